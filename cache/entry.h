@@ -1,0 +1,39 @@
+// One image as the store keeps it. The bytes are described in FORMAT.md.
+#ifndef QUERN_CACHE_ENTRY_H_
+#define QUERN_CACHE_ENTRY_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace quern::cache {
+
+inline constexpr std::uint32_t kEntrySchema = 1;
+
+struct Entry {
+  std::string what, who;                        // the full key texts, compared on every hit; the store fills them in
+  std::string compiler;                         // for people: "nvrtc 13.0.88"
+  std::uint64_t compiler_order = 0;             // newer compilers compare greater
+  bool prewarmed = false;                       // made ahead of time: may serve other compilers' keys
+  std::string kernel;                           // entry point name
+  std::map<std::string, std::int64_t> numbers;  // resources: registers, shared_bytes, ...
+  std::string cubin, ptx, source, log;
+  std::int64_t created_unix_ns = 0;  // 0: the store fills it in
+  double compile_ms = 0;
+
+  friend bool operator==(const Entry&, const Entry&) = default;
+};
+
+// Equal entries give equal bytes.
+std::string serialize(const Entry& entry);
+
+// The entry, or nothing and a reason. Any bytes may be given: nothing outside of them is read, and any change to what
+// `serialize` made is found. That holds for accidents, not for somebody who writes a right checksum. `why_not` may be
+// null.
+std::optional<Entry> parse(std::string_view bytes, std::string* why_not);
+
+}  // namespace quern::cache
+
+#endif  // QUERN_CACHE_ENTRY_H_

@@ -1,0 +1,77 @@
+// One run at a time for each key, shared by all who ask meanwhile.
+#ifndef QUERN_CACHE_SINGLE_FLIGHT_H_
+#define QUERN_CACHE_SINGLE_FLIGHT_H_
+
+#include <exception>
+#include <future>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "quern/error.h"
+
+namespace quern::cache {
+
+// Thread-safe. The lock is held for a map operation, never during a run. Value is copied to those who wait.
+template <class Name, class Value, class Hash>
+class SingleFlight {
+ public:
+  // Calls `lead` and returns what it returns or throws; if another thread is doing so for this name, waits for that
+  // one's outcome instead. `led` says which it was. REQUIRES: `lead` does not come back here with the same name.
+  template <class Lead>
+  Value run(const Name& name, const Lead& lead, bool* led) {
+    std::promise<Value> promise;
+    std::shared_future<Value> flight = join(name, promise, led);
+    if (!*led) return wait(flight);
+    return fly(name, promise, lead);
+  }
+
+ private:
+  std::shared_future<Value> join(const Name& name, std::promise<Value>& promise, bool* led) {
+    const std::lock_guard lock(mutex_);
+    const auto [place, added] = flights_.try_emplace(name);
+    if (added) place->second = promise.get_future().share();
+    *led = added;
+    return place->second;
+  }
+
+  // Each waiter gets an Error of its own to throw: what() and callers who add a field write to it.
+  static Value wait(const std::shared_future<Value>& flight) {
+    try {
+      return flight.get();
+    } catch (const Error& error) {
+      throw Error(error);
+    }
+  }
+
+  // The name is taken off the board before anybody hears the outcome, so that whoever asks again starts anew.
+  template <class Lead>
+  Value fly(const Name& name, std::promise<Value>& promise, const Lead& lead) {
+    try {
+      Value value = lead();
+      land(name);
+      promise.set_value(value);
+      return value;
+    } catch (const Error& error) {
+      land(name);
+      promise.set_exception(std::make_exception_ptr(Error(error)));
+      throw;
+    } catch (...) {
+      land(name);
+      promise.set_exception(std::current_exception());
+      throw;
+    }
+  }
+
+  void land(const Name& name) {
+    const std::lock_guard lock(mutex_);
+    flights_.erase(name);
+  }
+
+  std::mutex mutex_;
+  std::unordered_map<Name, std::shared_future<Value>, Hash> flights_;
+};
+
+}  // namespace quern::cache
+
+#endif  // QUERN_CACHE_SINGLE_FLIGHT_H_

@@ -1,0 +1,67 @@
+# quern_add_family: compiles a kernel family into a target. Installed with the package, so that applications register
+# families of their own:
+#
+#   find_package(quern REQUIRED)
+#   add_executable(app main.cpp)
+#   target_link_libraries(app PRIVATE quern::quern)
+#   quern_add_family(TARGET app NAME scale_rows DIR families/scale_rows)
+#
+# The folder has the family's name and holds <name>.cpp, <name>.cu (the template) and any *.cuh and *.h. The device
+# sources (<name>.cu, *.cuh, params.h) are embedded; <name>.cpp returns them from its `sources()`:
+#
+#   #include "quern_embedded/scale_rows.h"
+#   static quern::Table<quern::SourceFile> sources() { return quern::embedded::scale_rows_sources(); }
+
+set(QUERN_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/QuernEmbed.cmake)
+# For a family's "common/bf16.cuh": beside this file in an installed package, else in the source tree.
+set(QUERN_TEMPLATES_DIR ${CMAKE_CURRENT_LIST_DIR}/templates)
+if(NOT EXISTS ${QUERN_TEMPLATES_DIR})
+  cmake_path(SET QUERN_TEMPLATES_DIR NORMALIZE ${CMAKE_CURRENT_LIST_DIR}/../templates)
+endif()
+# As cache entries, so that the functions see them from every folder.
+set(QUERN_EMBED_SCRIPT ${QUERN_EMBED_SCRIPT} CACHE INTERNAL "")
+set(QUERN_TEMPLATES_DIR ${QUERN_TEMPLATES_DIR} CACHE INTERNAL "")
+
+# Adds `quern::embedded::<name>_sources()`, made of `ARGN` at build time, to `target`. Paths become <name>/<file>.
+function(quern_embed_sources target name)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/quern_families/${target}/${name})
+  set(outputs ${folder}/${name}_sources.cpp ${folder}/quern_embedded/${name}.h)
+  add_custom_command(OUTPUT ${outputs}
+    COMMAND ${CMAKE_COMMAND} -DNAME=${name} "-DFILES=${ARGN}" -DFOLDER=${folder} -P ${QUERN_EMBED_SCRIPT}
+    DEPENDS ${ARGN} ${QUERN_EMBED_SCRIPT}
+    COMMENT "Embedding the device sources of ${name}"
+    VERBATIM)
+  # A target of its own, so that `target` may come from another folder.
+  add_custom_target(${target}_embeds_${name} DEPENDS ${outputs})
+  add_dependencies(${target} ${target}_embeds_${name})
+  set_source_files_properties(${outputs} PROPERTIES GENERATED TRUE)
+  target_sources(${target} PRIVATE ${outputs})
+  target_include_directories(${target} PRIVATE ${folder})
+endfunction()
+
+function(quern_add_family)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET;NAME;DIR" "")
+  if(NOT arg_TARGET OR NOT arg_NAME OR arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "usage: quern_add_family(TARGET target NAME family [DIR folder])")
+  endif()
+  if(NOT arg_DIR)
+    set(arg_DIR ${arg_NAME})
+  endif()
+  cmake_path(ABSOLUTE_PATH arg_DIR BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
+  foreach(file ${arg_NAME}.cpp ${arg_NAME}.cu)
+    if(NOT EXISTS ${arg_DIR}/${file})
+      message(FATAL_ERROR "quern_add_family: the family ${arg_NAME} needs ${arg_DIR}/${file}.")
+    endif()
+  endforeach()
+
+  file(GLOB others CONFIGURE_DEPENDS ${arg_DIR}/*.cu ${arg_DIR}/*.cuh ${arg_DIR}/params.h)
+  list(REMOVE_ITEM others ${arg_DIR}/${arg_NAME}.cu)
+  quern_embed_sources(${arg_TARGET} ${arg_NAME} ${arg_DIR}/${arg_NAME}.cu ${others})
+
+  target_sources(${arg_TARGET} PRIVATE ${arg_DIR}/${arg_NAME}.cpp)
+  # The reference must agree with the kernel bit for bit: no fused multiply-add that was not written.
+  set_property(SOURCE ${arg_DIR}/${arg_NAME}.cpp TARGET_DIRECTORY ${arg_TARGET}
+    APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
+  cmake_path(GET arg_DIR PARENT_PATH parent)  # for "<name>/params.h"
+  target_include_directories(${arg_TARGET} PRIVATE ${parent} ${QUERN_TEMPLATES_DIR})
+endfunction()

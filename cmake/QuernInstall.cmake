@@ -1,0 +1,37 @@
+# install() and export(): the package quern, quern.pc, headers, the command.
+
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/quern)
+
+install(TARGETS quern EXPORT quern-targets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET quern_cli)
+  install(TARGETS quern_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+get_property(family_headers GLOBAL PROPERTY QUERN_FAMILY_HEADERS)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime/include/quern DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN "*.h")
+install(FILES ${QUERN_GENERATED_INCLUDE}/quern/version.h ${QUERN_GENERATED_INCLUDE}/quern/families.h ${family_headers}
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/quern)
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/quernConfig.cmake.in ${PROJECT_BINARY_DIR}/quernConfig.cmake
+  INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/quernConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/quernConfig.cmake ${PROJECT_BINARY_DIR}/quernConfigVersion.cmake
+  ${PROJECT_SOURCE_DIR}/cmake/QuernFamilies.cmake ${PROJECT_SOURCE_DIR}/cmake/QuernEmbed.cmake
+  DESTINATION ${package_dir})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/templates/common DESTINATION ${package_dir}/templates
+  FILES_MATCHING PATTERN "*.cuh" PATTERN "*.h")
+install(EXPORT quern-targets NAMESPACE quern:: DESTINATION ${package_dir})
+export(EXPORT quern-targets NAMESPACE quern:: FILE ${PROJECT_BINARY_DIR}/quern-targets.cmake)
+
+if(BUILD_SHARED_LIBS)
+  set(QUERN_PC_LIBS_SECTION "Libs.private")
+else()
+  set(QUERN_PC_LIBS_SECTION "Libs")
+endif()
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_INCLUDEDIR BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
+  OUTPUT_VARIABLE QUERN_PC_INCLUDE)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/quern.pc.in ${PROJECT_BINARY_DIR}/quern.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/quern.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

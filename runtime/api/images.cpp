@@ -1,0 +1,140 @@
+#include "api/images.h"
+
+#include "base/files.h"
+#include "base/text.h"
+#include "plan/config.h"
+#include "plan/problem.h"
+#include "plan/unit.h"
+
+namespace quern {
+namespace {
+
+std::map<std::string, std::int64_t> numbers(const Resources& r) {
+  return {{"registers", r.registers},
+          {"shared_bytes", r.shared_bytes},
+          {"spill_load_bytes", r.spill_load_bytes},
+          {"spill_store_bytes", r.spill_store_bytes},
+          {"stack_bytes", r.stack_bytes}};
+}
+
+Resources resources(const cache::Entry& entry) {
+  const auto number = [&](const char* name) {
+    const auto found = entry.numbers.find(name);
+    return found == entry.numbers.end() ? 0 : static_cast<int>(found->second);
+  };
+  return {number("registers"), number("shared_bytes"), number("stack_bytes"), number("spill_store_bytes"),
+          number("spill_load_bytes")};
+}
+
+// One file a part: DIR/FAMILY-KEY.{cu,ptx,cubin}.
+void dump(RuntimeState& state, const ImageRequest& request, const cache::Key& key, const cache::Entry& entry) {
+  if (state.options.dump_dir.empty()) return;
+  const std::string stem =
+      cat(state.options.dump_dir, "/", request.family->name, "-", key.what_hash.hex().substr(0, 16));
+  make_directories(real_file_system(), state.options.dump_dir, 0777);
+  const std::pair<const char*, const std::string*> parts[] = {
+      {".cu", &entry.source}, {".ptx", &entry.ptx}, {".cubin", &entry.cubin}};
+  for (const auto& [suffix, bytes] : parts) {
+    std::string why_not;
+    if (!write_file_atomically(stem + suffix, *bytes, &why_not)) state.log.warning(cat("QUERN_DUMP: ", why_not));
+  }
+}
+
+cache::Entry to_entry(const Nvrtc& nvrtc, const ImageRequest& request, const Unit& unit, Image image) {
+  cache::Entry entry;
+  entry.compiler = cat("nvrtc ", nvrtc.version / 1000, ".", nvrtc.version % 1000);
+  entry.compiler_order = static_cast<std::uint64_t>(nvrtc.version);
+  entry.prewarmed = request.prewarm;
+  entry.kernel = image.kernel;
+  entry.numbers = numbers(image.resources);
+  entry.cubin = std::move(image.cubin);
+  entry.ptx = std::move(image.ptx);
+  entry.source = unit_text(unit);
+  entry.log = std::move(image.log);
+  entry.compile_ms = image.compile_ms;
+  return entry;
+}
+
+cache::Entry compile(RuntimeState& state, const ImageRequest& request, const Unit& unit, const std::string& what) {
+  state.log.info(cat("compiling ", what));
+  Image image = state.compiler.compile(unit, kernel_name(*request.family), request.target, state.options.lineinfo);
+  state.compiles += 1;
+  state.compile_nanoseconds += static_cast<std::uint64_t>(image.compile_ms * 1e6);
+  state.log.info(cat("compiled ", what, " in ", fixed(image.compile_ms, 1), " ms"));
+  if (image.cubin.empty())
+    state.log.warning(cat("this NVRTC does not know ", request.target.text(), ": ", what,
+                          " was compiled to PTX for an older architecture, which the driver finishes"));
+  return to_entry(state.compiler.nvrtc(), request, unit, std::move(image));
+}
+
+ImageOrigin to_origin(cache::Origin origin) {
+  switch (origin) {
+    case cache::Origin::memory: return ImageOrigin::memory;
+    case cache::Origin::disk: return ImageOrigin::disk;
+    case cache::Origin::built: return ImageOrigin::compiled;
+  }
+  return ImageOrigin::compiled;
+}
+
+ImageInfo describe(const ImageRequest& request, const cache::Key& key, const cache::Found& found) {
+  ImageInfo info;
+  info.variant = request.variant.name;
+  info.config = config_text(*request.family, request.variant.config);
+  info.alignment = request.variant.alignment;
+  info.key = key.path();
+  info.origin = to_origin(found.origin);
+  info.resources = resources(*found.entry);
+  info.compile_ms = found.origin == cache::Origin::built ? found.entry->compile_ms : 0;
+  return info;
+}
+
+// An entry that was made on demand serves its own compiler only; prewarm marks it for all.
+void mark_prewarmed(RuntimeState& state, const cache::Key& key, cache::Found& found) {
+  if (found.entry->prewarmed) return;
+  cache::Entry marked = *found.entry;
+  marked.prewarmed = true;
+  found.entry = state.store.put(key, std::move(marked));
+}
+
+}  // namespace
+
+ObtainedImage obtain_image(RuntimeState& state, const ImageRequest& request) {
+  const Family& family = *request.family;
+  Spec spec;
+  family.specialize(request.problem, request.target, request.variant.config, spec);
+  const Unit unit = make_unit(family, spec);
+  ObtainedImage image;
+  image.key = image_key(family, unit, spec, request.target, state.options.lineinfo, state.compiler.identity());
+  try {
+    const auto build = [&] {
+      return compile(state, request, unit,
+                     cat(problem_text(family, request.problem), " (", request.variant.name, ", ",
+                         request.target.text(), ")"));
+    };
+    cache::Found found = state.store.get_or_build(image.key, build);
+    if (request.prewarm) mark_prewarmed(state, image.key, found);
+    if (found.origin == cache::Origin::built) dump(state, request, image.key, *found.entry);
+    image.info = describe(request, image.key, found);
+    image.entry = std::move(found.entry);
+    image.source = unit_text(unit);
+    return image;
+  } catch (Error& error) {
+    error.family = family.name;
+    error.problem = problem_text(family, request.problem);
+    error.key = image.key.path();
+    throw;
+  }
+}
+
+std::vector<Variant> choose_variants(const Family& family, const void* problem, const Target& target,
+                                     const DeviceModel& model, std::string_view config) {
+  Variant variants[kMaxVariants];
+  const int count = family.variants(problem, target, model, variants);
+  if (!config.empty()) {
+    variants[0].config = parse_config(family, config, variants[0].config, problem, target);
+    variants[0].alignment = family.alignment(problem, variants[0].config);
+  }
+  return {variants, variants + count};
+}
+
+}  // namespace quern

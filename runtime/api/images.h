@@ -1,0 +1,41 @@
+// One image of a problem: from the store, or compiled now.
+#ifndef QUERN_API_IMAGES_H_
+#define QUERN_API_IMAGES_H_
+
+#include <memory>
+#include <string>
+
+#include "api/runtime_state.h"
+#include "cache/entry.h"
+#include "cache/key.h"
+#include "quern/family.h"
+#include "quern/plan.h"
+
+namespace quern {
+
+// What is asked for.
+struct ImageRequest {
+  const Family* family;
+  const void* problem;
+  Target target;
+  Variant variant;
+  bool prewarm = false;  // store it so that other compilers' processes hit it
+};
+
+struct ObtainedImage {
+  std::shared_ptr<const cache::Entry> entry;
+  cache::Key key;
+  ImageInfo info;
+  std::string source;
+};
+
+// Throws Error (compile, no_compiler, bad_input).
+ObtainedImage obtain_image(RuntimeState& state, const ImageRequest& request);
+
+// The variants of a problem with `config` applied to the most wanted one; each image once. Throws Error (bad_input).
+std::vector<Variant> choose_variants(const Family& family, const void* problem, const Target& target,
+                                     const DeviceModel& model, std::string_view config);
+
+}  // namespace quern
+
+#endif  // QUERN_API_IMAGES_H_

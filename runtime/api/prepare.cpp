@@ -1,0 +1,122 @@
+#include "api/prepare.h"
+
+#include <future>
+
+#include "api/images.h"
+#include "base/text.h"
+#include "plan/problem.h"
+
+namespace quern {
+namespace {
+
+// A driver call that a capture forbids would break the caller's capture, so it is refused before any is made. The legacy
+// stream tells of captures in this context; it cannot tell of those on non-blocking streams, for which the driver's own
+// refusal is translated in `load`.
+void refuse_capture(const Driver& driver, const Family& family, const void* problem) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  const CUresult result = driver->StreamIsCapturing(CU_STREAM_LEGACY, &status);
+  if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || status != CU_STREAM_CAPTURE_STATUS_NONE)
+    throw problem_error(family, problem,
+                        "prepare was called while a stream is being captured; prepare before the capture begins, then "
+                        "launch inside it");
+}
+
+bool capture_error(int code) {
+  return code == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED || code == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD ||
+         code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+}
+
+// The first image on this thread, the others beside it.
+std::vector<ObtainedImage> obtain_all(RuntimeState& state, const std::vector<ImageRequest>& requests) {
+  std::vector<std::future<ObtainedImage>> others;
+  for (std::size_t i = 1; i < requests.size(); ++i)
+    others.push_back(std::async(std::launch::async, [&state, &requests, i] { return obtain_image(state, requests[i]); }));
+  std::vector<ObtainedImage> images;
+  images.push_back(obtain_image(state, requests.front()));
+  for (auto& other : others) images.push_back(other.get());
+  return images;
+}
+
+std::shared_ptr<const Library> load_entry(const std::shared_ptr<Driver>& driver, const cache::Entry& entry) {
+  return std::make_shared<const Library>(driver, entry.cubin.empty() ? entry.ptx : entry.cubin, entry.kernel);
+}
+
+// An image that the driver rejects is forgotten and built once more.
+std::shared_ptr<const Library> load(RuntimeState& state, const ImageRequest& request, ObtainedImage& image) {
+  const std::shared_ptr<Driver>& driver = state.driver();
+  try {
+    return load_entry(driver, *image.entry);
+  } catch (const Error& error) {
+    if (capture_error(error.driver_code))
+      throw problem_error(*request.family, request.problem,
+                          "prepare was called while a stream is being captured; prepare before the capture begins");
+    if (!image_rejected(static_cast<CUresult>(error.driver_code))) throw;
+    state.log.warning(cat("the driver rejected the stored image ", image.info.key, ": ", error.sentence,
+                          "; building it again"));
+  }
+  state.store.forget(image.key, image.entry);
+  image = obtain_image(state, request);
+  return load_entry(driver, *image.entry);
+}
+
+DeviceModel live_model(const Device& device) {
+  DeviceModel model = model_of(device);
+  model.multiprocessors = device.multiprocessors;
+  model.threads_per_multiprocessor = device.threads_per_multiprocessor;
+  model.shared_bytes_per_multiprocessor = device.shared_bytes_per_multiprocessor;
+  model.l2_bytes = device.l2_bytes;
+  return model;
+}
+
+std::string why_text(const PlanState& plan, const std::string& config) {
+  std::string why;
+  for (std::size_t i = 0; i < plan.images.size(); ++i) {
+    const ImageInfo& image = plan.images[i];
+    const bool changed = i == 0 && !config.empty();
+    why += cat(i == 0 ? "" : "\n", image.variant, " (addresses aligned to ", static_cast<int>(image.alignment), "): ",
+               image.config, ", ", changed ? cat("the default changed by ", config) : cat("default for ", plan.model.name),
+               "; image from ", name(image.origin));
+  }
+  return why;
+}
+
+void add_extents(PlanState& plan) {
+  for (const LaunchExtent& extent : plan.family->launch_extents)
+    plan.extents.push_back({find_field(*plan.family, extent.field), extent.offset,
+                            extent.needed == nullptr || extent.needed(plan.problem.data())});
+}
+
+}  // namespace
+
+std::shared_ptr<const PlanState> make_plan(RuntimeState& state, const Family& family, const void* problem,
+                                           const Context& context, const PrepareOptions& options) {
+  check_problem(family, problem);
+  refuse_capture(*state.driver(), family, problem);
+  const Device device = describe_device(*state.driver(), context.device);
+  const Target target = target_of(device.arch);
+  auto plan = std::make_shared<PlanState>();
+  plan->family = &family;
+  const auto* bytes = static_cast<const unsigned char*>(problem);
+  plan->problem.assign(bytes, bytes + family.problem_bytes);
+  plan->text = problem_text(family, problem);
+  plan->model = live_model(device);
+  plan->device = device.ordinal;
+  plan->driver = state.driver();
+  add_extents(*plan);
+
+  std::vector<ImageRequest> requests;
+  for (const Variant& variant : choose_variants(family, problem, target, model_of(device), options.config))
+    requests.push_back({&family, problem, target, variant});
+  std::vector<ObtainedImage> images = obtain_all(state, requests);
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    plan->variants.push_back({requests[i].variant, load(state, requests[i], images[i])});
+    plan->images.push_back(images[i].info);
+    plan->sources.push_back(std::move(images[i].source));
+    plan->ptx.push_back(images[i].entry->ptx);
+  }
+  plan->why = why_text(*plan, options.config);
+  state.record.add(plan->text, target.text(), options.config);
+  return plan;
+}
+
+}  // namespace quern

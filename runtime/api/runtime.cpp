@@ -1,0 +1,180 @@
+#include "quern/runtime.h"
+
+#include <set>
+
+#include "api/builtin_families.h"
+#include "api/images.h"
+#include "api/prepare.h"
+#include "api/runtime_state.h"
+#include "base/text.h"
+#include "driver/device.h"
+#include "plan/problem.h"
+
+namespace quern {
+namespace {
+
+cache::Store::Settings store_settings(const Options& options) {
+  return {options.cache_dir, *options.cache_mode, *options.cache_match};
+}
+
+// "gather width=8192" -> "gather" and the rest.
+std::pair<std::string_view, std::string_view> split_problem(std::string_view text) {
+  text = trim(text);
+  const std::size_t space = std::min(text.find(' '), text.size());
+  return {text.substr(0, space), text.substr(space)};
+}
+
+// The rows that a device of this architecture may use: the generic one first, then the named ones.
+std::vector<const DeviceModel*> models_for(const Target& target, std::string_view name) {
+  if (!name.empty()) return {&model_by_name(name)};
+  std::vector<const DeviceModel*> models = {&generic_model(target.arch)};
+  for (const DeviceModel& model : device_models()) {
+    if (model.arch == target.arch && &model != models.front()) models.push_back(&model);
+  }
+  return models;
+}
+
+void refuse_unknown_architecture(Compiler& compiler, const Target& target) {
+  if (compiler.supports(target)) return;
+  std::vector<std::string> known;
+  for (const int architecture : compiler.nvrtc().architectures) known.push_back(cat("sm_", architecture));
+  throw Error(Code::unsupported, Stage::compile,
+              cat("NVRTC ", compiler.nvrtc().path, " cannot compile for ", target.text(), "; it knows ",
+                  join(known, ", ")));
+}
+
+}  // namespace
+
+RuntimeState::RuntimeState(Options given)
+    : environment(Environment::read()),
+      options(resolve(std::move(given), environment)),
+      log(*options.log_level, options.log_sink),
+      store(store_settings(options), log),
+      compiler(options.nvrtc, environment, log),
+      record(options.record_file, log),
+      driver_(options.driver),
+      open_driver_(options.driver.get()) {
+  for (const Family* family : builtin_families()) families.emplace(family->name, family);
+  if (!options.warm_compiler) return;
+  warming_ = std::thread([this] {
+    try {
+      compiler.warm();
+    } catch (const Error& error) {
+      log.debug(error.what());
+    }
+  });
+}
+
+RuntimeState::~RuntimeState() {
+  if (warming_.joinable()) warming_.join();
+}
+
+const std::shared_ptr<Driver>& RuntimeState::driver() {
+  const std::lock_guard lock(driver_mutex_);
+  if (!driver_) {
+    driver_ = Driver::open(options.libcuda);
+    open_driver_.store(driver_.get(), std::memory_order_release);
+  }
+  if (!driver_->alive())
+    throw Error(Code::driver, Stage::load,
+                "this process was forked after the driver was opened; CUDA does not survive a fork: make a new process "
+                "with exec, or prepare in the child only");
+  return driver_;
+}
+
+Runtime::Runtime() : Runtime(Options{}) {}
+Runtime::Runtime(Options options) : state_(std::make_unique<RuntimeState>(std::move(options))) {}
+Runtime::~Runtime() = default;
+Runtime::Runtime(Runtime&&) noexcept = default;
+Runtime& Runtime::operator=(Runtime&&) noexcept = default;
+
+AnyPlan Runtime::prepare_any(const Family& family, const void* problem, const PrepareOptions& options) {
+  const bool plain = options.config.empty() && options.device == kCurrentDevice;
+  if (const Driver* open = state_->driver_if_open(); open != nullptr && plain) {
+    const PlanKey key(family, problem, current_context_id(*open));
+    if (auto plan = state_->plans.find(key)) {
+      state_->plan_hits.fetch_add(1, std::memory_order_relaxed);
+      return AnyPlan(std::move(plan));
+    }
+  }
+  const Context context = current_context(*state_->driver());
+  if (options.device != kCurrentDevice && options.device != context.device)
+    throw problem_error(family, problem,
+                        cat("device ", options.device, " was asked for, but the current context is on device ",
+                            context.device, "; make a context of that device current first"));
+  auto plan = make_plan(*state_, family, problem, context, options);
+  if (options.config.empty()) state_->plans.add(PlanKey(family, problem, context.id), plan);
+  return AnyPlan(std::move(plan));
+}
+
+AnyPlan Runtime::prepare_text(std::string_view problem, const PrepareOptions& options) {
+  const AnyProblem parsed = parse(problem);
+  return prepare_any(parsed.family(), parsed.data(), options);
+}
+
+AnyProblem Runtime::parse(std::string_view problem) const {
+  const auto [name, fields] = split_problem(problem);
+  AnyProblem parsed(family(name));
+  parse_fields(parsed.family(), fields, parsed.data());
+  return parsed;
+}
+
+Prewarmed Runtime::prewarm(const Family& family, const void* problem, std::string_view arch,
+                           std::string_view device_model, std::string_view config) {
+  check_problem(family, problem);
+  const Target target = parse_target(arch);
+  Prewarmed result;
+  result.problem = problem_text(family, problem);
+  result.arch = target.text();
+  std::set<std::string> keys;
+  for (const DeviceModel* model : models_for(target, device_model)) {
+    for (const Variant& variant : choose_variants(family, problem, target, *model, config)) {
+      ObtainedImage image = obtain_image(*state_, {&family, problem, target, variant, true});
+      if (!keys.insert(image.info.key).second) continue;
+      if (image.entry->cubin.empty()) refuse_unknown_architecture(state_->compiler, target);
+      result.images.push_back(std::move(image.info));
+      result.sources.push_back(std::move(image.source));
+      result.ptx.push_back(image.entry->ptx);
+    }
+  }
+  return result;
+}
+
+void Runtime::add(const Family& family) {
+  const std::unique_lock lock(state_->families_mutex);
+  if (!state_->families.emplace(family.name, &family).second)
+    throw Error(Code::bad_input, Stage::problem, cat("a family named \"", family.name, "\" is there already"));
+}
+
+const Family& Runtime::family(std::string_view name) const {
+  const std::shared_lock lock(state_->families_mutex);
+  if (const auto found = state_->families.find(name); found != state_->families.end()) return *found->second;
+  std::vector<std::string> names;
+  for (const auto& [known, family] : state_->families) names.push_back(known);
+  const std::string close = closest(name, names);
+  throw Error(Code::bad_input, Stage::problem,
+              cat("there is no family \"", name, "\"", close.empty() ? "" : cat("; did you mean ", close, "?"),
+                  " Families are: ", join(names, ", ")));
+}
+
+std::vector<const Family*> Runtime::families() const {
+  const std::shared_lock lock(state_->families_mutex);
+  std::vector<const Family*> all;
+  for (const auto& [name, family] : state_->families) all.push_back(family);
+  return all;
+}
+
+Statistics Runtime::statistics() const {
+  const cache::Counters counters = state_->store.counters();
+  Statistics statistics;
+  statistics.plan_hits = state_->plan_hits;
+  statistics.memory_hits = counters.memory_hits;
+  statistics.disk_hits = counters.disk_hits;
+  statistics.compiles = state_->compiles;
+  statistics.waits = counters.waits;
+  statistics.store_failures = counters.failures;
+  statistics.compile_seconds = static_cast<double>(state_->compile_nanoseconds) * 1e-9;
+  return statistics;
+}
+
+}  // namespace quern

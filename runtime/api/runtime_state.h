@@ -1,0 +1,59 @@
+// The parts of a Runtime and how they are wired. Everything is made by the constructor except the driver, which is opened
+// by the first prepare, and NVRTC, which is opened by the first compile.
+#ifndef QUERN_API_RUNTIME_STATE_H_
+#define QUERN_API_RUNTIME_STATE_H_
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <thread>
+
+#include "api/plan_table.h"
+#include "api/record_file.h"
+#include "base/environment.h"
+#include "base/log.h"
+#include "cache/store.h"
+#include "compiler/compiler.h"
+#include "driver/driver.h"
+#include "quern/runtime.h"
+
+namespace quern {
+
+class RuntimeState {
+ public:
+  explicit RuntimeState(Options given);
+  ~RuntimeState();
+
+  // Opens the driver at the first call. Throws Error (no_driver, no_device).
+  const std::shared_ptr<Driver>& driver();
+  // Null before the first prepare.
+  const Driver* driver_if_open() const { return open_driver_.load(std::memory_order_acquire); }
+
+  const Environment environment;
+  const Options options;  // resolved
+  const Log log;
+  cache::Store store;
+  Compiler compiler;
+  PlanTable plans;
+  RecordFile record;
+
+  mutable std::shared_mutex families_mutex;
+  std::map<std::string, const Family*, std::less<>> families;
+
+  std::atomic<std::uint64_t> plan_hits{0};
+  std::atomic<std::uint64_t> compiles{0};
+  std::atomic<std::uint64_t> compile_nanoseconds{0};
+
+ private:
+  std::mutex driver_mutex_;
+  std::shared_ptr<Driver> driver_;
+  std::atomic<const Driver*> open_driver_{nullptr};
+  std::thread warming_;
+};
+
+}  // namespace quern
+
+#endif  // QUERN_API_RUNTIME_STATE_H_

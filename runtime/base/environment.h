@@ -1,0 +1,54 @@
+// The environment, read once when a Runtime is made. One table is the reading, the documentation and `quern doctor`.
+#ifndef QUERN_BASE_ENVIRONMENT_H_
+#define QUERN_BASE_ENVIRONMENT_H_
+
+#include <array>
+#include <string>
+
+#include "quern/options.h"
+
+namespace quern {
+
+enum class Variable {
+  cache_dir,
+  cache,
+  cache_match,
+  nvrtc,
+  libcuda,
+  log,
+  dump,
+  record,
+  cuda_home,
+  cuda_path,
+  conda_prefix,
+  virtual_env,
+  ld_library_path,
+  xdg_cache_home,
+  home,
+  count
+};
+
+struct VariableRow {
+  const char* name;
+  const char* sentence;
+};
+const VariableRow& row(Variable variable);
+
+// A snapshot. Unset and empty are the same.
+class Environment {
+ public:
+  static Environment read();
+  const std::string& operator[](Variable variable) const { return values_[static_cast<std::size_t>(variable)]; }
+  std::string& operator[](Variable variable) { return values_[static_cast<std::size_t>(variable)]; }
+
+ private:
+  std::array<std::string, static_cast<std::size_t>(Variable::count)> values_;
+};
+
+// Options with every empty field filled from the environment, else by its default. Throws Error on a value that means
+// nothing, naming the variable.
+Options resolve(Options options, const Environment& environment);
+
+}  // namespace quern
+
+#endif  // QUERN_BASE_ENVIRONMENT_H_

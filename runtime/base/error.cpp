@@ -1,0 +1,33 @@
+#include "quern/error.h"
+
+namespace quern {
+
+const char* name(Code code) {
+  static constexpr const char* kNames[] = {"bad input", "unsupported", "no compiler", "no driver",
+                                           "no device", "compile",     "driver",      "io"};
+  return kNames[static_cast<int>(code)];
+}
+
+const char* name(Stage stage) {
+  static constexpr const char* kNames[] = {"problem", "specialize", "compile", "store", "load", "launch", "tool"};
+  return kNames[static_cast<int>(stage)];
+}
+
+Error::Error(Code error_code, Stage error_stage, std::string error_sentence)
+    : code(error_code), stage(error_stage), sentence(std::move(error_sentence)) {}
+Error::Error(const Error&) = default;
+Error& Error::operator=(const Error&) = default;
+Error::~Error() = default;
+
+const char* Error::what() const noexcept {
+  try {
+    what_ = std::string(name(stage)) + ": " + sentence;
+    if (!problem.empty()) what_ += " [" + problem + "]";
+    if (!log.empty()) what_ += "\n" + log;
+    return what_.c_str();
+  } catch (...) {
+    return "quern: out of memory while describing an error";
+  }
+}
+
+}  // namespace quern

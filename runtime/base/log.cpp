@@ -1,0 +1,42 @@
+#include "base/log.h"
+
+#include <memory>
+
+#ifdef QUERN_WITH_SPDLOG
+#include <spdlog/logger.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#else
+#include <cstdio>
+#endif
+
+namespace quern {
+namespace {
+
+#ifdef QUERN_WITH_SPDLOG
+// A logger of our own, never the process-wide registry's: the host's loggers and levels stay untouched.
+LogSink standard_error() {
+  auto logger = std::make_shared<spdlog::logger>("quern", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+  logger->set_level(spdlog::level::trace);
+  logger->set_pattern("%H:%M:%S.%e %n %^%l%$: %v");
+  return [logger](LogLevel level, std::string_view line) {
+    static constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug, spdlog::level::info,
+                                                            spdlog::level::warn, spdlog::level::err};
+    logger->log(kLevels[static_cast<int>(level)], spdlog::string_view_t(line.data(), line.size()));
+  };
+}
+#else
+// The static library carries no spdlog: its weak symbols would merge with those of the host's copy.
+LogSink standard_error() {
+  return [](LogLevel level, std::string_view line) {
+    static constexpr const char* kNames[] = {"debug", "info", "warning", "error"};
+    std::fprintf(stderr, "quern %s: %.*s\n", kNames[static_cast<int>(level)], static_cast<int>(line.size()),
+                 line.data());
+  };
+}
+#endif
+
+}  // namespace
+
+Log::Log(LogLevel level, LogSink sink) : level_(level), sink_(sink ? std::move(sink) : standard_error()) {}
+
+}  // namespace quern

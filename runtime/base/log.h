@@ -1,0 +1,30 @@
+// A Runtime's log: a level and a sink. spdlog writes to stderr where the host gave no sink.
+#ifndef QUERN_BASE_LOG_H_
+#define QUERN_BASE_LOG_H_
+
+#include <string_view>
+#include <utility>
+
+#include "quern/log.h"
+
+namespace quern {
+
+class Log {
+ public:
+  Log(LogLevel level, LogSink sink);  // an empty sink: stderr
+  bool on(LogLevel level) const { return level >= level_ && level_ != LogLevel::off; }
+  void write(LogLevel level, std::string_view line) const {
+    if (on(level)) sink_(level, line);
+  }
+  void debug(std::string_view line) const { write(LogLevel::debug, line); }
+  void info(std::string_view line) const { write(LogLevel::info, line); }
+  void warning(std::string_view line) const { write(LogLevel::warning, line); }
+
+ private:
+  LogLevel level_;
+  LogSink sink_;
+};
+
+}  // namespace quern
+
+#endif  // QUERN_BASE_LOG_H_

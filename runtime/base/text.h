@@ -1,0 +1,52 @@
+// Small text helpers: joining, splitting, numbers and hexadecimal. Locale plays no part in any of them.
+#ifndef QUERN_BASE_TEXT_H_
+#define QUERN_BASE_TEXT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace quern {
+
+// cat("width=", 3, " bytes") == "width=3 bytes".
+inline void append_to(std::string& out, std::string_view part) { out += part; }
+inline void append_to(std::string& out, const char* part) { out += part; }
+inline void append_to(std::string& out, char part) { out += part; }
+template <class T>
+  requires std::is_arithmetic_v<T>
+void append_to(std::string& out, T part) {
+  out += std::to_string(part);
+}
+template <class... Parts>
+std::string cat(const Parts&... parts) {
+  std::string out;
+  (append_to(out, parts), ...);
+  return out;
+}
+
+// Whole-string parses: nothing else may follow the number.
+std::optional<std::int64_t> parse_integer(std::string_view text);
+std::optional<double> parse_number(std::string_view text);
+
+// Splits at each separator; an empty text has no parts.
+std::vector<std::string_view> split(std::string_view text, char separator);
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+std::string_view trim(std::string_view text);
+
+// Lower-case hexadecimal, two digits a byte.
+std::string to_hex(const void* data, std::size_t bytes);
+
+// "1.50 MiB", "512 B".
+std::string human_bytes(double bytes);
+// A fixed number of digits behind the point.
+std::string fixed(double value, int digits);
+
+// The names closest to `word`, for "did you mean"; empty if none is close.
+std::string closest(std::string_view word, const std::vector<std::string>& names);
+
+}  // namespace quern
+
+#endif  // QUERN_BASE_TEXT_H_

@@ -1,0 +1,67 @@
+#include "compiler/nvrtc.h"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+
+#include "base/text.h"
+#include "compiler/build_id.h"
+#include "quern/error.h"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The builtins stand beside libnvrtc under a name with major and minor version: libnvrtc-builtins.so.13.0.
+std::string builtins_beside(const fs::path& library) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(library.parent_path(), error)) {
+    const std::string name = entry.path().filename().string();
+    const std::string wanted = cat("libnvrtc-builtins.so.", library.extension().string().substr(1), ".");
+    if (name.rfind(wanted, 0) == 0 && name.find('.', wanted.size()) == std::string::npos) return entry.path().string();
+  }
+  return {};
+}
+
+template <class F>
+void bind(void* handle, const std::string& path, const char* symbol, F& member) {
+  member = reinterpret_cast<F>(dlsym(handle, symbol));
+  if (member == nullptr)
+    throw Error(Code::no_compiler, Stage::compile, cat(path, " has no ", symbol, ": it is no NVRTC of CUDA 12 or 13"));
+}
+
+std::vector<int> supported_architectures(const Nvrtc& nvrtc) {
+  int count = 0;
+  if (nvrtc.GetNumSupportedArchs(&count) != NVRTC_SUCCESS) return {};
+  std::vector<int> architectures(static_cast<std::size_t>(count));
+  nvrtc.GetSupportedArchs(architectures.data());
+  return architectures;
+}
+
+}  // namespace
+
+std::string nvrtc_identity(const std::string& path) {
+  const std::string builtins = builtins_beside(path);
+  return cat("nvrtc ", file_identity(path), " builtins ", builtins.empty() ? "none" : file_identity(builtins));
+}
+
+Nvrtc open_nvrtc(const std::string& path) {
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr)
+    throw Error(Code::no_compiler, Stage::compile,
+                cat(path, " could not be opened: ", dlerror()));  // NOLINT(concurrency-mt-unsafe)
+  Nvrtc nvrtc;
+  nvrtc.path = path;
+#define QUERN_BIND(member, symbol) bind(handle, path, #symbol, nvrtc.member);
+  QUERN_NVRTC_FUNCTIONS(QUERN_BIND)
+#undef QUERN_BIND
+  int major = 0;
+  int minor = 0;
+  nvrtc.Version(&major, &minor);
+  nvrtc.version = 1000 * major + minor;
+  nvrtc.architectures = supported_architectures(nvrtc);
+  return nvrtc;
+}
+
+}  // namespace quern

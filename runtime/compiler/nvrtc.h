@@ -1,0 +1,61 @@
+// NVRTC: where it is, which build it is, and its entry points.
+#ifndef QUERN_COMPILER_NVRTC_H_
+#define QUERN_COMPILER_NVRTC_H_
+
+#include <nvrtc.h>
+
+#include <string>
+#include <vector>
+
+#include "base/environment.h"
+
+namespace quern {
+
+#define QUERN_NVRTC_FUNCTIONS(ROW)                  \
+  ROW(Version, nvrtcVersion)                        \
+  ROW(GetNumSupportedArchs, nvrtcGetNumSupportedArchs) \
+  ROW(GetSupportedArchs, nvrtcGetSupportedArchs)    \
+  ROW(CreateProgram, nvrtcCreateProgram)            \
+  ROW(DestroyProgram, nvrtcDestroyProgram)          \
+  ROW(CompileProgram, nvrtcCompileProgram)          \
+  ROW(GetPTXSize, nvrtcGetPTXSize)                  \
+  ROW(GetPTX, nvrtcGetPTX)                          \
+  ROW(GetCUBINSize, nvrtcGetCUBINSize)              \
+  ROW(GetCUBIN, nvrtcGetCUBIN)                      \
+  ROW(GetProgramLogSize, nvrtcGetProgramLogSize)    \
+  ROW(GetProgramLog, nvrtcGetProgramLog)            \
+  ROW(GetErrorString, nvrtcGetErrorString)
+
+// An opened NVRTC. Never closed: it keeps threads and static state of its own.
+struct Nvrtc {
+#define QUERN_NVRTC_MEMBER(member, symbol) decltype(&symbol) member = nullptr;
+  QUERN_NVRTC_FUNCTIONS(QUERN_NVRTC_MEMBER)
+#undef QUERN_NVRTC_MEMBER
+  std::string path;
+  int version = 0;               // 1000 * major + minor: 13000
+  std::vector<int> architectures;  // 75, 80, …
+};
+
+// A place where NVRTC may be, in the order of the search, and what was found there.
+struct NvrtcCandidate {
+  std::string path;     // of the library; a bare soname is left to the loader
+  std::string why;      // which step of the search named it
+  std::string verdict;  // "found", "no such file", …; filled by find_nvrtc
+  bool found = false;
+};
+
+// The search order: the option or QUERN_NVRTC; a copy that the process has loaded already; NVIDIA's wheels; the conda
+// prefix; the loader's path; CUDA_HOME and CUDA_PATH; the toolkit's usual folders; what the loader finds by name.
+// With an explicit path nothing else is looked at. Names are exact (libnvrtc.so.13, .12): libnvrtc.alt never matches.
+std::vector<NvrtcCandidate> find_nvrtc(const std::string& explicit_path, const Environment& environment);
+
+// The exact build, read from the files without opening them: the ELF build ids of libnvrtc and of its builtins, or a
+// digest of the file where a build id is missing.
+std::string nvrtc_identity(const std::string& path);
+
+// Opens it. Throws Error (no_compiler).
+Nvrtc open_nvrtc(const std::string& path);
+
+}  // namespace quern
+
+#endif  // QUERN_COMPILER_NVRTC_H_

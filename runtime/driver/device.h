@@ -1,0 +1,69 @@
+// Devices, the caller's context, and the table of device models.
+#ifndef QUERN_DRIVER_DEVICE_H_
+#define QUERN_DRIVER_DEVICE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "driver/driver.h"
+#include "quern/family.h"
+
+namespace quern {
+
+struct Device {
+  int ordinal = 0;
+  std::string name;
+  int arch = 0;  // 90 for compute capability 9.0
+  int multiprocessors = 0;
+  int threads_per_multiprocessor = 0;
+  std::int64_t shared_bytes_per_multiprocessor = 0;
+  std::int64_t l2_bytes = 0;
+  std::int64_t memory_bytes = 0;
+  int clock_khz = 0;
+};
+
+int device_count(const Driver& driver);
+// Throws Error (no_device) for an ordinal that does not exist.
+Device describe_device(const Driver& driver, int ordinal);
+
+// The calling thread's context. `id` is unique over the life of the process, unlike the handle.
+struct Context {
+  CUcontext handle = nullptr;
+  std::uint64_t id = 0;
+  int device = 0;
+};
+// Throws Error (no_device) where no context is current, saying what to do.
+Context current_context(const Driver& driver);
+// The context's id alone: what the plan table is keyed by. 0 where none is current.
+std::uint64_t current_context_id(const Driver& driver);
+
+// Retains a device's primary context and makes it current for the calling thread, for tools and tests; a library call
+// never changes the current context.
+class PrimaryContext {
+ public:
+  PrimaryContext(const Driver& driver, int ordinal);
+  ~PrimaryContext();
+  PrimaryContext(const PrimaryContext&) = delete;
+  PrimaryContext& operator=(const PrimaryContext&) = delete;
+
+ private:
+  const Driver& driver_;
+  CUdevice device_ = 0;
+};
+
+// The compiler's target for a compute capability. "a" where the architecture has specific features that templates use.
+Target target_of(int arch);
+// From "sm_90a", "sm_80"; throws Error that lists the known ones.
+Target parse_target(std::string_view text);
+
+// Models known by name and one generic row an architecture; the generic row comes first.
+const std::vector<DeviceModel>& device_models();
+const DeviceModel& generic_model(int arch);
+// The row that a live device uses: named rows match by device name, else the generic row. Throws for an unknown name.
+const DeviceModel& model_of(const Device& device);
+const DeviceModel& model_by_name(std::string_view name);
+
+}  // namespace quern
+
+#endif  // QUERN_DRIVER_DEVICE_H_

@@ -1,0 +1,77 @@
+// Figures of devices, so that configs and prewarmed keys do not need the device. NVIDIA's data sheets and
+// cuDeviceGetAttribute; the H200's row was read off one (132 SMs, 60 MB of L2 as the driver reports it).
+#include "base/text.h"
+#include "driver/device.h"
+
+namespace quern {
+namespace {
+
+constexpr std::int64_t kKiB = 1024;
+constexpr std::int64_t kMiB = 1024 * kKiB;
+
+const std::vector<DeviceModel> kModels = {
+    // The generic row of each architecture: its largest common part.
+    {"generic sm_80", 80, 108, 2048, 164 * kKiB, 40 * kMiB},
+    {"generic sm_86", 86, 84, 1536, 100 * kKiB, 6 * kMiB},
+    {"generic sm_89", 89, 142, 1536, 100 * kKiB, 72 * kMiB},
+    {"generic sm_90", 90, 132, 2048, 228 * kKiB, 50 * kMiB},
+    {"generic sm_100", 100, 148, 2048, 228 * kKiB, 126 * kMiB},
+    {"generic sm_103", 103, 148, 2048, 228 * kKiB, 126 * kMiB},
+    {"generic sm_120", 120, 170, 1536, 100 * kKiB, 96 * kMiB},
+    // Devices that differ from it, by the driver's name.
+    {"NVIDIA H200", 90, 132, 2048, 228 * kKiB, 60 * kMiB},
+    {"NVIDIA H100 PCIe", 90, 114, 2048, 228 * kKiB, 50 * kMiB},
+};
+
+struct TargetRow {
+  const char* name;
+  Target target;
+};
+constexpr TargetRow kTargets[] = {
+    {"sm_80", {80, ""}},    {"sm_86", {86, ""}},    {"sm_89", {89, ""}},    {"sm_90", {90, ""}},
+    {"sm_90a", {90, "a"}},  {"sm_100", {100, ""}},  {"sm_100a", {100, "a"}}, {"sm_103", {103, ""}},
+    {"sm_103a", {103, "a"}}, {"sm_120", {120, ""}}, {"sm_120a", {120, "a"}},
+};
+
+}  // namespace
+
+const std::vector<DeviceModel>& device_models() { return kModels; }
+
+const DeviceModel& generic_model(int arch) {
+  const DeviceModel* best = &kModels.front();
+  for (const DeviceModel& model : kModels) {
+    if (std::string_view(model.name).rfind("generic", 0) == 0 && model.arch <= arch) best = &model;
+  }
+  return *best;
+}
+
+const DeviceModel& model_of(const Device& device) {
+  for (const DeviceModel& model : kModels) {
+    if (model.name == device.name) return model;
+  }
+  return generic_model(device.arch);
+}
+
+const DeviceModel& model_by_name(std::string_view name) {
+  std::vector<std::string> names;
+  for (const DeviceModel& model : kModels) {
+    if (name == model.name) return model;
+    names.emplace_back(model.name);
+  }
+  throw Error(Code::bad_input, Stage::problem,
+              cat("device model \"", name, "\" is unknown; known are: ", join(names, ", ")));
+}
+
+Target target_of(int arch) { return {arch, arch >= 90 ? "a" : ""}; }
+
+Target parse_target(std::string_view text) {
+  std::vector<std::string> names;
+  for (const TargetRow& row : kTargets) {
+    if (text == row.name) return row.target;
+    names.emplace_back(row.name);
+  }
+  throw Error(Code::bad_input, Stage::problem,
+              cat("architecture \"", text, "\" is not supported; supported are: ", join(names, ", ")));
+}
+
+}  // namespace quern

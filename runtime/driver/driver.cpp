@@ -1,0 +1,102 @@
+#include "driver/driver.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <vector>
+
+#include "base/text.h"
+
+namespace quern {
+namespace {
+
+// Set when the process starts to end. Plans in static objects are destroyed after that and must leave the driver alone:
+// it may be gone already. The one mutable global of the library; it carries no configuration.
+std::atomic<bool> process_ends{false};
+
+void watch_for_exit() {
+  static std::once_flag once;
+  std::call_once(once, [] { std::atexit([] { process_ends = true; }); });
+}
+
+struct Opened {
+  void* handle = nullptr;
+  std::string path;
+};
+
+// libcuda is never closed: the driver keeps threads of its own.
+Opened open_library(const std::string& path) {
+  const std::vector<std::string> places =
+      path.empty() ? std::vector<std::string>{"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1",
+                                              "/usr/lib/wsl/lib/libcuda.so.1"}
+                   : std::vector<std::string>{path};
+  std::vector<std::string> failures;
+  for (const std::string& place : places) {
+    if (void* handle = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL)) return {handle, place};
+    failures.emplace_back(cat("  ", place, ": ", dlerror()));  // NOLINT(concurrency-mt-unsafe): glibc's is per thread
+  }
+  throw Error(Code::no_driver, Stage::load,
+              cat("no NVIDIA driver: libcuda.so.1 could not be opened. Install the driver, or give its path in "
+                  "QUERN_LIBCUDA. Tried:\n",
+                  join(failures, "\n")));
+}
+
+template <class F>
+void bind(const Opened& library, const char* symbol, F& member) {
+  member = reinterpret_cast<F>(dlsym(library.handle, symbol));
+  if (member == nullptr)
+    throw Error(Code::no_driver, Stage::load,
+                cat(library.path, " has no ", symbol, ": quern needs a driver of CUDA 12.0 (525) or newer"));
+}
+
+DriverTable bind_table(const Opened& library) {
+  DriverTable table;
+#define QUERN_BIND(member, symbol) bind(library, #symbol, table.member);
+  QUERN_DRIVER_FUNCTIONS(QUERN_BIND)
+#undef QUERN_BIND
+  return table;
+}
+
+}  // namespace
+
+std::shared_ptr<Driver> Driver::open(const std::string& path) {
+  const Opened library = open_library(path);
+  auto driver = std::make_shared<Driver>(bind_table(library), library.path);
+  const CUresult result = (*driver)->Init(0);
+  if (result == CUDA_ERROR_NO_DEVICE)
+    throw Error(Code::no_device, Stage::load, cat("the driver (", library.path, ") sees no CUDA device"));
+  driver->check(result, Stage::load, "cuInit");
+  return driver;
+}
+
+Driver::Driver(const DriverTable& table, std::string origin)
+    : table_(table), origin_(std::move(origin)), process_(getpid()) {
+  watch_for_exit();
+}
+
+std::string Driver::describe(CUresult result) const {
+  const char* name = nullptr;
+  const char* words = nullptr;
+  table_.GetErrorName(result, &name);
+  table_.GetErrorString(result, &words);
+  return cat(name != nullptr ? name : "unknown error", " (", words != nullptr ? words : "?", ")");
+}
+
+int Driver::version() const {
+  int version = 0;
+  check(table_.DriverGetVersion(&version), Stage::load, "cuDriverGetVersion");
+  return version;
+}
+
+bool Driver::alive() const { return !process_ends && process_ == getpid(); }
+
+void Driver::fail(CUresult result, Stage stage, const char* call) const {
+  Error error(Code::driver, stage, cat(call, " failed: ", describe(result)));
+  error.driver_code = result;
+  throw error;
+}
+
+}  // namespace quern

@@ -1,0 +1,53 @@
+// The driver as quern sees it: a typed table of entry points, filled from libcuda.so.1 at run time or given by the host.
+#ifndef QUERN_DRIVER_DRIVER_H_
+#define QUERN_DRIVER_DRIVER_H_
+
+#include <memory>
+#include <string>
+
+#include "driver/functions.h"
+#include "quern/error.h"
+
+namespace quern {
+
+struct DriverTable {
+#define QUERN_DRIVER_MEMBER(member, symbol) decltype(&symbol) member = nullptr;
+  QUERN_DRIVER_FUNCTIONS(QUERN_DRIVER_MEMBER)
+#undef QUERN_DRIVER_MEMBER
+};
+
+// Thread-safe. Kept alive by every plan, so that kernels can be unloaded when the last plan goes.
+class Driver {
+ public:
+  // Opens `path`, or libcuda.so.1 by the loader's search where it is empty, and initializes the driver. Throws Error
+  // (no_driver) that lists each place tried and why it failed, or (no_device) where there is a driver but no device.
+  static std::shared_ptr<Driver> open(const std::string& path);
+  // A table given by a test or a benchmark; nothing is opened.
+  explicit Driver(const DriverTable& table, std::string origin = "table");
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+
+  // Entry points by name: driver->LaunchKernelEx(…).
+  const DriverTable* operator->() const { return &table_; }
+  // Throws Error (driver) that names the call and the driver's words for `result`.
+  void check(CUresult result, Stage stage, const char* call) const {
+    if (result != CUDA_SUCCESS) fail(result, stage, call);
+  }
+  // "CUDA_ERROR_OUT_OF_MEMORY (out of memory)".
+  std::string describe(CUresult result) const;
+  // Where the table came from: the library's path.
+  const std::string& origin() const { return origin_; }
+  int version() const;
+  // Whether driver calls are allowed here: not in a forked child, not while the process ends.
+  bool alive() const;
+
+ private:
+  [[noreturn]] void fail(CUresult result, Stage stage, const char* call) const;
+  DriverTable table_;
+  std::string origin_;
+  long process_;
+};
+
+}  // namespace quern
+
+#endif  // QUERN_DRIVER_DRIVER_H_

@@ -1,0 +1,36 @@
+// A loaded image: the driver's library, its kernel, and the function in the context that was current.
+#ifndef QUERN_DRIVER_LIBRARY_H_
+#define QUERN_DRIVER_LIBRARY_H_
+
+#include <memory>
+#include <string>
+
+#include "driver/driver.h"
+
+namespace quern {
+
+class Library {
+ public:
+  // Loads `image` (cubin, or PTX text for the driver to finish) and the function `kernel` in the current context, so that
+  // a first launch inside a graph capture finds everything in place. Throws Error.
+  Library(std::shared_ptr<const Driver> driver, const std::string& image, const std::string& kernel);
+  ~Library();  // unloads, unless the process ends or has forked
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  CUfunction function() const { return function_; }
+  int attribute(CUfunction_attribute which) const;
+  int blocks_per_multiprocessor(int threads, std::size_t shared_bytes) const;
+
+ private:
+  std::shared_ptr<const Driver> driver_;
+  CUlibrary library_ = nullptr;
+  CUfunction function_ = nullptr;
+};
+
+// Whether this driver error says that the image is at fault, so that another build of it may do better.
+bool image_rejected(CUresult result);
+
+}  // namespace quern
+
+#endif  // QUERN_DRIVER_LIBRARY_H_

@@ -1,0 +1,362 @@
+// What a kernel family tells quern: its problem's fields, its operands, its tuning space, how a problem becomes
+// constants and a launch, and a plain reference. Everything generic (parsing, printing, hashing, the command line, tests,
+// benchmarks) comes from these tables. templates/skeleton is the family to copy.
+#ifndef QUERN_FAMILY_H_
+#define QUERN_FAMILY_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/dtype.h"
+#include "quern/export.h"
+
+namespace quern {
+
+// ---- The problem ---------------------------------------------------------------------------------------------------
+
+// An extent that is left open until the launch.
+inline constexpr std::int64_t kOpen = -1;
+
+enum class FieldKind : std::uint8_t {
+  extent,   // std::int64_t; kOpen where `may_be_open`
+  integer,  // std::int64_t
+  dtype,    // DType
+  choice,   // an enum of one byte; `choices` names its values from 0 on
+};
+
+// A field of a problem. A problem is a standard-layout aggregate whose members are all described by fields.
+struct Field {
+  const char* name;
+  FieldKind kind;
+  std::uint16_t offset;  // offsetof in the problem
+  bool may_be_open;      // extent: kOpen is legal
+  std::int64_t min;      // extent, integer
+  std::int64_t max;
+  DTypeSet dtypes;              // dtype: what is accepted
+  const char* const* choices;   // choice: null-terminated
+  const char* sentence;         // shown by `describe` and in refusals
+};
+
+inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 46;
+
+constexpr Field extent_field(const char* name, std::size_t offset, bool may_be_open, const char* sentence) {
+  return {name, FieldKind::extent, static_cast<std::uint16_t>(offset), may_be_open, 0, kMaxExtent, 0, nullptr, sentence};
+}
+constexpr Field integer_field(const char* name, std::size_t offset, std::int64_t min, std::int64_t max,
+                              const char* sentence) {
+  return {name, FieldKind::integer, static_cast<std::uint16_t>(offset), false, min, max, 0, nullptr, sentence};
+}
+constexpr Field dtype_field(const char* name, std::size_t offset, DTypeSet accepted, const char* sentence) {
+  return {name, FieldKind::dtype, static_cast<std::uint16_t>(offset), false, 0, 0, accepted, nullptr, sentence};
+}
+constexpr Field choice_field(const char* name, std::size_t offset, const char* const* choices, const char* sentence) {
+  return {name, FieldKind::choice, static_cast<std::uint16_t>(offset), false, 0, 0, 0, choices, sentence};
+}
+
+// ---- The arguments -------------------------------------------------------------------------------------------------
+
+// A device pointer, with the size of what is behind it where the caller wants it checked. The memory stays the caller's
+// and must live until the launch has run on the stream.
+struct In {
+  const void* data = nullptr;
+  std::int64_t bytes = kOpen;  // kOpen: not checked
+  constexpr In() = default;
+  constexpr In(const void* pointer, std::int64_t size = kOpen) : data(pointer), bytes(size) {}  // NOLINT(google-explicit-constructor)
+};
+struct Out {
+  void* data = nullptr;
+  std::int64_t bytes = kOpen;
+  constexpr Out() = default;
+  constexpr Out(void* pointer, std::int64_t size = kOpen) : data(pointer), bytes(size) {}  // NOLINT(google-explicit-constructor)
+};
+static_assert(sizeof(In) == sizeof(Out), "operands are reached by offset");
+
+// The memory of one operand: `extents` elements, the last dimension contiguous, rows `row_stride` elements apart.
+struct Layout {
+  DType dtype = DType::none;  // none: this problem has no such operand
+  int rank = 0;
+  std::int64_t extents[2] = {1, 1};
+  std::int64_t row_stride = 0;  // rank 2 only
+
+  constexpr std::int64_t elements() const { return extents[0] * (rank == 2 ? extents[1] : 1); }
+  // From the first byte to the last one: 0 for an empty operand or an open extent, -1 where 64 bits do not hold it.
+  constexpr std::int64_t span_bytes() const {
+    if (dtype == DType::none || extents[0] <= 0 || (rank == 2 && extents[1] == 0)) return 0;
+    std::int64_t span = extents[0];
+    if (rank == 2 && (__builtin_mul_overflow(extents[0] - 1, row_stride, &span) ||
+                      __builtin_add_overflow(span, extents[1], &span)))
+      return -1;
+    return __builtin_mul_overflow(span, std::int64_t{quern::bytes(dtype)}, &span) ? -1 : span;
+  }
+};
+
+enum class Role : std::uint8_t {
+  input,
+  output,
+  update,  // read and written; the caller initializes it
+};
+
+// One operand. `layout` is called with a problem whose extents are closed.
+struct Operand {
+  const char* name;
+  Role role;
+  std::uint16_t offset;  // of the In or Out in the arguments
+  bool bulk;             // moved with the wide accesses: its address decides the variant
+  Layout (*layout)(const void* problem);
+  const char* shape;     // for people: "[rows, width]"
+  const char* sentence;
+};
+
+// A run-time number that is no extent.
+struct Scalar {
+  const char* name;
+  std::uint16_t offset;  // of the float in the arguments
+  const char* sentence;
+};
+
+// An extent that the launch may give: the field it closes and where it is in the arguments.
+struct LaunchExtent {
+  const char* field;
+  std::uint16_t offset;                  // of the std::int64_t in the arguments
+  bool (*needed)(const void* problem);   // whether a launch needs it closed; null: always
+};
+
+// ---- The tuning space ----------------------------------------------------------------------------------------------
+
+inline constexpr int kMaxParameters = 12;
+
+struct Parameter {
+  const char* name;
+  const std::int32_t* values;  // legal values, ended by kNoMore
+  bool compiled;               // false: reaches the launch geometry only, so no image depends on it
+  const char* sentence;
+};
+inline constexpr std::int32_t kNoMore = -0x7fffffff;
+
+// One point of the space: a value for each parameter, in the family's order.
+struct Config {
+  std::array<std::int32_t, kMaxParameters> values{};
+  std::int32_t operator[](int parameter) const { return values[static_cast<std::size_t>(parameter)]; }
+  std::int32_t& operator[](int parameter) { return values[static_cast<std::size_t>(parameter)]; }
+  friend bool operator==(const Config& a, const Config& b) { return a.values == b.values; }
+  friend bool operator!=(const Config& a, const Config& b) { return !(a == b); }
+};
+
+// Where a kernel will run. `arch` is the compiler's name without the "sm_": 80, 90, 100, 120; `suffix` is "a" or "".
+struct Target {
+  int arch = 90;
+  const char* suffix = "a";
+  std::string text() const { return "sm_" + std::to_string(arch) + suffix; }
+};
+
+// What the defaults and the geometry may know of a device. A table, so that `prewarm` without a GPU makes what the
+// device will ask for.
+struct DeviceModel {
+  const char* name;
+  int arch;
+  int multiprocessors;
+  int threads_per_multiprocessor;
+  std::int64_t shared_bytes_per_multiprocessor;
+  std::int64_t l2_bytes;
+};
+
+struct Constraint {
+  const char* sentence;  // what must hold, for `describe` and for the refusal of a config
+  bool (*holds)(const void* problem, const Target& target, const Config& config);
+};
+
+// An image of a problem: its config and what it demands of the bulk operands' addresses.
+struct Variant {
+  const char* name = "";
+  Config config;
+  std::uint32_t alignment = 1;  // bytes, a power of two
+};
+inline constexpr int kMaxVariants = 4;
+
+// ---- The spec ------------------------------------------------------------------------------------------------------
+
+// One compile-time constant.
+struct Constant {
+  std::string type;  // "int", "bool", "type" (an alias), or an enum's name
+  std::string name;
+  std::string value;
+};
+
+// The constants of one image, in order. Becomes namespace quern::spec of spec.cuh.
+class Spec {
+ public:
+  void integer(const char* name, std::int64_t value) { add("long long", name, std::to_string(value)); }
+  void flag(const char* name, bool value) { add("bool", name, value ? "true" : "false"); }
+  void type(const char* name, std::string value) { add("type", name, std::move(value)); }
+  void choice(const char* enumeration, const char* name, std::string value) {
+    add(enumeration, name, std::string(enumeration) + "::" + value);
+  }
+  const std::vector<Constant>& constants() const { return constants_; }
+
+ private:
+  void add(const char* type, const char* name, std::string value) {
+    constants_.push_back({type, name, std::move(value)});
+  }
+  std::vector<Constant> constants_;
+};
+
+// ---- The launch ----------------------------------------------------------------------------------------------------
+
+// What cuLaunchKernelEx needs; filled by the family without allocating.
+struct Launch {
+  std::uint32_t grid[3] = {1, 1, 1};
+  std::uint32_t block[3] = {1, 1, 1};
+  std::uint32_t shared_bytes = 0;
+  bool empty = false;  // nothing to do: legal, nothing is launched
+  alignas(16) unsigned char params[256];
+
+  // Copies the kernel's one parameter.
+  template <class P>
+  void set_params(const P& p) {
+    static_assert(sizeof(P) <= sizeof(params), "raise the size of Launch::params");
+    std::memcpy(params, &p, sizeof(P));
+  }
+};
+
+// ---- Checks --------------------------------------------------------------------------------------------------------
+
+// How far a result may be from the reference: `ulps` of the stored type or `absolute`, whichever is larger. NaNs equal
+// each other whatever their payload, unless the family moves bits without computing.
+struct Tolerance {
+  double ulps = 0;
+  double absolute = 0;
+  bool bitwise = false;
+};
+
+// A header or template of a family, embedded in the library.
+struct SourceFile {
+  const char* path;  // "gather/gather.cu"
+  const char* text;
+};
+
+// ---- The family ----------------------------------------------------------------------------------------------------
+
+// A list of constant rows.
+template <class T>
+struct Table {
+  const T* rows = nullptr;
+  int count = 0;
+  constexpr Table() = default;
+  template <std::size_t N>
+  constexpr Table(const T (&array)[N]) : rows(array), count(static_cast<int>(N)) {}  // NOLINT(google-explicit-constructor)
+  constexpr const T* begin() const { return rows; }
+  constexpr const T* end() const { return rows + count; }
+  constexpr const T& operator[](int i) const { return rows[i]; }
+};
+
+// The descriptor. Constant and static: it must outlive every Runtime that knows it. Functions must be pure and
+// thread-safe; `problem` and `args` point at the family's own types. Fill it with make_family below.
+struct Family {
+  const char* name;
+  const char* sentence;
+  Table<Field> fields;
+  Table<Operand> operands;
+  Table<Scalar> scalars;
+  Table<LaunchExtent> launch_extents;
+  Table<Parameter> parameters;
+  Table<Constraint> constraints;
+  Table<SourceFile> sources;        // the first is the template
+  Table<const char*> bench_cases;   // problem texts, extents closed
+  std::size_t problem_bytes;
+  std::size_t args_bytes;
+  const void* default_problem;
+  const void* default_args;
+
+  // Rules between fields; returns a sentence that names the field and what would be accepted, or "" if all is well.
+  std::string (*check)(const void* problem);
+  // The images of a problem, most wanted first; the last one takes any element-aligned address. Returns how many.
+  int (*variants)(const void* problem, const Target&, const DeviceModel&, Variant (&out)[kMaxVariants]);
+  // What `config` demands of the bulk operands' addresses, for configs that are not from `variants`.
+  std::uint32_t (*alignment)(const void* problem, const Config&);
+  // The constants of the image.
+  void (*specialize)(const void* problem, const Target&, const Config&, Spec&);
+  // Geometry and parameters of one launch; extents are closed. On the launch path: must not allocate.
+  void (*launch)(const void* problem, const void* args, const DeviceModel&, const Config&, Launch&);
+  // The plain reference: reads and writes host memory through the arguments' pointers.
+  void (*reference)(const void* problem, const void* args);
+  Tolerance (*tolerance)(const void* problem);
+  // The fewest bytes that must move.
+  std::int64_t (*bytes)(const void* problem);
+  // Makes an input's data where random numbers of its type will not do; returns false where they will.
+  bool (*generate)(const void* problem, int operand, std::uint64_t seed, void* data);
+};
+
+// Turns a family's typed functions into the descriptor's. A family F names its types and functions:
+//   struct F { using Problem = …; using Args = …; static constexpr Field kFields[] = …; … };
+template <class F>
+struct Erase {
+  using Problem = typename F::Problem;
+  using Args = typename F::Args;
+  static const Problem& problem(const void* p) { return *static_cast<const Problem*>(p); }
+
+  static std::string check(const void* p) { return F::check(problem(p)); }
+  static int variants(const void* p, const Target& t, const DeviceModel& m, Variant (&out)[kMaxVariants]) {
+    return F::variants(problem(p), t, m, out);
+  }
+  static std::uint32_t alignment(const void* p, const Config& c) { return F::alignment(problem(p), c); }
+  static void specialize(const void* p, const Target& t, const Config& c, Spec& s) { F::specialize(problem(p), t, c, s); }
+  static void launch(const void* p, const void* a, const DeviceModel& m, const Config& c, Launch& l) {
+    F::launch(problem(p), *static_cast<const Args*>(a), m, c, l);
+  }
+  static void reference(const void* p, const void* a) { F::reference(problem(p), *static_cast<const Args*>(a)); }
+  static Tolerance tolerance(const void* p) { return F::tolerance(problem(p)); }
+  static std::int64_t bytes(const void* p) { return F::bytes(problem(p)); }
+  static bool generate(const void* p, int o, std::uint64_t seed, void* d) { return F::generate(problem(p), o, seed, d); }
+};
+
+// Wraps `Layout f(const Problem&)` for the operand table.
+template <class Problem, Layout (*F)(const Problem&)>
+Layout layout_of(const void* problem) {
+  return F(*static_cast<const Problem*>(problem));
+}
+// Wraps `bool f(const Problem&, const Target&, const Config&)` for the constraint table.
+template <class Problem, bool (*F)(const Problem&, const Target&, const Config&)>
+bool holds_for(const void* problem, const Target& target, const Config& config) {
+  return F(*static_cast<const Problem*>(problem), target, config);
+}
+
+template <class F>
+Family make_family() {
+  using E = Erase<F>;
+  static const typename F::Problem default_problem{};
+  static const typename F::Args default_args{};
+  Family f{};
+  f.name = F::kName;
+  f.sentence = F::kSentence;
+  f.fields = F::kFields;
+  f.operands = F::kOperands;
+  f.scalars = F::scalars();
+  f.launch_extents = F::kLaunchExtents;
+  f.parameters = F::kParameters;
+  f.constraints = F::kConstraints;
+  f.sources = F::sources();
+  f.bench_cases = F::kBenchCases;
+  f.problem_bytes = sizeof(typename F::Problem);
+  f.args_bytes = sizeof(typename F::Args);
+  f.default_problem = &default_problem;
+  f.default_args = &default_args;
+  f.check = &E::check;
+  f.variants = &E::variants;
+  f.alignment = &E::alignment;
+  f.specialize = &E::specialize;
+  f.launch = &E::launch;
+  f.reference = &E::reference;
+  f.tolerance = &E::tolerance;
+  f.bytes = &E::bytes;
+  f.generate = &E::generate;
+  return f;
+}
+
+}  // namespace quern
+
+#endif  // QUERN_FAMILY_H_

@@ -1,0 +1,17 @@
+// Logging: warnings by default, nothing else is printed unless asked.
+#ifndef QUERN_LOG_H_
+#define QUERN_LOG_H_
+
+#include <functional>
+#include <string_view>
+
+namespace quern {
+
+enum class LogLevel { debug, info, warning, error, off };
+
+// Called with one line, without a newline. Must be safe to call from several threads at once and must not call quern.
+using LogSink = std::function<void(LogLevel, std::string_view)>;
+
+}  // namespace quern
+
+#endif  // QUERN_LOG_H_

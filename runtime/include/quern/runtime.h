@@ -1,0 +1,121 @@
+// The Runtime: turns problems into plans. Several may live in one process; each is safe to use from several threads.
+#ifndef QUERN_RUNTIME_H_
+#define QUERN_RUNTIME_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/error.h"
+#include "quern/export.h"
+#include "quern/family.h"
+#include "quern/options.h"
+#include "quern/plan.h"
+
+namespace quern {
+
+inline constexpr int kCurrentDevice = -1;
+
+struct PrepareOptions {
+  // Ordinal. kCurrentDevice: the device of the calling thread's current context. A device that is not the current
+  // context's is refused: a plan belongs to a context.
+  int device = kCurrentDevice;
+  // Changes to the default config of the most wanted image, "threads=128,unroll=2". Empty: the default.
+  std::string config;
+};
+
+// What a compile without a device gives.
+struct Prewarmed {
+  std::string problem;
+  std::string arch;
+  std::vector<ImageInfo> images;
+  std::vector<std::string> sources;  // one an image
+  std::vector<std::string> ptx;
+};
+
+// Counters since the Runtime was made.
+struct Statistics {
+  std::uint64_t plan_hits = 0;
+  std::uint64_t memory_hits = 0;
+  std::uint64_t disk_hits = 0;
+  std::uint64_t compiles = 0;
+  std::uint64_t waits = 0;           // for another thread's compile of the same key
+  std::uint64_t store_failures = 0;  // reads and writes that failed and were passed over
+  double compile_seconds = 0;
+};
+
+// A problem of any family with its storage, made from text.
+class QUERN_API AnyProblem {
+ public:
+  explicit AnyProblem(const Family& family);
+  AnyProblem(const Family& family, const void* problem);
+  const Family& family() const { return *family_; }
+  const void* data() const { return bytes_.data(); }
+  void* data() { return bytes_.data(); }
+  // Sets a field from text; throws Error with what would be accepted.
+  void set(std::string_view field, std::string_view value);
+  std::string get(std::string_view field) const;
+  // Family name and every field that is not at its default: can be pasted back.
+  std::string text() const;
+
+ private:
+  const Family* family_;
+  std::vector<unsigned char> bytes_;
+};
+
+class RuntimeState;
+
+class QUERN_API Runtime {
+ public:
+  // Reads the environment, opens nothing: a Runtime can be made without a driver, a device or a compiler.
+  Runtime();
+  explicit Runtime(Options options);
+  ~Runtime();
+  Runtime(Runtime&&) noexcept;
+  Runtime& operator=(Runtime&&) noexcept;
+
+  // A plan for `problem` on the current context's device. May compile, which is logged at level info. Must not be called
+  // while the calling thread captures a stream. Throws Error.
+  // COST: a known problem under 200 ns, without allocating; an image on disk under 1 ms; else a compile.
+  template <class P>
+  Plan<P> prepare(const P& problem, const PrepareOptions& options = {}) {
+    return Plan<P>(prepare_any(P::family(), &problem, options));
+  }
+  template <class P>
+  Result<Plan<P>> try_prepare(const P& problem, const PrepareOptions& options = {}) {
+    try {
+      return prepare(problem, options);
+    } catch (const Error& error) {
+      return error;
+    }
+  }
+  // The same for a problem whose type is not known here: `problem` points at the family's problem.
+  AnyPlan prepare_any(const Family& family, const void* problem, const PrepareOptions& options = {});
+  // The same from a problem text, "gather width=8192 dtype=bf16".
+  AnyPlan prepare_text(std::string_view problem, const PrepareOptions& options = {});
+
+  // The problem of a text. Throws Error (bad_input) that says what would be accepted.
+  AnyProblem parse(std::string_view problem) const;
+
+  // Compiles every image that `problem` may ask for on `arch` ("sm_90a") and stores them, so that other compilers'
+  // processes hit them too. Needs no driver and no device. `device_model` narrows it to one row of the table.
+  Prewarmed prewarm(const Family& family, const void* problem, std::string_view arch,
+                    std::string_view device_model = {}, std::string_view config = {});
+
+  // Makes a family known by name, for problem texts. `family` must outlive the Runtime. A second family of the same name
+  // is refused.
+  void add(const Family& family);
+  const Family& family(std::string_view name) const;
+  std::vector<const Family*> families() const;
+
+  Statistics statistics() const;
+  RuntimeState& state() { return *state_; }
+
+ private:
+  std::unique_ptr<RuntimeState> state_;
+};
+
+}  // namespace quern
+
+#endif  // QUERN_RUNTIME_H_

@@ -1,0 +1,120 @@
+// The launch path: arguments in, cuLaunchKernelEx out. No lock, no allocation, no string unless something is refused.
+#include <cstring>
+
+#include "base/text.h"
+#include "plan/plan_state.h"
+#include "plan/problem.h"
+
+namespace quern {
+namespace {
+
+template <class T>
+const T& member(const void* args, std::uint16_t offset) {
+  return *reinterpret_cast<const T*>(static_cast<const unsigned char*>(args) + offset);
+}
+
+[[noreturn]] void refuse(const PlanState& state, const void* problem, std::string sentence) {
+  Error error = problem_error(*state.family, problem, std::move(sentence));
+  error.stage = Stage::launch;
+  throw error;
+}
+
+[[noreturn]] void refuse_extent(const PlanState& state, const void* problem, const Field& field, std::int64_t given) {
+  const std::int64_t own = get_integer(field, problem);
+  if (given == kOpen) refuse(state, problem, cat(field.name, " is open in the problem, so the launch must give it"));
+  if (given < field.min || given > field.max)
+    refuse(state, problem, cat(field.name, "=", given, " is out of range; it takes ", accepted_text(field)));
+  refuse(state, problem, cat(field.name, "=", given, " contradicts the problem, which says ", own));
+}
+
+// Extents that the problem left open come from the arguments; an extent given twice must be the same.
+void close_extents(const PlanState& state, const void* args, void* problem) {
+  for (const PlanState::Extent& extent : state.extents) {
+    const Field& field = *extent.field;
+    const std::int64_t own = get_integer(field, problem);
+    const std::int64_t given = member<std::int64_t>(args, extent.offset);
+    if (given == own && own != kOpen) continue;
+    if (given == kOpen && (own != kOpen || !extent.needed)) continue;
+    if (given < field.min || given > field.max || own != kOpen) refuse_extent(state, problem, field, given);
+    set_integer(field, problem, given);
+  }
+}
+
+[[noreturn]] void refuse_operand(const PlanState& state, const void* problem, const Operand& operand, const In& given,
+                                 const Layout& layout) {
+  const std::int64_t span = layout.span_bytes();
+  if (span < 0) refuse(state, problem, cat(operand.name, " would be larger than any memory"));
+  if (given.data == nullptr) refuse(state, problem, cat(operand.name, " is null; it takes ", span, " bytes"));
+  if (given.bytes != kOpen && given.bytes < span)
+    refuse(state, problem, cat(operand.name, " has ", given.bytes, " bytes; ", operand.shape, " takes ", span));
+  refuse(state, problem,
+         cat(operand.name, " is not aligned to its element type ", name(layout.dtype), ", ", bytes(layout.dtype),
+             " bytes"));
+}
+
+// Checks each operand that the problem has; the OR of the bulk operands' addresses.
+std::uintptr_t check_operands(const PlanState& state, const void* args, const void* problem) {
+  std::uintptr_t addresses = 0;
+  for (const Operand& operand : state.family->operands) {
+    const Layout layout = operand.layout(problem);
+    if (layout.dtype == DType::none) continue;
+    const In& given = member<In>(args, operand.offset);
+    const auto address = reinterpret_cast<std::uintptr_t>(given.data);
+    const std::int64_t span = layout.span_bytes();
+    const bool small = given.bytes != kOpen && given.bytes < span;
+    const bool missing = given.data == nullptr && span != 0;
+    const bool crooked = (address & static_cast<std::uintptr_t>(bytes(layout.dtype) - 1)) != 0;
+    if (span < 0 || small || missing || crooked) refuse_operand(state, problem, operand, given, layout);
+    if (operand.bulk) addresses |= address;
+  }
+  return addresses;
+}
+
+const PlanState::Loaded* choose(const PlanState& state, std::uintptr_t addresses) {
+  for (const PlanState::Loaded& loaded : state.variants) {
+    if ((addresses & (loaded.variant.alignment - 1)) == 0) return &loaded;
+  }
+  return nullptr;
+}
+
+void check_geometry(const PlanState& state, const void* problem, const Launch& launch) {
+  constexpr std::uint32_t kMaxGridX = 0x7fffffff;
+  if (launch.grid[0] <= kMaxGridX && launch.grid[1] <= 65535 && launch.grid[2] <= 65535) return;
+  refuse(state, problem, "the problem needs more blocks than one launch can have; split it");
+}
+
+}  // namespace
+
+void prepare_launch(const PlanState& state, const void* args, PreparedLaunch& out) {
+  alignas(16) unsigned char problem[kMaxProblemBytes];
+  std::memcpy(problem, state.problem.data(), state.problem.size());
+  close_extents(state, args, problem);
+  const std::uintptr_t addresses = check_operands(state, args, problem);
+  out.variant = choose(state, addresses);
+  if (out.variant == nullptr) refuse(state, problem, "no image of this plan takes such addresses");
+  state.family->launch(problem, args, state.model, out.variant->variant.config, out.launch);
+  check_geometry(state, problem, out.launch);
+}
+
+bool enqueue(const PlanState& state, Stream stream, const void* args) {
+  PreparedLaunch prepared;
+  prepare_launch(state, args, prepared);
+  Launch& launch = prepared.launch;
+  if (launch.empty) return false;
+  CUlaunchConfig config{};
+  config.gridDimX = launch.grid[0];
+  config.gridDimY = launch.grid[1];
+  config.gridDimZ = launch.grid[2];
+  config.blockDimX = launch.block[0];
+  config.blockDimY = launch.block[1];
+  config.blockDimZ = launch.block[2];
+  config.sharedMemBytes = launch.shared_bytes;
+  config.hStream = stream;
+  void* params[] = {launch.params};
+  const Driver& driver = *state.driver;
+  driver.check(driver->LaunchKernelEx(&config, prepared.variant->library->function(), params, nullptr), Stage::launch,
+               "cuLaunchKernelEx");
+  return true;
+}
+
+}  // namespace quern

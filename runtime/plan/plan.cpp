@@ -1,0 +1,35 @@
+#include "quern/plan.h"
+
+#include "base/text.h"
+#include "plan/plan_state.h"
+
+namespace quern {
+
+const char* name(ImageOrigin origin) {
+  static constexpr const char* kNames[] = {"memory", "disk", "compiled"};
+  return kNames[static_cast<int>(origin)];
+}
+
+void AnyPlan::launch(Stream stream, const void* args) const { enqueue(*state_, stream, args); }
+
+Result<bool> AnyPlan::try_launch(Stream stream, const void* args) const {
+  try {
+    return enqueue(*state_, stream, args);
+  } catch (const Error& error) {
+    return error;
+  }
+}
+
+const std::string& AnyPlan::problem() const { return state_->text; }
+std::string AnyPlan::why() const { return state_->why; }
+const std::vector<ImageInfo>& AnyPlan::images() const { return state_->images; }
+const std::string& AnyPlan::source(int i) const { return state_->sources.at(static_cast<std::size_t>(i)); }
+const std::string& AnyPlan::ptx(int i) const { return state_->ptx.at(static_cast<std::size_t>(i)); }
+const Resources& AnyPlan::resources(int i) const { return state_->images.at(static_cast<std::size_t>(i)).resources; }
+
+int AnyPlan::blocks_per_multiprocessor(int i, int threads, int shared_bytes) const {
+  const auto& loaded = state_->variants.at(static_cast<std::size_t>(i));
+  return loaded.library->blocks_per_multiprocessor(threads, static_cast<std::size_t>(shared_bytes));
+}
+
+}  // namespace quern

@@ -1,0 +1,60 @@
+// What a plan holds. Built once by prepare, then only read.
+#ifndef QUERN_PLAN_PLAN_STATE_H_
+#define QUERN_PLAN_PLAN_STATE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "driver/driver.h"
+#include "driver/library.h"
+#include "quern/family.h"
+#include "quern/plan.h"
+
+namespace quern {
+
+struct PlanState {
+  const Family* family = nullptr;
+  std::vector<unsigned char> problem;  // the family's struct, open extents still open
+  std::string text;
+  DeviceModel model{};  // the live device's figures
+  int device = 0;
+  std::shared_ptr<const Driver> driver;
+
+  // A variant with its kernel; most wanted first.
+  struct Loaded {
+    Variant variant;
+    std::shared_ptr<const Library> library;
+  };
+  std::vector<Loaded> variants;
+
+  // The family's launch extents with their fields looked up.
+  struct Extent {
+    const Field* field;
+    std::uint16_t offset;  // in the arguments
+    bool needed;
+  };
+  std::vector<Extent> extents;
+
+  // For people; one an image.
+  std::vector<ImageInfo> images;
+  std::vector<std::string> sources;
+  std::vector<std::string> ptx;
+  std::string why;
+};
+
+// One launch, worked out but not enqueued: what tests and `inspect` look at.
+struct PreparedLaunch {
+  const PlanState::Loaded* variant = nullptr;
+  Launch launch;
+};
+
+// Closes the extents, checks the arguments and picks the variant. Throws Error. Does not allocate unless it throws.
+void prepare_launch(const PlanState& state, const void* args, PreparedLaunch& out);
+
+// prepare_launch, then cuLaunchKernelEx. Whether a kernel was launched.
+bool enqueue(const PlanState& state, Stream stream, const void* args);
+
+}  // namespace quern
+
+#endif  // QUERN_PLAN_PLAN_STATE_H_

@@ -1,0 +1,187 @@
+#include "plan/problem.h"
+
+#include <cstring>
+#include <vector>
+
+#include "base/text.h"
+#include "quern/runtime.h"
+
+namespace quern {
+namespace {
+
+const unsigned char* at(const Field& field, const void* problem) {
+  return static_cast<const unsigned char*>(problem) + field.offset;
+}
+unsigned char* at(const Field& field, void* problem) { return static_cast<unsigned char*>(problem) + field.offset; }
+
+bool is_wide(const Field& field) { return field.kind == FieldKind::extent || field.kind == FieldKind::integer; }
+
+std::vector<std::string> names(const Field& field) {
+  std::vector<std::string> names;
+  if (field.kind == FieldKind::choice) {
+    for (const char* const* choice = field.choices; *choice != nullptr; ++choice) names.emplace_back(*choice);
+  } else {
+    for (int i = 0; i < kDTypeCount; ++i) {
+      if (contains(field.dtypes, static_cast<DType>(i))) names.emplace_back(kDTypes[i].name);
+    }
+  }
+  return names;
+}
+
+Error field_error(const Family& family, const Field& field, std::string_view value) {
+  Error error(Code::bad_input, Stage::problem,
+              cat(field.name, "=", value, " is not accepted by ", family.name, "; it takes ", accepted_text(field)));
+  error.family = family.name;
+  return error;
+}
+
+Error unknown_field(const Family& family, std::string_view name) {
+  std::vector<std::string> known;
+  for (const Field& field : family.fields) known.emplace_back(field.name);
+  const std::string close = closest(name, known);
+  Error error(Code::bad_input, Stage::problem,
+              cat(family.name, " has no field \"", name, "\"", close.empty() ? "" : cat("; did you mean ", close, "?"),
+                  " Its fields are: ", join(known, ", ")));
+  error.family = family.name;
+  return error;
+}
+
+bool in_range(const Field& field, std::int64_t value) {
+  if (field.may_be_open && value == kOpen) return true;
+  return value >= field.min && value <= field.max;
+}
+
+bool legal(const Field& field, std::int64_t value) {
+  if (is_wide(field)) return in_range(field, value);
+  if (field.kind == FieldKind::dtype) return value < kDTypeCount && contains(field.dtypes, static_cast<DType>(value));
+  return value < static_cast<std::int64_t>(names(field).size());
+}
+
+// The number behind a text, or nothing if the text means nothing to the field.
+std::optional<std::int64_t> parse_value(const Field& field, std::string_view value) {
+  if (is_wide(field)) {
+    if (field.may_be_open && value == "open") return kOpen;
+    return parse_integer(value);
+  }
+  if (field.kind == FieldKind::choice) {
+    const std::vector<std::string> choices = names(field);
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+      if (choices[i] == value) return static_cast<std::int64_t>(i);
+    }
+    return std::nullopt;
+  }
+  for (int i = 0; i < kDTypeCount; ++i) {
+    if (value == kDTypes[i].name) return i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::int64_t get_integer(const Field& field, const void* problem) {
+  if (!is_wide(field)) return *at(field, problem);
+  std::int64_t value = 0;
+  std::memcpy(&value, at(field, problem), sizeof(value));
+  return value;
+}
+
+void set_integer(const Field& field, void* problem, std::int64_t value) {
+  if (is_wide(field)) {
+    std::memcpy(at(field, problem), &value, sizeof(value));
+  } else {
+    *at(field, problem) = static_cast<unsigned char>(value);
+  }
+}
+
+const Field* find_field(const Family& family, std::string_view name) {
+  for (const Field& field : family.fields) {
+    if (name == field.name) return &field;
+  }
+  return nullptr;
+}
+
+std::string field_text(const Field& field, const void* problem) {
+  const std::int64_t value = get_integer(field, problem);
+  if (field.kind == FieldKind::dtype) return value < kDTypeCount ? kDTypes[value].name : cat("dtype ", value);
+  if (field.kind == FieldKind::choice) return legal(field, value) ? field.choices[value] : cat("value ", value);
+  return field.may_be_open && value == kOpen ? "open" : std::to_string(value);
+}
+
+std::string accepted_text(const Field& field) {
+  if (!is_wide(field)) return join(names(field), ", ");
+  return cat(field.min, " to ", field.max, field.may_be_open ? ", or open" : "");
+}
+
+void set_field(const Family& family, void* problem, std::string_view name, std::string_view value) {
+  const Field* field = find_field(family, name);
+  if (field == nullptr) throw unknown_field(family, name);
+  const std::optional<std::int64_t> number = parse_value(*field, value);
+  if (!number || !legal(*field, *number)) throw field_error(family, *field, value);
+  set_integer(*field, problem, *number);
+}
+
+void check_problem(const Family& family, const void* problem) {
+  for (const Field& field : family.fields) {
+    if (!legal(field, get_integer(field, problem))) throw field_error(family, field, field_text(field, problem));
+  }
+  if (std::string sentence = family.check(problem); !sentence.empty())
+    throw problem_error(family, problem, std::move(sentence));
+}
+
+std::string problem_text(const Family& family, const void* problem) {
+  std::string text = family.name;
+  for (const Field& field : family.fields) {
+    if (get_integer(field, problem) == get_integer(field, family.default_problem)) continue;
+    text += cat(" ", field.name, "=", field_text(field, problem));
+  }
+  return text;
+}
+
+void parse_fields(const Family& family, std::string_view text, void* problem) {
+  for (std::string_view part : split(text, ' ')) {
+    if (trim(part).empty()) continue;
+    const std::size_t equals = part.find('=');
+    if (equals == std::string_view::npos)
+      throw Error(Code::bad_input, Stage::problem,
+                  cat("\"", part, "\" is no field=value; ", family.name, " is described by `quern describe ",
+                      family.name, "`"));
+    set_field(family, problem, trim(part.substr(0, equals)), trim(part.substr(equals + 1)));
+  }
+}
+
+void pack(const Family& family, const void* problem, PackedProblem& packed) {
+  packed.size = 0;
+  for (const Field& field : family.fields) {
+    const std::size_t bytes = is_wide(field) ? 8 : 1;
+    std::memcpy(packed.bytes.data() + packed.size, at(field, problem), bytes);
+    packed.size += bytes;
+  }
+}
+
+Error problem_error(const Family& family, const void* problem, std::string sentence) {
+  Error error(Code::bad_input, Stage::problem, std::move(sentence));
+  error.family = family.name;
+  error.problem = problem_text(family, problem);
+  return error;
+}
+
+AnyProblem::AnyProblem(const Family& family) : AnyProblem(family, family.default_problem) {}
+
+AnyProblem::AnyProblem(const Family& family, const void* problem)
+    : family_(&family),
+      bytes_(static_cast<const unsigned char*>(problem),
+             static_cast<const unsigned char*>(problem) + family.problem_bytes) {}
+
+void AnyProblem::set(std::string_view field, std::string_view value) {
+  set_field(*family_, bytes_.data(), field, value);
+}
+
+std::string AnyProblem::get(std::string_view field) const {
+  const Field* found = find_field(*family_, field);
+  if (found == nullptr) throw unknown_field(*family_, field);
+  return field_text(*found, bytes_.data());
+}
+
+std::string AnyProblem::text() const { return problem_text(*family_, bytes_.data()); }
+
+}  // namespace quern

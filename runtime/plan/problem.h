@@ -1,0 +1,49 @@
+// Problems through their field table: texts, checks, and the packed form that finds a plan.
+#ifndef QUERN_PLAN_PROBLEM_H_
+#define QUERN_PLAN_PROBLEM_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "quern/error.h"
+#include "quern/family.h"
+
+namespace quern {
+
+inline constexpr std::size_t kMaxProblemBytes = 256;
+
+// ---- Single fields ----
+std::int64_t get_integer(const Field& field, const void* problem);  // extent, integer; choice and dtype by number
+void set_integer(const Field& field, void* problem, std::int64_t value);
+// Null if the family has no such field.
+const Field* find_field(const Family& family, std::string_view name);
+// "open" for an extent that is open.
+std::string field_text(const Field& field, const void* problem);
+// Throws Error (bad_input) that names the field, the value and what would be accepted.
+void set_field(const Family& family, void* problem, std::string_view name, std::string_view value);
+// What a field accepts, for people: "f16, bf16 or f32", "0 to 70368744177664 or open".
+std::string accepted_text(const Field& field);
+
+// ---- Whole problems ----
+// Every field's range, then the family's own rules. Throws Error (bad_input).
+void check_problem(const Family& family, const void* problem);
+// Family name and the fields that are not at their default.
+std::string problem_text(const Family& family, const void* problem);
+// Sets fields from "width=8192 dtype=bf16".
+void parse_fields(const Family& family, std::string_view text, void* problem);
+
+// The fields one after the other, without padding: equal problems have equal bytes.
+struct PackedProblem {
+  std::array<unsigned char, kMaxProblemBytes> bytes;
+  std::size_t size = 0;
+};
+void pack(const Family& family, const void* problem, PackedProblem& packed);
+
+// An Error about a family's problem.
+Error problem_error(const Family& family, const void* problem, std::string sentence);
+
+}  // namespace quern
+
+#endif  // QUERN_PLAN_PROBLEM_H_

@@ -1,0 +1,75 @@
+#ifndef QUERN_COMMON_ACTIVATION_TABLE_H_
+#define QUERN_COMMON_ACTIVATION_TABLE_H_
+
+// The activations: a new one is one row, and its number in the enum is its place, so add at the end.
+//
+//   ROW(name, alpha, ulps, absolute, formula, VALUE, DERIVATIVE, REFERENCE, GATED)
+//
+//   alpha       the default of the run-time parameter `a`; 0 where the formula has none
+//   ulps, absolute
+//               VALUE is within the larger of `ulps` fp32 units of REFERENCE and `absolute`, on the GPU too
+//   formula     for people
+//   VALUE       float, of x and a, in the order of PyTorch's CUDA kernels, so that it has their bits under
+//   --fmad=false;
+//               fmaf stands where they contract. R(...) rounds an intermediate to the storage type in the `torch`
+//               contract and does nothing in `single`.
+//   DERIVATIVE  float, of x and a
+//   REFERENCE   double, of x and a, in another form than VALUE where there is one
+//   GATED       float, of the activated value v and the gate g
+//
+// NaN propagates. Where a formula is 0 * inf at an infinite x (silu at -inf), it gives NaN, as PyTorch does.
+
+// clang-format off
+#define QUERN_ACTIVATIONS(ROW)                                                                                         \
+  ROW(identity, 0.0f, 0, 0, "x",                                                                                       \
+      x, 1.0f, x, v * g)                                                                                               \
+  ROW(relu, 0.0f, 0, 0, "max(x, 0)",                                                                                   \
+      x <= 0.0f ? 0.0f : x, step_at(0.0f, x, 0.0f, 1.0f), x <= 0 ? 0 : x, v * g)                                       \
+  ROW(gelu, 0.0f, 6, 5e-7, "x/2 (1 + erf(x / sqrt(2)))",                                                               \
+      x * 0.5f * (1.0f + erff(x * 0.70710678f)),                                                                       \
+      0.5f * (1.0f + erff(x * 0.70710678f)) + x * (0.39894228f * expf(-0.5f * x * x)),                                 \
+      0.5 * x * erfc(x * -0.70710678118654752), v * g)                                                                 \
+  ROW(gelu_tanh, 0.0f, 8, 5e-7, "x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))",                                       \
+      0.5f * x * (1.0f + tanhf(0.79788456f * fmaf(0.044715f, x * x * x, x))), gelu_tanh_slope(x),                      \
+      reference_gelu_tanh(x), v * g)                                                                                   \
+  ROW(silu, 0.0f, 6, 1e-36, "x / (1 + exp(-x))",                                                                       \
+      x / (1.0f + expf(-x)), swish_slope(x, 1.0f), x * reference_logistic(x), v * g)                                   \
+  ROW(sigmoid, 0.0f, 6, 1e-37, "1 / (1 + exp(-x))",                                                                    \
+      logistic(x), logistic(x) * (1.0f - logistic(x)), reference_logistic(x), v * g)                                   \
+  ROW(tanh, 0.0f, 4, 0, "tanh(x)",                                                                                     \
+      tanhf(x), 1.0f - tanhf(x) * tanhf(x), ::tanh(x), v * g)                                                          \
+  ROW(qgelu, 1.702f, 120, 1e-36, "x / (1 + exp(-a x))",                                                                \
+      x / (1.0f + expf(-a * x)), swish_slope(x, a), x * reference_logistic(a * x), v * g)                              \
+  ROW(srelu, 0.0f, 1, 0, "max(x, 0)^2",                                                                                \
+      x <= 0.0f ? 0.0f : x * x, x <= 0.0f ? 0.0f : x + x, x <= 0 ? 0 : x * x, v * g)                                   \
+  ROW(fatrelu, 0.0f, 0, 0, "x > a ? x : 0",                                                                            \
+      x <= a ? 0.0f : x, step_at(a, x, 0.0f, 1.0f), x <= a ? 0 : x, v * g)                                             \
+  ROW(gelu_new, 0.0f, 8, 5e-7, "gelu_tanh; torch contract: every step rounded",                                        \
+      R(R(0.5f * x) * R(1.0f + R(tanhf(R(0.79788456f * R(x + R(0.044715f * R(R(x * x) * x)))))))),                     \
+      gelu_tanh_slope(x), reference_gelu_tanh(x), v * g)                                                               \
+  ROW(gelu_fast, 0.0f, 8, 5e-7, "gelu_tanh through x (1 + 0.044715 x^2); torch contract: every step rounded",          \
+      R(R(0.5f * x) * R(1.0f + R(tanhf(R(R(x * 0.79788456f) * R(1.0f + R(R(0.044715f * x) * x))))))),                  \
+      gelu_tanh_slope(x), reference_gelu_tanh(x), v * g)                                                               \
+  ROW(elu, 1.0f, 4, 0, "x > 0 ? x : a (exp(x) - 1)",                                                                   \
+      x > 0.0f ? x : expm1f(x) * a, x > 0.0f ? 1.0f : expf(x) * a, x > 0 ? x : a * ::expm1(x), v * g)                  \
+  ROW(leaky_relu, 0.01f, 1, 0, "x > 0 ? x : a x",                                                                      \
+      x > 0.0f ? x : x * a, step_at(0.0f, x, a, 1.0f), x > 0 ? x : a * x, v * g)                                       \
+  ROW(mish, 0.0f, 12, 1e-37, "x tanh(log(1 + exp(x)))",                                                                \
+      x * tanhf(log1pf(expf(x))), mish_slope(x), reference_mish(x), v * g)                                             \
+  ROW(softplus, 0.0f, 6, 0, "x > 20 ? x : log(1 + exp(x))",                                                            \
+      x > 20.0f ? x : log1pf(expf(x)), x > 20.0f ? 1.0f : logistic(x),                                                 \
+      (x > 0 ? x : 0) + ::log1p(::exp(-::fabs(x))), v * g)                                                             \
+  ROW(hardswish, 0.0f, 6, 0, "x min(max(x + 3, 0), 6) / 6",                                                            \
+      x * fminf(fmaxf(x + 3.0f, 0.0f), 6.0f) * (1.0f / 6.0f),                                                          \
+      x < -3.0f ? 0.0f : x > 3.0f ? 1.0f : x / 3.0f + 0.5f, x <= -3 ? 0 * x : x >= 3 ? x : x * (x + 3) / 6, v * g)     \
+  ROW(exp, 0.0f, 4, 0, "exp(x)",                                                                                       \
+      expf(x), expf(x), ::exp(x), v * g)                                                                               \
+  ROW(abs, 0.0f, 0, 0, "|x|",                                                                                          \
+      fabsf(x), x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x, ::fabs(x), v * g)                                              \
+  ROW(sin, 0.0f, 4, 0, "sin(x)",                                                                                       \
+      sinf(x), cosf(x), ::sin(x), v * g)                                                                               \
+  ROW(cos, 0.0f, 4, 0, "cos(x)",                                                                                       \
+      cosf(x), -sinf(x), ::cos(x), v * g)
+// clang-format on
+
+#endif  // QUERN_COMMON_ACTIVATION_TABLE_H_

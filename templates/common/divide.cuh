@@ -1,0 +1,56 @@
+#ifndef QUERN_COMMON_DIVIDE_CUH_
+#define QUERN_COMMON_DIVIDE_CUH_
+
+#include "common/device.cuh"
+
+namespace quern::common {
+
+// Division by a number that is constant for a launch, as one high multiplication and a shift. The host makes it, a
+// kernel takes it as a parameter. With l = ceil(log2 d) and m = ceil(2^(B-1+l) / d) < 2^B, floor(n / d) is exactly
+// (2n * m) >> (B + l) for every n < 2^(B-1), as m * d exceeds 2^(B-1+l) by less than d <= 2^l.
+struct Divisor {
+  u64 magic;    // B = 64; 0 if d > 2^63
+  u32 magic32;  // B = 32; 0 if d >= 2^31, which makes every 32-bit quotient 0
+  u32 shift;    // l
+};
+
+#ifndef __CUDA_ARCH__
+__extension__ using u128 = unsigned __int128;
+
+// For d >= 1.
+constexpr Divisor make_divisor(u64 d) {
+  u32 shift = 0;
+  while (shift < 63 && (u64{1} << shift) < d) ++shift;
+  const u64 magic = d > u64{1} << 63 ? 0 : static_cast<u64>(((u128{1} << (63 + shift)) + d - 1) / d);
+  const u64 magic32 = d >= u64{1} << 31 ? 0 : ((u64{1} << (31 + shift)) + d - 1) / d;
+  return {magic, static_cast<u32>(magic32), shift};
+}
+#endif
+
+// floor(n / d) for n < 2^63.
+QUERN_DEVICE u64 divide(u64 n, const Divisor& d) {
+#ifdef __CUDA_ARCH__
+  u64 high;
+  asm("mul.hi.u64 %0, %1, %2;" : "=l"(high) : "l"(n << 1), "l"(d.magic));
+#else
+  const u64 high = static_cast<u64>((static_cast<u128>(n << 1) * d.magic) >> 64);
+#endif
+  return high >> d.shift;
+}
+
+// floor(n / d) for n < 2^31.
+QUERN_DEVICE u32 divide32(u32 n, const Divisor& d) {
+#ifdef __CUDA_ARCH__
+  u32 high;
+  asm("{ .reg .u32 t; mul.hi.u32 t, %1, %2; shr.u32 %0, t, %3; }"
+      : "=r"(high)
+      : "r"(n << 1), "r"(d.magic32), "r"(d.shift));
+  return high;
+#else
+  return static_cast<u32>((static_cast<u64>(n << 1) * d.magic32) >> 32) >> (d.shift & 31u);
+#endif
+}
+
+}  // namespace quern::common
+
+#endif  // QUERN_COMMON_DIVIDE_CUH_

@@ -1,0 +1,41 @@
+// Launch geometry of kernels that work on slots. Host code.
+#ifndef QUERN_COMMON_GEOMETRY_H_
+#define QUERN_COMMON_GEOMETRY_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "quern/family.h"
+
+namespace quern::common {
+
+// The widest block that such kernels are compiled for.
+inline constexpr int kMaxThreads = 512;
+
+// Blocks of `threads`; narrower ones where a small problem would leave multiprocessors idle. Two blocks a multiprocessor
+// are enough to have every one of them load.
+inline void launch_slots(std::uint64_t slots, int unroll, int threads, const DeviceModel& model, Launch& launch) {
+  const auto blocks = [&](int width) {
+    const std::uint64_t tile = static_cast<std::uint64_t>(width) * static_cast<std::uint64_t>(unroll);
+    return (slots + tile - 1) / tile;
+  };
+  while (threads > 32 && blocks(threads) < 2 * static_cast<std::uint64_t>(model.multiprocessors)) threads /= 2;
+  launch.empty = slots == 0;
+  launch.block[0] = static_cast<std::uint32_t>(threads);
+  launch.grid[0] = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(blocks(threads), std::numeric_limits<std::uint32_t>::max()));
+}
+
+// The largest power of two that divides all of them, at most `limit`.
+inline std::int64_t common_alignment(std::initializer_list<std::int64_t> bytes, std::int64_t limit) {
+  std::int64_t alignment = limit;
+  for (const std::int64_t b : bytes) {
+    while (b % alignment != 0) alignment /= 2;
+  }
+  return alignment;
+}
+
+}  // namespace quern::common
+
+#endif  // QUERN_COMMON_GEOMETRY_H_

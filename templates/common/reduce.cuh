@@ -1,0 +1,67 @@
+#ifndef QUERN_COMMON_REDUCE_CUH_
+#define QUERN_COMMON_REDUCE_CUH_
+
+#include "common/device.cuh"
+
+#ifdef __CUDA_ARCH__
+
+namespace quern::common {
+
+// Reductions in a fixed order: the same inputs on the same number of threads give the same bits, in every lane.
+// All 32 lanes of each warp take part; a block has a multiple of 32 threads.
+
+struct Sum {
+  static QUERN_DEVICE float nothing() { return 0.0f; }
+  static QUERN_DEVICE float combine(float a, float b) { return a + b; }
+};
+
+// NaN propagates.
+struct Max {
+  static QUERN_DEVICE float nothing() { return bit_cast<float>(0xff800000u); }
+  static QUERN_DEVICE float combine(float a, float b) {
+    float c;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+    return c;
+  }
+};
+
+template <class Op>
+QUERN_DEVICE float warp_reduce(float v) {
+#pragma unroll
+  for (int mask = 16; mask > 0; mask /= 2) v = Op::combine(v, __shfl_xor_sync(0xffffffffu, v, mask));
+  return v;
+}
+
+// `shared` has room for kMaxWarps floats; the block may use it again at once.
+template <class Op, int kMaxWarps>
+QUERN_DEVICE float block_reduce(float v, float* shared) {
+  static_assert(kMaxWarps >= 1 && kMaxWarps <= 32);
+  const int thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+  const int warps = blockDim.x * blockDim.y * blockDim.z / 32, lane = thread % 32;
+  v = warp_reduce<Op>(v);
+  if constexpr (kMaxWarps == 1) return v;
+  if (lane == 0) shared[thread / 32] = v;
+  __syncthreads();
+  v = warp_reduce<Op>(lane < warps ? shared[lane] : Op::nothing());
+  __syncthreads();
+  return v;
+}
+
+QUERN_DEVICE float warp_sum(float v) { return warp_reduce<Sum>(v); }
+QUERN_DEVICE float warp_max(float v) { return warp_reduce<Max>(v); }
+
+template <int kMaxWarps>
+QUERN_DEVICE float block_sum(float v, float* shared) {
+  return block_reduce<Sum, kMaxWarps>(v, shared);
+}
+
+template <int kMaxWarps>
+QUERN_DEVICE float block_max(float v, float* shared) {
+  return block_reduce<Max, kMaxWarps>(v, shared);
+}
+
+}  // namespace quern::common
+
+#endif  // __CUDA_ARCH__
+
+#endif  // QUERN_COMMON_REDUCE_CUH_

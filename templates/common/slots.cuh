@@ -1,0 +1,62 @@
+#ifndef QUERN_COMMON_SLOTS_CUH_
+#define QUERN_COMMON_SLOTS_CUH_
+
+#include "common/divide.cuh"
+
+namespace quern::common {
+
+// Work on rows, cut into slots: `per_row` of them a row, one access each, numbered through all rows. A block takes
+// `unroll` times its threads of them, so that few long rows fill the device as well as many short ones, and neighbours
+// in a warp are neighbours in memory.
+struct Slots {
+  u64 count;     // in all rows
+  u32 per_row;   // below 2^30
+  Divisor by_row;
+};
+
+#ifndef __CUDA_ARCH__
+// Of `rows` rows; per_row >= 1.
+inline Slots make_slots(u64 rows, u64 per_row) {
+  return {rows * per_row, static_cast<u32>(per_row), make_divisor(per_row)};
+}
+#endif
+
+struct Slot {
+  u64 index;  // through all rows
+  u64 row;
+  u32 column;  // in slots
+  bool inside;
+};
+
+#ifdef __CUDA_ARCH__
+
+// The slots of one thread: every blockDim.x-th of its block's tile. One 64-bit division a thread, by multiplication; the
+// rest is 32 bits wide, since a tile starts inside its first row.
+template <int Unroll>
+class Tile {
+ public:
+  QUERN_DEVICE explicit Tile(const Slots& slots)
+      : slots_(slots), first_(static_cast<u64>(blockIdx.x) * (blockDim.x * Unroll)) {
+    row_ = divide(first_, slots.by_row);
+    column_ = static_cast<u32>(first_ - row_ * slots.per_row);
+  }
+
+  QUERN_DEVICE Slot operator[](int i) const {
+    const u32 offset = i * blockDim.x + threadIdx.x;
+    const u32 column = column_ + offset;
+    const u32 rows = divide32(column, slots_.by_row);
+    return {first_ + offset, row_ + rows, column - rows * slots_.per_row, first_ + offset < slots_.count};
+  }
+
+ private:
+  const Slots& slots_;
+  u64 first_;
+  u64 row_;
+  u32 column_;
+};
+
+#endif
+
+}  // namespace quern::common
+
+#endif  // QUERN_COMMON_SLOTS_CUH_

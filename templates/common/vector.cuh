@@ -1,0 +1,182 @@
+#ifndef QUERN_COMMON_VECTOR_CUH_
+#define QUERN_COMMON_VECTOR_CUH_
+
+#include "common/device.cuh"
+
+namespace quern::common {
+
+// What one memory access moves: 1, 2, 4, 8, 16 or 32 bytes in registers, `w[0]` being the lowest address. Words are u32
+// except for the two smallest. Elements are reached by shifts (`code_at`), so that nothing forces it into local memory.
+template <int Bytes>
+struct alignas(Bytes) Vector {
+  using Word = u32;
+  static constexpr int kWords = Bytes / 4;
+  Word w[kWords];
+};
+
+template <>
+struct alignas(2) Vector<2> {
+  using Word = u16;
+  static constexpr int kWords = 1;
+  Word w[1];
+};
+
+template <>
+struct Vector<1> {
+  using Word = u8;
+  static constexpr int kWords = 1;
+  Word w[1];
+};
+
+// How a read treats the caches. `once` and `keep` go through the read-only path: nobody may write the bytes while the
+// kernel runs, and ptxas may then move them past the writes of other iterations where it unrolls a loop. Hints never
+// change a result, and those that a width or an architecture has not are left out.
+enum class LoadHint {
+  plain,
+  stream,  // read once: no place in L1, first to leave L2
+  once,    // the same, read-only
+  keep,    // read by many: last to leave the caches, read-only
+};
+
+enum class StoreHint {
+  plain,
+  stream,  // not read again soon: first to leave the caches
+};
+
+#ifdef __CUDA_ARCH__
+
+// The widest single access; a wider vector is made of several.
+#if __CUDA_ARCH__ >= 1000
+constexpr int kMaxAccess = 32;
+#else
+constexpr int kMaxAccess = 16;
+#endif
+
+// One asm statement for each width; L2 priorities exist for 32 bytes only. All but `keep` are volatile, which keeps
+// them in program order: reads written before the first write are all in flight before it. Those that may see writes
+// clobber memory too.
+#define QUERN_LOAD(Q, Q32, VOLATILE, ...)                                                                         \
+  u32* const w = words;                                                                                           \
+  if constexpr (Bytes == 1) {                                                                                     \
+    asm VOLATILE("ld.global" Q ".u8 %0, [%1];" : "=r"(w[0]) : "l"(from)__VA_ARGS__);                              \
+  } else if constexpr (Bytes == 2) {                                                                              \
+    asm VOLATILE("ld.global" Q ".u16 %0, [%1];" : "=r"(w[0]) : "l"(from)__VA_ARGS__);                             \
+  } else if constexpr (Bytes == 4) {                                                                              \
+    asm VOLATILE("ld.global" Q ".u32 %0, [%1];" : "=r"(w[0]) : "l"(from)__VA_ARGS__);                             \
+  } else if constexpr (Bytes == 8) {                                                                              \
+    asm VOLATILE("ld.global" Q ".v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(from)__VA_ARGS__);        \
+  } else if constexpr (Bytes == 16) {                                                                             \
+    asm VOLATILE("ld.global" Q ".v4.u32 {%0, %1, %2, %3}, [%4];"                                                  \
+                 : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])                                                 \
+                 : "l"(from)__VA_ARGS__);                                                                         \
+  } else {                                                                                                        \
+    asm VOLATILE("ld.global" Q Q32 ".v8.b32 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8];"                              \
+                 : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]), "=r"(w[4]), "=r"(w[5]), "=r"(w[6]), "=r"(w[7]) \
+                 : "l"(from)__VA_ARGS__);                                                                         \
+  }
+
+#define QUERN_STORE(Q, Q32)                                                                                            \
+  if constexpr (Bytes == 1) {                                                                                          \
+    asm volatile("st.global" Q ".u8 [%0], %1;" ::"l"(to), "r"(w[0]) : "memory");                                       \
+  } else if constexpr (Bytes == 2) {                                                                                   \
+    asm volatile("st.global" Q ".u16 [%0], %1;" ::"l"(to), "r"(w[0]) : "memory");                                      \
+  } else if constexpr (Bytes == 4) {                                                                                   \
+    asm volatile("st.global" Q ".u32 [%0], %1;" ::"l"(to), "r"(w[0]) : "memory");                                      \
+  } else if constexpr (Bytes == 8) {                                                                                   \
+    asm volatile("st.global" Q ".v2.u32 [%0], {%1, %2};" ::"l"(to), "r"(w[0]), "r"(w[1]) : "memory");                  \
+  } else if constexpr (Bytes == 16) {                                                                                  \
+    asm volatile("st.global" Q ".v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) \
+                 : "memory");                                                                                          \
+  } else {                                                                                                             \
+    asm volatile("st.global" Q32 ".v8.b32 [%0], {%1, %2, %3, %4, %5, %6, %7, %8};" ::"l"(to), "r"(w[0]), "r"(w[1]),    \
+                 "r"(w[2]), "r"(w[3]), "r"(w[4]), "r"(w[5]), "r"(w[6]), "r"(w[7])                                      \
+                 : "memory");                                                                                          \
+  }
+
+template <int Bytes, LoadHint H>
+QUERN_DEVICE void load_words(u32* words, const void* from) {
+  if constexpr (H == LoadHint::plain) {
+    QUERN_LOAD("", "", volatile, : "memory")
+  } else if constexpr (H == LoadHint::stream) {
+    QUERN_LOAD(".L1::no_allocate", ".L2::evict_first", volatile, : "memory")
+  } else if constexpr (H == LoadHint::once) {
+    QUERN_LOAD(".nc.L1::no_allocate", ".L2::evict_first", volatile, )
+  } else {
+    QUERN_LOAD(".nc.L1::evict_last", ".L2::evict_last", )
+  }
+}
+
+template <int Bytes, StoreHint H>
+QUERN_DEVICE void store_words(void* to, const u32* w) {
+  if constexpr (H == StoreHint::plain) {
+    QUERN_STORE("", "")
+  } else {
+    QUERN_STORE(".cs", ".L1::no_allocate.L2::evict_first")
+  }
+}
+
+#undef QUERN_LOAD
+#undef QUERN_STORE
+
+template <int Bytes, LoadHint H = LoadHint::plain>
+QUERN_DEVICE Vector<Bytes> load(const void* from) {
+  constexpr int kStep = Bytes < kMaxAccess ? Bytes : kMaxAccess;
+  Vector<Bytes> vector;
+  if constexpr (Bytes < 4) {
+    u32 word;
+    load_words<Bytes, H>(&word, from);
+    vector.w[0] = static_cast<typename Vector<Bytes>::Word>(word);
+  } else {
+    QUERN_UNROLL for (int i = 0; i < Bytes; i += kStep)
+        load_words<kStep, H>(vector.w + i / 4, static_cast<const u8*>(from) + i);
+  }
+  return vector;
+}
+
+template <int Bytes, StoreHint H = StoreHint::plain>
+QUERN_DEVICE void store(void* to, const Vector<Bytes>& vector) {
+  constexpr int kStep = Bytes < kMaxAccess ? Bytes : kMaxAccess;
+  if constexpr (Bytes < 4) {
+    const u32 word = vector.w[0];
+    store_words<Bytes, H>(to, &word);
+  } else {
+    QUERN_UNROLL for (int i = 0; i < Bytes; i += kStep)
+        store_words<kStep, H>(static_cast<u8*>(to) + i, vector.w + i / 4);
+  }
+}
+
+#else
+
+template <int Bytes, LoadHint H = LoadHint::plain>
+inline Vector<Bytes> load(const void* from) {
+  Vector<Bytes> vector;
+  memcpy(&vector, from, Bytes);
+  return vector;
+}
+
+template <int Bytes, StoreHint H = StoreHint::plain>
+inline void store(void* to, const Vector<Bytes>& vector) {
+  memcpy(to, &vector, Bytes);
+}
+
+#endif
+
+// Element `i` of a vector seen as an array of unsigned `Code`s of 1, 2 or 4 bytes. Fold `i`: unroll the loop around it.
+template <class Code, int Bytes>
+QUERN_DEVICE Code code_at(const Vector<Bytes>& vector, int i) {
+  constexpr int kPerWord = static_cast<int>(sizeof(vector.w[0]) / sizeof(Code));
+  return static_cast<Code>(vector.w[i / kPerWord] >> (i % kPerWord * 8 * static_cast<int>(sizeof(Code)) & 31));
+}
+
+// Puts element `i` into a vector whose elements from `i` on are still zero.
+template <class Code, int Bytes>
+QUERN_DEVICE void put_code(Vector<Bytes>& vector, int i, Code code) {
+  using Word = typename Vector<Bytes>::Word;
+  constexpr int kPerWord = static_cast<int>(sizeof(Word) / sizeof(Code));
+  Word& word = vector.w[i / kPerWord];
+  word = static_cast<Word>(word | static_cast<u32>(code) << (i % kPerWord * 8 * static_cast<int>(sizeof(Code)) & 31));
+}
+
+}  // namespace quern::common
+
+#endif  // QUERN_COMMON_VECTOR_CUH_

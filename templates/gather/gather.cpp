@@ -1,0 +1,325 @@
+#include "gather/gather.h"
+
+#include <cstring>
+#include <limits>
+
+#include "base/parallel.h"
+#include "common/geometry.h"
+#include "common/host_types.h"
+#include "gather/params.h"
+#include "quern_embedded/gather.h"
+
+namespace quern {
+namespace {
+
+using common::common_alignment;
+
+constexpr std::int64_t kMaxRowBytes = std::int64_t{1} << 34;
+constexpr DTypeSet kIndexTypes = only(i64) | only(i32) | only(i16) | only(i8) | only(u8);
+constexpr DTypeSet kScaleTypes = only(DType::none) | only(f32) | only(f16) | only(bf16);
+constexpr const char* kModes[] = {"assume_valid", "minus_one_is_zero", "zero", "clamp", "wrap_negative",
+                                  "trap",         "report",            nullptr};
+
+// In the order of kParameters.
+enum Parameters { kForm, kVector, kUnroll, kThreads, kLoadOnce, kStoreStream };
+constexpr std::int32_t kForms[] = {0, 1, kNoMore};
+constexpr std::int32_t kVectors[] = {1, 2, 4, 8, 16, 32, kNoMore};
+constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
+constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
+constexpr std::int32_t kSwitch[] = {0, 1, kNoMore};
+
+std::int64_t element_bytes(const Gather& p) { return bytes(p.dtype); }
+std::int64_t row_bytes(const Gather& p) { return p.width * element_bytes(p); }
+std::int64_t source_stride(const Gather& p) { return p.source_stride == 0 ? p.width : p.source_stride; }
+std::int64_t out_stride(const Gather& p) { return p.out_stride == 0 ? p.width : p.out_stride; }
+bool needs_rows(const Gather& p) {
+  return p.mode != GatherMode::assume_valid && p.mode != GatherMode::minus_one_is_zero;
+}
+bool needs_rows_erased(const void* p) { return needs_rows(*static_cast<const Gather*>(p)); }
+
+// What the row length and both strides have in common: the widest vector that a slot may be.
+std::int64_t natural_vector(const Gather& p, std::int64_t limit) {
+  const std::int64_t size = element_bytes(p);
+  return common_alignment({row_bytes(p), source_stride(p) * size, out_stride(p) * size}, limit);
+}
+
+std::int64_t widest_access(const Target& target) { return target.arch >= 100 && target.arch < 120 ? 32 : 16; }
+
+bool vector_divides(const Gather& p, const Target&, const Config& c) {
+  return c[kForm] == 1 || natural_vector(p, 32) % c[kVector] == 0;
+}
+bool vector_exists(const Gather&, const Target& t, const Config& c) { return c[kVector] <= widest_access(t); }
+bool vector_holds_elements(const Gather& p, const Target&, const Config& c) {
+  return p.scale == DType::none || c[kVector] >= element_bytes(p);
+}
+bool ragged_is_16(const Gather& p, const Target&, const Config& c) {
+  return c[kForm] == 0 || (c[kVector] == 16 && element_bytes(p) < 16);
+}
+bool row_has_few_slots(const Gather& p, const Target&, const Config& c) {
+  return row_bytes(p) / c[kVector] < (std::int64_t{1} << 30);
+}
+bool registers_suffice(const Gather&, const Target&, const Config& c) {
+  return c[kVector] * c[kUnroll] <= (c[kForm] == 1 ? 64 : 128);
+}
+
+Layout source_layout(const Gather& p) { return {p.dtype, 2, {p.rows, p.width}, source_stride(p)}; }
+Layout index_layout(const Gather& p) { return {p.index, 1, {p.count, 1}, 0}; }
+Layout scale_layout(const Gather& p) { return {p.scale, 1, {p.count, 1}, 0}; }
+Layout out_layout(const Gather& p) { return {p.dtype, 2, {p.count, p.width}, out_stride(p)}; }
+Layout report_layout(const Gather& p) {
+  return {p.mode == GatherMode::report ? i64 : DType::none, 1, {1, 1}, 0};
+}
+
+template <Layout (*F)(const Gather&)>
+constexpr auto layout = &layout_of<Gather, F>;
+template <bool (*F)(const Gather&, const Target&, const Config&)>
+constexpr auto holds = &holds_for<Gather, F>;
+
+// A loaded row resolved on the host: null for a zero row.
+const std::byte* resolve(const Gather& p, const GatherArgs& a, std::int64_t position) {
+  std::int64_t row = common::read_integer(p.index, a.index.data, position);
+  if (p.mode == GatherMode::wrap_negative && row < 0) row += p.rows;
+  if (p.mode == GatherMode::clamp) row = std::clamp<std::int64_t>(row, 0, p.rows - 1);
+  const bool inside = row >= 0 && (!needs_rows(p) || row < p.rows);
+  if (!inside) return nullptr;
+  return static_cast<const std::byte*>(a.source.data) + row * source_stride(p) * element_bytes(p);
+}
+
+template <class T>
+void scale_row(T* row, std::int64_t width, double scale) {
+  using Compute = common::ComputeOf<T>;
+  for (std::int64_t i = 0; i < width; ++i)
+    row[i] = common::from_compute<T>(common::to_compute(row[i]) * static_cast<Compute>(scale));
+}
+
+void report_bad(const GatherArgs& a, std::int64_t position) {
+  auto& report = *static_cast<std::uint64_t*>(a.report.data);
+  report = std::min(report, static_cast<std::uint64_t>(position));
+}
+
+struct GatherFamily {
+  using Problem = Gather;
+  using Args = GatherArgs;
+  static constexpr const char* kName = "gather";
+  static constexpr const char* kSentence = "rows picked by index: out[i, :] = source[index[i], :]";
+
+  static constexpr Field kFields[] = {
+      extent_field("rows", offsetof(Gather, rows), true, "rows of source; needed by the modes that check"),
+      extent_field("count", offsetof(Gather, count), true, "indices, and rows of out"),
+      extent_field("width", offsetof(Gather, width), false, "elements in a row"),
+      dtype_field("dtype", offsetof(Gather, dtype), kAnyElement, "element type of source and out"),
+      dtype_field("index", offsetof(Gather, index), kIndexTypes, "type of the indices"),
+      choice_field("mode", offsetof(Gather, mode), kModes, "what an index outside of source means"),
+      dtype_field("scale", offsetof(Gather, scale), kScaleTypes, "type of a factor for each row of out; none: no scale"),
+      integer_field("source_stride", offsetof(Gather, source_stride), 0, kMaxExtent,
+                    "elements between rows of source; 0: width"),
+      integer_field("out_stride", offsetof(Gather, out_stride), 0, kMaxExtent,
+                    "elements between rows of out; 0: width"),
+  };
+  static constexpr Operand kOperands[] = {
+      {"source", Role::input, offsetof(GatherArgs, source), true, layout<source_layout>, "[rows, width]",
+       "the rows to pick from"},
+      {"index", Role::input, offsetof(GatherArgs, index), false, layout<index_layout>, "[count]", "which row to pick"},
+      {"scale", Role::input, offsetof(GatherArgs, scale), false, layout<scale_layout>, "[count]",
+       "a factor for each picked row"},
+      {"out", Role::output, offsetof(GatherArgs, out), true, layout<out_layout>, "[count, width]", "the picked rows"},
+      {"report", Role::update, offsetof(GatherArgs, report), false, layout<report_layout>, "[1]",
+       "mode report: -1, or the first position with a bad index"},
+  };
+  static constexpr LaunchExtent kLaunchExtents[] = {
+      {"rows", offsetof(GatherArgs, rows), &needs_rows_erased},
+      {"count", offsetof(GatherArgs, count), nullptr},
+  };
+  static constexpr Parameter kParameters[] = {
+      {"form", kForms, true, "0: whole vectors; 1: ragged, for rows that no vector divides"},
+      {"vector", kVectors, true, "bytes an access"},
+      {"unroll", kUnrolls, true, "accesses in flight in a thread"},
+      {"threads", kThreadCounts, false, "threads in a block; fewer where a problem is small"},
+      {"load_once", kSwitch, true, "1: rows leave the caches first, for indices without repeats"},
+      {"store_stream", kSwitch, true, "1: out leaves the caches first"},
+  };
+  static constexpr Constraint kConstraints[] = {
+      {"the vector must divide the row length and both strides", holds<vector_divides>},
+      {"32-byte accesses exist on sm_100 and sm_103 only", holds<vector_exists>},
+      {"with a scale a vector must hold whole elements", holds<vector_holds_elements>},
+      {"the ragged form works on 16-byte windows of elements below 16 bytes", holds<ragged_is_16>},
+      {"a row must have fewer than 2^30 vectors", holds<row_has_few_slots>},
+      {"vector times unroll must fit the registers: 128 bytes, 64 in the ragged form", holds<registers_suffice>},
+  };
+  static constexpr const char* kBenchCases[] = {
+      "gather rows=1024 count=512 width=4096 dtype=f16",
+      "gather rows=4096 count=4096 width=4096 dtype=f16",
+      "gather rows=8192 count=8192 width=4096 dtype=f16",
+      "gather rows=131072 count=131072 width=2048 dtype=f16",
+      "gather rows=4096 count=4096 width=5120 dtype=bf16",
+      "gather rows=8192 count=8192 width=8192 dtype=bf16",
+      "gather rows=65536 count=65536 width=7168 dtype=bf16",
+      "gather rows=16384 count=16384 width=2880 dtype=bf16",
+      "gather rows=65536 count=65536 width=1000 dtype=bf16",
+      "gather rows=16384 count=16384 width=4097 dtype=bf16",
+      "gather rows=1048576 count=1048576 width=64 dtype=f32",
+      "gather rows=64 count=64 width=7168 dtype=bf16",
+  };
+
+  static Table<Scalar> scalars() { return {}; }
+  static Table<SourceFile> sources() { return embedded::gather_sources(); }
+
+  static std::string check(const Gather& p) {
+    if (row_bytes(p) > kMaxRowBytes) return "width is too large: a row may have 16 GiB";
+    if (p.out_stride != 0 && p.out_stride < p.width) return "out_stride is below width, so rows of out would overlap";
+    if (p.scale != DType::none && !info(p.dtype).is_float) return "scale needs a floating dtype: f64, f32, f16, bf16, e4m3 or e5m2";
+    if (p.mode == GatherMode::clamp && p.rows == 0 && p.count > 0) return "rows=0 has no row to clamp to";
+    return {};
+  }
+
+  // Rows that a vector of 8 bytes or more divides are moved in vectors; others in the ragged form, unless they are too
+  // short for its windows to pay. 4 accesses of 16 bytes in flight a thread cover the latency at full occupancy.
+  static Config preferred(const Gather& p, const Target& target) {
+    const std::int64_t vector = natural_vector(p, widest_access(target));
+    const bool ragged = vector < 8 && row_bytes(p) >= 64 && element_bytes(p) < 16;
+    Config config;
+    config[kForm] = ragged ? 1 : 0;
+    config[kVector] = ragged ? 16 : static_cast<std::int32_t>(std::max(vector, element_bytes(p)));
+    config[kUnroll] = ragged ? 2 : 4;
+    config[kThreads] = 256;
+    config[kLoadOnce] = 1;
+    config[kStoreStream] = 1;
+    return config;
+  }
+
+  static int variants(const Gather& p, const Target& target, const DeviceModel&, Variant (&out)[kMaxVariants]) {
+    const Config first = preferred(p, target);
+    out[0] = {first[kForm] == 1 ? "ragged" : "vector", first, alignment(p, first)};
+    if (out[0].alignment <= element_bytes(p)) return 1;
+    Config any = first;
+    any[kForm] = 1;
+    any[kVector] = 16;
+    any[kUnroll] = 2;
+    out[1] = {"ragged", any, alignment(p, any)};
+    return 2;
+  }
+
+  static std::uint32_t alignment(const Gather& p, const Config& config) {
+    const std::int64_t needed = config[kForm] == 1 ? 1 : config[kVector];
+    return static_cast<std::uint32_t>(std::max(needed, element_bytes(p)));
+  }
+
+  static void specialize(const Gather& p, const Target&, const Config& config, Spec& spec) {
+    spec.integer("params_bytes", sizeof(gather::Params));
+    spec.integer("max_threads", common::kMaxThreads);
+    spec.flag("ragged", config[kForm] == 1);
+    spec.integer("vector", config[kVector]);
+    spec.integer("unroll", config[kUnroll]);
+    spec.flag("load_once", config[kLoadOnce] == 1);
+    spec.flag("store_stream", config[kStoreStream] == 1);
+    spec.integer("element_bytes", element_bytes(p));
+    spec.type("Index", common::spec_type(p.index));
+    spec.choice("gather::Mode", "mode", kModes[static_cast<int>(p.mode)]);
+    const bool scaled = p.scale != DType::none;
+    spec.flag("has_scale", scaled);
+    spec.type("Element", scaled ? common::spec_type(p.dtype) : "float");
+    spec.type("Scale", scaled ? common::spec_type(p.scale) : "float");
+  }
+
+  static void launch(const Gather& p, const Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
+    const std::int64_t size = element_bytes(p);
+    const bool ragged = config[kForm] == 1;
+    // A ragged row starts anywhere in its first window.
+    const std::int64_t per_row = ragged ? (16 - size + row_bytes(p) + 15) / 16 : row_bytes(p) / config[kVector];
+    gather::Params params{};
+    params.source = a.source.data;
+    params.index = a.index.data;
+    params.scale = a.scale.data;
+    params.out = a.out.data;
+    params.report = static_cast<unsigned long long*>(a.report.data);
+    params.rows = p.rows;
+    params.source_stride = source_stride(p) * size;
+    params.out_stride = out_stride(p) * size;
+    params.row_bytes = row_bytes(p);
+    const bool empty = p.count == 0 || p.width == 0;
+    params.slots = common::make_slots(empty ? 0 : static_cast<std::uint64_t>(p.count),
+                                      static_cast<std::uint64_t>(std::max<std::int64_t>(1, per_row)));
+    launch.set_params(params);
+    common::launch_slots(params.slots.count, config[kUnroll], config[kThreads], model, launch);
+  }
+
+  static void reference(const Gather& p, const Args& a) {
+    const std::int64_t size = element_bytes(p);
+    const auto copy_rows = [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        std::byte* out = static_cast<std::byte*>(a.out.data) + i * out_stride(p) * size;
+        const std::byte* row = resolve(p, a, i);
+        const auto bytes = static_cast<std::size_t>(row_bytes(p));
+        if (row == nullptr) std::memset(out, 0, bytes);
+        if (row != nullptr) std::memcpy(out, row, bytes);
+        if (p.scale == DType::none) continue;
+        const double scale = common::read_float(p.scale, a.scale.data, i);
+        common::with_float(p.dtype, [&](auto x) { scale_row(reinterpret_cast<decltype(x)*>(out), p.width, scale); });
+      }
+    };
+    parallel_for(p.count, 1 + (1 << 20) / std::max<std::int64_t>(1, row_bytes(p)), copy_rows);
+    if (p.mode != GatherMode::report) return;
+    for (std::int64_t i = 0; i < p.count; ++i) {
+      if (resolve(p, a, i) == nullptr) report_bad(a, i);
+    }
+  }
+
+  static Tolerance tolerance(const Gather& p) { return {0, 0, p.scale == DType::none}; }
+
+  static std::int64_t bytes(const Gather& p) {
+    return 2 * p.count * row_bytes(p) + p.count * (quern::bytes(p.index) + quern::bytes(p.scale));
+  }
+
+  // Indices: a permutation where count <= rows, else every row again and again in a shuffled order; with some that name
+  // no row where the mode gives them a meaning.
+  static bool generate(const Gather& p, int operand, std::uint64_t seed, void* data) {
+    if (operand == 4) return common::write_integer(i64, data, 0, -1), true;
+    if (operand != 1) return false;
+    fill_indices(p, seed, data);
+    return true;
+  }
+
+ private:
+  static std::int64_t rows_or_one(const Gather& p) { return std::max<std::int64_t>(1, p.rows); }
+
+  static std::int64_t bad_index(const Gather& p, std::uint64_t random) {
+    if (p.mode == GatherMode::minus_one_is_zero) return -1;
+    if (p.mode == GatherMode::wrap_negative) return -1 - static_cast<std::int64_t>(random % rows_or_one(p));
+    return random % 2 == 0 ? -1 - static_cast<std::int64_t>(random % 100) : p.rows + static_cast<std::int64_t>(random % 100);
+  }
+
+  static std::uint64_t next(std::uint64_t& state) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return state >> 33;
+  }
+
+  static void fill_indices(const Gather& p, std::uint64_t seed, void* data) {
+    const std::int64_t limit = std::min(rows_or_one(p), index_limit(p.index));
+    std::vector<std::int64_t> order(static_cast<std::size_t>(limit));
+    for (std::int64_t i = 0; i < limit; ++i) order[static_cast<std::size_t>(i)] = i;
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[next(seed) * next(seed) % i]);
+    const bool some_bad = p.mode != GatherMode::assume_valid && p.mode != GatherMode::trap && p.index != u8;
+    for (std::int64_t i = 0; i < p.count; ++i) {
+      const bool bad = (some_bad && next(seed) % 8 == 0) || p.rows == 0;
+      const std::int64_t row = bad ? bad_index(p, next(seed)) : order[static_cast<std::size_t>(i % limit)];
+      common::write_integer(p.index, data, i, row);
+    }
+  }
+
+  static std::int64_t index_limit(DType type) {
+    if (type == u8) return 256;
+    return bytes_limit(quern::bytes(type));
+  }
+  static std::int64_t bytes_limit(std::int32_t bytes) {
+    return bytes >= 8 ? std::numeric_limits<std::int64_t>::max() : std::int64_t{1} << (8 * bytes - 1);
+  }
+};
+
+}  // namespace
+
+const Family& Gather::family() {
+  static const Family family = make_family<GatherFamily>();
+  return family;
+}
+
+}  // namespace quern

@@ -1,0 +1,27 @@
+// What the host hands the kernel. Read by both.
+#ifndef QUERN_GATHER_PARAMS_H_
+#define QUERN_GATHER_PARAMS_H_
+
+#include "common/slots.cuh"
+
+namespace quern::gather {
+
+// In the order of GatherMode.
+enum class Mode { assume_valid, minus_one_is_zero, zero, clamp, wrap_negative, trap, report };
+
+struct Params {
+  const void* source;
+  const void* index;
+  const void* scale;
+  void* out;
+  unsigned long long* report;
+  long long rows;
+  long long source_stride;  // bytes
+  long long out_stride;     // bytes
+  long long row_bytes;
+  common::Slots slots;  // vector form: vectors of a row; ragged form: 16-byte windows that a row can touch
+};
+
+}  // namespace quern::gather
+
+#endif  // QUERN_GATHER_PARAMS_H_

@@ -1,0 +1,412 @@
+#include "pointwise/pointwise.h"
+
+#include <array>
+#include <cmath>
+
+#include "base/parallel.h"
+#include "common/activation_reference.h"
+#include "common/geometry.h"
+#include "common/host_types.h"
+#include "pointwise/params.h"
+#include "quern_embedded/pointwise.h"
+
+namespace quern {
+namespace {
+
+using common::ActivationRow;
+using common::kActivationRows;
+
+constexpr DTypeSet kData = only(f32) | only(f16) | only(bf16);
+constexpr DTypeSet kSame = kData | only(DType::none);
+constexpr const char* kOps[] = {"bias_act", "add_mul_act", nullptr};
+constexpr const char* kSpreads[] = {"full", "row", "column", "scalar", nullptr};
+constexpr const char* kBiasSpreads[] = {"full", "row", "column", "scalar", "none", nullptr};
+constexpr const char* kRoundings[] = {"single", "torch", nullptr};
+#define QUERN_ACTIVATION_NAME(name, ...) #name,
+constexpr const char* kActivations[] = {QUERN_ACTIVATIONS(QUERN_ACTIVATION_NAME) nullptr};
+#undef QUERN_ACTIVATION_NAME
+
+// In the order of kParameters.
+enum Parameters { kForm, kVector, kUnroll, kThreads, kLoadStream, kStoreStream };
+enum Forms { kRows, kFlat, kRagged };
+constexpr std::int32_t kFormValues[] = {kRows, kFlat, kRagged, kNoMore};
+constexpr std::int32_t kVectors[] = {4, 8, 16, 32, kNoMore};
+constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
+constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
+constexpr std::int32_t kSwitch[] = {0, 1, kNoMore};
+
+bool has_y(const Pointwise& p) { return p.op == PointwiseOp::add_mul_act; }
+bool has_bias(const Pointwise& p) { return p.bias_spread != Spread::none; }
+DType or_dtype(const Pointwise& p, DType type) { return type == DType::none ? p.dtype : type; }
+DType y_dtype(const Pointwise& p) { return or_dtype(p, p.y_dtype); }
+DType bias_dtype(const Pointwise& p) { return or_dtype(p, p.bias_dtype); }
+DType out_dtype(const Pointwise& p) { return or_dtype(p, p.out_dtype); }
+std::int64_t stride(const Pointwise& p, std::int64_t given) { return given == 0 ? p.width : given; }
+
+// One of the operands that may cover all of [rows, width].
+struct FullOperand {
+  bool present;
+  DType dtype;
+  std::int64_t stride;
+};
+std::array<FullOperand, 3> full_operands(const Pointwise& p) {
+  return {{{p.x_spread == Spread::full, p.dtype, stride(p, p.x_stride)},
+           {has_y(p) && p.y_spread == Spread::full, y_dtype(p), stride(p, p.y_stride)},
+           {true, out_dtype(p), stride(p, p.out_stride)}}};
+}
+
+bool packed(const Pointwise& p) {
+  for (const FullOperand& o : full_operands(p)) {
+    if (o.present && o.stride != p.width) return false;
+  }
+  return true;
+}
+
+bool is_periodic(Spread spread) { return spread == Spread::row || spread == Spread::column; }
+// Whether the place of an element in its row, or its row, matters.
+bool has_periodic(const Pointwise& p) {
+  return is_periodic(p.x_spread) || (has_y(p) && is_periodic(p.y_spread)) || is_periodic(p.bias_spread) ||
+         p.bias_spread == Spread::full;
+}
+
+std::int64_t widest_element(const Pointwise& p) {
+  std::int64_t widest = 1;
+  for (const FullOperand& o : full_operands(p)) {
+    if (o.present) widest = std::max<std::int64_t>(widest, bytes(o.dtype));
+  }
+  return widest;
+}
+
+// Elements a slot: the widest operand's access is `vector` bytes; ragged slots are one aligned access of out.
+std::int64_t slot_elements(const Pointwise& p, const Config& c) {
+  return c[kVector] / (c[kForm] == kRagged ? bytes(out_dtype(p)) : widest_element(p));
+}
+
+bool rows_divide(const Pointwise& p, std::int64_t elements) {
+  if (p.width % elements != 0) return false;
+  for (const FullOperand& o : full_operands(p)) {
+    if (o.present && o.stride % elements != 0) return false;
+  }
+  return true;
+}
+
+std::int64_t widest_access(const Target& target) { return target.arch >= 100 && target.arch < 120 ? 32 : 16; }
+
+bool form_fits(const Pointwise& p, const Target&, const Config& c) {
+  if (c[kForm] == kRows) return rows_divide(p, slot_elements(p, c));
+  return c[kForm] == kRagged || (packed(p) && p.bias_spread != Spread::full);
+}
+bool vector_exists(const Pointwise&, const Target& t, const Config& c) { return c[kVector] <= widest_access(t); }
+bool ragged_is_16(const Pointwise&, const Target&, const Config& c) { return c[kForm] != kRagged || c[kVector] == 16; }
+bool row_has_few_slots(const Pointwise& p, const Target&, const Config& c) {
+  return c[kForm] == kFlat || p.width / slot_elements(p, c) < (std::int64_t{1} << 30);
+}
+bool registers_suffice(const Pointwise& p, const Target&, const Config& c) {
+  return slot_elements(p, c) * c[kUnroll] <= 32;
+}
+
+Layout spread_layout(const Pointwise& p, Spread spread, DType dtype, std::int64_t row_stride) {
+  switch (spread) {
+    case Spread::full: return {dtype, 2, {p.rows, p.width}, stride(p, row_stride)};
+    case Spread::row: return {dtype, 1, {p.width, 1}, 0};
+    case Spread::column: return {dtype, 1, {p.rows, 1}, 0};
+    case Spread::scalar: return {dtype, 1, {1, 1}, 0};
+    case Spread::none: break;
+  }
+  return {};
+}
+Layout x_layout(const Pointwise& p) { return spread_layout(p, p.x_spread, p.dtype, p.x_stride); }
+Layout y_layout(const Pointwise& p) {
+  return spread_layout(p, has_y(p) ? p.y_spread : Spread::none, y_dtype(p), p.y_stride);
+}
+Layout bias_layout(const Pointwise& p) { return spread_layout(p, p.bias_spread, bias_dtype(p), 0); }
+Layout out_layout(const Pointwise& p) { return spread_layout(p, Spread::full, out_dtype(p), p.out_stride); }
+
+template <Layout (*F)(const Pointwise&)>
+constexpr auto layout = &layout_of<Pointwise, F>;
+template <bool (*F)(const Pointwise&, const Target&, const Config&)>
+constexpr auto holds = &holds_for<Pointwise, F>;
+
+// The type that an eager operator on both computes in and returns.
+DType promoted(DType a, DType b) { return a == b ? a : f32; }
+DType sum_dtype(const Pointwise& p) { return has_y(p) ? promoted(p.dtype, y_dtype(p)) : p.dtype; }
+DType biased_dtype(const Pointwise& p) { return has_bias(p) ? promoted(sum_dtype(p), bias_dtype(p)) : sum_dtype(p); }
+
+float alpha_or_default(const Pointwise& p, float alpha) {
+  return std::isnan(alpha) ? kActivationRows[static_cast<int>(p.activation)].alpha : alpha;
+}
+
+float rounded(DType type, float value) {
+  return common::with_float(type, [&](auto x) {
+    using T = decltype(x);
+    return static_cast<float>(common::to_compute(common::from_compute<T>(static_cast<common::ComputeOf<T>>(value))));
+  });
+}
+
+// The reference works element by element in the order that Rounding promises, with the activation in double.
+class Reference {
+ public:
+  Reference(const Pointwise& problem, const PointwiseArgs& args)
+      : p_(problem), a_(args), alpha_(alpha_or_default(problem, args.alpha)) {}
+
+  void rows(std::int64_t begin, std::int64_t end) const {
+    common::with_float(out_dtype(p_), [&](auto x) {
+      using T = decltype(x);
+      T* out = static_cast<T*>(a_.out.data);
+      for (std::int64_t r = begin; r < end; ++r) {
+        for (std::int64_t c = 0; c < p_.width; ++c)
+          out[r * stride(p_, p_.out_stride) + c] = nearest<T>(activated(pre_activation(r, c)));
+      }
+    });
+  }
+
+ private:
+  static float at(const In& in, DType dtype, Spread spread, std::int64_t stride, std::int64_t r, std::int64_t c) {
+    const std::int64_t offset = spread == Spread::full     ? r * stride + c
+                                : spread == Spread::row    ? c
+                                : spread == Spread::column ? r
+                                                           : 0;
+    return static_cast<float>(common::read_float(dtype, in.data, offset));
+  }
+
+  float pre_activation(std::int64_t r, std::int64_t c) const {
+    const bool torch = p_.rounding == Rounding::torch;
+    float z = at(a_.x, p_.dtype, p_.x_spread, stride(p_, p_.x_stride), r, c);
+    if (has_y(p_)) {
+      const float y = at(a_.y, y_dtype(p_), p_.y_spread, stride(p_, p_.y_stride), r, c);
+      z = torch ? rounded(sum_dtype(p_), z + rounded(y_dtype(p_), a_.multiplier * y)) : std::fma(a_.multiplier, y, z);
+    }
+    if (!has_bias(p_)) return z;
+    z += at(a_.bias, bias_dtype(p_), p_.bias_spread, p_.width, r, c);
+    return torch ? rounded(biased_dtype(p_), z) : z;
+  }
+
+  double activated(float z) const {
+    const ActivationRow& row = kActivationRows[static_cast<int>(p_.activation)];
+    const double exact = row.reference(static_cast<double>(z), static_cast<double>(alpha_));
+    return p_.rounding == Rounding::torch ? rounded(biased_dtype(p_), static_cast<float>(exact)) : exact;
+  }
+
+  template <class T>
+  static T nearest(double value) {
+    return common::from_compute<T>(static_cast<common::ComputeOf<T>>(value));
+  }
+
+  const Pointwise& p_;
+  const PointwiseArgs& a_;
+  float alpha_;
+};
+
+struct PointwiseFamily {
+  using Problem = Pointwise;
+  using Args = PointwiseArgs;
+  static constexpr const char* kName = "pointwise";
+  static constexpr const char* kSentence = "bias, multiply-add and an activation: out = act(x + multiplier * y + bias)";
+
+  static constexpr Field kFields[] = {
+      extent_field("rows", offsetof(Pointwise, rows), true, "rows of x, y and out"),
+      extent_field("width", offsetof(Pointwise, width), false, "elements in a row"),
+      choice_field("op", offsetof(Pointwise, op), kOps, "bias_act: act(x + bias); add_mul_act: act(x + multiplier * y + bias)"),
+      choice_field("activation", offsetof(Pointwise, activation), kActivations, "see quern/activation_table.h"),
+      dtype_field("dtype", offsetof(Pointwise, dtype), kData, "type of x, and of what follows where that is none"),
+      dtype_field("y_dtype", offsetof(Pointwise, y_dtype), kSame, "type of y"),
+      dtype_field("bias_dtype", offsetof(Pointwise, bias_dtype), kSame, "type of bias"),
+      dtype_field("out_dtype", offsetof(Pointwise, out_dtype), kSame, "type of out"),
+      choice_field("x_spread", offsetof(Pointwise, x_spread), kSpreads, "how x covers [rows, width]"),
+      choice_field("y_spread", offsetof(Pointwise, y_spread), kSpreads, "how y covers it"),
+      choice_field("bias_spread", offsetof(Pointwise, bias_spread), kBiasSpreads, "how bias covers it; none: no bias"),
+      choice_field("rounding", offsetof(Pointwise, rounding), kRoundings,
+                   "single: fp32 and one rounding; torch: rounded like eager operators"),
+      integer_field("x_stride", offsetof(Pointwise, x_stride), 0, kMaxExtent, "elements between rows of x; 0: width"),
+      integer_field("y_stride", offsetof(Pointwise, y_stride), 0, kMaxExtent, "elements between rows of y; 0: width"),
+      integer_field("out_stride", offsetof(Pointwise, out_stride), 0, kMaxExtent,
+                    "elements between rows of out; 0: width"),
+  };
+  static constexpr Operand kOperands[] = {
+      {"x", Role::input, offsetof(PointwiseArgs, x), true, layout<x_layout>, "[rows, width] or as x_spread says",
+       "first addend"},
+      {"y", Role::input, offsetof(PointwiseArgs, y), true, layout<y_layout>, "[rows, width] or as y_spread says",
+       "second addend, times the multiplier"},
+      {"bias", Role::input, offsetof(PointwiseArgs, bias), true, layout<bias_layout>, "as bias_spread says",
+       "last addend"},
+      {"out", Role::output, offsetof(PointwiseArgs, out), true, layout<out_layout>, "[rows, width]", "the result"},
+  };
+  static constexpr Scalar kScalars[] = {
+      {"multiplier", offsetof(PointwiseArgs, multiplier), "of y"},
+      {"alpha", offsetof(PointwiseArgs, alpha), "the activation's parameter; nan: its default"},
+  };
+  static constexpr LaunchExtent kLaunchExtents[] = {{"rows", offsetof(PointwiseArgs, rows), nullptr}};
+  static constexpr Parameter kParameters[] = {
+      {"form", kFormValues, true, "0: slots in rows; 1: packed operands as one long row; 2: ragged, any alignment"},
+      {"vector", kVectors, true, "bytes an access of the widest operand"},
+      {"unroll", kUnrolls, true, "slots in flight in a thread"},
+      {"threads", kThreadCounts, false, "threads in a block; fewer where a problem is small"},
+      {"load_stream", kSwitch, true, "1: x and y leave the caches first"},
+      {"store_stream", kSwitch, true, "1: out leaves the caches first"},
+  };
+  static constexpr Constraint kConstraints[] = {
+      {"form 0 needs a width and strides that a slot divides; form 1 packed operands and no full bias", holds<form_fits>},
+      {"32-byte accesses exist on sm_100 and sm_103 only", holds<vector_exists>},
+      {"the ragged form works on 16-byte slots", holds<ragged_is_16>},
+      {"a row must have fewer than 2^30 slots", holds<row_has_few_slots>},
+      {"elements a slot times unroll must be at most 32, to fit the registers", holds<registers_suffice>},
+  };
+  static constexpr const char* kBenchCases[] = {
+      "pointwise rows=4 width=4 op=add_mul_act dtype=f32",
+      "pointwise rows=16 width=8 op=add_mul_act dtype=f32",
+      "pointwise rows=64 width=16 op=add_mul_act dtype=f32",
+      "pointwise rows=256 width=32 op=add_mul_act dtype=f32",
+      "pointwise rows=1024 width=64 op=add_mul_act dtype=f32",
+      "pointwise rows=4096 width=128 op=add_mul_act dtype=f32",
+      "pointwise rows=16384 width=256 op=add_mul_act dtype=f32",
+      "pointwise rows=65536 width=512 op=add_mul_act dtype=f32",
+      "pointwise rows=262144 width=1024 op=add_mul_act dtype=f32",
+      "pointwise rows=262144 width=1024 op=add_mul_act dtype=bf16",
+      "pointwise rows=262144 width=1024 op=add_mul_act activation=gelu dtype=bf16",
+      "pointwise rows=65536 width=4096 activation=silu dtype=bf16",
+      "pointwise rows=65536 width=4097 activation=silu dtype=bf16",
+      "pointwise rows=65536 width=4096 activation=identity bias_spread=none dtype=bf16",
+  };
+
+  static Table<Scalar> scalars() { return kScalars; }
+  static Table<SourceFile> sources() { return embedded::pointwise_sources(); }
+
+  static std::string check(const Pointwise& p) {
+    if (p.out_stride != 0 && p.out_stride < p.width) return "out_stride is below width, so rows of out would overlap";
+    return {};
+  }
+
+  static Config config_for(const Pointwise& p, const Target& target, Forms form) {
+    Config config;
+    config[kForm] = form;
+    config[kVector] = form == kRagged ? 16 : static_cast<std::int32_t>(widest_access(target));
+    config[kThreads] = 256;
+    config[kUnroll] = static_cast<std::int32_t>(std::min<std::int64_t>(2, 32 / slot_elements(p, config)));
+    config[kLoadStream] = 1;
+    config[kStoreStream] = 1;
+    return config;
+  }
+
+  // Rows that slots divide keep broadcasts in vectors; packed operands of odd rows go as one long row; the rest is ragged.
+  static Config preferred(const Pointwise& p, const Target& target) {
+    if (packed(p) && !has_periodic(p)) return config_for(p, target, kFlat);
+    Config rows = config_for(p, target, kRows);
+    for (std::int32_t vector = rows[kVector]; vector >= 16; vector /= 2) {
+      rows[kVector] = vector;
+      if (rows_divide(p, slot_elements(p, rows)) && row_has_few_slots(p, target, rows)) return rows;
+    }
+    Config flat = config_for(p, target, kFlat);
+    return form_fits(p, target, flat) ? flat : config_for(p, target, kRagged);
+  }
+
+  static int variants(const Pointwise& p, const Target& target, const DeviceModel&, Variant (&out)[kMaxVariants]) {
+    static constexpr const char* kNames[] = {"rows", "flat", "ragged"};
+    const Config first = preferred(p, target);
+    out[0] = {kNames[first[kForm]], first, alignment(p, first)};
+    if (first[kForm] == kRagged) return 1;
+    const Config any = config_for(p, target, kRagged);
+    out[1] = {"ragged", any, alignment(p, any)};
+    return 2;
+  }
+
+  // The widest access to an operand that is read or written in vectors, broadcasts along rows included.
+  static std::uint32_t alignment(const Pointwise& p, const Config& config) {
+    if (config[kForm] == kRagged) return 1;
+    std::int64_t widest = widest_element(p);
+    if (config[kForm] == kRows && p.x_spread == Spread::row) widest = std::max<std::int64_t>(widest, quern::bytes(p.dtype));
+    if (config[kForm] == kRows && has_y(p) && p.y_spread == Spread::row)
+      widest = std::max<std::int64_t>(widest, quern::bytes(y_dtype(p)));
+    if (config[kForm] == kRows && has_bias(p)) widest = std::max<std::int64_t>(widest, quern::bytes(bias_dtype(p)));
+    return static_cast<std::uint32_t>(widest * slot_elements(p, config));
+  }
+
+  static void specialize(const Pointwise& p, const Target&, const Config& config, Spec& spec) {
+    const auto spread = [&](const char* name, Spread value) {
+      spec.choice("pointwise::Spread", name, kBiasSpreads[static_cast<int>(value)]);
+    };
+    spec.integer("params_bytes", sizeof(pointwise::Params));
+    spec.integer("max_threads", common::kMaxThreads);
+    spec.flag("flat", config[kForm] == kFlat);
+    spec.flag("ragged", config[kForm] == kRagged);
+    spec.integer("elements", slot_elements(p, config));
+    spec.integer("unroll", config[kUnroll]);
+    spec.flag("load_stream", config[kLoadStream] == 1);
+    spec.flag("store_stream", config[kStoreStream] == 1);
+    spec.type("X", common::spec_type(p.dtype));
+    spec.type("Y", common::spec_type(y_dtype(p)));
+    spec.type("Bias", common::spec_type(bias_dtype(p)));
+    spec.type("Output", common::spec_type(out_dtype(p)));
+    spec.flag("has_y", has_y(p));
+    spread("x_spread", p.x_spread);
+    spread("y_spread", has_y(p) ? p.y_spread : Spread::none);
+    spread("bias_spread", p.bias_spread);
+    spec.choice("common::Activation", "activation", kActivations[static_cast<int>(p.activation)]);
+    spec.flag("torch", p.rounding == Rounding::torch);
+    spec.type("Sum", common::spec_type(sum_dtype(p)));
+    spec.type("Biased", common::spec_type(biased_dtype(p)));
+  }
+
+  static void launch(const Pointwise& p, const Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
+    const bool flat = config[kForm] == kFlat;
+    const std::int64_t elements = slot_elements(p, config);
+    // Without broadcasts a packed ragged problem is one row, with one head and one tail.
+    const bool one_row = flat || (config[kForm] == kRagged && packed(p) && !has_periodic(p) &&
+                                  p.rows * p.width / elements < (std::int64_t{1} << 30));
+    const std::int64_t rows = one_row ? std::min<std::int64_t>(p.rows, 1) : p.rows;
+    const std::int64_t width = one_row ? p.rows * p.width : p.width;
+    const std::int64_t head = config[kForm] == kRagged ? elements - 1 : 0;
+    const std::int64_t slots = (width + head + elements - 1) / elements;
+    pointwise::Params params{};
+    params.x = a.x.data;
+    params.y = a.y.data;
+    params.bias = a.bias.data;
+    params.out = a.out.data;
+    params.x_stride = stride(p, p.x_stride);
+    params.y_stride = stride(p, p.y_stride);
+    params.out_stride = stride(p, p.out_stride);
+    params.width = width;
+    params.period = p.width;
+    params.multiplier = a.multiplier;
+    params.alpha = alpha_or_default(p, a.alpha);
+    params.by_period = common::make_divisor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, p.width)));
+    const bool empty = p.rows == 0 || p.width == 0;
+    params.slots = flat ? common::make_slots(empty ? 0 : static_cast<std::uint64_t>(slots), 1)
+                        : common::make_slots(empty ? 0 : static_cast<std::uint64_t>(rows),
+                                             static_cast<std::uint64_t>(std::max<std::int64_t>(1, slots)));
+    launch.set_params(params);
+    common::launch_slots(params.slots.count, config[kUnroll], config[kThreads], model, launch);
+  }
+
+  static void reference(const Pointwise& p, const Args& a) {
+    const Reference reference(p, a);
+    parallel_for(p.rows, 1 + (1 << 16) / std::max<std::int64_t>(1, p.width),
+                 [&](std::int64_t begin, std::int64_t end) { reference.rows(begin, end); });
+  }
+
+  // The activation's fp32 bound, seen in the stored type: below fp32 an error of a few fp32 units can only flip a rounding.
+  static Tolerance tolerance(const Pointwise& p) {
+    const ActivationRow& row = kActivationRows[static_cast<int>(p.activation)];
+    if (row.ulps == 0) return {};
+    const bool narrow = out_dtype(p) != f32 || (p.rounding == Rounding::torch && biased_dtype(p) != f32);
+    return {narrow ? 1.0 : row.ulps, row.absolute};
+  }
+
+  static std::int64_t bytes(const Pointwise& p) {
+    std::int64_t total = 0;
+    for (const Layout& l : {x_layout(p), y_layout(p), bias_layout(p), out_layout(p)}) {
+      if (l.dtype != DType::none) total += l.elements() * quern::bytes(l.dtype);
+    }
+    return total;
+  }
+
+  static bool generate(const Pointwise&, int, std::uint64_t, void*) { return false; }
+};
+
+}  // namespace
+
+const Family& Pointwise::family() {
+  static const Family family = make_family<PointwiseFamily>();
+  return family;
+}
+
+}  // namespace quern

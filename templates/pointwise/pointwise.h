@@ -1,0 +1,75 @@
+// pointwise: bias, multiply-add and an activation in one pass over rows of any length.
+#ifndef QUERN_POINTWISE_H_
+#define QUERN_POINTWISE_H_
+
+#include <cstdint>
+#include <limits>
+
+#include "quern/activation_table.h"
+#include "quern/family.h"
+
+namespace quern {
+
+// The rows of quern/activation_table.h, which gives each one's formula, derivative and error bound.
+#define QUERN_ACTIVATION_NAME(name, ...) name,
+enum class Activation : std::uint8_t { QUERN_ACTIVATIONS(QUERN_ACTIVATION_NAME) };
+#undef QUERN_ACTIVATION_NAME
+
+enum class PointwiseOp : std::uint8_t {
+  bias_act,     // act(x + bias)
+  add_mul_act,  // act(x + multiplier * y + bias)
+};
+
+// How an operand is spread over [rows, width].
+enum class Spread : std::uint8_t {
+  full,    // [rows, width]
+  row,     // [width]: the same for each row
+  column,  // [rows]: the same for each element of a row
+  scalar,  // [1]
+  none,    // absent (bias only)
+};
+
+enum class Rounding : std::uint8_t {
+  single,  // fp32 throughout, z = fma(multiplier, y, x) + bias, one rounding at the store
+  torch,   // as PyTorch's eager operators: every product, sum and activation is rounded to its operands' common type
+};
+
+// The activation's own default, see the table.
+inline constexpr float kDefaultAlpha = std::numeric_limits<float>::quiet_NaN();
+
+struct PointwiseArgs {
+  In x;
+  In y;     // add_mul_act
+  In bias;  // unless bias_spread is none
+  Out out;  // may be x or y where they are full and of out's type and stride; must not overlap otherwise
+  float multiplier = 1.0f;
+  float alpha = kDefaultAlpha;  // parameter of elu, leaky_relu, fatrelu and qgelu
+  std::int64_t rows = kOpen;
+};
+
+// COST: one read of each operand and one write of out.
+struct Pointwise {
+  using Args = PointwiseArgs;
+
+  std::int64_t rows = kOpen;
+  std::int64_t width = 4096;  // elements a row
+  PointwiseOp op = PointwiseOp::bias_act;
+  Activation activation = Activation::relu;
+  DType dtype = DType::bf16;       // of x, and of the others unless they say otherwise: f32, f16 or bf16
+  DType y_dtype = DType::none;     // none: dtype
+  DType bias_dtype = DType::none;
+  DType out_dtype = DType::none;
+  Spread x_spread = Spread::full;
+  Spread y_spread = Spread::full;
+  Spread bias_spread = Spread::row;
+  Rounding rounding = Rounding::single;
+  std::int64_t x_stride = 0;  // elements between rows; 0: width
+  std::int64_t y_stride = 0;
+  std::int64_t out_stride = 0;
+
+  static const Family& family();
+};
+
+}  // namespace quern
+
+#endif  // QUERN_POINTWISE_H_

@@ -1,0 +1,16 @@
+// What the host hands the kernel. Read by both.
+#ifndef APP_SCALE_ROWS_PARAMS_H_
+#define APP_SCALE_ROWS_PARAMS_H_
+
+namespace app::scale_rows {
+
+struct Params {
+  const float* x;
+  const float* scale;
+  float* out;
+  long long width;
+};
+
+}  // namespace app::scale_rows
+
+#endif  // APP_SCALE_ROWS_PARAMS_H_

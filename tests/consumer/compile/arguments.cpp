@@ -1,0 +1,10 @@
+// Must compile; with -DWRONG must not: a launch takes its own family's arguments.
+#include <quern/quern.h>
+
+void launch(const quern::Plan<quern::Gather>& plan) {
+#ifdef WRONG
+  plan.launch(nullptr, quern::Pointwise::Args{});
+#else
+  plan.launch(nullptr, quern::Gather::Args{});
+#endif
+}

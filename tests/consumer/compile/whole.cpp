@@ -1,0 +1,11 @@
+// One file that includes everything, for compilers that are told nothing but pkg-config's flags.
+#include <quern/quern.h>
+
+#include <cstdio>
+
+int main() {
+  quern::Runtime runtime;
+  for (const quern::Family* family : runtime.families()) std::printf("%s ", family->name);
+  std::puts(QUERN_VERSION);
+  return runtime.families().empty() ? 1 : 0;
+}

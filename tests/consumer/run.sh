@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# Uses quern as its users do. run.sh WORK BUILD: WORK is made anew, BUILD is a build folder of quern.
+# Prints "ok WHAT" or "not ok WHAT" for each check; exits 1 when one failed.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+work=$1
+build=$2
+prefix=$work/prefix
+failures=0
+if command -v ninja >/dev/null; then export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}; fi
+
+# check WHAT COMMAND…: its output is shown when it fails.
+check() {
+  local what=$1 output start=$EPOCHREALTIME
+  shift
+  if output=$("$@" 2>&1); then
+    awk -v w="$what" -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "ok %s (%.1f s)\n", w, b - a }'
+  else
+    printf '%s\nnot ok %s\n' "$output" "$what"
+    failures=$((failures + 1))
+  fi
+}
+
+# ---- What is in the files ------------------------------------------------------------------------------------------
+
+install_package() {
+  cmake --install "$build" --prefix "$prefix.made" &&
+    mv "$prefix.made" "$prefix"  # an installed tree may be moved
+}
+
+# Only quern's own symbols; prints the others.
+only_quern_symbols() {
+  nm -D --defined-only "$library" | c++filt | cut -d' ' -f3- |
+    awk '
+      !/^(typeinfo for |typeinfo name for |vtable for )?quern::/ { print; bad = 1 }
+      END { exit bad || NR == 0 }'
+}
+
+# The command's libraries are the C and C++ runtime; the library's too.
+only_runtime_libraries() {
+  ldd "$1" | awk '
+    !/^[ \t]*(linux-vdso|\/lib[^ ]*\/ld-linux|(libstdc\+\+|libm|libgcc_s|libc|libdl|libpthread|librt)\.so)/ { print; bad = 1 }
+    END { exit bad }'
+}
+
+no_log_library() { [ -e "$1" ] && ! nm -C "$1" | grep -E '(^|[^a-z_])(spdlog|fmt)::' | head -20 | grep . ; }
+
+# ---- Building against it -------------------------------------------------------------------------------------------
+
+build_app() {
+  local folder=$1
+  shift
+  cmake -S "$here/app" -B "$folder" -DCMAKE_BUILD_TYPE=Debug "$@" && cmake --build "$folder" --parallel "$(nproc)"
+}
+
+run_app() {
+  local output
+  output=$("$1" "$work/cache") || { printf '%s\n' "$output"; return 1; }
+  printf '%s\n' "$output"
+  grep -q 'gather .*sm_90a' <<<"$output" && grep -q 'scale_rows .*sm_90a' <<<"$output" &&
+    grep -qE 'key [0-9a-f/]{32,}' <<<"$output"
+}
+
+flags() { PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name quern.pc)") pkg-config "$@" quern; }
+
+compile_whole() {
+  local compiler=$1 standard=$2 program=$work/whole
+  # shellcheck disable=SC2046  # lists of words
+  "$compiler" -std=c++"$standard" -Wall -Wextra -Wpedantic -Werror "$here/compile/whole.cpp" -o "$program" \
+    $(flags --cflags --libs) &&
+    LD_LIBRARY_PATH=$(flags --variable=libdir) "$program"
+}
+
+# Without -Wpedantic: it complains about the lines that nvcc itself writes.
+compile_whole_nvcc() {
+  # shellcheck disable=SC2046
+  nvcc -std=c++"$1" -Xcompiler -Wall,-Wextra,-Werror -Werror all-warnings -x cu -c "$here/compile/whole.cpp" \
+    -o "$work/whole.o" $(flags --cflags)
+}
+
+each_header_alone() {
+  local header
+  for header in "$prefix"/include/quern/*.h; do
+    # shellcheck disable=SC2046
+    g++ -std=c++17 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -x c++ $(flags --cflags) - \
+      <<<"#include <quern/$(basename "$header")>" || return
+  done
+}
+
+# shellcheck disable=SC2046
+arguments() { g++ -std=c++17 -fsyntax-only $(flags --cflags) "$@" "$here/compile/arguments.cpp"; }
+wrong_arguments_are_refused() {
+  local output
+  if output=$(arguments -DWRONG 2>&1); then
+    printf 'a launch of gather took the arguments of pointwise\n'
+    return 1
+  fi
+  grep -q 'PointwiseArgs\|Pointwise::Args' <<<"$output" || { printf '%s\n' "$output"; return 1; }
+}
+
+# ---- The checks ----------------------------------------------------------------------------------------------------
+
+rm -rf "$work"
+mkdir -p "$work"
+check "install" install_package
+library=$(find "$prefix" -name libquern.so)
+check "libquern.so exports quern:: only" only_quern_symbols
+check "libquern.so needs the C and C++ runtime only" only_runtime_libraries "$library"
+check "quern needs the C and C++ runtime only" only_runtime_libraries "$prefix/bin/quern"
+check "quern runs where it is installed" "$prefix/bin/quern" list
+
+check "find_package: application builds as C++17 and C++20" build_app "$work/package" -DCMAKE_PREFIX_PATH="$prefix"
+check "find_package: C++17 application runs" run_app "$work/package/app17"
+check "find_package: C++20 application runs" run_app "$work/package/app20"
+
+# The same with the static library.
+check "add_subdirectory: application builds as C++17 and C++20" \
+  build_app "$work/subdirectory" -DQUERN_SOURCE_DIR="$root" -DBUILD_SHARED_LIBS=OFF
+check "add_subdirectory: C++17 application runs" run_app "$work/subdirectory/app17"
+check "add_subdirectory: C++20 application runs" run_app "$work/subdirectory/app20"
+check "libquern.a holds nothing of spdlog and fmt" no_log_library "$work/subdirectory/quern/libquern.a"
+
+for standard in 17 20; do
+  for compiler in g++ clang++; do
+    check "pkg-config: $compiler, C++$standard" compile_whole $compiler $standard
+  done
+  if command -v nvcc >/dev/null; then check "pkg-config: nvcc, C++$standard" compile_whole_nvcc $standard; fi
+done
+check "each header compiles alone" each_header_alone
+check "a launch takes its own arguments" arguments
+check "a launch refuses another family's arguments" wrong_arguments_are_refused
+[ $failures = 0 ]

@@ -1,0 +1,183 @@
+#include "support/cases.h"
+
+#include "base/text.h"
+#include "quern/pointwise.h"
+
+namespace quern::test {
+namespace {
+
+const std::vector<int> kWidths = {1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 33, 100, 1000, 4097};
+const std::vector<int> kCounts = {0, 1, 2, 15, 16, 17, 127, 128, 129, 2049};
+
+std::string gather(int rows, int width, int count, const std::string& rest) {
+  return cat("gather rows=", rows, " count=", count, " width=", width, " ", rest);
+}
+
+void published_gathers(std::vector<Case>& cases) {
+  cases.push_back({gather(1024, 4096, 512, "dtype=f16")});
+  cases.push_back({gather(4096, 4096, 4096, "dtype=f16")});
+  cases.push_back({gather(8192, 4096, 8192, "dtype=f16")});
+  const int shapes[][3] = {{127, 257, 1023}, {127, 257, 1024}, {255, 129, 2049}, {255, 129, 2048}, {1024, 1024, 1024}, {1, 1, 5120}};
+  for (const auto& [rows, count, width] : shapes) {
+    for (const char* index : {"i32", "i64"}) cases.push_back({gather(rows, width, count, cat("dtype=bf16 index=", index))});
+  }
+  for (int side = 128; side <= 16384; side *= 4) cases.push_back({gather(side, 5120, side, "dtype=bf16")});
+  for (const int tokens : {0, 1, 128, 2048}) {
+    for (const int width : {5120, 7168}) cases.push_back({gather(2048, width, tokens, "dtype=bf16")});
+  }
+}
+
+void odd_gathers(std::vector<Case>& cases) {
+  for (const char* type : {"u8", "f16", "f32", "f64"}) {
+    for (const int width : kWidths) {
+      for (const int offset : {0, 1, 3}) {
+        const int count = kCounts[static_cast<std::size_t>(width + offset) % kCounts.size()];
+        cases.push_back({gather(333, width, count, cat("dtype=", type)), offset});
+      }
+    }
+  }
+  for (const int count : kCounts) {
+    for (const int width : {3, 64, 4097}) cases.push_back({gather(100, width, count, "dtype=bf16"), count % 2});
+  }
+  for (const char* type : {"e4m3", "e5m2", "e8m0", "bf16", "i16", "i8", "i32", "i64", "c64", "c128"}) {
+    for (const int width : {1, 33, 256}) cases.push_back({gather(50, width, 77, cat("dtype=", type)), 1});
+  }
+  for (const char* strides : {"source_stride=40", "out_stride=64", "source_stride=41 out_stride=47", "source_stride=3"}) {
+    for (const char* type : {"u8", "bf16", "f32"}) cases.push_back({gather(90, 33, 130, cat("dtype=", type, " ", strides))});
+    cases.push_back({gather(90, 32, 130, cat("dtype=bf16 ", strides)), 3});
+  }
+}
+
+void gather_modes(std::vector<Case>& cases) {
+  for (const char* mode : {"minus_one_is_zero", "zero", "clamp", "wrap_negative", "trap", "report"}) {
+    for (const char* index : {"i64", "i32", "i16", "i8"}) {
+      for (const int width : {1, 40, 77})
+        cases.push_back({gather(100, width, 513, cat("dtype=bf16 mode=", mode, " index=", index))});
+    }
+    cases.push_back({gather(100, 40, 513, cat("dtype=bf16 mode=", mode, " index=u8"))});
+  }
+  cases.push_back({gather(0, 40, 65, "dtype=bf16 mode=zero")});
+  for (const Indices indices : {Indices::all_equal, Indices::reversed}) {
+    cases.push_back({gather(500, 4096, 500, "dtype=bf16"), 0, false, indices});
+    cases.push_back({gather(500, 77, 500, "dtype=bf16 mode=zero"), 0, false, indices});
+  }
+}
+
+void gather_scales(std::vector<Case>& cases) {
+  for (const char* type : {"f64", "f32", "f16", "bf16", "e4m3", "e5m2"}) {
+    for (const char* scale : {"f32", "f16", "bf16"}) {
+      for (const int width : {5, 4096})
+        cases.push_back({gather(60, width, 61, cat("dtype=", type, " scale=", scale)), width % 2});
+    }
+    cases.push_back({gather(60, 48, 61, cat("dtype=", type, " scale=f32 mode=zero"))});
+  }
+}
+
+std::string pointwise(int rows, int width, const std::string& rest) {
+  return cat("pointwise rows=", rows, " width=", width, " ", rest);
+}
+
+void published_pointwise(std::vector<Case>& cases) {
+  for (int i = 1; i <= 8; ++i) {
+    for (const char* act : {"relu", "sigmoid"})
+      cases.push_back({pointwise(1 << (2 * i), 2 << i, cat("op=add_mul_act dtype=f32 activation=", act)), 0, i % 2 == 0});
+  }
+  cases.push_back({pointwise(8, 8, "dtype=f32")});
+  cases.push_back({pointwise(128, 512, "op=add_mul_act dtype=f32")});
+}
+
+void all_activations(std::vector<Case>& cases) {
+#define QUERN_ACTIVATION_NAME(name, ...) #name,
+  for (const char* act : {QUERN_ACTIVATIONS(QUERN_ACTIVATION_NAME)}) {
+    for (const char* type : {"f32", "f16", "bf16"}) {
+      for (const char* rounding : {"single", "torch"}) {
+        cases.push_back({pointwise(61, 264, cat("dtype=", type, " activation=", act, " rounding=", rounding))});
+        cases.push_back(
+            {pointwise(61, 264, cat("op=add_mul_act dtype=", type, " activation=", act, " rounding=", rounding))});
+      }
+    }
+  }
+#undef QUERN_ACTIVATION_NAME
+}
+
+void odd_pointwise(std::vector<Case>& cases) {
+  for (const char* type : {"f32", "bf16"}) {
+    for (const int width : kWidths) {
+      for (const int offset : {0, 1, 3}) {
+        const std::string rest = cat("op=add_mul_act dtype=", type);
+        cases.push_back({pointwise(37, width, rest), offset});
+        cases.push_back({pointwise(37, width, rest + " bias_spread=none"), offset, true});
+      }
+    }
+  }
+  for (const int rows : {0, 1, 2, 15, 129}) cases.push_back({pointwise(rows, 100, "dtype=f16")});
+  cases.push_back({pointwise(5, 0, "dtype=f16")});
+  for (const char* strides : {"x_stride=40", "y_stride=41 out_stride=35", "x_stride=48 y_stride=48 out_stride=64"}) {
+    for (const char* type : {"f32", "bf16"}) {
+      cases.push_back({pointwise(50, 33, cat("op=add_mul_act dtype=", type, " ", strides))});
+      cases.push_back({pointwise(50, 32, cat("op=add_mul_act dtype=", type, " ", strides)), 1});
+    }
+  }
+}
+
+void pointwise_mixes(std::vector<Case>& cases) {
+  const char* types[] = {"f32", "f16", "bf16"};
+  for (const char* x : types) {
+    for (const char* y : types) {
+      for (const char* rest : {"bias_dtype=f32 out_dtype=bf16", "bias_dtype=bf16 out_dtype=f32", "bias_dtype=f16"}) {
+        for (const char* rounding : {"single", "torch"}) {
+          const std::string text = cat("op=add_mul_act dtype=", x, " y_dtype=", y, " ", rest, " rounding=", rounding);
+          cases.push_back({pointwise(23, 88, text)});
+          cases.push_back({pointwise(23, 51, text), 1});
+        }
+      }
+    }
+  }
+  for (const char* x : {"full", "row", "column", "scalar"}) {
+    for (const char* y : {"full", "row", "column", "scalar"}) {
+      for (const char* bias : {"full", "row", "column", "scalar", "none"}) {
+        const std::string text =
+            cat("op=add_mul_act dtype=bf16 bias_dtype=f32 x_spread=", x, " y_spread=", y, " bias_spread=", bias);
+        cases.push_back({pointwise(19, 72, text)});
+        cases.push_back({pointwise(19, 43, text)});
+        cases.push_back({pointwise(19, 43, text), 1});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::string describe(const Case& c) {
+  return cat(c.problem, c.offset != 0 ? cat(" offset ", c.offset) : "", c.in_place ? " in place" : "",
+             c.indices == Indices::generated ? "" : c.indices == Indices::all_equal ? " all equal" : " reversed");
+}
+
+std::vector<Case> gather_cases() {
+  std::vector<Case> cases;
+  published_gathers(cases);
+  odd_gathers(cases);
+  gather_modes(cases);
+  gather_scales(cases);
+  return cases;
+}
+
+std::vector<Case> pointwise_cases() {
+  std::vector<Case> cases;
+  published_pointwise(cases);
+  all_activations(cases);
+  odd_pointwise(cases);
+  pointwise_mixes(cases);
+  return cases;
+}
+
+std::vector<Case> huge_cases() {
+  return {{"gather rows=184320 count=184320 width=14336 dtype=bf16"},
+          {"gather rows=184320 count=184320 width=14335 dtype=bf16", 1},
+          {"gather rows=16 count=40 width=268435459 dtype=u8"},
+          {"pointwise rows=524289 width=4097 dtype=bf16"},
+          {"pointwise rows=524289 width=4104 dtype=bf16 bias_spread=none", 0, true},
+          {"pointwise rows=524289 width=4097 dtype=bf16", 1}};
+}
+
+}  // namespace quern::test

@@ -1,0 +1,30 @@
+// Conformance cases, one table a family: what the gpu tier runs, and the compile tier compiles.
+#ifndef QUERN_TESTS_SUPPORT_CASES_H_
+#define QUERN_TESTS_SUPPORT_CASES_H_
+
+#include <string>
+#include <vector>
+
+namespace quern::test {
+
+enum class Indices { generated, all_equal, reversed };
+
+struct Case {
+  std::string problem;      // text, extents closed
+  int offset = 0;           // elements past an aligned address, for every operand
+  bool in_place = false;    // out takes the memory of the first operand
+  Indices indices = Indices::generated;
+  float multiplier = 0.5f;  // where the family has one
+};
+
+std::string describe(const Case& c);
+
+// Shapes, types and modes of ../kernels.md sections 1.8 and 5.3 and the odd ones; a few seconds on a GPU.
+std::vector<Case> gather_cases();
+std::vector<Case> pointwise_cases();
+// More than 2^31 elements; needs tens of GB.
+std::vector<Case> huge_cases();
+
+}  // namespace quern::test
+
+#endif  // QUERN_TESTS_SUPPORT_CASES_H_

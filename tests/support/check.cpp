@@ -1,0 +1,98 @@
+#include "support/check.h"
+
+#include <cstring>
+#include <memory>
+
+#include "base/text.h"
+#include "common/host_types.h"
+#include "plan/problem.h"
+#include "tuner/operands.h"
+
+namespace quern::test {
+namespace {
+
+AnyProblem opened(const AnyProblem& closed) {
+  AnyProblem open = closed;
+  for (const LaunchExtent& extent : closed.family().launch_extents) open.set(extent.field, "open");
+  return open;
+}
+
+void set_indices(HostOperands& host, Indices pattern) {
+  if (pattern == Indices::generated) return;
+  const Layout& layout = host.layout(1);
+  const std::int64_t count = layout.extents[0];
+  for (std::int64_t i = 0; i < count; ++i)
+    common::write_integer(layout.dtype, host.data(1), i, pattern == Indices::all_equal ? count / 2 : count - 1 - i);
+}
+
+int output_of(const Family& family) {
+  for (int i = 0; i < family.operands.count; ++i) {
+    if (family.operands[i].role == Role::output) return i;
+  }
+  return 0;
+}
+
+class Run {
+ public:
+  Run(const Driver& driver, const HostOperands& host, const Case& c, const AnyArgs& scalars)
+      : driver_(driver), host_(host), device_(driver, host, c.offset), args_(device_.args(scalars)), case_(c) {
+    if (c.in_place) args_.set_operand(output_of(host.family()), device_.pointer(0), host.bytes(0));
+  }
+
+  HostOperands launch(const AnyPlan& plan) {
+    device_.upload(host_);
+    plan.launch(nullptr, args_.data());
+    driver_.check(driver_->CtxSynchronize(), Stage::launch, "cuCtxSynchronize");
+    HostOperands got = host_;
+    device_.download(got);
+    if (case_.in_place && host_.bytes(0) > 0) {
+      const int out = output_of(host_.family());
+      driver_.check(driver_->MemcpyDtoH(got.data(out), reinterpret_cast<CUdeviceptr>(device_.pointer(0)),
+                                        static_cast<std::size_t>(host_.bytes(0))),
+                    Stage::tool, "cuMemcpyDtoH");
+    }
+    return got;
+  }
+
+  // In place the first input is the output, so it may change.
+  std::string damage() const { return case_.in_place ? std::string() : device_.damage(host_); }
+
+ private:
+  const Driver& driver_;
+  const HostOperands& host_;
+  DeviceOperands device_;
+  AnyArgs args_;
+  const Case& case_;
+};
+
+bool same_outputs(const HostOperands& a, const HostOperands& b) {
+  for (int i = 0; i < a.family().operands.count; ++i) {
+    if (a.family().operands[i].role == Role::input || a.bytes(i) == 0) continue;
+    if (std::memcmp(a.data(i), b.data(i), static_cast<std::size_t>(a.bytes(i))) != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+CheckResult check_case(Runtime& runtime, const Driver& driver, const Case& c, std::uint64_t seed, bool open,
+                       bool guards) {
+  const AnyProblem problem = runtime.parse(c.problem);
+  const AnyProblem asked = open ? opened(problem) : problem;
+  const AnyPlan plan = runtime.prepare_any(asked.family(), asked.data());
+  HostOperands host(problem.family(), problem.data());
+  host.generate(seed, true);
+  set_indices(host, c.indices);
+  AnyArgs scalars(problem.family());
+  if (problem.family().scalars.count > 0) scalars.set_scalar("multiplier", c.multiplier);
+  Run run(driver, host, c, scalars);
+  const HostOperands got = run.launch(plan);
+  const Comparison comparison = compare(got, host.reference(scalars));
+  CheckResult result{comparison.difference, comparison.max_error};
+  if (!comparison.equal || !guards) return result;
+  if (const std::string damage = run.damage(); !damage.empty()) result.failure = cat("written where it must not: ", damage);
+  if (!same_outputs(got, run.launch(plan))) result.failure = "two runs differ";
+  return result;
+}
+
+}  // namespace quern::test

@@ -1,0 +1,134 @@
+// Each call of the file layer fails once: the caller gets its image, a counter rises, nothing is left behind.
+#include <cerrno>
+
+#include "support.h"
+
+namespace quern::cache {
+namespace {
+
+void expect_no_staging(const std::string& dir) {
+  for (const std::string& path : files_below(dir))
+    EXPECT_EQ(path.find(std::string(kStagingPrefix)), std::string::npos) << path;
+}
+
+// Open descriptors of this process.
+std::size_t open_files() {
+  std::vector<std::string> names;
+  EXPECT_EQ(real_file_system().list("/proc/self/fd", &names), 0);
+  return names.size();
+}
+
+// Runs `scenario` with call 0 failing, then call 1, until a run makes fewer calls than that.
+template <class Scenario>
+void fail_each_call(int error, const Scenario& scenario) {
+  const std::size_t open_before = open_files();
+  for (int call = 0;; ++call) {
+    FaultyFileSystem files;
+    files.fail_at = call;
+    files.error = error;
+    scenario(files);
+    if (files.failed.empty()) break;
+    ASSERT_LT(call, 200);
+  }
+  EXPECT_EQ(open_files(), open_before);
+}
+
+class Faults : public ::testing::TestWithParam<int> {};
+
+TEST_P(Faults, OfABuildOnAColdCache) {
+  fail_each_call(GetParam(), [](FaultyFileSystem& files) {
+    const Scratch scratch;
+    Builder builder;
+    Store store(in(scratch / "a/cache"), silent(), files);
+    EXPECT_EQ(store.get_or_build(key_named("gather"), builder.build()).entry->cubin, "cubin");
+    EXPECT_EQ(store.get_or_build(key_named("gather"), builder.build()).origin, Origin::memory);
+    EXPECT_EQ(store.counters().failures > 0, !files.failed.empty()) << files.failed;
+    expect_no_staging(scratch.path());
+    for (const Item& item : Store(in(scratch / "a/cache"), silent()).list()) EXPECT_EQ(item.damage, "") << files.failed;
+  });
+}
+
+TEST_P(Faults, OfAHit) {
+  const Scratch scratch;
+  Store(in(scratch / "cache"), silent()).put(key_named("gather"), image());
+  fail_each_call(GetParam(), [&](FaultyFileSystem& files) {
+    Builder builder;
+    Store store(in(scratch / "cache"), silent(), files);
+    EXPECT_EQ(store.get_or_build(key_named("gather"), builder.build()).entry->cubin, "cubin");
+    EXPECT_EQ(store.counters().failures > 0, !files.failed.empty()) << files.failed;
+  });
+  expect_no_staging(scratch.path());
+}
+
+TEST_P(Faults, OfAMatch) {
+  const Scratch scratch;
+  Store(in(scratch / "cache"), silent()).put(key_named("gather", "13.0.48"), prewarmed("cubin"));
+  fail_each_call(GetParam(), [&](FaultyFileSystem& files) {
+    Builder builder;
+    Store store(in(scratch / "cache"), silent(), files);
+    EXPECT_EQ(store.get_or_build(key_named("gather", "13.0.88"), builder.build()).entry->cubin, "cubin");
+    EXPECT_EQ(store.counters().failures > 0, !files.failed.empty()) << files.failed;
+    Store(in(scratch / "cache"), silent()).forget(key_named("gather", "13.0.88"));
+  });
+}
+
+TEST_P(Faults, OfForgettingAndClearing) {
+  fail_each_call(GetParam(), [](FaultyFileSystem& files) {
+    const Scratch scratch;
+    const Key key = key_named("gather");
+    Builder builder(image("good"));
+    Store(in(scratch / "cache"), silent()).put(key, image("bad"));
+    Store store(in(scratch / "cache"), silent(), files);
+    store.forget(key, store.find(key));
+    EXPECT_EQ(store.get_or_build(key, builder.build()).entry->cubin, "good");
+    store.clear();
+    EXPECT_EQ(store.counters().failures > 0, !files.failed.empty()) << files.failed;
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Errors, Faults, ::testing::Values(EIO, ENOSPC, EACCES, ESTALE, EMFILE));
+
+TEST(FaultsOnce, OnlyTheFirstFailedWriteIsWarnedOf) {
+  const Scratch scratch;
+  class FullDisk : public FaultyFileSystem {
+    int write(int, std::string_view) override { return ENOSPC; }
+  } files;
+  Warnings warnings;
+  Builder builder;
+  Store store(in(scratch / "cache"), warnings.log(), files);
+  for (const char* name : {"a", "b", "c"}) store.get_or_build(key_named(name), builder.build());
+  EXPECT_EQ(store.counters().failures, 3U);
+  ASSERT_EQ(warnings.lines().size(), 1U);
+  EXPECT_NE(warnings.lines()[0].find(": No space left on device"), std::string::npos) << warnings.lines()[0];
+  EXPECT_NE(warnings.lines()[0].find(scratch / "cache"), std::string::npos) << warnings.lines()[0];
+  EXPECT_TRUE(files_below(scratch / "cache").empty());
+}
+
+TEST(FaultsOnce, AFolderThatIsClearedAwayMeanwhileIsMadeAgain) {
+  const Scratch scratch;
+  class Cleared : public FaultyFileSystem {
+    int create(const std::string& path, std::uint32_t mode, int* file) override {
+      if (first_) std::filesystem::remove_all(parent_directory(path));
+      first_ = false;
+      return FaultyFileSystem::create(path, mode, file);
+    }
+    bool first_ = true;
+  } files;
+  Store store(in(scratch / "cache"), silent(), files);
+  store.put(key_named("a"), image());
+  EXPECT_EQ(store.counters().failures, 0U);
+  EXPECT_EQ(store.list().size(), 1U);
+}
+
+TEST(FaultsOnce, ALogSinkThatThrowsHarmsNobody) {
+  const Scratch scratch;
+  overwrite(scratch / "cache", "");
+  Builder builder;
+  Store store(in(scratch / "cache"),
+              Log(LogLevel::debug, [](LogLevel, std::string_view) { throw std::runtime_error("full"); }));
+  EXPECT_EQ(store.get_or_build(key_named("a"), builder.build()).origin, Origin::built);
+  EXPECT_GT(store.counters().failures, 0U);
+}
+
+}  // namespace
+}  // namespace quern::cache

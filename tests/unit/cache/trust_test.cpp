@@ -1,0 +1,201 @@
+// Hostile directories and entries: refused with a reason, and the caller still gets an image.
+#include "cache/trust.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "support.h"
+
+namespace quern::cache {
+namespace {
+
+constexpr ::uid_t kNobody = 65534;
+
+bool root() { return ::geteuid() == 0; }
+
+// Memory serves, the reason is one line and is warned of once.
+void expect_refused(const std::string& dir, const std::string& reason, FileSystem& files = real_file_system()) {
+  Warnings warnings;
+  Builder builder;
+  Store store(in(dir), warnings.log(), files);
+  EXPECT_EQ(store.get_or_build(key_named("a"), builder.build()).origin, Origin::built);
+  EXPECT_EQ(store.get_or_build(key_named("a"), builder.build()).origin, Origin::memory);
+  EXPECT_EQ(store.get_or_build(key_named("b"), builder.build()).origin, Origin::built);
+  EXPECT_NE(store.unusable().find(reason), std::string::npos) << store.unusable();
+  EXPECT_NE(store.unusable().find(dir), std::string::npos) << store.unusable();
+  EXPECT_EQ(store.counters().failures, 1U);
+  ASSERT_EQ(warnings.lines().size(), 1U);
+  EXPECT_NE(warnings.lines()[0].find(store.unusable()), std::string::npos);
+  EXPECT_TRUE(store.list().empty());
+}
+
+TEST(Trust, NewDirectoryIsForItsOwnerOnly) {
+  const Scratch scratch;
+  Store(in(scratch / "a/cache"), silent()).put(key_named("gather"), image());
+  for (const std::string& path : {scratch / "a", scratch / "a/cache"}) {
+    FileStatus status;
+    ASSERT_EQ(real_file_system().status(path, &status), 0);
+    EXPECT_EQ(status.mode, 0700U);
+  }
+  FileStatus status;
+  ASSERT_EQ(real_file_system().status(files_below(scratch / "a").at(0), &status), 0);
+  EXPECT_EQ(status.mode, 0600U);
+}
+
+TEST(Trust, DirectoryThatIsAFile) {
+  const Scratch scratch;
+  overwrite(scratch / "cache", "");
+  expect_refused(scratch / "cache", "is a plain file, not a directory");
+  expect_refused(scratch / "cache/below", "Not a directory");
+}
+
+TEST(Trust, DirectoryThatIsALink) {
+  const Scratch scratch;
+  std::filesystem::create_directory(scratch / "real");
+  ASSERT_EQ(::chmod((scratch / "real").c_str(), 0700), 0);
+  std::filesystem::create_directory_symlink("real", scratch / "cache");
+  expect_refused(scratch / "cache", "is a symbolic link");
+  Store with_slashes(in(scratch / "cache//./"), silent());
+  EXPECT_NE(with_slashes.unusable().find("is a symbolic link"), std::string::npos);
+  EXPECT_TRUE(files_below(scratch / "real").empty());
+}
+
+TEST(Trust, DirectoryThatOthersMayWrite) {
+  const Scratch scratch;
+  std::filesystem::create_directory(scratch / "cache");
+  for (const ::mode_t mode : {0777U, 0720U, 0702U, 01777U}) {
+    ASSERT_EQ(::chmod((scratch / "cache").c_str(), mode), 0);
+    expect_refused(scratch / "cache", "lets others write there");
+  }
+  ASSERT_EQ(::chmod((scratch / "cache").c_str(), 0755), 0);
+  EXPECT_EQ(Store(in(scratch / "cache"), silent()).unusable(), "");
+}
+
+TEST(Trust, DirectoryOfAnotherOwner) {
+  if (!root()) GTEST_SKIP() << "needs root";
+  const Scratch scratch;
+  std::filesystem::create_directory(scratch / "cache");
+  ASSERT_EQ(::chmod((scratch / "cache").c_str(), 0700), 0);
+  ASSERT_EQ(::chown((scratch / "cache").c_str(), kNobody, kNobody), 0);
+  expect_refused(scratch / "cache", "belongs to uid 65534");
+}
+
+// Another user for a while, where this one may do everything.
+class AsNobody {
+ public:
+  AsNobody() : was_(::geteuid()) {
+    if (root()) {
+      EXPECT_EQ(::seteuid(kNobody), 0);
+    }
+  }
+  ~AsNobody() { EXPECT_EQ(::seteuid(was_), 0); }
+  AsNobody(const AsNobody&) = delete;
+  AsNobody& operator=(const AsNobody&) = delete;
+
+ private:
+  ::uid_t was_;
+};
+
+TEST(Trust, DirectoryThatCannotBeMade) {
+  const Scratch scratch;
+  ASSERT_EQ(::chmod(scratch.path().c_str(), 0555), 0);
+  {
+    const AsNobody nobody;
+    expect_refused(scratch / "cache", "Permission denied");
+  }
+  ASSERT_EQ(::chmod(scratch.path().c_str(), 0700), 0);
+}
+
+// Its entries still serve.
+TEST(Trust, DirectoryThatMayOnlyBeRead) {
+  const Scratch scratch;
+  const std::string dir = scratch / "cache";
+  Store(in(dir), silent()).put(key_named("a"), image());
+  class ReadOnlyMount : public FaultyFileSystem {
+    int can_write(const std::string&) override { return EROFS; }
+    int create(const std::string&, std::uint32_t, int*) override { return EROFS; }
+  } files;
+  Warnings warnings;
+  Builder builder;
+  Store store(in(dir), warnings.log(), files);
+  EXPECT_EQ(store.get_or_build(key_named("a"), builder.build()).origin, Origin::disk);
+  EXPECT_EQ(store.get_or_build(key_named("b"), builder.build()).origin, Origin::built);
+  EXPECT_NE(store.unusable().find("not writable: Read-only file system"), std::string::npos) << store.unusable();
+  EXPECT_EQ(warnings.lines().size(), 1U);
+}
+
+// ---- entries
+
+class HostileEntry : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Store(in(dir_), silent()).put(key_, image());
+    entry_ = dir_ + "/" + key_.path();
+  }
+  // It is passed over as untrusted, and the file behind it is not harmed by the build that follows.
+  void expect_passed_over() {
+    Builder builder;
+    Store store(in(dir_), silent());
+    EXPECT_EQ(store.get_or_build(key_, builder.build()).origin, Origin::built);
+    EXPECT_EQ(store.counters().untrusted, 1U);
+  }
+  void expect_healed() { EXPECT_NE(Store(in(dir_), silent()).find(key_), nullptr); }
+
+  Scratch scratch_;
+  std::string dir_ = scratch_ / "cache";
+  Key key_ = key_named("gather");
+  std::string entry_;
+};
+
+TEST_F(HostileEntry, Link) {
+  std::filesystem::rename(entry_, scratch_ / "elsewhere");
+  std::filesystem::create_symlink(scratch_ / "elsewhere", entry_);
+  const auto before = read_file(scratch_ / "elsewhere");
+  expect_passed_over();
+  expect_healed();
+  EXPECT_EQ(read_file(scratch_ / "elsewhere"), before);
+}
+
+TEST_F(HostileEntry, FifoDoesNotBlock) {
+  std::filesystem::remove(entry_);
+  ASSERT_EQ(::mkfifo(entry_.c_str(), 0600), 0);
+  expect_passed_over();
+  expect_healed();
+}
+
+TEST_F(HostileEntry, DirectoryInItsPlace) {
+  std::filesystem::remove(entry_);
+  std::filesystem::create_directory(entry_);
+  expect_passed_over();
+}
+
+TEST_F(HostileEntry, WritableByOthers) {
+  ASSERT_EQ(::chmod(entry_.c_str(), 0666), 0);
+  expect_passed_over();
+  expect_healed();
+}
+
+TEST_F(HostileEntry, OfAnotherOwner) {
+  if (!root()) GTEST_SKIP() << "needs root";
+  ASSERT_EQ(::chown(entry_.c_str(), kNobody, kNobody), 0);
+  expect_passed_over();
+  expect_healed();
+}
+
+TEST_F(HostileEntry, FolderThatIsALink) {
+  const std::string folder = parent_directory(entry_);
+  std::filesystem::rename(folder, scratch_ / "elsewhere");
+  std::filesystem::create_directory_symlink(scratch_ / "elsewhere", folder);
+  Builder builder;
+  Store store(in(dir_), silent());
+  EXPECT_EQ(store.get_or_build(key_, builder.build()).origin, Origin::built);
+  EXPECT_GE(store.counters().untrusted, 1U);
+  EXPECT_TRUE(store.list().empty());
+  EXPECT_EQ(store.clear(), 0U);
+  EXPECT_EQ(files_below(scratch_ / "elsewhere").size(), 1U);
+}
+
+}  // namespace
+}  // namespace quern::cache

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Checks every #include of the tree against the arrow of docs/design.md. Prints FILE:LINE: for each that points back.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+families=$(find templates -mindepth 1 -maxdepth 1 -type d -not -name common -printf '%f ')
+
+find runtime cache templates \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \) -print0 | sort -z |
+  xargs -0 awk -v families="$families" '
+  BEGIN {
+    # Layer: the layers that it may include, its own among them.
+    allowed["public"] = "public"
+    allowed["base"] = "base public"
+    allowed["driver"] = "driver base public"
+    allowed["compiler"] = "compiler base public embedded"
+    allowed["cache"] = "cache base public"
+    allowed["plan"] = "plan cache compiler driver base public families embedded host_common"
+    allowed["api"] = "api plan cache compiler driver base public families embedded"
+    allowed["tuner"] = "tuner api plan cache compiler driver base public families host_common common"
+    allowed["common"] = "common"                                    # what kernels include: *.cuh, *_table.h
+    allowed["host_common"] = "host_common common base public"       # templates/common/*.h
+    allowed["device"] = "common spec own"                           # templates/<f>/*.cu, *.cuh, params.h
+    allowed["family"] = "host_common common base public own embedded families"  # templates/<f>/*.cpp, <f>.h
+
+    # <header>: the layers that may include it; none other may.
+    only["cuda.h"] = "driver"
+    only["nvrtc.h"] = "compiler"
+    only["xxhash.h"] = "base"
+    only["spdlog/"] = "base"
+    only["nlohmann/"] = "api plan tuner cache"
+    only["CLI/"] = ""
+
+    count = split(families, list, " ")
+    for (i = 1; i <= count; ++i) is_family[list[i]] = 1
+    split("base driver compiler plan api tuner cache common", list, " ")
+    for (i in list) is_layer[list[i]] = 1
+  }
+
+  # The layer of the file that is being read, and `own`, its family.
+  FNR == 1 {
+    split(FILENAME, part, "/")
+    own = ""
+    if (part[1] == "cache") layer = "cache"
+    else if (part[1] == "templates" && part[2] == "common") layer = FILENAME ~ /(\.cuh|_table\.h)$/ ? "common" : "host_common"
+    else if (part[1] == "templates") {
+      own = part[2]
+      layer = FILENAME ~ /(\.cuh?|\/params\.h)$/ ? "device" : "family"
+    } else layer = part[2] == "include" ? "public" : part[2]
+  }
+
+  function has(words, word) { return index(" " words " ", " " word " ") > 0 }
+  function complain(why) { printf "%s:%d: %s: %s\n", FILENAME, FNR, $0, why; bad = 1 }
+
+  function layer_of(path,    part, stem) {
+    split(path, part, "/")
+    if (path == "spec.cuh") return "spec"
+    if (path ~ /(^|\/)\.\.?\//) return "relative"
+    if (part[1] == "quern_embedded") return "embedded"
+    if (part[1] == "quern") {
+      stem = part[2]
+      sub(/\.h$/, "", stem)
+      if (stem == own) return "own"
+      return stem == "families" || stem == "activation_table" || stem in is_family ? "families" : "public"
+    }
+    if (part[1] == "common" && path !~ /(\.cuh|_table\.h)$/) return "host_common"
+    if (part[1] in is_layer) return part[1]
+    if (part[1] in is_family) return part[1] == own ? "own" : "family " part[1]
+    return index(path, "/") ? "unknown" : "relative"
+  }
+
+  match($0, /^[ \t]*#[ \t]*include[ \t]*"[^"]+"/) {
+    path = $0
+    sub(/^[^"]*"/, "", path)
+    sub(/".*/, "", path)
+    to = layer_of(path)
+    # quern.h is the one public header that knows the families.
+    if (FILENAME ~ /include\/quern\/quern\.h$/ && to == "families") next
+    if (to == "relative") complain("write the path from the tree, \"layer/file.h\"")
+    else if (!(layer in allowed)) complain("the layer " layer " is not in tools/check/arrow.sh")
+    else if (!has(allowed[layer], to)) complain(layer " must not include " to)
+  }
+  match($0, /^[ \t]*#[ \t]*include[ \t]*<[^>]+>/) {
+    path = $0
+    sub(/^[^<]*</, "", path)
+    sub(/>.*/, "", path)
+    for (prefix in only)
+      if (index(path, prefix) == 1 && !has(only[prefix], layer)) complain(layer " must not include <" prefix ">")
+    if ((layer == "common" || layer == "device") && path ~ /[.\/]/)
+      complain("templates include nothing but their own headers")
+  }
+  END { exit bad }'

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Gets what is missing, builds the library and the command, and runs the main job twice: the second run compiles nothing.
+set -euo pipefail
+# shellcheck source=tools/setup.sh
+source "$(dirname "$0")/setup.sh"
+cd "$root"
+mkdir -p build
+
+step "set-up" setup
+step "build (preset release)" build release quern quern_cli
+
+quern=build/release/quern
+export QUERN_CACHE_DIR=$root/build/demo-cache
+export QUERN_LOG=${QUERN_LOG:-info}
+
+run() { step "quern $*" "$quern" "$@"; }
+for pass in first second; do
+  say
+  say "---- $pass run; images are kept in build/demo-cache ----"
+  run run gather width=4096 rows=8192 count=8192 dtype=bf16 --verify
+  run run pointwise width=4096 rows=4096 op=bias_act activation=gelu dtype=bf16 --verify
+done
+run cache list

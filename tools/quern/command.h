@@ -1,0 +1,69 @@
+// Subcommands register themselves: a new one is one new file.
+#ifndef QUERN_TOOLS_COMMAND_H_
+#define QUERN_TOOLS_COMMAND_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quern/error.h"
+#include "quern/runtime.h"
+
+namespace quern::tool {
+
+enum Exit {
+  kDone = 0,
+  kFailed = 1,      // also: the result disagrees with the reference
+  kWrongInput = 2,  // what was typed, or a file that it names
+  kSomeFailed = 3,
+  kNoCompiler = 4,
+  kNoDevice = 5,
+};
+int exit_code(Code code);
+
+// Options that every command takes.
+struct Global {
+  std::string log;
+  std::string cache_dir;
+  std::string nvrtc;
+  std::string typed;  // the command line, for the heads of tables
+};
+
+// Throws Error (bad_input) for a log level that does not exist.
+Options runtime_options(const Global& global);
+
+class Arguments;
+
+class Command {
+ public:
+  virtual ~Command() = default;
+  virtual void declare(Arguments& arguments) = 0;
+  // Returns the exit code; throws Error.
+  virtual int run(const Global& global) = 0;
+};
+
+struct CommandRow {
+  const char* name;
+  const char* sentence;
+  std::unique_ptr<Command> (*make)();
+};
+// In the order of their names.
+std::vector<CommandRow>& commands();
+
+// At namespace scope of the command's file: const Registration<Doctor> registration("doctor", "…");
+template <class C>
+struct Registration {
+  Registration(const char* name, const char* sentence) {
+    commands().push_back({name, sentence, [] { return std::unique_ptr<Command>(std::make_unique<C>()); }});
+  }
+};
+
+// What was typed is wrong.
+Error wrong(std::string sentence);
+
+// Prints an error as people read it: one line, then the compiler's log.
+void print_error(const Error& error);
+
+}  // namespace quern::tool
+
+#endif  // QUERN_TOOLS_COMMAND_H_

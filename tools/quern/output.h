@@ -1,0 +1,78 @@
+// What commands print. Data goes to stdout as tables for people or as JSON lines; everything else goes to stderr.
+#ifndef QUERN_TOOLS_OUTPUT_H_
+#define QUERN_TOOLS_OUTPUT_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace quern::tool {
+
+struct Row;
+
+// A cell. A number shows `digits` behind the point in tables; JSON has all of them.
+struct Value {
+  struct Nothing {};
+  using Texts = std::vector<std::string>;
+  using Rows = std::vector<Row>;
+  std::variant<Nothing, bool, std::int64_t, double, std::string, Texts, Rows> value;
+  int digits = 2;
+
+  Value() = default;
+  Value(bool v) : value(v) {}                           // NOLINT(google-explicit-constructor)
+  Value(int v) : value(std::int64_t{v}) {}              // NOLINT(google-explicit-constructor)
+  Value(std::int64_t v) : value(v) {}                   // NOLINT(google-explicit-constructor)
+  Value(std::size_t v) : value(std::int64_t(v)) {}      // NOLINT(google-explicit-constructor)
+  Value(double v, int d = 2) : value(v), digits(d) {}   // NOLINT(google-explicit-constructor)
+  Value(const char* v) : value(std::string(v)) {}       // NOLINT(google-explicit-constructor)
+  Value(std::string v) : value(std::move(v)) {}         // NOLINT(google-explicit-constructor)
+  Value(Texts v) : value(std::move(v)) {}               // NOLINT(google-explicit-constructor)
+  Value(Rows v);                                        // NOLINT(google-explicit-constructor)
+};
+
+// Named values in order: a JSON object, or a row of a table.
+struct Row {
+  std::vector<std::pair<std::string, Value>> fields;
+  Row& add(std::string name, Value value) {
+    fields.emplace_back(std::move(name), std::move(value));
+    return *this;
+  }
+};
+
+inline Value::Value(Rows v) : value(std::move(v)) {}
+
+std::string to_json(const Row& row);
+
+// One JSON object a line.
+void print_json(const Row& row);
+void print_json(const std::vector<Row>& rows);
+// A Markdown table that is aligned for a terminal too; the columns are the names of the first row.
+void print_table(const std::vector<Row>& rows);
+void print_rows(const std::vector<Row>& rows, bool json);
+
+void print(std::string_view text);       // to stdout, as it is
+void print_line(std::string_view text);  // to stdout
+void note(std::string_view text);        // a line to stderr
+// "label     text", for reports that are no tables.
+void print_item(std::string_view label, std::string_view text);
+
+// "[3/10] gather width=…" on stderr, in place, if that is a terminal; removed by the destructor.
+class Progress {
+ public:
+  explicit Progress(std::size_t total);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  void show(std::size_t done, std::string_view what) const;
+
+ private:
+  std::size_t total_;
+  bool terminal_;
+};
+
+}  // namespace quern::tool
+
+#endif  // QUERN_TOOLS_OUTPUT_H_

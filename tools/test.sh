@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Sets up, builds and passes the tests. Ends with "N passed, M failed"; exits 1 when anything failed.
+set -euo pipefail
+# shellcheck source=tools/setup.sh
+source "$(dirname "$0")/setup.sh"
+cd "$root"
+mkdir -p build
+
+stages=(checks format unit compile gpu compile12 consumer asan tsan tidy)
+usage() {
+  cat <<'TEXT'
+usage: tools/test.sh [STAGE…]     all of them when none is named
+  checks     include arrow, words, file sizes
+  format     clang-format
+  unit       no GPU, no NVRTC
+  compile    every family through NVRTC
+  gpu        on a device; skipped where there is none
+  compile12  the compile tier with the newest NVRTC of CUDA 12
+  consumer   host applications against the installed package, add_subdirectory and pkg-config
+  asan       the unit tier under AddressSanitizer and UndefinedBehaviorSanitizer
+  tsan       the unit tier under ThreadSanitizer
+  tidy       clang-tidy
+TEXT
+}
+
+chosen=()
+for argument in "$@"; do
+  case " ${stages[*]} " in
+    *" $argument "*) chosen+=("$argument") ;;
+    *) usage; [ "$argument" = --help ] || [ "$argument" = -h ] || exit 2; exit 0 ;;
+  esac
+done
+[ ${#chosen[@]} -gt 0 ] || chosen=("${stages[@]}")
+
+# ---- Stages --------------------------------------------------------------------------------------------------------
+
+# The files that are ours to format and check.
+host_sources() { find runtime cache templates tools tests \( -name '*.cpp' -o -name '*.h' \) "$@" | sort; }
+all_sources() { find runtime cache templates tools tests -regex '.*\.\(cpp\|h\|cu\|cuh\)' | sort; }
+
+tier() { ctest --test-dir build/dev --label-regex "^$1\$" --no-tests=error --verbose; }
+
+stage_checks() {
+  local status=0 check
+  for check in tools/check/*.sh; do
+    if "$check"; then say "ok $check"; else say "not ok $check"; status=1; fi
+  done
+  return $status
+}
+stage_format() { all_sources | xargs clang-format --dry-run --Werror; }
+stage_unit() { tier unit; }
+stage_compile() { tier compile; }
+stage_gpu() { tier gpu; }
+stage_consumer() { tier consumer; }
+stage_compile12() {
+  local nvrtc
+  nvrtc=$(cuda12_nvrtc) || fail "could not get the wheel nvidia-cuda-nvrtc-cu12"
+  say "QUERN_NVRTC=$nvrtc"
+  QUERN_NVRTC=$nvrtc tier compile
+}
+sanitized() {
+  build "$1" quern_unit
+  "build/$1/quern_unit" --gtest_brief=1
+}
+stage_asan() { ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 sanitized asan; }
+stage_tsan() { TSAN_OPTIONS=halt_on_error=1 sanitized tsan; }
+stage_tidy() {
+  host_sources -name '*.cpp' -not -path 'tests/*' |
+    xargs --max-args=1 --max-procs="$(nproc)" clang-tidy -p build/dev --quiet --warnings-as-errors='*'
+}
+
+# ---- Counting ------------------------------------------------------------------------------------------------------
+
+passed=0 failed=0 skipped=0 summary=()
+
+# Sums what the log $1 says of $2, PASSED, FAILED or SKIPPED: GoogleTest's closing lines, and the lines "ok …" and
+# "not ok …" of our own scripts.
+count_of() {
+  awk -v what="$2" '
+    match($0, "\\[  " what " *\\] [0-9]+ tests?[.,]") { split(substr($0, RSTART), part, /\] /); n += part[2] }
+    what == "PASSED" && /^([0-9]+: )?ok / { ++n }
+    what == "FAILED" && /^([0-9]+: )?not ok / { ++n }
+    END { print n + 0 }' "$1"
+}
+
+run_stage() {
+  local stage=$1 start=$EPOCHREALTIME log=build/test-$1.log status p f s
+  say
+  say "== $stage"
+  set +e  # not `|| status=…`: that would switch -e off inside the stage too
+  (set -e; "stage_$stage") 2>&1 | tee "$log"
+  status=${PIPESTATUS[0]}
+  set -e
+  p=$(count_of "$log" PASSED) f=$(count_of "$log" FAILED) s=$(count_of "$log" SKIPPED)
+  if [ "$status" = 0 ]; then
+    [ "$p$s" != 00 ] || p=1
+  elif [ "$f" = 0 ]; then
+    f=1
+  fi
+  passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+  summary+=("$(printf '%-10s %8s s  %5d passed %3d failed %3d skipped' "$stage" "$(seconds_since "$start")" "$p" "$f" "$s")")
+  say "== ${summary[-1]}"
+}
+
+start=$EPOCHREALTIME
+step "set-up" setup
+need "${test_packages[@]}"
+case " ${chosen[*]} " in
+  *" unit "* | *" compile "* | *" gpu "* | *" compile12 "* | *" consumer "* | *" tidy "*)
+    step "build (preset dev)" build dev || fail "the build failed" ;;
+esac
+for stage in "${chosen[@]}"; do run_stage "$stage"; done
+
+say
+printf '%s\n' "${summary[@]}"
+say "total $(seconds_since "$start") s; $skipped skipped"
+say "$passed passed, $failed failed"
+[ $failed = 0 ]

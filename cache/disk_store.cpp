@@ -51,7 +51,10 @@ DiskStore::DiskStore(const std::string& dir, bool writable, CacheMatch match, co
 // ---- the directory
 
 DiskStore::Access DiskStore::access() {
-  std::call_once(opened_, [this] { open(); });
+  if (opened_.load(std::memory_order_acquire)) return access_;
+  const std::lock_guard lock(opening_);
+  if (!opened_.load(std::memory_order_relaxed)) open();
+  opened_.store(true, std::memory_order_release);
   return access_;
 }
 

@@ -94,7 +94,8 @@ class DiskStore {
   FileSystem& files_;
   AtomicCounters& counters_;
 
-  std::once_flag opened_;
+  std::mutex opening_;  // no call_once: thread sanitizer's hangs after an exception
+  std::atomic<bool> opened_{false};
   Access access_ = Access::none;  // after `opened_`
   std::string unusable_;
   std::atomic<bool> warned_{false};

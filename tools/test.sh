@@ -60,7 +60,7 @@ stage_compile12() {
 }
 sanitized() {
   build "$1" quern_unit
-  "build/$1/quern_unit" --gtest_brief=1
+  timeout 900 "build/$1/quern_unit" --gtest_brief=1
 }
 stage_asan() { ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 sanitized asan; }
 stage_tsan() { TSAN_OPTIONS=halt_on_error=1 sanitized tsan; }

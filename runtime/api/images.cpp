@@ -69,9 +69,12 @@ cache::Entry compile(RuntimeState& state, const ImageRequest& request, const Uni
 
 ImageOrigin to_origin(cache::Origin origin) {
   switch (origin) {
-    case cache::Origin::memory: return ImageOrigin::memory;
-    case cache::Origin::disk: return ImageOrigin::disk;
-    case cache::Origin::built: return ImageOrigin::compiled;
+    case cache::Origin::memory:
+      return ImageOrigin::memory;
+    case cache::Origin::disk:
+      return ImageOrigin::disk;
+    case cache::Origin::built:
+      return ImageOrigin::compiled;
   }
   return ImageOrigin::compiled;
 }
@@ -107,9 +110,9 @@ ObtainedImage obtain_image(RuntimeState& state, const ImageRequest& request) {
   image.key = image_key(family, unit, spec, request.target, state.options.lineinfo, state.compiler.identity());
   try {
     const auto build = [&] {
-      return compile(state, request, unit,
-                     cat(problem_text(family, request.problem), " (", request.variant.name, ", ",
-                         request.target.text(), ")"));
+      return compile(
+          state, request, unit,
+          cat(problem_text(family, request.problem), " (", request.variant.name, ", ", request.target.text(), ")"));
     };
     cache::Found found = state.store.get_or_build(image.key, build);
     if (request.prewarm) mark_prewarmed(state, image.key, found);

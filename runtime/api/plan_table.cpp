@@ -14,8 +14,7 @@ PlanKey::PlanKey(const Family& key_family, const void* problem, std::uint64_t co
 }
 
 bool PlanKey::operator==(const PlanKey& other) const {
-  return hash == other.hash && family == other.family && context == other.context &&
-         packed.size == other.packed.size &&
+  return hash == other.hash && family == other.family && context == other.context && packed.size == other.packed.size &&
          std::memcmp(packed.bytes.data(), other.packed.bytes.data(), packed.size) == 0;
 }
 

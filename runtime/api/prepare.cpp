@@ -9,9 +9,9 @@
 namespace quern {
 namespace {
 
-// A driver call that a capture forbids would break the caller's capture, so it is refused before any is made. The legacy
-// stream tells of captures in this context; it cannot tell of those on non-blocking streams, for which the driver's own
-// refusal is translated in `load`.
+// A driver call that a capture forbids would break the caller's capture, so it is refused before any is made. The
+// legacy stream tells of captures in this context; it cannot tell of those on non-blocking streams, for which the
+// driver's own refusal is translated in `load`.
 void refuse_capture(const Driver& driver, const Family& family, const void* problem) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   const CUresult result = driver->StreamIsCapturing(CU_STREAM_LEGACY, &status);
@@ -30,7 +30,8 @@ bool capture_error(int code) {
 std::vector<ObtainedImage> obtain_all(RuntimeState& state, const std::vector<ImageRequest>& requests) {
   std::vector<std::future<ObtainedImage>> others;
   for (std::size_t i = 1; i < requests.size(); ++i)
-    others.push_back(std::async(std::launch::async, [&state, &requests, i] { return obtain_image(state, requests[i]); }));
+    others.push_back(
+        std::async(std::launch::async, [&state, &requests, i] { return obtain_image(state, requests[i]); }));
   std::vector<ObtainedImage> images;
   images.push_back(obtain_image(state, requests.front()));
   for (auto& other : others) images.push_back(other.get());
@@ -51,8 +52,8 @@ std::shared_ptr<const Library> load(RuntimeState& state, const ImageRequest& req
       throw problem_error(*request.family, request.problem,
                           "prepare was called while a stream is being captured; prepare before the capture begins");
     if (!image_rejected(static_cast<CUresult>(error.driver_code))) throw;
-    state.log.warning(cat("the driver rejected the stored image ", image.info.key, ": ", error.sentence,
-                          "; building it again"));
+    state.log.warning(
+        cat("the driver rejected the stored image ", image.info.key, ": ", error.sentence, "; building it again"));
   }
   state.store.forget(image.key, image.entry);
   image = obtain_image(state, request);
@@ -73,9 +74,10 @@ std::string why_text(const PlanState& plan, const std::string& config) {
   for (std::size_t i = 0; i < plan.images.size(); ++i) {
     const ImageInfo& image = plan.images[i];
     const bool changed = i == 0 && !config.empty();
-    why += cat(i == 0 ? "" : "\n", image.variant, " (addresses aligned to ", static_cast<int>(image.alignment), "): ",
-               image.config, ", ", changed ? cat("the default changed by ", config) : cat("default for ", plan.model.name),
-               "; image from ", name(image.origin));
+    why += cat(i == 0 ? "" : "\n", image.variant, " (addresses aligned to ", static_cast<int>(image.alignment),
+               "): ", image.config, ", ",
+               changed ? cat("the default changed by ", config) : cat("default for ", plan.model.name), "; image from ",
+               name(image.origin));
   }
   return why;
 }

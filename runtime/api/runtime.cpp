@@ -38,9 +38,9 @@ void refuse_unknown_architecture(Compiler& compiler, const Target& target) {
   if (compiler.supports(target)) return;
   std::vector<std::string> known;
   for (const int architecture : compiler.nvrtc().architectures) known.push_back(cat("sm_", architecture));
-  throw Error(Code::unsupported, Stage::compile,
-              cat("NVRTC ", compiler.nvrtc().path, " cannot compile for ", target.text(), "; it knows ",
-                  join(known, ", ")));
+  throw Error(
+      Code::unsupported, Stage::compile,
+      cat("NVRTC ", compiler.nvrtc().path, " cannot compile for ", target.text(), "; it knows ", join(known, ", ")));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The parts of a Runtime and how they are wired. Everything is made by the constructor except the driver, which is opened
-// by the first prepare, and NVRTC, which is opened by the first compile.
+// The parts of a Runtime and how they are wired. Everything is made by the constructor except the driver, which is
+// opened by the first prepare, and NVRTC, which is opened by the first compile.
 #ifndef QUERN_API_RUNTIME_STATE_H_
 #define QUERN_API_RUNTIME_STATE_H_
 

@@ -68,7 +68,8 @@ const VariableRow& row(Variable variable) { return kRows[static_cast<std::size_t
 Environment Environment::read() {
   Environment environment;
   for (std::size_t i = 0; i < kRows.size(); ++i) {
-    if (const char* value = std::getenv(kRows[i].name)) environment.values_[i] = value;  // NOLINT(concurrency-mt-unsafe)
+    if (const char* value = std::getenv(kRows[i].name))
+      environment.values_[i] = value;  // NOLINT(concurrency-mt-unsafe)
   }
   return environment;
 }

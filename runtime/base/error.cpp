@@ -1,5 +1,7 @@
 #include "quern/error.h"
 
+#include <mutex>
+
 namespace quern {
 
 const char* name(Code code) {
@@ -19,8 +21,12 @@ Error::Error(const Error&) = default;
 Error& Error::operator=(const Error&) = default;
 Error::~Error() = default;
 
+// Put together at the first call, under a lock: several threads may hold one exception.
 const char* Error::what() const noexcept {
+  static std::mutex mutex;
   try {
+    const std::lock_guard lock(mutex);
+    if (!what_.empty()) return what_.c_str();
     what_ = std::string(name(stage)) + ": " + sentence;
     if (!problem.empty()) what_ += " [" + problem + "]";
     if (!log.empty()) what_ += "\n" + log;

@@ -16,10 +16,8 @@ inline void append_to(std::string& out, std::string_view part) { out += part; }
 inline void append_to(std::string& out, const char* part) { out += part; }
 inline void append_to(std::string& out, char part) { out += part; }
 template <class T>
-  requires std::is_arithmetic_v<T>
-void append_to(std::string& out, T part) {
-  out += std::to_string(part);
-}
+requires std::is_arithmetic_v<T>
+void append_to(std::string& out, T part) { out += std::to_string(part); }
 template <class... Parts>
 std::string cat(const Parts&... parts) {
   std::string out;

@@ -15,9 +15,9 @@ struct OptionRow {
 };
 constexpr OptionRow kOptions[] = {
     {"--std=c++17", 0, true},
-    {"--fmad=false", 0, true},            // fma is written where it is meant
-    {"--ptxas-options=-v", 0, true},      // resources are read from the log
-    {"--no-cache", 12009, false},         // NVRTC's own cache would hide what a compile costs
+    {"--fmad=false", 0, true},        // fma is written where it is meant
+    {"--ptxas-options=-v", 0, true},  // resources are read from the log
+    {"--no-cache", 12009, false},     // NVRTC's own cache would hide what a compile costs
 };
 
 class Program {

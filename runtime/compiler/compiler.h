@@ -26,8 +26,8 @@ struct Unit {
   std::vector<SourceText> headers;
 };
 
-// Thread-safe; compiles of several threads run side by side. NVRTC is looked for at the first question and opened at the
-// first compile.
+// Thread-safe; compiles of several threads run side by side. NVRTC is looked for at the first question and opened at
+// the first compile.
 class Compiler {
  public:
   Compiler(std::string explicit_path, Environment environment, const Log& log);

@@ -11,19 +11,19 @@
 
 namespace quern {
 
-#define QUERN_NVRTC_FUNCTIONS(ROW)                  \
-  ROW(Version, nvrtcVersion)                        \
+#define QUERN_NVRTC_FUNCTIONS(ROW)                     \
+  ROW(Version, nvrtcVersion)                           \
   ROW(GetNumSupportedArchs, nvrtcGetNumSupportedArchs) \
-  ROW(GetSupportedArchs, nvrtcGetSupportedArchs)    \
-  ROW(CreateProgram, nvrtcCreateProgram)            \
-  ROW(DestroyProgram, nvrtcDestroyProgram)          \
-  ROW(CompileProgram, nvrtcCompileProgram)          \
-  ROW(GetPTXSize, nvrtcGetPTXSize)                  \
-  ROW(GetPTX, nvrtcGetPTX)                          \
-  ROW(GetCUBINSize, nvrtcGetCUBINSize)              \
-  ROW(GetCUBIN, nvrtcGetCUBIN)                      \
-  ROW(GetProgramLogSize, nvrtcGetProgramLogSize)    \
-  ROW(GetProgramLog, nvrtcGetProgramLog)            \
+  ROW(GetSupportedArchs, nvrtcGetSupportedArchs)       \
+  ROW(CreateProgram, nvrtcCreateProgram)               \
+  ROW(DestroyProgram, nvrtcDestroyProgram)             \
+  ROW(CompileProgram, nvrtcCompileProgram)             \
+  ROW(GetPTXSize, nvrtcGetPTXSize)                     \
+  ROW(GetPTX, nvrtcGetPTX)                             \
+  ROW(GetCUBINSize, nvrtcGetCUBINSize)                 \
+  ROW(GetCUBIN, nvrtcGetCUBIN)                         \
+  ROW(GetProgramLogSize, nvrtcGetProgramLogSize)       \
+  ROW(GetProgramLog, nvrtcGetProgramLog)               \
   ROW(GetErrorString, nvrtcGetErrorString)
 
 // An opened NVRTC. Never closed: it keeps threads and static state of its own.
@@ -32,7 +32,7 @@ struct Nvrtc {
   QUERN_NVRTC_FUNCTIONS(QUERN_NVRTC_MEMBER)
 #undef QUERN_NVRTC_MEMBER
   std::string path;
-  int version = 0;               // 1000 * major + minor: 13000
+  int version = 0;                 // 1000 * major + minor: 13000
   std::vector<int> architectures;  // 75, 80, …
 };
 

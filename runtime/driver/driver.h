@@ -1,4 +1,5 @@
-// The driver as quern sees it: a typed table of entry points, filled from libcuda.so.1 at run time or given by the host.
+// The driver as quern sees it: a typed table of entry points, filled from libcuda.so.1 at run time or given by the
+// host.
 #ifndef QUERN_DRIVER_DRIVER_H_
 #define QUERN_DRIVER_DRIVER_H_
 

@@ -36,8 +36,8 @@ int Library::blocks_per_multiprocessor(int threads, std::size_t shared_bytes) co
 
 bool image_rejected(CUresult result) {
   return result == CUDA_ERROR_INVALID_IMAGE || result == CUDA_ERROR_NO_BINARY_FOR_GPU ||
-         result == CUDA_ERROR_INVALID_SOURCE || result == CUDA_ERROR_NOT_FOUND ||
-         result == CUDA_ERROR_INVALID_PTX || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+         result == CUDA_ERROR_INVALID_SOURCE || result == CUDA_ERROR_NOT_FOUND || result == CUDA_ERROR_INVALID_PTX ||
+         result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
 }
 
 }  // namespace quern

@@ -11,8 +11,8 @@ namespace quern {
 
 class Library {
  public:
-  // Loads `image` (cubin, or PTX text for the driver to finish) and the function `kernel` in the current context, so that
-  // a first launch inside a graph capture finds everything in place. Throws Error.
+  // Loads `image` (cubin, or PTX text for the driver to finish) and the function `kernel` in the current context, so
+  // that a first launch inside a graph capture finds everything in place. Throws Error.
   Library(std::shared_ptr<const Driver> driver, const std::string& image, const std::string& kernel);
   ~Library();  // unloads, unless the process ends or has forked
   Library(const Library&) = delete;

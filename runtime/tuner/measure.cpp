@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kRotatingBytes = 256'000'000;
 constexpr int kSamples = 21;
 constexpr int kWarmups = 2;
-constexpr int kSmallSets = 4;      // where calls are so small that rotating enough of them would take thousands
+constexpr int kSmallSets = 4;  // where calls are so small that rotating enough of them would take thousands
 constexpr int kFlushCalls = 40;
 
 bool is_small(std::int64_t bytes) { return 400 * bytes < 180'000'000; }
@@ -126,8 +126,9 @@ CopyFloor measure_copy(const Driver& driver, std::int64_t bytes, std::int64_t l2
   }
   const auto at = [](const auto& all, int set) -> const DeviceMemory& { return *all[static_cast<std::size_t>(set)]; };
   const Enqueue by_driver = [&](CUstream stream, int set) {
-    driver.check(driver->MemcpyDtoDAsync(at(to, set).get(), at(from, set).get(), static_cast<std::size_t>(half), stream),
-                 Stage::tool, "cuMemcpyDtoDAsync");
+    driver.check(
+        driver->MemcpyDtoDAsync(at(to, set).get(), at(from, set).get(), static_cast<std::size_t>(half), stream),
+        Stage::tool, "cuMemcpyDtoDAsync");
   };
   CopyFloor floor{measure_cold(driver, by_driver, sets, 2 * half, l2_bytes).us, "driver"};
   if (!kernel) return floor;

@@ -63,9 +63,9 @@ void fill_bytes(std::byte* data, std::int64_t bytes, std::uint64_t seed) {
 // A floating number as an integer that counts units in the last place, in the order of the numbers.
 template <class T>
 std::int64_t ordered(T value) {
-  using Bits = std::conditional_t<sizeof(T) == 8, std::int64_t,
-                                  std::conditional_t<sizeof(T) == 4, std::int32_t,
-                                                     std::conditional_t<sizeof(T) == 2, std::int16_t, std::int8_t>>>;
+  using Bits = std::conditional_t<
+      sizeof(T) == 8, std::int64_t,
+      std::conditional_t<sizeof(T) == 4, std::int32_t, std::conditional_t<sizeof(T) == 2, std::int16_t, std::int8_t>>>;
   Bits bits;
   std::memcpy(&bits, &value, sizeof(T));
   const auto magnitude = static_cast<std::int64_t>(bits) & std::numeric_limits<Bits>::max();

@@ -1,5 +1,5 @@
-// The data of one problem: made up or given, on the host and on the device, with the reference's answer beside it. Shared
-// by `quern run`, the benchmarks, the tests and the tuner.
+// The data of one problem: made up or given, on the host and on the device, with the reference's answer beside it.
+// Shared by `quern run`, the benchmarks, the tests and the tuner.
 #ifndef QUERN_TUNER_OPERANDS_H_
 #define QUERN_TUNER_OPERANDS_H_
 
@@ -93,12 +93,11 @@ class DeviceOperands {
 
 // A result against the reference's.
 struct Comparison {
-  bool equal = true;        // within the family's tolerance
-  double max_error = 0;     // in units of the last place of the stored type; 0: bit for bit
-  std::string difference;   // the first element that is out: operand, position, both values
+  bool equal = true;       // within the family's tolerance
+  double max_error = 0;    // in units of the last place of the stored type; 0: bit for bit
+  std::string difference;  // the first element that is out: operand, position, both values
 };
 Comparison compare(const HostOperands& got, const HostOperands& expected);
-
 
 }  // namespace quern
 

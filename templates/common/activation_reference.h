@@ -34,6 +34,12 @@ inline double reference_mish(double x) {
   return x * (p / (p + 2));
 }
 
+// 6x is formed before it is divided, as in PyTorch, so an x whose sixfold is no float gives infinity.
+inline double reference_hardswish(double x) {
+  if (6 * x > 3.4028235677973366e38) return HUGE_VAL;
+  return x <= -3 ? 0 * x : x >= 3 ? x : x * (x + 3) / 6;
+}
+
 // In the order of the enum.
 #define QUERN_ACTIVATION_ROW(name, alpha, ulps, absolute, formula, VALUE, DERIVATIVE, REFERENCE, GATED)   \
   ActivationRow{#name,                                                                                    \

@@ -33,13 +33,13 @@
       0.5f * x * (1.0f + tanhf(0.79788456f * fmaf(0.044715f, x * x * x, x))), gelu_tanh_slope(x),                      \
       reference_gelu_tanh(x), v * g)                                                                                   \
   ROW(silu, 0.0f, 6, 1e-36, "x / (1 + exp(-x))",                                                                       \
-      x / (1.0f + expf(-x)), swish_slope(x, 1.0f), x * reference_logistic(x), v * g)                                   \
+      over(R, x, 1.0f + expf(-x)), swish_slope(x, 1.0f), x * reference_logistic(x), v * g)                                   \
   ROW(sigmoid, 0.0f, 6, 1e-37, "1 / (1 + exp(-x))",                                                                    \
-      logistic(x), logistic(x) * (1.0f - logistic(x)), reference_logistic(x), v * g)                                   \
+      over(R, 1.0f, 1.0f + expf(-x)), logistic(x) * (1.0f - logistic(x)), reference_logistic(x), v * g)                                   \
   ROW(tanh, 0.0f, 4, 0, "tanh(x)",                                                                                     \
       tanhf(x), 1.0f - tanhf(x) * tanhf(x), ::tanh(x), v * g)                                                          \
   ROW(qgelu, 1.702f, 120, 1e-36, "x / (1 + exp(-a x))",                                                                \
-      x / (1.0f + expf(-a * x)), swish_slope(x, a), x * reference_logistic(a * x), v * g)                              \
+      over(R, x, 1.0f + expf(-a * x)), swish_slope(x, a), x * reference_logistic(a * x), v * g)                              \
   ROW(srelu, 0.0f, 1, 0, "max(x, 0)^2",                                                                                \
       x <= 0.0f ? 0.0f : x * x, x <= 0.0f ? 0.0f : x + x, x <= 0 ? 0 : x * x, v * g)                                   \
   ROW(fatrelu, 0.0f, 0, 0, "x > a ? x : 0",                                                                            \
@@ -61,7 +61,7 @@
       (x > 0 ? x : 0) + ::log1p(::exp(-::fabs(x))), v * g)                                                             \
   ROW(hardswish, 0.0f, 6, 0, "x min(max(x + 3, 0), 6) / 6",                                                            \
       x * fminf(fmaxf(x + 3.0f, 0.0f), 6.0f) * (1.0f / 6.0f),                                                          \
-      x < -3.0f ? 0.0f : x > 3.0f ? 1.0f : x / 3.0f + 0.5f, x <= -3 ? 0 * x : x >= 3 ? x : x * (x + 3) / 6, v * g)     \
+      x < -3.0f ? 0.0f : x > 3.0f ? 1.0f : x / 3.0f + 0.5f, reference_hardswish(x), v * g)     \
   ROW(exp, 0.0f, 4, 0, "exp(x)",                                                                                       \
       expf(x), expf(x), ::exp(x), v * g)                                                                               \
   ROW(abs, 0.0f, 0, 0, "|x|",                                                                                          \

@@ -2,7 +2,7 @@
 #define QUERN_COMMON_ACTIVATIONS_CUH_
 
 #include "common/activation_table.h"
-#include "common/device.cuh"
+#include "common/numbers.cuh"
 
 namespace quern::common {
 
@@ -11,6 +11,21 @@ enum class Activation : u8 { QUERN_ACTIVATIONS(QUERN_ACTIVATION_NAME) };
 #undef QUERN_ACTIVATION_NAME
 
 // What the rows of the table share.
+
+// numerator / denominator for a denominator of 1 or more.
+QUERN_DEVICE float over(NoRounding, float numerator, float denominator) {
+#ifdef __CUDA_ARCH__
+  float reciprocal;
+  asm("rcp.approx.f32 %0, %1;" : "=f"(reciprocal) : "f"(denominator));
+  return numerator * reciprocal;
+#else
+  return numerator / denominator;
+#endif
+}
+template <class Round>
+QUERN_DEVICE float over(Round, float numerator, float denominator) {
+  return numerator / denominator;
+}
 
 QUERN_DEVICE float step_at(float edge, float x, float below, float above) {
   return x > edge ? above : x <= edge ? below : x;  // NaN is neither

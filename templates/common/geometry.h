@@ -13,8 +13,8 @@ namespace quern::common {
 // The widest block that such kernels are compiled for.
 inline constexpr int kMaxThreads = 512;
 
-// Blocks of `threads`; narrower ones where a small problem would leave multiprocessors idle. Two blocks a multiprocessor
-// are enough to have every one of them load.
+// Blocks of `threads`; narrower ones where a small problem would leave multiprocessors idle. Two blocks a
+// multiprocessor are enough to have every one of them load.
 inline void launch_slots(std::uint64_t slots, int unroll, int threads, const DeviceModel& model, Launch& launch) {
   const auto blocks = [&](int width) {
     const std::uint64_t tile = static_cast<std::uint64_t>(width) * static_cast<std::uint64_t>(unroll);
@@ -23,8 +23,8 @@ inline void launch_slots(std::uint64_t slots, int unroll, int threads, const Dev
   while (threads > 32 && blocks(threads) < 2 * static_cast<std::uint64_t>(model.multiprocessors)) threads /= 2;
   launch.empty = slots == 0;
   launch.block[0] = static_cast<std::uint32_t>(threads);
-  launch.grid[0] = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(blocks(threads), std::numeric_limits<std::uint32_t>::max()));
+  launch.grid[0] =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks(threads), std::numeric_limits<std::uint32_t>::max()));
 }
 
 // The largest power of two that divides all of them, at most `limit`.

@@ -13,21 +13,34 @@ namespace quern::common {
 // "common::Bf16" for bf16; integers have the built-in types.
 inline std::string spec_type(DType type) {
   switch (type) {
-    case DType::f64: return "double";
-    case DType::f32: return "float";
-    case DType::f16: return "common::Fp16";
-    case DType::bf16: return "common::Bf16";
-    case DType::e4m3: return "common::E4m3";
-    case DType::e5m2: return "common::E5m2";
-    case DType::e8m0: return "common::E8m0";
-    case DType::i64: return "common::i64";
-    case DType::i32: return "common::i32";
-    case DType::i16: return "common::i16";
-    case DType::i8: return "common::i8";
-    case DType::u8: return "common::u8";
+    case DType::f64:
+      return "double";
+    case DType::f32:
+      return "float";
+    case DType::f16:
+      return "common::Fp16";
+    case DType::bf16:
+      return "common::Bf16";
+    case DType::e4m3:
+      return "common::E4m3";
+    case DType::e5m2:
+      return "common::E5m2";
+    case DType::e8m0:
+      return "common::E8m0";
+    case DType::i64:
+      return "common::i64";
+    case DType::i32:
+      return "common::i32";
+    case DType::i16:
+      return "common::i16";
+    case DType::i8:
+      return "common::i8";
+    case DType::u8:
+      return "common::u8";
     case DType::c64:
     case DType::c128:
-    case DType::none: break;
+    case DType::none:
+      break;
   }
   return "void";
 }
@@ -36,38 +49,59 @@ inline std::string spec_type(DType type) {
 template <class F>
 auto with_float(DType type, F f) {
   switch (type) {
-    case DType::f64: return f(double{});
-    case DType::f16: return f(Fp16{});
-    case DType::bf16: return f(Bf16{});
-    case DType::e4m3: return f(E4m3{});
-    case DType::e5m2: return f(E5m2{});
-    default: return f(float{});
+    case DType::f64:
+      return f(double{});
+    case DType::f16:
+      return f(Fp16{});
+    case DType::bf16:
+      return f(Bf16{});
+    case DType::e4m3:
+      return f(E4m3{});
+    case DType::e5m2:
+      return f(E5m2{});
+    default:
+      return f(float{});
   }
 }
 
 // An integer of any index type.
 inline std::int64_t read_integer(DType type, const void* data, std::int64_t at) {
   switch (type) {
-    case DType::i32: return static_cast<const std::int32_t*>(data)[at];
-    case DType::i16: return static_cast<const std::int16_t*>(data)[at];
-    case DType::i8: return static_cast<const std::int8_t*>(data)[at];
-    case DType::u8: return static_cast<const std::uint8_t*>(data)[at];
-    default: return static_cast<const std::int64_t*>(data)[at];
+    case DType::i32:
+      return static_cast<const std::int32_t*>(data)[at];
+    case DType::i16:
+      return static_cast<const std::int16_t*>(data)[at];
+    case DType::i8:
+      return static_cast<const std::int8_t*>(data)[at];
+    case DType::u8:
+      return static_cast<const std::uint8_t*>(data)[at];
+    default:
+      return static_cast<const std::int64_t*>(data)[at];
   }
 }
 inline void write_integer(DType type, void* data, std::int64_t at, std::int64_t value) {
   switch (type) {
-    case DType::i32: static_cast<std::int32_t*>(data)[at] = static_cast<std::int32_t>(value); break;
-    case DType::i16: static_cast<std::int16_t*>(data)[at] = static_cast<std::int16_t>(value); break;
-    case DType::i8: static_cast<std::int8_t*>(data)[at] = static_cast<std::int8_t>(value); break;
-    case DType::u8: static_cast<std::uint8_t*>(data)[at] = static_cast<std::uint8_t>(value); break;
-    default: static_cast<std::int64_t*>(data)[at] = value;
+    case DType::i32:
+      static_cast<std::int32_t*>(data)[at] = static_cast<std::int32_t>(value);
+      break;
+    case DType::i16:
+      static_cast<std::int16_t*>(data)[at] = static_cast<std::int16_t>(value);
+      break;
+    case DType::i8:
+      static_cast<std::int8_t*>(data)[at] = static_cast<std::int8_t>(value);
+      break;
+    case DType::u8:
+      static_cast<std::uint8_t*>(data)[at] = static_cast<std::uint8_t>(value);
+      break;
+    default:
+      static_cast<std::int64_t*>(data)[at] = value;
   }
 }
 
 // A floating number as double, exactly; and the one nearest to a double.
 inline double read_float(DType type, const void* data, std::int64_t at) {
-  return with_float(type, [&](auto x) { return static_cast<double>(to_compute(static_cast<const decltype(x)*>(data)[at])); });
+  return with_float(type,
+                    [&](auto x) { return static_cast<double>(to_compute(static_cast<const decltype(x)*>(data)[at])); });
 }
 
 }  // namespace quern::common

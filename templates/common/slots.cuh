@@ -9,8 +9,8 @@ namespace quern::common {
 // `unroll` times its threads of them, so that few long rows fill the device as well as many short ones, and neighbours
 // in a warp are neighbours in memory.
 struct Slots {
-  u64 count;     // in all rows
-  u32 per_row;   // below 2^30
+  u64 count;    // in all rows
+  u32 per_row;  // below 2^30
   Divisor by_row;
 };
 
@@ -30,8 +30,8 @@ struct Slot {
 
 #ifdef __CUDA_ARCH__
 
-// The slots of one thread: every blockDim.x-th of its block's tile. One 64-bit division a thread, by multiplication; the
-// rest is 32 bits wide, since a tile starts inside its first row.
+// The slots of one thread: every blockDim.x-th of its block's tile. One 64-bit division a thread, by multiplication;
+// the rest is 32 bits wide, since a tile starts inside its first row.
 template <int Unroll>
 class Tile {
  public:

@@ -22,14 +22,14 @@ struct SourceRow {
   bool zero;
 };
 
-__device__ __forceinline__ i64 load_index(const Params& p, u64 position) {
+QUERN_DEVICE i64 load_index(const Params& p, u64 position) {
   using Index = spec::Index;
   const auto raw = load<sizeof(Index), LoadHint::keep>(static_cast<const Index*>(p.index) + position);
   return bit_cast<Index>(raw);
 }
 
 // Which row of source a position of index means.
-__device__ __forceinline__ SourceRow resolve(const Params& p, u64 position) {
+QUERN_DEVICE SourceRow resolve(const Params& p, u64 position) {
   i64 row = load_index(p, position);
   bool zero = false;
   if constexpr (spec::mode == Mode::minus_one_is_zero) {
@@ -52,7 +52,7 @@ __device__ __forceinline__ SourceRow resolve(const Params& p, u64 position) {
 
 // The row's scale, where there is one, applied to a vector of elements.
 template <int Bytes>
-__device__ __forceinline__ Vector<Bytes> scaled(const Params& p, u64 position, const Vector<Bytes>& vector) {
+QUERN_DEVICE Vector<Bytes> scaled(const Params& p, u64 position, const Vector<Bytes>& vector) {
   if constexpr (!spec::has_scale) {
     return vector;
   } else {
@@ -69,9 +69,9 @@ __device__ __forceinline__ Vector<Bytes> scaled(const Params& p, u64 position, c
   }
 }
 
-__device__ __forceinline__ u8* out_row(const Params& p, u64 row) { return static_cast<u8*>(p.out) + row * p.out_stride; }
+QUERN_DEVICE u8* out_row(const Params& p, u64 row) { return static_cast<u8*>(p.out) + row * p.out_stride; }
 
-__device__ __forceinline__ void gather_vectors(const Params& p) {
+QUERN_DEVICE void gather_vectors(const Params& p) {
   constexpr int kBytes = spec::vector;
   const Tile<spec::unroll> tile(p.slots);
   Vector<kBytes> values[spec::unroll];
@@ -92,66 +92,73 @@ __device__ __forceinline__ void gather_vectors(const Params& p) {
   }
 }
 
-// A window of out: bytes [begin, end) of the row, and the two aligned reads that hold them if it is whole.
+// A slot of the ragged form: bytes [begin, end) of a row, 16 of them unless the window crosses an end of the row.
 struct Window {
-  u8* to;
-  const u8* from;  // the byte of source that belongs to `to`
-  int bytes;       // 16: a whole window whose reads stay inside the source row
-  bool zero;
-  Vector<16> low;
-  Vector<16> high;
+  u64 row;
+  i64 begin;
+  i64 end;
 };
 
-__device__ __forceinline__ Window load_window(const Params& p, const Slot& slot) {
-  Window w = {};
-  u8* const row = out_row(p, slot.row);
-  const i64 lead = reinterpret_cast<u64>(row) & 15;
-  const i64 at = static_cast<i64>(slot.column) * 16 - lead;  // of the window, from the row's first byte
-  const i64 begin = at < 0 ? 0 : at;
-  const i64 end = at + 16 < p.row_bytes ? at + 16 : p.row_bytes;
-  if (begin >= end) return w;
-  const SourceRow source = resolve(p, slot.row);
-  w.to = row + begin;
-  w.from = source.data + begin;
-  w.bytes = static_cast<int>(end - begin);
-  w.zero = source.zero;
-  const u32 offset = reinterpret_cast<u64>(w.from) & 15;
-  const u8* const aligned = w.from - offset;
-  const bool safe = offset <= begin && (offset == 0 || begin - offset + 32 <= p.row_bytes);
-  if (w.bytes == 16 && !safe) w.bytes = -16;
-  if (w.bytes == 16 && !w.zero) {
-    w.low = load<16, LoadHint::plain>(aligned);
-    if (offset != 0) w.high = load<16, LoadHint::plain>(aligned + 16);
-  }
-  return w;
+QUERN_DEVICE Window window(const Params& p, const Slot& slot) {
+  const i64 lead = static_cast<i64>(reinterpret_cast<u64>(out_row(p, slot.row)) & 15);
+  const i64 begin = static_cast<i64>(slot.column) * 16 - lead;
+  const i64 end = slot.inside && begin + 16 < p.row_bytes ? begin + 16 : p.row_bytes;
+  return {slot.row, begin < 0 ? 0 : begin, slot.inside ? end : 0};
 }
 
-__device__ __forceinline__ void store_window(const Params& p, u64 position, const Window& w) {
-  if (w.bytes == 16) {
-    const Vector<16> value = realign(w.low, w.high, reinterpret_cast<u64>(w.from) & 15);
-    store<16, kStore>(w.to, scaled(p, position, value));
-    return;
-  }
+// The two aligned reads that hold a whole window, where in them it starts, and where it goes.
+struct Halves {
+  u8* to;
+  Vector<16> low;
+  Vector<16> high;
+  u32 offset;
+};
+
+// False where the window is not whole or its reads would leave the source row.
+QUERN_DEVICE bool read_halves(const Params& p, const Window& w, Halves& h) {
+  if (w.end - w.begin != 16) return false;
+  const SourceRow source = resolve(p, w.row);
+  const u8* const from = source.data + w.begin;
+  h.to = out_row(p, w.row) + w.begin;
+  h.offset = static_cast<u32>(reinterpret_cast<u64>(from) & 15);
+  const i64 at = w.begin - h.offset;
+  if (at < 0 || at + (h.offset != 0 ? 32 : 16) > p.row_bytes) return false;
+  h.low = {};
+  h.high = {};
+  if (source.zero) return true;
+  h.low = load<16, kLoad>(from - h.offset);
+  if (h.offset != 0) h.high = load<16, kLoad>(from - h.offset + 16);
+  return true;
+}
+
+QUERN_DEVICE void copy_elements(const Params& p, const Window& w) {
+  if (w.begin >= w.end) return;
+  const SourceRow source = resolve(p, w.row);
   constexpr int kBytes = spec::element_bytes;
-  const int bytes = w.bytes < 0 ? -w.bytes : w.bytes;
-  for (int i = 0; i < bytes; i += kBytes) {
+#pragma unroll 1
+  for (i64 i = w.begin; i < w.end; i += kBytes) {
     Vector<kBytes> value = {};
-    if (!w.zero) value = load<kBytes, LoadHint::plain>(w.from + i);
-    store<kBytes, StoreHint::plain>(w.to + i, scaled(p, position, value));
+    if (!source.zero) value = load<kBytes, LoadHint::plain>(source.data + i);
+    store<kBytes, StoreHint::plain>(out_row(p, w.row) + i, scaled(p, w.row, value));
   }
 }
 
-__device__ __forceinline__ void gather_windows(const Params& p) {
+QUERN_DEVICE void gather_windows(const Params& p) {
   const Tile<spec::unroll> tile(p.slots);
-  Window windows[spec::unroll];
+  Halves halves[spec::unroll];
+  u32 left = 0;
+#pragma unroll
+  for (int i = 0; i < spec::unroll; ++i) left |= read_halves(p, window(p, tile[i]), halves[i]) ? 0u : 1u << i;
 #pragma unroll
   for (int i = 0; i < spec::unroll; ++i) {
-    const Slot slot = tile[i];
-    windows[i] = {};
-    if (slot.inside) windows[i] = load_window(p, slot);
+    if ((left >> i & 1) != 0) continue;
+    const Vector<16> value = realign(halves[i].low, halves[i].high, halves[i].offset);
+    store<16, kStore>(halves[i].to, scaled(p, tile[i].row, value));
   }
-#pragma unroll
-  for (int i = 0; i < spec::unroll; ++i) store_window(p, tile[i].row, windows[i]);
+#pragma unroll 1
+  for (int i = 0; left != 0; ++i, left >>= 1) {
+    if ((left & 1) != 0) copy_elements(p, window(p, tile[i]));
+  }
 }
 
 }  // namespace quern::gather

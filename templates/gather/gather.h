@@ -21,28 +21,28 @@ enum class GatherMode : std::uint8_t {
 
 // Pointers to device memory; see Operand in family.h for ownership.
 struct GatherArgs {
-  In source;  // [rows, width] of dtype, rows source_stride elements apart
-  In index;   // [count]
-  In scale;   // [count], where the problem has scale
-  Out out;    // [count, width] of dtype, rows out_stride elements apart; must not overlap the inputs
-  Out report; // one i64 for mode report; the caller sets it to -1, and it stays -1 if every index was good
+  In source;   // [rows, width] of dtype, rows source_stride elements apart
+  In index;    // [count]
+  In scale;    // [count], where the problem has scale
+  Out out;     // [count, width] of dtype, rows out_stride elements apart; must not overlap the inputs
+  Out report;  // one i64 for mode report; the caller sets it to -1, and it stays -1 if every index was good
   std::int64_t rows = kOpen;
   std::int64_t count = kOpen;
 };
 
-// The bytes are moved as they are, NaN payloads included. With a scale each element is multiplied in fp32 (f64 in f64) and
-// rounded once to nearest even; e4m3 and e5m2 saturate.
+// The bytes are moved as they are, NaN payloads included. With a scale each element is multiplied in fp32 (f64 in f64)
+// and rounded once to nearest even; e4m3 and e5m2 saturate.
 struct Gather {
   using Args = GatherArgs;
 
-  std::int64_t rows = kOpen;         // of source; may stay open where the mode does not need it
-  std::int64_t count = kOpen;        // of index and out
-  std::int64_t width = 4096;         // elements a row
+  std::int64_t rows = kOpen;   // of source; may stay open where the mode does not need it
+  std::int64_t count = kOpen;  // of index and out
+  std::int64_t width = 4096;   // elements a row
   DType dtype = DType::bf16;
   DType index = DType::i64;
   GatherMode mode = GatherMode::assume_valid;
-  DType scale = DType::none;         // f32, f16 or bf16: multiply row i by scale[i]
-  std::int64_t source_stride = 0;    // elements; 0: width
+  DType scale = DType::none;       // f32, f16 or bf16: multiply row i by scale[i]
+  std::int64_t source_stride = 0;  // elements; 0: width
   std::int64_t out_stride = 0;
 
   static const Family& family();

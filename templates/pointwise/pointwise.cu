@@ -1,6 +1,9 @@
 // Three forms, all of kElements elements a slot. `rows`: rows, strides and addresses are multiples of a slot. `flat`:
-// packed operands of any row length seen as one long row, so that slots straddle rows; broadcasts are looked up element
-// by element. `ragged`: any element-aligned rows; slots are aligned to out, and the other operands are realigned.
+// packed operands of any row length seen as one long row, so that slots straddle rows. `ragged`: any element-aligned
+// rows; slots are aligned to out, and the other operands are read in two aligned parts that are shifted together.
+//
+// Whole slots go in two phases, all reads of all operands before the first use, so that a thread waits once; slots at
+// the ends of rows go element by element.
 #include "common/activations.cuh"
 #include "common/numbers.cuh"
 #include "common/realign.cuh"
@@ -18,114 +21,147 @@ constexpr int kElements = spec::elements;
 constexpr LoadHint kLoad = spec::load_stream ? LoadHint::stream : LoadHint::plain;
 constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint::plain;
 
-// Where a slot is: its first element's row and column, and how many of its elements exist from `begin` to `end`.
+// Where a slot is: its first element's row and column, and which of its elements exist.
 struct Place {
   u64 row;
   i64 column;
   int begin;
   int end;
+  QUERN_DEVICE bool whole() const { return begin == 0 && end == kElements; }
 };
 
 template <class T>
-__device__ __forceinline__ float element(const T* from) {
+QUERN_DEVICE float element(const T* from) {
   return to_compute(bit_cast<T>(load<sizeof(T), LoadHint::plain>(from)));
 }
 
-template <class T>
-__device__ __forceinline__ void load_elements(const T* from, const Place& at, float (&values)[kElements]) {
-#pragma unroll
-  for (int i = 0; i < kElements; ++i) {
-    values[i] = 0;
-    if (i >= at.begin && i < at.end) values[i] = element(from + i);
+// The true row and column of an element of a slot: in the flat form slots straddle rows.
+QUERN_DEVICE void true_place(const Params& p, const Place& at, int i, i64& row, i64& column) {
+  row = static_cast<i64>(at.row);
+  column = at.column + i;
+  if constexpr (spec::flat) {
+    row = static_cast<i64>(divide(column, p.by_period));
+    column -= row * p.period;
   }
 }
 
-template <class T, LoadHint H>
-__device__ __forceinline__ void load_vector(const T* from, float (&values)[kElements]) {
-  unpack<T, kElements>(load<sizeof(T) * kElements, H>(from), values);
-}
-
-// Two aligned reads, shifted together. `row` is the address of the row and `width` its elements: nothing outside is read.
-template <class T>
-__device__ __forceinline__ bool load_realigned(const T* from, const T* row, i64 width, float (&values)[kElements]) {
-  if constexpr (sizeof(T) * kElements != 16) {
-    return false;
-  } else {
-    const u32 offset = reinterpret_cast<u64>(from) & 15;
-    const u8* const aligned = reinterpret_cast<const u8*>(from) - offset;
-    const bool inside = aligned >= reinterpret_cast<const u8*>(row) &&
-                        aligned + 32 <= reinterpret_cast<const u8*>(row + width);
-    if (!inside) return false;
-    unpack<T, kElements>(realign(load<16, LoadHint::plain>(aligned), load<16, LoadHint::plain>(aligned + 16), offset), values);
-    return true;
-  }
-}
-
-// A full operand at a slot.
-template <class T>
-__device__ __forceinline__ void load_full(const void* base, i64 stride, const Params& p, const Place& at,
-                                          float (&values)[kElements]) {
-  const T* const row = static_cast<const T*>(base) + at.row * stride;
-  const T* const from = row + at.column;
-  if (at.begin > 0 || at.end < kElements) return load_elements(from, at, values);
-  if constexpr (spec::ragged) {
-    if (reinterpret_cast<u64>(from) % (sizeof(T) * kElements) == 0) return load_vector<T, kLoad>(from, values);
-    if (!load_realigned(from, row, p.width, values)) load_elements(from, at, values);
-  } else {
-    load_vector<T, kLoad>(from, values);
-  }
-}
-
-// One value for each row or column, where slots straddle rows: the true row and column of each element.
+// One element of an operand, wherever it is.
 template <class T, Spread S>
-__device__ __forceinline__ void load_periodic(const T* from, const Params& p, const Place& at,
-                                              float (&values)[kElements]) {
-  i64 row = static_cast<i64>(divide(at.column, p.by_period));
-  i64 column = at.column - row * p.period;
-#pragma unroll
-  for (int i = 0; i < kElements; ++i) {
-    values[i] = i < at.end ? element(from + (S == Spread::row ? column : row)) : 0;
-    const bool wraps = ++column == p.period;
-    row += wraps;
-    column = wraps ? 0 : column;
-  }
-}
-
-template <class T, Spread S>
-__device__ __forceinline__ void load_operand(const void* base, i64 stride, const Params& p, const Place& at,
-                                             float (&values)[kElements]) {
+QUERN_DEVICE float element_of(const void* base, i64 stride, const Params& p, const Place& at, int i) {
   const T* const from = static_cast<const T*>(base);
-  if constexpr (S == Spread::full) {
-    load_full<T>(base, stride, p, at, values);
-  } else if constexpr (S == Spread::scalar || (S == Spread::column && !spec::flat)) {
-    const float value = element(S == Spread::scalar ? from : from + at.row);
-#pragma unroll
-    for (int i = 0; i < kElements; ++i) values[i] = value;
-  } else if constexpr (S != Spread::none) {
-    if constexpr (spec::flat) {
-      load_periodic<T, S>(from, p, at, values);
-    } else if constexpr (spec::ragged) {
-      load_elements(from + at.column, at, values);
-    } else {
-      load_vector<T, LoadHint::plain>(from + at.column, values);
-    }
+  if constexpr (S == Spread::none) {
+    return 0;
+  } else if constexpr (S == Spread::full) {
+    return element(from + at.row * stride + at.column + i);
+  } else if constexpr (S == Spread::scalar) {
+    return element(from);
+  } else {
+    i64 row, column;
+    true_place(p, at, i, row, column);
+    return element(from + (S == Spread::row ? column : row));
   }
 }
 
-// The operands of one slot.
-struct Operands {
-  float x[kElements];
-  float y[kElements];
-  float bias[kElements];
+// How a whole slot of an operand is read.
+enum class Read {
+  none,
+  one,      // a value for all elements
+  vector,   // one aligned access
+  shifted,  // two aligned accesses, unless one is enough or they would leave the row
+  each,     // element by element
 };
 
-__device__ __forceinline__ void load_operands(const Params& p, const Place& at, Operands& o) {
-  load_operand<spec::X, spec::x_spread>(p.x, p.x_stride, p, at, o.x);
-  if constexpr (spec::has_y) load_operand<spec::Y, spec::y_spread>(p.y, p.y_stride, p, at, o.y);
-  load_operand<spec::Bias, spec::bias_spread>(p.bias, p.period, p, at, o.bias);
+template <class T, Spread S>
+QUERN_DEVICE constexpr Read read_of() {
+  constexpr bool shiftable = sizeof(T) * kElements == 16;
+  if (S == Spread::none) return Read::none;
+  if (S == Spread::scalar || (S == Spread::column && !spec::flat)) return Read::one;
+  if (S == Spread::column) return Read::each;
+  if (S == Spread::full && !spec::ragged) return Read::vector;
+  if (S == Spread::row && !spec::ragged && !spec::flat) return Read::vector;
+  return shiftable ? Read::shifted : Read::each;
 }
 
-__device__ __forceinline__ float compute(const Params& p, float x, float y, float bias) {
+// The bits of a whole slot of an operand, as read; turned into numbers when they are used. `read` returns whether it
+// could, at the ends of rows it may not.
+template <class T, Spread S, Read R = read_of<T, S>()>
+struct Slice {
+  QUERN_DEVICE bool read(const void*, i64, const Params&, const Place&) { return true; }
+  QUERN_DEVICE void values(float (&out)[kElements]) const {
+#pragma unroll
+    for (int i = 0; i < kElements; ++i) out[i] = 0;
+  }
+};
+
+template <class T, Spread S>
+struct Slice<T, S, Read::one> {
+  T value;
+  QUERN_DEVICE bool read(const void* base, i64, const Params&, const Place& at) {
+    const T* const from = static_cast<const T*>(base) + (S == Spread::column ? at.row : 0);
+    value = bit_cast<T>(load<sizeof(T), LoadHint::plain>(from));
+    return true;
+  }
+  QUERN_DEVICE void values(float (&out)[kElements]) const {
+#pragma unroll
+    for (int i = 0; i < kElements; ++i) out[i] = to_compute(value);
+  }
+};
+
+template <class T, Spread S>
+struct Slice<T, S, Read::vector> {
+  Vector<sizeof(T) * kElements> bits;
+  QUERN_DEVICE bool read(const void* base, i64 stride, const Params&, const Place& at) {
+    const T* const from = static_cast<const T*>(base) + (S == Spread::full ? at.row * stride : 0) + at.column;
+    bits = load < sizeof(T) * kElements, S == Spread::full ? kLoad : LoadHint::plain > (from);
+    return true;
+  }
+  QUERN_DEVICE void values(float (&out)[kElements]) const { unpack<T, kElements>(bits, out); }
+};
+
+template <class T, Spread S>
+struct Slice<T, S, Read::each> {
+  T elements[kElements];
+  QUERN_DEVICE bool read(const void* base, i64 stride, const Params& p, const Place& at) {
+#pragma unroll
+    for (int i = 0; i < kElements; ++i) elements[i] = from_compute<T>(element_of<T, S>(base, stride, p, at, i));
+    return true;
+  }
+  QUERN_DEVICE void values(float (&out)[kElements]) const {
+#pragma unroll
+    for (int i = 0; i < kElements; ++i) out[i] = to_compute(elements[i]);
+  }
+};
+
+template <class T, Spread S>
+struct Slice<T, S, Read::shifted> {
+  Vector<16> low;
+  Vector<16> high;
+  u32 offset;
+  QUERN_DEVICE bool read(const void* base, i64 stride, const Params& p, const Place& at) {
+    i64 row = 0, column = at.column;
+    if constexpr (S == Spread::full) row = static_cast<i64>(at.row);
+    if constexpr (S == Spread::row && spec::flat) true_place(p, at, 0, row, column);
+    const i64 width = S == Spread::full ? p.width : p.period;
+    const T* const begin = static_cast<const T*>(base) + (S == Spread::full ? row * stride : 0);
+    const u8* const from = reinterpret_cast<const u8*>(begin + column);
+    const u8* const end = reinterpret_cast<const u8*>(begin + width);
+    offset = reinterpret_cast<u64>(from) & 15;
+    const u8* const aligned = from - offset;
+    if (aligned < reinterpret_cast<const u8*>(begin) || aligned + (offset != 0 ? 32 : 16) > end) return false;
+    low = load<16, LoadHint::plain>(aligned);
+    if (offset != 0) high = load<16, LoadHint::plain>(aligned + 16);
+    return true;
+  }
+  QUERN_DEVICE void values(float (&out)[kElements]) const { unpack<T, kElements>(realign(low, high, offset), out); }
+};
+
+struct Operands {
+  Slice<spec::X, spec::x_spread> x;
+  Slice<spec::Y, spec::y_spread> y;
+  Slice<spec::Bias, spec::bias_spread> bias;
+};
+
+QUERN_DEVICE float compute(const Params& p, float x, float y, float bias) {
   float z = x;
   if constexpr (spec::torch) {
     if constexpr (spec::has_y) z = round_to<spec::Sum>(z + round_to<spec::Y>(p.multiplier * y));
@@ -138,26 +174,41 @@ __device__ __forceinline__ float compute(const Params& p, float x, float y, floa
   }
 }
 
-__device__ __forceinline__ void store_slot(const Params& p, const Place& at, const Operands& o) {
-  using T = spec::Output;
-  float values[kElements];
+QUERN_DEVICE spec::Output* out_at(const Params& p, const Place& at) {
+  return static_cast<spec::Output*>(p.out) + at.row * p.out_stride + at.column;
+}
+
+QUERN_DEVICE bool read_slot(const Params& p, const Place& at, Operands& o) {
+  const bool x = o.x.read(p.x, p.x_stride, p, at);
+  const bool y = o.y.read(p.y, p.y_stride, p, at);
+  const bool bias = o.bias.read(p.bias, p.period, p, at);
+  return x && y && bias;
+}
+
+QUERN_DEVICE void store_slot(const Params& p, const Place& at, const Operands& o) {
+  float x[kElements], y[kElements], bias[kElements];
+  o.x.values(x);
+  o.y.values(y);
+  o.bias.values(bias);
 #pragma unroll
-  for (int i = 0; i < kElements; ++i) values[i] = compute(p, o.x[i], o.y[i], o.bias[i]);
-  T* const to = static_cast<T*>(p.out) + at.row * p.out_stride + at.column;
-  if (at.begin == 0 && at.end == kElements) {
-    store<sizeof(T) * kElements, kStore>(to, pack<T, kElements>(values));
-    return;
-  }
-#pragma unroll
-  for (int i = 0; i < kElements; ++i) {
-    const T value = from_compute<T>(values[i]);
-    if (i >= at.begin && i < at.end) store<sizeof(T), StoreHint::plain>(to + i, bit_cast<Vector<sizeof(T)>>(value));
+  for (int i = 0; i < kElements; ++i) x[i] = compute(p, x[i], y[i], bias[i]);
+  store<sizeof(spec::Output) * kElements, kStore>(out_at(p, at), pack<spec::Output, kElements>(x));
+}
+
+QUERN_DEVICE void run_elements(const Params& p, const Place& at) {
+#pragma unroll 1
+  for (int i = at.begin; i < at.end; ++i) {
+    const float x = element_of<spec::X, spec::x_spread>(p.x, p.x_stride, p, at, i);
+    const float y = element_of<spec::Y, spec::y_spread>(p.y, p.y_stride, p, at, i);
+    const float bias = element_of<spec::Bias, spec::bias_spread>(p.bias, p.period, p, at, i);
+    const auto value = from_compute<spec::Output>(compute(p, x, y, bias));
+    store<sizeof(value), StoreHint::plain>(out_at(p, at) + i, bit_cast<Vector<sizeof(value)>>(value));
   }
 }
 
 // Ragged slots start where out is aligned, up to a slot before the row.
-__device__ __forceinline__ Place place(const Params& p, const Slot& slot) {
-  u64 row = spec::flat ? 0 : slot.row;
+QUERN_DEVICE Place place(const Params& p, const Slot& slot) {
+  const u64 row = spec::flat ? 0 : slot.row;
   i64 column = static_cast<i64>(spec::flat ? slot.index : slot.column) * kElements;
   if constexpr (spec::ragged) {
     const u64 address = reinterpret_cast<u64>(static_cast<spec::Output*>(p.out) + row * p.out_stride);
@@ -165,16 +216,33 @@ __device__ __forceinline__ Place place(const Params& p, const Slot& slot) {
   }
   const i64 left = slot.inside ? p.width - column : 0;
   return {row, column, column < 0 ? static_cast<int>(-column) : 0,
-          left >= kElements ? kElements : left < 0 ? 0 : static_cast<int>(left)};
+          left >= kElements ? kElements
+          : left < 0        ? 0
+                            : static_cast<int>(left)};
 }
 
-__device__ __forceinline__ void run(const Params& p) {
+QUERN_DEVICE void run(const Params& p) {
   const Tile<spec::unroll> tile(p.slots);
   Operands operands[spec::unroll];
+  bool whole[spec::unroll];
 #pragma unroll
-  for (int i = 0; i < spec::unroll; ++i) load_operands(p, place(p, tile[i]), operands[i]);
+  for (int i = 0; i < spec::unroll; ++i) {
+    const Place at = place(p, tile[i]);
+    whole[i] = at.whole() && read_slot(p, at, operands[i]);
+  }
 #pragma unroll
-  for (int i = 0; i < spec::unroll; ++i) store_slot(p, place(p, tile[i]), operands[i]);
+  for (int i = 0; i < spec::unroll; ++i) {
+    if (whole[i]) store_slot(p, place(p, tile[i]), operands[i]);
+  }
+  if constexpr (spec::flat || spec::ragged) {
+    u32 left = 0;
+#pragma unroll
+    for (int i = 0; i < spec::unroll; ++i) left |= whole[i] ? 0u : 1u << i;
+#pragma unroll 1
+    for (int i = 0; left != 0; ++i, left >>= 1) {
+      if ((left & 1) != 0) run_elements(p, place(p, tile[i]));
+    }
+  }
 }
 
 }  // namespace quern::pointwise

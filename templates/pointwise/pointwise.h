@@ -55,8 +55,8 @@ struct Pointwise {
   std::int64_t width = 4096;  // elements a row
   PointwiseOp op = PointwiseOp::bias_act;
   Activation activation = Activation::relu;
-  DType dtype = DType::bf16;       // of x, and of the others unless they say otherwise: f32, f16 or bf16
-  DType y_dtype = DType::none;     // none: dtype
+  DType dtype = DType::bf16;    // of x, and of the others unless they say otherwise: f32, f16 or bf16
+  DType y_dtype = DType::none;  // none: dtype
   DType bias_dtype = DType::none;
   DType out_dtype = DType::none;
   Spread x_spread = Spread::full;

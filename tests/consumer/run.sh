@@ -88,6 +88,15 @@ each_header_alone() {
   done
 }
 
+# The family to copy, copied.
+skeleton_outside() {
+  rm -rf "$work/families" && mkdir "$work/families" && cp -r "$root/templates/skeleton" "$work/families" || return
+  # shellcheck disable=SC2046
+  g++ -std=c++"$1" -fsyntax-only -Wall -Wextra -Wpedantic -Werror $(flags --cflags) -I"$work/families" \
+    -I"$(dirname "$(find "$prefix" -path '*/templates/common')")" \
+    -I"$build/templates/quern_families/quern_example_families/skeleton" "$work/families/skeleton/skeleton.cpp"
+}
+
 # shellcheck disable=SC2046
 arguments() { g++ -std=c++17 -fsyntax-only $(flags --cflags) "$@" "$here/compile/arguments.cpp"; }
 wrong_arguments_are_refused() {
@@ -127,6 +136,8 @@ for standard in 17 20; do
   done
   if command -v nvcc >/dev/null; then check "pkg-config: nvcc, C++$standard" compile_whole_nvcc $standard; fi
 done
+check "skeleton compiles outside the tree as C++17" skeleton_outside 17
+check "skeleton compiles outside the tree as C++20" skeleton_outside 20
 check "each header compiles alone" each_header_alone
 check "a launch takes its own arguments" arguments
 check "a launch refuses another family's arguments" wrong_arguments_are_refused

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/parallel.h"
 #include "driver/device.h"
 #include "support/check.h"
 #include "support/gpu.h"
@@ -15,7 +16,22 @@ namespace {
 
 class Conformance : public GpuTest {
  protected:
+  // Every image on all cores; a failure shows again where the case runs.
+  void prewarm(const std::vector<Case>& cases) {
+    const std::string arch = target_of(describe_device(driver(), 0).arch).text();
+    parallel_for(static_cast<std::int64_t>(cases.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const AnyProblem problem = runtime().parse(cases[static_cast<std::size_t>(i)].problem);
+        try {
+          runtime().prewarm(problem.family(), problem.data(), arch);
+        } catch (const Error&) {
+        }
+      }
+    });
+  }
+
   void check_all(const std::vector<Case>& cases, bool guards = true) {
+    prewarm(cases);
     double worst = 0;
     std::uint64_t seed = 1;
     for (const Case& c : cases) {

@@ -17,9 +17,11 @@ void published_gathers(std::vector<Case>& cases) {
   cases.push_back({gather(1024, 4096, 512, "dtype=f16")});
   cases.push_back({gather(4096, 4096, 4096, "dtype=f16")});
   cases.push_back({gather(8192, 4096, 8192, "dtype=f16")});
-  const int shapes[][3] = {{127, 257, 1023}, {127, 257, 1024}, {255, 129, 2049}, {255, 129, 2048}, {1024, 1024, 1024}, {1, 1, 5120}};
+  const int shapes[][3] = {{127, 257, 1023}, {127, 257, 1024},   {255, 129, 2049},
+                           {255, 129, 2048}, {1024, 1024, 1024}, {1, 1, 5120}};
   for (const auto& [rows, count, width] : shapes) {
-    for (const char* index : {"i32", "i64"}) cases.push_back({gather(rows, width, count, cat("dtype=bf16 index=", index))});
+    for (const char* index : {"i32", "i64"})
+      cases.push_back({gather(rows, width, count, cat("dtype=bf16 index=", index))});
   }
   for (int side = 128; side <= 16384; side *= 4) cases.push_back({gather(side, 5120, side, "dtype=bf16")});
   for (const int tokens : {0, 1, 128, 2048}) {
@@ -42,8 +44,10 @@ void odd_gathers(std::vector<Case>& cases) {
   for (const char* type : {"e4m3", "e5m2", "e8m0", "bf16", "i16", "i8", "i32", "i64", "c64", "c128"}) {
     for (const int width : {1, 33, 256}) cases.push_back({gather(50, width, 77, cat("dtype=", type)), 1});
   }
-  for (const char* strides : {"source_stride=40", "out_stride=64", "source_stride=41 out_stride=47", "source_stride=3"}) {
-    for (const char* type : {"u8", "bf16", "f32"}) cases.push_back({gather(90, 33, 130, cat("dtype=", type, " ", strides))});
+  for (const char* strides :
+       {"source_stride=40", "out_stride=64", "source_stride=41 out_stride=47", "source_stride=3"}) {
+    for (const char* type : {"u8", "bf16", "f32"})
+      cases.push_back({gather(90, 33, 130, cat("dtype=", type, " ", strides))});
     cases.push_back({gather(90, 32, 130, cat("dtype=bf16 ", strides)), 3});
   }
 }
@@ -80,7 +84,8 @@ std::string pointwise(int rows, int width, const std::string& rest) {
 void published_pointwise(std::vector<Case>& cases) {
   for (int i = 1; i <= 8; ++i) {
     for (const char* act : {"relu", "sigmoid"})
-      cases.push_back({pointwise(1 << (2 * i), 2 << i, cat("op=add_mul_act dtype=f32 activation=", act)), 0, i % 2 == 0});
+      cases.push_back(
+          {pointwise(1 << (2 * i), 2 << i, cat("op=add_mul_act dtype=f32 activation=", act)), 0, i % 2 == 0});
   }
   cases.push_back({pointwise(8, 8, "dtype=f32")});
   cases.push_back({pointwise(128, 512, "op=add_mul_act dtype=f32")});
@@ -150,7 +155,9 @@ void pointwise_mixes(std::vector<Case>& cases) {
 
 std::string describe(const Case& c) {
   return cat(c.problem, c.offset != 0 ? cat(" offset ", c.offset) : "", c.in_place ? " in place" : "",
-             c.indices == Indices::generated ? "" : c.indices == Indices::all_equal ? " all equal" : " reversed");
+             c.indices == Indices::generated   ? ""
+             : c.indices == Indices::all_equal ? " all equal"
+                                               : " reversed");
 }
 
 std::vector<Case> gather_cases() {

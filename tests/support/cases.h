@@ -10,9 +10,9 @@ namespace quern::test {
 enum class Indices { generated, all_equal, reversed };
 
 struct Case {
-  std::string problem;      // text, extents closed
-  int offset = 0;           // elements past an aligned address, for every operand
-  bool in_place = false;    // out takes the memory of the first operand
+  std::string problem;    // text, extents closed
+  int offset = 0;         // elements past an aligned address, for every operand
+  bool in_place = false;  // out takes the memory of the first operand
   Indices indices = Indices::generated;
   float multiplier = 0.5f;  // where the family has one
 };

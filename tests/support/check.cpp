@@ -90,7 +90,8 @@ CheckResult check_case(Runtime& runtime, const Driver& driver, const Case& c, st
   const Comparison comparison = compare(got, host.reference(scalars));
   CheckResult result{comparison.difference, comparison.max_error};
   if (!comparison.equal || !guards) return result;
-  if (const std::string damage = run.damage(); !damage.empty()) result.failure = cat("written where it must not: ", damage);
+  if (const std::string damage = run.damage(); !damage.empty())
+    result.failure = cat("written where it must not: ", damage);
   if (!same_outputs(got, run.launch(plan))) result.failure = "two runs differ";
   return result;
 }

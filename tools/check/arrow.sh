@@ -18,7 +18,7 @@ find runtime cache templates \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o 
     allowed["api"] = "api plan cache compiler driver base public families embedded"
     allowed["tuner"] = "tuner api plan cache compiler driver base public families host_common common"
     allowed["common"] = "common"                                    # what kernels include: *.cuh, *_table.h
-    allowed["host_common"] = "host_common common base public"       # templates/common/*.h
+    allowed["host_common"] = "host_common common public"            # templates/common/*.h
     allowed["device"] = "common spec own"                           # templates/<f>/*.cu, *.cuh, params.h
     allowed["family"] = "host_common common base public own embedded families"  # templates/<f>/*.cpp, <f>.h
 

@@ -47,6 +47,7 @@ void declare_global(CLI::App& app, Global& global) {
   app.add_option("--nvrtc", global.nvrtc, "The NVRTC to compile with")->type_name("PATH");
   app.footer(kExamples);
   app.allow_extras();
+  app.require_subcommand(0, 1);  // a second name, as in `quern cache list`, is the command's own word
 }
 
 std::vector<std::string> option_names(const CLI::App& app) {
@@ -72,8 +73,8 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   std::vector<std::string> names;
   for (const CommandRow& row : commands()) names.emplace_back(row.name);
   std::sort(names.begin(), names.end());
-  throw wrong(cat("there is no command \"", word, "\".", did_you_mean(word, names), " Commands are: ",
-                  join(names, ", ")));
+  throw wrong(
+      cat("there is no command \"", word, "\".", did_you_mean(word, names), " Commands are: ", join(names, ", ")));
 }
 
 std::string typed(int argc, char** argv) {

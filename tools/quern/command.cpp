@@ -27,11 +27,15 @@ LogLevel parse_level(const std::string& text) {
 
 int exit_code(Code code) {
   switch (code) {
-    case Code::bad_input: return kWrongInput;
-    case Code::no_compiler: return kNoCompiler;
+    case Code::bad_input:
+      return kWrongInput;
+    case Code::no_compiler:
+      return kNoCompiler;
     case Code::no_driver:
-    case Code::no_device: return kNoDevice;
-    default: return kFailed;
+    case Code::no_device:
+      return kNoDevice;
+    default:
+      return kFailed;
   }
 }
 

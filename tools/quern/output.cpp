@@ -31,6 +31,7 @@ Json json_of(const Value& value) {
                                  for (const Row& row : rows) array.push_back(json_of(row));
                                  return array;
                                },
+                               [](const Value::Object& object) { return json_of(object.row.front()); },
                                [](const auto& plain) { return Json(plain); }},
                     value.value);
 }
@@ -45,17 +46,6 @@ std::string number_text(double number, int digits) {
   if (std::isnan(number)) return "nan";
   if (std::isinf(number)) return number < 0 ? "-inf" : "inf";
   return fixed(number, digits);
-}
-
-std::string text_of(const Value& value) {
-  return std::visit(Overloaded{[](Value::Nothing) { return std::string("-"); },
-                               [](bool yes) { return std::string(yes ? "yes" : "no"); },
-                               [](std::int64_t number) { return std::to_string(number); },
-                               [&](double number) { return number_text(number, value.digits); },
-                               [](const std::string& text) { return text; },
-                               [](const Value::Texts& texts) { return join(texts, ", "); },
-                               [](const Value::Rows& rows) { return cat(rows.size(), " rows"); }},
-                    value.value);
 }
 
 bool is_number(const Value& value) {
@@ -111,6 +101,18 @@ std::size_t terminal_width() {
 }
 
 }  // namespace
+
+std::string text_of(const Value& value) {
+  return std::visit(Overloaded{[](Value::Nothing) { return std::string("-"); },
+                               [](bool yes) { return std::string(yes ? "yes" : "no"); },
+                               [](std::int64_t number) { return std::to_string(number); },
+                               [&](double number) { return number_text(number, value.digits); },
+                               [](const std::string& text) { return text; },
+                               [](const Value::Texts& texts) { return join(texts, ", "); },
+                               [](const Value::Object& object) { return to_json(object.row.front()); },
+                               [](const Value::Rows& rows) { return cat(rows.size(), " rows"); }},
+                    value.value);
+}
 
 // Bytes that are no UTF-8, a file name's for one, are replaced: a row is always printed.
 std::string to_json(const Row& row) { return json_of(row).dump(-1, ' ', false, Json::error_handler_t::replace); }

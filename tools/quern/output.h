@@ -18,19 +18,23 @@ struct Value {
   struct Nothing {};
   using Texts = std::vector<std::string>;
   using Rows = std::vector<Row>;
-  std::variant<Nothing, bool, std::int64_t, double, std::string, Texts, Rows> value;
+  struct Object {
+    Rows row;  // one
+  };
+  std::variant<Nothing, bool, std::int64_t, double, std::string, Texts, Rows, Object> value;
   int digits = 2;
 
   Value() = default;
-  Value(bool v) : value(v) {}                           // NOLINT(google-explicit-constructor)
-  Value(int v) : value(std::int64_t{v}) {}              // NOLINT(google-explicit-constructor)
-  Value(std::int64_t v) : value(v) {}                   // NOLINT(google-explicit-constructor)
-  Value(std::size_t v) : value(std::int64_t(v)) {}      // NOLINT(google-explicit-constructor)
-  Value(double v, int d = 2) : value(v), digits(d) {}   // NOLINT(google-explicit-constructor)
-  Value(const char* v) : value(std::string(v)) {}       // NOLINT(google-explicit-constructor)
-  Value(std::string v) : value(std::move(v)) {}         // NOLINT(google-explicit-constructor)
-  Value(Texts v) : value(std::move(v)) {}               // NOLINT(google-explicit-constructor)
-  Value(Rows v);                                        // NOLINT(google-explicit-constructor)
+  Value(bool v) : value(v) {}                          // NOLINT(google-explicit-constructor)
+  Value(int v) : value(std::int64_t{v}) {}             // NOLINT(google-explicit-constructor)
+  Value(std::int64_t v) : value(v) {}                  // NOLINT(google-explicit-constructor)
+  Value(std::size_t v) : value(std::int64_t(v)) {}     // NOLINT(google-explicit-constructor)
+  Value(double v, int d = 2) : value(v), digits(d) {}  // NOLINT(google-explicit-constructor)
+  Value(const char* v) : value(std::string(v)) {}      // NOLINT(google-explicit-constructor)
+  Value(std::string v) : value(std::move(v)) {}        // NOLINT(google-explicit-constructor)
+  Value(Texts v) : value(std::move(v)) {}              // NOLINT(google-explicit-constructor)
+  Value(Rows v);                                       // NOLINT(google-explicit-constructor)
+  Value(Row v);                                        // NOLINT(google-explicit-constructor)
 };
 
 // Named values in order: a JSON object, or a row of a table.
@@ -43,8 +47,10 @@ struct Row {
 };
 
 inline Value::Value(Rows v) : value(std::move(v)) {}
+inline Value::Value(Row v) : value(Object{{std::move(v)}}) {}
 
 std::string to_json(const Row& row);
+std::string text_of(const Value& value);
 
 // One JSON object a line.
 void print_json(const Row& row);

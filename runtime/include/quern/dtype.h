@@ -32,9 +32,9 @@ struct DTypeInfo {
 
 // One row a type, in the order of the enumeration.
 inline constexpr DTypeInfo kDTypes[] = {
-    {"none", 0, false}, {"f64", 8, true},   {"f32", 4, true},   {"f16", 2, true},  {"bf16", 2, true},
-    {"e4m3", 1, true},  {"e5m2", 1, true},  {"e8m0", 1, false}, {"i64", 8, false}, {"i32", 4, false},
-    {"i16", 2, false},  {"i8", 1, false},   {"u8", 1, false},   {"c64", 8, false}, {"c128", 16, false},
+    {"none", 0, false}, {"f64", 8, true},  {"f32", 4, true},   {"f16", 2, true},  {"bf16", 2, true},
+    {"e4m3", 1, true},  {"e5m2", 1, true}, {"e8m0", 1, false}, {"i64", 8, false}, {"i32", 4, false},
+    {"i16", 2, false},  {"i8", 1, false},  {"u8", 1, false},   {"c64", 8, false}, {"c128", 16, false},
 };
 inline constexpr int kDTypeCount = static_cast<int>(sizeof(kDTypes) / sizeof(kDTypes[0]));
 

@@ -12,14 +12,14 @@
 namespace quern {
 
 enum class Code {
-  bad_input,     // what was asked for is wrong: an unknown name, a value out of range, a buffer that is too small
-  unsupported,   // well formed, but this family, target or compiler cannot do it
-  no_compiler,   // NVRTC is needed and was not found
-  no_driver,     // libcuda is needed and was not found
-  no_device,     // the driver has no such device
-  compile,       // the compiler refused the source; `log` has its words
-  driver,        // a driver call failed
-  io,            // a file could not be read or written
+  bad_input,    // what was asked for is wrong: an unknown name, a value out of range, a buffer that is too small
+  unsupported,  // well formed, but this family, target or compiler cannot do it
+  no_compiler,  // NVRTC is needed and was not found
+  no_driver,    // libcuda is needed and was not found
+  no_device,    // the driver has no such device
+  compile,      // the compiler refused the source; `log` has its words
+  driver,       // a driver call failed
+  io,           // a file could not be read or written
 };
 
 enum class Stage { problem, specialize, compile, store, load, launch, tool };
@@ -38,11 +38,11 @@ class QUERN_API Error : public std::exception {
   Code code = Code::bad_input;
   Stage stage = Stage::problem;
   std::string sentence;
-  std::string family;    // empty where no family is involved
-  std::string problem;   // problem text, can be pasted into `quern run`
-  std::string key;       // of the image being made, 32 hexadecimal digits a part
-  std::string log;       // the compiler's log
-  int driver_code = 0;   // CUresult where `code` is driver
+  std::string family;   // empty where no family is involved
+  std::string problem;  // problem text, can be pasted into `quern run`
+  std::string key;      // of the image being made, 32 hexadecimal digits a part
+  std::string log;      // the compiler's log
+  int driver_code = 0;  // CUresult where `code` is driver
 
   // "STAGE: SENTENCE [PROBLEM]"; valid as long as the error.
   const char* what() const noexcept override;
@@ -55,8 +55,8 @@ class QUERN_API Error : public std::exception {
 template <class T>
 class Result {
  public:
-  Result(T value) : value_(std::move(value)) {}          // NOLINT(google-explicit-constructor)
-  Result(Error error) : error_(std::move(error)) {}      // NOLINT(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
+  Result(Error error) : error_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
   explicit operator bool() const { return value_.has_value(); }
   // REQUIRES: *this is true; else throws the error.
   T& value() {

@@ -1,6 +1,6 @@
 // What a kernel family tells quern: its problem's fields, its operands, its tuning space, how a problem becomes
-// constants and a launch, and a plain reference. Everything generic (parsing, printing, hashing, the command line, tests,
-// benchmarks) comes from these tables. templates/skeleton is the family to copy.
+// constants and a launch, and a plain reference. Everything generic (parsing, printing, hashing, the command line,
+// tests, benchmarks) comes from these tables. templates/skeleton is the family to copy.
 #ifndef QUERN_FAMILY_H_
 #define QUERN_FAMILY_H_
 
@@ -37,15 +37,16 @@ struct Field {
   bool may_be_open;      // extent: kOpen is legal
   std::int64_t min;      // extent, integer
   std::int64_t max;
-  DTypeSet dtypes;              // dtype: what is accepted
-  const char* const* choices;   // choice: null-terminated
-  const char* sentence;         // shown by `describe` and in refusals
+  DTypeSet dtypes;             // dtype: what is accepted
+  const char* const* choices;  // choice: null-terminated
+  const char* sentence;        // shown by `describe` and in refusals
 };
 
 inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 46;
 
 constexpr Field extent_field(const char* name, std::size_t offset, bool may_be_open, const char* sentence) {
-  return {name, FieldKind::extent, static_cast<std::uint16_t>(offset), may_be_open, 0, kMaxExtent, 0, nullptr, sentence};
+  return {name,    FieldKind::extent, static_cast<std::uint16_t>(offset), may_be_open, 0, kMaxExtent, 0,
+          nullptr, sentence};
 }
 constexpr Field integer_field(const char* name, std::size_t offset, std::int64_t min, std::int64_t max,
                               const char* sentence) {
@@ -66,13 +67,15 @@ struct In {
   const void* data = nullptr;
   std::int64_t bytes = kOpen;  // kOpen: not checked
   constexpr In() = default;
-  constexpr In(const void* pointer, std::int64_t size = kOpen) : data(pointer), bytes(size) {}  // NOLINT(google-explicit-constructor)
+  constexpr In(const void* pointer, std::int64_t size = kOpen)
+      : data(pointer), bytes(size) {}  // NOLINT(google-explicit-constructor)
 };
 struct Out {
   void* data = nullptr;
   std::int64_t bytes = kOpen;
   constexpr Out() = default;
-  constexpr Out(void* pointer, std::int64_t size = kOpen) : data(pointer), bytes(size) {}  // NOLINT(google-explicit-constructor)
+  constexpr Out(void* pointer, std::int64_t size = kOpen)
+      : data(pointer), bytes(size) {}  // NOLINT(google-explicit-constructor)
 };
 static_assert(sizeof(In) == sizeof(Out), "operands are reached by offset");
 
@@ -88,8 +91,8 @@ struct Layout {
   constexpr std::int64_t span_bytes() const {
     if (dtype == DType::none || extents[0] <= 0 || (rank == 2 && extents[1] == 0)) return 0;
     std::int64_t span = extents[0];
-    if (rank == 2 && (__builtin_mul_overflow(extents[0] - 1, row_stride, &span) ||
-                      __builtin_add_overflow(span, extents[1], &span)))
+    if (rank == 2 &&
+        (__builtin_mul_overflow(extents[0] - 1, row_stride, &span) || __builtin_add_overflow(span, extents[1], &span)))
       return -1;
     return __builtin_mul_overflow(span, std::int64_t{quern::bytes(dtype)}, &span) ? -1 : span;
   }
@@ -108,7 +111,7 @@ struct Operand {
   std::uint16_t offset;  // of the In or Out in the arguments
   bool bulk;             // moved with the wide accesses: its address decides the variant
   Layout (*layout)(const void* problem);
-  const char* shape;     // for people: "[rows, width]"
+  const char* shape;  // for people: "[rows, width]"
   const char* sentence;
 };
 
@@ -122,8 +125,8 @@ struct Scalar {
 // An extent that the launch may give: the field it closes and where it is in the arguments.
 struct LaunchExtent {
   const char* field;
-  std::uint16_t offset;                  // of the std::int64_t in the arguments
-  bool (*needed)(const void* problem);   // whether a launch needs it closed; null: always
+  std::uint16_t offset;                 // of the std::int64_t in the arguments
+  bool (*needed)(const void* problem);  // whether a launch needs it closed; null: always
 };
 
 // ---- The tuning space ----------------------------------------------------------------------------------------------
@@ -248,7 +251,8 @@ struct Table {
   int count = 0;
   constexpr Table() = default;
   template <std::size_t N>
-  constexpr Table(const T (&array)[N]) : rows(array), count(static_cast<int>(N)) {}  // NOLINT(google-explicit-constructor)
+  constexpr Table(const T (&array)[N])
+      : rows(array), count(static_cast<int>(N)) {}  // NOLINT(google-explicit-constructor)
   constexpr const T* begin() const { return rows; }
   constexpr const T* end() const { return rows + count; }
   constexpr const T& operator[](int i) const { return rows[i]; }
@@ -265,8 +269,8 @@ struct Family {
   Table<LaunchExtent> launch_extents;
   Table<Parameter> parameters;
   Table<Constraint> constraints;
-  Table<SourceFile> sources;        // the first is the template
-  Table<const char*> bench_cases;   // problem texts, extents closed
+  Table<SourceFile> sources;       // the first is the template
+  Table<const char*> bench_cases;  // problem texts, extents closed
   std::size_t problem_bytes;
   std::size_t args_bytes;
   const void* default_problem;
@@ -304,14 +308,18 @@ struct Erase {
     return F::variants(problem(p), t, m, out);
   }
   static std::uint32_t alignment(const void* p, const Config& c) { return F::alignment(problem(p), c); }
-  static void specialize(const void* p, const Target& t, const Config& c, Spec& s) { F::specialize(problem(p), t, c, s); }
+  static void specialize(const void* p, const Target& t, const Config& c, Spec& s) {
+    F::specialize(problem(p), t, c, s);
+  }
   static void launch(const void* p, const void* a, const DeviceModel& m, const Config& c, Launch& l) {
     F::launch(problem(p), *static_cast<const Args*>(a), m, c, l);
   }
   static void reference(const void* p, const void* a) { F::reference(problem(p), *static_cast<const Args*>(a)); }
   static Tolerance tolerance(const void* p) { return F::tolerance(problem(p)); }
   static std::int64_t bytes(const void* p) { return F::bytes(problem(p)); }
-  static bool generate(const void* p, int o, std::uint64_t seed, void* d) { return F::generate(problem(p), o, seed, d); }
+  static bool generate(const void* p, int o, std::uint64_t seed, void* d) {
+    return F::generate(problem(p), o, seed, d);
+  }
 };
 
 // Wraps `Layout f(const Problem&)` for the operand table.

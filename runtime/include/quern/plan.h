@@ -37,7 +37,7 @@ struct ImageInfo {
   std::string variant;  // "vector", "ragged", …
   std::string config;   // "threads=256 vector=16 …"
   std::uint32_t alignment = 1;
-  std::string key;      // WHAT/WHO, the entry's path in the store
+  std::string key;  // WHAT/WHO, the entry's path in the store
   ImageOrigin origin = ImageOrigin::memory;
   Resources resources;
   double compile_ms = 0;  // 0 unless compiled

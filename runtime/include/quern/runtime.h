@@ -75,9 +75,9 @@ class QUERN_API Runtime {
   Runtime(Runtime&&) noexcept;
   Runtime& operator=(Runtime&&) noexcept;
 
-  // A plan for `problem` on the current context's device. May compile, which is logged at level info. Must not be called
-  // while the calling thread captures a stream. Throws Error.
-  // COST: a known problem under 200 ns, without allocating; an image on disk under 1 ms; else a compile.
+  // A plan for `problem` on the current context's device. May compile, which is logged at level info. Must not be
+  // called while the calling thread captures a stream. Throws Error. COST: a known problem under 200 ns, without
+  // allocating; an image on disk under 1 ms; else a compile.
   template <class P>
   Plan<P> prepare(const P& problem, const PrepareOptions& options = {}) {
     return Plan<P>(prepare_any(P::family(), &problem, options));
@@ -103,8 +103,8 @@ class QUERN_API Runtime {
   Prewarmed prewarm(const Family& family, const void* problem, std::string_view arch,
                     std::string_view device_model = {}, std::string_view config = {});
 
-  // Makes a family known by name, for problem texts. `family` must outlive the Runtime. A second family of the same name
-  // is refused.
+  // Makes a family known by name, for problem texts. `family` must outlive the Runtime. A second family of the same
+  // name is refused.
   void add(const Family& family);
   const Family& family(std::string_view name) const;
   std::vector<const Family*> families() const;

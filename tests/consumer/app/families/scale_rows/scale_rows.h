@@ -9,9 +9,9 @@
 namespace app {
 
 struct ScaleRowsArgs {
-  quern::In x;      // [rows, width]
-  quern::In scale;  // [rows]
-  quern::Out out;   // [rows, width]
+  quern::In x = {};      // [rows, width]
+  quern::In scale = {};  // [rows]
+  quern::Out out = {};   // [rows, width]
   std::int64_t rows = quern::kOpen;
 };
 

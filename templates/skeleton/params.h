@@ -1,0 +1,17 @@
+// What the host hands the kernel: one struct, at most 256 bytes. Read by both compilers, so it includes nothing but
+// templates/common, and skeleton.cu checks that both see the same size.
+#ifndef QUERN_SKELETON_PARAMS_H_
+#define QUERN_SKELETON_PARAMS_H_
+
+namespace quern::skeleton {
+
+struct Params {
+  const void* x;
+  void* out;
+  long long rows;
+  long long width;
+};
+
+}  // namespace quern::skeleton
+
+#endif  // QUERN_SKELETON_PARAMS_H_

@@ -1,0 +1,203 @@
+// The family's descriptor: tables, and functions from a problem to constants and to a launch. Everything generic
+// (texts, checks, command line, tests, benchmarks) reads it. What each function must promise is in quern/family.h.
+#include "skeleton/skeleton.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <iterator>
+#include <limits>
+
+#include "common/geometry.h"
+#include "common/host_types.h"
+#include "quern_embedded/skeleton.h"
+#include "skeleton/params.h"
+
+namespace quern {
+namespace {
+
+constexpr DTypeSet kElementTypes = only(f32) | only(f16) | only(bf16);
+constexpr std::int32_t kMaxWarps = 8;
+constexpr std::int32_t kMaxThreads = 32 * kMaxWarps;
+
+// The tuning space, in the order of kParameters: each parameter's legal values.
+enum Parameters { kVector, kUnroll, kWarps };
+constexpr std::int32_t kVectors[] = {2, 4, 8, 16, kNoMore};
+constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
+constexpr std::int32_t kWarpCounts[] = {1, 2, 4, kMaxWarps, kNoMore};
+
+std::int64_t element_bytes(const Skeleton& p) { return bytes(p.dtype); }
+std::int64_t row_bytes(const Skeleton& p) { return p.width * element_bytes(p); }
+
+// What must hold between a problem and a config. Each has a sentence in kConstraints.
+bool vector_divides(const Skeleton& p, const Target&, const Config& c) { return row_bytes(p) % c[kVector] == 0; }
+bool vector_holds_elements(const Skeleton& p, const Target&, const Config& c) { return c[kVector] >= element_bytes(p); }
+
+// The memory of each operand: dtype, rank, extents, elements between rows. DType::none: it is absent.
+Layout x_layout(const Skeleton& p) { return {p.dtype, 2, {p.rows, p.width}, p.width}; }
+Layout out_layout(const Skeleton& p) { return {f32, 1, {p.rows, 1}, 0}; }
+
+template <Layout (*F)(const Skeleton&)>
+constexpr auto layout = &layout_of<Skeleton, F>;
+template <bool (*F)(const Skeleton&, const Target&, const Config&)>
+constexpr auto holds = &holds_for<Skeleton, F>;
+
+// Made-up data: multiples of 1/8 in [-4, 4), whose sums are exact below 2^19 elements, so that a lost or doubled
+// element shows whatever the tolerance. Every 16th row or so has an infinity or a NaN.
+class Generator {
+ public:
+  explicit Generator(std::uint64_t seed) : state_(seed) {}
+
+  template <class T>
+  void fill_row(T* row, std::int64_t width) {
+    for (std::int64_t i = 0; i < width; ++i) row[i] = number<T>(static_cast<double>(next() % 64) * 0.125 - 4.0);
+    if (width > 0 && next() % 16 == 0)
+      row[next() % static_cast<std::uint64_t>(width)] = number<T>(kWild[next() % std::size(kWild)]);
+  }
+
+ private:
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  static constexpr double kWild[] = {kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN()};
+
+  template <class T>
+  static T number(double value) {
+    return common::from_compute<T>(static_cast<common::ComputeOf<T>>(value));
+  }
+  std::uint64_t next() {
+    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+    return state_ >> 33;
+  }
+  std::uint64_t state_;
+};
+
+struct SkeletonFamily {
+  using Problem = Skeleton;
+  using Args = SkeletonArgs;
+  static constexpr const char* kName = "skeleton";  // the folder's name
+  static constexpr const char* kSentence = "row sums: out[r] = x[r, 0] + x[r, 1] + …, in fp32";
+
+  // One row a member of the problem. From here come parsing, printing, equality, hash and refusals.
+  static constexpr Field kFields[] = {
+      extent_field("rows", offsetof(Skeleton, rows), true, "rows of x, and elements of out"),
+      extent_field("width", offsetof(Skeleton, width), false, "elements in a row"),
+      dtype_field("dtype", offsetof(Skeleton, dtype), kElementTypes, "element type of x"),
+  };
+  // One row an In or Out. `bulk` (the 4th column): read or written in vectors, so its address decides the variant.
+  static constexpr Operand kOperands[] = {
+      {"x", Role::input, offsetof(SkeletonArgs, x), true, layout<x_layout>, "[rows, width]", "the rows to add up"},
+      {"out", Role::output, offsetof(SkeletonArgs, out), false, layout<out_layout>, "[rows]", "their sums"},
+  };
+  // The fields that a launch may close. The last column: a function that says whether it must; null: always.
+  static constexpr LaunchExtent kLaunchExtents[] = {{"rows", offsetof(SkeletonArgs, rows), nullptr}};
+  // compiled (the 3rd column) false: the parameter reaches the geometry only, so its values share one image.
+  static constexpr Parameter kParameters[] = {
+      {"vector", kVectors, true, "bytes an access"},
+      {"unroll", kUnrolls, true, "16-byte chunks in flight in a thread"},
+      {"warps", kWarpCounts, false, "rows, and warps, in a block; fewer where a problem is small"},
+  };
+  static constexpr Constraint kConstraints[] = {
+      {"the vector must divide the row length", holds<vector_divides>},
+      {"a vector must hold whole elements", holds<vector_holds_elements>},
+  };
+  // What `quern bench` and the sweeps run: problem texts with every extent closed.
+  static constexpr const char* kBenchCases[] = {
+      "skeleton rows=64 width=4096 dtype=bf16",
+      "skeleton rows=65536 width=4096 dtype=bf16",
+      "skeleton rows=65536 width=4096 dtype=f32",
+      "skeleton rows=65536 width=4097 dtype=bf16",
+  };
+
+  static Table<Scalar> scalars() { return {}; }  // run-time numbers; pointwise has some
+  static Table<SourceFile> sources() { return embedded::skeleton_sources(); }
+
+  // Rules between fields that the field table cannot say; "" if all is well. Sees open extents as kOpen.
+  static std::string check(const Skeleton&) { return {}; }
+
+  // The default configs, most wanted first. The last variant takes any element-aligned address.
+  static int variants(const Skeleton& p, const Target&, const DeviceModel&, Variant (&out)[kMaxVariants]) {
+    Config config;
+    config[kVector] = static_cast<std::int32_t>(common::common_alignment({row_bytes(p)}, 16));
+    config[kUnroll] = 4;
+    config[kWarps] = kMaxWarps;
+    Config any = config;
+    any[kVector] = static_cast<std::int32_t>(element_bytes(p));
+    if (config == any) return out[0] = {"element", any, alignment(p, any)}, 1;
+    out[0] = {"vector", config, alignment(p, config)};
+    out[1] = {"element", any, alignment(p, any)};
+    return 2;
+  }
+
+  // What a config demands of the bulk operands' addresses.
+  static std::uint32_t alignment(const Skeleton&, const Config& config) {
+    return static_cast<std::uint32_t>(config[kVector]);
+  }
+
+  // The constants of the image, and nothing else: what is not here cannot reach the source. No row counts, no warps.
+  static void specialize(const Skeleton& p, const Target&, const Config& config, Spec& spec) {
+    spec.integer("params_bytes", sizeof(skeleton::Params));
+    spec.integer("max_threads", kMaxThreads);
+    spec.integer("vector", config[kVector]);
+    spec.integer("unroll", config[kUnroll]);
+    spec.type("Element", common::spec_type(p.dtype));
+  }
+
+  // On the launch path: extents are closed, nothing may be allocated. The caller refuses a grid that is too large.
+  static void launch(const Skeleton& p, const Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
+    const auto rows = static_cast<std::uint64_t>(p.rows);
+    const auto blocks = [&](int warps) {
+      return (rows + static_cast<unsigned>(warps) - 1) / static_cast<unsigned>(warps);
+    };
+    int warps = config[kWarps];
+    while (warps > 1 && blocks(warps) < 2 * static_cast<std::uint64_t>(model.multiprocessors)) warps /= 2;
+    launch.empty = rows == 0;  // not for width=0: the sum of nothing is 0, and has to be written
+    launch.block[0] = static_cast<std::uint32_t>(32 * warps);
+    launch.grid[0] =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks(warps), std::numeric_limits<std::uint32_t>::max()));
+    launch.set_params(skeleton::Params{a.x.data, a.out.data, p.rows, p.width});
+  }
+
+  // As plain as can be, in double; reads and writes host memory.
+  static void reference(const Skeleton& p, const Args& a) {
+    common::with_float(p.dtype, [&](auto x) {
+      const auto* row = static_cast<const decltype(x)*>(a.x.data);
+      auto* out = static_cast<float*>(a.out.data);
+      for (std::int64_t r = 0; r < p.rows; ++r, row += p.width) {
+        double sum = 0;
+        for (std::int64_t i = 0; i < p.width; ++i) sum += static_cast<double>(common::to_compute(row[i]));
+        out[r] = static_cast<float>(sum);
+      }
+    });
+  }
+
+  // Each addition on the way to the result may be half a unit off, and the reference is rounded once. Rows that cancel
+  // lose more, seen in units: for them the bound is that of partial sums up to sqrt(width), which is where those of
+  // numbers of about 1 and of either sign stay.
+  static Tolerance tolerance(const Skeleton& p) {
+    const std::int64_t chunk = 16 / element_bytes(p);
+    const std::int64_t chunks_a_lane = (p.width + 32 * chunk - 1) / (32 * chunk);
+    const auto additions = static_cast<double>(chunks_a_lane * chunk + 5);
+    return {additions + 1, additions * std::sqrt(static_cast<double>(p.width)) * 0x1p-24};
+  }
+
+  // The fewest bytes that must move: what GB/s and the percentage of a copy are made of.
+  static std::int64_t bytes(const Skeleton& p) { return p.rows * row_bytes(p) + p.rows * quern::bytes(f32); }
+
+  // Data for an operand (by its place in kOperands) where random numbers will not do; false where they will.
+  static bool generate(const Skeleton& p, int, std::uint64_t seed, void* data) {
+    Generator generator(seed);
+    common::with_float(p.dtype, [&](auto x) {
+      auto* row = static_cast<decltype(x)*>(data);
+      for (std::int64_t r = 0; r < p.rows; ++r, row += p.width) generator.fill_row(row, p.width);
+    });
+    return true;
+  }
+};
+
+}  // namespace
+
+const Family& Skeleton::family() {
+  static const Family family = make_family<SkeletonFamily>();
+  return family;
+}
+
+}  // namespace quern

@@ -1,0 +1,25 @@
+// What a test sets and reads in the library that fake_nvrtc_library.cc makes. Read by both.
+#ifndef QUERN_TESTS_UNIT_API_FAKE_CONTROL_H_
+#define QUERN_TESTS_UNIT_API_FAKE_CONTROL_H_
+
+#include <atomic>
+
+namespace quern::test {
+
+struct FakeControl {
+  std::atomic<int> version;   // 13000
+  std::atomic<int> compiles;  // finished or not
+  std::atomic<int> refuse;    // 1: compiles fail with a log
+  std::atomic<int> delay_ms;  // each compile takes this long
+  std::atomic<int> hold;      // while 1, compiles whose sources hold `held_text` wait
+  std::atomic<int> held;      // how many wait
+  std::atomic<int> architecture_count;
+  std::atomic<int> architectures[16];
+  char held_text[64];
+  char last_options[1024];  // of the last compile, a line each
+  char last_program[256];
+};
+
+}  // namespace quern::test
+
+#endif  // QUERN_TESTS_UNIT_API_FAKE_CONTROL_H_

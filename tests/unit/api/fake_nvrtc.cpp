@@ -1,0 +1,60 @@
+#include "unit/api/fake_nvrtc.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "unit/cache/support.h"
+
+namespace quern::test {
+namespace {
+
+FakeNvrtc build(const cache::Scratch& folder) {
+  FakeNvrtc fake;
+  fake.path = folder / "libnvrtc.so.13";
+  const std::string source = parent_directory(__FILE__) + "/fake_nvrtc_library.cc";
+  if (!run_compiler(cat("-std=c++17 -shared -fPIC -fvisibility=hidden -Wl,--build-id=0xfaceb00c -pthread -o ",
+                        fake.path, " ", source),
+                    &fake.why_not))
+    return {"", fake.why_not, nullptr};
+  void* handle = dlopen(fake.path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle != nullptr) fake.control = static_cast<FakeControl*>(dlsym(handle, "quern_fake_control"));
+  if (fake.control == nullptr) return {"", cat("could not open ", fake.path), nullptr};
+  fake.reset();
+  return fake;
+}
+
+}  // namespace
+
+bool run_compiler(const std::string& arguments, std::string* words) {
+  const cache::Scratch folder;
+  const char* compiler = ::getenv("CXX");
+  const std::string log = folder / "log";
+  const std::string command = cat(compiler != nullptr ? compiler : "c++", " ", arguments, " >", log, " 2>&1");
+  if (std::system(command.c_str()) == 0) return true;
+  *words = cat("no C++ compiler here to build it with: ", read_file(log).value_or(""));
+  return false;
+}
+
+void FakeNvrtc::reset() const {
+  control->version = 13000;
+  control->compiles = control->refuse = control->delay_ms = control->hold = 0;
+  control->last_options[0] = control->last_program[0] = control->held_text[0] = '\0';
+  set_architectures({75, 80, 86, 89, 90, 100, 103, 120});
+}
+
+void FakeNvrtc::set_architectures(const std::vector<int>& architectures) const {
+  control->architecture_count = static_cast<int>(architectures.size());
+  for (std::size_t i = 0; i < architectures.size(); ++i) control->architectures[i] = architectures[i];
+}
+
+const FakeNvrtc& fake_nvrtc() {
+  static const cache::Scratch folder;
+  static const FakeNvrtc fake = build(folder);
+  return fake;
+}
+
+}  // namespace quern::test

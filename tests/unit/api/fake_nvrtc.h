@@ -1,0 +1,29 @@
+// A libnvrtc for tests that are about everything but compiling: quick, countable, and it can be held in mid-compile.
+#ifndef QUERN_TESTS_UNIT_API_FAKE_NVRTC_H_
+#define QUERN_TESTS_UNIT_API_FAKE_NVRTC_H_
+
+#include <string>
+#include <vector>
+
+#include "unit/api/fake_control.h"
+
+namespace quern::test {
+
+// Runs the C++ compiler of the build machine (CXX, else c++). False, with its words in `words`, if that failed.
+bool run_compiler(const std::string& arguments, std::string* words);
+
+struct FakeNvrtc {
+  std::string path;  // of the library; empty: `why_not` says why there is none
+  std::string why_not;
+  FakeControl* control = nullptr;  // the opened library's; shared by all Runtimes of this process
+  // Everything as it is at first: CUDA 13.0, sm_80 to sm_120, nothing held, refused or counted.
+  void reset() const;
+  void set_architectures(const std::vector<int>& architectures) const;
+};
+
+// Built at the first call, opened, and removed when the process ends.
+const FakeNvrtc& fake_nvrtc();
+
+}  // namespace quern::test
+
+#endif  // QUERN_TESTS_UNIT_API_FAKE_NVRTC_H_

@@ -1,0 +1,102 @@
+// A libnvrtc that compiles nothing: images are texts made of what it was given. Built by the tests that use it.
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "fake_control.h"
+
+extern "C" {
+__attribute__((visibility("default"))) quern::test::FakeControl quern_fake_control;
+}
+
+namespace {
+
+struct Program {
+  std::string name, text, options, architecture, log;
+  bool done = false;
+};
+
+std::mutex writing;
+
+void wait_if_held(const Program& program) {
+  auto& control = quern_fake_control;
+  if (control.hold == 0 || program.text.find(control.held_text) == std::string::npos) return;
+  ++control.held;
+  while (control.hold != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  --control.held;
+}
+
+std::string text_of(const Program& p, const char* kind) {
+  return std::string(kind) + " " + p.architecture + " " + std::to_string(std::hash<std::string>()(p.text + p.options));
+}
+std::string ptx_of(const Program& p) { return p.done ? text_of(p, "ptx") : ""; }
+std::string cubin_of(const Program& p) {
+  return p.done && p.architecture.rfind("sm_", 0) == 0 ? text_of(p, "cubin") : "";
+}
+
+const Program& of(void* program) { return *static_cast<Program*>(program); }
+int size_of(const std::string& text, std::size_t* size) { return *size = text.size() + 1, 0; }
+int copy(const std::string& text, char* to) { return std::memcpy(to, text.c_str(), text.size() + 1), 0; }
+
+}  // namespace
+
+extern "C" {
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT int nvrtcVersion(int* major, int* minor) {
+  *major = quern_fake_control.version / 1000;
+  *minor = quern_fake_control.version % 1000;
+  return 0;
+}
+EXPORT int nvrtcGetNumSupportedArchs(int* count) { return *count = quern_fake_control.architecture_count, 0; }
+EXPORT int nvrtcGetSupportedArchs(int* archs) {
+  for (int i = 0; i < quern_fake_control.architecture_count; ++i) archs[i] = quern_fake_control.architectures[i];
+  return 0;
+}
+EXPORT int nvrtcCreateProgram(void** program, const char* text, const char* name, int headers, const char* const* texts,
+                              const char* const* names) {
+  auto* p = new Program{name, text, {}, {}, {}};
+  for (int i = 0; i < headers; ++i) p->text += std::string("\n// ") + names[i] + "\n" + texts[i];
+  *program = p;
+  return 0;
+}
+EXPORT int nvrtcDestroyProgram(void** program) { return delete static_cast<Program*>(*program), *program = nullptr, 0; }
+EXPORT int nvrtcCompileProgram(void* program, int count, const char* const* options) {
+  Program& p = *static_cast<Program*>(program);
+  auto& control = quern_fake_control;
+  for (int i = 0; i < count; ++i) {
+    p.options += std::string(options[i]) + "\n";
+    if (std::strncmp(options[i], "--gpu-architecture=", 19) == 0) p.architecture = options[i] + 19;
+  }
+  ++control.compiles;
+  {
+    const std::lock_guard<std::mutex> lock(writing);
+    std::snprintf(control.last_options, sizeof(control.last_options), "%s", p.options.c_str());
+    std::snprintf(control.last_program, sizeof(control.last_program), "%s", p.name.c_str());
+  }
+  wait_if_held(p);
+  std::this_thread::sleep_for(std::chrono::milliseconds(control.delay_ms));
+  if (control.refuse != 0) {
+    p.log = p.name + "(12): error: made up\n";
+    return 6;  // NVRTC_ERROR_COMPILATION
+  }
+  p.log = "ptxas info    : Used 32 registers, used 0 barriers\n";
+  p.done = true;
+  return 0;
+}
+EXPORT int nvrtcGetPTXSize(void* program, std::size_t* size) { return size_of(ptx_of(of(program)), size); }
+EXPORT int nvrtcGetPTX(void* program, char* to) { return copy(ptx_of(of(program)), to); }
+EXPORT int nvrtcGetCUBINSize(void* program, std::size_t* size) { return *size = cubin_of(of(program)).size(), 0; }
+EXPORT int nvrtcGetCUBIN(void* program, char* to) {
+  const std::string cubin = cubin_of(of(program));
+  return std::memcpy(to, cubin.data(), cubin.size()), 0;
+}
+EXPORT int nvrtcGetProgramLogSize(void* program, std::size_t* size) { return size_of(of(program).log, size); }
+EXPORT int nvrtcGetProgramLog(void* program, char* to) { return copy(of(program).log, to); }
+EXPORT const char* nvrtcGetErrorString(int result) { return result == 0 ? "success" : "made-up error"; }
+}

@@ -1,0 +1,77 @@
+// What the tests of the Runtime share: a driver that counts every call, a fake compiler, and a log that is kept.
+#ifndef QUERN_TESTS_UNIT_API_SUPPORT_H_
+#define QUERN_TESTS_UNIT_API_SUPPORT_H_
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "driver/driver.h"
+#include "driver/null_table.h"
+#include "quern/quern.h"
+#include "unit/api/fake_nvrtc.h"
+#include "unit/cache/support.h"
+
+namespace quern::test {
+
+// The null driver, one call at a time, so that its counters may be read while several threads prepare.
+std::shared_ptr<Driver> counting_driver();
+// Calls of all counting drivers so far, of any entry point.
+int driver_calls();
+
+// The log of a Runtime.
+class KeptLog {
+ public:
+  LogSink sink();
+  // How many lines of this level hold `words`.
+  int count(LogLevel level, const std::string& words = "");
+  std::string all();
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::pair<LogLevel, std::string>> lines_;
+};
+
+// The error that `f` throws.
+template <class F>
+Error refusal(F f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error;
+  }
+  ADD_FAILURE() << "nothing was refused";
+  return {Code::bad_input, Stage::tool, ""};
+}
+
+inline bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+
+// Skips, visibly, where the fake compiler cannot be built.
+class ApiTest : public ::testing::Test {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  // Memory only, a null driver, the fake compiler, warnings into `log`.
+  Options options();
+  Options options(const std::string& cache_dir);
+  // Of the fake compiler.
+  int compiles() const { return control().compiles; }
+  FakeControl& control() const { return *fake_nvrtc().control; }
+  void hold(const std::string& text);
+  void release() { control().hold = 0; }
+  // False if that did not come to pass within ten seconds.
+  bool wait_for_held(int count) const;
+
+  const cache::Scratch scratch_;
+  KeptLog log_;
+};
+
+// Keys of all images, sorted.
+std::vector<std::string> keys(const std::vector<ImageInfo>& images);
+
+}  // namespace quern::test
+
+#endif  // QUERN_TESTS_UNIT_API_SUPPORT_H_

@@ -1,0 +1,24 @@
+#ifndef QUERN_TESTS_UNIT_DRIVER_SUPPORT_H_
+#define QUERN_TESTS_UNIT_DRIVER_SUPPORT_H_
+
+#include "driver/null_table.h"
+
+namespace quern::test {
+
+// As it is when the process starts.
+inline void reset_null_driver() {
+  NullDriver& state = null_driver();
+  state.arch = 90;
+  state.devices = 1;
+  state.current_context = 1;
+  state.capturing = false;
+  state.reject_images = 0;
+  state.loads = 0;
+  state.unloads = 0;
+  state.launches = 0;
+  state.last_launch = CUlaunchConfig{};
+}
+
+}  // namespace quern::test
+
+#endif  // QUERN_TESTS_UNIT_DRIVER_SUPPORT_H_

@@ -1,0 +1,126 @@
+#include "plan/config.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "unit/plan/support.h"
+
+namespace quern {
+namespace {
+
+using test::problem;
+using test::variants_of;
+
+const Target kTargets[] = {{80, ""}, {90, "a"}, {100, "a"}, {120, "a"}};
+
+std::string refusal(const AnyProblem& p, std::string_view changes, const Target& target = {90, "a"}) {
+  try {
+    parse_config(p.family(), changes, variants_of(p).front().config, p.data(), target);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, Code::bad_input);
+    return error.sentence;
+  }
+  return "accepted";
+}
+
+bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+
+TEST(Config, TextNamesEachParameterInOrder) {
+  const AnyProblem p = problem("gather width=4096 dtype=bf16");
+  EXPECT_EQ(config_text(p.family(), variants_of(p).front().config),
+            "form=0 vector=16 unroll=4 threads=256 load_once=1 store_stream=1");
+}
+
+TEST(Config, ChangesAreAppliedToTheBase) {
+  const AnyProblem p = problem("gather width=4096 dtype=bf16");
+  const Config base = variants_of(p).front().config;
+  EXPECT_EQ(parse_config(p.family(), "", base, p.data(), {90, "a"}), base);
+  const Config changed = parse_config(p.family(), "threads=128, unroll = 2", base, p.data(), {90, "a"});
+  EXPECT_EQ(config_text(p.family(), changed), "form=0 vector=16 unroll=2 threads=128 load_once=1 store_stream=1");
+}
+
+TEST(Config, WhatIsWrongIsNamedWithWhatWouldBeRight) {
+  const AnyProblem p = problem("gather width=4096 dtype=bf16");
+  EXPECT_TRUE(has(refusal(p, "thread=128"), "no parameter \"thread\"; its parameters are: form, vector, unroll"));
+  EXPECT_TRUE(has(refusal(p, "threads=100"), "threads=100 is not in the tuning space of gather; it takes 64, 128"));
+  EXPECT_TRUE(has(refusal(p, "threads"), "threads= is not"));
+  EXPECT_TRUE(has(refusal(p, "threads=128x"), "threads=128x is not"));
+  EXPECT_TRUE(has(refusal(p, "vector=32"), "32-byte accesses exist on sm_100"));
+  EXPECT_TRUE(has(refusal(p, "vector=16,unroll=8,form=1"), "must fit the registers"));
+  EXPECT_EQ(refusal(p, "vector=32", {100, "a"}), "accepted");
+}
+
+TEST(Config, AVectorThatDoesNotDivideIsRefused) {
+  EXPECT_TRUE(has(refusal(problem("gather width=4097 dtype=bf16"), "form=0"), "must divide the row length"));
+}
+
+// The product of all values, filtered: written out another way than legal_configs does.
+std::size_t count_legal(const AnyProblem& p, const Target& target, int parameter, Config config) {
+  if (parameter == p.family().parameters.count) return violated(p.family(), config, p.data(), target).empty() ? 1 : 0;
+  std::size_t legal = 0;
+  for (const std::int32_t* value = p.family().parameters[parameter].values; *value != kNoMore; ++value) {
+    config[parameter] = *value;
+    legal += count_legal(p, target, parameter + 1, config);
+  }
+  return legal;
+}
+
+const char* const kProblems[] = {
+    "gather width=4096 dtype=bf16",
+    "gather width=4097 dtype=bf16",
+    "gather width=3 dtype=f64 scale=f32",
+    "gather width=5 dtype=c128",
+    "gather width=4 dtype=c128",
+    "gather width=0",
+    "gather width=17179869184 dtype=u8",
+    "pointwise width=4096",
+    "pointwise width=4097 bias_spread=full",
+    "pointwise width=100 dtype=f32 x_stride=101",
+    "pointwise width=7 dtype=f32 y_dtype=bf16 op=add_mul_act x_spread=row",
+    "pointwise width=0",
+};
+
+TEST(LegalConfigs, AreAllThatViolateNothingAndEachOnce) {
+  for (const char* text : kProblems) {
+    const AnyProblem p = problem(text);
+    for (const Target& target : kTargets) {
+      const std::vector<Config> configs = legal_configs(p.family(), p.data(), target);
+      std::set<std::string> texts;
+      for (const Config& config : configs) {
+        EXPECT_EQ(violated(p.family(), config, p.data(), target), "");
+        EXPECT_TRUE(texts.insert(config_text(p.family(), config)).second);
+      }
+      EXPECT_EQ(configs.size(), count_legal(p, target, 0, Config{})) << text << " " << target.text();
+      EXPECT_GT(configs.size(), 0u) << text << " " << target.text();
+    }
+  }
+}
+
+TEST(LegalConfigs, TheLastParameterVariesFastest) {
+  const AnyProblem p = problem("gather width=4096 dtype=bf16");
+  const std::vector<Config> configs = legal_configs(p.family(), p.data(), {90, "a"});
+  EXPECT_TRUE(std::is_sorted(configs.begin(), configs.end(),
+                             [](const Config& a, const Config& b) { return a.values < b.values; }));
+}
+
+TEST(LegalConfigs, HoldTheDefaultOfEveryProblem) {
+  for (const char* text : kProblems) {
+    const AnyProblem p = problem(text);
+    for (const Target& target : kTargets) {
+      const std::vector<Variant> variants = variants_of(p, target);
+      EXPECT_EQ(violated(p.family(), variants.front().config, p.data(), target), "") << text << " " << target.text();
+    }
+  }
+}
+
+TEST(Constraints, EachHasASentence) {
+  for (const Family* family : builtin_families()) {
+    for (const Constraint& constraint : family->constraints) EXPECT_GT(std::string(constraint.sentence).size(), 10u);
+    for (const Parameter& parameter : family->parameters) EXPECT_GT(std::string(parameter.sentence).size(), 5u);
+  }
+}
+
+}  // namespace
+}  // namespace quern

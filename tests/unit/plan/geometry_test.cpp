@@ -1,0 +1,212 @@
+// The grid covers every slot exactly once, and the slots cover every row.
+#include "common/geometry.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "gather/params.h"
+#include "pointwise/params.h"
+#include "unit/plan/support.h"
+
+namespace quern {
+namespace {
+
+using test::address;
+using test::bare_plan;
+using test::params_of;
+using test::problem;
+
+constexpr std::uint64_t kGridLimit = 0x7fffffff;
+
+struct Covered {
+  Launch launch;
+  Config config;
+  common::Slots slots;
+};
+
+// Blocks are as many as it takes and no more.
+void expect_exact(const Covered& c, int unroll, const std::string& what) {
+  const std::uint64_t tile = std::uint64_t{c.launch.block[0]} * static_cast<std::uint64_t>(unroll);
+  const std::uint64_t blocks = c.launch.grid[0];
+  EXPECT_GE(blocks * tile, c.slots.count) << what;
+  EXPECT_LT((blocks - 1) * tile, c.slots.count) << what;
+  EXPECT_LE(blocks, kGridLimit) << what;
+  EXPECT_EQ(c.launch.grid[1] * c.launch.grid[2] * c.launch.block[1] * c.launch.block[2], 1u) << what;
+  EXPECT_EQ(c.launch.block[0] % 32, 0u) << what;
+  EXPECT_LE(c.launch.block[0], static_cast<std::uint32_t>(common::kMaxThreads)) << what;
+  EXPECT_LT(c.slots.per_row, 1u << 30) << what;
+}
+
+int index_of(const Family& family, std::string_view name) {
+  for (int i = 0; i < family.parameters.count; ++i) {
+    if (name == family.parameters[i].name) return i;
+  }
+  return -1;
+}
+int value_of(const AnyProblem& p, const Config& config, std::string_view name) {
+  return config[index_of(p.family(), name)];
+}
+
+// Of the variant for addresses that are multiples of 256, or of the element only.
+template <class Params, class Args>
+Covered cover(const AnyProblem& p, Args args, std::uintptr_t off, const Target& target = {90, "a"}) {
+  args.out = address(0x40000 + off);
+  const PlanState plan = bare_plan(p, target);
+  PreparedLaunch prepared;
+  prepare_launch(plan, &args, prepared);
+  return {prepared.launch, prepared.variant->variant.config, params_of<Params>(prepared.launch).slots};
+}
+
+GatherArgs gather_args() {
+  GatherArgs args;
+  args.source = address(0x10000);
+  args.index = address(0x20000);
+  return args;
+}
+PointwiseArgs pointwise_args() {
+  PointwiseArgs args;
+  args.x = address(0x10000);
+  args.y = address(0x20000);
+  args.bias = address(0x30000);
+  return args;
+}
+
+// The most 16-byte windows that a row can touch, by trying every start.
+std::int64_t windows(std::int64_t row_bytes, std::int64_t element) {
+  std::int64_t most = 0;
+  for (std::int64_t lead = 0; lead < 16; lead += element) most = std::max(most, (lead + row_bytes + 15) / 16);
+  return most;
+}
+
+TEST(GatherGeometry, SlotsCoverEachRow) {
+  for (const char* dtype : {"u8", "bf16", "f32", "f64"}) {
+    for (const int width : {1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 33, 64, 100, 1000, 4097}) {
+      for (const int count : {1, 2, 129, 2049}) {
+        const std::string text = cat("gather rows=9 count=", count, " width=", width, " dtype=", dtype);
+        const AnyProblem p = problem(text);
+        const std::int64_t size = bytes(test::as<Gather>(p).dtype);
+        for (const std::uintptr_t off : {std::uintptr_t{0}, static_cast<std::uintptr_t>(size)}) {
+          const Covered c = cover<gather::Params>(p, gather_args(), off);
+          expect_exact(c, value_of(p, c.config, "unroll"), text);
+          const bool ragged = value_of(p, c.config, "form") == 1;
+          const std::int64_t per_row =
+              ragged ? windows(width * size, size) : width * size / value_of(p, c.config, "vector");
+          EXPECT_EQ(c.slots.per_row, per_row) << text;
+          EXPECT_EQ(c.slots.count, static_cast<std::uint64_t>(count * per_row)) << text;
+        }
+      }
+    }
+  }
+}
+
+TEST(GatherGeometry, StridesAreBytes) {
+  const AnyProblem p = problem("gather rows=9 count=3 width=6 dtype=f32 source_stride=7 out_stride=10");
+  GatherArgs args = gather_args();
+  args.out = address(0x40000);
+  PreparedLaunch prepared;
+  const PlanState plan = bare_plan(p);
+  prepare_launch(plan, &args, prepared);
+  const auto params = params_of<gather::Params>(prepared.launch);
+  EXPECT_EQ(params.rows, 9);
+  EXPECT_EQ(params.row_bytes, 24);
+  EXPECT_EQ(params.source_stride, 28);
+  EXPECT_EQ(params.out_stride, 40);
+  EXPECT_EQ(params.source, address(0x10000));
+  EXPECT_EQ(params.index, address(0x20000));
+  EXPECT_EQ(params.out, address(0x40000));
+}
+
+TEST(GatherGeometry, MoreThanTwoToTheThirtyTwoSlotsAreCovered) {
+  for (const char* text :
+       {"gather rows=1 count=8589934593 width=16 dtype=u8", "gather rows=1 count=8589934593 width=64 dtype=u8",
+        "gather rows=1 count=700000 width=65536 dtype=f32", "gather rows=1 count=9 width=17179869183 dtype=u8"}) {
+    SCOPED_TRACE(text);
+    const AnyProblem p = problem(text);
+    const Covered c = cover<gather::Params>(p, gather_args(), 0);
+    EXPECT_GT(c.slots.count, std::uint64_t{1} << 32);
+    expect_exact(c, value_of(p, c.config, "unroll"), text);
+  }
+}
+
+// Elements that a slot of this launch covers, from the spec.
+std::int64_t slot_elements(const AnyProblem& p, const Config& config) {
+  Spec spec;
+  p.family().specialize(p.data(), {90, "a"}, config, spec);
+  for (const Constant& constant : spec.constants()) {
+    if (constant.name == "elements") return std::stoll(constant.value);
+  }
+  return 0;
+}
+
+TEST(PointwiseGeometry, SlotsCoverEachElement) {
+  for (const char* rest : {"dtype=f32", "dtype=bf16", "dtype=bf16 bias_spread=none", "dtype=f32 out_dtype=bf16",
+                           "dtype=f32 op=add_mul_act y_dtype=bf16 y_stride=5000", "dtype=bf16 bias_spread=full"}) {
+    for (const int width : {1, 2, 3, 5, 7, 8, 16, 17, 33, 100, 1000, 4097}) {
+      for (const int rows : {1, 2, 129}) {
+        const std::string text = cat("pointwise rows=", rows, " width=", width, " ", rest);
+        const AnyProblem p = problem(text);
+        for (const std::uintptr_t off : {0, 4}) {
+          const Covered c = cover<pointwise::Params>(p, pointwise_args(), off);
+          expect_exact(c, value_of(p, c.config, "unroll"), text);
+          const std::int64_t elements = slot_elements(p, c.config);
+          const std::int64_t head = value_of(p, c.config, "form") == 2 ? elements - 1 : 0;
+          const std::int64_t slots = static_cast<std::int64_t>(c.slots.count);
+          const bool one_row = c.slots.per_row == 1 || c.slots.count == c.slots.per_row;
+          const std::int64_t row = one_row ? std::int64_t{rows} * width : width;
+          const std::int64_t per_row = (row + head + elements - 1) / elements;
+          EXPECT_EQ(slots, one_row ? per_row : rows * per_row) << text;
+        }
+      }
+    }
+  }
+}
+
+TEST(PointwiseGeometry, MoreThanTwoToTheThirtyTwoSlotsAreCovered) {
+  for (const char* text : {"pointwise rows=8589934593 width=8", "pointwise rows=8589934593 width=7",
+                           "pointwise rows=8589934593 width=8 bias_spread=none"}) {
+    SCOPED_TRACE(text);
+    const AnyProblem p = problem(text);
+    const Covered c = cover<pointwise::Params>(p, pointwise_args(), 0);
+    EXPECT_GT(c.slots.count, std::uint64_t{1} << 32);
+    expect_exact(c, value_of(p, c.config, "unroll"), text);
+  }
+}
+
+TEST(Geometry, FewRowsGetNarrowBlocksAndManyWideOnes) {
+  const auto threads = [](int count) {
+    const AnyProblem p = problem(cat("gather rows=9 width=4096 dtype=bf16 count=", count));
+    return cover<gather::Params>(p, gather_args(), 0).launch.block[0];
+  };
+  EXPECT_EQ(threads(1), 32u);
+  EXPECT_EQ(threads(100000), 256u);
+  std::uint32_t before = 32;
+  for (int count = 1; count <= 1024; count *= 2) {
+    const std::uint32_t now = threads(count);
+    EXPECT_GE(now, before) << count;
+    before = now;
+  }
+}
+
+TEST(Geometry, ABlockIsHalvedOnlyWhileMultiprocessorsWouldIdle) {
+  const DeviceModel model{"made up", 90, 10, 2048, 0, 0};
+  const auto width = [&](std::uint64_t slots) {
+    Launch launch;
+    common::launch_slots(slots, 2, 256, model, launch);
+    return launch.block[0];
+  };
+  EXPECT_EQ(width(20 * 512), 256u);
+  EXPECT_EQ(width(19 * 512), 128u);
+  EXPECT_EQ(width(19 * 256), 64u);
+  EXPECT_EQ(width(1), 32u);
+}
+
+TEST(Geometry, CommonAlignmentIsThePowerOfTwoThatDividesAll) {
+  EXPECT_EQ(common::common_alignment({16, 32, 64}, 16), 16);
+  EXPECT_EQ(common::common_alignment({16, 24}, 32), 8);
+  EXPECT_EQ(common::common_alignment({6, 4}, 16), 2);
+  EXPECT_EQ(common::common_alignment({7}, 16), 1);
+  EXPECT_EQ(common::common_alignment({0, 48}, 32), 16);
+}
+
+}  // namespace
+}  // namespace quern

@@ -1,0 +1,213 @@
+#include "plan/problem.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+
+#include "unit/plan/support.h"
+
+namespace quern {
+namespace {
+
+using test::problem;
+
+std::vector<std::string> legal_values(const Field& field) {
+  std::vector<std::string> values;
+  if (field.kind == FieldKind::choice) {
+    for (const char* const* choice = field.choices; *choice != nullptr; ++choice) values.emplace_back(*choice);
+  } else if (field.kind == FieldKind::dtype) {
+    for (int i = 0; i < kDTypeCount; ++i) {
+      if (contains(field.dtypes, static_cast<DType>(i))) values.emplace_back(kDTypes[i].name);
+    }
+  } else {
+    values = {std::to_string(field.min), "12", std::to_string(field.max)};
+    if (field.may_be_open) values.emplace_back("open");
+  }
+  return values;
+}
+
+std::vector<std::string> illegal_values(const Field& field) {
+  if (field.kind == FieldKind::choice) return {"", "nonsense", "0", "None"};
+  if (field.kind == FieldKind::dtype) return {"", "nonsense", "f7", "BF16", "3"};
+  std::vector<std::string> values = {
+      "", "x", "1.5", "12 ", "-2", "99999999999999999999", "0x10", std::to_string(field.max + 1)};
+  if (!field.may_be_open) values.insert(values.end(), {"open", "-1"});
+  return values;
+}
+
+template <class F>
+std::string refusal(F f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, Code::bad_input);
+    EXPECT_EQ(error.stage, Stage::problem);
+    return error.sentence;
+  }
+  return "accepted";
+}
+
+bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+
+class EveryFamily : public ::testing::TestWithParam<const Family*> {};
+
+INSTANTIATE_TEST_SUITE_P(Plan, EveryFamily, ::testing::ValuesIn(builtin_families()),
+                         [](const auto& info) { return std::string(info.param->name); });
+
+TEST_P(EveryFamily, EachLegalValueOfEachFieldComesBack) {
+  for (const Field& field : GetParam()->fields) {
+    for (const std::string& value : legal_values(field)) {
+      AnyProblem p(*GetParam());
+      p.set(field.name, value);
+      EXPECT_EQ(p.get(field.name), value) << field.name;
+      AnyProblem pasted(*GetParam());
+      parse_fields(*GetParam(), p.text().substr(std::strlen(GetParam()->name)), pasted.data());
+      EXPECT_EQ(pasted.text(), p.text());
+      EXPECT_EQ(get_integer(field, pasted.data()), get_integer(field, p.data())) << p.text();
+    }
+  }
+}
+
+TEST_P(EveryFamily, EachIllegalValueIsRefusedWithFieldValueAndWhatItTakes) {
+  for (const Field& field : GetParam()->fields) {
+    for (const std::string& value : illegal_values(field)) {
+      AnyProblem p(*GetParam());
+      const std::string before = p.text();
+      const std::string sentence = refusal([&] { p.set(field.name, value); });
+      EXPECT_TRUE(has(sentence, std::string(field.name) + "=" + value)) << sentence;
+      EXPECT_TRUE(has(sentence, "it takes " + accepted_text(field))) << sentence;
+      EXPECT_EQ(p.text(), before);
+    }
+  }
+}
+
+TEST_P(EveryFamily, WhatAFieldAcceptsNamesEveryValue) {
+  for (const Field& field : GetParam()->fields) {
+    for (const std::string& value : legal_values(field)) {
+      if (value != "12") EXPECT_TRUE(has(accepted_text(field), value)) << field.name << ": " << accepted_text(field);
+    }
+  }
+}
+
+TEST_P(EveryFamily, AValueThatNoTextGivesIsRefusedToo) {
+  for (const Field& field : GetParam()->fields) {
+    AnyProblem p(*GetParam());
+    set_integer(field, p.data(), field.kind == FieldKind::choice || field.kind == FieldKind::dtype ? 200 : -7);
+    const std::string sentence = refusal([&] { check_problem(p.family(), p.data()); });
+    EXPECT_TRUE(has(sentence, std::string(field.name) + "=")) << sentence;
+  }
+}
+
+TEST_P(EveryFamily, AnUnknownFieldSuggestsTheClosest) {
+  for (const Field& field : GetParam()->fields) {
+    AnyProblem p(*GetParam());
+    const std::string typed = std::string(field.name) + "s";
+    const std::string sentence = refusal([&] { p.set(typed, "1"); });
+    EXPECT_TRUE(has(sentence, "no field \"" + typed + "\"; did you mean " + field.name)) << sentence;
+  }
+  AnyProblem p(*GetParam());
+  const std::string sentence = refusal([&] { p.get("quite_something_else"); });
+  EXPECT_FALSE(has(sentence, "did you mean")) << sentence;
+  for (const Field& field : GetParam()->fields) EXPECT_TRUE(has(sentence, field.name)) << sentence;
+}
+
+// Each field alone away from its default, and pairs of them.
+TEST_P(EveryFamily, ProblemsPackEqualExactlyWhenTheyAreEqual) {
+  std::set<std::string> texts;
+  std::set<std::string> packs;
+  const auto add = [&](const AnyProblem& p) {
+    PackedProblem packed;
+    pack(p.family(), p.data(), packed);
+    const std::string bytes(reinterpret_cast<const char*>(packed.bytes.data()), packed.size);
+    EXPECT_EQ(texts.insert(p.text()).second, packs.insert(bytes).second) << p.text();
+  };
+  for (const Field& a : GetParam()->fields) {
+    for (const std::string& value : legal_values(a)) {
+      AnyProblem p(*GetParam());
+      p.set(a.name, value);
+      add(p);
+      for (const Field& b : GetParam()->fields) {
+        AnyProblem both = p;
+        both.set(b.name, legal_values(b).back());
+        add(both);
+      }
+    }
+  }
+  EXPECT_GT(texts.size(), static_cast<std::size_t>(GetParam()->fields.count));
+}
+
+TEST_P(EveryFamily, PackIgnoresPadding) {
+  std::vector<unsigned char> zeros(GetParam()->problem_bytes, 0);
+  std::vector<unsigned char> ones(GetParam()->problem_bytes, 0xff);
+  for (const Field& field : GetParam()->fields) {
+    set_integer(field, zeros.data(), 1);
+    set_integer(field, ones.data(), 1);
+  }
+  PackedProblem a;
+  PackedProblem b;
+  pack(*GetParam(), zeros.data(), a);
+  pack(*GetParam(), ones.data(), b);
+  ASSERT_EQ(a.size, b.size);
+  EXPECT_EQ(std::memcmp(a.bytes.data(), b.bytes.data(), a.size), 0);
+}
+
+TEST_P(EveryFamily, FitsWhatTheLaunchPathReserves) {
+  EXPECT_LE(GetParam()->problem_bytes, kMaxProblemBytes);
+  EXPECT_LE(GetParam()->parameters.count, kMaxParameters);
+  for (const LaunchExtent& extent : GetParam()->launch_extents)
+    EXPECT_NE(find_field(*GetParam(), extent.field), nullptr) << extent.field;
+}
+
+TEST_P(EveryFamily, BenchCasesAreClosedAndLegal) {
+  EXPECT_GT(GetParam()->bench_cases.count, 0);
+  for (const char* text : GetParam()->bench_cases) {
+    const AnyProblem p = problem(text);
+    check_problem(p.family(), p.data());
+    EXPECT_FALSE(has(p.text(), "open")) << text;
+    for (const LaunchExtent& extent : GetParam()->launch_extents) EXPECT_NE(p.get(extent.field), "open") << text;
+  }
+}
+
+TEST(ProblemText, HoldsWhatIsNotTheDefault) {
+  EXPECT_EQ(problem("gather").text(), "gather");
+  EXPECT_EQ(problem("gather width=4096 dtype=bf16").text(), "gather");
+  EXPECT_EQ(problem("gather  width=8192   rows=7 mode=zero ").text(), "gather rows=7 width=8192 mode=zero");
+}
+
+TEST(ProblemText, WhatIsNoFieldIsRefusedByItself) {
+  const std::string sentence = refusal([] { problem("gather width"); });
+  EXPECT_TRUE(has(sentence, "\"width\" is no field=value")) << sentence;
+  EXPECT_TRUE(has(refusal([] { problem("gather =3"); }), "no field \"\""));
+}
+
+TEST(CheckProblem, RulesBetweenFieldsNameTheField) {
+  const auto sentence = [](const char* text) {
+    return refusal([&] {
+      const AnyProblem p = problem(text);
+      check_problem(p.family(), p.data());
+    });
+  };
+  EXPECT_TRUE(has(sentence("gather width=8 out_stride=7"), "out_stride"));
+  EXPECT_TRUE(has(sentence("gather dtype=i32 scale=f32"), "scale needs a floating dtype"));
+  EXPECT_TRUE(has(sentence("gather width=17179869185 dtype=u8"), "width is too large"));
+  EXPECT_TRUE(has(sentence("gather rows=0 count=1 mode=clamp"), "rows=0"));
+  EXPECT_TRUE(has(sentence("pointwise width=8 out_stride=7"), "out_stride"));
+  EXPECT_EQ(sentence("gather width=0"), "accepted");
+  EXPECT_EQ(sentence("gather rows=0 count=0 mode=clamp"), "accepted");
+  EXPECT_EQ(sentence("pointwise width=8 x_stride=7"), "accepted");
+}
+
+TEST(CheckProblem, ItsErrorCarriesFamilyAndProblem) {
+  const AnyProblem p = problem("gather width=8 out_stride=7");
+  try {
+    check_problem(p.family(), p.data());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.family, "gather");
+    EXPECT_EQ(error.problem, "gather width=8 out_stride=7");
+  }
+}
+
+}  // namespace
+}  // namespace quern

@@ -1,0 +1,73 @@
+// Problems as texts, and plans without a compiler: what prepare_launch works on.
+#ifndef QUERN_TESTS_UNIT_PLAN_SUPPORT_H_
+#define QUERN_TESTS_UNIT_PLAN_SUPPORT_H_
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/builtin_families.h"
+#include "driver/device.h"
+#include "plan/plan_state.h"
+#include "plan/problem.h"
+#include "quern/quern.h"
+
+namespace quern::test {
+
+// "gather width=8" of a family that ships with the library.
+inline AnyProblem problem(std::string_view text) {
+  const std::size_t space = std::min(text.find(' '), text.size());
+  for (const Family* family : builtin_families()) {
+    if (text.substr(0, space) != family->name) continue;
+    AnyProblem parsed(*family);
+    parse_fields(*family, text.substr(space), parsed.data());
+    return parsed;
+  }
+  throw Error(Code::bad_input, Stage::tool, "no such family");
+}
+
+template <class P>
+const P& as(const AnyProblem& any) {
+  return *static_cast<const P*>(any.data());
+}
+
+inline std::vector<Variant> variants_of(const AnyProblem& p, const Target& target = {90, "a"}) {
+  Variant variants[kMaxVariants];
+  const int count = p.family().variants(p.data(), target, generic_model(target.arch), variants);
+  return {variants, variants + count};
+}
+
+// A plan whose kernels are not there: good for everything but enqueueing.
+inline PlanState bare_plan(const AnyProblem& p, const Target& target = {90, "a"}) {
+  PlanState state;
+  const Family& family = p.family();
+  state.family = &family;
+  const auto* bytes = static_cast<const unsigned char*>(p.data());
+  state.problem.assign(bytes, bytes + family.problem_bytes);
+  state.text = p.text();
+  state.model = generic_model(target.arch);
+  for (const LaunchExtent& extent : family.launch_extents)
+    state.extents.push_back(
+        {find_field(family, extent.field), extent.offset, extent.needed == nullptr || extent.needed(p.data())});
+  for (const Variant& variant : variants_of(p, target)) state.variants.push_back({variant, nullptr});
+  return state;
+}
+
+// A device address; nothing is ever read there.
+inline void* address(std::uintptr_t number) {
+  return reinterpret_cast<void*>(number);  // NOLINT(performance-no-int-to-ptr)
+}
+
+// The kernel's parameter.
+template <class Params>
+Params params_of(const Launch& launch) {
+  Params params;
+  std::memcpy(&params, launch.params, sizeof(params));
+  return params;
+}
+
+}  // namespace quern::test
+
+#endif  // QUERN_TESTS_UNIT_PLAN_SUPPORT_H_

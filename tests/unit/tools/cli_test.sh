@@ -1,0 +1,187 @@
+#!/usr/bin/env bash
+# Checks of the command line that need no device: exit codes and what is said. Usage: cli_test.sh QUERN_BINARY
+set -u
+quern=$(realpath "${1:?usage: cli_test.sh QUERN_BINARY}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+export QUERN_CACHE_DIR=$work/cache
+# No driver, whatever this machine has: these checks are about what happens without one.
+export QUERN_LIBCUDA=$work/no-driver.so.1
+unset QUERN_CACHE QUERN_CACHE_MATCH QUERN_NVRTC QUERN_LOG QUERN_DUMP QUERN_RECORD
+failures=0
+
+pass() { echo "ok $1"; }
+fail() {
+  echo "FAIL $1"
+  sed 's/^/    /' out err | head -20
+  failures=$((failures + 1))
+}
+
+# expect CODE WORD ARGUMENT…: the exit code, and WORD in what is printed.
+expect() {
+  local code=$1 word=$2 status
+  shift 2
+  "$quern" "$@" >out 2>err
+  status=$?
+  if [ "$status" != "$code" ]; then
+    fail "quern $*: exit code $status, not $code"
+  elif ! cat out err | grep -qF -- "$word"; then
+    fail "quern $*: \"$word\" is not said"
+  elif [ "$code" = 2 ] && [ -s out ]; then
+    fail "quern $*: wrong input, but data on stdout"
+  else
+    pass "$code quern $*"
+  fi
+}
+check() {
+  local what=$1
+  shift
+  if "$@" >out 2>err; then pass "$what"; else fail "$what"; fi
+}
+
+# npy FILE TYPE SHAPE DATA-BYTES [ORDER]
+npy() {
+  local head
+  head=$(printf "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }" "$2" "${5:-False}" "$3")
+  {
+    printf '\x93NUMPY\x01\x00'
+    # shellcheck disable=SC2059
+    printf "\\x$(printf %02x $((${#head} & 255)))\\x$(printf %02x $((${#head} >> 8)))"
+    printf %s "$head"
+    head -c "$4" /dev/zero
+  } >"$1"
+}
+
+# ---- what needs nothing
+expect 0 quern --version
+expect 0 Examples --help
+expect 2 Usage
+expect 0 gather list
+expect 0 '"family":"gather"' list --json
+expect 0 operand describe gather
+expect 0 '"constraints"' describe pointwise --json
+expect 0 sm_100a describe gather width=64 --arch sm_100a
+expect 0 QUERN_CACHE_DIR doctor
+expect 0 '"environment"' doctor --json
+
+# ---- what was typed is wrong
+expect 2 'Did you mean cache' cach
+expect 2 'there is no command' frobnicate
+expect 2 'Did you mean --json' list --jsno
+expect 2 'did you mean gather' run gathr
+expect 2 'did you mean width' run gather wdth=8
+expect 2 'it takes' run gather dtype=float
+expect 2 'it takes' run gather index=f32
+expect 2 'it takes' run gather mode=maybe
+expect 2 'it takes' run gather width=-1
+expect 2 'it takes' run gather width=99999999999999999999
+expect 2 'width=abc' run gather width=abc
+expect 2 'given twice' run gather width=8 width=9
+expect 2 'FIELD=VALUE' run gather width
+expect 2 'family is missing' run
+expect 2 'memory' run gather width=4096 rows=70368744177664 count=1
+expect 2 'memory' run gather width=8 rows=1 count=70368744177664
+expect 2 'out_stride' run gather width=64 out_stride=8
+expect 2 'no run-time number' run gather --set multiplier=2
+expect 2 'is no number' run pointwise multiplier=two
+expect 2 'cuda:N' run gather --device gpu0
+expect 2 'supported are' run gather --arch sm_42
+expect 2 'supported are' prewarm gather --arch sm_90a,sm_42
+expect 2 'known are' prewarm gather --device-model H9000
+expect 2 'no parameter' run gather --config thread=1
+expect 2 'tuning space' run gather --config threads=1
+expect 2 'not legal' run gather width=63 --config form=0,vector=16
+expect 2 'no parameter' prewarm gather --config thread=1
+expect 2 '--offset' run gather --offset -1
+expect 2 '--jobs' prewarm gather --jobs -1
+expect 2 'it takes debug' list --log loud
+expect 2 'Could not convert' run gather --seed x
+expect 2 'not both' run gather --device cuda:0 --arch sm_90a
+expect 2 '--variant' inspect gather --variant 7
+expect 2 'is open' bench --problem 'gather width=8'
+QUERN_CACHE=perhaps expect 2 QUERN_CACHE list
+QUERN_CACHE=perhaps expect 0 QUERN_CACHE doctor
+
+# ---- .npy files
+npy u2.npy '<u2' '(4, 8)' 64
+npy index.npy '<i8' '(3,)' 24
+npy f4.npy '<f4' '(4, 8)' 128
+npy fortran.npy '<u2' '(4, 8)' 64 True
+npy short.npy '<u2' '(4, 8)' 63
+npy huge.npy '<u2' '(4611686018427387904, 4611686018427387904)' 8
+expect 2 'no such file' run gather width=8 --in source=none.npy
+expect 2 'takes bf16 (<u2' run gather width=8 --in source=f4.npy
+expect 2 '(4, 16)' run gather width=16 --in source=u2.npy
+expect 2 'Fortran' run gather width=8 --in source=fortran.npy
+expect 2 'bytes of data' run gather width=8 --in source=short.npy
+expect 2 'larger than any memory' run gather width=8 --in source=huge.npy
+expect 2 'no .npy' run gather width=8 --in source="$quern"
+expect 2 'has no input' run gather width=8 --in sauce=u2.npy
+expect 2 'has no input' run gather width=8 --in out=u2.npy
+expect 2 'this problem has no scale' run gather width=8 --in scale=f4.npy
+expect 2 'given twice' run gather width=8 --in source=u2.npy --in source=u2.npy
+expect 2 'NAME=FILE' run gather width=8 --in u2.npy
+expect 2 'does not exist' run gather width=8 --out out=nowhere/y.npy
+expect 2 'is a directory' run gather width=8 --out out="$work"
+expect 2 'has no output' run gather width=8 --out source=y.npy
+
+# ---- without a device
+expect 5 'QUERN_LIBCUDA' run gather width=8 --device cuda:0
+expect 5 'no device' run gather width=8 --out out=y.npy
+expect 5 'no device' run gather width=8 --sweep
+expect 5 'driver' bench gather
+check 'nothing is written half' test ! -e y.npy
+expect 2 'cuda:N' run gather width=8 --device host
+
+# ---- with a compiler, if there is one
+"$quern" doctor --json >out 2>err
+if grep -q '"nvrtc":{"path"' out; then
+  expect 0 'not launched' run gather width=8 --in source=u2.npy --in index=index.npy --verify
+  expect 0 '"image":"disk","compiles":0' run gather width=8 --in source=u2.npy --in index=index.npy --json
+  expect 0 '"device":null' run pointwise width=8 multiplier=0.5 --json
+  expect 0 'not launched' run gather width=0 count=0
+  expect 0 'compiled' prewarm gather width=8 --arch sm_80,sm_100a --jobs 2
+  expect 0 '"image":"disk"' prewarm gather width=8 --arch sm_80 --json
+  expect 0 registers inspect gather width=8
+  expect 0 '.visible .entry' inspect gather width=8 --ptx
+  expect 0 'namespace quern::spec' inspect gather width=8 --source
+  expect 0 '"occupancy_percent"' inspect gather width=8 --json --variant 0
+  expect 0 prewarmed cache list
+  expect 0 '"entries"' cache stats --json
+  key=$("$quern" cache list --json | sed -n '1s/.*"key":"\([^"]*\)".*/\1/p')
+  expect 0 registers cache show "$key"
+  expect 0 '.version' cache show "${key%/*}" --emit ptx
+  expect 0 ELF cache show "$key" --emit cubin
+  expect 2 'no key starts with' cache show zz
+  expect 2 'several keys' cache show ''
+  expect 2 'it takes cubin' cache show "$key" --emit sass
+  printf '# a comment\n\n{"problem": "gather width=8", "arch": "sm_90a"}\n{"problem": "gather width=8"}\n' >good.jsonl
+  expect 0 disk prewarm --manifest good.jsonl
+  printf '{"problem": "gather width=8"}\nnope\n{"problem": "gather wdth=8"}\n{"problem": "gather", "arch": "sm_1"}\n' >bad.jsonl
+  expect 2 'line 2' prewarm --manifest bad.jsonl
+  expect 2 'line 4' prewarm --manifest bad.jsonl
+  expect 0 removed cache clear
+  expect 0 '"entries":0' cache stats --json
+else
+  echo "skipped: no NVRTC"
+fi
+expect 2 'cannot be read' prewarm --manifest none.jsonl
+expect 2 'not both' prewarm gather --manifest none.jsonl
+expect 2 'stats, list' cache
+expect 2 'stats, list' cache prune
+expect 2 'takes a key' cache show
+
+# ---- no compiler, no cache
+expect 4 'QUERN_NVRTC' run gather width=24 --nvrtc "$work/none.so"
+expect 4 'QUERN_NVRTC' prewarm gather width=24 --nvrtc "$work/none.so"
+expect 4 'QUERN_NVRTC' bench --compile --nvrtc "$work/none.so"
+expect 0 'none.so' doctor --nvrtc "$work/none.so"
+touch file
+expect 2 'writ' prewarm gather width=8 --cache-dir "$work/file"
+QUERN_CACHE=off expect 1 'read-only or off' prewarm gather width=8
+expect 0 'usable' cache stats --cache-dir "$work/file"
+expect 1 'quern:' cache list --cache-dir "$work/file"
+
+echo "$failures failed"
+[ "$failures" = 0 ]

@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""What a PyTorch user would run instead of `gather` and `pointwise`, timed as `quern bench` times its own kernels:
+CUDA-graph replays with cold L2 (rotating operands of 256 MB or more; small calls between L2 flushes, less the flushes),
+medians. One JSON line a row: problem, peer, us. Needs torch and triton.
+
+usage: peers.py [--only SUBSTRING]   (of the problem text)"""
+import argparse
+import json
+import statistics
+
+import torch
+import triton
+import triton.language as tl
+
+torch._dynamo.config.cache_size_limit = 512
+FLUSH_CALLS = 40
+
+
+def is_small(nbytes):
+    return 400 * nbytes < 180e6
+
+
+def sets_for(nbytes):
+    return 4 if is_small(nbytes) else max(2, min(400, -(-256_000_000 // nbytes)))
+
+
+def capture(calls, count, flush=None):
+    stream, current = torch.cuda.Stream(), torch.cuda.current_stream()
+    stream.wait_stream(current)
+    graph, keep = torch.cuda.CUDAGraph(), []
+    with torch.cuda.stream(stream):
+        for call in calls[:2]:
+            call()
+        torch.cuda.synchronize()
+        graph.capture_begin()
+        for i in range(count):
+            if flush is not None:
+                flush.zero_()
+            if calls:
+                keep = (keep + [calls[i % len(calls)]()])[-len(calls):]  # outputs rotate as inputs do
+        graph.capture_end()
+    current.wait_stream(stream)
+    return graph
+
+
+def elapsed_us(graph):
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    begin.record()
+    graph.replay()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) * 1e3
+
+
+def cold_us(calls, nbytes):
+    if is_small(nbytes):
+        flush = torch.empty(128 << 20, dtype=torch.uint8, device="cuda")
+        both, alone = capture(calls, FLUSH_CALLS, flush), capture([], FLUSH_CALLS, flush)
+        samples = [(elapsed_us(both) - elapsed_us(alone)) / FLUSH_CALLS for _ in range(23)]
+    else:
+        wanted = int(max(2, min(400, 2000 / max(2.0, nbytes / 3.5e6))))
+        count = len(calls) * -(-wanted // len(calls))
+        graph = capture(calls, count)
+        samples = [elapsed_us(graph) / count for _ in range(23)]
+    return statistics.median(samples[2:])
+
+
+@triton.jit
+def gather_rows(source, index, out, width, BLOCK: tl.constexpr):
+    i = tl.program_id(0)
+    row = tl.load(index + i).to(tl.int64)
+    for start in range(0, width, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        inside = at < width
+        tl.store(out + i.to(tl.int64) * width + at, tl.load(source + row * width + at, inside), inside)
+
+
+@triton.jit
+def relu_multiply_add(x, y, bias, out, count, width, multiplier, BLOCK: tl.constexpr):
+    at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < count
+    z = tl.load(x + at, inside) + multiplier * tl.load(y + at, inside) + tl.load(bias + at % width, inside)
+    tl.store(out + at, tl.maximum(z, 0.0), inside)
+
+
+def compiled(function):
+    torch._dynamo.reset()
+    return torch.compile(function, fullgraph=True, dynamic=False)
+
+
+def gather_peers(width):
+    def triton_rows(x, i):
+        y = torch.empty(i.numel(), width, dtype=x.dtype, device="cuda")
+        gather_rows[(i.numel(),)](x, i, y, width, 4096 if width >= 4096 else triton.next_power_of_2(width))
+        return y
+
+    return {
+        "torch index_select": lambda x, i: torch.index_select(x, 0, i),
+        "torch.compile x[i]": compiled(lambda x, i: x[i]),
+        "Triton, a row a program": triton_rows,
+    }
+
+
+ACTIVATIONS = {
+    "relu": torch.relu,
+    "gelu": torch.nn.functional.gelu,
+    "silu": torch.nn.functional.silu,
+    "identity": lambda x: x,
+}
+
+
+def pointwise_peers(activation, multiply_add):
+    act = ACTIVATIONS[activation]
+    eager = (lambda x, y, b: act(x + 0.5 * y + b)) if multiply_add else (lambda x, y, b: act(x + b))
+    if activation == "identity":
+        eager = lambda x, y, b: x.clone()
+    peers = {"torch eager": eager, "torch.compile": compiled(eager)}
+    if multiply_add and activation == "relu":
+
+        def triton_flat(x, y, b):
+            out = torch.empty_like(x)
+            block = min(1024, triton.next_power_of_2(x.numel()))
+            relu_multiply_add[(triton.cdiv(x.numel(), block),)](x, y, b, out, x.numel(), x.shape[1], 0.5, block)
+            return out
+
+        peers["Triton"] = triton_flat
+    return peers
+
+
+def report(problem, peer, call, operands, nbytes):
+    row = {"problem": problem, "peer": peer}
+    try:
+        row["us"] = round(cold_us([lambda o=o: call(*o) for o in operands], nbytes), 3)
+    except Exception as error:  # a peer that cannot do a shape is a row, not the end
+        row["error"] = f"{type(error).__name__}: {error}"[:200]
+    print(json.dumps(row), flush=True)
+
+
+def gather(rows, count, width, dtype):
+    kind = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}[dtype]
+    problem = f"gather rows={rows} count={count} width={width} dtype={dtype}"
+    nbytes = 2 * count * width * kind.itemsize + 8 * count
+    operands = [
+        (torch.randn(rows, width, device="cuda").to(kind), torch.randperm(rows, device="cuda")[:count].contiguous())
+        for _ in range(sets_for(nbytes))
+    ]
+    return problem, gather_peers(width), operands, nbytes
+
+
+def pointwise(rows, width, dtype, activation="relu", multiply_add=True):
+    kind = {"bf16": torch.bfloat16, "f32": torch.float32}[dtype]
+    op = "op=add_mul_act " if multiply_add else ""
+    act = "" if activation == "relu" else f"activation={activation} "
+    bias = "bias_spread=none " if activation == "identity" else ""
+    problem = f"pointwise rows={rows} width={width} {op}{act}{bias}dtype={dtype}"
+    nbytes = (3 if multiply_add else 2) * rows * width * kind.itemsize
+
+    def one():
+        def random(*shape):
+            return torch.randn(*shape, device="cuda").to(kind)
+
+        return random(rows, width), random(rows, width) if multiply_add else None, random(width)
+
+    return problem, pointwise_peers(activation, multiply_add), [one() for _ in range(sets_for(nbytes))], nbytes
+
+
+GATHERS = [(1024, 512, 4096, "f16"), (4096, 4096, 4096, "f16"), (8192, 8192, 4096, "f16"),
+           (131072, 131072, 2048, "f16"), (4096, 4096, 5120, "bf16"), (8192, 8192, 8192, "bf16"),
+           (65536, 65536, 7168, "bf16"), (16384, 16384, 2880, "bf16"), (65536, 65536, 1000, "bf16"),
+           (16384, 16384, 4097, "bf16"), (1048576, 1048576, 64, "f32"), (64, 64, 7168, "bf16")]
+POINTWISE = [(4 ** i, 2 << i, "f32") for i in range(1, 10)] + [
+    (262144, 1024, "bf16"), (262144, 1024, "bf16", "gelu"), (65536, 4096, "bf16", "silu", False),
+    (65536, 4097, "bf16", "silu", False), (65536, 4096, "bf16", "identity", False)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="")
+    only = parser.parse_args().only
+    for make, shapes in ((gather, GATHERS), (pointwise, POINTWISE)):
+        for shape in shapes:
+            problem, peers, operands, nbytes = make(*shape)
+            if only in problem:
+                for peer, call in peers.items():
+                    report(problem, peer, call, operands, nbytes)
+            del operands
+            torch.cuda.empty_cache()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+// quern bench [FAMILY …]: figures, each beside its floor in the same run.
+#include "bench.h"
+
+#include <unistd.h>
+
+#include <ctime>
+
+#include "api/runtime_state.h"
+#include "arguments.h"
+#include "base/text.h"
+#include "plan/problem.h"
+#include "quern/version.h"
+#include "subject.h"
+
+namespace quern::tool {
+namespace {
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[16];
+  return {text, std::strftime(text, sizeof(text), "%Y-%m-%d", &utc)};
+}
+
+class Bench : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.words("FAMILY...", families_, "Families whose cases are measured; default all");
+    arguments.option("--problem", problems_, "A problem instead, \"gather rows=64 count=64\"");
+    arguments.option("--device", device_, "Where to run; default cuda:0");
+    arguments.option("--config", kernel_.config, "Changes to each default config");
+    arguments.option("--copy-config", kernel_.copy_config, "Changes to the copy kernel's config");
+    arguments.flag("--sweep", kernel_.sweep, "The best of all legal configs of each case");
+    arguments.option("--jobs", kernel_.jobs, "Compiles at a time of a sweep; default one a core");
+    arguments.flag("--host", host_, "What launches and look-ups cost on the host");
+    arguments.flag("--compile", compile_, "What a cold specialization costs; needs no device");
+    arguments.option("--arch", arch_, "Architecture of --compile; default sm_90a");
+    arguments.option("--samples", samples_, "Samples of --compile; default 15");
+    arguments.flag("--json", json_, "Print JSON lines");
+  }
+
+  int run(const Global& global) override {
+    typed_ = global.typed;
+    const Options options = runtime_options(global);
+    Runtime runtime(options);
+    const std::vector<AnyProblem> problems = parse_problems(runtime);
+    check();
+    const Place place = parse_place(arch_, "");
+    const int ordinal = device_.empty() ? 0 : parse_device(device_);
+    if (compile_) return run_compile(runtime, options, place);
+    if (host_) return run_host(runtime, options, ordinal);
+    const OpenDevice device = open_device(runtime, ordinal);
+    return print_all(device.device.name,
+                     [&](const Emit& emit) { bench_kernels(runtime, device, options, problems, kernel_, emit); });
+  }
+
+ private:
+  void check() const {
+    if (host_ && compile_) throw wrong("give --host or --compile, not both");
+    if (kernel_.sweep && !kernel_.config.empty()) throw wrong("give --sweep or --config, not both");
+    if (!arch_.empty() && !compile_) throw wrong("--arch belongs to --compile");
+    if (samples_ < 1 || samples_ > 1000)
+      throw wrong(cat("--samples ", samples_, " is out of range; it takes 1 to 1000"));
+    if (!problems_.empty() && !families_.empty()) throw wrong("give families or --problem, not both");
+  }
+
+  AnyProblem parse_problem(const Runtime& runtime, const std::string& text) const {
+    const Subject subject = parse_subject(runtime, {text});
+    if (const auto open = open_extents(subject.problem); !open.empty())
+      throw problem_error(
+          subject.family(), subject.problem.data(),
+          cat(open.front()->name, " is open; a benchmark needs every extent, ", open.front()->name, "=8192 for one"));
+    check_config(subject, kernel_.config);
+    return subject.problem;
+  }
+
+  std::vector<AnyProblem> parse_problems(const Runtime& runtime) const {
+    std::vector<std::string> texts = problems_;
+    std::vector<const Family*> families;
+    for (const std::string& name : families_) families.push_back(&runtime.family(name));
+    if (families.empty()) families = runtime.families();
+    if (texts.empty()) {
+      for (const Family* family : families)
+        texts.insert(texts.end(), family->bench_cases.begin(), family->bench_cases.end());
+    }
+    std::vector<AnyProblem> problems;
+    for (const std::string& text : texts) problems.push_back(parse_problem(runtime, text));
+    return problems;
+  }
+
+  // JSON lines come as they are measured, a table when its columns are known.
+  template <class F>
+  int print_all(const std::string& where, const F& measure) const {
+    std::vector<Row> rows;
+    const Emit emit = [&](const Row& row) {
+      if (json_) print_json(row);
+      rows.push_back(row);
+      if (!json_ && isatty(STDERR_FILENO) == 1) note(to_json(row));
+    };
+    measure(emit);
+    if (json_) return kDone;
+    print_line(cat("<!-- ", where, ", ", today(), ", quern ", QUERN_VERSION, ": ", typed_, " -->"));
+    print_tables(rows);
+    return kDone;
+  }
+
+  // A table for each run of rows that have the same columns.
+  static void print_tables(const std::vector<Row>& rows) {
+    std::vector<Row> table;
+    for (const Row& row : rows) {
+      if (!table.empty() && columns(table.front()) != columns(row)) {
+        print_table(std::exchange(table, {}));
+        print_line("");
+      }
+      table.push_back(row);
+    }
+    print_table(table);
+  }
+  static std::string columns(const Row& row) {
+    std::string names;
+    for (const auto& [name, value] : row.fields) names += cat(name, " ");
+    return names;
+  }
+
+  int run_compile(Runtime& runtime, const Options& options, const Place& place) const {
+    if (runtime.state().compiler.identity().empty()) runtime.state().compiler.nvrtc();  // says why there is none
+    return print_all(place.target.text(), [&](const Emit& emit) {
+      bench_first_compile(options, place.target, emit);
+      bench_compile(runtime, place.target, samples_, emit);
+    });
+  }
+
+  int run_host(Runtime& runtime, const Options& options, int ordinal) const {
+    std::string why_not;
+    std::optional<OpenDevice> device;
+    if (!device_.empty()) device = open_device(runtime, ordinal);
+    if (device_.empty()) device = try_open_device(runtime, ordinal, &why_not);
+    if (!device) note("no device: only what needs none is measured");
+    return print_all(device ? device->device.name : "no device",
+                     [&](const Emit& emit) { bench_host(runtime, device, options, emit); });
+  }
+
+  std::vector<std::string> families_;
+  std::vector<std::string> problems_;
+  std::string device_;
+  std::string arch_;
+  std::string typed_;
+  KernelBench kernel_;
+  int samples_ = 15;
+  bool host_ = false;
+  bool compile_ = false;
+  bool json_ = false;
+};
+
+const Registration<Bench> registration("bench", "Kernel, host and compile times, beside their floors");
+
+}  // namespace
+}  // namespace quern::tool

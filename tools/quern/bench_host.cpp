@@ -1,0 +1,119 @@
+// Host costs: quern's own against a driver that returns at once, and launches on a device beside bare ones.
+#include "api/images.h"
+#include "base/text.h"
+#include "bench.h"
+#include "device_case.h"
+#include "driver/null_table.h"
+#include "driver/stream.h"
+#include "plan/plan_state.h"
+#include "plan/problem.h"
+#include "subject.h"
+
+namespace quern::tool {
+namespace {
+
+constexpr std::uintptr_t kAddress = 1 << 20;
+constexpr std::int64_t kExtent = 64;
+
+// A small problem of the family: its default, with open extents closed.
+AnyProblem small_problem(const Family& family) {
+  AnyProblem problem(family);
+  for (const Field* field : open_extents(problem)) set_integer(*field, problem.data(), kExtent);
+  return problem;
+}
+
+Row ns_row(const char* what, const AnyProblem& problem, double ns) {
+  return Row()
+      .add("what", what)
+      .add("problem", problem.text())
+      .add("ns", Value(ns, 1))
+      .add("low", Value())
+      .add("high", Value());
+}
+
+void bench_null(Runtime& null, const Family& family, const Emit& emit) {
+  const AnyProblem problem = small_problem(family);
+  const AnyPlan plan = null.prepare_any(family, problem.data());
+  const AnyArgs args = null_args(problem);
+  emit(ns_row("launch, own cost", problem, measure_host_ns([&] { plan.launch(nullptr, args.data()); })));
+  emit(ns_row("prepare, known problem", problem, measure_host_ns([&] { null.prepare_any(family, problem.data()); })));
+  const Target target = target_of(null_driver().arch);
+  const Variant variant = choose_variants(family, problem.data(), target, generic_model(target.arch), {}).front();
+  const ImageRequest request{&family, problem.data(), target, variant};
+  const cache::Key key = obtain_image(null.state(), request).key;
+  emit(ns_row("store, memory hit", problem, measure_host_ns([&] { null.state().store.find(key); })));
+}
+
+// The launch that a plan makes, with everything worked out before.
+class BareLaunch {
+ public:
+  BareLaunch(const OpenDevice& device, const AnyPlan& plan, const AnyArgs& args, CUstream stream)
+      : driver_(*device.driver) {
+    prepare_launch(*plan.state(), args.data(), prepared_);
+    const Launch& launch = prepared_.launch;
+    config_.gridDimX = launch.grid[0];
+    config_.gridDimY = launch.grid[1];
+    config_.gridDimZ = launch.grid[2];
+    config_.blockDimX = launch.block[0];
+    config_.blockDimY = launch.block[1];
+    config_.blockDimZ = launch.block[2];
+    config_.sharedMemBytes = launch.shared_bytes;
+    config_.hStream = stream;
+  }
+  void operator()() {
+    void* params[] = {prepared_.launch.params};
+    driver_.check(driver_->LaunchKernelEx(&config_, prepared_.variant->library->function(), params, nullptr),
+                  Stage::launch, "cuLaunchKernelEx");
+  }
+
+ private:
+  const Driver& driver_;
+  PreparedLaunch prepared_;
+  CUlaunchConfig config_{};
+};
+
+void bench_device(Runtime& runtime, const OpenDevice& device, const Family& family, const Emit& emit) {
+  const AnyProblem problem = small_problem(family);
+  HostOperands host(family, problem.data());
+  host.generate(1, false);
+  const DeviceCase data(device, host, AnyArgs(family), 0);
+  const AnyPlan plan = runtime.prepare_any(family, problem.data());
+  const StreamOwner stream(*device.driver);
+  BareLaunch bare(device, plan, data.args(), stream.get());
+  const PairedNs paired = measure_paired_ns([&] { bare(); }, [&] { plan.launch(stream.get(), data.args().data()); },
+                                            [&] { stream.synchronize(); });
+  emit(ns_row("bare launch", problem, paired.a));
+  emit(ns_row("plan launch", problem, paired.b));
+  emit(Row()
+           .add("what", "plan less bare, with its 95 % interval")
+           .add("problem", problem.text())
+           .add("ns", Value(paired.difference, 1))
+           .add("low", Value(paired.low, 1))
+           .add("high", Value(paired.high, 1)));
+}
+
+}  // namespace
+
+std::unique_ptr<Runtime> null_runtime(const Options& options, int arch) {
+  null_driver().arch = arch;
+  Options own = options;
+  own.driver = std::make_shared<Driver>(null_driver_table());
+  return std::make_unique<Runtime>(std::move(own));
+}
+
+AnyArgs null_args(const AnyProblem& closed) {
+  AnyArgs args(closed.family());
+  args.set_extents(closed.data());
+  for (int i = 0; i < closed.family().operands.count; ++i)
+    args.set_operand(i, reinterpret_cast<const void*>(kAddress));  // NOLINT(performance-no-int-to-ptr): never read
+  return args;
+}
+
+void bench_host(Runtime& runtime, const std::optional<OpenDevice>& device, const Options& options, const Emit& emit) {
+  const std::unique_ptr<Runtime> null = null_runtime(options, device ? device->device.arch : 90);
+  for (const Family* family : runtime.families()) bench_null(*null, *family, emit);
+  if (!device) return;
+  for (const Family* family : runtime.families()) bench_device(runtime, *device, *family, emit);
+}
+
+}  // namespace quern::tool

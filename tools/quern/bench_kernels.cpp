@@ -1,0 +1,98 @@
+// Kernel times by graph replay with cold L2, beside a copy of the same bytes in the same run.
+#include <map>
+
+#include "bench.h"
+#include "device_case.h"
+#include "driver/null_table.h"
+#include "quern/families.h"
+#include "subject.h"
+#include "sweep.h"
+
+namespace quern::tool {
+namespace {
+
+constexpr std::int64_t kBytesARow = 16;
+
+// Our own copy: a pointwise identity over fp32, whose bits it does not change.
+class CopyFloors {
+ public:
+  CopyFloors(Runtime& runtime, const OpenDevice& device, const std::string& config) : device_(device) {
+    Pointwise copy;
+    copy.width = kBytesARow / bytes(f32);
+    copy.dtype = f32;
+    copy.activation = Activation::identity;
+    copy.bias_spread = Spread::none;
+    PrepareOptions options;
+    options.config = config;
+    plan_ = runtime.prepare(copy, options);
+  }
+
+  const CopyFloor& of(std::int64_t bytes) {
+    const auto found = floors_.find(bytes);
+    if (found != floors_.end()) return found->second;
+    const CopyKernel kernel = [this](CUstream stream, const void* from, void* to, std::int64_t half) {
+      PointwiseArgs args;
+      args.x = from;
+      args.out = to;
+      args.rows = half / kBytesARow;
+      plan_.launch(stream, args);
+    };
+    const CopyFloor floor = measure_copy(*device_.driver, bytes, device_.device.l2_bytes, kernel);
+    return floors_.emplace(bytes, floor).first->second;
+  }
+
+ private:
+  const OpenDevice& device_;
+  Plan<Pointwise> plan_;
+  std::map<std::int64_t, CopyFloor> floors_;
+};
+
+double launch_ns(Runtime& null, const AnyProblem& problem, const std::string& config) {
+  PrepareOptions options;
+  options.config = config;
+  const AnyPlan plan = null.prepare_any(problem.family(), problem.data(), options);
+  const AnyArgs args = null_args(problem);
+  return measure_host_ns([&] { plan.launch(nullptr, args.data()); });
+}
+
+Row row_of(const AnyProblem& problem, const Timing& timing, std::int64_t bytes, const CopyFloor& copy) {
+  Row row;
+  row.add("problem", problem.text()).add("us", timing.us).add("p20", timing.us_p20).add("p80", timing.us_p80);
+  row.add("bytes", bytes).add("gbs", Value(gigabytes_a_second(bytes, timing.us), 0));
+  row.add("copy_us", copy.us).add("copy_by", copy.by);
+  return row.add("copy_percent", Value(100.0 * copy.us / timing.us, 1));
+}
+
+// The best config's timing, the default's if none beats it.
+SweepRow best_of(Runtime& runtime, const OpenDevice& device, const AnyProblem& problem, DeviceCase& data, int jobs) {
+  const std::vector<SweepRow> rows = sweep(runtime, device, problem, data, nullptr, jobs);
+  if (rows.empty() || !rows.front().failure.empty())
+    throw Error(Code::driver, Stage::tool, "no config of the sweep could be measured");
+  return rows.front();
+}
+
+}  // namespace
+
+void bench_kernels(Runtime& runtime, const OpenDevice& device, const Options& options,
+                   const std::vector<AnyProblem>& problems, const KernelBench& bench, const Emit& emit) {
+  CopyFloors floors(runtime, device, bench.copy_config);
+  const std::unique_ptr<Runtime> null = null_runtime(options, device.device.arch);
+  PrepareOptions prepare;
+  prepare.config = bench.config;
+  for (const AnyProblem& problem : problems) {
+    HostOperands host(problem.family(), problem.data());
+    host.generate(1, false);
+    DeviceCase data(device, host, AnyArgs(problem.family()), 0);
+    const AnyPlan plan = runtime.prepare_any(problem.family(), problem.data(), prepare);
+    if (!data.launch(plan)) continue;  // an empty problem takes no time
+    const Timing timing = data.time(plan);
+    std::optional<SweepRow> best;
+    if (bench.sweep) best = best_of(runtime, device, problem, data, bench.jobs);
+    Row row = row_of(problem, best ? best->timing : timing, data.bytes(), floors.of(data.bytes()));
+    row.add("host_ns", Value(launch_ns(*null, problem, bench.config), 1));
+    if (best) row.add("default_us", timing.us).add("config", best->config);
+    emit(row);
+  }
+}
+
+}  // namespace quern::tool

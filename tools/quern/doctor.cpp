@@ -1,0 +1,165 @@
+// quern doctor: what was found, where, and what is wrong.
+#include <optional>
+
+#include "api/runtime_state.h"
+#include "arguments.h"
+#include "base/text.h"
+#include "driver/device.h"
+#include "output.h"
+#include "quern/version.h"
+
+namespace quern::tool {
+namespace {
+
+// "13000" -> "13.0".
+std::string version_text(int version, int minor_unit) { return cat(version / 1000, ".", version % 1000 / minor_unit); }
+
+Row describe(const Device& device) {
+  return Row()
+      .add("device", cat("cuda:", device.ordinal))
+      .add("name", device.name)
+      .add("arch", target_of(device.arch).text())
+      .add("multiprocessors", device.multiprocessors)
+      .add("memory", human_bytes(static_cast<double>(device.memory_bytes)))
+      .add("l2", human_bytes(static_cast<double>(device.l2_bytes)))
+      .add("model", model_of(device).name);
+}
+
+const char* mode_text(CacheMode mode) {
+  static constexpr const char* kNames[] = {"read-write", "read-only", "off"};
+  return kNames[static_cast<int>(mode)];
+}
+const char* match_text(CacheMatch match) {
+  static constexpr const char* kNames[] = {"standard", "exact", "any"};
+  return kNames[static_cast<int>(match)];
+}
+
+class Doctor : public Command {
+ public:
+  void declare(Arguments& arguments) override { arguments.flag("--json", json_, "Print one JSON object"); }
+
+  int run(const Global& global) override {
+    report_.add("version", QUERN_VERSION);
+    const Options options = runtime_options(global);
+    std::optional<Runtime> runtime;
+    guard([&] { runtime.emplace(options); });
+    if (runtime) examine(*runtime);
+    examine_environment();
+    report_.add("problems", Value::Texts(problems_));
+    if (json_) {
+      print_json(report_);
+    } else {
+      for_people(runtime.has_value());
+    }
+    return kDone;
+  }
+
+ private:
+  template <class F>
+  void guard(const F& work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      problems_.push_back(error.sentence);
+    }
+  }
+
+  void examine(Runtime& runtime) {
+    examine_driver(runtime);
+    examine_compiler(runtime.state().compiler);
+    examine_cache(runtime);
+    Value::Texts names;
+    for (const Family* family : runtime.families()) names.emplace_back(family->name);
+    report_.add("families", names);
+  }
+
+  void examine_driver(Runtime& runtime) {
+    guard([&] {
+      const std::shared_ptr<Driver> driver = runtime.state().driver();
+      driver_.add("path", driver->origin()).add("cuda", version_text(driver->version(), 10));
+      for (int i = 0; i < device_count(*driver); ++i) devices_.push_back(describe(describe_device(*driver, i)));
+    });
+    report_.add("driver", driver_).add("devices", devices_);
+  }
+
+  void examine_compiler(Compiler& compiler) {
+    for (const NvrtcCandidate& candidate : compiler.candidates())
+      candidates_.push_back(
+          Row().add("path", candidate.path).add("why", candidate.why).add("verdict", candidate.verdict));
+    guard([&] {
+      const Nvrtc& nvrtc = compiler.nvrtc();
+      Value::Texts architectures;
+      for (const int architecture : nvrtc.architectures) architectures.push_back(cat("sm_", architecture));
+      nvrtc_.add("path", nvrtc.path).add("version", version_text(nvrtc.version, 1));
+      nvrtc_.add("identity", compiler.identity()).add("architectures", architectures);
+    });
+    report_.add("nvrtc", nvrtc_).add("nvrtc_candidates", candidates_);
+  }
+
+  void examine_cache(Runtime& runtime) {
+    cache::Store& store = runtime.state().store;
+    const Options& options = runtime.state().options;
+    std::uint64_t bytes = 0;
+    const auto items = store.list();
+    for (const cache::Item& item : items) bytes += item.bytes;
+    const std::string unusable = store.unusable();
+    cache_.add("dir", store.directory()).add("usable", unusable.empty() && !store.directory().empty());
+    cache_.add("mode", mode_text(*options.cache_mode)).add("match", match_text(*options.cache_match));
+    cache_.add("entries", items.size()).add("bytes", human_bytes(static_cast<double>(bytes)));
+    if (!unusable.empty()) problems_.push_back(cat("nothing is kept on disk: ", unusable));
+    report_.add("cache", cache_);
+  }
+
+  void examine_environment() {
+    const Environment environment = Environment::read();
+    for (int i = 0; i < static_cast<int>(Variable::count); ++i) {
+      const auto variable = static_cast<Variable>(i);
+      const std::string& value = environment[variable];
+      environment_.push_back(Row()
+                                 .add("variable", row(variable).name)
+                                 .add("value", value.empty() ? Value() : Value(value))
+                                 .add("meaning", row(variable).sentence));
+    }
+    report_.add("environment", environment_);
+  }
+
+  // ---- for people
+
+  static std::string line_of(const Row& fields) {
+    std::vector<std::string> parts;
+    for (const auto& [name, value] : fields.fields) parts.push_back(cat(name, " ", text_of(value)));
+    return parts.empty() ? "none, see below" : join(parts, ", ");
+  }
+
+  void for_people(bool whole) const {
+    print_item("quern", QUERN_VERSION);
+    if (whole) {
+      print_item("driver", line_of(driver_));
+      for (const Row& device : devices_) print_item("", line_of(device));
+      print_item("nvrtc", line_of(nvrtc_));
+      print_item("cache", line_of(cache_));
+      print_line("\nWhere NVRTC was looked for:");
+      print_table(candidates_);
+    }
+    print_line("\nEnvironment:");
+    print_table(environment_);
+    print_line("");
+    if (problems_.empty()) print_line("Nothing is wrong.");
+    for (const std::string& problem : problems_) print_line(cat("Wrong: ", problem));
+  }
+
+  bool json_ = false;
+  Row report_;
+  Row driver_;
+  Value::Rows devices_;
+  Row nvrtc_;
+  Value::Rows candidates_;
+  Row cache_;
+  Value::Rows environment_;
+  Value::Texts problems_;
+};
+
+const Registration<Doctor> registration("doctor", "Driver, compiler, cache and environment: what was found");
+
+}  // namespace
+}  // namespace quern::tool

@@ -1,0 +1,157 @@
+// quern inspect FAMILY k=v …: what was generated, and what the compiler made of it.
+#include <algorithm>
+
+#include "api/images.h"
+#include "arguments.h"
+#include "base/text.h"
+#include "driver/library.h"
+#include "occupancy.h"
+#include "open_device.h"
+#include "output.h"
+#include "ptx.h"
+#include "subject.h"
+
+namespace quern::tool {
+namespace {
+
+Row widths_row(const Widths& widths) {
+  Row row;
+  for (const auto& [bytes, count] : widths) row.add(cat(bytes), count);
+  return row;
+}
+
+struct Inspected {
+  ObtainedImage image;
+  Block block;
+  int blocks = 0;  // on one multiprocessor
+};
+
+class Inspect : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.words("FAMILY [FIELD=VALUE...]", words_, "The problem");
+    arguments.option("--arch", arch_, "Architecture; default sm_90a");
+    arguments.option("--device-model", model_, "Device model, by name");
+    arguments.option("--device", device_, "Ask this device's driver for the occupancy: cuda:0");
+    arguments.option("--config", config_, "Changes to the default config of the first image");
+    arguments.option("--variant", variant_, "Only this image, counted from 0");
+    arguments.flag("--source", source_, "Print the generated source");
+    arguments.flag("--ptx", ptx_, "Print the PTX");
+    arguments.flag("--all", all_, "Print everything");
+    arguments.flag("--json", json_, "Print a JSON line an image");
+  }
+
+  int run(const Global& global) override {
+    Runtime runtime(runtime_options(global));
+    const Subject subject = parse_subject(runtime, words_);
+    check_config(subject, config_);
+    Place place = parse_place(arch_, model_);
+    const int ordinal = device_.empty() ? -1 : parse_device(device_);
+    if (ordinal >= 0 && !(arch_.empty() && model_.empty())) throw wrong("give --device or --arch, not both");
+    std::optional<OpenDevice> device;
+    if (ordinal >= 0) {
+      device = open_device(runtime, ordinal);
+      place = {device->target, model_of(device->device)};
+    }
+    for (const Variant& variant : chosen(subject, place))
+      print_image(subject, place, device, look(runtime, subject, place, device, variant));
+    return kDone;
+  }
+
+ private:
+  std::vector<Variant> chosen(const Subject& subject, const Place& place) const {
+    std::vector<Variant> variants =
+        choose_variants(subject.family(), subject.problem.data(), place.target, place.model, config_);
+    if (variant_ < 0) return variants;
+    const auto index = static_cast<std::size_t>(variant_);
+    if (index >= variants.size())
+      throw wrong(cat("--variant ", variant_, " does not exist; this problem has images 0 to ", variants.size() - 1));
+    return {variants[index]};
+  }
+
+  static Inspected look(Runtime& runtime, const Subject& subject, const Place& place,
+                        const std::optional<OpenDevice>& device, const Variant& variant) {
+    Inspected inspected;
+    inspected.image = obtain_image(runtime.state(), {&subject.family(), subject.problem.data(), place.target, variant});
+    inspected.block = block_of(subject, place.model, variant.config);
+    const Resources& resources = inspected.image.info.resources;
+    if (device) {
+      const cache::Entry& entry = *inspected.image.entry;
+      const Library library(device->driver, entry.cubin.empty() ? entry.ptx : entry.cubin, entry.kernel);
+      inspected.blocks = library.blocks_per_multiprocessor(inspected.block.threads,
+                                                           static_cast<std::size_t>(inspected.block.shared_bytes));
+    } else {
+      inspected.blocks = blocks_that_fit(resources, inspected.block, place.model);
+    }
+    return inspected;
+  }
+
+  void print_image(const Subject& subject, const Place& place, const std::optional<OpenDevice>& device,
+                   const Inspected& inspected) const {
+    if (json_) return print_json(to_row(subject, place, device, inspected));
+    if (all_ || (!source_ && !ptx_)) print_summary(subject, place, device, inspected);
+    if (source_ || all_) print(inspected.image.source);
+    if (ptx_ || all_) print(inspected.image.entry->ptx);
+  }
+
+  static double occupancy(const Inspected& inspected, const DeviceModel& model) {
+    return 100.0 * inspected.blocks * inspected.block.threads / model.threads_per_multiprocessor;
+  }
+
+  static std::string said_by(const std::optional<OpenDevice>& device, const Place& place) {
+    return device ? cat("driver of ", device->device.name) : cat("computed for ", place.model.name);
+  }
+
+  static void print_summary(const Subject& subject, const Place& place, const std::optional<OpenDevice>& device,
+                            const Inspected& inspected) {
+    const ImageInfo& info = inspected.image.info;
+    const Resources& r = info.resources;
+    const Accesses accesses = count_accesses(inspected.image.entry->ptx);
+    print_item("problem", subject.problem.text());
+    print_item("image", cat(info.variant, " for addresses aligned to ", static_cast<int>(info.alignment), ", ",
+                            place.target.text(), ", from ", name(info.origin)));
+    print_item("config", info.config);
+    print_item("key", info.key);
+    print_item("resources", cat(r.registers, " registers, ", r.shared_bytes, " B shared, ", r.stack_bytes, " B stack, ",
+                                r.spill_store_bytes, " B spilled, ", r.spill_load_bytes, " B reloaded"));
+    print_item("loads", widths_text(accesses.loads));
+    print_item("stores", widths_text(accesses.stores));
+    print_item("occupancy", cat(inspected.blocks, " blocks of ", inspected.block.threads, " threads, ",
+                                fixed(occupancy(inspected, place.model), 0), " % (", said_by(device, place), ")\n"));
+  }
+
+  Row to_row(const Subject& subject, const Place& place, const std::optional<OpenDevice>& device,
+             const Inspected& inspected) const {
+    const ImageInfo& info = inspected.image.info;
+    const Resources& r = info.resources;
+    const Accesses accesses = count_accesses(inspected.image.entry->ptx);
+    Row row;
+    row.add("family", subject.family().name).add("problem", subject.problem.text()).add("arch", place.target.text());
+    row.add("variant", info.variant).add("config", info.config).add("alignment", static_cast<int>(info.alignment));
+    row.add("key", info.key).add("image", name(info.origin)).add("compile_ms", info.compile_ms);
+    row.add("registers", r.registers).add("shared_bytes", r.shared_bytes).add("stack_bytes", r.stack_bytes);
+    row.add("spill_store_bytes", r.spill_store_bytes).add("spill_load_bytes", r.spill_load_bytes);
+    row.add("loads", widths_row(accesses.loads)).add("stores", widths_row(accesses.stores));
+    row.add("threads", inspected.block.threads).add("blocks_per_multiprocessor", inspected.blocks);
+    row.add("occupancy_percent", occupancy(inspected, place.model)).add("occupancy_by", said_by(device, place));
+    if (source_ || all_) row.add("source", inspected.image.source);
+    if (ptx_ || all_) row.add("ptx", inspected.image.entry->ptx);
+    return row;
+  }
+
+  std::vector<std::string> words_;
+  std::string arch_;
+  std::string model_;
+  std::string device_;
+  std::string config_;
+  int variant_ = -1;
+  bool source_ = false;
+  bool ptx_ = false;
+  bool all_ = false;
+  bool json_ = false;
+};
+
+const Registration<Inspect> registration("inspect", "Source, PTX, resources, accesses and occupancy of each image");
+
+}  // namespace
+}  // namespace quern::tool

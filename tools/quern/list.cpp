@@ -1,0 +1,28 @@
+// quern list: the families.
+#include "arguments.h"
+#include "output.h"
+
+namespace quern::tool {
+namespace {
+
+class List : public Command {
+ public:
+  void declare(Arguments& arguments) override { arguments.flag("--json", json_, "Print JSON lines"); }
+
+  int run(const Global& global) override {
+    const Runtime runtime(runtime_options(global));
+    std::vector<Row> rows;
+    for (const Family* family : runtime.families())
+      rows.push_back(Row().add("family", family->name).add("sentence", family->sentence));
+    print_rows(rows, json_);
+    return kDone;
+  }
+
+ private:
+  bool json_ = false;
+};
+
+const Registration<List> registration("list", "The families");
+
+}  // namespace
+}  // namespace quern::tool

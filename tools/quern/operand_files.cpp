@@ -1,0 +1,141 @@
+#include "operand_files.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "command.h"
+#include "output.h"
+#include "plan/problem.h"
+#include "subject.h"
+
+namespace quern::tool {
+namespace {
+
+constexpr std::int64_t kMadeUp = 1024;
+
+bool fits(Role role, bool input) { return role == Role::update || (role == Role::input) == input; }
+
+int find_operand(const Family& family, const std::string& name, bool input) {
+  std::vector<std::string> accepted;
+  for (int i = 0; i < family.operands.count; ++i) {
+    if (!fits(family.operands[i].role, input)) continue;
+    if (name == family.operands[i].name) return i;
+    accepted.emplace_back(family.operands[i].name);
+  }
+  throw wrong(cat(input ? "--in " : "--out ", name, ": ", family.name, " has no ", input ? "input" : "output", " \"",
+                  name, "\"; it has ", join(accepted, ", ")));
+}
+
+void require_writable(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) throw wrong(cat("--out ", path, " is a directory; name a file"));
+  const std::string parent = parent_directory(path);
+  if (!std::filesystem::is_directory(parent, error))
+    throw wrong(cat("--out ", path, ": the directory ", parent, " does not exist"));
+  if (access(parent.c_str(), W_OK) != 0) throw wrong(cat("--out ", path, ": ", parent, " cannot be written to"));
+}
+
+template <class File>
+void refuse_twice(const std::vector<File>& files, int operand, const char* option, const std::string& name) {
+  for (const File& file : files) {
+    if (file.operand == operand) throw wrong(cat(option, " ", name, " is given twice; give it once"));
+  }
+}
+
+// Which dimension of the operand follows the extent: the one that changes with it, whatever the others are. -1: none.
+int dimension_of(const Operand& operand, const Field& field, const AnyProblem& problem) {
+  AnyProblem probe = problem;
+  for (const Field* open : open_extents(problem)) set_integer(*open, probe.data(), 1);
+  set_integer(field, probe.data(), 7);
+  const Layout small = operand.layout(probe.data());
+  set_integer(field, probe.data(), 11);
+  const Layout large = operand.layout(probe.data());
+  for (int d = 0; d < small.rank; ++d) {
+    if (small.dtype != DType::none && small.extents[d] == 7 && large.extents[d] == 11) return d;
+  }
+  return -1;
+}
+
+void require_present(const AnyProblem& problem, int operand, const char* option) {
+  const Operand& row = problem.family().operands[operand];
+  if (row.layout(problem.data()).dtype != DType::none) return;
+  throw problem_error(problem.family(), problem.data(), cat(option, " ", row.name, ": this problem has no ", row.name));
+}
+
+}  // namespace
+
+OperandFiles::OperandFiles(const Family& family, const std::vector<std::string>& in,
+                           const std::vector<std::string>& out)
+    : family_(family) {
+  for (const std::string& text : in) {
+    const auto [name, path] = split_setting(text, "NAME=FILE.npy");
+    const int operand = find_operand(family, name, true);
+    refuse_twice(in_, operand, "--in", name);
+    in_.push_back({operand, read_npy_header(path)});
+  }
+  for (const std::string& text : out) {
+    const auto [name, path] = split_setting(text, "NAME=FILE.npy");
+    const int operand = find_operand(family, name, false);
+    refuse_twice(out_, operand, "--out", name);
+    require_writable(path);
+    out_.push_back({operand, path});
+  }
+}
+
+void OperandFiles::close_from_files(const Field& field, AnyProblem& problem, bool& found) const {
+  for (const InFile& file : in_) {
+    const int dimension = dimension_of(family_.operands[file.operand], field, problem);
+    if (dimension < 0 || static_cast<std::size_t>(dimension) >= file.header.shape.size()) continue;
+    set_integer(field, problem.data(), file.header.shape[static_cast<std::size_t>(dimension)]);
+    found = true;
+    return;
+  }
+}
+
+AnyProblem OperandFiles::close(const AnyProblem& problem) const {
+  AnyProblem closed = problem;
+  std::vector<std::string> made_up;
+  for (const Field* field : open_extents(problem)) {
+    bool found = false;
+    close_from_files(*field, closed, found);
+    if (found) continue;
+    set_integer(*field, closed.data(), kMadeUp);
+    made_up.push_back(cat(field->name, "=", kMadeUp));
+  }
+  if (!made_up.empty()) note(cat("made up, since nothing says them: ", join(made_up, " ")));
+  check_problem(family_, closed.data());
+  require_fit(closed);
+  return closed;
+}
+
+void OperandFiles::require_fit(const AnyProblem& closed) const {
+  for (const InFile& file : in_) {
+    require_present(closed, file.operand, "--in");
+    const Operand& operand = family_.operands[file.operand];
+    require_layout(file.header, operand.layout(closed.data()), operand.name);
+  }
+  for (const OutFile& file : out_) require_present(closed, file.operand, "--out");
+}
+
+void OperandFiles::load(HostOperands& host) const {
+  for (const InFile& file : in_) read_npy_data(file.header, host.layout(file.operand), host.data(file.operand));
+}
+
+void OperandFiles::save(const HostOperands& host) const {
+  for (const OutFile& file : out_) {
+    std::string why_not;
+    if (!write_file_atomically(file.path, npy_bytes(host.layout(file.operand), host.data(file.operand)), &why_not))
+      throw Error(Code::io, Stage::tool, std::move(why_not));
+  }
+}
+
+std::vector<std::string> OperandFiles::out_paths() const {
+  std::vector<std::string> paths;
+  for (const OutFile& file : out_) paths.push_back(file.path);
+  return paths;
+}
+
+}  // namespace quern::tool

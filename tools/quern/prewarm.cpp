@@ -1,0 +1,203 @@
+// quern prewarm FAMILY k=v … | --manifest F: compiles ahead of time. Never looks for a device.
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "api/images.h"
+#include "api/runtime_state.h"
+#include "arguments.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "jobs.h"
+#include "manifest.h"
+#include "output.h"
+#include "plan/problem.h"
+#include "subject.h"
+
+namespace quern::tool {
+namespace {
+
+// One problem for one architecture.
+struct Item {
+  AnyProblem problem;
+  std::string arch;
+  std::string device_model;
+  std::string config;
+};
+
+struct Outcome {
+  std::optional<Prewarmed> made;
+  std::optional<Error> error;
+  double ms = 0;
+};
+
+class Prewarm : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.words("FAMILY [FIELD=VALUE...]", words_, "The problem");
+    arguments.option("--manifest", manifest_, "A file of problems instead: JSON lines, as QUERN_RECORD writes them");
+    arguments.option("--arch", arch_, "Architectures, sm_90a,sm_100a for two; default sm_90a");
+    arguments.option("--device-model", model_, "Only what this device model asks for, by name");
+    arguments.option("--config", config_, "Changes to the default config, threads=128,unroll=2 for two");
+    arguments.option("--jobs", jobs_, "Compiles at a time; default one a core");
+    arguments.flag("--json", json_, "Print a JSON line an item");
+  }
+
+  int run(const Global& global) override {
+    Runtime runtime(runtime_options(global));
+    check_jobs();
+    const std::vector<Item> items = manifest_.empty() ? typed_items(runtime) : manifest_items(runtime);
+    require_store(runtime.state(), global);
+    const std::vector<Outcome> outcomes = compile(runtime, items);
+    report(items, outcomes);
+    return exit_of(outcomes);
+  }
+
+ private:
+  void check_jobs() const {
+    if (jobs_ < 0 || jobs_ > 1024) throw wrong(cat("--jobs ", jobs_, " is out of range; it takes 1 to 1024"));
+  }
+
+  // Each architecture of --arch, or the model's own.
+  std::vector<std::string> architectures() const {
+    if (arch_.empty()) return {parse_place("", model_).target.text()};
+    std::vector<std::string> names;
+    for (const std::string_view name : split(arch_, ',')) {
+      parse_place(std::string(trim(name)), model_);
+      names.emplace_back(trim(name));
+    }
+    return names;
+  }
+
+  // Everything that can be wrong with an item is said before anything is compiled.
+  static void check(const Item& item) {
+    const Family& family = item.problem.family();
+    check_problem(family, item.problem.data());
+    const Place place = parse_place(item.arch, item.device_model);
+    choose_variants(family, item.problem.data(), place.target, place.model, item.config);
+  }
+
+  std::vector<Item> typed_items(const Runtime& runtime) const {
+    const Subject subject = parse_subject(runtime, words_);
+    std::vector<Item> items;
+    for (const std::string& arch : architectures()) {
+      items.push_back({subject.problem, arch, model_, config_});
+      check(items.back());
+    }
+    return items;
+  }
+
+  void add_line(const Runtime& runtime, const ManifestItem& line, std::vector<Item>& items) const {
+    std::vector<std::string> names = {line.arch};
+    if (line.arch.empty()) names = line.device_model.empty() ? architectures() : std::vector<std::string>{""};
+    const std::string model = line.device_model.empty() ? model_ : line.device_model;
+    for (const std::string& arch : names) {
+      Item item{runtime.parse(line.problem), arch, model, line.config.empty() ? config_ : line.config};
+      check(item);
+      item.arch = parse_place(arch, model).target.text();
+      items.push_back(std::move(item));
+    }
+  }
+
+  std::vector<Item> manifest_items(const Runtime& runtime) const {
+    if (!words_.empty()) throw wrong("give a problem or --manifest, not both");
+    const auto text = read_file(manifest_);
+    if (!text) throw wrong(cat("--manifest ", manifest_, " cannot be read; a file of JSON lines is accepted"));
+    Manifest manifest = parse_manifest(*text);
+    architectures();  // a wrong --arch is not the lines' fault
+    std::vector<Item> items;
+    for (const ManifestItem& line : manifest.items) {
+      try {
+        add_line(runtime, line, items);
+      } catch (const Error& error) {
+        manifest.bad.push_back({line.line, error.sentence});
+      }
+    }
+    if (!manifest.bad.empty()) refuse_lines(manifest.bad);
+    return items;
+  }
+
+  [[noreturn]] void refuse_lines(std::vector<BadLine>& bad) const {
+    std::sort(bad.begin(), bad.end(), [](const BadLine& a, const BadLine& b) { return a.line < b.line; });
+    std::string sentence =
+        cat(manifest_, " has ", bad.size(), bad.size() == 1 ? " bad line" : " bad lines", "; nothing was compiled");
+    for (const BadLine& line : bad) sentence += cat("\n  line ", line.line, ": ", line.reason);
+    throw wrong(std::move(sentence));
+  }
+
+  // What is compiled ahead of time and not kept would help nobody.
+  static void require_store(RuntimeState& state, const Global& global) {
+    std::string why = state.store.unusable();
+    if (*state.options.cache_mode != CacheMode::read_write) why = "the cache is read-only or off (QUERN_CACHE)";
+    if (why.empty()) return;
+    const Code code = global.cache_dir.empty() ? Code::io : Code::bad_input;
+    throw Error(code, Stage::store,
+                cat(why, ". prewarm needs a directory it may write: --cache-dir or QUERN_CACHE_DIR"));
+  }
+
+  static Outcome compile_one(Runtime& runtime, const Item& item) {
+    Outcome outcome;
+    const auto start = std::chrono::steady_clock::now();
+    try {
+      outcome.made =
+          runtime.prewarm(item.problem.family(), item.problem.data(), item.arch, item.device_model, item.config);
+    } catch (const Error& error) {
+      outcome.error = error;
+    } catch (const std::exception& error) {
+      outcome.error = Error(Code::io, Stage::tool, error.what());
+    }
+    outcome.ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return outcome;
+  }
+
+  std::vector<Outcome> compile(Runtime& runtime, const std::vector<Item>& items) const {
+    std::vector<Outcome> outcomes(items.size());
+    const Progress progress(items.size());
+    progress.show(0, "compiling");
+    run_jobs(
+        items.size(), jobs_, [&](std::size_t i) { outcomes[i] = compile_one(runtime, items[i]); },
+        [&](std::size_t finished, std::size_t last) { progress.show(finished, items[last].problem.text()); });
+    return outcomes;
+  }
+
+  void report(const std::vector<Item>& items, const std::vector<Outcome>& outcomes) const {
+    std::vector<Row> rows;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const Outcome& outcome = outcomes[i];
+      const char* image = outcome.made ? name(worst_origin(outcome.made->images)) : "failed";
+      Row row;
+      row.add("problem", items[i].problem.text()).add("arch", items[i].arch).add("image", image);
+      row.add("images", outcome.made ? Value(outcome.made->images.size()) : Value());
+      row.add("ms", Value(outcome.ms, 1));
+      if (json_ && outcome.error) row.add("error", outcome.error->sentence);
+      rows.push_back(std::move(row));
+    }
+    print_rows(rows, json_);
+    for (const Outcome& outcome : outcomes) {
+      if (outcome.error) print_error(*outcome.error);
+    }
+  }
+
+  static int exit_of(const std::vector<Outcome>& outcomes) {
+    int code = kDone;
+    for (const Outcome& outcome : outcomes) {
+      if (!outcome.error) continue;
+      if (outcome.error->code == Code::no_compiler) return kNoCompiler;
+      code = kSomeFailed;
+    }
+    return code;
+  }
+
+  std::vector<std::string> words_;
+  std::string manifest_;
+  std::string arch_;
+  std::string model_;
+  std::string config_;
+  int jobs_ = 0;
+  bool json_ = false;
+};
+
+const Registration<Prewarm> registration("prewarm", "Compiles problems ahead of time; needs no GPU");
+
+}  // namespace
+}  // namespace quern::tool

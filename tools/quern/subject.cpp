@@ -1,0 +1,126 @@
+#include "subject.h"
+
+#include <algorithm>
+#include <set>
+
+#include "api/images.h"
+#include "base/text.h"
+#include "command.h"
+#include "plan/config.h"
+#include "plan/problem.h"
+
+namespace quern::tool {
+namespace {
+
+// All words, split at spaces.
+std::vector<std::string> single_words(const std::vector<std::string>& words) {
+  std::vector<std::string> single;
+  for (const std::string& word : words) {
+    for (const std::string_view part : split(word, ' ')) {
+      if (!trim(part).empty()) single.emplace_back(trim(part));
+    }
+  }
+  return single;
+}
+
+bool is_scalar(const Family& family, std::string_view name) {
+  return std::any_of(family.scalars.begin(), family.scalars.end(), [&](const Scalar& s) { return name == s.name; });
+}
+
+void set_word(Subject& subject, const std::string& word, std::set<std::string>& given) {
+  const Family& family = subject.family();
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos)
+    throw wrong(cat("\"", word, "\" is no FIELD=VALUE; `quern describe ", family.name, "` shows the fields"));
+  const std::string name = word.substr(0, equals);
+  if (!given.insert(name).second) throw wrong(cat(name, " is given twice; give it once"));
+  if (is_scalar(family, name)) {
+    set_scalar(subject, word);
+  } else {
+    subject.problem.set(name, word.substr(equals + 1));
+  }
+}
+
+}  // namespace
+
+Subject parse_subject(const Runtime& runtime, const std::vector<std::string>& words) {
+  const std::vector<std::string> all = single_words(words);
+  if (all.empty()) throw wrong("a family is missing; `quern list` shows them");
+  Subject subject(runtime.family(all.front()));
+  std::set<std::string> given;
+  for (std::size_t i = 1; i < all.size(); ++i) set_word(subject, all[i], given);
+  check_problem(subject.family(), subject.problem.data());
+  return subject;
+}
+
+void set_scalar(Subject& subject, std::string_view setting) {
+  const auto [name, value] = split_setting(setting, "NAME=NUMBER");
+  const auto number = parse_number(value);
+  if (!number) throw wrong(cat(name, "=", value, " is no number"));
+  subject.scalars.set_scalar(name, static_cast<float>(*number));
+}
+
+std::pair<std::string, std::string> split_setting(std::string_view text, std::string_view form) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size())
+    throw wrong(cat("\"", text, "\" is not of the form ", form));
+  return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+}
+
+std::vector<const Field*> open_extents(const AnyProblem& problem) {
+  std::vector<const Field*> open;
+  for (const Field& field : problem.family().fields) {
+    if (field.kind == FieldKind::extent && field.may_be_open && get_integer(field, problem.data()) == kOpen)
+      open.push_back(&field);
+  }
+  return open;
+}
+
+Place parse_place(const std::string& arch, const std::string& device_model) {
+  if (device_model.empty()) {
+    const Target target = parse_target(arch.empty() ? "sm_90a" : arch);
+    return {target, generic_model(target.arch)};
+  }
+  const DeviceModel& model = model_by_name(device_model);
+  const Target target = arch.empty() ? target_of(model.arch) : parse_target(arch);
+  if (target.arch != model.arch)
+    throw wrong(cat("--device-model \"", device_model, "\" is an sm_", model.arch, ", not an ", target.text()));
+  return {target, model};
+}
+
+void check_config(const Subject& subject, const std::string& config) {
+  if (config.empty()) return;
+  std::optional<Error> refusal;
+  for (const DeviceModel& model : device_models()) {
+    try {
+      choose_variants(subject.family(), subject.problem.data(), target_of(model.arch), model, config);
+      return;
+    } catch (const Error& error) {
+      refusal.emplace(error);
+    }
+  }
+  throw *refusal;
+}
+
+int parse_device(const std::string& text) {
+  constexpr std::string_view kPrefix = "cuda:";
+  const bool prefixed = text.compare(0, kPrefix.size(), kPrefix) == 0;
+  const auto ordinal = prefixed ? parse_integer(std::string_view(text).substr(kPrefix.size())) : std::nullopt;
+  if (!ordinal || *ordinal < 0 || *ordinal > 1023)
+    throw wrong(cat("--device ", text, " means nothing; it takes cuda:N, cuda:0 for one"));
+  return static_cast<int>(*ordinal);
+}
+
+std::string config_option(const Family& family, const Config& config) {
+  std::string text = config_text(family, config);
+  std::replace(text.begin(), text.end(), ' ', ',');
+  return text;
+}
+
+ImageOrigin worst_origin(const std::vector<ImageInfo>& images) {
+  ImageOrigin worst = ImageOrigin::memory;
+  for (const ImageInfo& image : images) worst = std::max(worst, image.origin);
+  return worst;
+}
+
+}  // namespace quern::tool

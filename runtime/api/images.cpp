@@ -56,6 +56,7 @@ cache::Entry to_entry(const Nvrtc& nvrtc, const ImageRequest& request, const Uni
 }
 
 cache::Entry compile(RuntimeState& state, const ImageRequest& request, const Unit& unit, const std::string& what) {
+  if (request.prewarm) state.compiler.require(request.target);
   state.log.info(cat("compiling ", what));
   Image image = state.compiler.compile(unit, kernel_name(*request.family), request.target, state.options.lineinfo);
   state.compiles += 1;

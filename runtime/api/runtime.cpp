@@ -34,15 +34,6 @@ std::vector<const DeviceModel*> models_for(const Target& target, std::string_vie
   return models;
 }
 
-void refuse_unknown_architecture(Compiler& compiler, const Target& target) {
-  if (compiler.supports(target)) return;
-  std::vector<std::string> known;
-  for (const int architecture : compiler.nvrtc().architectures) known.push_back(cat("sm_", architecture));
-  throw Error(
-      Code::unsupported, Stage::compile,
-      cat("NVRTC ", compiler.nvrtc().path, " cannot compile for ", target.text(), "; it knows ", join(known, ", ")));
-}
-
 }  // namespace
 
 RuntimeState::RuntimeState(Options given)
@@ -75,10 +66,7 @@ const std::shared_ptr<Driver>& RuntimeState::driver() {
     driver_ = Driver::open(options.libcuda);
     open_driver_.store(driver_.get(), std::memory_order_release);
   }
-  if (!driver_->alive())
-    throw Error(Code::driver, Stage::load,
-                "this process was forked after the driver was opened; CUDA does not survive a fork: make a new process "
-                "with exec, or prepare in the child only");
+  if (!driver_->alive()) throw Driver::forked();
   return driver_;
 }
 
@@ -89,10 +77,11 @@ Runtime::Runtime(Runtime&&) noexcept = default;
 Runtime& Runtime::operator=(Runtime&&) noexcept = default;
 
 AnyPlan Runtime::prepare_any(const Family& family, const void* problem, const PrepareOptions& options) {
-  const bool plain = options.config.empty() && options.device == kCurrentDevice;
-  if (const Driver* open = state_->driver_if_open(); open != nullptr && plain) {
+  const Driver* open = state_->driver_if_open();
+  if (open != nullptr && open->alive() && options.config.empty()) {
     const PlanKey key(family, problem, current_context_id(*open));
-    if (auto plan = state_->plans.find(key)) {
+    auto plan = state_->plans.find(key);
+    if (plan != nullptr && (options.device == kCurrentDevice || options.device == plan->device)) {
       state_->plan_hits.fetch_add(1, std::memory_order_relaxed);
       return AnyPlan(std::move(plan));
     }
@@ -131,7 +120,6 @@ Prewarmed Runtime::prewarm(const Family& family, const void* problem, std::strin
     for (const Variant& variant : choose_variants(family, problem, target, *model, config)) {
       ObtainedImage image = obtain_image(*state_, {&family, problem, target, variant, true});
       if (!keys.insert(image.info.key).second) continue;
-      if (image.entry->cubin.empty()) refuse_unknown_architecture(state_->compiler, target);
       result.images.push_back(std::move(image.info));
       result.sources.push_back(std::move(image.source));
       result.ptx.push_back(image.entry->ptx);
@@ -141,6 +129,12 @@ Prewarmed Runtime::prewarm(const Family& family, const void* problem, std::strin
 }
 
 void Runtime::add(const Family& family) {
+  for (const LaunchExtent& extent : family.launch_extents) {
+    if (find_field(family, extent.field) == nullptr)
+      throw Error(
+          Code::bad_input, Stage::problem,
+          cat("the family ", family.name, " lets a launch give \"", extent.field, "\", which is no field of it"));
+  }
   const std::unique_lock lock(state_->families_mutex);
   if (!state_->families.emplace(family.name, &family).second)
     throw Error(Code::bad_input, Stage::problem, cat("a family named \"", family.name, "\" is there already"));

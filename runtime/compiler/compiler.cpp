@@ -146,11 +146,20 @@ bool Compiler::supports(const Target& target, int* fallback) {
   return false;
 }
 
+void Compiler::require(const Target& target) {
+  if (supports(target)) return;
+  std::vector<std::string> known;
+  for (const int architecture : nvrtc().architectures) known.push_back(cat("sm_", architecture));
+  throw Error(Code::unsupported, Stage::compile,
+              cat("NVRTC ", nvrtc().path, " cannot compile for ", target.text(), "; it knows ", join(known, ", ")));
+}
+
 Image Compiler::compile(const Unit& unit, const std::string& kernel, const Target& target, bool lineinfo) {
   const auto start = std::chrono::steady_clock::now();
   int fallback = 0;
   const bool native = supports(target, &fallback);
   std::vector<std::string> arguments = options(target, lineinfo, nvrtc().version);
+  if (!native && fallback == 0) require(target);
   if (!native) arguments.front() = cat("--gpu-architecture=compute_", fallback);
   Program program(nvrtc(), unit);
   const nvrtcResult result = program.compile(arguments);

@@ -48,6 +48,9 @@ class Compiler {
   // Whether `target` can be compiled for; if not, `fallback` is the newest virtual architecture below it.
   bool supports(const Target& target, int* fallback = nullptr);
 
+  // Throws Error (unsupported), with what this NVRTC knows, unless it can compile for `target` itself.
+  void require(const Target& target);
+
   // Throws Error (compile) with the log, whose lines name the template's files.
   Image compile(const Unit& unit, const std::string& kernel, const Target& target, bool lineinfo);
 

@@ -1,7 +1,7 @@
 #include "driver/driver.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -14,12 +14,17 @@ namespace quern {
 namespace {
 
 // Set when the process starts to end. Plans in static objects are destroyed after that and must leave the driver alone:
-// it may be gone already. The one mutable global of the library; it carries no configuration.
+// it may be gone already. This and the count of forks are the library's only mutable globals; they carry no
+// configuration.
 std::atomic<bool> process_ends{false};
+std::atomic<unsigned> forks{0};
 
-void watch_for_exit() {
+void watch_the_process() {
   static std::once_flag once;
-  std::call_once(once, [] { std::atexit([] { process_ends = true; }); });
+  std::call_once(once, [] {
+    std::atexit([] { process_ends = true; });
+    pthread_atfork(nullptr, nullptr, [] { ++forks; });
+  });
 }
 
 struct Opened {
@@ -72,9 +77,9 @@ std::shared_ptr<Driver> Driver::open(const std::string& path) {
   return driver;
 }
 
-Driver::Driver(const DriverTable& table, std::string origin)
-    : table_(table), origin_(std::move(origin)), process_(getpid()) {
-  watch_for_exit();
+Driver::Driver(const DriverTable& table, std::string origin) : table_(table), origin_(std::move(origin)) {
+  watch_the_process();
+  forks_ = forks.load(std::memory_order_relaxed);
 }
 
 std::string Driver::describe(CUresult result) const {
@@ -91,7 +96,15 @@ int Driver::version() const {
   return version;
 }
 
-bool Driver::alive() const { return !process_ends && process_ == getpid(); }
+bool Driver::alive() const {
+  return !process_ends.load(std::memory_order_relaxed) && forks_ == forks.load(std::memory_order_relaxed);
+}
+
+Error Driver::forked() {
+  return Error(Code::driver, Stage::load,
+               "this process was forked after the driver was opened, and CUDA does not survive a fork: prepare in the "
+               "child only, or start it with exec");
+}
 
 void Driver::fail(CUresult result, Stage stage, const char* call) const {
   Error error(Code::driver, stage, cat(call, " failed: ", describe(result)));

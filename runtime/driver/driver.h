@@ -39,14 +39,16 @@ class Driver {
   // Where the table came from: the library's path.
   const std::string& origin() const { return origin_; }
   int version() const;
-  // Whether driver calls are allowed here: not in a forked child, not while the process ends.
+  // Whether driver calls are allowed here: not in a forked child, not while the process ends. Two loads.
   bool alive() const;
+  // The Error for a call in a forked child.
+  static Error forked();
 
  private:
   [[noreturn]] void fail(CUresult result, Stage stage, const char* call) const;
   DriverTable table_;
   std::string origin_;
-  long process_;
+  unsigned forks_;  // of this process and its ancestors when the driver was opened
 };
 
 }  // namespace quern

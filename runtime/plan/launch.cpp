@@ -52,9 +52,14 @@ void close_extents(const PlanState& state, const void* args, void* problem) {
              " bytes"));
 }
 
-// Checks each operand that the problem has; the OR of the bulk operands' addresses.
-std::uintptr_t check_operands(const PlanState& state, const void* args, const void* problem) {
-  std::uintptr_t addresses = 0;
+struct Addresses {
+  std::uintptr_t bulk = 0;                 // the OR of the bulk operands' addresses
+  const Operand* open_and_null = nullptr;  // size unknown and no address: legal where nothing is launched
+};
+
+// Checks each operand that the problem has.
+Addresses check_operands(const PlanState& state, const void* args, const void* problem) {
+  Addresses addresses;
   for (const Operand& operand : state.family->operands) {
     const Layout layout = operand.layout(problem);
     if (layout.dtype == DType::none) continue;
@@ -65,7 +70,8 @@ std::uintptr_t check_operands(const PlanState& state, const void* args, const vo
     const bool missing = given.data == nullptr && span != 0;
     const bool crooked = (address & static_cast<std::uintptr_t>(bytes(layout.dtype) - 1)) != 0;
     if (span < 0 || small || missing || crooked) refuse_operand(state, problem, operand, given, layout);
-    if (operand.bulk) addresses |= address;
+    if (operand.bulk && !layout.by_element) addresses.bulk |= address;
+    if (layout.open() && given.data == nullptr) addresses.open_and_null = &operand;
   }
   return addresses;
 }
@@ -89,10 +95,14 @@ void prepare_launch(const PlanState& state, const void* args, PreparedLaunch& ou
   alignas(16) unsigned char problem[kMaxProblemBytes];
   std::memcpy(problem, state.problem.data(), state.problem.size());
   close_extents(state, args, problem);
-  const std::uintptr_t addresses = check_operands(state, args, problem);
-  out.variant = choose(state, addresses);
+  if (std::string sentence = state.family->check(problem); !sentence.empty())
+    refuse(state, problem, std::move(sentence));
+  const Addresses addresses = check_operands(state, args, problem);
+  out.variant = choose(state, addresses.bulk);
   if (out.variant == nullptr) refuse(state, problem, "no image of this plan takes such addresses");
   state.family->launch(problem, args, state.model, out.variant->variant.config, out.launch);
+  if (addresses.open_and_null != nullptr && !out.launch.empty)
+    refuse(state, problem, cat(addresses.open_and_null->name, " is null"));
   check_geometry(state, problem, out.launch);
 }
 
@@ -112,6 +122,7 @@ bool enqueue(const PlanState& state, Stream stream, const void* args) {
   config.hStream = stream;
   void* params[] = {launch.params};
   const Driver& driver = *state.driver;
+  if (!driver.alive()) throw Driver::forked();
   driver.check(driver->LaunchKernelEx(&config, prepared.variant->library->function(), params, nullptr), Stage::launch,
                "cuLaunchKernelEx");
   return true;

@@ -12,8 +12,6 @@
 
 namespace quern {
 
-inline constexpr std::size_t kMaxProblemBytes = 256;
-
 // ---- Single fields ----
 std::int64_t get_integer(const Field& field, const void* problem);  // extent, integer; choice and dtype by number
 void set_integer(const Field& field, void* problem, std::int64_t value);

@@ -13,7 +13,7 @@ constexpr const char* kSpecName = "spec.cuh";
 
 std::string declaration(const Constant& constant) {
   if (constant.type == "type") return cat("using ", constant.name, " = ", constant.value, ";\n");
-  return cat("inline constexpr ", constant.type, " ", constant.name, " = ", constant.value, ";\n");
+  return cat("constexpr ", constant.type, " ", constant.name, " = ", constant.value, ";\n");
 }
 
 const char* find_source(const Family& family, std::string_view path) {

@@ -1,6 +1,7 @@
 #ifndef QUERN_COMMON_ACTIVATION_TABLE_H_
 #define QUERN_COMMON_ACTIVATION_TABLE_H_
 
+// clang-format off
 // The activations: a new one is one row, and its number in the enum is its place, so add at the end.
 //
 //   ROW(name, alpha, ulps, absolute, formula, VALUE, DERIVATIVE, REFERENCE, GATED)
@@ -10,16 +11,15 @@
 //               VALUE is within the larger of `ulps` fp32 units of REFERENCE and `absolute`, on the GPU too
 //   formula     for people
 //   VALUE       float, of x and a, in the order of PyTorch's CUDA kernels, so that it has their bits under
-//   --fmad=false;
-//               fmaf stands where they contract. R(...) rounds an intermediate to the storage type in the `torch`
-//               contract and does nothing in `single`.
+//               --fmad=false; fmaf stands where they contract. R(...) rounds an intermediate to the storage type in the
+//               `torch` contract and does nothing in `single`. over(R, n, d) is n / d: IEEE's in `torch`, in `single`
+//               by a reciprocal of one unit's error, without the branch that exact division needs.
 //   DERIVATIVE  float, of x and a
 //   REFERENCE   double, of x and a, in another form than VALUE where there is one
 //   GATED       float, of the activated value v and the gate g
 //
 // NaN propagates. Where a formula is 0 * inf at an infinite x (silu at -inf), it gives NaN, as PyTorch does.
 
-// clang-format off
 #define QUERN_ACTIVATIONS(ROW)                                                                                         \
   ROW(identity, 0.0f, 0, 0, "x",                                                                                       \
       x, 1.0f, x, v * g)                                                                                               \

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "quern/export.h"
 #include "quern/family.h"
 
 namespace quern {
@@ -21,11 +22,11 @@ enum class GatherMode : std::uint8_t {
 
 // Pointers to device memory; see Operand in family.h for ownership.
 struct GatherArgs {
-  In source;   // [rows, width] of dtype, rows source_stride elements apart
-  In index;    // [count]
-  In scale;    // [count], where the problem has scale
-  Out out;     // [count, width] of dtype, rows out_stride elements apart; must not overlap the inputs
-  Out report;  // one i64 for mode report; the caller sets it to -1, and it stays -1 if every index was good
+  In source = {};   // [rows, width] of dtype, rows source_stride elements apart
+  In index = {};    // [count]
+  In scale = {};    // [count], where the problem has scale
+  Out out = {};     // [count, width] of dtype, rows out_stride elements apart; must not overlap the inputs
+  Out report = {};  // one i64 for mode report; the caller sets it to -1, and it stays -1 if every index was good
   std::int64_t rows = kOpen;
   std::int64_t count = kOpen;
 };
@@ -45,7 +46,7 @@ struct Gather {
   std::int64_t source_stride = 0;  // elements; 0: width
   std::int64_t out_stride = 0;
 
-  static const Family& family();
+  QUERN_API static const Family& family();
 };
 
 }  // namespace quern

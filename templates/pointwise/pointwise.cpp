@@ -302,7 +302,7 @@ struct PointwiseFamily {
     return {};
   }
 
-  static Config config_for(const Pointwise& p, const Target& target, Forms form) {
+  static Config config_for(const Target& target, Forms form) {
     Config config;
     config[kForm] = form;
     config[kVector] = form == kRagged ? 16 : static_cast<std::int32_t>(widest_access(target));
@@ -316,14 +316,14 @@ struct PointwiseFamily {
   // Rows that slots divide keep broadcasts in vectors; packed operands of odd rows go as one long row; the rest is
   // ragged.
   static Config preferred(const Pointwise& p, const Target& target) {
-    if (packed(p) && !has_periodic(p)) return config_for(p, target, kFlat);
-    Config rows = config_for(p, target, kRows);
+    if (packed(p) && !has_periodic(p)) return config_for(target, kFlat);
+    Config rows = config_for(target, kRows);
     for (std::int32_t vector = rows[kVector]; vector >= 16; vector /= 2) {
       rows[kVector] = vector;
       if (rows_divide(p, slot_elements(p, rows)) && row_has_few_slots(p, target, rows)) return rows;
     }
-    Config flat = config_for(p, target, kFlat);
-    return form_fits(p, target, flat) ? flat : config_for(p, target, kRagged);
+    Config flat = config_for(target, kFlat);
+    return form_fits(p, target, flat) ? flat : config_for(target, kRagged);
   }
 
   static int variants(const Pointwise& p, const Target& target, const DeviceModel&, Variant (&out)[kMaxVariants]) {
@@ -331,7 +331,7 @@ struct PointwiseFamily {
     const Config first = preferred(p, target);
     out[0] = {kNames[first[kForm]], first, alignment(p, first)};
     if (first[kForm] == kRagged) return 1;
-    const Config any = config_for(p, target, kRagged);
+    const Config any = config_for(target, kRagged);
     out[1] = {"ragged", any, alignment(p, any)};
     return 2;
   }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "quern/activation_table.h"
+#include "quern/export.h"
 #include "quern/family.h"
 
 namespace quern {
@@ -38,10 +39,10 @@ enum class Rounding : std::uint8_t {
 inline constexpr float kDefaultAlpha = std::numeric_limits<float>::quiet_NaN();
 
 struct PointwiseArgs {
-  In x;
-  In y;     // add_mul_act
-  In bias;  // unless bias_spread is none
-  Out out;  // may be x or y where they are full and of out's type and stride; must not overlap otherwise
+  In x = {};
+  In y = {};     // add_mul_act
+  In bias = {};  // unless bias_spread is none
+  Out out = {};  // may be x or y where they are full and of out's type and stride; must not overlap otherwise
   float multiplier = 1.0f;
   float alpha = kDefaultAlpha;  // parameter of elu, leaky_relu, fatrelu and qgelu
   std::int64_t rows = kOpen;
@@ -67,7 +68,7 @@ struct Pointwise {
   std::int64_t y_stride = 0;
   std::int64_t out_stride = 0;
 
-  static const Family& family();
+  QUERN_API static const Family& family();
 };
 
 }  // namespace quern

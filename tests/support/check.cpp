@@ -84,7 +84,9 @@ CheckResult check_case(Runtime& runtime, const Driver& driver, const Case& c, st
   host.generate(seed, true);
   set_indices(host, c.indices);
   AnyArgs scalars(problem.family());
-  if (problem.family().scalars.count > 0) scalars.set_scalar("multiplier", c.multiplier);
+  for (const Scalar& scalar : problem.family().scalars) {
+    if (std::string_view(scalar.name) == "multiplier") scalars.set_scalar("multiplier", c.multiplier);
+  }
   Run run(driver, host, c, scalars);
   const HostOperands got = run.launch(plan);
   const Comparison comparison = compare(got, host.reference(scalars));

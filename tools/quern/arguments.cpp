@@ -19,6 +19,7 @@ constexpr const char* kExamples = R"(Examples:
   quern prewarm gather width=4096 --arch sm_90a,sm_100a
   quern bench gather
 
+Every command takes --log LEVEL, --cache-dir DIR and --nvrtc PATH.
 Exit codes: 0 done, 1 failed, 2 wrong input, 3 some items failed, 4 no compiler, 5 no device.)";
 
 struct Entry {

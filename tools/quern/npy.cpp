@@ -180,10 +180,9 @@ std::int64_t file_bytes(const std::string& path) {
   return bytes;
 }
 
-std::string row_bytes_text(const Layout& layout) {
-  std::vector<std::string> types;
-  for (const std::string& type : npy_types(layout.dtype)) types.push_back(type);
-  return cat(name(layout.dtype), " (", join(types, " or "), ") of shape ", shape_text(shape_of(layout)));
+std::string accepted_text(const Layout& layout) {
+  return cat(name(layout.dtype), " (", join(npy_types(layout.dtype), " or "), ") of shape ",
+             shape_text(shape_of(layout)));
 }
 
 // Calls f(offset in memory, bytes) for each run of bytes that lies in one piece.
@@ -261,9 +260,9 @@ std::vector<std::string> npy_types(DType type) {
 }
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::vector<std::string> parts;
-  for (const std::int64_t extent : shape) parts.push_back(std::to_string(extent));
-  return cat("(", join(parts, ", "), shape.size() == 1 ? ",)" : ")");
+  std::string text;
+  for (const std::int64_t extent : shape) text += cat(text.empty() ? "" : ", ", extent);
+  return cat("(", text, shape.size() == 1 ? ",)" : ")");
 }
 
 std::vector<std::int64_t> shape_of(const Layout& layout) { return {layout.extents, layout.extents + layout.rank}; }
@@ -274,7 +273,7 @@ void require_layout(const NpyHeader& header, const Layout& layout, std::string_v
   if (type_fits && header.shape == shape_of(layout) && !header.fortran_order) return;
   const char* order = header.fortran_order ? " in Fortran order" : "";
   refuse(header.path, cat("it holds ", header.type, " of shape ", shape_text(header.shape), order, "; ", operand,
-                          " takes ", row_bytes_text(layout), " in C order"));
+                          " takes ", accepted_text(layout), " in C order"));
 }
 
 void read_npy_data(const NpyHeader& header, const Layout& layout, std::byte* memory) {

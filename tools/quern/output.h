@@ -24,17 +24,18 @@ struct Value {
   std::variant<Nothing, bool, std::int64_t, double, std::string, Texts, Rows, Object> value;
   int digits = 2;
 
-  Value() = default;
-  Value(bool v) : value(v) {}                          // NOLINT(google-explicit-constructor)
-  Value(int v) : value(std::int64_t{v}) {}             // NOLINT(google-explicit-constructor)
-  Value(std::int64_t v) : value(v) {}                  // NOLINT(google-explicit-constructor)
-  Value(std::size_t v) : value(std::int64_t(v)) {}     // NOLINT(google-explicit-constructor)
-  Value(double v, int d = 2) : value(v), digits(d) {}  // NOLINT(google-explicit-constructor)
-  Value(const char* v) : value(std::string(v)) {}      // NOLINT(google-explicit-constructor)
-  Value(std::string v) : value(std::move(v)) {}        // NOLINT(google-explicit-constructor)
-  Value(Texts v) : value(std::move(v)) {}              // NOLINT(google-explicit-constructor)
-  Value(Rows v);                                       // NOLINT(google-explicit-constructor)
-  Value(Row v);                                        // NOLINT(google-explicit-constructor)
+  // Defined below Row, which a list of rows needs whole.
+  Value();
+  Value(bool v);               // NOLINT(google-explicit-constructor)
+  Value(int v);                // NOLINT(google-explicit-constructor)
+  Value(std::int64_t v);       // NOLINT(google-explicit-constructor)
+  Value(std::size_t v);        // NOLINT(google-explicit-constructor)
+  Value(double v, int d = 2);  // NOLINT(google-explicit-constructor)
+  Value(const char* v);        // NOLINT(google-explicit-constructor)
+  Value(std::string v);        // NOLINT(google-explicit-constructor)
+  Value(Texts v);              // NOLINT(google-explicit-constructor)
+  Value(Rows v);               // NOLINT(google-explicit-constructor)
+  Value(Row v);                // NOLINT(google-explicit-constructor)
 };
 
 // Named values in order: a JSON object, or a row of a table.
@@ -46,6 +47,15 @@ struct Row {
   }
 };
 
+inline Value::Value() = default;
+inline Value::Value(bool v) : value(v) {}
+inline Value::Value(int v) : value(std::int64_t{v}) {}
+inline Value::Value(std::int64_t v) : value(v) {}
+inline Value::Value(std::size_t v) : value(static_cast<std::int64_t>(v)) {}
+inline Value::Value(double v, int d) : value(v), digits(d) {}
+inline Value::Value(const char* v) : value(std::string(v)) {}
+inline Value::Value(std::string v) : value(std::move(v)) {}
+inline Value::Value(Texts v) : value(std::move(v)) {}
 inline Value::Value(Rows v) : value(std::move(v)) {}
 inline Value::Value(Row v) : value(Object{{std::move(v)}}) {}
 

@@ -232,8 +232,8 @@ class Run : public Command {
 
   static Row finish_row(Row row, const OpenDevice& device, const Timing& timing, std::int64_t bytes,
                         const std::optional<Verdict>& verdict) {
-    row.add("kernel_us", timing.us > 0 ? Value(timing.us) : Value()).add("bytes", bytes);
-    row.add("gbs", timing.us > 0 ? Value(gigabytes_a_second(bytes, timing.us)) : Value());
+    row.add("kernel_us", timing.samples > 0 ? Value(timing.us) : Value()).add("bytes", bytes);
+    row.add("gbs", timing.samples > 0 ? Value(gigabytes_a_second(bytes, timing.us)) : Value());
     row.add("device", device.device.name).add("arch", device.target.text());
     if (verdict) row.add("verified", verdict->equal).add("max_error", verdict->max_error);
     return row;

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "quern/dtype.h"
@@ -42,6 +44,7 @@ struct Field {
   const char* sentence;        // shown by `describe` and in refusals
 };
 
+inline constexpr std::size_t kMaxProblemBytes = 256;
 inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 46;
 
 constexpr Field extent_field(const char* name, std::size_t offset, bool may_be_open, const char* sentence) {
@@ -85,7 +88,10 @@ struct Layout {
   int rank = 0;
   std::int64_t extents[2] = {1, 1};
   std::int64_t row_stride = 0;  // rank 2 only
+  bool by_element = false;      // read element by element, so its address does not matter to a bulk operand
 
+  // Whether an extent is not known yet.
+  constexpr bool open() const { return extents[0] < 0 || (rank == 2 && extents[1] < 0); }
   constexpr std::int64_t elements() const { return extents[0] * (rank == 2 ? extents[1] : 1); }
   // From the first byte to the last one: 0 for an empty operand or an open extent, -1 where 64 bits do not hold it.
   constexpr std::int64_t span_bytes() const {
@@ -336,6 +342,9 @@ bool holds_for(const void* problem, const Target& target, const Config& config) 
 template <class F>
 Family make_family() {
   using E = Erase<F>;
+  static_assert(std::is_standard_layout<typename F::Problem>::value && std::is_standard_layout<typename F::Args>::value,
+                "fields are reached by offset");
+  static_assert(sizeof(typename F::Problem) <= kMaxProblemBytes, "launch keeps a copy on the stack");
   static const typename F::Problem default_problem{};
   static const typename F::Args default_args{};
   Family f{};

@@ -224,7 +224,8 @@ TEST(LaunchVariant, CountsEachOperandThatPointwiseHas) {
   EXPECT_EQ(picked(plan, &args), "ragged");
   EXPECT_EQ(picked(without_y, &args), "rows");
   args = pointwise_args();
-  args.x = args.out = address(0x10008);
+  args.x = address(0x10008);
+  args.out = address(0x10008);
   EXPECT_EQ(picked(plan, &args), "ragged");
 }
 

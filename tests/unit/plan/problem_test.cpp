@@ -53,7 +53,7 @@ bool has(const std::string& text, const std::string& words) { return text.find(w
 class EveryFamily : public ::testing::TestWithParam<const Family*> {};
 
 INSTANTIATE_TEST_SUITE_P(Plan, EveryFamily, ::testing::ValuesIn(builtin_families()),
-                         [](const auto& info) { return std::string(info.param->name); });
+                         [](const auto& family) { return std::string(family.param->name); });
 
 TEST_P(EveryFamily, EachLegalValueOfEachFieldComesBack) {
   for (const Field& field : GetParam()->fields) {
@@ -85,7 +85,8 @@ TEST_P(EveryFamily, EachIllegalValueIsRefusedWithFieldValueAndWhatItTakes) {
 TEST_P(EveryFamily, WhatAFieldAcceptsNamesEveryValue) {
   for (const Field& field : GetParam()->fields) {
     for (const std::string& value : legal_values(field)) {
-      if (value != "12") EXPECT_TRUE(has(accepted_text(field), value)) << field.name << ": " << accepted_text(field);
+      if (value == "12") continue;  // between the smallest and the largest
+      EXPECT_TRUE(has(accepted_text(field), value)) << field.name << ": " << accepted_text(field);
     }
   }
 }

@@ -1,0 +1,115 @@
+#include "base/text.h"
+#include "compile/support.h"
+
+namespace quern::test {
+namespace {
+
+using PointwiseCompile = CompileTest;
+
+const char* const kTypes[] = {"f32", "f16", "bf16"};
+#define QUERN_ACTIVATION_NAME(name, ...) #name,
+const char* const kActivations[] = {QUERN_ACTIVATIONS(QUERN_ACTIVATION_NAME)};
+#undef QUERN_ACTIVATION_NAME
+
+// The rounding contract in turn, so that each activation meets both.
+TEST_F(PointwiseCompile, EveryActivationOfEveryType) {
+  std::vector<Job> jobs;
+  for (const char* activation : kActivations) {
+    for (const char* type : kTypes) {
+      const char* rounding = jobs.size() % 2 == 0 ? "single" : "torch";
+      jobs.push_back(
+          {cat("pointwise width=4096 dtype=", type, " activation=", activation, " rounding=", rounding), "sm_90a"});
+    }
+  }
+  expect_good(compile(jobs));
+}
+
+TEST_F(PointwiseCompile, EveryTypeOnEveryArchitecture) {
+  std::vector<Job> jobs;
+  for (const char* type : kTypes) {
+    for (const char* activation : {"identity", "relu", "gelu", "silu"}) {
+      for (const std::string& arch : kArchitectures)
+        jobs.push_back({cat("pointwise op=add_mul_act width=4096 dtype=", type, " activation=", activation), arch});
+    }
+  }
+  expect_good(compile(jobs));
+}
+
+// Every pair of spreads of two operands, of spread and form, and of spread and rounding.
+TEST_F(PointwiseCompile, EverySpread) {
+  const char* const spreads[] = {"full", "row", "column", "scalar"};
+  const char* const biases[] = {"full", "row", "column", "scalar", "none"};
+  std::vector<Job> jobs;
+  for (int x = 0; x < 4; ++x) {
+    for (int y = 0; y < 4; ++y) {
+      for (const int bias : {(x + y) % 5, (x + y + 2) % 5}) {
+        const std::size_t turn = jobs.size();
+        jobs.push_back({cat("pointwise op=add_mul_act dtype=bf16 x_spread=", spreads[x], " y_spread=", spreads[y],
+                            " bias_spread=", biases[bias], " bias_dtype=f32 width=", turn % 2 == 0 ? 72 : 43,
+                            " rounding=", turn % 3 == 0 ? "torch" : "single"),
+                        kArchitectures[turn / 2 % 4]});
+      }
+    }
+  }
+  expect_good(compile(jobs));
+}
+
+TEST_F(PointwiseCompile, EveryMixOfTypes) {
+  std::vector<Job> jobs;
+  for (const char* x : kTypes) {
+    for (const char* y : kTypes) {
+      for (const char* out : kTypes) {
+        const std::size_t turn = jobs.size();
+        jobs.push_back({cat("pointwise op=add_mul_act width=", turn % 2 == 0 ? 88 : 51, " dtype=", x, " y_dtype=", y,
+                            " bias_dtype=", kTypes[turn % 3], " out_dtype=", out,
+                            " rounding=", turn / 2 % 2 == 0 ? "torch" : "single"),
+                        kArchitectures[turn % 4]});
+      }
+    }
+  }
+  expect_good(compile(jobs));
+}
+
+// x and out; the bias is read in vectors too.
+TEST_F(PointwiseCompile, TheDefaultReadsAndWritesWholeVectors) {
+  for (const char* type : {"bf16", "f32"}) {
+    for (const std::string& arch : kArchitectures) {
+      const Compiled one = compile(cat("pointwise width=4096 dtype=", type), arch);
+      ASSERT_EQ(one.error, "");
+      const int vector = arch == "sm_100a" ? 32 : 16;
+      const int unroll = parameter(one, 0, "unroll");
+      EXPECT_EQ(parameter(one, 0, "vector"), vector);
+      EXPECT_EQ(accesses(one, 0, true, vector), unroll) << type << " " << arch;
+      EXPECT_EQ(accesses(one, 0, false, vector), 2 * unroll) << type << " " << arch;
+    }
+  }
+}
+
+TEST_F(PointwiseCompile, AWiderBiasIsReadInTwoVectors) {
+  const Compiled one = compile("pointwise width=4096 dtype=bf16 bias_dtype=f32", "sm_90a");
+  ASSERT_EQ(one.error, "");
+  const int unroll = parameter(one, 0, "unroll");
+  EXPECT_EQ(accesses(one, 0, false, 16), 3 * unroll);
+  EXPECT_EQ(accesses(one, 0, true, 16), unroll);
+}
+
+TEST_F(PointwiseCompile, PackedOperandsOfOddRowsGoInWholeVectors) {
+  const Compiled one = compile("pointwise op=add_mul_act width=4097 dtype=bf16 bias_spread=none", "sm_90a");
+  ASSERT_EQ(one.error, "");
+  EXPECT_EQ(one.result.images[0].variant, "flat");
+  const int unroll = parameter(one, 0, "unroll");
+  EXPECT_EQ(accesses(one, 0, false, 16), 2 * unroll);
+  EXPECT_EQ(accesses(one, 0, true, 16), unroll);
+}
+
+TEST_F(PointwiseCompile, TheRaggedFormStoresWholeVectorsToo) {
+  for (const char* type : {"bf16", "f32"}) {
+    const Compiled one = compile(cat("pointwise width=4097 x_stride=4099 dtype=", type), "sm_90a");
+    ASSERT_EQ(one.error, "");
+    EXPECT_EQ(one.result.images[0].variant, "ragged");
+    EXPECT_EQ(accesses(one, 0, true, 16), parameter(one, 0, "unroll")) << type;
+  }
+}
+
+}  // namespace
+}  // namespace quern::test

@@ -1,0 +1,107 @@
+// The Runtime with a real compiler: images, errors, and a cache that a machine without one uses.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "api/runtime_state.h"
+#include "base/files.h"
+#include "compile/support.h"
+#include "driver/null_table.h"
+#include "plan/unit.h"
+#include "unit/cache/support.h"
+
+namespace quern::test {
+namespace {
+
+using RuntimeCompile = CompileTest;
+using cache::Scratch;
+
+TEST_F(RuntimeCompile, CubinsAreElfFilesAndThePtxIsText) {
+  const Scratch scratch;
+  Options options;
+  options.cache_mode = CacheMode::off;
+  options.dump_dir = scratch.path();
+  Runtime runtime(options);
+  const Gather problem;
+  for (const std::string& arch : kArchitectures) runtime.prewarm(Gather::family(), &problem, arch);
+  int cubins = 0;
+  for (const std::string& file : cache::files_below(scratch.path())) {
+    const std::string bytes = *read_file(file);
+    if (file.ends_with(".cubin")) {
+      EXPECT_EQ(bytes.substr(0, 4), "\177ELF") << file;
+      EXPECT_NE(bytes.find("quern_gather"), std::string::npos);
+      ++cubins;
+    }
+    if (file.ends_with(".ptx")) {
+      EXPECT_EQ(bytes.find('\0'), std::string::npos) << file;
+    }
+  }
+  EXPECT_EQ(cubins, 8);
+}
+
+TEST_F(RuntimeCompile, APrewarmedCacheServesADeviceWithoutACompiler) {
+  const Scratch scratch;
+  Options options;
+  options.cache_dir = scratch / "cache";
+  options.cache_mode = CacheMode::read_write;
+  const Gather problem{.width = 640};
+  const Prewarmed warm = Runtime(options).prewarm(Gather::family(), &problem, "sm_90a");
+  options.nvrtc = scratch / "missing/libnvrtc.so.13";
+  options.driver = std::make_shared<Driver>(null_driver_table());
+  Runtime live(options);
+  const auto plan = live.prepare(problem);
+  EXPECT_EQ(live.statistics().compiles, 0u);
+  EXPECT_EQ(live.statistics().disk_hits, warm.images.size());
+  for (std::size_t i = 0; i < warm.images.size(); ++i) {
+    EXPECT_EQ(plan.ptx(static_cast<int>(i)), warm.ptx[i]);
+    EXPECT_EQ(plan.source(static_cast<int>(i)), warm.sources[i]);
+    EXPECT_EQ(plan.resources(static_cast<int>(i)).registers, warm.images[i].resources.registers);
+  }
+}
+
+TEST_F(RuntimeCompile, LineInfoNamesTheTemplatesFiles) {
+  Options options;
+  options.cache_mode = CacheMode::off;
+  options.lineinfo = true;
+  const Gather problem;
+  const Prewarmed lines = Runtime(options).prewarm(Gather::family(), &problem, "sm_90a");
+  EXPECT_NE(lines.ptx.at(0).find(".loc"), std::string::npos);
+  EXPECT_NE(lines.ptx.at(0).find("gather/gather.cu"), std::string::npos);
+}
+
+TEST_F(RuntimeCompile, AnErrorNamesTheFileAndTheLine) {
+  Compiler& compiler = shared_runtime().state().compiler;
+  Unit unit{{"made/made.cu", "#include \"made/part.cuh\"\nextern \"C\" __global__ void quern_made() { part(); }\n"},
+            {{"made/part.cuh", "// one\n__device__ void part() { int x = nothing; }\n"}}};
+  try {
+    compiler.compile(unit, "quern_made", {90, "a"}, false);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, Code::compile);
+    EXPECT_NE(error.sentence.find("made/made.cu"), std::string::npos) << error.sentence;
+    EXPECT_NE(error.log.find("made/part.cuh(2): error"), std::string::npos) << error.log;
+  }
+}
+
+TEST_F(RuntimeCompile, AMissingHeaderIsNotLookedForElsewhere) {
+  const Unit unit{{"made/made.cu", "#include <cuda_fp16.h>\n"}, {}};
+  EXPECT_THROW(shared_runtime().state().compiler.compile(unit, "quern_made", {90, "a"}, false), Error);
+}
+
+TEST_F(RuntimeCompile, TheSameProblemGivesTheSameBytes) {
+  const auto make = [] {
+    Options options;
+    options.cache_mode = CacheMode::off;
+    const Gather problem;
+    return Runtime(options).prewarm(Gather::family(), &problem, "sm_90a");
+  };
+  const Prewarmed first = make();
+  const Prewarmed second = make();
+  EXPECT_EQ(first.ptx, second.ptx);
+  EXPECT_EQ(first.sources, second.sources);
+}
+
+TEST_F(RuntimeCompile, WarmingOpensTheCompiler) { shared_runtime().state().compiler.warm(); }
+
+}  // namespace
+}  // namespace quern::test

@@ -1,0 +1,110 @@
+#include "compile/support.h"
+
+#include <atomic>
+#include <thread>
+
+#include "api/runtime_state.h"
+#include "base/text.h"
+#include "compiler/ptx.h"
+
+namespace quern::test {
+namespace {
+
+constexpr int kThreads = 2;
+constexpr int kMostRegisters = 64;
+
+Compiled compile_one(const Job& job) {
+  try {
+    const AnyProblem problem = shared_runtime().parse(job.problem);
+    return {job, shared_runtime().prewarm(problem.family(), problem.data(), job.arch), {}};
+  } catch (const Error& error) {
+    return {job, {}, error.what()};
+  }
+}
+
+void expect_good_image(const Compiled& compiled, std::size_t i) {
+  const ImageInfo& image = compiled.result.images[i];
+  const std::string& ptx = compiled.result.ptx[i];
+  const std::string what = cat(compiled.job.problem, " ", compiled.job.arch, " ", image.variant);
+  const Resources& r = image.resources;
+  EXPECT_GT(r.registers, 0) << what;
+  EXPECT_LE(r.registers, kMostRegisters) << what;
+  EXPECT_EQ(r.spill_store_bytes + r.spill_load_bytes, 0) << what;
+  EXPECT_EQ(r.shared_bytes, 0) << what;
+  EXPECT_NE(ptx.find(cat(".target ", compiled.job.arch)), std::string::npos) << what;
+  EXPECT_NE(ptx.find(cat(".visible .entry quern_", compiled.job.problem.substr(0, compiled.job.problem.find(' ')))),
+            std::string::npos)
+      << what;
+  EXPECT_EQ(ptx.find(".local"), std::string::npos) << what << ": something is in local memory";
+}
+
+}  // namespace
+
+Runtime& shared_runtime() {
+  static Runtime runtime([] {
+    Options options;
+    options.cache_mode = CacheMode::off;
+    return options;
+  }());
+  return runtime;
+}
+
+void CompileTest::SetUp() {
+  try {
+    shared_runtime().state().compiler.nvrtc();
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.sentence;
+  }
+}
+
+std::vector<Compiled> CompileTest::compile(const std::vector<Job>& jobs) {
+  std::vector<Compiled> all(jobs.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < jobs.size(); i = next++) all[i] = compile_one(jobs[i]);
+  };
+  std::vector<std::thread> threads;
+  for (int i = 1; i < kThreads; ++i) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  return all;
+}
+
+void CompileTest::expect_good(const std::vector<Compiled>& all) {
+  std::size_t images = 0;
+  int most = 0;
+  for (const Compiled& compiled : all) {
+    EXPECT_EQ(compiled.error, "") << compiled.job.problem << " " << compiled.job.arch;
+    images += compiled.result.images.size();
+    for (std::size_t i = 0; i < compiled.result.images.size(); ++i) {
+      expect_good_image(compiled, i);
+      most = std::max(most, compiled.result.images[i].resources.registers);
+    }
+  }
+  std::printf("%zu problems, %zu images, at most %d registers\n", all.size(), images, most);
+}
+
+int accesses(const Compiled& compiled, int image, bool store, int bytes) {
+  for (const Access& access : count_global_accesses(compiled.result.ptx.at(static_cast<std::size_t>(image)))) {
+    if (access.store == store && access.bytes == bytes) return access.count;
+  }
+  return 0;
+}
+
+std::string widths(const Compiled& compiled, int image, bool store) {
+  std::string text;
+  for (const Access& access : count_global_accesses(compiled.result.ptx.at(static_cast<std::size_t>(image)))) {
+    if (access.store == store) text += cat(text.empty() ? "" : " ", access.bytes);
+  }
+  return text;
+}
+
+int parameter(const Compiled& compiled, int image, const std::string& name) {
+  for (std::string_view part : split(compiled.result.images.at(static_cast<std::size_t>(image)).config, ' ')) {
+    const std::size_t equals = part.find('=');
+    if (part.substr(0, equals) == name) return static_cast<int>(parse_integer(part.substr(equals + 1)).value_or(0));
+  }
+  return 0;
+}
+
+}  // namespace quern::test

@@ -1,0 +1,155 @@
+// What the options and the environment do: cache directories, dumps, manifests, libraries.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/files.h"
+#include "unit/api/support.h"
+
+namespace quern::test {
+namespace {
+
+using RuntimeOptions = ApiTest;
+
+TEST_F(RuntimeOptions, ARuntimeOpensNothing) {
+  Options given;
+  given.cache_dir = scratch_ / "cache";
+  given.nvrtc = scratch_ / "missing";
+  given.libcuda = scratch_ / "missing";
+  const Runtime runtime(given);
+  EXPECT_GE(runtime.families().size(), 2u);
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "cache"));
+}
+
+TEST_F(RuntimeOptions, WithoutADriverEachPlaceIsListed) {
+  Options given = options();
+  given.driver = nullptr;
+  given.libcuda = scratch_ / "libcuda.so.1";
+  Runtime runtime(given);
+  for (int i = 0; i < 2; ++i) {
+    const Error error = refusal([&] { runtime.prepare(Gather{}); });
+    EXPECT_EQ(error.code, Code::no_driver);
+    EXPECT_TRUE(has(error.sentence, scratch_ / "libcuda.so.1")) << error.sentence;
+    EXPECT_TRUE(has(error.sentence, "QUERN_LIBCUDA")) << error.sentence;
+  }
+  EXPECT_EQ(compiles(), 0);
+}
+
+TEST_F(RuntimeOptions, AnUnwritableCacheCostsAWarningAndNothingElse) {
+  cache::overwrite(scratch_ / "file", "");
+  Runtime runtime(options(scratch_ / "file/cache"));
+  EXPECT_EQ(runtime.prepare(Gather{}).images().size(), 2u);
+  runtime.prepare(Gather{.dtype = f32});
+  EXPECT_EQ(log_.count(LogLevel::warning, scratch_ / "file"), 1) << log_.all();
+}
+
+TEST_F(RuntimeOptions, AReadOnlyCacheIsReadAndNotWritten) {
+  Options given = options(scratch_ / "cache");
+  given.cache_mode = CacheMode::read_only;
+  { Runtime(given).prepare(Gather{}); }
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "cache"));
+  { Runtime(options(scratch_ / "cache")).prepare(Gather{}); }
+  const auto files = cache::files_below(scratch_ / "cache");
+  EXPECT_EQ(compiles(), 4);
+  Runtime runtime(given);
+  runtime.prepare(Gather{});
+  EXPECT_EQ(compiles(), 4);
+  EXPECT_EQ(runtime.statistics().disk_hits, 2u);
+  runtime.prepare(Gather{.dtype = f32});
+  EXPECT_EQ(cache::files_below(scratch_ / "cache"), files);
+}
+
+TEST_F(RuntimeOptions, ADamagedEntryIsAMiss) {
+  { Runtime(options(scratch_ / "cache")).prepare(Gather{}); }
+  for (const std::string& file : cache::files_below(scratch_ / "cache")) cache::overwrite(file, "damaged");
+  Runtime(options(scratch_ / "cache")).prepare(Gather{});
+  EXPECT_EQ(compiles(), 4);
+}
+
+std::vector<std::string> suffixes(const std::string& folder) {
+  std::vector<std::string> found;
+  for (const std::string& file : cache::files_below(folder))
+    found.push_back(std::filesystem::path(file).extension().string());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+TEST_F(RuntimeOptions, ADumpHoldsEachImageMadeAndNoHit) {
+  Options given = options(scratch_ / "cache");
+  given.dump_dir = scratch_ / "dump/deep";
+  Runtime runtime(given);
+  runtime.prepare(Gather{});
+  EXPECT_EQ(suffixes(given.dump_dir), std::vector<std::string>({".cu", ".cu", ".cubin", ".cubin", ".ptx", ".ptx"}));
+  for (const std::string& file : cache::files_below(given.dump_dir)) {
+    EXPECT_TRUE(has(file, "/gather-")) << file;
+    const std::string bytes = *read_file(file);
+    if (file.ends_with(".cu")) {
+      EXPECT_TRUE(has(bytes, "namespace quern::spec"));
+    }
+    if (file.ends_with(".ptx")) {
+      EXPECT_TRUE(has(bytes, "ptx sm_90a"));
+    }
+    if (file.ends_with(".cubin")) {
+      EXPECT_TRUE(has(bytes, "cubin sm_90a"));
+    }
+  }
+  given.dump_dir = scratch_ / "dump2";
+  Runtime(given).prepare(Gather{});
+  EXPECT_EQ(suffixes(given.dump_dir), std::vector<std::string>());
+}
+
+TEST_F(RuntimeOptions, ADumpThatCannotBeWrittenCostsWarningsOnly) {
+  cache::overwrite(scratch_ / "file", "");
+  Options given = options();
+  given.dump_dir = scratch_ / "file/dump";
+  Runtime(given).prepare(Gather{});
+  EXPECT_GE(log_.count(LogLevel::warning, "QUERN_DUMP"), 1) << log_.all();
+}
+
+TEST_F(RuntimeOptions, TheManifestHasEachProblemOnce) {
+  Options given = options();
+  given.record_file = scratch_ / "manifest";
+  for (int i = 0; i < 2; ++i) {
+    Runtime runtime(given);
+    runtime.prepare(Gather{});
+    runtime.prepare(Gather{});
+    runtime.prepare(Gather{.width = 512});
+    PrepareOptions changed;
+    changed.config = "unroll=2";
+    runtime.prepare(Gather{}, changed);
+    runtime.prepare(Gather{}, changed);
+  }
+  EXPECT_EQ(*read_file(given.record_file),
+            "{\"problem\":\"gather\",\"arch\":\"sm_90a\"}\n"
+            "{\"problem\":\"gather width=512\",\"arch\":\"sm_90a\"}\n"
+            "{\"problem\":\"gather\",\"arch\":\"sm_90a\",\"config\":\"unroll=2\"}\n");
+}
+
+TEST_F(RuntimeOptions, AManifestThatCannotBeWrittenCostsAWarning) {
+  Options given = options();
+  given.record_file = scratch_ / "no/such/folder/manifest";
+  Runtime(given).prepare(Gather{});
+  EXPECT_EQ(log_.count(LogLevel::warning, "QUERN_RECORD"), 1) << log_.all();
+}
+
+TEST_F(RuntimeOptions, TheCompilerIsWarmedInTheBackgroundOnlyWhenAsked) {
+  { const Runtime runtime(options()); }
+  EXPECT_EQ(compiles(), 0);
+  Options given = options();
+  given.warm_compiler = true;
+  { const Runtime runtime(given); }
+  EXPECT_EQ(compiles(), 1);
+  EXPECT_STREQ(control().last_program, "warm.cu");
+}
+
+TEST_F(RuntimeOptions, WarmingWithoutACompilerIsNoError) {
+  Options given = options();
+  given.warm_compiler = true;
+  given.nvrtc = scratch_ / "missing";
+  { const Runtime runtime(given); }
+  EXPECT_EQ(log_.count(LogLevel::warning), 0) << log_.all();
+}
+
+}  // namespace
+}  // namespace quern::test

@@ -1,0 +1,335 @@
+// Problems become plans: how often something is compiled, and what is refused.
+#include <gtest/gtest.h>
+
+#include <future>
+#include <optional>
+#include <thread>
+
+#include "unit/api/support.h"
+
+namespace quern::test {
+namespace {
+
+using Prepare = ApiTest;
+
+GatherArgs some_args() {
+  GatherArgs args;
+  args.source = reinterpret_cast<const void*>(0x10000);
+  args.index = reinterpret_cast<const void*>(0x20000);
+  args.out = reinterpret_cast<void*>(0x40000);
+  args.count = 100;
+  return args;
+}
+
+TEST_F(Prepare, TheSecondTimeIsOneLookUp) {
+  Runtime runtime(options());
+  const auto first = runtime.prepare(Gather{});
+  EXPECT_EQ(compiles(), 2);
+  EXPECT_EQ(first.images().size(), 2u);
+  const int loads = null_driver().loads;
+  const auto second = runtime.prepare(Gather{});
+  EXPECT_EQ(second.state(), first.state());
+  EXPECT_EQ(compiles(), 2);
+  EXPECT_EQ(null_driver().loads, loads);
+  const Statistics statistics = runtime.statistics();
+  EXPECT_EQ(statistics.compiles, 2u);
+  EXPECT_EQ(statistics.plan_hits, 1u);
+  EXPECT_GT(statistics.compile_seconds, 0);
+}
+
+TEST_F(Prepare, ProblemsThatDifferInShapeShareTheirImages) {
+  Runtime runtime(options());
+  Gather problem;
+  for (const std::int64_t count : {1, 2, 3, 1000}) {
+    problem.count = count;
+    runtime.prepare(problem);
+  }
+  EXPECT_EQ(compiles(), 2);
+  EXPECT_EQ(runtime.statistics().memory_hits, 6u);
+}
+
+TEST_F(Prepare, SixteenThreadsCompileEachImageOnce) {
+  Runtime runtime(options());
+  control().delay_ms = 20;
+  std::atomic<bool> go{false};
+  std::vector<std::future<AnyPlan>> plans;
+  for (int i = 0; i < 16; ++i) {
+    plans.push_back(std::async(std::launch::async, [&] {
+      while (!go) std::this_thread::yield();
+      return AnyPlan(runtime.prepare(Gather{}));
+    }));
+  }
+  go = true;
+  for (auto& plan : plans) EXPECT_EQ(plan.get().images().size(), 2u);
+  EXPECT_EQ(compiles(), 2);
+  EXPECT_EQ(runtime.statistics().compiles, 2u);
+}
+
+// Neither a known problem nor a new one whose images are there waits for the compile of another key.
+TEST_F(Prepare, HitsNeverWaitForAnotherCompile) {
+  Runtime runtime(options(scratch_ / "cache"));
+  runtime.prepare(Gather{});
+  Pointwise on_disk;
+  Runtime(options(scratch_ / "cache")).prepare(on_disk);
+  hold("Index = common::i16");
+  auto slow = std::async(std::launch::async, [&] { runtime.prepare(Gather{.index = i16}); });
+  ASSERT_TRUE(wait_for_held(2));
+  const int before = compiles();
+  auto hits = std::async(std::launch::async, [&] {
+    runtime.prepare(Gather{});
+    runtime.prepare(Gather{.count = 7});
+    runtime.prepare(on_disk);
+    return compiles();
+  });
+  const bool in_time = hits.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+  release();
+  slow.get();
+  EXPECT_TRUE(in_time);
+  EXPECT_EQ(hits.get(), before);
+}
+
+TEST_F(Prepare, DifferentKeysCompileSideBySide) {
+  Runtime runtime(options());
+  hold("quern::spec");
+  auto one = std::async(std::launch::async, [&] { runtime.prepare(Gather{}); });
+  auto other = std::async(std::launch::async, [&] { runtime.prepare(Pointwise{}); });
+  const bool all = wait_for_held(4);
+  release();
+  one.get();
+  other.get();
+  EXPECT_TRUE(all) << "two images of two problems should have been compiling at once";
+}
+
+TEST_F(Prepare, APlanOutlivesItsRuntime) {
+  std::optional<Runtime> runtime(options());
+  std::optional<Plan<Gather>> plan(runtime->prepare(Gather{}));
+  runtime.reset();
+  EXPECT_EQ(null_driver().unloads, 0);
+  plan->launch(nullptr, some_args());
+  EXPECT_EQ(null_driver().launches, 1);
+  EXPECT_EQ(plan->problem(), "gather");
+  plan.reset();
+  EXPECT_EQ(null_driver().unloads, 2);
+}
+
+TEST_F(Prepare, TwoRuntimesShareNothing) {
+  Runtime one(options());
+  Runtime other(options());
+  one.prepare(Gather{});
+  EXPECT_EQ(other.statistics().compiles, 0u);
+  other.prepare(Gather{});
+  EXPECT_EQ(one.statistics().compiles, 2u);
+  EXPECT_EQ(other.statistics().compiles, 2u);
+  EXPECT_EQ(compiles(), 4);
+}
+
+TEST_F(Prepare, ARuntimeCanBeMoved) {
+  Runtime from(options());
+  from.prepare(Gather{});
+  Runtime to(std::move(from));
+  to.prepare(Gather{});
+  EXPECT_EQ(to.statistics().plan_hits, 1u);
+}
+
+TEST_F(Prepare, EachContextHasItsOwnPlan) {
+  Runtime runtime(options());
+  const auto first = runtime.prepare(Gather{});
+  null_driver().current_context = 2;
+  const auto second = runtime.prepare(Gather{});
+  EXPECT_NE(second.state(), first.state());
+  EXPECT_EQ(compiles(), 2) << "but not its own images";
+  EXPECT_EQ(null_driver().loads, 4);
+}
+
+TEST_F(Prepare, AConfigChangesTheMostWantedImageOnly) {
+  Runtime runtime(options());
+  PrepareOptions changed;
+  changed.config = "unroll=2,threads=128";
+  const auto plan = runtime.prepare(Gather{}, changed);
+  EXPECT_EQ(plan.images()[0].config, "form=0 vector=16 unroll=2 threads=128 load_once=1 store_stream=1");
+  EXPECT_TRUE(has(plan.why(), "changed by unroll=2,threads=128")) << plan.why();
+  const auto plain = runtime.prepare(Gather{});
+  EXPECT_EQ(plain.images()[0].config, "form=0 vector=16 unroll=4 threads=256 load_once=1 store_stream=1");
+  EXPECT_EQ(plain.images()[1].key, plan.images()[1].key);
+  EXPECT_TRUE(has(plain.why(), "default for generic sm_90; image from compiled")) << plain.why();
+  changed.config = "unroll=3";
+  EXPECT_TRUE(has(refusal([&] { runtime.prepare(Gather{}, changed); }).sentence, "unroll=3"));
+}
+
+TEST_F(Prepare, AConfigMayGiveUpAlignment) {
+  Runtime runtime(options());
+  PrepareOptions changed;
+  changed.config = "vector=4";
+  EXPECT_EQ(runtime.prepare(Gather{}, changed).images()[0].alignment, 4u);
+}
+
+TEST_F(Prepare, TextDoesWhatAStructDoes) {
+  Runtime runtime(options());
+  const auto plan = runtime.prepare(Gather{.width = 512, .dtype = f32});
+  EXPECT_EQ(runtime.prepare_text(" gather width=512 dtype=f32\n").state(), plan.state());
+  EXPECT_EQ(runtime.prepare_text(plan.problem()).state(), plan.state());
+  EXPECT_TRUE(has(refusal([&] { runtime.prepare_text("gathr width=512"); }).sentence, "did you mean gather?"));
+  EXPECT_TRUE(has(refusal([&] { runtime.prepare_text(""); }).sentence, "Families are: gather, pointwise"));
+}
+
+TEST_F(Prepare, ABadProblemIsRefusedBeforeAnythingIsDone) {
+  Options given = options();
+  given.nvrtc = scratch_ / "no-compiler";
+  Runtime runtime(given);
+  Gather problem;
+  problem.out_stride = 1;
+  const Error error = refusal([&] { runtime.prepare(problem); });
+  EXPECT_EQ(error.code, Code::bad_input);
+  EXPECT_EQ(error.problem, "gather out_stride=1");
+  problem = {};
+  problem.width = -5;
+  EXPECT_TRUE(has(refusal([&] { runtime.prepare(problem); }).sentence, "width=-5"));
+  problem = {};
+  problem.mode = static_cast<GatherMode>(99);
+  EXPECT_TRUE(has(refusal([&] { runtime.prepare(problem); }).sentence, "mode=value 99"));
+}
+
+TEST_F(Prepare, TryPrepareReturnsTheError) {
+  Runtime runtime(options());
+  EXPECT_TRUE(static_cast<bool>(runtime.try_prepare(Gather{})));
+  const auto refused = runtime.try_prepare(Gather{.index = f32});
+  ASSERT_FALSE(static_cast<bool>(refused));
+  EXPECT_TRUE(has(refused.error().sentence, "index=f32")) << refused.error().sentence;
+}
+
+TEST_F(Prepare, TryLaunchReturnsWhetherAKernelWasLaunched) {
+  Runtime runtime(options());
+  const auto plan = runtime.prepare(Gather{});
+  EXPECT_TRUE(*plan.try_launch(nullptr, some_args()));
+  GatherArgs none = some_args();
+  none.count = 0;
+  EXPECT_FALSE(*plan.try_launch(nullptr, none));
+  none.count = kOpen;
+  EXPECT_FALSE(static_cast<bool>(plan.try_launch(nullptr, none)));
+}
+
+TEST_F(Prepare, ALaunchInAnotherContextOrThreadIsTheDriversAffair) {
+  Runtime runtime(options());
+  const auto plan = runtime.prepare(Gather{});
+  const int before = driver_calls();
+  std::thread([&] { plan.launch(nullptr, some_args()); }).join();
+  EXPECT_EQ(driver_calls() - before, 1);
+  EXPECT_EQ(null_driver().launches, 1);
+}
+
+TEST_F(Prepare, WithoutACurrentContextItSaysWhatToDo) {
+  Runtime runtime(options());
+  runtime.prepare(Gather{});
+  null_driver().current_context = 0;
+  for (const std::int64_t count : {kOpen, std::int64_t{5}}) {
+    const Error error = refusal([&] { runtime.prepare(Gather{.count = count}); });
+    EXPECT_EQ(error.code, Code::no_device);
+    EXPECT_TRUE(has(error.sentence, "no context is current")) << error.sentence;
+  }
+}
+
+TEST_F(Prepare, ADeviceThatIsNotTheContextsIsRefused) {
+  Runtime runtime(options());
+  PrepareOptions other;
+  other.device = 1;
+  const Error error = refusal([&] { runtime.prepare(Gather{}, other); });
+  EXPECT_EQ(error.code, Code::bad_input);
+  EXPECT_TRUE(has(error.sentence, "device 1") && has(error.sentence, "device 0")) << error.sentence;
+  other.device = 0;
+  EXPECT_EQ(runtime.prepare(Gather{}, other).images().size(), 2u);
+}
+
+TEST_F(Prepare, InsideACaptureIsRefusedByNameUnlessThePlanIsThere) {
+  Runtime runtime(options());
+  const auto plan = runtime.prepare(Gather{});
+  const int loads = null_driver().loads;
+  null_driver().capturing = true;
+  const Error error = refusal([&] { runtime.prepare(Gather{.dtype = f32}); });
+  EXPECT_EQ(error.code, Code::bad_input);
+  EXPECT_EQ(error.problem, "gather dtype=f32");
+  EXPECT_TRUE(has(error.sentence, "captured")) << error.sentence;
+  EXPECT_EQ(null_driver().loads, loads);
+  EXPECT_EQ(compiles(), 2);
+  EXPECT_EQ(runtime.prepare(Gather{}).state(), plan.state());
+  plan.launch(nullptr, some_args());
+  EXPECT_EQ(null_driver().launches, 1);
+}
+
+TEST_F(Prepare, ARejectedImageIsBuiltOnceMore) {
+  null_driver().reject_images = 1;
+  Runtime runtime(options(scratch_ / "cache"));
+  runtime.prepare(Gather{});
+  EXPECT_EQ(compiles(), 3);
+  EXPECT_EQ(log_.count(LogLevel::warning, "the driver rejected the stored image"), 1) << log_.all();
+}
+
+TEST_F(Prepare, ARejectedImageFromDiskIsNotReadAgain) {
+  { Runtime(options(scratch_ / "cache")).prepare(Gather{}); }
+  EXPECT_EQ(compiles(), 2);
+  null_driver().reject_images = 1;
+  Runtime(options(scratch_ / "cache")).prepare(Gather{});
+  EXPECT_EQ(compiles(), 3);
+  Runtime(options(scratch_ / "cache")).prepare(Gather{});
+  EXPECT_EQ(compiles(), 3) << "the new image is on disk";
+}
+
+TEST_F(Prepare, AnImageThatIsRejectedAgainIsAnError) {
+  null_driver().reject_images = 1000;
+  Runtime runtime(options());
+  const Error error = refusal([&] { runtime.prepare(Gather{}); });
+  EXPECT_EQ(error.code, Code::driver);
+  EXPECT_TRUE(has(error.sentence, "cuLibraryLoadData")) << error.sentence;
+  EXPECT_EQ(compiles(), 3);
+  null_driver().reject_images = 0;
+  runtime.prepare(Gather{});
+}
+
+TEST_F(Prepare, ACompileErrorCarriesFamilyProblemKeyAndLog) {
+  control().refuse = 1;
+  Runtime runtime(options(scratch_ / "cache"));
+  const Error error = refusal([&] { runtime.prepare(Gather{.dtype = f32}); });
+  EXPECT_EQ(error.code, Code::compile);
+  EXPECT_EQ(error.family, "gather");
+  EXPECT_EQ(error.problem, "gather dtype=f32");
+  EXPECT_EQ(error.key.size(), 65u);
+  EXPECT_TRUE(has(error.log, "gather/gather.cu(12)")) << error.log;
+  EXPECT_TRUE(cache::files_below(scratch_ / "cache").empty());
+  control().refuse = 0;
+  runtime.prepare(Gather{.dtype = f32});
+}
+
+TEST_F(Prepare, CompilesAreLoggedAtTheirStartAndEndAndHitsNot) {
+  Runtime runtime(options());
+  runtime.prepare(Gather{});
+  EXPECT_EQ(log_.count(LogLevel::info, "compiling gather (vector, sm_90a)"), 1) << log_.all();
+  EXPECT_EQ(log_.count(LogLevel::info, "compiled gather (ragged, sm_90a) in "), 1) << log_.all();
+  const int lines = log_.count(LogLevel::info);
+  runtime.prepare(Gather{});
+  runtime.prepare(Gather{.count = 3});
+  EXPECT_EQ(log_.count(LogLevel::info), lines) << log_.all();
+  EXPECT_EQ(log_.count(LogLevel::warning), 0) << log_.all();
+}
+
+TEST_F(Prepare, ADeviceNewerThanTheCompilerGetsPtxWithOneWarningAnImage) {
+  fake_nvrtc().set_architectures({80, 90, 100});
+  null_driver().arch = 120;
+  Runtime runtime(options());
+  const auto plan = runtime.prepare(Gather{});
+  EXPECT_EQ(plan.ptx().rfind("ptx compute_100 ", 0), 0u) << plan.ptx();
+  EXPECT_EQ(log_.count(LogLevel::warning, "does not know sm_120a"), 2) << log_.all();
+}
+
+TEST_F(Prepare, SourceAndPtxOfEachImageAreKept) {
+  Runtime runtime(options());
+  const auto plan = runtime.prepare(Gather{});
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(has(plan.source(i), "namespace quern::spec"));
+    EXPECT_TRUE(has(plan.ptx(i), "ptx sm_90a"));
+    EXPECT_EQ(plan.resources(i).registers, 32);
+  }
+  EXPECT_NE(plan.source(0), plan.source(1));
+  EXPECT_THROW((void)plan.source(2), std::out_of_range);
+}
+
+}  // namespace
+}  // namespace quern::test

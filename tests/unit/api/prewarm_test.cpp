@@ -1,0 +1,147 @@
+// What is compiled without a device is what the device asks for.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "driver/device.h"
+#include "unit/api/support.h"
+
+namespace quern::test {
+namespace {
+
+using Prewarm = ApiTest;
+
+// A Runtime on the same cache whose compiler is not there.
+Options without_compiler(Options options, const std::string& path) {
+  options.nvrtc = path;
+  return options;
+}
+
+TEST_F(Prewarm, NeedsNoDriver) {
+  Options given = options();
+  given.driver = nullptr;
+  given.libcuda = scratch_ / "no-driver";
+  Runtime runtime(given);
+  const Gather problem;
+  const int before = driver_calls();
+  const Prewarmed result = runtime.prewarm(Gather::family(), &problem, "sm_90a");
+  EXPECT_EQ(driver_calls(), before);
+  EXPECT_EQ(result.problem, "gather");
+  EXPECT_EQ(result.arch, "sm_90a");
+  ASSERT_EQ(result.images.size(), 2u);
+  EXPECT_EQ(result.sources.size(), 2u);
+  EXPECT_EQ(result.ptx.size(), 2u);
+  EXPECT_EQ(result.images[0].origin, ImageOrigin::compiled);
+  EXPECT_EQ(runtime.prewarm(Gather::family(), &problem, "sm_90a").images[0].origin, ImageOrigin::memory);
+}
+
+TEST_F(Prewarm, ServesARuntimeThatHasNoCompiler) {
+  const Gather problem;
+  Runtime(options(scratch_ / "cache")).prewarm(Gather::family(), &problem, "sm_90a");
+  EXPECT_EQ(compiles(), 2);
+  Runtime live(without_compiler(options(scratch_ / "cache"), scratch_ / "missing/libnvrtc.so.13"));
+  const auto plan = live.prepare(problem);
+  EXPECT_EQ(live.statistics().disk_hits, 2u);
+  EXPECT_EQ(live.statistics().compiles, 0u);
+  for (const ImageInfo& image : plan.images()) EXPECT_EQ(image.origin, ImageOrigin::disk);
+  const Error error = refusal([&] { live.prepare(Gather{.dtype = f32}); });
+  EXPECT_EQ(error.code, Code::no_compiler);
+  EXPECT_EQ(error.problem, "gather dtype=f32");
+  EXPECT_TRUE(has(error.sentence, scratch_ / "missing/libnvrtc.so.13")) << error.sentence;
+}
+
+TEST_F(Prewarm, WhatWasMadeOnDemandDoesNotServeAnotherCompilerUntilItIsPrewarmed) {
+  { Runtime(options(scratch_ / "cache")).prepare(Gather{}); }
+  const auto other = [&] {
+    return Runtime(without_compiler(options(scratch_ / "cache"), scratch_ / "missing")).try_prepare(Gather{});
+  };
+  EXPECT_FALSE(static_cast<bool>(other()));
+  const Gather problem;
+  Runtime(options(scratch_ / "cache")).prewarm(Gather::family(), &problem, "sm_90a");
+  EXPECT_EQ(compiles(), 2) << "marked, not made again";
+  EXPECT_TRUE(static_cast<bool>(other()));
+}
+
+TEST_F(Prewarm, ExactMatchingTakesNoOtherCompilersImage) {
+  const Gather problem;
+  Runtime(options(scratch_ / "cache")).prewarm(Gather::family(), &problem, "sm_90a");
+  Options exact = without_compiler(options(scratch_ / "cache"), scratch_ / "missing");
+  exact.cache_match = CacheMatch::exact;
+  EXPECT_EQ(refusal([&] { Runtime(exact).prepare(problem); }).code, Code::no_compiler);
+}
+
+// For every bench case of every family on every architecture, every device model included.
+TEST_F(Prewarm, TheKeysAreThoseOfTheLiveDevice) {
+  for (const int arch : {80, 89, 90, 100, 103, 120}) {
+    null_driver().arch = arch;
+    Runtime runtime(options());
+    for (const Family* family : runtime.families()) {
+      for (const char* text : family->bench_cases) {
+        const AnyProblem problem = runtime.parse(text);
+        const Prewarmed warm = runtime.prewarm(*family, problem.data(), target_of(arch).text());
+        const int before = compiles();
+        const AnyPlan plan = runtime.prepare_any(*family, problem.data());
+        EXPECT_EQ(compiles(), before) << text;
+        const std::vector<std::string> made = keys(warm.images);
+        const std::vector<std::string> asked = keys(plan.images());
+        EXPECT_TRUE(std::includes(made.begin(), made.end(), asked.begin(), asked.end())) << text << " sm_" << arch;
+      }
+    }
+  }
+}
+
+TEST_F(Prewarm, AConfigIsPrewarmedAsItIsPrepared) {
+  const AnyProblem problem = Runtime(options()).parse("gather width=512");
+  Runtime runtime(options());
+  const auto warm = runtime.prewarm(problem.family(), problem.data(), "sm_90a", {}, "unroll=1");
+  const int before = compiles();
+  PrepareOptions changed;
+  changed.config = "unroll=1";
+  EXPECT_EQ(keys(runtime.prepare_any(problem.family(), problem.data(), changed).images()), keys(warm.images));
+  EXPECT_EQ(compiles(), before);
+}
+
+TEST_F(Prewarm, LineInfoIsAnotherImage) {
+  Options with = options(scratch_ / "cache");
+  with.lineinfo = true;
+  const Gather problem;
+  const auto plain = Runtime(options(scratch_ / "cache")).prewarm(Gather::family(), &problem, "sm_90a");
+  const auto lines = Runtime(with).prewarm(Gather::family(), &problem, "sm_90a");
+  EXPECT_NE(keys(plain.images), keys(lines.images));
+  EXPECT_EQ(compiles(), 4);
+}
+
+TEST_F(Prewarm, AnArchitectureThatQuernDoesNotKnowIsRefusedWithTheList) {
+  Runtime runtime(options());
+  const Gather problem;
+  const Error error = refusal([&] { runtime.prewarm(Gather::family(), &problem, "sm_42"); });
+  EXPECT_EQ(error.code, Code::bad_input);
+  EXPECT_TRUE(has(error.sentence, "\"sm_42\"") && has(error.sentence, "sm_90a")) << error.sentence;
+  EXPECT_EQ(compiles(), 0);
+}
+
+TEST_F(Prewarm, AnArchitectureThatTheCompilerDoesNotKnowIsRefusedWithTheList) {
+  fake_nvrtc().set_architectures({80, 90});
+  Runtime runtime(options());
+  const Gather problem;
+  const Error error = refusal([&] { runtime.prewarm(Gather::family(), &problem, "sm_120a"); });
+  EXPECT_EQ(error.code, Code::unsupported);
+  EXPECT_TRUE(has(error.sentence, "sm_120a") && has(error.sentence, "sm_80, sm_90")) << error.sentence;
+}
+
+TEST_F(Prewarm, WithoutACompilerEachPlaceIsListed) {
+  Runtime runtime(without_compiler(options(), scratch_ / "libnvrtc.so.13"));
+  const Gather problem;
+  const Error error = refusal([&] { runtime.prewarm(Gather::family(), &problem, "sm_90a"); });
+  EXPECT_EQ(error.code, Code::no_compiler);
+  EXPECT_TRUE(has(error.sentence, scratch_ / "libnvrtc.so.13" + " (given by option")) << error.sentence;
+}
+
+TEST_F(Prewarm, ABadProblemIsRefusedBeforeACompilerIsLookedFor) {
+  Runtime runtime(without_compiler(options(), scratch_ / "missing"));
+  const Gather problem{.width = 8, .out_stride = 3};
+  EXPECT_EQ(refusal([&] { runtime.prewarm(Gather::family(), &problem, "sm_90a"); }).code, Code::bad_input);
+}
+
+}  // namespace
+}  // namespace quern::test

@@ -1,0 +1,90 @@
+// Rule 13: what happens to plans in forked children and in static objects.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <optional>
+
+#include "unit/api/support.h"
+
+namespace quern::test {
+namespace {
+
+using Process = ApiTest;
+
+// What `f` returns in a forked child: 0 to 255.
+template <class F>
+int in_child(F f) {
+  const pid_t child = fork();
+  if (child == 0) _exit(f());
+  int status = 0;
+  if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
+  return WEXITSTATUS(status);
+}
+
+TEST_F(Process, AForkedChildMayNotPrepare) {
+  Runtime runtime(options());
+  runtime.prepare(Gather{});
+  const int before = null_driver().loads;
+  EXPECT_EQ(in_child([&] {
+              const auto refused = runtime.try_prepare(Gather{.dtype = f32});
+              if (refused) return 1;
+              if (!has(refused.error().sentence, "forked")) return 2;
+              return null_driver().loads == before ? 0 : 3;
+            }),
+            0);
+}
+
+TEST_F(Process, APlanThatDiesInAForkedChildLeavesTheDriverAlone) {
+  std::optional<Runtime> runtime(options());
+  std::optional<Plan<Gather>> plan(runtime->prepare(Gather{}));
+  const int before = driver_calls();
+  EXPECT_EQ(in_child([&] {
+              plan.reset();
+              runtime.reset();
+              return driver_calls() == before ? 0 : 1;
+            }),
+            0);
+  EXPECT_EQ(null_driver().unloads, 0);
+}
+
+TEST_F(Process, AChildThatOpensTheDriverItselfMayPrepare) {
+  Runtime runtime(options());
+  runtime.prepare(Gather{});
+  EXPECT_EQ(in_child([&] {
+              Options own = options();
+              own.cache_dir = scratch_ / "cache";
+              Runtime mine(own);
+              return mine.try_prepare(Gather{.width = 3, .dtype = DType::c128}) ? 0 : 1;
+            }),
+            0);
+}
+
+// The plan of a program whose statics are destroyed at exit. This test is run in a process of its own by the next one.
+constexpr const char* kStatics = "QUERN_TEST_STATICS";
+std::optional<Runtime> static_runtime;
+Plan<Gather> static_plan;
+int calls_in_main = 0;
+
+TEST_F(Process, StaticsHelper) {
+  if (std::getenv(kStatics) == nullptr) GTEST_SKIP() << "run by StaticObjectsMakeNoDriverCallAtExit";
+  // The first registered is the last that is called: after every static object is gone.
+  std::atexit([] { _exit(driver_calls() == calls_in_main ? 0 : 42); });
+  static_runtime.emplace(options());
+  static_plan = static_runtime->prepare(Gather{});
+  calls_in_main = driver_calls();
+  ASSERT_GT(calls_in_main, 0);
+}
+
+TEST_F(Process, StaticObjectsMakeNoDriverCallAtExit) {
+  EXPECT_EQ(in_child([] {
+              ::setenv(kStatics, "1", 1);
+              execl("/proc/self/exe", "quern_unit", "--gtest_filter=Process.StaticsHelper", "--gtest_brief=1", nullptr);
+              return 127;
+            }),
+            0);
+}
+
+}  // namespace
+}  // namespace quern::test

@@ -1,0 +1,250 @@
+// gather's choice of variants, its constants, its test data and its reference.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "common/host_types.h"
+#include "tuner/operands.h"
+#include "unit/plan/support.h"
+
+namespace quern {
+namespace {
+
+using test::problem;
+using test::variants_of;
+
+std::map<std::string, std::string> constants(const std::string& text, int variant = 0) {
+  const AnyProblem p = problem(text);
+  Spec spec;
+  p.family().specialize(p.data(), {90, "a"}, variants_of(p).at(static_cast<std::size_t>(variant)).config, spec);
+  std::map<std::string, std::string> values;
+  for (const Constant& constant : spec.constants()) {
+    EXPECT_TRUE(values.emplace(constant.name, constant.value).second) << constant.name << " is there twice";
+  }
+  return values;
+}
+
+struct Row {
+  const char* problem;
+  const char* variants;  // "name:vector:alignment", most wanted first
+};
+
+std::string summary(const char* text, const Target& target) {
+  std::string all;
+  for (const Variant& v : variants_of(problem(text), target))
+    all += std::string(all.empty() ? "" : " ") + v.name + ":" + std::to_string(v.config[1]) + ":" +
+           std::to_string(v.alignment);
+  return all;
+}
+
+TEST(GatherVariants, FollowRowLengthStridesAndElement) {
+  const Row rows[] = {
+      {"gather width=4096 dtype=bf16", "vector:16:16 ragged:16:2"},
+      {"gather width=4096 dtype=f64", "vector:16:16 ragged:16:8"},
+      {"gather width=64 dtype=u8", "vector:16:16 ragged:16:1"},
+      {"gather width=4 dtype=bf16", "vector:8:8 ragged:16:2"},
+      {"gather width=36 dtype=bf16", "vector:8:8 ragged:16:2"},
+      {"gather width=1000 dtype=bf16", "vector:16:16 ragged:16:2"},
+      {"gather width=4097 dtype=bf16", "ragged:16:2"},
+      {"gather width=4098 dtype=bf16", "ragged:16:2"},
+      {"gather width=100 dtype=u8", "ragged:16:1"},
+      {"gather width=7 dtype=f32", "vector:4:4"},
+      {"gather width=3 dtype=u8", "vector:1:1"},
+      {"gather width=6 dtype=u8", "vector:2:2 ragged:16:1"},
+      {"gather width=3 dtype=f64", "vector:8:8"},
+      {"gather width=33 dtype=c64", "vector:8:8"},
+      {"gather width=33 dtype=c128", "vector:16:16"},
+      {"gather width=64 dtype=bf16 source_stride=68", "vector:8:8 ragged:16:2"},
+      {"gather width=64 dtype=bf16 out_stride=72", "vector:16:16 ragged:16:2"},
+      {"gather width=64 dtype=bf16 out_stride=65", "ragged:16:2"},
+      {"gather width=64 dtype=bf16 source_stride=1", "ragged:16:2"},
+  };
+  for (const Row& row : rows) EXPECT_EQ(summary(row.problem, {90, "a"}), row.variants) << row.problem;
+}
+
+TEST(GatherVariants, ThirtyTwoBytesAreForBlackwellOnly) {
+  const char* const text = "gather width=4096 dtype=bf16";
+  EXPECT_EQ(summary(text, {100, "a"}), "vector:32:32 ragged:16:2");
+  EXPECT_EQ(summary(text, {103, "a"}), "vector:32:32 ragged:16:2");
+  for (const Target target : {Target{80, ""}, Target{90, "a"}, Target{120, "a"}})
+    EXPECT_EQ(summary(text, target), "vector:16:16 ragged:16:2");
+  EXPECT_EQ(summary("gather width=8 dtype=bf16", {100, "a"}), "vector:16:16 ragged:16:2");
+}
+
+TEST(GatherAlignment, IsThatOfTheVectorButNeverBelowTheElement) {
+  const AnyProblem p = problem("gather width=4096 dtype=f64");
+  Config config = variants_of(p).front().config;
+  for (const int vector : {1, 2, 4, 8, 16}) {
+    config[1] = vector;
+    EXPECT_EQ(p.family().alignment(p.data(), config), static_cast<std::uint32_t>(std::max(8, vector)));
+  }
+}
+
+TEST(GatherSpec, HoldsWhatDecidesTheImage) {
+  const auto plain = constants("gather width=4096 dtype=bf16 index=i32 mode=clamp");
+  EXPECT_EQ(plain.at("ragged"), "false");
+  EXPECT_EQ(plain.at("vector"), "16");
+  EXPECT_EQ(plain.at("unroll"), "4");
+  EXPECT_EQ(plain.at("element_bytes"), "2");
+  EXPECT_EQ(plain.at("Index"), "common::i32");
+  EXPECT_EQ(plain.at("mode"), "gather::Mode::clamp");
+  EXPECT_EQ(plain.at("has_scale"), "false");
+  const auto scaled = constants("gather width=4096 dtype=e4m3 scale=f16", 1);
+  EXPECT_EQ(scaled.at("ragged"), "true");
+  EXPECT_EQ(scaled.at("has_scale"), "true");
+  EXPECT_EQ(scaled.at("Element"), "common::E4m3");
+  EXPECT_EQ(scaled.at("Scale"), "common::Fp16");
+}
+
+// Rule 8: types that are moved alike share their image.
+TEST(GatherSpec, WithoutAScaleOnlyTheSizeOfAnElementCounts) {
+  EXPECT_EQ(constants("gather width=64 dtype=bf16"), constants("gather width=64 dtype=i16"));
+  EXPECT_NE(constants("gather width=64 dtype=bf16 scale=f32"), constants("gather width=64 dtype=f16 scale=f32"));
+}
+
+std::vector<std::int64_t> indices(const std::string& text, std::uint64_t seed = 1) {
+  const AnyProblem p = problem(text);
+  HostOperands host(p.family(), p.data());
+  host.generate(seed, false);
+  const Gather& g = test::as<Gather>(p);
+  std::vector<std::int64_t> values;
+  for (std::int64_t i = 0; i < g.count; ++i) values.push_back(common::read_integer(g.index, host.data(1), i));
+  return values;
+}
+
+TEST(GatherGenerate, IndicesAreAPermutation) {
+  const std::vector<std::int64_t> all = indices("gather rows=1000 count=1000 width=1");
+  EXPECT_EQ(std::set<std::int64_t>(all.begin(), all.end()).size(), 1000u);
+  EXPECT_FALSE(std::is_sorted(all.begin(), all.end()));
+  EXPECT_EQ(*std::min_element(all.begin(), all.end()), 0);
+  EXPECT_EQ(*std::max_element(all.begin(), all.end()), 999);
+  const std::vector<std::int64_t> some = indices("gather rows=1000 count=300 width=1");
+  EXPECT_EQ(std::set<std::int64_t>(some.begin(), some.end()).size(), 300u);
+  const std::vector<std::int64_t> again = indices("gather rows=10 count=30 width=1");
+  for (std::int64_t row = 0; row < 10; ++row) EXPECT_EQ(std::count(again.begin(), again.end(), row), 3);
+}
+
+TEST(GatherGenerate, IndicesStayInTheRangeThatTheModeGivesAMeaning) {
+  for (const char* index : {"i64", "i32", "i16", "i8", "u8"}) {
+    for (const int rows : {1, 100, 1000}) {
+      const auto values = [&](const char* mode) {
+        return indices(std::string("gather count=500 width=1 rows=") + std::to_string(rows) + " index=" + index +
+                       " mode=" + mode);
+      };
+      for (const char* mode : {"assume_valid", "trap"}) {
+        for (const std::int64_t i : values(mode)) ASSERT_TRUE(i >= 0 && i < rows) << mode << " " << index << " " << i;
+      }
+      int missing = 0;
+      for (const std::int64_t i : values("minus_one_is_zero")) {
+        ASSERT_TRUE(i >= -1 && i < rows) << index << " " << i;
+        missing += i == -1;
+      }
+      EXPECT_EQ(missing > 0, index != std::string("u8"));
+      for (const std::int64_t i : values("wrap_negative")) ASSERT_TRUE(i >= -rows && i < rows) << index << " " << i;
+    }
+  }
+}
+
+TEST(GatherGenerate, TheModesThatCheckGetSomethingToCheck) {
+  for (const char* mode : {"zero", "clamp", "report"}) {
+    int below = 0;
+    int above = 0;
+    for (const std::int64_t i : indices(std::string("gather rows=50 count=1000 width=1 mode=") + mode)) {
+      below += i < 0;
+      above += i >= 50;
+    }
+    EXPECT_GT(below, 10) << mode;
+    EXPECT_GT(above, 10) << mode;
+    EXPECT_LT(below + above, 500) << mode;
+  }
+}
+
+// rows 0, 1, 2 of a source of three rows of two elements: 10 11, 20 21, 30 31.
+template <class T>
+struct Example {
+  std::vector<T> source = {T{10}, T{11}, T{20}, T{21}, T{30}, T{31}};
+  std::vector<T> out = std::vector<T>(8, T{99});
+  std::int64_t report = -1;
+
+  std::vector<T> run(GatherMode mode, std::vector<std::int64_t> index) {
+    Gather p{.rows = 3, .count = static_cast<std::int64_t>(index.size()), .width = 2, .dtype = i32, .mode = mode};
+    GatherArgs args;
+    args.source = source.data();
+    args.index = index.data();
+    args.out = out.data();
+    args.report = &report;
+    Gather::family().reference(&p, &args);
+    out.resize(2 * index.size());
+    return out;
+  }
+};
+using Ints = std::vector<std::int32_t>;
+
+TEST(GatherReference, PicksRows) {
+  EXPECT_EQ(Example<std::int32_t>().run(GatherMode::assume_valid, {2, 0, 2}), Ints({30, 31, 10, 11, 30, 31}));
+}
+
+TEST(GatherReference, EachModeGivesABadIndexItsMeaning) {
+  const auto run = [](GatherMode mode, std::vector<std::int64_t> index) {
+    return Example<std::int32_t>().run(mode, std::move(index));
+  };
+  EXPECT_EQ(run(GatherMode::minus_one_is_zero, {1, -1}), Ints({20, 21, 0, 0}));
+  EXPECT_EQ(run(GatherMode::zero, {-5, 1, 3}), Ints({0, 0, 20, 21, 0, 0}));
+  EXPECT_EQ(run(GatherMode::clamp, {-5, 1, 3}), Ints({10, 11, 20, 21, 30, 31}));
+  EXPECT_EQ(run(GatherMode::wrap_negative, {-1, -3, 2}), Ints({30, 31, 10, 11, 30, 31}));
+}
+
+TEST(GatherReference, ReportHoldsTheLowestBadPosition) {
+  Example<std::int32_t> good;
+  good.run(GatherMode::report, {0, 1, 2});
+  EXPECT_EQ(good.report, -1);
+  Example<std::int32_t> bad;
+  EXPECT_EQ(bad.run(GatherMode::report, {0, 3, -1}), Ints({10, 11, 0, 0, 0, 0}));
+  EXPECT_EQ(bad.report, 1);
+}
+
+TEST(GatherReference, StridesLeaveGapsUntouched) {
+  const Ints source = {1, 2, 7, 3, 4, 7, 5, 6};
+  const std::int64_t index[] = {2, 0};
+  Ints out(8, 99);
+  const Gather p{.rows = 3, .count = 2, .width = 2, .dtype = i32, .source_stride = 3, .out_stride = 4};
+  GatherArgs args;
+  args.source = source.data();
+  args.index = index;
+  args.out = out.data();
+  Gather::family().reference(&p, &args);
+  EXPECT_EQ(out, Ints({5, 6, 99, 99, 1, 2, 99, 99}));
+}
+
+TEST(GatherReference, AScaleIsOneMultiplicationAndOneRounding) {
+  const std::uint16_t source[] = {0x3f80, 0x3f81, 0x7f7f, 0xff80};  // 1, 1 + 2^-7, the largest, -inf in bf16
+  const std::int64_t index[] = {0};
+  const float scale[] = {1.5f};
+  std::uint16_t out[4] = {};
+  const Gather p{.rows = 1, .count = 1, .width = 4, .dtype = bf16, .scale = f32};
+  GatherArgs args;
+  args.source = source;
+  args.index = index;
+  args.scale = scale;
+  args.out = out;
+  Gather::family().reference(&p, &args);
+  EXPECT_EQ(out[0], 0x3fc0);
+  EXPECT_EQ(out[1], 0x3fc2);  // 1.51171875 is a tie: to even
+  EXPECT_EQ(out[2], 0x7f80);  // infinity
+  EXPECT_EQ(out[3], 0xff80);
+}
+
+TEST(GatherTolerance, BitsUnlessTheyAreComputed) {
+  EXPECT_TRUE(Gather::family().tolerance(problem("gather").data()).bitwise);
+  EXPECT_FALSE(Gather::family().tolerance(problem("gather scale=f32").data()).bitwise);
+}
+
+TEST(GatherBytes, AreOneReadOneWriteAndTheIndex) {
+  EXPECT_EQ(Gather::family().bytes(problem("gather rows=9 count=10 width=64 dtype=bf16 index=i32 scale=f32").data()),
+            10 * (2 * 128 + 4 + 4));
+}
+
+}  // namespace
+}  // namespace quern

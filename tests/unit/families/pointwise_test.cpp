@@ -1,0 +1,225 @@
+// pointwise's choice of variants, its constants and its reference.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "tuner/operands.h"
+#include "unit/plan/support.h"
+
+namespace quern {
+namespace {
+
+using test::problem;
+using test::variants_of;
+
+std::string summary(const std::string& text, const Target& target = {90, "a"}) {
+  std::string all;
+  for (const Variant& v : variants_of(problem(text), target))
+    all += std::string(all.empty() ? "" : " ") + v.name + ":" + std::to_string(v.config[1]) + ":" +
+           std::to_string(v.alignment);
+  return all;
+}
+
+TEST(PointwiseVariants, FollowWidthStridesAndBroadcasts) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"pointwise width=4096", "rows:16:16 ragged:16:1"},
+      {"pointwise width=4096 dtype=f32", "rows:16:16 ragged:16:1"},
+      {"pointwise width=4096 bias_spread=none", "flat:16:16 ragged:16:1"},
+      {"pointwise width=4097 bias_spread=none", "flat:16:16 ragged:16:1"},
+      {"pointwise width=4097 bias_spread=scalar", "flat:16:16 ragged:16:1"},
+      {"pointwise width=4097", "flat:16:16 ragged:16:1"},
+      {"pointwise width=4097 bias_spread=column", "flat:16:16 ragged:16:1"},
+      {"pointwise width=4097 bias_spread=full", "ragged:16:1"},
+      {"pointwise width=4096 bias_spread=full", "rows:16:16 ragged:16:1"},
+      {"pointwise width=4096 x_stride=4097", "ragged:16:1"},
+      {"pointwise width=4096 x_stride=4104", "rows:16:16 ragged:16:1"},
+      {"pointwise width=4096 y_stride=4097", "rows:16:16 ragged:16:1"},
+      {"pointwise width=4096 y_stride=4097 op=add_mul_act", "ragged:16:1"},
+      {"pointwise width=4096 bias_dtype=f32", "rows:16:32 ragged:16:1"},
+      {"pointwise width=4096 out_dtype=f32", "rows:16:16 ragged:16:1"},
+      {"pointwise width=4 dtype=f32", "rows:16:16 ragged:16:1"},
+      {"pointwise width=4", "flat:16:16 ragged:16:1"},
+      {"pointwise width=4 out_stride=8", "ragged:16:1"},
+  };
+  for (const auto& [text, expected] : rows) EXPECT_EQ(summary(text), expected) << text;
+}
+
+TEST(PointwiseVariants, ThirtyTwoBytesAreForBlackwellOnly) {
+  EXPECT_EQ(summary("pointwise width=4096", {100, "a"}), "rows:32:32 ragged:16:1");
+  EXPECT_EQ(summary("pointwise width=4104", {100, "a"}), "rows:16:16 ragged:16:1");
+  EXPECT_EQ(summary("pointwise width=4096", {120, "a"}), "rows:16:16 ragged:16:1");
+}
+
+std::map<std::string, std::string> constants(const std::string& text) {
+  const AnyProblem p = problem(text);
+  Spec spec;
+  p.family().specialize(p.data(), {90, "a"}, variants_of(p).front().config, spec);
+  std::map<std::string, std::string> values;
+  for (const Constant& constant : spec.constants()) {
+    EXPECT_TRUE(values.emplace(constant.name, constant.value).second) << constant.name << " is there twice";
+  }
+  return values;
+}
+
+TEST(PointwiseSpec, HoldsWhatDecidesTheImage) {
+  const auto c = constants(
+      "pointwise width=4096 op=add_mul_act activation=gelu_tanh dtype=bf16 y_dtype=f32 bias_dtype=f16 x_spread=row "
+      "bias_spread=column rounding=torch");
+  EXPECT_EQ(c.at("flat") + c.at("ragged"), "falsefalse");
+  EXPECT_EQ(c.at("elements"), "4");
+  EXPECT_EQ(c.at("X"), "common::Bf16");
+  EXPECT_EQ(c.at("Y"), "float");
+  EXPECT_EQ(c.at("Bias"), "common::Fp16");
+  EXPECT_EQ(c.at("Output"), "common::Bf16");
+  EXPECT_EQ(c.at("has_y"), "true");
+  EXPECT_EQ(c.at("x_spread"), "pointwise::Spread::row");
+  EXPECT_EQ(c.at("y_spread"), "pointwise::Spread::full");
+  EXPECT_EQ(c.at("bias_spread"), "pointwise::Spread::column");
+  EXPECT_EQ(c.at("activation"), "common::Activation::gelu_tanh");
+  EXPECT_EQ(c.at("torch"), "true");
+  EXPECT_EQ(c.at("Sum"), "float") << "bf16 and f32 give f32";
+  EXPECT_EQ(c.at("Biased"), "float");
+}
+
+TEST(PointwiseSpec, PromotesAsPyTorchDoes) {
+  EXPECT_EQ(constants("pointwise dtype=bf16 rounding=torch").at("Biased"), "common::Bf16");
+  EXPECT_EQ(constants("pointwise dtype=bf16 bias_dtype=f16 rounding=torch").at("Biased"), "float");
+  EXPECT_EQ(constants("pointwise dtype=bf16 bias_dtype=f16 bias_spread=none rounding=torch").at("Biased"),
+            "common::Bf16");
+  EXPECT_EQ(constants("pointwise dtype=f16 y_dtype=f16 op=add_mul_act rounding=torch").at("Sum"), "common::Fp16");
+}
+
+TEST(PointwiseSpec, WithoutYItsSpreadIsNone) {
+  EXPECT_EQ(constants("pointwise y_spread=row").at("y_spread"), "pointwise::Spread::none");
+  EXPECT_EQ(constants("pointwise").at("has_y"), "false");
+}
+
+// The reference on a problem of rows x width in f32 unless the problem says otherwise.
+template <class Out = float>
+std::vector<Out> run(const Pointwise& p, PointwiseArgs args) {
+  std::vector<Out> out(static_cast<std::size_t>(p.rows * p.width), Out{});
+  args.out = out.data();
+  Pointwise::family().reference(&p, &args);
+  return out;
+}
+using Floats = std::vector<float>;
+
+const float kX[] = {1, -2, 3, -4, 5, -6};
+const float kY[] = {10, 20, 30, 40, 50, 60};
+const float kBias[] = {1, 2, 3, 4, 5, 6};
+
+PointwiseArgs args() {
+  PointwiseArgs args;
+  args.x = kX;
+  args.y = kY;
+  args.bias = kBias;
+  return args;
+}
+
+TEST(PointwiseReference, AddsABiasAndActivates) {
+  EXPECT_EQ(run({.rows = 2, .width = 3, .dtype = f32}, args()), Floats({2, 0, 6, 0, 7, 0}));
+  EXPECT_EQ(run({.rows = 2, .width = 3, .activation = Activation::identity, .dtype = f32}, args()),
+            Floats({2, 0, 6, -3, 7, -3}));
+}
+
+TEST(PointwiseReference, SpreadsEachOperandAsItSays) {
+  Pointwise p{.rows = 2, .width = 3, .activation = Activation::identity, .dtype = f32};
+  const std::pair<Spread, Floats> rows[] = {{Spread::full, {2, 0, 6, 0, 10, 0}},
+                                            {Spread::row, {2, 0, 6, -3, 7, -3}},
+                                            {Spread::column, {2, -1, 4, -2, 7, -4}},
+                                            {Spread::scalar, {2, -1, 4, -3, 6, -5}},
+                                            {Spread::none, {1, -2, 3, -4, 5, -6}}};
+  for (const auto& [spread, expected] : rows) {
+    p.bias_spread = spread;
+    EXPECT_EQ(run(p, args()), expected) << static_cast<int>(spread);
+  }
+  p.bias_spread = Spread::none;
+  p.x_spread = Spread::column;
+  EXPECT_EQ(run(p, args()), Floats({1, 1, 1, -2, -2, -2}));
+  p.x_spread = Spread::scalar;
+  EXPECT_EQ(run(p, args()), Floats({1, 1, 1, 1, 1, 1}));
+}
+
+TEST(PointwiseReference, MultipliesYByTheRunTimeNumber) {
+  PointwiseArgs a = args();
+  a.multiplier = 0.5f;
+  const Pointwise p{.rows = 1, .width = 3, .op = PointwiseOp::add_mul_act, .dtype = f32};
+  EXPECT_EQ(run(p, a), Floats({1 + 5 + 1, -2 + 10 + 2, 3 + 15 + 3}));
+}
+
+TEST(PointwiseReference, AlphaIsTheActivationsOwnUnlessGiven) {
+  const Pointwise p{
+      .rows = 1, .width = 2, .activation = Activation::leaky_relu, .dtype = f32, .bias_spread = Spread::none};
+  EXPECT_EQ(run(p, args())[1], -2 * 0.01f);
+  PointwiseArgs a = args();
+  a.alpha = 0.5f;
+  EXPECT_EQ(run(p, a), Floats({1, -1}));
+}
+
+// x + m * y + bias = 1 + 2^-8 + 2^-9 - 1: exact in fp32, but 1 + 2^-8 alone rounds to 1 in bf16.
+TEST(PointwiseReference, TheRoundingContractsDiffer) {
+  const std::uint16_t x[] = {0x3f80};     // 1
+  const std::uint16_t y[] = {0x3b80};     // 2^-8
+  const std::uint16_t bias[] = {0xbf80};  // -1
+  PointwiseArgs a;
+  a.x = x;
+  a.y = y;
+  a.bias = bias;
+  Pointwise p{.rows = 1, .width = 1, .op = PointwiseOp::add_mul_act, .activation = Activation::identity, .dtype = bf16};
+  EXPECT_EQ(run<std::uint16_t>(p, a)[0], 0x3b80);
+  p.rounding = Rounding::torch;
+  EXPECT_EQ(run<std::uint16_t>(p, a)[0], 0x0000);
+}
+
+// The product is rounded to y's type in the torch contract: (1 + 2^-7) * (1 + 2^-7) has a bit that bf16 drops.
+TEST(PointwiseReference, TorchRoundsTheProduct) {
+  const float x[] = {0};
+  const std::uint16_t y[] = {0x3f81};
+  PointwiseArgs a;
+  a.x = x;
+  a.y = y;
+  a.multiplier = 1.0078125f;
+  Pointwise p{.rows = 1,
+              .width = 1,
+              .op = PointwiseOp::add_mul_act,
+              .activation = Activation::identity,
+              .dtype = f32,
+              .y_dtype = bf16,
+              .bias_spread = Spread::none};
+  EXPECT_EQ(run(p, a)[0], 1.0078125f * 1.0078125f);
+  p.rounding = Rounding::torch;
+  EXPECT_EQ(run(p, a)[0], 1.015625f);
+}
+
+TEST(PointwiseReference, SpecialValuesPropagate) {
+  const float x[] = {NAN, INFINITY, -INFINITY, -0.0f, 1e-40f};
+  PointwiseArgs a;
+  a.x = x;
+  Pointwise p{.rows = 1, .width = 5, .activation = Activation::relu, .dtype = f32, .bias_spread = Spread::none};
+  const Floats out = run(p, a);
+  EXPECT_TRUE(std::isnan(out[0]));
+  EXPECT_EQ(out[1], INFINITY);
+  EXPECT_EQ(out[2], 0);
+  EXPECT_EQ(out[4], 1e-40f) << "denormals are kept";
+}
+
+TEST(PointwiseTolerance, IsExactWhereNothingTranscendentalIsComputed) {
+  const auto tolerance = [](const char* text) { return Pointwise::family().tolerance(problem(text).data()); };
+  EXPECT_EQ(tolerance("pointwise activation=relu").ulps, 0);
+  EXPECT_EQ(tolerance("pointwise activation=gelu dtype=f32").ulps, 6);
+  EXPECT_EQ(tolerance("pointwise activation=gelu dtype=bf16").ulps, 1);
+  EXPECT_EQ(tolerance("pointwise activation=gelu dtype=bf16 out_dtype=f32").ulps, 6);
+  EXPECT_EQ(tolerance("pointwise activation=gelu dtype=bf16 out_dtype=f32 rounding=torch").ulps, 1);
+}
+
+TEST(PointwiseBytes, AreOneReadOfEachOperandAndOneWrite) {
+  const auto bytes = [](const char* text) { return Pointwise::family().bytes(problem(text).data()); };
+  EXPECT_EQ(bytes("pointwise rows=10 width=64 dtype=bf16"), 2 * 1280 + 128);
+  EXPECT_EQ(bytes("pointwise rows=10 width=64 dtype=f32 op=add_mul_act bias_spread=none"), 3 * 2560);
+  EXPECT_EQ(bytes("pointwise rows=10 width=64 dtype=bf16 out_dtype=f32 bias_spread=column bias_dtype=f32"),
+            1280 + 2560 + 40);
+}
+
+}  // namespace
+}  // namespace quern

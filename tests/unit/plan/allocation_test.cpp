@@ -1,0 +1,103 @@
+// The launch path and the look-up of a known problem do not allocate. Replaces operator new for the whole program and
+// counts in the thread that asks.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "unit/api/support.h"
+
+namespace {
+
+thread_local std::int64_t allocations = 0;
+
+void* allocate(std::size_t bytes, std::size_t alignment) {
+  ++allocations;
+  void* memory = alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__
+                     ? std::malloc(bytes == 0 ? 1 : bytes)
+                     : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return allocate(bytes, 1); }
+void* operator new[](std::size_t bytes) { return allocate(bytes, 1); }
+void* operator new(std::size_t bytes, std::align_val_t a) { return allocate(bytes, static_cast<std::size_t>(a)); }
+void* operator new[](std::size_t bytes, std::align_val_t a) { return allocate(bytes, static_cast<std::size_t>(a)); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace quern::test {
+namespace {
+
+using Allocations = ApiTest;
+
+template <class F>
+std::int64_t allocations_of(F f) {
+  const std::int64_t before = allocations;
+  f();
+  return allocations - before;
+}
+
+GatherArgs gather_args() {
+  GatherArgs args;
+  args.source = reinterpret_cast<const void*>(0x10000);
+  args.index = reinterpret_cast<const void*>(0x20000);
+  args.out = reinterpret_cast<void*>(0x40000);
+  args.count = 100;
+  return args;
+}
+
+PointwiseArgs pointwise_args() {
+  PointwiseArgs args;
+  args.x = reinterpret_cast<const void*>(0x10000);
+  args.bias = reinterpret_cast<const void*>(0x20000);
+  args.out = reinterpret_cast<void*>(0x40002);  // takes the ragged variant
+  args.rows = 100;
+  return args;
+}
+
+TEST_F(Allocations, AreCounted) {
+  EXPECT_EQ(allocations_of([] { delete new int(3); }), 1);
+  EXPECT_GE(allocations_of([] { const std::vector<int> v(100); }), 1);
+}
+
+TEST_F(Allocations, ALaunchMakesNone) {
+  Runtime runtime(options());
+  const auto gather = runtime.prepare(Gather{});
+  const auto pointwise = runtime.prepare(Pointwise{});
+  const GatherArgs args = gather_args();
+  const PointwiseArgs other = pointwise_args();
+  EXPECT_EQ(allocations_of([&] {
+              gather.launch(nullptr, args);
+              pointwise.launch(nullptr, other);
+              (void)gather.try_launch(nullptr, args);
+            }),
+            0);
+  EXPECT_EQ(null_driver().launches, 3);
+}
+
+TEST_F(Allocations, PrepareOfAKnownProblemMakesNone) {
+  Runtime runtime(options());
+  const Gather gather{.width = 777};
+  const Pointwise pointwise{.activation = Activation::silu};
+  runtime.prepare(gather);
+  runtime.prepare(pointwise);
+  EXPECT_EQ(allocations_of([&] {
+              const auto plan = runtime.prepare(gather);
+              const auto other = runtime.prepare(pointwise);
+            }),
+            0);
+  EXPECT_EQ(runtime.statistics().plan_hits, 2u);
+}
+
+}  // namespace
+}  // namespace quern::test

@@ -1,0 +1,242 @@
+#include "tuner/operands.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "unit/plan/support.h"
+
+namespace quern {
+namespace {
+
+using test::problem;
+
+constexpr int kGatherOut = 3;
+constexpr int kPointwiseOut = 3;
+
+// The outputs of one problem twice, to be changed and compared.
+class Pair {
+ public:
+  explicit Pair(const std::string& text) : problem_(problem(text)) {
+    HostOperands host(problem_.family(), problem_.data());
+    host.generate(1, false);
+    got = host;
+    expected = host;
+  }
+  template <class T>
+  void set(std::int64_t at, T g, T e) {
+    std::memcpy(got.data(kPointwiseOut) + at * static_cast<std::int64_t>(sizeof(T)), &g, sizeof(T));
+    std::memcpy(expected.data(kPointwiseOut) + at * static_cast<std::int64_t>(sizeof(T)), &e, sizeof(T));
+  }
+  Comparison compare() const { return quern::compare(got, expected); }
+
+ private:
+  AnyProblem problem_;
+
+ public:
+  HostOperands got{problem_.family(), problem_.data()};
+  HostOperands expected{problem_.family(), problem_.data()};
+};
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+TEST(Compare, EqualBytesAreEqual) {
+  const Comparison result = Pair("pointwise rows=3 width=5 dtype=f32").compare();
+  EXPECT_TRUE(result.equal);
+  EXPECT_EQ(result.max_error, 0);
+  EXPECT_EQ(result.difference, "");
+}
+
+TEST(Compare, CountsUnitsInTheLastPlaceAcrossZero) {
+  // relu has no tolerance, tanh four units.
+  for (const bool tolerant : {false, true}) {
+    Pair pair(tolerant ? "pointwise rows=1 width=8 dtype=f32 activation=tanh" : "pointwise rows=1 width=8 dtype=f32");
+    pair.set(2, 1.0f, std::nextafter(std::nextafter(1.0f, 2.0f), 2.0f));
+    pair.set(3, std::numeric_limits<float>::denorm_min(), -std::numeric_limits<float>::denorm_min());
+    const Comparison result = pair.compare();
+    EXPECT_EQ(result.max_error, 2);
+    EXPECT_EQ(result.equal, tolerant) << result.difference;
+  }
+}
+
+TEST(Compare, NamesTheFirstElementThatIsOut) {
+  Pair pair("pointwise rows=3 width=5 dtype=f32 out_stride=7");
+  pair.set(1 * 7 + 4, 1.5f, 2.5f);
+  pair.set(2 * 7 + 0, 1.5f, 2.5f);
+  const Comparison result = pair.compare();
+  EXPECT_FALSE(result.equal);
+  EXPECT_EQ(result.difference.rfind("out[1, 4]: 1.5", 0), 0u) << result.difference;
+  EXPECT_NE(result.difference.find("instead of 2.5"), std::string::npos) << result.difference;
+}
+
+TEST(Compare, AnyNanEqualsAnyOtherAndNothingElse) {
+  Pair pair("pointwise rows=1 width=8 dtype=f32");
+  pair.set(0, std::nanf("1"), -std::nanf("2"));
+  EXPECT_TRUE(pair.compare().equal);
+  pair.set(1, 0.0f, kNan);
+  EXPECT_FALSE(pair.compare().equal);
+  pair.set(1, kNan, kInf);
+  EXPECT_FALSE(pair.compare().equal);
+}
+
+TEST(Compare, InfinityIsOneUnitPastTheLargest) {
+  Pair pair("pointwise rows=1 width=8 dtype=f32 activation=tanh");
+  pair.set(0, kInf, std::numeric_limits<float>::max());
+  EXPECT_EQ(pair.compare().max_error, 1);
+  pair.set(0, kInf, -kInf);
+  EXPECT_FALSE(pair.compare().equal);
+}
+
+TEST(Compare, ZerosOfDifferentSignDifferWhereBitsMatter) {
+  Pair exact("pointwise rows=1 width=8 dtype=f32");
+  exact.set(0, 0.0f, -0.0f);
+  EXPECT_FALSE(exact.compare().equal);
+  Pair tolerant("pointwise rows=1 width=8 dtype=f32 activation=tanh");
+  tolerant.set(0, 0.0f, -0.0f);
+  EXPECT_TRUE(tolerant.compare().equal);
+}
+
+TEST(Compare, TheAbsoluteBoundCountsToo) {
+  Pair pair("pointwise rows=1 width=8 dtype=f32 activation=gelu");
+  pair.set(0, 0.0f, 4e-7f);
+  EXPECT_TRUE(pair.compare().equal);
+  pair.set(0, 0.0f, 6e-7f);
+  EXPECT_FALSE(pair.compare().equal);
+}
+
+TEST(Compare, NarrowTypesHaveWiderUnits) {
+  Pair pair("pointwise rows=1 width=8 dtype=bf16 activation=gelu");
+  pair.set<std::uint16_t>(0, 0x3f80, 0x3f81);
+  const Comparison result = pair.compare();
+  EXPECT_TRUE(result.equal);
+  EXPECT_EQ(result.max_error, 1);
+  pair.set<std::uint16_t>(0, 0x3f80, 0x3f82);
+  EXPECT_FALSE(pair.compare().equal);
+}
+
+TEST(Compare, MovedBitsMustBeTheSameBits) {
+  Pair pair("gather rows=4 count=3 width=5 dtype=f32");
+  EXPECT_TRUE(pair.compare().equal);
+  pair.set(7, std::nanf("1"), std::nanf("2"));
+  const Comparison result = pair.compare();
+  EXPECT_FALSE(result.equal);
+  EXPECT_EQ(result.difference.rfind("out[1, 2]: bytes ", 0), 0u) << result.difference;
+}
+
+TEST(Compare, TheGapsBetweenRowsMustStayAsTheyWere) {
+  for (const char* text : {"gather rows=4 count=3 width=5 dtype=f32 out_stride=7",
+                           "pointwise rows=3 width=5 dtype=f32 out_stride=7 activation=gelu"}) {
+    Pair pair(text);
+    pair.got.data(kGatherOut)[4 * (7 + 5)] = std::byte{0};
+    const Comparison result = pair.compare();
+    EXPECT_FALSE(result.equal);
+    EXPECT_EQ(result.difference, "out: the gap behind row 1 was written");
+  }
+}
+
+TEST(Compare, TheReportOfGatherIsAnOutputToo) {
+  const AnyProblem p = problem("gather rows=4 count=3 width=5 mode=report");
+  HostOperands got(p.family(), p.data());
+  got.generate(1, false);
+  HostOperands expected = got;
+  got.data(4)[0] = std::byte{7};
+  EXPECT_EQ(compare(got, expected).difference.rfind("report[0, 0]", 0), 0u);
+}
+
+std::string bytes_of(const HostOperands& host) {
+  std::string all;
+  for (int i = 0; i < host.family().operands.count; ++i) {
+    if (host.bytes(i) > 0)
+      all.append(reinterpret_cast<const char*>(host.data(i)), static_cast<std::size_t>(host.bytes(i)));
+  }
+  return all;
+}
+
+TEST(Generate, TheSameSeedGivesTheSameDataAndAnotherDoesNot) {
+  for (const char* text : {"gather rows=50 count=40 width=33 dtype=bf16 mode=zero scale=f32",
+                           "gather rows=50 count=40 width=33 dtype=i8", "pointwise rows=20 width=33 op=add_mul_act"}) {
+    const AnyProblem p = problem(text);
+    const auto data = [&](std::uint64_t seed, bool wild) {
+      HostOperands host(p.family(), p.data());
+      host.generate(seed, wild);
+      return bytes_of(host);
+    };
+    EXPECT_EQ(data(5, true), data(5, true)) << text;
+    EXPECT_NE(data(5, true), data(6, true)) << text;
+  }
+}
+
+// What was made does not depend on how many threads made it: element i of a longer operand is that of a shorter one.
+TEST(Generate, IsTheSameWhateverTheSize) {
+  const AnyProblem longer = problem("pointwise rows=3000 width=1024 dtype=f32");
+  const AnyProblem shorter = problem("pointwise rows=1 width=1024 dtype=f32");
+  HostOperands a(longer.family(), longer.data());
+  HostOperands b(shorter.family(), shorter.data());
+  a.generate(1, true);
+  b.generate(1, true);
+  EXPECT_EQ(std::memcmp(a.data(0), b.data(0), static_cast<std::size_t>(b.bytes(0))), 0);
+}
+
+TEST(Generate, FloatsAreOrdinaryUnlessWild) {
+  const AnyProblem p = problem("pointwise rows=100 width=100 dtype=f32");
+  for (const bool wild : {false, true}) {
+    HostOperands host(p.family(), p.data());
+    host.generate(1, wild);
+    int odd = 0;
+    for (int i = 0; i < 10000; ++i) {
+      float value = 0;
+      std::memcpy(&value, host.data(0) + 4 * i, 4);
+      odd += !(value >= -4 && value < 4) || std::fpclassify(value) == FP_SUBNORMAL;
+    }
+    EXPECT_EQ(odd > 0, wild);
+    EXPECT_LT(odd, 1000);
+  }
+}
+
+TEST(Generate, OutputsArePoisonedAndReferencesLeaveTheirInputsAlone) {
+  const AnyProblem p = problem("pointwise rows=4 width=5 dtype=f32");
+  HostOperands host(p.family(), p.data());
+  host.generate(1, false);
+  EXPECT_EQ(host.data(kPointwiseOut)[0], std::byte{0xA5});
+  const std::string before = bytes_of(host);
+  const HostOperands reference = host.reference(AnyArgs(p.family()));
+  EXPECT_EQ(bytes_of(host), before);
+  EXPECT_FALSE(compare(host, reference).equal);
+}
+
+TEST(HostOperands, WhatNoMemoryHoldsIsRefused) {
+  const AnyProblem p = problem("gather rows=9 count=70368744177664 width=1073741824 dtype=f64");
+  EXPECT_THROW(HostOperands(p.family(), p.data()), Error);
+}
+
+TEST(AnyArgs, AnUnknownNumberIsRefusedWithTheKnownOnes) {
+  AnyArgs pointwise(Pointwise::family());
+  pointwise.set_scalar("multiplier", 2);
+  EXPECT_EQ(static_cast<const PointwiseArgs*>(pointwise.data())->multiplier, 2);
+  try {
+    pointwise.set_scalar("multiplyer", 2);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(error.sentence.find("\"multiplyer\"; it has multiplier, alpha"), std::string::npos) << error.sentence;
+  }
+  AnyArgs gather(Gather::family());
+  EXPECT_THROW(gather.set_scalar("alpha", 1), Error);
+}
+
+TEST(AnyArgs, TakesOperandsAndExtents) {
+  const AnyProblem p = problem("gather rows=9 count=4");
+  AnyArgs args(p.family());
+  args.set_extents(p.data());
+  args.set_operand(kGatherOut, test::address(0x40), 12);
+  const auto& typed = *static_cast<const GatherArgs*>(args.data());
+  EXPECT_EQ(typed.rows, 9);
+  EXPECT_EQ(typed.count, 4);
+  EXPECT_EQ(typed.out.data, test::address(0x40));
+  EXPECT_EQ(typed.out.bytes, 12);
+}
+
+}  // namespace
+}  // namespace quern

@@ -15,6 +15,7 @@ namespace {
 
 constexpr unsigned char kPoison = 0xA5;
 constexpr std::int64_t kGrain = 1 << 20;
+constexpr std::int64_t kBand = 1024;  // a multiple of 256, so that it moves no alignment
 
 bool is_input(const Operand& operand) { return operand.role != Role::output; }
 bool is_output(const Operand& operand) { return operand.role != Role::input; }
@@ -212,7 +213,7 @@ HostOperands HostOperands::reference(const AnyArgs& scalars) const {
   return result;
 }
 
-DeviceOperands::DeviceOperands(const Driver& driver, const HostOperands& host, int offset_elements)
+DeviceOperands::DeviceOperands(const Driver& driver, const HostOperands& host, int offset_elements, Guards guards)
     : driver_(driver), family_(host.family()) {
   const auto* problem = static_cast<const unsigned char*>(host.problem());
   problem_.assign(problem, problem + family_.problem_bytes);
@@ -221,9 +222,12 @@ DeviceOperands::DeviceOperands(const Driver& driver, const HostOperands& host, i
     if (!host.present(i)) continue;
     Block& block = blocks_[static_cast<std::size_t>(i)];
     block.bytes = host.bytes(i);
-    block.offset = kGuard + std::int64_t{offset_elements} * bytes(host.layout(i).dtype);
-    const auto total = static_cast<std::size_t>(block.offset + block.bytes + kGuard);
+    const std::int64_t band = guards == Guards::bands ? kBand : 0;
+    block.offset = band + std::int64_t{offset_elements} * bytes(host.layout(i).dtype);
+    block.total = std::max<std::int64_t>(1, block.offset + block.bytes + band);
+    const auto total = static_cast<std::size_t>(block.total);
     driver.check(driver->MemAlloc(&block.base, total), Stage::tool, "cuMemAlloc");
+    if (guards == Guards::none) continue;
     driver.check(driver->MemsetD8Async(block.base, kPoison, total, nullptr), Stage::tool, "cuMemsetD8Async");
   }
   upload(host);
@@ -259,7 +263,7 @@ std::string DeviceOperands::damage(const HostOperands& host) const {
   for (int i = 0; i < family_.operands.count; ++i) {
     const Block& block = blocks_[static_cast<std::size_t>(i)];
     if (block.base == 0) continue;
-    std::vector<std::byte> copy(static_cast<std::size_t>(block.offset + block.bytes + kGuard));
+    std::vector<std::byte> copy(static_cast<std::size_t>(block.total));
     driver_.check(driver_->MemcpyDtoH(copy.data(), block.base, copy.size()), Stage::tool, "cuMemcpyDtoH");
     const auto poisoned = [](std::byte b) { return b == std::byte{kPoison}; };
     const auto begin = copy.begin() + block.offset;

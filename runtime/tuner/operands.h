@@ -58,13 +58,15 @@ class HostOperands {
   std::vector<std::vector<std::byte>> memory_;
 };
 
-// Device copies with guard bands: `kGuard` bytes of 0xA5 before and after each operand, which starts `offset_elements`
-// elements past a 256-byte boundary.
+// Device copies. Each operand starts `offset_elements` elements past a 256-byte boundary. With guard bands there are
+// 1024 bytes of 0xA5 before and after it; without, the allocation ends with the operand and nothing but the operand is
+// initialized, so that compute-sanitizer sees every access outside.
+enum class Guards { bands, none };
 class DeviceOperands {
  public:
-  static constexpr std::int64_t kGuard = 1024;
   // Allocates in the current context. Throws Error (driver), out of memory among them.
-  DeviceOperands(const Driver& driver, const HostOperands& host, int offset_elements = 0);
+  DeviceOperands(const Driver& driver, const HostOperands& host, int offset_elements = 0,
+                 Guards guards = Guards::bands);
   ~DeviceOperands();
   DeviceOperands(const DeviceOperands&) = delete;
   DeviceOperands& operator=(const DeviceOperands&) = delete;
@@ -87,6 +89,7 @@ class DeviceOperands {
     CUdeviceptr base = 0;
     std::int64_t offset = 0;  // of the operand in the block
     std::int64_t bytes = 0;   // of the operand
+    std::int64_t total = 0;   // of the block
   };
   std::vector<Block> blocks_;
 };

@@ -32,9 +32,14 @@ class Conformance : public GpuTest {
 
   void check_all(const std::vector<Case>& cases, bool guards = true) {
     prewarm(cases);
+    // Under compute-sanitizer: every so many cases, without guard bands, which would hide an access outside.
+    const char* stride = std::getenv("QUERN_TEST_SANITIZER_STRIDE");
+    const std::size_t step = stride == nullptr ? 1 : static_cast<std::size_t>(std::max(1, std::atoi(stride)));
+    if (stride != nullptr) guards = false;
     double worst = 0;
     std::uint64_t seed = 1;
-    for (const Case& c : cases) {
+    for (std::size_t i = 0; i < cases.size(); i += step) {
+      const Case& c = cases[i];
       ++seed;
       try {
         const CheckResult result = check_case(runtime(), driver(), c, seed, seed % 2 == 0, guards);

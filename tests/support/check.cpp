@@ -34,8 +34,12 @@ int output_of(const Family& family) {
 
 class Run {
  public:
-  Run(const Driver& driver, const HostOperands& host, const Case& c, const AnyArgs& scalars)
-      : driver_(driver), host_(host), device_(driver, host, c.offset), args_(device_.args(scalars)), case_(c) {
+  Run(const Driver& driver, const HostOperands& host, const Case& c, const AnyArgs& scalars, bool guards)
+      : driver_(driver),
+        host_(host),
+        device_(driver, host, c.offset, guards ? Guards::bands : Guards::none),
+        args_(device_.args(scalars)),
+        case_(c) {
     if (c.in_place) args_.set_operand(output_of(host.family()), device_.pointer(0), host.bytes(0));
   }
 
@@ -87,7 +91,7 @@ CheckResult check_case(Runtime& runtime, const Driver& driver, const Case& c, st
   for (const Scalar& scalar : problem.family().scalars) {
     if (std::string_view(scalar.name) == "multiplier") scalars.set_scalar("multiplier", c.multiplier);
   }
-  Run run(driver, host, c, scalars);
+  Run run(driver, host, c, scalars, guards);
   const HostOperands got = run.launch(plan);
   const Comparison comparison = compare(got, host.reference(scalars));
   CheckResult result{comparison.difference, comparison.max_error};

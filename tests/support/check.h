@@ -15,8 +15,8 @@ struct CheckResult {
   double max_error = 0;
 };
 
-// Fresh data with infinities and NaNs, poisoned outputs, guard bands (not for huge cases), two launches whose bits must
-// agree. The plan is prepared with its extents open where `open` says so.
+// Fresh data with infinities and NaNs, poisoned outputs, and with `guards` guard bands and a second launch whose bits
+// must agree; without, exact allocations for compute-sanitizer and for huge cases. The plan is prepared with its extents open where `open` says so.
 CheckResult check_case(Runtime& runtime, const Driver& driver, const Case& c, std::uint64_t seed, bool open,
                        bool guards = true);
 

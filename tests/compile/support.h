@@ -16,6 +16,7 @@ inline const std::vector<std::string> kArchitectures = {"sm_80", "sm_90a", "sm_1
 struct Job {
   std::string problem;
   std::string arch;
+  std::string config = {};  // changes to the default, "unroll=2"
 };
 
 struct Compiled {
@@ -30,7 +31,9 @@ class CompileTest : public ::testing::Test {
   void SetUp() override;
   // In the order of the jobs.
   std::vector<Compiled> compile(const std::vector<Job>& jobs);
-  Compiled compile(const std::string& problem, const std::string& arch) { return compile({{problem, arch}}).front(); }
+  Compiled compile(const std::string& problem, const std::string& arch, const std::string& config = {}) {
+    return compile(std::vector<Job>{{problem, arch, config}}).front();
+  }
   // Each compiled, nothing spilled, few registers, the PTX for the architecture.
   void expect_good(const std::vector<Compiled>& all);
 };

@@ -56,6 +56,8 @@ class Conformance : public GpuTest {
 TEST_F(Conformance, Gather) { check_all(gather_cases()); }
 TEST_F(Conformance, Pointwise) { check_all(pointwise_cases()); }
 
+TEST_F(Conformance, Skeleton) { check_all(skeleton_cases()); }
+
 TEST_F(Conformance, MoreThanTwoToTheThirtyOneElements) {
   if (std::getenv("QUERN_TEST_HUGE") == nullptr) GTEST_SKIP() << "set QUERN_TEST_HUGE=1: takes tens of GB";
   check_all(huge_cases(), false);

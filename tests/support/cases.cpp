@@ -178,8 +178,31 @@ std::vector<Case> pointwise_cases() {
   return cases;
 }
 
+std::vector<Case> skeleton_cases() {
+  return {{"skeleton rows=0 width=4096"},
+          {"skeleton rows=5 width=0 dtype=f32"},
+          {"skeleton rows=1 width=1 dtype=bf16"},
+          {"skeleton rows=33 width=2 dtype=f16"},
+          {"skeleton rows=7 width=3 dtype=f32", 1},
+          {"skeleton rows=64 width=4096 dtype=bf16"},
+          {"skeleton rows=64 width=4096 dtype=bf16", 1},
+          {"skeleton rows=64 width=4096 dtype=f32", 2},
+          {"skeleton rows=300 width=255 dtype=f16"},
+          {"skeleton rows=300 width=256 dtype=bf16"},
+          {"skeleton rows=300 width=257 dtype=bf16", 1},
+          {"skeleton rows=129 width=127 dtype=f32"},
+          {"skeleton rows=129 width=128 dtype=f32"},
+          {"skeleton rows=1000 width=1000 dtype=bf16", 3},
+          {"skeleton rows=17 width=4100 dtype=f32"},
+          {"skeleton rows=2113 width=72 dtype=f16"},
+          {"skeleton rows=3 width=131071 dtype=bf16"},
+          {"skeleton rows=3 width=262144 dtype=f32"},
+          {"skeleton rows=20000 width=40 dtype=bf16"}};
+}
+
 std::vector<Case> huge_cases() {
-  return {{"gather rows=184320 count=184320 width=14336 dtype=bf16"},
+  return {{"skeleton rows=524289 width=4104 dtype=bf16"},
+          {"gather rows=184320 count=184320 width=14336 dtype=bf16"},
           {"gather rows=184320 count=184320 width=14335 dtype=bf16", 1},
           {"gather rows=16 count=40 width=268435459 dtype=u8"},
           {"pointwise rows=524289 width=4097 dtype=bf16"},

@@ -22,6 +22,7 @@ std::string describe(const Case& c);
 // Shapes, types and modes of ../kernels.md sections 1.8 and 5.3 and the odd ones; a few seconds on a GPU.
 std::vector<Case> gather_cases();
 std::vector<Case> pointwise_cases();
+std::vector<Case> skeleton_cases();
 // More than 2^31 elements; needs tens of GB.
 std::vector<Case> huge_cases();
 

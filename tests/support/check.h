@@ -16,7 +16,8 @@ struct CheckResult {
 };
 
 // Fresh data with infinities and NaNs, poisoned outputs, and with `guards` guard bands and a second launch whose bits
-// must agree; without, exact allocations for compute-sanitizer and for huge cases. The plan is prepared with its extents open where `open` says so.
+// must agree; without, exact allocations for compute-sanitizer and for huge cases. The plan is prepared with its
+// extents open where `open` says so.
 CheckResult check_case(Runtime& runtime, const Driver& driver, const Case& c, std::uint64_t seed, bool open,
                        bool guards = true);
 

@@ -11,12 +11,14 @@
 #include "api/runtime_state.h"
 #include "driver/device.h"
 #include "quern/runtime.h"
+#include "skeleton/skeleton.h"
 
 namespace quern::test {
 
 class GpuTest : public ::testing::Test {
  protected:
   void SetUp() override {
+    runtime_.add(Skeleton::family());
     try {
       driver_ = runtime_.state().driver();
       context_.emplace(*driver_, 0);

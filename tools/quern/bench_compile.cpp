@@ -107,6 +107,7 @@ Phases compile(const Nvrtc& nvrtc, const Unit& unit, std::vector<std::string> op
     texts.push_back(header.text.c_str());
     names.push_back(header.name.c_str());
   }
+  words.reserve(options.size());
   for (const std::string& option : options) words.push_back(option.c_str());
   const Stopwatch compiling;
   nvrtcProgram program = nullptr;
@@ -128,6 +129,7 @@ double median(std::vector<double> values) {
 
 double median_of(const std::vector<Phases>& samples, double Phases::*member) {
   std::vector<double> values;
+  values.reserve(samples.size());
   for (const Phases& sample : samples) values.push_back(sample.*member);
   return median(std::move(values));
 }

@@ -178,6 +178,7 @@ class Run : public Command {
 
   Timing measure(DeviceCase& data, const AnyPlan& plan) const {
     std::vector<Timing> timings;
+    timings.reserve(static_cast<std::size_t>(repeat_));
     for (int i = 0; i < repeat_; ++i) timings.push_back(data.time(plan));
     std::sort(timings.begin(), timings.end(), [](const Timing& a, const Timing& b) { return a.us < b.us; });
     return timings[timings.size() / 2];

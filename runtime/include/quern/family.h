@@ -205,13 +205,22 @@ class Spec {
   void choice(const char* enumeration, const char* name, std::string value) {
     add(enumeration, name, std::string(enumeration) + "::" + value);
   }
+  // A header that the constants need, included before them.
+  void header(const char* path) { headers_.emplace_back(path); }
+  // A part of the family's source that this image needs, included behind the constants. Leaving the others out is what
+  // keeps a compile short.
+  void part(const char* path) { parts_.emplace_back(path); }
   const std::vector<Constant>& constants() const { return constants_; }
+  const std::vector<std::string>& headers() const { return headers_; }
+  const std::vector<std::string>& parts() const { return parts_; }
 
  private:
   void add(const char* type, const char* name, std::string value) {
     constants_.push_back({type, name, std::move(value)});
   }
   std::vector<Constant> constants_;
+  std::vector<std::string> headers_;
+  std::vector<std::string> parts_;
 };
 
 // ---- The launch ----------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ Family copy(const char* name) {
 // One whose tuning depends on the device model: the larger the L2, the more is in flight.
 int by_l2(const void* problem, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
   const int count = Gather::family().variants(problem, target, model, out);
-  if (model.l2_bytes > 55 << 20) out[0].config[2] = 2;
+  out[0].config[2] = model.l2_bytes > 55 << 20 ? 8 : 1;
   return count;
 }
 
@@ -47,6 +47,14 @@ TEST_F(Families, ASecondOneOfTheSameNameIsRefused) {
   EXPECT_EQ(&runtime.family("gather"), &Gather::family());
 }
 
+TEST_F(Families, OneWhoseLaunchGivesNoFieldIsRefused) {
+  static const LaunchExtent extents[] = {{"rowz", offsetof(GatherArgs, rows), nullptr}};
+  static Family mine = copy("mine");
+  mine.launch_extents = extents;
+  Runtime runtime(options());
+  EXPECT_TRUE(has(refusal([&] { runtime.add(mine); }).sentence, "\"rowz\""));
+}
+
 TEST_F(Families, PrewarmMakesWhatEachModelOfTheArchitectureWants) {
   static Family mine = copy("by_l2");
   mine.variants = &by_l2;
@@ -56,7 +64,7 @@ TEST_F(Families, PrewarmMakesWhatEachModelOfTheArchitectureWants) {
   EXPECT_EQ(runtime.prewarm(mine, &problem, "sm_90a", "NVIDIA H200").images.size(), 2u);
   const auto narrow = runtime.prewarm(mine, &problem, "sm_90a", "NVIDIA H100 PCIe");
   EXPECT_EQ(narrow.images.size(), 2u);
-  EXPECT_TRUE(has(narrow.images[0].config, "unroll=4"));
+  EXPECT_TRUE(has(narrow.images[0].config, "unroll=1"));
   const Error error = refusal([&] { runtime.prewarm(mine, &problem, "sm_90a", "H2000"); });
   EXPECT_TRUE(has(error.sentence, "\"H2000\"") && has(error.sentence, "NVIDIA H200")) << error.sentence;
 }

@@ -144,12 +144,12 @@ TEST_F(Prepare, EachContextHasItsOwnPlan) {
 TEST_F(Prepare, AConfigChangesTheMostWantedImageOnly) {
   Runtime runtime(options());
   PrepareOptions changed;
-  changed.config = "unroll=2,threads=128";
+  changed.config = "unroll=1,threads=64";
   const auto plan = runtime.prepare(Gather{}, changed);
-  EXPECT_EQ(plan.images()[0].config, "form=0 vector=16 unroll=2 threads=128 load_once=1 store_stream=1");
-  EXPECT_TRUE(has(plan.why(), "changed by unroll=2,threads=128")) << plan.why();
+  EXPECT_TRUE(has(plan.images()[0].config, "vector=16 unroll=1 threads=64")) << plan.images()[0].config;
+  EXPECT_TRUE(has(plan.why(), "changed by unroll=1,threads=64")) << plan.why();
   const auto plain = runtime.prepare(Gather{});
-  EXPECT_EQ(plain.images()[0].config, "form=0 vector=16 unroll=4 threads=256 load_once=1 store_stream=1");
+  EXPECT_FALSE(has(plain.images()[0].config, "unroll=1")) << plain.images()[0].config;
   EXPECT_EQ(plain.images()[1].key, plan.images()[1].key);
   EXPECT_TRUE(has(plain.why(), "default for generic sm_90; image from compiled")) << plain.why();
   changed.config = "unroll=3";
@@ -235,8 +235,17 @@ TEST_F(Prepare, ADeviceThatIsNotTheContextsIsRefused) {
   const Error error = refusal([&] { runtime.prepare(Gather{}, other); });
   EXPECT_EQ(error.code, Code::bad_input);
   EXPECT_TRUE(has(error.sentence, "device 1") && has(error.sentence, "device 0")) << error.sentence;
-  other.device = 0;
-  EXPECT_EQ(runtime.prepare(Gather{}, other).images().size(), 2u);
+}
+
+TEST_F(Prepare, TheContextsDeviceMayBeNamed) {
+  Runtime runtime(options());
+  PrepareOptions own;
+  own.device = 0;
+  const auto plan = runtime.prepare(Gather{}, own);
+  const int loads = null_driver().loads;
+  EXPECT_EQ(runtime.prepare(Gather{}, own).state(), plan.state());
+  EXPECT_EQ(runtime.prepare(Gather{}).state(), plan.state());
+  EXPECT_EQ(null_driver().loads, loads) << "a known problem is not loaded again";
 }
 
 TEST_F(Prepare, InsideACaptureIsRefusedByNameUnlessThePlanIsThere) {
@@ -317,6 +326,16 @@ TEST_F(Prepare, ADeviceNewerThanTheCompilerGetsPtxWithOneWarningAnImage) {
   const auto plan = runtime.prepare(Gather{});
   EXPECT_EQ(plan.ptx().rfind("ptx compute_100 ", 0), 0u) << plan.ptx();
   EXPECT_EQ(log_.count(LogLevel::warning, "does not know sm_120a"), 2) << log_.all();
+}
+
+TEST_F(Prepare, ADeviceOlderThanTheCompilerIsRefusedWithWhatItKnows) {
+  fake_nvrtc().set_architectures({90, 100});
+  null_driver().arch = 80;
+  Runtime runtime(options());
+  const Error error = refusal([&] { runtime.prepare(Gather{}); });
+  EXPECT_EQ(error.code, Code::unsupported);
+  EXPECT_TRUE(has(error.sentence, "sm_80") && has(error.sentence, "sm_90, sm_100")) << error.sentence;
+  EXPECT_EQ(compiles(), 0);
 }
 
 TEST_F(Prepare, SourceAndPtxOfEachImageAreKept) {

@@ -122,11 +122,13 @@ TEST_F(Prewarm, AnArchitectureThatQuernDoesNotKnowIsRefusedWithTheList) {
 
 TEST_F(Prewarm, AnArchitectureThatTheCompilerDoesNotKnowIsRefusedWithTheList) {
   fake_nvrtc().set_architectures({80, 90});
-  Runtime runtime(options());
+  Runtime runtime(options(scratch_ / "cache"));
   const Gather problem;
   const Error error = refusal([&] { runtime.prewarm(Gather::family(), &problem, "sm_120a"); });
   EXPECT_EQ(error.code, Code::unsupported);
   EXPECT_TRUE(has(error.sentence, "sm_120a") && has(error.sentence, "sm_80, sm_90")) << error.sentence;
+  EXPECT_EQ(compiles(), 0);
+  EXPECT_TRUE(cache::files_below(scratch_ / "cache").empty()) << "nothing is written half";
 }
 
 TEST_F(Prewarm, WithoutACompilerEachPlaceIsListed) {

@@ -26,12 +26,31 @@ int in_child(F f) {
 TEST_F(Process, AForkedChildMayNotPrepare) {
   Runtime runtime(options());
   runtime.prepare(Gather{});
-  const int before = null_driver().loads;
+  const int before = driver_calls();
+  for (const Gather& problem : {Gather{}, Gather{.dtype = f32}}) {
+    EXPECT_EQ(in_child([&] {
+                const auto refused = runtime.try_prepare(problem);
+                if (refused) return 1;
+                if (!has(refused.error().sentence, "forked")) return 2;
+                return driver_calls() == before ? 0 : 3;
+              }),
+              0);
+  }
+}
+
+TEST_F(Process, AForkedChildMayNotLaunch) {
+  Runtime runtime(options());
+  const auto plan = runtime.prepare(Gather{});
+  const int before = driver_calls();
   EXPECT_EQ(in_child([&] {
-              const auto refused = runtime.try_prepare(Gather{.dtype = f32});
+              GatherArgs args;
+              args.source = args.index = reinterpret_cast<const void*>(0x10000);
+              args.out = reinterpret_cast<void*>(0x20000);
+              args.count = 3;
+              const auto refused = plan.try_launch(nullptr, args);
               if (refused) return 1;
               if (!has(refused.error().sentence, "forked")) return 2;
-              return null_driver().loads == before ? 0 : 3;
+              return driver_calls() == before ? 0 : 3;
             }),
             0);
 }

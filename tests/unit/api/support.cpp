@@ -89,7 +89,8 @@ Options ApiTest::options(const std::string& cache_dir) {
 }
 
 void ApiTest::hold(const std::string& text) {
-  text.copy(control().held_text, sizeof(control().held_text) - 1);
+  const std::size_t length = text.copy(control().held_text, sizeof(control().held_text) - 1);
+  control().held_text[length] = '\0';
   control().hold = 1;
 }
 

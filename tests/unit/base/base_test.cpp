@@ -94,8 +94,8 @@ TEST(Parallel, SmallWorkStaysOnTheCallersThread) {
 }
 
 TEST(Error, SaysStageSentenceProblemAndLog) {
+  EXPECT_STREQ(Error(Code::compile, Stage::compile, "NVRTC refused it").what(), "compile: NVRTC refused it");
   Error error(Code::compile, Stage::compile, "NVRTC refused it");
-  EXPECT_STREQ(error.what(), "compile: NVRTC refused it");
   error.problem = "gather width=1";
   error.log = "gather.cu(3): error";
   EXPECT_STREQ(error.what(), "compile: NVRTC refused it [gather width=1]\ngather.cu(3): error");

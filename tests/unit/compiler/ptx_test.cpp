@@ -7,7 +7,7 @@ namespace {
 
 using Accesses = std::vector<Access>;
 
-TEST(Ptx, CountsAccessesByWidth) {
+TEST(CompilerPtx, CountsAccessesByWidth) {
   EXPECT_EQ(count_global_accesses("\tld.global.nc.L1::no_allocate.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1];\n"
                                   "\tld.global.nc.L1::no_allocate.v4.u32 {%r5, %r6, %r7, %r8}, [%rd2+16];\n"
                                   "\tld.global.nc.L1::evict_last.v2.u32 {%r9, %r10}, [%rd3];\n"
@@ -16,7 +16,7 @@ TEST(Ptx, CountsAccessesByWidth) {
             Accesses({{false, 8, 1}, {false, 16, 2}, {true, 1, 1}, {true, 16, 1}}));
 }
 
-TEST(Ptx, KnowsEveryTypeAndVector) {
+TEST(CompilerPtx, KnowsEveryTypeAndVector) {
   EXPECT_EQ(count_global_accesses("ld.global.s8 %r1, [%rd1];"), Accesses({{false, 1, 1}}));
   EXPECT_EQ(count_global_accesses("ld.global.bf16 %rs1, [%rd1];"), Accesses({{false, 2, 1}}));
   EXPECT_EQ(count_global_accesses("ld.global.f16x2 %r1, [%rd1];"), Accesses({{false, 4, 1}}));
@@ -27,7 +27,7 @@ TEST(Ptx, KnowsEveryTypeAndVector) {
             Accesses({{false, 32, 1}}));
 }
 
-TEST(Ptx, SeesThroughPredicatesAndOrderings) {
+TEST(CompilerPtx, SeesThroughPredicatesAndOrderings) {
   EXPECT_EQ(count_global_accesses("  @%p1 ld.global.u32 %r1, [%rd1];\r\n@!%p2\tst.global.u16 [%rd1], %rs1;"),
             Accesses({{false, 4, 1}, {true, 2, 1}}));
   EXPECT_EQ(count_global_accesses("{ ld.global.u32 %r1, [%rd1]; }"), Accesses({{false, 4, 1}}));
@@ -35,7 +35,7 @@ TEST(Ptx, SeesThroughPredicatesAndOrderings) {
             Accesses({{false, 4, 1}, {false, 8, 1}}));
 }
 
-TEST(Ptx, LeavesOutOtherSpacesAndWords) {
+TEST(CompilerPtx, LeavesOutOtherSpacesAndWords) {
   for (const char* line :
        {"ld.param.u64 %rd1, [p];", "ld.shared.v4.u32 {%r1}, [s];", "st.local.u32 [%rd1], %r1;",
         "atom.global.min.u64 %rd1, [%rd2], %rd3;", "red.global.add.u32 [%rd1], %r1;", ".global .align 4 .u32 x;",

@@ -108,6 +108,22 @@ TEST(LaunchOperands, ANullPointerIsRefusedByNameAndSize) {
   EXPECT_EQ(refusal("gather mode=report", args), "report is null; it takes 8 bytes");
 }
 
+// Its size is not known then, but something is read.
+TEST(LaunchOperands, ANullSourceIsRefusedWhereItsRowsAreOpen) {
+  GatherArgs args = gather_args();
+  args.rows = kOpen;
+  args.source = nullptr;
+  EXPECT_EQ(refusal("gather", args), "source is null");
+  args.count = 0;
+  EXPECT_EQ(refusal("gather", args), "accepted");
+}
+
+TEST(LaunchOperands, RulesBetweenFieldsHoldForTheLaunchsExtentsToo) {
+  GatherArgs args = gather_args();
+  args.rows = 0;
+  EXPECT_TRUE(has(refusal("gather mode=clamp", args), "rows=0"));
+}
+
 TEST(LaunchOperands, WhatTheProblemDoesNotHaveMayBeNull) {
   GatherArgs args = gather_args();
   args.scale = nullptr;

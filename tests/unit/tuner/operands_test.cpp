@@ -208,7 +208,7 @@ TEST(Generate, OutputsArePoisonedAndReferencesLeaveTheirInputsAlone) {
 }
 
 TEST(HostOperands, WhatNoMemoryHoldsIsRefused) {
-  const AnyProblem p = problem("gather rows=9 count=70368744177664 width=1073741824 dtype=f64");
+  const AnyProblem p = problem("gather rows=70368744177664 count=9 width=1073741824 dtype=f64");
   EXPECT_THROW(HostOperands(p.family(), p.data()), Error);
 }
 

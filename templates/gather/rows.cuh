@@ -1,0 +1,53 @@
+// Which row of source a position of index means, and where its copy goes.
+#ifndef QUERN_GATHER_ROWS_CUH_
+#define QUERN_GATHER_ROWS_CUH_
+
+#include "common/vector.cuh"
+#include "gather/params.h"
+#include "spec.cuh"
+
+namespace quern::gather {
+
+using namespace common;
+
+constexpr LoadHint kLoad = spec::load_once ? LoadHint::once : LoadHint::plain;
+constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint::plain;
+
+struct SourceRow {
+  const u8* data;
+  bool zero;
+};
+
+QUERN_DEVICE i64 load_index(const Params& p, u64 position) {
+  using Index = spec::Index;
+  const auto raw = load<sizeof(Index), LoadHint::keep>(static_cast<const Index*>(p.index) + position);
+  return bit_cast<Index>(raw);
+}
+
+// Which row of source a position of index means.
+QUERN_DEVICE SourceRow resolve(const Params& p, u64 position) {
+  i64 row = load_index(p, position);
+  bool zero = false;
+  if constexpr (spec::mode == Mode::minus_one_is_zero) {
+    zero = row == -1;
+  } else if constexpr (spec::mode == Mode::wrap_negative) {
+    row += row < 0 ? p.rows : 0;
+  } else if constexpr (spec::mode == Mode::clamp) {
+    row = row < 0 ? 0 : row >= p.rows ? p.rows - 1 : row;
+  } else if constexpr (spec::mode != Mode::assume_valid) {
+    zero = row < 0 || row >= p.rows;
+  }
+  if constexpr (spec::mode == Mode::trap) {
+    if (zero) __assertfail("gather: an index names no row of source", __FILE__, __LINE__, "quern_gather", 1);
+  }
+  if constexpr (spec::mode == Mode::report) {
+    if (zero) atomicMin(p.report, position);
+  }
+  return {static_cast<const u8*>(p.source) + (zero ? 0 : row) * p.source_stride, zero};
+}
+
+QUERN_DEVICE u8* out_row(const Params& p, u64 row) { return static_cast<u8*>(p.out) + row * p.out_stride; }
+
+}  // namespace quern::gather
+
+#endif  // QUERN_GATHER_ROWS_CUH_

@@ -218,25 +218,38 @@ DeviceOperands::DeviceOperands(const Driver& driver, const HostOperands& host, i
   const auto* problem = static_cast<const unsigned char*>(host.problem());
   problem_.assign(problem, problem + family_.problem_bytes);
   blocks_.resize(static_cast<std::size_t>(family_.operands.count));
+  const std::int64_t band = guards == Guards::bands ? kBand : 0;
+  std::int64_t all = 0;
   for (int i = 0; i < family_.operands.count; ++i) {
     if (!host.present(i)) continue;
     Block& block = blocks_[static_cast<std::size_t>(i)];
     block.bytes = host.bytes(i);
-    const std::int64_t band = guards == Guards::bands ? kBand : 0;
     block.offset = band + std::int64_t{offset_elements} * bytes(host.layout(i).dtype);
     block.total = std::max<std::int64_t>(1, block.offset + block.bytes + band);
-    const auto total = static_cast<std::size_t>(block.total);
-    driver.check(driver->MemAlloc(&block.base, total), Stage::tool, "cuMemAlloc");
-    if (guards == Guards::none) continue;
-    driver.check(driver->MemsetD8Async(block.base, kPoison, total, nullptr), Stage::tool, "cuMemsetD8Async");
+    block.base = static_cast<CUdeviceptr>(all);
+    all += (block.total + 255) / 256 * 256;
+  }
+  if (guards == Guards::bands) {
+    const CUdeviceptr base = allocate(all);
+    driver.check(driver->MemsetD8Async(base, kPoison, static_cast<std::size_t>(all), nullptr), Stage::tool,
+                 "cuMemsetD8Async");
+    for (Block& block : blocks_) block.base += base;
+  } else {
+    for (Block& block : blocks_) block.base = block.total == 0 ? 0 : allocate(block.total);
   }
   upload(host);
 }
 
+CUdeviceptr DeviceOperands::allocate(std::int64_t bytes) {
+  CUdeviceptr base = 0;
+  driver_.check(driver_->MemAlloc(&base, static_cast<std::size_t>(std::max<std::int64_t>(1, bytes))), Stage::tool,
+                "cuMemAlloc");
+  allocations_.push_back(base);
+  return base;
+}
+
 DeviceOperands::~DeviceOperands() {
-  for (const Block& block : blocks_) {
-    if (block.base != 0) driver_->MemFree(block.base);
-  }
+  for (const CUdeviceptr base : allocations_) driver_->MemFree(base);
 }
 
 void DeviceOperands::upload(const HostOperands& host) {
@@ -262,7 +275,7 @@ void DeviceOperands::download(HostOperands& host) const {
 std::string DeviceOperands::damage(const HostOperands& host) const {
   for (int i = 0; i < family_.operands.count; ++i) {
     const Block& block = blocks_[static_cast<std::size_t>(i)];
-    if (block.base == 0) continue;
+    if (block.total == 0) continue;
     std::vector<std::byte> copy(static_cast<std::size_t>(block.total));
     driver_.check(driver_->MemcpyDtoH(copy.data(), block.base, copy.size()), Stage::tool, "cuMemcpyDtoH");
     const auto poisoned = [](std::byte b) { return b == std::byte{kPoison}; };
@@ -280,7 +293,7 @@ AnyArgs DeviceOperands::args(const AnyArgs& scalars) const {
   args.set_extents(problem_.data());
   for (int i = 0; i < family_.operands.count; ++i) {
     const Block& block = blocks_[static_cast<std::size_t>(i)];
-    if (block.base != 0) args.set_operand(i, pointer(i), block.bytes);
+    if (block.total != 0) args.set_operand(i, pointer(i), block.bytes);
   }
   return args;
 }

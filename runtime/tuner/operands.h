@@ -85,6 +85,9 @@ class DeviceOperands {
   const Driver& driver_;
   const Family& family_;
   std::vector<unsigned char> problem_;
+  CUdeviceptr allocate(std::int64_t bytes);
+  // With guard bands all operands share one allocation, so that their places in memory, and with them what the address
+  // translation costs a small kernel, do not depend on what was allocated before.
   struct Block {
     CUdeviceptr base = 0;
     std::int64_t offset = 0;  // of the operand in the block
@@ -92,6 +95,7 @@ class DeviceOperands {
     std::int64_t total = 0;   // of the block
   };
   std::vector<Block> blocks_;
+  std::vector<CUdeviceptr> allocations_;
 };
 
 // A result against the reference's.

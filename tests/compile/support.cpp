@@ -14,7 +14,7 @@ constexpr int kThreads = 2;
 // Half of what a block of 512 threads may have. Slots of 16 elements (32 bytes of bf16, sm_100a) that straddle rows and
 // look up two broadcasts element by element take some more.
 constexpr int kMostRegisters = 64;
-constexpr int kMostRegistersOfWideSlots = 80;
+constexpr int kMostRegistersOfWideSlots = 96;
 
 // Where ptxas has no instruction it may need a little memory: the reduction of huge arguments of sin and cos, and the
 // conversions of fp8 before sm_89.

@@ -8,17 +8,11 @@
 #include "occupancy.h"
 #include "open_device.h"
 #include "output.h"
-#include "ptx.h"
 #include "subject.h"
+#include "widths.h"
 
 namespace quern::tool {
 namespace {
-
-Row widths_row(const Widths& widths) {
-  Row row;
-  for (const auto& [bytes, count] : widths) row.add(cat(bytes), count);
-  return row;
-}
 
 struct Inspected {
   ObtainedImage image;
@@ -106,7 +100,7 @@ class Inspect : public Command {
                             const Inspected& inspected) {
     const ImageInfo& info = inspected.image.info;
     const Resources& r = info.resources;
-    const Accesses accesses = count_accesses(inspected.image.entry->ptx);
+    const std::string& ptx = inspected.image.entry->ptx;
     print_item("problem", subject.problem.text());
     print_item("image", cat(info.variant, " for addresses aligned to ", static_cast<int>(info.alignment), ", ",
                             place.target.text(), ", from ", name(info.origin)));
@@ -114,8 +108,8 @@ class Inspect : public Command {
     print_item("key", info.key);
     print_item("resources", cat(r.registers, " registers, ", r.shared_bytes, " B shared, ", r.stack_bytes, " B stack, ",
                                 r.spill_store_bytes, " B spilled, ", r.spill_load_bytes, " B reloaded"));
-    print_item("loads", widths_text(accesses.loads));
-    print_item("stores", widths_text(accesses.stores));
+    print_item("loads", widths_text(ptx, false));
+    print_item("stores", widths_text(ptx, true));
     print_item("occupancy", cat(inspected.blocks, " blocks of ", inspected.block.threads, " threads, ",
                                 fixed(occupancy(inspected, place.model), 0), " % (", said_by(device, place), ")\n"));
   }
@@ -124,14 +118,14 @@ class Inspect : public Command {
              const Inspected& inspected) const {
     const ImageInfo& info = inspected.image.info;
     const Resources& r = info.resources;
-    const Accesses accesses = count_accesses(inspected.image.entry->ptx);
+    const std::string& ptx = inspected.image.entry->ptx;
     Row row;
     row.add("family", subject.family().name).add("problem", subject.problem.text()).add("arch", place.target.text());
     row.add("variant", info.variant).add("config", info.config).add("alignment", static_cast<int>(info.alignment));
     row.add("key", info.key).add("image", name(info.origin)).add("compile_ms", info.compile_ms);
     row.add("registers", r.registers).add("shared_bytes", r.shared_bytes).add("stack_bytes", r.stack_bytes);
     row.add("spill_store_bytes", r.spill_store_bytes).add("spill_load_bytes", r.spill_load_bytes);
-    row.add("loads", widths_row(accesses.loads)).add("stores", widths_row(accesses.stores));
+    row.add("loads", widths_row(ptx, false)).add("stores", widths_row(ptx, true));
     row.add("threads", inspected.block.threads).add("blocks_per_multiprocessor", inspected.blocks);
     row.add("occupancy_percent", occupancy(inspected, place.model)).add("occupancy_by", said_by(device, place));
     if (source_ || all_) row.add("source", inspected.image.source);

@@ -10,9 +10,9 @@
 #include "operand_files.h"
 #include "output.h"
 #include "plan/problem.h"
-#include "ptx.h"
 #include "subject.h"
 #include "sweep.h"
+#include "widths.h"
 
 namespace quern::tool {
 namespace {
@@ -134,22 +134,21 @@ class Run : public Command {
       print_line("no device: not launched");
       print_line(cat("All of the source and the PTX: quern inspect ", subject.problem.text(), " --all"));
     }
-    if (arch_.empty()) note(cat(why_not.substr(0, why_not.find('\n')), "; see `quern doctor`"));
+    if (arch_.empty()) note(cat(why_not.substr(0, why_not.find(". ")), "; see `quern doctor`"));
     return kDone;
   }
 
   static void print_images(Runtime& runtime, const std::vector<ObtainedImage>& images, const Place& place,
                            double prepare_ms) {
     for (const ObtainedImage& image : images) {
-      const Accesses accesses = count_accesses(image.entry->ptx);
       print_item("image",
                  cat(image.info.variant, " for ", place.target.text(), ", from ", name(image.info.origin),
                      image.info.origin == ImageOrigin::compiled ? cat(" in ", ms_text(image.info.compile_ms)) : ""));
       print_item("config", image.info.config);
       print_item("kept in", where(runtime, image.info.key));
       print_item("resources", resources_text(image.info.resources));
-      print_item("loads", widths_text(accesses.loads));
-      print_item("stores", widths_text(accesses.stores));
+      print_item("loads", widths_text(image.entry->ptx, false));
+      print_item("stores", widths_text(image.entry->ptx, true));
     }
     print_item("prepare", ms_text(prepare_ms));
     print_item("source", cat("the generated part of the first image, of ",

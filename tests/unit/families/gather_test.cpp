@@ -15,10 +15,14 @@ namespace {
 using test::problem;
 using test::variants_of;
 
-std::map<std::string, std::string> constants(const std::string& text, int variant = 0) {
+Spec spec_of(const std::string& text, std::size_t variant = 0) {
   const AnyProblem p = problem(text);
   Spec spec;
-  p.family().specialize(p.data(), {90, "a"}, variants_of(p).at(static_cast<std::size_t>(variant)).config, spec);
+  p.family().specialize(p.data(), {90, "a"}, variants_of(p).at(variant).config, spec);
+  return spec;
+}
+
+std::map<std::string, std::string> constants(const Spec& spec) {
   std::map<std::string, std::string> values;
   for (const Constant& constant : spec.constants()) {
     EXPECT_TRUE(values.emplace(constant.name, constant.value).second) << constant.name << " is there twice";
@@ -82,26 +86,34 @@ TEST(GatherAlignment, IsThatOfTheVectorButNeverBelowTheElement) {
   }
 }
 
+using Parts = std::vector<std::string>;
+
 TEST(GatherSpec, HoldsWhatDecidesTheImage) {
-  const auto plain = constants("gather width=4096 dtype=bf16 index=i32 mode=clamp");
-  EXPECT_EQ(plain.at("ragged"), "false");
-  EXPECT_EQ(plain.at("vector"), "16");
-  EXPECT_EQ(plain.at("unroll"), std::to_string(variants_of(problem("gather width=4096")).front().config[2]));
-  EXPECT_EQ(plain.at("element_bytes"), "2");
-  EXPECT_EQ(plain.at("Index"), "common::i32");
-  EXPECT_EQ(plain.at("mode"), "gather::Mode::clamp");
-  EXPECT_EQ(plain.at("has_scale"), "false");
-  const auto scaled = constants("gather width=4096 dtype=e4m3 scale=f16", 1);
-  EXPECT_EQ(scaled.at("ragged"), "true");
-  EXPECT_EQ(scaled.at("has_scale"), "true");
-  EXPECT_EQ(scaled.at("Element"), "common::E4m3");
-  EXPECT_EQ(scaled.at("Scale"), "common::Fp16");
+  const Spec spec = spec_of("gather width=4096 dtype=bf16 index=i32 mode=clamp");
+  const auto values = constants(spec);
+  EXPECT_EQ(values.at("vector"), "16");
+  EXPECT_EQ(values.at("unroll"), std::to_string(variants_of(problem("gather width=4096")).front().config[2]));
+  EXPECT_EQ(values.at("element_bytes"), "2");
+  EXPECT_EQ(values.at("Index"), "common::i32");
+  EXPECT_EQ(values.at("mode"), "gather::Mode::clamp");
+  EXPECT_EQ(spec.parts(), Parts({"gather/no_scale.cuh", "gather/vectors.cuh"}));
+  EXPECT_TRUE(spec.headers().empty());
+}
+
+TEST(GatherSpec, AScaleBringsItsTypesAndTheirHeader) {
+  const Spec spec = spec_of("gather width=4096 dtype=e4m3 scale=f16", 1);
+  const auto values = constants(spec);
+  EXPECT_EQ(values.at("Element"), "common::E4m3");
+  EXPECT_EQ(values.at("Scale"), "common::Fp16");
+  EXPECT_EQ(spec.parts(), Parts({"gather/scale.cuh", "gather/windows.cuh"}));
+  EXPECT_EQ(spec.headers(), Parts({"common/numbers.cuh"}));
 }
 
 // Rule 8: types that are moved alike share their image.
 TEST(GatherSpec, WithoutAScaleOnlyTheSizeOfAnElementCounts) {
-  EXPECT_EQ(constants("gather width=64 dtype=bf16"), constants("gather width=64 dtype=i16"));
-  EXPECT_NE(constants("gather width=64 dtype=bf16 scale=f32"), constants("gather width=64 dtype=f16 scale=f32"));
+  const auto values = [](const char* text) { return constants(spec_of(text)); };
+  EXPECT_EQ(values("gather width=64 dtype=bf16"), values("gather width=64 dtype=i16"));
+  EXPECT_NE(values("gather width=64 dtype=bf16 scale=f32"), values("gather width=64 dtype=f16 scale=f32"));
 }
 
 std::vector<std::int64_t> indices(const std::string& text, std::uint64_t seed = 1) {

@@ -52,7 +52,7 @@ TEST(Unit, HoldsTheSpecAndEachIncludedHeaderOnce) {
     std::set<std::string> names;
     for (const SourceText& header : unit.headers) EXPECT_TRUE(names.insert(header.name).second) << header.name;
     EXPECT_EQ(names.count(std::string(family->name) + "/params.h"), 1u);
-    EXPECT_EQ(names.count("common/device.cuh"), 1u) << "an include of an include";
+    EXPECT_EQ(names.count("common/divide.cuh"), 1u) << "an include of an include";
   }
 }
 
@@ -78,6 +78,36 @@ TEST(Unit, FollowsIncludesInCirclesAndNoFurther) {
   std::vector<std::string> names;
   for (const SourceText& header : unit.headers) names.push_back(header.name);
   EXPECT_EQ(names, std::vector<std::string>({"spec.cuh", "made/a.h", "made/b.h"}));
+}
+
+TEST(SpecHeader, IncludesHeadersBeforeTheConstantsAndPartsBehindThem) {
+  Spec spec = small_spec();
+  spec.header("common/numbers.cuh");
+  spec.part("made/b.h");
+  const std::string text = spec_header(spec);
+  const std::size_t header = text.find("#include \"common/numbers.cuh\"\n");
+  const std::size_t constant = text.find("constexpr long long vector = 16;\n");
+  const std::size_t part = text.find("#include \"made/b.h\"\n");
+  EXPECT_LT(header, constant);
+  EXPECT_LT(constant, part);
+  EXPECT_NE(part, std::string::npos);
+}
+
+// What the spec includes is part of the unit, and what it leaves out is not.
+TEST(Unit, HoldsThePartsThatTheSpecNames) {
+  const auto names = [](const Spec& spec) {
+    std::set<std::string> all;
+    for (const SourceText& header : make_unit(Gather::family(), spec).headers) all.insert(header.name);
+    return all;
+  };
+  const auto vectors = names(spec_of("gather width=4096"));
+  EXPECT_EQ(vectors.count("gather/vectors.cuh"), 1u);
+  EXPECT_EQ(vectors.count("gather/windows.cuh") + vectors.count("common/numbers.cuh"), 0u);
+  const auto scaled = names(spec_of("gather width=4097 scale=f32"));
+  EXPECT_EQ(scaled.count("gather/windows.cuh") + scaled.count("common/numbers.cuh"), 2u);
+  Spec wrong;
+  wrong.part("gather/no_such.cuh");
+  EXPECT_THROW(make_unit(Gather::family(), wrong), Error);
 }
 
 TEST(Unit, AnIncludeThatNobodyAnswersIsRefusedByName) {
@@ -117,15 +147,16 @@ class ImageKey : public ::testing::Test {
 
 TEST_F(ImageKey, IsTheSameForTheSame) { EXPECT_EQ(key(), first_); }
 
-TEST_F(ImageKey, CountsEachConstant) {
+TEST_F(ImageKey, CountsEachConstantAndPart) {
   std::set<std::string> keys = {first_};
-  for (int change = 0; change < 6; ++change) {
+  for (int change = 0; change < 7; ++change) {
     spec_ = Spec();
     spec_.integer(change == 0 ? "vectors" : "vector", change == 1 ? 8 : 16);
     if (change == 2) spec_.integer("ragged", 0);
     if (change != 2) spec_.flag("ragged", change == 3);
     spec_.type("Index", change == 4 ? "common::i32" : "common::i64");
     if (change != 5) spec_.choice("gather::Mode", "mode", "zero");
+    if (change == 6) spec_.part("gather/windows.cuh");
     EXPECT_TRUE(keys.insert(key()).second) << change;
   }
 }

@@ -1,0 +1,33 @@
+#include "widths.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "compiler/ptx.h"
+
+namespace quern::tool {
+namespace {
+
+// The widest first.
+std::vector<Access> accesses(const std::string& ptx, bool stores) {
+  std::vector<Access> all = count_global_accesses(ptx);
+  std::erase_if(all, [&](const Access& access) { return access.store != stores; });
+  std::sort(all.begin(), all.end(), [](const Access& a, const Access& b) { return a.bytes > b.bytes; });
+  return all;
+}
+
+}  // namespace
+
+std::string widths_text(const std::string& ptx, bool stores) {
+  std::vector<std::string> parts;
+  for (const Access& access : accesses(ptx, stores)) parts.push_back(cat(access.count, " × ", access.bytes, " B"));
+  return parts.empty() ? "none" : join(parts, ", ");
+}
+
+Row widths_row(const std::string& ptx, bool stores) {
+  Row row;
+  for (const Access& access : accesses(ptx, stores)) row.add(cat(access.bytes), access.count);
+  return row;
+}
+
+}  // namespace quern::tool

@@ -108,7 +108,7 @@ install_wheels() {
   shift
   [ -e "$folder/complete" ] && return
   need "${wheel_packages[@]}"
-  say "getting $* from NVIDIA's wheels"
+  say "getting $* from NVIDIA's wheels" >&2  # callers print a path
   rm -rf "$folder"
   mkdir -p "$folder"
   python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --no-deps --only-binary :all: \

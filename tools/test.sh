@@ -55,6 +55,7 @@ stage_consumer() { tier consumer; }
 stage_compile12() {
   local nvrtc
   nvrtc=$(cuda12_nvrtc) || fail "could not get the wheel nvidia-cuda-nvrtc-cu12"
+  [ -f "$nvrtc" ] || fail "the wheel nvidia-cuda-nvrtc-cu12 has no libnvrtc.so.12"  # else every test would be skipped
   say "QUERN_NVRTC=$nvrtc"
   QUERN_NVRTC=$nvrtc tier compile
 }

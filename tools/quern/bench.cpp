@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 
 #include "api/runtime_state.h"
@@ -86,6 +87,10 @@ class Bench : public Command {
     }
     std::vector<AnyProblem> problems;
     for (const std::string& text : texts) problems.push_back(parse_problem(runtime, text));
+    // Small ones first: after calls on gigabytes the same small call takes some 0.3 us longer.
+    const auto bytes = [](const AnyProblem& p) { return p.family().bytes(p.data()); };
+    std::stable_sort(problems.begin(), problems.end(),
+                     [&](const AnyProblem& a, const AnyProblem& b) { return bytes(a) < bytes(b); });
     return problems;
   }
 

@@ -33,10 +33,10 @@ bool MemoryStore::forgotten(const Key& key) {
   return place != home.map.end() && !place->second;
 }
 
-EntryPointer MemoryStore::add(const Key& key, EntryPointer entry) {
+EntryPointer MemoryStore::add(const Key& key, const EntryPointer& entry) {
   Shard& home = shard(key);
   const std::unique_lock lock(home.mutex);
-  return home.map.try_emplace(key, std::move(entry)).first->second;
+  return home.map.try_emplace(key, entry).first->second;
 }
 
 void MemoryStore::replace(const Key& key, EntryPointer entry) {

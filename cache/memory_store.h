@@ -30,7 +30,7 @@ class MemoryStore {
   bool forgotten(const Key& key);
 
   // Unless something is known under the key. What is then there, null for a forgotten one.
-  EntryPointer add(const Key& key, EntryPointer entry);
+  EntryPointer add(const Key& key, const EntryPointer& entry);
   void replace(const Key& key, EntryPointer entry);
   // False, with nothing done, if `expected` is given and something else is there. `was` gets what was there.
   bool forget(const Key& key, const EntryPointer& expected, EntryPointer* was);

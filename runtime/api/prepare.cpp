@@ -90,8 +90,8 @@ void add_extents(PlanState& plan) {
 
 }  // namespace
 
-std::shared_ptr<const PlanState> make_plan(RuntimeState& state, const Family& family, const void* problem,
-                                           const Context& context, const PrepareOptions& options) {
+static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Family& family, const void* problem,
+                                                   const Context& context, const PrepareOptions& options) {
   check_problem(family, problem);
   refuse_capture(*state.driver(), family, problem);
   const Device device = describe_device(*state.driver(), context.device);
@@ -119,6 +119,18 @@ std::shared_ptr<const PlanState> make_plan(RuntimeState& state, const Family& fa
   plan->why = why_text(*plan, options.config);
   state.record.add(plan->text, target.text(), options.config);
   return plan;
+}
+
+std::shared_ptr<const PlanState> make_plan(RuntimeState& state, const Family& family, const void* problem,
+                                           const Context& context, const PrepareOptions& options) {
+  watch_the_process();
+  try {
+    return build_plan(state, family, problem, context, options);
+  } catch (Error& error) {
+    error.family = family.name;
+    if (error.problem.empty()) error.problem = problem_text(family, problem);
+    throw;
+  }
 }
 
 }  // namespace quern

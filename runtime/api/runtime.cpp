@@ -26,7 +26,13 @@ std::pair<std::string_view, std::string_view> split_problem(std::string_view tex
 
 // The rows that a device of this architecture may use: the generic one first, then the named ones.
 std::vector<const DeviceModel*> models_for(const Target& target, std::string_view name) {
-  if (!name.empty()) return {&model_by_name(name)};
+  if (!name.empty()) {
+    const DeviceModel& model = model_by_name(name);
+    if (model.arch != target.arch)
+      throw Error(Code::bad_input, Stage::problem,
+                  cat("device model \"", name, "\" is of sm_", model.arch, ", not of ", target.text()));
+    return {&model};
+  }
   std::vector<const DeviceModel*> models = {&generic_model(target.arch)};
   for (const DeviceModel& model : device_models()) {
     if (model.arch == target.arch && &model != models.front()) models.push_back(&model);

@@ -89,7 +89,7 @@ std::string human_bytes(double bytes) {
 
 std::string closest(std::string_view word, const std::vector<std::string>& names) {
   std::string best;
-  std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;
+  std::size_t least = 1 + (word.size() <= 2 ? 1 : std::max<std::size_t>(2, word.size() / 3));
   for (const std::string& name : names) {
     const std::size_t edits = distance(word, name);
     if (edits < least) least = edits, best = name;

@@ -29,7 +29,7 @@ std::string cat(const Parts&... parts) {
 std::optional<std::int64_t> parse_integer(std::string_view text);
 std::optional<double> parse_number(std::string_view text);
 
-// Splits at each separator; an empty text has no parts.
+// Splits at each separator; an empty text has no parts, and neither has what follows a last separator.
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string_view trim(std::string_view text);

@@ -176,6 +176,8 @@ Image Compiler::compile(const Unit& unit, const std::string& kernel, const Targe
 }
 
 void Compiler::warm() {
+  if (nvrtc().architectures.empty())
+    throw Error(Code::no_compiler, Stage::compile, cat(nvrtc().path, " names no architecture that it compiles for"));
   const Unit unit{{"warm.cu", "extern \"C\" __global__ void quern_warm() {}"}, {}};
   compile(unit, "quern_warm", {nvrtc().architectures.back(), ""}, false);
 }

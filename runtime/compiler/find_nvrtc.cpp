@@ -40,6 +40,7 @@ class Search {
     this->folder(folder / "nvidia/cuda_nvrtc/lib", why);
   }
   void python_prefix(const fs::path& prefix, const std::string& why) {
+    if (prefix.empty()) return;  // else folders below the working directory would be searched
     for (const char* name : {"site-packages", "dist-packages"}) {
       for (const fs::path& python : pythons(prefix / "lib")) packages(python / name, why);
     }

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/text.h"
@@ -13,15 +14,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The builtins stand beside libnvrtc under a name with major and minor version: libnvrtc-builtins.so.13.0.
-std::string builtins_beside(const fs::path& library) {
+// The builtins stand beside libnvrtc under a name with major and minor version: libnvrtc-builtins.so.13.0. Where the
+// library's own name tells its major version, that one counts; else all of them do.
+std::vector<std::string> builtins_beside(const std::string& library) {
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(library.parent_path(), error)) {
+  const fs::path real = fs::canonical(library, error);
+  const std::vector<std::string_view> parts = split(real.filename().native(), '.');
+  const std::string major = parts.size() > 2 ? cat(parts[2], ".") : "";
+  const std::string prefix = cat("libnvrtc-builtins.so.", major);
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator(real.parent_path(), error)) {
     const std::string name = entry.path().filename().string();
-    const std::string wanted = cat("libnvrtc-builtins.so.", library.extension().string().substr(1), ".");
-    if (name.rfind(wanted, 0) == 0 && name.find('.', wanted.size()) == std::string::npos) return entry.path().string();
+    if (name.rfind(prefix, 0) == 0 && split(name, '.').size() == 4) found.push_back(entry.path().string());
   }
-  return {};
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 template <class F>
@@ -42,8 +49,10 @@ std::vector<int> supported_architectures(const Nvrtc& nvrtc) {
 }  // namespace
 
 std::string nvrtc_identity(const std::string& path) {
-  const std::string builtins = builtins_beside(path);
-  return cat("nvrtc ", file_identity(path), " builtins ", builtins.empty() ? "none" : file_identity(builtins));
+  std::string identity = cat("nvrtc ", file_identity(path), " builtins");
+  const std::vector<std::string> builtins = builtins_beside(path);
+  for (const std::string& library : builtins) identity += " " + file_identity(library);
+  return builtins.empty() ? identity + " none" : identity;
 }
 
 Nvrtc open_nvrtc(const std::string& path) {

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -19,13 +20,24 @@ namespace {
 std::atomic<bool> process_ends{false};
 std::atomic<unsigned> forks{0};
 
+// Thread-local objects of the main thread are destroyed before any static object, also before function-local statics
+// that were made later than our atexit handler was registered.
+struct MainThreadSentinel {
+  ~MainThreadSentinel() { process_ends = true; }
+};
+
+}  // namespace
+
 void watch_the_process() {
+  if (gettid() == getpid()) thread_local const MainThreadSentinel sentinel;
   static std::once_flag once;
   std::call_once(once, [] {
     std::atexit([] { process_ends = true; });
     pthread_atfork(nullptr, nullptr, [] { ++forks; });
   });
 }
+
+namespace {
 
 struct Opened {
   void* handle = nullptr;

@@ -11,6 +11,10 @@
 
 namespace quern {
 
+// Notices when the process ends or forks; called wherever plans are made, so that the main thread's end is seen
+// whichever thread opened the driver.
+void watch_the_process();
+
 struct DriverTable {
 #define QUERN_DRIVER_MEMBER(member, symbol) decltype(&symbol) member = nullptr;
   QUERN_DRIVER_FUNCTIONS(QUERN_DRIVER_MEMBER)

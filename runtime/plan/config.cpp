@@ -49,6 +49,8 @@ std::string config_text(const Family& family, const Config& config) {
 Config parse_config(const Family& family, std::string_view changes, const Config& base, const void* problem,
                     const Target& target) {
   Config config = base;
+  if (!changes.empty() && changes.back() == ',')
+    throw Error(Code::bad_input, Stage::problem, cat("the config \"", changes, "\" ends with a comma"));
   for (std::string_view change : split(changes, ',')) set_parameter(family, change, config);
   if (const std::string sentence = violated(family, config, problem, target); !sentence.empty())
     throw Error(Code::bad_input, Stage::problem,

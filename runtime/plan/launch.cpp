@@ -1,4 +1,5 @@
 // The launch path: arguments in, cuLaunchKernelEx out. No lock, no allocation, no string unless something is refused.
+#include <cstdlib>
 #include <cstring>
 
 #include "base/text.h"
@@ -83,6 +84,17 @@ const PlanState::Loaded* choose(const PlanState& state, std::uintptr_t addresses
   return nullptr;
 }
 
+[[noreturn]] void refuse_launch(const PlanState& state, CUresult result) {
+  try {
+    state.driver->check(result, Stage::launch, "cuLaunchKernelEx");
+  } catch (Error& error) {
+    error.family = state.family->name;
+    error.problem = state.text;
+    throw;
+  }
+  std::abort();  // not reached: a result that is no success is thrown
+}
+
 void check_geometry(const PlanState& state, const void* problem, const Launch& launch) {
   constexpr std::uint32_t kMaxGridX = 0x7fffffff;
   if (launch.grid[0] <= kMaxGridX && launch.grid[1] <= 65535 && launch.grid[2] <= 65535) return;
@@ -123,8 +135,8 @@ bool enqueue(const PlanState& state, Stream stream, const void* args) {
   void* params[] = {launch.params};
   const Driver& driver = *state.driver;
   if (!driver.alive()) throw Driver::forked();
-  driver.check(driver->LaunchKernelEx(&config, prepared.variant->library->function(), params, nullptr), Stage::launch,
-               "cuLaunchKernelEx");
+  const CUresult result = driver->LaunchKernelEx(&config, prepared.variant->library->function(), params, nullptr);
+  if (result != CUDA_SUCCESS) refuse_launch(state, result);
   return true;
 }
 

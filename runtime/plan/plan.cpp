@@ -4,15 +4,26 @@
 #include "plan/plan_state.h"
 
 namespace quern {
+namespace {
+
+Error empty_plan() {
+  return Error(Code::bad_input, Stage::launch, "this plan is empty: it was made by default; prepare gives one");
+}
+
+}  // namespace
 
 const char* name(ImageOrigin origin) {
   static constexpr const char* kNames[] = {"memory", "disk", "compiled"};
   return kNames[static_cast<int>(origin)];
 }
 
-void AnyPlan::launch(Stream stream, const void* args) const { enqueue(*state_, stream, args); }
+void AnyPlan::launch(Stream stream, const void* args) const {
+  if (state_ == nullptr) throw empty_plan();
+  enqueue(*state_, stream, args);
+}
 
 Result<bool> AnyPlan::try_launch(Stream stream, const void* args) const {
+  if (state_ == nullptr) return empty_plan();
   try {
     return enqueue(*state_, stream, args);
   } catch (const Error& error) {

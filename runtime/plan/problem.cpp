@@ -1,5 +1,6 @@
 #include "plan/problem.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -61,7 +62,8 @@ bool legal(const Field& field, std::int64_t value) {
 std::optional<std::int64_t> parse_value(const Field& field, std::string_view value) {
   if (is_wide(field)) {
     if (field.may_be_open && value == "open") return kOpen;
-    return parse_integer(value);
+    const std::optional<std::int64_t> number = parse_integer(value);
+    return number == kOpen && field.may_be_open ? std::nullopt : number;  // "open" is the only way to write it
   }
   if (field.kind == FieldKind::choice) {
     const std::vector<std::string> choices = names(field);
@@ -138,6 +140,7 @@ std::string problem_text(const Family& family, const void* problem) {
 }
 
 void parse_fields(const Family& family, std::string_view text, void* problem) {
+  std::vector<std::string_view> given;
   for (std::string_view part : split(text, ' ')) {
     if (trim(part).empty()) continue;
     const std::size_t equals = part.find('=');
@@ -145,7 +148,11 @@ void parse_fields(const Family& family, std::string_view text, void* problem) {
       throw Error(Code::bad_input, Stage::problem,
                   cat("\"", part, "\" is no field=value; ", family.name, " is described by `quern describe ",
                       family.name, "`"));
-    set_field(family, problem, trim(part.substr(0, equals)), trim(part.substr(equals + 1)));
+    const std::string_view name = trim(part.substr(0, equals));
+    if (std::find(given.begin(), given.end(), name) != given.end())
+      throw Error(Code::bad_input, Stage::problem, cat(name, " is given twice"));
+    given.push_back(name);
+    set_field(family, problem, name, trim(part.substr(equals + 1)));
   }
 }
 

@@ -96,6 +96,7 @@ cache::Key image_key(const Family& family, const Unit& unit, const Spec& spec, c
   }
   std::sort(headers.begin(), headers.end());
   for (const std::string& header : headers) what.field("header", header);
+  for (const std::string& header : spec.headers()) what.field("spec header", header);
   for (const std::string& part : spec.parts()) what.field("part", part);
   for (const Constant& c : spec.constants()) what.field(cat("spec ", c.type, " ", c.name), c.value);
   for (const std::string& option : Compiler::options(target, lineinfo)) what.field("option", option);

@@ -183,7 +183,11 @@ HostOperands::HostOperands(const Family& family, const void* problem)
     layouts_.push_back(operand.layout(problem));
     const std::int64_t span = layouts_.back().span_bytes();
     if (span < 0) throw problem_error(family, problem, cat(operand.name, " would be larger than any memory"));
-    memory_.emplace_back(static_cast<std::size_t>(span));
+    try {
+      memory_.emplace_back(static_cast<std::size_t>(span));
+    } catch (const std::exception&) {  // bad_alloc, or a length that no vector can have
+      throw problem_error(family, problem, cat(operand.name, " takes ", span, " bytes, more than there is memory"));
+    }
   }
 }
 

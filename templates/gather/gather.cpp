@@ -14,7 +14,8 @@ namespace {
 
 using common::common_alignment;
 
-constexpr std::int64_t kMaxRowBytes = std::int64_t{1} << 34;
+constexpr std::int64_t kMaxSlots = std::int64_t{1} << 30;   // of a row, see common::Slots
+constexpr std::int64_t kMaxRowBytes = 16 * kMaxSlots - 32;  // fewer slots than that, wherever a row starts
 constexpr DTypeSet kIndexTypes = only(i64) | only(i32) | only(i16) | only(i8) | only(u8);
 constexpr DTypeSet kScaleTypes = only(DType::none) | only(f32) | only(f16) | only(bf16);
 constexpr const char* kModes[] = {
@@ -56,7 +57,7 @@ bool ragged_is_16(const Gather& p, const Target&, const Config& c) {
   return c[kForm] == 0 || (c[kVector] == 16 && element_bytes(p) < 16);
 }
 bool row_has_few_slots(const Gather& p, const Target&, const Config& c) {
-  return row_bytes(p) / c[kVector] < (std::int64_t{1} << 30);
+  return row_bytes(p) / c[kVector] < kMaxSlots;
 }
 bool registers_suffice(const Gather&, const Target&, const Config& c) {
   return c[kVector] * c[kUnroll] <= (c[kForm] == 1 ? 64 : 128);
@@ -158,7 +159,7 @@ struct GatherFamily {
   static Table<SourceFile> sources() { return embedded::gather_sources(); }
 
   static std::string check(const Gather& p) {
-    if (row_bytes(p) > kMaxRowBytes) return "width is too large: a row may have 16 GiB";
+    if (row_bytes(p) > kMaxRowBytes) return "width is too large: a row may have 32 bytes less than 16 GiB";
     if (p.out_stride != 0 && p.out_stride < p.width) return "out_stride is below width, so rows of out would overlap";
     if (p.scale != DType::none && !info(p.dtype).is_float)
       return "scale needs a floating dtype: f64, f32, f16, bf16, e4m3 or e5m2";
@@ -171,7 +172,8 @@ struct GatherFamily {
   // multiprocessor: three times what the latency asks for, and an index must come before its row.
   static Config preferred(const Gather& p, const Target& target) {
     const std::int64_t vector = natural_vector(p, widest_access(target));
-    const bool ragged = vector < 8 && row_bytes(p) >= 64 && element_bytes(p) < 16;
+    const bool narrow = vector < 8 || row_bytes(p) / vector >= kMaxSlots;
+    const bool ragged = narrow && row_bytes(p) >= 64 && element_bytes(p) < 16;
     Config config;
     config[kForm] = ragged ? 1 : 0;
     config[kVector] = ragged ? 16 : static_cast<std::int32_t>(std::max(vector, element_bytes(p)));
@@ -190,12 +192,12 @@ struct GatherFamily {
     out[0] = {first[kForm] == 1 ? "ragged" : "vector", first, alignment(p, first)};
     if (out[0].alignment <= element_bytes(p)) return 1;
     Config any = first;
-    any[kForm] = 1;
+    any[kForm] = element_bytes(p) < 16 ? 1 : 0;
     any[kVector] = 16;
     any[kUnroll] = 2;
     any[kLoadOnce] = 0;
     any[kStoreStream] = 0;
-    out[1] = {"ragged", any, alignment(p, any)};
+    out[1] = {any[kForm] == 1 ? "ragged" : "vector", any, alignment(p, any)};
     return 2;
   }
 

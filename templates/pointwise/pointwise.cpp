@@ -17,6 +17,7 @@ namespace {
 using common::ActivationRow;
 using common::kActivationRows;
 
+constexpr std::int64_t kMaxWidth = std::int64_t{1} << 31;  // below 2^30 slots of any form
 constexpr DTypeSet kData = only(f32) | only(f16) | only(bf16);
 constexpr DTypeSet kSame = kData | only(DType::none);
 constexpr const char* kOps[] = {"bias_act", "add_mul_act", nullptr};
@@ -298,6 +299,7 @@ struct PointwiseFamily {
   static Table<SourceFile> sources() { return embedded::pointwise_sources(); }
 
   static std::string check(const Pointwise& p) {
+    if (p.width > kMaxWidth) return "width is too large: a row may have 2^31 elements; say the same with more rows";
     if (p.out_stride != 0 && p.out_stride < p.width) return "out_stride is below width, so rows of out would overlap";
     return {};
   }
@@ -361,8 +363,8 @@ struct PointwiseFamily {
     spec.flag("load_stream", config[kLoadStream] == 1);
     spec.flag("store_stream", config[kStoreStream] == 1);
     spec.type("X", common::spec_type(p.dtype));
-    spec.type("Y", common::spec_type(y_dtype(p)));
-    spec.type("Bias", common::spec_type(bias_dtype(p)));
+    spec.type("Y", common::spec_type(has_y(p) ? y_dtype(p) : f32));
+    spec.type("Bias", common::spec_type(has_bias(p) ? bias_dtype(p) : f32));
     spec.type("Output", common::spec_type(out_dtype(p)));
     spec.flag("has_y", has_y(p));
     spread("x_spread", p.x_spread);

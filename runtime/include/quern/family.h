@@ -202,7 +202,7 @@ class Spec {
   void integer(const char* name, std::int64_t value) { add("long long", name, std::to_string(value)); }
   void flag(const char* name, bool value) { add("bool", name, value ? "true" : "false"); }
   void type(const char* name, std::string value) { add("type", name, std::move(value)); }
-  void choice(const char* enumeration, const char* name, std::string value) {
+  void choice(const char* enumeration, const char* name, const std::string& value) {
     add(enumeration, name, std::string(enumeration) + "::" + value);
   }
   // A header that the constants need, included before them.

@@ -60,6 +60,8 @@ class QUERN_API AnyPlan {
   // The same, with the error returned. Result holds whether a kernel was launched.
   Result<bool> try_launch(Stream stream, const void* args) const;
 
+  // The rest REQUIRES that the plan is not empty.
+
   // The problem text: "gather width=8192 dtype=bf16 …".
   const std::string& problem() const;
   // Which config each image has and where it came from.

@@ -184,7 +184,8 @@ TEST(LaunchOperands, SizesThatNoMemoryHasAreRefused) {
   EXPECT_TRUE(has(refusal("gather width=4096", args), "more blocks than one launch can have"));
   PointwiseArgs pointwise = pointwise_args();
   pointwise.rows = kMaxExtent;
-  EXPECT_TRUE(has(refusal("pointwise width=70368744177664", pointwise), "would be larger than any memory"));
+  EXPECT_TRUE(has(refusal("pointwise width=2147483648", pointwise), "would be larger than any memory"));
+  EXPECT_TRUE(has(refusal("pointwise width=70368744177664", pointwise), "a row may have 2^31 elements"));
   EXPECT_TRUE(has(refusal("pointwise x_stride=70368744177664", pointwise), "x would be larger than any memory"));
 }
 

@@ -38,15 +38,21 @@ std::vector<ObtainedImage> obtain_all(RuntimeState& state, const std::vector<Ima
   return images;
 }
 
-std::shared_ptr<const Library> load_entry(const std::shared_ptr<Driver>& driver, const cache::Entry& entry) {
-  return std::make_shared<const Library>(driver, entry.cubin.empty() ? entry.ptx : entry.cubin, entry.kernel);
+std::shared_ptr<const Library> load_image(const std::shared_ptr<Driver>& driver, const ObtainedImage& image) {
+  const cache::Entry& entry = *image.entry;
+  try {
+    return std::make_shared<const Library>(driver, entry.cubin.empty() ? entry.ptx : entry.cubin, entry.kernel);
+  } catch (Error& error) {
+    error.key = image.info.key;
+    throw;
+  }
 }
 
 // An image that the driver rejects is forgotten and built once more.
 std::shared_ptr<const Library> load(RuntimeState& state, const ImageRequest& request, ObtainedImage& image) {
   const std::shared_ptr<Driver>& driver = state.driver();
   try {
-    return load_entry(driver, *image.entry);
+    return load_image(driver, image);
   } catch (const Error& error) {
     if (capture_error(error.driver_code))
       throw problem_error(*request.family, request.problem,
@@ -57,7 +63,7 @@ std::shared_ptr<const Library> load(RuntimeState& state, const ImageRequest& req
   }
   state.store.forget(image.key, image.entry);
   image = obtain_image(state, request);
-  return load_entry(driver, *image.entry);
+  return load_image(driver, image);
 }
 
 DeviceModel live_model(const Device& device) {

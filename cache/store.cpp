@@ -44,7 +44,7 @@ EntryPointer Store::from_disk(const Key& key) {
   EntryPointer entry;
   if (memory_.forgotten(key)) return entry;
   on_disk([&](DiskStore& disk) { entry = disk.find(key); });
-  return entry ? memory_.add(key, std::move(entry)) : entry;
+  return entry ? memory_.add(key, entry) : entry;
 }
 
 EntryPointer Store::keep(const Key& key, Entry entry) {

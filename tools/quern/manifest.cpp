@@ -25,7 +25,7 @@ std::string set_member(const std::string& name, const Json& value, ManifestItem&
     if (name != member.name) continue;
     if (!value.is_string()) return cat(name, " is no text");
     item.*member.text = value.get<std::string>();
-    return item.*member.text == "" ? cat(name, " is empty") : "";
+    return (item.*member.text).empty() ? cat(name, " is empty") : "";
   }
   return cat("\"", name, "\" is unknown; a line has problem, arch or device_model, and config");
 }

@@ -15,6 +15,7 @@ namespace {
 
 constexpr unsigned char kPoison = 0xA5;
 constexpr std::int64_t kGrain = 1 << 20;
+constexpr std::int64_t kMostMemory = std::int64_t{1} << 40;
 constexpr std::int64_t kBand = 1024;  // a multiple of 256, so that it moves no alignment
 
 bool is_input(const Operand& operand) { return operand.role != Role::output; }
@@ -183,10 +184,14 @@ HostOperands::HostOperands(const Family& family, const void* problem)
     layouts_.push_back(operand.layout(problem));
     const std::int64_t span = layouts_.back().span_bytes();
     if (span < 0) throw problem_error(family, problem, cat(operand.name, " would be larger than any memory"));
+    const auto refuse = [&] {
+      throw problem_error(family, problem, cat(operand.name, " takes ", span, " bytes, more than there is memory"));
+    };
+    if (span > kMostMemory) refuse();  // sanitizers end the process where others throw bad_alloc
     try {
       memory_.emplace_back(static_cast<std::size_t>(span));
-    } catch (const std::exception&) {  // bad_alloc, or a length that no vector can have
-      throw problem_error(family, problem, cat(operand.name, " takes ", span, " bytes, more than there is memory"));
+    } catch (const std::bad_alloc&) {
+      refuse();
     }
   }
 }

@@ -51,8 +51,8 @@ std::vector<int> supported_architectures(const Nvrtc& nvrtc) {
 std::string nvrtc_identity(const std::string& path) {
   std::string identity = cat("nvrtc ", file_identity(path), " builtins");
   const std::vector<std::string> builtins = builtins_beside(path);
-  for (const std::string& library : builtins) identity += " " + file_identity(library);
-  return builtins.empty() ? identity + " none" : identity;
+  for (const std::string& library : builtins) identity += cat(" ", file_identity(library));
+  return builtins.empty() ? cat(identity, " none") : identity;
 }
 
 Nvrtc open_nvrtc(const std::string& path) {

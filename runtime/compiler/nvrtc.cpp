@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 std::vector<std::string> builtins_beside(const std::string& library) {
   std::error_code error;
   const fs::path real = fs::canonical(library, error);
-  const std::vector<std::string_view> parts = split(real.filename().native(), '.');
+  const std::string filename = real.filename();  // `parts` look into it
+  const std::vector<std::string_view> parts = split(filename, '.');
   const std::string major = parts.size() > 2 ? cat(parts[2], ".") : "";
   const std::string prefix = cat("libnvrtc-builtins.so.", major);
   std::vector<std::string> found;

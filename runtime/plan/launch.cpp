@@ -118,11 +118,7 @@ void prepare_launch(const PlanState& state, const void* args, PreparedLaunch& ou
   check_geometry(state, problem, out.launch);
 }
 
-bool enqueue(const PlanState& state, Stream stream, const void* args) {
-  PreparedLaunch prepared;
-  prepare_launch(state, args, prepared);
-  Launch& launch = prepared.launch;
-  if (launch.empty) return false;
+CUlaunchConfig launch_config(const Launch& launch, Stream stream) {
   CUlaunchConfig config{};
   config.gridDimX = launch.grid[0];
   config.gridDimY = launch.grid[1];
@@ -132,6 +128,15 @@ bool enqueue(const PlanState& state, Stream stream, const void* args) {
   config.blockDimZ = launch.block[2];
   config.sharedMemBytes = launch.shared_bytes;
   config.hStream = stream;
+  return config;
+}
+
+bool enqueue(const PlanState& state, Stream stream, const void* args) {
+  PreparedLaunch prepared;
+  prepare_launch(state, args, prepared);
+  Launch& launch = prepared.launch;
+  if (launch.empty) return false;
+  const CUlaunchConfig config = launch_config(launch, stream);
   void* params[] = {launch.params};
   const Driver& driver = *state.driver;
   if (!driver.alive()) throw Driver::forked();

@@ -51,6 +51,8 @@ struct PreparedLaunch {
 
 // Closes the extents, checks the arguments and picks the variant. Throws Error. Does not allocate unless it throws.
 void prepare_launch(const PlanState& state, const void* args, PreparedLaunch& out);
+// A launch as the driver wants it.
+CUlaunchConfig launch_config(const Launch& launch, Stream stream);
 
 // prepare_launch, then cuLaunchKernelEx. Whether a kernel was launched.
 bool enqueue(const PlanState& state, Stream stream, const void* args);

@@ -50,15 +50,7 @@ class BareLaunch {
   BareLaunch(const OpenDevice& device, const AnyPlan& plan, const AnyArgs& args, CUstream stream)
       : driver_(*device.driver) {
     prepare_launch(*plan.state(), args.data(), prepared_);
-    const Launch& launch = prepared_.launch;
-    config_.gridDimX = launch.grid[0];
-    config_.gridDimY = launch.grid[1];
-    config_.gridDimZ = launch.grid[2];
-    config_.blockDimX = launch.block[0];
-    config_.blockDimY = launch.block[1];
-    config_.blockDimZ = launch.block[2];
-    config_.sharedMemBytes = launch.shared_bytes;
-    config_.hStream = stream;
+    config_ = launch_config(prepared_.launch, stream);
   }
   void operator()() {
     void* params[] = {prepared_.launch.params};

@@ -5,6 +5,9 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/quern)
 
 install(TARGETS quern EXPORT quern-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET quern_hostdriver)
+  install(TARGETS quern_hostdriver LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 if(TARGET quern_cli)
   install(TARGETS quern_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

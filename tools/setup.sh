@@ -32,11 +32,11 @@ have_header() {
 build_packages=(
   g++:command:g++ cmake:command:cmake make:command:make pkg-config:command:pkg-config
   libspdlog-dev:header:spdlog/spdlog.h libfmt-dev:header:fmt/format.h libxxhash-dev:header:xxhash.h
-  libcli11-dev:header:CLI/CLI.hpp nlohmann-json3-dev:header:nlohmann/json.hpp)
+  libcli11-dev:header:CLI/CLI.hpp nlohmann-json3-dev:header:nlohmann/json.hpp
+  libboost-context-dev:header:boost/context/detail/fcontext.hpp)
 # Good to have: installed where that is possible, and done without otherwise.
 optional_packages=(
-  ninja-build:command:ninja libgtest-dev:header:gtest/gtest.h libbenchmark-dev:header:benchmark/benchmark.h
-  libboost-context-dev:header:boost/context/fiber.hpp)
+  ninja-build:command:ninja libgtest-dev:header:gtest/gtest.h libbenchmark-dev:header:benchmark/benchmark.h)
 test_packages=(
   libgtest-dev:header:gtest/gtest.h clang:command:clang++ clang-format:command:clang-format
   clang-tidy:command:clang-tidy binutils:command:nm)

@@ -6,7 +6,7 @@ source "$(dirname "$0")/setup.sh"
 cd "$root"
 mkdir -p build
 
-stages=(checks format unit compile gpu compile12 consumer asan tsan tidy)
+stages=(checks format unit compile host gpu compile12 consumer asan tsan tidy)
 usage() {
   cat <<'TEXT'
 usage: tools/test.sh [STAGE…]     all of them when none is named
@@ -14,10 +14,11 @@ usage: tools/test.sh [STAGE…]     all of them when none is named
   format     clang-format
   unit       no GPU, no NVRTC
   compile    every family through NVRTC
-  gpu        on a device; skipped where there is none
+  host       every kernel on the CPU, by the host driver
+  gpu        the same on a GPU; skipped where there is none
   compile12  the compile tier with the newest NVRTC of CUDA 12
   consumer   host applications against the installed package, add_subdirectory and pkg-config
-  asan       the unit tier under AddressSanitizer and UndefinedBehaviorSanitizer
+  asan       the unit and host tiers under AddressSanitizer and UndefinedBehaviorSanitizer
   tsan       the unit tier under ThreadSanitizer
   tidy       clang-tidy
 TEXT
@@ -50,6 +51,7 @@ stage_checks() {
 stage_format() { all_sources | xargs clang-format --dry-run --Werror; }
 stage_unit() { tier unit; }
 stage_compile() { tier compile; }
+stage_host() { tier host; }
 stage_gpu() { tier gpu; }
 stage_consumer() { tier consumer; }
 stage_compile12() {
@@ -59,12 +61,16 @@ stage_compile12() {
   say "QUERN_NVRTC=$nvrtc"
   QUERN_NVRTC=$nvrtc tier compile
 }
-sanitized() {
-  build "$1" quern_unit
-  timeout 900 "build/$1/quern_unit" --gtest_brief=1
+stage_asan() {
+  export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
+  build asan quern_unit quern_device_tests quern_hostdriver
+  timeout 900 build/asan/quern_unit --gtest_brief=1
+  QUERN_TEST_DEVICE=host timeout 900 build/asan/quern_device_tests --gtest_brief=1
 }
-stage_asan() { ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 sanitized asan; }
-stage_tsan() { TSAN_OPTIONS=halt_on_error=1 sanitized tsan; }
+stage_tsan() {
+  build tsan quern_unit
+  TSAN_OPTIONS=halt_on_error=1 timeout 900 build/tsan/quern_unit --gtest_brief=1
+}
 stage_tidy() {
   host_sources -name '*.cpp' -not -path 'tests/*' |
     xargs --max-args=1 --max-procs="$(nproc)" clang-tidy -p build/dev --quiet --warnings-as-errors='*'
@@ -107,7 +113,7 @@ start=$EPOCHREALTIME
 step "set-up" setup
 need "${test_packages[@]}"
 case " ${chosen[*]} " in
-  *" unit "* | *" compile "* | *" gpu "* | *" compile12 "* | *" consumer "* | *" tidy "*)
+  *" unit "* | *" compile "* | *" host "* | *" gpu "* | *" compile12 "* | *" consumer "* | *" tidy "*)
     step "build (preset dev)" build dev || { say "0 passed, 1 failed"; exit 1; } ;;
 esac
 for stage in "${chosen[@]}"; do run_stage "$stage"; done

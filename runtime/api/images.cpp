@@ -40,10 +40,10 @@ void dump(RuntimeState& state, const ImageRequest& request, const cache::Key& ke
   }
 }
 
-cache::Entry to_entry(const Nvrtc& nvrtc, const ImageRequest& request, const Unit& unit, Image image) {
+cache::Entry to_entry(const ImageRequest& request, const Unit& unit, Image image) {
   cache::Entry entry;
-  entry.compiler = cat("nvrtc ", nvrtc.version / 1000, ".", nvrtc.version % 1000);
-  entry.compiler_order = static_cast<std::uint64_t>(nvrtc.version);
+  entry.compiler = image.compiler;
+  entry.compiler_order = image.compiler_order;
   entry.prewarmed = request.prewarm;
   entry.kernel = image.kernel;
   entry.numbers = numbers(image.resources);
@@ -65,7 +65,7 @@ cache::Entry compile(RuntimeState& state, const ImageRequest& request, const Uni
   if (image.cubin.empty())
     state.log.warning(cat("this NVRTC does not know ", request.target.text(), ": ", what,
                           " was compiled to PTX for an older architecture, which the driver finishes"));
-  return to_entry(state.compiler.nvrtc(), request, unit, std::move(image));
+  return to_entry(request, unit, std::move(image));
 }
 
 ImageOrigin to_origin(cache::Origin origin) {
@@ -106,9 +106,10 @@ ObtainedImage obtain_image(RuntimeState& state, const ImageRequest& request) {
   const Family& family = *request.family;
   Spec spec;
   family.specialize(request.problem, request.target, request.variant.config, spec);
-  const Unit unit = make_unit(family, spec);
+  const Unit unit = make_unit(family, spec, request.target);
   ObtainedImage image;
-  image.key = image_key(family, unit, spec, request.target, state.options.lineinfo, state.compiler.identity());
+  image.key =
+      image_key(family, unit, spec, request.target, state.options.lineinfo, state.compiler.identity(request.target));
   try {
     const auto build = [&] {
       return compile(

@@ -19,6 +19,7 @@ void refuse_capture(const Driver& driver, const Family& family, const void* prob
     throw problem_error(family, problem,
                         "prepare was called while a stream is being captured; prepare before the capture begins, then "
                         "launch inside it");
+  driver.check(result, Stage::load, "cuStreamIsCapturing");
 }
 
 bool capture_error(int code) {
@@ -101,7 +102,7 @@ static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Fa
   check_problem(family, problem);
   refuse_capture(*state.driver(), family, problem);
   const Device device = describe_device(*state.driver(), context.device);
-  const Target target = target_of(device.arch);
+  const Target& target = device.target;
   auto plan = std::make_shared<PlanState>();
   plan->family = &family;
   const auto* bytes = static_cast<const unsigned char*>(problem);

@@ -47,7 +47,7 @@ RuntimeState::RuntimeState(Options given)
       options(resolve(std::move(given), environment)),
       log(*options.log_level, options.log_sink),
       store(store_settings(options), log),
-      compiler(options.nvrtc, environment, log),
+      compiler(options, environment, log),
       record(options.record_file, log),
       driver_(options.driver),
       open_driver_(options.driver.get()) {
@@ -55,7 +55,7 @@ RuntimeState::RuntimeState(Options given)
   if (!options.warm_compiler) return;
   warming_ = std::thread([this] {
     try {
-      compiler.warm();
+      compiler.nvrtc().warm();
     } catch (const Error& error) {
       log.debug(error.what());
     }
@@ -74,6 +74,12 @@ const std::shared_ptr<Driver>& RuntimeState::driver() {
   }
   if (!driver_->alive()) throw Driver::forked();
   return driver_;
+}
+
+void RuntimeState::use(std::shared_ptr<Driver> driver) {
+  const std::lock_guard lock(driver_mutex_);
+  driver_ = std::move(driver);
+  open_driver_.store(driver_.get(), std::memory_order_release);
 }
 
 Runtime::Runtime() : Runtime(Options{}) {}

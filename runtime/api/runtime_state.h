@@ -29,6 +29,8 @@ class RuntimeState {
 
   // Opens the driver at the first call. Throws Error (no_driver, no_device).
   const std::shared_ptr<Driver>& driver();
+  // Takes `driver` in place of libcuda; before the first prepare.
+  void use(std::shared_ptr<Driver> driver);
   // Null before the first prepare.
   const Driver* driver_if_open() const { return open_driver_.load(std::memory_order_acquire); }
 

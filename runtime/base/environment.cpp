@@ -13,7 +13,9 @@ constexpr std::array<VariableRow, static_cast<std::size_t>(Variable::count)> kRo
     {"QUERN_CACHE", "read-write (default), read-only or off"},
     {"QUERN_CACHE_MATCH", "which entries serve a key: standard (default), exact or any"},
     {"QUERN_NVRTC", "path of libnvrtc.so; default: the search that `quern doctor` shows"},
+    {"QUERN_CXX", "the C++ compiler for the target host; default: c++, g++ or clang++ of PATH"},
     {"QUERN_LIBCUDA", "path of libcuda.so.1; default: the loader's"},
+    {"QUERN_HOSTDRIVER_LIBRARY", "path of libquern_hostdriver.so; default: beside the program, then the loader's"},
     {"QUERN_LOG", "debug, info, warning (default), error or off"},
     {"QUERN_DUMP", "directory for the source, PTX and cubin of each image made"},
     {"QUERN_RECORD", "manifest to which each prepared problem is appended, once"},
@@ -21,6 +23,7 @@ constexpr std::array<VariableRow, static_cast<std::size_t>(Variable::count)> kRo
     {"CUDA_PATH", "the same, by another name"},
     {"CONDA_PREFIX", "a conda environment to look for NVRTC in"},
     {"VIRTUAL_ENV", "a Python environment whose NVIDIA wheels are looked through for NVRTC"},
+    {"PATH", "folders that are looked through for the C++ compiler"},
     {"LD_LIBRARY_PATH", "the loader's folders, looked through for NVRTC"},
     {"XDG_CACHE_HOME", "parent of the default cache directory"},
     {"HOME", "its .cache is the parent of the default cache directory"},
@@ -77,6 +80,7 @@ Environment Environment::read() {
 Options resolve(Options options, const Environment& environment) {
   fill(options.cache_dir, default_cache_dir(environment));
   fill(options.nvrtc, environment[Variable::nvrtc]);
+  fill(options.cxx, environment[Variable::cxx]);
   fill(options.libcuda, environment[Variable::libcuda]);
   fill(options.dump_dir, environment[Variable::dump]);
   fill(options.record_file, environment[Variable::record]);

@@ -1,74 +1,52 @@
-// The compiler: one translation unit in, one image out.
+// The compiler: one translation unit in, one image out. Two back ends, of which the target decides.
 #ifndef QUERN_COMPILER_COMPILER_H_
 #define QUERN_COMPILER_COMPILER_H_
 
-#include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "base/log.h"
+#include "compiler/host_compiler.h"
 #include "compiler/image.h"
-#include "compiler/nvrtc.h"
-#include "quern/family.h"
+#include "compiler/nvrtc_compiler.h"
+#include "compiler/source.h"
 
 namespace quern {
 
-// A file of the unit, by the name that diagnostics will show.
-struct SourceText {
-  std::string name;
-  std::string text;
-};
-
-// Everything that the compiler reads.
-struct Unit {
-  SourceText main;
-  std::vector<SourceText> headers;
-};
-
-// Thread-safe; compiles of several threads run side by side. NVRTC is looked for at the first question and opened at
-// the first compile.
+// Thread-safe; compiles of several threads run side by side. A back end is looked for at the first question for a
+// target of it.
 class Compiler {
  public:
-  Compiler(std::string explicit_path, Environment environment, const Log& log);
+  Compiler(const Options& options, const Environment& environment, const Log& log)
+      : nvrtc_(options.nvrtc, environment, log), host_(options.cxx, environment) {}
 
-  // "nvrtc BUILD-ID builtins BUILD-ID", read without opening the library where that can be; "" where there is none.
-  const std::string& identity();
-  // Every place that was looked at.
-  const std::vector<NvrtcCandidate>& candidates();
-  // Opens NVRTC and compiles an empty kernel, so that the first real compile finds it started. Throws Error.
-  void warm();
-  // Opens NVRTC. Throws Error (no_compiler) that lists each place tried.
-  const Nvrtc& nvrtc();
+  // The exact build, for the key; "" where there is no compiler.
+  const std::string& identity(const Target& target) { return target.host ? host_.identity() : nvrtc_.identity(); }
 
-  // The options of one compile, in canonical form and order; they are part of the key. `version` leaves out those that
-  // this NVRTC is too old for and that do not change the image; 0: the canonical list.
-  static std::vector<std::string> options(const Target& target, bool lineinfo, int version = 0);
+  // The options of one compile in canonical form and order, for the key.
+  static std::vector<std::string> options(const Target& target, bool lineinfo) {
+    return target.host ? HostCompiler::options(target, lineinfo) : NvrtcCompiler::options(target, lineinfo);
+  }
 
-  // Whether `target` can be compiled for; if not, `fallback` is the newest virtual architecture below it.
-  bool supports(const Target& target, int* fallback = nullptr);
+  // The headers that come before the template.
+  static std::vector<std::string> prelude(const Target& target) {
+    return target.host ? HostCompiler::prelude() : std::vector<std::string>();
+  }
 
-  // Throws Error (unsupported), with what this NVRTC knows, unless it can compile for `target` itself.
-  void require(const Target& target);
+  // Throws Error (unsupported, no_compiler) unless `target` itself can be compiled for.
+  void require(const Target& target) { target.host ? host_.require() : nvrtc_.require(target); }
 
   // Throws Error (compile) with the log, whose lines name the template's files.
-  Image compile(const Unit& unit, const std::string& kernel, const Target& target, bool lineinfo);
+  Image compile(const Unit& unit, const std::string& kernel, const Target& target, bool lineinfo) {
+    return target.host ? host_.compile(unit, kernel, target, lineinfo) : nvrtc_.compile(unit, kernel, target, lineinfo);
+  }
+
+  NvrtcCompiler& nvrtc() { return nvrtc_; }
+  HostCompiler& host() { return host_; }
 
  private:
-  void search();
-  const std::string explicit_path_;
-  const Environment environment_;
-  const Log& log_;
-  std::once_flag searched_;
-  std::vector<NvrtcCandidate> candidates_;
-  std::string chosen_;
-  std::string identity_;
-  std::mutex opening_;
-  std::optional<Nvrtc> nvrtc_;
+  NvrtcCompiler nvrtc_;
+  HostCompiler host_;
 };
-
-// Reads registers, memory and spills from the assembler's report in a log.
-Resources parse_resources(const std::string& log);
 
 }  // namespace quern
 

@@ -2,6 +2,7 @@
 #ifndef QUERN_COMPILER_IMAGE_H_
 #define QUERN_COMPILER_IMAGE_H_
 
+#include <cstdint>
 #include <string>
 
 #include "quern/plan.h"
@@ -10,10 +11,13 @@ namespace quern {
 
 struct Image {
   std::string kernel;  // entry point
-  std::string cubin;   // empty where the compiler does not know the architecture: the driver finishes the PTX
+  std::string cubin;   // for the host a shared object; empty where the compiler does not know the architecture: the
+                       // driver finishes the PTX
   std::string ptx;
   std::string log;
   Resources resources;
+  std::string compiler;              // for people: "nvrtc 13.0"
+  std::uint64_t compiler_order = 0;  // newer ones have larger numbers; 0: cannot be told
   double compile_ms = 0;
 };
 

@@ -38,6 +38,7 @@ Device describe_device(const Driver& driver, int ordinal) {
   device.name = name.data();
   device.arch =
       10 * get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) + get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  device.target = driver.runs_host_images() ? host_target(device.arch) : target_of(device.arch);
   device.multiprocessors = get(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   device.threads_per_multiprocessor = get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
   device.shared_bytes_per_multiprocessor = get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
@@ -64,7 +65,9 @@ Context current_context(const Driver& driver) {
   CUdevice device = 0;
   driver.check(driver->CtxGetDevice(&device), Stage::load, "cuCtxGetDevice");
   context.device = device;
-  context.id = current_context_id(driver);
+  unsigned long long id = 0;
+  driver.check(driver->CtxGetId(context.handle, &id), Stage::load, "cuCtxGetId");
+  context.id = id;
   return context;
 }
 

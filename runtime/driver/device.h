@@ -14,7 +14,8 @@ namespace quern {
 struct Device {
   int ordinal = 0;
   std::string name;
-  int arch = 0;  // 90 for compute capability 9.0
+  int arch = 0;   // 90 for compute capability 9.0
+  Target target;  // what images for it are compiled for
   int multiprocessors = 0;
   int threads_per_multiprocessor = 0;
   std::int64_t shared_bytes_per_multiprocessor = 0;
@@ -52,9 +53,12 @@ class PrimaryContext {
   CUdevice device_ = 0;
 };
 
-// The compiler's target for a compute capability. "a" where the architecture has specific features that templates use.
+// The compiler's target for a GPU's compute capability. "a" where the architecture has specific features that templates
+// use.
 Target target_of(int arch);
-// From "sm_90a", "sm_80"; throws Error that lists the known ones.
+// For a device of the host driver that stands for such a GPU.
+Target host_target(int arch);
+// From "sm_90a", "sm_80", "host", "host_80"; throws Error that lists the known ones.
 Target parse_target(std::string_view text);
 
 // Models known by name and one generic row an architecture; the generic row comes first.

@@ -23,14 +23,9 @@ const std::vector<DeviceModel> kModels = {
     {"NVIDIA H100 PCIe", 90, 114, 2048, 228 * kKiB, 50 * kMiB},
 };
 
-struct TargetRow {
-  const char* name;
-  Target target;
-};
-constexpr TargetRow kTargets[] = {
-    {"sm_80", {80, ""}},     {"sm_86", {86, ""}},   {"sm_89", {89, ""}},     {"sm_90", {90, ""}},
-    {"sm_90a", {90, "a"}},   {"sm_100", {100, ""}}, {"sm_100a", {100, "a"}}, {"sm_103", {103, ""}},
-    {"sm_103a", {103, "a"}}, {"sm_120", {120, ""}}, {"sm_120a", {120, "a"}},
+constexpr Target kTargets[] = {
+    {80, ""},   {86, ""},  {89, ""},   {90, ""},       {90, "a"},      {100, ""},       {100, "a"},      {103, ""},
+    {103, "a"}, {120, ""}, {120, "a"}, {90, "", true}, {80, "", true}, {100, "", true}, {120, "", true},
 };
 
 }  // namespace
@@ -62,13 +57,15 @@ const DeviceModel& model_by_name(std::string_view name) {
               cat("device model \"", name, "\" is unknown; known are: ", join(names, ", ")));
 }
 
+Target host_target(int arch) { return {arch, "", true}; }
+
 Target target_of(int arch) { return {arch, arch >= 90 ? "a" : ""}; }
 
 Target parse_target(std::string_view text) {
   std::vector<std::string> names;
-  for (const TargetRow& row : kTargets) {
-    if (text == row.name) return row.target;
-    names.emplace_back(row.name);
+  for (const Target& target : kTargets) {
+    if (text == target.text()) return target;
+    names.push_back(target.text());
   }
   throw Error(Code::bad_input, Stage::problem,
               cat("architecture \"", text, "\" is not supported; supported are: ", join(names, ", ")));

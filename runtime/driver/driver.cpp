@@ -77,11 +77,30 @@ DriverTable bind_table(const Opened& library) {
   return table;
 }
 
+// All of them or none.
+HostControls bind_controls(const Opened& library) {
+  HostControls controls;
+#define QUERN_BIND(member, symbol) \
+  controls.member = reinterpret_cast<decltype(controls.member)>(dlsym(library.handle, #symbol));
+  QUERN_HOST_FUNCTIONS(QUERN_BIND)
+#undef QUERN_BIND
+  return controls;
+}
+
 }  // namespace
+
+// What the host driver has to say about a failure, after ": "; "" for any other.
+static std::string report(const HostControls& host) {
+  if (host.Report == nullptr) return {};
+  std::string words(host.Report(nullptr, 0), '\0');
+  if (words.empty()) return {};
+  host.Report(words.data(), words.size() + 1);
+  return cat(": ", words);
+}
 
 std::shared_ptr<Driver> Driver::open(const std::string& path) {
   const Opened library = open_library(path);
-  auto driver = std::make_shared<Driver>(bind_table(library), library.path);
+  auto driver = std::make_shared<Driver>(bind_table(library), library.path, bind_controls(library));
   const CUresult result = (*driver)->Init(0);
   if (result == CUDA_ERROR_NO_DEVICE)
     throw Error(Code::no_device, Stage::load, cat("the driver (", library.path, ") sees no CUDA device"));
@@ -89,7 +108,8 @@ std::shared_ptr<Driver> Driver::open(const std::string& path) {
   return driver;
 }
 
-Driver::Driver(const DriverTable& table, std::string origin) : table_(table), origin_(std::move(origin)) {
+Driver::Driver(const DriverTable& table, std::string origin, const HostControls& host)
+    : table_(table), host_(host), origin_(std::move(origin)) {
   watch_the_process();
   forks_ = forks.load(std::memory_order_relaxed);
 }
@@ -100,6 +120,12 @@ std::string Driver::describe(CUresult result) const {
   table_.GetErrorName(result, &name);
   table_.GetErrorString(result, &words);
   return cat(name != nullptr ? name : "unknown error", " (", words != nullptr ? words : "?", ")");
+}
+
+const HostControls& Driver::host() const {
+  if (!runs_host_images())
+    throw Error(Code::bad_input, Stage::tool, cat(origin_, " is no host driver, which this needs: say --device host"));
+  return host_;
 }
 
 int Driver::version() const {
@@ -119,7 +145,7 @@ Error Driver::forked() {
 }
 
 void Driver::fail(CUresult result, Stage stage, const char* call) const {
-  Error error(Code::driver, stage, cat(call, " failed: ", describe(result)));
+  Error error(Code::driver, stage, cat(call, " failed: ", describe(result), report(host_)));
   error.driver_code = result;
   throw error;
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "driver/functions.h"
+#include "driver/host_controls.h"
 #include "quern/error.h"
 
 namespace quern {
@@ -21,6 +22,13 @@ struct DriverTable {
 #undef QUERN_DRIVER_MEMBER
 };
 
+// What the host driver has beside it; null members for any other driver.
+struct HostControls {
+#define QUERN_HOST_MEMBER(member, symbol) decltype(&symbol) member = nullptr;
+  QUERN_HOST_FUNCTIONS(QUERN_HOST_MEMBER)
+#undef QUERN_HOST_MEMBER
+};
+
 // Thread-safe. Kept alive by every plan, so that kernels can be unloaded when the last plan goes.
 class Driver {
  public:
@@ -28,7 +36,7 @@ class Driver {
   // (no_driver) that lists each place tried and why it failed, or (no_device) where there is a driver but no device.
   static std::shared_ptr<Driver> open(const std::string& path);
   // A table given by a test or a benchmark; nothing is opened.
-  explicit Driver(const DriverTable& table, std::string origin = "table");
+  explicit Driver(const DriverTable& table, std::string origin = "table", const HostControls& host = {});
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
 
@@ -43,6 +51,14 @@ class Driver {
   // Where the table came from: the library's path.
   const std::string& origin() const { return origin_; }
   int version() const;
+  // Whether this is the host driver: its devices take images for the target `host`.
+  bool runs_host_images() const { return host_.Configure != nullptr; }
+  // Throws Error (bad_input) where it is not.
+  const HostControls& host() const;
+  // Names device memory for the reports of a driver that gives any.
+  void name_memory(CUdeviceptr memory, const char* name) const {
+    if (host_.NameMemory != nullptr) host_.NameMemory(memory, name);
+  }
   // Whether driver calls are allowed here: not in a forked child, not while the process ends. Two loads.
   bool alive() const;
   // The Error for a call in a forked child.
@@ -51,6 +67,7 @@ class Driver {
  private:
   [[noreturn]] void fail(CUresult result, Stage stage, const char* call) const;
   DriverTable table_;
+  HostControls host_;
   std::string origin_;
   unsigned forks_;  // of this process and its ancestors when the driver was opened
 };

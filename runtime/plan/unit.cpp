@@ -68,13 +68,15 @@ std::string spec_header(const Spec& spec) {
   return text;
 }
 
-Unit make_unit(const Family& family, const Spec& spec) {
+Unit make_unit(const Family& family, const Spec& spec, const Target& target) {
   Unit unit;
   unit.main = {family.sources[0].path, family.sources[0].text};
   unit.headers.push_back({kSpecName, spec_header(spec)});
   add_includes(family, unit.main.text, unit);
   const std::string spec_text = unit.headers.front().text;
   add_includes(family, spec_text, unit);
+  unit.prelude = Compiler::prelude(target);
+  for (const std::string& name : unit.prelude) add_includes(family, cat("#include \"", name, "\""), unit);
   return unit;
 }
 
@@ -96,6 +98,7 @@ cache::Key image_key(const Family& family, const Unit& unit, const Spec& spec, c
   }
   std::sort(headers.begin(), headers.end());
   for (const std::string& header : headers) what.field("header", header);
+  for (const std::string& header : unit.prelude) what.field("prelude", header);
   for (const std::string& header : spec.headers()) what.field("spec header", header);
   for (const std::string& part : spec.parts()) what.field("part", part);
   for (const Constant& c : spec.constants()) what.field(cat("spec ", c.type, " ", c.name), c.value);

@@ -15,7 +15,7 @@ std::string spec_header(const Spec& spec);
 
 // The template, its spec, and every header that they include, found by following the quoted includes. Throws Error
 // (bad_input) for an include that no source of the family or of templates/common answers.
-Unit make_unit(const Family& family, const Spec& spec);
+Unit make_unit(const Family& family, const Spec& spec, const Target& target);
 
 // The unit as one text for people: the spec, then the template.
 std::string unit_text(const Unit& unit);

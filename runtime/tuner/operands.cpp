@@ -223,7 +223,7 @@ HostOperands HostOperands::reference(const AnyArgs& scalars) const {
 }
 
 DeviceOperands::DeviceOperands(const Driver& driver, const HostOperands& host, int offset_elements, Guards guards)
-    : driver_(driver), family_(host.family()) {
+    : driver_(driver), family_(host.family()), guards_(guards) {
   const auto* problem = static_cast<const unsigned char*>(host.problem());
   problem_.assign(problem, problem + family_.problem_bytes);
   blocks_.resize(static_cast<std::size_t>(family_.operands.count));
@@ -244,7 +244,12 @@ DeviceOperands::DeviceOperands(const Driver& driver, const HostOperands& host, i
                  "cuMemsetD8Async");
     for (Block& block : blocks_) block.base += base;
   } else {
-    for (Block& block : blocks_) block.base = block.total == 0 ? 0 : allocate(block.total);
+    for (int i = 0; i < family_.operands.count; ++i) {
+      Block& block = blocks_[static_cast<std::size_t>(i)];
+      if (block.total == 0) continue;
+      block.base = allocate(block.total);
+      driver.name_memory(block.base, family_.operands[i].name);
+    }
   }
   upload(host);
 }
@@ -290,8 +295,9 @@ std::string DeviceOperands::damage(const HostOperands& host) const {
     const auto poisoned = [](std::byte b) { return b == std::byte{kPoison}; };
     const auto begin = copy.begin() + block.offset;
     const auto end = begin + block.bytes;
-    if (!std::all_of(copy.begin(), begin, poisoned)) return cat("the bytes before ", family_.operands[i].name);
-    if (!std::all_of(end, copy.end(), poisoned)) return cat("the bytes behind ", family_.operands[i].name);
+    const bool bands = guards_ == Guards::bands;
+    if (bands && !std::all_of(copy.begin(), begin, poisoned)) return cat("the bytes before ", family_.operands[i].name);
+    if (bands && !std::all_of(end, copy.end(), poisoned)) return cat("the bytes behind ", family_.operands[i].name);
     if (!is_output(family_.operands[i]) && !std::equal(begin, end, host.data(i))) return family_.operands[i].name;
   }
   return {};

@@ -94,6 +94,7 @@ class DeviceOperands {
     std::int64_t bytes = 0;   // of the operand
     std::int64_t total = 0;   // of the block
   };
+  Guards guards_;
   std::vector<Block> blocks_;
   std::vector<CUdeviceptr> allocations_;
 };

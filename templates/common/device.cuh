@@ -2,18 +2,34 @@
 #define QUERN_COMMON_DEVICE_CUH_
 
 // The ground that all templates stand on: the same text is compiled by NVRTC for the GPU and by a C++17 compiler for
-// the CPU. `__CUDA_ARCH__` selects PTX; without it the plain C++ twin is used, which gives the same bits.
+// the CPU. `__CUDA_ARCH__` selects PTX; without it the plain C++ twin is used, which gives the same bits. The CPU
+// compiles it twice: with QUERN_HOST_IMAGE as a kernel that the host driver runs, where twin.cuh has come first, and
+// without as part of the library, which has no kernels.
 
 #ifdef __CUDA_ARCH__
 #define QUERN_DEVICE __device__ __forceinline__
 #define QUERN_HOST_DEVICE __host__ __device__ __forceinline__
 #define QUERN_UNROLL _Pragma("unroll")
 #else
+#ifndef QUERN_HOST_IMAGE
 #include <cmath>
 #include <cstring>
+#endif
 #define QUERN_DEVICE inline
 #define QUERN_HOST_DEVICE inline
 #define QUERN_UNROLL
+#endif
+
+// Primitives that touch memory or wait take QUERN_SITE as their last parameter, so that the host driver can name the
+// line of the template that called them, and tell it of accesses by QUERN_WATCH. Neither is there on the GPU.
+#ifdef QUERN_HOST_IMAGE
+#define QUERN_ONLY_SITE ::quern::twin::Site site = ::quern::twin::here()
+#define QUERN_SITE , QUERN_ONLY_SITE
+#define QUERN_WATCH(access, address, bytes) ::quern::twin::watch(::quern::twin::Access::access, address, bytes, site)
+#else
+#define QUERN_ONLY_SITE
+#define QUERN_SITE
+#define QUERN_WATCH(access, address, bytes) static_cast<void>(0)
 #endif
 
 namespace quern::common {

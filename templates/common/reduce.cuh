@@ -1,9 +1,9 @@
 #ifndef QUERN_COMMON_REDUCE_CUH_
 #define QUERN_COMMON_REDUCE_CUH_
 
-#include "common/device.cuh"
+#include "common/shared.cuh"
 
-#ifdef __CUDA_ARCH__
+#if defined(__CUDA_ARCH__) || defined(QUERN_HOST_IMAGE)
 
 namespace quern::common {
 
@@ -19,9 +19,14 @@ struct Sum {
 struct Max {
   static QUERN_DEVICE float nothing() { return bit_cast<float>(0xff800000u); }
   static QUERN_DEVICE float combine(float a, float b) {
+#ifdef __CUDA_ARCH__
     float c;
     asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
     return c;
+#else
+    if (a != a || b != b) return bit_cast<float>(0x7fffffffu);
+    return a > b || (a == b && bit_cast<u32>(a) == 0) ? a : b;  // +0 is above -0
+#endif
   }
 };
 
@@ -32,17 +37,17 @@ QUERN_DEVICE float warp_reduce(float v) {
   return v;
 }
 
-// `shared` has room for kMaxWarps floats; the block may use it again at once.
-template <class Op, int kMaxWarps>
-QUERN_DEVICE float block_reduce(float v, float* shared) {
+// The block may use `shared` again at once.
+template <class Op, int kMaxWarps, class Shared>
+QUERN_DEVICE float block_reduce(float v, Shared& shared) {
   static_assert(kMaxWarps >= 1 && kMaxWarps <= 32);
   const int thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
   const int warps = blockDim.x * blockDim.y * blockDim.z / 32, lane = thread % 32;
   v = warp_reduce<Op>(v);
   if constexpr (kMaxWarps == 1) return v;
-  if (lane == 0) shared[thread / 32] = v;
+  if (lane == 0) shared.set(thread / 32, v);
   __syncthreads();
-  v = warp_reduce<Op>(lane < warps ? shared[lane] : Op::nothing());
+  v = warp_reduce<Op>(lane < warps ? shared.get(lane) : Op::nothing());
   __syncthreads();
   return v;
 }
@@ -50,18 +55,19 @@ QUERN_DEVICE float block_reduce(float v, float* shared) {
 QUERN_DEVICE float warp_sum(float v) { return warp_reduce<Sum>(v); }
 QUERN_DEVICE float warp_max(float v) { return warp_reduce<Max>(v); }
 
-template <int kMaxWarps>
-QUERN_DEVICE float block_sum(float v, float* shared) {
+// `shared`: a QUERN_SHARED array of kMaxWarps floats.
+template <int kMaxWarps, class Shared>
+QUERN_DEVICE float block_sum(float v, Shared& shared) {
   return block_reduce<Sum, kMaxWarps>(v, shared);
 }
 
-template <int kMaxWarps>
-QUERN_DEVICE float block_max(float v, float* shared) {
+template <int kMaxWarps, class Shared>
+QUERN_DEVICE float block_max(float v, Shared& shared) {
   return block_reduce<Max, kMaxWarps>(v, shared);
 }
 
 }  // namespace quern::common
 
-#endif  // __CUDA_ARCH__
+#endif
 
 #endif  // QUERN_COMMON_REDUCE_CUH_

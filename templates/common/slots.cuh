@@ -28,7 +28,7 @@ struct Slot {
   bool inside;
 };
 
-#ifdef __CUDA_ARCH__
+#if defined(__CUDA_ARCH__) || defined(QUERN_HOST_IMAGE)
 
 // The slots of one thread: every blockDim.x-th of its block's tile. One 64-bit division a thread, by multiplication;
 // the rest is 32 bits wide, since a tile starts inside its first row.

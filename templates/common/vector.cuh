@@ -147,15 +147,25 @@ QUERN_DEVICE void store(void* to, const Vector<Bytes>& vector) {
 
 #else
 
+#ifdef QUERN_HOST_IMAGE
+constexpr int kMaxAccess = QUERN_HOST_ARCH >= 100 ? 32 : 16;
+#else
+constexpr int kMaxAccess = 16;
+#endif
+
 template <int Bytes, LoadHint H = LoadHint::plain>
-inline Vector<Bytes> load(const void* from) {
+inline Vector<Bytes> load(const void* from QUERN_SITE) {
+  constexpr int kStep = Bytes < kMaxAccess ? Bytes : kMaxAccess;
+  for (int i = 0; i < Bytes; i += kStep) QUERN_WATCH(global_load, static_cast<const u8*>(from) + i, kStep);
   Vector<Bytes> vector;
   memcpy(&vector, from, Bytes);
   return vector;
 }
 
 template <int Bytes, StoreHint H = StoreHint::plain>
-inline void store(void* to, const Vector<Bytes>& vector) {
+inline void store(void* to, const Vector<Bytes>& vector QUERN_SITE) {
+  constexpr int kStep = Bytes < kMaxAccess ? Bytes : kMaxAccess;
+  for (int i = 0; i < Bytes; i += kStep) QUERN_WATCH(global_store, static_cast<u8*>(to) + i, kStep);
   memcpy(to, &vector, Bytes);
 }
 

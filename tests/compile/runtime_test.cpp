@@ -6,7 +6,7 @@
 #include "api/runtime_state.h"
 #include "base/files.h"
 #include "compile/support.h"
-#include "driver/null_table.h"
+#include "hostdriver/null_table.h"
 #include "plan/unit.h"
 #include "unit/cache/support.h"
 
@@ -101,7 +101,7 @@ TEST_F(RuntimeCompile, TheSameProblemGivesTheSameBytes) {
   EXPECT_EQ(first.sources, second.sources);
 }
 
-TEST_F(RuntimeCompile, WarmingOpensTheCompiler) { shared_runtime().state().compiler.warm(); }
+TEST_F(RuntimeCompile, WarmingOpensTheCompiler) { shared_runtime().state().compiler.nvrtc().warm(); }
 
 }  // namespace
 }  // namespace quern::test

@@ -67,7 +67,7 @@ Runtime& shared_runtime() {
 
 void CompileTest::SetUp() {
   try {
-    shared_runtime().state().compiler.nvrtc();
+    shared_runtime().state().compiler.nvrtc().nvrtc();
   } catch (const Error& error) {
     GTEST_SKIP() << error.sentence;
   }

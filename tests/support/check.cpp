@@ -77,28 +77,40 @@ bool same_outputs(const HostOperands& a, const HostOperands& b) {
   return true;
 }
 
+// Threads and blocks in another order, where there is a driver that can.
+void shuffle(const Driver& driver, std::uint64_t seed) {
+  if (driver.runs_host_images())
+    driver.check(driver.host().Configure(cat("seed=", seed).c_str()), Stage::tool, "quernHostConfigure");
+}
+
 }  // namespace
 
-CheckResult check_case(Runtime& runtime, const Driver& driver, const Case& c, std::uint64_t seed, bool open,
-                       bool guards) {
-  const AnyProblem problem = runtime.parse(c.problem);
-  const AnyProblem asked = open ? opened(problem) : problem;
+CheckResult check_case(Runtime& runtime, const Driver& driver, const Case& c, const CheckOptions& options) {
+  return check_problem_case(runtime, driver, runtime.parse(c.problem), c, options);
+}
+
+CheckResult check_problem_case(Runtime& runtime, const Driver& driver, const AnyProblem& problem, const Case& c,
+                               const CheckOptions& options) {
+  const AnyProblem asked = options.open ? opened(problem) : problem;
   const AnyPlan plan = runtime.prepare_any(asked.family(), asked.data());
   HostOperands host(problem.family(), problem.data());
-  host.generate(seed, true);
+  host.generate(options.seed, true);
   set_indices(host, c.indices);
   AnyArgs scalars(problem.family());
   for (const Scalar& scalar : problem.family().scalars) {
     if (std::string_view(scalar.name) == "multiplier") scalars.set_scalar("multiplier", c.multiplier);
   }
-  Run run(driver, host, c, scalars, guards);
+  Run run(driver, host, c, scalars, options.guards);
+  shuffle(driver, 0);
   const HostOperands got = run.launch(plan);
   const Comparison comparison = compare(got, host.reference(scalars));
   CheckResult result{comparison.difference, comparison.max_error};
-  if (!comparison.equal || !guards) return result;
+  if (!comparison.equal || !options.twice) return result;
   if (const std::string damage = run.damage(); !damage.empty())
     result.failure = cat("written where it must not: ", damage);
+  shuffle(driver, options.seed);
   if (!same_outputs(got, run.launch(plan))) result.failure = "two runs differ";
+  shuffle(driver, 0);
   return result;
 }
 

@@ -15,11 +15,18 @@ struct CheckResult {
   double max_error = 0;
 };
 
-// Fresh data with infinities and NaNs, poisoned outputs, and with `guards` guard bands and a second launch whose bits
-// must agree; without, exact allocations for compute-sanitizer and for huge cases. The plan is prepared with its
-// extents open where `open` says so.
-CheckResult check_case(Runtime& runtime, const Driver& driver, const Case& c, std::uint64_t seed, bool open,
-                       bool guards = true);
+struct CheckOptions {
+  std::uint64_t seed = 1;
+  bool open = false;   // the plan is prepared with its extents open
+  bool guards = true;  // guard bands around the operands; without, exact allocations, for whoever sees accesses outside
+  bool twice = true;   // a second launch, whose bits must agree; the host driver takes another order of threads for it
+};
+
+// Fresh data with infinities and NaNs, and poisoned outputs.
+CheckResult check_case(Runtime& runtime, const Driver& driver, const Case& c, const CheckOptions& options);
+// The same of a closed problem, whatever the case's text says.
+CheckResult check_problem_case(Runtime& runtime, const Driver& driver, const AnyProblem& problem, const Case& c,
+                               const CheckOptions& options);
 
 }  // namespace quern::test
 

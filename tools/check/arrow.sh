@@ -12,6 +12,7 @@ find runtime cache templates \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o 
     allowed["public"] = "public"
     allowed["base"] = "base public"
     allowed["driver"] = "driver base public"
+    allowed["hostdriver"] = "hostdriver base driver public common"  # a library of its own
     allowed["compiler"] = "compiler base public embedded"
     allowed["cache"] = "cache base public"
     allowed["plan"] = "plan cache compiler driver base public families embedded host_common"
@@ -23,7 +24,8 @@ find runtime cache templates \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o 
     allowed["family"] = "host_common common base public own embedded families"  # templates/<f>/*.cpp, <f>.h
 
     # <header>: the layers that may include it; none other may.
-    only["cuda.h"] = "driver"
+    only["cuda.h"] = "driver hostdriver"
+    only["boost/"] = "hostdriver"
     only["nvrtc.h"] = "compiler"
     only["xxhash.h"] = "base"
     only["spdlog/"] = "base"
@@ -32,7 +34,7 @@ find runtime cache templates \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o 
 
     count = split(families, list, " ")
     for (i = 1; i <= count; ++i) is_family[list[i]] = 1
-    split("base driver compiler plan api tuner cache common", list, " ")
+    split("base driver hostdriver compiler plan api tuner cache common", list, " ")
     for (i in list) is_layer[list[i]] = 1
   }
 

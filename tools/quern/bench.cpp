@@ -29,7 +29,7 @@ class Bench : public Command {
   void declare(Arguments& arguments) override {
     arguments.words("FAMILY...", families_, "Families whose cases are measured; default all");
     arguments.option("--problem", problems_, "A problem instead, \"gather rows=64 count=64\"");
-    arguments.option("--device", device_, "Where to run; default cuda:0");
+    arguments.option("--device", device_, "Where to run: cuda:0 (default), or host, for a functional run");
     arguments.option("--config", kernel_.config, "Changes to each default config");
     arguments.option("--copy-config", kernel_.copy_config, "Changes to the copy kernel's config");
     arguments.flag("--sweep", kernel_.sweep, "The best of all legal configs of each case");
@@ -48,18 +48,22 @@ class Bench : public Command {
     const std::vector<AnyProblem> problems = parse_problems(runtime);
     check();
     const Place place = parse_place(arch_, "");
-    const int ordinal = device_.empty() ? 0 : parse_device(device_);
+    const DeviceName name = device_.empty() ? DeviceName{} : parse_device(device_);
     if (compile_) return run_compile(runtime, options, place);
-    if (host_) return run_host(runtime, options, ordinal);
-    const OpenDevice device = open_device(runtime, ordinal);
-    return print_all(device.device.name,
-                     [&](const Emit& emit) { bench_kernels(runtime, device, options, problems, kernel_, emit); });
+    if (host_) return run_host(runtime, options, name);
+    const OpenDevice device = open_device(runtime, name);
+    return print_all(device.name(), [&](const Emit& emit) {
+      if (device.host()) return bench_on_host(runtime, device, problems, kernel_, emit);
+      bench_kernels(runtime, device, options, problems, kernel_, emit);
+    });
   }
 
  private:
   void check() const {
     if (host_ && compile_) throw wrong("give --host or --compile, not both");
     if (kernel_.sweep && !kernel_.config.empty()) throw wrong("give --sweep or --config, not both");
+    if (!device_.empty() && parse_device(device_).host && (host_ || kernel_.sweep))
+      throw wrong("nothing is measured on the host; give --device cuda:0");
     if (!arch_.empty() && !compile_) throw wrong("--arch belongs to --compile");
     if (samples_ < 1 || samples_ > 1000)
       throw wrong(cat("--samples ", samples_, " is out of range; it takes 1 to 1000"));
@@ -129,18 +133,19 @@ class Bench : public Command {
   }
 
   int run_compile(Runtime& runtime, const Options& options, const Place& place) const {
-    if (runtime.state().compiler.identity().empty()) runtime.state().compiler.nvrtc();  // says why there is none
+    if (runtime.state().compiler.nvrtc().identity().empty())
+      runtime.state().compiler.nvrtc().nvrtc();  // says why there is none
     return print_all(place.target.text(), [&](const Emit& emit) {
       bench_first_compile(options, place.target, emit);
       bench_compile(runtime, place.target, samples_, emit);
     });
   }
 
-  int run_host(Runtime& runtime, const Options& options, int ordinal) const {
+  int run_host(Runtime& runtime, const Options& options, DeviceName wanted) const {
     std::string why_not;
     std::optional<OpenDevice> device;
-    if (!device_.empty()) device = open_device(runtime, ordinal);
-    if (device_.empty()) device = try_open_device(runtime, ordinal, &why_not);
+    if (!device_.empty()) device = open_device(runtime, wanted);
+    if (device_.empty()) device = try_open_device(runtime, wanted, &why_not);
     if (!device) note("no device: only what needs none is measured");
     return print_all(device ? device->device.name : "no device",
                      [&](const Emit& emit) { bench_host(runtime, device, options, emit); });

@@ -56,7 +56,7 @@ Unit default_unit(const Family& family, const Target& target) {
   const Variant variant = choose_variants(family, problem.data(), target, generic_model(target.arch), {}).front();
   Spec spec;
   family.specialize(problem.data(), target, variant.config, spec);
-  return make_unit(family, spec);
+  return make_unit(family, spec, target);
 }
 
 std::vector<CompileCase> subjects(const Runtime& runtime, const Target& target) {
@@ -148,7 +148,7 @@ void compile_two(const Options& options, const Target& target, const std::string
   const Stopwatch first;
   Runtime runtime(options);
   const Unit unit = family.empty() ? empty_unit() : default_unit(runtime.family(family), target);
-  Compiler& compiler = runtime.state().compiler;
+  NvrtcCompiler& compiler = runtime.state().compiler.nvrtc();
   compiler.compile(unit, "first", target, false);
   const double first_ms = first.ms();
   const Stopwatch second;
@@ -207,9 +207,9 @@ void bench_first_compile(const Options& options, const Target& target, const Emi
 
 // The subjects take turns, so that a slow moment of the machine does not hit one alone.
 void bench_compile(Runtime& runtime, const Target& target, int samples, const Emit& emit) {
-  Compiler& compiler = runtime.state().compiler;
+  NvrtcCompiler& compiler = runtime.state().compiler.nvrtc();
   const Nvrtc& nvrtc = compiler.nvrtc();
-  const std::vector<std::string> options = Compiler::options(target, false, nvrtc.version);
+  const std::vector<std::string> options = NvrtcCompiler::options(target, false, nvrtc.version);
   const std::vector<CompileCase> all = subjects(runtime, target);
   std::vector<std::vector<Phases>> times(all.size());
   for (int sample = -2; sample < samples; ++sample) {

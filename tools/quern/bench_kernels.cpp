@@ -3,7 +3,7 @@
 
 #include "bench.h"
 #include "device_case.h"
-#include "driver/null_table.h"
+#include "hostdriver/null_table.h"
 #include "quern/families.h"
 #include "subject.h"
 #include "sweep.h"

@@ -15,7 +15,9 @@ DeviceCase::DeviceCase(const OpenDevice& device, const HostOperands& host, const
 }
 
 void DeviceCase::add_set() {
-  sets_.push_back(std::make_unique<DeviceOperands>(*device_.driver, host_, offset_));
+  sets_.push_back(std::make_unique<DeviceOperands>(*device_.driver, host_, offset_,
+                                                   // The host driver sees every access outside.
+                                                   device_.host() ? Guards::none : Guards::bands));
   args_.push_back(sets_.back()->args(scalars_));
 }
 

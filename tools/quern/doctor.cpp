@@ -5,6 +5,7 @@
 #include "arguments.h"
 #include "base/text.h"
 #include "driver/device.h"
+#include "driver/find_host_driver.h"
 #include "output.h"
 #include "quern/version.h"
 
@@ -18,7 +19,7 @@ Row describe(const Device& device) {
   return Row()
       .add("device", cat("cuda:", device.ordinal))
       .add("name", device.name)
-      .add("arch", target_of(device.arch).text())
+      .add("arch", device.target.text())
       .add("multiprocessors", device.multiprocessors)
       .add("memory", human_bytes(static_cast<double>(device.memory_bytes)))
       .add("l2", human_bytes(static_cast<double>(device.l2_bytes)))
@@ -66,7 +67,9 @@ class Doctor : public Command {
 
   void examine(Runtime& runtime) {
     examine_driver(runtime);
-    examine_compiler(runtime.state().compiler);
+    examine_host_driver(runtime.state().environment);
+    examine_nvrtc(runtime.state().compiler.nvrtc());
+    examine_host_compiler(runtime.state().compiler.host());
     examine_cache(runtime);
     Value::Texts names;
     for (const Family* family : runtime.families()) names.emplace_back(family->name);
@@ -82,7 +85,17 @@ class Doctor : public Command {
     report_.add("driver", driver_).add("devices", devices_);
   }
 
-  void examine_compiler(Compiler& compiler) {
+  // Having none is no fault either.
+  void examine_host_driver(const Environment& environment) {
+    try {
+      host_driver_.add("path", open_host_driver(environment)->origin());
+    } catch (const Error& error) {
+      host_driver_.add("missing", error.sentence.substr(0, error.sentence.find('.')));
+    }
+    report_.add("host_driver", host_driver_);
+  }
+
+  void examine_nvrtc(NvrtcCompiler& compiler) {
     for (const NvrtcCandidate& candidate : compiler.candidates())
       candidates_.push_back(
           Row().add("path", candidate.path).add("why", candidate.why).add("verdict", candidate.verdict));
@@ -94,6 +107,19 @@ class Doctor : public Command {
       nvrtc_.add("identity", compiler.identity()).add("architectures", architectures);
     });
     report_.add("nvrtc", nvrtc_).add("nvrtc_candidates", candidates_);
+  }
+
+  // Having none is no fault: only the target host needs it.
+  void examine_host_compiler(HostCompiler& compiler) {
+    Value::Rows candidates;
+    for (const HostCandidate& candidate : compiler.candidates())
+      candidates.push_back(
+          Row().add("path", candidate.path).add("why", candidate.why).add("verdict", candidate.verdict));
+    if (!compiler.path().empty())
+      host_compiler_.add("path", compiler.path())
+          .add("version", compiler.version())
+          .add("identity", compiler.identity());
+    report_.add("host_compiler", host_compiler_).add("host_compiler_candidates", candidates);
   }
 
   void examine_cache(Runtime& runtime) {
@@ -136,7 +162,9 @@ class Doctor : public Command {
     if (whole) {
       print_item("driver", line_of(driver_));
       for (const Row& device : devices_) print_item("", line_of(device));
+      print_item("host driver", line_of(host_driver_));
       print_item("nvrtc", line_of(nvrtc_));
+      print_item("c++ for host", line_of(host_compiler_));
       print_item("cache", line_of(cache_));
       print_line("\nWhere NVRTC was looked for:");
       print_table(candidates_);
@@ -153,6 +181,8 @@ class Doctor : public Command {
   Row driver_;
   Value::Rows devices_;
   Row nvrtc_;
+  Row host_driver_;
+  Row host_compiler_;
   Value::Rows candidates_;
   Row cache_;
   Value::Rows environment_;

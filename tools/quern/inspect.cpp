@@ -1,6 +1,7 @@
 // quern inspect FAMILY k=v …: what was generated, and what the compiler made of it.
 #include <algorithm>
 
+#include "accesses.h"
 #include "api/images.h"
 #include "arguments.h"
 #include "base/text.h"
@@ -31,6 +32,7 @@ class Inspect : public Command {
     arguments.option("--variant", variant_, "Only this image, counted from 0");
     arguments.flag("--source", source_, "Print the generated source");
     arguments.flag("--ptx", ptx_, "Print the PTX");
+    arguments.flag("--accesses", accesses_, "Run it on the host driver and print how well its accesses are coalesced");
     arguments.flag("--all", all_, "Print everything");
     arguments.flag("--json", json_, "Print a JSON line an image");
   }
@@ -40,11 +42,15 @@ class Inspect : public Command {
     const Subject subject = parse_subject(runtime, words_);
     check_config(subject, config_);
     Place place = parse_place(arch_, model_);
-    const int ordinal = device_.empty() ? -1 : parse_device(device_);
-    if (ordinal >= 0 && !(arch_.empty() && model_.empty())) throw wrong("give --device or --arch, not both");
+    if (!device_.empty()) parse_device(device_);
+    if (accesses_ && (variant_ >= 0 || !device_.empty() || source_ || ptx_ || all_))
+      throw wrong(
+          "--accesses is about the image that a launch takes; give it with --arch, --device-model and --config only");
+    if (!device_.empty() && !(arch_.empty() && model_.empty())) throw wrong("give --device or --arch, not both");
+    if (accesses_) return print_accesses(global, subject, place);
     std::optional<OpenDevice> device;
-    if (ordinal >= 0) {
-      device = open_device(runtime, ordinal);
+    if (!device_.empty()) {
+      device = open_device(runtime, parse_device(device_));
       place = {device->target, model_of(device->device)};
     }
     for (const Variant& variant : chosen(subject, place))
@@ -53,6 +59,12 @@ class Inspect : public Command {
   }
 
  private:
+  int print_accesses(const Global& global, const Subject& subject, const Place& place) const {
+    Runtime runtime(runtime_options(global));
+    print_rows(access_rows(runtime, subject, config_, place.target.arch), json_);
+    return kDone;
+  }
+
   std::vector<Variant> chosen(const Subject& subject, const Place& place) const {
     std::vector<Variant> variants =
         choose_variants(subject.family(), subject.problem.data(), place.target, place.model, config_);
@@ -141,6 +153,7 @@ class Inspect : public Command {
   int variant_ = -1;
   bool source_ = false;
   bool ptx_ = false;
+  bool accesses_ = false;
   bool all_ = false;
   bool json_ = false;
 };

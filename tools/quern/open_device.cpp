@@ -1,26 +1,47 @@
 #include "open_device.h"
 
 #include "api/runtime_state.h"
+#include "base/text.h"
+#include "driver/find_host_driver.h"
+#include "output.h"
 
 namespace quern::tool {
 
-OpenDevice open_device(Runtime& runtime, int ordinal) {
+OpenDevice open_host(Runtime& runtime, int architecture) {
+  const auto driver = open_host_driver(runtime.state().environment);
+  driver->check(driver->host().Configure(cat("arch=", architecture).c_str()), Stage::tool, "quernHostConfigure");
+  return open_device(runtime, {true, 0});
+}
+
+OpenDevice open_device(Runtime& runtime, DeviceName name) {
+  if (name.host) runtime.state().use(open_host_driver(runtime.state().environment));
   OpenDevice opened;
   opened.driver = runtime.state().driver();
-  opened.device = describe_device(*opened.driver, ordinal);
-  opened.target = target_of(opened.device.arch);
-  opened.context = std::make_unique<PrimaryContext>(*opened.driver, ordinal);
+  opened.device = describe_device(*opened.driver, name.ordinal);
+  opened.target = opened.device.target;
+  opened.context = std::make_unique<PrimaryContext>(*opened.driver, name.ordinal);
   return opened;
 }
 
-std::optional<OpenDevice> try_open_device(Runtime& runtime, int ordinal, std::string* why_not) {
+std::optional<OpenDevice> try_open_device(Runtime& runtime, DeviceName name, std::string* why_not) {
   try {
-    return open_device(runtime, ordinal);
+    return open_device(runtime, name);
   } catch (const Error& error) {
     if (error.code != Code::no_driver && error.code != Code::no_device) throw;
     *why_not = error.sentence;
     return std::nullopt;
   }
+}
+
+std::optional<OpenDevice> gpu_or_host(Runtime& runtime, std::string* why_not) {
+  auto device = try_open_device(runtime, {false, 0}, why_not);
+  if (device || runtime.state().compiler.host().path().empty()) return device;
+  std::string ignored;
+  device = try_open_device(runtime, {true, 0}, &ignored);
+  if (device)
+    note(cat("quern: ", why_not->substr(0, why_not->find_first_of(".:")),
+             ": the kernel runs on the CPU, by the host driver (--device host)"));
+  return device;
 }
 
 }  // namespace quern::tool

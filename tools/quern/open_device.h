@@ -8,10 +8,15 @@
 
 #include "driver/device.h"
 #include "quern/runtime.h"
+#include "subject.h"
 
 namespace quern::tool {
 
 struct OpenDevice {
+  bool host() const { return target.host; }
+  // As results name it: the driver's name, or "host".
+  std::string name() const { return host() ? "host" : device.name; }
+
   std::shared_ptr<Driver> driver;
   Device device;
   Target target;
@@ -19,10 +24,18 @@ struct OpenDevice {
 };
 
 // Throws Error (no_driver, no_device, driver).
-OpenDevice open_device(Runtime& runtime, int ordinal);
+OpenDevice open_device(Runtime& runtime, DeviceName name);
+
+// The host driver's first device, standing for a GPU of this architecture: 90 for sm_90. Before any other device of it
+// is opened. Throws Error.
+OpenDevice open_host(Runtime& runtime, int architecture);
 
 // Nothing, with the reason, where there is no driver or no device.
-std::optional<OpenDevice> try_open_device(Runtime& runtime, int ordinal, std::string* why_not);
+std::optional<OpenDevice> try_open_device(Runtime& runtime, DeviceName name, std::string* why_not);
+
+// The first GPU; where there is none, the host driver's first device, with a line on stderr that says so. Nothing where
+// there is neither, or no C++ compiler for the host, with the reason why there is no GPU.
+std::optional<OpenDevice> gpu_or_host(Runtime& runtime, std::string* why_not);
 
 }  // namespace quern::tool
 

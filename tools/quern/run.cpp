@@ -46,7 +46,7 @@ class Run : public Command {
  public:
   void declare(Arguments& arguments) override {
     arguments.words("FAMILY [FIELD=VALUE...]", words_, "The problem; run-time numbers too, multiplier=0.5 for one");
-    arguments.option("--device", device_, "Where to run: cuda:0");
+    arguments.option("--device", device_, "Where to run: cuda:0, host; default the first GPU, else host");
     arguments.option("--arch", arch_, "Compile for this architecture and do not launch");
     arguments.flag("--verify", verify_, "Compare the result with the reference");
     arguments.option("--config", config_, "Changes to the default config, threads=128,unroll=2 for two");
@@ -74,7 +74,7 @@ class Run : public Command {
     std::string why_not = "--arch was given";
     std::optional<OpenDevice> device;
     if (!device_.empty()) device = open_device(runtime, parse_device(device_));
-    if (device_.empty() && arch_.empty()) device = try_open_device(runtime, 0, &why_not);
+    if (device_.empty() && arch_.empty()) device = gpu_or_host(runtime, &why_not);
     if (!device) require_no_device_needed(files, why_not);
     HostOperands host(closed.family(), closed.data());
     const Stopwatch generating;
@@ -84,6 +84,7 @@ class Run : public Command {
     if (!json_)
       print_item("data", cat(in_.empty() ? "generated in " : "read and generated in ", ms_text(generating.ms())));
     if (!device) return compile_only(runtime, subject, host, place, why_not);
+    if (sweep_ && device->host()) throw Error(Code::no_device, Stage::tool, cat("--sweep needs a GPU: ", why_not));
     return sweep_ ? run_sweep(runtime, subject, host, *device) : run_once(runtime, subject, host, *device, files);
   }
 
@@ -93,6 +94,8 @@ class Run : public Command {
     if (!device_.empty()) parse_device(device_);
     if (!device_.empty() && !arch_.empty()) throw wrong("give --device or --arch, not both");
     if (sweep_ && !config_.empty()) throw wrong("give --sweep or --config, not both");
+    if (sweep_ && !device_.empty() && parse_device(device_).host)
+      throw wrong("--sweep measures, which means nothing on the host; give --device cuda:0");
     if (sweep_ && !out_.empty()) throw wrong("--sweep has many results; --out takes one");
     if (!arch_.empty() && (sweep_ || !out_.empty()))
       throw wrong("--arch launches nothing, so --sweep and --out cannot be had");
@@ -216,14 +219,15 @@ class Run : public Command {
     std::optional<Verdict> verdict;
     if (verify_) verdict = verdict_of(subject, host, got, data);
     files.save(got);
-    const Timing timing = launched ? measure(data, plan) : Timing{};
+    const Timing timing = launched && !device.host() ? measure(data, plan) : Timing{};
     const ImageInfo& image = plan.images()[launched ? data.image_of(plan) : 0];
     if (json_) {
       Row row = head_row(runtime, subject, plan.images(), image, prepare_ms);
       print_json(finish_row(row, device, timing, data.bytes(), verdict));
     } else {
       print_launch(runtime, plan, image, device, prepare_ms, upload_ms);
-      print_timing(timing, data.bytes(), launched);
+      if (!device.host()) print_timing(timing, data.bytes(), launched);
+      if (device.host()) print_item("kernel", launched ? "run by the host driver: not timed" : "nothing to launch");
       print_result(files, verdict);
     }
     if (verdict && !verdict->equal) note(cat("quern: the result disagrees with the reference: ", verdict->difference));
@@ -232,16 +236,18 @@ class Run : public Command {
 
   static Row finish_row(Row row, const OpenDevice& device, const Timing& timing, std::int64_t bytes,
                         const std::optional<Verdict>& verdict) {
-    row.add("kernel_us", timing.samples > 0 ? Value(timing.us) : Value()).add("bytes", bytes);
-    row.add("gbs", timing.samples > 0 ? Value(gigabytes_a_second(bytes, timing.us)) : Value());
-    row.add("device", device.device.name).add("arch", device.target.text());
+    if (!device.host()) row.add("kernel_us", timing.samples > 0 ? Value(timing.us) : Value());
+    row.add("bytes", bytes);
+    if (!device.host()) row.add("gbs", timing.samples > 0 ? Value(gigabytes_a_second(bytes, timing.us)) : Value());
+    row.add("device", device.name()).add("arch", device.target.text());
     if (verdict) row.add("verified", verdict->equal).add("max_error", verdict->max_error);
     return row;
   }
 
   static void print_launch(Runtime& runtime, const AnyPlan& plan, const ImageInfo& image, const OpenDevice& device,
                            double prepare_ms, double upload_ms) {
-    print_item("device", cat(device.device.name, " (cuda:", device.device.ordinal, ", ", device.target.text(), ")"));
+    print_item("device", cat(device.device.name, " (", device.host() ? "host:" : "cuda:", device.device.ordinal, ", ",
+                             device.target.text(), ")"));
     for (const ImageInfo& each : plan.images())
       print_item("image", cat(each.variant, " from ", name(each.origin),
                               each.origin == ImageOrigin::compiled ? cat(" in ", ms_text(each.compile_ms)) : "", ", ",

@@ -160,7 +160,11 @@ struct Config {
 struct Target {
   int arch = 90;
   const char* suffix = "a";
-  std::string text() const { return "sm_" + std::to_string(arch) + suffix; }
+  bool host = false;  // the system's processor, through the host driver, in place of such a GPU
+  std::string text() const {
+    if (host) return arch == 90 ? "host" : "host_" + std::to_string(arch);
+    return "sm_" + std::to_string(arch) + suffix;
+  }
 };
 
 // What the defaults and the geometry may know of a device. A table, so that `prewarm` without a GPU makes what the

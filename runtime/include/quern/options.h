@@ -36,6 +36,8 @@ struct Options {
   // Paths of the libraries. Empty: the documented search (`quern doctor` prints it).
   std::string nvrtc;
   std::string libcuda;
+  // The C++ compiler for the target `host`, a path or a name in PATH. Empty: QUERN_CXX, then c++, g++ and clang++.
+  std::string cxx;
 
   // Adds -lineinfo, so that profilers name source lines. Part of the key.
   bool lineinfo = false;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "driver/driver.h"
-#include "driver/null_table.h"
+#include "hostdriver/null_table.h"
 #include "quern/quern.h"
 #include "unit/api/fake_nvrtc.h"
 #include "unit/cache/support.h"

@@ -1,4 +1,4 @@
-#include "compiler/compiler.h"
+#include "compiler/nvrtc_compiler.h"
 
 #include <gtest/gtest.h>
 
@@ -16,15 +16,15 @@ using cache::silent;
 using Options = std::vector<std::string>;
 
 TEST(CompilerOptions, TheCanonicalListIsFixed) {
-  EXPECT_EQ(Compiler::options({90, "a"}, false),
+  EXPECT_EQ(NvrtcCompiler::options({90, "a"}, false),
             Options({"--gpu-architecture=sm_90a", "--std=c++17", "--fmad=false", "--ptxas-options=-v"}));
-  EXPECT_EQ(Compiler::options({80, ""}, true), Options({"--gpu-architecture=sm_80", "--std=c++17", "--fmad=false",
-                                                        "--ptxas-options=-v", "--generate-line-info"}));
+  EXPECT_EQ(NvrtcCompiler::options({80, ""}, true), Options({"--gpu-architecture=sm_80", "--std=c++17", "--fmad=false",
+                                                             "--ptxas-options=-v", "--generate-line-info"}));
 }
 
 TEST(CompilerOptions, AnOldNvrtcIsNotGivenWhatItDoesNotKnow) {
   const auto has_no_cache = [](int version) {
-    const Options options = Compiler::options({90, "a"}, false, version);
+    const Options options = NvrtcCompiler::options({90, "a"}, false, version);
     return std::count(options.begin(), options.end(), "--no-cache") == 1;
   };
   EXPECT_FALSE(has_no_cache(12008));
@@ -65,7 +65,7 @@ class FakeCompiler : public ::testing::Test {
   }
   test::FakeControl& control() { return *test::fake_nvrtc().control; }
   const Log log_ = silent();
-  Compiler compiler_{test::fake_nvrtc().path, {}, log_};
+  NvrtcCompiler compiler_{test::fake_nvrtc().path, {}, log_};
 };
 
 TEST_F(FakeCompiler, IsIdentifiedWithoutBeingOpened) {
@@ -125,7 +125,7 @@ TEST_F(FakeCompiler, TheOptionsOfACompileFollowTheVersion) {
 
 std::string refusal(const std::string& path) {
   const Log log = silent();
-  Compiler compiler(path, {}, log);
+  NvrtcCompiler compiler(path, {}, log);
   try {
     compiler.nvrtc();
   } catch (const Error& error) {
@@ -162,7 +162,7 @@ TEST(NoCompiler, ALibraryThatIsNoNvrtcIsNamedWithWhatItLacks) {
 
 TEST(NoCompiler, HasAnEmptyIdentity) {
   const Log log = silent();
-  EXPECT_EQ(Compiler("/missing/libnvrtc.so.13", {}, log).identity(), "");
+  EXPECT_EQ(NvrtcCompiler("/missing/libnvrtc.so.13", {}, log).identity(), "");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #ifndef QUERN_TESTS_UNIT_DRIVER_SUPPORT_H_
 #define QUERN_TESTS_UNIT_DRIVER_SUPPORT_H_
 
-#include "driver/null_table.h"
+#include "hostdriver/null_table.h"
 
 namespace quern::test {
 

@@ -45,7 +45,7 @@ TEST(SpecHeader, IsANamespaceOfConstants) {
 
 TEST(Unit, HoldsTheSpecAndEachIncludedHeaderOnce) {
   for (const Family* family : builtin_families()) {
-    const Unit unit = make_unit(*family, small_spec());
+    const Unit unit = make_unit(*family, small_spec(), {90, "a"});
     EXPECT_EQ(unit.main.name, family->sources[0].path);
     EXPECT_EQ(unit.headers.front().name, "spec.cuh");
     EXPECT_EQ(unit.headers.front().text, spec_header(small_spec()));
@@ -74,7 +74,7 @@ Family made(Table<SourceFile> sources, const char* name) {
 }
 
 TEST(Unit, FollowsIncludesInCirclesAndNoFurther) {
-  const Unit unit = make_unit(made(kSources, "made"), Spec());
+  const Unit unit = make_unit(made(kSources, "made"), Spec(), {90, "a"});
   std::vector<std::string> names;
   for (const SourceText& header : unit.headers) names.push_back(header.name);
   EXPECT_EQ(names, std::vector<std::string>({"spec.cuh", "made/a.h", "made/b.h"}));
@@ -97,7 +97,7 @@ TEST(SpecHeader, IncludesHeadersBeforeTheConstantsAndPartsBehindThem) {
 TEST(Unit, HoldsThePartsThatTheSpecNames) {
   const auto names = [](const Spec& spec) {
     std::set<std::string> all;
-    for (const SourceText& header : make_unit(Gather::family(), spec).headers) all.insert(header.name);
+    for (const SourceText& header : make_unit(Gather::family(), spec, {90, "a"}).headers) all.insert(header.name);
     return all;
   };
   const auto vectors = names(spec_of("gather width=4096"));
@@ -107,12 +107,12 @@ TEST(Unit, HoldsThePartsThatTheSpecNames) {
   EXPECT_EQ(scaled.count("gather/windows.cuh") + scaled.count("common/numbers.cuh"), 2u);
   Spec wrong;
   wrong.part("gather/no_such.cuh");
-  EXPECT_THROW(make_unit(Gather::family(), wrong), Error);
+  EXPECT_THROW(make_unit(Gather::family(), wrong, {90, "a"}), Error);
 }
 
 TEST(Unit, AnIncludeThatNobodyAnswersIsRefusedByName) {
   try {
-    make_unit(made(kBrokenSources, "broken"), Spec());
+    make_unit(made(kBrokenSources, "broken"), Spec(), {90, "a"});
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.stage, Stage::specialize);
@@ -121,7 +121,7 @@ TEST(Unit, AnIncludeThatNobodyAnswersIsRefusedByName) {
 }
 
 TEST(Unit, AsTextIsTheSpecThenTheTemplate) {
-  const std::string text = unit_text(make_unit(Gather::family(), small_spec()));
+  const std::string text = unit_text(make_unit(Gather::family(), small_spec(), {90, "a"}));
   EXPECT_LT(text.find("namespace quern::spec"), text.find("quern_gather"));
   EXPECT_TRUE(has(text, "gather/gather.cu"));
 }
@@ -138,7 +138,7 @@ class ImageKey : public ::testing::Test {
 
   const Family* family_ = &Gather::family();
   Spec spec_ = small_spec();
-  Unit unit_ = make_unit(*family_, spec_);
+  Unit unit_ = make_unit(*family_, spec_, {90, "a"});
   Target target_{90, "a"};
   bool lineinfo_ = false;
   std::string compiler_ = "nvrtc 1 builtins 2";

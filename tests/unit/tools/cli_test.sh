@@ -8,6 +8,8 @@ cd "$work" || exit 1
 export QUERN_CACHE_DIR=$work/cache
 # No driver, whatever this machine has: these checks are about what happens without one.
 export QUERN_LIBCUDA=$work/no-driver.so.1
+# Nor the host driver, but where it is asked for.
+export QUERN_HOSTDRIVER_LIBRARY=$work/no-host-driver.so
 unset QUERN_CACHE QUERN_CACHE_MATCH QUERN_NVRTC QUERN_LOG QUERN_DUMP QUERN_RECORD
 failures=0
 
@@ -132,7 +134,8 @@ expect 5 'no device' run gather width=8 --out out=y.npy
 expect 5 'no device' run gather width=8 --sweep
 expect 5 'driver' bench gather
 check 'nothing is written half' test ! -e y.npy
-expect 2 'cuda:N' run gather width=8 --device host
+expect 2 'cuda:N' run gather width=8 --device hosts
+expect 5 'QUERN_HOSTDRIVER_LIBRARY' run gather width=8 --device host
 
 # ---- with a compiler, if there is one
 "$quern" doctor --json >out 2>err
@@ -182,6 +185,28 @@ expect 2 'writ' prewarm gather width=8 --cache-dir "$work/file"
 QUERN_CACHE=off expect 1 'read-only or off' prewarm gather width=8
 expect 0 'usable' cache stats --cache-dir "$work/file"
 expect 1 'quern:' cache list --cache-dir "$work/file"
+
+# ---- on the host driver, if it was built and there is a C++ compiler
+unset QUERN_HOSTDRIVER_LIBRARY
+if [ -e "$(dirname "$quern")/libquern_hostdriver.so" ] && command -v c++ >/dev/null; then
+  expect 0 'verified    yes' run gather rows=50 count=60 width=77 --device host --verify
+  expect 0 'runs on the CPU, by the host driver' run gather rows=50 count=60 width=77 --verify
+  expect 0 '"device":"host","arch":"host","verified":true' run pointwise rows=9 width=24 --verify --json
+  check 'no time is claimed for the host' sh -c '! grep -q kernel_us out'
+  expect 0 '"image":"disk","compiles":0' run pointwise rows=9 width=24 --json
+  expect 0 '"arch":"host_80"' prewarm gather width=8 --arch host_80 --json
+  expect 0 '|              16.0 |  16.0 |' inspect pointwise rows=64 width=256 --accesses
+  expect 0 '"operand":"out"' inspect gather rows=64 count=64 width=256 --accesses --json
+  expect 2 'accesses' inspect gather width=256 --accesses --ptx
+  expect 2 'means nothing on the host' run gather width=8 --sweep --device host
+  expect 5 'sees' run gather width=8 --device host:7
+  expect 0 '"verified":true' bench --problem 'gather rows=64 count=64 width=40' --device host --json
+  QUERN_CXX=$work/none expect 4 'QUERN_CXX' run gather rows=8 count=8 width=8 --device host
+  printf '\377\377\000\000\000\000\000\000' >index
+  npy index.npy '<i8' '(1,)' 0 && cat index >>index.npy
+  expect 1 'past the end of "source"' run gather rows=5 width=8 --in index=index.npy --device host
+  expect 0 'host_compiler' doctor --json
+fi
 
 echo "$failures failed"
 [ "$failures" = 0 ]

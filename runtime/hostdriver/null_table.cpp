@@ -1,4 +1,4 @@
-#include "driver/null_table.h"
+#include "hostdriver/null_table.h"
 
 #include <cstring>
 

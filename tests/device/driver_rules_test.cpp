@@ -4,14 +4,14 @@
 
 #include "driver/stream.h"
 #include "quern/families.h"
-#include "support/gpu.h"
+#include "support/device.h"
 #include "tuner/operands.h"
 
 namespace quern::test {
 namespace {
 
 // A small gather with its data on the device.
-class DriverRules : public GpuTest {
+class DriverRules : public DeviceTest {
  protected:
   struct Work {
     Work(const Driver& driver, const Gather& gather)
@@ -39,7 +39,6 @@ class DriverRules : public GpuTest {
     gather.width = 72;
     return gather;
   }
-  void synchronize() { driver().check(driver()->CtxSynchronize(), Stage::tool, "cuCtxSynchronize"); }
 };
 
 TEST_F(DriverRules, FirstLaunchInsideACapture) {
@@ -84,7 +83,7 @@ TEST_F(DriverRules, PlanOutlivesItsRuntime) {
   Work work(driver(), small());
   Plan<Gather> plan;
   {
-    Runtime shorter;
+    Runtime shorter(options());
     plan = shorter.prepare(work.problem);
   }
   plan.AnyPlan::launch(nullptr, work.args->data());
@@ -94,7 +93,7 @@ TEST_F(DriverRules, PlanOutlivesItsRuntime) {
 
 TEST_F(DriverRules, TwoRuntimesSideBySide) {
   Work work(driver(), small());
-  Runtime other;
+  Runtime other(options());
   const auto first = runtime().prepare(work.problem);
   const auto second = other.prepare(work.problem);
   first.AnyPlan::launch(nullptr, work.args->data());

@@ -1,4 +1,4 @@
-#include "compiler/compiler.h"
+#include "compiler/nvrtc_compiler.h"
 
 #include <chrono>
 
@@ -87,10 +87,10 @@ std::string places(const std::vector<NvrtcCandidate>& candidates) {
 
 }  // namespace
 
-Compiler::Compiler(std::string explicit_path, Environment environment, const Log& log)
+NvrtcCompiler::NvrtcCompiler(std::string explicit_path, Environment environment, const Log& log)
     : explicit_path_(std::move(explicit_path)), environment_(std::move(environment)), log_(log) {}
 
-void Compiler::search() {
+void NvrtcCompiler::search() {
   std::call_once(searched_, [this] {
     candidates_ = find_nvrtc(explicit_path_, environment_);
     for (const NvrtcCandidate& candidate : candidates_) {
@@ -102,17 +102,17 @@ void Compiler::search() {
   });
 }
 
-const std::string& Compiler::identity() {
+const std::string& NvrtcCompiler::identity() {
   search();
   return identity_;
 }
 
-const std::vector<NvrtcCandidate>& Compiler::candidates() {
+const std::vector<NvrtcCandidate>& NvrtcCompiler::candidates() {
   search();
   return candidates_;
 }
 
-const Nvrtc& Compiler::nvrtc() {
+const Nvrtc& NvrtcCompiler::nvrtc() {
   search();
   const std::lock_guard lock(opening_);
   if (nvrtc_) return *nvrtc_;
@@ -126,7 +126,7 @@ const Nvrtc& Compiler::nvrtc() {
   return *nvrtc_;
 }
 
-std::vector<std::string> Compiler::options(const Target& target, bool lineinfo, int version) {
+std::vector<std::string> NvrtcCompiler::options(const Target& target, bool lineinfo, int version) {
   std::vector<std::string> options = {cat("--gpu-architecture=", target.text())};
   for (const OptionRow& row : kOptions) {
     const bool wanted = version == 0 ? row.key : version >= row.since;
@@ -136,7 +136,7 @@ std::vector<std::string> Compiler::options(const Target& target, bool lineinfo, 
   return options;
 }
 
-bool Compiler::supports(const Target& target, int* fallback) {
+bool NvrtcCompiler::supports(const Target& target, int* fallback) {
   int below = 0;
   for (const int architecture : nvrtc().architectures) {
     if (architecture == target.arch) return true;
@@ -146,7 +146,7 @@ bool Compiler::supports(const Target& target, int* fallback) {
   return false;
 }
 
-void Compiler::require(const Target& target) {
+void NvrtcCompiler::require(const Target& target) {
   if (supports(target)) return;
   std::vector<std::string> known;
   for (const int architecture : nvrtc().architectures) known.push_back(cat("sm_", architecture));
@@ -154,7 +154,7 @@ void Compiler::require(const Target& target) {
               cat("NVRTC ", nvrtc().path, " cannot compile for ", target.text(), "; it knows ", join(known, ", ")));
 }
 
-Image Compiler::compile(const Unit& unit, const std::string& kernel, const Target& target, bool lineinfo) {
+Image NvrtcCompiler::compile(const Unit& unit, const std::string& kernel, const Target& target, bool lineinfo) {
   const auto start = std::chrono::steady_clock::now();
   int fallback = 0;
   const bool native = supports(target, &fallback);
@@ -171,14 +171,16 @@ Image Compiler::compile(const Unit& unit, const std::string& kernel, const Targe
   if (native) image.cubin = program.cubin();
   image.resources = parse_resources(log);
   image.log = std::move(log);
+  image.compiler = cat("nvrtc ", nvrtc().version / 1000, ".", nvrtc().version % 1000);
+  image.compiler_order = static_cast<std::uint64_t>(nvrtc().version);
   image.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return image;
 }
 
-void Compiler::warm() {
+void NvrtcCompiler::warm() {
   if (nvrtc().architectures.empty())
     throw Error(Code::no_compiler, Stage::compile, cat(nvrtc().path, " names no architecture that it compiles for"));
-  const Unit unit{{"warm.cu", "extern \"C\" __global__ void quern_warm() {}"}, {}};
+  const Unit unit{{"warm.cu", "extern \"C\" __global__ void quern_warm() {}"}, {}, {}};
   compile(unit, "quern_warm", {nvrtc().architectures.back(), ""}, false);
 }
 

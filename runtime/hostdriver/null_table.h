@@ -1,7 +1,7 @@
 // A driver whose calls return at once: one made-up device, contexts and kernels that are only numbers, launches that do
 // nothing. For measuring what quern itself costs, and for tests of everything above the driver.
-#ifndef QUERN_DRIVER_NULL_TABLE_H_
-#define QUERN_DRIVER_NULL_TABLE_H_
+#ifndef QUERN_HOSTDRIVER_NULL_TABLE_H_
+#define QUERN_HOSTDRIVER_NULL_TABLE_H_
 
 #include <cstdint>
 
@@ -29,4 +29,4 @@ NullDriver& null_driver();
 
 }  // namespace quern
 
-#endif  // QUERN_DRIVER_NULL_TABLE_H_
+#endif  // QUERN_HOSTDRIVER_NULL_TABLE_H_

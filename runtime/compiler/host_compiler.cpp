@@ -1,0 +1,188 @@
+#include "compiler/host_compiler.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "compiler/build_id.h"
+#include "compiler/process.h"
+#include "quern/error.h"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kNames[] = {"c++", "g++", "clang++"};
+constexpr const char* kPrelude = "common/twin.cuh";
+
+// No -march: an image may be used on another machine. -O1 compiles twice as fast as -O2 and runs as fast here.
+constexpr const char* kOptions[] = {
+    "-std=c++20",
+    "-O1",
+    "-w",                      // the template's pragmas are nvcc's
+    "-ffp-contract=off",       // fma is written where it is meant
+    "-fmacro-prefix-map=./=",  // files have the names that the unit gives them
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fPIC",
+    "-fvisibility=hidden",
+#ifdef __SANITIZE_ADDRESS__
+    "-fsanitize=address,undefined",
+    "-fno-sanitize-recover=all",
+    "-fno-omit-frame-pointer",
+    "-g1",
+#endif
+};
+
+bool runnable(const fs::path& path) { return access(path.c_str(), X_OK) == 0 && !fs::is_directory(path); }
+
+HostCandidate candidate(const fs::path& path, const std::string& why) {
+  const bool found = runnable(path);
+  const bool there = fs::exists(path);
+  return {path.string(), why, found ? "found" : there ? "cannot be run" : "no such file", found};
+}
+
+// The first of the folders of PATH that has `name`; none gives a candidate that says so.
+HostCandidate in_path(const std::string& name, const std::string& folders, const std::string& why) {
+  for (const std::string_view folder : split(folders, ':')) {
+    const fs::path path = fs::path(folder) / name;
+    if (!folder.empty() && runnable(path)) return candidate(path, why);
+  }
+  return {name, why, "not in PATH", false};
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// A folder of its own, gone at the end.
+class Scratch {
+ public:
+  Scratch() {
+    const char* parent = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): the system's way to say where
+    path_ = cat(parent != nullptr && *parent != '\0' ? parent : "/tmp", "/quern-XXXXXX");
+    if (mkdtemp(path_.data()) == nullptr)
+      throw Error(Code::compile, Stage::compile,
+                  cat("no folder for the compiler could be made at ", path_, "; set TMPDIR"));
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  const std::string& path() const { return path_; }
+  void write(const std::string& name, const std::string& text) const {
+    const std::string path = cat(path_, "/", name);
+    std::error_code error;
+    fs::create_directories(fs::path(path).parent_path(), error);
+    std::FILE* const file = std::fopen(path.c_str(), "wbe");
+    const bool wrote = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    if (file == nullptr || std::fclose(file) != 0 || !wrote)
+      throw Error(Code::compile, Stage::compile, cat("could not write ", path, " for the compiler"));
+  }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+HostCompiler::HostCompiler(std::string explicit_path, Environment environment)
+    : explicit_path_(std::move(explicit_path)), environment_(std::move(environment)) {}
+
+void HostCompiler::search() {
+  std::call_once(searched_, [this] {
+    const std::string& folders = environment_[Variable::path];
+    if (explicit_path_.find('/') != std::string::npos) {
+      candidates_.push_back(candidate(explicit_path_, "QUERN_CXX or the option"));
+    } else if (!explicit_path_.empty()) {
+      candidates_.push_back(in_path(explicit_path_, folders, "QUERN_CXX or the option"));
+    } else {
+      for (const char* name : kNames) candidates_.push_back(in_path(name, folders, "PATH"));
+    }
+    for (HostCandidate& candidate : candidates_) {
+      if (!candidate.found) continue;
+      const Finished said = run_program(candidate.path, {"--version"}, "");
+      candidate.found = said.status == 0;
+      if (!candidate.found) {
+        candidate.verdict = cat("--version ended with ", said.status);
+        continue;
+      }
+      path_ = candidate.path;
+      version_ = first_line(said.output);
+      std::error_code error;
+      const fs::path real = fs::canonical(path_, error);
+      identity_ = cat("c++ ", file_identity(error ? path_ : real.string()), " ", version_);
+      return;
+    }
+  });
+}
+
+const std::vector<HostCandidate>& HostCompiler::candidates() {
+  search();
+  return candidates_;
+}
+const std::string& HostCompiler::path() {
+  search();
+  return path_;
+}
+const std::string& HostCompiler::version() {
+  search();
+  return version_;
+}
+const std::string& HostCompiler::identity() {
+  search();
+  return identity_;
+}
+
+std::vector<std::string> HostCompiler::options(const Target& target, bool lineinfo) {
+  std::vector<std::string> options(std::begin(kOptions), std::end(kOptions));
+  options.push_back(cat("-DQUERN_HOST_ARCH=", target.arch));
+  if (lineinfo) options.emplace_back("-g1");
+  return options;
+}
+
+std::vector<std::string> HostCompiler::prelude() { return {kPrelude}; }
+
+void HostCompiler::require() {
+  if (!path().empty()) return;
+  std::string tried;
+  for (const HostCandidate& c : candidates_) tried += cat("\n  ", c.path, " (", c.why, "): ", c.verdict);
+  throw Error(
+      Code::no_compiler, Stage::compile,
+      cat("no C++ compiler found, which the target host needs. Install g++, or give one in QUERN_CXX. Looked at:",
+          tried));
+}
+
+Image HostCompiler::compile(const Unit& unit, const std::string& kernel, const Target& target, bool lineinfo) {
+  require();
+  const auto start = std::chrono::steady_clock::now();
+  const Scratch scratch;
+  for (const SourceText& header : unit.headers) scratch.write(header.name, header.text);
+  scratch.write(unit.main.name, cat(unit.main.text, "\nQUERN_HOST_KERNEL(", kernel, ")\n"));
+  std::vector<std::string> arguments = options(target, lineinfo);
+  for (const std::string& header : unit.prelude) arguments.insert(arguments.end(), {"-include", header});
+  // Without the usual start files, which an image of one function does not need, linking takes half as long.
+  arguments.insert(arguments.end(), {"-pipe", "-shared", "-nostdlib", "-I.", "-x", "c++", unit.main.name, "-o",
+                                     "image.so", "-lm", "-lc"});
+  Finished finished = run_program(path_, arguments, scratch.path());
+  if (finished.status != 0) {
+    Error error(Code::compile, Stage::compile, cat(version_, " refused ", unit.main.name));
+    error.log = std::move(finished.output);
+    throw error;
+  }
+  Image image;
+  image.kernel = kernel;
+  image.cubin = read_file(cat(scratch.path(), "/image.so")).value_or("");
+  image.log = std::move(finished.output);
+  image.compiler = version_;
+  image.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return image;
+}
+
+}  // namespace quern

@@ -1,0 +1,20 @@
+// Running another program and reading what it says.
+#ifndef QUERN_COMPILER_PROCESS_H_
+#define QUERN_COMPILER_PROCESS_H_
+
+#include <string>
+#include <vector>
+
+namespace quern {
+
+struct Finished {
+  int status = -1;     // the exit status; 128 and the signal's number if it was killed; -1: it could not be started
+  std::string output;  // stdout and stderr
+};
+
+// Runs `program` (a path) with `arguments` in `folder` ("": here) and waits. No shell. Safe in any thread.
+Finished run_program(const std::string& program, const std::vector<std::string>& arguments, const std::string& folder);
+
+}  // namespace quern
+
+#endif  // QUERN_COMPILER_PROCESS_H_

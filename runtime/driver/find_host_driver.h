@@ -1,0 +1,23 @@
+// Where libquern_hostdriver.so is.
+#ifndef QUERN_DRIVER_FIND_HOST_DRIVER_H_
+#define QUERN_DRIVER_FIND_HOST_DRIVER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/environment.h"
+#include "driver/driver.h"
+
+namespace quern {
+
+// QUERN_HOSTDRIVER_LIBRARY alone where it is set; else beside the program, in the library folder beside its own, and by
+// the loader.
+std::vector<std::string> host_driver_places(const Environment& environment);
+
+// Opens it. Throws Error (no_driver) that lists each place.
+std::shared_ptr<Driver> open_host_driver(const Environment& environment);
+
+}  // namespace quern
+
+#endif  // QUERN_DRIVER_FIND_HOST_DRIVER_H_

@@ -1,0 +1,195 @@
+#include "hostdriver/capture.h"
+
+#include <algorithm>
+
+namespace quern::host {
+namespace {
+
+void add_node(Machine& machine, Stream& stream, Operation operation) {
+  Capture& capture = *stream.capture;
+  require(!capture.invalid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "an earlier call made this capture invalid");
+  std::vector<Node>& nodes = capture.graph->nodes;
+  machine.last_handle += 64;
+  nodes.push_back({machine.last_handle, std::move(operation), stream.frontier});
+  stream.frontier = {nodes.size() - 1};
+}
+
+// Whether each node comes before the end of the stream that the capture began in: a node's index is larger than those
+// of the nodes it comes after.
+bool joined(const Graph& graph, const std::vector<std::size_t>& frontier) {
+  std::vector<bool> reached(graph.nodes.size(), false);
+  for (const std::size_t node : frontier) reached[node] = true;
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    if (!reached[i]) return false;
+    for (const std::size_t before : graph.nodes[i].after) reached[before] = true;
+  }
+  return true;
+}
+
+bool alive(const Machine& machine, const std::shared_ptr<Capture>& capture) {
+  return std::find(machine.captures.begin(), machine.captures.end(), capture) != machine.captures.end();
+}
+
+void drop(Machine& machine, const std::shared_ptr<Capture>& capture) {
+  for (const auto& stream : capture->streams) stream->capture.reset();
+  capture->streams.clear();
+  std::erase(machine.captures, capture);
+}
+
+bool in_context(const Capture& capture, const Context& context) {
+  return std::any_of(capture.streams.begin(), capture.streams.end(),
+                     [&](const auto& stream) { return stream->context.get() == &context; });
+}
+
+bool has_blocking_stream(const Capture& capture, const Context& context) {
+  return std::any_of(capture.streams.begin(), capture.streams.end(),
+                     [&](const auto& stream) { return stream->context.get() == &context && stream->blocking; });
+}
+
+// Makes the captures for which `forbids` holds invalid; whether there is one.
+template <class Predicate>
+bool invalidate(Machine& machine, Predicate&& forbids) {
+  bool any = false;
+  for (const auto& capture : machine.captures) {
+    if (!forbids(*capture)) continue;
+    capture->invalid = true;
+    any = true;
+  }
+  return any;
+}
+
+void join(const std::shared_ptr<Stream>& stream, const Event& event) {
+  require(!stream->legacy, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, "the legacy stream cannot be captured");
+  stream->capture = event.capture;
+  stream->frontier = event.frontier;
+  event.capture->streams.push_back(stream);
+}
+
+void wait_for_captured(Machine& machine, const std::shared_ptr<Stream>& stream, const Event& event) {
+  require(alive(machine, event.capture), CUDA_ERROR_CAPTURED_EVENT, "the event was recorded in a capture that is over");
+  require(stream->capture == nullptr || !stream->capture->invalid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+          "an earlier call made this capture invalid");
+  require(!event.capture->invalid, CUDA_ERROR_INVALID_VALUE, "the event was recorded in a capture that is invalid");
+  if (stream->capture == nullptr) return join(stream, event);
+  if (stream->capture != event.capture) {
+    stream->capture->invalid = event.capture->invalid = true;
+    refuse(CUDA_ERROR_STREAM_CAPTURE_MERGE, "the event was recorded in another capture");
+  }
+  for (const std::size_t node : event.frontier)
+    if (std::find(stream->frontier.begin(), stream->frontier.end(), node) == stream->frontier.end())
+      stream->frontier.push_back(node);
+}
+
+}  // namespace
+
+void begin_capture(Machine& machine, const std::shared_ptr<Stream>& stream, CUstreamCaptureMode mode) {
+  require(mode == CU_STREAM_CAPTURE_MODE_GLOBAL || mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL ||
+              mode == CU_STREAM_CAPTURE_MODE_RELAXED,
+          CUDA_ERROR_INVALID_VALUE, "there is no such capture mode");
+  require(!stream->legacy, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the legacy stream cannot be captured");
+  require(stream->capture == nullptr, CUDA_ERROR_ILLEGAL_STATE, "the stream is being captured already");
+  auto capture = std::make_shared<Capture>();
+  capture->mode = mode;
+  capture->thread = std::this_thread::get_id();
+  capture->origin = stream.get();
+  capture->streams.push_back(stream);
+  stream->frontier.clear();
+  stream->capture = capture;
+  machine.captures.push_back(std::move(capture));
+}
+
+std::shared_ptr<Graph> end_capture(Machine& machine, const std::shared_ptr<Stream>& stream) {
+  const std::shared_ptr<Capture> capture = stream->capture;
+  require(capture != nullptr, CUDA_ERROR_ILLEGAL_STATE, "the stream is not being captured");
+  require(capture->mode == CU_STREAM_CAPTURE_MODE_RELAXED || capture->thread == std::this_thread::get_id(),
+          CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "the capture was begun by another thread");
+  require(capture->origin == stream.get(), CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "the capture began in another stream");
+  drop(machine, capture);
+  require(!capture->invalid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "an earlier call made the capture invalid");
+  require(joined(*capture->graph, stream->frontier), CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
+          "a stream that was forked off was not joined again");
+  return capture->graph;
+}
+
+CUstreamCaptureStatus capture_status(Machine& machine, const Stream& stream) {
+  if (stream.legacy)
+    for (const auto& capture : machine.captures)
+      require(!has_blocking_stream(*capture, *stream.context), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+              "a blocking stream of this context is being captured");
+  if (stream.capture == nullptr) return CU_STREAM_CAPTURE_STATUS_NONE;
+  return stream.capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
+void refuse_unsafe(Machine& machine) {
+  const std::thread::id here = std::this_thread::get_id();
+  const bool forbidden = invalidate(machine, [&](const Capture& capture) {
+    return capture.thread == here ? capture.mode != CU_STREAM_CAPTURE_MODE_RELAXED
+                                  : capture.mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+  });
+  require(!forbidden, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+          "a capture forbids this call, and is invalid from now on; make the call before the capture begins");
+}
+
+void refuse_waiting(Machine& machine, const Context& context) {
+  require(!invalidate(machine, [&](const Capture& capture) { return in_context(capture, context); }),
+          CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+          "a stream of this context is being captured; its capture is invalid now");
+}
+
+void refuse_legacy(Machine& machine, const Context& context) {
+  require(!invalidate(machine, [&](const Capture& capture) { return has_blocking_stream(capture, context); }),
+          CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+          "the legacy stream would wait for a blocking stream that is being captured; that capture is invalid now");
+}
+
+void refuse_capturing(const Stream& stream, const char* what) {
+  if (stream.capture == nullptr) return;
+  stream.capture->invalid = true;
+  refuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, std::string(what) + ": the stream is being captured");
+}
+
+std::shared_ptr<Job> enqueue(Call& call, const std::shared_ptr<Stream>& stream, Operation operation) {
+  if (stream->capture != nullptr) {
+    add_node(call.machine, *stream, std::move(operation));
+    return nullptr;
+  }
+  if (stream->legacy) refuse_legacy(call.machine, *stream->context);
+  return submit(call.machine, stream,
+                [run = std::move(operation.run), settings = call.machine.settings] { return run(*settings); });
+}
+
+void record_event(Call& call, const std::shared_ptr<Stream>& stream, Event& event) {
+  if (stream->legacy) refuse_legacy(call.machine, *stream->context);
+  if (stream->capture != nullptr)
+    require(!stream->capture->invalid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "an earlier call made it invalid");
+  event.capture = stream->capture;
+  event.frontier = stream->frontier;
+  event.job = stream->capture != nullptr ? nullptr : submit(call.machine, stream, nullptr);
+}
+
+void wait_for_event(Call& call, const std::shared_ptr<Stream>& stream, const Event& event) {
+  if (event.capture != nullptr) return wait_for_captured(call.machine, stream, event);
+  if (event.job == nullptr) return;  // never recorded: nothing to wait for
+  if (stream->capture != nullptr) {
+    stream->capture->invalid = true;
+    refuse(CUDA_ERROR_STREAM_CAPTURE_ISOLATION, "the event was recorded outside of the capture");
+  }
+  if (stream->legacy) refuse_legacy(call.machine, *stream->context);
+  submit(call.machine, stream, nullptr, {event.job});
+}
+
+void drop_captures_of(Machine& machine, const Context& context) {
+  for (const auto& capture : std::vector(machine.captures))
+    if (in_context(*capture, context)) drop(machine, capture);
+}
+
+void leave_capture(Machine& machine, const std::shared_ptr<Stream>& stream) {
+  const std::shared_ptr<Capture> capture = stream->capture;
+  if (capture == nullptr) return;
+  capture->invalid = true;
+  if (capture->origin == stream.get()) return drop(machine, capture);
+  stream->capture.reset();
+  std::erase(capture->streams, stream);
+}
+
+}  // namespace quern::host

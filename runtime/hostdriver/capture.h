@@ -1,0 +1,33 @@
+// Captures of streams into graphs, and what they forbid.
+#ifndef QUERN_HOSTDRIVER_CAPTURE_H_
+#define QUERN_HOSTDRIVER_CAPTURE_H_
+
+#include "hostdriver/schedule.h"
+
+namespace quern::host {
+
+void begin_capture(Machine& machine, const std::shared_ptr<Stream>& stream, CUstreamCaptureMode mode);
+// Throws Refusal where the capture cannot be ended by this stream and thread, and where it has failed; in the latter
+// case it is over nevertheless.
+std::shared_ptr<Graph> end_capture(Machine& machine, const std::shared_ptr<Stream>& stream);
+// Of a stream of the current context; throws Refusal (IMPLICIT) for the legacy stream beside a blocking one.
+CUstreamCaptureStatus capture_status(Machine& machine, const Stream& stream);
+
+// Calls that a capture forbids: these throw Refusal, and the captures that forbid them become invalid.
+void refuse_unsafe(Machine& machine);                           // memory, loading, asking events; by thread and mode
+void refuse_waiting(Machine& machine, const Context& context);  // for all of a context
+void refuse_legacy(Machine& machine, const Context& context);   // work in, or waiting for, the legacy stream
+void refuse_capturing(const Stream& stream, const char* what);  // what has no place in a graph
+
+// Gives the operation to the stream, or adds it to the graph that the stream is captured into; null in that case.
+std::shared_ptr<Job> enqueue(Call& call, const std::shared_ptr<Stream>& stream, Operation operation);
+void record_event(Call& call, const std::shared_ptr<Stream>& stream, Event& event);
+void wait_for_event(Call& call, const std::shared_ptr<Stream>& stream, const Event& event);
+
+void drop_captures_of(Machine& machine, const Context& context);
+// Of a stream that is destroyed while it is captured.
+void leave_capture(Machine& machine, const std::shared_ptr<Stream>& stream);
+
+}  // namespace quern::host
+
+#endif  // QUERN_HOSTDRIVER_CAPTURE_H_

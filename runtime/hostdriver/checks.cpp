@@ -1,0 +1,132 @@
+// What every access of a thread is held against.
+#include <algorithm>
+#include <cstring>
+
+#include "base/text.h"
+#include "hostdriver/gang.h"
+
+namespace quern::host {
+namespace {
+
+using twin::Access;
+
+// So many accesses of one address at one place are a wait.
+constexpr unsigned kSpins = 64;
+
+bool is_load(Access access) { return access == Access::global_load || access == Access::shared_load; }
+bool is_store(Access access) { return access == Access::global_store || access == Access::shared_store; }
+
+std::string words_of(Access access, unsigned bytes) {
+  return cat(is_load(access)    ? "a load"
+             : is_store(access) ? "a store"
+                                : "an atomic",
+             " of ", bytes, bytes == 1 ? " byte" : " bytes");
+}
+
+std::string name_of(const Allocation& allocation) {
+  return cat(allocation.name.empty() ? "an allocation" : cat("\"", allocation.name, "\""), " (", allocation.bytes,
+             " bytes)");
+}
+
+// Where an address outside of every allocation is.
+std::string place_of(std::uintptr_t address, unsigned bytes, const Allocation* near) {
+  if (near == nullptr) return "in no device memory";
+  if (address < near->begin) return cat(near->begin - address, " bytes before ", name_of(*near));
+  const std::uintptr_t end = near->begin + near->bytes;
+  if (address >= end) return cat(address - end, " bytes past the end of ", name_of(*near));
+  return cat("of which the last ", address + bytes - end, " are past the end of ", name_of(*near));
+}
+
+}  // namespace
+
+void Gang::access(Strand& strand, Access access, const void* pointer, unsigned bytes, twin::Site site) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  const auto arena = reinterpret_cast<std::uintptr_t>(arena_begin_);
+  if (address % bytes != 0)
+    fail(strand, CUDA_ERROR_MISALIGNED_ADDRESS,
+         cat(words_of(access, bytes), " at an address that is ", address % bytes, " past a multiple of ", bytes), site);
+  if (address - arena < std::size_t{block_count_} * shared_stride_) {
+    shared_access(strand, access, address, bytes, site);
+  } else if (access >= Access::shared_load) {
+    fail(strand, CUDA_ERROR_ILLEGAL_ADDRESS,
+         cat(words_of(access, bytes), " outside of the block's ", shared_bytes_, " bytes of shared memory"), site);
+  } else {
+    global_access(strand, access, address, bytes, site);
+  }
+  if (spins(strand, pointer, site.line)) {
+    yield(strand, site);
+  } else if (!is_load(access) && strand.repeats == 0) {
+    idle_yields_ = 0;
+  }
+}
+
+bool Gang::spins(Strand& strand, const void* address, int line) {
+  const bool again = strand.last_address == address && strand.last_line == line;
+  strand.repeats = again ? strand.repeats + 1 : 0;
+  strand.last_address = address;
+  strand.last_line = line;
+  return strand.repeats >= kSpins;
+}
+
+Visit Gang::visit_of(const Strand& strand, twin::Site site) const {
+  const Block& block = *strand.block;
+  const unsigned warp = strand.number % block_threads_ / 32;
+  return {strand.number + 1,      block.number, block.number * 32 + warp, cluster_steps_[block.cluster], block.step,
+          block.warps[warp].step, site};
+}
+
+void Gang::shared_access(Strand& strand, Access access, std::uintptr_t address, unsigned bytes, twin::Site site) {
+  const std::size_t offset = address - reinterpret_cast<std::uintptr_t>(arena_begin_);
+  const Block& there = blocks_[offset / shared_stride_];
+  if (offset % shared_stride_ + bytes > shared_bytes_)
+    fail(strand, CUDA_ERROR_ILLEGAL_ADDRESS,
+         cat(words_of(access, bytes), " at byte ", offset % shared_stride_, " of ", shared_bytes_, " of shared memory"),
+         site);
+  if (there.cluster != strand.block->cluster)
+    fail(strand, CUDA_ERROR_ILLEGAL_ADDRESS, cat(words_of(access, bytes), " in the shared memory of another cluster"),
+         site);
+  if (!run_.settings.check_races) return;
+  const auto race = races_.visit(offset, bytes, access, visit_of(strand, site));
+  if (!race) return;
+  fail(
+      strand, CUDA_ERROR_LAUNCH_FAILED,
+      cat(words_of(access, bytes), " of shared memory at byte ", offset % shared_stride_, " races with ",
+          whereabouts(race->thread - 1), " at ", race->site.file, ":", race->site.line, ": no barrier is between them"),
+      site);
+}
+
+Allocation& Gang::allocation_of(Strand& strand, std::uintptr_t address, unsigned bytes, const char* what,
+                                twin::Site site) {
+  Allocation* const found = run_.memory.find(address);
+  if (found == nullptr || !found->contains(address, bytes))
+    fail(strand, CUDA_ERROR_ILLEGAL_ADDRESS, cat(what, ", ", place_of(address, bytes, run_.memory.nearest(address))),
+         site);
+  return *found;
+}
+
+void Gang::global_access(Strand& strand, Access access, std::uintptr_t address, unsigned bytes, twin::Site site) {
+  if (recent_ == nullptr || !recent_->contains(address, bytes))
+    recent_ = &allocation_of(strand, address, bytes, words_of(access, bytes).c_str(), site);
+  Allocation& allocation = *recent_;
+  unsigned char* const written = allocation.written.get() + (address - allocation.begin);
+  if (!is_store(access) && run_.settings.check_initialized && std::memchr(written, 0, bytes) != nullptr)
+    fail(strand, CUDA_ERROR_LAUNCH_FAILED,
+         cat(words_of(access, bytes), " that were never written, at byte ", address - allocation.begin, " of ",
+             name_of(allocation)),
+         site);
+  if (!is_load(access)) std::memset(written, 1, bytes);
+  if (run_.log != nullptr) log(strand, access, address, bytes, allocation, site);
+}
+
+void Gang::log(Strand& strand, Access access, std::uintptr_t address, unsigned bytes, const Allocation& memory,
+               twin::Site site) {
+  const auto same = [&](const Strand::Turns& t) {
+    return t.file == site.file && t.line == site.line && t.bytes == bytes;
+  };
+  auto turns = std::find_if(strand.turns.begin(), strand.turns.end(), same);
+  if (turns == strand.turns.end()) turns = strand.turns.insert(turns, {site.file, site.line, bytes, 0});
+  const unsigned warp = strand.number % block_threads_ / 32;
+  strand.block->touches.push_back({site.file, site.line, access, bytes, address, &memory, warp, turns->count++});
+}
+
+}  // namespace quern::host

@@ -1,0 +1,106 @@
+// Contexts.
+#include <utility>
+
+#include "hostdriver/capture.h"
+#include "hostdriver/current.h"
+#include "hostdriver/entry_points.h"
+
+using namespace quern::host;  // NOLINT(google-build-using-namespace): what follows are entry points only
+
+namespace {
+
+std::shared_ptr<Context> living_context(Machine& machine, CUcontext handle) {
+  std::shared_ptr<Context> context = machine.contexts.find(handle);
+  require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT, "there is no such context, or it was destroyed");
+  return context;
+}
+
+}  // namespace
+
+QUERN_HOST_ENTRY CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice ordinal) {
+  return guarded("cuDevicePrimaryCtxRetain", Needs::init, [&](Call& call) {
+    CUcontext& result = needed(context, "pctx");
+    Device& device = device_at(call.machine, ordinal);
+    if (device.retained == 0) device.primary = make_context(call.machine, ordinal, device.primary_handle, true);
+    ++device.retained;
+    result = device.primary_handle;
+  });
+}
+
+QUERN_HOST_ENTRY CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal) {
+  return guarded("cuDevicePrimaryCtxRelease_v2", Needs::init, [&](Call& call) {
+    Machine& machine = call.machine;
+    require(ordinal >= 0 && static_cast<std::size_t>(ordinal) < machine.devices.size(), CUDA_ERROR_INVALID_DEVICE,
+            "there is no such device");
+    Device& device = *machine.devices[static_cast<std::size_t>(ordinal)];
+    require(device.retained > 0, CUDA_ERROR_INVALID_CONTEXT, "the primary context is not retained");
+    if (--device.retained > 0) return;
+    end_context(call, std::exchange(device.primary, nullptr));
+  });
+}
+
+QUERN_HOST_ENTRY CUresult cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice ordinal) {
+  return guarded("cuCtxCreate_v2", Needs::init, [&](Call& call) {
+    CUcontext& result = needed(context, "pctx");
+    // How the host waits is all that the low flags say.
+    require((flags & ~unsigned{CU_CTX_SCHED_MASK}) == 0, CUDA_ERROR_NOT_SUPPORTED, "flags other than CU_CTX_SCHED_*");
+    device_at(call.machine, ordinal);
+    const auto handle = new_handle<CUcontext>(call.machine.last_handle);
+    push_current(handle);
+    make_context(call.machine, ordinal, handle, false);
+    result = handle;
+  });
+}
+
+QUERN_HOST_ENTRY CUresult cuCtxDestroy_v2(CUcontext handle) {
+  return guarded("cuCtxDestroy_v2", Needs::init, [&](Call& call) {
+    const std::shared_ptr<Context> context = living_context(call.machine, handle);
+    require(!context->primary, CUDA_ERROR_INVALID_CONTEXT, "a primary context is released, not destroyed");
+    if (current_handle() == handle) pop_current();
+    end_context(call, context);
+  });
+}
+
+QUERN_HOST_ENTRY CUresult cuCtxPushCurrent_v2(CUcontext handle) {
+  return guarded("cuCtxPushCurrent_v2", Needs::init, [&](Call& call) {
+    living_context(call.machine, handle);
+    push_current(handle);
+  });
+}
+
+QUERN_HOST_ENTRY CUresult cuCtxPopCurrent_v2(CUcontext* handle) {
+  return guarded("cuCtxPopCurrent_v2", Needs::init, [&](Call&) {
+    require(current_handle() != nullptr, CUDA_ERROR_INVALID_CONTEXT, "no context is current in this thread");
+    const CUcontext popped = pop_current();
+    if (handle != nullptr) *handle = popped;
+  });
+}
+
+QUERN_HOST_ENTRY CUresult cuCtxGetCurrent(CUcontext* handle) {
+  return guarded("cuCtxGetCurrent", Needs::init, [&](Call&) { needed(handle, "pctx") = current_handle(); });
+}
+
+QUERN_HOST_ENTRY CUresult cuCtxSetCurrent(CUcontext handle) {
+  return guarded("cuCtxSetCurrent", Needs::init, [&](Call& call) {
+    if (handle != nullptr) living_context(call.machine, handle);
+    set_current(handle);
+  });
+}
+
+QUERN_HOST_ENTRY CUresult cuCtxGetDevice(CUdevice* device) {
+  return guarded("cuCtxGetDevice", Needs::context,
+                 [&](Call& call) { needed(device, "device") = call.context->device; });
+}
+
+QUERN_HOST_ENTRY CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) {
+  return guarded("cuCtxGetId", handle == nullptr ? Needs::context : Needs::init, [&](Call& call) {
+    needed(id, "ctxId") = handle == nullptr ? call.context->id : living_context(call.machine, handle)->id;
+  });
+}
+
+QUERN_HOST_ENTRY CUresult cuCtxSynchronize() {
+  return guarded("cuCtxSynchronize", Needs::healthy, [&](Call& call) {
+    refuse_waiting(call.machine, *call.context);
+    wait_for_context(call, *call.context);
+  });
+}

@@ -1,0 +1,120 @@
+#include "hostdriver/engine.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <numeric>
+#include <thread>
+
+#include "hostdriver/gang.h"
+
+namespace quern::host {
+namespace {
+
+// Threads that help to run blocks. Never destroyed: the process may end while they wait.
+class Helpers {
+ public:
+  static Helpers& get() {
+    static Helpers& helpers = *new Helpers();
+    return helpers;
+  }
+
+  // Runs `work` on `count` threads of its own and on this one; returns when all have returned.
+  void run(unsigned count, const std::function<void()>& work) {
+    Task task{&work, count, count};
+    {
+      const std::lock_guard lock(mutex_);
+      if (count != 0) tasks_.push_back(&task);
+      for (; threads_ < count; ++threads_) std::thread([this] { serve(); }).detach();
+    }
+    if (count != 0) wake_.notify_all();
+    work();
+    std::unique_lock lock(mutex_);
+    // What no helper has begun is done already: `work` ends when nothing is left.
+    if (const auto left = std::find(tasks_.begin(), tasks_.end(), &task); left != tasks_.end()) {
+      tasks_.erase(left);
+      task.running -= task.unclaimed;
+    }
+    done_.wait(lock, [&] { return task.running == 0; });
+  }
+
+ private:
+  struct Task {
+    const std::function<void()>* work;
+    unsigned unclaimed;
+    unsigned running;  // unclaimed ones count
+  };
+
+  void serve() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [&] { return !tasks_.empty(); });
+      Task& task = *tasks_.front();
+      if (--task.unclaimed == 0) tasks_.pop_front();
+      lock.unlock();
+      (*task.work)();
+      lock.lock();
+      --task.running;
+      done_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable done_;
+  std::deque<Task*> tasks_;
+  unsigned threads_ = 0;
+};
+
+StrandPool& strands_of_this_thread() {
+  thread_local StrandPool pool;
+  return pool;
+}
+
+std::uint64_t volume(const twin::Dim3& d) { return std::uint64_t{d.x} * d.y * d.z; }
+
+// How the blocks of a launch are dealt out.
+struct Deal {
+  unsigned gang_blocks;
+  std::uint64_t gangs;
+  std::vector<std::uint32_t> order;  // of gangs; empty: as they are numbered
+};
+
+Deal deal(const Grid& grid, const Settings& settings) {
+  const std::uint64_t blocks = volume(grid.grid);
+  Deal deal{static_cast<unsigned>(grid.cooperative ? blocks : volume(grid.cluster)), 0, {}};
+  deal.gangs = blocks / deal.gang_blocks;
+  if (settings.seed == 0 || deal.gangs > 1u << 24) return deal;
+  deal.order.resize(deal.gangs);
+  std::iota(deal.order.begin(), deal.order.end(), 0u);
+  Shuffle shuffle(settings.seed);
+  for (std::uint64_t i = deal.gangs; i > 1; --i) std::swap(deal.order[i - 1], deal.order[shuffle.below(i)]);
+  return deal;
+}
+
+// Gangs that a worker takes at once, so that small ones do not queue for the counter.
+constexpr std::uint64_t kTaken = 8;
+
+}  // namespace
+
+Outcome run_grid(const Grid& grid, const Settings& settings, Memory& memory, AccessLog* log) {
+  GridRun run{grid, settings, memory, log, {}, {}, {}};
+  const Deal dealt = deal(grid, settings);
+  std::atomic<std::uint64_t> next{0};
+  const std::function<void()> work = [&] {
+    Gang gang(run, strands_of_this_thread());
+    for (;;) {
+      const std::uint64_t first = next.fetch_add(kTaken);
+      if (first >= dealt.gangs || run.failed) return;
+      for (std::uint64_t i = first; i < std::min(first + kTaken, dealt.gangs); ++i)
+        gang.run((dealt.order.empty() ? i : dealt.order[i]) * dealt.gang_blocks, dealt.gang_blocks);
+    }
+  };
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::uint64_t workers = settings.workers != 0 ? static_cast<std::uint64_t>(settings.workers) : cores;
+  Helpers::get().run(static_cast<unsigned>(std::min(workers, (dealt.gangs + kTaken - 1) / kTaken) - 1), work);
+  return run.outcome;
+}
+
+}  // namespace quern::host

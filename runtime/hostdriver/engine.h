@@ -1,0 +1,40 @@
+// Runs the blocks of one launch: blocks over a pool of workers, CUDA threads as fibers.
+#ifndef QUERN_HOSTDRIVER_ENGINE_H_
+#define QUERN_HOSTDRIVER_ENGINE_H_
+
+#include <cuda.h>
+
+#include <string>
+#include <vector>
+
+#include "common/twin_abi.cuh"
+#include "hostdriver/access_log.h"
+#include "hostdriver/memory.h"
+#include "hostdriver/settings.h"
+
+namespace quern::host {
+
+// One launch, with everything that it was given. `parameter` is a copy.
+struct Grid {
+  const twin::Image* image = nullptr;
+  twin::Dim3 grid{1, 1, 1};
+  twin::Dim3 block{1, 1, 1};
+  twin::Dim3 cluster{1, 1, 1};
+  unsigned dynamic_shared_bytes = 0;
+  bool cooperative = false;  // all blocks are there at once
+  std::vector<unsigned char> parameter;
+};
+
+// How a kernel ended. `words` say what went wrong, where and in which thread.
+struct Outcome {
+  CUresult result = CUDA_SUCCESS;
+  std::string words;
+};
+
+// Returns when all blocks have ended, or one has failed. Called by the thread of a stream; several grids may run at
+// once. `log` may be null.
+Outcome run_grid(const Grid& grid, const Settings& settings, Memory& memory, AccessLog* log);
+
+}  // namespace quern::host
+
+#endif  // QUERN_HOSTDRIVER_ENGINE_H_

@@ -1,0 +1,273 @@
+#include "hostdriver/gang.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/text.h"
+
+namespace quern::host {
+namespace {
+
+using twin::Dim3;
+
+constexpr unsigned kSharedAlignment = 1024;
+constexpr unsigned char kSharedPoison = 0xCD;
+
+unsigned volume(const Dim3& d) { return d.x * d.y * d.z; }
+
+Dim3 place_in(std::uint64_t number, const Dim3& extent) {
+  const auto rest = static_cast<unsigned>(number / extent.x);
+  return {static_cast<unsigned>(number % extent.x), rest % extent.y, rest / extent.y};
+}
+
+unsigned rounded_up(unsigned value, unsigned unit) { return (value + unit - 1) / unit * unit; }
+
+void body(void* argument, Fiber& self) {
+  Strand& strand = *static_cast<Strand*>(argument);
+  for (;;) {
+    strand.gang->run_threads(strand);
+    strand.idle = true;
+    self.suspend();
+  }
+}
+
+std::string text(const Dim3& d) { return cat("(", d.x, ", ", d.y, ", ", d.z, ")"); }
+
+}  // namespace
+
+void GridRun::fail(CUresult result, std::string words) {
+  const std::lock_guard lock(mutex);
+  if (failed.exchange(true)) return;
+  outcome = {result, std::move(words)};
+}
+
+// SplitMix64, Steele, Lea and Flood 2014.
+std::uint64_t Shuffle::below(std::uint64_t limit) {
+  std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return (z ^ (z >> 31)) % limit;
+}
+
+Gang::Gang(GridRun& run, StrandPool& strands)
+    : run_(run),
+      strands_(strands),
+      shuffle_(0),
+      block_threads_(volume(run.grid.block)),
+      shared_bytes_(rounded_up(run.grid.image->static_shared_bytes, 128) + run.grid.dynamic_shared_bytes),
+      shared_stride_(rounded_up(shared_bytes_, kSharedAlignment)) {}
+
+void Gang::run(std::uint64_t first, unsigned count) {
+  // Each gang has numbers of its own, so that its order does not depend on which worker runs it.
+  shuffle_ = Shuffle(run_.settings.seed == 0 ? 0 : run_.settings.seed * 0x2545f4914f6cdd1du + first + 1);
+  place_blocks(first, count);
+  order_threads();
+  idle_yields_ = 0;
+  while (!run_.failed.load(std::memory_order_relaxed)) {
+    Strand* const strand = pick();
+    if (strand == nullptr && ended_ != total_) report_dead_end();
+    if (strand == nullptr) break;
+    strand->fiber.resume();
+    if (!strand->idle) continue;
+    live_.back()->live_at = strand->live_at;
+    live_[strand->live_at] = live_.back();
+    live_.pop_back();
+    strands_.give(*strand);
+  }
+  abandon();
+  if (run_.log == nullptr) return;
+  for (unsigned i = 0; i < block_count_; ++i) run_.log->add_block(std::move(blocks_[i].touches));
+}
+
+void Gang::place_blocks(std::uint64_t first, unsigned count) {
+  const Grid& grid = run_.grid;
+  const unsigned cluster_blocks = volume(grid.cluster);
+  const Dim3 clusters{grid.grid.x / grid.cluster.x, grid.grid.y / grid.cluster.y, grid.grid.z / grid.cluster.z};
+  arena_.assign(std::size_t{count} * shared_stride_ + kSharedAlignment, kSharedPoison);
+  const auto arena = reinterpret_cast<std::uintptr_t>(arena_.data());
+  arena_begin_ = arena_.data() + (kSharedAlignment - arena % kSharedAlignment) % kSharedAlignment;
+  blocks_.resize(std::max<std::size_t>(blocks_.size(), count));
+  block_count_ = count;
+  for (unsigned i = 0; i < count; ++i) {
+    Block& block = blocks_[i];
+    const Dim3 cluster = place_in((first + i) / cluster_blocks, clusters);
+    block.in_cluster = place_in((first + i) % cluster_blocks, grid.cluster);
+    block.index = {cluster.x * grid.cluster.x + block.in_cluster.x, cluster.y * grid.cluster.y + block.in_cluster.y,
+                   cluster.z * grid.cluster.z + block.in_cluster.z};
+    block.cluster = i / cluster_blocks;
+    block.number = i;
+    block.shared = arena_begin_ + std::size_t{i} * shared_stride_;
+    block.step = 0;
+    block.barriers.resize(16);
+    block.warps.resize((block_threads_ + 31) / 32);
+    block.touches.clear();
+  }
+  cluster_barriers_.resize(count / cluster_blocks);
+  cluster_steps_.assign(count / cluster_blocks, 0);
+  if (run_.settings.check_races) races_.reset(std::size_t{count} * shared_stride_);
+}
+
+void Gang::order_threads() {
+  total_ = block_count_ * block_threads_;
+  started_ = ended_ = 0;
+  of_thread_.assign(total_, nullptr);
+  has_ended_.assign(total_, false);
+  ready_.clear();
+  next_ready_ = 0;
+  yielding_.clear();
+  order_.clear();
+  if (!shuffle_.on()) return;
+  order_.resize(total_);
+  std::iota(order_.begin(), order_.end(), 0u);
+  for (std::uint32_t i = total_; i > 1; --i) std::swap(order_[i - 1], order_[shuffle_.below(i)]);
+}
+
+Strand* Gang::pick() {
+  const std::size_t ready = ready_.size() - next_ready_;
+  const bool rather_new = shuffle_.on() && started_ != total_ && shuffle_.below(2) == 0;
+  if (ready != 0 && !rather_new) {
+    if (shuffle_.on()) std::swap(ready_[next_ready_], ready_[next_ready_ + shuffle_.below(ready)]);
+    Strand* const strand = ready_[next_ready_++];
+    if (next_ready_ == ready_.size()) ready_.clear(), next_ready_ = 0;
+    return strand;
+  }
+  if (started_ == total_) return next_yielding();
+  Strand& strand = strands_.take();
+  strand.gang = this;
+  if (strand.fresh) strand.fiber.start(body, &strand);
+  strand.fresh = false;
+  strand.live_at = live_.size();
+  live_.push_back(&strand);
+  start_next(strand);
+  return &strand;
+}
+
+Strand* Gang::next_yielding() {
+  if (yielding_.empty()) return nullptr;
+  Strand* const strand = yielding_.front();
+  yielding_.pop_front();
+  return strand;
+}
+
+bool Gang::start_next(Strand& strand) {
+  if (started_ == total_) return false;
+  begin_thread(strand, order_.empty() ? started_ : order_[started_]);
+  ++started_;
+  return true;
+}
+
+void Gang::begin_thread(Strand& strand, std::uint32_t number) {
+  const Grid& grid = run_.grid;
+  Block& block = blocks_[number / block_threads_];
+  strand.idle = false;
+  strand.block = &block;
+  strand.number = number;
+  strand.repeats = 0;
+  strand.last_address = nullptr;
+  strand.turns.clear();
+  of_thread_[number] = &strand;
+  twin::Thread& t = strand.fiber.thread();
+  t.rank = number % block_threads_;
+  t.thread_index = place_in(t.rank, grid.block);
+  t.block_index = block.index;
+  t.block_extent = grid.block;
+  t.grid_extent = grid.grid;
+  t.cluster_index = block.in_cluster;
+  t.cluster_extent = grid.cluster;
+  t.watched = run_.settings.check_bounds || run_.log != nullptr;
+  t.services = &kServices;
+  t.shared = block.shared;
+  t.private_[0] = reinterpret_cast<std::uintptr_t>(&strand);
+}
+
+void Gang::run_threads(Strand& strand) {
+  do {
+    run_.grid.image->run(run_.grid.parameter.data());
+    end_thread(strand);
+    // Those that can go on go first, so that few fibers are in use; a shuffled order is pick's.
+  } while (next_ready_ == ready_.size() && !shuffle_.on() && !run_.failed.load(std::memory_order_relaxed) &&
+           start_next(strand));
+}
+
+void Gang::end_thread(Strand& strand) {
+  ++ended_;
+  idle_yields_ = 0;
+  of_thread_[strand.number] = nullptr;
+  has_ended_[strand.number] = true;
+}
+
+void Gang::wait(Strand& strand, const char* what, twin::Site site) {
+  strand.waits_for = what;
+  strand.site = site;
+  strand.fiber.suspend();
+}
+
+void Gang::make_ready(Strand& strand) { ready_.push_back(&strand); }
+
+void Gang::release(std::vector<Strand*>& waiting, std::uint64_t result) {
+  idle_yields_ = 0;
+  for (Strand* strand : waiting) {
+    strand->result = result;
+    make_ready(*strand);
+  }
+  waiting.clear();
+}
+
+void Gang::abandon() {
+  for (Strand* strand : live_) {
+    strand->fresh = true;
+    strands_.give(*strand);
+  }
+  live_.clear();
+  if (!run_.failed) return;
+  // What the abandoned threads had begun.
+  for (Block& block : blocks_) block.barriers.clear(), block.warps.clear();
+  cluster_barriers_.clear();
+}
+
+void Gang::yield(Strand& strand, twin::Site site) {
+  using std::chrono::steady_clock;
+  if (idle_yields_++ == 0) idle_since_ = steady_clock::now();
+  const auto limit = std::chrono::milliseconds(run_.settings.dead_wait_ms);
+  if (idle_yields_ % 256 == 0 && steady_clock::now() - idle_since_ > limit)
+    fail(strand, CUDA_ERROR_LAUNCH_TIMEOUT,
+         cat("waits for memory to change, which it did not for ", run_.settings.dead_wait_ms, " ms"), site);
+  if (idle_yields_ % 256 == 0) sched_yield();
+  yielding_.push_back(&strand);
+  wait(strand, "memory to change", site);
+}
+
+void Gang::fail(Strand& strand, CUresult result, const std::string& words, twin::Site site) {
+  run_.fail(result, cat(site.file, ":", site.line, ": ", words, ", in ", whereabouts(strand.number)));
+  for (;;) strand.fiber.suspend();
+}
+
+std::string Gang::whereabouts(std::uint32_t number) const {
+  return cat("block ", text(blocks_[number / block_threads_].index), ", thread ",
+             text(place_in(number % block_threads_, run_.grid.block)));
+}
+
+// All threads that began wait, and there is nobody left to end it. Tells of the first that waits, and of the first of
+// its block that does not wait with it.
+void Gang::report_dead_end() {
+  const auto first = std::find_if(of_thread_.begin(), of_thread_.end(), [](const Strand* s) { return s != nullptr; });
+  const Strand& one = **first;
+  const auto number = static_cast<std::uint32_t>(first - of_thread_.begin());
+  std::string words = cat(one.site.file, ":", one.site.line, ": ", whereabouts(number), " waits for ", one.waits_for,
+                          " that others never reach");
+  const std::uint32_t begin = one.block->number * block_threads_;
+  for (std::uint32_t i = begin; i < begin + block_threads_; ++i) {
+    const Strand* const other = of_thread_[i];
+    if (other != nullptr && other->site.line == one.site.line && other->waits_for == one.waits_for) continue;
+    words +=
+        cat("; ", whereabouts(i),
+            other == nullptr ? " has returned"
+                             : cat(" waits for ", other->waits_for, " at ", other->site.file, ":", other->site.line));
+    break;
+  }
+  run_.fail(CUDA_ERROR_LAUNCH_FAILED, words);
+}
+
+}  // namespace quern::host

@@ -1,0 +1,167 @@
+// The blocks that are there at once on one worker, and the order in which their threads run: one block, the blocks of a
+// cluster, or all blocks of a cooperative launch.
+//
+// A thread runs until it must wait for others; then another goes on. Where none can go on and not all have ended, what
+// they wait for will not come, and the launch fails with the names of those who are missing.
+#ifndef QUERN_HOSTDRIVER_GANG_H_
+#define QUERN_HOSTDRIVER_GANG_H_
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "hostdriver/engine.h"
+#include "hostdriver/race_check.h"
+#include "hostdriver/strand.h"
+
+namespace quern::host {
+
+// A launch, shared by the gangs that run its blocks.
+struct GridRun {
+  const Grid& grid;
+  const Settings& settings;
+  Memory& memory;
+  AccessLog* log;
+  std::atomic<bool> failed{false};
+  std::mutex mutex;
+  Outcome outcome;  // of the first gang that failed
+
+  void fail(CUresult result, std::string words);
+};
+
+struct Barrier {
+  unsigned expected = 0;
+  unsigned votes = 0;
+  twin::BlockVote vote = twin::BlockVote::none;
+  std::vector<Strand*> waiting;
+};
+
+// Lanes of a warp that do something together.
+struct Meeting {
+  unsigned mask = 0;  // 0: this place is free
+  unsigned arrived = 0;
+  twin::Collective what{};
+  std::uint64_t values[32];
+  unsigned operands[32];
+  Strand* lanes[32];
+};
+
+struct Warp {
+  unsigned step = 0;  // __syncwarps passed
+  std::vector<Meeting> meetings;
+};
+
+struct Block {
+  twin::Dim3 index;
+  twin::Dim3 in_cluster;
+  unsigned cluster = 0;  // in the gang
+  unsigned number = 0;   // in the gang
+  unsigned char* shared = nullptr;
+  unsigned step = 0;  // barriers passed
+  std::vector<Barrier> barriers;
+  std::vector<Warp> warps;
+  std::vector<Touch> touches;
+};
+
+// Numbers for the order of threads and blocks: the same for the same seed.
+class Shuffle {
+ public:
+  explicit Shuffle(std::uint64_t seed) : state_(seed) {}
+  bool on() const { return state_ != 0; }
+  std::uint64_t below(std::uint64_t limit);
+
+ private:
+  std::uint64_t state_;
+};
+
+// Used by one worker for one gang after another.
+class Gang {
+ public:
+  Gang(GridRun& run, StrandPool& strands);
+  // Blocks [first, first + count) as they are numbered, in whole clusters. Returns when all have ended or the job
+  // failed.
+  void run(std::uint64_t first, unsigned count);
+
+  // What threads ask for; see twin_abi.cuh.
+  void access(Strand& strand, twin::Access access, const void* address, unsigned bytes, twin::Site site);
+  unsigned barrier(Strand& strand, unsigned id, unsigned threads, twin::BlockVote vote, unsigned value,
+                   twin::Site site);
+  std::uint64_t collective(Strand& strand, unsigned mask, twin::Collective what, std::uint64_t value, unsigned operand,
+                           twin::Site site);
+  void cluster_barrier(Strand& strand, twin::Site site);
+  void* cluster_map(Strand& strand, const void* address, unsigned rank, twin::Site site);
+  void yield(Strand& strand, twin::Site site);
+  // Ends the launch; the thread never goes on.
+  [[noreturn]] void fail(Strand& strand, CUresult result, const std::string& words, twin::Site site);
+
+  // The threads that a strand runs until it must wait.
+  void run_threads(Strand& strand);
+
+ private:
+  // ---- gang.cpp: which thread runs
+  void place_blocks(std::uint64_t first, unsigned count);
+  void order_threads();
+  Strand* pick();
+  Strand* next_yielding();
+  bool start_next(Strand& strand);
+  void begin_thread(Strand& strand, std::uint32_t number);
+  void end_thread(Strand& strand);
+  void wait(Strand& strand, const char* what, twin::Site site);
+  void release(std::vector<Strand*>& waiting, std::uint64_t result);
+  void make_ready(Strand& strand);
+  void abandon();
+  void report_dead_end();
+  std::string whereabouts(std::uint32_t number) const;
+
+  // ---- waiting.cpp: barriers and what warps do together
+  void finish(Meeting& meeting, Strand& last);
+  std::uint64_t result_for(const Meeting& meeting, unsigned lane, Strand& last);
+  unsigned lanes_of(const Strand& strand) const;
+
+  // ---- checks.cpp: accesses
+  void shared_access(Strand& strand, twin::Access access, std::uintptr_t address, unsigned bytes, twin::Site site);
+  void global_access(Strand& strand, twin::Access access, std::uintptr_t address, unsigned bytes, twin::Site site);
+  Allocation& allocation_of(Strand& strand, std::uintptr_t address, unsigned bytes, const char* what, twin::Site site);
+  void log(Strand& strand, twin::Access access, std::uintptr_t address, unsigned bytes, const Allocation& memory,
+           twin::Site site);
+  bool spins(Strand& strand, const void* address, int line);
+  Visit visit_of(const Strand& strand, twin::Site site) const;
+
+  GridRun& run_;
+  StrandPool& strands_;
+  Shuffle shuffle_;
+  const unsigned block_threads_;
+  const unsigned shared_bytes_;   // of a block
+  const unsigned shared_stride_;  // from block to block
+  std::vector<unsigned char> arena_;
+  unsigned char* arena_begin_ = nullptr;
+  std::vector<Block> blocks_;
+  unsigned block_count_ = 0;
+  std::vector<Barrier> cluster_barriers_;
+  std::vector<unsigned> cluster_steps_;
+  RaceCheck races_;
+
+  std::vector<std::uint32_t> order_;  // of threads that are to start; empty: as they are numbered
+  std::uint32_t started_ = 0;
+  std::uint32_t ended_ = 0;
+  std::uint32_t total_ = 0;
+  std::vector<Strand*> of_thread_;  // null before its begin and after its end
+  std::vector<bool> has_ended_;
+  std::vector<Strand*> ready_;
+  std::size_t next_ready_ = 0;
+  std::deque<Strand*> yielding_;  // wait for memory to change; go on when nobody else can
+  std::vector<Strand*> live_;
+
+  std::uint64_t idle_yields_ = 0;  // since the last progress
+  std::chrono::steady_clock::time_point idle_since_;
+  Allocation* recent_ = nullptr;
+};
+
+extern const twin::Services kServices;
+
+}  // namespace quern::host
+
+#endif  // QUERN_HOSTDRIVER_GANG_H_

@@ -1,0 +1,112 @@
+// Capture and graphs.
+#include "hostdriver/capture.h"
+
+using namespace quern::host;  // NOLINT(google-build-using-namespace): what follows are entry points only
+
+namespace {
+
+std::shared_ptr<Executable> executable_of(Call& call, CUgraphExec handle) {
+  std::shared_ptr<Executable> executable = call.machine.executables.find(handle);
+  require(executable != nullptr, CUDA_ERROR_INVALID_HANDLE, "there is no such executable graph, or it was destroyed");
+  return executable;
+}
+
+// Node after node: each comes after those that it depends on, and forks gain nothing from threads of their own here.
+Outcome run_nodes(const std::vector<Node>& nodes, const Settings& settings) {
+  for (const Node& node : nodes)
+    if (Outcome outcome = node.operation.run(settings); outcome.result != CUDA_SUCCESS) return outcome;
+  return {};
+}
+
+void check_libraries(const Executable& executable) {
+  for (const Node& node : executable.nodes)
+    require(std::string_view(node.operation.kind) != "kernel" || !node.operation.library.expired(),
+            CUDA_ERROR_INVALID_HANDLE, "the library of one of the graph's kernels was unloaded");
+}
+
+}  // namespace
+
+QUERN_HOST_ENTRY CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode) {
+  return guarded("cuStreamBeginCapture_v2", Needs::healthy,
+                 [&](Call& call) { begin_capture(call.machine, stream_of(call, handle), mode); });
+}
+
+QUERN_HOST_ENTRY CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
+  return guarded("cuStreamEndCapture", Needs::healthy, [&](Call& call) {
+    CUgraph& result = needed(graph, "phGraph");
+    result = nullptr;
+    const std::shared_ptr<Graph> captured = end_capture(call.machine, stream_of(call, handle));
+    result = call.machine.add(call.machine.graphs, captured);
+  });
+}
+
+QUERN_HOST_ENTRY CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
+  return guarded("cuStreamIsCapturing", Needs::healthy, [&](Call& call) {
+    needed(status, "captureStatus") = capture_status(call.machine, *stream_of(call, handle));
+  });
+}
+
+QUERN_HOST_ENTRY CUresult cuGraphGetNodes(CUgraph handle, CUgraphNode* nodes, std::size_t* count) {
+  return guarded("cuGraphGetNodes", Needs::init, [&](Call& call) {
+    const std::shared_ptr<Graph> graph = call.machine.graphs.find(handle);
+    require(graph != nullptr, CUDA_ERROR_INVALID_HANDLE, "there is no such graph, or it was destroyed");
+    const std::size_t room = needed(count, "numNodes");
+    const std::size_t all = graph->nodes.size();
+    *count = nodes == nullptr ? all : std::min(room, all);
+    for (std::size_t i = 0; nodes != nullptr && i < room; ++i)
+      nodes[i] = i < all ? reinterpret_cast<CUgraphNode>(graph->nodes[i].number)  // NOLINT(performance-no-int-to-ptr)
+                         : nullptr;
+  });
+}
+
+QUERN_HOST_ENTRY CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph handle,
+                                                      unsigned long long flags) {
+  return guarded("cuGraphInstantiateWithFlags", Needs::healthy, [&](Call& call) {
+    CUgraphExec& result = needed(executable, "phGraphExec");
+    require(flags == 0, CUDA_ERROR_NOT_SUPPORTED, "flags of instantiation");
+    const std::shared_ptr<Graph> graph = call.machine.graphs.find(handle);
+    require(graph != nullptr, CUDA_ERROR_INVALID_HANDLE, "there is no such graph, or it was destroyed");
+    auto made = std::make_shared<Executable>();
+    made->context = call.context;
+    made->nodes = graph->nodes;
+    result = call.machine.add(call.machine.executables, made);
+  });
+}
+
+// There is nothing to upload.
+QUERN_HOST_ENTRY CUresult cuGraphUpload(CUgraphExec executable, CUstream stream) {
+  return guarded("cuGraphUpload", Needs::healthy, [&](Call& call) {
+    executable_of(call, executable);
+    refuse_capturing(*stream_of(call, stream), "cuGraphUpload");
+  });
+}
+
+QUERN_HOST_ENTRY CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle) {
+  return guarded("cuGraphLaunch", Needs::healthy, [&](Call& call) {
+    const std::shared_ptr<Executable> executable = executable_of(call, handle);
+    const std::shared_ptr<Stream> stream = stream_of(call, stream_handle);
+    require(stream->capture == nullptr, CUDA_ERROR_NOT_SUPPORTED, "a graph inside a capture");
+    if (stream->legacy) refuse_legacy(call.machine, *stream->context);
+    check_libraries(*executable);
+    std::vector<std::shared_ptr<Job>> after;
+    if (executable->last != nullptr) after.push_back(executable->last);
+    executable->last = submit(
+        call.machine, stream,
+        [executable, settings = call.machine.settings] { return run_nodes(executable->nodes, *settings); },
+        std::move(after));
+  });
+}
+
+QUERN_HOST_ENTRY CUresult cuGraphDestroy(CUgraph graph) {
+  return guarded("cuGraphDestroy", Needs::release, [&](Call& call) {
+    require(call.machine.graphs.remove(graph) != nullptr, CUDA_ERROR_INVALID_HANDLE,
+            "there is no such graph, or it was destroyed");
+  });
+}
+
+QUERN_HOST_ENTRY CUresult cuGraphExecDestroy(CUgraphExec executable) {
+  return guarded("cuGraphExecDestroy", Needs::release, [&](Call& call) {
+    require(call.machine.executables.remove(executable) != nullptr, CUDA_ERROR_INVALID_HANDLE,
+            "there is no such executable graph, or it was destroyed");
+  });
+}

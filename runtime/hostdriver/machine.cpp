@@ -1,0 +1,89 @@
+#include "hostdriver/machine.h"
+
+#include <pthread.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include "base/text.h"
+#include "hostdriver/report.h"
+
+namespace quern::host {
+namespace {
+
+std::atomic<bool> forked{false};
+
+// Streams begin nothing new, and what runs gets a moment to end: images are unloaded right after.
+void end_of_process() {
+  if (in_forked_child()) return;
+  Lock lock(machine().mutex);
+  machine().ending = true;
+  machine().changed.notify_all();
+  machine().changed.wait_for(lock, std::chrono::seconds(1), [] { return machine().running == 0; });
+}
+
+}  // namespace
+
+const std::string& Machine::read_environment() {
+  if (environment_read_) return environment_problem_;
+  environment_read_ = true;
+  const char* const text = std::getenv("QUERN_HOSTDRIVER");  // NOLINT(concurrency-mt-unsafe)
+  if (text == nullptr) return environment_problem_;
+  Settings told = *settings;
+  environment_problem_ = apply(text, told);
+  if (!environment_problem_.empty()) environment_problem_ = cat("QUERN_HOSTDRIVER: ", environment_problem_);
+  settings = std::make_shared<const Settings>(std::move(told));
+  return environment_problem_;
+}
+
+void Machine::make_devices() {
+  devices.clear();
+  for (const DeviceSettings& figures : settings->devices) {
+    auto device = std::make_unique<Device>();
+    device->figures = figures;
+    device->memory = std::make_unique<Memory>(figures.memory_bytes);
+    device->primary_handle = new_handle<CUcontext>(last_handle);
+    devices.push_back(std::move(device));
+  }
+}
+
+std::size_t Machine::allocations() const {
+  std::size_t count = 0;
+  for (const auto& device : devices) count += device->memory->count();
+  return count;
+}
+
+Allocation* Machine::find_memory(std::uintptr_t address, Memory** memory) {
+  for (const auto& device : devices) {
+    Allocation* const found = device->memory->find(address);
+    if (found == nullptr) continue;
+    if (memory != nullptr) *memory = device->memory.get();
+    return found;
+  }
+  return nullptr;
+}
+
+Device& device_at(Machine& machine, CUdevice ordinal) {
+  require(ordinal >= 0 && static_cast<std::size_t>(ordinal) < machine.devices.size(), CUDA_ERROR_INVALID_DEVICE,
+          "there is no such device");
+  Device& device = *machine.devices[static_cast<std::size_t>(ordinal)];
+  require(!device.lost, kDeviceLost, "the device was lost by an injected fault");
+  return device;
+}
+
+Machine& machine() {
+  static auto* const all = new Machine;
+  return *all;
+}
+
+bool in_forked_child() { return forked.load(std::memory_order_relaxed); }
+
+void watch_process() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    std::atexit(end_of_process);
+    pthread_atfork(nullptr, nullptr, [] { forked = true; });
+  });
+}
+
+}  // namespace quern::host

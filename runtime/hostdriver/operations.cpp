@@ -1,0 +1,110 @@
+#include "hostdriver/operations.h"
+
+#include <cstring>
+
+#include "base/text.h"
+#include "hostdriver/faults.h"
+#include "hostdriver/report.h"
+
+namespace quern::host {
+namespace {
+
+// A place in device memory that is known to hold the bytes that were asked for.
+struct Range {
+  unsigned char* bytes;
+  unsigned char* written;
+};
+
+std::string describe(const Allocation& allocation) {
+  return cat(allocation.name.empty() ? "the nearest allocation" : allocation.name, ", which has ", allocation.bytes,
+             " bytes");
+}
+
+Range device_range(CUdeviceptr address, std::size_t bytes, CUresult otherwise) {
+  if (bytes == 0) return {nullptr, nullptr};
+  Allocation* const allocation = machine().find_memory(address);
+  if (allocation == nullptr) refuse(otherwise, cat("the device address ", address, " is in no allocation"));
+  if (!allocation->contains(address, bytes))
+    refuse(otherwise, cat(bytes, " bytes at byte ", static_cast<std::int64_t>(address - allocation->begin), " of ",
+                          describe(*allocation)));
+  auto* const begin = reinterpret_cast<unsigned char*>(address);  // NOLINT(performance-no-int-to-ptr)
+  return {begin, allocation->written.get() + (address - allocation->begin)};
+}
+
+// At the call; when the operation runs, the address is one that the device cannot reach.
+void check_now(CUdeviceptr address, std::size_t bytes) { device_range(address, bytes, CUDA_ERROR_INVALID_VALUE); }
+Range range(CUdeviceptr address, std::size_t bytes) { return device_range(address, bytes, CUDA_ERROR_ILLEGAL_ADDRESS); }
+
+void write(CUdeviceptr to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;
+  const Range target = range(to, bytes);
+  std::memcpy(target.bytes, from, bytes);
+  std::memset(target.written, 1, bytes);
+}
+
+Operation operation(const char* kind, std::function<void()> run) {
+  return {kind, {}, [run = std::move(run)](const Settings&) { return run(), Outcome{}; }};
+}
+
+Outcome run_kernel(const Grid& grid, const Settings& settings, Memory& memory) {
+  const char* const name = grid.image->kernel;
+  if (faults().enter_kernel()) return {CUDA_ERROR_LAUNCH_FAILED, cat(name, ": killed by an injected fault")};
+  Machine& all = machine();
+  Outcome outcome = run_grid(grid, settings, memory, all.logs_accesses ? &all.access_log : nullptr);
+  if (outcome.result != CUDA_SUCCESS) return outcome;
+  if (const std::string damage = memory.damage(); !damage.empty())
+    return {CUDA_ERROR_ILLEGAL_ADDRESS, cat(name, ": after it, ", damage)};
+  return outcome;
+}
+
+}  // namespace
+
+Operation copy_to_device(CUdeviceptr to, const void* from, std::size_t bytes) {
+  check_now(to, bytes);
+  return operation("copy", [=] { write(to, from, bytes); });
+}
+
+Operation copy_staged(CUdeviceptr to, const void* from, std::size_t bytes) {
+  check_now(to, bytes);
+  const auto* const begin = static_cast<const unsigned char*>(from);
+  const auto staged = std::make_shared<const std::vector<unsigned char>>(begin, begin + bytes);
+  return operation("copy", [=] { write(to, staged->data(), bytes); });
+}
+
+Operation copy_to_host(void* to, CUdeviceptr from, std::size_t bytes) {
+  check_now(from, bytes);
+  return operation("copy", [=] {
+    if (bytes > 0) std::memcpy(to, range(from, bytes).bytes, bytes);
+  });
+}
+
+Operation copy_on_device(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
+  check_now(to, bytes);
+  check_now(from, bytes);
+  return operation("copy", [=] {
+    if (bytes == 0) return;
+    const Range target = range(to, bytes);
+    const Range source = range(from, bytes);
+    std::memmove(target.bytes, source.bytes, bytes);
+    std::memmove(target.written, source.written, bytes);
+  });
+}
+
+Operation set_bytes(CUdeviceptr to, unsigned char value, std::size_t bytes) {
+  check_now(to, bytes);
+  return operation("set", [=] {
+    if (bytes == 0) return;
+    const Range target = range(to, bytes);
+    std::memset(target.bytes, value, bytes);
+    std::memset(target.written, 1, bytes);
+  });
+}
+
+Operation kernel(const std::shared_ptr<Library>& library, Grid grid, Memory& memory) {
+  // The image stays until the last kernel of it has ended, also where its library is unloaded before.
+  return {"kernel", library,
+          [image = library->image, grid = std::make_shared<const Grid>(std::move(grid)),
+           &memory](const Settings& settings) { return run_kernel(*grid, settings, memory); }};
+}
+
+}  // namespace quern::host

@@ -1,0 +1,40 @@
+// The host driver's side of twin_abi.cuh: from a thread to the gang that runs it.
+#include "hostdriver/gang.h"
+
+namespace quern::host {
+
+using twin::Thread;
+
+const twin::Services kServices = {
+    [](Thread& t, twin::Access access, const void* address, unsigned bytes, twin::Site site) {
+      Strand& strand = Strand::of(t);
+      strand.gang->access(strand, access, address, bytes, site);
+    },
+    [](Thread& t, unsigned id, unsigned threads, twin::BlockVote vote, unsigned value, twin::Site site) {
+      Strand& strand = Strand::of(t);
+      return strand.gang->barrier(strand, id, threads, vote, value, site);
+    },
+    [](Thread& t, unsigned mask, twin::Collective what, unsigned long long value, unsigned operand,
+       twin::Site site) -> unsigned long long {
+      Strand& strand = Strand::of(t);
+      return strand.gang->collective(strand, mask, what, value, operand, site);
+    },
+    [](Thread& t, twin::Site site) {
+      Strand& strand = Strand::of(t);
+      strand.gang->cluster_barrier(strand, site);
+    },
+    [](Thread& t, const void* address, unsigned rank, twin::Site site) {
+      Strand& strand = Strand::of(t);
+      return strand.gang->cluster_map(strand, address, rank, site);
+    },
+    [](Thread& t, twin::Site site) {
+      Strand& strand = Strand::of(t);
+      strand.gang->yield(strand, site);
+    },
+    [](Thread& t, const char* what, twin::Site site) {
+      Strand& strand = Strand::of(t);
+      strand.gang->fail(strand, CUDA_ERROR_ASSERT, what, site);
+    },
+};
+
+}  // namespace quern::host

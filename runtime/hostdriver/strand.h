@@ -1,0 +1,69 @@
+// One CUDA thread that runs or waits, and the fiber that it does so on.
+#ifndef QUERN_HOSTDRIVER_STRAND_H_
+#define QUERN_HOSTDRIVER_STRAND_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "hostdriver/fiber.h"
+
+namespace quern::host {
+
+class Gang;
+struct Block;
+
+// Reused for thread after thread.
+struct Strand {
+  Fiber fiber;
+  bool fresh = true;  // the fiber is to be started anew
+  Gang* gang = nullptr;
+  Block* block = nullptr;
+  std::uint32_t number = 0;  // of the thread in the gang
+  bool idle = false;         // has no thread
+  std::size_t live_at = 0;   // its place among the gang's strands that have one
+
+  // While it waits.
+  const char* waits_for = nullptr;
+  twin::Site site{nullptr, 0};
+  std::uint64_t result = 0;  // what it waited for
+
+  // Reading or changing one address over and over, at one place, is waiting for it to change.
+  const void* last_address = nullptr;
+  int last_line = 0;
+  unsigned repeats = 0;
+
+  // How often this thread executed each access; only while accesses are logged.
+  struct Turns {
+    const char* file;
+    int line;
+    std::uint32_t bytes;
+    std::uint32_t count;
+  };
+  std::vector<Turns> turns;
+
+  static Strand& of(twin::Thread& thread) { return *reinterpret_cast<Strand*>(thread.private_[0]); }
+};
+
+// Strands that no thread has.
+class StrandPool {
+ public:
+  Strand& take() {
+    if (free_.empty()) {
+      all_.push_back(std::make_unique<Strand>());
+      return *all_.back();
+    }
+    Strand& strand = *free_.back();
+    free_.pop_back();
+    return strand;
+  }
+  void give(Strand& strand) { free_.push_back(&strand); }
+
+ private:
+  std::vector<std::unique_ptr<Strand>> all_;
+  std::vector<Strand*> free_;
+};
+
+}  // namespace quern::host
+
+#endif  // QUERN_HOSTDRIVER_STRAND_H_

@@ -1,0 +1,81 @@
+#ifndef QUERN_COMMON_SHARED_CUH_
+#define QUERN_COMMON_SHARED_CUH_
+
+#include "common/vector.cuh"
+
+// Shared memory of a block. It is declared and reached through here alone, so that the host driver sees every access
+// and can tell of races:
+//
+//   QUERN_SHARED(float, partial, 32);          at namespace scope: an array of 32 floats a block
+//   partial.set(warp, sum);
+//   __syncthreads();
+//   const float first = partial.get(0);
+
+#if defined(__CUDA_ARCH__) || defined(QUERN_HOST_IMAGE)
+
+namespace quern::common {
+
+// One access of 1 to 16 bytes, aligned to as many.
+template <int Bytes>
+QUERN_DEVICE Vector<Bytes> load_shared(const void* from QUERN_SITE) {
+  QUERN_WATCH(shared_load, from, Bytes);
+  return *static_cast<const Vector<Bytes>*>(from);
+}
+template <int Bytes>
+QUERN_DEVICE void store_shared(void* to, const Vector<Bytes>& vector QUERN_SITE) {
+  QUERN_WATCH(shared_store, to, Bytes);
+  *static_cast<Vector<Bytes>*>(to) = vector;
+}
+
+#ifdef __CUDA_ARCH__
+
+template <class T, int N>
+struct SharedArray {
+  T elements[N];
+  QUERN_DEVICE T get(int i) const { return elements[i]; }
+  QUERN_DEVICE void set(int i, T value) { elements[i] = value; }
+  QUERN_DEVICE T* at(int i) { return elements + i; }
+};
+
+#define QUERN_SHARED(T, name, n) static __shared__ ::quern::common::SharedArray<T, n> name
+
+#else
+
+// Known by its place in the shared memory of any block.
+template <class T, int N>
+class SharedArray {
+ public:
+  SharedArray() : offset_(twin::reserve_shared(N * sizeof(T))) {}
+  T get(int i QUERN_SITE) const {
+    twin::watch(twin::Access::shared_load, at(i), sizeof(T), site);
+    return *at(i);
+  }
+  void set(int i, T value QUERN_SITE) const {
+    twin::watch(twin::Access::shared_store, at(i), sizeof(T), site);
+    *at(i) = value;
+  }
+  T* at(int i) const { return reinterpret_cast<T*>(twin::self().shared + offset_) + i; }
+
+ private:
+  unsigned offset_;
+};
+
+#define QUERN_SHARED(T, name, n) static const ::quern::common::SharedArray<T, n> name
+
+#endif
+
+// What the launch asked for beside what is declared; aligned to 128 bytes.
+QUERN_DEVICE u8* dynamic_shared() {
+#ifdef __CUDA_ARCH__
+  extern __shared__ __align__(128) u8 quern_dynamic_shared[];
+  return quern_dynamic_shared;
+#else
+  return twin::self().shared + twin::static_shared_bytes;
+#endif
+}
+
+}  // namespace quern::common
+
+#endif
+
+#endif  // QUERN_COMMON_SHARED_CUH_

@@ -1,0 +1,63 @@
+#ifndef QUERN_COMMON_SYNC_CUH_
+#define QUERN_COMMON_SYNC_CUH_
+
+#include "common/device.cuh"
+
+#if defined(__CUDA_ARCH__) || defined(QUERN_HOST_IMAGE)
+
+namespace quern::common {
+
+// Barrier `id`, 1 to 15, of the first `threads` threads that come to it, a multiple of 32.
+QUERN_DEVICE void barrier(u32 id, u32 threads QUERN_SITE) {
+#ifdef __CUDA_ARCH__
+  asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+#else
+  twin::Thread& t = twin::self();
+  t.services->barrier(t, id, threads, twin::BlockVote::none, 0, site);
+#endif
+}
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+
+// All threads of all blocks of the cluster; what they wrote before is seen after.
+QUERN_DEVICE void cluster_barrier(QUERN_ONLY_SITE) {
+#ifdef __CUDA_ARCH__
+  asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+#else
+  twin::Thread& t = twin::self();
+  t.services->cluster_barrier(t, site);
+#endif
+}
+
+// This block's number in its cluster.
+QUERN_DEVICE u32 cluster_rank() {
+#ifdef __CUDA_ARCH__
+  u32 rank;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+#else
+  const twin::Thread& t = twin::self();
+  return (t.cluster_index.z * t.cluster_extent.y + t.cluster_index.y) * t.cluster_extent.x + t.cluster_index.x;
+#endif
+}
+
+// Where block `rank` of the cluster has what this block has at `address` of its shared memory.
+template <class T>
+QUERN_DEVICE T* map_shared(T* address, u32 rank QUERN_SITE) {
+#ifdef __CUDA_ARCH__
+  u64 mapped;
+  asm("mapa.u64 %0, %1, %2;" : "=l"(mapped) : "l"(address), "r"(rank));
+  return reinterpret_cast<T*>(mapped);
+#else
+  twin::Thread& t = twin::self();
+  return static_cast<T*>(t.services->cluster_map(t, address, rank, site));
+#endif
+}
+
+#endif
+
+}  // namespace quern::common
+
+#endif
+
+#endif  // QUERN_COMMON_SYNC_CUH_

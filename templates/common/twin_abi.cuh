@@ -1,0 +1,94 @@
+// What a host image and the host driver agree on: how the code of one CUDA thread finds out who it is and asks for what
+// it cannot do alone. Read by the images, which the system's C++ compiler builds, and by runtime/hostdriver.
+#ifndef QUERN_COMMON_TWIN_ABI_CUH_
+#define QUERN_COMMON_TWIN_ABI_CUH_
+
+namespace quern::twin {
+
+// Changed with any change of this file; an image of another version is refused.
+constexpr unsigned kAbiVersion = 1;
+
+// Every CUDA thread runs on a stack of this size and alignment, with its Thread at the very top, so that a thread finds
+// its Thread from any address on its stack.
+constexpr unsigned long kStackBytes = 256 * 1024;
+
+struct Dim3 {
+  unsigned x, y, z;
+};
+
+// Where in the template something is asked for.
+struct Site {
+  const char* file;
+  int line;
+};
+
+enum class Access : unsigned char {
+  global_load,
+  global_store,
+  global_atomic,
+  shared_load,
+  shared_store,
+  shared_atomic
+};
+
+// What the lanes of a mask do together. Each gives a value and gets one back.
+enum class Collective : unsigned char {
+  sync,        // nothing but waiting
+  shuffle,     // the value of lane `operand`; lanes outside the mask are refused
+  ballot,      // the lanes whose value is not zero
+  match_any,   // the lanes that gave the same value
+  reduce_add,  // of 32-bit unsigned numbers
+  reduce_min,
+  reduce_max,
+  reduce_min_signed,
+  reduce_max_signed,
+  reduce_and,
+  reduce_or,
+  reduce_xor,
+};
+
+// What all threads of a block do together.
+enum class BlockVote : unsigned char { none, count, all, any };
+
+struct Thread;
+
+// The host driver's side. Calls may switch to other threads; those that are refused do not return.
+struct Services {
+  // Before an access of `bytes` bytes at `address`; only asked for while Thread::watched is set.
+  void (*access)(Thread&, Access, const void* address, unsigned bytes, Site);
+  // Barrier `id` of the block, for `threads` threads; 0: all of the block.
+  unsigned (*barrier)(Thread&, unsigned id, unsigned threads, BlockVote, unsigned value, Site);
+  unsigned long long (*collective)(Thread&, unsigned mask, Collective, unsigned long long value, unsigned operand,
+                                   Site);
+  // All threads of the cluster.
+  void (*cluster_barrier)(Thread&, Site);
+  // The address in block `rank` of the cluster that corresponds to `address` in the shared memory of this one.
+  void* (*cluster_map)(Thread&, const void* address, unsigned rank, Site);
+  // A thread that waits for memory to change.
+  void (*yield)(Thread&, Site);
+  void (*fail)(Thread&, const char* what, Site);
+};
+
+struct alignas(64) Thread {
+  Dim3 thread_index, block_index, block_extent, grid_extent;
+  Dim3 cluster_index, cluster_extent;  // of the block in its cluster
+  unsigned rank;                       // of the thread in its block
+  bool watched;                        // whether accesses are asked for
+  const Services* services;
+  unsigned char* shared;           // of the block: static first, then dynamic
+  unsigned long long private_[6];  // the host driver's own
+};
+
+// What an image exports as `quern_image`.
+struct Image {
+  unsigned abi_version;
+  unsigned parameter_bytes;
+  unsigned max_threads;          // from __launch_bounds__; 0: none given
+  unsigned static_shared_bytes;  // filled by the image's own constructors, so read it after loading
+  const char* kernel;
+  void (*run)(const void* parameter);  // one CUDA thread
+};
+
+}  // namespace quern::twin
+
+#endif  // QUERN_COMMON_TWIN_ABI_CUH_

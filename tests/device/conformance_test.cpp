@@ -1,0 +1,98 @@
+// Every case of every family against its reference, on the device at hand. On the host driver a part of each table that
+// has all its pairs of settings; QUERN_TEST_FULL=1 takes whole tables there too.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+
+#include "base/parallel.h"
+#include "driver/device.h"
+#include "support/check.h"
+#include "support/device.h"
+#include "support/pairwise.h"
+
+namespace quern::test {
+namespace {
+
+// The most cases of a family, so that all families together stay below 400 images, 150 under sanitizers.
+#ifdef __SANITIZE_ADDRESS__
+constexpr std::size_t kMostCases = 25;
+#else
+constexpr std::size_t kMostCases = 75;
+#endif
+
+bool set(const char* variable) { return std::getenv(variable) != nullptr; }  // NOLINT(concurrency-mt-unsafe)
+
+std::vector<Case> cases_here(const std::vector<Case>& table) {
+  if (!on_host()) return table;
+  std::vector<Case> cases = table;
+  if (!set("QUERN_TEST_FULL")) {
+    const Cover cover = pairwise(table, kMostCases);
+    std::printf("%zu of %zu cases hold %zu of %zu pairs of settings\n", cover.cases.size(), table.size(), cover.covered,
+                cover.pairs);
+    cases = cover.cases;
+  }
+  std::transform(cases.begin(), cases.end(), cases.begin(), scaled_down);
+  return cases;
+}
+
+class Conformance : public DeviceTest {
+ protected:
+  // Every image on all cores; a failure shows again where the case runs.
+  void prewarm(const std::vector<Case>& cases) {
+    const std::string arch = describe_device(driver(), 0).target.text();
+    parallel_for(static_cast<std::int64_t>(cases.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const AnyProblem problem = runtime().parse(cases[static_cast<std::size_t>(i)].problem);
+        try {
+          runtime().prewarm(problem.family(), problem.data(), arch);
+        } catch (const Error&) {
+        }
+      }
+    });
+  }
+
+  // Under compute-sanitizer every so many cases, without guard bands, which would hide an access outside. The host
+  // driver sees those by itself.
+  static std::size_t step() {
+    const char* stride = std::getenv("QUERN_TEST_SANITIZER_STRIDE");  // NOLINT(concurrency-mt-unsafe)
+    return stride == nullptr ? 1 : static_cast<std::size_t>(std::max(1, std::atoi(stride)));
+  }
+
+  void check_all(const std::vector<Case>& cases, bool huge = false) {
+    prewarm(cases);
+    CheckOptions options;
+    options.guards = !huge && !on_host() && !set("QUERN_TEST_SANITIZER_STRIDE");
+    options.twice = options.guards || on_host();
+    double worst = 0;
+    for (std::size_t i = 0; i < cases.size(); i += step()) {
+      const Case& c = cases[i];
+      ++options.seed;
+      options.open = options.seed % 2 == 0;
+      try {
+        const CheckResult result = check_case(runtime(), driver(), c, options);
+        worst = std::max(worst, result.max_error);
+        EXPECT_EQ(result.failure, "") << describe(c);
+      } catch (const Error& error) {
+        ADD_FAILURE() << describe(c) << ": " << error.what();
+        if (on_host()) renew_context();  // a kernel that failed has broken it
+      }
+    }
+    std::printf("%zu cases, %llu images made, largest error %g ulp\n", cases.size(),
+                static_cast<unsigned long long>(runtime().statistics().compiles), worst);
+  }
+};
+
+TEST_F(Conformance, Gather) { check_all(cases_here(gather_cases())); }
+TEST_F(Conformance, Pointwise) { check_all(cases_here(pointwise_cases())); }
+TEST_F(Conformance, Skeleton) { check_all(cases_here(skeleton_cases())); }
+
+TEST_F(Conformance, MoreThanTwoToTheThirtyOneElements) {
+  if (!set("QUERN_TEST_HUGE") || on_host()) GTEST_SKIP() << "set QUERN_TEST_HUGE=1 on a GPU: takes tens of GB";
+  check_all(huge_cases(), true);
+}
+
+}  // namespace
+}  // namespace quern::test

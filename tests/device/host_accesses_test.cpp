@@ -1,0 +1,77 @@
+// The access log of the host driver, and with it: every family moves its bulk in whole sectors.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/text.h"
+#include "support/device.h"
+#include "support/host_run.h"
+#include "support/test_kernel.h"
+
+namespace quern::test {
+namespace {
+
+class HostAccesses : public HostTest {
+ protected:
+  std::vector<AccessSite> sites_of(const std::string& body, const Shape& shape, int count) {
+    const TestKernel kernel(runtime().state().compiler, options().driver, body);
+    const LoggedAccesses log(driver());
+    kernel.run(shape, count);
+    return log.sites();
+  }
+};
+
+TEST_F(HostAccesses, SixteenBytesALaneAreSixteenSectors) {
+  const auto sites = sites_of("\n store<16>(out + 4 * threadIdx.x, {});", {2, 64}, 256);
+  ASSERT_EQ(sites.size(), 1u);
+  EXPECT_EQ(sites[0].place, "test.cu:2");
+  EXPECT_EQ(sites[0].kind, "store");
+  EXPECT_EQ(sites[0].memory, "out");
+  EXPECT_EQ(sites[0].bytes, 16u);
+  EXPECT_EQ(sites[0].requests, 4u);
+  EXPECT_EQ(sites[0].sectors, 64u);
+  EXPECT_EQ(sites[0].ideal_sectors, 64u);
+  EXPECT_EQ(sites[0].asked_bytes, 2048u);
+  EXPECT_EQ(sites[0].unique_bytes, 1024u) << "both blocks write the same";
+}
+
+TEST_F(HostAccesses, AStrideCostsSectorsAndABroadcastOne) {
+  const auto sites = sites_of(R"(store<4>(out + 16 * threadIdx.x, {{1}});
+    __syncwarp();
+    store<4>(out + 1, load<4>(out));)",
+                              {1, 32}, 512);
+  ASSERT_EQ(sites.size(), 3u);
+  EXPECT_EQ(sites[0].sectors, 32u);
+  EXPECT_EQ(sites[0].ideal_sectors, 4u);
+  EXPECT_EQ(sites[1].place, "test.cu:3");
+  EXPECT_EQ(sites[1].sectors, 1u);
+  EXPECT_EQ(sites[1].ideal_sectors, 1u);
+}
+
+TEST_F(HostAccesses, ALoopIsARequestATurn) {
+  const auto sites = sites_of("for (int i = 0; i < 5; ++i) store<4>(out + 32 * i + threadIdx.x, {{1}});", {1, 32}, 160);
+  ASSERT_EQ(sites.size(), 1u);
+  EXPECT_EQ(sites[0].requests, 5u);
+  EXPECT_EQ(sites[0].sectors, 20u);
+}
+
+// The bulk of each family's aligned form: 16 bytes a lane, 16 sectors a request.
+TEST_F(HostAccesses, AlignedFormsMoveWholeVectors) {
+  const std::map<std::string, std::string> bulk = {
+      {"gather rows=64 count=64 width=256 dtype=bf16", "source out"},
+      {"pointwise rows=64 width=256 dtype=bf16", "x bias out"},
+      {"pointwise rows=64 width=256 dtype=f32 op=add_mul_act", "x y bias out"},
+      {"skeleton rows=64 width=2048 dtype=bf16", "x"}};
+  for (const auto& [problem, operands] : bulk) {
+    const LoggedAccesses log(driver());
+    run_on_host(runtime(), driver(), problem);
+    for (const AccessSite& site : log.sites()) {
+      if ((" " + operands + " ").find(" " + site.memory + " ") == std::string::npos) continue;
+      EXPECT_EQ(site.bytes, 16u) << problem << " " << site.memory << " " << site.place;
+      EXPECT_EQ(site.sectors, 16 * site.requests) << problem << " " << site.memory << " " << site.place;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace quern::test

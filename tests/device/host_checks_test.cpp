@@ -1,0 +1,168 @@
+// What the host driver finds in kernels, and how it says so.
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "support/device.h"
+#include "support/test_kernel.h"
+
+namespace quern::test {
+namespace {
+
+class HostChecks : public HostTest {
+ protected:
+  // Runs the kernel, which must end with `result`, and gives what the driver says.
+  std::string words(CUresult result, const Shape& shape, const std::string& body, const std::string& before = "",
+                    int count = 64) {
+    std::string said;
+    {
+      const TestKernel kernel(runtime().state().compiler, options().driver, body, before);
+      EXPECT_EQ(kernel.outcome(shape, count), result);
+      said = report();
+    }
+    renew_context();
+    return said;
+  }
+  static bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+};
+
+#define EXPECT_SAYS(text, part) EXPECT_PRED2(has, text, part)
+
+TEST_F(HostChecks, AStorePastTheEndNamesTheArgument) {
+  const std::string said = words(CUDA_ERROR_ILLEGAL_ADDRESS, {2, 32}, R"(
+    store<4>(out + blockIdx.x * 32 + threadIdx.x + 1, {{7}});)");
+  EXPECT_SAYS(said, "test.cu:2: a store of 4 bytes, 0 bytes past the end of \"out\" (256 bytes)");
+  EXPECT_SAYS(said, "block (1, 0, 0), thread (31, 0, 0)");
+}
+
+TEST_F(HostChecks, AStoreBeforeTheBegin) {
+  EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, {1, 1}, "store<16>(out - 4, {});"), "16 bytes before \"out\"");
+}
+
+TEST_F(HostChecks, AMisalignedVector) {
+  EXPECT_SAYS(words(CUDA_ERROR_MISALIGNED_ADDRESS, {1, 1}, "store<16>(out + 1, {});"), "4 past a multiple of 16");
+}
+
+TEST_F(HostChecks, AReadOfWhatWasNeverWritten) {
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, {1, 1}, "store<4>(out, load<4>(out + 8));"),
+              "a load of 4 bytes that were never written, at byte 32 of \"out\"");
+}
+
+TEST_F(HostChecks, ABarrierThatNotAllReach) {
+  const std::string said = words(CUDA_ERROR_LAUNCH_FAILED, {1, 64}, "if (threadIdx.x != 40) __syncthreads();");
+  EXPECT_SAYS(said, "waits for a barrier that others never reach");
+  EXPECT_SAYS(said, "thread (40, 0, 0) has returned");
+}
+
+TEST_F(HostChecks, ThreadsThatWaitForDifferentThings) {
+  const std::string said = words(CUDA_ERROR_LAUNCH_FAILED, {1, 32}, R"(if (threadIdx.x < 4) __syncthreads();
+    else __syncwarp();)");
+  EXPECT_SAYS(said, "waits for a barrier that others never reach");
+  EXPECT_SAYS(said, "waits for a __syncwarp at test.cu:2");
+}
+
+TEST_F(HostChecks, AShuffleFromAMissingLane) {
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, {1, 32}, "if (threadIdx.x != 9) out[0] = __shfl_sync(~0u, 1, 0);"),
+              "thread (9, 0, 0) has returned");
+  EXPECT_SAYS(
+      words(CUDA_ERROR_LAUNCH_FAILED, {1, 32}, "if (threadIdx.x < 16) out[0] = __shfl_down_sync(0xffffu, 1, 1, 32);"),
+      "reads lane 16, which the mask does not name");
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, {1, 32}, "__syncwarp(0xffu);"), "a lane that its mask does not name");
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, {1, 40}, "__syncwarp();"), "names lane 8");
+}
+
+TEST_F(HostChecks, ARaceInSharedMemory) {
+  const std::string said = words(CUDA_ERROR_LAUNCH_FAILED, {1, 64}, R"(buffer.set(threadIdx.x, 1);
+    out[threadIdx.x] = buffer.get(threadIdx.x ^ 32);)",
+                                 "QUERN_SHARED(int, buffer, 64);");
+  EXPECT_SAYS(said, "races with block (0, 0, 0), thread");
+  EXPECT_SAYS(said, "no barrier is between them");
+}
+
+TEST_F(HostChecks, SyncwarpOrdersAWarpAndNoMore) {
+  const std::string body = R"(buffer.set(threadIdx.x, 1);
+    __syncwarp();
+    out[threadIdx.x] = buffer.get((threadIdx.x + n) % blockDim.x);)";
+  const TestKernel kernel(runtime().state().compiler, options().driver, body, "QUERN_SHARED(int, buffer, 64);");
+  EXPECT_EQ(kernel.outcome({1, 32}, 64, 1), CUDA_SUCCESS) << report();
+  EXPECT_EQ(kernel.outcome({1, 64}, 64, 32), CUDA_ERROR_LAUNCH_FAILED);
+  renew_context();
+}
+
+TEST_F(HostChecks, SharedMemoryEndsWhereItEnds) {
+  EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, {1, 1}, "buffer.set(32, 1);", "QUERN_SHARED(int, buffer, 32);"),
+              "at byte 128 of 128 of shared memory");
+}
+
+TEST_F(HostChecks, AnAssertionNamesItsPlace) {
+  const std::string said = words(CUDA_ERROR_ASSERT, {2, 32}, R"(
+    if (blockIdx.x == 1 && threadIdx.x == 3) __assertfail("n is odd", "made.cu", 12, "f", 1);)");
+  EXPECT_SAYS(said, "made.cu:12: n is odd, in block (1, 0, 0), thread (3, 0, 0)");
+}
+
+TEST_F(HostChecks, AWaitForMemoryThatNeverChanges) {
+  configure("dead_wait_ms=50");
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_TIMEOUT, {1, 32}, R"(
+    if (threadIdx.x == 0) store<4>(out, {});
+    __syncthreads();
+    while (atomicAdd(out, 0) != 5) {})"),
+              "waits for memory to change");
+}
+
+TEST_F(HostChecks, AWaitThatAnotherThreadEnds) {
+  const TestKernel kernel(runtime().state().compiler, options().driver, R"(
+    if (threadIdx.x == 0) while (atomicAdd(out, 0) != 30) {}
+    else atomicAdd(out, 1);)");
+  EXPECT_EQ(kernel.run({1, 32}, 1).front(), 30);
+}
+
+TEST_F(HostChecks, ASeedDecidesTheOrderOfThreads) {
+  const TestKernel kernel(runtime().state().compiler, options().driver, R"(
+    out[1 + atomicAdd(out, 1) + 1] = blockIdx.x * 64 + threadIdx.x;)");
+  configure("seed=0 workers=1");
+  const auto in_order = kernel.run({4, 64}, 258);
+  EXPECT_TRUE(std::is_sorted(in_order.begin() + 1, in_order.end() - 1));
+  configure("seed=5 workers=1");
+  const auto fifth = kernel.run({4, 64}, 258);
+  EXPECT_FALSE(std::is_sorted(fifth.begin() + 1, fifth.end() - 1));
+  EXPECT_EQ(fifth, kernel.run({4, 64}, 258));
+  configure("seed=6 workers=1");
+  EXPECT_NE(fifth, kernel.run({4, 64}, 258));
+}
+
+TEST_F(HostChecks, ABrokenContextStaysBrokenUntilItIsRenewed) {
+  {
+    const TestKernel bad(runtime().state().compiler, options().driver, "__trap();");
+    EXPECT_EQ(bad.outcome({1, 1}, 1), CUDA_ERROR_ASSERT);
+    CUdeviceptr memory = 0;
+    EXPECT_EQ(driver()->MemAlloc(&memory, 16), CUDA_ERROR_ASSERT);
+  }
+  renew_context();
+  const TestKernel good(runtime().state().compiler, options().driver, "out[0] = 4;");
+  EXPECT_EQ(good.run({1, 1}, 1).front(), 4);
+}
+
+TEST_F(HostChecks, MoreThanTheDeviceHasIsRefusedAtTheLaunch) {
+  const TestKernel kernel(runtime().state().compiler, options().driver, "out[0] = 4;");
+  EXPECT_EQ(kernel.outcome({1, 1025}, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(kernel.outcome({1, 32, 49 * 1024}, 1), CUDA_ERROR_INVALID_VALUE);
+  Shape uneven{3, 32};
+  uneven.cluster = 2;
+  EXPECT_NE(kernel.outcome(uneven, 1), CUDA_SUCCESS);
+  Shape large{1 << 20, 1024};
+  large.cooperative = true;
+  EXPECT_EQ(kernel.outcome(large, 1), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+  EXPECT_EQ(kernel.run({1, 1}, 1).front(), 4) << "a refused launch breaks nothing";
+}
+
+TEST_F(HostChecks, AnErrorInATemplateNamesItsLine) {
+  try {
+    const TestKernel kernel(runtime().state().compiler, options().driver, "int x = ;");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, Code::compile);
+    EXPECT_SAYS(error.log, "test.cu:1:");
+  }
+}
+
+}  // namespace
+}  // namespace quern::test

@@ -1,0 +1,168 @@
+// What threads do together, on whichever device this is: the host driver's twins must agree with the GPU.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "base/text.h"
+#include "support/device.h"
+#include "support/test_kernel.h"
+
+namespace quern::test {
+namespace {
+
+class Primitives : public DeviceTest {
+ protected:
+  TestKernel kernel(const std::string& body, const std::string& before = "") {
+    return TestKernel(runtime().state().compiler, options().driver, body, before);
+  }
+  static std::vector<int> numbers(int count, auto f) {
+    std::vector<int> all(static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i) all[static_cast<std::size_t>(i)] = f(i);
+    return all;
+  }
+};
+
+TEST_F(Primitives, ThreadsKnowWhoTheyAre) {
+  const auto k = kernel(
+      "const int i = blockIdx.x * blockDim.x + threadIdx.x;"
+      "out[i] = blockIdx.x * 1000 + threadIdx.x + 100000 * (gridDim.x + warpSize);");
+  EXPECT_EQ(k.run({3, 40}, 120), numbers(120, [](int i) { return i / 40 * 1000 + i % 40 + 3500000; }));
+}
+
+TEST_F(Primitives, Shuffles) {
+  const auto k = kernel(R"(const int t = threadIdx.x, lane = t % 32;
+    out[t] = __shfl_sync(~0u, t, lane + 5);
+    out[64 + t] = __shfl_up_sync(~0u, t, 3);
+    out[128 + t] = __shfl_down_sync(~0u, t, 3);
+    out[192 + t] = __shfl_xor_sync(~0u, t, 7);
+    out[256 + t] = __shfl_sync(~0u, t, 1, 8);
+    out[320 + t] = __shfl_up_sync(~0u, t, 2, 8);
+    out[384 + t] = __shfl_down_sync(~0u, t, 2, 8);
+    out[448 + t] = int(__shfl_xor_sync(~0u, 0.5 * t, 1) * 2);)");
+  const auto got = k.run({1, 64}, 512);
+  for (int t = 0; t < 64; ++t) {
+    const int warp = t & ~31, lane = t % 32, group = t & ~7;
+    const int expected[] = {warp + (lane + 5) % 32,
+                            lane < 3 ? t : t - 3,
+                            lane > 28 ? t : t + 3,
+                            t ^ 7,
+                            group + 1,
+                            t % 8 < 2 ? t : t - 2,
+                            t % 8 > 5 ? t : t + 2,
+                            t ^ 1};
+    for (int i = 0; i < 8; ++i) EXPECT_EQ(got[static_cast<std::size_t>(64 * i + t)], expected[i]) << i << " " << t;
+  }
+}
+
+TEST_F(Primitives, VotesMatchesAndReductionsOfPartOfAWarp) {
+  const auto k = kernel(R"(const int t = threadIdx.x;
+    const unsigned odd = 0xaaaaaaaau;
+    out[t] = 0;
+    if (t % 2 == 1) {
+      out[t] = __ballot_sync(odd, t > 16) >> 1 ^ __any_sync(odd, t == 4) ^ __all_sync(odd, t < 32) << 1;
+      out[32 + t] = __match_any_sync(odd, t / 8);
+      out[64 + t] = __reduce_add_sync(odd, unsigned(t)) + 1000 * __reduce_max_sync(odd, t - 20);
+      out[96 + t] = __reduce_min_sync(odd, t - 20) + 1000 * __reduce_or_sync(odd, unsigned(t & 12));
+      __syncwarp(odd);
+    })");
+  const auto got = k.run({1, 32}, 128);
+  EXPECT_EQ(got[1], static_cast<int>((0xaaaa0000u >> 1) ^ 2));
+  EXPECT_EQ(got[2], 0);
+  EXPECT_EQ(got[32 + 9], 0xaa00);
+  EXPECT_EQ(got[64 + 31], 256 + 11000);
+  EXPECT_EQ(got[96 + 3], -19 + 12000);
+}
+
+TEST_F(Primitives, BarriersOrderSharedMemory) {
+  const auto k = kernel(R"(const int t = threadIdx.x;
+    buffer.set(t, t + n);
+    __syncthreads();
+    out[blockIdx.x * 256 + t] = buffer.get(255 - t);
+    out[1024 + t] = __syncthreads_count(t % 3 == 0) + 1000 * __syncthreads_or(t == 77) + 2000 * __syncthreads_and(t != 0);)",
+                        "QUERN_SHARED(int, buffer, 256);");
+  const auto got = k.run({4, 256}, 1280, 7);
+  for (int i = 0; i < 1024; ++i) ASSERT_EQ(got[static_cast<std::size_t>(i)], 255 - i % 256 + 7);
+  for (int t = 0; t < 256; ++t) ASSERT_EQ(got[static_cast<std::size_t>(1024 + t)], 86 + 1000);
+}
+
+TEST_F(Primitives, NamedBarriersAreForSomeOfTheBlock) {
+  const auto k = kernel(R"(const int t = threadIdx.x, half = t / 64;
+    buffer.set(t, t);
+    barrier(1 + half, 64);
+    out[t] = buffer.get(half * 64 + (t + 1) % 64);)",
+                        "QUERN_SHARED(int, buffer, 128);");
+  EXPECT_EQ(k.run({1, 128}, 128), numbers(128, [](int t) { return t / 64 * 64 + (t + 1) % 64; }));
+}
+
+TEST_F(Primitives, DynamicSharedMemoryLiesBesideTheStatic) {
+  const auto k = kernel(R"(const int t = threadIdx.x;
+    u8* const more = dynamic_shared();
+    fixed.set(t, t);
+    store_shared<16>(more + 16 * t, {{u32(t), u32(t + 1), u32(t + 2), u32(t + 3)}});
+    __syncthreads();
+    const auto other = load_shared<16>(more + 16 * (31 - t));
+    out[t] = fixed.get(31 - t) * 1000 + int(other.w[3]);)",
+                        "QUERN_SHARED(int, fixed, 32);");
+  EXPECT_EQ(k.run({2, 32, 512}, 32), numbers(32, [](int t) { return (31 - t) * 1000 + 34 - t; }));
+}
+
+TEST_F(Primitives, BlockReductions) {
+  const auto k = kernel(R"(const float v = threadIdx.x == 200 ? 1000.0f : float(threadIdx.x % 7);
+    const float sum = block_sum<8>(v, partial), most = block_max<8>(v, partial);
+    out[threadIdx.x] = int(sum) * 10000 + int(most);)",
+                        "QUERN_SHARED(float, partial, 8);");
+  int sum = 1000;
+  for (int t = 0; t < 256; ++t) sum += t == 200 ? 0 : t % 7;
+  EXPECT_EQ(k.run({1, 256}, 256), numbers(256, [&](int) { return sum * 10000 + 1000; }));
+}
+
+TEST_F(Primitives, Atomics) {
+  const auto k = kernel(R"(
+    if (threadIdx.x == 0) for (int i = 0; i < 6; ++i) counters.set(i, i == 3 ? 1 << 30 : 0);
+    __syncthreads();
+    atomicAdd(counters.at(0), 2);
+    atomicSub(counters.at(1), 1);
+    atomicMax(counters.at(2), int(threadIdx.x));
+    atomicMin(counters.at(3), int(threadIdx.x) - 5);
+    atomicOr(counters.at(4), 1 << threadIdx.x % 8);
+    int seen = 0, was;
+    do { was = seen; seen = atomicCAS(counters.at(5), was, was + 3); } while (seen != was);
+    __syncthreads();
+    if (threadIdx.x < 6) atomicAdd(out + threadIdx.x, counters.get(threadIdx.x) + 1);)",
+                        "QUERN_SHARED(int, counters, 6);");
+  const auto got = k.run({2, 128}, 6);
+  EXPECT_EQ(got, (std::vector<int>{2 * 257 - 1, -2 * 127 - 1, 2 * 128 - 1, 2 * -4 - 1, 2 * 256 - 1, 2 * 385 - 1}));
+}
+
+TEST_F(Primitives, ClustersShareTheirSharedMemory) {
+  if (describe_device(driver(), 0).arch < 90) GTEST_SKIP() << "clusters came with sm_90";
+  const auto k = kernel(R"(
+    mine.set(threadIdx.x, int(cluster_rank() * 100 + threadIdx.x));
+    cluster_barrier();
+    const int* const theirs = map_shared(mine.at(threadIdx.x), (cluster_rank() + 1) % 4);
+    out[blockIdx.x * 32 + threadIdx.x] = *theirs;
+    cluster_barrier();)",
+                        "QUERN_SHARED(int, mine, 32);");
+  Shape shape{8, 32};
+  shape.cluster = 4;
+  EXPECT_EQ(k.run(shape, 256), numbers(256, [](int i) { return (i / 32 + 1) % 4 * 100 + i % 32; }));
+}
+
+TEST_F(Primitives, AllBlocksOfACooperativeLaunchAreThereAtOnce) {
+  // Each block waits until all have come.
+  const auto k = kernel(R"(
+    if (threadIdx.x == 0) {
+      atomicAdd(out, 1);
+      while (atomicAdd(out, 0) < int(gridDim.x) - 1) {}
+    }
+    __syncthreads();
+    out[1 + blockIdx.x] = 5;)");
+  Shape shape{16, 32};
+  shape.cooperative = true;
+  const auto got = k.run(shape, 17);
+  EXPECT_EQ(got[0], 15);
+  EXPECT_EQ(std::accumulate(got.begin() + 1, got.end(), 0), 80);
+}
+
+}  // namespace
+}  // namespace quern::test

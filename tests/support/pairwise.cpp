@@ -1,0 +1,97 @@
+#include "support/pairwise.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "base/text.h"
+
+namespace quern::test {
+namespace {
+
+// Beyond these a kernel does the same again.
+constexpr std::int64_t kMostRows = 2113;
+constexpr std::int64_t kMostElements = 1 << 18;
+
+bool is_extent(std::string_view name) { return name == "rows" || name == "count" || name == "width"; }
+
+std::string kind_of(std::int64_t extent) {
+  if (extent < 4) return cat(extent);
+  return extent % 8 == 0 ? "multiple of 8" : extent % 2 == 0 ? "even" : "odd";
+}
+
+std::vector<std::string> settings_of(const Case& c) {
+  std::vector<std::string> settings = {cat("offset=", c.offset), cat("in_place=", c.in_place ? 1 : 0),
+                                       cat("indices=", static_cast<int>(c.indices))};
+  for (const std::string_view word : split(c.problem, ' ')) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string_view name = word.substr(0, equals), value = word.substr(equals + 1);
+    settings.push_back(is_extent(name) ? cat(name, "=", kind_of(parse_integer(value).value_or(0))) : std::string(word));
+  }
+  return settings;
+}
+
+std::set<std::string> pairs_of(const Case& c) {
+  const std::vector<std::string> settings = settings_of(c);
+  std::set<std::string> pairs;
+  for (const std::string& a : settings) {
+    for (const std::string& b : settings) {
+      if (a < b) pairs.insert(cat(a, " & ", b));
+    }
+  }
+  return pairs;
+}
+
+std::int64_t cut(std::int64_t extent, std::int64_t most) {
+  return extent <= most ? extent : most / 8 * 8 + (extent % 8 == 0 ? 0 : extent % 2 == 0 ? 2 : 1);
+}
+
+}  // namespace
+
+Cover pairwise(const std::vector<Case>& table, std::size_t limit) {
+  std::vector<std::set<std::string>> missing;
+  std::set<std::string> all;
+  for (const Case& c : table) {
+    missing.push_back(pairs_of(c));
+    all.insert(missing.back().begin(), missing.back().end());
+  }
+  Cover cover{{}, all.size(), 0};
+  std::vector<std::size_t> chosen;
+  while (chosen.size() < limit) {
+    const auto fewer = [](const auto& a, const auto& b) { return a.size() < b.size(); };
+    const auto best = std::max_element(missing.begin(), missing.end(), fewer);
+    if (best == missing.end() || best->empty()) break;
+    chosen.push_back(static_cast<std::size_t>(best - missing.begin()));
+    const std::set<std::string> taken = *best;
+    cover.covered += taken.size();
+    for (auto& pairs : missing) {
+      for (const std::string& pair : taken) pairs.erase(pair);
+    }
+  }
+  std::sort(chosen.begin(), chosen.end());
+  for (const std::size_t i : chosen) cover.cases.push_back(table[i]);
+  return cover;
+}
+
+Case scaled_down(const Case& c) {
+  Case scaled = c;
+  scaled.problem.clear();
+  std::int64_t rows = 1;
+  for (const std::string_view word : split(c.problem, ' ')) {
+    const std::size_t equals = word.find('=');
+    const std::string_view name = word.substr(0, std::min(equals, word.size()));
+    std::string text(word);
+    if (is_extent(name)) {
+      const std::int64_t extent = parse_integer(word.substr(equals + 1)).value_or(0);
+      const std::int64_t most = name == "width" ? std::max<std::int64_t>(kMostElements / rows, 64) : kMostRows;
+      const std::int64_t kept = cut(extent, most);
+      if (name != "width") rows = std::max(rows, kept);
+      text = cat(name, "=", kept);
+    }
+    if (!text.empty()) scaled.problem += cat(scaled.problem.empty() ? "" : " ", text);
+  }
+  return scaled;
+}
+
+}  // namespace quern::test

@@ -1,0 +1,27 @@
+// A small part of a case table that still has every pair of settings which occurs together anywhere in it.
+#ifndef QUERN_TESTS_SUPPORT_PAIRWISE_H_
+#define QUERN_TESTS_SUPPORT_PAIRWISE_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "support/cases.h"
+
+namespace quern::test {
+
+struct Cover {
+  std::vector<Case> cases;  // in the order of the table
+  std::size_t pairs = 0;    // in the table
+  std::size_t covered = 0;  // by `cases`; fewer only where `limit` cut it
+};
+
+// Greedy: always the case with the most pairs that none has yet. A setting is a field with its value, extents by their
+// kind (0, 1, odd, a multiple of 8, …), or a property of the case.
+Cover pairwise(const std::vector<Case>& table, std::size_t limit);
+
+// The case with its extents cut down, so that it takes milliseconds on the CPU; odd stays odd, and a multiple of 8 one.
+Case scaled_down(const Case& c);
+
+}  // namespace quern::test
+
+#endif  // QUERN_TESTS_SUPPORT_PAIRWISE_H_

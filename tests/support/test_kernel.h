@@ -1,0 +1,48 @@
+// A kernel written down in a test: compiled for the device at hand, launched, and its outcome looked at.
+#ifndef QUERN_TESTS_SUPPORT_TEST_KERNEL_H_
+#define QUERN_TESTS_SUPPORT_TEST_KERNEL_H_
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "compiler/compiler.h"
+#include "driver/device.h"
+#include "driver/library.h"
+#include "driver/stream.h"
+#include "quern/error.h"
+
+namespace quern::test {
+
+// Grid, block and what else a launch has.
+struct Shape {
+  unsigned blocks = 1;
+  unsigned threads = 32;
+  unsigned shared_bytes = 0;
+  unsigned cluster = 1;
+  bool cooperative = false;
+};
+
+class TestKernel {
+ public:
+  // `body` is what `extern "C" __global__ void quern_test(Params)` does, with `n` and `out` (i32s) at hand; `before`
+  // stands at namespace scope. `instead` replaces files of templates/common.
+  TestKernel(Compiler& compiler, std::shared_ptr<const Driver> driver, const std::string& body,
+             const std::string& before = "", const std::vector<SourceText>& instead = {});
+
+  // What the kernel left in `count` numbers of out, which hold -1 before.
+  std::vector<int> run(const Shape& shape, int count, int n = 0) const;
+  // The driver's code for the launch and the wait for it; `out` has `count` numbers.
+  CUresult outcome(const Shape& shape, int count, int n = 0) const;
+  const Library& library() const { return library_; }
+
+ private:
+  CUresult launch(const Shape& shape, CUdeviceptr out, int n) const;
+  std::shared_ptr<const Driver> driver_;
+  Image image_;
+  Library library_;
+};
+
+}  // namespace quern::test
+
+#endif  // QUERN_TESTS_SUPPORT_TEST_KERNEL_H_

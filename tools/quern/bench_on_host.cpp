@@ -1,0 +1,38 @@
+// `quern bench --device host`: every case runs once on the CPU, which shows that it works and nothing about its speed.
+#include "base/text.h"
+#include "bench.h"
+#include "device_case.h"
+
+namespace quern::tool {
+namespace {
+
+constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
+
+}  // namespace
+
+void bench_on_host(Runtime& runtime, const OpenDevice& device, const std::vector<AnyProblem>& problems,
+                   const KernelBench& bench, const Emit& emit) {
+  PrepareOptions prepare;
+  prepare.config = bench.config;
+  for (const AnyProblem& problem : problems) {
+    const std::int64_t bytes = problem.family().bytes(problem.data());
+    if (bytes > kMostBytes) {
+      note(cat("quern: left out, too large for the host: ", problem.text()));
+      continue;
+    }
+    HostOperands host(problem.family(), problem.data());
+    host.generate(1, false);
+    const AnyArgs scalars(problem.family());
+    const DeviceCase data(device, host, scalars, 0);
+    const AnyPlan plan = runtime.prepare_any(problem.family(), problem.data(), prepare);
+    data.launch(plan);
+    const Comparison comparison = compare(data.download(), host.reference(scalars));
+    emit(Row()
+             .add("problem", problem.text())
+             .add("bytes", bytes)
+             .add("verified", comparison.equal)
+             .add("max_error", comparison.max_error));
+  }
+}
+
+}  // namespace quern::tool

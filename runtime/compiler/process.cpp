@@ -11,8 +11,6 @@
 #include "base/files.h"
 #include "base/text.h"
 
-extern char** environ;
-
 namespace quern {
 namespace {
 

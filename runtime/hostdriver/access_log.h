@@ -41,9 +41,9 @@ class AccessLog {
     int line;
     twin::Access access;
     std::uint32_t bytes;
-    std::string memory;    // its name
-    std::uintptr_t begin;  // where it begins: several may have one name
-    auto operator<=>(const Key&) const = default;
+    std::string memory;                            // its name
+    std::uintptr_t begin;                          // where it begins: several may have one name
+    auto operator<=>(const Key&) const = default;  // NOLINT(modernize-use-nullptr): sees one in what this makes
   };
   struct Sum {
     std::uint64_t requests = 0;

@@ -5,10 +5,19 @@
 namespace quern::host {
 namespace {
 
+void refuse_invalid(const Stream& stream) {
+  require(stream.capture == nullptr || !stream.capture->invalid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+          "an earlier call made this capture invalid");
+}
+
+[[noreturn]] void spoil(Capture& capture, CUresult code, const std::string& words) {
+  capture.invalid = true;
+  refuse(code, words);
+}
+
 void add_node(Machine& machine, Stream& stream, Operation operation) {
-  Capture& capture = *stream.capture;
-  require(!capture.invalid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "an earlier call made this capture invalid");
-  std::vector<Node>& nodes = capture.graph->nodes;
+  refuse_invalid(stream);
+  std::vector<Node>& nodes = stream.capture->graph->nodes;
   machine.last_handle += 64;
   nodes.push_back({machine.last_handle, std::move(operation), stream.frontier});
   stream.frontier = {nodes.size() - 1};
@@ -58,22 +67,25 @@ bool invalidate(Machine& machine, Predicate&& forbids) {
   return any;
 }
 
+// As driver 580 does, whether or not the capture is over; an event of a capture that ended well is refused otherwise.
+void refuse_event_of_failed(const Event& event) {
+  require(!event.capture->invalid, CUDA_ERROR_INVALID_VALUE, "the event was recorded in a capture that is invalid");
+}
+
 void join(const std::shared_ptr<Stream>& stream, const Event& event) {
-  require(!stream->legacy, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, "the legacy stream cannot be captured");
+  if (stream->legacy) spoil(*event.capture, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, "the legacy stream cannot be captured");
   stream->capture = event.capture;
   stream->frontier = event.frontier;
   event.capture->streams.push_back(stream);
 }
 
 void wait_for_captured(Machine& machine, const std::shared_ptr<Stream>& stream, const Event& event) {
+  refuse_event_of_failed(event);
   require(alive(machine, event.capture), CUDA_ERROR_CAPTURED_EVENT, "the event was recorded in a capture that is over");
-  require(stream->capture == nullptr || !stream->capture->invalid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
-          "an earlier call made this capture invalid");
-  require(!event.capture->invalid, CUDA_ERROR_INVALID_VALUE, "the event was recorded in a capture that is invalid");
   if (stream->capture == nullptr) return join(stream, event);
   if (stream->capture != event.capture) {
-    stream->capture->invalid = event.capture->invalid = true;
-    refuse(CUDA_ERROR_STREAM_CAPTURE_MERGE, "the event was recorded in another capture");
+    event.capture->invalid = true;
+    spoil(*stream->capture, CUDA_ERROR_STREAM_CAPTURE_MERGE, "the event was recorded in another capture");
   }
   for (const std::size_t node : event.frontier)
     if (std::find(stream->frontier.begin(), stream->frontier.end(), node) == stream->frontier.end())
@@ -101,9 +113,13 @@ void begin_capture(Machine& machine, const std::shared_ptr<Stream>& stream, CUst
 std::shared_ptr<Graph> end_capture(Machine& machine, const std::shared_ptr<Stream>& stream) {
   const std::shared_ptr<Capture> capture = stream->capture;
   require(capture != nullptr, CUDA_ERROR_ILLEGAL_STATE, "the stream is not being captured");
-  require(capture->mode == CU_STREAM_CAPTURE_MODE_RELAXED || capture->thread == std::this_thread::get_id(),
-          CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "the capture was begun by another thread");
-  require(capture->origin == stream.get(), CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "the capture began in another stream");
+  // As driver 580 does: the wrong thread ends the capture nevertheless, the wrong stream makes it invalid.
+  if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != std::this_thread::get_id()) {
+    drop(machine, capture);
+    refuse(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "the capture was begun by another thread, and is over now");
+  }
+  if (capture->origin != stream.get())
+    spoil(*capture, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "the capture began in another stream, and is invalid now");
   drop(machine, capture);
   require(!capture->invalid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "an earlier call made the capture invalid");
   require(joined(*capture->graph, stream->frontier), CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
@@ -144,8 +160,14 @@ void refuse_legacy(Machine& machine, const Context& context) {
 
 void refuse_capturing(const Stream& stream, const char* what) {
   if (stream.capture == nullptr) return;
-  stream.capture->invalid = true;
-  refuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, std::string(what) + ": the stream is being captured");
+  spoil(*stream.capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, std::string(what) + ": the stream is being captured");
+}
+
+void refuse_captured(Machine& machine, const Event& event) {
+  if (event.capture == nullptr) return;
+  refuse_event_of_failed(event);
+  if (alive(machine, event.capture)) event.capture->invalid = true;
+  refuse(CUDA_ERROR_CAPTURED_EVENT, "the event was last recorded in a capture");
 }
 
 std::shared_ptr<Job> enqueue(Call& call, const std::shared_ptr<Stream>& stream, Operation operation) {
@@ -160,20 +182,18 @@ std::shared_ptr<Job> enqueue(Call& call, const std::shared_ptr<Stream>& stream, 
 
 void record_event(Call& call, const std::shared_ptr<Stream>& stream, Event& event) {
   if (stream->legacy) refuse_legacy(call.machine, *stream->context);
-  if (stream->capture != nullptr)
-    require(!stream->capture->invalid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "an earlier call made it invalid");
+  refuse_invalid(*stream);
   event.capture = stream->capture;
   event.frontier = stream->frontier;
   event.job = stream->capture != nullptr ? nullptr : submit(call.machine, stream, nullptr);
 }
 
 void wait_for_event(Call& call, const std::shared_ptr<Stream>& stream, const Event& event) {
+  refuse_invalid(*stream);
   if (event.capture != nullptr) return wait_for_captured(call.machine, stream, event);
   if (event.job == nullptr) return;  // never recorded: nothing to wait for
-  if (stream->capture != nullptr) {
-    stream->capture->invalid = true;
-    refuse(CUDA_ERROR_STREAM_CAPTURE_ISOLATION, "the event was recorded outside of the capture");
-  }
+  if (stream->capture != nullptr)
+    spoil(*stream->capture, CUDA_ERROR_STREAM_CAPTURE_ISOLATION, "the event was recorded outside of the capture");
   if (stream->legacy) refuse_legacy(call.machine, *stream->context);
   submit(call.machine, stream, nullptr, {event.job});
 }

@@ -7,17 +7,18 @@
 namespace quern::host {
 
 void begin_capture(Machine& machine, const std::shared_ptr<Stream>& stream, CUstreamCaptureMode mode);
-// Throws Refusal where the capture cannot be ended by this stream and thread, and where it has failed; in the latter
-// case it is over nevertheless.
+// Throws Refusal where the capture cannot be ended by this stream or thread, and where it has failed. It is over
+// nevertheless, but for the wrong stream, which makes it invalid.
 std::shared_ptr<Graph> end_capture(Machine& machine, const std::shared_ptr<Stream>& stream);
 // Of a stream of the current context; throws Refusal (IMPLICIT) for the legacy stream beside a blocking one.
 CUstreamCaptureStatus capture_status(Machine& machine, const Stream& stream);
 
 // Calls that a capture forbids: these throw Refusal, and the captures that forbid them become invalid.
-void refuse_unsafe(Machine& machine);                           // memory, loading, asking events; by thread and mode
+void refuse_unsafe(Machine& machine);                           // memory, loading, asking; by thread and mode
 void refuse_waiting(Machine& machine, const Context& context);  // for all of a context
 void refuse_legacy(Machine& machine, const Context& context);   // work in, or waiting for, the legacy stream
 void refuse_capturing(const Stream& stream, const char* what);  // what has no place in a graph
+void refuse_captured(Machine& machine, const Event& event);     // asking for an event that is part of a graph
 
 // Gives the operation to the stream, or adds it to the graph that the stream is captured into; null in that case.
 std::shared_ptr<Job> enqueue(Call& call, const std::shared_ptr<Stream>& stream, Operation operation);

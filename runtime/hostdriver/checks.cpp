@@ -119,7 +119,7 @@ void Gang::global_access(Strand& strand, Access access, std::uintptr_t address, 
 }
 
 void Gang::log(Strand& strand, Access access, std::uintptr_t address, unsigned bytes, const Allocation& memory,
-               twin::Site site) {
+               twin::Site site) const {
   const auto same = [&](const Strand::Turns& t) {
     return t.file == site.file && t.line == site.line && t.bytes == bytes;
   };

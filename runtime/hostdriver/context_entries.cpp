@@ -9,10 +9,35 @@ using namespace quern::host;  // NOLINT(google-build-using-namespace): what foll
 
 namespace {
 
+// The device whose primary context has this handle, or had it before it was released; else -1.
+int primary_device(const Machine& machine, CUcontext handle) {
+  for (std::size_t i = 0; i < machine.devices.size(); ++i)
+    if (machine.devices[i]->primary_handle == handle) return static_cast<int>(i);
+  return -1;
+}
+
 std::shared_ptr<Context> living_context(Machine& machine, CUcontext handle) {
   std::shared_ptr<Context> context = machine.contexts.find(handle);
   require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT, "there is no such context, or it was destroyed");
   return context;
+}
+
+// Primary contexts keep their handles; what follows for those that are released is as with driver 580.
+bool is_primary(const Machine& machine, CUcontext handle) { return primary_device(machine, handle) >= 0; }
+
+int device_of_current(Machine& machine) {
+  const std::shared_ptr<Context> context = current_context(machine);
+  require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT, "no context is current in this thread");
+  if (!context->destroyed) return context->device;
+  const int device = primary_device(machine, current_handle());
+  require(device >= 0, CUDA_ERROR_CONTEXT_IS_DESTROYED, "the current context was destroyed");
+  return device;
+}
+
+std::uint64_t id_of(Machine& machine, CUcontext handle) {
+  require(machine.contexts.find(handle) != nullptr || !is_primary(machine, handle), CUDA_ERROR_CONTEXT_IS_DESTROYED,
+          "the primary context was released");
+  return living_context(machine, handle)->id;
 }
 
 }  // namespace
@@ -82,19 +107,19 @@ QUERN_HOST_ENTRY CUresult cuCtxGetCurrent(CUcontext* handle) {
 
 QUERN_HOST_ENTRY CUresult cuCtxSetCurrent(CUcontext handle) {
   return guarded("cuCtxSetCurrent", Needs::init, [&](Call& call) {
-    if (handle != nullptr) living_context(call.machine, handle);
+    if (handle != nullptr && !is_primary(call.machine, handle)) living_context(call.machine, handle);
     set_current(handle);
   });
 }
 
 QUERN_HOST_ENTRY CUresult cuCtxGetDevice(CUdevice* device) {
-  return guarded("cuCtxGetDevice", Needs::context,
-                 [&](Call& call) { needed(device, "device") = call.context->device; });
+  return guarded("cuCtxGetDevice", Needs::init,
+                 [&](Call& call) { needed(device, "device") = device_of_current(call.machine); });
 }
 
 QUERN_HOST_ENTRY CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) {
   return guarded("cuCtxGetId", handle == nullptr ? Needs::context : Needs::init, [&](Call& call) {
-    needed(id, "ctxId") = handle == nullptr ? call.context->id : living_context(call.machine, handle)->id;
+    needed(id, "ctxId") = handle == nullptr ? call.context->id : id_of(call.machine, handle);
   });
 }
 

@@ -45,7 +45,7 @@ Fault::Kind kind_of(std::string_view word) {
 // Takes the call's name, which comes right after the kind.
 std::string take_call(std::vector<std::string_view>& words) {
   if (words.empty()) wrong("which call?");
-  const std::string name(words.front());
+  std::string name(words.front());
   if (find_entry_point(name) == nullptr) wrong(cat("this driver has no ", name));
   words.erase(words.begin());
   return name;

@@ -9,9 +9,8 @@
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
-#define QUERN_SWITCHES_ARE_TOLD 1
-#else
-#define QUERN_SWITCHES_ARE_TOLD 0
+#elif defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
 #endif
 
 namespace quern::host {
@@ -21,17 +20,27 @@ using boost::context::detail::jump_fcontext;
 using boost::context::detail::make_fcontext;
 using boost::context::detail::transfer_t;
 
-// Before a switch to the stack [bottom, bottom + bytes), and after one.
-void leave([[maybe_unused]] void** fake_stack, [[maybe_unused]] const void* bottom,
-           [[maybe_unused]] unsigned long bytes) {
-#if QUERN_SWITCHES_ARE_TOLD
-  __sanitizer_start_switch_fiber(fake_stack, bottom, bytes);
+// What a switch carries to the other side.
+struct Passage {
+  Continuation* from;
+  Continuation* to;
+};
+
+void leave([[maybe_unused]] Continuation& from, [[maybe_unused]] const Continuation& to) {
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_start_switch_fiber(&from.fake_stack, to.bottom, to.bytes);
+#elif defined(__SANITIZE_THREAD__)
+  from.thread_of_tsan = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(to.thread_of_tsan, 0);
 #endif
 }
-void arrive([[maybe_unused]] void* fake_stack, [[maybe_unused]] const void** bottom_left,
-            [[maybe_unused]] unsigned long* bytes_left) {
-#if QUERN_SWITCHES_ARE_TOLD
-  __sanitizer_finish_switch_fiber(fake_stack, bottom_left, bytes_left);
+
+// On the stack of passage.to: remembers where the other goes on, and on which stack that is.
+void arrive(transfer_t transfer) {
+  const Passage passage = *static_cast<const Passage*>(transfer.data);
+  passage.from->context = transfer.fctx;
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(passage.to->fake_stack, &passage.from->bottom, &passage.from->bytes);
 #endif
 }
 
@@ -53,37 +62,38 @@ Stack::Stack() {
 
 Stack::~Stack() { munmap(bottom_, twin::kStackBytes); }
 
+void Continuation::switch_to(Continuation& to) {
+  Passage passage{this, &to};
+  leave(*this, to);
+  arrive(jump_fcontext(to.context, &passage));
+}
+
+Fiber::~Fiber() {
+#if defined(__SANITIZE_THREAD__)
+  if (thread_of_tsan != nullptr) __tsan_destroy_fiber(thread_of_tsan);
+#endif
+}
+
 void Fiber::start(Body body, void* argument) {
-#if QUERN_SWITCHES_ARE_TOLD
+#if defined(__SANITIZE_ADDRESS__)
   // What was abandoned here left its locals poisoned.
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   __asan_unpoison_memory_region(stack_.bottom() + page, twin::kStackBytes - page);
+#elif defined(__SANITIZE_THREAD__)
+  if (thread_of_tsan == nullptr) thread_of_tsan = __tsan_create_fiber(0);
 #endif
   body_ = body;
   argument_ = argument;
-  own_fake_stack_ = nullptr;
-  own_ = make_fcontext(stack_.top(), twin::kStackBytes - sizeof(twin::Thread), &Fiber::enter);
+  bottom = stack_.bottom();
+  bytes = twin::kStackBytes;
+  fake_stack = nullptr;
+  context = make_fcontext(stack_.top(), twin::kStackBytes - sizeof(twin::Thread), &Fiber::enter);
 }
 
 void Fiber::enter(transfer_t from) {
-  auto& self = *static_cast<Fiber*>(from.data);
-  arrive(nullptr, &self.caller_bottom_, &self.caller_bytes_);
-  self.caller_ = from.fctx;
-  self.body_(self.argument_, self);
-}
-
-void Fiber::resume() {
-  leave(&caller_fake_stack_, stack_.bottom(), twin::kStackBytes);
-  const transfer_t from = jump_fcontext(own_, this);
-  arrive(caller_fake_stack_, nullptr, nullptr);
-  own_ = from.fctx;
-}
-
-void Fiber::suspend() {
-  leave(&own_fake_stack_, caller_bottom_, caller_bytes_);
-  const transfer_t from = jump_fcontext(caller_, nullptr);
-  arrive(own_fake_stack_, &caller_bottom_, &caller_bytes_);
-  caller_ = from.fctx;
+  auto& self = static_cast<Fiber&>(*static_cast<const Passage*>(from.data)->to);
+  arrive(from);
+  self.body_(self.argument_);
 }
 
 }  // namespace quern::host

@@ -1,5 +1,5 @@
 // A stack of its own for a CUDA thread. The context switch is Boost.Context's; Debian's build of it does not tell
-// AddressSanitizer of switches, so that is done here.
+// the sanitizers of switches, so that is done here.
 #ifndef QUERN_HOSTDRIVER_FIBER_H_
 #define QUERN_HOSTDRIVER_FIBER_H_
 
@@ -24,16 +24,30 @@ class Stack {
   unsigned char* bottom_;
 };
 
-// Not thread-safe: a fiber is resumed by one thread at a time, and suspends to it.
-class Fiber {
- public:
-  using Body = void (*)(void* argument, Fiber& self);
+// Something that can be switched from and to: where it goes on, and on which stack.
+struct Continuation {
+  boost::context::detail::fcontext_t context = nullptr;
+  const void* bottom = nullptr;
+  unsigned long bytes = 0;
+  void* fake_stack = nullptr;      // AddressSanitizer's
+  void* thread_of_tsan = nullptr;  // ThreadSanitizer's
 
-  // Runs `body` at the first resume after this; what ran before is forgotten, wherever it was.
+  // Goes on at `to`, and returns when somebody goes on here. Both belong to the calling system thread.
+  void switch_to(Continuation& to);
+};
+
+// A continuation of its own stack. Not thread-safe: one system thread at a time runs it.
+class Fiber : public Continuation {
+ public:
+  using Body = void (*)(void* argument);
+
+  Fiber() = default;
+  ~Fiber();
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  // The first switch to it runs `body`, which must never return; what ran before is forgotten, wherever it was.
   void start(Body body, void* argument);
-  // Returns when the body suspends. The body never returns.
-  void resume();
-  void suspend();
   twin::Thread& thread() const { return stack_.thread(); }
 
  private:
@@ -42,13 +56,6 @@ class Fiber {
   Stack stack_;
   Body body_ = nullptr;
   void* argument_ = nullptr;
-  boost::context::detail::fcontext_t own_ = nullptr;     // where the body goes on
-  boost::context::detail::fcontext_t caller_ = nullptr;  // where resume() goes on
-  // AddressSanitizer's.
-  void* own_fake_stack_ = nullptr;
-  void* caller_fake_stack_ = nullptr;
-  const void* caller_bottom_ = nullptr;
-  unsigned long caller_bytes_ = 0;
 };
 
 }  // namespace quern::host

@@ -24,13 +24,12 @@ Dim3 place_in(std::uint64_t number, const Dim3& extent) {
 
 unsigned rounded_up(unsigned value, unsigned unit) { return (value + unit - 1) / unit * unit; }
 
-void body(void* argument, Fiber& self) {
+// Ends a thread that did what it must not.
+struct Stopped {};
+
+void body(void* argument) {
   Strand& strand = *static_cast<Strand*>(argument);
-  for (;;) {
-    strand.gang->run_threads(strand);
-    strand.idle = true;
-    self.suspend();
-  }
+  for (;;) strand.gang->run_threads(strand);
 }
 
 std::string text(const Dim3& d) { return cat("(", d.x, ", ", d.y, ", ", d.z, ")"); }
@@ -65,17 +64,9 @@ void Gang::run(std::uint64_t first, unsigned count) {
   place_blocks(first, count);
   order_threads();
   idle_yields_ = 0;
-  while (!run_.failed.load(std::memory_order_relaxed)) {
-    Strand* const strand = pick();
-    if (strand == nullptr && ended_ != total_) report_dead_end();
-    if (strand == nullptr) break;
-    strand->fiber.resume();
-    if (!strand->idle) continue;
-    live_.back()->live_at = strand->live_at;
-    live_[strand->live_at] = live_.back();
-    live_.pop_back();
-    strands_.give(*strand);
-  }
+  // Threads hand on to each other; here they come when nobody can go on, or the launch has failed.
+  if (Strand* const first_strand = pick()) home_.switch_to(first_strand->fiber);
+  if (!failed() && ended_ != total_) report_dead_end();
   abandon();
   if (run_.log == nullptr) return;
   for (unsigned i = 0; i < block_count_; ++i) run_.log->add_block(std::move(blocks_[i].touches));
@@ -161,7 +152,6 @@ bool Gang::start_next(Strand& strand) {
 void Gang::begin_thread(Strand& strand, std::uint32_t number) {
   const Grid& grid = run_.grid;
   Block& block = blocks_[number / block_threads_];
-  strand.idle = false;
   strand.block = &block;
   strand.number = number;
   strand.repeats = 0;
@@ -184,11 +174,30 @@ void Gang::begin_thread(Strand& strand, std::uint32_t number) {
 
 void Gang::run_threads(Strand& strand) {
   do {
-    run_.grid.image->run(run_.grid.parameter.data());
+    try {
+      run_.grid.image->run(run_.grid.parameter.data());
+    } catch (const Stopped&) {
+      break;  // the launch has failed
+    }
     end_thread(strand);
     // Those that can go on go first, so that few fibers are in use; a shuffled order is pick's.
-  } while (next_ready_ == ready_.size() && !shuffle_.on() && !run_.failed.load(std::memory_order_relaxed) &&
-           start_next(strand));
+  } while (next_ready_ == ready_.size() && !shuffle_.on() && !failed() && start_next(strand));
+  retire(strand);
+}
+
+// The strand has no thread any more, and another goes on, maybe on this very strand.
+void Gang::retire(Strand& strand) {
+  live_.back()->live_at = strand.live_at;
+  live_[strand.live_at] = live_.back();
+  live_.pop_back();
+  strands_.give(strand);
+  hand_on(strand);
+}
+
+void Gang::hand_on(Strand& strand) {
+  Strand* const next = failed() ? nullptr : pick();
+  if (next == &strand) return;
+  strand.fiber.switch_to(next != nullptr ? static_cast<Continuation&>(next->fiber) : home_);
 }
 
 void Gang::end_thread(Strand& strand) {
@@ -201,7 +210,7 @@ void Gang::end_thread(Strand& strand) {
 void Gang::wait(Strand& strand, const char* what, twin::Site site) {
   strand.waits_for = what;
   strand.site = site;
-  strand.fiber.suspend();
+  hand_on(strand);
 }
 
 void Gang::make_ready(Strand& strand) { ready_.push_back(&strand); }
@@ -241,7 +250,7 @@ void Gang::yield(Strand& strand, twin::Site site) {
 
 void Gang::fail(Strand& strand, CUresult result, const std::string& words, twin::Site site) {
   run_.fail(result, cat(site.file, ":", site.line, ": ", words, ", in ", whereabouts(strand.number)));
-  for (;;) strand.fiber.suspend();
+  throw Stopped();
 }
 
 std::string Gang::whereabouts(std::uint32_t number) const {

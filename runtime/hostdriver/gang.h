@@ -112,6 +112,9 @@ class Gang {
   void wait(Strand& strand, const char* what, twin::Site site);
   void release(std::vector<Strand*>& waiting, std::uint64_t result);
   void make_ready(Strand& strand);
+  void retire(Strand& strand);
+  void hand_on(Strand& strand);
+  bool failed() const { return run_.failed.load(std::memory_order_relaxed); }
   void abandon();
   void report_dead_end();
   std::string whereabouts(std::uint32_t number) const;
@@ -126,12 +129,13 @@ class Gang {
   void global_access(Strand& strand, twin::Access access, std::uintptr_t address, unsigned bytes, twin::Site site);
   Allocation& allocation_of(Strand& strand, std::uintptr_t address, unsigned bytes, const char* what, twin::Site site);
   void log(Strand& strand, twin::Access access, std::uintptr_t address, unsigned bytes, const Allocation& memory,
-           twin::Site site);
+           twin::Site site) const;
   bool spins(Strand& strand, const void* address, int line);
   Visit visit_of(const Strand& strand, twin::Site site) const;
 
   GridRun& run_;
   StrandPool& strands_;
+  Continuation home_;  // the worker's own stack
   Shuffle shuffle_;
   const unsigned block_threads_;
   const unsigned shared_bytes_;   // of a block

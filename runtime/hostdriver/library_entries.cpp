@@ -91,9 +91,10 @@ QUERN_HOST_ENTRY CUresult cuLibraryLoadData(CUlibrary* library, const void* code
   });
 }
 
-// The image goes when the last work that uses it has ended.
+// The image goes when the last work that uses it has ended. Libraries belong to no context: its error is not told here,
+// as with driver 580.
 QUERN_HOST_ENTRY CUresult cuLibraryUnload(CUlibrary handle) {
-  return guarded("cuLibraryUnload", Needs::release, [&](Call& call) {
+  return guarded("cuLibraryUnload", Needs::init, [&](Call& call) {
     const std::shared_ptr<Library> library = call.machine.libraries.remove(handle);
     require(library != nullptr, CUDA_ERROR_INVALID_HANDLE, "there is no such library, or it was unloaded");
     call.machine.kernels.remove(library->kernel);

@@ -11,7 +11,8 @@ void check_host(const void* host, std::size_t bytes, const char* what) {
   if (bytes > 0) need(host, what);
 }
 
-// In the legacy stream; the caller waits, so it must not be captured by anyone.
+// In the legacy stream, for which the caller waits. A capture forbids it only where it forbids that stream's work, as
+// with driver 580.
 void do_now(Call& call, Operation operation) {
   wait_for_job(call, enqueue(call, call.context->legacy, std::move(operation)));
 }
@@ -64,7 +65,6 @@ QUERN_HOST_ENTRY CUresult cuMemFree_v2(CUdeviceptr address) {
 QUERN_HOST_ENTRY CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, std::size_t bytes) {
   return guarded("cuMemcpyHtoD_v2", Needs::healthy, [&](Call& call) {
     check_host(from, bytes, "srcHost");
-    refuse_unsafe(call.machine);
     do_now(call, copy_to_device(to, from, bytes));
   });
 }
@@ -72,17 +72,14 @@ QUERN_HOST_ENTRY CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, std:
 QUERN_HOST_ENTRY CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, std::size_t bytes) {
   return guarded("cuMemcpyDtoH_v2", Needs::healthy, [&](Call& call) {
     check_host(to, bytes, "dstHost");
-    refuse_unsafe(call.machine);
     do_now(call, copy_to_host(to, from, bytes));
   });
 }
 
 // Does not wait for the host, as with a real driver.
 QUERN_HOST_ENTRY CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
-  return guarded("cuMemcpyDtoD_v2", Needs::healthy, [&](Call& call) {
-    refuse_unsafe(call.machine);
-    enqueue(call, call.context->legacy, copy_on_device(to, from, bytes));
-  });
+  return guarded("cuMemcpyDtoD_v2", Needs::healthy,
+                 [&](Call& call) { enqueue(call, call.context->legacy, copy_on_device(to, from, bytes)); });
 }
 
 QUERN_HOST_ENTRY CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream handle) {

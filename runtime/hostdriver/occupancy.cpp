@@ -60,9 +60,8 @@ void check_cooperative(const Grid& grid, const Function& function, const DeviceS
 
 void apply_attribute(Grid& grid, const CUlaunchAttribute& attribute) {
   switch (attribute.id) {
+    // The second allows a kernel to begin before the one before it has ended; beginning later is always right.
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
-      return;
-    // It allows a kernel to begin before the one before it has ended; beginning later is always right.
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
       return;
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:

@@ -20,7 +20,6 @@ struct Strand {
   Gang* gang = nullptr;
   Block* block = nullptr;
   std::uint32_t number = 0;  // of the thread in the gang
-  bool idle = false;         // has no thread
   std::size_t live_at = 0;   // its place among the gang's strands that have one
 
   // While it waits.

@@ -12,21 +12,19 @@ std::shared_ptr<Event> event_of(Call& call, CUevent handle) {
   return event;
 }
 
-// Synchronizing with, or asking for, a captured event makes its capture invalid.
-void refuse_captured(const Event& event) {
-  if (event.capture == nullptr) return;
-  event.capture->invalid = true;
-  refuse(CUDA_ERROR_CAPTURED_EVENT, "the event was last recorded in a capture");
+// A capture forbids to ask for any stream, as driver 580 does.
+void refuse_asking(Call& call, const Stream& stream, const char* what) {
+  refuse_capturing(stream, what);
+  if (stream.legacy) refuse_legacy(call.machine, *stream.context);
+  refuse_unsafe(call.machine);
 }
 
 // The legacy stream is done when the blocking streams that it waits for are.
-std::vector<std::shared_ptr<Job>> last_jobs(Call& call, const Stream& stream) {
+std::vector<std::shared_ptr<Job>> last_jobs(const Stream& stream) {
   std::vector<std::shared_ptr<Job>> jobs{stream.last};
-  if (stream.legacy) {
-    refuse_legacy(call.machine, *stream.context);
-    for (const auto& other : stream.context->streams)
-      if (other->blocking) jobs.push_back(other->last);
-  }
+  if (!stream.legacy) return jobs;
+  for (const auto& other : stream.context->streams)
+    if (other->blocking) jobs.push_back(other->last);
   return jobs;
 }
 
@@ -35,7 +33,7 @@ CUresult elapsed(const char* name, float* milliseconds, CUevent begin, CUevent e
     float& result = needed(milliseconds, "pMilliseconds");
     const std::shared_ptr<Event> events[] = {event_of(call, begin), event_of(call, end)};
     for (const auto& event : events) {
-      refuse_captured(*event);
+      refuse_captured(call.machine, *event);
       require(event->timed, CUDA_ERROR_INVALID_HANDLE, "an event without timing");
       require(event->job != nullptr, CUDA_ERROR_INVALID_HANDLE, "an event that was not recorded");
     }
@@ -73,16 +71,16 @@ QUERN_HOST_ENTRY CUresult cuStreamDestroy_v2(CUstream handle) {
 QUERN_HOST_ENTRY CUresult cuStreamSynchronize(CUstream handle) {
   return guarded("cuStreamSynchronize", Needs::healthy, [&](Call& call) {
     const std::shared_ptr<Stream> stream = stream_of(call, handle);
-    refuse_capturing(*stream, "cuStreamSynchronize");
-    for (const auto& job : last_jobs(call, *stream)) wait_for_job(call, job);
+    refuse_asking(call, *stream, "cuStreamSynchronize");
+    for (const auto& job : last_jobs(*stream)) wait_for_job(call, job);
   });
 }
 
 QUERN_HOST_ENTRY CUresult cuStreamQuery(CUstream handle) {
   return guarded("cuStreamQuery", Needs::healthy, [&](Call& call) {
     const std::shared_ptr<Stream> stream = stream_of(call, handle);
-    refuse_capturing(*stream, "cuStreamQuery");
-    for (const auto& job : last_jobs(call, *stream))
+    refuse_asking(call, *stream, "cuStreamQuery");
+    for (const auto& job : last_jobs(*stream))
       if (job != nullptr && !job->done) return CUDA_ERROR_NOT_READY;
     return CUDA_SUCCESS;
   });
@@ -128,7 +126,7 @@ QUERN_HOST_ENTRY CUresult cuEventRecord(CUevent handle, CUstream stream) {
 QUERN_HOST_ENTRY CUresult cuEventSynchronize(CUevent handle) {
   return guarded("cuEventSynchronize", Needs::healthy, [&](Call& call) {
     const std::shared_ptr<Event> event = event_of(call, handle);
-    refuse_captured(*event);
+    refuse_captured(call.machine, *event);
     refuse_unsafe(call.machine);
     wait_for_job(call, std::shared_ptr<Job>(event->job));
   });
@@ -137,7 +135,7 @@ QUERN_HOST_ENTRY CUresult cuEventSynchronize(CUevent handle) {
 QUERN_HOST_ENTRY CUresult cuEventQuery(CUevent handle) {
   return guarded("cuEventQuery", Needs::healthy, [&](Call& call) {
     const std::shared_ptr<Event> event = event_of(call, handle);
-    refuse_captured(*event);
+    refuse_captured(call.machine, *event);
     refuse_unsafe(call.machine);
     return event->job == nullptr || event->job->done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
   });

@@ -202,7 +202,7 @@ void HostOperands::generate(std::uint64_t seed, bool wild) {
     const std::uint64_t own_seed = seed * 100 + static_cast<std::uint64_t>(i);
     const DType type = layout(i).dtype;
     if (!is_input(family_->operands[i])) {
-      std::memset(data(i), kPoison, static_cast<std::size_t>(bytes(i)));
+      std::fill_n(data(i), bytes(i), std::byte{kPoison});
     } else if (family_->generate(problem(), i, own_seed, data(i))) {
       continue;
     } else if (info(type).is_float) {

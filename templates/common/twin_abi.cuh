@@ -10,7 +10,7 @@ constexpr unsigned kAbiVersion = 1;
 
 // Every CUDA thread runs on a stack of this size and alignment, with its Thread at the very top, so that a thread finds
 // its Thread from any address on its stack.
-constexpr unsigned long kStackBytes = 256 * 1024;
+constexpr unsigned long kStackBytes = 256ul * 1024;
 
 struct Dim3 {
   unsigned x, y, z;
@@ -52,7 +52,8 @@ enum class BlockVote : unsigned char { none, count, all, any };
 
 struct Thread;
 
-// The host driver's side. Calls may switch to other threads; those that are refused do not return.
+// The host driver's side. Calls may switch to other threads. Those that are refused do not return: they throw, through
+// the frames of the image, so that nothing on its stack is left behind.
 struct Services {
   // Before an access of `bytes` bytes at `address`; only asked for while Thread::watched is set.
   void (*access)(Thread&, Access, const void* address, unsigned bytes, Site);

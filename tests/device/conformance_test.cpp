@@ -20,7 +20,7 @@ namespace {
 #ifdef __SANITIZE_ADDRESS__
 constexpr std::size_t kMostCases = 25;
 #else
-constexpr std::size_t kMostCases = 75;
+constexpr std::size_t kMostCases = 150;
 #endif
 
 bool set(const char* variable) { return std::getenv(variable) != nullptr; }  // NOLINT(concurrency-mt-unsafe)

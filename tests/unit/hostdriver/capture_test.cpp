@@ -25,6 +25,28 @@ class HostDriverCaptures : public HostDriver {
     }
     return result;
   }
+  static CUstreamCaptureStatus status(CUstream stream) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    EXPECT_OK(cuStreamIsCapturing(stream, &status));
+    return status;
+  }
+  static CUevent make_event() {
+    CUevent event = nullptr;
+    EXPECT_OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    return event;
+  }
+  // In a thread of its own, with the same context current.
+  template <class Call>
+  static CUresult elsewhere(Call&& call) {
+    CUresult result = CUDA_SUCCESS;
+    CUcontext context = nullptr;
+    cuCtxGetCurrent(&context);
+    std::thread([&] {
+      cuCtxSetCurrent(context);
+      result = call();
+    }).join();
+    return result;
+  }
   CUdeviceptr memory_ = 0;
   CUstream blocking_ = nullptr;
   CUstream independent_ = nullptr;
@@ -88,39 +110,61 @@ TEST_F(HostDriverCaptures, WaitingForACapturedStreamIsRefused) {
 }
 
 TEST_F(HostDriverCaptures, UnsafeCallsAreForbiddenByModeAndThread) {
-  const auto allocate_elsewhere = [] {
-    CUresult result = CUDA_SUCCESS;
-    CUcontext context = nullptr;
-    cuCtxGetCurrent(&context);
-    std::thread([&] {
-      CUdeviceptr other = 0;
-      cuCtxSetCurrent(context);
-      result = cuMemAlloc_v2(&other, 4);
-    }).join();
-    return result;
-  };
   CUdeviceptr other = 0;
+  const auto allocate_other = [&] { return cuMemAlloc_v2(&other, 4); };
   begin(independent_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
-  EXPECT_EQ(allocate_elsewhere(), CUDA_SUCCESS);
+  EXPECT_EQ(elsewhere(allocate_other), CUDA_SUCCESS);
   EXPECT_EQ(cuMemAlloc_v2(&other, 4), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   EXPECT_EQ(end(independent_), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
   begin(independent_, CU_STREAM_CAPTURE_MODE_GLOBAL);
-  EXPECT_EQ(allocate_elsewhere(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  EXPECT_EQ(elsewhere(allocate_other), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   EXPECT_EQ(end(independent_), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
   begin(independent_, CU_STREAM_CAPTURE_MODE_RELAXED);
   EXPECT_OK(cuMemAlloc_v2(&other, 4));
   EXPECT_EQ(end(independent_), CUDA_SUCCESS);
 }
 
-TEST_F(HostDriverCaptures, AskingForAnEventIsUnsafeAndAskingForAnotherStreamIsNot) {
-  CUevent event = nullptr;
-  EXPECT_OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+TEST_F(HostDriverCaptures, AskingForAnEventIsUnsafe) {
+  const CUevent event = make_event();
   EXPECT_OK(cuEventRecord(event, blocking_));
-  begin(independent_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
-  EXPECT_OK(cuStreamSynchronize(blocking_));
-  EXPECT_EQ(cuEventQuery(event), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-  EXPECT_EQ(end(independent_), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-  EXPECT_OK(cuEventSynchronize(event));
+  for (const auto ask : {cuEventQuery, cuEventSynchronize}) {
+    begin(independent_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    EXPECT_EQ(ask(event), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    EXPECT_EQ(end(independent_), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    EXPECT_OK(cuEventSynchronize(event));
+  }
+}
+
+TEST_F(HostDriverCaptures, AskingForAnotherStreamIsUnsafe) {
+  for (const auto ask : {cuStreamQuery, cuStreamSynchronize})
+    for (const CUstream other : {blocking_, CUstream{nullptr}}) {
+      begin(independent_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+      EXPECT_EQ(elsewhere([&] { return ask(other); }), CUDA_SUCCESS);
+      EXPECT_EQ(ask(other), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+      EXPECT_EQ(end(independent_), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+      begin(independent_, CU_STREAM_CAPTURE_MODE_RELAXED);
+      EXPECT_OK(ask(other));
+      EXPECT_EQ(end(independent_), CUDA_SUCCESS);
+    }
+}
+
+TEST_F(HostDriverCaptures, WaitingForTheLegacyStreamBesideACapturedBlockingStreamIsRefused) {
+  begin(blocking_, CU_STREAM_CAPTURE_MODE_RELAXED);
+  EXPECT_EQ(cuStreamSynchronize(nullptr), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+  EXPECT_EQ(end(blocking_), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+}
+
+TEST_F(HostDriverCaptures, CopiesThatWaitAreAllowedUnlessABlockingStreamIsCaptured) {
+  unsigned value = 7;
+  for (const auto mode : {CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, CU_STREAM_CAPTURE_MODE_RELAXED}) {
+    begin(independent_, mode);
+    EXPECT_OK(cuMemcpyHtoD_v2(memory_, &value, 4));
+    EXPECT_EQ(read(memory_), value++);
+    EXPECT_EQ(end(independent_), CUDA_SUCCESS);
+    begin(blocking_, mode);
+    EXPECT_EQ(cuMemcpyHtoD_v2(memory_, &value, 4), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    EXPECT_EQ(end(blocking_), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  }
 }
 
 TEST_F(HostDriverCaptures, LoadingInsideACaptureIsRefused) {
@@ -136,20 +180,56 @@ TEST_F(HostDriverCaptures, BeginAndEndMustMatch) {
   EXPECT_EQ(cuStreamBeginCapture_v2(nullptr, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   begin(independent_);
   EXPECT_EQ(cuStreamBeginCapture_v2(independent_, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_ERROR_ILLEGAL_STATE);
-  CUcontext context = nullptr;
-  cuCtxGetCurrent(&context);
-  std::thread([&] {
-    cuCtxSetCurrent(context);
-    EXPECT_EQ(end(independent_), CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
-  }).join();
   EXPECT_EQ(end(independent_), CUDA_SUCCESS);
 }
 
+TEST_F(HostDriverCaptures, AnEndByAnotherThreadIsRefusedAndTheCaptureIsOver) {
+  begin(independent_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+  EXPECT_EQ(elsewhere([&] { return end(independent_); }), CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+  EXPECT_EQ(status(independent_), CU_STREAM_CAPTURE_STATUS_NONE);
+  EXPECT_EQ(end(independent_), CUDA_ERROR_ILLEGAL_STATE);
+  begin(independent_, CU_STREAM_CAPTURE_MODE_RELAXED);
+  EXPECT_EQ(elsewhere([&] { return end(independent_); }), CUDA_SUCCESS);
+}
+
+TEST_F(HostDriverCaptures, AnEndByAForkedStreamMakesTheCaptureInvalid) {
+  const CUevent fork = make_event();
+  const CUevent before = make_event();
+  EXPECT_OK(cuEventRecord(before, blocking_));
+  begin(independent_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+  EXPECT_OK(cuEventRecord(fork, independent_));
+  EXPECT_OK(cuStreamWaitEvent(blocking_, fork, 0));
+  EXPECT_EQ(end(blocking_), CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+  EXPECT_EQ(status(independent_), CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+  EXPECT_EQ(cuEventRecord(before, blocking_), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  // Not ISOLATION, though the event's last recording was outside.
+  EXPECT_EQ(cuStreamWaitEvent(independent_, before, 0), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  EXPECT_EQ(end(independent_), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+}
+
+TEST_F(HostDriverCaptures, AForkIntoTheLegacyStreamMakesTheCaptureInvalid) {
+  const CUevent fork = make_event();
+  begin(independent_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+  EXPECT_OK(cuEventRecord(fork, independent_));
+  EXPECT_EQ(cuStreamWaitEvent(nullptr, fork, 0), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+  EXPECT_EQ(end(independent_), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+}
+
+TEST_F(HostDriverCaptures, AnEventOfAnInvalidCaptureIsAnInvalidValue) {
+  const CUevent event = make_event();
+  begin(independent_, CU_STREAM_CAPTURE_MODE_RELAXED);
+  EXPECT_OK(cuEventRecord(event, independent_));
+  EXPECT_EQ(cuEventSynchronize(event), CUDA_ERROR_CAPTURED_EVENT);
+  EXPECT_EQ(end(independent_), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  EXPECT_EQ(cuEventSynchronize(event), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuStreamWaitEvent(blocking_, event, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_OK(cuEventRecord(event, blocking_));
+  EXPECT_OK(cuEventSynchronize(event));
+}
+
 TEST_F(HostDriverCaptures, EventsForkAndJoin) {
-  CUevent fork = nullptr;
-  CUevent join = nullptr;
-  EXPECT_OK(cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING));
-  EXPECT_OK(cuEventCreate(&join, CU_EVENT_DISABLE_TIMING));
+  const CUevent fork = make_event();
+  const CUevent join = make_event();
   const auto record = [&](bool joined) {
     begin(independent_);
     EXPECT_OK(cuMemsetD8Async(memory_, 1, 4, independent_));
@@ -164,14 +244,14 @@ TEST_F(HostDriverCaptures, EventsForkAndJoin) {
   record(false);
   EXPECT_EQ(end(independent_), CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
   record(true);
-  EXPECT_EQ(end(blocking_), CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
   EXPECT_EQ(end(independent_), CUDA_SUCCESS);
+  // Twice: the refusal does not change what the capture, which is over, was.
+  EXPECT_EQ(cuEventSynchronize(join), CUDA_ERROR_CAPTURED_EVENT);
   EXPECT_EQ(cuEventSynchronize(join), CUDA_ERROR_CAPTURED_EVENT);
 }
 
 TEST_F(HostDriverCaptures, WhatCrossesTheBorderOfACaptureIsRefused) {
-  CUevent event = nullptr;
-  EXPECT_OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+  const CUevent event = make_event();
   EXPECT_OK(cuEventRecord(event, blocking_));
   begin(independent_);
   EXPECT_EQ(cuStreamWaitEvent(independent_, event, 0), CUDA_ERROR_STREAM_CAPTURE_ISOLATION);

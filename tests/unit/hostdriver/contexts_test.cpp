@@ -47,6 +47,40 @@ TEST_F(HostDriverContexts, APrimaryContextMadeAnewHasItsHandleAndAnotherId) {
   EXPECT_NE(id_of(second), id);
 }
 
+TEST_F(HostDriverContexts, AReleasedPrimaryContextStillTellsItsDeviceAndCanBeMadeCurrent) {
+  CUcontext context = nullptr;
+  CUcontext current = nullptr;
+  CUdevice device = -1;
+  EXPECT_OK(cuCtxGetCurrent(&context));
+  EXPECT_OK(cuDevicePrimaryCtxRelease_v2(0));
+  EXPECT_OK(cuCtxGetDevice(&device));
+  EXPECT_EQ(device, 0);
+  EXPECT_OK(cuCtxSetCurrent(nullptr));
+  EXPECT_EQ(cuCtxGetDevice(&device), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_OK(cuCtxSetCurrent(context));
+  EXPECT_OK(cuCtxGetCurrent(&current));
+  EXPECT_EQ(current, context);
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+}
+
+TEST_F(HostDriverContexts, AReleasedPrimaryContextHasNoId) {
+  CUcontext context = nullptr;
+  unsigned long long id = 0;
+  EXPECT_OK(cuCtxGetCurrent(&context));
+  EXPECT_OK(cuDevicePrimaryCtxRelease_v2(0));
+  EXPECT_EQ(cuCtxGetId(context, &id), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  EXPECT_EQ(cuCtxGetId(nullptr, &id), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+}
+
+TEST_F(HostDriverContexts, AContextOfOnesOwnThatWasDestroyedIsNoContext) {
+  CUcontext own = nullptr;
+  unsigned long long id = 0;
+  EXPECT_OK(cuCtxCreate_v2(&own, 0, 0));
+  EXPECT_OK(cuCtxDestroy_v2(own));
+  EXPECT_EQ(cuCtxGetId(own, &id), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(cuCtxSetCurrent(own), CUDA_ERROR_INVALID_CONTEXT);
+}
+
 TEST_F(HostDriverContexts, ReleasingThePrimaryContextFreesWhatWasInIt) {
   allocate(64);
   CUstream stream = nullptr;

@@ -40,6 +40,42 @@ TEST_F(HostDriverFaults, AKilledKernelDoesNothingAndItsFailureComesLater) {
   EXPECT_NE(last_report_text().find("act: killed"), std::string::npos) << last_report_text();
 }
 
+TEST_F(HostDriverFaults, InACorruptContextReleasesReturnItsErrorButThoseOfLibrariesAndOfTheContext) {
+  const CUfunction function = load();
+  const CUdeviceptr out = allocate(4);
+  CUstream stream = nullptr;
+  CUcontext context = nullptr;
+  CUdevice device = -1;
+  EXPECT_OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  EXPECT_OK(cuCtxGetCurrent(&context));
+  EXPECT_OK(quernHostInject("kill kernel nth=1"));
+  EXPECT_OK(launch(function, stream, store(out, 1)));
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_EQ(cuMemFree_v2(out), CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_EQ(cuStreamDestroy_v2(stream), CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_OK(cuLibraryUnload(library()));
+  EXPECT_EQ(quernHostAlive(nullptr), 1u) << "only the context";
+  EXPECT_OK(cuCtxGetDevice(&device));
+  EXPECT_OK(cuCtxSetCurrent(context));
+  EXPECT_OK(cuDevicePrimaryCtxRelease_v2(0));
+}
+
+// Unlike a real driver, where a process whose kernel failed stays without the device.
+TEST_F(HostDriverFaults, ACorruptPrimaryContextIsRenewedByReleasingItToZero) {
+  const CUfunction function = load();
+  CUcontext context = nullptr;
+  EXPECT_OK(quernHostInject("kill kernel nth=1"));
+  launch(function, nullptr, store(allocate(4), 1));
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_OK(cuDevicePrimaryCtxRetain(&context, 0));
+  EXPECT_OK(cuDevicePrimaryCtxRelease_v2(0));
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED) << "still retained";
+  EXPECT_OK(cuDevicePrimaryCtxRelease_v2(0));
+  EXPECT_OK(cuDevicePrimaryCtxRetain(&context, 0));
+  EXPECT_OK(cuCtxSynchronize());
+  allocate(4);
+}
+
 TEST_F(HostDriverFaults, ALostDeviceIsLostUntilCleared) {
   const CUdeviceptr memory = allocate(4);
   EXPECT_OK(quernHostInject("lose device=0"));

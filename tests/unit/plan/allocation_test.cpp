@@ -16,7 +16,7 @@ void* allocate(std::size_t bytes, std::size_t alignment) {
   void* memory = alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__
                      ? std::malloc(bytes == 0 ? 1 : bytes)
                      : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-  if (memory == nullptr) throw std::bad_alloc();
+  if (memory == nullptr) throw std::bad_alloc();  // ends the program where the caller asked for null: it is a test's
   return memory;
 }
 
@@ -30,6 +30,8 @@ void* allocate(std::size_t bytes, std::size_t alignment) {
 [[gnu::noinline]] void* operator new[](std::size_t bytes, std::align_val_t a) {
   return allocate(bytes, static_cast<std::size_t>(a));
 }
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return allocate(bytes, 1); }
+[[gnu::noinline]] void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept { return allocate(bytes, 1); }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

@@ -202,7 +202,7 @@ if [ -e "$(dirname "$quern")/libquern_hostdriver.so" ] && command -v c++ >/dev/n
   expect 5 'sees' run gather width=8 --device host:7
   expect 0 '"verified":true' bench --problem 'gather rows=64 count=64 width=40' --device host --json
   QUERN_CXX=$work/none expect 4 'QUERN_CXX' run gather rows=8 count=8 width=8 --device host
-  printf '\377\377\000\000\000\000\000\000' >index
+  printf '\006\000\000\000\000\000\000\000' >index
   npy index.npy '<i8' '(1,)' 0 && cat index >>index.npy
   expect 1 'past the end of "source"' run gather rows=5 width=8 --in index=index.npy --device host
   expect 0 'host_compiler' doctor --json

@@ -23,20 +23,6 @@ std::string words_of(Access access, unsigned bytes) {
              " of ", bytes, bytes == 1 ? " byte" : " bytes");
 }
 
-std::string name_of(const Allocation& allocation) {
-  return cat(allocation.name.empty() ? "an allocation" : cat("\"", allocation.name, "\""), " (", allocation.bytes,
-             " bytes)");
-}
-
-// Where an address outside of every allocation is.
-std::string place_of(std::uintptr_t address, unsigned bytes, const Allocation* near) {
-  if (near == nullptr) return "in no device memory";
-  if (address < near->begin) return cat(near->begin - address, " bytes before ", name_of(*near));
-  const std::uintptr_t end = near->begin + near->bytes;
-  if (address >= end) return cat(address - end, " bytes past the end of ", name_of(*near));
-  return cat("of which the last ", address + bytes - end, " are past the end of ", name_of(*near));
-}
-
 }  // namespace
 
 void Gang::access(Strand& strand, Access access, const void* pointer, unsigned bytes, twin::Site site) {

@@ -1,12 +1,12 @@
 #include "hostdriver/memory.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <new>
 
 #include "base/text.h"
+#include "hostdriver/asan.h"
 
 namespace quern::host {
 namespace {
@@ -19,30 +19,44 @@ unsigned char* pointer(std::uintptr_t address) {
   return reinterpret_cast<unsigned char*>(address);  // NOLINT(performance-no-int-to-ptr): device memory is host memory
 }
 
-void release(const Allocation& allocation) { std::free(pointer(allocation.begin - Memory::kGuardBytes)); }
-
-// Where the guard zone that begins at `guard` was first written to, or kGuardBytes.
-std::size_t first_change(std::uintptr_t guard, std::size_t bytes) {
-  const unsigned char* begin = pointer(guard);
-  return static_cast<std::size_t>(std::find_if(begin, begin + bytes, [](unsigned char b) { return b != kGuard; }) -
-                                  begin);
+void release(const Allocation& allocation) {
+  show_guards(allocation);
+  std::free(pointer(allocation.begin - Memory::kGuardBytes));
 }
 
-std::string describe(const Allocation& allocation) {
-  return cat(allocation.name.empty() ? "an allocation" : allocation.name, " of ", allocation.bytes, " bytes");
+// Where the guard zone that begins at `guard` was first written to, or `bytes`. The one reader that may look there.
+[[gnu::no_sanitize_address]] std::size_t first_change(std::uintptr_t guard, std::size_t bytes) {
+  const unsigned char* const begin = pointer(guard);
+  std::size_t i = 0;
+  while (i < bytes && begin[i] == kGuard) ++i;
+  return i;
 }
 
 std::string damage_of(const Allocation& allocation) {
   const std::size_t below = first_change(allocation.begin - Memory::kGuardBytes, Memory::kGuardBytes);
   if (below < Memory::kGuardBytes)
-    return cat("memory was written ", Memory::kGuardBytes - below, " bytes before the begin of ", describe(allocation));
+    return cat("memory was written ", Memory::kGuardBytes - below, " bytes before the begin of ", name_of(allocation));
   const std::size_t above = first_change(allocation.begin + allocation.bytes, Memory::kGuardBytes);
   if (above < Memory::kGuardBytes)
-    return cat("memory was written ", above, " bytes past the end of ", describe(allocation));
+    return cat("memory was written ", above, " bytes past the end of ", name_of(allocation));
   return "";
 }
 
 }  // namespace
+
+std::string name_of(const Allocation& allocation) {
+  return cat(allocation.name.empty() ? "an allocation" : cat("\"", allocation.name, "\""), " (", allocation.bytes,
+             " bytes)");
+}
+
+// Where an address outside of every allocation is.
+std::string place_of(std::uintptr_t address, unsigned bytes, const Allocation* near) {
+  if (near == nullptr) return "in no device memory";
+  if (address < near->begin) return cat(near->begin - address, " bytes before ", name_of(*near));
+  const std::uintptr_t end = near->begin + near->bytes;
+  if (address >= end) return cat(address - end, " bytes past the end of ", name_of(*near));
+  return cat("of which the last ", address + bytes - end, " are past the end of ", name_of(*near));
+}
 
 Memory::~Memory() {
   for (const auto& [begin, allocation] : allocations_) release(*allocation);
@@ -63,6 +77,7 @@ std::uintptr_t Memory::allocate(std::size_t bytes, std::uint64_t owner) {
   allocation->begin = begin;
   allocation->bytes = bytes;
   allocation->owner = owner;
+  hide_guards(*allocation);
   allocations_[begin] = std::move(allocation);
   used_ += bytes;
   return begin;

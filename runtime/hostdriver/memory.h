@@ -23,6 +23,11 @@ struct Allocation {
   }
 };
 
+// "\"out\" (256 bytes)".
+std::string name_of(const Allocation& allocation);
+// Where an access is that no allocation holds as a whole; `near`: the nearest one, or null.
+std::string place_of(std::uintptr_t address, unsigned bytes, const Allocation* near);
+
 // Thread-safe. An Allocation stays where it is until it is freed; freeing one that a kernel still uses is the caller's
 // error, which the checks of a kernel cannot see.
 class Memory {

@@ -38,6 +38,19 @@ TEST_F(HostChecks, AStoreBeforeTheBegin) {
   EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, {1, 1}, "store<16>(out - 4, {});"), "16 bytes before \"out\"");
 }
 
+// A raw access goes through no primitive, so the driver sees only that the memory around was written to, after the
+// kernel; AddressSanitizer sees it at once.
+TEST_F(HostChecks, ARawStorePastTheEnd) {
+  const std::string body = "out[64 + n] = 7;";
+#ifdef __SANITIZE_ADDRESS__
+  const TestKernel kernel(runtime().state().compiler, options().driver, body);
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(kernel.outcome({1, 1}, 64), "0 bytes past the end of \"out\" .256 bytes.");
+#else
+  EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, {1, 1}, body), "0 bytes past the end of \"out\" (256 bytes)");
+#endif
+}
+
 TEST_F(HostChecks, AMisalignedVector) {
   EXPECT_SAYS(words(CUDA_ERROR_MISALIGNED_ADDRESS, {1, 1}, "store<16>(out + 1, {});"), "4 past a multiple of 16");
 }

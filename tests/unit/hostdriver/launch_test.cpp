@@ -86,7 +86,7 @@ TEST_F(HostDriverLaunches, AKernelThatWritesPastItsMemoryCorruptsTheContextUntil
   EXPECT_OK(quernHostNameMemory(out, "sums"));
   EXPECT_OK(launch(function, nullptr, store(out + 64, 1)));
   EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
-  EXPECT_NE(last_report_text().find("past the end of sums"), std::string::npos) << last_report_text();
+  EXPECT_NE(last_report_text().find("past the end of \"sums\""), std::string::npos) << last_report_text();
   CUdeviceptr other = 0;
   EXPECT_EQ(cuMemAlloc_v2(&other, 4), CUDA_ERROR_ILLEGAL_ADDRESS);
   EXPECT_EQ(launch(function, nullptr, store(out, 1)), CUDA_ERROR_ILLEGAL_ADDRESS);

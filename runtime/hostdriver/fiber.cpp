@@ -87,7 +87,7 @@ void Fiber::start(Body body, void* argument) {
   bottom = stack_.bottom();
   bytes = twin::kStackBytes;
   fake_stack = nullptr;
-  context = make_fcontext(stack_.top(), twin::kStackBytes - sizeof(twin::Thread), &Fiber::enter);
+  context = make_fcontext(stack_.top(), static_cast<std::size_t>(stack_.top() - stack_.bottom()), &Fiber::enter);
 }
 
 void Fiber::enter(transfer_t from) {

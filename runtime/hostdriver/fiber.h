@@ -17,8 +17,9 @@ class Stack {
   Stack(const Stack&) = delete;
   Stack& operator=(const Stack&) = delete;
   unsigned char* bottom() const { return bottom_; }
-  unsigned char* top() const { return bottom_ + twin::kStackBytes - sizeof(twin::Thread); }
-  twin::Thread& thread() const { return *reinterpret_cast<twin::Thread*>(top()); }
+  twin::Thread& thread() const { return twin::thread_at(reinterpret_cast<unsigned long>(bottom_)); }
+  // Where frames begin, downwards.
+  unsigned char* top() const { return reinterpret_cast<unsigned char*>(&thread()); }
 
  private:
   unsigned char* bottom_;

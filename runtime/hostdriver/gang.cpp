@@ -169,7 +169,7 @@ void Gang::begin_thread(Strand& strand, std::uint32_t number) {
   t.watched = run_.settings.check_bounds || run_.log != nullptr;
   t.services = &kServices;
   t.shared = block.shared;
-  t.private_[0] = reinterpret_cast<std::uintptr_t>(&strand);
+  t.private_ = reinterpret_cast<std::uintptr_t>(&strand);
 }
 
 void Gang::run_threads(Strand& strand) {
@@ -215,12 +215,9 @@ void Gang::wait(Strand& strand, const char* what, twin::Site site) {
 
 void Gang::make_ready(Strand& strand) { ready_.push_back(&strand); }
 
-void Gang::release(std::vector<Strand*>& waiting, std::uint64_t result) {
+void Gang::release(std::vector<Strand*>& waiting) {
   idle_yields_ = 0;
-  for (Strand* strand : waiting) {
-    strand->result = result;
-    make_ready(*strand);
-  }
+  ready_.insert(ready_.end(), waiting.begin(), waiting.end());
   waiting.clear();
 }
 

@@ -36,6 +36,7 @@ struct Barrier {
   unsigned expected = 0;
   unsigned votes = 0;
   twin::BlockVote vote = twin::BlockVote::none;
+  unsigned result = 0;  // of the last time; all read it before they can come again
   std::vector<Strand*> waiting;
 };
 
@@ -110,7 +111,7 @@ class Gang {
   void begin_thread(Strand& strand, std::uint32_t number);
   void end_thread(Strand& strand);
   void wait(Strand& strand, const char* what, twin::Site site);
-  void release(std::vector<Strand*>& waiting, std::uint64_t result);
+  void release(std::vector<Strand*>& waiting);
   void make_ready(Strand& strand);
   void retire(Strand& strand);
   void hand_on(Strand& strand);

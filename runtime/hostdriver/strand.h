@@ -13,19 +13,18 @@ namespace quern::host {
 class Gang;
 struct Block;
 
-// Reused for thread after thread.
-struct Strand {
-  Fiber fiber;
-  bool fresh = true;  // the fiber is to be started anew
+// Reused for thread after thread. What every wait touches comes first, in one line of the cache, up to where the fiber
+// goes on.
+struct alignas(64) Strand {
+  const char* waits_for = nullptr;
+  twin::Site site{nullptr, 0};  // where it waits
   Gang* gang = nullptr;
   Block* block = nullptr;
+  std::uint64_t result = 0;  // what a warp's lanes gave it
   std::uint32_t number = 0;  // of the thread in the gang
-  std::size_t live_at = 0;   // its place among the gang's strands that have one
-
-  // While it waits.
-  const char* waits_for = nullptr;
-  twin::Site site{nullptr, 0};
-  std::uint64_t result = 0;  // what it waited for
+  bool fresh = true;         // the fiber is to be started anew
+  Fiber fiber;
+  std::size_t live_at = 0;  // its place among the gang's strands that have a thread
 
   // Reading or changing one address over and over, at one place, is waiting for it to change.
   const void* last_address = nullptr;
@@ -41,7 +40,7 @@ struct Strand {
   };
   std::vector<Turns> turns;
 
-  static Strand& of(twin::Thread& thread) { return *reinterpret_cast<Strand*>(thread.private_[0]); }
+  static Strand& of(twin::Thread& thread) { return *reinterpret_cast<Strand*>(thread.private_); }
 };
 
 // Strands that no thread has.

@@ -89,12 +89,12 @@ unsigned Gang::barrier(Strand& strand, unsigned id, unsigned threads, BlockVote 
   if (barrier.waiting.size() + 1 < barrier.expected) {
     barrier.waiting.push_back(&strand);
     wait(strand, "a barrier", site);
-    return static_cast<unsigned>(strand.result);
+    return barrier.result;
   }
-  const unsigned result = outcome(barrier);
+  barrier.result = outcome(barrier);
   ++strand.block->step;
-  release(barrier.waiting, result);
-  return result;
+  release(barrier.waiting);
+  return barrier.result;
 }
 
 void Gang::cluster_barrier(Strand& strand, twin::Site site) {
@@ -108,7 +108,7 @@ void Gang::cluster_barrier(Strand& strand, twin::Site site) {
   }
   ++cluster_steps_[cluster];
   for (unsigned i = 0; i < block_count_; ++i) blocks_[i].step += blocks_[i].cluster == cluster ? 1 : 0;
-  release(barrier.waiting, 0);
+  release(barrier.waiting);
 }
 
 void* Gang::cluster_map(Strand& strand, const void* address, unsigned rank, twin::Site site) {

@@ -12,10 +12,7 @@
 
 namespace quern::twin {
 
-inline Thread& self() {
-  const auto top = (reinterpret_cast<unsigned long>(__builtin_frame_address(0)) | (kStackBytes - 1)) + 1;
-  return *reinterpret_cast<Thread*>(top - sizeof(Thread));
-}
+inline Thread& self() { return thread_at(reinterpret_cast<unsigned long>(__builtin_frame_address(0))); }
 
 inline Site here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
 

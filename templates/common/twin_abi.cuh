@@ -8,8 +8,8 @@ namespace quern::twin {
 // Changed with any change of this file; an image of another version is refused.
 constexpr unsigned kAbiVersion = 1;
 
-// Every CUDA thread runs on a stack of this size and alignment, with its Thread at the very top, so that a thread finds
-// its Thread from any address on its stack.
+// Every CUDA thread runs on a stack of this size and alignment, with its Thread at the top, so that a thread finds its
+// Thread from any address on its stack.
 constexpr unsigned long kStackBytes = 256ul * 1024;
 
 struct Dim3 {
@@ -70,15 +70,24 @@ struct Services {
   void (*fail)(Thread&, const char* what, Site);
 };
 
+// What a wait reads comes first, in one line of the cache: a block may have a thousand of these.
 struct alignas(64) Thread {
-  Dim3 thread_index, block_index, block_extent, grid_extent;
-  Dim3 cluster_index, cluster_extent;  // of the block in its cluster
-  unsigned rank;                       // of the thread in its block
-  bool watched;                        // whether accesses are asked for
+  Dim3 thread_index;
+  unsigned rank;  // of the thread in its block
   const Services* services;
-  unsigned char* shared;           // of the block: static first, then dynamic
-  unsigned long long private_[6];  // the host driver's own
+  unsigned char* shared;        // of the block: static first, then dynamic
+  unsigned long long private_;  // the host driver's own
+  bool watched;                 // whether accesses are asked for
+  Dim3 block_index, block_extent, grid_extent;
+  Dim3 cluster_index, cluster_extent;  // of the block in its cluster
 };
+
+// The Thread of the stack that `address` is on. Stacks begin at equal places of the cache's sets, so each has its
+// Thread, and what lies below, a little further down than its neighbours.
+inline Thread& thread_at(unsigned long address) {
+  const unsigned long stack = address / kStackBytes;
+  return *reinterpret_cast<Thread*>((stack + 1) * kStackBytes - (1 + stack % 12) * sizeof(Thread));
+}
 
 // What an image exports as `quern_image`.
 struct Image {

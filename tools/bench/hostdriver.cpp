@@ -51,7 +51,7 @@ class Kernel {
 };
 
 void steps(benchmark::State& state, const std::string& body) {
-  constexpr int kSteps = 200;
+  constexpr int kSteps = 1000;
   const test::Shape shape{8, static_cast<unsigned>(state.range(0))};
   Kernel kernel(body);
   for (auto _ : state) kernel.run(shape, kSteps);

@@ -62,7 +62,7 @@ cache::Entry compile(RuntimeState& state, const ImageRequest& request, const Uni
   state.compiles += 1;
   state.compile_nanoseconds += static_cast<std::uint64_t>(image.compile_ms * 1e6);
   state.log.info(cat("compiled ", what, " in ", fixed(image.compile_ms, 1), " ms"));
-  if (image.cubin.empty())
+  if (image.cubin.empty())  // never for the host
     state.log.warning(cat("this NVRTC does not know ", request.target.text(), ": ", what,
                           " was compiled to PTX for an older architecture, which the driver finishes"));
   return to_entry(request, unit, std::move(image));

@@ -24,6 +24,7 @@ constexpr std::array<VariableRow, static_cast<std::size_t>(Variable::count)> kRo
     {"CONDA_PREFIX", "a conda environment to look for NVRTC in"},
     {"VIRTUAL_ENV", "a Python environment whose NVIDIA wheels are looked through for NVRTC"},
     {"PATH", "folders that are looked through for the C++ compiler"},
+    {"TMPDIR", "where the C++ compiler's files are for a moment; default /tmp"},
     {"LD_LIBRARY_PATH", "the loader's folders, looked through for NVRTC"},
     {"XDG_CACHE_HOME", "parent of the default cache directory"},
     {"HOME", "its .cache is the parent of the default cache directory"},

@@ -25,6 +25,7 @@ enum class Variable {
   conda_prefix,
   virtual_env,
   path,
+  tmpdir,
   ld_library_path,
   xdg_cache_home,
   home,

@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
@@ -11,6 +13,15 @@
 #include "compiler/build_id.h"
 #include "compiler/process.h"
 #include "quern/error.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define QUERN_ADDRESS_SANITIZER 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define QUERN_ADDRESS_SANITIZER 1
+#endif
 
 namespace quern {
 namespace {
@@ -31,7 +42,7 @@ constexpr const char* kOptions[] = {
     "-fno-rtti",
     "-fPIC",
     "-fvisibility=hidden",
-#ifdef __SANITIZE_ADDRESS__
+#ifdef QUERN_ADDRESS_SANITIZER
     "-fsanitize=address,undefined",
     "-fno-sanitize-recover=all",
     "-fno-omit-frame-pointer",
@@ -39,12 +50,22 @@ constexpr const char* kOptions[] = {
 #endif
 };
 
-bool runnable(const fs::path& path) { return access(path.c_str(), X_OK) == 0 && !fs::is_directory(path); }
+bool runnable(const fs::path& path) {
+  std::error_code error;
+  return access(path.c_str(), X_OK) == 0 && !fs::is_directory(path, error);
+}
 
+// Absolute, as the compiler runs in a folder of its own.
 HostCandidate candidate(const fs::path& path, const std::string& why) {
+  std::error_code error;
   const bool found = runnable(path);
-  const bool there = fs::exists(path);
-  return {path.string(), why, found ? "found" : there ? "cannot be run" : "no such file", found};
+  const bool there = fs::exists(path, error);
+  const fs::path whole = fs::absolute(path, error);
+  return {error ? path.string() : whole.string(), why,
+          found   ? "found"
+          : there ? "cannot be run"
+                  : "no such file",
+          found};
 }
 
 // The first of the folders of PATH that has `name`; none gives a candidate that says so.
@@ -61,12 +82,10 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 // A folder of its own, gone at the end.
 class Scratch {
  public:
-  Scratch() {
-    const char* parent = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): the system's way to say where
-    path_ = cat(parent != nullptr && *parent != '\0' ? parent : "/tmp", "/quern-XXXXXX");
+  explicit Scratch(const std::string& parent) : path_(cat(parent.empty() ? "/tmp" : parent, "/quern-XXXXXX")) {
     if (mkdtemp(path_.data()) == nullptr)
       throw Error(Code::compile, Stage::compile,
-                  cat("no folder for the compiler could be made at ", path_, "; set TMPDIR"));
+                  cat("no folder for the compiler could be made at ", path_, ": ", error_text(errno), "; set TMPDIR"));
   }
   ~Scratch() {
     std::error_code ignored;
@@ -108,9 +127,9 @@ void HostCompiler::search() {
     for (HostCandidate& candidate : candidates_) {
       if (!candidate.found) continue;
       const Finished said = run_program(candidate.path, {"--version"}, "");
-      candidate.found = said.status == 0;
+      candidate.found = said.status == 0 && !first_line(said.output).empty();
       if (!candidate.found) {
-        candidate.verdict = cat("--version ended with ", said.status);
+        candidate.verdict = cat("is no compiler: --version says nothing, or ended with ", said.status);
         continue;
       }
       path_ = candidate.path;
@@ -162,7 +181,7 @@ void HostCompiler::require() {
 Image HostCompiler::compile(const Unit& unit, const std::string& kernel, const Target& target, bool lineinfo) {
   require();
   const auto start = std::chrono::steady_clock::now();
-  const Scratch scratch;
+  const Scratch scratch(environment_[Variable::tmpdir]);
   for (const SourceText& header : unit.headers) scratch.write(header.name, header.text);
   scratch.write(unit.main.name, cat(unit.main.text, "\nQUERN_HOST_KERNEL(", kernel, ")\n"));
   std::vector<std::string> arguments = options(target, lineinfo);
@@ -171,14 +190,18 @@ Image HostCompiler::compile(const Unit& unit, const std::string& kernel, const T
   arguments.insert(arguments.end(), {"-pipe", "-shared", "-nostdlib", "-I.", "-x", "c++", unit.main.name, "-o",
                                      "image.so", "-lm", "-lc"});
   Finished finished = run_program(path_, arguments, scratch.path());
-  if (finished.status != 0) {
-    Error error(Code::compile, Stage::compile, cat(version_, " refused ", unit.main.name));
-    error.log = std::move(finished.output);
-    throw error;
-  }
   Image image;
   image.kernel = kernel;
   image.cubin = read_file(cat(scratch.path(), "/image.so")).value_or("");
+  if (finished.status != 0 || image.cubin.rfind("\x7f"
+                                                "ELF",
+                                                0) != 0) {
+    Error error(Code::compile, Stage::compile,
+                finished.status == -1 ? cat(path_, " could not be started: ", finished.output)
+                                      : cat(version_, " made no image of ", unit.main.name));
+    error.log = std::move(finished.output);
+    throw error;
+  }
   image.log = std::move(finished.output);
   image.compiler = version_;
   image.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

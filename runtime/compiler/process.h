@@ -8,7 +8,9 @@
 namespace quern {
 
 struct Finished {
-  int status = -1;     // the exit status; 128 and the signal's number if it was killed; -1: it could not be started
+  // The exit status; 128 and the signal's number if it was killed; -1: it could not be started. 0 too where the
+  // application leaves no way to know, so look at what the program made.
+  int status = -1;
   std::string output;  // stdout and stderr
 };
 

@@ -38,7 +38,8 @@ std::shared_ptr<Driver> open_host_driver(const Environment& environment) {
       tried += cat("\n  ", place, ": is not quern's host driver");
     } catch (const Error& error_of_place) {
       if (error_of_place.code != Code::no_driver) throw;
-      tried += cat("\n  ", place, ": could not be opened");
+      const std::size_t tail = error_of_place.sentence.rfind(cat(place, ": "));
+      tried += cat("\n  ", tail == std::string::npos ? error_of_place.sentence : error_of_place.sentence.substr(tail));
     }
   }
   throw Error(Code::no_driver, Stage::load,

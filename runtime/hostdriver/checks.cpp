@@ -28,29 +28,37 @@ std::string words_of(Access access, unsigned bytes) {
 void Gang::access(Strand& strand, Access access, const void* pointer, unsigned bytes, twin::Site site) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   const auto arena = reinterpret_cast<std::uintptr_t>(arena_begin_);
-  if (address % bytes != 0)
+  if (run_.settings.check_bounds && address % bytes != 0)
     fail(strand, CUDA_ERROR_MISALIGNED_ADDRESS,
          cat(words_of(access, bytes), " at an address that is ", address % bytes, " past a multiple of ", bytes), site);
   if (address - arena < std::size_t{block_count_} * shared_stride_) {
     shared_access(strand, access, address, bytes, site);
-  } else if (access >= Access::shared_load) {
+  } else if (access >= Access::shared_load && run_.settings.check_bounds) {
     fail(strand, CUDA_ERROR_ILLEGAL_ADDRESS,
          cat(words_of(access, bytes), " outside of the block's ", shared_bytes_, " bytes of shared memory"), site);
   } else {
     global_access(strand, access, address, bytes, site);
   }
-  if (spins(strand, pointer, site.line)) {
+  if (spins(strand, pointer, bytes, site.line)) {
     yield(strand, site);
-  } else if (!is_load(access) && strand.repeats == 0) {
+  } else if (!is_load(access)) {
     idle_yields_ = 0;
   }
 }
 
-bool Gang::spins(Strand& strand, const void* address, int line) {
+// Whether the thread does nothing but look at an address whose value stays the same.
+bool Gang::spins(Strand& strand, const void* address, unsigned bytes, int line) {
   const bool again = strand.last_address == address && strand.last_line == line;
-  strand.repeats = again ? strand.repeats + 1 : 0;
-  strand.last_address = address;
-  strand.last_line = line;
+  if (!again) {
+    strand.repeats = 0;
+    strand.last_address = address;
+    strand.last_line = line;
+    return false;
+  }
+  std::uint64_t value = 0;
+  std::memcpy(&value, address, std::min<std::size_t>(bytes, sizeof(value)));
+  strand.repeats = value == strand.last_value ? strand.repeats + 1 : 0;
+  strand.last_value = value;
   return strand.repeats >= kSpins;
 }
 
@@ -64,7 +72,7 @@ Visit Gang::visit_of(const Strand& strand, twin::Site site) const {
 void Gang::shared_access(Strand& strand, Access access, std::uintptr_t address, unsigned bytes, twin::Site site) {
   const std::size_t offset = address - reinterpret_cast<std::uintptr_t>(arena_begin_);
   const Block& there = blocks_[offset / shared_stride_];
-  if (offset % shared_stride_ + bytes > shared_bytes_)
+  if (run_.settings.check_bounds && offset % shared_stride_ + bytes > shared_bytes_)
     fail(strand, CUDA_ERROR_ILLEGAL_ADDRESS,
          cat(words_of(access, bytes), " at byte ", offset % shared_stride_, " of ", shared_bytes_, " of shared memory"),
          site);
@@ -81,18 +89,19 @@ void Gang::shared_access(Strand& strand, Access access, std::uintptr_t address, 
       site);
 }
 
-Allocation& Gang::allocation_of(Strand& strand, std::uintptr_t address, unsigned bytes, const char* what,
+Allocation* Gang::allocation_of(Strand& strand, std::uintptr_t address, unsigned bytes, const char* what,
                                 twin::Site site) {
   Allocation* const found = run_.memory.find(address);
-  if (found == nullptr || !found->contains(address, bytes))
-    fail(strand, CUDA_ERROR_ILLEGAL_ADDRESS, cat(what, ", ", place_of(address, bytes, run_.memory.nearest(address))),
-         site);
-  return *found;
+  if (found != nullptr && found->contains(address, bytes)) return found;
+  if (!run_.settings.check_bounds) return nullptr;
+  fail(strand, CUDA_ERROR_ILLEGAL_ADDRESS, cat(what, ", ", place_of(address, bytes, run_.memory.nearest(address))),
+       site);
 }
 
 void Gang::global_access(Strand& strand, Access access, std::uintptr_t address, unsigned bytes, twin::Site site) {
   if (recent_ == nullptr || !recent_->contains(address, bytes))
-    recent_ = &allocation_of(strand, address, bytes, words_of(access, bytes).c_str(), site);
+    recent_ = allocation_of(strand, address, bytes, words_of(access, bytes).c_str(), site);
+  if (recent_ == nullptr) return;  // not checked
   Allocation& allocation = *recent_;
   unsigned char* const written = allocation.written.get() + (address - allocation.begin);
   if (!is_store(access) && run_.settings.check_initialized && std::memchr(written, 0, bytes) != nullptr)

@@ -102,7 +102,7 @@ Outcome run_grid(const Grid& grid, const Settings& settings, Memory& memory, Acc
   GridRun run{grid, settings, memory, log, {}, {}, {}};
   const Deal dealt = deal(grid, settings);
   std::atomic<std::uint64_t> next{0};
-  const std::function<void()> work = [&] {
+  const auto run_gangs = [&] {
     Gang gang(run, strands_of_this_thread());
     for (;;) {
       const std::uint64_t first = next.fetch_add(kTaken);
@@ -110,6 +110,15 @@ Outcome run_grid(const Grid& grid, const Settings& settings, Memory& memory, Acc
       for (std::uint64_t i = first; i < std::min(first + kTaken, dealt.gangs); ++i)
         gang.run((dealt.order.empty() ? i : dealt.order[i]) * dealt.gang_blocks, dealt.gang_blocks);
     }
+  };
+  // It may be on a thread of ours, which no exception may leave.
+  const std::function<void()> work = [&] {
+    try {
+      run_gangs();
+    } catch (const std::bad_alloc&) {
+      run.fail(CUDA_ERROR_OUT_OF_MEMORY, kNoMemory);
+    }
+    if (run.failed) strands_of_this_thread().clear();  // maybe there were too many
   };
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
   const std::uint64_t workers = settings.workers != 0 ? static_cast<std::uint64_t>(settings.workers) : cores;

@@ -57,7 +57,9 @@ Stack::Stack() {
   bottom_ = begin + lead;
   if (lead != 0) munmap(begin, lead);
   if (lead != kBytes) munmap(bottom_ + kBytes, kBytes - lead);
-  mprotect(bottom_, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)), PROT_NONE);
+  if (mprotect(bottom_, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)), PROT_NONE) == 0) return;
+  munmap(bottom_, kBytes);  // the system counts mappings too, and would have no more
+  throw std::bad_alloc();
 }
 
 Stack::~Stack() { munmap(bottom_, twin::kStackBytes); }
@@ -68,7 +70,7 @@ void Continuation::switch_to(Continuation& to) {
   arrive(jump_fcontext(to.context, &passage));
 }
 
-Fiber::~Fiber() {
+Fiber::~Fiber() {  // NOLINT(modernize-use-equals-default): not in every build
 #if defined(__SANITIZE_THREAD__)
   if (thread_of_tsan != nullptr) __tsan_destroy_fiber(thread_of_tsan);
 #endif

@@ -125,7 +125,12 @@ Strand* Gang::pick() {
     return strand;
   }
   if (started_ == total_) return next_yielding();
-  Strand& strand = strands_.take();
+  Strand* const taken = strands_.take();
+  if (taken == nullptr) {
+    run_.fail(CUDA_ERROR_OUT_OF_MEMORY, kNoMemory);
+    return nullptr;
+  }
+  Strand& strand = *taken;
   strand.gang = this;
   if (strand.fresh) strand.fiber.start(body, &strand);
   strand.fresh = false;
@@ -156,6 +161,7 @@ void Gang::begin_thread(Strand& strand, std::uint32_t number) {
   strand.number = number;
   strand.repeats = 0;
   strand.last_address = nullptr;
+  strand.last_value = 0;
   strand.turns.clear();
   of_thread_[number] = &strand;
   twin::Thread& t = strand.fiber.thread();
@@ -166,7 +172,8 @@ void Gang::begin_thread(Strand& strand, std::uint32_t number) {
   t.grid_extent = grid.grid;
   t.cluster_index = block.in_cluster;
   t.cluster_extent = grid.cluster;
-  t.watched = run_.settings.check_bounds || run_.log != nullptr;
+  const Settings& s = run_.settings;
+  t.watched = s.check_bounds || s.check_initialized || s.check_races || run_.log != nullptr;
   t.services = &kServices;
   t.shared = block.shared;
   t.private_ = reinterpret_cast<std::uintptr_t>(&strand);

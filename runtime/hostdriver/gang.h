@@ -32,6 +32,9 @@ struct GridRun {
   void fail(CUresult result, std::string words);
 };
 
+inline constexpr const char* kNoMemory =
+    "the machine has no memory for the stacks of so many threads; take fewer workers (QUERN_HOSTDRIVER=\"workers=2\")";
+
 struct Barrier {
   unsigned expected = 0;
   unsigned votes = 0;
@@ -128,10 +131,10 @@ class Gang {
   // ---- checks.cpp: accesses
   void shared_access(Strand& strand, twin::Access access, std::uintptr_t address, unsigned bytes, twin::Site site);
   void global_access(Strand& strand, twin::Access access, std::uintptr_t address, unsigned bytes, twin::Site site);
-  Allocation& allocation_of(Strand& strand, std::uintptr_t address, unsigned bytes, const char* what, twin::Site site);
+  Allocation* allocation_of(Strand& strand, std::uintptr_t address, unsigned bytes, const char* what, twin::Site site);
   void log(Strand& strand, twin::Access access, std::uintptr_t address, unsigned bytes, const Allocation& memory,
            twin::Site site) const;
-  bool spins(Strand& strand, const void* address, int line);
+  bool spins(Strand& strand, const void* address, unsigned bytes, int line);
   Visit visit_of(const Strand& strand, twin::Site site) const;
 
   GridRun& run_;

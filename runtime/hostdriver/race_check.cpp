@@ -22,7 +22,7 @@ std::optional<Visit> RaceCheck::visit(std::size_t offset, unsigned count, twin::
     Byte& byte = bytes_[i];
     if (unordered(byte.writer, visit) && !(atomic && byte.atomic)) return byte.writer;
     if (load) {
-      if (byte.reader.thread != visit.thread) byte.other_reader = byte.reader;
+      if (byte.reader.warp != visit.warp) byte.other_reader = byte.reader;
       byte.reader = visit;
       continue;
     }

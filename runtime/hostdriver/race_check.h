@@ -31,8 +31,8 @@ class RaceCheck {
   std::optional<Visit> visit(std::size_t offset, unsigned bytes, twin::Access access, const Visit& visit);
 
  private:
-  // Each byte's last writer and its last two readers of different warps or steps, which is enough to find one of any
-  // two that race unless a third read of another thread came between.
+  // Each byte's last writer and the last readers of two different warps: one of them is of another warp than a writer
+  // that comes. Of readers of the writer's own warp only the last is known.
   struct Byte {
     Visit writer;
     Visit reader;

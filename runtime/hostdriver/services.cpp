@@ -1,4 +1,5 @@
 // The host driver's side of twin_abi.cuh: from a thread to the gang that runs it.
+#include "base/text.h"
 #include "hostdriver/gang.h"
 
 namespace quern::host {
@@ -34,6 +35,11 @@ const twin::Services kServices = {
     [](Thread& t, const char* what, twin::Site site) {
       Strand& strand = Strand::of(t);
       strand.gang->fail(strand, CUDA_ERROR_ASSERT, what, site);
+    },
+    [](Thread& t, long long index, long long count, twin::Site site) {
+      Strand& strand = Strand::of(t);
+      strand.gang->fail(strand, CUDA_ERROR_ILLEGAL_ADDRESS,
+                        cat("element ", index, " of an array of ", count, " in shared memory"), site);
     },
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "hostdriver/fiber.h"
@@ -29,6 +30,7 @@ struct alignas(64) Strand {
   // Reading or changing one address over and over, at one place, is waiting for it to change.
   const void* last_address = nullptr;
   int last_line = 0;
+  std::uint64_t last_value = 0;
   unsigned repeats = 0;
 
   // How often this thread executed each access; only while accesses are logged.
@@ -46,18 +48,30 @@ struct alignas(64) Strand {
 // Strands that no thread has.
 class StrandPool {
  public:
-  Strand& take() {
-    if (free_.empty()) {
-      all_.push_back(std::make_unique<Strand>());
-      return *all_.back();
-    }
-    Strand& strand = *free_.back();
+  // Null where there is no memory for another.
+  Strand* take() noexcept {
+    if (free_.empty()) return make();
+    Strand* const strand = free_.back();
     free_.pop_back();
     return strand;
   }
   void give(Strand& strand) { free_.push_back(&strand); }
+  // Gives the memory back; no strand may have a thread.
+  void clear() {
+    free_.clear();
+    all_.clear();
+  }
 
  private:
+  Strand* make() noexcept {
+    try {
+      all_.push_back(std::make_unique<Strand>());
+      free_.reserve(all_.size());  // so that giving one back needs no memory
+      return all_.back().get();
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
+  }
   std::vector<std::unique_ptr<Strand>> all_;
   std::vector<Strand*> free_;
 };

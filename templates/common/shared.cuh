@@ -31,6 +31,7 @@ QUERN_DEVICE void store_shared(void* to, const Vector<Bytes>& vector QUERN_SITE)
 
 template <class T, int N>
 struct SharedArray {
+  static_assert(sizeof(T) <= 16 && (sizeof(T) & (sizeof(T) - 1)) == 0, "an access moves 1, 2, 4, 8 or 16 bytes");
   T elements[N];
   QUERN_DEVICE T get(int i) const { return elements[i]; }
   QUERN_DEVICE void set(int i, T value) { elements[i] = value; }
@@ -44,19 +45,26 @@ struct SharedArray {
 // Known by its place in the shared memory of any block.
 template <class T, int N>
 class SharedArray {
+  static_assert(sizeof(T) <= 16 && (sizeof(T) & (sizeof(T) - 1)) == 0, "an access moves 1, 2, 4, 8 or 16 bytes");
+
  public:
   SharedArray() : offset_(twin::reserve_shared(N * sizeof(T))) {}
   T get(int i QUERN_SITE) const {
-    twin::watch(twin::Access::shared_load, at(i), sizeof(T), site);
+    twin::watch(twin::Access::shared_load, element(i, site), sizeof(T), site);
     return *at(i);
   }
   void set(int i, T value QUERN_SITE) const {
-    twin::watch(twin::Access::shared_store, at(i), sizeof(T), site);
+    twin::watch(twin::Access::shared_store, element(i, site), sizeof(T), site);
     *at(i) = value;
   }
   T* at(int i) const { return reinterpret_cast<T*>(twin::self().shared + offset_) + i; }
 
  private:
+  T* element(int i, twin::Site site) const {
+    twin::Thread& t = twin::self();
+    if (i < 0 || i >= N) t.services->outside(t, i, N, site);
+    return at(i);
+  }
   unsigned offset_;
 };
 

@@ -13,6 +13,8 @@ QUERN_DEVICE void barrier(u32 id, u32 threads QUERN_SITE) {
   asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 #else
   twin::Thread& t = twin::self();
+  if (id == 0 || threads == 0 || threads % 32 != 0)
+    t.services->fail(t, "a named barrier is 1 to 15, for a multiple of 32 threads", site);
   t.services->barrier(t, id, threads, twin::BlockVote::none, 0, site);
 #endif
 }
@@ -41,7 +43,8 @@ QUERN_DEVICE u32 cluster_rank() {
 #endif
 }
 
-// Where block `rank` of the cluster has what this block has at `address` of its shared memory.
+// Where block `rank` of the cluster has what this block has at `address` of its shared memory. For load_shared and
+// store_shared of common/shared.cuh, so that the host driver sees the accesses.
 template <class T>
 QUERN_DEVICE T* map_shared(T* address, u32 rank QUERN_SITE) {
 #ifdef __CUDA_ARCH__

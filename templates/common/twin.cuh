@@ -116,17 +116,17 @@ inline T __shfl_sync(unsigned mask, T value, int from, int width = 32, QUERN_TWI
 }
 template <class T>
 inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, QUERN_TWIN_SITE) {
-  const int lane = static_cast<int>(quern::twin::lane()), from = lane - static_cast<int>(delta);
+  const int lane = static_cast<int>(quern::twin::lane()), from = lane - static_cast<int>(delta & 31u);
   return quern::twin::shuffle(mask, value, from < quern::twin::group(width) ? lane : from, site);
 }
 template <class T>
 inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32, QUERN_TWIN_SITE) {
-  const int lane = static_cast<int>(quern::twin::lane()), from = lane + static_cast<int>(delta);
+  const int lane = static_cast<int>(quern::twin::lane()), from = lane + static_cast<int>(delta & 31u);
   return quern::twin::shuffle(mask, value, from >= quern::twin::group(width) + width ? lane : from, site);
 }
 template <class T>
 inline T __shfl_xor_sync(unsigned mask, T value, int flip, int width = 32, QUERN_TWIN_SITE) {
-  const int lane = static_cast<int>(quern::twin::lane()), from = lane ^ flip;
+  const int lane = static_cast<int>(quern::twin::lane()), from = lane ^ (flip & 31);
   return quern::twin::shuffle(mask, value, from >= quern::twin::group(width) + width ? lane : from, site);
 }
 
@@ -173,6 +173,20 @@ template <> struct BitsOf<4> { using Type = unsigned; };
 template <> struct BitsOf<8> { using Type = unsigned long long; };
 // clang-format on
 
+// Integers wrap, as on the GPU.
+template <class T>
+inline T sum(T a, T b) {
+  if constexpr (T(1) / T(2) == T(0))
+    return static_cast<T>(bits_of<unsigned long long>(a) + bits_of<unsigned long long>(b));
+  return a + b;
+}
+template <class T>
+inline T difference(T a, T b) {
+  if constexpr (T(1) / T(2) == T(0))
+    return static_cast<T>(bits_of<unsigned long long>(a) - bits_of<unsigned long long>(b));
+  return a - b;
+}
+
 // Replaces *to by change(*to) and returns what was there.
 template <class T, class F>
 inline T update(T* to, F change, Site site) {
@@ -208,8 +222,8 @@ struct quern_twin_same {
   inline T name##_system(T* to, typename quern_twin_same<T>::Type with, QUERN_TWIN_SITE) { \
     return name(to, with, site);                                                           \
   }
-QUERN_TWIN_ATOMIC(atomicAdd, old + with)
-QUERN_TWIN_ATOMIC(atomicSub, old - with)
+QUERN_TWIN_ATOMIC(atomicAdd, quern::twin::sum(old, with))
+QUERN_TWIN_ATOMIC(atomicSub, quern::twin::difference(old, with))
 QUERN_TWIN_ATOMIC(atomicExch, with)
 QUERN_TWIN_ATOMIC(atomicMin, with < old ? with : old)
 QUERN_TWIN_ATOMIC(atomicMax, with > old ? with : old)

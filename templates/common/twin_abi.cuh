@@ -68,6 +68,8 @@ struct Services {
   // A thread that waits for memory to change.
   void (*yield)(Thread&, Site);
   void (*fail)(Thread&, const char* what, Site);
+  // Element `index` of a shared array of `count`.
+  void (*outside)(Thread&, long long index, long long count, Site);
 };
 
 // What a wait reads comes first, in one line of the cache: a block may have a thousand of these.

@@ -1,6 +1,7 @@
 // The access log of the host driver, and with it: every family moves its bulk in whole sectors.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/text.h"
@@ -64,8 +65,13 @@ TEST_F(HostAccesses, AlignedFormsMoveWholeVectors) {
       {"skeleton rows=64 width=2048 dtype=bf16", "x"}};
   for (const auto& [problem, operands] : bulk) {
     const LoggedAccesses log(driver());
-    run_on_host(runtime(), driver(), problem);
-    for (const AccessSite& site : log.sites()) {
+    EXPECT_EQ(run_on_host(runtime(), driver(), problem), "");
+    const auto sites = log.sites();
+    for (const std::string_view operand : split(operands, ' ')) {
+      const auto seen = [&](const AccessSite& site) { return site.memory == operand; };
+      EXPECT_TRUE(std::any_of(sites.begin(), sites.end(), seen)) << problem << ": no access of " << operand;
+    }
+    for (const AccessSite& site : sites) {
       if ((" " + operands + " ").find(" " + site.memory + " ") == std::string::npos) continue;
       EXPECT_EQ(site.bytes, 16u) << problem << " " << site.memory << " " << site.place;
       EXPECT_EQ(site.sectors, 16 * site.requests) << problem << " " << site.memory << " " << site.place;

@@ -101,9 +101,65 @@ TEST_F(HostChecks, SyncwarpOrdersAWarpAndNoMore) {
   renew_context();
 }
 
-TEST_F(HostChecks, SharedMemoryEndsWhereItEnds) {
-  EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, {1, 1}, "buffer.set(32, 1);", "QUERN_SHARED(int, buffer, 32);"),
-              "at byte 128 of 128 of shared memory");
+TEST_F(HostChecks, ASharedArrayEndsWhereItEnds) {
+  const char* const arrays = "QUERN_SHARED(int, first, 8);\nQUERN_SHARED(int, second, 8);";
+  EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, {1, 1}, "first.set(8, 1);", arrays),
+              "test.cu:1: element 8 of an array of 8 in shared memory");
+  EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, {1, 1}, "out[0] = second.get(-1);", arrays), "element -1 of an array");
+  EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, {1, 1, 64}, "store_shared<4>(dynamic_shared() + 64, {});", arrays),
+              "of shared memory");
+}
+
+// A broadcast is read by all warps; the write that follows is ordered with its own warp only.
+TEST_F(HostChecks, AWriteAfterABroadcastIsARace) {
+  const std::string said = words(CUDA_ERROR_LAUNCH_FAILED, {1, 256}, R"(
+    if (threadIdx.x == 0) buffer.set(0, 1);
+    __syncthreads();
+    out[threadIdx.x % 64] = buffer.get(0);
+    __syncwarp();
+    if (threadIdx.x == 224) buffer.set(0, 5);)",
+                                 "QUERN_SHARED(int, buffer, 1);");
+  EXPECT_SAYS(said, "races with");
+}
+
+TEST_F(HostChecks, BlocksOfAClusterRaceToo) {
+  const TestKernel kernel(runtime().state().compiler, options().driver, R"(
+    if (cluster_rank() == 0) mine.set(0, 1);
+    else store_shared<4>(map_shared(mine.at(0), 0), {{2}});
+    cluster_barrier();)",
+                          "QUERN_SHARED(int, mine, 4);");
+  Shape shape{2, 1};
+  shape.cluster = 2;
+  EXPECT_EQ(kernel.outcome(shape, 1), CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_SAYS(report(), "races with");
+  renew_context();
+}
+
+TEST_F(HostChecks, EachCheckIsOnByItself) {
+  const std::string body = "buffer.set(0, threadIdx.x); if (threadIdx.x == 0) store<4>(out, {{1}});";
+  const std::string before = "QUERN_SHARED(int, buffer, 1);";
+  configure("check_bounds=0");
+  words(CUDA_ERROR_LAUNCH_FAILED, {1, 64}, body, before);
+  configure("check_races=0");
+  const TestKernel same(runtime().state().compiler, options().driver, body, before);
+  EXPECT_EQ(same.outcome({1, 64}, 1), CUDA_SUCCESS) << report();
+}
+
+TEST_F(HostChecks, ACounterThatManyAddToIsNoDeadWait) {
+  configure("dead_wait_ms=20");
+  const TestKernel kernel(runtime().state().compiler, options().driver,
+                          "for (int i = 0; i < n; ++i) atomicAdd(out, 1);");
+  EXPECT_EQ(kernel.run({1, 32}, 1, 50000).front(), 32 * 50000 - 1);
+}
+
+TEST_F(HostChecks, AtomicsWrap) {
+  const TestKernel kernel(runtime().state().compiler, options().driver,
+                          "atomicAdd(out, 0x7fffffff); atomicAdd(out, 0x7fffffff); atomicSub(out, 5);");
+  EXPECT_EQ(kernel.run({1, 1}, 1).front(), -1 - 2 - 5);
+}
+
+TEST_F(HostChecks, ANamedBarrierIsForWholeWarps) {
+  EXPECT_SAYS(words(CUDA_ERROR_ASSERT, {1, 32}, "barrier(1, 20);"), "a multiple of 32");
 }
 
 TEST_F(HostChecks, AnAssertionNamesItsPlace) {

@@ -6,6 +6,7 @@
 #include "driver/stream.h"
 #include "quern/families.h"
 #include "support/device.h"
+#include "support/test_kernel.h"
 #include "tuner/operands.h"
 
 namespace quern::test {
@@ -149,10 +150,27 @@ TEST_F(HostFaults, ALostDeviceIsAnErrorOfEveryCall) {
   inject("clear");
 }
 
-TEST_F(HostFaults, MemoryRunsOutAtTheLimit) {
-  CUdeviceptr memory = 0;
-  EXPECT_EQ(driver()->MemAlloc(&memory, std::size_t{1} << 40), CUDA_ERROR_OUT_OF_MEMORY);
-  EXPECT_THROW(DeviceMemory(driver(), std::size_t{1} << 40), Error);
+TEST_F(HostFaults, MemoryRunsOutAtTheLimitAndIsThereAgainWhenItIsFreed) {
+  std::size_t free = 0, total = 0;
+  ASSERT_EQ(driver()->MemGetInfo(&free, &total), CUDA_SUCCESS);
+  EXPECT_THROW(DeviceMemory(driver(), free + 1), Error);
+  CUdeviceptr first = 0, second = 0;
+  ASSERT_EQ(driver()->MemAlloc(&first, 1 << 20), CUDA_SUCCESS);
+  EXPECT_EQ(driver()->MemAlloc(&second, free - (1 << 19)), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(driver()->MemFree(first), CUDA_SUCCESS);
+  std::size_t again = 0;
+  ASSERT_EQ(driver()->MemGetInfo(&again, &total), CUDA_SUCCESS);
+  EXPECT_EQ(again, free);
+}
+
+// Each waiting thread has a stack, and the machine only so many mappings.
+TEST_F(HostFaults, TooManyWorkersAreAnErrorAndNotTheEnd) {
+  const TestKernel kernel(runtime().state().compiler, options().driver, "__syncthreads();");
+  configure("workers=100");
+  const CUresult result = kernel.outcome({5000, 1024}, 1);
+  EXPECT_TRUE(result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY) << result;
+  data_.reset();
+  renew_context();
 }
 
 TEST_F(HostFaults, ADelayedCallTakesThatLong) {

@@ -139,8 +139,8 @@ TEST_F(Primitives, ClustersShareTheirSharedMemory) {
   const auto k = kernel(R"(
     mine.set(threadIdx.x, int(cluster_rank() * 100 + threadIdx.x));
     cluster_barrier();
-    const int* const theirs = map_shared(mine.at(threadIdx.x), (cluster_rank() + 1) % 4);
-    out[blockIdx.x * 32 + threadIdx.x] = *theirs;
+    const auto theirs = load_shared<4>(map_shared(mine.at(threadIdx.x), (cluster_rank() + 1) % 4));
+    out[blockIdx.x * 32 + threadIdx.x] = int(theirs.w[0]);
     cluster_barrier();)",
                         "QUERN_SHARED(int, mine, 32);");
   Shape shape{8, 32};

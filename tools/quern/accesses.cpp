@@ -38,8 +38,9 @@ void collect(void* rows, const quernHostAccess* access) {
 
 }  // namespace
 
-std::vector<Row> access_rows(Runtime& runtime, const Subject& subject, const std::string& config, int architecture) {
-  const OpenDevice device = open_host(runtime, architecture);
+std::vector<Row> access_rows(Runtime& runtime, const Subject& subject, const std::string& config,
+                             const DeviceModel& model) {
+  const OpenDevice device = open_host(runtime, model);
   const AnyProblem closed = OperandFiles(subject.family(), {}, {}).close(subject.problem);
   HostOperands host(closed.family(), closed.data());
   host.generate(1, false);

@@ -13,8 +13,9 @@ namespace quern::tool {
 
 // One row an access site: where it is in the template, the operand, bytes a thread, requests by warps, sectors a
 // request beside the fewest possible, bytes moved beside the bytes that had to be. Open extents are made up, with a
-// line that says so. `architecture` is that of the device that the host driver stands for. Throws Error.
-std::vector<Row> access_rows(Runtime& runtime, const Subject& subject, const std::string& config, int architecture);
+// line that says so. The host driver stands for a device of `model`. Throws Error.
+std::vector<Row> access_rows(Runtime& runtime, const Subject& subject, const std::string& config,
+                             const DeviceModel& model);
 
 }  // namespace quern::tool
 

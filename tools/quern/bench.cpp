@@ -52,10 +52,14 @@ class Bench : public Command {
     if (compile_) return run_compile(runtime, options, place);
     if (host_) return run_host(runtime, options, name);
     const OpenDevice device = open_device(runtime, name);
-    return print_all(device.name(), [&](const Emit& emit) {
-      if (device.host()) return bench_on_host(runtime, device, problems, kernel_, emit);
-      bench_kernels(runtime, device, options, problems, kernel_, emit);
-    });
+    if (device.host()) {
+      bool agree = true;
+      print_all(device.name(),
+                [&](const Emit& emit) { agree = bench_on_host(runtime, device, problems, kernel_, emit); });
+      return agree ? kDone : kFailed;
+    }
+    return print_all(device.name(),
+                     [&](const Emit& emit) { bench_kernels(runtime, device, options, problems, kernel_, emit); });
   }
 
  private:

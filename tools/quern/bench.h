@@ -29,8 +29,8 @@ struct KernelBench {
 void bench_kernels(Runtime& runtime, const OpenDevice& device, const Options& options,
                    const std::vector<AnyProblem>& problems, const KernelBench& bench, const Emit& emit);
 
-// Each problem once on the host driver, against its reference.
-void bench_on_host(Runtime& runtime, const OpenDevice& device, const std::vector<AnyProblem>& problems,
+// Each problem once on the host driver, against its reference; whether all agree.
+bool bench_on_host(Runtime& runtime, const OpenDevice& device, const std::vector<AnyProblem>& problems,
                    const KernelBench& bench, const Emit& emit);
 
 // What quern costs on the host: against a driver that returns at once, and on a device, where there is one, beside a

@@ -10,10 +10,11 @@ constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
 
 }  // namespace
 
-void bench_on_host(Runtime& runtime, const OpenDevice& device, const std::vector<AnyProblem>& problems,
+bool bench_on_host(Runtime& runtime, const OpenDevice& device, const std::vector<AnyProblem>& problems,
                    const KernelBench& bench, const Emit& emit) {
   PrepareOptions prepare;
   prepare.config = bench.config;
+  bool all_agree = true;
   for (const AnyProblem& problem : problems) {
     const std::int64_t bytes = problem.family().bytes(problem.data());
     if (bytes > kMostBytes) {
@@ -27,12 +28,14 @@ void bench_on_host(Runtime& runtime, const OpenDevice& device, const std::vector
     const AnyPlan plan = runtime.prepare_any(problem.family(), problem.data(), prepare);
     data.launch(plan);
     const Comparison comparison = compare(data.download(), host.reference(scalars));
+    all_agree = all_agree && comparison.equal;
     emit(Row()
              .add("problem", problem.text())
              .add("bytes", bytes)
              .add("verified", comparison.equal)
              .add("max_error", comparison.max_error));
   }
+  return all_agree;
 }
 
 }  // namespace quern::tool

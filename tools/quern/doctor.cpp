@@ -90,7 +90,7 @@ class Doctor : public Command {
     try {
       host_driver_.add("path", open_host_driver(environment)->origin());
     } catch (const Error& error) {
-      host_driver_.add("missing", error.sentence.substr(0, error.sentence.find('.')));
+      host_driver_.add("missing", error.sentence.substr(0, error.sentence.find('\n')));
     }
     report_.add("host_driver", host_driver_);
   }

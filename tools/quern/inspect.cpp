@@ -61,7 +61,7 @@ class Inspect : public Command {
  private:
   int print_accesses(const Global& global, const Subject& subject, const Place& place) const {
     Runtime runtime(runtime_options(global));
-    print_rows(access_rows(runtime, subject, config_, place.target.arch), json_);
+    print_rows(access_rows(runtime, subject, config_, place.model), json_);
     return kDone;
   }
 

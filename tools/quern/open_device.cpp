@@ -7,9 +7,12 @@
 
 namespace quern::tool {
 
-OpenDevice open_host(Runtime& runtime, int architecture) {
+OpenDevice open_host(Runtime& runtime, const DeviceModel& model) {
   const auto driver = open_host_driver(runtime.state().environment);
-  driver->check(driver->host().Configure(cat("arch=", architecture).c_str()), Stage::tool, "quernHostConfigure");
+  const std::string settings =
+      cat("arch=", model.arch, " multiprocessors=", model.multiprocessors,
+          " threads_per_multiprocessor=", model.threads_per_multiprocessor, " l2_bytes=", model.l2_bytes);
+  driver->check(driver->host().Configure(settings.c_str()), Stage::tool, "quernHostConfigure");
   return open_device(runtime, {true, 0});
 }
 
@@ -36,11 +39,13 @@ std::optional<OpenDevice> try_open_device(Runtime& runtime, DeviceName name, std
 std::optional<OpenDevice> gpu_or_host(Runtime& runtime, std::string* why_not) {
   auto device = try_open_device(runtime, {false, 0}, why_not);
   if (device || runtime.state().compiler.host().path().empty()) return device;
-  std::string ignored;
-  device = try_open_device(runtime, {true, 0}, &ignored);
+  std::string why_no_host;
+  device = try_open_device(runtime, {true, 0}, &why_no_host);
   if (device)
-    note(cat("quern: ", why_not->substr(0, why_not->find_first_of(".:")),
-             ": the kernel runs on the CPU, by the host driver (--device host)"));
+    note(cat("quern: ", why_not->substr(0, why_not->find('\n')),
+             "\nquern: the kernel runs on the CPU, by the host driver (--device host)"));
+  else
+    *why_not += cat("\nNor is there a host driver: ", why_no_host);
   return device;
 }
 

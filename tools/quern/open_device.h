@@ -26,9 +26,9 @@ struct OpenDevice {
 // Throws Error (no_driver, no_device, driver).
 OpenDevice open_device(Runtime& runtime, DeviceName name);
 
-// The host driver's first device, standing for a GPU of this architecture: 90 for sm_90. Before any other device of it
-// is opened. Throws Error.
-OpenDevice open_host(Runtime& runtime, int architecture);
+// The host driver's first device, standing for a GPU of this model. Before any other device of it is opened. Throws
+// Error.
+OpenDevice open_host(Runtime& runtime, const DeviceModel& model);
 
 // Nothing, with the reason, where there is no driver or no device.
 std::optional<OpenDevice> try_open_device(Runtime& runtime, DeviceName name, std::string* why_not);

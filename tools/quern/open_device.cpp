@@ -1,5 +1,7 @@
 #include "open_device.h"
 
+#include <algorithm>
+
 #include "api/runtime_state.h"
 #include "base/text.h"
 #include "driver/find_host_driver.h"
@@ -42,8 +44,8 @@ std::optional<OpenDevice> gpu_or_host(Runtime& runtime, std::string* why_not) {
   std::string why_no_host;
   device = try_open_device(runtime, {true, 0}, &why_no_host);
   if (device)
-    note(cat("quern: ", why_not->substr(0, why_not->find('\n')),
-             "\nquern: the kernel runs on the CPU, by the host driver (--device host)"));
+    note(cat("quern: ", why_not->substr(0, std::min(why_not->find(". "), why_not->find('\n'))),
+             ": the kernel runs on the CPU, by the host driver (--device host)"));
   else
     *why_not += cat("\nNor is there a host driver: ", why_no_host);
   return device;

@@ -9,19 +9,11 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "base/sanitizers.h"
 #include "base/text.h"
 #include "compiler/build_id.h"
 #include "compiler/process.h"
 #include "quern/error.h"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define QUERN_ADDRESS_SANITIZER 1
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#define QUERN_ADDRESS_SANITIZER 1
-#endif
 
 namespace quern {
 namespace {
@@ -30,6 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kNames[] = {"c++", "g++", "clang++"};
 constexpr const char* kPrelude = "common/twin.cuh";
+constexpr std::string_view kElf{"\x7f\x45\x4c\x46", 4};  // how every image begins
 
 // No -march: an image may be used on another machine. -O1 compiles twice as fast as -O2 and runs as fast here.
 constexpr const char* kOptions[] = {
@@ -42,7 +35,7 @@ constexpr const char* kOptions[] = {
     "-fno-rtti",
     "-fPIC",
     "-fvisibility=hidden",
-#ifdef QUERN_ADDRESS_SANITIZER
+#if QUERN_ADDRESS_SANITIZER
     "-fsanitize=address,undefined",
     "-fno-sanitize-recover=all",
     "-fno-omit-frame-pointer",
@@ -193,9 +186,7 @@ Image HostCompiler::compile(const Unit& unit, const std::string& kernel, const T
   Image image;
   image.kernel = kernel;
   image.cubin = read_file(cat(scratch.path(), "/image.so")).value_or("");
-  if (finished.status != 0 || image.cubin.rfind("\x7f"
-                                                "ELF",
-                                                0) != 0) {
+  if (finished.status != 0 || !image.cubin.starts_with(kElf)) {
     Error error(Code::compile, Stage::compile,
                 finished.status == -1 ? cat(path_, " could not be started: ", finished.output)
                                       : cat(version_, " made no image of ", unit.main.name));

@@ -1,6 +1,6 @@
 #include "hostdriver/asan.h"
 
-#if defined(__SANITIZE_ADDRESS__)
+#if QUERN_ADDRESS_SANITIZER
 
 #include <sanitizer/asan_interface.h>
 

@@ -3,11 +3,12 @@
 #ifndef QUERN_HOSTDRIVER_ASAN_H_
 #define QUERN_HOSTDRIVER_ASAN_H_
 
+#include "base/sanitizers.h"
 #include "hostdriver/memory.h"
 
 namespace quern::host {
 
-#if defined(__SANITIZE_ADDRESS__)
+#if QUERN_ADDRESS_SANITIZER
 
 void hide_guards(const Allocation& allocation);
 void show_guards(const Allocation& allocation);

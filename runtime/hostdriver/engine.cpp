@@ -4,7 +4,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
-#include <numeric>
+#include <system_error>
 #include <thread>
 
 #include "hostdriver/gang.h"
@@ -25,8 +25,8 @@ class Helpers {
     Task task{&work, count, count};
     {
       const std::lock_guard lock(mutex_);
+      start(count);
       if (count != 0) tasks_.push_back(&task);
-      for (; threads_ < count; ++threads_) std::thread([this] { serve(); }).detach();
     }
     if (count != 0) wake_.notify_all();
     work();
@@ -45,6 +45,14 @@ class Helpers {
     unsigned unclaimed;
     unsigned running;  // unclaimed ones count
   };
+
+  // Fewer where the machine has no more: what no helper takes, the caller does.
+  void start(unsigned count) {
+    try {
+      for (; threads_ < count; ++threads_) std::thread([this] { serve(); }).detach();
+    } catch (const std::system_error&) {
+    }
+  }
 
   void serve() {
     std::unique_lock lock(mutex_);
@@ -72,8 +80,6 @@ StrandPool& strands_of_this_thread() {
   return pool;
 }
 
-std::uint64_t volume(const twin::Dim3& d) { return std::uint64_t{d.x} * d.y * d.z; }
-
 // How the blocks of a launch are dealt out.
 struct Deal {
   unsigned gang_blocks;
@@ -85,11 +91,9 @@ Deal deal(const Grid& grid, const Settings& settings) {
   const std::uint64_t blocks = volume(grid.grid);
   Deal deal{static_cast<unsigned>(grid.cooperative ? blocks : volume(grid.cluster)), 0, {}};
   deal.gangs = blocks / deal.gang_blocks;
-  if (settings.seed == 0 || deal.gangs > 1u << 24) return deal;
-  deal.order.resize(deal.gangs);
-  std::iota(deal.order.begin(), deal.order.end(), 0u);
-  Shuffle shuffle(settings.seed);
-  for (std::uint64_t i = deal.gangs; i > 1; --i) std::swap(deal.order[i - 1], deal.order[shuffle.below(i)]);
+  constexpr std::uint64_t kMostShuffled = 1 << 24;  // beyond, the order alone would take 64 MB
+  if (settings.seed != 0 && deal.gangs <= kMostShuffled)
+    deal.order = Shuffle(settings.seed).order(static_cast<std::uint32_t>(deal.gangs));
   return deal;
 }
 

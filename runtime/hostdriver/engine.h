@@ -4,6 +4,7 @@
 
 #include <cuda.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct Grid {
   bool cooperative = false;  // all blocks are there at once
   std::vector<unsigned char> parameter;
 };
+
+inline std::uint64_t volume(const twin::Dim3& extent) { return std::uint64_t{extent.x} * extent.y * extent.z; }
 
 // How a kernel ended. `words` say what went wrong, where and in which thread.
 struct Outcome {

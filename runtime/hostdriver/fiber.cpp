@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <new>
 
-#if defined(__SANITIZE_ADDRESS__)
+#include "base/sanitizers.h"
+
+#if QUERN_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
-#elif defined(__SANITIZE_THREAD__)
+#elif QUERN_THREAD_SANITIZER
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -27,9 +29,9 @@ struct Passage {
 };
 
 void leave([[maybe_unused]] Continuation& from, [[maybe_unused]] const Continuation& to) {
-#if defined(__SANITIZE_ADDRESS__)
+#if QUERN_ADDRESS_SANITIZER
   __sanitizer_start_switch_fiber(&from.fake_stack, to.bottom, to.bytes);
-#elif defined(__SANITIZE_THREAD__)
+#elif QUERN_THREAD_SANITIZER
   from.thread_of_tsan = __tsan_get_current_fiber();
   __tsan_switch_to_fiber(to.thread_of_tsan, 0);
 #endif
@@ -39,7 +41,7 @@ void leave([[maybe_unused]] Continuation& from, [[maybe_unused]] const Continuat
 void arrive(transfer_t transfer) {
   const Passage passage = *static_cast<const Passage*>(transfer.data);
   passage.from->context = transfer.fctx;
-#if defined(__SANITIZE_ADDRESS__)
+#if QUERN_ADDRESS_SANITIZER
   __sanitizer_finish_switch_fiber(passage.to->fake_stack, &passage.from->bottom, &passage.from->bytes);
 #endif
 }
@@ -71,17 +73,17 @@ void Continuation::switch_to(Continuation& to) {
 }
 
 Fiber::~Fiber() {  // NOLINT(modernize-use-equals-default): not in every build
-#if defined(__SANITIZE_THREAD__)
+#if QUERN_THREAD_SANITIZER
   if (thread_of_tsan != nullptr) __tsan_destroy_fiber(thread_of_tsan);
 #endif
 }
 
 void Fiber::start(Body body, void* argument) {
-#if defined(__SANITIZE_ADDRESS__)
+#if QUERN_ADDRESS_SANITIZER
   // What was abandoned here left its locals poisoned.
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   __asan_unpoison_memory_region(stack_.bottom() + page, twin::kStackBytes - page);
-#elif defined(__SANITIZE_THREAD__)
+#elif QUERN_THREAD_SANITIZER
   if (thread_of_tsan == nullptr) thread_of_tsan = __tsan_create_fiber(0);
 #endif
   body_ = body;

@@ -15,8 +15,6 @@ using twin::Dim3;
 constexpr unsigned kSharedAlignment = 1024;
 constexpr unsigned char kSharedPoison = 0xCD;
 
-unsigned volume(const Dim3& d) { return d.x * d.y * d.z; }
-
 Dim3 place_in(std::uint64_t number, const Dim3& extent) {
   const auto rest = static_cast<unsigned>(number / extent.x);
   return {static_cast<unsigned>(number % extent.x), rest % extent.y, rest / extent.y};
@@ -50,11 +48,18 @@ std::uint64_t Shuffle::below(std::uint64_t limit) {
   return (z ^ (z >> 31)) % limit;
 }
 
+std::vector<std::uint32_t> Shuffle::order(std::uint32_t count) {
+  std::vector<std::uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0u);
+  for (std::uint32_t i = count; i > 1; --i) std::swap(order[i - 1], order[below(i)]);
+  return order;
+}
+
 Gang::Gang(GridRun& run, StrandPool& strands)
     : run_(run),
       strands_(strands),
       shuffle_(0),
-      block_threads_(volume(run.grid.block)),
+      block_threads_(static_cast<unsigned>(volume(run.grid.block))),
       shared_bytes_(rounded_up(run.grid.image->static_shared_bytes, 128) + run.grid.dynamic_shared_bytes),
       shared_stride_(rounded_up(shared_bytes_, kSharedAlignment)) {}
 
@@ -74,7 +79,7 @@ void Gang::run(std::uint64_t first, unsigned count) {
 
 void Gang::place_blocks(std::uint64_t first, unsigned count) {
   const Grid& grid = run_.grid;
-  const unsigned cluster_blocks = volume(grid.cluster);
+  const auto cluster_blocks = static_cast<unsigned>(volume(grid.cluster));
   const Dim3 clusters{grid.grid.x / grid.cluster.x, grid.grid.y / grid.cluster.y, grid.grid.z / grid.cluster.z};
   arena_.assign(std::size_t{count} * shared_stride_ + kSharedAlignment, kSharedPoison);
   const auto arena = reinterpret_cast<std::uintptr_t>(arena_.data());
@@ -109,10 +114,7 @@ void Gang::order_threads() {
   next_ready_ = 0;
   yielding_.clear();
   order_.clear();
-  if (!shuffle_.on()) return;
-  order_.resize(total_);
-  std::iota(order_.begin(), order_.end(), 0u);
-  for (std::uint32_t i = total_; i > 1; --i) std::swap(order_[i - 1], order_[shuffle_.below(i)]);
+  if (shuffle_.on()) order_ = shuffle_.order(total_);
 }
 
 Strand* Gang::pick() {

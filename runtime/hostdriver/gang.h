@@ -76,6 +76,8 @@ class Shuffle {
   explicit Shuffle(std::uint64_t seed) : state_(seed) {}
   bool on() const { return state_ != 0; }
   std::uint64_t below(std::uint64_t limit);
+  // The numbers below `count` in some order.
+  std::vector<std::uint32_t> order(std::uint32_t count);
 
  private:
   std::uint64_t state_;

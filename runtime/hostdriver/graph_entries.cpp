@@ -5,11 +5,8 @@ using namespace quern::host;  // NOLINT(google-build-using-namespace): what foll
 
 namespace {
 
-std::shared_ptr<Executable> executable_of(Call& call, CUgraphExec handle) {
-  std::shared_ptr<Executable> executable = call.machine.executables.find(handle);
-  require(executable != nullptr, CUDA_ERROR_INVALID_HANDLE, "there is no such executable graph, or it was destroyed");
-  return executable;
-}
+constexpr const char* kGraph = "graph, or it was destroyed";
+constexpr const char* kExecutable = "executable graph, or it was destroyed";
 
 // Node after node: each comes after those that it depends on, and forks gain nothing from threads of their own here.
 Outcome run_nodes(const std::vector<Node>& nodes, const Settings& settings) {
@@ -48,8 +45,7 @@ QUERN_HOST_ENTRY CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureSt
 
 QUERN_HOST_ENTRY CUresult cuGraphGetNodes(CUgraph handle, CUgraphNode* nodes, std::size_t* count) {
   return guarded("cuGraphGetNodes", Needs::init, [&](Call& call) {
-    const std::shared_ptr<Graph> graph = call.machine.graphs.find(handle);
-    require(graph != nullptr, CUDA_ERROR_INVALID_HANDLE, "there is no such graph, or it was destroyed");
+    const std::shared_ptr<Graph> graph = known(call.machine.graphs, handle, kGraph);
     const std::size_t room = needed(count, "numNodes");
     const std::size_t all = graph->nodes.size();
     *count = nodes == nullptr ? all : std::min(room, all);
@@ -64,8 +60,7 @@ QUERN_HOST_ENTRY CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, C
   return guarded("cuGraphInstantiateWithFlags", Needs::healthy, [&](Call& call) {
     CUgraphExec& result = needed(executable, "phGraphExec");
     require(flags == 0, CUDA_ERROR_NOT_SUPPORTED, "flags of instantiation");
-    const std::shared_ptr<Graph> graph = call.machine.graphs.find(handle);
-    require(graph != nullptr, CUDA_ERROR_INVALID_HANDLE, "there is no such graph, or it was destroyed");
+    const std::shared_ptr<Graph> graph = known(call.machine.graphs, handle, kGraph);
     auto made = std::make_shared<Executable>();
     made->context = call.context;
     made->nodes = graph->nodes;
@@ -76,14 +71,14 @@ QUERN_HOST_ENTRY CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, C
 // There is nothing to upload.
 QUERN_HOST_ENTRY CUresult cuGraphUpload(CUgraphExec executable, CUstream stream) {
   return guarded("cuGraphUpload", Needs::healthy, [&](Call& call) {
-    executable_of(call, executable);
+    known(call.machine.executables, executable, kExecutable);
     refuse_capturing(*stream_of(call, stream), "cuGraphUpload");
   });
 }
 
 QUERN_HOST_ENTRY CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle) {
   return guarded("cuGraphLaunch", Needs::healthy, [&](Call& call) {
-    const std::shared_ptr<Executable> executable = executable_of(call, handle);
+    const std::shared_ptr<Executable> executable = known(call.machine.executables, handle, kExecutable);
     const std::shared_ptr<Stream> stream = stream_of(call, stream_handle);
     require(stream->capture == nullptr, CUDA_ERROR_NOT_SUPPORTED, "a graph inside a capture");
     if (stream->legacy) refuse_legacy(call.machine, *stream->context);
@@ -98,15 +93,10 @@ QUERN_HOST_ENTRY CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_hand
 }
 
 QUERN_HOST_ENTRY CUresult cuGraphDestroy(CUgraph graph) {
-  return guarded("cuGraphDestroy", Needs::release, [&](Call& call) {
-    require(call.machine.graphs.remove(graph) != nullptr, CUDA_ERROR_INVALID_HANDLE,
-            "there is no such graph, or it was destroyed");
-  });
+  return guarded("cuGraphDestroy", Needs::release, [&](Call& call) { taken(call.machine.graphs, graph, kGraph); });
 }
 
 QUERN_HOST_ENTRY CUresult cuGraphExecDestroy(CUgraphExec executable) {
-  return guarded("cuGraphExecDestroy", Needs::release, [&](Call& call) {
-    require(call.machine.executables.remove(executable) != nullptr, CUDA_ERROR_INVALID_HANDLE,
-            "there is no such executable graph, or it was destroyed");
-  });
+  return guarded("cuGraphExecDestroy", Needs::release,
+                 [&](Call& call) { taken(call.machine.executables, executable, kExecutable); });
 }

@@ -33,6 +33,23 @@ struct Call {
   Device& device() const { return *machine.devices[static_cast<std::size_t>(context->device)]; }
 };
 
+// What a handle stands for; refuses one that is not, or no longer, known. `what`: "event, or it was destroyed".
+template <class T, class Handle>
+std::shared_ptr<T> known(const Handles<T, Handle>& handles, Handle handle, const char* what) {
+  std::shared_ptr<T> object = handles.find(handle);
+  if (object == nullptr) refuse(CUDA_ERROR_INVALID_HANDLE, std::string("there is no such ") + what);
+  return object;
+}
+// The same, and the handle is known no longer.
+template <class T, class Handle>
+std::shared_ptr<T> taken(Handles<T, Handle>& handles, Handle handle, const char* what) {
+  std::shared_ptr<T> object = known(handles, handle, what);
+  handles.remove(handle);
+  return object;
+}
+inline constexpr const char* kStream = "stream, or it was destroyed";
+inline constexpr const char* kFunction = "function (cuKernelGetFunction gives one), or its library was unloaded";
+
 // Counts the call and lets faults strike. Success: go on.
 CUresult meet_faults(const char* name);
 // Takes the lock and checks what `needs` says; throws Refusal.

@@ -22,9 +22,7 @@ QUERN_HOST_ENTRY CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunct
   return guarded("cuLaunchKernelEx", Needs::healthy, [&](Call& call) {
     need(config, "config");
     require(extra == nullptr, CUDA_ERROR_NOT_SUPPORTED, "parameters by `extra`");
-    const std::shared_ptr<Function> function = call.machine.functions.find(handle);
-    require(function != nullptr, CUDA_ERROR_INVALID_HANDLE,
-            "there is no such function (cuKernelGetFunction gives one), or its library was unloaded");
+    const std::shared_ptr<Function> function = known(call.machine.functions, handle, kFunction);
     const std::shared_ptr<Stream> stream = stream_of(call, config->hStream);
     require(function->context == stream->context, CUDA_ERROR_INVALID_HANDLE,
             "the function and the stream belong to different contexts");

@@ -10,11 +10,10 @@ using namespace quern::host;  // NOLINT(google-build-using-namespace): what foll
 
 namespace {
 
+constexpr const char* kLibrary = "library, or it was unloaded";
+
 std::shared_ptr<Function> function_of(Call& call, CUfunction handle) {
-  std::shared_ptr<Function> function = call.machine.functions.find(handle);
-  require(function != nullptr, CUDA_ERROR_INVALID_HANDLE,
-          "there is no such function (cuKernelGetFunction gives one), or its library was unloaded");
-  return function;
+  return known(call.machine.functions, handle, kFunction);
 }
 
 const DeviceSettings& figures(Call& call, const Function& function) {
@@ -54,6 +53,9 @@ int function_attribute(Call& call, const Function& function, CUfunction_attribut
       refuse(CUDA_ERROR_INVALID_VALUE, quern::cat("the function attribute ", static_cast<int>(attribute)));
   }
 }
+
+// What the image decides, which nobody can set.
+bool read_only(CUfunction_attribute attribute) { return attribute <= CU_FUNC_ATTRIBUTE_CACHE_MODE_CA; }
 
 void set_dynamic_shared(Call& call, Function& function, int bytes) {
   const int most = figures(call, function).shared_per_block_optin - static_shared(function);
@@ -95,8 +97,7 @@ QUERN_HOST_ENTRY CUresult cuLibraryLoadData(CUlibrary* library, const void* code
 // as with driver 580.
 QUERN_HOST_ENTRY CUresult cuLibraryUnload(CUlibrary handle) {
   return guarded("cuLibraryUnload", Needs::init, [&](Call& call) {
-    const std::shared_ptr<Library> library = call.machine.libraries.remove(handle);
-    require(library != nullptr, CUDA_ERROR_INVALID_HANDLE, "there is no such library, or it was unloaded");
+    const std::shared_ptr<Library> library = taken(call.machine.libraries, handle, kLibrary);
     call.machine.kernels.remove(library->kernel);
     call.machine.functions.remove_if([&](const Function& function) { return function.library == library; });
   });
@@ -106,8 +107,7 @@ QUERN_HOST_ENTRY CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary handle,
   return guarded("cuLibraryGetKernel", Needs::healthy, [&](Call& call) {
     CUkernel& result = needed(kernel, "pKernel");
     need(name, "name");
-    const std::shared_ptr<Library> library = call.machine.libraries.find(handle);
-    require(library != nullptr, CUDA_ERROR_INVALID_HANDLE, "there is no such library, or it was unloaded");
+    const std::shared_ptr<Library> library = known(call.machine.libraries, handle, kLibrary);
     const char* const own = (*library->image)->kernel;
     if (std::strcmp(own, name) != 0)
       refuse(CUDA_ERROR_NOT_FOUND, quern::cat("the image has no kernel ", name, "; it has ", own));
@@ -117,7 +117,7 @@ QUERN_HOST_ENTRY CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary handle,
 
 QUERN_HOST_ENTRY CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary handle) {
   return guarded("cuLibraryGetKernelCount", Needs::init, [&](Call& call) {
-    require(call.machine.libraries.find(handle) != nullptr, CUDA_ERROR_INVALID_HANDLE, "there is no such library");
+    known(call.machine.libraries, handle, kLibrary);
     needed(count, "count") = 1;
   });
 }
@@ -125,8 +125,7 @@ QUERN_HOST_ENTRY CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary han
 QUERN_HOST_ENTRY CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
   return guarded("cuKernelGetFunction", Needs::healthy, [&](Call& call) {
     CUfunction& result = needed(function, "pFunc");
-    const std::shared_ptr<Library> library = call.machine.kernels.find(kernel);
-    require(library != nullptr, CUDA_ERROR_INVALID_HANDLE, "there is no such kernel, or its library was unloaded");
+    const std::shared_ptr<Library> library = known(call.machine.kernels, kernel, "kernel, or its library was unloaded");
     result = make_function(call, library);
   });
 }
@@ -142,7 +141,9 @@ QUERN_HOST_ENTRY CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attri
     const std::shared_ptr<Function> function = function_of(call, handle);
     if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) return;  // a hint
     if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) return set_dynamic_shared(call, *function, value);
-    refuse(CUDA_ERROR_NOT_SUPPORTED, quern::cat("setting the function attribute ", static_cast<int>(attribute)));
+    function_attribute(call, *function, attribute);  // refuses one that does not exist
+    refuse(read_only(attribute) ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED,
+           quern::cat("setting the function attribute ", static_cast<int>(attribute)));
   });
 }
 

@@ -11,8 +11,6 @@ namespace {
 
 constexpr int kFirstClusterArch = 90;
 
-std::uint64_t volume(const twin::Dim3& extent) { return std::uint64_t{extent.x} * extent.y * extent.z; }
-
 std::string text(const twin::Dim3& extent) { return cat(extent.x, "x", extent.y, "x", extent.z); }
 
 void check_grid(const twin::Dim3& grid) {

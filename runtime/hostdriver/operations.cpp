@@ -15,18 +15,13 @@ struct Range {
   unsigned char* written;
 };
 
-std::string describe(const Allocation& allocation) {
-  return cat(allocation.name.empty() ? "the nearest allocation" : allocation.name, ", which has ", allocation.bytes,
-             " bytes");
-}
-
 Range device_range(CUdeviceptr address, std::size_t bytes, CUresult otherwise) {
   if (bytes == 0) return {nullptr, nullptr};
   Allocation* const allocation = machine().find_memory(address);
   if (allocation == nullptr) refuse(otherwise, cat("the device address ", address, " is in no allocation"));
   if (!allocation->contains(address, bytes))
     refuse(otherwise, cat(bytes, " bytes at byte ", static_cast<std::int64_t>(address - allocation->begin), " of ",
-                          describe(*allocation)));
+                          name_of(*allocation)));
   auto* const begin = reinterpret_cast<unsigned char*>(address);  // NOLINT(performance-no-int-to-ptr)
   return {begin, allocation->written.get() + (address - allocation->begin)};
 }

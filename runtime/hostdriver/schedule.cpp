@@ -88,8 +88,7 @@ void add_implicit(std::vector<std::shared_ptr<Job>>& jobs, const Stream& stream)
 std::shared_ptr<Stream> stream_of(Call& call, CUstream handle) {
   if (handle == nullptr || handle == CU_STREAM_LEGACY) return call.context->legacy;
   require(handle != CU_STREAM_PER_THREAD, CUDA_ERROR_NOT_SUPPORTED, "CU_STREAM_PER_THREAD");
-  std::shared_ptr<Stream> stream = call.machine.streams.find(handle);
-  require(stream != nullptr, CUDA_ERROR_INVALID_HANDLE, "there is no such stream, or it was destroyed");
+  std::shared_ptr<Stream> stream = known(call.machine.streams, handle, kStream);
   return stream;
 }
 

@@ -6,11 +6,9 @@ using namespace quern::host;  // NOLINT(google-build-using-namespace): what foll
 
 namespace {
 
-std::shared_ptr<Event> event_of(Call& call, CUevent handle) {
-  std::shared_ptr<Event> event = call.machine.events.find(handle);
-  require(event != nullptr, CUDA_ERROR_INVALID_HANDLE, "there is no such event, or it was destroyed");
-  return event;
-}
+constexpr const char* kEvent = "event, or it was destroyed";
+
+std::shared_ptr<Event> event_of(Call& call, CUevent handle) { return known(call.machine.events, handle, kEvent); }
 
 // A capture forbids to ask for any stream, as driver 580 does.
 void refuse_asking(Call& call, const Stream& stream, const char* what) {
@@ -61,8 +59,7 @@ QUERN_HOST_ENTRY CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
 // Its work goes on to its end.
 QUERN_HOST_ENTRY CUresult cuStreamDestroy_v2(CUstream handle) {
   return guarded("cuStreamDestroy_v2", Needs::release, [&](Call& call) {
-    const std::shared_ptr<Stream> stream = call.machine.streams.remove(handle);
-    require(stream != nullptr, CUDA_ERROR_INVALID_HANDLE, "there is no such stream, or it was destroyed");
+    const std::shared_ptr<Stream> stream = taken(call.machine.streams, handle, kStream);
     leave_capture(call.machine, stream);
     destroy_stream(call.machine, stream);
   });
@@ -107,10 +104,7 @@ QUERN_HOST_ENTRY CUresult cuEventCreate(CUevent* event, unsigned flags) {
 }
 
 QUERN_HOST_ENTRY CUresult cuEventDestroy_v2(CUevent event) {
-  return guarded("cuEventDestroy_v2", Needs::release, [&](Call& call) {
-    require(call.machine.events.remove(event) != nullptr, CUDA_ERROR_INVALID_HANDLE,
-            "there is no such event, or it was destroyed");
-  });
+  return guarded("cuEventDestroy_v2", Needs::release, [&](Call& call) { taken(call.machine.events, event, kEvent); });
 }
 
 QUERN_HOST_ENTRY CUresult cuEventRecord(CUevent handle, CUstream stream) {

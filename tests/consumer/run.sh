@@ -118,6 +118,10 @@ check "libquern.so exports quern:: only" only_quern_symbols
 check "libquern.so needs the C and C++ runtime only" only_runtime_libraries "$library"
 check "quern needs the C and C++ runtime only" only_runtime_libraries "$prefix/bin/quern"
 check "quern runs where it is installed" "$prefix/bin/quern" list
+check "libquern_hostdriver.so needs the C and C++ runtime only" \
+  only_runtime_libraries "$(find "$prefix" -name libquern_hostdriver.so)"
+check "quern finds the host driver that is installed with it" \
+  "$prefix/bin/quern" run gather rows=8 count=8 width=8 --device host --verify --cache-dir "$work/cache"
 
 check "find_package: application builds as C++17 and C++20" build_app "$work/package" -DCMAKE_PREFIX_PATH="$prefix"
 check "find_package: C++17 application runs" run_app "$work/package/app17"

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/parallel.h"
+#include "base/sanitizers.h"
 #include "driver/device.h"
 #include "support/check.h"
 #include "support/device.h"
@@ -17,7 +18,7 @@ namespace quern::test {
 namespace {
 
 // The most cases of a family, so that all families together stay below 400 images, 150 under sanitizers.
-#ifdef __SANITIZE_ADDRESS__
+#if QUERN_ADDRESS_SANITIZER
 constexpr std::size_t kMostCases = 25;
 #else
 constexpr std::size_t kMostCases = 150;
@@ -32,7 +33,7 @@ std::vector<Case> cases_here(const std::vector<Case>& table) {
     const Cover cover = pairwise(table, kMostCases);
     std::printf("%zu of %zu cases hold %zu of %zu pairs of settings\n", cover.cases.size(), table.size(), cover.covered,
                 cover.pairs);
-#ifndef __SANITIZE_ADDRESS__
+#if !QUERN_ADDRESS_SANITIZER
     EXPECT_EQ(cover.covered, cover.pairs);
 #endif
     cases = cover.cases;

@@ -1,6 +1,7 @@
 // What the host driver finds in kernels, and how it says so.
 #include <gtest/gtest.h>
 
+#include "base/sanitizers.h"
 #include "base/text.h"
 #include "support/device.h"
 #include "support/test_kernel.h"
@@ -42,7 +43,7 @@ TEST_F(HostChecks, AStoreBeforeTheBegin) {
 // kernel; AddressSanitizer sees it at once.
 TEST_F(HostChecks, ARawStorePastTheEnd) {
   const std::string body = "out[64 + n] = 7;";
-#ifdef __SANITIZE_ADDRESS__
+#if QUERN_ADDRESS_SANITIZER
   const TestKernel kernel(runtime().state().compiler, options().driver, body);
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(kernel.outcome({1, 1}, 64), "0 bytes past the end of \"out\" .256 bytes.");

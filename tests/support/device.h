@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +15,7 @@
 #include "driver/find_host_driver.h"
 #include "quern/runtime.h"
 #include "skeleton/skeleton.h"
+#include "support/scratch.h"
 
 namespace quern::test {
 
@@ -24,17 +24,10 @@ inline bool on_host() {
   return device != nullptr && std::string_view(device) == "host";
 }
 
-// A cache directory for the whole program, gone at its end.
+// For the whole program, so that an image is made once.
 inline const std::string& cache_of_this_program() {
-  static const struct Folder {
-    std::string path = (std::filesystem::temp_directory_path() / "quern-device-tests-XXXXXX").string();
-    Folder() { path = mkdtemp(path.data()) == nullptr ? "" : path; }
-    ~Folder() {
-      std::error_code ignored;
-      if (!path.empty()) std::filesystem::remove_all(path, ignored);
-    }
-  } folder;
-  return folder.path;
+  static const Scratch folder;
+  return folder.path();
 }
 
 class DeviceTest : public ::testing::Test {

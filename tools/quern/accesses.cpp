@@ -9,7 +9,7 @@
 namespace quern::tool {
 namespace {
 
-// Above this the worst of an access's requests miss a sector of every other one.
+// Rows that start anywhere cost a sector or two more than the fewest a request; a stride costs a multiple.
 constexpr double kCoalesced = 1.5;
 
 double ratio(unsigned long long a, unsigned long long b) {

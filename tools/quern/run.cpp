@@ -74,7 +74,8 @@ class Run : public Command {
     std::string why_not = "--arch was given";
     std::optional<OpenDevice> device;
     if (!device_.empty()) device = open_device(runtime, parse_device(device_));
-    if (device_.empty() && arch_.empty()) device = gpu_or_host(runtime, &why_not);
+    if (device_.empty() && arch_.empty())
+      device = sweep_ ? try_open_device(runtime, {}, &why_not) : gpu_or_host(runtime, &why_not);
     if (!device) require_no_device_needed(files, why_not);
     HostOperands host(closed.family(), closed.data());
     const Stopwatch generating;
@@ -84,7 +85,6 @@ class Run : public Command {
     if (!json_)
       print_item("data", cat(in_.empty() ? "generated in " : "read and generated in ", ms_text(generating.ms())));
     if (!device) return compile_only(runtime, subject, host, place, why_not);
-    if (sweep_ && device->host()) throw Error(Code::no_device, Stage::tool, cat("--sweep needs a GPU: ", why_not));
     return sweep_ ? run_sweep(runtime, subject, host, *device) : run_once(runtime, subject, host, *device, files);
   }
 

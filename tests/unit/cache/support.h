@@ -3,7 +3,6 @@
 #define QUERN_TESTS_UNIT_CACHE_SUPPORT_H_
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <atomic>
 #include <filesystem>
@@ -16,26 +15,11 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cache/store.h"
+#include "support/scratch.h"
 
 namespace quern::cache {
 
-class Scratch {
- public:
-  Scratch() : path_((std::filesystem::temp_directory_path() / "quern-cache-XXXXXX").string()) {
-    if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("no scratch directory");
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  const std::string& path() const { return path_; }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
+using test::Scratch;
 
 // Keeps the warnings.
 class Warnings {

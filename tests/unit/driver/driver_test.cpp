@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "driver/find_host_driver.h"
 #include "driver/library.h"
 #include "driver/stream.h"
 #include "unit/cache/support.h"
@@ -100,6 +101,25 @@ TEST(NoDriver, EachPlaceIsListed) {
 TEST(NoDriver, ALibraryThatIsNoDriverIsNamedWithWhatItLacks) {
   const std::string sentence = refusal("libm.so.6");
   EXPECT_NE(sentence.find("libm.so.6 has no cuInit"), std::string::npos) << sentence;
+}
+
+TEST(NoHostDriver, EachPlaceIsListedWithItsReason) {
+  const cache::Scratch scratch;
+  Environment environment;
+  environment[Variable::hostdriver] = scratch / "libquern_hostdriver.so";
+  const auto words = [&]() -> std::string {
+    try {
+      open_host_driver(environment);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code, Code::no_driver);
+      return error.sentence;
+    }
+    return "opened";
+  };
+  EXPECT_NE(words().find(": no such file"), std::string::npos) << words();
+  cache::overwrite(environment[Variable::hostdriver], "no library");
+  EXPECT_NE(words().find("libquern_hostdriver.so: "), std::string::npos) << words();
+  EXPECT_NE(words().find("file too short"), std::string::npos) << words();  // what the loader says
 }
 
 }  // namespace

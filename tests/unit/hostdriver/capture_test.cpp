@@ -1,6 +1,6 @@
 #include <thread>
 
-#include "support.h"
+#include "unit/hostdriver/support.h"
 
 namespace quern::host::test {
 namespace {

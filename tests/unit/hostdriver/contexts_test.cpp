@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include "support.h"
+#include "unit/hostdriver/support.h"
 
 namespace quern::host::test {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "support.h"
+#include "unit/hostdriver/support.h"
 
 namespace quern::host::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "support.h"
+#include "unit/hostdriver/support.h"
 
 namespace quern::host::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "support.h"
+#include "unit/hostdriver/support.h"
 
 namespace quern::host::test {
 namespace {
@@ -90,6 +90,8 @@ TEST_F(HostDriverLibraries, FunctionAttributes) {
             CUDA_ERROR_INVALID_VALUE);
   EXPECT_OK(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 100 * 1024));
   EXPECT_EQ(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2), CUDA_ERROR_NOT_SUPPORTED);
+  // As driver 580 does with what the image decides.
+  EXPECT_EQ(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NUM_REGS, 4), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(HostDriverLibraries, OccupancyFollowsThreadsAndSharedMemory) {

@@ -1,6 +1,6 @@
 #include "hostdriver/memory.h"
 
-#include "support.h"
+#include "unit/hostdriver/support.h"
 
 namespace quern::host::test {
 namespace {
@@ -79,7 +79,7 @@ TEST_F(HostDriverCopies, ARangeOutsideOfItsAllocationIsRefusedByName) {
   EXPECT_OK(quernHostNameMemory(memory, "table"));
   unsigned value = 0;
   EXPECT_EQ(cuMemcpyHtoD_v2(memory + 62, &value, sizeof value), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_NE(last_report_text().find("4 bytes at byte 62 of table"), std::string::npos) << last_report_text();
+  EXPECT_NE(last_report_text().find("4 bytes at byte 62 of \"table\""), std::string::npos) << last_report_text();
   EXPECT_EQ(cuMemcpyDtoH_v2(&value, 4096, sizeof value), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemsetD8Async(memory, 0, 65, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuMemcpyDtoH_v2(nullptr, memory, 4), CUDA_ERROR_INVALID_VALUE);

@@ -1,4 +1,4 @@
-#include "support.h"
+#include "unit/hostdriver/support.h"
 
 #include <unistd.h>
 
@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+
+#include "support/scratch.h"
 
 namespace quern::host::test {
 namespace {
@@ -34,17 +36,14 @@ std::string contents(const std::filesystem::path& path) {
 
 std::string build_image(const std::string& source) {
   const std::filesystem::path root = std::filesystem::path(__FILE__).parent_path() / "../../..";
-  std::string folder = (std::filesystem::temp_directory_path() / "quern_image_XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) return "";
-  const std::filesystem::path path = folder;
+  const quern::test::Scratch scratch;
+  const std::filesystem::path path = scratch.path();
   std::ofstream(path / "image.cpp") << source;
   const std::string command = "c++ -std=c++20 -shared -fPIC -fno-gnu-unique -I" + (root / "templates").string() +
                               " -o " + (path / "image.so").string() + " " + (path / "image.cpp").string();
   const int status = std::system(command.c_str());
   EXPECT_EQ(status, 0) << command;
-  std::string image = contents(path / "image.so");
-  std::filesystem::remove_all(path);
-  return image;
+  return contents(path / "image.so");
 }
 
 const std::string& test_image() {

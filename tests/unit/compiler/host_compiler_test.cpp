@@ -1,0 +1,122 @@
+#include "compiler/host_compiler.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "base/text.h"
+#include "quern/error.h"
+#include "unit/cache/support.h"
+
+namespace quern {
+namespace {
+
+const Target kHost{90, "", true};
+// As small as an image can be: the back end asks for QUERN_HOST_KERNEL of its prelude and for nothing else.
+const Unit kUnit{{"made/made.cu", "#include \"made/part.cuh\"\n"},
+                 {{"made/part.cuh", "// one\nextern \"C\" int part() { return 1; }\n"},
+                  {"prelude.cuh", "#define QUERN_HOST_KERNEL(name)\n"}},
+                 {"prelude.cuh"}};
+
+class HostCompilerTest : public ::testing::Test {
+ protected:
+  Environment environment_ = Environment::read();
+  cache::Scratch scratch_;
+
+  std::string script(const std::string& name, const std::string& text) {
+    const std::string path = scratch_ / name;
+    cache::overwrite(path, "#!/bin/sh\n" + text);
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return path;
+  }
+  std::string refusal(HostCompiler& compiler) {
+    try {
+      compiler.compile(kUnit, "quern_made", kHost, false);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+};
+
+TEST_F(HostCompilerTest, MakesASharedObjectAndLeavesNothingBehind) {
+  environment_[Variable::tmpdir] = scratch_.path();
+  HostCompiler compiler("", environment_);
+  const Image image = compiler.compile(kUnit, "quern_made", kHost, false);
+  EXPECT_EQ(image.cubin.substr(1, 3), "ELF");
+  EXPECT_EQ(image.kernel, "quern_made");
+  EXPECT_EQ(image.compiler, compiler.version());
+  EXPECT_TRUE(std::filesystem::is_empty(scratch_.path()));
+}
+
+TEST_F(HostCompilerTest, AnErrorNamesTheFileAndTheLine) {
+  Unit wrong = kUnit;
+  wrong.headers[0].text = "// one\nint x = nothing;\n";
+  HostCompiler compiler("", environment_);
+  try {
+    compiler.compile(wrong, "quern_made", kHost, false);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, Code::compile);
+    EXPECT_NE(error.log.find("made/part.cuh:2:"), std::string::npos) << error.log;
+  }
+}
+
+TEST_F(HostCompilerTest, TheTargetIsInTheOptionsAndSoInTheKey) {
+  EXPECT_NE(HostCompiler::options(kHost, false), HostCompiler::options({80, "", true}, false));
+  EXPECT_NE(HostCompiler::options(kHost, false), HostCompiler::options(kHost, true));
+}
+
+TEST_F(HostCompilerTest, WhereThereIsNoneEachPlaceIsNamed) {
+  environment_[Variable::path] = scratch_.path();
+  HostCompiler compiler("", environment_);
+  EXPECT_EQ(compiler.identity(), "");
+  const std::string words = refusal(compiler);
+  for (const char* word : {"QUERN_CXX", "c++ (PATH): not in PATH", "g++", "clang++"})
+    EXPECT_NE(words.find(word), std::string::npos) << words;
+}
+
+TEST_F(HostCompilerTest, APathOfAnyLengthIsOnlyNotThere) {
+  HostCompiler compiler("/" + std::string(5000, 'x'), environment_);
+  EXPECT_NE(refusal(compiler).find("no such file"), std::string::npos);
+}
+
+TEST_F(HostCompilerTest, ARelativePathStaysRight) {
+  script("mine", "exec c++ \"$@\"\n");
+  const auto was = std::filesystem::current_path();
+  std::filesystem::current_path(scratch_.path());
+  HostCompiler compiler("./mine", environment_);
+  const std::string words = refusal(compiler);
+  std::filesystem::current_path(was);
+  EXPECT_EQ(words, "");
+}
+
+TEST_F(HostCompilerTest, AProgramThatSaysNothingIsNoCompiler) {
+  HostCompiler compiler(script("silent", "exit 0\n"), environment_);
+  EXPECT_NE(refusal(compiler).find("is no compiler"), std::string::npos);
+}
+
+TEST_F(HostCompilerTest, ACompilerThatMakesNothingIsAnErrorAndNoImage) {
+  HostCompiler compiler(script("idle", "[ \"$1\" = --version ] && echo idle 1.0\nexit 0\n"), environment_);
+  EXPECT_NE(refusal(compiler).find("idle 1.0 made no image of made/made.cu"), std::string::npos) << refusal(compiler);
+}
+
+TEST_F(HostCompilerTest, AnApplicationMayIgnoreItsChildren) {
+  const auto was = std::signal(SIGCHLD, SIG_IGN);
+  HostCompiler compiler("", environment_);
+  const std::string words = refusal(compiler);
+  std::signal(SIGCHLD, was);
+  EXPECT_EQ(words, "");
+}
+
+TEST_F(HostCompilerTest, AFolderThatCannotBeMadeNamesTmpdir) {
+  environment_[Variable::tmpdir] = scratch_ / "missing";
+  HostCompiler compiler("", environment_);
+  const std::string words = refusal(compiler);
+  EXPECT_NE(words.find("No such file or directory; set TMPDIR"), std::string::npos) << words;
+}
+
+}  // namespace
+}  // namespace quern

@@ -2,10 +2,9 @@
 
 #include <array>
 #include <bit>
-#include <cstring>
 
-#include "base/hash.h"
 #include "base/text.h"
+#include "cache/codec.h"
 
 namespace quern::cache {
 namespace {
@@ -13,51 +12,11 @@ namespace {
 constexpr std::string_view kMagic = "\x89QUERN\r\n";
 constexpr std::size_t kHeaderBytes = 56;
 constexpr std::size_t kRowBytes = 16;
-constexpr std::size_t kChecksumBytes = 16;
 constexpr std::uint64_t kPrewarmed = 1;
 
 // In the order of the file. A section's tag is its place here, from 1.
 enum Section : std::size_t { kWhat, kWho, kCompiler, kKernel, kNumbers, kCubin, kPtx, kSource, kLog, kSections };
 constexpr std::size_t kBodyStart = kHeaderBytes + kSections * kRowBytes;
-
-template <class Integer>
-void put_number(std::string& out, Integer value) {
-  for (std::size_t byte = 0; byte < sizeof(value); ++byte)
-    out += static_cast<char>((static_cast<std::uint64_t>(value) >> (8 * byte)) & 0xFF);
-}
-
-// Reads from the front of a text that may end at any point; then all is zero and `failed` stays set.
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
-
-  std::string_view take(std::uint64_t size) {
-    if (size > rest_.size()) {
-      failed_ = true;
-      rest_ = {};
-      return {};
-    }
-    const std::string_view taken = rest_.substr(0, static_cast<std::size_t>(size));
-    rest_.remove_prefix(taken.size());
-    return taken;
-  }
-
-  template <class Integer>
-  Integer number() {
-    std::uint64_t value = 0;
-    const std::string_view bytes = take(sizeof(Integer));
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-      value |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
-    return static_cast<Integer>(value);
-  }
-
-  bool failed() const { return failed_; }
-  bool at_end() const { return rest_.empty() && !failed_; }
-
- private:
-  std::string_view rest_;
-  bool failed_ = false;
-};
 
 std::string write_numbers(const std::map<std::string, std::int64_t>& from) {
   std::string out;
@@ -79,16 +38,6 @@ bool read_numbers(std::string_view bytes, std::map<std::string, std::int64_t>& t
     to.emplace_hint(to.end(), name, value);
   }
   return !reader.failed();
-}
-
-void put_checksum(std::string& out) {
-  const Hash128 sum = hash128(out);
-  out.append(reinterpret_cast<const char*>(sum.bytes.data()), sum.bytes.size());
-}
-
-bool checksum_holds(std::string_view bytes) {
-  const Hash128 sum = hash128(bytes.substr(0, bytes.size() - kChecksumBytes));
-  return std::memcmp(sum.bytes.data(), bytes.data() + bytes.size() - kChecksumBytes, kChecksumBytes) == 0;
 }
 
 // What is wrong with the file as a whole; empty if nothing.

@@ -2,6 +2,9 @@
 #ifndef QUERN_CACHE_SINGLE_FLIGHT_H_
 #define QUERN_CACHE_SINGLE_FLIGHT_H_
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <exception>
 #include <future>
 #include <mutex>
@@ -27,12 +30,18 @@ class SingleFlight {
   }
 
  private:
+  struct Flight {
+    std::shared_future<Value> outcome;
+    ::pid_t process = 0;  // in a forked child, the parent's flights never land
+  };
+
   std::shared_future<Value> join(const Name& name, std::promise<Value>& promise, bool* led) {
     const std::lock_guard lock(mutex_);
-    const auto [place, added] = flights_.try_emplace(name);
-    if (added) place->second = promise.get_future().share();
-    *led = added;
-    return place->second;
+    Flight& flight = flights_[name];
+    const ::pid_t self = ::getpid();
+    *led = flight.process != self;
+    if (*led) flight = {promise.get_future().share(), self};
+    return flight.outcome;
   }
 
   // Each waiter gets an Error of its own to throw: what() and callers who add a field write to it.
@@ -69,7 +78,7 @@ class SingleFlight {
   }
 
   std::mutex mutex_;
-  std::unordered_map<Name, std::shared_future<Value>, Hash> flights_;
+  std::unordered_map<Name, Flight, Hash> flights_;
 };
 
 }  // namespace quern::cache

@@ -1,22 +1,20 @@
 #include "cache/store.h"
 
-#include <chrono>
 #include <exception>
+#include <filesystem>
 #include <utility>
+
+#include "cache/pack_layer.h"
 
 namespace quern::cache {
 namespace {
 
-std::int64_t now_unix_ns() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-}
-
-std::unique_ptr<DiskStore> make_disk(const Store::Settings& settings, const Log& log, FileSystem& files,
-                                     AtomicCounters& counters) {
-  if (settings.mode == CacheMode::off) return nullptr;
-  const bool writable = settings.mode == CacheMode::read_write;
-  return std::make_unique<DiskStore>(settings.dir, writable, settings.match, log, files, counters);
+// What is a directory now is read as one, everything else as a pack, which then says what is wrong with it.
+std::unique_ptr<Layer> shipped_layer(const std::string& path, const StoreSettings& settings, Services& services) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    return std::make_unique<DirectoryLayer>(path, DirectoryRole::shipped, settings.match, settings.trust, services);
+  return std::make_unique<PackLayer>(std::filesystem::absolute(path, ignored).string(), settings.trust, services);
 }
 
 }  // namespace
@@ -27,105 +25,289 @@ const char* name(Origin origin) {
 }
 
 Store::Store(const Settings& settings, const Log& log, FileSystem& files)
-    : disk_(make_disk(settings, log, files, counters_)) {}
+    : match_(settings.match), services_(files, log) {
+  if (settings.mode == CacheMode::off) return;
+  const bool written = settings.mode == CacheMode::read_write;
+  const DirectoryRole role = written                   ? DirectoryRole::written
+                             : settings.layers.empty() ? DirectoryRole::read
+                                                       : DirectoryRole::maybe;
+  auto own = std::make_unique<DirectoryLayer>(settings.dir, role, settings.match, settings.trust, services_);
+  directory_ = own.get();
+  layers_.push_back(std::move(own));
+  if (written) writer_ = std::make_unique<Writer>(*directory_, settings.writer, services_);
+  for (const std::string& path : settings.layers) layers_.push_back(shipped_layer(path, settings, services_));
+}
 
 // Whatever goes wrong there, memory and a log sink that throws included, the caller still gets its image.
 template <class Operation>
-void Store::on_disk(const Operation& operation) {
-  if (!disk_) return;
+void Store::guarded(const Operation& operation) {
   try {
-    operation(*disk_);
+    operation();
   } catch (const std::exception&) {
-    ++counters_.failures;
+    ++services_.counters.failures;
   }
 }
 
-EntryPointer Store::from_disk(const Key& key) {
-  EntryPointer entry;
-  if (memory_.forgotten(key)) return entry;
-  on_disk([&](DiskStore& disk) { entry = disk.find(key); });
-  return entry ? memory_.add(key, entry) : entry;
+// ---- looking up
+
+// The exact compiler's entry from the first layer that has it, else the first layer's that has one that serves.
+EntryPointer Store::look_up(const Key& key, bool* others) {
+  for (const auto& layer : layers_) {
+    EntryPointer entry = key.who.empty() ? nullptr : layer->find_exact(key);
+    if (entry) return layer->count_hit(), entry;
+  }
+  for (const auto& layer : layers_) {
+    EntryPointer entry = match_ == CacheMatch::exact ? nullptr : layer->find_match(key, others);
+    if (entry) return layer->count_hit(), entry;
+  }
+  return nullptr;
 }
 
+EntryPointer Store::from_layers(const Key& key) {
+  EntryPointer entry;
+  if (layers_.empty()) return entry;
+  AtomicCounters& counters = services_.counters;
+  if (memory_.forgotten(key)) {
+    ++counters.misses;
+    ++counters.rejected;
+    return entry;
+  }
+  bool others = false;
+  const auto odd = [&] { return counters.damaged + counters.foreign + counters.untrusted + counters.unreadable; };
+  const std::uint64_t odd_before = odd();
+  guarded([&] { entry = look_up(key, &others); });
+  ++(entry ? counters.layer_hits : counters.misses);
+  if (entry) return memory_.add(key, entry);
+  if (others) ++counters.other_compiler;
+  if (!others && odd() == odd_before) ++counters.absent;
+  return entry;
+}
+
+EntryPointer Store::find(const Key& key) {
+  if (auto entry = memory_.find(key)) return entry;
+  return from_layers(key);
+}
+
+// ---- building
+
+FileStatus Store::own_file(const Key& key) {
+  FileStatus status;
+  if (writer_ && !key.who.empty()) services_.files.status(directory_->entry_path(key), &status);
+  return status;
+}
+
+// What another process wrote since `before`, so that what was passed over once is not read again.
+EntryPointer Store::published_meanwhile(const Key& key, const FileStatus& before) {
+  EntryPointer entry;
+  if (memory_.forgotten(key)) return entry;
+  const FileStatus now = own_file(key);
+  const bool same = now.inode == before.inode && now.modified_ns == before.modified_ns && now.bytes == before.bytes;
+  if (same) return entry;
+  guarded([&] { entry = directory_->find_exact(key); });
+  if (!entry) return entry;
+  directory_->count_hit();
+  ++services_.counters.layer_hits;
+  return memory_.add(key, entry);
+}
+
+Found Store::lead(const Key& key, const Build& build, std::unique_ptr<Lease>& lease) {
+  // Once more: another thread may have built it between our look-up and the start of this flight.
+  if (auto entry = memory_.find(key)) return {std::move(entry), Origin::memory};
+  throw_remembered(key, false);
+  FileStatus before = own_file(key);
+  const std::uint64_t unreadable = services_.counters.unreadable;
+  if (auto entry = from_layers(key)) return {std::move(entry), Origin::disk};
+  if (services_.counters.unreadable != unreadable) before = {};  // it may be readable by now
+  EntryPointer published;
+  guarded([&] {
+    if (writer_) lease = writer_->lease(key, [&] { return (published = published_meanwhile(key, before)) != nullptr; });
+  });
+  if (published) return {std::move(published), Origin::disk};
+  throw_remembered(key, true);
+  return {keep(key, build_once(key, build)), Origin::built};
+}
+
+Entry Store::build_once(const Key& key, const Build& build) {
+  try {
+    Entry made = build();
+    ++services_.counters.builds;
+    return made;
+  } catch (const Error& error) {
+    if (error.lasting) remember(key, error);
+    throw;
+  }
+}
+
+Found Store::get_or_build(const Key& key, const Build& build) {
+  if (auto entry = memory_.find(key)) return {std::move(entry), Origin::memory};
+  std::unique_ptr<Lease> lease;  // outlives the flight: others may look when the entry is written
+  bool led = false;
+  Found found = flights_.run(
+      key, [&] { return lead(key, build, lease); }, &led);
+  if (!led) {
+    ++services_.counters.waits;
+    found.origin = Origin::memory;
+  } else if (found.origin == Origin::built) {
+    guarded([&] {
+      if (writer_) writer_->put(key, *found.entry);
+    });
+  }
+  return found;
+}
+
+// ---- keeping
+
 EntryPointer Store::keep(const Key& key, Entry entry) {
-  entry.what = key.what;
-  entry.who = key.who;
-  if (entry.created_unix_ns == 0) entry.created_unix_ns = now_unix_ns();
+  if (entry.what.empty()) entry.what = key.what;
+  if (entry.who.empty()) entry.who = key.who;
+  if (entry.created_unix_ns == 0) entry.created_unix_ns = services_.files.now_unix_ns();
   auto kept = std::make_shared<const Entry>(std::move(entry));
   memory_.replace(key, kept);
   return kept;
 }
 
-Found Store::lead(const Key& key, const Build& build) {
-  // Once more: another thread may have built it between our look-up and the start of this flight.
-  if (auto entry = memory_.find(key)) return {std::move(entry), Origin::memory};
-  if (auto entry = from_disk(key)) return {std::move(entry), Origin::disk};
-  Entry made = build();
-  ++counters_.builds;
-  return {keep(key, std::move(made)), Origin::built};
+void Store::write(const Entry& entry) {
+  guarded([&] {
+    if (writer_) writer_->put({entry.what, entry.who, hash128(entry.what), hash128(entry.who)}, entry);
+  });
 }
 
-Found Store::get_or_build(const Key& key, const Build& build) {
-  if (auto entry = memory_.find(key)) return {std::move(entry), Origin::memory};
-  bool led = false;
-  Found found = flights_.run(
-      key, [&] { return lead(key, build); }, &led);
-  if (!led) {
-    ++counters_.waits;
-    found.origin = Origin::memory;
-  } else if (found.origin == Origin::built) {
-    on_disk([&](DiskStore& disk) { disk.put(key, *found.entry); });
-  }
-  return found;
-}
-
-EntryPointer Store::find(const Key& key) {
-  if (auto entry = memory_.find(key)) return entry;
-  return from_disk(key);
-}
-
+// Under the key's own hashes where the texts are the key's: a test may have chosen them.
 EntryPointer Store::put(const Key& key, Entry entry) {
   auto kept = keep(key, std::move(entry));
-  on_disk([&](DiskStore& disk) { disk.put(key, *kept); });
+  if (kept->what != key.what || kept->who != key.who) {
+    write(*kept);
+  } else {
+    guarded([&] {
+      if (writer_) writer_->put(key, *kept);
+    });
+  }
   return kept;
 }
 
 void Store::forget(const Key& key, const EntryPointer& rejected) {
   EntryPointer was;
   if (!memory_.forget(key, rejected, &was)) return;
-  on_disk([&](DiskStore& disk) { disk.remove(key, rejected ? rejected.get() : was.get()); });
+  guarded([&] {
+    if (writer_) writer_->remove(key, rejected ? rejected.get() : was.get());
+  });
 }
 
+// ---- compiles that failed
+
+void Store::remember(const Key& key, const Error& error) {
+  {
+    const std::lock_guard lock(failed_mutex_);
+    failed_.insert_or_assign(key, error);
+  }
+  guarded([&] {
+    if (writer_)
+      writer_->put(key, Failure{key.what, key.who, error.sentence, error.log, services_.files.now_unix_ns()});
+  });
+}
+
+void Store::throw_remembered(const Key& key, bool on_disk_too) {
+  std::optional<Error> known;
+  {
+    const std::lock_guard lock(failed_mutex_);
+    if (const auto found = failed_.find(key); found != failed_.end()) known = found->second;
+  }
+  std::optional<Failure> failure;
+  if (!known && on_disk_too)
+    guarded([&] {
+      if (writer_) failure = writer_->failure(key);
+    });
+  if (failure) {
+    known.emplace(Code::compile, Stage::compile, failure->sentence);
+    known->log = failure->log;
+    known->lasting = true;
+  }
+  if (!known) return;
+  ++services_.counters.remembered;
+  known->remembered = true;
+  throw Error(*known);
+}
+
+// ---- for the command line
+
 Counters Store::counters() const {
-  return {memory_.hits(),        counters_.disk_hits, counters_.builds,  counters_.waits,     counters_.failures,
-          counters_.disk_misses, counters_.damaged,   counters_.foreign, counters_.untrusted, counters_.unreadable};
+  Counters counters = snapshot(services_.counters);
+  counters.memory_hits = memory_.hits();
+  return counters;
+}
+
+std::vector<LayerReport> Store::layers() {
+  std::vector<LayerReport> reports;
+  guarded([&] {
+    for (const auto& layer : layers_) reports.push_back(layer->report());
+  });
+  return reports;
 }
 
 std::vector<Item> Store::list() {
   std::vector<Item> items;
-  on_disk([&](DiskStore& disk) { items = disk.list(); });
+  guarded([&] {
+    for (const auto& layer : layers_) {
+      for (Item& item : layer->list()) items.push_back(std::move(item));
+    }
+  });
   return items;
 }
 
 EntryPointer Store::load(const std::string& item_key, std::string* why_not) {
-  EntryPointer entry;
-  if (!disk_ && why_not != nullptr) *why_not = "the cache is off";
-  on_disk([&](DiskStore& disk) { entry = disk.load(item_key, why_not); });
-  return entry;
+  Reading reading;
+  reading.why = layers_.empty() ? "the cache is off" : "";
+  if (!is_item_key(item_key)) reading.why = "not a key: two times 32 hexadecimal digits with a slash between them";
+  guarded([&] {
+    if (!is_item_key(item_key)) return;
+    for (std::size_t i = 0; i < layers_.size() && !reading.entry; ++i) {
+      Reading here = layers_[i]->load(item_key);
+      if (here.entry || reading.why.empty()) reading = std::move(here);
+    }
+  });
+  if (reading.entry) return std::make_shared<const Entry>(*std::move(reading.entry));
+  if (why_not != nullptr) *why_not = reading.why.empty() ? "no layer has it" : reading.why;
+  return nullptr;
 }
+
+std::vector<EntryPointer> Store::resident() { return memory_.entries(); }
 
 std::size_t Store::clear() {
   std::size_t removed = 0;
   memory_.clear();
-  on_disk([&](DiskStore& disk) { removed = disk.clear(); });
+  {
+    const std::lock_guard lock(failed_mutex_);
+    failed_.clear();
+  }
+  guarded([&] {
+    if (writer_) removed = writer_->clear();
+  });
   return removed;
 }
 
-std::string Store::directory() const { return disk_ ? disk_->directory() : std::string(); }
+bool Store::remove(const std::string& item_key) {
+  bool removed = false;
+  guarded([&] { removed = writer_ && is_item_key(item_key) && writer_->remove(item_key); });
+  return removed;
+}
+
+std::size_t Store::tidy(const Limits& limits) {
+  std::size_t removed = 0;
+  guarded([&] {
+    if (writer_) removed = writer_->tidy(limits);
+  });
+  return removed;
+}
+
+Limits Store::limits() const { return writer_ ? writer_->limits() : Limits{}; }
+
+std::string Store::directory() const { return directory_ == nullptr ? std::string() : directory_->path(); }
 
 std::string Store::unusable() {
   std::string why;
-  on_disk([&](DiskStore& disk) { why = disk.unusable(); });
+  guarded([&] {
+    if (directory_ != nullptr) why = directory_->report().unusable;
+  });
   return why;
 }
 

@@ -1,21 +1,26 @@
-// The image store: memory above one directory. Rule 7 of the house: a failure here never fails a launch.
+// The image store: memory above a directory that is written to, above any number of layers that are only read. Rule 7
+// of the house: a failure here never fails a launch.
 #ifndef QUERN_CACHE_STORE_H_
 #define QUERN_CACHE_STORE_H_
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
-#include "base/files.h"
+#include "base/file_system.h"
 #include "base/log.h"
-#include "cache/counters.h"
-#include "cache/disk_store.h"
-#include "cache/entry.h"
-#include "cache/key.h"
+#include "cache/directory_layer.h"
+#include "cache/layer.h"
 #include "cache/memory_store.h"
+#include "cache/services.h"
 #include "cache/single_flight.h"
+#include "cache/trust.h"
+#include "cache/writer.h"
+#include "quern/error.h"
 #include "quern/options.h"
 
 namespace quern::cache {
@@ -28,61 +33,92 @@ struct Found {
   Origin origin = Origin::memory;      // memory too for a caller who waited while another thread built
 };
 
-// Thread-safe. Nothing here throws but what `build` throws and std::bad_alloc for the caller's own copy. The directory
-// is looked at, and in read_write mode made, on first use; one that is refused costs one warning and images then live
-// in memory alone.
+struct StoreSettings {
+  std::string dir;  // empty: no directory of the user's own
+  CacheMode mode = CacheMode::read_write;
+  CacheMatch match = CacheMatch::standard;
+  std::vector<std::string> layers;        // packs and directories that are only read, the first one first
+  Trust trust{Trust::Owners::owner, {}};  // whom they may belong to
+  WriterSettings writer;
+};
+
+// Thread-safe. Nothing here throws but what `build` throws and std::bad_alloc for the caller's own copy. A layer is
+// looked at, and the directory made in read_write mode, on first use; one that is refused costs one warning.
 class Store {
  public:
-  struct Settings {
-    std::string dir;  // empty: memory only
-    CacheMode mode = CacheMode::read_write;
-    CacheMatch match = CacheMatch::standard;
-  };
+  using Settings = StoreSettings;
   // `files` must outlive the store.
   Store(const Settings& settings, const Log& log, FileSystem& files = real_file_system());
 
   using Build = std::function<Entry()>;
-  // From memory, from disk, or else from `build`, which runs at most once at a time for a key: the others wait for it
-  // and get what it returns or throws. After an exception the next caller builds again. A hit never waits for another
-  // key. The entry is in memory, for all, before it is written to disk. `build` must not ask for the same key.
+  // From memory, from a layer, or else from `build`, which runs at most once at a time for a key on this machine: other
+  // threads wait for it and get what it returns or throws; other processes wait for what it writes, for as long as it
+  // shows signs of life (see LeaseTimes), then build themselves. After an exception the next caller builds again,
+  // unless the Error is `lasting`: that one is kept, here and for a while on disk, and comes back marked `remembered`.
+  // A hit never waits for another key. The entry is in memory, for all, before it is written. `build` must not ask for
+  // the same key.
   Found get_or_build(const Key& key, const Build& build);
 
-  // From memory or disk, else null. There is no `contains`: what it says could be untrue a moment later.
-  std::shared_ptr<const Entry> find(const Key& key);
+  // From memory or a layer, else null. There is no `contains`: what it says could be untrue a moment later.
+  EntryPointer find(const Key& key);
 
-  // In place of what memory and disk have under this key. For entries that were made elsewhere, and to mark one that is
-  // there as prewarmed.
-  std::shared_ptr<const Entry> put(const Key& key, Entry entry);
+  // Kept in memory under `key`, and written under the entry's own texts, which are the key's where they are empty. For
+  // entries that were made elsewhere, and to mark one that is there as prewarmed.
+  EntryPointer put(const Key& key, Entry entry);
 
-  // The driver rejected it: removed from memory and from disk, and the disk is not asked for this key again before a
-  // build. Does nothing if `rejected` is given and another thread has replaced it already.
-  void forget(const Key& key, const std::shared_ptr<const Entry>& rejected = nullptr);
+  // Written to the directory under its own texts, and not kept in memory. Does nothing where nothing is written.
+  void write(const Entry& entry);
+
+  // The driver rejected it: removed from memory and from the directory, and no layer is asked for this key again before
+  // a build. Does nothing if `rejected` is given and another thread has replaced it already.
+  void forget(const Key& key, const EntryPointer& rejected = nullptr);
 
   Counters counters() const;
+  // The directory first, then the others, each looked at now if it was not yet.
+  std::vector<LayerReport> layers();
 
-  // For the command line. Every entry is read and checked.
+  // For the command line. Every entry of every layer, read and checked.
   std::vector<Item> list();
-  // The entry of an Item, by its key. Null with a reason in `why_not`.
-  std::shared_ptr<const Entry> load(const std::string& item_key, std::string* why_not);
-  // Empties memory and disk, staging files that were left behind included. How many entries were removed from disk.
+  // The entry of an Item, by its key, from the first layer that has it. Null with a reason in `why_not`.
+  EntryPointer load(const std::string& item_key, std::string* why_not);
+  // What is in memory, in no order.
+  std::vector<EntryPointer> resident();
+  // Empties memory and the directory, what was left behind included. How many images were removed from the directory.
   std::size_t clear();
+  // Removes one image from the directory. False if it was not there.
+  bool remove(const std::string& item_key);
+  // Removes what was left behind in the directory and what is beyond `limits`, oldest use first. How many files went.
+  std::size_t tidy(const Limits& limits);
+  Limits limits() const;
 
-  // Absolute; empty without a disk layer.
+  // Absolute; empty without one.
   std::string directory() const;
-  // Why nothing is kept on disk, in one line; empty if it is, and in mode off.
+  // Why nothing is kept in the directory, in one line; empty if it is, and in mode off.
   std::string unusable();
 
  private:
-  Found lead(const Key& key, const Build& build);
+  Found lead(const Key& key, const Build& build, std::unique_ptr<Lease>& lease);
+  Entry build_once(const Key& key, const Build& build);
   EntryPointer keep(const Key& key, Entry entry);
-  EntryPointer from_disk(const Key& key);
-  template <class Operation>
-  void on_disk(const Operation& operation);
+  EntryPointer from_layers(const Key& key);
+  EntryPointer look_up(const Key& key, bool* others);
+  EntryPointer published_meanwhile(const Key& key, const FileStatus& before);
+  FileStatus own_file(const Key& key);
+  void remember(const Key& key, const Error& error);
+  void throw_remembered(const Key& key, bool on_disk_too);
 
-  AtomicCounters counters_;  // memory hits are counted in memory_
+  template <class Operation>
+  void guarded(const Operation& operation);
+
+  const CacheMatch match_;
+  Services services_;
   MemoryStore memory_;
-  std::unique_ptr<DiskStore> disk_;  // null in mode off
+  std::vector<std::unique_ptr<Layer>> layers_;
+  DirectoryLayer* directory_ = nullptr;  // one of the layers
+  std::unique_ptr<Writer> writer_;       // null unless the mode is read_write
   SingleFlight<Key, Found, KeyHash> flights_;
+  std::mutex failed_mutex_;
+  std::unordered_map<Key, Error, KeyHash> failed_;
 };
 
 }  // namespace quern::cache

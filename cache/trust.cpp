@@ -1,11 +1,20 @@
 #include "cache/trust.h"
 
+#include <algorithm>
+#include <charconv>
+
+#include "base/files.h"
 #include "base/text.h"
+#include "quern/error.h"
 
 namespace quern::cache {
 namespace {
 
 constexpr std::uint32_t kWritableByOthers = 0022;
+constexpr std::uint32_t kSticky = 01000;
+constexpr std::uint32_t kRoot = 0;
+constexpr std::uint32_t kNobody = 65534;
+constexpr std::string_view kUids = "uids=";
 
 const char* noun(FileKind kind) {
   static constexpr const char* kNouns[] = {"a plain file", "a directory", "a symbolic link", "a special file"};
@@ -18,13 +27,109 @@ std::string octal(std::uint32_t mode) {
   return digits;
 }
 
-}  // namespace
+bool accepts(const Trust& trust, std::uint32_t owner, std::uint32_t user) {
+  const bool listed = std::find(trust.uids.begin(), trust.uids.end(), owner) != trust.uids.end();
+  switch (trust.owners) {
+    case Trust::Owners::user:
+      return owner == user;
+    case Trust::Owners::owner:
+      return owner == user || owner == kRoot;
+    case Trust::Owners::uids:
+      return owner == user || owner == kRoot || listed;
+    case Trust::Owners::any:
+      return true;
+  }
+  return false;
+}
 
-std::string why_untrusted(const FileStatus& status, FileKind kind, std::uint32_t user) {
-  if (status.kind != kind) return cat("is ", noun(status.kind), ", not ", noun(kind));
-  if (status.owner != user) return cat("belongs to uid ", status.owner, ", this process is uid ", user);
+std::string owner_fault(std::uint32_t owner, const Trust& trust, std::uint32_t user) {
+  std::string why = cat("belongs to uid ", owner, ", this process is uid ", user);
+  if (owner == kNobody) why += " (a file server or user namespace that shows every owner as nobody does this)";
+  if (trust.owners != Trust::Owners::user)
+    why += cat("; QUERN_CACHE_TRUST=uids=", owner, " would accept it, mode-only any owner");
+  return why;
+}
+
+std::vector<std::uint32_t> parse_uids(std::string_view text) {
+  std::vector<std::uint32_t> uids;
+  for (const std::string_view part : split(text, ',')) {
+    std::uint32_t uid = 0;
+    const auto [end, status] = std::from_chars(part.data(), part.data() + part.size(), uid);
+    if (status != std::errc() || end != part.data() + part.size()) return {};
+    uids.push_back(uid);
+  }
+  return uids;
+}
+
+// "/a/b" -> "/", "/a", "/a/b".
+std::vector<std::string> components(std::string path) {
+  std::vector<std::string> all = {path};
+  for (std::string parent = parent_directory(path); parent.size() < path.size(); parent = parent_directory(path)) {
+    all.push_back(parent);
+    path = parent;
+  }
+  std::reverse(all.begin(), all.end());
+  return all;
+}
+
+std::string component_fault(const FileStatus& status, const Trust& trust, std::uint32_t user) {
+  if (!accepts(trust, status.owner, user)) return owner_fault(status.owner, trust, user);
+  if (status.kind == FileKind::link || (status.mode & kSticky) != 0) return {};
   if ((status.mode & kWritableByOthers) != 0)
     return cat("mode ", octal(status.mode), " lets others write there; chmod go-w");
+  return {};
+}
+
+}  // namespace
+
+Trust parse_trust(std::string_view text, std::string_view variable) {
+  if (text == "owner") return {Trust::Owners::owner, {}};
+  if (text == "mode-only") return {Trust::Owners::any, {}};
+  if (text.substr(0, kUids.size()) == kUids) {
+    if (auto uids = parse_uids(text.substr(kUids.size())); !uids.empty()) return {Trust::Owners::uids, std::move(uids)};
+  }
+  throw Error(Code::bad_input, Stage::problem,
+              cat(variable, "=", text, " means nothing; it takes owner, uids=0,1000 (user ids) or mode-only"));
+}
+
+std::string trust_text(const Trust& trust) {
+  std::vector<std::string> uids;
+  for (const std::uint32_t uid : trust.uids) uids.push_back(cat(uid));
+  switch (trust.owners) {
+    case Trust::Owners::user:
+      return "the effective user";
+    case Trust::Owners::owner:
+      return "owner";
+    case Trust::Owners::uids:
+      return cat(kUids, join(uids, ","));
+    case Trust::Owners::any:
+      return "mode-only";
+  }
+  return {};
+}
+
+std::string why_untrusted(const FileStatus& status, FileKind kind, const Trust& trust, std::uint32_t user) {
+  if (status.kind != kind) return cat("is ", noun(status.kind), ", not ", noun(kind));
+  if (!accepts(trust, status.owner, user)) return owner_fault(status.owner, trust, user);
+  if ((status.mode & kWritableByOthers) != 0)
+    return cat("mode ", octal(status.mode), " lets others write there; chmod go-w");
+  return {};
+}
+
+std::string why_path_untrusted(FileSystem& files, const std::string& path, const Trust& trust, int* error) {
+  std::string canonical;
+  *error = error_of(files.resolve(path, &canonical));
+  if (*error != 0) return cat(path, ": ", error_text(*error));
+  std::vector<std::string> all = components(path);
+  if (canonical != path) {
+    for (std::string& component : components(canonical)) all.push_back(std::move(component));
+  }
+  for (const std::string& component : all) {
+    FileStatus status;
+    *error = error_of(files.status(component, &status));
+    if (*error != 0) return cat(component, ": ", error_text(*error));
+    if (std::string why = component_fault(status, trust, files.user()); !why.empty()) return cat(component, ": ", why);
+  }
   return {};
 }
 

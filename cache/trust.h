@@ -4,14 +4,37 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "base/files.h"
+#include "base/file_system.h"
 
 namespace quern::cache {
 
-// Why a thing of this status is not believed in a layer that `user` writes to; empty if it is. It must be of `kind`,
-// belong to `user` and be writable by nobody else.
-std::string why_untrusted(const FileStatus& status, FileKind kind, std::uint32_t user);
+// Whom a layer may belong to. Whoever it is, group and others must not be able to write there.
+struct Trust {
+  enum class Owners : std::uint8_t {
+    user,   // the effective user alone: the layer that is written to
+    owner,  // root or the effective user
+    uids,   // these too
+    any,    // "mode-only"
+  };
+  Owners owners = Owners::user;
+  std::vector<std::uint32_t> uids;
+};
+
+// "owner", "uids=0,1000" or "mode-only". Throws Error (bad_input) that names `variable` and what it takes.
+Trust parse_trust(std::string_view text, std::string_view variable);
+std::string trust_text(const Trust& trust);
+
+// Why a thing of this status is not believed; empty if it is. It must be of `kind`.
+std::string why_untrusted(const FileStatus& status, FileKind kind, const Trust& trust, std::uint32_t user);
+
+// The same for a read-only layer's path and every directory above it, as it is written and as it is without links: who
+// may rename one of them decides what is found there. A directory that others may write passes where its sticky bit
+// keeps them from renaming what is not theirs. Starts with the component that is in the way; `error` gets the errno
+// value where it could not be looked at.
+std::string why_path_untrusted(FileSystem& files, const std::string& path, const Trust& trust, int* error);
 
 }  // namespace quern::cache
 

@@ -34,6 +34,18 @@ if(BUILD_SHARED_LIBS)
   target_compile_definitions(quern_spdlog INTERFACE QUERN_WITH_SPDLOG=1 SPDLOG_FMT_EXTERNAL FMT_HEADER_ONLY)
 endif()
 
+# For the tools alone, and static: what is installed needs the C and C++ runtime only.
+function(quern_find_zlib)
+  quern_find_header(quern_zlib zlib.h zlib zlib1g-dev)
+  find_library(quern_zlib_LIBRARY NAMES libz.a HINTS ${PC_quern_zlib_LIBRARY_DIRS})
+  mark_as_advanced(quern_zlib_LIBRARY)
+  if(NOT quern_zlib_LIBRARY)
+    message(FATAL_ERROR "quern needs the static library libz.a: install the Debian package zlib1g-dev, "
+      "or set quern_zlib_LIBRARY to the file.")
+  endif()
+  target_link_libraries(quern_zlib INTERFACE ${quern_zlib_LIBRARY})
+endfunction()
+
 # cuda.h and nvrtc.h, for types and constants. Nothing of CUDA is linked.
 set(QUERN_CUDA_INCLUDE "$ENV{QUERN_CUDA_INCLUDE}" CACHE STRING "Folders of cuda.h and nvrtc.h; empty: CUDA_HOME, /usr/local/cuda*")
 file(GLOB quern_cuda_folders /usr/local/cuda*/include)

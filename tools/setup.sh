@@ -32,7 +32,7 @@ have_header() {
 build_packages=(
   g++:command:g++ cmake:command:cmake make:command:make pkg-config:command:pkg-config
   libspdlog-dev:header:spdlog/spdlog.h libfmt-dev:header:fmt/format.h libxxhash-dev:header:xxhash.h
-  libcli11-dev:header:CLI/CLI.hpp nlohmann-json3-dev:header:nlohmann/json.hpp
+  libcli11-dev:header:CLI/CLI.hpp nlohmann-json3-dev:header:nlohmann/json.hpp zlib1g-dev:header:zlib.h
   libboost-context-dev:header:boost/context/detail/fcontext.hpp)
 # Good to have: installed where that is possible, and done without otherwise.
 optional_packages=(
@@ -40,8 +40,13 @@ optional_packages=(
 test_packages=(
   libgtest-dev:header:gtest/gtest.h clang:command:clang++ clang-format:command:clang-format
   clang-tidy:command:clang-tidy binutils:command:nm)
+fuzz_packages=(clang:command:clang++ libclang-rt-dev:fuzzer:clang++)
 wheel_packages=(python3:command:python3 python3-pip:pip:pip)
 
+have_fuzzer() {
+  printf 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }\n' |
+    "$1" -fsanitize=fuzzer,address,undefined -x c++ - -o /dev/null 2>/dev/null
+}
 have_pip() { python3 -m "$1" --version >/dev/null 2>&1; }
 
 # missing PACKAGE:KIND:NAME…: the packages that are not there.

@@ -6,20 +6,22 @@ source "$(dirname "$0")/setup.sh"
 cd "$root"
 mkdir -p build
 
-stages=(checks format unit compile host gpu compile12 consumer asan tsan tidy)
+stages=(checks format unit store compile host gpu compile12 consumer asan tsan fuzz tidy)
 usage() {
   cat <<'TEXT'
 usage: tools/test.sh [STAGE…]     all of them when none is named
   checks     include arrow, words, file sizes
   format     clang-format
   unit       no GPU, no NVRTC
+  store      the image store with many processes, kills and losses of power; all sizes: tools/store_full.sh
   compile    every family through NVRTC
   host       every kernel on the CPU, by the host driver
   gpu        the same on a GPU; skipped where there is none
   compile12  the compile tier with the newest NVRTC of CUDA 12
   consumer   host applications against the installed package, add_subdirectory and pkg-config
-  asan       the unit and host tiers under AddressSanitizer and UndefinedBehaviorSanitizer
+  asan       the unit, store and host tiers under AddressSanitizer and UndefinedBehaviorSanitizer
   tsan       the unit tier under ThreadSanitizer
+  fuzz       the readers of files: the kept inputs, then libFuzzer for 10 s each; tools/fuzz.sh does it for longer
   tidy       clang-tidy
 TEXT
 }
@@ -50,6 +52,7 @@ stage_checks() {
 }
 stage_format() { all_sources | xargs clang-format --dry-run --Werror; }
 stage_unit() { tier unit; }
+stage_store() { tier store; }
 stage_compile() { tier compile; }
 stage_host() { tier host; }
 stage_gpu() { tier gpu; }
@@ -63,13 +66,19 @@ stage_compile12() {
 }
 stage_asan() {
   export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
-  build asan quern_unit quern_device_tests quern_hostdriver
+  build asan quern_unit quern_store_tests quern_device_tests quern_hostdriver
   timeout 900 build/asan/quern_unit --gtest_brief=1
+  timeout 900 build/asan/quern_store_tests --gtest_brief=1
   QUERN_TEST_DEVICE=host timeout 900 build/asan/quern_device_tests --gtest_brief=1
 }
 stage_tsan() {
   build tsan quern_unit
   TSAN_OPTIONS=halt_on_error=1 timeout 900 build/tsan/quern_unit --gtest_brief=1
+}
+stage_fuzz() {
+  need "${fuzz_packages[@]}"
+  build fuzz quern_fuzz
+  tools/fuzz.sh build/fuzz $((10 * $(nproc)))
 }
 stage_tidy() {
   host_sources -name '*.cpp' -not -path 'tests/*' |
@@ -113,7 +122,7 @@ start=$EPOCHREALTIME
 step "set-up" setup
 need "${test_packages[@]}"
 case " ${chosen[*]} " in
-  *" unit "* | *" compile "* | *" host "* | *" gpu "* | *" compile12 "* | *" consumer "* | *" tidy "*)
+  *" unit "* | *" store "* | *" compile "* | *" host "* | *" gpu "* | *" compile12 "* | *" consumer "* | *" tidy "*)
     step "build (preset dev)" build dev || { say "0 passed, 1 failed"; exit 1; } ;;
 esac
 for stage in "${chosen[@]}"; do run_stage "$stage"; done

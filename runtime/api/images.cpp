@@ -92,36 +92,59 @@ ImageInfo describe(const ImageRequest& request, const cache::Key& key, const cac
   return info;
 }
 
-// An entry that was made on demand serves its own compiler only; prewarm marks it for all.
-void mark_prewarmed(RuntimeState& state, const cache::Key& key, cache::Found& found) {
+// An entry that was made on demand serves its own compiler only; prewarm marks it for all. Not one that is PTX for an
+// older architecture, because its compiler knew no better: that would be refused if it were made now.
+void mark_prewarmed(RuntimeState& state, const ImageRequest& request, const cache::Key& key, cache::Found& found) {
   if (found.entry->prewarmed) return;
+  if (found.entry->cubin.empty()) state.compiler.require(request.target);
   cache::Entry marked = *found.entry;
   marked.prewarmed = true;
   found.entry = state.store.put(key, std::move(marked));
 }
 
+// What decides an image, and its name.
+struct Identity {
+  Spec spec;
+  UnitSources sources;
+  cache::Key key;
+};
+
+Identity identify(RuntimeState& state, const ImageRequest& request) {
+  const Family& family = *request.family;
+  Identity identity;
+  family.specialize(request.problem, request.target, request.variant.config, identity.spec);
+  identity.sources = find_sources(family, identity.spec, request.target);
+  identity.key = image_key(family, identity.sources, identity.spec, request.target, state.options.lineinfo,
+                           state.compiler.identity(request.target));
+  return identity;
+}
+
 }  // namespace
 
-ObtainedImage obtain_image(RuntimeState& state, const ImageRequest& request) {
+cache::Key key_of_image(RuntimeState& state, const ImageRequest& request) { return identify(state, request).key; }
+
+ObtainedImage obtain_image(RuntimeState& state, const ImageRequest& request,
+                           const std::function<void()>& before_compile) {
   const Family& family = *request.family;
-  Spec spec;
-  family.specialize(request.problem, request.target, request.variant.config, spec);
-  const Unit unit = make_unit(family, spec, request.target);
+  Identity identity = identify(state, request);
   ObtainedImage image;
-  image.key =
-      image_key(family, unit, spec, request.target, state.options.lineinfo, state.compiler.identity(request.target));
+  image.key = std::move(identity.key);
   try {
     const auto build = [&] {
+      if (before_compile) before_compile();
       return compile(
-          state, request, unit,
+          state, request, make_unit(identity.sources, identity.spec),
           cat(problem_text(family, request.problem), " (", request.variant.name, ", ", request.target.text(), ")"));
     };
     cache::Found found = state.store.get_or_build(image.key, build);
-    if (request.prewarm) mark_prewarmed(state, image.key, found);
+    if (request.prewarm && !image.key.who.empty() && found.entry->who != image.key.who) {
+      found = {state.store.put(image.key, build()),
+               cache::Origin::built};  // another compiler's serves, but was not asked
+    }
+    if (request.prewarm) mark_prewarmed(state, request, image.key, found);
     if (found.origin == cache::Origin::built) dump(state, request, image.key, *found.entry);
     image.info = describe(request, image.key, found);
     image.entry = std::move(found.entry);
-    image.source = unit_text(unit);
     return image;
   } catch (Error& error) {
     error.family = family.name;

@@ -2,6 +2,7 @@
 #ifndef QUERN_API_IMAGES_H_
 #define QUERN_API_IMAGES_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -26,11 +27,15 @@ struct ObtainedImage {
   std::shared_ptr<const cache::Entry> entry;
   cache::Key key;
   ImageInfo info;
-  std::string source;
 };
 
-// Throws Error (compile, no_compiler, bad_input).
-ObtainedImage obtain_image(RuntimeState& state, const ImageRequest& request);
+// The key of an image, without making it. Throws Error (bad_input).
+cache::Key key_of_image(RuntimeState& state, const ImageRequest& request);
+
+// Calls `before_compile`, where given, if it is to be compiled by this call. Throws Error (compile, no_compiler,
+// bad_input).
+ObtainedImage obtain_image(RuntimeState& state, const ImageRequest& request,
+                           const std::function<void()>& before_compile = {});
 
 // The variants of a problem with `config` applied to the most wanted one; each image once. Throws Error (bad_input).
 std::vector<Variant> choose_variants(const Family& family, const void* problem, const Target& target,

@@ -27,14 +27,14 @@ PlanTable::~PlanTable() {
 std::shared_ptr<const PlanState> PlanTable::find(const PlanKey& key) const {
   const std::atomic<Node*>& bucket = buckets_[key.hash % kBuckets];
   for (const Node* node = bucket.load(std::memory_order_acquire); node != nullptr; node = node->next) {
-    if (node->key == key) return node->plan;
+    if (node->key == key) return node->plan.get();
   }
   return nullptr;
 }
 
-void PlanTable::add(const PlanKey& key, std::shared_ptr<const PlanState> plan) {
+void PlanTable::add(const PlanKey& key, const std::shared_ptr<const PlanState>& plan) {
   std::atomic<Node*>& bucket = buckets_[key.hash % kBuckets];
-  Node* node = new Node{key, std::move(plan), bucket.load(std::memory_order_relaxed)};
+  Node* node = new Node{key, StripedPointer<PlanState>(plan), bucket.load(std::memory_order_relaxed)};
   while (!bucket.compare_exchange_weak(node->next, node, std::memory_order_release, std::memory_order_relaxed)) {
   }
 }

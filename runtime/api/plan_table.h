@@ -1,4 +1,5 @@
-// Known problems and their plans. Looking one up takes one hash and no lock; nothing is ever removed.
+// Known problems and their plans. Looking one up takes one hash and no lock, and writes no cache line that another
+// thread writes; nothing is ever removed.
 #ifndef QUERN_API_PLAN_TABLE_H_
 #define QUERN_API_PLAN_TABLE_H_
 
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/striped.h"
 #include "plan/plan_state.h"
 #include "plan/problem.h"
 
@@ -33,13 +35,13 @@ class PlanTable {
   // Null if the problem is new.
   std::shared_ptr<const PlanState> find(const PlanKey& key) const;
   // Two threads may add one key; the first one found serves.
-  void add(const PlanKey& key, std::shared_ptr<const PlanState> plan);
+  void add(const PlanKey& key, const std::shared_ptr<const PlanState>& plan);
 
  private:
   // A list a bucket, new nodes in front: readers only follow pointers that were published whole.
   struct Node {
     PlanKey key;
-    std::shared_ptr<const PlanState> plan;
+    StripedPointer<PlanState> plan;
     Node* next;
   };
   static constexpr std::size_t kBuckets = 1024;

@@ -2,6 +2,7 @@
 
 #include <future>
 
+#include "api/configs.h"
 #include "api/images.h"
 #include "base/text.h"
 #include "plan/problem.h"
@@ -27,14 +28,18 @@ bool capture_error(int code) {
          code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 }
 
-// The first image on this thread, the others beside it.
+// One after the other as long as the store has them, since starting a thread takes longer than a hit; when the first
+// must be compiled, those behind it beside it.
 std::vector<ObtainedImage> obtain_all(RuntimeState& state, const std::vector<ImageRequest>& requests) {
-  std::vector<std::future<ObtainedImage>> others;
-  for (std::size_t i = 1; i < requests.size(); ++i)
-    others.push_back(
-        std::async(std::launch::async, [&state, &requests, i] { return obtain_image(state, requests[i]); }));
   std::vector<ObtainedImage> images;
-  images.push_back(obtain_image(state, requests.front()));
+  std::vector<std::future<ObtainedImage>> others;
+  const auto start_others = [&] {
+    for (std::size_t i = images.size() + 1; i < requests.size(); ++i)
+      others.push_back(
+          std::async(std::launch::async, [&state, &requests, i] { return obtain_image(state, requests[i]); }));
+  };
+  while (images.size() + others.size() < requests.size())
+    images.push_back(obtain_image(state, requests[images.size()], start_others));
   for (auto& other : others) images.push_back(other.get());
   return images;
 }
@@ -67,26 +72,25 @@ std::shared_ptr<const Library> load(RuntimeState& state, const ImageRequest& req
   return load_image(driver, image);
 }
 
-DeviceModel live_model(const Device& device) {
-  DeviceModel model = model_of(device);
-  model.multiprocessors = device.multiprocessors;
-  model.threads_per_multiprocessor = device.threads_per_multiprocessor;
-  model.shared_bytes_per_multiprocessor = device.shared_bytes_per_multiprocessor;
-  model.l2_bytes = device.l2_bytes;
-  return model;
-}
-
-std::string why_text(const PlanState& plan, const std::string& config) {
+std::string why_text(const PlanState& plan, const std::string& from) {
   std::string why;
   for (std::size_t i = 0; i < plan.images.size(); ++i) {
     const ImageInfo& image = plan.images[i];
-    const bool changed = i == 0 && !config.empty();
     why += cat(i == 0 ? "" : "\n", image.variant, " (addresses aligned to ", static_cast<int>(image.alignment),
-               "): ", image.config, ", ",
-               changed ? cat("the default changed by ", config) : cat("default for ", plan.model.name), "; image from ",
+               "): ", image.config, ", ", i == 0 ? from : cat("default for ", plan.model.name), "; image from ",
                name(image.origin));
   }
   return why;
+}
+
+// Whose records there are, but none for this problem, does not get a default in silence.
+void log_choice(RuntimeState& state, const PlanState& plan, const Choice& choice, const std::string& config) {
+  if (choice.record) {
+    state.log.info(cat(plan.text, ": ", choice.from));
+    if (!choice.hint.empty()) state.log.debug(cat(plan.text, ": the record is a hint: ", choice.hint));
+  } else if (config.empty() && state.records.count(*plan.family) != 0) {
+    state.log.info(cat(plan.text, ": ", choice.from, "; no record fits"));
+  }
 }
 
 void add_extents(PlanState& plan) {
@@ -113,17 +117,18 @@ static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Fa
   plan->driver = state.driver();
   add_extents(*plan);
 
+  const Choice choice = choose_config(state, family, problem, {target, model_of(device), device.name}, options.config,
+                                      driver_text(plan->driver->version()));
+  log_choice(state, *plan, choice, options.config);
   std::vector<ImageRequest> requests;
-  for (const Variant& variant : choose_variants(family, problem, target, model_of(device), options.config))
-    requests.push_back({&family, problem, target, variant});
+  for (const Variant& variant : choice.variants) requests.push_back({&family, problem, target, variant});
   std::vector<ObtainedImage> images = obtain_all(state, requests);
   for (std::size_t i = 0; i < images.size(); ++i) {
     plan->variants.push_back({requests[i].variant, load(state, requests[i], images[i])});
     plan->images.push_back(images[i].info);
-    plan->sources.push_back(std::move(images[i].source));
-    plan->ptx.push_back(images[i].entry->ptx);
+    plan->entries.push_back(std::move(images[i].entry));
   }
-  plan->why = why_text(*plan, options.config);
+  plan->why = why_text(*plan, choice.from);
   state.record.add(plan->text, target.text(), options.config);
   return plan;
 }

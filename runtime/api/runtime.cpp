@@ -3,6 +3,7 @@
 #include <set>
 
 #include "api/builtin_families.h"
+#include "api/configs.h"
 #include "api/images.h"
 #include "api/prepare.h"
 #include "api/runtime_state.h"
@@ -14,7 +15,14 @@ namespace quern {
 namespace {
 
 cache::Store::Settings store_settings(const Options& options) {
-  return {options.cache_dir, *options.cache_mode, *options.cache_match};
+  cache::StoreSettings settings;
+  settings.dir = options.cache_dir;
+  settings.mode = *options.cache_mode;
+  settings.match = *options.cache_match;
+  settings.layers = options.cache_layers;
+  if (!options.cache_trust.empty()) settings.trust = cache::parse_trust(options.cache_trust, "QUERN_CACHE_TRUST");
+  settings.writer.limits = {*options.cache_max_bytes, *options.cache_max_entries};
+  return settings;
 }
 
 // "gather width=8192" -> "gather" and the rest.
@@ -24,20 +32,8 @@ std::pair<std::string_view, std::string_view> split_problem(std::string_view tex
   return {text.substr(0, space), text.substr(space)};
 }
 
-// The rows that a device of this architecture may use: the generic one first, then the named ones.
-std::vector<const DeviceModel*> models_for(const Target& target, std::string_view name) {
-  if (!name.empty()) {
-    const DeviceModel& model = model_by_name(name);
-    if (model.arch != target.arch)
-      throw Error(Code::bad_input, Stage::problem,
-                  cat("device model \"", name, "\" is of sm_", model.arch, ", not of ", target.text()));
-    return {&model};
-  }
-  std::vector<const DeviceModel*> models = {&generic_model(target.arch)};
-  for (const DeviceModel& model : device_models()) {
-    if (model.arch == target.arch && &model != models.front()) models.push_back(&model);
-  }
-  return models;
+RecordLayers::Settings record_settings(const Options& options) {
+  return {*options.tuning, options.records, options.record_layers};
 }
 
 }  // namespace
@@ -49,6 +45,7 @@ RuntimeState::RuntimeState(Options given)
       store(store_settings(options), log),
       compiler(options, environment, log),
       record(options.record_file, log),
+      records(record_settings(options), log),
       driver_(options.driver),
       open_driver_(options.driver.get()) {
   for (const Family* family : builtin_families()) families.emplace(family->name, family);
@@ -94,7 +91,7 @@ AnyPlan Runtime::prepare_any(const Family& family, const void* problem, const Pr
     const PlanKey key(family, problem, current_context_id(*open));
     auto plan = state_->plans.find(key);
     if (plan != nullptr && (options.device == kCurrentDevice || options.device == plan->device)) {
-      state_->plan_hits.fetch_add(1, std::memory_order_relaxed);
+      state_->plan_hits.add();
       return AnyPlan(std::move(plan));
     }
   }
@@ -128,12 +125,12 @@ Prewarmed Runtime::prewarm(const Family& family, const void* problem, std::strin
   result.problem = problem_text(family, problem);
   result.arch = target.text();
   std::set<std::string> keys;
-  for (const DeviceModel* model : models_for(target, device_model)) {
-    for (const Variant& variant : choose_variants(family, problem, target, *model, config)) {
+  for (const ConfigPlace& place : places_for(*state_, family, target, device_model)) {
+    for (const Variant& variant : choose_config(*state_, family, problem, place, config).variants) {
       ObtainedImage image = obtain_image(*state_, {&family, problem, target, variant, true});
       if (!keys.insert(image.info.key).second) continue;
       result.images.push_back(std::move(image.info));
-      result.sources.push_back(std::move(image.source));
+      result.sources.push_back(image.entry->source);
       result.ptx.push_back(image.entry->ptx);
     }
   }
@@ -173,13 +170,33 @@ std::vector<const Family*> Runtime::families() const {
 Statistics Runtime::statistics() const {
   const cache::Counters counters = state_->store.counters();
   Statistics statistics;
-  statistics.plan_hits = state_->plan_hits;
+  statistics.plan_hits = state_->plan_hits.total();
   statistics.memory_hits = counters.memory_hits;
-  statistics.disk_hits = counters.disk_hits;
+  statistics.disk_hits = counters.layer_hits;
+  for (cache::LayerReport& layer : state_->store.layers())
+    statistics.layers.push_back(
+        {std::move(layer.path), std::move(layer.kind), layer.writable, layer.hits, std::move(layer.unusable)});
   statistics.compiles = state_->compiles;
-  statistics.waits = counters.waits;
-  statistics.store_failures = counters.failures;
   statistics.compile_seconds = static_cast<double>(state_->compile_nanoseconds) * 1e-9;
+  statistics.waits = counters.waits;
+  statistics.process_waits = counters.lease_waits;
+  statistics.process_timeouts = counters.lease_timeouts;
+  statistics.remembered_failures = counters.remembered;
+  statistics.misses = counters.misses;
+  statistics.misses_absent = counters.absent;
+  statistics.misses_other_compiler = counters.other_compiler;
+  statistics.misses_rejected = counters.rejected;
+  statistics.damaged = counters.damaged;
+  statistics.foreign = counters.foreign;
+  statistics.untrusted = counters.untrusted;
+  statistics.unreadable = counters.unreadable;
+  statistics.bytes_read = counters.bytes_read;
+  statistics.bytes_written = counters.bytes_written;
+  statistics.not_stored = counters.not_stored;
+  statistics.evictions = counters.evictions;
+  statistics.evicted_bytes = counters.evicted_bytes;
+  statistics.refused_layers = counters.refused;
+  statistics.store_failures = counters.failures;
   return statistics;
 }
 

@@ -15,10 +15,12 @@
 #include "api/record_file.h"
 #include "base/environment.h"
 #include "base/log.h"
+#include "base/striped.h"
 #include "cache/store.h"
 #include "compiler/compiler.h"
 #include "driver/driver.h"
 #include "quern/runtime.h"
+#include "records/record_layers.h"
 
 namespace quern {
 
@@ -41,11 +43,12 @@ class RuntimeState {
   Compiler compiler;
   PlanTable plans;
   RecordFile record;
+  RecordLayers records;
 
   mutable std::shared_mutex families_mutex;
   std::map<std::string, const Family*, std::less<>> families;
 
-  std::atomic<std::uint64_t> plan_hits{0};
+  StripedCounter plan_hits;
   std::atomic<std::uint64_t> compiles{0};
   std::atomic<std::uint64_t> compile_nanoseconds{0};
 

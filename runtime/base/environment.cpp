@@ -1,6 +1,8 @@
 #include "base/environment.h"
 
+#include <charconv>
 #include <cstdlib>
+#include <limits>
 
 #include "base/text.h"
 #include "quern/error.h"
@@ -11,7 +13,14 @@ namespace {
 constexpr std::array<VariableRow, static_cast<std::size_t>(Variable::count)> kRows = {{
     {"QUERN_CACHE_DIR", "where images are kept; default $XDG_CACHE_HOME/quern, then ~/.cache/quern"},
     {"QUERN_CACHE", "read-write (default), read-only or off"},
-    {"QUERN_CACHE_MATCH", "which entries serve a key: standard (default), exact or any"},
+    {"QUERN_CACHE_MATCH", "which entries serve a key: default, exact or any"},
+    {"QUERN_CACHE_LAYERS", "packs and directories of images that are only read, with colons between them"},
+    {"QUERN_CACHE_TRUST", "whom they may belong to: owner (default), uids=0,1000 or mode-only"},
+    {"QUERN_CACHE_MAX_BYTES", "what the cache directory may hold, 500M or 2G; default 2G"},
+    {"QUERN_CACHE_MAX_ENTRIES", "how many images it may hold; default 100000"},
+    {"QUERN_RECORDS", "what sweeps found; default $XDG_DATA_HOME/quern/records.jsonl, then below ~/.local/share"},
+    {"QUERN_RECORD_LAYERS", "files of such records that are asked below that one, with colons between them"},
+    {"QUERN_TUNE", "where configs come from: lookup (default: a record where one fits) or off"},
     {"QUERN_NVRTC", "path of libnvrtc.so; default: the search that `quern doctor` shows"},
     {"QUERN_CXX", "the C++ compiler for the target host; default: c++, g++ or clang++ of PATH"},
     {"QUERN_LIBCUDA", "path of libcuda.so.1; default: the loader's"},
@@ -27,8 +36,12 @@ constexpr std::array<VariableRow, static_cast<std::size_t>(Variable::count)> kRo
     {"TMPDIR", "where the C++ compiler's files are for a moment; default /tmp"},
     {"LD_LIBRARY_PATH", "the loader's folders, looked through for NVRTC"},
     {"XDG_CACHE_HOME", "parent of the default cache directory"},
-    {"HOME", "its .cache is the parent of the default cache directory"},
+    {"XDG_DATA_HOME", "parent of the folder with the default file of records"},
+    {"HOME", "its .cache and .local/share are the parents of the two"},
 }};
+
+constexpr std::uint64_t kDefaultCacheBytes = std::uint64_t{2} << 30;
+constexpr std::uint64_t kDefaultCacheEntries = 100'000;
 
 template <class T, std::size_t N>
 T parse_choice(const Environment& environment, Variable variable, T fallback,
@@ -47,17 +60,39 @@ T parse_choice(const Environment& environment, Variable variable, T fallback,
 constexpr std::array<std::pair<const char*, CacheMode>, 3> kCacheModes = {
     {{"read-write", CacheMode::read_write}, {"read-only", CacheMode::read_only}, {"off", CacheMode::off}}};
 constexpr std::array<std::pair<const char*, CacheMatch>, 3> kCacheMatches = {
-    {{"standard", CacheMatch::standard}, {"exact", CacheMatch::exact}, {"any", CacheMatch::any}}};
+    {{"default", CacheMatch::standard}, {"exact", CacheMatch::exact}, {"any", CacheMatch::any}}};
+constexpr std::array<std::pair<const char*, Tuning>, 2> kTunings = {{{"off", Tuning::off}, {"lookup", Tuning::lookup}}};
 constexpr std::array<std::pair<const char*, LogLevel>, 5> kLogLevels = {{{"debug", LogLevel::debug},
                                                                          {"info", LogLevel::info},
                                                                          {"warning", LogLevel::warning},
                                                                          {"error", LogLevel::error},
                                                                          {"off", LogLevel::off}}};
 
+std::uint64_t amount(const Environment& environment, Variable variable, std::uint64_t fallback) {
+  const std::string& text = environment[variable];
+  return text.empty() ? fallback : parse_amount(text, row(variable).name);
+}
+
+std::vector<std::string> parse_paths(const std::string& text) {
+  std::vector<std::string> paths;
+  for (const std::string_view path : split(text, ':')) {
+    if (!path.empty()) paths.emplace_back(path);
+  }
+  return paths;
+}
+
 std::string default_cache_dir(const Environment& environment) {
   if (!environment[Variable::cache_dir].empty()) return environment[Variable::cache_dir];
   if (!environment[Variable::xdg_cache_home].empty()) return environment[Variable::xdg_cache_home] + "/quern";
   if (!environment[Variable::home].empty()) return environment[Variable::home] + "/.cache/quern";
+  return {};
+}
+
+std::string default_records(const Environment& environment) {
+  if (!environment[Variable::records].empty()) return environment[Variable::records];
+  if (!environment[Variable::xdg_data_home].empty())
+    return environment[Variable::xdg_data_home] + "/quern/records.jsonl";
+  if (!environment[Variable::home].empty()) return environment[Variable::home] + "/.local/share/quern/records.jsonl";
   return {};
 }
 
@@ -68,6 +103,19 @@ void fill(std::string& option, const std::string& value) {
 }  // namespace
 
 const VariableRow& row(Variable variable) { return kRows[static_cast<std::size_t>(variable)]; }
+
+std::uint64_t parse_amount(std::string_view text, std::string_view given) {
+  constexpr std::string_view kUnits = "KMGT";
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, status] = std::from_chars(text.data(), end, number);
+  const std::size_t unit = rest + 1 == end ? kUnits.find(*rest) : std::string_view::npos;
+  const unsigned shift = rest == end ? 0 : 10 * (static_cast<unsigned>(unit) + 1);
+  const bool understood = status == std::errc() && (rest == end || unit != std::string_view::npos);
+  if (understood && number <= std::numeric_limits<std::uint64_t>::max() >> shift) return number << shift;
+  throw Error(Code::bad_input, Stage::problem,
+              cat(given, "=", text, " means nothing; it takes a number, with K, M, G or T behind it"));
+}
 
 Environment Environment::read() {
   Environment environment;
@@ -80,6 +128,14 @@ Environment Environment::read() {
 
 Options resolve(Options options, const Environment& environment) {
   fill(options.cache_dir, default_cache_dir(environment));
+  fill(options.cache_trust, environment[Variable::cache_trust]);
+  if (options.cache_layers.empty()) options.cache_layers = parse_paths(environment[Variable::cache_layers]);
+  if (!options.cache_max_bytes)
+    options.cache_max_bytes = amount(environment, Variable::cache_max_bytes, kDefaultCacheBytes);
+  if (!options.cache_max_entries)
+    options.cache_max_entries = amount(environment, Variable::cache_max_entries, kDefaultCacheEntries);
+  fill(options.records, default_records(environment));
+  if (options.record_layers.empty()) options.record_layers = parse_paths(environment[Variable::record_layers]);
   fill(options.nvrtc, environment[Variable::nvrtc]);
   fill(options.cxx, environment[Variable::cxx]);
   fill(options.libcuda, environment[Variable::libcuda]);
@@ -89,6 +145,7 @@ Options resolve(Options options, const Environment& environment) {
     options.cache_mode = parse_choice(environment, Variable::cache, CacheMode::read_write, kCacheModes);
   if (!options.cache_match)
     options.cache_match = parse_choice(environment, Variable::cache_match, CacheMatch::standard, kCacheMatches);
+  if (!options.tuning) options.tuning = parse_choice(environment, Variable::tune, Tuning::lookup, kTunings);
   if (!options.log_level) options.log_level = parse_choice(environment, Variable::log, LogLevel::warning, kLogLevels);
   return options;
 }

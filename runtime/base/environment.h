@@ -3,7 +3,9 @@
 #define QUERN_BASE_ENVIRONMENT_H_
 
 #include <array>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "quern/options.h"
 
@@ -13,6 +15,13 @@ enum class Variable {
   cache_dir,
   cache,
   cache_match,
+  cache_layers,
+  cache_trust,
+  cache_max_bytes,
+  cache_max_entries,
+  records,
+  record_layers,
+  tune,
   nvrtc,
   cxx,
   libcuda,
@@ -28,6 +37,7 @@ enum class Variable {
   tmpdir,
   ld_library_path,
   xdg_cache_home,
+  xdg_data_home,
   home,
   count
 };
@@ -48,6 +58,10 @@ class Environment {
  private:
   std::array<std::string, static_cast<std::size_t>(Variable::count)> values_;
 };
+
+// "2G" -> 2147483648, with K, M, G or T or without. Throws Error (bad_input) that names what was `given`
+// ("--max-bytes").
+std::uint64_t parse_amount(std::string_view text, std::string_view given);
 
 // Options with every empty field filled from the environment, else by its default. Throws Error on a value that means
 // nothing, naming the variable.

@@ -29,6 +29,7 @@ const char* Error::what() const noexcept {
     if (!what_.empty()) return what_.c_str();
     what_ = std::string(name(stage)) + ": " + sentence;
     if (!problem.empty()) what_ += " [" + problem + "]";
+    if (remembered) what_ += " (a compile that failed a short while ago and is not tried again)";
     if (!log.empty()) what_ += "\n" + log;
     return what_.c_str();
   } catch (...) {

@@ -1,67 +1,27 @@
 #include "base/files.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
-#include <cerrno>
-#include <cstdio>
 #include <limits>
-#include <memory>
 #include <system_error>
+#include <utility>
 
 #include "base/text.h"
 
 namespace quern {
 namespace {
 
-template <class Call>
-auto retry(const Call& call) {
-  for (;;) {
-    const auto result = call();
-    if (result >= 0 || errno != EINTR) return result;
-  }
-}
-
-int result_of(int returned) { return returned < 0 ? errno : 0; }
-
-class Descriptor {
- public:
-  Descriptor(const std::string& path, int flags)
-      : fd_(retry([&] { return ::open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY); })) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  bool open() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
-
-FileKind kind_of(::mode_t mode) {
-  if (S_ISREG(mode)) return FileKind::regular;
-  if (S_ISDIR(mode)) return FileKind::directory;
-  return S_ISLNK(mode) ? FileKind::link : FileKind::other;
-}
-
-FileStatus to_status(const struct ::stat& from) {
-  return {kind_of(from.st_mode), from.st_uid, from.st_mode & 07777U, static_cast<std::uint64_t>(from.st_size)};
-}
-
 // To the end, whatever size the file was said to have: it may grow or shrink meanwhile.
-int read_to_end(int fd, std::uint64_t expected, std::uint64_t limit, std::string* bytes) {
+int read_to_end(FileSystem& files, int file, std::uint64_t expected, std::uint64_t limit, std::string* bytes) {
   std::size_t used = 0;
   bytes->resize(static_cast<std::size_t>(expected) + 1);
   for (;;) {
-    const ::ssize_t got = retry([&] { return ::read(fd, bytes->data() + used, bytes->size() - used); });
-    if (got < 0) return errno;
+    const long got = uninterrupted([&] { return files.read(file, bytes->data() + used, bytes->size() - used); });
+    if (got < 0) return error_of(got);
     if (got == 0) break;
     used += static_cast<std::size_t>(got);
     if (used > limit) return EFBIG;
@@ -71,137 +31,73 @@ int read_to_end(int fd, std::uint64_t expected, std::uint64_t limit, std::string
   return 0;
 }
 
-int read_regular(const std::string& path, int flags, std::uint64_t limit, std::string* bytes, FileStatus* status) {
-  const Descriptor file(path, O_RDONLY | O_NONBLOCK | flags);
-  if (!file.open()) return errno;
-  struct ::stat raw {};
-  if (::fstat(file.get(), &raw) != 0) return errno;
-  *status = to_status(raw);
+int read_regular(FileSystem& files, const std::string& path, int flags, std::uint64_t limit, std::string* bytes,
+                 FileStatus* status) {
+  const OpenFile file(files, path, O_RDONLY | O_NONBLOCK | flags);
+  if (file.error() != 0) return file.error();
+  if (const int error = error_of(uninterrupted([&] { return files.status(file.get(), status); }))) return error;
   if (status->kind != FileKind::regular) return EINVAL;
   if (status->bytes > limit) return EFBIG;
-  return read_to_end(file.get(), status->bytes, limit, bytes);
+  return read_to_end(files, file.get(), status->bytes, limit, bytes);
 }
-
-bool is_dots(std::string_view name) { return name == "." || name == ".."; }
-
-class RealFileSystem final : public FileSystem {
- public:
-  int status(const std::string& path, FileStatus* status) override {
-    struct ::stat raw {};
-    if (::lstat(path.c_str(), &raw) != 0) return errno;
-    *status = to_status(raw);
-    return 0;
-  }
-
-  int read(const std::string& path, std::uint64_t limit, std::string* bytes, FileStatus* status) override {
-    return read_regular(path, O_NOFOLLOW, limit, bytes, status);
-  }
-
-  int list(const std::string& path, std::vector<std::string>* names) override {
-    const auto close_directory = [](::DIR* open) { ::closedir(open); };
-    const std::unique_ptr<::DIR, decltype(close_directory)> directory(::opendir(path.c_str()), close_directory);
-    if (!directory) return errno;
-    for (;;) {
-      errno = 0;
-      const ::dirent* entry = ::readdir(directory.get());
-      if (entry == nullptr) return errno;
-      if (!is_dots(entry->d_name)) names->emplace_back(entry->d_name);
-    }
-  }
-
-  int can_write(const std::string& path) override {
-    return result_of(::faccessat(AT_FDCWD, path.c_str(), W_OK | X_OK, AT_EACCESS));
-  }
-
-  int create(const std::string& path, std::uint32_t mode, int* file) override {
-    constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    const int fd = retry([&] { return ::open(path.c_str(), kFlags, static_cast<::mode_t>(mode)); });
-    if (fd < 0) return errno;
-    *file = fd;
-    return 0;
-  }
-
-  int write(int file, std::string_view bytes) override {
-    while (!bytes.empty()) {
-      const ::ssize_t wrote = retry([&] { return ::write(file, bytes.data(), bytes.size()); });
-      if (wrote < 0) return errno;
-      if (wrote == 0) return EIO;
-      bytes.remove_prefix(static_cast<std::size_t>(wrote));
-    }
-    return 0;
-  }
-
-  int sync(int file) override {
-    return result_of(retry([&] { return ::fsync(file); }));
-  }
-
-  // Linux has released the descriptor even when it reports EINTR: a second close could hit somebody else's.
-  int close(int file) override {
-    const int error = result_of(::close(file));
-    return error == EINTR ? 0 : error;
-  }
-
-  int rename(const std::string& from, const std::string& to) override {
-    return result_of(retry([&] { return ::rename(from.c_str(), to.c_str()); }));
-  }
-
-  int remove(const std::string& path) override { return result_of(::unlink(path.c_str())); }
-
-  int make_directory(const std::string& path, std::uint32_t mode) override {
-    return result_of(::mkdir(path.c_str(), static_cast<::mode_t>(mode)));
-  }
-
-  int remove_directory(const std::string& path) override { return result_of(::rmdir(path.c_str())); }
-
-  int sync_directory(const std::string& path) override {
-    const Descriptor directory(path, O_RDONLY | O_DIRECTORY);
-    if (!directory.open()) return errno;
-    const int error = sync(directory.get());
-    return error == EINVAL ? 0 : error;  // a file system that cannot sync directories
-  }
-
-  std::uint32_t user() override { return ::geteuid(); }
-};
 
 std::string random_hex() {
   std::array<unsigned char, 16> bits{};
-  // Without entropy pid and counter must do; `create` is exclusive in any case.
+  // Without entropy pid and counter must do; the file is made exclusively in any case.
   if (::getrandom(bits.data(), bits.size(), GRND_NONBLOCK) < 0) bits.fill(0);
   return to_hex(bits.data(), bits.size());
 }
 
-// Writes and syncs a new file. `step` names what was being done.
-int stage(FileSystem& files, const std::string& path, std::string_view bytes, std::uint32_t mode, const char** step) {
-  int file = -1;
-  *step = "create";
-  if (const int error = files.create(path, mode, &file)) return error;
-  *step = "write";
-  int error = files.write(file, bytes);
-  if (error == 0) *step = "sync", error = files.sync(file);
-  const int close_error = files.close(file);
-  if (error == 0 && close_error != 0) *step = "close", error = close_error;
-  return error;
-}
-
-// The steps of write_file_atomically.
-int publish(FileSystem& files, const std::string& path, std::string_view bytes, std::uint32_t mode, const char** step) {
-  const std::string directory = parent_directory(path);
-  const std::string staging = directory + "/" + staging_name();
-  int error = stage(files, staging, bytes, mode, step);
-  if (error == 0) *step = "rename", error = files.rename(staging, path);
-  if (error != 0) {
-    files.remove(staging);
-    return error;
-  }
-  *step = "sync the directory of";
-  return files.sync_directory(directory);
-}
-
 }  // namespace
 
-FileSystem& real_file_system() {
-  static RealFileSystem files;
-  return files;
+int OpenFile::close() {
+  const long file = std::exchange(file_, -EBADF);
+  return file < 0 ? 0 : error_of(files_.close(static_cast<int>(file)));
+}
+
+// From the name on: an open file that was replaced stays stale (ESTALE), the name leads to the new one.
+int read_whole(FileSystem& files, const std::string& path, std::uint64_t limit, std::string* bytes,
+               FileStatus* status) {
+  return error_of(patiently([&] { return -long{read_regular(files, path, O_NOFOLLOW, limit, bytes, status)}; }));
+}
+
+int read_exactly(FileSystem& files, int file, std::uint64_t offset, std::size_t size, char* to) {
+  while (size != 0) {
+    const long got = uninterrupted([&] { return files.read_at(file, to, size, offset); });
+    if (got <= 0) return got == 0 ? EIO : error_of(got);
+    to += got;
+    size -= static_cast<std::size_t>(got);
+    offset += static_cast<std::uint64_t>(got);
+  }
+  return 0;
+}
+
+int write_all(FileSystem& files, int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const long wrote = uninterrupted([&] { return files.write(file, bytes.data(), bytes.size()); });
+    if (wrote <= 0) return wrote == 0 ? EIO : error_of(wrote);
+    bytes.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  return 0;
+}
+
+int sync_directory(FileSystem& files, const std::string& path) {
+  const int error = error_of(patiently([&] {
+    const OpenFile directory(files, path, O_RDONLY | O_DIRECTORY);
+    if (directory.error() != 0) return -long{directory.error()};
+    return uninterrupted([&] { return files.sync(directory.get()); });
+  }));
+  return error == EINVAL ? 0 : error;  // a file system that cannot sync directories
+}
+
+int make_directories(FileSystem& files, const std::string& path, std::uint32_t mode) {
+  int error = error_of(files.make_directory(path, mode));
+  const std::string parent = parent_directory(path);
+  if (error == ENOENT && parent.size() < path.size()) {
+    error = make_directories(files, parent, mode);
+    if (error == 0) error = error_of(files.make_directory(path, mode));
+  }
+  return error == EEXIST ? 0 : error;
 }
 
 std::string error_text(int error) { return std::generic_category().message(error); }
@@ -220,34 +116,63 @@ std::string staging_name() {
   return cat(kStagingPrefix, ::getpid(), ".", counter.fetch_add(1, std::memory_order_relaxed), ".", random_hex());
 }
 
-int make_directories(FileSystem& files, const std::string& path, std::uint32_t mode) {
-  int error = files.make_directory(path, mode);
-  const std::string parent = parent_directory(path);
-  if (error == ENOENT && parent.size() < path.size()) {
-    error = make_directories(files, parent, mode);
-    if (error == 0) error = files.make_directory(path, mode);
-  }
-  return error == EEXIST ? 0 : error;
+// ---- StagedFile
+
+StagedFile::StagedFile(FileSystem& files, std::string path)
+    : files_(files), path_(std::move(path)), staging_(cat(parent_directory(path_), "/", staging_name())) {}
+
+StagedFile::~StagedFile() {
+  if (there_) uninterrupted([&] { return files_.remove(staging_); });
 }
 
-bool write_file_atomically(FileSystem& files, const std::string& path, std::string_view bytes, std::uint32_t mode,
-                           std::string* why_not, int* error) {
-  const char* step = "";
-  const int status = publish(files, path, bytes, mode, &step);
-  if (error != nullptr) *error = status;
-  if (status != 0 && why_not != nullptr) *why_not = cat("cannot ", step, " ", path, ": ", error_text(status));
-  return status == 0;
+int StagedFile::fail(const char* step, int error) {
+  step_ = step;
+  return error;
 }
+
+int StagedFile::create(std::uint32_t mode) {
+  file_.emplace(files_, staging_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+  there_ = file_->error() == 0;
+  return fail("create", file_->error());
+}
+
+int StagedFile::append(std::string_view bytes) { return fail("write", write_all(files_, file_->get(), bytes)); }
+
+int StagedFile::finish() {
+  if (const int error = error_of(uninterrupted([&] { return files_.sync(file_->get()); }))) return fail("sync", error);
+  return fail("close", file_->close());
+}
+
+int StagedFile::write(std::string_view bytes, std::uint32_t mode) {
+  if (const int error = create(mode)) return error;
+  if (const int error = append(bytes)) return error;
+  return finish();
+}
+
+int StagedFile::place() {
+  const long renamed = uninterrupted([&] { return files_.rename(staging_, path_); });
+  there_ = renamed < 0;
+  return fail("rename", error_of(renamed));
+}
+
+int StagedFile::settle() { return fail("sync the directory of", sync_directory(files_, parent_directory(path_))); }
+
+std::string StagedFile::why_not(int error) const { return cat("cannot ", step_, " ", path_, ": ", error_text(error)); }
 
 bool write_file_atomically(const std::string& path, std::string_view bytes, std::string* why_not) {
-  return write_file_atomically(real_file_system(), path, bytes, 0666, why_not);
+  StagedFile file(real_file_system(), path);
+  int error = file.write(bytes, 0666);
+  if (error == 0) error = file.place();
+  if (error == 0) error = file.settle();
+  if (error != 0 && why_not != nullptr) *why_not = file.why_not(error);
+  return error == 0;
 }
 
 std::optional<std::string> read_file(const std::string& path) {
   std::string bytes;
   FileStatus status;
   const std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
-  if (read_regular(path, 0, no_limit, &bytes, &status) != 0) return std::nullopt;
+  if (read_regular(real_file_system(), path, 0, no_limit, &bytes, &status) != 0) return std::nullopt;
   return bytes;
 }
 

@@ -1,59 +1,75 @@
-// The file layer: every file operation of the store goes through FileSystem, so that tests can make each one fail.
+// What is done with whole files, on the file layer. Interrupted calls are taken up again; short ones are continued.
 #ifndef QUERN_BASE_FILES_H_
 #define QUERN_BASE_FILES_H_
 
+#include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <thread>
+
+#include "base/file_system.h"
 
 namespace quern {
 
-enum class FileKind : std::uint8_t { regular, directory, link, other };
+// Calls until it is not interrupted.
+template <class Call>
+long uninterrupted(const Call& call) {
+  for (;;) {
+    const long result = call();
+    if (result != -EINTR) return result;
+  }
+}
 
-struct FileStatus {
-  FileKind kind = FileKind::other;
-  std::uint32_t owner = 0;
-  std::uint32_t mode = 0;  // the permission bits
-  std::uint64_t bytes = 0;
-};
+// What a file server answers for a moment: it replaced the file, or is at work on it.
+inline bool passes(long result) { return result == -ESTALE || result == -EBUSY; }
 
-// Thread-safe. Every call returns 0 or an errno value and leaves its result untouched on failure, but for `read` and
-// `list`, whose result is then unspecified. Nothing throws but std::bad_alloc. Interrupted calls are taken up again.
-class FileSystem {
+// Calls until it is not interrupted, and a few times more where what stands in the way passes. Some 30 ms in
+// all: nobody notices them before a compile.
+template <class Call>
+long patiently(const Call& call) {
+  constexpr int kTries = 6;
+  long result = uninterrupted(call);
+  for (int tried = 1; tried < kTries && passes(result); ++tried) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1 << (tried - 1)));
+    result = uninterrupted(call);
+  }
+  return result;
+}
+
+// An open file, closed at the end.
+class OpenFile {
  public:
-  virtual ~FileSystem() = default;
+  OpenFile(FileSystem& files, const std::string& path, int flags, std::uint32_t mode = 0)
+      : files_(files), file_(uninterrupted([&] { return files.open(path, flags, mode); })) {}
+  ~OpenFile() { close(); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  // 0 or an errno value.
+  int error() const { return file_ < 0 ? static_cast<int>(-file_) : 0; }
+  int get() const { return static_cast<int>(file_); }
+  // 0 or an errno value, which is the last chance to hear of a failed write.
+  int close();
 
-  // Of the thing itself, never of what a link points to.
-  virtual int status(const std::string& path, FileStatus* status) = 0;
-  // The whole of a regular file, at most `limit` bytes (else EFBIG), with the status of the very file that was read.
-  // A link is ELOOP; a fifo, a socket or a directory is EINVAL and never blocks.
-  virtual int read(const std::string& path, std::uint64_t limit, std::string* bytes, FileStatus* status) = 0;
-  // The names in a directory in no particular order, without "." and "..".
-  virtual int list(const std::string& path, std::vector<std::string>* names) = 0;
-  // 0 if the effective user may make and remove names in the directory.
-  virtual int can_write(const std::string& path) = 0;
-
-  // A new file, open for writing; EEXIST if anything has that name, a dangling link too. The caller closes it.
-  virtual int create(const std::string& path, std::uint32_t mode, int* file) = 0;
-  // All of `bytes`, in as many writes as it takes.
-  virtual int write(int file, std::string_view bytes) = 0;
-  virtual int sync(int file) = 0;
-  // `file` is gone whatever is returned.
-  virtual int close(int file) = 0;
-
-  virtual int rename(const std::string& from, const std::string& to) = 0;
-  virtual int remove(const std::string& path) = 0;
-  virtual int make_directory(const std::string& path, std::uint32_t mode) = 0;
-  virtual int remove_directory(const std::string& path) = 0;  // an empty one
-  virtual int sync_directory(const std::string& path) = 0;
-
-  virtual std::uint32_t user() = 0;  // the effective user
+ private:
+  FileSystem& files_;
+  long file_;
 };
 
-// The operating system's. Lives as long as the process and holds nothing.
-FileSystem& real_file_system();
+// All functions below return 0 or an errno value where they return an int.
+
+// The whole of a regular file, at most `limit` bytes (else EFBIG), with the status of the very file that was read. A
+// link is ELOOP; a fifo, a socket or a directory is EINVAL and never blocks. `bytes` is unspecified on failure.
+int read_whole(FileSystem& files, const std::string& path, std::uint64_t limit, std::string* bytes, FileStatus* status);
+// `size` bytes from `offset`; EIO where the file ends before.
+int read_exactly(FileSystem& files, int file, std::uint64_t offset, std::size_t size, char* to);
+int write_all(FileSystem& files, int file, std::string_view bytes);
+int sync_directory(FileSystem& files, const std::string& path);
+// Makes `path` and those of its parents that are missing.
+int make_directories(FileSystem& files, const std::string& path, std::uint32_t mode);
+inline int error_of(long result) { return result < 0 ? static_cast<int>(-result) : 0; }
 
 // "No space left on device". Unlike strerror, safe in any thread.
 std::string error_text(int error);
@@ -66,15 +82,37 @@ std::string parent_directory(const std::string& path);
 std::string staging_name();
 inline constexpr std::string_view kStagingPrefix = ".staging.";
 
-// Makes `path` and those of its parents that are missing. 0 if it is there already.
-int make_directories(FileSystem& files, const std::string& path, std::uint32_t mode);
+// A new file that becomes `path` when it is placed: readers see the old file or the new one, whole. Gone at the end if
+// it was not placed.
+class StagedFile {
+ public:
+  StagedFile(FileSystem& files, std::string path);
+  ~StagedFile();
+  StagedFile(const StagedFile&) = delete;
+  StagedFile& operator=(const StagedFile&) = delete;
 
-// Readers see the old file or the new one, whole. A staging file beside `path` is written, synced and renamed, then the
-// directory is synced; on failure it is removed again. False with a reason, which may also mean that the new file is in
-// place and only not sure to survive a loss of power. `error`, where given, gets the errno value.
-bool write_file_atomically(FileSystem& files, const std::string& path, std::string_view bytes, std::uint32_t mode,
-                           std::string* why_not, int* error = nullptr);
-// The same on the real file system, readable by whom the umask lets.
+  int create(std::uint32_t mode);
+  int append(std::string_view bytes);
+  int finish();                                           // synced and closed
+  int write(std::string_view bytes, std::uint32_t mode);  // all three
+  int place();                                            // renamed
+  int settle();  // the directory synced; a failure means that the new file is there, but may not survive a loss of
+                 // power
+  const std::string& staging() const { return staging_; }
+  // What was being done when a call failed: "cannot sync PATH: No space left on device".
+  std::string why_not(int error) const;
+
+ private:
+  int fail(const char* step, int error);
+  FileSystem& files_;
+  const std::string path_;
+  const std::string staging_;
+  std::optional<OpenFile> file_;
+  const char* step_ = "";
+  bool there_ = false;
+};
+
+// StagedFile in one step, on the real file system, readable by whom the umask lets. False with a reason.
 bool write_file_atomically(const std::string& path, std::string_view bytes, std::string* why_not);
 
 // Follows links: for files that a person names.

@@ -1,7 +1,9 @@
 #include <dlfcn.h>
+#include <link.h>
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <filesystem>
 
 #include "base/text.h"
@@ -17,6 +19,10 @@ constexpr std::array<const char*, 2> kSonames = {"libnvrtc.so.13", "libnvrtc.so.
 class Search {
  public:
   std::vector<NvrtcCandidate> candidates;
+
+  bool any() const {
+    return std::any_of(candidates.begin(), candidates.end(), [](const NvrtcCandidate& c) { return c.found; });
+  }
 
   // Each soname in `folder`, if the folder is there at all.
   void folder(const fs::path& folder, const std::string& why) {
@@ -66,7 +72,16 @@ std::string path_of(void* handle) {
   return known ? info.dli_fname : "";
 }
 
+// Asking the loader by name for what is not there makes it search its whole path.
+bool any_loaded() {
+  const auto is_nvrtc = [](dl_phdr_info* module, std::size_t, void*) {
+    return module->dlpi_name != nullptr && std::strstr(module->dlpi_name, "libnvrtc") != nullptr ? 1 : 0;
+  };
+  return dl_iterate_phdr(is_nvrtc, nullptr) != 0;
+}
+
 void already_loaded(Search& search) {
+  if (!any_loaded()) return;
   for (const char* soname : kSonames) {
     void* handle = dlopen(soname, RTLD_LAZY | RTLD_NOLOAD);
     if (handle == nullptr) continue;
@@ -102,8 +117,7 @@ void usual_toolkits(Search& search) {
 
 // Last, since only the loader knows what a bare name means and asking it means loading.
 void by_name(Search& search) {
-  const bool any = std::any_of(search.candidates.begin(), search.candidates.end(), [](auto& c) { return c.found; });
-  if (any) return;
+  if (search.any()) return;
   for (const char* soname : kSonames) {
     if (void* handle = dlopen(soname, RTLD_LAZY | RTLD_LOCAL)) {
       search.file(path_of(handle), "by name");
@@ -113,27 +127,50 @@ void by_name(Search& search) {
   }
 }
 
+using Step = void (*)(Search& search, const Environment& environment);
+constexpr Step kSteps[] = {
+    [](Search& search, const Environment&) { already_loaded(search); },
+    [](Search& search, const Environment& environment) {
+      search.python_prefix(environment[Variable::virtual_env], "NVIDIA wheel in VIRTUAL_ENV");
+    },
+    [](Search& search, const Environment& environment) {
+      search.python_prefix(environment[Variable::conda_prefix], "NVIDIA wheel in CONDA_PREFIX");
+    },
+    [](Search& search, const Environment& environment) {
+      const std::string& home = environment[Variable::home];
+      if (!home.empty()) search.python_prefix(home + "/.local", "NVIDIA wheel of the user");
+    },
+    [](Search& search, const Environment&) {
+      search.python_prefix("/usr/local", "NVIDIA wheel of the system");
+      search.packages("/usr/lib/python3/dist-packages", "NVIDIA wheel of the system");
+    },
+    [](Search& search, const Environment& environment) {
+      toolkit(search, environment[Variable::conda_prefix], "CONDA_PREFIX");
+    },
+    [](Search& search, const Environment& environment) { loader_path(search, environment[Variable::ld_library_path]); },
+    [](Search& search, const Environment& environment) {
+      toolkit(search, environment[Variable::cuda_home], "CUDA_HOME");
+    },
+    [](Search& search, const Environment& environment) {
+      toolkit(search, environment[Variable::cuda_path], "CUDA_PATH");
+    },
+    [](Search& search, const Environment&) { usual_toolkits(search); },
+    [](Search& search, const Environment&) { by_name(search); },
+};
+
 }  // namespace
 
-std::vector<NvrtcCandidate> find_nvrtc(const std::string& explicit_path, const Environment& environment) {
+std::vector<NvrtcCandidate> find_nvrtc(const std::string& explicit_path, const Environment& environment,
+                                       NvrtcSearch extent) {
   Search search;
   if (!explicit_path.empty()) {
     search.file(explicit_path, "given by option or QUERN_NVRTC");
     return search.candidates;
   }
-  already_loaded(search);
-  search.python_prefix(environment[Variable::virtual_env], "NVIDIA wheel in VIRTUAL_ENV");
-  search.python_prefix(environment[Variable::conda_prefix], "NVIDIA wheel in CONDA_PREFIX");
-  if (!environment[Variable::home].empty())
-    search.python_prefix(environment[Variable::home] + "/.local", "NVIDIA wheel of the user");
-  search.python_prefix("/usr/local", "NVIDIA wheel of the system");
-  search.packages("/usr/lib/python3/dist-packages", "NVIDIA wheel of the system");
-  toolkit(search, environment[Variable::conda_prefix], "CONDA_PREFIX");
-  loader_path(search, environment[Variable::ld_library_path]);
-  toolkit(search, environment[Variable::cuda_home], "CUDA_HOME");
-  toolkit(search, environment[Variable::cuda_path], "CUDA_PATH");
-  usual_toolkits(search);
-  by_name(search);
+  for (const Step step : kSteps) {
+    step(search, environment);
+    if (extent == NvrtcSearch::until_found && search.any()) break;
+  }
   return search.candidates;
 }
 

@@ -190,6 +190,9 @@ Image HostCompiler::compile(const Unit& unit, const std::string& kernel, const T
     Error error(Code::compile, Stage::compile,
                 finished.status == -1 ? cat(path_, " could not be started: ", finished.output)
                                       : cat(version_, " made no image of ", unit.main.name));
+    // Not what killed it, nor a disk that is full: those are `fatal error`s, and statuses of their own.
+    error.lasting = finished.status == 1 && finished.output.find(" error: ") != std::string::npos &&
+                    finished.output.find("fatal error: ") == std::string::npos;
     error.log = std::move(finished.output);
     throw error;
   }

@@ -25,8 +25,9 @@ std::vector<std::string> builtins_beside(const std::string& library) {
   const std::string prefix = cat("libnvrtc-builtins.so.", major);
   std::vector<std::string> found;
   for (const auto& entry : fs::directory_iterator(real.parent_path(), error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.rfind(prefix, 0) == 0 && split(name, '.').size() == 4) found.push_back(entry.path().string());
+    const std::string& path = entry.path().native();
+    const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+    if (name.substr(0, prefix.size()) == prefix && split(name, '.').size() == 4) found.push_back(path);
   }
   std::sort(found.begin(), found.end());
   return found;

@@ -4,6 +4,7 @@
 
 #include <nvrtc.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,10 @@ struct NvrtcCandidate {
 // The search order: the option or QUERN_NVRTC; a copy that the process has loaded already; NVIDIA's wheels; the conda
 // prefix; the loader's path; CUDA_HOME and CUDA_PATH; the toolkit's usual folders; what the loader finds by name.
 // With an explicit path nothing else is looked at. Names are exact (libnvrtc.so.13, .12): libnvrtc.alt never matches.
-std::vector<NvrtcCandidate> find_nvrtc(const std::string& explicit_path, const Environment& environment);
+// `until_found`: ends with the step that finds one, since each place costs a system call or two.
+enum class NvrtcSearch : std::uint8_t { whole, until_found };
+std::vector<NvrtcCandidate> find_nvrtc(const std::string& explicit_path, const Environment& environment,
+                                       NvrtcSearch extent = NvrtcSearch::whole);
 
 // The exact build, read from the files without opening them: the ELF build ids of libnvrtc and of its builtins, or a
 // digest of the file where a build id is missing.

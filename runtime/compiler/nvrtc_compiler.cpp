@@ -18,6 +18,8 @@ constexpr OptionRow kOptions[] = {
     {"--fmad=false", 0, true},        // fma is written where it is meant
     {"--ptxas-options=-v", 0, true},  // resources are read from the log
     {"--no-cache", 12009, false},     // NVRTC's own cache would hide what a compile costs
+    {"--no-source-include", 12009,
+     false},  // else a header in the working directory, which no key covers, could be read
 };
 
 class Program {
@@ -76,6 +78,7 @@ Error refused(const Nvrtc& nvrtc, nvrtcResult result, const Unit& unit, std::str
               cat("NVRTC ", nvrtc.version / 1000, ".", nvrtc.version % 1000, " refused ", unit.main.name, ": ",
                   nvrtc.GetErrorString(result)));
   error.log = std::move(log);
+  error.lasting = result == NVRTC_ERROR_COMPILATION;  // not memory, not a crash of NVRTC
   return error;
 }
 
@@ -92,8 +95,8 @@ NvrtcCompiler::NvrtcCompiler(std::string explicit_path, Environment environment,
 
 void NvrtcCompiler::search() {
   std::call_once(searched_, [this] {
-    candidates_ = find_nvrtc(explicit_path_, environment_);
-    for (const NvrtcCandidate& candidate : candidates_) {
+    searched_places_ = find_nvrtc(explicit_path_, environment_, NvrtcSearch::until_found);
+    for (const NvrtcCandidate& candidate : searched_places_) {
       if (!candidate.found) continue;
       chosen_ = candidate.path;
       identity_ = nvrtc_identity(chosen_);
@@ -108,7 +111,7 @@ const std::string& NvrtcCompiler::identity() {
 }
 
 const std::vector<NvrtcCandidate>& NvrtcCompiler::candidates() {
-  search();
+  std::call_once(listed_, [this] { candidates_ = find_nvrtc(explicit_path_, environment_); });
   return candidates_;
 }
 
@@ -120,7 +123,7 @@ const Nvrtc& NvrtcCompiler::nvrtc() {
     throw Error(Code::no_compiler, Stage::compile,
                 cat("no NVRTC found. Install the CUDA toolkit or `pip install nvidia-cuda-nvrtc`, or give the path of "
                     "libnvrtc.so in QUERN_NVRTC. Looked at:",
-                    places(candidates_)));
+                    places(searched_places_)));
   nvrtc_ = open_nvrtc(chosen_);
   log_.debug(cat("NVRTC ", nvrtc_->version / 1000, ".", nvrtc_->version % 1000, " from ", nvrtc_->path));
   return *nvrtc_;

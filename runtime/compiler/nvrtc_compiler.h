@@ -23,7 +23,7 @@ class NvrtcCompiler {
 
   // "nvrtc BUILD-ID builtins BUILD-ID", read without opening the library where that can be; "" where there is none.
   const std::string& identity();
-  // Every place that was looked at.
+  // Every place where it may be; the first that was found is used.
   const std::vector<NvrtcCandidate>& candidates();
   // Opens NVRTC and compiles an empty kernel, so that the first real compile finds it started. Throws Error.
   void warm();
@@ -49,9 +49,11 @@ class NvrtcCompiler {
   const Environment environment_;
   const Log& log_;
   std::once_flag searched_;
-  std::vector<NvrtcCandidate> candidates_;
+  std::vector<NvrtcCandidate> searched_places_;  // all that there are where none has it
   std::string chosen_;
   std::string identity_;
+  std::once_flag listed_;
+  std::vector<NvrtcCandidate> candidates_;
   std::mutex opening_;
   std::optional<Nvrtc> nvrtc_;
 };

@@ -32,6 +32,7 @@ Device describe_device(const Driver& driver, int ordinal) {
                "cuDeviceGetName");
   std::size_t memory = 0;
   driver.check(driver->DeviceTotalMem(&memory, handle), Stage::load, "cuDeviceTotalMem");
+  // Not the clock rate: the driver takes half a millisecond to say it.
   const auto get = [&](CUdevice_attribute which) { return attribute(driver, handle, which); };
   Device device;
   device.ordinal = ordinal;
@@ -44,7 +45,6 @@ Device describe_device(const Driver& driver, int ordinal) {
   device.shared_bytes_per_multiprocessor = get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
   device.l2_bytes = get(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
   device.memory_bytes = static_cast<std::int64_t>(memory);
-  device.clock_khz = get(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
   return device;
 }
 

@@ -21,7 +21,6 @@ struct Device {
   std::int64_t shared_bytes_per_multiprocessor = 0;
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;
-  int clock_khz = 0;
 };
 
 int device_count(const Driver& driver);
@@ -66,6 +65,8 @@ const std::vector<DeviceModel>& device_models();
 const DeviceModel& generic_model(int arch);
 // The row that a live device uses: named rows match by device name, else the generic row. Throws for an unknown name.
 const DeviceModel& model_of(const Device& device);
+// That row with the live device's own figures.
+DeviceModel live_model(const Device& device);
 const DeviceModel& model_by_name(std::string_view name);
 
 }  // namespace quern

@@ -47,6 +47,15 @@ const DeviceModel& model_of(const Device& device) {
   return generic_model(device.arch);
 }
 
+DeviceModel live_model(const Device& device) {
+  DeviceModel model = model_of(device);
+  model.multiprocessors = device.multiprocessors;
+  model.threads_per_multiprocessor = device.threads_per_multiprocessor;
+  model.shared_bytes_per_multiprocessor = device.shared_bytes_per_multiprocessor;
+  model.l2_bytes = device.l2_bytes;
+  return model;
+}
+
 const DeviceModel& model_by_name(std::string_view name) {
   std::vector<std::string> names;
   for (const DeviceModel& model : kModels) {

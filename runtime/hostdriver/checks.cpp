@@ -69,6 +69,18 @@ Visit Gang::visit_of(const Strand& strand, twin::Site site) const {
           block.warps[warp].step, site};
 }
 
+// Memory that a bulk copy writes is nobody's before somebody has waited for it; what it reads stays as it is.
+void Gang::refuse_under_way(Strand& strand, const Block& there, Access access, std::uintptr_t address, unsigned bytes,
+                            twin::Site site) {
+  for (const BulkCopy& copy : there.bulk.copies) {
+    if (!copy.overlaps(address, bytes) || (is_load(access) && !copy.is_load())) continue;
+    fail(strand, CUDA_ERROR_LAUNCH_FAILED,
+         cat(words_of(access, bytes), " of shared memory that the bulk copy at ", copy.site.file, ":", copy.site.line,
+             copy.is_load() ? " has yet to write" : " has yet to read", ": nobody has waited for it"),
+         site);
+  }
+}
+
 void Gang::shared_access(Strand& strand, Access access, std::uintptr_t address, unsigned bytes, twin::Site site) {
   const std::size_t offset = address - reinterpret_cast<std::uintptr_t>(arena_begin_);
   const Block& there = blocks_[offset / shared_stride_];
@@ -80,6 +92,7 @@ void Gang::shared_access(Strand& strand, Access access, std::uintptr_t address, 
     fail(strand, CUDA_ERROR_ILLEGAL_ADDRESS, cat(words_of(access, bytes), " in the shared memory of another cluster"),
          site);
   if (!run_.settings.check_races) return;
+  refuse_under_way(strand, there, access, address, bytes, site);
   const auto race = races_.visit(offset, bytes, access, visit_of(strand, site));
   if (!race) return;
   fail(

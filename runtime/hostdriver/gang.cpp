@@ -98,6 +98,8 @@ void Gang::place_blocks(std::uint64_t first, unsigned count) {
     block.step = 0;
     block.barriers.resize(16);
     block.warps.resize((block_threads_ + 31) / 32);
+    block.bulk = {};
+    block.ended = 0;
     block.touches.clear();
   }
   cluster_barriers_.resize(count / cluster_blocks);
@@ -164,6 +166,7 @@ void Gang::begin_thread(Strand& strand, std::uint32_t number) {
   strand.repeats = 0;
   strand.last_address = nullptr;
   strand.last_value = 0;
+  strand.groups = 0;
   strand.turns.clear();
   of_thread_[number] = &strand;
   twin::Thread& t = strand.fiber.thread();
@@ -185,6 +188,7 @@ void Gang::run_threads(Strand& strand) {
   do {
     try {
       run_.grid.image->run(run_.grid.parameter.data());
+      end_copies(strand);
     } catch (const Stopped&) {
       break;  // the launch has failed
     }

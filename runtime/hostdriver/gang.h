@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "hostdriver/bulk.h"
 #include "hostdriver/engine.h"
 #include "hostdriver/race_check.h"
 #include "hostdriver/strand.h"
@@ -67,6 +68,8 @@ struct Block {
   unsigned step = 0;  // barriers passed
   std::vector<Barrier> barriers;
   std::vector<Warp> warps;
+  BulkState bulk;
+  unsigned ended = 0;  // threads
   std::vector<Touch> touches;
 };
 
@@ -99,6 +102,9 @@ class Gang {
                            twin::Site site);
   void cluster_barrier(Strand& strand, twin::Site site);
   void* cluster_map(Strand& strand, const void* address, unsigned rank, twin::Site site);
+  void mbarrier(Strand& strand, twin::Mbarrier what, void* address, unsigned value, twin::Site site);
+  void bulk_copy(Strand& strand, void* to, const void* from, unsigned bytes, void* barrier, twin::Site site);
+  void bulk_wait(Strand& strand, unsigned pending);
   void yield(Strand& strand, twin::Site site);
   // Ends the launch; the thread never goes on.
   [[noreturn]] void fail(Strand& strand, CUresult result, const std::string& words, twin::Site site);
@@ -130,7 +136,18 @@ class Gang {
   std::uint64_t result_for(const Meeting& meeting, unsigned lane, Strand& last);
   unsigned lanes_of(const Strand& strand) const;
 
+  // ---- bulk.cpp: bulk copies and the barriers that await them
+  bool is_shared(const Strand& strand, std::uintptr_t address, unsigned bytes) const;
+  CountingBarrier& counting_barrier(Strand& strand, std::uintptr_t address, bool made, twin::Site site);
+  void arrive(Strand& strand, std::uintptr_t address, unsigned bytes, twin::Site site);
+  void wait_for_phase(Strand& strand, std::uintptr_t address, unsigned parity, twin::Site site);
+  void bring(Block& block, std::uintptr_t address);
+  void end_phase(Block& block, CountingBarrier& barrier);
+  void end_copies(Strand& strand);
+
   // ---- checks.cpp: accesses
+  void refuse_under_way(Strand& strand, const Block& there, twin::Access access, std::uintptr_t address, unsigned bytes,
+                        twin::Site site);
   void shared_access(Strand& strand, twin::Access access, std::uintptr_t address, unsigned bytes, twin::Site site);
   void global_access(Strand& strand, twin::Access access, std::uintptr_t address, unsigned bytes, twin::Site site);
   Allocation* allocation_of(Strand& strand, std::uintptr_t address, unsigned bytes, const char* what, twin::Site site);

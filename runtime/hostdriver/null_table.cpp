@@ -39,18 +39,19 @@ CUresult load(CUlibrary* library, const void*, CUjit_option*, void**, unsigned, 
     --null_driver().reject_images;
     return CUDA_ERROR_INVALID_IMAGE;
   }
-  *library = handle<CUlibrary>(static_cast<std::uintptr_t>(++null_driver().loads));
+  null_driver().loads.add();
+  *library = handle<CUlibrary>(1);
   return CUDA_SUCCESS;
 }
 
 CUresult unload(CUlibrary) {
-  ++null_driver().unloads;
+  null_driver().unloads.add();
   return CUDA_SUCCESS;
 }
 
 CUresult launch(const CUlaunchConfig* config, CUfunction, void**, void**) {
-  ++null_driver().launches;
-  null_driver().last_launch = *config;
+  null_driver().launches.add();
+  NullDriver::last_launch = *config;
   return CUDA_SUCCESS;
 }
 
@@ -76,6 +77,8 @@ void succeed(CUresult (*&member)(Arguments...)) {
 }
 
 }  // namespace
+
+thread_local CUlaunchConfig NullDriver::last_launch{};
 
 NullDriver& null_driver() {
   static NullDriver state;

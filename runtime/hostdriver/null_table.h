@@ -5,11 +5,27 @@
 
 #include <cstdint>
 
+#include "base/striped.h"
 #include "driver/driver.h"
 
 namespace quern {
 
 DriverTable null_driver_table();
+
+// Reads and is set like a number; many threads may add to it without slowing one another.
+class NullCount {
+ public:
+  void add() { count_.add(); }
+  operator int() const { return static_cast<int>(count_.total()); }
+  NullCount& operator=(int count) {
+    count_.reset();
+    count_.add(static_cast<std::uint64_t>(count));
+    return *this;
+  }
+
+ private:
+  StripedCounter count_;
+};
 
 // What the calls of null_driver_table count and how they answer, for the calling process. Tests set it; launches only
 // read it.
@@ -19,11 +35,8 @@ struct NullDriver {
   std::uintptr_t current_context = 1;  // 0: none is current
   bool capturing = false;              // a stream of the current context is being captured
   int reject_images = 0;               // how many of the next library loads fail as invalid images
-  // Counters.
-  int loads = 0;
-  int unloads = 0;
-  int launches = 0;
-  CUlaunchConfig last_launch{};
+  NullCount loads, unloads, launches;
+  static thread_local CUlaunchConfig last_launch;  // the calling thread's
 };
 NullDriver& null_driver();
 

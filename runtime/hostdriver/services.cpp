@@ -28,6 +28,19 @@ const twin::Services kServices = {
       Strand& strand = Strand::of(t);
       return strand.gang->cluster_map(strand, address, rank, site);
     },
+    [](Thread& t, twin::Mbarrier what, void* barrier, unsigned value, twin::Site site) {
+      Strand& strand = Strand::of(t);
+      strand.gang->mbarrier(strand, what, barrier, value, site);
+    },
+    [](Thread& t, void* to, const void* from, unsigned bytes, void* barrier, twin::Site site) {
+      Strand& strand = Strand::of(t);
+      strand.gang->bulk_copy(strand, to, from, bytes, barrier, site);
+    },
+    [](Thread& t) { ++Strand::of(t).groups; },
+    [](Thread& t, unsigned pending) {
+      Strand& strand = Strand::of(t);
+      strand.gang->bulk_wait(strand, pending);
+    },
     [](Thread& t, twin::Site site) {
       Strand& strand = Strand::of(t);
       strand.gang->yield(strand, site);

@@ -33,6 +33,8 @@ struct alignas(64) Strand {
   std::uint64_t last_value = 0;
   unsigned repeats = 0;
 
+  unsigned groups = 0;  // of bulk copies that it committed
+
   // How often this thread executed each access; only while accesses are logged.
   struct Turns {
     const char* file;

@@ -34,8 +34,8 @@ Result<bool> AnyPlan::try_launch(Stream stream, const void* args) const {
 const std::string& AnyPlan::problem() const { return state_->text; }
 std::string AnyPlan::why() const { return state_->why; }
 const std::vector<ImageInfo>& AnyPlan::images() const { return state_->images; }
-const std::string& AnyPlan::source(int i) const { return state_->sources.at(static_cast<std::size_t>(i)); }
-const std::string& AnyPlan::ptx(int i) const { return state_->ptx.at(static_cast<std::size_t>(i)); }
+const std::string& AnyPlan::source(int i) const { return state_->entries.at(static_cast<std::size_t>(i))->source; }
+const std::string& AnyPlan::ptx(int i) const { return state_->entries.at(static_cast<std::size_t>(i))->ptx; }
 const Resources& AnyPlan::resources(int i) const { return state_->images.at(static_cast<std::size_t>(i)).resources; }
 
 int AnyPlan::blocks_per_multiprocessor(int i, int threads, int shared_bytes) const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cache/entry.h"
 #include "driver/driver.h"
 #include "driver/library.h"
 #include "quern/family.h"
@@ -38,8 +39,7 @@ struct PlanState {
 
   // For people; one an image.
   std::vector<ImageInfo> images;
-  std::vector<std::string> sources;
-  std::vector<std::string> ptx;
+  std::vector<std::shared_ptr<const cache::Entry>> entries;
   std::string why;
 };
 

@@ -16,47 +16,82 @@ std::string declaration(const Constant& constant) {
   return cat("constexpr ", constant.type, " ", constant.name, " = ", constant.value, ";\n");
 }
 
-const char* find_source(const Family& family, std::string_view path) {
-  for (const SourceFile& file : family.sources) {
-    if (path == file.path) return file.text;
-  }
-  for (const SourceFile& file : embedded::common_sources()) {
-    if (path == file.path) return file.text;
-  }
-  return nullptr;
+// One `#include`, whatever blanks are in it.
+struct Include {
+  std::string_view line;  // from the # on
+  std::string_view what;  // from behind the word on: "name", <name> or a macro
+};
+
+constexpr std::string_view kBlanks = " \t";
+constexpr std::string_view kWord = "include";
+
+// Whether nothing but blanks stands before `at` in its line.
+bool starts_line(std::string_view text, std::size_t at) {
+  const std::size_t last = at == 0 ? std::string_view::npos : text.find_last_not_of(kBlanks, at - 1);
+  return last == std::string_view::npos || text[last] == '\n';
 }
 
-// The names in `#include "…"` lines.
-std::vector<std::string> quoted_includes(std::string_view text) {
-  std::vector<std::string> names;
-  for (std::string_view line : split(text, '\n')) {
-    line = trim(line);
-    if (line.rfind("#include \"", 0) != 0) continue;
-    const std::string_view rest = line.substr(10);
-    names.emplace_back(rest.substr(0, rest.find('"')));
+// By its #, which is rare, and not line by line: this reads every source of the unit, and a prepare waits for it.
+std::vector<Include> includes(std::string_view text) {
+  std::vector<Include> found;
+  for (std::size_t at = text.find('#'); at != std::string_view::npos; at = text.find('#', at + 1)) {
+    const std::size_t word = text.find_first_not_of(kBlanks, at + 1);
+    if (word == std::string_view::npos || text.substr(word, kWord.size()) != kWord || !starts_line(text, at)) continue;
+    const std::string_view line = text.substr(at, text.find('\n', at) - at);
+    found.push_back({line, trim(line.substr(word - at + kWord.size()))});
   }
-  return names;
+  return found;
 }
 
-bool has(const Unit& unit, const std::string& name) {
-  const auto same = [&](const SourceText& header) { return header.name == name; };
-  return std::any_of(unit.headers.begin(), unit.headers.end(), same);
+bool has(const UnitSources& unit, std::string_view name) {
+  const auto same = [&](const SourceView& header) { return header.name == name; };
+  return name == kSpecName || std::any_of(unit.headers.begin(), unit.headers.end(), same);
 }
 
-void add_includes(const Family& family, std::string_view text, Unit& unit) {
-  for (const std::string& name : quoted_includes(text)) {
-    if (has(unit, name)) continue;
-    const char* found = find_source(family, name);
-    if (found == nullptr)
+void add_includes(const Family& family, const SourceFile& file, UnitSources& unit);
+
+void add_header(const Family& family, std::string_view name, UnitSources& unit) {
+  if (has(unit, name)) return;
+  const SourceFile* found = find_source(family, name);
+  if (found == nullptr)
+    throw Error(Code::bad_input, Stage::specialize,
+                cat("a source of ", family.name, " includes \"", name,
+                    "\", which neither the family nor templates/common has"));
+  unit.headers.push_back({found->path, found->text});
+  add_includes(family, *found, unit);
+}
+
+bool is_own(const Family& family, const SourceFile& file) {
+  return std::any_of(family.sources.begin(), family.sources.end(),
+                     [&](const SourceFile& own) { return &own == &file; });
+}
+
+// What the compiler would read from the machine is in no key: an image of it could be served where it is another. The
+// twins of templates/common may, as their headers belong to the C++ compiler.
+void add_includes(const Family& family, const SourceFile& file, UnitSources& unit) {
+  for (const Include& include : includes(file.text)) {
+    if (include.what.starts_with('"')) {
+      add_header(family, include.what.substr(1, include.what.find('"', 1) - 1), unit);
+    } else if (is_own(family, file)) {
       throw Error(Code::bad_input, Stage::specialize,
-                  cat("a source of ", family.name, " includes \"", name,
-                      "\", which neither the family nor templates/common has"));
-    unit.headers.push_back({name, found});
-    add_includes(family, found, unit);
+                  cat(file.path, " of ", family.name, " has the line ", trim(include.line),
+                      ": the key of an image covers no file of the machine. Add the file to the family's sources and "
+                      "include it by its name in quotes"));
+    }
   }
 }
 
 }  // namespace
+
+const SourceFile* find_source(const Family& family, std::string_view path) {
+  for (const SourceFile& file : family.sources) {
+    if (path == file.path) return &file;
+  }
+  for (const SourceFile& file : embedded::common_sources()) {
+    if (path == file.path) return &file;
+  }
+  return nullptr;
+}
 
 std::string spec_header(const Spec& spec) {
   std::string text = "// Generated by quern: what problem, config and target decide.\n#pragma once\n";
@@ -68,16 +103,35 @@ std::string spec_header(const Spec& spec) {
   return text;
 }
 
-Unit make_unit(const Family& family, const Spec& spec, const Target& target) {
-  Unit unit;
+UnitSources::UnitSources(const Unit& unit) : main{unit.main.name, unit.main.text}, prelude(unit.prelude) {
+  for (const SourceText& header : unit.headers) {
+    if (header.name != kSpecName) headers.push_back({header.name, header.text});
+  }
+}
+
+UnitSources find_sources(const Family& family, const Spec& spec, const Target& target) {
+  UnitSources unit;
   unit.main = {family.sources[0].path, family.sources[0].text};
-  unit.headers.push_back({kSpecName, spec_header(spec)});
-  add_includes(family, unit.main.text, unit);
-  const std::string spec_text = unit.headers.front().text;
-  add_includes(family, spec_text, unit);
+  add_includes(family, family.sources[0], unit);
+  for (const std::string& name : spec.headers()) add_header(family, name, unit);
+  for (const std::string& name : spec.parts()) add_header(family, name, unit);
   unit.prelude = Compiler::prelude(target);
-  for (const std::string& name : unit.prelude) add_includes(family, cat("#include \"", name, "\""), unit);
+  for (const std::string& name : unit.prelude) add_header(family, name, unit);
   return unit;
+}
+
+Unit make_unit(const UnitSources& sources, const Spec& spec) {
+  Unit unit;
+  unit.main = {std::string(sources.main.name), std::string(sources.main.text)};
+  unit.headers.push_back({kSpecName, spec_header(spec)});
+  for (const SourceView& header : sources.headers)
+    unit.headers.push_back({std::string(header.name), std::string(header.text)});
+  unit.prelude = sources.prelude;
+  return unit;
+}
+
+Unit make_unit(const Family& family, const Spec& spec, const Target& target) {
+  return make_unit(find_sources(family, spec, target), spec);
 }
 
 std::string unit_text(const Unit& unit) {
@@ -87,15 +141,13 @@ std::string unit_text(const Unit& unit) {
 
 std::string kernel_name(const Family& family) { return cat("quern_", family.name); }
 
-cache::Key image_key(const Family& family, const Unit& unit, const Spec& spec, const Target& target, bool lineinfo,
-                     const std::string& compiler) {
+cache::Key image_key(const Family& family, const UnitSources& unit, const Spec& spec, const Target& target,
+                     bool lineinfo, const std::string& compiler) {
   cache::KeyText what;
   what.field("family", family.name).field("target", target.text());
   what.field("source", cat(unit.main.name, " ", hash128(unit.main.text).hex()));
   std::vector<std::string> headers;
-  for (const SourceText& header : unit.headers) {
-    if (header.name != kSpecName) headers.push_back(cat(header.name, " ", hash128(header.text).hex()));
-  }
+  for (const SourceView& header : unit.headers) headers.push_back(cat(header.name, " ", hash128(header.text).hex()));
   std::sort(headers.begin(), headers.end());
   for (const std::string& header : headers) what.field("header", header);
   for (const std::string& header : unit.prelude) what.field("prelude", header);

@@ -3,6 +3,8 @@
 #define QUERN_PLAN_UNIT_H_
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cache/key.h"
 #include "compiler/compiler.h"
@@ -13,8 +15,30 @@ namespace quern {
 // The spec as the header that templates include: namespace quern::spec.
 std::string spec_header(const Spec& spec);
 
-// The template, its spec, and every header that they include, found by following the quoted includes. Throws Error
-// (bad_input) for an include that no source of the family or of templates/common answers.
+// A source of the family or of templates/common; null if neither has it.
+const SourceFile* find_source(const Family& family, std::string_view path);
+
+struct SourceView {
+  std::string_view name;
+  std::string_view text;
+};
+
+// What a unit is made of, but for its spec: enough for its key, and nothing is copied. Views of what it was made from.
+struct UnitSources {
+  UnitSources() = default;
+  UnitSources(const Unit& unit);  // NOLINT(google-explicit-constructor): a unit is all that and more
+  SourceView main;
+  std::vector<SourceView> headers;
+  std::vector<std::string> prelude;
+};
+
+// The template and every header that it, the spec and the prelude include, found by following the quoted includes.
+// Throws Error (bad_input) for an include that no source of the family or of templates/common answers, and for one in
+// angle brackets in the family's own: the compiler would read what no key covers.
+UnitSources find_sources(const Family& family, const Spec& spec, const Target& target);
+
+// Those and the spec, as the compiler takes them.
+Unit make_unit(const UnitSources& sources, const Spec& spec);
 Unit make_unit(const Family& family, const Spec& spec, const Target& target);
 
 // The unit as one text for people: the spec, then the template.
@@ -25,8 +49,8 @@ std::string kernel_name(const Family& family);
 
 // Everything that decides the image: the family, a digest of each file the unit reads, each constant, each option, the
 // architecture; and the compiler's identity.
-cache::Key image_key(const Family& family, const Unit& unit, const Spec& spec, const Target& target, bool lineinfo,
-                     const std::string& compiler);
+cache::Key image_key(const Family& family, const UnitSources& unit, const Spec& spec, const Target& target,
+                     bool lineinfo, const std::string& compiler);
 
 }  // namespace quern
 

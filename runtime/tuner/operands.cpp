@@ -240,6 +240,7 @@ DeviceOperands::DeviceOperands(const Driver& driver, const HostOperands& host, i
   }
   if (guards == Guards::bands) {
     const CUdeviceptr base = allocate(all);
+    total_ = all;
     driver.check(driver->MemsetD8Async(base, kPoison, static_cast<std::size_t>(all), nullptr), Stage::tool,
                  "cuMemsetD8Async");
     for (Block& block : blocks_) block.base += base;
@@ -317,6 +318,37 @@ void* DeviceOperands::pointer(int operand) const {
   const Block& block = blocks_[static_cast<std::size_t>(operand)];
   // NOLINTNEXTLINE(performance-no-int-to-ptr): a device address
   return reinterpret_cast<void*>(block.base + static_cast<CUdeviceptr>(block.offset));
+}
+
+void DeviceOperands::fill_outputs(unsigned char value) const {
+  for (int i = 0; i < family_.operands.count; ++i) {
+    const Block& block = blocks_[static_cast<std::size_t>(i)];
+    if (block.bytes == 0 || family_.operands[i].role != Role::output) continue;
+    driver_.check(driver_->MemsetD8Async(block.base + static_cast<CUdeviceptr>(block.offset), value,
+                                         static_cast<std::size_t>(block.bytes), nullptr),
+                  Stage::tool, "cuMemsetD8Async");
+  }
+}
+
+DeviceOperands::Place DeviceOperands::place(std::int64_t byte) const {
+  const CUdeviceptr address = base() + static_cast<CUdeviceptr>(byte);
+  int operand = 0;
+  for (int i = 0; i < family_.operands.count; ++i) {
+    const Block& block = blocks_[static_cast<std::size_t>(i)];
+    if (block.total != 0 && block.base <= address) operand = i;
+  }
+  const Block& block = blocks_[static_cast<std::size_t>(operand)];
+  const std::int64_t offset = static_cast<std::int64_t>(address - block.base) - block.offset;
+  return {operand, offset < 0 || offset >= block.bytes, offset};
+}
+
+std::string element_name(const Operand& operand, const Layout& layout, std::int64_t offset) {
+  const std::int64_t element = offset / bytes(layout.dtype);
+  if (layout.rank < 2) return cat(operand.name, "[", element, "]");
+  const std::int64_t row = layout.row_stride > 0 ? element / layout.row_stride : 0;
+  const std::int64_t column = element - row * layout.row_stride;
+  if (column >= layout.extents[1]) return cat("the gap behind row ", row, " of ", operand.name);
+  return cat(operand.name, "[", row, ", ", column, "]");
 }
 
 Comparison compare(const HostOperands& got, const HostOperands& expected) {

@@ -81,6 +81,19 @@ class DeviceOperands {
   AnyArgs args(const AnyArgs& scalars) const;
   void* pointer(int operand) const;
 
+  // With guard bands: all of the memory, operands and bands, as one range.
+  CUdeviceptr base() const { return allocations_.front(); }
+  std::int64_t total() const { return total_; }
+  // Every byte between an output's first and its last, on the default stream. Updates stay as they are.
+  void fill_outputs(unsigned char value) const;
+  // Where a byte of that range is: which operand, or which band of it.
+  struct Place {
+    int operand = 0;
+    bool band = false;        // before or behind the operand
+    std::int64_t offset = 0;  // in the operand, in bytes; below 0 or beyond its size in a band
+  };
+  Place place(std::int64_t byte) const;
+
  private:
   const Driver& driver_;
   const Family& family_;
@@ -97,7 +110,11 @@ class DeviceOperands {
   Guards guards_;
   std::vector<Block> blocks_;
   std::vector<CUdeviceptr> allocations_;
+  std::int64_t total_ = 0;
 };
+
+// The element of an operand that holds byte `offset` of it: "out[12, 5]", or the gap behind a row.
+std::string element_name(const Operand& operand, const Layout& layout, std::int64_t offset);
 
 // A result against the reference's.
 struct Comparison {

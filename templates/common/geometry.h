@@ -27,6 +27,21 @@ inline void launch_slots(std::uint64_t slots, int unroll, int threads, const Dev
       static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks(threads), std::numeric_limits<std::uint32_t>::max()));
 }
 
+// What a multiprocessor of the architecture can hold at once, for constraints: the device itself is not known yet.
+inline std::int32_t resident_threads(const Target& target) {
+  return target.arch == 80 || (target.arch >= 90 && target.arch < 120) ? 2048 : 1536;
+}
+inline std::int32_t resident_shared_bytes(const Target& target) {
+  return (target.arch >= 90 && target.arch < 120 ? 227 : 99) * 1024;
+}
+
+// At most `blocks_per_sm` blocks a multiprocessor, for kernels whose blocks go on to further tiles; 0: as many as the
+// grid has.
+inline void limit_grid(int blocks_per_sm, const DeviceModel& model, Launch& launch) {
+  const auto most = static_cast<std::uint32_t>(blocks_per_sm) * static_cast<std::uint32_t>(model.multiprocessors);
+  if (most != 0) launch.grid[0] = std::min(launch.grid[0], most);
+}
+
 // The largest power of two that divides all of them, at most `limit`.
 inline std::int64_t common_alignment(std::initializer_list<std::int64_t> bytes, std::int64_t limit) {
   std::int64_t alignment = limit;

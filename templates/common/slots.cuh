@@ -5,8 +5,8 @@
 
 namespace quern::common {
 
-// Work on rows, cut into slots: `per_row` of them a row, one access each, numbered through all rows. A block takes
-// `unroll` times its threads of them, so that few long rows fill the device as well as many short ones, and neighbours
+// Work on rows, cut into slots: `per_row` of them a row, one access each, numbered through all rows. A tile is `unroll`
+// times the block's threads of them, so that few long rows fill the device as well as many short ones, and neighbours
 // in a warp are neighbours in memory.
 struct Slots {
   u64 count;    // in all rows
@@ -30,18 +30,17 @@ struct Slot {
 
 #if defined(__CUDA_ARCH__) || defined(QUERN_HOST_IMAGE)
 
-// The slots of one thread: every blockDim.x-th of its block's tile. One 64-bit division a thread, by multiplication;
-// the rest is 32 bits wide, since a tile starts inside its first row.
+// The slots of one thread in the tile that begins at slot `first`: every blockDim.x-th. One 64-bit division, by
+// multiplication; the rest is 32 bits wide, since a tile starts inside its first row.
 template <int Unroll>
 class Tile {
  public:
-  QUERN_DEVICE explicit Tile(const Slots& slots)
-      : slots_(slots), first_(static_cast<u64>(blockIdx.x) * (blockDim.x * Unroll)) {
+  QUERN_DEVICE Tile(const Slots& slots, u64 first) : slots_(slots), first_(first) {
     row_ = divide(first_, slots.by_row);
     column_ = static_cast<u32>(first_ - row_ * slots.per_row);
   }
 
-  // The block's first slot, the same for all threads.
+  // The tile's first slot, the same for all threads.
   QUERN_DEVICE u64 first() const { return first_; }
 
   QUERN_DEVICE Slot operator[](int i) const {
@@ -57,6 +56,18 @@ class Tile {
   u64 row_;
   u32 column_;
 };
+
+// Calls body(tile) for the block's tiles: one, or, in a persistent kernel, every gridDim.x-th from its own on. Only a
+// persistent kernel may have fewer blocks than tiles.
+template <int Unroll, bool Persistent, class Body>
+QUERN_DEVICE void for_tiles(const Slots& slots, const Body& body) {
+  u64 first = static_cast<u64>(blockIdx.x) * (blockDim.x * Unroll);
+#pragma unroll 1
+  do {
+    body(Tile<Unroll>(slots, first));
+    first += static_cast<u64>(gridDim.x) * (blockDim.x * Unroll);
+  } while (Persistent && first < slots.count);
+}
 
 #endif
 

@@ -6,7 +6,7 @@
 namespace quern::twin {
 
 // Changed with any change of this file; an image of another version is refused.
-constexpr unsigned kAbiVersion = 1;
+constexpr unsigned kAbiVersion = 2;
 
 // Every CUDA thread runs on a stack of this size and alignment, with its Thread at the top, so that a thread finds its
 // Thread from any address on its stack.
@@ -47,6 +47,14 @@ enum class Collective : unsigned char {
   reduce_xor,
 };
 
+// What is done with a barrier in shared memory; see common/mbarrier.cuh.
+enum class Mbarrier : unsigned char {
+  init,    // for `value` arrivals
+  arrive,  // `value` means nothing
+  expect,  // and announce `value` bytes
+  wait,    // for the phase of parity `value`
+};
+
 // What all threads of a block do together.
 enum class BlockVote : unsigned char { none, count, all, any };
 
@@ -65,6 +73,11 @@ struct Services {
   void (*cluster_barrier)(Thread&, Site);
   // The address in block `rank` of the cluster that corresponds to `address` in the shared memory of this one.
   void* (*cluster_map)(Thread&, const void* address, unsigned rank, Site);
+  void (*mbarrier)(Thread&, Mbarrier, void* barrier, unsigned value, Site);
+  // Into shared memory where there is a barrier, else out of it; see common/bulk.cuh.
+  void (*bulk_copy)(Thread&, void* to, const void* from, unsigned bytes, void* barrier, Site);
+  void (*bulk_commit)(Thread&);
+  void (*bulk_wait)(Thread&, unsigned pending);
   // A thread that waits for memory to change.
   void (*yield)(Thread&, Site);
   void (*fail)(Thread&, const char* what, Site);

@@ -13,6 +13,10 @@ using namespace common;
 constexpr LoadHint kLoad = spec::load_once ? LoadHint::once : LoadHint::plain;
 constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint::plain;
 
+// Whether the mode knows rows of zeros.
+constexpr bool kZeroRows =
+    spec::mode != Mode::assume_valid && spec::mode != Mode::clamp && spec::mode != Mode::wrap_negative;
+
 struct SourceRow {
   const u8* data;
   bool zero;

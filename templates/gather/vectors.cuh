@@ -6,9 +6,10 @@
 
 namespace quern::gather {
 
-QUERN_DEVICE void gather_rows(const Params& p) {
+using KernelParams = Params;
+
+QUERN_DEVICE void gather_tile(const Params& p, const Tile<spec::unroll>& tile) {
   constexpr int kBytes = spec::vector;
-  const Tile<spec::unroll> tile(p.slots);
   Vector<kBytes> values[spec::unroll];
 #pragma unroll
   for (int i = 0; i < spec::unroll; ++i) {
@@ -25,6 +26,10 @@ QUERN_DEVICE void gather_rows(const Params& p) {
     store<kBytes, kStore>(out_row(p, slot.row) + static_cast<u64>(slot.column) * kBytes,
                           scaled(p, slot.row, values[i]));
   }
+}
+
+QUERN_DEVICE void gather_rows(const Params& p) {
+  for_tiles<spec::unroll, spec::persistent>(p.slots, [&](const Tile<spec::unroll>& tile) { gather_tile(p, tile); });
 }
 
 }  // namespace quern::gather

@@ -8,6 +8,8 @@
 
 namespace quern::gather {
 
+using KernelParams = Params;
+
 // A slot of the ragged form: bytes [begin, end) of a row, 16 of them unless the window crosses an end of the row.
 struct Window {
   u64 row;
@@ -59,8 +61,7 @@ QUERN_DEVICE void copy_elements(const Params& p, const Window& w) {
   }
 }
 
-QUERN_DEVICE void gather_rows(const Params& p) {
-  const Tile<spec::unroll> tile(p.slots);
+QUERN_DEVICE void gather_tile(const Params& p, const Tile<spec::unroll>& tile) {
   Halves halves[spec::unroll];
   u32 left = 0;
 #pragma unroll
@@ -75,6 +76,10 @@ QUERN_DEVICE void gather_rows(const Params& p) {
   for (int i = 0; left != 0; ++i, left >>= 1) {
     if ((left & 1) != 0) copy_elements(p, window(p, tile[i]));
   }
+}
+
+QUERN_DEVICE void gather_rows(const Params& p) {
+  for_tiles<spec::unroll, spec::persistent>(p.slots, [&](const Tile<spec::unroll>& tile) { gather_tile(p, tile); });
 }
 
 }  // namespace quern::gather

@@ -29,13 +29,14 @@ constexpr const char* kActivations[] = {QUERN_ACTIVATIONS(QUERN_ACTIVATION_NAME)
 #undef QUERN_ACTIVATION_NAME
 
 // In the order of kParameters.
-enum Parameters { kForm, kVector, kUnroll, kThreads, kLoadStream, kStoreStream };
+enum Parameters { kForm, kVector, kUnroll, kThreads, kLoadStream, kStoreStream, kPersistent, kBlocksPerSm };
 enum Forms { kRows, kFlat, kRagged };
 constexpr std::int32_t kFormValues[] = {kRows, kFlat, kRagged, kNoMore};
 constexpr std::int32_t kVectors[] = {4, 8, 16, 32, kNoMore};
 constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
 constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
 constexpr std::int32_t kSwitch[] = {0, 1, kNoMore};
+constexpr std::int32_t kBlockCounts[] = {0, 1, 2, 4, 8, kNoMore};
 
 bool has_y(const Pointwise& p) { return p.op == PointwiseOp::add_mul_act; }
 bool has_bias(const Pointwise& p) { return p.bias_spread != Spread::none; }
@@ -105,6 +106,13 @@ bool row_has_few_slots(const Pointwise& p, const Target&, const Config& c) {
 }
 bool registers_suffice(const Pointwise& p, const Target&, const Config& c) {
   return slot_elements(p, c) * c[kUnroll] <= 32;
+}
+
+bool persistent_where_limited(const Pointwise&, const Target&, const Config& c) {
+  return c[kPersistent] == 1 || c[kBlocksPerSm] == 0;
+}
+bool blocks_are_resident(const Pointwise&, const Target& t, const Config& c) {
+  return c[kBlocksPerSm] * c[kThreads] <= common::resident_threads(t);
 }
 
 Layout spread_layout(const Pointwise& p, Spread spread, DType dtype, std::int64_t row_stride) {
@@ -269,6 +277,8 @@ struct PointwiseFamily {
       {"threads", kThreadCounts, false, "threads in a block; fewer where a problem is small"},
       {"load_stream", kSwitch, true, "1: x and y leave the caches first"},
       {"store_stream", kSwitch, true, "1: out leaves the caches first"},
+      {"persistent", kSwitch, true, "1: a block goes on to further tiles"},
+      {"blocks_per_sm", kBlockCounts, false, "blocks a multiprocessor, at most, of a persistent kernel; 0: no limit"},
   };
   static constexpr Constraint kConstraints[] = {
       {"form 0 needs a width and strides that a slot divides; form 1 packed operands and no full bias",
@@ -277,6 +287,8 @@ struct PointwiseFamily {
       {"the ragged form works on 16-byte slots", holds<ragged_is_16>},
       {"a row must have fewer than 2^30 slots", holds<row_has_few_slots>},
       {"elements a slot times unroll must be at most 32, to fit the registers", holds<registers_suffice>},
+      {"blocks_per_sm limits persistent kernels and is 0 in the others", holds<persistent_where_limited>},
+      {"blocks_per_sm blocks must fit a multiprocessor's threads", holds<blocks_are_resident>},
   };
   static constexpr const char* kBenchCases[] = {
       "pointwise rows=4 width=4 op=add_mul_act dtype=f32",
@@ -362,6 +374,7 @@ struct PointwiseFamily {
     spec.integer("unroll", config[kUnroll]);
     spec.flag("load_stream", config[kLoadStream] == 1);
     spec.flag("store_stream", config[kStoreStream] == 1);
+    spec.flag("persistent", config[kPersistent] == 1);
     spec.type("X", common::spec_type(p.dtype));
     spec.type("Y", common::spec_type(has_y(p) ? y_dtype(p) : f32));
     spec.type("Bias", common::spec_type(has_bias(p) ? bias_dtype(p) : f32));
@@ -407,6 +420,7 @@ struct PointwiseFamily {
                                              static_cast<std::uint64_t>(std::max<std::int64_t>(1, slots)));
     launch.set_params(params);
     common::launch_slots(params.slots.count, config[kUnroll], config[kThreads], model, launch);
+    common::limit_grid(config[kBlocksPerSm], model, launch);
   }
 
   static void reference(const Pointwise& p, const Args& a) {

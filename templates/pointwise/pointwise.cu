@@ -248,8 +248,7 @@ QUERN_DEVICE Place place(const Params& p, const Tile<spec::unroll>& tile, const 
   return at;
 }
 
-QUERN_DEVICE void run(const Params& p) {
-  const Tile<spec::unroll> tile(p.slots);
+QUERN_DEVICE void run_tile(const Params& p, const Tile<spec::unroll>& tile) {
   Operands operands[spec::unroll];
   bool whole[spec::unroll];
 #pragma unroll
@@ -272,9 +271,15 @@ QUERN_DEVICE void run(const Params& p) {
   }
 }
 
+QUERN_DEVICE void run(const Params& p) {
+  for_tiles<spec::unroll, spec::persistent>(p.slots, [&](const Tile<spec::unroll>& tile) { run_tile(p, tile); });
+}
+
 }  // namespace quern::pointwise
 
-extern "C" __global__ void __launch_bounds__(quern::spec::max_threads)
+// A persistent kernel says that two such blocks a multiprocessor will do: else CUDA 12.9 keeps to 40 registers on
+// sm_120, for three of them, and spills the loop.
+extern "C" __global__ void __launch_bounds__(quern::spec::max_threads, quern::spec::persistent ? 2 : 0)
     quern_pointwise(const __grid_constant__ quern::pointwise::Params params) {
   quern::pointwise::run(params);
 }

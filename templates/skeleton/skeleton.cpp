@@ -21,10 +21,12 @@ constexpr std::int32_t kMaxWarps = 8;
 constexpr std::int32_t kMaxThreads = 32 * kMaxWarps;
 
 // The tuning space, in the order of kParameters: each parameter's legal values.
-enum Parameters { kVector, kUnroll, kWarps };
+enum Parameters { kVector, kUnroll, kWarps, kPersistent, kBlocksPerSm };
 constexpr std::int32_t kVectors[] = {2, 4, 8, 16, kNoMore};
 constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
 constexpr std::int32_t kWarpCounts[] = {1, 2, 4, kMaxWarps, kNoMore};
+constexpr std::int32_t kSwitch[] = {0, 1, kNoMore};
+constexpr std::int32_t kBlockCounts[] = {0, 1, 2, 4, 8, kNoMore};
 
 std::int64_t element_bytes(const Skeleton& p) { return bytes(p.dtype); }
 std::int64_t row_bytes(const Skeleton& p) { return p.width * element_bytes(p); }
@@ -32,6 +34,10 @@ std::int64_t row_bytes(const Skeleton& p) { return p.width * element_bytes(p); }
 // What must hold between a problem and a config. Each has a sentence in kConstraints.
 bool vector_divides(const Skeleton& p, const Target&, const Config& c) { return row_bytes(p) % c[kVector] == 0; }
 bool vector_holds_elements(const Skeleton& p, const Target&, const Config& c) { return c[kVector] >= element_bytes(p); }
+
+bool persistent_where_limited(const Skeleton&, const Target&, const Config& c) {
+  return c[kPersistent] == 1 || c[kBlocksPerSm] == 0;
+}
 
 // The memory of each operand: dtype, rank, extents, elements between rows. DType::none: it is absent.
 Layout x_layout(const Skeleton& p) { return {p.dtype, 2, {p.rows, p.width}, p.width}; }
@@ -93,11 +99,14 @@ struct SkeletonFamily {
   static constexpr Parameter kParameters[] = {
       {"vector", kVectors, true, "bytes an access"},
       {"unroll", kUnrolls, true, "16-byte chunks in flight in a thread"},
-      {"warps", kWarpCounts, false, "rows, and warps, in a block; fewer where a problem is small"},
+      {"warps", kWarpCounts, false, "rows at a time, and warps, in a block; fewer where a problem is small"},
+      {"persistent", kSwitch, true, "1: a block goes on to further rows"},
+      {"blocks_per_sm", kBlockCounts, false, "blocks a multiprocessor, at most, of a persistent kernel; 0: no limit"},
   };
   static constexpr Constraint kConstraints[] = {
       {"the vector must divide the row length", holds<vector_divides>},
       {"a vector must hold whole elements", holds<vector_holds_elements>},
+      {"blocks_per_sm limits persistent kernels and is 0 in the others", holds<persistent_where_limited>},
   };
   // What `quern bench` and the sweeps run: problem texts with every extent closed.
   static constexpr const char* kBenchCases[] = {
@@ -138,6 +147,7 @@ struct SkeletonFamily {
     spec.integer("max_threads", kMaxThreads);
     spec.integer("vector", config[kVector]);
     spec.integer("unroll", config[kUnroll]);
+    spec.flag("persistent", config[kPersistent] == 1);
     spec.type("Element", common::spec_type(p.dtype));
   }
 
@@ -153,6 +163,7 @@ struct SkeletonFamily {
     launch.block[0] = static_cast<std::uint32_t>(32 * warps);
     launch.grid[0] =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks(warps), std::numeric_limits<std::uint32_t>::max()));
+    common::limit_grid(config[kBlocksPerSm], model, launch);
     launch.set_params(skeleton::Params{a.x.data, a.out.data, p.rows, p.width});
   }
 

@@ -1,4 +1,5 @@
-// One warp a row. A lane takes every 32nd chunk of 16 bytes and adds its elements one by one; then the 32 sums are
+// One warp a row; in a persistent kernel a warp goes on to further rows, and the grid has as many blocks as the device
+// runs at once. A lane takes every 32nd chunk of 16 bytes and adds its elements one by one; then the 32 sums are
 // added in a fixed tree. Which lane adds what, and in which order, follows from width and dtype alone: `vector` only
 // says how a chunk is read and `unroll` how many are read ahead, so no config changes a bit of the result.
 #include "common/numbers.cuh"
@@ -62,10 +63,14 @@ __device__ __forceinline__ float lane_sum(const Element* row, i64 width, int lan
 
 __device__ __forceinline__ void sum_rows(const Params& p) {
   const int lane = threadIdx.x % 32;
-  const i64 row = static_cast<i64>(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32;
+  const i64 warps = blockDim.x / 32;  // of a block
+  i64 row = static_cast<i64>(blockIdx.x) * warps + threadIdx.x / 32;
   if (row >= p.rows) return;  // the warp as a whole, as the reduction needs all its lanes
-  const float sum = warp_sum(lane_sum(static_cast<const Element*>(p.x) + row * p.width, p.width, lane));
-  if (lane == 0) store<sizeof(float)>(static_cast<float*>(p.out) + row, bit_cast<Vector<sizeof(float)>>(sum));
+  do {
+    const float sum = warp_sum(lane_sum(static_cast<const Element*>(p.x) + row * p.width, p.width, lane));
+    if (lane == 0) store<sizeof(float)>(static_cast<float*>(p.out) + row, bit_cast<Vector<sizeof(float)>>(sum));
+    row += gridDim.x * warps;
+  } while (spec::persistent && row < p.rows);
 }
 
 }  // namespace quern::skeleton

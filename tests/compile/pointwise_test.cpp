@@ -85,6 +85,20 @@ TEST_F(PointwiseCompile, TheDefaultReadsAndWritesWholeVectors) {
   }
 }
 
+// The loop over tiles spills nothing and stores as before.
+TEST_F(PointwiseCompile, PersistentKernelsWriteWholeVectorsToo) {
+  std::vector<Job> jobs;
+  for (const std::string& arch : kArchitectures) {
+    for (const char* rest : {"width=4096 activation=gelu", "width=4097 op=add_mul_act", "width=4096 bias_spread=none",
+                             "width=4096 x_stride=4097 dtype=f32"})
+      for (const char* config : {"", "persistent=1"}) jobs.push_back({cat("pointwise ", rest), arch, config});
+  }
+  const std::vector<Compiled> all = compile(jobs);
+  expect_good(all);
+  for (std::size_t i = 0; i < all.size(); i += 2)
+    EXPECT_EQ(widths(all[i + 1], 0, true), widths(all[i], 0, true)) << all[i].job.problem << " " << all[i].job.arch;
+}
+
 TEST_F(PointwiseCompile, AWiderBiasIsReadInTwoVectors) {
   const Compiled one = compile("pointwise width=4096 dtype=bf16 bias_dtype=f32", "sm_90a");
   ASSERT_EQ(one.error, "");

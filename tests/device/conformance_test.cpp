@@ -21,7 +21,7 @@ namespace {
 #if QUERN_ADDRESS_SANITIZER
 constexpr std::size_t kMostCases = 25;
 #else
-constexpr std::size_t kMostCases = 150;
+constexpr std::size_t kMostCases = 180;
 #endif
 
 bool set(const char* variable) { return std::getenv(variable) != nullptr; }  // NOLINT(concurrency-mt-unsafe)
@@ -49,9 +49,10 @@ class Conformance : public DeviceTest {
     const std::string arch = describe_device(driver(), 0).target.text();
     parallel_for(static_cast<std::int64_t>(cases.size()), 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
-        const AnyProblem problem = runtime().parse(cases[static_cast<std::size_t>(i)].problem);
+        const Case& c = cases[static_cast<std::size_t>(i)];
+        const AnyProblem problem = runtime().parse(c.problem);
         try {
-          runtime().prewarm(problem.family(), problem.data(), arch);
+          runtime().prewarm(problem.family(), problem.data(), arch, {}, c.config);
         } catch (const Error&) {
         }
       }

@@ -141,8 +141,8 @@ TEST_F(DriverRules, EveryLegalConfigGivesTheSameBits) {
   HostOperands first = host;
   bool have_first = false;
   const int out = 3;
-  for (const char* config :
-       {"", "form=2", "form=1", "unroll=4", "threads=512,unroll=2", "vector=8", "load_stream=0,store_stream=0"}) {
+  for (const char* config : {"", "form=2", "form=1", "unroll=4", "threads=512,unroll=2", "vector=8",
+                             "load_stream=0,store_stream=0", "persistent=1,threads=64,blocks_per_sm=1"}) {
     device.upload(host);
     runtime().prepare_any(Pointwise::family(), &problem, {kCurrentDevice, config}).launch(nullptr, args.data());
     synchronize();

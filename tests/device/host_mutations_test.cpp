@@ -47,7 +47,7 @@ class Mutant {
 class HostMutations : public HostTest {
  protected:
   // What the conformance check says of a case of the changed family.
-  std::string verdict(const Family& family, const std::string& fields, int offset = 0) {
+  std::string verdict(const Family& family, const std::string& fields, int offset = 0, const std::string& config = "") {
     Runtime own(options());
     AnyProblem problem(family);
     for (const std::string_view word : split(fields, ' ')) {
@@ -60,6 +60,7 @@ class HostMutations : public HostTest {
       check.guards = false;
       Case c;
       c.offset = offset;
+      c.config = config;
       said = check_problem_case(own, driver(), problem, c, check).failure;
     } catch (const Error& error) {
       said = error.what();
@@ -115,6 +116,38 @@ TEST_F(HostMutations, AnUnvectorizedStoreIsSeenInTheAccesses) {
   const auto [ratio, place] = worst_store(mutant.family());
   EXPECT_GE(ratio, 4.0) << "2-byte stores 16 bytes apart: 16 sectors where 2 would do";
   EXPECT_EQ(place.rfind("pointwise/pointwise.cu:", 0), 0u) << place;
+}
+
+// Each wait of the bulk form, and what its absence is.
+TEST_F(HostMutations, AMissingWaitOfTheBulkFormIsNamed) {
+  const struct {
+    const char* wait;
+    const char* said;
+  } waits[] = {
+      {"    mbarrier_wait(came(stage), static_cast<u32>(k / kStages & 1));\n", "has yet to write"},
+      {"    ring.reclaim<kLag>();\n", "has yet to read"},
+      {"  ring.reclaim<0>();\n", "the thread ends before this bulk copy has left shared memory"},
+  };
+  const char* const config = "form=2,vector=16,unroll=1,persistent=1,threads=64,blocks_per_sm=1,stages=";
+  for (const auto& [wait, said] : waits) {
+    const Mutant mutant(Gather::family(), "gather/chunks.cuh", wait, "");
+    for (const char* stages : {"1", "2", "8"}) {
+      const std::string words = verdict(mutant.family(), "rows=40 count=300 width=512", 0, cat(config, stages));
+      EXPECT_NE(words.find(said), std::string::npos) << wait << words;
+      EXPECT_NE(words.find("gather/chunks.cuh:"), std::string::npos) << wait << words;
+    }
+  }
+  const Mutant same(Gather::family(), "gather/chunks.cuh", "Ring", "Ring");
+  EXPECT_EQ(verdict(same.family(), "rows=40 count=300 width=512", 0, cat(config, "8")), "");
+}
+
+// A persistent kernel that forgets a tile.
+TEST_F(HostMutations, ALostTileIsAWrongResult) {
+  const Mutant mutant(Gather::family(), "gather/vectors.cuh", "gather_tile(p, tile); });",
+                      "if (tile.first() != 3 * 128) gather_tile(p, tile); });");
+  const std::string config = "persistent=1,threads=64,blocks_per_sm=1,unroll=2";
+  EXPECT_NE(verdict(mutant.family(), "rows=40 count=300 width=512", 0, config), "");
+  EXPECT_EQ(verdict(Gather::family(), "rows=40 count=300 width=512", 0, config), "");
 }
 
 // Without its first barrier a block's sum is read before all warps have written theirs.

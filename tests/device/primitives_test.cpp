@@ -10,6 +10,14 @@
 namespace quern::test {
 namespace {
 
+// A test's kernel reads by bulk copy what it has stored itself, which needs a fence that no family does.
+const std::string kFenceGlobal = R"(
+QUERN_DEVICE void fence_global() {
+#ifdef __CUDA_ARCH__
+  asm volatile("fence.proxy.async;" ::: "memory");
+#endif
+})";
+
 class Primitives : public DeviceTest {
  protected:
   TestKernel kernel(const std::string& body, const std::string& before = "") {
@@ -146,6 +154,66 @@ TEST_F(Primitives, ClustersShareTheirSharedMemory) {
   Shape shape{8, 32};
   shape.cluster = 4;
   EXPECT_EQ(k.run(shape, 256), numbers(256, [](int i) { return (i / 32 + 1) % 4 * 100 + i % 32; }));
+}
+
+TEST_F(Primitives, BulkCopiesGoThroughSharedMemory) {
+  if (describe_device(driver(), 0).arch < 90) GTEST_SKIP() << "bulk copies came with sm_90";
+  // Eight pieces of 64 numbers go through two buffers, from the first half of out to the second.
+  const auto k = kernel(R"(
+    const int t = threadIdx.x;
+    for (int i = t; i < 512; i += 32) store<4>(out + i, {{u32(3 * i)}});
+    __threadfence();
+    u8* const buffers = dynamic_shared();
+    if (t == 0) {
+      for (int i = 0; i < 2; ++i) mbarrier_init(came.at(i), 1);
+      mbarrier_fence();
+    }
+    __syncwarp();
+    fence_global();
+    for (int i = 0; t == 0 && i < 8; ++i) {
+      bulk_wait_read<1>();
+      mbarrier_expect(came.at(i % 2), 256);
+      bulk_load<LoadHint::once>(buffers + i % 2 * 256, out + 64 * i, 256, came.at(i % 2));
+      mbarrier_wait(came.at(i % 2), i / 2 % 2);
+      bulk_store<StoreHint::stream>(out + 512 + 64 * i, buffers + i % 2 * 256, 256);
+      bulk_commit();
+    }
+    if (t == 0) bulk_wait_read<0>();)",
+                        "QUERN_SHARED(u64, came, 2);\n" + kFenceGlobal);
+  EXPECT_EQ(k.run({1, 32, 512}, 1024), numbers(1024, [](int i) { return 3 * (i % 512); }));
+}
+
+// All threads wait for what one of them asked for, and a second barrier says when they have read it.
+TEST_F(Primitives, BarriersInSharedMemoryCountArrivalsAndBytes) {
+  if (describe_device(driver(), 0).arch < 90) GTEST_SKIP() << "bulk copies came with sm_90";
+  const auto k = kernel(R"(
+    const int t = threadIdx.x;
+    u8* const buffer = dynamic_shared();
+    store<4>(out + t, {{u32(t)}});
+    store<4>(out + 64 + t, {{u32(1000 + t)}});
+    __threadfence();
+    if (t == 0) {
+      mbarrier_init(state.at(0), 1);
+      mbarrier_init(state.at(1), 64);
+      mbarrier_fence();
+    }
+    __syncthreads();
+    fence_global();
+    int sum = 0;
+    for (int i = 0; i < 2; ++i) {
+      if (t == 0) {
+        if (i > 0) mbarrier_wait(state.at(1), i - 1);
+        mbarrier_expect(state.at(0), 256);
+        bulk_load(buffer, out + 64 * i, 256, state.at(0));
+      }
+      mbarrier_wait(state.at(0), i);
+      sum += int(load_shared<4>(buffer + 4 * (63 - t)).w[0]);
+      mbarrier_arrive(state.at(1));
+    }
+    out[128 + t] = sum;)",
+                        "QUERN_SHARED(u64, state, 2);\n" + kFenceGlobal);
+  const auto got = k.run({1, 64, 256}, 192);
+  for (int t = 0; t < 64; ++t) EXPECT_EQ(got[static_cast<std::size_t>(128 + t)], 1000 + 2 * (63 - t));
 }
 
 TEST_F(Primitives, AllBlocksOfACooperativeLaunchAreThereAtOnce) {

@@ -77,6 +77,43 @@ void gather_scales(std::vector<Case>& cases) {
   }
 }
 
+Case with(const std::string& config, const std::string& problem, int offset = 0) {
+  Case c{problem, offset};
+  c.config = config;
+  return c;
+}
+
+// Persistent kernels that have far more tiles than blocks, exactly as many, and fewer.
+void persistent_gathers(std::vector<Case>& cases) {
+  for (const char* blocks : {"0", "1", "8"}) {
+    const std::string config = cat("persistent=1,threads=64,blocks_per_sm=", blocks);
+    for (const int width : {7, 40, 77, 4096}) {
+      for (const int count : {0, 1, 513}) cases.push_back(with(config, gather(100, width, count, "dtype=bf16")));
+      cases.push_back(with(config, gather(100, width, 513, "dtype=f32 mode=report scale=f32"), 1));
+    }
+    cases.push_back(with(config, gather(90, 32, 2049, "dtype=u8 source_stride=40 mode=zero")));
+  }
+}
+
+// The bulk form: rows of one chunk and of several, of one size and of two; every mode; strides; more and less than the
+// ring holds; addresses that it does not take, which fall to the ragged variant.
+void bulk_gathers(std::vector<Case>& cases) {
+  for (const char* stages : {"1", "2", "4", "8"}) {
+    const std::string ring = cat("form=2,vector=16,unroll=1,persistent=1,threads=64,stages=", stages);
+    for (const char* chunk : {"1024", "2048"}) {
+      const std::string config = cat(ring, ",chunk=", chunk, ",blocks_per_sm=1");
+      for (const int width : {1032, 2048, 2056, 4096}) {
+        for (const int count : {0, 1, 17, 60})
+          cases.push_back(with(config, gather(100, width, count, "dtype=bf16"), count == 17 ? 1 : 0));
+      }
+      cases.push_back(with(config, gather(70, 2048, 60, "dtype=f32 source_stride=2052 out_stride=3000")));
+    }
+    for (const char* mode : {"minus_one_is_zero", "zero", "clamp", "wrap_negative", "trap", "report"})
+      cases.push_back(with(ring, gather(100, 1200, 100, cat("dtype=u8 index=i32 mode=", mode))));
+    cases.push_back(with(cat(ring, ",load_once=1"), gather(1, 16, 129, "dtype=u8")));
+  }
+}
+
 std::string pointwise(int rows, int width, const std::string& rest) {
   return cat("pointwise rows=", rows, " width=", width, " ", rest);
 }
@@ -151,13 +188,26 @@ void pointwise_mixes(std::vector<Case>& cases) {
   }
 }
 
+void persistent_pointwise(std::vector<Case>& cases) {
+  for (const char* blocks : {"0", "1", "8"}) {
+    const std::string config = cat("persistent=1,threads=64,blocks_per_sm=", blocks);
+    for (const char* rest : {"dtype=f32", "dtype=bf16 bias_spread=none", "dtype=bf16 op=add_mul_act y_spread=row",
+                             "dtype=f16 bias_spread=full x_stride=4200"}) {
+      for (const int width : {8, 77, 4096}) {
+        for (const int rows : {0, 1, 300}) cases.push_back(with(config, pointwise(rows, width, rest), rows % 3 == 1));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::string describe(const Case& c) {
   return cat(c.problem, c.offset != 0 ? cat(" offset ", c.offset) : "", c.in_place ? " in place" : "",
              c.indices == Indices::generated   ? ""
              : c.indices == Indices::all_equal ? " all equal"
-                                               : " reversed");
+                                               : " reversed",
+             c.config.empty() ? "" : cat(" with ", c.config));
 }
 
 std::vector<Case> gather_cases() {
@@ -166,6 +216,8 @@ std::vector<Case> gather_cases() {
   odd_gathers(cases);
   gather_modes(cases);
   gather_scales(cases);
+  persistent_gathers(cases);
+  bulk_gathers(cases);
   return cases;
 }
 
@@ -175,6 +227,7 @@ std::vector<Case> pointwise_cases() {
   all_activations(cases);
   odd_pointwise(cases);
   pointwise_mixes(cases);
+  persistent_pointwise(cases);
   return cases;
 }
 
@@ -197,7 +250,11 @@ std::vector<Case> skeleton_cases() {
           {"skeleton rows=2113 width=72 dtype=f16"},
           {"skeleton rows=3 width=131071 dtype=bf16"},
           {"skeleton rows=3 width=262144 dtype=f32"},
-          {"skeleton rows=20000 width=40 dtype=bf16"}};
+          {"skeleton rows=20000 width=40 dtype=bf16"},
+          with("persistent=1,warps=2,blocks_per_sm=1", "skeleton rows=2113 width=72 dtype=f16"),
+          with("persistent=1,warps=2,blocks_per_sm=1", "skeleton rows=0 width=72 dtype=f16"),
+          with("persistent=1,blocks_per_sm=8", "skeleton rows=300 width=257 dtype=bf16", 1),
+          with("persistent=1", "skeleton rows=17 width=4100 dtype=f32")};
 }
 
 std::vector<Case> huge_cases() {

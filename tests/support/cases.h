@@ -15,6 +15,7 @@ struct Case {
   bool in_place = false;  // out takes the memory of the first operand
   Indices indices = Indices::generated;
   float multiplier = 0.5f;  // where the family has one
+  std::string config = {};  // changes to the default, "unroll=2"
 };
 
 std::string describe(const Case& c);

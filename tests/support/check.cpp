@@ -92,7 +92,9 @@ CheckResult check_case(Runtime& runtime, const Driver& driver, const Case& c, co
 CheckResult check_problem_case(Runtime& runtime, const Driver& driver, const AnyProblem& problem, const Case& c,
                                const CheckOptions& options) {
   const AnyProblem asked = options.open ? opened(problem) : problem;
-  const AnyPlan plan = runtime.prepare_any(asked.family(), asked.data());
+  PrepareOptions changed;
+  changed.config = c.config;
+  const AnyPlan plan = runtime.prepare_any(asked.family(), asked.data(), changed);
   HostOperands host(problem.family(), problem.data());
   host.generate(options.seed, true);
   set_indices(host, c.indices);

@@ -29,6 +29,7 @@ std::vector<std::string> settings_of(const Case& c) {
     const std::string_view name = word.substr(0, equals), value = word.substr(equals + 1);
     settings.push_back(is_extent(name) ? cat(name, "=", kind_of(parse_integer(value).value_or(0))) : std::string(word));
   }
+  for (const std::string_view change : split(c.config, ',')) settings.emplace_back(change);
   return settings;
 }
 

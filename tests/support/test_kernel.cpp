@@ -10,7 +10,8 @@ Table<SourceFile> common_sources();  // generated with the library
 namespace quern::test {
 namespace {
 
-constexpr const char* kHead = R"(#include "common/numbers.cuh"
+constexpr const char* kHead = R"(#include "common/bulk.cuh"
+#include "common/numbers.cuh"
 #include "common/reduce.cuh"
 #include "common/shared.cuh"
 #include "common/sync.cuh"

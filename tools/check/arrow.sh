@@ -16,8 +16,10 @@ find runtime cache templates \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o 
     allowed["compiler"] = "compiler base public embedded"
     allowed["cache"] = "cache base public"
     allowed["plan"] = "plan cache compiler driver base public families embedded host_common"
-    allowed["api"] = "api plan cache compiler driver base public families embedded"
-    allowed["tuner"] = "tuner api plan cache compiler driver base public families host_common common"
+    allowed["records"] = "records plan base public"
+    allowed["api"] = "api records plan cache compiler driver base public families embedded"
+    # internal_family: compare, which no application sees.
+    allowed["tuner"] = "tuner internal_family api records plan cache compiler driver base public families host_common common"
     allowed["common"] = "common"                                    # what kernels include: *.cuh, *_table.h
     allowed["host_common"] = "host_common common public"            # templates/common/*.h
     allowed["device"] = "common spec own"                           # templates/<f>/*.cu, *.cuh, params.h
@@ -29,12 +31,12 @@ find runtime cache templates \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o 
     only["nvrtc.h"] = "compiler"
     only["xxhash.h"] = "base"
     only["spdlog/"] = "base"
-    only["nlohmann/"] = "api plan tuner cache"
+    only["nlohmann/"] = "api plan records tuner cache"
     only["CLI/"] = ""
 
     count = split(families, list, " ")
     for (i = 1; i <= count; ++i) is_family[list[i]] = 1
-    split("base driver hostdriver compiler plan api tuner cache common", list, " ")
+    split("base driver hostdriver compiler plan records api tuner cache common", list, " ")
     for (i in list) is_layer[list[i]] = 1
   }
 
@@ -66,6 +68,7 @@ find runtime cache templates \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o 
     }
     if (part[1] == "common" && path !~ /(\.cuh|_table\.h)$/) return "host_common"
     if (part[1] in is_layer) return part[1]
+    if (part[1] == "compare" && own != "compare") return "internal_family"
     if (part[1] in is_family) return part[1] == own ? "own" : "family " part[1]
     return index(path, "/") ? "unknown" : "relative"
   }

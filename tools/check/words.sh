@@ -3,7 +3,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-files() { find . \( -path ./.git -o -path './build*' -o -path ./.cache \) -prune -o -type f "$@" -print | sort; }
+skipped=(-path ./.git -o -path './build*' -o -path ./.cache -o -path ./tests/fuzz/corpus)
+files() { find . \( "${skipped[@]}" \) -prune -o -type f "$@" -print | sort; }
 self=./tools/check/words.sh
 bad=0
 

@@ -2,9 +2,9 @@
 
 #include "api/runtime_state.h"
 #include "base/text.h"
-#include "device_case.h"
-#include "open_device.h"
 #include "operand_files.h"
+#include "tuner/device_case.h"
+#include "tuner/open_device.h"
 
 namespace quern::tool {
 namespace {
@@ -47,7 +47,7 @@ std::vector<Row> access_rows(Runtime& runtime, const Subject& subject, const std
   PrepareOptions options;
   options.config = config;
   const AnyPlan plan = runtime.prepare_any(subject.family(), subject.problem.data(), options);
-  const DeviceCase data(device, host, subject.scalars, 0);
+  const DeviceCase data(*device.driver, device.device, host, subject.scalars, 0);
   const Driver& driver = *device.driver;
   driver.check(driver.host().LogAccesses(1), Stage::tool, "quernHostLogAccesses");
   data.launch(plan);

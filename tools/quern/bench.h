@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "command.h"
-#include "open_device.h"
 #include "output.h"
 #include "quern/runtime.h"
+#include "tuner/open_device.h"
 #include "tuner/operands.h"
 
 namespace quern::tool {

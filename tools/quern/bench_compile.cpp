@@ -11,9 +11,10 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "bench.h"
-#include "device_case.h"
 #include "plan/unit.h"
+#include "stopwatch.h"
 #include "subject.h"
+#include "tuner/device_case.h"
 
 // From the header that is generated for the library's own sources.
 namespace quern::embedded {

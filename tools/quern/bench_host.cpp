@@ -2,18 +2,21 @@
 #include "api/images.h"
 #include "base/text.h"
 #include "bench.h"
-#include "device_case.h"
 #include "driver/stream.h"
 #include "hostdriver/null_table.h"
 #include "plan/plan_state.h"
 #include "plan/problem.h"
+#include "records/lookup.h"
 #include "subject.h"
+#include "tuner/device_case.h"
 
 namespace quern::tool {
 namespace {
 
 constexpr std::uintptr_t kAddress = 1 << 20;
 constexpr std::int64_t kExtent = 64;
+constexpr int kRecords = 5000;
+constexpr const char* kRecordedDevice = "NVIDIA H200";
 
 // A small problem of the family: its default, with open extents closed.
 AnyProblem small_problem(const Family& family) {
@@ -44,6 +47,44 @@ void bench_null(Runtime& null, const Family& family, const Emit& emit) {
   emit(ns_row("store, memory hit", problem, measure_host_ns([&] { null.state().store.find(key); })));
 }
 
+// A record of a size of its own: every extent of `small` times up to 50, the next one moving when one has been through.
+Record made_up_record(const AnyProblem& small, const Target& target, int number) {
+  AnyProblem problem = small;
+  for (const Field& field : small.family().fields) {
+    if (field.kind != FieldKind::extent) continue;
+    set_integer(field, problem.data(), get_integer(field, small.data()) * (1 + number % 50));
+    number /= 50;
+  }
+  Record record;
+  record.problem = problem.text();
+  record.device = kRecordedDevice;
+  record.target = target.text();
+  record.regime = "cold";
+  return record;
+}
+
+// Among 5,000 of one device that agree in all but their extents, which is the most that there is to look through.
+void bench_records(const Family& family, const Emit& emit) {
+  const AnyProblem small = small_problem(family);
+  const Target target = target_of(null_driver().arch);
+  const Config base = choose_variants(family, small.data(), target, generic_model(target.arch), {}).front().config;
+  std::vector<Record> records;
+  std::vector<const Record*> pointers;
+  for (int i = 0; i < kRecords; ++i) records.push_back(made_up_record(small, target, i));
+  for (const Record& record : records) pointers.push_back(&record);
+  const FamilyRecords known(family, pointers, Log(LogLevel::off, {}));
+  const auto measure = [&](const char* what, const AnyProblem& problem) {
+    const RecordQuery query{problem.data(), target, kRecordedDevice, base};
+    emit(ns_row(what, problem, measure_host_ns([&] { known.find(query); })));
+  };
+  AnyProblem near = small;
+  for (const Field* field : open_extents(AnyProblem(family)))
+    set_integer(*field, near.data(), 7 * get_integer(*field, near.data()) + 1);
+  measure("record look-up, exact among 5000", small);
+  measure("record look-up, nearest of 5000", near);
+  measure("record look-up, open extents", AnyProblem(family));
+}
+
 // The launch that a plan makes, with everything worked out before.
 class BareLaunch {
  public:
@@ -68,7 +109,7 @@ void bench_device(Runtime& runtime, const OpenDevice& device, const Family& fami
   const AnyProblem problem = small_problem(family);
   HostOperands host(family, problem.data());
   host.generate(1, false);
-  const DeviceCase data(device, host, AnyArgs(family), 0);
+  const DeviceCase data(*device.driver, device.device, host, AnyArgs(family), 0);
   const AnyPlan plan = runtime.prepare_any(family, problem.data());
   const StreamOwner stream(*device.driver);
   BareLaunch bare(device, plan, data.args(), stream.get());
@@ -103,7 +144,10 @@ AnyArgs null_args(const AnyProblem& closed) {
 
 void bench_host(Runtime& runtime, const std::optional<OpenDevice>& device, const Options& options, const Emit& emit) {
   const std::unique_ptr<Runtime> null = null_runtime(options, device ? device->device.arch : 90);
-  for (const Family* family : runtime.families()) bench_null(*null, *family, emit);
+  for (const Family* family : runtime.families()) {
+    bench_null(*null, *family, emit);
+    bench_records(*family, emit);
+  }
   if (!device) return;
   for (const Family* family : runtime.families()) bench_device(runtime, *device, *family, emit);
 }

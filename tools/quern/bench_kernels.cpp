@@ -2,48 +2,30 @@
 #include <map>
 
 #include "bench.h"
-#include "device_case.h"
 #include "hostdriver/null_table.h"
-#include "quern/families.h"
 #include "subject.h"
 #include "sweep.h"
+#include "tuner/copy_floor.h"
+#include "tuner/device_case.h"
 
 namespace quern::tool {
 namespace {
 
-constexpr std::int64_t kBytesARow = 16;
-
-// Our own copy: a pointwise identity over fp32, whose bits it does not change.
+// One measurement for each number of bytes.
 class CopyFloors {
  public:
-  CopyFloors(Runtime& runtime, const OpenDevice& device, const std::string& config) : device_(device) {
-    Pointwise copy;
-    copy.width = kBytesARow / bytes(f32);
-    copy.dtype = f32;
-    copy.activation = Activation::identity;
-    copy.bias_spread = Spread::none;
-    PrepareOptions options;
-    options.config = config;
-    plan_ = runtime.prepare(copy, options);
-  }
+  CopyFloors(Runtime& runtime, const OpenDevice& device, const std::string& config)
+      : device_(device), kernel_(own_copy(runtime, config)) {}
 
   const CopyFloor& of(std::int64_t bytes) {
     const auto found = floors_.find(bytes);
     if (found != floors_.end()) return found->second;
-    const CopyKernel kernel = [this](CUstream stream, const void* from, void* to, std::int64_t half) {
-      PointwiseArgs args;
-      args.x = from;
-      args.out = to;
-      args.rows = half / kBytesARow;
-      plan_.launch(stream, args);
-    };
-    const CopyFloor floor = measure_copy(*device_.driver, bytes, device_.device.l2_bytes, kernel);
-    return floors_.emplace(bytes, floor).first->second;
+    return floors_.emplace(bytes, measure_copy(*device_.driver, bytes, device_.device.l2_bytes, kernel_)).first->second;
   }
 
  private:
   const OpenDevice& device_;
-  Plan<Pointwise> plan_;
+  const CopyKernel kernel_;
   std::map<std::int64_t, CopyFloor> floors_;
 };
 
@@ -82,7 +64,7 @@ void bench_kernels(Runtime& runtime, const OpenDevice& device, const Options& op
   for (const AnyProblem& problem : problems) {
     HostOperands host(problem.family(), problem.data());
     host.generate(1, false);
-    DeviceCase data(device, host, AnyArgs(problem.family()), 0);
+    DeviceCase data(*device.driver, device.device, host, AnyArgs(problem.family()), 0);
     const AnyPlan plan = runtime.prepare_any(problem.family(), problem.data(), prepare);
     if (!data.launch(plan)) continue;  // an empty problem takes no time
     const Timing timing = data.time(plan);

@@ -1,7 +1,7 @@
 // `quern bench --device host`: every case runs once on the CPU, which shows that it works and nothing about its speed.
 #include "base/text.h"
 #include "bench.h"
-#include "device_case.h"
+#include "tuner/device_case.h"
 
 namespace quern::tool {
 namespace {
@@ -24,7 +24,7 @@ bool bench_on_host(Runtime& runtime, const OpenDevice& device, const std::vector
     HostOperands host(problem.family(), problem.data());
     host.generate(1, false);
     const AnyArgs scalars(problem.family());
-    const DeviceCase data(device, host, scalars, 0);
+    const DeviceCase data(*device.driver, device.device, host, scalars, 0);
     const AnyPlan plan = runtime.prepare_any(problem.family(), problem.data(), prepare);
     data.launch(plan);
     const Comparison comparison = compare(data.download(), host.reference(scalars));

@@ -31,7 +31,7 @@ const char* mode_text(CacheMode mode) {
   return kNames[static_cast<int>(mode)];
 }
 const char* match_text(CacheMatch match) {
-  static constexpr const char* kNames[] = {"standard", "exact", "any"};
+  static constexpr const char* kNames[] = {"default", "exact", "any"};
   return kNames[static_cast<int>(match)];
 }
 
@@ -71,6 +71,7 @@ class Doctor : public Command {
     examine_nvrtc(runtime.state().compiler.nvrtc());
     examine_host_compiler(runtime.state().compiler.host());
     examine_cache(runtime);
+    examine_records(runtime);
     Value::Texts names;
     for (const Family* family : runtime.families()) names.emplace_back(family->name);
     report_.add("families", names);
@@ -131,9 +132,47 @@ class Doctor : public Command {
     const std::string unusable = store.unusable();
     cache_.add("dir", store.directory()).add("usable", unusable.empty() && !store.directory().empty());
     cache_.add("mode", mode_text(*options.cache_mode)).add("match", match_text(*options.cache_match));
+    cache_.add("layers", options.cache_layers.size())
+        .add("trust", options.cache_trust.empty() ? "owner" : options.cache_trust)
+        .add("limit", human_bytes(static_cast<double>(*options.cache_max_bytes)));
     cache_.add("entries", items.size()).add("bytes", human_bytes(static_cast<double>(bytes)));
     if (!unusable.empty()) problems_.push_back(cat("nothing is kept on disk: ", unusable));
+    for (const cache::LayerReport& layer : store.layers()) {
+      if (layer.path == store.directory()) continue;
+      cache_layers_.push_back(Row()
+                                  .add("layer", layer.path)
+                                  .add("kind", layer.kind)
+                                  .add("unusable", layer.unusable.empty() ? Value() : Value(layer.unusable)));
+      if (!layer.unusable.empty()) problems_.push_back(cat("a cache layer is not used: ", layer.unusable));
+    }
+    report_.add("cache_layers", cache_layers_);
     report_.add("cache", cache_);
+  }
+
+  void examine_records(Runtime& runtime) {
+    RecordLayers& records = runtime.state().records;
+    for (const RecordLayer& layer : records.layers()) {
+      add_records(layer.path, layer.records, layer.passed, layer.unusable);
+      if (!layer.unusable.empty()) problems_.push_back(cat("records are not read: ", layer.path, ": ", layer.unusable));
+    }
+    for (const Family* family : runtime.families()) {
+      const std::string name = cat("shipped with ", family->name);
+      const ReadRecords shipped = parse_records(shipped_records(*family), name);
+      if (!shipped.records.empty()) add_records(name, shipped.records.size(), shipped.damaged, "");
+    }
+    report_.add("tuning", records.settings().tuning == Tuning::off ? "off" : "lookup").add("records", records_);
+  }
+
+  void add_records(const std::string& path, std::size_t count, const std::vector<PassedLine>& passed,
+                   const std::string& unusable) {
+    records_.push_back(Row()
+                           .add("file", path)
+                           .add("records", count)
+                           .add("passed_over", passed.size())
+                           .add("unusable", unusable.empty() ? Value() : Value(unusable)));
+    if (!passed.empty())
+      problems_.push_back(
+          cat(passed.size(), " lines of records are passed over, the first is ", passed.front().text()));
   }
 
   void examine_environment() {
@@ -166,6 +205,8 @@ class Doctor : public Command {
       print_item("nvrtc", line_of(nvrtc_));
       print_item("c++ for host", line_of(host_compiler_));
       print_item("cache", line_of(cache_));
+      for (const Row& layer : cache_layers_) print_item("", line_of(layer));
+      for (const Row& file : records_) print_item("records", line_of(file));
       print_line("\nWhere NVRTC was looked for:");
       print_table(candidates_);
     }
@@ -185,6 +226,8 @@ class Doctor : public Command {
   Row host_compiler_;
   Value::Rows candidates_;
   Row cache_;
+  Value::Rows cache_layers_;
+  Value::Rows records_;
   Value::Rows environment_;
   Value::Texts problems_;
 };

@@ -2,14 +2,15 @@
 #include <algorithm>
 
 #include "accesses.h"
+#include "api/configs.h"
 #include "api/images.h"
 #include "arguments.h"
 #include "base/text.h"
 #include "driver/library.h"
 #include "occupancy.h"
-#include "open_device.h"
 #include "output.h"
 #include "subject.h"
+#include "tuner/open_device.h"
 #include "widths.h"
 
 namespace quern::tool {
@@ -53,7 +54,7 @@ class Inspect : public Command {
       device = open_device(runtime, parse_device(device_));
       place = {device->target, model_of(device->device)};
     }
-    for (const Variant& variant : chosen(subject, place))
+    for (const Variant& variant : chosen(runtime, subject, place, device))
       print_image(subject, place, device, look(runtime, subject, place, device, variant));
     return kDone;
   }
@@ -65,9 +66,11 @@ class Inspect : public Command {
     return kDone;
   }
 
-  std::vector<Variant> chosen(const Subject& subject, const Place& place) const {
+  std::vector<Variant> chosen(Runtime& runtime, const Subject& subject, const Place& place,
+                              const std::optional<OpenDevice>& device) const {
+    const ConfigPlace where{place.target, place.model, device ? device->device.name : place.model.name};
     std::vector<Variant> variants =
-        choose_variants(subject.family(), subject.problem.data(), place.target, place.model, config_);
+        choose_config(runtime.state(), subject.family(), subject.problem.data(), where, config_).variants;
     if (variant_ < 0) return variants;
     const auto index = static_cast<std::size_t>(variant_);
     if (index >= variants.size())
@@ -96,7 +99,7 @@ class Inspect : public Command {
                    const Inspected& inspected) const {
     if (json_) return print_json(to_row(subject, place, device, inspected));
     if (all_ || (!source_ && !ptx_)) print_summary(subject, place, device, inspected);
-    if (source_ || all_) print(inspected.image.source);
+    if (source_ || all_) print(inspected.image.entry->source);
     if (ptx_ || all_) print(inspected.image.entry->ptx);
   }
 
@@ -140,7 +143,7 @@ class Inspect : public Command {
     row.add("loads", widths_row(ptx, false)).add("stores", widths_row(ptx, true));
     row.add("threads", inspected.block.threads).add("blocks_per_multiprocessor", inspected.blocks);
     row.add("occupancy_percent", occupancy(inspected, place.model)).add("occupancy_by", said_by(device, place));
-    if (source_ || all_) row.add("source", inspected.image.source);
+    if (source_ || all_) row.add("source", inspected.image.entry->source);
     if (ptx_ || all_) row.add("ptx", inspected.image.entry->ptx);
     return row;
   }

@@ -45,6 +45,8 @@ std::string parse_line(std::string_view line, ManifestItem& item) {
     return fill(Json::parse(line), item);
   } catch (const Json::parse_error& error) {
     return cat("it is no JSON: wrong at byte ", error.byte);
+  } catch (const Json::out_of_range&) {
+    return "it has a number that is too large";
   }
 }
 

@@ -8,6 +8,7 @@
 #include "arguments.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "cache/transfer.h"
 #include "jobs.h"
 #include "manifest.h"
 #include "output.h"
@@ -40,6 +41,7 @@ class Prewarm : public Command {
     arguments.option("--device-model", model_, "Only what this device model asks for, by name");
     arguments.option("--config", config_, "Changes to the default config, threads=128,unroll=2 for two");
     arguments.option("--jobs", jobs_, "Compiles at a time; default one a core");
+    arguments.option("--pack", pack_, "Put the images into this pack too, with what it holds already");
     arguments.flag("--json", json_, "Print a JSON line an item");
   }
 
@@ -47,10 +49,14 @@ class Prewarm : public Command {
     Runtime runtime(runtime_options(global));
     check_jobs();
     const std::vector<Item> items = manifest_.empty() ? typed_items(runtime) : manifest_items(runtime);
-    require_store(runtime.state(), global);
+    if (!pack_.empty()) cache::require_pack_or_nothing(pack_);
+    if (pack_.empty()) require_store(runtime.state(), global);
     const std::vector<Outcome> outcomes = compile(runtime, items);
+    if (!pack_.empty()) write_pack(runtime.state().store);
     report(items, outcomes);
-    return exit_of(outcomes);
+    const bool kept = !pack_.empty() || all_kept(runtime.state().store.counters());
+    const int code = exit_of(outcomes);
+    return code == kDone && !kept ? kSomeFailed : code;
   }
 
  private:
@@ -131,8 +137,24 @@ class Prewarm : public Command {
     if (*state.options.cache_mode != CacheMode::read_write) why = "the cache is read-only or off (QUERN_CACHE)";
     if (why.empty()) return;
     const Code code = global.cache_dir.empty() ? Code::io : Code::bad_input;
-    throw Error(code, Stage::store,
-                cat(why, ". prewarm needs a directory it may write: --cache-dir or QUERN_CACHE_DIR"));
+    throw Error(
+        code, Stage::store,
+        cat(why, ". prewarm needs a directory it may write (--cache-dir or QUERN_CACHE_DIR) or a pack (--pack)"));
+  }
+
+  // What memory holds is what was asked for.
+  void write_pack(cache::Store& store) const {
+    const cache::Transfer done = cache::add_to_pack(store.resident(), pack_);
+    note(cat(pack_, " holds ", done.entries, " images, ", human_bytes(static_cast<double>(done.bytes))));
+  }
+
+  // Says so where not.
+  static bool all_kept(const cache::Counters& counters) {
+    if (counters.not_stored + counters.evictions == 0) return true;
+    note(cat(
+        counters.not_stored, " images could not be kept, and ", counters.evictions,
+        " went to make room; QUERN_CACHE_MAX_BYTES and QUERN_CACHE_MAX_ENTRIES are the limits, --log info says more"));
+    return false;
   }
 
   static Outcome compile_one(Runtime& runtime, const Item& item) {
@@ -193,6 +215,7 @@ class Prewarm : public Command {
   std::string arch_;
   std::string model_;
   std::string config_;
+  std::string pack_;
   int jobs_ = 0;
   bool json_ = false;
 };

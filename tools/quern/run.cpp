@@ -3,15 +3,18 @@
 
 #include <algorithm>
 
+#include "api/configs.h"
 #include "api/images.h"
 #include "arguments.h"
 #include "base/text.h"
-#include "device_case.h"
+#include "gpu_or_host.h"
 #include "operand_files.h"
 #include "output.h"
 #include "plan/problem.h"
+#include "stopwatch.h"
 #include "subject.h"
 #include "sweep.h"
+#include "tuner/device_case.h"
 #include "widths.h"
 
 namespace quern::tool {
@@ -119,7 +122,8 @@ class Run : public Command {
     std::vector<ObtainedImage> images;
     std::vector<ImageInfo> infos;
     const Stopwatch preparing;
-    for (const Variant& variant : choose_variants(family, subject.problem.data(), place.target, place.model, config_)) {
+    for (const Variant& variant :
+         chosen_variants(runtime.state(), family, subject.problem.data(), place.target, place.model, config_)) {
       images.push_back(obtain_image(runtime.state(), {&family, subject.problem.data(), place.target, variant}));
       infos.push_back(images.back().info);
     }
@@ -155,8 +159,9 @@ class Run : public Command {
     }
     print_item("prepare", ms_text(prepare_ms));
     print_item("source", cat("the generated part of the first image, of ",
-                             std::count(images.front().source.begin(), images.front().source.end(), '\n'), " lines:"));
-    print_line(spec_of(images.front().source));
+                             std::count(images.front().entry->source.begin(), images.front().entry->source.end(), '\n'),
+                             " lines:"));
+    print_line(spec_of(images.front().entry->source));
     print_item("ptx",
                cat(std::count(images.front().entry->ptx.begin(), images.front().entry->ptx.end(), '\n'), " lines"));
   }
@@ -212,7 +217,7 @@ class Run : public Command {
     const AnyPlan plan = runtime.prepare_any(subject.family(), subject.problem.data(), options);
     const double prepare_ms = preparing.ms();
     const Stopwatch uploading;
-    DeviceCase data(device, host, subject.scalars, offset_);
+    DeviceCase data(*device.driver, device.device, host, subject.scalars, offset_);
     const double upload_ms = uploading.ms();
     const bool launched = data.launch(plan);
     const HostOperands got = data.download();
@@ -236,9 +241,9 @@ class Run : public Command {
 
   static Row finish_row(Row row, const OpenDevice& device, const Timing& timing, std::int64_t bytes,
                         const std::optional<Verdict>& verdict) {
-    if (!device.host()) row.add("kernel_us", timing.samples > 0 ? Value(timing.us) : Value());
+    if (!device.host()) row.add("kernel_us", timing.timed() ? Value(timing.us) : Value());
     row.add("bytes", bytes);
-    if (!device.host()) row.add("gbs", timing.samples > 0 ? Value(gigabytes_a_second(bytes, timing.us)) : Value());
+    if (!device.host()) row.add("gbs", timing.timed() ? Value(gigabytes_a_second(bytes, timing.us)) : Value());
     row.add("device", device.name()).add("arch", device.target.text());
     if (verdict) row.add("verified", verdict->equal).add("max_error", verdict->max_error);
     return row;
@@ -260,8 +265,9 @@ class Run : public Command {
 
   static void print_timing(const Timing& timing, std::int64_t bytes, bool launched) {
     if (!launched) return print_item("kernel", "the problem is empty: nothing to launch");
-    print_item("kernel", cat(fixed(timing.us, 2), " us, the median of ", timing.samples, " (", fixed(timing.us_p20, 2),
-                             " to ", fixed(timing.us_p80, 2), "), cold L2 by ", timing.method));
+    print_item("kernel",
+               cat(fixed(timing.us, 2), " us, the median of ", timing.samples.size(), " (", fixed(timing.us_p20, 2),
+                   " to ", fixed(timing.us_p80, 2), "), cold L2 by ", timing.method));
     print_item("speed", cat(fixed(gigabytes_a_second(bytes, timing.us), 0), " GB/s, ", bytes, " bytes"));
   }
 
@@ -273,7 +279,7 @@ class Run : public Command {
   }
 
   int run_sweep(Runtime& runtime, const Subject& subject, const HostOperands& host, const OpenDevice& device) const {
-    DeviceCase data(device, host, subject.scalars, offset_);
+    DeviceCase data(*device.driver, device.device, host, subject.scalars, offset_);
     if (data.bytes() == 0)
       throw problem_error(subject.family(), host.problem(), "an empty problem has nothing to sweep");
     std::optional<HostOperands> expected;

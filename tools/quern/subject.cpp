@@ -102,16 +102,6 @@ void check_config(const Subject& subject, const std::string& config) {
   throw *refusal;
 }
 
-DeviceName parse_device(const std::string& text) {
-  if (text == "host") return {true, 0};
-  const std::size_t colon = std::min(text.find(':'), text.size());
-  const std::string kind = text.substr(0, colon);
-  const auto ordinal = parse_integer(std::string_view(text).substr(std::min(colon + 1, text.size())));
-  if ((kind != "cuda" && kind != "host") || !ordinal || *ordinal < 0 || *ordinal > 1023)
-    throw wrong(cat("--device ", text, " means nothing; it takes cuda:N, cuda:0 for one, or host"));
-  return {kind == "host", static_cast<int>(*ordinal)};
-}
-
 std::string config_option(const Family& family, const Config& config) {
   std::string text = config_text(family, config);
   std::replace(text.begin(), text.end(), ' ', ',');

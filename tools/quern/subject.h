@@ -43,14 +43,6 @@ Place parse_place(const std::string& arch, const std::string& device_model);
 // device is looked for.
 void check_config(const Subject& subject, const std::string& config);
 
-// "cuda:1", "host", "host:1": a GPU, or a device of the host driver. Throws Error (bad_input) that says what is
-// accepted.
-struct DeviceName {
-  bool host = false;
-  int ordinal = 0;
-};
-DeviceName parse_device(const std::string& text);
-
 // A config as `--config` takes it: "threads=128,vector=16".
 std::string config_option(const Family& family, const Config& config);
 

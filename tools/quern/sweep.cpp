@@ -101,7 +101,7 @@ std::vector<SweepRow> sweep(Runtime& runtime, const OpenDevice& device, const An
 std::vector<Row> to_rows(const std::vector<SweepRow>& sweep, std::int64_t bytes, bool verified) {
   std::vector<Row> rows;
   for (const SweepRow& config : sweep) {
-    const bool timed = config.timing.samples > 0;
+    const bool timed = config.timing.timed();
     Row row;
     row.add("config", config.config).add("default", config.is_default);
     row.add("us", timed ? Value(config.timing.us) : Value());

@@ -5,9 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "device_case.h"
 #include "output.h"
 #include "quern/runtime.h"
+#include "tuner/device_case.h"
+#include "tuner/open_device.h"
 
 namespace quern::tool {
 

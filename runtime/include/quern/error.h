@@ -38,11 +38,13 @@ class QUERN_API Error : public std::exception {
   Code code = Code::bad_input;
   Stage stage = Stage::problem;
   std::string sentence;
-  std::string family;   // empty where no family is involved
-  std::string problem;  // problem text, can be pasted into `quern run`
-  std::string key;      // of the image being made, 32 hexadecimal digits a part
-  std::string log;      // the compiler's log
-  int driver_code = 0;  // CUresult where `code` is driver
+  std::string family;       // empty where no family is involved
+  std::string problem;      // problem text, can be pasted into `quern run`
+  std::string key;          // of the image being made, 32 hexadecimal digits a part
+  std::string log;          // the compiler's log
+  int driver_code = 0;      // CUresult where `code` is driver
+  bool lasting = false;     // the compiler's verdict on the source: the same would be said again
+  bool remembered = false;  // said by an earlier compile, which is not tried again for a while
 
   // "STAGE: SENTENCE [PROBLEM]"; valid as long as the error.
   const char* what() const noexcept override;

@@ -20,9 +20,16 @@ enum class CacheMode : std::uint8_t {
 
 // Which disk entries may serve a key: `what` is to be built, `who` builds it (the compiler's exact build).
 enum class CacheMatch : std::uint8_t {
-  standard,  // both, or an entry that `prewarm` made whatever compiler made it
+  standard,  // `default` in text. Both, or what was made ahead of time, whatever compiler made it: an entry that
+             // `prewarm` made, and all of a read-only layer
   exact,     // both
   any,       // `what` alone
+};
+
+// Where a config comes from that the caller does not give.
+enum class Tuning : std::uint8_t {
+  off,     // the model's default
+  lookup,  // a record where one fits; nothing is ever measured
 };
 
 class Driver;  // the driver as the Runtime sees it (runtime/driver); a host gives one only in tests
@@ -32,6 +39,24 @@ struct Options {
   std::string cache_dir;
   std::optional<CacheMode> cache_mode;    // unset: QUERN_CACHE, else read_write
   std::optional<CacheMatch> cache_match;  // unset: QUERN_CACHE_MATCH, else standard
+  // Packs and directories that are only read, below that directory, the first one first. Empty: QUERN_CACHE_LAYERS, a
+  // list with colons. Relative paths are taken from where the process is when the Runtime is made.
+  std::vector<std::string> cache_layers;
+  // Whom they may belong to: "owner" (root and the effective user), "uids=1000,1001" (these too) or "mode-only"
+  // (anybody; group and others must not be able to write there in any case). Empty: QUERN_CACHE_TRUST, else owner.
+  std::string cache_trust;
+  // What the directory may hold; what was not used for longest goes first. Unset: QUERN_CACHE_MAX_BYTES ("500M", "2G"),
+  // else 2 GiB; QUERN_CACHE_MAX_ENTRIES, else 100,000.
+  std::optional<std::uint64_t> cache_max_bytes;
+  std::optional<std::uint64_t> cache_max_entries;
+
+  // What sweeps found: files of JSON lines that `prepare` looks configs up in. Read when a config is first wanted.
+  // Empty: QUERN_RECORDS, $XDG_DATA_HOME/quern/records.jsonl, ~/.local/share/quern/records.jsonl, else none.
+  std::string records;
+  // Files that are asked below that one, the first one first; below all are those that quern ships. Empty:
+  // QUERN_RECORD_LAYERS, a list with colons.
+  std::vector<std::string> record_layers;
+  std::optional<Tuning> tuning;  // unset: QUERN_TUNE, else lookup
 
   // Paths of the libraries. Empty: the documented search (`quern doctor` prints it).
   std::string nvrtc;

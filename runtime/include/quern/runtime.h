@@ -34,15 +34,45 @@ struct Prewarmed {
   std::vector<std::string> ptx;
 };
 
-// Counters since the Runtime was made.
+// A place that images come from beside memory.
+struct CacheLayer {
+  std::string path;
+  std::string kind;  // "directory" or "pack"
+  bool writable = false;
+  std::uint64_t hits = 0;
+  std::string unusable;  // why it is not used, or not written to, in one line; empty if it is
+};
+
+// Counters since the Runtime was made. One image asked for once counts in one of the first groups; what was passed over
+// on the way counts beside it.
 struct Statistics {
-  std::uint64_t plan_hits = 0;
-  std::uint64_t memory_hits = 0;
-  std::uint64_t disk_hits = 0;
+  std::uint64_t plan_hits = 0;     // known problems: no image was asked for
+  std::uint64_t memory_hits = 0;   // images
+  std::uint64_t disk_hits = 0;     // of all layers
+  std::vector<CacheLayer> layers;  // in the order in which they are asked
   std::uint64_t compiles = 0;
-  std::uint64_t waits = 0;           // for another thread's compile of the same key
-  std::uint64_t store_failures = 0;  // reads and writes that failed and were passed over
   double compile_seconds = 0;
+  std::uint64_t waits = 0;                // for another thread's compile of the same key
+  std::uint64_t process_waits = 0;        // for another process's
+  std::uint64_t process_timeouts = 0;     // of those, which gave up on it and compiled
+  std::uint64_t remembered_failures = 0;  // compiles that had failed before and were not tried again
+
+  std::uint64_t misses = 0;                 // look-ups below memory that found nothing to use, because
+  std::uint64_t misses_absent = 0;          //   nobody made it
+  std::uint64_t misses_other_compiler = 0;  //   another compiler made it on demand
+  std::uint64_t misses_rejected = 0;        //   the driver rejected what there was
+  std::uint64_t damaged = 0;                //   or of what was passed over: bytes that are no entry,
+  std::uint64_t foreign = 0;                //   another key's entry under this name,
+  std::uint64_t untrusted = 0;              //   a file that others own or may write,
+  std::uint64_t unreadable = 0;             //   a file that could not be read
+
+  std::uint64_t bytes_read = 0;
+  std::uint64_t bytes_written = 0;
+  std::uint64_t not_stored = 0;  // images that did not come to disk: full, or over the limits
+  std::uint64_t evictions = 0;   // files removed to keep within the limits
+  std::uint64_t evicted_bytes = 0;
+  std::uint64_t refused_layers = 0;  // directories and packs that are not trusted, not readable or no pack
+  std::uint64_t store_failures = 0;  // calls that the file system refused and that were passed over
 };
 
 // A problem of any family with its storage, made from text.
@@ -109,6 +139,7 @@ class QUERN_API Runtime {
   const Family& family(std::string_view name) const;
   std::vector<const Family*> families() const;
 
+  // Looks at layers that no image was asked of yet.
   Statistics statistics() const;
   RuntimeState& state() { return *state_; }
 

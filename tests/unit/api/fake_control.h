@@ -7,12 +7,13 @@
 namespace quern::test {
 
 struct FakeControl {
-  std::atomic<int> version;   // 13000
-  std::atomic<int> compiles;  // finished or not
-  std::atomic<int> refuse;    // 1: compiles fail with a log
-  std::atomic<int> delay_ms;  // each compile takes this long
-  std::atomic<int> hold;      // while 1, compiles whose sources hold `held_text` wait
-  std::atomic<int> held;      // how many wait
+  std::atomic<int> version;        // 13000
+  std::atomic<int> compiles;       // finished or not
+  std::atomic<int> refuse;         // 1: compiles fail with a log
+  std::atomic<int> out_of_memory;  // 1: compiles fail for another reason than the source
+  std::atomic<int> delay_ms;       // each compile takes this long
+  std::atomic<int> hold;           // while 1, compiles whose sources hold `held_text` wait
+  std::atomic<int> held;           // how many wait
   std::atomic<int> architecture_count;
   std::atomic<int> architectures[16];
   char held_text[64];

@@ -81,6 +81,7 @@ EXPORT int nvrtcCompileProgram(void* program, int count, const char* const* opti
   }
   wait_if_held(p);
   std::this_thread::sleep_for(std::chrono::milliseconds(control.delay_ms));
+  if (control.out_of_memory != 0) return 1;  // NVRTC_ERROR_OUT_OF_MEMORY
   if (control.refuse != 0) {
     p.log = p.name + "(12): error: made up\n";
     return 6;  // NVRTC_ERROR_COMPILATION

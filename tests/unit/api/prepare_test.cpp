@@ -5,6 +5,7 @@
 #include <optional>
 #include <thread>
 
+#include "api/runtime_state.h"
 #include "unit/api/support.h"
 
 namespace quern::test {
@@ -302,8 +303,40 @@ TEST_F(Prepare, ACompileErrorCarriesFamilyProblemKeyAndLog) {
   EXPECT_EQ(error.problem, "gather dtype=f32");
   EXPECT_EQ(error.key.size(), 65u);
   EXPECT_TRUE(has(error.log, "gather/gather.cu(12)")) << error.log;
-  EXPECT_TRUE(cache::files_below(scratch_ / "cache").empty());
+  EXPECT_TRUE(error.lasting);
+  EXPECT_FALSE(error.remembered);
+}
+
+// Else a loop over problems, or every rank of a job, would wait for the same refusal again.
+TEST_F(Prepare, ACompileThatFailedIsNotTriedAgainForAWhile) {
+  control().refuse = 1;
+  Runtime runtime(options(scratch_ / "cache"));
+  const Error first = refusal([&] { runtime.prepare(Gather{.dtype = f32}); });
+  const int tried = compiles();
+  const Error again = refusal([&] { runtime.prepare(Gather{.dtype = f32}); });
+  Runtime other(options(scratch_ / "cache"));
+  const Error elsewhere = refusal([&] { other.prepare(Gather{.dtype = f32}); });
+  EXPECT_EQ(compiles(), tried);
+  for (const Error& error : {again, elsewhere}) {
+    EXPECT_TRUE(error.remembered);
+    EXPECT_EQ(error.log, first.log);
+    EXPECT_EQ(error.sentence, first.sentence);
+    EXPECT_EQ(error.problem, first.problem);
+    EXPECT_TRUE(has(error.what(), "is not tried again")) << error.what();
+  }
+  EXPECT_GE(other.statistics().remembered_failures, 1u);
+  EXPECT_EQ(other.statistics().compiles, 0u);
   control().refuse = 0;
+  other.state().store.clear();
+  other.prepare(Gather{.dtype = f32});
+}
+
+TEST_F(Prepare, ACompileThatMemoryOrTheDiskRefusedIsTriedAgain) {
+  control().out_of_memory = 1;
+  Runtime runtime(options(scratch_ / "cache"));
+  const Error error = refusal([&] { runtime.prepare(Gather{.dtype = f32}); });
+  EXPECT_FALSE(error.lasting);
+  control().out_of_memory = 0;
   runtime.prepare(Gather{.dtype = f32});
 }
 

@@ -2,7 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <clocale>
+#include <cstdlib>
+#include <filesystem>
 
+#include "api/images.h"
+#include "api/runtime_state.h"
+#include "compiler/build_id.h"
 #include "driver/device.h"
 #include "unit/api/support.h"
 
@@ -60,6 +66,90 @@ TEST_F(Prewarm, WhatWasMadeOnDemandDoesNotServeAnotherCompilerUntilItIsPrewarmed
   Runtime(options(scratch_ / "cache")).prewarm(Gather::family(), &problem, "sm_90a");
   EXPECT_EQ(compiles(), 2) << "marked, not made again";
   EXPECT_TRUE(static_cast<bool>(other()));
+}
+
+// The library of the fake compiler under another path; `another_build`: with another build id.
+std::string copy_of_compiler(const std::string& folder, bool another_build) {
+  std::string bytes = read_file(fake_nvrtc().path).value();
+  const std::string id = elf_build_id(fake_nvrtc().path);
+  std::string raw;
+  for (std::size_t i = 0; i + 1 < id.size(); i += 2) raw += static_cast<char>(std::stoi(id.substr(i, 2), nullptr, 16));
+  const std::size_t at = bytes.find(raw);
+  EXPECT_NE(at, std::string::npos);
+  if (another_build) bytes[at] ^= 1;
+  std::filesystem::create_directories(folder);
+  const std::string path = folder + "/" + std::filesystem::path(fake_nvrtc().path).filename().string();
+  cache::overwrite(path, bytes);
+  return path;
+}
+
+// Where PyTorch has brought its own NVRTC: nothing is compiled, and quern's own is not even loaded.
+TEST_F(Prewarm, ServesARuntimeThatHasAnotherBuildOfTheCompiler) {
+  const Gather problem;
+  Runtime here(options(scratch_ / "cache"));
+  here.prewarm(Gather::family(), &problem, "sm_90a");
+  const std::string other = copy_of_compiler(scratch_ / "wheel", true);
+  Runtime live(without_compiler(options(scratch_ / "cache"), other));
+  EXPECT_NE(live.state().compiler.identity({90, "a"}), here.state().compiler.identity({90, "a"}));
+  live.prepare(problem);
+  EXPECT_EQ(live.statistics().disk_hits, 2u);
+  EXPECT_EQ(live.statistics().compiles, 0u);
+  EXPECT_EQ(live.statistics().misses, 0u);
+  EXPECT_FALSE(has(read_file("/proc/self/maps").value(), other)) << "loaded";
+}
+
+// What a problem asks for, without making it.
+std::vector<cache::Key> keys_asked(Runtime& runtime) {
+  const Gather problem;
+  const Target target{90, "a"};
+  std::vector<cache::Key> keys;
+  for (const Variant& variant : choose_variants(Gather::family(), &problem, target, generic_model(90), ""))
+    keys.push_back(key_of_image(runtime.state(), {&Gather::family(), &problem, target, variant}));
+  return keys;
+}
+
+// After an upgrade of the compiler, say: else the old images would be shipped for ever.
+TEST_F(Prewarm, CompilesWithTheCompilerThereIsWhateverAnotherMade) {
+  const Gather problem;
+  Runtime runtime(options(scratch_ / "cache"));
+  Runtime other(without_compiler(options(scratch_ / "cache"), copy_of_compiler(scratch_ / "old", true)));
+  for (const cache::Key& key : keys_asked(other)) {
+    cache::Entry entry = cache::prewarmed("of the old compiler");
+    other.state().store.put(key, std::move(entry));
+  }
+  EXPECT_EQ(runtime.prewarm(Gather::family(), &problem, "sm_90a").images[0].origin, ImageOrigin::compiled);
+  EXPECT_EQ(compiles(), 2);
+  Runtime later(options(scratch_ / "cache"));
+  EXPECT_EQ(later.prewarm(Gather::family(), &problem, "sm_90a").images[0].origin, ImageOrigin::disk);
+}
+
+// A cold prewarm would refuse it: newer compilers make a native image.
+TEST_F(Prewarm, DoesNotMarkPtxForAnOlderArchitecture) {
+  fake_nvrtc().set_architectures({80, 90});
+  null_driver().arch = 120;
+  { Runtime(options(scratch_ / "cache")).prepare(Gather{}); }
+  const Gather problem;
+  Runtime runtime(options(scratch_ / "cache"));
+  EXPECT_EQ(refusal([&] { runtime.prewarm(Gather::family(), &problem, "sm_120a"); }).code, Code::unsupported);
+}
+
+// Moved, made in an image build, started elsewhere: the keys say nothing of it.
+TEST_F(Prewarm, TheKeysDependOnNoPlaceTimeOrLocale) {
+  Runtime here(options(scratch_ / "cache"));
+  const auto first = keys_asked(here);
+  const auto was = std::filesystem::current_path();
+  std::filesystem::current_path(scratch_.path());
+  ::setenv("TZ", "Pacific/Auckland", 1);
+  std::setlocale(LC_ALL, "de_DE.UTF-8");
+  Runtime there(without_compiler(options(scratch_ / "elsewhere"), copy_of_compiler(scratch_ / "moved", false)));
+  EXPECT_EQ(keys_asked(there), first);
+  std::setlocale(LC_ALL, "C");
+  ::unsetenv("TZ");
+  std::filesystem::current_path(was);
+  for (const cache::Key& key : first) {
+    EXPECT_FALSE(has(key.what + key.who, scratch_.path())) << key.what << key.who;
+    EXPECT_FALSE(has(key.what + key.who, was.string())) << key.what << key.who;
+  }
 }
 
 TEST_F(Prewarm, ExactMatchingTakesNoOtherCompilersImage) {

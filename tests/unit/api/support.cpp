@@ -75,6 +75,7 @@ Options ApiTest::options() {
   options.cache_mode = CacheMode::off;
   options.cache_match = CacheMatch::standard;
   options.nvrtc = fake_nvrtc().path;
+  options.records = scratch_ / "records.jsonl";
   options.driver = counting_driver();
   options.log_level = LogLevel::info;
   options.log_sink = log_.sink();

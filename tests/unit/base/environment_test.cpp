@@ -86,7 +86,7 @@ TEST(Resolve, OptionsWinOverTheEnvironment) {
 
 TEST(Resolve, ABadValueNamesTheVariableAndWhatItTakes) {
   const std::pair<Variable, const char*> variables[] = {{Variable::cache, "read-write, read-only, off"},
-                                                        {Variable::cache_match, "standard, exact, any"},
+                                                        {Variable::cache_match, "default, exact, any"},
                                                         {Variable::log, "debug, info, warning, error, off"}};
   for (const auto& [variable, accepted] : variables) {
     Environment environment;

@@ -1,6 +1,8 @@
 // Each call of the file layer fails once: the caller gets its image, a counter rises, nothing is left behind.
 #include <cerrno>
+#include <utility>
 
+#include "cache/transfer.h"
 #include "support.h"
 
 namespace quern::cache {
@@ -42,7 +44,7 @@ TEST_P(Faults, OfABuildOnAColdCache) {
     Store store(in(scratch / "a/cache"), silent(), files);
     EXPECT_EQ(store.get_or_build(key_named("gather"), builder.build()).entry->cubin, "cubin");
     EXPECT_EQ(store.get_or_build(key_named("gather"), builder.build()).origin, Origin::memory);
-    EXPECT_EQ(store.counters().failures > 0, !files.failed.empty()) << files.failed;
+    EXPECT_EQ(store.counters().failures > 0, !files.failed.empty()) << files.failed << " " << files.on;
     expect_no_staging(scratch.path());
     for (const Item& item : Store(in(scratch / "a/cache"), silent()).list()) EXPECT_EQ(item.damage, "") << files.failed;
   });
@@ -50,25 +52,25 @@ TEST_P(Faults, OfABuildOnAColdCache) {
 
 TEST_P(Faults, OfAHit) {
   const Scratch scratch;
-  Store(in(scratch / "cache"), silent()).put(key_named("gather"), image());
+  Store(in(scratch / "cache"), silent(), hasty_files()).put(key_named("gather"), image());
   fail_each_call(GetParam(), [&](FaultyFileSystem& files) {
     Builder builder;
     Store store(in(scratch / "cache"), silent(), files);
     EXPECT_EQ(store.get_or_build(key_named("gather"), builder.build()).entry->cubin, "cubin");
-    EXPECT_EQ(store.counters().failures > 0, !files.failed.empty()) << files.failed;
+    EXPECT_EQ(store.counters().failures > 0, !files.failed.empty()) << files.failed << " " << files.on;
   });
   expect_no_staging(scratch.path());
 }
 
 TEST_P(Faults, OfAMatch) {
   const Scratch scratch;
-  Store(in(scratch / "cache"), silent()).put(key_named("gather", "13.0.48"), prewarmed("cubin"));
+  Store(in(scratch / "cache"), silent(), hasty_files()).put(key_named("gather", "13.0.48"), prewarmed("cubin"));
   fail_each_call(GetParam(), [&](FaultyFileSystem& files) {
     Builder builder;
     Store store(in(scratch / "cache"), silent(), files);
     EXPECT_EQ(store.get_or_build(key_named("gather", "13.0.88"), builder.build()).entry->cubin, "cubin");
-    EXPECT_EQ(store.counters().failures > 0, !files.failed.empty()) << files.failed;
-    Store(in(scratch / "cache"), silent()).forget(key_named("gather", "13.0.88"));
+    EXPECT_EQ(store.counters().failures > 0, !files.failed.empty()) << files.failed << " " << files.on;
+    Store(in(scratch / "cache"), silent(), hasty_files()).forget(key_named("gather", "13.0.88"));
   });
 }
 
@@ -77,27 +79,77 @@ TEST_P(Faults, OfForgettingAndClearing) {
     const Scratch scratch;
     const Key key = key_named("gather");
     Builder builder(image("good"));
-    Store(in(scratch / "cache"), silent()).put(key, image("bad"));
+    Store(in(scratch / "cache"), silent(), hasty_files()).put(key, image("bad"));
     Store store(in(scratch / "cache"), silent(), files);
     store.forget(key, store.find(key));
     EXPECT_EQ(store.get_or_build(key, builder.build()).entry->cubin, "good");
     store.clear();
-    EXPECT_EQ(store.counters().failures > 0, !files.failed.empty()) << files.failed;
+    EXPECT_EQ(store.counters().failures > 0, !files.failed.empty()) << files.failed << " " << files.on;
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Errors, Faults, ::testing::Values(EIO, ENOSPC, EACCES, ESTALE, EMFILE));
+TEST_P(Faults, OfEvicting) {
+  fail_each_call(GetParam(), [](FaultyFileSystem& files) {
+    const Scratch scratch;
+    StoreSettings settings = in(scratch / "cache");
+    settings.writer.limits.entries = 2;
+    for (const char* name : {"a", "b"}) Store(settings, silent(), hasty_files()).put(key_named(name), image());
+    Builder builder;
+    Store store(settings, silent(), files);
+    EXPECT_EQ(store.get_or_build(key_named("c"), builder.build()).entry->cubin, "cubin");
+    store.tidy({0, 0});
+    EXPECT_EQ(store.counters().failures > 0, !files.failed.empty()) << files.failed << " " << files.on;
+    EXPECT_LE(files_below(scratch / "cache").size(), 3U);
+  });
+}
+
+TEST_P(Faults, OfACompileThatIsRemembered) {
+  fail_each_call(GetParam(), [](FaultyFileSystem& files) {
+    const Scratch scratch;
+    const auto refuse = []() -> Entry {
+      Error error(Code::compile, Stage::compile, "refused");
+      error.lasting = true;
+      throw error;
+    };
+    Store store(in(scratch / "cache"), silent(), files);
+    EXPECT_THROW(store.get_or_build(key_named("a"), refuse), Error);
+    EXPECT_THROW(store.get_or_build(key_named("a"), refuse), Error);
+    EXPECT_EQ(store.counters().failures > 0, !files.failed.empty()) << files.failed << " " << files.on;
+    expect_no_staging(scratch.path());
+  });
+}
+
+TEST_P(Faults, OfAPack) {
+  const Scratch scratch;
+  {
+    Store store(in(scratch / "cache"), silent(), hasty_files());
+    store.put(key_named("a"), image("of the pack"));
+    export_pack(store, scratch / "a.pack");
+  }
+  fail_each_call(GetParam(), [&](FaultyFileSystem& files) {
+    Builder builder(image("of the pack"));
+    StoreSettings settings = in(scratch / "own", CacheMode::read_only);
+    settings.layers = {scratch / "a.pack"};
+    Store store(settings, silent(), files);
+    EXPECT_EQ(store.get_or_build(key_named("a"), builder.build()).entry->cubin, "of the pack");
+    EXPECT_EQ(store.counters().failures > 0, !files.failed.empty()) << files.failed << " " << files.on;
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Errors, Faults,
+                         ::testing::Values(EIO, ENOSPC, EDQUOT, EROFS, EACCES, EMFILE, ESTALE, EBUSY, EINTR));
 
 TEST(FaultsOnce, OnlyTheFirstFailedWriteIsWarnedOf) {
   const Scratch scratch;
-  class FullDisk : public FaultyFileSystem {
-    int write(int, std::string_view) override { return ENOSPC; }
+  class FullDisk : public ForwardingFileSystem {
+    long write(int, const void*, std::size_t) override { return -ENOSPC; }
   } files;
   Warnings warnings;
   Builder builder;
   Store store(in(scratch / "cache"), warnings.log(), files);
   for (const char* name : {"a", "b", "c"}) store.get_or_build(key_named(name), builder.build());
   EXPECT_EQ(store.counters().failures, 3U);
+  EXPECT_EQ(store.counters().not_stored, 3U);
   ASSERT_EQ(warnings.lines().size(), 1U);
   EXPECT_NE(warnings.lines()[0].find(": No space left on device"), std::string::npos) << warnings.lines()[0];
   EXPECT_NE(warnings.lines()[0].find(scratch / "cache"), std::string::npos) << warnings.lines()[0];
@@ -106,11 +158,11 @@ TEST(FaultsOnce, OnlyTheFirstFailedWriteIsWarnedOf) {
 
 TEST(FaultsOnce, AFolderThatIsClearedAwayMeanwhileIsMadeAgain) {
   const Scratch scratch;
-  class Cleared : public FaultyFileSystem {
-    int create(const std::string& path, std::uint32_t mode, int* file) override {
-      if (first_) std::filesystem::remove_all(parent_directory(path));
-      first_ = false;
-      return FaultyFileSystem::create(path, mode, file);
+  class Cleared : public ForwardingFileSystem {
+    long open(const std::string& path, int flags, std::uint32_t mode) override {
+      const bool staging = path.find(kStagingPrefix) != std::string::npos;
+      if (staging && std::exchange(first_, false)) std::filesystem::remove_all(parent_directory(path));
+      return ForwardingFileSystem::open(path, flags, mode);
     }
     bool first_ = true;
   } files;

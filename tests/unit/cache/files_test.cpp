@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <set>
@@ -54,20 +55,55 @@ TEST(Files, ReadRefusesWhatIsNoPlainFile) {
   overwrite(scratch / "file", "12345");
   std::filesystem::create_symlink("file", scratch / "link");
   ASSERT_EQ(::mkfifo((scratch / "fifo").c_str(), 0600), 0);
-  EXPECT_EQ(files.read(scratch / "file", 5, &bytes, &status), 0);
-  EXPECT_EQ(files.read(scratch / "file", 4, &bytes, &status), EFBIG);
-  EXPECT_EQ(files.read(scratch / "link", 5, &bytes, &status), ELOOP);
-  EXPECT_EQ(files.read(scratch / "fifo", 5, &bytes, &status), EINVAL);
-  EXPECT_EQ(files.read(scratch.path(), 5, &bytes, &status), EINVAL);
+  EXPECT_EQ(read_whole(files, scratch / "file", 5, &bytes, &status), 0);
+  EXPECT_EQ(read_whole(files, scratch / "file", 4, &bytes, &status), EFBIG);
+  EXPECT_EQ(read_whole(files, scratch / "link", 5, &bytes, &status), ELOOP);
+  EXPECT_EQ(read_whole(files, scratch / "fifo", 5, &bytes, &status), EINVAL);
+  EXPECT_EQ(read_whole(files, scratch.path(), 5, &bytes, &status), EINVAL);
   EXPECT_EQ(read_file(scratch / "link"), "12345");
 }
 
-TEST(Files, CreateIsExclusiveEvenOfDanglingLinks) {
+// The real file system, but for one call that is interrupted or does half of its work, again and again.
+class HalfHearted : public ForwardingFileSystem {
+ public:
+  long open(const std::string& path, int flags, std::uint32_t mode) override {
+    return interrupted() ? -EINTR : ForwardingFileSystem::open(path, flags, mode);
+  }
+  long read(int file, void* to, std::size_t bytes) override {
+    return interrupted() ? -EINTR : ForwardingFileSystem::read(file, to, std::min<std::size_t>(bytes, 7));
+  }
+  long write(int file, const void* from, std::size_t bytes) override {
+    return interrupted() ? -EINTR : ForwardingFileSystem::write(file, from, std::min<std::size_t>(bytes, 5));
+  }
+  long sync(int file) override { return interrupted() ? -EINTR : ForwardingFileSystem::sync(file); }
+
+ private:
+  bool interrupted() { return ++calls_ % 2 == 0; }
+  int calls_ = 0;
+};
+
+TEST(Files, ShortAndInterruptedCallsAreTakenUpAgain) {
   const Scratch scratch;
-  int file = -1;
-  std::filesystem::create_symlink("nowhere", scratch / "link");
-  EXPECT_EQ(real_file_system().create(scratch / "link", 0600, &file), EEXIST);
-  EXPECT_EQ(file, -1);
+  HalfHearted files;
+  const std::string text(1000, 'x');
+  StagedFile file(files, scratch / "file");
+  ASSERT_EQ(file.write(text, 0600), 0);
+  ASSERT_EQ(file.place(), 0);
+  ASSERT_EQ(file.settle(), 0);
+  std::string bytes;
+  FileStatus status;
+  ASSERT_EQ(read_whole(files, scratch / "file", 1000, &bytes, &status), 0);
+  EXPECT_EQ(bytes, text);
+}
+
+TEST(Files, AStagedFileThatIsNotPlacedIsGone) {
+  const Scratch scratch;
+  {
+    StagedFile file(real_file_system(), scratch / "file");
+    ASSERT_EQ(file.write("x", 0600), 0);
+    EXPECT_EQ(files_below(scratch.path()).size(), 1U);
+  }
+  EXPECT_TRUE(files_below(scratch.path()).empty());
 }
 
 TEST(Files, MakesTheDirectoriesThatAreMissing) {

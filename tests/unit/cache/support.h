@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cache/store.h"
+#include "support/intercepted_files.h"
 #include "support/scratch.h"
 
 namespace quern::cache {
@@ -66,9 +67,13 @@ inline Entry prewarmed(const std::string& cubin, std::uint64_t order = 13000088)
   return entry;
 }
 
-inline Store::Settings in(const std::string& dir, CacheMode mode = CacheMode::read_write,
-                          CacheMatch match = CacheMatch::standard) {
-  return {dir, mode, match};
+inline StoreSettings in(const std::string& dir, CacheMode mode = CacheMode::read_write,
+                        CacheMatch match = CacheMatch::standard) {
+  StoreSettings settings;
+  settings.dir = dir;
+  settings.mode = mode;
+  settings.match = match;
+  return settings;
 }
 
 // Counts how often it was asked to build.
@@ -88,11 +93,12 @@ class Builder {
   std::atomic<int> runs_{0};
 };
 
+// But for the store's own account of what it holds.
 inline std::vector<std::string> files_below(const std::string& dir) {
   std::vector<std::string> found;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(dir, ignored))
-    if (!entry.is_directory(ignored)) found.push_back(entry.path().string());
+    if (!entry.is_directory(ignored) && entry.path().filename() != ".usage") found.push_back(entry.path().string());
   return found;
 }
 
@@ -100,61 +106,36 @@ inline void overwrite(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-// Passes every call on but one, which fails.
-class FaultyFileSystem : public FileSystem {
+// Does not wait for the disk, which is most of what a write costs.
+class HastyFiles : public ForwardingFileSystem {
+ public:
+  long sync(int) override { return 0; }
+};
+inline FileSystem& hasty_files() {
+  static HastyFiles files;
+  return files;
+}
+
+// Makes one call fail.
+class FaultyFileSystem : public test::InterceptedFiles {
  public:
   int fail_at = -1;  // the number of the call, from 0; -1: none
   int error = 5;
   std::string failed;  // its name, once it was reached
+  std::string on;      // and its path
   int calls = 0;
 
-  int status(const std::string& path, FileStatus* out) override {
-    return fails("status") ? error : real_.status(path, out);
-  }
-  int read(const std::string& path, std::uint64_t limit, std::string* bytes, FileStatus* out) override {
-    return fails("read") ? error : real_.read(path, limit, bytes, out);
-  }
-  int list(const std::string& path, std::vector<std::string>* names) override {
-    return fails("list") ? error : real_.list(path, names);
-  }
-  int can_write(const std::string& path) override { return fails("can_write") ? error : real_.can_write(path); }
-  int create(const std::string& path, std::uint32_t mode, int* file) override {
-    return fails("create") ? error : real_.create(path, mode, file);
-  }
-  // Half of it is written before it fails.
-  int write(int file, std::string_view bytes) override {
-    if (!fails("write")) return real_.write(file, bytes);
-    real_.write(file, bytes.substr(0, bytes.size() / 2));
-    return error;
-  }
-  int sync(int file) override { return fails("sync") ? error : real_.sync(file); }
-  int close(int file) override {
-    const int result = real_.close(file);
-    return fails("close") ? error : result;
-  }
-  int rename(const std::string& from, const std::string& to) override {
-    return fails("rename") ? error : real_.rename(from, to);
-  }
-  int remove(const std::string& path) override { return fails("remove") ? error : real_.remove(path); }
-  int make_directory(const std::string& path, std::uint32_t mode) override {
-    return fails("make_directory") ? error : real_.make_directory(path, mode);
-  }
-  int remove_directory(const std::string& path) override {
-    return fails("remove_directory") ? error : real_.remove_directory(path);
-  }
-  int sync_directory(const std::string& path) override {
-    return fails("sync_directory") ? error : real_.sync_directory(path);
-  }
-  std::uint32_t user() override { return real_.user(); }
+  FaultyFileSystem() : InterceptedFiles([this](const test::FileCall& call) { return stop(call); }, hasty_files()) {}
 
  private:
-  bool fails(const char* name) {
-    if (calls++ != fail_at) return false;
-    failed = name;
-    return true;
+  long stop(const test::FileCall& call) {
+    const std::lock_guard lock(mutex_);
+    if (calls++ != fail_at) return 0;
+    failed = call.name;
+    on = call.path;
+    return -error;
   }
-
-  FileSystem& real_ = real_file_system();
+  std::mutex mutex_;
 };
 
 }  // namespace quern::cache

@@ -1,6 +1,7 @@
 // Hostile directories and entries: refused with a reason, and the caller still gets an image.
 #include "cache/trust.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,7 +26,7 @@ void expect_refused(const std::string& dir, const std::string& reason, FileSyste
   EXPECT_EQ(store.get_or_build(key_named("b"), builder.build()).origin, Origin::built);
   EXPECT_NE(store.unusable().find(reason), std::string::npos) << store.unusable();
   EXPECT_NE(store.unusable().find(dir), std::string::npos) << store.unusable();
-  EXPECT_EQ(store.counters().failures, 1U);
+  EXPECT_EQ(store.counters().refused, 1U);
   ASSERT_EQ(warnings.lines().size(), 1U);
   EXPECT_NE(warnings.lines()[0].find(store.unusable()), std::string::npos);
   EXPECT_TRUE(store.list().empty());
@@ -113,9 +114,11 @@ TEST(Trust, DirectoryThatMayOnlyBeRead) {
   const Scratch scratch;
   const std::string dir = scratch / "cache";
   Store(in(dir), silent()).put(key_named("a"), image());
-  class ReadOnlyMount : public FaultyFileSystem {
-    int can_write(const std::string&) override { return EROFS; }
-    int create(const std::string&, std::uint32_t, int*) override { return EROFS; }
+  class ReadOnlyMount : public ForwardingFileSystem {
+    long can_write(const std::string&) override { return -EROFS; }
+    long open(const std::string& path, int flags, std::uint32_t mode) override {
+      return (flags & O_CREAT) != 0 ? -EROFS : ForwardingFileSystem::open(path, flags, mode);
+    }
   } files;
   Warnings warnings;
   Builder builder;

@@ -113,6 +113,20 @@ TEST_F(FindNvrtc, NoPlaceIsListedTwice) {
   EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end());
 }
 
+// What is compiled with is the first of the whole list, however far the search went.
+TEST_F(FindNvrtc, TheSearchThatEndsEarlyFindsTheFirstOfAll) {
+  environment_[Variable::virtual_env] = scratch_ / "venv";
+  environment_[Variable::cuda_path] = scratch_ / "toolkit";
+  plant("toolkit/lib/libnvrtc.so.13");
+  plant("venv/lib/python3.12/site-packages/nvidia/cu13/lib/libnvrtc.so.13");
+  const auto is_found = [](const NvrtcCandidate& candidate) { return candidate.found; };
+  const auto whole = find_nvrtc("", environment_);
+  const auto early = find_nvrtc("", environment_, NvrtcSearch::until_found);
+  ASSERT_LT(early.size(), whole.size());
+  EXPECT_EQ(std::find_if(early.begin(), early.end(), is_found)->path,
+            std::find_if(whole.begin(), whole.end(), is_found)->path);
+}
+
 TEST_F(FindNvrtc, TheNewestPythonComesFirst) {
   environment_[Variable::virtual_env] = scratch_ / "venv";
   const std::string older = plant("venv/lib/python3.11/site-packages/nvidia/cu13/lib/libnvrtc.so.13");

@@ -5,7 +5,10 @@
 #include <cstdlib>
 #include <new>
 
+#include "driver/device.h"
+#include "records/lookup.h"
 #include "unit/api/support.h"
+#include "unit/records/support.h"
 
 namespace {
 
@@ -108,6 +111,33 @@ TEST_F(Allocations, PrepareOfAKnownProblemMakesNone) {
             }),
             0);
   EXPECT_EQ(runtime.statistics().plan_hits, 2u);
+}
+
+// Thousands of records in hundreds of buckets: found by one hash, however many others there are.
+TEST_F(Allocations, ALookUpOfARecordMakesNone) {
+  std::vector<Record> records;
+  for (const char* fields : {"dtype=bf16", "dtype=f32", "dtype=f16", "mode=zero", "index=i32"}) {
+    for (int width = 16; width <= 16000; width += 16)
+      records.push_back(record_for(cat("gather rows=8 count=8 width=", width, " ", fields), "unroll=2"));
+  }
+  std::vector<const Record*> pointers;
+  for (const Record& record : records) pointers.push_back(&record);
+  const FamilyRecords known(Gather::family(), pointers, Log(LogLevel::off, {}));
+  ASSERT_EQ(known.size(), 5000u);
+  const Target target;
+  Variant variants[kMaxVariants];
+  const Gather any;
+  Gather::family().variants(&any, target, generic_model(90), variants);
+  int found = 0;
+  EXPECT_EQ(allocations_of([&] {
+              for (const std::int64_t width : {64, 72, 98304}) {
+                const Gather problem{.width = width, .mode = GatherMode::zero};
+                const auto record = known.find({&problem, target, "NVIDIA H200", variants[0].config});
+                found += record ? 1 : 0;
+              }
+            }),
+            0);
+  EXPECT_EQ(found, 3);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST(Unit, HoldsTheSpecAndEachIncludedHeaderOnce) {
 
 // A family of made-up sources.
 const SourceFile kSources[] = {
-    {"made/made.cu", "#include \"made/a.h\"\n  #include \"spec.cuh\"\n#include \"made/b.h\"\n#include <nothing>\n"},
+    {"made/made.cu", "#include \"made/a.h\"\n  #include \"spec.cuh\"\n#include \"made/b.h\"\n// #include <nothing>\n"},
     {"made/a.h", "#include \"made/b.h\"\n// #include \"commented/out.h\"\n"},
     {"made/b.h", "#include \"made/a.h\"\nint b;\n"},
     {"made/unused.h", "#include \"missing.h\"\n"},
@@ -118,6 +118,33 @@ TEST(Unit, AnIncludeThatNobodyAnswersIsRefusedByName) {
     EXPECT_EQ(error.stage, Stage::specialize);
     EXPECT_TRUE(has(error.sentence, "broken") && has(error.sentence, "\"no/such.cuh\"")) << error.sentence;
   }
+}
+
+TEST(Unit, FindsAnIncludeWhateverBlanksAreInIt) {
+  for (const char* line : {"#include\"common/vector.cuh\"\n", " #  include  \"common/vector.cuh\" // why\n",
+                           "int x;\n#\tinclude\t\"common/vector.cuh\""}) {
+    const SourceFile sources[] = {{"mine/mine.cu", line}};
+    const Unit unit = make_unit(made(sources, "mine"), Spec(), {90, "a"});
+    EXPECT_TRUE(std::any_of(unit.headers.begin(), unit.headers.end(), [](const SourceText& header) {
+      return header.name == "common/vector.cuh";
+    })) << line;
+  }
+}
+
+TEST(Unit, AnIncludeThatTheKeyWouldNotCoverIsRefused) {
+  for (const char* line : {"#include <cuda_fp16.h>\n", "  #include  <my.h>\n", "int x;\n#include <a>", "# include<a>\n",
+                           "#\tinclude\tMACRO\n"}) {
+    const SourceFile sources[] = {{"mine/mine.cu", line}};
+    try {
+      make_unit(made(sources, "mine"), Spec(), {90, "a"});
+      ADD_FAILURE() << line;
+    } catch (const Error& error) {
+      EXPECT_TRUE(has(error.sentence, "mine/mine.cu") && has(error.sentence, "include it by its name in quotes"))
+          << error.sentence;
+    }
+  }
+  const SourceFile fine[] = {{"mine/mine.cu", "// #include <a>\n"}};
+  EXPECT_NO_THROW(make_unit(made(fine, "mine"), Spec(), {90, "a"}));
 }
 
 TEST(Unit, AsTextIsTheSpecThenTheTemplate) {

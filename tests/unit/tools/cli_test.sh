@@ -10,7 +10,9 @@ export QUERN_CACHE_DIR=$work/cache
 export QUERN_LIBCUDA=$work/no-driver.so.1
 # Nor the host driver, but where it is asked for.
 export QUERN_HOSTDRIVER_LIBRARY=$work/no-host-driver.so
-unset QUERN_CACHE QUERN_CACHE_MATCH QUERN_NVRTC QUERN_LOG QUERN_DUMP QUERN_RECORD
+unset QUERN_CACHE QUERN_CACHE_MATCH QUERN_CACHE_LAYERS QUERN_CACHE_TRUST QUERN_CACHE_MAX_BYTES QUERN_CACHE_MAX_ENTRIES QUERN_NVRTC QUERN_LOG QUERN_DUMP QUERN_RECORD QUERN_RECORD_LAYERS QUERN_TUNE
+# Nor records, whatever this user has.
+export QUERN_RECORDS=$work/records.jsonl
 failures=0
 
 pass() { echo "ok $1"; }
@@ -104,6 +106,11 @@ expect 2 '--variant' inspect gather --variant 7
 expect 2 'is open' bench --problem 'gather width=8'
 QUERN_CACHE=perhaps expect 2 QUERN_CACHE list
 QUERN_CACHE=perhaps expect 0 QUERN_CACHE doctor
+QUERN_TUNE=perhaps expect 2 'it takes off, lookup' list
+expect 0 '"tuning":"lookup","records":[{"file":"'"$work"'/records.jsonl","records":0' doctor --json
+echo broken >other.jsonl
+QUERN_RECORD_LAYERS=other.jsonl expect 0 'other.jsonl:1: it is no JSON' doctor
+QUERN_RECORD_LAYERS=none.jsonl expect 0 'records are not read: none.jsonl' doctor
 
 # ---- .npy files
 npy u2.npy '<u2' '(4, 8)' 64
@@ -127,6 +134,38 @@ expect 2 'NAME=FILE' run gather width=8 --in u2.npy
 expect 2 'does not exist' run gather width=8 --out out=nowhere/y.npy
 expect 2 'is a directory' run gather width=8 --out out="$work"
 expect 2 'has no output' run gather width=8 --out source=y.npy
+
+# ---- recorded tuning spaces
+cat >space.json <<'TEXT'
+{"tune_params_keys": ["x", "y"], "tune_params": {"x": [1, 2, 4], "y": [false, true]}, "cache": {
+"1": {"x": 1, "y": false, "time": 3.0}, "2": {"x": 2, "y": false, "time": 2.0}, "3": {"x": 4, "y": false, "time": 1.0},
+"4": {"x": 4, "y": true, "time": "RuntimeFailedConfig"},
+TEXT
+gzip -k space.json
+head -c 250 space.json >cut.json
+head -c 100 space.json.gz >cut.json.gz
+printf '{"tune_params_keys": [], "tune_params": {}, "cache": {}}' >empty.json
+expect 0 '| space.json |      4 |      1 | ils' tune --replay space.json
+expect 0 'geometric mean' tune --replay space.json --replay space.json.gz --strategy random --seeds 3
+expect 0 '"file":"space.json.gz","points":4,"failed":1,"strategy":"exhaustive","seeds":7,"median_5":3.0,"p90_5":3.0,"median_1":3.0,"p90_1":3.0,"stop_evaluations":4.0,' \
+  tune --replay space.json.gz --strategy exhaustive --seeds 7 --json
+expect 2 'give a problem, --manifest FILE or --bench-table' tune
+expect 2 'rows is open' tune gather width=64
+expect 2 '--budget 0 means nothing' tune gather rows=4 count=4 width=64 --budget 0
+expect 2 'strategy' tune gather rows=4 count=4 width=64 --strategy no_such
+expect 2 'it takes cuda:N' tune gather rows=4 count=4 width=64 --device gpu
+expect 2 'the regime "hot" is unknown' tune gather rows=4 count=4 width=64 --regime hot
+expect 2 'belongs to report' tune gather rows=4 count=4 width=64 --output x.html
+expect 2 'belongs to show' tune gather rows=4 count=4 width=64 --records x.jsonl
+expect 2 'every config of one problem' tune --bench-table --record-space x.jsonl
+expect 2 'takes files of sweeps' tune report
+expect 2 'no such file' tune --replay none.json
+expect 2 'there are ils, random' tune --replay space.json --strategy bees
+expect 2 '--seeds 0' tune --replay space.json --seeds 0
+expect 2 'truncated' tune --replay cut.json
+expect 2 'truncated' tune --replay cut.json.gz
+expect 2 'no config' tune --replay empty.json
+expect 2 'directory' tune --replay .
 
 # ---- without a device
 expect 5 'QUERN_LIBCUDA' run gather width=8 --device cuda:0
@@ -164,6 +203,43 @@ if grep -q '"nvrtc":{"path"' out; then
   printf '{"problem": "gather width=8"}\nnope\n{"problem": "gather wdth=8"}\n{"problem": "gather", "arch": "sm_1"}\n' >bad.jsonl
   expect 2 'line 2' prewarm --manifest bad.jsonl
   expect 2 'line 4' prewarm --manifest bad.jsonl
+  expect 0 '"state":"ok"' cache verify --json
+  expect 0 '"verdict":"hit"' cache explain gather width=8 --json
+  expect 0 'asked for' cache explain gather width=8 mode=zero
+  expect 0 '"field":"target"' cache explain gather width=8 --arch sm_120 --json
+  expect 0 '"damaged":0' cache export all.pack --json
+  expect 0 '"outdated"' cache prune --max-entries 1 --json
+  expect 0 '"entries":1,' cache stats --json
+  expect 0 removed cache clear
+  QUERN_CACHE_LAYERS=all.pack expect 0 '"image":"disk","compiles":0' run gather width=8 --json
+  QUERN_CACHE_LAYERS=all.pack expect 0 'all.pack' cache stats
+  QUERN_CACHE_LAYERS=all.pack expect 0 '"layers":' cache stats --json
+  expect 0 '"imported"' cache import all.pack --json
+  expect 0 '"imported":0' cache import all.pack --json
+  expect 0 '"image":"disk","compiles":0' run gather width=8 --nvrtc "$work/none.so" --json
+  QUERN_CACHE=off expect 0 compiled prewarm gather width=16 --arch sm_90a --pack more.pack
+  QUERN_CACHE=off expect 0 compiled prewarm gather width=24 --arch sm_90a --pack more.pack
+  expect 0 removed cache clear
+  cp -r "$work" "$work-moved"
+  for width in 16 24; do
+    QUERN_CACHE_LAYERS=$work-moved/more.pack expect 0 '"image":"disk","compiles":0' \
+      run gather width=$width --nvrtc "$work/none.so" --json
+  done
+  rm -r "$work-moved"
+  chmod 666 more.pack
+  QUERN_CACHE_LAYERS=more.pack expect 0 'chmod go-w' cache stats
+  expect 2 'is no pack' prewarm gather width=8 --pack "$quern"
+  expect 2 'No such file' prewarm gather width=8 --pack "$work/none/x.pack"
+  QUERN_CACHE_MAX_BYTES=1K expect 3 'could not be kept' prewarm gather width=8
+  QUERN_CACHE_MAX_ENTRIES=1 expect 3 'went to make room' cache import all.pack
+  QUERN_CACHE=off expect 1 'nothing to export' cache export all.pack
+  expect 0 removed cache clear
+  expect 0 compiled prewarm gather width=8
+  path=$(find "$QUERN_CACHE_DIR" -type f -name '[0-9a-f]*' | head -1)
+  printf x >>"$path"
+  expect 3 damaged cache verify
+  expect 0 '"damaged":1' cache prune --json
+  expect 0 ok cache verify
   expect 0 removed cache clear
   expect 0 '"entries":0' cache stats --json
 else
@@ -172,7 +248,14 @@ fi
 expect 2 'cannot be read' prewarm --manifest none.jsonl
 expect 2 'not both' prewarm gather --manifest none.jsonl
 expect 2 'stats, list' cache
-expect 2 'stats, list' cache prune
+expect 2 'stats, list' cache prunes
+expect 2 'does not take --emit' cache list --emit ptx
+expect 2 'takes the file to write' cache export
+expect 2 'is no pack' cache import "$quern"
+expect 2 'is no pack' cache import "$work/none.qpack"
+expect 2 'takes a problem' cache explain
+expect 2 'width' cache explain gather wdth=8
+expect 2 'it takes a number' cache prune --max-bytes 5Q
 expect 2 'takes a key' cache show
 
 # ---- no compiler, no cache

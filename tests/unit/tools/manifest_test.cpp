@@ -47,6 +47,7 @@ TEST(Manifest, SaysWhatIsWrong) {
             std::string::npos);
   EXPECT_NE(reason_of("{\"problem\": \"\xff\"}"), "");
   EXPECT_NE(reason_of(std::string(100000, '[')), "");
+  EXPECT_NE(reason_of("{\"problem\": 1e999}").find("too large"), std::string::npos);
 }
 
 TEST(Manifest, EmptyIsNoError) {

@@ -38,8 +38,7 @@ class NullMeasure : public ::testing::Test {
 TEST_F(NullMeasure, AGraphWithoutNodesIsNoMeasurement) {
   for (const std::int64_t bytes : {1000, 1 << 30}) {
     try {
-      measure_cold(
-          driver_, [](CUstream, int) {}, rotating_sets(bytes, kMiB), bytes, kMiB);
+      measure(driver_, {[](CUstream, int) {}, rotating_sets(bytes, kMiB), bytes, kMiB});
       FAIL();
     } catch (const Error& error) {
       EXPECT_NE(error.sentence.find("fewer nodes than calls"), std::string::npos) << error.sentence;

@@ -1,0 +1,254 @@
+#include "cache/directory_layer.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/text.h"
+
+namespace quern::cache {
+namespace {
+
+constexpr std::uint32_t kDirectoryMode = 0700;
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;  // more than any image; a bound for what is read
+// A hit is stamped when the last stamp is older: one more system call an hour and entry, not one a hit.
+constexpr std::int64_t kStampAge = std::int64_t{3600} * 1'000'000'000;
+
+// Absolute, so that a host that changes its directory keeps its cache; without an end that would follow a link.
+std::string clean(const std::string& dir) {
+  if (dir.empty()) return dir;
+  std::error_code failed;
+  const std::filesystem::path absolute = std::filesystem::absolute(dir, failed);
+  std::string path = failed ? dir : absolute.string();
+  while (path.size() > 1 && (path.ends_with('/') || path.ends_with("/."))) path.pop_back();
+  return path;
+}
+
+Oddity oddity_of(int error) {
+  if (error == ENOENT) return Oddity::absent;
+  if (error == ELOOP || error == EINVAL) return Oddity::untrusted;
+  return error == EFBIG ? Oddity::damaged : Oddity::unreadable;
+}
+
+}  // namespace
+
+DirectoryLayer::DirectoryLayer(const std::string& dir, DirectoryRole role, CacheMatch match, const Trust& trust,
+                               Services& services)
+    : Layer(clean(dir), services),
+      role_(role),
+      match_(match),
+      trust_(role == DirectoryRole::written ? Trust{} : trust) {}
+
+// ---- the directory
+
+// The log is written to when the lock is free again: its sink may be somebody who asks this store.
+DirectoryLayer::Access DirectoryLayer::access() {
+  if (opened_.load(std::memory_order_acquire)) return access_;
+  std::string warning;
+  Access found = Access::none;
+  {
+    const std::lock_guard lock(opening_);
+    if (!opened_.load(std::memory_order_relaxed)) warning = open();
+    found = access_;
+  }
+  if (!warning.empty()) services_.log.warning(warning);
+  return found;
+}
+
+// A warning, if there is something to say for the first time. What only passes (no free descriptor, a server that is
+// not there yet) is looked at again the next time.
+std::string DirectoryLayer::open() {
+  bool passing = false;
+  unusable_.clear();
+  std::string why = look(&passing);
+  opened_.store(!passing, std::memory_order_release);
+  return why.empty() ? why : refuse(why);
+}
+
+std::string DirectoryLayer::look(bool* passing) {
+  if (path_.empty() && role_ == DirectoryRole::maybe) return {};
+  if (path_.empty()) return "no cache directory is known (QUERN_CACHE_DIR, XDG_CACHE_HOME and HOME are unset)";
+  FileStatus status;
+  const int error = open_directory(&status);
+  if (error == ENOENT && role_ == DirectoryRole::maybe) return {};
+  *passing = may_pass(error);
+  if (error != 0) return cat(path_, ": ", error_text(error));
+  int denied = 0;
+  std::string why = why_not_trusted(status, &denied);
+  *passing = may_pass(denied);
+  if (!why.empty()) return why;
+  access_ = Access::read;
+  if (role_ != DirectoryRole::written) return {};
+  denied = error_of(services_.files.can_write(path_));
+  *passing = may_pass(denied);
+  if (denied != 0) return cat(path_, ": not writable: ", error_text(denied));
+  access_ = Access::write;
+  return {};
+}
+
+int DirectoryLayer::open_directory(FileStatus* status) {
+  const int error = error_of(services_.files.status(path_, status));
+  if (error != ENOENT || role_ != DirectoryRole::written) return error;
+  const int made = make_directories(services_.files, path_, kDirectoryMode);
+  return made != 0 ? made : error_of(services_.files.status(path_, status));
+}
+
+std::string DirectoryLayer::why_not_trusted(const FileStatus& status, int* error) {
+  const std::string why = why_untrusted(status, FileKind::directory, trust_, services_.files.user());
+  if (!why.empty()) return cat(path_, ": ", why);
+  return role_ == DirectoryRole::written ? std::string() : why_path_untrusted(services_.files, path_, trust_, error);
+}
+
+std::string DirectoryLayer::refuse(const std::string& why) {
+  unusable_ = why;
+  if (std::exchange(refused_, true)) return {};
+  ++services_.counters.refused;
+  if (role_ == DirectoryRole::shipped) return cat("a cache layer is not used: ", why);
+  return cat(access_ == Access::none ? "images are kept in memory only: " : "new images are kept in memory only: ",
+             why);
+}
+
+LayerReport DirectoryLayer::report() {
+  access();
+  const std::lock_guard lock(opening_);
+  return {path_, "directory", access_ == Access::write, hits_, unusable_};
+}
+
+std::string DirectoryLayer::folder_of(const Key& key) const { return cat(path_, "/", key.what_hash.hex()); }
+std::string DirectoryLayer::entry_path(const Key& key) const { return cat(path_, "/", key.path()); }
+
+bool DirectoryLayer::folder_is_ours(const std::string& folder) {
+  FileStatus status;
+  const int error = error_of(services_.files.status(folder, &status));
+  if (error == ENOENT) return false;
+  Reading reading;
+  reading.oddity = error != 0 ? Oddity::unreadable : Oddity::untrusted;
+  reading.why =
+      error != 0 ? error_text(error) : why_untrusted(status, FileKind::directory, trust_, services_.files.user());
+  if (!reading.why.empty()) pass_over(folder, reading);
+  return reading.why.empty();
+}
+
+std::vector<std::string> DirectoryLayer::names(const std::string& directory) {
+  std::vector<std::string> found;
+  const int error = error_of(services_.files.list(directory, &found));
+  if (error != 0 && error != ENOENT) services_.failed(cat("cannot list ", directory, ": ", error_text(error)));
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::vector<std::string> DirectoryLayer::folders() {
+  std::vector<std::string> found;
+  if (!readable()) return found;
+  for (const std::string& name : names(path_)) {
+    if (is_hash(name) && folder_is_ours(cat(path_, "/", name))) found.push_back(name);
+  }
+  return found;
+}
+
+// ---- reading
+
+Reading DirectoryLayer::read_other(const std::string& path, std::string* bytes) {
+  FileStatus status;
+  Reading reading;
+  if (const int error = read_whole(services_.files, path, kMostBytes, bytes, &status)) {
+    reading.oddity = oddity_of(error);
+    reading.why = error_text(error);
+    return reading;
+  }
+  reading.bytes = bytes->size();
+  reading.modified_ns = status.modified_ns;
+  reading.why = why_untrusted(status, FileKind::regular, trust_, services_.files.user());
+  reading.oddity = reading.why.empty() ? Oddity::none : Oddity::untrusted;
+  return reading;
+}
+
+Reading DirectoryLayer::read(const std::string& path) {
+  std::string bytes;
+  Reading reading = read_other(path, &bytes);
+  if (reading.oddity != Oddity::none) return reading;
+  reading.entry = parse(bytes, &reading.why);
+  if (!reading.entry) reading.oddity = Oddity::damaged;
+  return reading;
+}
+
+EntryPointer DirectoryLayer::read_for(const std::string& path, const std::string& what, const std::string* who,
+                                      std::int64_t* modified_ns) {
+  Reading reading = read(path);
+  *modified_ns = reading.modified_ns;
+  return accept(path, std::move(reading), what, who);
+}
+
+// What is used is evicted last. The time of the file is the store's own stamp: nothing else sets it, and access times
+// lie. A stamp from a clock that was ahead stays until the clock gets there.
+void DirectoryLayer::stamp(const std::string& path, std::int64_t modified_ns) {
+  const std::int64_t now = services_.files.now_unix_ns();
+  if (role_ != DirectoryRole::written || elapsed(modified_ns, now) < kStampAge) return;
+  const int error = error_of(services_.files.set_modified(path, now));
+  if (error != 0 && error != ENOENT) services_.failed(cat("cannot stamp ", path, ": ", error_text(error)));
+}
+
+EntryPointer DirectoryLayer::find_exact(const Key& key) {
+  if (!readable() || !folder_is_ours(folder_of(key))) return nullptr;
+  std::int64_t modified_ns = 0;
+  EntryPointer entry = read_for(entry_path(key), key.what, &key.who, &modified_ns);
+  if (entry) stamp(entry_path(key), modified_ns);
+  return entry;
+}
+
+bool DirectoryLayer::serves(const Entry& entry) const {
+  return match_ == CacheMatch::any || role_ == DirectoryRole::shipped || entry.prewarmed;
+}
+
+EntryPointer DirectoryLayer::find_match(const Key& key, bool* others) {
+  EntryPointer best;
+  std::string best_path;
+  std::int64_t best_modified_ns = 0;
+  const std::string folder = folder_of(key);
+  if (!readable() || !folder_is_ours(folder)) return best;
+  const std::string own = key.who.empty() ? std::string() : key.who_hash.hex();
+  for (const std::string& name : names(folder)) {
+    if (!is_hash(name) || name == own) continue;
+    std::int64_t modified_ns = 0;
+    EntryPointer entry = read_for(cat(folder, "/", name), key.what, nullptr, &modified_ns);
+    if (!entry) continue;
+    if (!serves(*entry)) {
+      *others = true;
+    } else if (!best || newer(*entry, *best)) {
+      best = std::move(entry);
+      best_path = cat(folder, "/", name);
+      best_modified_ns = modified_ns;
+    }
+  }
+  if (best) stamp(best_path, best_modified_ns);
+  return best;
+}
+
+// ---- for the command line
+
+std::vector<Item> DirectoryLayer::list() {
+  std::vector<Item> items;
+  for (const std::string& folder : folders()) {
+    for (const std::string& name : names(cat(path_, "/", folder))) {
+      if (!is_hash(name)) continue;
+      const std::string key = cat(folder, "/", name);
+      Reading reading = load(key);
+      const std::int64_t used = role_ == DirectoryRole::written ? reading.modified_ns : 0;
+      items.push_back(describe(path_, key, std::move(reading)));
+      items.back().used_unix_ns = used;
+    }
+  }
+  return items;
+}
+
+Reading DirectoryLayer::load(const std::string& item_key) {
+  if (readable()) return read(cat(path_, "/", item_key));
+  Reading reading;
+  reading.why = report().unusable;
+  return reading;
+}
+
+}  // namespace quern::cache

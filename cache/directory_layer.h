@@ -1,0 +1,77 @@
+// A directory of entries: DIR/hex(what)/hex(who), a file each. Reading it; what writes there is Writer.
+#ifndef QUERN_CACHE_DIRECTORY_LAYER_H_
+#define QUERN_CACHE_DIRECTORY_LAYER_H_
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cache/layer.h"
+#include "cache/trust.h"
+#include "quern/options.h"
+
+namespace quern::cache {
+
+enum class DirectoryRole : std::uint8_t {
+  written,  // the user's own, which quern makes and writes to
+  read,     // the same, but nothing is written
+  maybe,    // the same, where other layers serve: that it is not there is no news
+  shipped,  // made by somebody for others: what was made on demand there serves every compiler
+};
+
+class DirectoryLayer : public Layer {
+ public:
+  // `trust` is for directories that are not written to; a written one belongs to the user alone.
+  DirectoryLayer(const std::string& dir, DirectoryRole role, CacheMatch match, const Trust& trust, Services& services);
+
+  EntryPointer find_exact(const Key& key) override;
+  EntryPointer find_match(const Key& key, bool* others) override;
+  std::vector<Item> list() override;
+  Reading load(const std::string& item_key) override;
+  LayerReport report() override;
+
+  // Looks at the directory at the first call, and makes it if it may be written.
+  bool readable() { return access() != Access::none; }
+  bool writable() { return access() == Access::write; }
+
+  // A remembered failure's bytes, if there are any to trust.
+  Reading read_other(const std::string& path, std::string* bytes);
+  std::string folder_of(const Key& key) const;
+  std::string entry_path(const Key& key) const;
+  // Whether a folder of entries is there and to be trusted.
+  bool folder_is_ours(const std::string& folder);
+  // The folders of entries, and the names in one directory, sorted, so that a tie falls the same way everywhere.
+  std::vector<std::string> folders();
+  std::vector<std::string> names(const std::string& directory);
+
+ private:
+  enum class Access { none, read, write };
+  Access access();
+  std::string open();
+  std::string look(bool* passing);
+  int open_directory(FileStatus* status);
+  std::string why_not_trusted(const FileStatus& status, int* error);
+  std::string refuse(const std::string& why);
+
+  Reading read(const std::string& path);
+  EntryPointer read_for(const std::string& path, const std::string& what, const std::string* who,
+                        std::int64_t* modified_ns);
+  void stamp(const std::string& path, std::int64_t modified_ns);
+  bool serves(const Entry& entry) const;
+
+  const DirectoryRole role_;
+  const CacheMatch match_;
+  const Trust trust_;
+
+  std::mutex opening_;  // no call_once: thread sanitizer's hangs after an exception
+  std::atomic<bool> opened_{false};
+  Access access_ = Access::none;  // after `opened_`
+  std::string unusable_;
+  bool refused_ = false;
+};
+
+}  // namespace quern::cache
+
+#endif  // QUERN_CACHE_DIRECTORY_LAYER_H_

@@ -1,0 +1,87 @@
+#include "cache/layer.h"
+
+#include <cerrno>
+#include <tuple>
+#include <utility>
+
+#include "base/text.h"
+
+namespace quern::cache {
+namespace {
+
+constexpr std::size_t kHashDigits = 2 * sizeof(Hash128::bytes);
+
+}  // namespace
+
+void Layer::pass_over(const std::string& path, const Reading& reading) {
+  AtomicCounters& counters = services_.counters;
+  std::atomic<std::uint64_t>* const rows[] = {
+      nullptr, nullptr, &counters.unreadable, &counters.untrusted, &counters.damaged, &counters.foreign};
+  std::atomic<std::uint64_t>* const row = rows[static_cast<int>(reading.oddity)];
+  if (row == nullptr) return;
+  ++*row;
+  services_.log.info(cat("cache: passed over ", path, ": ", reading.why));
+}
+
+EntryPointer Layer::accept(const std::string& path, Reading reading, const std::string& what, const std::string* who) {
+  services_.counters.bytes_read += reading.bytes;
+  if (reading.entry && (reading.entry->what != what || (who != nullptr && reading.entry->who != *who))) {
+    reading.entry.reset();
+    reading.oddity = Oddity::foreign;
+    reading.why = "holds another key's entry";
+  }
+  if (reading.entry) return std::make_shared<const Entry>(*std::move(reading.entry));
+  pass_over(path, reading);
+  return nullptr;
+}
+
+bool may_pass(int error) {
+  switch (error) {
+    case 0:
+    case ENOENT:
+    case ENOTDIR:
+    case ELOOP:
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case EEXIST:
+    case ENAMETOOLONG:
+      return false;
+    default:
+      return true;
+  }
+}
+
+bool is_hash(std::string_view name) {
+  return name.size() == kHashDigits && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+bool is_item_key(std::string_view key) {
+  return key.size() == 2 * kHashDigits + 1 && is_hash(key.substr(0, kHashDigits)) && key[kHashDigits] == '/' &&
+         is_hash(key.substr(kHashDigits + 1));
+}
+
+bool newer(const Entry& left, const Entry& right) {
+  return std::tie(left.compiler_order, left.created_unix_ns) > std::tie(right.compiler_order, right.created_unix_ns);
+}
+
+Item describe(const std::string& layer, const std::string& item_key, Reading reading) {
+  Item item;
+  item.key = item_key;
+  item.layer = layer;
+  item.bytes = reading.bytes;
+  item.damage = reading.why;
+  if (!reading.entry) return item;
+  Entry& entry = *reading.entry;
+  if (item_key != cat(hash128(entry.what).hex(), "/", hash128(entry.who).hex()))
+    item.damage = "holds another key's entry";
+  item.created_unix_ns = entry.created_unix_ns;
+  item.prewarmed = entry.prewarmed;
+  item.compiler = std::move(entry.compiler);
+  item.kernel = std::move(entry.kernel);
+  item.what = std::move(entry.what);
+  item.who = std::move(entry.who);
+  return item;
+}
+
+}  // namespace quern::cache

@@ -1,0 +1,97 @@
+// A place where images lie beside memory: a directory or a pack.
+#ifndef QUERN_CACHE_LAYER_H_
+#define QUERN_CACHE_LAYER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/entry.h"
+#include "cache/key.h"
+#include "cache/services.h"
+#include "quern/options.h"
+
+namespace quern::cache {
+
+using EntryPointer = std::shared_ptr<const Entry>;
+
+// One entry on disk, for people.
+struct Item {
+  std::string key;    // hex(what)/hex(who)
+  std::string layer;  // the path of the layer
+  std::uint64_t bytes = 0;
+  std::string damage;  // why it serves nobody; the fields below are then empty
+  std::int64_t created_unix_ns = 0;
+  std::int64_t used_unix_ns = 0;  // last hit, to the hour; 0 in layers that are not written to
+  bool prewarmed = false;
+  std::string compiler;
+  std::string kernel;
+  std::string what, who;  // see parse_key_text: family, target and the rest
+};
+
+// What a layer did since the store was made.
+struct LayerReport {
+  std::string path;
+  std::string kind;  // "directory" or "pack"
+  bool writable = false;
+  std::uint64_t hits = 0;
+  std::string unusable;  // why it is not used, or not written to; empty if it is
+};
+
+// Why a place has no entry to use.
+enum class Oddity : std::uint8_t { none, absent, unreadable, untrusted, damaged, foreign };
+
+// What came of reading one place.
+struct Reading {
+  std::optional<Entry> entry;
+  std::uint64_t bytes = 0;
+  std::int64_t modified_ns = 0;
+  Oddity oddity = Oddity::absent;  // none where there is an entry
+  std::string why;
+};
+
+// Thread-safe. Whatever is odd is a miss and counts. A layer is looked at on first use, and one that is refused costs
+// one warning.
+class Layer {
+ public:
+  Layer(std::string path, Services& services) : path_(std::move(path)), services_(services) {}
+  virtual ~Layer() = default;
+  Layer(const Layer&) = delete;
+  Layer& operator=(const Layer&) = delete;
+
+  // The entry that this very compiler made. REQUIRES: key.who is not empty.
+  virtual EntryPointer find_exact(const Key& key) = 0;
+  // The newest compiler's among those that may serve another's key; `others` is set where there are only such that may
+  // not.
+  virtual EntryPointer find_match(const Key& key, bool* others) = 0;
+  // Every entry, read and checked.
+  virtual std::vector<Item> list() = 0;
+  // The entry of an Item. REQUIRES: is_item_key(item_key).
+  virtual Reading load(const std::string& item_key) = 0;
+  virtual LayerReport report() = 0;
+
+  const std::string& path() const { return path_; }
+  void count_hit() { ++hits_; }
+  // Counts and logs what was passed over, if anything was.
+  void pass_over(const std::string& path, const Reading& reading);
+
+ protected:
+  // The reading's entry if it is for `what` and, where that is not null, made by `who`.
+  EntryPointer accept(const std::string& path, Reading reading, const std::string& what, const std::string* who);
+
+  const std::string path_;
+  Services& services_;
+  std::atomic<std::uint64_t> hits_{0};
+};
+
+bool may_pass(int error);                           // whether another try may find what this errno value hid
+bool is_hash(std::string_view name);                // 32 hexadecimal digits
+bool is_item_key(std::string_view key);             // two of them with a slash between
+bool newer(const Entry& left, const Entry& right);  // of two entries for one `what`
+Item describe(const std::string& layer, const std::string& item_key, Reading reading);
+
+}  // namespace quern::cache
+
+#endif  // QUERN_CACHE_LAYER_H_

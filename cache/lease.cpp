@@ -1,0 +1,155 @@
+#include "cache/lease.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/hash.h"
+
+namespace quern::cache {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint32_t kDirectoryMode = 0700;
+constexpr std::uint32_t kFileMode = 0600;
+constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";  // one a kernel, whatever containers it runs
+constexpr std::uint64_t kMostBootId = 256;
+
+// "MACHINE-what-who", as `take` makes them.
+bool is_lease(const std::string& name) {
+  return name.size() == 8 + 1 + 32 + 1 + 32 && name.find_first_not_of("0123456789abcdef-") == std::string::npos;
+}
+
+}  // namespace
+
+// ---- Lease
+
+// Without a thread of its own the lease is merely shorter.
+Lease::Lease(Services& services, std::string path, std::unique_ptr<OpenFile> file, std::chrono::milliseconds every)
+    : services_(services), path_(std::move(path)), file_(std::move(file)) {
+  try {
+    beating_ = std::thread([this, every] { beat(every); });
+  } catch (const std::system_error& error) {
+    services_.log.debug(cat("cache: no thread for a lease: ", error.what()));
+  }
+}
+
+void Lease::beat(std::chrono::milliseconds every) {
+  std::unique_lock lock(mutex_);
+  while (!ending_.wait_for(lock, every, [this] { return ended_; }))
+    services_.files.set_modified(file_->get(), services_.files.now_unix_ns());
+}
+
+// The file goes while it is still locked: whoever locks it later sees that its name is gone and starts anew. Unlocked
+// by name too, as a forked child may have the same open file.
+Lease::~Lease() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  ending_.notify_all();
+  if (beating_.joinable()) beating_.join();
+  services_.files.remove(path_);
+  services_.files.unlock(file_->get());
+}
+
+// ---- Leases
+
+std::unique_ptr<OpenFile> Leases::open(const std::string& path) {
+  const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
+  auto file = std::make_unique<OpenFile>(services_.files, path, flags, kFileMode);
+  if (file->error() != ENOENT) return file;
+  services_.files.make_directory(dir_, kDirectoryMode);
+  return std::make_unique<OpenFile>(services_.files, path, flags, kFileMode);
+}
+
+std::string Leases::machine() {
+  const std::lock_guard lock(mutex_);
+  std::string id;
+  FileStatus status;
+  if (!machine_.empty()) return machine_;
+  if (read_whole(services_.files, kBootId, kMostBootId, &id, &status) != 0) id.clear();
+  machine_ = hash128(id).hex().substr(0, 8);
+  return machine_;
+}
+
+bool Leases::may_be_held_elsewhere(const std::string& path) {
+  FileStatus status;
+  if (path.starts_with(cat(dir_, "/", machine(), "-"))) return false;
+  if (services_.files.status(path, &status) != 0) return true;
+  return std::chrono::nanoseconds(apart(services_.files.now_unix_ns(), status.modified_ns)) < times_.longest;
+}
+
+// `seen` gets the file that is locked, by whomever.
+Leases::Attempt Leases::attempt(const std::string& path, std::unique_ptr<Lease>* lease, FileStatus* seen) {
+  FileSystem& files = services_.files;
+  auto file = open(path);
+  FileStatus locked;
+  FileStatus named;
+  if (file->error() != 0) {
+    services_.failed(cat("cannot open ", path, ": ", error_text(file->error())));
+    return Attempt::impossible;
+  }
+  const int error = error_of(uninterrupted([&] { return files.try_lock(file->get()); }));
+  if (error == EWOULDBLOCK) {
+    files.status(file->get(), seen);
+    return Attempt::held;
+  }
+  if (error != 0 || files.status(file->get(), &locked) != 0) {
+    services_.failed(cat("cannot lock ", path, ": ", error_text(error)));
+    return Attempt::impossible;
+  }
+  // Its owner may have removed it between our opening and our locking.
+  if (files.status(path, &named) != 0 || named.inode != locked.inode || named.device != locked.device)
+    return Attempt::held;
+  *seen = locked;
+  *lease = std::make_unique<Lease>(services_, path, std::move(file), times_.beat);
+  return Attempt::taken;
+}
+
+std::unique_ptr<Lease> Leases::take(const std::string& name, const std::function<bool()>& done) {
+  const std::string path = cat(dir_, "/", machine(), "-", name);
+  const Clock::time_point start = Clock::now();
+  Clock::time_point last_sign = start;
+  FileStatus seen;
+  std::chrono::microseconds nap{500};
+  std::unique_ptr<Lease> lease;
+  for (bool waited = false;; waited = true) {
+    const FileStatus before = seen;
+    const Attempt result = attempt(path, &lease, &seen);
+    if (result == Attempt::impossible) return nullptr;
+    // An owner that ends removes its file, one that dies leaves it.
+    const bool ended = before.inode != 0 && seen.inode != before.inode;
+    if (result == Attempt::taken) return done() || ended ? nullptr : std::move(lease);
+    if (!waited) ++services_.counters.lease_waits;
+    const Clock::time_point now = Clock::now();
+    if (seen.modified_ns != before.modified_ns) last_sign = now;
+    if (now - last_sign > times_.expiry || now - start > times_.longest) break;
+    if (waited && done()) return nullptr;
+    std::this_thread::sleep_for(nap);
+    nap = std::min<std::chrono::microseconds>(2 * nap, times_.poll);
+  }
+  ++services_.counters.lease_timeouts;
+  services_.log.warning(
+      cat("cache: gave up waiting for another process that builds the same image (", path, "); building it here too"));
+  return nullptr;
+}
+
+void Leases::sweep() {
+  std::vector<std::string> names;
+  if (services_.files.list(dir_, &names) != 0) return;
+  for (const std::string& name : names) {
+    const std::string path = cat(dir_, "/", name);
+    std::unique_ptr<Lease> lease;
+    FileStatus seen;
+    if (is_lease(name) && !may_be_held_elsewhere(path))
+      attempt(path, &lease, &seen);  // what nobody holds goes with ours
+  }
+}
+
+}  // namespace quern::cache

@@ -1,0 +1,189 @@
+#include "cache/pack.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/text.h"
+#include "cache/codec.h"
+#include "quern/error.h"
+
+namespace quern::cache {
+namespace {
+
+constexpr std::string_view kMagic = "\x89QUERNP\n";
+constexpr std::uint32_t kSchema = 1;
+constexpr std::uint32_t kFileMode = 0644;  // a pack is made to be read by others
+
+auto place(const PackRow& row) { return std::tie(row.what_hash.bytes, row.who_hash.bytes); }
+
+std::string header() {
+  std::string out(kMagic);
+  put_number(out, kSchema);
+  put_number(out, std::uint32_t{0});
+  return out;
+}
+
+void put_row(std::string& out, const PackRow& row) {
+  put_hash(out, row.what_hash);
+  put_hash(out, row.who_hash);
+  put_number(out, row.offset);
+  put_number(out, row.bytes);
+  put_number(out, row.compiler_order);
+  put_number(out, row.created_unix_ns);
+}
+
+PackRow take_row(Reader& reader) {
+  PackRow row;
+  row.what_hash = reader.hash();
+  row.who_hash = reader.hash();
+  row.offset = reader.number<std::uint64_t>();
+  row.bytes = reader.number<std::uint64_t>();
+  row.compiler_order = reader.number<std::uint64_t>();
+  row.created_unix_ns = reader.number<std::int64_t>();
+  return row;
+}
+
+// The header is under the checksum too, so that a changed byte of it is found.
+Hash128 index_checksum(std::string_view header_bytes, std::string_view index_and_footer) {
+  return hash128(cat(header_bytes, index_and_footer));
+}
+
+// The entries lie back to back between header and index, in strictly rising order of their hashes.
+bool rows_tile(const std::vector<PackRow>& rows, std::uint64_t end) {
+  std::uint64_t offset = kPackHeaderBytes;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].offset != offset || rows[i].bytes > end - offset) return false;
+    if (i > 0 && place(rows[i - 1]) >= place(rows[i])) return false;
+    offset += rows[i].bytes;
+  }
+  return offset == end;
+}
+
+std::nullopt_t because(std::string* why_not, std::string why) {
+  if (why_not != nullptr) *why_not = std::move(why);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string PackRow::key() const { return cat(what_hash.hex(), "/", who_hash.hex()); }
+
+const PackRow* PackIndex::find(const Hash128& what, const Hash128& who) const {
+  for (const PackRow& row : find(what)) {
+    if (row.who_hash == who) return &row;
+  }
+  return nullptr;
+}
+
+// The digits of a hash sort as its bytes do.
+const PackRow* PackIndex::find_key(std::string_view key) const {
+  const auto place =
+      std::partition_point(rows_.begin(), rows_.end(), [&](const PackRow& row) { return row.key() < key; });
+  return place != rows_.end() && place->key() == key ? &*place : nullptr;
+}
+
+std::span<const PackRow> PackIndex::find(const Hash128& what) const {
+  const auto first = std::partition_point(rows_.begin(), rows_.end(),
+                                          [&](const PackRow& row) { return row.what_hash.bytes < what.bytes; });
+  const auto last = std::find_if(first, rows_.end(), [&](const PackRow& row) { return row.what_hash != what; });
+  return {first, last};
+}
+
+std::optional<std::uint64_t> pack_index_offset(std::string_view footer, std::uint64_t file_bytes,
+                                               std::string* why_not) {
+  Reader reader(footer);
+  const auto count = reader.number<std::uint64_t>();
+  const auto offset = reader.number<std::uint64_t>();
+  const auto size = reader.number<std::uint64_t>();
+  const std::uint64_t least = kPackHeaderBytes + kPackFooterBytes;
+  if (footer.size() != kPackFooterBytes || file_bytes < least) return because(why_not, "cut short");
+  if (size != file_bytes) return because(why_not, cat("size is ", file_bytes, " bytes, ", size, " were written"));
+  const std::uint64_t end = file_bytes - kPackFooterBytes;
+  const bool within = offset >= kPackHeaderBytes && offset <= end;
+  if (!within || (end - offset) % kPackRowBytes != 0 || (end - offset) / kPackRowBytes != count)
+    return because(why_not, "the footer is wrong");
+  return offset;
+}
+
+std::optional<PackIndex> parse_pack_index(std::string_view header_bytes, std::string_view tail,
+                                          std::uint64_t file_bytes, std::string* why_not) {
+  if (header_bytes.substr(0, kMagic.size()) != kMagic) return because(why_not, "no quern pack: the first bytes differ");
+  if (header_bytes != header())
+    return because(why_not, cat("a schema that this reader does not know; it knows ", kSchema));
+  if (tail.size() < kPackFooterBytes || tail.size() > file_bytes) return because(why_not, "cut short");
+  const auto offset = pack_index_offset(tail.substr(tail.size() - kPackFooterBytes), file_bytes, why_not);
+  if (!offset) return std::nullopt;
+  if (*offset != file_bytes - tail.size()) return because(why_not, "the footer is wrong");
+  const std::string_view covered = tail.substr(0, tail.size() - kChecksumBytes);
+  if (Reader(tail.substr(covered.size())).hash() != index_checksum(header_bytes, covered))
+    return because(why_not, "the index's checksum differs");
+  std::vector<PackRow> rows((tail.size() - kPackFooterBytes) / kPackRowBytes);
+  Reader reader(tail);
+  for (PackRow& row : rows) row = take_row(reader);
+  if (!rows_tile(rows, *offset)) return because(why_not, "the index is wrong");
+  return PackIndex(std::move(rows));
+}
+
+std::optional<PackIndex> read_pack_index(FileSystem& files, int file, std::uint64_t file_bytes, std::string* why_not) {
+  if (file_bytes < kPackHeaderBytes + kPackFooterBytes) return because(why_not, "no quern pack: too short");
+  std::string head(kPackHeaderBytes, '\0');
+  std::string tail(kPackFooterBytes, '\0');
+  int error = read_exactly(files, file, 0, head.size(), head.data());
+  if (error == 0) error = read_exactly(files, file, file_bytes - tail.size(), tail.size(), tail.data());
+  if (error != 0) return because(why_not, error_text(error));
+  const auto offset = pack_index_offset(tail, file_bytes, why_not);
+  if (!offset) {
+    if (head.substr(0, kMagic.size()) != kMagic) return because(why_not, "no quern pack: the first bytes differ");
+    return std::nullopt;
+  }
+  tail.resize(static_cast<std::size_t>(file_bytes - *offset));
+  error = read_exactly(files, file, *offset, tail.size(), tail.data());
+  if (error != 0) return because(why_not, error_text(error));
+  return parse_pack_index(head, tail, file_bytes, why_not);
+}
+
+std::optional<Entry> read_pack_entry(FileSystem& files, int file, const PackRow& row, std::string* bytes,
+                                     std::string* why_not) {
+  bytes->resize(static_cast<std::size_t>(row.bytes));
+  if (const int error = read_exactly(files, file, row.offset, bytes->size(), bytes->data()))
+    return because(why_not, error_text(error));
+  return parse(*bytes, why_not);
+}
+
+// ---- PackWriter
+
+PackWriter::PackWriter(FileSystem& files, const std::string& path) : file_(files, path) {
+  check(file_.create(kFileMode));
+  append(header());
+}
+
+void PackWriter::check(int error) const {
+  if (error != 0) throw Error(Code::io, Stage::store, file_.why_not(error));
+}
+
+void PackWriter::append(std::string_view bytes) {
+  check(file_.append(bytes));
+  offset_ += bytes.size();
+}
+
+void PackWriter::add(const Entry& entry) {
+  const std::string bytes = serialize(entry);
+  rows_.push_back(
+      {hash128(entry.what), hash128(entry.who), offset_, bytes.size(), entry.compiler_order, entry.created_unix_ns});
+  append(bytes);
+}
+
+void PackWriter::finish() {
+  std::string tail;
+  for (const PackRow& row : rows_) put_row(tail, row);
+  put_number(tail, std::uint64_t{rows_.size()});
+  put_number(tail, offset_);
+  put_number(tail, offset_ + tail.size() + sizeof(std::uint64_t) + kChecksumBytes);
+  put_hash(tail, index_checksum(header(), tail));
+  append(tail);
+  check(file_.finish());
+  check(file_.place());
+  check(file_.settle());
+}
+
+}  // namespace quern::cache

@@ -1,0 +1,145 @@
+#include "cache/pack_layer.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "base/text.h"
+
+namespace quern::cache {
+
+PackLayer::PackLayer(std::string path, const Trust& trust, Services& services)
+    : Layer(std::move(path), services), trust_(trust) {}
+
+// The log is written to when the lock is free again: its sink may be somebody who asks this store. What only passes (no
+// free descriptor, a server that is not there yet) is looked at again the next time.
+PackLayer::PackPointer PackLayer::open() {
+  std::string warning;
+  PackPointer pack;
+  {
+    const std::lock_guard lock(opening_);
+    if (!opened_) {
+      std::string why;
+      bool passing = false;
+      pack_ = look(&why, &passing);
+      opened_ = !passing;
+      unusable_.clear();
+      if (!pack_) warning = refuse(why);
+    }
+    pack = pack_;
+  }
+  if (!warning.empty()) services_.log.warning(warning);
+  return pack;
+}
+
+PackLayer::PackPointer PackLayer::reopen(const PackPointer& unreadable) {
+  {
+    const std::lock_guard lock(opening_);
+    if (pack_ == unreadable) opened_ = false;
+  }
+  PackPointer pack = open();
+  return pack == unreadable ? nullptr : pack;
+}
+
+std::string PackLayer::refuse(const std::string& why) {
+  unusable_ = why;
+  if (std::exchange(refused_, true)) return {};
+  ++services_.counters.refused;
+  return cat("a cache layer is not used: ", why);
+}
+
+PackLayer::PackPointer PackLayer::look(std::string* why, bool* passing) {
+  int error = 0;
+  *why = why_path_untrusted(services_.files, path_, trust_, &error);
+  *passing = may_pass(error);
+  if (!why->empty()) return nullptr;
+  auto file = std::make_unique<OpenFile>(services_.files, path_, O_RDONLY | O_NONBLOCK);
+  FileStatus status;
+  error = file->error();
+  if (error == 0) error = error_of(services_.files.status(file->get(), &status));
+  *passing = may_pass(error);
+  if (error != 0) *why = error_text(error);
+  if (why->empty()) *why = why_untrusted(status, FileKind::regular, trust_, services_.files.user());
+  if (why->empty()) {
+    if (auto index = read_pack_index(services_.files, file->get(), status.bytes, why))
+      return std::make_shared<const Pack>(Pack{std::move(file), *std::move(index)});
+  }
+  *why = cat(path_, ": ", *why);
+  return nullptr;
+}
+
+Reading PackLayer::read(const Pack& pack, const PackRow& row) {
+  Reading reading;
+  std::string bytes(static_cast<std::size_t>(row.bytes), '\0');
+  reading.bytes = row.bytes;
+  if (const int error = read_exactly(services_.files, pack.file->get(), row.offset, bytes.size(), bytes.data())) {
+    reading.oddity = Oddity::unreadable;
+    reading.why = error_text(error);
+    return reading;
+  }
+  reading.entry = parse(bytes, &reading.why);
+  reading.oddity = reading.entry ? Oddity::none : Oddity::damaged;
+  return reading;
+}
+
+// What cannot be read may have been replaced on its server: the name leads to the new one.
+EntryPointer PackLayer::read_for(const PackPointer& pack, const PackRow& row, const std::string& what,
+                                 const std::string* who) {
+  Reading reading = read(*pack, row);
+  if (reading.oddity == Oddity::unreadable) {
+    const PackPointer again = reopen(pack);
+    const PackRow* const there = again ? again->index.find(row.what_hash, row.who_hash) : nullptr;
+    if (there != nullptr) reading = read(*again, *there);
+  }
+  return accept(cat(path_, ":", row.key()), std::move(reading), what, who);
+}
+
+EntryPointer PackLayer::find_exact(const Key& key) {
+  const PackPointer pack = open();
+  const PackRow* const row = pack ? pack->index.find(key.what_hash, key.who_hash) : nullptr;
+  return row == nullptr ? nullptr : read_for(pack, *row, key.what, &key.who);
+}
+
+// The index says which is the newest, so that one entry is read.
+EntryPointer PackLayer::find_match(const Key& key, bool* /*others*/) {
+  const PackPointer pack = open();
+  if (!pack) return nullptr;
+  std::vector<PackRow> rows;
+  for (const PackRow& row : pack->index.find(key.what_hash)) {
+    if (key.who.empty() || row.who_hash != key.who_hash) rows.push_back(row);
+  }
+  std::sort(rows.begin(), rows.end(), [](const PackRow& a, const PackRow& b) {
+    return std::tie(a.compiler_order, a.created_unix_ns) > std::tie(b.compiler_order, b.created_unix_ns);
+  });
+  for (const PackRow& row : rows) {
+    if (EntryPointer entry = read_for(pack, row, key.what, nullptr)) return entry;
+  }
+  return nullptr;
+}
+
+std::vector<Item> PackLayer::list() {
+  std::vector<Item> items;
+  const PackPointer pack = open();
+  if (!pack) return items;
+  for (const PackRow& row : pack->index.rows()) items.push_back(describe(path_, row.key(), read(*pack, row)));
+  return items;
+}
+
+Reading PackLayer::load(const std::string& item_key) {
+  Reading reading;
+  const PackPointer pack = open();
+  const PackRow* const row = pack ? pack->index.find_key(item_key) : nullptr;
+  if (row != nullptr) return read(*pack, *row);
+  if (!pack) reading.why = report().unusable;
+  return reading;
+}
+
+LayerReport PackLayer::report() {
+  open();
+  const std::lock_guard lock(opening_);
+  return {path_, "pack", false, hits_, unusable_};
+}
+
+}  // namespace quern::cache

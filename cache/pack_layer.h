@@ -1,0 +1,55 @@
+// A pack as a layer: opened at first use and kept open, so that a hit is one read.
+#ifndef QUERN_CACHE_PACK_LAYER_H_
+#define QUERN_CACHE_PACK_LAYER_H_
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "cache/layer.h"
+#include "cache/pack.h"
+#include "cache/trust.h"
+
+namespace quern::cache {
+
+// What was made on demand serves every compiler here: whoever made the pack meant it for others.
+class PackLayer : public Layer {
+ public:
+  PackLayer(std::string path, const Trust& trust, Services& services);
+
+  EntryPointer find_exact(const Key& key) override;
+  EntryPointer find_match(const Key& key, bool* others) override;
+  std::vector<Item> list() override;
+  Reading load(const std::string& item_key) override;
+  LayerReport report() override;
+
+ private:
+  // The file that was looked at is the one that is read from then on, whatever happens to its name.
+  struct Pack {
+    std::unique_ptr<OpenFile> file;
+    PackIndex index;
+  };
+  using PackPointer = std::shared_ptr<const Pack>;
+
+  PackPointer open();
+  // Not the pack that could not be read: another one by the same name, if it can be.
+  PackPointer reopen(const PackPointer& unreadable);
+  PackPointer look(std::string* why, bool* passing);
+  std::string refuse(const std::string& why);
+  Reading read(const Pack& pack, const PackRow& row);
+  EntryPointer read_for(const PackPointer& pack, const PackRow& row, const std::string& what, const std::string* who);
+
+  const Trust trust_;
+  std::mutex opening_;
+  bool opened_ = false;  // the rest after that; null: not used
+  PackPointer pack_;
+  std::string unusable_;
+  bool refused_ = false;
+};
+
+}  // namespace quern::cache
+
+#endif  // QUERN_CACHE_PACK_LAYER_H_

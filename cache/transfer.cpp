@@ -1,0 +1,132 @@
+#include "cache/transfer.h"
+
+#include <fcntl.h>
+
+#include <functional>
+#include <map>
+#include <set>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cache/pack.h"
+#include "quern/error.h"
+
+namespace quern::cache {
+namespace {
+
+// Sorted as a pack wants them.
+using Sources = std::map<std::string, std::function<EntryPointer()>>;
+
+std::string key_of(const Entry& entry) { return cat(hash128(entry.what).hex(), "/", hash128(entry.who).hex()); }
+
+Transfer write(const Sources& sources, const std::string& path) {
+  Transfer done;
+  PackWriter writer(real_file_system(), path);
+  for (const auto& [key, source] : sources) {
+    if (const EntryPointer entry = source()) {
+      writer.add(*entry);
+    } else {
+      ++done.damaged;
+    }
+  }
+  done.entries = writer.size();
+  writer.finish();
+  done.bytes = writer.bytes();
+  return done;
+}
+
+// A pack that somebody names, read as it is.
+class NamedPack {
+ public:
+  explicit NamedPack(const std::string& path) : file_(real_file_system(), path, O_RDONLY | O_NONBLOCK) {
+    std::string why = file_.error() != 0 ? error_text(file_.error()) : std::string();
+    FileStatus status;
+    if (why.empty()) why = error_text_or_empty(real_file_system().status(file_.get(), &status));
+    if (why.empty() && status.kind != FileKind::regular) why = "is no plain file";
+    if (why.empty()) index_ = read_pack_index(real_file_system(), file_.get(), status.bytes, &why);
+    if (!index_) throw Error(Code::bad_input, Stage::store, cat(path, " is no pack that can be read: ", why));
+  }
+  const std::vector<PackRow>& rows() const { return index_->rows(); }
+  EntryPointer entry(const PackRow& row) const {
+    std::string bytes;
+    auto entry = read_pack_entry(real_file_system(), file_.get(), row, &bytes, nullptr);
+    if (!entry || key_of(*entry) != row.key()) return nullptr;
+    return std::make_shared<const Entry>(*std::move(entry));
+  }
+
+ private:
+  static std::string error_text_or_empty(long result) { return result < 0 ? error_text(error_of(result)) : ""; }
+  OpenFile file_;
+  std::optional<PackIndex> index_;
+};
+
+bool exists(const std::string& path) {
+  FileStatus status;
+  return real_file_system().status(path, &status) == 0;
+}
+
+// What the directory itself holds for every compiler.
+std::set<std::string> keys_in_directory(Store& store) {
+  std::set<std::string> keys;
+  for (const Item& item : store.list()) {
+    if (item.layer == store.directory() && item.damage.empty() && item.prewarmed) keys.insert(item.key);
+  }
+  return keys;
+}
+
+}  // namespace
+
+Transfer export_pack(Store& store, const std::string& path) {
+  require_pack_or_nothing(path);
+  Sources sources;
+  std::size_t damaged = 0;
+  for (const Item& item : store.list()) {
+    if (item.damage.empty())
+      sources.try_emplace(item.key, [&store, key = item.key] { return store.load(key, nullptr); });
+    if (!item.damage.empty()) ++damaged;
+  }
+  Transfer done = write(sources, path);
+  done.damaged += damaged;
+  return done;
+}
+
+Transfer add_to_pack(const std::vector<EntryPointer>& entries, const std::string& path) {
+  Sources sources;
+  for (const EntryPointer& entry : entries) sources.try_emplace(key_of(*entry), [entry] { return entry; });
+  if (!exists(path)) return write(sources, path);
+  const NamedPack before(path);
+  for (const PackRow& row : before.rows())
+    sources.try_emplace(row.key(), [&before, &row] { return before.entry(row); });
+  return write(sources, path);
+}
+
+void require_pack_or_nothing(const std::string& path) {
+  FileStatus folder;
+  const std::string parent = parent_directory(path);
+  if (const int error = error_of(real_file_system().status(parent, &folder)))
+    throw Error(Code::bad_input, Stage::store, cat(path, " cannot be written: ", parent, ": ", error_text(error)));
+  if (exists(path)) const NamedPack pack(path);
+}
+
+Transfer import_pack(Store& store, const std::string& path) {
+  const NamedPack pack(path);
+  const std::set<std::string> known = keys_in_directory(store);
+  Transfer done;
+  for (const PackRow& row : pack.rows()) {
+    const EntryPointer entry = pack.entry(row);
+    if (entry == nullptr) {
+      ++done.damaged;
+    } else if (known.count(row.key()) != 0) {
+      ++done.known;
+    } else {
+      Entry marked = *entry;
+      marked.prewarmed = true;
+      store.write(marked);
+      ++done.entries;
+      done.bytes += row.bytes;
+    }
+  }
+  return done;
+}
+
+}  // namespace quern::cache

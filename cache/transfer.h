@@ -1,0 +1,39 @@
+// Images between a store and a pack.
+#ifndef QUERN_CACHE_TRANSFER_H_
+#define QUERN_CACHE_TRANSFER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cache/layer.h"
+#include "cache/store.h"
+
+namespace quern::cache {
+
+struct Transfer {
+  std::size_t entries = 0;  // that the pack holds, or that were taken from it
+  std::uint64_t bytes = 0;
+  std::size_t known = 0;    // of an import: there already
+  std::size_t damaged = 0;  // left out
+};
+
+// Writes every sound entry of every layer to a pack at `path`, in place of what is there. Of two entries under one key
+// the nearer layer's goes. Throws Error (io), and (bad_input) as require_pack_or_nothing does.
+Transfer export_pack(Store& store, const std::string& path);
+
+// Writes `entries` to a pack, with what a pack of this name holds already under other keys. Throws Error (io), and
+// (bad_input) if there is something else at `path`.
+Transfer add_to_pack(const std::vector<EntryPointer>& entries, const std::string& path);
+
+// Throws Error (bad_input) if there is something at `path` that is no pack, or no folder for it.
+void require_pack_or_nothing(const std::string& path);
+
+// Writes the entries of a pack to the store's directory, marked as made ahead of time. Whoever calls this trusts the
+// pack. Throws Error (bad_input) if there is no pack at `path`.
+Transfer import_pack(Store& store, const std::string& path);
+
+}  // namespace quern::cache
+
+#endif  // QUERN_CACHE_TRANSFER_H_

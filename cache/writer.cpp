@@ -1,0 +1,178 @@
+#include "cache/writer.h"
+
+#include <cerrno>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/text.h"
+
+namespace quern::cache {
+namespace {
+
+constexpr std::uint32_t kDirectoryMode = 0700;
+constexpr std::uint32_t kFileMode = 0600;
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr int kAttempts = 4;
+
+std::string why_no_room(int error) {
+  if (error == EFBIG || error == EDQUOT) return "the limits of the cache keep it out";
+  return error_text(error);
+}
+
+}  // namespace
+
+Writer::Writer(DirectoryLayer& layer, const WriterSettings& settings, Services& services)
+    : layer_(layer),
+      settings_(settings),
+      services_(services),
+      budget_(layer, settings.limits, settings.staging_age, services),
+      leases_(layer.path() + "/.leases", settings.lease, services) {}
+
+std::string Writer::failure_path(const Key& key) const { return cat(layer_.entry_path(key), kFailureSuffix); }
+
+// ---- writing
+
+void Writer::put(const Key& key, const Entry& entry) {
+  if (key.who.empty() || !layer_.writable()) return;
+  store(key, layer_.entry_path(key), serialize(entry));
+}
+
+void Writer::put(const Key& key, const Failure& failure) {
+  if (key.who.empty() || !layer_.writable()) return;
+  store(key, failure_path(key), serialize(failure));
+}
+
+void Writer::store(const Key& key, const std::string& path, std::string_view bytes) {
+  const std::string folder = layer_.folder_of(key);
+  std::string why;
+  int error = ENOENT;
+  // Again where another process that clears the store, or evicts the last file in the folder, took it away in between,
+  // and where a file server lost track of the new file.
+  for (int attempt = 0; attempt < kAttempts && (error == ENOENT || passes(-error)); ++attempt) {
+    error = make_folder(folder);
+    if (error != 0) why = cat("cannot make ", folder, ": ", error_text(error));
+    if (error == 0) error = store_once(path, bytes, &why);
+  }
+  if (error == 0) return;
+  ++services_.counters.not_stored;
+  services_.failed(why);
+}
+
+int Writer::store_once(const std::string& path, std::string_view bytes, std::string* why) {
+  StagedFile file(services_.files, path);
+  int error = file.write(bytes, kFileMode);
+  if (error == 0) {
+    bool placing = false;
+    error = budget_.admit(bytes.size(), [&](std::int64_t stamp) {
+      placing = true;
+      const int unstamped = error_of(services_.files.set_modified(file.staging(), stamp));
+      if (unstamped != 0) services_.failed(cat("cannot stamp ", path, ": ", error_text(unstamped)));
+      return file.place();
+    });
+    if (error != 0 && !placing) {
+      *why = cat("no room for ", path, " (", bytes.size(), " bytes): ", why_no_room(error));
+      return error;
+    }
+  }
+  if (error == 0) {
+    services_.counters.bytes_written += bytes.size();
+    error = file.settle();
+  }
+  if (error != 0) *why = file.why_not(error);
+  return error;
+}
+
+// The directory itself may have been removed since it was looked at.
+int Writer::make_folder(const std::string& folder) {
+  int error = error_of(services_.files.make_directory(folder, kDirectoryMode));
+  if (error == ENOENT) {
+    error = make_directories(services_.files, layer_.path(), kDirectoryMode);
+    if (error == 0) error = error_of(services_.files.make_directory(folder, kDirectoryMode));
+  }
+  if (error == 0) return sync_directory(services_.files, layer_.path());
+  FileStatus status;
+  if (error != EEXIST) return error;
+  if (services_.files.status(folder, &status) == -ENOENT) return ENOENT;
+  return layer_.folder_is_ours(folder) ? 0 : EACCES;
+}
+
+// ---- remembered failures
+
+std::optional<Failure> Writer::failure(const Key& key) {
+  if (key.who.empty() || !layer_.readable()) return std::nullopt;
+  std::string bytes;
+  Reading reading = layer_.read_other(failure_path(key), &bytes);
+  std::optional<Failure> failure;
+  if (reading.oddity == Oddity::none) {
+    failure = parse_failure(bytes, &reading.why);
+    if (!failure) reading.oddity = Oddity::damaged;
+  }
+  layer_.pass_over(failure_path(key), reading);
+  if (!failure || failure->what != key.what || failure->who != key.who) return std::nullopt;
+  const std::int64_t age = elapsed(failure->created_unix_ns, services_.files.now_unix_ns());
+  if (age < 0 || age > settings_.failure_age.count() * kSecond) return std::nullopt;
+  return failure;
+}
+
+// ---- leases
+
+std::unique_ptr<Lease> Writer::lease(const Key& key, const std::function<bool()>& done) {
+  if (key.who.empty() || !layer_.writable()) return nullptr;
+  return leases_.take(cat(key.what_hash.hex(), "-", key.who_hash.hex()), done);
+}
+
+// ---- removing
+
+bool Writer::remove_file(const std::string& path) {
+  const int error = error_of(uninterrupted([&] { return services_.files.remove(path); }));
+  if (error != 0 && error != ENOENT) services_.failed(cat("cannot remove ", path, ": ", error_text(error)));
+  return error == 0;
+}
+
+void Writer::remove(const Key& key, const Entry* served) {
+  if (!layer_.writable()) return;
+  const std::string folder = layer_.folder_of(key) + "/";
+  if (!key.who.empty()) remove_file(layer_.entry_path(key));
+  if (served != nullptr && served->who != key.who) remove_file(folder + hash128(served->who).hex());
+}
+
+bool Writer::remove(const std::string& item_key) {
+  if (!layer_.writable()) return false;
+  const std::string path = cat(layer_.path(), "/", item_key);
+  const bool removed = remove_file(path);
+  remove_folder(parent_directory(path));
+  return removed;
+}
+
+std::size_t Writer::tidy(const Limits& limits) {
+  if (!layer_.writable()) return 0;
+  leases_.sweep();
+  return budget_.tidy(limits);
+}
+
+std::size_t Writer::clear() {
+  std::size_t removed = 0;
+  if (!layer_.writable()) return removed;
+  for (const std::string& folder : layer_.folders()) removed += clear_folder(cat(layer_.path(), "/", folder));
+  tidy(settings_.limits);
+  return removed;
+}
+
+std::size_t Writer::clear_folder(const std::string& folder) {
+  std::size_t removed = 0;
+  for (const std::string& name : layer_.names(folder)) {
+    if (!is_hash(name) && !is_staging(name) && !is_failure(name)) continue;
+    if (remove_file(cat(folder, "/", name)) && is_hash(name)) ++removed;
+  }
+  remove_folder(folder);
+  return removed;
+}
+
+void Writer::remove_folder(const std::string& folder) {
+  const int error = error_of(services_.files.remove_directory(folder));
+  const bool in_use = error == ENOTEMPTY || error == EEXIST;  // a file that is not ours, or a new entry
+  if (error != 0 && error != ENOENT && !in_use)
+    services_.failed(cat("cannot remove ", folder, ": ", error_text(error)));
+}
+
+}  // namespace quern::cache

@@ -1,0 +1,69 @@
+// What the store writes to its own directory: images, remembered failures, and their removal.
+#ifndef QUERN_CACHE_WRITER_H_
+#define QUERN_CACHE_WRITER_H_
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cache/budget.h"
+#include "cache/directory_layer.h"
+#include "cache/failure.h"
+#include "cache/lease.h"
+
+namespace quern::cache {
+
+struct WriterSettings {
+  Limits limits;
+  LeaseTimes lease;
+  std::chrono::seconds staging_age{600};  // a publication takes less; what is older was left behind
+  std::chrono::seconds failure_age{600};  // how long a failed compile is not tried again
+};
+
+// Thread-safe. Every failure is passed over and counted. Does nothing where the layer may not be written.
+class Writer {
+ public:
+  Writer(DirectoryLayer& layer, const WriterSettings& settings, Services& services);
+
+  // REQUIRES: `entry` holds the texts of `key`. Nothing is written for a key without `who`.
+  void put(const Key& key, const Entry& entry);
+  void put(const Key& key, const Failure& failure);
+  // A failure that is not too old.
+  std::optional<Failure> failure(const Key& key);
+  // The key's own entry, and `served`, where given, which may lie under another compiler's name.
+  void remove(const Key& key, const Entry* served);
+
+  // Who builds the key now. Null where nobody can say; see Leases::take.
+  std::unique_ptr<Lease> lease(const Key& key, const std::function<bool()>& done);
+
+  // Removes one file of the layer, by its item key.
+  bool remove(const std::string& item_key);
+  // Removes what was left behind and what is beyond `limits`, oldest use first. How many files went.
+  std::size_t tidy(const Limits& limits);
+  // How many images were removed.
+  std::size_t clear();
+  const Limits& limits() const { return settings_.limits; }
+
+ private:
+  void store(const Key& key, const std::string& path, std::string_view bytes);
+  int store_once(const std::string& path, std::string_view bytes, std::string* why);
+  int make_folder(const std::string& folder);
+  bool remove_file(const std::string& path);
+  std::size_t clear_folder(const std::string& folder);
+  void remove_folder(const std::string& folder);
+  std::string failure_path(const Key& key) const;
+
+  DirectoryLayer& layer_;
+  const WriterSettings settings_;
+  Services& services_;
+  Budget budget_;
+  Leases leases_;
+};
+
+}  // namespace quern::cache
+
+#endif  // QUERN_CACHE_WRITER_H_

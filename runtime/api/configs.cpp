@@ -1,0 +1,95 @@
+#include "api/configs.h"
+
+#include <algorithm>
+
+#include "api/images.h"
+#include "base/text.h"
+#include "driver/device.h"
+#include "plan/problem.h"
+
+namespace quern {
+namespace {
+
+void add_difference(const char* what, const std::string& there, const std::string& here,
+                    std::vector<std::string>& differences) {
+  if (!there.empty() && !here.empty() && there != here) differences.push_back(cat(what, there));
+}
+
+std::string hint_text(RuntimeState& state, const Family& family, const Record& record, const Target& target,
+                      const std::string& driver) {
+  std::vector<std::string> differences;
+  add_difference("measured with driver ", record.driver, driver, differences);
+  add_difference("compiled by ", record.compiler, state.compiler.identity(target), differences);
+  if (!record.space_digest.empty() && record.space_digest != space_digest(family))
+    differences.emplace_back("chosen from another tuning space");
+  return join(differences, ", ");
+}
+
+std::string gain_text(const Record& record) {
+  if (record.default_us <= 0) return {};
+  const double percent = 100 * (1 - record.us / record.default_us);
+  if (percent < 0.05) return ", no faster than the default";
+  return cat(", ", fixed(percent, 1), " % faster than the default");
+}
+
+std::string record_text(const FoundRecord& found) {
+  const Record& record = *found.record;
+  return cat("record of ", record.device, " for ", record.problem, " (", how_text(found), "), measured ",
+             date_text(record.created_unix_ns), gain_text(record));
+}
+
+void take_record(RuntimeState& state, const Family& family, const void* problem, const ConfigPlace& place,
+                 const std::string& driver, Choice& choice) {
+  Variant& first = choice.variants.front();
+  choice.record = state.records.find(family, {problem, place.target, place.device, first.config});
+  if (!choice.record) return;
+  first.config = choice.record->config;
+  first.alignment = family.alignment(problem, first.config);
+  choice.hint = hint_text(state, family, *choice.record->record, place.target, driver);
+  choice.from = cat(record_text(*choice.record), choice.hint.empty() ? "" : cat("; a hint: ", choice.hint));
+}
+
+}  // namespace
+
+ConfigPlace place_of(const Target& target, const DeviceModel& model) { return {target, model, model.name}; }
+
+Choice choose_config(RuntimeState& state, const Family& family, const void* problem, const ConfigPlace& place,
+                     std::string_view config, const std::string& driver) {
+  Choice choice;
+  choice.variants = choose_variants(family, problem, place.target, place.model, config);
+  if (!config.empty()) {
+    choice.from = cat("the default changed by ", config);
+  } else {
+    choice.from = cat("default for ", place.model.name);
+    take_record(state, family, problem, place, driver, choice);
+  }
+  return choice;
+}
+
+std::vector<Variant> chosen_variants(RuntimeState& state, const Family& family, const void* problem,
+                                     const Target& target, const DeviceModel& model, std::string_view config) {
+  return choose_config(state, family, problem, place_of(target, model), config).variants;
+}
+
+std::vector<ConfigPlace> places_for(RuntimeState& state, const Family& family, const Target& target,
+                                    std::string_view model) {
+  if (!model.empty()) {
+    const DeviceModel& row = model_by_name(model);
+    if (row.arch != target.arch)
+      throw Error(Code::bad_input, Stage::problem,
+                  cat("device model \"", model, "\" is of sm_", row.arch, ", not of ", target.text()));
+    return {place_of(target, row)};
+  }
+  std::vector<ConfigPlace> places = {place_of(target, generic_model(target.arch))};
+  for (const DeviceModel& row : device_models()) {
+    if (row.arch == target.arch && row.name != places.front().device) places.push_back(place_of(target, row));
+  }
+  for (const std::string& device : state.records.devices(family, target)) {
+    const bool there =
+        std::any_of(places.begin(), places.end(), [&](const ConfigPlace& place) { return place.device == device; });
+    if (!there) places.push_back({target, generic_model(target.arch), device});
+  }
+  return places;
+}
+
+}  // namespace quern

@@ -1,0 +1,123 @@
+#include "base/child_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <thread>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "quern/error.h"
+
+namespace quern {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A group of its own, and `socket` as its input and output.
+class Spawn {
+ public:
+  explicit Spawn(int socket) {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawn_file_actions_adddup2(&actions_, socket, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions_, socket, STDOUT_FILENO);
+    posix_spawnattr_init(&attributes_);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setpgroup(&attributes_, 0);
+  }
+  ~Spawn() {
+    posix_spawn_file_actions_destroy(&actions_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+  Spawn(const Spawn&) = delete;
+  Spawn& operator=(const Spawn&) = delete;
+
+  int start(pid_t* child, const std::string& program, const std::vector<std::string>& arguments) const {
+    std::vector<char*> words = {const_cast<char*>(program.c_str())};
+    for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+    words.push_back(nullptr);
+    return posix_spawn(child, program.c_str(), &actions_, &attributes_, words.data(), environ);
+  }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+  posix_spawnattr_t attributes_;
+};
+
+std::string words_for(int status) {
+  if (WIFSIGNALED(status)) return cat("signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)), ")");
+  return cat("exit status ", WEXITSTATUS(status));
+}
+
+}  // namespace
+
+ChildProcess::ChildProcess(const std::string& program, const std::vector<std::string>& arguments) {
+  std::array<int, 2> ends{};
+  int error = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0 ? 0 : errno;
+  if (error == 0) {
+    error = Spawn(ends[1]).start(&child_, program, arguments);
+    close(ends[1]);
+    socket_ = ends[0];
+  }
+  if (error == 0) return;
+  if (socket_ >= 0) close(socket_);
+  throw Error(Code::io, Stage::tool, cat("cannot start ", program, ": ", error_text(error)));
+}
+
+ChildProcess::~ChildProcess() {
+  end();
+  close(socket_);
+}
+
+bool ChildProcess::write_line(std::string_view line) const {
+  const std::string text = cat(line, "\n");
+  for (std::size_t sent = 0; sent < text.size();) {
+    const ssize_t count = send(socket_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+    if (count < 0 && errno != EINTR) return false;
+    if (count > 0) sent += static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+ChildProcess::Reading ChildProcess::read_line(std::string* line, std::chrono::milliseconds limit) {
+  const Clock::time_point until = Clock::now() + limit;
+  std::array<char, 65536> buffer;
+  for (;;) {
+    if (const std::size_t end = read_.find('\n'); end != std::string::npos) {
+      *line = read_.substr(0, end);
+      read_.erase(0, end + 1);
+      return Reading::line;
+    }
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    pollfd ready = {socket_, POLLIN, 0};
+    const int polled = left.count() > 0 ? poll(&ready, 1, static_cast<int>(left.count())) : 0;
+    if (polled == 0) return Reading::timeout;
+    if (polled < 0 && errno == EINTR) continue;
+    const ssize_t count = recv(socket_, buffer.data(), buffer.size(), 0);
+    if (count == 0 || (count < 0 && errno != EINTR)) return Reading::end;
+    if (count > 0) read_.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+}
+
+std::string ChildProcess::end(std::chrono::milliseconds patience) {
+  if (child_ < 0) return "ended before";
+  const pid_t child = std::exchange(child_, -1);
+  const Clock::time_point until = Clock::now() + patience;
+  int status = 0;
+  pid_t ended = 0;
+  while ((ended = waitpid(child, &status, WNOHANG)) == 0 && Clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  kill(-child, SIGKILL);  // the group: a compiler that it started too
+  while (ended == 0 && (ended = waitpid(child, &status, 0)) < 0 && errno == EINTR) ended = 0;
+  return ended == child ? words_for(status) : "an end that nobody saw";
+}
+
+}  // namespace quern

@@ -1,0 +1,156 @@
+// Bulk copies, and the barriers in shared memory that await them.
+#include "hostdriver/bulk.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/text.h"
+#include "hostdriver/gang.h"
+
+namespace quern::host {
+namespace {
+
+constexpr unsigned kUnit = 16;  // addresses and sizes of bulk copies are multiples of it
+constexpr unsigned kBarrierBytes = 8;
+constexpr unsigned kMostAnnounced = 1u << 20;  // bytes of a phase are fewer
+
+std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
+
+void make(const BulkCopy& copy) {
+  void* const to = reinterpret_cast<void*>(copy.to);                  // NOLINT(performance-no-int-to-ptr)
+  const void* const from = reinterpret_cast<const void*>(copy.from);  // NOLINT(performance-no-int-to-ptr)
+  std::memcpy(to, from, copy.bytes);
+}
+
+// "" or the rule that the copy breaks.
+std::string broken_rule(const BulkCopy& copy) {
+  if (copy.bytes == 0 || copy.bytes % kUnit != 0)
+    return cat("a bulk copy of ", copy.bytes, " bytes; it moves a multiple of ", kUnit);
+  if (copy.to % kUnit != 0) return cat("a bulk copy to an address that is ", copy.to % kUnit, " past a multiple of 16");
+  if (copy.from % kUnit != 0)
+    return cat("a bulk copy from an address that is ", copy.from % kUnit, " past a multiple of 16");
+  return {};
+}
+
+}  // namespace
+
+bool Gang::is_shared(const Strand& strand, std::uintptr_t address, unsigned bytes) const {
+  const std::uintptr_t offset = address - number(strand.block->shared);
+  return offset < shared_bytes_ && bytes <= shared_bytes_ - offset;
+}
+
+CountingBarrier& Gang::counting_barrier(Strand& strand, std::uintptr_t address, bool made, twin::Site site) {
+  if (!is_shared(strand, address, kBarrierBytes))
+    fail(strand, CUDA_ERROR_ILLEGAL_ADDRESS, "a barrier that is not in the block's shared memory", site);
+  if (address % kBarrierBytes != 0)
+    fail(strand, CUDA_ERROR_MISALIGNED_ADDRESS,
+         cat("a barrier at an address that is ", address % kBarrierBytes, " past a multiple of 8"), site);
+  auto& barriers = strand.block->bulk.barriers;
+  const auto found = barriers.find(address);
+  if (found != barriers.end()) return found->second;
+  if (made) fail(strand, CUDA_ERROR_LAUNCH_FAILED, "a barrier in shared memory before its mbarrier_init", site);
+  return barriers[address];
+}
+
+void Gang::mbarrier(Strand& strand, twin::Mbarrier what, void* address, unsigned value, twin::Site site) {
+  const bool init = what == twin::Mbarrier::init;
+  CountingBarrier& barrier = counting_barrier(strand, number(address), !init, site);
+  if (init) {
+    if (value == 0 || !barrier.waiting.empty())
+      fail(strand, CUDA_ERROR_LAUNCH_FAILED, "a barrier is made for one arrival or more, and while nobody waits", site);
+    barrier = {value, value, 0, 0, {}};
+  } else if (what == twin::Mbarrier::wait) {
+    wait_for_phase(strand, number(address), value, site);
+  } else {
+    arrive(strand, number(address), what == twin::Mbarrier::expect ? value : 0, site);
+  }
+}
+
+void Gang::arrive(Strand& strand, std::uintptr_t address, unsigned bytes, twin::Site site) {
+  CountingBarrier& barrier = strand.block->bulk.barriers[address];
+  if (barrier.missing == 0)
+    fail(strand, CUDA_ERROR_LAUNCH_FAILED,
+         cat("one arrival more than the ", barrier.arrivals, " that the barrier was made for"), site);
+  --barrier.missing;
+  barrier.bytes += bytes;
+  if (barrier.bytes >= kMostAnnounced)
+    fail(strand, CUDA_ERROR_LAUNCH_FAILED,
+         cat(barrier.bytes, " bytes in one phase of a barrier; it counts to 2^20 - 1"), site);
+  end_phase(*strand.block, barrier);
+  if (!barrier.waiting.empty()) bring(*strand.block, address);
+}
+
+// Copies come when they are waited for.
+void Gang::wait_for_phase(Strand& strand, std::uintptr_t address, unsigned parity, twin::Site site) {
+  CountingBarrier& barrier = strand.block->bulk.barriers[address];
+  if (barrier.parity != parity) return;
+  bring(*strand.block, address);
+  if (barrier.parity != parity) return;
+  barrier.waiting.push_back(&strand);
+  wait(strand, "a barrier in shared memory", site);
+}
+
+// Makes the copies that count for the barrier.
+void Gang::bring(Block& block, std::uintptr_t address) {
+  CountingBarrier& barrier = block.bulk.barriers[address];
+  std::erase_if(block.bulk.copies, [&](const BulkCopy& copy) {
+    if (copy.barrier != address) return false;
+    make(copy);
+    barrier.bytes -= copy.bytes;
+    return true;
+  });
+  end_phase(block, barrier);
+}
+
+// The end of a phase orders what came before it and what comes after it, for the whole block.
+void Gang::end_phase(Block& block, CountingBarrier& barrier) {
+  if (barrier.missing != 0 || barrier.bytes != 0) return;
+  barrier.missing = barrier.arrivals;
+  barrier.parity ^= 1u;
+  ++block.step;
+  release(barrier.waiting);
+}
+
+void Gang::bulk_copy(Strand& strand, void* to, const void* from, unsigned bytes, void* barrier, twin::Site site) {
+  const BulkCopy copy{number(to), number(from), bytes, number(barrier), strand.number, strand.groups, site};
+  if (const std::string rule = broken_rule(copy); !rule.empty())
+    fail(strand, CUDA_ERROR_MISALIGNED_ADDRESS, rule, site);
+  if (copy.is_load()) counting_barrier(strand, copy.barrier, true, site);
+  if (!is_shared(strand, copy.shared(), bytes))
+    fail(strand, CUDA_ERROR_ILLEGAL_ADDRESS,
+         cat("a bulk copy of ", bytes, " bytes ", copy.is_load() ? "to" : "from",
+             " what is not in the block's shared memory"),
+         site);
+  shared_access(strand, copy.is_load() ? twin::Access::shared_store : twin::Access::shared_load, copy.shared(), bytes,
+                site);
+  global_access(strand, copy.is_load() ? twin::Access::global_load : twin::Access::global_store,
+                copy.is_load() ? copy.from : copy.to, bytes, site);
+  BulkState& bulk = strand.block->bulk;
+  bulk.copies.push_back(copy);
+  if (copy.is_load() && !bulk.barriers[copy.barrier].waiting.empty()) bring(*strand.block, copy.barrier);
+}
+
+void Gang::bulk_wait(Strand& strand, unsigned pending) {
+  std::erase_if(strand.block->bulk.copies, [&](const BulkCopy& copy) {
+    if (copy.is_load() || copy.thread != strand.number || copy.group + pending >= strand.groups) return false;
+    make(copy);
+    return true;
+  });
+}
+
+// A thread is about to end: its shared memory may go to another block.
+void Gang::end_copies(Strand& strand) {
+  Block& block = *strand.block;
+  const bool last = ++block.ended == block_threads_;
+  for (const BulkCopy& copy : block.bulk.copies) {
+    if (!copy.is_load() && copy.thread == strand.number)
+      fail(strand, CUDA_ERROR_LAUNCH_FAILED,
+           "the thread ends before this bulk copy has left shared memory: bulk_commit and bulk_wait_read come first",
+           copy.site);
+    if (last)
+      fail(strand, CUDA_ERROR_LAUNCH_FAILED, "the block ends before this bulk copy has come: nobody waits for it",
+           copy.site);
+  }
+}
+
+}  // namespace quern::host

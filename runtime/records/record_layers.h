@@ -1,0 +1,85 @@
+// The records that a Runtime reads: its own file, read-only files below it, and what families ship with.
+//
+// All are read and parsed once, when a config is first wanted; what is written later is for later processes. Nothing
+// here fails: a file that cannot be read costs a warning, a damaged line is passed over and named.
+#ifndef QUERN_RECORDS_RECORD_LAYERS_H_
+#define QUERN_RECORDS_RECORD_LAYERS_H_
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "base/file_system.h"
+#include "base/log.h"
+#include "quern/family.h"
+#include "quern/options.h"
+#include "records/lookup.h"
+#include "records/records_file.h"
+
+namespace quern {
+
+// One file, or what is shipped, for people.
+struct RecordLayer {
+  std::string path;  // "shipped with gather" for what has none
+  std::size_t records = 0;
+  std::vector<PassedLine> passed;  // damaged and of a newer schema
+  std::string unusable;            // why it cannot be read; empty if it can
+};
+
+// Thread-safe.
+class RecordLayers {
+ public:
+  struct Settings {
+    Tuning tuning = Tuning::lookup;
+    std::string file;                 // the first that is asked; empty: none. One that is not there is empty
+    std::vector<std::string> layers;  // below it, the first one first
+  };
+  // The log must outlive this. Reads nothing yet.
+  RecordLayers(Settings settings, const Log& log, FileSystem& files = real_file_system());
+
+  // As FamilyRecords; nothing where tuning is off. COST: the first call reads the files, some 20 us a record; the first
+  // of a family parses its problems, some 5 us a record; then see FamilyRecords.
+  std::optional<FoundRecord> find(const Family& family, const RecordQuery& query);
+  std::vector<FoundRecord> related(const Family& family, const RecordQuery& query, std::size_t most);
+  std::vector<std::string> devices(const Family& family, const Target& target);
+  // How many records of a family can be found.
+  std::size_t count(const Family& family);
+
+  const Settings& settings() const { return settings_; }
+  // The files, in the order in which they are asked.
+  std::vector<RecordLayer> layers();
+
+ private:
+  struct Layer {
+    RecordLayer report;
+    ReadRecords read;
+  };
+  struct Known {
+    std::vector<ReadRecord> shipped;
+    std::unique_ptr<const FamilyRecords> records;
+  };
+  void load();
+  void load_file(const std::string& path, bool must_be_there);
+  const FamilyRecords& of(const Family& family);
+  std::unique_ptr<Known> make(const Family& family);
+
+  const Settings settings_;
+  const Log& log_;
+  FileSystem& files_;
+  std::once_flag loaded_;
+  std::vector<Layer> layers_;
+  std::shared_mutex mutex_;
+  std::map<const Family*, std::unique_ptr<Known>> families_;
+};
+
+// The text of the records that are embedded beside a family's sources, FAMILY/records.jsonl; in pieces, since a string
+// literal has an end. "" where it has none.
+std::string shipped_records(const Family& family);
+
+}  // namespace quern
+
+#endif  // QUERN_RECORDS_RECORD_LAYERS_H_

@@ -1,0 +1,35 @@
+// Who works in a sweep: workers, or judges and compilers in this process.
+#ifndef QUERN_TUNER_CREW_H_
+#define QUERN_TUNER_CREW_H_
+
+#include <string>
+#include <vector>
+
+#include "driver/device.h"
+#include "quern/runtime.h"
+#include "tuner/live_lab.h"
+
+namespace quern {
+
+struct CrewSettings {
+  std::vector<std::string> devices;
+  WorkerSettings worker;  // without a program all work is done in this process
+  int jobs = 1;           // compilers
+  Regime regime = Regime::cold;
+  std::string trusted;
+  std::int64_t memory_bytes = 0;
+};
+
+// `runtime` must outlive the crew.
+Crew make_crew(const CrewSettings& settings, Runtime& runtime, const AnyProblem& problem);
+
+// A device as a process sees it that makes no context there.
+struct DevicePlace {
+  Device device;
+  DeviceModel model;  // the live figures
+};
+DevicePlace place_of(Runtime& runtime, const std::string& device);
+
+}  // namespace quern
+
+#endif  // QUERN_TUNER_CREW_H_

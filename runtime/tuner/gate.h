@@ -1,0 +1,58 @@
+// What every candidate must pass before it is timed: it is right, and it touched nothing else.
+//
+// A candidate runs on data of the tuner's own, never on a caller's: on the problem itself, and on a smaller one whose
+// launch extents are odd, with infinities, NaNs and denormals among its numbers. Before each run the outputs are
+// poisoned, each time with another byte, and 1024 bytes on either side of each operand hold a pattern. After it all of
+// the memory, operands and bands alike, is compared with what the trusted config left, byte for byte and on the device:
+// no config changes a result bit (rule 10 of the design). The trusted config itself is compared with the plain
+// reference, within the family's tolerance.
+#ifndef QUERN_TUNER_GATE_H_
+#define QUERN_TUNER_GATE_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/compare.h"
+#include "driver/stream.h"
+#include "quern/runtime.h"
+#include "tuner/journal.h"
+#include "tuner/operands.h"
+
+namespace quern {
+
+struct Objection {
+  FailureKind kind = FailureKind::wrong;
+  std::string why;
+};
+
+class Gate {
+ public:
+  // Runs `trusted`, a config as PrepareOptions has it ("": the default's), and the reference. The device's context is
+  // current here and in `check`. `problem` has no open extent. Throws Error: (driver) where there is too little memory
+  // among others, (unsupported) where the trusted config is wrong itself.
+  Gate(Runtime& runtime, const Driver& driver, const AnyProblem& problem, const std::string& trusted);
+  ~Gate();
+
+  // Nothing if `config` passes. After an objection of kind `crash` the context is lost. Throws Error for what is not
+  // the candidate's fault.
+  std::optional<Objection> check(const std::string& config);
+
+  // Device memory that a gate for this problem takes.
+  static std::int64_t memory_bytes(const AnyProblem& problem);
+
+ private:
+  class Exam;
+  std::vector<std::unique_ptr<Exam>> exams_;  // the small one first
+};
+
+// The problem with each launch extent odd and so small that a call moves some megabytes.
+AnyProblem odd_problem(const AnyProblem& problem);
+
+// Whether a driver error says that a kernel ran into something and took the context with it.
+bool context_lost(int driver_code);
+
+}  // namespace quern
+
+#endif  // QUERN_TUNER_GATE_H_

@@ -1,0 +1,51 @@
+#include "tuner/open_device.h"
+
+#include <algorithm>
+
+#include "api/runtime_state.h"
+#include "base/text.h"
+#include "driver/find_host_driver.h"
+
+namespace quern {
+
+DeviceName parse_device(const std::string& text) {
+  if (text == "host") return {true, 0};
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const std::string kind = text.substr(0, colon);
+  const auto ordinal = parse_integer(std::string_view(text).substr(std::min(colon + 1, text.size())));
+  if ((kind != "cuda" && kind != "host") || !ordinal || *ordinal < 0 || *ordinal > 1023)
+    throw Error(Code::bad_input, Stage::tool,
+                cat("--device ", text, " means nothing; it takes cuda:N, cuda:0 for one, or host"));
+  return {kind == "host", static_cast<int>(*ordinal)};
+}
+
+OpenDevice open_host(Runtime& runtime, const DeviceModel& model) {
+  const auto driver = open_host_driver(runtime.state().environment);
+  const std::string settings =
+      cat("arch=", model.arch, " multiprocessors=", model.multiprocessors,
+          " threads_per_multiprocessor=", model.threads_per_multiprocessor, " l2_bytes=", model.l2_bytes);
+  driver->check(driver->host().Configure(settings.c_str()), Stage::tool, "quernHostConfigure");
+  return open_device(runtime, {true, 0});
+}
+
+OpenDevice open_device(Runtime& runtime, DeviceName name) {
+  if (name.host) runtime.state().use(open_host_driver(runtime.state().environment));
+  OpenDevice opened;
+  opened.driver = runtime.state().driver();
+  opened.device = describe_device(*opened.driver, name.ordinal);
+  opened.target = opened.device.target;
+  opened.context = std::make_unique<PrimaryContext>(*opened.driver, name.ordinal);
+  return opened;
+}
+
+std::optional<OpenDevice> try_open_device(Runtime& runtime, DeviceName name, std::string* why_not) {
+  try {
+    return open_device(runtime, name);
+  } catch (const Error& error) {
+    if (error.code != Code::no_driver && error.code != Code::no_device) throw;
+    *why_not = error.sentence;
+    return std::nullopt;
+  }
+}
+
+}  // namespace quern

@@ -1,0 +1,17 @@
+#include <numeric>
+
+#include "tuner/memory.h"
+#include "tuner/strategies.h"
+
+namespace quern {
+
+void search_random(const Space& space, const std::vector<int>& first, std::uint64_t seed, Lab& lab) {
+  Memory memory(space, lab);
+  Random random(seed);
+  std::vector<int> points(static_cast<std::size_t>(space.size()));
+  std::iota(points.begin(), points.end(), 0);
+  random.shuffle(points);
+  if (memory.all_of(first)) memory.all_of(points);
+}
+
+}  // namespace quern

@@ -1,0 +1,111 @@
+#include "tuner/remote.h"
+
+#include <cmath>
+
+#include "base/text.h"
+
+namespace quern {
+namespace {
+
+constexpr std::chrono::milliseconds kLastWords{2000};  // from the end of a worker's answers to its exit
+
+double seconds(std::chrono::milliseconds limit) { return std::chrono::duration<double>(limit).count(); }
+
+}  // namespace
+
+// ---- RemoteWorker
+
+RemoteWorker::Reply RemoteWorker::ask(const Message& question, std::chrono::milliseconds limit) {
+  if (!process_) process_ = std::make_unique<ChildProcess>(settings_.program, settings_.arguments);
+  std::string line;
+  auto reading = ChildProcess::Reading::end;
+  if (process_->write_line(serialize(question))) reading = process_->read_line(&line, limit);
+  if (reading == ChildProcess::Reading::line) return {Outcome::answered, parse_message(line), {}};
+  const bool timeout = reading == ChildProcess::Reading::timeout;
+  Reply reply{timeout ? Outcome::timeout : Outcome::ended,
+              {},
+              process_->end(timeout ? std::chrono::milliseconds{0} : kLastWords)};
+  process_.reset();
+  return reply;
+}
+
+// ---- RemoteJudge
+
+// An answer, or an Error for anything else.
+Message RemoteJudge::ask(const Message& question, std::chrono::milliseconds limit) {
+  RemoteWorker::Reply reply = worker_.ask(question, limit);
+  if (reply.outcome == RemoteWorker::Outcome::answered) {
+    if (reply.message.error) throw to_error(*reply.message.error);
+    return std::move(reply.message);
+  }
+  facts_.reset();
+  const bool timeout = reply.outcome == RemoteWorker::Outcome::timeout;
+  throw Error(Code::io, Stage::tool,
+              timeout ? cat("the worker ", settings_.program, " did not answer within ", fixed(seconds(limit), 0), " s")
+                      : cat("the worker ", settings_.program, " ended: ", reply.how));
+}
+
+void RemoteJudge::open() {
+  if (facts_ && worker_.running()) return;
+  facts_.reset();
+  Message question;
+  question.open = open_;
+  facts_ = ask(question, settings_.open_limit).facts;
+}
+
+DeviceFacts RemoteJudge::facts() {
+  open();
+  return *facts_;
+}
+
+SweepTrial RemoteJudge::trial_of(const std::string& config, RemoteWorker::Reply reply) const {
+  if (reply.message.error) throw to_error(*reply.message.error);
+  if (reply.outcome == RemoteWorker::Outcome::answered) return *std::move(reply.message.trial);
+  const bool timeout = reply.outcome == RemoteWorker::Outcome::timeout;
+  SweepTrial trial;
+  trial.config = config;
+  trial.failure = timeout ? FailureKind::timeout : FailureKind::crash;
+  trial.why = timeout ? cat("it did not end within ", fixed(seconds(settings_.examine_limit), 1), " s")
+                      : cat("it ended its worker: ", reply.how);
+  return trial;
+}
+
+SweepTrial RemoteJudge::examine(const std::string& config, double best_us) {
+  open();
+  Message question;
+  question.examine = ExamineMessage{config, std::isfinite(best_us) ? best_us : 0};
+  SweepTrial trial = trial_of(config, worker_.ask(question, settings_.examine_limit));
+  if (trial.failure == FailureKind::crash) worker_.stop();  // its context serves nobody any more
+  return trial;
+}
+
+std::vector<Round> RemoteJudge::rounds(const std::string& a, const std::string& b, int count) {
+  open();
+  Message question;
+  question.compare = CompareMessage{a, b, count};
+  return *ask(question, settings_.examine_limit).rounds;
+}
+
+// ---- RemoteCompiler
+
+CompileOutcome RemoteCompiler::compile(const CompileMessage& message) {
+  Message question;
+  question.compile = message;
+  RemoteWorker::Reply reply = worker_.ask(question, settings_.compile_limit);
+  CompileOutcome outcome;
+  if (reply.outcome == RemoteWorker::Outcome::timeout) {
+    outcome.failure = FailureKind::compile_timeout;
+    outcome.why = cat("the compile did not end within ", fixed(seconds(settings_.compile_limit), 1), " s");
+  } else if (reply.outcome == RemoteWorker::Outcome::ended) {
+    outcome.why = cat("the compiler ended its process: ", reply.how);
+  } else if (!reply.message.error) {
+    outcome.image = std::move(reply.message.image);
+  } else if (reply.message.error->code == static_cast<int>(Code::compile)) {
+    outcome.why = reply.message.error->sentence;
+  } else {
+    throw to_error(*reply.message.error);
+  }
+  return outcome;
+}
+
+}  // namespace quern

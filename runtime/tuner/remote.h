@@ -1,0 +1,92 @@
+// Workers, seen from the process that they work for.
+#ifndef QUERN_TUNER_REMOTE_H_
+#define QUERN_TUNER_REMOTE_H_
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/child_process.h"
+#include "tuner/examiner.h"
+#include "tuner/worker_messages.h"
+
+namespace quern {
+
+// How a worker is started and how long it may take.
+struct WorkerSettings {
+  std::string program;                 // a path: `quern`, or an application's own
+  std::vector<std::string> arguments;  // {"worker", …}
+  std::chrono::milliseconds compile_limit{60'000};
+  std::chrono::milliseconds examine_limit{20'000};  // of one config: runs for the gate, and samples
+  std::chrono::milliseconds open_limit{300'000};    // a context, data, and the reference on the host
+};
+
+// One worker, started anew when the last one is gone. Not thread-safe.
+class RemoteWorker {
+ public:
+  explicit RemoteWorker(const WorkerSettings& settings) : settings_(settings) {}
+
+  // What became of a question.
+  enum class Outcome { answered, timeout, ended };
+  struct Reply {
+    Outcome outcome = Outcome::answered;
+    Message message;  // where it was answered
+    std::string how;  // where the worker ended: "signal 11 (Segmentation fault)"
+  };
+  // After a timeout or an end the worker is gone, and the next question starts another. Throws Error (io) where none
+  // can be started.
+  Reply ask(const Message& question, std::chrono::milliseconds limit);
+  bool running() const { return process_ != nullptr; }
+  // Of a worker that cannot go on.
+  void stop() { process_.reset(); }
+
+ private:
+  const WorkerSettings settings_;
+  std::unique_ptr<ChildProcess> process_;
+};
+
+// A judge in a worker. What a candidate breaks is thrown away with the worker.
+class RemoteJudge : public Examiner {
+ public:
+  // Opens nothing yet.
+  RemoteJudge(const WorkerSettings& settings, OpenMessage open)
+      : settings_(settings), open_(std::move(open)), worker_(settings) {}
+
+  DeviceFacts facts() override;
+  // Failures of kind `timeout` and `crash` among the others; `worker` where a new worker would not open.
+  SweepTrial examine(const std::string& config, double best_us) override;
+  std::vector<Round> rounds(const std::string& a, const std::string& b, int count) override;
+
+ private:
+  SweepTrial trial_of(const std::string& config, RemoteWorker::Reply reply) const;
+  Message ask(const Message& question, std::chrono::milliseconds limit);
+  void open();
+  const WorkerSettings settings_;
+  const OpenMessage open_;
+  RemoteWorker worker_;
+  std::optional<DeviceFacts> facts_;  // of the worker that runs
+};
+
+// What a compile in a worker gives: the image, or why there is none.
+struct CompileOutcome {
+  std::optional<ImageMessage> image;
+  FailureKind failure = FailureKind::compile;
+  std::string why;
+};
+
+class RemoteCompiler {
+ public:
+  explicit RemoteCompiler(const WorkerSettings& settings) : settings_(settings), worker_(settings) {}
+  // Throws Error for what is not the candidate's fault: no compiler, for one.
+  CompileOutcome compile(const CompileMessage& message);
+
+ private:
+  const WorkerSettings settings_;
+  RemoteWorker worker_;
+};
+
+}  // namespace quern
+
+#endif  // QUERN_TUNER_REMOTE_H_

@@ -1,0 +1,121 @@
+#include "tuner/worker.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "tuner/compile.h"
+#include "tuner/judge.h"
+#include "tuner/open_device.h"
+#include "tuner/worker_messages.h"
+
+namespace quern {
+namespace {
+
+constexpr int kContextLost = 3;
+
+// Ends this process when the one it works for is gone, whatever a candidate is doing here.
+void end_with_parent() {
+  std::thread([] {
+    pollfd input = {STDIN_FILENO, POLLRDHUP, 0};
+    while ((input.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) == 0) ::poll(&input, 1, -1);
+    ::_exit(0);
+  }).detach();
+}
+
+// Standard output as the channel of answers, and standard error in its place for what anybody prints.
+class Channel {
+ public:
+  Channel() : out_(::dup(STDOUT_FILENO)) { ::dup2(STDERR_FILENO, STDOUT_FILENO); }
+  bool read(std::string* line) { return static_cast<bool>(std::getline(std::cin, *line)); }
+  void write(const Message& message) const {
+    const std::string line = serialize(message) + "\n";
+    for (std::size_t sent = 0; sent < line.size();) {
+      const ssize_t count = ::write(out_, line.data() + sent, line.size() - sent);
+      if (count < 0 && errno != EINTR) ::_exit(0);
+      if (count > 0) sent += static_cast<std::size_t>(count);
+    }
+  }
+
+ private:
+  const int out_;
+};
+
+class Worker {
+ public:
+  explicit Worker(Runtime& runtime) : runtime_(runtime) {}
+
+  Message answer(const Message& request) {
+    Message answer;
+    if (request.open) answer.facts = open(*request.open);
+    if (request.examine) answer.trial = examine(*request.examine);
+    if (request.compare) answer.rounds = judge().rounds(request.compare->a, request.compare->b, request.compare->count);
+    if (request.compile) answer.image = make_image(runtime_, *request.compile);
+    return answer;
+  }
+
+  // After a crash the context serves nobody any more.
+  bool lost() const { return lost_; }
+
+ private:
+  Judge& judge() {
+    if (!judge_) throw Error(Code::bad_input, Stage::tool, "nothing is open yet; send an \"open\" first");
+    return *judge_;
+  }
+
+  DeviceFacts open(const OpenMessage& message) {
+    judge_.reset();
+    device_.reset();
+    device_ = open_device(runtime_, parse_device(message.device));
+    ExaminerSettings settings;
+    settings.regime = parse_regime(message.regime);
+    settings.trusted = message.trusted;
+    settings.memory_bytes = message.memory_bytes;
+    judge_.emplace(runtime_, device_->driver, device_->device, runtime_.parse(message.problem), settings);
+    return judge_->facts();
+  }
+
+  SweepTrial examine(const ExamineMessage& message) {
+    const double best_us = message.best_us > 0 ? message.best_us : std::numeric_limits<double>::infinity();
+    SweepTrial trial = judge().examine(message.config, best_us);
+    lost_ = trial.failure == FailureKind::crash;
+    return trial;
+  }
+
+  Runtime& runtime_;
+  std::optional<OpenDevice> device_;
+  std::optional<Judge> judge_;  // goes before the device
+  bool lost_ = false;
+};
+
+Message answer_or_error(Worker& worker, const std::string& line) {
+  Message answer;
+  try {
+    return worker.answer(parse_message(line));
+  } catch (const Error& error) {
+    answer.error = to_message(error);
+  } catch (const std::exception& error) {
+    answer.error = to_message(Error(Code::io, Stage::tool, error.what()));
+  }
+  return answer;
+}
+
+}  // namespace
+
+void serve_worker(Runtime& runtime) {
+  end_with_parent();
+  Channel channel;
+  Worker worker(runtime);
+  for (std::string line; channel.read(&line);) {
+    channel.write(answer_or_error(worker, line));
+    if (worker.lost()) ::_exit(kContextLost);  // destructors would call a driver that refuses everything
+  }
+  ::_exit(0);
+}
+
+}  // namespace quern

@@ -1,0 +1,84 @@
+#ifndef QUERN_COMMON_MBARRIER_CUH_
+#define QUERN_COMMON_MBARRIER_CUH_
+
+#include "common/shared.cuh"
+
+// Barriers in shared memory that count arrivals and bytes: how a thread learns that a bulk copy has come. Each is one
+// u64 of a QUERN_SHARED array, reached through here alone. From sm_90 on.
+//
+// A barrier passes from phase to phase. One ends when as many arrivals have come as the barrier was made for, and all
+// bytes that were announced. Phases are told apart by their parity, the first one's being 0; a thread must not fall two
+// phases behind.
+
+#if (defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900) || defined(QUERN_HOST_IMAGE)
+
+namespace quern::common {
+
+// The address of shared memory as instructions of its own state space take it.
+#ifdef __CUDA_ARCH__
+QUERN_DEVICE u32 shared_address(const void* pointer) {
+  u32 address;
+  asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(address) : "l"(pointer));
+  return address;
+}
+#endif
+
+// For `arrivals` a phase. One thread does it, and then calls mbarrier_fence; other threads wait for that at a barrier
+// of the block or the warp.
+QUERN_DEVICE void mbarrier_init(u64* barrier, u32 arrivals QUERN_SITE) {
+#ifdef __CUDA_ARCH__
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals) : "memory");
+#else
+  twin::Thread& t = twin::self();
+  t.services->mbarrier(t, twin::Mbarrier::init, barrier, arrivals, site);
+#endif
+}
+
+// Copies that this thread starts from now on see the barriers that it has made.
+QUERN_DEVICE void mbarrier_fence() {
+#ifdef __CUDA_ARCH__
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
+QUERN_DEVICE void mbarrier_arrive(u64* barrier QUERN_SITE) {
+#ifdef __CUDA_ARCH__
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
+#else
+  twin::Thread& t = twin::self();
+  t.services->mbarrier(t, twin::Mbarrier::arrive, barrier, 0, site);
+#endif
+}
+
+// Arrives, and announces `bytes` that the phase has to wait for, below 2^20.
+QUERN_DEVICE void mbarrier_expect(u64* barrier, u32 bytes QUERN_SITE) {
+#ifdef __CUDA_ARCH__
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
+               : "memory");
+#else
+  twin::Thread& t = twin::self();
+  t.services->mbarrier(t, twin::Mbarrier::expect, barrier, bytes, site);
+#endif
+}
+
+// Waits until the phase of this parity has ended; what its copies brought is then seen by this thread.
+QUERN_DEVICE void mbarrier_wait(u64* barrier, u32 parity QUERN_SITE) {
+#ifdef __CUDA_ARCH__
+  u32 ended;
+  do {
+    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                 : "=r"(ended)
+                 : "r"(shared_address(barrier)), "r"(parity)
+                 : "memory");
+  } while (ended == 0);
+#else
+  twin::Thread& t = twin::self();
+  t.services->mbarrier(t, twin::Mbarrier::wait, barrier, parity, site);
+#endif
+}
+
+}  // namespace quern::common
+
+#endif
+
+#endif  // QUERN_COMMON_MBARRIER_CUH_

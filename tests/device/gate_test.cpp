@@ -1,0 +1,148 @@
+// The gate on candidates that are wrong, each in a way of its own. What hangs or ends the process is for the tests of
+// the worker.
+#include "tuner/gate.h"
+
+#include "base/text.h"
+#include "support/device.h"
+#include "support/flawed/flawed.h"
+#include "tuner/judge.h"
+
+namespace quern {
+namespace {
+
+using test::Flaw;
+using test::Flawed;
+
+class GateTest : public test::DeviceTest {
+ protected:
+  void SetUp() override {
+    test::DeviceTest::SetUp();
+    if (IsSkipped()) return;
+    runtime().add(Flawed::family());
+    // The gate itself has to find it, not the host driver.
+    if (test::on_host()) configure("check_bounds=0 check_initialized=0 check_races=0");
+  }
+  void TearDown() override {
+    if (test::on_host()) configure("check_bounds=1 check_initialized=1 check_races=1");
+  }
+  void configure(const char* settings) { ASSERT_EQ(driver().host().Configure(settings), CUDA_SUCCESS); }
+
+  static std::string config(Flaw flaw) { return cat("flaw=", static_cast<int>(flaw)); }
+  std::optional<Objection> check(Flaw flaw, const char* problem = "flawed rows=33 width=100") {
+    Gate gate(runtime(), driver(), runtime().parse(problem), "");
+    return gate.check(config(flaw));
+  }
+  void expect(Flaw flaw, FailureKind kind, const char* words, const char* problem = "flawed rows=33 width=100") {
+    const auto objection = check(flaw, problem);
+    ASSERT_TRUE(objection) << static_cast<int>(flaw);
+    EXPECT_EQ(objection->kind, kind) << name(objection->kind) << ": " << objection->why;
+    EXPECT_NE(objection->why.find(words), std::string::npos) << objection->why;
+  }
+};
+
+TEST_F(GateTest, ARightConfigPasses) {
+  EXPECT_FALSE(check(Flaw::none));
+  EXPECT_FALSE(check(Flaw::slow));
+  EXPECT_FALSE(check(Flaw::none, "flawed rows=1 width=1"));
+  EXPECT_FALSE(check(Flaw::none, "flawed rows=7 width=5 out_stride=9"));
+}
+
+TEST_F(GateTest, FindsWhatIsWrongInTheLastTileOnly) { expect(Flaw::last_tile, FailureKind::wrong, "and should be"); }
+TEST_F(GateTest, FindsAWriteBehindTheEnd) { expect(Flaw::past_the_end, FailureKind::guards, "bytes behind out"); }
+TEST_F(GateTest, FindsAReadOfWhatNobodyWrote) { expect(Flaw::uninitialized, FailureKind::wrong, "out["); }
+TEST_F(GateTest, FindsAnAdditionThatShouldBeAnAssignment) { expect(Flaw::accumulates, FailureKind::wrong, "out["); }
+TEST_F(GateTest, FindsAResultThatChangesFromRunToRun) {
+  expect(Flaw::unstable, FailureKind::unstable, "another run on the same data");
+}
+TEST_F(GateTest, FindsANanInPlaceOfANumber) { expect(Flaw::nan, FailureKind::wrong, "is 0x7fc00000"); }
+TEST_F(GateTest, FindsAChangedInput) { expect(Flaw::input, FailureKind::inputs, "x[0, 0]"); }
+TEST_F(GateTest, FindsAWriteBetweenRows) {
+  expect(Flaw::gap, FailureKind::wrong, "the gap behind row 0 of out", "flawed rows=33 width=100 out_stride=101");
+}
+TEST_F(GateTest, NamesALaunchThatFails) { expect(Flaw::launch, FailureKind::launch, "cuLaunchKernelEx"); }
+TEST_F(GateTest, NamesACompileThatFails) { expect(Flaw::compile_error, FailureKind::compile, "flawed.cu"); }
+
+TEST_F(GateTest, RefusesToTrustAWrongConfig) {
+  try {
+    Gate gate(runtime(), driver(), runtime().parse("flawed rows=33 width=100"), config(Flaw::nan));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, Code::unsupported);
+    EXPECT_NE(error.sentence.find("wrong itself"), std::string::npos) << error.sentence;
+  }
+}
+
+TEST_F(GateTest, TheSmallProblemHasOddExtents) {
+  const AnyProblem odd = odd_problem(runtime().parse("gather rows=65536 count=65536 width=7168 dtype=bf16"));
+  EXPECT_EQ(odd.get("rows"), odd.get("count"));
+  EXPECT_EQ(std::stoi(odd.get("rows")) % 2, 1);
+  EXPECT_LT(odd.family().bytes(odd.data()), 8 << 20);
+  EXPECT_EQ(odd_problem(runtime().parse("flawed rows=2 width=3")).get("rows"), "1");
+}
+
+// ---- the judge
+
+class JudgeTest : public GateTest {
+ protected:
+  Judge judge(const char* problem) {
+    return {runtime(), options().driver, describe_device(driver(), 0), runtime().parse(problem), {}};
+  }
+};
+
+TEST_F(JudgeTest, TimesWhatPasses) {
+  Judge judge = this->judge("flawed rows=33 width=100");
+  const SweepTrial trial = judge.examine(config(Flaw::none), 1e9);
+  EXPECT_FALSE(trial.failure) << trial.why;
+  EXPECT_GT(trial.us, 0);
+  EXPECT_FALSE(trial.samples.empty());
+  EXPECT_FALSE(trial.image.empty());
+  EXPECT_EQ(judge.rounds(config(Flaw::none), "threads=128", 3).size(), 3U);
+}
+
+TEST_F(JudgeTest, GoesOnBehindACandidateThatFails) {
+  Judge judge = this->judge("flawed rows=33 width=100");
+  for (const Flaw flaw : {Flaw::compile_error, Flaw::launch, Flaw::past_the_end, Flaw::input, Flaw::nan}) {
+    const SweepTrial trial = judge.examine(config(flaw), 1e9);
+    EXPECT_TRUE(trial.failure) << static_cast<int>(flaw);
+    EXPECT_EQ(trial.us, 0);
+    EXPECT_FALSE(judge.examine(config(Flaw::none), 1e9).failure) << static_cast<int>(flaw);
+  }
+}
+
+TEST_F(JudgeTest, RefusesTooMuchLocalMemory) {
+  if (test::on_host()) GTEST_SKIP() << "the host's compiler does not say how much a thread takes";
+  Judge judge = this->judge("flawed rows=33 width=100");
+  const SweepTrial trial = judge.examine(config(Flaw::local_memory), 1e9);
+  ASSERT_TRUE(trial.failure);
+  EXPECT_EQ(*trial.failure, FailureKind::resources) << trial.why;
+}
+
+TEST_F(JudgeTest, EveryFamilysConfigsAgree) {
+  for (const char* problem : {"gather rows=50 count=61 width=129 dtype=bf16 mode=report",
+                              "gather rows=50 count=61 width=64 dtype=f32 out_stride=72",
+                              "pointwise rows=37 width=72 op=add_mul_act activation=gelu dtype=bf16"}) {
+    Judge judge = this->judge(problem);
+    for (const char* change : {"", "threads=64", "unroll=1"}) {
+      const SweepTrial trial = judge.examine(change, 1e9);
+      EXPECT_FALSE(trial.failure) << problem << " " << change << ": " << trial.why;
+    }
+  }
+}
+
+TEST_F(JudgeTest, RefusesAnOpenProblemAndTooLittleMemory) {
+  const auto sentence = [&](const char* problem, std::int64_t memory) {
+    try {
+      ExaminerSettings settings;
+      settings.memory_bytes = memory;
+      Judge judge(runtime(), options().driver, describe_device(driver(), 0), runtime().parse(problem), settings);
+    } catch (const Error& error) {
+      return error.sentence;
+    }
+    return std::string("none");
+  };
+  EXPECT_NE(sentence("flawed width=100", 0).find("rows is open"), std::string::npos);
+  EXPECT_NE(sentence("flawed rows=4096 width=4096", 1 << 20).find("--memory"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace quern

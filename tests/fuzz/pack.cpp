@@ -1,0 +1,110 @@
+#include "cache/pack.h"
+
+#include <fcntl.h>
+
+#include "fuzz/seal.h"
+#include "fuzz/targets.h"
+#include "support/memory_files.h"
+
+namespace quern::fuzz {
+namespace {
+
+using cache::Entry;
+using cache::PackIndex;
+using cache::PackRow;
+
+constexpr const char* kPath = "/images.pack";
+
+// Every row is found, and the entries fill what lies between header and index.
+void check_index(const PackIndex& index, std::uint64_t file_bytes) {
+  std::uint64_t end = cache::kPackHeaderBytes;
+  for (const PackRow& row : index.rows()) {
+    require(row.offset == end, "the entries lie back to back");
+    require(index.find(row.what_hash, row.who_hash) == &row, "each row is found by its hashes");
+    require(!index.find(row.what_hash).empty(), "and among those of one problem");
+    end += row.bytes;
+  }
+  const std::uint64_t index_bytes = index.rows().size() * cache::kPackRowBytes;
+  require(end + index_bytes + cache::kPackFooterBytes == file_bytes, "the rows cover the file");
+}
+
+// Any cut between header and index, and any size that the file is said to have.
+void check_parsing(std::string_view bytes, std::uint64_t cut, std::uint64_t file_bytes) {
+  const std::size_t header = std::min(bytes.size(), cache::kPackHeaderBytes);
+  const std::string_view tail = bytes.substr(std::min<std::uint64_t>(bytes.size(), cut));
+  std::string why;
+  const auto index = cache::parse_pack_index(bytes.substr(0, header), tail, file_bytes, &why);
+  require(why.empty() == index.has_value(), "either an index or a reason");
+  if (index) check_index(*index, file_bytes);
+}
+
+void check_splits(std::string_view bytes) {
+  const std::string_view footer = bytes.substr(bytes.size() - std::min(bytes.size(), cache::kPackFooterBytes));
+  const auto offset = cache::pack_index_offset(footer, bytes.size(), nullptr);
+  check_parsing(bytes, offset.value_or(bytes.size() / 2), bytes.size());
+  check_parsing(bytes, number_at(bytes, bytes.size() / 2), bytes.size() + 1);
+}
+
+bool tells_the_truth(const PackRow& row, const Entry& entry) {
+  return row.what_hash == hash128(entry.what) && row.who_hash == hash128(entry.who) &&
+         row.compiler_order == entry.compiler_order && row.created_unix_ns == entry.created_unix_ns;
+}
+
+// The entry of a row, if it can be read.
+std::optional<Entry> read_row(FileSystem& files, int file, const PackRow& row) {
+  std::string room, why;
+  auto entry = cache::read_pack_entry(files, file, row, &room, &why);
+  require(why.empty() == entry.has_value(), "either an entry or a reason");
+  if (entry) require(cache::serialize(*entry) == room, "what is parsed serializes to the same bytes");
+  return entry;
+}
+
+// Nothing where a row says something else than its entry.
+std::optional<std::vector<Entry>> true_entries(FileSystem& files, int file, const PackIndex& index) {
+  std::vector<Entry> entries;
+  for (const PackRow& row : index.rows()) {
+    auto entry = read_row(files, file, row);
+    if (entry && tells_the_truth(row, *entry)) entries.push_back(*std::move(entry));
+  }
+  if (entries.size() != index.rows().size()) return std::nullopt;
+  return entries;
+}
+
+std::string written(FileSystem& files, const std::vector<Entry>& entries) {
+  const std::string path = "/again.pack";
+  cache::PackWriter writer(files, path);
+  for (const Entry& entry : entries) writer.add(entry);
+  writer.finish();
+  std::string bytes;
+  FileStatus status;
+  require(read_whole(files, path, std::uint64_t{1} << 30, &bytes, &status) == 0, "what is written can be read");
+  return bytes;
+}
+
+void check_reading(std::string_view bytes) {
+  test::MemoryFiles files;
+  files.put(kPath, FileKind::regular, std::string(bytes));
+  const OpenFile file(files, kPath, O_RDONLY);
+  std::string why;
+  const auto index = cache::read_pack_index(files, file.get(), bytes.size(), &why);
+  require(why.empty() == index.has_value(), "either an index or a reason");
+  require(!cache::read_pack_index(files, file.get(), bytes.size() + 1, nullptr), "a file cut short is refused");
+  if (!index) return;
+  check_index(*index, bytes.size());
+  const auto entries = true_entries(files, file.get(), *index);
+  if (entries) require(written(files, *entries) == bytes, "true rows are what the writer writes");
+}
+
+void check(std::string_view bytes) {
+  check_splits(bytes);
+  check_reading(bytes);
+}
+
+}  // namespace
+
+void pack(std::string_view bytes) {
+  check(bytes);
+  check(sealed_pack(bytes));
+}
+
+}  // namespace quern::fuzz

@@ -1,0 +1,82 @@
+// Puts right what hides everything else from a fuzzer: sizes and checksums. The bytes between them stay as they are, so
+// that a changed input gets past the checksum and into the reader.
+#ifndef QUERN_TESTS_FUZZ_SEAL_H_
+#define QUERN_TESTS_FUZZ_SEAL_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/text.h"
+#include "cache/codec.h"
+#include "cache/pack.h"
+
+namespace quern::fuzz {
+
+inline constexpr std::size_t kSizeAt = 16;  // in entries and failures
+
+inline void put_at(std::string& bytes, std::size_t at, std::uint64_t number) {
+  std::string put;
+  cache::put_number(put, number);
+  bytes.replace(at, put.size(), put);
+}
+
+inline std::uint64_t number_at(std::string_view bytes, std::size_t at) {
+  return cache::Reader(bytes.substr(at)).number<std::uint64_t>();
+}
+
+inline void put_checksum_of(std::string& bytes, std::string_view covered) {
+  bytes.resize(bytes.size() - cache::kChecksumBytes);
+  cache::put_hash(bytes, hash128(covered));
+}
+
+// The file of an image or of a failure.
+inline std::string sealed(std::string_view from) {
+  std::string bytes(from);
+  if (bytes.size() < kSizeAt + sizeof(std::uint64_t) + cache::kChecksumBytes) return bytes;
+  put_at(bytes, kSizeAt, bytes.size());
+  put_checksum_of(bytes, std::string(bytes, 0, bytes.size() - cache::kChecksumBytes));
+  return bytes;
+}
+
+// The account of a directory, which has one size.
+inline std::string sealed_usage(std::string_view from) {
+  static const std::size_t size = 72;
+  std::string bytes(from);
+  bytes.resize(size);
+  put_checksum_of(bytes, std::string(bytes, 0, size - cache::kChecksumBytes));
+  return bytes;
+}
+
+// Seals the entry that the row at `row` of a pack tells of, if it lies before the index.
+inline void seal_entry_of_row(std::string& bytes, std::size_t row, std::uint64_t index) {
+  const std::uint64_t offset = number_at(bytes, row + 32);
+  const std::uint64_t size = number_at(bytes, row + 40);
+  if (offset < cache::kPackHeaderBytes || offset > index || size > index - offset) return;
+  const std::string entry = sealed(std::string_view(bytes).substr(offset, size));
+  bytes.replace(offset, size, entry);
+}
+
+// As many rows as the footer says and the bytes have room for, and their entries.
+inline std::string sealed_pack(std::string_view from) {
+  std::string bytes(from);
+  const std::size_t least = cache::kPackHeaderBytes + cache::kPackFooterBytes;
+  if (bytes.size() < least) return bytes;
+  const std::size_t footer = bytes.size() - cache::kPackFooterBytes;
+  const std::uint64_t room = (bytes.size() - least) / cache::kPackRowBytes;
+  const std::uint64_t count = std::min(room, number_at(bytes, footer));
+  const std::size_t index = footer - static_cast<std::size_t>(count) * cache::kPackRowBytes;
+  for (std::size_t row = index; row < footer; row += cache::kPackRowBytes) seal_entry_of_row(bytes, row, index);
+  put_at(bytes, footer, count);
+  put_at(bytes, footer + 8, index);
+  put_at(bytes, footer + 16, bytes.size());
+  const std::string tail = bytes.substr(index, bytes.size() - index - cache::kChecksumBytes);
+  put_checksum_of(bytes, cat(bytes.substr(0, cache::kPackHeaderBytes), tail));
+  return bytes;
+}
+
+}  // namespace quern::fuzz
+
+#endif  // QUERN_TESTS_FUZZ_SEAL_H_

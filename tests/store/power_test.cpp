@@ -1,0 +1,95 @@
+// Loss of power after any call: each state that a disk may then be in is sound.
+#include <gtest/gtest.h>
+
+#include "store/disk_model.h"
+#include "store/scenarios.h"
+
+namespace quern::cache {
+namespace {
+
+constexpr std::uint64_t kSeed = 5;
+
+struct Totals {
+  std::size_t calls = 0, points = 0, sampled_points = 0;
+  std::set<DiskState> seen;  // of one scenario: most points share most states
+  std::size_t states = 0;
+  std::size_t short_accounts = 0;  // until the sweep: the account is not synced
+};
+
+void check(const DiskState& state, Totals* totals) {
+  if (!totals->seen.insert(state).second) return;
+  ++totals->states;
+  const Scratch scratch;
+  materialize(state, scratch / "cache");
+  if (!why_account_short(scratch / "cache").empty()) ++totals->short_accounts;
+  expect_scenario_sound(scratch / "cache");
+}
+
+// All states of one point if there are not more than `most`, else that many at random.
+void lose_power(const DiskModel& model, int most, Totals* totals) {
+  std::vector<DiskState> states;
+  Choices choices;
+  bool more = true;
+  for (; more && static_cast<int>(states.size()) < most; more = choices.next())
+    states.push_back(model.after_power_loss(choices));
+  if (more) {
+    ++totals->sampled_points;
+    choices.at_random(kSeed + totals->points);
+    for (DiskState& state : states) state = model.after_power_loss(choices);
+  }
+  ++totals->points;
+  for (const DiskState& state : states) check(state, totals);
+}
+
+std::vector<DiskCall> record(const Scenario& scenario, const std::string& dir, std::optional<DiskModel>* model) {
+  scenario.prepare(dir);
+  RecordingFiles files(dir);
+  model->emplace(files);
+  scenario.run(dir, files);
+  return files.calls;
+}
+
+TEST(PowerLoss, AfterEveryCall) {
+  const int most = sized(5000, 50);
+  const Stopwatch watch;
+  Totals totals;
+  for (const Scenario& scenario : scenarios()) {
+    SCOPED_TRACE(scenario.name);
+    const Scratch scratch;
+    std::optional<DiskModel> model;
+    const std::vector<DiskCall> calls = record(scenario, scratch / "cache", &model);
+    totals.seen.clear();
+    lose_power(*model, most, &totals);
+    for (const DiskCall& call : calls) {
+      SCOPED_TRACE(cat("after ", static_cast<int>(call.kind), " of ", call.path));
+      model->apply(call);
+      lose_power(*model, most, &totals);
+      if (HasFailure()) return;
+    }
+    totals.calls += calls.size();
+  }
+  figures(cat("power loss: ", totals.calls, " changing calls in ", scenarios().size(), " scenarios, ", totals.points,
+              " points, ", totals.states, " different states (in ", totals.short_accounts,
+              " the account is short until a sweep); ", totals.sampled_points, " points had more than ", most,
+              " and were sampled, seed ", kSeed, "; ", watch.text()));
+}
+
+// The model is a test's own: it must find what a store without its syncs would leave.
+TEST(PowerLoss, TheModelFindsAMissingSync) {
+  const Scratch scratch;
+  std::optional<DiskModel> model;
+  const std::vector<DiskCall> calls = record(scenarios().front(), scratch / "cache", &model);
+  for (const DiskCall& call : calls)
+    if (call.kind != DiskCall::Kind::sync_file) model->apply(call);
+  const std::string path = key_of(0).path();
+  std::set<std::string> contents;
+  Choices choices;
+  do {
+    const DiskState state = model->after_power_loss(choices);
+    if (const auto found = state.files.find(path); found != state.files.end()) contents.insert(found->second);
+  } while (choices.next());
+  EXPECT_EQ(contents.size(), 5U);  // nothing, all, half, short of one, zeros
+}
+
+}  // namespace
+}  // namespace quern::cache

@@ -1,0 +1,33 @@
+// What a writer does to a directory, one thing each: to be killed in, or to lose power in.
+#ifndef QUERN_TESTS_STORE_SCENARIOS_H_
+#define QUERN_TESTS_STORE_SCENARIOS_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "store/support.h"
+
+namespace quern::cache {
+
+inline constexpr int kScenarioKeys = 5;         // numbers 0 … 4
+inline constexpr int kFailing = kScenarioKeys;  // does not compile
+
+struct Scenario {
+  std::string name;
+  std::function<void(const std::string& dir)> prepare;
+  std::function<void(const std::string& dir, FileSystem& files)> run;
+};
+const std::vector<Scenario>& scenarios();
+
+// expect_sound, and what was remembered of kFailing is the whole of it or nothing.
+void expect_scenario_sound(const std::string& dir);
+
+// A build that the compiler refuses.
+Entry fail_for_good();
+// As prewarm makes it.
+Entry marked(Entry entry);
+
+}  // namespace quern::cache
+
+#endif  // QUERN_TESTS_STORE_SCENARIOS_H_

@@ -1,0 +1,216 @@
+// Records decide configs at prepare and prewarm, and say so.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "api/configs.h"
+#include "driver/device.h"
+#include "unit/api/support.h"
+#include "unit/records/support.h"
+
+namespace quern::test {
+namespace {
+
+constexpr const char* kText = "gather rows=1024 count=512 width=4096";
+
+class RuntimeRecords : public ApiTest {
+ protected:
+  void write(const std::vector<Record>& records) const {
+    std::string text;
+    for (const Record& record : records) text += record_line(record) + "\n";
+    cache::overwrite(scratch_ / "records.jsonl", text);
+  }
+  // Of the device that the null driver has.
+  static Record one(const std::string& config, const std::string& problem = kText) {
+    return record_for(problem, config, live().name);
+  }
+  static Device live() { return describe_device(*counting_driver(), 0); }
+};
+
+TEST_F(RuntimeRecords, ARecordReplacesTheConfigOfTheMostWantedImage) {
+  PrepareOptions same;
+  same.config = "vector=8,unroll=4,threads=64";
+  const auto wanted = Runtime(options()).prepare_text(kText, same);
+  write({one("vector=8 unroll=4 threads=64")});
+  Runtime runtime(options());
+  const auto plan = runtime.prepare_text(kText);
+  EXPECT_EQ(keys(plan.images()), keys(wanted.images()));
+  EXPECT_EQ(plan.images()[0].config, wanted.images()[0].config);
+  EXPECT_EQ(plan.images()[0].alignment, 8u);
+  const std::string why =
+      cat("record of ", live().name, " for ", kText, " (exact), measured 2026-11-21, 10.0 % faster than the default");
+  EXPECT_TRUE(has(plan.why(), why)) << plan.why();
+  EXPECT_TRUE(has(plan.why(), "\nragged")) << plan.why();
+  EXPECT_TRUE(has(plan.why(), "default for")) << "the other image keeps its own";
+  EXPECT_EQ(log_.count(LogLevel::info, why), 1) << log_.all();
+  runtime.prepare_text(kText);
+  EXPECT_EQ(log_.count(LogLevel::info, why), 1) << "a known plan is silent";
+}
+
+TEST_F(RuntimeRecords, AnExplicitConfigWinsAndOffNeverLooks) {
+  write({one("unroll=8")});
+  PrepareOptions changed;
+  changed.config = "unroll=1";
+  const auto given = Runtime(options()).prepare_text(kText, changed);
+  EXPECT_TRUE(has(given.images()[0].config, "unroll=1 ")) << given.why();
+  EXPECT_TRUE(has(given.why(), "the default changed by unroll=1")) << given.why();
+  Options off = options();
+  off.tuning = Tuning::off;
+  const auto plain = Runtime(off).prepare_text(kText);
+  EXPECT_TRUE(has(plain.why(), "default for generic sm_90; image")) << plain.why();
+  EXPECT_FALSE(has(log_.all(), "record")) << log_.all();
+}
+
+TEST_F(RuntimeRecords, WhereNoneFitsTheDefaultIsSaidOnce) {
+  write({one("unroll=8")});
+  Runtime runtime(options());
+  const auto plan = runtime.prepare_text("gather width=64 dtype=f32");
+  EXPECT_TRUE(has(plan.why(), "default for generic sm_90; image")) << plan.why();
+  EXPECT_EQ(log_.count(LogLevel::info, "no record fits"), 1) << log_.all();
+  runtime.prepare_text("pointwise width=64");
+  EXPECT_EQ(log_.count(LogLevel::info, "no record fits"), 1) << "there are none of that family: " << log_.all();
+}
+
+TEST_F(RuntimeRecords, OneFromElsewhereIsAHintThatIsUsedAndSaid) {
+  Record other = one("unroll=8");
+  other.driver = "12.4";
+  other.compiler = "nvrtc 12.4.99";
+  other.space_digest = "0123";
+  write({other});
+  Options given = options();
+  given.log_level = LogLevel::debug;
+  const auto plan = Runtime(given).prepare_text(kText);
+  EXPECT_TRUE(has(plan.images()[0].config, "unroll=8")) << plan.why();
+  const std::string hint = "measured with driver 12.4, compiled by nvrtc 12.4.99, chosen from another tuning space";
+  EXPECT_TRUE(has(plan.why(), "; a hint: " + hint)) << plan.why();
+  EXPECT_EQ(log_.count(LogLevel::debug, hint), 1) << log_.all();
+}
+
+TEST_F(RuntimeRecords, OneFromHereIsNoHint) {
+  Record mine = one("unroll=8");
+  mine.driver = driver_text(counting_driver()->version());
+  mine.space_digest = space_digest(Gather::family());
+  mine.compiler = Runtime(options()).state().compiler.identity({90, "a"});
+  write({mine});
+  EXPECT_FALSE(has(Runtime(options()).prepare_text(kText).why(), "hint"));
+}
+
+TEST_F(RuntimeRecords, ASlowerOneClaimsNothing) {
+  Record slow = one("unroll=8");
+  slow.default_us = slow.us;
+  write({slow});
+  EXPECT_TRUE(has(Runtime(options()).prepare_text(kText).why(), ", no faster than the default; image"));
+  slow.default_us = 0;
+  write({slow});
+  EXPECT_TRUE(has(Runtime(options()).prepare_text(kText).why(), "measured 2026-11-21; image"));
+}
+
+TEST_F(RuntimeRecords, DamagedLinesCostOneWarningAndNoRecord) {
+  cache::overwrite(scratch_ / "records.jsonl", "broken\n" + record_line(one("unroll=8")) + "\nbroken\n");
+  Runtime runtime(options());
+  EXPECT_TRUE(has(runtime.prepare_text(kText).images()[0].config, "unroll=8"));
+  runtime.prepare_text("gather width=64");
+  EXPECT_EQ(log_.count(LogLevel::warning), 1) << log_.all();
+  EXPECT_EQ(log_.count(LogLevel::warning, "records.jsonl:1:"), 1) << log_.all();
+}
+
+// With full records nothing is compiled when all is on disk, and nothing was ever launched.
+TEST_F(RuntimeRecords, AWarmStartCompilesAndTimesNothing) {
+  write({one("unroll=8")});
+  { Runtime(options(scratch_ / "cache")).prepare_text(kText); }
+  const int before = compiles();
+  Runtime runtime(options(scratch_ / "cache"));
+  EXPECT_TRUE(has(runtime.prepare_text(kText).images()[0].config, "unroll=8"));
+  EXPECT_EQ(compiles(), before);
+  EXPECT_EQ(runtime.statistics().disk_hits, 2u);
+  EXPECT_EQ(null_driver().launches, 0);
+}
+
+// For every bench case of every family on every architecture, with records of the live device, of one with a row, and
+// of one that nobody knows; exact ones, near ones and ones that are not legal there.
+TEST_F(RuntimeRecords, ThePrewarmedKeysAreThoseOfTheLiveDevice) {
+  std::vector<Record> records;
+  for (const Family* family : Runtime(options()).families()) {
+    int number = 0;
+    for (const char* text : family->bench_cases) {
+      for (const std::string& device : {live().name, std::string("NVIDIA H200"), std::string("unheard of")}) {
+        if (++number % 3 == 0) continue;
+        const int unroll = 1 << number % 4;
+        records.push_back(record_for(text, cat(number % 5 == 0 ? "vector=16 " : "", "unroll=", unroll), device));
+        records.push_back(records.back());
+        records.back().target = "sm_80";
+      }
+    }
+  }
+  write(records);
+  int decided = 0;
+  for (const int arch : {80, 90, 120}) {
+    null_driver().arch = arch;
+    Runtime runtime(options());
+    for (const Family* family : runtime.families()) {
+      for (const char* text : family->bench_cases) {
+        const AnyProblem problem = runtime.parse(text);
+        const std::vector<std::string> made =
+            keys(runtime.prewarm(*family, problem.data(), target_of(arch).text()).images);
+        const int before = compiles();
+        const AnyPlan plan = runtime.prepare_any(*family, problem.data());
+        const std::vector<std::string> asked = keys(plan.images());
+        decided += has(plan.why(), "record of") ? 1 : 0;
+        EXPECT_EQ(compiles(), before) << text;
+        EXPECT_TRUE(std::includes(made.begin(), made.end(), asked.begin(), asked.end())) << text << " sm_" << arch;
+      }
+    }
+  }
+  EXPECT_GT(decided, 10);
+}
+
+// A device without a row and without records asks for what the generic row asks for.
+TEST_F(RuntimeRecords, AnUnknownDeviceGetsWhatTheGenericRowGets) {
+  write({record_for(kText, "unroll=8", "NVIDIA H200"), record_for(kText, "unroll=1", "another")});
+  Runtime runtime(options());
+  const AnyProblem problem = runtime.parse(kText);
+  const Target target{90, "a"};
+  const auto unroll = [&](const std::string& device) {
+    const ConfigPlace place{target, generic_model(90), device};
+    return choose_config(runtime.state(), problem.family(), problem.data(), place, "").variants[0].config[2];
+  };
+  EXPECT_EQ(unroll(live().name), unroll("generic sm_90"));
+  EXPECT_EQ(unroll("NVIDIA H200"), 8);
+  EXPECT_EQ(unroll("another"), 1);
+  const auto places = places_for(runtime.state(), problem.family(), target, "");
+  const auto covered = [&](const std::string& device) {
+    return std::any_of(places.begin(), places.end(), [&](const ConfigPlace& p) { return p.device == device; });
+  };
+  EXPECT_TRUE(covered("generic sm_90") && covered("NVIDIA H200") && covered("NVIDIA H100 PCIe") && covered("another"));
+  EXPECT_EQ(places_for(runtime.state(), problem.family(), target, "NVIDIA H200").size(), 1u);
+}
+
+TEST_F(RuntimeRecords, TheFileAndTheLayersComeFromTheEnvironment) {
+  Environment environment;
+  EXPECT_EQ(resolve({}, environment).records, "");
+  EXPECT_EQ(resolve({}, environment).tuning, Tuning::lookup);
+  environment[Variable::home] = "/h";
+  EXPECT_EQ(resolve({}, environment).records, "/h/.local/share/quern/records.jsonl");
+  environment[Variable::xdg_data_home] = "/x";
+  EXPECT_EQ(resolve({}, environment).records, "/x/quern/records.jsonl");
+  environment[Variable::records] = "/r";
+  environment[Variable::record_layers] = "/a:/b";
+  environment[Variable::tune] = "off";
+  const Options resolved = resolve({}, environment);
+  EXPECT_EQ(resolved.records, "/r");
+  EXPECT_EQ(resolved.record_layers, (std::vector<std::string>{"/a", "/b"}));
+  EXPECT_EQ(resolved.tuning, Tuning::off);
+  Options given;
+  given.records = "/mine";
+  given.record_layers = {"/c"};
+  given.tuning = Tuning::lookup;
+  const Options kept = resolve(given, environment);
+  EXPECT_EQ(kept.records + kept.record_layers.front(), "/mine/c");
+  EXPECT_EQ(kept.tuning, Tuning::lookup);
+  environment[Variable::tune] = "always";
+  EXPECT_TRUE(has(refusal([&] { resolve({}, environment); }).sentence,
+                  "QUERN_TUNE=always means nothing; it takes off, lookup"));
+}
+
+}  // namespace
+}  // namespace quern::test

@@ -1,0 +1,81 @@
+#include "base/child_process.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "quern/error.h"
+
+namespace quern {
+namespace {
+
+using Reading = ChildProcess::Reading;
+using namespace std::chrono_literals;
+
+std::string next(ChildProcess& child, std::chrono::milliseconds limit = 10s) {
+  std::string line;
+  return child.read_line(&line, limit) == Reading::line ? line : "none";
+}
+
+TEST(ChildProcess, TalksInLines) {
+  ChildProcess child("/bin/cat", {});
+  EXPECT_TRUE(child.write_line("one"));
+  EXPECT_TRUE(child.write_line("two\nthree"));
+  EXPECT_EQ(next(child), "one");
+  EXPECT_EQ(next(child), "two");
+  EXPECT_EQ(next(child), "three");
+  EXPECT_TRUE(child.write_line(std::string(200'000, 'x')));
+  EXPECT_EQ(next(child).size(), 200'000U);
+}
+
+TEST(ChildProcess, WaitsNoLongerThanItIsTold) {
+  ChildProcess child("/bin/cat", {});
+  std::string line;
+  EXPECT_EQ(child.read_line(&line, 20ms), Reading::timeout);
+  EXPECT_TRUE(child.write_line("later"));
+  EXPECT_EQ(next(child), "later");
+}
+
+TEST(ChildProcess, SaysHowTheOtherEnded) {
+  ChildProcess exits("/bin/sh", {"-c", "exit 3"});
+  std::string line;
+  EXPECT_EQ(exits.read_line(&line, 10s), Reading::end);
+  EXPECT_EQ(exits.end(10s), "exit status 3");
+  ChildProcess dies("/bin/sh", {"-c", "kill -SEGV $$"});
+  EXPECT_EQ(dies.read_line(&line, 10s), Reading::end);
+  EXPECT_NE(dies.end(10s).find("signal 11"), std::string::npos);
+}
+
+TEST(ChildProcess, WritingToOneThatIsGoneRaisesNoSignal) {
+  ChildProcess child("/bin/true", {});
+  std::string line;
+  EXPECT_EQ(child.read_line(&line, 10s), Reading::end);
+  bool written = true;
+  for (int i = 0; i < 100 && written; ++i) written = child.write_line("anybody there?");
+  EXPECT_FALSE(written);
+}
+
+TEST(ChildProcess, WhatItStartedEndsWithIt) {
+  ChildProcess child("/bin/sh", {"-c", "sleep 1000 & echo $!; wait"});
+  const pid_t grandchild = std::stoi(next(child));
+  EXPECT_EQ(::kill(grandchild, 0), 0);
+  EXPECT_NE(child.end().find("signal 9"), std::string::npos);
+  // Its parent is gone, so somebody else takes it off the list, at some time.
+  for (int i = 0; i < 10'000 && ::kill(grandchild, 0) == 0; ++i) {
+    std::string state;
+    ChildProcess ps("/bin/sh", {"-c", "cut -d' ' -f3 /proc/" + std::to_string(grandchild) + "/stat"});
+    if (ps.read_line(&state, 10s) != Reading::line || state == "Z") return;
+  }
+  EXPECT_NE(::kill(grandchild, 0), 0);
+}
+
+TEST(ChildProcess, AProgramThatIsNotThereIsNamed) {
+  try {
+    ChildProcess child("/no/such/program", {});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(error.sentence.find("cannot start /no/such/program"), std::string::npos) << error.sentence;
+  }
+}
+
+}  // namespace
+}  // namespace quern

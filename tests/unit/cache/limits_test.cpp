@@ -1,0 +1,228 @@
+// What the directory may hold: who goes first, and what a process that writes one entry contributes.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "cache/budget.h"
+#include "support.h"
+
+namespace quern::cache {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kDay = 86400 * kSecond;
+
+// A clock that can be set.
+class Clock : public ForwardingFileSystem {
+ public:
+  std::int64_t now_unix_ns() override { return now += kSecond; }
+  std::int64_t now = 1'700'000'000 * kSecond;
+};
+
+StoreSettings limited(const std::string& dir, std::uint64_t entries, std::uint64_t bytes = std::uint64_t{1} << 30) {
+  StoreSettings settings = in(dir);
+  settings.writer.limits = {bytes, entries};
+  return settings;
+}
+
+std::uint64_t bytes_below(const std::string& dir) {
+  std::uint64_t bytes = 0;
+  for (const std::string& path : files_below(dir)) bytes += std::filesystem::file_size(path);
+  return bytes;
+}
+
+Key numbered(int i) { return key_named(cat("key ", i)); }
+
+TEST(Limits, OfEntriesHoldAndTheOldestUseGoesFirst) {
+  const Scratch scratch;
+  Clock clock;
+  const StoreSettings settings = limited(scratch / "cache", 10);
+  for (int i = 0; i < 10; ++i) Store(settings, silent(), clock).put(numbered(i), image());
+  clock.now += 2 * 3600 * kSecond;
+  EXPECT_NE(Store(settings, silent(), clock).find(numbered(0)), nullptr) << "used again";
+  Store store(settings, silent(), clock);
+  store.put(numbered(10), image());
+  EXPECT_EQ(store.counters().evictions, 2U) << "a tenth is free afterwards";
+  Store later(settings, silent(), clock);
+  EXPECT_NE(later.find(numbered(0)), nullptr);
+  EXPECT_EQ(later.find(numbered(1)), nullptr);
+  EXPECT_EQ(later.find(numbered(2)), nullptr);
+  EXPECT_NE(later.find(numbered(3)), nullptr);
+  EXPECT_NE(later.find(numbered(10)), nullptr);
+}
+
+// Else an image that was only looked at would outlive one that serves.
+TEST(Limits, OnlyTheImageThatServesCountsAsUsed) {
+  const Scratch scratch;
+  Clock clock;
+  const Key old = key_named("a", "old"), other = key_named("a", "new");
+  Store(in(scratch / "cache"), silent(), clock).put(old, image("on demand"));
+  Store(in(scratch / "cache"), silent(), clock).put(other, prewarmed("for all"));
+  clock.now += 2 * 3600 * kSecond;
+  const auto modified = [&](const Key& key) {
+    FileStatus status;
+    EXPECT_EQ(real_file_system().status(scratch / "cache/" + key.path(), &status), 0);
+    return status.modified_ns;
+  };
+  const std::int64_t old_before = modified(old), other_before = modified(other);
+  EXPECT_EQ(Store(in(scratch / "cache"), silent(), clock).find(key_named("a", "mine"))->cubin, "for all");
+  EXPECT_EQ(modified(old), old_before);
+  EXPECT_GT(modified(other), other_before);
+}
+
+TEST(Limits, OfBytesHold) {
+  const Scratch scratch;
+  const StoreSettings settings = limited(scratch / "cache", 1000, 50'000);
+  std::uint64_t evicted = 0;
+  for (int i = 0; i < 50; ++i) {
+    Store store(settings, silent());
+    store.put(numbered(i), image(std::string(4000, 'x')));
+    EXPECT_LE(bytes_below(scratch / "cache"), 50'000U);
+    EXPECT_EQ(store.counters().not_stored, 0U);
+    evicted += store.counters().evicted_bytes;
+  }
+  EXPECT_GT(bytes_below(scratch / "cache"), 30'000U);
+  EXPECT_GT(evicted, 150'000U);
+}
+
+TEST(Limits, AnImageThatIsLargerThanAllStaysInMemory) {
+  const Scratch scratch;
+  Warnings warnings;
+  Store store(limited(scratch / "cache", 10, 5000), warnings.log());
+  store.put(numbered(0), image());
+  store.put(numbered(1), image(std::string(6000, 'x')));
+  EXPECT_NE(store.find(numbered(1)), nullptr);
+  EXPECT_EQ(store.counters().not_stored, 1U);
+  EXPECT_EQ(files_below(scratch / "cache").size(), 1U) << "nobody was evicted for it";
+  ASSERT_EQ(warnings.lines().size(), 1U);
+  EXPECT_NE(warnings.lines()[0].find("the limits of the cache keep it out"), std::string::npos) << warnings.lines()[0];
+}
+
+TEST(Limits, OfOneOrNone) {
+  const Scratch scratch;
+  for (int i = 0; i < 3; ++i) {
+    Store store(limited(scratch / "one", 1), silent());
+    store.put(numbered(i), image());
+    EXPECT_EQ(files_below(scratch / "one").size(), 1U);
+    EXPECT_EQ(store.counters().not_stored, 0U);
+  }
+  Store store(limited(scratch / "none", 0), silent());
+  store.put(numbered(0), image());
+  EXPECT_TRUE(files_below(scratch / "none").empty());
+}
+
+// Else everything new would be the oldest, and go first.
+TEST(Limits, AClockThatIsSetBackADayCausesNoEvictionStorm) {
+  const Scratch scratch;
+  Clock clock;
+  const StoreSettings settings = limited(scratch / "cache", 10);
+  for (int i = 0; i < 10; ++i) Store(settings, silent(), clock).put(numbered(i), image());
+  clock.now -= kDay;
+  std::uint64_t evictions = 0;
+  for (int i = 10; i < 14; ++i) {
+    Store store(settings, silent(), clock);
+    store.put(numbered(i), image());
+    evictions += store.counters().evictions;
+  }
+  EXPECT_EQ(evictions, 4U) << "two at a time";
+  Store later(settings, silent(), clock);
+  for (int i = 10; i < 14; ++i) EXPECT_NE(later.find(numbered(i)), nullptr) << i;
+}
+
+TEST(Limits, WhatWasPutThereByHandIsCountedAtTheNextLook) {
+  const Scratch scratch;
+  const StoreSettings settings = limited(scratch / "cache", 10);
+  for (int i = 0; i < 10; ++i) Store(in(scratch / "other"), silent()).put(numbered(i), image());
+  Store(settings, silent()).put(numbered(20), image());
+  std::filesystem::copy(scratch / "other", scratch / "cache",
+                        std::filesystem::copy_options::recursive | std::filesystem::copy_options::skip_existing);
+  std::filesystem::remove(scratch / "cache/.usage");
+  Store(settings, silent()).put(numbered(21), image());
+  EXPECT_LE(files_below(scratch / "cache").size(), 10U);
+}
+
+TEST(Limits, FilesThatWereLeftBehindGoWithTheNextLook) {
+  const Scratch scratch;
+  Store store(in(scratch / "cache"), silent());
+  store.put(numbered(0), image());
+  const std::string folder = parent_directory(scratch / "cache/" + numbered(0).path());
+  const std::string young = folder + "/" + staging_name();
+  const std::string old = folder + "/" + staging_name();
+  overwrite(young, "x");
+  overwrite(old, "x");
+  real_file_system().set_modified(old, real_file_system().now_unix_ns() - kDay);
+  EXPECT_EQ(store.tidy(store.limits()), 1U);
+  EXPECT_EQ(store.counters().swept, 1U);
+  EXPECT_TRUE(std::filesystem::exists(young)) << "somebody may be writing it";
+  EXPECT_NE(Store(in(scratch / "cache"), silent()).find(numbered(0)), nullptr);
+}
+
+// Stopped, or dead with a child that lives on: nobody else is kept from storing, and nobody waits twice.
+TEST(Limits, AnAccountThatStaysLockedIsDoneWithout) {
+  const Scratch scratch;
+  Store store(in(scratch / "cache"), silent());
+  store.put(numbered(0), image());
+  const OpenFile stuck(real_file_system(), scratch / "cache/.usage", O_RDWR);
+  ASSERT_EQ(real_file_system().try_lock(stuck.get()), 0);
+  int tries = 0;
+  test::InterceptedFiles files([&](const test::FileCall& call) {
+    tries += call.name == std::string("try_lock") ? 1 : 0;
+    return 0L;
+  });
+  Store other(in(scratch / "cache"), silent(), files);
+  other.put(numbered(1), image());
+  EXPECT_GT(tries, 10);
+  tries = 0;
+  for (int i = 2; i < 5; ++i) other.put(numbered(i), image());
+  EXPECT_LE(tries, 3 * 2);
+  EXPECT_EQ(other.counters().not_stored, 0U);
+  EXPECT_EQ(files_below(scratch / "cache").size(), 5U);
+}
+
+TEST(Limits, ADirectoryThatWasRemovedIsMadeAgain) {
+  const Scratch scratch;
+  Store store(in(scratch / "cache"), silent());
+  store.put(numbered(0), image());
+  std::filesystem::remove_all(scratch / "cache");
+  store.put(numbered(1), image());
+  EXPECT_EQ(store.counters().not_stored, 0U);
+  EXPECT_NE(Store(in(scratch / "cache"), silent()).find(numbered(1)), nullptr);
+}
+
+TEST(Usage, RoundTripAndEveryChangeIsFound) {
+  const Usage usage{1, 2, 3, 4, 5};
+  const std::string bytes = serialize(usage);
+  EXPECT_EQ(parse_usage(bytes), usage);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    std::string flipped = bytes;
+    flipped[i] ^= 1;
+    EXPECT_FALSE(parse_usage(flipped)) << i;
+    EXPECT_FALSE(parse_usage(bytes.substr(0, i))) << i;
+  }
+}
+
+TEST(Usage, NeverSaysLessThanThereIs) {
+  const Scratch scratch;
+  Store store(in(scratch / "cache"), silent());
+  for (int i = 0; i < 20; ++i) {
+    store.put(numbered(i % 7), image(std::string(100 * i, 'x')));
+    const auto usage = parse_usage(*read_file(scratch / "cache/.usage"));
+    ASSERT_TRUE(usage);
+    EXPECT_GE(usage->bytes, bytes_below(scratch / "cache"));
+    EXPECT_GE(usage->entries, files_below(scratch / "cache").size());
+  }
+  store.clear();
+  EXPECT_EQ(parse_usage(*read_file(scratch / "cache/.usage"))->bytes, 0U);
+}
+
+TEST(Usage, ADamagedAccountIsMadeAnew) {
+  const Scratch scratch;
+  Store store(limited(scratch / "cache", 5), silent());
+  for (int i = 0; i < 5; ++i) store.put(numbered(i), image());
+  overwrite(scratch / "cache/.usage", "nonsense");
+  store.put(numbered(5), image());
+  EXPECT_LE(files_below(scratch / "cache").size(), 5U);
+  EXPECT_TRUE(parse_usage(*read_file(scratch / "cache/.usage")));
+}
+
+}  // namespace
+}  // namespace quern::cache

@@ -1,0 +1,177 @@
+// The pack format, and images that travel by it.
+#include "cache/pack.h"
+
+#include <fcntl.h>
+
+#include "cache/transfer.h"
+#include "support.h"
+
+namespace quern::cache {
+namespace {
+
+class Pack : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Store store(in(scratch_ / "cache"), silent());
+    for (const char* name : {"a", "b", "c"}) store.put(key_named(name), image(name));
+    store.put(key_named("a", "13.0.99"), prewarmed("newer a", 99));
+    const Transfer done = export_pack(store, path_);
+    EXPECT_EQ(done.entries, 4U);
+    EXPECT_EQ(done.bytes, std::filesystem::file_size(path_));
+    EXPECT_EQ(done.damaged, 0U);
+  }
+  std::optional<PackIndex> index(std::string* why = nullptr) const {
+    const OpenFile file(real_file_system(), path_, O_RDONLY);
+    return read_pack_index(real_file_system(), file.get(), std::filesystem::file_size(path_), why);
+  }
+  // How many of the four images a store that has this pack alone serves.
+  int served() const {
+    StoreSettings settings = in("", CacheMode::read_only, CacheMatch::exact);
+    settings.layers = {path_};
+    Store store(settings, silent());
+    int count = 0;
+    for (const char* name : {"a", "b", "c"}) {
+      const EntryPointer entry = store.find(key_named(name));
+      if (!entry) continue;
+      EXPECT_EQ(entry->cubin, name);
+      ++count;
+    }
+    const EntryPointer newer = store.find(key_named("a", "13.0.99"));
+    EXPECT_TRUE(!newer || newer->cubin == "newer a");
+    return count + (newer ? 1 : 0);
+  }
+
+  Scratch scratch_;
+  const std::string path_ = scratch_ / "all.pack";
+};
+
+TEST_F(Pack, HoldsEveryEntryInOrder) {
+  const auto read = index();
+  ASSERT_TRUE(read);
+  ASSERT_EQ(read->rows().size(), 4U);
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_LT(read->rows()[i - 1].key(), read->rows()[i].key());
+  EXPECT_EQ(read->find(key_named("a").what_hash).size(), 2U);
+  EXPECT_EQ(read->find(key_named("d").what_hash).size(), 0U);
+  EXPECT_EQ(served(), 4);
+}
+
+TEST_F(Pack, TheSameEntriesGiveTheSameBytes) {
+  Store store(in(scratch_ / "cache"), silent());
+  export_pack(store, scratch_ / "again.pack");
+  EXPECT_EQ(read_file(scratch_ / "again.pack"), read_file(path_));
+}
+
+// Whatever byte is another, the images that are served are right, and at least one is missed.
+TEST_F(Pack, EverySingleByteFlipIsFound) {
+  const std::string good = *read_file(path_);
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    std::string bytes = good;
+    bytes[i] ^= static_cast<char>(1 << (i % 8));
+    overwrite(path_, bytes);
+    ASSERT_LT(served(), 4) << i;
+  }
+}
+
+TEST_F(Pack, EveryTruncationAndAdditionIsFound) {
+  const std::string good = *read_file(path_);
+  for (std::size_t size = 0; size < good.size(); size += 7) {
+    overwrite(path_, good.substr(0, size));
+    ASSERT_EQ(served(), 0) << size;
+  }
+  overwrite(path_, good + "x");
+  EXPECT_EQ(served(), 0);
+}
+
+TEST_F(Pack, ReasonsSayWhatIsWrong) {
+  const std::string good = *read_file(path_);
+  const auto why = [&](const std::string& bytes) {
+    overwrite(path_, bytes);
+    std::string reason;
+    EXPECT_FALSE(index(&reason));
+    return reason;
+  };
+  EXPECT_NE(why("x" + good.substr(1)).find("first bytes"), std::string::npos);
+  EXPECT_NE(why("").find("too short"), std::string::npos);
+  std::string schema = good;
+  schema[8] = 9;
+  EXPECT_NE(why(schema).find("schema"), std::string::npos);
+  EXPECT_NE(why(good + "x").find("bytes"), std::string::npos);
+}
+
+TEST_F(Pack, WhatIsCutShortWhileItIsOpenIsAMiss) {
+  StoreSettings settings = in("", CacheMode::read_only);
+  settings.layers = {path_};
+  Store store(settings, silent());
+  EXPECT_NE(store.find(key_named("a")), nullptr);
+  std::filesystem::resize_file(path_, 30);
+  EXPECT_EQ(store.find(key_named("b")), nullptr);
+  EXPECT_EQ(store.find(key_named("c")), nullptr);
+  EXPECT_EQ(store.counters().unreadable, 1U);
+  EXPECT_EQ(store.counters().refused, 1U) << "what is there by that name now is no pack";
+}
+
+TEST_F(Pack, IsReplacedUnderAReaderWithoutHarm) {
+  StoreSettings settings = in("", CacheMode::read_only);
+  settings.layers = {path_};
+  Store store(settings, silent());
+  EXPECT_NE(store.find(key_named("a")), nullptr);
+  Store empty(in(scratch_ / "empty"), silent());
+  export_pack(empty, path_);
+  EXPECT_NE(store.find(key_named("b")), nullptr) << "the file that was opened";
+}
+
+TEST_F(Pack, ImportBringsEveryEntryMarkedAsMadeForAll) {
+  Store store(in(scratch_ / "other"), silent());
+  const Transfer done = import_pack(store, path_);
+  EXPECT_EQ(done.entries, 4U);
+  EXPECT_EQ(done.known, 0U);
+  const Transfer again = import_pack(store, path_);
+  EXPECT_EQ(again.entries, 0U);
+  EXPECT_EQ(again.known, 4U);
+  Store later(in(scratch_ / "other"), silent());
+  EXPECT_EQ(later.find(key_named("b", "another compiler"))->cubin, "b");
+  EXPECT_EQ(later.find(key_named("a", "another compiler"))->cubin, "a");
+}
+
+TEST_F(Pack, ImportMarksWhatWasMadeOnDemandHereToo) {
+  Store store(in(scratch_ / "other"), silent());
+  store.put(key_named("b"), image("b"));
+  EXPECT_EQ(store.find(key_named("b", "another compiler")), nullptr);
+  EXPECT_EQ(import_pack(store, path_).entries, 4U);
+  Store later(in(scratch_ / "other"), silent());
+  EXPECT_NE(later.find(key_named("b", "another compiler")), nullptr);
+}
+
+TEST_F(Pack, ADamagedEntryIsLeftOutOfAnImport) {
+  std::string bytes = *read_file(path_);
+  bytes[bytes.find("newer a")] ^= 1;
+  overwrite(path_, bytes);
+  Store store(in(scratch_ / "other"), silent());
+  const Transfer done = import_pack(store, path_);
+  EXPECT_EQ(done.entries, 3U);
+  EXPECT_EQ(done.damaged, 1U);
+}
+
+TEST_F(Pack, IsAddedTo) {
+  Entry entry = image("d");
+  entry.what = key_named("d").what;
+  entry.who = key_named("d").who;
+  EXPECT_EQ(add_to_pack({std::make_shared<const Entry>(entry)}, path_).entries, 5U);
+  EXPECT_EQ(served(), 4);
+  EXPECT_EQ(add_to_pack({std::make_shared<const Entry>(entry)}, scratch_ / "new.pack").entries, 1U);
+  EXPECT_THROW(add_to_pack({}, scratch_ / "cache"), Error);
+}
+
+TEST_F(Pack, ThatCannotBeWrittenLeavesNothingBehind) {
+  Store store(in(scratch_ / "cache"), silent());
+  try {
+    export_pack(store, scratch_ / "no/such/folder.pack");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, Code::bad_input);
+    EXPECT_NE(error.sentence.find("no/such: No such file or directory"), std::string::npos) << error.sentence;
+  }
+}
+
+}  // namespace
+}  // namespace quern::cache

@@ -1,0 +1,75 @@
+#include "tuner/choose.h"
+
+#include <gtest/gtest.h>
+
+namespace quern {
+namespace {
+
+Finalist finalist(int point, double percent, double half_width = 0.2) {
+  Finalist f;
+  f.point = point;
+  f.difference = {(percent - half_width) / 100, percent / 100, (percent + half_width) / 100};
+  return f;
+}
+Finalist usual() {
+  Finalist f = finalist(50, 0, 0);
+  f.is_default = true;
+  return f;
+}
+Finalist incumbent(int point, double percent) {
+  Finalist f = finalist(point, percent);
+  f.is_incumbent = true;
+  return f;
+}
+
+TEST(Choose, WhatIsClearlyFasterWins) {
+  const Choice choice = choose({usual(), finalist(3, -2), finalist(7, -6)});
+  EXPECT_EQ(choice.winner, 2U);
+  EXPECT_STREQ(choice.why, "faster");
+  EXPECT_TRUE(choice.rivals.empty());
+  EXPECT_EQ(choice.band, kLeastBand);
+}
+
+TEST(Choose, AmongEqualsTheDefaultStays) {
+  const Choice choice = choose({finalist(3, -0.4), usual(), finalist(7, -0.3)});
+  EXPECT_EQ(choice.winner, 1U);
+  EXPECT_STREQ(choice.why, "default");
+  EXPECT_EQ(choice.rivals, (std::vector<std::size_t>{0, 2}));
+}
+
+TEST(Choose, AmongEqualsTheIncumbentComesBeforeTheDefault) {
+  const Choice choice = choose({usual(), finalist(3, -0.4), incumbent(9, -0.1)});
+  EXPECT_EQ(choice.winner, 2U);
+  EXPECT_STREQ(choice.why, "incumbent");
+}
+
+TEST(Choose, AmongOtherEqualsTheFirstInOrderWins) {
+  const Choice choice = choose({usual(), finalist(9, -5.2), finalist(4, -5), finalist(6, -4.9)});
+  EXPECT_EQ(choice.winner, 2U);
+  EXPECT_STREQ(choice.why, "first in order");
+}
+
+TEST(Choose, ANoisyBestHasAWiderBand) {
+  const Choice choice = choose({usual(), finalist(9, -1.5, 2)});
+  EXPECT_NEAR(choice.band, 0.02, 1e-12);
+  EXPECT_STREQ(choice.why, "default");
+}
+
+TEST(Choose, ASlowIncumbentDoesNotStay) {
+  const Choice choice = choose({usual(), incumbent(2, 3), finalist(9, -4)});
+  EXPECT_EQ(choice.winner, 2U);
+}
+
+TEST(Choose, AnIncumbentIsBeatenTwiceOrNotAtAll) {
+  const Interval faster{-0.03, -0.02, -0.01};
+  const Interval equal{-0.01, -0.002, 0.006};
+  const Interval unsure{-0.05, -0.02, 0.01};
+  EXPECT_TRUE(beats_twice(faster, faster, 0.005));
+  EXPECT_FALSE(beats_twice(faster, equal, 0.005));
+  EXPECT_FALSE(beats_twice(equal, faster, 0.005));
+  EXPECT_FALSE(beats_twice(faster, unsure, 0.005));
+  EXPECT_FALSE(beats_twice(faster, faster, 0.025));
+}
+
+}  // namespace
+}  // namespace quern

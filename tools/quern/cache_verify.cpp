@@ -1,0 +1,110 @@
+// quern cache verify and prune: what is wrong with what is kept, and removing it.
+#include "api/runtime_state.h"
+#include "base/environment.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "cache/key.h"
+#include "cache_actions.h"
+#include "output.h"
+#include "plan/unit.h"
+
+namespace quern::tool {
+namespace {
+
+// "gather/gather.cu 0123…": the digest is of this build's file too.
+bool is_current(const Family& family, std::string_view value) {
+  const std::size_t space = value.rfind(' ');
+  if (space == std::string_view::npos) return false;
+  const SourceFile* const file = find_source(family, value.substr(0, space));
+  return file != nullptr && hash128(file->text).hex() == value.substr(space + 1);
+}
+
+const Family* family_named(const Runtime& runtime, std::string_view name) {
+  for (const Family* family : runtime.families()) {
+    if (name == family->name) return family;
+  }
+  return nullptr;
+}
+
+struct Verdict {
+  std::string state;  // "ok", "outdated", "damaged"
+  std::string why;
+};
+
+Verdict judge(const Runtime& runtime, const cache::Item& item) {
+  if (!item.damage.empty()) return {"damaged", item.damage};
+  std::string outdated = why_outdated(runtime, item.what);
+  if (!outdated.empty()) return {"outdated", std::move(outdated)};
+  return {"ok", ""};
+}
+
+bool removable(const cache::Store& store, const cache::Item& item) { return item.layer == store.directory(); }
+
+}  // namespace
+
+std::string key_field(std::string_view text, std::string_view label) {
+  for (const auto& [name, value] : cache::parse_key_text(text)) {
+    if (name == label) return value;
+  }
+  return {};
+}
+
+std::string why_outdated(const Runtime& runtime, std::string_view what) {
+  const std::string schema = key_field(what, "schema");
+  if (schema != std::to_string(cache::kKeySchema))
+    return cat("key schema ", schema, ", this quern asks for ", cache::kKeySchema);
+  const std::string name = key_field(what, "family");
+  const Family* const family = family_named(runtime, name);
+  if (family == nullptr) return cat("this quern has no family \"", name, "\"");
+  for (const auto& [label, value] : cache::parse_key_text(what)) {
+    if ((label == "source" || label == "header") && !is_current(*family, value))
+      return cat("made from another ", value.substr(0, value.rfind(' ')));
+  }
+  return {};
+}
+
+// 3 if anything is damaged: somebody should look.
+int cache_verify(Runtime& runtime, const CacheArguments& arguments) {
+  std::vector<Row> rows;
+  std::size_t damaged = 0;
+  for (const cache::Item& item : runtime.state().store.list()) {
+    const Verdict verdict = judge(runtime, item);
+    damaged += verdict.state == "damaged" ? 1 : 0;
+    rows.push_back(Row()
+                       .add("key", arguments.json ? item.key : item.key.substr(0, 16))
+                       .add("layer", item.layer)
+                       .add("family", key_field(item.what, "family"))
+                       .add("state", verdict.state)
+                       .add("why", verdict.why.empty() ? Value() : Value(verdict.why)));
+  }
+  print_rows(rows, arguments.json);
+  note(cat(rows.size(), " entries, ", damaged, " damaged",
+           damaged == 0 ? "" : "; they are misses, and `quern cache prune` removes those of the directory"));
+  return damaged == 0 ? kDone : kSomeFailed;
+}
+
+int cache_prune(Runtime& runtime, const CacheArguments& arguments) {
+  require_writable(runtime);
+  cache::Store& store = runtime.state().store;
+  cache::Limits limits = store.limits();
+  if (!arguments.max_bytes.empty()) limits.bytes = parse_amount(arguments.max_bytes, "--max-bytes");
+  if (!arguments.max_entries.empty()) limits.entries = parse_amount(arguments.max_entries, "--max-entries");
+  std::size_t damaged = 0;
+  std::size_t outdated = 0;
+  for (const cache::Item& item : store.list()) {
+    if (!removable(store, item)) continue;
+    const Verdict verdict = judge(runtime, item);
+    if (verdict.state == "damaged" && store.remove(item.key)) ++damaged;
+    if (verdict.state == "outdated" && arguments.outdated && store.remove(item.key)) ++outdated;
+  }
+  store.tidy(limits);
+  const cache::Counters counters = store.counters();
+  Row row;
+  row.add("dir", store.directory()).add("damaged", damaged).add("outdated", outdated);
+  row.add("left_behind", static_cast<std::int64_t>(counters.swept));
+  row.add("evicted", static_cast<std::int64_t>(counters.evictions));
+  print_rows({row}, arguments.json);
+  return kDone;
+}
+
+}  // namespace quern::tool

@@ -1,0 +1,24 @@
+#include "gpu_or_host.h"
+
+#include <algorithm>
+
+#include "api/runtime_state.h"
+#include "base/text.h"
+#include "output.h"
+
+namespace quern::tool {
+
+std::optional<OpenDevice> gpu_or_host(Runtime& runtime, std::string* why_not) {
+  auto device = try_open_device(runtime, {false, 0}, why_not);
+  if (device || runtime.state().compiler.host().path().empty()) return device;
+  std::string why_no_host;
+  device = try_open_device(runtime, {true, 0}, &why_no_host);
+  if (device)
+    note(cat("quern: ", why_not->substr(0, std::min(why_not->find(". "), why_not->find('\n'))),
+             ": the kernel runs on the CPU, by the host driver (--device host)"));
+  else
+    *why_not += cat("\nNor is there a host driver: ", why_no_host);
+  return device;
+}
+
+}  // namespace quern::tool

@@ -1,0 +1,18 @@
+// Where a command runs when nobody says.
+#ifndef QUERN_TOOLS_GPU_OR_HOST_H_
+#define QUERN_TOOLS_GPU_OR_HOST_H_
+
+#include <optional>
+#include <string>
+
+#include "tuner/open_device.h"
+
+namespace quern::tool {
+
+// The first GPU; where there is none, the host driver's first device, with a line on stderr that says so. Nothing where
+// there is neither, or no C++ compiler for the host, with the reason why there is no GPU.
+std::optional<OpenDevice> gpu_or_host(Runtime& runtime, std::string* why_not);
+
+}  // namespace quern::tool
+
+#endif  // QUERN_TOOLS_GPU_OR_HOST_H_

@@ -1,0 +1,75 @@
+#include "tune_replay.h"
+
+#include <filesystem>
+
+#include "base/text.h"
+#include "command.h"
+#include "gunzip.h"
+#include "output.h"
+#include "tuner/replay.h"
+
+namespace quern::tool {
+namespace {
+
+constexpr int kMaxSeeds = 100000;
+
+struct Subject {
+  std::string file;  // without its folder
+  RecordedSpace recorded;
+};
+
+std::vector<const StrategyRow*> chosen(const std::vector<std::string>& names) {
+  std::vector<const StrategyRow*> rows;
+  for (const std::string& name : names) rows.push_back(&find_strategy(name));
+  if (rows.empty()) rows.push_back(&strategies().front());
+  return rows;
+}
+
+std::vector<Subject> read_all(const std::vector<std::string>& files) {
+  std::vector<Subject> subjects;
+  for (const std::string& file : files)
+    subjects.push_back(
+        {std::filesystem::path(file).filename().string(), read_recorded_space(file, read_text_file(file))});
+  return subjects;
+}
+
+Row row_of(const std::string& file, std::size_t points, int failed, const char* strategy, int seeds,
+           const ReplayScore& score, int digits) {
+  Row row;
+  row.add("file", file).add("points", points).add("failed", failed).add("strategy", strategy).add("seeds", seeds);
+  row.add("median_5", Value(score.median_5, digits)).add("p90_5", Value(score.p90_5, digits));
+  row.add("median_1", Value(score.median_1, digits)).add("p90_1", Value(score.p90_1, digits));
+  row.add("stop_evaluations", Value(score.stop_evaluations, digits));
+  row.add("stop_regret_p50", score.stop_regret_p50).add("stop_regret_p90", score.stop_regret_p90);
+  return row;
+}
+
+// The rows of one strategy.
+void add_rows(std::vector<Row>& rows, const std::vector<Subject>& subjects, const StrategyRow& strategy, int seeds) {
+  std::vector<ReplayScore> scores;
+  std::size_t points = 0;
+  int failed = 0;
+  for (const auto& [file, recorded] : subjects) {
+    scores.push_back(replay(recorded, strategy.search, seeds, 1));
+    rows.push_back(row_of(file, recorded.us.size(), recorded.failed, strategy.name, seeds, scores.back(), 0));
+    points += recorded.us.size();
+    failed += recorded.failed;
+  }
+  if (subjects.size() > 1)
+    rows.push_back(row_of("geometric mean", points, failed, strategy.name, seeds, mean_score(scores), 1));
+}
+
+}  // namespace
+
+int run_replay(const ReplayRequest& request) {
+  if (request.seeds < 1 || request.seeds > kMaxSeeds)
+    throw wrong(cat("--seeds ", request.seeds, " is out of range; it takes 1 to ", kMaxSeeds));
+  const std::vector<const StrategyRow*> strategies = chosen(request.strategies);
+  const std::vector<Subject> subjects = read_all(request.files);
+  std::vector<Row> rows;
+  for (const StrategyRow* strategy : strategies) add_rows(rows, subjects, *strategy, request.seeds);
+  print_rows(rows, request.json);
+  return kDone;
+}
+
+}  // namespace quern::tool

@@ -1,0 +1,37 @@
+#include "tune_report.h"
+
+#include "base/files.h"
+#include "base/text.h"
+#include "command.h"
+#include "output.h"
+#include "report/html_report.h"
+
+namespace quern::tool {
+namespace {
+
+Journal read(const std::string& file) {
+  Journal journal = read_journal_file(file, Damaged::skip);
+  for (const DamagedLine& damaged : journal.skipped)
+    note(cat(file, ": line ", damaged.line, " is left out: ", damaged.reason));
+  return journal;
+}
+
+}  // namespace
+
+int tune_report(const std::vector<std::string>& files, const std::string& output) {
+  if (files.empty())
+    throw wrong("quern tune report takes files of sweeps, as `quern tune` writes them: SWEEP.jsonl...");
+  std::vector<Journal> journals;
+  for (const std::string& file : files) journals.push_back(read(file));
+  const std::string html = html_report(journals);
+  if (output.empty()) {
+    print(html);
+    return kDone;
+  }
+  std::string why_not;
+  if (!write_file_atomically(output, html, &why_not)) throw Error(Code::io, Stage::tool, why_not);
+  note(cat("wrote ", output));
+  return kDone;
+}
+
+}  // namespace quern::tool

@@ -1,0 +1,333 @@
+#include "tune_sweep.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <thread>
+
+#include "api/images.h"
+#include "api/runtime_state.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "manifest.h"
+#include "output.h"
+#include "plan/config.h"
+#include "plan/problem.h"
+#include "quern/version.h"
+#include "subject.h"
+#include "tuner/crew.h"
+#include "tuner/open_device.h"
+#include "tuner/sweep.h"
+
+namespace quern::tool {
+namespace {
+
+constexpr std::size_t kRelated = 8;
+
+// "90s", "10m", "2h": seconds; "200": evaluations.
+SweepBudget parse_budget(const std::string& text) {
+  SweepBudget budget;
+  if (text.empty()) return budget;
+  constexpr std::pair<char, int> kUnits[] = {{'s', 1}, {'m', 60}, {'h', 3600}};
+  const auto unit =
+      std::find_if(std::begin(kUnits), std::end(kUnits), [&](const auto& u) { return text.back() == u.first; });
+  const bool timed = unit != std::end(kUnits);
+  const auto number = parse_integer(std::string_view(text).substr(0, text.size() - (timed ? 1 : 0)));
+  if (!number || *number < 1 || *number > 1'000'000'000)
+    throw wrong(
+        cat("--budget ", text, " means nothing; it takes a time, 90s or 10m, or a number of configs, 200; at least 1"));
+  if (timed) budget.seconds = static_cast<double>(*number) * unit->second;
+  if (!timed) budget.evaluations = *number;
+  return budget;
+}
+
+// One line that is written over, where somebody looks.
+class Line {
+ public:
+  explicit Line(std::string problem) : problem_(std::move(problem)) {}
+  void show(const SweepProgress& now, const SweepBudget& budget) {
+    const double left = time_left(now, budget);
+    if (!progress_) progress_.emplace(static_cast<std::size_t>(now.points));
+    progress_->show(
+        static_cast<std::size_t>(now.measured),
+        cat(problem_, ": ", now.best_us > 0 ? cat(fixed(now.best_us, 2), " us with ", now.best) : "nothing yet",
+            left > 0 ? cat("; at most ", fixed(left, 0), " s left") : ""));
+  }
+
+ private:
+  static double time_left(const SweepProgress& now, const SweepBudget& budget) {
+    if (budget.seconds > 0) return std::max(0.0, budget.seconds - now.seconds);
+    const auto most = static_cast<double>(
+        budget.evaluations > 0 ? std::min<std::int64_t>(budget.evaluations, now.points) : now.points);
+    const int here = now.measured - now.known;
+    return here > 0 ? now.seconds / here * (most - now.measured) : 0;
+  }
+  const std::string problem_;
+  std::optional<Progress> progress_;
+};
+
+class Sweeps {
+ public:
+  Sweeps(const SweepRequest& request, const Global& global)
+      : request_(request), global_(global), runtime_(runtime_options(global)) {}
+
+  int run() {
+    const SweepBudget budget = parse_budget(request_.budget);
+    const std::vector<AnyProblem> problems = this->problems();
+    check(problems);
+    require_store();
+    device_ = place_of(runtime_, devices().front());
+    if (device_->device.target.host)
+      note("the host driver's times are those of an emulation; a winner here says nothing about a GPU");
+    std::vector<Row> rows;
+    int code = kDone;
+    for (const AnyProblem& problem : problems) {
+      try {
+        rows.push_back(row_of(problem, sweep_one(problem, budget)));
+        if (request_.json) print_json(rows.back());
+      } catch (const Error& error) {
+        if (problems.size() == 1 || error.code == Code::no_compiler || error.code == Code::no_device) throw;
+        print_error(error);
+        code = kSomeFailed;
+      }
+    }
+    if (!request_.json) print_table(rows);
+    return code;
+  }
+
+ private:
+  std::vector<std::string> devices() const {
+    return request_.devices.empty() ? std::vector<std::string>{"cuda:0"} : request_.devices;
+  }
+
+  // Everything that can be wrong with what was typed is said before a device is looked for.
+  void check(const std::vector<AnyProblem>& problems) const {
+    for (const std::string& device : devices()) parse_device(device);
+    if (!request_.strategy.empty()) find_strategy(request_.strategy);
+    if (!request_.regime.empty()) parse_regime(request_.regime);
+    if (!request_.memory.empty()) parse_amount(request_.memory, "--memory");
+    if (request_.jobs < 0 || request_.jobs > 1024)
+      throw wrong(cat("--jobs ", request_.jobs, " is out of range; it takes 1 to 1024"));
+    if (request_.timeout_s < 1 || request_.compile_timeout_s < 1)
+      throw wrong("--timeout and --compile-timeout take a number of seconds, at least 1");
+    if (!request_.record_space.empty() &&
+        (problems.size() != 1 || !request_.budget.empty() || !request_.strategy.empty()))
+      throw wrong("--record-space measures every config of one problem; it takes neither --budget nor --strategy");
+    for (const AnyProblem& problem : problems) {
+      check_problem(problem.family(), problem.data());
+      if (const auto open = open_extents(problem); !open.empty())
+        throw problem_error(
+            problem.family(), problem.data(),
+            cat(open.front()->name, " is open; a sweep needs every extent, ", open.front()->name, "=8192 for one"));
+    }
+  }
+
+  void require_store() {
+    std::string why = runtime_.state().store.unusable();
+    if (*runtime_.state().options.cache_mode != CacheMode::read_write)
+      why = "the cache is read-only or off (QUERN_CACHE)";
+    if (request_.in_process || why.empty()) return;
+    throw Error(Code::io, Stage::store,
+                cat(why,
+                    ". tune's workers share images in a directory that they may write (--cache-dir or "
+                    "QUERN_CACHE_DIR); --in-process does without"));
+  }
+
+  std::vector<AnyProblem> problems() const {
+    const int given =
+        (request_.words.empty() ? 0 : 1) + (request_.manifest.empty() ? 0 : 1) + (request_.bench_table ? 1 : 0);
+    if (given != 1) throw wrong("give a problem, --manifest FILE or --bench-table");
+    std::vector<AnyProblem> problems;
+    if (request_.bench_table) {
+      for (const Family* family : runtime_.families()) {
+        for (const char* text : family->bench_cases) problems.push_back(runtime_.parse(text));
+      }
+    } else if (!request_.manifest.empty()) {
+      problems = manifest_problems();
+    } else {
+      problems.push_back(parse_subject(runtime_, request_.words).problem);
+    }
+    return problems;
+  }
+
+  std::vector<AnyProblem> manifest_problems() const {
+    std::string text;
+    FileStatus status;
+    if (const int error = read_whole(real_file_system(), request_.manifest, std::uint64_t{1} << 30, &text, &status))
+      throw Error(Code::bad_input, Stage::tool, cat("cannot read ", request_.manifest, ": ", error_text(error)));
+    const Manifest manifest = parse_manifest(text);
+    if (!manifest.bad.empty())
+      throw wrong(cat(request_.manifest, ":", manifest.bad.front().line, ": ", manifest.bad.front().reason));
+    std::vector<AnyProblem> problems;
+    std::set<std::string> seen;
+    for (const ManifestItem& item : manifest.items) {
+      if (seen.insert(item.problem).second) problems.push_back(runtime_.parse(item.problem));
+    }
+    return problems;
+  }
+
+  // ---- one problem
+
+  RecordQuery query(const AnyProblem& problem, const Config& base) const {
+    return {problem.data(), device_->device.target, device_->device.name, base};
+  }
+
+  Config model_default(const AnyProblem& problem) const {
+    return choose_variants(problem.family(), problem.data(), device_->device.target, device_->model, {}).front().config;
+  }
+
+  // Unfinished sweeps are gone on with; what is finished is done anew.
+  std::string file_for(const AnyProblem& problem) {
+    if (!request_.record_space.empty()) return request_.record_space;
+    const std::string data = std::filesystem::path(runtime_.state().records.settings().file).parent_path().string();
+    if (data.empty()) return {};
+    const std::string identity = cat(problem.text(), "\n", device_->device.name, "\n", request_.regime, "\n",
+                                     request_.strategy, "\n", request_.seed, "\n", request_.budget);
+    std::string path =
+        cat(data, "/sweeps/", problem.family().name, "-", hash128(identity).hex().substr(0, 16), ".jsonl");
+    if (finished(path)) real_file_system().remove(path);
+    return path;
+  }
+
+  static bool finished(const std::string& path) {
+    try {
+      return read_journal_file(path, Damaged::skip).result.has_value();
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  SweepSettings settings_for(const AnyProblem& problem, const SweepBudget& budget) {
+    SweepSettings settings;
+    settings.strategy = request_.record_space.empty() ? request_.strategy : "exhaustive";
+    settings.seed = static_cast<std::uint64_t>(request_.seed);
+    settings.budget = budget;
+    settings.stop_on_evidence = request_.record_space.empty() && settings.strategy != "exhaustive";
+    if (!request_.regime.empty()) settings.regime = parse_regime(request_.regime);
+    if (!request_.memory.empty())
+      settings.memory_bytes = static_cast<std::int64_t>(parse_amount(request_.memory, "--memory"));
+    settings.path = file_for(problem);
+    settings.command = global_.typed;
+    settings.devices = devices();
+    const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    settings.jobs = request_.jobs > 0 ? request_.jobs : cores;
+    add_worker(settings);
+    add_records(problem, settings);
+    return settings;
+  }
+
+  void add_worker(SweepSettings& settings) {
+    if (request_.in_process) return;
+    settings.worker.program = "/proc/self/exe";
+    settings.worker.arguments = {"worker", "--cache-dir", runtime_.state().store.directory()};
+    if (!global_.nvrtc.empty())
+      settings.worker.arguments.insert(settings.worker.arguments.end(), {"--nvrtc", global_.nvrtc});
+    settings.worker.examine_limit = std::chrono::seconds(request_.timeout_s);
+    settings.worker.compile_limit = std::chrono::seconds(request_.compile_timeout_s);
+  }
+
+  void add_records(const AnyProblem& problem, SweepSettings& settings) {
+    const Config base = model_default(problem);
+    RecordLayers& records = runtime_.state().records;
+    const auto text = [&](const FoundRecord& found) { return config_text(problem.family(), found.config); };
+    if (const auto found = records.find(problem.family(), query(problem, base));
+        found && found->exact && !found->sibling)
+      settings.incumbent = text(*found);
+    for (const FoundRecord& found : records.related(problem.family(), query(problem, base), kRelated))
+      settings.related.push_back(text(found));
+  }
+
+  Journal sweep_one(const AnyProblem& problem, const SweepBudget& budget) {
+    const SweepSettings settings = settings_for(problem, budget);
+    Line line(problem.text());
+    bool told = false;
+    Journal journal = sweep(runtime_, problem, settings, [&](const SweepProgress& now) {
+      if (now.known > 0 && !std::exchange(told, true))
+        note(cat("going on with ", settings.path, ", ", now.known, " configs known"));
+      line.show(now, budget);
+    });
+    if (journal.result->winner.empty())
+      throw problem_error(problem.family(), problem.data(),
+                          "no config passed; `quern tune report` says why each failed");
+    if (!request_.no_record) keep(problem, journal, settings);
+    return journal;
+  }
+
+  // ---- what is kept and said
+
+  void keep(const AnyProblem& problem, const Journal& journal, const SweepSettings& settings) {
+    const std::string path = runtime_.state().records.settings().file;
+    if (path.empty() || device_->device.target.host) return;
+    const int error = RecordsFile(real_file_system(), path).append(record_of(problem, journal, settings));
+    if (error != 0) throw Error(Code::io, Stage::tool, cat("cannot write ", path, ": ", error_text(error)));
+  }
+
+  static const SweepTrial* trial_of(const Journal& journal, const std::string& config) {
+    for (const SweepTrial& trial : journal.trials) {
+      if (trial.config == config) return &trial;
+    }
+    return nullptr;
+  }
+
+  Record record_of(const AnyProblem& problem, const Journal& journal, const SweepSettings& settings) const {
+    const SweepHead& head = journal.head;
+    const SweepResult& result = *journal.result;
+    Record record;
+    record.family = head.family;
+    record.problem = head.problem;
+    record.device = head.device;
+    record.target = head.target;
+    record.regime = head.regime;
+    record.config = result.winner;
+    record.us = result.us;
+    record.default_us = result.default_us;
+    record.band_percent = result.band_percent;
+    for (const SweepFinalist& finalist : journal.finalists) {
+      const bool rival = std::find(result.rivals.begin(), result.rivals.end(), finalist.config) != result.rivals.end();
+      if (rival) record.rivals.push_back({finalist.config, finalist.us});
+    }
+    if (const SweepTrial* trial = trial_of(journal, result.winner)) {
+      record.samples = static_cast<int>(trial->samples.size());
+      record.image_key = trial->image;
+    }
+    record.copy_us = head.copy_us;
+    record.clocks = {static_cast<int>(head.clocks.sm_mhz), static_cast<int>(head.clocks.memory_mhz),
+                     head.clocks.power_limit_w, head.clocks.throttled};
+    record.driver = head.driver;
+    record.compiler = head.compiler;
+    record.space_digest = space_digest(problem.family());
+    record.quern = QUERN_VERSION;
+    record.strategy = head.strategy;
+    record.seed = settings.seed;
+    record.evaluations = static_cast<int>(result.evaluations);
+    record.seconds = result.seconds;
+    record.created_unix_ns = real_file_system().now_unix_ns();
+    return record;
+  }
+
+  static Row row_of(const AnyProblem& problem, const Journal& journal) {
+    const SweepResult& result = *journal.result;
+    const auto failed = std::count_if(journal.trials.begin(), journal.trials.end(),
+                                      [](const SweepTrial& t) { return t.failure.has_value(); });
+    Row row;
+    row.add("problem", problem.text()).add("us", result.us).add("default_us", result.default_us);
+    row.add("percent", Value(result.percent, 1)).add("low", Value(result.low, 1)).add("high", Value(result.high, 1));
+    row.add("copy_percent", journal.head.copy_us > 0 ? Value(100 * journal.head.copy_us / result.us, 1) : Value());
+    row.add("measured", static_cast<std::int64_t>(result.evaluations)).add("points", journal.head.points);
+    row.add("failed", static_cast<std::int64_t>(failed)).add("seconds", Value(result.seconds, 1));
+    row.add("stopped", result.stopped).add("why", result.why).add("config", result.winner);
+    return row;
+  }
+
+  const SweepRequest& request_;
+  const Global& global_;
+  Runtime runtime_;
+  std::optional<DevicePlace> device_;
+};
+
+}  // namespace
+
+int run_sweeps(const SweepRequest& request, const Global& global) { return Sweeps(request, global).run(); }
+
+}  // namespace quern::tool

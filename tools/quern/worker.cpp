@@ -1,0 +1,23 @@
+// quern worker: where a sweep's candidates are compiled and run.
+#include "tuner/worker.h"
+
+#include "arguments.h"
+#include "command.h"
+
+namespace quern::tool {
+namespace {
+
+class Worker : public Command {
+ public:
+  void declare(Arguments&) override {}
+  int run(const Global& global) override {
+    Runtime runtime(runtime_options(global));
+    serve_worker(runtime);
+  }
+};
+
+const Registration<Worker> registration("worker",
+                                        "Compiles and runs the candidates of a sweep; `quern tune` starts it");
+
+}  // namespace
+}  // namespace quern::tool

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Every strategy on every recorded tuning space of a directory, as Markdown: the tables of docs/search.md.
+# Usage: tools/replay_spaces.sh DIR [SEEDS]; QUERN names the command, default build/release/quern or build/dev/quern.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+directory=${1:?usage: tools/replay_spaces.sh DIR [SEEDS]}
+seeds=${2:-200}
+quern=${QUERN:-}
+for build in release dev; do
+  [ -z "$quern" ] && [ -x "$root/build/$build/quern" ] && quern=$root/build/$build/quern
+done
+[ -n "$quern" ] || { echo "replay_spaces.sh: build the target quern_cli first, or set QUERN" >&2; exit 1; }
+
+shopt -s nullglob
+files=("$directory"/*.json "$directory"/*.json.gz "$directory"/*.jsonl "$directory"/*.jsonl.gz)
+[ ${#files[@]} -gt 0 ] || { echo "replay_spaces.sh: $directory holds no .json or .jsonl, plain or .gz" >&2; exit 2; }
+replays=()
+for file in "${files[@]}"; do replays+=(--replay "$file"); done
+
+echo "Made $(date -u +%F) at commit $(git -C "$root" rev-parse --short HEAD) by \`tools/replay_spaces.sh $(basename "$directory") $seeds\`."
+echo
+
+# Exhaustive search too: what canonical order costs shows how hard a space is.
+strategies=(ils hill_climb annealing genetic random exhaustive)
+for strategy in "${strategies[@]}"; do
+  printf '## %s\n\n' "$strategy"
+  "$quern" tune "${replays[@]}" --strategy "$strategy" --seeds "$seeds"
+  echo
+done

@@ -7,11 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <vector>
 
+#include "base/files.h"
 #include "base/hash.h"
 #include "base/text.h"
 
@@ -86,10 +85,8 @@ std::string elf_build_id(const std::string& path) {
 
 std::string file_identity(const std::string& path) {
   if (std::string id = elf_build_id(path); !id.empty()) return id;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return {};
-  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  return cat("xxh3:", hash128(bytes).hex());
+  const auto bytes = read_file(path);
+  return bytes ? cat("xxh3:", hash128(*bytes).hex()) : std::string();
 }
 
 }  // namespace quern

@@ -6,8 +6,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <set>
+#include <thread>
 
 #include "store/support.h"
 
@@ -96,6 +99,24 @@ TEST(Fork, AChildThatLivesOnHoldsNoLease) {
   EXPECT_TRUE(right(third.get_or_build(key_of(0), log.build(0)).entry, 0));
   EXPECT_EQ(third.counters().lease_waits, 0U);
   kill_and_wait(child);
+}
+
+// Such a thread's file can be opened and then not be read.
+TEST(Fork, AThreadThatEndsWhileItIsLookedAtIsNoError) {
+  std::atomic<int> id{0};
+  std::atomic<bool> end{false};
+  std::thread thread([&] {
+    id = ::gettid();
+    while (!end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  while (id == 0) std::this_thread::yield();
+  const std::string path = cat("/proc/self/task/", id.load(), "/stat");
+  std::ifstream state(path);
+  EXPECT_TRUE(state.is_open());
+  end = true;
+  thread.join();
+  while (std::filesystem::exists(path)) std::this_thread::yield();
+  EXPECT_TRUE(sleeps(state));
 }
 
 // ---- the number 1

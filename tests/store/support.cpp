@@ -12,7 +12,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <numeric>
 #include <sstream>
 #include <thread>
@@ -198,21 +197,23 @@ void kill_and_wait(pid_t process) {
   wait_for(process);
 }
 
-namespace {
-
-// The letter in /proc/self/task/TID/stat, which follows a name that may contain anything but a last parenthesis.
-bool sleeps(const std::filesystem::path& task) {
-  std::ifstream file(task / "stat");
-  const std::string line{std::istreambuf_iterator<char>(file), {}};
+// The letter follows the thread's name, which may contain anything but a last parenthesis.
+bool sleeps(std::istream& state) {
+  std::string line;
+  std::getline(state, line);  // an iterator over the stream's buffer throws at a thread that has ended
   const std::size_t end = line.rfind(") ");
-  return end == std::string::npos || line.at(end + 2) == 'S';  // npos: it has ended
+  return end == std::string::npos || line.at(end + 2) == 'S';
 }
+
+namespace {
 
 bool others_sleep() {
   const std::string self = std::to_string(::gettid());
   const std::filesystem::directory_iterator tasks("/proc/self/task");
-  return std::all_of(begin(tasks), end(tasks),
-                     [&](const auto& task) { return task.path().filename() == self || sleeps(task.path()); });
+  return std::all_of(begin(tasks), end(tasks), [&](const auto& task) {
+    std::ifstream state(task.path() / "stat");
+    return task.path().filename() == self || sleeps(state);
+  });
 }
 
 }  // namespace

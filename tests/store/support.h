@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <istream>
 #include <map>
 #include <optional>
 #include <random>
@@ -143,6 +144,9 @@ class UnsyncedFiles : public ForwardingFileSystem {
 // What must hold of a directory after anything that can happen to a writer: each of the keys 0 … keys - 1 is a right
 // hit or a miss, nothing is damaged, a sweep leaves nothing behind, the account is not short, and building goes on.
 void expect_sound(const std::string& dir, int keys);
+
+// Whether the thread sleeps, or has ended, of which `state` is /proc/PID/task/TID/stat.
+bool sleeps(std::istream& state);
 
 // Address sanitizer's allocator keeps its locks over a fork: one that a thread held which was just starting hangs the
 // child. Returns when all others sleep, at once in any other build.

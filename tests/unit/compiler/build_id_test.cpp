@@ -67,6 +67,8 @@ TEST_F(BuildId, OtherFilesHaveNone) {
   EXPECT_EQ(file_identity(scratch_ / "missing"), "");
 }
 
+TEST_F(BuildId, ADirectoryIsReadWithoutAnException) { EXPECT_EQ(file_identity(scratch_ / "."), ""); }
+
 TEST_F(BuildId, TheCompilersIdentityCountsItsBuiltinsToo) {
   const std::string path = scratch_ / "libnvrtc.so.13";
   overwrite(path, "the compiler");

@@ -2,6 +2,7 @@
 
 #include <future>
 
+#include "api/application_tuner.h"
 #include "api/configs.h"
 #include "api/images.h"
 #include "base/text.h"
@@ -93,6 +94,25 @@ void log_choice(RuntimeState& state, const PlanState& plan, const Choice& choice
   }
 }
 
+bool for_this_very_problem(const Choice& choice) {
+  return choice.record && choice.record->exact && !choice.record->sibling;
+}
+
+// Whether the application wants this problem tuned.
+bool is_to_be_tuned(const RuntimeState& state, const Choice& choice, const PrepareOptions& options) {
+  return state.tuner != nullptr && options.config.empty() && !for_this_very_problem(choice);
+}
+
+// The config that a sweep finds now, where the mode has one.
+void tune_now(RuntimeState& state, const PlanState& plan, const Device& device, const ConfigPlace& place,
+              Choice& choice) {
+  const auto tuned = state.tuner->before_plan(*plan.family, plan.problem.data(), device);
+  if (!tuned) return;
+  choice.variants = choose_variants(*plan.family, plan.problem.data(), place.target, place.model, tuned->config);
+  choice.record.reset();
+  choice.from = tuned->from;
+}
+
 void add_extents(PlanState& plan) {
   for (const LaunchExtent& extent : plan.family->launch_extents)
     plan.extents.push_back({find_field(*plan.family, extent.field), extent.offset,
@@ -102,7 +122,8 @@ void add_extents(PlanState& plan) {
 }  // namespace
 
 static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Family& family, const void* problem,
-                                                   const Context& context, const PrepareOptions& options) {
+                                                   const Context& context, const PrepareOptions& options,
+                                                   std::string_view from) {
   check_problem(family, problem);
   refuse_capture(*state.driver(), family, problem);
   const Device device = describe_device(*state.driver(), context.device);
@@ -117,8 +138,11 @@ static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Fa
   plan->driver = state.driver();
   add_extents(*plan);
 
-  const Choice choice = choose_config(state, family, problem, {target, model_of(device), device.name}, options.config,
-                                      driver_text(plan->driver->version()));
+  const ConfigPlace place{target, model_of(device), device.name};
+  Choice choice = choose_config(state, family, problem, place, options.config, driver_text(plan->driver->version()));
+  if (!from.empty()) choice.from = from;
+  const bool tunes = is_to_be_tuned(state, choice, options);
+  if (tunes) tune_now(state, *plan, device, place, choice);
   log_choice(state, *plan, choice, options.config);
   std::vector<ImageRequest> requests;
   for (const Variant& variant : choice.variants) requests.push_back({&family, problem, target, variant});
@@ -130,14 +154,16 @@ static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Fa
   }
   plan->why = why_text(*plan, choice.from);
   state.record.add(plan->text, target.text(), options.config);
+  if (tunes) state.tuner->after_plan(plan, context);
   return plan;
 }
 
 std::shared_ptr<const PlanState> make_plan(RuntimeState& state, const Family& family, const void* problem,
-                                           const Context& context, const PrepareOptions& options) {
+                                           const Context& context, const PrepareOptions& options,
+                                           std::string_view from) {
   watch_the_process();
   try {
-    return build_plan(state, family, problem, context, options);
+    return build_plan(state, family, problem, context, options, from);
   } catch (Error& error) {
     error.family = family.name;
     if (error.problem.empty()) error.problem = problem_text(family, problem);

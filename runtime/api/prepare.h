@@ -3,6 +3,7 @@
 #define QUERN_API_PREPARE_H_
 
 #include <memory>
+#include <string_view>
 
 #include "api/runtime_state.h"
 #include "driver/device.h"
@@ -10,9 +11,10 @@
 
 namespace quern {
 
-// Throws Error.
+// `from`: where options.config comes from, for `why`, if the caller did not make it up. Throws Error.
 std::shared_ptr<const PlanState> make_plan(RuntimeState& state, const Family& family, const void* problem,
-                                           const Context& context, const PrepareOptions& options);
+                                           const Context& context, const PrepareOptions& options,
+                                           std::string_view from = {});
 
 }  // namespace quern
 

@@ -47,7 +47,8 @@ RuntimeState::RuntimeState(Options given)
       record(options.record_file, log),
       records(record_settings(options), log),
       driver_(options.driver),
-      open_driver_(options.driver.get()) {
+      open_driver_(options.driver.get()),
+      tuner(make_application_tuner(*this)) {
   for (const Family* family : builtin_families()) families.emplace(family->name, family);
   if (!options.warm_compiler) return;
   warming_ = std::thread([this] {
@@ -197,6 +198,8 @@ Statistics Runtime::statistics() const {
   statistics.evicted_bytes = counters.evicted_bytes;
   statistics.refused_layers = counters.refused;
   statistics.store_failures = counters.failures;
+  statistics.sweeps = state_->sweeps;
+  statistics.better_plans = state_->better_plans;
   return statistics;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 
+#include "api/application_tuner.h"
 #include "api/plan_table.h"
 #include "api/record_file.h"
 #include "base/environment.h"
@@ -51,12 +52,18 @@ class RuntimeState {
   StripedCounter plan_hits;
   std::atomic<std::uint64_t> compiles{0};
   std::atomic<std::uint64_t> compile_nanoseconds{0};
+  std::atomic<std::uint64_t> sweeps{0};
+  std::atomic<std::uint64_t> better_plans{0};
 
  private:
   std::mutex driver_mutex_;
   std::shared_ptr<Driver> driver_;
   std::atomic<const Driver*> open_driver_{nullptr};
   std::thread warming_;
+
+ public:
+  // Null unless the application tunes. Last, as its thread uses all the rest.
+  const std::unique_ptr<ApplicationTuner> tuner;
 };
 
 }  // namespace quern

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <thread>
@@ -40,17 +41,38 @@ class Spawn {
   Spawn(const Spawn&) = delete;
   Spawn& operator=(const Spawn&) = delete;
 
-  int start(pid_t* child, const std::string& program, const std::vector<std::string>& arguments) const {
-    std::vector<char*> words = {const_cast<char*>(program.c_str())};
-    for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
-    words.push_back(nullptr);
-    return posix_spawn(child, program.c_str(), &actions_, &attributes_, words.data(), environ);
+  int start(pid_t* child, const std::string& program, const std::vector<std::string>& arguments,
+            const std::vector<std::string>& environment) const {
+    std::vector<char*> words = pointers(arguments);
+    words.insert(words.begin(), const_cast<char*>(program.c_str()));
+    return posix_spawn(child, program.c_str(), &actions_, &attributes_, words.data(), pointers(environment).data());
   }
 
  private:
+  static std::vector<char*> pointers(const std::vector<std::string>& texts) {
+    std::vector<char*> pointers;
+    for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+    pointers.push_back(nullptr);
+    return pointers;
+  }
+
   posix_spawn_file_actions_t actions_;
   posix_spawnattr_t attributes_;
 };
+
+// "NAME=value" of each: ours, but for what is said anew.
+std::vector<std::string> environment_with(const ChildProcess::Variables& variables) {
+  std::vector<std::string> all;
+  for (const auto& [name, value] : variables) all.push_back(cat(name, "=", value));
+  const auto said = [&](std::string_view entry) {
+    return std::any_of(variables.begin(), variables.end(),
+                       [&](const auto& variable) { return entry.substr(0, entry.find('=')) == variable.first; });
+  };
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!said(*entry)) all.emplace_back(*entry);
+  }
+  return all;
+}
 
 std::string words_for(int status) {
   if (WIFSIGNALED(status)) return cat("signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)), ")");
@@ -59,11 +81,12 @@ std::string words_for(int status) {
 
 }  // namespace
 
-ChildProcess::ChildProcess(const std::string& program, const std::vector<std::string>& arguments) {
+ChildProcess::ChildProcess(const std::string& program, const std::vector<std::string>& arguments,
+                           const Variables& variables) {
   std::array<int, 2> ends{};
   int error = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0 ? 0 : errno;
   if (error == 0) {
-    error = Spawn(ends[1]).start(&child_, program, arguments);
+    error = Spawn(ends[1]).start(&child_, program, arguments, environment_with(variables));
     close(ends[1]);
     socket_ = ends[0];
   }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace quern {
@@ -16,8 +17,12 @@ namespace quern {
 // One thread at a time.
 class ChildProcess {
  public:
-  // `program` is a path. Throws Error (io) where it cannot be started.
-  ChildProcess(const std::string& program, const std::vector<std::string>& arguments);
+  // Names and values.
+  using Variables = std::vector<std::pair<std::string, std::string>>;
+
+  // `program` is a path. It has our environment, but for what `variables` say. Throws Error (io) where it cannot be
+  // started.
+  ChildProcess(const std::string& program, const std::vector<std::string>& arguments, const Variables& variables = {});
   // Kills it, and what it started, if it still runs.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;

@@ -1,5 +1,6 @@
 #include "base/environment.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <limits>
@@ -20,7 +21,11 @@ constexpr std::array<VariableRow, static_cast<std::size_t>(Variable::count)> kRo
     {"QUERN_CACHE_MAX_ENTRIES", "how many images it may hold; default 100000"},
     {"QUERN_RECORDS", "what sweeps found; default $XDG_DATA_HOME/quern/records.jsonl, then below ~/.local/share"},
     {"QUERN_RECORD_LAYERS", "files of such records that are asked below that one, with colons between them"},
-    {"QUERN_TUNE", "where configs come from: lookup (default: a record where one fits) or off"},
+    {"QUERN_TUNE", "where configs come from: lookup (default: a record where one fits), off, on-prepare or background"},
+    {"QUERN_TUNE_SECONDS", "with on-prepare, how long one prepare may take to tune; default 10"},
+    {"QUERN_TUNE_SHARE", "with background, the part of the time that tuning may use the device; default 0.05"},
+    {"QUERN_TUNE_MEMORY", "with either, what tuning may take of the device's memory, 2G; default 5 % of what is free"},
+    {"QUERN_WORKER", "with either, the program that measures, a path or a name in PATH; default quern"},
     {"QUERN_NVRTC", "path of libnvrtc.so; default: the search that `quern doctor` shows"},
     {"QUERN_CXX", "the C++ compiler for the target host; default: c++, g++ or clang++ of PATH"},
     {"QUERN_LIBCUDA", "path of libcuda.so.1; default: the loader's"},
@@ -42,6 +47,8 @@ constexpr std::array<VariableRow, static_cast<std::size_t>(Variable::count)> kRo
 
 constexpr std::uint64_t kDefaultCacheBytes = std::uint64_t{2} << 30;
 constexpr std::uint64_t kDefaultCacheEntries = 100'000;
+constexpr double kDefaultTuningSeconds = 10;
+constexpr double kDefaultTuningShare = 0.05;
 
 template <class T, std::size_t N>
 T parse_choice(const Environment& environment, Variable variable, T fallback,
@@ -61,7 +68,10 @@ constexpr std::array<std::pair<const char*, CacheMode>, 3> kCacheModes = {
     {{"read-write", CacheMode::read_write}, {"read-only", CacheMode::read_only}, {"off", CacheMode::off}}};
 constexpr std::array<std::pair<const char*, CacheMatch>, 3> kCacheMatches = {
     {{"default", CacheMatch::standard}, {"exact", CacheMatch::exact}, {"any", CacheMatch::any}}};
-constexpr std::array<std::pair<const char*, Tuning>, 2> kTunings = {{{"off", Tuning::off}, {"lookup", Tuning::lookup}}};
+constexpr std::array<std::pair<const char*, Tuning>, 4> kTunings = {{{"off", Tuning::off},
+                                                                     {"lookup", Tuning::lookup},
+                                                                     {"on-prepare", Tuning::on_prepare},
+                                                                     {"background", Tuning::background}}};
 constexpr std::array<std::pair<const char*, LogLevel>, 5> kLogLevels = {{{"debug", LogLevel::debug},
                                                                          {"info", LogLevel::info},
                                                                          {"warning", LogLevel::warning},
@@ -71,6 +81,17 @@ constexpr std::array<std::pair<const char*, LogLevel>, 5> kLogLevels = {{{"debug
 std::uint64_t amount(const Environment& environment, Variable variable, std::uint64_t fallback) {
   const std::string& text = environment[variable];
   return text.empty() ? fallback : parse_amount(text, row(variable).name);
+}
+
+// `given`: what the host gave, which is checked like a text.
+double number_up_to(const Environment& environment, Variable variable, const std::optional<double>& given, double most,
+                    double fallback) {
+  const std::string& text = environment[variable];
+  const std::optional<double> number = given || text.empty() ? given.value_or(fallback) : parse_number(text);
+  if (number && *number > 0 && *number <= most) return *number;
+  throw Error(Code::bad_input, Stage::problem,
+              cat(row(variable).name, "=", given ? std::to_string(*given) : text,
+                  " means nothing; it takes a number above 0, at most ", fixed(most, 0)));
 }
 
 std::vector<std::string> parse_paths(const std::string& text) {
@@ -103,6 +124,10 @@ void fill(std::string& option, const std::string& value) {
 }  // namespace
 
 const VariableRow& row(Variable variable) { return kRows[static_cast<std::size_t>(variable)]; }
+
+const char* name(Tuning tuning) {
+  return std::find_if(kTunings.begin(), kTunings.end(), [&](const auto& row) { return row.second == tuning; })->first;
+}
 
 std::uint64_t parse_amount(std::string_view text, std::string_view given) {
   constexpr std::string_view kUnits = "KMGT";
@@ -146,6 +171,12 @@ Options resolve(Options options, const Environment& environment) {
   if (!options.cache_match)
     options.cache_match = parse_choice(environment, Variable::cache_match, CacheMatch::standard, kCacheMatches);
   if (!options.tuning) options.tuning = parse_choice(environment, Variable::tune, Tuning::lookup, kTunings);
+  options.tuning_seconds =
+      number_up_to(environment, Variable::tune_seconds, options.tuning_seconds, 86400, kDefaultTuningSeconds);
+  options.tuning_share = number_up_to(environment, Variable::tune_share, options.tuning_share, 1, kDefaultTuningShare);
+  if (!options.tuning_memory && !environment[Variable::tune_memory].empty())
+    options.tuning_memory = amount(environment, Variable::tune_memory, 0);
+  fill(options.worker, environment[Variable::worker]);
   if (!options.log_level) options.log_level = parse_choice(environment, Variable::log, LogLevel::warning, kLogLevels);
   return options;
 }

@@ -22,6 +22,10 @@ enum class Variable {
   records,
   record_layers,
   tune,
+  tune_seconds,
+  tune_share,
+  tune_memory,
+  worker,
   nvrtc,
   cxx,
   libcuda,
@@ -62,6 +66,9 @@ class Environment {
 // "2G" -> 2147483648, with K, M, G or T or without. Throws Error (bad_input) that names what was `given`
 // ("--max-bytes").
 std::uint64_t parse_amount(std::string_view text, std::string_view given);
+
+// As QUERN_TUNE has it.
+const char* name(Tuning tuning);
 
 // Options with every empty field filled from the environment, else by its default. Throws Error on a value that means
 // nothing, naming the variable.

@@ -1,7 +1,5 @@
 #include "compiler/host_compiler.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -9,6 +7,7 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "base/find_program.h"
 #include "base/sanitizers.h"
 #include "base/text.h"
 #include "compiler/build_id.h"
@@ -43,15 +42,10 @@ constexpr const char* kOptions[] = {
 #endif
 };
 
-bool runnable(const fs::path& path) {
-  std::error_code error;
-  return access(path.c_str(), X_OK) == 0 && !fs::is_directory(path, error);
-}
-
 // Absolute, as the compiler runs in a folder of its own.
 HostCandidate candidate(const fs::path& path, const std::string& why) {
   std::error_code error;
-  const bool found = runnable(path);
+  const bool found = runnable(path.string());
   const bool there = fs::exists(path, error);
   const fs::path whole = fs::absolute(path, error);
   return {error ? path.string() : whole.string(), why,
@@ -63,11 +57,8 @@ HostCandidate candidate(const fs::path& path, const std::string& why) {
 
 // The first of the folders of PATH that has `name`; none gives a candidate that says so.
 HostCandidate in_path(const std::string& name, const std::string& folders, const std::string& why) {
-  for (const std::string_view folder : split(folders, ':')) {
-    const fs::path path = fs::path(folder) / name;
-    if (!folder.empty() && runnable(path)) return candidate(path, why);
-  }
-  return {name, why, "not in PATH", false};
+  const std::string path = find_program(name, folders);
+  return path.empty() ? HostCandidate{name, why, "not in PATH", false} : candidate(path, why);
 }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }

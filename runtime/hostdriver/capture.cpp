@@ -5,6 +5,15 @@
 namespace quern::host {
 namespace {
 
+// What the calling thread lets captures forbid it.
+thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+void require_mode(CUstreamCaptureMode mode) {
+  require(mode == CU_STREAM_CAPTURE_MODE_GLOBAL || mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL ||
+              mode == CU_STREAM_CAPTURE_MODE_RELAXED,
+          CUDA_ERROR_INVALID_VALUE, "there is no such capture mode");
+}
+
 void refuse_invalid(const Stream& stream) {
   require(stream.capture == nullptr || !stream.capture->invalid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
           "an earlier call made this capture invalid");
@@ -94,10 +103,13 @@ void wait_for_captured(Machine& machine, const std::shared_ptr<Stream>& stream, 
 
 }  // namespace
 
+void exchange_capture_mode(CUstreamCaptureMode& mode) {
+  require_mode(mode);
+  std::swap(mode, thread_mode);
+}
+
 void begin_capture(Machine& machine, const std::shared_ptr<Stream>& stream, CUstreamCaptureMode mode) {
-  require(mode == CU_STREAM_CAPTURE_MODE_GLOBAL || mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL ||
-              mode == CU_STREAM_CAPTURE_MODE_RELAXED,
-          CUDA_ERROR_INVALID_VALUE, "there is no such capture mode");
+  require_mode(mode);
   require(!stream->legacy, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the legacy stream cannot be captured");
   require(stream->capture == nullptr, CUDA_ERROR_ILLEGAL_STATE, "the stream is being captured already");
   auto capture = std::make_shared<Capture>();
@@ -137,10 +149,11 @@ CUstreamCaptureStatus capture_status(Machine& machine, const Stream& stream) {
 }
 
 void refuse_unsafe(Machine& machine) {
+  if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED) return;
   const std::thread::id here = std::this_thread::get_id();
   const bool forbidden = invalidate(machine, [&](const Capture& capture) {
-    return capture.thread == here ? capture.mode != CU_STREAM_CAPTURE_MODE_RELAXED
-                                  : capture.mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+    if (capture.thread == here) return capture.mode != CU_STREAM_CAPTURE_MODE_RELAXED;
+    return capture.mode == CU_STREAM_CAPTURE_MODE_GLOBAL && thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
   });
   require(!forbidden, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
           "a capture forbids this call, and is invalid from now on; make the call before the capture begins");

@@ -6,6 +6,8 @@
 
 namespace quern::host {
 
+// The calling thread's mode, for which calls captures forbid it; exchanged with `mode`.
+void exchange_capture_mode(CUstreamCaptureMode& mode);
 void begin_capture(Machine& machine, const std::shared_ptr<Stream>& stream, CUstreamCaptureMode mode);
 // Throws Refusal where the capture cannot be ended by this stream or thread, and where it has failed. It is over
 // nevertheless, but for the wrong stream, which makes it invalid.

@@ -43,6 +43,11 @@ QUERN_HOST_ENTRY CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureSt
   });
 }
 
+QUERN_HOST_ENTRY CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  return guarded("cuThreadExchangeStreamCaptureMode", Needs::nothing,
+                 [&](Call&) { exchange_capture_mode(needed(mode, "mode")); });
+}
+
 QUERN_HOST_ENTRY CUresult cuGraphGetNodes(CUgraph handle, CUgraphNode* nodes, std::size_t* count) {
   return guarded("cuGraphGetNodes", Needs::init, [&](Call& call) {
     const std::shared_ptr<Graph> graph = known(call.machine.graphs, handle, kGraph);

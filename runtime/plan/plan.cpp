@@ -19,27 +19,31 @@ const char* name(ImageOrigin origin) {
 
 void AnyPlan::launch(Stream stream, const void* args) const {
   if (state_ == nullptr) throw empty_plan();
-  enqueue(*state_, stream, args);
+  enqueue(state_->newest(), stream, args);
 }
 
 Result<bool> AnyPlan::try_launch(Stream stream, const void* args) const {
   if (state_ == nullptr) return empty_plan();
   try {
-    return enqueue(*state_, stream, args);
+    return enqueue(state_->newest(), stream, args);
   } catch (const Error& error) {
     return error;
   }
 }
 
 const std::string& AnyPlan::problem() const { return state_->text; }
-std::string AnyPlan::why() const { return state_->why; }
-const std::vector<ImageInfo>& AnyPlan::images() const { return state_->images; }
-const std::string& AnyPlan::source(int i) const { return state_->entries.at(static_cast<std::size_t>(i))->source; }
-const std::string& AnyPlan::ptx(int i) const { return state_->entries.at(static_cast<std::size_t>(i))->ptx; }
-const Resources& AnyPlan::resources(int i) const { return state_->images.at(static_cast<std::size_t>(i)).resources; }
+std::string AnyPlan::why() const { return state_->newest().why; }
+const std::vector<ImageInfo>& AnyPlan::images() const { return state_->newest().images; }
+const std::string& AnyPlan::source(int i) const {
+  return state_->newest().entries.at(static_cast<std::size_t>(i))->source;
+}
+const std::string& AnyPlan::ptx(int i) const { return state_->newest().entries.at(static_cast<std::size_t>(i))->ptx; }
+const Resources& AnyPlan::resources(int i) const {
+  return state_->newest().images.at(static_cast<std::size_t>(i)).resources;
+}
 
 int AnyPlan::blocks_per_multiprocessor(int i, int threads, int shared_bytes) const {
-  const auto& loaded = state_->variants.at(static_cast<std::size_t>(i));
+  const auto& loaded = state_->newest().variants.at(static_cast<std::size_t>(i));
   return loaded.library->blocks_per_multiprocessor(threads, static_cast<std::size_t>(shared_bytes));
 }
 

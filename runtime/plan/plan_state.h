@@ -2,6 +2,7 @@
 #ifndef QUERN_PLAN_PLAN_STATE_H_
 #define QUERN_PLAN_PLAN_STATE_H_
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,24 @@
 #include "quern/plan.h"
 
 namespace quern {
+
+struct PlanState;
+
+// The place for a plan that turned out to be faster, filled once while others launch.
+class BetterPlan {
+ public:
+  // Null until then.
+  const PlanState* get() const { return now_.load(std::memory_order_acquire); }
+  // REQUIRES: was not called before.
+  void set(std::shared_ptr<const PlanState> plan) {
+    owner_ = std::move(plan);
+    now_.store(owner_.get(), std::memory_order_release);
+  }
+
+ private:
+  std::shared_ptr<const PlanState> owner_;
+  std::atomic<const PlanState*> now_{nullptr};
+};
 
 struct PlanState {
   const Family* family = nullptr;
@@ -41,6 +60,10 @@ struct PlanState {
   std::vector<ImageInfo> images;
   std::vector<std::shared_ptr<const cache::Entry>> entries;
   std::string why;
+
+  // For the same problem and context. Launches go there as soon as it is there.
+  mutable BetterPlan better;
+  const PlanState& newest() const { return better.get() == nullptr ? *this : *better.get(); }
 };
 
 // One launch, worked out but not enqueued: what tests and `inspect` look at.

@@ -139,6 +139,15 @@ std::string problem_text(const Family& family, const void* problem) {
   return text;
 }
 
+std::vector<const Field*> open_extents(const Family& family, const void* problem) {
+  std::vector<const Field*> open;
+  for (const Field& field : family.fields) {
+    if (field.kind == FieldKind::extent && field.may_be_open && get_integer(field, problem) == kOpen)
+      open.push_back(&field);
+  }
+  return open;
+}
+
 void parse_fields(const Family& family, std::string_view text, void* problem) {
   std::vector<std::string_view> given;
   for (std::string_view part : split(text, ' ')) {

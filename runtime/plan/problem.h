@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "quern/error.h"
 #include "quern/family.h"
@@ -29,6 +30,8 @@ std::string accepted_text(const Field& field);
 void check_problem(const Family& family, const void* problem);
 // Family name and the fields that are not at their default.
 std::string problem_text(const Family& family, const void* problem);
+// The extents that are still open.
+std::vector<const Field*> open_extents(const Family& family, const void* problem);
 // Sets fields from "width=8192 dtype=bf16".
 void parse_fields(const Family& family, std::string_view text, void* problem);
 

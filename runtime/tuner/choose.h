@@ -18,7 +18,7 @@ struct Finalist {
   bool is_incumbent = false;  // the winner of an earlier sweep
 };
 
-struct Choice {
+struct Decision {
   std::size_t winner = 0;           // its place in the list
   const char* why = "";             // "incumbent", "default", "first in order" or "faster"
   double band = 0;                  // what equals may differ by
@@ -30,7 +30,7 @@ inline constexpr double kLeastBand = 0.005;
 
 // The best is the one with the smallest middle. Whoever is within the band of it is its equal; of these the incumbent
 // wins, else the default, else the first in canonical order. REQUIRES: finalists is not empty.
-Choice choose(const std::vector<Finalist>& finalists);
+Decision choose(const std::vector<Finalist>& finalists);
 
 // Whether `challenger` beats the incumbent: by more than the band in two comparisons of them, each by itself.
 bool beats_twice(const Interval& first, const Interval& second, double band);

@@ -35,8 +35,10 @@ Crew make_crew(const CrewSettings& settings, Runtime& runtime, const AnyProblem&
     const OpenMessage open{device, problem.text(), name(settings.regime), settings.trusted, settings.memory_bytes};
     const ExaminerSettings local{settings.regime, settings.trusted, settings.memory_bytes};
     crew.examiners.emplace_back([=, &runtime]() -> std::unique_ptr<Examiner> {
-      if (remote) return std::make_unique<RemoteJudge>(settings.worker, open);
-      return std::make_unique<LocalJudge>(runtime, device, problem, local);
+      std::unique_ptr<Examiner> examiner;
+      if (remote) examiner = std::make_unique<RemoteJudge>(settings.worker, open);
+      if (!remote) examiner = std::make_unique<LocalJudge>(runtime, device, problem, local);
+      return paced(std::move(examiner), settings.pace, settings.worker.stop);
     });
   }
   for (int i = 0; i < settings.jobs; ++i) {

@@ -8,6 +8,7 @@
 #include "driver/device.h"
 #include "quern/runtime.h"
 #include "tuner/live_lab.h"
+#include "tuner/pace.h"
 
 namespace quern {
 
@@ -18,6 +19,7 @@ struct CrewSettings {
   Regime regime = Regime::cold;
   std::string trusted;
   std::int64_t memory_bytes = 0;
+  Pace pace;  // of each examiner
 };
 
 // `runtime` must outlive the crew.

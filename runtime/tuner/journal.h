@@ -116,6 +116,7 @@ struct SweepTrial {
   std::vector<double> samples;  // in microseconds
   std::string method;           // as Timing::method
   std::string image;            // key
+  std::string digest;           // of the image, as the driver loads it
   std::string same_as;          // the config with an equal image, whose time this is; else ""
   std::int64_t registers = 0;   // a thread
   std::int64_t shared_bytes = 0;

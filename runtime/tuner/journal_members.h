@@ -61,6 +61,7 @@ void members(Visit& v, SweepTrial& t) {
   v.optional("samples", t.samples);
   v.optional("method", t.method);
   v.optional("image", t.image);
+  v.optional("digest", t.digest);
   v.optional("same_as", t.same_as);
   v.optional("registers", t.registers);
   v.optional("shared_bytes", t.shared_bytes);

@@ -22,13 +22,11 @@ HostOperands generated(const AnyProblem& problem) {
 }
 
 const AnyProblem& closed(const AnyProblem& problem) {
-  for (const LaunchExtent& extent : problem.family().launch_extents) {
-    if (problem.get(extent.field) == "open")
-      throw problem_error(
-          problem.family(), problem.data(),
-          cat(extent.field, " is open; what is measured needs every extent, ", extent.field, "=8192 for one"));
-  }
-  return problem;
+  const auto open = open_extents(problem.family(), problem.data());
+  if (open.empty()) return problem;
+  const char* const name = open.front()->name;
+  throw problem_error(problem.family(), problem.data(),
+                      cat(name, " is open; what is measured needs every extent, ", name, "=8192 for one"));
 }
 
 // Throws where the judge would take more than it may. Before anything is allocated.
@@ -40,9 +38,10 @@ const AnyProblem& affordable(const Driver& driver, const Device& device, const A
   const std::int64_t limit = settings.memory_bytes > 0 ? settings.memory_bytes : static_cast<std::int64_t>(free / 2);
   const std::int64_t needed = judge_bytes(problem, device, settings.regime);
   if (needed <= limit) return problem;
-  throw problem_error(problem.family(), problem.data(),
-                      cat("measuring it takes ", needed >> 20, " MiB of device memory, and it may take ", limit >> 20,
-                          " MiB; free some, allow more with --memory, or measure a problem with fewer rows"));
+  throw problem_error(
+      problem.family(), problem.data(),
+      cat("measuring it takes ", needed >> 20, " MiB of device memory, and it may take ", limit >> 20,
+          " MiB; free some, allow more (--memory, QUERN_TUNE_MEMORY), or measure a problem with fewer rows"));
 }
 
 }  // namespace

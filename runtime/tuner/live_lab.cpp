@@ -11,6 +11,7 @@ namespace quern {
 namespace {
 
 constexpr double kFailed = std::numeric_limits<double>::infinity();
+constexpr std::chrono::milliseconds kBetweenLooks{20};  // at whether to stop
 
 }  // namespace
 
@@ -61,8 +62,9 @@ bool LiveLab::wants_to_stop() {
   const bool spent = (budget.evaluations > 0 && evaluations_ >= budget.evaluations) ||
                      (budget.seconds > 0 && seconds() >= budget.seconds);
   const bool enough = settings_.stop_on_evidence && evidence_.enough();
-  if (spent || enough) stopped_ = spent ? "budget" : "evidence";
-  return spent || enough;
+  const bool told = told_to_stop();
+  if (told || spent || enough) stopped_ = told ? "asked to" : spent ? "budget" : "evidence";
+  return told || spent || enough;
 }
 
 std::optional<Trial> LiveLab::any_of(const std::vector<int>& candidates) {
@@ -77,8 +79,9 @@ std::optional<Trial> LiveLab::any_of(const std::vector<int>& candidates) {
       asked_ = false;
       return Trial{point, at(point).us};
     }
+    if (told_to_stop()) return std::nullopt;
     if (error_ && examiners_left_ == 0) std::rethrow_exception(error_);
-    changed_.wait(lock);
+    settings_.stop ? void(changed_.wait_for(lock, kBetweenLooks)) : changed_.wait(lock);
   }
 }
 
@@ -265,6 +268,7 @@ void LiveLab::examine_points(Examiner& examiner) {
     }
     lock.lock();
     trial.compile_ms = image_of(point).outcome.image->compile_ms;
+    trial.digest = image_of(point).outcome.image->digest;
     finish(point, std::move(trial));
   }
 }
@@ -280,7 +284,7 @@ void LiveLab::examine(const std::function<std::unique_ptr<Examiner>()>& make) {
     changed_.notify_all();
     examine_points(*examiner);
   } catch (const std::exception& error) {
-    log_.warning(cat("a device of the sweep is out: ", error.what()));
+    if (!told_to_stop()) log_.warning(cat("a device of the sweep is out: ", error.what()));
     const std::lock_guard lock(mutex_);
     error_ = std::current_exception();
     examiners_left_ = std::max(0, examiners_left_ - 1);

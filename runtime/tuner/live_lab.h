@@ -35,7 +35,8 @@ struct LabSettings {
   DeviceModel model{};  // the live device's figures
   SweepBudget budget;   // 0: no limit
   bool stop_on_evidence = true;
-  double seconds_before = 0;  // of sweeping, before a resume
+  double seconds_before = 0;   // of sweeping, before a resume
+  std::function<bool()> stop;  // asked now and then; true: nothing more is begun
 };
 
 // What a sweep asks an examiner beside single configs.
@@ -80,7 +81,7 @@ class LiveLab : public Lab {
     see(trials_, evaluations_);
   }
   double seconds() const;
-  // "evidence", "budget", or "all measured".
+  // "evidence", "budget", "asked to", or "all measured".
   const char* stopped() const { return stopped_; }
 
  private:
@@ -100,6 +101,7 @@ class LiveLab : public Lab {
   void examine(const std::function<std::unique_ptr<Examiner>()>& make);
   void examine_points(Examiner& examiner);
   bool serve_comparison(Lock& lock, Examiner& examiner);
+  bool told_to_stop() const { return settings_.stop && settings_.stop(); }
   bool wants_to_stop();
   int image_to_compile() const;
   int point_to_examine() const;

@@ -1,5 +1,6 @@
 #include "tuner/remote.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/text.h"
@@ -7,19 +8,44 @@
 namespace quern {
 namespace {
 
-constexpr std::chrono::milliseconds kLastWords{2000};  // from the end of a worker's answers to its exit
+constexpr std::chrono::milliseconds kLastWords{2000};   // from the end of a worker's answers to its exit
+constexpr std::chrono::milliseconds kBetweenLooks{20};  // at whether to stop
 
 double seconds(std::chrono::milliseconds limit) { return std::chrono::duration<double>(limit).count(); }
 
 }  // namespace
 
+WorkerSettings worker_of(const std::string& program, const std::string& cache_dir, const std::string& nvrtc) {
+  WorkerSettings settings;
+  settings.program = program;
+  // Nor does it write down what it prepares: candidates are in nobody's manifest.
+  settings.variables = {
+      {"QUERN_CACHE_DIR", cache_dir}, {"QUERN_CACHE", "read-write"}, {"QUERN_TUNE", "off"}, {"QUERN_RECORD", ""}};
+  if (!nvrtc.empty()) settings.variables.emplace_back("QUERN_NVRTC", nvrtc);
+  return settings;
+}
+
 // ---- RemoteWorker
 
+ChildProcess::Reading RemoteWorker::read(std::string* line, std::chrono::milliseconds limit) {
+  if (!settings_.stop) return process_->read_line(line, limit);
+  const auto until = std::chrono::steady_clock::now() + limit;
+  for (;;) {
+    if (settings_.stop()) {
+      process_.reset();
+      throw Stopped();
+    }
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    const auto reading = process_->read_line(line, std::clamp(left, std::chrono::milliseconds{0}, kBetweenLooks));
+    if (reading != ChildProcess::Reading::timeout || left <= kBetweenLooks) return reading;
+  }
+}
+
 RemoteWorker::Reply RemoteWorker::ask(const Message& question, std::chrono::milliseconds limit) {
-  if (!process_) process_ = std::make_unique<ChildProcess>(settings_.program, settings_.arguments);
+  if (!process_) process_ = std::make_unique<ChildProcess>(settings_.program, settings_.arguments, settings_.variables);
   std::string line;
   auto reading = ChildProcess::Reading::end;
-  if (process_->write_line(serialize(question))) reading = process_->read_line(&line, limit);
+  if (process_->write_line(serialize(question))) reading = read(&line, limit);
   if (reading == ChildProcess::Reading::line) return {Outcome::answered, parse_message(line), {}};
   const bool timeout = reading == ChildProcess::Reading::timeout;
   Reply reply{timeout ? Outcome::timeout : Outcome::ended,

@@ -3,6 +3,7 @@
 #define QUERN_TUNER_REMOTE_H_
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,12 +17,25 @@ namespace quern {
 
 // How a worker is started and how long it may take.
 struct WorkerSettings {
-  std::string program;                 // a path: `quern`, or an application's own
-  std::vector<std::string> arguments;  // {"worker", …}
+  std::string program;  // a path: `quern`, or an application's own
+  std::vector<std::string> arguments = {"worker"};
+  ChildProcess::Variables variables;  // of its environment
   std::chrono::milliseconds compile_limit{60'000};
   std::chrono::milliseconds examine_limit{20'000};  // of one config: runs for the gate, and samples
   std::chrono::milliseconds open_limit{300'000};    // a context, data, and the reference on the host
+  // Asked all the while a worker is at work, where it is given: true ends the worker, and whoever waits for it gets a
+  // Stopped. Thread-safe.
+  std::function<bool()> stop;
 };
+
+// Nobody wants the answer any more.
+class Stopped : public Error {
+ public:
+  Stopped() : Error(Code::unsupported, Stage::tool, "the sweep was stopped") {}
+};
+
+// Started as `program worker`, with images in `cache_dir`, and never tuning anything by itself.
+WorkerSettings worker_of(const std::string& program, const std::string& cache_dir, const std::string& nvrtc);
 
 // One worker, started anew when the last one is gone. Not thread-safe.
 class RemoteWorker {
@@ -36,13 +50,14 @@ class RemoteWorker {
     std::string how;  // where the worker ended: "signal 11 (Segmentation fault)"
   };
   // After a timeout or an end the worker is gone, and the next question starts another. Throws Error (io) where none
-  // can be started.
+  // can be started, and Stopped.
   Reply ask(const Message& question, std::chrono::milliseconds limit);
   bool running() const { return process_ != nullptr; }
   // Of a worker that cannot go on.
   void stop() { process_.reset(); }
 
  private:
+  ChildProcess::Reading read(std::string* line, std::chrono::milliseconds limit);
   const WorkerSettings settings_;
   std::unique_ptr<ChildProcess> process_;
 };

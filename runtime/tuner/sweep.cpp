@@ -51,7 +51,7 @@ class Sweep {
     strategy_.search(space_.space(), first_points(), settings_.seed, told);
     lab.rest();
     journal_.trials = lab.trials();
-    finish(lab);
+    if (!stopped()) finish(lab);
     return std::move(journal_);
   }
 
@@ -71,9 +71,11 @@ class Sweep {
     LiveLab& lab_;
   };
 
+  bool stopped() const { return settings_.worker.stop && settings_.worker.stop(); }
+
   Crew crew() const {
     return make_crew({settings_.devices, settings_.worker, settings_.jobs, settings_.regime,
-                      space_.option(default_point_), settings_.memory_bytes},
+                      space_.option(default_point_), settings_.memory_bytes, settings_.pace},
                      runtime_, space_.problem());
   }
 
@@ -82,6 +84,7 @@ class Sweep {
     lab.model = place_.model;
     lab.budget = settings_.budget;
     lab.stop_on_evidence = settings_.stop_on_evidence;
+    lab.stop = settings_.worker.stop;
     for (const SweepTrial& trial : before_) lab.seconds_before = std::max(lab.seconds_before, trial.at_s);
     return lab;
   }
@@ -236,26 +239,26 @@ class Sweep {
       if (point != points.front()) finalist.difference = paired_difference(lab.compare(points.front(), point, kRounds));
       finalists.push_back(finalist);
     }
-    Choice choice = choose(finalists);
-    keep_incumbent(lab, finalists, choice);
-    write(finalists, choice, result);
+    Decision decision = choose(finalists);
+    keep_incumbent(lab, finalists, decision);
+    write(finalists, decision, result);
   }
 
   // One that is beaten once may have had a bad day.
-  void keep_incumbent(LiveLab& lab, const std::vector<Finalist>& finalists, Choice& choice) const {
+  void keep_incumbent(LiveLab& lab, const std::vector<Finalist>& finalists, Decision& decision) const {
     const auto incumbent =
         std::find_if(finalists.begin(), finalists.end(), [](const Finalist& f) { return f.is_incumbent; });
-    if (incumbent == finalists.end() || finalists[choice.winner].is_incumbent) return;
-    const int challenger = finalists[choice.winner].point;
+    if (incumbent == finalists.end() || finalists[decision.winner].is_incumbent) return;
+    const int challenger = finalists[decision.winner].point;
     const Interval first = paired_difference(lab.compare(incumbent->point, challenger, kRounds));
     const Interval second = paired_difference(lab.compare(incumbent->point, challenger, kRounds));
-    if (beats_twice(first, second, choice.band)) return;
-    choice.rivals.push_back(choice.winner);
-    choice.winner = static_cast<std::size_t>(incumbent - finalists.begin());
-    choice.why = "incumbent";
+    if (beats_twice(first, second, decision.band)) return;
+    decision.rivals.push_back(decision.winner);
+    decision.winner = static_cast<std::size_t>(incumbent - finalists.begin());
+    decision.why = "incumbent";
   }
 
-  void write(const std::vector<Finalist>& finalists, const Choice& choice, SweepResult& result) {
+  void write(const std::vector<Finalist>& finalists, const Decision& decision, SweepResult& result) {
     const double base_us = trial_of(finalists.front().point)->us;
     const auto us_of = [&](const Finalist& f) { return base_us * (1 + f.difference.middle); };
     for (const Finalist& f : finalists)
@@ -264,16 +267,16 @@ class Sweep {
     std::stable_sort(journal_.finalists.begin(), journal_.finalists.end(),
                      [](const SweepFinalist& a, const SweepFinalist& b) { return a.us < b.us; });
     if (writer_) writer_->append(journal_.finalists);
-    const Finalist& winner = finalists[choice.winner];
+    const Finalist& winner = finalists[decision.winner];
     result.winner = space_.text(winner.point);
-    result.why = choice.why;
+    result.why = decision.why;
     result.us = us_of(winner);
     result.default_us = finalists.front().is_default ? base_us : 0;
     result.percent = 100 * winner.difference.middle;
     result.low = 100 * winner.difference.low;
     result.high = 100 * winner.difference.high;
-    result.band_percent = 100 * choice.band;
-    for (const std::size_t rival : choice.rivals) result.rivals.push_back(space_.text(finalists[rival].point));
+    result.band_percent = 100 * decision.band;
+    for (const std::size_t rival : decision.rivals) result.rivals.push_back(space_.text(finalists[rival].point));
   }
 
   Runtime& runtime_;

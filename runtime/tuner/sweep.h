@@ -11,6 +11,7 @@
 #include "quern/runtime.h"
 #include "tuner/journal.h"
 #include "tuner/live_lab.h"
+#include "tuner/pace.h"
 
 namespace quern {
 
@@ -28,8 +29,9 @@ struct SweepSettings {
 
   // Where candidates run: device names, and workers. Without a program they run in this process.
   std::vector<std::string> devices = {"cuda:0"};
-  WorkerSettings worker;
-  int jobs = 1;  // compiles at a time
+  WorkerSettings worker;  // its `stop` stops the sweep: what was measured is kept, and there is no result
+  int jobs = 1;           // compiles at a time
+  Pace pace;
 };
 
 // How far it is, for people.

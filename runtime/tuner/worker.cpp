@@ -1,4 +1,4 @@
-#include "tuner/worker.h"
+#include "quern/worker.h"
 
 #include <poll.h>
 #include <unistd.h>

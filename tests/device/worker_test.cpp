@@ -1,5 +1,5 @@
 // Candidates that hang, crash or are never compiled, in workers.
-#include "tuner/worker.h"
+#include "quern/worker.h"
 #include "tuner/remote.h"
 
 #include <sys/types.h>
@@ -24,9 +24,7 @@ std::string config(Flaw flaw) { return cat("flaw=", static_cast<int>(flaw)); }
 class WorkerTest : public test::DeviceTest {
  protected:
   WorkerSettings settings() const {
-    WorkerSettings settings;
-    settings.program = "/proc/self/exe";
-    settings.arguments = {"worker", test::cache_of_this_program()};
+    WorkerSettings settings = worker_of("/proc/self/exe", test::cache_of_this_program(), "");
     settings.examine_limit = 20s;
     settings.compile_limit = 30s;
     return settings;

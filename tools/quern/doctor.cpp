@@ -8,6 +8,7 @@
 #include "driver/find_host_driver.h"
 #include "output.h"
 #include "quern/version.h"
+#include "tuner/problem_tuner.h"
 
 namespace quern::tool {
 namespace {
@@ -72,6 +73,7 @@ class Doctor : public Command {
     examine_host_compiler(runtime.state().compiler.host());
     examine_cache(runtime);
     examine_records(runtime);
+    examine_worker(runtime);
     Value::Texts names;
     for (const Family* family : runtime.families()) names.emplace_back(family->name);
     report_.add("families", names);
@@ -160,7 +162,16 @@ class Doctor : public Command {
       const ReadRecords shipped = parse_records(shipped_records(*family), name);
       if (!shipped.records.empty()) add_records(name, shipped.records.size(), shipped.damaged, "");
     }
-    report_.add("tuning", records.settings().tuning == Tuning::off ? "off" : "lookup").add("records", records_);
+    report_.add("tuning", name(records.settings().tuning)).add("records", records_);
+  }
+
+  // Which program would measure for an application.
+  void examine_worker(Runtime& runtime) {
+    const std::string worker = find_worker(runtime.state().options, runtime.state().environment);
+    report_.add("worker", worker.empty() ? Value() : Value(worker));
+    worker_.add("mode", name(*runtime.state().options.tuning)).add("worker", worker.empty() ? "none" : worker);
+    if (worker.empty() && runtime.state().tuner != nullptr)
+      problems_.push_back("nothing is tuned, as there is no worker: set QUERN_WORKER to the path of the quern command");
   }
 
   void add_records(const std::string& path, std::size_t count, const std::vector<PassedLine>& passed,
@@ -207,6 +218,7 @@ class Doctor : public Command {
       print_item("cache", line_of(cache_));
       for (const Row& layer : cache_layers_) print_item("", line_of(layer));
       for (const Row& file : records_) print_item("records", line_of(file));
+      print_item("tuning", line_of(worker_));
       print_line("\nWhere NVRTC was looked for:");
       print_table(candidates_);
     }
@@ -228,6 +240,7 @@ class Doctor : public Command {
   Row cache_;
   Value::Rows cache_layers_;
   Value::Rows records_;
+  Row worker_;
   Value::Rows environment_;
   Value::Texts problems_;
 };

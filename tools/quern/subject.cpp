@@ -68,12 +68,7 @@ std::pair<std::string, std::string> split_setting(std::string_view text, std::st
 }
 
 std::vector<const Field*> open_extents(const AnyProblem& problem) {
-  std::vector<const Field*> open;
-  for (const Field& field : problem.family().fields) {
-    if (field.kind == FieldKind::extent && field.may_be_open && get_integer(field, problem.data()) == kOpen)
-      open.push_back(&field);
-  }
-  return open;
+  return quern::open_extents(problem.family(), problem.data());
 }
 
 Place parse_place(const std::string& arch, const std::string& device_model) {

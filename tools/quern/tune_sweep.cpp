@@ -19,11 +19,10 @@
 #include "tuner/crew.h"
 #include "tuner/open_device.h"
 #include "tuner/sweep.h"
+#include "tuner/sweep_records.h"
 
 namespace quern::tool {
 namespace {
-
-constexpr std::size_t kRelated = 8;
 
 // "90s", "10m", "2h": seconds; "200": evaluations.
 SweepBudget parse_budget(const std::string& text) {
@@ -169,33 +168,14 @@ class Sweeps {
 
   // ---- one problem
 
-  RecordQuery query(const AnyProblem& problem, const Config& base) const {
-    return {problem.data(), device_->device.target, device_->device.name, base};
-  }
-
-  Config model_default(const AnyProblem& problem) const {
-    return choose_variants(problem.family(), problem.data(), device_->device.target, device_->model, {}).front().config;
-  }
-
   // Unfinished sweeps are gone on with; what is finished is done anew.
   std::string file_for(const AnyProblem& problem) {
     if (!request_.record_space.empty()) return request_.record_space;
-    const std::string data = std::filesystem::path(runtime_.state().records.settings().file).parent_path().string();
-    if (data.empty()) return {};
-    const std::string identity = cat(problem.text(), "\n", device_->device.name, "\n", request_.regime, "\n",
-                                     request_.strategy, "\n", request_.seed, "\n", request_.budget);
-    std::string path =
-        cat(data, "/sweeps/", problem.family().name, "-", hash128(identity).hex().substr(0, 16), ".jsonl");
-    if (finished(path)) real_file_system().remove(path);
+    std::string path = sweep_path(runtime_, problem,
+                                  cat(device_->device.name, "\n", request_.regime, "\n", request_.strategy, "\n",
+                                      request_.seed, "\n", request_.budget));
+    drop_finished_sweep(path);
     return path;
-  }
-
-  static bool finished(const std::string& path) {
-    try {
-      return read_journal_file(path, Damaged::skip).result.has_value();
-    } catch (const Error&) {
-      return false;
-    }
   }
 
   SweepSettings settings_for(const AnyProblem& problem, const SweepBudget& budget) {
@@ -213,29 +193,17 @@ class Sweeps {
     const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     settings.jobs = request_.jobs > 0 ? request_.jobs : cores;
     add_worker(settings);
-    add_records(problem, settings);
+    const KnownConfigs known = known_configs(runtime_, problem, *device_);
+    settings.incumbent = known.incumbent;
+    settings.related = known.related;
     return settings;
   }
 
   void add_worker(SweepSettings& settings) {
     if (request_.in_process) return;
-    settings.worker.program = "/proc/self/exe";
-    settings.worker.arguments = {"worker", "--cache-dir", runtime_.state().store.directory()};
-    if (!global_.nvrtc.empty())
-      settings.worker.arguments.insert(settings.worker.arguments.end(), {"--nvrtc", global_.nvrtc});
+    settings.worker = worker_of("/proc/self/exe", runtime_.state().store.directory(), global_.nvrtc);
     settings.worker.examine_limit = std::chrono::seconds(request_.timeout_s);
     settings.worker.compile_limit = std::chrono::seconds(request_.compile_timeout_s);
-  }
-
-  void add_records(const AnyProblem& problem, SweepSettings& settings) {
-    const Config base = model_default(problem);
-    RecordLayers& records = runtime_.state().records;
-    const auto text = [&](const FoundRecord& found) { return config_text(problem.family(), found.config); };
-    if (const auto found = records.find(problem.family(), query(problem, base));
-        found && found->exact && !found->sibling)
-      settings.incumbent = text(*found);
-    for (const FoundRecord& found : records.related(problem.family(), query(problem, base), kRelated))
-      settings.related.push_back(text(found));
   }
 
   Journal sweep_one(const AnyProblem& problem, const SweepBudget& budget) {
@@ -259,51 +227,8 @@ class Sweeps {
   void keep(const AnyProblem& problem, const Journal& journal, const SweepSettings& settings) {
     const std::string path = runtime_.state().records.settings().file;
     if (path.empty() || device_->device.target.host) return;
-    const int error = RecordsFile(real_file_system(), path).append(record_of(problem, journal, settings));
+    const int error = RecordsFile(real_file_system(), path).append(record_of(problem, journal, settings.seed));
     if (error != 0) throw Error(Code::io, Stage::tool, cat("cannot write ", path, ": ", error_text(error)));
-  }
-
-  static const SweepTrial* trial_of(const Journal& journal, const std::string& config) {
-    for (const SweepTrial& trial : journal.trials) {
-      if (trial.config == config) return &trial;
-    }
-    return nullptr;
-  }
-
-  Record record_of(const AnyProblem& problem, const Journal& journal, const SweepSettings& settings) const {
-    const SweepHead& head = journal.head;
-    const SweepResult& result = *journal.result;
-    Record record;
-    record.family = head.family;
-    record.problem = head.problem;
-    record.device = head.device;
-    record.target = head.target;
-    record.regime = head.regime;
-    record.config = result.winner;
-    record.us = result.us;
-    record.default_us = result.default_us;
-    record.band_percent = result.band_percent;
-    for (const SweepFinalist& finalist : journal.finalists) {
-      const bool rival = std::find(result.rivals.begin(), result.rivals.end(), finalist.config) != result.rivals.end();
-      if (rival) record.rivals.push_back({finalist.config, finalist.us});
-    }
-    if (const SweepTrial* trial = trial_of(journal, result.winner)) {
-      record.samples = static_cast<int>(trial->samples.size());
-      record.image_key = trial->image;
-    }
-    record.copy_us = head.copy_us;
-    record.clocks = {static_cast<int>(head.clocks.sm_mhz), static_cast<int>(head.clocks.memory_mhz),
-                     head.clocks.power_limit_w, head.clocks.throttled};
-    record.driver = head.driver;
-    record.compiler = head.compiler;
-    record.space_digest = space_digest(problem.family());
-    record.quern = QUERN_VERSION;
-    record.strategy = head.strategy;
-    record.seed = settings.seed;
-    record.evaluations = static_cast<int>(result.evaluations);
-    record.seconds = result.seconds;
-    record.created_unix_ns = real_file_system().now_unix_ns();
-    return record;
   }
 
   static Row row_of(const AnyProblem& problem, const Journal& journal) {

@@ -1,5 +1,5 @@
 // quern worker: where a sweep's candidates are compiled and run.
-#include "tuner/worker.h"
+#include "quern/worker.h"
 
 #include "arguments.h"
 #include "command.h"

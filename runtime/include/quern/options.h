@@ -30,6 +30,12 @@ enum class CacheMatch : std::uint8_t {
 enum class Tuning : std::uint8_t {
   off,     // the model's default
   lookup,  // a record where one fits; nothing is ever measured
+  // As lookup; but a problem of which there is no record on this very device is tuned, in worker processes, on data of
+  // their own, and the winner is recorded. No candidate ever runs in this process. Where that is not possible (no
+  // worker, no cache directory that may be written, an open extent, a capture going on) it is lookup, with one warning
+  // for each cause but the last two.
+  on_prepare,  // before prepare returns, within `tuning_seconds`
+  background,  // later, at `tuning_share` of the time; plans that exist launch the better kernel as soon as it is there
 };
 
 class Driver;  // the driver as the Runtime sees it (runtime/driver); a host gives one only in tests
@@ -57,6 +63,15 @@ struct Options {
   // QUERN_RECORD_LAYERS, a list with colons.
   std::vector<std::string> record_layers;
   std::optional<Tuning> tuning;  // unset: QUERN_TUNE, else lookup
+  // How long tuning may keep one prepare waiting. Unset: QUERN_TUNE_SECONDS, else 10.
+  std::optional<double> tuning_seconds;
+  // How much of the time the background's worker may use the device for, in (0, 1]. Unset: QUERN_TUNE_SHARE, else 0.05.
+  std::optional<double> tuning_share;
+  // Device memory that a worker's data may take. Unset: QUERN_TUNE_MEMORY ("2G"), else 5 % of what is free.
+  std::optional<std::uint64_t> tuning_memory;
+  // The program that measures, started as `WORKER worker`: `quern`, or a program of the application's own that knows
+  // its families and then calls serve_worker. A path or a name in PATH. Empty: QUERN_WORKER, else quern in PATH.
+  std::string worker;
 
   // Paths of the libraries. Empty: the documented search (`quern doctor` prints it).
   std::string nvrtc;

@@ -46,7 +46,8 @@ struct ImageInfo {
 struct PlanState;
 
 // Immutable and cheap to copy; usable from any thread; keeps its kernels alive and may outlive the Runtime. A plan
-// belongs to the context that was current at `prepare`; launch it with that context current.
+// belongs to the context that was current at `prepare`; launch it with that context current. With Tuning::background a
+// plan launches a faster kernel once one is found: same results, other `why` and `images`.
 class QUERN_API AnyPlan {
  public:
   AnyPlan() = default;
@@ -66,7 +67,7 @@ class QUERN_API AnyPlan {
   const std::string& problem() const;
   // Which config each image has and where it came from.
   std::string why() const;
-  // What was compiled, most wanted image first. Strings live as long as the plan.
+  // What was compiled, most wanted image first. Strings live as long as the plan, those of an older kernel too.
   const std::vector<ImageInfo>& images() const;
   // Of image `i`: the generated spec and the template; PTX. Empty where the store had only the cubin.
   const std::string& source(int i = 0) const;

@@ -73,6 +73,9 @@ struct Statistics {
   std::uint64_t evicted_bytes = 0;
   std::uint64_t refused_layers = 0;  // directories and packs that are not trusted, not readable or no pack
   std::uint64_t store_failures = 0;  // calls that the file system refused and that were passed over
+
+  std::uint64_t sweeps = 0;        // problems that were tuned to the end, with Tuning::on_prepare or background
+  std::uint64_t better_plans = 0;  // plans that launch another kernel since
 };
 
 // A problem of any family with its storage, made from text.

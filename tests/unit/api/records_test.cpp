@@ -207,9 +207,38 @@ TEST_F(RuntimeRecords, TheFileAndTheLayersComeFromTheEnvironment) {
   const Options kept = resolve(given, environment);
   EXPECT_EQ(kept.records + kept.record_layers.front(), "/mine/c");
   EXPECT_EQ(kept.tuning, Tuning::lookup);
+  for (const auto& [text, mode] : {std::pair{"on-prepare", Tuning::on_prepare}, {"background", Tuning::background}}) {
+    environment[Variable::tune] = text;
+    EXPECT_EQ(resolve({}, environment).tuning, mode);
+  }
   environment[Variable::tune] = "always";
   EXPECT_TRUE(has(refusal([&] { resolve({}, environment); }).sentence,
-                  "QUERN_TUNE=always means nothing; it takes off, lookup"));
+                  "QUERN_TUNE=always means nothing; it takes off, lookup, on-prepare, background"));
+}
+
+TEST_F(RuntimeRecords, WhatTuningMayTakeComesFromTheEnvironment) {
+  Environment environment;
+  const Options defaults = resolve({}, environment);
+  EXPECT_EQ(*defaults.tuning_seconds, 10);
+  EXPECT_EQ(*defaults.tuning_share, 0.05);
+  EXPECT_FALSE(defaults.tuning_memory);
+  EXPECT_EQ(defaults.worker, "");
+  environment[Variable::tune_seconds] = "2.5";
+  environment[Variable::tune_share] = "1";
+  environment[Variable::tune_memory] = "2G";
+  environment[Variable::worker] = "/w";
+  const Options resolved = resolve({}, environment);
+  EXPECT_EQ(*resolved.tuning_seconds, 2.5);
+  EXPECT_EQ(*resolved.tuning_share, 1);
+  EXPECT_EQ(*resolved.tuning_memory, std::uint64_t{2} << 30);
+  EXPECT_EQ(resolved.worker, "/w");
+  for (const char* text : {"0", "1.01", "-1", "much", "nan"}) {
+    environment[Variable::tune_share] = text;
+    EXPECT_TRUE(has(refusal([&] { resolve({}, environment); }).sentence, cat("QUERN_TUNE_SHARE=", text))) << text;
+  }
+  Options given;
+  given.tuning_share = 0.0;
+  EXPECT_TRUE(has(refusal([&] { resolve(given, Environment()); }).sentence, "above 0, at most 1"));
 }
 
 }  // namespace

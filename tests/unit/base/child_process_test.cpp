@@ -27,6 +27,18 @@ TEST(ChildProcess, TalksInLines) {
   EXPECT_EQ(next(child).size(), 200'000U);
 }
 
+TEST(ChildProcess, HasOurEnvironmentButForWhatIsSaid) {
+  ::setenv("QUERN_TEST_KEPT", "kept", 1);
+  ::setenv("QUERN_TEST_SAID", "ours", 1);
+  ChildProcess child("/bin/sh",
+                     {"-c", "echo $QUERN_TEST_KEPT $QUERN_TEST_SAID $QUERN_TEST_NEW; env | grep -c QUERN_TEST"},
+                     {{"QUERN_TEST_SAID", "said"}, {"QUERN_TEST_NEW", "new"}});
+  EXPECT_EQ(next(child), "kept said new");
+  EXPECT_EQ(next(child), "3");
+  ::unsetenv("QUERN_TEST_KEPT");
+  ::unsetenv("QUERN_TEST_SAID");
+}
+
 TEST(ChildProcess, WaitsNoLongerThanItIsTold) {
   ChildProcess child("/bin/cat", {});
   std::string line;

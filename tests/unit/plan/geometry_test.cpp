@@ -13,7 +13,7 @@ namespace quern {
 namespace {
 
 using test::address;
-using test::bare_plan;
+using test::BarePlan;
 using test::params_of;
 using test::problem;
 using test::variants_of;
@@ -55,7 +55,7 @@ int value_of(const AnyProblem& p, const Config& config, std::string_view name) {
 template <class Params, class Args>
 Covered cover(const AnyProblem& p, Args args, std::uintptr_t off, const Target& target = {90, "a"}) {
   args.out = address(0x40000 + off);
-  const PlanState plan = bare_plan(p, target);
+  const BarePlan plan(p, target);
   PreparedLaunch prepared;
   prepare_launch(plan, &args, prepared);
   return {prepared.launch, prepared.variant->variant.config, params_of<Params>(prepared.launch).slots};
@@ -108,7 +108,7 @@ TEST(GatherGeometry, StridesAreBytes) {
   GatherArgs args = gather_args();
   args.out = address(0x40000);
   PreparedLaunch prepared;
-  const PlanState plan = bare_plan(p);
+  const BarePlan plan(p);
   prepare_launch(plan, &args, prepared);
   const auto params = params_of<gather::Params>(prepared.launch);
   EXPECT_EQ(params.rows, 9);

@@ -10,7 +10,7 @@ namespace quern {
 namespace {
 
 using test::address;
-using test::bare_plan;
+using test::BarePlan;
 using test::problem;
 
 GatherArgs gather_args() {
@@ -38,7 +38,7 @@ PointwiseArgs pointwise_args() {
 template <class Args>
 std::string refusal(const std::string& text, const Args& args) {
   const AnyProblem p = problem(text);
-  const PlanState plan = bare_plan(p);
+  const BarePlan plan(p);
   PreparedLaunch prepared;
   try {
     prepare_launch(plan, &args, prepared);
@@ -196,7 +196,7 @@ TEST(LaunchEmpty, ZeroSizesAreLegalAndLaunchNothing) {
     GatherArgs args;  // null pointers everywhere
     args.count = has(text, "count=0") ? 0 : 10;
     if (args.count != 0) args.index = address(0x20000);
-    const PlanState plan = bare_plan(problem(text));
+    const BarePlan plan(problem(text));
     PreparedLaunch prepared;
     prepare_launch(plan, &args, prepared);
     EXPECT_TRUE(prepared.launch.empty) << text;
@@ -204,7 +204,7 @@ TEST(LaunchEmpty, ZeroSizesAreLegalAndLaunchNothing) {
   for (const char* text : {"pointwise rows=0", "pointwise width=0 rows=10", "pointwise rows=0 width=0"}) {
     PointwiseArgs args;
     args.bias = address(0x30000);
-    const PlanState plan = bare_plan(problem(text));
+    const BarePlan plan(problem(text));
     PreparedLaunch prepared;
     prepare_launch(plan, &args, prepared);
     EXPECT_TRUE(prepared.launch.empty) << text;
@@ -218,7 +218,7 @@ std::string picked(const PlanState& plan, const void* args) {
 }
 
 TEST(LaunchVariant, IsPickedByTheLowestBitOfAnyBulkAddress) {
-  const PlanState plan = bare_plan(problem("gather width=4096 dtype=bf16"));
+  const BarePlan plan(problem("gather width=4096 dtype=bf16"));
   for (int off = 0; off < 34; off += 2) {
     GatherArgs args = gather_args();
     args.source = address(0x10000 + off);
@@ -233,8 +233,8 @@ TEST(LaunchVariant, IsPickedByTheLowestBitOfAnyBulkAddress) {
 }
 
 TEST(LaunchVariant, CountsEachOperandThatPointwiseHas) {
-  const PlanState plan = bare_plan(problem("pointwise width=4096 dtype=f32 op=add_mul_act"));
-  const PlanState without_y = bare_plan(problem("pointwise width=4096 dtype=f32"));
+  const BarePlan plan(problem("pointwise width=4096 dtype=f32 op=add_mul_act"));
+  const BarePlan without_y(problem("pointwise width=4096 dtype=f32"));
   PointwiseArgs args = pointwise_args();
   EXPECT_EQ(picked(plan, &args), "rows");
   args.y = address(0x20004);
@@ -249,7 +249,7 @@ TEST(LaunchVariant, CountsEachOperandThatPointwiseHas) {
 TEST(LaunchVariant, TheLastOneTakesAnyElementAlignedAddress) {
   for (const Family* family : builtin_families()) {
     for (const char* text : family->bench_cases) {
-      const PlanState plan = bare_plan(problem(text));
+      const BarePlan plan(problem(text));
       const Variant& last = plan.variants.back().variant;
       EXPECT_LE(last.alignment, 16u) << text;
       for (std::size_t i = 1; i < plan.variants.size(); ++i)
@@ -261,18 +261,18 @@ TEST(LaunchVariant, TheLastOneTakesAnyElementAlignedAddress) {
 class Enqueue : public ::testing::Test {
  protected:
   void SetUp() override { test::reset_null_driver(); }
-  PlanState plan(const std::string& text) {
-    PlanState state = bare_plan(problem(text));
-    state.driver = driver_;
-    for (PlanState::Loaded& loaded : state.variants)
-      loaded.library = std::make_shared<const Library>(driver_, "image", "kernel");
-    return state;
-  }
+  struct DrivenPlan : BarePlan {
+    DrivenPlan(const std::string& words, const std::shared_ptr<Driver>& by) : BarePlan(test::problem(words)) {
+      driver = by;
+      for (PlanState::Loaded& loaded : variants)
+        loaded.library = std::make_shared<const Library>(by, "image", "kernel");
+    }
+  };
   const std::shared_ptr<Driver> driver_ = std::make_shared<Driver>(null_driver_table());
 };
 
 TEST_F(Enqueue, GivesTheDriverTheGeometryAndTheStream) {
-  const PlanState state = plan("gather width=4096 dtype=bf16 count=100000");
+  const DrivenPlan state("gather width=4096 dtype=bf16 count=100000", driver_);
   GatherArgs args = gather_args();
   args.count = kOpen;
   auto* const stream = static_cast<Stream>(address(0x77));
@@ -289,16 +289,36 @@ TEST_F(Enqueue, GivesTheDriverTheGeometryAndTheStream) {
   EXPECT_EQ(last.hStream, stream);
 }
 
+TEST_F(Enqueue, ABetterPlanIsLaunchedAsSoonAsItIsThere) {
+  const auto first = std::make_shared<const DrivenPlan>("gather width=4096 dtype=bf16 count=100000", driver_);
+  const AnyPlan plan(first);
+  GatherArgs args = gather_args();
+  args.count = kOpen;
+  plan.launch(nullptr, &args);
+  const unsigned before = null_driver().last_launch.blockDimX;
+  auto better = std::make_shared<DrivenPlan>("gather width=4096 dtype=bf16 count=100000", driver_);
+  for (int i = 0; i < better->family->parameters.count; ++i) {
+    if (better->family->parameters[i].name != std::string_view("threads")) continue;
+    for (PlanState::Loaded& loaded : better->variants) loaded.variant.config[i] = 64;
+  }
+  better->why = "tuned";
+  first->better.set(better);
+  plan.launch(nullptr, &args);
+  EXPECT_NE(null_driver().last_launch.blockDimX, before);
+  EXPECT_EQ(plan.why(), "tuned");
+  EXPECT_EQ(null_driver().launches, 2);
+}
+
 TEST_F(Enqueue, AnEmptyProblemReachesNoDriver) {
   const GatherArgs args;
-  EXPECT_FALSE(enqueue(plan("gather count=0"), nullptr, &args));
+  EXPECT_FALSE(enqueue(DrivenPlan("gather count=0", driver_), nullptr, &args));
   EXPECT_EQ(null_driver().launches, 0);
 }
 
 TEST_F(Enqueue, ADriversRefusalIsTheError) {
   DriverTable table = null_driver_table();
   table.LaunchKernelEx = [](const CUlaunchConfig*, CUfunction, void**, void**) { return CUDA_ERROR_INVALID_VALUE; };
-  PlanState state = plan("gather");
+  DrivenPlan state("gather", driver_);
   state.driver = std::make_shared<Driver>(table);
   const GatherArgs args = gather_args();
   try {

@@ -40,20 +40,19 @@ inline std::vector<Variant> variants_of(const AnyProblem& p, const Target& targe
 }
 
 // A plan whose kernels are not there: good for everything but enqueueing.
-inline PlanState bare_plan(const AnyProblem& p, const Target& target = {90, "a"}) {
-  PlanState state;
-  const Family& family = p.family();
-  state.family = &family;
-  const auto* bytes = static_cast<const unsigned char*>(p.data());
-  state.problem.assign(bytes, bytes + family.problem_bytes);
-  state.text = p.text();
-  state.model = generic_model(target.arch);
-  for (const LaunchExtent& extent : family.launch_extents)
-    state.extents.push_back(
-        {find_field(family, extent.field), extent.offset, extent.needed == nullptr || extent.needed(p.data())});
-  for (const Variant& variant : variants_of(p, target)) state.variants.push_back({variant, nullptr});
-  return state;
-}
+struct BarePlan : PlanState {
+  explicit BarePlan(const AnyProblem& p, const Target& target = {90, "a"}) {
+    family = &p.family();
+    const auto* bytes = static_cast<const unsigned char*>(p.data());
+    problem.assign(bytes, bytes + family->problem_bytes);
+    text = p.text();
+    model = generic_model(target.arch);
+    for (const LaunchExtent& extent : family->launch_extents)
+      extents.push_back(
+          {find_field(*family, extent.field), extent.offset, extent.needed == nullptr || extent.needed(p.data())});
+    for (const Variant& variant : variants_of(p, target)) variants.push_back({variant, nullptr});
+  }
+};
 
 // A device address; nothing is ever read there.
 inline void* address(std::uintptr_t number) {

@@ -10,7 +10,7 @@ export QUERN_CACHE_DIR=$work/cache
 export QUERN_LIBCUDA=$work/no-driver.so.1
 # Nor the host driver, but where it is asked for.
 export QUERN_HOSTDRIVER_LIBRARY=$work/no-host-driver.so
-unset QUERN_CACHE QUERN_CACHE_MATCH QUERN_CACHE_LAYERS QUERN_CACHE_TRUST QUERN_CACHE_MAX_BYTES QUERN_CACHE_MAX_ENTRIES QUERN_NVRTC QUERN_LOG QUERN_DUMP QUERN_RECORD QUERN_RECORD_LAYERS QUERN_TUNE
+unset QUERN_CACHE QUERN_CACHE_MATCH QUERN_CACHE_LAYERS QUERN_CACHE_TRUST QUERN_CACHE_MAX_BYTES QUERN_CACHE_MAX_ENTRIES QUERN_NVRTC QUERN_LOG QUERN_DUMP QUERN_RECORD QUERN_RECORD_LAYERS QUERN_TUNE QUERN_WORKER
 # Nor records, whatever this user has.
 export QUERN_RECORDS=$work/records.jsonl
 failures=0
@@ -108,6 +108,9 @@ QUERN_CACHE=perhaps expect 2 QUERN_CACHE list
 QUERN_CACHE=perhaps expect 0 QUERN_CACHE doctor
 QUERN_TUNE=perhaps expect 2 'it takes off, lookup' list
 expect 0 '"tuning":"lookup","records":[{"file":"'"$work"'/records.jsonl","records":0' doctor --json
+QUERN_WORKER=/bin/false expect 0 '"worker":"/bin/false"' doctor --json
+QUERN_TUNE=background QUERN_WORKER=$work/none expect 0 'set QUERN_WORKER to the path of the quern command' doctor
+QUERN_TUNE=on-prepare QUERN_TUNE_SHARE=2 expect 0 'QUERN_TUNE_SHARE=2 means nothing' doctor
 echo broken >other.jsonl
 QUERN_RECORD_LAYERS=other.jsonl expect 0 'other.jsonl:1: it is no JSON' doctor
 QUERN_RECORD_LAYERS=none.jsonl expect 0 'records are not read: none.jsonl' doctor

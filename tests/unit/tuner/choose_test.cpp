@@ -23,41 +23,41 @@ Finalist incumbent(int point, double percent) {
 }
 
 TEST(Choose, WhatIsClearlyFasterWins) {
-  const Choice choice = choose({usual(), finalist(3, -2), finalist(7, -6)});
-  EXPECT_EQ(choice.winner, 2U);
-  EXPECT_STREQ(choice.why, "faster");
-  EXPECT_TRUE(choice.rivals.empty());
-  EXPECT_EQ(choice.band, kLeastBand);
+  const Decision decision = choose({usual(), finalist(3, -2), finalist(7, -6)});
+  EXPECT_EQ(decision.winner, 2U);
+  EXPECT_STREQ(decision.why, "faster");
+  EXPECT_TRUE(decision.rivals.empty());
+  EXPECT_EQ(decision.band, kLeastBand);
 }
 
 TEST(Choose, AmongEqualsTheDefaultStays) {
-  const Choice choice = choose({finalist(3, -0.4), usual(), finalist(7, -0.3)});
-  EXPECT_EQ(choice.winner, 1U);
-  EXPECT_STREQ(choice.why, "default");
-  EXPECT_EQ(choice.rivals, (std::vector<std::size_t>{0, 2}));
+  const Decision decision = choose({finalist(3, -0.4), usual(), finalist(7, -0.3)});
+  EXPECT_EQ(decision.winner, 1U);
+  EXPECT_STREQ(decision.why, "default");
+  EXPECT_EQ(decision.rivals, (std::vector<std::size_t>{0, 2}));
 }
 
 TEST(Choose, AmongEqualsTheIncumbentComesBeforeTheDefault) {
-  const Choice choice = choose({usual(), finalist(3, -0.4), incumbent(9, -0.1)});
-  EXPECT_EQ(choice.winner, 2U);
-  EXPECT_STREQ(choice.why, "incumbent");
+  const Decision decision = choose({usual(), finalist(3, -0.4), incumbent(9, -0.1)});
+  EXPECT_EQ(decision.winner, 2U);
+  EXPECT_STREQ(decision.why, "incumbent");
 }
 
 TEST(Choose, AmongOtherEqualsTheFirstInOrderWins) {
-  const Choice choice = choose({usual(), finalist(9, -5.2), finalist(4, -5), finalist(6, -4.9)});
-  EXPECT_EQ(choice.winner, 2U);
-  EXPECT_STREQ(choice.why, "first in order");
+  const Decision decision = choose({usual(), finalist(9, -5.2), finalist(4, -5), finalist(6, -4.9)});
+  EXPECT_EQ(decision.winner, 2U);
+  EXPECT_STREQ(decision.why, "first in order");
 }
 
 TEST(Choose, ANoisyBestHasAWiderBand) {
-  const Choice choice = choose({usual(), finalist(9, -1.5, 2)});
-  EXPECT_NEAR(choice.band, 0.02, 1e-12);
-  EXPECT_STREQ(choice.why, "default");
+  const Decision decision = choose({usual(), finalist(9, -1.5, 2)});
+  EXPECT_NEAR(decision.band, 0.02, 1e-12);
+  EXPECT_STREQ(decision.why, "default");
 }
 
 TEST(Choose, ASlowIncumbentDoesNotStay) {
-  const Choice choice = choose({usual(), incumbent(2, 3), finalist(9, -4)});
-  EXPECT_EQ(choice.winner, 2U);
+  const Decision decision = choose({usual(), incumbent(2, 3), finalist(9, -4)});
+  EXPECT_EQ(decision.winner, 2U);
 }
 
 TEST(Choose, AnIncumbentIsBeatenTwiceOrNotAtAll) {

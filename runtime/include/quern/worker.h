@@ -1,0 +1,30 @@
+// A program that measures for others. `quern worker` is one; an application with families of its own makes its own
+// program one, and names it in Options::worker or QUERN_WORKER:
+//
+//   int main(int argc, char** argv) {
+//     if (argc > 1 && std::string_view(argv[1]) == "worker") {
+//       quern::Runtime runtime;
+//       runtime.add(MyFamily::family());
+//       quern::serve_worker(runtime);
+//     }
+//     …
+//   }
+//
+// In a process of its own a candidate that hangs costs its time limit and itself, and one that breaks its context costs
+// that process.
+#ifndef QUERN_WORKER_H_
+#define QUERN_WORKER_H_
+
+#include "quern/export.h"
+#include "quern/runtime.h"
+
+namespace quern {
+
+// Serves the process at the other end of standard input and output, and ends this process when that one ends, or sends
+// what is no question. What kernels and libraries print goes to standard error. The Runtime must not have been told
+// where images are: whoever starts a worker says so in its environment.
+[[noreturn]] QUERN_API void serve_worker(Runtime& runtime);
+
+}  // namespace quern
+
+#endif  // QUERN_WORKER_H_

@@ -1,0 +1,133 @@
+#include "tuner/problem_tuner.h"
+
+#include <algorithm>
+
+#include "api/runtime_state.h"
+#include "base/find_program.h"
+#include "base/text.h"
+#include "plan/problem.h"
+#include "records/records_file.h"
+#include "tuner/open_device.h"
+#include "tuner/sweep_records.h"
+#include "tuner/tuning_lock.h"
+
+namespace quern {
+namespace {
+
+std::string worker_name(const Options& options) { return options.worker.empty() ? "quern" : options.worker; }
+
+std::string option_of(std::string config) {
+  std::replace(config.begin(), config.end(), ' ', ',');
+  return config;
+}
+
+TunedConfig measured(const Journal& journal) {
+  const SweepResult& result = *journal.result;
+  const double gain = -result.percent;
+  return {option_of(result.winner),
+          cat("measured, ", result.evaluations, " configs in ", fixed(result.seconds, 1),
+              " s: ", gain < 0.05 ? "no faster than" : cat(fixed(gain, 1), " % faster than"), " the default")};
+}
+
+std::string why_no_store(RuntimeState& state) {
+  if (*state.options.cache_mode != CacheMode::read_write) return "the cache is read-only or off (QUERN_CACHE)";
+  return state.store.unusable();
+}
+
+}  // namespace
+
+std::string find_worker(const Options& options, const Environment& environment) {
+  return find_program(worker_name(options), environment[Variable::path]);
+}
+
+const std::string& ProblemTuner::unusable() {
+  std::call_once(looked_, [this] {
+    const std::string name = worker_name(state_.options);
+    program_ = find_worker(state_.options, state_.environment);
+    const std::string store = why_no_store(state_);
+    if (program_.empty())
+      unusable_ = cat("there is no worker: ", name, " cannot be run",
+                      name.find('/') == std::string::npos ? " or is not in PATH" : "",
+                      "; set QUERN_WORKER to the path of the quern command");
+    else if (!store.empty())
+      unusable_ = cat(store, "; workers share images in a directory that they may write (QUERN_CACHE_DIR)");
+    if (!unusable_.empty()) state_.log.warning(cat("nothing is tuned: ", unusable_, ", or QUERN_TUNE=lookup"));
+  });
+  return unusable_;
+}
+
+void ProblemTuner::warn_once(const std::string& sentence) {
+  if (warned_.insert(sentence).second) state_.log.warning(sentence);
+}
+
+// A Runtime of a sweep's own: it reads the records anew, and nothing is tuned in it in turn.
+Runtime ProblemTuner::runtime_for_sweeps() {
+  Options options = state_.options;
+  options.tuning = Tuning::lookup;
+  options.warm_compiler = false;
+  options.driver = state_.driver();
+  Runtime runtime(std::move(options));
+  const std::shared_lock lock(state_.families_mutex);
+  for (const auto& [name, family] : state_.families) {
+    if (runtime.state().families.count(name) == 0) runtime.add(*family);
+  }
+  return runtime;
+}
+
+SweepSettings ProblemTuner::settings_for(const Device& device, const TuningLimits& limits) const {
+  SweepSettings settings;
+  settings.budget.seconds = limits.seconds;
+  settings.memory_bytes = limits.memory_bytes;
+  settings.jobs = limits.jobs;
+  settings.pace = limits.pace;
+  settings.devices = {DeviceName{device.target.host, device.ordinal}.text()};
+  settings.worker = worker_of(program_, state_.store.directory(), state_.options.nvrtc);
+  settings.worker.stop = limits.stop;
+  return settings;
+}
+
+void ProblemTuner::keep(const AnyProblem& problem, const Journal& journal) {
+  const std::string& path = state_.options.records;
+  if (path.empty()) return;
+  const int error = RecordsFile(real_file_system(), path).append(record_of(problem, journal, SweepSettings{}.seed));
+  if (error != 0) warn_once(cat("cannot write ", path, ": ", error_text(error), "; what is tuned is not remembered"));
+}
+
+std::optional<TunedConfig> ProblemTuner::tune_or_throw(const AnyProblem& problem, const Device& device,
+                                                       const TuningLimits& limits) {
+  Runtime runtime = runtime_for_sweeps();
+  SweepSettings settings = settings_for(device, limits);
+  settings.path = sweep_path(runtime, problem, cat(device.name, "\napplication"));
+  const TuningLock lock(real_file_system(), settings.path.empty() ? "" : settings.path + ".lock", limits.stop);
+  KnownConfigs known = known_configs(runtime, problem, {device, live_model(device)});
+  if (!known.incumbent.empty()) return TunedConfig{option_of(known.incumbent), "measured by another process"};
+  settings.related = std::move(known.related);
+  if (!settings.path.empty()) drop_finished_sweep(settings.path);
+  const Journal journal = sweep(runtime, problem, settings, [](const SweepProgress&) {});
+  if (!journal.result) throw Stopped();
+  if (journal.result->winner.empty()) return std::nullopt;
+  ++state_.sweeps;
+  keep(problem, journal);
+  return measured(journal);
+}
+
+std::optional<TunedConfig> ProblemTuner::tune(const AnyProblem& problem, const Device& device,
+                                              const TuningLimits& limits) {
+  if (!unusable().empty() || !open_extents(problem.family(), problem.data()).empty()) return std::nullopt;
+  const std::string name = cat(problem.text(), " on ", device.name);
+  const std::lock_guard lock(mutex_);
+  if (const auto found = tuned_.find(name); found != tuned_.end()) return found->second;
+  try {
+    state_.log.info(cat("tuning ", name));
+    auto tuned = tune_or_throw(problem, device, limits);
+    if (tuned) tuned_.emplace(name, *tuned);
+    return tuned;
+  } catch (const Stopped&) {
+    state_.log.info(cat(name, " was not tuned to the end; what was measured is kept"));
+  } catch (const Error& error) {
+    warn_once(cat("not tuned: ", error.sentence, error.problem.empty() ? "" : cat(" [", error.problem, "]")));
+  }
+  return std::nullopt;
+}
+
+}  // namespace quern

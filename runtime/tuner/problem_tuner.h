@@ -1,0 +1,63 @@
+// Tunes one problem at a time for an application: in workers, with what records know, and leaves a record.
+#ifndef QUERN_TUNER_PROBLEM_TUNER_H_
+#define QUERN_TUNER_PROBLEM_TUNER_H_
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "api/application_tuner.h"
+#include "base/environment.h"
+#include "quern/runtime.h"
+#include "tuner/pace.h"
+#include "tuner/sweep.h"
+
+namespace quern {
+
+// The program that an application's candidates would run in; empty where it cannot be run.
+std::string find_worker(const Options& options, const Environment& environment);
+
+// What one tuning may take.
+struct TuningLimits {
+  std::int64_t memory_bytes = 0;  // of the device
+  double seconds = 0;             // of searching; 0: until there is evidence
+  int jobs = 1;                   // compiles at a time
+  Pace pace;
+  std::function<bool()> stop;  // asked all the while; what was measured until then is gone on with another time
+};
+
+// Thread-safe: one tunes, others wait.
+class ProblemTuner {
+ public:
+  // `state` must outlive it. Starts nothing yet.
+  explicit ProblemTuner(RuntimeState& state) : state_(state) {}
+
+  // Nothing, with a line in the log, where the problem cannot be tuned or `stop` came first. The winner is in the
+  // Runtime's file of records then; where another process put one there meanwhile, that is it. Never throws Error.
+  std::optional<TunedConfig> tune(const AnyProblem& problem, const Device& device, const TuningLimits& limits);
+
+  // Why nothing can be tuned, which was a warning at the first call; empty if all is there.
+  const std::string& unusable();
+
+ private:
+  std::optional<TunedConfig> tune_or_throw(const AnyProblem& problem, const Device& device, const TuningLimits& limits);
+  SweepSettings settings_for(const Device& device, const TuningLimits& limits) const;
+  Runtime runtime_for_sweeps();
+  void keep(const AnyProblem& problem, const Journal& journal);
+  void warn_once(const std::string& sentence);
+
+  RuntimeState& state_;
+  std::once_flag looked_;
+  std::string program_;
+  std::string unusable_;
+  std::mutex mutex_;                          // one at a time
+  std::map<std::string, TunedConfig> tuned_;  // by problem and device
+  std::set<std::string> warned_;
+};
+
+}  // namespace quern
+
+#endif  // QUERN_TUNER_PROBLEM_TUNER_H_

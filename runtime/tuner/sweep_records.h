@@ -1,0 +1,33 @@
+// Between records and sweeps: what records give a sweep to begin with, and the record that a sweep leaves.
+#ifndef QUERN_TUNER_SWEEP_RECORDS_H_
+#define QUERN_TUNER_SWEEP_RECORDS_H_
+
+#include <string>
+#include <vector>
+
+#include "quern/runtime.h"
+#include "records/record.h"
+#include "tuner/crew.h"
+#include "tuner/journal.h"
+
+namespace quern {
+
+// Config texts, as SweepSettings has them.
+struct KnownConfigs {
+  std::string incumbent;             // of the record for this very problem and device; "": there is none
+  std::vector<std::string> related;  // of the nearest records, nearest first
+};
+KnownConfigs known_configs(Runtime& runtime, const AnyProblem& problem, const DevicePlace& place);
+
+// Of a sweep with a winner. `seed` is the search's.
+Record record_of(const AnyProblem& problem, const Journal& journal, std::uint64_t seed);
+
+// Where a sweep of this identity (whatever decides what is measured) is written: a file in the folder "sweeps" beside
+// the Runtime's own file of records; "" where there is none.
+std::string sweep_path(Runtime& runtime, const AnyProblem& problem, const std::string& identity);
+// Removes the file of a sweep that is finished, so that the next one does not go on with it.
+void drop_finished_sweep(const std::string& path);
+
+}  // namespace quern
+
+#endif  // QUERN_TUNER_SWEEP_RECORDS_H_

@@ -1,0 +1,290 @@
+// Tuning inside of an application: on prepare, and in the background. What is measured is measured by this program as a
+// worker; of a device's times nothing is expected but that 300 laps take longer than one.
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/text.h"
+#include "driver/stream.h"
+#include "quern/worker.h"
+#include "support/counter/counter.h"
+#include "support/device.h"
+#include "tuner/operands.h"
+
+namespace quern {
+namespace {
+
+using test::Counter;
+using test::CounterArgs;
+using namespace std::chrono_literals;
+
+constexpr std::int64_t kCount = 20000;
+
+class ApplicationTest : public test::DeviceTest {
+ protected:
+  // As an application is set up that tunes, with records of its own.
+  Options tuning(Tuning mode) {
+    Options all = options();
+    all.tuning = mode;
+    all.records = scratch_ / "records.jsonl";
+    all.worker = "/proc/self/exe";
+    all.tuning_seconds = 120;
+    all.tuning_share = 1;
+    all.tuning_memory = std::uint64_t{1} << 30;
+    all.log_level = LogLevel::info;
+    all.log_sink = [this](LogLevel level, std::string_view line) {
+      const std::lock_guard lock(mutex_);
+      log_ += cat(level == LogLevel::warning ? "warning: " : "", line, "\n");
+    };
+    return all;
+  }
+  static void add_families(Runtime& runtime) { runtime.add(Counter::family()); }
+  std::string log() {
+    const std::lock_guard lock(mutex_);
+    return log_;
+  }
+  bool logged(const std::string& words) { return log().find(words) != std::string::npos; }
+  int warnings() {
+    const std::string all = log();
+    int count = 0;
+    for (std::size_t at = 0; (at = all.find("warning: ", at)) != std::string::npos; ++at) ++count;
+    return count;
+  }
+  static bool is_fast(const AnyPlan& plan) { return plan.images().front().config.find("laps=1 ") == 0; }
+  static bool wait_for(const std::function<bool()>& done, std::chrono::seconds limit = 100s) {
+    const auto until = std::chrono::steady_clock::now() + limit;
+    while (!done() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(2ms);
+    return done();
+  }
+
+  const test::Scratch scratch_;
+
+ private:
+  std::mutex mutex_;
+  std::string log_;
+};
+
+// The caller's own counts, on the device.
+class Counts {
+ public:
+  Counts(const Driver& driver, std::int64_t count) : driver_(driver), values_(static_cast<std::size_t>(count)) {
+    for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = static_cast<float>(i % 1000);
+    driver.check(driver->MemAlloc(&memory_, bytes()), Stage::tool, "cuMemAlloc");
+    driver.check(driver->MemcpyHtoD(memory_, values_.data(), bytes()), Stage::tool, "cuMemcpyHtoD");
+  }
+  ~Counts() { driver_->MemFree(memory_); }
+  Counts(const Counts&) = delete;
+  Counts& operator=(const Counts&) = delete;
+
+  CounterArgs args() const { return {reinterpret_cast<void*>(memory_), kCount}; }
+  // Whether each is what it was in the beginning and `more`, bit for bit.
+  bool grew_by(int more) const {
+    std::vector<float> now(values_.size());
+    driver_.check(driver_->MemcpyDtoH(now.data(), memory_, bytes()), Stage::tool, "cuMemcpyDtoH");
+    for (std::size_t i = 0; i < now.size(); ++i)
+      if (now[i] != values_[i] + static_cast<float>(more)) return false;
+    return true;
+  }
+
+ private:
+  std::size_t bytes() const { return values_.size() * sizeof(float); }
+  const Driver& driver_;
+  std::vector<float> values_;
+  CUdeviceptr memory_ = 0;
+};
+
+TEST_F(ApplicationTest, PrepareTunesAndRecordsAndLeavesTheCallersBuffersAlone) {
+  const Counts counts(driver(), kCount);
+  Runtime runtime(tuning(Tuning::on_prepare));
+  add_families(runtime);
+  const auto plan = runtime.prepare(Counter{kCount});
+  EXPECT_TRUE(counts.grew_by(0));
+  EXPECT_TRUE(is_fast(plan)) << plan.why() << log();
+  EXPECT_NE(plan.why().find("faster than the default"), std::string::npos) << plan.why();
+  EXPECT_EQ(runtime.statistics().sweeps, 1U);
+  plan.launch(nullptr, counts.args());
+  EXPECT_TRUE(counts.grew_by(1));
+  runtime.prepare(Counter{kCount});
+  EXPECT_EQ(runtime.statistics().sweeps, 1U) << "a known problem";
+  EXPECT_EQ(warnings(), 0) << log();
+}
+
+// The next process: the record is there, and so is the image.
+TEST_F(ApplicationTest, WithFullRecordsNothingIsMeasuredAndNothingCompiled) {
+  {
+    Runtime first(tuning(Tuning::on_prepare));
+    add_families(first);
+    first.prepare(Counter{kCount});
+  }
+  for (const Tuning mode : {Tuning::on_prepare, Tuning::background, Tuning::lookup}) {
+    Runtime next(tuning(mode));
+    add_families(next);
+    const auto plan = next.prepare(Counter{kCount});
+    EXPECT_TRUE(is_fast(plan)) << plan.why();
+    EXPECT_NE(plan.why().find("(exact)"), std::string::npos) << plan.why();
+    EXPECT_EQ(next.statistics().compiles, 0U);
+    EXPECT_EQ(next.statistics().sweeps, 0U);
+  }
+}
+
+TEST_F(ApplicationTest, RanksThatShareRecordsGetOneAnswer) {
+  constexpr int kRanks = 3;
+  std::vector<std::string> configs(kRanks);
+  std::atomic<std::uint64_t> sweeps{0};
+  std::vector<std::thread> ranks;
+  for (std::string& config : configs)
+    ranks.emplace_back([&] {
+      const PrimaryContext context(driver(), 0);
+      Runtime runtime(tuning(Tuning::on_prepare));
+      add_families(runtime);
+      config = runtime.prepare(Counter{kCount}).images().front().config;
+      sweeps += runtime.statistics().sweeps;
+    });
+  for (std::thread& rank : ranks) rank.join();
+  EXPECT_EQ(sweeps, 1U) << log();
+  for (const std::string& config : configs) EXPECT_EQ(config, configs.front());
+}
+
+TEST_F(ApplicationTest, TheBackgroundSwapsTheBetterPlanIn) {
+  const Counts counts(driver(), kCount);
+  Options all = tuning(Tuning::background);
+  Runtime runtime(all);
+  add_families(runtime);
+  const auto plan = runtime.prepare(Counter{kCount});
+  const Plan<Counter> copy = plan;
+  plan.launch(nullptr, counts.args());
+  EXPECT_TRUE(counts.grew_by(1));
+  ASSERT_TRUE(wait_for([&] { return runtime.statistics().better_plans == 1; })) << log();
+  EXPECT_TRUE(is_fast(plan)) << plan.why();
+  EXPECT_TRUE(is_fast(copy));
+  EXPECT_TRUE(is_fast(runtime.prepare(Counter{kCount})));
+  copy.launch(nullptr, counts.args());
+  EXPECT_TRUE(counts.grew_by(2));
+  EXPECT_TRUE(logged("launched from now on: laps=1 ")) << log();
+  EXPECT_EQ(warnings(), 0) << log();
+}
+
+// Launches go on while the pointer is swapped; every one of them counts once.
+TEST_F(ApplicationTest, LaunchesGoOnWhileThePlanIsSwapped) {
+  const Counts counts(driver(), kCount);
+  Runtime runtime(tuning(Tuning::background));
+  add_families(runtime);
+  const auto plan = runtime.prepare(Counter{kCount});
+  int launches = 0;
+  const bool swapped = wait_for([&] {
+    for (int i = 0; i < 4; ++i, ++launches) plan.launch(nullptr, counts.args());
+    synchronize();
+    return runtime.statistics().better_plans == 1;
+  });
+  EXPECT_TRUE(swapped) << log();
+  EXPECT_TRUE(counts.grew_by(launches));
+}
+
+// Of this stream's capture the driver tells, so that nothing is measured, and what is loaded then harms no capture.
+TEST_F(ApplicationTest, NothingIsMeasuredWhileAStreamIsCaptured) {
+  const Counts counts(driver(), kCount);
+  Runtime runtime(tuning(Tuning::background));
+  add_families(runtime);
+  const auto plan = runtime.prepare(Counter{kCount});
+  CUstream stream = nullptr;
+  driver().check(driver()->StreamCreate(&stream, CU_STREAM_DEFAULT), Stage::tool, "cuStreamCreate");
+  driver().check(driver()->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), Stage::tool, "begin");
+  plan.launch(stream, counts.args());
+  std::this_thread::sleep_for(1500ms);
+  CUgraph graph = nullptr;
+  EXPECT_EQ(driver()->StreamEndCapture(stream, &graph), CUDA_SUCCESS);
+  if (graph != nullptr) driver()->GraphDestroy(graph);
+  driver()->StreamDestroy(stream);
+  EXPECT_EQ(runtime.statistics().better_plans, 0U);
+  EXPECT_TRUE(wait_for([&] { return runtime.statistics().better_plans == 1; })) << log();
+}
+
+// In a stream that does not wait for the legacy one, whose capture the driver does not tell of.
+TEST_F(ApplicationTest, ASwapDoesNotSpoilACaptureThatNobodyTellsOf) {
+  const Counts counts(driver(), kCount);
+  Runtime runtime(tuning(Tuning::background));
+  add_families(runtime);
+  const auto plan = runtime.prepare(Counter{kCount});
+  const StreamOwner stream(driver());
+  driver().check(driver()->StreamBeginCapture(stream.get(), CU_STREAM_CAPTURE_MODE_GLOBAL), Stage::tool, "begin");
+  plan.launch(stream.get(), counts.args());
+  EXPECT_TRUE(wait_for([&] { return runtime.statistics().better_plans == 1; })) << log();
+  plan.launch(stream.get(), counts.args());
+  CUgraph graph = nullptr;
+  EXPECT_EQ(driver()->StreamEndCapture(stream.get(), &graph), CUDA_SUCCESS);
+  if (graph != nullptr) driver()->GraphDestroy(graph);
+}
+
+// A Runtime that ends in the middle takes its worker with it.
+TEST_F(ApplicationTest, EndsAtOnce) {
+  const auto start = std::chrono::steady_clock::now();
+  {
+    Options all = tuning(Tuning::background);
+    all.tuning_share = 0.001;  // resting, most of the time
+    Runtime runtime(all);
+    add_families(runtime);
+    runtime.prepare(Counter{kCount});
+    EXPECT_TRUE(wait_for([&] { return logged("tuning counter"); }));
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 60s);
+  EXPECT_FALSE(logged("launched from now on"));
+}
+
+TEST_F(ApplicationTest, WhatDoesNotEndInTimeIsLookedUp) {
+  Options all = tuning(Tuning::on_prepare);
+  all.tuning_seconds = 0.01;
+  Runtime runtime(all);
+  add_families(runtime);
+  const auto plan = runtime.prepare(Counter{kCount});
+  EXPECT_FALSE(is_fast(plan));
+  EXPECT_TRUE(logged("QUERN_TUNE_SECONDS")) << log();
+  EXPECT_EQ(runtime.statistics().sweeps, 0U);
+}
+
+TEST_F(ApplicationTest, MemoryThatItMayNotTakeIsNotTaken) {
+  Options all = tuning(Tuning::on_prepare);
+  all.tuning_memory = 1000;
+  Runtime runtime(all);
+  add_families(runtime);
+  EXPECT_FALSE(is_fast(runtime.prepare(Counter{kCount})));
+  EXPECT_TRUE(logged("QUERN_TUNE_MEMORY")) << log();
+}
+
+TEST_F(ApplicationTest, WithoutAWorkerItLooksUpAndSaysSoOnce) {
+  for (const Tuning mode : {Tuning::on_prepare, Tuning::background}) {
+    const int before = warnings();
+    Options all = tuning(mode);
+    all.worker = scratch_ / "no-such-program";
+    Runtime runtime(all);
+    add_families(runtime);
+    EXPECT_FALSE(is_fast(runtime.prepare(Counter{kCount})));
+    runtime.prepare(Counter{kCount + 1});
+    EXPECT_EQ(warnings(), before + 1) << log();
+    EXPECT_TRUE(logged("no-such-program")) << log();
+  }
+}
+
+// A program that is no worker: the sweep ends, and prepare does without.
+TEST_F(ApplicationTest, AWorkerThatIsNoneIsNamed) {
+  Options all = tuning(Tuning::on_prepare);
+  all.worker = "/bin/false";
+  Runtime runtime(all);
+  add_families(runtime);
+  EXPECT_FALSE(is_fast(runtime.prepare(Counter{kCount})));
+  EXPECT_TRUE(logged("/bin/false")) << log();
+}
+
+TEST_F(ApplicationTest, ProblemsWithOpenExtentsAreLookedUp) {
+  Runtime runtime(tuning(Tuning::on_prepare));
+  add_families(runtime);
+  EXPECT_FALSE(is_fast(runtime.prepare(Counter{})));
+  EXPECT_EQ(runtime.statistics().sweeps, 0U);
+  EXPECT_EQ(warnings(), 0) << log();
+}
+
+}  // namespace
+}  // namespace quern

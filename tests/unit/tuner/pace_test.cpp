@@ -1,0 +1,86 @@
+#include "tuner/pace.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "tuner/remote.h"
+
+namespace quern {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kWork = 10ms;
+
+// Each call takes at least kWork.
+class Busy : public Examiner {
+ public:
+  explicit Busy(std::atomic<int>* calls) : calls_(calls) {}
+  DeviceFacts facts() override { return work(), DeviceFacts{}; }
+  SweepTrial examine(const std::string& config, double) override {
+    work();
+    SweepTrial trial;
+    trial.config = config;
+    return trial;
+  }
+  std::vector<Round> rounds(const std::string&, const std::string&, int count) override {
+    work();
+    return std::vector<Round>(static_cast<std::size_t>(count));
+  }
+
+ private:
+  void work() {
+    ++*calls_;
+    std::this_thread::sleep_for(kWork);
+  }
+  std::atomic<int>* calls_;
+};
+
+TEST(Pace, ATwentiethOfTheTimeMeansNineteenTimesAsMuchRest) {
+  std::atomic<int> calls{0};
+  const auto examiner = paced(std::make_unique<Busy>(&calls), {0.05, {}}, {});
+  const auto start = Clock::now();
+  examiner->facts();
+  EXPECT_EQ(examiner->examine("a=1", 0).config, "a=1");
+  EXPECT_EQ(examiner->rounds("a=1", "a=2", 3).size(), 3U);
+  EXPECT_GE(Clock::now() - start, 2 * 20 * kWork + kWork);
+  EXPECT_EQ(calls, 3);
+}
+
+TEST(Pace, AtAWholeShareItIsTheExaminerItself) {
+  std::atomic<int> calls{0};
+  auto busy = std::make_unique<Busy>(&calls);
+  const Examiner* const itself = busy.get();
+  EXPECT_EQ(paced(std::move(busy), {}, {}).get(), itself);
+}
+
+TEST(Pace, NothingBeginsWhileItIsHeld) {
+  std::atomic<int> calls{0};
+  std::atomic<bool> held{true};
+  const auto examiner = paced(std::make_unique<Busy>(&calls), {1, [&] { return held.load(); }}, {});
+  std::thread thread([&] { examiner->facts(); });
+  std::this_thread::sleep_for(50ms);
+  EXPECT_EQ(calls, 0);
+  held = false;
+  thread.join();
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(Pace, AStopEndsTheRest) {
+  std::atomic<int> calls{0};
+  std::atomic<bool> stop{false};
+  const auto examiner = paced(std::make_unique<Busy>(&calls), {0.00001, {}}, [&] { return stop.load(); });
+  examiner->facts();
+  std::thread thread([&] { EXPECT_THROW(examiner->facts(), Stopped); });
+  std::this_thread::sleep_for(20ms);
+  stop = true;
+  thread.join();
+  EXPECT_EQ(calls, 1);
+}
+
+}  // namespace
+}  // namespace quern

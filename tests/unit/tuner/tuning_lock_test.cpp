@@ -1,0 +1,51 @@
+#include "tuner/tuning_lock.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "support/scratch.h"
+
+namespace quern {
+namespace {
+
+using namespace std::chrono_literals;
+
+bool never() { return false; }
+
+TEST(TuningLock, OneHoldsItAndTheOtherWaits) {
+  const test::Scratch scratch;
+  const std::string path = scratch / "sweeps/a.lock";
+  auto first = std::make_unique<TuningLock>(real_file_system(), path, never);
+  std::atomic<bool> there{false};
+  std::thread second([&] {
+    const TuningLock lock(real_file_system(), path, never);
+    there = true;
+  });
+  std::this_thread::sleep_for(100ms);
+  EXPECT_FALSE(there);
+  first.reset();
+  second.join();
+  EXPECT_TRUE(there);
+}
+
+TEST(TuningLock, WaitsNoLongerThanItIsWanted) {
+  const test::Scratch scratch;
+  const TuningLock first(real_file_system(), scratch / "a.lock", never);
+  int looks = 0;
+  const TuningLock second(real_file_system(), scratch / "a.lock", [&] { return ++looks > 3; });
+  EXPECT_EQ(looks, 4);
+}
+
+TEST(TuningLock, WithoutAFileNobodyWaits) {
+  const TuningLock first(real_file_system(), "", never);
+  const TuningLock second(real_file_system(), "", never);
+  const TuningLock third(real_file_system(), "/proc/none/a.lock", never);
+  const TuningLock fourth(real_file_system(), "/proc/none/a.lock", never);
+}
+
+}  // namespace
+}  // namespace quern

@@ -62,6 +62,18 @@ run_app() {
     grep -qE 'key [0-9a-f/]{32,}' <<<"$output"
 }
 
+# Asked for the image of its own family.
+run_worker() {
+  local answer=
+  coproc worker { QUERN_CACHE_DIR=$work/cache "$1" worker; }
+  printf '%s%s\n' '{"compile": {"problem": "scale_rows width=1000", "target": "sm_90a", ' \
+    '"device_model": "generic sm_90", "config": ""}}' >&"${worker[1]}"
+  IFS= read -r -t 120 answer <&"${worker[0]}"
+  eval "exec ${worker[1]}>&-"
+  wait
+  grep -q '^{"image":{"key":"' <<<"$answer" || { printf '%s\n' "$answer"; return 1; }
+}
+
 flags() { PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name quern.pc)") pkg-config "$@" quern; }
 
 compile_whole() {
@@ -126,6 +138,7 @@ check "quern finds the host driver that is installed with it" \
 check "find_package: application builds as C++17 and C++20" build_app "$work/package" -DCMAKE_PREFIX_PATH="$prefix"
 check "find_package: C++17 application runs" run_app "$work/package/app17"
 check "find_package: C++20 application runs" run_app "$work/package/app20"
+check "an application's program is a worker for its own family" run_worker "$work/package/app20"
 
 # The same with the static library.
 check "add_subdirectory: application builds as C++17 and C++20" \

@@ -1,8 +1,10 @@
 // A host application: compiles a built-in family's kernel and one of its own without a GPU, and launches its own where
-// there is one. Argument: the folder of the cache.
+// there is one. Argument: the folder of the cache; or `worker`, and then it measures for others, its own family too.
 #include <quern/quern.h>
+#include <quern/worker.h>
 
 #include <cstdio>
+#include <string_view>
 #include <vector>
 
 #include "device.h"
@@ -74,11 +76,18 @@ int run(const char* cache_dir) {
   return good ? 0 : 1;
 }
 
+[[noreturn]] void work() {
+  quern::Runtime runtime;
+  runtime.add(app::ScaleRows::family());
+  quern::serve_worker(runtime);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   try {
+    if (std::string_view(argv[1]) == "worker") work();
     return run(argv[1]);
   } catch (const quern::Error& error) {
     std::fprintf(stderr, "%s\n%s\n", error.what(), error.log.c_str());

@@ -24,10 +24,10 @@ class Tune : public Command {
     arguments.option("--regime", sweep_.regime, "cold (default): nothing in L2 when a call begins; or warm");
     arguments.option("--seed", sweep_.seed, "Of the search; default 1");
     arguments.option("--jobs", sweep_.jobs, "Compiles at a time; default one a core");
-    arguments.option("--memory", sweep_.memory, "Of each device, 8G; default half of what is free");
-    arguments.option("--timeout", sweep_.timeout_s, "Seconds that one config may run; default 20");
-    arguments.option("--compile-timeout", sweep_.compile_timeout_s, "Seconds that one compile may take; default 60");
-    arguments.flag("--in-process", sweep_.in_process, "No workers: quicker to start, and a bad config ends everything");
+    arguments.option("--memory", sweep_.worker.memory, "Of each device, 8G; default half of what is free");
+    arguments.option("--timeout", sweep_.worker.timeout_s, "Seconds that one config may run; default 20");
+    arguments.option("--compile-timeout", sweep_.worker.compile_timeout_s, "Seconds that one compile may take; default 60");
+    arguments.flag("--in-process", sweep_.worker.in_process, "No workers: quicker to start, and a bad config ends everything");
     arguments.flag("--no-record", sweep_.no_record, "Keep no record of the winner");
     arguments.option("--record-space", sweep_.record_space, "Measure every config and keep the file, for --replay");
     arguments.option(

@@ -76,10 +76,9 @@ class Sweeps {
     const SweepBudget budget = parse_budget(request_.budget);
     const std::vector<AnyProblem> problems = this->problems();
     check(problems);
-    require_store();
+    require_store(runtime_, request_.worker);
     device_ = place_of(runtime_, devices().front());
-    if (device_->device.target.host)
-      note("the host driver's times are those of an emulation; a winner here says nothing about a GPU");
+    if (device_->device.target.host) warn_of_emulation();
     std::vector<Row> rows;
     int code = kDone;
     for (const AnyProblem& problem : problems) {
@@ -106,11 +105,9 @@ class Sweeps {
     for (const std::string& device : devices()) parse_device(device);
     if (!request_.strategy.empty()) find_strategy(request_.strategy);
     if (!request_.regime.empty()) parse_regime(request_.regime);
-    if (!request_.memory.empty()) parse_amount(request_.memory, "--memory");
+    check_worker(request_.worker);
     if (request_.jobs < 0 || request_.jobs > 1024)
       throw wrong(cat("--jobs ", request_.jobs, " is out of range; it takes 1 to 1024"));
-    if (request_.timeout_s < 1 || request_.compile_timeout_s < 1)
-      throw wrong("--timeout and --compile-timeout take a number of seconds, at least 1");
     if (!request_.record_space.empty() &&
         (problems.size() != 1 || !request_.budget.empty() || !request_.strategy.empty()))
       throw wrong("--record-space measures every config of one problem; it takes neither --budget nor --strategy");
@@ -121,17 +118,6 @@ class Sweeps {
             problem.family(), problem.data(),
             cat(open.front()->name, " is open; a sweep needs every extent, ", open.front()->name, "=8192 for one"));
     }
-  }
-
-  void require_store() {
-    std::string why = runtime_.state().store.unusable();
-    if (*runtime_.state().options.cache_mode != CacheMode::read_write)
-      why = "the cache is read-only or off (QUERN_CACHE)";
-    if (request_.in_process || why.empty()) return;
-    throw Error(Code::io, Stage::store,
-                cat(why,
-                    ". tune's workers share images in a directory that they may write (--cache-dir or "
-                    "QUERN_CACHE_DIR); --in-process does without"));
   }
 
   std::vector<AnyProblem> problems() const {
@@ -177,25 +163,14 @@ class Sweeps {
     return choose_variants(problem.family(), problem.data(), device_->device.target, device_->model, {}).front().config;
   }
 
-  // Unfinished sweeps are gone on with; what is finished is done anew.
+  // Without the budget: a sweep that it stopped goes on with a larger one.
   std::string file_for(const AnyProblem& problem) {
     if (!request_.record_space.empty()) return request_.record_space;
     const std::string data = std::filesystem::path(runtime_.state().records.settings().file).parent_path().string();
     if (data.empty()) return {};
     const std::string identity = cat(problem.text(), "\n", device_->device.name, "\n", request_.regime, "\n",
-                                     request_.strategy, "\n", request_.seed, "\n", request_.budget);
-    std::string path =
-        cat(data, "/sweeps/", problem.family().name, "-", hash128(identity).hex().substr(0, 16), ".jsonl");
-    if (finished(path)) real_file_system().remove(path);
-    return path;
-  }
-
-  static bool finished(const std::string& path) {
-    try {
-      return read_journal_file(path, Damaged::skip).result.has_value();
-    } catch (const Error&) {
-      return false;
-    }
+                                     request_.strategy, "\n", request_.seed);
+    return cat(data, "/sweeps/", problem.family().name, "-", hash128(identity).hex().substr(0, 16), ".jsonl");
   }
 
   SweepSettings settings_for(const AnyProblem& problem, const SweepBudget& budget) {
@@ -205,26 +180,16 @@ class Sweeps {
     settings.budget = budget;
     settings.stop_on_evidence = request_.record_space.empty() && settings.strategy != "exhaustive";
     if (!request_.regime.empty()) settings.regime = parse_regime(request_.regime);
-    if (!request_.memory.empty())
-      settings.memory_bytes = static_cast<std::int64_t>(parse_amount(request_.memory, "--memory"));
+    settings.memory_bytes = memory_bytes(request_.worker);
     settings.path = file_for(problem);
+    settings.may_start_over = request_.record_space.empty();  // its name is ours to give
     settings.command = global_.typed;
     settings.devices = devices();
     const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     settings.jobs = request_.jobs > 0 ? request_.jobs : cores;
-    add_worker(settings);
+    settings.worker = worker_settings(runtime_, request_.worker, global_);
     add_records(problem, settings);
     return settings;
-  }
-
-  void add_worker(SweepSettings& settings) {
-    if (request_.in_process) return;
-    settings.worker.program = "/proc/self/exe";
-    settings.worker.arguments = {"worker", "--cache-dir", runtime_.state().store.directory()};
-    if (!global_.nvrtc.empty())
-      settings.worker.arguments.insert(settings.worker.arguments.end(), {"--nvrtc", global_.nvrtc});
-    settings.worker.examine_limit = std::chrono::seconds(request_.timeout_s);
-    settings.worker.compile_limit = std::chrono::seconds(request_.compile_timeout_s);
   }
 
   void add_records(const AnyProblem& problem, SweepSettings& settings) {

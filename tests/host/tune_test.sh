@@ -30,9 +30,10 @@ check() {
   shift
   if "$@"; then pass "$what"; else fail "$what"; fi
 }
-# expect CODES WORD ARGUMENT…: `quern tune ARGUMENT…` ends with one of the codes, "0" or "0 3", and says WORD.
+# expect CODES WORD ARGUMENT…: `quern tune ARGUMENT…` ends with one of the codes, "0" or "0 3", and says WORD. The code
+# is left in `status`.
 expect() {
-  local codes=$1 word=$2 status
+  local codes=$1 word=$2
   shift 2
   "$quern" tune "$@" >out 2>err
   status=$?
@@ -106,8 +107,8 @@ stopped_in_its_midst() {
 check 'a sweep writes as it measures' stopped_in_its_midst
 expect 1 'space.jsonl is being written by another sweep; wait for it or name another file' "${space[@]}"
 check 'no row is printed for it' test ! -s out
-kill -KILL $first
-wait $first 2>/dev/null
+kill -KILL "$first"
+wait "$first" 2>/dev/null
 first=
 # By an argument of theirs, from a file: as an argument of grep it would be found there.
 printf '%s' "$QUERN_CACHE_DIR" >pattern
@@ -170,6 +171,8 @@ expect 2 'there are no such records' check pointwise --device host
   record problem='nothing size=3'
 } >others.jsonl
 expect '0 3' 'not measured: the config form=0 vector=32' check --records others.jsonl --device host --json
+flips() { if says '"flip":true'; then echo 3; else echo 0; fi; }
+check "the exit code says whether a record flips ($status)" test "$status" = "$(flips)"
 check 'a lost rival is said' says 'rivals that are not legal any more: 1'
 check 'another compiler is said' says 'compiler c++ of old then, c++'
 check 'an open problem is said' says 'not measured: rows is open'

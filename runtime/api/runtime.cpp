@@ -157,7 +157,7 @@ const Family& Runtime::family(std::string_view name) const {
   for (const auto& [known, family] : state_->families) names.push_back(known);
   const std::string close = closest(name, names);
   throw Error(Code::bad_input, Stage::problem,
-              cat("there is no family \"", name, "\"", close.empty() ? "" : cat("; did you mean ", close, "?"),
+              cat("there is no family \"", name, "\"", close.empty() ? "." : cat("; did you mean ", close, "?"),
                   " Families are: ", join(names, ", ")));
 }
 

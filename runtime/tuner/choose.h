@@ -10,10 +10,10 @@
 
 namespace quern {
 
-// One that was measured in pairs with the default; all differences are fractions of the default's time.
+// One that was measured in pairs with the first of its list; all differences are fractions of that one's time.
 struct Finalist {
   int point = 0;        // its number in the space, which is the canonical order
-  Interval difference;  // negative: faster than the default; 0, 0, 0 for the default itself
+  Interval difference;  // negative: faster than the first; 0, 0, 0 for the first itself
   bool is_default = false;
   bool is_incumbent = false;  // the winner of an earlier sweep
 };

@@ -26,6 +26,33 @@ class LocalJudge : public Examiner {
   Judge judge_;
 };
 
+// An examiner and a compiler that take turns.
+class LoneExaminer : public Examiner {
+ public:
+  LoneExaminer(std::unique_ptr<Examiner> examiner, Crew::Compile compile, CompileMessage message)
+      : examiner_(std::move(examiner)), compile_(std::move(compile)), message_(std::move(message)) {}
+
+  DeviceFacts facts() override { return examiner_->facts(); }
+  SweepTrial examine(const std::string& config, double best_us) override {
+    message_.config = config;
+    const CompileOutcome compiled = compile_(message_);
+    if (compiled.image) return examiner_->examine(config, best_us);
+    SweepTrial trial;
+    trial.config = config;
+    trial.failure = compiled.failure;
+    trial.why = compiled.why;
+    return trial;
+  }
+  std::vector<Round> rounds(const std::string& a, const std::string& b, int count) override {
+    return examiner_->rounds(a, b, count);
+  }
+
+ private:
+  const std::unique_ptr<Examiner> examiner_;
+  const Crew::Compile compile_;
+  CompileMessage message_;
+};
+
 }  // namespace
 
 Crew make_crew(const CrewSettings& settings, Runtime& runtime, const AnyProblem& problem) {
@@ -49,6 +76,13 @@ Crew make_crew(const CrewSettings& settings, Runtime& runtime, const AnyProblem&
     });
   }
   return crew;
+}
+
+std::unique_ptr<Examiner> lone_examiner(const CrewSettings& settings, const DevicePlace& place, Runtime& runtime,
+                                        const AnyProblem& problem) {
+  const Crew crew = make_crew(settings, runtime, problem);
+  CompileMessage message{problem.text(), place.device.target.text(), place.model.name, {}};
+  return std::make_unique<LoneExaminer>(crew.examiners.front()(), crew.compilers.front()(), std::move(message));
 }
 
 DevicePlace place_of(Runtime& runtime, const std::string& text) {

@@ -2,6 +2,7 @@
 #ifndef QUERN_TUNER_CREW_H_
 #define QUERN_TUNER_CREW_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,11 @@ struct DevicePlace {
   DeviceModel model;  // the live figures
 };
 DevicePlace place_of(Runtime& runtime, const std::string& device);
+
+// One examiner on the first device, for whoever asks for one config after the other: the image is made first, by a
+// compiler and within its limit. `runtime` must outlive it. Throws as the crew's members do.
+std::unique_ptr<Examiner> lone_examiner(const CrewSettings& settings, const DevicePlace& place, Runtime& runtime,
+                                        const AnyProblem& problem);
 
 }  // namespace quern
 

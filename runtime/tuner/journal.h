@@ -196,6 +196,8 @@ class JournalWriter {
 
   // What was in the file; nothing where it is new: then the head comes first.
   const std::optional<Journal>& before() const { return before_; }
+  // Empties the file: the head comes first again. Throws Error (io).
+  void start_over();
 
   // Throw Error (io). A line that could not be written whole is taken back, so that the file stays readable and later
   // lines may be tried.

@@ -54,7 +54,13 @@ std::string JournalWriter::read() const {
 
 void JournalWriter::cut(std::uint64_t bytes) {
   const int error = error_of(uninterrupted([&] { return files_.truncate(file_.get(), bytes); }));
-  if (error != 0) fail("cut an unfinished line off", error);
+  if (error != 0) fail("shorten", error);
+}
+
+void JournalWriter::start_over() {
+  cut(0);
+  end_ = 0;
+  before_.reset();
 }
 
 void JournalWriter::append_line(std::string line) {

@@ -77,6 +77,7 @@ Runtime ProblemTuner::runtime_for_sweeps() {
 SweepSettings ProblemTuner::settings_for(const Device& device, const TuningLimits& limits) const {
   SweepSettings settings;
   settings.budget.seconds = limits.seconds;
+  settings.may_start_over = true;
   settings.memory_bytes = limits.memory_bytes;
   settings.jobs = limits.jobs;
   settings.pace = limits.pace;
@@ -102,7 +103,6 @@ std::optional<TunedConfig> ProblemTuner::tune_or_throw(const AnyProblem& problem
   KnownConfigs known = known_configs(runtime, problem, {device, live_model(device)});
   if (!known.incumbent.empty()) return TunedConfig{option_of(known.incumbent), "measured by another process"};
   settings.related = std::move(known.related);
-  if (!settings.path.empty()) drop_finished_sweep(settings.path);
   const Journal journal = sweep(runtime, problem, settings, [](const SweepProgress&) {});
   if (!journal.result) throw Stopped();
   if (journal.result->winner.empty()) return std::nullopt;

@@ -11,14 +11,13 @@
 #include "base/text.h"
 #include "plan/config.h"
 #include "quern/version.h"
-#include "tuner/choose.h"
 #include "tuner/crew.h"
 #include "tuner/family_space.h"
+#include "tuner/finals.h"
 
 namespace quern {
 namespace {
 
-constexpr int kRounds = 15;  // of each comparison
 constexpr std::size_t kFinalists = 6;
 constexpr double kNear = 1.03;  // of the best: what may be a finalist
 
@@ -124,22 +123,42 @@ class Sweep {
     return hash128(cat(space_.digest(), key.what_hash.hex())).hex();
   }
 
-  // What an earlier run of the same sweep left in the file.
+  // In what another sweep's file differs from this one's; "": it is this sweep's.
+  std::string how_other(const SweepHead& there) const {
+    const SweepHead here = head();
+    const struct {
+      const char* what;
+      const std::string& there;
+      const std::string& here;
+    } rows[] = {{"problem", there.problem, here.problem},
+                {"device", there.device, here.device},
+                {"target", there.target, here.target},
+                {"regime", there.regime, here.regime},
+                {"space", there.space, here.space}};
+    for (const auto& row : rows) {
+      if (row.there != row.here) return cat("its ", row.what, " is ", row.there, " and this one's is ", row.here);
+    }
+    return {};
+  }
+
+  // Whether a sweep that ended so has all that this one's budget allows.
+  bool has_enough(const SweepResult& result) const {
+    const SweepBudget& budget = settings_.budget;
+    return result.stopped != "budget" || (budget.evaluations > 0 && result.evaluations >= budget.evaluations) ||
+           (budget.seconds > 0 && result.seconds >= budget.seconds);
+  }
+
+  // What an earlier run of the same sweep left in the file. It is dropped, where it may be, under the file's lock: by
+  // name, a file would go that another process has just begun.
   void go_on() {
     if (!writer_ || !writer_->before()) return;
     const Journal& before = *writer_->before();
-    const SweepHead mine = head();
-    const auto other = [&](const char* what, const std::string& there, const std::string& here) {
-      if (there != here)
-        throw Error(Code::bad_input, Stage::tool,
-                    cat(settings_.path, " is another sweep's: its ", what, " is ", there, " and this one's is ", here,
-                        "; give another file, or remove it"));
-    };
-    other("problem", before.head.problem, mine.problem);
-    other("device", before.head.device, mine.device);
-    other("target", before.head.target, mine.target);
-    other("regime", before.head.regime, mine.regime);
-    other("space", before.head.space, mine.space);
+    const std::string other = how_other(before.head);
+    if (settings_.may_start_over && (!other.empty() || (before.result && has_enough(*before.result))))
+      return writer_->start_over();
+    if (!other.empty())
+      throw Error(Code::bad_input, Stage::tool,
+                  cat(settings_.path, " is another sweep's: ", other, "; give another file, or remove it"));
     before_ = before.trials;
     journal_.head = before.head;
   }
@@ -230,32 +249,11 @@ class Sweep {
   }
 
   void decide(LiveLab& lab, const std::vector<int>& points, SweepResult& result) {
-    std::vector<Finalist> finalists;
-    for (const int point : points) {
-      Finalist finalist;
-      finalist.point = point;
-      finalist.is_default = point == default_point_;
-      finalist.is_incumbent = space_.text(point) == settings_.incumbent;
-      if (point != points.front()) finalist.difference = paired_difference(lab.compare(points.front(), point, kRounds));
-      finalists.push_back(finalist);
-    }
-    Decision decision = choose(finalists);
-    keep_incumbent(lab, finalists, decision);
-    write(finalists, decision, result);
-  }
-
-  // One that is beaten once may have had a bad day.
-  void keep_incumbent(LiveLab& lab, const std::vector<Finalist>& finalists, Decision& decision) const {
-    const auto incumbent =
-        std::find_if(finalists.begin(), finalists.end(), [](const Finalist& f) { return f.is_incumbent; });
-    if (incumbent == finalists.end() || finalists[decision.winner].is_incumbent) return;
-    const int challenger = finalists[decision.winner].point;
-    const Interval first = paired_difference(lab.compare(incumbent->point, challenger, kRounds));
-    const Interval second = paired_difference(lab.compare(incumbent->point, challenger, kRounds));
-    if (beats_twice(first, second, decision.band)) return;
-    decision.rivals.push_back(decision.winner);
-    decision.winner = static_cast<std::size_t>(incumbent - finalists.begin());
-    decision.why = "incumbent";
+    std::vector<Finalist> contenders;
+    for (const int point : points)
+      contenders.push_back({point, {}, point == default_point_, space_.text(point) == settings_.incumbent});
+    const Finals finals = hold_finals(std::move(contenders), [&](int a, int b) { return lab.compare(a, b, kRounds); });
+    write(finals.finalists, finals.decision, result);
   }
 
   void write(const std::vector<Finalist>& finalists, const Decision& decision, SweepResult& result) {

@@ -24,6 +24,7 @@ struct SweepSettings {
   std::string incumbent;             // the winner of an earlier sweep, a config text; "": there is none
   std::vector<std::string> related;  // what won in problems like this one; measured early
   std::string path;                  // of the sweep's file; "": there is none. One that is there is gone on with
+  bool may_start_over = false;       // what is there is dropped where it is another sweep's, or has all it may have
   std::string command;               // as typed, for the file
   std::int64_t memory_bytes = 0;     // of each device; 0: half of what is free
 

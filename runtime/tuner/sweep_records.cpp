@@ -15,14 +15,6 @@ namespace {
 
 constexpr std::size_t kRelated = 8;
 
-bool finished(const std::string& path) {
-  try {
-    return read_journal_file(path, Damaged::skip).result.has_value();
-  } catch (const Error&) {
-    return false;
-  }
-}
-
 const SweepTrial* trial_of(const Journal& journal, const std::string& config) {
   const auto found = std::find_if(journal.trials.begin(), journal.trials.end(),
                                   [&](const SweepTrial& trial) { return trial.config == config; });
@@ -93,10 +85,6 @@ std::string sweep_path(Runtime& runtime, const AnyProblem& problem, const std::s
   if (records.empty()) return {};
   return cat(parent_directory(records), "/sweeps/", problem.family().name, "-",
              hash128(cat(problem.text(), "\n", identity)).hex().substr(0, 16), ".jsonl");
-}
-
-void drop_finished_sweep(const std::string& path) {
-  if (finished(path)) real_file_system().remove(path);
 }
 
 }  // namespace quern

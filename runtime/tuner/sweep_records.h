@@ -25,8 +25,6 @@ Record record_of(const AnyProblem& problem, const Journal& journal, std::uint64_
 // Where a sweep of this identity (whatever decides what is measured) is written: a file in the folder "sweeps" beside
 // the Runtime's own file of records; "" where there is none.
 std::string sweep_path(Runtime& runtime, const AnyProblem& problem, const std::string& identity);
-// Removes the file of a sweep that is finished, so that the next one does not go on with it.
-void drop_finished_sweep(const std::string& path);
 
 }  // namespace quern
 

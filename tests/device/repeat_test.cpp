@@ -1,12 +1,15 @@
 // Do sweeps of one problem agree? Twenty from empty records, each with a seed of its own, and twenty that go on from a
 // record. On a GPU only: of times that scatter by half, as the host driver's do, nothing follows.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "base/text.h"
 #include "support/device.h"
+#include "tuner/crew.h"
 #include "tuner/sweep.h"
 
 namespace quern {

@@ -144,6 +144,25 @@ TEST_F(SweepTest, RefusesAnotherSweepsFile) {
   }
 }
 
+// The file that `quern tune` names itself: it serves the next sweep, or is begun anew, and is never a stranger's.
+TEST_F(SweepTest, AFileOfItsOwnIsGoneOnWithOrBegunAnew) {
+  SweepSettings settings = here();
+  settings.path = scratch_ / "sweep.jsonl";
+  settings.may_start_over = true;
+  settings.budget.evaluations = 3;
+  sweep("skeleton rows=40 width=64", settings);
+  settings.budget.evaluations = 5;
+  const Journal longer = sweep("skeleton rows=40 width=64", settings);
+  EXPECT_EQ(last_.known, 3);
+  EXPECT_EQ(longer.trials.size(), 5U);
+  sweep("skeleton rows=40 width=64", settings);
+  EXPECT_EQ(last_.known, 0) << "it had all that this budget allows";
+  const Journal other = sweep("skeleton rows=41 width=64", settings);
+  EXPECT_EQ(last_.known, 0);
+  EXPECT_EQ(read_journal_file(settings.path).head, other.head);
+  EXPECT_EQ(read_journal_file(settings.path).trials, other.trials);
+}
+
 // With one row every number of warps is the same launch.
 TEST_F(SweepTest, TheIncumbentIsMeasuredFirstAndComparedLast) {
   SweepSettings settings = here();

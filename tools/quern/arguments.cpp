@@ -59,6 +59,14 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
+std::vector<std::string> given_options(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() > 0 && !option->get_lnames().empty()) names.push_back("--" + option->get_lnames().front());
+  }
+  return names;
+}
+
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& names) {
   const std::string close = closest(word, names);
   return close.empty() ? "" : cat(" Did you mean ", close, "?");
@@ -138,6 +146,7 @@ int run_command_line(int argc, char** argv) {
     note(app.help());
     return kWrongInput;
   }
+  global.options = given_options(*chosen->app);
   return chosen->command->run(global);
 }
 

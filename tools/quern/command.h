@@ -26,7 +26,8 @@ struct Global {
   std::string log;
   std::string cache_dir;
   std::string nvrtc;
-  std::string typed;  // the command line, for the heads of tables
+  std::vector<std::string> options;  // the command's own that were given, "--json"
+  std::string typed;                 // the command line, for the heads of tables
 };
 
 // Throws Error (bad_input) for a log level that does not exist.

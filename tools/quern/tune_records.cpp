@@ -78,19 +78,18 @@ class Filter {
 };
 
 // Those that prepare would find: of several for one subject the first place's last one.
-std::vector<Row> shown(const std::vector<Source>& sources, const Filter& filter, bool with_source) {
+std::vector<PlacedRecord> found_in(std::vector<Source>& sources, const Filter& filter) {
   std::set<std::string> seen;
-  std::vector<Row> rows;
-  for (const Source& source : sources) {
-    const std::size_t first = rows.size();
+  std::vector<PlacedRecord> found;
+  for (Source& source : sources) {
+    const std::size_t first = found.size();
     for (auto item = source.read.records.rbegin(); item != source.read.records.rend(); ++item) {
       if (!filter(item->record) || !seen.insert(subject_of(item->record)).second) continue;
-      rows.push_back(record_row(item->record, real_file_system().now_unix_ns()));
-      if (with_source) rows.back().add("file", source.name);
+      found.push_back({std::move(item->record), source.name});
     }
-    std::reverse(rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end());
+    std::reverse(found.begin() + static_cast<std::ptrdiff_t>(first), found.end());
   }
-  return rows;
+  return found;
 }
 
 void name_passed(const ReadRecords& read) {
@@ -122,11 +121,20 @@ Row record_row(const Record& record, std::int64_t now_unix_ns) {
   return row.add("driver", record.driver).add("compiler", record.compiler);
 }
 
-int tune_show(Runtime& runtime, const TuneRecordArguments& arguments) {
+FoundRecords find_records(Runtime& runtime, const TuneRecordArguments& arguments) {
   const Filter filter(runtime, arguments.words);
-  const std::vector<Source> sources = sources_of(runtime, arguments);
+  std::vector<Source> sources = sources_of(runtime, arguments);
   for (const Source& source : sources) name_passed(source.read);
-  const std::vector<Row> rows = shown(sources, filter, arguments.json || sources.size() > 1);
+  return {found_in(sources, filter), sources.size()};
+}
+
+int tune_show(Runtime& runtime, const TuneRecordArguments& arguments) {
+  const FoundRecords found = find_records(runtime, arguments);
+  std::vector<Row> rows;
+  for (const PlacedRecord& item : found.records) {
+    rows.push_back(record_row(item.record, real_file_system().now_unix_ns()));
+    if (arguments.json || found.places > 1) rows.back().add("file", item.place);
+  }
   print_rows(rows, arguments.json);
   if (rows.empty()) note("there are no such records; `quern tune FAMILY FIELD=VALUE...` makes one");
   return kDone;

@@ -20,9 +20,22 @@ struct TuneRecordArguments {
   bool json = false;
 };
 
+// A record and where it is: a path, or "shipped with gather".
+struct PlacedRecord {
+  Record record;
+  std::string place;
+};
+// What the arguments ask for. Words: nothing, a family, or a problem text: records that agree with it in the fields
+// that it names. Of several for one subject the one that `prepare` would find. Lines that are passed over are named on
+// stderr. Throws Error (bad_input).
+struct FoundRecords {
+  std::vector<PlacedRecord> records;
+  std::size_t places = 0;  // that were looked at
+};
+FoundRecords find_records(Runtime& runtime, const TuneRecordArguments& arguments);
+
 // Each returns the exit code; throws Error.
-// Words: nothing, a family, or a problem text: records that agree with it in the fields that it names. Of several for
-// one subject the one that `prepare` would find. Lines that are passed over are named on stderr.
+// Words as for find_records.
 int tune_show(Runtime& runtime, const TuneRecordArguments& arguments);
 // Words: the file to write, and those to read.
 int tune_merge(Runtime& runtime, const TuneRecordArguments& arguments);

@@ -75,10 +75,9 @@ class Sweeps {
     const SweepBudget budget = parse_budget(request_.budget);
     const std::vector<AnyProblem> problems = this->problems();
     check(problems);
-    require_store();
+    require_store(runtime_, request_.worker);
     device_ = place_of(runtime_, devices().front());
-    if (device_->device.target.host)
-      note("the host driver's times are those of an emulation; a winner here says nothing about a GPU");
+    if (device_->device.target.host) warn_of_emulation();
     std::vector<Row> rows;
     int code = kDone;
     for (const AnyProblem& problem : problems) {
@@ -105,11 +104,9 @@ class Sweeps {
     for (const std::string& device : devices()) parse_device(device);
     if (!request_.strategy.empty()) find_strategy(request_.strategy);
     if (!request_.regime.empty()) parse_regime(request_.regime);
-    if (!request_.memory.empty()) parse_amount(request_.memory, "--memory");
+    check_worker(request_.worker);
     if (request_.jobs < 0 || request_.jobs > 1024)
       throw wrong(cat("--jobs ", request_.jobs, " is out of range; it takes 1 to 1024"));
-    if (request_.timeout_s < 1 || request_.compile_timeout_s < 1)
-      throw wrong("--timeout and --compile-timeout take a number of seconds, at least 1");
     if (!request_.record_space.empty() &&
         (problems.size() != 1 || !request_.budget.empty() || !request_.strategy.empty()))
       throw wrong("--record-space measures every config of one problem; it takes neither --budget nor --strategy");
@@ -120,17 +117,6 @@ class Sweeps {
             problem.family(), problem.data(),
             cat(open.front()->name, " is open; a sweep needs every extent, ", open.front()->name, "=8192 for one"));
     }
-  }
-
-  void require_store() {
-    std::string why = runtime_.state().store.unusable();
-    if (*runtime_.state().options.cache_mode != CacheMode::read_write)
-      why = "the cache is read-only or off (QUERN_CACHE)";
-    if (request_.in_process || why.empty()) return;
-    throw Error(Code::io, Stage::store,
-                cat(why,
-                    ". tune's workers share images in a directory that they may write (--cache-dir or "
-                    "QUERN_CACHE_DIR); --in-process does without"));
   }
 
   std::vector<AnyProblem> problems() const {
@@ -168,14 +154,11 @@ class Sweeps {
 
   // ---- one problem
 
-  // Unfinished sweeps are gone on with; what is finished is done anew.
+  // Without the budget: a sweep that it stopped goes on with a larger one.
   std::string file_for(const AnyProblem& problem) {
     if (!request_.record_space.empty()) return request_.record_space;
-    std::string path = sweep_path(runtime_, problem,
-                                  cat(device_->device.name, "\n", request_.regime, "\n", request_.strategy, "\n",
-                                      request_.seed, "\n", request_.budget));
-    drop_finished_sweep(path);
-    return path;
+    return sweep_path(runtime_, problem,
+                      cat(device_->device.name, "\n", request_.regime, "\n", request_.strategy, "\n", request_.seed));
   }
 
   SweepSettings settings_for(const AnyProblem& problem, const SweepBudget& budget) {
@@ -185,25 +168,18 @@ class Sweeps {
     settings.budget = budget;
     settings.stop_on_evidence = request_.record_space.empty() && settings.strategy != "exhaustive";
     if (!request_.regime.empty()) settings.regime = parse_regime(request_.regime);
-    if (!request_.memory.empty())
-      settings.memory_bytes = static_cast<std::int64_t>(parse_amount(request_.memory, "--memory"));
+    settings.memory_bytes = memory_bytes(request_.worker);
     settings.path = file_for(problem);
+    settings.may_start_over = request_.record_space.empty();  // its name is ours to give
     settings.command = global_.typed;
     settings.devices = devices();
     const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     settings.jobs = request_.jobs > 0 ? request_.jobs : cores;
-    add_worker(settings);
+    settings.worker = worker_settings(runtime_, request_.worker, global_);
     const KnownConfigs known = known_configs(runtime_, problem, *device_);
     settings.incumbent = known.incumbent;
     settings.related = known.related;
     return settings;
-  }
-
-  void add_worker(SweepSettings& settings) {
-    if (request_.in_process) return;
-    settings.worker = worker_of("/proc/self/exe", runtime_.state().store.directory(), global_.nvrtc);
-    settings.worker.examine_limit = std::chrono::seconds(request_.timeout_s);
-    settings.worker.compile_limit = std::chrono::seconds(request_.compile_timeout_s);
   }
 
   Journal sweep_one(const AnyProblem& problem, const SweepBudget& budget) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "command.h"
+#include "tune_worker.h"
 
 namespace quern::tool {
 
@@ -18,12 +19,9 @@ struct SweepRequest {
   std::string budget;  // "90s", "10m", or a number of evaluations
   std::string regime;
   std::string record_space;  // measure every legal config and keep the file here
-  std::string memory;        // of each device, "8G"
   int seed = 1;
   int jobs = 0;  // compiles at a time; 0: one a core
-  int timeout_s = 20;
-  int compile_timeout_s = 60;
-  bool in_process = false;
+  WorkerRequest worker;
   bool no_record = false;
   bool json = false;
 };

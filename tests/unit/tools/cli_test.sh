@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Checks of the command line that need no device: exit codes and what is said. Usage: cli_test.sh QUERN_BINARY
+# Checks of the command line that need no device: exit codes and what is said.
+# Usage: cli_test.sh QUERN_BINARY RECORD_MAKER
 set -u
-quern=$(realpath "${1:?usage: cli_test.sh QUERN_BINARY}")
+usage='usage: cli_test.sh QUERN_BINARY RECORD_MAKER'
+quern=$(realpath "${1:?$usage}")
+record_maker=$(realpath "${2:?$usage}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -159,7 +162,7 @@ expect 2 'strategy' tune gather rows=4 count=4 width=64 --strategy no_such
 expect 2 'it takes cuda:N' tune gather rows=4 count=4 width=64 --device gpu
 expect 2 'the regime "hot" is unknown' tune gather rows=4 count=4 width=64 --regime hot
 expect 2 'belongs to report' tune gather rows=4 count=4 width=64 --output x.html
-expect 2 'belongs to show' tune gather rows=4 count=4 width=64 --records x.jsonl
+expect 2 'belongs to show and check' tune gather rows=4 count=4 width=64 --records x.jsonl
 expect 2 'every config of one problem' tune --bench-table --record-space x.jsonl
 expect 2 'takes files of sweeps' tune report
 expect 2 'no such file' tune --replay none.json
@@ -169,6 +172,69 @@ expect 2 'truncated' tune --replay cut.json
 expect 2 'truncated' tune --replay cut.json.gz
 expect 2 'no config' tune --replay empty.json
 expect 2 'directory' tune --replay .
+
+# ---- records
+record() { "$record_maker" device='NVIDIA H200' target=sm_90a us=8 default_us=10 "$@"; }
+expect 0 'there are no such records' tune show
+check 'nothing is printed for no records' test ! -s out
+{
+  record problem='gather rows=8 count=8 width=64' config='unroll=2 threads=128'
+  record problem='gather rows=8 count=8 width=64' config='unroll=4 threads=128'
+  record problem='pointwise rows=8 width=64' config=unroll=1 regime=warm
+} >records.jsonl
+expect 0 '| gather rows=8 count=8 width=64 | NVIDIA H200 | sm_90a | cold   | unroll=4 threads=128 |' tune show gather
+expect 0 '"regime":"warm","config":"unroll=1","us":8.0,"faster_percent":20.0' tune show pointwise --json
+expect 0 'there are no such records' tune show gather width=65
+expect 2 'did you mean width' tune show gather wdth=64
+expect 2 'there is no family' tune show gathr
+expect 2 'none.jsonl: No such file' tune show --records none.jsonl
+expect 2 'belongs to report' tune show --output x.html
+expect 0 '"gather rows=8 count=8 width=64"' tune show --records records.jsonl --json
+expect 2 'OUT IN' tune merge
+expect 2 'OUT IN' tune merge all.jsonl
+expect 2 'none.jsonl: no such file' tune merge all.jsonl none.jsonl
+expect 2 '--records belongs to show and check, not to merge' tune merge all.jsonl records.jsonl --records x.jsonl
+check 'nothing is written for a wrong merge' test ! -e all.jsonl
+record problem='gather rows=8 count=8 width=128' >more.jsonl
+expect 0 '"records":3,"older":1,"newer_schema":0,"damaged":0' tune merge all.jsonl records.jsonl more.jsonl --json
+expect 0 'gather rows=8 count=8 width=128' tune show --records all.jsonl
+sed 's/unroll=1/unroll=2/' records.jsonl >bad_records.jsonl
+expect 3 'bad_records.jsonl:3: its check does not hold' tune merge all.jsonl bad_records.jsonl
+expect 0 'passed over' tune show --records bad_records.jsonl
+: >blank.jsonl
+expect 2 'no such records; sweep first: quern tune FAMILY FIELD=VALUE...' tune check --records blank.jsonl
+expect 2 'sweep first: quern tune gather width=65' tune check gather width=65
+expect 2 'did you mean width' tune check gather wdth=64
+expect 2 'none.jsonl: No such file' tune check --records none.jsonl
+expect 2 'it takes cuda:N' tune check --device gpu
+expect 2 'takes one --device' tune check --device cuda:0 --device cuda:1
+expect 2 '--regime belongs to sweep, not to check' tune check --regime warm
+expect 2 '--budget belongs to sweep, not to check' tune check --budget 5
+expect 2 '--jobs belongs to sweep, not to check' tune check --jobs 3
+expect 2 '--seeds belongs to replay, not to sweep' tune gather rows=4 count=4 width=64 --seeds 3
+expect 2 '--seed belongs to sweep, not to replay' tune --replay space.json --seed 3
+expect 2 '--json belongs to sweep and show and check and merge and replay, not to report' tune report x.jsonl --json
+expect 2 '--manifest belongs to sweep, not to check' tune check --manifest problems.jsonl
+expect 2 'at least 1' tune check --timeout 0
+expect 2 '--memory' tune check --memory lots
+expect 2 'belongs to report' tune check --output x.html
+expect 5 'QUERN_LIBCUDA' tune check
+check 'no row is printed without a device' test ! -s out
+QUERN_CACHE=off expect 1 '--in-process does without' tune check
+
+# ---- reports of sweeps
+expect 2 'none.jsonl' tune report none.jsonl
+expect 2 'other.jsonl' tune report other.jsonl
+cat >sweep.jsonl <<'TEXT'
+{"quern_sweep":1,"family":"gather","problem":"gather rows=8 count=8 width=64","device":"NVIDIA H200","target":"sm_90a","regime":"cold","axes":[{"name":"unroll","values":["1","2"],"sentence":"loads in flight"}],"points":2,"default":"unroll=1","space":"00","strategy":"ils","seed":1}
+{"config":"unroll=1","us":8.0,"samples":[8.0]}
+TEXT
+expect 0 '<html' tune report sweep.jsonl
+expect 0 'gather rows=8 count=8 width=64' tune report sweep.jsonl sweep.jsonl
+expect 0 'wrote sweep.html' tune report sweep.jsonl --output sweep.html
+check 'the page is a page' grep -q '</html>' sweep.html
+expect 1 'nowhere' tune report sweep.jsonl --output nowhere/sweep.html
+rm records.jsonl
 
 # ---- without a device
 expect 5 'QUERN_LIBCUDA' run gather width=8 --device cuda:0

@@ -277,6 +277,16 @@ TEST_F(JournalWriterTest, GoesOnWhereverTheFileEnded) {
   }
 }
 
+TEST_F(JournalWriterTest, StartsOverInTheSameFile) {
+  write_whole_sweep();
+  JournalWriter writer(path_);
+  writer.start_over();
+  EXPECT_FALSE(writer.before().has_value());
+  EXPECT_EQ(content(), "");
+  writer.append(some_head());
+  EXPECT_EQ(content(), head_line());
+}
+
 TEST_F(JournalWriterTest, LeavesWhatIsNoSweepAsItIs) {
   write_whole_sweep();
   write("my notes\nand more");

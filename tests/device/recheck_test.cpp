@@ -1,0 +1,86 @@
+// Records looked at again where their candidates run: in workers, beside such as are wrong, hang and crash.
+#include "tuner/recheck.h"
+
+#include <algorithm>
+
+#include "api/images.h"
+#include "base/text.h"
+#include "support/device.h"
+#include "support/flawed/flawed.h"
+#include "tuner/crew.h"
+
+namespace quern {
+namespace {
+
+using test::Flaw;
+using namespace std::chrono_literals;
+
+std::string config(Flaw flaw) { return cat("flaw=", static_cast<int>(flaw), " threads=128"); }
+
+class RecheckOnDevice : public test::DeviceTest {
+ protected:
+  void SetUp() override {
+    test::DeviceTest::SetUp();
+    if (!IsSkipped()) runtime().add(test::Flawed::family());
+  }
+  CrewSettings settings(const char* regime) const {
+    CrewSettings settings;
+    settings.devices = {test::on_host() ? "host" : "cuda:0"};
+    settings.regime = parse_regime(regime);
+    settings.worker.program = "/proc/self/exe";
+    settings.worker.arguments = {"worker", test::cache_of_this_program()};
+    settings.worker.examine_limit = 8s;
+    settings.worker.compile_limit = 15s;
+    return settings;
+  }
+  Rechecked recheck(CrewSettings crew, Flaw recorded, std::initializer_list<Flaw> rivals) {
+    const DevicePlace place = place_of(runtime(), crew.devices.front());
+    const FamilySpace space(runtime().parse("flawed rows=33 width=100"), place.device.target);
+    Record record;
+    record.config = config(recorded);
+    for (const Flaw rival : rivals) record.rivals.push_back({config(rival), 1});
+    const int usual =
+        space.find(choose_variants(space.problem().family(), space.problem().data(), space.target(), place.model, {})
+                       .front()
+                       .config);
+    crew.trusted = space.option(usual);
+    const auto examiner = lone_examiner(crew, place, runtime(), space.problem());
+    return quern::recheck(*examiner, space, points_of(record, space, usual));
+  }
+  static bool has_failed(const Rechecked& now, Flaw flaw, FailureKind kind) {
+    return std::any_of(now.failed.begin(), now.failed.end(),
+                       [&](const SweepTrial& trial) { return trial.config == config(flaw) && trial.failure == kind; });
+  }
+};
+
+TEST_F(RecheckOnDevice, RivalsThatBreakTheirWorkerCostNoMoreThanThemselves) {
+  const Rechecked now =
+      recheck(settings("cold"), Flaw::none, {Flaw::address, Flaw::endless, Flaw::compile_error, Flaw::nan, Flaw::slow});
+  EXPECT_FALSE(now.recorded.failure) << now.recorded.why;
+  EXPECT_GT(now.recorded.us, 0);
+  EXPECT_GT(now.default_us, 0);
+  ASSERT_TRUE(now.regret);
+  EXPECT_GE(now.regret->middle, 0);
+  EXPECT_EQ(now.failed.size(), 4U);
+  EXPECT_TRUE(has_failed(now, Flaw::address, FailureKind::crash));
+  EXPECT_TRUE(has_failed(now, Flaw::endless, FailureKind::timeout));
+  EXPECT_TRUE(has_failed(now, Flaw::compile_error, FailureKind::compile));
+  EXPECT_TRUE(has_failed(now, Flaw::nan, FailureKind::wrong));
+}
+
+TEST_F(RecheckOnDevice, ARecordedConfigThatIsWrongByNowIsNamedByKind) {
+  const Rechecked now = recheck(settings("warm"), Flaw::last_tile, {Flaw::slow});
+  ASSERT_TRUE(now.recorded.failure);
+  EXPECT_EQ(*now.recorded.failure, FailureKind::wrong) << now.recorded.why;
+  EXPECT_GT(now.default_us, 0);
+  EXPECT_FALSE(now.regret);
+}
+
+TEST_F(RecheckOnDevice, InThisProcessToo) {
+  CrewSettings crew = settings("cold");
+  crew.worker.program.clear();
+  EXPECT_TRUE(recheck(crew, Flaw::none, {Flaw::slow}).regret);
+}
+
+}  // namespace
+}  // namespace quern

@@ -107,6 +107,7 @@ bool is_to_be_tuned(const RuntimeState& state, const Choice& choice, const Prepa
 void tune_now(RuntimeState& state, const PlanState& plan, const Device& device, const ConfigPlace& place,
               Choice& choice) {
   const auto tuned = state.tuner->before_plan(*plan.family, plan.problem.data(), device);
+  refuse_capture(*state.driver(), *plan.family, plan.problem.data());  // it took seconds: one may have begun
   if (!tuned) return;
   choice.variants = choose_variants(*plan.family, plan.problem.data(), place.target, place.model, tuned->config);
   choice.record.reset();

@@ -13,8 +13,8 @@
 namespace quern {
 
 // The child has a process group of its own, so that what it started ends with it, and one socket as its standard input
-// and output; its standard error is ours. It sees the end of its input when this process ends, however that happens.
-// One thread at a time.
+// and output; its standard error is ours, and no other file is. It sees the end of its input when this process ends,
+// however that happens. One thread at a time.
 class ChildProcess {
  public:
   // Names and values.

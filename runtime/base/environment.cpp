@@ -26,6 +26,7 @@ constexpr std::array<VariableRow, static_cast<std::size_t>(Variable::count)> kRo
     {"QUERN_TUNE_SHARE", "with background, the part of the time that tuning may use the device; default 0.05"},
     {"QUERN_TUNE_MEMORY", "with either, what tuning may take of the device's memory, 2G; default 5 % of what is free"},
     {"QUERN_WORKER", "with either, the program that measures, a path or a name in PATH; default quern"},
+    {"QUERN_IN_WORKER", "set for a program that is started as a worker: it looks up no record and tunes nothing"},
     {"QUERN_NVRTC", "path of libnvrtc.so; default: the search that `quern doctor` shows"},
     {"QUERN_CXX", "the C++ compiler for the target host; default: c++, g++ or clang++ of PATH"},
     {"QUERN_LIBCUDA", "path of libcuda.so.1; default: the loader's"},
@@ -37,7 +38,7 @@ constexpr std::array<VariableRow, static_cast<std::size_t>(Variable::count)> kRo
     {"CUDA_PATH", "the same, by another name"},
     {"CONDA_PREFIX", "a conda environment to look for NVRTC in"},
     {"VIRTUAL_ENV", "a Python environment whose NVIDIA wheels are looked through for NVRTC"},
-    {"PATH", "folders that are looked through for the C++ compiler"},
+    {"PATH", "folders that are looked through for the C++ compiler and the worker"},
     {"TMPDIR", "where the C++ compiler's files are for a moment; default /tmp"},
     {"LD_LIBRARY_PATH", "the loader's folders, looked through for NVRTC"},
     {"XDG_CACHE_HOME", "parent of the default cache directory"},
@@ -47,6 +48,7 @@ constexpr std::array<VariableRow, static_cast<std::size_t>(Variable::count)> kRo
 
 constexpr std::uint64_t kDefaultCacheBytes = std::uint64_t{2} << 30;
 constexpr std::uint64_t kDefaultCacheEntries = 100'000;
+constexpr double kLeast = 0.001;  // of a time in seconds, and of a share
 constexpr double kDefaultTuningSeconds = 10;
 constexpr double kDefaultTuningShare = 0.05;
 
@@ -88,10 +90,10 @@ double number_up_to(const Environment& environment, Variable variable, const std
                     double fallback) {
   const std::string& text = environment[variable];
   const std::optional<double> number = given || text.empty() ? given.value_or(fallback) : parse_number(text);
-  if (number && *number > 0 && *number <= most) return *number;
+  if (number && *number >= kLeast && *number <= most) return *number;
   throw Error(Code::bad_input, Stage::problem,
               cat(row(variable).name, "=", given ? std::to_string(*given) : text,
-                  " means nothing; it takes a number above 0, at most ", fixed(most, 0)));
+                  " means nothing; it takes a number from ", fixed(kLeast, 3), " to ", fixed(most, 0)));
 }
 
 std::vector<std::string> parse_paths(const std::string& text) {
@@ -170,6 +172,8 @@ Options resolve(Options options, const Environment& environment) {
     options.cache_mode = parse_choice(environment, Variable::cache, CacheMode::read_write, kCacheModes);
   if (!options.cache_match)
     options.cache_match = parse_choice(environment, Variable::cache_match, CacheMatch::standard, kCacheMatches);
+  // Whatever the host says in code: an application that is its own worker and tunes would start itself without end.
+  if (!environment[Variable::in_worker].empty()) options.tuning = Tuning::off;
   if (!options.tuning) options.tuning = parse_choice(environment, Variable::tune, Tuning::lookup, kTunings);
   options.tuning_seconds =
       number_up_to(environment, Variable::tune_seconds, options.tuning_seconds, 86400, kDefaultTuningSeconds);

@@ -26,6 +26,7 @@ enum class Variable {
   tune_share,
   tune_memory,
   worker,
+  in_worker,
   nvrtc,
   cxx,
   libcuda,

@@ -105,6 +105,11 @@ void NvrtcCompiler::search() {
   });
 }
 
+const std::string& NvrtcCompiler::path() {
+  search();
+  return chosen_;
+}
+
 const std::string& NvrtcCompiler::identity() {
   search();
   return identity_;

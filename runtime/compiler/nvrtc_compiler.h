@@ -23,6 +23,8 @@ class NvrtcCompiler {
 
   // "nvrtc BUILD-ID builtins BUILD-ID", read without opening the library where that can be; "" where there is none.
   const std::string& identity();
+  // The library that is or would be opened; "" where there is none.
+  const std::string& path();
   // Every place where it may be; the first that was found is used.
   const std::vector<NvrtcCandidate>& candidates();
   // Opens NVRTC and compiles an empty kernel, so that the first real compile finds it started. Throws Error.

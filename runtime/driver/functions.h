@@ -17,6 +17,7 @@
   ROW(DeviceTotalMem, cuDeviceTotalMem_v2)                                \
   ROW(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain)                   \
   ROW(DevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2)              \
+  ROW(DevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState)               \
   ROW(CtxGetCurrent, cuCtxGetCurrent)                                     \
   ROW(CtxSetCurrent, cuCtxSetCurrent)                                     \
   ROW(CtxGetDevice, cuCtxGetDevice)                                       \

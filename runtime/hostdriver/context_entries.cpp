@@ -52,12 +52,17 @@ QUERN_HOST_ENTRY CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice 
   });
 }
 
+QUERN_HOST_ENTRY CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned* flags, int* active) {
+  return guarded("cuDevicePrimaryCtxGetState", Needs::init, [&](Call& call) {
+    const Device& device = device_at(call.machine, ordinal);
+    needed(flags, "flags") = 0;
+    needed(active, "active") = device.primary == nullptr ? 0 : 1;
+  });
+}
+
 QUERN_HOST_ENTRY CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal) {
   return guarded("cuDevicePrimaryCtxRelease_v2", Needs::init, [&](Call& call) {
-    Machine& machine = call.machine;
-    require(ordinal >= 0 && static_cast<std::size_t>(ordinal) < machine.devices.size(), CUDA_ERROR_INVALID_DEVICE,
-            "there is no such device");
-    Device& device = *machine.devices[static_cast<std::size_t>(ordinal)];
+    Device& device = device_at(call.machine, ordinal);
     require(device.retained > 0, CUDA_ERROR_INVALID_CONTEXT, "the primary context is not retained");
     if (--device.retained > 0) return;
     end_context(call, std::exchange(device.primary, nullptr));

@@ -9,6 +9,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <limits>
+#include <mutex>
+#include <optional>
 #include <thread>
 
 #include "api/prepare.h"
@@ -27,14 +30,14 @@ constexpr double kFreeShare = 0.05;                    // of the free memory, wh
 constexpr double kSearchShare = 0.75;                  // of the time: the rest is for the finalists
 constexpr unsigned kMostJobs = 8;                      // compiles at a time
 
-// Of the current context's device. Where the driver does not say what is free, next to nothing: 0 would mean half of
-// it.
+// Of the current context's device. At least 1: to an examiner 0 means half of what is free.
 std::int64_t memory_for(const RuntimeState& state, const Driver& driver) {
-  if (state.options.tuning_memory) return static_cast<std::int64_t>(*state.options.tuning_memory);
   std::size_t free = 0;
   std::size_t total = 0;
   driver->MemGetInfo(&free, &total);
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(free) * kFreeShare));
+  const auto share = static_cast<std::uint64_t>(static_cast<double>(free) * kFreeShare);
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(std::clamp(state.options.tuning_memory.value_or(share), std::uint64_t{1}, kMost));
 }
 
 // ---- on prepare
@@ -68,16 +71,24 @@ class TunesOnPrepare : public ApplicationTuner {
 // ---- in the background
 
 // Makes a context current here for as long as it lives, provided that it is the device's primary one: another could be
-// destroyed under a thread that its owner does not know of.
+// destroyed under a thread that its owner does not know of. None is made for that.
 class BorrowedContext {
  public:
-  BorrowedContext(const Driver& driver, const Context& wanted)
-      : primary_(driver, wanted.device), is_wanted_(current_context_id(driver) == wanted.id) {}
+  BorrowedContext(const Driver& driver, const Context& wanted) {
+    CUdevice device = 0;
+    unsigned flags = 0;
+    int active = 0;
+    driver.check(driver->DeviceGet(&device, wanted.device), Stage::tool, "cuDeviceGet");
+    driver.check(driver->DevicePrimaryCtxGetState(device, &flags, &active), Stage::tool, "cuDevicePrimaryCtxGetState");
+    if (active == 0) return;
+    primary_.emplace(driver, wanted.device);
+    is_wanted_ = current_context_id(driver) == wanted.id;
+  }
   bool is_wanted() const { return is_wanted_; }
 
  private:
-  PrimaryContext primary_;
-  bool is_wanted_;
+  std::optional<PrimaryContext> primary_;
+  bool is_wanted_ = false;
 };
 
 // Captures of other threads forbid this thread no call from here on, and none of its calls makes them invalid.
@@ -89,7 +100,7 @@ void leave_captures_alone(const Driver& driver) {
 // As far as the driver tells: of streams that wait for the legacy one.
 bool capturing(const Driver& driver, CUcontext context) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  if (driver->CtxSetCurrent(context) != CUDA_SUCCESS) return false;
+  if (!driver.alive() || driver->CtxSetCurrent(context) != CUDA_SUCCESS) return false;
   return driver->StreamIsCapturing(CU_STREAM_LEGACY, &status) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
          status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
@@ -97,27 +108,30 @@ bool capturing(const Driver& driver, CUcontext context) {
 class TunesInBackground : public ApplicationTuner {
  public:
   explicit TunesInBackground(RuntimeState& state) : state_(state), tuner_(state) {}
+
+  // The thread stays in the process that this one was forked from; what it waits at is left alone here, since to
+  // destroy that would be to wait for it.
   ~TunesInBackground() override {
-    {
-      const std::lock_guard lock(mutex_);
-      ending_ = true;
+    if (queue_->process != 0 && queue_->process != getpid()) {
+      static_cast<void>(queue_.release());
+      return;
     }
-    changed_.notify_all();
-    if (!thread_.joinable()) return;
-    if (getpid() == process_)
-      thread_.join();
-    else
-      thread_.detach();  // it stayed in the process that this one was forked from
+    {
+      const std::lock_guard lock(queue_->mutex);
+      queue_->ending = true;
+    }
+    queue_->changed.notify_all();
+    if (queue_->thread.joinable()) queue_->thread.join();
   }
 
   std::optional<TunedConfig> before_plan(const Family&, const void*, const Device&) override { return std::nullopt; }
 
   void after_plan(const std::shared_ptr<const PlanState>& plan, const Context& context) override {
     if (!open_extents(*plan->family, plan->problem.data()).empty() || !tuner_.unusable().empty()) return;
-    const std::lock_guard lock(mutex_);
-    jobs_.push_back({plan, context});
-    if (!thread_.joinable()) start();
-    changed_.notify_all();
+    const std::lock_guard lock(queue_->mutex);
+    queue_->jobs.push_back({plan, context});
+    if (!queue_->thread.joinable()) start();
+    queue_->changed.notify_all();
   }
 
  private:
@@ -125,23 +139,31 @@ class TunesInBackground : public ApplicationTuner {
     std::shared_ptr<const PlanState> plan;
     Context context;
   };
+  struct Queue {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::atomic<bool> ending{false};
+    std::deque<Job> jobs;
+    pid_t process = 0;  // where the thread is
+    std::thread thread;
+  };
 
   void start() {
     try {
-      process_ = getpid();
-      thread_ = std::thread([this] { work(); });
+      queue_->thread = std::thread([this] { work(); });
+      queue_->process = getpid();
     } catch (const std::system_error& error) {
       state_.log.warning(cat("nothing is tuned in the background: no thread could be started: ", error.what()));
     }
   }
 
   void work() {
-    std::unique_lock lock(mutex_);
+    std::unique_lock lock(queue_->mutex);
     for (;;) {
-      changed_.wait(lock, [this] { return ending_ || !jobs_.empty(); });
-      if (ending_) return;
-      const Job job = std::move(jobs_.front());
-      jobs_.pop_front();
+      queue_->changed.wait(lock, [this] { return queue_->ending || !queue_->jobs.empty(); });
+      if (queue_->ending) return;
+      const Job job = std::move(queue_->jobs.front());
+      queue_->jobs.pop_front();
       lock.unlock();
       try {
         improve(job);
@@ -152,9 +174,12 @@ class TunesInBackground : public ApplicationTuner {
     }
   }
 
+  bool over(const Driver& driver) const { return queue_->ending || !driver.alive(); }
+
   void improve(const Job& job) {
     const PlanState& plan = *job.plan;
     const Driver& driver = *plan.driver;
+    if (over(driver)) return;
     leave_captures_alone(driver);
     const BorrowedContext context(driver, job.context);
     if (!context.is_wanted())
@@ -170,30 +195,40 @@ class TunesInBackground : public ApplicationTuner {
     limits.memory_bytes = memory_for(state_, driver);
     limits.pace.share = *state_.options.tuning_share;
     limits.pace.hold = [&driver, context] { return capturing(driver, context); };
-    limits.stop = [this, &driver] { return ending_ || !driver.alive(); };
+    limits.pace.rest = rest_;
+    limits.stop = [this, &driver] { return over(driver); };
     return limits;
   }
 
   void launch_instead(const Job& job, const TunedConfig& tuned) {
     const PlanState& plan = *job.plan;
-    while (!ending_ && capturing(*plan.driver, job.context.handle)) std::this_thread::sleep_for(kBetweenLooks);
-    PrepareOptions options;
-    options.config = tuned.config;
-    const auto better = make_plan(state_, *plan.family, plan.problem.data(), job.context, options, tuned.from);
-    if (better->images.front().config == plan.images.front().config) return;
+    const auto better = make_better(job, tuned);
+    if (!better || better->images.front().config == plan.images.front().config) return;
     plan.better.set(better);
     ++state_.better_plans;
     state_.log.info(cat(plan.text, ": ", tuned.from, "; launched from now on: ", better->images.front().config));
   }
 
+  // Waits for captures, since prepare refuses to load beside one; null where the process or the Runtime ends first.
+  std::shared_ptr<const PlanState> make_better(const Job& job, const TunedConfig& tuned) {
+    const PlanState& plan = *job.plan;
+    PrepareOptions options;
+    options.config = tuned.config;
+    for (; !over(*plan.driver); std::this_thread::sleep_for(kBetweenLooks)) {
+      if (capturing(*plan.driver, job.context.handle)) continue;
+      try {
+        return make_plan(state_, *plan.family, plan.problem.data(), job.context, options, tuned.from);
+      } catch (const Error&) {
+        if (!capturing(*plan.driver, job.context.handle)) throw;  // it began in the meantime
+      }
+    }
+    return nullptr;
+  }
+
   RuntimeState& state_;
   ProblemTuner tuner_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::atomic<bool> ending_{false};
-  std::deque<Job> jobs_;
-  pid_t process_ = 0;
-  std::thread thread_;
+  const std::shared_ptr<Rest> rest_ = std::make_shared<Rest>();
+  std::unique_ptr<Queue> queue_ = std::make_unique<Queue>();
 };
 
 }  // namespace

@@ -193,6 +193,9 @@ class JournalWriter {
   // again.
   explicit JournalWriter(const std::string& path, Damaged damaged = Damaged::skip,
                          FileSystem& files = real_file_system());
+  ~JournalWriter();
+  JournalWriter(const JournalWriter&) = delete;
+  JournalWriter& operator=(const JournalWriter&) = delete;
 
   // What was in the file; nothing where it is new: then the head comes first.
   const std::optional<Journal>& before() const { return before_; }

@@ -38,6 +38,9 @@ JournalWriter::JournalWriter(const std::string& path, Damaged damaged, FileSyste
   if (end_ != text.size()) cut(end_);
 }
 
+// Not by closing alone: a process that was forked meanwhile has the file open too.
+JournalWriter::~JournalWriter() { files_.unlock(file_.get()); }
+
 void JournalWriter::fail(const char* step, int error) const {
   throw Error(Code::io, Stage::tool, cat("cannot ", step, " ", path_, ": ", error_text(error)));
 }

@@ -50,8 +50,11 @@ std::int64_t judge_bytes(const AnyProblem& problem, const Device& device, Regime
   const std::int64_t call = problem.family().bytes(problem.data());
   std::int64_t set = 0;
   for (const Operand& operand : problem.family().operands) set += operand.layout(problem.data()).span_bytes() + 4096;
-  const bool rotating = regime == Regime::cold && !device.target.host;
-  return Gate::memory_bytes(problem) + set * (rotating ? rotating_sets(call, device.l2_bytes) : 1);
+  if (device.target.host) return Gate::memory_bytes(problem) + set;
+  // The copy beside it is measured in buffers of its own, with cold L2 whatever the regime is.
+  const std::int64_t copies = call * rotating_sets(call, device.l2_bytes);
+  return Gate::memory_bytes(problem) + copies +
+         set * (regime == Regime::cold ? rotating_sets(call, device.l2_bytes) : 1);
 }
 
 Judge::Judge(Runtime& runtime, std::shared_ptr<const Driver> driver, const Device& device, const AnyProblem& problem,
@@ -77,7 +80,8 @@ AnyPlan Judge::prepare(const std::string& config) {
 bool Judge::too_much_local_memory(const AnyPlan& plan, std::string* why) const {
   const std::int64_t threads = std::int64_t{device_.multiprocessors} * device_.threads_per_multiprocessor;
   const std::int64_t all = plan.resources().stack_bytes * threads;
-  if (all <= device_.memory_bytes / kLocalShare) return false;
+  const std::int64_t most = device_.memory_bytes / kLocalShare;
+  if (all <= (settings_.memory_bytes > 0 ? std::min(settings_.memory_bytes, most) : most)) return false;
   *why = cat("it takes ", plan.resources().stack_bytes, " bytes of local memory a thread, ", all >> 20,
              " MiB on this device");
   return true;

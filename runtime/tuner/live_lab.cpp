@@ -25,11 +25,18 @@ LiveLab::LiveLab(const FamilySpace& space, const Crew& crew, const LabSettings& 
       images_(static_cast<std::size_t>(space.images())),
       ahead_(static_cast<int>(2 * crew.compilers.size() + crew.examiners.size())),
       examiners_left_(static_cast<int>(crew.examiners.size())) {
-  for (const auto& make : crew.compilers) threads_.emplace_back([this, make] { compile_ahead(make); });
-  for (const auto& make : crew.examiners) threads_.emplace_back([this, make] { examine(make); });
+  try {
+    for (const auto& make : crew.compilers) threads_.emplace_back([this, make] { compile_ahead(make); });
+    for (const auto& make : crew.examiners) threads_.emplace_back([this, make] { examine(make); });
+  } catch (...) {  // as many threads as there may be run already
+    end();
+    throw;
+  }
 }
 
-LiveLab::~LiveLab() {
+LiveLab::~LiveLab() { end(); }
+
+void LiveLab::end() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
@@ -284,10 +291,11 @@ void LiveLab::examine(const std::function<std::unique_ptr<Examiner>()>& make) {
     changed_.notify_all();
     examine_points(*examiner);
   } catch (const std::exception& error) {
-    if (!told_to_stop()) log_.warning(cat("a device of the sweep is out: ", error.what()));
     const std::lock_guard lock(mutex_);
     error_ = std::current_exception();
     examiners_left_ = std::max(0, examiners_left_ - 1);
+    // The last one's error is the sweep's.
+    if (examiners_left_ > 0 && !told_to_stop()) log_.warning(cat("a device of the sweep is out: ", error.what()));
     changed_.notify_all();
   }
 }

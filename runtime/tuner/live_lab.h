@@ -97,6 +97,7 @@ class LiveLab : public Lab {
   };
   using Lock = std::unique_lock<std::mutex>;
 
+  void end();
   void compile_ahead(const std::function<Crew::Compile()>& make);
   void examine(const std::function<std::unique_ptr<Examiner>()>& make);
   void examine_points(Examiner& examiner);

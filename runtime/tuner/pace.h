@@ -2,6 +2,7 @@
 #ifndef QUERN_TUNER_PACE_H_
 #define QUERN_TUNER_PACE_H_
 
+#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -9,14 +10,18 @@
 
 namespace quern {
 
+// Until when nothing begins.
+using Rest = std::chrono::steady_clock::time_point;
+
 struct Pace {
-  double share = 1;            // of the time in which it may be at work, in (0, 1]
-  std::function<bool()> hold;  // nothing begins while this is true, where it is given
+  double share = 1;                                       // of the time in which it may be at work, from 0.001 to 1
+  std::function<bool()> hold;                             // nothing begins while this is true, where it is given
+  std::shared_ptr<Rest> rest = std::make_shared<Rest>();  // of all examiners that share it; one at a time asks
 };
 
-// After each answer it waits as long as the share asks for: an answer that took 10 ms at a share of 0.05 is followed by
-// 190 ms of rest. Where there is nothing to wait for, `examiner` itself. Its calls throw Stopped when `stop` says so
-// while they wait.
+// After each call it waits as long as the share asks for: one that took 10 ms at a share of 0.05 is followed by 190 ms
+// of rest, whatever came of it, and by no more than an hour. Where there is nothing to wait for, `examiner` itself. Its
+// calls throw Stopped when `stop` says so while they wait.
 std::unique_ptr<Examiner> paced(std::unique_ptr<Examiner> examiner, const Pace& pace, std::function<bool()> stop);
 
 }  // namespace quern

@@ -1,7 +1,10 @@
 #include "tuner/problem_tuner.h"
 
 #include <algorithm>
+#include <chrono>
 
+#include "api/builtin_families.h"
+#include "api/images.h"
 #include "api/runtime_state.h"
 #include "base/find_program.h"
 #include "base/text.h"
@@ -82,7 +85,8 @@ SweepSettings ProblemTuner::settings_for(const Device& device, const TuningLimit
   settings.jobs = limits.jobs;
   settings.pace = limits.pace;
   settings.devices = {DeviceName{device.target.host, device.ordinal}.text()};
-  settings.worker = worker_of(program_, state_.store.directory(), state_.options.nvrtc);
+  const WorkerLibraries libraries{state_.compiler.nvrtc().path(), state_.options.cxx, state_.options.libcuda};
+  settings.worker = worker_of(program_, state_.store.directory(), libraries);
   settings.worker.stop = limits.stop;
   return settings;
 }
@@ -102,21 +106,51 @@ std::optional<TunedConfig> ProblemTuner::tune_or_throw(const AnyProblem& problem
   const TuningLock lock(real_file_system(), settings.path.empty() ? "" : settings.path + ".lock", limits.stop);
   KnownConfigs known = known_configs(runtime, problem, {device, live_model(device)});
   if (!known.incumbent.empty()) return TunedConfig{option_of(known.incumbent), "measured by another process"};
+  if (!lock.held()) throw Stopped();
   settings.related = std::move(known.related);
   const Journal journal = sweep(runtime, problem, settings, [](const SweepProgress&) {});
   if (!journal.result) throw Stopped();
   if (journal.result->winner.empty()) return std::nullopt;
+  if (const std::string why = why_another(problem, device, journal); !why.empty())
+    throw Error(Code::unsupported, Stage::tool, why);
   ++state_.sweeps;
   keep(problem, journal);
   return measured(journal);
+}
+
+// The image that passed is the one that this process will launch, or nothing was shown.
+std::string ProblemTuner::why_another(const AnyProblem& problem, const Device& device, const Journal& journal) {
+  const std::vector<Variant> variants = choose_variants(problem.family(), problem.data(), device.target,
+                                                        model_of(device), option_of(journal.result->winner));
+  const ImageRequest mine{&problem.family(), problem.data(), device.target, variants.front(), false};
+  const std::string& its = trial_of(journal, journal.result->winner)->image;
+  if (its == key_of_image(state_, mine).path()) return {};
+  return cat(
+      "the worker ", program_,
+      " makes other images than this process: it is another build of quern, or has another compiler (QUERN_NVRTC) "
+      "or other options (Options::lineinfo)");
+}
+
+// `quern` knows the families that come with it.
+bool ProblemTuner::is_unknown_to_the_worker(const Family& family) const {
+  const std::vector<const Family*> known = builtin_families();
+  return state_.options.worker.empty() && std::find(known.begin(), known.end(), &family) == known.end();
 }
 
 std::optional<TunedConfig> ProblemTuner::tune(const AnyProblem& problem, const Device& device,
                                               const TuningLimits& limits) {
   if (!unusable().empty() || !open_extents(problem.family(), problem.data()).empty()) return std::nullopt;
   const std::string name = cat(problem.text(), " on ", device.name);
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_, std::defer_lock);
+  while (!lock.try_lock_for(std::chrono::milliseconds(20))) {
+    if (limits.stop()) return std::nullopt;
+  }
   if (const auto found = tuned_.find(name); found != tuned_.end()) return found->second;
+  if (is_unknown_to_the_worker(problem.family())) {
+    warn_once(cat("not tuned: the worker ", program_, " does not know the family ", problem.family().name,
+                  "; name a program in QUERN_WORKER that does (quern/worker.h)"));
+    return std::nullopt;
+  }
   try {
     state_.log.info(cat("tuning ", name));
     auto tuned = tune_or_throw(problem, device, limits);
@@ -126,6 +160,8 @@ std::optional<TunedConfig> ProblemTuner::tune(const AnyProblem& problem, const D
     state_.log.info(cat(name, " was not tuned to the end; what was measured is kept"));
   } catch (const Error& error) {
     warn_once(cat("not tuned: ", error.sentence, error.problem.empty() ? "" : cat(" [", error.problem, "]")));
+  } catch (const std::exception& error) {
+    warn_once(cat("not tuned: ", error.what()));
   }
   return std::nullopt;
 }

@@ -36,7 +36,7 @@ class ProblemTuner {
   explicit ProblemTuner(RuntimeState& state) : state_(state) {}
 
   // Nothing, with a line in the log, where the problem cannot be tuned or `stop` came first. The winner is in the
-  // Runtime's file of records then; where another process put one there meanwhile, that is it. Never throws Error.
+  // Runtime's file of records then; where another process put one there meanwhile, that is it. Throws nothing.
   std::optional<TunedConfig> tune(const AnyProblem& problem, const Device& device, const TuningLimits& limits);
 
   // Why nothing can be tuned, which was a warning at the first call; empty if all is there.
@@ -46,6 +46,9 @@ class ProblemTuner {
   std::optional<TunedConfig> tune_or_throw(const AnyProblem& problem, const Device& device, const TuningLimits& limits);
   SweepSettings settings_for(const Device& device, const TuningLimits& limits) const;
   Runtime runtime_for_sweeps();
+  // Why a worker cannot measure for this process; "": it can.
+  std::string why_another(const AnyProblem& problem, const Device& device, const Journal& journal);
+  bool is_unknown_to_the_worker(const Family& family) const;
   void keep(const AnyProblem& problem, const Journal& journal);
   void warn_once(const std::string& sentence);
 
@@ -53,7 +56,7 @@ class ProblemTuner {
   std::once_flag looked_;
   std::string program_;
   std::string unusable_;
-  std::mutex mutex_;                          // one at a time
+  std::timed_mutex mutex_;                    // one at a time
   std::map<std::string, TunedConfig> tuned_;  // by problem and device
   std::set<std::string> warned_;
 };

@@ -15,17 +15,42 @@ double seconds(std::chrono::milliseconds limit) { return std::chrono::duration<d
 
 }  // namespace
 
-WorkerSettings worker_of(const std::string& program, const std::string& cache_dir, const std::string& nvrtc) {
+WorkerSettings worker_of(const std::string& program, const std::string& cache_dir, const WorkerLibraries& libraries) {
   WorkerSettings settings;
   settings.program = program;
   // Nor does it write down what it prepares: candidates are in nobody's manifest.
   settings.variables = {
-      {"QUERN_CACHE_DIR", cache_dir}, {"QUERN_CACHE", "read-write"}, {"QUERN_TUNE", "off"}, {"QUERN_RECORD", ""}};
-  if (!nvrtc.empty()) settings.variables.emplace_back("QUERN_NVRTC", nvrtc);
+      {"QUERN_CACHE_DIR", cache_dir}, {"QUERN_CACHE", "read-write"}, {"QUERN_RECORD", ""}, {"QUERN_IN_WORKER", "1"}};
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) settings.variables.emplace_back(name, value);
+  };
+  add("QUERN_NVRTC", libraries.nvrtc);
+  add("QUERN_CXX", libraries.cxx);
+  add("QUERN_LIBCUDA", libraries.libcuda);
   return settings;
 }
 
 // ---- RemoteWorker
+
+// The member that answers the question. A worker that says anything else is thrown away.
+template <class Answer>
+Answer RemoteWorker::expect(Message& message, std::optional<Answer> Message::*member) {
+  if (message.*member) return *std::move(message.*member);
+  stop();
+  throw Error(Code::io, Stage::tool,
+              cat("the worker ", settings_.program, " answered something else than it was asked for"));
+}
+
+Message RemoteWorker::parse(const std::string& line) {
+  try {
+    return parse_message(line);
+  } catch (const Error& error) {
+    stop();
+    throw Error(Code::io, Stage::tool,
+                cat("the worker ", settings_.program, " said \"", line.substr(0, 80), "\", which is no answer (",
+                    error.sentence, "); a worker prints nothing to standard output before it calls serve_worker"));
+  }
+}
 
 ChildProcess::Reading RemoteWorker::read(std::string* line, std::chrono::milliseconds limit) {
   if (!settings_.stop) return process_->read_line(line, limit);
@@ -46,7 +71,7 @@ RemoteWorker::Reply RemoteWorker::ask(const Message& question, std::chrono::mill
   std::string line;
   auto reading = ChildProcess::Reading::end;
   if (process_->write_line(serialize(question))) reading = read(&line, limit);
-  if (reading == ChildProcess::Reading::line) return {Outcome::answered, parse_message(line), {}};
+  if (reading == ChildProcess::Reading::line) return {Outcome::answered, parse(line), {}};
   const bool timeout = reading == ChildProcess::Reading::timeout;
   Reply reply{timeout ? Outcome::timeout : Outcome::ended,
               {},
@@ -76,7 +101,8 @@ void RemoteJudge::open() {
   facts_.reset();
   Message question;
   question.open = open_;
-  facts_ = ask(question, settings_.open_limit).facts;
+  Message answer = ask(question, settings_.open_limit);
+  facts_ = worker_.expect(answer, &Message::facts);
 }
 
 DeviceFacts RemoteJudge::facts() {
@@ -84,9 +110,9 @@ DeviceFacts RemoteJudge::facts() {
   return *facts_;
 }
 
-SweepTrial RemoteJudge::trial_of(const std::string& config, RemoteWorker::Reply reply) const {
+SweepTrial RemoteJudge::trial_of(const std::string& config, RemoteWorker::Reply reply) {
   if (reply.message.error) throw to_error(*reply.message.error);
-  if (reply.outcome == RemoteWorker::Outcome::answered) return *std::move(reply.message.trial);
+  if (reply.outcome == RemoteWorker::Outcome::answered) return worker_.expect(reply.message, &Message::trial);
   const bool timeout = reply.outcome == RemoteWorker::Outcome::timeout;
   SweepTrial trial;
   trial.config = config;
@@ -109,7 +135,12 @@ std::vector<Round> RemoteJudge::rounds(const std::string& a, const std::string& 
   open();
   Message question;
   question.compare = CompareMessage{a, b, count};
-  return *ask(question, settings_.examine_limit).rounds;
+  Message answer = ask(question, settings_.examine_limit);
+  std::vector<Round> rounds = worker_.expect(answer, &Message::rounds);
+  if (rounds.size() == static_cast<std::size_t>(count)) return rounds;
+  worker_.stop();
+  throw Error(Code::io, Stage::tool,
+              cat("the worker ", settings_.program, " answered ", rounds.size(), " rounds of ", count));
 }
 
 // ---- RemoteCompiler
@@ -125,7 +156,7 @@ CompileOutcome RemoteCompiler::compile(const CompileMessage& message) {
   } else if (reply.outcome == RemoteWorker::Outcome::ended) {
     outcome.why = cat("the compiler ended its process: ", reply.how);
   } else if (!reply.message.error) {
-    outcome.image = std::move(reply.message.image);
+    outcome.image = worker_.expect(reply.message, &Message::image);
   } else if (reply.message.error->code == static_cast<int>(Code::compile)) {
     outcome.why = reply.message.error->sentence;
   } else {

@@ -34,8 +34,15 @@ class Stopped : public Error {
   Stopped() : Error(Code::unsupported, Stage::tool, "the sweep was stopped") {}
 };
 
+// Where a worker finds what its images are made with; "" for what it may look for itself.
+struct WorkerLibraries {
+  std::string nvrtc;
+  std::string cxx;
+  std::string libcuda;
+};
+
 // Started as `program worker`, with images in `cache_dir`, and never tuning anything by itself.
-WorkerSettings worker_of(const std::string& program, const std::string& cache_dir, const std::string& nvrtc);
+WorkerSettings worker_of(const std::string& program, const std::string& cache_dir, const WorkerLibraries& libraries);
 
 // One worker, started anew when the last one is gone. Not thread-safe.
 class RemoteWorker {
@@ -52,11 +59,15 @@ class RemoteWorker {
   // After a timeout or an end the worker is gone, and the next question starts another. Throws Error (io) where none
   // can be started, and Stopped.
   Reply ask(const Message& question, std::chrono::milliseconds limit);
+  // What an answer must hold. Throws Error (io), without the worker, where it holds something else.
+  template <class Answer>
+  Answer expect(Message& message, std::optional<Answer> Message::*member);
   bool running() const { return process_ != nullptr; }
   // Of a worker that cannot go on.
   void stop() { process_.reset(); }
 
  private:
+  Message parse(const std::string& line);
   ChildProcess::Reading read(std::string* line, std::chrono::milliseconds limit);
   const WorkerSettings settings_;
   std::unique_ptr<ChildProcess> process_;
@@ -75,7 +86,7 @@ class RemoteJudge : public Examiner {
   std::vector<Round> rounds(const std::string& a, const std::string& b, int count) override;
 
  private:
-  SweepTrial trial_of(const std::string& config, RemoteWorker::Reply reply) const;
+  SweepTrial trial_of(const std::string& config, RemoteWorker::Reply reply);
   Message ask(const Message& question, std::chrono::milliseconds limit);
   void open();
   const WorkerSettings settings_;

@@ -165,6 +165,12 @@ class Sweep {
 
   void start(LiveLab& lab) {
     const DeviceFacts facts = lab.facts();
+    const std::string& wanted = place_.device.name;
+    if (facts.device != wanted || facts.target != space_.target().text())
+      throw Error(Code::unsupported, Stage::tool,
+                  cat("here ", settings_.devices.front(), " is ", wanted, " (", space_.target().text(),
+                      "), and to its worker it is ", facts.device, " (", facts.target,
+                      "); both must see the same devices (CUDA_VISIBLE_DEVICES)"));
     if (!journal_.head.problem.empty()) return;
     journal_.head = head();
     journal_.head.driver = facts.driver;

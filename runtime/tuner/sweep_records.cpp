@@ -15,12 +15,6 @@ namespace {
 
 constexpr std::size_t kRelated = 8;
 
-const SweepTrial* trial_of(const Journal& journal, const std::string& config) {
-  const auto found = std::find_if(journal.trials.begin(), journal.trials.end(),
-                                  [&](const SweepTrial& trial) { return trial.config == config; });
-  return found == journal.trials.end() ? nullptr : &*found;
-}
-
 std::vector<Rival> rivals_of(const Journal& journal) {
   const std::vector<std::string>& names = journal.result->rivals;
   std::vector<Rival> rivals;
@@ -32,6 +26,12 @@ std::vector<Rival> rivals_of(const Journal& journal) {
 }
 
 }  // namespace
+
+const SweepTrial* trial_of(const Journal& journal, const std::string& config) {
+  const auto found = std::find_if(journal.trials.begin(), journal.trials.end(),
+                                  [&](const SweepTrial& trial) { return trial.config == config; });
+  return found == journal.trials.end() ? nullptr : &*found;
+}
 
 KnownConfigs known_configs(Runtime& runtime, const AnyProblem& problem, const DevicePlace& place) {
   const Family& family = problem.family();

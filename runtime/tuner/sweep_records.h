@@ -19,6 +19,9 @@ struct KnownConfigs {
 };
 KnownConfigs known_configs(Runtime& runtime, const AnyProblem& problem, const DevicePlace& place);
 
+// What a sweep measured of a config; null if it did not.
+const SweepTrial* trial_of(const Journal& journal, const std::string& config);
+
 // Of a sweep with a winner. `seed` is the search's.
 Record record_of(const AnyProblem& problem, const Journal& journal, std::uint64_t seed);
 

@@ -71,12 +71,13 @@ class Worker {
   DeviceFacts open(const OpenMessage& message) {
     judge_.reset();
     device_.reset();
+    const AnyProblem problem = runtime_.parse(message.problem);  // what is not known here needs no device
     device_ = open_device(runtime_, parse_device(message.device));
     ExaminerSettings settings;
     settings.regime = parse_regime(message.regime);
     settings.trusted = message.trusted;
     settings.memory_bytes = message.memory_bytes;
-    judge_.emplace(runtime_, device_->driver, device_->device, runtime_.parse(message.problem), settings);
+    judge_.emplace(runtime_, device_->driver, device_->device, problem, settings);
     return judge_->facts();
   }
 

@@ -27,8 +27,7 @@ class RecheckOnDevice : public test::DeviceTest {
     CrewSettings settings;
     settings.devices = {test::on_host() ? "host" : "cuda:0"};
     settings.regime = parse_regime(regime);
-    settings.worker.program = "/proc/self/exe";
-    settings.worker.arguments = {"worker", test::cache_of_this_program()};
+    settings.worker = worker_of("/proc/self/exe", test::cache_of_this_program(), {});
     settings.worker.examine_limit = 8s;
     settings.worker.compile_limit = 15s;
     return settings;

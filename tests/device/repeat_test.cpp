@@ -26,7 +26,7 @@ class Repeat : public test::DeviceTest, public ::testing::WithParamInterface<con
   }
   SweepSettings settings() const {
     SweepSettings settings;
-    settings.worker = worker_of("/proc/self/exe", test::cache_of_this_program(), "");
+    settings.worker = worker_of("/proc/self/exe", test::cache_of_this_program(), {});
     settings.jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     return settings;
   }

@@ -30,7 +30,7 @@ class SweepTest : public test::DeviceTest {
   }
   SweepSettings in_workers() const {
     SweepSettings settings = here();
-    settings.worker = worker_of("/proc/self/exe", test::cache_of_this_program(), "");
+    settings.worker = worker_of("/proc/self/exe", test::cache_of_this_program(), {});
     settings.worker.examine_limit = 8s;
     settings.worker.compile_limit = 15s;
     return settings;

@@ -24,7 +24,7 @@ std::string config(Flaw flaw) { return cat("flaw=", static_cast<int>(flaw)); }
 class WorkerTest : public test::DeviceTest {
  protected:
   WorkerSettings settings() const {
-    WorkerSettings settings = worker_of("/proc/self/exe", test::cache_of_this_program(), "");
+    WorkerSettings settings = worker_of("/proc/self/exe", test::cache_of_this_program(), {});
     settings.examine_limit = 20s;
     settings.compile_limit = 30s;
     return settings;

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/environment.h"
 #include "base/text.h"
 #include "output.h"
 
@@ -43,6 +44,9 @@ Options runtime_options(const Global& global) {
   Options options;
   options.cache_dir = global.cache_dir;
   options.nvrtc = global.nvrtc;
+  // What an application is told is not meant for a command: nothing is swapped in the middle of a benchmark.
+  const std::string tuning = Environment::read()[Variable::tune];
+  if (tuning == "on-prepare" || tuning == "background") options.tuning = Tuning::lookup;
   if (!global.log.empty()) options.log_level = parse_level(global.log);
   return options;
 }

@@ -42,7 +42,8 @@ class Doctor : public Command {
 
   int run(const Global& global) override {
     report_.add("version", QUERN_VERSION);
-    const Options options = runtime_options(global);
+    Options options = runtime_options(global);
+    options.tuning.reset();  // as an application would have it
     std::optional<Runtime> runtime;
     guard([&] { runtime.emplace(options); });
     if (runtime) examine(*runtime);

@@ -110,17 +110,18 @@ class Checks {
   AnyProblem problem_of(const Record& record) const {
     AnyProblem problem = runtime_.parse(record.problem);
     check_problem(problem.family(), problem.data());
-    for (const LaunchExtent& extent : problem.family().launch_extents) {
-      if (problem.get(extent.field) == "open")
-        throw problem_error(problem.family(), problem.data(), cat(extent.field, " is open"));
-    }
+    if (const auto open = quern::open_extents(problem.family(), problem.data()); !open.empty())
+      throw problem_error(problem.family(), problem.data(), cat(open.front()->name, " is open"));
     return problem;
   }
 
   int default_point(const FamilySpace& space) const {
     const AnyProblem& problem = space.problem();
-    return space.find(
+    const int point = space.find(
         choose_variants(problem.family(), problem.data(), space.target(), model_of(place_->device), {}).front().config);
+    if (point < 0)
+      throw problem_error(problem.family(), problem.data(), "its default is not in the family's own space");
+    return point;
   }
 
   Toolchain toolchain() const {

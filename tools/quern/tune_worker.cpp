@@ -26,7 +26,7 @@ void require_store(Runtime& runtime, const WorkerRequest& request) {
 WorkerSettings worker_settings(Runtime& runtime, const WorkerRequest& request, const Global& global) {
   WorkerSettings settings;
   if (request.in_process) return settings;
-  settings = worker_of("/proc/self/exe", runtime.state().store.directory(), global.nvrtc);
+  settings = worker_of("/proc/self/exe", runtime.state().store.directory(), {global.nvrtc, "", ""});
   settings.examine_limit = std::chrono::seconds(request.timeout_s);
   settings.compile_limit = std::chrono::seconds(request.compile_timeout_s);
   return settings;

@@ -3,8 +3,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <optional>
+#include <thread>
 
 #include "unit/api/support.h"
 
@@ -66,6 +68,26 @@ TEST_F(Process, APlanThatDiesInAForkedChildLeavesTheDriverAlone) {
             }),
             0);
   EXPECT_EQ(null_driver().unloads, 0);
+}
+
+// The thread that tunes in the background stays behind, and what it waits at must not be waited for.
+TEST_F(Process, ARuntimeThatTunesMayEndInAForkedChild) {
+  Options tuning = options(scratch_ / "cache");
+  tuning.tuning = Tuning::background;
+  tuning.worker = "/bin/true";
+  tuning.log_level = LogLevel::info;
+  std::optional<Runtime> runtime(tuning);
+  runtime->prepare(Gather{.rows = 8, .count = 8, .width = 8});
+  const auto idle = [&] { return log_.count(LogLevel::info, "not the device's primary one") == 1; };
+  for (int i = 0; i < 2000 && !idle(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  ASSERT_TRUE(idle()) << log_.all();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(in_child([&] {
+              ::alarm(30);
+              runtime.reset();
+              return 0;
+            }),
+            0);
 }
 
 TEST_F(Process, AChildThatOpensTheDriverItselfMayPrepare) {

@@ -238,7 +238,7 @@ TEST_F(RuntimeRecords, WhatTuningMayTakeComesFromTheEnvironment) {
   }
   Options given;
   given.tuning_share = 0.0;
-  EXPECT_TRUE(has(refusal([&] { resolve(given, Environment()); }).sentence, "above 0, at most 1"));
+  EXPECT_TRUE(has(refusal([&] { resolve(given, Environment()); }).sentence, "it takes a number from 0.001 to 1"));
 }
 
 }  // namespace

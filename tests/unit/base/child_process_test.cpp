@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
+
+#include <array>
 
 #include "quern/error.h"
 
@@ -37,6 +40,15 @@ TEST(ChildProcess, HasOurEnvironmentButForWhatIsSaid) {
   EXPECT_EQ(next(child), "3");
   ::unsetenv("QUERN_TEST_KEPT");
   ::unsetenv("QUERN_TEST_SAID");
+}
+
+TEST(ChildProcess, HasNoFileOfOursButStandardError) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  ChildProcess child("/bin/sh", {"-c", "for f in 0 1 2 " + std::to_string(ends[0]) +
+                                           "; do [ -e /proc/$$/fd/$f ] && echo $f; done; echo end"});
+  for (const char* file : {"0", "1", "2", "end"}) EXPECT_EQ(next(child), file);
+  for (const int end : ends) ::close(end);
 }
 
 TEST(ChildProcess, WaitsNoLongerThanItIsTold) {

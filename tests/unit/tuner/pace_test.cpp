@@ -40,15 +40,31 @@ class Busy : public Examiner {
   std::atomic<int>* calls_;
 };
 
+Pace pace(double share, std::function<bool()> hold = {}) {
+  Pace all;
+  all.share = share;
+  all.hold = std::move(hold);
+  return all;
+}
+
 TEST(Pace, ATwentiethOfTheTimeMeansNineteenTimesAsMuchRest) {
   std::atomic<int> calls{0};
-  const auto examiner = paced(std::make_unique<Busy>(&calls), {0.05, {}}, {});
+  const auto examiner = paced(std::make_unique<Busy>(&calls), pace(0.05), {});
   const auto start = Clock::now();
   examiner->facts();
   EXPECT_EQ(examiner->examine("a=1", 0).config, "a=1");
   EXPECT_EQ(examiner->rounds("a=1", "a=2", 3).size(), 3U);
   EXPECT_GE(Clock::now() - start, 2 * 20 * kWork + kWork);
   EXPECT_EQ(calls, 3);
+}
+
+// A thousand problems that cannot be measured are no reason to be at work all the time.
+TEST(Pace, OneSweepsRestIsTheNextOnesToo) {
+  std::atomic<int> calls{0};
+  const Pace shared = pace(0.1);
+  const auto start = Clock::now();
+  for (int i = 0; i < 3; ++i) paced(std::make_unique<Busy>(&calls), shared, {})->facts();
+  EXPECT_GE(Clock::now() - start, 2 * 10 * kWork + kWork);
 }
 
 TEST(Pace, AtAWholeShareItIsTheExaminerItself) {
@@ -61,7 +77,7 @@ TEST(Pace, AtAWholeShareItIsTheExaminerItself) {
 TEST(Pace, NothingBeginsWhileItIsHeld) {
   std::atomic<int> calls{0};
   std::atomic<bool> held{true};
-  const auto examiner = paced(std::make_unique<Busy>(&calls), {1, [&] { return held.load(); }}, {});
+  const auto examiner = paced(std::make_unique<Busy>(&calls), pace(1, [&] { return held.load(); }), {});
   std::thread thread([&] { examiner->facts(); });
   std::this_thread::sleep_for(50ms);
   EXPECT_EQ(calls, 0);
@@ -73,7 +89,7 @@ TEST(Pace, NothingBeginsWhileItIsHeld) {
 TEST(Pace, AStopEndsTheRest) {
   std::atomic<int> calls{0};
   std::atomic<bool> stop{false};
-  const auto examiner = paced(std::make_unique<Busy>(&calls), {0.00001, {}}, [&] { return stop.load(); });
+  const auto examiner = paced(std::make_unique<Busy>(&calls), pace(0.001), [&] { return stop.load(); });
   examiner->facts();
   std::thread thread([&] { EXPECT_THROW(examiner->facts(), Stopped); });
   std::this_thread::sleep_for(20ms);

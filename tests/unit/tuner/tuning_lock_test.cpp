@@ -1,6 +1,9 @@
 #include "tuner/tuning_lock.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -38,13 +41,30 @@ TEST(TuningLock, WaitsNoLongerThanItIsWanted) {
   int looks = 0;
   const TuningLock second(real_file_system(), scratch / "a.lock", [&] { return ++looks > 3; });
   EXPECT_EQ(looks, 4);
+  EXPECT_TRUE(first.held());
+  EXPECT_FALSE(second.held());
+}
+
+TEST(TuningLock, AForkedChildDoesNotKeepIt) {
+  const test::Scratch scratch;
+  auto first = std::make_unique<TuningLock>(real_file_system(), scratch / "a.lock", never);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  first.reset();
+  EXPECT_TRUE(TuningLock(real_file_system(), scratch / "a.lock", [] { return true; }).held());
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
 }
 
 TEST(TuningLock, WithoutAFileNobodyWaits) {
-  const TuningLock first(real_file_system(), "", never);
-  const TuningLock second(real_file_system(), "", never);
-  const TuningLock third(real_file_system(), "/proc/none/a.lock", never);
-  const TuningLock fourth(real_file_system(), "/proc/none/a.lock", never);
+  for (const char* path : {"", "/proc/none/a.lock"}) {
+    const TuningLock first(real_file_system(), path, never);
+    const TuningLock second(real_file_system(), path, never);
+    EXPECT_TRUE(first.held() && second.held()) << path;
+  }
 }
 
 }  // namespace

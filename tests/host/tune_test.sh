@@ -151,8 +151,8 @@ tiny='gather rows=2 count=2 width=1 dtype=u8'
 expect 2 "sweep first: quern tune $tiny --device host" check "$tiny" --device host
 record problem="$tiny" device='NVIDIA H200' target=sm_90a >"$QUERN_RECORDS"
 expect 1 'there are no records for quern host device (sm_90), host, among the 1 that were asked for' \
-  check --device host
-check 'it says what to type' says 'sweep first: quern tune FAMILY FIELD=VALUE... --device host'
+  check "$tiny" --device host
+check 'it says what to type' says "sweep first: quern tune $tiny --device host"
 expect 5 'device 7 does not exist' check --device host:7
 # Without a config it is the default: there is nothing that it could lose to.
 record problem="$tiny" >>"$QUERN_RECORDS"
@@ -163,7 +163,7 @@ expect 0 '2 records, 0 flips; regret: p95 0.00 %, worst 0.00 %, geometric mean 0
 check 'the warm one is among them' says "| $tiny | warm "
 expect 0 '"regret":0.0,"low":0.0,"high":0.0,"flip":false' check gather rows=2 --device host --json --in-process
 check 'JSON is rows only' test "$(grep -c '^{"problem":' out)" = "$(wc -l <out)"
-expect 2 'there are no such records' check pointwise --device host
+expect 2 'there are no such records' check pointwise dtype=f16 --device host
 {
   record problem="$tiny" config='vector=1 unroll=1' rival='unroll=4' rival='unroll=77' compiler='c++ of old'
   record problem='gather rows=2 count=2 width=63' config='form=0 vector=32'

@@ -5,6 +5,7 @@
 
 #include "api/configs.h"
 #include "driver/device.h"
+#include "skeleton/skeleton.h"
 #include "unit/api/support.h"
 #include "unit/records/support.h"
 
@@ -15,6 +16,12 @@ constexpr const char* kText = "gather rows=1024 count=512 width=4096";
 
 class RuntimeRecords : public ApiTest {
  protected:
+  static Options looking_up(Options all) {
+    all.tuning = Tuning::lookup;
+    return all;
+  }
+  Options options() { return looking_up(ApiTest::options()); }
+  Options options(const std::string& cache_dir) { return looking_up(ApiTest::options(cache_dir)); }
   void write(const std::vector<Record>& records) const {
     std::string text;
     for (const Record& record : records) text += record_line(record) + "\n";
@@ -64,11 +71,29 @@ TEST_F(RuntimeRecords, AnExplicitConfigWinsAndOffNeverLooks) {
 TEST_F(RuntimeRecords, WhereNoneFitsTheDefaultIsSaidOnce) {
   write({one("unroll=8")});
   Runtime runtime(options());
-  const auto plan = runtime.prepare_text("gather width=64 dtype=f32");
+  const auto plan = runtime.prepare_text("gather width=64 dtype=u8");
   EXPECT_TRUE(has(plan.why(), "default for generic sm_90; image")) << plan.why();
   EXPECT_EQ(log_.count(LogLevel::info, "no record fits"), 1) << log_.all();
-  runtime.prepare_text("pointwise width=64");
+  runtime.add(Skeleton::family());
+  runtime.prepare_text("skeleton width=64");
   EXPECT_EQ(log_.count(LogLevel::info, "no record fits"), 1) << "there are none of that family: " << log_.all();
+}
+
+// Those of the H200 come with the library: they decide there, and as a sibling's on other devices of its target.
+TEST_F(RuntimeRecords, WhatIsShippedDecidesWithoutAnyFile) {
+  Runtime runtime(options());
+  const char* const text = "gather rows=64 count=64 width=7168";
+  const AnyProblem problem = runtime.parse(text);
+  const auto from = [&](const std::string& device) {
+    const ConfigPlace place{{90, "a"}, generic_model(90), device};
+    return choose_config(runtime.state(), problem.family(), problem.data(), place, "").from;
+  };
+  EXPECT_TRUE(has(from("NVIDIA H200"), cat("record of NVIDIA H200 for ", text, " (exact)"))) << from("NVIDIA H200");
+  EXPECT_TRUE(has(from("another"), "(of a sibling, exact)")) << from("another");
+  for (const Family* family : runtime.families()) {
+    EXPECT_EQ(runtime.state().records.count(*family), static_cast<std::size_t>(family->bench_cases.count))
+        << family->name;
+  }
 }
 
 TEST_F(RuntimeRecords, OneFromElsewhereIsAHintThatIsUsedAndSaid) {

@@ -54,7 +54,7 @@ class ApiTest : public ::testing::Test {
   void SetUp() override;
   void TearDown() override;
 
-  // Memory only, a null driver, the fake compiler, warnings into `log`.
+  // Memory only, no records, a null driver, the fake compiler, the log into `log_`.
   Options options();
   Options options(const std::string& cache_dir);
   // Of the fake compiler.

@@ -175,14 +175,15 @@ expect 2 'directory' tune --replay .
 
 # ---- records
 record() { "$record_maker" device='NVIDIA H200' target=sm_90a us=8 default_us=10 "$@"; }
-expect 0 'there are no such records' tune show
+expect 0 'shipped with gather' tune show
+expect 0 'there are no such records' tune show gather dtype=u8
 check 'nothing is printed for no records' test ! -s out
 {
   record problem='gather rows=8 count=8 width=64' config='unroll=2 threads=128'
   record problem='gather rows=8 count=8 width=64' config='unroll=4 threads=128'
   record problem='pointwise rows=8 width=64' config=unroll=1 regime=warm
 } >records.jsonl
-expect 0 '| gather rows=8 count=8 width=64 | NVIDIA H200 | sm_90a | cold   | unroll=4 threads=128 |' tune show gather
+expect 0 '| gather rows=8 count=8 width=64 | NVIDIA H200 | sm_90a | cold   | unroll=4 threads=128 |' tune show gather rows=8
 expect 0 '"regime":"warm","config":"unroll=1","us":8.0,"faster_percent":20.0' tune show pointwise --json
 expect 0 'there are no such records' tune show gather width=65
 expect 2 'did you mean width' tune show gather wdth=64

@@ -69,6 +69,8 @@ TEST(TuneCheck, WhatNeedsNoDeviceIsSaidWithoutOne) {
   options.log_level = LogLevel::off;
   Runtime runtime(options);
   CheckRequest request;
+  cache::overwrite(scratch / "blank", "");
+  request.records.records = scratch / "blank";
   const auto refused = [&] { return test::refusal([&] { tune_check(runtime, request, {}); }); };
   EXPECT_TRUE(has(refused().sentence, "sweep first: quern tune FAMILY FIELD=VALUE...")) << refused().sentence;
   request.records.words = {"gather", "width=64"};

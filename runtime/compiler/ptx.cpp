@@ -53,4 +53,19 @@ std::vector<Access> count_global_accesses(std::string_view ptx) {
   return accesses;
 }
 
+// cp.async.bulk.TO.FROM, where shared memory is "shared::cta" or "shared::cluster"; of tensors cp.async.bulk.tensor.2d.
+BulkCopies count_bulk_copies(std::string_view ptx) {
+  BulkCopies copies;
+  for (const std::string_view line : split(ptx, '\n')) {
+    const std::vector<std::string_view> parts = split(opcode(line), '.');
+    if (parts.size() < 5 || parts[0] != "cp" || parts[1] != "async" || parts[2] != "bulk") continue;
+    const auto global = std::find(parts.begin(), parts.end(), "global");
+    const auto shared =
+        std::find_if(parts.begin(), parts.end(), [](std::string_view part) { return part.starts_with("shared"); });
+    if (global == parts.end() || shared == parts.end()) continue;
+    ++(global < shared ? copies.stores : copies.loads);
+  }
+  return copies;
+}
+
 }  // namespace quern

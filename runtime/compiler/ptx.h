@@ -19,6 +19,14 @@ struct Access {
 // and asynchronous copies are none of them.
 std::vector<Access> count_global_accesses(std::string_view ptx);
 
+// Instructions that have the device copy between global and shared memory (cp.async.bulk); how much, is a register's.
+struct BulkCopies {
+  int loads = 0;   // from global memory
+  int stores = 0;  // to it
+  friend bool operator==(const BulkCopies&, const BulkCopies&) = default;
+};
+BulkCopies count_bulk_copies(std::string_view ptx);
+
 }  // namespace quern
 
 #endif  // QUERN_COMPILER_PTX_H_

@@ -16,17 +16,24 @@ std::vector<Access> accesses(const std::string& ptx, bool stores) {
   return all;
 }
 
+int bulk_copies(const std::string& ptx, bool stores) {
+  const BulkCopies copies = count_bulk_copies(ptx);
+  return stores ? copies.stores : copies.loads;
+}
+
 }  // namespace
 
 std::string widths_text(const std::string& ptx, bool stores) {
   std::vector<std::string> parts;
   for (const Access& access : accesses(ptx, stores)) parts.push_back(cat(access.count, " × ", access.bytes, " B"));
+  if (const int copies = bulk_copies(ptx, stores); copies > 0) parts.push_back(cat(copies, " × bulk"));
   return parts.empty() ? "none" : join(parts, ", ");
 }
 
 Row widths_row(const std::string& ptx, bool stores) {
   Row row;
   for (const Access& access : accesses(ptx, stores)) row.add(cat(access.bytes), access.count);
+  if (const int copies = bulk_copies(ptx, stores); copies > 0) row.add("bulk", copies);
   return row;
 }
 

@@ -43,5 +43,15 @@ TEST(CompilerPtx, LeavesOutOtherSpacesAndWords) {
     EXPECT_EQ(count_global_accesses(line), Accesses()) << line;
 }
 
+TEST(CompilerPtx, BulkCopiesAreCountedByTheirDirection) {
+  EXPECT_EQ(
+      count_bulk_copies("\tcp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1], %r2, "
+                        "[%r3];\n@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], %r2;\n"
+                        "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1], [t];\n"
+                        "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;\n"
+                        "cp.async.bulk.prefetch.L2.global [%rd1], %r2;\ncp.async.ca.shared.global [%r1], [%rd1], 4;"),
+      (BulkCopies{2, 1}));
+}
+
 }  // namespace
 }  // namespace quern

@@ -103,15 +103,17 @@ bool is_to_be_tuned(const RuntimeState& state, const Choice& choice, const Prepa
   return state.tuner != nullptr && options.config.empty() && !for_this_very_problem(choice);
 }
 
-// The config that a sweep finds now, where the mode has one.
-void tune_now(RuntimeState& state, const PlanState& plan, const Device& device, const ConfigPlace& place,
+// Whether a sweep found a config now; not where the mode has none.
+bool tune_now(RuntimeState& state, const PlanState& plan, const Device& device, const ConfigPlace& place,
               Choice& choice) {
   const auto tuned = state.tuner->before_plan(*plan.family, plan.problem.data(), device);
   refuse_capture(*state.driver(), *plan.family, plan.problem.data());  // it took seconds: one may have begun
-  if (!tuned) return;
+  if (!tuned) return false;
   choice.variants = choose_variants(*plan.family, plan.problem.data(), place.target, place.model, tuned->config);
   choice.record.reset();
   choice.from = tuned->from;
+  state.log.info(cat(plan.text, ": ", choice.from));
+  return true;
 }
 
 void add_extents(PlanState& plan) {
@@ -143,8 +145,7 @@ static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Fa
   Choice choice = choose_config(state, family, problem, place, options.config, driver_text(plan->driver->version()));
   if (!from.empty()) choice.from = from;
   const bool tunes = is_to_be_tuned(state, choice, options);
-  if (tunes) tune_now(state, *plan, device, place, choice);
-  log_choice(state, *plan, choice, options.config);
+  if (!tunes || !tune_now(state, *plan, device, place, choice)) log_choice(state, *plan, choice, options.config);
   std::vector<ImageRequest> requests;
   for (const Variant& variant : choice.variants) requests.push_back({&family, problem, target, variant});
   std::vector<ObtainedImage> images = obtain_all(state, requests);

@@ -19,11 +19,14 @@ namespace {
 
 constexpr int kContextLost = 3;
 
-// Ends this process when the one it works for is gone, whatever a candidate is doing here.
+// Ends this process when the one it works for is gone, whatever a candidate is doing here. Its end of the input may be
+// open in a process that it forked; then only the parent's number tells.
 void end_with_parent() {
-  std::thread([] {
+  std::thread([parent = ::getppid()] {
+    constexpr int kLooksEvery = 1000;  // milliseconds
     pollfd input = {STDIN_FILENO, POLLRDHUP, 0};
-    while ((input.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) == 0) ::poll(&input, 1, -1);
+    while ((input.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) == 0 && ::getppid() == parent)
+      ::poll(&input, 1, kLooksEvery);
     ::_exit(0);
   }).detach();
 }

@@ -116,6 +116,7 @@ TEST_F(ApplicationTest, PrepareTunesAndRecordsAndLeavesTheCallersBuffersAlone) {
   EXPECT_TRUE(is_fast(plan)) << plan.why() << log();
   EXPECT_NE(plan.why().find("faster than the default"), std::string::npos) << plan.why();
   EXPECT_EQ(runtime.statistics().sweeps, 1U);
+  EXPECT_TRUE(logged("faster than the default") && !logged("no record fits")) << log();
   plan.launch(nullptr, counts.args());
   EXPECT_TRUE(counts.grew_by(1));
   runtime.prepare(Counter{kCount});

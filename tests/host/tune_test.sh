@@ -87,7 +87,7 @@ sweep '"measured":4,' --budget 4 --in-process --no-record
 expect 0 wrote report "$file" --output page.html
 check 'the report has the problem' grep -qF "$problem" page.html
 check 'the report is a whole page' grep -q '</html>' page.html
-expect 0 'there are no such records' show
+expect 0 "there are no such records" show "$problem"
 
 # ---- a sweep that is stopped, met by another, killed, and gone on with
 space=(gather rows=1 count=1 width=1 dtype=u8 --device host --record-space space.jsonl --json)
@@ -182,6 +182,18 @@ expect 3 '1 failed' check --records others.jsonl "$tiny" --memory 1K --device ho
 check 'the failure has its reason' says 'device memory'
 check 'no record was written' cmp -s "$QUERN_RECORDS" records.before
 check 'no file was made' cmp -s <(find data -type f | sort) files.before
+
+# ---- a worker whose input somebody else has open too
+
+mkfifo questions
+exec 9<>questions
+echo 'no question' >&9
+( "$quern" worker <questions >answers 2>/dev/null & echo $! >worker
+  for _ in {1..300}; do if [ -s answers ]; then break; fi; sleep 0.1; done )
+check 'it answers what is no question' grep -q '^{"error":' answers
+for _ in {1..300}; do if ! kill -0 "$(cat worker)" 2>/dev/null; then break; fi; sleep 0.1; done
+check 'a worker ends with its parent' test ! -e "/proc/$(cat worker)/exe"
+exec 9>&-
 
 echo "$failures failed"
 [ "$failures" = 0 ]

@@ -65,9 +65,11 @@ struct Options {
   std::optional<Tuning> tuning;  // unset: QUERN_TUNE, else lookup
   // How long tuning may keep one prepare waiting. Unset: QUERN_TUNE_SECONDS, else 10.
   std::optional<double> tuning_seconds;
-  // How much of the time the background's worker may use the device for, from 0.001 to 1. Unset: QUERN_TUNE_SHARE, else 0.05.
+  // How much of the time the background's worker may use the device for, from 0.001 to 1. Unset: QUERN_TUNE_SHARE, else
+  // 0.05.
   std::optional<double> tuning_share;
-  // Device memory that a worker's data may take; its context comes on top. Unset: QUERN_TUNE_MEMORY ("2G"), else 5 % of what is free.
+  // Device memory that a worker's data may take; its context comes on top. Unset: QUERN_TUNE_MEMORY ("2G"), else 5 % of
+  // what is free.
   std::optional<std::uint64_t> tuning_memory;
   // The program that measures, started as `WORKER worker`: `quern`, or a program of the application's own that knows
   // its families and then calls serve_worker. A path or a name in PATH. Empty: QUERN_WORKER, else quern in PATH.

@@ -25,9 +25,21 @@ std::string hint_text(RuntimeState& state, const Family& family, const Record& r
   return join(differences, ", ");
 }
 
+// What a record must have gained where it was measured before it decides elsewhere: for another size, for all sizes at
+// once (an open extent), on another device. Less is the config of one size and no more: a record's 1.0 % on 65536 rows
+// cost 7 % on 512 (docs/tuned.md).
+constexpr double kBorrowedGainPercent = 3;
+
+double gain_percent(const Record& record) { return 100 * (1 - record.us / record.default_us); }
+
+bool worth_taking(const FoundRecord& found, const Family& family, const void* problem) {
+  if (found.exact && !found.sibling && open_extents(family, problem).empty()) return true;
+  return found.record->default_us <= 0 || gain_percent(*found.record) >= kBorrowedGainPercent;
+}
+
 std::string gain_text(const Record& record) {
   if (record.default_us <= 0) return {};
-  const double percent = 100 * (1 - record.us / record.default_us);
+  const double percent = gain_percent(record);
   if (percent < 0.05) return ", no faster than the default";
   return cat(", ", fixed(percent, 1), " % faster than the default");
 }
@@ -38,11 +50,25 @@ std::string record_text(const FoundRecord& found) {
              date_text(record.created_unix_ns), gain_text(record));
 }
 
+std::string passed_over_text(const FoundRecord& found) {
+  const Record& record = *found.record;
+  return cat("; the record of ", record.device, " for ", record.problem, " (", how_text(found), ") gains ",
+             fixed(gain_percent(record), 1), " %, too little to decide here");
+}
+
 void take_record(RuntimeState& state, const Family& family, const void* problem, const ConfigPlace& place,
                  const std::string& driver, Choice& choice) {
   Variant& first = choice.variants.front();
   choice.record = state.records.find(family, {problem, place.target, place.device, first.config});
-  if (!choice.record) return;
+  if (!choice.record) {
+    if (state.records.count(family) != 0) choice.from += "; no record fits";
+    return;
+  }
+  if (!worth_taking(*choice.record, family, problem)) {
+    choice.from += passed_over_text(*choice.record);
+    choice.record.reset();
+    return;
+  }
   first.config = choice.record->config;
   first.alignment = family.alignment(problem, first.config);
   choice.hint = hint_text(state, family, *choice.record->record, place.target, driver);

@@ -90,7 +90,7 @@ void log_choice(RuntimeState& state, const PlanState& plan, const Choice& choice
     state.log.info(cat(plan.text, ": ", choice.from));
     if (!choice.hint.empty()) state.log.debug(cat(plan.text, ": the record is a hint: ", choice.hint));
   } else if (config.empty() && state.records.count(*plan.family) != 0) {
-    state.log.info(cat(plan.text, ": ", choice.from, "; no record fits"));
+    state.log.info(cat(plan.text, ": ", choice.from));
   }
 }
 

@@ -72,7 +72,7 @@ TEST_F(RuntimeRecords, WhereNoneFitsTheDefaultIsSaidOnce) {
   write({one("unroll=8")});
   Runtime runtime(options());
   const auto plan = runtime.prepare_text("gather width=64 dtype=u8");
-  EXPECT_TRUE(has(plan.why(), "default for generic sm_90; image")) << plan.why();
+  EXPECT_TRUE(has(plan.why(), "default for generic sm_90; no record fits; image")) << plan.why();
   EXPECT_EQ(log_.count(LogLevel::info, "no record fits"), 1) << log_.all();
   runtime.add(Skeleton::family());
   runtime.prepare_text("skeleton width=64");
@@ -89,6 +89,7 @@ TEST_F(RuntimeRecords, WhatIsShippedDecidesWithoutAnyFile) {
     return choose_config(runtime.state(), problem.family(), problem.data(), place, "").from;
   };
   EXPECT_TRUE(has(from("NVIDIA H200"), cat("record of NVIDIA H200 for ", text, " (exact)"))) << from("NVIDIA H200");
+  EXPECT_TRUE(has(from("another"), "; the record of NVIDIA H200 for ")) << from("another");
   EXPECT_TRUE(has(from("another"), "(of a sibling, exact)")) << from("another");
   for (const Family* family : runtime.families()) {
     EXPECT_EQ(runtime.state().records.count(*family), static_cast<std::size_t>(family->bench_cases.count))
@@ -128,6 +129,25 @@ TEST_F(RuntimeRecords, ASlowerOneClaimsNothing) {
   slow.default_us = 0;
   write({slow});
   EXPECT_TRUE(has(Runtime(options()).prepare_text(kText).why(), "measured 2026-11-21; image"));
+}
+
+// The record of 65536 rows that gained 1.0 % decided for 512 rows, and cost 7 % there.
+TEST_F(RuntimeRecords, ASmallGainDecidesForItsOwnSizeOnly) {
+  Record small = one("unroll=8");
+  small.default_us = small.us / 0.98;
+  Record large = one("unroll=8");
+  large.default_us = large.us / 0.96;
+  const auto taken = [&](const Record& record, const char* text) {
+    write({record});
+    const auto plan = Runtime(options()).prepare_text(text);
+    EXPECT_NE(has(plan.why(), "too little to decide here"), has(plan.images()[0].config, "unroll=8")) << plan.why();
+    return has(plan.images()[0].config, "unroll=8");
+  };
+  EXPECT_TRUE(taken(small, kText));
+  for (const char* const other : {"gather rows=1024 count=256 width=4096", "gather width=4096"}) {
+    EXPECT_FALSE(taken(small, other)) << other;
+    EXPECT_TRUE(taken(large, other)) << other;
+  }
 }
 
 TEST_F(RuntimeRecords, DamagedLinesCostOneWarningAndNoRecord) {

@@ -6,7 +6,7 @@
 #   target_link_libraries(app PRIVATE quern::quern)
 #   quern_add_family(TARGET app NAME scale_rows DIR families/scale_rows)
 #
-# The folder has the family's name and holds <name>.cpp, <name>.cu (the template) and any *.cuh and *.h. The device
+# The folder has the family's name and holds <name>.cpp, <name>.cu (the template), and any *.cpp, *.cuh and *.h. The device
 # sources (<name>.cu, *.cuh, params.h) are embedded, and so are the records that the family ships with, where it has
 # any (records.jsonl, as `quern tune merge` writes them); <name>.cpp returns all from its `sources()`:
 #
@@ -60,9 +60,10 @@ function(quern_add_family)
   list(REMOVE_ITEM others ${arg_DIR}/${arg_NAME}.cu)
   quern_embed_sources(${arg_TARGET} ${arg_NAME} ${arg_DIR}/${arg_NAME}.cu ${others})
 
-  target_sources(${arg_TARGET} PRIVATE ${arg_DIR}/${arg_NAME}.cpp)
+  file(GLOB host_sources CONFIGURE_DEPENDS ${arg_DIR}/*.cpp)
+  target_sources(${arg_TARGET} PRIVATE ${host_sources})
   # The reference must agree with the kernel bit for bit: no fused multiply-add that was not written.
-  set_property(SOURCE ${arg_DIR}/${arg_NAME}.cpp TARGET_DIRECTORY ${arg_TARGET}
+  set_property(SOURCE ${host_sources} TARGET_DIRECTORY ${arg_TARGET}
     APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
   cmake_path(GET arg_DIR PARENT_PATH parent)  # for "<name>/params.h"
   target_include_directories(${arg_TARGET} PRIVATE ${parent} ${QUERN_TEMPLATES_DIR})

@@ -6,6 +6,7 @@
 #include "api/runtime_state.h"
 #include "base/text.h"
 #include "compiler/ptx.h"
+#include "mxfp8/mxfp8.h"
 
 namespace quern::test {
 namespace {
@@ -15,13 +16,17 @@ constexpr int kThreads = 2;
 // look up two broadcasts element by element take some more.
 constexpr int kMostRegisters = 64;
 constexpr int kMostRegistersOfWideSlots = 96;
+// Tiles of mxfp8 keep 64 registers of source, in blocks of 128 threads; sm_80 converts to fp8 in integers.
+constexpr int kMostRegistersOfTiles = 160;
+constexpr int kMostRegistersOfTilesOfSm80 = 192;
 
 // Where ptxas has no instruction it may need a little memory: the reduction of huge arguments of sin and cos, and the
 // conversions of fp8 before sm_89.
 bool may_use_memory(const std::string& problem, const std::string& arch) {
   const auto has = [&](const char* words) { return problem.find(words) != std::string::npos; };
   return has("activation=sin") || has("activation=cos") ||
-         (arch == "sm_80" && has("scale=") && (has("dtype=e4m3") || has("dtype=e5m2")));
+         (arch == "sm_80" && has("scale=") && (has("dtype=e4m3") || has("dtype=e5m2"))) ||
+         (arch == "sm_80" && has("mxfp8"));
 }
 
 Compiled compile_one(const Job& job) {
@@ -53,7 +58,9 @@ void expect_good_image(const Compiled& compiled, std::size_t i) {
   const Resources& r = image.resources;
   EXPECT_GT(r.registers, 0) << what;
   const bool wide = image.variant == "flat" && compiled.job.arch == "sm_100a";
-  EXPECT_LE(r.registers, wide ? kMostRegistersOfWideSlots : kMostRegisters) << what;
+  const bool tile = parameter(compiled, static_cast<int>(i), "form") == 1 && what.find("mxfp8") == 0;
+  const int most_of_tiles = compiled.job.arch == "sm_80" ? kMostRegistersOfTilesOfSm80 : kMostRegistersOfTiles;
+  EXPECT_LE(r.registers, tile ? most_of_tiles : wide ? kMostRegistersOfWideSlots : kMostRegisters) << what;
   if (!may_use_memory(compiled.job.problem, compiled.job.arch)) {
     EXPECT_EQ(r.spill_store_bytes + r.spill_load_bytes, 0) << what;
     EXPECT_EQ(r.stack_bytes, 0) << what;
@@ -77,6 +84,8 @@ Runtime& shared_runtime() {
     options.cache_mode = CacheMode::off;
     return options;
   }());
+  static const bool added = (runtime.add(Mxfp8::family()), true);
+  static_cast<void>(added);
   return runtime;
 }
 

@@ -92,6 +92,7 @@ class Conformance : public DeviceTest {
 
 TEST_F(Conformance, Gather) { check_all(cases_here(gather_cases())); }
 TEST_F(Conformance, Pointwise) { check_all(cases_here(pointwise_cases())); }
+TEST_F(Conformance, Mxfp8) { check_all(cases_here(mxfp8_cases())); }
 TEST_F(Conformance, Skeleton) { check_all(cases_here(skeleton_cases())); }
 
 TEST_F(Conformance, MoreThanTwoToTheThirtyOneElements) {

@@ -24,6 +24,8 @@ std::string describe(const Case& c);
 std::vector<Case> gather_cases();
 std::vector<Case> pointwise_cases();
 std::vector<Case> skeleton_cases();
+// Those of sections 2.6 and 11, and what no peer tests: see mxfp8_cases.cpp.
+std::vector<Case> mxfp8_cases();
 // More than 2^31 elements; needs tens of GB.
 std::vector<Case> huge_cases();
 

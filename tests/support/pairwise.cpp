@@ -13,7 +13,10 @@ namespace {
 constexpr std::int64_t kMostRows = 2113;
 constexpr std::int64_t kMostElements = 1 << 18;
 
-bool is_extent(std::string_view name) { return name == "rows" || name == "count" || name == "width"; }
+bool is_width(std::string_view name) { return name == "width" || name == "cols"; }
+bool is_extent(std::string_view name) {
+  return is_width(name) || name == "rows" || name == "count" || name == "experts";
+}
 
 std::string kind_of(std::int64_t extent) {
   if (extent < 4) return cat(extent);
@@ -45,7 +48,8 @@ std::set<std::string> pairs_of(const Case& c) {
 }
 
 std::int64_t cut(std::int64_t extent, std::int64_t most) {
-  return extent <= most ? extent : most / 8 * 8 + (extent % 8 == 0 ? 0 : extent % 2 == 0 ? 2 : 1);
+  if (extent <= most) return extent;
+  return most / 32 * 32 + (extent % 32 == 0 ? 0 : extent % 8 == 0 ? 8 : extent % 2 == 0 ? 2 : 1);
 }
 
 }  // namespace
@@ -85,9 +89,9 @@ Case scaled_down(const Case& c) {
     std::string text(word);
     if (is_extent(name)) {
       const std::int64_t extent = parse_integer(word.substr(equals + 1)).value_or(0);
-      const std::int64_t most = name == "width" ? std::max<std::int64_t>(kMostElements / rows, 64) : kMostRows;
+      const std::int64_t most = is_width(name) ? std::max<std::int64_t>(kMostElements / rows, 64) : kMostRows;
       const std::int64_t kept = cut(extent, most);
-      if (name != "width") rows = std::max(rows, kept);
+      if (!is_width(name)) rows = std::max(rows, kept);
       text = cat(name, "=", kept);
     }
     if (!text.empty()) scaled.problem += cat(scaled.problem.empty() ? "" : " ", text);

@@ -1,0 +1,122 @@
+#ifndef QUERN_COMMON_SCALING_CUH_
+#define QUERN_COMMON_SCALING_CUH_
+
+#include "common/numbers.cuh"
+
+// Block scales: from the largest magnitude of a block to a power of two, its reciprocal, and the elements. Formulas and
+// edge cases are those of the OCP Microscaling Formats 1.0 as torchao (`ao`) and TransformerEngine (`te`) implement
+// them; templates/mxfp8/README.md has the table.
+
+namespace quern::common {
+
+// How a scale is rounded to a power of two.
+enum class ScaleMode {
+  floor,  // the exponent of the largest magnitude, less that of the element type's: the largest values may saturate
+  rceil,  // the largest magnitude divided by the largest element, rounded up: nothing saturates
+  ceil,   // as floor, the magnitude rounded up to a power of two before
+  even,   // as floor, the magnitude rounded to the element's mantissa before
+};
+
+// What a block with a NaN or an infinity becomes.
+enum class ScalePolicy {
+  ao,  // all of it NaN, its scale 255
+  te,  // NaNs do not count; with an infinity the scale is 254
+};
+
+// What scaling needs to know of an element type.
+template <class Element>
+struct ScaledElement;
+template <>
+struct ScaledElement<E4m3> {
+  static constexpr u32 kMaxExponent = 8;  // 448 = 1.75 * 2^8
+  static constexpr int kMantissaBits = 3;
+};
+template <>
+struct ScaledElement<E5m2> {
+  static constexpr u32 kMaxExponent = 15;  // 57344 = 1.75 * 2^15
+  static constexpr int kMantissaBits = 2;
+};
+
+// Both 16-bit halves at once.
+QUERN_DEVICE u32 max_halves(u32 a, u32 b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  u32 c;
+  asm("max.u16x2 %0, %1, %2;" : "=r"(c) : "r"(a), "r"(b));
+  return c;
+#else
+  const u32 low = (a & 0xffffu) > (b & 0xffffu) ? a & 0xffffu : b & 0xffffu;
+  return low | ((a >> 16) > (b >> 16) ? a & 0xffff0000u : b & 0xffff0000u);
+#endif
+}
+
+// The magnitudes of a 32-bit word's elements, as bits: those of numbers that are not negative order like integers, NaNs
+// above infinity. A word of two 16-bit types holds two of them.
+template <class T>
+struct Magnitudes;
+
+template <class T, u32 kInfinity>
+struct HalfMagnitudes {
+  static constexpr int kPerWord = 2;
+  static QUERN_DEVICE u32 of(u32 word) { return word & 0x7fff7fffu; }
+  static QUERN_DEVICE u32 larger(u32 a, u32 b) { return max_halves(a, b); }
+  static QUERN_DEVICE u32 without_nans(u32 m) {
+    return ((m & 0xffffu) > kInfinity ? 0 : m & 0xffffu) | ((m >> 16) > kInfinity ? 0 : m & 0xffff0000u);
+  }
+  // The largest of a word's, in the low half.
+  static QUERN_DEVICE u32 fold(u32 m) { return max_halves(m, m >> 16) & 0xffffu; }
+  // fp32's bits of a folded one.
+  static QUERN_DEVICE u32 as_fp32(u32 m) { return bit_cast<u32>(T::decode(static_cast<u16>(m))); }
+};
+template <>
+struct Magnitudes<Bf16> : HalfMagnitudes<Bf16, 0x7f80> {};
+template <>
+struct Magnitudes<Fp16> : HalfMagnitudes<Fp16, 0x7c00> {};
+template <>
+struct Magnitudes<float> {
+  static constexpr int kPerWord = 1;
+  static QUERN_DEVICE u32 of(u32 word) { return word & 0x7fffffffu; }
+  static QUERN_DEVICE u32 larger(u32 a, u32 b) { return a > b ? a : b; }
+  static QUERN_DEVICE u32 without_nans(u32 m) { return m > 0x7f800000u ? 0 : m; }
+  static QUERN_DEVICE u32 fold(u32 m) { return m; }
+  static QUERN_DEVICE u32 as_fp32(u32 m) { return m; }
+};
+
+// A word's magnitudes as the policy counts them.
+template <class T, ScalePolicy P>
+QUERN_DEVICE u32 magnitudes(u32 word) {
+  const u32 m = Magnitudes<T>::of(word);
+  if constexpr (P == ScalePolicy::te) return Magnitudes<T>::without_nans(m);
+  return m;
+}
+
+// What is added to a magnitude's bits before its exponent is taken. For rceil: dividing by 1.75 * 2^n raises the
+// exponent exactly where the mantissa is above 1.75's.
+template <class Element, ScaleMode M>
+QUERN_DEVICE constexpr u32 scale_bias() {
+  if (M == ScaleMode::rceil) return 0x1fffff;
+  if (M == ScaleMode::ceil) return 0x7fffff;
+  if (M == ScaleMode::even) return 1u << (22 - ScaledElement<Element>::kMantissaBits);
+  return 0;
+}
+
+// The E8M0 scale of a block, from the fp32 bits of its largest magnitude.
+template <class Element, ScaleMode M, ScalePolicy P>
+QUERN_DEVICE u32 scale_of(u32 amax) {
+  constexpr u32 kDown = ScaledElement<Element>::kMaxExponent;
+  const u32 exponent = (amax + scale_bias<Element, M>()) >> 23;
+  u32 scale = exponent > kDown ? exponent - kDown : 0;
+  // The product amax * (1 / 1.75 * 2^-n) is a subnormal here, and the reference rounds it to even, down.
+  if (M == ScaleMode::rceil && amax == (kDown << 23 | 0x600001)) scale = 0;
+  if (P == ScalePolicy::ao) return amax >= 0x7f800000u ? 255 : scale;
+  return amax >= 0x7f800000u ? 254 : scale;
+}
+
+// 2^(127 - scale), exactly; NaN of 255.
+QUERN_DEVICE float scale_reciprocal(u32 scale) {
+  const u32 special = scale == 254 ? 0x00400000u : 0x7fffffffu;
+  return bit_cast<float>(scale >= 254 ? special : (254 - scale) << 23);
+}
+
+}  // namespace quern::common
+
+#endif  // QUERN_COMMON_SCALING_CUH_

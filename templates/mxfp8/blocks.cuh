@@ -1,0 +1,67 @@
+// What all forms share: types and numerics of the spec, and where scales go.
+#ifndef QUERN_MXFP8_BLOCKS_CUH_
+#define QUERN_MXFP8_BLOCKS_CUH_
+
+#include "common/scaling.cuh"
+#include "mxfp8/params.h"
+#include "spec.cuh"
+
+namespace quern::mxfp8 {
+
+using namespace common;
+using Source = spec::Source;
+using Element = spec::Element;
+
+constexpr int kBlock = 32;  // elements that share a scale
+constexpr LoadHint kLoad = spec::load_once ? LoadHint::once : LoadHint::plain;
+constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint::plain;
+
+using Magnitude = Magnitudes<Source>;
+
+QUERN_DEVICE u32 magnitudes_of(u32 word) { return magnitudes<Source, spec::policy>(word); }
+
+// Of a folded magnitude.
+QUERN_DEVICE u32 scale_byte(u32 magnitude) {
+  return scale_of<Element, spec::mode, spec::policy>(Magnitude::as_fp32(magnitude));
+}
+
+// The elements of a vector, scaled.
+template <int N>
+QUERN_DEVICE Vector<N> quantize(const Vector<N* static_cast<int>(sizeof(Source))>& vector, float reciprocal) {
+  float values[N];
+  unpack<Source, N>(vector, values);
+#pragma unroll
+  for (int i = 0; i < N; ++i) values[i] *= reciprocal;
+  return pack<Element, N>(values);
+}
+
+QUERN_DEVICE i64 round_up(u64 n, u64 to) { return static_cast<i64>((n + to - 1) / to * to); }
+
+// The 128x4 layout of block-scaled matrix products: atoms of 512 bytes, 128 lines and 4 blocks of each, one behind the
+// other along the blocks.
+QUERN_DEVICE i64 blocked_offset(i64 line, i64 block, i64 blocks) {
+  const u64 l = line, b = block, atom = l / 128 * ((static_cast<u64>(blocks) + 3) / 4) + b / 4;
+  return static_cast<i64>(atom * 512 + l % 32 * 16 + l % 128 / 32 * 4 + b % 4);
+}
+
+QUERN_DEVICE i64 blocked_bytes(i64 lines, i64 blocks) { return round_up(lines, 128) * round_up(blocks, 4); }
+
+// Writes the scales of neighbouring blocks of a line: one, or as many as lie together. A line is what blocks are cut
+// from: a row, or a column. `block_major`: the scales of all lines' first blocks come first.
+template <bool kBlockMajor, int kCount>
+QUERN_DEVICE void store_scales(void* scales, u64 expert, i64 line, i64 block, i64 lines, i64 blocks,
+                               const Vector<kCount>& bytes) {
+  i64 at;
+  if constexpr (spec::blocked) {
+    if (line >= round_up(lines, 128) || block >= round_up(blocks, 4)) return;
+    at = expert * blocked_bytes(lines, blocks) + blocked_offset(line, block, blocks);
+  } else {
+    if (line >= lines || block >= blocks) return;
+    at = expert * lines * blocks + (kBlockMajor ? block * lines + line : line * blocks + block);
+  }
+  store<kCount>(static_cast<u8*>(scales) + at, bytes);
+}
+
+}  // namespace quern::mxfp8
+
+#endif  // QUERN_MXFP8_BLOCKS_CUH_

@@ -1,0 +1,57 @@
+// The problem as the kernel sees it: which dimension lies along memory, what is made, and how large it is. Host code.
+#ifndef QUERN_MXFP8_MATRIX_H_
+#define QUERN_MXFP8_MATRIX_H_
+
+#include "mxfp8/mxfp8.h"
+
+namespace quern::mxfp8 {
+
+inline constexpr std::int64_t kBlockElements = 32;
+
+inline std::int64_t blocks_of(std::int64_t n) { return (n + kBlockElements - 1) / kBlockElements; }
+inline std::int64_t round_up_to(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
+
+// Source is `rows` rows of `cols` neighbours for each expert. `along`: blocks lie along its rows, `across`: across
+// them; one or both.
+struct Matrix {
+  std::int64_t experts;
+  std::int64_t rows;
+  std::int64_t cols;
+  std::int64_t stride;  // elements between rows
+  bool along;
+  bool across;
+};
+
+inline Matrix matrix_of(const Mxfp8& p) {
+  const bool swapped = p.source_order == Mxfp8Order::rows;
+  const std::int64_t rows = swapped ? p.cols : p.rows, cols = swapped ? p.rows : p.cols;
+  const bool row = p.direction != Mxfp8Direction::col, col = p.direction != Mxfp8Direction::row;
+  return {p.experts,          rows, cols, p.source_stride == 0 ? cols : p.source_stride, swapped ? col : row,
+          swapped ? row : col};
+}
+
+// The scales of one direction: `lines` lines of `blocks` blocks for each expert.
+struct ScaleMatrix {
+  std::int64_t lines;
+  std::int64_t blocks;
+  bool block_major;  // all lines' first blocks come first
+};
+
+inline ScaleMatrix row_scales(const Mxfp8& p) { return {p.rows, blocks_of(p.cols), false}; }
+inline ScaleMatrix col_scales(const Mxfp8& p) { return {p.cols, blocks_of(p.rows), true}; }
+
+inline std::int64_t blocked_bytes(const ScaleMatrix& m) { return round_up_to(m.lines, 128) * round_up_to(m.blocks, 4); }
+
+// Scales that one expert has; of the row direction, or of the col direction.
+inline bool one_scale_a_square(const Mxfp8& p) {
+  return p.block == Mxfp8Block::square && p.scale_layout == Mxfp8Scales::plain;
+}
+
+// The plain reference.
+void reference(const Mxfp8& p, const Mxfp8Args& a);
+// Blocks of every size of numbers, from denormals to the largest, some with NaNs or infinities.
+void generate_source(const Mxfp8& p, std::uint64_t seed, void* data);
+
+}  // namespace quern::mxfp8
+
+#endif  // QUERN_MXFP8_MATRIX_H_

@@ -1,0 +1,11 @@
+// The kernel. The spec includes one of stream.cuh and tile.cuh, the forms of `run`, each with the parameters that it
+// takes.
+#include "mxfp8/params.h"
+#include "spec.cuh"
+
+static_assert(sizeof(quern::mxfp8::KernelParams) == quern::spec::params_bytes, "host and device disagree about Params");
+
+extern "C" __global__ void __launch_bounds__(quern::spec::max_threads, quern::spec::resident)
+    quern_mxfp8(const __grid_constant__ quern::mxfp8::KernelParams params) {
+  quern::mxfp8::run(params);
+}

@@ -1,0 +1,89 @@
+// mxfp8: quantization to MXFP8, 8-bit elements with a power-of-two scale (E8M0) for each block of 32.
+//
+// source is [experts, rows, cols]. With direction row, blocks are 32 neighbours of a row, and out is laid out as
+// source. With direction col, blocks are 32 rows of a column, and out is transposed: [experts, cols, rows], what the
+// second matrix product of a layer reads. `both` makes both from one read.
+#ifndef QUERN_MXFP8_H_
+#define QUERN_MXFP8_H_
+
+#include <cstdint>
+
+#include "quern/export.h"
+#include "quern/family.h"
+
+namespace quern {
+
+enum class Mxfp8Direction : std::uint8_t { row, col, both };
+
+// How a scale is rounded to a power of two. `amax` is the largest magnitude of a block, `max` that of the element type
+// (448 of e4m3, 57344 of e5m2), whose exponent is P (8, 15).
+enum class Mxfp8Mode : std::uint8_t {
+  floor,  // 2^(exponent of amax - P), as in OCP Microscaling 1.0: an amax above 1.75 times a power of two saturates
+  rceil,  // amax / max rounded up to a power of two: nothing saturates
+  ceil,   // as floor, of amax rounded up to a power of two
+  even,   // as floor, of amax rounded to the element's mantissa
+};
+
+enum class Mxfp8Policy : std::uint8_t {
+  ao,  // torchao: a block with a NaN or an infinity has scale 255, and all its elements are NaN
+  te,  // TransformerEngine: NaNs do not count, an infinity gives scale 254; rceil only
+};
+
+enum class Mxfp8Block : std::uint8_t {
+  line,           // 32 elements of a row or a column
+  square,         // 32 x 32 elements, one scale each: [experts, rows / 32, cols / 32]
+  square_spread,  // the same numbers, each square's scale written for all its lines, where `line` has theirs
+};
+
+// Which elements of source are neighbours in memory.
+enum class Mxfp8Order : std::uint8_t {
+  cols,  // those of a row: [experts, rows, cols]
+  rows,  // those of a column: [experts, cols, rows]
+};
+
+enum class Mxfp8Scales : std::uint8_t {
+  plain,    // row direction [experts, rows, cols / 32], col direction [experts, rows / 32, cols]
+  blocked,  // of each expert's lines and blocks in atoms of 128 x 4, as block-scaled matrix products read them; lines
+            // are padded to 128 and blocks to 4 with zeros. A line is a row (row direction) or a column
+};
+
+enum class Mxfp8Tail : std::uint8_t {
+  refuse,  // the dimension that is cut into blocks must be a multiple of 32
+  pad,     // the last block is as if zeros followed
+};
+
+struct Mxfp8Args {
+  In source = {};
+  Out out = {};      // of element; must not overlap source
+  Out scales = {};   // e8m0
+  Out out_col = {};  // with direction both: of the col direction; out and scales are then of the row direction
+  Out scales_col = {};
+  std::int64_t rows = kOpen;
+  std::int64_t experts = kOpen;
+};
+
+// COST: one read of source and one write of each output.
+struct Mxfp8 {
+  using Args = Mxfp8Args;
+
+  std::int64_t rows = kOpen;
+  std::int64_t cols = 4096;
+  std::int64_t experts = 1;
+  Mxfp8Direction direction = Mxfp8Direction::row;
+  DType dtype = DType::bf16;    // of source: f32, f16 or bf16
+  DType element = DType::e4m3;  // of out: e4m3 or e5m2
+  Mxfp8Mode mode = Mxfp8Mode::rceil;
+  Mxfp8Policy policy = Mxfp8Policy::ao;
+  Mxfp8Block block = Mxfp8Block::line;
+  Mxfp8Order source_order = Mxfp8Order::cols;
+  Mxfp8Order out_order = Mxfp8Order::rows;  // of the col direction's out; cols: not transposed
+  Mxfp8Scales scale_layout = Mxfp8Scales::plain;
+  Mxfp8Tail tail = Mxfp8Tail::refuse;
+  std::int64_t source_stride = 0;  // elements between source's rows (columns with source_order=rows); 0: none between
+
+  QUERN_API static const Family& family();
+};
+
+}  // namespace quern
+
+#endif  // QUERN_MXFP8_H_

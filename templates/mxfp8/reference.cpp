@@ -1,0 +1,232 @@
+// The plain reference: block by block, as the definitions read.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/parallel.h"
+#include "common/host_types.h"
+#include "mxfp8/matrix.h"
+
+namespace quern::mxfp8 {
+namespace {
+
+struct ElementType {
+  float largest;
+  int largest_exponent;
+  int mantissa_bits;
+};
+
+ElementType element_type(DType element) {
+  return element == DType::e4m3 ? ElementType{448.0F, 8, 3} : ElementType{57344.0F, 15, 2};
+}
+
+std::uint32_t bits_of(float x) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  return bits;
+}
+
+// The E8M0 byte of the smallest power of two that is not below x; 255 where there is none.
+int byte_above(float x) {
+  if (!std::isfinite(x)) return 255;
+  if (x <= std::ldexp(1.0F, -127)) return 0;
+  int exponent = 0;
+  const float fraction = std::frexp(x, &exponent);  // x = fraction * 2^exponent, fraction in [0.5, 1)
+  return 127 + (fraction == 0.5F ? exponent - 1 : exponent);
+}
+
+// 1 / largest, rounded to fp32: as in torchao and TransformerEngine.
+int rceil_byte(float amax, const ElementType& type) { return byte_above(amax * (1.0F / type.largest)); }
+
+// The exponent field of a finite amax that was rounded in its bits: it may become 255.
+int rounded_field(float amax, Mxfp8Mode mode, const ElementType& type) {
+  std::uint32_t bits = bits_of(amax);
+  if (mode == Mxfp8Mode::even) bits += std::uint32_t{1} << (23 - type.mantissa_bits - 1);
+  if (mode == Mxfp8Mode::ceil && (bits & 0x7fffff) != 0) bits += 0x800000;
+  return static_cast<int>(bits >> 23);
+}
+
+int scale_byte(const Mxfp8& p, float amax) {
+  const ElementType type = element_type(p.element);
+  if (p.policy == Mxfp8Policy::te) return std::min(254, rceil_byte(amax, type));
+  if (!std::isfinite(amax)) return 255;
+  if (p.mode == Mxfp8Mode::rceil) return rceil_byte(amax, type);
+  return std::max(0, rounded_field(amax, p.mode, type) - type.largest_exponent);
+}
+
+float reciprocal(int scale) {
+  return scale == 255 ? std::numeric_limits<float>::quiet_NaN() : std::ldexp(1.0F, 127 - scale);
+}
+
+// NaN if there is one, unless the policy leaves them out.
+float larger(const Mxfp8& p, float amax, float x) {
+  if (std::isnan(x)) return p.policy == Mxfp8Policy::te ? amax : x;
+  return std::isnan(amax) ? amax : std::max(amax, std::abs(x));
+}
+
+// Sees source as [experts, rows, cols], wherever an element lies.
+template <class T>
+class Quantizer {
+ public:
+  Quantizer(const Mxfp8& p, const Mxfp8Args& a) : p_(p), a_(a), matrix_(matrix_of(p)) {}
+
+  void run() const {
+    const bool row = p_.direction != Mxfp8Direction::col, col = p_.direction != Mxfp8Direction::row;
+    clear_scales(row, col);
+    parallel_for(p_.experts * blocks_of(p_.rows), 4, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t expert = i / blocks_of(p_.rows), band = i % blocks_of(p_.rows);
+        if (row) quantize_rows(expert, band);
+        if (col) quantize_columns(expert, band);
+      }
+    });
+  }
+
+ private:
+  struct Box {  // of one block
+    std::int64_t expert, row, col, rows, cols;
+  };
+
+  // Padding is zero.
+  void clear_scales(bool row, bool col) const {
+    if (p_.scale_layout != Mxfp8Scales::blocked) return;
+    if (row) std::memset(a_.scales.data, 0, static_cast<std::size_t>(p_.experts * blocked_bytes(row_scales(p_))));
+    if (col) std::memset(col_scale_data(), 0, static_cast<std::size_t>(p_.experts * blocked_bytes(col_scales(p_))));
+  }
+
+  void* col_scale_data() const { return p_.direction == Mxfp8Direction::both ? a_.scales_col.data : a_.scales.data; }
+
+  bool square() const { return p_.block != Mxfp8Block::line; }
+
+  void quantize_rows(std::int64_t expert, std::int64_t band) const {
+    for (std::int64_t c = 0; c < blocks_of(p_.cols); ++c) {
+      for (std::int64_t r = band * 32; r < std::min(p_.rows, band * 32 + 32); ++r) {
+        const Box line = box(expert, r, c * 32, 1, 32);
+        const int scale = scale_of(square() ? box(expert, band * 32, c * 32, 32, 32) : line);
+        write(line, scale, true);
+        put_scale(a_.scales.data, row_scales(p_), line, line.row, c, scale);
+      }
+    }
+  }
+
+  void quantize_columns(std::int64_t expert, std::int64_t band) const {
+    for (std::int64_t c = 0; c < p_.cols; ++c) {
+      const Box line = box(expert, band * 32, c, 32, 1);
+      const int scale = scale_of(square() ? box(expert, band * 32, c / 32 * 32, 32, 32) : line);
+      write(line, scale, false);
+      put_scale(col_scale_data(), col_scales(p_), line, c, band, scale);
+    }
+  }
+
+  Box box(std::int64_t expert, std::int64_t row, std::int64_t col, std::int64_t rows, std::int64_t cols) const {
+    return {expert, row, col, std::min(rows, p_.rows - row), std::min(cols, p_.cols - col)};
+  }
+
+  float at(std::int64_t expert, std::int64_t row, std::int64_t col) const {
+    const bool swapped = p_.source_order == Mxfp8Order::rows;
+    const std::int64_t major = swapped ? col : row, minor = swapped ? row : col;
+    const std::int64_t index = (expert * matrix_.rows + major) * matrix_.stride + minor;
+    return static_cast<float>(common::to_compute(static_cast<const T*>(a_.source.data)[index]));
+  }
+
+  int scale_of(const Box& b) const {
+    float amax = 0;
+    for (std::int64_t r = b.row; r < b.row + b.rows; ++r) {
+      for (std::int64_t c = b.col; c < b.col + b.cols; ++c) amax = larger(p_, amax, at(b.expert, r, c));
+    }
+    return scale_byte(p_, amax);
+  }
+
+  void write(const Box& b, int scale, bool row) const {
+    const bool both = p_.direction == Mxfp8Direction::both;
+    auto* out = static_cast<std::uint8_t*>(row || !both ? a_.out.data : a_.out_col.data);
+    const bool transposed = !row && p_.out_order == Mxfp8Order::rows;
+    for (std::int64_t r = b.row; r < b.row + b.rows; ++r) {
+      for (std::int64_t c = b.col; c < b.col + b.cols; ++c) {
+        const std::int64_t index =
+            transposed ? (b.expert * p_.cols + c) * p_.rows + r : (b.expert * p_.rows + r) * p_.cols + c;
+        out[index] = encode(at(b.expert, r, c) * reciprocal(scale));
+      }
+    }
+  }
+
+  std::uint8_t encode(float x) const {
+    return p_.element == DType::e4m3 ? common::E4m3::encode(x) : common::E5m2::encode(x);
+  }
+
+  void put_scale(void* scales, const ScaleMatrix& m, const Box& b, std::int64_t line, std::int64_t block,
+                 int scale) const {
+    std::int64_t index =
+        b.expert * m.lines * m.blocks + (m.block_major ? block * m.lines + line : line * m.blocks + block);
+    if (one_scale_a_square(p_)) {
+      index = (b.expert * blocks_of(p_.rows) + b.row / 32) * blocks_of(p_.cols) + b.col / 32;
+    } else if (p_.scale_layout == Mxfp8Scales::blocked) {
+      const std::int64_t atom = line / 128 * (round_up_to(m.blocks, 4) / 4) + block / 4;
+      index = b.expert * blocked_bytes(m) + atom * 512 + line % 32 * 16 + line % 128 / 32 * 4 + block % 4;
+    }
+    static_cast<std::uint8_t*>(scales)[index] = static_cast<std::uint8_t>(scale);
+  }
+
+  const Mxfp8& p_;
+  const Mxfp8Args& a_;
+  Matrix matrix_;
+};
+
+std::uint64_t random_at(std::uint64_t seed, std::uint64_t i) {
+  std::uint64_t x = seed * 0x9e3779b97f4a7c15u + i * 0xd1342543de82ef95u;
+  x ^= x >> 32;
+  x *= 0xd6e8feb86659fd93u;
+  return x ^ x >> 32;
+}
+
+// A number near 2^exponent; now and then with a mantissa at which a rounding turns, or a special value.
+std::uint32_t number_near(int exponent, std::uint64_t random, bool special) {
+  static constexpr std::uint32_t kTurns[] = {0, 0x600000, 0x600001, 0x7fffff, 0x700000, 0x780000, 0x400000, 1};
+  static constexpr std::uint32_t kSpecials[] = {0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f7fffff, 0x80000000};
+  if (special) return kSpecials[random % 6];
+  const int field = std::clamp(exponent - static_cast<int>(random >> 4 & 15), 0, 254);
+  const auto mantissa = random % 4 == 0 ? kTurns[random >> 8 & 7] : static_cast<std::uint32_t>(random >> 16) & 0x7fffff;
+  return static_cast<std::uint32_t>(random >> 63) << 31 | static_cast<std::uint32_t>(field) << 23 | mantissa;
+}
+
+template <class T>
+T from_bits(std::uint32_t bits) {
+  float x;
+  std::memcpy(&x, &bits, sizeof(x));
+  if constexpr (sizeof(T) == 4) {
+    return x;
+  } else {
+    return common::from_compute<T>(x);
+  }
+}
+
+}  // namespace
+
+void reference(const Mxfp8& p, const Mxfp8Args& a) {
+  common::with_float(p.dtype, [&](auto x) { Quantizer<decltype(x)>(p, a).run(); });
+}
+
+// 32 neighbours of 32 rows have one size, so that blocks of either direction do.
+void generate_source(const Mxfp8& p, std::uint64_t seed, void* data) {
+  const Matrix m = matrix_of(p);
+  common::with_float(p.dtype, [&](auto x) {
+    using T = decltype(x);
+    parallel_for(
+        m.experts * m.rows, 1 + (1 << 16) / std::max<std::int64_t>(1, m.cols),
+        [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t r = begin; r < end; ++r) {
+            T* const row = static_cast<T*>(data) + r * m.stride;
+            for (std::int64_t c = 0; c < m.cols; ++c) {
+              const auto tile = random_at(seed, static_cast<std::uint64_t>(r / 32 * 65537 + c / 32 + 1));
+              const int exponent =
+                  p.dtype == DType::f16 ? 112 + static_cast<int>(tile % 32) : static_cast<int>(tile % 256);
+              const auto random = random_at(seed + 1, static_cast<std::uint64_t>(r * m.cols + c));
+              row[c] = from_bits<T>(number_near(exponent, random, tile >> 20 & 7 ? false : (random >> 40) % 512 == 0));
+            }
+          }
+        });
+  });
+}
+
+}  // namespace quern::mxfp8

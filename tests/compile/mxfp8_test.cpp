@@ -1,0 +1,86 @@
+#include <set>
+
+#include "base/text.h"
+#include "compile/support.h"
+
+namespace quern::test {
+namespace {
+
+using Mxfp8Compile = CompileTest;
+
+const char* const kDirections[] = {"row", "col", "both"};
+
+TEST_F(Mxfp8Compile, EveryTypeAndDirectionOnEveryArchitecture) {
+  std::vector<Job> jobs;
+  for (const char* type : {"bf16", "f32", "f16"}) {
+    for (const char* direction : kDirections) {
+      for (const std::string& arch : kArchitectures)
+        jobs.push_back({cat("mxfp8 cols=4096 direction=", direction, " dtype=", type), arch});
+    }
+  }
+  expect_good(compile(jobs));
+}
+
+// Every mode with every element type and policy that has it; directions and architectures in turn.
+TEST_F(Mxfp8Compile, EveryMode) {
+  std::vector<Job> jobs;
+  for (const char* element : {"e4m3", "e5m2"}) {
+    for (const char* how : {"mode=floor", "mode=rceil", "mode=ceil", "mode=even", "mode=rceil policy=te"}) {
+      for (const char* direction : kDirections)
+        jobs.push_back({cat("mxfp8 cols=96 element=", element, " ", how, " direction=", direction),
+                        kArchitectures[jobs.size() % kArchitectures.size()]});
+    }
+  }
+  expect_good(compile(jobs));
+}
+
+TEST_F(Mxfp8Compile, EveryLayout) {
+  std::vector<Job> jobs;
+  for (const char* block : {"line", "square", "square_spread"}) {
+    for (const char* scales : {"plain", "blocked"}) {
+      for (const char* orders : {"source_order=rows", "out_order=cols"}) {
+        for (const char* tail : {"refuse", "pad"})
+          jobs.push_back({cat("mxfp8 rows=96 cols=96 direction=both block=", block, " scale_layout=", scales, " ",
+                              orders, " tail=", tail),
+                          kArchitectures[1 + jobs.size() % 3]});
+      }
+    }
+  }
+  expect_good(compile(jobs));
+}
+
+// What a thread moves is whole vectors: 2 reads of 16 bytes along rows; 32 of 8 bytes across them, of which 4 lines of
+// 32 bytes are written 16 at a time.
+TEST_F(Mxfp8Compile, TheDefaultsMoveWholeVectors) {
+  for (const char* arch : {"sm_90a", "sm_120a"}) {
+    const Compiled row = compile("mxfp8 cols=4096", arch);
+    ASSERT_EQ(row.error, "");
+    EXPECT_EQ(accesses(row, 0, false, 16), 2) << arch;
+    EXPECT_EQ(accesses(row, 0, true, 8), 2) << arch;
+    EXPECT_EQ(widths(row, 0, true), "1 8") << "elements and scales, " << arch;
+    const Compiled col = compile("mxfp8 cols=4096 direction=col", arch);
+    ASSERT_EQ(col.error, "");
+    EXPECT_EQ(accesses(col, 0, false, 8), 32) << arch;
+    EXPECT_EQ(widths(col, 0, false), "8") << arch;
+    EXPECT_EQ(widths(col, 0, true), "4 16") << "scales and elements, " << arch;
+  }
+}
+
+// Rows, experts and columns are arguments: what is constant is the vector and how blocks meet the ends.
+TEST_F(Mxfp8Compile, ShapesShareImages) {
+  std::set<std::string> keys;
+  for (const int rows : {32, 96, 8192}) {
+    for (const int cols : {128, 4096, 7168}) {
+      for (const int experts : {2, 8}) {
+        const Compiled one =
+            compile(cat("mxfp8 rows=", rows, " cols=", cols, " experts=", experts, " direction=both"), "sm_90a");
+        ASSERT_EQ(one.error, "");
+        for (const ImageInfo& image : one.result.images) keys.insert(image.key);
+      }
+    }
+  }
+  EXPECT_EQ(keys.size(), 2u) << "the default and that of any address";
+}
+
+}  // namespace
+}  // namespace quern::test

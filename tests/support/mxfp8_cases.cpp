@@ -1,0 +1,119 @@
+// Cases of mxfp8: the published shapes, every legal pair of options, every layout, tails, strides and configs.
+#include "base/text.h"
+#include "support/cases.h"
+
+namespace quern::test {
+namespace {
+
+const std::vector<std::string> kDirections = {"row", "col", "both"};
+const std::vector<std::string> kTypes = {"bf16", "f32", "f16"};
+
+std::string mxfp8(int rows, int cols, const std::string& rest, int experts = 1) {
+  return cat("mxfp8 rows=", rows, " cols=", cols, experts == 1 ? "" : cat(" experts=", experts), " ", rest);
+}
+
+Case with(const std::string& config, const std::string& problem, int offset = 0) {
+  Case c{problem, offset};
+  c.config = config;
+  return c;
+}
+
+// Shapes that torchao and TransformerEngine test, columns first where they say (experts, N, K).
+void published_shapes(std::vector<Case>& cases) {
+  const int experts[][3] = {{1, 32, 128},  {2, 64, 416}, {2, 96, 416},   {4, 64, 1024},  {2, 64, 1408},
+                            {8, 256, 256}, {3, 96, 416}, {5, 160, 1408}, {2, 384, 1152}, {1, 5120, 1536}};
+  for (const auto& [e, n, k] : experts) {
+    for (const char* mode : {"floor", "rceil"}) {
+      for (const char* order : {"cols", "rows"})
+        cases.push_back({mxfp8(n, k, cat("direction=col source_order=", order, " mode=", mode), e)});
+      for (const char* layout : {"plain", "blocked"})
+        cases.push_back({mxfp8(n, k, cat("direction=col block=square scale_layout=", layout, " mode=", mode), e)});
+    }
+  }
+  const int matrices[][2] = {{32, 32},    {32, 256},  {256, 32},  {128, 1536},
+                             {384, 1408}, {128, 256}, {256, 384}, {8192, 7168}};
+  for (const auto& [m, k] : matrices) {
+    for (const std::string& direction : kDirections) cases.push_back({mxfp8(m, k, cat("direction=", direction))});
+  }
+}
+
+// Every policy, mode, element and source type that go together, in each direction.
+void numerics(std::vector<Case>& cases) {
+  for (const std::string& type : kTypes) {
+    for (const char* element : {"e4m3", "e5m2"}) {
+      for (const char* how : {"mode=floor", "mode=rceil", "mode=ceil", "mode=even", "mode=rceil policy=te"}) {
+        for (const std::string& direction : kDirections)
+          cases.push_back(
+              {mxfp8(256, 320, cat("direction=", direction, " dtype=", type, " element=", element, " ", how))});
+      }
+    }
+  }
+}
+
+// Every layout of source, out and scales, in shapes that fill their atoms and in shapes that do not.
+void layouts(std::vector<Case>& cases) {
+  for (const std::string& direction : kDirections) {
+    for (const char* block : {"line", "square", "square_spread"}) {
+      for (const char* scales : {"plain", "blocked"}) {
+        for (const char* orders : {"source_order=cols", "source_order=rows", "out_order=cols"}) {
+          const std::string rest =
+              cat("direction=", direction, " block=", block, " scale_layout=", scales, " ", orders);
+          cases.push_back({mxfp8(96, 416, rest, 3)});
+          cases.push_back({mxfp8(160, 224, cat(rest, " dtype=f32"))});
+          cases.push_back({mxfp8(256, 512, cat(rest, " dtype=f16"), 2)});
+          cases.push_back({mxfp8(57, 44, cat(rest, " tail=pad"), 2), 1});
+        }
+      }
+    }
+  }
+}
+
+// Dimensions that are no multiple of 32, at every alignment; pointers off theirs.
+void tails(std::vector<Case>& cases) {
+  for (const std::string& type : kTypes) {
+    for (const std::string& direction : kDirections) {
+      const std::string rest = cat("direction=", direction, " dtype=", type);
+      const int shapes[][2] = {{993, 512}, {16, 48}, {1, 16},     {1, 1},    {65, 80},
+                               {127, 400}, {33, 31}, {130, 1001}, {31, 2050}};
+      for (const auto& [rows, cols] : shapes) cases.push_back({mxfp8(rows, cols, cat(rest, " tail=pad")), rows % 2});
+      for (const int offset : {1, 3}) cases.push_back({mxfp8(96, 96, rest, 2), offset});
+      cases.push_back({mxfp8(0, 64, rest)});
+      cases.push_back({mxfp8(64, 0, rest)});
+      cases.push_back({mxfp8(64, 64, rest, 0)});
+      cases.push_back({mxfp8(64, 96, cat(rest, " source_stride=112"), 2)});
+      cases.push_back({mxfp8(64, 96, cat(rest, " source_stride=99"), 2)});
+    }
+  }
+}
+
+void configs(std::vector<Case>& cases) {
+  for (const char* stream : {"vector=2", "vector=4", "vector=8", "vector=16", "unroll=1", "unroll=4,threads=64",
+                             "unroll=8", "persistent=1,threads=64,blocks_per_sm=1", "load_once=1", "store_stream=1"}) {
+    cases.push_back(with(stream, mxfp8(300, 416, "direction=row")));
+    cases.push_back(with(stream, mxfp8(70, 288, "direction=row scale_layout=blocked", 3)));
+  }
+  for (const char* tile :
+       {"vector=2", "vector=4", "vector=4,warps=2", "vector=4,warps=4", "vector=8,resident=4", "vector=8,resident=3",
+        "vector=8,group=2", "vector=8,group=32", "vector=8,load_once=1", "vector=8,store_stream=1"}) {
+    const std::string config = cat("form=1,unroll=1,threads=128,", tile);
+    for (const std::string& direction : kDirections) {
+      cases.push_back(with(config, mxfp8(416, 1184, cat("direction=", direction), 2)));
+      cases.push_back(
+          with(config, mxfp8(160, 288, cat("direction=", direction, " scale_layout=blocked block=square_spread"))));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Case> mxfp8_cases() {
+  std::vector<Case> cases;
+  published_shapes(cases);
+  numerics(cases);
+  layouts(cases);
+  tails(cases);
+  configs(cases);
+  return cases;
+}
+
+}  // namespace quern::test

@@ -64,11 +64,19 @@ bool row_made(const Mxfp8& p) { return p.direction != Mxfp8Direction::col; }
 bool col_made(const Mxfp8& p) { return p.direction != Mxfp8Direction::row; }
 bool transposed(const Mxfp8& p) { return matrix_of(p).across && p.out_order == Mxfp8Order::rows; }
 
+// Whether the kernel meets bands of fewer than 32 rows. Rows that no block lies across may be any number.
+bool has_cut_bands(const Mxfp8& p) {
+  const Matrix m = matrix_of(p);
+  if (p.tail == Mxfp8Tail::pad) return true;
+  return !m.across && !square(p) && (m.rows == kOpen || m.rows % mxfp8::kBlockElements != 0);
+}
+
 // What row length and stride have in common: the widest vector.
 std::int64_t natural_vector(const Mxfp8& p, std::int64_t limit) {
   const Matrix m = matrix_of(p);
-  // An extent that is open is cut into whole blocks, unless there is a tail.
-  const std::int64_t cols = m.cols != kOpen ? m.cols : p.tail == Mxfp8Tail::pad ? 1 : mxfp8::kBlockElements;
+  // Of an extent that is open it is known whether it is cut into whole blocks.
+  const bool whole = p.tail == Mxfp8Tail::refuse && (m.along || square(p));
+  const std::int64_t cols = m.cols != kOpen ? m.cols : whole ? mxfp8::kBlockElements : 1;
   const std::int64_t stride = p.source_stride != 0 ? p.source_stride : cols;
   return common_alignment({cols * source_bytes(p), stride * source_bytes(p)}, limit);
 }
@@ -342,8 +350,8 @@ struct Mxfp8Family {
   }
 
   static Config preferred(const Mxfp8& p, const Target& target) {
-    // With a tail each row is asked for by itself, which takes a flag a row.
-    const std::int64_t widest = p.tail == Mxfp8Tail::pad ? kWidestTileVector / 2 : kWidestTileVector;
+    // Where bands are cut each row is asked for by itself, which takes a flag a row.
+    const std::int64_t widest = has_cut_bands(p) ? kWidestTileVector / 2 : kWidestTileVector;
     if (!can_stream(p)) return tile_config(natural_vector(p, widest));
     return stream_config(natural_vector(p, widest_access(target)));
   }
@@ -408,7 +416,7 @@ struct Mxfp8Family {
     spec.flag("transposed", transposed(p));
     spec.flag("write_lines", writes_lines(p, config));
     spec.choice("mxfp8::Block", "block", kBlocks[static_cast<int>(p.block)]);
-    spec.flag("tail", p.tail == Mxfp8Tail::pad);
+    spec.flag("cut_bands", has_cut_bands(p));
     spec.part("mxfp8/tile.cuh");
   }
 

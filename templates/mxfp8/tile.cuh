@@ -71,7 +71,7 @@ QUERN_DEVICE Patch read_whole(const KernelParams& p, const Place& at) {
 }
 
 QUERN_DEVICE Patch read(const KernelParams& p, const Place& at) {
-  if constexpr (!spec::tail) return read_whole(p, at);
+  if constexpr (!spec::cut_bands) return read_whole(p, at);
   const Source* const from =
       static_cast<const Source*>(p.source) + (at.expert * p.rows + at.row) * p.source_stride + at.column;
   Patch patch;
@@ -113,11 +113,11 @@ QUERN_DEVICE float element_of(const Word& vector, int j) {
 QUERN_DEVICE float element(const Word& vector, int j) { return element_of<Source>(vector, j); }
 
 // Whether a row of a thread that has some is there.
-QUERN_DEVICE bool has_row(const Place& at, int i) { return !spec::tail || i < at.rows; }
+QUERN_DEVICE bool has_row(const Place& at, int i) { return !spec::cut_bands || i < at.rows; }
 
-// The scale of a folded magnitude; 0 in the padding, which with a tail was read as zeros.
+// The scale of a folded magnitude; 0 in the padding, which with cut bands was read as zeros.
 QUERN_DEVICE u32 scale_here(const Place& at, u32 magnitude) {
-  return !spec::tail && at.rows == 0 ? 0 : scale_byte(magnitude);
+  return !spec::cut_bands && at.rows == 0 ? 0 : scale_byte(magnitude);
 }
 
 // ---- Blocks across rows: a thread's own

@@ -65,6 +65,9 @@ TEST(Mxfp8Variants, FollowDirectionLineLengthAndElement) {
   EXPECT_EQ(summary("cols=4096 direction=col rows=993 tail=pad"), "tile:4:4 element:2:1");
   EXPECT_EQ(summary("cols=4096 direction=both dtype=f32"), "tile:8:16 element:4:1");
   EXPECT_EQ(summary("cols=4096 direction=col source_order=rows"), "tile:8:8 element:2:1") << "nothing is transposed";
+  EXPECT_EQ(summary("cols=100 direction=col source_order=rows"), "tile:4:4 element:2:1") << "a cut band";
+  EXPECT_EQ(summary("cols=4096 source_order=rows"), "tile:2:1") << "any number of rows, which lie along memory";
+  EXPECT_EQ(summary("cols=4096 source_order=rows rows=64"), "tile:8:16 element:2:1");
   EXPECT_EQ(summary("cols=4096 direction=col source_order=rows scale_layout=blocked"), "stream:16:16 element:2:1");
 }
 

@@ -210,6 +210,14 @@ void launch_tiles(const Mxfp8& p, const Config& config, mxfp8::TileParams params
   launch.shared_bytes = static_cast<std::uint32_t>(shared_of(p, config).bytes);
 }
 
+// With every line and column padded to a whole atom, whatever the layout: nothing that is computed from it overflows.
+bool is_too_large(const Matrix& m) {
+  std::int64_t all = 0;
+  const auto padded = [](std::int64_t n) { return mxfp8::round_up_to(n == kOpen ? 1 : n, 128); };
+  return __builtin_mul_overflow(m.experts == kOpen ? 1 : m.experts, padded(m.rows), &all) ||
+         __builtin_mul_overflow(all, padded(std::max(m.cols, m.stride)), &all) || all > kMaxExtent;
+}
+
 std::string uneven(const char* field, std::int64_t extent, const char* what) {
   if (extent == kOpen || extent % mxfp8::kBlockElements == 0) return {};
   return std::string(field) + "=" + std::to_string(extent) + " is no multiple of 32, and " + what +
@@ -317,7 +325,9 @@ struct Mxfp8Family {
     const Matrix m = matrix_of(p);
     if (p.source_stride != 0 && p.source_stride < m.cols)
       return "source_stride is below the length of a line of source, so lines would overlap";
-    if (p.cols >= kMaxSlots || p.rows >= kMaxSlots) return "rows and cols must be below 2^30 each";
+    if (m.cols >= kMaxSlots) return "a line of source must have fewer than 2^30 elements";
+    if (is_too_large(m))
+      return "source is too large: all experts together may have 2^46 elements, gaps and padding included";
     if (p.tail == Mxfp8Tail::pad) return {};
     std::string why;
     if (row_made(p) || square(p)) why = uneven("cols", p.cols, "rows");
@@ -379,10 +389,10 @@ struct Mxfp8Family {
 
   // Scales of a row that a tile writes at once.
   static std::int64_t scales_together(const Mxfp8& p, const Config& config) {
+    const bool by_block = p.source_order == Mxfp8Order::rows && !blocked(p);
+    if (by_block || config[kVector] == source_bytes(p)) return 1;
     const std::int64_t blocks = tile_columns(p, config) / mxfp8::kBlockElements;
-    if (p.source_order == Mxfp8Order::rows && !blocked(p)) return 1;
-    return blocked(p) ? common_alignment({blocks}, 4)
-                      : common_alignment({blocks, blocks_of(p.cols)}, config[kVector] > source_bytes(p) ? 4 : 1);
+    return common_alignment({blocks, blocked(p) ? blocks : blocks_of(p.cols)}, 4);
   }
 
   static void specialize(const Mxfp8& p, const Target&, const Config& config, Spec& spec) {
@@ -439,10 +449,13 @@ struct Mxfp8Family {
 
   static std::int64_t bytes(const Mxfp8& p) {
     const std::int64_t elements = p.experts * p.rows * p.cols;
-    const auto scales = [&](const ScaleMatrix& m) { return p.experts * m.lines * m.blocks; };
+    const auto scales = [&](bool col) {
+      const ScaleMatrix m = col ? col_scales(p) : row_scales(p);
+      return p.experts * (one_scale_a_square(p) ? blocks_of(p.rows) * blocks_of(p.cols) : m.lines * m.blocks);
+    };
     std::int64_t sum = elements * source_bytes(p);
-    if (row_made(p)) sum += elements + scales(row_scales(p));
-    if (col_made(p)) sum += elements + scales(col_scales(p));
+    if (row_made(p)) sum += elements + scales(false);
+    if (col_made(p)) sum += elements + scales(true);
     return sum;
   }
 

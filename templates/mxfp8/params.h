@@ -37,7 +37,6 @@ struct TileParams : Params {
   unsigned across;  // tiles side by side
   unsigned down;
   unsigned group;
-  unsigned ahead;            // of a block's own tile, that which it has brought into L2; 0: none
   common::Divisor by_tiles;  // of an expert
 };
 

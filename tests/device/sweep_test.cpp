@@ -55,7 +55,8 @@ TEST_F(SweepTest, NamesEveryFlawAndGoesOn) {
   SweepSettings settings = in_workers();
   settings.strategy = "exhaustive";
   settings.stop_on_evidence = false;
-  const Journal journal = sweep(kProblem, settings);
+  // With gaps between its rows: without, what writes into them is right, and may win.
+  const Journal journal = sweep("flawed rows=33 width=100 out_stride=101", settings);
   const std::pair<Flaw, FailureKind> expected[] = {
       {Flaw::last_tile, FailureKind::wrong},
       {Flaw::accumulates, FailureKind::wrong},
@@ -67,6 +68,7 @@ TEST_F(SweepTest, NamesEveryFlawAndGoesOn) {
       {Flaw::launch, FailureKind::launch},
       {Flaw::nan, FailureKind::wrong},
       {Flaw::input, FailureKind::inputs},
+      {Flaw::gap, FailureKind::wrong},
   };
   for (const auto& [flaw, kind] : expected) {
     const SweepTrial& trial = trial_of(journal, flaw, 128);

@@ -77,6 +77,11 @@ void tails(std::vector<Case>& cases) {
                                {127, 400}, {33, 31}, {130, 1001}, {31, 2050}};
       for (const auto& [rows, cols] : shapes) cases.push_back({mxfp8(rows, cols, cat(rest, " tail=pad")), rows % 2});
       for (const int offset : {1, 3}) cases.push_back({mxfp8(96, 96, rest, 2), offset});
+      // Several scales of a row were written at once to any address.
+      for (const char* warps : {"2", "4"})
+        cases.push_back(
+            with(cat("form=1,unroll=1,threads=128,group=1,vector=", type == "f32" ? 4 : 2, ",warps=", warps),
+                 mxfp8(96, 288, cat(rest, " scale_layout=blocked"), 2), 1));
       cases.push_back({mxfp8(0, 64, rest)});
       cases.push_back({mxfp8(64, 0, rest)});
       cases.push_back({mxfp8(64, 64, rest, 0)});

@@ -44,6 +44,16 @@ TEST(Mxfp8Problem, APolicyHasItsModesAndASourceItsOutput) {
   EXPECT_TRUE(has(refusal("cols=1073741824"), "2^30"));
 }
 
+// Products that wrapped around were taken for small problems.
+TEST(Mxfp8Problem, WhatNoMemoryHoldsIsRefused) {
+  EXPECT_EQ(refusal("rows=1073741824 cols=32"), "");
+  for (const char* fields :
+       {"rows=1048576 cols=32 experts=17592186044417", "rows=262144 cols=32 experts=70368744177664",
+        "rows=128 cols=128 experts=70368744177664 direction=col", "rows=1048576 cols=64 source_stride=70368744177664",
+        "rows=70368744177664 cols=32"})
+    EXPECT_TRUE(has(refusal(fields), "too large")) << fields << ": " << refusal(fields);
+}
+
 std::string summary(const std::string& fields, const Target& target = {90, "a"}) {
   std::string all;
   for (const Variant& v : test::variants_of(parsed(fields), target))
@@ -92,6 +102,14 @@ TEST(Mxfp8Operands, HaveTheSizesOfTheirLayouts) {
   EXPECT_EQ(span(row + " scale_layout=blocked direction=col", 2), 3 * 512 * 4);
   EXPECT_EQ(span("rows=993 cols=512 direction=col tail=pad", 2), 32 * 512);
   EXPECT_EQ(span("rows=96 cols=416 source_stride=424", 0), (95 * 424 + 416) * 2);
+}
+
+TEST(Mxfp8Operands, AreWhatMustMove) {
+  const std::int64_t elements = 3 * 96 * 416;
+  const auto moved = [](const std::string& fields) { return Mxfp8::family().bytes(parsed(fields).data()); };
+  EXPECT_EQ(moved("rows=96 cols=416 experts=3"), 3 * elements + elements / 32);
+  EXPECT_EQ(moved("rows=96 cols=416 experts=3 direction=both dtype=f32"), 6 * elements + elements / 16);
+  EXPECT_EQ(moved("rows=96 cols=416 experts=3 direction=col block=square"), 3 * elements + elements / 1024);
 }
 
 // What is compared with kernels must itself meet blocks of every kind.

@@ -42,7 +42,7 @@ inline ScaleMatrix col_scales(const Mxfp8& p) { return {p.cols, blocks_of(p.rows
 
 inline std::int64_t blocked_bytes(const ScaleMatrix& m) { return round_up_to(m.lines, 128) * round_up_to(m.blocks, 4); }
 
-// Scales that one expert has; of the row direction, or of the col direction.
+// Whether a square's scale is written once, in place of once for each of its lines.
 inline bool one_scale_a_square(const Mxfp8& p) {
   return p.block == Mxfp8Block::square && p.scale_layout == Mxfp8Scales::plain;
 }

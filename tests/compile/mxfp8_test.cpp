@@ -66,6 +66,17 @@ TEST_F(Mxfp8Compile, TheDefaultsMoveWholeVectors) {
   }
 }
 
+// What the default counts on: four blocks of 128 threads a multiprocessor.
+TEST_F(Mxfp8Compile, FourTilesAreResident) {
+  for (const char* direction : {"col", "both"}) {
+    for (const char* mode : {"floor", "rceil"}) {
+      const Compiled one = compile(cat("mxfp8 cols=4096 direction=", direction, " mode=", mode), "sm_90a");
+      ASSERT_EQ(one.error, "");
+      EXPECT_LE(one.result.images[0].resources.registers, 128) << one.job.problem;
+    }
+  }
+}
+
 // Rows, experts and columns are arguments: what is constant is the vector and how blocks meet the ends.
 TEST_F(Mxfp8Compile, ShapesShareImages) {
   std::set<std::string> keys;

@@ -79,14 +79,17 @@ void expect_good_image(const Compiled& compiled, std::size_t i) {
 }  // namespace
 
 Runtime& shared_runtime() {
-  static Runtime runtime([] {
-    Options options;
-    options.cache_mode = CacheMode::off;
-    return options;
-  }());
-  static const bool added = (runtime.add(Mxfp8::family()), true);
-  static_cast<void>(added);
-  return runtime;
+  struct Shared {
+    Shared() : runtime(options()) { runtime.add(Mxfp8::family()); }
+    static Options options() {
+      Options options;
+      options.cache_mode = CacheMode::off;
+      return options;
+    }
+    Runtime runtime;
+  };
+  static Shared shared;
+  return shared.runtime;
 }
 
 void CompileTest::SetUp() {

@@ -77,12 +77,6 @@ void gather_scales(std::vector<Case>& cases) {
   }
 }
 
-Case with(const std::string& config, const std::string& problem, int offset = 0) {
-  Case c{problem, offset};
-  c.config = config;
-  return c;
-}
-
 // Persistent kernels that have far more tiles than blocks, exactly as many, and fewer.
 void persistent_gathers(std::vector<Case>& cases) {
   for (const char* blocks : {"0", "1", "8"}) {
@@ -201,6 +195,12 @@ void persistent_pointwise(std::vector<Case>& cases) {
 }
 
 }  // namespace
+
+Case with(const std::string& config, const std::string& problem, int offset) {
+  Case c{problem, offset};
+  c.config = config;
+  return c;
+}
 
 std::string describe(const Case& c) {
   return cat(c.problem, c.offset != 0 ? cat(" offset ", c.offset) : "", c.in_place ? " in place" : "",

@@ -19,12 +19,13 @@ struct Case {
 };
 
 std::string describe(const Case& c);
+Case with(const std::string& config, const std::string& problem, int offset = 0);
 
 // Shapes, types and modes of ../kernels.md sections 1.8 and 5.3 and the odd ones; a few seconds on a GPU.
 std::vector<Case> gather_cases();
 std::vector<Case> pointwise_cases();
 std::vector<Case> skeleton_cases();
-// Those of sections 2.6 and 11, and what no peer tests: see mxfp8_cases.cpp.
+// The shapes that torchao and TransformerEngine test, and what neither does.
 std::vector<Case> mxfp8_cases();
 // More than 2^31 elements; needs tens of GB.
 std::vector<Case> huge_cases();

@@ -12,12 +12,6 @@ std::string mxfp8(int rows, int cols, const std::string& rest, int experts = 1) 
   return cat("mxfp8 rows=", rows, " cols=", cols, experts == 1 ? "" : cat(" experts=", experts), " ", rest);
 }
 
-Case with(const std::string& config, const std::string& problem, int offset = 0) {
-  Case c{problem, offset};
-  c.config = config;
-  return c;
-}
-
 // Shapes that torchao and TransformerEngine test, columns first where they say (experts, N, K).
 void published_shapes(std::vector<Case>& cases) {
   const int experts[][3] = {{1, 32, 128},  {2, 64, 416}, {2, 96, 416},   {4, 64, 1024},  {2, 64, 1408},

@@ -49,8 +49,10 @@ TEST(Mxfp8Problem, WhatNoMemoryHoldsIsRefused) {
   EXPECT_EQ(refusal("rows=1073741824 cols=32"), "");
   for (const char* fields :
        {"rows=1048576 cols=32 experts=17592186044417", "rows=262144 cols=32 experts=70368744177664",
-        "rows=128 cols=128 experts=70368744177664 direction=col", "rows=1048576 cols=64 source_stride=70368744177664",
-        "rows=70368744177664 cols=32"})
+        "rows=128 cols=128 experts=70368744177664 direction=col",
+        "rows=0 cols=65536 experts=70368744177664 direction=col",
+        "rows=70368744177664 cols=65536 experts=0 scale_layout=blocked",
+        "rows=1048576 cols=64 source_stride=70368744177664", "rows=70368744177664 cols=32"})
     EXPECT_TRUE(has(refusal(fields), "too large")) << fields << ": " << refusal(fields);
 }
 

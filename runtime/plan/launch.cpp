@@ -118,8 +118,9 @@ void prepare_launch(const PlanState& state, const void* args, PreparedLaunch& ou
   check_geometry(state, problem, out.launch);
 }
 
-CUlaunchConfig launch_config(const Launch& launch, Stream stream) {
-  CUlaunchConfig config{};
+void for_driver(const Launch& launch, Stream stream, DriverLaunch& out) {
+  CUlaunchConfig& config = out.config;
+  config = {};
   config.gridDimX = launch.grid[0];
   config.gridDimY = launch.grid[1];
   config.gridDimZ = launch.grid[2];
@@ -128,7 +129,11 @@ CUlaunchConfig launch_config(const Launch& launch, Stream stream) {
   config.blockDimZ = launch.block[2];
   config.sharedMemBytes = launch.shared_bytes;
   config.hStream = stream;
-  return config;
+  if (launch.cluster == 1) return;
+  out.cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  out.cluster.value.clusterDim = {launch.cluster, 1, 1};
+  config.attrs = &out.cluster;
+  config.numAttrs = 1;
 }
 
 bool enqueue(const PlanState& state, Stream stream, const void* args) {
@@ -136,11 +141,12 @@ bool enqueue(const PlanState& state, Stream stream, const void* args) {
   prepare_launch(state, args, prepared);
   Launch& launch = prepared.launch;
   if (launch.empty) return false;
-  const CUlaunchConfig config = launch_config(launch, stream);
+  DriverLaunch out;
+  for_driver(launch, stream, out);
   void* params[] = {launch.params};
   const Driver& driver = *state.driver;
   if (!driver.alive()) throw Driver::forked();
-  const CUresult result = driver->LaunchKernelEx(&config, prepared.variant->library->function(), params, nullptr);
+  const CUresult result = driver->LaunchKernelEx(&out.config, prepared.variant->library->function(), params, nullptr);
   if (result != CUDA_SUCCESS) refuse_launch(state, result);
   return true;
 }

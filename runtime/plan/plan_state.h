@@ -74,8 +74,16 @@ struct PreparedLaunch {
 
 // Closes the extents, checks the arguments and picks the variant. Throws Error. Does not allocate unless it throws.
 void prepare_launch(const PlanState& state, const void* args, PreparedLaunch& out);
-// A launch as the driver wants it.
-CUlaunchConfig launch_config(const Launch& launch, Stream stream);
+
+// A launch as the driver wants it. The configuration points at the attribute beside it.
+struct DriverLaunch {
+  DriverLaunch() = default;
+  DriverLaunch(const DriverLaunch&) = delete;
+  DriverLaunch& operator=(const DriverLaunch&) = delete;
+  CUlaunchConfig config;
+  CUlaunchAttribute cluster;
+};
+void for_driver(const Launch& launch, Stream stream, DriverLaunch& out);
 
 // prepare_launch, then cuLaunchKernelEx. Whether a kernel was launched.
 bool enqueue(const PlanState& state, Stream stream, const void* args);

@@ -19,7 +19,7 @@ QUERN_DEVICE void barrier(u32 id, u32 threads QUERN_SITE) {
 #endif
 }
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+// ---- Clusters: from sm_90 on.
 
 // All threads of all blocks of the cluster; what they wrote before is seen after.
 QUERN_DEVICE void cluster_barrier(QUERN_ONLY_SITE) {
@@ -28,6 +28,21 @@ QUERN_DEVICE void cluster_barrier(QUERN_ONLY_SITE) {
 #else
   twin::Thread& t = twin::self();
   t.services->cluster_barrier(t, site);
+#endif
+}
+
+// Its two halves, for work between them: what was written before the one is seen by all after the other. The host
+// driver waits for everybody in the second.
+QUERN_DEVICE void cluster_arrive() {
+#ifdef __CUDA_ARCH__
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+#endif
+}
+QUERN_DEVICE void cluster_wait(QUERN_ONLY_SITE) {
+#ifdef __CUDA_ARCH__
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+#else
+  cluster_barrier(site);
 #endif
 }
 
@@ -56,8 +71,6 @@ QUERN_DEVICE T* map_shared(T* address, u32 rank QUERN_SITE) {
   return static_cast<T*>(t.services->cluster_map(t, address, rank, site));
 #endif
 }
-
-#endif
 
 }  // namespace quern::common
 

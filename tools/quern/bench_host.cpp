@@ -91,18 +91,18 @@ class BareLaunch {
   BareLaunch(const OpenDevice& device, const AnyPlan& plan, const AnyArgs& args, CUstream stream)
       : driver_(*device.driver) {
     prepare_launch(*plan.state(), args.data(), prepared_);
-    config_ = launch_config(prepared_.launch, stream);
+    for_driver(prepared_.launch, stream, launch_);
   }
   void operator()() {
     void* params[] = {prepared_.launch.params};
-    driver_.check(driver_->LaunchKernelEx(&config_, prepared_.variant->library->function(), params, nullptr),
+    driver_.check(driver_->LaunchKernelEx(&launch_.config, prepared_.variant->library->function(), params, nullptr),
                   Stage::launch, "cuLaunchKernelEx");
   }
 
  private:
   const Driver& driver_;
   PreparedLaunch prepared_;
-  CUlaunchConfig config_{};
+  DriverLaunch launch_;
 };
 
 void bench_device(Runtime& runtime, const OpenDevice& device, const Family& family, const Emit& emit) {

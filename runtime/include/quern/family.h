@@ -234,7 +234,8 @@ struct Launch {
   std::uint32_t grid[3] = {1, 1, 1};
   std::uint32_t block[3] = {1, 1, 1};
   std::uint32_t shared_bytes = 0;
-  bool empty = false;  // nothing to do: legal, nothing is launched
+  std::uint32_t cluster = 1;  // blocks of a cluster, neighbours along x: from sm_90 on
+  bool empty = false;         // nothing to do: legal, nothing is launched
   alignas(16) unsigned char params[256];
 
   // Copies the kernel's one parameter.

@@ -289,6 +289,21 @@ TEST_F(Enqueue, GivesTheDriverTheGeometryAndTheStream) {
   EXPECT_EQ(last.hStream, stream);
 }
 
+TEST(ForDriver, AClusterIsAnAttributeAndABlockAloneIsNone) {
+  Launch launch;
+  launch.cluster = 8;
+  DriverLaunch out;
+  for_driver(launch, nullptr, out);
+  ASSERT_EQ(out.config.numAttrs, 1u);
+  EXPECT_EQ(out.config.attrs, &out.cluster);
+  EXPECT_EQ(out.cluster.id, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+  EXPECT_EQ(out.cluster.value.clusterDim.x, 8u);
+  EXPECT_EQ(out.cluster.value.clusterDim.y * out.cluster.value.clusterDim.z, 1u);
+  launch.cluster = 1;
+  for_driver(launch, nullptr, out);
+  EXPECT_EQ(out.config.numAttrs, 0u);
+}
+
 TEST_F(Enqueue, ABetterPlanIsLaunchedAsSoonAsItIsThere) {
   const auto first = std::make_shared<const DrivenPlan>("gather width=4096 dtype=bf16 count=100000", driver_);
   const AnyPlan plan(first);

@@ -55,6 +55,22 @@ bool context_lost(int driver_code) {
   }
 }
 
+namespace {
+
+// Where the family does not take an odd extent (blocks of 32 do not come in odd numbers), the next smaller one that it
+// takes, or that of `whole`, which it does.
+void take_legal_extents(AnyProblem& odd, const AnyProblem& whole) {
+  const Family& family = odd.family();
+  for (const LaunchExtent& extent : family.launch_extents) {
+    const Field& field = *find_field(family, extent.field);
+    std::int64_t value = get_integer(field, odd.data());
+    while (!family.check(odd.data()).empty() && value > 1) set_integer(field, odd.data(), --value);
+    if (!family.check(odd.data()).empty()) set_integer(field, odd.data(), get_integer(field, whole.data()));
+  }
+}
+
+}  // namespace
+
 AnyProblem odd_problem(const AnyProblem& problem) {
   AnyProblem odd = problem;
   while (operand_bytes(odd) > kSmallBytes) {
@@ -63,6 +79,7 @@ AnyProblem odd_problem(const AnyProblem& problem) {
     if (operand_bytes(odd) == operand_bytes(before)) break;
   }
   for_each_extent(odd, [](std::int64_t value) { return value > 1 ? (value - 1) | 1 : value; });
+  take_legal_extents(odd, problem);
   return odd;
 }
 

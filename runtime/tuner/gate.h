@@ -47,7 +47,8 @@ class Gate {
   std::vector<std::unique_ptr<Exam>> exams_;  // the small one first
 };
 
-// The problem with each launch extent odd and so small that a call moves some megabytes.
+// The problem with each launch extent odd, or below that where its family takes no odd one, and so small that a call
+// moves some megabytes.
 AnyProblem odd_problem(const AnyProblem& problem);
 
 // Whether a driver error says that a kernel ran into something and took the context with it.

@@ -80,6 +80,14 @@ TEST_F(GateTest, TheSmallProblemHasOddExtents) {
   EXPECT_EQ(odd_problem(runtime().parse("flawed rows=2 width=3")).get("rows"), "1");
 }
 
+// The sweep of a family that is cut into blocks ended before it began.
+TEST_F(GateTest, TheSmallProblemIsOneThatItsFamilyTakes) {
+  EXPECT_EQ(odd_problem(runtime().parse("mxfp8 rows=8192 cols=5120 experts=8 direction=col")).get("rows"), "96");
+  EXPECT_EQ(odd_problem(runtime().parse("mxfp8 rows=32 cols=64 direction=both")).get("rows"), "32");
+  const AnyProblem row = odd_problem(runtime().parse("mxfp8 rows=8192 cols=5120"));
+  EXPECT_EQ(std::stoi(row.get("rows")) % 2, 1) << "rows that nothing is cut into";
+}
+
 // ---- the judge
 
 class JudgeTest : public GateTest {

@@ -3,7 +3,7 @@
 #define QUERN_MXFP8_BLOCKS_CUH_
 
 #include "common/scaling.cuh"
-#include "mxfp8/params.h"
+#include "mxfp8/scale_places.cuh"
 #include "spec.cuh"
 
 namespace quern::mxfp8 {
@@ -13,7 +13,6 @@ using Source = spec::Source;
 using Element = spec::Element;
 
 constexpr int kBlock = 32;  // elements that share a scale
-constexpr LoadHint kLoad = spec::load_once ? LoadHint::once : LoadHint::plain;
 constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint::plain;
 
 using Magnitude = Magnitudes<Source>;
@@ -34,17 +33,6 @@ QUERN_DEVICE Vector<N> quantize(const Vector<N* static_cast<int>(sizeof(Source))
   for (int i = 0; i < N; ++i) values[i] *= reciprocal;
   return pack<Element, N>(values);
 }
-
-QUERN_DEVICE i64 round_up(u64 n, u64 to) { return static_cast<i64>((n + to - 1) / to * to); }
-
-// The 128x4 layout of block-scaled matrix products: atoms of 512 bytes, 128 lines and 4 blocks of each, one behind the
-// other along the blocks.
-QUERN_DEVICE i64 blocked_offset(i64 line, i64 block, i64 blocks) {
-  const u64 l = line, b = block, atom = l / 128 * ((static_cast<u64>(blocks) + 3) / 4) + b / 4;
-  return static_cast<i64>(atom * 512 + l % 32 * 16 + l % 128 / 32 * 4 + b % 4);
-}
-
-QUERN_DEVICE i64 blocked_bytes(i64 lines, i64 blocks) { return round_up(lines, 128) * round_up(blocks, 4); }
 
 // Writes the scales of neighbouring blocks of a line: one, or as many as lie together. A line is what blocks are cut
 // from: a row, or a column. `block_major`: the scales of all lines' first blocks come first.

@@ -30,6 +30,12 @@ inline Matrix matrix_of(const Mxfp8& p) {
           swapped ? row : col};
 }
 
+inline bool blocked(const Mxfp8& p) { return p.scale_layout == Mxfp8Scales::blocked; }
+inline bool square(const Mxfp8& p) { return p.block != Mxfp8Block::line; }
+inline bool row_made(const Mxfp8& p) { return p.direction != Mxfp8Direction::col; }
+inline bool col_made(const Mxfp8& p) { return p.direction != Mxfp8Direction::row; }
+inline bool is_empty(const Mxfp8& p) { return p.experts == 0 || p.rows == 0 || p.cols == 0; }
+
 // The scales of one direction: `lines` lines of `blocks` blocks for each expert.
 struct ScaleMatrix {
   std::int64_t lines;
@@ -40,6 +46,8 @@ struct ScaleMatrix {
 inline ScaleMatrix row_scales(const Mxfp8& p) { return {p.rows, blocks_of(p.cols), false}; }
 inline ScaleMatrix col_scales(const Mxfp8& p) { return {p.cols, blocks_of(p.rows), true}; }
 
+inline ScaleMatrix scales_of_direction(const Mxfp8& p, bool col) { return col ? col_scales(p) : row_scales(p); }
+
 inline std::int64_t blocked_bytes(const ScaleMatrix& m) { return round_up_to(m.lines, 128) * round_up_to(m.blocks, 4); }
 
 // Whether a square's scale is written once, in place of once for each of its lines.
@@ -47,8 +55,36 @@ inline bool one_scale_a_square(const Mxfp8& p) {
   return p.block == Mxfp8Block::square && p.scale_layout == Mxfp8Scales::plain;
 }
 
-// The plain reference.
-void reference(const Mxfp8& p, const Mxfp8Args& a);
+// ---- Memory. `col`: of the col direction.
+
+inline Layout matrix_layout(DType type, std::int64_t rows, std::int64_t cols) { return {type, 2, {rows, cols}, cols}; }
+
+inline Layout elements_layout(const Mxfp8& p, bool col) {
+  const bool swapped = col && p.out_order == Mxfp8Order::rows;
+  return matrix_layout(p.element, p.experts * (swapped ? p.cols : p.rows), swapped ? p.rows : p.cols);
+}
+
+inline Layout blocked_layout(const Mxfp8& p, bool col) {
+  return matrix_layout(e8m0, p.experts, blocked_bytes(scales_of_direction(p, col)));
+}
+inline Layout plain_layout(const Mxfp8& p, bool col) {
+  if (p.block == Mxfp8Block::square) return matrix_layout(e8m0, p.experts * blocks_of(p.rows), blocks_of(p.cols));
+  const ScaleMatrix m = scales_of_direction(p, col);
+  return m.block_major ? matrix_layout(e8m0, p.experts * m.blocks, m.lines)
+                       : matrix_layout(e8m0, p.experts * m.lines, m.blocks);
+}
+inline Layout scales_layout(const Mxfp8& p, bool col) {
+  return blocked(p) ? blocked_layout(p, col) : plain_layout(p, col);
+}
+
+// Scales that must be written: all of them, but for the padding of atoms.
+inline std::int64_t scale_bytes(const Mxfp8& p, bool col) {
+  const ScaleMatrix m = scales_of_direction(p, col);
+  return p.experts * (one_scale_a_square(p) ? blocks_of(p.rows) * blocks_of(p.cols) : m.lines * m.blocks);
+}
+
+// The plain reference of quantize.
+void quantize_reference(const Mxfp8& p, const Mxfp8Args& a);
 // Blocks of every size of numbers, from denormals to the largest, some with NaNs or infinities.
 void generate_source(const Mxfp8& p, std::uint64_t seed, void* data);
 

@@ -13,6 +13,14 @@
 
 namespace quern {
 
+enum class Mxfp8Op : std::uint8_t {
+  quantize,    // source to elements and scales
+  dequantize,  // elements and scales, laid out as quantize with the same fields writes them, to numbers in the order of
+               // the elements: each is element * 2^(scale - 127), rounded once
+  to_blocked,  // plain scales of the same problem to blocked ones
+  from_blocked,  // and back; with block=square_spread or line each line has its own again
+};
+
 enum class Mxfp8Direction : std::uint8_t { row, col, both };
 
 // How a scale is rounded to a power of two. `amax` is the largest magnitude of a block, `max` that of the element type
@@ -54,9 +62,10 @@ enum class Mxfp8Tail : std::uint8_t {
 
 struct Mxfp8Args {
   In source = {};
-  Out out = {};      // of element; must not overlap source
-  Out scales = {};   // e8m0
-  Out out_col = {};  // with direction both: of the col direction; out and scales are then of the row direction
+  In source_scales = {};  // dequantize
+  Out out = {};           // of element; must not overlap source
+  Out scales = {};        // e8m0
+  Out out_col = {};       // with direction both: of the col direction; out and scales are then of the row direction
   Out scales_col = {};
   std::int64_t rows = kOpen;
   std::int64_t experts = kOpen;
@@ -66,6 +75,7 @@ struct Mxfp8Args {
 struct Mxfp8 {
   using Args = Mxfp8Args;
 
+  Mxfp8Op op = Mxfp8Op::quantize;
   std::int64_t rows = kOpen;
   std::int64_t cols = 4096;
   std::int64_t experts = 1;

@@ -9,7 +9,45 @@ namespace quern::mxfp8 {
 // In the order of quern::Mxfp8Block.
 enum class Block { line, square, square_spread };
 
-// As the kernel sees the problem: a matrix of `rows` rows of `cols` neighbours in memory for each expert. Blocks lie
+// Where the scale of block `block` of line `line` is, for each expert.
+enum class ScaleOrder {
+  line_major,     // [lines, blocks]
+  block_major,    // [blocks, lines]
+  square_lines,   // [lines / 32, blocks]
+  square_blocks,  // [blocks, lines / 32]
+  blocked,        // in atoms
+};
+
+// One matrix of scales for each expert. A line is what is cut into blocks.
+struct ScaleParams {
+  long long lines;
+  long long blocks;
+};
+
+// A slot is a vector of out, and as many elements of source; experts are further rows.
+struct DequantizeParams {
+  const void* source;
+  const void* scales;
+  void* out;
+  long long rows;  // of an expert
+  long long cols;
+  long long source_stride;
+  ScaleParams shape;
+  common::Slots slots;
+  common::Divisor by_rows;
+};
+
+// A slot is a 16-byte unit of an atom; a row of slots is that of the atoms of 128 lines.
+struct RelayoutParams {
+  const void* source;
+  void* out;
+  ScaleParams shape;
+  long long atom_rows;  // of an expert
+  common::Slots slots;
+  common::Divisor by_atom_rows;
+};
+
+// As the quantizers see the problem: a matrix of `rows` rows of `cols` neighbours in memory for each expert. Blocks lie
 // along the rows (row direction), across them (col direction), or both.
 struct Params {
   const void* source;
@@ -24,37 +62,57 @@ struct Params {
   long long col_blocks;     // blocks of a column
 };
 
-// A slot is a vector of source.
+// A slot is a vector of source; experts are further rows.
 struct StreamParams : Params {
-  common::Slots slots;      // with blocked scales, of whole atoms of each expert
-  common::Divisor by_rows;  // slots' rows an expert
-  long long lines;          // that one matrix of scales is for: rows of an expert where they are blocked, else of all
+  common::Slots slots;
 };
 
-// Tiles are numbered so that those at work at one time lie in a rather square part of the matrix, since what is read
-// lies along its rows and what is written along its columns: `group` side by side, then the next such row of tiles.
+// What a block of the tile form has is a stack of tiles, one below the other. Stacks are numbered so that those at work
+// at one time lie in a part of the matrix that is long where memory wants it: `group` side by side, then the next such
+// row. What is written at one time should lie together along rows for the row direction and along columns for the
+// other.
 struct TileParams : Params {
-  unsigned across;  // tiles side by side
+  unsigned across;  // stacks side by side
   unsigned down;
   unsigned group;
-  common::Divisor by_tiles;  // of an expert
+  common::Divisor by_stacks;  // of an expert
 };
 
-// A tile of the tile form: 128 rows, a warp for 32 of them; `warps` times that side by side.
+// Blocked scales: 128 lines, 4 blocks of each.
+constexpr int kAtomBytes = 512;
+
+// A tile: 128 rows, a warp for 32 of them.
 constexpr int kTileRows = 128;
 constexpr int kTileThreads = 128;
 
-// Where its shared memory has what, in bytes: transposed lines of 128 elements, and of blocks along rows a scale and a
-// reciprocal each.
+// Where the shared memory of a block has what, in bytes: transposed lines of the stack; reciprocals of a tile's blocks
+// along rows; scales of the stack's blocks along rows; those that the blocks of a cluster have sent, of a share of the
+// rows; scales of the stack's blocks along columns, in atoms.
 struct TileShared {
   int reciprocals;
-  int scales;
+  int row_scales;
+  int gathered;
+  int column_scales;
   int bytes;
 };
-QUERN_HOST_DEVICE constexpr TileShared tile_shared(int columns, bool lines, bool reciprocals, bool scales) {
-  const int blocks = columns / 32 * kTileRows;
-  const int at = lines ? columns * kTileRows : 0, then = at + (reciprocals ? 4 * blocks : 0);
-  return {at, then, then + (scales ? blocks : 0)};
+struct TileUse {
+  int columns;
+  int stack;
+  bool lines;
+  bool reciprocals;
+  bool row_scales;
+  bool cluster;
+  bool column_atoms;
+};
+QUERN_HOST_DEVICE constexpr TileShared tile_shared(const TileUse& use) {
+  const int blocks = use.columns / 32 * kTileRows, scales = use.stack * blocks;
+  TileShared at = {};
+  at.reciprocals = use.lines ? use.stack * use.columns * kTileRows : 0;
+  at.row_scales = at.reciprocals + (use.reciprocals ? 4 * blocks : 0);
+  at.gathered = at.row_scales + (use.row_scales ? scales : 0);
+  at.column_scales = at.gathered + (use.cluster ? scales : 0);
+  at.bytes = at.column_scales + (use.column_atoms ? use.stack * kAtomBytes : 0);
+  return at;
 }
 
 }  // namespace quern::mxfp8

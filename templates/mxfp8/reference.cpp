@@ -1,4 +1,4 @@
-// The plain reference: block by block, as the definitions read.
+// The plain reference of quantize: block by block, as the definitions read.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "common/host_types.h"
 #include "mxfp8/matrix.h"
+#include "mxfp8/scale_order.h"
 
 namespace quern::mxfp8 {
 namespace {
@@ -97,15 +98,13 @@ class Quantizer {
 
   void* col_scale_data() const { return p_.direction == Mxfp8Direction::both ? a_.scales_col.data : a_.scales.data; }
 
-  bool square() const { return p_.block != Mxfp8Block::line; }
-
   void quantize_rows(std::int64_t expert, std::int64_t band) const {
     for (std::int64_t c = 0; c < blocks_of(p_.cols); ++c) {
       for (std::int64_t r = band * 32; r < std::min(p_.rows, band * 32 + 32); ++r) {
         const Box line = box(expert, r, c * 32, 1, 32);
-        const int scale = scale_of(square() ? box(expert, band * 32, c * 32, 32, 32) : line);
+        const int scale = scale_of(square(p_) ? box(expert, band * 32, c * 32, 32, 32) : line);
         write(line, scale, true);
-        put_scale(a_.scales.data, row_scales(p_), line, line.row, c, scale);
+        put_scale(a_.scales.data, false, line, line.row, c, scale);
       }
     }
   }
@@ -113,9 +112,9 @@ class Quantizer {
   void quantize_columns(std::int64_t expert, std::int64_t band) const {
     for (std::int64_t c = 0; c < p_.cols; ++c) {
       const Box line = box(expert, band * 32, c, 32, 1);
-      const int scale = scale_of(square() ? box(expert, band * 32, c / 32 * 32, 32, 32) : line);
+      const int scale = scale_of(square(p_) ? box(expert, band * 32, c / 32 * 32, 32, 32) : line);
       write(line, scale, false);
-      put_scale(col_scale_data(), col_scales(p_), line, c, band, scale);
+      put_scale(col_scale_data(), true, line, c, band, scale);
     }
   }
 
@@ -155,16 +154,8 @@ class Quantizer {
     return p_.element == DType::e4m3 ? common::E4m3::encode(x) : common::E5m2::encode(x);
   }
 
-  void put_scale(void* scales, const ScaleMatrix& m, const Box& b, std::int64_t line, std::int64_t block,
-                 int scale) const {
-    std::int64_t index =
-        b.expert * m.lines * m.blocks + (m.block_major ? block * m.lines + line : line * m.blocks + block);
-    if (one_scale_a_square(p_)) {
-      index = (b.expert * blocks_of(p_.rows) + b.row / 32) * blocks_of(p_.cols) + b.col / 32;
-    } else if (p_.scale_layout == Mxfp8Scales::blocked) {
-      const std::int64_t atom = line / 128 * (round_up_to(m.blocks, 4) / 4) + block / 4;
-      index = b.expert * blocked_bytes(m) + atom * 512 + line % 32 * 16 + line % 128 / 32 * 4 + block % 4;
-    }
+  void put_scale(void* scales, bool col, const Box& b, std::int64_t line, std::int64_t block, int scale) const {
+    const std::int64_t index = scale_index(p_, col, blocked(p_), b.expert, line, block);
     static_cast<std::uint8_t*>(scales)[index] = static_cast<std::uint8_t>(scale);
   }
 
@@ -203,7 +194,7 @@ T from_bits(std::uint32_t bits) {
 
 }  // namespace
 
-void reference(const Mxfp8& p, const Mxfp8Args& a) {
+void quantize_reference(const Mxfp8& p, const Mxfp8Args& a) {
   common::with_float(p.dtype, [&](auto x) { Quantizer<decltype(x)>(p, a).run(); });
 }
 

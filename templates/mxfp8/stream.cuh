@@ -12,30 +12,11 @@ using Word = Vector<spec::vector>;
 constexpr int kElements = spec::vector / sizeof(Source);
 constexpr int kLanes = kBlock / kElements;  // of a block
 
-// A slot's row and expert. With the blocked layout an expert's rows are padded to whole atoms, and slots are too.
-struct Place {
-  u64 expert;
-  i64 row;
-  i64 block;
-  i64 column;
-  bool inside;  // of the source
-};
+QUERN_DEVICE i64 column_of(const Slot& slot) { return static_cast<i64>(slot.column) * kElements; }
 
-QUERN_DEVICE Place place(const KernelParams& p, const Slot& slot) {
-  Place at = {0, static_cast<i64>(slot.row), slot.column / kLanes, static_cast<i64>(slot.column) * kElements, false};
-  if constexpr (spec::blocked && spec::experts) {
-    at.expert = divide(slot.row, p.by_rows);
-    at.row -= static_cast<i64>(at.expert) * round_up(p.rows, 128);
-  }
-  at.inside = slot.inside && at.column < p.cols && (!spec::blocked || at.row < p.rows);
-  return at;
-}
-
-QUERN_DEVICE u64 row_of(const KernelParams& p, const Place& at) { return at.expert * p.rows + at.row; }
-
-QUERN_DEVICE Word read(const KernelParams& p, const Place& at) {
-  if (!at.inside) return {};
-  return load<spec::vector, kLoad>(static_cast<const Source*>(p.source) + row_of(p, at) * p.source_stride + at.column);
+QUERN_DEVICE Word read(const KernelParams& p, const Slot& slot) {
+  if (!slot.inside || column_of(slot) >= p.cols) return {};
+  return load<spec::vector>(static_cast<const Source*>(p.source) + slot.row * p.source_stride + column_of(slot));
 }
 
 // The largest magnitude of a block, in each of its lanes.
@@ -48,26 +29,24 @@ QUERN_DEVICE u32 block_magnitude(const Word& vector) {
   return Magnitude::fold(m);
 }
 
-QUERN_DEVICE void write(const KernelParams& p, const Place& at, bool in_slots, const Word& vector) {
+QUERN_DEVICE void write(const KernelParams& p, const Slot& slot, const Word& vector) {
   const u32 scale = scale_byte(block_magnitude(vector));
-  if (at.inside) {
-    store<kElements, kStore>(static_cast<u8*>(p.row_out) + row_of(p, at) * p.cols + at.column,
+  if (!slot.inside) return;
+  if (column_of(slot) < p.cols) {
+    store<kElements, kStore>(static_cast<u8*>(p.row_out) + slot.row * p.cols + column_of(slot),
                              quantize<kElements>(vector, scale_reciprocal(scale)));
   }
-  if (in_slots && threadIdx.x % kLanes == 0)
-    store_scales<false>(p.row_scales, at.expert, at.row, at.block, p.lines, p.row_blocks,
-                        Vector<1>{{static_cast<u8>(scale)}});
+  if (threadIdx.x % kLanes == 0)
+    store<1>(static_cast<u8*>(p.row_scales) + slot.row * p.row_blocks + slot.column / kLanes,
+             Vector<1>{{static_cast<u8>(scale)}});
 }
 
 QUERN_DEVICE void run_tile(const KernelParams& p, const Tile<spec::unroll>& tile) {
   Word vectors[spec::unroll];
 #pragma unroll
-  for (int i = 0; i < spec::unroll; ++i) vectors[i] = read(p, place(p, tile[i]));
+  for (int i = 0; i < spec::unroll; ++i) vectors[i] = read(p, tile[i]);
 #pragma unroll
-  for (int i = 0; i < spec::unroll; ++i) {
-    const Slot slot = tile[i];
-    write(p, place(p, slot), slot.inside, vectors[i]);
-  }
+  for (int i = 0; i < spec::unroll; ++i) write(p, tile[i], vectors[i]);
 }
 
 QUERN_DEVICE void run(const KernelParams& p) {

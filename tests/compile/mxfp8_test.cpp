@@ -49,8 +49,25 @@ TEST_F(Mxfp8Compile, EveryLayout) {
   expect_good(compile(jobs));
 }
 
-// What a thread moves is whole vectors: 2 reads of 16 bytes along rows; 32 of 8 bytes across them, of which 4 lines of
-// 32 bytes are written 16 at a time.
+// Operations other than quantize: 8 elements to 16 bytes of numbers, units of 16 scales.
+TEST_F(Mxfp8Compile, OtherOperations) {
+  std::vector<Job> jobs;
+  for (const char* op : {"dequantize", "dequantize dtype=f32 element=e5m2", "to_blocked", "from_blocked"}) {
+    for (const char* rest : {"", " direction=col", " direction=col block=square"}) {
+      for (const std::string& arch : kArchitectures) jobs.push_back({cat("mxfp8 cols=4096 op=", op, rest), arch});
+    }
+  }
+  expect_good(compile(jobs));
+  const Compiled back = compile("mxfp8 cols=4096 op=dequantize", "sm_90a");
+  EXPECT_EQ(accesses(back, 0, false, 8), 4) << "elements";
+  EXPECT_EQ(accesses(back, 0, true, 16), 4) << "numbers";
+  const Compiled blocked = compile("mxfp8 cols=4096 op=to_blocked", "sm_90a");
+  EXPECT_EQ(accesses(blocked, 0, false, 4), 4) << "four lines' blocks";
+  EXPECT_EQ(widths(blocked, 0, true), "16");
+}
+
+// What a thread moves is whole vectors: 2 reads of 16 bytes along rows; 16 of each tile across them, whose lines are
+// written 16 bytes at a time.
 TEST_F(Mxfp8Compile, TheDefaultsMoveWholeVectors) {
   for (const char* arch : {"sm_90a", "sm_120a"}) {
     const Compiled row = compile("mxfp8 cols=4096", arch);
@@ -60,9 +77,21 @@ TEST_F(Mxfp8Compile, TheDefaultsMoveWholeVectors) {
     EXPECT_EQ(widths(row, 0, true), "1 8") << "elements and scales, " << arch;
     const Compiled col = compile("mxfp8 cols=4096 direction=col", arch);
     ASSERT_EQ(col.error, "");
-    EXPECT_EQ(accesses(col, 0, false, 8), 32) << arch;
-    EXPECT_EQ(widths(col, 0, false), "8") << arch;
-    EXPECT_EQ(widths(col, 0, true), "4 16") << "scales and elements, " << arch;
+    const int stack = parameter(col, 0, "stack");
+    EXPECT_EQ(stack, std::string(arch) == "sm_90a" ? 2 : 1);
+    EXPECT_EQ(accesses(col, 0, false, 16), stack * 16) << arch;
+    EXPECT_EQ(widths(col, 0, false), "16") << arch;
+    EXPECT_EQ(widths(col, 0, true), "8 16") << "scales and elements, " << arch;
+  }
+}
+
+// Blocked scales are written as whole units of their atoms, whatever the direction.
+TEST_F(Mxfp8Compile, BlockedScalesAreWrittenSixteenAtATime) {
+  for (const auto& [direction, want] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"row", "8 16"}, {"col", "16"}, {"both", "8 16"}}) {
+    const Compiled one = compile(cat("mxfp8 cols=4096 scale_layout=blocked direction=", direction), "sm_90a");
+    ASSERT_EQ(one.error, "");
+    EXPECT_EQ(widths(one, 0, true), want) << direction;
   }
 }
 
@@ -90,7 +119,7 @@ TEST_F(Mxfp8Compile, ShapesShareImages) {
       }
     }
   }
-  EXPECT_EQ(keys.size(), 2u) << "the default and that of any address";
+  EXPECT_EQ(keys.size(), 3u) << "few tiles, many in clusters, and any address";
 }
 
 }  // namespace

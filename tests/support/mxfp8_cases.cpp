@@ -72,10 +72,10 @@ void tails(std::vector<Case>& cases) {
       for (const auto& [rows, cols] : shapes) cases.push_back({mxfp8(rows, cols, cat(rest, " tail=pad")), rows % 2});
       for (const int offset : {1, 3}) cases.push_back({mxfp8(96, 96, rest, 2), offset});
       // Several scales of a row were written at once to any address.
-      for (const char* warps : {"2", "4"})
+      if (direction != "col")
         cases.push_back(
-            with(cat("form=1,unroll=1,threads=128,group=1,vector=", type == "f32" ? 4 : 2, ",warps=", warps),
-                 mxfp8(96, 288, cat(rest, " scale_layout=blocked"), 2), 1));
+            with(cat("form=1,unroll=1,threads=128,group=0,cluster=8,rows=32,vector=", type == "f32" ? 4 : 2),
+                 mxfp8(96, 288, rest, 2), 1));
       cases.push_back({mxfp8(0, 64, rest)});
       cases.push_back({mxfp8(64, 0, rest)});
       cases.push_back({mxfp8(64, 64, rest, 0)});
@@ -98,21 +98,82 @@ void cut_bands(std::vector<Case>& cases) {
   }
 }
 
-void configs(std::vector<Case>& cases) {
+void stream_configs(std::vector<Case>& cases) {
   for (const char* stream : {"vector=2", "vector=4", "vector=8", "vector=16", "unroll=1", "unroll=4,threads=64",
-                             "unroll=8", "persistent=1,threads=64,blocks_per_sm=1", "load_once=1", "store_stream=1"}) {
+                             "unroll=8", "persistent=1,threads=64,blocks_per_sm=1", "store_stream=1"}) {
     cases.push_back(with(stream, mxfp8(300, 416, "direction=row")));
-    cases.push_back(with(stream, mxfp8(70, 288, "direction=row scale_layout=blocked", 3)));
+    cases.push_back(with(stream, mxfp8(70, 288, "direction=row mode=floor", 3)));
   }
-  for (const char* tile :
-       {"vector=2", "vector=4", "vector=4,warps=2", "vector=4,warps=4", "vector=8,resident=4", "vector=8,resident=3",
-        "vector=8,group=2", "vector=8,group=32", "vector=8,load_once=1", "vector=8,store_stream=1"}) {
-    const std::string config = cat("form=1,unroll=1,threads=128,", tile);
+}
+
+void tile_configs(std::vector<Case>& cases) {
+  for (const char* tile : {"vector=2,rows=32", "vector=4", "vector=4,rows=32", "vector=8",
+                           "vector=8,rows=32,resident=4", "vector=8,resident=3", "group=1", "group=2", "group=32",
+                           "stack=2", "stack=2,group=0", "stack=2,vector=8,rows=32", "store_stream=1"}) {
+    const std::string config = cat("form=1,unroll=1,threads=128,rows=16,", tile);
     for (const std::string& direction : kDirections) {
       cases.push_back(with(config, mxfp8(416, 1184, cat("direction=", direction), 2)));
       cases.push_back(
           with(config, mxfp8(160, 288, cat("direction=", direction, " scale_layout=blocked block=square_spread"))));
+      cases.push_back(with(config, mxfp8(288, 352, cat("direction=", direction, " scale_layout=blocked"), 2)));
     }
+  }
+}
+
+// Clusters that end inside a row and behind it, of rows whose scales go out 1 to 16 at a time.
+void clusters(std::vector<Case>& cases) {
+  for (const char* cluster : {"cluster=2", "cluster=4", "cluster=8", "cluster=8,stack=2", "cluster=4,stack=2,group=8",
+                              "cluster=2,vector=8,rows=32", "cluster=8,vector=8"}) {
+    const std::string config = cat("form=1,unroll=1,threads=128,rows=16,group=0,", cluster);
+    for (const char* direction : {"row", "both"}) {
+      for (const char* block : {"line", "square_spread"}) {
+        for (const int cols : {64, 1184, 2048, 4096})
+          cases.push_back(with(config, mxfp8(416, cols, cat("direction=", direction, " block=", block), 2)));
+      }
+      cases.push_back(with(config, mxfp8(70, 1040, cat("direction=", direction, " tail=pad dtype=f32"))));
+    }
+  }
+}
+
+// Back to numbers, of every type, order and layout of elements and scales.
+void dequantize(std::vector<Case>& cases) {
+  const char* const orders[] = {"direction=row", "direction=col", "direction=col out_order=cols"};
+  for (const char* order : orders) {
+    for (const std::string& type : kTypes) {
+      for (const char* element : {"e4m3", "e5m2"})
+        cases.push_back({mxfp8(96, 416, cat("op=dequantize ", order, " dtype=", type, " element=", element), 2)});
+    }
+    for (const char* block : {"line", "square", "square_spread"}) {
+      for (const char* scales : {"plain", "blocked"}) {
+        const std::string rest = cat("op=dequantize ", order, " block=", block, " scale_layout=", scales);
+        cases.push_back({mxfp8(160, 224, rest, 3)});
+        cases.push_back({mxfp8(57, 44, cat(rest, " tail=pad"), 2), 1});
+        cases.push_back({mxfp8(65, 33, cat(rest, " tail=pad dtype=f32"))});
+      }
+    }
+    cases.push_back({mxfp8(64, 96, cat("op=dequantize source_stride=112 ", order), 2)});
+    cases.push_back({mxfp8(0, 96, cat("op=dequantize ", order))});
+    for (const char* config :
+         {"vector=4", "vector=8", "unroll=1", "unroll=8,threads=64", "persistent=1,blocks_per_sm=1"})
+      cases.push_back(with(config, mxfp8(288, 320, cat("op=dequantize ", order), 2)));
+  }
+}
+
+// Scales from one layout to the other: whole atoms, parts of some, and rows of blocks that are no multiple of 4.
+void relayout(std::vector<Case>& cases) {
+  for (const char* op : {"to_blocked", "from_blocked"}) {
+    for (const char* direction : {"row", "col"}) {
+      for (const char* block : {"line", "square", "square_spread"}) {
+        const std::string rest = cat("op=", op, " direction=", direction, " block=", block);
+        const int shapes[][3] = {{128, 128, 1}, {96, 416, 3},   {256, 4096, 2},
+                                 {32, 32, 1},   {160, 1408, 5}, {1024, 96, 2}};
+        for (const auto& [rows, cols, experts] : shapes) cases.push_back({mxfp8(rows, cols, rest, experts)});
+        cases.push_back({mxfp8(57, 300, cat(rest, " tail=pad"), 2), 1});
+        cases.push_back(with("vector=4", mxfp8(160, 512, rest, 2)));
+        cases.push_back(with("unroll=4,threads=64,persistent=1,blocks_per_sm=1", mxfp8(416, 1184, rest, 2)));
+      }
+    }
+    cases.push_back({mxfp8(0, 64, cat("op=", op))});
   }
 }
 
@@ -125,7 +186,11 @@ std::vector<Case> mxfp8_cases() {
   layouts(cases);
   tails(cases);
   cut_bands(cases);
-  configs(cases);
+  stream_configs(cases);
+  tile_configs(cases);
+  clusters(cases);
+  dequantize(cases);
+  relayout(cases);
   return cases;
 }
 

@@ -71,39 +71,97 @@ TEST(Mxfp8Variants, FollowDirectionLineLengthAndElement) {
   EXPECT_EQ(summary("cols=44 tail=pad"), "stream:8:8 element:2:1");
   EXPECT_EQ(summary("cols=33 tail=pad"), "stream:2:1");
   EXPECT_EQ(summary("cols=64 source_stride=66"), "stream:4:4 element:2:1");
-  EXPECT_EQ(summary("cols=4096 block=square"), "tile:8:8 element:2:1");
-  EXPECT_EQ(summary("cols=4096 direction=col"), "tile:8:16 element:2:1");
-  EXPECT_EQ(summary("cols=4096 direction=col out_order=cols"), "tile:8:8 element:2:1");
-  EXPECT_EQ(summary("cols=4096 direction=col rows=993 tail=pad"), "tile:4:4 element:2:1");
-  EXPECT_EQ(summary("cols=4096 direction=both dtype=f32"), "tile:8:16 element:4:1");
-  EXPECT_EQ(summary("cols=4096 direction=col source_order=rows"), "tile:8:8 element:2:1") << "nothing is transposed";
-  EXPECT_EQ(summary("cols=100 direction=col source_order=rows"), "tile:4:4 element:2:1") << "a cut band";
+  EXPECT_EQ(summary("cols=4096 block=square"), "tile:16:16 element:2:1");
+  EXPECT_EQ(summary("cols=4096 direction=col"), "tile:16:16 element:2:1");
+  EXPECT_EQ(summary("cols=4096 direction=col out_order=cols"), "tile:16:16 element:2:1");
+  EXPECT_EQ(summary("cols=4096 direction=col rows=993 tail=pad"), "tile:8:8 element:2:1");
+  EXPECT_EQ(summary("cols=36 direction=col"), "tile:8:16 element:2:1") << "lines take 16, blocks of rows 8";
+  EXPECT_EQ(summary("cols=36 direction=col out_order=cols"), "tile:8:8 element:2:1") << "nothing is transposed";
+  EXPECT_EQ(summary("cols=4096 direction=both dtype=f32"), "tile:16:16 element:4:1");
   EXPECT_EQ(summary("cols=4096 source_order=rows"), "tile:2:1") << "any number of rows, which lie along memory";
-  EXPECT_EQ(summary("cols=4096 source_order=rows rows=64"), "tile:8:16 element:2:1");
-  EXPECT_EQ(summary("cols=4096 direction=col source_order=rows scale_layout=blocked"), "stream:16:16 element:2:1");
+  EXPECT_EQ(summary("cols=4096 source_order=rows rows=64"), "tile:16:16 element:2:1");
+  EXPECT_EQ(summary("cols=4096 scale_layout=blocked"), "tile:16:16 element:2:1");
+  EXPECT_EQ(summary("cols=36 direction=col out_order=cols scale_layout=blocked"), "tile:8:16 element:2:1")
+      << "scales take 16";
+}
+
+// The rows, stack, group and cluster of a problem's first variant.
+std::string shape(const std::string& fields, const Target& target = {}) {
+  const Config config = test::variants_of(parsed(fields), target)[0].config;
+  const auto number = [&](int parameter) { return " " + std::to_string(config[parameter]); };
+  return "rows" + number(4) + " stack" + number(5) + " group" + number(7) + " cluster" + number(8);
+}
+
+TEST(Mxfp8Variants, LargeProblemsHaveStacksAndClusters) {
+  EXPECT_EQ(shape("rows=16384 cols=16384 direction=col"), "rows 16 stack 2 group 4 cluster 1");
+  EXPECT_EQ(shape("cols=4096 direction=col"), "rows 16 stack 2 group 4 cluster 1") << "open counts as large";
+  EXPECT_EQ(shape("rows=96 cols=416 experts=3 direction=col"), "rows 16 stack 1 group 4 cluster 1");
+  EXPECT_EQ(shape("rows=16384 cols=16384 direction=both"), "rows 16 stack 2 group 0 cluster 8");
+  EXPECT_EQ(shape("rows=16384 cols=16384 direction=both", {80, ""}), "rows 16 stack 1 group 0 cluster 1");
+  EXPECT_EQ(shape("rows=16384 cols=16384 direction=both scale_layout=blocked"), "rows 16 stack 2 group 0 cluster 1");
+  EXPECT_EQ(shape("rows=16384 cols=16384 direction=both block=square"), "rows 16 stack 2 group 0 cluster 1");
+  EXPECT_EQ(shape("cols=512 direction=both"), "rows 16 stack 2 group 0 cluster 1") << "four tiles a row";
+  EXPECT_EQ(shape("cols=33 direction=both tail=pad"), "rows 32 stack 2 group 0 cluster 1");
 }
 
 // Bytes of an operand.
-std::int64_t span(const std::string& fields, int operand) {
-  return Mxfp8::family().operands[operand].layout(parsed(fields).data()).span_bytes();
+std::int64_t span(const std::string& fields, const std::string& name) {
+  for (const Operand& operand : Mxfp8::family().operands) {
+    if (operand.name == name) return operand.layout(parsed(fields).data()).span_bytes();
+  }
+  return -1;
 }
 
 TEST(Mxfp8Operands, HaveTheSizesOfTheirLayouts) {
   const std::string row = "rows=96 cols=416 experts=3";
-  EXPECT_EQ(span(row, 0), 3 * 96 * 416 * 2);
-  EXPECT_EQ(span(row, 1), 3 * 96 * 416);
-  EXPECT_EQ(span(row, 2), 3 * 96 * 13);
-  EXPECT_EQ(span(row, 3), 0) << "of direction both";
-  EXPECT_EQ(span(row + " direction=col", 2), 3 * 3 * 416);
-  EXPECT_EQ(span(row + " direction=both", 2), 3 * 96 * 13);
-  EXPECT_EQ(span(row + " direction=both", 4), 3 * 3 * 416);
-  EXPECT_EQ(span(row + " block=square direction=both", 2), 3 * 3 * 13);
-  EXPECT_EQ(span(row + " block=square direction=both", 4), 3 * 3 * 13);
-  EXPECT_EQ(span(row + " block=square_spread", 2), 3 * 96 * 13);
-  EXPECT_EQ(span(row + " scale_layout=blocked", 2), 3 * 128 * 16);
-  EXPECT_EQ(span(row + " scale_layout=blocked direction=col", 2), 3 * 512 * 4);
-  EXPECT_EQ(span("rows=993 cols=512 direction=col tail=pad", 2), 32 * 512);
-  EXPECT_EQ(span("rows=96 cols=416 source_stride=424", 0), (95 * 424 + 416) * 2);
+  EXPECT_EQ(span(row, "source"), 3 * 96 * 416 * 2);
+  EXPECT_EQ(span(row, "out"), 3 * 96 * 416);
+  EXPECT_EQ(span(row, "scales"), 3 * 96 * 13);
+  EXPECT_EQ(span(row, "out_col"), 0) << "of direction both";
+  EXPECT_EQ(span(row + " direction=col", "scales"), 3 * 3 * 416);
+  EXPECT_EQ(span(row + " direction=both", "scales"), 3 * 96 * 13);
+  EXPECT_EQ(span(row + " direction=both", "scales_col"), 3 * 3 * 416);
+  EXPECT_EQ(span(row + " block=square direction=both", "scales"), 3 * 3 * 13);
+  EXPECT_EQ(span(row + " block=square direction=both", "scales_col"), 3 * 3 * 13);
+  EXPECT_EQ(span(row + " block=square_spread", "scales"), 3 * 96 * 13);
+  EXPECT_EQ(span(row + " scale_layout=blocked", "scales"), 3 * 128 * 16);
+  EXPECT_EQ(span(row + " scale_layout=blocked direction=col", "scales"), 3 * 512 * 4);
+  EXPECT_EQ(span("rows=993 cols=512 direction=col tail=pad", "scales"), 32 * 512);
+  EXPECT_EQ(span("rows=96 cols=416 source_stride=424", "source"), (95 * 424 + 416) * 2);
+}
+
+TEST(Mxfp8Operands, OfOtherOperationsAreWhatQuantizeWrites) {
+  const std::string back = "op=dequantize rows=96 cols=416 experts=3 ";
+  for (const char* rest :
+       {"", "direction=col", "direction=col out_order=cols", "block=square", "scale_layout=blocked"}) {
+    const std::string made = std::string("rows=96 cols=416 experts=3 ") + rest;
+    EXPECT_EQ(span(back + rest, "source"), span(made, "out")) << rest;
+    EXPECT_EQ(span(back + rest, "source_scales"), span(made, "scales")) << rest;
+    EXPECT_EQ(span(back + rest, "out"), span(made, "source")) << rest;
+    EXPECT_EQ(span(back + rest, "scales"), 0) << rest;
+  }
+  for (const char* rest : {"", "direction=col ", "block=square "}) {
+    const std::string fields = std::string("rows=96 cols=416 experts=3 ") + rest;
+    EXPECT_EQ(span("op=to_blocked " + fields, "source"), span(fields, "scales")) << rest;
+    EXPECT_EQ(span("op=to_blocked " + fields, "out"), span(fields + "scale_layout=blocked", "scales")) << rest;
+    EXPECT_EQ(span("op=from_blocked " + fields, "source"), span("op=to_blocked " + fields, "out")) << rest;
+    EXPECT_EQ(span("op=from_blocked " + fields, "out"), span("op=to_blocked " + fields, "source")) << rest;
+  }
+}
+
+TEST(Mxfp8Problem, OtherOperationsRefuseWhatIsQuantizes) {
+  EXPECT_TRUE(has(refusal("op=dequantize cols=64 direction=both"), "row or col"));
+  EXPECT_TRUE(has(refusal("op=dequantize cols=64 source_order=rows"), "out_order"));
+  EXPECT_TRUE(has(refusal("op=dequantize cols=64 rows=64 direction=col source_stride=63"), "source_stride"));
+  EXPECT_EQ(refusal("op=dequantize cols=128 rows=64 direction=col source_stride=64"), "") << "a line has 64 rows";
+  EXPECT_TRUE(has(refusal("op=dequantize cols=33"), "tail=pad"));
+  for (const char* op : {"to_blocked", "from_blocked"}) {
+    const std::string fields = std::string("op=") + op + " cols=64 ";
+    EXPECT_EQ(refusal(fields), "");
+    EXPECT_TRUE(has(refusal(fields + "direction=both"), op));
+    EXPECT_TRUE(has(refusal(fields + "scale_layout=blocked"), op));
+    EXPECT_TRUE(has(refusal(fields + "source_stride=64"), op));
+  }
 }
 
 TEST(Mxfp8Operands, AreWhatMustMove) {
@@ -128,7 +186,7 @@ TEST(Mxfp8Data, HasBlocksOfEverySizeAndSomeThatAreNotFinite) {
   args.source = source.data();
   args.out = out.data();
   args.scales = scales.data();
-  mxfp8::reference(problem, args);
+  mxfp8::quantize_reference(problem, args);
   const auto count = [&](auto test) { return std::count_if(scales.begin(), scales.end(), test); };
   EXPECT_GT(count([](int s) { return s == 255; }), 20);
   EXPECT_GT(count([](int s) { return s == 0; }), 5);

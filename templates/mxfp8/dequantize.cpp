@@ -1,0 +1,134 @@
+// Back from elements and scales to numbers.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/parallel.h"
+#include "common/geometry.h"
+#include "common/host_types.h"
+#include "mxfp8/params.h"
+#include "mxfp8/room.h"
+#include "mxfp8/scale_order.h"
+
+namespace quern::mxfp8 {
+namespace {
+
+bool transposed(const Mxfp8& p) { return col_made(p) && p.out_order == Mxfp8Order::rows; }
+
+// The elements as they lie in memory; `along`: blocks lie along its rows, or else across them.
+Matrix matrix(const Mxfp8& p) {
+  const std::int64_t rows = transposed(p) ? p.cols : p.rows, cols = transposed(p) ? p.rows : p.cols;
+  const bool along = row_made(p) || transposed(p);
+  return {p.experts, rows, cols, p.source_stride == 0 ? cols : p.source_stride, along, !along};
+}
+
+std::string check(const Mxfp8& p) {
+  if (p.direction == Mxfp8Direction::both)
+    return "direction=both is for quantize; dequantize takes the elements of one direction: row or col";
+  if (p.source_order == Mxfp8Order::rows)
+    return "source_order=rows is for quantize; out has the order of the elements, which out_order says for "
+           "direction=col";
+  return {};
+}
+
+Operands operands(const Mxfp8& p) {
+  const Matrix m = matrix(p);
+  Operands o;
+  o.source = {p.element, 2, {m.experts * m.rows, m.cols}, m.stride};
+  o.source_scales = scales_layout(p, col_made(p));
+  o.out = matrix_layout(p.dtype, m.experts * m.rows, m.cols);
+  return o;
+}
+
+std::int64_t unit(const Mxfp8& p) { return quern::bytes(p.dtype); }
+
+// A vector of out must be a whole vector of elements, of one block where blocks lie along rows.
+std::int64_t natural_vector(const Mxfp8& p, std::int64_t limit) {
+  const Matrix m = matrix(p);
+  const bool whole = p.tail == Mxfp8Tail::refuse && (m.along || square(p));
+  const std::int64_t cols = m.cols != kOpen ? m.cols : whole ? kBlockElements : 1;
+  const std::int64_t stride = p.source_stride != 0 ? p.source_stride : cols;
+  return common::common_alignment({cols * unit(p), stride * unit(p)}, limit);
+}
+
+Config preferred(const Mxfp8& p, const Target& target, const DeviceModel&) {
+  return stream_config(natural_vector(p, widest_access(target)), 4);
+}
+
+std::uint32_t alignment(const Mxfp8& p, const Config& config) {
+  return config[kVector] == unit(p) ? 1 : static_cast<std::uint32_t>(config[kVector]);
+}
+
+void specialize(const Mxfp8& p, const Config&, Spec& spec) {
+  spec.header("mxfp8/params.h");
+  spec.header("common/numbers.cuh");
+  spec.integer("params_bytes", sizeof(DequantizeParams));
+  spec.type("Element", common::spec_type(p.element));
+  spec.type("Out", common::spec_type(p.dtype));
+  spec.flag("along", matrix(p).along);
+  spec.flag("square", one_scale_a_square(p));
+  spec.choice("mxfp8::ScaleOrder", "order", order_of(p, blocked(p)));
+  spec.part("mxfp8/dequantize.cuh");
+}
+
+void launch(const Mxfp8& p, const Mxfp8Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
+  const Matrix m = matrix(p);
+  const ScaleMatrix scales = scales_of_direction(p, col_made(p));
+  const std::int64_t elements = config[kVector] / unit(p);
+  DequantizeParams params{};
+  params.source = a.source.data;
+  params.scales = a.source_scales.data;
+  params.out = a.out.data;
+  params.rows = m.rows;
+  params.cols = m.cols;
+  params.source_stride = m.stride;
+  params.shape = {scales.lines, scales.blocks};
+  params.slots = common::make_slots(is_empty(p) ? 0 : static_cast<std::uint64_t>(m.experts * m.rows),
+                                    static_cast<std::uint64_t>(std::max<std::int64_t>(1, m.cols / elements)));
+  params.by_rows = common::make_divisor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, m.rows)));
+  launch.set_params(params);
+  common::launch_slots(params.slots.count, config[kUnroll], config[kThreads], model, launch);
+  common::limit_grid(config[kBlocksPerSm], model, launch);
+}
+
+std::int64_t moved(const Mxfp8& p) { return p.experts * p.rows * p.cols * (1 + unit(p)) + scale_bytes(p, col_made(p)); }
+
+// ---- The plain reference
+
+double element_value(const Mxfp8& p, std::uint8_t code) {
+  return p.element == DType::e4m3 ? common::E4m3::decode(code) : common::E5m2::decode(code);
+}
+double scale_value(std::uint8_t scale) {
+  return scale == 255 ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, scale - 127);
+}
+
+template <class T>
+void dequantize(const Mxfp8& p, const Mxfp8Args& a) {
+  const Matrix m = matrix(p);
+  const auto* elements = static_cast<const std::uint8_t*>(a.source.data);
+  const auto* scales = static_cast<const std::uint8_t*>(a.source_scales.data);
+  auto* out = static_cast<T*>(a.out.data);
+  parallel_for(m.experts * m.rows, 1 + (1 << 14) / std::max<std::int64_t>(1, m.cols),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t r = begin; r < end; ++r) {
+                   const std::int64_t expert = r / m.rows, row = r % m.rows;
+                   for (std::int64_t c = 0; c < m.cols; ++c) {
+                     const std::int64_t line = m.along ? row : c, block = (m.along ? c : row) / kBlockElements;
+                     const double x = element_value(p, elements[r * m.stride + c]) *
+                                      scale_value(scales[scale_index(p, col_made(p), blocked(p), expert, line, block)]);
+                     out[r * m.cols + c] = common::from_compute<T>(static_cast<float>(x));
+                   }
+                 }
+               });
+}
+
+void reference(const Mxfp8& p, const Mxfp8Args& a) {
+  common::with_float(p.dtype, [&](auto x) { dequantize<decltype(x)>(p, a); });
+}
+
+}  // namespace
+
+const Room kDequantize = {check,     matrix,     operands, natural_vector, unit, preferred,
+                          alignment, specialize, launch,   reference,      moved};
+
+}  // namespace quern::mxfp8

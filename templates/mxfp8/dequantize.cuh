@@ -1,0 +1,69 @@
+// Elements and scales to numbers, a vector of them a slot.
+#ifndef QUERN_MXFP8_DEQUANTIZE_CUH_
+#define QUERN_MXFP8_DEQUANTIZE_CUH_
+
+#include "common/numbers.cuh"
+#include "common/slots.cuh"
+#include "mxfp8/scale_places.cuh"
+#include "spec.cuh"
+
+namespace quern::mxfp8 {
+
+using KernelParams = DequantizeParams;
+using Element = spec::Element;
+using Out = spec::Out;
+
+constexpr int kElements = spec::vector / sizeof(Out);
+constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint::plain;
+
+using Elements = Vector<kElements>;
+
+QUERN_DEVICE float scale_at(const KernelParams& p, u64 expert, i64 line, i64 block) {
+  const i64 place = scale_place<spec::order>(p.shape, expert, line, block);
+  return E8m0::decode(code_at<u8>(load<1>(static_cast<const u8*>(p.scales) + place), 0));
+}
+
+// Of each of a vector's elements: one for all where blocks lie along memory or squares have one.
+QUERN_DEVICE void find_scales(const KernelParams& p, u64 expert, i64 row, i64 column, float (&scales)[kElements]) {
+  if constexpr (spec::along || spec::square) {
+    const float one = spec::along ? scale_at(p, expert, row, column / 32) : scale_at(p, expert, column, row / 32);
+#pragma unroll
+    for (int i = 0; i < kElements; ++i) scales[i] = one;
+  } else {
+#pragma unroll
+    for (int i = 0; i < kElements; ++i) scales[i] = scale_at(p, expert, column + i, row / 32);
+  }
+}
+
+QUERN_DEVICE void write(const KernelParams& p, const Slot& slot, const Elements& elements) {
+  if (!slot.inside) return;
+  const u64 expert = divide(slot.row, p.by_rows);
+  const i64 column = static_cast<i64>(slot.column) * kElements;
+  float values[kElements], scales[kElements];
+  unpack<Element, kElements>(elements, values);
+  find_scales(p, expert, static_cast<i64>(slot.row - expert * p.rows), column, scales);
+#pragma unroll
+  for (int i = 0; i < kElements; ++i) values[i] *= scales[i];
+  store<spec::vector, kStore>(static_cast<Out*>(p.out) + slot.row * p.cols + column, pack<Out, kElements>(values));
+}
+
+QUERN_DEVICE void run_tile(const KernelParams& p, const Tile<spec::unroll>& tile) {
+  Elements elements[spec::unroll] = {};
+#pragma unroll
+  for (int i = 0; i < spec::unroll; ++i) {
+    const Slot slot = tile[i];
+    if (slot.inside)
+      elements[i] = load<kElements>(static_cast<const u8*>(p.source) + slot.row * p.source_stride +
+                                    static_cast<i64>(slot.column) * kElements);
+  }
+#pragma unroll
+  for (int i = 0; i < spec::unroll; ++i) write(p, tile[i], elements[i]);
+}
+
+QUERN_DEVICE void run(const KernelParams& p) {
+  for_tiles<spec::unroll, spec::persistent>(p.slots, [&](const Tile<spec::unroll>& tile) { run_tile(p, tile); });
+}
+
+}  // namespace quern::mxfp8
+
+#endif  // QUERN_MXFP8_DEQUANTIZE_CUH_

@@ -1,0 +1,288 @@
+// Quantization: source to elements and scales, in one direction or both.
+#include <algorithm>
+#include <limits>
+
+#include "common/geometry.h"
+#include "common/host_types.h"
+#include "mxfp8/matrix.h"
+#include "mxfp8/params.h"
+#include "mxfp8/room.h"
+
+namespace quern::mxfp8 {
+namespace {
+
+using common::common_alignment;
+
+constexpr std::int32_t kMostPatch = 256;         // bytes of a thread: 64 registers
+constexpr std::int32_t kMostShared = 48 * 1024;  // what every kernel may have
+
+std::int64_t source_bytes(const Mxfp8& p) { return bytes(p.dtype); }
+bool transposed(const Mxfp8& p) { return matrix_of(p).across && p.out_order == Mxfp8Order::rows; }
+
+// Whether the kernel meets bands of fewer than 32 rows, or blocks along rows of fewer than 32 columns: those are read
+// as zeros. Rows that no block lies across may be any number.
+bool has_cut_bands(const Mxfp8& p) {
+  const Matrix m = matrix_of(p);
+  const auto is_cut = [](std::int64_t n) { return n == kOpen || n % kBlockElements != 0; };
+  const bool pads = p.tail == Mxfp8Tail::pad;
+  if (is_cut(m.rows) && (pads || (!m.across && !square(p)))) return true;
+  return pads && (m.along || square(p)) && is_cut(m.cols);
+}
+
+// What row length and stride have in common: the widest vector.
+std::int64_t natural_vector(const Mxfp8& p, std::int64_t limit) {
+  const Matrix m = matrix_of(p);
+  // Of an extent that is open it is known whether it is cut into whole blocks.
+  const bool whole = p.tail == Mxfp8Tail::refuse && (m.along || square(p));
+  const std::int64_t cols = m.cols != kOpen ? m.cols : whole ? kBlockElements : 1;
+  const std::int64_t stride = p.source_stride != 0 ? p.source_stride : cols;
+  return common_alignment({cols * source_bytes(p), stride * source_bytes(p)}, limit);
+}
+
+// The tile form can do everything; the other reads each block by itself, along rows.
+bool can_stream(const Mxfp8& p) {
+  const Matrix m = matrix_of(p);
+  return m.along && !m.across && !square(p) && !blocked(p) && p.source_order == Mxfp8Order::cols;
+}
+
+// Whether scales of a row lie together and are its own: what the blocks of a cluster can put together.
+bool rows_have_scales(const Mxfp8& p) {
+  return row_made(p) && p.source_order == Mxfp8Order::cols && !blocked(p) && !one_scale_a_square(p);
+}
+
+// Whether blocked scales are put together in shared memory and written 4 bytes at a time or more; with vectors of one
+// element, which take any address, they are written one by one.
+bool writes_atoms(const Mxfp8& p, const Config& c) {
+  return blocked(p) && c[kForm] == kTile && c[kVector] > source_bytes(p);
+}
+
+std::int32_t tile_columns(const Mxfp8& p, const Config& c) {
+  return c[kRows] * c[kVector] / static_cast<std::int32_t>(source_bytes(p));
+}
+TileShared shared_of(const Mxfp8& p, const Config& c) {
+  const Matrix m = matrix_of(p);
+  return tile_shared({tile_columns(p, c), c[kStack], transposed(p), m.along && !square(p), m.along, c[kCluster] > 1,
+                      m.across && writes_atoms(p, c)});
+}
+
+}  // namespace
+
+// ---- Constraints
+
+bool stream_is_along(const Mxfp8& p, const Target&, const Config& c) {
+  return c[kForm] == kTile || p.op != Mxfp8Op::quantize || can_stream(p);
+}
+bool tile_fits_registers(const Mxfp8&, const Target&, const Config& c) {
+  return c[kForm] == kStream || c[kRows] * c[kVector] <= kMostPatch;
+}
+bool parts_hold_blocks(const Mxfp8& p, const Target&, const Config& c) {
+  return c[kForm] == kStream || tile_columns(p, c) >= kBlockElements;
+}
+bool tile_fits_shared(const Mxfp8& p, const Target&, const Config& c) {
+  return c[kForm] == kStream || shared_of(p, c).bytes <= kMostShared;
+}
+bool cluster_has_scales(const Mxfp8& p, const Target& t, const Config& c) {
+  return c[kCluster] == 1 || (t.arch >= 90 && rows_have_scales(p));
+}
+
+namespace {
+
+// ---- Launch
+
+void set_results(const Mxfp8& p, const Mxfp8Args& a, Params& params) {
+  const bool both = p.direction == Mxfp8Direction::both;
+  const bool swapped = p.source_order == Mxfp8Order::rows;
+  void* const row[] = {a.out.data, a.scales.data};
+  void* const col[] = {both ? a.out_col.data : a.out.data, both ? a.scales_col.data : a.scales.data};
+  params.row_out = swapped ? col[0] : row[0];
+  params.row_scales = swapped ? col[1] : row[1];
+  params.col_out = swapped ? row[0] : col[0];
+  params.col_scales = swapped ? row[1] : col[1];
+}
+
+void set_matrix(const Mxfp8& p, const Mxfp8Args& a, Params& params) {
+  const Matrix m = matrix_of(p);
+  params.source = a.source.data;
+  params.rows = m.rows;
+  params.cols = m.cols;
+  params.source_stride = m.stride;
+  params.row_blocks = blocks_of(m.cols);
+  params.col_blocks = blocks_of(m.rows);
+}
+
+void launch_stream(const Mxfp8& p, const DeviceModel& model, const Config& config, StreamParams params,
+                   Launch& launch) {
+  const std::int64_t lanes = kBlockElements * source_bytes(p) / config[kVector];
+  params.slots = common::make_slots(is_empty(p) ? 0 : static_cast<std::uint64_t>(p.experts * params.rows),
+                                    static_cast<std::uint64_t>(std::max<std::int64_t>(1, params.row_blocks * lanes)));
+  launch.set_params(params);
+  common::launch_slots(params.slots.count, config[kUnroll], config[kThreads], model, launch);
+  common::limit_grid(config[kBlocksPerSm], model, launch);
+}
+
+std::int64_t pieces(std::int64_t n, std::int64_t each) { return std::max<std::int64_t>(1, (n + each - 1) / each); }
+
+// With blocked scales the padding of the atoms is a part of the work.
+void launch_tiles(const Mxfp8& p, const Config& config, TileParams params, Launch& launch) {
+  const std::int64_t cols = blocked(p) ? round_up_to(params.cols, 128) : params.cols;
+  const std::int64_t across = round_up_to(pieces(cols, tile_columns(p, config)), config[kCluster]);
+  const std::int64_t down = pieces(params.rows, std::int64_t{kTileRows} * config[kStack]);
+  params.across = static_cast<std::uint32_t>(across);
+  params.down = static_cast<std::uint32_t>(down);
+  params.group = config[kGroup] == 0 ? params.across : static_cast<std::uint32_t>(config[kGroup]);
+  params.by_stacks = common::make_divisor(static_cast<std::uint64_t>(across * down));
+  launch.set_params(params);
+  launch.empty = is_empty(p);
+  launch.block[0] = kTileThreads;
+  launch.cluster = static_cast<std::uint32_t>(config[kCluster]);
+  launch.grid[0] = static_cast<std::uint32_t>(
+      std::min<std::int64_t>(p.experts * across * down, std::numeric_limits<std::uint32_t>::max()));
+  launch.shared_bytes = static_cast<std::uint32_t>(shared_of(p, config).bytes);
+}
+
+// ---- Configs
+
+// Registers are left to the compiler: on sm_90a it needs 128 at most for lines of bf16, which four blocks can have.
+Config tile_config(std::int64_t vector, std::int32_t rows) {
+  Config config = stream_config(vector, 1);
+  config[kForm] = kTile;
+  config[kThreads] = kTileThreads;
+  config[kRows] = rows;
+  config[kGroup] = 4;
+  return config;
+}
+
+// Half a band a thread where a vector has two elements at least: half the reads and writes, of twice the width. To
+// ask for each row whether it is there needs registers.
+Config narrow_tile(const Mxfp8& p) {
+  const std::int64_t vector = natural_vector(p, has_cut_bands(p) && matrix_of(p).across ? 8 : 16);
+  return vector > source_bytes(p) ? tile_config(vector, 16) : tile_config(vector, 32);
+}
+
+// Whether tiles are so many that larger parts of a line at one time are worth more than more blocks. An open extent
+// counts as large.
+bool has_many_tiles(const Mxfp8& p, const DeviceModel& model, const Config& config) {
+  const Matrix m = matrix_of(p);
+  if (m.experts == kOpen || m.rows == kOpen || m.cols == kOpen) return true;
+  const std::int64_t tiles = m.experts * pieces(m.rows, kTileRows) * pieces(m.cols, tile_columns(p, config));
+  return tiles >= std::int64_t{32} * model.multiprocessors;
+}
+
+// Measured on an H200; README.md has the figures. 8192 x 5120, of 2560 tiles, was faster without: 98.0 % of a copy's
+// speed to 97.1 along columns, 86.6 to 83.3 both ways.
+Config preferred_tile(const Mxfp8& p, const Target& target, const DeviceModel& model) {
+  Config config = narrow_tile(p);
+  if (!has_many_tiles(p, model, config)) return config;
+  if (matrix_of(p).along) config[kGroup] = 0;
+  if (target.arch < 90 || target.arch >= 120) return config;
+  config[kStack] = 2;
+  if (rows_have_scales(p) && p.cols >= std::int64_t{8} * tile_columns(p, config)) config[kCluster] = 8;
+  return config;
+}
+
+Config preferred(const Mxfp8& p, const Target& target, const DeviceModel& model) {
+  if (!can_stream(p)) return preferred_tile(p, target, model);
+  return stream_config(natural_vector(p, widest_access(target)), 2);
+}
+
+// Lines of transposed output are written 16 bytes at a time, but for vectors of one element: they take any address.
+bool writes_lines(const Mxfp8& p, const Config& config) {
+  const std::int64_t line = matrix_of(p).rows;
+  return transposed(p) && config[kVector] > source_bytes(p) &&
+         (line == kOpen ? p.tail == Mxfp8Tail::refuse : line % 16 == 0);
+}
+std::uint32_t alignment(const Mxfp8& p, const Config& config) {
+  if (config[kVector] == source_bytes(p)) return 1;  // results are then written byte by byte
+  return writes_lines(p, config) || writes_atoms(p, config) ? 16 : static_cast<std::uint32_t>(config[kVector]);
+}
+
+// Scales of a row that a tile, or a cluster of them, writes at once.
+std::int64_t scales_together(const Mxfp8& p, const Config& config) {
+  const bool by_block = p.source_order == Mxfp8Order::rows && !blocked(p);
+  if (by_block || config[kVector] == source_bytes(p)) return 1;
+  const std::int64_t tile = tile_columns(p, config) / kBlockElements, blocks = tile * config[kCluster];
+  return common_alignment({blocks, blocked(p) ? blocks : blocks_of(p.cols)},
+                          config[kCluster] == 1 ? tile : alignment(p, config));
+}
+
+void specialize(const Mxfp8& p, const Config& config, Spec& spec) {
+  const bool tile = config[kForm] == kTile;
+  const Matrix m = matrix_of(p);
+  spec.header("common/scaling.cuh");
+  spec.integer("params_bytes", tile ? sizeof(TileParams) : sizeof(StreamParams));
+  spec.type("Source", common::spec_type(p.dtype));
+  spec.type("Element", common::spec_type(p.element));
+  spec.choice("common::ScaleMode", "mode", kModes[static_cast<int>(p.mode)]);
+  spec.choice("common::ScalePolicy", "policy", kPolicies[static_cast<int>(p.policy)]);
+  spec.flag("blocked", blocked(p));
+  if (!tile) {
+    spec.part("mxfp8/stream.cuh");
+    return;
+  }
+  spec.integer("rows", config[kRows]);
+  spec.integer("stack", config[kStack]);
+  spec.integer("cluster", config[kCluster]);
+  spec.flag("atoms", writes_atoms(p, config));
+  spec.integer("scales_together", scales_together(p, config));
+  spec.flag("row", m.along);
+  spec.flag("col", m.across);
+  spec.flag("row_block_major", p.source_order == Mxfp8Order::rows);
+  spec.flag("col_block_major", p.source_order == Mxfp8Order::cols);
+  spec.flag("transposed", transposed(p));
+  spec.flag("write_lines", writes_lines(p, config));
+  spec.choice("mxfp8::Block", "block", kBlocks[static_cast<int>(p.block)]);
+  spec.flag("cut_bands", has_cut_bands(p));
+  spec.part("mxfp8/tile.cuh");
+}
+
+void launch(const Mxfp8& p, const Mxfp8Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
+  TileParams tile{};
+  StreamParams stream{};
+  Params& params = config[kForm] == kTile ? static_cast<Params&>(tile) : stream;
+  set_matrix(p, a, params);
+  set_results(p, a, params);
+  if (config[kForm] == kTile) {
+    launch_tiles(p, config, tile, launch);
+  } else {
+    launch_stream(p, model, config, stream, launch);
+  }
+}
+
+// ---- The room
+
+std::string check(const Mxfp8& p) {
+  if (p.policy == Mxfp8Policy::te && p.mode != Mxfp8Mode::rceil)
+    return std::string("mode=") + kModes[static_cast<int>(p.mode)] + " goes with policy=ao; policy=te has rceil only";
+  if (p.source_order == Mxfp8Order::rows && p.out_order == Mxfp8Order::cols)
+    return "out_order=cols goes with source_order=cols; with source_order=rows out is transposed, out_order=rows";
+  return {};
+}
+
+Operands operands(const Mxfp8& p) {
+  const Matrix m = matrix_of(p);
+  const bool both = p.direction == Mxfp8Direction::both, col = !row_made(p);
+  Operands o;
+  o.source = {p.dtype, 2, {m.experts * m.rows, m.cols}, m.stride};
+  o.out = elements_layout(p, col);
+  o.scales = scales_layout(p, col);
+  if (both) {
+    o.out_col = elements_layout(p, true);
+    o.scales_col = scales_layout(p, true);
+  }
+  return o;
+}
+
+std::int64_t moved(const Mxfp8& p) {
+  const std::int64_t elements = p.experts * p.rows * p.cols;
+  std::int64_t sum = elements * source_bytes(p);
+  if (row_made(p)) sum += elements + scale_bytes(p, false);
+  if (col_made(p)) sum += elements + scale_bytes(p, true);
+  return sum;
+}
+
+}  // namespace
+
+const Room kQuantize = {check,     matrix_of,  operands, natural_vector,     source_bytes, preferred,
+                        alignment, specialize, launch,   quantize_reference, moved};
+
+}  // namespace quern::mxfp8

@@ -1,0 +1,77 @@
+// The operations of the family, values of the field `op`: each is a room of its own, with a file and a kernel.
+#ifndef QUERN_MXFP8_ROOM_H_
+#define QUERN_MXFP8_ROOM_H_
+
+#include <string>
+
+#include "mxfp8/matrix.h"
+#include "mxfp8/parameters.h"
+
+namespace quern::mxfp8 {
+
+// The values of fields, in the order of their enums.
+inline constexpr const char* kOps[] = {"quantize", "dequantize", "to_blocked", "from_blocked", nullptr};
+inline constexpr const char* kDirections[] = {"row", "col", "both", nullptr};
+inline constexpr const char* kModes[] = {"floor", "rceil", "ceil", "even", nullptr};
+inline constexpr const char* kPolicies[] = {"ao", "te", nullptr};
+inline constexpr const char* kBlocks[] = {"line", "square", "square_spread", nullptr};
+inline constexpr const char* kOrders[] = {"cols", "rows", nullptr};
+inline constexpr const char* kScaleLayouts[] = {"plain", "blocked", nullptr};
+inline constexpr const char* kTails[] = {"refuse", "pad", nullptr};
+
+// What an operation has; of type none what it has not.
+struct Operands {
+  Layout source;
+  Layout source_scales;
+  Layout out;
+  Layout scales;
+  Layout out_col;
+  Layout scales_col;
+};
+
+// Each is as the family's function of that name.
+struct Room {
+  std::string (*check)(const Mxfp8&);
+  Matrix (*matrix)(const Mxfp8&);  // source as it lies in memory
+  Operands (*operands)(const Mxfp8&);
+  // The widest vector that the memory's shape allows, in bytes, and the narrowest, of one element.
+  std::int64_t (*natural_vector)(const Mxfp8&, std::int64_t limit);
+  std::int64_t (*unit)(const Mxfp8&);
+  Config (*preferred)(const Mxfp8&, const Target&, const DeviceModel&);
+  std::uint32_t (*alignment)(const Mxfp8&, const Config&);
+  void (*specialize)(const Mxfp8&, const Config&, Spec&);
+  void (*launch)(const Mxfp8&, const Mxfp8Args&, const DeviceModel&, const Config&, Launch&);
+  void (*reference)(const Mxfp8&, const Mxfp8Args&);
+  std::int64_t (*bytes)(const Mxfp8&);
+};
+
+extern const Room kQuantize, kDequantize, kRelayout;
+
+// The stream form of a room's kernel.
+inline Config stream_config(std::int64_t vector, std::int32_t unroll) {
+  Config config;
+  config[kForm] = kStream;
+  config[kVector] = static_cast<std::int32_t>(vector);
+  config[kUnroll] = unroll;
+  config[kThreads] = 256;
+  config[kRows] = 32;
+  config[kStack] = 1;
+  config[kGroup] = 1;
+  config[kCluster] = 1;
+  return config;
+}
+
+inline std::int64_t widest_access(const Target& target) { return target.arch >= 100 && target.arch < 120 ? 32 : 16; }
+
+inline constexpr std::int64_t kMaxSlots = std::int64_t{1} << 30;  // of a row, see common::Slots
+
+// Constraints of the quantizers' tile form, for the family's table.
+bool stream_is_along(const Mxfp8& p, const Target&, const Config& c);
+bool tile_fits_registers(const Mxfp8& p, const Target&, const Config& c);
+bool parts_hold_blocks(const Mxfp8& p, const Target&, const Config& c);
+bool tile_fits_shared(const Mxfp8& p, const Target&, const Config& c);
+bool cluster_has_scales(const Mxfp8& p, const Target& t, const Config& c);
+
+}  // namespace quern::mxfp8
+
+#endif  // QUERN_MXFP8_ROOM_H_

@@ -1,0 +1,142 @@
+// Blocks across rows: a thread's own, or those of the parts of a band.
+#ifndef QUERN_MXFP8_TILE_COLUMNS_CUH_
+#define QUERN_MXFP8_TILE_COLUMNS_CUH_
+
+#include "mxfp8/tile_patch.cuh"
+
+namespace quern::mxfp8 {
+
+struct ColumnScales {
+  u32 scale[kColumns];
+};
+
+QUERN_DEVICE ColumnScales column_scales(const Place& at, const Patch& patch) {
+  u32 m[Word::kWords] = {};
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+#pragma unroll
+    for (int w = 0; w < Word::kWords; ++w) m[w] = Magnitude::larger(m[w], magnitudes_of(patch.rows[i].w[w]));
+  }
+#pragma unroll
+  for (int w = 0; w < Word::kWords; ++w) m[w] = over_parts(m[w]);
+  ColumnScales columns;
+#pragma unroll
+  for (int j = 0; j < kColumns; ++j) {
+    const u32 word = m[j / Magnitude::kPerWord];
+    columns.scale[j] = scale_here(at, Magnitude::kPerWord == 1 ? word : word >> j % 2 * 16 & 0xffffu);
+  }
+  return columns;
+}
+
+// Which 16-byte unit of its line a unit is kept in.
+QUERN_DEVICE u32 exchanged(u32 line, u32 unit) { return unit ^ (line / kColumns % 8); }
+
+QUERN_DEVICE u8* line_unit(u32 line, u32 unit) {
+  return dynamic_shared() + line * kLineBytes + exchanged(line, unit) * 16;
+}
+
+// What a thread has of a column, in units of its line.
+QUERN_DEVICE void put_line(const Place& at, const Patch& patch, int j, float reciprocal) {
+#pragma unroll
+  for (int unit = 0; unit < kRows / 16; ++unit) {
+    float values[16];
+#pragma unroll
+    for (int i = 0; i < 16; ++i) values[i] = element(patch.rows[16 * unit + i], j) * reciprocal;
+    store_shared<16>(line_unit(at.column_in_tile + j, at.row_in_stack / 16 + unit), pack<Element, 16>(values));
+  }
+}
+
+// Of the whole stack, whose first tile is at `at`.
+QUERN_DEVICE void write_lines(const KernelParams& p, const Place& at) {
+  constexpr u32 kUnits = kLineBytes / 16;
+#pragma unroll 4
+  for (u32 i = threadIdx.x; i < kTileColumns * kUnits; i += kTileThreads) {
+    const u32 line = i / kUnits, unit = i % kUnits;
+    const i64 column = at.first_column + line, row = at.first_row + unit * 16;
+    if (column >= p.cols || row >= p.rows) continue;
+    const Vector<16> values = load_shared<16>(line_unit(line, unit));
+    u8* const to = static_cast<u8*>(p.col_out) + (at.expert * p.cols + column) * p.rows + row;
+    if constexpr (spec::write_lines) {
+      store<16, kStore>(to, values);
+    } else {
+      const i64 left = p.rows - row;
+#pragma unroll
+      for (int b = 0; b < 16; ++b) {
+        if (b < left) store<1>(to + b, Vector<1>{{code_at<u8>(values, b)}});
+      }
+    }
+  }
+}
+
+// Not transposed: as the source lies, each column by its own reciprocal.
+QUERN_DEVICE void write_columns(const KernelParams& p, const Place& at, const Patch& patch,
+                                const float (&reciprocal)[kColumns]) {
+  if (at.rows == 0) return;
+  u8* to = static_cast<u8*>(p.col_out) + (at.expert * p.rows + at.row) * p.cols + at.column;
+#pragma unroll
+  for (int i = 0; i < kRows; ++i, to += p.cols) {
+    float values[kColumns];
+#pragma unroll
+    for (int j = 0; j < kColumns; ++j) values[j] = element(patch.rows[i], j) * reciprocal[j];
+    if (has_row(at, i)) store<kColumns, kStore>(to, pack<Element, kColumns>(values));
+  }
+}
+
+QUERN_DEVICE void put_columns(const KernelParams& p, const Place& at, const Patch& patch, const ColumnScales& columns) {
+  float reciprocal[kColumns];
+#pragma unroll
+  for (int j = 0; j < kColumns; ++j) reciprocal[j] = scale_reciprocal(columns.scale[j]);
+  if constexpr (spec::transposed) {
+#pragma unroll
+    for (int j = 0; j < kColumns; ++j) put_line(at, patch, j, reciprocal[j]);
+  } else {
+    write_columns(p, at, patch, reciprocal);
+  }
+}
+
+// Of a tile of the stack, at the place of its line and band in an atom.
+QUERN_DEVICE u8* column_scale(u32 tile, u32 column, u32 band) {
+  return dynamic_shared() + kShared.column_scales + tile * kAtomBytes + atom_byte(column, band);
+}
+
+QUERN_DEVICE void put_column_scales(const Place& at, const ColumnScales& columns) {
+  const u32 tile = at.row_in_stack / kTileRows, band = at.row_in_stack % kTileRows / kBlock;
+#pragma unroll
+  for (int j = 0; j < kColumns; ++j)
+    store_shared<1>(column_scale(tile, at.column_in_tile + j, band), Vector<1>{{static_cast<u8>(columns.scale[j])}});
+}
+
+// A warp for each tile of the stack, a lane for the columns that share a 16-byte unit. `at`: its first tile.
+QUERN_DEVICE void write_column_atoms(const KernelParams& p, const Place& at) {
+  constexpr int kBytes = kTileColumns / 32 * 4;
+  const u32 tile = threadIdx.x / 32, line = threadIdx.x % 32;
+  if (tile >= kStack) return;
+  const i64 column = at.first_column + line, block = at.first_row / kBlock + tile * 4;
+  if (column >= round_up(p.cols, 128) || block >= round_up(p.col_blocks, 4)) return;
+  store<kBytes>(static_cast<u8*>(p.col_scales) + at.expert * blocked_bytes(p.cols, p.col_blocks) +
+                    blocked_offset(column, block, p.col_blocks),
+                load_shared<kBytes>(column_scale(tile, line, 0)));
+}
+
+QUERN_DEVICE void write_column_scales(const KernelParams& p, const Place& at, const ColumnScales& columns) {
+  if (!is_first_part()) return;
+  const i64 block = at.row / kBlock;
+  if constexpr (kColumnAtoms) {
+    put_column_scales(at, columns);
+  } else if constexpr (spec::blocked || !spec::col_block_major) {
+#pragma unroll
+    for (int j = 0; j < kColumns; ++j)
+      store_scales<spec::col_block_major>(p.col_scales, at.expert, at.column + j, block, p.cols, p.col_blocks,
+                                          Vector<1>{{static_cast<u8>(columns.scale[j])}});
+  } else {
+    if (at.rows == 0) return;
+    Vector<kColumns> bytes = {};
+#pragma unroll
+    for (int j = 0; j < kColumns; ++j) put_code(bytes, j, static_cast<u8>(columns.scale[j]));
+    store<kColumns>(static_cast<u8*>(p.col_scales) + (at.expert * p.col_blocks + block) * p.cols + at.column, bytes);
+  }
+}
+
+}  // namespace quern::mxfp8
+
+#endif  // QUERN_MXFP8_TILE_COLUMNS_CUH_

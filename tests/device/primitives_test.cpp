@@ -156,6 +156,21 @@ TEST_F(Primitives, ClustersShareTheirSharedMemory) {
   EXPECT_EQ(k.run(shape, 256), numbers(256, [](int i) { return (i / 32 + 1) % 4 * 100 + i % 32; }));
 }
 
+TEST_F(Primitives, HalvesOfAClusterBarrierOrderAsTheWhole) {
+  if (describe_device(driver(), 0).arch < 90) GTEST_SKIP() << "clusters came with sm_90";
+  const auto k = kernel(R"(
+    mine.set(threadIdx.x, int(cluster_rank() * 100 + threadIdx.x));
+    cluster_arrive();
+    cluster_wait();
+    const auto theirs = load_shared<4>(map_shared(mine.at(threadIdx.x), (cluster_rank() + 1) % 4));
+    out[blockIdx.x * 32 + threadIdx.x] = int(theirs.w[0]);
+    cluster_barrier();)",
+                        "QUERN_SHARED(int, mine, 32);");
+  Shape shape{8, 32};
+  shape.cluster = 4;
+  EXPECT_EQ(k.run(shape, 256), numbers(256, [](int i) { return (i / 32 + 1) % 4 * 100 + i % 32; }));
+}
+
 TEST_F(Primitives, BulkCopiesGoThroughSharedMemory) {
   if (describe_device(driver(), 0).arch < 90) GTEST_SKIP() << "bulk copies came with sm_90";
   // Eight pieces of 64 numbers go through two buffers, from the first half of out to the second.

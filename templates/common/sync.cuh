@@ -24,6 +24,7 @@ QUERN_DEVICE void barrier(u32 id, u32 threads QUERN_SITE) {
 // All threads of all blocks of the cluster; what they wrote before is seen after.
 QUERN_DEVICE void cluster_barrier(QUERN_ONLY_SITE) {
 #ifdef __CUDA_ARCH__
+  __syncwarp();  // `aligned`: the lanes of a warp must come as one
   asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 #else
   twin::Thread& t = twin::self();
@@ -35,11 +36,13 @@ QUERN_DEVICE void cluster_barrier(QUERN_ONLY_SITE) {
 // driver waits for everybody in the second.
 QUERN_DEVICE void cluster_arrive() {
 #ifdef __CUDA_ARCH__
+  __syncwarp();
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 #endif
 }
 QUERN_DEVICE void cluster_wait(QUERN_ONLY_SITE) {
 #ifdef __CUDA_ARCH__
+  __syncwarp();
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 #else
   cluster_barrier(site);

@@ -1,5 +1,4 @@
-// The kernel. The spec includes one of stream.cuh and tile.cuh, the forms of `run`, each with the parameters that it
-// takes.
+// The kernel. The spec includes the part that has `run` for its operation and form, with the parameters that it takes.
 #include "mxfp8/params.h"
 #include "spec.cuh"
 

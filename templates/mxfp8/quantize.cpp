@@ -129,7 +129,8 @@ void launch_tiles(const Mxfp8& p, const Config& config, TileParams params, Launc
   const std::int64_t down = pieces(params.rows, std::int64_t{kTileRows} * config[kStack]);
   params.across = static_cast<std::uint32_t>(across);
   params.down = static_cast<std::uint32_t>(down);
-  params.group = config[kGroup] == 0 ? params.across : static_cast<std::uint32_t>(config[kGroup]);
+  params.group = params.across;
+  if (config[kGroup] != 0) params.group = std::min(params.across, static_cast<std::uint32_t>(config[kGroup]));
   params.by_stacks = common::make_divisor(static_cast<std::uint64_t>(across * down));
   launch.set_params(params);
   launch.empty = is_empty(p);
@@ -168,15 +169,22 @@ bool has_many_tiles(const Mxfp8& p, const DeviceModel& model, const Config& conf
   return tiles >= std::int64_t{32} * model.multiprocessors;
 }
 
-// Measured on an H200; README.md has the figures. 8192 x 5120, of 2560 tiles, was faster without: 98.0 % of a copy's
-// speed to 97.1 along columns, 86.6 to 83.3 both ways.
+// Whether work is rounded up by no more than an eighth where `n` of something are done `each` at a time.
+bool wastes_little(std::int64_t n, std::int64_t each) { return (round_up_to(n, each) - n) * 8 <= n; }
+
+// Clusters of fewer than 8 were slower than none: their parts of a sector are as many.
+std::int32_t cluster_for(std::int64_t across) { return across >= 8 && wastes_little(across, 8) ? 8 : 1; }
+
+// Prototypes on an H200 said so; README.md has their figures. 8192 x 5120, of 2560 tiles, was faster without: 98.0 % of
+// a copy's speed to 97.1 along columns, 86.6 to 83.3 both ways.
 Config preferred_tile(const Mxfp8& p, const Target& target, const DeviceModel& model) {
   Config config = narrow_tile(p);
+  const Matrix m = matrix_of(p);
   if (!has_many_tiles(p, model, config)) return config;
-  if (matrix_of(p).along) config[kGroup] = 0;
+  if (m.along) config[kGroup] = 0;
   if (target.arch < 90 || target.arch >= 120) return config;
-  config[kStack] = 2;
-  if (rows_have_scales(p) && p.cols >= std::int64_t{8} * tile_columns(p, config)) config[kCluster] = 8;
+  if (m.rows == kOpen || wastes_little(m.rows, std::int64_t{2} * kTileRows)) config[kStack] = 2;
+  if (rows_have_scales(p) && p.cols != kOpen) config[kCluster] = cluster_for(pieces(p.cols, tile_columns(p, config)));
   return config;
 }
 

@@ -101,6 +101,9 @@ TEST(Mxfp8Variants, LargeProblemsHaveStacksAndClusters) {
   EXPECT_EQ(shape("rows=16384 cols=16384 direction=both scale_layout=blocked"), "rows 16 stack 2 group 0 cluster 1");
   EXPECT_EQ(shape("rows=16384 cols=16384 direction=both block=square"), "rows 16 stack 2 group 0 cluster 1");
   EXPECT_EQ(shape("cols=512 direction=both"), "rows 16 stack 2 group 0 cluster 1") << "four tiles a row";
+  EXPECT_EQ(shape("rows=131072 cols=1152 direction=both"), "rows 16 stack 2 group 0 cluster 1") << "9 tiles";
+  EXPECT_EQ(shape("rows=128 cols=7168 experts=256 direction=col"), "rows 16 stack 1 group 4 cluster 1")
+      << "a tile high";
   EXPECT_EQ(shape("cols=33 direction=both tail=pad"), "rows 32 stack 2 group 0 cluster 1");
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/parallel.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "common/host_types.h"
 #include "plan/problem.h"
@@ -20,14 +21,6 @@ constexpr std::int64_t kBand = 1024;  // a multiple of 256, so that it moves no 
 
 bool is_input(const Operand& operand) { return operand.role != Role::output; }
 bool is_output(const Operand& operand) { return operand.role != Role::input; }
-
-// A counter-based generator, so that threads need not share one.
-std::uint64_t random_at(std::uint64_t seed, std::uint64_t i) {
-  std::uint64_t x = seed * 0x9e3779b97f4a7c15u + (i + 1) * 0xd1342543de82ef95u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
 
 double wild_value(std::uint64_t random) {
   static constexpr double kValues[] = {0.0, -0.0, HUGE_VAL, -HUGE_VAL, NAN, 1e-40, -6e-8, 448.0, -57344.0, 3e38};

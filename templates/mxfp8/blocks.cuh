@@ -34,20 +34,19 @@ QUERN_DEVICE Vector<N> quantize(const Vector<N* static_cast<int>(sizeof(Source))
   return pack<Element, N>(values);
 }
 
-// Writes the scales of neighbouring blocks of a line: one, or as many as lie together. A line is what blocks are cut
-// from: a row, or a column. `block_major`: the scales of all lines' first blocks come first.
+// Writes the scales of neighbouring blocks of a line: one, or as many as lie together. `scales`: of one matrix. A line
+// is what blocks are cut from: a row, or a column. `block_major`: the scales of all lines' first blocks come first.
 template <bool kBlockMajor, int kCount>
-QUERN_DEVICE void store_scales(void* scales, u64 expert, i64 line, i64 block, i64 lines, i64 blocks,
-                               const Vector<kCount>& bytes) {
+QUERN_DEVICE void store_scales(u8* scales, i64 line, i64 block, i64 lines, i64 blocks, const Vector<kCount>& bytes) {
   i64 at;
   if constexpr (spec::blocked) {
     if (line >= round_up(lines, 128) || block >= round_up(blocks, 4)) return;
-    at = expert * blocked_bytes(lines, blocks) + blocked_offset(line, block, blocks);
+    at = blocked_offset(line, block, blocks);
   } else {
     if (line >= lines || block >= blocks) return;
-    at = expert * lines * blocks + (kBlockMajor ? block * lines + line : line * blocks + block);
+    at = kBlockMajor ? block * lines + line : line * blocks + block;
   }
-  store<kCount>(static_cast<u8*>(scales) + at, bytes);
+  store<kCount>(scales + at, bytes);
 }
 
 }  // namespace quern::mxfp8

@@ -23,6 +23,8 @@ Matrix matrix(const Mxfp8& p) {
 }
 
 std::string check(const Mxfp8& p) {
+  if (p.groups > 0)
+    return "groups are for the other operations; dequantize all of their rows at once, or group by group";
   if (p.direction == Mxfp8Direction::both)
     return "direction=both is for quantize; dequantize takes the elements of one direction: row or col";
   if (p.source_order == Mxfp8Order::rows)
@@ -37,6 +39,7 @@ Operands operands(const Mxfp8& p) {
   o.source = {p.element, 2, {m.experts * m.rows, m.cols}, m.stride};
   o.source_scales = scales_layout(p, col_made(p));
   o.out = matrix_layout(p.dtype, m.experts * m.rows, m.cols);
+  put_device_operands(p, o);
   return o;
 }
 
@@ -76,6 +79,7 @@ void launch(const Mxfp8& p, const Mxfp8Args& a, const DeviceModel& model, const 
   const ScaleMatrix scales = scales_of_direction(p, col_made(p));
   const std::int64_t elements = config[kVector] / unit(p);
   DequantizeParams params{};
+  params.noop = a.noop.data;
   params.source = a.source.data;
   params.scales = a.source_scales.data;
   params.out = a.out.data;

@@ -36,6 +36,11 @@ inline bool row_made(const Mxfp8& p) { return p.direction != Mxfp8Direction::col
 inline bool col_made(const Mxfp8& p) { return p.direction != Mxfp8Direction::row; }
 inline bool is_empty(const Mxfp8& p) { return p.experts == 0 || p.rows == 0 || p.cols == 0; }
 
+// Whether the rows of every group are whole blocks. Where no block lies across them they may be any number.
+inline bool has_whole_groups(const Mxfp8& p) {
+  return p.tail == Mxfp8Tail::refuse && (matrix_of(p).across || square(p));
+}
+
 // The scales of one direction: `lines` lines of `blocks` blocks for each expert.
 struct ScaleMatrix {
   std::int64_t lines;
@@ -64,13 +69,18 @@ inline Layout elements_layout(const Mxfp8& p, bool col) {
   return matrix_layout(p.element, p.experts * (swapped ? p.cols : p.rows), swapped ? p.rows : p.cols);
 }
 
+// Groups begin with atoms or blocks of their own, so there is room for as many more as may be cut.
 inline Layout blocked_layout(const Mxfp8& p, bool col) {
-  return matrix_layout(e8m0, p.experts, blocked_bytes(scales_of_direction(p, col)));
+  const ScaleMatrix m = scales_of_direction(p, col);
+  const std::int64_t lines = round_up_to(m.lines + (col ? 0 : 127 * p.groups), 128);
+  const std::int64_t blocks = round_up_to(m.blocks + (col ? 4 * p.groups : 0), 4);
+  return matrix_layout(e8m0, p.experts, lines * blocks);
 }
 inline Layout plain_layout(const Mxfp8& p, bool col) {
-  if (p.block == Mxfp8Block::square) return matrix_layout(e8m0, p.experts * blocks_of(p.rows), blocks_of(p.cols));
+  const std::int64_t bands = blocks_of(p.rows) + (p.tail == Mxfp8Tail::pad ? p.groups : 0);
+  if (p.block == Mxfp8Block::square) return matrix_layout(e8m0, p.experts * bands, blocks_of(p.cols));
   const ScaleMatrix m = scales_of_direction(p, col);
-  return m.block_major ? matrix_layout(e8m0, p.experts * m.blocks, m.lines)
+  return m.block_major ? matrix_layout(e8m0, p.experts * bands, m.lines)
                        : matrix_layout(e8m0, p.experts * m.lines, m.blocks);
 }
 inline Layout scales_layout(const Mxfp8& p, bool col) {

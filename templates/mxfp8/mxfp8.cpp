@@ -5,13 +5,15 @@
 #include "common/geometry.h"
 #include "mxfp8/matrix.h"
 #include "mxfp8/params.h"
+#include "mxfp8/parts.h"
 #include "mxfp8/room.h"
 #include "quern_embedded/mxfp8.h"
 
 namespace quern::mxfp8 {
 namespace {
 
-constexpr DTypeSet kSourceTypes = only(f32) | only(f16) | only(bf16);
+constexpr DTypeSet kNumberTypes = only(f32) | only(f16) | only(bf16);
+constexpr DTypeSet kSourceTypes = kNumberTypes | only(e4m3) | only(e5m2) | only(e8m0) | only(u8) | only(i8);
 constexpr DTypeSet kElementTypes = only(e4m3) | only(e5m2);
 
 constexpr std::int32_t kForms[] = {kStream, kTile, kNoMore};
@@ -21,7 +23,7 @@ constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
 constexpr std::int32_t kRowCounts[] = {16, 32, kNoMore};
 constexpr std::int32_t kStacks[] = {1, 2, kNoMore};
 constexpr std::int32_t kResidentBlocks[] = {0, 3, 4, 5, 6, 8, kNoMore};
-constexpr std::int32_t kGroups[] = {0, 1, 2, 4, 8, 16, 32, kNoMore};
+constexpr std::int32_t kPanels[] = {0, 1, 2, 4, 8, 16, 32, kNoMore};
 constexpr std::int32_t kClusters[] = {1, 2, 4, 8, kNoMore};
 constexpr std::int32_t kSwitch[] = {0, 1, kNoMore};
 constexpr std::int32_t kBlockCounts[] = {0, 1, 2, 4, 8, kNoMore};
@@ -33,11 +35,15 @@ const Room& room_of(const Mxfp8& p) {
     case Mxfp8Op::to_blocked:
     case Mxfp8Op::from_blocked:
       return kRelayout;
+    case Mxfp8Op::pad:
+    case Mxfp8Op::unpad:
+      return kPad;
     default:
       return kQuantize;
   }
 }
 
+bool moves_rows(const Mxfp8& p) { return p.op == Mxfp8Op::pad || p.op == Mxfp8Op::unpad; }
 bool quantizes(const Mxfp8& p) { return p.op == Mxfp8Op::quantize; }
 
 // ---- Constraints
@@ -48,19 +54,24 @@ bool vector_divides(const Mxfp8& p, const Target&, const Config& c) {
 bool vector_exists(const Mxfp8&, const Target& t, const Config& c) { return c[kVector] <= widest_access(t); }
 bool vector_holds_elements(const Mxfp8& p, const Target&, const Config& c) { return c[kVector] >= room_of(p).unit(p); }
 bool tile_quantizes(const Mxfp8& p, const Target&, const Config& c) { return c[kForm] == kStream || quantizes(p); }
+bool relayout_is_fixed(const Mxfp8& p, const Target&, const Config& c) {
+  const bool moves_scales = p.op == Mxfp8Op::to_blocked || p.op == Mxfp8Op::from_blocked;
+  if (moves_scales && c[kUnroll] != 1) return false;
+  return !(moves_scales || moves_rows(p)) || c[kPersistent] == 0;
+}
 bool stream_fits_registers(const Mxfp8&, const Target&, const Config& c) { return c[kVector] * c[kUnroll] <= 128; }
 bool tile_is_fixed(const Mxfp8&, const Target&, const Config& c) {
   return c[kForm] == kStream || (c[kUnroll] == 1 && c[kThreads] == kTileThreads && c[kPersistent] == 0);
 }
 bool stream_is_fixed(const Mxfp8&, const Target&, const Config& c) {
   return c[kForm] == kTile ||
-         (c[kRows] == 32 && c[kStack] == 1 && c[kResident] == 0 && c[kGroup] == 1 && c[kCluster] == 1);
+         (c[kRows] == 32 && c[kStack] == 1 && c[kResident] == 0 && c[kPanel] == 1 && c[kCluster] == 1);
 }
 bool registers_are_shared(const Mxfp8&, const Target& t, const Config& c) {
   return c[kResident] * kTileThreads <= common::resident_threads(t);
 }
-bool clusters_fill_groups(const Mxfp8&, const Target&, const Config& c) {
-  return c[kGroup] % c[kCluster] == 0 || c[kForm] == kStream;
+bool clusters_fill_panels(const Mxfp8&, const Target&, const Config& c) {
+  return c[kPanel] % c[kCluster] == 0 || c[kForm] == kStream;
 }
 bool persistent_where_limited(const Mxfp8&, const Target&, const Config& c) {
   return c[kPersistent] == 1 || c[kBlocksPerSm] == 0;
@@ -87,11 +98,23 @@ std::string uneven(const char* field, std::int64_t extent, const char* what) {
 }
 
 std::string cut_blocks(const Mxfp8& p) {
-  if (p.tail == Mxfp8Tail::pad) return {};
+  if (p.tail == Mxfp8Tail::pad || moves_rows(p)) return {};
   std::string why;
   if (row_made(p) || square(p)) why = uneven("cols", p.cols, "rows");
   if (why.empty() && (col_made(p) || square(p))) why = uneven("rows", p.rows, "columns");
   return why;
+}
+
+std::string check_kinds(const Mxfp8& p) {
+  if (!moves_rows(p) && p.align != 32) return "align is for pad and unpad";
+  if (!moves_rows(p) && (kNumberTypes & only(p.dtype)) == 0)
+    return "dtype must be f32, f16 or bf16; other types are for pad and unpad";
+  if (p.groups > 0 && p.experts != 1 && p.experts != kOpen)
+    return "groups are of one matrix, experts=1; experts are groups of one size";
+  if (p.groups > 0 && p.source_order == Mxfp8Order::rows)
+    return "groups go with source_order=cols: their rows must lie one behind the other";
+  if (p.groups >= std::int64_t{1} << 31) return "groups must be fewer than 2^31";
+  return {};
 }
 
 std::string check_sizes(const Mxfp8& p) {
@@ -125,7 +148,8 @@ struct Mxfp8Family {
       extent_field("cols", offsetof(Mxfp8, cols), false, "columns of source"),
       extent_field("experts", offsetof(Mxfp8, experts), true, "matrices, one behind the other"),
       choice_field("direction", offsetof(Mxfp8, direction), kDirections, "along what blocks lie"),
-      dtype_field("dtype", offsetof(Mxfp8, dtype), kSourceTypes, "element type of source"),
+      dtype_field("dtype", offsetof(Mxfp8, dtype), kSourceTypes,
+                  "type of the numbers; those of 8 bits for pad and unpad"),
       dtype_field("element", offsetof(Mxfp8, element), kElementTypes, "element type of out"),
       choice_field("mode", offsetof(Mxfp8, mode), kModes, "how a scale is rounded to a power of two"),
       choice_field("policy", offsetof(Mxfp8, policy), kPolicies, "whose treatment of NaN and infinity; te: rceil only"),
@@ -137,6 +161,12 @@ struct Mxfp8Family {
       choice_field("scale_layout", offsetof(Mxfp8, scale_layout), kScaleLayouts,
                    "blocked: atoms of 128 lines x 4 blocks, as block-scaled matrix products read them"),
       choice_field("tail", offsetof(Mxfp8, tail), kTails, "what a dimension that is no multiple of 32 means"),
+      extent_field("groups", offsetof(Mxfp8, groups), false, "of rows, one behind the other; 0: none"),
+      choice_field("noop", offsetof(Mxfp8, noop), kNoops,
+                   "flag: a float on the device calls the launch off where it is 1"),
+      integer_field("align", offsetof(Mxfp8, align), 1, std::int64_t{1} << 30,
+                    "pad, unpad: what rows of a group are padded to"),
+      dtype_field("offset", offsetof(Mxfp8, offset), only(i32) | only(i64), "type of the groups' ends"),
       integer_field("source_stride", offsetof(Mxfp8, source_stride), 0, kMaxExtent,
                     "elements between lines of neighbours in source; 0: none between"),
   };
@@ -145,6 +175,10 @@ struct Mxfp8Family {
        "the numbers; dequantize: their elements; to_blocked, from_blocked: scales"},
       {"source_scales", Role::input, offsetof(Mxfp8Args, source_scales), true, operand<&Operands::source_scales>,
        "[experts, rows, cols / 32]; direction col: [experts, rows / 32, cols]", "dequantize: a scale a block"},
+      {"offsets", Role::input, offsetof(Mxfp8Args, offsets), false, operand<&Operands::offsets>, "[groups]",
+       "groups: where each ends"},
+      {"noop", Role::input, offsetof(Mxfp8Args, noop), false, operand<&Operands::noop>, "[1]",
+       "noop=flag: 1 calls the launch off"},
       {"out", Role::output, offsetof(Mxfp8Args, out), true, operand<&Operands::out>,
        "[experts, rows, cols]; direction col: [experts, cols, rows]",
        "the elements; dequantize: the numbers; to_blocked, from_blocked: scales"},
@@ -154,6 +188,12 @@ struct Mxfp8Family {
        "[experts, cols, rows]", "direction both: the elements of the col direction"},
       {"scales_col", Role::output, offsetof(Mxfp8Args, scales_col), true, operand<&Operands::scales_col>,
        "[experts, rows / 32, cols]", "direction both: the scales of the col direction"},
+      {"starts", Role::output, offsetof(Mxfp8Args, starts), false, operand<&Operands::starts>, "[groups]",
+       "pad: where each group begins in out"},
+      {"ends", Role::output, offsetof(Mxfp8Args, ends), false, operand<&Operands::ends>, "[groups]",
+       "pad: where its padding ends"},
+      {"status", Role::update, offsetof(Mxfp8Args, status), false, operand<&Operands::status>, "[1]",
+       "groups: 1 + the number of the first that is wrong"},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {
       {"rows", offsetof(Mxfp8Args, rows), nullptr},
@@ -168,7 +208,7 @@ struct Mxfp8Family {
       {"stack", kStacks, true, "tile form: tiles of a block, one below the other"},
       {"resident", kResidentBlocks, true,
        "tile form: blocks whose registers must fit a multiprocessor; 0: as the compiler likes"},
-      {"group", kGroups, false, "tile form: blocks side by side before the next row of them; 0: all of a row"},
+      {"panel", kPanels, false, "tile form: blocks side by side before the next row of them; 0: all of a row"},
       {"cluster", kClusters, true, "tile form: neighbours that write their rows' scales together"},
       {"store_stream", kSwitch, true, "1: out leaves the caches first"},
       {"persistent", kSwitch, true, "1: a block of the stream form goes on to further tiles"},
@@ -177,6 +217,7 @@ struct Mxfp8Family {
   static constexpr Constraint kConstraints[] = {
       {"the vector must divide the length of a line of source, and its stride", holds<vector_divides>},
       {"the tile form is a quantizer's", holds<tile_quantizes>},
+      {"to_blocked and from_blocked have unroll=1; they, pad and unpad have persistent=0", holds<relayout_is_fixed>},
       {"32-byte accesses exist on sm_100 and sm_103 only", holds<vector_exists>},
       {"a vector must hold whole elements", holds<vector_holds_elements>},
       {"the stream form of quantize makes blocks of 1 x 32 that lie along memory, with plain scales in that order",
@@ -187,12 +228,12 @@ struct Mxfp8Family {
       {"a tile must fit 48 KB of shared memory", holds<tile_fits_shared>},
       {"vector times unroll must fit the registers: 128 bytes", holds<stream_fits_registers>},
       {"the tile form has unroll=1, threads=128 and persistent=0", holds<tile_is_fixed>},
-      {"the stream form has rows=32, stack=1, resident=0, group=1 and cluster=1", holds<stream_is_fixed>},
+      {"the stream form has rows=32, stack=1, resident=0, panel=1 and cluster=1", holds<stream_is_fixed>},
       {"resident blocks must fit a multiprocessor's threads", holds<registers_are_shared>},
       {"clusters exist from sm_90 on and are for rows whose scales lie together: a row direction, source_order=cols, "
        "plain scales of lines",
        holds<cluster_has_scales>},
-      {"a group must be whole clusters", holds<clusters_fill_groups>},
+      {"a panel must be whole clusters", holds<clusters_fill_panels>},
       {"blocks_per_sm limits persistent kernels and is 0 in the others", holds<persistent_where_limited>},
       {"blocks_per_sm blocks must fit a multiprocessor's threads", holds<blocks_are_resident>},
   };
@@ -220,6 +261,7 @@ struct Mxfp8Family {
 
   static std::string check(const Mxfp8& p) {
     std::string why = room_of(p).check(p);
+    if (why.empty()) why = check_kinds(p);
     return why.empty() ? check_sizes(p) : why;
   }
 
@@ -231,6 +273,8 @@ struct Mxfp8Family {
     any[kVector] = static_cast<std::int32_t>(room_of(p).unit(p));
     any[kRows] = 32;
     any[kStack] = any[kCluster] = 1;
+    // Where nothing is asked for, ptxas takes 48 registers for some and spills a few for more blocks.
+    if (any[kForm] == kTile) any[kResident] = 4;
     out[1] = {"element", any, alignment(p, any)};
     return 2;
   }
@@ -240,6 +284,7 @@ struct Mxfp8Family {
   static void specialize(const Mxfp8& p, const Target&, const Config& config, Spec& spec) {
     spec.integer("resident", config[kResident]);
     spec.integer("max_threads", config[kForm] == kTile ? kTileThreads : common::kMaxThreads);
+    spec.flag("noop", p.noop == Mxfp8Noop::flag);
     spec.integer("vector", config[kVector]);
     spec.flag("store_stream", config[kStoreStream] == 1);
     if (config[kForm] == kStream) {
@@ -253,16 +298,27 @@ struct Mxfp8Family {
     room_of(p).launch(p, a, model, config, launch);
   }
 
-  static void reference(const Mxfp8& p, const Args& a) { room_of(p).reference(p, a); }
+  static void reference(const Mxfp8& p, const Args& a) {
+    if (p.noop == Mxfp8Noop::flag && *static_cast<const float*>(a.noop.data) == 1.0F) return;
+    room_of(p).reference(p, a);
+  }
 
   // A NaN of dequantize has no payload to keep.
   static Tolerance tolerance(const Mxfp8& p) { return {0, 0, p.op != Mxfp8Op::dequantize}; }
 
   static std::int64_t bytes(const Mxfp8& p) { return room_of(p).bytes(p); }
 
-  static bool generate(const Mxfp8& p, int, std::uint64_t seed, void* data) {
-    if (!quantizes(p)) return false;
-    generate_source(p, seed, data);
+  static bool generate(const Mxfp8& p, int operand, std::uint64_t seed, void* data) {
+    const std::string_view name = kOperands[operand].name;
+    if (name == "offsets") {
+      generate_offsets(p, seed, data);
+    } else if (name == "noop") {
+      *static_cast<float*>(data) = seed % 3 == 0 ? 1.0F : 0.0F;
+    } else if (quantizes(p) && name == "source") {
+      generate_source(p, seed, data);
+    } else {
+      return false;
+    }
     return true;
   }
 };

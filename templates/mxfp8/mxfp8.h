@@ -19,9 +19,14 @@ enum class Mxfp8Op : std::uint8_t {
                // the elements: each is element * 2^(scale - 127), rounded once
   to_blocked,  // plain scales of the same problem to blocked ones
   from_blocked,  // and back; with block=square_spread or line each line has its own again
+  pad,           // groups of rows to such that begin at multiples of `align`, zeros between them
+  unpad,         // and back; offsets are those of the rows that are not padded
 };
 
 enum class Mxfp8Direction : std::uint8_t { row, col, both };
+
+// Whether a float on the device may call the launch off.
+enum class Mxfp8Noop : std::uint8_t { never, flag };
 
 // How a scale is rounded to a power of two. `amax` is the largest magnitude of a block, `max` that of the element type
 // (448 of e4m3, 57344 of e5m2), whose exponent is P (8, 15).
@@ -63,10 +68,17 @@ enum class Mxfp8Tail : std::uint8_t {
 struct Mxfp8Args {
   In source = {};
   In source_scales = {};  // dequantize
-  Out out = {};           // of element; must not overlap source
-  Out scales = {};        // e8m0
-  Out out_col = {};       // with direction both: of the col direction; out and scales are then of the row direction
+  In offsets = {};   // groups: [groups], where each ends; a group begins where the one before it ends, the first at 0
+  In noop = {};      // noop=flag: a float; where it is 1 nothing is read or written
+  Out out = {};      // of element; must not overlap source
+  Out scales = {};   // e8m0
+  Out out_col = {};  // with direction both: of the col direction; out and scales are then of the row direction
   Out scales_col = {};
+  Out starts = {};  // pad: [groups], where each group begins in out
+  Out ends = {};    // and where its padding ends
+  Out status = {};  // groups: an int32 that the caller has set to 0; 1 + the number of the first group that ends before
+                    // it begins or behind the last row (or whose rows must be whole blocks and are not): then nothing
+                    // else is written
   std::int64_t rows = kOpen;
   std::int64_t experts = kOpen;
 };
@@ -89,6 +101,10 @@ struct Mxfp8 {
   Mxfp8Order out_order = Mxfp8Order::rows;  // of the col direction's out; cols: not transposed
   Mxfp8Scales scale_layout = Mxfp8Scales::plain;
   Mxfp8Tail tail = Mxfp8Tail::refuse;
+  std::int64_t groups = 0;  // of rows, whose ends are on the device; 0: none
+  std::int64_t align = 32;  // pad, unpad: rows of a group are padded to a multiple of it
+  Mxfp8Noop noop = Mxfp8Noop::never;
+  DType offset = DType::i32;       // type of the ends: i32 or i64
   std::int64_t source_stride = 0;  // elements between source's rows (columns with source_order=rows); 0: none between
 
   QUERN_API static const Family& family();

@@ -13,7 +13,7 @@ enum Parameters {
   kRows,
   kStack,
   kResident,
-  kGroup,
+  kPanel,
   kCluster,
   kStoreStream,
   kPersistent,

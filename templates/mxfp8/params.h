@@ -9,6 +9,11 @@ namespace quern::mxfp8 {
 // In the order of quern::Mxfp8Block.
 enum class Block { line, square, square_spread };
 
+// What the kernels of all operations take.
+struct AnyParams {
+  const void* noop;  // a float; 1: nothing is done
+};
+
 // Where the scale of block `block` of line `line` is, for each expert.
 enum class ScaleOrder {
   line_major,     // [lines, blocks]
@@ -25,7 +30,7 @@ struct ScaleParams {
 };
 
 // A slot is a vector of out, and as many elements of source; experts are further rows.
-struct DequantizeParams {
+struct DequantizeParams : AnyParams {
   const void* source;
   const void* scales;
   void* out;
@@ -37,19 +42,43 @@ struct DequantizeParams {
   common::Divisor by_rows;
 };
 
-// A slot is a 16-byte unit of an atom; a row of slots is that of the atoms of 128 lines.
-struct RelayoutParams {
+// A strip is the atoms of 128 lines; of a group in the col direction, those of 4 blocks. A block of threads has a piece
+// of a strip, a thread a 16-byte unit of an atom.
+struct RelayoutParams : AnyParams {
   const void* source;
   void* out;
-  ScaleParams shape;
-  long long atom_rows;  // of an expert
-  common::Slots slots;
-  common::Divisor by_atom_rows;
+  ScaleParams shape;  // of an expert, or of all groups
+  long long rows;     // of all groups
+  common::Divisor by_pieces;
+  common::Divisor by_strips;
+  unsigned pieces;  // of a strip
+  unsigned strips;  // of an expert
+  const void* offsets;
+  int* status;
+  unsigned groups;
+};
+
+// A slab is `align` rows of the padded matrix, of one group or behind them all. A block of threads has a piece of a
+// slab.
+struct PadParams : AnyParams {
+  const void* source;
+  void* out;
+  void* starts;
+  void* ends;
+  long long rows;  // that are not padded
+  long long row_bytes;
+  long long align;
+  common::Divisor by_align;
+  common::Divisor by_pieces;
+  unsigned pieces;  // of a slab
+  const void* offsets;
+  int* status;
+  unsigned groups;
 };
 
 // As the quantizers see the problem: a matrix of `rows` rows of `cols` neighbours in memory for each expert. Blocks lie
 // along the rows (row direction), across them (col direction), or both.
-struct Params {
+struct Params : AnyParams {
   const void* source;
   void* row_out;  // [experts, rows, cols]
   void* row_scales;
@@ -60,6 +89,9 @@ struct Params {
   long long source_stride;  // elements between rows; experts are rows * source_stride apart
   long long row_blocks;     // blocks of a row: cols / 32, rounded up
   long long col_blocks;     // blocks of a column
+  const void* offsets;      // ends of groups of rows
+  int* status;              // what is wrong with them
+  unsigned groups;
 };
 
 // A slot is a vector of source; experts are further rows.
@@ -68,18 +100,20 @@ struct StreamParams : Params {
 };
 
 // What a block of the tile form has is a stack of tiles, one below the other. Stacks are numbered so that those at work
-// at one time lie in a part of the matrix that is long where memory wants it: `group` side by side, then the next such
+// at one time lie in a part of the matrix that is long where memory wants it: `panel` side by side, then the next such
 // row. What is written at one time should lie together along rows for the row direction and along columns for the
 // other.
 struct TileParams : Params {
   unsigned across;  // stacks side by side
   unsigned down;
-  unsigned group;
+  unsigned panel;
   common::Divisor by_stacks;  // of an expert
 };
 
 // Blocked scales: 128 lines, 4 blocks of each.
 constexpr int kAtomBytes = 512;
+
+constexpr int kPartBytes = 128;
 
 // A tile: 128 rows, a warp for 32 of them.
 constexpr int kTileRows = 128;
@@ -87,12 +121,13 @@ constexpr int kTileThreads = 128;
 
 // Where the shared memory of a block has what, in bytes: transposed lines of the stack; reciprocals of a tile's blocks
 // along rows; scales of the stack's blocks along rows; those that the blocks of a cluster have sent, of a share of the
-// rows; scales of the stack's blocks along columns, in atoms.
+// rows; scales of the stack's blocks along columns, in atoms; which part of the rows the block is for.
 struct TileShared {
   int reciprocals;
   int row_scales;
   int gathered;
   int column_scales;
+  int part;
   int bytes;
 };
 struct TileUse {
@@ -103,6 +138,7 @@ struct TileUse {
   bool row_scales;
   bool cluster;
   bool column_atoms;
+  bool groups;
 };
 QUERN_HOST_DEVICE constexpr TileShared tile_shared(const TileUse& use) {
   const int blocks = use.columns / 32 * kTileRows, scales = use.stack * blocks;
@@ -111,7 +147,8 @@ QUERN_HOST_DEVICE constexpr TileShared tile_shared(const TileUse& use) {
   at.row_scales = at.reciprocals + (use.reciprocals ? 4 * blocks : 0);
   at.gathered = at.row_scales + (use.row_scales ? scales : 0);
   at.column_scales = at.gathered + (use.cluster ? scales : 0);
-  at.bytes = at.column_scales + (use.column_atoms ? use.stack * kAtomBytes : 0);
+  at.part = at.column_scales + (use.column_atoms ? use.stack * kAtomBytes : 0);
+  at.bytes = at.part + (use.groups ? kPartBytes : 0);
   return at;
 }
 

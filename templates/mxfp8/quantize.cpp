@@ -25,7 +25,7 @@ bool has_cut_bands(const Mxfp8& p) {
   const Matrix m = matrix_of(p);
   const auto is_cut = [](std::int64_t n) { return n == kOpen || n % kBlockElements != 0; };
   const bool pads = p.tail == Mxfp8Tail::pad;
-  if (is_cut(m.rows) && (pads || (!m.across && !square(p)))) return true;
+  if ((p.groups > 0 || is_cut(m.rows)) && (pads || (!m.across && !square(p)))) return true;
   return pads && (m.along || square(p)) && is_cut(m.cols);
 }
 
@@ -62,7 +62,7 @@ std::int32_t tile_columns(const Mxfp8& p, const Config& c) {
 TileShared shared_of(const Mxfp8& p, const Config& c) {
   const Matrix m = matrix_of(p);
   return tile_shared({tile_columns(p, c), c[kStack], transposed(p), m.along && !square(p), m.along, c[kCluster] > 1,
-                      m.across && writes_atoms(p, c)});
+                      m.across && writes_atoms(p, c), p.groups > 0});
 }
 
 }  // namespace
@@ -102,12 +102,16 @@ void set_results(const Mxfp8& p, const Mxfp8Args& a, Params& params) {
 
 void set_matrix(const Mxfp8& p, const Mxfp8Args& a, Params& params) {
   const Matrix m = matrix_of(p);
+  params.noop = a.noop.data;
   params.source = a.source.data;
   params.rows = m.rows;
   params.cols = m.cols;
   params.source_stride = m.stride;
   params.row_blocks = blocks_of(m.cols);
   params.col_blocks = blocks_of(m.rows);
+  params.offsets = a.offsets.data;
+  params.status = static_cast<std::int32_t*>(a.status.data);
+  params.groups = static_cast<std::uint32_t>(p.groups);
 }
 
 void launch_stream(const Mxfp8& p, const DeviceModel& model, const Config& config, StreamParams params,
@@ -122,18 +126,18 @@ void launch_stream(const Mxfp8& p, const DeviceModel& model, const Config& confi
 
 std::int64_t pieces(std::int64_t n, std::int64_t each) { return std::max<std::int64_t>(1, (n + each - 1) / each); }
 
-// With blocked scales the padding of the atoms is a part of the work.
+// With blocked scales the padding of the atoms is a part of the work. Each group may end with a cut stack.
 void launch_tiles(const Mxfp8& p, const Config& config, TileParams params, Launch& launch) {
   const std::int64_t cols = blocked(p) ? round_up_to(params.cols, 128) : params.cols;
   const std::int64_t across = round_up_to(pieces(cols, tile_columns(p, config)), config[kCluster]);
-  const std::int64_t down = pieces(params.rows, std::int64_t{kTileRows} * config[kStack]);
+  const std::int64_t down = pieces(params.rows, std::int64_t{kTileRows} * config[kStack]) + p.groups;
   params.across = static_cast<std::uint32_t>(across);
   params.down = static_cast<std::uint32_t>(down);
-  params.group = params.across;
-  if (config[kGroup] != 0) params.group = std::min(params.across, static_cast<std::uint32_t>(config[kGroup]));
+  params.panel =
+      config[kPanel] == 0 ? params.across : std::min(static_cast<std::uint32_t>(config[kPanel]), params.across);
   params.by_stacks = common::make_divisor(static_cast<std::uint64_t>(across * down));
   launch.set_params(params);
-  launch.empty = is_empty(p);
+  launch.empty = is_empty(p);  // wrong ends of groups of nothing are not asked for
   launch.block[0] = kTileThreads;
   launch.cluster = static_cast<std::uint32_t>(config[kCluster]);
   launch.grid[0] = static_cast<std::uint32_t>(
@@ -143,13 +147,14 @@ void launch_tiles(const Mxfp8& p, const Config& config, TileParams params, Launc
 
 // ---- Configs
 
-// Registers are left to the compiler: on sm_90a it needs 128 at most for lines of bf16, which four blocks can have.
+// Registers are left to the compiler, but see preferred_tile: on sm_90a it needs 128 at most for lines of bf16, which
+// four blocks can have.
 Config tile_config(std::int64_t vector, std::int32_t rows) {
   Config config = stream_config(vector, 1);
   config[kForm] = kTile;
   config[kThreads] = kTileThreads;
   config[kRows] = rows;
-  config[kGroup] = 4;
+  config[kPanel] = 4;
   return config;
 }
 
@@ -175,15 +180,23 @@ bool wastes_little(std::int64_t n, std::int64_t each) { return (round_up_to(n, e
 // Clusters of fewer than 8 were slower than none: their parts of a sector are as many.
 std::int32_t cluster_for(std::int64_t across) { return across >= 8 && wastes_little(across, 8) ? 8 : 1; }
 
+// A stack of two tiles needs matrices of as many rows; groups are as large as they are on average.
+bool has_tall_matrices(const Mxfp8& p) {
+  const std::int64_t rows = matrix_of(p).rows;
+  return rows == kOpen || wastes_little(rows / std::max<std::int64_t>(1, p.groups), std::int64_t{2} * kTileRows);
+}
+
 // Prototypes on an H200 said so; README.md has their figures. 8192 x 5120, of 2560 tiles, was faster without: 98.0 % of
 // a copy's speed to 97.1 along columns, 86.6 to 83.3 both ways.
 Config preferred_tile(const Mxfp8& p, const Target& target, const DeviceModel& model) {
   Config config = narrow_tile(p);
   const Matrix m = matrix_of(p);
+  // Both ways some need a few registers more where nobody asks, and spill none where 128 must do.
+  if (target.arch == 90 && m.along && m.across && !square(p) && !has_cut_bands(p)) config[kResident] = 4;
   if (!has_many_tiles(p, model, config)) return config;
-  if (m.along) config[kGroup] = 0;
+  if (m.along) config[kPanel] = 0;
   if (target.arch < 90 || target.arch >= 120) return config;
-  if (m.rows == kOpen || wastes_little(m.rows, std::int64_t{2} * kTileRows)) config[kStack] = 2;
+  if (has_tall_matrices(p)) config[kStack] = 2;
   if (rows_have_scales(p) && p.cols != kOpen) config[kCluster] = cluster_for(pieces(p.cols, tile_columns(p, config)));
   return config;
 }
@@ -197,7 +210,7 @@ Config preferred(const Mxfp8& p, const Target& target, const DeviceModel& model)
 bool writes_lines(const Mxfp8& p, const Config& config) {
   const std::int64_t line = matrix_of(p).rows;
   return transposed(p) && config[kVector] > source_bytes(p) &&
-         (line == kOpen ? p.tail == Mxfp8Tail::refuse : line % 16 == 0);
+         (p.groups > 0 || line == kOpen ? p.tail == Mxfp8Tail::refuse : line % 16 == 0);
 }
 std::uint32_t alignment(const Mxfp8& p, const Config& config) {
   if (config[kVector] == source_bytes(p)) return 1;  // results are then written byte by byte
@@ -223,6 +236,9 @@ void specialize(const Mxfp8& p, const Config& config, Spec& spec) {
   spec.choice("common::ScaleMode", "mode", kModes[static_cast<int>(p.mode)]);
   spec.choice("common::ScalePolicy", "policy", kPolicies[static_cast<int>(p.policy)]);
   spec.flag("blocked", blocked(p));
+  spec.flag("groups", p.groups > 0);
+  spec.flag("whole_groups", has_whole_groups(p));
+  spec.type("Offset", common::spec_type(p.offset));
   if (!tile) {
     spec.part("mxfp8/stream.cuh");
     return;
@@ -273,6 +289,7 @@ Operands operands(const Mxfp8& p) {
   o.source = {p.dtype, 2, {m.experts * m.rows, m.cols}, m.stride};
   o.out = elements_layout(p, col);
   o.scales = scales_layout(p, col);
+  put_device_operands(p, o);
   if (both) {
     o.out_col = elements_layout(p, true);
     o.scales_col = scales_layout(p, true);

@@ -5,8 +5,10 @@
 #include <limits>
 
 #include "base/parallel.h"
+#include "base/random.h"
 #include "common/host_types.h"
 #include "mxfp8/matrix.h"
+#include "mxfp8/parts.h"
 #include "mxfp8/scale_order.h"
 
 namespace quern::mxfp8 {
@@ -66,86 +68,88 @@ float larger(const Mxfp8& p, float amax, float x) {
   return std::isnan(amax) ? amax : std::max(amax, std::abs(x));
 }
 
-// Sees source as [experts, rows, cols], wherever an element lies.
+// Sees source as a matrix of [rows, cols], wherever an element lies.
 template <class T>
 class Quantizer {
  public:
-  Quantizer(const Mxfp8& p, const Mxfp8Args& a) : p_(p), a_(a), matrix_(matrix_of(p)) {}
+  Quantizer(const Part& part, const Mxfp8Args& a) : part_(part), p_(part.problem), a_(a), matrix_(matrix_of(p_)) {}
 
   void run() const {
-    const bool row = p_.direction != Mxfp8Direction::col, col = p_.direction != Mxfp8Direction::row;
-    clear_scales(row, col);
-    parallel_for(p_.experts * blocks_of(p_.rows), 4, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t expert = i / blocks_of(p_.rows), band = i % blocks_of(p_.rows);
-        if (row) quantize_rows(expert, band);
-        if (col) quantize_columns(expert, band);
+    clear_scales();
+    parallel_for(blocks_of(p_.rows), 4, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t band = begin; band < end; ++band) {
+        if (row_made(p_)) quantize_rows(band);
+        if (col_made(p_)) quantize_columns(band);
       }
     });
   }
 
  private:
   struct Box {  // of one block
-    std::int64_t expert, row, col, rows, cols;
+    std::int64_t row, col, rows, cols;
   };
 
   // Padding is zero.
-  void clear_scales(bool row, bool col) const {
-    if (p_.scale_layout != Mxfp8Scales::blocked) return;
-    if (row) std::memset(a_.scales.data, 0, static_cast<std::size_t>(p_.experts * blocked_bytes(row_scales(p_))));
-    if (col) std::memset(col_scale_data(), 0, static_cast<std::size_t>(p_.experts * blocked_bytes(col_scales(p_))));
+  void clear_scales() const {
+    if (!blocked(p_)) return;
+    if (row_made(p_)) std::memset(scales(false), 0, static_cast<std::size_t>(blocked_bytes(row_scales(p_))));
+    if (col_made(p_)) std::memset(scales(true), 0, static_cast<std::size_t>(blocked_bytes(col_scales(p_))));
   }
 
-  void* col_scale_data() const { return p_.direction == Mxfp8Direction::both ? a_.scales_col.data : a_.scales.data; }
+  std::uint8_t* scales(bool col) const {
+    const bool second = col && p_.direction == Mxfp8Direction::both;
+    return static_cast<std::uint8_t*>(second ? a_.scales_col.data : a_.scales.data) +
+           (col ? part_.col_scales : part_.row_scales);
+  }
 
-  void quantize_rows(std::int64_t expert, std::int64_t band) const {
+  void quantize_rows(std::int64_t band) const {
     for (std::int64_t c = 0; c < blocks_of(p_.cols); ++c) {
       for (std::int64_t r = band * 32; r < std::min(p_.rows, band * 32 + 32); ++r) {
-        const Box line = box(expert, r, c * 32, 1, 32);
-        const int scale = scale_of(square(p_) ? box(expert, band * 32, c * 32, 32, 32) : line);
-        write(line, scale, true);
-        put_scale(a_.scales.data, false, line, line.row, c, scale);
+        const Box line = box(r, c * 32, 1, 32);
+        const int scale = scale_of(square(p_) ? box(band * 32, c * 32, 32, 32) : line);
+        write(line, scale, false);
+        put_scale(false, r, c, scale);
       }
     }
   }
 
-  void quantize_columns(std::int64_t expert, std::int64_t band) const {
+  void quantize_columns(std::int64_t band) const {
     for (std::int64_t c = 0; c < p_.cols; ++c) {
-      const Box line = box(expert, band * 32, c, 32, 1);
-      const int scale = scale_of(square(p_) ? box(expert, band * 32, c / 32 * 32, 32, 32) : line);
-      write(line, scale, false);
-      put_scale(col_scale_data(), true, line, c, band, scale);
+      const Box line = box(band * 32, c, 32, 1);
+      const int scale = scale_of(square(p_) ? box(band * 32, c / 32 * 32, 32, 32) : line);
+      write(line, scale, true);
+      put_scale(true, c, band, scale);
     }
   }
 
-  Box box(std::int64_t expert, std::int64_t row, std::int64_t col, std::int64_t rows, std::int64_t cols) const {
-    return {expert, row, col, std::min(rows, p_.rows - row), std::min(cols, p_.cols - col)};
+  Box box(std::int64_t row, std::int64_t col, std::int64_t rows, std::int64_t cols) const {
+    return {row, col, std::min(rows, p_.rows - row), std::min(cols, p_.cols - col)};
   }
 
-  float at(std::int64_t expert, std::int64_t row, std::int64_t col) const {
+  float at(std::int64_t row, std::int64_t col) const {
     const bool swapped = p_.source_order == Mxfp8Order::rows;
     const std::int64_t major = swapped ? col : row, minor = swapped ? row : col;
-    const std::int64_t index = (expert * matrix_.rows + major) * matrix_.stride + minor;
+    const std::int64_t index = (part_.source_row + major) * matrix_.stride + minor;
     return static_cast<float>(common::to_compute(static_cast<const T*>(a_.source.data)[index]));
   }
 
   int scale_of(const Box& b) const {
     float amax = 0;
     for (std::int64_t r = b.row; r < b.row + b.rows; ++r) {
-      for (std::int64_t c = b.col; c < b.col + b.cols; ++c) amax = larger(p_, amax, at(b.expert, r, c));
+      for (std::int64_t c = b.col; c < b.col + b.cols; ++c) amax = larger(p_, amax, at(r, c));
     }
     return scale_byte(p_, amax);
   }
 
-  void write(const Box& b, int scale, bool row) const {
-    const bool both = p_.direction == Mxfp8Direction::both;
-    auto* out = static_cast<std::uint8_t*>(row || !both ? a_.out.data : a_.out_col.data);
-    const bool transposed = !row && p_.out_order == Mxfp8Order::rows;
+  void write(const Box& b, int scale, bool col) const {
+    const bool second = col && p_.direction == Mxfp8Direction::both;
+    auto* out = static_cast<std::uint8_t*>(second ? a_.out_col.data : a_.out.data);
+    const bool transposed = col && p_.out_order == Mxfp8Order::rows;
     for (std::int64_t r = b.row; r < b.row + b.rows; ++r) {
       for (std::int64_t c = b.col; c < b.col + b.cols; ++c) {
         const std::int64_t index =
-            transposed ? (b.expert * p_.cols + c) * p_.rows + r : (b.expert * p_.rows + r) * p_.cols + c;
-        out[index] = encode(at(b.expert, r, c) * reciprocal(scale));
+            transposed ? part_.lines + c * part_.line_pitch + r : (part_.out_row + r) * p_.cols + c;
+        out[index] = encode(at(r, c) * reciprocal(scale));
       }
     }
   }
@@ -154,22 +158,15 @@ class Quantizer {
     return p_.element == DType::e4m3 ? common::E4m3::encode(x) : common::E5m2::encode(x);
   }
 
-  void put_scale(void* scales, bool col, const Box& b, std::int64_t line, std::int64_t block, int scale) const {
-    const std::int64_t index = scale_index(p_, col, blocked(p_), b.expert, line, block);
-    static_cast<std::uint8_t*>(scales)[index] = static_cast<std::uint8_t>(scale);
+  void put_scale(bool col, std::int64_t line, std::int64_t block, int scale) const {
+    scales(col)[scale_index(p_, col, blocked(p_), 0, line, block)] = static_cast<std::uint8_t>(scale);
   }
 
+  const Part& part_;
   const Mxfp8& p_;
   const Mxfp8Args& a_;
   Matrix matrix_;
 };
-
-std::uint64_t random_at(std::uint64_t seed, std::uint64_t i) {
-  std::uint64_t x = seed * 0x9e3779b97f4a7c15u + i * 0xd1342543de82ef95u;
-  x ^= x >> 32;
-  x *= 0xd6e8feb86659fd93u;
-  return x ^ x >> 32;
-}
 
 // A number near 2^exponent; now and then with a mantissa at which a rounding turns, or a special value.
 std::uint32_t number_near(int exponent, std::uint64_t random, bool special) {
@@ -195,7 +192,8 @@ T from_bits(std::uint32_t bits) {
 }  // namespace
 
 void quantize_reference(const Mxfp8& p, const Mxfp8Args& a) {
-  common::with_float(p.dtype, [&](auto x) { Quantizer<decltype(x)>(p, a).run(); });
+  for (const Part& part : parts_of(p, a))
+    common::with_float(p.dtype, [&](auto x) { Quantizer<decltype(x)>(part, a).run(); });
 }
 
 // 32 neighbours of 32 rows have one size, so that blocks of either direction do.

@@ -1,9 +1,11 @@
 // Scales from the plain layout to the blocked one and back.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
-#include "common/geometry.h"
+#include "common/host_types.h"
 #include "mxfp8/params.h"
+#include "mxfp8/parts.h"
 #include "mxfp8/room.h"
 #include "mxfp8/scale_order.h"
 
@@ -14,7 +16,19 @@ constexpr std::int64_t kUnitBytes = 16;  // of an atom
 
 bool to_blocked(const Mxfp8& p) { return p.op == Mxfp8Op::to_blocked; }
 ScaleMatrix shape(const Mxfp8& p) { return scales_of_direction(p, col_made(p)); }
-std::int64_t atom_rows(const Mxfp8& p) { return round_up_to(shape(p).lines, 128) / 128; }
+
+// The atoms of 128 lines are a strip; of a group in the col direction, those of 4 blocks, since it is a matrix of its
+// own.
+bool strips_of_blocks(const Mxfp8& p) { return p.groups > 0 && col_made(p); }
+std::int64_t strips(const Mxfp8& p) {
+  const ScaleMatrix m = shape(p);
+  const std::int64_t whole = strips_of_blocks(p) ? round_up_to(m.blocks, 4) / 4 : round_up_to(m.lines, 128) / 128;
+  return whole + p.groups;
+}
+std::int64_t units_of_strip(const Mxfp8& p) {
+  const ScaleMatrix m = shape(p);
+  return 32 * (strips_of_blocks(p) ? round_up_to(m.lines, 128) / 128 : round_up_to(m.blocks, 4) / 4);
+}
 
 std::string check(const Mxfp8& p) {
   const std::string op = kOps[static_cast<int>(p.op)];
@@ -30,6 +44,7 @@ Operands operands(const Mxfp8& p) {
   Operands o;
   o.source = to_blocked(p) ? plain : atoms;
   o.out = to_blocked(p) ? atoms : plain;
+  put_device_operands(p, o);
   return o;
 }
 
@@ -51,26 +66,39 @@ void specialize(const Mxfp8& p, const Config& config, Spec& spec) {
   spec.header("mxfp8/params.h");
   spec.integer("params_bytes", sizeof(RelayoutParams));
   spec.flag("to_blocked", to_blocked(p));
-  spec.flag("square", p.block == Mxfp8Block::square);
+  spec.flag("col", col_made(p));
+  spec.flag("groups", p.groups > 0);
+  spec.flag("whole_groups", has_whole_groups(p));
+  spec.type("Offset", common::spec_type(p.offset));
   spec.integer("together", together(p, config));
   spec.choice("mxfp8::ScaleOrder", "order", order_of(p, false));
   spec.part("mxfp8/relayout.cuh");
 }
 
-void launch(const Mxfp8& p, const Mxfp8Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
+void launch(const Mxfp8& p, const Mxfp8Args& a, const DeviceModel&, const Config& config, Launch& launch) {
   const ScaleMatrix m = shape(p);
-  const std::int64_t units = round_up_to(m.blocks, 4) / 4 * (kAtomBytes / kUnitBytes);
+  const std::int64_t units = std::max<std::int64_t>(32, units_of_strip(p));
+  const std::int64_t threads = std::min<std::int64_t>(config[kThreads], units),
+                     pieces = (units + threads - 1) / threads;
   RelayoutParams params{};
+  params.noop = a.noop.data;
   params.source = a.source.data;
   params.out = a.out.data;
   params.shape = {m.lines, m.blocks};
-  params.atom_rows = atom_rows(p);
-  params.slots = common::make_slots(is_empty(p) ? 0 : static_cast<std::uint64_t>(p.experts * atom_rows(p)),
-                                    static_cast<std::uint64_t>(std::max<std::int64_t>(1, units)));
-  params.by_atom_rows = common::make_divisor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, atom_rows(p))));
+  params.rows = p.rows;
+  params.pieces = static_cast<std::uint32_t>(pieces);
+  params.strips = static_cast<std::uint32_t>(strips(p));
+  params.by_pieces = common::make_divisor(static_cast<std::uint64_t>(pieces));
+  params.by_strips = common::make_divisor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, strips(p))));
+  params.offsets = a.offsets.data;
+  params.status = static_cast<std::int32_t*>(a.status.data);
+  params.groups = static_cast<std::uint32_t>(p.groups);
   launch.set_params(params);
-  common::launch_slots(params.slots.count, config[kUnroll], config[kThreads], model, launch);
-  common::limit_grid(config[kBlocksPerSm], model, launch);
+  launch.empty = is_empty(p);
+  launch.block[0] = static_cast<std::uint32_t>(threads);
+  launch.grid[0] = static_cast<std::uint32_t>(
+      std::min<std::int64_t>(p.experts * strips(p) * pieces, std::numeric_limits<std::uint32_t>::max()));
+  launch.shared_bytes = p.groups > 0 ? 64 : 0;
 }
 
 std::int64_t moved(const Mxfp8& p) {
@@ -78,21 +106,32 @@ std::int64_t moved(const Mxfp8& p) {
   return o.source.elements() + o.out.elements();
 }
 
-void reference(const Mxfp8& p, const Mxfp8Args& a) {
+void reference_of(const Part& part, bool to_blocked, const std::uint8_t* source, std::uint8_t* out) {
+  const Mxfp8& p = part.problem;
+  const bool col = col_made(p);
   const ScaleMatrix m = shape(p);
-  const auto* source = static_cast<const std::uint8_t*>(a.source.data);
-  auto* out = static_cast<std::uint8_t*>(a.out.data);
-  if (to_blocked(p)) std::memset(out, 0, static_cast<std::size_t>(p.experts * blocked_bytes(m)));
-  for (std::int64_t expert = 0; expert < p.experts; ++expert) {
-    for (std::int64_t line = 0; line < m.lines; ++line) {
-      // The first line speaks for a square.
-      if (!to_blocked(p) && p.block == Mxfp8Block::square && line % kBlockElements != 0) continue;
-      for (std::int64_t block = 0; block < m.blocks; ++block) {
-        const std::int64_t plain = scale_index(p, col_made(p), false, expert, line, block);
-        const std::int64_t atom = scale_index(p, col_made(p), true, expert, line, block);
-        out[to_blocked(p) ? atom : plain] = source[to_blocked(p) ? plain : atom];
-      }
+  if (to_blocked) std::memset(out, 0, static_cast<std::size_t>(blocked_bytes(m)));
+  for (std::int64_t line = 0; line < m.lines; ++line) {
+    // The first line speaks for a square.
+    if (!to_blocked && p.block == Mxfp8Block::square && line % kBlockElements != 0) continue;
+    for (std::int64_t block = 0; block < m.blocks; ++block) {
+      const std::int64_t plain = scale_index(p, col, false, 0, line, block);
+      const std::int64_t atom = scale_index(p, col, true, 0, line, block);
+      out[to_blocked ? atom : plain] = source[to_blocked ? plain : atom];
     }
+  }
+}
+
+void reference(const Mxfp8& p, const Mxfp8Args& a) {
+  Mxfp8 in_atoms = p;
+  in_atoms.scale_layout = Mxfp8Scales::blocked;
+  const std::vector<Part> plain = parts_of(p, a), atoms = parts_of(in_atoms, a);
+  const auto begin = [&](const Part& part) { return col_made(p) ? part.col_scales : part.row_scales; };
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    const std::int64_t from = begin(to_blocked(p) ? plain[i] : atoms[i]),
+                       to = begin(to_blocked(p) ? atoms[i] : plain[i]);
+    reference_of(plain[i], to_blocked(p), static_cast<const std::uint8_t*>(a.source.data) + from,
+                 static_cast<std::uint8_t*>(a.out.data) + to);
   }
 }
 

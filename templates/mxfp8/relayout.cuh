@@ -2,7 +2,8 @@
 #ifndef QUERN_MXFP8_RELAYOUT_CUH_
 #define QUERN_MXFP8_RELAYOUT_CUH_
 
-#include "common/slots.cuh"
+#include "common/divide.cuh"
+#include "mxfp8/groups.cuh"
 #include "mxfp8/scale_places.cuh"
 #include "spec.cuh"
 
@@ -13,79 +14,115 @@ using Unit = Vector<16>;
 
 constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint::plain;
 constexpr int kTogether = spec::together;  // blocks of a line that are read or written at once: 4 or 1
+constexpr bool kSquare = spec::order == ScaleOrder::square_lines || spec::order == ScaleOrder::square_blocks;
 
+// One matrix of scales, an expert's or a group's, and what of it a thread has.
 struct Place {
-  u64 expert;
+  ScaleParams shape;
+  i64 plain;  // where it begins
+  i64 blocked;
   i64 line;   // the first; the others are 32, 64 and 96 lines on
   i64 block;  // the first of 4
 };
 
-QUERN_DEVICE Place place(const KernelParams& p, const Slot& slot) {
-  const u64 expert = divide(slot.row, p.by_atom_rows);
-  const i64 atoms = static_cast<i64>(slot.row - expert * p.atom_rows);
-  return {expert, atoms * 128 + slot.column % 32, static_cast<i64>(slot.column / 32) * 4};
+struct Spot {
+  u64 expert;
+  i64 strip;
+  i64 unit;  // of the strip
+};
+
+QUERN_DEVICE Spot spot(const KernelParams& p) {
+  const u64 strip = divide(blockIdx.x, p.by_pieces), expert = divide(strip, p.by_strips);
+  const u32 piece = static_cast<u32>(blockIdx.x - strip * p.pieces);
+  return {expert, static_cast<i64>(strip - expert * p.strips), static_cast<i64>(piece) * blockDim.x + threadIdx.x};
+}
+
+QUERN_DEVICE i64 plain_bytes(const ScaleParams& p) { return (kSquare ? (p.lines + 31) / 32 : p.lines) * p.blocks; }
+
+QUERN_DEVICE Place place_in_expert(const KernelParams& p, const Spot& at) {
+  const i64 expert = static_cast<i64>(at.expert);
+  return {p.shape, expert * plain_bytes(p.shape), expert * blocked_bytes(p.shape.lines, p.shape.blocks),
+          at.strip * 128 + at.unit % 32, at.unit / 32 * 4};
+}
+
+// A group is some of the lines (row direction), or some of all lines' blocks.
+QUERN_DEVICE Place place_in_group(const KernelParams& p, const Spot& at) {
+  const GroupPlace g = group_place(dynamic_shared());
+  if constexpr (spec::col) {
+    const i64 line_bytes = kSquare ? (p.shape.lines + 31) / 32 : p.shape.lines;
+    return {{p.shape.lines, (g.rows + 31) / 32},
+            g.blocks * line_bytes,
+            g.padded_blocks * round_up(p.shape.lines, 128),
+            at.unit / 32 * 128 + at.unit % 32,
+            g.unit * 4};
+  }
+  return {{g.rows, p.shape.blocks},
+          (kSquare ? g.blocks : g.start) * p.shape.blocks,
+          g.padded_rows * round_up(p.shape.blocks, 4),
+          g.unit * 128 + at.unit % 32,
+          at.unit / 32 * 4};
 }
 
 // Calls body(byte of the unit, place in the plain scales) for what the matrix has; the rest is padding.
 template <class Body>
-QUERN_DEVICE void for_plain(const KernelParams& p, const Place& at, const Body& body) {
+QUERN_DEVICE void for_plain(const Place& at, const Body& body) {
 #pragma unroll
   for (int i = 0; i < 16; i += kTogether) {
     const i64 line = at.line + i / 4 * 32, block = at.block + i % 4;
-    if (line < p.shape.lines && block < p.shape.blocks)
-      body(i, scale_place<spec::order>(p.shape, at.expert, line, block));
+    if (line < at.shape.lines && block < at.shape.blocks)
+      body(i, at.plain + scale_place<spec::order>(at.shape, 0, line, block));
   }
 }
 
-QUERN_DEVICE void to_blocked(const KernelParams& p, const Slot& slot) {
-  Unit unit = {};
-  for_plain(p, place(p, slot), [&](int i, i64 from) {
-    const Vector<kTogether> some = load<kTogether>(static_cast<const u8*>(p.source) + from);
+// Some of a unit's bytes.
+template <int Bytes>
+QUERN_DEVICE Vector<Bytes> part_of(const Unit& unit, int first) {
+  Vector<Bytes> some = {};
 #pragma unroll
-    for (int k = 0; k < kTogether; ++k) put_code(unit, i + k, code_at<u8>(some, k));
-  });
-  u8* const to = static_cast<u8*>(p.out) + slot.index * 16;
+  for (int k = 0; k < Bytes; ++k) put_code(some, k, code_at<u8>(unit, first + k));
+  return some;
+}
+template <int Bytes>
+QUERN_DEVICE void put_part(Unit& unit, int first, const Vector<Bytes>& some) {
 #pragma unroll
-  for (int i = 0; i < 16; i += spec::vector) {
-    Vector<spec::vector> some = {};
-#pragma unroll
-    for (int k = 0; k < spec::vector; ++k) put_code(some, k, code_at<u8>(unit, i + k));
-    store<spec::vector, kStore>(to + i, some);
-  }
+  for (int k = 0; k < Bytes; ++k) put_code(unit, first + k, code_at<u8>(some, k));
 }
 
-QUERN_DEVICE void from_blocked(const KernelParams& p, const Slot& slot) {
-  const u8* const from = static_cast<const u8*>(p.source) + slot.index * 16;
-  Unit unit = {};
+QUERN_DEVICE void to_blocked(const KernelParams& p, const Place& at, i64 unit) {
+  Unit bytes = {};
+  for_plain(at, [&](int i, i64 from) { put_part(bytes, i, load<kTogether>(static_cast<const u8*>(p.source) + from)); });
 #pragma unroll
-  for (int i = 0; i < 16; i += spec::vector) {
-    const Vector<spec::vector> some = load<spec::vector>(from + i);
+  for (int i = 0; i < 16; i += spec::vector)
+    store<spec::vector, kStore>(static_cast<u8*>(p.out) + unit + i, part_of<spec::vector>(bytes, i));
+}
+
+QUERN_DEVICE void from_blocked(const KernelParams& p, const Place& at, i64 unit) {
+  if (kSquare && at.line % 32 != 0) return;  // its first line speaks for a square
+  Unit bytes = {};
 #pragma unroll
-    for (int k = 0; k < spec::vector; ++k) put_code(unit, i + k, code_at<u8>(some, k));
-  }
-  const Place at = place(p, slot);
-  if (spec::square && at.line % 32 != 0) return;  // its first line speaks for a square
-  for_plain(p, at, [&](int i, i64 to) {
-    Vector<kTogether> some = {};
-#pragma unroll
-    for (int k = 0; k < kTogether; ++k) put_code(some, k, code_at<u8>(unit, i + k));
-    store<kTogether, kStore>(static_cast<u8*>(p.out) + to, some);
-  });
+  for (int i = 0; i < 16; i += spec::vector)
+    put_part(bytes, i, load<spec::vector>(static_cast<const u8*>(p.source) + unit + i));
+  for_plain(
+      at, [&](int i, i64 to) { store<kTogether, kStore>(static_cast<u8*>(p.out) + to, part_of<kTogether>(bytes, i)); });
 }
 
 QUERN_DEVICE void run(const KernelParams& p) {
-  for_tiles<spec::unroll, spec::persistent>(p.slots, [&](const Tile<spec::unroll>& tile) {
-#pragma unroll
-    for (int i = 0; i < spec::unroll; ++i) {
-      const Slot slot = tile[i];
-      if (!slot.inside) continue;
-      if constexpr (spec::to_blocked) {
-        to_blocked(p, slot);
-      } else {
-        from_blocked(p, slot);
-      }
-    }
-  });
+  const Spot here = spot(p);
+  Place at;
+  if constexpr (spec::groups) {
+    const auto strips = [](i64 rows) { return (rows + 127) / 128; };  // 128 lines, or 4 blocks of 32
+    if (find_group(p, here.strip, dynamic_shared(), strips) != Search::found) return;
+    at = place_in_group(p, here);
+  } else {
+    at = place_in_expert(p, here);
+  }
+  if (at.line >= round_up(at.shape.lines, 128) || at.block >= round_up(at.shape.blocks, 4)) return;
+  const i64 unit = at.blocked + blocked_offset(at.line, at.block, at.shape.blocks);
+  if constexpr (spec::to_blocked) {
+    to_blocked(p, at, unit);
+  } else {
+    from_blocked(p, at, unit);
+  }
 }
 
 }  // namespace quern::mxfp8

@@ -10,24 +10,38 @@
 namespace quern::mxfp8 {
 
 // The values of fields, in the order of their enums.
-inline constexpr const char* kOps[] = {"quantize", "dequantize", "to_blocked", "from_blocked", nullptr};
+inline constexpr const char* kOps[] = {"quantize", "dequantize", "to_blocked", "from_blocked", "pad", "unpad", nullptr};
 inline constexpr const char* kDirections[] = {"row", "col", "both", nullptr};
 inline constexpr const char* kModes[] = {"floor", "rceil", "ceil", "even", nullptr};
 inline constexpr const char* kPolicies[] = {"ao", "te", nullptr};
 inline constexpr const char* kBlocks[] = {"line", "square", "square_spread", nullptr};
 inline constexpr const char* kOrders[] = {"cols", "rows", nullptr};
 inline constexpr const char* kScaleLayouts[] = {"plain", "blocked", nullptr};
+inline constexpr const char* kNoops[] = {"never", "flag", nullptr};
 inline constexpr const char* kTails[] = {"refuse", "pad", nullptr};
 
 // What an operation has; of type none what it has not.
 struct Operands {
   Layout source;
   Layout source_scales;
+  Layout offsets;
+  Layout noop;
   Layout out;
   Layout scales;
   Layout out_col;
   Layout scales_col;
+  Layout starts;
+  Layout ends;
+  Layout status;
 };
+
+// What the device says of the launch: where groups end, if there are any, and whether there is anything to do.
+inline void put_device_operands(const Mxfp8& p, Operands& o) {
+  if (p.noop == Mxfp8Noop::flag) o.noop = {f32, 1, {1, 1}, 0};
+  if (p.groups == 0) return;
+  o.offsets = {p.offset, 1, {p.groups, 1}, 0};
+  o.status = {i32, 1, {1, 1}, 0};
+}
 
 // Each is as the family's function of that name.
 struct Room {
@@ -45,7 +59,7 @@ struct Room {
   std::int64_t (*bytes)(const Mxfp8&);
 };
 
-extern const Room kQuantize, kDequantize, kRelayout;
+extern const Room kQuantize, kDequantize, kRelayout, kPad;
 
 // The stream form of a room's kernel.
 inline Config stream_config(std::int64_t vector, std::int32_t unroll) {
@@ -56,7 +70,7 @@ inline Config stream_config(std::int64_t vector, std::int32_t unroll) {
   config[kThreads] = 256;
   config[kRows] = 32;
   config[kStack] = 1;
-  config[kGroup] = 1;
+  config[kPanel] = 1;
   config[kCluster] = 1;
   return config;
 }

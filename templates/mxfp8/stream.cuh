@@ -3,6 +3,7 @@
 #define QUERN_MXFP8_STREAM_CUH_
 
 #include "mxfp8/blocks.cuh"
+#include "mxfp8/groups.cuh"
 
 namespace quern::mxfp8 {
 
@@ -49,8 +50,17 @@ QUERN_DEVICE void run_tile(const KernelParams& p, const Tile<spec::unroll>& tile
   for (int i = 0; i < spec::unroll; ++i) write(p, tile[i], vectors[i]);
 }
 
+// The rows that are in a group; none if one of them is wrong.
+QUERN_DEVICE i64 rows_in_groups(const KernelParams& p) {
+  i64 end = 0;
+  const bool right = for_groups(p, [&](const Group& group) { end = last_lane(group.start + group.rows); });
+  return right ? end : 0;
+}
+
 QUERN_DEVICE void run(const KernelParams& p) {
-  for_tiles<spec::unroll, spec::persistent>(p.slots, [&](const Tile<spec::unroll>& tile) { run_tile(p, tile); });
+  Slots slots = p.slots;
+  if constexpr (spec::groups) slots.count = static_cast<u64>(rows_in_groups(p)) * slots.per_row;
+  for_tiles<spec::unroll, spec::persistent>(slots, [&](const Tile<spec::unroll>& tile) { run_tile(p, tile); });
 }
 
 }  // namespace quern::mxfp8

@@ -25,23 +25,23 @@ QUERN_DEVICE u32 square_scale(const Place& at, const Patch& patch) {
   return scale_here(at, Magnitude::fold(over_parts(m)));
 }
 
-QUERN_DEVICE void write_square_scale(const KernelParams& p, const Place& at, void* scales, u32 scale) {
+// `scales`: of this part.
+QUERN_DEVICE void write_square_scale(const KernelParams& p, const Place& at, u8* scales, u32 scale) {
   if (threadIdx.x % kLanes != 0 || !is_first_part() || at.rows == 0) return;
   const i64 down = at.row / kBlock, across = at.column / kBlock;
-  const i64 square = spec::row_block_major ? across * p.col_blocks + down : down * p.row_blocks + across;
-  store<1>(static_cast<u8*>(scales) + at.expert * p.col_blocks * p.row_blocks + square,
-           Vector<1>{{static_cast<u8>(scale)}});
+  const i64 square =
+      spec::row_block_major ? across * blocks_of_columns(p, at.part) + down : down * p.row_blocks + across;
+  store<1>(scales + square, Vector<1>{{static_cast<u8>(scale)}});
 }
 
 // For each of the thread's rows, by the lanes that share its blocks; 0 in the padding of a square that a tail cuts.
 QUERN_DEVICE void put_square_scale(const KernelParams& p, const Place& at, u32 scale) {
 #pragma unroll
   for (u32 row = threadIdx.x % kLanes; row < kRows; row += kLanes)
-    put_row_scale(at, row, at.row + row < p.rows ? scale : 0);
+    put_row_scale(at, row, at.row + row < at.part.rows ? scale : 0);
 }
 
 // Whether scales of rows go through shared memory: each row's own, or its square's.
-constexpr bool kOnceASquare = spec::block == Block::square && !spec::blocked;
 constexpr bool kRowScales = spec::row && !kOnceASquare;
 
 QUERN_DEVICE void quantize_squares(const KernelParams& p, const Place& at, Patch& patch) {
@@ -50,7 +50,7 @@ QUERN_DEVICE void quantize_squares(const KernelParams& p, const Place& at, Patch
     const u32 bits = bit_cast<u32>(scale_reciprocal(scale));
     write_rows(p, at, patch, [&](int) { return Vector<16>{{bits, bits, bits, bits}}; });
     if constexpr (kOnceASquare) {
-      write_square_scale(p, at, p.row_scales, scale);
+      write_square_scale(p, at, row_scales(p, at), scale);
     } else {
       put_square_scale(p, at, scale);
     }
@@ -62,7 +62,7 @@ QUERN_DEVICE void quantize_squares(const KernelParams& p, const Place& at, Patch
     for (int j = 0; j < kColumns; ++j) columns.scale[j] = at.rows == 0 ? 0 : scale;
     put_columns(p, at, patch, columns);
     if constexpr (kOnceASquare) {
-      write_square_scale(p, at, p.col_scales, scale);
+      write_square_scale(p, at, col_scales(p, at), scale);
     } else {
       write_column_scales(p, at, columns);
     }
@@ -115,6 +115,9 @@ QUERN_DEVICE void run_tile(const KernelParams& p, u32 tile) {
 }
 
 QUERN_DEVICE void run(const KernelParams& p) {
+  if constexpr (spec::groups) {
+    if (!begin_part(p)) return;  // so do all blocks of a cluster, which lie side by side
+  }
   if constexpr (kCluster > 1) cluster_arrive();
 #pragma unroll
   for (u32 tile = 0; tile < kStack; ++tile) run_tile(p, tile);

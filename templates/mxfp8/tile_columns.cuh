@@ -53,13 +53,13 @@ QUERN_DEVICE void write_lines(const KernelParams& p, const Place& at) {
   for (u32 i = threadIdx.x; i < kTileColumns * kUnits; i += kTileThreads) {
     const u32 line = i / kUnits, unit = i % kUnits;
     const i64 column = at.first_column + line, row = at.first_row + unit * 16;
-    if (column >= p.cols || row >= p.rows) continue;
+    if (column >= p.cols || row >= at.part.rows) continue;
     const Vector<16> values = load_shared<16>(line_unit(line, unit));
-    u8* const to = static_cast<u8*>(p.col_out) + (at.expert * p.cols + column) * p.rows + row;
+    u8* const to = static_cast<u8*>(p.col_out) + at.part.lines + column * line_pitch(p) + row;
     if constexpr (spec::write_lines) {
       store<16, kStore>(to, values);
     } else {
-      const i64 left = p.rows - row;
+      const i64 left = at.part.rows - row;
 #pragma unroll
       for (int b = 0; b < 16; ++b) {
         if (b < left) store<1>(to + b, Vector<1>{{code_at<u8>(values, b)}});
@@ -72,7 +72,7 @@ QUERN_DEVICE void write_lines(const KernelParams& p, const Place& at) {
 QUERN_DEVICE void write_columns(const KernelParams& p, const Place& at, const Patch& patch,
                                 const float (&reciprocal)[kColumns]) {
   if (at.rows == 0) return;
-  u8* to = static_cast<u8*>(p.col_out) + (at.expert * p.rows + at.row) * p.cols + at.column;
+  u8* to = static_cast<u8*>(p.col_out) + (at.part.first_row + at.row) * p.cols + at.column;
 #pragma unroll
   for (int i = 0; i < kRows; ++i, to += p.cols) {
     float values[kColumns];
@@ -94,6 +94,10 @@ QUERN_DEVICE void put_columns(const KernelParams& p, const Place& at, const Patc
   }
 }
 
+QUERN_DEVICE u8* col_scales(const KernelParams& p, const Place& at) {
+  return static_cast<u8*>(p.col_scales) + at.part.col_scales;
+}
+
 // Of a tile of the stack, at the place of its line and band in an atom.
 QUERN_DEVICE u8* column_scale(u32 tile, u32 column, u32 band) {
   return dynamic_shared() + kShared.column_scales + tile * kAtomBytes + atom_byte(column, band);
@@ -112,9 +116,8 @@ QUERN_DEVICE void write_column_atoms(const KernelParams& p, const Place& at) {
   const u32 tile = threadIdx.x / 32, line = threadIdx.x % 32;
   if (tile >= kStack) return;
   const i64 column = at.first_column + line, block = at.first_row / kBlock + tile * 4;
-  if (column >= round_up(p.cols, 128) || block >= round_up(p.col_blocks, 4)) return;
-  store<kBytes>(static_cast<u8*>(p.col_scales) + at.expert * blocked_bytes(p.cols, p.col_blocks) +
-                    blocked_offset(column, block, p.col_blocks),
+  if (column >= round_up(p.cols, 128) || block >= round_up(blocks_of_columns(p, at.part), 4)) return;
+  store<kBytes>(col_scales(p, at) + blocked_offset(column, block, blocks_of_columns(p, at.part)),
                 load_shared<kBytes>(column_scale(tile, line, 0)));
 }
 
@@ -126,14 +129,15 @@ QUERN_DEVICE void write_column_scales(const KernelParams& p, const Place& at, co
   } else if constexpr (spec::blocked || !spec::col_block_major) {
 #pragma unroll
     for (int j = 0; j < kColumns; ++j)
-      store_scales<spec::col_block_major>(p.col_scales, at.expert, at.column + j, block, p.cols, p.col_blocks,
+      store_scales<spec::col_block_major>(col_scales(p, at), at.column + j, block, p.cols,
+                                          blocks_of_columns(p, at.part),
                                           Vector<1>{{static_cast<u8>(columns.scale[j])}});
   } else {
     if (at.rows == 0) return;
     Vector<kColumns> bytes = {};
 #pragma unroll
     for (int j = 0; j < kColumns; ++j) put_code(bytes, j, static_cast<u8>(columns.scale[j]));
-    store<kColumns>(static_cast<u8*>(p.col_scales) + (at.expert * p.col_blocks + block) * p.cols + at.column, bytes);
+    store<kColumns>(col_scales(p, at) + block * p.cols + at.column, bytes);
   }
 }
 

@@ -2,40 +2,13 @@
 #ifndef QUERN_MXFP8_TILE_PATCH_CUH_
 #define QUERN_MXFP8_TILE_PATCH_CUH_
 
-#include "common/shared.cuh"
-#include "common/sync.cuh"
-#include "mxfp8/blocks.cuh"
+#include "mxfp8/tile_part.cuh"
 
 namespace quern::mxfp8 {
 
-using KernelParams = TileParams;
-using Word = Vector<spec::vector>;
-
-constexpr int kRows = spec::rows;                        // of a thread
-constexpr int kParts = kBlock / kRows;                   // of a warp's rows, each of other lanes
-constexpr int kPartLanes = 32 / kParts;                  // side by side
-constexpr int kColumns = spec::vector / sizeof(Source);  // of a thread
-constexpr int kLanes = kBlock / kColumns;                // that share a block along a row
-constexpr int kTileColumns = kPartLanes * kColumns;
-constexpr int kTileBlocks = kTileColumns / kBlock;  // along a row
-static_assert(kLanes <= kPartLanes, "a block along a row lies in one part");
-constexpr int kStack = spec::stack;
-constexpr int kLineBytes = kStack * kTileRows;  // of a transposed line
-constexpr int kCluster = spec::cluster;
-constexpr bool kSquare = spec::block != Block::line;
-constexpr bool kTransposed = spec::col && spec::transposed;
-
-// Blocked scales of a tile that are a whole atom, or whole parts of its 16-byte units, are put together before they are
-// written.
-constexpr bool kRowAtoms = spec::row && spec::atoms && kTileBlocks == 4;
-constexpr bool kColumnAtoms = spec::col && spec::atoms;
-
-constexpr TileShared kShared =
-    tile_shared({kTileColumns, kStack, kTransposed, spec::row && !kSquare, spec::row, kCluster > 1, kColumnAtoms});
-
-// A thread's place in one tile of its block's stack.
+// A thread's place in one tile of its block's stack. Rows are the part's.
 struct Place {
-  u64 expert;
+  Part part;
   i64 first_row;     // of the tile
   i64 first_column;  // of the tile
   i64 row;           // of the thread
@@ -54,23 +27,18 @@ QUERN_DEVICE u32 afresh(u32 x) {
 }
 
 QUERN_DEVICE Place place(const KernelParams& p, u32 tile) {
-  const u32 index = afresh(blockIdx.x);
-  const u64 expert = divide(index, p.by_stacks);
-  const u32 stack = static_cast<u32>(index - expert * (static_cast<u64>(p.across) * p.down));
-  const u32 group = stack / (p.group * p.down), first = group * p.group;
-  const u32 width = p.across - first < p.group ? p.across - first : p.group;
-  const u32 in_group = stack - first * p.down;
+  const Spot stack = spot(p, afresh(blockIdx.x));
   const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   Place at;
-  at.expert = expert;
-  at.first_row = (static_cast<i64>(in_group / width) * kStack + tile) * kTileRows;
-  at.first_column = static_cast<i64>(first + in_group % width) * kTileColumns;
+  at.part = part_of(p, stack);
+  at.first_row = (at.part.stack * kStack + tile) * kTileRows;
+  at.first_column = static_cast<i64>(stack.column) * kTileColumns;
   const u32 row_in_tile = warp * kBlock + lane / kPartLanes * kRows;
   at.row_in_stack = tile * kTileRows + row_in_tile;
   at.column_in_tile = lane % kPartLanes * kColumns;
   at.row = at.first_row + row_in_tile;
   at.column = at.first_column + at.column_in_tile;
-  const i64 left = at.column < p.cols ? p.rows - at.row : 0;
+  const i64 left = at.column < p.cols ? at.part.rows - at.row : 0;
   at.rows = left < 0 ? 0 : left < kRows ? static_cast<int>(left) : kRows;
   return at;
 }
@@ -81,9 +49,9 @@ struct Patch {
 
 // A thread that has nothing reads its neighbours': cheaper than to ask at each read. What it makes of it is not used.
 QUERN_DEVICE Patch read_whole(const KernelParams& p, const Place& at) {
-  const i64 row = at.row < p.rows ? at.row : p.rows - kRows;
+  const i64 row = at.row < at.part.rows ? at.row : at.part.rows - kRows;
   const i64 column = at.column < p.cols ? at.column : p.cols - kColumns;
-  const Source* from = static_cast<const Source*>(p.source) + (at.expert * p.rows + row) * p.source_stride + column;
+  const Source* from = static_cast<const Source*>(p.source) + (at.part.first_row + row) * p.source_stride + column;
   Patch patch;
 #pragma unroll
   for (int i = 0; i < kRows; ++i, from += p.source_stride) patch.rows[i] = load<spec::vector>(from);
@@ -93,7 +61,7 @@ QUERN_DEVICE Patch read_whole(const KernelParams& p, const Place& at) {
 QUERN_DEVICE Patch read(const KernelParams& p, const Place& at) {
   if constexpr (!spec::cut_bands) return read_whole(p, at);
   const Source* const from =
-      static_cast<const Source*>(p.source) + (at.expert * p.rows + at.row) * p.source_stride + at.column;
+      static_cast<const Source*>(p.source) + (at.part.first_row + at.row) * p.source_stride + at.column;
   Patch patch;
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {

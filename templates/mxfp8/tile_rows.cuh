@@ -89,7 +89,7 @@ QUERN_DEVICE void find_row_scales(const Place& at, const Patch& patch) {
 template <class Reciprocals>
 QUERN_DEVICE void write_rows(const KernelParams& p, const Place& at, const Patch& patch, const Reciprocals& four_from) {
   if (at.rows == 0) return;
-  u8* to = static_cast<u8*>(p.row_out) + (at.expert * p.rows + at.row) * p.cols + at.column;
+  u8* to = static_cast<u8*>(p.row_out) + (at.part.first_row + at.row) * p.cols + at.column;
 #pragma unroll
   for (int i = 0; i < kRows; i += 4) {
     const Vector<16> four = four_from(i);
@@ -106,6 +106,10 @@ QUERN_DEVICE void write_rows_by_their_own(const KernelParams& p, const Place& at
   write_rows(p, at, patch, [&](int i) { return load_shared<16>(first + 4 * i); });
 }
 
+QUERN_DEVICE u8* row_scales(const KernelParams& p, const Place& at) {
+  return static_cast<u8*>(p.row_scales) + at.part.row_scales;
+}
+
 // Those of the warp's rows; several at once, as far as they lie together in memory and nothing splits them.
 QUERN_DEVICE void write_row_scales(const KernelParams& p, const Place& at) {
   constexpr int kTogether = spec::scales_together;
@@ -114,8 +118,9 @@ QUERN_DEVICE void write_row_scales(const KernelParams& p, const Place& at) {
   for (u32 i = threadIdx.x % 32; i < kBlock * kTileBlocks / kTogether; i += 32) {
     const u32 row = first + (kByBlock ? i % kBlock : i * kTogether / kTileBlocks);
     const u32 block = kByBlock ? i / kBlock : i * kTogether % kTileBlocks;
-    store_scales<spec::row_block_major>(p.row_scales, at.expert, at.first_row + row, at.first_column / kBlock + block,
-                                        p.rows, p.row_blocks, load_shared<kTogether>(row_scale(block, in_stack + row)));
+    store_scales<spec::row_block_major>(row_scales(p, at), at.first_row + row, at.first_column / kBlock + block,
+                                        at.part.rows, p.row_blocks,
+                                        load_shared<kTogether>(row_scale(block, in_stack + row)));
   }
 }
 
@@ -125,9 +130,8 @@ QUERN_DEVICE void write_row_atoms(const KernelParams& p, const Place& at) {
   if (tile >= kStack) return;
   const i64 first = at.first_row + tile * kTileRows;
   const i64 block = at.first_column / kBlock;
-  if (first >= round_up(p.rows, kTileRows) || block >= round_up(p.row_blocks, 4)) return;
-  store<16>(static_cast<u8*>(p.row_scales) + at.expert * blocked_bytes(p.rows, p.row_blocks) +
-                blocked_offset(first + line, block, p.row_blocks),
+  if (first >= round_up(at.part.rows, kTileRows) || block >= round_up(p.row_blocks, 4)) return;
+  store<16>(row_scales(p, at) + blocked_offset(first + line, block, p.row_blocks),
             load_shared<16>(row_scale(0, tile * kTileRows + line)));
 }
 
@@ -154,7 +158,7 @@ QUERN_DEVICE void write_gathered(const KernelParams& p, const Place& at) {
   const i64 block = at.first_column / kBlock - cluster_rank() * kTileBlocks;
   for (u32 i = threadIdx.x; i < kSharedRows * kRowBytes / kTogether; i += kTileThreads) {
     const u32 byte = i * kTogether;
-    store_scales<false>(p.row_scales, at.expert, row + byte / kRowBytes, block + byte % kRowBytes, p.rows, p.row_blocks,
+    store_scales<false>(row_scales(p, at), row + byte / kRowBytes, block + byte % kRowBytes, at.part.rows, p.row_blocks,
                         load_shared<kTogether>(gathered(byte / kRowBytes, byte % kRowBytes)));
   }
 }

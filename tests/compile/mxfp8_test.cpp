@@ -49,6 +49,16 @@ TEST_F(Mxfp8Compile, EveryLayout) {
   expect_good(compile(jobs));
 }
 
+TEST_F(Mxfp8Compile, Groups) {
+  std::vector<Job> jobs;
+  for (const char* direction : kDirections) {
+    for (const char* rest : {"", " scale_layout=blocked", " tail=pad offset=i64", " block=square", " out_order=cols"})
+      jobs.push_back({cat("mxfp8 rows=4096 cols=4096 groups=8 direction=", direction, rest),
+                      kArchitectures[jobs.size() % kArchitectures.size()]});
+  }
+  expect_good(compile(jobs));
+}
+
 // Operations other than quantize: 8 elements to 16 bytes of numbers, units of 16 scales.
 TEST_F(Mxfp8Compile, OtherOperations) {
   std::vector<Job> jobs;
@@ -56,6 +66,9 @@ TEST_F(Mxfp8Compile, OtherOperations) {
     for (const char* rest : {"", " direction=col", " direction=col block=square"}) {
       for (const std::string& arch : kArchitectures) jobs.push_back({cat("mxfp8 cols=4096 op=", op, rest), arch});
     }
+  }
+  for (const char* op : {"to_blocked direction=col", "from_blocked", "pad", "unpad dtype=e4m3"}) {
+    for (const std::string& arch : kArchitectures) jobs.push_back({cat("mxfp8 cols=4096 groups=8 op=", op), arch});
   }
   expect_good(compile(jobs));
   const Compiled back = compile("mxfp8 cols=4096 op=dequantize", "sm_90a");
@@ -99,9 +112,12 @@ TEST_F(Mxfp8Compile, BlockedScalesAreWrittenSixteenAtATime) {
 TEST_F(Mxfp8Compile, FourTilesAreResident) {
   for (const char* direction : {"col", "both"}) {
     for (const char* mode : {"floor", "rceil"}) {
-      const Compiled one = compile(cat("mxfp8 cols=4096 direction=", direction, " mode=", mode), "sm_90a");
-      ASSERT_EQ(one.error, "");
-      EXPECT_LE(one.result.images[0].resources.registers, 128) << one.job.problem;
+      for (const char* rest : {"", " scale_layout=blocked", " groups=8", " groups=8 scale_layout=blocked"}) {
+        const Compiled one = compile(cat("mxfp8 cols=4096 direction=", direction, " mode=", mode, rest), "sm_90a");
+        ASSERT_EQ(one.error, "");
+        EXPECT_LE(one.result.images[0].resources.registers, 128) << one.job.problem;
+        EXPECT_EQ(one.result.images[0].resources.spill_store_bytes, 0) << one.job.problem;
+      }
     }
   }
 }

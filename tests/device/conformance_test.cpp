@@ -17,11 +17,11 @@
 namespace quern::test {
 namespace {
 
-// The most cases of a family, so that all families together stay below 400 images, 150 under sanitizers.
+// The most cases of a family, so that all families together stay below 500 images, 150 under sanitizers.
 #if QUERN_ADDRESS_SANITIZER
 constexpr std::size_t kMostCases = 25;
 #else
-constexpr std::size_t kMostCases = 180;
+constexpr std::size_t kMostCases = 260;
 #endif
 
 bool set(const char* variable) { return std::getenv(variable) != nullptr; }  // NOLINT(concurrency-mt-unsafe)

@@ -74,7 +74,7 @@ void tails(std::vector<Case>& cases) {
       // Several scales of a row were written at once to any address.
       if (direction != "col")
         cases.push_back(
-            with(cat("form=1,unroll=1,threads=128,group=0,cluster=8,rows=32,vector=", type == "f32" ? 4 : 2),
+            with(cat("form=1,unroll=1,threads=128,panel=0,cluster=8,rows=32,vector=", type == "f32" ? 4 : 2),
                  mxfp8(96, 288, rest, 2), 1));
       cases.push_back({mxfp8(0, 64, rest)});
       cases.push_back({mxfp8(64, 0, rest)});
@@ -108,8 +108,8 @@ void stream_configs(std::vector<Case>& cases) {
 
 void tile_configs(std::vector<Case>& cases) {
   for (const char* tile : {"vector=2,rows=32", "vector=4", "vector=4,rows=32", "vector=8",
-                           "vector=8,rows=32,resident=4", "vector=8,resident=3", "group=1", "group=2", "group=32",
-                           "stack=2", "stack=2,group=0", "stack=2,vector=8,rows=32", "store_stream=1"}) {
+                           "vector=8,rows=32,resident=4", "vector=8,resident=3", "panel=1", "panel=2", "panel=32",
+                           "stack=2", "stack=2,panel=0", "stack=2,vector=8,rows=32", "store_stream=1"}) {
     const std::string config = cat("form=1,unroll=1,threads=128,rows=16,", tile);
     for (const std::string& direction : kDirections) {
       cases.push_back(with(config, mxfp8(416, 1184, cat("direction=", direction), 2)));
@@ -122,9 +122,9 @@ void tile_configs(std::vector<Case>& cases) {
 
 // Clusters that end inside a row and behind it, of rows whose scales go out 1 to 16 at a time.
 void clusters(std::vector<Case>& cases) {
-  for (const char* cluster : {"cluster=2", "cluster=4", "cluster=8", "cluster=8,stack=2", "cluster=4,stack=2,group=8",
+  for (const char* cluster : {"cluster=2", "cluster=4", "cluster=8", "cluster=8,stack=2", "cluster=4,stack=2,panel=8",
                               "cluster=2,vector=8,rows=32", "cluster=8,vector=8"}) {
-    const std::string config = cat("form=1,unroll=1,threads=128,rows=16,group=0,", cluster);
+    const std::string config = cat("form=1,unroll=1,threads=128,rows=16,panel=0,", cluster);
     for (const char* direction : {"row", "both"}) {
       for (const char* block : {"line", "square_spread"}) {
         for (const int cols : {64, 1184, 2048, 4096})
@@ -170,10 +170,71 @@ void relayout(std::vector<Case>& cases) {
         for (const auto& [rows, cols, experts] : shapes) cases.push_back({mxfp8(rows, cols, rest, experts)});
         cases.push_back({mxfp8(57, 300, cat(rest, " tail=pad"), 2), 1});
         cases.push_back(with("vector=4", mxfp8(160, 512, rest, 2)));
-        cases.push_back(with("unroll=4,threads=64,persistent=1,blocks_per_sm=1", mxfp8(416, 1184, rest, 2)));
+        cases.push_back(with("threads=64", mxfp8(416, 1184, rest, 2)));
       }
     }
     cases.push_back({mxfp8(0, 64, cat("op=", op))});
+    for (const char* rest : {"direction=row", "direction=col", "direction=row block=square",
+                             "direction=col block=square", "direction=col block=square_spread offset=i64"}) {
+      for (const int groups : {1, 4, 33}) {
+        cases.push_back({mxfp8(2048, 288, cat("op=", op, " ", rest, " groups=", groups))});
+        cases.push_back({mxfp8(700, 1100, cat("op=", op, " tail=pad ", rest, " groups=", groups)), 1});
+      }
+    }
+  }
+}
+
+// Groups of rows whose ends are on the device, some of them empty: few, as many as a warp reads at once, and more.
+void groups(std::vector<Case>& cases) {
+  for (const std::string& direction : kDirections) {
+    for (const char* block : {"line", "square", "square_spread"}) {
+      for (const char* scales : {"plain", "blocked"}) {
+        const std::string rest = cat("direction=", direction, " block=", block, " scale_layout=", scales);
+        cases.push_back({mxfp8(1024, 160, cat(rest, " groups=4"))});
+        cases.push_back({mxfp8(416, 288, cat(rest, " groups=3 out_order=cols offset=i64"))});
+        cases.push_back({mxfp8(333, 200, cat(rest, " groups=5 tail=pad"), 1), 1});
+      }
+    }
+    for (const int count : {1, 2, 31, 32, 33, 100}) {
+      cases.push_back({mxfp8(2048, 64, cat("direction=", direction, " groups=", count))});
+      cases.push_back({mxfp8(700, 96, cat("direction=", direction, " scale_layout=blocked tail=pad groups=", count))});
+    }
+    for (const char* config : {"stack=1,panel=2", "stack=2,panel=0", "vector=8,rows=32", "vector=2,rows=32"})
+      cases.push_back(with(cat("form=1,unroll=1,threads=128,rows=16,", config),
+                           mxfp8(1536, 416, cat("direction=", direction, " groups=6"))));
+    cases.push_back({mxfp8(0, 96, cat("direction=", direction, " groups=2"))});
+  }
+  for (const char* config : {"cluster=8,stack=2", "cluster=4", "cluster=2"})
+    cases.push_back(with(cat("form=1,unroll=1,threads=128,rows=16,panel=0,", config),
+                         mxfp8(1536, 1184, "direction=both groups=6")));
+  cases.push_back(with("persistent=1,blocks_per_sm=1", mxfp8(700, 1184, "groups=6")));
+}
+
+// Token groups, of types and widths of 1 byte to many vectors.
+void pads(std::vector<Case>& cases) {
+  for (const char* op : {"pad", "unpad"}) {
+    for (const int tokens : {0, 1, 128, 157, 1000}) {
+      for (const int width : {1, 43, 256, 768}) {
+        const int count = 1 + tokens % 9;
+        cases.push_back({mxfp8(tokens, width, cat("op=", op, " groups=", count)), width % 2});
+      }
+    }
+    for (const char* type : {"f32", "f16", "bf16", "e4m3", "e5m2", "e8m0", "u8", "i8"}) {
+      for (const int align : {1, 16, 100, 128})
+        cases.push_back({mxfp8(300, 448, cat("op=", op, " groups=8 align=", align, " dtype=", type))});
+    }
+    for (const int groups : {1, 2, 32, 33, 70})
+      cases.push_back({mxfp8(500, 96, cat("op=", op, " align=16 offset=i64 groups=", groups))});
+    for (const char* config : {"vector=2", "vector=4", "vector=8", "unroll=1", "threads=64", "threads=512"})
+      cases.push_back(with(config, mxfp8(300, 512, cat("op=", op, " groups=4"))));
+  }
+}
+
+// Called off or not, as the seed of a case says.
+void noops(std::vector<Case>& cases) {
+  for (const char* rest : {"", "direction=col", "direction=both", "op=dequantize", "op=to_blocked", "op=from_blocked",
+                           "op=pad groups=3", "op=unpad groups=3", "groups=3 direction=both"}) {
+    for (const int rows : {96, 128, 160, 192}) cases.push_back({mxfp8(rows, 160, cat("noop=flag ", rest))});
   }
 }
 
@@ -191,6 +252,9 @@ std::vector<Case> mxfp8_cases() {
   clusters(cases);
   dequantize(cases);
   relayout(cases);
+  groups(cases);
+  pads(cases);
+  noops(cases);
   return cases;
 }
 

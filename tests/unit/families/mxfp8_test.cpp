@@ -85,26 +85,27 @@ TEST(Mxfp8Variants, FollowDirectionLineLengthAndElement) {
       << "scales take 16";
 }
 
-// The rows, stack, group and cluster of a problem's first variant.
+// The rows, stack, panel and cluster of a problem's first variant.
 std::string shape(const std::string& fields, const Target& target = {}) {
   const Config config = test::variants_of(parsed(fields), target)[0].config;
   const auto number = [&](int parameter) { return " " + std::to_string(config[parameter]); };
-  return "rows" + number(4) + " stack" + number(5) + " group" + number(7) + " cluster" + number(8);
+  return "rows" + number(4) + " stack" + number(5) + " panel" + number(7) + " cluster" + number(8);
 }
 
 TEST(Mxfp8Variants, LargeProblemsHaveStacksAndClusters) {
-  EXPECT_EQ(shape("rows=16384 cols=16384 direction=col"), "rows 16 stack 2 group 4 cluster 1");
-  EXPECT_EQ(shape("cols=4096 direction=col"), "rows 16 stack 2 group 4 cluster 1") << "open counts as large";
-  EXPECT_EQ(shape("rows=96 cols=416 experts=3 direction=col"), "rows 16 stack 1 group 4 cluster 1");
-  EXPECT_EQ(shape("rows=16384 cols=16384 direction=both"), "rows 16 stack 2 group 0 cluster 8");
-  EXPECT_EQ(shape("rows=16384 cols=16384 direction=both", {80, ""}), "rows 16 stack 1 group 0 cluster 1");
-  EXPECT_EQ(shape("rows=16384 cols=16384 direction=both scale_layout=blocked"), "rows 16 stack 2 group 0 cluster 1");
-  EXPECT_EQ(shape("rows=16384 cols=16384 direction=both block=square"), "rows 16 stack 2 group 0 cluster 1");
-  EXPECT_EQ(shape("cols=512 direction=both"), "rows 16 stack 2 group 0 cluster 1") << "four tiles a row";
-  EXPECT_EQ(shape("rows=131072 cols=1152 direction=both"), "rows 16 stack 2 group 0 cluster 1") << "9 tiles";
-  EXPECT_EQ(shape("rows=128 cols=7168 experts=256 direction=col"), "rows 16 stack 1 group 4 cluster 1")
+  EXPECT_EQ(shape("rows=16384 cols=16384 direction=col"), "rows 16 stack 2 panel 4 cluster 1");
+  EXPECT_EQ(shape("cols=4096 direction=col"), "rows 16 stack 2 panel 4 cluster 1") << "open counts as large";
+  EXPECT_EQ(shape("rows=96 cols=416 experts=3 direction=col"), "rows 16 stack 1 panel 4 cluster 1");
+  EXPECT_EQ(shape("rows=16384 cols=16384 direction=both"), "rows 16 stack 2 panel 0 cluster 8");
+  EXPECT_EQ(shape("rows=16384 cols=16384 direction=both", {80, ""}), "rows 16 stack 1 panel 0 cluster 1");
+  EXPECT_EQ(shape("rows=16384 cols=16384 direction=both scale_layout=blocked"), "rows 16 stack 2 panel 0 cluster 1");
+  EXPECT_EQ(shape("rows=16384 cols=16384 direction=both block=square"), "rows 16 stack 2 panel 0 cluster 1");
+  EXPECT_EQ(shape("cols=512 direction=both"), "rows 16 stack 2 panel 0 cluster 1") << "four tiles a row";
+  EXPECT_EQ(shape("rows=131072 cols=1152 direction=both"), "rows 16 stack 2 panel 0 cluster 1") << "9 tiles";
+  EXPECT_EQ(shape("rows=131072 cols=1408 direction=both"), "rows 16 stack 2 panel 0 cluster 1") << "11 tiles";
+  EXPECT_EQ(shape("rows=128 cols=7168 experts=256 direction=col"), "rows 16 stack 1 panel 4 cluster 1")
       << "a tile high";
-  EXPECT_EQ(shape("cols=33 direction=both tail=pad"), "rows 32 stack 2 group 0 cluster 1");
+  EXPECT_EQ(shape("cols=33 direction=both tail=pad"), "rows 32 stack 2 panel 0 cluster 1");
 }
 
 // Bytes of an operand.
@@ -165,6 +166,54 @@ TEST(Mxfp8Problem, OtherOperationsRefuseWhatIsQuantizes) {
     EXPECT_TRUE(has(refusal(fields + "scale_layout=blocked"), op));
     EXPECT_TRUE(has(refusal(fields + "source_stride=64"), op));
   }
+}
+
+TEST(Mxfp8Operands, GroupsHaveRoomForWhatTheyMayCut) {
+  const std::string three = "rows=256 cols=416 groups=3 ";
+  EXPECT_EQ(span("rows=256 cols=416", "offsets") + span("rows=256 cols=416", "status"), 0);
+  EXPECT_EQ(span(three, "offsets"), 3 * 4);
+  EXPECT_EQ(span(three + "offset=i64", "offsets"), 3 * 8);
+  EXPECT_EQ(span(three, "status"), 4);
+  EXPECT_EQ(span(three, "out"), 256 * 416);
+  EXPECT_EQ(span(three, "scales"), 256 * 13);
+  EXPECT_EQ(span(three + "scale_layout=blocked", "scales"), (256 + 3 * 128) * 16);
+  EXPECT_EQ(span(three + "direction=col", "scales"), 8 * 416);
+  EXPECT_EQ(span(three + "direction=col tail=pad", "scales"), (8 + 3) * 416);
+  EXPECT_EQ(span(three + "direction=col scale_layout=blocked", "scales"), 512 * (8 + 3 * 4));
+  EXPECT_EQ(span(three + "block=square tail=pad", "scales"), (8 + 3) * 13);
+}
+
+TEST(Mxfp8Problem, GroupsAreRowsOfOneMatrix) {
+  EXPECT_EQ(refusal("rows=256 cols=64 groups=3"), "");
+  EXPECT_TRUE(has(refusal("rows=256 cols=64 groups=3 experts=2"), "experts=1"));
+  EXPECT_TRUE(has(refusal("rows=256 cols=64 groups=3 direction=col source_order=rows"), "source_order=cols"));
+  EXPECT_TRUE(has(refusal("rows=256 cols=64 groups=2147483648"), "2^31"));
+  EXPECT_TRUE(has(refusal("rows=256 cols=64 groups=3 op=dequantize"), "dequantize"));
+  EXPECT_EQ(refusal("rows=256 cols=64 groups=3 op=to_blocked"), "");
+}
+
+TEST(Mxfp8Operands, OfPaddedGroupsHaveRoomForAllPadding) {
+  const std::string rows = "rows=157 cols=48 groups=5 align=16 ", padded = "op=pad " + rows;
+  EXPECT_EQ(span(padded, "source"), 157 * 48 * 2);
+  EXPECT_EQ(span(padded, "out"), 240 * 48 * 2);
+  EXPECT_EQ(span(padded, "starts"), 5 * 4);
+  EXPECT_EQ(span(padded + "offset=i64", "ends"), 5 * 8);
+  EXPECT_EQ(span("op=unpad " + rows, "source"), span(padded, "out"));
+  EXPECT_EQ(span("op=unpad " + rows, "out"), span(padded, "source"));
+  EXPECT_EQ(span("op=unpad " + rows, "starts"), 0);
+}
+
+TEST(Mxfp8Problem, RowsThatMoveAreOfAnyTypeAndWidth) {
+  EXPECT_EQ(refusal("op=pad cols=43 groups=2 dtype=e4m3"), "");
+  EXPECT_EQ(refusal("op=unpad cols=1 groups=2 dtype=u8 align=16"), "");
+  EXPECT_TRUE(has(refusal("op=pad cols=64"), "groups"));
+  EXPECT_TRUE(has(refusal("op=pad cols=64 groups=2 direction=col"), "direction=row"));
+  EXPECT_TRUE(has(refusal("op=unpad cols=64 groups=2 scale_layout=blocked"), "scale_layout=plain"));
+  EXPECT_TRUE(has(refusal("cols=64 dtype=e4m3"), "pad and unpad"));
+  EXPECT_TRUE(has(refusal("cols=64 align=16"), "pad and unpad"));
+  EXPECT_TRUE(has(refusal("op=pad rows=64 cols=1 groups=4 align=1073741824"), "offset=i64"));
+  EXPECT_EQ(refusal("op=pad rows=64 cols=1 groups=4 align=1073741824 offset=i64"), "");
+  EXPECT_TRUE(has(refusal("op=dequantize cols=64 dtype=u8"), "f32, f16 or bf16"));
 }
 
 TEST(Mxfp8Operands, AreWhatMustMove) {

@@ -1,0 +1,130 @@
+// Groups of rows, whose ends only the device knows. A warp walks over them 32 at a time.
+#ifndef QUERN_MXFP8_GROUPS_CUH_
+#define QUERN_MXFP8_GROUPS_CUH_
+
+#include "common/shared.cuh"
+#include "common/vector.cuh"
+#include "spec.cuh"
+
+namespace quern::mxfp8 {
+
+using namespace common;
+
+// The sum of what this lane and those below it have.
+QUERN_DEVICE i64 sum_up_to(i64 mine) {
+#pragma unroll
+  for (u32 distance = 1; distance < 32; distance *= 2) {
+    const i64 below = __shfl_up_sync(0xffffffffu, mine, distance);
+    if (threadIdx.x % 32 >= distance) mine += below;
+  }
+  return mine;
+}
+
+QUERN_DEVICE i64 last_lane(i64 v) { return __shfl_sync(0xffffffffu, v, 31); }
+
+// A lane's group; lanes beyond the last group have empty ones.
+struct Group {
+  i64 start;
+  i64 rows;
+  bool wrong;  // it ends before it starts or behind the last row, or has a cut block where none may be
+};
+
+template <class Params>
+QUERN_DEVICE Group group_of(const Params& p, u32 index, i64 end_before) {
+  const u32 g = index < p.groups ? index : p.groups - 1;
+  const auto* const offsets = static_cast<const spec::Offset*>(p.offsets);
+  const i64 end = static_cast<i64>(bit_cast<spec::Offset>(load<sizeof(spec::Offset)>(offsets + g)));
+  const i64 below = __shfl_up_sync(0xffffffffu, end, 1);
+  const i64 start = threadIdx.x % 32 == 0 ? end_before : below;
+  const bool inside = end >= start && end <= p.rows;  // before a difference that might wrap
+  const i64 rows = inside ? end - start : 0;
+  return {start, rows, !inside || (spec::whole_groups && rows % 32 != 0)};
+}
+
+// Calls body(group) in all lanes for 32 groups at a time. Returns whether all are as they must be; if not, 1 + the
+// number of the first that is wrong is in *status.
+template <class Params, class Body>
+QUERN_DEVICE bool for_groups(const Params& p, const Body& body) {
+  i64 end = 0;
+  for (u32 first = 0; first < p.groups; first += 32) {
+    const Group group = group_of(p, first + threadIdx.x % 32, end);
+    if (const u32 wrong = __ballot_sync(0xffffffffu, group.wrong); wrong != 0) {
+      const u32 lowest = static_cast<u32>(__ffs(static_cast<int>(wrong))) - 1;
+      if (blockIdx.x == 0 && threadIdx.x % 32 == lowest) store<4>(p.status, Vector<4>{{first + lowest + 1}});
+      return false;
+    }
+    body(group);
+    end = last_lane(group.start + group.rows);
+  }
+  return true;
+}
+
+// The group that a block works on, and what of it. Counts are of all groups before it.
+struct GroupPlace {
+  i64 rows;
+  i64 start;
+  i64 unit;           // the block's, of the group
+  i64 blocks;         // across rows
+  i64 padded_rows;    // to whole atoms
+  i64 padded_blocks;  // to whole atoms
+};
+
+// In shared memory, where it costs no registers.
+constexpr int kGroupNumbers = 7;
+QUERN_DEVICE void put_number(u8* numbers, int i, i64 number) {
+  store_shared<8>(numbers + i * 8, bit_cast<Vector<8>>(number));
+}
+QUERN_DEVICE i64 number_at(const u8* numbers, int i) { return bit_cast<i64>(load_shared<8>(numbers + i * 8)); }
+
+QUERN_DEVICE GroupPlace group_place(const u8* numbers) {
+  return {number_at(numbers, 0), number_at(numbers, 1), number_at(numbers, 2),
+          number_at(numbers, 3), number_at(numbers, 4), number_at(numbers, 5)};
+}
+
+enum class Search { wrong, behind, found };  // behind: all groups
+
+// By one warp: finds the group that unit `unit` of all units is of, `units_of(rows)` units a group. Whether there is
+// one.
+template <class Params, class Units>
+QUERN_DEVICE Search put_group(const Params& p, i64 unit, u8* numbers, const Units& units_of) {
+  i64 units = 0, blocks = 0, padded_rows = 0, padded_blocks = 0;  // of the groups before
+  bool found = false;
+  const bool right = for_groups(p, [&](const Group& group) {
+    const i64 own = units_of(group.rows), own_blocks = (group.rows + 31) / 32;
+    const i64 own_rows = (group.rows + 127) / 128 * 128, own_padded = (own_blocks + 3) / 4 * 4;
+    const i64 units_then = units + sum_up_to(own), blocks_then = blocks + sum_up_to(own_blocks);
+    const i64 rows_then = padded_rows + sum_up_to(own_rows), padded_then = padded_blocks + sum_up_to(own_padded);
+    if (unit < units_then && unit >= units_then - own) {
+      const i64 place[] = {group.rows,
+                           group.start,
+                           unit - (units_then - own),
+                           blocks_then - own_blocks,
+                           rows_then - own_rows,
+                           padded_then - own_padded};
+#pragma unroll
+      for (int i = 0; i < 6; ++i) put_number(numbers, i, place[i]);
+      found = true;
+    }
+    units = last_lane(units_then);
+    blocks = last_lane(blocks_then);
+    padded_rows = last_lane(rows_then);
+    padded_blocks = last_lane(padded_then);
+  });
+  if (!right) return Search::wrong;
+  return __any_sync(0xffffffffu, found) ? Search::found : Search::behind;
+}
+
+// By all threads of a block.
+template <class Params, class Units>
+QUERN_DEVICE Search find_group(const Params& p, i64 unit, u8* numbers, const Units& units_of) {
+  if (threadIdx.x < 32) {
+    const Search search = put_group(p, unit, numbers, units_of);
+    if (threadIdx.x == 0) put_number(numbers, 6, static_cast<i64>(search));
+  }
+  __syncthreads();
+  return static_cast<Search>(number_at(numbers, 6));
+}
+
+}  // namespace quern::mxfp8
+
+#endif  // QUERN_MXFP8_GROUPS_CUH_

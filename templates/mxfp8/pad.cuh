@@ -1,0 +1,89 @@
+// Groups of rows to such that begin at multiples of `align`, zeros between them, and back.
+#ifndef QUERN_MXFP8_PAD_CUH_
+#define QUERN_MXFP8_PAD_CUH_
+
+#include "common/divide.cuh"
+#include "mxfp8/groups.cuh"
+#include "mxfp8/params.h"
+#include "spec.cuh"
+
+namespace quern::mxfp8 {
+
+using KernelParams = PadParams;
+using Word = Vector<spec::vector>;
+
+constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint::plain;
+
+QUERN_DEVICE i64 slabs_of(const KernelParams& p, i64 rows) {
+  return rows <= 0 ? 0 : static_cast<i64>(divide(static_cast<u64>(rows + p.align - 1), p.by_align));
+}
+
+template <class T>
+QUERN_DEVICE void put_offset(void* offsets, u32 at, i64 value) {
+  store<sizeof(T)>(static_cast<T*>(offsets) + at, bit_cast<Vector<sizeof(T)>>(static_cast<T>(value)));
+}
+
+// Where each group is once it is padded. By one warp.
+QUERN_DEVICE void write_padded_offsets(const KernelParams& p) {
+  i64 before = 0;
+  u32 first = 0;
+  for_groups(p, [&](const Group& group) {
+    const i64 own = slabs_of(p, group.rows) * p.align, end = before + sum_up_to(own);
+    const u32 g = first + threadIdx.x;
+    if (g < p.groups) {
+      put_offset<spec::Offset>(p.starts, g, end - own);
+      put_offset<spec::Offset>(p.ends, g, end);
+    }
+    before = last_lane(end);
+    first += 32;
+  });
+}
+
+struct Piece {
+  i64 padded;  // where the slab begins in the padded matrix, in bytes
+  i64 plain;   // and in the other
+  i64 bytes;   // of the slab that are rows of a group; the rest is padding
+};
+
+QUERN_DEVICE Piece piece_of(const KernelParams& p, i64 slab, bool in_group) {
+  Piece piece = {slab * p.align * p.row_bytes, 0, 0};
+  if (!in_group) return piece;
+  const GroupPlace g = group_place(dynamic_shared());
+  const i64 left = g.rows - g.unit * p.align;
+  piece.plain = (g.start + g.unit * p.align) * p.row_bytes;
+  piece.bytes = (left < p.align ? left : p.align) * p.row_bytes;
+  return piece;
+}
+
+QUERN_DEVICE void copy(const KernelParams& p, const Piece& piece, i64 first) {
+  const u8* const source = static_cast<const u8*>(p.source) + (spec::pads ? piece.plain : piece.padded);
+  u8* const out = static_cast<u8*>(p.out) + (spec::pads ? piece.padded : piece.plain);
+  const i64 end = spec::pads ? p.align * p.row_bytes : piece.bytes;
+  const i64 step = static_cast<i64>(blockDim.x) * spec::vector;
+  Word words[spec::unroll] = {};
+#pragma unroll
+  for (int i = 0; i < spec::unroll; ++i) {
+    if (first + i * step < piece.bytes) words[i] = load<spec::vector>(source + first + i * step);
+  }
+#pragma unroll
+  for (int i = 0; i < spec::unroll; ++i) {
+    if (first + i * step < end) store<spec::vector, kStore>(out + first + i * step, words[i]);
+  }
+}
+
+QUERN_DEVICE void run(const KernelParams& p) {
+  const u64 slab = divide(blockIdx.x, p.by_pieces);
+  const u32 piece = static_cast<u32>(blockIdx.x - slab * p.pieces);
+  const auto slabs = [&](i64 rows) { return slabs_of(p, rows); };
+  const Search search = find_group(p, static_cast<i64>(slab), dynamic_shared(), slabs);
+  if (search == Search::wrong) return;
+  if constexpr (spec::pads) {
+    if (blockIdx.x == 0 && threadIdx.x < 32) write_padded_offsets(p);
+  }
+  const i64 first = (static_cast<i64>(piece) * spec::unroll * blockDim.x + threadIdx.x) * spec::vector;
+  copy(p, piece_of(p, static_cast<i64>(slab), search == Search::found), first);
+}
+
+}  // namespace quern::mxfp8
+
+#endif  // QUERN_MXFP8_PAD_CUH_

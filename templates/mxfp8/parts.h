@@ -1,0 +1,29 @@
+// The matrices of a problem one by one, experts or groups of rows, for references.
+#ifndef QUERN_MXFP8_PARTS_H_
+#define QUERN_MXFP8_PARTS_H_
+
+#include <vector>
+
+#include "mxfp8/matrix.h"
+
+namespace quern::mxfp8 {
+
+struct Part {
+  Mxfp8 problem;            // of it alone: one expert, no groups
+  std::int64_t source_row;  // its first, of source's rows in memory
+  std::int64_t out_row;     // of what lies as [experts, rows, cols]
+  std::int64_t lines;       // where its transposed lines begin, in elements
+  std::int64_t line_pitch;  // from one to the next
+  std::int64_t row_scales;  // where its scales begin, in bytes
+  std::int64_t col_scales;
+};
+
+// Of groups none if one is wrong; 1 + its number is then in *status.
+std::vector<Part> parts_of(const Mxfp8& p, const Mxfp8Args& a);
+
+// Ends of groups: some empty, of whole blocks where they must be, not always up to the last row.
+void generate_offsets(const Mxfp8& p, std::uint64_t seed, void* data);
+
+}  // namespace quern::mxfp8
+
+#endif  // QUERN_MXFP8_PARTS_H_

@@ -1,0 +1,99 @@
+// What matrix a block's stack is of: an expert's, or that of a group of rows.
+#ifndef QUERN_MXFP8_TILE_PART_CUH_
+#define QUERN_MXFP8_TILE_PART_CUH_
+
+#include "mxfp8/groups.cuh"
+#include "mxfp8/tile_shape.cuh"
+
+namespace quern::mxfp8 {
+
+struct Part {
+  i64 rows;
+  i64 first_row;   // in source, and in what lies as it does
+  i64 lines;       // where its transposed lines begin, in elements
+  i64 row_scales;  // where its scales begin
+  i64 col_scales;
+  i64 stack;  // this block's, counted from the part's first row
+};
+
+// Stacks are numbered so that those at work at one time are neighbours.
+struct Spot {
+  u64 expert;
+  u32 row;
+  u32 column;
+};
+
+QUERN_DEVICE Spot spot(const KernelParams& p, u32 index) {
+  const u64 expert = divide(index, p.by_stacks);
+  const u32 stack = static_cast<u32>(index - expert * (static_cast<u64>(p.across) * p.down));
+  const u32 panel = stack / (p.panel * p.down), first = panel * p.panel;
+  const u32 width = p.across - first < p.panel ? p.across - first : p.panel;
+  const u32 in_panel = stack - first * p.down;
+  return {expert, in_panel / width, first + in_panel % width};
+}
+
+// ---- Experts: all of one size
+
+QUERN_DEVICE i64 row_scale_bytes(const KernelParams& p) {
+  if constexpr (spec::blocked) return blocked_bytes(p.rows, p.row_blocks);
+  return (kOnceASquare ? p.col_blocks : p.rows) * p.row_blocks;
+}
+QUERN_DEVICE i64 col_scale_bytes(const KernelParams& p) {
+  if constexpr (spec::blocked) return blocked_bytes(p.cols, p.col_blocks);
+  return (kOnceASquare ? p.row_blocks : p.cols) * p.col_blocks;
+}
+
+QUERN_DEVICE Part part_of_expert(const KernelParams& p, const Spot& spot) {
+  const i64 expert = static_cast<i64>(spot.expert);
+  return {p.rows,  expert * p.rows, expert * p.rows * p.cols, expert * row_scale_bytes(p), expert * col_scale_bytes(p),
+          spot.row};
+}
+
+// ---- Groups: their scales lie one behind the other, in whole blocks; blocked ones in whole atoms
+
+// In shared memory: what find_group says, then the part.
+QUERN_DEVICE u8* group_numbers() { return dynamic_shared() + kShared.part; }
+QUERN_DEVICE u8* part_numbers() { return group_numbers() + kPartBytes / 2; }
+
+QUERN_DEVICE void put_part_of_group(const KernelParams& p) {
+  const GroupPlace g = group_place(group_numbers());
+  const i64 rows = spec::blocked ? g.padded_rows : kOnceASquare ? g.blocks : g.start;
+  const i64 row_bytes = spec::blocked ? round_up(p.row_blocks, 4) : p.row_blocks;
+  const i64 blocks = spec::blocked ? g.padded_blocks : g.blocks;
+  const i64 block_bytes = spec::blocked ? round_up(p.cols, 128) : kOnceASquare ? p.row_blocks : p.cols;
+  const i64 part[] = {g.rows, g.start, g.unit, rows * row_bytes, blocks * block_bytes};
+#pragma unroll
+  for (int i = 0; i < 5; ++i) put_number(part_numbers(), i, part[i]);
+}
+
+// By all threads: whether the block has anything to do.
+QUERN_DEVICE bool begin_part(const KernelParams& p) {
+  constexpr i64 kStackRows = kStack * kTileRows;
+  const auto stacks = [](i64 rows) { return (rows + kStackRows - 1) / kStackRows; };
+  if (find_group(p, spot(p, blockIdx.x).row, group_numbers(), stacks) != Search::found) return false;
+  if (threadIdx.x == 0) put_part_of_group(p);
+  __syncthreads();
+  return true;
+}
+
+QUERN_DEVICE Part part_of_group() {
+  const u8* const part = part_numbers();
+  const i64 start = number_at(part, 1);
+  return {number_at(part, 0), start, start, number_at(part, 3), number_at(part, 4), number_at(part, 2)};
+}
+
+QUERN_DEVICE Part part_of(const KernelParams& p, const Spot& spot) {
+  if constexpr (spec::groups) return part_of_group();
+  return part_of_expert(p, spot);
+}
+
+// From one transposed line to the next: groups are columns of one matrix.
+QUERN_DEVICE i64 line_pitch(const KernelParams& p) { return p.rows; }
+
+QUERN_DEVICE i64 blocks_of_columns(const KernelParams& p, const Part& part) {
+  return spec::groups ? (part.rows + 31) / 32 : p.col_blocks;
+}
+
+}  // namespace quern::mxfp8
+
+#endif  // QUERN_MXFP8_TILE_PART_CUH_

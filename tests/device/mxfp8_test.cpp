@@ -1,0 +1,175 @@
+// Groups of mxfp8 whose ends only the device knows: offsets that change between replays of one graph, and wrong ones.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "driver/stream.h"
+#include "plan/problem.h"
+#include "support/device.h"
+#include "tuner/operands.h"
+
+namespace quern::test {
+namespace {
+
+class Mxfp8Groups : public DeviceTest {
+ protected:
+  struct Work {
+    Work(const Driver& driver, const AnyProblem& asked)
+        : problem(asked), host(asked.family(), problem.data()), scalars(asked.family()) {
+      host.generate(1, false);
+      device = std::make_unique<DeviceOperands>(driver, host);
+      args = std::make_unique<AnyArgs>(device->args(scalars));
+    }
+    int operand(const std::string& name) const {
+      const auto& operands = host.family().operands;
+      return static_cast<int>(
+          std::find_if(operands.begin(), operands.end(), [&](const Operand& o) { return o.name == name; }) -
+          operands.begin());
+    }
+    void set_offsets(const std::vector<std::int32_t>& ends) {
+      std::memcpy(host.data(operand("offsets")), ends.data(), ends.size() * sizeof(ends[0]));
+      std::memset(host.data(operand("status")), 0, sizeof(std::int32_t));
+    }
+    HostOperands result() const {
+      HostOperands got = host;
+      device->download(got);
+      return got;
+    }
+    std::int32_t status(const HostOperands& got) const {
+      std::int32_t status = -1;
+      std::memcpy(&status, got.data(operand("status")), sizeof(status));
+      return status;
+    }
+    AnyProblem problem;
+    HostOperands host;
+    AnyArgs scalars;
+    std::unique_ptr<DeviceOperands> device;
+    std::unique_ptr<AnyArgs> args;
+  };
+
+  HostOperands launched(Work& work) {
+    const AnyPlan plan = runtime().prepare_any(work.problem.family(), work.problem.data());
+    work.device->upload(work.host);
+    plan.launch(nullptr, work.args->data());
+    synchronize();
+    return work.result();
+  }
+
+  static constexpr const char* kProblems[] = {
+      "mxfp8 rows=512 cols=96 groups=4",
+      "mxfp8 rows=512 cols=96 groups=4 direction=both",
+      "mxfp8 rows=512 cols=96 groups=4 direction=col scale_layout=blocked",
+      "mxfp8 rows=512 cols=96 groups=4 block=square",
+      "mxfp8 rows=512 cols=96 groups=4 op=to_blocked",
+      "mxfp8 rows=512 cols=96 groups=4 op=from_blocked direction=col",
+      "mxfp8 rows=512 cols=96 groups=4 op=pad align=128",
+      "mxfp8 rows=512 cols=96 groups=4 op=unpad align=16",
+  };
+};
+
+TEST_F(Mxfp8Groups, AReplayReadsNewOffsets) {
+  for (const char* text : kProblems) {
+    Work work(driver(), runtime().parse(text));
+    const AnyPlan plan = runtime().prepare_any(work.problem.family(), work.problem.data());
+    const StreamOwner stream(driver());
+    const Graph graph(driver(), [&](CUstream capturing) { plan.launch(capturing, work.args->data()); });
+    for (const std::vector<std::int32_t>& ends :
+         {std::vector<std::int32_t>{128, 128, 256, 512}, {0, 0, 0, 0}, {32, 64, 96, 128}, {512, 512, 512, 512}}) {
+      work.host.generate(static_cast<std::uint64_t>(ends[0]) + 7, true);
+      work.set_offsets(ends);
+      work.device->upload(work.host);
+      graph.launch(stream.get());
+      stream.synchronize();
+      const HostOperands got = work.result();
+      EXPECT_EQ(compare(got, work.host.reference(work.scalars)).difference, "") << text << " " << ends[0];
+      EXPECT_EQ(work.status(got), 0) << text;
+    }
+  }
+}
+
+TEST_F(Mxfp8Groups, WrongOffsetsAreReportedAndNothingIsWritten) {
+  const std::pair<std::vector<std::int32_t>, std::int32_t> wrong[] = {
+      {{128, 64, 256, 512}, 2},   // decreases
+      {{128, 256, 384, 544}, 4},  // behind the last row
+      {{-32, 64, 96, 128}, 1},
+      {{0x7fffffe0, 0, 0, 0}, 1},
+  };
+  for (const char* text : kProblems) {
+    Work work(driver(), runtime().parse(text));
+    for (const auto& [ends, status] : wrong) {
+      work.set_offsets(ends);
+      const HostOperands got = launched(work);
+      EXPECT_EQ(work.status(got), status) << text;
+      const HostOperands same = work.host;  // poison
+      for (const char* name : {"out", "scales", "out_col", "scales_col", "starts", "ends"}) {
+        const int i = work.operand(name);
+        EXPECT_TRUE(!same.present(i) ||
+                    std::memcmp(got.data(i), same.data(i), static_cast<std::size_t>(same.bytes(i))) == 0)
+            << text << " " << name;
+      }
+      EXPECT_EQ(work.device->damage(work.host), "") << text;
+    }
+  }
+}
+
+// The difference of two ends wrapped around, and what was far outside was taken for a group.
+TEST_F(Mxfp8Groups, EndsOfSixtyFourBitsThatAreFarApartAreWrong) {
+  for (const char* text :
+       {"mxfp8 rows=512 cols=96 groups=2 offset=i64", "mxfp8 rows=512 cols=96 groups=2 offset=i64 direction=both",
+        "mxfp8 rows=512 cols=96 groups=2 offset=i64 op=pad"}) {
+    Work work(driver(), runtime().parse(text));
+    for (const std::int64_t end :
+         {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}) {
+      const std::int64_t ends[] = {64, end};
+      work.set_offsets({});
+      std::memcpy(work.host.data(work.operand("offsets")), ends, sizeof(ends));
+      EXPECT_EQ(work.status(launched(work)), 2) << text;
+    }
+  }
+}
+
+// A whole cluster has nothing to do where a group is wrong, or behind the last one.
+TEST_F(Mxfp8Groups, ClustersLeaveTogether) {
+  if (describe_device(driver(), 0).arch < 90) GTEST_SKIP() << "clusters came with sm_90";
+  PrepareOptions changed;
+  changed.config = "form=1,unroll=1,threads=128,vector=16,rows=16,stack=2,panel=0,cluster=8";
+  Work work(driver(), runtime().parse("mxfp8 rows=1024 cols=1184 groups=4 direction=both"));
+  const AnyPlan plan = runtime().prepare_any(work.problem.family(), work.problem.data(), changed);
+  const auto status = [&](const std::vector<std::int32_t>& ends) {
+    work.set_offsets(ends);
+    work.device->upload(work.host);
+    plan.launch(nullptr, work.args->data());
+    synchronize();
+    return work.status(work.result());
+  };
+  EXPECT_EQ(status({128, 64, 256, 512}), 2);
+  EXPECT_EQ(status({32, 64, 96, 96}), 0);
+  EXPECT_EQ(compare(work.result(), work.host.reference(work.scalars)).difference, "");
+}
+
+TEST_F(Mxfp8Groups, RowsThatMustBeWholeBlocksAreAskedFor) {
+  Work work(driver(), runtime().parse(kProblems[1]));
+  work.set_offsets({32, 64, 97, 128});
+  EXPECT_EQ(work.status(launched(work)), 3);
+  Work rows(driver(), runtime().parse(kProblems[0]));
+  rows.set_offsets({32, 64, 97, 128});
+  EXPECT_EQ(rows.status(launched(rows)), 0) << "no block lies across rows";
+}
+
+TEST_F(Mxfp8Groups, AFlagCallsALaunchOff) {
+  for (const char* text : kProblems) {
+    Work work(driver(), runtime().parse(std::string(text) + " noop=flag"));
+    for (const float flag : {1.0F, 0.0F, 2.0F}) {
+      work.set_offsets({128, 128, 256, 512});
+      std::memcpy(work.host.data(work.operand("noop")), &flag, sizeof(flag));
+      const HostOperands got = launched(work);
+      EXPECT_EQ(compare(got, work.host.reference(work.scalars)).difference, "") << text << " " << flag;
+      EXPECT_EQ(compare(got, work.host).equal, flag == 1.0F) << text << " " << flag;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace quern::test

@@ -19,7 +19,7 @@ std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintpt
 void make(const BulkCopy& copy) {
   void* const to = reinterpret_cast<void*>(copy.to);                  // NOLINT(performance-no-int-to-ptr)
   const void* const from = reinterpret_cast<const void*>(copy.from);  // NOLINT(performance-no-int-to-ptr)
-  std::memcpy(to, from, copy.bytes);
+  std::memcpy(to, from == nullptr ? copy.value.data() : from, copy.bytes);
 }
 
 // "" or the rule that the copy breaks.
@@ -34,18 +34,27 @@ std::string broken_rule(const BulkCopy& copy) {
 
 }  // namespace
 
-bool Gang::is_shared(const Strand& strand, std::uintptr_t address, unsigned bytes) const {
-  const std::uintptr_t offset = address - number(strand.block->shared);
+bool Gang::is_shared(const Block& block, std::uintptr_t address, unsigned bytes) const {
+  const std::uintptr_t offset = address - number(block.shared);
   return offset < shared_bytes_ && bytes <= shared_bytes_ - offset;
 }
 
-CountingBarrier& Gang::counting_barrier(Strand& strand, std::uintptr_t address, bool made, twin::Site site) {
-  if (!is_shared(strand, address, kBarrierBytes))
+bool Gang::is_any_shared(std::uintptr_t address) const {
+  return address - number(arena_begin_) < std::size_t{block_count_} * shared_stride_;
+}
+
+Block& Gang::block_of(std::uintptr_t shared_address) {
+  return blocks_[(shared_address - number(arena_begin_)) / shared_stride_];
+}
+
+CountingBarrier& Gang::counting_barrier(Strand& strand, Block& block, std::uintptr_t address, bool made,
+                                        twin::Site site) {
+  if (!is_shared(block, address, kBarrierBytes))
     fail(strand, CUDA_ERROR_ILLEGAL_ADDRESS, "a barrier that is not in the block's shared memory", site);
   if (address % kBarrierBytes != 0)
     fail(strand, CUDA_ERROR_MISALIGNED_ADDRESS,
          cat("a barrier at an address that is ", address % kBarrierBytes, " past a multiple of 8"), site);
-  auto& barriers = strand.block->bulk.barriers;
+  auto& barriers = block.bulk.barriers;
   const auto found = barriers.find(address);
   if (found != barriers.end()) return found->second;
   if (made) fail(strand, CUDA_ERROR_LAUNCH_FAILED, "a barrier in shared memory before its mbarrier_init", site);
@@ -54,7 +63,7 @@ CountingBarrier& Gang::counting_barrier(Strand& strand, std::uintptr_t address, 
 
 void Gang::mbarrier(Strand& strand, twin::Mbarrier what, void* address, unsigned value, twin::Site site) {
   const bool init = what == twin::Mbarrier::init;
-  CountingBarrier& barrier = counting_barrier(strand, number(address), !init, site);
+  CountingBarrier& barrier = counting_barrier(strand, *strand.block, number(address), !init, site);
   if (init) {
     if (value == 0 || !barrier.waiting.empty())
       fail(strand, CUDA_ERROR_LAUNCH_FAILED, "a barrier is made for one arrival or more, and while nobody waits", site);
@@ -112,22 +121,40 @@ void Gang::end_phase(Block& block, CountingBarrier& barrier) {
 }
 
 void Gang::bulk_copy(Strand& strand, void* to, const void* from, unsigned bytes, void* barrier, twin::Site site) {
-  const BulkCopy copy{number(to), number(from), bytes, number(barrier), strand.number, strand.groups, site};
+  const BulkCopy copy{number(to), number(from), bytes, number(barrier), strand.number, strand.groups, site, {}};
   if (const std::string rule = broken_rule(copy); !rule.empty())
     fail(strand, CUDA_ERROR_MISALIGNED_ADDRESS, rule, site);
-  if (copy.is_load()) counting_barrier(strand, copy.barrier, true, site);
-  if (!is_shared(strand, copy.shared(), bytes))
+  if (copy.is_load()) counting_barrier(strand, *strand.block, copy.barrier, true, site);
+  if (!is_shared(*strand.block, copy.shared(), bytes))
     fail(strand, CUDA_ERROR_ILLEGAL_ADDRESS,
          cat("a bulk copy of ", bytes, " bytes ", copy.is_load() ? "to" : "from",
              " what is not in the block's shared memory"),
          site);
-  shared_access(strand, copy.is_load() ? twin::Access::shared_store : twin::Access::shared_load, copy.shared(), bytes,
-                site);
+  shared_access(strand, *strand.block, copy.is_load() ? twin::Access::shared_store : twin::Access::shared_load,
+                copy.shared(), bytes, site);
   global_access(strand, copy.is_load() ? twin::Access::global_load : twin::Access::global_store,
                 copy.is_load() ? copy.from : copy.to, bytes, site);
   BulkState& bulk = strand.block->bulk;
   bulk.copies.push_back(copy);
   if (copy.is_load() && !bulk.barriers[copy.barrier].waiting.empty()) bring(*strand.block, copy.barrier);
+}
+
+// Under way like a bulk copy into that block, and ordered by that block's barriers.
+void Gang::cluster_store(Strand& strand, void* to, const void* value, void* barrier, twin::Site site) {
+  BulkCopy store{number(to), 0, kUnit, number(barrier), strand.number, 0, site, {}};
+  std::memcpy(store.value.data(), value, kUnit);
+  if (store.to % kUnit != 0)
+    fail(strand, CUDA_ERROR_MISALIGNED_ADDRESS,
+         cat("a store to another block at an address that is ", store.to % kUnit, " past a multiple of 16"), site);
+  if (!is_any_shared(store.to))
+    fail(strand, CUDA_ERROR_ILLEGAL_ADDRESS, "a store to another block, but not to an address from map_shared", site);
+  Block& there = block_of(store.to);
+  if (there.ended == block_threads_)
+    fail(strand, CUDA_ERROR_LAUNCH_FAILED, "a store to a block of the cluster that has ended", site);
+  counting_barrier(strand, there, store.barrier, true, site);
+  shared_access(strand, there, twin::Access::shared_store, store.to, kUnit, site);
+  there.bulk.copies.push_back(store);
+  if (!there.bulk.barriers[store.barrier].waiting.empty()) bring(there, store.barrier);
 }
 
 void Gang::bulk_wait(Strand& strand, unsigned pending) {
@@ -148,8 +175,8 @@ void Gang::end_copies(Strand& strand) {
            "the thread ends before this bulk copy has left shared memory: bulk_commit and bulk_wait_read come first",
            copy.site);
     if (last)
-      fail(strand, CUDA_ERROR_LAUNCH_FAILED, "the block ends before this bulk copy has come: nobody waits for it",
-           copy.site);
+      fail(strand, CUDA_ERROR_LAUNCH_FAILED,
+           cat("the block ends before this ", copy.name(), " has come: nobody waits for it"), copy.site);
   }
 }
 

@@ -5,6 +5,7 @@
 #ifndef QUERN_HOSTDRIVER_BULK_H_
 #define QUERN_HOSTDRIVER_BULK_H_
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -24,7 +25,9 @@ struct BulkCopy {
   std::uint32_t thread = 0;    // that began it, as the gang numbers threads
   unsigned group = 0;          // of that thread, from 0
   twin::Site site{nullptr, 0};
+  std::array<unsigned char, 16> value{};  // of a store to another block, in place of `from`
 
+  const char* name() const { return from == 0 ? "store to another block" : "bulk copy"; }
   bool is_load() const { return barrier != 0; }
   std::uintptr_t shared() const { return is_load() ? to : from; }
   bool overlaps(std::uintptr_t address, unsigned count) const {

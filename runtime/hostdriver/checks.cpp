@@ -27,12 +27,11 @@ std::string words_of(Access access, unsigned bytes) {
 
 void Gang::access(Strand& strand, Access access, const void* pointer, unsigned bytes, twin::Site site) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  const auto arena = reinterpret_cast<std::uintptr_t>(arena_begin_);
   if (run_.settings.check_bounds && address % bytes != 0)
     fail(strand, CUDA_ERROR_MISALIGNED_ADDRESS,
          cat(words_of(access, bytes), " at an address that is ", address % bytes, " past a multiple of ", bytes), site);
-  if (address - arena < std::size_t{block_count_} * shared_stride_) {
-    shared_access(strand, access, address, bytes, site);
+  if (is_any_shared(address)) {
+    shared_access(strand, *strand.block, access, address, bytes, site);
   } else if (access >= Access::shared_load && run_.settings.check_bounds) {
     fail(strand, CUDA_ERROR_ILLEGAL_ADDRESS,
          cat(words_of(access, bytes), " outside of the block's ", shared_bytes_, " bytes of shared memory"), site);
@@ -62,10 +61,10 @@ bool Gang::spins(Strand& strand, const void* address, unsigned bytes, int line) 
   return strand.repeats >= kSpins;
 }
 
-Visit Gang::visit_of(const Strand& strand, twin::Site site) const {
+Visit Gang::visit_of(const Strand& strand, const Block& order, twin::Site site) const {
   const Block& block = *strand.block;
   const unsigned warp = strand.number % block_threads_ / 32;
-  return {strand.number + 1,      block.number, block.number * 32 + warp, cluster_steps_[block.cluster], block.step,
+  return {strand.number + 1,      order.number, block.number * 32 + warp, cluster_steps_[block.cluster], order.step,
           block.warps[warp].step, site};
 }
 
@@ -75,15 +74,16 @@ void Gang::refuse_under_way(Strand& strand, const Block& there, Access access, s
   for (const BulkCopy& copy : there.bulk.copies) {
     if (!copy.overlaps(address, bytes) || (is_load(access) && !copy.is_load())) continue;
     fail(strand, CUDA_ERROR_LAUNCH_FAILED,
-         cat(words_of(access, bytes), " of shared memory that the bulk copy at ", copy.site.file, ":", copy.site.line,
-             copy.is_load() ? " has yet to write" : " has yet to read", ": nobody has waited for it"),
+         cat(words_of(access, bytes), " of shared memory that the ", copy.name(), " at ", copy.site.file, ":",
+             copy.site.line, copy.is_load() ? " has yet to write" : " has yet to read", ": nobody has waited for it"),
          site);
   }
 }
 
-void Gang::shared_access(Strand& strand, Access access, std::uintptr_t address, unsigned bytes, twin::Site site) {
+void Gang::shared_access(Strand& strand, const Block& order, Access access, std::uintptr_t address, unsigned bytes,
+                         twin::Site site) {
   const std::size_t offset = address - reinterpret_cast<std::uintptr_t>(arena_begin_);
-  const Block& there = blocks_[offset / shared_stride_];
+  const Block& there = block_of(address);
   if (run_.settings.check_bounds && offset % shared_stride_ + bytes > shared_bytes_)
     fail(strand, CUDA_ERROR_ILLEGAL_ADDRESS,
          cat(words_of(access, bytes), " at byte ", offset % shared_stride_, " of ", shared_bytes_, " of shared memory"),
@@ -93,7 +93,7 @@ void Gang::shared_access(Strand& strand, Access access, std::uintptr_t address, 
          site);
   if (!run_.settings.check_races) return;
   refuse_under_way(strand, there, access, address, bytes, site);
-  const auto race = races_.visit(offset, bytes, access, visit_of(strand, site));
+  const auto race = races_.visit(offset, bytes, access, visit_of(strand, order, site));
   if (!race) return;
   fail(
       strand, CUDA_ERROR_LAUNCH_FAILED,

@@ -102,6 +102,7 @@ class Gang {
                            twin::Site site);
   void cluster_barrier(Strand& strand, twin::Site site);
   void* cluster_map(Strand& strand, const void* address, unsigned rank, twin::Site site);
+  void cluster_store(Strand& strand, void* to, const void* value, void* barrier, twin::Site site);
   void mbarrier(Strand& strand, twin::Mbarrier what, void* address, unsigned value, twin::Site site);
   void bulk_copy(Strand& strand, void* to, const void* from, unsigned bytes, void* barrier, twin::Site site);
   void bulk_wait(Strand& strand, unsigned pending);
@@ -137,8 +138,10 @@ class Gang {
   unsigned lanes_of(const Strand& strand) const;
 
   // ---- bulk.cpp: bulk copies and the barriers that await them
-  bool is_shared(const Strand& strand, std::uintptr_t address, unsigned bytes) const;
-  CountingBarrier& counting_barrier(Strand& strand, std::uintptr_t address, bool made, twin::Site site);
+  bool is_shared(const Block& block, std::uintptr_t address, unsigned bytes) const;
+  bool is_any_shared(std::uintptr_t address) const;  // of one of the gang's blocks
+  Block& block_of(std::uintptr_t shared_address);
+  CountingBarrier& counting_barrier(Strand& strand, Block& block, std::uintptr_t address, bool made, twin::Site site);
   void arrive(Strand& strand, std::uintptr_t address, unsigned bytes, twin::Site site);
   void wait_for_phase(Strand& strand, std::uintptr_t address, unsigned parity, twin::Site site);
   void bring(Block& block, std::uintptr_t address);
@@ -148,13 +151,16 @@ class Gang {
   // ---- checks.cpp: accesses
   void refuse_under_way(Strand& strand, const Block& there, twin::Access access, std::uintptr_t address, unsigned bytes,
                         twin::Site site);
-  void shared_access(Strand& strand, twin::Access access, std::uintptr_t address, unsigned bytes, twin::Site site);
+  // `order`: the block whose barriers order the access and others; the strand's, but for what a barrier of another
+  // block counts.
+  void shared_access(Strand& strand, const Block& order, twin::Access access, std::uintptr_t address, unsigned bytes,
+                     twin::Site site);
   void global_access(Strand& strand, twin::Access access, std::uintptr_t address, unsigned bytes, twin::Site site);
   Allocation* allocation_of(Strand& strand, std::uintptr_t address, unsigned bytes, const char* what, twin::Site site);
   void log(Strand& strand, twin::Access access, std::uintptr_t address, unsigned bytes, const Allocation& memory,
            twin::Site site) const;
   bool spins(Strand& strand, const void* address, unsigned bytes, int line);
-  Visit visit_of(const Strand& strand, twin::Site site) const;
+  Visit visit_of(const Strand& strand, const Block& order, twin::Site site) const;
 
   GridRun& run_;
   StrandPool& strands_;

@@ -28,6 +28,10 @@ const twin::Services kServices = {
       Strand& strand = Strand::of(t);
       return strand.gang->cluster_map(strand, address, rank, site);
     },
+    [](Thread& t, void* to, const void* value, void* barrier, twin::Site site) {
+      Strand& strand = Strand::of(t);
+      strand.gang->cluster_store(strand, to, value, barrier, site);
+    },
     [](Thread& t, twin::Mbarrier what, void* barrier, unsigned value, twin::Site site) {
       Strand& strand = Strand::of(t);
       strand.gang->mbarrier(strand, what, barrier, value, site);

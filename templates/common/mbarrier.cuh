@@ -41,6 +41,13 @@ QUERN_DEVICE void mbarrier_fence() {
 #endif
 }
 
+// Other blocks of the cluster see the barriers that this thread has made, after the next barrier of the cluster.
+QUERN_DEVICE void mbarrier_publish() {
+#ifdef __CUDA_ARCH__
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+}
+
 QUERN_DEVICE void mbarrier_arrive(u64* barrier QUERN_SITE) {
 #ifdef __CUDA_ARCH__
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
@@ -74,6 +81,25 @@ QUERN_DEVICE void mbarrier_wait(u64* barrier, u32 parity QUERN_SITE) {
 #else
   twin::Thread& t = twin::self();
   t.services->mbarrier(t, twin::Mbarrier::wait, barrier, parity, site);
+#endif
+}
+
+// Begins to store 16 bytes into the shared memory of a block of the cluster. They count for the phase of a barrier of
+// that block when they have come. `to` and `barrier` are from map_shared. Nothing else that the thread has written is
+// waited for.
+QUERN_DEVICE void store_cluster(void* to, const Vector<16>& vector, u64* barrier QUERN_SITE) {
+#ifdef __CUDA_ARCH__
+  asm volatile(
+      "{ .reg .u64 t; .reg .u32 to, barrier;\n"
+      "cvta.to.shared::cluster.u64 t, %0; cvt.u32.u64 to, t;\n"
+      "cvta.to.shared::cluster.u64 t, %1; cvt.u32.u64 barrier, t;\n"
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [to], {%2, %3, %4, %5}, [barrier]; }" ::"l"(
+          to),
+      "l"(barrier), "r"(vector.w[0]), "r"(vector.w[1]), "r"(vector.w[2]), "r"(vector.w[3])
+      : "memory");
+#else
+  twin::Thread& t = twin::self();
+  t.services->cluster_store(t, to, &vector, barrier, site);
 #endif
 }
 

@@ -40,6 +40,14 @@ QUERN_DEVICE void cluster_arrive() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 #endif
 }
+// The first half where nobody has to see what was written: the other waits until all of it has reached memory, which
+// may take a microsecond.
+QUERN_DEVICE void cluster_arrive_relaxed() {
+#ifdef __CUDA_ARCH__
+  __syncwarp();
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+#endif
+}
 QUERN_DEVICE void cluster_wait(QUERN_ONLY_SITE) {
 #ifdef __CUDA_ARCH__
   __syncwarp();

@@ -6,7 +6,7 @@
 namespace quern::twin {
 
 // Changed with any change of this file; an image of another version is refused.
-constexpr unsigned kAbiVersion = 2;
+constexpr unsigned kAbiVersion = 3;
 
 // Every CUDA thread runs on a stack of this size and alignment, with its Thread at the top, so that a thread finds its
 // Thread from any address on its stack.
@@ -73,6 +73,8 @@ struct Services {
   void (*cluster_barrier)(Thread&, Site);
   // The address in block `rank` of the cluster that corresponds to `address` in the shared memory of this one.
   void* (*cluster_map)(Thread&, const void* address, unsigned rank, Site);
+  // Of 16 bytes, into what cluster_map gave; see common/mbarrier.cuh.
+  void (*cluster_store)(Thread&, void* to, const void* value, void* barrier, Site);
   void (*mbarrier)(Thread&, Mbarrier, void* barrier, unsigned value, Site);
   // Into shared memory where there is a barrier, else out of it; see common/bulk.cuh.
   void (*bulk_copy)(Thread&, void* to, const void* from, unsigned bytes, void* barrier, Site);

@@ -114,6 +114,7 @@ struct TileParams : Params {
 constexpr int kAtomBytes = 512;
 
 constexpr int kPartBytes = 128;
+constexpr int kBarrierBytes = 16;  // with what keeps the rest aligned
 
 // A tile: 128 rows, a warp for 32 of them.
 constexpr int kTileRows = 128;
@@ -121,11 +122,13 @@ constexpr int kTileThreads = 128;
 
 // Where the shared memory of a block has what, in bytes: transposed lines of the stack; reciprocals of a tile's blocks
 // along rows; scales of the stack's blocks along rows; those that the blocks of a cluster have sent, of a share of the
-// rows; scales of the stack's blocks along columns, in atoms; which part of the rows the block is for.
+// rows, and the barrier that counts them; scales of the stack's blocks along columns, in atoms; which part of the rows
+// the block is for.
 struct TileShared {
   int reciprocals;
   int row_scales;
   int gathered;
+  int arrived;
   int column_scales;
   int part;
   int bytes;
@@ -146,7 +149,8 @@ QUERN_HOST_DEVICE constexpr TileShared tile_shared(const TileUse& use) {
   at.reciprocals = use.lines ? use.stack * use.columns * kTileRows : 0;
   at.row_scales = at.reciprocals + (use.reciprocals ? 4 * blocks : 0);
   at.gathered = at.row_scales + (use.row_scales ? scales : 0);
-  at.column_scales = at.gathered + (use.cluster ? scales : 0);
+  at.arrived = at.gathered + (use.cluster ? scales : 0);
+  at.column_scales = at.arrived + (use.cluster ? kBarrierBytes : 0);
   at.part = at.column_scales + (use.column_atoms ? use.stack * kAtomBytes : 0);
   at.bytes = at.part + (use.groups ? kPartBytes : 0);
   return at;

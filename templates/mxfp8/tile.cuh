@@ -6,6 +6,7 @@
 #ifndef QUERN_MXFP8_TILE_CUH_
 #define QUERN_MXFP8_TILE_CUH_
 
+#include "mxfp8/tile_cluster.cuh"
 #include "mxfp8/tile_columns.cuh"
 #include "mxfp8/tile_rows.cuh"
 
@@ -107,7 +108,6 @@ QUERN_DEVICE void run_tile(const KernelParams& p, u32 tile) {
   } else {
     quantize_lines(p, at, patch);
   }
-  // The others' shared memory may be written to once they have begun.
   if constexpr (kCluster > 1) {
     if (tile == 0) cluster_wait();
   }
@@ -118,18 +118,14 @@ QUERN_DEVICE void run(const KernelParams& p) {
   if constexpr (spec::groups) {
     if (!begin_part(p)) return;  // so do all blocks of a cluster, which lie side by side
   }
-  if constexpr (kCluster > 1) cluster_arrive();
+  if constexpr (kCluster > 1) expect_row_scales();
 #pragma unroll
   for (u32 tile = 0; tile < kStack; ++tile) run_tile(p, tile);
-  if constexpr (kCluster > 1) cluster_arrive();
   if constexpr (kTransposed || kRowAtoms || kColumnAtoms) {
     __syncthreads();
     write_stack(p, place(p, 0));
   }
-  if constexpr (kCluster > 1) {
-    cluster_wait();
-    write_gathered(p, place(p, 0));
-  }
+  if constexpr (kCluster > 1) write_gathered(p, place(p, 0));
 }
 
 }  // namespace quern::mxfp8

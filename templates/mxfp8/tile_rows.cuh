@@ -135,34 +135,6 @@ QUERN_DEVICE void write_row_atoms(const KernelParams& p, const Place& at) {
             load_shared<16>(row_scale(0, tile * kTileRows + line)));
 }
 
-// ---- Scales of a row that come from all blocks of a cluster, which lie side by side. A tile has 4 bytes of a row or
-// fewer, and many writes of parts of a 32-byte sector took a tenth of a kernel's time; so each block writes all the
-// cluster's scales of its share of the rows.
-
-constexpr u32 kSharedRows = kStack * kTileRows / kCluster;  // of a block's share
-constexpr u32 kRowBytes = kCluster * kTileBlocks;
-
-QUERN_DEVICE u8* gathered(u32 row, u32 byte) { return dynamic_shared() + kShared.gathered + row * kRowBytes + byte; }
-
-// Those of the warp's rows, to the blocks that write them.
-QUERN_DEVICE void send_row_scales(const Place& at) {
-  const u32 row = at.row_in_stack / kBlock * kBlock + threadIdx.x % 32;
-  const Vector<kTileBlocks> scales = load_shared<kTileBlocks>(row_scale(0, row));
-  store_shared<kTileBlocks>(map_shared(gathered(row % kSharedRows, cluster_rank() * kTileBlocks), row / kSharedRows),
-                            scales);
-}
-
-QUERN_DEVICE void write_gathered(const KernelParams& p, const Place& at) {
-  constexpr int kTogether = spec::scales_together;
-  const i64 row = at.first_row + cluster_rank() * kSharedRows;
-  const i64 block = at.first_column / kBlock - cluster_rank() * kTileBlocks;
-  for (u32 i = threadIdx.x; i < kSharedRows * kRowBytes / kTogether; i += kTileThreads) {
-    const u32 byte = i * kTogether;
-    store_scales<false>(row_scales(p, at), row + byte / kRowBytes, block + byte % kRowBytes, at.part.rows, p.row_blocks,
-                        load_shared<kTogether>(gathered(byte / kRowBytes, byte % kRowBytes)));
-  }
-}
-
 }  // namespace quern::mxfp8
 
 #endif  // QUERN_MXFP8_TILE_ROWS_CUH_

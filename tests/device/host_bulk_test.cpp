@@ -130,6 +130,25 @@ TEST_F(HostBulk, BarriersAreMadeFirstAndCountWhatTheyWereMadeFor) {
   EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, "mbarrier_init(came.at(0), 0);"), "for one arrival or more");
 }
 
+// Of blocks of a cluster, here of one.
+TEST_F(HostBulk, StoresToOtherBlocksAreAwaitedLikeCopies) {
+  const std::string send = "mbarrier_expect(came.at(0), 16); store_cluster(map_shared(buffer, 0), {}, came.at(0));";
+  const std::string late = "mbarrier_wait(came.at(0), 0);";
+  words(CUDA_SUCCESS, cat(send, late, "load_shared<4>(buffer);"));
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, cat(send, "load_shared<4>(buffer);", late)),
+              "a load of 4 bytes of shared memory that the store to another block at test.cu:10 has yet to write");
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, send), "before this store to another block has come");
+  EXPECT_SAYS(words(CUDA_ERROR_MISALIGNED_ADDRESS, "store_cluster(buffer + 8, {}, came.at(0));"),
+              "a store to another block at an address that is 8 past a multiple of 16");
+  EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, "store_cluster(out, {}, came.at(0));"),
+              "not to an address from map_shared");
+  EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, "store_cluster(buffer, {}, reinterpret_cast<u64*>(out));"),
+              "a barrier that is not in the block's shared memory");
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, cat(kLoad, "store_shared<4>(buffer, {});"),
+                    "if (threadIdx.x == 32) store_cluster(buffer, {}, came.at(0));"),
+              "races with block (0, 0, 0), thread");
+}
+
 // The end of a phase orders what one thread reads and the next copy writes; without it they race.
 TEST_F(HostBulk, AReaderThatNobodyAwaitsRaces) {
   const std::string read = R"(if (threadIdx.x == 32) load_shared<4>(buffer);)";

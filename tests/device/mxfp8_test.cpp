@@ -29,7 +29,7 @@ class Mxfp8Groups : public DeviceTest {
           operands.begin());
     }
     void set_offsets(const std::vector<std::int32_t>& ends) {
-      std::memcpy(host.data(operand("offsets")), ends.data(), ends.size() * sizeof(ends[0]));
+      std::copy(ends.begin(), ends.end(), reinterpret_cast<std::int32_t*>(host.data(operand("offsets"))));
       std::memset(host.data(operand("status")), 0, sizeof(std::int32_t));
     }
     HostOperands result() const {

@@ -184,6 +184,34 @@ TEST_F(Primitives, BulkCopiesGoThroughSharedMemory) {
   EXPECT_EQ(k.run({1, 32, 512}, 1024), numbers(1024, [](int i) { return 3 * (i % 512); }));
 }
 
+// Each block of a cluster sends 16 bytes to each, which know how many will come.
+TEST_F(Primitives, StoresToOtherBlocksCountForTheirBarriers) {
+  if (describe_device(driver(), 0).arch < 90) GTEST_SKIP() << "clusters came with sm_90";
+  const auto k = kernel(R"(
+    const u32 t = threadIdx.x, rank = cluster_rank();
+    u8* const inbox = dynamic_shared();
+    if (t == 0) {
+      mbarrier_init(came.at(0), 1);
+      mbarrier_expect(came.at(0), 4 * 16);
+      mbarrier_publish();
+    }
+    cluster_arrive_relaxed();
+    cluster_wait();
+    if (t < 4)
+      store_cluster(map_shared(inbox + 16 * rank, t), {{100 * rank + t, rank, t, 7}}, map_shared(came.at(0), t));
+    mbarrier_wait(came.at(0), 0);
+    if (t < 16) out[blockIdx.x * 16 + t] = int(load_shared<4>(inbox + 4 * t).w[0]);)",
+                        "QUERN_SHARED(u64, came, 1);");
+  Shape shape{8, 32, 64};
+  shape.cluster = 4;
+  const auto sent = [](int i) {
+    const int to = i / 16 % 4, from = i % 16 / 4;
+    const int words[] = {100 * from + to, from, to, 7};
+    return words[i % 4];
+  };
+  EXPECT_EQ(k.run(shape, 128), numbers(128, sent));
+}
+
 // All threads wait for what one of them asked for, and a second barrier says when they have read it.
 TEST_F(Primitives, BarriersInSharedMemoryCountArrivalsAndBytes) {
   if (describe_device(driver(), 0).arch < 90) GTEST_SKIP() << "bulk copies came with sm_90";

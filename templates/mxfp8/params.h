@@ -53,6 +53,7 @@ struct RelayoutParams : AnyParams {
   common::Divisor by_strips;
   unsigned pieces;  // of a strip
   unsigned strips;  // of an expert
+  unsigned beside;  // atoms of a line that neighbours have: a power of two
   const void* offsets;
   int* status;
   unsigned groups;

@@ -1,5 +1,6 @@
 // Scales from the plain layout to the blocked one and back.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -25,9 +26,15 @@ std::int64_t strips(const Mxfp8& p) {
   const std::int64_t whole = strips_of_blocks(p) ? round_up_to(m.blocks, 4) / 4 : round_up_to(m.lines, 128) / 128;
   return whole + p.groups;
 }
-std::int64_t units_of_strip(const Mxfp8& p) {
+std::int64_t atoms_of_strip(const Mxfp8& p) {
   const ScaleMatrix m = shape(p);
-  return 32 * (strips_of_blocks(p) ? round_up_to(m.lines, 128) / 128 : round_up_to(m.blocks, 4) / 4);
+  return strips_of_blocks(p) ? round_up_to(m.lines, 128) / 128 : round_up_to(m.blocks, 4) / 4;
+}
+// Atoms whose plain scales lie together in rows, up to a sector.
+std::int64_t beside(const Mxfp8& p) {
+  if (col_made(p)) return 1;
+  return static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(atoms_of_strip(p), 1, 8))));
 }
 
 std::string check(const Mxfp8& p) {
@@ -77,7 +84,7 @@ void specialize(const Mxfp8& p, const Config& config, Spec& spec) {
 
 void launch(const Mxfp8& p, const Mxfp8Args& a, const DeviceModel&, const Config& config, Launch& launch) {
   const ScaleMatrix m = shape(p);
-  const std::int64_t units = std::max<std::int64_t>(32, units_of_strip(p));
+  const std::int64_t units = 32 * round_up_to(std::max<std::int64_t>(1, atoms_of_strip(p)), beside(p));
   const std::int64_t threads = std::min<std::int64_t>(config[kThreads], units),
                      pieces = (units + threads - 1) / threads;
   RelayoutParams params{};
@@ -88,6 +95,7 @@ void launch(const Mxfp8& p, const Mxfp8Args& a, const DeviceModel&, const Config
   params.rows = p.rows;
   params.pieces = static_cast<std::uint32_t>(pieces);
   params.strips = static_cast<std::uint32_t>(strips(p));
+  params.beside = static_cast<std::uint32_t>(beside(p));
   params.by_pieces = common::make_divisor(static_cast<std::uint64_t>(pieces));
   params.by_strips = common::make_divisor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, strips(p))));
   params.offsets = a.offsets.data;

@@ -28,13 +28,16 @@ struct Place {
 struct Spot {
   u64 expert;
   i64 strip;
-  i64 unit;  // of the strip
+  i64 line;  // of an atom: below 32
+  i64 atom;  // of the strip
 };
 
 QUERN_DEVICE Spot spot(const KernelParams& p) {
   const u64 strip = divide(blockIdx.x, p.by_pieces), expert = divide(strip, p.by_strips);
   const u32 piece = static_cast<u32>(blockIdx.x - strip * p.pieces);
-  return {expert, static_cast<i64>(strip - expert * p.strips), static_cast<i64>(piece) * blockDim.x + threadIdx.x};
+  // Threads that are neighbours have atoms beside each other, whose plain scales share a sector, then the next line.
+  const u32 unit = piece * blockDim.x + threadIdx.x, turn = unit / p.beside;  // a strip has fewer than 2^28
+  return {expert, static_cast<i64>(strip - expert * p.strips), turn % 32, turn / 32 * p.beside + unit % p.beside};
 }
 
 QUERN_DEVICE i64 plain_bytes(const ScaleParams& p) { return (kSquare ? (p.lines + 31) / 32 : p.lines) * p.blocks; }
@@ -42,7 +45,7 @@ QUERN_DEVICE i64 plain_bytes(const ScaleParams& p) { return (kSquare ? (p.lines 
 QUERN_DEVICE Place place_in_expert(const KernelParams& p, const Spot& at) {
   const i64 expert = static_cast<i64>(at.expert);
   return {p.shape, expert * plain_bytes(p.shape), expert * blocked_bytes(p.shape.lines, p.shape.blocks),
-          at.strip * 128 + at.unit % 32, at.unit / 32 * 4};
+          at.strip * 128 + at.line, at.atom * 4};
 }
 
 // A group is some of the lines (row direction), or some of all lines' blocks.
@@ -53,14 +56,14 @@ QUERN_DEVICE Place place_in_group(const KernelParams& p, const Spot& at) {
     return {{p.shape.lines, (g.rows + 31) / 32},
             g.blocks * line_bytes,
             g.padded_blocks * round_up(p.shape.lines, 128),
-            at.unit / 32 * 128 + at.unit % 32,
+            at.atom * 128 + at.line,
             g.unit * 4};
   }
   return {{g.rows, p.shape.blocks},
           (kSquare ? g.blocks : g.start) * p.shape.blocks,
           g.padded_rows * round_up(p.shape.blocks, 4),
-          g.unit * 128 + at.unit % 32,
-          at.unit / 32 * 4};
+          g.unit * 128 + at.line,
+          at.atom * 4};
 }
 
 // Calls body(byte of the unit, place in the plain scales) for what the matrix has; the rest is padding.

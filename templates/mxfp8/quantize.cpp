@@ -165,13 +165,12 @@ Config narrow_tile(const Mxfp8& p) {
   return vector > source_bytes(p) ? tile_config(vector, 16) : tile_config(vector, 32);
 }
 
-// Whether tiles are so many that larger parts of a line at one time are worth more than more blocks. An open extent
-// counts as large.
-bool has_many_tiles(const Mxfp8& p, const DeviceModel& model, const Config& config) {
+// Whether there are `each` tiles a multiprocessor and more. An open extent counts as large.
+bool has_tiles(const Mxfp8& p, const DeviceModel& model, const Config& config, std::int64_t each) {
   const Matrix m = matrix_of(p);
   if (m.experts == kOpen || m.rows == kOpen || m.cols == kOpen) return true;
   const std::int64_t tiles = m.experts * pieces(m.rows, kTileRows) * pieces(m.cols, tile_columns(p, config));
-  return tiles >= std::int64_t{32} * model.multiprocessors;
+  return tiles >= each * model.multiprocessors;
 }
 
 // Whether work is rounded up by no more than an eighth where `n` of something are done `each` at a time.
@@ -193,8 +192,12 @@ bool fits_four(const Mxfp8& p, const Target& target) {
   return target.arch == 90 || (target.arch > 90 && target.arch < 120 && p.policy == Mxfp8Policy::ao);
 }
 
-// Prototypes on an H200 said so; README.md has their figures. 8192 x 5120, of 2560 tiles, was faster without: 98.0 % of
-// a copy's speed to 97.1 along columns, 86.6 to 83.3 both ways.
+// Tiles of a multiprocessor from which larger parts of a line at one time are worth more than more blocks, and blocks
+// that wait for each other. On an H200, both ways: 2048 x 2048 takes 7.1 us, and 8.4 in clusters; 8192 x 5120
+// takes 48.3 and 46.5, with stacks 47.6; README.md has more.
+constexpr std::int64_t kTilesForClusters = 8;
+constexpr std::int64_t kTilesForStacks = 32;
+
 Config preferred_tile(const Mxfp8& p, const Target& target, const DeviceModel& model) {
   Config config = narrow_tile(p);
   const Matrix m = matrix_of(p);
@@ -203,8 +206,9 @@ Config preferred_tile(const Mxfp8& p, const Target& target, const DeviceModel& m
   if (!m.across && target.arch == 90 && p.groups == 0) config[kResident] = 5;
   if (m.along) config[kPanel] = 0;
   if (target.arch < 90 || target.arch >= 120) return config;
-  if (rows_have_scales(p) && p.cols != kOpen) config[kCluster] = cluster_for(pieces(p.cols, tile_columns(p, config)));
-  if (has_many_tiles(p, model, config) && has_tall_matrices(p)) config[kStack] = 2;
+  if (rows_have_scales(p) && p.cols != kOpen && has_tiles(p, model, config, kTilesForClusters))
+    config[kCluster] = cluster_for(pieces(p.cols, tile_columns(p, config)));
+  if (has_tiles(p, model, config, kTilesForStacks) && has_tall_matrices(p)) config[kStack] = 2;
   return config;
 }
 

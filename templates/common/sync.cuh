@@ -32,16 +32,9 @@ QUERN_DEVICE void cluster_barrier(QUERN_ONLY_SITE) {
 #endif
 }
 
-// Its two halves, for work between them: what was written before the one is seen by all after the other. The host
-// driver waits for everybody in the second.
-QUERN_DEVICE void cluster_arrive() {
-#ifdef __CUDA_ARCH__
-  __syncwarp();
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-#endif
-}
-// The first half where nobody has to see what was written: the other waits until all of it has reached memory, which
-// may take a microsecond.
+// Its two halves, for work between them. The first says only that a thread has come, not what it has written: that
+// would wait until all of it has reached memory, which may take a microsecond. The host driver waits for everybody in
+// the second, and does not find what relies on more.
 QUERN_DEVICE void cluster_arrive_relaxed() {
 #ifdef __CUDA_ARCH__
   __syncwarp();

@@ -58,9 +58,7 @@ Config preferred(const Mxfp8& p, const Target& target, const DeviceModel&) {
   return stream_config(natural_vector(p, widest_access(target)), 4);
 }
 
-std::uint32_t alignment(const Mxfp8& p, const Config& config) {
-  return config[kVector] == unit(p) ? 1 : static_cast<std::uint32_t>(config[kVector]);
-}
+std::uint32_t alignment(const Mxfp8& p, const Config& config) { return vector_alignment(unit(p), config); }
 
 void specialize(const Mxfp8& p, const Config&, Spec& spec) {
   spec.header("mxfp8/params.h");

@@ -19,13 +19,13 @@ std::int64_t row_bytes(const Mxfp8& p) { return p.cols * unit(p); }
 std::int64_t padded_rows(const Mxfp8& p) { return round_up_to(p.rows + p.groups * p.align, p.align); }
 
 std::string check(const Mxfp8& p) {
-  const std::string op = kOps[static_cast<int>(p.op)];
-  if (p.groups == 0) return op + " needs groups, whose rows it moves";
+  const char* const op = kOps[static_cast<int>(p.op)];
+  if (p.groups == 0) return std::string(op) + " needs groups, whose rows it moves";
   if (pads(p) && p.offset == DType::i32 && p.rows != kOpen && p.rows + p.groups * p.align >= std::int64_t{1} << 31)
     return "offset=i32 does not hold the ends of so many padded rows; use offset=i64";
   if (p.direction != Mxfp8Direction::row || square(p) || blocked(p) || p.source_order != Mxfp8Order::cols ||
       p.source_stride != 0)
-    return op +
+    return std::string(op) +
            " moves rows as they are: direction=row, block=line, source_order=cols, scale_layout=plain and "
            "source_stride=0 go with it";
   return {};
@@ -49,9 +49,7 @@ Config preferred(const Mxfp8& p, const Target& target, const DeviceModel&) {
   return stream_config(natural_vector(p, widest_access(target)), 4);
 }
 
-std::uint32_t alignment(const Mxfp8& p, const Config& config) {
-  return config[kVector] == unit(p) ? 1 : static_cast<std::uint32_t>(config[kVector]);
-}
+std::uint32_t alignment(const Mxfp8& p, const Config& config) { return vector_alignment(unit(p), config); }
 
 void specialize(const Mxfp8& p, const Config&, Spec& spec) {
   spec.header("mxfp8/params.h");

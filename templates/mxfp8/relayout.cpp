@@ -38,11 +38,12 @@ std::int64_t beside(const Mxfp8& p) {
 }
 
 std::string check(const Mxfp8& p) {
-  const std::string op = kOps[static_cast<int>(p.op)];
+  const char* const op = kOps[static_cast<int>(p.op)];
   if (p.direction == Mxfp8Direction::both)
-    return "direction=both is for quantize; " + op + " takes the scales of one direction: row or col";
-  if (blocked(p)) return "scale_layout=blocked is for quantize and dequantize; " + op + " has both layouts";
-  if (p.source_stride != 0) return "source_stride is for numbers; the scales of " + op + " have no gaps";
+    return std::string("direction=both is for quantize; ") + op + " takes the scales of one direction: row or col";
+  if (blocked(p))
+    return std::string("scale_layout=blocked is for quantize and dequantize; ") + op + " has both layouts";
+  if (p.source_stride != 0) return std::string("source_stride is for numbers; the scales of ") + op + " have no gaps";
   return {};
 }
 

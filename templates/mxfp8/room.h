@@ -75,6 +75,11 @@ inline Config stream_config(std::int64_t vector, std::int32_t unroll) {
   return config;
 }
 
+// Of a kernel that moves whole vectors. One of a single element takes any address of it.
+inline std::uint32_t vector_alignment(std::int64_t unit, const Config& config) {
+  return config[kVector] == unit ? 1 : static_cast<std::uint32_t>(config[kVector]);
+}
+
 inline std::int64_t widest_access(const Target& target) { return target.arch >= 100 && target.arch < 120 ? 32 : 16; }
 
 inline constexpr std::int64_t kMaxSlots = std::int64_t{1} << 30;  // of a row, see common::Slots

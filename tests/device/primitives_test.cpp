@@ -142,19 +142,18 @@ TEST_F(Primitives, Atomics) {
   EXPECT_EQ(got, (std::vector<int>{2 * 257 - 1, -2 * 127 - 1, 2 * 128 - 1, 2 * -4 - 1, 2 * 256 - 1, 2 * 385 - 1}));
 }
 
-// A barrier in one piece, and in halves.
 TEST_F(Primitives, ClustersShareTheirSharedMemory) {
   if (describe_device(driver(), 0).arch < 90) GTEST_SKIP() << "clusters came with sm_90";
-  for (const char* barrier : {"cluster_barrier();", "cluster_arrive(); cluster_wait();"}) {
-    const auto k = kernel(cat("mine.set(threadIdx.x, int(cluster_rank() * 100 + threadIdx.x));", barrier, R"(
-      const auto theirs = load_shared<4>(map_shared(mine.at(threadIdx.x), (cluster_rank() + 1) % 4));
-      out[blockIdx.x * 32 + threadIdx.x] = int(theirs.w[0]);)",
-                              barrier),
-                          "QUERN_SHARED(int, mine, 32);");
-    Shape shape{8, 32};
-    shape.cluster = 4;
-    EXPECT_EQ(k.run(shape, 256), numbers(256, [](int i) { return (i / 32 + 1) % 4 * 100 + i % 32; })) << barrier;
-  }
+  const auto k = kernel(R"(
+    mine.set(threadIdx.x, int(cluster_rank() * 100 + threadIdx.x));
+    cluster_barrier();
+    const auto theirs = load_shared<4>(map_shared(mine.at(threadIdx.x), (cluster_rank() + 1) % 4));
+    out[blockIdx.x * 32 + threadIdx.x] = int(theirs.w[0]);
+    cluster_barrier();)",
+                        "QUERN_SHARED(int, mine, 32);");
+  Shape shape{8, 32};
+  shape.cluster = 4;
+  EXPECT_EQ(k.run(shape, 256), numbers(256, [](int i) { return (i / 32 + 1) % 4 * 100 + i % 32; }));
 }
 
 TEST_F(Primitives, BulkCopiesGoThroughSharedMemory) {

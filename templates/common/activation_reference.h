@@ -49,9 +49,18 @@ inline double reference_hardswish(double x) {
                 formula,                                                                                  \
                 []([[maybe_unused]] double x, [[maybe_unused]] double a) -> double { return REFERENCE; }, \
                 [](float x, float a) { return activate<Activation::name>(x, a, NoRounding()); },          \
-                [](float x, float a) { return activate_derivative<Activation::name>(x, a); }},
+                [](float x, float a) { return activate_derivative<Activation::name>(x, a, NoRounding()); }},
 inline constexpr ActivationRow kActivationRows[] = {QUERN_ACTIVATIONS(QUERN_ACTIVATION_ROW)};
 #undef QUERN_ACTIVATION_ROW
+
+// The values of a field.
+#define QUERN_ACTIVATION_NAME(name, ...) #name,
+inline constexpr const char* kActivationNames[] = {QUERN_ACTIVATIONS(QUERN_ACTIVATION_NAME) nullptr};
+#undef QUERN_ACTIVATION_NAME
+
+inline float alpha_or_default(int activation, float alpha) {
+  return std::isnan(alpha) ? kActivationRows[activation].alpha : alpha;
+}
 
 }  // namespace quern::common
 

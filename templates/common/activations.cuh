@@ -6,9 +6,7 @@
 
 namespace quern::common {
 
-#define QUERN_ACTIVATION_NAME(name, ...) name,
-enum class Activation : u8 { QUERN_ACTIVATIONS(QUERN_ACTIVATION_NAME) };
-#undef QUERN_ACTIVATION_NAME
+using quern::Activation;
 
 // What the rows of the table share.
 
@@ -34,6 +32,12 @@ QUERN_DEVICE float gelu_of(Round, float x) {
   return x * 0.5f * (1.0f + erff(x * 0.70710678f));
 }
 
+// The normal distribution's share below x.
+template <class Round>
+QUERN_DEVICE float normal_below(Round, float x) {
+  return 0.5f * (1.0f + erff(x * 0.70710678f));
+}
+
 #ifdef __CUDA_ARCH__
 QUERN_DEVICE float over(NoRounding, float numerator, float denominator) {
   float reciprocal;
@@ -52,16 +56,23 @@ QUERN_DEVICE float exponential(NarrowStore, float x) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x * 1.44269504f));
   return power;
 }
-// max(x, 0) - |x|/2 erfc(|x| / sqrt(2)), with erfc by Abramowitz and Stegun 7.1.26: within 5e-7. The factor stays
-// finite at +inf and does not at -inf, so that both come out as in the exact form: inf and NaN.
+// erfc(size / sqrt(2)) for a size from 0 to 20, by Abramowitz and Stegun 7.1.26: within 5e-7.
+QUERN_DEVICE float normal_tails(NarrowStore round, float size) {
+  const float k = over(round, 1.0f, fmaf(0.23164189f, size, 1.0f));
+  const float tail =
+      fmaf(k, fmaf(k, fmaf(k, fmaf(k, 1.061405429f, -1.453152027f), 1.421413741f), -0.284496736f), 0.254829592f);
+  return tail * (k * exponential(round, -0.5f * size * size));
+}
+// max(x, 0) - |x|/2 erfc(|x| / sqrt(2)). The factor stays finite at +inf and does not at -inf, so that both come out as
+// in the exact form: inf and NaN.
 QUERN_DEVICE float gelu_of(NarrowStore round, float x) {
   const float size = fminf(fabsf(x), 20.0f);
-  const float k = over(round, 1.0f, fmaf(0.23164189f, size, 1.0f));
-  float tail =
-      fmaf(k, fmaf(k, fmaf(k, fmaf(k, 1.061405429f, -1.453152027f), 1.421413741f), -0.284496736f), 0.254829592f);
-  tail *= k * exponential(round, -0.5f * size * size);
   const float half = 0.5f * (x < 0.0f ? -x : size);
-  return (x <= 0.0f ? 0.0f : x) - half * tail;
+  return (x <= 0.0f ? 0.0f : x) - half * normal_tails(round, size);
+}
+QUERN_DEVICE float normal_below(NarrowStore round, float x) {
+  const float half = 0.5f * normal_tails(round, fminf(fabsf(x), 20.0f));
+  return x < 0.0f ? half : x >= 0.0f ? 1.0f - half : x;
 }
 #endif
 
@@ -69,23 +80,45 @@ QUERN_DEVICE float step_at(float edge, float x, float below, float above) {
   return x > edge ? above : x <= edge ? below : x;  // NaN is neither
 }
 
-QUERN_DEVICE float logistic(float x) { return 1.0f / (1.0f + expf(-x)); }
+template <class Round>
+QUERN_DEVICE float logistic(Round round, float x) {
+  return over(round, 1.0f, 1.0f + exponential(round, -x));
+}
+// Near zero off by an ulp of 1: for what is added to numbers of that size.
+template <class Round>
+QUERN_DEVICE float coarse_tanh(Round round, float x) {
+  return 2.0f * logistic(round, 2.0f * x) - 1.0f;
+}
 
 // (x * logistic(a * x))'. The factors are in an order in which a large x meets zero before it overflows.
-QUERN_DEVICE float swish_slope(float x, float a) {
-  const float s = logistic(a * x);
+template <class Round>
+QUERN_DEVICE float swish_slope(Round round, float x, float a) {
+  const float s = logistic(round, a * x);
   return s + a * (x * (s * (1.0f - s)));
 }
 
-QUERN_DEVICE float gelu_tanh_slope(float x) {
+template <class Round>
+QUERN_DEVICE float logistic_slope(Round round, float x) {
+  const float s = logistic(round, x);
+  return s * (1.0f - s);
+}
+
+template <class Round>
+QUERN_DEVICE float gelu_slope(Round round, float x) {
+  return normal_below(round, x) + x * (0.39894228f * exponential(round, -0.5f * x * x));
+}
+
+template <class Round>
+QUERN_DEVICE float gelu_tanh_slope(Round round, float x) {
   const float square = fminf(x * x, 1e4f);  // 1 - t * t is zero by then, and must not meet infinity
-  const float t = tanhf(0.79788456f * x * (1.0f + 0.044715f * square));
+  const float t = coarse_tanh(round, 0.79788456f * x * (1.0f + 0.044715f * square));
   return 0.5f * x * ((1.0f - t * t) * (0.79788456f + 0.1070322243f * square)) + 0.5f * (1.0f + t);
 }
 
-QUERN_DEVICE float mish_slope(float x) {
+template <class Round>
+QUERN_DEVICE float mish_slope(Round round, float x) {
   const float t = tanhf(log1pf(expf(x)));
-  return t + x * (logistic(x) * (1.0f - t * t));
+  return t + x * (logistic(round, x) * (1.0f - t * t));
 }
 
 template <Activation A>
@@ -98,7 +131,11 @@ struct ActivationOf;
     static QUERN_DEVICE float value([[maybe_unused]] float x, [[maybe_unused]] float a, [[maybe_unused]] Round R) { \
       return VALUE;                                                                                                 \
     }                                                                                                               \
-    static QUERN_DEVICE float derivative([[maybe_unused]] float x, [[maybe_unused]] float a) { return DERIVATIVE; } \
+    template <class Round>                                                                                          \
+    static QUERN_DEVICE float derivative([[maybe_unused]] float x, [[maybe_unused]] float a,                        \
+                                         [[maybe_unused]] Round R) {                                                \
+      return DERIVATIVE;                                                                                            \
+    }                                                                                                               \
     static QUERN_DEVICE float gated(float v, float g) { return GATED; }                                             \
   };
 QUERN_ACTIVATIONS(QUERN_ACTIVATION)
@@ -111,9 +148,9 @@ QUERN_DEVICE float activate(float x, float alpha, Round round) {
   return ActivationOf<A>::value(x, alpha, round);
 }
 
-template <Activation A>
-QUERN_DEVICE float activate_derivative(float x, float alpha) {
-  return ActivationOf<A>::derivative(x, alpha);
+template <Activation A, class Round>
+QUERN_DEVICE float activate_derivative(float x, float alpha, Round round) {
+  return ActivationOf<A>::derivative(x, alpha, round);
 }
 
 // In the `torch` contract `v` is rounded before.

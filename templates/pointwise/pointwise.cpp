@@ -24,9 +24,6 @@ constexpr const char* kOps[] = {"bias_act", "add_mul_act", nullptr};
 constexpr const char* kSpreads[] = {"full", "row", "column", "scalar", nullptr};
 constexpr const char* kBiasSpreads[] = {"full", "row", "column", "scalar", "none", nullptr};
 constexpr const char* kRoundings[] = {"single", "torch", nullptr};
-#define QUERN_ACTIVATION_NAME(name, ...) #name,
-constexpr const char* kActivations[] = {QUERN_ACTIVATIONS(QUERN_ACTIVATION_NAME) nullptr};
-#undef QUERN_ACTIVATION_NAME
 
 // In the order of kParameters.
 enum Parameters { kForm, kVector, kUnroll, kThreads, kLoadStream, kStoreStream, kPersistent, kBlocksPerSm };
@@ -147,10 +144,6 @@ DType promoted(DType a, DType b) { return a == b ? a : f32; }
 DType sum_dtype(const Pointwise& p) { return has_y(p) ? promoted(p.dtype, y_dtype(p)) : p.dtype; }
 DType biased_dtype(const Pointwise& p) { return has_bias(p) ? promoted(sum_dtype(p), bias_dtype(p)) : sum_dtype(p); }
 
-float alpha_or_default(const Pointwise& p, float alpha) {
-  return std::isnan(alpha) ? kActivationRows[static_cast<int>(p.activation)].alpha : alpha;
-}
-
 float rounded(DType type, float value) {
   return common::with_float(type, [&](auto x) {
     using T = decltype(x);
@@ -168,7 +161,7 @@ bool rounds_steps(const Pointwise& p) {
 class Reference {
  public:
   Reference(const Pointwise& problem, const PointwiseArgs& args)
-      : p_(problem), a_(args), alpha_(alpha_or_default(problem, args.alpha)) {}
+      : p_(problem), a_(args), alpha_(common::alpha_or_default(static_cast<int>(problem.activation), args.alpha)) {}
 
   void rows(std::int64_t begin, std::int64_t end) const {
     common::with_float(out_dtype(p_), [&](auto x) {
@@ -241,7 +234,8 @@ struct PointwiseFamily {
       extent_field("width", offsetof(Pointwise, width), false, "elements in a row"),
       choice_field("op", offsetof(Pointwise, op), kOps,
                    "bias_act: act(x + bias); add_mul_act: act(x + multiplier * y + bias)"),
-      choice_field("activation", offsetof(Pointwise, activation), kActivations, "see quern/activation_table.h"),
+      choice_field("activation", offsetof(Pointwise, activation), common::kActivationNames,
+                   "see quern/activation_table.h"),
       dtype_field("dtype", offsetof(Pointwise, dtype), kData, "type of x, and of what follows where that is none"),
       dtype_field("y_dtype", offsetof(Pointwise, y_dtype), kSame, "type of y"),
       dtype_field("bias_dtype", offsetof(Pointwise, bias_dtype), kSame, "type of bias"),
@@ -383,7 +377,7 @@ struct PointwiseFamily {
     spread("x_spread", p.x_spread);
     spread("y_spread", has_y(p) ? p.y_spread : Spread::none);
     spread("bias_spread", p.bias_spread);
-    spec.choice("common::Activation", "activation", kActivations[static_cast<int>(p.activation)]);
+    spec.choice("common::Activation", "activation", common::kActivationNames[static_cast<int>(p.activation)]);
     spec.flag("torch", p.rounding == Rounding::torch);
     spec.type("Sum", common::spec_type(sum_dtype(p)));
     spec.type("Biased", common::spec_type(biased_dtype(p)));
@@ -411,7 +405,7 @@ struct PointwiseFamily {
     params.width = width;
     params.period = p.width;
     params.multiplier = a.multiplier;
-    params.alpha = alpha_or_default(p, a.alpha);
+    params.alpha = common::alpha_or_default(static_cast<int>(p.activation), a.alpha);
     const bool divides = flat && has_periodic(p) && p.width > 0;
     params.by_period = common::make_divisor(divides ? static_cast<std::uint64_t>(p.width) : 1);
     const bool empty = p.rows == 0 || p.width == 0;

@@ -3,18 +3,12 @@
 #define QUERN_POINTWISE_H_
 
 #include <cstdint>
-#include <limits>
 
 #include "quern/activation_table.h"
 #include "quern/export.h"
 #include "quern/family.h"
 
 namespace quern {
-
-// The rows of quern/activation_table.h, which gives each one's formula, derivative and error bound.
-#define QUERN_ACTIVATION_NAME(name, ...) name,
-enum class Activation : std::uint8_t { QUERN_ACTIVATIONS(QUERN_ACTIVATION_NAME) };
-#undef QUERN_ACTIVATION_NAME
 
 enum class PointwiseOp : std::uint8_t {
   bias_act,     // act(x + bias)
@@ -34,9 +28,6 @@ enum class Rounding : std::uint8_t {
   single,  // fp32 throughout, z = fma(multiplier, y, x) + bias, one rounding at the store
   torch,   // as PyTorch's eager operators: every product, sum and activation is rounded to its operands' common type
 };
-
-// The activation's own default, see the table.
-inline constexpr float kDefaultAlpha = std::numeric_limits<float>::quiet_NaN();
 
 struct PointwiseArgs {
   In x = {};

@@ -126,7 +126,7 @@ TEST(Activations, AlphaIsReadAtRunTime) {
   EXPECT_EQ((activate<Activation::fatrelu>(1.0f, 1.0f, NoRounding())), 0.0f);
   EXPECT_EQ((activate<Activation::fatrelu>(1.5f, 1.0f, NoRounding())), 1.5f);
   EXPECT_EQ((activate<Activation::leaky_relu>(-2.0f, 0.5f, NoRounding())), -1.0f);
-  EXPECT_EQ((activate_derivative<Activation::leaky_relu>(-2.0f, 0.5f)), 0.5f);
+  EXPECT_EQ((activate_derivative<Activation::leaky_relu>(-2.0f, 0.5f, NoRounding())), 0.5f);
   EXPECT_EQ((activate<Activation::qgelu>(2.0f, 0.0f, NoRounding())), 1.0f);
 }
 

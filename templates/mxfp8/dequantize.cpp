@@ -19,7 +19,7 @@ bool transposed(const Mxfp8& p) { return col_made(p) && p.out_order == Mxfp8Orde
 Matrix matrix(const Mxfp8& p) {
   const std::int64_t rows = transposed(p) ? p.cols : p.rows, cols = transposed(p) ? p.rows : p.cols;
   const bool along = row_made(p) || transposed(p);
-  return {p.experts, rows, cols, p.source_stride == 0 ? cols : p.source_stride, along, !along};
+  return {p.experts, rows, cols, cols, p.source_stride == 0 ? cols : p.source_stride, along, !along};
 }
 
 std::string check(const Mxfp8& p) {

@@ -17,16 +17,25 @@ struct Matrix {
   std::int64_t experts;
   std::int64_t rows;
   std::int64_t cols;
-  std::int64_t stride;  // elements between rows
+  std::int64_t line;    // elements of a row of source: cols, unless a prologue reads more or fewer
+  std::int64_t stride;  // elements between rows of source
   bool along;
   bool across;
 };
+
+// Elements of a line of source.
+inline std::int64_t source_line(const Mxfp8& p) {
+  if (p.source_order == Mxfp8Order::rows) return p.rows;
+  if (p.prologue == Mxfp8Prologue::gated) return 2 * p.cols;
+  return p.prologue == Mxfp8Prologue::dgated ? p.cols / 2 : p.cols;
+}
 
 inline Matrix matrix_of(const Mxfp8& p) {
   const bool swapped = p.source_order == Mxfp8Order::rows;
   const std::int64_t rows = swapped ? p.cols : p.rows, cols = swapped ? p.rows : p.cols;
   const bool row = p.direction != Mxfp8Direction::col, col = p.direction != Mxfp8Direction::row;
-  return {p.experts,          rows, cols, p.source_stride == 0 ? cols : p.source_stride, swapped ? col : row,
+  const std::int64_t line = source_line(p);
+  return {p.experts,          rows, cols, line, p.source_stride == 0 ? line : p.source_stride, swapped ? col : row,
           swapped ? row : col};
 }
 
@@ -34,6 +43,9 @@ inline bool blocked(const Mxfp8& p) { return p.scale_layout == Mxfp8Scales::bloc
 inline bool square(const Mxfp8& p) { return p.block != Mxfp8Block::line; }
 inline bool row_made(const Mxfp8& p) { return p.direction != Mxfp8Direction::col; }
 inline bool col_made(const Mxfp8& p) { return p.direction != Mxfp8Direction::row; }
+inline bool has_input(const Mxfp8& p) {
+  return p.prologue == Mxfp8Prologue::dact || p.prologue == Mxfp8Prologue::dgated;
+}
 inline bool is_empty(const Mxfp8& p) { return p.experts == 0 || p.rows == 0 || p.cols == 0; }
 
 // Whether the rows of every group are whole blocks. Where no block lies across them they may be any number.

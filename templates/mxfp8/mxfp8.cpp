@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "common/activation_reference.h"
 #include "common/geometry.h"
 #include "mxfp8/matrix.h"
 #include "mxfp8/params.h"
 #include "mxfp8/parts.h"
+#include "mxfp8/prologue.h"
 #include "mxfp8/room.h"
 #include "quern_embedded/mxfp8.h"
 
@@ -109,6 +111,8 @@ std::string check_kinds(const Mxfp8& p) {
   if (!moves_rows(p) && p.align != 32) return "align is for pad and unpad";
   if (!moves_rows(p) && (kNumberTypes & only(p.dtype)) == 0)
     return "dtype must be f32, f16 or bf16; other types are for pad and unpad";
+  if (!quantizes(p) && p.prologue != Mxfp8Prologue::none) return "prologue is for quantize";
+  if (!quantizes(p) && p.activation != Activation::identity) return "activation is for a prologue of quantize";
   if (p.groups > 0 && p.experts != 1 && p.experts != kOpen)
     return "groups are of one matrix, experts=1; experts are groups of one size";
   if (p.groups > 0 && p.source_order == Mxfp8Order::rows)
@@ -119,9 +123,9 @@ std::string check_kinds(const Mxfp8& p) {
 
 std::string check_sizes(const Mxfp8& p) {
   const Matrix m = room_of(p).matrix(p);
-  if (p.source_stride != 0 && p.source_stride < m.cols)
+  if (p.source_stride != 0 && p.source_stride < m.line)
     return "source_stride is below the length of a line of source, so lines would overlap";
-  if (m.cols >= kMaxSlots) return "a line of source must have fewer than 2^30 elements";
+  if (m.line >= kMaxSlots) return "a line of source must have fewer than 2^30 elements";
   if (is_too_large(m))
     return "source is too large: all experts together may have 2^46 elements, gaps and padding included";
   return cut_blocks(p);
@@ -164,6 +168,9 @@ struct Mxfp8Family {
       extent_field("groups", offsetof(Mxfp8, groups), false, "of rows, one behind the other; 0: none"),
       choice_field("noop", offsetof(Mxfp8, noop), kNoops,
                    "flag: a float on the device calls the launch off where it is 1"),
+      choice_field("prologue", offsetof(Mxfp8, prologue), kPrologues, "what is made of source before it is quantized"),
+      choice_field("activation", offsetof(Mxfp8, activation), common::kActivationNames,
+                   "of the prologue; see quern/activation_table.h"),
       integer_field("align", offsetof(Mxfp8, align), 1, std::int64_t{1} << 30,
                     "pad, unpad: what rows of a group are padded to"),
       dtype_field("offset", offsetof(Mxfp8, offset), only(i32) | only(i64), "type of the groups' ends"),
@@ -175,6 +182,8 @@ struct Mxfp8Family {
        "the numbers; dequantize: their elements; to_blocked, from_blocked: scales"},
       {"source_scales", Role::input, offsetof(Mxfp8Args, source_scales), true, operand<&Operands::source_scales>,
        "[experts, rows, cols / 32]; direction col: [experts, rows / 32, cols]", "dequantize: a scale a block"},
+      {"input", Role::input, offsetof(Mxfp8Args, input), true, operand<&Operands::input>, "[experts, rows, cols]",
+       "prologue dact and dgated: what the activation was of"},
       {"offsets", Role::input, offsetof(Mxfp8Args, offsets), false, operand<&Operands::offsets>, "[groups]",
        "groups: where each ends"},
       {"noop", Role::input, offsetof(Mxfp8Args, noop), false, operand<&Operands::noop>, "[1]",
@@ -256,7 +265,10 @@ struct Mxfp8Family {
       "mxfp8 rows=96 cols=416 experts=3 direction=col",
   };
 
-  static Table<Scalar> scalars() { return {}; }
+  static constexpr Scalar kScalars[] = {
+      {"alpha", offsetof(Mxfp8Args, alpha), "the activation's parameter; nan: its default"},
+  };
+  static Table<Scalar> scalars() { return kScalars; }
   static Table<SourceFile> sources() { return embedded::mxfp8_sources(); }
 
   static std::string check(const Mxfp8& p) {
@@ -274,7 +286,7 @@ struct Mxfp8Family {
     any[kRows] = 32;
     any[kStack] = any[kCluster] = 1;
     // Where nothing is asked for, ptxas takes 48 registers for some and spills a few for more blocks.
-    if (any[kForm] == kTile) any[kResident] = 4;
+    if (any[kForm] == kTile) any[kResident] = p.prologue == Mxfp8Prologue::none ? 4 : 0;
     out[1] = {"element", any, alignment(p, any)};
     return 2;
   }
@@ -314,6 +326,8 @@ struct Mxfp8Family {
       generate_offsets(p, seed, data);
     } else if (name == "noop") {
       *static_cast<float*>(data) = seed % 3 == 0 ? 1.0F : 0.0F;
+    } else if (p.prologue != Mxfp8Prologue::none && (name == "source" || name == "input")) {
+      generate_arguments(p, name == "input", seed, data);
     } else if (quantizes(p) && name == "source") {
       generate_source(p, seed, data);
     } else {

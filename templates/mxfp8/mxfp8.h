@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "quern/activation_table.h"
 #include "quern/export.h"
 #include "quern/family.h"
 
@@ -35,6 +36,16 @@ enum class Mxfp8Mode : std::uint8_t {
   rceil,  // amax / max rounded up to a power of two: nothing saturates
   ceil,   // as floor, of amax rounded up to a power of two
   even,   // as floor, of amax rounded to the element's mantissa
+};
+
+// What is made of source before it is quantized, in fp32 and rounded to dtype; act is the activation.
+enum class Mxfp8Prologue : std::uint8_t {
+  none,
+  act,     // act(source)
+  gated,   // act(a) * g, source being [experts, rows, 2 * cols], a and g its halves
+  dact,    // source * act'(input): the gradient of act's argument, source being that of its value
+  dgated,  // the gradients of a and g, as [experts, rows, cols]: source * act'(a) * g and source * act(a), a and g
+           // being the halves of input, and source, [experts, rows, cols / 2], the gradient of act(a) * g
 };
 
 enum class Mxfp8Policy : std::uint8_t {
@@ -68,6 +79,7 @@ enum class Mxfp8Tail : std::uint8_t {
 struct Mxfp8Args {
   In source = {};
   In source_scales = {};  // dequantize
+  In input = {};          // prologue dact and dgated: [experts, rows, cols] of dtype, no gaps
   In offsets = {};   // groups: [groups], where each ends; a group begins where the one before it ends, the first at 0
   In noop = {};      // noop=flag: a float; where it is 1 nothing is read or written
   Out out = {};      // of element; must not overlap source
@@ -79,6 +91,7 @@ struct Mxfp8Args {
   Out status = {};  // groups: an int32 that the caller has set to 0; 1 + the number of the first group that ends before
                     // it begins or behind the last row (or whose rows must be whole blocks and are not): then nothing
                     // else is written
+  float alpha = kDefaultAlpha;  // parameter of the activation
   std::int64_t rows = kOpen;
   std::int64_t experts = kOpen;
 };
@@ -104,7 +117,9 @@ struct Mxfp8 {
   std::int64_t groups = 0;  // of rows, whose ends are on the device; 0: none
   std::int64_t align = 32;  // pad, unpad: rows of a group are padded to a multiple of it
   Mxfp8Noop noop = Mxfp8Noop::never;
-  DType offset = DType::i32;       // type of the ends: i32 or i64
+  DType offset = DType::i32;  // type of the ends: i32 or i64
+  Mxfp8Prologue prologue = Mxfp8Prologue::none;
+  Activation activation = Activation::identity;
   std::int64_t source_stride = 0;  // elements between source's rows (columns with source_order=rows); 0: none between
 
   QUERN_API static const Family& family();

@@ -9,6 +9,9 @@ namespace quern::mxfp8 {
 // In the order of quern::Mxfp8Block.
 enum class Block { line, square, square_spread };
 
+// In the order of quern::Mxfp8Prologue.
+enum class Prologue { none, act, gated, dact, dgated };
+
 // What the kernels of all operations take.
 struct AnyParams {
   const void* noop;  // a float; 1: nothing is done
@@ -93,6 +96,8 @@ struct Params : AnyParams {
   const void* offsets;      // ends of groups of rows
   int* status;              // what is wrong with them
   unsigned groups;
+  float alpha;        // of the prologue's activation
+  const void* input;  // of the prologue
 };
 
 // A slot is a vector of source; experts are further rows.

@@ -9,6 +9,7 @@
 #include "common/host_types.h"
 #include "mxfp8/matrix.h"
 #include "mxfp8/parts.h"
+#include "mxfp8/prologue.h"
 #include "mxfp8/scale_order.h"
 
 namespace quern::mxfp8 {
@@ -129,6 +130,9 @@ class Quantizer {
   float at(std::int64_t row, std::int64_t col) const {
     const bool swapped = p_.source_order == Mxfp8Order::rows;
     const std::int64_t major = swapped ? col : row, minor = swapped ? row : col;
+    if (p_.prologue != Mxfp8Prologue::none)
+      return static_cast<float>(common::to_compute(
+          common::from_compute<T>(static_cast<common::ComputeOf<T>>(made(p_, a_, part_.source_row + major, minor)))));
     const std::int64_t index = (part_.source_row + major) * matrix_.stride + minor;
     return static_cast<float>(common::to_compute(static_cast<const T*>(a_.source.data)[index]));
   }

@@ -18,12 +18,14 @@ inline constexpr const char* kBlocks[] = {"line", "square", "square_spread", nul
 inline constexpr const char* kOrders[] = {"cols", "rows", nullptr};
 inline constexpr const char* kScaleLayouts[] = {"plain", "blocked", nullptr};
 inline constexpr const char* kNoops[] = {"never", "flag", nullptr};
+inline constexpr const char* kPrologues[] = {"none", "act", "gated", "dact", "dgated", nullptr};
 inline constexpr const char* kTails[] = {"refuse", "pad", nullptr};
 
 // What an operation has; of type none what it has not.
 struct Operands {
   Layout source;
   Layout source_scales;
+  Layout input;
   Layout offsets;
   Layout noop;
   Layout out;

@@ -4,20 +4,23 @@
 
 #include "mxfp8/blocks.cuh"
 #include "mxfp8/groups.cuh"
+#include "mxfp8/prologue.cuh"
 
 namespace quern::mxfp8 {
 
 using KernelParams = StreamParams;
-using Word = Vector<spec::vector>;
 
 constexpr int kElements = spec::vector / sizeof(Source);
 constexpr int kLanes = kBlock / kElements;  // of a block
 
 QUERN_DEVICE i64 column_of(const Slot& slot) { return static_cast<i64>(slot.column) * kElements; }
 
-QUERN_DEVICE Word read(const KernelParams& p, const Slot& slot) {
-  if (!slot.inside || column_of(slot) >= p.cols) return {};
-  return load<spec::vector>(static_cast<const Source*>(p.source) + slot.row * p.source_stride + column_of(slot));
+QUERN_DEVICE bool is_there(const KernelParams& p, const Slot& slot) { return slot.inside && column_of(slot) < p.cols; }
+
+// Zeros where the last block of a row is cut.
+QUERN_DEVICE Word numbers(const KernelParams& p, const Slot& slot, const Inputs& inputs) {
+  if (!is_there(p, slot)) return {};
+  return numbers_of(p, inputs, column_of(slot));
 }
 
 // The largest magnitude of a block, in each of its lanes.
@@ -43,11 +46,13 @@ QUERN_DEVICE void write(const KernelParams& p, const Slot& slot, const Word& vec
 }
 
 QUERN_DEVICE void run_tile(const KernelParams& p, const Tile<spec::unroll>& tile) {
-  Word vectors[spec::unroll];
+  Inputs inputs[spec::unroll] = {};
 #pragma unroll
-  for (int i = 0; i < spec::unroll; ++i) vectors[i] = read(p, tile[i]);
+  for (int i = 0; i < spec::unroll; ++i) {
+    if (is_there(p, tile[i])) inputs[i] = Made::read(p, static_cast<i64>(tile[i].row), column_of(tile[i]));
+  }
 #pragma unroll
-  for (int i = 0; i < spec::unroll; ++i) write(p, tile[i], vectors[i]);
+  for (int i = 0; i < spec::unroll; ++i) write(p, tile[i], numbers(p, tile[i], inputs[i]));
 }
 
 // The rows that are in a group; none if one of them is wrong.

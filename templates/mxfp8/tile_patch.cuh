@@ -47,30 +47,6 @@ struct Patch {
   Word rows[kRows];
 };
 
-// A thread that has nothing reads its neighbours': cheaper than to ask at each read. What it makes of it is not used.
-QUERN_DEVICE Patch read_whole(const KernelParams& p, const Place& at) {
-  const i64 row = at.row < at.part.rows ? at.row : at.part.rows - kRows;
-  const i64 column = at.column < p.cols ? at.column : p.cols - kColumns;
-  const Source* from = static_cast<const Source*>(p.source) + (at.part.first_row + row) * p.source_stride + column;
-  Patch patch;
-#pragma unroll
-  for (int i = 0; i < kRows; ++i, from += p.source_stride) patch.rows[i] = load<spec::vector>(from);
-  return patch;
-}
-
-QUERN_DEVICE Patch read(const KernelParams& p, const Place& at) {
-  if constexpr (!spec::cut_bands) return read_whole(p, at);
-  const Source* const from =
-      static_cast<const Source*>(p.source) + (at.part.first_row + at.row) * p.source_stride + at.column;
-  Patch patch;
-#pragma unroll
-  for (int i = 0; i < kRows; ++i) {
-    patch.rows[i] = {};
-    if (i < at.rows) patch.rows[i] = load<spec::vector>(from + i * p.source_stride);
-  }
-  return patch;
-}
-
 // The same bits, of which the compiler must not keep in registers what it has made of them so far.
 template <int Bytes>
 QUERN_DEVICE void forget(Vector<Bytes>& vector) {
@@ -84,6 +60,55 @@ QUERN_DEVICE void forget(Vector<Bytes>& vector) {
 #endif
 }
 
+// Of a prologue, rows at a time whose inputs are in flight together, and whose code stands in the loop: that of all
+// rows would leave the instruction cache and want more registers than there are.
+constexpr int kMadeRows = kRows / 4;
+
+// From `row`, of all matrices, on; zeros for rows that are not there. Each turn moves the rows up by as many as it
+// adds, since registers cannot be numbered at run time.
+template <class IsThere>
+QUERN_DEVICE Patch make_rows(const KernelParams& p, i64 row, i64 column, const IsThere& is_there) {
+  Patch patch = {};
+#pragma unroll 1
+  for (int first = 0; first < kRows; first += kMadeRows) {
+    Inputs inputs[kMadeRows] = {};
+#pragma unroll
+    for (int i = 0; i < kMadeRows; ++i) {
+      if (is_there(first + i)) inputs[i] = Made::read(p, row + first + i, column);
+    }
+#pragma unroll
+    for (int i = 0; i < kRows - kMadeRows; ++i) patch.rows[i] = patch.rows[i + kMadeRows];
+#pragma unroll
+    for (int i = 0; i < kMadeRows; ++i)
+      patch.rows[kRows - kMadeRows + i] = is_there(first + i) ? numbers_of(p, inputs[i], column) : Word{};
+  }
+  return patch;
+}
+
+template <class IsThere>
+QUERN_DEVICE Patch read_rows(const KernelParams& p, i64 row, i64 column, const IsThere& is_there) {
+  if constexpr (spec::prologue != Prologue::none) return make_rows(p, row, column, is_there);
+  Patch patch = {};
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+    if (is_there(i)) patch.rows[i] = source_at(p, row + i, column);
+  }
+  return patch;
+}
+
+// A thread that has nothing reads its neighbours': cheaper than to ask at each read. What it makes of it is not used.
+QUERN_DEVICE Patch read_whole(const KernelParams& p, const Place& at) {
+  const i64 row = at.row < at.part.rows ? at.row : at.part.rows - kRows;
+  const i64 column = at.column < p.cols ? at.column : p.cols - kColumns;
+  return read_rows(p, at.part.first_row + row, column, [](int) { return true; });
+}
+
+QUERN_DEVICE Patch read(const KernelParams& p, const Place& at) {
+  if constexpr (!spec::cut_bands) return read_whole(p, at);
+  return read_rows(p, at.part.first_row + at.row, at.column, [&](int i) { return i < at.rows; });
+}
+
+// All of it.
 QUERN_DEVICE void forget(Patch& patch) {
 #pragma unroll
   for (int i = 0; i < kRows; ++i) forget(patch.rows[i]);

@@ -4,12 +4,11 @@
 
 #include "common/shared.cuh"
 #include "common/sync.cuh"
-#include "mxfp8/blocks.cuh"
+#include "mxfp8/prologue.cuh"
 
 namespace quern::mxfp8 {
 
 using KernelParams = TileParams;
-using Word = Vector<spec::vector>;
 
 constexpr int kRows = spec::rows;                        // of a thread
 constexpr int kParts = kBlock / kRows;                   // of a warp's rows, each of other lanes

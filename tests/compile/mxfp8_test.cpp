@@ -59,6 +59,22 @@ TEST_F(Mxfp8Compile, Groups) {
   expect_good(compile(jobs));
 }
 
+// Activations of few and many instructions, of one vector and of three.
+TEST_F(Mxfp8Compile, Prologues) {
+  std::vector<Job> jobs;
+  for (const char* prologue : {"act", "gated", "dact", "dgated"}) {
+    for (const char* activation : {"relu", "silu", "gelu", "mish"}) {
+      for (const char* direction : kDirections) {
+        for (const char* rest : {"", " dtype=f32", " scale_layout=blocked"})
+          jobs.push_back({cat("mxfp8 rows=4096 cols=4096 prologue=", prologue, " activation=", activation,
+                              " direction=", direction, rest),
+                          kArchitectures[jobs.size() % kArchitectures.size()]});
+      }
+    }
+  }
+  expect_good(compile(jobs));
+}
+
 // Operations other than quantize: 8 elements to 16 bytes of numbers, units of 16 scales.
 TEST_F(Mxfp8Compile, OtherOperations) {
   std::vector<Job> jobs;

@@ -1,5 +1,6 @@
 // Cases of mxfp8: the published shapes, every legal pair of options, every layout, tails, strides and configs.
 #include "base/text.h"
+#include "quern/activation_table.h"
 #include "support/cases.h"
 
 namespace quern::test {
@@ -230,6 +231,42 @@ void pads(std::vector<Case>& cases) {
   }
 }
 
+// Every activation's value and derivative; every prologue with some, in each type, direction, layout and tail.
+void prologues(std::vector<Case>& cases) {
+#define QUERN_ACTIVATION_NAME(name, ...) #name,
+  const char* const activations[] = {QUERN_ACTIVATIONS(QUERN_ACTIVATION_NAME)};
+#undef QUERN_ACTIVATION_NAME
+  for (const char* activation : activations) {
+    for (const char* rest : {"prologue=act", "prologue=act dtype=f32", "prologue=dact", "prologue=dact dtype=f32"})
+      cases.push_back({mxfp8(96, 192, cat(rest, " activation=", activation))});
+  }
+  for (const char* prologue : {"act", "gated", "dact", "dgated"}) {
+    const std::string made = cat("prologue=", prologue);
+    // TransformerEngine's shapes of gated quantization, and some of its others.
+    const int shapes[][2] = {{1, 32}, {16, 64}, {65, 96}, {128, 128}, {993, 512}, {577, 1632}, {33, 62}, {70, 36}};
+    for (const auto& [rows, cols] : shapes) {
+      for (const std::string& direction : kDirections)
+        cases.push_back(
+            {mxfp8(rows, cols, cat(made, " tail=pad activation=silu direction=", direction)), rows % 3 == 0 ? 1 : 0});
+    }
+    for (const std::string& direction : kDirections) {
+      const std::string rest = cat(made, " direction=", direction, " activation=");
+      for (const std::string& type : kTypes) {
+        for (const char* how : {"gelu mode=floor", "srelu policy=te", "relu block=square", "cos tail=pad"})
+          cases.push_back({mxfp8(160, 288, cat(rest, how, " dtype=", type), 2)});
+      }
+      cases.push_back({mxfp8(256, 416, cat(rest, "silu scale_layout=blocked element=e5m2"), 2)});
+      cases.push_back({mxfp8(96, 128, cat(rest, "relu source_stride=272"), 2)});
+      cases.push_back({mxfp8(96, 128, cat(rest, "relu source_stride=259"), 2)});
+      cases.push_back({mxfp8(1024, 160, cat(rest, "silu groups=4"))});
+      cases.push_back({mxfp8(0, 64, cat(rest, "silu"))});
+    }
+    cases.push_back(with("form=1,unroll=1,threads=128,rows=16,panel=0,cluster=8,stack=2",
+                         mxfp8(416, 1184, cat(made, " direction=both activation=relu"), 2)));
+    cases.push_back(with("unroll=4", mxfp8(96, 416, cat(made, " activation=leaky_relu"))));
+  }
+}
+
 // Called off or not, as the seed of a case says.
 void noops(std::vector<Case>& cases) {
   for (const char* rest : {"", "direction=col", "direction=both", "op=dequantize", "op=to_blocked", "op=from_blocked",
@@ -254,6 +291,7 @@ std::vector<Case> mxfp8_cases() {
   relayout(cases);
   groups(cases);
   pads(cases);
+  prologues(cases);
   noops(cases);
   return cases;
 }

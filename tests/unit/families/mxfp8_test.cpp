@@ -106,6 +106,8 @@ TEST(Mxfp8Variants, LargeProblemsHaveStacksAndClusters) {
   EXPECT_EQ(shape("rows=128 cols=7168 experts=256 direction=col"), "rows 16 stack 1 panel 4 cluster 1")
       << "a tile high";
   EXPECT_EQ(shape("cols=33 direction=both tail=pad"), "rows 32 stack 2 panel 0 cluster 1");
+  EXPECT_EQ(shape("rows=16384 cols=16384 direction=both prologue=act"), "rows 16 stack 1 panel 0 cluster 8")
+      << "code of one tile";
 }
 
 // Bytes of an operand.
@@ -181,6 +183,35 @@ TEST(Mxfp8Operands, GroupsHaveRoomForWhatTheyMayCut) {
   EXPECT_EQ(span(three + "direction=col tail=pad", "scales"), (8 + 3) * 416);
   EXPECT_EQ(span(three + "direction=col scale_layout=blocked", "scales"), 512 * (8 + 3 * 4));
   EXPECT_EQ(span(three + "block=square tail=pad", "scales"), (8 + 3) * 13);
+}
+
+TEST(Mxfp8Problem, ProloguesHaveActivationsAndWholeHalves) {
+  for (const char* prologue : {"act", "gated", "dact", "dgated"}) {
+    const std::string made = std::string("cols=64 prologue=") + prologue;
+    EXPECT_EQ(refusal(made), "");
+    EXPECT_EQ(refusal(made + " activation=silu direction=both scale_layout=blocked groups=4"), "");
+    EXPECT_TRUE(has(refusal(made + " source_order=rows direction=col"), "source_order=cols"));
+    EXPECT_TRUE(has(refusal(made + " op=dequantize"), "prologue is for quantize"));
+  }
+  EXPECT_TRUE(has(refusal("activation=silu"), "for a prologue: act, gated, dact or dgated"));
+  EXPECT_TRUE(has(refusal("cols=33 tail=pad prologue=dgated"), "cols=33 is odd"));
+  EXPECT_EQ(refusal("cols=33 tail=pad prologue=gated"), "");
+  EXPECT_TRUE(has(refusal("cols=64 prologue=gated source_stride=127"), "source_stride"));
+  EXPECT_EQ(refusal("cols=64 prologue=gated source_stride=128"), "");
+  EXPECT_EQ(refusal("cols=64 prologue=dgated source_stride=32"), "");
+  EXPECT_TRUE(has(refusal("cols=536870912 prologue=gated"), "2^30"));
+}
+
+TEST(Mxfp8Operands, OfProloguesAreWhatTheyRead) {
+  const std::string size = "rows=96 cols=416 experts=3";
+  EXPECT_EQ(span(size, "input"), 0);
+  EXPECT_EQ(span(size + " prologue=act", "source"), 3 * 96 * 416 * 2);
+  EXPECT_EQ(span(size + " prologue=act", "input"), 0);
+  EXPECT_EQ(span(size + " prologue=gated", "source"), 3 * 96 * 832 * 2);
+  EXPECT_EQ(span(size + " prologue=gated", "out"), 3 * 96 * 416);
+  EXPECT_EQ(span(size + " prologue=dact dtype=f32", "input"), 3 * 96 * 416 * 4);
+  EXPECT_EQ(span(size + " prologue=dgated", "source"), 3 * 96 * 208 * 2);
+  EXPECT_EQ(span(size + " prologue=dgated", "input"), 3 * 96 * 416 * 2);
 }
 
 TEST(Mxfp8Problem, GroupsAreRowsOfOneMatrix) {

@@ -1,0 +1,156 @@
+#include "mxfp8/prologue.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/parallel.h"
+#include "base/random.h"
+#include "common/activation_reference.h"
+#include "common/host_types.h"
+
+namespace quern::mxfp8 {
+namespace {
+
+using common::ActivationRow;
+using common::kActivationRows;
+
+const ActivationRow& row_of(const Mxfp8& p) { return kActivationRows[static_cast<int>(p.activation)]; }
+
+// Some operations of IEEE fp32 each, the same everywhere.
+bool is_exact(Activation activation) {
+  switch (activation) {
+    case Activation::identity:
+    case Activation::relu:
+    case Activation::srelu:
+    case Activation::fatrelu:
+    case Activation::leaky_relu:
+    case Activation::hardswish:
+    case Activation::abs:
+      return true;
+    default:
+      return false;
+  }
+}
+
+float number_at(const Mxfp8& p, const void* data, std::int64_t index) {
+  return static_cast<float>(common::read_float(p.dtype, data, index));
+}
+
+// ---- Arguments on which a GPU and the host agree
+
+// By how much a device may be off: the table's bound and what cheaper functions add where 16 bits are stored;
+// derivatives have their differences of large terms.
+float slack(float value) { return std::max(std::abs(value) * 0x1p-14F, 0x1p-20F); }
+
+// What all roundings have in common: bf16, fp16, elements and powers of two turn at numbers of few bits. fp32 is not
+// rounded before a block's scale is taken, which then turns at numbers of 6 bits at most.
+std::uint32_t bucket(const Mxfp8& p, float value) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  const int kept = p.dtype == DType::f32 ? 6 : p.dtype == DType::bf16 ? 8 : 11;  // with the turn of a rounding
+  return bits >> (23 - kept);
+}
+
+bool is_safe(const Mxfp8& p, float value) {
+  if (!std::isfinite(value)) return true;
+  const float off = slack(value);
+  return bucket(p, value - off) == bucket(p, value + off);
+}
+
+// Whether everything that this problem makes of an argument is.
+bool is_safe_argument(const Mxfp8& p, float x) {
+  const ActivationRow& row = row_of(p);
+  const bool derivative = has_input(p), value = p.prologue != Mxfp8Prologue::dact;
+  return (!derivative || is_safe(p, row.derivative(x, row.alpha))) && (!value || is_safe(p, row.value(x, row.alpha)));
+}
+
+float rounded(const Mxfp8& p, float x) {
+  return common::with_float(p.dtype, [&](auto type) {
+    using T = decltype(type);
+    return static_cast<float>(common::to_compute(common::from_compute<T>(static_cast<common::ComputeOf<T>>(x))));
+  });
+}
+
+// From -8 to 8, now and then a special value.
+float argument(const Mxfp8& p, std::uint64_t random) {
+  static constexpr float kSpecials[] = {0.0F, -0.0F, HUGE_VALF, NAN};
+  if (random >> 50 == 0) return kSpecials[random % 4];
+  return rounded(p, (static_cast<float>(random >> 40 & 0xffffff) * 0x1p-24F - 0.5F) * 16.0F);
+}
+
+void write_number(const Mxfp8& p, void* data, std::int64_t index, float x) {
+  common::with_float(p.dtype, [&](auto type) {
+    using T = decltype(type);
+    static_cast<T*>(data)[index] = common::from_compute<T>(static_cast<common::ComputeOf<T>>(x));
+  });
+}
+
+float power_of_two(std::uint64_t random) {
+  const float size = std::ldexp(1.0F, static_cast<int>(random >> 32 & 15) - 8);
+  return random % 2 == 0 ? size : -size;
+}
+
+// The first that is safe; most are.
+float safe_argument(const Mxfp8& p, std::uint64_t seed, std::uint64_t index) {
+  for (std::uint64_t turn = 0;; ++turn) {
+    const float x = argument(p, random_at(seed + turn * 1000003, index));
+    if (is_safe_argument(p, x)) return x;
+  }
+}
+
+// Whether the activation is taken of an element of source or input.
+bool is_argument(const Mxfp8& p, bool input, std::int64_t column) {
+  switch (p.prologue) {
+    case Mxfp8Prologue::act:
+      return true;
+    case Mxfp8Prologue::gated:
+      return column < p.cols;
+    case Mxfp8Prologue::dact:
+      return input;
+    default:
+      return input && column < p.cols / 2;
+  }
+}
+
+}  // namespace
+
+float made(const Mxfp8& p, const Mxfp8Args& a, std::int64_t row, std::int64_t column) {
+  const ActivationRow& activation = row_of(p);
+  const float alpha = common::alpha_or_default(static_cast<int>(p.activation), a.alpha);
+  const auto source = [&](std::int64_t c) { return number_at(p, a.source.data, row * matrix_of(p).stride + c); };
+  const auto input = [&](std::int64_t c) { return number_at(p, a.input.data, row * p.cols + c); };
+  const std::int64_t half = p.cols / 2;
+  switch (p.prologue) {
+    case Mxfp8Prologue::act:
+      return activation.value(source(column), alpha);
+    case Mxfp8Prologue::gated:
+      return activation.value(source(column), alpha) * source(p.cols + column);
+    case Mxfp8Prologue::dact:
+      return source(column) * activation.derivative(input(column), alpha);
+    case Mxfp8Prologue::dgated:
+      return column < half ? source(column) * activation.derivative(input(column), alpha) * input(half + column)
+                           : source(column - half) * activation.value(input(column - half), alpha);
+    default:
+      return source(column);
+  }
+}
+
+void generate_arguments(const Mxfp8& p, bool input, std::uint64_t seed, void* data) {
+  const Matrix m = matrix_of(p);
+  const std::int64_t line = input ? p.cols : m.line, stride = input ? p.cols : m.stride;
+  parallel_for(m.experts * m.rows, 1 + (1 << 14) / std::max<std::int64_t>(1, line),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin * line; i < end * line; ++i) {
+                   const std::int64_t column = i % line;
+                   const auto index = static_cast<std::uint64_t>(i);
+                   const std::uint64_t random = random_at(seed, index);
+                   float x = argument(p, random);
+                   if (!is_exact(p.activation))
+                     x = is_argument(p, input, column) ? safe_argument(p, seed, index) : power_of_two(random);
+                   write_number(p, data, i / line * stride + column, x);
+                 }
+               });
+}
+
+}  // namespace quern::mxfp8

@@ -1,0 +1,114 @@
+// What is quantized: source, or what a prologue makes of it and of input, rounded to source's type.
+#ifndef QUERN_MXFP8_PROLOGUE_CUH_
+#define QUERN_MXFP8_PROLOGUE_CUH_
+
+#include "common/activations.cuh"
+#include "mxfp8/blocks.cuh"
+
+namespace quern::mxfp8 {
+
+using Word = Vector<spec::vector>;
+
+// How exact an activation must be follows from what it is rounded to.
+template <int Bytes>
+struct SingleOf {
+  using Rounding = NarrowStore;
+};
+template <>
+struct SingleOf<4> {
+  using Rounding = NoRounding;
+};
+
+using Single = SingleOf<sizeof(Source)>::Rounding;
+
+QUERN_DEVICE float value_of(const Params& p, float x) { return activate<spec::activation>(x, p.alpha, Single()); }
+QUERN_DEVICE float derivative_of(const Params& p, float x) {
+  return activate_derivative<spec::activation>(x, p.alpha, Single());
+}
+
+// `row`: of all matrices; `column`: of what is quantized.
+QUERN_DEVICE Word source_at(const Params& p, i64 row, i64 column) {
+  return load<spec::vector>(static_cast<const Source*>(p.source) + row * p.source_stride + column);
+}
+QUERN_DEVICE Word input_at(const Params& p, i64 row, i64 column) {
+  return load<spec::vector>(static_cast<const Source*>(p.input) + row * p.cols + column);
+}
+
+// What one vector of numbers is made of.
+template <int Count>
+struct InputsOf {
+  Word words[Count];
+};
+
+// `read` fetches what a vector is made of, `number` makes one number of it.
+template <Prologue>
+struct PrologueOf {
+  static constexpr int kInputs = 1;
+  static QUERN_DEVICE InputsOf<1> read(const Params& p, i64 row, i64 column) { return {{source_at(p, row, column)}}; }
+  static QUERN_DEVICE float number(const Params&, const float (&x)[1], i64) { return x[0]; }
+};
+
+template <>
+struct PrologueOf<Prologue::act> : PrologueOf<Prologue::none> {
+  static QUERN_DEVICE float number(const Params& p, const float (&x)[1], i64) { return value_of(p, x[0]); }
+};
+
+template <>
+struct PrologueOf<Prologue::gated> {
+  static constexpr int kInputs = 2;
+  static QUERN_DEVICE InputsOf<2> read(const Params& p, i64 row, i64 column) {
+    return {{source_at(p, row, column), source_at(p, row, p.cols + column)}};
+  }
+  static QUERN_DEVICE float number(const Params& p, const float (&x)[2], i64) {
+    return gate<spec::activation>(value_of(p, x[0]), x[1]);
+  }
+};
+
+template <>
+struct PrologueOf<Prologue::dact> {
+  static constexpr int kInputs = 2;
+  static QUERN_DEVICE InputsOf<2> read(const Params& p, i64 row, i64 column) {
+    return {{source_at(p, row, column), input_at(p, row, column)}};
+  }
+  static QUERN_DEVICE float number(const Params& p, const float (&x)[2], i64) { return x[0] * derivative_of(p, x[1]); }
+};
+
+// Columns of the first half are gradients of the activation's argument, the others those of the gate, which need none:
+// they read the argument once more in its place.
+template <>
+struct PrologueOf<Prologue::dgated> {
+  static constexpr int kInputs = 3;
+  static QUERN_DEVICE InputsOf<3> read(const Params& p, i64 row, i64 column) {
+    const i64 half = p.cols / 2, argument = column < half ? column : column - half;
+    return {{source_at(p, row, argument), input_at(p, row, argument),
+             input_at(p, row, column < half ? half + column : argument)}};
+  }
+  static QUERN_DEVICE float number(const Params& p, const float (&x)[3], i64 column) {
+    return column < p.cols / 2 ? x[0] * derivative_of(p, x[1]) * x[2] : x[0] * value_of(p, x[1]);
+  }
+};
+
+using Made = PrologueOf<spec::prologue>;
+constexpr int kInputs = Made::kInputs;
+using Inputs = InputsOf<kInputs>;
+
+// Rounded to source's type. `column`: of the vector's first.
+QUERN_DEVICE Word numbers_of(const Params& p, const Inputs& inputs, i64 column) {
+  if constexpr (spec::prologue == Prologue::none) return inputs.words[0];
+  constexpr int kCount = spec::vector / sizeof(Source);
+  float in[kInputs][kCount], out[kCount];
+#pragma unroll
+  for (int k = 0; k < kInputs; ++k) unpack<Source, kCount>(inputs.words[k], in[k]);
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    float x[kInputs];
+#pragma unroll
+    for (int k = 0; k < kInputs; ++k) x[k] = in[k][i];
+    out[i] = Made::number(p, x, column);
+  }
+  return pack<Source, kCount>(out);
+}
+
+}  // namespace quern::mxfp8
+
+#endif  // QUERN_MXFP8_PROLOGUE_CUH_

@@ -118,6 +118,17 @@ void prepare_launch(const PlanState& state, const void* args, PreparedLaunch& ou
   check_geometry(state, problem, out.launch);
 }
 
+std::int64_t workspace_bytes(const PlanState& state, const void* args) {
+  alignas(16) unsigned char problem[kMaxProblemBytes];
+  std::memcpy(problem, state.problem.data(), state.problem.size());
+  close_extents(state, args, problem);
+  std::int64_t bytes = 0;
+  for (const Operand& operand : state.family->operands) {
+    if (operand.role == Role::workspace) bytes += operand.layout(problem).span_bytes();
+  }
+  return bytes;
+}
+
 void for_driver(const Launch& launch, Stream stream, DriverLaunch& out) {
   CUlaunchConfig& config = out.config;
   config = {};

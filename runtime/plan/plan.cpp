@@ -31,6 +31,8 @@ Result<bool> AnyPlan::try_launch(Stream stream, const void* args) const {
   }
 }
 
+std::int64_t AnyPlan::workspace_bytes(const void* args) const { return quern::workspace_bytes(*state_, args); }
+
 const std::string& AnyPlan::problem() const { return state_->text; }
 std::string AnyPlan::why() const { return state_->newest().why; }
 const std::vector<ImageInfo>& AnyPlan::images() const { return state_->newest().images; }

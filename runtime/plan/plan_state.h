@@ -85,6 +85,9 @@ struct DriverLaunch {
 };
 void for_driver(const Launch& launch, Stream stream, DriverLaunch& out);
 
+// See AnyPlan::workspace_bytes.
+std::int64_t workspace_bytes(const PlanState& state, const void* args);
+
 // prepare_launch, then cuLaunchKernelEx. Whether a kernel was launched.
 bool enqueue(const PlanState& state, Stream stream, const void* args);
 

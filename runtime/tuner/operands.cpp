@@ -21,6 +21,7 @@ constexpr std::int64_t kBand = 1024;  // a multiple of 256, so that it moves no 
 
 bool is_input(const Operand& operand) { return operand.role != Role::output; }
 bool is_output(const Operand& operand) { return operand.role != Role::input; }
+bool is_result(const Operand& operand) { return is_output(operand) && operand.role != Role::workspace; }
 
 double wild_value(std::uint64_t random) {
   static constexpr double kValues[] = {0.0, -0.0, HUGE_VAL, -HUGE_VAL, NAN, 1e-40, -6e-8, 448.0, -57344.0, 3e38};
@@ -194,7 +195,9 @@ void HostOperands::generate(std::uint64_t seed, bool wild) {
     if (!present(i)) continue;
     const std::uint64_t own_seed = seed * 100 + static_cast<std::uint64_t>(i);
     const DType type = layout(i).dtype;
-    if (!is_input(family_->operands[i])) {
+    if (family_->operands[i].role == Role::workspace) {
+      std::fill_n(data(i), bytes(i), std::byte{0});
+    } else if (!is_input(family_->operands[i])) {
       std::fill_n(data(i), bytes(i), std::byte{kPoison});
     } else if (family_->generate(problem(), i, own_seed, data(i))) {
       continue;
@@ -349,7 +352,7 @@ Comparison compare(const HostOperands& got, const HostOperands& expected) {
   const Tolerance tolerance = got.family().tolerance(got.problem());
   for (int i = 0; i < got.family().operands.count; ++i) {
     const Operand& operand = got.family().operands[i];
-    if (!got.present(i) || !is_output(operand) || got.bytes(i) == 0) continue;
+    if (!got.present(i) || !is_result(operand) || got.bytes(i) == 0) continue;
     const Layout& layout = got.layout(i);
     compare_gaps(operand, layout, got.data(i), expected.data(i), result);
     if (!info(layout.dtype).is_float || tolerance.bitwise) {

@@ -38,7 +38,7 @@ class HostOperands {
 
   // Fills each input: by the family's own generator, else with numbers of its type: floats in [-4, 4) with, every so
   // often, a zero, an infinity, a NaN, a denormal or the largest value if `wild`; any byte for integers. Outputs are
-  // filled with 0xA5.
+  // filled with 0xA5, a workspace with 0.
   void generate(std::uint64_t seed, bool wild);
   // Runs the reference on the inputs and gives its outputs; this object stays unchanged.
   HostOperands reference(const AnyArgs& scalars) const;

@@ -19,6 +19,50 @@ QUERN_DEVICE void barrier(u32 id, u32 threads QUERN_SITE) {
 #endif
 }
 
+// ---- The blocks of a launch. Nothing here is ordered with anything else: a word is its own message, and costs no
+// fence, which would wait until all that was written before has reached memory.
+
+QUERN_DEVICE u32 load_relaxed(const u32* from QUERN_SITE) {
+#ifdef __CUDA_ARCH__
+  u32 word;
+  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(from) : "memory");
+  return word;
+#else
+  QUERN_WATCH(global_load, from, 4);
+  return __atomic_load_n(from, __ATOMIC_RELAXED);
+#endif
+}
+QUERN_DEVICE void store_relaxed(u32* to, u32 word QUERN_SITE) {
+#ifdef __CUDA_ARCH__
+  asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(word) : "memory");
+#else
+  QUERN_WATCH(global_store, to, 4);
+  __atomic_store_n(to, word, __ATOMIC_RELAXED);
+#endif
+}
+
+// Adds to a word, in the threads for which `mine` holds, and gives what it was: nobody waits for that before it is
+// used, as behind a branch all would.
+QUERN_DEVICE u32 add_relaxed(bool mine, u32* to, u32 addend QUERN_SITE) {
+  u32 before = 0;
+#ifdef __CUDA_ARCH__
+  asm volatile(
+      "{\n\t.reg .pred mine;\n\tsetp.ne.u32 mine, %1, 0;\n\t@mine atom.relaxed.gpu.global.add.u32 %0, [%2], %3;\n\t}"
+      : "+r"(before)
+      : "r"(static_cast<u32>(mine)), "l"(to), "r"(addend)
+      : "memory");
+#else
+  if (mine) before = atomicAdd(to, addend, site);
+#endif
+  return before;
+}
+
+// A word that is not 0, which another block has stored or is about to: `word` was read from there.
+QUERN_DEVICE u32 awaited(const u32* from, u32 word) {
+  while (word == 0) word = load_relaxed(from);
+  return word;
+}
+
 // ---- Clusters: from sm_90 on.
 
 // All threads of all blocks of the cluster; what they wrote before is seen after.

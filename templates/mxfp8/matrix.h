@@ -46,6 +46,7 @@ inline bool col_made(const Mxfp8& p) { return p.direction != Mxfp8Direction::row
 inline bool has_input(const Mxfp8& p) {
   return p.prologue == Mxfp8Prologue::dact || p.prologue == Mxfp8Prologue::dgated;
 }
+inline bool has_sums(const Mxfp8& p) { return p.bias_gradient != Mxfp8BiasGradient::none; }
 inline bool is_empty(const Mxfp8& p) { return p.experts == 0 || p.rows == 0 || p.cols == 0; }
 
 // Whether the rows of every group are whole blocks. Where no block lies across them they may be any number.

@@ -112,6 +112,7 @@ std::string check_kinds(const Mxfp8& p) {
   if (!moves_rows(p) && (kNumberTypes & only(p.dtype)) == 0)
     return "dtype must be f32, f16 or bf16; other types are for pad and unpad";
   if (!quantizes(p) && p.prologue != Mxfp8Prologue::none) return "prologue is for quantize";
+  if (!quantizes(p) && has_sums(p)) return "bias_gradient is for quantize";
   if (!quantizes(p) && p.activation != Activation::identity) return "activation is for a prologue of quantize";
   if (p.groups > 0 && p.experts != 1 && p.experts != kOpen)
     return "groups are of one matrix, experts=1; experts are groups of one size";
@@ -171,6 +172,8 @@ struct Mxfp8Family {
       choice_field("prologue", offsetof(Mxfp8, prologue), kPrologues, "what is made of source before it is quantized"),
       choice_field("activation", offsetof(Mxfp8, activation), common::kActivationNames,
                    "of the prologue; see quern/activation_table.h"),
+      choice_field("bias_gradient", offsetof(Mxfp8, bias_gradient), kBiasGradients,
+                   "sums: also the column sums of what is quantized"),
       integer_field("align", offsetof(Mxfp8, align), 1, std::int64_t{1} << 30,
                     "pad, unpad: what rows of a group are padded to"),
       dtype_field("offset", offsetof(Mxfp8, offset), only(i32) | only(i64), "type of the groups' ends"),
@@ -197,6 +200,10 @@ struct Mxfp8Family {
        "[experts, cols, rows]", "direction both: the elements of the col direction"},
       {"scales_col", Role::output, offsetof(Mxfp8Args, scales_col), true, operand<&Operands::scales_col>,
        "[experts, rows / 32, cols]", "direction both: the scales of the col direction"},
+      {"bias_gradient", Role::output, offsetof(Mxfp8Args, bias_gradient), false, operand<&Operands::bias_gradient>,
+       "[experts, cols]", "bias_gradient=sums: what is quantized, summed over rows"},
+      {"workspace", Role::workspace, offsetof(Mxfp8Args, workspace), false, operand<&Operands::workspace>, "[words]",
+       "bias_gradient=sums: what it is made in"},
       {"starts", Role::output, offsetof(Mxfp8Args, starts), false, operand<&Operands::starts>, "[groups]",
        "pad: where each group begins in out"},
       {"ends", Role::output, offsetof(Mxfp8Args, ends), false, operand<&Operands::ends>, "[groups]",
@@ -315,8 +322,12 @@ struct Mxfp8Family {
     room_of(p).reference(p, a);
   }
 
-  // A NaN of dequantize has no payload to keep.
-  static Tolerance tolerance(const Mxfp8& p) { return {0, 0, p.op != Mxfp8Op::dequantize}; }
+  // A NaN of dequantize has no payload to keep. Of a sum of fp32 each row may be off by what its activation is, which
+  // nothing rounds away: 2^-14 of 2^10 at most.
+  static Tolerance tolerance(const Mxfp8& p) {
+    if (has_sums(p) && p.dtype == f32 && !is_exact(p)) return {0, static_cast<double>(p.rows) * 0x1p-4, false};
+    return {0, 0, p.op != Mxfp8Op::dequantize};
+  }
 
   static std::int64_t bytes(const Mxfp8& p) { return room_of(p).bytes(p); }
 

@@ -48,6 +48,11 @@ enum class Mxfp8Prologue : std::uint8_t {
            // being the halves of input, and source, [experts, rows, cols / 2], the gradient of act(a) * g
 };
 
+enum class Mxfp8BiasGradient : std::uint8_t {
+  none,
+  sums,  // what is quantized, summed over the rows of each column, in fp32 and in one order
+};
+
 enum class Mxfp8Policy : std::uint8_t {
   ao,  // torchao: a block with a NaN or an infinity has scale 255, and all its elements are NaN
   te,  // TransformerEngine: NaNs do not count, an infinity gives scale 254; rceil only
@@ -86,8 +91,11 @@ struct Mxfp8Args {
   Out scales = {};   // e8m0
   Out out_col = {};  // with direction both: of the col direction; out and scales are then of the row direction
   Out scales_col = {};
-  Out starts = {};  // pad: [groups], where each group begins in out
-  Out ends = {};    // and where its padding ends
+  Out bias_gradient = {};  // bias_gradient=sums: [experts, cols] of f32
+  Out workspace = {};      // and what it is made in: zeros, as each launch leaves it, one at a time; see
+                           // Plan::workspace_bytes
+  Out starts = {};         // pad: [groups], where each group begins in out
+  Out ends = {};           // and where its padding ends
   Out status = {};  // groups: an int32 that the caller has set to 0; 1 + the number of the first group that ends before
                     // it begins or behind the last row (or whose rows must be whole blocks and are not): then nothing
                     // else is written
@@ -120,6 +128,7 @@ struct Mxfp8 {
   DType offset = DType::i32;  // type of the ends: i32 or i64
   Mxfp8Prologue prologue = Mxfp8Prologue::none;
   Activation activation = Activation::identity;
+  Mxfp8BiasGradient bias_gradient = Mxfp8BiasGradient::none;
   std::int64_t source_stride = 0;  // elements between source's rows (columns with source_order=rows); 0: none between
 
   QUERN_API static const Family& family();

@@ -114,6 +114,10 @@ struct TileParams : Params {
   unsigned down;
   unsigned panel;
   common::Divisor by_stacks;  // of an expert
+  void* bias_gradient;        // [experts, cols]
+  void* tile_sums;            // see BiasWorkspace
+  void* chunk_sums;
+  void* arrived;
 };
 
 // Blocked scales: 128 lines, 4 blocks of each.
@@ -126,10 +130,12 @@ constexpr int kBarrierBytes = 16;  // with what keeps the rest aligned
 constexpr int kTileRows = 128;
 constexpr int kTileThreads = 128;
 
+constexpr int kChunkTiles = 32;  // whose sums one block adds for the bias gradient
+
 // Where the shared memory of a block has what, in bytes: transposed lines of the stack; reciprocals of a tile's blocks
 // along rows; scales of the stack's blocks along rows; those that the blocks of a cluster have sent, of a share of the
 // rows, and the barrier that counts them; scales of the stack's blocks along columns, in atoms; which part of the rows
-// the block is for.
+// the block is for; sums of the stack's bands.
 struct TileShared {
   int reciprocals;
   int row_scales;
@@ -137,6 +143,7 @@ struct TileShared {
   int arrived;
   int column_scales;
   int part;
+  int sums;
   int bytes;
 };
 struct TileUse {
@@ -148,6 +155,7 @@ struct TileUse {
   bool cluster;
   bool column_atoms;
   bool groups;
+  bool sums;
 };
 QUERN_HOST_DEVICE constexpr TileShared tile_shared(const TileUse& use) {
   const int blocks = use.columns / 32 * kTileRows, scales = use.stack * blocks;
@@ -158,7 +166,8 @@ QUERN_HOST_DEVICE constexpr TileShared tile_shared(const TileUse& use) {
   at.arrived = at.gathered + (use.cluster ? scales : 0);
   at.column_scales = at.arrived + (use.cluster ? kBarrierBytes : 0);
   at.part = at.column_scales + (use.column_atoms ? use.stack * kAtomBytes : 0);
-  at.bytes = at.part + (use.groups ? kPartBytes : 0);
+  at.sums = at.part + (use.groups ? kPartBytes : 0);
+  at.bytes = at.sums + (use.sums ? use.stack * 4 * use.columns * 4 : 0);
   return at;
 }
 

@@ -17,22 +17,6 @@ using common::kActivationRows;
 
 const ActivationRow& row_of(const Mxfp8& p) { return kActivationRows[static_cast<int>(p.activation)]; }
 
-// Some operations of IEEE fp32 each, the same everywhere.
-bool is_exact(Activation activation) {
-  switch (activation) {
-    case Activation::identity:
-    case Activation::relu:
-    case Activation::srelu:
-    case Activation::fatrelu:
-    case Activation::leaky_relu:
-    case Activation::hardswish:
-    case Activation::abs:
-      return true;
-    default:
-      return false;
-  }
-}
-
 float number_at(const Mxfp8& p, const void* data, std::int64_t index) {
   return static_cast<float>(common::read_float(p.dtype, data, index));
 }
@@ -115,6 +99,22 @@ bool is_argument(const Mxfp8& p, bool input, std::int64_t column) {
 
 }  // namespace
 
+// Some operations of IEEE fp32 each.
+bool is_exact(const Mxfp8& p) {
+  switch (p.activation) {
+    case Activation::identity:
+    case Activation::relu:
+    case Activation::srelu:
+    case Activation::fatrelu:
+    case Activation::leaky_relu:
+    case Activation::hardswish:
+    case Activation::abs:
+      return true;
+    default:
+      return false;
+  }
+}
+
 float made(const Mxfp8& p, const Mxfp8Args& a, std::int64_t row, std::int64_t column) {
   const ActivationRow& activation = row_of(p);
   const float alpha = common::alpha_or_default(static_cast<int>(p.activation), a.alpha);
@@ -146,7 +146,7 @@ void generate_arguments(const Mxfp8& p, bool input, std::uint64_t seed, void* da
                    const auto index = static_cast<std::uint64_t>(i);
                    const std::uint64_t random = random_at(seed, index);
                    float x = argument(p, random);
-                   if (!is_exact(p.activation))
+                   if (!is_exact(p))
                      x = is_argument(p, input, column) ? safe_argument(p, seed, index) : power_of_two(random);
                    write_number(p, data, i / line * stride + column, x);
                  }

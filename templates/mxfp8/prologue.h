@@ -9,6 +9,9 @@ namespace quern::mxfp8 {
 // Element [row, column] of what is quantized, before it is rounded to dtype; `row` of all matrices, as source has them.
 float made(const Mxfp8& p, const Mxfp8Args& a, std::int64_t row, std::int64_t column);
 
+// Whether a GPU and the host make the same bits of the same arguments, before they are rounded.
+bool is_exact(const Mxfp8& p);
+
 // Source and input of a prologue. An activation that is not exact gives a GPU and the host numbers that differ by some
 // units of fp32. So its arguments are such that both round to the same number, and what its value is multiplied with is
 // a power of two.

@@ -5,6 +5,7 @@
 #include "common/activation_reference.h"
 #include "common/geometry.h"
 #include "common/host_types.h"
+#include "mxfp8/bias.h"
 #include "mxfp8/matrix.h"
 #include "mxfp8/params.h"
 #include "mxfp8/room.h"
@@ -45,7 +46,7 @@ std::int64_t natural_vector(const Mxfp8& p, std::int64_t limit) {
 // The tile form can do everything; the other reads each block by itself, along rows.
 bool can_stream(const Mxfp8& p) {
   const Matrix m = matrix_of(p);
-  return m.along && !m.across && !square(p) && !blocked(p) && p.source_order == Mxfp8Order::cols;
+  return m.along && !m.across && !square(p) && !blocked(p) && p.source_order == Mxfp8Order::cols && !has_sums(p);
 }
 
 // Whether scales of a row lie together and are its own: what the blocks of a cluster can put together.
@@ -65,7 +66,7 @@ std::int32_t tile_columns(const Mxfp8& p, const Config& c) {
 TileShared shared_of(const Mxfp8& p, const Config& c) {
   const Matrix m = matrix_of(p);
   return tile_shared({tile_columns(p, c), c[kStack], transposed(p), m.along && !square(p), m.along, c[kCluster] > 1,
-                      m.across && writes_atoms(p, c), p.groups > 0});
+                      m.across && writes_atoms(p, c), p.groups > 0, has_sums(p)});
 }
 
 }  // namespace
@@ -117,6 +118,16 @@ void set_matrix(const Mxfp8& p, const Mxfp8Args& a, Params& params) {
   params.groups = static_cast<std::uint32_t>(p.groups);
   params.input = a.input.data;
   params.alpha = common::alpha_or_default(static_cast<int>(p.activation), a.alpha);
+}
+
+void set_sums(const Mxfp8& p, const Mxfp8Args& a, TileParams& params) {
+  if (!has_sums(p)) return;
+  const BiasWorkspace at = bias_workspace(p);
+  auto* const words = static_cast<std::int32_t*>(a.workspace.data);
+  params.bias_gradient = a.bias_gradient.data;
+  params.tile_sums = words;
+  params.chunk_sums = words + at.chunk_sums;
+  params.arrived = words + at.arrived;
 }
 
 void launch_stream(const Mxfp8& p, const DeviceModel& model, const Config& config, StreamParams params,
@@ -210,19 +221,28 @@ bool made_in_four(const Mxfp8& p, const Target& target) {
 constexpr std::int64_t kTilesForClusters = 8;
 constexpr std::int64_t kTilesForStacks = 32;
 
+// See the parameter `resident`.
+std::int32_t resident_for(const Mxfp8& p, const Target& target) {
+  const Matrix m = matrix_of(p);
+  if (p.prologue != Mxfp8Prologue::none) return made_in_four(p, target) ? 4 : 0;
+  if (has_sums(p) && target.arch == 90) return has_cut_bands(p) || square(p) ? 0 : 4;
+  if (m.along && m.across && !square(p) && !has_sums(p) && fits_four(p, target)) return 4;
+  // Blocked scales of 8192 x 5120: 99.8 % of a copy's speed to 97.0 % with the compiler's registers.
+  return !m.across && target.arch == 90 && p.groups == 0 ? 5 : 0;
+}
+
+// Of a prologue the code of one tile is long enough; sums across rows alone were slower of two tiles (16384 x 16384:
+// 86 % to 94 % of a copy's speed).
+bool is_stacked(const Mxfp8& p) { return p.prologue == Mxfp8Prologue::none && (!has_sums(p) || matrix_of(p).along); }
+
 Config preferred_tile(const Mxfp8& p, const Target& target, const DeviceModel& model) {
   Config config = narrow_tile(p);
-  const Matrix m = matrix_of(p);
-  const bool plain = p.prologue == Mxfp8Prologue::none;
-  if ((plain && m.along && m.across && !square(p) && fits_four(p, target)) || made_in_four(p, target))
-    config[kResident] = 4;
-  // Blocked scales of 8192 x 5120: 99.8 % of a copy's speed to 97.0 % with the compiler's registers.
-  if (plain && !m.across && target.arch == 90 && p.groups == 0) config[kResident] = 5;
-  if (m.along) config[kPanel] = 0;
+  config[kResident] = resident_for(p, target);
+  if (matrix_of(p).along) config[kPanel] = 0;
   if (target.arch < 90 || target.arch >= 120) return config;
   if (rows_have_scales(p) && p.cols != kOpen && has_tiles(p, model, config, kTilesForClusters))
     config[kCluster] = cluster_for(pieces(p.cols, tile_columns(p, config)));
-  if (plain && has_tiles(p, model, config, kTilesForStacks) && has_tall_matrices(p)) config[kStack] = 2;
+  if (is_stacked(p) && has_tiles(p, model, config, kTilesForStacks) && has_tall_matrices(p)) config[kStack] = 2;
   return config;
 }
 
@@ -284,6 +304,7 @@ void specialize(const Mxfp8& p, const Config& config, Spec& spec) {
   spec.flag("write_lines", writes_lines(p, config));
   spec.choice("mxfp8::Block", "block", kBlocks[static_cast<int>(p.block)]);
   spec.flag("cut_bands", has_cut_bands(p));
+  spec.flag("bias_gradient", has_sums(p));
   spec.part("mxfp8/tile.cuh");
 }
 
@@ -294,6 +315,7 @@ void launch(const Mxfp8& p, const Mxfp8Args& a, const DeviceModel& model, const 
   set_matrix(p, a, params);
   set_results(p, a, params);
   if (config[kForm] == kTile) {
+    set_sums(p, a, tile);
     launch_tiles(p, config, tile, launch);
   } else {
     launch_stream(p, model, config, stream, launch);
@@ -312,12 +334,20 @@ std::string check_prologue(const Mxfp8& p) {
   return {};
 }
 
+std::string check_sums(const Mxfp8& p) {
+  if (!has_sums(p)) return {};
+  if (p.source_order == Mxfp8Order::rows) return "bias_gradient goes with source_order=cols: it sums rows of source";
+  if (p.groups > 0) return "bias_gradient=sums goes with groups=0: sums are of whole columns";
+  return {};
+}
+
 std::string check(const Mxfp8& p) {
   if (p.policy == Mxfp8Policy::te && p.mode != Mxfp8Mode::rceil)
     return std::string("mode=") + kModes[static_cast<int>(p.mode)] + " goes with policy=ao; policy=te has rceil only";
   if (p.source_order == Mxfp8Order::rows && p.out_order == Mxfp8Order::cols)
     return "out_order=cols goes with source_order=cols; with source_order=rows out is transposed, out_order=rows";
-  return check_prologue(p);
+  std::string why = check_prologue(p);
+  return why.empty() ? check_sums(p) : why;
 }
 
 Operands operands(const Mxfp8& p) {
@@ -329,6 +359,10 @@ Operands operands(const Mxfp8& p) {
   o.out = elements_layout(p, col);
   o.scales = scales_layout(p, col);
   put_device_operands(p, o);
+  if (has_sums(p)) {
+    o.bias_gradient = matrix_layout(f32, m.experts, m.cols);
+    o.workspace = bias_workspace_layout(p);
+  }
   if (both) {
     o.out_col = elements_layout(p, true);
     o.scales_col = scales_layout(p, true);
@@ -340,6 +374,7 @@ std::int64_t moved(const Mxfp8& p) {
   const std::int64_t elements = p.experts * p.rows * p.cols;
   const Matrix m = matrix_of(p);
   std::int64_t sum = (m.experts * m.rows * m.line + (has_input(p) ? elements : 0)) * source_bytes(p);
+  if (has_sums(p)) sum += p.experts * p.cols * 4;
   if (row_made(p)) sum += elements + scale_bytes(p, false);
   if (col_made(p)) sum += elements + scale_bytes(p, true);
   return sum;

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "base/random.h"
 #include "common/host_types.h"
+#include "mxfp8/bias.h"
 #include "mxfp8/matrix.h"
 #include "mxfp8/parts.h"
 #include "mxfp8/prologue.h"
@@ -83,6 +84,7 @@ class Quantizer {
         if (col_made(p_)) quantize_columns(band);
       }
     });
+    if (has_sums(p_)) sum_columns();
   }
 
  private:
@@ -121,6 +123,14 @@ class Quantizer {
       write(line, scale, true);
       put_scale(true, c, band, scale);
     }
+  }
+
+  void sum_columns() const {
+    float* const sums = static_cast<float*>(a_.bias_gradient.data) + part_.out_row / p_.rows * p_.cols;
+    parallel_for(p_.cols, 16, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t c = begin; c < end; ++c)
+        sums[c] = column_sum(p_.rows, [&](std::int64_t row) { return at(row, c); });
+    });
   }
 
   Box box(std::int64_t row, std::int64_t col, std::int64_t rows, std::int64_t cols) const {
@@ -196,6 +206,7 @@ T from_bits(std::uint32_t bits) {
 }  // namespace
 
 void quantize_reference(const Mxfp8& p, const Mxfp8Args& a) {
+  if (is_empty(p)) return;
   for (const Part& part : parts_of(p, a))
     common::with_float(p.dtype, [&](auto x) { Quantizer<decltype(x)>(part, a).run(); });
 }

@@ -19,6 +19,7 @@ inline constexpr const char* kOrders[] = {"cols", "rows", nullptr};
 inline constexpr const char* kScaleLayouts[] = {"plain", "blocked", nullptr};
 inline constexpr const char* kNoops[] = {"never", "flag", nullptr};
 inline constexpr const char* kPrologues[] = {"none", "act", "gated", "dact", "dgated", nullptr};
+inline constexpr const char* kBiasGradients[] = {"none", "sums", nullptr};
 inline constexpr const char* kTails[] = {"refuse", "pad", nullptr};
 
 // What an operation has; of type none what it has not.
@@ -32,6 +33,8 @@ struct Operands {
   Layout scales;
   Layout out_col;
   Layout scales_col;
+  Layout bias_gradient;
+  Layout workspace;
   Layout starts;
   Layout ends;
   Layout status;

@@ -6,6 +6,7 @@
 #ifndef QUERN_MXFP8_TILE_CUH_
 #define QUERN_MXFP8_TILE_CUH_
 
+#include "mxfp8/bias.cuh"
 #include "mxfp8/tile_cluster.cuh"
 #include "mxfp8/tile_columns.cuh"
 #include "mxfp8/tile_rows.cuh"
@@ -93,16 +94,21 @@ QUERN_DEVICE void hand_on_row_scales(const KernelParams& p, const Place& at) {
   }
 }
 
-// What waits in shared memory for all of the stack. `at`: its first tile.
+// What waits in shared memory for all of the stack, and what a cluster has gathered. `at`: its first tile.
 QUERN_DEVICE void write_stack(const KernelParams& p, const Place& at) {
   if constexpr (kTransposed) write_lines(p, at);
   if constexpr (kRowScales && kRowAtoms) write_row_atoms(p, at);
   if constexpr (kColumnAtoms) write_column_atoms(p, at);
+  if constexpr (kCluster > 1) write_gathered(p, at);
 }
 
 QUERN_DEVICE void run_tile(const KernelParams& p, u32 tile) {
   const Place at = place(p, tile);
   Patch patch = read(p, at);
+  if constexpr (spec::bias_gradient) {
+    put_band_sums(at, patch.sums);
+    forget(patch);
+  }
   if constexpr (kSquare) {
     quantize_squares(p, at, patch);
   } else {
@@ -121,11 +127,11 @@ QUERN_DEVICE void run(const KernelParams& p) {
   if constexpr (kCluster > 1) expect_row_scales();
 #pragma unroll
   for (u32 tile = 0; tile < kStack; ++tile) run_tile(p, tile);
-  if constexpr (kTransposed || kRowAtoms || kColumnAtoms) {
-    __syncthreads();
-    write_stack(p, place(p, 0));
-  }
-  if constexpr (kCluster > 1) write_gathered(p, place(p, 0));
+  if constexpr (kTransposed || kRowAtoms || kColumnAtoms || spec::bias_gradient) __syncthreads();
+  [[maybe_unused]] u32 before = 0;
+  if constexpr (spec::bias_gradient) before = send_tile_sums(p);
+  write_stack(p, place(p, 0));
+  if constexpr (spec::bias_gradient) add_sums(p, before);
 }
 
 }  // namespace quern::mxfp8

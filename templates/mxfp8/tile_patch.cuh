@@ -43,8 +43,37 @@ QUERN_DEVICE Place place(const KernelParams& p, u32 tile) {
   return at;
 }
 
+// Element `j` of a vector, in float.
+template <class T>
+QUERN_DEVICE float element_of(const Word& vector, int j) {
+  if constexpr (sizeof(T) == 4) {
+    return bit_cast<float>(vector.w[j]);
+  } else {
+    return T::decode(code_at<u16>(vector, j));
+  }
+}
+QUERN_DEVICE float element(const Word& vector, int j) { return element_of<Source>(vector, j); }
+
+// For the bias gradient: sums of a thread's columns, over 16 rows; where it has 32, of its first 16 and the others.
+struct ColumnSums {
+  float first[kColumns];
+  float sum[kColumns];
+};
+
+QUERN_DEVICE void add_row(ColumnSums& sums, int row, const Word& numbers) {
+#pragma unroll
+  for (int j = 0; j < kColumns; ++j) {
+    if (kRows == 32 && row == 16) {
+      sums.first[j] = sums.sum[j];
+      sums.sum[j] = 0;
+    }
+    sums.sum[j] += element(numbers, j);
+  }
+}
+
 struct Patch {
   Word rows[kRows];
+  ColumnSums sums;
 };
 
 // The same bits, of which the compiler must not keep in registers what it has made of them so far.
@@ -79,8 +108,11 @@ QUERN_DEVICE Patch make_rows(const KernelParams& p, i64 row, i64 column, const I
 #pragma unroll
     for (int i = 0; i < kRows - kMadeRows; ++i) patch.rows[i] = patch.rows[i + kMadeRows];
 #pragma unroll
-    for (int i = 0; i < kMadeRows; ++i)
-      patch.rows[kRows - kMadeRows + i] = is_there(first + i) ? numbers_of(p, inputs[i], column) : Word{};
+    for (int i = 0; i < kMadeRows; ++i) {
+      Word& row = patch.rows[kRows - kMadeRows + i];
+      row = is_there(first + i) ? numbers_of(p, inputs[i], column) : Word{};
+      if constexpr (spec::bias_gradient) add_row(patch.sums, first + i, row);
+    }
   }
   return patch;
 }
@@ -92,6 +124,10 @@ QUERN_DEVICE Patch read_rows(const KernelParams& p, i64 row, i64 column, const I
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
     if (is_there(i)) patch.rows[i] = source_at(p, row + i, column);
+  }
+  if constexpr (spec::bias_gradient) {
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) add_row(patch.sums, i, patch.rows[i]);
   }
   return patch;
 }
@@ -113,17 +149,6 @@ QUERN_DEVICE void forget(Patch& patch) {
 #pragma unroll
   for (int i = 0; i < kRows; ++i) forget(patch.rows[i]);
 }
-
-// Element `j` of a vector, in float.
-template <class T>
-QUERN_DEVICE float element_of(const Word& vector, int j) {
-  if constexpr (sizeof(T) == 4) {
-    return bit_cast<float>(vector.w[j]);
-  } else {
-    return T::decode(code_at<u16>(vector, j));
-  }
-}
-QUERN_DEVICE float element(const Word& vector, int j) { return element_of<Source>(vector, j); }
 
 // Whether a row of a thread that has some is there.
 QUERN_DEVICE bool has_row(const Place& at, int i) { return !spec::cut_bands || i < at.rows; }

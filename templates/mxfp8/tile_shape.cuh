@@ -30,8 +30,8 @@ constexpr bool kTransposed = spec::col && spec::transposed;
 constexpr bool kRowAtoms = spec::row && spec::atoms && kTileBlocks == 4;
 constexpr bool kColumnAtoms = spec::col && spec::atoms;
 
-constexpr TileShared kShared = tile_shared(
-    {kTileColumns, kStack, kTransposed, spec::row && !kSquare, spec::row, kCluster > 1, kColumnAtoms, spec::groups});
+constexpr TileShared kShared = tile_shared({kTileColumns, kStack, kTransposed, spec::row && !kSquare, spec::row,
+                                            kCluster > 1, kColumnAtoms, spec::groups, spec::bias_gradient});
 
 }  // namespace quern::mxfp8
 

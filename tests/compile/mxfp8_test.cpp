@@ -75,6 +75,18 @@ TEST_F(Mxfp8Compile, Prologues) {
   expect_good(compile(jobs));
 }
 
+// Sums of columns in each form of tile.
+TEST_F(Mxfp8Compile, BiasGradients) {
+  std::vector<Job> jobs;
+  for (const char* direction : kDirections) {
+    for (const char* rest :
+         {"", " dtype=f32", " scale_layout=blocked", " block=square", " tail=pad", " prologue=dact activation=silu"})
+      jobs.push_back({cat("mxfp8 rows=4096 cols=4096 bias_gradient=sums direction=", direction, rest),
+                      kArchitectures[jobs.size() % kArchitectures.size()]});
+  }
+  expect_good(compile(jobs));
+}
+
 // Operations other than quantize: 8 elements to 16 bytes of numbers, units of 16 scales.
 TEST_F(Mxfp8Compile, OtherOperations) {
   std::vector<Job> jobs;

@@ -19,9 +19,11 @@ constexpr int kMostRegistersOfWideSlots = 96;
 // Tiles of mxfp8 keep 64 registers of source, in blocks of 128 threads; sm_80 converts to fp8 in integers.
 constexpr int kMostRegistersOfTiles = 160;
 constexpr int kMostRegistersOfTilesOfSm80 = 192;
-// Of the longest activations (mish) some numbers wait in local memory: faster than fewer blocks.
+// Of the longest activations (mish) some numbers wait in local memory: faster than fewer blocks. So do a few where the
+// last block of a bias gradient has much to read.
 constexpr int kMostRegistersOfPrologues = 192;
 constexpr int kMostSpillsOfPrologues = 320;
+constexpr int kMostSpillsOfSums = 96;
 
 // Where ptxas has no instruction it may need a little memory: the reduction of huge arguments of sin and cos, and the
 // conversions of fp8 before sm_89.
@@ -67,8 +69,9 @@ void expect_good_image(const Compiled& compiled, std::size_t i) {
                             : prologue                   ? kMostRegistersOfPrologues
                                                          : kMostRegistersOfTiles;
   EXPECT_LE(r.registers, tile ? most_of_tiles : wide ? kMostRegistersOfWideSlots : kMostRegisters) << what;
-  if (prologue) {
-    EXPECT_LE(r.spill_store_bytes + r.spill_load_bytes, kMostSpillsOfPrologues) << what;
+  const bool sums = what.find("bias_gradient=") != std::string::npos;
+  if (prologue || sums) {
+    EXPECT_LE(r.spill_store_bytes + r.spill_load_bytes, prologue ? kMostSpillsOfPrologues : kMostSpillsOfSums) << what;
   } else if (!may_use_memory(compiled.job.problem, compiled.job.arch)) {
     EXPECT_EQ(r.spill_store_bytes + r.spill_load_bytes, 0) << what;
     EXPECT_EQ(r.stack_bytes, 0) << what;

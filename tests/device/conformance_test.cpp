@@ -1,5 +1,6 @@
 // Every case of every family against its reference, on the device at hand. On the host driver a part of each table that
 // has all its pairs of settings, under sanitizers as many as fit; QUERN_TEST_FULL=1 takes whole tables there too.
+// QUERN_TEST_ONLY=TEXT takes all cases whose problem has the text in it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,16 +18,27 @@
 namespace quern::test {
 namespace {
 
-// The most cases of a family, so that all families together stay below 500 images, 150 under sanitizers.
+// The most cases of a family, so that all families together take some minutes: below 800 images, 150 under sanitizers.
 #if QUERN_ADDRESS_SANITIZER
 constexpr std::size_t kMostCases = 25;
 #else
-constexpr std::size_t kMostCases = 340;
+constexpr std::size_t kMostCases = 360;
 #endif
 
 bool set(const char* variable) { return std::getenv(variable) != nullptr; }  // NOLINT(concurrency-mt-unsafe)
 
+// The cases whose problem has this text in it.
+std::vector<Case> cases_with(const std::vector<Case>& table, const std::string& text) {
+  std::vector<Case> cases;
+  std::copy_if(table.begin(), table.end(), std::back_inserter(cases),
+               [&](const Case& c) { return c.problem.find(text) != std::string::npos; });
+  EXPECT_FALSE(cases.empty()) << "no case has " << text;
+  return cases;
+}
+
 std::vector<Case> cases_here(const std::vector<Case>& table) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
+  if (const char* text = std::getenv("QUERN_TEST_ONLY")) return cases_with(table, text);
   if (!on_host()) return table;
   std::vector<Case> cases = table;
   if (!set("QUERN_TEST_FULL")) {

@@ -1,4 +1,5 @@
-// Groups of mxfp8 whose ends only the device knows: offsets that change between replays of one graph, and wrong ones.
+// mxfp8 launched more than once: groups whose ends change between replays of one graph, wrong ones, and sums of columns
+// that are made in one workspace.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <limits>
 
 #include "driver/stream.h"
+#include "mxfp8/mxfp8.h"
 #include "plan/problem.h"
 #include "support/device.h"
 #include "tuner/operands.h"
@@ -13,7 +15,7 @@
 namespace quern::test {
 namespace {
 
-class Mxfp8Groups : public DeviceTest {
+class Mxfp8Device : public DeviceTest {
  protected:
   struct Work {
     Work(const Driver& driver, const AnyProblem& asked)
@@ -56,7 +58,10 @@ class Mxfp8Groups : public DeviceTest {
     synchronize();
     return work.result();
   }
+};
 
+class Mxfp8Groups : public Mxfp8Device {
+ protected:
   static constexpr const char* kProblems[] = {
       "mxfp8 rows=512 cols=96 groups=4",
       "mxfp8 rows=512 cols=96 groups=4 direction=both",
@@ -169,6 +174,47 @@ TEST_F(Mxfp8Groups, AFlagCallsALaunchOff) {
       EXPECT_EQ(compare(got, work.host).equal, flag == 1.0F) << text << " " << flag;
     }
   }
+}
+
+class Mxfp8Sums : public Mxfp8Device {};
+
+// 102 tiles of rows in four chunks. What a launch leaves in the workspace is what the next one finds.
+TEST_F(Mxfp8Sums, AWorkspaceIsZeroedOnce) {
+  for (const char* text : {"mxfp8 rows=13000 cols=96 tail=pad bias_gradient=sums",
+                           "mxfp8 rows=4096 cols=160 direction=both bias_gradient=sums experts=2",
+                           "mxfp8 rows=96 cols=96 direction=col bias_gradient=sums scale_layout=blocked"}) {
+    Work work(driver(), runtime().parse(text));
+    const AnyPlan plan = runtime().prepare_any(work.problem.family(), work.problem.data());
+    const StreamOwner stream(driver());
+    const Graph graph(driver(), [&](CUstream capturing) { plan.launch(capturing, work.args->data()); });
+    const int workspace = work.operand("workspace");
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+      const HostOperands before = work.result();
+      work.host.generate(seed, true);
+      if (seed > 1) std::copy_n(before.data(workspace), before.bytes(workspace), work.host.data(workspace));
+      work.device->upload(work.host);
+      graph.launch(stream.get());
+      stream.synchronize();
+      EXPECT_EQ(compare(work.result(), work.host.reference(work.scalars)).difference, "") << text << " " << seed;
+    }
+  }
+}
+
+TEST_F(Mxfp8Sums, APlanSaysWhatTheWorkspaceTakes) {
+  Mxfp8Args args;
+  args.rows = 64;
+  args.experts = 1;
+  EXPECT_EQ(runtime().prepare(Mxfp8{}).workspace_bytes(args), 0) << "nothing is summed";
+  Mxfp8 problem;
+  problem.cols = 96;
+  problem.bias_gradient = Mxfp8BiasGradient::sums;
+  const Plan<Mxfp8> plan = runtime().prepare(problem);
+  for (const std::int64_t rows : {32, 4096, 13000}) {
+    args.rows = rows;
+    const std::int64_t tiles = (rows + 127) / 128, chunks = (tiles + 31) / 32;
+    EXPECT_EQ(plan.workspace_bytes(args), 4 * (tiles * 96 + chunks * 96 + 3 * (chunks + 1))) << rows;
+  }
+  EXPECT_THROW(static_cast<void>(plan.workspace_bytes({})), Error) << "rows are open";
 }
 
 }  // namespace

@@ -142,6 +142,24 @@ TEST_F(Primitives, Atomics) {
   EXPECT_EQ(got, (std::vector<int>{2 * 257 - 1, -2 * 127 - 1, 2 * 128 - 1, 2 * -4 - 1, 2 * 256 - 1, 2 * 385 - 1}));
 }
 
+// The block that comes last waits for words of the others that are on their way.
+TEST_F(Primitives, WordsPassFromBlockToBlock) {
+  const auto k = kernel(R"(u32* const words = reinterpret_cast<u32*>(out);
+    store_relaxed(words + 32 * blockIdx.x + threadIdx.x, 100 * blockIdx.x + threadIdx.x + 1);
+    const u32 before = add_relaxed(threadIdx.x == 0, words + 32 * 300, 1);
+    if (__shfl_sync(~0u, before, 0) != 299) return;
+    u32 sum = 0;
+    for (u32 i = 0; i < 300; ++i) {
+      u32* const word = words + 32 * i + threadIdx.x;
+      sum += awaited(word, load_relaxed(word));
+      store_relaxed(word, 0);
+    }
+    store_relaxed(words + 32 * 300, 0);
+    out[32 * 301 + threadIdx.x] = int(sum);)");
+  const std::vector<int> got = k.run({300, 32}, 32 * 302, 0, 0);
+  EXPECT_EQ(got, numbers(32 * 302, [](int i) { return i < 32 * 301 ? 0 : 100 * 299 * 150 + 300 * (i % 32 + 1); }));
+}
+
 TEST_F(Primitives, ClustersShareTheirSharedMemory) {
   if (describe_device(driver(), 0).arch < 90) GTEST_SKIP() << "clusters came with sm_90";
   const auto k = kernel(R"(

@@ -267,6 +267,31 @@ void prologues(std::vector<Case>& cases) {
   }
 }
 
+// Sums of columns: rows of less than a band up to several chunks of tiles, by each form of tile.
+void sums(std::vector<Case>& cases) {
+  const std::string sums = "tail=pad bias_gradient=sums ";
+  for (const std::string& direction : kDirections) {
+    const std::string made = cat(sums, "direction=", direction);
+    for (const auto& [rows, cols] : {std::pair{1, 32}, {16, 64}, {65, 96}, {128, 128}, {993, 512}, {577, 36}, {33, 62}})
+      cases.push_back({mxfp8(rows, cols, made), rows % 3 == 0 ? 1 : 0});
+    cases.push_back({mxfp8(4096, 32, made)});
+    cases.push_back({mxfp8(4097, 40, made)});
+    cases.push_back({mxfp8(13000, 32, cat(made, " prologue=dact activation=silu"))});
+    cases.push_back({mxfp8(0, 64, made)});
+    for (const std::string& type : kTypes) {
+      for (const char* rest : {"", " block=square", " scale_layout=blocked", " prologue=dgated activation=relu",
+                               " prologue=gated activation=hardswish", " source_stride=1184", " noop=flag"})
+        cases.push_back({mxfp8(160, 288, cat(made, rest, " experts=3 dtype=", type), 1)});
+    }
+    for (const char* config : {"form=1,vector=8,rows=32,unroll=1,threads=128,panel=4",
+                               "form=1,vector=16,rows=16,unroll=1,threads=128,panel=2,stack=2",
+                               "form=1,vector=2,rows=32,unroll=1,threads=128,panel=0"})
+      cases.push_back(with(config, mxfp8(416, 320, cat("bias_gradient=sums experts=2 direction=", direction))));
+  }
+  cases.push_back(with("form=1,unroll=1,threads=128,rows=16,panel=0,cluster=8,stack=2",
+                       mxfp8(416, 1184, "direction=both bias_gradient=sums")));
+}
+
 // Called off or not, as the seed of a case says.
 void noops(std::vector<Case>& cases) {
   for (const char* rest : {"", "direction=col", "direction=both", "op=dequantize", "op=to_blocked", "op=from_blocked",
@@ -292,6 +317,7 @@ std::vector<Case> mxfp8_cases() {
   groups(cases);
   pads(cases);
   prologues(cases);
+  sums(cases);
   noops(cases);
   return cases;
 }

@@ -84,9 +84,9 @@ CUresult TestKernel::launch(const Shape& shape, CUdeviceptr out, int n) const {
   return result != CUDA_SUCCESS ? result : (*driver_)->CtxSynchronize();
 }
 
-std::vector<int> TestKernel::run(const Shape& shape, int count, int n) const {
+std::vector<int> TestKernel::run(const Shape& shape, int count, int n, int before) const {
   const Driver& d = *driver_;
-  std::vector<int> numbers(static_cast<std::size_t>(count), -1);
+  std::vector<int> numbers(static_cast<std::size_t>(count), before);
   const std::size_t bytes = numbers.size() * sizeof(int);
   const DeviceMemory out(d, bytes);
   d.name_memory(out.get(), "out");

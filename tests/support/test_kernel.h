@@ -30,8 +30,8 @@ class TestKernel {
   TestKernel(Compiler& compiler, std::shared_ptr<const Driver> driver, const std::string& body,
              const std::string& before = "", const std::vector<SourceText>& instead = {});
 
-  // What the kernel left in `count` numbers of out, which hold -1 before.
-  std::vector<int> run(const Shape& shape, int count, int n = 0) const;
+  // What the kernel left in `count` numbers of out, which hold `before` before.
+  std::vector<int> run(const Shape& shape, int count, int n = 0, int before = -1) const;
   // The driver's code for the launch and the wait for it; `out` has `count` numbers.
   CUresult outcome(const Shape& shape, int count, int n = 0) const;
   const Library& library() const { return library_; }

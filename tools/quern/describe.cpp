@@ -18,7 +18,7 @@ const char* kind_text(FieldKind kind) {
 }
 
 const char* role_text(Role role) {
-  static constexpr const char* kNames[] = {"input", "output", "update"};
+  static constexpr const char* kNames[] = {"input", "output", "update", "workspace"};
   return kNames[static_cast<int>(role)];
 }
 

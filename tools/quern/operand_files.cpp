@@ -16,7 +16,9 @@ namespace {
 
 constexpr std::int64_t kMadeUp = 1024;
 
-bool fits(Role role, bool input) { return role == Role::update || (role == Role::input) == input; }
+bool fits(Role role, bool input) {
+  return role == Role::update || (role != Role::workspace && (role == Role::input) == input);
+}
 
 int find_operand(const Family& family, const std::string& name, bool input) {
   std::vector<std::string> accepted;

@@ -108,6 +108,8 @@ enum class Role : std::uint8_t {
   input,
   output,
   update,  // read and written; the caller initializes it
+  // What a kernel works in, for one launch at a time. The caller zeroes it before the first, and each leaves it so.
+  workspace,
 };
 
 // One operand. `layout` is called with a problem whose extents are closed.

@@ -63,6 +63,10 @@ class QUERN_API AnyPlan {
 
   // The rest REQUIRES that the plan is not empty.
 
+  // Bytes that the operand `workspace` takes in a launch with these arguments, of which the extents that the problem
+  // left open are read; 0 where the problem has no such operand. Throws Error where the extents are refused.
+  std::int64_t workspace_bytes(const void* args) const;
+
   // The problem text: "gather width=8192 dtype=bf16 …".
   const std::string& problem() const;
   // Which config each image has and where it came from.
@@ -92,6 +96,7 @@ class Plan : public AnyPlan {
   explicit Plan(AnyPlan plan) : AnyPlan(std::move(plan)) {}
   void launch(Stream stream, const Args& args) const { AnyPlan::launch(stream, &args); }
   Result<bool> try_launch(Stream stream, const Args& args) const { return AnyPlan::try_launch(stream, &args); }
+  std::int64_t workspace_bytes(const Args& args) const { return AnyPlan::workspace_bytes(&args); }
 };
 
 }  // namespace quern

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "mxfp8/bias.h"
 #include "mxfp8/matrix.h"
 #include "unit/plan/support.h"
 
@@ -212,6 +215,31 @@ TEST(Mxfp8Operands, OfProloguesAreWhatTheyRead) {
   EXPECT_EQ(span(size + " prologue=dact dtype=f32", "input"), 3 * 96 * 416 * 4);
   EXPECT_EQ(span(size + " prologue=dgated", "source"), 3 * 96 * 208 * 2);
   EXPECT_EQ(span(size + " prologue=dgated", "input"), 3 * 96 * 416 * 2);
+}
+
+TEST(Mxfp8Problem, SumsAreOfWholeColumns) {
+  EXPECT_EQ(refusal("cols=64 bias_gradient=sums"), "");
+  EXPECT_TRUE(has(refusal("cols=64 bias_gradient=sums source_order=rows direction=col"), "source_order=cols"));
+  EXPECT_TRUE(has(refusal("cols=64 bias_gradient=sums groups=2"), "groups=0"));
+  EXPECT_TRUE(has(refusal("cols=64 bias_gradient=sums op=dequantize"), "bias_gradient is for quantize"));
+}
+
+TEST(Mxfp8Operands, OfSumsHaveTilesAndChunksOfThem) {
+  EXPECT_EQ(span("rows=96 cols=416 experts=3", "workspace"), 0);
+  EXPECT_EQ(span("rows=96 cols=416 experts=3 bias_gradient=sums", "bias_gradient"), 3 * 416 * 4);
+  EXPECT_EQ(span("rows=96 cols=416 experts=3 bias_gradient=sums", "workspace"), 3 * (416 + 416 + 13 * 2) * 4);
+  EXPECT_EQ(span("rows=4097 cols=33 tail=pad bias_gradient=sums", "workspace"), (33 * 33 + 2 * 33 + 2 * 3) * 4);
+}
+
+// The order is one of many; that it is a sum, of little error, is not a matter of order.
+TEST(Mxfp8Sums, AreNearTheSumInDouble) {
+  for (const std::int64_t rows : {0, 1, 15, 17, 33, 127, 128, 4096, 4097, 20000}) {
+    const auto number = [](std::int64_t row) { return std::sin(static_cast<float>(row) * 1.7F) + 0.5F; };
+    double sum = 0;
+    for (std::int64_t i = 0; i < rows; ++i) sum += number(i);
+    EXPECT_NEAR(mxfp8::column_sum(rows, number), sum, 1e-6 * static_cast<double>(rows)) << rows;
+  }
+  EXPECT_TRUE(std::isnan(mxfp8::column_sum(40, [](std::int64_t row) { return row == 39 ? NAN : 1.0F; })));
 }
 
 TEST(Mxfp8Problem, GroupsAreRowsOfOneMatrix) {

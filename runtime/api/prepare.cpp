@@ -116,12 +116,6 @@ bool tune_now(RuntimeState& state, const PlanState& plan, const Device& device, 
   return true;
 }
 
-void add_extents(PlanState& plan) {
-  for (const LaunchExtent& extent : plan.family->launch_extents)
-    plan.extents.push_back({find_field(*plan.family, extent.field), extent.offset,
-                            extent.needed == nullptr || extent.needed(plan.problem.data())});
-}
-
 }  // namespace
 
 static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Family& family, const void* problem,
@@ -139,7 +133,7 @@ static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Fa
   plan->model = live_model(device);
   plan->device = device.ordinal;
   plan->driver = state.driver();
-  add_extents(*plan);
+  look_up_arguments(*plan);
 
   const ConfigPlace place{target, model_of(device), device.name};
   Choice choice = choose_config(state, family, problem, place, options.config, driver_text(plan->driver->version()));

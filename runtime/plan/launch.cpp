@@ -58,12 +58,11 @@ struct Addresses {
   const Operand* open_and_null = nullptr;  // size unknown and no address: legal where nothing is launched
 };
 
-// Checks each operand that the problem has.
 Addresses check_operands(const PlanState& state, const void* args, const void* problem) {
   Addresses addresses;
-  for (const Operand& operand : state.family->operands) {
+  for (const Operand* each : state.operands) {
+    const Operand& operand = *each;
     const Layout layout = operand.layout(problem);
-    if (layout.dtype == DType::none) continue;
     const In& given = member<In>(args, operand.offset);
     const auto address = reinterpret_cast<std::uintptr_t>(given.data);
     const std::int64_t span = layout.span_bytes();
@@ -123,8 +122,8 @@ std::int64_t workspace_bytes(const PlanState& state, const void* args) {
   std::memcpy(problem, state.problem.data(), state.problem.size());
   close_extents(state, args, problem);
   std::int64_t bytes = 0;
-  for (const Operand& operand : state.family->operands) {
-    if (operand.role == Role::workspace) bytes += operand.layout(problem).span_bytes();
+  for (const Operand* operand : state.operands) {
+    if (operand->role == Role::workspace) bytes += operand->layout(problem).span_bytes();
   }
   return bytes;
 }

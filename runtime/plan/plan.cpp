@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "plan/plan_state.h"
+#include "plan/problem.h"
 
 namespace quern {
 namespace {
@@ -11,6 +12,18 @@ Error empty_plan() {
 }
 
 }  // namespace
+
+void look_up_arguments(PlanState& plan) {
+  const Family& family = *plan.family;
+  for (const LaunchExtent& extent : family.launch_extents)
+    plan.extents.push_back({find_field(family, extent.field), extent.offset,
+                            extent.needed == nullptr || extent.needed(plan.problem.data())});
+  std::vector<unsigned char> closed = plan.problem;
+  for (const Field* field : open_extents(family, closed.data())) set_integer(*field, closed.data(), 1);
+  for (const Operand& operand : family.operands) {
+    if (operand.layout(closed.data()).dtype != DType::none) plan.operands.push_back(&operand);
+  }
+}
 
 const char* name(ImageOrigin origin) {
   static constexpr const char* kNames[] = {"memory", "disk", "compiled"};

@@ -55,6 +55,7 @@ struct PlanState {
     bool needed;
   };
   std::vector<Extent> extents;
+  std::vector<const Operand*> operands;  // that the problem has
 
   // For people; one an image.
   std::vector<ImageInfo> images;
@@ -65,6 +66,9 @@ struct PlanState {
   mutable BetterPlan better;
   const PlanState& newest() const { return better.get() == nullptr ? *this : *better.get(); }
 };
+
+// What launches ask the arguments for: extents and operands. REQUIRES: family and problem are set.
+void look_up_arguments(PlanState& plan);
 
 // One launch, worked out but not enqueued: what tests and `inspect` look at.
 struct PreparedLaunch {

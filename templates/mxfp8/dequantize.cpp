@@ -33,15 +33,15 @@ std::string check(const Mxfp8& p) {
   return {};
 }
 
-Operands operands(const Mxfp8& p) {
+Layout source_layout(const Mxfp8& p) {
   const Matrix m = matrix(p);
-  Operands o;
-  o.source = {p.element, 2, {m.experts * m.rows, m.cols}, m.stride};
-  o.source_scales = scales_layout(p, col_made(p));
-  o.out = matrix_layout(p.dtype, m.experts * m.rows, m.cols);
-  put_device_operands(p, o);
-  return o;
+  return {p.element, 2, {m.experts * m.rows, m.cols}, m.stride};
 }
+Layout out_layout(const Mxfp8& p) {
+  const Matrix m = matrix(p);
+  return matrix_layout(p.dtype, m.experts * m.rows, m.cols);
+}
+Layout source_scales_layout(const Mxfp8& p) { return scales_layout(p, col_made(p)); }
 
 std::int64_t unit(const Mxfp8& p) { return quern::bytes(p.dtype); }
 
@@ -130,7 +130,10 @@ void reference(const Mxfp8& p, const Mxfp8Args& a) {
 
 }  // namespace
 
-const Room kDequantize = {check,     matrix,     operands, natural_vector, unit, preferred,
-                          alignment, specialize, launch,   reference,      moved};
+const Room kDequantize = {
+    check,          matrix,     {.source = source_layout, .out = out_layout, .source_scales = source_scales_layout},
+    natural_vector, unit,       preferred,
+    alignment,      specialize, launch,
+    reference,      moved};
 
 }  // namespace quern::mxfp8

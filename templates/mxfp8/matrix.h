@@ -43,6 +43,7 @@ inline bool blocked(const Mxfp8& p) { return p.scale_layout == Mxfp8Scales::bloc
 inline bool square(const Mxfp8& p) { return p.block != Mxfp8Block::line; }
 inline bool row_made(const Mxfp8& p) { return p.direction != Mxfp8Direction::col; }
 inline bool col_made(const Mxfp8& p) { return p.direction != Mxfp8Direction::row; }
+inline bool both_made(const Mxfp8& p) { return row_made(p) && col_made(p); }
 inline bool has_input(const Mxfp8& p) {
   return p.prologue == Mxfp8Prologue::dact || p.prologue == Mxfp8Prologue::dgated;
 }

@@ -132,10 +132,10 @@ std::string check_sizes(const Mxfp8& p) {
   return cut_blocks(p);
 }
 
-template <Layout Operands::*kMember>
+template <LayoutOf Operands::*kMember>
 Layout operand(const void* problem) {
   const Mxfp8& p = *static_cast<const Mxfp8*>(problem);
-  return room_of(p).operands(p).*kMember;
+  return (room_of(p).operands.*kMember)(p);
 }
 template <bool (*F)(const Mxfp8&, const Target&, const Config&)>
 constexpr auto holds = &holds_for<Mxfp8, F>;

@@ -31,15 +31,9 @@ std::string check(const Mxfp8& p) {
   return {};
 }
 
-Operands operands(const Mxfp8& p) {
-  const Layout plain = matrix_layout(p.dtype, p.rows, p.cols), padded = matrix_layout(p.dtype, padded_rows(p), p.cols);
-  Operands o;
-  o.source = pads(p) ? plain : padded;
-  o.out = pads(p) ? padded : plain;
-  put_device_operands(p, o);
-  if (pads(p)) o.starts = o.ends = o.offsets;
-  return o;
-}
+Layout source_layout(const Mxfp8& p) { return matrix_layout(p.dtype, pads(p) ? p.rows : padded_rows(p), p.cols); }
+Layout out_layout(const Mxfp8& p) { return matrix_layout(p.dtype, pads(p) ? padded_rows(p) : p.rows, p.cols); }
+Layout places_layout(const Mxfp8& p) { return pads(p) ? offsets_layout(p) : Layout{}; }
 
 std::int64_t natural_vector(const Mxfp8& p, std::int64_t limit) {
   return common::common_alignment({p.cols == kOpen ? unit(p) : row_bytes(p)}, limit);
@@ -110,7 +104,16 @@ void reference(const Mxfp8& p, const Mxfp8Args& a) {
 
 }  // namespace
 
-const Room kPad = {check,     matrix_of,  operands, natural_vector, unit, preferred,
-                   alignment, specialize, launch,   reference,      moved};
+const Room kPad = {check,
+                   matrix_of,
+                   {.source = source_layout, .out = out_layout, .starts = places_layout, .ends = places_layout},
+                   natural_vector,
+                   unit,
+                   preferred,
+                   alignment,
+                   specialize,
+                   launch,
+                   reference,
+                   moved};
 
 }  // namespace quern::mxfp8

@@ -94,10 +94,9 @@ namespace {
 // ---- Launch
 
 void set_results(const Mxfp8& p, const Mxfp8Args& a, Params& params) {
-  const bool both = p.direction == Mxfp8Direction::both;
   const bool swapped = p.source_order == Mxfp8Order::rows;
   void* const row[] = {a.out.data, a.scales.data};
-  void* const col[] = {both ? a.out_col.data : a.out.data, both ? a.scales_col.data : a.scales.data};
+  void* const col[] = {both_made(p) ? a.out_col.data : a.out.data, both_made(p) ? a.scales_col.data : a.scales.data};
   params.row_out = swapped ? col[0] : row[0];
   params.row_scales = swapped ? col[1] : row[1];
   params.col_out = swapped ? row[0] : col[0];
@@ -350,25 +349,28 @@ std::string check(const Mxfp8& p) {
   return why.empty() ? check_sums(p) : why;
 }
 
-Operands operands(const Mxfp8& p) {
+Layout source_layout(const Mxfp8& p) {
   const Matrix m = matrix_of(p);
-  const bool both = p.direction == Mxfp8Direction::both, col = !row_made(p);
-  Operands o;
-  o.source = {p.dtype, 2, {m.experts * m.rows, m.line}, m.stride};
-  if (has_input(p)) o.input = matrix_layout(p.dtype, m.experts * m.rows, m.cols);
-  o.out = elements_layout(p, col);
-  o.scales = scales_layout(p, col);
-  put_device_operands(p, o);
-  if (has_sums(p)) {
-    o.bias_gradient = matrix_layout(f32, m.experts, m.cols);
-    o.workspace = bias_workspace_layout(p);
-  }
-  if (both) {
-    o.out_col = elements_layout(p, true);
-    o.scales_col = scales_layout(p, true);
-  }
-  return o;
+  return {p.dtype, 2, {m.experts * m.rows, m.line}, m.stride};
 }
+Layout input_layout(const Mxfp8& p) {
+  return has_input(p) ? matrix_layout(p.dtype, p.experts * p.rows, p.cols) : Layout{};
+}
+Layout out_layout(const Mxfp8& p) { return elements_layout(p, !row_made(p)); }
+Layout own_scales_layout(const Mxfp8& p) { return scales_layout(p, !row_made(p)); }
+Layout out_col_layout(const Mxfp8& p) { return both_made(p) ? elements_layout(p, true) : Layout{}; }
+Layout scales_col_layout(const Mxfp8& p) { return both_made(p) ? scales_layout(p, true) : Layout{}; }
+Layout bias_gradient_layout(const Mxfp8& p) { return has_sums(p) ? matrix_layout(f32, p.experts, p.cols) : Layout{}; }
+Layout workspace_layout(const Mxfp8& p) { return has_sums(p) ? bias_workspace_layout(p) : Layout{}; }
+
+constexpr Operands kOperands = {.source = source_layout,
+                                .out = out_layout,
+                                .scales = own_scales_layout,
+                                .input = input_layout,
+                                .out_col = out_col_layout,
+                                .scales_col = scales_col_layout,
+                                .bias_gradient = bias_gradient_layout,
+                                .workspace = workspace_layout};
 
 std::int64_t moved(const Mxfp8& p) {
   const std::int64_t elements = p.experts * p.rows * p.cols;
@@ -382,7 +384,7 @@ std::int64_t moved(const Mxfp8& p) {
 
 }  // namespace
 
-const Room kQuantize = {check,     matrix_of,  operands, natural_vector,     source_bytes, preferred,
-                        alignment, specialize, launch,   quantize_reference, moved};
+const Room kQuantize = {check,     matrix_of,  kOperands, natural_vector,     source_bytes, preferred,
+                        alignment, specialize, launch,    quantize_reference, moved};
 
 }  // namespace quern::mxfp8

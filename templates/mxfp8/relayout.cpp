@@ -47,13 +47,11 @@ std::string check(const Mxfp8& p) {
   return {};
 }
 
-Operands operands(const Mxfp8& p) {
-  const Layout plain = plain_layout(p, col_made(p)), atoms = blocked_layout(p, col_made(p));
-  Operands o;
-  o.source = to_blocked(p) ? plain : atoms;
-  o.out = to_blocked(p) ? atoms : plain;
-  put_device_operands(p, o);
-  return o;
+Layout source_layout(const Mxfp8& p) {
+  return to_blocked(p) ? plain_layout(p, col_made(p)) : blocked_layout(p, col_made(p));
+}
+Layout out_layout(const Mxfp8& p) {
+  return to_blocked(p) ? blocked_layout(p, col_made(p)) : plain_layout(p, col_made(p));
 }
 
 // Of the blocked side.
@@ -110,10 +108,7 @@ void launch(const Mxfp8& p, const Mxfp8Args& a, const DeviceModel&, const Config
   launch.shared_bytes = p.groups > 0 ? 64 : 0;
 }
 
-std::int64_t moved(const Mxfp8& p) {
-  const Operands o = operands(p);
-  return o.source.elements() + o.out.elements();
-}
+std::int64_t moved(const Mxfp8& p) { return source_layout(p).elements() + out_layout(p).elements(); }
 
 void reference_of(const Part& part, bool to_blocked, const std::uint8_t* source, std::uint8_t* out) {
   const Mxfp8& p = part.problem;
@@ -146,7 +141,9 @@ void reference(const Mxfp8& p, const Mxfp8Args& a) {
 
 }  // namespace
 
-const Room kRelayout = {check,     matrix_of,  operands, natural_vector, unit, preferred,
-                        alignment, specialize, launch,   reference,      moved};
+const Room kRelayout = {check,          matrix_of,  {.source = source_layout, .out = out_layout},
+                        natural_vector, unit,       preferred,
+                        alignment,      specialize, launch,
+                        reference,      moved};
 
 }  // namespace quern::mxfp8

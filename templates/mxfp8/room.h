@@ -22,37 +22,41 @@ inline constexpr const char* kPrologues[] = {"none", "act", "gated", "dact", "dg
 inline constexpr const char* kBiasGradients[] = {"none", "sums", nullptr};
 inline constexpr const char* kTails[] = {"refuse", "pad", nullptr};
 
-// What an operation has; of type none what it has not.
-struct Operands {
-  Layout source;
-  Layout source_scales;
-  Layout input;
-  Layout offsets;
-  Layout noop;
-  Layout out;
-  Layout scales;
-  Layout out_col;
-  Layout scales_col;
-  Layout bias_gradient;
-  Layout workspace;
-  Layout starts;
-  Layout ends;
-  Layout status;
-};
+// The memory of one operand; of type none where the problem has no such operand.
+using LayoutOf = Layout (*)(const Mxfp8&);
+
+inline Layout absent(const Mxfp8&) { return {}; }
 
 // What the device says of the launch: where groups end, if there are any, and whether there is anything to do.
-inline void put_device_operands(const Mxfp8& p, Operands& o) {
-  if (p.noop == Mxfp8Noop::flag) o.noop = {f32, 1, {1, 1}, 0};
-  if (p.groups == 0) return;
-  o.offsets = {p.offset, 1, {p.groups, 1}, 0};
-  o.status = {i32, 1, {1, 1}, 0};
+inline Layout offsets_layout(const Mxfp8& p) {
+  return p.groups == 0 ? Layout{} : Layout{p.offset, 1, {p.groups, 1}, 0};
 }
+inline Layout status_layout(const Mxfp8& p) { return p.groups == 0 ? Layout{} : Layout{i32, 1, {1, 1}, 0}; }
+inline Layout noop_layout(const Mxfp8& p) { return p.noop == Mxfp8Noop::never ? Layout{} : Layout{f32, 1, {1, 1}, 0}; }
+
+// The operands of an operation. One function each: a launch asks for every one.
+struct Operands {
+  LayoutOf source = absent;
+  LayoutOf out = absent;
+  LayoutOf source_scales = absent;
+  LayoutOf scales = absent;
+  LayoutOf input = absent;
+  LayoutOf out_col = absent;
+  LayoutOf scales_col = absent;
+  LayoutOf bias_gradient = absent;
+  LayoutOf workspace = absent;
+  LayoutOf starts = absent;
+  LayoutOf ends = absent;
+  LayoutOf offsets = offsets_layout;
+  LayoutOf status = status_layout;
+  LayoutOf noop = noop_layout;
+};
 
 // Each is as the family's function of that name.
 struct Room {
   std::string (*check)(const Mxfp8&);
   Matrix (*matrix)(const Mxfp8&);  // source as it lies in memory
-  Operands (*operands)(const Mxfp8&);
+  Operands operands;
   // The widest vector that the memory's shape allows, in bytes, and the narrowest, of one element.
   std::int64_t (*natural_vector)(const Mxfp8&, std::int64_t limit);
   std::int64_t (*unit)(const Mxfp8&);

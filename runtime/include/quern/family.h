@@ -84,7 +84,7 @@ static_assert(sizeof(In) == sizeof(Out), "operands are reached by offset");
 
 // The memory of one operand: `extents` elements, the last dimension contiguous, rows `row_stride` elements apart.
 struct Layout {
-  DType dtype = DType::none;  // none: this problem has no such operand
+  DType dtype = DType::none;  // none: this problem has no such operand, whatever its open extents are
   int rank = 0;
   std::int64_t extents[2] = {1, 1};
   std::int64_t row_stride = 0;  // rank 2 only

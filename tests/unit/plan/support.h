@@ -47,9 +47,7 @@ struct BarePlan : PlanState {
     problem.assign(bytes, bytes + family->problem_bytes);
     text = p.text();
     model = generic_model(target.arch);
-    for (const LaunchExtent& extent : family->launch_extents)
-      extents.push_back(
-          {find_field(*family, extent.field), extent.offset, extent.needed == nullptr || extent.needed(p.data())});
+    look_up_arguments(*this);
     for (const Variant& variant : variants_of(p, target)) variants.push_back({variant, nullptr});
   }
 };

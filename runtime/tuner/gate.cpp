@@ -5,6 +5,9 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "driver/device.h"
+#include "plan/config.h"
+#include "plan/plan_state.h"
 #include "plan/problem.h"
 
 namespace quern {
@@ -69,15 +72,35 @@ void take_legal_extents(AnyProblem& odd, const AnyProblem& whole) {
   }
 }
 
+// Launch extents halved until a call moves some megabytes.
+AnyProblem halved(const AnyProblem& problem) {
+  AnyProblem small = problem;
+  while (operand_bytes(small) > kSmallBytes) {
+    const AnyProblem before = small;
+    for_each_extent(small, [](std::int64_t value) { return value > 3 ? value / 2 : value; });
+    if (operand_bytes(small) == operand_bytes(before)) break;
+  }
+  return small;
+}
+
+// Whether a small problem has every config of the whole one: what vectors divide there may be odd here.
+bool has_all_configs(const AnyProblem& small, const AnyProblem& whole, const Target& target) {
+  const std::vector<Config> configs = legal_configs(whole.family(), whole.data(), target);
+  return std::all_of(configs.begin(), configs.end(), [&](const Config& config) {
+    return violated(small.family(), config, small.data(), target).empty();
+  });
+}
+
+AnyProblem small_problem(const AnyProblem& problem) {
+  AnyProblem small = halved(problem);
+  take_legal_extents(small, problem);
+  return small;
+}
+
 }  // namespace
 
 AnyProblem odd_problem(const AnyProblem& problem) {
-  AnyProblem odd = problem;
-  while (operand_bytes(odd) > kSmallBytes) {
-    const AnyProblem before = odd;
-    for_each_extent(odd, [](std::int64_t value) { return value > 3 ? value / 2 : value; });
-    if (operand_bytes(odd) == operand_bytes(before)) break;
-  }
+  AnyProblem odd = halved(problem);
   for_each_extent(odd, [](std::int64_t value) { return value > 1 ? (value - 1) | 1 : value; });
   take_legal_extents(odd, problem);
   return odd;
@@ -95,6 +118,14 @@ class Gate::Exam {
         args_(work_.args(AnyArgs(problem.family()))),
         first_(driver, sizeof(std::int64_t)),
         compare_(runtime.prepare(Compare{})) {}
+
+  const AnyProblem& problem() const { return problem_; }
+
+  AnyPlan prepare(const std::string& config) const {
+    PrepareOptions options;
+    options.config = config;
+    return runtime_.prepare_any(problem_.family(), problem_.data(), options);
+  }
 
   void learn(const std::string& trusted) {
     const AnyPlan plan = prepare(trusted);
@@ -133,12 +164,6 @@ class Gate::Exam {
   }
 
   std::size_t size() const { return static_cast<std::size_t>(work_.total()); }
-
-  AnyPlan prepare(const std::string& config) const {
-    PrepareOptions options;
-    options.config = config;
-    return runtime_.prepare_any(problem_.family(), problem_.data(), options);
-  }
 
   void copy(CUdeviceptr to, CUdeviceptr from) const {
     driver_.check(driver_->MemcpyDtoDAsync(to, from, size(), nullptr), Stage::tool, "cuMemcpyDtoDAsync");
@@ -245,17 +270,32 @@ class Gate::Exam {
   std::vector<std::unique_ptr<DeviceMemory>> expected_;  // one a poison
 };
 
-Gate::Gate(Runtime& runtime, const Driver& driver, const AnyProblem& problem, const std::string& trusted) {
+Gate::Gate(Runtime& runtime, const Driver& driver, const AnyProblem& problem, const std::string& trusted)
+    : driver_(driver) {
   exams_.push_back(std::make_unique<Exam>(runtime, driver, odd_problem(problem), true));
   exams_.push_back(std::make_unique<Exam>(runtime, driver, problem, false));
-  for (const auto& exam : exams_) exam->learn(trusted);
+  const AnyPlan plan = exams_.back()->prepare(trusted);
+  if (!has_all_configs(exams_.front()->problem(), problem, target_of(plan)))
+    exams_.insert(exams_.end() - 1, std::make_unique<Exam>(runtime, driver, small_problem(problem), true));
+  for (const auto& exam : exams_) exam->learn(takes(*exam, plan) ? trusted : "");
+}
+
+Target Gate::target_of(const AnyPlan& plan) const { return describe_device(driver_, plan.state()->device).target; }
+
+// Whether an exam's problem has the config of a plan of the whole one.
+bool Gate::takes(const Exam& exam, const AnyPlan& plan) const {
+  const AnyProblem& problem = exam.problem();
+  return violated(problem.family(), plan.state()->variants.front().variant.config, problem.data(), target_of(plan))
+      .empty();
 }
 
 Gate::~Gate() = default;
 
 std::optional<Objection> Gate::check(const std::string& config) {
   try {
+    const AnyPlan plan = exams_.back()->prepare(config);
     for (const auto& exam : exams_) {
+      if (!takes(*exam, plan)) continue;
       if (auto objection = exam->check(config)) return objection;
     }
   } catch (const Error& error) {
@@ -267,7 +307,7 @@ std::optional<Objection> Gate::check(const std::string& config) {
 }
 
 std::int64_t Gate::memory_bytes(const AnyProblem& problem) {
-  return 4 * operand_bytes(problem) + 4 * operand_bytes(odd_problem(problem));
+  return 4 * (operand_bytes(problem) + operand_bytes(odd_problem(problem)) + operand_bytes(small_problem(problem)));
 }
 
 }  // namespace quern

@@ -1,11 +1,12 @@
 // What every candidate must pass before it is timed: it is right, and it touched nothing else.
 //
 // A candidate runs on data of the tuner's own, never on a caller's: on the problem itself, and on a smaller one whose
-// launch extents are odd, with infinities, NaNs and denormals among its numbers. Before each run the outputs are
-// poisoned, each time with another byte, and 1024 bytes on either side of each operand hold a pattern. After it all of
-// the memory, operands and bands alike, is compared with what the trusted config left, byte for byte and on the device:
-// no config changes a result bit (rule 10 of the design). The trusted config itself is compared with the plain
-// reference, within the family's tolerance.
+// launch extents are odd, with infinities, NaNs and denormals among its numbers. Where odd extents leave some
+// candidates out, as a vector that must divide them does, these run on a small one besides whose extents are halves.
+// Before each run the outputs are poisoned, each time with another byte, and 1024 bytes on either side of each operand
+// hold a pattern. After it all of the memory, operands and bands alike, is compared with what the trusted config left,
+// byte for byte and on the device: no config changes a result bit (rule 10 of the design). The trusted config itself is
+// compared with the plain reference, within the family's tolerance.
 #ifndef QUERN_TUNER_GATE_H_
 #define QUERN_TUNER_GATE_H_
 
@@ -44,7 +45,10 @@ class Gate {
 
  private:
   class Exam;
-  std::vector<std::unique_ptr<Exam>> exams_;  // the small one first
+  Target target_of(const AnyPlan& plan) const;
+  bool takes(const Exam& exam, const AnyPlan& plan) const;
+  const Driver& driver_;
+  std::vector<std::unique_ptr<Exam>> exams_;  // small ones first
 };
 
 // The problem with each launch extent odd, or below that where its family takes no odd one, and so small that a call

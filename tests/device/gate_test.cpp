@@ -88,6 +88,17 @@ TEST_F(GateTest, TheSmallProblemIsOneThatItsFamilyTakes) {
   EXPECT_EQ(std::stoi(row.get("rows")) % 2, 1) << "rows that nothing is cut into";
 }
 
+// Rows are neighbours in memory there, and no vector divides an odd number of them: the sweep ended with the first that
+// should.
+TEST_F(GateTest, AConfigThatAnOddProblemHasNotIsExaminedOnAnother) {
+  Gate gate(runtime(), driver(), runtime().parse("mxfp8 rows=512 cols=96 source_order=rows"), "");
+  for (const char* config :
+       {"form=1,vector=16,unroll=1,threads=128,rows=16", "form=1,vector=2,unroll=1,threads=128,rows=32,stack=1"}) {
+    const std::optional<Objection> objection = gate.check(config);
+    EXPECT_FALSE(objection) << config << ": " << objection->why;
+  }
+}
+
 // ---- the judge
 
 class JudgeTest : public GateTest {

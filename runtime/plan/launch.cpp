@@ -41,6 +41,13 @@ void close_extents(const PlanState& state, const void* args, void* problem) {
   }
 }
 
+// And then all rules between fields must hold.
+void close_checked(const PlanState& state, const void* args, void* problem) {
+  close_extents(state, args, problem);
+  if (std::string sentence = state.family->check(problem); !sentence.empty())
+    refuse(state, problem, std::move(sentence));
+}
+
 [[noreturn]] void refuse_operand(const PlanState& state, const void* problem, const Operand& operand, const In& given,
                                  const Layout& layout) {
   const std::int64_t span = layout.span_bytes();
@@ -105,9 +112,7 @@ void check_geometry(const PlanState& state, const void* problem, const Launch& l
 void prepare_launch(const PlanState& state, const void* args, PreparedLaunch& out) {
   alignas(16) unsigned char problem[kMaxProblemBytes];
   std::memcpy(problem, state.problem.data(), state.problem.size());
-  close_extents(state, args, problem);
-  if (std::string sentence = state.family->check(problem); !sentence.empty())
-    refuse(state, problem, std::move(sentence));
+  close_checked(state, args, problem);
   const Addresses addresses = check_operands(state, args, problem);
   out.variant = choose(state, addresses.bulk);
   if (out.variant == nullptr) refuse(state, problem, "no image of this plan takes such addresses");
@@ -120,12 +125,14 @@ void prepare_launch(const PlanState& state, const void* args, PreparedLaunch& ou
 std::int64_t workspace_bytes(const PlanState& state, const void* args) {
   alignas(16) unsigned char problem[kMaxProblemBytes];
   std::memcpy(problem, state.problem.data(), state.problem.size());
-  close_extents(state, args, problem);
-  std::int64_t bytes = 0;
+  close_checked(state, args, problem);
   for (const Operand* operand : state.operands) {
-    if (operand->role == Role::workspace) bytes += operand->layout(problem).span_bytes();
+    if (operand->role != Role::workspace) continue;
+    const std::int64_t span = operand->layout(problem).span_bytes();
+    if (span < 0) refuse(state, problem, cat(operand->name, " would be larger than any memory"));
+    return span;
   }
-  return bytes;
+  return 0;
 }
 
 void for_driver(const Launch& launch, Stream stream, DriverLaunch& out) {

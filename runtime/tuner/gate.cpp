@@ -184,11 +184,12 @@ class Gate::Exam {
   }
 
   // Every byte as the trusted run left it: its outputs are poisoned anew, the rest is as it was before that run too,
-  // but for updates, which come from the host.
+  // but for updates and workspaces, which come from the host.
   void reset(std::size_t poison) const {
     copy(work_.base(), expected_[poison]->get());
     for (int i = 0; i < problem_.family().operands.count; ++i) {
-      if (problem_.family().operands[i].role != Role::update || host_.bytes(i) == 0) continue;
+      const Role role = problem_.family().operands[i].role;
+      if ((role != Role::update && role != Role::workspace) || host_.bytes(i) == 0) continue;
       driver_.check(driver_->MemcpyHtoD(reinterpret_cast<CUdeviceptr>(work_.pointer(i)), host_.data(i),
                                         static_cast<std::size_t>(host_.bytes(i))),
                     Stage::tool, "cuMemcpyHtoD");

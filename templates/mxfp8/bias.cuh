@@ -41,6 +41,7 @@ QUERN_DEVICE void put_band_sums(const Place& at, const ColumnSums& own) {
 
 constexpr int kStripColumns = 32;
 static_assert(kTileColumns <= kStripColumns * kTileThreads / 32, "a warp for each strip");
+static_assert(kChunkTiles % kStack == 0, "a stack is of one chunk");
 
 struct Strip {
   i64 expert;
@@ -134,6 +135,12 @@ QUERN_DEVICE bool sends_last_chunk(const KernelParams& p, const Strip& s, float 
   if (has_column(p, s)) send_sum(chunk_sum(p, s, s.chunk()), sum);
   u32* const chunks = arrived(p, s, s.chunks());
   return is_last(chunks, add_relaxed(threadIdx.x % 32 == 0, chunks, 1), 1, static_cast<u32>(s.chunks()));
+}
+
+// Of no rows.
+QUERN_DEVICE void write_zeros(const KernelParams& p) {
+  const Strip s = strip_of(p);
+  if (has_column(p, s)) write_bias_gradient(p, s, 0);
 }
 
 // At the block's end. `before`: of send_tile_sums.

@@ -11,7 +11,7 @@ namespace quern::mxfp8 {
 
 // Where the workspace has what, in 4-byte words: the sums of tiles, [experts, tiles, cols]; those of 32 tiles each,
 // [experts, chunks, cols]; and for each strip of columns how many tiles of each chunk, and how many chunks, are done,
-// [experts, strips, chunks + 1], zeros between launches. A strip has 32 columns at least.
+// [experts, strips, chunks + 1]. A strip has 32 columns, the last one perhaps fewer. All zeros between launches.
 struct BiasWorkspace {
   std::int64_t tiles;
   std::int64_t chunks;
@@ -27,6 +27,7 @@ inline BiasWorkspace bias_workspace(const Mxfp8& p) {
   w.chunks = pieces(w.tiles, kChunkTiles);
   w.chunk_sums = p.experts * w.tiles * p.cols;
   w.arrived = w.chunk_sums + p.experts * w.chunks * p.cols;
+  if (p.rows == 0) return w;  // nothing passes between blocks
   w.words = w.arrived + p.experts * pieces(p.cols, kBlockElements) * (w.chunks + 1);
   return w;
 }

@@ -49,6 +49,8 @@ inline bool has_input(const Mxfp8& p) {
 }
 inline bool has_sums(const Mxfp8& p) { return p.bias_gradient != Mxfp8BiasGradient::none; }
 inline bool is_empty(const Mxfp8& p) { return p.experts == 0 || p.rows == 0 || p.cols == 0; }
+// Whether there are sums, and all are of no rows.
+inline bool sums_nothing(const Mxfp8& p) { return has_sums(p) && p.rows == 0 && p.experts != 0 && p.cols != 0; }
 
 // Whether the rows of every group are whole blocks. Where no block lies across them they may be any number.
 inline bool has_whole_groups(const Mxfp8& p) {

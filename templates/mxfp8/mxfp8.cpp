@@ -126,7 +126,7 @@ std::string check_sizes(const Mxfp8& p) {
   const Matrix m = room_of(p).matrix(p);
   if (p.source_stride != 0 && p.source_stride < m.line)
     return "source_stride is below the length of a line of source, so lines would overlap";
-  if (m.line >= kMaxSlots) return "a line of source must have fewer than 2^30 elements";
+  if (std::max(m.line, m.cols) >= kMaxSlots) return "a line of source must have fewer than 2^30 elements";
   if (is_too_large(m))
     return "source is too large: all experts together may have 2^46 elements, gaps and padding included";
   return cut_blocks(p);
@@ -236,7 +236,8 @@ struct Mxfp8Family {
       {"to_blocked and from_blocked have unroll=1; they, pad and unpad have persistent=0", holds<relayout_is_fixed>},
       {"32-byte accesses exist on sm_100 and sm_103 only", holds<vector_exists>},
       {"a vector must hold whole elements", holds<vector_holds_elements>},
-      {"the stream form of quantize makes blocks of 1 x 32 that lie along memory, with plain scales in that order",
+      {"the stream form of quantize makes blocks of 1 x 32 that lie along memory, with plain scales in that order, and "
+       "no bias_gradient",
        holds<stream_is_along>},
       {"a thread's rows of a tile must fit the registers: rows times vector is 256 at most",
        holds<tile_fits_registers>},
@@ -322,10 +323,9 @@ struct Mxfp8Family {
     room_of(p).reference(p, a);
   }
 
-  // A NaN of dequantize has no payload to keep. Of a sum of fp32 each row may be off by what its activation is, which
-  // nothing rounds away: 2^-14 of 2^10 at most.
+  // A NaN of dequantize has no payload to keep. In a sum of fp32 nothing rounds away what an activation is off by.
   static Tolerance tolerance(const Mxfp8& p) {
-    if (has_sums(p) && p.dtype == f32 && !is_exact(p)) return {0, static_cast<double>(p.rows) * 0x1p-4, false};
+    if (has_sums(p) && p.dtype == f32 && !is_exact(p)) return {0, sum_slack(p), false, "bias_gradient"};
     return {0, 0, p.op != Mxfp8Op::dequantize};
   }
 

@@ -23,6 +23,9 @@ float number_at(const Mxfp8& p, const void* data, std::int64_t index) {
 
 // ---- Arguments on which a GPU and the host agree
 
+constexpr float kLargestArgument = 8;
+constexpr float kLargestFactor = 0x1p7F;  // of power_of_two
+
 // By how much a device may be off: the table's bound and what cheaper functions add where 16 bits are stored;
 // derivatives have their differences of large terms.
 float slack(float value) { return std::max(std::abs(value) * 0x1p-14F, 0x1p-20F); }
@@ -56,11 +59,11 @@ float rounded(const Mxfp8& p, float x) {
   });
 }
 
-// From -8 to 8, now and then a special value.
+// From -kLargestArgument to that, now and then a special value.
 float argument(const Mxfp8& p, std::uint64_t random) {
   static constexpr float kSpecials[] = {0.0F, -0.0F, HUGE_VALF, NAN};
   if (random >> 50 == 0) return kSpecials[random % 4];
-  return rounded(p, (static_cast<float>(random >> 40 & 0xffffff) * 0x1p-24F - 0.5F) * 16.0F);
+  return rounded(p, (static_cast<float>(random >> 40 & 0xffffff) * 0x1p-24F - 0.5F) * (2 * kLargestArgument));
 }
 
 void write_number(const Mxfp8& p, void* data, std::int64_t index, float x) {
@@ -98,6 +101,15 @@ bool is_argument(const Mxfp8& p, bool input, std::int64_t column) {
 }
 
 }  // namespace
+
+double sum_slack(const Mxfp8& p) {
+  const ActivationRow& row = row_of(p);
+  float largest = 0;
+  for (float x = -kLargestArgument; x <= kLargestArgument; x += 0x1p-4F)
+    largest = std::max({largest, std::abs(row.value(x, row.alpha)), std::abs(row.derivative(x, row.alpha))});
+  // Numbers of the gradient of a gated activation have two factors.
+  return static_cast<double>(p.rows) * slack(largest) * kLargestFactor * kLargestFactor;
+}
 
 // Some operations of IEEE fp32 each.
 bool is_exact(const Mxfp8& p) {

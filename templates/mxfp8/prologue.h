@@ -12,6 +12,9 @@ float made(const Mxfp8& p, const Mxfp8Args& a, std::int64_t row, std::int64_t co
 // Whether a GPU and the host make the same bits of the same arguments, before they are rounded.
 bool is_exact(const Mxfp8& p);
 
+// What a sum of the numbers that generate_arguments leads to may be off by where they are fp32.
+double sum_slack(const Mxfp8& p);
+
 // Source and input of a prologue. An activation that is not exact gives a GPU and the host numbers that differ by some
 // units of fp32. So its arguments are such that both round to the same number, and what its value is multiplied with is
 // a power of two.

@@ -152,7 +152,7 @@ void launch_tiles(const Mxfp8& p, const Config& config, TileParams params, Launc
       config[kPanel] == 0 ? params.across : std::min(static_cast<std::uint32_t>(config[kPanel]), params.across);
   params.by_stacks = common::make_divisor(static_cast<std::uint64_t>(across * down));
   launch.set_params(params);
-  launch.empty = is_empty(p);  // wrong ends of groups of nothing are not asked for
+  launch.empty = is_empty(p) && !sums_nothing(p);  // wrong ends of groups of nothing are not asked for
   launch.block[0] = kTileThreads;
   launch.cluster = static_cast<std::uint32_t>(config[kCluster]);
   launch.grid[0] = static_cast<std::uint32_t>(

@@ -206,6 +206,8 @@ T from_bits(std::uint32_t bits) {
 }  // namespace
 
 void quantize_reference(const Mxfp8& p, const Mxfp8Args& a) {
+  if (sums_nothing(p))
+    std::fill_n(static_cast<float*>(a.bias_gradient.data), static_cast<std::size_t>(p.experts * p.cols), 0.0F);
   if (is_empty(p)) return;
   for (const Part& part : parts_of(p, a))
     common::with_float(p.dtype, [&](auto x) { Quantizer<decltype(x)>(part, a).run(); });

@@ -124,6 +124,9 @@ QUERN_DEVICE void run(const KernelParams& p) {
   if constexpr (spec::groups) {
     if (!begin_part(p)) return;  // so do all blocks of a cluster, which lie side by side
   }
+  if constexpr (spec::bias_gradient) {
+    if (p.rows == 0) return write_zeros(p);
+  }
   if constexpr (kCluster > 1) expect_row_scales();
 #pragma unroll
   for (u32 tile = 0; tile < kStack; ++tile) run_tile(p, tile);

@@ -215,6 +215,10 @@ TEST_F(Mxfp8Sums, APlanSaysWhatTheWorkspaceTakes) {
     EXPECT_EQ(plan.workspace_bytes(args), 4 * (tiles * 96 + chunks * 96 + 3 * (chunks + 1))) << rows;
   }
   EXPECT_THROW(static_cast<void>(plan.workspace_bytes({})), Error) << "rows are open";
+  args.rows = std::int64_t{1} << 46;
+  EXPECT_THROW(static_cast<void>(plan.workspace_bytes(args)), Error) << "no memory holds that";
+  args.rows = 0;
+  EXPECT_EQ(plan.workspace_bytes(args), 0);
 }
 
 }  // namespace

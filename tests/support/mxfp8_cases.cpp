@@ -278,6 +278,8 @@ void sums(std::vector<Case>& cases) {
     cases.push_back({mxfp8(4097, 40, made)});
     cases.push_back({mxfp8(13000, 32, cat(made, " prologue=dact activation=silu"))});
     cases.push_back({mxfp8(0, 64, made)});
+    cases.push_back({mxfp8(96, 96, cat(made, " dtype=f32 prologue=act activation=gelu"))});
+    cases.push_back({mxfp8(96, 96, cat(made, " dtype=f32 prologue=dgated activation=silu"))});
     for (const std::string& type : kTypes) {
       for (const char* rest : {"", " block=square", " scale_layout=blocked", " prologue=dgated activation=relu",
                                " prologue=gated activation=hardswish", " source_stride=1184", " noop=flag"})

@@ -108,7 +108,8 @@ enum class Role : std::uint8_t {
   input,
   output,
   update,  // read and written; the caller initializes it
-  // What a kernel works in, for one launch at a time. The caller zeroes it before the first, and each leaves it so.
+  // What a kernel works in, for one launch at a time (two at once may wait for each other for ever). The caller zeroes
+  // it before the first, and each leaves it so. One a family at most.
   workspace,
 };
 
@@ -256,6 +257,7 @@ struct Tolerance {
   double ulps = 0;
   double absolute = 0;
   bool bitwise = false;
+  const char* of = nullptr;  // the operand that may be off, where no other may
 };
 
 // A header or template of a family, embedded in the library.

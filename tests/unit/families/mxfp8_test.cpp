@@ -203,6 +203,7 @@ TEST(Mxfp8Problem, ProloguesHaveActivationsAndWholeHalves) {
   EXPECT_EQ(refusal("cols=64 prologue=gated source_stride=128"), "");
   EXPECT_EQ(refusal("cols=64 prologue=dgated source_stride=32"), "");
   EXPECT_TRUE(has(refusal("cols=536870912 prologue=gated"), "2^30"));
+  EXPECT_TRUE(has(refusal("cols=1073741824 prologue=dgated"), "2^30")) << "slots are of what is quantized";
 }
 
 TEST(Mxfp8Operands, OfProloguesAreWhatTheyRead) {

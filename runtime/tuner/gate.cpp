@@ -271,23 +271,20 @@ class Gate::Exam {
   std::vector<std::unique_ptr<DeviceMemory>> expected_;  // one a poison
 };
 
-Gate::Gate(Runtime& runtime, const Driver& driver, const AnyProblem& problem, const std::string& trusted)
-    : driver_(driver) {
+Gate::Gate(Runtime& runtime, const Driver& driver, const AnyProblem& problem, const std::string& trusted) {
   exams_.push_back(std::make_unique<Exam>(runtime, driver, odd_problem(problem), true));
   exams_.push_back(std::make_unique<Exam>(runtime, driver, problem, false));
   const AnyPlan plan = exams_.back()->prepare(trusted);
-  if (!has_all_configs(exams_.front()->problem(), problem, target_of(plan)))
+  target_ = describe_device(driver, plan.state()->device).target;
+  if (!has_all_configs(exams_.front()->problem(), problem, target_))
     exams_.insert(exams_.end() - 1, std::make_unique<Exam>(runtime, driver, small_problem(problem), true));
   for (const auto& exam : exams_) exam->learn(takes(*exam, plan) ? trusted : "");
 }
 
-Target Gate::target_of(const AnyPlan& plan) const { return describe_device(driver_, plan.state()->device).target; }
-
 // Whether an exam's problem has the config of a plan of the whole one.
 bool Gate::takes(const Exam& exam, const AnyPlan& plan) const {
   const AnyProblem& problem = exam.problem();
-  return violated(problem.family(), plan.state()->variants.front().variant.config, problem.data(), target_of(plan))
-      .empty();
+  return violated(problem.family(), plan.state()->variants.front().variant.config, problem.data(), target_).empty();
 }
 
 Gate::~Gate() = default;

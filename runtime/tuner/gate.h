@@ -45,9 +45,8 @@ class Gate {
 
  private:
   class Exam;
-  Target target_of(const AnyPlan& plan) const;
   bool takes(const Exam& exam, const AnyPlan& plan) const;
-  const Driver& driver_;
+  Target target_;
   std::vector<std::unique_ptr<Exam>> exams_;  // small ones first
 };
 

@@ -14,6 +14,16 @@ using quern::Activation;
 // there.
 struct NarrowStore : NoRounding {};
 
+// How exact a result must be that is stored in `Bytes` bytes without a contract to follow.
+template <int Bytes>
+struct RoundingOf {
+  using Type = NarrowStore;
+};
+template <>
+struct RoundingOf<4> {
+  using Type = NoRounding;
+};
+
 // numerator / denominator for a denominator of 1 or more. IEEE's in the `torch` contract; in `single` by a reciprocal
 // of one unit's error, without the branch that exact division needs.
 template <class Round>

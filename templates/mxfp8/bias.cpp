@@ -38,7 +38,6 @@ float column_sum(std::int64_t rows, const Number& number) {
   float sum = 0;
   for (std::int64_t i = 0; i < rows; i += kChunkRows) sum += chunk(i, rows, number);
   if (!std::isnan(sum)) return sum;
-  constexpr std::uint32_t kNan = 0x7fffffff;
   std::memcpy(&sum, &kNan, sizeof(sum));
   return sum;
 }

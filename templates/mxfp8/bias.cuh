@@ -10,8 +10,6 @@
 
 namespace quern::mxfp8 {
 
-constexpr u32 kNan = 0x7fffffff;  // the only one
-
 // `band`: of the stack.
 QUERN_DEVICE u8* band_sum(u32 band, u32 column) {
   return dynamic_shared() + kShared.sums + (band * kTileColumns + column) * 4;

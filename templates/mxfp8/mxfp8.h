@@ -87,7 +87,7 @@ struct Mxfp8Args {
   In input = {};          // prologue dact and dgated: [experts, rows, cols] of dtype, no gaps
   In offsets = {};   // groups: [groups], where each ends; a group begins where the one before it ends, the first at 0
   In noop = {};      // noop=flag: a float; where it is 1 nothing is read or written
-  Out out = {};      // of element; must not overlap source
+  Out out = {};      // of element; must not overlap source or input
   Out scales = {};   // e8m0
   Out out_col = {};  // with direction both: of the col direction; out and scales are then of the row direction
   Out scales_col = {};
@@ -104,7 +104,7 @@ struct Mxfp8Args {
   std::int64_t experts = kOpen;
 };
 
-// COST: one read of source and one write of each output.
+// COST: one read of source and input, and one write of each output.
 struct Mxfp8 {
   using Args = Mxfp8Args;
 

@@ -130,7 +130,9 @@ constexpr int kBarrierBytes = 16;  // with what keeps the rest aligned
 constexpr int kTileRows = 128;
 constexpr int kTileThreads = 128;
 
-constexpr int kChunkTiles = 32;  // whose sums one block adds for the bias gradient
+// For the bias gradient.
+constexpr int kChunkTiles = 32;         // whose sums one block adds
+constexpr unsigned kNan = 0x7fffffffu;  // the only one
 
 // Where the shared memory of a block has what, in bytes: transposed lines of the stack; reciprocals of a tile's blocks
 // along rows; scales of the stack's blocks along rows; those that the blocks of a cluster have sent, of a share of the

@@ -9,21 +9,11 @@ namespace quern::mxfp8 {
 
 using Word = Vector<spec::vector>;
 
-// How exact an activation must be follows from what it is rounded to.
-template <int Bytes>
-struct SingleOf {
-  using Rounding = NarrowStore;
-};
-template <>
-struct SingleOf<4> {
-  using Rounding = NoRounding;
-};
+using Rounding = RoundingOf<sizeof(Source)>::Type;
 
-using Single = SingleOf<sizeof(Source)>::Rounding;
-
-QUERN_DEVICE float value_of(const Params& p, float x) { return activate<spec::activation>(x, p.alpha, Single()); }
+QUERN_DEVICE float value_of(const Params& p, float x) { return activate<spec::activation>(x, p.alpha, Rounding()); }
 QUERN_DEVICE float derivative_of(const Params& p, float x) {
-  return activate_derivative<spec::activation>(x, p.alpha, Single());
+  return activate_derivative<spec::activation>(x, p.alpha, Rounding());
 }
 
 // `row`: of all matrices; `column`: of what is quantized.

@@ -166,15 +166,7 @@ struct Operands {
 };
 
 // The `single` contract: how exact an activation must be follows from what can be stored.
-template <int Bytes>
-struct SingleOf {
-  using Rounding = NarrowStore;
-};
-template <>
-struct SingleOf<4> {
-  using Rounding = NoRounding;
-};
-using Single = SingleOf<sizeof(spec::Output)>::Rounding;
+using Single = RoundingOf<sizeof(spec::Output)>::Type;
 
 QUERN_DEVICE float compute(const Params& p, float x, float y, float bias) {
   float z = x;

@@ -1,6 +1,6 @@
 // Cases of mxfp8: the published shapes, every legal pair of options, every layout, tails, strides and configs.
 #include "base/text.h"
-#include "quern/activation_table.h"
+#include "common/activation_reference.h"
 #include "support/cases.h"
 
 namespace quern::test {
@@ -233,12 +233,9 @@ void pads(std::vector<Case>& cases) {
 
 // Every activation's value and derivative; every prologue with some, in each type, direction, layout and tail.
 void prologues(std::vector<Case>& cases) {
-#define QUERN_ACTIVATION_NAME(name, ...) #name,
-  const char* const activations[] = {QUERN_ACTIVATIONS(QUERN_ACTIVATION_NAME)};
-#undef QUERN_ACTIVATION_NAME
-  for (const char* activation : activations) {
+  for (const common::ActivationRow& activation : common::kActivationRows) {
     for (const char* rest : {"prologue=act", "prologue=act dtype=f32", "prologue=dact", "prologue=dact dtype=f32"})
-      cases.push_back({mxfp8(96, 192, cat(rest, " activation=", activation))});
+      cases.push_back({mxfp8(96, 192, cat(rest, " activation=", activation.name))});
   }
   for (const char* prologue : {"act", "gated", "dact", "dgated"}) {
     const std::string made = cat("prologue=", prologue);

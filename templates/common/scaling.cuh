@@ -3,9 +3,15 @@
 
 #include "common/numbers.cuh"
 
-// Block scales: from the largest magnitude of a block to a power of two, its reciprocal, and the elements. Formulas and
-// edge cases are those of the OCP Microscaling Formats 1.0 as torchao (`ao`) and TransformerEngine (`te`) implement
-// them; templates/mxfp8/README.md has the table.
+// Scales of blocks, of rows or of whole tensors: from the largest magnitude to the scale that is stored, and from that
+// to what elements are multiplied by. Formulas and edge cases of powers of two are those of the OCP Microscaling
+// Formats 1.0 as torchao (`ao`) and TransformerEngine (`te`) implement them; templates/mxfp8/README.md has the table.
+//
+// A scaling (E8m0Scaling, Fp32Scaling) is what a kernel is given as a type:
+//
+//   static constexpr int kBytes                 of a stored scale
+//   static u32 stored(u32 amax)                 its bits, from the fp32 bits of the largest magnitude
+//   static float reciprocal(u32 stored)         the factor of elements
 
 namespace quern::common {
 
@@ -15,7 +21,11 @@ enum class ScaleMode {
   rceil,  // the largest magnitude divided by the largest element, rounded up: nothing saturates
   ceil,   // as floor, the magnitude rounded up to a power of two before
   even,   // as floor, the magnitude rounded to the element's mantissa before
+  exact,  // not at all: of fp32 scales only
 };
+
+// How a scale is stored.
+enum class ScaleFormat { e8m0, fp32 };
 
 // What a block with a NaN or an infinity becomes.
 enum class ScalePolicy {
@@ -116,6 +126,71 @@ QUERN_DEVICE float scale_reciprocal(u32 scale) {
   const u32 special = scale == 254 ? 0x00400000u : 0x7fffffffu;
   return bit_cast<float>(scale >= 254 ? special : (254 - scale) << 23);
 }
+
+template <class Element, ScaleMode M, ScalePolicy P>
+struct E8m0Scaling {
+  static constexpr int kBytes = 1;
+  static QUERN_DEVICE u32 stored(u32 amax) { return scale_of<Element, M, P>(amax); }
+  static QUERN_DEVICE float reciprocal(u32 scale) { return scale_reciprocal(scale); }
+};
+
+// The number that an E8M0 scale stands for, as fp32's bits.
+QUERN_DEVICE u32 fp32_of_e8m0(u32 scale) {
+  const u32 special = scale == 0 ? 0x00400000u : 0x7fffffffu;
+  return scale == 0 || scale == 255 ? special : scale << 23;
+}
+
+// amax divided by the largest element, 7 * 2^(kMaxExponent - 2), and rounded; at least the smallest normal number, so
+// that its reciprocal is finite. The remainder of a division by 7 is exact, so one correction rounds as a division does
+// (compared for every amax), in place of the compiler's division, which asks for more cases and registers.
+template <class Element>
+QUERN_DEVICE u32 exact_scale(u32 amax) {
+  constexpr float kSeventh = 1.0f / 7.0f, kDown = 1.0f / (1u << (ScaledElement<Element>::kMaxExponent - 2));
+  const float x = bit_cast<float>(amax), near = x * kSeventh;
+  const float scale = fmaf(fmaf(-7.0f, near, x), kSeventh, near) * kDown;
+  const u32 bits = scale < 0x1p-126f ? 0x00800000u : bit_cast<u32>(scale);
+  return amax >= 0x7f800000u ? 0x7fffffffu : bits;
+}
+
+// 1 / scale, rounded, of one that exact_scale made: what a division is where nothing leaves the normal numbers.
+QUERN_DEVICE float exact_reciprocal(float scale) {
+#ifdef __CUDA_ARCH__
+  float near;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(scale));
+  return fmaf(near, fmaf(-scale, near, 1.0f), near);
+#else
+  return 1.0f / scale;
+#endif
+}
+
+// Of the bits of a power of two that fp32_of_e8m0 made.
+QUERN_DEVICE float power_reciprocal(u32 scale) {
+  const u32 bits = scale == 0x00400000u ? 0x7f000000u : 0x7f000000u - scale;
+  return bit_cast<float>(scale == 0x7fffffffu ? scale : bits);
+}
+
+// A block with a NaN or an infinity has the scale NaN.
+template <class Element, ScaleMode M>
+struct Fp32Scaling {
+  static constexpr int kBytes = 4;
+  static QUERN_DEVICE u32 stored(u32 amax) {
+    if constexpr (M == ScaleMode::exact) return exact_scale<Element>(amax);
+    return fp32_of_e8m0(scale_of<Element, M, ScalePolicy::ao>(amax));
+  }
+  static QUERN_DEVICE float reciprocal(u32 scale) {
+    if constexpr (M == ScaleMode::exact) return exact_reciprocal(bit_cast<float>(scale));
+    return power_reciprocal(scale);
+  }
+};
+
+template <ScaleFormat F, class Element, ScaleMode M, ScalePolicy P>
+struct ScalingOf {
+  using Type = E8m0Scaling<Element, M, P>;
+};
+template <class Element, ScaleMode M, ScalePolicy P>
+struct ScalingOf<ScaleFormat::fp32, Element, M, P> {
+  using Type = Fp32Scaling<Element, M>;
+};
 
 }  // namespace quern::common
 

@@ -178,6 +178,20 @@ QUERN_DEVICE Code code_at(const Vector<Bytes>& vector, int i) {
   return static_cast<Code>(vector.w[i / kPerWord] >> (i % kPerWord * 8 * static_cast<int>(sizeof(Code)) & 31));
 }
 
+// Of the pieces of `Piece` bytes that a vector is of, the `i`th. Fold `i`.
+template <int Piece, int Bytes>
+QUERN_DEVICE Vector<Piece> piece_of(const Vector<Bytes>& vector, int i) {
+  using Word = typename Vector<Piece>::Word;
+  constexpr int kWords = Vector<Piece>::kWords;
+  if constexpr (Piece == Bytes) {
+    return vector;
+  } else {
+    Vector<Piece> piece;
+    QUERN_UNROLL for (int w = 0; w < kWords; ++w) piece.w[w] = code_at<Word>(vector, i * kWords + w);
+    return piece;
+  }
+}
+
 // Puts element `i` into a vector whose elements from `i` on are still zero.
 template <class Code, int Bytes>
 QUERN_DEVICE void put_code(Vector<Bytes>& vector, int i, Code code) {
@@ -185,6 +199,17 @@ QUERN_DEVICE void put_code(Vector<Bytes>& vector, int i, Code code) {
   constexpr int kPerWord = static_cast<int>(sizeof(Word) / sizeof(Code));
   Word& word = vector.w[i / kPerWord];
   word = static_cast<Word>(word | static_cast<u32>(code) << (i % kPerWord * 8 * static_cast<int>(sizeof(Code)) & 31));
+}
+
+// The same of piece `i`.
+template <int Piece, int Bytes>
+QUERN_DEVICE void put_piece(Vector<Bytes>& vector, int i, const Vector<Piece>& piece) {
+  constexpr int kWords = Vector<Piece>::kWords;
+  if constexpr (Piece == Bytes) {
+    vector = piece;
+  } else {
+    QUERN_UNROLL for (int w = 0; w < kWords; ++w) put_code(vector, i * kWords + w, piece.w[w]);
+  }
 }
 
 }  // namespace quern::common

@@ -31,7 +31,7 @@ QUERN_DEVICE void put_band_sums(const Place& at, const ColumnSums& own) {
       const float sum = band_sum_of(own, j + k);
       sums.w[k] = bit_cast<u32>(at.rows == 0 ? 0.0f : sum);
     }
-    if (is_first_part()) store_shared<kAtOnce * 4>(band_sum(at.row_in_stack / kBlock, at.column_in_tile + j), sums);
+    if (is_first_part()) store_shared<kAtOnce * 4>(band_sum(at.row_in_stack / kBand, at.column_in_tile + j), sums);
   }
 }
 

@@ -12,17 +12,29 @@ using namespace common;
 using Source = spec::Source;
 using Element = spec::Element;
 
-constexpr int kBlock = 32;  // elements that share a scale
+constexpr int kBlock = spec::block_length;  // elements that share a scale
 constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint::plain;
 
 using Magnitude = Magnitudes<Source>;
 
 QUERN_DEVICE u32 magnitudes_of(u32 word) { return magnitudes<Source, spec::policy>(word); }
 
+using Scaling = ScalingOf<spec::scale_format, Element, spec::mode, spec::policy>::Type;
+constexpr int kScaleBytes = Scaling::kBytes;
+using Scale = Vector<kScaleBytes>;  // as it is stored
+
 // Of a folded magnitude.
-QUERN_DEVICE u32 scale_byte(u32 magnitude) {
-  return scale_of<Element, spec::mode, spec::policy>(Magnitude::as_fp32(magnitude));
+QUERN_DEVICE u32 stored_scale(u32 magnitude) { return Scaling::stored(Magnitude::as_fp32(magnitude)); }
+
+QUERN_DEVICE Scale scale_vector(u32 stored) {
+  if constexpr (kScaleBytes == 1)
+    return {{static_cast<u8>(stored)}};
+  else
+    return {{stored}};
 }
+
+// The one scale that the caller gives for all.
+QUERN_DEVICE float given_reciprocal(const Params& p) { return 1.0f / bit_cast<float>(load<4>(p.given_scale)); }
 
 // The elements of a vector, scaled.
 template <int N>
@@ -36,8 +48,8 @@ QUERN_DEVICE Vector<N> quantize(const Vector<N* static_cast<int>(sizeof(Source))
 
 // Writes the scales of neighbouring blocks of a line: one, or as many as lie together. `scales`: of one matrix. A line
 // is what blocks are cut from: a row, or a column. `block_major`: the scales of all lines' first blocks come first.
-template <bool kBlockMajor, int kCount>
-QUERN_DEVICE void store_scales(u8* scales, i64 line, i64 block, i64 lines, i64 blocks, const Vector<kCount>& bytes) {
+template <bool kBlockMajor, int kBytes>
+QUERN_DEVICE void store_scales(u8* scales, i64 line, i64 block, i64 lines, i64 blocks, const Vector<kBytes>& bytes) {
   i64 at;
   if constexpr (spec::blocked) {
     if (line >= round_up(lines, 128) || block >= round_up(blocks, 4)) return;
@@ -46,7 +58,7 @@ QUERN_DEVICE void store_scales(u8* scales, i64 line, i64 block, i64 lines, i64 b
     if (line >= lines || block >= blocks) return;
     at = kBlockMajor ? block * lines + line : line * blocks + block;
   }
-  store<kCount>(scales + at, bytes);
+  store<kBytes>(scales + at * kScaleBytes, bytes);
 }
 
 }  // namespace quern::mxfp8

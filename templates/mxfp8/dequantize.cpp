@@ -41,6 +41,9 @@ Layout out_layout(const Mxfp8& p) {
   const Matrix m = matrix(p);
   return matrix_layout(p.dtype, m.experts * m.rows, m.cols);
 }
+// Elements of a line that share a scale.
+std::int64_t sharing(const Mxfp8& p) { return p.scaling == Mxfp8Scaling::row ? kMaxSlots : block_length(p); }
+
 Layout source_scales_layout(const Mxfp8& p) { return scales_layout(p, col_made(p)); }
 
 std::int64_t unit(const Mxfp8& p) { return quern::bytes(p.dtype); }
@@ -48,8 +51,8 @@ std::int64_t unit(const Mxfp8& p) { return quern::bytes(p.dtype); }
 // A vector of out must be a whole vector of elements, of one block where blocks lie along rows.
 std::int64_t natural_vector(const Mxfp8& p, std::int64_t limit) {
   const Matrix m = matrix(p);
-  const bool whole = p.tail == Mxfp8Tail::refuse && (m.along || square(p));
-  const std::int64_t cols = m.cols != kOpen ? m.cols : whole ? kBlockElements : 1;
+  const bool whole = is_whole(p) && (m.along || square(p));
+  const std::int64_t cols = m.cols != kOpen ? m.cols : whole ? block_length(p) : 1;
   const std::int64_t stride = p.source_stride != 0 ? p.source_stride : cols;
   return common::common_alignment({cols * unit(p), stride * unit(p)}, limit);
 }
@@ -66,7 +69,9 @@ void specialize(const Mxfp8& p, const Config&, Spec& spec) {
   spec.integer("params_bytes", sizeof(DequantizeParams));
   spec.type("Element", common::spec_type(p.element));
   spec.type("Out", common::spec_type(p.dtype));
-  spec.flag("along", matrix(p).along);
+  spec.integer("block_length", sharing(p));
+  spec.flag("fp32_scales", has_fp32_scales(p));
+  spec.flag("along", matrix(p).along || has_given_scale(p));
   spec.flag("square", one_scale_a_square(p));
   spec.choice("mxfp8::ScaleOrder", "order", order_of(p, blocked(p)));
   spec.part("mxfp8/dequantize.cuh");
@@ -79,7 +84,7 @@ void launch(const Mxfp8& p, const Mxfp8Args& a, const DeviceModel& model, const 
   DequantizeParams params{};
   params.noop = a.noop.data;
   params.source = a.source.data;
-  params.scales = a.source_scales.data;
+  params.scales = has_given_scale(p) ? a.given_scale.data : a.source_scales.data;
   params.out = a.out.data;
   params.rows = m.rows;
   params.cols = m.cols;
@@ -100,7 +105,9 @@ std::int64_t moved(const Mxfp8& p) { return p.experts * p.rows * p.cols * (1 + u
 double element_value(const Mxfp8& p, std::uint8_t code) {
   return p.element == DType::e4m3 ? common::E4m3::decode(code) : common::E5m2::decode(code);
 }
-double scale_value(std::uint8_t scale) {
+double scale_value(const Mxfp8& p, const void* scales, std::int64_t index) {
+  if (has_fp32_scales(p)) return static_cast<const float*>(scales)[index];
+  const std::uint8_t scale = static_cast<const std::uint8_t*>(scales)[index];
   return scale == 255 ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, scale - 127);
 }
 
@@ -108,16 +115,17 @@ template <class T>
 void dequantize(const Mxfp8& p, const Mxfp8Args& a) {
   const Matrix m = matrix(p);
   const auto* elements = static_cast<const std::uint8_t*>(a.source.data);
-  const auto* scales = static_cast<const std::uint8_t*>(a.source_scales.data);
+  const void* scales = has_given_scale(p) ? a.given_scale.data : a.source_scales.data;
   auto* out = static_cast<T*>(a.out.data);
   parallel_for(m.experts * m.rows, 1 + (1 << 14) / std::max<std::int64_t>(1, m.cols),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t r = begin; r < end; ++r) {
                    const std::int64_t expert = r / m.rows, row = r % m.rows;
                    for (std::int64_t c = 0; c < m.cols; ++c) {
-                     const std::int64_t line = m.along ? row : c, block = (m.along ? c : row) / kBlockElements;
-                     const double x = element_value(p, elements[r * m.stride + c]) *
-                                      scale_value(scales[scale_index(p, col_made(p), blocked(p), expert, line, block)]);
+                     const std::int64_t line = m.along ? row : c, block = (m.along ? c : row) / sharing(p);
+                     const std::int64_t scale =
+                         has_given_scale(p) ? 0 : scale_index(p, col_made(p), blocked(p), expert, line, block);
+                     const double x = element_value(p, elements[r * m.stride + c]) * scale_value(p, scales, scale);
                      out[r * m.cols + c] = common::from_compute<T>(static_cast<float>(x));
                    }
                  }
@@ -130,10 +138,19 @@ void reference(const Mxfp8& p, const Mxfp8Args& a) {
 
 }  // namespace
 
-const Room kDequantize = {
-    check,          matrix,     {.source = source_layout, .out = out_layout, .source_scales = source_scales_layout},
-    natural_vector, unit,       preferred,
-    alignment,      specialize, launch,
-    reference,      moved};
+const Room kDequantize = {check,
+                          matrix,
+                          {.source = source_layout,
+                           .out = out_layout,
+                           .source_scales = source_scales_layout,
+                           .given_scale = given_scale_layout},
+                          natural_vector,
+                          unit,
+                          preferred,
+                          alignment,
+                          specialize,
+                          launch,
+                          reference,
+                          moved};
 
 }  // namespace quern::mxfp8

@@ -14,24 +14,27 @@ using Element = spec::Element;
 using Out = spec::Out;
 
 constexpr int kElements = spec::vector / sizeof(Out);
+constexpr int kBlock = spec::block_length;
 constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint::plain;
 
 using Elements = Vector<kElements>;
 
 QUERN_DEVICE float scale_at(const KernelParams& p, u64 expert, i64 line, i64 block) {
   const i64 place = scale_place<spec::order>(p.shape, expert, line, block);
+  if constexpr (spec::fp32_scales) return bit_cast<float>(load<4>(static_cast<const float*>(p.scales) + place));
   return E8m0::decode(code_at<u8>(load<1>(static_cast<const u8*>(p.scales) + place), 0));
 }
 
 // Of each of a vector's elements: one for all where blocks lie along memory or squares have one.
 QUERN_DEVICE void find_scales(const KernelParams& p, u64 expert, i64 row, i64 column, float (&scales)[kElements]) {
   if constexpr (spec::along || spec::square) {
-    const float one = spec::along ? scale_at(p, expert, row, column / 32) : scale_at(p, expert, column, row / 32);
+    const float one =
+        spec::along ? scale_at(p, expert, row, column / kBlock) : scale_at(p, expert, column, row / kBlock);
 #pragma unroll
     for (int i = 0; i < kElements; ++i) scales[i] = one;
   } else {
 #pragma unroll
-    for (int i = 0; i < kElements; ++i) scales[i] = scale_at(p, expert, column + i, row / 32);
+    for (int i = 0; i < kElements; ++i) scales[i] = scale_at(p, expert, column + i, row / kBlock);
   }
 }
 

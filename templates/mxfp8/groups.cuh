@@ -59,6 +59,14 @@ QUERN_DEVICE bool for_groups(const Params& p, const Body& body) {
   return true;
 }
 
+// The rows that are in a group; none if one of them is wrong.
+template <class Params>
+QUERN_DEVICE i64 rows_in_groups(const Params& p) {
+  i64 end = 0;
+  const bool right = for_groups(p, [&](const Group& group) { end = last_lane(group.start + group.rows); });
+  return right ? end : 0;
+}
+
 // The group that a block works on, and what of it. Counts are of all groups before it.
 struct GroupPlace {
   i64 rows;

@@ -8,7 +8,6 @@ namespace quern::mxfp8 {
 
 inline constexpr std::int64_t kBlockElements = 32;
 
-inline std::int64_t blocks_of(std::int64_t n) { return (n + kBlockElements - 1) / kBlockElements; }
 inline std::int64_t round_up_to(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
 // Source is `rows` rows of `cols` neighbours for each expert. `along`: blocks lie along its rows, `across`: across
@@ -39,6 +38,21 @@ inline Matrix matrix_of(const Mxfp8& p) {
           swapped ? row : col};
 }
 
+// ---- What shares a scale
+
+inline bool has_given_scale(const Mxfp8& p) { return p.scaling == Mxfp8Scaling::tensor; }
+inline bool has_fp32_scales(const Mxfp8& p) { return p.scaling != Mxfp8Scaling::mx; }
+// Whether blocks are cut from lines, so that a dimension must be whole blocks or has a tail.
+inline bool has_blocks(const Mxfp8& p) { return p.scaling == Mxfp8Scaling::mx || p.scaling == Mxfp8Scaling::block128; }
+inline bool is_whole(const Mxfp8& p) { return has_blocks(p) && p.tail == Mxfp8Tail::refuse; }
+
+// Elements of a block; where there are none, what kernels step by.
+inline std::int64_t block_length(const Mxfp8& p) { return p.scaling == Mxfp8Scaling::block128 ? 128 : kBlockElements; }
+inline std::int64_t blocks_of(const Mxfp8& p, std::int64_t n) { return (n + block_length(p) - 1) / block_length(p); }
+
+inline DType scale_type(const Mxfp8& p) { return has_fp32_scales(p) ? f32 : e8m0; }
+inline std::int64_t scale_size(const Mxfp8& p) { return bytes(scale_type(p)); }
+
 inline bool blocked(const Mxfp8& p) { return p.scale_layout == Mxfp8Scales::blocked; }
 inline bool square(const Mxfp8& p) { return p.block != Mxfp8Block::line; }
 inline bool row_made(const Mxfp8& p) { return p.direction != Mxfp8Direction::col; }
@@ -53,9 +67,7 @@ inline bool is_empty(const Mxfp8& p) { return p.experts == 0 || p.rows == 0 || p
 inline bool sums_nothing(const Mxfp8& p) { return has_sums(p) && p.rows == 0 && p.experts != 0 && p.cols != 0; }
 
 // Whether the rows of every group are whole blocks. Where no block lies across them they may be any number.
-inline bool has_whole_groups(const Mxfp8& p) {
-  return p.tail == Mxfp8Tail::refuse && (matrix_of(p).across || square(p));
-}
+inline bool has_whole_groups(const Mxfp8& p) { return is_whole(p) && (matrix_of(p).across || square(p)); }
 
 // The scales of one direction: `lines` lines of `blocks` blocks for each expert.
 struct ScaleMatrix {
@@ -64,8 +76,10 @@ struct ScaleMatrix {
   bool block_major;  // all lines' first blocks come first
 };
 
-inline ScaleMatrix row_scales(const Mxfp8& p) { return {p.rows, blocks_of(p.cols), false}; }
-inline ScaleMatrix col_scales(const Mxfp8& p) { return {p.cols, blocks_of(p.rows), true}; }
+inline ScaleMatrix row_scales(const Mxfp8& p) {
+  return {p.rows, p.scaling == Mxfp8Scaling::row ? 1 : blocks_of(p, p.cols), false};
+}
+inline ScaleMatrix col_scales(const Mxfp8& p) { return {p.cols, blocks_of(p, p.rows), true}; }
 
 inline ScaleMatrix scales_of_direction(const Mxfp8& p, bool col) { return col ? col_scales(p) : row_scales(p); }
 
@@ -93,20 +107,23 @@ inline Layout blocked_layout(const Mxfp8& p, bool col) {
   return matrix_layout(e8m0, p.experts, lines * blocks);
 }
 inline Layout plain_layout(const Mxfp8& p, bool col) {
-  const std::int64_t bands = blocks_of(p.rows) + (p.tail == Mxfp8Tail::pad ? p.groups : 0);
-  if (p.block == Mxfp8Block::square) return matrix_layout(e8m0, p.experts * bands, blocks_of(p.cols));
+  const std::int64_t bands = blocks_of(p, p.rows) + (p.tail == Mxfp8Tail::pad ? p.groups : 0);
+  if (p.block == Mxfp8Block::square) return matrix_layout(e8m0, p.experts * bands, blocks_of(p, p.cols));
   const ScaleMatrix m = scales_of_direction(p, col);
-  return m.block_major ? matrix_layout(e8m0, p.experts * bands, m.lines)
-                       : matrix_layout(e8m0, p.experts * m.lines, m.blocks);
+  return m.block_major ? matrix_layout(scale_type(p), p.experts * bands, m.lines)
+                       : matrix_layout(scale_type(p), p.experts * m.lines, m.blocks);
 }
 inline Layout scales_layout(const Mxfp8& p, bool col) {
+  if (has_given_scale(p)) return {};
   return blocked(p) ? blocked_layout(p, col) : plain_layout(p, col);
 }
 
 // Scales that must be written: all of them, but for the padding of atoms.
 inline std::int64_t scale_bytes(const Mxfp8& p, bool col) {
+  if (has_given_scale(p)) return scale_size(p);
   const ScaleMatrix m = scales_of_direction(p, col);
-  return p.experts * (one_scale_a_square(p) ? blocks_of(p.rows) * blocks_of(p.cols) : m.lines * m.blocks);
+  const std::int64_t scales = one_scale_a_square(p) ? blocks_of(p, p.rows) * blocks_of(p, p.cols) : m.lines * m.blocks;
+  return p.experts * scales * scale_size(p);
 }
 
 // The plain reference of quantize.

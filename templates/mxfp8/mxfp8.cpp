@@ -55,7 +55,12 @@ bool vector_divides(const Mxfp8& p, const Target&, const Config& c) {
 }
 bool vector_exists(const Mxfp8&, const Target& t, const Config& c) { return c[kVector] <= widest_access(t); }
 bool vector_holds_elements(const Mxfp8& p, const Target&, const Config& c) { return c[kVector] >= room_of(p).unit(p); }
-bool tile_quantizes(const Mxfp8& p, const Target&, const Config& c) { return c[kForm] == kStream || quantizes(p); }
+bool tile_quantizes(const Mxfp8& p, const Target&, const Config& c) {
+  return c[kForm] == kStream || (quantizes(p) && p.scaling != Mxfp8Scaling::row);
+}
+bool rows_are_fixed(const Mxfp8& p, const Target&, const Config& c) {
+  return !quantizes(p) || p.scaling != Mxfp8Scaling::row || c[kPersistent] == 0;
+}
 bool relayout_is_fixed(const Mxfp8& p, const Target&, const Config& c) {
   const bool moves_scales = p.op == Mxfp8Op::to_blocked || p.op == Mxfp8Op::from_blocked;
   if (moves_scales && c[kUnroll] != 1) return false;
@@ -93,17 +98,18 @@ bool is_too_large(const Matrix& m) {
          __builtin_mul_overflow(all, padded(std::max(m.cols, m.stride)), &all) || all > kMaxExtent;
 }
 
-std::string uneven(const char* field, std::int64_t extent, const char* what) {
-  if (extent == kOpen || extent % kBlockElements == 0) return {};
-  return std::string(field) + "=" + std::to_string(extent) + " is no multiple of 32, and " + what +
-         " are cut into blocks of 32; tail=pad makes the last block as if zeros followed";
+std::string uneven(const char* field, std::int64_t extent, std::int64_t block, const char* what) {
+  if (extent == kOpen || extent % block == 0) return {};
+  const std::string length = std::to_string(block);
+  return std::string(field) + "=" + std::to_string(extent) + " is no multiple of " + length + ", and " + what +
+         " are cut into blocks of " + length + "; tail=pad makes the last block as if zeros followed";
 }
 
 std::string cut_blocks(const Mxfp8& p) {
-  if (p.tail == Mxfp8Tail::pad || moves_rows(p)) return {};
+  if (!is_whole(p) || moves_rows(p)) return {};
   std::string why;
-  if (row_made(p) || square(p)) why = uneven("cols", p.cols, "rows");
-  if (why.empty() && (col_made(p) || square(p))) why = uneven("rows", p.rows, "columns");
+  if (row_made(p) || square(p)) why = uneven("cols", p.cols, block_length(p), "rows");
+  if (why.empty() && (col_made(p) || square(p))) why = uneven("rows", p.rows, block_length(p), "columns");
   return why;
 }
 
@@ -111,6 +117,8 @@ std::string check_kinds(const Mxfp8& p) {
   if (!moves_rows(p) && p.align != 32) return "align is for pad and unpad";
   if (!moves_rows(p) && (kNumberTypes & only(p.dtype)) == 0)
     return "dtype must be f32, f16 or bf16; other types are for pad and unpad";
+  if (!quantizes(p) && p.op != Mxfp8Op::dequantize && p.scaling != Mxfp8Scaling::mx)
+    return "scaling is for quantize and dequantize";
   if (!quantizes(p) && p.prologue != Mxfp8Prologue::none) return "prologue is for quantize";
   if (!quantizes(p) && has_sums(p)) return "bias_gradient is for quantize";
   if (!quantizes(p) && p.activation != Activation::identity) return "activation is for a prologue of quantize";
@@ -156,7 +164,10 @@ struct Mxfp8Family {
       dtype_field("dtype", offsetof(Mxfp8, dtype), kSourceTypes,
                   "type of the numbers; those of 8 bits for pad and unpad"),
       dtype_field("element", offsetof(Mxfp8, element), kElementTypes, "element type of out"),
-      choice_field("mode", offsetof(Mxfp8, mode), kModes, "how a scale is rounded to a power of two"),
+      choice_field("scaling", offsetof(Mxfp8, scaling), kScalings,
+                   "what shares a scale: mx blocks of 32; with fp32 scales tensor, row or block128"),
+      choice_field("mode", offsetof(Mxfp8, mode), kModes,
+                   "how a scale is rounded to a power of two; exact: not at all, fp32 scales"),
       choice_field("policy", offsetof(Mxfp8, policy), kPolicies, "whose treatment of NaN and infinity; te: rceil only"),
       choice_field("block", offsetof(Mxfp8, block), kBlocks, "what shares a scale"),
       choice_field("source_order", offsetof(Mxfp8, source_order), kOrders,
@@ -189,6 +200,8 @@ struct Mxfp8Family {
        "prologue dact and dgated: what the activation was of"},
       {"offsets", Role::input, offsetof(Mxfp8Args, offsets), false, operand<&Operands::offsets>, "[groups]",
        "groups: where each ends"},
+      {"given_scale", Role::input, offsetof(Mxfp8Args, given_scale), false, operand<&Operands::given_scale>, "[1]",
+       "scaling=tensor: the scale of everything, f32"},
       {"noop", Role::input, offsetof(Mxfp8Args, noop), false, operand<&Operands::noop>, "[1]",
        "noop=flag: 1 calls the launch off"},
       {"out", Role::output, offsetof(Mxfp8Args, out), true, operand<&Operands::out>,
@@ -232,7 +245,8 @@ struct Mxfp8Family {
   };
   static constexpr Constraint kConstraints[] = {
       {"the vector must divide the length of a line of source, and its stride", holds<vector_divides>},
-      {"the tile form is a quantizer's", holds<tile_quantizes>},
+      {"the tile form is a quantizer's, but not that of scaling=row", holds<tile_quantizes>},
+      {"quantize with scaling=row has persistent=0", holds<rows_are_fixed>},
       {"to_blocked and from_blocked have unroll=1; they, pad and unpad have persistent=0", holds<relayout_is_fixed>},
       {"32-byte accesses exist on sm_100 and sm_103 only", holds<vector_exists>},
       {"a vector must hold whole elements", holds<vector_holds_elements>},
@@ -242,6 +256,9 @@ struct Mxfp8Family {
       {"a thread's rows of a tile must fit the registers: rows times vector is 256 at most",
        holds<tile_fits_registers>},
       {"a tile must have 32 columns at least: rows times vector is 32 elements or more", holds<parts_hold_blocks>},
+      {"with blocks of 128 along rows a thread has 8 columns of a tile (rows=16) or 4 (rows=32), vector at most as "
+       "many",
+       holds<vector_fits_columns>},
       {"a tile must fit 48 KB of shared memory", holds<tile_fits_shared>},
       {"vector times unroll must fit the registers: 128 bytes", holds<stream_fits_registers>},
       {"the tile form has unroll=1, threads=128 and persistent=0", holds<tile_is_fixed>},
@@ -282,6 +299,7 @@ struct Mxfp8Family {
   static std::string check(const Mxfp8& p) {
     std::string why = room_of(p).check(p);
     if (why.empty()) why = check_kinds(p);
+    if (why.empty()) why = check_scaling(p);
     return why.empty() ? check_sizes(p) : why;
   }
 
@@ -294,7 +312,7 @@ struct Mxfp8Family {
     any[kRows] = 32;
     any[kStack] = any[kCluster] = 1;
     // Where nothing is asked for, ptxas takes 48 registers for some and spills a few for more blocks.
-    if (any[kForm] == kTile) any[kResident] = p.prologue == Mxfp8Prologue::none ? 4 : 0;
+    if (any[kForm] == kTile) any[kResident] = p.prologue == Mxfp8Prologue::none && !has_fp32_scales(p) ? 4 : 0;
     out[1] = {"element", any, alignment(p, any)};
     return 2;
   }

@@ -29,6 +29,14 @@ enum class Mxfp8Direction : std::uint8_t { row, col, both };
 // Whether a float on the device may call the launch off.
 enum class Mxfp8Noop : std::uint8_t { never, flag };
 
+// What shares a scale, and how that is stored. With fp32 scales an element is the number times the scale's reciprocal.
+enum class Mxfp8Scaling : std::uint8_t {
+  mx,        // 32 elements, an E8M0 byte
+  tensor,    // everything: `given_scale`, a float on the device
+  row,       // a row: an fp32, made of its largest magnitude
+  block128,  // 128 elements: an fp32
+};
+
 // How a scale is rounded to a power of two. `amax` is the largest magnitude of a block, `max` that of the element type
 // (448 of e4m3, 57344 of e5m2), whose exponent is P (8, 15).
 enum class Mxfp8Mode : std::uint8_t {
@@ -36,6 +44,7 @@ enum class Mxfp8Mode : std::uint8_t {
   rceil,  // amax / max rounded up to a power of two: nothing saturates
   ceil,   // as floor, of amax rounded up to a power of two
   even,   // as floor, of amax rounded to the element's mantissa
+  exact,  // amax / max, not rounded to a power of two: fp32 scales only
 };
 
 // What is made of source before it is quantized, in fp32 and rounded to dtype; act is the activation.
@@ -85,11 +94,12 @@ struct Mxfp8Args {
   In source = {};
   In source_scales = {};  // dequantize
   In input = {};          // prologue dact and dgated: [experts, rows, cols] of dtype, no gaps
-  In offsets = {};   // groups: [groups], where each ends; a group begins where the one before it ends, the first at 0
-  In noop = {};      // noop=flag: a float; where it is 1 nothing is read or written
-  Out out = {};      // of element; must not overlap source or input
-  Out scales = {};   // e8m0
-  Out out_col = {};  // with direction both: of the col direction; out and scales are then of the row direction
+  In offsets = {};  // groups: [groups], where each ends; a group begins where the one before it ends, the first at 0
+  In given_scale = {};  // scaling=tensor: a float
+  In noop = {};         // noop=flag: a float; where it is 1 nothing is read or written
+  Out out = {};         // of element; must not overlap source or input
+  Out scales = {};      // e8m0, or f32 as scaling says; none with scaling=tensor
+  Out out_col = {};     // with direction both: of the col direction; out and scales are then of the row direction
   Out scales_col = {};
   Out bias_gradient = {};  // bias_gradient=sums: [experts, cols] of f32
   Out workspace = {};      // and what it is made in: zeros, as each launch leaves it, one at a time; see
@@ -115,6 +125,7 @@ struct Mxfp8 {
   Mxfp8Direction direction = Mxfp8Direction::row;
   DType dtype = DType::bf16;    // of source: f32, f16 or bf16
   DType element = DType::e4m3;  // of out: e4m3 or e5m2
+  Mxfp8Scaling scaling = Mxfp8Scaling::mx;
   Mxfp8Mode mode = Mxfp8Mode::rceil;
   Mxfp8Policy policy = Mxfp8Policy::ao;
   Mxfp8Block block = Mxfp8Block::line;

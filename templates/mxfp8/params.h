@@ -24,6 +24,7 @@ enum class ScaleOrder {
   square_lines,   // [lines / 32, blocks]
   square_blocks,  // [blocks, lines / 32]
   blocked,        // in atoms
+  one,            // of everything
 };
 
 // One matrix of scales for each expert. A line is what is cut into blocks.
@@ -96,13 +97,18 @@ struct Params : AnyParams {
   const void* offsets;      // ends of groups of rows
   int* status;              // what is wrong with them
   unsigned groups;
-  float alpha;        // of the prologue's activation
-  const void* input;  // of the prologue
+  float alpha;              // of the prologue's activation
+  const void* input;        // of the prologue
+  const void* given_scale;  // of everything, a float
 };
 
 // A slot is a vector of source; experts are further rows.
 struct StreamParams : Params {
   common::Slots slots;
+};
+
+struct RowParams : Params {
+  long long all_rows;  // of all experts
 };
 
 // What a block of the tile form has is a stack of tiles, one below the other. Stacks are numbered so that those at work
@@ -126,8 +132,9 @@ constexpr int kAtomBytes = 512;
 constexpr int kPartBytes = 128;
 constexpr int kBarrierBytes = 16;  // with what keeps the rest aligned
 
-// A tile: 128 rows, a warp for 32 of them.
+// A tile: 128 rows, a warp for 32 of them, a band.
 constexpr int kTileRows = 128;
+constexpr int kBand = 32;
 constexpr int kTileThreads = 128;
 
 // For the bias gradient.
@@ -137,7 +144,7 @@ constexpr unsigned kNan = 0x7fffffffu;  // the only one
 // Where the shared memory of a block has what, in bytes: transposed lines of the stack; reciprocals of a tile's blocks
 // along rows; scales of the stack's blocks along rows; those that the blocks of a cluster have sent, of a share of the
 // rows, and the barrier that counts them; scales of the stack's blocks along columns, in atoms; which part of the rows
-// the block is for; sums of the stack's bands.
+// the block is for; sums of the stack's bands; largest magnitudes of the columns of the stack's bands.
 struct TileShared {
   int reciprocals;
   int row_scales;
@@ -146,10 +153,13 @@ struct TileShared {
   int column_scales;
   int part;
   int sums;
+  int maxima;
   int bytes;
 };
 struct TileUse {
   int columns;
+  int block;        // elements that share a scale
+  int scale_bytes;  // of a scale
   int stack;
   bool lines;
   bool reciprocals;
@@ -158,9 +168,10 @@ struct TileUse {
   bool column_atoms;
   bool groups;
   bool sums;
+  bool maxima;
 };
 QUERN_HOST_DEVICE constexpr TileShared tile_shared(const TileUse& use) {
-  const int blocks = use.columns / 32 * kTileRows, scales = use.stack * blocks;
+  const int blocks = use.columns / use.block * kTileRows, scales = use.stack * blocks * use.scale_bytes;
   TileShared at = {};
   at.reciprocals = use.lines ? use.stack * use.columns * kTileRows : 0;
   at.row_scales = at.reciprocals + (use.reciprocals ? 4 * blocks : 0);
@@ -169,7 +180,8 @@ QUERN_HOST_DEVICE constexpr TileShared tile_shared(const TileUse& use) {
   at.column_scales = at.arrived + (use.cluster ? kBarrierBytes : 0);
   at.part = at.column_scales + (use.column_atoms ? use.stack * kAtomBytes : 0);
   at.sums = at.part + (use.groups ? kPartBytes : 0);
-  at.bytes = at.sums + (use.sums ? use.stack * 4 * use.columns * 4 : 0);
+  at.maxima = at.sums + (use.sums ? use.stack * 4 * use.columns * 4 : 0);
+  at.bytes = at.maxima + (use.maxima ? use.stack * 4 * use.columns * 4 : 0);
   return at;
 }
 

@@ -8,11 +8,12 @@
 namespace quern::mxfp8 {
 namespace {
 
-// What the scales of one matrix take.
+// What the scales of one matrix take, in bytes.
 std::int64_t scale_room(const Mxfp8& one, bool col) {
   const ScaleMatrix m = scales_of_direction(one, col);
   if (blocked(one)) return blocked_bytes(m);
-  return one_scale_a_square(one) ? blocks_of(one.rows) * blocks_of(one.cols) : m.lines * m.blocks;
+  const std::int64_t squares = blocks_of(one, one.rows) * blocks_of(one, one.cols);
+  return (one_scale_a_square(one) ? squares : m.lines * m.blocks) * scale_size(one);
 }
 
 std::vector<Part> experts(const Mxfp8& p) {
@@ -26,7 +27,7 @@ std::vector<Part> experts(const Mxfp8& p) {
 }
 
 bool is_right(const Mxfp8& p, std::int64_t begin, std::int64_t end) {
-  return end >= begin && end <= p.rows && (!has_whole_groups(p) || (end - begin) % kBlockElements == 0);
+  return end >= begin && end <= p.rows && (!has_whole_groups(p) || (end - begin) % block_length(p) == 0);
 }
 
 }  // namespace
@@ -53,7 +54,7 @@ std::vector<Part> parts_of(const Mxfp8& p, const Mxfp8Args& a) {
 }
 
 void generate_offsets(const Mxfp8& p, std::uint64_t seed, void* data) {
-  const std::int64_t step = has_whole_groups(p) ? kBlockElements : 1, steps = p.rows / step;
+  const std::int64_t step = has_whole_groups(p) ? block_length(p) : 1, steps = p.rows / step;
   std::vector<std::int64_t> ends;
   for (std::int64_t g = 0; g < p.groups; ++g) {
     const std::uint64_t random = random_at(seed, static_cast<std::uint64_t>(g));

@@ -25,8 +25,8 @@ bool transposed(const Mxfp8& p) { return matrix_of(p).across && p.out_order == M
 // as zeros. Rows that no block lies across may be any number.
 bool has_cut_bands(const Mxfp8& p) {
   const Matrix m = matrix_of(p);
-  const auto is_cut = [](std::int64_t n) { return n == kOpen || n % kBlockElements != 0; };
-  const bool pads = p.tail == Mxfp8Tail::pad;
+  const auto is_cut = [&](std::int64_t n) { return n == kOpen || n % block_length(p) != 0; };
+  const bool pads = !is_whole(p);
   if ((p.groups > 0 || is_cut(m.rows)) && (pads || (!m.across && !square(p)))) return true;
   return pads && (m.along || square(p)) && is_cut(m.cols);
 }
@@ -35,8 +35,8 @@ bool has_cut_bands(const Mxfp8& p) {
 std::int64_t natural_vector(const Mxfp8& p, std::int64_t limit) {
   const Matrix m = matrix_of(p);
   // Of an extent that is open it is known whether it is cut into whole blocks.
-  const bool whole = p.tail == Mxfp8Tail::refuse && (m.along || square(p));
-  const std::int64_t cols = m.cols != kOpen ? m.cols : whole ? kBlockElements : 1;
+  const bool whole = is_whole(p) && (m.along || square(p));
+  const std::int64_t cols = m.cols != kOpen ? m.cols : whole ? block_length(p) : 1;
   // Halves of a line are read beside each other.
   const std::int64_t half = p.prologue == Mxfp8Prologue::dgated ? cols / 2 : cols;
   const std::int64_t stride = p.source_stride != 0 ? p.source_stride : half;
@@ -49,9 +49,10 @@ bool can_stream(const Mxfp8& p) {
   return m.along && !m.across && !square(p) && !blocked(p) && p.source_order == Mxfp8Order::cols && !has_sums(p);
 }
 
-// Whether scales of a row lie together and are its own: what the blocks of a cluster can put together.
+// Whether scales of a row lie together and are its own bytes: what the blocks of a cluster can put together.
 bool rows_have_scales(const Mxfp8& p) {
-  return row_made(p) && p.source_order == Mxfp8Order::cols && !blocked(p) && !one_scale_a_square(p);
+  return !has_fp32_scales(p) && row_made(p) && p.source_order == Mxfp8Order::cols && !blocked(p) &&
+         !one_scale_a_square(p);
 }
 
 // Whether blocked scales are put together in shared memory and written 4 bytes at a time or more; with vectors of one
@@ -60,13 +61,19 @@ bool writes_atoms(const Mxfp8& p, const Config& c) {
   return blocked(p) && c[kForm] == kTile && c[kVector] > source_bytes(p);
 }
 
+// Blocks of 128 along rows lie in one tile, however narrow its vectors.
+bool has_wide_tile(const Mxfp8& p) { return matrix_of(p).along && p.scaling == Mxfp8Scaling::block128; }
+
 std::int32_t tile_columns(const Mxfp8& p, const Config& c) {
-  return c[kRows] * c[kVector] / static_cast<std::int32_t>(source_bytes(p));
+  return has_wide_tile(p) ? 128 : c[kRows] * c[kVector] / static_cast<std::int32_t>(source_bytes(p));
 }
+std::int32_t thread_columns(const Mxfp8& p, const Config& c) { return tile_columns(p, c) * kBand / c[kRows] / 32; }
 TileShared shared_of(const Mxfp8& p, const Config& c) {
   const Matrix m = matrix_of(p);
-  return tile_shared({tile_columns(p, c), c[kStack], transposed(p), m.along && !square(p), m.along, c[kCluster] > 1,
-                      m.across && writes_atoms(p, c), p.groups > 0, has_sums(p)});
+  const bool tall = m.across && p.scaling == Mxfp8Scaling::block128;
+  return tile_shared({tile_columns(p, c), static_cast<int>(block_length(p)), static_cast<int>(scale_size(p)), c[kStack],
+                      transposed(p), m.along && !square(p), m.along, c[kCluster] > 1, m.across && writes_atoms(p, c),
+                      p.groups > 0, has_sums(p), tall});
 }
 
 }  // namespace
@@ -84,6 +91,9 @@ bool parts_hold_blocks(const Mxfp8& p, const Target&, const Config& c) {
 }
 bool tile_fits_shared(const Mxfp8& p, const Target&, const Config& c) {
   return c[kForm] == kStream || shared_of(p, c).bytes <= kMostShared;
+}
+bool vector_fits_columns(const Mxfp8& p, const Target&, const Config& c) {
+  return c[kForm] == kStream || !has_wide_tile(p) || c[kVector] <= thread_columns(p, c) * source_bytes(p);
 }
 bool cluster_has_scales(const Mxfp8& p, const Target& t, const Config& c) {
   return c[kCluster] == 1 || (t.arch >= 90 && rows_have_scales(p));
@@ -110,13 +120,22 @@ void set_matrix(const Mxfp8& p, const Mxfp8Args& a, Params& params) {
   params.rows = m.rows;
   params.cols = m.cols;
   params.source_stride = m.stride;
-  params.row_blocks = blocks_of(m.cols);
-  params.col_blocks = blocks_of(m.rows);
+  params.row_blocks = blocks_of(p, m.cols);
+  params.col_blocks = blocks_of(p, m.rows);
   params.offsets = a.offsets.data;
   params.status = static_cast<std::int32_t*>(a.status.data);
   params.groups = static_cast<std::uint32_t>(p.groups);
   params.input = a.input.data;
+  params.given_scale = a.given_scale.data;
   params.alpha = common::alpha_or_default(static_cast<int>(p.activation), a.alpha);
+}
+
+template <class AnyOfThem>
+AnyOfThem with_matrix(const Mxfp8& p, const Mxfp8Args& a) {
+  AnyOfThem params{};
+  set_matrix(p, a, params);
+  set_results(p, a, params);
+  return params;
 }
 
 void set_sums(const Mxfp8& p, const Mxfp8Args& a, TileParams& params) {
@@ -131,7 +150,7 @@ void set_sums(const Mxfp8& p, const Mxfp8Args& a, TileParams& params) {
 
 void launch_stream(const Mxfp8& p, const DeviceModel& model, const Config& config, StreamParams params,
                    Launch& launch) {
-  const std::int64_t lanes = kBlockElements * source_bytes(p) / config[kVector];
+  const std::int64_t lanes = std::min<std::int64_t>(32, block_length(p) * source_bytes(p) / config[kVector]);
   params.slots = common::make_slots(is_empty(p) ? 0 : static_cast<std::uint64_t>(p.experts * params.rows),
                                     static_cast<std::uint64_t>(std::max<std::int64_t>(1, params.row_blocks * lanes)));
   launch.set_params(params);
@@ -140,6 +159,22 @@ void launch_stream(const Mxfp8& p, const DeviceModel& model, const Config& confi
 }
 
 std::int64_t pieces(std::int64_t n, std::int64_t each) { return std::max<std::int64_t>(1, (n + each - 1) / each); }
+
+// Whether a warp's registers hold a row, so that it may have it for itself.
+bool has_warp_rows(const Mxfp8& p, const Config& config) {
+  return p.cols * source_bytes(p) <= std::int64_t{32} * config[kUnroll] * config[kVector];
+}
+
+void launch_rows(const Mxfp8& p, const Config& config, RowParams params, Launch& launch) {
+  const std::int64_t teams = has_warp_rows(p, config) ? config[kThreads] / 32 : 1;
+  params.all_rows = p.experts * p.rows;
+  launch.set_params(params);
+  launch.empty = is_empty(p);
+  launch.block[0] = static_cast<std::uint32_t>(config[kThreads]);
+  launch.grid[0] = static_cast<std::uint32_t>(
+      std::min<std::int64_t>(pieces(params.all_rows, teams), std::numeric_limits<std::int32_t>::max()));
+  launch.shared_bytes = teams == 1 ? static_cast<std::uint32_t>(config[kThreads] / 32 * 4) : 0;
+}
 
 // With blocked scales the padding of the atoms is a part of the work. Each group may end with a cut stack.
 void launch_tiles(const Mxfp8& p, const Config& config, TileParams params, Launch& launch) {
@@ -177,6 +212,7 @@ Config tile_config(std::int64_t vector, std::int32_t rows) {
 // ask for each row whether it is there needs registers.
 Config narrow_tile(const Mxfp8& p) {
   const std::int64_t vector = natural_vector(p, has_cut_bands(p) && matrix_of(p).across ? 8 : 16);
+  if (has_wide_tile(p)) return tile_config(vector, vector >= 8 * source_bytes(p) ? 16 : 32);
   return vector > source_bytes(p) ? tile_config(vector, 16) : tile_config(vector, 32);
 }
 
@@ -227,9 +263,16 @@ bool summed_in_four(const Mxfp8& p, const Target& target) {
 constexpr std::int64_t kTilesForClusters = 8;
 constexpr std::int64_t kTilesForStacks = 32;
 
+// As many as spill nothing, or next to it: the barrier between the bands of blocks of 128 keeps more alive.
+std::int32_t fp32_resident(const Mxfp8& p, const Target& target) {
+  if (target.arch < 90 || !matrix_of(p).across || p.dtype == f32 || p.prologue != Mxfp8Prologue::none) return 0;
+  return p.scaling == Mxfp8Scaling::block128 ? 3 : 4;
+}
+
 // See the parameter `resident`.
 std::int32_t resident_for(const Mxfp8& p, const Target& target) {
   const Matrix m = matrix_of(p);
+  if (has_fp32_scales(p)) return fp32_resident(p, target);
   if (p.prologue != Mxfp8Prologue::none) return made_in_four(p, target) ? 4 : 0;
   if (has_sums(p)) return summed_in_four(p, target) ? 4 : 0;
   if (m.along && m.across && !square(p) && !has_sums(p) && fits_four(p, target)) return 4;
@@ -239,7 +282,9 @@ std::int32_t resident_for(const Mxfp8& p, const Target& target) {
 
 // Of a prologue the code of one tile is long enough; sums across rows alone were slower of two tiles (16384 x 16384:
 // 86 % to 94 % of a copy's speed).
-bool is_stacked(const Mxfp8& p) { return p.prologue == Mxfp8Prologue::none && (!has_sums(p) || matrix_of(p).along); }
+bool is_stacked(const Mxfp8& p) {
+  return !has_fp32_scales(p) && p.prologue == Mxfp8Prologue::none && (!has_sums(p) || matrix_of(p).along);
+}
 
 Config preferred_tile(const Mxfp8& p, const Target& target, const DeviceModel& model) {
   Config config = narrow_tile(p);
@@ -252,7 +297,24 @@ Config preferred_tile(const Mxfp8& p, const Target& target, const DeviceModel& m
   return config;
 }
 
+// The power of two from `n` on, from `least` to `most`.
+std::int32_t power_for(std::int64_t n, std::int32_t least, std::int32_t most) {
+  while (least < n && least < most) least *= 2;
+  return least;
+}
+
+// A warp for a row that 8 vectors a lane hold, or else as many threads as hold it at 4, at most 512 with 8.
+Config preferred_rows(const Mxfp8& p, const Target& target) {
+  const std::int64_t vector = natural_vector(p, std::min<std::int64_t>(16, widest_access(target)));
+  const std::int64_t vectors = p.cols * source_bytes(p) / vector;
+  if (vectors <= 256) return stream_config(vector, power_for(pieces(vectors, 32), 1, 8));
+  Config config = stream_config(vector, vectors > 2048 ? 8 : 4);
+  config[kThreads] = power_for(pieces(vectors, config[kUnroll]), 64, 512);
+  return config;
+}
+
 Config preferred(const Mxfp8& p, const Target& target, const DeviceModel& model) {
+  if (p.scaling == Mxfp8Scaling::row) return preferred_rows(p, target);
   if (!can_stream(p)) return preferred_tile(p, target, model);
   return stream_config(natural_vector(p, widest_access(target)), 2);
 }
@@ -261,7 +323,7 @@ Config preferred(const Mxfp8& p, const Target& target, const DeviceModel& model)
 bool writes_lines(const Mxfp8& p, const Config& config) {
   const std::int64_t line = matrix_of(p).rows;
   return transposed(p) && config[kVector] > source_bytes(p) &&
-         (p.groups > 0 || line == kOpen ? p.tail == Mxfp8Tail::refuse : line % 16 == 0);
+         (p.groups > 0 || line == kOpen ? is_whole(p) : line % 16 == 0);
 }
 std::uint32_t alignment(const Mxfp8& p, const Config& config) {
   if (config[kVector] == source_bytes(p)) return 1;  // results are then written byte by byte
@@ -271,21 +333,29 @@ std::uint32_t alignment(const Mxfp8& p, const Config& config) {
 // Scales of a row that a tile, or a cluster of them, writes at once.
 std::int64_t scales_together(const Mxfp8& p, const Config& config) {
   const bool by_block = p.source_order == Mxfp8Order::rows && !blocked(p);
-  if (by_block || config[kVector] == source_bytes(p)) return 1;
+  if (by_block || config[kVector] == source_bytes(p) || has_fp32_scales(p)) return 1;
   const std::int64_t tile = tile_columns(p, config) / kBlockElements, blocks = tile * config[kCluster];
-  return common_alignment({blocks, blocked(p) ? blocks : blocks_of(p.cols)},
+  return common_alignment({blocks, blocked(p) ? blocks : blocks_of(p, p.cols)},
                           config[kCluster] == 1 ? tile : alignment(p, config));
+}
+
+std::size_t params_bytes(const Mxfp8& p, const Config& config) {
+  if (p.scaling == Mxfp8Scaling::row) return sizeof(RowParams);
+  return config[kForm] == kTile ? sizeof(TileParams) : sizeof(StreamParams);
 }
 
 void specialize(const Mxfp8& p, const Config& config, Spec& spec) {
   const bool tile = config[kForm] == kTile;
   const Matrix m = matrix_of(p);
   spec.header("common/scaling.cuh");
-  spec.integer("params_bytes", tile ? sizeof(TileParams) : sizeof(StreamParams));
+  spec.integer("params_bytes", params_bytes(p, config));
   spec.type("Source", common::spec_type(p.dtype));
   spec.type("Element", common::spec_type(p.element));
   spec.choice("common::ScaleMode", "mode", kModes[static_cast<int>(p.mode)]);
   spec.choice("common::ScalePolicy", "policy", kPolicies[static_cast<int>(p.policy)]);
+  spec.choice("common::ScaleFormat", "scale_format", has_fp32_scales(p) ? "fp32" : "e8m0");
+  spec.integer("block_length", block_length(p));
+  spec.flag("given_scale", has_given_scale(p));
   spec.flag("blocked", blocked(p));
   spec.flag("groups", p.groups > 0);
   spec.flag("whole_groups", has_whole_groups(p));
@@ -293,11 +363,13 @@ void specialize(const Mxfp8& p, const Config& config, Spec& spec) {
   spec.header("common/activations.cuh");
   spec.choice("mxfp8::Prologue", "prologue", kPrologues[static_cast<int>(p.prologue)]);
   spec.choice("common::Activation", "activation", common::kActivationNames[static_cast<int>(p.activation)]);
-  if (!tile) {
-    spec.part("mxfp8/stream.cuh");
-    return;
+  if (p.scaling == Mxfp8Scaling::row) {
+    spec.flag("warp_rows", has_warp_rows(p, config));
+    return spec.part("mxfp8/row.cuh");
   }
+  if (!tile) return spec.part("mxfp8/stream.cuh");
   spec.integer("rows", config[kRows]);
+  spec.integer("tile_columns", tile_columns(p, config));
   spec.integer("stack", config[kStack]);
   spec.integer("cluster", config[kCluster]);
   spec.flag("atoms", writes_atoms(p, config));
@@ -315,17 +387,11 @@ void specialize(const Mxfp8& p, const Config& config, Spec& spec) {
 }
 
 void launch(const Mxfp8& p, const Mxfp8Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
-  TileParams tile{};
-  StreamParams stream{};
-  Params& params = config[kForm] == kTile ? static_cast<Params&>(tile) : stream;
-  set_matrix(p, a, params);
-  set_results(p, a, params);
-  if (config[kForm] == kTile) {
-    set_sums(p, a, tile);
-    launch_tiles(p, config, tile, launch);
-  } else {
-    launch_stream(p, model, config, stream, launch);
-  }
+  if (p.scaling == Mxfp8Scaling::row) return launch_rows(p, config, with_matrix<RowParams>(p, a), launch);
+  if (config[kForm] == kStream) return launch_stream(p, model, config, with_matrix<StreamParams>(p, a), launch);
+  TileParams params = with_matrix<TileParams>(p, a);
+  set_sums(p, a, params);
+  launch_tiles(p, config, params, launch);
 }
 
 // ---- The room
@@ -377,7 +443,8 @@ constexpr Operands kOperands = {.source = source_layout,
                                 .out_col = out_col_layout,
                                 .scales_col = scales_col_layout,
                                 .bias_gradient = bias_gradient_layout,
-                                .workspace = workspace_layout};
+                                .workspace = workspace_layout,
+                                .given_scale = given_scale_layout};
 
 std::int64_t moved(const Mxfp8& p) {
   const std::int64_t elements = p.experts * p.rows * p.cols;

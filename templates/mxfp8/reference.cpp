@@ -60,8 +60,27 @@ int scale_byte(const Mxfp8& p, float amax) {
   return std::max(0, rounded_field(amax, p.mode, type) - type.largest_exponent);
 }
 
-float reciprocal(int scale) {
-  return scale == 255 ? std::numeric_limits<float>::quiet_NaN() : std::ldexp(1.0F, 127 - scale);
+// What is stored, and what elements are multiplied by.
+struct Scale {
+  std::uint32_t stored;
+  float reciprocal;
+};
+
+float value_of_byte(int scale) {
+  return scale == 255 ? std::numeric_limits<float>::quiet_NaN() : std::ldexp(1.0F, scale - 127);
+}
+
+Scale fp32_scale(float scale) { return {std::isnan(scale) ? 0x7fffffff : bits_of(scale), 1.0F / scale}; }
+
+// Of a block, from its largest magnitude.
+Scale scale_of_block(const Mxfp8& p, float amax) {
+  if (p.mode != Mxfp8Mode::exact) {
+    const int byte = scale_byte(p, amax);
+    if (has_fp32_scales(p)) return fp32_scale(value_of_byte(byte));
+    return {static_cast<std::uint32_t>(byte), byte == 255 ? value_of_byte(255) : std::ldexp(1.0F, 127 - byte)};
+  }
+  if (!std::isfinite(amax)) return fp32_scale(std::numeric_limits<float>::quiet_NaN());
+  return fp32_scale(std::max(amax / element_type(p.element).largest, 0x1p-126F));
 }
 
 // NaN if there is one, unless the policy leaves them out.
@@ -74,11 +93,12 @@ float larger(const Mxfp8& p, float amax, float x) {
 template <class T>
 class Quantizer {
  public:
-  Quantizer(const Part& part, const Mxfp8Args& a) : part_(part), p_(part.problem), a_(a), matrix_(matrix_of(p_)) {}
+  Quantizer(const Part& part, const Mxfp8Args& a)
+      : part_(part), p_(part.problem), a_(a), matrix_(matrix_of(p_)), length_(block_length(p_)) {}
 
   void run() const {
     clear_scales();
-    parallel_for(blocks_of(p_.rows), 4, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(blocks_of(p_, p_.rows), 4, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t band = begin; band < end; ++band) {
         if (row_made(p_)) quantize_rows(band);
         if (col_made(p_)) quantize_columns(band);
@@ -106,10 +126,11 @@ class Quantizer {
   }
 
   void quantize_rows(std::int64_t band) const {
-    for (std::int64_t c = 0; c < blocks_of(p_.cols); ++c) {
-      for (std::int64_t r = band * 32; r < std::min(p_.rows, band * 32 + 32); ++r) {
-        const Box line = box(r, c * 32, 1, 32);
-        const int scale = scale_of(square(p_) ? box(band * 32, c * 32, 32, 32) : line);
+    const std::int64_t along = p_.scaling == Mxfp8Scaling::row ? p_.cols : length_;
+    for (std::int64_t c = 0; c < row_scales(p_).blocks; ++c) {
+      for (std::int64_t r = band * length_; r < std::min(p_.rows, (band + 1) * length_); ++r) {
+        const Box line = box(r, c * along, 1, along);
+        const Scale scale = scale_of(square(p_) ? box(band * 32, c * 32, 32, 32) : line);
         write(line, scale, false);
         put_scale(false, r, c, scale);
       }
@@ -118,8 +139,8 @@ class Quantizer {
 
   void quantize_columns(std::int64_t band) const {
     for (std::int64_t c = 0; c < p_.cols; ++c) {
-      const Box line = box(band * 32, c, 32, 1);
-      const int scale = scale_of(square(p_) ? box(band * 32, c / 32 * 32, 32, 32) : line);
+      const Box line = box(band * length_, c, length_, 1);
+      const Scale scale = scale_of(square(p_) ? box(band * 32, c / 32 * 32, 32, 32) : line);
       write(line, scale, true);
       put_scale(true, c, band, scale);
     }
@@ -147,15 +168,16 @@ class Quantizer {
     return static_cast<float>(common::to_compute(static_cast<const T*>(a_.source.data)[index]));
   }
 
-  int scale_of(const Box& b) const {
+  Scale scale_of(const Box& b) const {
+    if (has_given_scale(p_)) return fp32_scale(*static_cast<const float*>(a_.given_scale.data));
     float amax = 0;
     for (std::int64_t r = b.row; r < b.row + b.rows; ++r) {
       for (std::int64_t c = b.col; c < b.col + b.cols; ++c) amax = larger(p_, amax, at(r, c));
     }
-    return scale_byte(p_, amax);
+    return scale_of_block(p_, amax);
   }
 
-  void write(const Box& b, int scale, bool col) const {
+  void write(const Box& b, const Scale& scale, bool col) const {
     const bool second = col && p_.direction == Mxfp8Direction::both;
     auto* out = static_cast<std::uint8_t*>(second ? a_.out_col.data : a_.out.data);
     const bool transposed = col && p_.out_order == Mxfp8Order::rows;
@@ -163,7 +185,7 @@ class Quantizer {
       for (std::int64_t c = b.col; c < b.col + b.cols; ++c) {
         const std::int64_t index =
             transposed ? part_.lines + c * part_.line_pitch + r : (part_.out_row + r) * p_.cols + c;
-        out[index] = encode(at(r, c) * reciprocal(scale));
+        out[index] = encode(at(r, c) * scale.reciprocal);
       }
     }
   }
@@ -172,14 +194,17 @@ class Quantizer {
     return p_.element == DType::e4m3 ? common::E4m3::encode(x) : common::E5m2::encode(x);
   }
 
-  void put_scale(bool col, std::int64_t line, std::int64_t block, int scale) const {
-    scales(col)[scale_index(p_, col, blocked(p_), 0, line, block)] = static_cast<std::uint8_t>(scale);
+  void put_scale(bool col, std::int64_t line, std::int64_t block, const Scale& scale) const {
+    if (has_given_scale(p_)) return;
+    const std::int64_t at = scale_index(p_, col, blocked(p_), 0, line, block) * scale_size(p_);
+    std::memcpy(scales(col) + at, &scale.stored, static_cast<std::size_t>(scale_size(p_)));  // its low bytes
   }
 
   const Part& part_;
   const Mxfp8& p_;
   const Mxfp8Args& a_;
   Matrix matrix_;
+  std::int64_t length_;  // of a block
 };
 
 // A number near 2^exponent; now and then with a mantissa at which a rounding turns, or a special value.

@@ -12,7 +12,8 @@ namespace quern::mxfp8 {
 // The values of fields, in the order of their enums.
 inline constexpr const char* kOps[] = {"quantize", "dequantize", "to_blocked", "from_blocked", "pad", "unpad", nullptr};
 inline constexpr const char* kDirections[] = {"row", "col", "both", nullptr};
-inline constexpr const char* kModes[] = {"floor", "rceil", "ceil", "even", nullptr};
+inline constexpr const char* kModes[] = {"floor", "rceil", "ceil", "even", "exact", nullptr};
+inline constexpr const char* kScalings[] = {"mx", "tensor", "row", "block128", nullptr};
 inline constexpr const char* kPolicies[] = {"ao", "te", nullptr};
 inline constexpr const char* kBlocks[] = {"line", "square", "square_spread", nullptr};
 inline constexpr const char* kOrders[] = {"cols", "rows", nullptr};
@@ -32,6 +33,7 @@ inline Layout offsets_layout(const Mxfp8& p) {
   return p.groups == 0 ? Layout{} : Layout{p.offset, 1, {p.groups, 1}, 0};
 }
 inline Layout status_layout(const Mxfp8& p) { return p.groups == 0 ? Layout{} : Layout{i32, 1, {1, 1}, 0}; }
+inline Layout given_scale_layout(const Mxfp8& p) { return has_given_scale(p) ? Layout{f32, 1, {1, 1}, 0} : Layout{}; }
 inline Layout noop_layout(const Mxfp8& p) { return p.noop == Mxfp8Noop::never ? Layout{} : Layout{f32, 1, {1, 1}, 0}; }
 
 // The operands of an operation. One function each: a launch asks for every one.
@@ -47,6 +49,7 @@ struct Operands {
   LayoutOf workspace = absent;
   LayoutOf starts = absent;
   LayoutOf ends = absent;
+  LayoutOf given_scale = absent;
   LayoutOf offsets = offsets_layout;
   LayoutOf status = status_layout;
   LayoutOf noop = noop_layout;
@@ -93,10 +96,14 @@ inline std::int64_t widest_access(const Target& target) { return target.arch >= 
 
 inline constexpr std::int64_t kMaxSlots = std::int64_t{1} << 30;  // of a row, see common::Slots
 
+// What quantize and dequantize refuse of a scaling.
+std::string check_scaling(const Mxfp8& p);
+
 // Constraints of the quantizers' tile form, for the family's table.
 bool stream_is_along(const Mxfp8& p, const Target&, const Config& c);
 bool tile_fits_registers(const Mxfp8& p, const Target&, const Config& c);
 bool parts_hold_blocks(const Mxfp8& p, const Target&, const Config& c);
+bool vector_fits_columns(const Mxfp8& p, const Target&, const Config& c);
 bool tile_fits_shared(const Mxfp8& p, const Target&, const Config& c);
 bool cluster_has_scales(const Mxfp8& p, const Target& t, const Config& c);
 

@@ -10,11 +10,12 @@ namespace quern::mxfp8 {
 inline const char* order_of(const Mxfp8& p, bool in_atoms) {
   const bool col = col_made(p);
   if (in_atoms) return "blocked";
+  if (has_given_scale(p)) return "one";
   if (p.block == Mxfp8Block::square) return col ? "square_blocks" : "square_lines";
   return col ? "block_major" : "line_major";
 }
 
-// The byte of block `block` of line `line`, of the scales of one direction.
+// Which of the scales of one direction is that of block `block` of line `line`.
 inline std::int64_t scale_index(const Mxfp8& p, bool col, bool in_atoms, std::int64_t expert, std::int64_t line,
                                 std::int64_t block) {
   const ScaleMatrix m = scales_of_direction(p, col);
@@ -23,8 +24,8 @@ inline std::int64_t scale_index(const Mxfp8& p, bool col, bool in_atoms, std::in
     return expert * blocked_bytes(m) + atom * 512 + line % 32 * 16 + line % 128 / 32 * 4 + block % 4;
   }
   if (p.block == Mxfp8Block::square) {
-    const std::int64_t squares = line / kBlockElements;
-    return (expert * blocks_of(p.rows) + (col ? block : squares)) * blocks_of(p.cols) + (col ? squares : block);
+    const std::int64_t squares = line / kBlockElements, across = blocks_of(p, p.cols);
+    return (expert * blocks_of(p, p.rows) + (col ? block : squares)) * across + (col ? squares : block);
   }
   return expert * m.lines * m.blocks + (m.block_major ? block * m.lines + line : line * m.blocks + block);
 }

@@ -24,6 +24,7 @@ QUERN_DEVICE i64 blocked_bytes(i64 lines, i64 blocks) { return round_up(lines, 1
 // Whether the padding of blocked scales has this one as well is the caller's to know.
 template <ScaleOrder Order>
 QUERN_DEVICE i64 scale_place(const ScaleParams& p, u64 expert, i64 line, i64 block) {
+  if constexpr (Order == ScaleOrder::one) return 0;
   const i64 squares = (p.lines + 31) / 32;
   if constexpr (Order == ScaleOrder::line_major) return (expert * p.lines + line) * p.blocks + block;
   if constexpr (Order == ScaleOrder::block_major) return (expert * p.blocks + block) * p.lines + line;

@@ -1,4 +1,4 @@
-// The stream form, for blocks along rows: a lane reads one vector of a block, neighbours in a warp share its scale.
+// The stream form, for blocks along rows: lanes of a warp read a block, a vector each or some, and share its scale.
 #ifndef QUERN_MXFP8_STREAM_CUH_
 #define QUERN_MXFP8_STREAM_CUH_
 
@@ -11,55 +11,86 @@ namespace quern::mxfp8 {
 using KernelParams = StreamParams;
 
 constexpr int kElements = spec::vector / sizeof(Source);
-constexpr int kLanes = kBlock / kElements;  // of a block
+constexpr int kLanes = kBlock / kElements < 32 ? kBlock / kElements : 32;  // of a block
+constexpr int kPieces = kBlock / kElements / kLanes;                       // of a lane, a block's width of lanes apart
 
-QUERN_DEVICE i64 column_of(const Slot& slot) { return static_cast<i64>(slot.column) * kElements; }
+// What a lane has of a block.
+struct Share {
+  Word pieces[kPieces];
+};
+struct ShareInputs {
+  Inputs pieces[kPieces];
+};
 
-QUERN_DEVICE bool is_there(const KernelParams& p, const Slot& slot) { return slot.inside && column_of(slot) < p.cols; }
+QUERN_DEVICE i64 column_of(const Slot& slot, int piece) {
+  if constexpr (kPieces == 1) return static_cast<i64>(slot.column) * kElements;
+  const u32 block = slot.column / kLanes, lane = slot.column % kLanes;
+  return static_cast<i64>(block) * kBlock + (piece * kLanes + lane) * kElements;
+}
+
+QUERN_DEVICE bool is_there(const KernelParams& p, const Slot& slot, int piece) {
+  return slot.inside && column_of(slot, piece) < p.cols;
+}
+
+QUERN_DEVICE void read(const KernelParams& p, const Slot& slot, ShareInputs& inputs) {
+#pragma unroll
+  for (int k = 0; k < kPieces; ++k) {
+    if (is_there(p, slot, k)) inputs.pieces[k] = Made::read(p, static_cast<i64>(slot.row), column_of(slot, k));
+  }
+}
 
 // Zeros where the last block of a row is cut.
-QUERN_DEVICE Word numbers(const KernelParams& p, const Slot& slot, const Inputs& inputs) {
-  if (!is_there(p, slot)) return {};
-  return numbers_of(p, inputs, column_of(slot));
+QUERN_DEVICE Share numbers(const KernelParams& p, const Slot& slot, const ShareInputs& inputs) {
+  Share share = {};
+#pragma unroll
+  for (int k = 0; k < kPieces; ++k) {
+    if (is_there(p, slot, k)) share.pieces[k] = numbers_of(p, inputs.pieces[k], column_of(slot, k));
+  }
+  return share;
 }
 
 // The largest magnitude of a block, in each of its lanes.
-QUERN_DEVICE u32 block_magnitude(const Word& vector) {
+QUERN_DEVICE u32 block_magnitude(const Share& share) {
   u32 m = 0;
 #pragma unroll
-  for (int i = 0; i < Word::kWords; ++i) m = Magnitude::larger(m, magnitudes_of(vector.w[i]));
+  for (int k = 0; k < kPieces; ++k) {
+#pragma unroll
+    for (int i = 0; i < Word::kWords; ++i) m = Magnitude::larger(m, magnitudes_of(share.pieces[k].w[i]));
+  }
 #pragma unroll
   for (int mask = kLanes / 2; mask > 0; mask /= 2) m = Magnitude::larger(m, __shfl_xor_sync(0xffffffffu, m, mask));
   return Magnitude::fold(m);
 }
 
-QUERN_DEVICE void write(const KernelParams& p, const Slot& slot, const Word& vector) {
-  const u32 scale = scale_byte(block_magnitude(vector));
-  if (!slot.inside) return;
-  if (column_of(slot) < p.cols) {
-    store<kElements, kStore>(static_cast<u8*>(p.row_out) + slot.row * p.cols + column_of(slot),
-                             quantize<kElements>(vector, scale_reciprocal(scale)));
+QUERN_DEVICE void write_elements(const KernelParams& p, const Slot& slot, const Share& share, float reciprocal) {
+#pragma unroll
+  for (int k = 0; k < kPieces; ++k) {
+    if (column_of(slot, k) < p.cols)
+      store<kElements, kStore>(static_cast<u8*>(p.row_out) + slot.row * p.cols + column_of(slot, k),
+                               quantize<kElements>(share.pieces[k], reciprocal));
   }
+}
+
+QUERN_DEVICE void write_by_own(const KernelParams& p, const Slot& slot, const Share& share) {
+  const u32 scale = stored_scale(block_magnitude(share));
+  if (!slot.inside) return;
+  write_elements(p, slot, share, Scaling::reciprocal(scale));
   if (threadIdx.x % kLanes == 0)
-    store<1>(static_cast<u8*>(p.row_scales) + slot.row * p.row_blocks + slot.column / kLanes,
-             Vector<1>{{static_cast<u8>(scale)}});
+    store<kScaleBytes>(static_cast<u8*>(p.row_scales) + (slot.row * p.row_blocks + slot.column / kLanes) * kScaleBytes,
+                       scale_vector(scale));
+}
+
+QUERN_DEVICE void write(const KernelParams& p, const Slot& slot, const Share& share) {
+  if constexpr (!spec::given_scale) return write_by_own(p, slot, share);
+  if (slot.inside) write_elements(p, slot, share, given_reciprocal(p));
 }
 
 QUERN_DEVICE void run_tile(const KernelParams& p, const Tile<spec::unroll>& tile) {
-  Inputs inputs[spec::unroll] = {};
+  ShareInputs inputs[spec::unroll] = {};
 #pragma unroll
-  for (int i = 0; i < spec::unroll; ++i) {
-    if (is_there(p, tile[i])) inputs[i] = Made::read(p, static_cast<i64>(tile[i].row), column_of(tile[i]));
-  }
+  for (int i = 0; i < spec::unroll; ++i) read(p, tile[i], inputs[i]);
 #pragma unroll
   for (int i = 0; i < spec::unroll; ++i) write(p, tile[i], numbers(p, tile[i], inputs[i]));
-}
-
-// The rows that are in a group; none if one of them is wrong.
-QUERN_DEVICE i64 rows_in_groups(const KernelParams& p) {
-  i64 end = 0;
-  const bool right = for_groups(p, [&](const Group& group) { end = last_lane(group.start + group.rows); });
-  return right ? end : 0;
 }
 
 QUERN_DEVICE void run(const KernelParams& p) {

@@ -20,7 +20,7 @@ QUERN_DEVICE u32 square_scale(const Place& at, const Patch& patch) {
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
 #pragma unroll
-    for (int w = 0; w < Word::kWords; ++w) m = Magnitude::larger(m, magnitudes_of(patch.rows[i].w[w]));
+    for (int w = 0; w < RowWord::kWords; ++w) m = Magnitude::larger(m, magnitudes_of(patch.rows[i].w[w]));
   }
 #pragma unroll
   for (int mask = kLanes / 2; mask > 0; mask /= 2) m = Magnitude::larger(m, __shfl_xor_sync(0xffffffffu, m, mask));
@@ -44,12 +44,12 @@ QUERN_DEVICE void put_square_scale(const KernelParams& p, const Place& at, u32 s
 }
 
 // Whether scales of rows go through shared memory: each row's own, or its square's.
-constexpr bool kRowScales = spec::row && !kOnceASquare;
+constexpr bool kRowScales = spec::row && !kOnceASquare && !spec::given_scale;
 
 QUERN_DEVICE void quantize_squares(const KernelParams& p, const Place& at, Patch& patch) {
   const u32 scale = square_scale(at, patch);
   if constexpr (spec::row) {
-    const u32 bits = bit_cast<u32>(scale_reciprocal(scale));
+    const u32 bits = bit_cast<u32>(Scaling::reciprocal(scale));
     write_rows(p, at, patch, [&](int) { return Vector<16>{{bits, bits, bits, bits}}; });
     if constexpr (kOnceASquare) {
       write_square_scale(p, at, row_scales(p, at), scale);
@@ -62,7 +62,7 @@ QUERN_DEVICE void quantize_squares(const KernelParams& p, const Place& at, Patch
     ColumnScales columns;
 #pragma unroll
     for (int j = 0; j < kColumns; ++j) columns.scale[j] = at.rows == 0 ? 0 : scale;
-    put_columns(p, at, patch, columns);
+    put_columns_by_scales(p, at, patch, columns);
     if constexpr (kOnceASquare) {
       write_square_scale(p, at, col_scales(p, at), scale);
     } else {
@@ -71,11 +71,26 @@ QUERN_DEVICE void quantize_squares(const KernelParams& p, const Place& at, Patch
   }
 }
 
+// All by the scale that is given.
+QUERN_DEVICE void quantize_by_one(const KernelParams& p, const Place& at, Patch& patch) {
+  const float reciprocal = given_reciprocal(p);
+  const u32 bits = bit_cast<u32>(reciprocal);
+  if constexpr (spec::row) write_rows(p, at, patch, [&](int) { return Vector<16>{{bits, bits, bits, bits}}; });
+  if constexpr (spec::row && spec::col) forget(patch);
+  if constexpr (spec::col) {
+    float reciprocals[kColumns];
+#pragma unroll
+    for (int j = 0; j < kColumns; ++j) reciprocals[j] = reciprocal;
+    put_columns(p, at, patch, reciprocals);
+  }
+}
+
 QUERN_DEVICE void quantize_lines(const KernelParams& p, const Place& at, Patch& patch) {
   if constexpr (spec::row) find_row_scales(at, patch);
   if constexpr (spec::col) {
     const ColumnScales columns = column_scales(at, patch);
-    put_columns(p, at, patch, columns);
+    if constexpr (kTallBlocks) forget(patch);
+    put_columns_by_scales(p, at, patch, columns);
     write_column_scales(p, at, columns);
     if constexpr (spec::row) forget(patch);
   }
@@ -109,7 +124,9 @@ QUERN_DEVICE void run_tile(const KernelParams& p, u32 tile) {
     put_band_sums(at, patch.sums);
     forget(patch);
   }
-  if constexpr (kSquare) {
+  if constexpr (spec::given_scale) {
+    quantize_by_one(p, at, patch);
+  } else if constexpr (kSquare) {
     quantize_squares(p, at, patch);
   } else {
     quantize_lines(p, at, patch);

@@ -42,8 +42,8 @@ QUERN_DEVICE void expect_row_scales() {
 // Those of the warp's rows, to the blocks that write them.
 QUERN_DEVICE void send_row_scales(const Place& at) {
   const u32 unit = threadIdx.x % 32;
-  if (unit >= kBlock * kTileBlocks / kUnitBytes) return;
-  const u32 byte = at.row_in_stack / kBlock * kBlock * kTileBlocks + unit * kUnitBytes;  // of the stack
+  if (unit >= kBand * kTileBlocks / kUnitBytes) return;
+  const u32 byte = at.row_in_stack / kBand * kBand * kTileBlocks + unit * kUnitBytes;  // of the stack
   const u32 to = byte / kSentBytes;
   store_cluster(map_shared(gathered(cluster_rank(), byte % kSentBytes), to),
                 load_shared<kUnitBytes>(row_scale(0, 0) + byte), map_shared(arrived(), to));

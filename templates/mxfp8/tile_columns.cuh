@@ -10,15 +10,36 @@ struct ColumnScales {
   u32 scale[kColumns];
 };
 
+// The largest magnitudes of a thread's columns in a band.
+using Maxima = Vector<RowWord::kWords * 4>;
+QUERN_DEVICE u8* band_maxima(u32 band, u32 column_in_tile) {
+  return dynamic_shared() + kShared.maxima + (band * kTileColumns + column_in_tile) * 4;
+}
+
+// Blocks of all four bands of a tile.
+QUERN_DEVICE void over_bands(const Place& at, Maxima& m) {
+  const u32 first = at.row_in_stack / kTileRows * 4;
+  if (is_first_part()) store_shared(band_maxima(at.row_in_stack / kBand, at.column_in_tile), m);
+  __syncthreads();
+#pragma unroll
+  for (u32 band = 0; band < 4; ++band) {
+    const Maxima other = load_shared<sizeof(Maxima)>(band_maxima(first + band, at.column_in_tile));
+#pragma unroll
+    for (int w = 0; w < RowWord::kWords; ++w) m.w[w] = Magnitude::larger(m.w[w], other.w[w]);
+  }
+}
+
 QUERN_DEVICE ColumnScales column_scales(const Place& at, const Patch& patch) {
-  u32 m[Word::kWords] = {};
+  Maxima maxima = {};
+  u32(&m)[RowWord::kWords] = maxima.w;
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
 #pragma unroll
-    for (int w = 0; w < Word::kWords; ++w) m[w] = Magnitude::larger(m[w], magnitudes_of(patch.rows[i].w[w]));
+    for (int w = 0; w < RowWord::kWords; ++w) m[w] = Magnitude::larger(m[w], magnitudes_of(patch.rows[i].w[w]));
   }
 #pragma unroll
-  for (int w = 0; w < Word::kWords; ++w) m[w] = over_parts(m[w]);
+  for (int w = 0; w < RowWord::kWords; ++w) m[w] = over_parts(m[w]);
+  if constexpr (kTallBlocks) over_bands(at, maxima);
   ColumnScales columns;
 #pragma unroll
   for (int j = 0; j < kColumns; ++j) {
@@ -78,20 +99,26 @@ QUERN_DEVICE void write_columns(const KernelParams& p, const Place& at, const Pa
     float values[kColumns];
 #pragma unroll
     for (int j = 0; j < kColumns; ++j) values[j] = element(patch.rows[i], j) * reciprocal[j];
-    if (has_row(at, i)) store<kColumns, kStore>(to, pack<Element, kColumns>(values));
+    if (has_row(at, i)) store_row(p, at, to, pack<Element, kColumns>(values));
   }
 }
 
-QUERN_DEVICE void put_columns(const KernelParams& p, const Place& at, const Patch& patch, const ColumnScales& columns) {
-  float reciprocal[kColumns];
-#pragma unroll
-  for (int j = 0; j < kColumns; ++j) reciprocal[j] = scale_reciprocal(columns.scale[j]);
+QUERN_DEVICE void put_columns(const KernelParams& p, const Place& at, const Patch& patch,
+                              const float (&reciprocal)[kColumns]) {
   if constexpr (spec::transposed) {
 #pragma unroll
     for (int j = 0; j < kColumns; ++j) put_line(at, patch, j, reciprocal[j]);
   } else {
     write_columns(p, at, patch, reciprocal);
   }
+}
+
+QUERN_DEVICE void put_columns_by_scales(const KernelParams& p, const Place& at, const Patch& patch,
+                                        const ColumnScales& columns) {
+  float reciprocal[kColumns];
+#pragma unroll
+  for (int j = 0; j < kColumns; ++j) reciprocal[j] = Scaling::reciprocal(columns.scale[j]);
+  put_columns(p, at, patch, reciprocal);
 }
 
 QUERN_DEVICE u8* col_scales(const KernelParams& p, const Place& at) {
@@ -104,7 +131,7 @@ QUERN_DEVICE u8* column_scale(u32 tile, u32 column, u32 band) {
 }
 
 QUERN_DEVICE void put_column_scales(const Place& at, const ColumnScales& columns) {
-  const u32 tile = at.row_in_stack / kTileRows, band = at.row_in_stack % kTileRows / kBlock;
+  const u32 tile = at.row_in_stack / kTileRows, band = at.row_in_stack % kTileRows / kBand;
 #pragma unroll
   for (int j = 0; j < kColumns; ++j)
     store_shared<1>(column_scale(tile, at.column_in_tile + j, band), Vector<1>{{static_cast<u8>(columns.scale[j])}});
@@ -121,10 +148,27 @@ QUERN_DEVICE void write_column_atoms(const KernelParams& p, const Place& at) {
                 load_shared<kBytes>(column_scale(tile, line, 0)));
 }
 
+// fp32 ones, from one column to the next as far as what is aligned goes. By one warp.
+QUERN_DEVICE void write_tall_scales(const KernelParams& p, const Place& at, const ColumnScales& columns) {
+  constexpr int kAligned = spec::vector < 16 ? spec::vector / 4 : 4;
+  constexpr int kAtOnce = kPieces > 1 || kAligned == 0 ? 1 : kColumns < kAligned ? kColumns : kAligned;
+  if (at.rows == 0 || at.row % kBlock != 0) return;
+  u8* const to = col_scales(p, at) + (at.row / kBlock * p.cols + at.column) * 4;
+#pragma unroll
+  for (int j = 0; j < kColumns; j += kAtOnce) {
+    Vector<kAtOnce* 4> scales = {};
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) scales.w[k] = columns.scale[j + k];
+    if (has_piece(p, at.column, j / kPieceColumns)) store<kAtOnce * 4>(to + j * 4, scales);
+  }
+}
+
 QUERN_DEVICE void write_column_scales(const KernelParams& p, const Place& at, const ColumnScales& columns) {
   if (!is_first_part()) return;
   const i64 block = at.row / kBlock;
-  if constexpr (kColumnAtoms) {
+  if constexpr (kTallBlocks) {
+    write_tall_scales(p, at, columns);
+  } else if constexpr (kColumnAtoms) {
     put_column_scales(at, columns);
   } else if constexpr (spec::blocked || !spec::col_block_major) {
 #pragma unroll

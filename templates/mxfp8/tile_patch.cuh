@@ -33,7 +33,7 @@ QUERN_DEVICE Place place(const KernelParams& p, u32 tile) {
   at.part = part_of(p, stack);
   at.first_row = (at.part.stack * kStack + tile) * kTileRows;
   at.first_column = static_cast<i64>(stack.column) * kTileColumns;
-  const u32 row_in_tile = warp * kBlock + lane / kPartLanes * kRows;
+  const u32 row_in_tile = warp * kBand + lane / kPartLanes * kRows;
   at.row_in_stack = tile * kTileRows + row_in_tile;
   at.column_in_tile = lane % kPartLanes * kColumns;
   at.row = at.first_row + row_in_tile;
@@ -43,16 +43,19 @@ QUERN_DEVICE Place place(const KernelParams& p, u32 tile) {
   return at;
 }
 
+// A thread's numbers of one row.
+using RowWord = Vector<kColumns* static_cast<int>(sizeof(Source))>;
+
 // Element `j` of a vector, in float.
 template <class T>
-QUERN_DEVICE float element_of(const Word& vector, int j) {
+QUERN_DEVICE float element_of(const RowWord& vector, int j) {
   if constexpr (sizeof(T) == 4) {
     return bit_cast<float>(vector.w[j]);
   } else {
     return T::decode(code_at<u16>(vector, j));
   }
 }
-QUERN_DEVICE float element(const Word& vector, int j) { return element_of<Source>(vector, j); }
+QUERN_DEVICE float element(const RowWord& vector, int j) { return element_of<Source>(vector, j); }
 
 // For the bias gradient: sums of a thread's columns, over 16 rows; where it has 32, of its first 16 and the others.
 struct ColumnSums {
@@ -60,7 +63,7 @@ struct ColumnSums {
   float sum[kColumns];
 };
 
-QUERN_DEVICE void add_row(ColumnSums& sums, int row, const Word& numbers) {
+QUERN_DEVICE void add_row(ColumnSums& sums, int row, const RowWord& numbers) {
 #pragma unroll
   for (int j = 0; j < kColumns; ++j) {
     if (kRows == 32 && row == 16) {
@@ -72,7 +75,7 @@ QUERN_DEVICE void add_row(ColumnSums& sums, int row, const Word& numbers) {
 }
 
 struct Patch {
-  Word rows[kRows];
+  RowWord rows[kRows];
   ColumnSums sums;
 };
 
@@ -89,6 +92,33 @@ QUERN_DEVICE void forget(Vector<Bytes>& vector) {
 #endif
 }
 
+// Where the thread's row is read and written in more than one access: whether the row's end leaves this one. Only then
+// may columns be any number.
+QUERN_DEVICE bool has_piece(const KernelParams& p, i64 column, int piece) {
+  return kPieces == 1 || !spec::cut_bands || column + piece * kPieceColumns < p.cols;
+}
+
+struct RowInputs {
+  Inputs pieces[kPieces];
+};
+
+QUERN_DEVICE void read_inputs(const KernelParams& p, i64 row, i64 column, RowInputs& inputs) {
+#pragma unroll
+  for (int k = 0; k < kPieces; ++k) {
+    if (has_piece(p, column, k)) inputs.pieces[k] = Made::read(p, row, column + k * kPieceColumns);
+  }
+}
+
+QUERN_DEVICE RowWord row_of(const KernelParams& p, const RowInputs& inputs, i64 column) {
+  RowWord row = {};
+#pragma unroll
+  for (int k = 0; k < kPieces; ++k) {
+    const Word piece = numbers_of(p, inputs.pieces[k], column + k * kPieceColumns);
+    if (has_piece(p, column, k)) put_piece(row, k, piece);
+  }
+  return row;
+}
+
 // Of a prologue, rows at a time whose inputs are in flight together, and whose code stands in the loop: that of all
 // rows would leave the instruction cache and want more registers than there are.
 constexpr int kMadeRows = kRows / 4;
@@ -100,21 +130,33 @@ QUERN_DEVICE Patch make_rows(const KernelParams& p, i64 row, i64 column, const I
   Patch patch = {};
 #pragma unroll 1
   for (int first = 0; first < kRows; first += kMadeRows) {
-    Inputs inputs[kMadeRows] = {};
+    RowInputs inputs[kMadeRows] = {};
 #pragma unroll
     for (int i = 0; i < kMadeRows; ++i) {
-      if (is_there(first + i)) inputs[i] = Made::read(p, row + first + i, column);
+      if (is_there(first + i)) read_inputs(p, row + first + i, column, inputs[i]);
     }
 #pragma unroll
     for (int i = 0; i < kRows - kMadeRows; ++i) patch.rows[i] = patch.rows[i + kMadeRows];
 #pragma unroll
     for (int i = 0; i < kMadeRows; ++i) {
-      Word& row = patch.rows[kRows - kMadeRows + i];
-      row = is_there(first + i) ? numbers_of(p, inputs[i], column) : Word{};
+      RowWord& row = patch.rows[kRows - kMadeRows + i];
+      row = is_there(first + i) ? row_of(p, inputs[i], column) : RowWord{};
       if constexpr (spec::bias_gradient) add_row(patch.sums, first + i, row);
     }
   }
   return patch;
+}
+
+// What is quantized as it is.
+template <class Row = RowWord>
+QUERN_DEVICE Row source_row(const KernelParams& p, i64 row, i64 column) {
+  if constexpr (kPieces == 1) {
+    return source_at(p, row, column);
+  } else {
+    RowInputs inputs = {};
+    read_inputs(p, row, column, inputs);
+    return row_of(p, inputs, column);
+  }
 }
 
 template <class IsThere>
@@ -123,7 +165,7 @@ QUERN_DEVICE Patch read_rows(const KernelParams& p, i64 row, i64 column, const I
   Patch patch = {};
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
-    if (is_there(i)) patch.rows[i] = source_at(p, row + i, column);
+    if (is_there(i)) patch.rows[i] = source_row(p, row + i, column);
   }
   if constexpr (spec::bias_gradient) {
 #pragma unroll
@@ -153,9 +195,18 @@ QUERN_DEVICE void forget(Patch& patch) {
 // Whether a row of a thread that has some is there.
 QUERN_DEVICE bool has_row(const Place& at, int i) { return !spec::cut_bands || i < at.rows; }
 
+// A thread's elements of one row.
+QUERN_DEVICE void store_row(const KernelParams& p, const Place& at, u8* to, const Vector<kColumns>& elements) {
+#pragma unroll
+  for (int k = 0; k < kPieces; ++k) {
+    if (has_piece(p, at.column, k))
+      store<kPieceColumns, kStore>(to + k * kPieceColumns, piece_of<kPieceColumns>(elements, k));
+  }
+}
+
 // The scale of a folded magnitude; 0 in the padding, which with cut bands was read as zeros.
 QUERN_DEVICE u32 scale_here(const Place& at, u32 magnitude) {
-  return !spec::cut_bands && at.rows == 0 ? 0 : scale_byte(magnitude);
+  return !spec::cut_bands && at.rows == 0 ? 0 : stored_scale(magnitude);
 }
 
 // Whether this thread speaks for what the parts of a band have in common.

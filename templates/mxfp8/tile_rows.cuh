@@ -17,7 +17,7 @@ QUERN_DEVICE void row_magnitudes(const Patch& patch, u32 (&m)[kRowWords]) {
   for (int i = 0; i < kRows; ++i) {
     rows[i] = 0;
 #pragma unroll
-    for (int w = 0; w < Word::kWords; ++w) rows[i] = Magnitude::larger(rows[i], magnitudes_of(patch.rows[i].w[w]));
+    for (int w = 0; w < RowWord::kWords; ++w) rows[i] = Magnitude::larger(rows[i], magnitudes_of(patch.rows[i].w[w]));
   }
 #pragma unroll
   for (int k = 0; k < kRowWords; ++k) {
@@ -52,10 +52,10 @@ QUERN_DEVICE u32 row_block(const Place& at) { return at.column_in_tile / kBlock;
 // In the order in which they go to memory. `row`: of the stack.
 constexpr bool kByBlock = spec::row_block_major && !spec::blocked;
 QUERN_DEVICE u8* row_scale(u32 block, u32 row) {
-  u8* const tile = dynamic_shared() + kShared.row_scales + row / kTileRows * (kTileRows * kTileBlocks);
+  u8* const tile = dynamic_shared() + kShared.row_scales + row / kTileRows * (kTileRows * kTileBlocks * kScaleBytes);
   const u32 r = row % kTileRows;
   if constexpr (kRowAtoms) return tile + atom_byte(r, block);
-  return tile + (kByBlock ? block * kTileRows + r : r * kTileBlocks + block);
+  return tile + (kByBlock ? block * kTileRows + r : r * kTileBlocks + block) * kScaleBytes;
 }
 QUERN_DEVICE u8* row_reciprocal(u32 block, u32 row) {
   return dynamic_shared() + kShared.reciprocals + (block * kTileRows + row % kTileRows) * 4;
@@ -63,7 +63,7 @@ QUERN_DEVICE u8* row_reciprocal(u32 block, u32 row) {
 
 // `row`: of the thread's.
 QUERN_DEVICE void put_row_scale(const Place& at, u32 row, u32 scale) {
-  store_shared<1>(row_scale(row_block(at), at.row_in_stack + row), Vector<1>{{static_cast<u8>(scale)}});
+  store_shared<kScaleBytes>(row_scale(row_block(at), at.row_in_stack + row), scale_vector(scale));
 }
 
 QUERN_DEVICE void find_row_scales(const Place& at, const Patch& patch) {
@@ -80,7 +80,7 @@ QUERN_DEVICE void find_row_scales(const Place& at, const Patch& patch) {
       const u32 scale = scale_here(at, Magnitude::kPerWord == 1 ? m[k] : m[k] >> 16 * h & 0xffffu);
       put_row_scale(at, row, scale);
       store_shared<4>(row_reciprocal(row_block(at), at.row_in_stack + row),
-                      bit_cast<Vector<4>>(scale_reciprocal(scale)));
+                      bit_cast<Vector<4>>(Scaling::reciprocal(scale)));
     }
   }
 }
@@ -95,8 +95,7 @@ QUERN_DEVICE void write_rows(const KernelParams& p, const Place& at, const Patch
     const Vector<16> four = four_from(i);
 #pragma unroll
     for (int k = 0; k < 4; ++k, to += p.cols) {
-      if (has_row(at, i + k))
-        store<kColumns, kStore>(to, quantize<kColumns>(patch.rows[i + k], bit_cast<float>(four.w[k])));
+      if (has_row(at, i + k)) store_row(p, at, to, quantize<kColumns>(patch.rows[i + k], bit_cast<float>(four.w[k])));
     }
   }
 }
@@ -113,14 +112,14 @@ QUERN_DEVICE u8* row_scales(const KernelParams& p, const Place& at) {
 // Those of the warp's rows; several at once, as far as they lie together in memory and nothing splits them.
 QUERN_DEVICE void write_row_scales(const KernelParams& p, const Place& at) {
   constexpr int kTogether = spec::scales_together;
-  const u32 first = threadIdx.x / 32 * kBlock, in_stack = at.row_in_stack / kTileRows * kTileRows;
+  const u32 first = threadIdx.x / 32 * kBand, in_stack = at.row_in_stack / kTileRows * kTileRows;
 #pragma unroll
-  for (u32 i = threadIdx.x % 32; i < kBlock * kTileBlocks / kTogether; i += 32) {
-    const u32 row = first + (kByBlock ? i % kBlock : i * kTogether / kTileBlocks);
-    const u32 block = kByBlock ? i / kBlock : i * kTogether % kTileBlocks;
+  for (u32 i = threadIdx.x % 32; i < kBand * kTileBlocks / kTogether; i += 32) {
+    const u32 row = first + (kByBlock ? i % kBand : i * kTogether / kTileBlocks);
+    const u32 block = kByBlock ? i / kBand : i * kTogether % kTileBlocks;
     store_scales<spec::row_block_major>(row_scales(p, at), at.first_row + row, at.first_column / kBlock + block,
                                         at.part.rows, p.row_blocks,
-                                        load_shared<kTogether>(row_scale(block, in_stack + row)));
+                                        load_shared<kTogether * kScaleBytes>(row_scale(block, in_stack + row)));
   }
 }
 

@@ -10,14 +10,17 @@ namespace quern::mxfp8 {
 
 using KernelParams = TileParams;
 
-constexpr int kRows = spec::rows;                        // of a thread
-constexpr int kParts = kBlock / kRows;                   // of a warp's rows, each of other lanes
-constexpr int kPartLanes = 32 / kParts;                  // side by side
-constexpr int kColumns = spec::vector / sizeof(Source);  // of a thread
-constexpr int kLanes = kBlock / kColumns;                // that share a block along a row
-constexpr int kTileColumns = kPartLanes * kColumns;
-constexpr int kTileBlocks = kTileColumns / kBlock;  // along a row
-static_assert(kLanes <= kPartLanes, "a block along a row lies in one part");
+constexpr int kRows = spec::rows;        // of a thread
+constexpr int kParts = kBand / kRows;    // of a warp's rows, each of other lanes
+constexpr int kPartLanes = 32 / kParts;  // side by side
+constexpr int kTileColumns = spec::tile_columns;
+constexpr int kColumns = kTileColumns / kPartLanes;           // of a thread
+constexpr int kPieceColumns = spec::vector / sizeof(Source);  // of one access
+constexpr int kPieces = kColumns / kPieceColumns;
+constexpr int kLanes = kBlock / kColumns;                                       // that share a block along a row
+constexpr int kTileBlocks = kTileColumns < kBlock ? 1 : kTileColumns / kBlock;  // along a row
+static_assert(!spec::row || kLanes <= kPartLanes, "a block along a row lies in one part");
+static_assert(kBlock <= kTileRows, "a block along a column lies in one tile");
 constexpr int kStack = spec::stack;
 constexpr int kLineBytes = kStack * kTileRows;  // of a transposed line
 constexpr int kCluster = spec::cluster;
@@ -30,8 +33,12 @@ constexpr bool kTransposed = spec::col && spec::transposed;
 constexpr bool kRowAtoms = spec::row && spec::atoms && kTileBlocks == 4;
 constexpr bool kColumnAtoms = spec::col && spec::atoms;
 
-constexpr TileShared kShared = tile_shared({kTileColumns, kStack, kTransposed, spec::row && !kSquare, spec::row,
-                                            kCluster > 1, kColumnAtoms, spec::groups, spec::bias_gradient});
+// Blocks along columns that lie in more than one warp.
+constexpr bool kTallBlocks = spec::col && kBlock > kBand && !spec::given_scale;
+
+constexpr TileShared kShared =
+    tile_shared({kTileColumns, kBlock, kScaleBytes, kStack, kTransposed, spec::row && !kSquare, spec::row, kCluster > 1,
+                 kColumnAtoms, spec::groups, spec::bias_gradient, kTallBlocks});
 
 }  // namespace quern::mxfp8
 

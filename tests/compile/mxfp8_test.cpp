@@ -101,6 +101,26 @@ TEST_F(Mxfp8Compile, SumsOfSquaresLeaveRoomForFourBlocks) {
         << compiled.job.problem << " " << compiled.job.arch;
 }
 
+// Scales of everything, of rows and of 128 elements, stored as fp32: bf16 on every architecture, other types in turn.
+TEST_F(Mxfp8Compile, Fp32Scales) {
+  std::vector<Job> jobs;
+  const auto add = [&](const std::string& fields) {
+    for (const std::string& arch : kArchitectures) jobs.push_back({cat("mxfp8 rows=4096 cols=4096 ", fields), arch});
+    for (const char* type : {" dtype=f32", " dtype=f16"})
+      jobs.push_back(
+          {cat("mxfp8 rows=4096 cols=4096 ", fields, type), kArchitectures[jobs.size() / 3 % kArchitectures.size()]});
+  };
+  for (const char* rest : {"mode=exact", "mode=rceil prologue=gated activation=silu"}) add(cat("scaling=row ", rest));
+  for (const char* direction : kDirections) {
+    for (const char* rest : {"", " bias_gradient=sums"}) add(cat("scaling=tensor direction=", direction, rest));
+    for (const char* rest : {"mode=exact", "mode=rceil", "mode=exact tail=pad", "mode=exact bias_gradient=sums",
+                             "mode=exact prologue=dact activation=silu"})
+      add(cat("scaling=block128 direction=", direction, " ", rest));
+  }
+  for (const char* scaling : {"tensor", "row", "block128"}) add(cat("op=dequantize scaling=", scaling));
+  expect_good(compile(jobs));
+}
+
 // Operations other than quantize: 8 elements to 16 bytes of numbers, units of 16 scales.
 TEST_F(Mxfp8Compile, OtherOperations) {
   std::vector<Job> jobs;

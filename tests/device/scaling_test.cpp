@@ -38,9 +38,27 @@ QUERN_DEVICE bool is_right(u32 amax) {
   return scale_of<Element, M, P>(amax) == defined<Element>(amax, M, P);
 }
 
+// fp32 scales by their definitions, through double: what is rounded once to 53 bits and then to 24 is as if rounded once.
+template <class Element>
+QUERN_DEVICE u32 defined_exact(u32 amax) {
+  const double scale = static_cast<double>(bit_cast<float>(amax)) / (ScaledElement<Element>::kMantissaBits == 2 ? 57344 : 448);
+  return amax >= 0x7f800000u ? 0x7fffffffu : bit_cast<u32>(static_cast<float>(scale < 0x1p-126 ? 0x1p-126 : scale));
+}
+
+template <class Element, ScaleMode M>
+QUERN_DEVICE bool is_right_fp32(u32 amax) {
+  using Fp32 = Fp32Scaling<Element, M>;
+  const u32 scale = Fp32::stored(amax), byte = defined<Element>(amax, M, ScalePolicy::ao);
+  const float reciprocal = Fp32::reciprocal(scale);
+  if (amax >= 0x7f800000u) return scale == 0x7fffffffu && reciprocal != reciprocal;
+  const u32 power = byte == 0 ? 0x00400000u : byte << 23;
+  return scale == (M == ScaleMode::exact ? defined_exact<Element>(amax) : power) && reciprocal == 1.0f / bit_cast<float>(scale);
+}
+
 template <class Element>
 QUERN_DEVICE bool are_right(u32 amax) {
-  return is_right<Element, ScaleMode::floor, ScalePolicy::ao>(amax) &&
+  return is_right_fp32<Element, ScaleMode::exact>(amax) && is_right_fp32<Element, ScaleMode::rceil>(amax) &&
+         is_right_fp32<Element, ScaleMode::floor>(amax) && is_right<Element, ScaleMode::floor, ScalePolicy::ao>(amax) &&
          is_right<Element, ScaleMode::rceil, ScalePolicy::ao>(amax) &&
          is_right<Element, ScaleMode::ceil, ScalePolicy::ao>(amax) &&
          is_right<Element, ScaleMode::even, ScalePolicy::ao>(amax) &&

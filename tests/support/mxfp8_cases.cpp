@@ -291,6 +291,96 @@ void sums(std::vector<Case>& cases) {
                        mxfp8(416, 1184, "direction=both bias_gradient=sums")));
 }
 
+// fp32 scales: a scale for everything, a row or 128 elements, of every type, direction, order, mode, tail and prologue
+// that they go with.
+void tensor_scales(std::vector<Case>& cases) {
+  for (const std::string& direction : kDirections) {
+    const std::string rest = cat("scaling=tensor direction=", direction);
+    for (const std::string& type : kTypes) {
+      for (const char* element : {"e4m3", "e5m2"}) {
+        for (const auto& [rows, cols] : {std::pair{256, 320}, {33, 31}, {1, 1}, {127, 400}, {65, 2050}})
+          cases.push_back({mxfp8(rows, cols, cat(rest, " dtype=", type, " element=", element)), rows % 3 == 0 ? 1 : 0});
+      }
+      for (const char* more :
+           {"out_order=cols", "source_order=rows", "source_stride=299", "prologue=dact activation=silu",
+            "prologue=gated activation=relu", "bias_gradient=sums", "noop=flag"})
+        cases.push_back({mxfp8(97, 272, cat(rest, " dtype=", type, " ", more), 2)});
+    }
+    for (const int count : {1, 5, 40}) cases.push_back({mxfp8(700, 96, cat(rest, " groups=", count))});
+    cases.push_back({mxfp8(0, 64, rest)});
+  }
+  cases.push_back(with("form=1,unroll=1,threads=128,panel=0,rows=16,vector=16", mxfp8(160, 416, "scaling=tensor", 2)));
+}
+
+void row_scales(std::vector<Case>& cases) {
+  for (const std::string& type : kTypes) {
+    for (const char* mode : {"exact", "rceil", "floor", "ceil", "even"}) {
+      for (const char* element : {"e4m3", "e5m2"})
+        cases.push_back({mxfp8(67, 1000, cat("scaling=row mode=", mode, " dtype=", type, " element=", element))});
+    }
+    const std::string rest = cat("scaling=row mode=exact dtype=", type);
+    // A lane's vector, a warp's, all that a block keeps, and more.
+    for (const int cols : {1, 7, 8, 128, 2048, 4099, 7168, 20000, 70000})
+      cases.push_back({mxfp8(cols > 10000 ? 3 : 37, cols, rest, 2), cols % 3 == 0 ? 1 : 0});
+    for (const char* more : {"source_stride=299", "prologue=dact activation=silu", "prologue=gated activation=relu",
+                             "prologue=dgated activation=relu", "noop=flag"})
+      cases.push_back({mxfp8(97, 272, cat(rest, " ", more), 2)});
+    cases.push_back({mxfp8(41, 9000, cat(rest, " prologue=act activation=relu"))});
+  }
+  for (const int count : {1, 5, 40}) cases.push_back({mxfp8(700, 96, cat("scaling=row groups=", count))});
+  cases.push_back({mxfp8(0, 64, "scaling=row")});
+  cases.push_back({mxfp8(64, 0, "scaling=row")});
+  for (const char* config : {"vector=4", "unroll=1,threads=64", "unroll=8,threads=512", "store_stream=1"})
+    cases.push_back(with(config, mxfp8(70, 1184, "scaling=row mode=exact")));
+}
+
+void block_scales(std::vector<Case>& cases) {
+  for (const std::string& direction : kDirections) {
+    for (const std::string& type : kTypes) {
+      const std::string rest = cat("scaling=block128 direction=", direction, " dtype=", type);
+      for (const char* mode : {"exact", "rceil", "floor", "ceil", "even"}) {
+        for (const char* element : {"e4m3", "e5m2"})
+          cases.push_back({mxfp8(256, 384, cat(rest, " mode=", mode, " element=", element))});
+      }
+      const std::string exact = cat(rest, " mode=exact ");
+      for (const auto& [rows, cols] :
+           {std::pair{1, 1}, {128, 128}, {33, 31}, {127, 400}, {129, 2050}, {200, 132}, {300, 1000}, {96, 160}})
+        cases.push_back({mxfp8(rows, cols, cat(exact, "tail=pad"), 2), rows % 3 == 0 ? 1 : 0});
+      for (const int offset : {1, 3}) cases.push_back({mxfp8(128, 256, exact, 2), offset});
+      for (const char* more :
+           {"out_order=cols", "source_stride=1184", "source_stride=1187", "prologue=dact activation=silu",
+            "prologue=gated activation=relu", "prologue=dgated activation=relu", "bias_gradient=sums", "noop=flag"})
+        cases.push_back({mxfp8(256, 256, cat(exact, more), 2)});
+      for (const char* more : {"prologue=dgated activation=relu", "bias_gradient=sums", "out_order=cols"})
+        cases.push_back({mxfp8(97, 270, cat(exact, "tail=pad ", more), 2), 1});
+      cases.push_back({mxfp8(0, 128, exact)});
+    }
+    for (const char* config : {"rows=16,vector=16", "rows=16,vector=8", "rows=32,vector=8", "rows=32,vector=2",
+                               "rows=16,vector=16,stack=2", "rows=16,vector=4,panel=2"})
+      cases.push_back(with(cat("form=1,unroll=1,threads=128,panel=0,", config),
+                           mxfp8(384, 640, cat("scaling=block128 direction=", direction), 2)));
+  }
+  for (const int count : {1, 5, 40}) cases.push_back({mxfp8(700, 256, cat("scaling=block128 groups=", count))});
+  cases.push_back(
+      with("form=1,unroll=1,threads=128,panel=0,rows=16,vector=16", mxfp8(700, 256, "scaling=block128 groups=5")));
+  for (const char* config : {"vector=2", "vector=4", "vector=8,unroll=4", "persistent=1,blocks_per_sm=1"})
+    cases.push_back(with(config, mxfp8(300, 640, "scaling=block128 mode=exact")));
+}
+
+void fp32_scales_back(std::vector<Case>& cases) {
+  for (const std::string& type : kTypes) {
+    for (const char* element : {"e4m3", "e5m2"}) {
+      const std::string rest = cat("op=dequantize dtype=", type, " element=", element, " scaling=");
+      for (const char* order : {"direction=row", "direction=col", "direction=col out_order=cols"}) {
+        cases.push_back({mxfp8(97, 200, cat(rest, "tensor ", order), 2), 1});
+        cases.push_back({mxfp8(384, 256, cat(rest, "block128 ", order), 2)});
+        cases.push_back({mxfp8(97, 200, cat(rest, "block128 tail=pad ", order), 2)});
+      }
+      cases.push_back({mxfp8(97, 4100, cat(rest, "row"), 2)});
+    }
+  }
+}
+
 // Called off or not, as the seed of a case says.
 void noops(std::vector<Case>& cases) {
   for (const char* rest : {"", "direction=col", "direction=both", "op=dequantize", "op=to_blocked", "op=from_blocked",
@@ -317,6 +407,10 @@ std::vector<Case> mxfp8_cases() {
   pads(cases);
   prologues(cases);
   sums(cases);
+  tensor_scales(cases);
+  row_scales(cases);
+  block_scales(cases);
+  fp32_scales_back(cases);
   noops(cases);
   return cases;
 }

@@ -243,6 +243,63 @@ TEST(Mxfp8Sums, AreNearTheSumInDouble) {
   EXPECT_TRUE(std::isnan(mxfp8::column_sum(40, [](std::int64_t row) { return row == 39 ? NAN : 1.0F; })));
 }
 
+TEST(Mxfp8Problem, AScalingHasItsModesAndDirections) {
+  EXPECT_TRUE(has(refusal("cols=64 mode=exact"), "scaling=block128 or scaling=row"));
+  EXPECT_EQ(refusal("rows=33 cols=31 scaling=tensor direction=both source_order=rows groups=0"), "");
+  EXPECT_EQ(refusal("rows=33 cols=31 scaling=tensor groups=2 bias_gradient=none direction=col"), "");
+  EXPECT_TRUE(has(refusal("cols=64 scaling=tensor mode=exact"), "given_scale"));
+  EXPECT_EQ(refusal("cols=33 scaling=row mode=exact groups=3"), "");
+  EXPECT_TRUE(has(refusal("cols=64 rows=64 scaling=row direction=both"), "direction=row"));
+  EXPECT_TRUE(has(refusal("cols=64 scaling=row source_order=rows"), "source_order=cols"));
+  EXPECT_TRUE(has(refusal("cols=64 scaling=row bias_gradient=sums"), "bias_gradient"));
+  EXPECT_EQ(refusal("rows=128 cols=256 scaling=block128 direction=both mode=exact"), "");
+  EXPECT_TRUE(has(refusal("cols=64 scaling=block128"), "cols=64 is no multiple of 128"));
+  EXPECT_EQ(refusal("rows=33 cols=64 scaling=block128 tail=pad direction=both"), "");
+  EXPECT_TRUE(has(refusal("rows=128 cols=128 scaling=block128 groups=2 direction=col"), "direction=row"));
+  EXPECT_TRUE(has(refusal("cols=128 scaling=block128 source_order=rows"), "source_order=cols"));
+  for (const char* scaling : {"tensor", "row", "block128"}) {
+    const std::string fields = std::string("rows=128 cols=128 scaling=") + scaling;
+    EXPECT_EQ(refusal(fields), "");
+    EXPECT_TRUE(has(refusal(fields + " policy=te"), "policy=te goes with scaling=mx"));
+    EXPECT_TRUE(has(refusal(fields + " scale_layout=blocked"), "scale_layout=blocked goes with scaling=mx"));
+    EXPECT_TRUE(has(refusal(fields + " block=square"), "squares"));
+    EXPECT_EQ(refusal(fields + " op=dequantize"), "");
+    EXPECT_TRUE(has(refusal(fields + " op=to_blocked"), "scaling is for quantize and dequantize"));
+    EXPECT_TRUE(has(refusal(fields + " op=pad groups=2"), "scaling is for quantize and dequantize"));
+  }
+}
+
+TEST(Mxfp8Operands, OfFp32ScalesHaveOneForAllForARowOrFor128) {
+  const std::string size = "rows=256 cols=384 experts=3 ";
+  EXPECT_EQ(span(size, "given_scale"), 0);
+  EXPECT_EQ(span(size + "scaling=tensor direction=both", "given_scale"), 4);
+  EXPECT_EQ(span(size + "scaling=tensor direction=both", "scales"), 0);
+  EXPECT_EQ(span(size + "scaling=tensor direction=both", "scales_col"), 0);
+  EXPECT_EQ(span(size + "scaling=tensor op=dequantize", "given_scale"), 4);
+  EXPECT_EQ(span(size + "scaling=tensor op=dequantize", "source_scales"), 0);
+  EXPECT_EQ(span(size + "scaling=row", "scales"), 3 * 256 * 4);
+  EXPECT_EQ(span(size + "scaling=block128", "scales"), 3 * 256 * 3 * 4);
+  EXPECT_EQ(span(size + "scaling=block128 direction=col", "scales"), 3 * 2 * 384 * 4);
+  EXPECT_EQ(span(size + "scaling=block128 direction=both", "scales_col"), 3 * 2 * 384 * 4);
+  EXPECT_EQ(span("rows=129 cols=385 scaling=block128 direction=both tail=pad", "scales"), 129 * 4 * 4);
+  EXPECT_EQ(span("rows=129 cols=385 scaling=block128 direction=both tail=pad", "scales_col"), 2 * 385 * 4);
+}
+
+// Lengths at which a row has a warp, and a block of 64 to 512 threads.
+TEST(Mxfp8Variants, LongRowsHaveMoreThreads) {
+  const auto threads = [](const std::string& fields) {
+    const Config config = test::variants_of(parsed("scaling=row " + fields))[0].config;
+    return std::to_string(config[2]) + " x " + std::to_string(config[3]);
+  };
+  EXPECT_EQ(threads("cols=256"), "1 x 256") << "a warp each: 32 vectors of 8";
+  EXPECT_EQ(threads("cols=2048"), "8 x 256");
+  EXPECT_EQ(threads("cols=2056"), "4 x 128");
+  EXPECT_EQ(threads("cols=7168"), "4 x 256");
+  EXPECT_EQ(threads("cols=16384"), "4 x 512");
+  EXPECT_EQ(threads("cols=65536"), "8 x 512") << "some of it is read twice";
+  EXPECT_EQ(threads("cols=4096 dtype=f32"), "4 x 256");
+}
+
 TEST(Mxfp8Problem, GroupsAreRowsOfOneMatrix) {
   EXPECT_EQ(refusal("rows=256 cols=64 groups=3"), "");
   EXPECT_TRUE(has(refusal("rows=256 cols=64 groups=3 experts=2"), "experts=1"));

@@ -1,0 +1,100 @@
+// One scale a row. A team has a row: a warp where rows are short, or else all of a block. It keeps what it has read as
+// far as registers hold it, and reads the rest once more when the scale is known, then from L2.
+#ifndef QUERN_MXFP8_ROW_CUH_
+#define QUERN_MXFP8_ROW_CUH_
+
+#include "common/shared.cuh"
+#include "mxfp8/groups.cuh"
+#include "mxfp8/prologue.cuh"
+
+namespace quern::mxfp8 {
+
+using KernelParams = RowParams;
+
+constexpr int kElements = spec::vector / sizeof(Source);
+constexpr int kKept = spec::unroll;  // vectors of a thread
+
+QUERN_DEVICE u32 team_threads() { return spec::warp_rows ? 32 : blockDim.x; }
+QUERN_DEVICE u32 member() { return spec::warp_rows ? threadIdx.x % 32 : threadIdx.x; }
+
+// Of the thread's `i`th vector.
+QUERN_DEVICE i64 column_of(i64 i) { return (i * team_threads() + member()) * kElements; }
+
+QUERN_DEVICE u32 larger_of(u32 m, const Word& vector) {
+#pragma unroll
+  for (int i = 0; i < Word::kWords; ++i) m = Magnitude::larger(m, magnitudes_of(vector.w[i]));
+  return m;
+}
+
+QUERN_DEVICE u32 over_warp(u32 m) {
+#pragma unroll
+  for (int mask = 16; mask > 0; mask /= 2) m = Magnitude::larger(m, __shfl_xor_sync(0xffffffffu, m, mask));
+  return m;
+}
+
+QUERN_DEVICE u8* warp_maximum(u32 warp) { return dynamic_shared() + 4 * warp; }
+
+// Of all warps' maxima. The first barrier is for those of the row before.
+QUERN_DEVICE u32 over_block(u32 m) {
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) store_shared<4>(warp_maximum(threadIdx.x / 32), Vector<4>{{m}});
+  __syncthreads();
+  for (u32 warp = 0; warp < blockDim.x / 32; ++warp) m = Magnitude::larger(m, load_shared<4>(warp_maximum(warp)).w[0]);
+  return m;
+}
+
+QUERN_DEVICE u32 over_team(u32 m) {
+  m = over_warp(m);
+  if constexpr (!spec::warp_rows) m = over_block(m);
+  return Magnitude::fold(m);
+}
+
+QUERN_DEVICE Word numbers_at(const KernelParams& p, i64 row, i64 column) {
+  return numbers_of(p, Made::read(p, row, column), column);
+}
+
+QUERN_DEVICE void write_elements(const KernelParams& p, i64 row, i64 column, const Word& numbers, float reciprocal) {
+  store<kElements, kStore>(static_cast<u8*>(p.row_out) + row * p.cols + column,
+                           quantize<kElements>(numbers, reciprocal));
+}
+
+QUERN_DEVICE void quantize_row(const KernelParams& p, i64 row) {
+  Inputs inputs[kKept] = {};
+  Word kept[kKept] = {};
+#pragma unroll
+  for (int i = 0; i < kKept; ++i) {
+    if (column_of(i) < p.cols) inputs[i] = Made::read(p, row, column_of(i));
+  }
+  u32 m = 0;
+#pragma unroll
+  for (int i = 0; i < kKept; ++i) {
+    if (column_of(i) < p.cols) kept[i] = numbers_of(p, inputs[i], column_of(i));
+    m = larger_of(m, kept[i]);
+  }
+#pragma unroll 1
+  for (i64 i = kKept; column_of(i) < p.cols; ++i) m = larger_of(m, numbers_at(p, row, column_of(i)));
+  const u32 scale = stored_scale(over_team(m));
+  const float reciprocal = Scaling::reciprocal(scale);
+#pragma unroll
+  for (int i = 0; i < kKept; ++i) {
+    if (column_of(i) < p.cols) write_elements(p, row, column_of(i), kept[i], reciprocal);
+  }
+#pragma unroll 1
+  for (i64 i = kKept; column_of(i) < p.cols; ++i)
+    write_elements(p, row, column_of(i), numbers_at(p, row, column_of(i)), reciprocal);
+  if (member() == 0) store<kScaleBytes>(static_cast<u8*>(p.row_scales) + row * kScaleBytes, scale_vector(scale));
+}
+
+QUERN_DEVICE void run(const KernelParams& p) {
+  const u32 teams = blockDim.x / team_threads();
+  i64 rows = p.all_rows;
+  if constexpr (spec::groups) rows = rows_in_groups(p);
+#pragma unroll 1
+  for (i64 row = static_cast<i64>(blockIdx.x) * teams + threadIdx.x / team_threads(); row < rows;
+       row += static_cast<i64>(gridDim.x) * teams)
+    quantize_row(p, row);
+}
+
+}  // namespace quern::mxfp8
+
+#endif  // QUERN_MXFP8_ROW_CUH_

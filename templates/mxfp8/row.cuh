@@ -3,7 +3,7 @@
 #ifndef QUERN_MXFP8_ROW_CUH_
 #define QUERN_MXFP8_ROW_CUH_
 
-#include "common/shared.cuh"
+#include "common/reduce.cuh"
 #include "mxfp8/groups.cuh"
 #include "mxfp8/prologue.cuh"
 
@@ -26,27 +26,17 @@ QUERN_DEVICE u32 larger_of(u32 m, const Word& vector) {
   return m;
 }
 
-QUERN_DEVICE u32 over_warp(u32 m) {
-#pragma unroll
-  for (int mask = 16; mask > 0; mask /= 2) m = Magnitude::larger(m, __shfl_xor_sync(0xffffffffu, m, mask));
-  return m;
-}
+struct WarpMaxima {
+  QUERN_DEVICE static u8* at(int warp) { return dynamic_shared() + 4 * warp; }
+  QUERN_DEVICE void set(int warp, float m) { store_shared<4>(at(warp), bit_cast<Vector<4>>(m)); }
+  QUERN_DEVICE float get(int warp) const { return bit_cast<float>(load_shared<4>(at(warp))); }
+};
 
-QUERN_DEVICE u8* warp_maximum(u32 warp) { return dynamic_shared() + 4 * warp; }
-
-// Of all warps' maxima. The first barrier is for those of the row before.
-QUERN_DEVICE u32 over_block(u32 m) {
-  __syncthreads();
-  if (threadIdx.x % 32 == 0) store_shared<4>(warp_maximum(threadIdx.x / 32), Vector<4>{{m}});
-  __syncthreads();
-  for (u32 warp = 0; warp < blockDim.x / 32; ++warp) m = Magnitude::larger(m, load_shared<4>(warp_maximum(warp)).w[0]);
-  return m;
-}
-
+// Of a thread's magnitude: the largest of its team.
 QUERN_DEVICE u32 over_team(u32 m) {
-  m = over_warp(m);
-  if constexpr (!spec::warp_rows) m = over_block(m);
-  return Magnitude::fold(m);
+  const float own = bit_cast<float>(Magnitude::as_fp32(Magnitude::fold(m)));
+  WarpMaxima maxima;
+  return bit_cast<u32>(spec::warp_rows ? warp_max(own) : block_max<spec::max_threads / 32>(own, maxima));
 }
 
 QUERN_DEVICE Word numbers_at(const KernelParams& p, i64 row, i64 column) {
@@ -73,7 +63,7 @@ QUERN_DEVICE void quantize_row(const KernelParams& p, i64 row) {
   }
 #pragma unroll 1
   for (i64 i = kKept; column_of(i) < p.cols; ++i) m = larger_of(m, numbers_at(p, row, column_of(i)));
-  const u32 scale = stored_scale(over_team(m));
+  const u32 scale = Scaling::stored(over_team(m));
   const float reciprocal = Scaling::reciprocal(scale);
 #pragma unroll
   for (int i = 0; i < kKept; ++i) {

@@ -1,3 +1,4 @@
+#include <random>
 #include <set>
 
 #include "base/text.h"
@@ -198,6 +199,30 @@ TEST_F(Mxfp8Compile, ShapesShareImages) {
     }
   }
   EXPECT_EQ(keys.size(), 4u) << "few columns, few tiles in clusters, many of them, and any address";
+}
+
+// What shapes may cost, however many come: an image for each vector that divides a line; of tiles for each way that ends
+// are cut and lines written, with stacks and without; both ways also with clusters and without.
+TEST_F(Mxfp8Compile, AHundredRandomShapesMakeFewImages) {
+  const std::pair<const char*, std::size_t> most[] = {{"row", 4}, {"col", 16}, {"both", 32}};
+  for (const auto& [direction, buckets] : most) {
+    std::mt19937 random(7);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same shapes each time
+    const auto below = [&](unsigned n) { return static_cast<int>(random() % n); };
+    std::vector<Job> jobs;
+    for (int i = 0; i < 100; ++i) {
+      const int step = i % 2 == 0 ? 32 : 1;
+      jobs.push_back({cat("mxfp8 rows=", (1 + below(8192) / step) * step, " cols=", (1 + below(8192) / step) * step,
+                          " experts=", 1 + below(4), " tail=", step == 1 ? "pad" : "refuse", " direction=", direction),
+                      "sm_90a"});
+    }
+    std::set<std::string> keys;
+    for (const Compiled& one : compile(jobs)) {
+      ASSERT_EQ(one.error, "") << one.job.problem;
+      for (const ImageInfo& image : one.result.images) keys.insert(image.key);
+    }
+    std::printf("%s: 100 shapes, %zu images\n", direction, keys.size());
+    EXPECT_LE(keys.size(), buckets) << direction;
+  }
 }
 
 }  // namespace

@@ -201,8 +201,8 @@ TEST_F(Mxfp8Compile, ShapesShareImages) {
   EXPECT_EQ(keys.size(), 4u) << "few columns, few tiles in clusters, many of them, and any address";
 }
 
-// What shapes may cost, however many come: an image for each vector that divides a line; of tiles for each way that ends
-// are cut and lines written, with stacks and without; both ways also with clusters and without.
+// What shapes may cost, however many come: an image for each vector that divides a line; of tiles for each way that
+// ends are cut and lines written, with stacks and without; both ways also with clusters and without.
 TEST_F(Mxfp8Compile, AHundredRandomShapesMakeFewImages) {
   const std::pair<const char*, std::size_t> most[] = {{"row", 4}, {"col", 16}, {"both", 32}};
   for (const auto& [direction, buckets] : most) {

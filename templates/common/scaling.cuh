@@ -152,7 +152,8 @@ QUERN_DEVICE u32 exact_scale(u32 amax) {
   return amax >= 0x7f800000u ? 0x7fffffffu : bits;
 }
 
-// 1 / scale, rounded, of one that exact_scale made: what a division is where nothing leaves the normal numbers.
+// 1 / scale, rounded, of one that exact_scale made: what the compiler makes of a division where nothing leaves the
+// normal numbers. That it rounds right is the hardware's: tests/device/scaling_test.cpp asks it for every scale.
 QUERN_DEVICE float exact_reciprocal(float scale) {
 #ifdef __CUDA_ARCH__
   float near;

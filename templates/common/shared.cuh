@@ -15,7 +15,7 @@
 
 namespace quern::common {
 
-// One access of 1 to 16 bytes, aligned to as many.
+// 1 to 32 bytes, aligned to as many; one access up to 16.
 template <int Bytes>
 QUERN_DEVICE Vector<Bytes> load_shared(const void* from QUERN_SITE) {
   QUERN_WATCH(shared_load, from, Bytes);

@@ -42,11 +42,12 @@ inline Matrix matrix_of(const Mxfp8& p) {
 
 inline bool has_given_scale(const Mxfp8& p) { return p.scaling == Mxfp8Scaling::tensor; }
 inline bool has_fp32_scales(const Mxfp8& p) { return p.scaling != Mxfp8Scaling::mx; }
-// Whether blocks are cut from lines, so that a dimension must be whole blocks or has a tail.
-inline bool has_blocks(const Mxfp8& p) { return p.scaling == Mxfp8Scaling::mx || p.scaling == Mxfp8Scaling::block128; }
+// Whether lines are cut into blocks, so that a dimension must be whole ones or has a tail. With scaling=tensor they
+// share nothing, but so it is known that lines can be written 16 bytes at a time.
+inline bool has_blocks(const Mxfp8& p) { return p.scaling != Mxfp8Scaling::row; }
 inline bool is_whole(const Mxfp8& p) { return has_blocks(p) && p.tail == Mxfp8Tail::refuse; }
 
-// Elements of a block; where there are none, what kernels step by.
+// Elements of a block; of rows, what kernels step by.
 inline std::int64_t block_length(const Mxfp8& p) { return p.scaling == Mxfp8Scaling::block128 ? 128 : kBlockElements; }
 inline std::int64_t blocks_of(const Mxfp8& p, std::int64_t n) { return (n + block_length(p) - 1) / block_length(p); }
 
@@ -128,6 +129,8 @@ inline std::int64_t scale_bytes(const Mxfp8& p, bool col) {
 
 // The plain reference of quantize.
 void quantize_reference(const Mxfp8& p, const Mxfp8Args& a);
+// A scale for scaling=tensor: now and then none that a sane caller has.
+float given_scale(std::uint64_t seed);
 // Blocks of every size of numbers, from denormals to the largest, some with NaNs or infinities.
 void generate_source(const Mxfp8& p, std::uint64_t seed, void* data);
 

@@ -153,7 +153,7 @@ struct Mxfp8Family {
   using Args = Mxfp8Args;
   static constexpr const char* kName = "mxfp8";
   static constexpr const char* kSentence =
-      "8-bit elements with a power-of-two scale a block of 32: quantization and back";
+      "8-bit elements with a power-of-two scale a block of 32, or fp32 scales: quantization and back";
 
   static constexpr Field kFields[] = {
       choice_field("op", offsetof(Mxfp8, op), kOps, "what is made of source"),
@@ -176,7 +176,7 @@ struct Mxfp8Family {
                    "the same of the col direction's out; rows: transposed"),
       choice_field("scale_layout", offsetof(Mxfp8, scale_layout), kScaleLayouts,
                    "blocked: atoms of 128 lines x 4 blocks, as block-scaled matrix products read them"),
-      choice_field("tail", offsetof(Mxfp8, tail), kTails, "what a dimension that is no multiple of 32 means"),
+      choice_field("tail", offsetof(Mxfp8, tail), kTails, "what a dimension that is no multiple of a block means"),
       extent_field("groups", offsetof(Mxfp8, groups), false, "of rows, one behind the other; 0: none"),
       choice_field("noop", offsetof(Mxfp8, noop), kNoops,
                    "flag: a float on the device calls the launch off where it is 1"),
@@ -250,8 +250,9 @@ struct Mxfp8Family {
       {"to_blocked and from_blocked have unroll=1; they, pad and unpad have persistent=0", holds<relayout_is_fixed>},
       {"32-byte accesses exist on sm_100 and sm_103 only", holds<vector_exists>},
       {"a vector must hold whole elements", holds<vector_holds_elements>},
-      {"the stream form of quantize makes blocks of 1 x 32 that lie along memory, with plain scales in that order, and "
-       "no bias_gradient",
+      {"the stream form of quantize makes blocks or rows that lie along memory, with plain scales in that order, and "
+       "no "
+       "bias_gradient",
        holds<stream_is_along>},
       {"a thread's rows of a tile must fit the registers: rows times vector is 256 at most",
        holds<tile_fits_registers>},
@@ -264,8 +265,8 @@ struct Mxfp8Family {
       {"the tile form has unroll=1, threads=128 and persistent=0", holds<tile_is_fixed>},
       {"the stream form has rows=32, stack=1, resident=0, panel=1 and cluster=1", holds<stream_is_fixed>},
       {"resident blocks must fit a multiprocessor's threads", holds<registers_are_shared>},
-      {"clusters exist from sm_90 on and are for rows whose scales lie together: a row direction, source_order=cols, "
-       "plain scales of lines",
+      {"clusters exist from sm_90 on and are for rows whose scales lie together: scaling=mx, a row direction, "
+       "source_order=cols, plain scales of lines",
        holds<cluster_has_scales>},
       {"a panel must be whole clusters", holds<clusters_fill_panels>},
       {"blocks_per_sm limits persistent kernels and is 0 in the others", holds<persistent_where_limited>},
@@ -355,6 +356,8 @@ struct Mxfp8Family {
       generate_offsets(p, seed, data);
     } else if (name == "noop") {
       *static_cast<float*>(data) = seed % 3 == 0 ? 1.0F : 0.0F;
+    } else if (name == "given_scale") {
+      *static_cast<float*>(data) = given_scale(seed);
     } else if (p.prologue != Mxfp8Prologue::none && (name == "source" || name == "input")) {
       generate_arguments(p, name == "input", seed, data);
     } else if (quantizes(p) && name == "source") {

@@ -1,4 +1,5 @@
-// mxfp8: quantization to MXFP8, 8-bit elements with a power-of-two scale (E8M0) for each block of 32.
+// mxfp8: quantization to MXFP8, 8-bit elements with a power-of-two scale (E8M0) for each block of 32; by `scaling` also
+// to 8-bit elements with fp32 scales.
 //
 // source is [experts, rows, cols]. With direction row, blocks are 32 neighbours of a row, and out is laid out as
 // source. With direction col, blocks are 32 rows of a column, and out is transposed: [experts, cols, rows], what the
@@ -17,7 +18,8 @@ namespace quern {
 enum class Mxfp8Op : std::uint8_t {
   quantize,    // source to elements and scales
   dequantize,  // elements and scales, laid out as quantize with the same fields writes them, to numbers in the order of
-               // the elements: each is element * 2^(scale - 127), rounded once
+               // the elements: each is element * 2^(scale - 127), rounded once; of fp32 scales element * scale in fp32,
+               // then rounded to dtype
   to_blocked,  // plain scales of the same problem to blocked ones
   from_blocked,  // and back; with block=square_spread or line each line has its own again
   pad,           // groups of rows to such that begin at multiples of `align`, zeros between them
@@ -29,7 +31,9 @@ enum class Mxfp8Direction : std::uint8_t { row, col, both };
 // Whether a float on the device may call the launch off.
 enum class Mxfp8Noop : std::uint8_t { never, flag };
 
-// What shares a scale, and how that is stored. With fp32 scales an element is the number times the scale's reciprocal.
+// What shares a scale, and how that is stored. With fp32 scales an element is the number times the scale's reciprocal,
+// and what is said of blocks of 32 holds for those of 128; a scale that is a power of two is the number that the byte
+// stands for, and 255 is NaN.
 enum class Mxfp8Scaling : std::uint8_t {
   mx,        // 32 elements, an E8M0 byte
   tensor,    // everything: `given_scale`, a float on the device
@@ -86,7 +90,7 @@ enum class Mxfp8Scales : std::uint8_t {
 };
 
 enum class Mxfp8Tail : std::uint8_t {
-  refuse,  // the dimension that is cut into blocks must be a multiple of 32
+  refuse,  // the dimension that is cut into blocks must be a multiple of 32, or of 128 with scaling=block128
   pad,     // the last block is as if zeros followed
 };
 

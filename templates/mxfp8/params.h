@@ -92,7 +92,7 @@ struct Params : AnyParams {
   long long rows;
   long long cols;
   long long source_stride;  // elements between rows; experts are rows * source_stride apart
-  long long row_blocks;     // blocks of a row: cols / 32, rounded up
+  long long row_blocks;     // blocks of a row, rounded up
   long long col_blocks;     // blocks of a column
   const void* offsets;      // ends of groups of rows
   int* status;              // what is wrong with them
@@ -102,7 +102,7 @@ struct Params : AnyParams {
   const void* given_scale;  // of everything, a float
 };
 
-// A slot is a vector of source; experts are further rows.
+// A slot is a lane's share of a block, a vector of source or some; experts are further rows.
 struct StreamParams : Params {
   common::Slots slots;
 };

@@ -70,9 +70,9 @@ std::int32_t tile_columns(const Mxfp8& p, const Config& c) {
 std::int32_t thread_columns(const Mxfp8& p, const Config& c) { return tile_columns(p, c) * kBand / c[kRows] / 32; }
 TileShared shared_of(const Mxfp8& p, const Config& c) {
   const Matrix m = matrix_of(p);
-  const bool tall = m.across && p.scaling == Mxfp8Scaling::block128;
+  const bool scales = m.along && !has_given_scale(p), tall = m.across && p.scaling == Mxfp8Scaling::block128;
   return tile_shared({tile_columns(p, c), static_cast<int>(block_length(p)), static_cast<int>(scale_size(p)), c[kStack],
-                      transposed(p), m.along && !square(p), m.along, c[kCluster] > 1, m.across && writes_atoms(p, c),
+                      transposed(p), scales && !square(p), scales, c[kCluster] > 1, m.across && writes_atoms(p, c),
                       p.groups > 0, has_sums(p), tall});
 }
 
@@ -83,8 +83,8 @@ TileShared shared_of(const Mxfp8& p, const Config& c) {
 bool stream_is_along(const Mxfp8& p, const Target&, const Config& c) {
   return c[kForm] == kTile || p.op != Mxfp8Op::quantize || can_stream(p);
 }
-bool tile_fits_registers(const Mxfp8&, const Target&, const Config& c) {
-  return c[kForm] == kStream || c[kRows] * c[kVector] <= kMostPatch;
+bool tile_fits_registers(const Mxfp8& p, const Target&, const Config& c) {
+  return c[kForm] == kStream || has_wide_tile(p) || c[kRows] * c[kVector] <= kMostPatch;
 }
 bool parts_hold_blocks(const Mxfp8& p, const Target&, const Config& c) {
   return c[kForm] == kStream || tile_columns(p, c) >= kBlockElements;
@@ -263,9 +263,11 @@ bool summed_in_four(const Mxfp8& p, const Target& target) {
 constexpr std::int64_t kTilesForClusters = 8;
 constexpr std::int64_t kTilesForStacks = 32;
 
-// As many as spill nothing, or next to it: the barrier between the bands of blocks of 128 keeps more alive.
+// As many as spill nothing, or next to it: the barrier between the bands of blocks of 128 keeps more alive, and cut
+// ends more again.
 std::int32_t fp32_resident(const Mxfp8& p, const Target& target) {
-  if (target.arch < 90 || !matrix_of(p).across || p.dtype == f32 || p.prologue != Mxfp8Prologue::none) return 0;
+  if (target.arch < 90 || !matrix_of(p).across || p.dtype == f32 || has_cut_bands(p)) return 0;
+  if (p.prologue != Mxfp8Prologue::none) return 0;
   return p.scaling == Mxfp8Scaling::block128 ? 3 : 4;
 }
 
@@ -303,13 +305,14 @@ std::int32_t power_for(std::int64_t n, std::int32_t least, std::int32_t most) {
   return least;
 }
 
-// A warp for a row that 8 vectors a lane hold, or else as many threads as hold it at 4, at most 512 with 8.
+// A warp for a row that 4 vectors a lane hold, or else as many threads as hold it at 4, up to 512. What more there is
+// is read twice: registers for more vectors would halve the warps of a multiprocessor.
 Config preferred_rows(const Mxfp8& p, const Target& target) {
   const std::int64_t vector = natural_vector(p, std::min<std::int64_t>(16, widest_access(target)));
   const std::int64_t vectors = p.cols * source_bytes(p) / vector;
-  if (vectors <= 256) return stream_config(vector, power_for(pieces(vectors, 32), 1, 8));
-  Config config = stream_config(vector, vectors > 2048 ? 8 : 4);
-  config[kThreads] = power_for(pieces(vectors, config[kUnroll]), 64, 512);
+  if (vectors <= 128) return stream_config(vector, power_for(pieces(vectors, 32), 1, 4));
+  Config config = stream_config(vector, 4);
+  config[kThreads] = power_for(pieces(vectors, 4), 64, 512);
   return config;
 }
 
@@ -415,7 +418,8 @@ std::string check_sums(const Mxfp8& p) {
 
 std::string check(const Mxfp8& p) {
   if (p.policy == Mxfp8Policy::te && p.mode != Mxfp8Mode::rceil)
-    return std::string("mode=") + kModes[static_cast<int>(p.mode)] + " goes with policy=ao; policy=te has rceil only";
+    return std::string("mode=") + kModes[static_cast<int>(p.mode)] +
+           " goes with policy=ao; policy=te has mode=rceil only";
   if (p.source_order == Mxfp8Order::rows && p.out_order == Mxfp8Order::cols)
     return "out_order=cols goes with source_order=cols; with source_order=rows out is transposed, out_order=rows";
   std::string why = check_prologue(p);

@@ -238,25 +238,35 @@ void quantize_reference(const Mxfp8& p, const Mxfp8Args& a) {
     common::with_float(p.dtype, [&](auto x) { Quantizer<decltype(x)>(part, a).run(); });
 }
 
+float given_scale(std::uint64_t seed) {
+  static constexpr float kSpecials[] = {0.0F, -0.0F, HUGE_VALF, 0x1p-149F, 0x1p-127F, 0x1p127F, NAN, -3.0F};
+  const std::uint64_t random = random_at(seed, 1);
+  if (random % 4 == 0) return kSpecials[random >> 8 & 7];
+  return std::ldexp(1.0F + static_cast<float>(random >> 40) * 0x1p-24F, static_cast<int>(random >> 8 & 15) - 8);
+}
+
 // 32 neighbours of 32 rows have one size, so that blocks of either direction do.
 void generate_source(const Mxfp8& p, std::uint64_t seed, void* data) {
   const Matrix m = matrix_of(p);
   common::with_float(p.dtype, [&](auto x) {
     using T = decltype(x);
-    parallel_for(
-        m.experts * m.rows, 1 + (1 << 16) / std::max<std::int64_t>(1, m.cols),
-        [&](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t r = begin; r < end; ++r) {
-            T* const row = static_cast<T*>(data) + r * m.stride;
-            for (std::int64_t c = 0; c < m.cols; ++c) {
-              const auto tile = random_at(seed, static_cast<std::uint64_t>(r / 32 * 65537 + c / 32 + 1));
-              const int exponent =
-                  p.dtype == DType::f16 ? 112 + static_cast<int>(tile % 32) : static_cast<int>(tile % 256);
-              const auto random = random_at(seed + 1, static_cast<std::uint64_t>(r * m.cols + c));
-              row[c] = from_bits<T>(number_near(exponent, random, tile >> 20 & 7 ? false : (random >> 40) % 512 == 0));
-            }
-          }
-        });
+    parallel_for(m.experts * m.rows, 1 + (1 << 16) / std::max<std::int64_t>(1, m.cols),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t r = begin; r < end; ++r) {
+                     T* const row = static_cast<T*>(data) + r * m.stride;
+                     // One number that is not finite makes a row that shares a scale NaN: most must have none.
+                     const bool finite =
+                         p.scaling == Mxfp8Scaling::row && random_at(seed + 2, static_cast<std::uint64_t>(r)) % 8 != 0;
+                     for (std::int64_t c = 0; c < m.cols; ++c) {
+                       const auto tile = random_at(seed, static_cast<std::uint64_t>(r / 32 * 65537 + c / 32 + 1));
+                       const int exponent =
+                           p.dtype == DType::f16 ? 112 + static_cast<int>(tile % 32) : static_cast<int>(tile % 256);
+                       const auto random = random_at(seed + 1, static_cast<std::uint64_t>(r * m.cols + c));
+                       row[c] = from_bits<T>(
+                           number_near(exponent, random, tile >> 20 & 7 || finite ? false : (random >> 40) % 512 == 0));
+                     }
+                   }
+                 });
   });
 }
 

@@ -96,7 +96,7 @@ inline std::int64_t widest_access(const Target& target) { return target.arch >= 
 
 inline constexpr std::int64_t kMaxSlots = std::int64_t{1} << 30;  // of a row, see common::Slots
 
-// What quantize and dequantize refuse of a scaling.
+// What does not go with a scaling.
 std::string check_scaling(const Mxfp8& p);
 
 // Constraints of the quantizers' tile form, for the family's table.

@@ -19,11 +19,13 @@ std::string check_scaling(const Mxfp8& p) {
   const bool along_cols = p.source_order == Mxfp8Order::cols;
   switch (p.scaling) {
     case Mxfp8Scaling::tensor:
-      if (p.mode != Mxfp8Mode::rceil) return "mode is for scales that are made; scaling=tensor takes given_scale";
+      if (p.mode != Mxfp8Mode::rceil)
+        return "mode is for scales that are made; scaling=tensor takes given_scale, and the default, mode=rceil";
       break;
     case Mxfp8Scaling::row:
       if (p.direction != Mxfp8Direction::row || !along_cols)
         return "scaling=row goes with direction=row and source_order=cols";
+      if (p.tail == Mxfp8Tail::pad) return "tail=pad is for blocks; with scaling=row a row has any length";
       if (has_sums(p)) return "bias_gradient goes with the other scalings: scaling=row reads row by row";
       break;
     case Mxfp8Scaling::block128:

@@ -151,7 +151,7 @@ QUERN_DEVICE void write_column_atoms(const KernelParams& p, const Place& at) {
 // fp32 ones, from one column to the next as far as what is aligned goes. By one warp.
 QUERN_DEVICE void write_tall_scales(const KernelParams& p, const Place& at, const ColumnScales& columns) {
   constexpr int kAligned = spec::vector < 16 ? spec::vector / 4 : 4;
-  constexpr int kAtOnce = kPieces > 1 || kAligned == 0 ? 1 : kColumns < kAligned ? kColumns : kAligned;
+  constexpr int kAtOnce = kAligned == 0 ? 1 : kAligned;
   if (at.rows == 0 || at.row % kBlock != 0) return;
   u8* const to = col_scales(p, at) + (at.row / kBlock * p.cols + at.column) * 4;
 #pragma unroll

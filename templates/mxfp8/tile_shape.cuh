@@ -33,12 +33,14 @@ constexpr bool kTransposed = spec::col && spec::transposed;
 constexpr bool kRowAtoms = spec::row && spec::atoms && kTileBlocks == 4;
 constexpr bool kColumnAtoms = spec::col && spec::atoms;
 
+constexpr bool kMakesRowScales = spec::row && !spec::given_scale;
+
 // Blocks along columns that lie in more than one warp.
 constexpr bool kTallBlocks = spec::col && kBlock > kBand && !spec::given_scale;
 
 constexpr TileShared kShared =
-    tile_shared({kTileColumns, kBlock, kScaleBytes, kStack, kTransposed, spec::row && !kSquare, spec::row, kCluster > 1,
-                 kColumnAtoms, spec::groups, spec::bias_gradient, kTallBlocks});
+    tile_shared({kTileColumns, kBlock, kScaleBytes, kStack, kTransposed, kMakesRowScales && !kSquare, kMakesRowScales,
+                 kCluster > 1, kColumnAtoms, spec::groups, spec::bias_gradient, kTallBlocks});
 
 }  // namespace quern::mxfp8
 

@@ -112,11 +112,17 @@ TEST_F(Mxfp8Compile, Fp32Scales) {
           {cat("mxfp8 rows=4096 cols=4096 ", fields, type), kArchitectures[jobs.size() / 3 % kArchitectures.size()]});
   };
   for (const char* rest : {"mode=exact", "mode=rceil prologue=gated activation=silu"}) add(cat("scaling=row ", rest));
+  for (const int cols : {1024, 65536}) {
+    for (const char* rest : {"", " prologue=gated activation=silu"})
+      jobs.push_back({cat("mxfp8 cols=", cols, " scaling=row mode=exact", rest), "sm_90a"});
+  }
   for (const char* direction : kDirections) {
     for (const char* rest : {"", " bias_gradient=sums"}) add(cat("scaling=tensor direction=", direction, rest));
-    for (const char* rest : {"mode=exact", "mode=rceil", "mode=exact tail=pad", "mode=exact bias_gradient=sums",
-                             "mode=exact prologue=dact activation=silu"})
+    for (const char* rest :
+         {"mode=exact", "mode=rceil", "mode=exact bias_gradient=sums", "mode=exact prologue=dact activation=silu"})
       add(cat("scaling=block128 direction=", direction, " ", rest));
+    for (const std::string& arch : kArchitectures)
+      jobs.push_back({cat("mxfp8 rows=4001 cols=4008 scaling=block128 tail=pad direction=", direction), arch});
   }
   for (const char* scaling : {"tensor", "row", "block128"}) add(cat("op=dequantize scaling=", scaling));
   expect_good(compile(jobs));

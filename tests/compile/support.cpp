@@ -25,7 +25,8 @@ constexpr int kMostRegistersOfPrologues = 192;
 constexpr int kMostSpillsOfPrologues = 320;
 constexpr int kMostSpillsOfSums = 96;
 // Blocks of 128 are shared by all warps of a tile, so a thread has its patch from before a barrier until behind it:
-// three blocks of 16 bits, as many as fit of fp32, whose patch is 128 registers. sm_80 has its conversions beside it.
+// three blocks of 16 bits; as many as fit of fp32, whose patch is 128 registers, and where ends are cut. sm_80 has its
+// conversions beside it.
 constexpr int kMostRegistersOfLongBlocks = 168;
 constexpr int kMostSpillsOfLongBlocks = 128;  // with sums
 constexpr int kMostSpillsOfLongBlocksOfSm80 = 768;
@@ -63,7 +64,7 @@ namespace {
 
 // What the bounds of an image's resources depend on.
 struct Kind {
-  bool tile, prologue, sums, long_blocks, given_scale, fp32, sm_80, wide_slots;
+  bool tile, prologue, sums, long_blocks, given_scale, tail, fp32, sm_80, wide_slots;
 };
 
 Kind kind_of(const Compiled& compiled, std::size_t i) {
@@ -76,6 +77,7 @@ Kind kind_of(const Compiled& compiled, std::size_t i) {
           has("bias_gradient="),
           long_blocks,
           has("scaling=tensor"),
+          has("tail=pad"),
           has("dtype=f32"),
           arch == "sm_80",
           wide || (arch == "sm_80" && long_blocks)};
@@ -83,7 +85,7 @@ Kind kind_of(const Compiled& compiled, std::size_t i) {
 
 int most_registers(const Kind& k) {
   if (!k.tile) return k.wide_slots ? kMostRegistersOfWideSlots : kMostRegisters;
-  if (k.long_blocks) return k.sm_80 || k.fp32 ? 255 : kMostRegistersOfLongBlocks;
+  if (k.long_blocks) return k.sm_80 || k.fp32 || k.tail ? 255 : kMostRegistersOfLongBlocks;
   if (k.sm_80) return kMostRegistersOfTilesOfSm80;
   return k.prologue ? kMostRegistersOfPrologues : kMostRegistersOfTiles;
 }

@@ -22,7 +22,7 @@ namespace {
 #if QUERN_ADDRESS_SANITIZER
 constexpr std::size_t kMostCases = 25;
 #else
-constexpr std::size_t kMostCases = 480;
+constexpr std::size_t kMostCases = 520;
 #endif
 
 bool set(const char* variable) { return std::getenv(variable) != nullptr; }  // NOLINT(concurrency-mt-unsafe)

@@ -299,14 +299,19 @@ void tensor_scales(std::vector<Case>& cases) {
     for (const std::string& type : kTypes) {
       for (const char* element : {"e4m3", "e5m2"}) {
         for (const auto& [rows, cols] : {std::pair{256, 320}, {33, 31}, {1, 1}, {127, 400}, {65, 2050}})
-          cases.push_back({mxfp8(rows, cols, cat(rest, " dtype=", type, " element=", element)), rows % 3 == 0 ? 1 : 0});
+          cases.push_back(
+              {mxfp8(rows, cols, cat(rest, " tail=pad dtype=", type, " element=", element)), rows % 3 == 0 ? 1 : 0});
+        cases.push_back({mxfp8(96, 160, cat(rest, " dtype=", type, " element=", element), 2)});
       }
       for (const char* more :
            {"out_order=cols", "source_order=rows", "source_stride=299", "prologue=dact activation=silu",
             "prologue=gated activation=relu", "bias_gradient=sums", "noop=flag"})
-        cases.push_back({mxfp8(97, 272, cat(rest, " dtype=", type, " ", more), 2)});
+        cases.push_back({mxfp8(97, 272, cat(rest, " tail=pad dtype=", type, " ", more), 2)});
     }
-    for (const int count : {1, 5, 40}) cases.push_back({mxfp8(700, 96, cat(rest, " groups=", count))});
+    for (const int count : {1, 5, 40}) {
+      cases.push_back({mxfp8(700, 96, cat(rest, " tail=pad groups=", count))});
+      cases.push_back({mxfp8(704, 96, cat(rest, " groups=", count))});
+    }
     cases.push_back({mxfp8(0, 64, rest)});
   }
   cases.push_back(with("form=1,unroll=1,threads=128,panel=0,rows=16,vector=16", mxfp8(160, 416, "scaling=tensor", 2)));
@@ -325,7 +330,9 @@ void row_scales(std::vector<Case>& cases) {
     for (const char* more : {"source_stride=299", "prologue=dact activation=silu", "prologue=gated activation=relu",
                              "prologue=dgated activation=relu", "noop=flag"})
       cases.push_back({mxfp8(97, 272, cat(rest, " ", more), 2)});
-    cases.push_back({mxfp8(41, 9000, cat(rest, " prologue=act activation=relu"))});
+    cases.push_back({mxfp8(41, 20000, cat(rest, " prologue=act activation=relu"))});
+    for (const char* more : {"", " prologue=dgated activation=relu", " prologue=gated activation=hardswish"})
+      cases.push_back(with("unroll=1,threads=64", mxfp8(41, 2090, cat(rest, more)), 1));
   }
   for (const int count : {1, 5, 40}) cases.push_back({mxfp8(700, 96, cat("scaling=row groups=", count))});
   cases.push_back({mxfp8(0, 64, "scaling=row")});
@@ -360,6 +367,14 @@ void block_scales(std::vector<Case>& cases) {
       cases.push_back(with(cat("form=1,unroll=1,threads=128,panel=0,", config),
                            mxfp8(384, 640, cat("scaling=block128 direction=", direction), 2)));
   }
+  for (const char* config :
+       {"rows=16,vector=16", "rows=32,vector=16", "rows=16,vector=8", "rows=32,vector=4,stack=2"}) {
+    const std::string wide = cat("form=1,unroll=1,threads=128,panel=0,", config);
+    cases.push_back(with(wide, mxfp8(384, 640, "scaling=block128 direction=both dtype=f32", 2)));
+    cases.push_back(with(wide, mxfp8(300, 168, "scaling=block128 direction=both dtype=f32 tail=pad mode=exact", 2)));
+  }
+  cases.push_back(with("form=1,unroll=1,threads=128,panel=0,rows=32,vector=8,stack=2",
+                       mxfp8(300, 168, "scaling=block128 direction=both tail=pad bias_gradient=sums")));
   for (const int count : {1, 5, 40}) cases.push_back({mxfp8(700, 256, cat("scaling=block128 groups=", count))});
   cases.push_back(
       with("form=1,unroll=1,threads=128,panel=0,rows=16,vector=16", mxfp8(700, 256, "scaling=block128 groups=5")));
@@ -372,7 +387,8 @@ void fp32_scales_back(std::vector<Case>& cases) {
     for (const char* element : {"e4m3", "e5m2"}) {
       const std::string rest = cat("op=dequantize dtype=", type, " element=", element, " scaling=");
       for (const char* order : {"direction=row", "direction=col", "direction=col out_order=cols"}) {
-        cases.push_back({mxfp8(97, 200, cat(rest, "tensor ", order), 2), 1});
+        cases.push_back({mxfp8(97, 200, cat(rest, "tensor tail=pad ", order), 2), 1});
+        cases.push_back({mxfp8(96, 192, cat(rest, "tensor ", order), 2)});
         cases.push_back({mxfp8(384, 256, cat(rest, "block128 ", order), 2)});
         cases.push_back({mxfp8(97, 200, cat(rest, "block128 tail=pad ", order), 2)});
       }

@@ -23,6 +23,18 @@ std::string kind_of(std::int64_t extent) {
   return extent % 8 == 0 ? "multiple of 8" : extent % 2 == 0 ? "even" : "odd";
 }
 
+// The words of these fields as one, if the first of them is given.
+std::string joint_setting(const std::string& problem, std::initializer_list<std::string_view> fields) {
+  std::string joint;
+  for (const std::string_view field : fields) {
+    for (const std::string_view word : split(problem, ' ')) {
+      if (word.substr(0, word.find('=')) == field) joint += cat(joint.empty() ? "" : "+", word);
+    }
+    if (joint.empty()) return {};
+  }
+  return joint;
+}
+
 std::vector<std::string> settings_of(const Case& c) {
   std::vector<std::string> settings = {cat("offset=", c.offset), cat("in_place=", c.in_place ? 1 : 0),
                                        cat("indices=", static_cast<int>(c.indices))};
@@ -33,6 +45,9 @@ std::vector<std::string> settings_of(const Case& c) {
     settings.push_back(is_extent(name) ? cat(name, "=", kind_of(parse_integer(value).value_or(0))) : std::string(word));
   }
   for (const std::string_view change : split(c.config, ',')) settings.emplace_back(change);
+  // Kernels of one scaling differ by direction and tail together.
+  if (const std::string joint = joint_setting(c.problem, {"scaling", "direction", "tail"}); !joint.empty())
+    settings.push_back(joint);
   return settings;
 }
 

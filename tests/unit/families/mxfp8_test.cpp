@@ -7,6 +7,7 @@
 
 #include "mxfp8/bias.h"
 #include "mxfp8/matrix.h"
+#include "plan/config.h"
 #include "unit/plan/support.h"
 
 namespace quern {
@@ -245,8 +246,10 @@ TEST(Mxfp8Sums, AreNearTheSumInDouble) {
 
 TEST(Mxfp8Problem, AScalingHasItsModesAndDirections) {
   EXPECT_TRUE(has(refusal("cols=64 mode=exact"), "scaling=block128 or scaling=row"));
-  EXPECT_EQ(refusal("rows=33 cols=31 scaling=tensor direction=both source_order=rows groups=0"), "");
-  EXPECT_EQ(refusal("rows=33 cols=31 scaling=tensor groups=2 bias_gradient=none direction=col"), "");
+  EXPECT_EQ(refusal("rows=33 cols=31 scaling=tensor direction=both source_order=rows tail=pad"), "");
+  EXPECT_EQ(refusal("rows=64 cols=31 scaling=tensor groups=2 direction=col"), "");
+  EXPECT_TRUE(has(refusal("cols=31 scaling=tensor"), "tail=pad"));
+  EXPECT_TRUE(has(refusal("cols=33 scaling=row tail=pad"), "any length"));
   EXPECT_TRUE(has(refusal("cols=64 scaling=tensor mode=exact"), "given_scale"));
   EXPECT_EQ(refusal("cols=33 scaling=row mode=exact groups=3"), "");
   EXPECT_TRUE(has(refusal("cols=64 rows=64 scaling=row direction=both"), "direction=row"));
@@ -285,6 +288,28 @@ TEST(Mxfp8Operands, OfFp32ScalesHaveOneForAllForARowOrFor128) {
   EXPECT_EQ(span("rows=129 cols=385 scaling=block128 direction=both tail=pad", "scales_col"), 2 * 385 * 4);
 }
 
+// The default of fp32 with blocks of 128 was in no space, so that nobody could tune or change it.
+TEST(Mxfp8Variants, AreInTheSpace) {
+  for (const char* scaling : {"mx", "tensor", "row", "block128"}) {
+    for (const char* rest : {"", " direction=col", " direction=both", " direction=both bias_gradient=sums",
+                             " direction=both prologue=dact activation=silu", " direction=both tail=pad",
+                             " bias_gradient=sums", " groups=4"}) {
+      for (const char* type : {"bf16", "f32"}) {
+        for (const int cols : {384, 416}) {
+          const std::string fields =
+              std::string("rows=4096 scaling=") + scaling + " dtype=" + type + " cols=" + std::to_string(cols) + rest;
+          if (!refusal(fields).empty()) continue;
+          const AnyProblem problem = parsed(fields);
+          for (const Target& target : {Target{80, ""}, Target{90, "a"}, Target{100, "a"}, Target{120, "a"}}) {
+            for (const Variant& v : test::variants_of(problem, target))
+              EXPECT_EQ(violated(problem.family(), v.config, problem.data(), target), "") << fields << " " << v.name;
+          }
+        }
+      }
+    }
+  }
+}
+
 // Lengths at which a row has a warp, and a block of 64 to 512 threads.
 TEST(Mxfp8Variants, LongRowsHaveMoreThreads) {
   const auto threads = [](const std::string& fields) {
@@ -292,11 +317,11 @@ TEST(Mxfp8Variants, LongRowsHaveMoreThreads) {
     return std::to_string(config[2]) + " x " + std::to_string(config[3]);
   };
   EXPECT_EQ(threads("cols=256"), "1 x 256") << "a warp each: 32 vectors of 8";
-  EXPECT_EQ(threads("cols=2048"), "8 x 256");
-  EXPECT_EQ(threads("cols=2056"), "4 x 128");
+  EXPECT_EQ(threads("cols=1024"), "4 x 256");
+  EXPECT_EQ(threads("cols=1032"), "4 x 64");
   EXPECT_EQ(threads("cols=7168"), "4 x 256");
   EXPECT_EQ(threads("cols=16384"), "4 x 512");
-  EXPECT_EQ(threads("cols=65536"), "8 x 512") << "some of it is read twice";
+  EXPECT_EQ(threads("cols=65536"), "4 x 512") << "some of it is read twice";
   EXPECT_EQ(threads("cols=4096 dtype=f32"), "4 x 256");
 }
 

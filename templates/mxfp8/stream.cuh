@@ -32,13 +32,6 @@ QUERN_DEVICE bool is_there(const KernelParams& p, const Slot& slot, int piece) {
   return slot.inside && column_of(slot, piece) < p.cols;
 }
 
-QUERN_DEVICE void read(const KernelParams& p, const Slot& slot, ShareInputs& inputs) {
-#pragma unroll
-  for (int k = 0; k < kPieces; ++k) {
-    if (is_there(p, slot, k)) inputs.pieces[k] = Made::read(p, static_cast<i64>(slot.row), column_of(slot, k));
-  }
-}
-
 // Zeros where the last block of a row is cut.
 QUERN_DEVICE Share numbers(const KernelParams& p, const Slot& slot, const ShareInputs& inputs) {
   Share share = {};
@@ -88,7 +81,13 @@ QUERN_DEVICE void write(const KernelParams& p, const Slot& slot, const Share& sh
 QUERN_DEVICE void run_tile(const KernelParams& p, const Tile<spec::unroll>& tile) {
   ShareInputs inputs[spec::unroll] = {};
 #pragma unroll
-  for (int i = 0; i < spec::unroll; ++i) read(p, tile[i], inputs[i]);
+  for (int i = 0; i < spec::unroll; ++i) {
+#pragma unroll
+    for (int k = 0; k < kPieces; ++k) {
+      if (is_there(p, tile[i], k))
+        inputs[i].pieces[k] = Made::read(p, static_cast<i64>(tile[i].row), column_of(tile[i], k));
+    }
+  }
 #pragma unroll
   for (int i = 0; i < spec::unroll; ++i) write(p, tile[i], numbers(p, tile[i], inputs[i]));
 }

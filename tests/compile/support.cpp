@@ -28,7 +28,7 @@ constexpr int kMostSpillsOfSums = 96;
 // three blocks of 16 bits; as many as fit of fp32, whose patch is 128 registers, and where ends are cut. sm_80 has its
 // conversions beside it.
 constexpr int kMostRegistersOfLongBlocks = 168;
-constexpr int kMostSpillsOfLongBlocks = 128;  // with sums
+constexpr int kMostSpillsOfLongBlocks = 128;  // with sums, or ends that are cut
 constexpr int kMostSpillsOfLongBlocksOfSm80 = 768;
 constexpr int kMostSpillsOfGivenScales = 16;  // the division of any number by another takes two registers more
 
@@ -93,7 +93,7 @@ int most_registers(const Kind& k) {
 // Bytes written and read back.
 int most_spills(const Kind& k) {
   if (k.long_blocks && k.sm_80) return kMostSpillsOfLongBlocksOfSm80;
-  if (k.long_blocks && k.sums) return kMostSpillsOfLongBlocks;
+  if (k.long_blocks && (k.sums || k.tail)) return kMostSpillsOfLongBlocks;
   if (k.prologue) return kMostSpillsOfPrologues;
   if (k.sums) return kMostSpillsOfSums;
   return k.given_scale ? kMostSpillsOfGivenScales : 0;

@@ -46,6 +46,14 @@ void arrive(transfer_t transfer) {
 #endif
 }
 
+// What was abandoned on a stack left its locals poisoned.
+void forget_locals([[maybe_unused]] unsigned char* bottom) {
+#if QUERN_ADDRESS_SANITIZER
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  __asan_unpoison_memory_region(bottom + page, twin::kStackBytes - page);
+#endif
+}
+
 }  // namespace
 
 Stack::Stack() {
@@ -64,7 +72,10 @@ Stack::Stack() {
   throw std::bad_alloc();
 }
 
-Stack::~Stack() { munmap(bottom_, twin::kStackBytes); }
+Stack::~Stack() {
+  forget_locals(bottom_);  // the next mapping here is somebody else's
+  munmap(bottom_, twin::kStackBytes);
+}
 
 void Continuation::switch_to(Continuation& to) {
   Passage passage{this, &to};
@@ -79,11 +90,8 @@ Fiber::~Fiber() {  // NOLINT(modernize-use-equals-default): not in every build
 }
 
 void Fiber::start(Body body, void* argument) {
-#if QUERN_ADDRESS_SANITIZER
-  // What was abandoned here left its locals poisoned.
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  __asan_unpoison_memory_region(stack_.bottom() + page, twin::kStackBytes - page);
-#elif QUERN_THREAD_SANITIZER
+  forget_locals(stack_.bottom());
+#if QUERN_THREAD_SANITIZER
   if (thread_of_tsan == nullptr) thread_of_tsan = __tsan_create_fiber(0);
 #endif
   body_ = body;

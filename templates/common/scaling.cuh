@@ -134,12 +134,6 @@ struct E8m0Scaling {
   static QUERN_DEVICE float reciprocal(u32 scale) { return scale_reciprocal(scale); }
 };
 
-// The number that an E8M0 scale stands for, as fp32's bits.
-QUERN_DEVICE u32 fp32_of_e8m0(u32 scale) {
-  const u32 special = scale == 0 ? 0x00400000u : 0x7fffffffu;
-  return scale == 0 || scale == 255 ? special : scale << 23;
-}
-
 // amax divided by the largest element, 7 * 2^(kMaxExponent - 2), and rounded; at least the smallest normal number, so
 // that its reciprocal is finite. The remainder of a division by 7 is exact, so one correction rounds as a division does
 // (compared for every amax), in place of the compiler's division, which asks for more cases and registers.
@@ -164,7 +158,7 @@ QUERN_DEVICE float exact_reciprocal(float scale) {
 #endif
 }
 
-// Of the bits of a power of two that fp32_of_e8m0 made.
+// Of the bits of a power of two that an E8M0 scale stands for.
 QUERN_DEVICE float power_reciprocal(u32 scale) {
   const u32 bits = scale == 0x00400000u ? 0x7f000000u : 0x7f000000u - scale;
   return bit_cast<float>(scale == 0x7fffffffu ? scale : bits);
@@ -176,7 +170,7 @@ struct Fp32Scaling {
   static constexpr int kBytes = 4;
   static QUERN_DEVICE u32 stored(u32 amax) {
     if constexpr (M == ScaleMode::exact) return exact_scale<Element>(amax);
-    return fp32_of_e8m0(scale_of<Element, M, ScalePolicy::ao>(amax));
+    return bit_cast<u32>(E8m0::decode(static_cast<u8>(scale_of<Element, M, ScalePolicy::ao>(amax))));
   }
   static QUERN_DEVICE float reciprocal(u32 scale) {
     if constexpr (M == ScaleMode::exact) return exact_reciprocal(bit_cast<float>(scale));

@@ -41,9 +41,6 @@ Layout out_layout(const Mxfp8& p) {
   const Matrix m = matrix(p);
   return matrix_layout(p.dtype, m.experts * m.rows, m.cols);
 }
-// Elements of a line that share a scale.
-std::int64_t sharing(const Mxfp8& p) { return p.scaling == Mxfp8Scaling::row ? kMaxSlots : block_length(p); }
-
 Layout source_scales_layout(const Mxfp8& p) { return scales_layout(p, col_made(p)); }
 
 std::int64_t unit(const Mxfp8& p) { return quern::bytes(p.dtype); }
@@ -69,7 +66,7 @@ void specialize(const Mxfp8& p, const Config&, Spec& spec) {
   spec.integer("params_bytes", sizeof(DequantizeParams));
   spec.type("Element", common::spec_type(p.element));
   spec.type("Out", common::spec_type(p.dtype));
-  spec.integer("block_length", sharing(p));
+  spec.integer("block_length", block_length(p));
   spec.flag("fp32_scales", has_fp32_scales(p));
   spec.flag("along", matrix(p).along || has_given_scale(p));
   spec.flag("square", one_scale_a_square(p));
@@ -122,7 +119,7 @@ void dequantize(const Mxfp8& p, const Mxfp8Args& a) {
                  for (std::int64_t r = begin; r < end; ++r) {
                    const std::int64_t expert = r / m.rows, row = r % m.rows;
                    for (std::int64_t c = 0; c < m.cols; ++c) {
-                     const std::int64_t line = m.along ? row : c, block = (m.along ? c : row) / sharing(p);
+                     const std::int64_t line = m.along ? row : c, block = (m.along ? c : row) / block_length(p);
                      const std::int64_t scale =
                          has_given_scale(p) ? 0 : scale_index(p, col_made(p), blocked(p), expert, line, block);
                      const double x = element_value(p, elements[r * m.stride + c]) * scale_value(p, scales, scale);
@@ -138,19 +135,10 @@ void reference(const Mxfp8& p, const Mxfp8Args& a) {
 
 }  // namespace
 
-const Room kDequantize = {check,
-                          matrix,
-                          {.source = source_layout,
-                           .out = out_layout,
-                           .source_scales = source_scales_layout,
-                           .given_scale = given_scale_layout},
-                          natural_vector,
-                          unit,
-                          preferred,
-                          alignment,
-                          specialize,
-                          launch,
-                          reference,
-                          moved};
+const Room kDequantize = {
+    check,          matrix,     {.source = source_layout, .out = out_layout, .source_scales = source_scales_layout},
+    natural_vector, unit,       preferred,
+    alignment,      specialize, launch,
+    reference,      moved};
 
 }  // namespace quern::mxfp8

@@ -47,8 +47,13 @@ inline bool has_fp32_scales(const Mxfp8& p) { return p.scaling != Mxfp8Scaling::
 inline bool has_blocks(const Mxfp8& p) { return p.scaling != Mxfp8Scaling::row; }
 inline bool is_whole(const Mxfp8& p) { return has_blocks(p) && p.tail == Mxfp8Tail::refuse; }
 
-// Elements of a block; of rows, what kernels step by.
-inline std::int64_t block_length(const Mxfp8& p) { return p.scaling == Mxfp8Scaling::block128 ? 128 : kBlockElements; }
+inline constexpr std::int64_t kWholeLine = std::int64_t{1} << 30;  // more than a line has
+
+// Elements of a line that share a scale; with scaling=tensor those of a step.
+inline std::int64_t block_length(const Mxfp8& p) {
+  if (p.scaling == Mxfp8Scaling::row) return kWholeLine;
+  return p.scaling == Mxfp8Scaling::block128 ? 128 : kBlockElements;
+}
 inline std::int64_t blocks_of(const Mxfp8& p, std::int64_t n) { return (n + block_length(p) - 1) / block_length(p); }
 
 inline DType scale_type(const Mxfp8& p) { return has_fp32_scales(p) ? f32 : e8m0; }
@@ -77,9 +82,7 @@ struct ScaleMatrix {
   bool block_major;  // all lines' first blocks come first
 };
 
-inline ScaleMatrix row_scales(const Mxfp8& p) {
-  return {p.rows, p.scaling == Mxfp8Scaling::row ? 1 : blocks_of(p, p.cols), false};
-}
+inline ScaleMatrix row_scales(const Mxfp8& p) { return {p.rows, blocks_of(p, p.cols), false}; }
 inline ScaleMatrix col_scales(const Mxfp8& p) { return {p.cols, blocks_of(p, p.rows), true}; }
 
 inline ScaleMatrix scales_of_direction(const Mxfp8& p, bool col) { return col ? col_scales(p) : row_scales(p); }

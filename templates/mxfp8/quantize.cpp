@@ -447,8 +447,7 @@ constexpr Operands kOperands = {.source = source_layout,
                                 .out_col = out_col_layout,
                                 .scales_col = scales_col_layout,
                                 .bias_gradient = bias_gradient_layout,
-                                .workspace = workspace_layout,
-                                .given_scale = given_scale_layout};
+                                .workspace = workspace_layout};
 
 std::int64_t moved(const Mxfp8& p) {
   const std::int64_t elements = p.experts * p.rows * p.cols;

@@ -9,6 +9,7 @@
 #include "common/host_types.h"
 #include "mxfp8/bias.h"
 #include "mxfp8/matrix.h"
+#include "mxfp8/params.h"
 #include "mxfp8/parts.h"
 #include "mxfp8/prologue.h"
 #include "mxfp8/scale_order.h"
@@ -70,7 +71,7 @@ float value_of_byte(int scale) {
   return scale == 255 ? std::numeric_limits<float>::quiet_NaN() : std::ldexp(1.0F, scale - 127);
 }
 
-Scale fp32_scale(float scale) { return {std::isnan(scale) ? 0x7fffffff : bits_of(scale), 1.0F / scale}; }
+Scale fp32_scale(float scale) { return {std::isnan(scale) ? kNan : bits_of(scale), 1.0F / scale}; }
 
 // Of a block, from its largest magnitude.
 Scale scale_of_block(const Mxfp8& p, float amax) {
@@ -94,11 +95,16 @@ template <class T>
 class Quantizer {
  public:
   Quantizer(const Part& part, const Mxfp8Args& a)
-      : part_(part), p_(part.problem), a_(a), matrix_(matrix_of(p_)), length_(block_length(p_)) {}
+      : part_(part),
+        p_(part.problem),
+        a_(a),
+        matrix_(matrix_of(p_)),
+        length_(block_length(p_)),
+        band_(std::min<std::int64_t>(length_, 128)) {}
 
   void run() const {
     clear_scales();
-    parallel_for(blocks_of(p_, p_.rows), 4, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for((p_.rows + band_ - 1) / band_, 4, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t band = begin; band < end; ++band) {
         if (row_made(p_)) quantize_rows(band);
         if (col_made(p_)) quantize_columns(band);
@@ -126,10 +132,9 @@ class Quantizer {
   }
 
   void quantize_rows(std::int64_t band) const {
-    const std::int64_t along = p_.scaling == Mxfp8Scaling::row ? p_.cols : length_;
     for (std::int64_t c = 0; c < row_scales(p_).blocks; ++c) {
-      for (std::int64_t r = band * length_; r < std::min(p_.rows, (band + 1) * length_); ++r) {
-        const Box line = box(r, c * along, 1, along);
+      for (std::int64_t r = band * band_; r < std::min(p_.rows, (band + 1) * band_); ++r) {
+        const Box line = box(r, c * length_, 1, length_);
         const Scale scale = scale_of(square(p_) ? box(band * 32, c * 32, 32, 32) : line);
         write(line, scale, false);
         put_scale(false, r, c, scale);
@@ -205,6 +210,7 @@ class Quantizer {
   const Mxfp8Args& a_;
   Matrix matrix_;
   std::int64_t length_;  // of a block
+  std::int64_t band_;    // rows at a time: those of a block along a column, where there are any
 };
 
 // A number near 2^exponent; now and then with a mantissa at which a rounding turns, or a special value.

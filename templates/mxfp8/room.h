@@ -49,7 +49,7 @@ struct Operands {
   LayoutOf workspace = absent;
   LayoutOf starts = absent;
   LayoutOf ends = absent;
-  LayoutOf given_scale = absent;
+  LayoutOf given_scale = given_scale_layout;
   LayoutOf offsets = offsets_layout;
   LayoutOf status = status_layout;
   LayoutOf noop = noop_layout;

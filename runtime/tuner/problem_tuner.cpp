@@ -111,8 +111,7 @@ std::optional<TunedConfig> ProblemTuner::tune_or_throw(const AnyProblem& problem
   const Journal journal = sweep(runtime, problem, settings, [](const SweepProgress&) {});
   if (!journal.result) throw Stopped();
   if (journal.result->winner.empty())
-    throw problem_error(problem.family(), problem.data(),
-                        cat("no config passed; `quern tune report ", settings.path, "` says why each failed"));
+    throw problem_error(problem.family(), problem.data(), no_winner_text(journal, settings.path));
   if (const std::string why = why_another(problem, device, journal); !why.empty())
     throw Error(Code::unsupported, Stage::tool, why);
   ++state_.sweeps;

@@ -33,6 +33,13 @@ const SweepTrial* trial_of(const Journal& journal, const std::string& config) {
   return found == journal.trials.end() ? nullptr : &*found;
 }
 
+std::string no_winner_text(const Journal& journal, const std::string& path) {
+  if (journal.trials.empty())
+    return cat("the sweep ended before a config was measured (", journal.result->stopped, ", ",
+               fixed(journal.result->seconds, 1), " s): give a larger budget, as data and reference take time too");
+  return cat("no config passed; `quern tune report ", path.empty() ? "FILE" : path, "` says why each failed");
+}
+
 KnownConfigs known_configs(Runtime& runtime, const AnyProblem& problem, const DevicePlace& place) {
   const Family& family = problem.family();
   const Config base = choose_variants(family, problem.data(), place.device.target, place.model, {}).front().config;

@@ -22,6 +22,9 @@ KnownConfigs known_configs(Runtime& runtime, const AnyProblem& problem, const De
 // What a sweep measured of a config; null if it did not.
 const SweepTrial* trial_of(const Journal& journal, const std::string& config);
 
+// Of a sweep without a winner: why, and what to do. `path`: of its file; "" where none is kept.
+std::string no_winner_text(const Journal& journal, const std::string& path);
+
 // Of a sweep with a winner. `seed` is the search's.
 Record record_of(const AnyProblem& problem, const Journal& journal, std::uint64_t seed);
 

@@ -89,7 +89,7 @@ struct CompareFamily {
     if (first != p.bytes) least = std::min(least, static_cast<std::uint64_t>(first));
   }
 
-  static Tolerance tolerance(const Compare&) { return {0, 0, true}; }
+  static Tolerance tolerance(const Compare&, int) { return {0, 0, true}; }
   static std::int64_t bytes(const Compare& p) { return 2 * p.bytes; }
   static bool generate(const Compare&, int operand, std::uint64_t, void* data) {
     if (operand != 2) return false;

@@ -354,7 +354,7 @@ struct GatherFamily {
     }
   }
 
-  static Tolerance tolerance(const Gather& p) { return {0, 0, p.scale == DType::none}; }
+  static Tolerance tolerance(const Gather& p, int) { return {0, 0, p.scale == DType::none}; }
 
   static std::int64_t bytes(const Gather& p) {
     return 2 * p.count * row_bytes(p) + p.count * (quern::bytes(p.index) + quern::bytes(p.scale));

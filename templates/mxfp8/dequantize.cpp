@@ -19,7 +19,8 @@ bool transposed(const Mxfp8& p) { return col_made(p) && p.out_order == Mxfp8Orde
 Matrix matrix(const Mxfp8& p) {
   const std::int64_t rows = transposed(p) ? p.cols : p.rows, cols = transposed(p) ? p.rows : p.cols;
   const bool along = row_made(p) || transposed(p);
-  return {p.experts, rows, cols, cols, p.source_stride == 0 ? cols : p.source_stride, along, !along};
+  const std::int64_t stride = p.source_stride == 0 ? cols : p.source_stride;
+  return {p.experts, rows, cols, cols, stride, expert_gap(p, rows, stride), along, !along};
 }
 
 std::string check(const Mxfp8& p) {
@@ -35,7 +36,7 @@ std::string check(const Mxfp8& p) {
 
 Layout source_layout(const Mxfp8& p) {
   const Matrix m = matrix(p);
-  return {p.element, 2, {m.experts * m.rows, m.cols}, m.stride};
+  return source_layout_of(p, m, p.element, m.cols);
 }
 Layout out_layout(const Mxfp8& p) {
   const Matrix m = matrix(p);
@@ -51,7 +52,7 @@ std::int64_t natural_vector(const Mxfp8& p, std::int64_t limit) {
   const bool whole = is_whole(p) && (m.along || square(p));
   const std::int64_t cols = m.cols != kOpen ? m.cols : whole ? block_length(p) : 1;
   const std::int64_t stride = p.source_stride != 0 ? p.source_stride : cols;
-  return common::common_alignment({cols * unit(p), stride * unit(p)}, limit);
+  return common::common_alignment({cols * unit(p), stride * unit(p), p.source_expert_stride * unit(p)}, limit);
 }
 
 Config preferred(const Mxfp8& p, const Target& target, const DeviceModel&) {
@@ -70,6 +71,7 @@ void specialize(const Mxfp8& p, const Config&, Spec& spec) {
   spec.flag("fp32_scales", has_fp32_scales(p));
   spec.flag("along", matrix(p).along || has_given_scale(p));
   spec.flag("square", one_scale_a_square(p));
+  spec.flag("expert_stride", has_expert_stride(p));
   spec.choice("mxfp8::ScaleOrder", "order", order_of(p, blocked(p)));
   spec.part("mxfp8/dequantize.cuh");
 }
@@ -86,6 +88,7 @@ void launch(const Mxfp8& p, const Mxfp8Args& a, const DeviceModel& model, const 
   params.rows = m.rows;
   params.cols = m.cols;
   params.source_stride = m.stride;
+  params.expert_gap = m.gap;
   params.shape = {scales.lines, scales.blocks};
   params.slots = common::make_slots(is_empty(p) ? 0 : static_cast<std::uint64_t>(m.experts * m.rows),
                                     static_cast<std::uint64_t>(std::max<std::int64_t>(1, m.cols / elements)));
@@ -122,7 +125,7 @@ void dequantize(const Mxfp8& p, const Mxfp8Args& a) {
                      const std::int64_t line = m.along ? row : c, block = (m.along ? c : row) / block_length(p);
                      const std::int64_t scale =
                          has_given_scale(p) ? 0 : scale_index(p, col_made(p), blocked(p), expert, line, block);
-                     const double x = element_value(p, elements[r * m.stride + c]) * scale_value(p, scales, scale);
+                     const double x = element_value(p, elements[row_begin(m, r) + c]) * scale_value(p, scales, scale);
                      out[r * m.cols + c] = common::from_compute<T>(static_cast<float>(x));
                    }
                  }

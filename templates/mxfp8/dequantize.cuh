@@ -50,14 +50,18 @@ QUERN_DEVICE void write(const KernelParams& p, const Slot& slot, const Elements&
   store<spec::vector, kStore>(static_cast<Out*>(p.out) + slot.row * p.cols + column, pack<Out, kElements>(values));
 }
 
+QUERN_DEVICE const u8* row_of_source(const KernelParams& p, u64 row) {
+  const u8* const begin = static_cast<const u8*>(p.source) + row * p.source_stride;
+  return spec::expert_stride ? begin + static_cast<i64>(divide(row, p.by_rows)) * p.expert_gap : begin;
+}
+
 QUERN_DEVICE void run_tile(const KernelParams& p, const Tile<spec::unroll>& tile) {
   Elements elements[spec::unroll] = {};
 #pragma unroll
   for (int i = 0; i < spec::unroll; ++i) {
     const Slot slot = tile[i];
     if (slot.inside)
-      elements[i] = load<kElements>(static_cast<const u8*>(p.source) + slot.row * p.source_stride +
-                                    static_cast<i64>(slot.column) * kElements);
+      elements[i] = load<kElements>(row_of_source(p, slot.row) + static_cast<i64>(slot.column) * kElements);
   }
 #pragma unroll
   for (int i = 0; i < spec::unroll; ++i) write(p, tile[i], elements[i]);

@@ -17,7 +17,8 @@ struct Matrix {
   std::int64_t rows;
   std::int64_t cols;
   std::int64_t line;    // elements of a row of source: cols, unless a prologue reads more or fewer
-  std::int64_t stride;  // elements between rows of source
+  std::int64_t stride;  // elements from a row of source to the next
+  std::int64_t gap;     // and what there is more, or less, from an expert's last row to the next expert's first
   bool along;
   bool across;
 };
@@ -29,13 +30,24 @@ inline std::int64_t source_line(const Mxfp8& p) {
   return p.prologue == Mxfp8Prologue::dgated ? p.cols / 2 : p.cols;
 }
 
+inline bool has_expert_stride(const Mxfp8& p) { return p.source_expert_stride != 0; }
+// Asked for before the sizes are checked: what is too large may wrap.
+inline std::int64_t expert_gap(const Mxfp8& p, std::int64_t rows, std::int64_t stride) {
+  const std::uint64_t all = static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(stride);
+  return has_expert_stride(p) ? static_cast<std::int64_t>(static_cast<std::uint64_t>(p.source_expert_stride) - all) : 0;
+}
+
 inline Matrix matrix_of(const Mxfp8& p) {
   const bool swapped = p.source_order == Mxfp8Order::rows;
   const std::int64_t rows = swapped ? p.cols : p.rows, cols = swapped ? p.rows : p.cols;
   const bool row = p.direction != Mxfp8Direction::col, col = p.direction != Mxfp8Direction::row;
-  const std::int64_t line = source_line(p);
-  return {p.experts,          rows, cols, line, p.source_stride == 0 ? line : p.source_stride, swapped ? col : row,
-          swapped ? row : col};
+  const std::int64_t line = source_line(p), stride = p.source_stride == 0 ? line : p.source_stride;
+  return {p.experts, rows, cols, line, stride, expert_gap(p, rows, stride), swapped ? col : row, swapped ? row : col};
+}
+
+// Where a row begins; `row`: of all experts.
+inline std::int64_t row_begin(const Matrix& m, std::int64_t row) {
+  return row * m.stride + (m.gap == 0 ? 0 : row / m.rows * m.gap);
 }
 
 // ---- What shares a scale
@@ -97,6 +109,14 @@ inline bool one_scale_a_square(const Mxfp8& p) {
 // ---- Memory. `col`: of the col direction.
 
 inline Layout matrix_layout(DType type, std::int64_t rows, std::int64_t cols) { return {type, 2, {rows, cols}, cols}; }
+
+// Source, of `cols` elements a line.
+inline Layout source_layout_of(const Mxfp8& p, const Matrix& m, DType type, std::int64_t cols) {
+  Layout layout{type, 2, {m.experts * m.rows, cols}, m.stride};
+  layout.matrix_rows = has_expert_stride(p) ? m.rows : 0;
+  layout.matrix_stride = p.source_expert_stride;
+  return layout;
+}
 
 inline Layout elements_layout(const Mxfp8& p, bool col) {
   const bool swapped = col && p.out_order == Mxfp8Order::rows;

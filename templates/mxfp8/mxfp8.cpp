@@ -91,11 +91,12 @@ bool blocks_are_resident(const Mxfp8&, const Target& t, const Config& c) {
 
 // With every line and column padded to a whole atom, whatever the layout, and nothing taken for empty: then no product
 // of some of the extents overflows.
-bool is_too_large(const Matrix& m) {
+bool is_too_large(const Matrix& m, std::int64_t expert_stride) {
   std::int64_t all = 0;
   const auto padded = [](std::int64_t n) { return round_up_to(std::max<std::int64_t>(n, 1), 128); };
   return __builtin_mul_overflow(std::max<std::int64_t>(m.experts, 1), padded(m.rows), &all) ||
-         __builtin_mul_overflow(all, padded(std::max(m.cols, m.stride)), &all) || all > kMaxExtent;
+         __builtin_mul_overflow(all, padded(std::max(m.cols, m.stride)), &all) || all > kMaxExtent ||
+         __builtin_mul_overflow(std::max<std::int64_t>(m.experts, 1), expert_stride, &all) || all > kMaxExtent;
 }
 
 std::string uneven(const char* field, std::int64_t extent, std::int64_t block, const char* what) {
@@ -126,6 +127,7 @@ std::string check_kinds(const Mxfp8& p) {
     return "groups are of one matrix, experts=1; experts are groups of one size";
   if (p.groups > 0 && p.source_order == Mxfp8Order::rows)
     return "groups go with source_order=cols: their rows must lie one behind the other";
+  if (p.groups > 0 && has_expert_stride(p)) return "source_expert_stride is for experts; groups are of one matrix";
   if (p.groups >= std::int64_t{1} << 31) return "groups must be fewer than 2^31";
   return {};
 }
@@ -134,8 +136,10 @@ std::string check_sizes(const Mxfp8& p) {
   const Matrix m = room_of(p).matrix(p);
   if (p.source_stride != 0 && p.source_stride < m.line)
     return "source_stride is below the length of a line of source, so lines would overlap";
+  if (has_expert_stride(p) && p.source_expert_stride < m.line)
+    return "source_expert_stride is below the length of a line of source, so lines would overlap";
   if (std::max(m.line, m.cols) >= kMaxSlots) return "a line of source must have fewer than 2^30 elements";
-  if (is_too_large(m))
+  if (is_too_large(m, p.source_expert_stride))
     return "source is too large: all experts together may have 2^46 elements, gaps and padding included";
   return cut_blocks(p);
 }
@@ -189,7 +193,9 @@ struct Mxfp8Family {
                     "pad, unpad: what rows of a group are padded to"),
       dtype_field("offset", offsetof(Mxfp8, offset), only(i32) | only(i64), "type of the groups' ends"),
       integer_field("source_stride", offsetof(Mxfp8, source_stride), 0, kMaxExtent,
-                    "elements between lines of neighbours in source; 0: none between"),
+                    "elements from a line of neighbours in source to the next; 0: none between"),
+      integer_field("source_expert_stride", offsetof(Mxfp8, source_expert_stride), 0, kMaxExtent,
+                    "elements from an expert of source to the next; 0: none between"),
   };
   static constexpr Operand kOperands[] = {
       {"source", Role::input, offsetof(Mxfp8Args, source), true, operand<&Operands::source>, "[experts, rows, cols]",
@@ -343,9 +349,9 @@ struct Mxfp8Family {
   }
 
   // A NaN of dequantize has no payload to keep. In a sum of fp32 nothing rounds away what an activation is off by.
-  static Tolerance tolerance(const Mxfp8& p) {
-    if (has_sums(p) && p.dtype == f32 && !is_exact(p)) return {0, sum_slack(p), false, "bias_gradient"};
-    return {0, 0, p.op != Mxfp8Op::dequantize};
+  static Tolerance tolerance(const Mxfp8& p, int operand) {
+    if (p.op == Mxfp8Op::dequantize) return {};
+    return quantizes(p) ? prologue_tolerance(p, kOperands[operand].name) : Tolerance{0, 0, true};
   }
 
   static std::int64_t bytes(const Mxfp8& p) { return room_of(p).bytes(p); }

@@ -144,7 +144,10 @@ struct Mxfp8 {
   Mxfp8Prologue prologue = Mxfp8Prologue::none;
   Activation activation = Activation::identity;
   Mxfp8BiasGradient bias_gradient = Mxfp8BiasGradient::none;
-  std::int64_t source_stride = 0;  // elements between source's rows (columns with source_order=rows); 0: none between
+  std::int64_t source_stride = 0;  // elements from a row of source (with source_order=rows a column) to the next; 0: as
+                                   // many as it has
+  std::int64_t source_expert_stride = 0;  // from an expert of source to the next; 0: the rows of one. Fewer are legal:
+                                          // a row of each expert, then the next of each
 
   QUERN_API static const Family& family();
 };

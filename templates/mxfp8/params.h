@@ -41,6 +41,7 @@ struct DequantizeParams : AnyParams {
   long long rows;  // of an expert
   long long cols;
   long long source_stride;
+  long long expert_gap;
   ScaleParams shape;
   common::Slots slots;
   common::Divisor by_rows;
@@ -91,7 +92,8 @@ struct Params : AnyParams {
   void* col_scales;
   long long rows;
   long long cols;
-  long long source_stride;  // elements between rows; experts are rows * source_stride apart
+  long long source_stride;  // elements from a row to the next
+  long long expert_gap;     // and what there is more from an expert to the next: expert_stride
   long long row_blocks;     // blocks of a row, rounded up
   long long col_blocks;     // blocks of a column
   const void* offsets;      // ends of groups of rows
@@ -100,6 +102,7 @@ struct Params : AnyParams {
   float alpha;              // of the prologue's activation
   const void* input;        // of the prologue
   const void* given_scale;  // of everything, a float
+  common::Divisor by_rows;  // expert_stride
 };
 
 // A slot is a lane's share of a block, a vector of source or some; experts are further rows.

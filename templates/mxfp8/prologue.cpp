@@ -30,6 +30,9 @@ constexpr float kLargestFactor = 0x1p7F;  // of power_of_two
 // derivatives have their differences of large terms.
 float slack(float value) { return std::max(std::abs(value) * 0x1p-14F, 0x1p-20F); }
 
+// Of an fp32 scale: 2^-14 of its size.
+constexpr double kScaleUlps = 512;
+
 // What all roundings have in common: bf16, fp16, elements and powers of two turn at numbers of few bits. fp32 is not
 // rounded before a block's scale is taken, which then turns at numbers of 6 bits at most.
 std::uint32_t bucket(const Mxfp8& p, float value) {
@@ -100,18 +103,8 @@ bool is_argument(const Mxfp8& p, bool input, std::int64_t column) {
   }
 }
 
-}  // namespace
-
-double sum_slack(const Mxfp8& p) {
-  const ActivationRow& row = row_of(p);
-  float largest = 0;
-  for (float x = -kLargestArgument; x <= kLargestArgument; x += 0x1p-4F)
-    largest = std::max({largest, std::abs(row.value(x, row.alpha)), std::abs(row.derivative(x, row.alpha))});
-  // Numbers of the gradient of a gated activation have two factors.
-  return static_cast<double>(p.rows) * slack(largest) * kLargestFactor * kLargestFactor;
-}
-
-// Some operations of IEEE fp32 each.
+// Whether a GPU and the host make the same bits of the same arguments, before they are rounded: some operations of IEEE
+// fp32 each.
 bool is_exact(const Mxfp8& p) {
   switch (p.activation) {
     case Activation::identity:
@@ -127,10 +120,31 @@ bool is_exact(const Mxfp8& p) {
   }
 }
 
+// What a sum of the numbers that generate_arguments leads to may be off by where they are fp32.
+double sum_slack(const Mxfp8& p) {
+  const ActivationRow& row = row_of(p);
+  float largest = 0;
+  for (float x = -kLargestArgument; x <= kLargestArgument; x += 0x1p-4F)
+    largest = std::max({largest, std::abs(row.value(x, row.alpha)), std::abs(row.derivative(x, row.alpha))});
+  // Numbers of the gradient of a gated activation have two factors.
+  return static_cast<double>(p.rows) * slack(largest) * kLargestFactor * kLargestFactor;
+}
+
+}  // namespace
+
+// Where numbers of fp32 differ by some units, so do scales that are made of them and not rounded to a power of two, and
+// an element may be the next one; see generate_arguments for all else.
+Tolerance prologue_tolerance(const Mxfp8& p, std::string_view operand) {
+  if (p.dtype != DType::f32 || is_exact(p)) return {0, 0, true};
+  if (operand == "bias_gradient") return {0, sum_slack(p)};
+  if (!has_fp32_scales(p) || (p.mode != Mxfp8Mode::exact && !has_given_scale(p))) return {0, 0, true};
+  return {operand == "scales" || operand == "scales_col" ? kScaleUlps : 1.0};
+}
+
 float made(const Mxfp8& p, const Mxfp8Args& a, std::int64_t row, std::int64_t column) {
   const ActivationRow& activation = row_of(p);
   const float alpha = common::alpha_or_default(static_cast<int>(p.activation), a.alpha);
-  const auto source = [&](std::int64_t c) { return number_at(p, a.source.data, row * matrix_of(p).stride + c); };
+  const auto source = [&](std::int64_t c) { return number_at(p, a.source.data, row_begin(matrix_of(p), row) + c); };
   const auto input = [&](std::int64_t c) { return number_at(p, a.input.data, row * p.cols + c); };
   const std::int64_t half = p.cols / 2;
   switch (p.prologue) {
@@ -150,7 +164,7 @@ float made(const Mxfp8& p, const Mxfp8Args& a, std::int64_t row, std::int64_t co
 
 void generate_arguments(const Mxfp8& p, bool input, std::uint64_t seed, void* data) {
   const Matrix m = matrix_of(p);
-  const std::int64_t line = input ? p.cols : m.line, stride = input ? p.cols : m.stride;
+  const std::int64_t line = input ? p.cols : m.line;
   parallel_for(m.experts * m.rows, 1 + (1 << 14) / std::max<std::int64_t>(1, line),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t i = begin * line; i < end * line; ++i) {
@@ -160,7 +174,7 @@ void generate_arguments(const Mxfp8& p, bool input, std::uint64_t seed, void* da
                    float x = argument(p, random);
                    if (!is_exact(p))
                      x = is_argument(p, input, column) ? safe_argument(p, seed, index) : power_of_two(random);
-                   write_number(p, data, i / line * stride + column, x);
+                   write_number(p, data, (input ? i / line * line : row_begin(m, i / line)) + column, x);
                  }
                });
 }

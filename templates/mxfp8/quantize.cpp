@@ -40,7 +40,8 @@ std::int64_t natural_vector(const Mxfp8& p, std::int64_t limit) {
   // Halves of a line are read beside each other.
   const std::int64_t half = p.prologue == Mxfp8Prologue::dgated ? cols / 2 : cols;
   const std::int64_t stride = p.source_stride != 0 ? p.source_stride : half;
-  return common_alignment({half * source_bytes(p), stride * source_bytes(p)}, limit);
+  return common_alignment({half * source_bytes(p), stride * source_bytes(p), p.source_expert_stride * source_bytes(p)},
+                          limit);
 }
 
 // The tile form can do everything; the other reads each block by itself, along rows.
@@ -120,6 +121,9 @@ void set_matrix(const Mxfp8& p, const Mxfp8Args& a, Params& params) {
   params.rows = m.rows;
   params.cols = m.cols;
   params.source_stride = m.stride;
+  params.expert_gap = m.gap;
+  if (has_expert_stride(p))
+    params.by_rows = common::make_divisor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, m.rows)));
   params.row_blocks = blocks_of(p, m.cols);
   params.col_blocks = blocks_of(p, m.rows);
   params.offsets = a.offsets.data;
@@ -358,6 +362,7 @@ void specialize(const Mxfp8& p, const Config& config, Spec& spec) {
   spec.choice("common::ScalePolicy", "policy", kPolicies[static_cast<int>(p.policy)]);
   spec.choice("common::ScaleFormat", "scale_format", has_fp32_scales(p) ? "fp32" : "e8m0");
   spec.integer("block_length", block_length(p));
+  spec.flag("expert_stride", has_expert_stride(p));
   spec.flag("given_scale", has_given_scale(p));
   spec.flag("blocked", blocked(p));
   spec.flag("groups", p.groups > 0);
@@ -428,7 +433,7 @@ std::string check(const Mxfp8& p) {
 
 Layout source_layout(const Mxfp8& p) {
   const Matrix m = matrix_of(p);
-  return {p.dtype, 2, {m.experts * m.rows, m.line}, m.stride};
+  return source_layout_of(p, m, p.dtype, m.line);
 }
 Layout input_layout(const Mxfp8& p) {
   return has_input(p) ? matrix_layout(p.dtype, p.experts * p.rows, p.cols) : Layout{};

@@ -169,7 +169,7 @@ class Quantizer {
     if (p_.prologue != Mxfp8Prologue::none)
       return static_cast<float>(common::to_compute(
           common::from_compute<T>(static_cast<common::ComputeOf<T>>(made(p_, a_, part_.source_row + major, minor)))));
-    const std::int64_t index = (part_.source_row + major) * matrix_.stride + minor;
+    const std::int64_t index = row_begin(matrix_, part_.source_row + major) + minor;
     return static_cast<float>(common::to_compute(static_cast<const T*>(a_.source.data)[index]));
   }
 
@@ -259,7 +259,7 @@ void generate_source(const Mxfp8& p, std::uint64_t seed, void* data) {
     parallel_for(m.experts * m.rows, 1 + (1 << 16) / std::max<std::int64_t>(1, m.cols),
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t r = begin; r < end; ++r) {
-                     T* const row = static_cast<T*>(data) + r * m.stride;
+                     T* const row = static_cast<T*>(data) + row_begin(m, r);
                      // One number that is not finite makes a row that shares a scale NaN: most must have none.
                      const bool finite =
                          p.scaling == Mxfp8Scaling::row && random_at(seed + 2, static_cast<std::uint64_t>(r)) % 8 != 0;

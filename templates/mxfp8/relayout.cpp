@@ -43,7 +43,8 @@ std::string check(const Mxfp8& p) {
     return std::string("direction=both is for quantize; ") + op + " takes the scales of one direction: row or col";
   if (blocked(p))
     return std::string("scale_layout=blocked is for quantize and dequantize; ") + op + " has both layouts";
-  if (p.source_stride != 0) return std::string("source_stride is for numbers; the scales of ") + op + " have no gaps";
+  if (p.source_stride != 0 || has_expert_stride(p))
+    return std::string("source_stride and source_expert_stride are for numbers; the scales of ") + op + " have no gaps";
   return {};
 }
 

@@ -10,6 +10,7 @@ namespace quern::mxfp8 {
 struct Part {
   i64 rows;
   i64 first_row;   // in source, and in what lies as it does
+  i64 gap;         // see Line
   i64 lines;       // where its transposed lines begin, in elements
   i64 row_scales;  // where its scales begin
   i64 col_scales;
@@ -45,7 +46,12 @@ QUERN_DEVICE i64 col_scale_bytes(const KernelParams& p) {
 
 QUERN_DEVICE Part part_of_expert(const KernelParams& p, const Spot& spot) {
   const i64 expert = static_cast<i64>(spot.expert);
-  return {p.rows,  expert * p.rows, expert * p.rows * p.cols, expert * row_scale_bytes(p), expert * col_scale_bytes(p),
+  return {p.rows,
+          expert * p.rows,
+          gap_before(p, spot.expert),
+          expert * p.rows * p.cols,
+          expert * row_scale_bytes(p),
+          expert * col_scale_bytes(p),
           spot.row};
 }
 
@@ -79,7 +85,7 @@ QUERN_DEVICE bool begin_part(const KernelParams& p) {
 QUERN_DEVICE Part part_of_group() {
   const u8* const part = part_numbers();
   const i64 start = number_at(part, 1);
-  return {number_at(part, 0), start, start, number_at(part, 3), number_at(part, 4), number_at(part, 2)};
+  return {number_at(part, 0), start, 0, start, number_at(part, 3), number_at(part, 4), number_at(part, 2)};
 }
 
 QUERN_DEVICE Part part_of(const KernelParams& p, const Spot& spot) {

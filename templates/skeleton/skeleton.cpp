@@ -183,7 +183,7 @@ struct SkeletonFamily {
   // Each addition on the way to the result may be half a unit off, and the reference is rounded once. Rows that cancel
   // lose more, seen in units: for them the bound is that of partial sums up to sqrt(width), which is where those of
   // numbers of about 1 and of either sign stay.
-  static Tolerance tolerance(const Skeleton& p) {
+  static Tolerance tolerance(const Skeleton& p, int) {
     const std::int64_t chunk = 16 / element_bytes(p);
     const std::int64_t chunks_a_lane = (p.width + 32 * chunk - 1) / (32 * chunk);
     const auto additions = static_cast<double>(chunks_a_lane * chunk + 5);

@@ -86,6 +86,28 @@ void tails(std::vector<Case>& cases) {
   }
 }
 
+// Experts with something between them, at every alignment, and a row of each before the next of each.
+void expert_strides(std::vector<Case>& cases) {
+  for (const std::string& direction : kDirections) {
+    const std::string made = cat("direction=", direction);
+    for (const std::string& type : kTypes) {
+      for (const char* strides : {"source_expert_stride=15424", "source_expert_stride=15364",
+                                  "source_expert_stride=15361", "source_stride=480 source_expert_stride=160"})
+        cases.push_back({mxfp8(96, 160, cat(made, " dtype=", type, " ", strides), 3)});
+    }
+    for (const char* rest : {"block=square", "scale_layout=blocked", "scaling=tensor", "out_order=cols tail=pad",
+                             "source_order=rows source_stride=112", "tail=pad prologue=gated activation=relu",
+                             "prologue=dact activation=relu bias_gradient=sums"})
+      cases.push_back({mxfp8(std::string_view(rest).find("tail") == std::string_view::npos ? 96 : 100, 96,
+                             cat(made, " source_expert_stride=20000 ", rest), 3),
+                       1});
+  }
+  for (const char* rest : {"scaling=row", "scaling=block128", "op=dequantize", "op=dequantize direction=col"}) {
+    cases.push_back({mxfp8(64, 256, cat(rest, " source_expert_stride=16640"), 3)});
+    cases.push_back({mxfp8(64, 256, cat(rest, " source_stride=770 source_expert_stride=257"), 3)});
+  }
+}
+
 // Rows that no block lies across may be any number: a band of fewer than 32 was written past its end.
 void cut_bands(std::vector<Case>& cases) {
   for (const int lines : {1, 31, 33, 100, 129}) {
@@ -413,6 +435,7 @@ std::vector<Case> mxfp8_cases() {
   numerics(cases);
   layouts(cases);
   tails(cases);
+  expert_strides(cases);
   cut_bands(cases);
   stream_configs(cases);
   tile_configs(cases);

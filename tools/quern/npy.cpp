@@ -189,11 +189,11 @@ std::string accepted_text(const Layout& layout) {
 template <class F>
 void for_each_run(const Layout& layout, F f) {
   const std::int64_t size = bytes(layout.dtype);
-  const bool dense = layout.rank == 1 || layout.row_stride == layout.extents[1];
+  const bool dense = layout.rank == 1 || (layout.matrix_rows == 0 && layout.row_stride == layout.extents[1]);
   const std::int64_t runs = dense ? 1 : layout.extents[0];
   const std::int64_t run = dense ? layout.elements() * size : layout.extents[1] * size;
   if (run == 0) return;
-  for (std::int64_t i = 0; i < runs; ++i) f(i * layout.row_stride * size, run);
+  for (std::int64_t i = 0; i < runs; ++i) f(layout.row_begin(i) * size, run);
 }
 
 std::string head_text(const Layout& layout) {

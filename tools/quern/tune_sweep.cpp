@@ -192,8 +192,7 @@ class Sweeps {
       line.show(now, budget);
     });
     if (journal.result->winner.empty())
-      throw problem_error(problem.family(), problem.data(),
-                          "no config passed; `quern tune report` says why each failed");
+      throw problem_error(problem.family(), problem.data(), no_winner_text(journal, settings.path));
     if (!request_.no_record) keep(problem, journal, settings);
     return journal;
   }

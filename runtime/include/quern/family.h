@@ -82,24 +82,36 @@ struct Out {
 };
 static_assert(sizeof(In) == sizeof(Out), "operands are reached by offset");
 
-// The memory of one operand: `extents` elements, the last dimension contiguous, rows `row_stride` elements apart.
+// The memory of one operand: `extents` elements, the last dimension contiguous, rows `row_stride` elements apart. Rows
+// may be those of matrices that do not lie one behind the other: then each `matrix_rows` of them begin `matrix_stride`
+// elements after those before; of outputs behind their last one.
 struct Layout {
   DType dtype = DType::none;  // none: this problem has no such operand, whatever its open extents are
   int rank = 0;
   std::int64_t extents[2] = {1, 1};
-  std::int64_t row_stride = 0;  // rank 2 only
-  bool by_element = false;      // read element by element, so its address does not matter to a bulk operand
+  std::int64_t row_stride = 0;   // rank 2 only
+  bool by_element = false;       // read element by element, so its address does not matter to a bulk operand
+  std::int64_t matrix_rows = 0;  // rank 2 only; 0: one matrix
+  std::int64_t matrix_stride = 0;
 
   // Whether an extent is not known yet.
   constexpr bool open() const { return extents[0] < 0 || (rank == 2 && extents[1] < 0); }
   constexpr std::int64_t elements() const { return extents[0] * (rank == 2 ? extents[1] : 1); }
+  // Where a row begins, in elements; -1 where 64 bits do not hold it.
+  constexpr std::int64_t row_begin(std::int64_t row) const {
+    std::int64_t begin = 0, matrix = 0;
+    if (matrix_rows > 0) {
+      if (__builtin_mul_overflow(row / matrix_rows, matrix_stride, &matrix)) return -1;
+      row %= matrix_rows;
+    }
+    return __builtin_mul_overflow(row, row_stride, &begin) || __builtin_add_overflow(begin, matrix, &begin) ? -1
+                                                                                                            : begin;
+  }
   // From the first byte to the last one: 0 for an empty operand or an open extent, -1 where 64 bits do not hold it.
   constexpr std::int64_t span_bytes() const {
     if (dtype == DType::none || extents[0] <= 0 || (rank == 2 && extents[1] == 0)) return 0;
-    std::int64_t span = extents[0];
-    if (rank == 2 &&
-        (__builtin_mul_overflow(extents[0] - 1, row_stride, &span) || __builtin_add_overflow(span, extents[1], &span)))
-      return -1;
+    std::int64_t span = rank == 2 ? row_begin(extents[0] - 1) : extents[0];
+    if (span < 0 || (rank == 2 && __builtin_add_overflow(span, extents[1], &span))) return -1;
     return __builtin_mul_overflow(span, std::int64_t{quern::bytes(dtype)}, &span) ? -1 : span;
   }
 };
@@ -251,13 +263,12 @@ struct Launch {
 
 // ---- Checks --------------------------------------------------------------------------------------------------------
 
-// How far a result may be from the reference: `ulps` of the stored type or `absolute`, whichever is larger. NaNs equal
-// each other whatever their payload, unless the family moves bits without computing.
+// How far an operand may be from the reference's: `ulps` of the stored type or `absolute`, whichever is larger. NaNs
+// equal each other whatever their payload, unless the family moves bits without computing.
 struct Tolerance {
   double ulps = 0;
   double absolute = 0;
   bool bitwise = false;
-  const char* of = nullptr;  // the operand that may be off, where no other may
 };
 
 // A header or template of a family, embedded in the library.
@@ -312,7 +323,7 @@ struct Family {
   void (*launch)(const void* problem, const void* args, const DeviceModel&, const Config&, Launch&);
   // The plain reference: reads and writes host memory through the arguments' pointers.
   void (*reference)(const void* problem, const void* args);
-  Tolerance (*tolerance)(const void* problem);
+  Tolerance (*tolerance)(const void* problem, int operand);
   // The fewest bytes that must move.
   std::int64_t (*bytes)(const void* problem);
   // Makes an input's data where random numbers of its type will not do; returns false where they will.
@@ -339,7 +350,7 @@ struct Erase {
     F::launch(problem(p), *static_cast<const Args*>(a), m, c, l);
   }
   static void reference(const void* p, const void* a) { F::reference(problem(p), *static_cast<const Args*>(a)); }
-  static Tolerance tolerance(const void* p) { return F::tolerance(problem(p)); }
+  static Tolerance tolerance(const void* p, int o) { return F::tolerance(problem(p), o); }
   static std::int64_t bytes(const void* p) { return F::bytes(problem(p)); }
   static bool generate(const void* p, int o, std::uint64_t seed, void* d) {
     return F::generate(problem(p), o, seed, d);

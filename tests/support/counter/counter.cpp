@@ -56,7 +56,7 @@ struct CounterFamily {
     auto* counts = static_cast<float*>(a.counts.data);
     for (std::int64_t i = 0; i < p.count; ++i) counts[i] += 1.0f;
   }
-  static Tolerance tolerance(const Counter&) { return {}; }
+  static Tolerance tolerance(const Counter&, int) { return {}; }
   static std::int64_t bytes(const Counter& p) { return 8 * p.count; }
   static bool generate(const Counter&, int, std::uint64_t, void*) { return false; }
 };

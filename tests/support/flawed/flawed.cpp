@@ -74,7 +74,7 @@ struct FlawedFamily {
       for (std::int64_t c = 0; c < p.width; ++c) out[r * out_stride(p) + c] = x[r * p.width + c] + 1.0f;
     }
   }
-  static Tolerance tolerance(const Flawed&) { return {}; }
+  static Tolerance tolerance(const Flawed&, int) { return {}; }
   static std::int64_t bytes(const Flawed& p) { return 8 * p.rows * p.width; }
   static bool generate(const Flawed&, int, std::uint64_t, void*) { return false; }
 };

@@ -284,8 +284,8 @@ TEST(GatherReference, AScaleIsOneMultiplicationAndOneRounding) {
 }
 
 TEST(GatherTolerance, BitsUnlessTheyAreComputed) {
-  EXPECT_TRUE(Gather::family().tolerance(problem("gather").data()).bitwise);
-  EXPECT_FALSE(Gather::family().tolerance(problem("gather scale=f32").data()).bitwise);
+  EXPECT_TRUE(Gather::family().tolerance(problem("gather").data(), 0).bitwise);
+  EXPECT_FALSE(Gather::family().tolerance(problem("gather scale=f32").data(), 0).bitwise);
 }
 
 TEST(GatherBytes, AreOneReadOneWriteAndTheIndex) {

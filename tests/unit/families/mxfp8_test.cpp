@@ -45,6 +45,9 @@ TEST(Mxfp8Problem, APolicyHasItsModesAndASourceItsOutput) {
   EXPECT_TRUE(has(refusal("source_order=rows out_order=cols"), "out_order=rows"));
   EXPECT_TRUE(has(refusal("cols=64 source_stride=63"), "source_stride"));
   EXPECT_EQ(refusal("cols=64 source_stride=64"), "");
+  EXPECT_TRUE(has(refusal("cols=64 experts=2 source_expert_stride=63"), "source_expert_stride"));
+  EXPECT_EQ(refusal("cols=64 experts=2 source_stride=128 source_expert_stride=64"), "") << "a row of each";
+  EXPECT_TRUE(has(refusal("cols=64 groups=2 source_expert_stride=64"), "groups are of one matrix"));
   EXPECT_TRUE(has(refusal("cols=1073741824"), "2^30"));
 }
 
@@ -56,7 +59,9 @@ TEST(Mxfp8Problem, WhatNoMemoryHoldsIsRefused) {
         "rows=128 cols=128 experts=70368744177664 direction=col",
         "rows=0 cols=65536 experts=70368744177664 direction=col",
         "rows=70368744177664 cols=65536 experts=0 scale_layout=blocked",
-        "rows=1048576 cols=64 source_stride=70368744177664", "rows=70368744177664 cols=32"})
+        "rows=1048576 cols=64 source_stride=70368744177664", "rows=70368744177664 cols=32",
+        "cols=64 experts=2 source_expert_stride=70368744177664",
+        "rows=1048576 cols=64 source_stride=70368744177664 source_expert_stride=70368744177664"})
     EXPECT_TRUE(has(refusal(fields), "too large")) << fields << ": " << refusal(fields);
 }
 
@@ -75,6 +80,8 @@ TEST(Mxfp8Variants, FollowDirectionLineLengthAndElement) {
   EXPECT_EQ(summary("cols=44 tail=pad"), "stream:8:8 element:2:1");
   EXPECT_EQ(summary("cols=33 tail=pad"), "stream:2:1");
   EXPECT_EQ(summary("cols=64 source_stride=66"), "stream:4:4 element:2:1");
+  EXPECT_EQ(summary("cols=64 experts=2 source_expert_stride=1028"), "stream:8:8 element:2:1");
+  EXPECT_EQ(summary("op=dequantize cols=64 experts=2 source_expert_stride=1026"), "stream:4:4 element:2:1");
   EXPECT_EQ(summary("cols=4096 block=square"), "tile:16:16 element:2:1");
   EXPECT_EQ(summary("cols=4096 direction=col"), "tile:16:16 element:2:1");
   EXPECT_EQ(summary("cols=4096 direction=col out_order=cols"), "tile:16:16 element:2:1");
@@ -138,6 +145,8 @@ TEST(Mxfp8Operands, HaveTheSizesOfTheirLayouts) {
   EXPECT_EQ(span(row + " scale_layout=blocked direction=col", "scales"), 3 * 512 * 4);
   EXPECT_EQ(span("rows=993 cols=512 direction=col tail=pad", "scales"), 32 * 512);
   EXPECT_EQ(span("rows=96 cols=416 source_stride=424", "source"), (95 * 424 + 416) * 2);
+  EXPECT_EQ(span(row + " source_expert_stride=50000", "source"), (2 * 50000 + 96 * 416) * 2);
+  EXPECT_EQ(span(row + " source_stride=1248 source_expert_stride=416", "source"), 3 * 96 * 416 * 2) << "a row of each";
 }
 
 TEST(Mxfp8Operands, OfOtherOperationsAreWhatQuantizeWrites) {
@@ -159,6 +168,31 @@ TEST(Mxfp8Operands, OfOtherOperationsAreWhatQuantizeWrites) {
   }
 }
 
+Tolerance tolerance(const std::string& fields, const std::string& name) {
+  const Table<Operand> operands = Mxfp8::family().operands;
+  int at = 0;
+  while (operands[at].name != name) ++at;
+  return Mxfp8::family().tolerance(parsed(fields).data(), at);
+}
+
+// A GPU and the host make fp32 scales of numbers that differ by some units: they were compared bit for bit.
+TEST(Mxfp8Tolerance, IsOfBitsWhereNoActivationOfFp32MakesTheScale) {
+  const std::string made = "rows=64 cols=128 bias_gradient=sums dtype=f32 prologue=dact activation=silu scaling=";
+  for (const std::string fields :
+       {"cols=64", "cols=128 scaling=block128 mode=exact", "cols=64 prologue=act activation=gelu",
+        "cols=64 dtype=f32 prologue=act activation=relu scaling=tensor"}) {
+    for (const char* operand : {"out", "scales", "bias_gradient"})
+      EXPECT_TRUE(tolerance(fields, operand).bitwise) << fields << " " << operand;
+  }
+  EXPECT_TRUE(tolerance(made + "mx", "out").bitwise);
+  EXPECT_TRUE(tolerance(made + "block128 mode=rceil", "scales").bitwise) << "a power of two";
+  EXPECT_EQ(tolerance(made + "tensor", "out").ulps, 1);
+  EXPECT_EQ(tolerance(made + "block128 mode=exact", "scales").ulps, 512);
+  EXPECT_EQ(tolerance(made + "block128 mode=exact", "out_col").ulps, 1);
+  EXPECT_GT(tolerance(made + "mx", "bias_gradient").absolute, 0);
+  EXPECT_FALSE(tolerance("op=dequantize cols=64", "out").bitwise) << "any NaN";
+}
+
 TEST(Mxfp8Problem, OtherOperationsRefuseWhatIsQuantizes) {
   EXPECT_TRUE(has(refusal("op=dequantize cols=64 direction=both"), "row or col"));
   EXPECT_TRUE(has(refusal("op=dequantize cols=64 source_order=rows"), "out_order"));
@@ -171,6 +205,7 @@ TEST(Mxfp8Problem, OtherOperationsRefuseWhatIsQuantizes) {
     EXPECT_TRUE(has(refusal(fields + "direction=both"), op));
     EXPECT_TRUE(has(refusal(fields + "scale_layout=blocked"), op));
     EXPECT_TRUE(has(refusal(fields + "source_stride=64"), op));
+    EXPECT_TRUE(has(refusal(fields + "source_expert_stride=64"), op));
   }
 }
 

@@ -72,6 +72,17 @@ TEST_F(Npy, RowsFurtherApartThanLong) {
   EXPECT_EQ(npy_bytes(layout, memory.data()), npy_bytes(dense(u8, 2, 3), reinterpret_cast<const std::byte*>("abcdef")));
 }
 
+TEST_F(Npy, RowsOfMatricesThatLieApart) {
+  Layout layout{u8, 2, {4, 2}, 2};
+  layout.matrix_rows = 2;
+  layout.matrix_stride = 5;
+  std::vector<std::byte> memory(static_cast<std::size_t>(layout.span_bytes()), std::byte{'-'});
+  EXPECT_EQ(memory.size(), 9u);
+  write(npy_bytes(dense(u8, 4, 2), reinterpret_cast<const std::byte*>("abcdefgh")));
+  read_npy_data(read_npy_header(path_), layout, memory.data());
+  EXPECT_EQ(std::memcmp(memory.data(), "abcd-efgh", 9), 0);
+}
+
 TEST_F(Npy, OneDimensionAndEmpty) {
   const Layout one{i64, 1, {2, 1}, 0};
   const std::int64_t values[] = {1, -1};

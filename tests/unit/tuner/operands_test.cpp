@@ -137,6 +137,28 @@ TEST(Compare, TheGapsBetweenRowsMustStayAsTheyWere) {
   }
 }
 
+// Two matrices of two rows of 3 elements: one behind the other, and a row of each before the next of each.
+TEST(ElementName, FindsRowsOfMatrices) {
+  const Operand operand{"x", Role::input, 0, true, nullptr, "", ""};
+  Layout apart{u8, 2, {4, 3}, 4};
+  apart.matrix_rows = 2;
+  apart.matrix_stride = 10;
+  EXPECT_EQ(apart.span_bytes(), 17);
+  EXPECT_EQ(element_name(operand, apart, 5), "x[1, 1]");
+  EXPECT_EQ(element_name(operand, apart, 9), "the gap behind row 1 of x");
+  EXPECT_EQ(element_name(operand, apart, 16), "x[3, 2]");
+  Layout mixed{u8, 2, {4, 3}, 8};
+  mixed.matrix_rows = 2;
+  mixed.matrix_stride = 4;
+  EXPECT_EQ(mixed.span_bytes(), 15);
+  EXPECT_EQ(element_name(operand, mixed, 5), "x[2, 1]");
+  EXPECT_EQ(element_name(operand, mixed, 7), "the gap behind row 2 of x");
+  EXPECT_EQ(element_name(operand, mixed, 8), "x[1, 0]");
+  mixed.extents[0] = std::int64_t{1} << 62;
+  mixed.matrix_rows = 1;
+  EXPECT_EQ(mixed.span_bytes(), -1) << "64 bits do not hold it";
+}
+
 TEST(Compare, TheReportOfGatherIsAnOutputToo) {
   const AnyProblem p = problem("gather rows=4 count=3 width=5 mode=report");
   HostOperands got(p.family(), p.data());

@@ -69,7 +69,7 @@ struct ScaleRowsFamily {
     auto* out = static_cast<float*>(a.out.data);
     for (std::int64_t i = 0; i < p.rows * p.width; ++i) out[i] = x[i] * scale[i / p.width];
   }
-  static quern::Tolerance tolerance(const ScaleRows&) { return {}; }
+  static quern::Tolerance tolerance(const ScaleRows&, int) { return {}; }
   static std::int64_t bytes(const ScaleRows& p) { return 8 * p.rows * p.width + 4 * p.rows; }
   static bool generate(const ScaleRows&, int, std::uint64_t, void*) { return false; }
 };

@@ -212,20 +212,27 @@ Config tile_config(std::int64_t vector, std::int32_t rows) {
   return config;
 }
 
-// Half a band a thread where a vector has two elements at least: half the reads and writes, of twice the width. To
-// ask for each row whether it is there needs registers.
-Config narrow_tile(const Mxfp8& p) {
-  const std::int64_t vector = natural_vector(p, has_cut_bands(p) && matrix_of(p).across ? 8 : 16);
-  if (has_wide_tile(p)) return tile_config(vector, vector >= 8 * source_bytes(p) ? 16 : 32);
-  return vector > source_bytes(p) ? tile_config(vector, 16) : tile_config(vector, 32);
-}
-
 // Whether there are `each` tiles a multiprocessor and more. An open extent counts as large.
 bool has_tiles(const Mxfp8& p, const DeviceModel& model, const Config& config, std::int64_t each) {
   const Matrix m = matrix_of(p);
   if (m.experts == kOpen || m.rows == kOpen || m.cols == kOpen) return true;
   const std::int64_t tiles = m.experts * pieces(m.rows, kTileRows) * pieces(m.cols, tile_columns(p, config));
   return tiles >= each * model.multiprocessors;
+}
+
+// Narrower tiles where not every multiprocessor has one, as far as they hold a block and vectors two elements.
+void spread_tiles(const Mxfp8& p, const DeviceModel& model, Config& config) {
+  while (!has_tiles(p, model, config, 1) && tile_columns(p, config) > kBlockElements &&
+         config[kVector] > 2 * source_bytes(p))
+    config[kVector] /= 2;
+}
+
+// Half a band a thread where a vector has two elements at least: half the reads and writes, of twice the width. To
+// ask for each row whether it is there needs registers.
+Config tile_of_half_bands(const Mxfp8& p) {
+  const std::int64_t vector = natural_vector(p, has_cut_bands(p) && matrix_of(p).across ? 8 : 16);
+  if (has_wide_tile(p)) return tile_config(vector, vector >= 8 * source_bytes(p) ? 16 : 32);
+  return vector > source_bytes(p) ? tile_config(vector, 16) : tile_config(vector, 32);
 }
 
 // Whether work is rounded up by no more than an eighth where `n` of something are done `each` at a time.
@@ -293,7 +300,8 @@ bool is_stacked(const Mxfp8& p) {
 }
 
 Config preferred_tile(const Mxfp8& p, const Target& target, const DeviceModel& model) {
-  Config config = narrow_tile(p);
+  Config config = tile_of_half_bands(p);
+  if (!has_wide_tile(p)) spread_tiles(p, model, config);
   config[kResident] = resident_for(p, target);
   if (matrix_of(p).along) config[kPanel] = 0;
   if (target.arch < 90 || target.arch >= 120) return config;
@@ -320,10 +328,19 @@ Config preferred_rows(const Mxfp8& p, const Target& target) {
   return config;
 }
 
+// Two vectors a thread where that leaves every multiprocessor four blocks.
+Config preferred_stream(const Mxfp8& p, const Target& target, const DeviceModel& model) {
+  Config config = stream_config(natural_vector(p, widest_access(target)), 2);
+  if (p.experts == kOpen || p.rows == kOpen || p.cols == kOpen) return config;
+  const std::int64_t vectors = p.experts * p.rows * pieces(p.cols * source_bytes(p), config[kVector]);
+  if (vectors < std::int64_t{4} * model.multiprocessors * config[kUnroll] * config[kThreads]) config[kUnroll] = 1;
+  return config;
+}
+
 Config preferred(const Mxfp8& p, const Target& target, const DeviceModel& model) {
   if (p.scaling == Mxfp8Scaling::row) return preferred_rows(p, target);
   if (!can_stream(p)) return preferred_tile(p, target, model);
-  return stream_config(natural_vector(p, widest_access(target)), 2);
+  return preferred_stream(p, target, model);
 }
 
 // Lines of transposed output are written 16 bytes at a time, but for vectors of one element: they take any address.

@@ -82,10 +82,10 @@ QUERN_DEVICE void run_tile(const KernelParams& p, const Tile<spec::unroll>& tile
   ShareInputs inputs[spec::unroll] = {};
 #pragma unroll
   for (int i = 0; i < spec::unroll; ++i) {
-    const Line line = line_of(p, static_cast<i64>(tile[i].row));
 #pragma unroll
     for (int k = 0; k < kPieces; ++k) {
-      if (is_there(p, tile[i], k)) inputs[i].pieces[k] = Made::read(p, line, column_of(tile[i], k));
+      if (is_there(p, tile[i], k))
+        inputs[i].pieces[k] = Made::read(p, line_of(p, static_cast<i64>(tile[i].row)), column_of(tile[i], k));
     }
   }
 #pragma unroll

@@ -2,6 +2,7 @@
 #ifndef QUERN_MXFP8_TILE_COLUMNS_CUH_
 #define QUERN_MXFP8_TILE_COLUMNS_CUH_
 
+#include "common/realign.cuh"
 #include "mxfp8/tile_patch.cuh"
 
 namespace quern::mxfp8 {
@@ -67,24 +68,60 @@ QUERN_DEVICE void put_line(const Place& at, const Patch& patch, int j, float rec
   }
 }
 
+// Where the line of a column begins that this stack has of it. `at`: its first tile.
+QUERN_DEVICE u8* line_begin(const KernelParams& p, const Place& at, u32 line) {
+  return static_cast<u8*>(p.col_out) + at.part.lines + (at.first_column + line) * line_pitch(p) + at.first_row;
+}
+
+constexpr int kUnits = kLineBytes / 16;
+
+QUERN_DEVICE void write_units(const KernelParams& p, const Place& at, u32 line, u32 unit) {
+  if (at.first_row + unit * 16 < at.part.rows)
+    store<16, kStore>(line_begin(p, at, line) + unit * 16, load_shared<16>(line_unit(line, unit)));
+}
+
+// Bytes [from, from + 16) of a line of `length`, those of them that it has.
+QUERN_DEVICE void write_ends(u8* line, const Vector<16>& values, int from, int length) {
+#pragma unroll
+  for (int w = 0; w < 4; ++w) {
+    const int first = from + 4 * w;
+    if (first >= 0 && first + 4 <= length) {
+      store<4>(line + first, Vector<4>{{values.w[w]}});
+      continue;
+    }
+#pragma unroll
+    for (int b = 0; b < 4; ++b) {
+      if (first + b >= 0 && first + b < length) store<1>(line + first + b, Vector<1>{{code_at<u8>(values, 4 * w + b)}});
+    }
+  }
+}
+
+// Of lines that begin anywhere, the 16 bytes that memory has together are of two units. There is one such window more
+// than units.
+QUERN_DEVICE void write_window(const KernelParams& p, const Place& at, u32 line, u32 window) {
+  u8* const begin = line_begin(p, at, line);
+  const i64 left = at.part.rows - at.first_row;
+  const int length = left < kLineBytes ? static_cast<int>(left) : kLineBytes;
+  const int before = static_cast<int>(reinterpret_cast<unsigned long long>(begin) % 16);
+  const int from = static_cast<int>(window) * 16 - before, unit = static_cast<int>(window) - (before == 0 ? 0 : 1);
+  if (from >= length) return;
+  const u32 first = unit < 0 ? 0 : unit, second = unit + 1 < kUnits ? unit + 1 : kUnits - 1;
+  const Vector<16> values =
+      realign(load_shared<16>(line_unit(line, first)), load_shared<16>(line_unit(line, second)), -before & 15);
+  if (from >= 0 && from + 16 <= length) return store<16, kStore>(begin + from, values);
+  write_ends(begin, values, from, length);
+}
+
 // Of the whole stack, whose first tile is at `at`.
 QUERN_DEVICE void write_lines(const KernelParams& p, const Place& at) {
-  constexpr u32 kUnits = kLineBytes / 16;
+  constexpr u32 kEach = spec::write_lines ? kUnits : kUnits + 1;
 #pragma unroll 4
-  for (u32 i = threadIdx.x; i < kTileColumns * kUnits; i += kTileThreads) {
-    const u32 line = i / kUnits, unit = i % kUnits;
-    const i64 column = at.first_column + line, row = at.first_row + unit * 16;
-    if (column >= p.cols || row >= at.part.rows) continue;
-    const Vector<16> values = load_shared<16>(line_unit(line, unit));
-    u8* const to = static_cast<u8*>(p.col_out) + at.part.lines + column * line_pitch(p) + row;
+  for (u32 i = threadIdx.x; i < kTileColumns * kEach; i += kTileThreads) {
+    if (at.first_column + i / kEach >= p.cols) continue;
     if constexpr (spec::write_lines) {
-      store<16, kStore>(to, values);
+      write_units(p, at, i / kEach, i % kEach);
     } else {
-      const i64 left = at.part.rows - row;
-#pragma unroll
-      for (int b = 0; b < 16; ++b) {
-        if (b < left) store<1>(to + b, Vector<1>{{code_at<u8>(values, b)}});
-      }
+      write_window(p, at, i / kEach, i % kEach);
     }
   }
 }

@@ -6,7 +6,6 @@
 #include "api/runtime_state.h"
 #include "base/text.h"
 #include "compiler/ptx.h"
-#include "mxfp8/mxfp8.h"
 
 namespace quern::test {
 namespace {
@@ -129,7 +128,7 @@ void expect_good_image(const Compiled& compiled, std::size_t i) {
 
 Runtime& shared_runtime() {
   struct Shared {
-    Shared() : runtime(options()) { runtime.add(Mxfp8::family()); }
+    Shared() : runtime(options()) {}
     static Options options() {
       Options options;
       options.cache_mode = CacheMode::off;

@@ -263,7 +263,12 @@ std::vector<Case> huge_cases() {
           {"gather rows=16 count=40 width=268435459 dtype=u8"},
           {"pointwise rows=524289 width=4097 dtype=bf16"},
           {"pointwise rows=524289 width=4104 dtype=bf16 bias_spread=none", 0, true},
-          {"pointwise rows=524289 width=4097 dtype=bf16", 1}};
+          {"pointwise rows=524289 width=4097 dtype=bf16", 1},
+          {"mxfp8 rows=8192 cols=10240 experts=32 direction=both"},
+          {"mxfp8 rows=1048608 cols=2080 groups=8 direction=col scale_layout=blocked"},
+          {"mxfp8 rows=262151 cols=8200 tail=pad direction=both", 1},
+          {"mxfp8 rows=262151 cols=8200 scaling=row mode=exact", 1},
+          {"mxfp8 op=dequantize rows=8192 cols=10240 experts=32 direction=col"}};
 }
 
 }  // namespace quern::test

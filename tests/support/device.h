@@ -13,7 +13,6 @@
 #include "api/runtime_state.h"
 #include "driver/device.h"
 #include "driver/find_host_driver.h"
-#include "mxfp8/mxfp8.h"
 #include "quern/runtime.h"
 #include "skeleton/skeleton.h"
 #include "support/scratch.h"
@@ -39,7 +38,6 @@ class DeviceTest : public ::testing::Test {
       options_.driver = on_host() ? open_host_driver(Environment::read()) : Driver::open({});
       runtime_.emplace(options_);
       runtime_->add(Skeleton::family());
-      runtime_->add(Mxfp8::family());
       context_.emplace(driver(), 0);
     } catch (const Error& error) {
       if (on_host()) throw;

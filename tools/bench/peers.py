@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a PyTorch user would run instead of `gather` and `pointwise`, timed as `quern bench` times its own kernels:
+"""What a PyTorch user would run instead of `gather`, `pointwise` and `mxfp8`, timed as `quern bench` times its own kernels:
 CUDA-graph replays with cold L2 (rotating operands of 256 MB or more; small calls between L2 flushes, less the flushes),
 medians. One JSON line a row: problem, peer, us. Needs torch and triton.
 
@@ -127,6 +127,88 @@ def pointwise_peers(activation, multiply_add):
     return peers
 
 
+# ---- mxfp8: rceil, e4m3, plain scales
+
+
+def mx_blocks(x):
+    blocks = x.float().unflatten(-1, (-1, 32))
+    scale = (((blocks.abs().amax(-1, keepdim=True).view(torch.int32) + 0x1FFFFF) >> 23) - 8).clamp(min=0)
+    factor = ((254 - scale) << 23).view(torch.float32)
+    elements = (blocks * factor).clamp(-448, 448).to(torch.float8_e4m3fn).flatten(-2)
+    return elements, scale.squeeze(-1).to(torch.uint8)
+
+
+def mx_eager(direction):
+    def quantize(x):
+        rows = mx_blocks(x) if direction != "col" else ()
+        return rows + (mx_blocks(x.transpose(-2, -1).contiguous()) if direction != "row" else ())
+
+    return quantize
+
+
+@triton.jit
+def mx_scaled(tile, M: tl.constexpr, N: tl.constexpr):
+    blocks = tl.reshape(tile, [M, N // 32, 32])
+    bits = tl.max(tl.abs(blocks), 2).to(tl.int32, bitcast=True)
+    scale = tl.maximum(((bits + 0x1FFFFF) >> 23) - 8, 0)
+    factor = ((254 - scale) << 23).to(tl.float32, bitcast=True)
+    return tl.reshape((blocks * factor[:, :, None]).to(tl.float8e4nv), [M, N]), scale.to(tl.uint8)
+
+
+@triton.jit
+def mx_store(tile, elements, scales, row, column, lines, line, M: tl.constexpr, N: tl.constexpr):
+    q, s = mx_scaled(tile, M, N)
+    at = row + tl.arange(0, M).to(tl.int64)
+    inside = (at < lines)[:, None]
+    columns, blocks = column + tl.arange(0, N), column // 32 + tl.arange(0, N // 32)
+    tl.store(elements + at[:, None] * line + columns[None, :], q, inside & (columns < line)[None, :])
+    tl.store(scales + at[:, None] * (line // 32) + blocks[None, :], s, inside & (blocks < line // 32)[None, :])
+
+
+@triton.autotune([triton.Config({"M": m, "N": n}, num_warps=w) for m in (64, 128) for n in (64, 128) for w in (4, 8)],
+                 ["rows", "cols", "ROW", "COL"])
+@triton.jit
+def mx_tiles(x, row_q, row_s, col_q, col_s, rows, cols, ROW: tl.constexpr, COL: tl.constexpr, M: tl.constexpr,
+             N: tl.constexpr):
+    across = tl.cdiv(cols, N)
+    row, column = tl.program_id(0) // across * M, tl.program_id(0) % across * N
+    first = tl.program_id(1).to(tl.int64) * rows * cols
+    at, columns = row + tl.arange(0, M).to(tl.int64), column + tl.arange(0, N)
+    inside = (at < rows)[:, None] & (columns < cols)[None, :]
+    tile = tl.load(x + first + at[:, None] * cols + columns[None, :], inside, 0.0).to(tl.float32)
+    if ROW:
+        mx_store(tile, row_q + first, row_s + first // 32, row, column, rows, cols, M, N)
+    if COL:
+        mx_store(tl.trans(tile), col_q + first, col_s + first // 32, column, row, cols, rows, N, M)
+
+
+def mx_triton(direction):
+    def quantize(x):
+        experts, rows, cols = x.shape
+
+        def pair(lines, line):
+            return (torch.empty(experts, lines, line, dtype=torch.float8_e4m3fn, device="cuda"),
+                    torch.empty(experts, lines, line // 32, dtype=torch.uint8, device="cuda"))
+
+        by_row = pair(rows, cols) if direction != "col" else ()
+        by_col = pair(cols, rows) if direction != "row" else ()
+        grid = lambda c: (triton.cdiv(rows, c["M"]) * triton.cdiv(cols, c["N"]), experts)
+        mx_tiles[grid](x, *(by_row or by_col), *(by_col or by_row), rows, cols, direction != "col", direction != "row")
+        return by_row + by_col
+
+    return quantize
+
+
+def mxfp8(rows, cols, experts, direction):
+    names = ["" if experts == 1 else f" experts={experts}", "" if direction == "row" else f" direction={direction}"]
+    problem = f"mxfp8 rows={rows} cols={cols}{names[0]}{names[1]}"
+    nbytes = experts * rows * cols * (2 + (2 if direction == "both" else 1) * 33 / 32)
+    operands = [(torch.randn(experts, rows, cols, device="cuda", dtype=torch.bfloat16),)
+                for _ in range(sets_for(int(nbytes)))]
+    peers = {"torch.compile": compiled(mx_eager(direction)), "Triton, tiles": mx_triton(direction)}
+    return problem, peers, operands, int(nbytes)
+
+
 def report(problem, peer, call, operands, nbytes):
     row = {"problem": problem, "peer": peer}
     try:
@@ -172,12 +254,30 @@ POINTWISE = [(4 ** i, 2 << i, "f32") for i in range(1, 10)] + [
     (262144, 1024, "bf16"), (262144, 1024, "bf16", "gelu"), (65536, 4096, "bf16", "silu", False),
     (65536, 4097, "bf16", "silu", False), (65536, 4096, "bf16", "identity", False)]
 
+MXFP8 = [(rows, cols, experts, direction) for rows, cols, experts in ((8192, 5120, 1), (16384, 16384, 1), (131072, 7168, 1),
+                                                                     (7168, 2048, 8), (8192, 5120, 8), (8192, 5120, 32))
+         for direction in ("row", "col", "both")]
+
+
+def check_mxfp8():
+    """Both peers must make the same bits."""
+    for direction in ("row", "col", "both"):
+        x = torch.randn(2, 96, 160, device="cuda", dtype=torch.bfloat16) * 1000
+        for a, b in zip(mx_eager(direction)(x), mx_triton(direction)(x)):
+            assert torch.equal(a.view(torch.uint8), b.view(torch.uint8)), direction
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="")
     only = parser.parse_args().only
-    for make, shapes in ((gather, GATHERS), (pointwise, POINTWISE)):
+    tables = ((gather, GATHERS), (pointwise, POINTWISE), (mxfp8, MXFP8))
+    named = {make.__name__ for make, _ in tables} & set(only.split())
+    for make, shapes in tables:
+        if named and make.__name__ not in named:
+            continue
+        if make is mxfp8:
+            check_mxfp8()
         for shape in shapes:
             problem, peers, operands, nbytes = make(*shape)
             if only in problem:

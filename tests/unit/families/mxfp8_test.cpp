@@ -90,10 +90,21 @@ TEST(Mxfp8Variants, FollowDirectionLineLengthAndElement) {
   EXPECT_EQ(summary("cols=36 direction=col out_order=cols"), "tile:8:8 element:2:1") << "nothing is transposed";
   EXPECT_EQ(summary("cols=4096 direction=both dtype=f32"), "tile:16:16 element:4:1");
   EXPECT_EQ(summary("cols=4096 source_order=rows"), "tile:2:1") << "any number of rows, which lie along memory";
-  EXPECT_EQ(summary("cols=4096 source_order=rows rows=64"), "tile:16:16 element:2:1");
+  EXPECT_EQ(summary("cols=4096 source_order=rows rows=64 experts=100"), "tile:16:16 element:2:1");
   EXPECT_EQ(summary("cols=4096 scale_layout=blocked"), "tile:16:16 element:2:1");
   EXPECT_EQ(summary("cols=36 direction=col out_order=cols scale_layout=blocked"), "tile:8:16 element:2:1")
       << "scales take 16";
+}
+
+TEST(Mxfp8Variants, SmallProblemsHaveNarrowTilesAndOneVectorAThread) {
+  EXPECT_EQ(summary("rows=96 cols=416 experts=3 direction=col"), "tile:4:16 element:2:1");
+  EXPECT_EQ(summary("rows=160 cols=1408 experts=5 direction=both"), "tile:8:16 element:2:1") << "enough";
+  EXPECT_EQ(summary("rows=96 cols=416 dtype=f32 direction=col"), "tile:8:16 element:4:1") << "a tile has 32 columns";
+  EXPECT_EQ(summary("rows=128 cols=128 direction=both scaling=block128"), "tile:16:16 element:2:1") << "a tile has 128";
+  const auto unroll = [](const std::string& fields) { return test::variants_of(parsed(fields), {})[0].config[2]; };
+  EXPECT_EQ(unroll("rows=160 cols=1408 experts=5"), 1);
+  EXPECT_EQ(unroll("rows=8192 cols=5120"), 2);
+  EXPECT_EQ(unroll("cols=5120"), 2) << "open counts as large";
 }
 
 // The rows, stack, panel and cluster of a problem's first variant.

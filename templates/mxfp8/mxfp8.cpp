@@ -89,14 +89,27 @@ bool blocks_are_resident(const Mxfp8&, const Target& t, const Config& c) {
 
 // ---- What every operation refuses
 
-// With every line and column padded to a whole atom, whatever the layout, and nothing taken for empty: then no product
-// of some of the extents overflows.
-bool is_too_large(const Matrix& m, std::int64_t expert_stride) {
+bool is_beyond_memory(std::int64_t matrices, std::int64_t rows, std::int64_t cols) {
   std::int64_t all = 0;
+  return __builtin_mul_overflow(std::max<std::int64_t>(matrices, 1), rows, &all) ||
+         __builtin_mul_overflow(all, cols, &all) || all > kMaxExtent;
+}
+
+// With every line and column padded to a whole atom, whatever the layout, and nothing taken for empty: then no product
+// of some of the extents overflows. Of two strides of source the larger has the other in it.
+bool is_too_large(const Mxfp8& p, const Matrix& m) {
   const auto padded = [](std::int64_t n) { return round_up_to(std::max<std::int64_t>(n, 1), 128); };
-  return __builtin_mul_overflow(std::max<std::int64_t>(m.experts, 1), padded(m.rows), &all) ||
-         __builtin_mul_overflow(all, padded(std::max(m.cols, m.stride)), &all) || all > kMaxExtent ||
-         __builtin_mul_overflow(std::max<std::int64_t>(m.experts, 1), expert_stride, &all) || all > kMaxExtent;
+  const std::int64_t rows = padded(m.rows), stride = padded(m.stride);
+  if (is_beyond_memory(m.experts, rows, padded(m.cols))) return true;
+  if (!has_expert_stride(p)) return is_beyond_memory(m.experts, rows, stride);
+  return is_beyond_memory(1, rows, stride) || is_beyond_memory(m.experts, 1, p.source_expert_stride);
+}
+
+// Experts lie apart, or by turns: a line of each, then the next of each. What is open is asked for at the launch.
+bool experts_overlap(const Mxfp8& p, const Matrix& m) {
+  if (!has_expert_stride(p) || m.experts == kOpen || m.rows == kOpen || m.experts * m.rows == 0) return false;
+  return p.source_expert_stride < (m.rows - 1) * m.stride + m.line &&
+         m.stride < (m.experts - 1) * p.source_expert_stride + m.line;
 }
 
 std::string uneven(const char* field, std::int64_t extent, std::int64_t block, const char* what) {
@@ -139,8 +152,12 @@ std::string check_sizes(const Mxfp8& p) {
   if (has_expert_stride(p) && p.source_expert_stride < m.line)
     return "source_expert_stride is below the length of a line of source, so lines would overlap";
   if (std::max(m.line, m.cols) >= kMaxSlots) return "a line of source must have fewer than 2^30 elements";
-  if (is_too_large(m, p.source_expert_stride))
+  if (is_too_large(p, m))
     return "source is too large: all experts together may have 2^46 elements, gaps and padding included";
+  if (experts_overlap(p, m))
+    return "source_expert_stride makes experts overlap: it takes those of a whole expert, or source_stride those of a "
+           "line "
+           "of each";
   return cut_blocks(p);
 }
 
@@ -163,7 +180,7 @@ struct Mxfp8Family {
       choice_field("op", offsetof(Mxfp8, op), kOps, "what is made of source"),
       extent_field("rows", offsetof(Mxfp8, rows), true, "rows of source, of each expert"),
       extent_field("cols", offsetof(Mxfp8, cols), false, "columns of source"),
-      extent_field("experts", offsetof(Mxfp8, experts), true, "matrices, one behind the other"),
+      extent_field("experts", offsetof(Mxfp8, experts), true, "matrices of one size"),
       choice_field("direction", offsetof(Mxfp8, direction), kDirections, "along what blocks lie"),
       dtype_field("dtype", offsetof(Mxfp8, dtype), kSourceTypes,
                   "type of the numbers; those of 8 bits for pad and unpad"),
@@ -193,9 +210,9 @@ struct Mxfp8Family {
                     "pad, unpad: what rows of a group are padded to"),
       dtype_field("offset", offsetof(Mxfp8, offset), only(i32) | only(i64), "type of the groups' ends"),
       integer_field("source_stride", offsetof(Mxfp8, source_stride), 0, kMaxExtent,
-                    "elements from a line of neighbours in source to the next; 0: none between"),
+                    "elements from a line of neighbours in source to the next; 0: as many as it has"),
       integer_field("source_expert_stride", offsetof(Mxfp8, source_expert_stride), 0, kMaxExtent,
-                    "elements from an expert of source to the next; 0: none between"),
+                    "elements from an expert of source to the next; 0: as many as its lines have"),
   };
   static constexpr Operand kOperands[] = {
       {"source", Role::input, offsetof(Mxfp8Args, source), true, operand<&Operands::source>, "[experts, rows, cols]",

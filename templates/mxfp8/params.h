@@ -41,7 +41,7 @@ struct DequantizeParams : AnyParams {
   long long rows;  // of an expert
   long long cols;
   long long source_stride;
-  long long expert_gap;
+  long long expert_gap;  // see Params
   ScaleParams shape;
   common::Slots slots;
   common::Divisor by_rows;
@@ -93,16 +93,16 @@ struct Params : AnyParams {
   long long rows;
   long long cols;
   long long source_stride;  // elements from a row to the next
-  long long expert_gap;     // and what there is more from an expert to the next: expert_stride
-  long long row_blocks;     // blocks of a row, rounded up
-  long long col_blocks;     // blocks of a column
-  const void* offsets;      // ends of groups of rows
-  int* status;              // what is wrong with them
+  long long expert_gap;  // expert_stride: how much further, or nearer, an expert is than the one before it and its rows
+  long long row_blocks;  // blocks of a row, rounded up
+  long long col_blocks;  // blocks of a column
+  const void* offsets;   // ends of groups of rows
+  int* status;           // what is wrong with them
   unsigned groups;
   float alpha;              // of the prologue's activation
   const void* input;        // of the prologue
   const void* given_scale;  // of everything, a float
-  common::Divisor by_rows;  // expert_stride
+  common::Divisor by_rows;  // expert_stride: of an expert
 };
 
 // A slot is a lane's share of a block, a vector of source or some; experts are further rows.

@@ -16,26 +16,27 @@ QUERN_DEVICE float derivative_of(const Params& p, float x) {
   return activate_derivative<spec::activation>(x, p.alpha, Rounding());
 }
 
-// A row of all experts', and what there is in source before it besides rows.
-struct Line {
-  i64 row;
+// A row, by its number among all experts', and by how many elements more (or fewer) than such rows have it begins in
+// source, where experts have a stride of their own.
+struct SourceRow {
+  i64 index;
   i64 gap;
 };
-QUERN_DEVICE Line operator+(const Line& line, i64 rows) { return {line.row + rows, line.gap}; }
+QUERN_DEVICE SourceRow operator+(const SourceRow& row, i64 rows) { return {row.index + rows, row.gap}; }
 
 QUERN_DEVICE i64 gap_before(const Params& p, u64 expert) {
   return spec::expert_stride ? static_cast<i64>(expert) * p.expert_gap : 0;
 }
-QUERN_DEVICE Line line_of(const Params& p, i64 row) {
-  return {row, spec::expert_stride ? gap_before(p, divide(static_cast<u64>(row), p.by_rows)) : 0};
+QUERN_DEVICE SourceRow source_row(const Params& p, i64 index) {
+  return {index, spec::expert_stride ? gap_before(p, divide(static_cast<u64>(index), p.by_rows)) : 0};
 }
 
 // `column`: of what is quantized.
-QUERN_DEVICE Word source_at(const Params& p, const Line& line, i64 column) {
-  return load<spec::vector>(static_cast<const Source*>(p.source) + line.row * p.source_stride + line.gap + column);
+QUERN_DEVICE Word source_at(const Params& p, const SourceRow& row, i64 column) {
+  return load<spec::vector>(static_cast<const Source*>(p.source) + row.index * p.source_stride + row.gap + column);
 }
-QUERN_DEVICE Word input_at(const Params& p, const Line& line, i64 column) {
-  return load<spec::vector>(static_cast<const Source*>(p.input) + line.row * p.cols + column);
+QUERN_DEVICE Word input_at(const Params& p, const SourceRow& row, i64 column) {
+  return load<spec::vector>(static_cast<const Source*>(p.input) + row.index * p.cols + column);
 }
 
 // What one vector of numbers is made of.
@@ -48,8 +49,8 @@ struct InputsOf {
 template <Prologue>
 struct PrologueOf {
   static constexpr int kInputs = 1;
-  static QUERN_DEVICE InputsOf<1> read(const Params& p, const Line& line, i64 column) {
-    return {{source_at(p, line, column)}};
+  static QUERN_DEVICE InputsOf<1> read(const Params& p, const SourceRow& row, i64 column) {
+    return {{source_at(p, row, column)}};
   }
   static QUERN_DEVICE float number(const Params&, const float (&x)[1], i64) { return x[0]; }
 };
@@ -62,8 +63,8 @@ struct PrologueOf<Prologue::act> : PrologueOf<Prologue::none> {
 template <>
 struct PrologueOf<Prologue::gated> {
   static constexpr int kInputs = 2;
-  static QUERN_DEVICE InputsOf<2> read(const Params& p, const Line& line, i64 column) {
-    return {{source_at(p, line, column), source_at(p, line, p.cols + column)}};
+  static QUERN_DEVICE InputsOf<2> read(const Params& p, const SourceRow& row, i64 column) {
+    return {{source_at(p, row, column), source_at(p, row, p.cols + column)}};
   }
   static QUERN_DEVICE float number(const Params& p, const float (&x)[2], i64) {
     return gate<spec::activation>(value_of(p, x[0]), x[1]);
@@ -73,8 +74,8 @@ struct PrologueOf<Prologue::gated> {
 template <>
 struct PrologueOf<Prologue::dact> {
   static constexpr int kInputs = 2;
-  static QUERN_DEVICE InputsOf<2> read(const Params& p, const Line& line, i64 column) {
-    return {{source_at(p, line, column), input_at(p, line, column)}};
+  static QUERN_DEVICE InputsOf<2> read(const Params& p, const SourceRow& row, i64 column) {
+    return {{source_at(p, row, column), input_at(p, row, column)}};
   }
   static QUERN_DEVICE float number(const Params& p, const float (&x)[2], i64) { return x[0] * derivative_of(p, x[1]); }
 };
@@ -84,10 +85,10 @@ struct PrologueOf<Prologue::dact> {
 template <>
 struct PrologueOf<Prologue::dgated> {
   static constexpr int kInputs = 3;
-  static QUERN_DEVICE InputsOf<3> read(const Params& p, const Line& line, i64 column) {
+  static QUERN_DEVICE InputsOf<3> read(const Params& p, const SourceRow& row, i64 column) {
     const i64 half = p.cols / 2, argument = column < half ? column : column - half;
-    return {{source_at(p, line, argument), input_at(p, line, argument),
-             input_at(p, line, column < half ? half + column : argument)}};
+    return {{source_at(p, row, argument), input_at(p, row, argument),
+             input_at(p, row, column < half ? half + column : argument)}};
   }
   static QUERN_DEVICE float number(const Params& p, const float (&x)[3], i64 column) {
     return column < p.cols / 2 ? x[0] * derivative_of(p, x[1]) * x[2] : x[0] * value_of(p, x[1]);

@@ -220,8 +220,10 @@ bool has_tiles(const Mxfp8& p, const DeviceModel& model, const Config& config, s
   return tiles >= each * model.multiprocessors;
 }
 
-// Narrower tiles where not every multiprocessor has one, as far as they hold a block and vectors two elements.
+// Narrower tiles where not every multiprocessor has one, as far as they hold a block and vectors two elements. Blocked
+// scales of rows are whole atoms in tiles of 128 columns only.
 void spread_tiles(const Mxfp8& p, const DeviceModel& model, Config& config) {
+  if (has_wide_tile(p) || blocked(p)) return;
   while (!has_tiles(p, model, config, 1) && tile_columns(p, config) > kBlockElements &&
          config[kVector] > 2 * source_bytes(p))
     config[kVector] /= 2;
@@ -229,7 +231,7 @@ void spread_tiles(const Mxfp8& p, const DeviceModel& model, Config& config) {
 
 // Half a band a thread where a vector has two elements at least: half the reads and writes, of twice the width. To
 // ask for each row whether it is there needs registers.
-Config tile_of_half_bands(const Mxfp8& p) {
+Config usual_tile(const Mxfp8& p) {
   const std::int64_t vector = natural_vector(p, has_cut_bands(p) && matrix_of(p).across ? 8 : 16);
   if (has_wide_tile(p)) return tile_config(vector, vector >= 8 * source_bytes(p) ? 16 : 32);
   return vector > source_bytes(p) ? tile_config(vector, 16) : tile_config(vector, 32);
@@ -300,8 +302,8 @@ bool is_stacked(const Mxfp8& p) {
 }
 
 Config preferred_tile(const Mxfp8& p, const Target& target, const DeviceModel& model) {
-  Config config = tile_of_half_bands(p);
-  if (!has_wide_tile(p)) spread_tiles(p, model, config);
+  Config config = usual_tile(p);
+  spread_tiles(p, model, config);
   config[kResident] = resident_for(p, target);
   if (matrix_of(p).along) config[kPanel] = 0;
   if (target.arch < 90 || target.arch >= 120) return config;
@@ -343,15 +345,15 @@ Config preferred(const Mxfp8& p, const Target& target, const DeviceModel& model)
   return preferred_stream(p, target, model);
 }
 
-// Lines of transposed output are written 16 bytes at a time, but for vectors of one element: they take any address.
-bool writes_lines(const Mxfp8& p, const Config& config) {
+// Whether transposed lines begin at multiples of 16 bytes. Vectors of one element take any address.
+bool has_aligned_lines(const Mxfp8& p, const Config& config) {
   const std::int64_t line = matrix_of(p).rows;
   return transposed(p) && config[kVector] > source_bytes(p) &&
          (p.groups > 0 || line == kOpen ? is_whole(p) : line % 16 == 0);
 }
 std::uint32_t alignment(const Mxfp8& p, const Config& config) {
-  if (config[kVector] == source_bytes(p)) return 1;  // results are then written byte by byte
-  return writes_lines(p, config) || writes_atoms(p, config) ? 16 : static_cast<std::uint32_t>(config[kVector]);
+  if (config[kVector] == source_bytes(p)) return 1;
+  return has_aligned_lines(p, config) || writes_atoms(p, config) ? 16 : static_cast<std::uint32_t>(config[kVector]);
 }
 
 // Scales of a row that a tile, or a cluster of them, writes at once.
@@ -404,7 +406,7 @@ void specialize(const Mxfp8& p, const Config& config, Spec& spec) {
   spec.flag("row_block_major", p.source_order == Mxfp8Order::rows);
   spec.flag("col_block_major", p.source_order == Mxfp8Order::cols);
   spec.flag("transposed", transposed(p));
-  spec.flag("write_lines", writes_lines(p, config));
+  spec.flag("aligned_lines", has_aligned_lines(p, config));
   spec.choice("mxfp8::Block", "block", kBlocks[static_cast<int>(p.block)]);
   spec.flag("cut_bands", has_cut_bands(p));
   spec.flag("bias_gradient", has_sums(p));

@@ -39,8 +39,8 @@ QUERN_DEVICE u32 over_team(u32 m) {
   return bit_cast<u32>(spec::warp_rows ? warp_max(own) : block_max<spec::max_threads / 32>(own, maxima));
 }
 
-QUERN_DEVICE Word numbers_at(const KernelParams& p, const Line& line, i64 column) {
-  return numbers_of(p, Made::read(p, line, column), column);
+QUERN_DEVICE Word numbers_at(const KernelParams& p, const SourceRow& row, i64 column) {
+  return numbers_of(p, Made::read(p, row, column), column);
 }
 
 QUERN_DEVICE void write_elements(const KernelParams& p, i64 row, i64 column, const Word& numbers, float reciprocal) {
@@ -49,12 +49,12 @@ QUERN_DEVICE void write_elements(const KernelParams& p, i64 row, i64 column, con
 }
 
 QUERN_DEVICE void quantize_row(const KernelParams& p, i64 row) {
-  const Line line = line_of(p, row);
+  const SourceRow source = source_row(p, row);
   Inputs inputs[kKept] = {};
   Word kept[kKept] = {};
 #pragma unroll
   for (int i = 0; i < kKept; ++i) {
-    if (column_of(i) < p.cols) inputs[i] = Made::read(p, line, column_of(i));
+    if (column_of(i) < p.cols) inputs[i] = Made::read(p, source, column_of(i));
   }
   u32 m = 0;
 #pragma unroll
@@ -63,7 +63,7 @@ QUERN_DEVICE void quantize_row(const KernelParams& p, i64 row) {
     m = larger_of(m, kept[i]);
   }
 #pragma unroll 1
-  for (i64 i = kKept; column_of(i) < p.cols; ++i) m = larger_of(m, numbers_at(p, line, column_of(i)));
+  for (i64 i = kKept; column_of(i) < p.cols; ++i) m = larger_of(m, numbers_at(p, source, column_of(i)));
   const u32 scale = Scaling::stored(over_team(m));
   const float reciprocal = Scaling::reciprocal(scale);
 #pragma unroll
@@ -72,7 +72,7 @@ QUERN_DEVICE void quantize_row(const KernelParams& p, i64 row) {
   }
 #pragma unroll 1
   for (i64 i = kKept; column_of(i) < p.cols; ++i)
-    write_elements(p, row, column_of(i), numbers_at(p, line, column_of(i)), reciprocal);
+    write_elements(p, row, column_of(i), numbers_at(p, source, column_of(i)), reciprocal);
   if (member() == 0) store<kScaleBytes>(static_cast<u8*>(p.row_scales) + row * kScaleBytes, scale_vector(scale));
 }
 

@@ -2,7 +2,7 @@
 // the rows; of those a thread has all 32 or 16, of a few neighbouring columns. Blocks of 32 across rows lie in one
 // thread or two; blocks along rows share their maxima by shuffles, each of which halves what a lane still has to care
 // for. Transposed output passes through shared memory, whose 16-byte units are exchanged so that neither side meets a
-// bank twice.
+// bank twice where lines begin at multiples of 16.
 #ifndef QUERN_MXFP8_TILE_CUH_
 #define QUERN_MXFP8_TILE_CUH_
 

@@ -114,11 +114,11 @@ QUERN_DEVICE void write_window(const KernelParams& p, const Place& at, u32 line,
 
 // Of the whole stack, whose first tile is at `at`.
 QUERN_DEVICE void write_lines(const KernelParams& p, const Place& at) {
-  constexpr u32 kEach = spec::write_lines ? kUnits : kUnits + 1;
+  constexpr u32 kEach = spec::aligned_lines ? kUnits : kUnits + 1;
 #pragma unroll 4
   for (u32 i = threadIdx.x; i < kTileColumns * kEach; i += kTileThreads) {
     if (at.first_column + i / kEach >= p.cols) continue;
-    if constexpr (spec::write_lines) {
+    if constexpr (spec::aligned_lines) {
       write_units(p, at, i / kEach, i % kEach);
     } else {
       write_window(p, at, i / kEach, i % kEach);

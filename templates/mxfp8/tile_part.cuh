@@ -10,7 +10,7 @@ namespace quern::mxfp8 {
 struct Part {
   i64 rows;
   i64 first_row;   // in source, and in what lies as it does
-  i64 gap;         // see Line
+  i64 gap;         // of its rows, see SourceRow
   i64 lines;       // where its transposed lines begin, in elements
   i64 row_scales;  // where its scales begin
   i64 col_scales;

@@ -102,10 +102,10 @@ struct RowInputs {
   Inputs pieces[kPieces];
 };
 
-QUERN_DEVICE void read_inputs(const KernelParams& p, const Line& line, i64 column, RowInputs& inputs) {
+QUERN_DEVICE void read_inputs(const KernelParams& p, const SourceRow& row, i64 column, RowInputs& inputs) {
 #pragma unroll
   for (int k = 0; k < kPieces; ++k) {
-    if (has_piece(p, column, k)) inputs.pieces[k] = Made::read(p, line, column + k * kPieceColumns);
+    if (has_piece(p, column, k)) inputs.pieces[k] = Made::read(p, row, column + k * kPieceColumns);
   }
 }
 
@@ -123,25 +123,25 @@ QUERN_DEVICE RowWord row_of(const KernelParams& p, const RowInputs& inputs, i64 
 // rows would leave the instruction cache and want more registers than there are.
 constexpr int kMadeRows = kRows / 4;
 
-// From `line` on; zeros for rows that are not there. Each turn moves the rows up by as many as it
-// adds, since registers cannot be numbered at run time.
+// From `row` on; zeros for rows that are not there. Each turn moves the rows up by as many as it adds, since registers
+// cannot be numbered at run time.
 template <class IsThere>
-QUERN_DEVICE Patch make_rows(const KernelParams& p, const Line& line, i64 column, const IsThere& is_there) {
+QUERN_DEVICE Patch make_rows(const KernelParams& p, const SourceRow& row, i64 column, const IsThere& is_there) {
   Patch patch = {};
 #pragma unroll 1
   for (int first = 0; first < kRows; first += kMadeRows) {
     RowInputs inputs[kMadeRows] = {};
 #pragma unroll
     for (int i = 0; i < kMadeRows; ++i) {
-      if (is_there(first + i)) read_inputs(p, line + (first + i), column, inputs[i]);
+      if (is_there(first + i)) read_inputs(p, row + (first + i), column, inputs[i]);
     }
 #pragma unroll
     for (int i = 0; i < kRows - kMadeRows; ++i) patch.rows[i] = patch.rows[i + kMadeRows];
 #pragma unroll
     for (int i = 0; i < kMadeRows; ++i) {
-      RowWord& row = patch.rows[kRows - kMadeRows + i];
-      row = is_there(first + i) ? row_of(p, inputs[i], column) : RowWord{};
-      if constexpr (spec::bias_gradient) add_row(patch.sums, first + i, row);
+      RowWord& made = patch.rows[kRows - kMadeRows + i];
+      made = is_there(first + i) ? row_of(p, inputs[i], column) : RowWord{};
+      if constexpr (spec::bias_gradient) add_row(patch.sums, first + i, made);
     }
   }
   return patch;
@@ -149,23 +149,23 @@ QUERN_DEVICE Patch make_rows(const KernelParams& p, const Line& line, i64 column
 
 // What is quantized as it is.
 template <class Row = RowWord>
-QUERN_DEVICE Row source_row(const KernelParams& p, const Line& line, i64 column) {
+QUERN_DEVICE Row read_row(const KernelParams& p, const SourceRow& row, i64 column) {
   if constexpr (kPieces == 1) {
-    return source_at(p, line, column);
+    return source_at(p, row, column);
   } else {
     RowInputs inputs = {};
-    read_inputs(p, line, column, inputs);
+    read_inputs(p, row, column, inputs);
     return row_of(p, inputs, column);
   }
 }
 
 template <class IsThere>
-QUERN_DEVICE Patch read_rows(const KernelParams& p, const Line& line, i64 column, const IsThere& is_there) {
-  if constexpr (spec::prologue != Prologue::none) return make_rows(p, line, column, is_there);
+QUERN_DEVICE Patch read_rows(const KernelParams& p, const SourceRow& row, i64 column, const IsThere& is_there) {
+  if constexpr (spec::prologue != Prologue::none) return make_rows(p, row, column, is_there);
   Patch patch = {};
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
-    if (is_there(i)) patch.rows[i] = source_row(p, line + i, column);
+    if (is_there(i)) patch.rows[i] = read_row(p, row + i, column);
   }
   if constexpr (spec::bias_gradient) {
 #pragma unroll

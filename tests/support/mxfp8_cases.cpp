@@ -86,6 +86,19 @@ void tails(std::vector<Case>& cases) {
   }
 }
 
+// Transposed lines that begin anywhere, of stacks of two tiles whose second one is cut or not there.
+void crooked_lines(std::vector<Case>& cases) {
+  for (const char* stack : {"stack=1", "stack=2"}) {
+    const std::string config = cat("form=1,unroll=1,threads=128,rows=16,panel=0,", stack);
+    for (const int rows : {1, 129, 250, 401}) {
+      cases.push_back(with(config, mxfp8(rows, 96, "direction=col tail=pad", 2)));
+      cases.push_back(with(config, mxfp8(rows, 96, "direction=both tail=pad", 2), 3));
+    }
+    cases.push_back(with(config, mxfp8(533, 200, "direction=both tail=pad groups=5")));
+    cases.push_back(with(config, mxfp8(533, 200, "direction=col tail=pad groups=5 scale_layout=blocked")));
+  }
+}
+
 // Experts with something between them, at every alignment, and a row of each before the next of each.
 void expert_strides(std::vector<Case>& cases) {
   for (const std::string& direction : kDirections) {
@@ -435,6 +448,7 @@ std::vector<Case> mxfp8_cases() {
   numerics(cases);
   layouts(cases);
   tails(cases);
+  crooked_lines(cases);
   expert_strides(cases);
   cut_bands(cases);
   stream_configs(cases);

@@ -263,7 +263,7 @@ def check_mxfp8():
     """Both peers must make the same bits."""
     for direction in ("row", "col", "both"):
         x = torch.randn(2, 96, 160, device="cuda", dtype=torch.bfloat16) * 1000
-        for a, b in zip(mx_eager(direction)(x), mx_triton(direction)(x)):
+        for a, b in zip(mx_eager(direction)(x), mx_triton(direction)(x), strict=True):
             assert torch.equal(a.view(torch.uint8), b.view(torch.uint8)), direction
 
 

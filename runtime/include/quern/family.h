@@ -83,8 +83,9 @@ struct Out {
 static_assert(sizeof(In) == sizeof(Out), "operands are reached by offset");
 
 // The memory of one operand: `extents` elements, the last dimension contiguous, rows `row_stride` elements apart. Rows
-// may be those of matrices that do not lie one behind the other: then each `matrix_rows` of them begin `matrix_stride`
-// elements after those before; of outputs behind their last one.
+// may be those of whole matrices that do not lie one behind the other: then each `matrix_rows` of them begin
+// `matrix_stride` elements after those before. That may be less than a matrix takes, so that rows lie by turns, but of
+// inputs only.
 struct Layout {
   DType dtype = DType::none;  // none: this problem has no such operand, whatever its open extents are
   int rank = 0;

@@ -51,6 +51,20 @@ TEST(Mxfp8Problem, APolicyHasItsModesAndASourceItsOutput) {
   EXPECT_TRUE(has(refusal("cols=1073741824"), "2^30"));
 }
 
+// Overlapping experts were accepted, and data for them made by several threads at once.
+TEST(Mxfp8Problem, ExpertsLieApartOrByTurns) {
+  const std::string two = "rows=128 cols=64 experts=2 ";
+  EXPECT_TRUE(has(refusal(two + "source_expert_stride=64"), "overlap"));
+  EXPECT_TRUE(has(refusal(two + "source_expert_stride=8191"), "overlap"));
+  EXPECT_EQ(refusal(two + "source_expert_stride=8192"), "");
+  EXPECT_EQ(refusal(two + "source_stride=128 source_expert_stride=64"), "");
+  EXPECT_TRUE(has(refusal("rows=128 cols=64 experts=3 source_stride=128 source_expert_stride=64"), "overlap"));
+  EXPECT_TRUE(has(refusal(two + "op=dequantize source_expert_stride=8000"), "overlap"));
+  EXPECT_EQ(refusal("cols=64 experts=2 source_expert_stride=64"), "") << "open rows are asked for at the launch";
+  EXPECT_EQ(refusal("rows=32 cols=1024 experts=65536 source_stride=67108864 source_expert_stride=1024"), "")
+      << "as many elements as 65536 dense experts have, counted 65536 times before";
+}
+
 // Products that wrapped around were taken for small problems.
 TEST(Mxfp8Problem, WhatNoMemoryHoldsIsRefused) {
   EXPECT_EQ(refusal("rows=1073741824 cols=32"), "");
@@ -100,6 +114,7 @@ TEST(Mxfp8Variants, SmallProblemsHaveNarrowTilesAndOneVectorAThread) {
   EXPECT_EQ(summary("rows=96 cols=416 experts=3 direction=col"), "tile:4:16 element:2:1");
   EXPECT_EQ(summary("rows=160 cols=1408 experts=5 direction=both"), "tile:8:16 element:2:1") << "enough";
   EXPECT_EQ(summary("rows=96 cols=416 dtype=f32 direction=col"), "tile:8:16 element:4:1") << "a tile has 32 columns";
+  EXPECT_EQ(summary("rows=96 cols=416 scale_layout=blocked"), "tile:16:16 element:2:1") << "atoms are of 128 columns";
   EXPECT_EQ(summary("rows=128 cols=128 direction=both scaling=block128"), "tile:16:16 element:2:1") << "a tile has 128";
   const auto unroll = [](const std::string& fields) { return test::variants_of(parsed(fields), {})[0].config[2]; };
   EXPECT_EQ(unroll("rows=160 cols=1408 experts=5"), 1);

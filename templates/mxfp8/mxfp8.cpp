@@ -155,9 +155,7 @@ std::string check_sizes(const Mxfp8& p) {
   if (is_too_large(p, m))
     return "source is too large: all experts together may have 2^46 elements, gaps and padding included";
   if (experts_overlap(p, m))
-    return "source_expert_stride makes experts overlap: it takes those of a whole expert, or source_stride those of a "
-           "line "
-           "of each";
+    return "source_expert_stride makes experts overlap: they lie apart, or a line of each before the next line of each";
   return cut_blocks(p);
 }
 

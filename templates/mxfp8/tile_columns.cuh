@@ -75,7 +75,7 @@ QUERN_DEVICE u8* line_begin(const KernelParams& p, const Place& at, u32 line) {
 
 constexpr int kUnits = kLineBytes / 16;
 
-QUERN_DEVICE void write_units(const KernelParams& p, const Place& at, u32 line, u32 unit) {
+QUERN_DEVICE void write_unit(const KernelParams& p, const Place& at, u32 line, u32 unit) {
   if (at.first_row + unit * 16 < at.part.rows)
     store<16, kStore>(line_begin(p, at, line) + unit * 16, load_shared<16>(line_unit(line, unit)));
 }
@@ -96,8 +96,8 @@ QUERN_DEVICE void write_ends(u8* line, const Vector<16>& values, int from, int l
   }
 }
 
-// Of lines that begin anywhere, the 16 bytes that memory has together are of two units. There is one such window more
-// than units.
+// Of lines that begin anywhere, the 16 bytes that memory has together are of two units: a line has a window more than
+// it has units.
 QUERN_DEVICE void write_window(const KernelParams& p, const Place& at, u32 line, u32 window) {
   u8* const begin = line_begin(p, at, line);
   const i64 left = at.part.rows - at.first_row;
@@ -119,7 +119,7 @@ QUERN_DEVICE void write_lines(const KernelParams& p, const Place& at) {
   for (u32 i = threadIdx.x; i < kTileColumns * kEach; i += kTileThreads) {
     if (at.first_column + i / kEach >= p.cols) continue;
     if constexpr (spec::aligned_lines) {
-      write_units(p, at, i / kEach, i % kEach);
+      write_unit(p, at, i / kEach, i % kEach);
     } else {
       write_window(p, at, i / kEach, i % kEach);
     }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <tuple>
 
 #include "unit/plan/support.h"
 
@@ -137,26 +138,32 @@ TEST(Compare, TheGapsBetweenRowsMustStayAsTheyWere) {
   }
 }
 
-// Two matrices of two rows of 3 elements: one behind the other, and a row of each before the next of each.
-TEST(ElementName, FindsRowsOfMatrices) {
+// Two matrices of two rows of 3 elements.
+Layout two_matrices(std::int64_t row_stride, std::int64_t matrix_stride) {
+  Layout layout{u8, 2, {4, 3}, row_stride};
+  layout.matrix_rows = 2;
+  layout.matrix_stride = matrix_stride;
+  return layout;
+}
+
+TEST(ElementName, FindsRowsOfMatricesApartAndByTurns) {
   const Operand operand{"x", Role::input, 0, true, nullptr, "", ""};
-  Layout apart{u8, 2, {4, 3}, 4};
-  apart.matrix_rows = 2;
-  apart.matrix_stride = 10;
-  EXPECT_EQ(apart.span_bytes(), 17);
-  EXPECT_EQ(element_name(operand, apart, 5), "x[1, 1]");
-  EXPECT_EQ(element_name(operand, apart, 9), "the gap behind row 1 of x");
-  EXPECT_EQ(element_name(operand, apart, 16), "x[3, 2]");
-  Layout mixed{u8, 2, {4, 3}, 8};
-  mixed.matrix_rows = 2;
-  mixed.matrix_stride = 4;
-  EXPECT_EQ(mixed.span_bytes(), 15);
-  EXPECT_EQ(element_name(operand, mixed, 5), "x[2, 1]");
-  EXPECT_EQ(element_name(operand, mixed, 7), "the gap behind row 2 of x");
-  EXPECT_EQ(element_name(operand, mixed, 8), "x[1, 0]");
-  mixed.extents[0] = std::int64_t{1} << 62;
-  mixed.matrix_rows = 1;
-  EXPECT_EQ(mixed.span_bytes(), -1) << "64 bits do not hold it";
+  const std::tuple<Layout, std::int64_t, const char*> table[] = {{two_matrices(4, 10), 5, "x[1, 1]"},
+                                                                 {two_matrices(4, 10), 9, "the gap behind row 1 of x"},
+                                                                 {two_matrices(4, 10), 16, "x[3, 2]"},
+                                                                 {two_matrices(8, 4), 5, "x[2, 1]"},
+                                                                 {two_matrices(8, 4), 7, "the gap behind row 2 of x"},
+                                                                 {two_matrices(8, 4), 8, "x[1, 0]"}};
+  for (const auto& [layout, offset, name] : table) EXPECT_EQ(element_name(operand, layout, offset), name);
+}
+
+TEST(Layout, OfMatricesEndsWithTheirLastRow) {
+  EXPECT_EQ(two_matrices(4, 10).span_bytes(), 17);
+  EXPECT_EQ(two_matrices(8, 4).span_bytes(), 15);
+  Layout huge = two_matrices(8, 4);
+  huge.extents[0] = std::int64_t{1} << 62;
+  huge.matrix_rows = 1;
+  EXPECT_EQ(huge.span_bytes(), -1) << "64 bits do not hold it";
 }
 
 TEST(Compare, TheReportOfGatherIsAnOutputToo) {

@@ -122,9 +122,12 @@ struct TileParams : Params {
   unsigned across;  // stacks side by side
   unsigned down;
   unsigned panel;
-  common::Divisor by_stacks;  // of an expert
-  void* bias_gradient;        // [experts, cols]
-  void* tile_sums;            // see BiasWorkspace
+  common::Divisor by_stacks;        // of an expert
+  common::Divisor32 by_panels;      // stacks of a panel
+  common::Divisor32 by_panel;       // stacks side by side in it
+  common::Divisor32 by_last_panel;  // which may be narrower
+  void* bias_gradient;              // [experts, cols]
+  void* tile_sums;                  // see BiasWorkspace
   void* chunk_sums;
   void* arrived;
 };

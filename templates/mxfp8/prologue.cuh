@@ -32,8 +32,11 @@ QUERN_DEVICE SourceRow source_row(const Params& p, i64 index) {
 }
 
 // `column`: of what is quantized.
+QUERN_DEVICE const Source* source_address(const Params& p, const SourceRow& row, i64 column) {
+  return static_cast<const Source*>(p.source) + row.index * p.source_stride + row.gap + column;
+}
 QUERN_DEVICE Word source_at(const Params& p, const SourceRow& row, i64 column) {
-  return load<spec::vector>(static_cast<const Source*>(p.source) + row.index * p.source_stride + row.gap + column);
+  return load<spec::vector>(source_address(p, row, column));
 }
 QUERN_DEVICE Word input_at(const Params& p, const SourceRow& row, i64 column) {
   return load<spec::vector>(static_cast<const Source*>(p.input) + row.index * p.cols + column);

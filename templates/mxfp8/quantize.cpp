@@ -8,21 +8,12 @@
 #include "mxfp8/bias.h"
 #include "mxfp8/matrix.h"
 #include "mxfp8/params.h"
-#include "mxfp8/room.h"
+#include "mxfp8/quantize.h"
 
 namespace quern::mxfp8 {
-namespace {
 
-using common::common_alignment;
-
-constexpr std::int32_t kMostPatch = 256;         // bytes of a thread: 64 registers
-constexpr std::int32_t kMostShared = 48 * 1024;  // what every kernel may have
-
-std::int64_t source_bytes(const Mxfp8& p) { return bytes(p.dtype); }
 bool transposed(const Mxfp8& p) { return matrix_of(p).across && p.out_order == Mxfp8Order::rows; }
 
-// Whether the kernel meets bands of fewer than 32 rows, or blocks along rows of fewer than 32 columns: those are read
-// as zeros. Rows that no block lies across may be any number.
 bool has_cut_bands(const Mxfp8& p) {
   const Matrix m = matrix_of(p);
   const auto is_cut = [&](std::int64_t n) { return n == kOpen || n % block_length(p) != 0; };
@@ -31,7 +22,6 @@ bool has_cut_bands(const Mxfp8& p) {
   return pads && (m.along || square(p)) && is_cut(m.cols);
 }
 
-// What row length and stride have in common: the widest vector.
 std::int64_t natural_vector(const Mxfp8& p, std::int64_t limit) {
   const Matrix m = matrix_of(p);
   // Of an extent that is open it is known whether it is cut into whole blocks.
@@ -40,21 +30,30 @@ std::int64_t natural_vector(const Mxfp8& p, std::int64_t limit) {
   // Halves of a line are read beside each other.
   const std::int64_t half = p.prologue == Mxfp8Prologue::dgated ? cols / 2 : cols;
   const std::int64_t stride = p.source_stride != 0 ? p.source_stride : half;
-  return common_alignment({half * source_bytes(p), stride * source_bytes(p), p.source_expert_stride * source_bytes(p)},
-                          limit);
+  return common::common_alignment(
+      {half * source_bytes(p), stride * source_bytes(p), p.source_expert_stride * source_bytes(p)}, limit);
 }
 
-// The tile form can do everything; the other reads each block by itself, along rows.
 bool can_stream(const Mxfp8& p) {
   const Matrix m = matrix_of(p);
   return m.along && !m.across && !square(p) && !blocked(p) && p.source_order == Mxfp8Order::cols && !has_sums(p);
 }
 
-// Whether scales of a row lie together and are its own bytes: what the blocks of a cluster can put together.
 bool rows_have_scales(const Mxfp8& p) {
   return !has_fp32_scales(p) && row_made(p) && p.source_order == Mxfp8Order::cols && !blocked(p) &&
          !one_scale_a_square(p);
 }
+
+bool has_wide_tile(const Mxfp8& p) { return matrix_of(p).along && p.scaling == Mxfp8Scaling::block128; }
+
+std::int32_t tile_columns(const Mxfp8& p, const Config& c) {
+  return has_wide_tile(p) ? 128 : c[kRows] * c[kVector] / static_cast<std::int32_t>(source_bytes(p));
+}
+
+namespace {
+
+constexpr std::int32_t kMostPatch = 256;         // bytes of a thread: 64 registers
+constexpr std::int32_t kMostShared = 48 * 1024;  // what every kernel may have
 
 // Whether blocked scales are put together in shared memory and written 4 bytes at a time or more; with vectors of one
 // element, which take any address, they are written one by one.
@@ -62,12 +61,6 @@ bool writes_atoms(const Mxfp8& p, const Config& c) {
   return blocked(p) && c[kForm] == kTile && c[kVector] > source_bytes(p);
 }
 
-// Blocks of 128 along rows lie in one tile, however narrow its vectors.
-bool has_wide_tile(const Mxfp8& p) { return matrix_of(p).along && p.scaling == Mxfp8Scaling::block128; }
-
-std::int32_t tile_columns(const Mxfp8& p, const Config& c) {
-  return has_wide_tile(p) ? 128 : c[kRows] * c[kVector] / static_cast<std::int32_t>(source_bytes(p));
-}
 std::int32_t thread_columns(const Mxfp8& p, const Config& c) { return tile_columns(p, c) * kBand / c[kRows] / 32; }
 TileShared shared_of(const Mxfp8& p, const Config& c) {
   const Matrix m = matrix_of(p);
@@ -162,8 +155,6 @@ void launch_stream(const Mxfp8& p, const DeviceModel& model, const Config& confi
   common::limit_grid(config[kBlocksPerSm], model, launch);
 }
 
-std::int64_t pieces(std::int64_t n, std::int64_t each) { return std::max<std::int64_t>(1, (n + each - 1) / each); }
-
 // Whether a warp's registers hold a row, so that it may have it for itself.
 bool has_warp_rows(const Mxfp8& p, const Config& config) {
   return p.cols * source_bytes(p) <= std::int64_t{32} * config[kUnroll] * config[kVector];
@@ -189,7 +180,11 @@ void launch_tiles(const Mxfp8& p, const Config& config, TileParams params, Launc
   params.down = static_cast<std::uint32_t>(down);
   params.panel =
       config[kPanel] == 0 ? params.across : std::min(static_cast<std::uint32_t>(config[kPanel]), params.across);
+  const std::uint32_t last = params.across % params.panel;
   params.by_stacks = common::make_divisor(static_cast<std::uint64_t>(across * down));
+  params.by_panels = common::make_divisor32(params.panel * static_cast<std::uint64_t>(down));
+  params.by_panel = common::make_divisor32(params.panel);
+  params.by_last_panel = common::make_divisor32(last == 0 ? params.panel : last);
   launch.set_params(params);
   launch.empty = is_empty(p) && !sums_nothing(p);  // wrong ends of groups of nothing are not asked for
   launch.block[0] = kTileThreads;
@@ -199,151 +194,7 @@ void launch_tiles(const Mxfp8& p, const Config& config, TileParams params, Launc
   launch.shared_bytes = static_cast<std::uint32_t>(shared_of(p, config).bytes);
 }
 
-// ---- Configs
-
-// Registers are left to the compiler, but see preferred_tile: on sm_90a it needs 128 at most for lines of bf16, which
-// four blocks can have.
-Config tile_config(std::int64_t vector, std::int32_t rows) {
-  Config config = stream_config(vector, 1);
-  config[kForm] = kTile;
-  config[kThreads] = kTileThreads;
-  config[kRows] = rows;
-  config[kPanel] = 4;
-  return config;
-}
-
-// Whether there are `each` tiles a multiprocessor and more. An open extent counts as large.
-bool has_tiles(const Mxfp8& p, const DeviceModel& model, const Config& config, std::int64_t each) {
-  const Matrix m = matrix_of(p);
-  if (m.experts == kOpen || m.rows == kOpen || m.cols == kOpen) return true;
-  const std::int64_t tiles = m.experts * pieces(m.rows, kTileRows) * pieces(m.cols, tile_columns(p, config));
-  return tiles >= each * model.multiprocessors;
-}
-
-// Narrower tiles where not every multiprocessor has one, as far as they hold a block and vectors two elements. Blocked
-// scales of rows are whole atoms in tiles of 128 columns only.
-void spread_tiles(const Mxfp8& p, const DeviceModel& model, Config& config) {
-  if (has_wide_tile(p) || blocked(p)) return;
-  while (!has_tiles(p, model, config, 1) && tile_columns(p, config) > kBlockElements &&
-         config[kVector] > 2 * source_bytes(p))
-    config[kVector] /= 2;
-}
-
-// Half a band a thread where a vector has two elements at least: half the reads and writes, of twice the width. To
-// ask for each row whether it is there needs registers.
-Config usual_tile(const Mxfp8& p) {
-  const std::int64_t vector = natural_vector(p, has_cut_bands(p) && matrix_of(p).across ? 8 : 16);
-  if (has_wide_tile(p)) return tile_config(vector, vector >= 8 * source_bytes(p) ? 16 : 32);
-  return vector > source_bytes(p) ? tile_config(vector, 16) : tile_config(vector, 32);
-}
-
-// Whether work is rounded up by no more than an eighth where `n` of something are done `each` at a time.
-bool wastes_little(std::int64_t n, std::int64_t each) { return (round_up_to(n, each) - n) * 8 <= n; }
-
-// Clusters of fewer than 8 were slower than none: their parts of a sector are as many.
-std::int32_t cluster_for(std::int64_t across) { return across >= 8 && wastes_little(across, 8) ? 8 : 1; }
-
-// A stack of two tiles needs matrices of as many rows; groups are as large as they are on average.
-bool has_tall_matrices(const Mxfp8& p) {
-  const std::int64_t rows = matrix_of(p).rows;
-  return rows == kOpen || wastes_little(rows / std::max<std::int64_t>(1, p.groups), std::int64_t{2} * kTileRows);
-}
-
-// Both ways some need a few registers more where nobody asks, and spill none where 128 must do. (That of te on sm_100
-// would spill.)
-bool fits_four(const Mxfp8& p, const Target& target) {
-  if (has_cut_bands(p)) return false;
-  return target.arch == 90 || (target.arch > 90 && target.arch < 120 && p.policy == Mxfp8Policy::ao);
-}
-
-// Of a prologue that the compiler would give a few registers more, four blocks were faster though some spill (16384 x
-// 16384 of silu both ways: 70 % to 64 %, silu's derivative 78 % to 72 %). Three inputs and blocked scales spill more.
-bool made_in_four(const Mxfp8& p, const Target& target) {
-  if (p.prologue == Mxfp8Prologue::none || p.prologue == Mxfp8Prologue::dgated) return false;
-  return target.arch == 90 && p.scale_layout == Mxfp8Scales::plain && matrix_of(p).across && !has_cut_bands(p);
-}
-
-// Squares of 16 bits took up to 167 registers where nobody asked, as the compiler's version had it; of fp32 they take
-// fewer than 128, and its other variant would spill.
-bool summed_in_four(const Mxfp8& p, const Target& target) {
-  if (has_cut_bands(p) || target.arch < 90) return false;
-  return square(p) ? p.dtype != f32 : target.arch == 90;
-}
-
-// Tiles of a multiprocessor from which larger parts of a line at one time are worth more than more blocks, and blocks
-// that wait for each other. On an H200, both ways: 2048 x 2048 takes 7.1 us, and 8.4 in clusters; 8192 x 5120
-// takes 48.3 and 46.5, with stacks 47.6; README.md has more.
-constexpr std::int64_t kTilesForClusters = 8;
-constexpr std::int64_t kTilesForStacks = 32;
-
-// As many as spill nothing, or next to it: the barrier between the bands of blocks of 128 keeps more alive, and cut
-// ends more again.
-std::int32_t fp32_resident(const Mxfp8& p, const Target& target) {
-  if (target.arch < 90 || !matrix_of(p).across || p.dtype == f32 || has_cut_bands(p)) return 0;
-  if (p.prologue != Mxfp8Prologue::none) return 0;
-  return p.scaling == Mxfp8Scaling::block128 ? 3 : 4;
-}
-
-// See the parameter `resident`.
-std::int32_t resident_for(const Mxfp8& p, const Target& target) {
-  const Matrix m = matrix_of(p);
-  if (has_fp32_scales(p)) return fp32_resident(p, target);
-  if (p.prologue != Mxfp8Prologue::none) return made_in_four(p, target) ? 4 : 0;
-  if (has_sums(p)) return summed_in_four(p, target) ? 4 : 0;
-  if (m.along && m.across && !square(p) && !has_sums(p) && fits_four(p, target)) return 4;
-  // Blocked scales of 8192 x 5120: 99.8 % of a copy's speed to 97.0 % with the compiler's registers.
-  return !m.across && target.arch == 90 && p.groups == 0 ? 5 : 0;
-}
-
-// Of a prologue the code of one tile is long enough; sums across rows alone were slower of two tiles (16384 x 16384:
-// 86 % to 94 % of a copy's speed).
-bool is_stacked(const Mxfp8& p) {
-  return !has_fp32_scales(p) && p.prologue == Mxfp8Prologue::none && (!has_sums(p) || matrix_of(p).along);
-}
-
-Config preferred_tile(const Mxfp8& p, const Target& target, const DeviceModel& model) {
-  Config config = usual_tile(p);
-  spread_tiles(p, model, config);
-  config[kResident] = resident_for(p, target);
-  if (matrix_of(p).along) config[kPanel] = 0;
-  if (target.arch < 90 || target.arch >= 120) return config;
-  if (rows_have_scales(p) && p.cols != kOpen && has_tiles(p, model, config, kTilesForClusters))
-    config[kCluster] = cluster_for(pieces(p.cols, tile_columns(p, config)));
-  if (is_stacked(p) && has_tiles(p, model, config, kTilesForStacks) && has_tall_matrices(p)) config[kStack] = 2;
-  return config;
-}
-
-// The power of two from `n` on, from `least` to `most`.
-std::int32_t power_for(std::int64_t n, std::int32_t least, std::int32_t most) {
-  while (least < n && least < most) least *= 2;
-  return least;
-}
-
-// A warp for a row that 4 vectors a lane hold, or else as many threads as hold it at 4, up to 512. What more there is
-// is read twice: registers for more vectors would halve the warps of a multiprocessor.
-Config preferred_rows(const Mxfp8& p, const Target& target) {
-  const std::int64_t vector = natural_vector(p, std::min<std::int64_t>(16, widest_access(target)));
-  const std::int64_t vectors = p.cols * source_bytes(p) / vector;
-  if (vectors <= 128) return stream_config(vector, power_for(pieces(vectors, 32), 1, 4));
-  Config config = stream_config(vector, 4);
-  config[kThreads] = power_for(pieces(vectors, 4), 64, 512);
-  return config;
-}
-
-// Two vectors a thread where that leaves every multiprocessor four blocks.
-Config preferred_stream(const Mxfp8& p, const Target& target, const DeviceModel& model) {
-  Config config = stream_config(natural_vector(p, widest_access(target)), 2);
-  if (p.experts == kOpen || p.rows == kOpen || p.cols == kOpen) return config;
-  const std::int64_t vectors = p.experts * p.rows * pieces(p.cols * source_bytes(p), config[kVector]);
-  if (vectors < std::int64_t{4} * model.multiprocessors * config[kUnroll] * config[kThreads]) config[kUnroll] = 1;
-  return config;
-}
-
-Config preferred(const Mxfp8& p, const Target& target, const DeviceModel& model) {
-  if (p.scaling == Mxfp8Scaling::row) return preferred_rows(p, target);
-  if (!can_stream(p)) return preferred_tile(p, target, model);
-  return preferred_stream(p, target, model);
-}
+// ---- The spec
 
 // Whether transposed lines begin at multiples of 16 bytes. Vectors of one element take any address.
 bool has_aligned_lines(const Mxfp8& p, const Config& config) {
@@ -361,8 +212,8 @@ std::int64_t scales_together(const Mxfp8& p, const Config& config) {
   const bool by_block = p.source_order == Mxfp8Order::rows && !blocked(p);
   if (by_block || config[kVector] == source_bytes(p) || has_fp32_scales(p)) return 1;
   const std::int64_t tile = tile_columns(p, config) / kBlockElements, blocks = tile * config[kCluster];
-  return common_alignment({blocks, blocked(p) ? blocks : blocks_of(p, p.cols)},
-                          config[kCluster] == 1 ? tile : alignment(p, config));
+  return common::common_alignment({blocks, blocked(p) ? blocks : blocks_of(p, p.cols)},
+                                  config[kCluster] == 1 ? tile : alignment(p, config));
 }
 
 std::size_t params_bytes(const Mxfp8& p, const Config& config) {
@@ -485,7 +336,7 @@ std::int64_t moved(const Mxfp8& p) {
 
 }  // namespace
 
-const Room kQuantize = {check,     matrix_of,  kOperands, natural_vector,     source_bytes, preferred,
+const Room kQuantize = {check,     matrix_of,  kOperands, natural_vector,     source_bytes, quantize_default,
                         alignment, specialize, launch,    quantize_reference, moved};
 
 }  // namespace quern::mxfp8

@@ -80,49 +80,53 @@ QUERN_DEVICE void write_unit(const KernelParams& p, const Place& at, u32 line, u
     store<16, kStore>(line_begin(p, at, line) + unit * 16, load_shared<16>(line_unit(line, unit)));
 }
 
-// Bytes [from, from + 16) of a line of `length`, those of them that it has.
-QUERN_DEVICE void write_ends(u8* line, const Vector<16>& values, int from, int length) {
-#pragma unroll
-  for (int w = 0; w < 4; ++w) {
-    const int first = from + 4 * w;
-    if (first >= 0 && first + 4 <= length) {
-      store<4>(line + first, Vector<4>{{values.w[w]}});
-      continue;
-    }
-#pragma unroll
-    for (int b = 0; b < 4; ++b) {
-      if (first + b >= 0 && first + b < length) store<1>(line + first + b, Vector<1>{{code_at<u8>(values, 4 * w + b)}});
-    }
+// A line that begins anywhere: `windows` are what memory has together, 16 bytes at a time, from `first` on.
+struct Windows {
+  u8* begin;
+  int length;
+  int first;
+};
+QUERN_DEVICE Windows windows_of(const KernelParams& p, const Place& at, u32 line) {
+  u8* const begin = line_begin(p, at, line);
+  const i64 left = at.part.rows - at.first_row;
+  return {begin, left < kLineBytes ? static_cast<int>(left) : kLineBytes,
+          static_cast<int>(-reinterpret_cast<unsigned long long>(begin) & 15)};
+}
+
+// A window is of two units.
+QUERN_DEVICE void write_window(const KernelParams& p, const Place& at, u32 line, u32 window) {
+  const Windows w = windows_of(p, at, line);
+  const int from = w.first + static_cast<int>(window) * 16;
+  if (from + 16 > w.length) return;
+  const u32 second = window + (w.first == 0 ? 0 : 1);
+  store<16, kStore>(w.begin + from, realign(load_shared<16>(line_unit(line, window)),
+                                            load_shared<16>(line_unit(line, second)), w.first));
+}
+
+// What such a line has before its windows and behind them, byte by byte: of a warp's lanes 16 have those before.
+QUERN_DEVICE void write_end(const KernelParams& p, const Place& at, u32 line, int lane) {
+  const Windows w = windows_of(p, at, line);
+  const int before = w.first < w.length ? w.first : w.length, behind = (w.length - before) % 16;
+  const int byte = lane < 16 ? lane : w.length - behind + lane - 16;
+  if (lane < 16 ? byte < before : byte < w.length)
+    store<1>(w.begin + byte, load_shared<1>(line_unit(line, static_cast<u32>(byte) / 16) + byte % 16));
+}
+
+// Of the whole stack, whose first tile is at `at`: for each column `kEach` parts of its line, one thread's each.
+template <u32 kEach, class Write>
+QUERN_DEVICE void for_lines(const KernelParams& p, const Place& at, const Write& write) {
+#pragma unroll 4
+  for (u32 i = threadIdx.x; i < kTileColumns * kEach; i += kTileThreads) {
+    if (at.first_column + i / kEach < p.cols) write(i / kEach, i % kEach);
   }
 }
 
-// Of lines that begin anywhere, the 16 bytes that memory has together are of two units: a line has a window more than
-// it has units.
-QUERN_DEVICE void write_window(const KernelParams& p, const Place& at, u32 line, u32 window) {
-  u8* const begin = line_begin(p, at, line);
-  const i64 left = at.part.rows - at.first_row;
-  const int length = left < kLineBytes ? static_cast<int>(left) : kLineBytes;
-  const int before = static_cast<int>(reinterpret_cast<unsigned long long>(begin) % 16);
-  const int from = static_cast<int>(window) * 16 - before, unit = static_cast<int>(window) - (before == 0 ? 0 : 1);
-  if (from >= length) return;
-  const u32 first = unit < 0 ? 0 : unit, second = unit + 1 < kUnits ? unit + 1 : kUnits - 1;
-  const Vector<16> values =
-      realign(load_shared<16>(line_unit(line, first)), load_shared<16>(line_unit(line, second)), -before & 15);
-  if (from >= 0 && from + 16 <= length) return store<16, kStore>(begin + from, values);
-  write_ends(begin, values, from, length);
-}
-
-// Of the whole stack, whose first tile is at `at`.
 QUERN_DEVICE void write_lines(const KernelParams& p, const Place& at) {
-  constexpr u32 kEach = spec::aligned_lines ? kUnits : kUnits + 1;
-#pragma unroll 4
-  for (u32 i = threadIdx.x; i < kTileColumns * kEach; i += kTileThreads) {
-    if (at.first_column + i / kEach >= p.cols) continue;
-    if constexpr (spec::aligned_lines) {
-      write_unit(p, at, i / kEach, i % kEach);
-    } else {
-      write_window(p, at, i / kEach, i % kEach);
-    }
+  if constexpr (spec::aligned_lines) {
+    for_lines<kUnits>(p, at, [&](u32 line, u32 unit) { write_unit(p, at, line, unit); });
+  } else {
+    for_lines<kUnits>(p, at, [&](u32 line, u32 window) { write_window(p, at, line, window); });
+    for_lines<32>(p, at, [&](u32 line, u32 lane) { write_end(p, at, line, static_cast<int>(lane)); });
   }
 }
 

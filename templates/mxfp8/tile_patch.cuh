@@ -147,25 +147,24 @@ QUERN_DEVICE Patch make_rows(const KernelParams& p, const SourceRow& row, i64 co
   return patch;
 }
 
-// What is quantized as it is.
-template <class Row = RowWord>
-QUERN_DEVICE Row read_row(const KernelParams& p, const SourceRow& row, i64 column) {
-  if constexpr (kPieces == 1) {
-    return source_at(p, row, column);
-  } else {
-    RowInputs inputs = {};
-    read_inputs(p, row, column, inputs);
-    return row_of(p, inputs, column);
+// What is quantized as it is. `from`: the row's, at `column`.
+QUERN_DEVICE RowWord read_row(const KernelParams& p, const Source* from, i64 column) {
+  RowWord row = {};
+#pragma unroll
+  for (int k = 0; k < kPieces; ++k) {
+    if (has_piece(p, column, k)) put_piece(row, k, load<spec::vector>(from + k * kPieceColumns));
   }
+  return row;
 }
 
 template <class IsThere>
 QUERN_DEVICE Patch read_rows(const KernelParams& p, const SourceRow& row, i64 column, const IsThere& is_there) {
   if constexpr (spec::prologue != Prologue::none) return make_rows(p, row, column, is_there);
   Patch patch = {};
+  const Source* from = source_address(p, row, column);
 #pragma unroll
-  for (int i = 0; i < kRows; ++i) {
-    if (is_there(i)) patch.rows[i] = read_row(p, row + i, column);
+  for (int i = 0; i < kRows; ++i, from += p.source_stride) {
+    if (is_there(i)) patch.rows[i] = read_row(p, from, column);
   }
   if constexpr (spec::bias_gradient) {
 #pragma unroll

@@ -18,6 +18,7 @@ constexpr int kMostRegistersOfWideSlots = 96;
 // Tiles of mxfp8 keep 64 registers of source, in blocks of 128 threads; sm_80 converts to fp8 in integers.
 constexpr int kMostRegistersOfTiles = 160;
 constexpr int kMostRegistersOfTilesOfSm80 = 192;
+constexpr int kMostRegistersOfThreeBlocks = 168;  // of 128 threads, where the config asks for three
 // Of the longest activations (mish) some numbers wait in local memory: faster than fewer blocks. So do a few where the
 // last block of a bias gradient has much to read.
 constexpr int kMostRegistersOfPrologues = 192;
@@ -63,7 +64,7 @@ namespace {
 
 // What the bounds of an image's resources depend on.
 struct Kind {
-  bool tile, prologue, sums, long_blocks, given_scale, tail, fp32, sm_80, wide_slots;
+  bool tile, three, prologue, sums, long_blocks, given_scale, tail, fp32, sm_80, wide_slots;
 };
 
 Kind kind_of(const Compiled& compiled, std::size_t i) {
@@ -72,6 +73,7 @@ Kind kind_of(const Compiled& compiled, std::size_t i) {
   const bool long_blocks = has("scaling=block128"), prologue = has("prologue=");
   const bool wide = arch == "sm_100a" && (compiled.result.images[i].variant == "flat" || prologue);
   return {has("mxfp8 ") && parameter(compiled, static_cast<int>(i), "form") == 1,
+          parameter(compiled, static_cast<int>(i), "resident") == 3,
           prologue,
           has("bias_gradient="),
           long_blocks,
@@ -86,6 +88,7 @@ int most_registers(const Kind& k) {
   if (!k.tile) return k.wide_slots ? kMostRegistersOfWideSlots : kMostRegisters;
   if (k.long_blocks) return k.sm_80 || k.fp32 || k.tail ? 255 : kMostRegistersOfLongBlocks;
   if (k.sm_80) return kMostRegistersOfTilesOfSm80;
+  if (k.three) return kMostRegistersOfThreeBlocks;
   return k.prologue ? kMostRegistersOfPrologues : kMostRegistersOfTiles;
 }
 

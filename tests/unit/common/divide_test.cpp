@@ -13,6 +13,7 @@ constexpr u64 kEnd32 = u64{1} << 31, kEnd64 = u64{1} << 63;
 void expect_divides(u64 n, u64 d, const Divisor& divisor) {
   ASSERT_TRUE(n >= kEnd64 || divide(n, divisor) == n / d) << n << " / " << d;
   ASSERT_TRUE(n >= kEnd32 || divide32(static_cast<u32>(n), divisor) == n / d) << n << " / " << d;
+  ASSERT_TRUE(n >= kEnd32 || divide32(static_cast<u32>(n), make_divisor32(d)) == n / d) << n << " / " << d;
 }
 
 // A quotient can only be wrong next to a multiple of the divisor, and there is worst for large numbers.
@@ -54,8 +55,10 @@ TEST(Divide, SmallByEveryThing) {
 
 TEST(Divide, WideDivisorsGiveZeroIn32Bits) {
   for (const u64 d : {kEnd32, kEnd32 + 1, u64{1} << 32, (u64{1} << 40) + 3, kEnd64, ~u64{0}}) {
-    const Divisor divisor = make_divisor(d);
-    for (const u32 n : {0u, 1u, 0x7fffffffu}) EXPECT_EQ(divide32(n, divisor), 0u) << d;
+    for (const u32 n : {0u, 1u, 0x7fffffffu}) {
+      EXPECT_EQ(divide32(n, make_divisor(d)), 0u) << d;
+      EXPECT_EQ(divide32(n, make_divisor32(d)), 0u) << d;
+    }
   }
 }
 

@@ -1,0 +1,169 @@
+// The configs that quantizers have untuned, and what was measured for them.
+#include <algorithm>
+
+#include "mxfp8/params.h"
+#include "mxfp8/quantize.h"
+
+namespace quern::mxfp8 {
+namespace {
+
+// Registers are left to the compiler, but see preferred_tile: on sm_90a it needs 128 at most for lines of bf16, which
+// four blocks can have.
+Config tile_config(std::int64_t vector, std::int32_t rows) {
+  Config config = stream_config(vector, 1);
+  config[kForm] = kTile;
+  config[kThreads] = kTileThreads;
+  config[kRows] = rows;
+  config[kPanel] = 4;
+  return config;
+}
+
+// Whether there are `each` tiles a multiprocessor and more. An open extent counts as large.
+bool has_tiles(const Mxfp8& p, const DeviceModel& model, const Config& config, std::int64_t each) {
+  const Matrix m = matrix_of(p);
+  if (m.experts == kOpen || m.rows == kOpen || m.cols == kOpen) return true;
+  const std::int64_t tiles = m.experts * pieces(m.rows, kTileRows) * pieces(m.cols, tile_columns(p, config));
+  return tiles >= each * model.multiprocessors;
+}
+
+// Narrower tiles where not every multiprocessor has one, as far as they hold a block and vectors two elements. Blocked
+// scales of rows are whole atoms in tiles of 128 columns only.
+void spread_tiles(const Mxfp8& p, const DeviceModel& model, Config& config) {
+  if (has_wide_tile(p) || blocked(p)) return;
+  while (!has_tiles(p, model, config, 1) && tile_columns(p, config) > kBlockElements &&
+         config[kVector] > 2 * source_bytes(p))
+    config[kVector] /= 2;
+}
+
+// Half a band a thread where a vector has two elements at least: half the reads and writes, of twice the width. To
+// ask for each row whether it is there needs registers.
+Config usual_tile(const Mxfp8& p) {
+  const std::int64_t vector = natural_vector(p, has_cut_bands(p) && matrix_of(p).across ? 8 : 16);
+  if (has_wide_tile(p)) return tile_config(vector, vector >= 8 * source_bytes(p) ? 16 : 32);
+  return vector > source_bytes(p) ? tile_config(vector, 16) : tile_config(vector, 32);
+}
+
+// Whether work is rounded up by no more than an eighth where `n` of something are done `each` at a time.
+bool wastes_little(std::int64_t n, std::int64_t each) { return (round_up_to(n, each) - n) * 8 <= n; }
+
+// Clusters of fewer than 8 were slower than none: their parts of a sector are as many.
+std::int32_t cluster_for(std::int64_t across) { return across >= 8 && wastes_little(across, 8) ? 8 : 1; }
+
+// A stack of two tiles needs matrices of as many rows; groups are as large as they are on average.
+bool has_tall_matrices(const Mxfp8& p) {
+  const std::int64_t rows = matrix_of(p).rows;
+  return rows == kOpen || wastes_little(rows / std::max<std::int64_t>(1, p.groups), std::int64_t{2} * kTileRows);
+}
+
+// Both ways some need a few registers more where nobody asks, and spill none where 128 must do. (That of te on sm_100
+// would spill.)
+bool fits_four(const Mxfp8& p, const Target& target) {
+  if (has_cut_bands(p)) return false;
+  return target.arch == 90 || (target.arch > 90 && target.arch < 120 && p.policy == Mxfp8Policy::ao);
+}
+
+// Of a prologue that the compiler would give a few registers more, four blocks were faster though some spill (16384 x
+// 16384 of silu both ways: 70 % to 64 %, silu's derivative 78 % to 72 %). Three inputs and blocked scales spill more.
+bool made_in_four(const Mxfp8& p, const Target& target) {
+  if (p.prologue == Mxfp8Prologue::none || p.prologue == Mxfp8Prologue::dgated) return false;
+  return target.arch == 90 && p.scale_layout == Mxfp8Scales::plain && matrix_of(p).across && !has_cut_bands(p);
+}
+
+// Squares of 16 bits took up to 167 registers where nobody asked, as the compiler's version had it; of fp32 they take
+// fewer than 128, and its other variant would spill.
+bool summed_in_four(const Mxfp8& p, const Target& target) {
+  if (has_cut_bands(p) || target.arch < 90) return false;
+  return square(p) ? p.dtype != f32 : target.arch == 90;
+}
+
+// Tiles of a multiprocessor from which larger parts of a line at one time are worth more than more blocks, and blocks
+// that wait for each other. On an H200, both ways: 2048 x 2048 takes 7.1 us, and 8.4 in clusters; 8192 x 5120
+// takes 48.3 and 46.5, with stacks 47.6; README.md has more.
+constexpr std::int64_t kTilesForClusters = 8;
+constexpr std::int64_t kTilesForStacks = 32;
+
+// As many as spill nothing, or next to it: the barrier between the bands of blocks of 128 keeps more alive, and cut
+// ends more again.
+std::int32_t fp32_resident(const Mxfp8& p, const Target& target) {
+  if (target.arch < 90 || !matrix_of(p).across || p.dtype == f32 || has_cut_bands(p)) return 0;
+  if (p.prologue != Mxfp8Prologue::none) return 0;
+  return p.scaling == Mxfp8Scaling::block128 ? 3 : 4;
+}
+
+// See the parameter `resident`.
+std::int32_t resident_for(const Mxfp8& p, const Target& target) {
+  const Matrix m = matrix_of(p);
+  if (has_fp32_scales(p)) return fp32_resident(p, target);
+  if (p.prologue != Mxfp8Prologue::none) return made_in_four(p, target) ? 4 : 0;
+  if (has_sums(p)) return summed_in_four(p, target) ? 4 : 0;
+  if (m.along && m.across && !square(p) && !has_sums(p) && fits_four(p, target)) return 4;
+  // Blocked scales of 131072 x 7168: 102.2 % of a copy's speed to 101.4 % with registers for five blocks.
+  return !m.across && target.arch == 90 && p.groups == 0 ? 3 : 0;
+}
+
+// A stack makes transposed lines longer, and nothing else better (16384 x 16384 both ways with out_order=cols: 94.0 %
+// to 95.7 % of a copy's speed without). Of a prologue the code of one tile is long enough; sums across rows alone were
+// slower of two tiles (16384 x 16384: 86 % to 94 %).
+bool is_stacked(const Mxfp8& p) {
+  return transposed(p) && !has_fp32_scales(p) && p.prologue == Mxfp8Prologue::none &&
+         (!has_sums(p) || matrix_of(p).along);
+}
+
+// Three blocks, with more registers each, were faster of stacks than more: both ways (131072 x 7168: 90.0 % of a copy's
+// speed to 89.2 %), and where rows are asked for (16001 x 16000 by columns: 84 % to 76 %). Not so of groups (16384 x
+// 16384 both ways: 89 % to 90 %), and single tiles (8192 x 5120 both ways: 88 % to 90 %).
+bool stacks_in_three(const Mxfp8& p, const Target& target) {
+  if (p.groups > 0 || has_sums(p) || square(p)) return false;
+  return fits_four(p, target) ? matrix_of(p).along : target.arch == 90 && has_cut_bands(p);
+}
+
+Config preferred_tile(const Mxfp8& p, const Target& target, const DeviceModel& model) {
+  Config config = usual_tile(p);
+  spread_tiles(p, model, config);
+  config[kResident] = resident_for(p, target);
+  if (matrix_of(p).along) config[kPanel] = 0;
+  if (target.arch < 90 || target.arch >= 120) return config;
+  if (rows_have_scales(p) && p.cols != kOpen && has_tiles(p, model, config, kTilesForClusters))
+    config[kCluster] = cluster_for(pieces(p.cols, tile_columns(p, config)));
+  if (is_stacked(p) && has_tiles(p, model, config, kTilesForStacks) && has_tall_matrices(p)) {
+    config[kStack] = 2;
+    if (stacks_in_three(p, target)) config[kResident] = 3;
+  }
+  return config;
+}
+
+// The power of two from `n` on, from `least` to `most`.
+std::int32_t power_for(std::int64_t n, std::int32_t least, std::int32_t most) {
+  while (least < n && least < most) least *= 2;
+  return least;
+}
+
+// A warp for a row that 4 vectors a lane hold, or else as many threads as hold it at 4, up to 512. What more there is
+// is read twice: registers for more vectors would halve the warps of a multiprocessor.
+Config preferred_rows(const Mxfp8& p, const Target& target) {
+  const std::int64_t vector = natural_vector(p, std::min<std::int64_t>(16, widest_access(target)));
+  const std::int64_t vectors = p.cols * source_bytes(p) / vector;
+  if (vectors <= 128) return stream_config(vector, power_for(pieces(vectors, 32), 1, 4));
+  Config config = stream_config(vector, 4);
+  config[kThreads] = power_for(pieces(vectors, 4), 64, 512);
+  return config;
+}
+
+// Two vectors a thread where that leaves every multiprocessor four blocks.
+Config preferred_stream(const Mxfp8& p, const Target& target, const DeviceModel& model) {
+  Config config = stream_config(natural_vector(p, widest_access(target)), 2);
+  if (p.experts == kOpen || p.rows == kOpen || p.cols == kOpen) return config;
+  const std::int64_t vectors = p.experts * p.rows * pieces(p.cols * source_bytes(p), config[kVector]);
+  if (vectors < std::int64_t{4} * model.multiprocessors * config[kUnroll] * config[kThreads]) config[kUnroll] = 1;
+  return config;
+}
+
+}  // namespace
+
+Config quantize_default(const Mxfp8& p, const Target& target, const DeviceModel& model) {
+  if (p.scaling == Mxfp8Scaling::row) return preferred_rows(p, target);
+  if (!can_stream(p)) return preferred_tile(p, target, model);
+  return preferred_stream(p, target, model);
+}
+
+}  // namespace quern::mxfp8

@@ -110,11 +110,13 @@ bool is_stacked(const Mxfp8& p) {
 }
 
 // Three blocks, with more registers each, were faster of stacks than more: both ways (131072 x 7168: 90.0 % of a copy's
-// speed to 89.2 %), and where rows are asked for (16001 x 16000 by columns: 84 % to 76 %). Not so of groups (16384 x
-// 16384 both ways: 89 % to 90 %), and single tiles (8192 x 5120 both ways: 88 % to 90 %).
+// speed to 89.2 %), and by columns where rows are asked for (16001 x 16000: 83 % to 76 %). Not so of groups (16384 x
+// 16384 both ways: 89 % to 90 %), of both at once (16001 x 16000: 58 % to 66 %), and of single tiles (8192 x 5120 both
+// ways: 88 % to 90 %).
 bool stacks_in_three(const Mxfp8& p, const Target& target) {
   if (p.groups > 0 || has_sums(p) || square(p)) return false;
-  return fits_four(p, target) ? matrix_of(p).along : target.arch == 90 && has_cut_bands(p);
+  const bool along = matrix_of(p).along;
+  return fits_four(p, target) ? along : target.arch == 90 && has_cut_bands(p) && !along;
 }
 
 Config preferred_tile(const Mxfp8& p, const Target& target, const DeviceModel& model) {

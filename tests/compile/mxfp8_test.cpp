@@ -205,7 +205,7 @@ TEST_F(Mxfp8Compile, TilesAreResident) {
                         {"cols=4096 direction=both scale_layout=blocked", 168},
                         {"cols=4096 scale_layout=blocked", 168},
                         {"rows=16001 cols=16000 direction=col tail=pad", 168},
-                        {"rows=16001 cols=16000 direction=both tail=pad", 168}};
+                        {"rows=16001 cols=16000 direction=both tail=pad", 128}};
   for (const Case& c : cases) {
     for (const char* mode : {"floor", "rceil"}) {
       const Compiled one = compile(cat("mxfp8 ", c.problem, " mode=", mode), "sm_90a");

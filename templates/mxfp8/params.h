@@ -123,9 +123,9 @@ struct TileParams : Params {
   unsigned down;
   unsigned panel;
   common::Divisor by_stacks;        // of an expert
-  common::Divisor32 by_panels;      // stacks of a panel
-  common::Divisor32 by_panel;       // stacks side by side in it
-  common::Divisor32 by_last_panel;  // which may be narrower
+  common::Divisor32 by_panel;       // panel * down: its stacks
+  common::Divisor32 by_width;       // panel
+  common::Divisor32 by_last_width;  // of the last panel, which may be narrower
   void* bias_gradient;              // [experts, cols]
   void* tile_sums;                  // see BiasWorkspace
   void* chunk_sums;

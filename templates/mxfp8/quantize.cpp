@@ -182,9 +182,9 @@ void launch_tiles(const Mxfp8& p, const Config& config, TileParams params, Launc
       config[kPanel] == 0 ? params.across : std::min(static_cast<std::uint32_t>(config[kPanel]), params.across);
   const std::uint32_t last = params.across % params.panel;
   params.by_stacks = common::make_divisor(static_cast<std::uint64_t>(across * down));
-  params.by_panels = common::make_divisor32(params.panel * static_cast<std::uint64_t>(down));
-  params.by_panel = common::make_divisor32(params.panel);
-  params.by_last_panel = common::make_divisor32(last == 0 ? params.panel : last);
+  params.by_panel = common::make_divisor32(params.panel * static_cast<std::uint64_t>(down));
+  params.by_width = common::make_divisor32(params.panel);
+  params.by_last_width = common::make_divisor32(last == 0 ? params.panel : last);
   launch.set_params(params);
   launch.empty = is_empty(p) && !sums_nothing(p);  // wrong ends of groups of nothing are not asked for
   launch.block[0] = kTileThreads;

@@ -137,6 +137,7 @@ QUERN_DEVICE void run_tile(const KernelParams& p, u32 tile) {
   if constexpr (kRowScales) hand_on_row_scales(p, at);
 }
 
+// Both ways a loop's own numbers would be more registers than there are; one way it is faster, and half the code.
 constexpr int kTilesUnrolled = spec::row && spec::col ? kStack : 1;
 
 QUERN_DEVICE void run(const KernelParams& p) {
@@ -147,8 +148,6 @@ QUERN_DEVICE void run(const KernelParams& p) {
     if (p.rows == 0) return write_zeros(p);
   }
   if constexpr (kCluster > 1) expect_row_scales();
-    // Both ways a loop's own numbers would be more registers than there are; down columns it is faster, and half the
-    // code.
 #pragma unroll kTilesUnrolled
   for (u32 tile = 0; tile < kStack; ++tile) run_tile(p, tile);
   if constexpr (kTransposed || kRowAtoms || kColumnAtoms || spec::bias_gradient) __syncthreads();

@@ -80,7 +80,8 @@ QUERN_DEVICE void write_unit(const KernelParams& p, const Place& at, u32 line, u
     store<16, kStore>(line_begin(p, at, line) + unit * 16, load_shared<16>(line_unit(line, unit)));
 }
 
-// A line that begins anywhere: `windows` are what memory has together, 16 bytes at a time, from `first` on.
+// A line that begins anywhere, and in it the windows, 16 bytes that memory has together: one behind the other from byte
+// `first` on.
 struct Windows {
   u8* begin;
   int length;
@@ -93,7 +94,7 @@ QUERN_DEVICE Windows windows_of(const KernelParams& p, const Place& at, u32 line
           static_cast<int>(-reinterpret_cast<unsigned long long>(begin) & 15)};
 }
 
-// A window is of two units.
+// A window is of two units, unless the line begins with one.
 QUERN_DEVICE void write_window(const KernelParams& p, const Place& at, u32 line, u32 window) {
   const Windows w = windows_of(p, at, line);
   const int from = w.first + static_cast<int>(window) * 16;

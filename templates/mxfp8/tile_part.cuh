@@ -27,9 +27,9 @@ struct Spot {
 QUERN_DEVICE Spot spot(const KernelParams& p, u32 index) {
   const u64 expert = divide(index, p.by_stacks);
   const u32 stack = static_cast<u32>(index - expert * (static_cast<u64>(p.across) * p.down));
-  const u32 first = divide32(stack, p.by_panels) * p.panel, in_panel = stack - first * p.down;
+  const u32 first = divide32(stack, p.by_panel) * p.panel, in_panel = stack - first * p.down;
   const bool is_whole = p.across - first >= p.panel;
-  const u32 row = divide32(in_panel, is_whole ? p.by_panel : p.by_last_panel);
+  const u32 row = divide32(in_panel, is_whole ? p.by_width : p.by_last_width);
   return {expert, row, first + in_panel - row * (is_whole ? p.panel : p.across - first)};
 }
 

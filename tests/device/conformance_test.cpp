@@ -105,6 +105,21 @@ class Conformance : public DeviceTest {
 TEST_F(Conformance, Gather) { check_all(cases_here(gather_cases())); }
 TEST_F(Conformance, Pointwise) { check_all(cases_here(pointwise_cases())); }
 TEST_F(Conformance, Mxfp8) { check_all(cases_here(mxfp8_cases())); }
+// Lines that end before their first 16 aligned bytes, in them, behind them or with them; and with the first or the
+// second tile of a stack.
+TEST_F(Conformance, Mxfp8LinesOfEveryLength) {
+  std::vector<Case> cases;
+  const auto add = [&](int from, int to, const char* config) {
+    for (int rows = from; rows <= to; ++rows) {
+      cases.push_back({cat("mxfp8 rows=", rows, " cols=34 experts=2 direction=col tail=pad")});
+      cases.back().config = config;
+    }
+  };
+  add(1, 50, "");
+  add(112, 160, "form=1,unroll=1,threads=128,rows=16,stack=2,panel=0,cluster=1,vector=4");
+  add(240, 260, "form=1,unroll=1,threads=128,rows=16,stack=2,panel=0,cluster=1,vector=4");
+  check_all(cases);
+}
 TEST_F(Conformance, Skeleton) { check_all(cases_here(skeleton_cases())); }
 
 TEST_F(Conformance, MoreThanTwoToTheThirtyOneElements) {

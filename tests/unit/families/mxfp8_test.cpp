@@ -122,6 +122,29 @@ TEST(Mxfp8Variants, SmallProblemsHaveNarrowTilesAndOneVectorAThread) {
   EXPECT_EQ(unroll("cols=5120"), 2) << "open counts as large";
 }
 
+TEST(Mxfp8Variants, AsManyBlocksAreResidentAsWereFastest) {
+  const auto resident = [](const std::string& fields, const Target& target = {}) {
+    const Config config = test::variants_of(parsed(fields), target)[0].config;
+    return std::pair(config[5], config[6]);
+  };
+  using Pair = std::pair<int, int>;  // stack, blocks
+  EXPECT_EQ(resident("rows=16384 cols=16384 direction=both"), Pair(2, 3));
+  EXPECT_EQ(resident("rows=16384 cols=16384 direction=both scale_layout=blocked"), Pair(2, 3));
+  EXPECT_EQ(resident("rows=8192 cols=5120 direction=both"), Pair(1, 4)) << "too few tiles for stacks";
+  EXPECT_EQ(resident("rows=16384 cols=16384 direction=both groups=16"), Pair(2, 4));
+  EXPECT_EQ(resident("rows=16384 cols=16384 direction=both block=square"), Pair(2, 0));
+  EXPECT_EQ(resident("rows=16384 cols=16384 direction=both bias_gradient=sums"), Pair(2, 4));
+  EXPECT_EQ(resident("rows=16384 cols=16384 direction=both out_order=cols"), Pair(1, 4)) << "nothing is transposed";
+  EXPECT_EQ(resident("rows=16001 cols=16000 direction=both tail=pad"), Pair(2, 0));
+  EXPECT_EQ(resident("rows=16001 cols=16000 direction=col tail=pad"), Pair(2, 3));
+  EXPECT_EQ(resident("rows=16384 cols=16384 direction=col"), Pair(2, 0));
+  EXPECT_EQ(resident("rows=16384 cols=16384 scale_layout=blocked"), Pair(1, 3));
+  EXPECT_EQ(resident("rows=16384 cols=16384 direction=col source_order=rows"), Pair(1, 3))
+      << "columns lie along memory";
+  EXPECT_EQ(resident("rows=16384 cols=16384 direction=both", {100, "a"}), Pair(2, 3));
+  EXPECT_EQ(resident("rows=16384 cols=16384 direction=both policy=te", {100, "a"}), Pair(2, 0));
+}
+
 // The rows, stack, panel and cluster of a problem's first variant.
 std::string shape(const std::string& fields, const Target& target = {}) {
   const Config config = test::variants_of(parsed(fields), target)[0].config;

@@ -27,6 +27,12 @@ struct Spot {
 QUERN_DEVICE Spot spot(const KernelParams& p, u32 index) {
   const u64 expert = divide(index, p.by_stacks);
   const u32 stack = static_cast<u32>(index - expert * (static_cast<u64>(p.across) * p.down));
+  if constexpr (spec::bias_gradient) {  // divisions take fewer registers, and sums have none to spare
+    const u32 panel = stack / (p.panel * p.down), first = panel * p.panel;
+    const u32 width = p.across - first < p.panel ? p.across - first : p.panel;
+    const u32 in_panel = stack - first * p.down;
+    return {expert, in_panel / width, first + in_panel % width};
+  }
   const u32 first = divide32(stack, p.by_panel) * p.panel, in_panel = stack - first * p.down;
   const bool is_whole = p.across - first >= p.panel;
   const u32 row = divide32(in_panel, is_whole ? p.by_width : p.by_last_width);

@@ -18,7 +18,8 @@ constexpr int kMostRegistersOfWideSlots = 96;
 // Tiles of mxfp8 keep 64 registers of source, in blocks of 128 threads; sm_80 converts to fp8 in integers.
 constexpr int kMostRegistersOfTiles = 160;
 constexpr int kMostRegistersOfTilesOfSm80 = 192;
-constexpr int kMostRegistersOfThreeBlocks = 168;  // of 128 threads, where the config asks for three
+// A multiprocessor's, and a tile's threads: where the config asks for blocks side by side, their share is the bound.
+constexpr int kRegisters = 64 * 1024, kTileThreads = 128;
 // Of the longest activations (mish) some numbers wait in local memory: faster than fewer blocks. So do a few where the
 // last block of a bias gradient has much to read.
 constexpr int kMostRegistersOfPrologues = 192;
@@ -64,7 +65,8 @@ namespace {
 
 // What the bounds of an image's resources depend on.
 struct Kind {
-  bool tile, three, prologue, sums, long_blocks, given_scale, tail, fp32, sm_80, wide_slots;
+  int resident;  // blocks that the config asks for; 0: none
+  bool tile, prologue, sums, long_blocks, given_scale, tail, fp32, sm_80, wide_slots;
 };
 
 Kind kind_of(const Compiled& compiled, std::size_t i) {
@@ -72,8 +74,8 @@ Kind kind_of(const Compiled& compiled, std::size_t i) {
   const auto has = [&](const char* words) { return problem.find(words) != std::string::npos; };
   const bool long_blocks = has("scaling=block128"), prologue = has("prologue=");
   const bool wide = arch == "sm_100a" && (compiled.result.images[i].variant == "flat" || prologue);
-  return {has("mxfp8 ") && parameter(compiled, static_cast<int>(i), "form") == 1,
-          parameter(compiled, static_cast<int>(i), "resident") == 3,
+  return {parameter(compiled, static_cast<int>(i), "resident"),
+          has("mxfp8 ") && parameter(compiled, static_cast<int>(i), "form") == 1,
           prologue,
           has("bias_gradient="),
           long_blocks,
@@ -86,9 +88,9 @@ Kind kind_of(const Compiled& compiled, std::size_t i) {
 
 int most_registers(const Kind& k) {
   if (!k.tile) return k.wide_slots ? kMostRegistersOfWideSlots : kMostRegisters;
+  if (k.resident > 0) return kRegisters / kTileThreads / k.resident / 8 * 8;  // handed out by eights
   if (k.long_blocks) return k.sm_80 || k.fp32 || k.tail ? 255 : kMostRegistersOfLongBlocks;
   if (k.sm_80) return kMostRegistersOfTilesOfSm80;
-  if (k.three) return kMostRegistersOfThreeBlocks;
   return k.prologue ? kMostRegistersOfPrologues : kMostRegistersOfTiles;
 }
 

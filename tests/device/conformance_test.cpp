@@ -105,6 +105,7 @@ class Conformance : public DeviceTest {
 TEST_F(Conformance, Gather) { check_all(cases_here(gather_cases())); }
 TEST_F(Conformance, Pointwise) { check_all(cases_here(pointwise_cases())); }
 TEST_F(Conformance, Mxfp8) { check_all(cases_here(mxfp8_cases())); }
+
 // Lines that end before their first 16 aligned bytes, in them, behind them or with them; and with the first or the
 // second tile of a stack.
 TEST_F(Conformance, Mxfp8LinesOfEveryLength) {
@@ -120,6 +121,7 @@ TEST_F(Conformance, Mxfp8LinesOfEveryLength) {
   add(240, 260, "form=1,unroll=1,threads=128,rows=16,stack=2,panel=0,cluster=1,vector=4");
   check_all(cases);
 }
+
 TEST_F(Conformance, Skeleton) { check_all(cases_here(skeleton_cases())); }
 
 TEST_F(Conformance, MoreThanTwoToTheThirtyOneElements) {

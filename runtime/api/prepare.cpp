@@ -149,7 +149,7 @@ static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Fa
     plan->entries.push_back(std::move(images[i].entry));
   }
   plan->why = why_text(*plan, choice.from);
-  state.record.add(plan->text, target.text(), options.config);
+  state.manifest.add(plan->text, target.text(), options.config);
   if (tunes) state.tuner->after_plan(plan, context);
   return plan;
 }

@@ -44,7 +44,7 @@ RuntimeState::RuntimeState(Options given)
       log(*options.log_level, options.log_sink),
       store(store_settings(options), log),
       compiler(options, environment, log),
-      record(options.record_file, log),
+      manifest(options.manifest, log),
       records(record_settings(options), log),
       driver_(options.driver),
       open_driver_(options.driver.get()),

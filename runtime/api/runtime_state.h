@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "api/application_tuner.h"
+#include "api/manifest_writer.h"
 #include "api/plan_table.h"
-#include "api/record_file.h"
 #include "base/environment.h"
 #include "base/log.h"
 #include "base/striped.h"
@@ -43,7 +43,7 @@ class RuntimeState {
   cache::Store store;
   Compiler compiler;
   PlanTable plans;
-  RecordFile record;
+  ManifestWriter manifest;
   RecordLayers records;
 
   mutable std::shared_mutex families_mutex;

@@ -33,7 +33,7 @@ constexpr std::array<VariableRow, static_cast<std::size_t>(Variable::count)> kRo
     {"QUERN_HOSTDRIVER_LIBRARY", "path of libquern_hostdriver.so; default: beside the program, then the loader's"},
     {"QUERN_LOG", "debug, info, warning (default), error or off"},
     {"QUERN_DUMP", "directory for the source, PTX and cubin of each image made"},
-    {"QUERN_RECORD", "manifest to which each prepared problem is appended, once"},
+    {"QUERN_MANIFEST", "manifest to which each prepared problem is appended, once"},
     {"CUDA_HOME", "a CUDA toolkit to look for NVRTC in"},
     {"CUDA_PATH", "the same, by another name"},
     {"CONDA_PREFIX", "a conda environment to look for NVRTC in"},
@@ -167,7 +167,7 @@ Options resolve(Options options, const Environment& environment) {
   fill(options.cxx, environment[Variable::cxx]);
   fill(options.libcuda, environment[Variable::libcuda]);
   fill(options.dump_dir, environment[Variable::dump]);
-  fill(options.record_file, environment[Variable::record]);
+  fill(options.manifest, environment[Variable::manifest]);
   if (!options.cache_mode)
     options.cache_mode = parse_choice(environment, Variable::cache, CacheMode::read_write, kCacheModes);
   if (!options.cache_match)

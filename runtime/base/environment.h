@@ -33,7 +33,7 @@ enum class Variable {
   hostdriver,
   log,
   dump,
-  record,
+  manifest,
   cuda_home,
   cuda_path,
   conda_prefix,

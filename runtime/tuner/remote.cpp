@@ -20,7 +20,7 @@ WorkerSettings worker_of(const std::string& program, const std::string& cache_di
   settings.program = program;
   // Nor does it write down what it prepares: candidates are in nobody's manifest.
   settings.variables = {
-      {"QUERN_CACHE_DIR", cache_dir}, {"QUERN_CACHE", "read-write"}, {"QUERN_RECORD", ""}, {"QUERN_IN_WORKER", "1"}};
+      {"QUERN_CACHE_DIR", cache_dir}, {"QUERN_CACHE", "read-write"}, {"QUERN_MANIFEST", ""}, {"QUERN_IN_WORKER", "1"}};
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) settings.variables.emplace_back(name, value);
   };

@@ -1,4 +1,4 @@
-// Manifests: JSON lines of problems to prepare, as QUERN_RECORD writes them.
+// Manifests: JSON lines of problems to prepare, as QUERN_MANIFEST writes them.
 #ifndef QUERN_TOOLS_MANIFEST_H_
 #define QUERN_TOOLS_MANIFEST_H_
 

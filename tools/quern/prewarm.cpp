@@ -36,7 +36,7 @@ class Prewarm : public Command {
  public:
   void declare(Arguments& arguments) override {
     arguments.words("FAMILY [FIELD=VALUE...]", words_, "The problem");
-    arguments.option("--manifest", manifest_, "A file of problems instead: JSON lines, as QUERN_RECORD writes them");
+    arguments.option("--manifest", manifest_, "A file of problems instead: JSON lines, as QUERN_MANIFEST writes them");
     arguments.option("--arch", arch_, "Architectures, sm_90a,sm_100a for two; default sm_90a");
     arguments.option("--device-model", model_, "Only what this device model asks for, by name");
     arguments.option("--config", config_, "Changes to the default config, threads=128,unroll=2 for two");

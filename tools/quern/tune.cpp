@@ -64,7 +64,7 @@ class Tune : public Command {
                     "FIELD=VALUE...], the records measured again; merge OUT FILE..., of records; report FILE..., an "
                     "HTML page of sweeps");
     arguments.option("--manifest", sweep_.manifest,
-                     "A file of problems instead: JSON lines, as QUERN_RECORD writes them");
+                     "A file of problems instead: JSON lines, as QUERN_MANIFEST writes them");
     arguments.flag("--bench-table", sweep_.bench_table, "The problems that `quern bench` measures instead");
     arguments.option("--device", sweep_.devices, "Where to run, cuda:0 by default; several share each sweep");
     arguments.option("--strategy", strategies_, "How to search; may be repeated for --replay; the default is the best");

@@ -90,8 +90,8 @@ struct Options {
 
   // Where each image made is written as source, PTX and cubin. Empty: QUERN_DUMP, else nowhere.
   std::string dump_dir;
-  // A manifest of what was prepared, for `quern prewarm --manifest`. Empty: QUERN_RECORD, else none.
-  std::string record_file;
+  // A manifest of what was prepared, for `quern prewarm --manifest`. Empty: QUERN_MANIFEST, else none.
+  std::string manifest;
 
   std::optional<LogLevel> log_level;  // unset: QUERN_LOG, else warning
   LogSink log_sink;                   // unset: stderr

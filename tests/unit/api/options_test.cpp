@@ -109,7 +109,7 @@ TEST_F(RuntimeOptions, ADumpThatCannotBeWrittenCostsWarningsOnly) {
 
 TEST_F(RuntimeOptions, TheManifestHasEachProblemOnce) {
   Options given = options();
-  given.record_file = scratch_ / "manifest";
+  given.manifest = scratch_ / "manifest";
   for (int i = 0; i < 2; ++i) {
     Runtime runtime(given);
     runtime.prepare(Gather{});
@@ -120,7 +120,7 @@ TEST_F(RuntimeOptions, TheManifestHasEachProblemOnce) {
     runtime.prepare(Gather{}, changed);
     runtime.prepare(Gather{}, changed);
   }
-  EXPECT_EQ(*read_file(given.record_file),
+  EXPECT_EQ(*read_file(given.manifest),
             "{\"problem\":\"gather\",\"arch\":\"sm_90a\"}\n"
             "{\"problem\":\"gather width=512\",\"arch\":\"sm_90a\"}\n"
             "{\"problem\":\"gather\",\"arch\":\"sm_90a\",\"config\":\"unroll=2\"}\n");
@@ -128,9 +128,9 @@ TEST_F(RuntimeOptions, TheManifestHasEachProblemOnce) {
 
 TEST_F(RuntimeOptions, AManifestThatCannotBeWrittenCostsAWarning) {
   Options given = options();
-  given.record_file = scratch_ / "no/such/folder/manifest";
+  given.manifest = scratch_ / "no/such/folder/manifest";
   Runtime(given).prepare(Gather{});
-  EXPECT_EQ(log_.count(LogLevel::warning, "QUERN_RECORD"), 1) << log_.all();
+  EXPECT_EQ(log_.count(LogLevel::warning, "QUERN_MANIFEST"), 1) << log_.all();
 }
 
 TEST_F(RuntimeOptions, TheCompilerIsWarmedInTheBackgroundOnlyWhenAsked) {

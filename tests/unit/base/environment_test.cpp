@@ -39,7 +39,7 @@ TEST(Resolve, AnEmptyEnvironmentGivesTheDefaults) {
   EXPECT_EQ(options.cache_mode, CacheMode::read_write);
   EXPECT_EQ(options.cache_match, CacheMatch::standard);
   EXPECT_EQ(options.log_level, LogLevel::warning);
-  EXPECT_EQ(options.nvrtc + options.libcuda + options.dump_dir + options.record_file, "");
+  EXPECT_EQ(options.nvrtc + options.libcuda + options.dump_dir + options.manifest, "");
 }
 
 TEST(Resolve, TheCacheDirectoryIsTheFirstThatIsSet) {
@@ -63,7 +63,7 @@ TEST(Resolve, OptionsWinOverTheEnvironment) {
   environment[Variable::nvrtc] = "a.so";
   environment[Variable::libcuda] = "b.so";
   environment[Variable::dump] = "d";
-  environment[Variable::record] = "r";
+  environment[Variable::manifest] = "r";
   const Options from_environment = resolve({}, environment);
   EXPECT_EQ(from_environment.cache_mode, CacheMode::off);
   EXPECT_EQ(from_environment.cache_match, CacheMatch::exact);
@@ -71,7 +71,7 @@ TEST(Resolve, OptionsWinOverTheEnvironment) {
   EXPECT_EQ(from_environment.nvrtc, "a.so");
   EXPECT_EQ(from_environment.libcuda, "b.so");
   EXPECT_EQ(from_environment.dump_dir, "d");
-  EXPECT_EQ(from_environment.record_file, "r");
+  EXPECT_EQ(from_environment.manifest, "r");
   Options options;
   options.cache_mode = CacheMode::read_only;
   options.cache_match = CacheMatch::any;

@@ -1,6 +1,6 @@
-// QUERN_RECORD: a manifest of what an application prepared, one JSON line a problem and architecture, without repeats.
-#ifndef QUERN_API_RECORD_FILE_H_
-#define QUERN_API_RECORD_FILE_H_
+// The manifest of QUERN_MANIFEST: what an application prepared, one JSON line for each problem and architecture.
+#ifndef QUERN_API_MANIFEST_WRITER_H_
+#define QUERN_API_MANIFEST_WRITER_H_
 
 #include <mutex>
 #include <set>
@@ -10,10 +10,10 @@
 
 namespace quern {
 
-class RecordFile {
+class ManifestWriter {
  public:
-  // An empty path: nothing is recorded.
-  RecordFile(std::string path, const Log& log);
+  // An empty path: nothing is written.
+  ManifestWriter(std::string path, const Log& log);
   // A file that cannot be written costs one warning and nothing else. `config`: empty for the default.
   void add(const std::string& problem, const std::string& arch, const std::string& config);
 
@@ -28,4 +28,4 @@ class RecordFile {
 
 }  // namespace quern
 
-#endif  // QUERN_API_RECORD_FILE_H_
+#endif  // QUERN_API_MANIFEST_WRITER_H_

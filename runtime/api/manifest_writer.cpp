@@ -1,4 +1,4 @@
-#include "api/record_file.h"
+#include "api/manifest_writer.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -11,9 +11,9 @@
 
 namespace quern {
 
-RecordFile::RecordFile(std::string path, const Log& log) : path_(std::move(path)), log_(log) {}
+ManifestWriter::ManifestWriter(std::string path, const Log& log) : path_(std::move(path)), log_(log) {}
 
-void RecordFile::add(const std::string& problem, const std::string& arch, const std::string& config) {
+void ManifestWriter::add(const std::string& problem, const std::string& arch, const std::string& config) {
   if (path_.empty()) return;
   nlohmann::ordered_json line = {{"problem", problem}, {"arch", arch}};
   if (!config.empty()) line["config"] = config;
@@ -26,10 +26,10 @@ void RecordFile::add(const std::string& problem, const std::string& arch, const 
 }
 
 // One write to a file opened for appending: lines of several processes do not mix.
-void RecordFile::append(const std::string& line) {
+void ManifestWriter::append(const std::string& line) {
   const int file = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   const bool written = file >= 0 && write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
-  if (!written) log_.warning(cat("QUERN_RECORD: ", path_, ": ", error_text(errno)));
+  if (!written) log_.warning(cat("QUERN_MANIFEST: ", path_, ": ", error_text(errno)));
   if (file >= 0) close(file);
 }
 

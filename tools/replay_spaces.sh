@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every strategy on every recorded tuning space of a directory, as Markdown: the tables of docs/search.md.
+# Every strategy on every saved tuning space of a directory, as Markdown: the tables of docs/search.md.
 # Usage: tools/replay_spaces.sh DIR [SEEDS]; QUERN names the command, default build/release/quern or build/dev/quern.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -1,5 +1,5 @@
 // Iterated local search (Lourenço, Martin, Stützle: Iterated local search, Handbook of Metaheuristics, 2003), with
-// four choices that recorded spaces showed to pay:
+// four choices that saved spaces showed to pay:
 // - Neighbours are tried from the nearest value outwards: times change little from one value to the next, so a near
 //   neighbour of a good point is seldom bad, and the far values of a long axis are not all tried before a short one's.
 // - A kick is short for the same reason: what it loses is then won back in few steps, in another basin or not.

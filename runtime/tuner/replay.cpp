@@ -21,14 +21,13 @@ struct Run {
 };
 
 // Answers at once, the first candidate; ends when all there is to know is known.
-class Recording : public Lab {
+class Replay : public Lab {
  public:
-  explicit Recording(const RecordedSpace& recorded)
-      : recorded_(recorded), best_us_(recorded.us[static_cast<std::size_t>(recorded.best)]) {}
+  explicit Replay(const SavedSpace& saved) : saved_(saved), best_us_(saved.us[static_cast<std::size_t>(saved.best)]) {}
 
   std::optional<Trial> any_of(const std::vector<int>& candidates) override {
     if (run_.within_1 >= 0 && run_.stop >= 0) return std::nullopt;
-    const Trial trial{candidates.front(), recorded_.us[static_cast<std::size_t>(candidates.front())]};
+    const Trial trial{candidates.front(), saved_.us[static_cast<std::size_t>(candidates.front())]};
     ++evaluations_;
     found_us_ = std::min(found_us_, trial.us);
     evidence_.add(trial);
@@ -52,7 +51,7 @@ class Recording : public Lab {
     run_.stop_regret = 100 * (found_us_ / best_us_ - 1);
   }
 
-  const RecordedSpace& recorded_;
+  const SavedSpace& saved_;
   double best_us_;
   double found_us_ = std::numeric_limits<double>::infinity();
   int evaluations_ = 0;
@@ -70,13 +69,13 @@ double quantile(const std::vector<Run>& runs, Member member, double share) {
   return values[std::max<std::size_t>(rank, 1) - 1];
 }
 
-std::vector<Run> run_all(const RecordedSpace& recorded, Strategy search, int seeds, std::uint64_t first_seed) {
+std::vector<Run> run_all(const SavedSpace& saved, Strategy search, int seeds, std::uint64_t first_seed) {
   std::vector<Run> runs(static_cast<std::size_t>(seeds));
   std::atomic<std::size_t> next{0};  // runs differ in length: each thread takes the next one
   parallel_for(seeds, 1, [&](std::int64_t, std::int64_t) {
     for (std::size_t i = next++; i < runs.size(); i = next++) {
-      Recording lab(recorded);
-      search(recorded.space, recorded.first, first_seed + i, lab);
+      Replay lab(saved);
+      search(saved.space, saved.first, first_seed + i, lab);
       runs[i] = lab.finish();
     }
   });
@@ -85,9 +84,9 @@ std::vector<Run> run_all(const RecordedSpace& recorded, Strategy search, int see
 
 }  // namespace
 
-ReplayScore replay(const RecordedSpace& recorded, Strategy search, int seeds, std::uint64_t first_seed) {
+ReplayScore replay(const SavedSpace& saved, Strategy search, int seeds, std::uint64_t first_seed) {
   if (seeds < 1) throw Error(Code::bad_input, Stage::tool, cat("a replay needs at least one seed, not ", seeds));
-  const std::vector<Run> runs = run_all(recorded, search, seeds, first_seed);
+  const std::vector<Run> runs = run_all(saved, search, seeds, first_seed);
   return {quantile(runs, &Run::within_5, 0.5),   quantile(runs, &Run::within_5, 0.9),
           quantile(runs, &Run::within_1, 0.5),   quantile(runs, &Run::within_1, 0.9),
           quantile(runs, &Run::stop, 0.5),       quantile(runs, &Run::stop_regret, 0.5),

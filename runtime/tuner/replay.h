@@ -1,4 +1,4 @@
-// Searching recorded spaces, many seeds at a time: what a strategy costs to come near the best, and what the stop rule
+// Searching saved spaces, many seeds at a time: what a strategy costs to come near the best, and what the stop rule
 // gives up.
 #ifndef QUERN_TUNER_REPLAY_H_
 #define QUERN_TUNER_REPLAY_H_
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tuner/recorded_space.h"
+#include "tuner/saved_space.h"
 #include "tuner/search.h"
 
 namespace quern {
@@ -27,7 +27,7 @@ struct ReplayScore {
 
 // Seeds first_seed, first_seed + 1, …, spread over the cores; the result does not depend on how many there are.
 // Throws Error (bad_input) unless seeds > 0.
-ReplayScore replay(const RecordedSpace& recorded, Strategy search, int seeds, std::uint64_t first_seed);
+ReplayScore replay(const SavedSpace& saved, Strategy search, int seeds, std::uint64_t first_seed);
 
 // The geometric means of the evaluations, and the means of the regrets, which may be zero. REQUIRES: there are scores.
 ReplayScore mean_score(const std::vector<ReplayScore>& scores);

@@ -18,7 +18,7 @@ struct Trial {
   double us = 0;
 };
 
-// Where points are measured: on GPUs, or from a recording. Called by one thread.
+// Where points are measured: on GPUs, or from a saved space. Called by one thread.
 class Lab {
  public:
   virtual ~Lab() = default;

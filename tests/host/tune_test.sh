@@ -90,7 +90,7 @@ check 'the report is a whole page' grep -q '</html>' page.html
 expect 0 "there are no such records" show "$problem"
 
 # ---- a sweep that is stopped, met by another, killed, and gone on with
-space=(gather rows=1 count=1 width=1 dtype=u8 --device host --record-space space.jsonl --json)
+space=(gather rows=1 count=1 width=1 dtype=u8 --device host --save-space space.jsonl --json)
 some_lines() { [ "$(lines_of space.jsonl)" -ge 20 ]; }
 # Begun again where it was quicker than this script.
 stopped_in_its_midst() {
@@ -122,7 +122,7 @@ check 'after a kill nothing is measured twice' no_config_twice space.jsonl
 check 'after a kill what was measured stays' kept before space.jsonl
 points=$(sed -n 's/.*"points":\([0-9]*\).*/\1/p' out)
 expect 0 "\"file\":\"space.jsonl\",\"points\":$points,\"failed\":0" --replay space.jsonl --seeds 5 --json
-expect 2 "space.jsonl is another sweep's" gather rows=1 count=1 width=2 dtype=u8 --device host --record-space space.jsonl
+expect 2 "space.jsonl is another sweep's" gather rows=1 count=1 width=2 dtype=u8 --device host --save-space space.jsonl
 
 # ---- two at once, whoever comes first
 # Either one is refused in words, or it came later and had the file to itself.

@@ -1,4 +1,4 @@
-// quern tune: searching tuning spaces, on devices and on recordings, and what is kept of it.
+// quern tune: searching tuning spaces, on devices and in saved spaces, and what is kept of it.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -26,7 +26,7 @@ const std::array<Action, 6>& actions() {
       {"sweep",
        false,
        {"--manifest", "--bench-table", "--device", "--strategy", "--budget", "--regime", "--seed", "--jobs", "--memory",
-        "--timeout", "--compile-timeout", "--in-process", "--no-record", "--record-space", "--json"}},
+        "--timeout", "--compile-timeout", "--in-process", "--no-record", "--save-space", "--json"}},
       {"show", true, {"--records", "--json"}},
       {"check",
        true,
@@ -79,11 +79,10 @@ class Tune : public Command {
     arguments.flag("--in-process", sweep_.worker.in_process,
                    "No workers: quicker to start, and a bad config ends everything");
     arguments.flag("--no-record", sweep_.no_record, "Keep no record of the winner");
-    arguments.option("--record-space", sweep_.record_space, "Measure every config and keep the file, for --replay");
-    arguments.option(
-        "--replay", replay_.files,
-        "A recorded space to search instead of a device: a cache file of Kernel Tuner's or a complete sweep "
-        "of quern's, plain or gzipped; may be repeated");
+    arguments.option("--save-space", sweep_.save_space, "Measure every config and keep the file, for --replay");
+    arguments.option("--replay", replay_.files,
+                     "A saved space to search instead of a device: a cache file of Kernel Tuner's or a complete sweep "
+                     "of quern's, plain or gzipped; may be repeated");
     arguments.option("--seeds", replay_.seeds, "Searches of each replayed space; default 200");
     arguments.option("--records", records_.records, "With show and check: this file alone");
     arguments.option("--output", output_, "With report: the file to write; default standard output");
@@ -146,7 +145,8 @@ class Tune : public Command {
   ReplayRequest replay_;
 };
 
-const Registration<Tune> registration("tune", "Search for the fastest config, on devices or a recording; report on it");
+const Registration<Tune> registration("tune",
+                                      "Search for the fastest config, on devices or in a saved space; report on it");
 
 }  // namespace
 }  // namespace quern::tool

@@ -15,7 +15,7 @@ constexpr int kMaxSeeds = 100000;
 
 struct Subject {
   std::string file;  // without its folder
-  RecordedSpace recorded;
+  SavedSpace saved;
 };
 
 std::vector<const StrategyRow*> chosen(const std::vector<std::string>& names) {
@@ -28,8 +28,7 @@ std::vector<const StrategyRow*> chosen(const std::vector<std::string>& names) {
 std::vector<Subject> read_all(const std::vector<std::string>& files) {
   std::vector<Subject> subjects;
   for (const std::string& file : files)
-    subjects.push_back(
-        {std::filesystem::path(file).filename().string(), read_recorded_space(file, read_text_file(file))});
+    subjects.push_back({std::filesystem::path(file).filename().string(), read_saved_space(file, read_text_file(file))});
   return subjects;
 }
 
@@ -49,11 +48,11 @@ void add_rows(std::vector<Row>& rows, const std::vector<Subject>& subjects, cons
   std::vector<ReplayScore> scores;
   std::size_t points = 0;
   int failed = 0;
-  for (const auto& [file, recorded] : subjects) {
-    scores.push_back(replay(recorded, strategy.search, seeds, 1));
-    rows.push_back(row_of(file, recorded.us.size(), recorded.failed, strategy.name, seeds, scores.back(), 0));
-    points += recorded.us.size();
-    failed += recorded.failed;
+  for (const auto& [file, saved] : subjects) {
+    scores.push_back(replay(saved, strategy.search, seeds, 1));
+    rows.push_back(row_of(file, saved.us.size(), saved.failed, strategy.name, seeds, scores.back(), 0));
+    points += saved.us.size();
+    failed += saved.failed;
   }
   if (subjects.size() > 1)
     rows.push_back(row_of("geometric mean", points, failed, strategy.name, seeds, mean_score(scores), 1));

@@ -1,4 +1,4 @@
-// quern tune --replay: strategies on recorded tuning spaces.
+// quern tune --replay: strategies on saved tuning spaces.
 #ifndef QUERN_TOOLS_TUNE_REPLAY_H_
 #define QUERN_TOOLS_TUNE_REPLAY_H_
 

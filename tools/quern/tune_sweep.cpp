@@ -107,9 +107,9 @@ class Sweeps {
     check_worker(request_.worker);
     if (request_.jobs < 0 || request_.jobs > 1024)
       throw wrong(cat("--jobs ", request_.jobs, " is out of range; it takes 1 to 1024"));
-    if (!request_.record_space.empty() &&
+    if (!request_.save_space.empty() &&
         (problems.size() != 1 || !request_.budget.empty() || !request_.strategy.empty()))
-      throw wrong("--record-space measures every config of one problem; it takes neither --budget nor --strategy");
+      throw wrong("--save-space measures every config of one problem; it takes neither --budget nor --strategy");
     for (const AnyProblem& problem : problems) {
       check_problem(problem.family(), problem.data());
       if (const auto open = open_extents(problem); !open.empty())
@@ -156,21 +156,21 @@ class Sweeps {
 
   // Without the budget: a sweep that it stopped goes on with a larger one.
   std::string file_for(const AnyProblem& problem) {
-    if (!request_.record_space.empty()) return request_.record_space;
+    if (!request_.save_space.empty()) return request_.save_space;
     return sweep_path(runtime_, problem,
                       cat(device_->device.name, "\n", request_.regime, "\n", request_.strategy, "\n", request_.seed));
   }
 
   SweepSettings settings_for(const AnyProblem& problem, const SweepBudget& budget) {
     SweepSettings settings;
-    settings.strategy = request_.record_space.empty() ? request_.strategy : "exhaustive";
+    settings.strategy = request_.save_space.empty() ? request_.strategy : "exhaustive";
     settings.seed = static_cast<std::uint64_t>(request_.seed);
     settings.budget = budget;
-    settings.stop_on_evidence = request_.record_space.empty() && settings.strategy != "exhaustive";
+    settings.stop_on_evidence = request_.save_space.empty() && settings.strategy != "exhaustive";
     if (!request_.regime.empty()) settings.regime = parse_regime(request_.regime);
     settings.memory_bytes = memory_bytes(request_.worker);
     settings.path = file_for(problem);
-    settings.may_start_over = request_.record_space.empty();  // its name is ours to give
+    settings.may_start_over = request_.save_space.empty();  // its name is ours to give
     settings.command = global_.typed;
     settings.devices = devices();
     const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));

@@ -18,7 +18,7 @@ struct SweepRequest {
   std::string strategy;
   std::string budget;  // "90s", "10m", or a number of evaluations
   std::string regime;
-  std::string record_space;  // measure every legal config and keep the file here
+  std::string save_space;  // measure every legal config and keep the file here
   int seed = 1;
   int jobs = 0;  // compiles at a time; 0: one a core
   WorkerRequest worker;

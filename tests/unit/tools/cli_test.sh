@@ -141,7 +141,7 @@ expect 2 'does not exist' run gather width=8 --out out=nowhere/y.npy
 expect 2 'is a directory' run gather width=8 --out out="$work"
 expect 2 'has no output' run gather width=8 --out source=y.npy
 
-# ---- recorded tuning spaces
+# ---- saved tuning spaces
 cat >space.json <<'TEXT'
 {"tune_params_keys": ["x", "y"], "tune_params": {"x": [1, 2, 4], "y": [false, true]}, "cache": {
 "1": {"x": 1, "y": false, "time": 3.0}, "2": {"x": 2, "y": false, "time": 2.0}, "3": {"x": 4, "y": false, "time": 1.0},
@@ -163,7 +163,8 @@ expect 2 'it takes cuda:N' tune gather rows=4 count=4 width=64 --device gpu
 expect 2 'the regime "hot" is unknown' tune gather rows=4 count=4 width=64 --regime hot
 expect 2 'belongs to report' tune gather rows=4 count=4 width=64 --output x.html
 expect 2 'belongs to show and check' tune gather rows=4 count=4 width=64 --records x.jsonl
-expect 2 'every config of one problem' tune --bench-table --record-space x.jsonl
+expect 2 'every config of one problem' tune --bench-table --save-space x.jsonl
+expect 2 'does not take --record-space' tune --bench-table --record-space x.jsonl
 expect 2 'takes files of sweeps' tune report
 expect 2 'no such file' tune --replay none.json
 expect 2 'there are ils, random' tune --replay space.json --strategy bees

@@ -14,10 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-RecordedSpace line_of(const std::vector<double>& us) {
-  RecordedSpace recorded{test::grid({static_cast<int>(us.size())}), us, {}, 0, 0};
-  recorded.best = static_cast<int>(std::min_element(us.begin(), us.end()) - us.begin());
-  return recorded;
+SavedSpace line_of(const std::vector<double>& us) {
+  SavedSpace saved{test::grid({static_cast<int>(us.size())}), us, {}, 0, 0};
+  saved.best = static_cast<int>(std::min_element(us.begin(), us.end()) - us.begin());
+  return saved;
 }
 
 TEST(Replay, CountsEvaluationsAndFailedOnesAmongThem) {
@@ -43,11 +43,11 @@ TEST(Replay, TheStopRuleIsScoredApart) {
 }
 
 TEST(Replay, BeginsWithTheDefaultConfig) {
-  RecordedSpace recorded = line_of(std::vector<double>(100, 120));
-  recorded.us[70] = 100;
-  recorded.best = 70;
-  recorded.first = {70};
-  EXPECT_EQ(replay(recorded, find_strategy("random").search, 5, 1).p90_1, 1);
+  SavedSpace saved = line_of(std::vector<double>(100, 120));
+  saved.us[70] = 100;
+  saved.best = 70;
+  saved.first = {70};
+  EXPECT_EQ(replay(saved, find_strategy("random").search, 5, 1).p90_1, 1);
 }
 
 TEST(Replay, TakesMedianAndPercentileByNearestRank) {
@@ -72,7 +72,7 @@ TEST(Replay, MeansAreGeometricForEvaluations) {
   EXPECT_NEAR(mean.stop_regret_p90, 3, 1e-9);
 }
 
-std::vector<std::string> recorded_files() {
+std::vector<std::string> saved_files() {
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(QUERN_TEST_SPACES)) {
     const std::string path = entry.path().string();
@@ -83,13 +83,13 @@ std::vector<std::string> recorded_files() {
 }
 
 // The bar of the default strategy, with seeds that no figure of docs/search.md was made with.
-TEST(Replay, TheDefaultStrategyMeetsTheBarOnTheRecordedSpaces) {
+TEST(Replay, TheDefaultStrategyMeetsTheBarOnTheSavedSpaces) {
   std::vector<ReplayScore> scores;
-  for (const std::string& file : recorded_files()) {
-    const RecordedSpace recorded = read_recorded_space(file, tool::read_text_file(file));
-    scores.push_back(replay(recorded, strategies().front().search, 40, 100000));
+  for (const std::string& file : saved_files()) {
+    const SavedSpace saved = read_saved_space(file, tool::read_text_file(file));
+    scores.push_back(replay(saved, strategies().front().search, 40, 100000));
   }
-  ASSERT_FALSE(scores.empty()) << "no recorded space in " << QUERN_TEST_SPACES;
+  ASSERT_FALSE(scores.empty()) << "no saved space in " << QUERN_TEST_SPACES;
   const ReplayScore mean = mean_score(scores);
   EXPECT_LE(mean.median_5, 48);
   EXPECT_LE(mean.p90_5, 140);

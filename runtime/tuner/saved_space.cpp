@@ -1,4 +1,4 @@
-#include "tuner/recorded_space.h"
+#include "tuner/saved_space.h"
 
 #include <algorithm>
 #include <cmath>
@@ -55,9 +55,9 @@ double checked_us(std::string_view place, double us) {
 }
 
 // Collects configs as a file names them; numbered once all are there.
-class Recording {
+class Reading {
  public:
-  Recording(std::string_view name, std::vector<Axis> axes) : name_(name), axes_(std::move(axes)) {}
+  Reading(std::string_view name, std::vector<Axis> axes) : name_(name), axes_(std::move(axes)) {}
 
   const std::vector<Axis>& axes() const { return axes_; }
   std::size_t size() const { return times_.size(); }
@@ -66,7 +66,7 @@ class Recording {
     if (!times_.emplace(std::move(indices), us).second) refuse(cat(place, " has been there before"));
   }
 
-  RecordedSpace finish() {
+  SavedSpace finish() {
     std::vector<std::vector<int>> points;
     std::vector<double> us;
     for (const auto& [indices, time] : times_) {  // in canonical order
@@ -74,12 +74,11 @@ class Recording {
       us.push_back(time);
     }
     if (std::all_of(us.begin(), us.end(), [](double time) { return time == kFailed; }))
-      refuse(
-          cat(name_, us.empty() ? ": no config was recorded" : ": every config failed", "; there is nothing to find"));
-    RecordedSpace recorded{Space(std::move(axes_), std::move(points)), std::move(us), {}, 0, 0};
-    recorded.failed = static_cast<int>(std::count(recorded.us.begin(), recorded.us.end(), kFailed));
-    recorded.best = static_cast<int>(std::min_element(recorded.us.begin(), recorded.us.end()) - recorded.us.begin());
-    return recorded;
+      refuse(cat(name_, us.empty() ? ": it holds no config" : ": every config failed", "; there is nothing to find"));
+    SavedSpace saved{Space(std::move(axes_), std::move(points)), std::move(us), {}, 0, 0};
+    saved.failed = static_cast<int>(std::count(saved.us.begin(), saved.us.end(), kFailed));
+    saved.best = static_cast<int>(std::min_element(saved.us.begin(), saved.us.end()) - saved.us.begin());
+    return saved;
   }
 
  private:
@@ -155,17 +154,17 @@ double cache_us(std::string_view place, const Json& time) {
   return checked_us(place, time.get<double>() * 1000);
 }
 
-RecordedSpace read_cache(std::string_view name, std::string_view text) {
+SavedSpace read_cache(std::string_view name, std::string_view text) {
   const Json file = parse(name, closed(name, text));
-  Recording recording(name, cache_axes(name, file));
+  Reading reading(name, cache_axes(name, file));
   for (const auto& [key, config] : member(name, file, "cache").items()) {
     const std::string place = cat("the config ", key, " of ", name);
     std::vector<int> indices;
-    for (const Axis& axis : recording.axes())
+    for (const Axis& axis : reading.axes())
       indices.push_back(place_of(place, axis, value_text(place, member(place, config, axis.name.c_str()))));
-    recording.add(place, std::move(indices), cache_us(place, member(place, config, "time")));
+    reading.add(place, std::move(indices), cache_us(place, member(place, config, "time")));
   }
-  return recording.finish();
+  return reading.finish();
 }
 
 // ---- quern's sweep files ------------------------------------------------------------------------------------------
@@ -192,12 +191,12 @@ std::vector<int> sweep_indices(std::string_view place, const std::vector<Axis>& 
   return indices;
 }
 
-void add_sweep_line(Recording& recording, std::string_view place, std::string_view text) {
+void add_sweep_line(Reading& reading, std::string_view place, std::string_view text) {
   const Json line = parse(place, text);
   if (!line.is_object() || !line.contains("config")) return;  // finalists, the result, what later versions add
   try {
     const double us = line.contains("failure") ? kFailed : checked_us(place, member(place, line, "us").get<double>());
-    recording.add(place, sweep_indices(place, recording.axes(), line["config"].get<std::string>()), us);
+    reading.add(place, sweep_indices(place, reading.axes(), line["config"].get<std::string>()), us);
   } catch (const Json::exception& error) {  // a member of another type than the format says
     refuse(cat(place, " is damaged: ", reason(error)));
   }
@@ -209,29 +208,29 @@ void check_schema(std::string_view name, const Json& head) {
     refuse(cat(name, " is a sweep of schema ", schema.dump(), "; this quern reads schema 1"));
 }
 
-RecordedSpace read_sweep(std::string_view name, const Json& head, std::string_view rest) {
+SavedSpace read_sweep(std::string_view name, const Json& head, std::string_view rest) {
   check_schema(name, head);
-  Recording recording(name, sweep_axes(cat("the head of ", name), head));
+  Reading reading(name, sweep_axes(cat("the head of ", name), head));
   int number = 1;
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');
     if (end == std::string_view::npos) break;  // a line that was being written
     const std::string place = cat("line ", ++number, " of ", name);
-    if (!trim(rest.substr(0, end)).empty()) add_sweep_line(recording, place, rest.substr(0, end));
+    if (!trim(rest.substr(0, end)).empty()) add_sweep_line(reading, place, rest.substr(0, end));
     rest.remove_prefix(end + 1);
   }
   const auto points = member(cat("the head of ", name), head, "points").get<std::size_t>();
-  if (recording.size() != points)
-    refuse(cat(name, " has ", recording.size(), " of ", points,
+  if (reading.size() != points)
+    refuse(cat(name, " has ", reading.size(), " of ", points,
                " points; a replay needs all of them: sweep with --strategy exhaustive"));
-  const std::vector<Axis> axes = recording.axes();
-  RecordedSpace recorded = recording.finish();
+  const std::vector<Axis> axes = reading.axes();
+  SavedSpace saved = reading.finish();
   if (head.contains("default")) {
     const auto text = head["default"].get<std::string>();
-    recorded.first = {recorded.space.find(sweep_indices(cat("the default of ", name), axes, text))};
-    if (recorded.first.front() < 0) refuse(cat("the default of ", name, " is none of its points: ", text));
+    saved.first = {saved.space.find(sweep_indices(cat("the default of ", name), axes, text))};
+    if (saved.first.front() < 0) refuse(cat("the default of ", name, " is none of its points: ", text));
   }
-  return recorded;
+  return saved;
 }
 
 // The head of a sweep: its first line.
@@ -245,8 +244,8 @@ std::optional<Json> sweep_head(std::string_view text) {
 
 }  // namespace
 
-RecordedSpace read_recorded_space(std::string_view name, std::string_view text) {
-  if (trim(text).empty()) refuse(cat(name, " is empty; a recorded tuning space was expected"));
+SavedSpace read_saved_space(std::string_view name, std::string_view text) {
+  if (trim(text).empty()) refuse(cat(name, " is empty; a saved tuning space was expected"));
   try {
     if (const std::optional<Json> head = sweep_head(text)) {
       const std::size_t end = std::min(text.find('\n'), text.size() - 1);

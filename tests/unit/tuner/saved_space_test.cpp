@@ -1,4 +1,4 @@
-#include "tuner/recorded_space.h"
+#include "tuner/saved_space.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ const std::string kConfigs = R"("cache": {
 "64,True,col": {"threads": 64, "pad": true, "kind": "col", "time": "RuntimeFailedConfig"},
 "128,True,row": {"threads": 128.0, "pad": true, "kind": "row", "time": 0.125})";
 
-RecordedSpace read(const std::string& text) { return read_recorded_space("made.json", text); }
+SavedSpace read(const std::string& text) { return read_saved_space("made.json", text); }
 
 std::string refusal(const std::string& text) {
   try {
@@ -30,22 +30,22 @@ std::string refusal(const std::string& text) {
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-void expect_the_three(const RecordedSpace& recorded) {
-  ASSERT_EQ(recorded.space.size(), 3);
-  EXPECT_EQ(recorded.us, (std::vector<double>{250, test::kFailed, 125}));
-  EXPECT_EQ(recorded.space.text(2), "threads=128 pad=true kind=row");
-  EXPECT_EQ(recorded.failed, 1);
-  EXPECT_EQ(recorded.best, 2);
-  EXPECT_TRUE(recorded.first.empty());
+void expect_the_three(const SavedSpace& saved) {
+  ASSERT_EQ(saved.space.size(), 3);
+  EXPECT_EQ(saved.us, (std::vector<double>{250, test::kFailed, 125}));
+  EXPECT_EQ(saved.space.text(2), "threads=128 pad=true kind=row");
+  EXPECT_EQ(saved.failed, 1);
+  EXPECT_EQ(saved.best, 2);
+  EXPECT_TRUE(saved.first.empty());
 }
 
-TEST(RecordedSpace, ReadsACacheOfKernelTuner) { expect_the_three(read(kAxes + kConfigs + "}}")); }
+TEST(SavedSpace, ReadsACacheOfKernelTuner) { expect_the_three(read(kAxes + kConfigs + "}}")); }
 
-TEST(RecordedSpace, ClosingBracesMayBeMissing) {
+TEST(SavedSpace, ClosingBracesMayBeMissing) {
   for (const char* end : {"}", "", ",", ",\n", "}\n", "\n"}) expect_the_three(read(kAxes + kConfigs + end));
 }
 
-TEST(RecordedSpace, ATruncatedCacheIsNamedWithItsPlace) {
+TEST(SavedSpace, ATruncatedCacheIsNamedWithItsPlace) {
   const std::string whole = kAxes + kConfigs;
   const std::size_t last = whole.rfind("\"128,True,row\"");
   // Each cut inside of the last config, and some inside of the head.
@@ -57,7 +57,7 @@ TEST(RecordedSpace, ATruncatedCacheIsNamedWithItsPlace) {
   for (std::size_t end = 1; end < kAxes.size(); ++end) EXPECT_NE(refusal(whole.substr(0, end)), "") << end;
 }
 
-TEST(RecordedSpace, ADamagedCacheIsNamedWithItsPlace) {
+TEST(SavedSpace, ADamagedCacheIsNamedWithItsPlace) {
   const std::string whole = kAxes + kConfigs + "}}";
   const auto with = [&](std::string_view what, std::string_view instead) {
     std::string text = whole;
@@ -78,7 +78,7 @@ TEST(RecordedSpace, ADamagedCacheIsNamedWithItsPlace) {
   EXPECT_TRUE(contains(refusal(with("[false, true]", "[false, [true]]")), "no number"));
 }
 
-TEST(RecordedSpace, AnEmptySpaceIsRefused) {
+TEST(SavedSpace, AnEmptySpaceIsRefused) {
   EXPECT_TRUE(contains(refusal(""), "empty"));
   EXPECT_TRUE(contains(refusal(kAxes + "\"cache\": {}}"), "no config"));
   EXPECT_TRUE(contains(refusal("[1, 2]"), "tune_params"));
@@ -104,18 +104,18 @@ const std::string kResult = R"({"finalists":[{"config":"form=1 threads=128","us"
 {"result":{"winner":"form=1 threads=128","us":30.5,"complete":true}}
 )";
 
-TEST(RecordedSpace, ReadsASweepOfOurs) {
+TEST(SavedSpace, ReadsASweepOfOurs) {
   for (const std::string& end : {std::string(), kResult, std::string("{\"config\":\"form=1 thr")}) {
-    const RecordedSpace recorded = read(head(1, 3) + kLines + end);
-    ASSERT_EQ(recorded.space.size(), 3);
-    EXPECT_EQ(recorded.us, (std::vector<double>{35.1, test::kFailed, 30.5}));
-    EXPECT_EQ(recorded.failed, 1);
-    EXPECT_EQ(recorded.best, 2);
-    EXPECT_EQ(recorded.first, std::vector<int>{2}) << "the default config";
+    const SavedSpace saved = read(head(1, 3) + kLines + end);
+    ASSERT_EQ(saved.space.size(), 3);
+    EXPECT_EQ(saved.us, (std::vector<double>{35.1, test::kFailed, 30.5}));
+    EXPECT_EQ(saved.failed, 1);
+    EXPECT_EQ(saved.best, 2);
+    EXPECT_EQ(saved.first, std::vector<int>{2}) << "the default config";
   }
 }
 
-TEST(RecordedSpace, RefusesASweepThatIsNotWhole) {
+TEST(SavedSpace, RefusesASweepThatIsNotWhole) {
   EXPECT_TRUE(contains(refusal(head(1, 4) + kLines + kResult), "3 of 4 points"));
   EXPECT_TRUE(contains(refusal(head(2, 3) + kLines), "schema 2"));
   EXPECT_TRUE(contains(refusal(head(1, 3) + kLines + "{\"config\":nope}\n"), "line 5"));

@@ -10,6 +10,7 @@
 #include "cache/key.h"
 #include "cache/transfer.h"
 #include "cache_actions.h"
+#include "named_file.h"
 #include "output.h"
 
 namespace quern::tool {
@@ -183,7 +184,7 @@ int export_entries(Runtime& runtime, const CacheArguments& arguments) {
     const std::string why = store.unusable();
     throw Error(Code::io, Stage::store, cat("there is nothing to export: ", why.empty() ? "the cache is off" : why));
   }
-  const cache::Transfer done = cache::export_pack(store, path);
+  const cache::Transfer done = cache::export_pack(store, follow_links(path));
   print_rows({Row()
                   .add("pack", path)
                   .add("entries", done.entries)

@@ -1,12 +1,8 @@
 #include "operand_files.h"
 
-#include <unistd.h>
-
-#include <filesystem>
-
-#include "base/files.h"
 #include "base/text.h"
 #include "command.h"
+#include "named_file.h"
 #include "output.h"
 #include "plan/problem.h"
 #include "subject.h"
@@ -29,15 +25,6 @@ int find_operand(const Family& family, const std::string& name, bool input) {
   }
   throw wrong(cat(input ? "--in " : "--out ", name, ": ", family.name, " has no ", input ? "input" : "output", " \"",
                   name, "\"; it has ", join(accepted, ", ")));
-}
-
-void require_writable(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) throw wrong(cat("--out ", path, " is a directory; name a file"));
-  const std::string parent = parent_directory(path);
-  if (!std::filesystem::is_directory(parent, error))
-    throw wrong(cat("--out ", path, ": the directory ", parent, " does not exist"));
-  if (access(parent.c_str(), W_OK) != 0) throw wrong(cat("--out ", path, ": ", parent, " cannot be written to"));
 }
 
 template <class File>
@@ -82,7 +69,7 @@ OperandFiles::OperandFiles(const Family& family, const std::vector<std::string>&
     const auto [name, path] = split_setting(text, "NAME=FILE.npy");
     const int operand = find_operand(family, name, false);
     refuse_twice(out_, operand, "--out", name);
-    require_writable(path);
+    check_named_file("--out", path);
     out_.push_back({operand, path});
   }
 }
@@ -127,11 +114,8 @@ void OperandFiles::load(HostOperands& host) const {
 }
 
 void OperandFiles::save(const HostOperands& host) const {
-  for (const OutFile& file : out_) {
-    std::string why_not;
-    if (!write_file_atomically(file.path, npy_bytes(host.layout(file.operand), host.data(file.operand)), &why_not))
-      throw Error(Code::io, Stage::tool, std::move(why_not));
-  }
+  for (const OutFile& file : out_)
+    write_named_file(file.path, npy_bytes(host.layout(file.operand), host.data(file.operand)));
 }
 
 std::vector<std::string> OperandFiles::out_paths() const {

@@ -11,6 +11,7 @@
 #include "cache/transfer.h"
 #include "jobs.h"
 #include "manifest.h"
+#include "named_file.h"
 #include "output.h"
 #include "plan/problem.h"
 #include "subject.h"
@@ -49,7 +50,7 @@ class Prewarm : public Command {
     Runtime runtime(runtime_options(global));
     check_jobs();
     const std::vector<Item> items = manifest_.empty() ? typed_items(runtime) : manifest_items(runtime);
-    if (!pack_.empty()) cache::require_pack_or_nothing(pack_);
+    if (!pack_.empty()) cache::require_pack_or_nothing(follow_links(pack_));
     if (pack_.empty()) require_store(runtime.state(), global);
     const std::vector<Outcome> outcomes = compile(runtime, items);
     if (!pack_.empty()) write_pack(runtime.state().store);
@@ -144,7 +145,7 @@ class Prewarm : public Command {
 
   // What memory holds is what was asked for.
   void write_pack(cache::Store& store) const {
-    const cache::Transfer done = cache::add_to_pack(store.resident(), pack_);
+    const cache::Transfer done = cache::add_to_pack(store.resident(), follow_links(pack_));
     note(cat(pack_, " holds ", done.entries, " images, ", human_bytes(static_cast<double>(done.bytes))));
   }
 

@@ -1,8 +1,8 @@
 #include "tune_report.h"
 
-#include "base/files.h"
 #include "base/text.h"
 #include "command.h"
+#include "named_file.h"
 #include "output.h"
 #include "report/html_report.h"
 
@@ -21,6 +21,7 @@ Journal read(const std::string& file) {
 int tune_report(const std::vector<std::string>& files, const std::string& output) {
   if (files.empty())
     throw wrong("quern tune report takes files of sweeps, as `quern tune` writes them: SWEEP.jsonl...");
+  if (!output.empty()) check_named_file("--output", output);
   std::vector<Journal> journals;
   for (const std::string& file : files) journals.push_back(read(file));
   const std::string html = html_report(journals);
@@ -28,8 +29,7 @@ int tune_report(const std::vector<std::string>& files, const std::string& output
     print(html);
     return kDone;
   }
-  std::string why_not;
-  if (!write_file_atomically(output, html, &why_not)) throw Error(Code::io, Stage::tool, why_not);
+  write_named_file(output, html);
   note(cat("wrote ", output));
   return kDone;
 }

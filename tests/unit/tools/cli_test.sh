@@ -235,8 +235,22 @@ expect 0 '<html' tune report sweep.jsonl
 expect 0 'gather rows=8 count=8 width=64' tune report sweep.jsonl sweep.jsonl
 expect 0 'wrote sweep.html' tune report sweep.jsonl --output sweep.html
 check 'the page is a page' grep -q '</html>' sweep.html
-expect 1 'nowhere' tune report sweep.jsonl --output nowhere/sweep.html
+expect 2 'nowhere does not exist' tune report sweep.jsonl --output nowhere/sweep.html
+expect 2 'is a directory; name a file' tune report sweep.jsonl --output "$work"
 rm records.jsonl
+rm records.jsonl
+
+# ---- files that are named for output: what is there and no regular file is written in place
+ln -s page.html page.link
+expect 0 'wrote page.link' tune report sweep.jsonl --output page.link
+check 'a link stays, and its target is written' sh -c 'test -L page.link && cmp page.html sweep.html'
+mkfifo page.fifo
+timeout 20 cat page.fifo >fifo.html &
+expect 0 'wrote page.fifo' tune report sweep.jsonl --output page.fifo
+wait $!
+check 'a FIFO stays, and its reader gets the page' sh -c 'test -p page.fifo && cmp fifo.html sweep.html'
+ln -s /proc/self/fd/1 stdout.link  # as /dev/stdout is one, which no fault here may cost the machine
+expect 0 '</html>' tune report sweep.jsonl --output stdout.link
 
 # ---- without a device
 expect 5 'QUERN_LIBCUDA' run gather width=8 --device cuda:0
@@ -303,6 +317,10 @@ if grep -q '"nvrtc":{"path"' out; then
   expect 2 'No such file' prewarm gather width=8 --pack "$work/none/x.pack"
   QUERN_CACHE_MAX_BYTES=1K expect 3 'could not be kept' prewarm gather width=8
   QUERN_CACHE_MAX_ENTRIES=1 expect 3 'went to make room' cache import all.pack
+  ln -s linked.pack pack.link
+  expect 0 '"entries":1' cache export pack.link --json
+  expect 0 'pack.link holds 3 images' prewarm gather width=40 --arch sm_90a --pack pack.link
+  check 'a link to a pack stays' sh -c 'test -L pack.link && test -f linked.pack'
   QUERN_CACHE=off expect 1 'nothing to export' cache export all.pack
   expect 0 removed cache clear
   expect 0 compiled prewarm gather width=8
@@ -348,6 +366,9 @@ if [ -e "$(dirname "$quern")/libquern_hostdriver.so" ] && command -v c++ >/dev/n
   expect 0 '"device":"host","arch":"host","verified":true' run pointwise rows=9 width=24 --verify --json
   check 'no time is claimed for the host' sh -c '! grep -q kernel_us out'
   expect 0 '"image":"disk","compiles":0' run pointwise rows=9 width=24 --json
+  ln -s y.npy out.link
+  expect 0 'written     out.link' run pointwise rows=9 width=24 --out out=out.link
+  check 'a link to an output stays' sh -c 'test -L out.link && test -s y.npy'
   expect 0 '"arch":"host_80"' prewarm gather width=8 --arch host_80 --json
   expect 0 '|              16.0 |  16.0 |' inspect pointwise rows=64 width=256 --accesses
   expect 0 '"operand":"out"' inspect gather rows=64 count=64 width=256 --accesses --json

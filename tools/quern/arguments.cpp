@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <sstream>
 
 #include "base/text.h"
 #include "output.h"
@@ -104,7 +105,12 @@ const Entry* chosen_of(const std::vector<Entry>& entries) {
 
 // Help and version end here with 0, what cannot be read with 2.
 int parse_error(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) return app.exit(error);
+  if (error.get_exit_code() == 0) {
+    std::ostringstream text;
+    app.exit(error, text, text);
+    print(text.str());
+    return kDone;
+  }
   note(cat("quern: ", error.what(), "; see `quern --help`"));
   return kWrongInput;
 }

@@ -6,16 +6,32 @@
 #include "base/text.h"
 #include "output.h"
 
-int main(int argc, char** argv) {
+namespace quern::tool {
+namespace {
+
+int run(int argc, char** argv) {
   try {
-    return quern::tool::run_command_line(argc, argv);
-  } catch (const quern::Error& error) {
-    quern::tool::print_error(error);
-    return quern::tool::exit_code(error.code);
+    return run_command_line(argc, argv);
+  } catch (const Error& error) {
+    print_error(error);
+    return exit_code(error.code);
   } catch (const std::bad_alloc&) {
-    quern::tool::note("quern: there is not enough memory for the operands; make the problem smaller");
+    note("quern: there is not enough memory for the operands; make the problem smaller");
   } catch (const std::exception& error) {
-    quern::tool::note(quern::cat("quern: ", error.what()));
+    note(cat("quern: ", error.what()));
   }
-  return quern::tool::kFailed;
+  return kFailed;
+}
+
+}  // namespace
+}  // namespace quern::tool
+
+int main(int argc, char** argv) {
+  using namespace quern::tool;
+  open_standard_files();
+  const int code = run(argc, argv);
+  const std::string why_not = finish_output();
+  if (why_not.empty()) return code;
+  note(quern::cat("quern: cannot write to stdout: ", why_not));
+  return kFailed;
 }

@@ -1,13 +1,16 @@
 #include "output.h"
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/text.h"
 
 namespace quern::tool {
@@ -95,6 +98,8 @@ void print_rule(const std::vector<Cell>& cells, const std::vector<std::size_t>& 
   print_line(line);
 }
 
+int output_error = 0;  // of the first write to stdout that failed
+
 std::size_t terminal_width() {
   winsize size{};
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
@@ -144,7 +149,20 @@ void print_rows(const std::vector<Row>& rows, bool json) {
   }
 }
 
-void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void open_standard_files() {
+  for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(file, F_GETFD) < 0 && errno == EBADF) open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+std::string finish_output() {
+  if (std::fflush(stdout) != 0 && output_error == 0) output_error = errno;
+  return output_error == 0 ? "" : error_text(output_error);
+}
+
+void print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() && output_error == 0) output_error = errno;
+}
 
 void print_line(std::string_view text) {
   print(text);

@@ -69,6 +69,12 @@ void print_json(const std::vector<Row>& rows);
 void print_table(const std::vector<Row>& rows);
 void print_rows(const std::vector<Row>& rows, bool json);
 
+// Once, before anything is opened: a standard file that is closed becomes one that can neither be read nor written, so
+// that no file of ours is taken for it.
+void open_standard_files();
+// Once, at the end: "" where all that was printed was written, else why not.
+std::string finish_output();
+
 void print(std::string_view text);       // to stdout, as it is
 void print_line(std::string_view text);  // to stdout
 void note(std::string_view text);        // a line to stderr

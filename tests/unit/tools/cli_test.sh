@@ -72,6 +72,23 @@ expect 0 sm_100a describe gather width=64 --arch sm_100a
 expect 0 QUERN_CACHE_DIR doctor
 expect 0 '"environment"' doctor --json
 
+# ---- a failed write to stdout
+# cannot_write ARGUMENT…: with stdout on a full disk, and with none at all.
+cannot_write() {
+  "$quern" "$@" >/dev/full 2>err
+  [ $? = 1 ] && [ "$(cat err)" = 'quern: cannot write to stdout: No space left on device' ] || return 1
+  "$quern" "$@" >&- 2>err
+  [ $? = 1 ] && [ "$(cat err)" = 'quern: cannot write to stdout: Bad file descriptor' ]
+}
+for words in --help --version list 'list --json' 'describe gather' 'tune show' 'run --help'; do
+  # shellcheck disable=SC2086
+  check "a failed write is said once, with 1: $words" cannot_write $words
+done
+# More than stdio's buffer holds: the first write that fails is not the last one.
+check 'a failed write of much is said once' cannot_write tune show --json
+says_nothing() { "$quern" nothing >/dev/full 2>err; [ $? = 2 ]; }
+check 'nothing on stdout is no failure' says_nothing
+
 # ---- what was typed is wrong
 expect 2 'Did you mean cache' cach
 expect 2 'there is no command' frobnicate

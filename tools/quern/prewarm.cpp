@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <set>
 
 #include "api/images.h"
 #include "api/runtime_state.h"
@@ -38,9 +39,12 @@ class Prewarm : public Command {
   void declare(Arguments& arguments) override {
     arguments.words("FAMILY [FIELD=VALUE...]", words_, "The problem");
     arguments.option("--manifest", manifest_, "A file of problems instead: JSON lines, as QUERN_MANIFEST writes them");
-    arguments.option("--arch", arch_, "Architectures, sm_90a,sm_100a for two; default sm_90a");
-    arguments.option("--device-model", model_, "Only what this device model asks for, by name");
-    arguments.option("--config", config_, "Changes to the default config, threads=128,unroll=2 for two");
+    arguments.option("--arch", arch_,
+                     "Architectures, sm_90a,sm_100a for two; default sm_90a, or what each line of the manifest says");
+    arguments.option("--device-model", model_,
+                     "Only what this device model asks for, by name; like --arch it wins over a manifest's lines");
+    arguments.option("--config", config_,
+                     "Changes to the default config, threads=128,unroll=2 for two; they win over a line's own");
     arguments.option("--jobs", jobs_, "Compiles at a time; default one a core");
     arguments.option("--pack", pack_, "Put the images into this pack too, with what it holds already");
     arguments.flag("--json", json_, "Print a JSON line an item");
@@ -94,16 +98,26 @@ class Prewarm : public Command {
     return items;
   }
 
+  // What was typed wins over what the line says itself: --arch and --device-model over either, --config over its own.
   void add_line(const Runtime& runtime, const ManifestItem& line, std::vector<Item>& items) const {
-    std::vector<std::string> names = {line.arch};
-    if (line.arch.empty()) names = line.device_model.empty() ? architectures() : std::vector<std::string>{""};
-    const std::string model = line.device_model.empty() ? model_ : line.device_model;
+    const bool place_typed = !arch_.empty() || !model_.empty();
+    const std::vector<std::string> names = place_typed ? architectures() : std::vector<std::string>{line.arch};
+    const std::string model = place_typed ? model_ : line.device_model;
     for (const std::string& arch : names) {
-      Item item{runtime.parse(line.problem), arch, model, line.config.empty() ? config_ : line.config};
+      Item item{runtime.parse(line.problem), arch, model, config_.empty() ? line.config : config_};
       check(item);
       item.arch = parse_place(arch, model).target.text();
       items.push_back(std::move(item));
     }
+  }
+
+  // Lines that differ only in what was overridden ask for the same.
+  static void drop_repeats(std::vector<Item>& items) {
+    std::set<std::string> seen;
+    const auto repeats = [&](const Item& item) {
+      return !seen.insert(cat(item.problem.text(), "\n", item.arch, "\n", item.device_model, "\n", item.config)).second;
+    };
+    items.erase(std::remove_if(items.begin(), items.end(), repeats), items.end());
   }
 
   std::vector<Item> manifest_items(const Runtime& runtime) const {
@@ -121,6 +135,7 @@ class Prewarm : public Command {
       }
     }
     if (!manifest.bad.empty()) refuse_lines(manifest.bad);
+    drop_repeats(items);
     return items;
   }
 

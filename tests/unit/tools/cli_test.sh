@@ -302,6 +302,20 @@ if grep -q '"nvrtc":{"path"' out; then
   expect 2 'it takes cubin' cache show "$key" --emit sass
   printf '# a comment\n\n{"problem": "gather width=8", "arch": "sm_90a"}\n{"problem": "gather width=8"}\n' >good.jsonl
   expect 0 disk prewarm --manifest good.jsonl
+  # What is typed wins over what a line says of itself.
+  {
+    echo '{"problem": "gather width=8", "arch": "host"}'
+    echo '{"problem": "gather width=8", "device_model": "NVIDIA H200"}'
+    echo '{"problem": "gather width=8 dtype=u8", "arch": "sm_80", "config": "threads=64"}'
+  } >recorded.jsonl
+  expect 0 '"problem":"gather width=8","arch":"sm_100a"' prewarm --manifest recorded.jsonl --arch sm_90a,sm_100a --json
+  check 'a typed --arch wins over the lines, each item once' test "$(wc -l <out) $(grep -c '"arch":"sm_90a"' out) $(grep -c '"arch":"sm_100a"' out)" = '4 2 2'
+  expect 0 '"arch":"sm_90a"' prewarm --manifest recorded.jsonl --device-model 'NVIDIA H100 PCIe' --json
+  check 'a typed --device-model wins over the lines' test "$(grep -c '"arch":"sm_90a"' out)" = 2
+  expect 0 '' cache clear
+  expect 0 compiled prewarm --manifest recorded.jsonl --arch sm_90a --config threads=256
+  # A typed --config wins over the lines: without it this image would not be there.
+  expect 0 '"image":"disk","compiles":0' run gather width=8 dtype=u8 --config threads=256 --arch sm_90a --json
   printf '{"problem": "gather width=8"}\nnope\n{"problem": "gather wdth=8"}\n{"problem": "gather", "arch": "sm_1"}\n' >bad.jsonl
   expect 2 'line 2' prewarm --manifest bad.jsonl
   expect 2 'line 4' prewarm --manifest bad.jsonl
@@ -336,7 +350,7 @@ if grep -q '"nvrtc":{"path"' out; then
   QUERN_CACHE_MAX_ENTRIES=1 expect 3 'went to make room' cache import all.pack
   ln -s linked.pack pack.link
   expect 0 '"entries":1' cache export pack.link --json
-  expect 0 'pack.link holds 3 images' prewarm gather width=40 --arch sm_90a --pack pack.link
+  expect 0 'pack.link holds 2 images' prewarm gather width=40 --arch sm_90a --pack pack.link
   check 'a link to a pack stays' sh -c 'test -L pack.link && test -f linked.pack'
   QUERN_CACHE=off expect 1 'nothing to export' cache export all.pack
   expect 0 removed cache clear

@@ -1,4 +1,4 @@
-// quern doctor: what was found, where, and what is wrong.
+// quern doctor: what was found, where, and what is wrong: exit code 1 where anything is.
 #include <optional>
 
 #include "api/runtime_state.h"
@@ -54,7 +54,7 @@ class Doctor : public Command {
     } else {
       for_people(runtime.has_value());
     }
-    return kDone;
+    return problems_.empty() ? kDone : kFailed;
   }
 
  private:
@@ -246,7 +246,8 @@ class Doctor : public Command {
   Value::Texts problems_;
 };
 
-const Registration<Doctor> registration("doctor", "Driver, compiler, cache and environment: what was found");
+const Registration<Doctor> registration("doctor",
+                                        "Driver, compiler, cache and environment: what was found, and what is wrong");
 
 }  // namespace
 }  // namespace quern::tool

@@ -69,8 +69,10 @@ expect 0 '"family":"gather"' list --json
 expect 0 operand describe gather
 expect 0 '"constraints"' describe pointwise --json
 expect 0 sm_100a describe gather width=64 --arch sm_100a
-expect 0 QUERN_CACHE_DIR doctor
-expect 0 '"environment"' doctor --json
+# There is no driver, which is wrong.
+expect 1 'Wrong: ' doctor
+expect 1 QUERN_CACHE_DIR doctor
+expect 1 '"environment"' doctor --json
 
 # ---- a failed write to stdout
 # cannot_write ARGUMENT…: with stdout on a full disk, and with none at all.
@@ -125,15 +127,15 @@ expect 2 'not both' run gather --device cuda:0 --arch sm_90a
 expect 2 '--variant' inspect gather --variant 7
 expect 2 'is open' bench --problem 'gather width=8'
 QUERN_CACHE=perhaps expect 2 QUERN_CACHE list
-QUERN_CACHE=perhaps expect 0 QUERN_CACHE doctor
+QUERN_CACHE=perhaps expect 1 QUERN_CACHE doctor
 QUERN_TUNE=perhaps expect 2 'it takes off, lookup' list
-expect 0 '"tuning":"lookup","records":[{"file":"'"$work"'/records.jsonl","records":0' doctor --json
-QUERN_WORKER=/bin/false expect 0 '"worker":"/bin/false"' doctor --json
-QUERN_TUNE=background QUERN_WORKER=$work/none expect 0 'set QUERN_WORKER to the path of the quern command' doctor
-QUERN_TUNE=on-prepare QUERN_TUNE_SHARE=2 expect 0 'QUERN_TUNE_SHARE=2 means nothing' doctor
+expect 1 '"tuning":"lookup","records":[{"file":"'"$work"'/records.jsonl","records":0' doctor --json
+QUERN_WORKER=/bin/false expect 1 '"worker":"/bin/false"' doctor --json
+QUERN_TUNE=background QUERN_WORKER=$work/none expect 1 'set QUERN_WORKER to the path of the quern command' doctor
+QUERN_TUNE=on-prepare QUERN_TUNE_SHARE=2 expect 1 'QUERN_TUNE_SHARE=2 means nothing' doctor
 echo broken >other.jsonl
-QUERN_RECORD_LAYERS=other.jsonl expect 0 'other.jsonl:1: it is no JSON' doctor
-QUERN_RECORD_LAYERS=none.jsonl expect 0 'records are not read: none.jsonl' doctor
+QUERN_RECORD_LAYERS=other.jsonl expect 1 'other.jsonl:1: it is no JSON' doctor
+QUERN_RECORD_LAYERS=none.jsonl expect 1 'records are not read: none.jsonl' doctor
 
 # ---- .npy files
 npy u2.npy '<u2' '(4, 8)' 64
@@ -382,7 +384,7 @@ expect 2 'takes a key' cache show
 expect 4 'QUERN_NVRTC' run gather width=24 --nvrtc "$work/none.so"
 expect 4 'QUERN_NVRTC' prewarm gather width=24 --nvrtc "$work/none.so"
 expect 4 'QUERN_NVRTC' bench --compile --nvrtc "$work/none.so"
-expect 0 'none.so' doctor --nvrtc "$work/none.so"
+expect 1 'none.so' doctor --nvrtc "$work/none.so"
 touch file
 expect 2 'writ' prewarm gather width=8 --cache-dir "$work/file"
 QUERN_CACHE=off expect 1 'read-only or off' prewarm gather width=8
@@ -391,7 +393,8 @@ expect 1 'quern:' cache list --cache-dir "$work/file"
 
 # ---- on the host driver, if it was built and there is a C++ compiler
 unset QUERN_HOSTDRIVER_LIBRARY
-if [ -e "$(dirname "$quern")/libquern_hostdriver.so" ] && command -v c++ >/dev/null; then
+host_driver=$(dirname "$quern")/libquern_hostdriver.so
+if [ -e "$host_driver" ] && command -v c++ >/dev/null; then
   expect 0 'verified    yes' run gather rows=50 count=60 width=77 --device host --verify
   expect 0 'runs on the CPU, by the host driver' run gather rows=50 count=60 width=77 --verify
   expect 0 '"device":"host","arch":"host","verified":true' run pointwise rows=9 width=24 --verify --json
@@ -413,7 +416,15 @@ if [ -e "$(dirname "$quern")/libquern_hostdriver.so" ] && command -v c++ >/dev/n
   printf '\006\000\000\000\000\000\000\000' >index
   npy index.npy '<i8' '(1,)' 0 && cat index >>index.npy
   expect 1 'past the end of "source"' run gather rows=5 width=8 --in index=index.npy --device host
-  expect 0 'host_compiler' doctor --json
+  expect 1 'host_compiler' doctor --json
+  # With a driver, which the host driver is, nothing is wrong; or one thing.
+  export QUERN_LIBCUDA=$host_driver
+  if "$quern" inspect gather width=8 >out 2>err; then
+    expect 0 'Nothing is wrong.' doctor
+    expect 0 '"problems":[]' doctor --json
+    QUERN_CACHE_DIR=$work/file expect 1 'Wrong: nothing is kept on disk' doctor
+    QUERN_CACHE_DIR=$work/file expect 1 '"problems":["nothing is kept on disk' doctor --json
+  fi
 fi
 
 echo "$failures failed"

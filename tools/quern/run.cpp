@@ -100,8 +100,8 @@ class Run : public Command {
     if (sweep_ && !device_.empty() && parse_device(device_).host)
       throw wrong("--sweep measures, which means nothing on the host; give --device cuda:0");
     if (sweep_ && !out_.empty()) throw wrong("--sweep has many results; --out takes one");
-    if (!arch_.empty() && (sweep_ || !out_.empty()))
-      throw wrong("--arch launches nothing, so --sweep and --out cannot be had");
+    if (!arch_.empty() && (sweep_ || verify_ || !out_.empty()))
+      throw wrong("--arch launches nothing, so --verify, --sweep and --out cannot be had");
     if (offset_ < 0 || offset_ > 1 << 20)
       throw wrong(cat("--offset ", offset_, " is out of range; it takes 0 to 1048576"));
     if (repeat_ < 1 || repeat_ > 1000) throw wrong(cat("--repeat ", repeat_, " is out of range; it takes 1 to 1000"));
@@ -109,9 +109,9 @@ class Run : public Command {
   }
 
   void require_no_device_needed(const OperandFiles& files, const std::string& why_not) const {
-    if (!files.has_out() && !sweep_) return;
-    throw Error(Code::no_device, Stage::tool,
-                cat(sweep_ ? "--sweep" : "--out", " needs a launch, and there is no device: ", why_not));
+    const char* const option = sweep_ ? "--sweep" : verify_ ? "--verify" : files.has_out() ? "--out" : nullptr;
+    if (option == nullptr) return;
+    throw Error(Code::no_device, Stage::tool, cat(option, " needs a launch, and there is no device: ", why_not));
   }
 
   // ---- without a device

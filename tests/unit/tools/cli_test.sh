@@ -275,6 +275,10 @@ expect 0 '</html>' tune report sweep.jsonl --output stdout.link
 expect 5 'QUERN_LIBCUDA' run gather width=8 --device cuda:0
 expect 5 'no device' run gather width=8 --out out=y.npy
 expect 5 'no device' run gather width=8 --sweep
+expect 5 '--verify needs a launch, and there is no device' run gather width=8 --verify
+expect 5 '--verify needs a launch, and there is no device' run gather width=8 --verify --json
+check 'nothing is printed where nothing is verified' test ! -s out
+expect 2 '--arch launches nothing, so --verify' run gather width=8 --verify --arch sm_90a
 expect 5 'driver' bench gather
 check 'nothing is written half' test ! -e y.npy
 expect 2 'cuda:N' run gather width=8 --device hosts
@@ -283,7 +287,7 @@ expect 5 'QUERN_HOSTDRIVER_LIBRARY' run gather width=8 --device host
 # ---- with a compiler, if there is one
 "$quern" doctor --json >out 2>err
 if grep -q '"nvrtc":{"path"' out; then
-  expect 0 'not launched' run gather width=8 --in source=u2.npy --in index=index.npy --verify
+  expect 0 'not launched' run gather width=8 --in source=u2.npy --in index=index.npy
   expect 0 '"image":"disk","compiles":0' run gather width=8 --in source=u2.npy --in index=index.npy --json
   expect 0 '"device":null' run pointwise width=8 multiplier=0.5 --json
   expect 0 'not launched' run gather width=0 count=0

@@ -107,14 +107,18 @@ Journal read_journal(std::string_view text, Damaged damaged) {
   return journal;
 }
 
-Journal read_journal_file(const std::string& path, Damaged damaged) {
-  const auto text = read_file(path);
-  if (!text) throw bad(cat("cannot read ", path, "; is it the file of a sweep?"));
+Journal read_journal_of(const std::string& path, std::string_view text, Damaged damaged) {
   try {
-    return read_journal(*text, damaged);
+    return read_journal(text, damaged);
   } catch (const Error& error) {
     throw bad(cat(path, ": ", error.sentence));
   }
+}
+
+Journal read_journal_file(const std::string& path, Damaged damaged) {
+  const auto text = read_file(path);
+  if (!text) throw bad(cat("cannot read ", path, "; is it the file of a sweep?"));
+  return read_journal_of(path, *text, damaged);
 }
 
 }  // namespace quern

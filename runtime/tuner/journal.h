@@ -180,7 +180,8 @@ enum class Damaged : std::uint8_t { refuse, skip };
 // Throws Error (bad_input) where the head is missing, damaged, or of a higher schema, and, with Damaged::refuse, at the
 // first damaged line, by its number. Blank lines are passed over.
 Journal read_journal(std::string_view text, Damaged damaged = Damaged::refuse);
-// The same from a file; the sentence then names it.
+// The same of a file's text, and of a file; the sentence then names the file.
+Journal read_journal_of(const std::string& path, std::string_view text, Damaged damaged = Damaged::refuse);
 Journal read_journal_file(const std::string& path, Damaged damaged = Damaged::refuse);
 
 // Writes a sweep's file, alone: it holds the file's lock as long as it lives. Each line is one write, seen by readers

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "command.h"
+#include "gunzip.h"
 #include "named_file.h"
 #include "output.h"
 #include "report/html_report.h"
@@ -10,7 +11,7 @@ namespace quern::tool {
 namespace {
 
 Journal read(const std::string& file) {
-  Journal journal = read_journal_file(file, Damaged::skip);
+  Journal journal = read_journal_of(file, read_text_file(file), Damaged::skip);
   for (const DamagedLine& damaged : journal.skipped)
     note(cat(file, ": line ", damaged.line, " is left out: ", damaged.reason));
   return journal;

@@ -7,9 +7,9 @@
 
 namespace quern::tool {
 
-// One HTML report of the sweeps in `files`, to `output`, or to stdout where that is empty. Damaged lines are left out,
-// with a note each. Returns the exit code; throws Error (bad_input) for no files and for one that holds no sweep, and
-// Error (io) where the output cannot be written. Needs neither a compiler nor a device.
+// One HTML report of the sweeps in `files`, plain or gzipped, to `output`, or to stdout where that is empty. Damaged
+// lines are left out, with a note each. Returns the exit code; throws Error (bad_input) for no files and for one that
+// holds no sweep, and Error (io) where the output cannot be written. Needs neither a compiler nor a device.
 int tune_report(const std::vector<std::string>& files, const std::string& output);
 
 }  // namespace quern::tool

@@ -253,6 +253,12 @@ TEXT
 expect 0 '<html' tune report sweep.jsonl
 expect 0 'gather rows=8 count=8 width=64' tune report sweep.jsonl sweep.jsonl
 expect 0 'wrote sweep.html' tune report sweep.jsonl --output sweep.html
+gzip -k sweep.jsonl
+expect 0 'wrote gzipped.html' tune report sweep.jsonl.gz --output gzipped.html
+check 'a gzipped sweep gives the same page' cmp sweep.html gzipped.html
+head -c 100 sweep.jsonl.gz >cut.jsonl.gz
+expect 2 'cut.jsonl.gz: its gzipped data is truncated' tune report cut.jsonl.gz
+expect 2 'space.json.gz: line 1' tune report space.json.gz
 check 'the page is a page' grep -q '</html>' sweep.html
 expect 2 'nowhere does not exist' tune report sweep.jsonl --output nowhere/sweep.html
 expect 2 'is a directory; name a file' tune report sweep.jsonl --output "$work"

@@ -9,6 +9,7 @@
 #include "api/runtime_state.h"
 #include "arguments.h"
 #include "base/text.h"
+#include "gpu_or_host.h"
 #include "plan/problem.h"
 #include "quern/version.h"
 #include "subject.h"
@@ -149,7 +150,7 @@ class Bench : public Command {
     std::string why_not;
     std::optional<OpenDevice> device;
     if (!device_.empty()) device = open_device(runtime, wanted);
-    if (device_.empty()) device = try_open_device(runtime, wanted, &why_not);
+    if (device_.empty()) device = try_first_gpu(runtime, &why_not);
     if (!device) note("no device: only what needs none is measured");
     return print_all(device ? device->device.name : "no device",
                      [&](const Emit& emit) { bench_host(runtime, device, options, emit); });

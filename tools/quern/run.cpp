@@ -78,7 +78,7 @@ class Run : public Command {
     std::optional<OpenDevice> device;
     if (!device_.empty()) device = open_device(runtime, parse_device(device_));
     if (device_.empty() && arch_.empty())
-      device = sweep_ ? try_open_device(runtime, {}, &why_not) : gpu_or_host(runtime, &why_not);
+      device = sweep_ ? try_first_gpu(runtime, &why_not) : gpu_or_host(runtime, &why_not);
     if (!device) require_no_device_needed(files, why_not);
     HostOperands host(closed.family(), closed.data());
     const Stopwatch generating;

@@ -9,8 +9,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 export QUERN_CACHE_DIR=$work/cache
-# No driver, whatever this machine has: these checks are about what happens without one.
-export QUERN_LIBCUDA=$work/no-driver.so.1
+# No device, whatever this machine has: these checks are about what happens without one.
+unset QUERN_LIBCUDA
+export CUDA_VISIBLE_DEVICES=-1
+no_driver=$work/no-driver.so.1
 # Nor the host driver, but where it is asked for.
 export QUERN_HOSTDRIVER_LIBRARY=$work/no-host-driver.so
 unset QUERN_CACHE QUERN_CACHE_MATCH QUERN_CACHE_LAYERS QUERN_CACHE_TRUST QUERN_CACHE_MAX_BYTES QUERN_CACHE_MAX_ENTRIES QUERN_NVRTC QUERN_LOG QUERN_DUMP QUERN_MANIFEST QUERN_RECORD_LAYERS QUERN_TUNE QUERN_WORKER
@@ -239,7 +241,7 @@ expect 2 '--manifest belongs to sweep, not to check' tune check --manifest probl
 expect 2 'at least 1' tune check --timeout 0
 expect 2 '--memory' tune check --memory lots
 expect 2 'belongs to report' tune check --output x.html
-expect 5 'QUERN_LIBCUDA' tune check
+QUERN_LIBCUDA=$no_driver expect 5 'QUERN_LIBCUDA' tune check
 check 'no row is printed without a device' test ! -s out
 QUERN_CACHE=off expect 1 '--in-process does without' tune check
 
@@ -278,7 +280,14 @@ ln -s /proc/self/fd/1 stdout.link  # as /dev/stdout is one, which no fault here 
 expect 0 '</html>' tune report sweep.jsonl --output stdout.link
 
 # ---- without a device
-expect 5 'QUERN_LIBCUDA' run gather width=8 --device cuda:0
+QUERN_LIBCUDA=$no_driver expect 5 "$no_driver: cannot open" run gather width=8 --device cuda:0
+# Who names a driver does not want another device.
+QUERN_LIBCUDA=$no_driver expect 5 "QUERN_LIBCUDA=$no_driver is no driver" run gather width=8
+QUERN_LIBCUDA=/etc/passwd expect 5 'QUERN_LIBCUDA=/etc/passwd is no driver' run gather width=8 --json
+check 'nothing is run in its place' test ! -s out
+QUERN_LIBCUDA=libm.so.6 expect 5 'libm.so.6 has no cu' run gather width=8
+QUERN_LIBCUDA=$no_driver expect 5 "QUERN_LIBCUDA=$no_driver is no driver" run gather width=8 --sweep
+QUERN_LIBCUDA=$no_driver expect 5 "QUERN_LIBCUDA=$no_driver is no driver" bench --host
 expect 5 'no device' run gather width=8 --out out=y.npy
 expect 5 'no device' run gather width=8 --sweep
 expect 5 '--verify needs a launch, and there is no device' run gather width=8 --verify

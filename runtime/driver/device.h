@@ -59,6 +59,8 @@ Target target_of(int arch);
 Target host_target(int arch);
 // From "sm_90a", "sm_80", "host", "host_80"; throws Error that lists the known ones.
 Target parse_target(std::string_view text);
+// What it takes, as Target::text() has them.
+std::vector<std::string> target_names();
 
 // Models known by name and one generic row an architecture; the generic row comes first.
 const std::vector<DeviceModel>& device_models();

@@ -70,14 +70,18 @@ Target host_target(int arch) { return {arch, "", true}; }
 
 Target target_of(int arch) { return {arch, arch >= 90 ? "a" : ""}; }
 
-Target parse_target(std::string_view text) {
+std::vector<std::string> target_names() {
   std::vector<std::string> names;
+  for (const Target& target : kTargets) names.push_back(target.text());
+  return names;
+}
+
+Target parse_target(std::string_view text) {
   for (const Target& target : kTargets) {
     if (text == target.text()) return target;
-    names.push_back(target.text());
   }
   throw Error(Code::bad_input, Stage::problem,
-              cat("architecture \"", text, "\" is not supported; supported are: ", join(names, ", ")));
+              cat("architecture \"", text, "\" is not supported; supported are: ", join(target_names(), ", ")));
 }
 
 }  // namespace quern

@@ -28,18 +28,22 @@ std::string today() {
 class Bench : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.words("FAMILY...", families_, "Families whose cases are measured; default all");
-    arguments.option("--problem", problems_, "A problem instead, \"gather rows=64 count=64\"");
-    arguments.option("--device", device_, "Where to run: cuda:0 (default), or host, for a functional run");
-    arguments.option("--config", kernel_.config, "Changes to each default config");
-    arguments.option("--copy-config", kernel_.copy_config, "Changes to the copy kernel's config");
+    arguments.words("[FAMILY...]", families_, "Families whose cases are measured; default all");
+    arguments.option("--problem PROBLEM", problems_, "A problem instead, \"gather rows=64 count=64\"");
+    arguments.option("--device DEVICE", device_, "Where to run, cuda:0 (default), or host, for a functional run");
+    arguments.option("--config CONFIG", kernel_.config, "Changes to each default config");
+    arguments.option("--copy-config CONFIG", kernel_.copy_config, "Changes to the copy kernel's config");
     arguments.flag("--sweep", kernel_.sweep, "The best of all legal configs of each case");
-    arguments.option("--jobs", kernel_.jobs, "Compiles at a time of a sweep; default one a core");
+    arguments.option("--jobs N", kernel_.jobs, kJobs, "Compiles at a time of a sweep; default one a core");
     arguments.flag("--host", host_, "What launches and look-ups cost on the host");
     arguments.flag("--compile", compile_, "What a cold specialization costs; needs no device");
-    arguments.option("--arch", arch_, "Architecture of --compile; default sm_90a");
-    arguments.option("--samples", samples_, "Samples of --compile; default 15");
+    arguments.option("--arch ARCH", arch_, "Architecture of --compile; default sm_90a");
+    arguments.option("--samples N", samples_, {1, 1000}, "Samples of --compile");
     arguments.flag("--json", json_, "Print JSON lines");
+    arguments.example("quern bench gather", "Kernel times beside a copy of the same bytes, on a GPU");
+    arguments.example("quern bench --compile", "What the first and the second kernel of a process cost");
+    arguments.example("quern bench --problem 'gather rows=64 count=64 width=40' --device host",
+                      "Does it work? Once on the CPU, against the reference");
   }
 
   int run(const Global& global) override {
@@ -70,8 +74,6 @@ class Bench : public Command {
     if (!device_.empty() && parse_device(device_).host && (host_ || kernel_.sweep))
       throw wrong("nothing is measured on the host; give --device cuda:0");
     if (!arch_.empty() && !compile_) throw wrong("--arch belongs to --compile");
-    if (samples_ < 1 || samples_ > 1000)
-      throw wrong(cat("--samples ", samples_, " is out of range; it takes 1 to 1000"));
     if (!problems_.empty() && !families_.empty()) throw wrong("give families or --problem, not both");
   }
 

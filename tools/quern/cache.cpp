@@ -214,95 +214,135 @@ int import_entries(Runtime& runtime, const CacheArguments& arguments) {
   return done.damaged + lost == 0 ? kDone : kSomeFailed;
 }
 
+void declare_show(Arguments& action, CacheArguments& given) {
+  action.option("--emit PART", given.emit, "Print the cubin, ptx, source or log as it is");
+}
+
+void declare_explain(Arguments& action, CacheArguments& given) {
+  action.option("--arch ARCH", given.arch, "The architecture; default sm_90a");
+  action.option("--device-model MODEL", given.device_model, "The device model, by name");
+  action.option("--config CONFIG", given.config, "Changes to the default config");
+}
+
+void declare_prune(Arguments& action, CacheArguments& given) {
+  action.option("--max-bytes BYTES", given.max_bytes, "Keep so much, 500M or 2G; default QUERN_CACHE_MAX_BYTES");
+  action.option("--max-entries N", given.max_entries, "Keep so many; default QUERN_CACHE_MAX_ENTRIES");
+  action.flag("--outdated", given.outdated, "Also what this quern never asks for");
+}
+
 struct ActionRow {
   const char* name;
-  const char* word;  // what it takes; null: nothing
-  bool many;         // more than one
-  std::string_view options;
-  int (*run)(Runtime& runtime, const CacheArguments& arguments);
+  const char* sentence;
+  const char* form;  // of its words; null: it takes none
+  const char* words;
+  bool needs_directory;
+  void (*declare)(Arguments& action, CacheArguments& given);  // null: it has no options of its own
+  int (*run)(Runtime& runtime, const CacheArguments& given);
+  Example example;
 };
-constexpr ActionRow kActions[] = {
-    {"stats", nullptr, false, "", stats},
-    {"list", nullptr, false, "", list},
-    {"show", "a key; `quern cache list` shows them", false, "--emit", show},
-    {"verify", nullptr, false, "", cache_verify},
-    {"explain", "a problem, FAMILY FIELD=VALUE...", true, "--arch --device-model --config", cache_explain},
-    {"prune", nullptr, false, "--max-bytes --max-entries --outdated", cache_prune},
-    {"clear", nullptr, false, "", clear},
-    {"export", "the file to write", false, "", export_entries},
-    {"import", "the pack to read", false, "", import_entries},
+const ActionRow kActions[] = {
+    {"stats",
+     "How much there is, layer by layer",
+     nullptr,
+     nullptr,
+     false,
+     nullptr,
+     stats,
+     {"quern cache stats", "Entries, bytes and limits"}},
+    {"list",
+     "The images, one a row",
+     nullptr,
+     nullptr,
+     true,
+     nullptr,
+     list,
+     {"quern cache list", "Keys, families, targets and ages"}},
+    {"show",
+     "One image",
+     "KEY",
+     "the key of an image, or how it begins; `quern cache list` shows them",
+     true,
+     declare_show,
+     show,
+     {"quern cache show 4f1e --emit ptx", "The PTX of the image whose key begins so"}},
+    {"verify",
+     "Reads every image; exit code 3 if one is damaged",
+     nullptr,
+     nullptr,
+     true,
+     nullptr,
+     cache_verify,
+     {"quern cache verify", "What is damaged, and what is outdated"}},
+    {"explain",
+     "Why a problem's images are there or not, field by field",
+     "FAMILY [FIELD=VALUE...]",
+     "a problem, as `quern describe FAMILY` shows it",
+     false,
+     declare_explain,
+     cache_explain,
+     {"quern cache explain gather width=7168 --arch sm_100a", "Hit or miss, and the nearest image there is"}},
+    {"prune",
+     "Removes what is damaged, and what is over the limits",
+     nullptr,
+     nullptr,
+     true,
+     declare_prune,
+     cache_prune,
+     {"quern cache prune --max-bytes 500M --outdated", "Make it small"}},
+    {"clear",
+     "Removes every image of the directory",
+     nullptr,
+     nullptr,
+     true,
+     nullptr,
+     clear,
+     {"quern cache clear", "Everything is compiled again when it is asked for"}},
+    {"export",
+     "Writes all images to a pack",
+     "FILE",
+     "the file to write",
+     false,
+     nullptr,
+     export_entries,
+     {"quern cache export app.pack", "One file, which QUERN_CACHE_LAYERS=app.pack uses"}},
+    {"import",
+     "Takes the images of a pack into the directory",
+     "FILE",
+     "the pack to read",
+     false,
+     nullptr,
+     import_entries,
+     {"quern cache import app.pack", "Its images become the directory's own"}},
 };
-
-std::string action_names() {
-  std::vector<std::string> names;
-  for (const ActionRow& row : kActions) names.emplace_back(row.name);
-  return join(names, ", ");
-}
 
 class Cache : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.words("ACTION [WORD...]", words_,
-                    "stats, list, show KEY (a beginning will do), verify, explain FAMILY FIELD=VALUE..., prune, clear, "
-                    "export FILE or import FILE");
-    arguments.option("--emit", given_.emit, "With show: print the cubin, ptx, source or log as it is");
-    arguments.option("--max-bytes", given_.max_bytes, "With prune: keep so much, 500M or 2G");
-    arguments.option("--max-entries", given_.max_entries, "With prune: keep so many");
-    arguments.flag("--outdated", given_.outdated, "With prune: what this quern never asks for too");
-    arguments.option("--arch", given_.arch, "With explain: the architecture; default sm_90a");
-    arguments.option("--device-model", given_.device_model, "With explain: the device model, by name");
-    arguments.option("--config", given_.config, "With explain: changes to the default config");
-    arguments.flag("--json", given_.json, "Print JSON lines");
+    for (const ActionRow& row : kActions) {
+      Arguments& action = arguments.action(row.name, row.sentence);
+      if (row.form != nullptr) action.words(row.form, given_.words, row.words);
+      if (row.declare != nullptr) row.declare(action, given_);
+      action.flag("--json", given_.json, "Print JSON lines");
+      action.example(row.example.line.c_str(), row.example.meaning.c_str());
+    }
   }
 
   int run(const Global& global) override {
-    const ActionRow& action = chosen();
-    check_words(action);
-    check_options(action);
-    given_.words.assign(words_.begin() + 1, words_.end());
-    if (action.many) check_problem_words(global);
+    const ActionRow& action = *std::find_if(std::begin(kActions), std::end(kActions),
+                                            [&](const ActionRow& row) { return global.action == row.name; });
+    check_amounts();
+    if (action.run == cache_explain) check_problem_words(global);
     Runtime runtime(runtime_options(global));
-    const std::string_view name = action.name;
     // What is about the directory alone has nothing to say without one.
     const std::string why = runtime.state().store.unusable();
-    const bool needs = name == "list" || name == "show" || name == "verify" || name == "clear" || name == "prune";
-    if (needs && !why.empty()) throw Error(Code::io, Stage::store, why);
+    if (action.needs_directory && !why.empty()) throw Error(Code::io, Stage::store, why);
     return action.run(runtime, given_);
   }
 
  private:
-  const ActionRow& chosen() const {
-    const std::string typed = words_.empty() ? "" : words_.front();
-    for (const ActionRow& row : kActions) {
-      if (typed == row.name) return row;
-    }
-    throw wrong(cat("quern cache takes ", action_names(), typed.empty() ? "" : cat(", not \"", typed, "\"")));
-  }
-
-  void check_words(const ActionRow& action) const {
-    const std::size_t most = action.word == nullptr ? 1 : 2;
-    if (words_.size() < most) throw wrong(cat("quern cache ", action.name, " takes ", action.word));
-    if (words_.size() > most && !action.many)
-      throw wrong(cat("quern cache ", action.name, " does not take \"", words_[most], "\""));
-  }
-
-  void check_options(const ActionRow& action) const {
-    const std::pair<const char*, bool> given[] = {{"--emit", !given_.emit.empty()},
-                                                  {"--max-bytes", !given_.max_bytes.empty()},
-                                                  {"--max-entries", !given_.max_entries.empty()},
-                                                  {"--outdated", given_.outdated},
-                                                  {"--arch", !given_.arch.empty()},
-                                                  {"--device-model", !given_.device_model.empty()},
-                                                  {"--config", !given_.config.empty()}};
-    for (const auto& [option, there] : given) {
-      if (there && action.options.find(option) == std::string_view::npos)
-        throw wrong(cat("quern cache ", action.name, " does not take ", option));
-    }
+  void check_amounts() const {
     if (!given_.max_bytes.empty()) parse_amount(given_.max_bytes, "--max-bytes");
     if (!given_.max_entries.empty()) parse_amount(given_.max_entries, "--max-entries");
-    if (!given_.emit.empty() && given_.emit != "cubin" && given_.emit != "ptx" && given_.emit != "source" &&
-        given_.emit != "log")
-      throw wrong(cat("--emit ", given_.emit, " means nothing; it takes cubin, ptx, source or log"));
   }
 
   // What was typed is looked at before any file is.
@@ -312,7 +352,6 @@ class Cache : public Command {
     check_explained(Runtime(options), given_);
   }
 
-  std::vector<std::string> words_;
   CacheArguments given_;
 };
 

@@ -1,5 +1,6 @@
 #include "command.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/environment.h"
@@ -16,12 +17,7 @@ constexpr std::array<std::pair<const char*, LogLevel>, 5> kLevels = {{{"debug", 
                                                                       {"off", LogLevel::off}}};
 
 LogLevel parse_level(const std::string& text) {
-  std::vector<std::string> names;
-  for (const auto& [name, level] : kLevels) {
-    if (text == name) return level;
-    names.emplace_back(name);
-  }
-  throw wrong(cat("--log ", text, " means nothing; it takes ", join(names, ", ")));
+  return std::find_if(kLevels.begin(), kLevels.end(), [&](const auto& row) { return text == row.first; })->second;
 }
 
 }  // namespace
@@ -49,6 +45,12 @@ Options runtime_options(const Global& global) {
   if (tuning == "on-prepare" || tuning == "background") options.tuning = Tuning::lookup;
   if (!global.log.empty()) options.log_level = parse_level(global.log);
   return options;
+}
+
+std::vector<std::string> log_levels() {
+  std::vector<std::string> names;
+  for (const auto& [name, level] : kLevels) names.emplace_back(name);
+  return names;
 }
 
 std::vector<CommandRow>& commands() {

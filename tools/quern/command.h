@@ -21,19 +21,22 @@ enum Exit {
 };
 int exit_code(Code code);
 
-// Options that every command takes.
+class Arguments;
+
+// What every command is told of the command line.
 struct Global {
   std::string log;
   std::string cache_dir;
   std::string nvrtc;
+  std::string action;                // of the command, "" where none was typed
   std::vector<std::string> options;  // the command's own that were given, "--json"
   std::string typed;                 // the command line, for the heads of tables
+  const Arguments* root = nullptr;   // all that was declared
 };
 
-// Throws Error (bad_input) for a log level that does not exist.
 Options runtime_options(const Global& global);
-
-class Arguments;
+// As --log takes them.
+std::vector<std::string> log_levels();
 
 class Command {
  public:

@@ -93,9 +93,11 @@ class Describe : public Command {
  public:
   void declare(Arguments& arguments) override {
     arguments.words("FAMILY [FIELD=VALUE...]", words_, "The family, and a problem of it");
-    arguments.option("--arch", arch_, "Architecture of the default configs: sm_90a");
-    arguments.option("--device-model", model_, "Device model of the default configs, by name");
+    arguments.option("--arch ARCH", arch_, "Architecture of the default configs; default sm_90a");
+    arguments.option("--device-model MODEL", model_, "Device model of the default configs, by name");
     arguments.flag("--json", json_, "Print one JSON object");
+    arguments.example("quern describe gather", "Fields, operands and tuning space");
+    arguments.example("quern describe gather width=4097 --arch sm_100a", "And the images of this problem there");
   }
 
   int run(const Global& global) override {

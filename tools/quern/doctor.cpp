@@ -38,7 +38,13 @@ const char* match_text(CacheMatch match) {
 
 class Doctor : public Command {
  public:
-  void declare(Arguments& arguments) override { arguments.flag("--json", json_, "Print one JSON object"); }
+  void declare(Arguments& arguments) override {
+    arguments.flag("--json", json_, "Print one JSON object");
+    arguments.note(
+        "The exit code is 1 where a line begins with \"Wrong:\". Having no driver or no NVRTC is wrong; having no "
+        "host driver and no C++ compiler for it is not.");
+    arguments.example("quern doctor", "What was found, where it was looked for, and what is wrong");
+  }
 
   int run(const Global& global) override {
     report_.add("version", QUERN_VERSION);

@@ -25,17 +25,20 @@ struct Inspected {
 class Inspect : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.words("FAMILY [FIELD=VALUE...]", words_, "The problem");
-    arguments.option("--arch", arch_, "Architecture; default sm_90a");
-    arguments.option("--device-model", model_, "Device model, by name");
-    arguments.option("--device", device_, "Ask this device's driver for the occupancy: cuda:0");
-    arguments.option("--config", config_, "Changes to the default config of the first image");
-    arguments.option("--variant", variant_, "Only this image, counted from 0");
+    arguments.words("FAMILY [FIELD=VALUE...]", words_, "The problem, as `quern describe FAMILY` shows it");
+    arguments.option("--arch ARCH", arch_, "Architecture; default sm_90a");
+    arguments.option("--device-model MODEL", model_, "Device model, by name");
+    arguments.option("--device DEVICE", device_, "Ask this device's driver for the occupancy, cuda:0");
+    arguments.option("--config CONFIG", config_, "Changes to the default config of the first image");
+    arguments.option("--variant N", variant_, {0, kMaxVariants - 1}, "Only this image, counted from 0");
     arguments.flag("--source", source_, "Print the generated source");
     arguments.flag("--ptx", ptx_, "Print the PTX");
     arguments.flag("--accesses", accesses_, "Run it on the host driver and print how well its accesses are coalesced");
     arguments.flag("--all", all_, "Print everything");
     arguments.flag("--json", json_, "Print a JSON line an image");
+    arguments.example("quern inspect pointwise activation=silu --arch sm_100a", "Registers, spills, widths, occupancy");
+    arguments.example("quern inspect pointwise activation=silu --ptx --variant 0 >silu.ptx", "The PTX of one image");
+    arguments.example("quern inspect pointwise rows=64 --accesses", "Are its loads and stores coalesced?");
   }
 
   int run(const Global& global) override {

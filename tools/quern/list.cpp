@@ -7,7 +7,10 @@ namespace {
 
 class List : public Command {
  public:
-  void declare(Arguments& arguments) override { arguments.flag("--json", json_, "Print JSON lines"); }
+  void declare(Arguments& arguments) override {
+    arguments.flag("--json", json_, "Print JSON lines");
+    arguments.example("quern list", "Names and sentences; `quern describe FAMILY` says more of one");
+  }
 
   int run(const Global& global) override {
     const Runtime runtime(runtime_options(global));

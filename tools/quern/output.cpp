@@ -12,6 +12,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "layout.h"
 
 namespace quern::tool {
 namespace {
@@ -74,12 +75,6 @@ std::vector<Cell> cells_of(const Row& row, std::size_t columns) {
   return cells;
 }
 
-// In characters, not bytes: sentences may hold "×".
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
 std::string padded(const Cell& cell, std::size_t width) {
   const std::string space(width - width_of(cell.text), ' ');
   return cell.right ? space + cell.text : cell.text + space;
@@ -100,9 +95,11 @@ void print_rule(const std::vector<Cell>& cells, const std::vector<std::size_t>& 
 
 int output_error = 0;  // of the first write to stdout that failed
 
-std::size_t terminal_width() {
+// 0 where it is no terminal.
+std::size_t columns_of(int file) {
+  if (isatty(file) == 0) return 0;
   winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  return ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 }  // namespace
@@ -160,6 +157,8 @@ std::string finish_output() {
   return output_error == 0 ? "" : error_text(output_error);
 }
 
+std::size_t output_columns() { return columns_of(STDOUT_FILENO); }
+
 void print(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() && output_error == 0) output_error = errno;
 }
@@ -188,7 +187,7 @@ Progress::~Progress() {
 void Progress::show(std::size_t done, std::string_view what) const {
   if (!terminal_) return;
   const std::string line = cat("[", done, "/", total_, "] ", what);
-  std::fprintf(stderr, "\r\033[K%s", line.substr(0, terminal_width() - 1).c_str());
+  std::fprintf(stderr, "\r\033[K%s", line.substr(0, columns_of(STDERR_FILENO) - 1).c_str());
 }
 
 }  // namespace quern::tool

@@ -75,6 +75,9 @@ void open_standard_files();
 // Once, at the end: "" where all that was printed was written, else why not.
 std::string finish_output();
 
+// The terminal's columns; 0 where stdout is no terminal.
+std::size_t output_columns();
+
 void print(std::string_view text);       // to stdout, as it is
 void print_line(std::string_view text);  // to stdout
 void note(std::string_view text);        // a line to stderr

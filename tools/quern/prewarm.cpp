@@ -37,22 +37,25 @@ struct Outcome {
 class Prewarm : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.words("FAMILY [FIELD=VALUE...]", words_, "The problem");
-    arguments.option("--manifest", manifest_, "A file of problems instead: JSON lines, as QUERN_MANIFEST writes them");
-    arguments.option("--arch", arch_,
-                     "Architectures, sm_90a,sm_100a for two; default sm_90a, or what each line of the manifest says");
-    arguments.option("--device-model", model_,
-                     "Only what this device model asks for, by name; like --arch it wins over a manifest's lines");
-    arguments.option("--config", config_,
-                     "Changes to the default config, threads=128,unroll=2 for two; they win over a line's own");
-    arguments.option("--jobs", jobs_, "Compiles at a time; default one a core");
-    arguments.option("--pack", pack_, "Put the images into this pack too, with what it holds already");
+    arguments.words("[FAMILY [FIELD=VALUE...]]", words_, "The problem, as `quern describe FAMILY` shows it");
+    arguments.option("--manifest FILE", manifest_,
+                     "Problems of a file instead: JSON lines, as QUERN_MANIFEST writes them");
+    arguments.option("--arch ARCH,...", arch_, "Architectures; default sm_90a, or what each line of the manifest says");
+    arguments.option("--device-model MODEL", model_, "Only what this device model asks for");
+    arguments.option("--config CONFIG", config_, "Changes to the default config, threads=128,unroll=2 for two");
+    arguments.option("--jobs N", jobs_, kJobs, "Compiles at a time; default one a core");
+    arguments.option("--pack FILE", pack_, "Put the images into this pack too, with what it holds already");
     arguments.flag("--json", json_, "Print a JSON line an item");
+    arguments.note("--arch, --device-model and --config win over what a manifest's line says of itself.");
+    arguments.example("quern prewarm gather width=7168 --arch sm_90a,sm_100a", "One problem, for two architectures");
+    arguments.example("quern prewarm --manifest problems.jsonl --jobs 8",
+                      "What an application prepared while QUERN_MANIFEST=problems.jsonl was set");
+    arguments.example("quern prewarm --manifest problems.jsonl --pack app.pack",
+                      "One file of images, which QUERN_CACHE_LAYERS=app.pack uses");
   }
 
   int run(const Global& global) override {
     Runtime runtime(runtime_options(global));
-    check_jobs();
     const std::vector<Item> items = manifest_.empty() ? typed_items(runtime) : manifest_items(runtime);
     if (!pack_.empty()) cache::require_pack_or_nothing(follow_links(pack_));
     if (pack_.empty()) require_store(runtime.state(), global);
@@ -65,10 +68,6 @@ class Prewarm : public Command {
   }
 
  private:
-  void check_jobs() const {
-    if (jobs_ < 0 || jobs_ > 1024) throw wrong(cat("--jobs ", jobs_, " is out of range; it takes 1 to 1024"));
-  }
-
   // Each architecture of --arch, or the model's own.
   std::vector<std::string> architectures() const {
     if (arch_.empty()) return {parse_place("", model_).target.text()};

@@ -14,88 +14,44 @@
 namespace quern::tool {
 namespace {
 
-// What each thing that tune does takes. `sweep` and `replay` are no words: the first is what is done with a problem,
-// the second with --replay.
-struct Action {
-  const char* name;
-  bool word;  // whether it is typed
-  std::vector<std::string_view> options;
-};
-const std::array<Action, 6>& actions() {
-  static const std::array<Action, 6> all = {{
-      {"sweep",
-       false,
-       {"--manifest", "--bench-table", "--device", "--strategy", "--budget", "--regime", "--seed", "--jobs", "--memory",
-        "--timeout", "--compile-timeout", "--in-process", "--no-record", "--save-space", "--json"}},
-      {"show", true, {"--records", "--json"}},
-      {"check",
-       true,
-       {"--records", "--device", "--memory", "--timeout", "--compile-timeout", "--in-process", "--json"}},
-      {"merge", true, {"--json"}},
-      {"report", true, {"--output"}},
-      {"replay", false, {"--replay", "--strategy", "--seeds", "--json"}},
-  }};
-  return all;
-}
-
-bool takes(const Action& action, std::string_view option) {
-  return std::find(action.options.begin(), action.options.end(), option) != action.options.end();
-}
+// What --replay takes beside itself.
+constexpr std::array<std::string_view, 4> kReplayOptions = {"--replay", "--strategy", "--seeds", "--json"};
 
 // No option is passed over in silence.
-void refuse_others(std::string_view name, const std::vector<std::string>& given) {
-  const auto action =
-      std::find_if(actions().begin(), actions().end(), [&](const Action& each) { return each.name == name; });
+void check_replay_options(bool replay, const std::vector<std::string>& given) {
   for (const std::string& option : given) {
-    if (takes(*action, option)) continue;
-    std::vector<std::string> others;
-    for (const Action& each : actions()) {
-      if (takes(each, option)) others.emplace_back(each.name);
-    }
-    throw wrong(cat(option, " belongs to ", join(others, " and "), ", not to ", name));
+    const bool of_replay = std::find(kReplayOptions.begin(), kReplayOptions.end(), option) != kReplayOptions.end();
+    if (replay && !of_replay) throw wrong(cat(option, " does not go with --replay"));
+    if (!replay && option == "--seeds") throw wrong("--seeds goes with --replay alone; a sweep takes --seed");
   }
+}
+
+void declare_worker(Arguments& arguments, WorkerRequest& worker) {
+  arguments.option("--memory BYTES", worker.memory,
+                   "What data may take of each device, 8G; default half of what is free");
+  arguments.option("--timeout SECONDS", worker.timeout_s, {1, kNoLimit}, "How long one config may run");
+  arguments.option("--compile-timeout SECONDS", worker.compile_timeout_s, {1, kNoLimit},
+                   "How long one compile may take");
+  arguments.flag("--in-process", worker.in_process, "No workers: quicker to start, and a bad config ends everything");
 }
 
 class Tune : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.words("FAMILY FIELD=VALUE... | ACTION [WORD...]", words_,
-                    "The problem to tune for; or show [FAMILY FIELD=VALUE...], the records; check [FAMILY "
-                    "FIELD=VALUE...], the records measured again; merge OUT FILE..., of records; report FILE..., an "
-                    "HTML page of sweeps");
-    arguments.option("--manifest", sweep_.manifest,
-                     "A file of problems instead: JSON lines, as QUERN_MANIFEST writes them");
-    arguments.flag("--bench-table", sweep_.bench_table, "The problems that `quern bench` measures instead");
-    arguments.option("--device", sweep_.devices, "Where to run, cuda:0 by default; several share each sweep");
-    arguments.option("--strategy", strategies_, "How to search; may be repeated for --replay; the default is the best");
-    arguments.option("--budget", sweep_.budget, "Stop after a time, 90s or 10m, or a number of configs, 200");
-    arguments.option("--regime", sweep_.regime, "cold (default): nothing in L2 when a call begins; or warm");
-    arguments.option("--seed", sweep_.seed, "Of the search; default 1");
-    arguments.option("--jobs", sweep_.jobs, "Compiles at a time; default one a core");
-    arguments.option("--memory", sweep_.worker.memory, "Of each device, 8G; default half of what is free");
-    arguments.option("--timeout", sweep_.worker.timeout_s, "Seconds that one config may run; default 20");
-    arguments.option("--compile-timeout", sweep_.worker.compile_timeout_s,
-                     "Seconds that one compile may take; default 60");
-    arguments.flag("--in-process", sweep_.worker.in_process,
-                   "No workers: quicker to start, and a bad config ends everything");
-    arguments.flag("--no-record", sweep_.no_record, "Keep no record of the winner");
-    arguments.option("--save-space", sweep_.save_space, "Measure every config and keep the file, for --replay");
-    arguments.option("--replay", replay_.files,
-                     "A saved space to search instead of a device: a cache file of Kernel Tuner's or a complete sweep "
-                     "of quern's, plain or gzipped; may be repeated");
-    arguments.option("--seeds", replay_.seeds, "Searches of each replayed space; default 200");
-    arguments.option("--records", records_.records, "With show and check: this file alone");
-    arguments.option("--output", output_, "With report: the file to write; default standard output");
-    arguments.flag("--json", json_, "Print JSON lines");
+    declare_sweep(arguments);
+    declare_show(arguments.action("show", "The records that prepare would find"));
+    declare_check(arguments.action("check", "Measures the records of this device again; exit code 3 if one flips"));
+    declare_merge(arguments.action("merge", "Makes one file of records of several"));
+    declare_report(arguments.action("report", "Makes an HTML page of sweeps"));
   }
 
   int run(const Global& global) override {
-    const std::string action = this->action();
-    refuse_others(action, global.options);
-    if (action == "report") return tune_report({words_.begin() + 1, words_.end()}, output_);
-    if (action == "show" || action == "merge") return records(action, global);
-    if (action == "check") return check(global);
-    if (action == "replay") return replay();
+    if (global.action == "report") return tune_report(words_, output_);
+    if (global.action == "show" || global.action == "merge") return records(global.action, global);
+    if (global.action == "check") return check(global);
+    check_replay_options(!replay_.files.empty(), global.options);
+    refuse_action(global);
+    if (!replay_.files.empty()) return replay();
     if (strategies_.size() > 1) throw wrong("--strategy may be given once, unless with --replay");
     sweep_.words = words_;
     sweep_.json = json_;
@@ -104,16 +60,79 @@ class Tune : public Command {
   }
 
  private:
-  std::string action() const {
-    if (!replay_.files.empty()) return "replay";
-    const bool named = !words_.empty() && std::any_of(actions().begin(), actions().end(), [&](const Action& each) {
-      return each.word && each.name == words_.front();
-    });
-    return named ? words_.front() : "sweep";
+  void declare_sweep(Arguments& arguments) {
+    arguments.words("[FAMILY FIELD=VALUE...]", words_, "The problem to tune for, all extents given");
+    arguments.option("--manifest FILE", sweep_.manifest,
+                     "Problems of a file instead: JSON lines, as QUERN_MANIFEST writes them");
+    arguments.flag("--bench-table", sweep_.bench_table, "The problems that `quern bench` measures instead");
+    arguments.option("--device DEVICE", sweep_.devices, "Where to run, cuda:0 by default; several share each sweep");
+    arguments.option("--strategy STRATEGY", strategies_, "How to search; default the best, docs/search.md");
+    arguments.option("--budget BUDGET", sweep_.budget, "Stop after a time, 90s or 10m, or a number of configs, 200");
+    arguments.option("--regime REGIME", sweep_.regime, "cold (default): nothing in L2 when a call begins; or warm");
+    arguments.option("--seed N", sweep_.seed, {0, kNoLimit}, "Of the search");
+    arguments.option("--jobs N", sweep_.jobs, kJobs, "Compiles at a time; default one a core");
+    declare_worker(arguments, sweep_.worker);
+    arguments.flag("--no-record", sweep_.no_record, "Keep no record of the winner");
+    arguments.option("--save-space FILE", sweep_.save_space, "Measure every config and keep the file, for --replay");
+    arguments.option(
+        "--replay FILE", replay_.files,
+        "Search in a saved space instead of on a device: a cache file of Kernel Tuner's or a complete sweep "
+        "of quern's, plain or gzipped");
+    arguments.option("--seeds N", replay_.seeds, {1, 100000}, "Searches of each replayed space");
+    arguments.flag("--json", json_, "Print JSON lines");
+    arguments.example("quern tune gather rows=8192 count=8192 width=4096",
+                      "The fastest config, kept as a record that prepare uses");
+    arguments.example("quern tune --manifest problems.jsonl --budget 10m", "Each problem that an application prepared");
+    arguments.example("quern tune --replay space.jsonl.gz --strategy ils --strategy random",
+                      "What two strategies find in a saved space");
+  }
+
+  void declare_show(Arguments& action) {
+    action.words("[FAMILY [FIELD=VALUE...]]", words_, "Only records that agree in these fields");
+    action.option("--records FILE", records_.records, "This file alone");
+    action.flag("--json", json_, "Print JSON lines");
+    action.example("quern tune show gather dtype=bf16", "Records of gather in bf16, whatever their sizes");
+  }
+
+  void declare_check(Arguments& action) {
+    action.words("[FAMILY [FIELD=VALUE...]]", words_, "Only records that agree in these fields");
+    action.option("--records FILE", records_.records, "This file alone");
+    action.option("--device DEVICE", check_device_, "Where to measure; default cuda:0");
+    declare_worker(action, sweep_.worker);
+    action.flag("--json", json_, "Print JSON lines");
+    action.note("A record flips where a sweep would replace it. Nothing is written.");
+    action.example("quern tune check gather", "Are its records still right and still the fastest?");
+  }
+
+  void declare_merge(Arguments& action) {
+    action.words("OUT FILE...", words_, "the file to write, and those to read");
+    action.flag("--json", json_, "Print one JSON line");
+    action.note("Of several records for one problem, device and regime the newest is kept. OUT may be there already.");
+    action.example("quern tune merge all.jsonl a.jsonl b.jsonl", "Records of two machines");
+  }
+
+  void declare_report(Arguments& action) {
+    action.words("FILE...", words_, "files of sweeps, as `quern tune` names them, plain or gzipped");
+    action.option("--output FILE", output_, "The file to write; default standard output");
+    action.example("quern tune report sweep.jsonl --output sweep.html", "One page that needs no network");
+  }
+
+  // "repot": neither a family nor an action, and close to an action.
+  void refuse_action(const Global& global) const {
+    if (words_.empty()) return;
+    std::vector<std::string> names;
+    for (const Family* family : Runtime(runtime_options(global)).families()) names.emplace_back(family->name);
+    const auto& actions = global.root->find_action("tune")->actions();
+    for (const Arguments& action : actions) names.push_back(action.name());
+    const std::string close = closest(words_.front(), names);
+    if (close != words_.front() &&
+        std::any_of(actions.begin(), actions.end(), [&](const Arguments& action) { return action.name() == close; }))
+      throw wrong(cat("quern tune takes a problem or an action; there is no \"", words_.front(), "\". Did you mean ",
+                      close, "?"));
   }
 
   int records(const std::string& action, const Global& global) {
-    records_.words.assign(words_.begin() + 1, words_.end());
+    records_.words = words_;
     records_.json = json_;
     Runtime runtime(runtime_options(global));
     return action == "show" ? tune_show(runtime, records_) : tune_merge(runtime, records_);
@@ -121,9 +140,8 @@ class Tune : public Command {
 
   // Records say what is measured and how; a search is not made.
   int check(const Global& global) {
-    if (sweep_.devices.size() > 1) throw wrong("quern tune check takes one --device: a record is of one device");
-    CheckRequest request{records_, sweep_.devices.empty() ? "cuda:0" : sweep_.devices.front(), sweep_.worker};
-    request.records.words.assign(words_.begin() + 1, words_.end());
+    CheckRequest request{records_, check_device_, sweep_.worker};
+    request.records.words = words_;
     request.records.json = json_;
     Runtime runtime(runtime_options(global));
     return tune_check(runtime, request, global);
@@ -139,6 +157,7 @@ class Tune : public Command {
   std::vector<std::string> words_;
   std::vector<std::string> strategies_;
   std::string output_;
+  std::string check_device_ = "cuda:0";
   bool json_ = false;
   TuneRecordArguments records_;
   SweepRequest sweep_;

@@ -141,7 +141,6 @@ int tune_show(Runtime& runtime, const TuneRecordArguments& arguments) {
 }
 
 int tune_merge(Runtime&, const TuneRecordArguments& arguments) {
-  if (arguments.words.size() < 2) throw wrong("quern tune merge takes the file to write and those to read, OUT IN...");
   const std::string& out = arguments.words.front();
   const Merged merged = merge_records(real_file_system(), out, {arguments.words.begin() + 1, arguments.words.end()});
   for (const PassedLine& line : merged.damaged) note(cat("passed over: ", line.text()));

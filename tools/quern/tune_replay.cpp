@@ -11,8 +11,6 @@
 namespace quern::tool {
 namespace {
 
-constexpr int kMaxSeeds = 100000;
-
 struct Subject {
   std::string file;  // without its folder
   SavedSpace saved;
@@ -61,8 +59,6 @@ void add_rows(std::vector<Row>& rows, const std::vector<Subject>& subjects, cons
 }  // namespace
 
 int run_replay(const ReplayRequest& request) {
-  if (request.seeds < 1 || request.seeds > kMaxSeeds)
-    throw wrong(cat("--seeds ", request.seeds, " is out of range; it takes 1 to ", kMaxSeeds));
   const std::vector<const StrategyRow*> strategies = chosen(request.strategies);
   const std::vector<Subject> subjects = read_all(request.files);
   std::vector<Row> rows;

@@ -102,11 +102,7 @@ class Sweeps {
   // Everything that can be wrong with what was typed is said before a device is looked for.
   void check(const std::vector<AnyProblem>& problems) const {
     for (const std::string& device : devices()) parse_device(device);
-    if (!request_.strategy.empty()) find_strategy(request_.strategy);
-    if (!request_.regime.empty()) parse_regime(request_.regime);
     check_worker(request_.worker);
-    if (request_.jobs < 0 || request_.jobs > 1024)
-      throw wrong(cat("--jobs ", request_.jobs, " is out of range; it takes 1 to 1024"));
     if (!request_.save_space.empty() &&
         (problems.size() != 1 || !request_.budget.empty() || !request_.strategy.empty()))
       throw wrong("--save-space measures every config of one problem; it takes neither --budget nor --strategy");

@@ -65,6 +65,32 @@ npy() {
 # ---- what needs nothing
 expect 0 quern --version
 expect 0 Examples --help
+expect 0 Examples help
+# Help of each command and action, the same by three ways.
+same_help() {
+  "$quern" "$@" --help >direct && "$quern" help "$@" >by_help && "$quern" "$@" -h >short && cmp direct by_help && cmp direct short &&
+    grep -q "^Usage: quern $*" direct
+}
+"$quern" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\+\) .*/\1/p' >commands
+check 'help lists the commands' grep -qx prewarm commands
+: >examples
+while read -r command; do
+  check "help of $command" same_help "$command"
+  sed -n '/^Examples:/,/^$/s/^  \(quern .*\)/\1/p' direct >>examples
+  sed -n '/^Actions:/,/^$/s/^  \([a-z]\+\) .*/\1/p' direct >actions
+  while read -r action; do
+    check "help of $command $action" same_help "$command" "$action"
+    sed -n '/^Examples:/,/^$/s/^  \(quern .*\)/\1/p' direct >>examples
+  done <actions
+done <commands
+check 'each action has an example' test "$(wc -l <examples)" -ge 35
+"$quern" tune check --help >direct
+check 'help of an action tells of this action' sh -c 'grep -q -e --records direct && ! grep -q -e --budget direct'
+# What is read after the words and options of an example is the first thing that is wrong: they are all known.
+while read -r line; do
+  bash -c "$quern ${line#quern } --log loud" >out 2>err
+  check "an example of the help: $line" test "$(cut -d';' -f1 err)" = 'quern: --log loud means nothing'
+done <examples
 expect 2 Usage
 expect 0 gather list
 expect 0 '"family":"gather"' list --json
@@ -95,6 +121,11 @@ check 'nothing on stdout is no failure' says_nothing
 
 # ---- what was typed is wrong
 expect 2 'Did you mean cache' cach
+expect 2 'Did you mean list? There are: stats' help cache lst
+expect 2 'there is no "repot". Did you mean report?' tune repot x.jsonl
+expect 2 'not "prun". Did you mean prune?' cache prun
+expect 2 '"gather" is in front of show' tune gather show
+expect 2 '--records belongs to quern tune show' tune --records x.jsonl
 expect 2 'there is no command' frobnicate
 expect 2 'Did you mean --json' list --jsno
 expect 2 'did you mean gather' run gathr
@@ -107,7 +138,7 @@ expect 2 'it takes' run gather width=99999999999999999999
 expect 2 'width=abc' run gather width=abc
 expect 2 'given twice' run gather width=8 width=9
 expect 2 'FIELD=VALUE' run gather width
-expect 2 'family is missing' run
+expect 2 'quern run takes FAMILY [FIELD=VALUE...], as in `quern run gather' run
 expect 2 'memory' run gather width=4096 rows=70368744177664 count=1
 expect 2 'memory' run gather width=8 rows=1 count=70368744177664
 expect 2 'out_stride' run gather width=64 out_stride=8
@@ -122,9 +153,24 @@ expect 2 'tuning space' run gather --config threads=1
 expect 2 'not legal' run gather width=63 --config form=0,vector=16
 expect 2 'no parameter' prewarm gather --config thread=1
 expect 2 '--offset' run gather --offset -1
-expect 2 '--jobs' prewarm gather --jobs -1
+# One range for --jobs, everywhere.
+for words in 'prewarm gather' 'run gather --sweep' 'bench --sweep' 'tune gather rows=4 count=4 width=64'; do
+  for jobs in 0 -1 1025; do
+    # shellcheck disable=SC2086
+    expect 2 "--jobs $jobs is out of range; it takes 1 to 1024" $words --jobs $jobs
+  done
+done
+expect 2 '--jobs x is not a number; it takes 1 to 1024' prewarm gather --jobs x
+expect 2 '--arch takes a value, --arch ARCH' run gather --arch
+expect 2 '--arch takes a value, --arch ARCH' run gather --arch --json
+expect 2 '--json takes no value' run gather --json=1
+expect 2 '--seed is given twice' run gather --seed 1 --seed 2
+expect 2 'quern list does not take "gather"' list gather
+expect 2 'quern cache show does not take "b"' cache show a b
+expect 2 'Did you mean --version?' --vresion
+expect 2 'Did you mean --version?' -v
 expect 2 'it takes debug' list --log loud
-expect 2 'Could not convert' run gather --seed x
+expect 2 '--seed x is not a number; it takes a number from 0 on' run gather --seed x
 expect 2 'not both' run gather --device cuda:0 --arch sm_90a
 expect 2 '--variant' inspect gather --variant 7
 expect 2 'is open' bench --problem 'gather width=8'
@@ -181,14 +227,14 @@ expect 2 'rows is open' tune gather width=64
 expect 2 '--budget 0 means nothing' tune gather rows=4 count=4 width=64 --budget 0
 expect 2 'strategy' tune gather rows=4 count=4 width=64 --strategy no_such
 expect 2 'it takes cuda:N' tune gather rows=4 count=4 width=64 --device gpu
-expect 2 'the regime "hot" is unknown' tune gather rows=4 count=4 width=64 --regime hot
-expect 2 'belongs to report' tune gather rows=4 count=4 width=64 --output x.html
-expect 2 'belongs to show and check' tune gather rows=4 count=4 width=64 --records x.jsonl
+expect 2 '--regime hot means nothing; it takes cold, warm' tune gather rows=4 count=4 width=64 --regime hot
+expect 2 '--output belongs to quern tune report, not to quern tune' tune gather rows=4 count=4 width=64 --output x.html
+expect 2 '--records belongs to quern tune show, quern tune check, not to quern tune' tune gather rows=4 count=4 width=64 --records x.jsonl
 expect 2 'every config of one problem' tune --bench-table --save-space x.jsonl
 expect 2 'does not take --record-space' tune --bench-table --record-space x.jsonl
-expect 2 'takes files of sweeps' tune report
+expect 2 'quern tune report takes FILE...' tune report
 expect 2 'no such file' tune --replay none.json
-expect 2 'there are ils, random' tune --replay space.json --strategy bees
+expect 2 '--strategy bees means nothing; it takes ils, random' tune --replay space.json --strategy bees
 expect 2 '--seeds 0' tune --replay space.json --seeds 0
 expect 2 'truncated' tune --replay cut.json
 expect 2 'truncated' tune --replay cut.json.gz
@@ -211,12 +257,12 @@ expect 0 'there are no such records' tune show gather width=65
 expect 2 'did you mean width' tune show gather wdth=64
 expect 2 'there is no family' tune show gathr
 expect 2 'none.jsonl: No such file' tune show --records none.jsonl
-expect 2 'belongs to report' tune show --output x.html
+expect 2 'belongs to quern tune report, not to quern tune show' tune show --output x.html
 expect 0 '"gather rows=8 count=8 width=64"' tune show --records records.jsonl --json
-expect 2 'OUT IN' tune merge
-expect 2 'OUT IN' tune merge all.jsonl
+expect 2 'quern tune merge takes OUT FILE...' tune merge
+expect 2 'quern tune merge takes OUT FILE...' tune merge all.jsonl
 expect 2 'none.jsonl: no such file' tune merge all.jsonl none.jsonl
-expect 2 '--records belongs to show and check, not to merge' tune merge all.jsonl records.jsonl --records x.jsonl
+expect 2 '--records belongs to quern tune show, quern tune check, not to quern tune merge' tune merge all.jsonl records.jsonl --records x.jsonl
 check 'nothing is written for a wrong merge' test ! -e all.jsonl
 record problem='gather rows=8 count=8 width=128' >more.jsonl
 expect 0 '"records":3,"older":1,"newer_schema":0,"damaged":0' tune merge all.jsonl records.jsonl more.jsonl --json
@@ -230,17 +276,17 @@ expect 2 'sweep first: quern tune gather width=65' tune check gather width=65
 expect 2 'did you mean width' tune check gather wdth=64
 expect 2 'none.jsonl: No such file' tune check --records none.jsonl
 expect 2 'it takes cuda:N' tune check --device gpu
-expect 2 'takes one --device' tune check --device cuda:0 --device cuda:1
-expect 2 '--regime belongs to sweep, not to check' tune check --regime warm
-expect 2 '--budget belongs to sweep, not to check' tune check --budget 5
-expect 2 '--jobs belongs to sweep, not to check' tune check --jobs 3
-expect 2 '--seeds belongs to replay, not to sweep' tune gather rows=4 count=4 width=64 --seeds 3
-expect 2 '--seed belongs to sweep, not to replay' tune --replay space.json --seed 3
-expect 2 '--json belongs to sweep and show and check and merge and replay, not to report' tune report x.jsonl --json
-expect 2 '--manifest belongs to sweep, not to check' tune check --manifest problems.jsonl
-expect 2 'at least 1' tune check --timeout 0
+expect 2 '--device is given twice' tune check --device cuda:0 --device cuda:1
+expect 2 '--regime belongs to quern tune, not to quern tune check' tune check --regime warm
+expect 2 '--budget belongs to quern tune, not to quern tune check' tune check --budget 5
+expect 2 '--jobs belongs to quern tune, not to quern tune check' tune check --jobs 3
+expect 2 '--seeds goes with --replay alone' tune gather rows=4 count=4 width=64 --seeds 3
+expect 2 '--seed does not go with --replay' tune --replay space.json --seed 3
+expect 2 '--json belongs to quern tune, quern tune show, quern tune check, quern tune merge, not to quern tune report' tune report x.jsonl --json
+expect 2 '--manifest belongs to quern tune, not to quern tune check' tune check --manifest problems.jsonl
+expect 2 '--timeout 0 is out of range' tune check --timeout 0
 expect 2 '--memory' tune check --memory lots
-expect 2 'belongs to report' tune check --output x.html
+expect 2 'belongs to quern tune report, not to quern tune check' tune check --output x.html
 QUERN_LIBCUDA=$no_driver expect 5 'QUERN_LIBCUDA' tune check
 check 'no row is printed without a device' test ! -s out
 QUERN_CACHE=off expect 1 '--in-process does without' tune check
@@ -314,6 +360,7 @@ if grep -q '"nvrtc":{"path"' out; then
   expect 0 '"occupancy_percent"' inspect gather width=8 --json --variant 0
   expect 0 prewarmed cache list
   expect 0 '"entries"' cache stats --json
+  expect 0 '"entries"' cache --json stats
   key=$("$quern" cache list --json | sed -n '1s/.*"key":"\([^"]*\)".*/\1/p')
   expect 0 registers cache show "$key"
   expect 0 '.version' cache show "${key%/*}" --emit ptx
@@ -390,14 +437,14 @@ expect 2 'cannot be read' prewarm --manifest none.jsonl
 expect 2 'not both' prewarm gather --manifest none.jsonl
 expect 2 'stats, list' cache
 expect 2 'stats, list' cache prunes
-expect 2 'does not take --emit' cache list --emit ptx
-expect 2 'takes the file to write' cache export
+expect 2 '--emit belongs to quern cache show, not to quern cache list' cache list --emit ptx
+expect 2 'quern cache export takes FILE' cache export
 expect 2 'is no pack' cache import "$quern"
 expect 2 'is no pack' cache import "$work/none.qpack"
-expect 2 'takes a problem' cache explain
+expect 2 'quern cache explain takes FAMILY' cache explain
 expect 2 'width' cache explain gather wdth=8
 expect 2 'it takes a number' cache prune --max-bytes 5Q
-expect 2 'takes a key' cache show
+expect 2 'quern cache show takes KEY' cache show
 
 # ---- no compiler, no cache
 expect 4 'QUERN_NVRTC' run gather width=24 --nvrtc "$work/none.so"

@@ -21,6 +21,41 @@ constexpr std::size_t kMaxRank = 32;         // NumPy's own limit was this for l
   throw Error(Code::bad_input, Stage::tool, cat(path, ": ", why));
 }
 
+struct TypeRow {
+  DType type;
+  std::vector<std::string> types;  // that hold it, the one that is written first
+  const char* made_by;             // what array.astype() takes to make it
+  bool numpy_has_it = true;        // else only ml_dtypes, whose arrays are saved as raw bytes ("V")
+};
+
+const std::vector<TypeRow>& type_rows() {
+  static const std::vector<TypeRow> rows = {
+      {DType::f64, {"<f8"}, "'<f8'"},
+      {DType::f32, {"<f4"}, "'<f4'"},
+      {DType::f16, {"<f2"}, "'<f2'"},
+      {DType::bf16, {"<u2", "<V2", "|V2"}, "ml_dtypes.bfloat16", false},
+      {DType::e4m3, {"|u1", "<V1", "|V1"}, "ml_dtypes.float8_e4m3fn", false},
+      {DType::e5m2, {"|u1", "<V1", "|V1"}, "ml_dtypes.float8_e5m2", false},
+      {DType::e8m0, {"|u1", "<V1", "|V1"}, "ml_dtypes.float8_e8m0fnu", false},
+      {DType::i64, {"<i8"}, "'<i8'"},
+      {DType::i32, {"<i4"}, "'<i4'"},
+      {DType::i16, {"<i2"}, "'<i2'"},
+      {DType::i8, {"|i1"}, "'i1'"},
+      {DType::u8, {"|u1"}, "'u1'"},
+      {DType::c64, {"<c8"}, "'<c8'"},
+      {DType::c128, {"<c16"}, "'<c16'"},
+  };
+  return rows;
+}
+
+// Null for none.
+const TypeRow* row_of(DType type) {
+  for (const TypeRow& row : type_rows()) {
+    if (row.type == type) return &row;
+  }
+  return nullptr;
+}
+
 // Walks over the Python dictionary that heads the file: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
 class HeadReader {
  public:
@@ -224,39 +259,16 @@ NpyHeader read_npy_header(const std::string& path) {
   return header;
 }
 
-// bfloat16 and fp8 arrays of ml_dtypes are saved as raw bytes ("V").
 std::vector<std::string> npy_types(DType type) {
-  switch (type) {
-    case DType::none:
-      return {};
-    case DType::f64:
-      return {"<f8"};
-    case DType::f32:
-      return {"<f4"};
-    case DType::f16:
-      return {"<f2"};
-    case DType::bf16:
-      return {"<u2", "<V2", "|V2"};
-    case DType::e4m3:
-    case DType::e5m2:
-    case DType::e8m0:
-      return {"|u1", "<V1", "|V1"};
-    case DType::i64:
-      return {"<i8"};
-    case DType::i32:
-      return {"<i4"};
-    case DType::i16:
-      return {"<i2"};
-    case DType::i8:
-      return {"|i1"};
-    case DType::u8:
-      return {"|u1"};
-    case DType::c64:
-      return {"<c8"};
-    case DType::c128:
-      return {"<c16"};
+  const TypeRow* const row = row_of(type);
+  return row == nullptr ? std::vector<std::string>{} : row->types;
+}
+
+DType numpy_dtype(std::string_view npy_type) {
+  for (const TypeRow& row : type_rows()) {
+    if (row.numpy_has_it && row.types.front() == npy_type) return row.type;
   }
-  return {};
+  return DType::none;
 }
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
@@ -267,13 +279,18 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 
 std::vector<std::int64_t> shape_of(const Layout& layout) { return {layout.extents, layout.extents + layout.rank}; }
 
-void require_layout(const NpyHeader& header, const Layout& layout, std::string_view operand) {
+void require_layout(const NpyHeader& header, const Layout& layout, std::string_view operand,
+                    const std::vector<std::string>& fitting) {
   const std::vector<std::string> types = npy_types(layout.dtype);
   const bool type_fits = std::find(types.begin(), types.end(), header.type) != types.end();
   if (type_fits && header.shape == shape_of(layout) && !header.fortran_order) return;
-  const char* order = header.fortran_order ? " in Fortran order" : "";
-  refuse(header.path, cat("it holds ", header.type, " of shape ", shape_text(header.shape), order, "; ", operand,
-                          " takes ", accepted_text(layout), " in C order"));
+  std::string sentence = cat("it holds ", header.type, " of shape ", shape_text(header.shape),
+                             header.fortran_order ? " in Fortran order" : "", "; ", operand, " takes ",
+                             accepted_text(layout), " in C order");
+  if (!type_fits && !fitting.empty()) sentence += cat("; with ", join(fitting, " or "), " the file's type fits");
+  if (!type_fits) sentence += cat("; array.astype(", row_of(layout.dtype)->made_by, ") converts it");
+  if (header.fortran_order) sentence += "; numpy.ascontiguousarray(array) puts it in C order";
+  refuse(header.path, sentence);
 }
 
 void read_npy_data(const NpyHeader& header, const Layout& layout, std::byte* memory) {

@@ -30,14 +30,17 @@ NpyHeader read_npy_header(const std::string& path);
 
 // NumPy's types that hold `type`, the one that is written first: bf16 is "<u2", as NumPy has none of its own.
 std::vector<std::string> npy_types(DType type);
+// The dtype that a type of NumPy's is: u8 for "|u1"; none for "<u2", which only holds another one's bytes.
+DType numpy_dtype(std::string_view npy_type);
 
 // "(8192, 4096)", "(7,)".
 std::string shape_text(const std::vector<std::int64_t>& shape);
 std::vector<std::int64_t> shape_of(const Layout& layout);
 
-// Throws Error (bad_input) unless the file holds exactly `layout`, saying what would be accepted. `operand` is its
-// name.
-void require_layout(const NpyHeader& header, const Layout& layout, std::string_view operand);
+// Throws Error (bad_input) unless the file holds exactly `layout`, saying what would be accepted and how to make it.
+// `operand` is its name, `fitting` are settings of the problem with which the file's type would fit.
+void require_layout(const NpyHeader& header, const Layout& layout, std::string_view operand,
+                    const std::vector<std::string>& fitting = {});
 
 // Reads the data into memory of `layout`, whose rows may be further apart than they are long.
 // REQUIRES: require_layout has passed. Throws Error (bad_input) if the file has become shorter.

@@ -84,6 +84,11 @@ void OperandFiles::close_from_files(const Field& field, AnyProblem& problem, boo
   }
 }
 
+void OperandFiles::set_dtypes(Subject& subject) const {
+  const std::vector<std::string> set = infer_dtypes(subject.problem, in_, subject.typed);
+  if (!set.empty()) note(cat("by the files' types: ", join(set, " ")));
+}
+
 AnyProblem OperandFiles::close(const AnyProblem& problem) const {
   AnyProblem closed = problem;
   std::vector<std::string> made_up;
@@ -104,7 +109,7 @@ void OperandFiles::require_fit(const AnyProblem& closed) const {
   for (const InFile& file : in_) {
     require_present(closed, file.operand, "--in");
     const Operand& operand = family_.operands[file.operand];
-    require_layout(file.header, operand.layout(closed.data()), operand.name);
+    require_layout(file.header, operand.layout(closed.data()), operand.name, fitting_dtypes(closed, file));
   }
   for (const OutFile& file : out_) require_present(closed, file.operand, "--out");
 }

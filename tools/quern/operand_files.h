@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "npy.h"
+#include "file_dtypes.h"
 #include "quern/runtime.h"
+#include "subject.h"
 #include "tuner/operands.h"
 
 namespace quern::tool {
@@ -16,6 +17,9 @@ class OperandFiles {
   // Throws Error (bad_input) for an operand that the family does not have or that has the wrong role, a file that is no
   // .npy, and a place that cannot be written to.
   OperandFiles(const Family& family, const std::vector<std::string>& in, const std::vector<std::string>& out);
+
+  // Sets the dtypes of the problem that were not typed by the files' types, which is noted on stderr.
+  void set_dtypes(Subject& subject) const;
 
   // The problem with its open extents closed: by the files' shapes, else with 1024, which is noted on stderr. Then each
   // file must have its operand's type and shape. Throws Error (bad_input).
@@ -28,10 +32,6 @@ class OperandFiles {
   std::vector<std::string> out_paths() const;
 
  private:
-  struct InFile {
-    int operand;
-    NpyHeader header;
-  };
   struct OutFile {
     int operand;
     std::string path;

@@ -76,11 +76,13 @@ class Run : public Command {
 
   int run(const Global& global) override {
     Runtime runtime(runtime_options(global));
-    Subject subject = parse_subject(runtime, words_);
+    Subject subject = read_subject(runtime, words_);
+    const OperandFiles files(subject.family(), in_, out_);
+    files.set_dtypes(subject);
+    check_problem(subject.family(), subject.problem.data());
     for (const std::string& setting : set_) set_scalar(subject, setting);
     check_options(subject);
     const Place place = parse_place(arch_, "");
-    const OperandFiles files(subject.family(), in_, out_);
     const AnyProblem closed = files.close(subject.problem);
     require_memory(closed, verify_);
     std::string why_not = "--arch was given";

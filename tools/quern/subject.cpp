@@ -1,7 +1,6 @@
 #include "subject.h"
 
 #include <algorithm>
-#include <set>
 
 #include "api/images.h"
 #include "base/text.h"
@@ -27,13 +26,13 @@ bool is_scalar(const Family& family, std::string_view name) {
   return std::any_of(family.scalars.begin(), family.scalars.end(), [&](const Scalar& s) { return name == s.name; });
 }
 
-void set_word(Subject& subject, const std::string& word, std::set<std::string>& given) {
+void set_word(Subject& subject, const std::string& word) {
   const Family& family = subject.family();
   const std::size_t equals = word.find('=');
   if (equals == std::string::npos)
     throw wrong(cat("\"", word, "\" is no FIELD=VALUE; `quern describe ", family.name, "` shows the fields"));
   const std::string name = word.substr(0, equals);
-  if (!given.insert(name).second) throw wrong(cat(name, " is given twice; give it once"));
+  if (!subject.typed.insert(name).second) throw wrong(cat(name, " is given twice; give it once"));
   if (is_scalar(family, name)) {
     set_scalar(subject, word);
   } else {
@@ -43,12 +42,16 @@ void set_word(Subject& subject, const std::string& word, std::set<std::string>& 
 
 }  // namespace
 
-Subject parse_subject(const Runtime& runtime, const std::vector<std::string>& words) {
+Subject read_subject(const Runtime& runtime, const std::vector<std::string>& words) {
   const std::vector<std::string> all = single_words(words);
   if (all.empty()) throw wrong("a family is missing; `quern list` shows them");
   Subject subject(runtime.family(all.front()));
-  std::set<std::string> given;
-  for (std::size_t i = 1; i < all.size(); ++i) set_word(subject, all[i], given);
+  for (std::size_t i = 1; i < all.size(); ++i) set_word(subject, all[i]);
+  return subject;
+}
+
+Subject parse_subject(const Runtime& runtime, const std::vector<std::string>& words) {
+  Subject subject = read_subject(runtime, words);
   check_problem(subject.family(), subject.problem.data());
   return subject;
 }

@@ -2,6 +2,7 @@
 #ifndef QUERN_TOOLS_SUBJECT_H_
 #define QUERN_TOOLS_SUBJECT_H_
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,11 +19,14 @@ struct Subject {
   const Family& family() const { return problem.family(); }
   AnyProblem problem;
   AnyArgs scalars;
+  std::set<std::string> typed;  // the fields and numbers that were given
 };
 
 // From words like "gather", "width=8192", "multiplier=0.5"; a word may hold several, so that problem texts can be
 // pasted as one. Checks fields and rules. Throws Error (bad_input).
 Subject parse_subject(const Runtime& runtime, const std::vector<std::string>& words);
+// The same without the rules that tie fields together: some fields are still to be set.
+Subject read_subject(const Runtime& runtime, const std::vector<std::string>& words);
 // "multiplier=0.5": sets a run-time number.
 void set_scalar(Subject& subject, std::string_view setting);
 

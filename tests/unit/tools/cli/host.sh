@@ -1,0 +1,38 @@
+# shellcheck shell=bash disable=SC2154
+# On the host driver, if it was built and there is a C++ compiler. Sourced by ../cli_test.sh.
+
+# ---- on the host driver, if it was built and there is a C++ compiler
+unset QUERN_HOSTDRIVER_LIBRARY
+host_driver=$(dirname "$quern")/libquern_hostdriver.so
+if [ -e "$host_driver" ] && command -v c++ >/dev/null; then
+  expect 0 'verified    yes' run gather rows=50 count=60 width=77 --device host --verify
+  expect 0 'runs on the CPU, by the host driver' run gather rows=50 count=60 width=77 --verify
+  expect 0 '"device":"host","arch":"host","verified":true' run pointwise rows=9 width=24 --verify --json
+  check 'no time is claimed for the host' sh -c '! grep -q kernel_us out'
+  expect 0 '"image":"disk","compiles":0' run pointwise rows=9 width=24 --json
+  ln -s y.npy out.link
+  expect 0 'written     out.link' run pointwise rows=9 width=24 --out out=out.link
+  check 'a link to an output stays' sh -c 'test -L out.link && test -s y.npy'
+  expect 0 '"arch":"host_80"' prewarm gather width=8 --arch host_80 --json
+  expect 0 '|              16.0 |  16.0 |' inspect pointwise rows=64 width=256 --accesses
+  expect 0 '"operand":"out"' inspect gather rows=64 count=64 width=256 --accesses --json
+  expect 2 'accesses' inspect gather width=256 --accesses --ptx
+  expect 2 'means nothing on the host' run gather width=8 --sweep --device host
+  expect 5 'needs a launch' run gather width=8 --sweep
+  check 'nothing is printed before that' test ! -s out
+  expect 5 'sees' run gather width=8 --device host:7
+  expect 0 '"verified":true' bench --problem 'gather rows=64 count=64 width=40' --device host --json
+  QUERN_CXX=$work/none expect 4 'QUERN_CXX' run gather rows=8 count=8 width=8 --device host
+  printf '\006\000\000\000\000\000\000\000' >index
+  npy index.npy '<i8' '(1,)' 0 && cat index >>index.npy
+  expect 1 'past the end of "source"' run gather rows=5 width=8 --in index=index.npy --device host
+  expect 1 'host_compiler' doctor --json
+  # With a driver, which the host driver is, nothing is wrong; or one thing.
+  export QUERN_LIBCUDA=$host_driver
+  if "$quern" inspect gather width=8 >out 2>err; then
+    expect 0 'Nothing is wrong.' doctor
+    expect 0 '"problems":[]' doctor --json
+    QUERN_CACHE_DIR=$work/file expect 1 'Wrong: nothing is kept on disk' doctor
+    QUERN_CACHE_DIR=$work/file expect 1 '"problems":["nothing is kept on disk' doctor --json
+  fi
+fi

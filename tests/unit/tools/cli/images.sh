@@ -1,0 +1,137 @@
+# shellcheck shell=bash disable=SC2154
+# Without a device; with a compiler, if there is one; with neither compiler nor cache. Sourced by ../cli_test.sh.
+
+# ---- without a device
+QUERN_LIBCUDA=$no_driver expect 5 "$no_driver: cannot open" run gather width=8 --device cuda:0
+# Who names a driver does not want another device.
+QUERN_LIBCUDA=$no_driver expect 5 "QUERN_LIBCUDA=$no_driver is no driver" run gather width=8
+QUERN_LIBCUDA=/etc/passwd expect 5 'QUERN_LIBCUDA=/etc/passwd is no driver' run gather width=8 --json
+check 'nothing is run in its place' test ! -s out
+QUERN_LIBCUDA=libm.so.6 expect 5 'libm.so.6 has no cu' run gather width=8
+QUERN_LIBCUDA=$no_driver expect 5 "QUERN_LIBCUDA=$no_driver is no driver" run gather width=8 --sweep
+QUERN_LIBCUDA=$no_driver expect 5 "QUERN_LIBCUDA=$no_driver is no driver" bench --host
+expect 5 'no device' run gather width=8 --out out=y.npy
+expect 5 'no device' run gather width=8 --sweep
+expect 5 '--verify needs a launch, and there is no device' run gather width=8 --verify
+expect 5 '--verify needs a launch, and there is no device' run gather width=8 --verify --json
+check 'nothing is printed where nothing is verified' test ! -s out
+expect 2 '--arch launches nothing, so --verify' run gather width=8 --verify --arch sm_90a
+expect 5 'driver' bench gather
+check 'nothing is written half' test ! -e y.npy
+expect 2 'cuda:N' run gather width=8 --device hosts
+expect 5 'QUERN_HOSTDRIVER_LIBRARY' run gather width=8 --device host
+
+# ---- with a compiler, if there is one
+"$quern" doctor --json >out 2>err
+if grep -q '"nvrtc":{"path"' out; then
+  expect 0 'not launched' run gather width=8 --in source=u2.npy --in index=index.npy
+  expect 0 '"image":"disk","compiles":0' run gather width=8 --in source=u2.npy --in index=index.npy --json
+  expect 0 "by the files' types: dtype=f64 index=i32" run gather width=8 --in source=f8.npy --in index=i4.npy
+  expect 0 '"problem":"gather width=8 dtype=f64 index=i32"' run gather width=8 --in source=f8.npy --in index=i4.npy --json
+  expect 0 '"problem":"gather width=8"' run gather width=8 dtype=bf16 --in source=u2.npy --json
+  expect 0 '"device":null' run pointwise width=8 multiplier=0.5 --json
+  expect 0 'not launched' run gather width=0 count=0
+  expect 0 'compiled' prewarm gather width=8 --arch sm_80,sm_100a --jobs 2
+  expect 0 '"image":"disk"' prewarm gather width=8 --arch sm_80 --json
+  expect 0 registers inspect gather width=8
+  expect 0 '.visible .entry' inspect gather width=8 --ptx
+  expect 0 'namespace quern::spec' inspect gather width=8 --source
+  expect 0 '"occupancy_percent"' inspect gather width=8 --json --variant 0
+  expect 0 prewarmed cache list
+  expect 0 '"entries"' cache stats --json
+  expect 0 '"entries"' cache --json stats
+  key=$("$quern" cache list --json | sed -n '1s/.*"key":"\([^"]*\)".*/\1/p')
+  expect 0 registers cache show "$key"
+  expect 0 '.version' cache show "${key%/*}" --emit ptx
+  expect 0 ELF cache show "$key" --emit cubin
+  expect 2 'no key starts with' cache show zz
+  expect 2 'several keys' cache show ''
+  expect 2 'it takes cubin' cache show "$key" --emit sass
+  printf '# a comment\n\n{"problem": "gather width=8", "arch": "sm_90a"}\n{"problem": "gather width=8"}\n' >good.jsonl
+  expect 0 disk prewarm --manifest good.jsonl
+  # What is typed wins over what a line says of itself.
+  {
+    echo '{"problem": "gather width=8", "arch": "host"}'
+    echo '{"problem": "gather width=8", "device_model": "NVIDIA H200"}'
+    echo '{"problem": "gather width=8 dtype=u8", "arch": "sm_80", "config": "threads=64"}'
+  } >recorded.jsonl
+  expect 0 '"problem":"gather width=8","arch":"sm_100a"' prewarm --manifest recorded.jsonl --arch sm_90a,sm_100a --json
+  check 'a typed --arch wins over the lines, each item once' test "$(wc -l <out) $(grep -c '"arch":"sm_90a"' out) $(grep -c '"arch":"sm_100a"' out)" = '4 2 2'
+  expect 0 '"arch":"sm_90a"' prewarm --manifest recorded.jsonl --device-model 'NVIDIA H100 PCIe' --json
+  check 'a typed --device-model wins over the lines' test "$(grep -c '"arch":"sm_90a"' out)" = 2
+  expect 0 '' cache clear
+  expect 0 compiled prewarm --manifest recorded.jsonl --arch sm_90a --config threads=256
+  # A typed --config wins over the lines: without it this image would not be there.
+  expect 0 '"image":"disk","compiles":0' run gather width=8 dtype=u8 --config threads=256 --arch sm_90a --json
+  printf '{"problem": "gather width=8"}\nnope\n{"problem": "gather wdth=8"}\n{"problem": "gather", "arch": "sm_1"}\n' >bad.jsonl
+  expect 2 'line 2' prewarm --manifest bad.jsonl
+  expect 2 'line 4' prewarm --manifest bad.jsonl
+  expect 0 '"state":"ok"' cache verify --json
+  expect 0 '"verdict":"hit"' cache explain gather width=8 --json
+  expect 0 'asked for' cache explain gather width=8 mode=zero
+  expect 0 '"field":"target"' cache explain gather width=8 --arch sm_120 --json
+  expect 0 '"damaged":0' cache export all.pack --json
+  expect 0 '"outdated"' cache prune --max-entries 1 --json
+  expect 0 '"entries":1,' cache stats --json
+  expect 0 removed cache clear
+  QUERN_CACHE_LAYERS=all.pack expect 0 '"image":"disk","compiles":0' run gather width=8 --json
+  QUERN_CACHE_LAYERS=all.pack expect 0 'all.pack' cache stats
+  QUERN_CACHE_LAYERS=all.pack expect 0 '"layers":' cache stats --json
+  expect 0 '"imported"' cache import all.pack --json
+  expect 0 '"imported":0' cache import all.pack --json
+  expect 0 '"image":"disk","compiles":0' run gather width=8 --nvrtc "$work/none.so" --json
+  QUERN_CACHE=off expect 0 compiled prewarm gather width=16 --arch sm_90a --pack more.pack
+  QUERN_CACHE=off expect 0 compiled prewarm gather width=24 --arch sm_90a --pack more.pack
+  expect 0 removed cache clear
+  cp -r "$work" "$work-moved"
+  for width in 16 24; do
+    QUERN_CACHE_LAYERS=$work-moved/more.pack expect 0 '"image":"disk","compiles":0' \
+      run gather width=$width --nvrtc "$work/none.so" --json
+  done
+  rm -r "$work-moved"
+  chmod 666 more.pack
+  QUERN_CACHE_LAYERS=more.pack expect 0 'chmod go-w' cache stats
+  expect 2 'is no pack' prewarm gather width=8 --pack "$quern"
+  expect 2 'No such file' prewarm gather width=8 --pack "$work/none/x.pack"
+  QUERN_CACHE_MAX_BYTES=1K expect 3 'could not be kept' prewarm gather width=8
+  QUERN_CACHE_MAX_ENTRIES=1 expect 3 'went to make room' cache import all.pack
+  ln -s linked.pack pack.link
+  expect 0 '"entries":1' cache export pack.link --json
+  expect 0 'pack.link holds 2 images' prewarm gather width=40 --arch sm_90a --pack pack.link
+  check 'a link to a pack stays' sh -c 'test -L pack.link && test -f linked.pack'
+  QUERN_CACHE=off expect 1 'nothing to export' cache export all.pack
+  expect 0 removed cache clear
+  expect 0 compiled prewarm gather width=8
+  path=$(find "$QUERN_CACHE_DIR" -type f -name '[0-9a-f]*' | head -1)
+  printf x >>"$path"
+  expect 3 damaged cache verify
+  expect 0 '"damaged":1' cache prune --json
+  expect 0 ok cache verify
+  expect 0 removed cache clear
+  expect 0 '"entries":0' cache stats --json
+else
+  echo "skipped: no NVRTC"
+fi
+expect 2 'cannot be read' prewarm --manifest none.jsonl
+expect 2 'not both' prewarm gather --manifest none.jsonl
+expect 2 'stats, list' cache
+expect 2 'stats, list' cache prunes
+expect 2 '--emit belongs to quern cache show, not to quern cache list' cache list --emit ptx
+expect 2 'quern cache export takes FILE' cache export
+expect 2 'is no pack' cache import "$quern"
+expect 2 'is no pack' cache import "$work/none.qpack"
+expect 2 'quern cache explain takes FAMILY' cache explain
+expect 2 'width' cache explain gather wdth=8
+expect 2 'it takes a number' cache prune --max-bytes 5Q
+expect 2 'quern cache show takes KEY' cache show
+
+# ---- no compiler, no cache
+expect 4 'QUERN_NVRTC' run gather width=24 --nvrtc "$work/none.so"
+expect 4 'QUERN_NVRTC' prewarm gather width=24 --nvrtc "$work/none.so"
+expect 4 'QUERN_NVRTC' bench --compile --nvrtc "$work/none.so"
+expect 1 'none.so' doctor --nvrtc "$work/none.so"
+touch file
+expect 2 'writ' prewarm gather width=8 --cache-dir "$work/file"
+QUERN_CACHE=off expect 1 'read-only or off' prewarm gather width=8
+expect 0 'usable' cache stats --cache-dir "$work/file"
+expect 1 'quern:' cache list --cache-dir "$work/file"

@@ -1,0 +1,125 @@
+# shellcheck shell=bash disable=SC2154
+# Help, failed writes, and what was typed wrong. Sourced by ../cli_test.sh.
+
+# ---- what needs nothing
+expect 0 quern --version
+expect 0 Examples --help
+expect 0 Examples help
+# Help of each command and action, the same by three ways.
+same_help() {
+  "$quern" "$@" --help >direct && "$quern" help "$@" >by_help && "$quern" "$@" -h >short && cmp direct by_help && cmp direct short &&
+    grep -q "^Usage: quern $*" direct
+}
+"$quern" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\+\) .*/\1/p' >commands
+check 'help lists the commands' grep -qx prewarm commands
+: >examples
+while read -r command; do
+  check "help of $command" same_help "$command"
+  sed -n '/^Examples:/,/^$/s/^  \(quern .*\)/\1/p' direct >>examples
+  sed -n '/^Actions:/,/^$/s/^  \([a-z]\+\) .*/\1/p' direct >actions
+  while read -r action; do
+    check "help of $command $action" same_help "$command" "$action"
+    sed -n '/^Examples:/,/^$/s/^  \(quern .*\)/\1/p' direct >>examples
+  done <actions
+done <commands
+check 'each action has an example' test "$(wc -l <examples)" -ge 35
+"$quern" tune check --help >direct
+check 'help of an action tells of this action' sh -c 'grep -q -e --records direct && ! grep -q -e --budget direct'
+# What is read after the words and options of an example is the first thing that is wrong: they are all known.
+while read -r line; do
+  bash -c "$quern ${line#quern } --log loud" >out 2>err
+  check "an example of the help: $line" test "$(cut -d';' -f1 err)" = 'quern: --log loud means nothing'
+done <examples
+expect 2 Usage
+expect 0 gather list
+expect 0 '"family":"gather"' list --json
+expect 0 operand describe gather
+expect 0 '"constraints"' describe pointwise --json
+expect 0 sm_100a describe gather width=64 --arch sm_100a
+# There is no driver, which is wrong.
+expect 1 'Wrong: ' doctor
+expect 1 QUERN_CACHE_DIR doctor
+expect 1 '"environment"' doctor --json
+
+# ---- a failed write to stdout
+# cannot_write ARGUMENT…: with stdout on a full disk, and with none at all.
+cannot_write() {
+  "$quern" "$@" >/dev/full 2>err
+  [ $? = 1 ] && [ "$(cat err)" = 'quern: cannot write to stdout: No space left on device' ] || return 1
+  "$quern" "$@" >&- 2>err
+  [ $? = 1 ] && [ "$(cat err)" = 'quern: cannot write to stdout: Bad file descriptor' ]
+}
+for words in --help --version list 'list --json' 'describe gather' 'tune show' 'run --help'; do
+  # shellcheck disable=SC2086
+  check "a failed write is said once, with 1: $words" cannot_write $words
+done
+# More than stdio's buffer holds: the first write that fails is not the last one.
+check 'a failed write of much is said once' cannot_write tune show --json
+says_nothing() { "$quern" nothing >/dev/full 2>err; [ $? = 2 ]; }
+check 'nothing on stdout is no failure' says_nothing
+
+# ---- what was typed is wrong
+expect 2 'Did you mean cache' cach
+expect 2 'Did you mean list? There are: stats' help cache lst
+expect 2 'there is no "repot". Did you mean report?' tune repot x.jsonl
+expect 2 'not "prun". Did you mean prune?' cache prun
+expect 2 '"gather" is in front of show' tune gather show
+expect 2 '--records belongs to quern tune show' tune --records x.jsonl
+expect 2 'there is no command' frobnicate
+expect 2 'Did you mean --json' list --jsno
+expect 2 'did you mean gather' run gathr
+expect 2 'did you mean width' run gather wdth=8
+expect 2 'it takes' run gather dtype=float
+expect 2 'it takes' run gather index=f32
+expect 2 'it takes' run gather mode=maybe
+expect 2 'it takes' run gather width=-1
+expect 2 'it takes' run gather width=99999999999999999999
+expect 2 'width=abc' run gather width=abc
+expect 2 'given twice' run gather width=8 width=9
+expect 2 'FIELD=VALUE' run gather width
+expect 2 'quern run takes FAMILY [FIELD=VALUE...], as in `quern run gather' run
+expect 2 'memory' run gather width=4096 rows=70368744177664 count=1
+expect 2 'memory' run gather width=8 rows=1 count=70368744177664
+expect 2 'out_stride' run gather width=64 out_stride=8
+expect 2 'no run-time number' run gather --set multiplier=2
+expect 2 'is no number' run pointwise multiplier=two
+expect 2 'cuda:N' run gather --device gpu0
+expect 2 'supported are' run gather --arch sm_42
+expect 2 'supported are' prewarm gather --arch sm_90a,sm_42
+expect 2 'known are' prewarm gather --device-model H9000
+expect 2 'no parameter' run gather --config thread=1
+expect 2 'tuning space' run gather --config threads=1
+expect 2 'not legal' run gather width=63 --config form=0,vector=16
+expect 2 'no parameter' prewarm gather --config thread=1
+expect 2 '--offset' run gather --offset -1
+# One range for --jobs, everywhere.
+for words in 'prewarm gather' 'run gather --sweep' 'bench --sweep' 'tune gather rows=4 count=4 width=64'; do
+  for jobs in 0 -1 1025; do
+    # shellcheck disable=SC2086
+    expect 2 "--jobs $jobs is out of range; it takes 1 to 1024" $words --jobs $jobs
+  done
+done
+expect 2 '--jobs x is not a number; it takes 1 to 1024' prewarm gather --jobs x
+expect 2 '--arch takes a value, --arch ARCH' run gather --arch
+expect 2 '--arch takes a value, --arch ARCH' run gather --arch --json
+expect 2 '--json takes no value' run gather --json=1
+expect 2 '--seed is given twice' run gather --seed 1 --seed 2
+expect 2 'quern list does not take "gather"' list gather
+expect 2 'quern cache show does not take "b"' cache show a b
+expect 2 'Did you mean --version?' --vresion
+expect 2 'Did you mean --version?' -v
+expect 2 'it takes debug' list --log loud
+expect 2 '--seed x is not a number; it takes a number from 0 on' run gather --seed x
+expect 2 'not both' run gather --device cuda:0 --arch sm_90a
+expect 2 '--variant' inspect gather --variant 7
+expect 2 'is open' bench --problem 'gather width=8'
+QUERN_CACHE=perhaps expect 2 QUERN_CACHE list
+QUERN_CACHE=perhaps expect 1 QUERN_CACHE doctor
+QUERN_TUNE=perhaps expect 2 'it takes off, lookup' list
+expect 1 '"tuning":"lookup","records":[{"file":"'"$work"'/records.jsonl","records":0' doctor --json
+QUERN_WORKER=/bin/false expect 1 '"worker":"/bin/false"' doctor --json
+QUERN_TUNE=background QUERN_WORKER=$work/none expect 1 'set QUERN_WORKER to the path of the quern command' doctor
+QUERN_TUNE=on-prepare QUERN_TUNE_SHARE=2 expect 1 'QUERN_TUNE_SHARE=2 means nothing' doctor
+echo broken >other.jsonl
+QUERN_RECORD_LAYERS=other.jsonl expect 1 'other.jsonl:1: it is no JSON' doctor
+QUERN_RECORD_LAYERS=none.jsonl expect 1 'records are not read: none.jsonl' doctor

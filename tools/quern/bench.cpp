@@ -25,10 +25,23 @@ std::string today() {
   return {text, std::strftime(text, sizeof(text), "%Y-%m-%d", &utc)};
 }
 
+// Which of the three kinds of measuring take an option.
+struct OptionUse {
+  std::string_view option;
+  bool kernels;
+  bool host;
+  bool compile;
+};
+constexpr OptionUse kOptionUses[] = {
+    {"--problem", true, false, false},     {"--device", true, true, false},   {"--config", true, false, false},
+    {"--copy-config", true, false, false}, {"--sweep", true, false, false},   {"--jobs", true, false, false},
+    {"--arch", false, false, true},        {"--samples", false, false, true},
+};
+
 class Bench : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.words("[FAMILY...]", families_, "Families whose cases are measured; default all");
+    arguments.words("[FAMILY...]", families_, "Families that are measured; default all");
     arguments.option("--problem PROBLEM", problems_, "A problem instead, \"gather rows=64 count=64\"");
     arguments.option("--device DEVICE", device_, "Where to run, cuda:0 (default), or host, for a functional run");
     arguments.option("--config CONFIG", kernel_.config, "Changes to each default config");
@@ -50,12 +63,13 @@ class Bench : public Command {
     typed_ = global.typed;
     const Options options = runtime_options(global);
     Runtime runtime(options);
-    const std::vector<AnyProblem> problems = parse_problems(runtime);
-    check();
+    const std::vector<const Family*> families = this->families(runtime);
+    const std::vector<AnyProblem> problems = parse_problems(runtime, families);
+    check(global);
     const Place place = parse_place(arch_, "");
     const DeviceName name = device_.empty() ? DeviceName{} : parse_device(device_);
-    if (compile_) return run_compile(runtime, options, place);
-    if (host_) return run_host(runtime, options, name);
+    if (compile_) return run_compile(runtime, families, options, place);
+    if (host_) return run_host(runtime, families, options, name);
     const OpenDevice device = open_device(runtime, name);
     if (device.host()) {
       bool agree = true;
@@ -68,12 +82,19 @@ class Bench : public Command {
   }
 
  private:
-  void check() const {
+  // No option is passed over in silence.
+  void check(const Global& global) const {
     if (host_ && compile_) throw wrong("give --host or --compile, not both");
+    for (const OptionUse& use : kOptionUses) {
+      const bool given = std::find(global.options.begin(), global.options.end(), use.option) != global.options.end();
+      if (given && !(compile_ ? use.compile : host_ ? use.host : use.kernels))
+        throw wrong(cat(use.option, compile_ ? " does not go with --compile"
+                                    : host_  ? " does not go with --host"
+                                             : " belongs to --compile"));
+    }
     if (kernel_.sweep && !kernel_.config.empty()) throw wrong("give --sweep or --config, not both");
     if (!device_.empty() && parse_device(device_).host && (host_ || kernel_.sweep))
       throw wrong("nothing is measured on the host; give --device cuda:0");
-    if (!arch_.empty() && !compile_) throw wrong("--arch belongs to --compile");
     if (!problems_.empty() && !families_.empty()) throw wrong("give families or --problem, not both");
   }
 
@@ -87,11 +108,14 @@ class Bench : public Command {
     return subject.problem;
   }
 
-  std::vector<AnyProblem> parse_problems(const Runtime& runtime) const {
-    std::vector<std::string> texts = problems_;
+  std::vector<const Family*> families(const Runtime& runtime) const {
     std::vector<const Family*> families;
     for (const std::string& name : families_) families.push_back(&runtime.family(name));
-    if (families.empty()) families = runtime.families();
+    return families.empty() ? runtime.families() : families;
+  }
+
+  std::vector<AnyProblem> parse_problems(const Runtime& runtime, const std::vector<const Family*>& families) const {
+    std::vector<std::string> texts = problems_;
     if (texts.empty()) {
       for (const Family* family : families)
         texts.insert(texts.end(), family->bench_cases.begin(), family->bench_cases.end());
@@ -139,23 +163,25 @@ class Bench : public Command {
     return names;
   }
 
-  int run_compile(Runtime& runtime, const Options& options, const Place& place) const {
+  int run_compile(Runtime& runtime, const std::vector<const Family*>& families, const Options& options,
+                  const Place& place) const {
     if (runtime.state().compiler.nvrtc().identity().empty())
       runtime.state().compiler.nvrtc().nvrtc();  // says why there is none
     return print_all(place.target.text(), [&](const Emit& emit) {
-      bench_first_compile(options, place.target, emit);
-      bench_compile(runtime, place.target, samples_, emit);
+      bench_first_compile(options, families, place.target, samples_, emit);
+      bench_compile(runtime, families, place.target, samples_, emit);
     });
   }
 
-  int run_host(Runtime& runtime, const Options& options, DeviceName wanted) const {
+  int run_host(Runtime& runtime, const std::vector<const Family*>& families, const Options& options,
+               DeviceName wanted) const {
     std::string why_not;
     std::optional<OpenDevice> device;
     if (!device_.empty()) device = open_device(runtime, wanted);
     if (device_.empty()) device = try_first_gpu(runtime, &why_not);
     if (!device) note("no device: only what needs none is measured");
     return print_all(device ? device->device.name : "no device",
-                     [&](const Emit& emit) { bench_host(runtime, device, options, emit); });
+                     [&](const Emit& emit) { bench_host(runtime, families, device, options, emit); });
   }
 
   std::vector<std::string> families_;

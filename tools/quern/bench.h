@@ -35,13 +35,16 @@ bool bench_on_host(Runtime& runtime, const OpenDevice& device, const std::vector
 
 // What quern costs on the host: against a driver that returns at once, and on a device, where there is one, beside a
 // bare launch.
-void bench_host(Runtime& runtime, const std::optional<OpenDevice>& device, const Options& options, const Emit& emit);
+void bench_host(Runtime& runtime, const std::vector<const Family*>& families, const std::optional<OpenDevice>& device,
+                const Options& options, const Emit& emit);
 
 // What a cold specialization costs: empty kernels, and each family's default.
-void bench_compile(Runtime& runtime, const Target& target, int samples, const Emit& emit);
-// The same of the first and the second kernel of a process. Must be called before the compiler or the driver is opened:
-// it forks.
-void bench_first_compile(const Options& options, const Target& target, const Emit& emit);
+void bench_compile(Runtime& runtime, const std::vector<const Family*>& families, const Target& target, int samples,
+                   const Emit& emit);
+// The same of the first and the second kernel of a process, in as many processes, 5 at most. Must be called before the
+// compiler or the driver is opened: it forks.
+void bench_first_compile(const Options& options, const std::vector<const Family*>& families, const Target& target,
+                         int samples, const Emit& emit);
 
 // A Runtime whose driver does nothing, for a device of this architecture.
 std::unique_ptr<Runtime> null_runtime(const Options& options, int arch);

@@ -40,10 +40,14 @@ struct Phases {
 
 Unit empty_unit() { return {{"empty.cu", kEmpty}, {}}; }
 
+// What stands for the GPU on the CPU: no kernel includes it, and NVRTC does not take it.
+bool is_twin(const SourceFile& file) { return std::string_view(file.path).rfind("common/twin", 0) == 0; }
+
 // Every header that kernels may include, in front of a kernel that uses none.
 Unit common_unit() {
   Unit unit;
   for (const SourceFile& file : embedded::common_sources()) {
+    if (is_twin(file)) continue;
     unit.headers.push_back({file.path, file.text});
     unit.main.text += cat("#include \"", file.path, "\"\n");
   }
@@ -60,10 +64,10 @@ Unit default_unit(const Family& family, const Target& target) {
   return make_unit(family, spec, target);
 }
 
-std::vector<CompileCase> subjects(const Runtime& runtime, const Target& target) {
+std::vector<CompileCase> subjects(const std::vector<const Family*>& families, const Target& target) {
   std::vector<CompileCase> all = {{"empty kernel", empty_unit()},
                                   {"empty kernel with all of templates/common", common_unit()}};
-  for (const Family* family : runtime.families())
+  for (const Family* family : families)
     all.push_back({cat(family->name, " by default"), default_unit(*family, target)});
   return all;
 }
@@ -97,6 +101,14 @@ class ReportFile {
   std::string path_;
 };
 
+std::string log_of(const Nvrtc& nvrtc, nvrtcProgram program) {
+  std::size_t bytes = 0;
+  if (nvrtc.GetProgramLogSize(program, &bytes) != NVRTC_SUCCESS || bytes == 0) return "";
+  std::string log(bytes, '\0');
+  nvrtc.GetProgramLog(program, log.data());
+  return log.substr(0, log.find('\0'));
+}
+
 // One compile, as Compiler::compile does it, with NVRTC's report of its phases.
 Phases compile(const Nvrtc& nvrtc, const Unit& unit, std::vector<std::string> options) {
   const ReportFile report;
@@ -116,9 +128,13 @@ Phases compile(const Nvrtc& nvrtc, const Unit& unit, std::vector<std::string> op
                       texts.data(), names.data());
   const nvrtcResult result = nvrtc.CompileProgram(program, static_cast<int>(words.size()), words.data());
   const double ms = compiling.ms();
+  const std::string log = result == NVRTC_SUCCESS ? "" : log_of(nvrtc, program);
   nvrtc.DestroyProgram(&program);
-  if (result != NVRTC_SUCCESS)
-    throw Error(Code::compile, Stage::tool, cat("NVRTC refused ", unit.main.name, ": ", nvrtc.GetErrorString(result)));
+  if (result != NVRTC_SUCCESS) {
+    Error error(Code::compile, Stage::tool, cat("NVRTC refused ", unit.main.name, ": ", nvrtc.GetErrorString(result)));
+    error.log = log;
+    throw error;
+  }
   const std::string text = report.take();
   return {ms, phase_ms(text, "CUDA C++ Frontend"), phase_ms(text, "NVVM Optimizer"), phase_ms(text, "PTX Translation")};
 }
@@ -179,11 +195,10 @@ std::array<double, 2> in_new_process(const Options& options, const Target& targe
   return times;
 }
 
-Row first_row(const Options& options, const Target& target, const std::string& family) {
-  constexpr int kProcesses = 5;
+Row first_row(const Options& options, const Target& target, const std::string& family, int processes) {
   std::vector<double> first;
   std::vector<double> second;
-  for (int i = 0; i < kProcesses; ++i) {
+  for (int i = 0; i < processes; ++i) {
     const auto [a, b] = in_new_process(options, target, family);
     first.push_back(a);
     second.push_back(b);
@@ -196,22 +211,21 @@ Row first_row(const Options& options, const Target& target, const std::string& f
 
 }  // namespace
 
-void bench_first_compile(const Options& options, const Target& target, const Emit& emit) {
-  const Runtime runtime(options);
+void bench_first_compile(const Options& options, const std::vector<const Family*>& families, const Target& target,
+                         int samples, const Emit& emit) {
+  constexpr int kMostProcesses = 5;
   std::vector<std::string> names = {""};
-  for (const Family* family : runtime.families()) names.emplace_back(family->name);
-  for (const std::string& name : names) {
-    const Row row = first_row(options, target, name);
-    emit(row);
-  }
+  for (const Family* family : families) names.emplace_back(family->name);
+  for (const std::string& name : names) emit(first_row(options, target, name, std::min(samples, kMostProcesses)));
 }
 
 // The subjects take turns, so that a slow moment of the machine does not hit one alone.
-void bench_compile(Runtime& runtime, const Target& target, int samples, const Emit& emit) {
+void bench_compile(Runtime& runtime, const std::vector<const Family*>& families, const Target& target, int samples,
+                   const Emit& emit) {
   NvrtcCompiler& compiler = runtime.state().compiler.nvrtc();
   const Nvrtc& nvrtc = compiler.nvrtc();
   const std::vector<std::string> options = NvrtcCompiler::options(target, false, nvrtc.version);
-  const std::vector<CompileCase> all = subjects(runtime, target);
+  const std::vector<CompileCase> all = subjects(families, target);
   std::vector<std::vector<Phases>> times(all.size());
   for (int sample = -2; sample < samples; ++sample) {
     for (std::size_t i = 0; i < all.size(); ++i) {

@@ -142,14 +142,15 @@ AnyArgs null_args(const AnyProblem& closed) {
   return args;
 }
 
-void bench_host(Runtime& runtime, const std::optional<OpenDevice>& device, const Options& options, const Emit& emit) {
+void bench_host(Runtime& runtime, const std::vector<const Family*>& families, const std::optional<OpenDevice>& device,
+                const Options& options, const Emit& emit) {
   const std::unique_ptr<Runtime> null = null_runtime(options, device ? device->device.arch : 90);
-  for (const Family* family : runtime.families()) {
+  for (const Family* family : families) {
     bench_null(*null, *family, emit);
     bench_records(*family, emit);
   }
   if (!device) return;
-  for (const Family* family : runtime.families()) bench_device(runtime, *device, *family, emit);
+  for (const Family* family : families) bench_device(runtime, *device, *family, emit);
 }
 
 }  // namespace quern::tool

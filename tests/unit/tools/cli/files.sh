@@ -136,7 +136,6 @@ check 'the page is a page' grep -q '</html>' sweep.html
 expect 2 'nowhere does not exist' tune report sweep.jsonl --output nowhere/sweep.html
 expect 2 'is a directory; name a file' tune report sweep.jsonl --output "$work"
 rm records.jsonl
-rm records.jsonl
 
 # ---- files that are named for output: what is there and no regular file is written in place
 ln -s page.html page.link

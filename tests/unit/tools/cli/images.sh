@@ -65,6 +65,8 @@ if grep -q '"nvrtc":{"path"' out; then
   expect 0 '"image":"disk","compiles":0' run gather width=8 dtype=u8 --config threads=256 --arch sm_90a --json
   printf '{"problem": "gather width=8"}\nnope\n{"problem": "gather wdth=8"}\n{"problem": "gather", "arch": "sm_1"}\n' >bad.jsonl
   expect 2 'line 2' prewarm --manifest bad.jsonl
+  expect 0 'empty kernel with all of templates/common' bench gather --compile --samples 1 --json
+  check 'compiles are measured: 2 first ones, 3 subjects' test "$(grep -c '^{"what":' out)" = 5
   expect 2 'line 4' prewarm --manifest bad.jsonl
   expect 0 '"state":"ok"' cache verify --json
   expect 0 '"verdict":"hit"' cache explain gather width=8 --json

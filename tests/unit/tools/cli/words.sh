@@ -112,6 +112,9 @@ expect 2 'it takes debug' list --log loud
 expect 2 '--seed x is not a number; it takes a number from 0 on' run gather --seed x
 expect 2 'not both' run gather --device cuda:0 --arch sm_90a
 expect 2 '--variant' inspect gather --variant 7
+expect 2 '--problem does not go with --compile' bench --problem 'gather rows=8 count=8' --compile
+expect 2 '--sweep does not go with --host' bench --host --sweep
+expect 2 '--samples belongs to --compile' bench gather --samples 3
 expect 2 'is open' bench --problem 'gather width=8'
 QUERN_CACHE=perhaps expect 2 QUERN_CACHE list
 QUERN_CACHE=perhaps expect 1 QUERN_CACHE doctor

@@ -16,19 +16,20 @@ std::optional<T> parse_whole(std::string_view text) {
   return value;
 }
 
-// Edits that turn one word into the other.
+// Edits that turn one word into the other; two neighbours that change places are one.
 std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
+  std::vector<std::vector<std::size_t>> edits(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) edits[i][0] = i;
+  std::iota(edits[0].begin(), edits[0].end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+      const std::size_t replaced = edits[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      edits[i][j] = std::min({edits[i - 1][j] + 1, edits[i][j - 1] + 1, replaced});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        edits[i][j] = std::min(edits[i][j], edits[i - 2][j - 2] + 1);
     }
   }
-  return row[b.size()];
+  return edits[a.size()][b.size()];
 }
 
 }  // namespace
@@ -95,6 +96,25 @@ std::string closest(std::string_view word, const std::vector<std::string>& names
     if (edits < least) least = edits, best = name;
   }
   return best;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& names) {
+  const std::string close = closest(word, names);
+  return close.empty() ? "" : cat(" Did you mean ", close, "?");
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
+std::string meant_by(std::string_view text, std::span<const Alias> aliases) {
+  std::string small = lower(text);
+  for (const Alias& alias : aliases) {
+    if (small == alias.typed) return std::string(alias.meant);
+  }
+  return small;
 }
 
 }  // namespace quern

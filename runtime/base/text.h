@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -42,8 +43,21 @@ std::string human_bytes(double bytes);
 // A fixed number of digits behind the point.
 std::string fixed(double value, int digits);
 
-// The names closest to `word`, for "did you mean"; empty if none is close.
+// The name closest to `word`, for "did you mean"; empty if none is close.
 std::string closest(std::string_view word, const std::vector<std::string>& names);
+// " Did you mean sweep?", or nothing where no name is close.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& names);
+
+// ASCII letters in lower case.
+std::string lower(std::string_view text);
+
+// Another name of something, in lower case.
+struct Alias {
+  std::string_view typed;
+  std::string_view meant;
+};
+// What is meant by `text`, whatever its case; the text in lower case where it is nobody's alias.
+std::string meant_by(std::string_view text, std::span<const Alias> aliases);
 
 }  // namespace quern
 

@@ -57,7 +57,8 @@ class PrimaryContext {
 Target target_of(int arch);
 // For a device of the host driver that stands for such a GPU.
 Target host_target(int arch);
-// From "sm_90a", "sm_80", "host", "host_80"; throws Error that lists the known ones.
+// From "sm_90a", "sm_80", "host", "host_80", and from what people call these: "h200"; "90a", "sm90a". A number alone,
+// "90" or "9.0", means what a device of it asks for, sm_90a. Throws Error that lists the known ones.
 Target parse_target(std::string_view text);
 // What it takes, as Target::text() has them.
 std::vector<std::string> target_names();
@@ -69,6 +70,7 @@ const DeviceModel& generic_model(int arch);
 const DeviceModel& model_of(const Device& device);
 // That row with the live device's own figures.
 DeviceModel live_model(const Device& device);
+// Whatever the case, with or without "NVIDIA ".
 const DeviceModel& model_by_name(std::string_view name);
 
 }  // namespace quern

@@ -1,5 +1,7 @@
 // Figures of devices, so that configs and prewarmed keys do not need the device. NVIDIA's data sheets and
 // cuDeviceGetAttribute; the H200's row was read off one (132 SMs, 60 MB of L2 as the driver reports it).
+#include <algorithm>
+
 #include "base/text.h"
 #include "driver/device.h"
 
@@ -27,6 +29,26 @@ constexpr Target kTargets[] = {
     {80, ""},   {86, ""},  {89, ""},   {90, ""},       {90, "a"},      {100, ""},       {100, "a"},      {103, ""},
     {103, "a"}, {120, ""}, {120, "a"}, {90, "", true}, {80, "", true}, {100, "", true}, {120, "", true},
 };
+
+// What people call a GPU, and what it asks for.
+constexpr Alias kTargetAliases[] = {
+    {"a100", "sm_80"},    {"a30", "sm_80"},     {"a10", "sm_86"},    {"a40", "sm_86"},     {"a6000", "sm_86"},
+    {"rtx3090", "sm_86"}, {"l4", "sm_89"},      {"l40", "sm_89"},    {"l40s", "sm_89"},    {"rtx4090", "sm_89"},
+    {"h100", "sm_90a"},   {"h200", "sm_90a"},   {"h20", "sm_90a"},   {"gh200", "sm_90a"},  {"b100", "sm_100a"},
+    {"b200", "sm_100a"},  {"gb200", "sm_100a"}, {"b300", "sm_103a"}, {"gb300", "sm_103a"}, {"rtx5090", "sm_120a"},
+    {"cpu", "host"},
+};
+
+// "sm_90a" from "sm90a", "90a", "9.0a"; for a number alone what a device of it asks for. The text itself where it is
+// none of these.
+std::string target_name(std::string_view text) {
+  std::string name = meant_by(text, kTargetAliases);
+  if (name.rfind("sm_", 0) == 0) return name;
+  std::string rest = name.rfind("sm", 0) == 0 ? name.substr(2) : name;
+  rest.erase(std::remove(rest.begin(), rest.end(), '.'), rest.end());
+  if (const auto number = parse_integer(rest)) return target_of(static_cast<int>(*number)).text();
+  return rest.find_first_not_of("0123456789") == rest.size() - 1 ? cat("sm_", rest) : name;
+}
 
 }  // namespace
 
@@ -59,11 +81,13 @@ DeviceModel live_model(const Device& device) {
 const DeviceModel& model_by_name(std::string_view name) {
   std::vector<std::string> names;
   for (const DeviceModel& model : kModels) {
-    if (name == model.name) return model;
+    const std::string known = lower(model.name);
+    if (lower(name) == known || cat("nvidia ", lower(name)) == known) return model;
     names.emplace_back(model.name);
   }
-  throw Error(Code::bad_input, Stage::problem,
-              cat("device model \"", name, "\" is unknown; known are: ", join(names, ", ")));
+  throw Error(
+      Code::bad_input, Stage::problem,
+      cat("device model \"", name, "\" is unknown; known are: ", join(names, ", "), ".", did_you_mean(name, names)));
 }
 
 Target host_target(int arch) { return {arch, "", true}; }
@@ -77,11 +101,13 @@ std::vector<std::string> target_names() {
 }
 
 Target parse_target(std::string_view text) {
+  const std::string name = target_name(text);
   for (const Target& target : kTargets) {
-    if (text == target.text()) return target;
+    if (name == target.text()) return target;
   }
   throw Error(Code::bad_input, Stage::problem,
-              cat("architecture \"", text, "\" is not supported; supported are: ", join(target_names(), ", ")));
+              cat("architecture \"", text, "\" is not supported; supported are: ", join(target_names(), ", "), ".",
+                  did_you_mean(name, target_names())));
 }
 
 }  // namespace quern

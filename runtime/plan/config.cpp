@@ -18,7 +18,8 @@ int parameter_index(const Family& family, std::string_view name) {
     known.emplace_back(family.parameters[i].name);
   }
   throw Error(Code::bad_input, Stage::problem,
-              cat(family.name, " has no parameter \"", name, "\"; its parameters are: ", join(known, ", ")));
+              cat(family.name, " has no parameter \"", name, "\"; its parameters are: ", join(known, ", "), ".",
+                  did_you_mean(name, known)));
 }
 
 void set_parameter(const Family& family, std::string_view change, Config& config) {

@@ -17,6 +17,23 @@ unsigned char* at(const Field& field, void* problem) { return static_cast<unsign
 
 bool is_wide(const Field& field) { return field.kind == FieldKind::extent || field.kind == FieldKind::integer; }
 
+// Names that other libraries have for the same.
+constexpr Alias kDTypeAliases[] = {
+    {"float64", "f64"},     {"double", "f64"},       {"float32", "f32"},   {"float", "f32"},
+    {"float16", "f16"},     {"half", "f16"},         {"bfloat16", "bf16"}, {"fp64", "f64"},
+    {"fp32", "f32"},        {"fp16", "f16"},         {"fp8", "e4m3"},      {"float8_e4m3fn", "e4m3"},
+    {"fp8_e4m3", "e4m3"},   {"float8_e5m2", "e5m2"}, {"fp8_e5m2", "e5m2"}, {"float8_e8m0fnu", "e8m0"},
+    {"int64", "i64"},       {"long", "i64"},         {"int32", "i32"},     {"int", "i32"},
+    {"int16", "i16"},       {"int8", "i8"},          {"uint8", "u8"},      {"complex64", "c64"},
+    {"complex128", "c128"},
+};
+constexpr Alias kChoiceAliases[] = {
+    {"swish", "silu"},
+    {"quick_gelu", "qgelu"},
+    {"gelu_pytorch_tanh", "gelu_tanh"},
+    {"hard_swish", "hardswish"},
+};
+
 std::vector<std::string> names(const Field& field) {
   std::vector<std::string> names;
   if (field.kind == FieldKind::choice) {
@@ -29,9 +46,16 @@ std::vector<std::string> names(const Field& field) {
   return names;
 }
 
+// Numbers have none.
+std::string suggestion(const Field& field, std::string_view value) {
+  const std::string meant = is_wide(field) ? "" : did_you_mean(lower(value), names(field));
+  return meant.empty() ? "" : cat(".", meant);
+}
+
 Error field_error(const Family& family, const Field& field, std::string_view value) {
   Error error(Code::bad_input, Stage::problem,
-              cat(field.name, "=", value, " is not accepted by ", family.name, "; it takes ", accepted_text(field)));
+              cat(field.name, "=", value, " is not accepted by ", family.name, "; it takes ", accepted_text(field),
+                  suggestion(field, value)));
   error.family = family.name;
   return error;
 }
@@ -58,6 +82,23 @@ bool legal(const Field& field, std::int64_t value) {
   return value < static_cast<std::int64_t>(names(field).size());
 }
 
+// A dtype's or a choice's, by its name or an alias of it, whatever the case.
+std::optional<std::int64_t> parse_name(const Field& field, std::string_view value) {
+  if (field.kind == FieldKind::dtype) {
+    const std::string meant = meant_by(value, kDTypeAliases);
+    for (int i = 0; i < kDTypeCount; ++i) {
+      if (meant == kDTypes[i].name) return i;
+    }
+    return std::nullopt;
+  }
+  const std::vector<std::string> choices = names(field);
+  for (const std::string& text : {std::string(value), lower(value), meant_by(value, kChoiceAliases)}) {
+    const auto found = std::find(choices.begin(), choices.end(), text);
+    if (found != choices.end()) return found - choices.begin();
+  }
+  return std::nullopt;
+}
+
 // The number behind a text, or nothing if the text means nothing to the field.
 std::optional<std::int64_t> parse_value(const Field& field, std::string_view value) {
   if (is_wide(field)) {
@@ -65,17 +106,7 @@ std::optional<std::int64_t> parse_value(const Field& field, std::string_view val
     const std::optional<std::int64_t> number = parse_integer(value);
     return number == kOpen && field.may_be_open ? std::nullopt : number;  // "open" is the only way to write it
   }
-  if (field.kind == FieldKind::choice) {
-    const std::vector<std::string> choices = names(field);
-    for (std::size_t i = 0; i < choices.size(); ++i) {
-      if (choices[i] == value) return static_cast<std::int64_t>(i);
-    }
-    return std::nullopt;
-  }
-  for (int i = 0; i < kDTypeCount; ++i) {
-    if (value == kDTypes[i].name) return i;
-  }
-  return std::nullopt;
+  return parse_name(field, value);
 }
 
 }  // namespace

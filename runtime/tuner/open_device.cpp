@@ -8,14 +8,17 @@
 
 namespace quern {
 
+// What others call the two.
+static constexpr Alias kDeviceAliases[] = {{"cpu", "host"}, {"gpu", "cuda"}};
+
 DeviceName parse_device(const std::string& text) {
-  if (text == "host") return {true, 0};
   const std::size_t colon = std::min(text.find(':'), text.size());
-  const std::string kind = text.substr(0, colon);
-  const auto ordinal = parse_integer(std::string_view(text).substr(std::min(colon + 1, text.size())));
+  const std::string kind = meant_by(text.substr(0, colon), kDeviceAliases);
+  const auto ordinal = colon == text.size() ? 0 : parse_integer(std::string_view(text).substr(colon + 1));
   if ((kind != "cuda" && kind != "host") || !ordinal || *ordinal < 0 || *ordinal > 1023)
     throw Error(Code::bad_input, Stage::tool,
-                cat("--device ", text, " means nothing; it takes cuda:N, cuda:0 for one, or host"));
+                cat("--device ", text, " means nothing; it takes cuda:N, cuda:0 for one, or host.",
+                    did_you_mean(lower(text), {"cuda:0", "host", "gpu", "cpu"})));
   return {kind == "host", static_cast<int>(*ordinal)};
 }
 

@@ -11,7 +11,8 @@
 
 namespace quern {
 
-// "cuda:1", "host", "host:1": a GPU, or a device of the host driver.
+// "cuda:1", "host", "host:1": a GPU, or a device of the host driver. Also "cuda" and "gpu" for the first GPU, "cpu" for
+// the host.
 struct DeviceName {
   bool host = false;
   int ordinal = 0;

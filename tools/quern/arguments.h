@@ -89,9 +89,6 @@ class Arguments {
   std::list<Arguments> actions_;
 };
 
-// " Did you mean sweep?", or nothing where no name is close.
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& names);
-
 // Reads the command line and runs what it asks for. Returns the exit code; throws Error.
 int run_command_line(int argc, char** argv);
 

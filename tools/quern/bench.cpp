@@ -66,7 +66,7 @@ class Bench : public Command {
     const std::vector<const Family*> families = this->families(runtime);
     const std::vector<AnyProblem> problems = parse_problems(runtime, families);
     check(global);
-    const Place place = parse_place(arch_, "");
+    const Place place = parse_place(runtime, arch_, "");
     const DeviceName name = device_.empty() ? DeviceName{} : parse_device(device_);
     if (compile_) return run_compile(runtime, families, options, place);
     if (host_) return run_host(runtime, families, options, name);

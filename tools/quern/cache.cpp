@@ -349,7 +349,8 @@ class Cache : public Command {
   void check_problem_words(const Global& global) const {
     Options options = runtime_options(global);
     options.cache_mode = CacheMode::off;
-    check_explained(Runtime(options), given_);
+    Runtime runtime(options);
+    check_explained(runtime, given_);
   }
 
   CacheArguments given_;

@@ -30,7 +30,7 @@ int cache_prune(Runtime& runtime, const CacheArguments& arguments);
 int cache_explain(Runtime& runtime, const CacheArguments& arguments);
 
 // Throws Error (bad_input) unless what was typed is a problem and a place for it.
-void check_explained(const Runtime& runtime, const CacheArguments& arguments);
+void check_explained(Runtime& runtime, const CacheArguments& arguments);
 
 // The value of a key text's field; empty if it has none.
 std::string key_field(std::string_view text, std::string_view label);

@@ -68,7 +68,7 @@ class Explain {
 
   int run() {
     const Subject subject = parse_subject(runtime_, arguments_.words);
-    const Place place = parse_place(arguments_.arch, arguments_.device_model);
+    const Place place = parse_place(runtime_, arguments_.arch, arguments_.device_model);
     std::vector<Row> rows;
     for (const Variant& variant : chosen_variants(runtime_.state(), subject.family(), subject.problem.data(),
                                                   place.target, place.model, arguments_.config))
@@ -177,9 +177,9 @@ class Explain {
 
 }  // namespace
 
-void check_explained(const Runtime& runtime, const CacheArguments& arguments) {
+void check_explained(Runtime& runtime, const CacheArguments& arguments) {
   const Subject subject = parse_subject(runtime, arguments.words);
-  const Place place = parse_place(arguments.arch, arguments.device_model);
+  const Place place = parse_place(runtime, arguments.arch, arguments.device_model);
   choose_variants(subject.family(), subject.problem.data(), place.target, place.model, arguments.config);
 }
 

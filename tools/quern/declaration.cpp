@@ -106,9 +106,4 @@ void Arguments::give_words(const std::string& path, const std::vector<std::strin
   *words_ = words;
 }
 
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& names) {
-  const std::string close = closest(word, names);
-  return close.empty() ? "" : cat(" Did you mean ", close, "?");
-}
-
 }  // namespace quern::tool

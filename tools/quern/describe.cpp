@@ -101,9 +101,9 @@ class Describe : public Command {
   }
 
   int run(const Global& global) override {
-    const Runtime runtime(runtime_options(global));
+    Runtime runtime(runtime_options(global));
     const Subject subject = parse_subject(runtime, words_);
-    const Place place = parse_place(arch_, model_);
+    const Place place = parse_place(runtime, arch_, model_);
     const Family& family = subject.family();
     const std::vector<Part> parts = {
         {"fields", "Fields of the problem", fields_of(family)},

@@ -45,7 +45,7 @@ class Inspect : public Command {
     Runtime runtime(runtime_options(global));
     const Subject subject = parse_subject(runtime, words_);
     check_config(subject, config_);
-    Place place = parse_place(arch_, model_);
+    Place place = parse_place(runtime, arch_, model_);
     if (!device_.empty()) parse_device(device_);
     if (accesses_ && (variant_ >= 0 || !device_.empty() || source_ || ptx_ || all_))
       throw wrong(

@@ -1,4 +1,4 @@
-// quern prewarm FAMILY k=v … | --manifest F: compiles ahead of time. Never looks for a device.
+// quern prewarm FAMILY k=v … | --manifest F: compiles ahead of time. Looks for a device for `--arch native` alone.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -28,6 +28,13 @@ struct Item {
   std::string config;
 };
 
+// What `--arch all` means: what a device of each known architecture asks for.
+std::set<std::string> all_architectures() {
+  std::set<std::string> names;
+  for (const DeviceModel& model : device_models()) names.insert(target_of(model.arch).text());
+  return names;
+}
+
 struct Outcome {
   std::optional<Prewarmed> made;
   std::optional<Error> error;
@@ -40,7 +47,9 @@ class Prewarm : public Command {
     arguments.words("[FAMILY [FIELD=VALUE...]]", words_, "The problem, as `quern describe FAMILY` shows it");
     arguments.option("--manifest FILE", manifest_,
                      "Problems of a file instead: JSON lines, as QUERN_MANIFEST writes them");
-    arguments.option("--arch ARCH,...", arch_, "Architectures; default sm_90a, or what each line of the manifest says");
+    arguments.option("--arch ARCH,...", arch_,
+                     "Architectures; default sm_90a, or what each line of the manifest says; also h200, native (the "
+                     "first GPU's) and all");
     arguments.option("--device-model MODEL", model_, "Only what this device model asks for");
     arguments.option("--config CONFIG", config_, "Changes to the default config, threads=128,unroll=2 for two");
     arguments.option("--jobs N", jobs_, kJobs, "Compiles at a time; default one a core");
@@ -69,43 +78,47 @@ class Prewarm : public Command {
 
  private:
   // Each architecture of --arch, or the model's own.
-  std::vector<std::string> architectures() const {
-    if (arch_.empty()) return {parse_place("", model_).target.text()};
+  std::vector<std::string> architectures(Runtime& runtime) const {
+    if (arch_.empty()) return {parse_place(runtime, "", model_).target.text()};
     std::vector<std::string> names;
-    for (const std::string_view name : split(arch_, ',')) {
-      parse_place(std::string(trim(name)), model_);
-      names.emplace_back(trim(name));
+    for (const std::string_view part : split(arch_, ',')) {
+      const std::string name(trim(part));
+      if (lower(name) == "all") {
+        for (const std::string& each : all_architectures()) names.push_back(each);
+      } else {
+        names.push_back(parse_place(runtime, name, model_).target.text());
+      }
     }
     return names;
   }
 
   // Everything that can be wrong with an item is said before anything is compiled.
-  static void check(const Item& item) {
+  static void check(Runtime& runtime, const Item& item) {
     const Family& family = item.problem.family();
     check_problem(family, item.problem.data());
-    const Place place = parse_place(item.arch, item.device_model);
+    const Place place = parse_place(runtime, item.arch, item.device_model);
     choose_variants(family, item.problem.data(), place.target, place.model, item.config);
   }
 
-  std::vector<Item> typed_items(const Runtime& runtime) const {
+  std::vector<Item> typed_items(Runtime& runtime) const {
     const Subject subject = parse_subject(runtime, words_);
     std::vector<Item> items;
-    for (const std::string& arch : architectures()) {
+    for (const std::string& arch : architectures(runtime)) {
       items.push_back({subject.problem, arch, model_, config_});
-      check(items.back());
+      check(runtime, items.back());
     }
     return items;
   }
 
   // What was typed wins over what the line says itself: --arch and --device-model over either, --config over its own.
-  void add_line(const Runtime& runtime, const ManifestItem& line, std::vector<Item>& items) const {
+  void add_line(Runtime& runtime, const ManifestItem& line, std::vector<Item>& items) const {
     const bool place_typed = !arch_.empty() || !model_.empty();
-    const std::vector<std::string> names = place_typed ? architectures() : std::vector<std::string>{line.arch};
+    const std::vector<std::string> names = place_typed ? architectures(runtime) : std::vector<std::string>{line.arch};
     const std::string model = place_typed ? model_ : line.device_model;
     for (const std::string& arch : names) {
       Item item{runtime.parse(line.problem), arch, model, config_.empty() ? line.config : config_};
-      check(item);
-      item.arch = parse_place(arch, model).target.text();
+      check(runtime, item);
+      item.arch = parse_place(runtime, arch, model).target.text();
       items.push_back(std::move(item));
     }
   }
@@ -119,12 +132,12 @@ class Prewarm : public Command {
     items.erase(std::remove_if(items.begin(), items.end(), repeats), items.end());
   }
 
-  std::vector<Item> manifest_items(const Runtime& runtime) const {
+  std::vector<Item> manifest_items(Runtime& runtime) const {
     if (!words_.empty()) throw wrong("give a problem or --manifest, not both");
     const auto text = read_file(manifest_);
     if (!text) throw wrong(cat("--manifest ", manifest_, " cannot be read; a file of JSON lines is accepted"));
     Manifest manifest = parse_manifest(*text);
-    architectures();  // a wrong --arch is not the lines' fault
+    architectures(runtime);  // a wrong --arch is not the lines' fault
     std::vector<Item> items;
     for (const ManifestItem& line : manifest.items) {
       try {

@@ -82,7 +82,7 @@ class Run : public Command {
     check_problem(subject.family(), subject.problem.data());
     for (const std::string& setting : set_) set_scalar(subject, setting);
     check_options(subject);
-    const Place place = parse_place(arch_, "");
+    const Place place = parse_place(runtime, arch_, "");
     const AnyProblem closed = files.close(subject.problem);
     require_memory(closed, verify_);
     std::string why_not = "--arch was given";

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/images.h"
+#include "api/runtime_state.h"
 #include "base/text.h"
 #include "command.h"
 #include "plan/config.h"
@@ -40,6 +41,11 @@ void set_word(Subject& subject, const std::string& word) {
   }
 }
 
+Target target_of_arch(Runtime& runtime, const std::string& arch) {
+  if (lower(arch) != "native") return parse_target(arch);
+  return describe_device(*runtime.state().driver(), 0).target;
+}
+
 }  // namespace
 
 Subject read_subject(const Runtime& runtime, const std::vector<std::string>& words) {
@@ -74,13 +80,13 @@ std::vector<const Field*> open_extents(const AnyProblem& problem) {
   return quern::open_extents(problem.family(), problem.data());
 }
 
-Place parse_place(const std::string& arch, const std::string& device_model) {
+Place parse_place(Runtime& runtime, const std::string& arch, const std::string& device_model) {
   if (device_model.empty()) {
-    const Target target = parse_target(arch.empty() ? "sm_90a" : arch);
+    const Target target = target_of_arch(runtime, arch.empty() ? "sm_90a" : arch);
     return {target, generic_model(target.arch)};
   }
   const DeviceModel& model = model_by_name(device_model);
-  const Target target = arch.empty() ? target_of(model.arch) : parse_target(arch);
+  const Target target = arch.empty() ? target_of(model.arch) : target_of_arch(runtime, arch);
   if (target.arch != model.arch)
     throw wrong(cat("--device-model \"", device_model, "\" is an sm_", model.arch, ", not an ", target.text()));
   return {target, model};

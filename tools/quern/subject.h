@@ -36,12 +36,13 @@ std::pair<std::string, std::string> split_setting(std::string_view text, std::st
 // The fields that are still open.
 std::vector<const Field*> open_extents(const AnyProblem& problem);
 
-// The target that "--arch" and "--device-model" name, sm_90a where both are empty. Throws Error (bad_input).
+// The target that "--arch" and "--device-model" name, sm_90a where both are empty; "native" is the first GPU's, for
+// which the driver is opened. Throws Error (bad_input; no_driver and no_device for "native").
 struct Place {
   Target target;
   DeviceModel model;
 };
-Place parse_place(const std::string& arch, const std::string& device_model);
+Place parse_place(Runtime& runtime, const std::string& arch, const std::string& device_model);
 
 // Throws Error (bad_input) unless `config` is legal for the problem on some architecture: all that can be said before a
 // device is looked for.

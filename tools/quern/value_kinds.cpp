@@ -24,6 +24,12 @@ Words model_names() {
   return names;
 }
 
+Words arch_names() {
+  Words names = target_names();
+  names.emplace_back("native");
+  return names;
+}
+
 const ValueKind kKinds[] = {
     {"LEVEL", true, log_levels},
     {"REGIME", true,
@@ -39,7 +45,7 @@ const ValueKind kKinds[] = {
      [] {
        return Words{"cuda:0", "host"};
      }},
-    {"ARCH", false, target_names},
+    {"ARCH", false, arch_names},
     {"MODEL", false, model_names},
 };
 

@@ -65,6 +65,14 @@ TEST(Text, ClosestSuggestsOnlyWhatIsClose) {
   EXPECT_EQ(closest("sourcestride", names), "source_stride");
   EXPECT_EQ(closest("activation", names), "");
   EXPECT_EQ(closest("width", {}), "");
+  EXPECT_EQ(closest("bf61", {"f64", "bf16"}), "bf16") << "neighbours that change places are one edit";
+}
+
+TEST(Text, AliasesAreFoundWhateverTheirCase) {
+  constexpr Alias kAliases[] = {{"cpu", "host"}, {"gpu", "cuda"}};
+  EXPECT_EQ(meant_by("CPU", kAliases), "host");
+  EXPECT_EQ(meant_by("gpu", kAliases), "cuda");
+  EXPECT_EQ(meant_by("Vulkan", kAliases), "vulkan");
 }
 
 }  // namespace

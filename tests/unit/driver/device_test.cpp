@@ -54,6 +54,8 @@ TEST(DeviceModels, ADeviceUsesItsOwnRowElseTheGenericOne) {
 
 TEST(DeviceModels, AnUnknownNameIsRefusedWithTheKnownOnes) {
   EXPECT_EQ(&model_by_name("NVIDIA H200"), &model_by_name("NVIDIA H200"));
+  EXPECT_EQ(&model_by_name("h200"), &model_by_name("NVIDIA H200"));
+  EXPECT_TRUE(has(refusal([] { model_by_name("NVIDIA H220"); }), ". Did you mean NVIDIA H200?"));
   const Error error = refusal([] { model_by_name("H2000"); });
   EXPECT_EQ(error.code, Code::bad_input);
   EXPECT_TRUE(has(error, "\"H2000\"") && has(error, "NVIDIA H200") && has(error, "generic sm_80")) << error.sentence;
@@ -65,6 +67,26 @@ TEST(Targets, ParseAndPrintAreInverse) {
     EXPECT_EQ(parse_target(text).text(), text);
 }
 
+TEST(Targets, AreKnownByWhatPeopleCallThem) {
+  const std::pair<const char*, const char*> names[] = {
+      {"SM_90a", "sm_90a"}, {"sm90a", "sm_90a"}, {"90a", "sm_90a"}, {"h100", "sm_90a"},     {"H200", "sm_90a"},
+      {"b200", "sm_100a"},  {"a100", "sm_80"},   {"l40s", "sm_89"}, {"rtx5090", "sm_120a"}, {"cpu", "host"}};
+  for (const auto& [typed, canonical] : names) EXPECT_EQ(parse_target(typed).text(), canonical) << typed;
+}
+
+// Code for sm_90 would be right, and no device would ever ask for it.
+TEST(Targets, ANumberAloneMeansWhatADeviceAsksFor) {
+  for (const char* typed : {"90", "sm90", "9.0"}) EXPECT_EQ(parse_target(typed).text(), target_of(90).text()) << typed;
+  EXPECT_EQ(parse_target("sm_90").text(), "sm_90");
+  EXPECT_EQ(parse_target("80").text(), "sm_80");
+  EXPECT_EQ(parse_target("12.0").text(), "sm_120a");
+}
+
+TEST(Targets, TheClosestIsSuggested) {
+  EXPECT_TRUE(has(refusal([] { parse_target("sm_109"); }), ". Did you mean sm_100?"));
+  EXPECT_TRUE(has(refusal([] { parse_target("hots"); }), ". Did you mean host?"));
+}
+
 TEST(Targets, SpecificFeaturesStartAtHopper) {
   EXPECT_EQ(target_of(80).text(), "sm_80");
   EXPECT_EQ(target_of(89).text(), "sm_89");
@@ -73,7 +95,7 @@ TEST(Targets, SpecificFeaturesStartAtHopper) {
 }
 
 TEST(Targets, AnUnknownOneIsRefusedWithTheKnownOnes) {
-  for (const char* text : {"", "sm_70", "sm_90b", "90", "SM_90", "compute_90", "sm_90a "}) {
+  for (const char* text : {"", "sm", "sm_70", "sm_90b", "75", "compute_90", "sm_90a ", "9.", "h300"}) {
     const Error error = refusal([&] { parse_target(text); });
     EXPECT_EQ(error.code, Code::bad_input);
     EXPECT_TRUE(has(error, std::string("\"") + text + "\"") && has(error, "sm_80, ") && has(error, "sm_120a"))

@@ -49,6 +49,8 @@ TEST(Config, ChangesAreAppliedToTheBase) {
 TEST(Config, WhatIsWrongIsNamedWithWhatWouldBeRight) {
   const AnyProblem p = problem("gather width=4096 dtype=bf16");
   EXPECT_TRUE(has(refusal(p, "thread=128"), "no parameter \"thread\"; its parameters are: form, vector, unroll"));
+  EXPECT_TRUE(has(refusal(p, "thread=128"), ". Did you mean threads?"));
+  EXPECT_FALSE(has(refusal(p, "something_else=128"), "Did you mean"));
   EXPECT_TRUE(has(refusal(p, "threads=100"), "threads=100 is not in the tuning space of gather; it takes 64, 128"));
   EXPECT_TRUE(has(refusal(p, "threads"), "threads= is not"));
   EXPECT_TRUE(has(refusal(p, "threads=128x"), "threads=128x is not"));

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <cstring>
 #include <set>
 
+#include "base/text.h"
 #include "unit/plan/support.h"
 
 namespace quern {
@@ -28,8 +30,8 @@ std::vector<std::string> legal_values(const Field& field) {
 }
 
 std::vector<std::string> illegal_values(const Field& field) {
-  if (field.kind == FieldKind::choice) return {"", "nonsense", "0", "None"};
-  if (field.kind == FieldKind::dtype) return {"", "nonsense", "f7", "BF16", "3"};
+  if (field.kind == FieldKind::choice) return {"", "nonsense", "0", "no ne"};
+  if (field.kind == FieldKind::dtype) return {"", "nonsense", "f7", "BF 16", "3"};
   std::vector<std::string> values = {
       "", "x", "1.5", "12 ", "-2", "99999999999999999999", "0x10", std::to_string(field.max + 1)};
   if (!field.may_be_open) values.insert(values.end(), {"open", "-1"});
@@ -111,6 +113,42 @@ TEST_P(EveryFamily, AnUnknownFieldSuggestsTheClosest) {
   const std::string sentence = refusal([&] { p.get("quite_something_else"); });
   EXPECT_FALSE(has(sentence, "did you mean")) << sentence;
   for (const Field& field : GetParam()->fields) EXPECT_TRUE(has(sentence, field.name)) << sentence;
+}
+
+TEST_P(EveryFamily, NamesAreReadWhateverTheirCase) {
+  for (const Field& field : GetParam()->fields) {
+    if (field.kind != FieldKind::dtype && field.kind != FieldKind::choice) continue;
+    for (const std::string& value : legal_values(field)) {
+      std::string typed = value;
+      for (char& c : typed) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+      AnyProblem p(*GetParam());
+      p.set(field.name, typed);
+      EXPECT_EQ(p.get(field.name), value) << "the canonical name is printed";
+    }
+  }
+}
+
+TEST(Aliases, AreReadAndTheCanonicalNameIsPrinted) {
+  const std::pair<const char*, const char*> dtypes[] = {
+      {"float64", "f64"}, {"double", "f64"},    {"float32", "f32"}, {"float", "f32"},          {"float16", "f16"},
+      {"half", "f16"},    {"bfloat16", "bf16"}, {"fp8", "e4m3"},    {"float8_e4m3fn", "e4m3"}, {"float8_e5m2", "e5m2"},
+      {"int64", "i64"},   {"int32", "i32"},     {"uint8", "u8"},    {"Float16", "f16"},        {"BFLOAT16", "bf16"}};
+  for (const auto& [typed, canonical] : dtypes)
+    EXPECT_EQ(problem(cat("gather dtype=", typed)).get("dtype"), canonical) << typed;
+  EXPECT_EQ(problem("pointwise activation=swish").get("activation"), "silu");
+  EXPECT_EQ(problem("pointwise activation=Swish").text(), "pointwise activation=silu");
+}
+
+TEST(Aliases, AreRefusedWhereTheFieldDoesNotTakeWhatTheyMean) {
+  EXPECT_TRUE(has(refusal([] { problem("gather index=float32"); }), "index=float32 is not accepted by gather"));
+  EXPECT_TRUE(has(refusal([] { problem("gather mode=swish"); }), "mode=swish is not accepted"));
+}
+
+TEST(Suggestions, AreMadeForValuesToo) {
+  EXPECT_TRUE(has(refusal([] { problem("pointwise activation=geul"); }), ", cos. Did you mean gelu?"));
+  EXPECT_TRUE(has(refusal([] { problem("gather mode=clip"); }), ". Did you mean clamp?"));
+  EXPECT_TRUE(has(refusal([] { problem("gather dtype=bf61"); }), ". Did you mean bf16?"));
+  EXPECT_FALSE(has(refusal([] { problem("gather width=4k"); }), "Did you mean"));
 }
 
 // Each field alone away from its default, and pairs of them.

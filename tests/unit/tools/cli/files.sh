@@ -51,7 +51,7 @@ expect 2 'give a problem, --manifest FILE or --bench-table' tune
 expect 2 'rows is open' tune gather width=64
 expect 2 '--budget 0 means nothing' tune gather rows=4 count=4 width=64 --budget 0
 expect 2 'strategy' tune gather rows=4 count=4 width=64 --strategy no_such
-expect 2 'it takes cuda:N' tune gather rows=4 count=4 width=64 --device gpu
+expect 2 'it takes cuda:N' tune gather rows=4 count=4 width=64 --device gpu0
 expect 2 '--regime hot means nothing; it takes cold, warm' tune gather rows=4 count=4 width=64 --regime hot
 expect 2 '--output belongs to quern tune report, not to quern tune' tune gather rows=4 count=4 width=64 --output x.html
 expect 2 '--records belongs to quern tune show, quern tune check, not to quern tune' tune gather rows=4 count=4 width=64 --records x.jsonl
@@ -100,7 +100,7 @@ expect 2 'no such records; sweep first: quern tune FAMILY FIELD=VALUE...' tune c
 expect 2 'sweep first: quern tune gather width=65' tune check gather width=65
 expect 2 'did you mean width' tune check gather wdth=64
 expect 2 'none.jsonl: No such file' tune check --records none.jsonl
-expect 2 'it takes cuda:N' tune check --device gpu
+expect 2 'it takes cuda:N' tune check --device gpu0
 expect 2 '--device is given twice' tune check --device cuda:0 --device cuda:1
 expect 2 '--regime belongs to quern tune, not to quern tune check' tune check --regime warm
 expect 2 '--budget belongs to quern tune, not to quern tune check' tune check --budget 5

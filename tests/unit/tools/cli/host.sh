@@ -10,6 +10,8 @@ if [ -e "$host_driver" ] && command -v c++ >/dev/null; then
   expect 0 '"device":"host","arch":"host","verified":true' run pointwise rows=9 width=24 --verify --json
   check 'no time is claimed for the host' sh -c '! grep -q kernel_us out'
   expect 0 '"image":"disk","compiles":0' run pointwise rows=9 width=24 --json
+  expect 0 '"device":"host"' run pointwise rows=9 width=24 --device cpu --json
+  QUERN_LIBCUDA=$host_driver expect 0 '"arch":"host"' prewarm pointwise rows=9 width=24 --arch native --json
   ln -s y.npy out.link
   expect 0 'written     out.link' run pointwise rows=9 width=24 --out out=out.link
   check 'a link to an output stays' sh -c 'test -L out.link && test -s y.npy'

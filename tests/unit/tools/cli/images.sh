@@ -33,6 +33,9 @@ if grep -q '"nvrtc":{"path"' out; then
   expect 0 'not launched' run gather width=0 count=0
   expect 0 'compiled' prewarm gather width=8 --arch sm_80,sm_100a --jobs 2
   expect 0 '"image":"disk"' prewarm gather width=8 --arch sm_80 --json
+  expect 0 '"problem":"gather width=8","arch":"sm_80","image":"disk"' prewarm gather width=8 --arch A100 --json
+  expect 0 '"arch":"sm_120a"' prewarm gather width=8 --arch all --jobs 2 --json
+  check 'all architectures are one item each' test "$(sort -u out | wc -l)" = 7
   expect 0 registers inspect gather width=8
   expect 0 '.visible .entry' inspect gather width=8 --ptx
   expect 0 'namespace quern::spec' inspect gather width=8 --source

@@ -69,7 +69,7 @@ expect 2 'there is no command' frobnicate
 expect 2 'Did you mean --json' list --jsno
 expect 2 'did you mean gather' run gathr
 expect 2 'did you mean width' run gather wdth=8
-expect 2 'it takes' run gather dtype=float
+expect 2 'it takes' run gather dtype=floaty
 expect 2 'it takes' run gather index=f32
 expect 2 'it takes' run gather mode=maybe
 expect 2 'it takes' run gather width=-1
@@ -87,7 +87,14 @@ expect 2 'cuda:N' run gather --device gpu0
 expect 2 'supported are' run gather --arch sm_42
 expect 2 'supported are' prewarm gather --arch sm_90a,sm_42
 expect 2 'known are' prewarm gather --device-model H9000
-expect 2 'no parameter' run gather --config thread=1
+expect 2 'Did you mean threads?' run gather --config thread=1
+expect 2 'Did you mean gelu?' run pointwise activation=geul
+expect 2 'Did you mean sm_90?' prewarm gather --arch sm_80,sm_91
+expect 2 'Did you mean warm?' tune gather rows=4 count=4 width=64 --regime worm
+expect 2 'Did you mean cuda:0?' run gather --device cuda0
+expect 0 '"problem":"gather dtype=f16"' describe gather dtype=float16 --arch H200 --json
+expect 0 'default configs on sm_90a' describe gather --arch 90
+expect 5 'driver' describe gather --arch native
 expect 2 'tuning space' run gather --config threads=1
 expect 2 'not legal' run gather width=63 --config form=0,vector=16
 expect 2 'no parameter' prewarm gather --config thread=1

@@ -8,6 +8,7 @@
 #include "help.h"
 #include "output.h"
 #include "quern/version.h"
+#include "variable_names.h"
 
 namespace quern::tool {
 namespace {
@@ -247,7 +248,10 @@ int run_command_line(int argc, char** argv) {
   if (levels.size() > 2) line.global.action = levels.back().arguments->name();
   give_options(levels, line.global);
   give_words(levels);
-  return line.commands.at(levels[1].arguments->name())->run(line.global);
+  Command& command = *line.commands.at(levels[1].arguments->name());
+  if (const auto mistyped = mistyped_variables(environment_names()); !mistyped.empty() && !command.names_variables())
+    note(cat("quern: ", join(mistyped, " ")));
+  return command.run(line.global);
 }
 
 }  // namespace quern::tool

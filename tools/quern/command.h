@@ -44,6 +44,8 @@ class Command {
   virtual void declare(Arguments& arguments) = 0;
   // Returns the exit code; throws Error.
   virtual int run(const Global& global) = 0;
+  // Whether it has its own say on variables that are mistyped, or none; else a line on stderr goes ahead of it.
+  virtual bool names_variables() const { return false; }
 };
 
 struct CommandRow {

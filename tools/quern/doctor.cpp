@@ -9,6 +9,7 @@
 #include "output.h"
 #include "quern/version.h"
 #include "tuner/problem_tuner.h"
+#include "variable_names.h"
 
 namespace quern::tool {
 namespace {
@@ -62,6 +63,8 @@ class Doctor : public Command {
     }
     return problems_.empty() ? kDone : kFailed;
   }
+
+  bool names_variables() const override { return true; }
 
  private:
   template <class F>
@@ -204,6 +207,7 @@ class Doctor : public Command {
                                  .add("meaning", row(variable).sentence));
     }
     report_.add("environment", environment_);
+    for (std::string& sentence : mistyped_variables(environment_names())) problems_.push_back(std::move(sentence));
   }
 
   // ---- for people

@@ -123,6 +123,7 @@ class Help : public Command {
     print(help_text(find_path(*global.root, words_), help_width()));
     return kDone;
   }
+  bool names_variables() const override { return true; }
 
  private:
   std::vector<std::string> words_;

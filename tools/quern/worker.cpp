@@ -14,6 +14,7 @@ class Worker : public Command {
     Runtime runtime(runtime_options(global));
     serve_worker(runtime);
   }
+  bool names_variables() const override { return true; }  // whoever started it has told
 };
 
 const Registration<Worker> registration("worker",

@@ -58,6 +58,16 @@ check 'a failed write of much is said once' cannot_write tune show --json
 says_nothing() { "$quern" nothing >/dev/full 2>err; [ $? = 2 ]; }
 check 'nothing on stdout is no failure' says_nothing
 
+# ---- mistyped variables
+QUERN_CACH_DIR=x expect 1 'Wrong: QUERN_CACH_DIR is set, and nothing reads it. Did you mean QUERN_CACHE_DIR?' doctor
+QUERN_CACH_DIR=x expect 1 '"QUERN_CACH_DIR is set, and nothing' doctor --json
+QUERN_CACH_DIR=x QUERN_RECORD=y expect 0 'quern: QUERN_CACH_DIR is set, and nothing reads it. Did you mean QUERN_CACHE_DIR? QUERN_RECORD is set' list
+check 'that is one line' test "$(wc -l <err)" = 1
+QUERN_CACH_DIR=x expect 0 Usage help list
+check 'help says nothing of it' test ! -s err
+QUERN_HOSTDRIVER=x QUERN_TEST_CACHE=x QUERN_OF_AN_APPLICATION=x expect 0 gather list
+check 'what others read is no typo' test ! -s err
+
 # ---- what was typed is wrong
 expect 2 'Did you mean cache' cach
 expect 2 'Did you mean list? There are: stats' help cache lst

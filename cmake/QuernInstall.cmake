@@ -10,6 +10,16 @@ if(TARGET quern_hostdriver)
 endif()
 if(TARGET quern_cli)
   install(TARGETS quern_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  # Completion and the man page are made by the command itself.
+  if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
+    set(quern_made ${PROJECT_BINARY_DIR}/made_by_quern)
+    file(MAKE_DIRECTORY ${quern_made})
+    add_custom_command(TARGET quern_cli POST_BUILD VERBATIM
+      COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:quern_cli> completion bash > ${quern_made}/quern
+      COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:quern_cli> help --man > ${quern_made}/quern.1)
+    install(FILES ${quern_made}/quern DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${quern_made}/quern.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  endif()
 endif()
 
 get_property(family_headers GLOBAL PROPERTY QUERN_FAMILY_HEADERS)

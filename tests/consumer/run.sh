@@ -130,6 +130,8 @@ check "libquern.so exports quern:: only" only_quern_symbols
 check "libquern.so needs the C and C++ runtime only" only_runtime_libraries "$library"
 check "quern needs the C and C++ runtime only" only_runtime_libraries "$prefix/bin/quern"
 check "quern runs where it is installed" "$prefix/bin/quern" list
+check "its completion is installed" cmp <("$prefix/bin/quern" completion bash) "$prefix/share/bash-completion/completions/quern"
+check "its man page is installed" cmp <("$prefix/bin/quern" help --man) "$prefix/share/man/man1/quern.1"
 check "libquern_hostdriver.so needs the C and C++ runtime only" \
   only_runtime_libraries "$(find "$prefix" -name libquern_hostdriver.so)"
 check "quern finds the host driver that is installed with it" \

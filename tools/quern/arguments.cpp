@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kWords = "WORDS";
 
 struct CommandLine {
-  Arguments root{"quern", "Turns a described problem into a running GPU kernel."};
+  Arguments root{"quern", "Turns a described problem into a running GPU kernel"};
   std::map<std::string, std::unique_ptr<Command>> commands;
   Global global;
   bool help = false;

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "layout.h"
+#include "man_page.h"
 #include "output.h"
 
 namespace quern::tool {
@@ -115,18 +116,22 @@ class Help : public Command {
  public:
   void declare(Arguments& arguments) override {
     arguments.words("[COMMAND [ACTION]]", words_, "What to tell about; without it, quern");
+    arguments.flag("--man", man_, "Print the man page, quern(1)");
     arguments.example("quern help run", "What `quern run` takes; `quern run --help` says the same");
     arguments.example("quern help tune check", "The same of an action");
+    arguments.example("quern help --man >quern.1", "All of it, as an installed quern has it in share/man");
   }
 
   int run(const Global& global) override {
-    print(help_text(find_path(*global.root, words_), help_width()));
+    if (man_ && !words_.empty()) throw wrong("--man is the page of all commands; give no COMMAND");
+    print(man_ ? man_page(*global.root) : help_text(find_path(*global.root, words_), help_width()));
     return kDone;
   }
   bool names_variables() const override { return true; }
 
  private:
   std::vector<std::string> words_;
+  bool man_ = false;
 };
 
 const Registration<Help> registration("help", "What a command takes");

@@ -12,14 +12,10 @@ namespace {
 
 constexpr std::int64_t kMadeUp = 1024;
 
-bool fits(Role role, bool input) {
-  return role == Role::update || (role != Role::workspace && (role == Role::input) == input);
-}
-
 int find_operand(const Family& family, const std::string& name, bool input) {
   std::vector<std::string> accepted;
   for (int i = 0; i < family.operands.count; ++i) {
-    if (!fits(family.operands[i].role, input)) continue;
+    if (!is_file_role(family.operands[i].role, input)) continue;
     if (name == family.operands[i].name) return i;
     accepted.emplace_back(family.operands[i].name);
   }
@@ -55,6 +51,10 @@ void require_present(const AnyProblem& problem, int operand, const char* option)
 }
 
 }  // namespace
+
+bool is_file_role(Role role, bool input) {
+  return role == Role::update || (role != Role::workspace && (role == Role::input) == input);
+}
 
 OperandFiles::OperandFiles(const Family& family, const std::vector<std::string>& in,
                            const std::vector<std::string>& out)

@@ -12,6 +12,9 @@
 
 namespace quern::tool {
 
+// Whether --in, else --out, may name such an operand.
+bool is_file_role(Role role, bool input);
+
 class OperandFiles {
  public:
   // Throws Error (bad_input) for an operand that the family does not have or that has the wrong role, a file that is no

@@ -66,7 +66,7 @@ npy() {
 }
 
 # In this order: later parts use what earlier ones have made.
-for part in words files images host; do
+for part in words files completion images host; do
   # shellcheck source=/dev/null
   . "$parts/$part.sh"
 done

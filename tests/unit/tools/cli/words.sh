@@ -27,6 +27,7 @@ check 'each action has an example' test "$(wc -l <examples)" -ge 35
 check 'help of an action tells of this action' sh -c 'grep -q -e --records direct && ! grep -q -e --budget direct'
 # What is read after the words and options of an example is the first thing that is wrong: they are all known.
 while read -r line; do
+  line=${line%% >*}
   bash -c "$quern ${line#quern } --log loud" >out 2>err
   check "an example of the help: $line" test "$(cut -d';' -f1 err)" = 'quern: --log loud means nothing'
 done <examples

@@ -89,6 +89,18 @@ check 'the report has the problem' grep -qF "$problem" page.html
 check 'the report is a whole page' grep -q '</html>' page.html
 expect 0 "there are no such records" show "$problem"
 
+# ---- progress
+if command -v script >/dev/null; then
+  # shellcheck disable=SC2086
+  at_terminal() {
+    TERM=$1 timeout 60 script -qec "stty cols 200; '$quern' tune $problem --device host --budget 3 --no-record" /dev/null </dev/null >out 2>err
+  }
+  at_terminal xterm
+  check 'progress knows the budget' grep -q '\[3/3\] [0-9.]*/s, 0 s left: gather' out
+  at_terminal dumb
+  check 'a terminal without escape codes gets none' test -z "$(tr -cd '\033' <out)"
+fi
+
 # ---- a sweep that is stopped, met by another, killed, and gone on with
 space=(gather rows=1 count=1 width=1 dtype=u8 --device host --save-space space.jsonl --json)
 some_lines() { [ "$(lines_of space.jsonl)" -ge 20 ]; }

@@ -1,8 +1,6 @@
 // quern bench [FAMILY …]: figures, each beside its floor in the same run.
 #include "bench.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <ctime>
 
@@ -11,6 +9,7 @@
 #include "base/text.h"
 #include "gpu_or_host.h"
 #include "plan/problem.h"
+#include "progress.h"
 #include "quern/version.h"
 #include "subject.h"
 
@@ -73,11 +72,11 @@ class Bench : public Command {
     const OpenDevice device = open_device(runtime, name);
     if (device.host()) {
       bool agree = true;
-      print_all(device.name(),
+      print_all(device.name(), problems.size(),
                 [&](const Emit& emit) { agree = bench_on_host(runtime, device, problems, kernel_, emit); });
       return agree ? kDone : kFailed;
     }
-    return print_all(device.name(),
+    return print_all(device.name(), problems.size(),
                      [&](const Emit& emit) { bench_kernels(runtime, device, options, problems, kernel_, emit); });
   }
 
@@ -129,16 +128,18 @@ class Bench : public Command {
     return problems;
   }
 
-  // JSON lines come as they are measured, a table when its columns are known.
+  // JSON lines come as they are measured, a table when its columns are known. `total`: how many there are at most.
   template <class F>
-  int print_all(const std::string& where, const F& measure) const {
+  int print_all(const std::string& where, std::size_t total, const F& measure) const {
     std::vector<Row> rows;
-    const Emit emit = [&](const Row& row) {
-      if (json_) print_json(row);
-      rows.push_back(row);
-      if (!json_ && isatty(STDERR_FILENO) == 1) note(to_json(row));
-    };
-    measure(emit);
+    {
+      Progress progress(total, 0, stderr_screen(json_));
+      measure([&](const Row& row) {
+        if (json_) print_json(row);
+        rows.push_back(row);
+        progress.show(rows.size(), text_of(row.fields.front().second));
+      });
+    }
     if (json_) return kDone;
     print_line(cat("<!-- ", where, ", ", today(), ", quern ", QUERN_VERSION, ": ", typed_, " -->"));
     print_tables(rows);
@@ -167,7 +168,8 @@ class Bench : public Command {
                   const Place& place) const {
     if (runtime.state().compiler.nvrtc().identity().empty())
       runtime.state().compiler.nvrtc().nvrtc();  // says why there is none
-    return print_all(place.target.text(), [&](const Emit& emit) {
+    const std::size_t total = (1 + families.size()) + (2 + families.size());
+    return print_all(place.target.text(), total, [&](const Emit& emit) {
       bench_first_compile(options, families, place.target, samples_, emit);
       bench_compile(runtime, families, place.target, samples_, emit);
     });
@@ -180,7 +182,8 @@ class Bench : public Command {
     if (!device_.empty()) device = open_device(runtime, wanted);
     if (device_.empty()) device = try_first_gpu(runtime, &why_not);
     if (!device) note("no device: only what needs none is measured");
-    return print_all(device ? device->device.name : "no device",
+    const std::size_t total = families.size() * (device ? kHostRows + kDeviceRows : kHostRows);
+    return print_all(device ? device->device.name : "no device", total,
                      [&](const Emit& emit) { bench_host(runtime, families, device, options, emit); });
   }
 

@@ -22,6 +22,31 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   return lines;
 }
 
+namespace {
+
+// The bytes of the first `width` characters.
+std::size_t bytes_of(std::string_view text, std::size_t width) {
+  std::size_t bytes = 0;
+  for (std::size_t seen = 0; bytes < text.size(); ++bytes) {
+    seen += (static_cast<unsigned char>(text[bytes]) & 0xC0) != 0x80 ? 1 : 0;
+    if (seen > width) break;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<std::string> wrap_hard(std::string_view text, std::size_t width) {
+  if (width_of(text) <= width) return {std::string(text)};
+  std::vector<std::string> lines;
+  for (std::string_view rest : wrap(text, width)) {
+    for (; width_of(rest) > width; rest.remove_prefix(bytes_of(rest, width)))
+      lines.emplace_back(rest.substr(0, bytes_of(rest, width)));
+    lines.emplace_back(rest);
+  }
+  return lines;
+}
+
 std::string paragraph(std::string_view text, std::size_t indent, std::size_t width) {
   std::string out;
   for (const std::string& line : wrap(text, width - indent)) out += cat(std::string(indent, ' '), line, "\n");

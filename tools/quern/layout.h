@@ -15,6 +15,9 @@ std::size_t width_of(std::string_view text);
 // Lines of at most `width`, broken at spaces; a word that is longer has a line of its own. At least one line.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
+// The same, and words that are longer are broken. A text that fits stays as it is.
+std::vector<std::string> wrap_hard(std::string_view text, std::size_t width);
+
 // `text` wrapped to `width` behind `indent` spaces, each line ended.
 std::string paragraph(std::string_view text, std::size_t indent, std::size_t width);
 

@@ -4,7 +4,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -12,7 +11,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "layout.h"
+#include "table.h"
 
 namespace quern::tool {
 namespace {
@@ -52,47 +51,6 @@ std::string number_text(double number, int digits) {
   return fixed(number, digits);
 }
 
-bool is_number(const Value& value) {
-  return std::holds_alternative<std::int64_t>(value.value) || std::holds_alternative<double>(value.value);
-}
-
-struct Cell {
-  std::string text;
-  bool right;
-};
-using Cells = std::vector<std::vector<Cell>>;
-
-std::vector<Cell> header(const Row& row) {
-  std::vector<Cell> cells;
-  for (const auto& [name, value] : row.fields) cells.push_back({name, is_number(value)});
-  return cells;
-}
-
-std::vector<Cell> cells_of(const Row& row, std::size_t columns) {
-  std::vector<Cell> cells;
-  for (const auto& [name, value] : row.fields) cells.push_back({text_of(value), is_number(value)});
-  cells.resize(columns);
-  return cells;
-}
-
-std::string padded(const Cell& cell, std::size_t width) {
-  const std::string space(width - width_of(cell.text), ' ');
-  return cell.right ? space + cell.text : cell.text + space;
-}
-
-void print_cells(const std::vector<Cell>& cells, const std::vector<std::size_t>& widths) {
-  std::string line = "|";
-  for (std::size_t i = 0; i < cells.size(); ++i) line += cat(" ", padded(cells[i], widths[i]), " |");
-  print_line(line);
-}
-
-void print_rule(const std::vector<Cell>& cells, const std::vector<std::size_t>& widths) {
-  std::string line = "|";
-  for (std::size_t i = 0; i < cells.size(); ++i)
-    line += cat(std::string(widths[i] + 1, '-'), cells[i].right ? ":" : "-", "|");
-  print_line(line);
-}
-
 int output_error = 0;  // of the first write to stdout that failed
 
 // 0 where it is no terminal.
@@ -125,18 +83,7 @@ void print_json(const std::vector<Row>& rows) {
   for (const Row& row : rows) print_json(row);
 }
 
-void print_table(const std::vector<Row>& rows) {
-  if (rows.empty()) return;
-  Cells table = {header(rows.front())};
-  for (const Row& row : rows) table.push_back(cells_of(row, table.front().size()));
-  std::vector<std::size_t> widths(table.front().size());
-  for (const auto& cells : table) {
-    for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], width_of(cells[i].text));
-  }
-  print_cells(table.front(), widths);
-  print_rule(table.front(), widths);
-  for (std::size_t i = 1; i < table.size(); ++i) print_cells(table[i], widths);
-}
+void print_table(const std::vector<Row>& rows) { print(table_text(rows, output_columns())); }
 
 void print_rows(const std::vector<Row>& rows, bool json) {
   if (json) {
@@ -158,6 +105,7 @@ std::string finish_output() {
 }
 
 std::size_t output_columns() { return columns_of(STDOUT_FILENO); }
+std::size_t error_columns() { return columns_of(STDERR_FILENO); }
 
 void print(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() && output_error == 0) output_error = errno;
@@ -176,18 +124,6 @@ void note(std::string_view text) {
 void print_item(std::string_view label, std::string_view text) {
   constexpr std::size_t kWidth = 12;
   print_line(cat(label, std::string(std::max(kWidth, label.size() + 1) - label.size(), ' '), text));
-}
-
-Progress::Progress(std::size_t total) : total_(total), terminal_(isatty(STDERR_FILENO) == 1) {}
-
-Progress::~Progress() {
-  if (terminal_) std::fputs("\r\033[K", stderr);
-}
-
-void Progress::show(std::size_t done, std::string_view what) const {
-  if (!terminal_) return;
-  const std::string line = cat("[", done, "/", total_, "] ", what);
-  std::fprintf(stderr, "\r\033[K%s", line.substr(0, columns_of(STDERR_FILENO) - 1).c_str());
 }
 
 }  // namespace quern::tool

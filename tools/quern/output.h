@@ -65,7 +65,7 @@ std::string text_of(const Value& value);
 // One JSON object a line.
 void print_json(const Row& row);
 void print_json(const std::vector<Row>& rows);
-// A Markdown table that is aligned for a terminal too; the columns are the names of the first row.
+// As table_text has it, fitted to the terminal.
 void print_table(const std::vector<Row>& rows);
 void print_rows(const std::vector<Row>& rows, bool json);
 
@@ -75,28 +75,15 @@ void open_standard_files();
 // Once, at the end: "" where all that was printed was written, else why not.
 std::string finish_output();
 
-// The terminal's columns; 0 where stdout is no terminal.
+// The terminal's columns; 0 where stdout, or stderr, is none.
 std::size_t output_columns();
+std::size_t error_columns();
 
 void print(std::string_view text);       // to stdout, as it is
 void print_line(std::string_view text);  // to stdout
 void note(std::string_view text);        // a line to stderr
 // "label     text", for reports that are no tables.
 void print_item(std::string_view label, std::string_view text);
-
-// "[3/10] gather width=…" on stderr, in place, if that is a terminal; removed by the destructor.
-class Progress {
- public:
-  explicit Progress(std::size_t total);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-  void show(std::size_t done, std::string_view what) const;
-
- private:
-  std::size_t total_;
-  bool terminal_;
-};
 
 }  // namespace quern::tool
 

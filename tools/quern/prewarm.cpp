@@ -15,6 +15,7 @@
 #include "named_file.h"
 #include "output.h"
 #include "plan/problem.h"
+#include "progress.h"
 #include "subject.h"
 
 namespace quern::tool {
@@ -202,7 +203,7 @@ class Prewarm : public Command {
 
   std::vector<Outcome> compile(Runtime& runtime, const std::vector<Item>& items) const {
     std::vector<Outcome> outcomes(items.size());
-    const Progress progress(items.size());
+    Progress progress(items.size());
     progress.show(0, "compiling");
     run_jobs(
         items.size(), jobs_, [&](std::size_t i) { outcomes[i] = compile_one(runtime, items[i]); },

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "jobs.h"
 #include "plan/config.h"
+#include "progress.h"
 #include "subject.h"
 
 namespace quern::tool {
@@ -30,7 +31,7 @@ std::vector<Config> one_an_image(const Family& family, const std::vector<Config>
 void compile_all(Runtime& runtime, const AnyProblem& problem, const Target& target, const std::vector<Config>& configs,
                  int jobs) {
   const Family& family = problem.family();
-  const Progress progress(configs.size());
+  Progress progress(configs.size());
   const auto compile = [&](std::size_t i) {
     const Variant variant{"sweep", configs[i], family.alignment(problem.data(), configs[i])};
     try {
@@ -85,7 +86,7 @@ std::vector<SweepRow> sweep(Runtime& runtime, const OpenDevice& device, const An
       choose_variants(family, problem.data(), device.target, model_of(device.device), {}).front().config;
   compile_all(runtime, problem, device.target, one_an_image(family, configs), jobs);
   std::vector<SweepRow> rows;
-  const Progress progress(configs.size());
+  Progress progress(configs.size());
   for (const Config& config : configs) {
     SweepRow row;
     row.config = config_option(family, config);

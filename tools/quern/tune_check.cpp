@@ -7,6 +7,7 @@
 #include "api/runtime_state.h"
 #include "base/text.h"
 #include "plan/problem.h"
+#include "progress.h"
 #include "tuner/crew.h"
 #include "tuner/open_device.h"
 
@@ -60,7 +61,7 @@ class Checks {
 
   std::vector<CheckedRecord> check(const std::vector<Record>& records) const {
     std::vector<CheckedRecord> all;
-    const Progress progress(records.size());
+    Progress progress(records.size(), 0, stderr_screen(request_.records.json));
     for (const Record& record : records) {
       progress.show(all.size(), record.problem);
       all.push_back(check_one(record));

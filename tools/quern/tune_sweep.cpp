@@ -14,6 +14,7 @@
 #include "output.h"
 #include "plan/config.h"
 #include "plan/problem.h"
+#include "progress.h"
 #include "quern/version.h"
 #include "subject.h"
 #include "tuner/crew.h"
@@ -41,27 +42,20 @@ SweepBudget parse_budget(const std::string& text) {
   return budget;
 }
 
-// One line that is written over, where somebody looks.
+// How far a sweep is, with the part that its budget lets it do.
 class Line {
  public:
   explicit Line(std::string problem) : problem_(std::move(problem)) {}
   void show(const SweepProgress& now, const SweepBudget& budget) {
-    const double left = time_left(now, budget);
-    if (!progress_) progress_.emplace(static_cast<std::size_t>(now.points));
+    const auto most = budget.evaluations > 0 ? std::min<std::int64_t>(budget.evaluations, now.points) : now.points;
+    if (!progress_) progress_.emplace(static_cast<std::size_t>(most), static_cast<std::size_t>(now.known));
     progress_->show(
         static_cast<std::size_t>(now.measured),
-        cat(problem_, ": ", now.best_us > 0 ? cat(fixed(now.best_us, 2), " us with ", now.best) : "nothing yet",
-            left > 0 ? cat("; at most ", fixed(left, 0), " s left") : ""));
+        cat(problem_, ": ", now.best_us > 0 ? cat(fixed(now.best_us, 2), " us with ", now.best) : "nothing yet"),
+        budget.seconds > 0 ? std::max(0.0, budget.seconds - now.seconds) : -1);
   }
 
  private:
-  static double time_left(const SweepProgress& now, const SweepBudget& budget) {
-    if (budget.seconds > 0) return std::max(0.0, budget.seconds - now.seconds);
-    const auto most = static_cast<double>(
-        budget.evaluations > 0 ? std::min<std::int64_t>(budget.evaluations, now.points) : now.points);
-    const int here = now.measured - now.known;
-    return here > 0 ? now.seconds / here * (most - now.measured) : 0;
-  }
   const std::string problem_;
   std::optional<Progress> progress_;
 };

@@ -59,6 +59,30 @@ check 'a failed write of much is said once' cannot_write tune show --json
 says_nothing() { "$quern" nothing >/dev/full 2>err; [ $? = 2 ]; }
 check 'nothing on stdout is no failure' says_nothing
 
+# ---- terminals
+# at_terminal COLUMNS ARGUMENT…: what is printed on a terminal of that many columns, in `screen`.
+at_terminal() {
+  local columns=$1
+  shift
+  timeout 20 script -qec "stty cols $columns; '$quern' $*" /dev/null </dev/null | tr -d '\r' >screen
+}
+# The lines that match are there, and none is longer. awk counts bytes: no table here has any other character.
+fits() { grep -q -e "$2" screen && ! awk -v most="$1" 'length($0) > most' screen | grep -e "$2"; }
+if command -v script >/dev/null; then
+  for words in 'describe gather' 'describe mxfp8' doctor list; do
+    at_terminal 80 "$words"
+    check "a table fits 80 columns: $words" fits 80 '^|'
+  done
+  for words in 'tune show gather' 'help prewarm' 'help tune check'; do
+    at_terminal 80 "$words"
+    check "every line fits 80 columns: $words" fits 80 .
+  done
+  at_terminal 80 tune show gather
+  check 'a row of many columns is a block' grep -q '^device  *NVIDIA H200$' screen
+fi
+"$quern" describe gather >out
+check 'a pipe gets Markdown, however wide' grep -q '^| field         | kind    | default      | accepted  .* meaning  *|$' <<<"$(cat out)"
+
 # ---- mistyped variables
 QUERN_CACH_DIR=x expect 1 'Wrong: QUERN_CACH_DIR is set, and nothing reads it. Did you mean QUERN_CACHE_DIR?' doctor
 QUERN_CACH_DIR=x expect 1 '"QUERN_CACH_DIR is set, and nothing' doctor --json

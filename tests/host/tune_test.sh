@@ -118,7 +118,7 @@ stopped_in_its_midst() {
 }
 check 'a sweep writes as it measures' stopped_in_its_midst
 expect 1 'space.jsonl is being written by another sweep; wait for it or name another file' "${space[@]}"
-check 'no row is printed for it' test ! -s out
+check 'no row is printed for it' silent '"schema":"quern.tune/1"'
 kill -KILL "$first"
 wait "$first" 2>/dev/null
 first=
@@ -174,7 +174,7 @@ find data -type f | sort >files.before
 expect 0 '2 records, 0 flips; regret: p95 0.00 %, worst 0.00 %, geometric mean 0.00 %' check --device host
 check 'the warm one is among them' says "| $tiny | warm "
 expect 0 '"regret":0.0,"low":0.0,"high":0.0,"flip":false' check gather rows=2 --device host --json --in-process
-check 'JSON is rows only' test "$(grep -c '^{"problem":' out)" = "$(wc -l <out)"
+check 'JSON is rows only' test "$(grep -c '^{"schema":"quern.tune.check/1","problem":' out)" = "$(wc -l <out)"
 expect 2 'there are no such records' check pointwise dtype=f16 --device host
 {
   record problem="$tiny" config='vector=1 unroll=1' rival='unroll=4' rival='unroll=77' compiler='c++ of old'

@@ -108,7 +108,7 @@ void print(const Section& section, bool json) {
     if (json) rows.back().add("section", section.title);
     rows.back().fields.insert(rows.back().fields.end(), row.fields.begin(), row.fields.end());
   }
-  tool::print_rows(rows, json);
+  tool::print_rows("quern.store_bench/1", rows, json);
   std::fflush(stdout);
 }
 

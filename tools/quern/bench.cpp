@@ -134,8 +134,8 @@ class Bench : public Command {
     std::vector<Row> rows;
     {
       Progress progress(total, 0, stderr_screen(json_));
-      measure([&](const Row& row) {
-        if (json_) print_json(row);
+      measure([&](std::string_view schema, const Row& row) {
+        if (json_) print_json(schema, row);
         rows.push_back(row);
         progress.show(rows.size(), text_of(row.fields.front().second));
       });

@@ -17,7 +17,7 @@
 namespace quern::tool {
 
 // Called with each row as soon as it is there.
-using Emit = std::function<void(const Row&)>;
+using Emit = std::function<void(std::string_view schema, const Row&)>;
 
 struct KernelBench {
   std::string config;       // changes to each default config

@@ -216,7 +216,8 @@ void bench_first_compile(const Options& options, const std::vector<const Family*
   constexpr int kMostProcesses = 5;
   std::vector<std::string> names = {""};
   for (const Family* family : families) names.emplace_back(family->name);
-  for (const std::string& name : names) emit(first_row(options, target, name, std::min(samples, kMostProcesses)));
+  for (const std::string& name : names)
+    emit("quern.bench.first/1", first_row(options, target, name, std::min(samples, kMostProcesses)));
 }
 
 // The subjects take turns, so that a slow moment of the machine does not hit one alone.
@@ -234,7 +235,7 @@ void bench_compile(Runtime& runtime, const std::vector<const Family*>& families,
     }
   }
   const double floor = median_of(times.front(), &Phases::ms);
-  for (std::size_t i = 0; i < all.size(); ++i) emit(row_of(all[i].name, times[i], floor));
+  for (std::size_t i = 0; i < all.size(); ++i) emit("quern.bench.compile/1", row_of(all[i].name, times[i], floor));
 }
 
 }  // namespace quern::tool

@@ -13,6 +13,7 @@
 namespace quern::tool {
 namespace {
 
+constexpr std::string_view kSchema = "quern.bench.host/1";
 constexpr std::uintptr_t kAddress = 1 << 20;
 constexpr std::int64_t kExtent = 64;
 constexpr int kRecords = 5000;
@@ -38,13 +39,14 @@ void bench_null(Runtime& null, const Family& family, const Emit& emit) {
   const AnyProblem problem = small_problem(family);
   const AnyPlan plan = null.prepare_any(family, problem.data());
   const AnyArgs args = null_args(problem);
-  emit(ns_row("launch, own cost", problem, measure_host_ns([&] { plan.launch(nullptr, args.data()); })));
-  emit(ns_row("prepare, known problem", problem, measure_host_ns([&] { null.prepare_any(family, problem.data()); })));
+  emit(kSchema, ns_row("launch, own cost", problem, measure_host_ns([&] { plan.launch(nullptr, args.data()); })));
+  emit(kSchema,
+       ns_row("prepare, known problem", problem, measure_host_ns([&] { null.prepare_any(family, problem.data()); })));
   const Target target = target_of(null_driver().arch);
   const Variant variant = choose_variants(family, problem.data(), target, generic_model(target.arch), {}).front();
   const ImageRequest request{&family, problem.data(), target, variant};
   const cache::Key key = obtain_image(null.state(), request).key;
-  emit(ns_row("store, memory hit", problem, measure_host_ns([&] { null.state().store.find(key); })));
+  emit(kSchema, ns_row("store, memory hit", problem, measure_host_ns([&] { null.state().store.find(key); })));
 }
 
 // A record of a size of its own: every extent of `small` times up to 50, the next one moving when one has been through.
@@ -75,7 +77,7 @@ void bench_records(const Family& family, const Emit& emit) {
   const FamilyRecords known(family, pointers, Log(LogLevel::off, {}));
   const auto measure = [&](const char* what, const AnyProblem& problem) {
     const RecordQuery query{problem.data(), target, kRecordedDevice, base};
-    emit(ns_row(what, problem, measure_host_ns([&] { known.find(query); })));
+    emit(kSchema, ns_row(what, problem, measure_host_ns([&] { known.find(query); })));
   };
   AnyProblem near = small;
   for (const Field* field : open_extents(AnyProblem(family)))
@@ -115,14 +117,14 @@ void bench_device(Runtime& runtime, const OpenDevice& device, const Family& fami
   BareLaunch bare(device, plan, data.args(), stream.get());
   const PairedNs paired = measure_paired_ns([&] { bare(); }, [&] { plan.launch(stream.get(), data.args().data()); },
                                             [&] { stream.synchronize(); });
-  emit(ns_row("bare launch", problem, paired.a));
-  emit(ns_row("plan launch", problem, paired.b));
-  emit(Row()
-           .add("what", "plan less bare, with its 95 % interval")
-           .add("problem", problem.text())
-           .add("ns", Value(paired.difference, 1))
-           .add("low", Value(paired.low, 1))
-           .add("high", Value(paired.high, 1)));
+  emit(kSchema, ns_row("bare launch", problem, paired.a));
+  emit(kSchema, ns_row("plan launch", problem, paired.b));
+  emit(kSchema, Row()
+                    .add("what", "plan less bare, with its 95 % interval")
+                    .add("problem", problem.text())
+                    .add("ns", Value(paired.difference, 1))
+                    .add("low", Value(paired.low, 1))
+                    .add("high", Value(paired.high, 1)));
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ void bench_kernels(Runtime& runtime, const OpenDevice& device, const Options& op
     Row row = row_of(problem, best ? best->timing : timing, data.bytes(), floors.of(data.bytes()));
     row.add("host_ns", Value(launch_ns(*null, problem, bench.config), 1));
     if (best) row.add("default_us", timing.us).add("config", best->config);
-    emit(row);
+    emit("quern.bench/1", row);
   }
 }
 

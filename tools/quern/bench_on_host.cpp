@@ -29,11 +29,11 @@ bool bench_on_host(Runtime& runtime, const OpenDevice& device, const std::vector
     data.launch(plan);
     const Comparison comparison = compare(data.download(), host.reference(scalars));
     all_agree = all_agree && comparison.equal;
-    emit(Row()
-             .add("problem", problem.text())
-             .add("bytes", bytes)
-             .add("verified", comparison.equal)
-             .add("max_error", comparison.max_error));
+    emit("quern.bench.emulated/1", Row()
+                                       .add("problem", problem.text())
+                                       .add("bytes", bytes)
+                                       .add("verified", comparison.equal)
+                                       .add("max_error", comparison.max_error));
   }
   return all_agree;
 }

@@ -61,12 +61,12 @@ int stats(Runtime& runtime, const CacheArguments& arguments) {
   row.add("dir", store.directory()).add("entries", entries).add("bytes", number(bytes)).add("damaged", damaged);
   row.add("max_bytes", number(store.limits().bytes)).add("max_entries", number(store.limits().entries));
   row.add("usable", unusable.empty() && !store.directory().empty());
-  if (!unusable.empty()) row.add("why_not", unusable);
+  row.add("why_not", unusable.empty() ? Value() : Value(unusable));
   if (arguments.json) {
-    print_json(row.add("layers", layers));
+    print_json("quern.cache.stats/1", row.add("layers", layers));
     return kDone;
   }
-  print_rows({row}, false);
+  print_table({row});
   if (layers.size() > 1) {
     print_line("\nLayers, in the order in which they are asked:");
     print_table(layers);
@@ -92,7 +92,7 @@ int list(Runtime& runtime, const CacheArguments& arguments) {
         .add("damage", item.damage.empty() ? Value() : Value(item.damage));
     rows.push_back(std::move(row));
   }
-  print_rows(rows, arguments.json);
+  print_rows("quern.cache.list/1", rows, arguments.json);
   if (rows.empty()) note(cat(store.directory(), " has no entries"));
   return kDone;
 }
@@ -130,7 +130,7 @@ void print_entry(const std::string& key, const cache::Entry& entry, bool json) {
   for (const auto& [name, value] : entry.numbers) row.add(name, value);
   row.add("cubin_bytes", entry.cubin.size()).add("ptx_bytes", entry.ptx.size());
   if (json) {
-    print_json(row.add("what", to_rows(entry.what)).add("who", to_rows(entry.who)));
+    print_json("quern.cache.show/1", row.add("what", to_rows(entry.what)).add("who", to_rows(entry.who)));
     return;
   }
   for (const auto& [name, value] : row.fields) print_item(name, text_of(value));
@@ -161,13 +161,13 @@ int show(Runtime& runtime, const CacheArguments& arguments) {
 }
 
 int clear(Runtime& runtime, const CacheArguments& arguments) {
-  require_writable(runtime);
+  require_store(runtime, *arguments.global, "nothing can be changed");
   cache::Store& store = runtime.state().store;
   const std::size_t removed = store.clear();
   const auto left = store.list();
   const bool whole =
       std::none_of(left.begin(), left.end(), [&](const cache::Item& item) { return item.layer == store.directory(); });
-  if (arguments.json) print_json(Row().add("dir", store.directory()).add("removed", removed));
+  if (arguments.json) print_json("quern.cache.clear/1", Row().add("dir", store.directory()).add("removed", removed));
   if (!arguments.json) print_line(cat("removed ", removed, " entries from ", store.directory()));
   if (!whole) throw Error(Code::io, Stage::store, "some entries could not be removed");
   return kDone;
@@ -185,7 +185,8 @@ int export_entries(Runtime& runtime, const CacheArguments& arguments) {
     throw Error(Code::io, Stage::store, cat("there is nothing to export: ", why.empty() ? "the cache is off" : why));
   }
   const cache::Transfer done = cache::export_pack(store, follow_links(path));
-  print_rows({Row()
+  print_rows("quern.cache.export/1",
+             {Row()
                   .add("pack", path)
                   .add("entries", done.entries)
                   .add("bytes", number(done.bytes))
@@ -195,10 +196,11 @@ int export_entries(Runtime& runtime, const CacheArguments& arguments) {
 }
 
 int import_entries(Runtime& runtime, const CacheArguments& arguments) {
-  require_writable(runtime);
+  require_store(runtime, *arguments.global, "nothing can be changed");
   const std::string& path = arguments.words.front();
   const cache::Transfer done = cache::import_pack(runtime.state().store, path);
-  print_rows({Row()
+  print_rows("quern.cache.import/1",
+             {Row()
                   .add("pack", path)
                   .add("imported", done.entries)
                   .add("bytes", number(done.bytes))
@@ -331,11 +333,12 @@ class Cache : public Command {
     const ActionRow& action = *std::find_if(std::begin(kActions), std::end(kActions),
                                             [&](const ActionRow& row) { return global.action == row.name; });
     check_amounts();
+    given_.global = &global;
     if (action.run == cache_explain) check_problem_words(global);
     Runtime runtime(runtime_options(global));
     // What is about the directory alone has nothing to say without one.
     const std::string why = runtime.state().store.unusable();
-    if (action.needs_directory && !why.empty()) throw Error(Code::io, Stage::store, why);
+    if (action.needs_directory && !why.empty()) throw store_error(global, why);
     return action.run(runtime, given_);
   }
 
@@ -360,12 +363,5 @@ const Registration<Cache> registration("cache",
                                        "The images on disk: what there is, why a problem hits or misses, packs");
 
 }  // namespace
-
-void require_writable(Runtime& runtime) {
-  if (*runtime.state().options.cache_mode != CacheMode::read_write)
-    throw Error(Code::io, Stage::store, "the cache is read-only or off (QUERN_CACHE), so nothing can be changed");
-  const std::string why = runtime.state().store.unusable();
-  if (!why.empty()) throw Error(Code::io, Stage::store, why);
-}
 
 }  // namespace quern::tool

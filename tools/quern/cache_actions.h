@@ -22,6 +22,7 @@ struct CacheArguments {
   std::string device_model;
   std::string config;
   bool json = false;
+  const Global* global = nullptr;
 };
 
 // Each returns the exit code.
@@ -36,8 +37,6 @@ void check_explained(Runtime& runtime, const CacheArguments& arguments);
 std::string key_field(std::string_view text, std::string_view label);
 // Why this build of quern never asks for the image whose key text this is; empty if it may.
 std::string why_outdated(const Runtime& runtime, std::string_view what);
-// Throws Error (io) if the directory may not be written.
-void require_writable(Runtime& runtime);
 
 }  // namespace quern::tool
 

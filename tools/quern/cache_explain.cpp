@@ -75,7 +75,7 @@ class Explain {
       rows.push_back(explain(variant.name, key_of_image(runtime_.state(), {&subject.family(), subject.problem.data(),
                                                                            place.target, variant})));
     if (arguments_.json) {
-      print_json(rows);
+      print_rows("quern.cache.explain/1", rows, true);
     } else {
       for_people(rows, place.target);
     }
@@ -91,19 +91,20 @@ class Explain {
     Row row;
     row.add("variant", variant).add("key", key.path()).add("asking", key_field(key.who, "compiler"));
     row.add("verdict", entry ? "hit" : "miss");
-    if (entry) {
-      row.add("layer", layer_that_served(before)).add("compiler", entry->compiler);
-      row.add("why", why_hit(*entry, key));
-      return row;
-    }
-    row.add("why", why_miss(counters_before, key));
-    if (const auto nearest = find_nearest(key))
-      row.add("nearest", Row()
-                             .add("key", nearest->item.key)
-                             .add("layer", nearest->item.layer)
-                             .add("compiler", nearest->item.compiler)
-                             .add("differences", nearest->differences));
-    return row;
+    row.add("layer", entry ? Value(layer_that_served(before)) : Value());
+    row.add("compiler", entry ? Value(entry->compiler) : Value());
+    row.add("why", entry ? why_hit(*entry, key) : why_miss(counters_before, key));
+    return row.add("nearest", entry ? Value() : nearest_row(key));
+  }
+
+  Value nearest_row(const cache::Key& key) const {
+    const auto nearest = find_nearest(key);
+    if (!nearest) return {};
+    return Row()
+        .add("key", nearest->item.key)
+        .add("layer", nearest->item.layer)
+        .add("compiler", nearest->item.compiler)
+        .add("differences", nearest->differences);
   }
 
   std::string layer_that_served(const std::vector<cache::LayerReport>& before) {
@@ -134,7 +135,7 @@ class Explain {
     return key.who.empty() ? "nobody made it, and there is no compiler here" : "nobody made it";
   }
 
-  std::optional<Nearest> find_nearest(const cache::Key& key) {
+  std::optional<Nearest> find_nearest(const cache::Key& key) const {
     const Fields asked = fields_of(key.what, key.who);
     std::optional<Nearest> nearest;
     for (const cache::Item& item : items_) {
@@ -156,6 +157,7 @@ class Explain {
   static void print_one(const Row& row) {
     print_line("");
     for (const auto& [name, value] : row.fields) {
+      if (std::holds_alternative<Value::Nothing>(value.value)) continue;
       const auto* const nearest = std::get_if<Value::Object>(&value.value);
       if (nearest == nullptr) print_item(name, text_of(value));
       if (nearest != nullptr) print_nearest(nearest->row.front());

@@ -65,26 +65,26 @@ std::string why_outdated(const Runtime& runtime, std::string_view what) {
 
 // 3 if anything is damaged: somebody should look.
 int cache_verify(Runtime& runtime, const CacheArguments& arguments) {
-  std::vector<Row> rows;
+  RowPrinter printer("quern.cache.verify/1", arguments.json);
   std::size_t damaged = 0;
   for (const cache::Item& item : runtime.state().store.list()) {
     const Verdict verdict = judge(runtime, item);
     damaged += verdict.state == "damaged" ? 1 : 0;
-    rows.push_back(Row()
-                       .add("key", arguments.json ? item.key : item.key.substr(0, 16))
-                       .add("layer", item.layer)
-                       .add("family", key_field(item.what, "family"))
-                       .add("state", verdict.state)
-                       .add("why", verdict.why.empty() ? Value() : Value(verdict.why)));
+    printer.add(Row()
+                    .add("key", arguments.json ? item.key : item.key.substr(0, 16))
+                    .add("layer", item.layer)
+                    .add("family", key_field(item.what, "family"))
+                    .add("state", verdict.state)
+                    .add("why", verdict.why.empty() ? Value() : Value(verdict.why)));
   }
-  print_rows(rows, arguments.json);
-  note(cat(rows.size(), " entries, ", damaged, " damaged",
+  printer.finish();
+  note(cat(printer.rows().size(), " entries, ", damaged, " damaged",
            damaged == 0 ? "" : "; they are misses, and `quern cache prune` removes those of the directory"));
   return damaged == 0 ? kDone : kSomeFailed;
 }
 
 int cache_prune(Runtime& runtime, const CacheArguments& arguments) {
-  require_writable(runtime);
+  require_store(runtime, *arguments.global, "nothing can be changed");
   cache::Store& store = runtime.state().store;
   cache::Limits limits = store.limits();
   if (!arguments.max_bytes.empty()) limits.bytes = parse_amount(arguments.max_bytes, "--max-bytes");
@@ -103,7 +103,7 @@ int cache_prune(Runtime& runtime, const CacheArguments& arguments) {
   row.add("dir", store.directory()).add("damaged", damaged).add("outdated", outdated);
   row.add("left_behind", static_cast<std::int64_t>(counters.swept));
   row.add("evicted", static_cast<std::int64_t>(counters.evictions));
-  print_rows({row}, arguments.json);
+  print_rows("quern.cache.prune/1", {row}, arguments.json);
   return kDone;
 }
 

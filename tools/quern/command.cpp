@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "api/runtime_state.h"
 #include "base/environment.h"
 #include "base/text.h"
 #include "output.h"
@@ -60,7 +61,35 @@ std::vector<CommandRow>& commands() {
 
 Error wrong(std::string sentence) { return {Code::bad_input, Stage::tool, std::move(sentence)}; }
 
-void print_error(const Error& error) {
+Error store_error(const Global& global, const std::string& why) {
+  if (global.cache_dir.empty()) return {Code::io, Stage::store, why};
+  return wrong(cat("--cache-dir: ", why));
+}
+
+void require_store(Runtime& runtime, const Global& global, std::string_view advice) {
+  if (*runtime.state().options.cache_mode != CacheMode::read_write)
+    throw Error(Code::io, Stage::store, cat("the cache is read-only or off (QUERN_CACHE). ", advice));
+  const std::string why = runtime.state().store.unusable();
+  if (!why.empty()) throw store_error(global, cat(why, ". ", advice));
+}
+
+namespace {
+
+Value text_or_nothing(const std::string& text) { return text.empty() ? Value() : Value(text); }
+
+Row error_row(const Error& error) {
+  std::string code = name(error.code);
+  std::replace(code.begin(), code.end(), ' ', '_');
+  Row row;
+  row.add("code", code).add("exit_code", exit_code(error.code)).add("sentence", error.sentence);
+  row.add("problem", text_or_nothing(error.problem)).add("key", text_or_nothing(error.key));
+  return row.add("log", text_or_nothing(error.log));
+}
+
+}  // namespace
+
+void report_error(const Error& error, bool json) {
+  if (json) print_json("quern.error/1", error_row(error));
   note(cat("quern: ", error.sentence, error.problem.empty() ? "" : cat(" [", error.problem, "]")));
   if (!error.log.empty()) note(error.log);
 }

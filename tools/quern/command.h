@@ -67,8 +67,15 @@ struct Registration {
 // What was typed is wrong.
 Error wrong(std::string sentence);
 
-// Prints an error as people read it: one line, then the compiler's log.
-void print_error(const Error& error);
+// Why images can't be found or kept, `why`, as an error of its kind: (bad_input) where --cache-dir named the directory,
+// else (io).
+Error store_error(const Global& global, const std::string& why);
+// Throws store_error with `advice` where this process may not write images to a directory.
+void require_store(Runtime& runtime, const Global& global, std::string_view advice);
+
+// Prints an error as people read it, one line, then the compiler's log, to stderr; with `json` also as an object to
+// stdout.
+void report_error(const Error& error, bool json);
 
 }  // namespace quern::tool
 

@@ -113,7 +113,7 @@ class Describe : public Command {
         {"variants", cat("Images and default configs on ", place.target.text(), ", ", place.model.name),
          variants_of(subject.problem, place)}};
     if (json_) {
-      print_json(to_row(subject, parts));
+      print_json("quern.describe/1", to_row(subject, parts));
     } else {
       for_people(subject, parts);
     }

@@ -57,7 +57,7 @@ class Doctor : public Command {
     examine_environment();
     report_.add("problems", Value::Texts(problems_));
     if (json_) {
-      print_json(report_);
+      print_json("quern.doctor/1", report_);
     } else {
       for_people(runtime.has_value());
     }

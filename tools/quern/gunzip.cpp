@@ -1,5 +1,6 @@
 #include "gunzip.h"
 
+#include <unistd.h>
 #include <zlib.h>
 
 #include <cerrno>
@@ -13,7 +14,7 @@ namespace quern::tool {
 namespace {
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
-  throw Error(Code::bad_input, Stage::tool, cat(path, ": ", why));
+  throw Error(Code::bad_input, Stage::tool, cat(text_file_name(path), ": ", why));
 }
 
 struct Close {
@@ -29,11 +30,14 @@ std::string reason(gzFile file) {
 
 }  // namespace
 
+std::string text_file_name(const std::string& path) { return path == "-" ? "standard input" : path; }
+
 std::string read_text_file(const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) refuse(path, "no such file");
-  if (std::filesystem::is_directory(path, error)) refuse(path, "this is a directory; name a file in it");
-  const std::unique_ptr<gzFile_s, Close> file(gzopen(path.c_str(), "rb"));
+  const bool is_stdin = path == "-";
+  if (!is_stdin && !std::filesystem::exists(path, error)) refuse(path, "no such file");
+  if (!is_stdin && std::filesystem::is_directory(path, error)) refuse(path, "this is a directory; name a file in it");
+  const std::unique_ptr<gzFile_s, Close> file(is_stdin ? gzdopen(dup(STDIN_FILENO), "rb") : gzopen(path.c_str(), "rb"));
   if (!file) refuse(path, std::strerror(errno));
   std::string text;
   std::string buffer(1 << 20, '\0');

@@ -65,7 +65,7 @@ class Inspect : public Command {
  private:
   int print_accesses(const Global& global, const Subject& subject, const Place& place) const {
     Runtime runtime(runtime_options(global));
-    print_rows(access_rows(runtime, subject, config_, place.model), json_);
+    print_rows("quern.inspect.accesses/1", access_rows(runtime, subject, config_, place.model), json_);
     return kDone;
   }
 
@@ -100,7 +100,7 @@ class Inspect : public Command {
 
   void print_image(const Subject& subject, const Place& place, const std::optional<OpenDevice>& device,
                    const Inspected& inspected) const {
-    if (json_) return print_json(to_row(subject, place, device, inspected));
+    if (json_) return print_json("quern.inspect/1", to_row(subject, place, device, inspected));
     if (all_ || (!source_ && !ptx_)) print_summary(subject, place, device, inspected);
     if (source_ || all_) print(inspected.image.entry->source);
     if (ptx_ || all_) print(inspected.image.entry->ptx);

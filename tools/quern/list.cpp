@@ -17,7 +17,7 @@ class List : public Command {
     std::vector<Row> rows;
     for (const Family* family : runtime.families())
       rows.push_back(Row().add("family", family->name).add("sentence", family->sentence));
-    print_rows(rows, json_);
+    print_rows("quern.list/1", rows, json_);
     return kDone;
   }
 

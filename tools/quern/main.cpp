@@ -1,6 +1,8 @@
 // The command line of quern. Subcommands are in the files of their names.
+#include <algorithm>
 #include <exception>
 #include <new>
+#include <string_view>
 
 #include "arguments.h"
 #include "base/text.h"
@@ -9,18 +11,27 @@
 namespace quern::tool {
 namespace {
 
+// Known before the command line is read, as that may fail.
+bool wants_json(int argc, char** argv) {
+  return std::any_of(argv + 1, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
+}
+
+int end_with(const Error& error, int argc, char** argv) {
+  report_error(error, wants_json(argc, argv));
+  return exit_code(error.code);
+}
+
 int run(int argc, char** argv) {
   try {
     return run_command_line(argc, argv);
   } catch (const Error& error) {
-    print_error(error);
-    return exit_code(error.code);
+    return end_with(error, argc, argv);
   } catch (const std::bad_alloc&) {
-    note("quern: there is not enough memory for the operands; make the problem smaller");
+    const char* const sentence = "there is not enough memory for the operands; make the problem smaller";
+    return end_with(Error(Code::io, Stage::tool, sentence), argc, argv);
   } catch (const std::exception& error) {
-    note(cat("quern: ", error.what()));
+    return end_with(Error(Code::io, Stage::tool, error.what()), argc, argv);
   }
-  return kFailed;
 }
 
 }  // namespace

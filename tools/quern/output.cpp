@@ -53,6 +53,10 @@ std::string number_text(double number, int digits) {
 
 int output_error = 0;  // of the first write to stdout that failed
 
+void flush() {
+  if (std::fflush(stdout) != 0 && output_error == 0) output_error = errno;
+}
+
 // 0 where it is no terminal.
 std::size_t columns_of(int file) {
   if (isatty(file) == 0) return 0;
@@ -77,20 +81,29 @@ std::string text_of(const Value& value) {
 // Bytes that are no UTF-8, a file name's for one, are replaced: a row is always printed.
 std::string to_json(const Row& row) { return json_of(row).dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-void print_json(const Row& row) { print_line(to_json(row)); }
-
-void print_json(const std::vector<Row>& rows) {
-  for (const Row& row : rows) print_json(row);
+void print_json(std::string_view schema, const Row& row) {
+  Row whole;
+  whole.add("schema", std::string(schema));
+  whole.fields.insert(whole.fields.end(), row.fields.begin(), row.fields.end());
+  print_line(to_json(whole));
+  flush();
 }
 
 void print_table(const std::vector<Row>& rows) { print(table_text(rows, output_columns())); }
 
-void print_rows(const std::vector<Row>& rows, bool json) {
-  if (json) {
-    print_json(rows);
-  } else {
-    print_table(rows);
-  }
+void print_rows(std::string_view schema, const std::vector<Row>& rows, bool json) {
+  RowPrinter printer(schema, json);
+  for (const Row& row : rows) printer.add(row);
+  printer.finish();
+}
+
+void RowPrinter::add(Row row) {
+  if (json_) print_json(schema_, row);
+  rows_.push_back(std::move(row));
+}
+
+void RowPrinter::finish() const {
+  if (!json_) print_table(rows_);
 }
 
 void open_standard_files() {
@@ -100,7 +113,7 @@ void open_standard_files() {
 }
 
 std::string finish_output() {
-  if (std::fflush(stdout) != 0 && output_error == 0) output_error = errno;
+  flush();
   return output_error == 0 ? "" : error_text(output_error);
 }
 

@@ -62,12 +62,26 @@ inline Value::Value(Row v) : value(Object{{std::move(v)}}) {}
 std::string to_json(const Row& row);
 std::string text_of(const Value& value);
 
-// One JSON object a line.
-void print_json(const Row& row);
-void print_json(const std::vector<Row>& rows);
+// One JSON object a line, seen at once. `schema` is its first member, "quern.prewarm/1": docs/json.md has its members.
+void print_json(std::string_view schema, const Row& row);
 // As table_text has it, fitted to the terminal.
 void print_table(const std::vector<Row>& rows);
-void print_rows(const std::vector<Row>& rows, bool json);
+void print_rows(std::string_view schema, const std::vector<Row>& rows, bool json);
+
+// Rows of one schema, as they come: JSON lines at once, or one table in the end.
+class RowPrinter {
+ public:
+  RowPrinter(std::string_view schema, bool json) : schema_(schema), json_(json) {}
+  void add(Row row);
+  // Prints the table.
+  void finish() const;
+  const std::vector<Row>& rows() const { return rows_; }
+
+ private:
+  const std::string schema_;
+  const bool json_;
+  std::vector<Row> rows_;
+};
 
 // Once, before anything is opened: a standard file that is closed becomes one that can neither be read nor written, so
 // that no file of ours is taken for it.

@@ -63,7 +63,7 @@ class Run : public Command {
     arguments.option("--offset N", offset_, {0, 1 << 20}, "Elements between each pointer and a 256-byte boundary");
     arguments.option("--repeat N", repeat_, {1, 1000}, "Measure so often; the median is shown");
     arguments.flag("--wild", wild_, "Generated data with infinities, NaNs, denormals and zeros");
-    arguments.flag("--json", json_, "Print one JSON object, with --sweep a line a config");
+    arguments.flag("--json", json_, "Print one JSON object, with --sweep a line a config, the fastest first");
     arguments.note("Extents that nothing gives are 1024; those of an --in file are the file's.");
     arguments.example("quern run gather width=4096 rows=8192 count=8192 dtype=bf16 --verify",
                       "Compile, launch and time it, and compare the result with the reference");
@@ -140,8 +140,9 @@ class Run : public Command {
     const double reference_ms = computing.ms();
     if (json_) {
       Row row = head_row(runtime, subject, infos, infos.front(), prepare_ms);
-      row.add("kernel_us", Value()).add("device", Value()).add("arch", place.target.text());
-      print_json(row.add("reference_ms", reference_ms));
+      row.add("kernel_us", Value()).add("bytes", Value()).add("gbs", Value());
+      row.add("device", Value()).add("arch", place.target.text()).add("verified", Value()).add("max_error", Value());
+      print_json("quern.run/1", row.add("reference_ms", reference_ms));
     } else {
       print_images(runtime, images, place, prepare_ms);
       print_item("reference", cat("computed in ", ms_text(reference_ms)));
@@ -235,7 +236,7 @@ class Run : public Command {
     const ImageInfo& image = plan.images()[launched ? data.image_of(plan) : 0];
     if (json_) {
       Row row = head_row(runtime, subject, plan.images(), image, prepare_ms);
-      print_json(finish_row(row, device, timing, data.bytes(), verdict));
+      print_json("quern.run/1", finish_row(row, device, timing, data.bytes(), verdict));
     } else {
       print_launch(runtime, plan, image, device, prepare_ms, upload_ms);
       if (!device.host()) print_timing(timing, data.bytes(), launched);
@@ -248,12 +249,12 @@ class Run : public Command {
 
   static Row finish_row(Row row, const OpenDevice& device, const Timing& timing, std::int64_t bytes,
                         const std::optional<Verdict>& verdict) {
-    if (!device.host()) row.add("kernel_us", timing.timed() ? Value(timing.us) : Value());
-    row.add("bytes", bytes);
-    if (!device.host()) row.add("gbs", timing.timed() ? Value(gigabytes_a_second(bytes, timing.us)) : Value());
+    row.add("kernel_us", timing.timed() ? Value(timing.us) : Value()).add("bytes", bytes);
+    row.add("gbs", timing.timed() ? Value(gigabytes_a_second(bytes, timing.us)) : Value());
     row.add("device", device.name()).add("arch", device.target.text());
-    if (verdict) row.add("verified", verdict->equal).add("max_error", verdict->max_error);
-    return row;
+    row.add("verified", verdict ? Value(verdict->equal) : Value());
+    row.add("max_error", verdict ? Value(verdict->max_error) : Value());
+    return row.add("reference_ms", verdict ? Value(verdict->ms) : Value());
   }
 
   static void print_launch(Runtime& runtime, const AnyPlan& plan, const ImageInfo& image, const OpenDevice& device,
@@ -293,7 +294,7 @@ class Run : public Command {
     if (verify_) expected.emplace(host.reference(subject.scalars));
     const std::vector<SweepRow> rows =
         sweep(runtime, device, subject.problem, data, expected ? &*expected : nullptr, jobs_);
-    print_rows(to_rows(rows, data.bytes(), verify_), json_);
+    print_rows("quern.run.sweep/1", to_rows(rows, data.bytes(), verify_), json_);
     const auto failed =
         std::count_if(rows.begin(), rows.end(), [](const SweepRow& row) { return !row.failure.empty(); });
     if (failed != 0) note(cat("quern: ", failed, " of ", rows.size(), " configs failed"));

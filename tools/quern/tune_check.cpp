@@ -26,14 +26,17 @@ std::string sweep_first(const CheckRequest& request) {
 class Checks {
  public:
   Checks(Runtime& runtime, const CheckRequest& request, const Global& global)
-      : runtime_(runtime), request_(request), worker_(worker_settings(runtime, request.worker, global)) {}
+      : runtime_(runtime),
+        request_(request),
+        global_(global),
+        worker_(worker_settings(runtime, request.worker, global)) {}
 
   int run() {
     parse_device(request_.device);
     check_worker(request_.worker);
     const std::vector<PlacedRecord> asked = find_records(runtime_, request_.records).records;
     if (asked.empty()) throw wrong(cat("there are no such records", sweep_first(request_)));
-    require_store(runtime_, request_.worker);
+    require_worker_store(runtime_, request_.worker, global_);
     place_ = place_of(runtime_, request_.device);
     const std::vector<Record> records = of_this_device(asked);
     if (place_->device.target.host) warn_of_emulation();
@@ -65,7 +68,7 @@ class Checks {
     for (const Record& record : records) {
       progress.show(all.size(), record.problem);
       all.push_back(check_one(record));
-      if (request_.records.json) print_json(check_row(all.back()));
+      if (request_.records.json) print_json("quern.tune.check/1", check_row(all.back()));
     }
     return all;
   }
@@ -139,6 +142,7 @@ class Checks {
 
   Runtime& runtime_;
   const CheckRequest& request_;
+  const Global& global_;
   const WorkerSettings worker_;
   std::optional<DevicePlace> place_;
 };

@@ -135,7 +135,7 @@ int tune_show(Runtime& runtime, const TuneRecordArguments& arguments) {
     rows.push_back(record_row(item.record, real_file_system().now_unix_ns()));
     if (arguments.json || found.places > 1) rows.back().add("file", item.place);
   }
-  print_rows(rows, arguments.json);
+  print_rows("quern.tune.show/1", rows, arguments.json);
   if (rows.empty()) note("there are no such records; `quern tune FAMILY FIELD=VALUE...` makes one");
   return kDone;
 }
@@ -144,7 +144,8 @@ int tune_merge(Runtime&, const TuneRecordArguments& arguments) {
   const std::string& out = arguments.words.front();
   const Merged merged = merge_records(real_file_system(), out, {arguments.words.begin() + 1, arguments.words.end()});
   for (const PassedLine& line : merged.damaged) note(cat("passed over: ", line.text()));
-  print_rows({Row()
+  print_rows("quern.tune.merge/1",
+             {Row()
                   .add("file", out)
                   .add("records", merged.records)
                   .add("older", merged.older)

@@ -42,18 +42,18 @@ Row row_of(const std::string& file, std::size_t points, int failed, const char* 
 }
 
 // The rows of one strategy.
-void add_rows(std::vector<Row>& rows, const std::vector<Subject>& subjects, const StrategyRow& strategy, int seeds) {
+void add_rows(RowPrinter& printer, const std::vector<Subject>& subjects, const StrategyRow& strategy, int seeds) {
   std::vector<ReplayScore> scores;
   std::size_t points = 0;
   int failed = 0;
   for (const auto& [file, saved] : subjects) {
     scores.push_back(replay(saved, strategy.search, seeds, 1));
-    rows.push_back(row_of(file, saved.us.size(), saved.failed, strategy.name, seeds, scores.back(), 0));
+    printer.add(row_of(file, saved.us.size(), saved.failed, strategy.name, seeds, scores.back(), 0));
     points += saved.us.size();
     failed += saved.failed;
   }
   if (subjects.size() > 1)
-    rows.push_back(row_of("geometric mean", points, failed, strategy.name, seeds, mean_score(scores), 1));
+    printer.add(row_of("geometric mean", points, failed, strategy.name, seeds, mean_score(scores), 1));
 }
 
 }  // namespace
@@ -61,9 +61,9 @@ void add_rows(std::vector<Row>& rows, const std::vector<Subject>& subjects, cons
 int run_replay(const ReplayRequest& request) {
   const std::vector<const StrategyRow*> strategies = chosen(request.strategies);
   const std::vector<Subject> subjects = read_all(request.files);
-  std::vector<Row> rows;
-  for (const StrategyRow* strategy : strategies) add_rows(rows, subjects, *strategy, request.seeds);
-  print_rows(rows, request.json);
+  RowPrinter printer("quern.tune.replay/1", request.json);
+  for (const StrategyRow* strategy : strategies) add_rows(printer, subjects, *strategy, request.seeds);
+  printer.finish();
   return kDone;
 }
 

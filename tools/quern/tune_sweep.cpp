@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "gunzip.h"
 #include "manifest.h"
 #include "output.h"
 #include "plan/config.h"
@@ -69,22 +70,21 @@ class Sweeps {
     const SweepBudget budget = parse_budget(request_.budget);
     const std::vector<AnyProblem> problems = this->problems();
     check(problems);
-    require_store(runtime_, request_.worker);
+    require_worker_store(runtime_, request_.worker, global_);
     device_ = place_of(runtime_, devices().front());
     if (device_->device.target.host) warn_of_emulation();
-    std::vector<Row> rows;
+    RowPrinter printer("quern.tune/1", request_.json);
     int code = kDone;
     for (const AnyProblem& problem : problems) {
       try {
-        rows.push_back(row_of(problem, sweep_one(problem, budget)));
-        if (request_.json) print_json(rows.back());
+        printer.add(row_of(problem, sweep_one(problem, budget)));
       } catch (const Error& error) {
         if (problems.size() == 1 || error.code == Code::no_compiler || error.code == Code::no_device) throw;
-        print_error(error);
+        report_error(error, request_.json);
         code = kSomeFailed;
       }
     }
-    if (!request_.json) print_table(rows);
+    printer.finish();
     return code;
   }
 
@@ -127,18 +127,16 @@ class Sweeps {
   }
 
   std::vector<AnyProblem> manifest_problems() const {
-    std::string text;
-    FileStatus status;
-    if (const int error = read_whole(real_file_system(), request_.manifest, std::uint64_t{1} << 30, &text, &status))
-      throw Error(Code::bad_input, Stage::tool, cat("cannot read ", request_.manifest, ": ", error_text(error)));
-    const Manifest manifest = parse_manifest(text);
+    const Manifest manifest = parse_manifest(read_text_file(request_.manifest));
     if (!manifest.bad.empty())
-      throw wrong(cat(request_.manifest, ":", manifest.bad.front().line, ": ", manifest.bad.front().reason));
+      throw wrong(
+          cat(text_file_name(request_.manifest), ":", manifest.bad.front().line, ": ", manifest.bad.front().reason));
     std::vector<AnyProblem> problems;
     std::set<std::string> seen;
     for (const ManifestItem& item : manifest.items) {
       if (seen.insert(item.problem).second) problems.push_back(runtime_.parse(item.problem));
     }
+    if (problems.empty()) note(cat(text_file_name(request_.manifest), " names no problem"));
     return problems;
   }
 

@@ -9,14 +9,11 @@ namespace quern::tool {
 
 void check_worker(const WorkerRequest& request) { memory_bytes(request); }
 
-void require_store(Runtime& runtime, const WorkerRequest& request) {
-  std::string why = runtime.state().store.unusable();
-  if (*runtime.state().options.cache_mode != CacheMode::read_write) why = "the cache is read-only or off (QUERN_CACHE)";
-  if (request.in_process || why.empty()) return;
-  throw Error(Code::io, Stage::store,
-              cat(why,
-                  ". tune's workers share images in a directory that they may write (--cache-dir or "
-                  "QUERN_CACHE_DIR); --in-process does without"));
+void require_worker_store(Runtime& runtime, const WorkerRequest& request, const Global& global) {
+  if (request.in_process) return;
+  require_store(runtime, global,
+                "tune's workers share images in a directory that they may write (--cache-dir or QUERN_CACHE_DIR); "
+                "--in-process does without");
 }
 
 WorkerSettings worker_settings(Runtime& runtime, const WorkerRequest& request, const Global& global) {

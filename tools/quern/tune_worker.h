@@ -19,8 +19,8 @@ struct WorkerRequest {
 
 // Throws Error (bad_input) for what cannot be meant, before a device is looked for.
 void check_worker(const WorkerRequest& request);
-// Throws Error (io) where workers could not share images with this process.
-void require_store(Runtime& runtime, const WorkerRequest& request);
+// Throws Error (io; bad_input) where workers could not share images with this process.
+void require_worker_store(Runtime& runtime, const WorkerRequest& request, const Global& global);
 
 // This program as its own worker; without a program where all work is done in this process.
 WorkerSettings worker_settings(Runtime& runtime, const WorkerRequest& request, const Global& global);

@@ -67,9 +67,50 @@ if grep -q '"nvrtc":{"path"' out; then
   # A typed --config wins over the lines: without it this image would not be there.
   expect 0 '"image":"disk","compiles":0' run gather width=8 dtype=u8 --config threads=256 --arch sm_90a --json
   printf '{"problem": "gather width=8"}\nnope\n{"problem": "gather wdth=8"}\n{"problem": "gather", "arch": "sm_1"}\n' >bad.jsonl
+  # What is there, without compiling.
+  expect 0 '' cache clear
+  expect 3 '"arch":"sm_90a","image":"missing","images":2,"missing":2' prewarm --manifest good.jsonl --check --json
+  check 'how many is said' grep -q '^quern: 2 images would be compiled' <<<"$(cat err)"
+  expect 0 '' cache stats --json
+  check 'nothing was compiled' grep -q '"entries":0' <<<"$(cat out)"
+  expect 0 compiled prewarm --manifest good.jsonl
+  expect 0 '| gather width=8 | sm_90a | there |      2 |       0 |' prewarm --manifest good.jsonl --check
+  expect 3 '"missing":2' prewarm gather width=8 --arch sm_90a,sm_100a --check --json
+  # A compiler is not needed for it, nor a directory that can be written.
+  expect 0 '"image":"there"' prewarm gather width=8 --check --nvrtc "$work/none.so" --json
+  QUERN_CACHE=read-only expect 0 there prewarm gather width=8 --check
+  expect 2 'neither --jobs nor --pack' prewarm gather --check --pack x.pack
+  expect 2 'neither --jobs nor --pack' prewarm gather --check --jobs 2
+  # Manifests that are no files.
+  expect 0 '| disk ' prewarm --manifest - <good.jsonl
+  expect 0 '| disk ' prewarm --manifest /dev/stdin <good.jsonl
+  expect 0 '| disk ' prewarm --manifest <(cat good.jsonl)
+  expect 0 '| disk ' prewarm --manifest - < <(gzip -c good.jsonl)
+  expect 2 'standard input has 1 bad line; nothing was compiled. --keep-going compiles the others' prewarm --manifest - <<<nope
+  expect 0 'standard input names no problem' prewarm --manifest - <<<'# nothing'
+  expect 2 'line 2' prewarm --manifest bad.jsonl
+  expect 2 'sm_1' prewarm --manifest bad.jsonl
+  expect 3 'bad.jsonl:2: it is no JSON' prewarm --manifest bad.jsonl --keep-going
+  check 'the others are done' grep -q '^| gather width=8 | sm_90a | disk ' <<<"$(cat out)"
+  expect 3 '"sentence":"bad.jsonl:3: gather has no field' prewarm --manifest bad.jsonl --keep-going --json
+  check 'a row for each good line, an error for each bad one' test "$(grep -c quern.prewarm/1 out) $(grep -c quern.error/1 out)" = '1 3'
+  expect 2 '--keep-going goes with --manifest' prewarm gather --keep-going
+  # Rows come as they are done: the second item waits for a compiler that never ends, and the first row is there.
+  if command -v c++ >/dev/null; then
+    printf '#!/bin/sh\ncase " $* " in *" --version "*) exec c++ "$@" ;; esac\nexec sleep 60\n' >slow-c++
+    chmod +x slow-c++
+    QUERN_CXX=$work/slow-c++ "$quern" prewarm gather width=8 --arch sm_90a,host --jobs 1 --json >rows 2>/dev/null &
+    slow=$!
+    for _ in {1..200}; do [ -s rows ] && break; sleep 0.05; done
+    check 'a row is printed as it is done' grep -q '"arch":"sm_90a","image":"disk"' rows
+    check 'the other is not done yet' kill -0 $slow
+    pkill -P $slow
+    kill $slow
+    wait $slow
+  fi
   expect 2 'line 2' prewarm --manifest bad.jsonl
   expect 0 'empty kernel with all of templates/common' bench gather --compile --samples 1 --json
-  check 'compiles are measured: 2 first ones, 3 subjects' test "$(grep -c '^{"what":' out)" = 5
+  check 'compiles are measured: 2 first ones, 3 subjects' test "$(grep -c '^{"schema":"quern.bench.first/1","what"' out) $(grep -c '^{"schema":"quern.bench.compile/1","what"' out)" = '2 3'
   expect 2 'line 4' prewarm --manifest bad.jsonl
   expect 0 '"state":"ok"' cache verify --json
   expect 0 '"verdict":"hit"' cache explain gather width=8 --json
@@ -117,7 +158,7 @@ if grep -q '"nvrtc":{"path"' out; then
 else
   echo "skipped: no NVRTC"
 fi
-expect 2 'cannot be read' prewarm --manifest none.jsonl
+expect 2 'none.jsonl: no such file' prewarm --manifest none.jsonl
 expect 2 'not both' prewarm gather --manifest none.jsonl
 expect 2 'stats, list' cache
 expect 2 'stats, list' cache prunes
@@ -139,4 +180,9 @@ touch file
 expect 2 'writ' prewarm gather width=8 --cache-dir "$work/file"
 QUERN_CACHE=off expect 1 'read-only or off' prewarm gather width=8
 expect 0 'usable' cache stats --cache-dir "$work/file"
-expect 1 'quern:' cache list --cache-dir "$work/file"
+# The same sentence has the same exit code: 2 where --cache-dir was typed, else 1.
+expect 2 'quern: --cache-dir: ' cache list --cache-dir "$work/file"
+QUERN_CACHE_DIR=$work/file expect 1 'is a plain file, not a directory' cache list
+QUERN_CACHE_DIR=$work/file expect 1 'prewarm needs a directory' prewarm gather width=8
+QUERN_CACHE_DIR=$work/file expect 1 "tune's workers share images" tune gather rows=4 count=4 width=64
+expect 2 "tune's workers share images" tune gather rows=4 count=4 width=64 --cache-dir "$work/file"

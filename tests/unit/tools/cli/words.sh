@@ -83,6 +83,12 @@ fi
 "$quern" describe gather >out
 check 'a pipe gets Markdown, however wide' grep -q '^| field         | kind    | default      | accepted  .* meaning  *|$' <<<"$(cat out)"
 
+# ---- errors as JSON
+expect 2 '{"schema":"quern.error/1","code":"bad_input","exit_code":2,"sentence":"width=abc is not accepted' run gather width=abc --json
+check 'the sentence is on stderr too' grep -q '^quern: width=abc' <<<"$(cat err)"
+expect 2 '"problem":"gather width=64 out_stride=8"' run gather width=64 out_stride=8 --json
+expect 2 '"schema":"quern.error/1"' frobnicate --json
+
 # ---- mistyped variables
 QUERN_CACH_DIR=x expect 1 'Wrong: QUERN_CACH_DIR is set, and nothing reads it. Did you mean QUERN_CACHE_DIR?' doctor
 QUERN_CACH_DIR=x expect 1 '"QUERN_CACH_DIR is set, and nothing' doctor --json

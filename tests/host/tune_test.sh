@@ -71,6 +71,13 @@ problem='gather rows=4 count=4 width=16'
 sweep() { expect 0 "$1" $problem --device host --strategy exhaustive --json "${@:2}"; }
 sweep '"measured":5,' --budget 5
 check 'the winner is said' says '"config":"form='
+check 'the sweep file is named' says "\"file\":\"$work/data/sweeps/gather-"
+# One sign: faster_percent is of the default's time what the winner needs less, whatever was measured.
+one_sign() {
+  sed -n 's/.*"us":\([0-9.e+]*\),"default_us":\([0-9.e+]*\),"faster_percent":\([-0-9.e+]*\),"faster_low":\([-0-9.e+]*\),"faster_high":\([-0-9.e+]*\),.*/\1 \2 \3 \4 \5/p' out |
+    awk '{ seen = 1; if ($4 > $3 || $3 > $5 || ($3 > 1 && $1 > $2) || ($3 < -1 && $1 < $2)) bad = 1 } END { exit bad || !seen }'
+}
+check 'faster is positive' one_sign
 check 'the host is said to be one' says 'says nothing about a GPU'
 check 'no record is kept of the host' test ! -e "$QUERN_RECORDS"
 file=$(find data/sweeps -name 'gather-*.jsonl')
@@ -100,6 +107,15 @@ if command -v script >/dev/null; then
   at_terminal dumb
   check 'a terminal without escape codes gets none' test -z "$(tr -cd '\033' <out)"
 fi
+
+# ---- what it says in the end
+# shellcheck disable=SC2086
+expect 0 'faster_percent' $problem --device host --strategy exhaustive --budget 8
+check 'the verdict is one sentence' grep -Eq "^$problem: (kept the default: no config was faster by more than [0-9.]* %|(found|took) .*% (faster|slower) than the default .*)\\.\$" out
+check 'the sweep file is named for people' grep -qF "sweep file  $work/data/sweeps/gather-" out
+check 'the next command is named' grep -qF "next        quern tune report $work/data/sweeps/gather-" out
+eval "$(sed -n "s|^next *quern |'$quern' |p" out)" 2>/dev/null
+check 'the next command works' grep -q '</html>' report.html
 
 # ---- a sweep that is stopped, met by another, killed, and gone on with
 space=(gather rows=1 count=1 width=1 dtype=u8 --device host --save-space space.jsonl --json)
@@ -173,7 +189,7 @@ cp "$QUERN_RECORDS" records.before
 find data -type f | sort >files.before
 expect 0 '2 records, 0 flips; regret: p95 0.00 %, worst 0.00 %, geometric mean 0.00 %' check --device host
 check 'the warm one is among them' says "| $tiny | warm "
-expect 0 '"regret":0.0,"low":0.0,"high":0.0,"flip":false' check gather rows=2 --device host --json --in-process
+expect 0 '"regret_percent":0.0,"regret_low":0.0,"regret_high":0.0,"flip":false' check gather rows=2 --device host --json --in-process
 check 'JSON is rows only' test "$(grep -c '^{"schema":"quern.tune.check/1","problem":' out)" = "$(wc -l <out)"
 expect 2 'there are no such records' check pointwise dtype=f16 --device host
 {

@@ -184,9 +184,9 @@ Row check_row(const CheckedRecord& checked) {
   row.add("config", checked.record.config);
   row.add("us", passed ? us_or_nothing(now->recorded.us) : Value()).add("was_us", checked.record.us);
   row.add("default_us", now ? us_or_nothing(now->default_us) : Value());
-  row.add("regret", percent(&Interval::middle)).add("low", percent(&Interval::low));
-  row.add("high", percent(&Interval::high)).add("flip", passed ? Value(checked.flips()) : Value());
-  row.add("faster", text_or_nothing(now ? now->faster : "")).add("failure", text_or_nothing(failure_of(checked)));
+  row.add("regret_percent", percent(&Interval::middle)).add("regret_low", percent(&Interval::low));
+  row.add("regret_high", percent(&Interval::high)).add("flip", passed ? Value(checked.flips()) : Value());
+  row.add("beaten_by", text_or_nothing(now ? now->faster : "")).add("failure", text_or_nothing(failure_of(checked)));
   return row.add("hint", text_or_nothing(join(checked.hints, "; ")));
 }
 

@@ -37,7 +37,7 @@ FoundRecords find_records(Runtime& runtime, const TuneRecordArguments& arguments
 // Each returns the exit code; throws Error.
 // Words as for find_records.
 int tune_show(Runtime& runtime, const TuneRecordArguments& arguments);
-// Words: the file to write, and those to read.
+// Words: the file to write, and those to read. REQUIRES: one of each.
 int tune_merge(Runtime& runtime, const TuneRecordArguments& arguments);
 
 // A record as `show` prints it.

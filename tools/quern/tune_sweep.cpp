@@ -18,6 +18,7 @@
 #include "progress.h"
 #include "quern/version.h"
 #include "subject.h"
+#include "tune_verdict.h"
 #include "tuner/crew.h"
 #include "tuner/open_device.h"
 #include "tuner/sweep.h"
@@ -61,6 +62,13 @@ class Line {
   std::optional<Progress> progress_;
 };
 
+// A sweep that ended well.
+struct Swept {
+  AnyProblem problem;
+  Journal journal;
+  std::string path;  // of its file; "": there is none
+};
+
 class Sweeps {
  public:
   Sweeps(const SweepRequest& request, const Global& global)
@@ -73,18 +81,19 @@ class Sweeps {
     require_worker_store(runtime_, request_.worker, global_);
     device_ = place_of(runtime_, devices().front());
     if (device_->device.target.host) warn_of_emulation();
-    RowPrinter printer("quern.tune/1", request_.json);
+    std::vector<Swept> all;
     int code = kDone;
     for (const AnyProblem& problem : problems) {
       try {
-        printer.add(row_of(problem, sweep_one(problem, budget)));
+        all.push_back(sweep_one(problem, budget));
+        if (request_.json) print_json("quern.tune/1", json_row(all.back()));
       } catch (const Error& error) {
         if (problems.size() == 1 || error.code == Code::no_compiler || error.code == Code::no_device) throw;
         report_error(error, request_.json);
         code = kSomeFailed;
       }
     }
-    printer.finish();
+    if (!request_.json) print_all(all);
     return code;
   }
 
@@ -170,7 +179,7 @@ class Sweeps {
     return settings;
   }
 
-  Journal sweep_one(const AnyProblem& problem, const SweepBudget& budget) {
+  Swept sweep_one(const AnyProblem& problem, const SweepBudget& budget) {
     const SweepSettings settings = settings_for(problem, budget);
     Line line(problem.text());
     bool told = false;
@@ -182,7 +191,7 @@ class Sweeps {
     if (journal.result->winner.empty())
       throw problem_error(problem.family(), problem.data(), no_winner_text(journal, settings.path));
     if (!request_.no_record) keep(problem, journal, settings);
-    return journal;
+    return {problem, std::move(journal), settings.path};
   }
 
   // ---- what is kept and said
@@ -200,12 +209,35 @@ class Sweeps {
                                       [](const SweepTrial& t) { return t.failure.has_value(); });
     Row row;
     row.add("problem", problem.text()).add("us", result.us).add("default_us", result.default_us);
-    row.add("percent", Value(result.percent, 1)).add("low", Value(result.low, 1)).add("high", Value(result.high, 1));
+    // The file has differences of times, which are negative where it is faster.
+    row.add("faster_percent", Value(-result.percent, 1));
+    row.add("faster_low", Value(-result.high, 1)).add("faster_high", Value(-result.low, 1));
     row.add("copy_percent", journal.head.copy_us > 0 ? Value(100 * journal.head.copy_us / result.us, 1) : Value());
     row.add("measured", static_cast<std::int64_t>(result.evaluations)).add("points", journal.head.points);
     row.add("failed", static_cast<std::int64_t>(failed)).add("seconds", Value(result.seconds, 1));
-    row.add("stopped", result.stopped).add("why", result.why).add("config", result.winner);
-    return row;
+    return row.add("stopped", result.stopped).add("why", result.why).add("config", result.winner);
+  }
+
+  static Row json_row(const Swept& swept) {
+    Row row = row_of(swept.problem, swept.journal);
+    row.add("verdict", verdict_text(*swept.journal.result));
+    return row.add("file", swept.path.empty() ? Value() : Value(swept.path));
+  }
+
+  // Below the table each verdict in words, where it is kept, and what to type next.
+  static void print_all(const std::vector<Swept>& all) {
+    std::vector<Row> rows;
+    std::vector<std::string> files;
+    for (const Swept& swept : all) {
+      rows.push_back(row_of(swept.problem, swept.journal));
+      if (!swept.path.empty()) files.push_back(swept.path);
+    }
+    print_table(rows);
+    for (const Swept& swept : all) {
+      print_line(cat("\n", swept.problem.text(), ": ", verdict_text(*swept.journal.result), "."));
+      if (!swept.path.empty()) print_item("sweep file", swept.path);
+    }
+    if (!files.empty()) print_item("next", report_command(files));
   }
 
   const SweepRequest& request_;

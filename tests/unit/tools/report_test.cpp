@@ -168,7 +168,10 @@ TEST(Report, HasEverySection) {
   expect_sound(html);
   for (const char* part : {"gather rows=64 count=64",
                            "The winner is 16.7",
-                           "95\u00a0% interval \u221217.2\u00a0% to \u221216.1\u00a0%",
+                           "Faster than the default",
+                           "+16.7\u00a0%",
+                           "95\u00a0% interval +16.1\u00a0% to +17.2\u00a0%",
+                           "faster than the default, in percent of its time",
                            "Noise band",
                            "1\u00a0rival within it",
                            "90.0\u00a0%",

@@ -36,16 +36,18 @@ CheckedRecord not_measured() {
 }
 
 TEST(TuneCheck, ARowHasTheTimesThenAndNow) {
-  EXPECT_EQ(to_json(check_row(checked(0.25, "unroll=2"))),
-            R"({"problem":"gather rows=8 count=8 width=64","regime":"cold","config":"unroll=4","us":9.5,"was_us":9.0,)"
-            R"("default_us":12.0,"regret":25.0,"low":12.5,"high":50.0,"flip":true,"faster":"unroll=2",)"
-            R"("failure":null,"hint":null})");
+  EXPECT_EQ(
+      to_json(check_row(checked(0.25, "unroll=2"))),
+      R"({"problem":"gather rows=8 count=8 width=64","regime":"cold","config":"unroll=4","us":9.5,"was_us":9.0,)"
+      R"("default_us":12.0,"regret_percent":25.0,"regret_low":12.5,"regret_high":50.0,"flip":true,"beaten_by":"unroll=2",)"
+      R"("failure":null,"hint":null})");
 }
 
 TEST(TuneCheck, ARowSaysWhyThereIsNoTime) {
   const std::string failed = to_json(check_row(failing()));
-  EXPECT_TRUE(has(failed, R"("us":null,"was_us":9.0,"default_us":12.0,"regret":null,"low":null,"high":null,)"
-                          R"("flip":null,"faster":null,"failure":"wrong: byte 7 of out is off")"))
+  EXPECT_TRUE(has(
+      failed, R"("us":null,"was_us":9.0,"default_us":12.0,"regret_percent":null,"regret_low":null,"regret_high":null,)"
+              R"("flip":null,"beaten_by":null,"failure":"wrong: byte 7 of out is off")"))
       << failed;
   const std::string skipped = to_json(check_row(not_measured()));
   EXPECT_TRUE(has(skipped, R"("hint":"driver 12.8 then, 13.0 now; not measured: the vector must divide")")) << skipped;
@@ -76,7 +78,7 @@ TEST(TuneCheck, WhatNeedsNoDeviceIsSaidWithoutOne) {
   request.records.words = {"gather", "width=64"};
   request.device = "host";
   EXPECT_TRUE(has(refused().sentence, "quern tune gather width=64 --device host")) << refused().sentence;
-  request.device = "gpu";
+  request.device = "gpu0";
   EXPECT_TRUE(has(refused().sentence, "it takes cuda:N")) << refused().sentence;
   EXPECT_EQ(refused().code, Code::bad_input);
 }

@@ -133,11 +133,5 @@ TEST_F(TuneRecords, MergeWritesOneFileAndCounts) {
   EXPECT_EQ(print(tune_merge, {{scratch_ / "out", scratch_ / "b"}, "", true}).code, kDone);
 }
 
-TEST_F(TuneRecords, MergeNeedsAnInput) {
-  Runtime runtime(options());
-  const Error error = test::refusal([&] { tune_merge(runtime, {{scratch_ / "out"}, "", false}); });
-  EXPECT_TRUE(error.code == Code::bad_input && has(error.sentence, "OUT IN")) << error.sentence;
-}
-
 }  // namespace
 }  // namespace quern::tool

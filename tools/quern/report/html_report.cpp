@@ -35,7 +35,7 @@ std::string overview(const std::vector<SweepView>& views) {
       "<tr><th scope=\"col\">problem</th><th scope=\"col\">device</th>"
       "<th scope=\"col\" class=\"n\">default <span class=\"unit\">µs</span></th>"
       "<th scope=\"col\" class=\"n\">winner <span class=\"unit\">µs</span></th>"
-      "<th scope=\"col\" class=\"n\">vs default</th><th scope=\"col\" class=\"n\">of a copy</th>"
+      "<th scope=\"col\" class=\"n\">faster by</th><th scope=\"col\" class=\"n\">of a copy</th>"
       "<th scope=\"col\" class=\"n\">tried</th><th scope=\"col\">outcome</th></tr>";
   const std::string table = element("table", "", cat(element("thead", "", head), element("tbody", "", rows)));
   return cat("<h3>Overview</h3>", element("div", "class=\"scroll\"", table));

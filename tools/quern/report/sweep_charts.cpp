@@ -230,8 +230,8 @@ std::string short_name(const SweepView& view, const std::string& config) {
 void draw_finalist(Chart& chart, const Scale& x, double y, const SweepView& view, const SweepFinalist& finalist) {
   const bool wins = view.journal->result && finalist.config == view.journal->result->winner;
   chart.text(chart.x0() + 4, y, wins ? "mark halo" : "tick halo", short_name(view, finalist.config));
-  chart.line(x(finalist.low), y + 10, x(finalist.high), y + 10, wins ? "interval winner" : "interval");
-  chart.diamond(x((finalist.low + finalist.high) / 2), y + 10, wins ? "winner" : "point solid");
+  chart.line(x(-finalist.high), y + 10, x(-finalist.low), y + 10, wins ? "interval winner" : "interval");
+  chart.diamond(x(-(finalist.low + finalist.high) / 2), y + 10, wins ? "winner" : "point solid");
 }
 
 }  // namespace
@@ -288,8 +288,8 @@ std::string finalists_chart(const SweepView& view) {
   double low = -band;
   double high = band;
   for (const SweepFinalist& finalist : finalists) {
-    low = std::min(low, finalist.low);
-    high = std::max(high, finalist.high);
+    low = std::min(low, -finalist.high);
+    high = std::max(high, -finalist.low);
   }
   const std::size_t rows = std::min<std::size_t>(finalists.size(), 12);
   Frame frame;
@@ -300,7 +300,7 @@ std::string finalists_chart(const SweepView& view) {
   const double margin = std::max((high - low) * 0.04, 0.05);
   const Scale x(low - margin, high + margin, chart.x0(), chart.x1());
   if (band > 0) chart.rectangle(x(-band), chart.y1(), x(band) - x(-band), chart.y0() - chart.y1(), "band");
-  chart.x_axis(x, "percent of the default's time; left is faster");
+  chart.x_axis(x, "faster than the default, in percent of its time");
   chart.line(x(0), chart.y1(), x(0), chart.y0(), "default rule");
   for (std::size_t i = 0; i < rows; ++i)
     draw_finalist(chart, x, chart.y1() + 14 + 32 * static_cast<double>(i), view, finalists[i]);

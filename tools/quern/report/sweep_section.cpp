@@ -19,13 +19,14 @@ std::string tile(std::string_view label, const std::string& value, std::string_v
 
 bool has_gain(const SweepView& view) { return view.leader_us() > 0 && view.default_us() > 0; }
 
+// In percent of the default's time; positive: faster. The file has differences of times, whose sign is the other one.
 double gain_of(const SweepView& view) {
-  if (view.journal->result && view.winner >= 0) return view.journal->result->percent;
-  return 100 * (view.leader_us() / view.default_us() - 1);
+  if (view.journal->result && view.winner >= 0) return -view.journal->result->percent;
+  return 100 * (1 - view.leader_us() / view.default_us());
 }
 
-std::string interval_text(double low, double high) {
-  return cat("95\u00a0% interval ", signed_percent(low), " to ", signed_percent(high));
+std::string interval_text(const SweepResult& result) {
+  return cat("95\u00a0% interval ", signed_percent(-result.high), " to ", signed_percent(-result.low));
 }
 
 std::string tried_text(const SweepView& view) {
@@ -51,8 +52,8 @@ std::string tiles(const SweepView& view) {
   std::string out;
   out += tile(won ? "Winner" : "Best so far", us > 0 ? us_text(us) + kUnit : std::string(kDash), speed_note(view, us));
   out += tile("Default", standard > 0 ? us_text(standard) + kUnit : std::string(kDash), speed_note(view, standard));
-  out += tile("Against the default", gain_text(view),
-              won              ? interval_text(result->low, result->high)
+  out += tile("Faster than the default", gain_text(view),
+              won              ? interval_text(*result)
               : has_gain(view) ? "not confirmed by paired re-runs"
                                : "");
   out += tile("Percent of a copy", copy_text(view, us),
@@ -69,8 +70,8 @@ std::string tiles(const SweepView& view) {
 std::string faster_by(const SweepResult& result) {
   const bool one_side = result.high <= 0 || result.low >= 0;
   const auto [least, most] = std::minmax({std::abs(result.low), std::abs(result.high)});
-  const std::string interval = one_side ? cat("95\u00a0% interval ", fixed(least, 1), " to ", percent_text(most, 1))
-                                        : interval_text(result.low, result.high);
+  const std::string interval =
+      one_side ? cat("95\u00a0% interval ", fixed(least, 1), " to ", percent_text(most, 1)) : interval_text(result);
   return cat("The winner is ", percent_text(std::abs(result.percent), 1), result.percent <= 0 ? " faster" : " slower",
              " than the default (", interval, ").");
 }

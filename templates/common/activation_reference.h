@@ -58,6 +58,12 @@ inline constexpr ActivationRow kActivationRows[] = {QUERN_ACTIVATIONS(QUERN_ACTI
 inline constexpr const char* kActivationNames[] = {QUERN_ACTIVATIONS(QUERN_ACTIVATION_NAME) nullptr};
 #undef QUERN_ACTIVATION_NAME
 
+// Whether the formula has the run-time parameter: for some x it shows.
+inline bool takes_alpha(int activation) {
+  const ActivationRow& row = kActivationRows[activation];
+  return row.reference(-0.5, 1) != row.reference(-0.5, 2) || row.reference(1.5, 1) != row.reference(1.5, 2);
+}
+
 inline float alpha_or_default(int activation, float alpha) {
   return std::isnan(alpha) ? kActivationRows[activation].alpha : alpha;
 }

@@ -327,7 +327,11 @@ struct Mxfp8Family {
   };
 
   static constexpr Scalar kScalars[] = {
-      {"alpha", offsetof(Mxfp8Args, alpha), "the activation's parameter; nan: its default"},
+      {"alpha", offsetof(Mxfp8Args, alpha), "the prologue's activation's parameter, where it has one; nan: its default",
+       [](const void* p) {
+         const auto& problem = *static_cast<const Mxfp8*>(p);
+         return problem.prologue != Mxfp8Prologue::none && common::takes_alpha(static_cast<int>(problem.activation));
+       }},
   };
   static Table<Scalar> scalars() { return kScalars; }
   static Table<SourceFile> sources() { return embedded::mxfp8_sources(); }

@@ -260,8 +260,12 @@ struct PointwiseFamily {
       {"out", Role::output, offsetof(PointwiseArgs, out), true, layout<out_layout>, "[rows, width]", "the result"},
   };
   static constexpr Scalar kScalars[] = {
-      {"multiplier", offsetof(PointwiseArgs, multiplier), "of y"},
-      {"alpha", offsetof(PointwiseArgs, alpha), "the activation's parameter; nan: its default"},
+      {"multiplier", offsetof(PointwiseArgs, multiplier), "of y; with op=add_mul_act",
+       [](const void* p) { return static_cast<const Pointwise*>(p)->op == PointwiseOp::add_mul_act; }},
+      {"alpha", offsetof(PointwiseArgs, alpha), "the activation's parameter, where it has one; nan: its default",
+       [](const void* p) {
+         return common::takes_alpha(static_cast<int>(static_cast<const Pointwise*>(p)->activation));
+       }},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {{"rows", offsetof(PointwiseArgs, rows), nullptr}};
   static constexpr Parameter kParameters[] = {

@@ -79,8 +79,8 @@ class Run : public Command {
     Subject subject = read_subject(runtime, words_);
     const OperandFiles files(subject.family(), in_, out_);
     files.set_dtypes(subject);
-    check_problem(subject.family(), subject.problem.data());
     for (const std::string& setting : set_) set_scalar(subject, setting);
+    check_subject(subject);
     check_options(subject);
     const Place place = parse_place(runtime, arch_, "");
     const AnyProblem closed = files.close(subject.problem);

@@ -58,8 +58,19 @@ Subject read_subject(const Runtime& runtime, const std::vector<std::string>& wor
 
 Subject parse_subject(const Runtime& runtime, const std::vector<std::string>& words) {
   Subject subject = read_subject(runtime, words);
-  check_problem(subject.family(), subject.problem.data());
+  check_subject(subject);
   return subject;
+}
+
+void check_subject(const Subject& subject) {
+  const Family& family = subject.family();
+  check_problem(family, subject.problem.data());
+  for (const Scalar& scalar : family.scalars) {
+    if (subject.typed.count(scalar.name) == 0 || scalar.used == nullptr || scalar.used(subject.problem.data()))
+      continue;
+    throw problem_error(family, subject.problem.data(),
+                        cat(scalar.name, " is not used by this problem: it is ", scalar.sentence));
+  }
 }
 
 void set_scalar(Subject& subject, std::string_view setting) {
@@ -67,6 +78,7 @@ void set_scalar(Subject& subject, std::string_view setting) {
   const auto number = parse_number(value);
   if (!number) throw wrong(cat(name, "=", value, " is no number"));
   subject.scalars.set_scalar(name, static_cast<float>(*number));
+  subject.typed.insert(name);
 }
 
 std::pair<std::string, std::string> split_setting(std::string_view text, std::string_view form) {

@@ -27,8 +27,11 @@ struct Subject {
 Subject parse_subject(const Runtime& runtime, const std::vector<std::string>& words);
 // The same without the rules that tie fields together: some fields are still to be set.
 Subject read_subject(const Runtime& runtime, const std::vector<std::string>& words);
-// "multiplier=0.5": sets a run-time number.
+// "multiplier=0.5": sets a run-time number. Throws Error (bad_input).
 void set_scalar(Subject& subject, std::string_view setting);
+// Fields, the rules that tie them together, and that every run-time number that was given is used. Throws Error
+// (bad_input).
+void check_subject(const Subject& subject);
 
 // A name and what follows its "="; throws Error that shows `form` if there is none.
 std::pair<std::string, std::string> split_setting(std::string_view text, std::string_view form);

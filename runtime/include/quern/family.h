@@ -142,6 +142,7 @@ struct Scalar {
   const char* name;
   std::uint16_t offset;  // of the float in the arguments
   const char* sentence;
+  bool (*used)(const void* problem) = nullptr;  // whether it changes this problem's result; null: always
 };
 
 // An extent that the launch may give: the field it closes and where it is in the arguments.

@@ -104,6 +104,14 @@ TEST(Activations, NamesOrderAndDefaults) {
 }
 
 // Values from PyTorch's documentation and arithmetic by hand, independent of the references.
+TEST(Activations, WhoseFormulaHasTheParameterTakesIt) {
+  std::string takers;
+  for (std::size_t i = 0; i < std::size(kActivationRows); ++i) {
+    if (takes_alpha(static_cast<int>(i))) takers += std::string(kActivationRows[i].name) + " ";
+  }
+  EXPECT_EQ(takers, "qgelu fatrelu elu leaky_relu ");
+}
+
 TEST(Activations, KnownValues) {
   const auto value = [](Activation a, float x) {
     const ActivationRow& row = kActivationRows[static_cast<int>(a)];

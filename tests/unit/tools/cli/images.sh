@@ -29,7 +29,8 @@ if grep -q '"nvrtc":{"path"' out; then
   expect 0 "by the files' types: dtype=f64 index=i32" run gather width=8 --in source=f8.npy --in index=i4.npy
   expect 0 '"problem":"gather width=8 dtype=f64 index=i32"' run gather width=8 --in source=f8.npy --in index=i4.npy --json
   expect 0 '"problem":"gather width=8"' run gather width=8 dtype=bf16 --in source=u2.npy --json
-  expect 0 '"device":null' run pointwise width=8 multiplier=0.5 --json
+  expect 0 '"device":null' run pointwise width=8 op=add_mul_act multiplier=0.5 --json
+  expect 0 '"device":null' run pointwise width=8 activation=leaky_relu --set alpha=0.5 --json
   expect 0 'not launched' run gather width=0 count=0
   expect 0 'compiled' prewarm gather width=8 --arch sm_80,sm_100a --jobs 2
   expect 0 '"image":"disk"' prewarm gather width=8 --arch sm_80 --json

@@ -124,6 +124,10 @@ expect 2 'memory' run gather width=8 rows=1 count=70368744177664
 expect 2 'out_stride' run gather width=64 out_stride=8
 expect 2 'no run-time number' run gather --set multiplier=2
 expect 2 'is no number' run pointwise multiplier=two
+expect 2 'multiplier is not used by this problem: it is of y; with op=add_mul_act [pointwise]' run pointwise --set multiplier=3
+expect 2 'multiplier is not used by this problem' run pointwise multiplier=3
+expect 2 'alpha is not used by this problem' run pointwise op=add_mul_act --set multiplier=3 --set alpha=1
+expect 2 'alpha is not used by this problem' run mxfp8 alpha=1
 expect 2 'cuda:N' run gather --device gpu0
 expect 2 'supported are' run gather --arch sm_42
 expect 2 'supported are' prewarm gather --arch sm_90a,sm_42

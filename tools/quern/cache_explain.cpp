@@ -51,7 +51,7 @@ Value::Rows differences(const Fields& asked, const Fields& there) {
     const auto theirs = there.find(label);
     if (mine != asked.end() && theirs != there.end() && mine->second == theirs->second) continue;
     rows.push_back(
-        Row().add("field", label).add("asked for", value_in(asked, label)).add("there", value_in(there, label)));
+        Row().add("field", label).add("asked_for", value_in(asked, label)).add("there", value_in(there, label)));
   }
   return rows;
 }

@@ -23,8 +23,8 @@ Row describe(const Device& device) {
       .add("name", device.name)
       .add("arch", device.target.text())
       .add("multiprocessors", device.multiprocessors)
-      .add("memory", human_bytes(static_cast<double>(device.memory_bytes)))
-      .add("l2", human_bytes(static_cast<double>(device.l2_bytes)))
+      .add("memory_bytes", Value::of_bytes(static_cast<std::int64_t>(device.memory_bytes)))
+      .add("l2_bytes", Value::of_bytes(static_cast<std::int64_t>(device.l2_bytes)))
       .add("model", model_of(device).name);
 }
 
@@ -146,8 +146,8 @@ class Doctor : public Command {
     cache_.add("mode", mode_text(*options.cache_mode)).add("match", match_text(*options.cache_match));
     cache_.add("layers", options.cache_layers.size())
         .add("trust", options.cache_trust.empty() ? "owner" : options.cache_trust)
-        .add("limit", human_bytes(static_cast<double>(*options.cache_max_bytes)));
-    cache_.add("entries", items.size()).add("bytes", human_bytes(static_cast<double>(bytes)));
+        .add("max_bytes", Value::of_bytes(static_cast<std::int64_t>(*options.cache_max_bytes)));
+    cache_.add("entries", items.size()).add("bytes", Value::of_bytes(static_cast<std::int64_t>(bytes)));
     if (!unusable.empty()) problems_.push_back(cat("nothing is kept on disk: ", unusable));
     for (const cache::LayerReport& layer : store.layers()) {
       if (layer.path == store.directory()) continue;

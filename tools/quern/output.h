@@ -13,7 +13,7 @@ namespace quern::tool {
 
 struct Row;
 
-// A cell. A number shows `digits` behind the point in tables; JSON has all of them.
+// A cell. A number shows `digits` behind the point in tables, and a number of bytes "1.50 MiB"; JSON has all of it.
 struct Value {
   struct Nothing {};
   using Texts = std::vector<std::string>;
@@ -23,7 +23,9 @@ struct Value {
   };
   std::variant<Nothing, bool, std::int64_t, double, std::string, Texts, Rows, Object> value;
   int digits = 2;
+  bool is_bytes = false;
 
+  static Value of_bytes(std::int64_t bytes);
   // Defined below Row, which a list of rows needs whole.
   Value();
   Value(bool v);               // NOLINT(google-explicit-constructor)
@@ -58,6 +60,11 @@ inline Value::Value(std::string v) : value(std::move(v)) {}
 inline Value::Value(Texts v) : value(std::move(v)) {}
 inline Value::Value(Rows v) : value(std::move(v)) {}
 inline Value::Value(Row v) : value(Object{{std::move(v)}}) {}
+inline Value Value::of_bytes(std::int64_t bytes) {
+  Value value(bytes);
+  value.is_bytes = true;
+  return value;
+}
 
 std::string to_json(const Row& row);
 std::string text_of(const Value& value);

@@ -210,8 +210,8 @@ class Sweeps {
     Row row;
     row.add("problem", problem.text()).add("us", result.us).add("default_us", result.default_us);
     // The file has differences of times, which are negative where it is faster.
-    row.add("faster_percent", Value(-result.percent, 1));
-    row.add("faster_low", Value(-result.high, 1)).add("faster_high", Value(-result.low, 1));
+    row.add("faster_percent", Value(0 - result.percent, 1));
+    row.add("faster_low", Value(0 - result.high, 1)).add("faster_high", Value(0 - result.low, 1));
     row.add("copy_percent", journal.head.copy_us > 0 ? Value(100 * journal.head.copy_us / result.us, 1) : Value());
     row.add("measured", static_cast<std::int64_t>(result.evaluations)).add("points", journal.head.points);
     row.add("failed", static_cast<std::int64_t>(failed)).add("seconds", Value(result.seconds, 1));

@@ -37,4 +37,5 @@ if [ -e "$host_driver" ] && command -v c++ >/dev/null; then
     QUERN_CACHE_DIR=$work/file expect 1 'Wrong: nothing is kept on disk' doctor
     QUERN_CACHE_DIR=$work/file expect 1 '"problems":["nothing is kept on disk' doctor --json
   fi
+  unset QUERN_LIBCUDA
 fi

@@ -56,7 +56,7 @@ struct Alias {
   std::string_view typed;
   std::string_view meant;
 };
-// What is meant by `text`, whatever its case; the text in lower case where it is nobody's alias.
+// What is meant by `text`, whatever its case; the text in lower case where the table does not have it.
 std::string meant_by(std::string_view text, std::span<const Alias> aliases);
 
 }  // namespace quern

@@ -46,7 +46,8 @@ std::string target_name(std::string_view text) {
   if (name.rfind("sm_", 0) == 0) return name;
   std::string rest = name.rfind("sm", 0) == 0 ? name.substr(2) : name;
   rest.erase(std::remove(rest.begin(), rest.end(), '.'), rest.end());
-  if (const auto number = parse_integer(rest)) return target_of(static_cast<int>(*number)).text();
+  if (const auto number = parse_integer(rest); number && *number > 0 && *number < 1000)
+    return target_of(static_cast<int>(*number)).text();
   return rest.find_first_not_of("0123456789") == rest.size() - 1 ? cat("sm_", rest) : name;
 }
 

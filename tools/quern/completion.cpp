@@ -16,7 +16,7 @@ using Words = std::vector<std::string>;
 
 // What does the work; the tables that it asks are in front of it. bash splits words at "=" and ":".
 constexpr const char* kScript = R"SH(
-# Offers the lines of $1 that begin with $2. What ends with "=" gets no space behind it.
+# Offers the lines of $1 that begin with $2. What ends with "=" gets no space after it.
 _quern_offer() {
   local word
   while IFS= read -r word; do

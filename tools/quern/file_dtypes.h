@@ -1,4 +1,4 @@
-// Which dtypes a problem has by the files that `--in` names, where nobody typed them.
+// The dtypes that were not typed, taken from the files that `--in` names.
 #ifndef QUERN_TOOLS_FILE_DTYPES_H_
 #define QUERN_TOOLS_FILE_DTYPES_H_
 

@@ -17,8 +17,9 @@ void check_named_driver(Runtime& runtime) {
     runtime.state().driver();
   } catch (const Error& error) {
     if (error.code != Code::no_driver) throw;
-    throw Error(Code::no_driver, Stage::load,
-                cat("QUERN_LIBCUDA=", path, " is no driver; unset it, and quern looks for one. ", error.sentence));
+    throw Error(
+        Code::no_driver, Stage::load,
+        cat("QUERN_LIBCUDA=", path, " is not a driver; unset it, and quern searches for one. ", error.sentence));
   }
 }
 

@@ -10,7 +10,7 @@
 namespace quern::tool {
 
 // The first GPU; nothing, with the reason, where a search finds no driver or the driver no device. Throws Error
-// (no_driver) where QUERN_LIBCUDA names a library that is no driver: who names one does not want another device.
+// (no_driver) where QUERN_LIBCUDA names a library that is not a driver: running elsewhere would hide the mistake.
 std::optional<OpenDevice> try_first_gpu(Runtime& runtime, std::string* why_not);
 
 // The first GPU, as above; where there is none, the host driver's first device, with a line on stderr that says so.

@@ -10,7 +10,7 @@
 namespace quern::tool {
 
 // Where links lead, also one that leads to a file that is not there yet: so the link stays and its target is replaced.
-// `path` itself where it is no link.
+// `path` itself where it is not a link.
 std::string follow_links(const std::string& path);
 
 // Throws Error (bad_input) that begins with `what` and the path ("--out y.npy") for a directory and for a place that

@@ -57,7 +57,7 @@ void flush() {
   if (std::fflush(stdout) != 0 && output_error == 0) output_error = errno;
 }
 
-// 0 where it is no terminal.
+// 0 where it is not a terminal.
 std::size_t columns_of(int file) {
   if (isatty(file) == 0) return 0;
   winsize size{};

@@ -96,7 +96,7 @@ void open_standard_files();
 // Once, at the end: "" where all that was printed was written, else why not.
 std::string finish_output();
 
-// The terminal's columns; 0 where stdout, or stderr, is none.
+// The terminal's columns; 0 where stdout, or stderr, is not one.
 std::size_t output_columns();
 std::size_t error_columns();
 

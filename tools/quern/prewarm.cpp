@@ -115,7 +115,7 @@ class Prewarm : public Command {
   // ---- compiling
 
   int compile(Runtime& runtime, const std::vector<PrewarmItem>& items, const Global& global) const {
-    // What is compiled ahead of time and not kept would help nobody.
+    // What is compiled ahead of time must be kept.
     if (pack_.empty())
       require_store(runtime, global,
                     "prewarm needs a directory it may write (--cache-dir or QUERN_CACHE_DIR) or a pack (--pack)");

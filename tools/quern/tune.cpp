@@ -14,7 +14,7 @@
 namespace quern::tool {
 namespace {
 
-// What --replay takes beside itself.
+// What goes with --replay.
 constexpr std::array<std::string_view, 4> kReplayOptions = {"--replay", "--strategy", "--seeds", "--json"};
 
 // No option is passed over in silence.

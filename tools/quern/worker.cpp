@@ -14,7 +14,7 @@ class Worker : public Command {
     Runtime runtime(runtime_options(global));
     serve_worker(runtime);
   }
-  bool names_variables() const override { return true; }  // whoever started it has told
+  bool names_variables() const override { return true; }  // the command that started it has told
 };
 
 const Registration<Worker> registration("worker",

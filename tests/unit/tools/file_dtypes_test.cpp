@@ -62,7 +62,7 @@ TEST_F(FileDtypes, WhatFitsAsItIsStays) {
   EXPECT_EQ(inferred("gather width=8 dtype=e4m3", {"source:|u1"}), "");
 }
 
-// A byte of NumPy's is u8; a raw byte may be three things, and nobody says which.
+// A byte of NumPy's is u8; a raw byte may be any of three types.
 TEST_F(FileDtypes, NumPysOwnTypeIsMeantAndNothingIsGuessed) {
   EXPECT_EQ(inferred("gather width=8", {"source:|u1"}), "dtype=u8");
   EXPECT_EQ(inferred("gather width=8", {"source:|V1"}), "");

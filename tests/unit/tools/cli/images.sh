@@ -3,13 +3,13 @@
 
 # ---- without a device
 QUERN_LIBCUDA=$no_driver expect 5 "$no_driver: cannot open" run gather width=8 --device cuda:0
-# Who names a driver does not want another device.
-QUERN_LIBCUDA=$no_driver expect 5 "QUERN_LIBCUDA=$no_driver is no driver" run gather width=8
-QUERN_LIBCUDA=/etc/passwd expect 5 'QUERN_LIBCUDA=/etc/passwd is no driver' run gather width=8 --json
+# A named driver that cannot be used is an error, not a reason to run elsewhere.
+QUERN_LIBCUDA=$no_driver expect 5 "QUERN_LIBCUDA=$no_driver is not a driver" run gather width=8
+QUERN_LIBCUDA=/etc/passwd expect 5 'QUERN_LIBCUDA=/etc/passwd is not a driver' run gather width=8 --json
 check 'nothing is run in its place' test ! -s out
 QUERN_LIBCUDA=libm.so.6 expect 5 'libm.so.6 has no cu' run gather width=8
-QUERN_LIBCUDA=$no_driver expect 5 "QUERN_LIBCUDA=$no_driver is no driver" run gather width=8 --sweep
-QUERN_LIBCUDA=$no_driver expect 5 "QUERN_LIBCUDA=$no_driver is no driver" bench --host
+QUERN_LIBCUDA=$no_driver expect 5 "QUERN_LIBCUDA=$no_driver is not a driver" run gather width=8 --sweep
+QUERN_LIBCUDA=$no_driver expect 5 "QUERN_LIBCUDA=$no_driver is not a driver" bench --host
 expect 5 'no device' run gather width=8 --out out=y.npy
 expect 5 'no device' run gather width=8 --sweep
 expect 5 '--verify needs a launch, and there is no device' run gather width=8 --verify
@@ -84,7 +84,7 @@ if grep -q '"nvrtc":{"path"' out; then
   QUERN_CACHE=read-only expect 0 there prewarm gather width=8 --check
   expect 2 'neither --jobs nor --pack' prewarm gather --check --pack x.pack
   expect 2 'neither --jobs nor --pack' prewarm gather --check --jobs 2
-  # Manifests that are no files.
+  # Manifests that are not regular files.
   expect 0 '| disk ' prewarm --manifest - <good.jsonl
   expect 0 '| disk ' prewarm --manifest /dev/stdin <good.jsonl
   expect 0 '| disk ' prewarm --manifest <(cat good.jsonl)
@@ -100,15 +100,15 @@ if grep -q '"nvrtc":{"path"' out; then
   expect 2 '--keep-going goes with --manifest' prewarm gather --keep-going
   # Rows come as they are done: the second item waits for a compiler that never ends, and the first row is there.
   if command -v c++ >/dev/null; then
-    printf '#!/bin/sh\ncase " $* " in *" --version "*) exec c++ "$@" ;; esac\nexec sleep 60\n' >slow-c++
+    printf '#!/bin/sh\ncase " $* " in *" --version "*) exec c++ "$@" ;; esac\necho $$ >%s\nexec sleep 60\n' "$work/slow.pid" >slow-c++
     chmod +x slow-c++
     QUERN_CXX=$work/slow-c++ "$quern" prewarm gather width=8 --arch sm_90a,host --jobs 1 --json >rows 2>/dev/null &
     slow=$!
     for _ in {1..200}; do [ -s rows ] && break; sleep 0.05; done
     check 'a row is printed as it is done' grep -q '"arch":"sm_90a","image":"disk"' rows
     check 'the other is not done yet' kill -0 $slow
-    pkill -P $slow
-    kill $slow
+    for _ in {1..200}; do [ -s slow.pid ] && break; sleep 0.05; done
+    kill $slow "$(cat slow.pid)"
     wait $slow
   fi
   expect 2 'line 2' prewarm --manifest bad.jsonl

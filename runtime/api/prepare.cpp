@@ -5,25 +5,15 @@
 #include "api/application_tuner.h"
 #include "api/configs.h"
 #include "api/images.h"
+#include "base/process_state.h"
 #include "base/text.h"
 #include "plan/problem.h"
 
 namespace quern {
 namespace {
 
-// A driver call that a capture forbids would break the caller's capture, so it is refused before any is made. The
-// legacy stream tells of captures in this context; it cannot tell of those on non-blocking streams, for which the
-// driver's own refusal is translated in `load`.
-void refuse_capture(const Driver& driver, const Family& family, const void* problem) {
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  const CUresult result = driver->StreamIsCapturing(CU_STREAM_LEGACY, &status);
-  if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || status != CU_STREAM_CAPTURE_STATUS_NONE)
-    throw problem_error(family, problem,
-                        "prepare was called while a stream is being captured; prepare before the capture begins, then "
-                        "launch inside it");
-  driver.check(result, Stage::load, "cuStreamIsCapturing");
-}
-
+// Nothing that prepare asks of the driver is forbidden while a stream is captured; a driver that says otherwise is
+// quoted by a name that users know.
 bool capture_error(int code) {
   return code == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED || code == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD ||
          code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
@@ -63,7 +53,7 @@ std::shared_ptr<const Library> load(RuntimeState& state, const ImageRequest& req
   } catch (const Error& error) {
     if (capture_error(error.driver_code))
       throw problem_error(*request.family, request.problem,
-                          "prepare was called while a stream is being captured; prepare before the capture begins");
+                          "the driver does not load kernels while a stream is captured; prepare before the capture");
     if (!image_rejected(static_cast<CUresult>(error.driver_code))) throw;
     state.log.warning(
         cat("the driver rejected the stored image ", image.info.key, ": ", error.sentence, "; building it again"));
@@ -107,7 +97,6 @@ bool is_to_be_tuned(const RuntimeState& state, const Choice& choice, const Prepa
 bool tune_now(RuntimeState& state, const PlanState& plan, const Device& device, const ConfigPlace& place,
               Choice& choice) {
   const auto tuned = state.tuner->before_plan(*plan.family, plan.problem.data(), device);
-  refuse_capture(*state.driver(), *plan.family, plan.problem.data());  // it took seconds: one may have begun
   if (!tuned) return false;
   choice.variants = choose_variants(*plan.family, plan.problem.data(), place.target, place.model, tuned->config);
   choice.record.reset();
@@ -122,7 +111,6 @@ static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Fa
                                                    const Context& context, const PrepareOptions& options,
                                                    std::string_view from) {
   check_problem(family, problem);
-  refuse_capture(*state.driver(), family, problem);
   const Device device = describe_device(*state.driver(), context.device);
   const Target& target = device.target;
   auto plan = std::make_shared<PlanState>();
@@ -157,7 +145,7 @@ static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Fa
 std::shared_ptr<const PlanState> make_plan(RuntimeState& state, const Family& family, const void* problem,
                                            const Context& context, const PrepareOptions& options,
                                            std::string_view from) {
-  watch_the_process();
+  watch_process();
   try {
     return build_plan(state, family, problem, context, options, from);
   } catch (Error& error) {

@@ -70,7 +70,7 @@ const std::shared_ptr<Driver>& RuntimeState::driver() {
     driver_ = Driver::open(options.libcuda);
     open_driver_.store(driver_.get(), std::memory_order_release);
   }
-  if (!driver_->alive()) throw Driver::forked();
+  if (!driver_->survived_fork()) throw Driver::forked();
   return driver_;
 }
 
@@ -88,7 +88,7 @@ Runtime& Runtime::operator=(Runtime&&) noexcept = default;
 
 AnyPlan Runtime::prepare_any(const Family& family, const void* problem, const PrepareOptions& options) {
   const Driver* open = state_->driver_if_open();
-  if (open != nullptr && open->alive() && options.config.empty()) {
+  if (open != nullptr && open->survived_fork() && options.config.empty()) {
     const PlanKey key(family, problem, current_context_id(*open));
     auto plan = state_->plans.find(key);
     if (plan != nullptr && (options.device == kCurrentDevice || options.device == plan->device)) {

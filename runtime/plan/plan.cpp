@@ -30,9 +30,14 @@ const char* name(ImageOrigin origin) {
   return kNames[static_cast<int>(origin)];
 }
 
+// A thread that goes on launching while the process ends must not end it with an exception that no one catches.
 void AnyPlan::launch(Stream stream, const void* args) const {
   if (state_ == nullptr) throw empty_plan();
-  enqueue(state_->newest(), stream, args);
+  try {
+    enqueue(state_->newest(), stream, args);
+  } catch (const Error& error) {
+    if (error.driver_code != CUDA_ERROR_DEINITIALIZED) throw;
+  }
 }
 
 Result<bool> AnyPlan::try_launch(Stream stream, const void* args) const {

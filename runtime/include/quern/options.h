@@ -32,8 +32,8 @@ enum class Tuning : std::uint8_t {
   lookup,  // a record where one fits; nothing is ever measured
   // As lookup; but a problem of which there is no record on this very device is tuned, in worker processes, on data of
   // their own, and the winner is recorded. No candidate ever runs in this process. Where that is not possible (no
-  // worker, no cache directory that may be written, an open extent, a capture going on) it is lookup, with one warning
-  // for each cause but the last two.
+  // worker, no cache directory that may be written, an open extent) it is lookup, with one warning for each
+  // cause but the last.
   on_prepare,  // before prepare returns, within `tuning_seconds`
   background,  // later, at `tuning_share` of the time; plans that exist launch the better kernel as soon as it is there
 };

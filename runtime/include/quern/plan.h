@@ -55,10 +55,12 @@ class QUERN_API AnyPlan {
 
   // Enqueues the kernel on `stream` (null: the context's legacy default stream, if that is what the caller wants).
   // `args` points at the family's arguments. Never compiles, allocates, locks or waits; can be captured in a graph.
-  // An empty problem launches nothing. Throws Error.
+  // An empty problem launches nothing. Once the process ends and the driver has shut down, nothing is launched either,
+  // in silence. In a child forked since the driver was opened it is refused. Throws Error.
   // COST: under 100 ns besides cuLaunchKernelEx.
   void launch(Stream stream, const void* args) const;
-  // The same, with the error returned. Result holds whether a kernel was launched.
+  // The same, with the error returned, that of a driver which has shut down too (driver_code 4,
+  // CUDA_ERROR_DEINITIALIZED). Result holds whether a kernel was launched.
   Result<bool> try_launch(Stream stream, const void* args) const;
 
   // The rest REQUIRES that the plan is not empty.

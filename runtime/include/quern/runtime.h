@@ -108,9 +108,9 @@ class QUERN_API Runtime {
   Runtime(Runtime&&) noexcept;
   Runtime& operator=(Runtime&&) noexcept;
 
-  // A plan for `problem` on the current context's device. May compile, which is logged at level info. Must not be
-  // called while the calling thread captures a stream. Throws Error. COST: a known problem under 200 ns, without
-  // allocating; an image on disk under 1 ms; else a compile.
+  // A plan for `problem` on the current context's device. May compile, which is logged at level info. May be called
+  // while streams are captured, by this thread or another: nothing that it does disturbs a capture. Throws Error.
+  // COST: a known problem under 200 ns, without allocating; an image on disk under 1 ms; else a compile.
   template <class P>
   Plan<P> prepare(const P& problem, const PrepareOptions& options = {}) {
     return Plan<P>(prepare_any(P::family(), &problem, options));

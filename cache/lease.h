@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/files.h"
+#include "base/fork_barrier.h"
 #include "cache/services.h"
 
 namespace quern::cache {
@@ -70,7 +71,7 @@ class Leases {
   const std::string dir_;
   const LeaseTimes times_;
   Services& services_;
-  std::mutex mutex_;
+  ForkSafeMutex mutex_;
   std::string machine_;  // empty until it was asked for
 };
 

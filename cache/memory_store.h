@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/fork_barrier.h"
 #include "base/striped.h"
 #include "cache/entry.h"
 #include "cache/key.h"
@@ -74,7 +74,7 @@ class MemoryStore {
 
   // The rest is for writers, on lines that no reader looks at. What they take out of the table is kept until no reader
   // is left that may have seen it.
-  alignas(kCacheLine) std::mutex writing_;
+  alignas(kCacheLine) ForkSafeMutex writing_;
   std::unique_ptr<Table> owned_;
   std::vector<std::unique_ptr<Table>> retired_tables_;
   std::vector<std::unique_ptr<const Known>> retired_;

@@ -7,10 +7,10 @@
 
 #include <exception>
 #include <future>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
 
+#include "base/fork_barrier.h"
 #include "quern/error.h"
 
 namespace quern::cache {
@@ -77,7 +77,7 @@ class SingleFlight {
     flights_.erase(name);
   }
 
-  std::mutex mutex_;
+  ForkSafeMutex mutex_;
   std::unordered_map<Name, Flight, Hash> flights_;
 };
 

@@ -148,9 +148,7 @@ Found Store::get_or_build(const Key& key, const Build& build) {
     ++services_.counters.waits;
     found.origin = Origin::memory;
   } else if (found.origin == Origin::built) {
-    guarded([&] {
-      if (writer_) writer_->put(key, *found.entry);
-    });
+    publish(key, *found.entry);
   }
   return found;
 }
@@ -173,15 +171,16 @@ void Store::write(const Entry& entry) {
 }
 
 // Under the key's own hashes where the texts are the key's: a test may have chosen them.
+void Store::publish(const Key& key, const Entry& entry) {
+  if (entry.what != key.what || entry.who != key.who) return write(entry);
+  guarded([&] {
+    if (writer_) writer_->put(key, entry);
+  });
+}
+
 EntryPointer Store::put(const Key& key, Entry entry) {
   auto kept = keep(key, std::move(entry));
-  if (kept->what != key.what || kept->who != key.who) {
-    write(*kept);
-  } else {
-    guarded([&] {
-      if (writer_) writer_->put(key, *kept);
-    });
-  }
+  publish(key, *kept);
   return kept;
 }
 

@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/file_system.h"
+#include "base/fork_barrier.h"
 #include "base/log.h"
 #include "cache/directory_layer.h"
 #include "cache/layer.h"
@@ -100,6 +100,7 @@ class Store {
   Found lead(const Key& key, const Build& build, std::unique_ptr<Lease>& lease);
   Entry build_once(const Key& key, const Build& build);
   EntryPointer keep(const Key& key, Entry entry);
+  void publish(const Key& key, const Entry& entry);
   EntryPointer from_layers(const Key& key);
   EntryPointer look_up(const Key& key, bool* others);
   EntryPointer published_meanwhile(const Key& key, const FileStatus& before);
@@ -117,7 +118,7 @@ class Store {
   DirectoryLayer* directory_ = nullptr;  // one of the layers
   std::unique_ptr<Writer> writer_;       // null unless the mode is read_write
   SingleFlight<Key, Found, KeyHash> flights_;
-  std::mutex failed_mutex_;
+  ForkSafeMutex failed_mutex_;
   std::unordered_map<Key, Error, KeyHash> failed_;
 };
 

@@ -2,10 +2,10 @@
 #ifndef QUERN_API_MANIFEST_WRITER_H_
 #define QUERN_API_MANIFEST_WRITER_H_
 
-#include <mutex>
 #include <set>
 #include <string>
 
+#include "base/fork_barrier.h"
 #include "base/log.h"
 
 namespace quern {
@@ -21,7 +21,7 @@ class ManifestWriter {
   void append(const std::string& line);
   const std::string path_;
   const Log& log_;
-  std::mutex mutex_;
+  ForkSafeMutex mutex_;
   std::set<std::string> lines_;  // of this file, those of earlier processes included
   bool read_ = false;
 };

@@ -68,6 +68,7 @@ const std::shared_ptr<Driver>& RuntimeState::driver() {
   const std::lock_guard lock(driver_mutex_);
   if (!driver_) {
     driver_ = Driver::open(options.libcuda);
+    compiler.nvrtc().suit_driver(driver_->version());
     open_driver_.store(driver_.get(), std::memory_order_release);
   }
   if (!driver_->survived_fork()) throw Driver::forked();
@@ -145,13 +146,13 @@ void Runtime::add(const Family& family) {
           Code::bad_input, Stage::problem,
           cat("the family ", family.name, " lets a launch give \"", extent.field, "\", which is no field of it"));
   }
-  const std::unique_lock lock(state_->families_mutex);
+  const std::lock_guard lock(state_->families_mutex);
   if (!state_->families.emplace(family.name, &family).second)
     throw Error(Code::bad_input, Stage::problem, cat("a family named \"", family.name, "\" is there already"));
 }
 
 const Family& Runtime::family(std::string_view name) const {
-  const std::shared_lock lock(state_->families_mutex);
+  const std::lock_guard lock(state_->families_mutex);
   if (const auto found = state_->families.find(name); found != state_->families.end()) return *found->second;
   std::vector<std::string> names;
   for (const auto& [known, family] : state_->families) names.push_back(known);
@@ -162,7 +163,7 @@ const Family& Runtime::family(std::string_view name) const {
 }
 
 std::vector<const Family*> Runtime::families() const {
-  const std::shared_lock lock(state_->families_mutex);
+  const std::lock_guard lock(state_->families_mutex);
   std::vector<const Family*> all;
   for (const auto& [name, family] : state_->families) all.push_back(family);
   return all;

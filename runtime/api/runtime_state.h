@@ -6,8 +6,6 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <thread>
 
@@ -15,6 +13,7 @@
 #include "api/manifest_writer.h"
 #include "api/plan_table.h"
 #include "base/environment.h"
+#include "base/fork_barrier.h"
 #include "base/log.h"
 #include "base/striped.h"
 #include "cache/store.h"
@@ -46,7 +45,7 @@ class RuntimeState {
   ManifestWriter manifest;
   RecordLayers records;
 
-  mutable std::shared_mutex families_mutex;
+  mutable ForkSafeMutex families_mutex;
   std::map<std::string, const Family*, std::less<>> families;
 
   StripedCounter plan_hits;
@@ -56,7 +55,7 @@ class RuntimeState {
   std::atomic<std::uint64_t> better_plans{0};
 
  private:
-  std::mutex driver_mutex_;
+  ForkSafeMutex driver_mutex_;
   std::shared_ptr<Driver> driver_;
   std::atomic<const Driver*> open_driver_{nullptr};
   std::thread warming_;

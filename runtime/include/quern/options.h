@@ -85,7 +85,8 @@ struct Options {
   bool lineinfo = false;
 
   // Starts NVRTC in a background thread when the Runtime is made, so that the first compile is not slowed by it. Costs
-  // a thread for about 100 ms and the library's memory; opt-in, since a warm cache never needs NVRTC.
+  // a thread for about 100 ms, for which fork() and ~Runtime wait, and the library's memory; opt-in, since a warm cache
+  // never needs NVRTC.
   bool warm_compiler = false;
 
   // Where each image made is written as source, PTX and cubin. Empty: QUERN_DUMP, else nowhere.

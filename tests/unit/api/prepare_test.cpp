@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "api/runtime_state.h"
+#include "support/small_stack.h"
 #include "unit/api/support.h"
 
 namespace quern::test {
@@ -379,6 +380,13 @@ TEST_F(Prepare, ADeviceOlderThanTheCompilerIsRefusedWithWhatItKnows) {
   EXPECT_EQ(error.code, Code::unsupported);
   EXPECT_TRUE(has(error.sentence, "sm_80") && has(error.sentence, "sm_90, sm_100")) << error.sentence;
   EXPECT_EQ(compiles(), 0);
+}
+
+// Fiber runtimes have such stacks; a warm cache alone must not be what saves them.
+TEST_F(Prepare, AColdCompileWorksOnASmallStack) {
+  Runtime runtime(options(scratch_ / "cache"));
+  run_on_small_stack([&] { EXPECT_NO_THROW(runtime.prepare(Gather{})); });
+  EXPECT_EQ(compiles(), 2);
 }
 
 TEST_F(Prepare, SourceAndPtxOfEachImageAreKept) {

@@ -24,6 +24,12 @@ struct LeaseTimes {
   std::chrono::milliseconds poll{10};        // the longest sleep between two looks
 };
 
+// How long a caller waits for other processes at most, whatever they do, and whom it tells when it begins to wait.
+struct Patience {
+  std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max();
+  std::function<void()> begins;  // may be empty; called at most once for a key
+};
+
 // Held by one build. The kernel ends it with the process; a forked child that lives on is told by the missing beats.
 class Lease {
  public:
@@ -51,9 +57,9 @@ class Leases {
       : dir_(std::move(dir)), times_(times), services_(services) {}
 
   // The lease of `name`; waits while another has it, looking at `done` now and then. Null if `done` says true, if the
-  // other one shows no sign of life, takes too long or ended without success (then all who waited go on at once, not
-  // one behind the other), or if the file system has no locks.
-  std::unique_ptr<Lease> take(const std::string& name, const std::function<bool()>& done);
+  // other one shows no sign of life, takes longer than `patience` and `times` allow, or ended without success (then all
+  // who waited go on at once, not one after the other), or if the file system has no locks.
+  std::unique_ptr<Lease> take(const std::string& name, const std::function<bool()>& done, const Patience& patience);
 
   // Removes what dead owners left behind: of this machine those that nobody holds, of others those without a sign of
   // life for longer than anybody waits.

@@ -110,7 +110,7 @@ EntryPointer Store::published_meanwhile(const Key& key, const FileStatus& before
   return memory_.add(key, entry);
 }
 
-Found Store::lead(const Key& key, const Build& build, std::unique_ptr<Lease>& lease) {
+Found Store::lead(const Key& key, const Build& build, const Patience& patience, std::unique_ptr<Lease>& lease) {
   // Once more: another thread may have built it between our look-up and the start of this flight.
   if (auto entry = memory_.find(key)) return {std::move(entry), Origin::memory};
   throw_remembered(key, false);
@@ -120,7 +120,8 @@ Found Store::lead(const Key& key, const Build& build, std::unique_ptr<Lease>& le
   if (services_.counters.unreadable != unreadable) before = {};  // it may be readable by now
   EntryPointer published;
   guarded([&] {
-    if (writer_) lease = writer_->lease(key, [&] { return (published = published_meanwhile(key, before)) != nullptr; });
+    const auto done = [&] { return (published = published_meanwhile(key, before)) != nullptr; };
+    if (writer_) lease = writer_->lease(key, done, patience);
   });
   if (published) return {std::move(published), Origin::disk};
   throw_remembered(key, true);
@@ -138,12 +139,12 @@ Entry Store::build_once(const Key& key, const Build& build) {
   }
 }
 
-Found Store::get_or_build(const Key& key, const Build& build) {
+Found Store::get_or_build(const Key& key, const Build& build, const Patience& patience) {
   if (auto entry = memory_.find(key)) return {std::move(entry), Origin::memory};
   std::unique_ptr<Lease> lease;  // outlives the flight: others may look when the entry is written
   bool led = false;
   Found found = flights_.run(
-      key, [&] { return lead(key, build, lease); }, &led);
+      key, [&] { return lead(key, build, patience, lease); }, &led);
   if (!led) {
     ++services_.counters.waits;
     found.origin = Origin::memory;
@@ -268,6 +269,8 @@ EntryPointer Store::load(const std::string& item_key, std::string* why_not) {
   if (why_not != nullptr) *why_not = reading.why.empty() ? "no layer has it" : reading.why;
   return nullptr;
 }
+
+void Store::drop_unused() { memory_.drop_unused(); }
 
 std::vector<EntryPointer> Store::resident() { return memory_.entries(); }
 

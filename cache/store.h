@@ -13,11 +13,11 @@
 #include "base/file_system.h"
 #include "base/fork_barrier.h"
 #include "base/log.h"
+#include "base/single_flight.h"
 #include "cache/directory_layer.h"
 #include "cache/layer.h"
 #include "cache/memory_store.h"
 #include "cache/services.h"
-#include "cache/single_flight.h"
 #include "cache/trust.h"
 #include "cache/writer.h"
 #include "quern/error.h"
@@ -56,8 +56,8 @@ class Store {
   // shows signs of life (see LeaseTimes), then build themselves. After an exception the next caller builds again,
   // unless the Error is `lasting`: that one is kept, here and for a while on disk, and comes back marked `remembered`.
   // A hit never waits for another key. The entry is in memory, for all, before it is written. `build` must not ask for
-  // the same key.
-  Found get_or_build(const Key& key, const Build& build);
+  // the same key. Other processes are waited for as long as `patience` says at most.
+  Found get_or_build(const Key& key, const Build& build, const Patience& patience = {});
 
   // From memory or a layer, else null. There is no `contains`: what it says could be untrue a moment later.
   EntryPointer find(const Key& key);
@@ -81,6 +81,8 @@ class Store {
   std::vector<Item> list();
   // The entry of an Item, by its key, from the first layer that has it. Null with a reason in `why_not`.
   EntryPointer load(const std::string& item_key, std::string* why_not);
+  // Drops from memory what has no user outside.
+  void drop_unused();
   // What is in memory, in no order.
   std::vector<EntryPointer> resident();
   // Empties memory and the directory, what was left behind included. How many images were removed from the directory.
@@ -97,7 +99,7 @@ class Store {
   std::string unusable();
 
  private:
-  Found lead(const Key& key, const Build& build, std::unique_ptr<Lease>& lease);
+  Found lead(const Key& key, const Build& build, const Patience& patience, std::unique_ptr<Lease>& lease);
   Entry build_once(const Key& key, const Build& build);
   EntryPointer keep(const Key& key, Entry entry);
   void publish(const Key& key, const Entry& entry);

@@ -133,18 +133,17 @@ Identity identify(RuntimeState& state, const ImageRequest& request) {
 
 cache::Key key_of_image(RuntimeState& state, const ImageRequest& request) { return identify(state, request).key; }
 
-ObtainedImage obtain_image(RuntimeState& state, const ImageRequest& request,
-                           const std::function<void()>& before_compile) {
+ObtainedImage obtain_image(RuntimeState& state, const ImageRequest& request, const cache::Patience& patience) {
   const Family& family = *request.family;
   Identity identity = identify(state, request);
   ObtainedImage image;
   image.key = std::move(identity.key);
   try {
     const auto build = [&] {
-      if (before_compile) before_compile();
+      if (patience.begins) patience.begins();
       return compile(state, request, image.key, make_unit(identity.sources, identity.spec));
     };
-    cache::Found found = state.store.get_or_build(image.key, build);
+    cache::Found found = state.store.get_or_build(image.key, build, patience);
     if (request.prewarm && found.origin != cache::Origin::built && !image.key.who.empty() &&
         found.entry->who != image.key.who) {
       found = {state.store.put(image.key, build()),

@@ -1,6 +1,8 @@
 #include "api/prepare.h"
 
+#include <chrono>
 #include <future>
+#include <system_error>
 
 #include "api/application_tuner.h"
 #include "api/configs.h"
@@ -19,26 +21,51 @@ bool capture_error(int code) {
          code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 }
 
-// One after the other as long as the store has them, since starting a thread takes longer than a hit; when the first
-// must be compiled, those behind it beside it.
-std::vector<ObtainedImage> obtain_all(RuntimeState& state, const std::vector<ImageRequest>& requests) {
-  std::vector<ObtainedImage> images;
-  std::vector<std::future<ObtainedImage>> others;
-  const auto start_others = [&] {
-    for (std::size_t i = images.size() + 1; i < requests.size(); ++i)
-      others.push_back(
-          std::async(std::launch::async, [&state, &requests, i] { return obtain_image(state, requests[i]); }));
-  };
-  while (images.size() + others.size() < requests.size())
-    images.push_back(obtain_image(state, requests[images.size()], start_others));
-  for (auto& other : others) images.push_back(other.get());
-  return images;
-}
+// One after the other as long as the store has them, since starting a thread takes longer than a hit. When the first
+// must be compiled, or waited for while another process compiles it, the others are started beside it; without threads
+// they are made one after the other all the same.
+class ImagesInMaking {
+ public:
+  ImagesInMaking(RuntimeState& state, const std::vector<ImageRequest>& requests)
+      : state_(state), requests_(requests), images_(requests.size()) {
+    const std::chrono::duration<double> wait(*state.options.wait_seconds);
+    patience_.until = Clock::now() + std::chrono::duration_cast<Clock::duration>(wait);
+  }
 
-std::shared_ptr<const Library> load_image(const std::shared_ptr<Driver>& driver, const ObtainedImage& image) {
-  const cache::Entry& entry = *image.entry;
+  std::vector<ObtainedImage> all() {
+    cache::Patience first = patience_;
+    first.begins = [this] { start_others(); };
+    while (next_ < requests_.size()) make(next_++, first);
+    for (std::future<void>& other : others_) other.get();
+    return std::move(images_);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void make(std::size_t i, const cache::Patience& patience) {
+    images_[i] = obtain_image(state_, requests_[i], patience);
+  }
+  void start_others() {
+    try {
+      for (; next_ < requests_.size(); ++next_)
+        others_.push_back(std::async(std::launch::async, [this, i = next_] { make(i, patience_); }));
+    } catch (const std::system_error& error) {
+      state_.log.debug(cat("no thread for an image: ", error.what()));
+    }
+  }
+
+  RuntimeState& state_;
+  const std::vector<ImageRequest>& requests_;
+  cache::Patience patience_;  // one deadline for all
+  std::vector<ObtainedImage> images_;
+  std::size_t next_ = 0;  // the first that is not begun
+  std::vector<std::future<void>> others_;
+};
+
+std::shared_ptr<const Library> load_image(RuntimeState& state, const Context& context, const ObtainedImage& image) {
   try {
-    return std::make_shared<const Library>(driver, entry.cubin.empty() ? entry.ptx : entry.cubin, entry.kernel);
+    return state.kernels.get(state.driver(), context, image.entry);
   } catch (Error& error) {
     error.key = image.info.key;
     throw;
@@ -46,10 +73,10 @@ std::shared_ptr<const Library> load_image(const std::shared_ptr<Driver>& driver,
 }
 
 // An image that the driver rejects is forgotten and built once more.
-std::shared_ptr<const Library> load(RuntimeState& state, const ImageRequest& request, ObtainedImage& image) {
-  const std::shared_ptr<Driver>& driver = state.driver();
+std::shared_ptr<const Library> load(RuntimeState& state, const Context& context, const ImageRequest& request,
+                                    ObtainedImage& image) {
   try {
-    return load_image(driver, image);
+    return load_image(state, context, image);
   } catch (const Error& error) {
     if (capture_error(error.driver_code))
       throw problem_error(*request.family, request.problem,
@@ -60,7 +87,7 @@ std::shared_ptr<const Library> load(RuntimeState& state, const ImageRequest& req
   }
   state.store.forget(image.key, image.entry);
   image = obtain_image(state, request);
-  return load_image(driver, image);
+  return load_image(state, context, image);
 }
 
 std::string why_text(const PlanState& plan, const std::string& from) {
@@ -113,8 +140,7 @@ static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Fa
   check_problem(family, problem);
   const Device device = describe_device(*state.driver(), context.device);
   const Target& target = device.target;
-  auto plan = std::make_shared<PlanState>();
-  plan->family = &family;
+  auto plan = std::make_shared<PlanState>(PlanKey(family, problem, context.id));
   const auto* bytes = static_cast<const unsigned char*>(problem);
   plan->problem.assign(bytes, bytes + family.problem_bytes);
   plan->text = problem_text(family, problem);
@@ -130,9 +156,9 @@ static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Fa
   if (!tunes || !tune_now(state, *plan, device, place, choice)) log_choice(state, *plan, choice, options.config);
   std::vector<ImageRequest> requests;
   for (const Variant& variant : choice.variants) requests.push_back({&family, problem, target, variant});
-  std::vector<ObtainedImage> images = obtain_all(state, requests);
+  std::vector<ObtainedImage> images = ImagesInMaking(state, requests).all();
   for (std::size_t i = 0; i < images.size(); ++i) {
-    plan->variants.push_back({requests[i].variant, load(state, requests[i], images[i])});
+    plan->variants.push_back({requests[i].variant, load(state, context, requests[i], images[i])});
     plan->images.push_back(images[i].info);
     plan->entries.push_back(std::move(images[i].entry));
   }

@@ -6,6 +6,7 @@
 #include "hostdriver/null_table.h"
 #include "plan/plan_state.h"
 #include "plan/problem.h"
+#include "quern/gather.h"
 #include "records/lookup.h"
 #include "subject.h"
 #include "tuner/device_case.h"
@@ -16,6 +17,7 @@ namespace {
 constexpr std::uintptr_t kAddress = 1 << 20;
 constexpr std::int64_t kExtent = 64;
 constexpr int kRecords = 5000;
+constexpr std::int64_t kPlans = 100'000;
 constexpr const char* kRecordedDevice = "NVIDIA H200";
 
 // A small problem of the family: its default, with open extents closed.
@@ -45,6 +47,25 @@ void bench_null(Runtime& null, const Family& family, const Emit& emit) {
   const ImageRequest request{&family, problem.data(), target, variant};
   const cache::Key key = obtain_image(null.state(), request).key;
   emit(ns_row("store, memory hit", problem, measure_host_ns([&] { null.state().store.find(key); })));
+}
+
+// Known problems that differ in one extent, as of a service that puts token counts into its problems.
+void bench_many_plans(Runtime& null, const Family& family, const Emit& emit) {
+  AnyProblem problem = small_problem(family);
+  const std::vector<const Field*> open = open_extents(AnyProblem(family));
+  if (open.empty()) return;
+  const auto prepare = [&](std::int64_t number) {
+    set_integer(*open.front(), problem.data(), 1 + number);
+    null.prepare_any(family, problem.data());
+  };
+  for (std::int64_t number = 0; number < kPlans; ++number) prepare(number);
+  std::uint64_t random = 1;
+  const auto next = [&] {
+    random = random * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<std::int64_t>((random >> 33) % kPlans);
+  };
+  emit(ns_row("prepare, one of 100000 known problems at random", problem, measure_host_ns([&] { prepare(next()); })));
+  emit(ns_row("prepare, the same of 100000", problem, measure_host_ns([&] { prepare(5); })));
 }
 
 // A record of a size of its own: every extent of `small` times up to 50, the next one moving when one has been through.
@@ -148,6 +169,7 @@ void bench_host(Runtime& runtime, const std::optional<OpenDevice>& device, const
     bench_null(*null, *family, emit);
     bench_records(*family, emit);
   }
+  bench_many_plans(*null, Gather::family(), emit);
   if (!device) return;
   for (const Family* family : runtime.families()) bench_device(runtime, *device, *family, emit);
 }

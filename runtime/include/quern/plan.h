@@ -45,9 +45,14 @@ struct ImageInfo {
 
 struct PlanState;
 
-// Immutable and cheap to copy; usable from any thread; keeps its kernels alive and may outlive the Runtime. A plan
-// belongs to the context that was current at `prepare`; launch it with that context current. With Tuning::background a
-// plan launches a faster kernel once one is found: same results, other `why` and `images`.
+// Immutable and cheap to copy; usable from any thread; may outlive the Runtime. A plan belongs to the context that was
+// current at `prepare`; launch it with that context current. With Tuning::background a plan launches a faster kernel
+// once one is found: same results, other `why` and `images`.
+//
+// LIFETIME. Kernels stay loaded as long as a plan with them or the Runtime that loaded them lives, but for
+// Runtime::trim and forget. Queued work and graphs do not keep them: hold the plan or the Runtime until what was
+// launched has run and every graph that captured a launch is destroyed. (On an H200 with driver 580 unloading waits for
+// queued kernels, and a graph whose kernel was unloaded crashes the process when it is launched.)
 class QUERN_API AnyPlan {
  public:
   AnyPlan() = default;
@@ -75,7 +80,8 @@ class QUERN_API AnyPlan {
   std::string why() const;
   // What was compiled, most wanted image first. Strings live as long as the plan, those of an older kernel too.
   const std::vector<ImageInfo>& images() const;
-  // Of image `i`: the generated spec and the template; PTX. Empty where the store had only the cubin.
+  // Of image `i`: the generated spec and the template; PTX. Empty where the store had only the cubin. Throws Error for an
+  // image that it does not have, as do the next two.
   const std::string& source(int i = 0) const;
   const std::string& ptx(int i = 0) const;
   const Resources& resources(int i = 0) const;

@@ -74,6 +74,13 @@ struct Statistics {
   std::uint64_t refused_layers = 0;  // directories and packs that are not trusted, not readable or no pack
   std::uint64_t store_failures = 0;  // calls that the file system refused and that were passed over
 
+  // What is held now. Known problems share their kernels, and those their images.
+  std::uint64_t plans = 0;          // known problems
+  std::uint64_t libraries = 0;      // loaded kernels, one for each image and context
+  std::uint64_t library_bytes = 0;  // of their images; the driver's copies on the device may take more
+  std::uint64_t images = 0;         // in memory
+  std::uint64_t image_bytes = 0;    // with their PTX, source and log
+
   std::uint64_t sweeps = 0;        // problems that were tuned to the end, with Tuning::on_prepare or background
   std::uint64_t better_plans = 0;  // plans that launch another kernel since
 };
@@ -104,6 +111,8 @@ class QUERN_API Runtime {
   // Reads the environment, opens nothing: a Runtime can be made without a driver, a device or a compiler.
   Runtime();
   explicit Runtime(Options options);
+  // Unloads the kernels of plans that are not held: see the lifetime of plans in plan.h. Waits for what it runs in
+  // threads of its own.
   ~Runtime();
   Runtime(Runtime&&) noexcept;
   Runtime& operator=(Runtime&&) noexcept;
@@ -127,6 +136,19 @@ class QUERN_API Runtime {
   AnyPlan prepare_any(const Family& family, const void* problem, const PrepareOptions& options = {});
   // The same from a problem text, "gather width=8192 dtype=bf16".
   AnyPlan prepare_text(std::string_view problem, const PrepareOptions& options = {});
+
+  // Forgets the plans of a problem, in every context; how many. Kernels that no plan needs any more are unloaded then,
+  // so REQUIRES that what was launched from plans that are not held has run, and that no graph holds such a launch.
+  template <class P>
+  std::size_t forget(const P& problem) {
+    return forget_any(P::family(), &problem);
+  }
+  std::size_t forget_any(const Family& family, const void* problem);
+
+  // Gives back what is only kept for the next prepare: plans that the caller does not hold, kernels and images in memory
+  // of no plan that is left, and all of contexts that are gone (which a prepare in a new context does too). REQUIRES as
+  // `forget`. What is on disk stays. See Statistics for what is held.
+  void trim();
 
   // The problem of a text. Throws Error (bad_input) that says what would be accepted.
   AnyProblem parse(std::string_view problem) const;

@@ -192,6 +192,7 @@ Prewarmed Runtime::prewarm(const Family& family, const void* problem, std::strin
       result.ptx.push_back(image.entry->ptx);
     }
   }
+  flush();
   return result;
 }
 
@@ -232,6 +233,8 @@ std::size_t Runtime::forget_any(const Family& family, const void* problem) {
   if (forgotten != 0) state_->kernels.drop_unused();
   return forgotten;
 }
+
+void Runtime::flush() { state_->store.flush(); }
 
 void Runtime::trim() {
   if (const Driver* open = state_->driver_if_open(); open != nullptr && open->survived_fork())

@@ -69,6 +69,7 @@ TEST_F(Replaced, AnNvrtcThatIsReplacedBeforeItIsOpenedNamesItsOwnImages) {
   copy_of_compiler(scratch_ / "lib", true);
   const auto plan = running.prepare(Gather{.dtype = f32});
   EXPECT_EQ(log_.count(LogLevel::warning, "was replaced"), 1) << log_.all();
+  running.flush();
   Runtime later(given);
   EXPECT_EQ(later.prepare(Gather{.dtype = f32}).images()[0].key, plan.images()[0].key);
   EXPECT_EQ(later.statistics().disk_hits, 2u) << "under the new build's name";

@@ -81,15 +81,10 @@ constexpr std::array<std::pair<const char*, LogLevel>, 5> kLogLevels = {{{"debug
                                                                          {"error", LogLevel::error},
                                                                          {"off", LogLevel::off}}};
 
-double number_in(std::string_view given, double number, double least, double most) {
-  if (number >= least && number <= most) return number;
-  throw Error(
-      Code::bad_input, Stage::problem,
-      cat(given, "=", number, " means nothing; it takes a number from ", fixed(least, 3), " to ", fixed(most, 0)));
-}
-
-double parse_number_in(std::string_view text, std::string_view given, double least, double most) {
-  if (const auto number = parse_number(text)) return number_in(given, *number, least, most);
+// `number`: what `text` says, if it is one.
+double number_in(std::string_view given, std::string_view text, std::optional<double> number, double least,
+                 double most) {
+  if (number && *number >= least && *number <= most) return *number;
   throw Error(
       Code::bad_input, Stage::problem,
       cat(given, "=", text, " means nothing; it takes a number from ", fixed(least, 3), " to ", fixed(most, 0)));
@@ -124,9 +119,10 @@ class Filler {
     fill(option, variable, otherwise, parse_amount);
   }
   void number(std::optional<double>& option, Variable variable, double least, double most, double otherwise) const {
-    if (option) number_in(row(variable).name, *option, least, most);
-    fill(option, variable, otherwise,
-         [&](const std::string& text, const char* given) { return parse_number_in(text, given, least, most); });
+    if (option) number_in(row(variable).name, std::to_string(*option), option, least, most);
+    fill(option, variable, otherwise, [&](const std::string& text, const char* given) {
+      return number_in(given, text, parse_number(text), least, most);
+    });
   }
 
  private:

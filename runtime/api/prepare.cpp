@@ -132,6 +132,15 @@ bool tune_now(RuntimeState& state, const PlanState& plan, const Device& device, 
   return true;
 }
 
+void require_supported(const Device& device, const Family& family, const void* problem) {
+  if (device.arch >= kOldestArch) return;
+  Error error = problem_error(family, problem,
+                              cat(device.name, " has the compute capability ", device.arch / 10, ".", device.arch % 10,
+                                  "; quern's kernels need ", kOldestArch / 10, ".", kOldestArch % 10, " or newer"));
+  error.code = Code::unsupported;
+  throw error;
+}
+
 }  // namespace
 
 static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Family& family, const void* problem,
@@ -139,6 +148,7 @@ static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Fa
                                                    std::string_view from) {
   check_problem(family, problem);
   const Device device = describe_device(*state.driver(), context.device);
+  require_supported(device, family, problem);
   const Target& target = device.target;
   auto plan = std::make_shared<PlanState>(PlanKey(family, problem, context.id));
   const auto* bytes = static_cast<const unsigned char*>(problem);

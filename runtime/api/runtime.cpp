@@ -12,6 +12,7 @@
 #include "base/border.h"
 #include "base/text.h"
 #include "driver/device.h"
+#include "plan/check_family.h"
 #include "plan/problem.h"
 
 namespace quern {
@@ -197,12 +198,7 @@ Prewarmed Runtime::prewarm(const Family& family, const void* problem, std::strin
 }
 
 void Runtime::add(const Family& family) {
-  for (const LaunchExtent& extent : family.launch_extents) {
-    if (find_field(family, extent.field) == nullptr)
-      throw Error(
-          Code::bad_input, Stage::problem,
-          cat("the family ", family.name, " lets a launch give \"", extent.field, "\", which is no field of it"));
-  }
+  check_family(family);
   const std::lock_guard lock(state_->families_mutex);
   if (!state_->families.emplace(family.name, &family).second)
     throw Error(Code::bad_input, Stage::problem, cat("a family named \"", family.name, "\" is there already"));

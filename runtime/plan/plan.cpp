@@ -58,7 +58,15 @@ Result<bool> AnyPlan::try_launch(Stream stream, const void* args) const {
 
 std::int64_t AnyPlan::workspace_bytes(const void* args) const { return quern::workspace_bytes(*state_, args); }
 
+const Family& AnyPlan::family() const { return *state_->family; }
 const std::string& AnyPlan::problem() const { return state_->text; }
+
+void AnyPlan::require_family(const Family& wanted) const {
+  if (&family() == &wanted) return;
+  throw problem_error(
+      family(), state_->problem.data(),
+      cat("this plan is of the family ", family().name, ", not of ", wanted.name, "; its arguments are others"));
+}
 std::string AnyPlan::why() const { return state_->newest().why; }
 const std::vector<ImageInfo>& AnyPlan::images() const { return state_->newest().images; }
 const std::string& AnyPlan::source(int i) const { return at(state_->newest(), state_->newest().entries, i)->source; }

@@ -56,8 +56,9 @@ struct Options {
   std::optional<std::uint64_t> cache_max_bytes;
   std::optional<std::uint64_t> cache_max_entries;
 
-  // How long one prepare waits at most for other processes that compile the same images, before it compiles them itself;
-  // 0: not at all. Processes that show no sign of life are waited for 10 s at most. Unset: QUERN_WAIT_SECONDS, else 30.
+  // How long one prepare waits at most for other processes that compile the same images, before it compiles them
+  // itself; 0: not at all. Processes that show no sign of life are waited for 10 s at most. Unset: QUERN_WAIT_SECONDS,
+  // else 30.
   std::optional<double> wait_seconds;
 
   // What sweeps found: files of JSON lines that `prepare` looks configs up in. Read when a config is first wanted.

@@ -74,14 +74,15 @@ class QUERN_API AnyPlan {
   // left open are read; 0 where the problem has no such operand. Throws Error where the extents are refused.
   std::int64_t workspace_bytes(const void* args) const;
 
+  const Family& family() const;
   // The problem text: "gather width=8192 dtype=bf16 …".
   const std::string& problem() const;
   // Which config each image has and where it came from.
   std::string why() const;
   // What was compiled, most wanted image first. Strings live as long as the plan, those of an older kernel too.
   const std::vector<ImageInfo>& images() const;
-  // Of image `i`: the generated spec and the template; PTX. Empty where the store had only the cubin. Throws Error for an
-  // image that it does not have, as do the next two.
+  // Of image `i`: the generated spec and the template; PTX. Empty where the store had only the cubin. Throws Error for
+  // an image that it does not have, as do the next two.
   const std::string& source(int i = 0) const;
   const std::string& ptx(int i = 0) const;
   const Resources& resources(int i = 0) const;
@@ -90,6 +91,9 @@ class QUERN_API AnyPlan {
 
   explicit operator bool() const { return state_ != nullptr; }
   const PlanState* state() const { return state_.get(); }
+
+ protected:
+  void require_family(const Family& wanted) const;
 
  private:
   std::shared_ptr<const PlanState> state_;
@@ -101,7 +105,10 @@ class Plan : public AnyPlan {
  public:
   using Args = typename P::Args;
   Plan() = default;
-  explicit Plan(AnyPlan plan) : AnyPlan(std::move(plan)) {}
+  // Throws Error (bad_input) for a plan of another family, whose arguments are others.
+  explicit Plan(AnyPlan plan) : AnyPlan(std::move(plan)) {
+    if (state() != nullptr) require_family(P::family());
+  }
   void launch(Stream stream, const Args& args) const { AnyPlan::launch(stream, &args); }
   Result<bool> try_launch(Stream stream, const Args& args) const { return AnyPlan::try_launch(stream, &args); }
   std::int64_t workspace_bytes(const Args& args) const { return AnyPlan::workspace_bytes(&args); }

@@ -146,20 +146,21 @@ class QUERN_API Runtime {
   std::size_t forget_any(const Family& family, const void* problem);
 
   // Waits until what was compiled is on disk. prepare does not: an image is used from memory at once, and written by a
-  // thread of the Runtime's, whose end waits for it too. A process that ends without ending its Runtime may lose what it
-  // compiled last.
+  // thread of the Runtime's, whose end waits for it too. A process that ends without ending its Runtime may lose what
+  // it compiled last.
   void flush();
 
-  // Gives back what is only kept for the next prepare: plans that the caller does not hold, kernels and images in memory
-  // of no plan that is left, and all of contexts that are gone (which a prepare in a new context does too). REQUIRES as
-  // `forget`. What is on disk stays. See Statistics for what is held.
+  // Gives back what is only kept for the next prepare: plans that the caller does not hold, kernels and images in
+  // memory of no plan that is left, and all of contexts that are gone (which a prepare in a new context does too).
+  // REQUIRES as `forget`. What is on disk stays. See Statistics for what is held.
   void trim();
 
   // The problem of a text. Throws Error (bad_input) that says what would be accepted.
   AnyProblem parse(std::string_view problem) const;
 
   // Compiles every image that `problem` may ask for on `arch` ("sm_90a") and stores them, so that other compilers'
-  // processes hit them too; they are on disk when it returns. Needs no driver and no device. `device_model` narrows it to one row of the table.
+  // processes hit them too; they are on disk when it returns. Needs no driver and no device. `device_model` narrows it
+  // to one row of the table.
   Prewarmed prewarm(const Family& family, const void* problem, std::string_view arch,
                     std::string_view device_model = {}, std::string_view config = {});
 

@@ -372,6 +372,16 @@ TEST_F(Prepare, ADeviceNewerThanTheCompilerGetsPtxWithOneWarningAnImage) {
   EXPECT_EQ(log_.count(LogLevel::warning, "does not know sm_120a"), 2) << log_.all();
 }
 
+TEST_F(Prepare, ADeviceOlderThanTheKernelsIsRefusedByName) {
+  null_driver().arch = 75;
+  Runtime runtime(options());
+  const Error error = refusal([&] { runtime.prepare(Gather{}); });
+  EXPECT_EQ(error.code, Code::unsupported);
+  EXPECT_TRUE(has(error.sentence, "null device has the compute capability 7.5; quern's kernels need 8.0"))
+      << error.sentence;
+  EXPECT_EQ(compiles(), 0);
+}
+
 TEST_F(Prepare, ADeviceOlderThanTheCompilerIsRefusedWithWhatItKnows) {
   fake_nvrtc().set_architectures({90, 100});
   null_driver().arch = 80;

@@ -4,10 +4,10 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/fork_barrier.h"
 #include "cache/layer.h"
 #include "cache/trust.h"
 #include "quern/options.h"
@@ -65,7 +65,7 @@ class DirectoryLayer : public Layer {
   const CacheMatch match_;
   const Trust trust_;
 
-  std::mutex opening_;  // no call_once: thread sanitizer's hangs after an exception
+  ForkSafeMutex opening_;  // no call_once: thread sanitizer's hangs after an exception
   std::atomic<bool> opened_{false};
   Access access_ = Access::none;  // after `opened_`
   std::string unusable_;

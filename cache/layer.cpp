@@ -1,6 +1,5 @@
 #include "cache/layer.h"
 
-#include <cerrno>
 #include <tuple>
 #include <utility>
 
@@ -33,23 +32,6 @@ EntryPointer Layer::accept(const std::string& path, Reading reading, const std::
   if (reading.entry) return std::make_shared<const Entry>(*std::move(reading.entry));
   pass_over(path, reading);
   return nullptr;
-}
-
-bool may_pass(int error) {
-  switch (error) {
-    case 0:
-    case ENOENT:
-    case ENOTDIR:
-    case ELOOP:
-    case EACCES:
-    case EPERM:
-    case EROFS:
-    case EEXIST:
-    case ENAMETOOLONG:
-      return false;
-    default:
-      return true;
-  }
 }
 
 bool is_hash(std::string_view name) {

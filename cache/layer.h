@@ -86,7 +86,6 @@ class Layer {
   std::atomic<std::uint64_t> hits_{0};
 };
 
-bool may_pass(int error);                           // whether another try may find what this errno value hid
 bool is_hash(std::string_view name);                // 32 hexadecimal digits
 bool is_item_key(std::string_view key);             // two of them with a slash between
 bool newer(const Entry& left, const Entry& right);  // of two entries for one `what`

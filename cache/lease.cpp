@@ -112,7 +112,8 @@ Leases::Attempt Leases::attempt(const std::string& path, std::unique_ptr<Lease>*
   return Attempt::taken;
 }
 
-std::unique_ptr<Lease> Leases::take(const std::string& name, const std::function<bool()>& done) {
+std::unique_ptr<Lease> Leases::take(const std::string& name, const std::function<bool()>& done,
+                                    const Patience& patience) {
   const std::string path = cat(dir_, "/", machine(), "-", name);
   const Clock::time_point start = Clock::now();
   Clock::time_point last_sign = start;
@@ -127,9 +128,10 @@ std::unique_ptr<Lease> Leases::take(const std::string& name, const std::function
     const bool ended = before.inode != 0 && seen.inode != before.inode;
     if (result == Attempt::taken) return done() || ended ? nullptr : std::move(lease);
     if (!waited) ++services_.counters.lease_waits;
+    if (!waited && patience.begins) patience.begins();
     const Clock::time_point now = Clock::now();
     if (seen.modified_ns != before.modified_ns) last_sign = now;
-    if (now - last_sign > times_.expiry || now - start > times_.longest) break;
+    if (now - last_sign > times_.expiry || now - start > times_.longest || now >= patience.until) break;
     if (waited && done()) return nullptr;
     std::this_thread::sleep_for(nap);
     nap = std::min<std::chrono::microseconds>(2 * nap, times_.poll);

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/files.h"
+#include "base/fork_barrier.h"
 #include "cache/services.h"
 
 namespace quern::cache {
@@ -21,6 +22,12 @@ struct LeaseTimes {
   std::chrono::milliseconds expiry{10000};   // without a sign for so long, an owner is taken for dead or stopped
   std::chrono::milliseconds longest{60000};  // no build is waited for longer, whatever its owner says
   std::chrono::milliseconds poll{10};        // the longest sleep between two looks
+};
+
+// How long a caller waits for other processes at most, whatever they do, and whom it tells when it begins to wait.
+struct Patience {
+  std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max();
+  std::function<void()> begins;  // may be empty; called at most once for a key
 };
 
 // Held by one build. The kernel ends it with the process; a forked child that lives on is told by the missing beats.
@@ -50,9 +57,9 @@ class Leases {
       : dir_(std::move(dir)), times_(times), services_(services) {}
 
   // The lease of `name`; waits while another has it, looking at `done` now and then. Null if `done` says true, if the
-  // other one shows no sign of life, takes too long or ended without success (then all who waited go on at once, not
-  // one behind the other), or if the file system has no locks.
-  std::unique_ptr<Lease> take(const std::string& name, const std::function<bool()>& done);
+  // other one shows no sign of life, takes longer than `patience` and `times` allow, or ended without success (then all
+  // who waited go on at once, not one after the other), or if the file system has no locks.
+  std::unique_ptr<Lease> take(const std::string& name, const std::function<bool()>& done, const Patience& patience);
 
   // Removes what dead owners left behind: of this machine those that nobody holds, of others those without a sign of
   // life for longer than anybody waits.
@@ -70,7 +77,7 @@ class Leases {
   const std::string dir_;
   const LeaseTimes times_;
   Services& services_;
-  std::mutex mutex_;
+  ForkSafeMutex mutex_;
   std::string machine_;  // empty until it was asked for
 };
 

@@ -2,13 +2,12 @@
 #ifndef QUERN_CACHE_MEMORY_STORE_H_
 #define QUERN_CACHE_MEMORY_STORE_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/fork_barrier.h"
+#include "base/read_mostly_table.h"
 #include "base/striped.h"
 #include "cache/entry.h"
 #include "cache/key.h"
@@ -24,11 +23,6 @@ struct KeyHash {
 // stays known, without an entry, until it is replaced: it says that what is on disk is not to be believed.
 class MemoryStore {
  public:
-  MemoryStore();
-  ~MemoryStore();
-  MemoryStore(const MemoryStore&) = delete;
-  MemoryStore& operator=(const MemoryStore&) = delete;
-
   // Null if not here. Counts a hit.
   EntryPointer find(const Key& key);
   bool forgotten(const Key& key);
@@ -39,6 +33,8 @@ class MemoryStore {
   // False, with nothing done, if `expected` is given and something else is there. `was` gets what was there.
   bool forget(const Key& key, const EntryPointer& expected, EntryPointer* was);
   void clear();
+  // Drops the entries of which there are no copies outside.
+  void drop_unused();
 
   // All that are there, in no particular order.
   std::vector<EntryPointer> entries();
@@ -46,38 +42,18 @@ class MemoryStore {
   std::uint64_t hits() const { return hits_.total(); }
 
  private:
-  // What is known under a key; never changed once it is in a table.
+  // What is known under a key.
   struct Known {
     Key key;
     StripedPointer<Entry> entry;  // empty: forgotten
   };
-  using Slot = std::atomic<const Known*>;
+  using Table = ReadMostlyTable<Known>;
 
-  // Open addressing: a key lies in the first free slot from its hash on. At least half of the slots stay free.
-  struct Table {
-    explicit Table(std::size_t count) : slots(count) {}
-    Slot& slot(const Key& key);  // of the key, or the free one where it belongs
-    std::vector<Slot> slots;     // a power of two
-    std::size_t used = 0;
-  };
-
-  const Known* look_up(const Key& key);
   void set(const Key& key, const EntryPointer& entry);
-  void publish(std::unique_ptr<Table> table);
-  std::unique_ptr<Table> grown() const;
-  void retire(const Known* known);
-  void drop_retired();
 
-  StripedReaders readers_;
+  Table table_;
   StripedCounter hits_;
-  std::atomic<Table*> table_;  // owned_
-
-  // The rest is for writers, on lines that no reader looks at. What they take out of the table is kept until no reader
-  // is left that may have seen it.
-  alignas(kCacheLine) std::mutex writing_;
-  std::unique_ptr<Table> owned_;
-  std::vector<std::unique_ptr<Table>> retired_tables_;
-  std::vector<std::unique_ptr<const Known>> retired_;
+  alignas(kCacheLine) ForkSafeMutex writing_;
 };
 
 }  // namespace quern::cache

@@ -3,12 +3,12 @@
 #define QUERN_CACHE_PACK_LAYER_H_
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/files.h"
+#include "base/fork_barrier.h"
 #include "cache/layer.h"
 #include "cache/pack.h"
 #include "cache/trust.h"
@@ -43,7 +43,7 @@ class PackLayer : public Layer {
   EntryPointer read_for(const PackPointer& pack, const PackRow& row, const std::string& what, const std::string* who);
 
   const Trust trust_;
-  std::mutex opening_;
+  ForkSafeMutex opening_;
   bool opened_ = false;  // the rest after that; null: not used
   PackPointer pack_;
   std::string unusable_;

@@ -25,7 +25,7 @@ const char* name(Origin origin) {
 }
 
 Store::Store(const Settings& settings, const Log& log, FileSystem& files)
-    : match_(settings.match), services_(files, log) {
+    : match_(settings.match), write_behind_(settings.write_behind), services_(files, log) {
   if (settings.mode == CacheMode::off) return;
   const bool written = settings.mode == CacheMode::read_write;
   const DirectoryRole role = written                   ? DirectoryRole::written
@@ -110,7 +110,7 @@ EntryPointer Store::published_meanwhile(const Key& key, const FileStatus& before
   return memory_.add(key, entry);
 }
 
-Found Store::lead(const Key& key, const Build& build, std::unique_ptr<Lease>& lease) {
+Found Store::lead(const Key& key, const Build& build, const Patience& patience, std::unique_ptr<Lease>& lease) {
   // Once more: another thread may have built it between our look-up and the start of this flight.
   if (auto entry = memory_.find(key)) return {std::move(entry), Origin::memory};
   throw_remembered(key, false);
@@ -120,37 +120,36 @@ Found Store::lead(const Key& key, const Build& build, std::unique_ptr<Lease>& le
   if (services_.counters.unreadable != unreadable) before = {};  // it may be readable by now
   EntryPointer published;
   guarded([&] {
-    if (writer_) lease = writer_->lease(key, [&] { return (published = published_meanwhile(key, before)) != nullptr; });
+    const auto done = [&] { return (published = published_meanwhile(key, before)) != nullptr; };
+    if (writer_) lease = writer_->lease(key, done, patience);
   });
   if (published) return {std::move(published), Origin::disk};
   throw_remembered(key, true);
-  return {keep(key, build_once(key, build)), Origin::built};
+  return {keep(key, build_once(key, build, lease)), Origin::built};
 }
 
-Entry Store::build_once(const Key& key, const Build& build) {
+Entry Store::build_once(const Key& key, const Build& build, std::unique_ptr<Lease>& lease) {
   try {
     Entry made = build();
     ++services_.counters.builds;
     return made;
   } catch (const Error& error) {
-    if (error.lasting) remember(key, error);
+    if (error.lasting) remember(key, error, std::move(lease));
     throw;
   }
 }
 
-Found Store::get_or_build(const Key& key, const Build& build) {
+Found Store::get_or_build(const Key& key, const Build& build, const Patience& patience) {
   if (auto entry = memory_.find(key)) return {std::move(entry), Origin::memory};
   std::unique_ptr<Lease> lease;  // outlives the flight: others may look when the entry is written
   bool led = false;
   Found found = flights_.run(
-      key, [&] { return lead(key, build, lease); }, &led);
+      key, [&] { return lead(key, build, patience, lease); }, &led);
   if (!led) {
     ++services_.counters.waits;
     found.origin = Origin::memory;
   } else if (found.origin == Origin::built) {
-    guarded([&] {
-      if (writer_) writer_->put(key, *found.entry);
-    });
+    publish(key, found.entry, std::move(lease));
   }
   return found;
 }
@@ -172,22 +171,33 @@ void Store::write(const Entry& entry) {
   });
 }
 
-// Under the key's own hashes where the texts are the key's: a test may have chosen them.
+void Store::later(std::function<void()> operation) {
+  if (!writer_) return;
+  if (!write_behind_) return guarded(operation);
+  writes_.add([this, operation = std::move(operation)] { guarded(operation); });
+}
+
+void Store::flush() { writes_.flush(); }
+
+// Under the key's own hashes where the texts are the key's: a test may have chosen them. The lease ends when the entry
+// is on disk: other processes look there then.
+void Store::publish(const Key& key, const EntryPointer& entry, std::shared_ptr<Lease> lease) {
+  later([this, key, entry, lease = std::move(lease)] {
+    const bool own = entry->what == key.what && entry->who == key.who;
+    writer_->put(own ? key : Key{entry->what, entry->who, hash128(entry->what), hash128(entry->who)}, *entry);
+  });
+}
+
 EntryPointer Store::put(const Key& key, Entry entry) {
   auto kept = keep(key, std::move(entry));
-  if (kept->what != key.what || kept->who != key.who) {
-    write(*kept);
-  } else {
-    guarded([&] {
-      if (writer_) writer_->put(key, *kept);
-    });
-  }
+  publish(key, kept, nullptr);
   return kept;
 }
 
 void Store::forget(const Key& key, const EntryPointer& rejected) {
   EntryPointer was;
   if (!memory_.forget(key, rejected, &was)) return;
+  flush();  // else it could be written after it is removed
   guarded([&] {
     if (writer_) writer_->remove(key, rejected ? rejected.get() : was.get());
   });
@@ -195,15 +205,13 @@ void Store::forget(const Key& key, const EntryPointer& rejected) {
 
 // ---- compiles that failed
 
-void Store::remember(const Key& key, const Error& error) {
+void Store::remember(const Key& key, const Error& error, std::shared_ptr<Lease> lease) {
   {
     const std::lock_guard lock(failed_mutex_);
     failed_.insert_or_assign(key, error);
   }
-  guarded([&] {
-    if (writer_)
-      writer_->put(key, Failure{key.what, key.who, error.sentence, error.log, services_.files.now_unix_ns()});
-  });
+  Failure failure{key.what, key.who, error.sentence, error.log, services_.files.now_unix_ns()};
+  later([this, key, failure = std::move(failure), lease = std::move(lease)] { writer_->put(key, failure); });
 }
 
 void Store::throw_remembered(const Key& key, bool on_disk_too) {
@@ -246,6 +254,7 @@ std::vector<LayerReport> Store::layers() {
 
 std::vector<Item> Store::list() {
   std::vector<Item> items;
+  flush();
   guarded([&] {
     for (const auto& layer : layers_) {
       for (Item& item : layer->list()) items.push_back(std::move(item));
@@ -255,6 +264,7 @@ std::vector<Item> Store::list() {
 }
 
 EntryPointer Store::load(const std::string& item_key, std::string* why_not) {
+  flush();
   Reading reading;
   reading.why = layers_.empty() ? "the cache is off" : "";
   if (!is_item_key(item_key)) reading.why = "not a key: two times 32 hexadecimal digits with a slash between them";
@@ -270,10 +280,17 @@ EntryPointer Store::load(const std::string& item_key, std::string* why_not) {
   return nullptr;
 }
 
+// What is not on disk yet would be compiled again.
+void Store::drop_unused() {
+  flush();
+  memory_.drop_unused();
+}
+
 std::vector<EntryPointer> Store::resident() { return memory_.entries(); }
 
 std::size_t Store::clear() {
   std::size_t removed = 0;
+  flush();
   memory_.clear();
   {
     const std::lock_guard lock(failed_mutex_);
@@ -287,12 +304,14 @@ std::size_t Store::clear() {
 
 bool Store::remove(const std::string& item_key) {
   bool removed = false;
+  flush();
   guarded([&] { removed = writer_ && is_item_key(item_key) && writer_->remove(item_key); });
   return removed;
 }
 
 std::size_t Store::tidy(const Limits& limits) {
   std::size_t removed = 0;
+  flush();
   guarded([&] {
     if (writer_) removed = writer_->tidy(limits);
   });

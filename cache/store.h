@@ -6,19 +6,20 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/file_system.h"
+#include "base/fork_barrier.h"
 #include "base/log.h"
+#include "base/single_flight.h"
 #include "cache/directory_layer.h"
 #include "cache/layer.h"
 #include "cache/memory_store.h"
 #include "cache/services.h"
-#include "cache/single_flight.h"
 #include "cache/trust.h"
+#include "cache/write_behind.h"
 #include "cache/writer.h"
 #include "quern/error.h"
 #include "quern/options.h"
@@ -40,6 +41,7 @@ struct StoreSettings {
   std::vector<std::string> layers;        // packs and directories that are only read, the first one first
   Trust trust{Trust::Owners::owner, {}};  // whom they may belong to
   WriterSettings writer;
+  bool write_behind = true;  // false: what is built is on disk when the call returns
 };
 
 // Thread-safe. Nothing here throws but what `build` throws and std::bad_alloc for the caller's own copy. A layer is
@@ -55,12 +57,16 @@ class Store {
   // threads wait for it and get what it returns or throws; other processes wait for what it writes, for as long as it
   // shows signs of life (see LeaseTimes), then build themselves. After an exception the next caller builds again,
   // unless the Error is `lasting`: that one is kept, here and for a while on disk, and comes back marked `remembered`.
-  // A hit never waits for another key. The entry is in memory, for all, before it is written. `build` must not ask for
-  // the same key.
-  Found get_or_build(const Key& key, const Build& build);
+  // A hit never waits for another key. The entry is in memory, for all, before it is written, which happens after the
+  // call (see `flush`), as a disk may be slow. `build` must not ask for the same key. Other processes are waited for as
+  // long as `patience` says at most.
+  Found get_or_build(const Key& key, const Build& build, const Patience& patience = {});
 
   // From memory or a layer, else null. There is no `contains`: what it says could be untrue a moment later.
   EntryPointer find(const Key& key);
+
+  // Waits until what was built, put and remembered is on disk, or has failed to get there. The store's end does so too.
+  void flush();
 
   // Kept in memory under `key`, and written under the entry's own texts, which are the key's where they are empty. For
   // entries that were made elsewhere, and to mark one that is there as prewarmed.
@@ -81,6 +87,8 @@ class Store {
   std::vector<Item> list();
   // The entry of an Item, by its key, from the first layer that has it. Null with a reason in `why_not`.
   EntryPointer load(const std::string& item_key, std::string* why_not);
+  // Drops from memory what has no user outside.
+  void drop_unused();
   // What is in memory, in no order.
   std::vector<EntryPointer> resident();
   // Empties memory and the directory, what was left behind included. How many images were removed from the directory.
@@ -97,28 +105,33 @@ class Store {
   std::string unusable();
 
  private:
-  Found lead(const Key& key, const Build& build, std::unique_ptr<Lease>& lease);
-  Entry build_once(const Key& key, const Build& build);
+  Found lead(const Key& key, const Build& build, const Patience& patience, std::unique_ptr<Lease>& lease);
+  Entry build_once(const Key& key, const Build& build, std::unique_ptr<Lease>& lease);
   EntryPointer keep(const Key& key, Entry entry);
+  void publish(const Key& key, const EntryPointer& entry, std::shared_ptr<Lease> lease);
   EntryPointer from_layers(const Key& key);
   EntryPointer look_up(const Key& key, bool* others);
   EntryPointer published_meanwhile(const Key& key, const FileStatus& before);
   FileStatus own_file(const Key& key);
-  void remember(const Key& key, const Error& error);
+  void remember(const Key& key, const Error& error, std::shared_ptr<Lease> lease);
   void throw_remembered(const Key& key, bool on_disk_too);
 
   template <class Operation>
   void guarded(const Operation& operation);
 
   const CacheMatch match_;
+  const bool write_behind_;
   Services services_;
   MemoryStore memory_;
   std::vector<std::unique_ptr<Layer>> layers_;
   DirectoryLayer* directory_ = nullptr;  // one of the layers
   std::unique_ptr<Writer> writer_;       // null unless the mode is read_write
   SingleFlight<Key, Found, KeyHash> flights_;
-  std::mutex failed_mutex_;
+  void later(std::function<void()> operation);
+
+  ForkSafeMutex failed_mutex_;
   std::unordered_map<Key, Error, KeyHash> failed_;
+  WriteBehind writes_;  // last: its jobs use all the rest
 };
 
 }  // namespace quern::cache

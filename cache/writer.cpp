@@ -116,9 +116,9 @@ std::optional<Failure> Writer::failure(const Key& key) {
 
 // ---- leases
 
-std::unique_ptr<Lease> Writer::lease(const Key& key, const std::function<bool()>& done) {
+std::unique_ptr<Lease> Writer::lease(const Key& key, const std::function<bool()>& done, const Patience& patience) {
   if (key.who.empty() || !layer_.writable()) return nullptr;
-  return leases_.take(cat(key.what_hash.hex(), "-", key.who_hash.hex()), done);
+  return leases_.take(cat(key.what_hash.hex(), "-", key.who_hash.hex()), done, patience);
 }
 
 // ---- removing

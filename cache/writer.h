@@ -38,7 +38,7 @@ class Writer {
   void remove(const Key& key, const Entry* served);
 
   // Who builds the key now. Null where nobody can say; see Leases::take.
-  std::unique_ptr<Lease> lease(const Key& key, const std::function<bool()>& done);
+  std::unique_ptr<Lease> lease(const Key& key, const std::function<bool()>& done, const Patience& patience);
 
   // Removes one file of the layer, by its item key.
   bool remove(const std::string& item_key);

@@ -39,10 +39,9 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/templates/common DESTINATION ${package_d
 install(EXPORT quern-targets NAMESPACE quern:: DESTINATION ${package_dir})
 export(EXPORT quern-targets NAMESPACE quern:: FILE ${PROJECT_BINARY_DIR}/quern-targets.cmake)
 
-if(BUILD_SHARED_LIBS)
-  set(QUERN_PC_LIBS_SECTION "Libs.private")
-else()
-  set(QUERN_PC_LIBS_SECTION "Libs")
+if(NOT BUILD_SHARED_LIBS)
+  set(QUERN_PC_LIBS " -ldl -pthread")
+  set(QUERN_PC_DEFINITIONS " -DQUERN_STATIC")
 endif()
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_INCLUDEDIR BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
   OUTPUT_VARIABLE QUERN_PC_INCLUDE)

@@ -42,6 +42,7 @@ void dump(RuntimeState& state, const ImageRequest& request, const cache::Key& ke
 
 cache::Entry to_entry(const ImageRequest& request, const Unit& unit, Image image) {
   cache::Entry entry;
+  entry.who = who_text(image.identity);  // the key's, unless the compiler was replaced since
   entry.compiler = image.compiler;
   entry.compiler_order = image.compiler_order;
   entry.prewarmed = request.prewarm;
@@ -55,17 +56,25 @@ cache::Entry to_entry(const ImageRequest& request, const Unit& unit, Image image
   return entry;
 }
 
-cache::Entry compile(RuntimeState& state, const ImageRequest& request, const Unit& unit, const std::string& what) {
+cache::Entry compile(RuntimeState& state, const ImageRequest& request, const cache::Key& key, const Unit& unit) {
+  const std::string what =
+      cat(problem_text(*request.family, request.problem), " (", request.variant.name, ", ", request.target.text(), ")");
   if (request.prewarm) state.compiler.require(request.target);
   state.log.info(cat("compiling ", what));
-  Image image = state.compiler.compile(unit, kernel_name(*request.family), request.target, state.options.lineinfo);
-  state.compiles += 1;
-  state.compile_nanoseconds += static_cast<std::uint64_t>(image.compile_ms * 1e6);
-  state.log.info(cat("compiled ", what, " in ", fixed(image.compile_ms, 1), " ms"));
-  if (image.cubin.empty())  // never for the host
-    state.log.warning(cat("this NVRTC does not know ", request.target.text(), ": ", what,
-                          " was compiled to PTX for an older architecture, which the driver finishes"));
-  return to_entry(request, unit, std::move(image));
+  try {
+    Image image = state.compiler.compile(unit, kernel_name(*request.family), request.target, state.options.lineinfo);
+    state.compiles += 1;
+    state.compile_nanoseconds += static_cast<std::uint64_t>(image.compile_ms * 1e6);
+    state.log.info(cat("compiled ", what, " in ", fixed(image.compile_ms, 1), " ms"));
+    if (image.cubin.empty())  // never for the host
+      state.log.warning(cat("this NVRTC does not know ", request.target.text(), ": ", what,
+                            " was compiled to PTX for an older architecture, which the driver finishes"));
+    return to_entry(request, unit, std::move(image));
+  } catch (Error& error) {
+    // Another build's verdict is not to be remembered under the key.
+    if (error.lasting && who_text(state.compiler.identity(request.target)) != key.who) error.lasting = false;
+    throw;
+  }
 }
 
 ImageOrigin to_origin(cache::Origin origin) {
@@ -85,7 +94,8 @@ ImageInfo describe(const ImageRequest& request, const cache::Key& key, const cac
   info.variant = request.variant.name;
   info.config = config_text(*request.family, request.variant.config);
   info.alignment = request.variant.alignment;
-  info.key = key.path();
+  info.key = found.origin == cache::Origin::built ? cat(key.what_hash.hex(), "/", hash128(found.entry->who).hex())
+                                                  : key.path();
   info.origin = to_origin(found.origin);
   info.resources = resources(*found.entry);
   info.compile_ms = found.origin == cache::Origin::built ? found.entry->compile_ms : 0;
@@ -123,21 +133,19 @@ Identity identify(RuntimeState& state, const ImageRequest& request) {
 
 cache::Key key_of_image(RuntimeState& state, const ImageRequest& request) { return identify(state, request).key; }
 
-ObtainedImage obtain_image(RuntimeState& state, const ImageRequest& request,
-                           const std::function<void()>& before_compile) {
+ObtainedImage obtain_image(RuntimeState& state, const ImageRequest& request, const cache::Patience& patience) {
   const Family& family = *request.family;
   Identity identity = identify(state, request);
   ObtainedImage image;
   image.key = std::move(identity.key);
   try {
     const auto build = [&] {
-      if (before_compile) before_compile();
-      return compile(
-          state, request, make_unit(identity.sources, identity.spec),
-          cat(problem_text(family, request.problem), " (", request.variant.name, ", ", request.target.text(), ")"));
+      if (patience.begins) patience.begins();
+      return compile(state, request, image.key, make_unit(identity.sources, identity.spec));
     };
-    cache::Found found = state.store.get_or_build(image.key, build);
-    if (request.prewarm && !image.key.who.empty() && found.entry->who != image.key.who) {
+    cache::Found found = state.store.get_or_build(image.key, build, patience);
+    if (request.prewarm && found.origin != cache::Origin::built && !image.key.who.empty() &&
+        found.entry->who != image.key.who) {
       found = {state.store.put(image.key, build()),
                cache::Origin::built};  // another compiler's serves, but was not asked
     }
@@ -158,6 +166,10 @@ std::vector<Variant> choose_variants(const Family& family, const void* problem, 
                                      const DeviceModel& model, std::string_view config) {
   Variant variants[kMaxVariants];
   const int count = family.variants(problem, target, model, variants);
+  if (count < 1 || count > kMaxVariants)
+    throw problem_error(
+        family, problem,
+        cat("the family ", family.name, " gives ", count, " variants; a problem has 1 to ", kMaxVariants));
   if (!config.empty()) {
     variants[0].config = parse_config(family, config, variants[0].config, problem, target);
     variants[0].alignment = family.alignment(problem, variants[0].config);

@@ -2,13 +2,13 @@
 #ifndef QUERN_API_IMAGES_H_
 #define QUERN_API_IMAGES_H_
 
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "api/runtime_state.h"
 #include "cache/entry.h"
 #include "cache/key.h"
+#include "cache/lease.h"
 #include "quern/family.h"
 #include "quern/plan.h"
 
@@ -32,10 +32,9 @@ struct ObtainedImage {
 // The key of an image, without making it. Throws Error (bad_input).
 cache::Key key_of_image(RuntimeState& state, const ImageRequest& request);
 
-// Calls `before_compile`, where given, if it is to be compiled by this call. Throws Error (compile, no_compiler,
-// bad_input).
-ObtainedImage obtain_image(RuntimeState& state, const ImageRequest& request,
-                           const std::function<void()>& before_compile = {});
+// Waits for other processes that compile it as `patience` says, whose `begins` is called too where this call is to
+// compile. Throws Error (compile, no_compiler, bad_input).
+ObtainedImage obtain_image(RuntimeState& state, const ImageRequest& request, const cache::Patience& patience = {});
 
 // The variants of a problem with `config` applied to the most wanted one; each image once. Throws Error (bad_input).
 std::vector<Variant> choose_variants(const Family& family, const void* problem, const Target& target,

@@ -1,10 +1,9 @@
 #include "api/manifest_writer.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -18,19 +17,39 @@ void ManifestWriter::add(const std::string& problem, const std::string& arch, co
   nlohmann::ordered_json line = {{"problem", problem}, {"arch", arch}};
   if (!config.empty()) line["config"] = config;
   const std::lock_guard lock(mutex_);
-  if (!std::exchange(read_, true)) {
-    const std::string before = read_file(path_).value_or("");
-    for (std::string_view known : split(before, '\n')) lines_.emplace(known);
-  }
-  if (lines_.insert(line.dump()).second) append(line.dump() + "\n");
+  read_once();
+  if (lines_.insert(line.dump()).second) waiting_.push_back(line.dump() + "\n");
+  while (!waiting_.empty() && append(waiting_.front())) waiting_.pop_front();
 }
 
-// One write to a file opened for appending: lines of several processes do not mix.
-void ManifestWriter::append(const std::string& line) {
-  const int file = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  const bool written = file >= 0 && write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
-  if (!written) log_.warning(cat("QUERN_MANIFEST: ", path_, ": ", error_text(errno)));
-  if (file >= 0) close(file);
+// What earlier processes wrote.
+void ManifestWriter::read_once() {
+  if (read_) return;
+  std::string before;
+  read_ = !may_pass(read_file(path_, &before));
+  for (const std::string_view known : split(before, '\n')) lines_.emplace(known);
+}
+
+// One write to a file opened for appending: lines of several processes do not mix. What was cut short is ended first.
+bool ManifestWriter::append(const std::string& line) {
+  FileSystem& files = real_file_system();
+  const std::string text = torn_ ? "\n" + line : line;
+  const OpenFile file(files, path_, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0666);
+  FileStatus status;
+  std::string why;
+  if (file.error() != 0) {
+    why = error_text(file.error());
+  } else if (files.status(file.get(), &status) != 0 || status.kind != FileKind::regular) {
+    why = "it is not a regular file";
+  } else {
+    const long written = uninterrupted([&] { return files.write(file.get(), text.data(), text.size()); });
+    if (written < 0) why = error_text(error_of(written));
+    if (written >= 0 && static_cast<std::size_t>(written) != text.size()) why = "a line was cut short";
+    if (written > 0) torn_ = !why.empty();
+  }
+  if (!why.empty() && std::exchange(warned_, why) != why)
+    log_.warning(cat("QUERN_MANIFEST: ", path_, " is not written: ", why));
+  return why.empty();
 }
 
 }  // namespace quern

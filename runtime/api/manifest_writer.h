@@ -2,10 +2,12 @@
 #ifndef QUERN_API_MANIFEST_WRITER_H_
 #define QUERN_API_MANIFEST_WRITER_H_
 
+#include <deque>
 #include <mutex>
 #include <set>
 #include <string>
 
+#include "base/fork_barrier.h"
 #include "base/log.h"
 
 namespace quern {
@@ -14,16 +16,21 @@ class ManifestWriter {
  public:
   // An empty path: nothing is written.
   ManifestWriter(std::string path, const Log& log);
-  // A file that cannot be written costs one warning and nothing else. `config`: empty for the default.
+  // A line that cannot be written waits for the next one; the reason is one warning and nothing else. `config`: empty
+  // for the default.
   void add(const std::string& problem, const std::string& arch, const std::string& config);
 
  private:
-  void append(const std::string& line);
+  void read_once();
+  bool append(const std::string& line);
   const std::string path_;
   const Log& log_;
-  std::mutex mutex_;
-  std::set<std::string> lines_;  // of this file, those of earlier processes included
+  ForkSafeMutex mutex_;
+  std::set<std::string> lines_;  // of this file, those of earlier processes included, and those that wait
+  std::deque<std::string> waiting_;
   bool read_ = false;
+  bool torn_ = false;   // the file ends in the middle of a line of ours
+  std::string warned_;  // the last reason
 };
 
 }  // namespace quern

@@ -1,51 +1,51 @@
 // Known problems and their plans. Looking one up takes one hash and no lock, and writes no cache line that another
-// thread writes; nothing is ever removed.
+// thread writes.
 #ifndef QUERN_API_PLAN_TABLE_H_
 #define QUERN_API_PLAN_TABLE_H_
 
-#include <array>
-#include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <vector>
 
+#include "base/fork_barrier.h"
+#include "base/read_mostly_table.h"
 #include "base/striped.h"
+#include "plan/plan_key.h"
 #include "plan/plan_state.h"
-#include "plan/problem.h"
 
 namespace quern {
 
-// What a plan is for: family, problem, and the context it is loaded in.
-struct PlanKey {
-  PlanKey(const Family& key_family, const void* problem, std::uint64_t context_id);
-  bool operator==(const PlanKey& other) const;
-
-  const Family* family;
-  std::uint64_t context;
-  PackedProblem packed;
-  std::uint64_t hash;
-};
-
+// Thread-safe.
 class PlanTable {
  public:
+  using Pointer = std::shared_ptr<const PlanState>;
   PlanTable() = default;
   ~PlanTable();
   PlanTable(const PlanTable&) = delete;
   PlanTable& operator=(const PlanTable&) = delete;
 
-  // Null if the problem is new.
-  std::shared_ptr<const PlanState> find(const PlanKey& key) const;
-  // Two threads may add one key; the first one found serves.
-  void add(const PlanKey& key, const std::shared_ptr<const PlanState>& plan);
+  // Null if the problem is new. COST: one slot of the table and the plan's own first cache lines.
+  Pointer find(const PlanKey& key) const;
+  // The plan that is there then: another thread's, where one was quicker.
+  Pointer add(const Pointer& plan);
+
+  // Takes plans out and returns them: those of one problem in every context, those of one context, those of which there
+  // are no copies outside.
+  std::vector<Pointer> forget(const Family& family, const PackedProblem& problem);
+  std::vector<Pointer> forget_context(std::uint64_t context);
+  std::vector<Pointer> forget_unused();
+
+  std::size_t size() const;
 
  private:
-  // A list a bucket, new nodes in front: readers only follow pointers that were published whole.
-  struct Node {
-    PlanKey key;
-    StripedPointer<PlanState> plan;
-    Node* next;
-  };
-  static constexpr std::size_t kBuckets = 1024;
-  std::array<std::atomic<Node*>, kBuckets> buckets_{};
+  std::vector<Pointer> remove_if(const std::function<bool(const PlanState&)>& goes);
+  bool collect();
+  void stripe(const PlanState& plan) const;
+
+  ReadMostlyTable<PlanState> table_;
+  mutable ForkSafeMutex writing_;
 };
 
 }  // namespace quern

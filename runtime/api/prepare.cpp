@@ -1,54 +1,71 @@
 #include "api/prepare.h"
 
+#include <chrono>
 #include <future>
+#include <system_error>
 
 #include "api/application_tuner.h"
 #include "api/configs.h"
 #include "api/images.h"
+#include "base/process_state.h"
 #include "base/text.h"
 #include "plan/problem.h"
 
 namespace quern {
 namespace {
 
-// A driver call that a capture forbids would break the caller's capture, so it is refused before any is made. The
-// legacy stream tells of captures in this context; it cannot tell of those on non-blocking streams, for which the
-// driver's own refusal is translated in `load`.
-void refuse_capture(const Driver& driver, const Family& family, const void* problem) {
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  const CUresult result = driver->StreamIsCapturing(CU_STREAM_LEGACY, &status);
-  if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || status != CU_STREAM_CAPTURE_STATUS_NONE)
-    throw problem_error(family, problem,
-                        "prepare was called while a stream is being captured; prepare before the capture begins, then "
-                        "launch inside it");
-  driver.check(result, Stage::load, "cuStreamIsCapturing");
-}
-
+// Nothing that prepare asks of the driver is forbidden while a stream is captured; a driver that says otherwise is
+// quoted by a name that users know.
 bool capture_error(int code) {
   return code == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED || code == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD ||
          code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 }
 
-// One after the other as long as the store has them, since starting a thread takes longer than a hit; when the first
-// must be compiled, those behind it beside it.
-std::vector<ObtainedImage> obtain_all(RuntimeState& state, const std::vector<ImageRequest>& requests) {
-  std::vector<ObtainedImage> images;
-  std::vector<std::future<ObtainedImage>> others;
-  const auto start_others = [&] {
-    for (std::size_t i = images.size() + 1; i < requests.size(); ++i)
-      others.push_back(
-          std::async(std::launch::async, [&state, &requests, i] { return obtain_image(state, requests[i]); }));
-  };
-  while (images.size() + others.size() < requests.size())
-    images.push_back(obtain_image(state, requests[images.size()], start_others));
-  for (auto& other : others) images.push_back(other.get());
-  return images;
-}
+// One after the other as long as the store has them, since starting a thread takes longer than a hit. When the first
+// must be compiled, or waited for while another process compiles it, the others are started beside it; without threads
+// they are made one after the other all the same.
+class ImagesInMaking {
+ public:
+  ImagesInMaking(RuntimeState& state, const std::vector<ImageRequest>& requests)
+      : state_(state), requests_(requests), images_(requests.size()) {
+    const std::chrono::duration<double> wait(*state.options.wait_seconds);
+    patience_.until = Clock::now() + std::chrono::duration_cast<Clock::duration>(wait);
+  }
 
-std::shared_ptr<const Library> load_image(const std::shared_ptr<Driver>& driver, const ObtainedImage& image) {
-  const cache::Entry& entry = *image.entry;
+  std::vector<ObtainedImage> all() {
+    cache::Patience first = patience_;
+    first.begins = [this] { start_others(); };
+    while (next_ < requests_.size()) make(next_++, first);
+    for (std::future<void>& other : others_) other.get();
+    return std::move(images_);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void make(std::size_t i, const cache::Patience& patience) {
+    images_[i] = obtain_image(state_, requests_[i], patience);
+  }
+  void start_others() {
+    try {
+      for (; next_ < requests_.size(); ++next_)
+        others_.push_back(std::async(std::launch::async, [this, i = next_] { make(i, patience_); }));
+    } catch (const std::system_error& error) {
+      state_.log.debug(cat("no thread for an image: ", error.what()));
+    }
+  }
+
+  RuntimeState& state_;
+  const std::vector<ImageRequest>& requests_;
+  cache::Patience patience_;  // one deadline for all
+  std::vector<ObtainedImage> images_;
+  std::size_t next_ = 0;  // the first that is not begun
+  std::vector<std::future<void>> others_;
+};
+
+std::shared_ptr<const Library> load_image(RuntimeState& state, const Context& context, const ObtainedImage& image) {
   try {
-    return std::make_shared<const Library>(driver, entry.cubin.empty() ? entry.ptx : entry.cubin, entry.kernel);
+    return state.kernels.get(state.driver(), context, image.entry);
   } catch (Error& error) {
     error.key = image.info.key;
     throw;
@@ -56,21 +73,21 @@ std::shared_ptr<const Library> load_image(const std::shared_ptr<Driver>& driver,
 }
 
 // An image that the driver rejects is forgotten and built once more.
-std::shared_ptr<const Library> load(RuntimeState& state, const ImageRequest& request, ObtainedImage& image) {
-  const std::shared_ptr<Driver>& driver = state.driver();
+std::shared_ptr<const Library> load(RuntimeState& state, const Context& context, const ImageRequest& request,
+                                    ObtainedImage& image) {
   try {
-    return load_image(driver, image);
+    return load_image(state, context, image);
   } catch (const Error& error) {
     if (capture_error(error.driver_code))
       throw problem_error(*request.family, request.problem,
-                          "prepare was called while a stream is being captured; prepare before the capture begins");
+                          "the driver does not load kernels while a stream is captured; prepare before the capture");
     if (!image_rejected(static_cast<CUresult>(error.driver_code))) throw;
     state.log.warning(
         cat("the driver rejected the stored image ", image.info.key, ": ", error.sentence, "; building it again"));
   }
   state.store.forget(image.key, image.entry);
   image = obtain_image(state, request);
-  return load_image(driver, image);
+  return load_image(state, context, image);
 }
 
 std::string why_text(const PlanState& plan, const std::string& from) {
@@ -107,7 +124,6 @@ bool is_to_be_tuned(const RuntimeState& state, const Choice& choice, const Prepa
 bool tune_now(RuntimeState& state, const PlanState& plan, const Device& device, const ConfigPlace& place,
               Choice& choice) {
   const auto tuned = state.tuner->before_plan(*plan.family, plan.problem.data(), device);
-  refuse_capture(*state.driver(), *plan.family, plan.problem.data());  // it took seconds: one may have begun
   if (!tuned) return false;
   choice.variants = choose_variants(*plan.family, plan.problem.data(), place.target, place.model, tuned->config);
   choice.record.reset();
@@ -116,17 +132,25 @@ bool tune_now(RuntimeState& state, const PlanState& plan, const Device& device, 
   return true;
 }
 
+void require_supported(const Device& device, const Family& family, const void* problem) {
+  if (device.arch >= kOldestArch) return;
+  Error error = problem_error(family, problem,
+                              cat(device.name, " has the compute capability ", device.arch / 10, ".", device.arch % 10,
+                                  "; quern's kernels need ", kOldestArch / 10, ".", kOldestArch % 10, " or newer"));
+  error.code = Code::unsupported;
+  throw error;
+}
+
 }  // namespace
 
 static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Family& family, const void* problem,
                                                    const Context& context, const PrepareOptions& options,
                                                    std::string_view from) {
   check_problem(family, problem);
-  refuse_capture(*state.driver(), family, problem);
   const Device device = describe_device(*state.driver(), context.device);
+  require_supported(device, family, problem);
   const Target& target = device.target;
-  auto plan = std::make_shared<PlanState>();
-  plan->family = &family;
+  auto plan = std::make_shared<PlanState>(PlanKey(family, problem, context.id));
   const auto* bytes = static_cast<const unsigned char*>(problem);
   plan->problem.assign(bytes, bytes + family.problem_bytes);
   plan->text = problem_text(family, problem);
@@ -142,9 +166,9 @@ static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Fa
   if (!tunes || !tune_now(state, *plan, device, place, choice)) log_choice(state, *plan, choice, options.config);
   std::vector<ImageRequest> requests;
   for (const Variant& variant : choice.variants) requests.push_back({&family, problem, target, variant});
-  std::vector<ObtainedImage> images = obtain_all(state, requests);
+  std::vector<ObtainedImage> images = ImagesInMaking(state, requests).all();
   for (std::size_t i = 0; i < images.size(); ++i) {
-    plan->variants.push_back({requests[i].variant, load(state, requests[i], images[i])});
+    plan->variants.push_back({requests[i].variant, load(state, context, requests[i], images[i])});
     plan->images.push_back(images[i].info);
     plan->entries.push_back(std::move(images[i].entry));
   }
@@ -157,7 +181,7 @@ static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Fa
 std::shared_ptr<const PlanState> make_plan(RuntimeState& state, const Family& family, const void* problem,
                                            const Context& context, const PrepareOptions& options,
                                            std::string_view from) {
-  watch_the_process();
+  watch_process();
   try {
     return build_plan(state, family, problem, context, options, from);
   } catch (Error& error) {

@@ -1,26 +1,42 @@
 #include "quern/runtime.h"
 
+#include <exception>
 #include <set>
+#include <system_error>
 
 #include "api/builtin_families.h"
 #include "api/configs.h"
 #include "api/images.h"
 #include "api/prepare.h"
 #include "api/runtime_state.h"
+#include "base/border.h"
 #include "base/text.h"
 #include "driver/device.h"
+#include "plan/check_family.h"
 #include "plan/problem.h"
 
 namespace quern {
 namespace {
 
-cache::Store::Settings store_settings(const Options& options) {
+// An operator's typing error must not end a server; one in the options must.
+cache::Trust parse_trust(const Options& options, const Environment& environment, std::vector<std::string>* misread) {
+  if (options.cache_trust.empty()) return {cache::Trust::Owners::owner, {}};
+  try {
+    return cache::parse_trust(options.cache_trust, "QUERN_CACHE_TRUST");
+  } catch (const Error& error) {
+    if (options.cache_trust != environment[Variable::cache_trust]) throw;
+    misread->push_back(cat(error.sentence, "; the default is used"));
+    return {cache::Trust::Owners::owner, {}};
+  }
+}
+
+cache::Store::Settings store_settings(const Options& options, cache::Trust trust) {
   cache::StoreSettings settings;
   settings.dir = options.cache_dir;
   settings.mode = *options.cache_mode;
   settings.match = *options.cache_match;
   settings.layers = options.cache_layers;
-  if (!options.cache_trust.empty()) settings.trust = cache::parse_trust(options.cache_trust, "QUERN_CACHE_TRUST");
+  settings.trust = std::move(trust);
   settings.writer.limits = {*options.cache_max_bytes, *options.cache_max_entries};
   return settings;
 }
@@ -32,6 +48,11 @@ std::pair<std::string_view, std::string_view> split_problem(std::string_view tex
   return {text.substr(0, space), text.substr(space)};
 }
 
+std::uint64_t bytes_of(const cache::Entry& entry) {
+  return entry.cubin.size() + entry.ptx.size() + entry.source.size() + entry.log.size() + entry.what.size() +
+         entry.who.size();
+}
+
 RecordLayers::Settings record_settings(const Options& options) {
   return {*options.tuning, options.records, options.record_layers};
 }
@@ -40,24 +61,34 @@ RecordLayers::Settings record_settings(const Options& options) {
 
 RuntimeState::RuntimeState(Options given)
     : environment(Environment::read()),
-      options(resolve(std::move(given), environment)),
+      options(resolve(std::move(given), environment, &misread)),
       log(*options.log_level, options.log_sink),
-      store(store_settings(options), log),
+      store(store_settings(options, parse_trust(options, environment, &misread)), log),
       compiler(options, environment, log),
       manifest(options.manifest, log),
       records(record_settings(options), log),
       driver_(options.driver),
       open_driver_(options.driver.get()),
       tuner(make_application_tuner(*this)) {
+  for (const std::string& sentence : misread) log.warning(sentence);
   for (const Family* family : builtin_families()) families.emplace(family->name, family);
-  if (!options.warm_compiler) return;
-  warming_ = std::thread([this] {
+  if (options.warm_compiler) warm();
+}
+
+// Without a thread, or where it fails, the first compile is as slow as without warming.
+void RuntimeState::warm() {
+  const auto work = [this]() noexcept {
     try {
       compiler.nvrtc().warm();
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       log.debug(error.what());
     }
-  });
+  };
+  try {
+    warming_ = std::thread(work);
+  } catch (const std::system_error& error) {
+    log.debug(cat("NVRTC is not warmed: ", error.what()));
+  }
 }
 
 RuntimeState::~RuntimeState() {
@@ -68,10 +99,18 @@ const std::shared_ptr<Driver>& RuntimeState::driver() {
   const std::lock_guard lock(driver_mutex_);
   if (!driver_) {
     driver_ = Driver::open(options.libcuda);
+    compiler.nvrtc().suit_driver(driver_->version());
     open_driver_.store(driver_.get(), std::memory_order_release);
   }
-  if (!driver_->alive()) throw Driver::forked();
+  if (!driver_->survived_fork()) throw Driver::forked();
   return driver_;
+}
+
+void RuntimeState::drop_contexts(const std::vector<std::uint64_t>& gone) {
+  for (const std::uint64_t context : gone) {
+    plans.forget_context(context);
+    kernels.drop_context(context);
+  }
 }
 
 void RuntimeState::use(std::shared_ptr<Driver> driver) {
@@ -81,29 +120,48 @@ void RuntimeState::use(std::shared_ptr<Driver> driver) {
 }
 
 Runtime::Runtime() : Runtime(Options{}) {}
-Runtime::Runtime(Options options) : state_(std::make_unique<RuntimeState>(std::move(options))) {}
+Runtime::Runtime(Options options)
+    : state_(with_errors(Stage::problem, [&] { return std::make_unique<RuntimeState>(std::move(options)); })) {}
 Runtime::~Runtime() = default;
 Runtime::Runtime(Runtime&&) noexcept = default;
 Runtime& Runtime::operator=(Runtime&&) noexcept = default;
 
-AnyPlan Runtime::prepare_any(const Family& family, const void* problem, const PrepareOptions& options) {
-  const Driver* open = state_->driver_if_open();
-  if (open != nullptr && open->alive() && options.config.empty()) {
-    const PlanKey key(family, problem, current_context_id(*open));
-    auto plan = state_->plans.find(key);
-    if (plan != nullptr && (options.device == kCurrentDevice || options.device == plan->device)) {
-      state_->plan_hits.add();
-      return AnyPlan(std::move(plan));
-    }
-  }
-  const Context context = current_context(*state_->driver());
+// Null where the plan is to be made.
+static std::shared_ptr<const PlanState> known_plan(RuntimeState& state, const Family& family, const void* problem,
+                                                   const PrepareOptions& options) {
+  const Driver* open = state.driver_if_open();
+  if (open == nullptr || !open->survived_fork() || !options.config.empty()) return nullptr;
+  auto plan = state.plans.find(PlanKey(family, problem, current_context_id(*open)));
+  if (plan == nullptr || (options.device != kCurrentDevice && options.device != plan->device)) return nullptr;
+  state.plan_hits.add();
+  return plan;
+}
+
+static std::shared_ptr<const PlanState> new_plan(RuntimeState& state, const Family& family, const void* problem,
+                                                 const PrepareOptions& options) {
+  const Context context = current_context(*state.driver());
   if (options.device != kCurrentDevice && options.device != context.device)
     throw problem_error(family, problem,
                         cat("device ", options.device, " was asked for, but the current context is on device ",
                             context.device, "; make a context of that device current first"));
-  auto plan = make_plan(*state_, family, problem, context, options);
-  if (options.config.empty()) state_->plans.add(PlanKey(family, problem, context.id), plan);
-  return AnyPlan(std::move(plan));
+  state.drop_contexts(state.contexts.note(*state.driver(), context));
+  if (!options.config.empty()) return make_plan(state, family, problem, context, options);
+  const PlanKey key(family, problem, context.id);
+  bool led = false;
+  return state.planning.run(
+      key,
+      [&] {
+        auto known = state.plans.find(key);
+        return known != nullptr ? known : state.plans.add(make_plan(state, family, problem, context, options));
+      },
+      &led);
+}
+
+AnyPlan Runtime::prepare_any(const Family& family, const void* problem, const PrepareOptions& options) {
+  return with_errors(Stage::problem, [&] {
+    auto plan = known_plan(*state_, family, problem, options);
+    return AnyPlan(plan != nullptr ? std::move(plan) : new_plan(*state_, family, problem, options));
+  });
 }
 
 AnyPlan Runtime::prepare_text(std::string_view problem, const PrepareOptions& options) {
@@ -135,23 +193,19 @@ Prewarmed Runtime::prewarm(const Family& family, const void* problem, std::strin
       result.ptx.push_back(image.entry->ptx);
     }
   }
+  flush();
   return result;
 }
 
 void Runtime::add(const Family& family) {
-  for (const LaunchExtent& extent : family.launch_extents) {
-    if (find_field(family, extent.field) == nullptr)
-      throw Error(
-          Code::bad_input, Stage::problem,
-          cat("the family ", family.name, " lets a launch give \"", extent.field, "\", which is no field of it"));
-  }
-  const std::unique_lock lock(state_->families_mutex);
+  check_family(family);
+  const std::lock_guard lock(state_->families_mutex);
   if (!state_->families.emplace(family.name, &family).second)
     throw Error(Code::bad_input, Stage::problem, cat("a family named \"", family.name, "\" is there already"));
 }
 
 const Family& Runtime::family(std::string_view name) const {
-  const std::shared_lock lock(state_->families_mutex);
+  const std::lock_guard lock(state_->families_mutex);
   if (const auto found = state_->families.find(name); found != state_->families.end()) return *found->second;
   std::vector<std::string> names;
   for (const auto& [known, family] : state_->families) names.push_back(known);
@@ -162,10 +216,28 @@ const Family& Runtime::family(std::string_view name) const {
 }
 
 std::vector<const Family*> Runtime::families() const {
-  const std::shared_lock lock(state_->families_mutex);
+  const std::lock_guard lock(state_->families_mutex);
   std::vector<const Family*> all;
   for (const auto& [name, family] : state_->families) all.push_back(family);
   return all;
+}
+
+std::size_t Runtime::forget_any(const Family& family, const void* problem) {
+  PackedProblem packed;
+  pack(family, problem, packed);
+  const std::size_t forgotten = state_->plans.forget(family, packed).size();
+  if (forgotten != 0) state_->kernels.drop_unused();
+  return forgotten;
+}
+
+void Runtime::flush() { state_->store.flush(); }
+
+void Runtime::trim() {
+  if (const Driver* open = state_->driver_if_open(); open != nullptr && open->survived_fork())
+    state_->drop_contexts(state_->contexts.take_gone(*open));
+  state_->plans.forget_unused();
+  state_->kernels.drop_unused();
+  state_->store.drop_unused();
 }
 
 Statistics Runtime::statistics() const {
@@ -198,6 +270,14 @@ Statistics Runtime::statistics() const {
   statistics.evicted_bytes = counters.evicted_bytes;
   statistics.refused_layers = counters.refused;
   statistics.store_failures = counters.failures;
+  statistics.plans = state_->plans.size();
+  const LoadedKernels::Total kernels = state_->kernels.total();
+  statistics.libraries = kernels.libraries;
+  statistics.library_bytes = kernels.bytes;
+  for (const cache::EntryPointer& image : state_->store.resident()) {
+    ++statistics.images;
+    statistics.image_bytes += bytes_of(*image);
+  }
   statistics.sweeps = state_->sweeps;
   statistics.better_plans = state_->better_plans;
   return statistics;

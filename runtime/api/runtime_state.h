@@ -6,16 +6,18 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <thread>
 
 #include "api/application_tuner.h"
+#include "api/known_contexts.h"
+#include "api/loaded_kernels.h"
 #include "api/manifest_writer.h"
 #include "api/plan_table.h"
 #include "base/environment.h"
+#include "base/fork_barrier.h"
 #include "base/log.h"
+#include "base/single_flight.h"
 #include "base/striped.h"
 #include "cache/store.h"
 #include "compiler/compiler.h"
@@ -32,21 +34,27 @@ class RuntimeState {
 
   // Opens the driver at the first call. Throws Error (no_driver, no_device).
   const std::shared_ptr<Driver>& driver();
+  // Drops what belongs to contexts that are gone.
+  void drop_contexts(const std::vector<std::uint64_t>& gone);
   // Takes `driver` in place of libcuda; before the first prepare.
   void use(std::shared_ptr<Driver> driver);
   // Null before the first prepare.
   const Driver* driver_if_open() const { return open_driver_.load(std::memory_order_acquire); }
 
   const Environment environment;
-  const Options options;  // resolved
+  std::vector<std::string> misread;  // what of it means nothing, in sentences
+  const Options options;             // resolved
   const Log log;
   cache::Store store;
   Compiler compiler;
+  LoadedKernels kernels;
+  KnownContexts contexts;
   PlanTable plans;
+  SingleFlight<PlanKey, std::shared_ptr<const PlanState>, PlanKeyHash> planning;  // one plan of a problem at a time
   ManifestWriter manifest;
   RecordLayers records;
 
-  mutable std::shared_mutex families_mutex;
+  mutable ForkSafeMutex families_mutex;
   std::map<std::string, const Family*, std::less<>> families;
 
   StripedCounter plan_hits;
@@ -56,7 +64,8 @@ class RuntimeState {
   std::atomic<std::uint64_t> better_plans{0};
 
  private:
-  std::mutex driver_mutex_;
+  void warm();
+  ForkSafeMutex driver_mutex_;
   std::shared_ptr<Driver> driver_;
   std::atomic<const Driver*> open_driver_{nullptr};
   std::thread warming_;

@@ -19,6 +19,8 @@ constexpr std::array<VariableRow, static_cast<std::size_t>(Variable::count)> kRo
     {"QUERN_CACHE_TRUST", "whom they may belong to: owner (default), uids=0,1000 or mode-only"},
     {"QUERN_CACHE_MAX_BYTES", "what the cache directory may hold, 500M or 2G; default 2G"},
     {"QUERN_CACHE_MAX_ENTRIES", "how many images it may hold; default 100000"},
+    {"QUERN_WAIT_SECONDS",
+     "how long one prepare waits for other processes that compile the same; default 30, 0: never"},
     {"QUERN_RECORDS", "what sweeps found; default $XDG_DATA_HOME/quern/records.jsonl, then below ~/.local/share"},
     {"QUERN_RECORD_LAYERS", "files of such records that are asked below that one, with colons between them"},
     {"QUERN_TUNE", "where configs come from: lookup (default: a record where one fits), off, on-prepare or background"},
@@ -48,22 +50,21 @@ constexpr std::array<VariableRow, static_cast<std::size_t>(Variable::count)> kRo
 
 constexpr std::uint64_t kDefaultCacheBytes = std::uint64_t{2} << 30;
 constexpr std::uint64_t kDefaultCacheEntries = 100'000;
+constexpr std::uint64_t kUnsetAmount = std::numeric_limits<std::uint64_t>::max();
 constexpr double kLeast = 0.001;  // of a time in seconds, and of a share
+constexpr double kDay = 86400;    // in seconds
+constexpr double kDefaultWaitSeconds = 30;
 constexpr double kDefaultTuningSeconds = 10;
 constexpr double kDefaultTuningShare = 0.05;
 
-template <class T, std::size_t N>
-T parse_choice(const Environment& environment, Variable variable, T fallback,
-               const std::array<std::pair<const char*, T>, N>& choices) {
-  const std::string& text = environment[variable];
-  if (text.empty()) return fallback;
+template <class T, class List>
+T parse_choice(std::string_view text, std::string_view given, const List& choices) {
   std::vector<std::string> names;
   for (const auto& [name, value] : choices) {
     if (text == name) return value;
     names.emplace_back(name);
   }
-  throw Error(Code::bad_input, Stage::problem,
-              cat(row(variable).name, "=", text, " means nothing; it takes ", join(names, ", ")));
+  throw Error(Code::bad_input, Stage::problem, cat(given, "=", text, " means nothing; it takes ", join(names, ", ")));
 }
 
 constexpr std::array<std::pair<const char*, CacheMode>, 3> kCacheModes = {
@@ -80,21 +81,54 @@ constexpr std::array<std::pair<const char*, LogLevel>, 5> kLogLevels = {{{"debug
                                                                          {"error", LogLevel::error},
                                                                          {"off", LogLevel::off}}};
 
-std::uint64_t amount(const Environment& environment, Variable variable, std::uint64_t fallback) {
-  const std::string& text = environment[variable];
-  return text.empty() ? fallback : parse_amount(text, row(variable).name);
+// `number`: what `text` says, if it is one.
+double number_in(std::string_view given, std::string_view text, std::optional<double> number, double least,
+                 double most) {
+  if (number && *number >= least && *number <= most) return *number;
+  throw Error(
+      Code::bad_input, Stage::problem,
+      cat(given, "=", text, " means nothing; it takes a number from ", fixed(least, 3), " to ", fixed(most, 0)));
 }
 
-// `given`: what the host gave, which is checked like a text.
-double number_up_to(const Environment& environment, Variable variable, const std::optional<double>& given, double most,
-                    double fallback) {
-  const std::string& text = environment[variable];
-  const std::optional<double> number = given || text.empty() ? given.value_or(fallback) : parse_number(text);
-  if (number && *number >= kLeast && *number <= most) return *number;
-  throw Error(Code::bad_input, Stage::problem,
-              cat(row(variable).name, "=", given ? std::to_string(*given) : text,
-                  " means nothing; it takes a number from ", fixed(kLeast, 3), " to ", fixed(most, 0)));
-}
+// Fills options from variables; what a variable says that means nothing is kept as a sentence, and the default is used.
+class Filler {
+ public:
+  Filler(const Environment& environment, std::vector<std::string>* misread)
+      : environment_(environment), misread_(misread) {}
+
+  template <class T, class Parse>
+  void fill(std::optional<T>& option, Variable variable, const T& otherwise, const Parse& parse) const {
+    const std::string& text = environment_[variable];
+    if (option || text.empty()) {
+      option = option.value_or(otherwise);
+      return;
+    }
+    option = otherwise;
+    try {
+      option = parse(text, row(variable).name);
+    } catch (const Error& error) {
+      misread_->push_back(cat(error.sentence, "; the default is used"));
+    }
+  }
+  template <class T, class List>
+  void choice(std::optional<T>& option, Variable variable, T otherwise, const List& choices) const {
+    fill(option, variable, otherwise,
+         [&](const std::string& text, const char* given) { return parse_choice<T>(text, given, choices); });
+  }
+  void amount(std::optional<std::uint64_t>& option, Variable variable, std::uint64_t otherwise) const {
+    fill(option, variable, otherwise, parse_amount);
+  }
+  void number(std::optional<double>& option, Variable variable, double least, double most, double otherwise) const {
+    if (option) number_in(row(variable).name, std::to_string(*option), option, least, most);
+    fill(option, variable, otherwise, [&](const std::string& text, const char* given) {
+      return number_in(given, text, parse_number(text), least, most);
+    });
+  }
+
+ private:
+  const Environment& environment_;
+  std::vector<std::string>* misread_;
+};
 
 std::vector<std::string> parse_paths(const std::string& text) {
   std::vector<std::string> paths;
@@ -147,20 +181,21 @@ std::uint64_t parse_amount(std::string_view text, std::string_view given) {
 Environment Environment::read() {
   Environment environment;
   for (std::size_t i = 0; i < kRows.size(); ++i) {
-    if (const char* value = std::getenv(kRows[i].name))
+    // Paths in it are opened as libraries, so a program that runs with more rights than its user's ignores all of it.
+    if (const char* value = secure_getenv(kRows[i].name))
       environment.values_[i] = value;  // NOLINT(concurrency-mt-unsafe)
   }
   return environment;
 }
 
-Options resolve(Options options, const Environment& environment) {
+Options resolve(Options options, const Environment& environment, std::vector<std::string>* misread) {
+  const Filler filler(environment, misread);
   fill(options.cache_dir, default_cache_dir(environment));
   fill(options.cache_trust, environment[Variable::cache_trust]);
   if (options.cache_layers.empty()) options.cache_layers = parse_paths(environment[Variable::cache_layers]);
-  if (!options.cache_max_bytes)
-    options.cache_max_bytes = amount(environment, Variable::cache_max_bytes, kDefaultCacheBytes);
-  if (!options.cache_max_entries)
-    options.cache_max_entries = amount(environment, Variable::cache_max_entries, kDefaultCacheEntries);
+  filler.amount(options.cache_max_bytes, Variable::cache_max_bytes, kDefaultCacheBytes);
+  filler.amount(options.cache_max_entries, Variable::cache_max_entries, kDefaultCacheEntries);
+  filler.number(options.wait_seconds, Variable::wait_seconds, 0, kDay, kDefaultWaitSeconds);
   fill(options.records, default_records(environment));
   if (options.record_layers.empty()) options.record_layers = parse_paths(environment[Variable::record_layers]);
   fill(options.nvrtc, environment[Variable::nvrtc]);
@@ -168,20 +203,17 @@ Options resolve(Options options, const Environment& environment) {
   fill(options.libcuda, environment[Variable::libcuda]);
   fill(options.dump_dir, environment[Variable::dump]);
   fill(options.manifest, environment[Variable::manifest]);
-  if (!options.cache_mode)
-    options.cache_mode = parse_choice(environment, Variable::cache, CacheMode::read_write, kCacheModes);
-  if (!options.cache_match)
-    options.cache_match = parse_choice(environment, Variable::cache_match, CacheMatch::standard, kCacheMatches);
+  filler.choice(options.cache_mode, Variable::cache, CacheMode::read_write, kCacheModes);
+  filler.choice(options.cache_match, Variable::cache_match, CacheMatch::standard, kCacheMatches);
   // Whatever the host says in code: an application that is its own worker and tunes would start itself without end.
   if (!environment[Variable::in_worker].empty()) options.tuning = Tuning::off;
-  if (!options.tuning) options.tuning = parse_choice(environment, Variable::tune, Tuning::lookup, kTunings);
-  options.tuning_seconds =
-      number_up_to(environment, Variable::tune_seconds, options.tuning_seconds, 86400, kDefaultTuningSeconds);
-  options.tuning_share = number_up_to(environment, Variable::tune_share, options.tuning_share, 1, kDefaultTuningShare);
-  if (!options.tuning_memory && !environment[Variable::tune_memory].empty())
-    options.tuning_memory = amount(environment, Variable::tune_memory, 0);
+  filler.choice(options.tuning, Variable::tune, Tuning::lookup, kTunings);
+  filler.number(options.tuning_seconds, Variable::tune_seconds, kLeast, kDay, kDefaultTuningSeconds);
+  filler.number(options.tuning_share, Variable::tune_share, kLeast, 1, kDefaultTuningShare);
+  filler.amount(options.tuning_memory, Variable::tune_memory, kUnsetAmount);
+  if (*options.tuning_memory == kUnsetAmount) options.tuning_memory.reset();
   fill(options.worker, environment[Variable::worker]);
-  if (!options.log_level) options.log_level = parse_choice(environment, Variable::log, LogLevel::warning, kLogLevels);
+  filler.choice(options.log_level, Variable::log, LogLevel::warning, kLogLevels);
   return options;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "quern/options.h"
 
@@ -19,6 +20,7 @@ enum class Variable {
   cache_trust,
   cache_max_bytes,
   cache_max_entries,
+  wait_seconds,
   records,
   record_layers,
   tune,
@@ -71,9 +73,10 @@ std::uint64_t parse_amount(std::string_view text, std::string_view given);
 // As QUERN_TUNE has it.
 const char* name(Tuning tuning);
 
-// Options with every empty field filled from the environment, else by its default. Throws Error on a value that means
-// nothing, naming the variable.
-Options resolve(Options options, const Environment& environment);
+// Options with every empty field filled from the environment, else by its default. A variable whose value means nothing
+// counts as unset, with a sentence in `misread`: an operator's typing error must not end a server. Throws Error
+// (bad_input) on a value of the options themselves that is out of range.
+Options resolve(Options options, const Environment& environment, std::vector<std::string>* misread);
 
 }  // namespace quern
 

@@ -5,8 +5,8 @@
 namespace quern {
 
 const char* name(Code code) {
-  static constexpr const char* kNames[] = {"bad input", "unsupported", "no compiler", "no driver",
-                                           "no device", "compile",     "driver",      "io"};
+  static constexpr const char* kNames[] = {"bad input", "unsupported", "no compiler", "no driver", "no device",
+                                           "compile",   "driver",      "io",          "resources", "internal"};
   return kNames[static_cast<int>(code)];
 }
 

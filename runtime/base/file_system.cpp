@@ -134,8 +134,10 @@ class RealFileSystem final : public FileSystem {
 }  // namespace
 
 FileSystem& real_file_system() {
-  static RealFileSystem files;
-  return files;
+  // Never destroyed: static objects of others, a Runtime among them, use it in their destructors.
+  alignas(RealFileSystem) static unsigned char space[sizeof(RealFileSystem)];
+  static FileSystem* const files = new (space) RealFileSystem;
+  return *files;
 }
 
 }  // namespace quern

@@ -50,6 +50,26 @@ std::string random_hex() {
 
 }  // namespace
 
+bool may_pass(int error) {
+  switch (error) {
+    case 0:
+    case ENOENT:
+    case ENOTDIR:
+    case ELOOP:
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case EEXIST:
+    case ENAMETOOLONG:
+    case EINVAL:  // of another kind than was asked for
+    case EISDIR:
+    case EFBIG:
+      return false;
+    default:
+      return true;
+  }
+}
+
 int OpenFile::close() {
   const long file = std::exchange(file_, -EBADF);
   return file < 0 ? 0 : error_of(files_.close(static_cast<int>(file)));
@@ -168,11 +188,14 @@ bool write_file_atomically(const std::string& path, std::string_view bytes, std:
   return error == 0;
 }
 
+int read_file(const std::string& path, std::string* bytes) {
+  FileStatus status;
+  return read_regular(real_file_system(), path, 0, std::numeric_limits<std::uint64_t>::max(), bytes, &status);
+}
+
 std::optional<std::string> read_file(const std::string& path) {
   std::string bytes;
-  FileStatus status;
-  const std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
-  if (read_regular(real_file_system(), path, 0, no_limit, &bytes, &status) != 0) return std::nullopt;
+  if (read_file(path, &bytes) != 0) return std::nullopt;
   return bytes;
 }
 

@@ -39,6 +39,10 @@ long patiently(const Call& call) {
   return result;
 }
 
+// Whether another try may find what this errno value hid: no free descriptor or memory, a server that is late. "Could
+// not look" is not "is not there".
+bool may_pass(int error);
+
 // An open file, closed at the end.
 class OpenFile {
  public:
@@ -116,6 +120,7 @@ class StagedFile {
 bool write_file_atomically(const std::string& path, std::string_view bytes, std::string* why_not);
 
 // Follows links: for files that a person names.
+int read_file(const std::string& path, std::string* bytes);
 std::optional<std::string> read_file(const std::string& path);
 
 }  // namespace quern

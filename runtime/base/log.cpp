@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include "base/fork_barrier.h"
+
 #ifdef QUERN_WITH_SPDLOG
 #include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
@@ -21,6 +23,7 @@ LogSink standard_error() {
   return [logger](LogLevel level, std::string_view line) {
     static constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug, spdlog::level::info,
                                                             spdlog::level::warn, spdlog::level::err};
+    const ForkSection section;  // the logger has a mutex
     logger->log(kLevels[static_cast<int>(level)], spdlog::string_view_t(line.data(), line.size()));
   };
 }
@@ -38,5 +41,13 @@ LogSink standard_error() {
 }  // namespace
 
 Log::Log(LogLevel level, LogSink sink) : level_(level), sink_(sink ? std::move(sink) : standard_error()) {}
+
+void Log::write(LogLevel level, std::string_view line) const noexcept {
+  if (!on(level)) return;
+  try {
+    sink_(level, line);
+  } catch (...) {  // the caller's work goes on
+  }
+}
 
 }  // namespace quern

@@ -13,12 +13,11 @@ class Log {
  public:
   Log(LogLevel level, LogSink sink);  // an empty sink: stderr
   bool on(LogLevel level) const { return level >= level_ && level_ != LogLevel::off; }
-  void write(LogLevel level, std::string_view line) const {
-    if (on(level)) sink_(level, line);
-  }
-  void debug(std::string_view line) const { write(LogLevel::debug, line); }
-  void info(std::string_view line) const { write(LogLevel::info, line); }
-  void warning(std::string_view line) const { write(LogLevel::warning, line); }
+  // Throws nothing: a sink that does loses its line.
+  void write(LogLevel level, std::string_view line) const noexcept;
+  void debug(std::string_view line) const noexcept { write(LogLevel::debug, line); }
+  void info(std::string_view line) const noexcept { write(LogLevel::info, line); }
+  void warning(std::string_view line) const noexcept { write(LogLevel::warning, line); }
 
  private:
   LogLevel level_;

@@ -65,7 +65,7 @@ class alignas(kCacheLine) StripedPointer {  // so that nobody writes where the p
  public:
   using Pointer = std::shared_ptr<const T>;
 
-  explicit StripedPointer(const Pointer& value) {
+  explicit StripedPointer(const Pointer& value) : value_(value) {
     if (value == nullptr) return;
     for (Pointer& stripe : stripes_) stripe = Pointer(std::make_shared<Held>(Held{value}), value.get());
   }
@@ -74,15 +74,25 @@ class alignas(kCacheLine) StripedPointer {  // so that nobody writes where the p
 
   // Points to the same value in every thread, and keeps it alive also after this object.
   Pointer get() const { return stripes_[this_stripe()]; }
-  bool empty() const { return stripes_[0] == nullptr; }
+  bool empty() const { return value_ == nullptr; }
+  // Whether there are copies of the pointer besides this object's own and `others` that the caller knows of.
+  bool shared(long others = 0) const;
 
  private:
   // With std::make_shared the count lies in front of this, aligned as it is.
   struct alignas(kCacheLine) Held {
     Pointer value;
   };
+  const Pointer value_;
   std::array<Pointer, kStripes> stripes_;
 };
+
+template <class T>
+bool StripedPointer<T>::shared(long others) const {
+  bool shared = value_.use_count() > static_cast<long>(kStripes) + 1 + others;
+  for (const Pointer& stripe : stripes_) shared = shared || stripe.use_count() > 1;
+  return shared;
+}
 
 }  // namespace quern
 

@@ -19,8 +19,9 @@ class Compiler {
   Compiler(const Options& options, const Environment& environment, const Log& log)
       : nvrtc_(options.nvrtc, environment, log), host_(options.cxx, environment) {}
 
-  // The exact build, for the key; "" where there is no compiler.
-  const std::string& identity(const Target& target) { return target.host ? host_.identity() : nvrtc_.identity(); }
+  // The exact build, for the key; "" where there is no compiler. Changes where the compiler is replaced. Throws Error
+  // (io) where it could not be looked for now.
+  std::string identity(const Target& target) { return target.host ? host_.identity() : nvrtc_.identity(); }
 
   // The options of one compile in canonical form and order, for the key.
   static std::vector<std::string> options(const Target& target, bool lineinfo) {

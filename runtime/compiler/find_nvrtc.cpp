@@ -6,8 +6,10 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "compiler/nvrtc.h"
+#include "quern/error.h"
 
 namespace quern {
 namespace {
@@ -16,18 +18,29 @@ namespace fs = std::filesystem;
 
 constexpr std::array<const char*, 2> kSonames = {"libnvrtc.so.13", "libnvrtc.so.12"};
 
+Error unseen(const std::string& path, int error) {
+  return Error(
+      Code::io, Stage::compile,
+      cat("could not look for NVRTC in ", path, ": ", error_text(error), "; try again, or give it by QUERN_NVRTC"));
+}
+
 class Search {
  public:
   std::vector<NvrtcCandidate> candidates;
 
+  explicit Search(WantedNvrtc wanted) : wanted_(std::move(wanted)) {}
+
+  bool done() const {
+    return wanted_ && std::any_of(candidates.begin(), candidates.end(),
+                                  [&](const NvrtcCandidate& c) { return c.found && wanted_(c); });
+  }
   bool any() const {
     return std::any_of(candidates.begin(), candidates.end(), [](const NvrtcCandidate& c) { return c.found; });
   }
 
   // Each soname in `folder`, if the folder is there at all.
   void folder(const fs::path& folder, const std::string& why) {
-    std::error_code ignored;
-    if (folder.empty() || !fs::is_directory(folder, ignored)) return;
+    if (folder.empty() || !is(fs::file_type::directory, folder)) return;
     for (const char* soname : kSonames) file(folder / soname, why);
   }
 
@@ -35,8 +48,7 @@ class Search {
     for (const NvrtcCandidate& known : candidates) {
       if (known.path == path.string()) return;
     }
-    std::error_code error;
-    const bool there = fs::is_regular_file(path, error);
+    const bool there = is(fs::file_type::regular, path);
     candidates.push_back({path.string(), why, there ? "found" : "no such file", there});
   }
 
@@ -53,15 +65,23 @@ class Search {
   }
 
  private:
+  static bool is(fs::file_type type, const fs::path& path) {
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    if (status.type() == fs::file_type::none && may_pass(error.value())) throw unseen(path.string(), error.value());
+    return status.type() == type;
+  }
+
   static std::vector<fs::path> pythons(const fs::path& lib) {
     std::vector<fs::path> found;
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(lib, error)) {
-      if (entry.path().filename().string().rfind("python3", 0) == 0) found.push_back(entry.path());
+    for (const std::string& name : names_in(lib.string())) {
+      if (name.starts_with("python3")) found.push_back(lib / name);
     }
     std::sort(found.begin(), found.end(), std::greater<>());
     return found;
   }
+
+  const WantedNvrtc wanted_;
 };
 
 // The file that a handle came from.
@@ -106,9 +126,8 @@ void toolkit(Search& search, const std::string& home, const std::string& why) {
 void usual_toolkits(Search& search) {
   toolkit(search, "/usr/local/cuda", "usual toolkit folder");
   std::vector<std::string> versions;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/usr/local", error)) {
-    if (entry.path().filename().string().rfind("cuda-", 0) == 0) versions.push_back(entry.path().string());
+  for (const std::string& name : names_in("/usr/local")) {
+    if (name.starts_with("cuda-")) versions.push_back("/usr/local/" + name);
   }
   std::sort(versions.begin(), versions.end(), std::greater<>());
   for (const std::string& home : versions) toolkit(search, home, "usual toolkit folder");
@@ -160,16 +179,29 @@ constexpr Step kSteps[] = {
 
 }  // namespace
 
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  const int error = error_of(real_file_system().list(folder, &names));
+  if (error != 0 && may_pass(error)) throw unseen(folder, error);
+  return names;
+}
+
+int major_version(const NvrtcCandidate& candidate) {
+  const std::string_view path = candidate.path;
+  const std::vector<std::string_view> parts = split(path.substr(path.rfind('/') + 1), '.');
+  return parts.size() > 2 ? static_cast<int>(parse_integer(parts[2]).value_or(0)) : 0;
+}
+
 std::vector<NvrtcCandidate> find_nvrtc(const std::string& explicit_path, const Environment& environment,
-                                       NvrtcSearch extent) {
-  Search search;
+                                       const WantedNvrtc& wanted) {
+  Search search(wanted);
   if (!explicit_path.empty()) {
     search.file(explicit_path, "given by option or QUERN_NVRTC");
     return search.candidates;
   }
   for (const Step step : kSteps) {
     step(search, environment);
-    if (extent == NvrtcSearch::until_found && search.any()) break;
+    if (search.done()) break;
   }
   return search.candidates;
 }

@@ -1,5 +1,6 @@
 #include "compiler/host_compiler.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -61,6 +62,40 @@ HostCandidate in_path(const std::string& name, const std::string& folders, const
   return path.empty() ? HostCandidate{name, why, "not in PATH", false} : candidate(path, why);
 }
 
+// Whether it may be started another time.
+bool start_may_pass(const Finished& finished) {
+  constexpr int kPassing[] = {EAGAIN, ENOMEM, EMFILE, ENFILE, EINTR};
+  return finished.status == -1 && std::count(std::begin(kPassing), std::end(kPassing), finished.error) != 0;
+}
+
+Error not_started(const std::string& program, const Finished& finished) {
+  return Error(start_may_pass(finished) ? Code::io : Code::compile, Stage::compile,
+               cat(program, " could not be started: ", error_text(finished.error)));
+}
+
+std::string identity_of_program(const std::string& path) {
+  std::error_code error;
+  const fs::path real = fs::canonical(path, error);
+  return file_identity(error ? path : real.string());
+}
+
+bool blames(const SourceText& file, std::string_view line) {
+  return line.starts_with(cat(file.name, ":")) && line.find(" error: ") != std::string_view::npos &&
+         line.find(" fatal error: ") == std::string_view::npos;
+}
+
+// Whether an error is the compiler's verdict on the source: a line that names a file of the unit. What killed the
+// compiler and what a full disk made fail, in whichever of its programs, name none.
+bool blames_a_file(const Unit& unit, const std::string& output) {
+  for (const std::string_view line : split(output, '\n')) {
+    if (blames(unit.main, line)) return true;
+    for (const SourceText& header : unit.headers) {
+      if (blames(header, line)) return true;
+    }
+  }
+  return false;
+}
+
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 // A folder of its own, gone at the end.
@@ -98,49 +133,50 @@ class Scratch {
 HostCompiler::HostCompiler(std::string explicit_path, Environment environment)
     : explicit_path_(std::move(explicit_path)), environment_(std::move(environment)) {}
 
-void HostCompiler::search() {
-  std::call_once(searched_, [this] {
-    const std::string& folders = environment_[Variable::path];
-    if (explicit_path_.find('/') != std::string::npos) {
-      candidates_.push_back(candidate(explicit_path_, "QUERN_CXX or the option"));
-    } else if (!explicit_path_.empty()) {
-      candidates_.push_back(in_path(explicit_path_, folders, "QUERN_CXX or the option"));
-    } else {
-      for (const char* name : kNames) candidates_.push_back(in_path(name, folders, "PATH"));
+HostCompiler::Found HostCompiler::look() const {
+  Found found;
+  const std::string& folders = environment_[Variable::path];
+  if (explicit_path_.find('/') != std::string::npos) {
+    found.candidates.push_back(candidate(explicit_path_, "QUERN_CXX or the option"));
+  } else if (!explicit_path_.empty()) {
+    found.candidates.push_back(in_path(explicit_path_, folders, "QUERN_CXX or the option"));
+  } else {
+    for (const char* name : kNames) found.candidates.push_back(in_path(name, folders, "PATH"));
+  }
+  for (HostCandidate& candidate : found.candidates) {
+    if (!candidate.found) continue;
+    const Finished said = run_program(candidate.path, {"--version"}, "");
+    if (start_may_pass(said)) throw not_started(candidate.path, said);
+    candidate.found = said.status == 0 && !first_line(said.output).empty();
+    if (!candidate.found) {
+      candidate.verdict = cat("is no compiler: --version says nothing, or ended with ", said.status);
+      continue;
     }
-    for (HostCandidate& candidate : candidates_) {
-      if (!candidate.found) continue;
-      const Finished said = run_program(candidate.path, {"--version"}, "");
-      candidate.found = said.status == 0 && !first_line(said.output).empty();
-      if (!candidate.found) {
-        candidate.verdict = cat("is no compiler: --version says nothing, or ended with ", said.status);
-        continue;
-      }
-      path_ = candidate.path;
-      version_ = first_line(said.output);
-      std::error_code error;
-      const fs::path real = fs::canonical(path_, error);
-      identity_ = cat("c++ ", file_identity(error ? path_ : real.string()), " ", version_);
-      return;
-    }
-  });
+    found.path = candidate.path;
+    found.version = first_line(said.output);
+    found.file = identity_of_program(found.path);
+    found.identity = cat("c++ ", found.file, " ", found.version);
+    break;
+  }
+  return found;
 }
 
-const std::vector<HostCandidate>& HostCompiler::candidates() {
-  search();
-  return candidates_;
+// Nothing is kept of a look that throws.
+std::shared_ptr<const HostCompiler::Found> HostCompiler::found() {
+  const std::lock_guard lock(mutex_);
+  if (found_ == nullptr) found_ = std::make_shared<const Found>(look());
+  return found_;
 }
-const std::string& HostCompiler::path() {
-  search();
-  return path_;
-}
-const std::string& HostCompiler::version() {
-  search();
-  return version_;
-}
-const std::string& HostCompiler::identity() {
-  search();
-  return identity_;
+
+// Looks again where the compiler was replaced under a running process.
+std::shared_ptr<const HostCompiler::Found> HostCompiler::found_unchanged() {
+  auto now = found();
+  if (now->path.empty() || identity_of_program(now->path) == now->file) return now;
+  {
+    const std::lock_guard lock(mutex_);
+    found_.reset();
+  }
+  return found();
 }
 
 std::vector<std::string> HostCompiler::options(const Target& target, bool lineinfo) {
@@ -153,9 +189,10 @@ std::vector<std::string> HostCompiler::options(const Target& target, bool linein
 std::vector<std::string> HostCompiler::prelude() { return {kPrelude}; }
 
 void HostCompiler::require() {
-  if (!path().empty()) return;
+  const auto found = this->found();
+  if (!found->path.empty()) return;
   std::string tried;
-  for (const HostCandidate& c : candidates_) tried += cat("\n  ", c.path, " (", c.why, "): ", c.verdict);
+  for (const HostCandidate& c : found->candidates) tried += cat("\n  ", c.path, " (", c.why, "): ", c.verdict);
   throw Error(
       Code::no_compiler, Stage::compile,
       cat("no C++ compiler found, which the target host needs. Install g++, or give one in QUERN_CXX. Looked at:",
@@ -165,6 +202,7 @@ void HostCompiler::require() {
 Image HostCompiler::compile(const Unit& unit, const std::string& kernel, const Target& target, bool lineinfo) {
   require();
   const auto start = std::chrono::steady_clock::now();
+  const auto compiler = found_unchanged();
   const Scratch scratch(environment_[Variable::tmpdir]);
   for (const SourceText& header : unit.headers) scratch.write(header.name, header.text);
   scratch.write(unit.main.name, cat(unit.main.text, "\nQUERN_HOST_KERNEL(", kernel, ")\n"));
@@ -173,22 +211,20 @@ Image HostCompiler::compile(const Unit& unit, const std::string& kernel, const T
   // Without the usual start files, which an image of one function does not need, linking takes half as long.
   arguments.insert(arguments.end(), {"-pipe", "-shared", "-nostdlib", "-I.", "-x", "c++", unit.main.name, "-o",
                                      "image.so", "-lm", "-lc"});
-  Finished finished = run_program(path_, arguments, scratch.path());
+  Finished finished = run_program(compiler->path, arguments, scratch.path());
+  if (finished.status == -1) throw not_started(compiler->path, finished);
   Image image;
   image.kernel = kernel;
   image.cubin = read_file(cat(scratch.path(), "/image.so")).value_or("");
   if (finished.status != 0 || !image.cubin.starts_with(kElf)) {
-    Error error(Code::compile, Stage::compile,
-                finished.status == -1 ? cat(path_, " could not be started: ", finished.output)
-                                      : cat(version_, " made no image of ", unit.main.name));
-    // Not what killed it, nor a disk that is full: those are `fatal error`s, and statuses of their own.
-    error.lasting = finished.status == 1 && finished.output.find(" error: ") != std::string::npos &&
-                    finished.output.find("fatal error: ") == std::string::npos;
+    Error error(Code::compile, Stage::compile, cat(compiler->version, " made no image of ", unit.main.name));
+    error.lasting = finished.status == 1 && blames_a_file(unit, finished.output);
     error.log = std::move(finished.output);
     throw error;
   }
   image.log = std::move(finished.output);
-  image.compiler = version_;
+  image.identity = compiler->identity;
+  image.compiler = compiler->version;
   image.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return image;
 }

@@ -3,11 +3,12 @@
 #ifndef QUERN_COMPILER_HOST_COMPILER_H_
 #define QUERN_COMPILER_HOST_COMPILER_H_
 
-#include <mutex>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/environment.h"
+#include "base/fork_barrier.h"
 #include "compiler/image.h"
 #include "compiler/source.h"
 #include "quern/family.h"
@@ -22,19 +23,20 @@ struct HostCandidate {
   bool found = false;
 };
 
-// Thread-safe; compiles of several threads run side by side.
+// Thread-safe; compiles of several threads run side by side. Every function may throw Error (io) where the compiler
+// could not be asked for a reason that may pass; nothing is concluded from that, and the next call asks again.
 class HostCompiler {
  public:
   HostCompiler(std::string explicit_path, Environment environment);
 
   // The option or QUERN_CXX, else c++, g++ and clang++ in the folders of PATH.
-  const std::vector<HostCandidate>& candidates();
+  std::vector<HostCandidate> candidates() { return found()->candidates; }
   // "" where there is none.
-  const std::string& path();
+  std::string path() { return found()->path; }
   // "g++ (Debian 12.2.0) 12.2.0", as it says itself.
-  const std::string& version();
+  std::string version() { return found()->version; }
   // The version and which file it is; "" where there is none.
-  const std::string& identity();
+  std::string identity() { return found()->identity; }
 
   static std::vector<std::string> options(const Target& target, bool lineinfo);
   static std::vector<std::string> prelude();
@@ -45,14 +47,18 @@ class HostCompiler {
   Image compile(const Unit& unit, const std::string& kernel, const Target& target, bool lineinfo);
 
  private:
-  void search();
+  struct Found {
+    std::vector<HostCandidate> candidates;
+    std::string path, version, identity;
+    std::string file;  // its file's identity
+  };
+  Found look() const;
+  std::shared_ptr<const Found> found();
+  std::shared_ptr<const Found> found_unchanged();
   const std::string explicit_path_;
   const Environment environment_;
-  std::once_flag searched_;
-  std::vector<HostCandidate> candidates_;
-  std::string path_;
-  std::string version_;
-  std::string identity_;
+  ForkSafeMutex mutex_;
+  std::shared_ptr<const Found> found_;
 };
 
 }  // namespace quern

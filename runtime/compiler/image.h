@@ -16,6 +16,7 @@ struct Image {
   std::string ptx;
   std::string log;
   Resources resources;
+  std::string identity;              // of the compiler that made it; see Compiler::identity
   std::string compiler;              // for people: "nvrtc 13.0"
   std::uint64_t compiler_order = 0;  // newer ones have larger numbers; 0: cannot be told
   double compile_ms = 0;

@@ -3,8 +3,10 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "compiler/build_id.h"
 #include "quern/error.h"
@@ -14,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The builtins stand beside libnvrtc under a name with major and minor version: libnvrtc-builtins.so.13.0. Where the
+// The builtins lie beside libnvrtc under a name with major and minor version: libnvrtc-builtins.so.13.0. Where the
 // library's own name tells its major version, that one counts; else all of them do.
 std::vector<std::string> builtins_beside(const std::string& library) {
   std::error_code error;
@@ -24,20 +26,35 @@ std::vector<std::string> builtins_beside(const std::string& library) {
   const std::string major = parts.size() > 2 ? cat(parts[2], ".") : "";
   const std::string prefix = cat("libnvrtc-builtins.so.", major);
   std::vector<std::string> found;
-  for (const auto& entry : fs::directory_iterator(real.parent_path(), error)) {
-    const std::string& path = entry.path().native();
-    const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
-    if (name.substr(0, prefix.size()) == prefix && split(name, '.').size() == 4) found.push_back(path);
+  for (const std::string& name : names_in(real.parent_path().string())) {
+    if (name.starts_with(prefix) && split(name, '.').size() == 4) found.push_back((real.parent_path() / name).string());
   }
   std::sort(found.begin(), found.end());
   return found;
 }
 
+// glibc's words for a failure end with those of errno.
+bool may_pass(std::string_view words) {
+  for (const int error : {EMFILE, ENFILE, ENOMEM, EAGAIN, EIO, ESTALE, EINTR}) {
+    if (words.find(error_text(error)) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+void* open_library(const std::string& path) {
+  if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
+  const std::string words = dlerror();  // NOLINT(concurrency-mt-unsafe): glibc's is per thread
+  throw Error(may_pass(words) ? Code::io : Code::no_compiler, Stage::compile,
+              cat(path, " could not be opened: ", words));
+}
+
 template <class F>
 void bind(void* handle, const std::string& path, const char* symbol, F& member) {
   member = reinterpret_cast<F>(dlsym(handle, symbol));
-  if (member == nullptr)
-    throw Error(Code::no_compiler, Stage::compile, cat(path, " has no ", symbol, ": it is no NVRTC of CUDA 12 or 13"));
+  if (member != nullptr) return;
+  dlclose(handle);
+  throw Error(Code::no_compiler, Stage::compile,
+              cat(path, " has no ", symbol, ": it is not an NVRTC of CUDA 12 or 13"));
 }
 
 std::vector<int> supported_architectures(const Nvrtc& nvrtc) {
@@ -50,18 +67,36 @@ std::vector<int> supported_architectures(const Nvrtc& nvrtc) {
 
 }  // namespace
 
-std::string nvrtc_identity(const std::string& path) {
-  std::string identity = cat("nvrtc ", file_identity(path), " builtins");
-  const std::vector<std::string> builtins = builtins_beside(path);
-  for (const std::string& library : builtins) identity += cat(" ", file_identity(library));
-  return builtins.empty() ? cat(identity, " none") : identity;
+std::string NvrtcIdentity::text() const {
+  if (library.empty()) return {};
+  return cat("nvrtc ", library, " builtins ", builtins.empty() ? "none" : join(builtins, " "));
+}
+
+NvrtcIdentity nvrtc_identity(const std::string& path) {
+  NvrtcIdentity identity;
+  for (const LoadedLibrary& loaded : loaded_libraries(path)) {
+    if (loaded.path == path) identity.library = loaded.build_id;
+  }
+  if (identity.library.empty()) identity.library = file_identity(path);
+  for (const std::string& library : builtins_beside(path)) identity.builtins.push_back(file_identity(library));
+  return identity;
+}
+
+// NVRTC asks the loader for its builtins by a name with its version, so there is one of each in a process.
+bool correct_identity(const Nvrtc& opened, NvrtcIdentity& identity) {
+  const std::string before = identity.text();
+  const LoadedLibrary library = loaded_library(reinterpret_cast<const void*>(opened.Version));
+  if (!library.build_id.empty()) identity.library = library.build_id;
+  const std::string name = cat("libnvrtc-builtins.so.", opened.version / 1000, ".", opened.version % 1000);
+  for (const LoadedLibrary& loaded : loaded_libraries(name)) {
+    const bool known = std::count(identity.builtins.begin(), identity.builtins.end(), loaded.build_id) != 0;
+    if (!loaded.build_id.empty() && !known) identity.builtins = {loaded.build_id};
+  }
+  return identity.text() != before;
 }
 
 Nvrtc open_nvrtc(const std::string& path) {
-  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr)
-    throw Error(Code::no_compiler, Stage::compile,
-                cat(path, " could not be opened: ", dlerror()));  // NOLINT(concurrency-mt-unsafe)
+  void* const handle = open_library(path);
   Nvrtc nvrtc;
   nvrtc.path = path;
 #define QUERN_BIND(member, symbol) bind(handle, path, #symbol, nvrtc.member);

@@ -5,6 +5,7 @@
 #include <nvrtc.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -45,19 +46,34 @@ struct NvrtcCandidate {
   bool found = false;
 };
 
+// CUDA's major version as the file's name tells it, "libnvrtc.so.13"; 0 where it does not.
+int major_version(const NvrtcCandidate& candidate);
+
 // The search order: the option or QUERN_NVRTC; a copy that the process has loaded already; NVIDIA's wheels; the conda
 // prefix; the loader's path; CUDA_HOME and CUDA_PATH; the toolkit's usual folders; what the loader finds by name.
 // With an explicit path nothing else is looked at. Names are exact (libnvrtc.so.13, .12): libnvrtc.alt never matches.
-// `until_found`: ends with the step that finds one, since each place costs a system call or two.
-enum class NvrtcSearch : std::uint8_t { whole, until_found };
+// Ends with the step that finds one which is `wanted`, since each place costs a system call or two; an empty function:
+// all steps. Throws Error (io) where a place could not be looked at for a reason that may pass.
+using WantedNvrtc = std::function<bool(const NvrtcCandidate&)>;
 std::vector<NvrtcCandidate> find_nvrtc(const std::string& explicit_path, const Environment& environment,
-                                       NvrtcSearch extent = NvrtcSearch::whole);
+                                       const WantedNvrtc& wanted = {});
 
-// The exact build, read from the files without opening them: the ELF build ids of libnvrtc and of its builtins, or a
-// digest of the file where a build id is missing.
-std::string nvrtc_identity(const std::string& path);
+// The names in a folder that is looked through, none where there is no such folder. Throws Error (io) likewise.
+std::vector<std::string> names_in(const std::string& folder);
 
-// Opens it. Throws Error (no_compiler).
+// The exact build: the ELF build ids of libnvrtc and of its builtins, or a digest of the file where a build id is
+// missing. Of a library that this process has loaded from that path, what was loaded counts; of others the files, which
+// are not opened as libraries. Throws Error (io) as find_nvrtc does.
+struct NvrtcIdentity {
+  std::string library;
+  std::vector<std::string> builtins;  // of each file or loaded library
+  std::string text() const;           // "nvrtc ID builtins ID"; "" where there is no library
+};
+NvrtcIdentity nvrtc_identity(const std::string& path);
+// Corrects `identity` by what was opened; whether that was another build.
+bool correct_identity(const Nvrtc& opened, NvrtcIdentity& identity);
+
+// Opens it. Throws Error (no_compiler), or (io) where that may pass.
 Nvrtc open_nvrtc(const std::string& path);
 
 }  // namespace quern

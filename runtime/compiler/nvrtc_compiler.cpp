@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "base/large_stack.h"
 #include "base/text.h"
 
 namespace quern {
@@ -82,10 +83,14 @@ Error refused(const Nvrtc& nvrtc, nvrtcResult result, const Unit& unit, std::str
   return error;
 }
 
-std::string places(const std::vector<NvrtcCandidate>& candidates) {
+Error none_found(const std::vector<NvrtcCandidate>& places) {
   std::string text;
-  for (const NvrtcCandidate& c : candidates) text += cat("\n  ", c.path, " (", c.why, "): ", c.verdict);
-  return text.empty() ? "\n  nowhere: none of the folders searched exists" : text;
+  for (const NvrtcCandidate& c : places) text += cat("\n  ", c.path, " (", c.why, "): ", c.verdict);
+  if (places.empty()) text = "\n  nowhere: none of the folders searched exists";
+  return Error(Code::no_compiler, Stage::compile,
+               cat("no NVRTC found. Install the CUDA toolkit or `pip install nvidia-cuda-nvrtc`, or give the path of "
+                   "libnvrtc.so in QUERN_NVRTC. Looked at:",
+                   text));
 }
 
 }  // namespace
@@ -93,46 +98,106 @@ std::string places(const std::vector<NvrtcCandidate>& candidates) {
 NvrtcCompiler::NvrtcCompiler(std::string explicit_path, Environment environment, const Log& log)
     : explicit_path_(std::move(explicit_path)), environment_(std::move(environment)), log_(log) {}
 
-void NvrtcCompiler::search() {
-  std::call_once(searched_, [this] {
-    searched_places_ = find_nvrtc(explicit_path_, environment_, NvrtcSearch::until_found);
-    for (const NvrtcCandidate& candidate : searched_places_) {
-      if (!candidate.found) continue;
+// ---- finding
+
+bool NvrtcCompiler::usable(const NvrtcCandidate& candidate, int most_major) const {
+  const bool too_new = most_major > 0 && explicit_path_.empty() && major_version(candidate) > most_major;
+  return candidate.found && !too_new && unopenable_.count(candidate.path) == 0;
+}
+
+std::vector<NvrtcCandidate> NvrtcCompiler::search(const WantedNvrtc& wanted) const {
+  auto places = find_nvrtc(explicit_path_, environment_, wanted);
+  for (NvrtcCandidate& candidate : places) {
+    if (const auto why = unopenable_.find(candidate.path); why != unopenable_.end()) candidate.verdict = why->second;
+  }
+  return places;
+}
+
+// Nothing is kept of a search that throws.
+void NvrtcCompiler::choose() {
+  if (chosen_) return;
+  const int most_major = driver_major_;
+  auto places = search([&](const NvrtcCandidate& c) { return usable(c, most_major); });
+  for (const int most : {most_major, 0}) {  // rather one that is too new than none
+    for (const NvrtcCandidate& candidate : places) {
+      if (!usable(candidate, most)) continue;
+      identity_ = nvrtc_identity(candidate.path);
       chosen_ = candidate.path;
-      identity_ = nvrtc_identity(chosen_);
+      places_ = std::move(places);
+      if (most != most_major)
+        log_.warning(cat(*chosen_, " is of a newer CUDA than the driver (", most_major,
+                         ".x), which may refuse its images; install NVRTC ", most_major));
       return;
     }
-  });
+  }
+  chosen_ = "";
+  identity_ = {};
+  places_ = std::move(places);
 }
 
-const std::string& NvrtcCompiler::path() {
-  search();
-  return chosen_;
+void NvrtcCompiler::suit_driver(int cuda_version) {
+  const std::lock_guard lock(mutex_);
+  if (nvrtc_ || driver_major_.exchange(cuda_version / 1000) == cuda_version / 1000) return;
+  chosen_.reset();
 }
 
-const std::string& NvrtcCompiler::identity() {
-  search();
-  return identity_;
+std::string NvrtcCompiler::path() {
+  const std::lock_guard lock(mutex_);
+  choose();
+  return *chosen_;
 }
 
-const std::vector<NvrtcCandidate>& NvrtcCompiler::candidates() {
-  std::call_once(listed_, [this] { candidates_ = find_nvrtc(explicit_path_, environment_); });
-  return candidates_;
+std::string NvrtcCompiler::identity() {
+  const std::lock_guard lock(mutex_);
+  choose();
+  return identity_.text();
+}
+
+std::vector<NvrtcCandidate> NvrtcCompiler::candidates() {
+  const std::lock_guard lock(mutex_);
+  return search({});
+}
+
+// ---- opening
+
+// False where another one is to be tried.
+bool NvrtcCompiler::try_open() {
+  try {
+    nvrtc_ = open_nvrtc(*chosen_);
+    return true;
+  } catch (const Error& error) {
+    if (error.code == Code::io || !explicit_path_.empty()) throw;
+    log_.warning(cat("NVRTC: ", error.sentence, "; another one is looked for"));
+    unopenable_[*chosen_] = error.sentence;
+    chosen_.reset();
+    return false;
+  }
 }
 
 const Nvrtc& NvrtcCompiler::nvrtc() {
-  search();
-  const std::lock_guard lock(opening_);
-  if (nvrtc_) return *nvrtc_;
-  if (chosen_.empty())
-    throw Error(Code::no_compiler, Stage::compile,
-                cat("no NVRTC found. Install the CUDA toolkit or `pip install nvidia-cuda-nvrtc`, or give the path of "
-                    "libnvrtc.so in QUERN_NVRTC. Looked at:",
-                    places(searched_places_)));
-  nvrtc_ = open_nvrtc(chosen_);
-  log_.debug(cat("NVRTC ", nvrtc_->version / 1000, ".", nvrtc_->version % 1000, " from ", nvrtc_->path));
+  const std::lock_guard lock(mutex_);
+  while (!nvrtc_) {
+    choose();
+    if (chosen_->empty()) {
+      unopenable_.clear();  // the next call tries them again
+      chosen_.reset();
+      throw none_found(places_);
+    }
+    if (!try_open()) continue;
+    log_.debug(cat("NVRTC ", nvrtc_->version / 1000, ".", nvrtc_->version % 1000, " from ", nvrtc_->path));
+    check_identity();
+  }
   return *nvrtc_;
 }
+
+// The builtins are opened by the first compile, so this is asked after compiles too.
+void NvrtcCompiler::check_identity() {
+  if (correct_identity(*nvrtc_, identity_))
+    log_.warning(cat("NVRTC was replaced since it was looked for: ", nvrtc_->path, " is now ", identity_.text(),
+                     ", and its images are kept under that name"));
+}
+
+// ---- compiling
 
 std::vector<std::string> NvrtcCompiler::options(const Target& target, bool lineinfo, int version) {
   std::vector<std::string> options = {cat("--gpu-architecture=", target.text())};
@@ -163,6 +228,15 @@ void NvrtcCompiler::require(const Target& target) {
 }
 
 Image NvrtcCompiler::compile(const Unit& unit, const std::string& kernel, const Target& target, bool lineinfo) {
+  Image image;
+  run_on_large_stack([&] {
+    const ForkSection section;
+    image = compile_here(unit, kernel, target, lineinfo);
+  });
+  return image;
+}
+
+Image NvrtcCompiler::compile_here(const Unit& unit, const std::string& kernel, const Target& target, bool lineinfo) {
   const auto start = std::chrono::steady_clock::now();
   int fallback = 0;
   const bool native = supports(target, &fallback);
@@ -172,8 +246,13 @@ Image NvrtcCompiler::compile(const Unit& unit, const std::string& kernel, const 
   Program program(nvrtc(), unit);
   const nvrtcResult result = program.compile(arguments);
   std::string log = program.log();
-  if (result != NVRTC_SUCCESS) throw refused(nvrtc(), result, unit, std::move(log));
   Image image;
+  {
+    const std::lock_guard lock(mutex_);
+    check_identity();
+    image.identity = identity_.text();
+  }
+  if (result != NVRTC_SUCCESS) throw refused(nvrtc(), result, unit, std::move(log));
   image.kernel = kernel;
   image.ptx = program.ptx();
   if (native) image.cubin = program.cubin();

@@ -2,11 +2,13 @@
 #ifndef QUERN_COMPILER_NVRTC_COMPILER_H_
 #define QUERN_COMPILER_NVRTC_COMPILER_H_
 
-#include <mutex>
+#include <atomic>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/fork_barrier.h"
 #include "base/log.h"
 #include "compiler/image.h"
 #include "compiler/nvrtc.h"
@@ -15,21 +17,28 @@
 
 namespace quern {
 
-// Thread-safe; compiles of several threads run side by side. NVRTC is looked for at the first question and opened at
-// the first compile.
+// Thread-safe; compiles of several threads run side by side, each on a stack of its own (base/large_stack.h), and
+// fork() waits for all of this (base/fork_barrier.h). NVRTC is looked for at the first question and opened at the first
+// compile. Every function may throw Error (io) where a place could not be looked at for a reason that may pass, such as
+// no free file descriptor; nothing is concluded from that, and the next call looks again.
 class NvrtcCompiler {
  public:
   NvrtcCompiler(std::string explicit_path, Environment environment, const Log& log);
 
-  // "nvrtc BUILD-ID builtins BUILD-ID", read without opening the library where that can be; "" where there is none.
-  const std::string& identity();
+  // As NvrtcIdentity's text; "" where there is none. Read without opening the library where that can be; once it is
+  // open, of what was opened, so that it changes where the file was replaced in between.
+  std::string identity();
   // The library that is or would be opened; "" where there is none.
-  const std::string& path();
-  // Every place where it may be; the first that was found is used.
-  const std::vector<NvrtcCandidate>& candidates();
+  std::string path();
+  // Every place where it may be.
+  std::vector<NvrtcCandidate> candidates();
+  // Prefers an NVRTC whose images a driver of this CUDA version takes, 12080 for 12.8: one of a newer major version is
+  // used only where there is no other. Does nothing once NVRTC is open.
+  void suit_driver(int cuda_version);
   // Opens NVRTC and compiles an empty kernel, so that the first real compile finds it started. Throws Error.
   void warm();
-  // Opens NVRTC. Throws Error (no_compiler) that lists each place tried.
+  // Opens the first that can be opened; those before it cost a warning. Throws Error (no_compiler) that lists each
+  // place tried.
   const Nvrtc& nvrtc();
 
   // The options of one compile, in canonical form and order; they are part of the key. `version` leaves out those that
@@ -46,17 +55,24 @@ class NvrtcCompiler {
   Image compile(const Unit& unit, const std::string& kernel, const Target& target, bool lineinfo);
 
  private:
-  void search();
+  // All REQUIRE that mutex_ is held.
+  void choose();
+  bool usable(const NvrtcCandidate& candidate, int most_major) const;
+  std::vector<NvrtcCandidate> search(const WantedNvrtc& wanted) const;
+  bool try_open();
+  void check_identity();
+  Image compile_here(const Unit& unit, const std::string& kernel, const Target& target, bool lineinfo);
+
   const std::string explicit_path_;
   const Environment environment_;
   const Log& log_;
-  std::once_flag searched_;
-  std::vector<NvrtcCandidate> searched_places_;  // all that there are where none has it
-  std::string chosen_;
-  std::string identity_;
-  std::once_flag listed_;
-  std::vector<NvrtcCandidate> candidates_;
-  std::mutex opening_;
+  std::atomic<int> driver_major_{0};  // 0: unknown
+
+  ForkSafeMutex mutex_;                            // of the rest
+  std::vector<NvrtcCandidate> places_;             // of the last search
+  std::map<std::string, std::string> unopenable_;  // paths, and why
+  std::optional<std::string> chosen_;              // its path; "" where there is none
+  NvrtcIdentity identity_;                         // of the chosen one
   std::optional<Nvrtc> nvrtc_;
 };
 

@@ -61,7 +61,7 @@ Finished run_program(const std::string& program, const std::vector<std::string>&
   for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
   words.push_back(nullptr);
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return {-1, error_text(errno)};
+  if (pipe2(ends, O_CLOEXEC) != 0) return {-1, error_text(errno), errno};
   pid_t child = 0;
   const int error =
       posix_spawn(&child, program.c_str(), Actions(ends[1], folder).get(), nullptr, words.data(), environ);
@@ -72,6 +72,7 @@ Finished run_program(const std::string& program, const std::vector<std::string>&
     finished.status = wait_for(child);
   } else {
     finished.output = error_text(error);
+    finished.error = error;
   }
   close(ends[0]);
   return finished;

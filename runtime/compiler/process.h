@@ -12,6 +12,7 @@ struct Finished {
   // application leaves no way to know, so look at what the program made.
   int status = -1;
   std::string output;  // stdout and stderr
+  int error = 0;       // why it could not be started, an errno value
 };
 
 // Runs `program` (a path) with `arguments` in `folder` ("": here) and waits. No shell. Safe in any thread.

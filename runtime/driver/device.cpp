@@ -80,7 +80,7 @@ PrimaryContext::PrimaryContext(const Driver& driver, int ordinal) : driver_(driv
 }
 
 PrimaryContext::~PrimaryContext() {
-  if (driver_.alive()) driver_->DevicePrimaryCtxRelease(device_);
+  if (driver_.may_release()) driver_->DevicePrimaryCtxRelease(device_);
 }
 
 }  // namespace quern

@@ -11,6 +11,8 @@
 
 namespace quern {
 
+inline constexpr int kOldestArch = 80;  // compute capability 8.0
+
 struct Device {
   int ordinal = 0;
   std::string name;
@@ -64,7 +66,7 @@ Target parse_target(std::string_view text);
 std::vector<std::string> target_names();
 
 // Models known by name and one generic row an architecture; the generic row comes first.
-const std::vector<DeviceModel>& device_models();
+Table<DeviceModel> device_models();
 const DeviceModel& generic_model(int arch);
 // The row that a live device uses: named rows match by device name, else the generic row. Throws for an unknown name.
 const DeviceModel& model_of(const Device& device);

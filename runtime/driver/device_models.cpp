@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kKiB = 1024;
 constexpr std::int64_t kMiB = 1024 * kKiB;
 
-const std::vector<DeviceModel> kModels = {
+constexpr DeviceModel kModels[] = {
     // The generic row of each architecture: its largest common part.
     {"generic sm_80", 80, 108, 2048, 164 * kKiB, 40 * kMiB},
     {"generic sm_86", 86, 84, 1536, 100 * kKiB, 6 * kMiB},
@@ -53,10 +53,10 @@ std::string target_name(std::string_view text) {
 
 }  // namespace
 
-const std::vector<DeviceModel>& device_models() { return kModels; }
+Table<DeviceModel> device_models() { return kModels; }
 
 const DeviceModel& generic_model(int arch) {
-  const DeviceModel* best = &kModels.front();
+  const DeviceModel* best = &kModels[0];
   for (const DeviceModel& model : kModels) {
     if (std::string_view(model.name).rfind("generic", 0) == 0 && model.arch <= arch) best = &model;
   }

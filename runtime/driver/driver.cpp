@@ -1,42 +1,13 @@
 #include "driver/driver.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
-#include <unistd.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <mutex>
 #include <vector>
 
+#include "base/process_state.h"
 #include "base/text.h"
 
 namespace quern {
-namespace {
-
-// Set when the process starts to end. Plans in static objects are destroyed after that and must leave the driver alone:
-// it may be gone already. This and the count of forks are the library's only mutable globals; they carry no
-// configuration.
-std::atomic<bool> process_ends{false};
-std::atomic<unsigned> forks{0};
-
-// Thread-local objects of the main thread are destroyed before any static object, also before function-local statics
-// that were made later than our atexit handler was registered.
-struct MainThreadSentinel {
-  ~MainThreadSentinel() { process_ends = true; }
-};
-
-}  // namespace
-
-void watch_the_process() {
-  if (gettid() == getpid()) thread_local const MainThreadSentinel sentinel;
-  static std::once_flag once;
-  std::call_once(once, [] {
-    std::atexit([] { process_ends = true; });
-    pthread_atfork(nullptr, nullptr, [] { ++forks; });
-  });
-}
-
 namespace {
 
 struct Opened {
@@ -110,8 +81,8 @@ std::shared_ptr<Driver> Driver::open(const std::string& path) {
 
 Driver::Driver(const DriverTable& table, std::string origin, const HostControls& host)
     : table_(table), host_(host), origin_(std::move(origin)) {
-  watch_the_process();
-  forks_ = forks.load(std::memory_order_relaxed);
+  watch_process();
+  forks_ = fork_count();
 }
 
 std::string Driver::describe(CUresult result) const {
@@ -134,18 +105,20 @@ int Driver::version() const {
   return version;
 }
 
-bool Driver::alive() const {
-  return !process_ends.load(std::memory_order_relaxed) && forks_ == forks.load(std::memory_order_relaxed);
-}
+bool Driver::survived_fork() const { return forks_ == fork_count(); }
+
+bool Driver::may_release() const { return survived_fork() && !process_is_ending(); }
 
 Error Driver::forked() {
   return Error(Code::driver, Stage::load,
-               "this process was forked after the driver was opened, and CUDA does not survive a fork: prepare in the "
-               "child only, or start it with exec");
+               "this process was forked after the driver was opened, and CUDA does not survive a fork: open it in the "
+               "child only (prepare nothing before the fork), or start the child with exec");
 }
 
 void Driver::fail(CUresult result, Stage stage, const char* call) const {
-  Error error(Code::driver, stage, cat(call, " failed: ", describe(result), report(host_)));
+  const char* const ending =
+      result == CUDA_ERROR_DEINITIALIZED ? ": the process is ending, its driver has shut down" : "";
+  Error error(Code::driver, stage, cat(call, " failed: ", describe(result), ending, report(host_)));
   error.driver_code = result;
   throw error;
 }

@@ -12,10 +12,6 @@
 
 namespace quern {
 
-// Notices when the process ends or forks; called wherever plans are made, so that the main thread's end is seen
-// whichever thread opened the driver.
-void watch_the_process();
-
 struct DriverTable {
 #define QUERN_DRIVER_MEMBER(member, symbol) decltype(&symbol) member = nullptr;
   QUERN_DRIVER_FUNCTIONS(QUERN_DRIVER_MEMBER)
@@ -59,9 +55,11 @@ class Driver {
   void name_memory(CUdeviceptr memory, const char* name) const {
     if (host_.NameMemory != nullptr) host_.NameMemory(memory, name);
   }
-  // Whether driver calls are allowed here: not in a forked child, not while the process ends. Two loads.
-  bool alive() const;
-  // The Error for a call in a forked child.
+  // Whether driver calls are allowed: not in a child forked since the driver was opened. One load and one comparison.
+  bool survived_fork() const;
+  // Whether what the driver holds for us is worth giving back: not in such a child, and not while the process ends.
+  bool may_release() const;
+  // The Error for a call in such a child.
   static Error forked();
 
  private:

@@ -1,10 +1,13 @@
 #include "driver/library.h"
 
+#include "driver/capture_mode.h"
+
 namespace quern {
 
 Library::Library(std::shared_ptr<const Driver> driver, const std::string& image, const std::string& kernel)
     : driver_(std::move(driver)) {
   const Driver& d = *driver_;
+  const RelaxedCaptureMode relaxed(d);
   d.check(d->LibraryLoadData(&library_, image.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0), Stage::load,
           "cuLibraryLoadData");
   try {
@@ -18,7 +21,9 @@ Library::Library(std::shared_ptr<const Driver> driver, const std::string& image,
 }
 
 Library::~Library() {
-  if (driver_->alive()) (*driver_)->LibraryUnload(library_);
+  if (!driver_->may_release()) return;
+  const RelaxedCaptureMode relaxed(*driver_);
+  (*driver_)->LibraryUnload(library_);
 }
 
 int Library::attribute(CUfunction_attribute which) const {

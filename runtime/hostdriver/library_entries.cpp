@@ -85,7 +85,6 @@ QUERN_HOST_ENTRY CUresult cuLibraryLoadData(CUlibrary* library, const void* code
     need(code, "code");
     require(jit_options == 0, CUDA_ERROR_NOT_SUPPORTED, "JIT options");
     require(library_options == 0, CUDA_ERROR_NOT_SUPPORTED, "library options");
-    refuse_unsafe(call.machine);
     auto loaded = std::make_shared<Library>();
     loaded->image = std::make_shared<HostImage>(code);
     loaded->kernel = call.machine.add(call.machine.kernels, loaded);
@@ -97,6 +96,7 @@ QUERN_HOST_ENTRY CUresult cuLibraryLoadData(CUlibrary* library, const void* code
 // as with driver 580.
 QUERN_HOST_ENTRY CUresult cuLibraryUnload(CUlibrary handle) {
   return guarded("cuLibraryUnload", Needs::init, [&](Call& call) {
+    refuse_unsafe(call.machine);
     const std::shared_ptr<Library> library = taken(call.machine.libraries, handle, kLibrary);
     call.machine.kernels.remove(library->kernel);
     call.machine.functions.remove_if([&](const Function& function) { return function.library == library; });

@@ -1,6 +1,7 @@
 #include "hostdriver/null_table.h"
 
 #include <cstring>
+#include <utility>
 
 namespace quern {
 namespace {
@@ -34,7 +35,11 @@ CUresult device_name(char* name, int length, CUdevice) {
   return CUDA_SUCCESS;
 }
 
+// Stricter than driver 580, which forbids loading in no mode.
+bool forbidden() { return null_driver().capturing && NullDriver::capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED; }
+
 CUresult load(CUlibrary* library, const void*, CUjit_option*, void**, unsigned, CUlibraryOption*, void**, unsigned) {
+  if (forbidden()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (null_driver().reject_images > 0) {
     --null_driver().reject_images;
     return CUDA_ERROR_INVALID_IMAGE;
@@ -45,24 +50,27 @@ CUresult load(CUlibrary* library, const void*, CUjit_option*, void**, unsigned, 
 }
 
 CUresult unload(CUlibrary) {
+  if (forbidden()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   null_driver().unloads.add();
   return CUDA_SUCCESS;
 }
 
 CUresult launch(const CUlaunchConfig* config, CUfunction, void**, void**) {
+  if (null_driver().ended) return CUDA_ERROR_DEINITIALIZED;
   null_driver().launches.add();
   NullDriver::last_launch = *config;
   return CUDA_SUCCESS;
 }
 
 CUresult current(CUcontext* context) {
+  if (null_driver().ended) return CUDA_ERROR_DEINITIALIZED;
   *context = handle<CUcontext>(null_driver().current_context);
   return CUDA_SUCCESS;
 }
 
 CUresult context_id(CUcontext context, unsigned long long* id) {
   *id = reinterpret_cast<std::uintptr_t>(context);
-  return CUDA_SUCCESS;
+  return *id < null_driver().oldest_context ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_SUCCESS;
 }
 
 CUresult capturing(CUstream, CUstreamCaptureStatus* status) {
@@ -79,6 +87,7 @@ void succeed(CUresult (*&member)(Arguments...)) {
 }  // namespace
 
 thread_local CUlaunchConfig NullDriver::last_launch{};
+thread_local CUstreamCaptureMode NullDriver::capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
 NullDriver& null_driver() {
   static NullDriver state;
@@ -114,6 +123,9 @@ DriverTable null_driver_table() {
   table.OccupancyMaxBlocks = [](int* blocks, CUfunction, int, std::size_t) { return *blocks = 1, CUDA_SUCCESS; };
   table.LaunchKernelEx = launch;
   table.StreamIsCapturing = capturing;
+  table.ThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode* mode) {
+    return std::swap(*mode, NullDriver::capture_mode), CUDA_SUCCESS;
+  };
   return table;
 }
 

@@ -33,10 +33,13 @@ struct NullDriver {
   int arch = 90;
   int devices = 1;
   std::uintptr_t current_context = 1;  // 0: none is current
-  bool capturing = false;              // a stream of the current context is being captured
+  std::uintptr_t oldest_context = 1;   // those with lower numbers were destroyed
+  bool capturing = false;              // a stream is captured: loading and unloading need the relaxed mode
+  bool ended = false;                  // the process ends and the driver has shut down
   int reject_images = 0;               // how many of the next library loads fail as invalid images
   NullCount loads, unloads, launches;
-  static thread_local CUlaunchConfig last_launch;  // the calling thread's
+  static thread_local CUlaunchConfig last_launch;        // the calling thread's
+  static thread_local CUstreamCaptureMode capture_mode;  // the same
 };
 NullDriver& null_driver();
 

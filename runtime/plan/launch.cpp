@@ -162,7 +162,7 @@ bool enqueue(const PlanState& state, Stream stream, const void* args) {
   for_driver(launch, stream, out);
   void* params[] = {launch.params};
   const Driver& driver = *state.driver;
-  if (!driver.alive()) throw Driver::forked();
+  if (!driver.survived_fork()) throw Driver::forked();
   const CUresult result = driver->LaunchKernelEx(&out.config, prepared.variant->library->function(), params, nullptr);
   if (result != CUDA_SUCCESS) refuse_launch(state, result);
   return true;

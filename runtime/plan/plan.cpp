@@ -11,6 +11,13 @@ Error empty_plan() {
   return Error(Code::bad_input, Stage::launch, "this plan is empty: it was made by default; prepare gives one");
 }
 
+template <class T>
+const T& at(const PlanState& plan, const std::vector<T>& images, int i) {
+  if (i >= 0 && static_cast<std::size_t>(i) < images.size()) return images[static_cast<std::size_t>(i)];
+  throw problem_error(*plan.family, plan.problem.data(),
+                      cat("the plan has ", images.size(), " images, from 0; ", i, " is not one of them"));
+}
+
 }  // namespace
 
 void look_up_arguments(PlanState& plan) {
@@ -30,9 +37,14 @@ const char* name(ImageOrigin origin) {
   return kNames[static_cast<int>(origin)];
 }
 
+// A thread that goes on launching while the process ends must not end it with an exception that no one catches.
 void AnyPlan::launch(Stream stream, const void* args) const {
   if (state_ == nullptr) throw empty_plan();
-  enqueue(state_->newest(), stream, args);
+  try {
+    enqueue(state_->newest(), stream, args);
+  } catch (const Error& error) {
+    if (error.driver_code != CUDA_ERROR_DEINITIALIZED) throw;
+  }
 }
 
 Result<bool> AnyPlan::try_launch(Stream stream, const void* args) const {
@@ -46,19 +58,23 @@ Result<bool> AnyPlan::try_launch(Stream stream, const void* args) const {
 
 std::int64_t AnyPlan::workspace_bytes(const void* args) const { return quern::workspace_bytes(*state_, args); }
 
+const Family& AnyPlan::family() const { return *state_->family; }
 const std::string& AnyPlan::problem() const { return state_->text; }
+
+void AnyPlan::require_family(const Family& wanted) const {
+  if (&family() == &wanted) return;
+  throw problem_error(
+      family(), state_->problem.data(),
+      cat("this plan is of the family ", family().name, ", not of ", wanted.name, "; its arguments are others"));
+}
 std::string AnyPlan::why() const { return state_->newest().why; }
 const std::vector<ImageInfo>& AnyPlan::images() const { return state_->newest().images; }
-const std::string& AnyPlan::source(int i) const {
-  return state_->newest().entries.at(static_cast<std::size_t>(i))->source;
-}
-const std::string& AnyPlan::ptx(int i) const { return state_->newest().entries.at(static_cast<std::size_t>(i))->ptx; }
-const Resources& AnyPlan::resources(int i) const {
-  return state_->newest().images.at(static_cast<std::size_t>(i)).resources;
-}
+const std::string& AnyPlan::source(int i) const { return at(state_->newest(), state_->newest().entries, i)->source; }
+const std::string& AnyPlan::ptx(int i) const { return at(state_->newest(), state_->newest().entries, i)->ptx; }
+const Resources& AnyPlan::resources(int i) const { return at(state_->newest(), state_->newest().images, i).resources; }
 
 int AnyPlan::blocks_per_multiprocessor(int i, int threads, int shared_bytes) const {
-  const auto& loaded = state_->newest().variants.at(static_cast<std::size_t>(i));
+  const auto& loaded = at(state_->newest(), state_->newest().variants, i);
   return loaded.library->blocks_per_multiprocessor(threads, static_cast<std::size_t>(shared_bytes));
 }
 

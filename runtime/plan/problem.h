@@ -37,8 +37,8 @@ void parse_fields(const Family& family, std::string_view text, void* problem);
 
 // The fields one after the other, without padding: equal problems have equal bytes.
 struct PackedProblem {
-  std::array<unsigned char, kMaxProblemBytes> bytes;
   std::size_t size = 0;
+  std::array<unsigned char, kMaxProblemBytes> bytes;
 };
 void pack(const Family& family, const void* problem, PackedProblem& packed);
 

@@ -141,6 +141,10 @@ std::string unit_text(const Unit& unit) {
 
 std::string kernel_name(const Family& family) { return cat("quern_", family.name); }
 
+std::string who_text(const std::string& compiler) {
+  return compiler.empty() ? std::string() : cache::KeyText().field("compiler", compiler).text();
+}
+
 cache::Key image_key(const Family& family, const UnitSources& unit, const Spec& spec, const Target& target,
                      bool lineinfo, const std::string& compiler) {
   cache::KeyText what;
@@ -155,9 +159,7 @@ cache::Key image_key(const Family& family, const UnitSources& unit, const Spec& 
   for (const std::string& part : spec.parts()) what.field("part", part);
   for (const Constant& c : spec.constants()) what.field(cat("spec ", c.type, " ", c.name), c.value);
   for (const std::string& option : Compiler::options(target, lineinfo)) what.field("option", option);
-  cache::KeyText who;
-  if (!compiler.empty()) who.field("compiler", compiler);
-  return cache::make_key(what.text(), who.text());
+  return cache::make_key(what.text(), who_text(compiler));
 }
 
 }  // namespace quern

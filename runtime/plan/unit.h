@@ -52,6 +52,9 @@ std::string kernel_name(const Family& family);
 cache::Key image_key(const Family& family, const UnitSources& unit, const Spec& spec, const Target& target,
                      bool lineinfo, const std::string& compiler);
 
+// The second part of that key, for the compiler's identity; "" where there is no compiler.
+std::string who_text(const std::string& compiler);
+
 }  // namespace quern
 
 #endif  // QUERN_PLAN_UNIT_H_

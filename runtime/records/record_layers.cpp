@@ -8,25 +8,40 @@
 namespace quern {
 
 RecordLayers::RecordLayers(Settings settings, const Log& log, FileSystem& files)
-    : settings_(std::move(settings)), log_(log), files_(files) {}
-
-void RecordLayers::load() {
-  std::call_once(loaded_, [this] {
-    if (!settings_.file.empty()) load_file(settings_.file, false);
-    for (const std::string& layer : settings_.layers) load_file(layer, true);
-  });
+    : settings_(std::move(settings)), log_(log), files_(files) {
+  const auto add = [this](const std::string& path, bool must_be_there) {
+    layers_.emplace_back().report.path = path;
+    layers_.back().must_be_there = must_be_there;
+  };
+  if (!settings_.file.empty()) add(settings_.file, false);
+  for (const std::string& layer : settings_.layers) add(layer, true);
 }
 
-void RecordLayers::load_file(const std::string& path, bool must_be_there) {
-  Layer& layer = layers_.emplace_back();
-  layer.report.path = path;
+void RecordLayers::load() {
+  if (loaded_.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(mutex_);
+  bool all = true;
+  for (Layer& layer : layers_) {
+    if (layer.done) continue;
+    load_file(layer);
+    all = all && layer.done;
+    if (!layer.done) continue;
+    for (auto& [family, known] : families_) outdated_.push_back(std::move(known));
+    families_.clear();
+  }
+  loaded_.store(all, std::memory_order_release);
+}
+
+void RecordLayers::load_file(Layer& layer) {
+  const std::string& path = layer.report.path;
   FileStatus status;
   int error = RecordsFile(files_, path).read(layer.read);
-  if (error == 0 && must_be_there) error = error_of(uninterrupted([&] { return files_.status(path, &status); }));
-  if (error != 0) {
-    layer.report.unusable = error_text(error);
-    log_.warning(cat("records: ", path, " is not read: ", error_text(error)));
-  }
+  if (error == 0 && layer.must_be_there) error = error_of(uninterrupted([&] { return files_.status(path, &status); }));
+  layer.done = !may_pass(error);
+  const std::string why_not = error == 0 ? "" : error_text(error);
+  if (!why_not.empty() && why_not != layer.report.unusable)
+    log_.warning(cat("records: ", path, " is not read: ", why_not, layer.done ? "" : "; it is tried again"));
+  layer.report.unusable = why_not;
   layer.report.records = layer.read.records.size();
   layer.report.passed = layer.read.damaged;
   layer.report.passed.insert(layer.report.passed.end(), layer.read.newer.begin(), layer.read.newer.end());
@@ -53,11 +68,7 @@ std::unique_ptr<RecordLayers::Known> RecordLayers::make(const Family& family) {
 
 const FamilyRecords& RecordLayers::of(const Family& family) {
   load();
-  {
-    const std::shared_lock lock(mutex_);
-    if (const auto found = families_.find(&family); found != families_.end()) return *found->second->records;
-  }
-  const std::unique_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   std::unique_ptr<Known>& known = families_[&family];
   if (known == nullptr) known = make(family);
   return *known->records;
@@ -83,6 +94,7 @@ std::size_t RecordLayers::count(const Family& family) {
 
 std::vector<RecordLayer> RecordLayers::layers() {
   load();
+  const std::lock_guard lock(mutex_);
   std::vector<RecordLayer> reports;
   for (const Layer& layer : layers_) reports.push_back(layer.report);
   return reports;

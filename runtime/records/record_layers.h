@@ -1,19 +1,20 @@
 // The records that a Runtime reads: its own file, read-only files below it, and what families ship with.
 //
 // All are read and parsed once, when a config is first wanted; what is written later is for later processes. Nothing
-// here fails: a file that cannot be read costs a warning, a damaged line is passed over and named.
+// here fails: a file that cannot be read costs a warning, a damaged line is passed over and named. A file that cannot
+// be read for a reason that may pass, such as no free descriptor, is read when a config is wanted next.
 #ifndef QUERN_RECORDS_RECORD_LAYERS_H_
 #define QUERN_RECORDS_RECORD_LAYERS_H_
 
+#include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <string>
 #include <vector>
 
 #include "base/file_system.h"
+#include "base/fork_barrier.h"
 #include "base/log.h"
 #include "quern/family.h"
 #include "quern/options.h"
@@ -57,23 +58,26 @@ class RecordLayers {
   struct Layer {
     RecordLayer report;
     ReadRecords read;
+    bool must_be_there = false;
+    bool done = false;  // read, or unreadable for good
   };
   struct Known {
     std::vector<ReadRecord> shipped;
     std::unique_ptr<const FamilyRecords> records;
   };
   void load();
-  void load_file(const std::string& path, bool must_be_there);
+  void load_file(Layer& layer);
   const FamilyRecords& of(const Family& family);
   std::unique_ptr<Known> make(const Family& family);
 
   const Settings settings_;
   const Log& log_;
   FileSystem& files_;
-  std::once_flag loaded_;
+  std::atomic<bool> loaded_{false};  // all layers are done
+  ForkSafeMutex mutex_;
   std::vector<Layer> layers_;
-  std::shared_mutex mutex_;
   std::map<const Family*, std::unique_ptr<Known>> families_;
+  std::vector<std::unique_ptr<Known>> outdated_;  // made before the last layers were read; what was found in them stays
 };
 
 // The text of the records that are embedded beside a family's sources, FAMILY/records.jsonl; in pieces, since a string

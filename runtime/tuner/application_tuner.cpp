@@ -17,6 +17,7 @@
 #include "api/prepare.h"
 #include "api/runtime_state.h"
 #include "base/text.h"
+#include "driver/capture_mode.h"
 #include "plan/problem.h"
 #include "tuner/problem_tuner.h"
 
@@ -25,10 +26,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kBetweenLooks{1};  // at whether a capture is over
-constexpr double kFreeShare = 0.05;                    // of the free memory, where nobody says how much
-constexpr double kSearchShare = 0.75;                  // of the time: the rest is for the finalists
-constexpr unsigned kMostJobs = 8;                      // compiles at a time
+constexpr double kFreeShare = 0.05;    // of the free memory, where nobody says how much
+constexpr double kSearchShare = 0.75;  // of the time: the rest is for the finalists
+constexpr unsigned kMostJobs = 8;      // compiles at a time
 
 // Of the current context's device. At least 1: to an examiner 0 means half of what is free.
 std::int64_t memory_for(const RuntimeState& state, const Driver& driver) {
@@ -91,16 +91,10 @@ class BorrowedContext {
   bool is_wanted_ = false;
 };
 
-// Captures of other threads forbid this thread no call from here on, and none of its calls makes them invalid.
-void leave_captures_alone(const Driver& driver) {
-  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-  driver.check(driver->ThreadExchangeStreamCaptureMode(&mode), Stage::tool, "cuThreadExchangeStreamCaptureMode");
-}
-
 // As far as the driver tells: of streams that wait for the legacy one.
 bool capturing(const Driver& driver, CUcontext context) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  if (!driver.alive() || driver->CtxSetCurrent(context) != CUDA_SUCCESS) return false;
+  if (!driver.may_release() || driver->CtxSetCurrent(context) != CUDA_SUCCESS) return false;
   return driver->StreamIsCapturing(CU_STREAM_LEGACY, &status) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
          status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
@@ -174,13 +168,13 @@ class TunesInBackground : public ApplicationTuner {
     }
   }
 
-  bool over(const Driver& driver) const { return queue_->ending || !driver.alive(); }
+  bool over(const Driver& driver) const { return queue_->ending || !driver.may_release(); }
 
   void improve(const Job& job) {
     const PlanState& plan = *job.plan;
     const Driver& driver = *plan.driver;
     if (over(driver)) return;
-    leave_captures_alone(driver);
+    const RelaxedCaptureMode relaxed(driver);
     const BorrowedContext context(driver, job.context);
     if (!context.is_wanted())
       return state_.log.info(cat(plan.text, " is not tuned: its context is not the device's primary one"));
@@ -203,26 +197,16 @@ class TunesInBackground : public ApplicationTuner {
   void launch_instead(const Job& job, const TunedConfig& tuned) {
     const PlanState& plan = *job.plan;
     const auto better = make_better(job, tuned);
-    if (!better || better->images.front().config == plan.images.front().config) return;
+    if (better->images.front().config == plan.images.front().config) return;
     plan.better.set(better);
     ++state_.better_plans;
     state_.log.info(cat(plan.text, ": ", tuned.from, "; launched from now on: ", better->images.front().config));
   }
 
-  // Waits for captures, since prepare refuses to load beside one; null where the process or the Runtime ends first.
   std::shared_ptr<const PlanState> make_better(const Job& job, const TunedConfig& tuned) {
-    const PlanState& plan = *job.plan;
     PrepareOptions options;
     options.config = tuned.config;
-    for (; !over(*plan.driver); std::this_thread::sleep_for(kBetweenLooks)) {
-      if (capturing(*plan.driver, job.context.handle)) continue;
-      try {
-        return make_plan(state_, *plan.family, plan.problem.data(), job.context, options, tuned.from);
-      } catch (const Error&) {
-        if (!capturing(*plan.driver, job.context.handle)) throw;  // it began in the meantime
-      }
-    }
-    return nullptr;
+    return make_plan(state_, *job.plan->family, job.plan->problem.data(), job.context, options, tuned.from);
   }
 
   RuntimeState& state_;

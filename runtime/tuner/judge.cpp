@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/runtime_state.h"
 #include "base/text.h"
 #include "driver/clocks.h"
 #include "plan/config.h"
@@ -105,6 +106,7 @@ SweepTrial Judge::examine(const std::string& config, double best_us) {
     trial.why = std::move(why);
     return trial;
   };
+  runtime_.state().kernels.drop_unused();  // of the configs before
   try {
     const AnyPlan plan = prepare(config);
     const ImageInfo& image = plan.images().front();

@@ -43,24 +43,29 @@ std::string find_worker(const Options& options, const Environment& environment) 
   return find_program(worker_name(options), environment[Variable::path]);
 }
 
-const std::string& ProblemTuner::unusable() {
-  std::call_once(looked_, [this] {
-    const std::string name = worker_name(state_.options);
-    program_ = find_worker(state_.options, state_.environment);
-    const std::string store = why_no_store(state_);
-    if (program_.empty())
-      unusable_ = cat("there is no worker: ", name, " cannot be run",
-                      name.find('/') == std::string::npos ? " or is not in PATH" : "",
-                      "; set QUERN_WORKER to the path of the quern command");
-    else if (!store.empty())
-      unusable_ = cat(store, "; workers share images in a directory that they may write (QUERN_CACHE_DIR)");
-    if (!unusable_.empty()) state_.log.warning(cat("nothing is tuned: ", unusable_, ", or QUERN_TUNE=lookup"));
-  });
-  return unusable_;
+ProblemTuner::ProblemTuner(RuntimeState& state)
+    : state_(state), program_(find_worker(state.options, state.environment)) {}
+
+std::string ProblemTuner::unusable() {
+  const std::string name = worker_name(state_.options);
+  const std::string store = program_.empty() ? "" : why_no_store(state_);
+  std::string why;
+  if (program_.empty())
+    why = cat("there is no worker: ", name, " cannot be run",
+              name.find('/') == std::string::npos ? " or is not in PATH" : "",
+              "; set QUERN_WORKER to the path of the quern command");
+  else if (!store.empty())
+    why = cat(store, "; workers share images in a directory that they may write (QUERN_CACHE_DIR)");
+  if (!why.empty()) warn_once(cat("nothing is tuned: ", why, ", or QUERN_TUNE=lookup"));
+  return why;
 }
 
 void ProblemTuner::warn_once(const std::string& sentence) {
-  if (warned_.insert(sentence).second) state_.log.warning(sentence);
+  {
+    const std::lock_guard lock(warning_);
+    if (!warned_.insert(sentence).second) return;
+  }
+  state_.log.warning(sentence);
 }
 
 // A Runtime of a sweep's own: it reads the records anew, and nothing is tuned in it in turn.
@@ -70,7 +75,7 @@ Runtime ProblemTuner::runtime_for_sweeps() {
   options.warm_compiler = false;
   options.driver = state_.driver();
   Runtime runtime(std::move(options));
-  const std::shared_lock lock(state_.families_mutex);
+  const std::lock_guard lock(state_.families_mutex);
   for (const auto& [name, family] : state_.families) {
     if (runtime.state().families.count(name) == 0) runtime.add(*family);
   }

@@ -33,14 +33,14 @@ struct TuningLimits {
 class ProblemTuner {
  public:
   // `state` must outlive it. Starts nothing yet.
-  explicit ProblemTuner(RuntimeState& state) : state_(state) {}
+  explicit ProblemTuner(RuntimeState& state);
 
   // Nothing, with a line in the log, where the problem cannot be tuned or `stop` came first. The winner is in the
   // Runtime's file of records then; where another process put one there meanwhile, that is it. Throws nothing.
   std::optional<TunedConfig> tune(const AnyProblem& problem, const Device& device, const TuningLimits& limits);
 
-  // Why nothing can be tuned, which was a warning at the first call; empty if all is there.
-  const std::string& unusable();
+  // Why nothing can be tuned now, of which each reason is one warning; empty if all is there.
+  std::string unusable();
 
  private:
   std::optional<TunedConfig> tune_or_throw(const AnyProblem& problem, const Device& device, const TuningLimits& limits);
@@ -53,11 +53,10 @@ class ProblemTuner {
   void warn_once(const std::string& sentence);
 
   RuntimeState& state_;
-  std::once_flag looked_;
-  std::string program_;
-  std::string unusable_;
+  const std::string program_;                 // the worker; empty: there is none
   std::timed_mutex mutex_;                    // one at a time
   std::map<std::string, TunedConfig> tuned_;  // by problem and device
+  std::mutex warning_;
   std::set<std::string> warned_;
 };
 

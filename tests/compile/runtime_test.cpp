@@ -1,13 +1,19 @@
 // The Runtime with a real compiler: images, errors, and a cache that a machine without one uses.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <memory>
+#include <thread>
 
 #include "api/runtime_state.h"
 #include "base/files.h"
 #include "compile/support.h"
 #include "hostdriver/null_table.h"
 #include "plan/unit.h"
+#include "support/small_stack.h"
 #include "unit/cache/support.h"
 
 namespace quern::test {
@@ -99,6 +105,42 @@ TEST_F(RuntimeCompile, TheSameProblemGivesTheSameBytes) {
   const Prewarmed second = make();
   EXPECT_EQ(first.ptx, second.ptx);
   EXPECT_EQ(first.sources, second.sources);
+}
+
+// NVRTC's own locks are in the child too; with the library's alone it hung in four of five.
+TEST_F(RuntimeCompile, AChildCompilesThatWasForkedWhileNvrtcCompiled) {
+  Options options;
+  options.cache_mode = CacheMode::off;
+  options.warm_compiler = true;
+  const auto compile = [](Runtime& runtime, std::int64_t width) {
+    const Gather problem{.width = width};
+    return runtime.prewarm(Gather::family(), &problem, "sm_90a").images.empty() ? 1 : 0;
+  };
+  Runtime runtime(options);
+  std::atomic<bool> done{false};
+  std::thread compiling([&] {
+    for (std::int64_t width = 8; !done; ++width) compile(runtime, width);
+  });
+  for (int i = 0; i < 4; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(17 * i));
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      _exit(compile(runtime, 5));
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << "child " << i;
+  }
+  done = true;
+  compiling.join();
+}
+
+TEST_F(RuntimeCompile, AColdCompileWorksOnASmallStack) {
+  run_on_small_stack([] {
+    const Gather problem{.width = 6};
+    EXPECT_NO_THROW(shared_runtime().prewarm(Gather::family(), &problem, "sm_90a"));
+  });
 }
 
 TEST_F(RuntimeCompile, WarmingOpensTheCompiler) { shared_runtime().state().compiler.nvrtc().warm(); }

@@ -33,6 +33,7 @@ install_package() {
 only_quern_symbols() {
   nm -D --defined-only "$library" | c++filt | cut -d' ' -f3- |
     awk '
+      /^QUERN_[0-9.]+$/ { next }  # the version itself
       !/^(typeinfo for |typeinfo name for |vtable for )?quern::/ { print; bad = 1 }
       END { exit bad || NR == 0 }'
 }
@@ -120,6 +121,21 @@ wrong_arguments_are_refused() {
   grep -q 'PointwiseArgs\|Pointwise::Args' <<<"$output" || { printf '%s\n' "$output"; return 1; }
 }
 
+# shellcheck disable=SC2046
+family() { g++ -std=c++17 -fsyntax-only -Wall -Wextra -Werror $(flags --cflags) "$@" "$here/compile/family.cpp"; }
+# refused MACRO WORDS
+family_is_refused() {
+  local output
+  output=$(family "-D$1" 2>&1) && return 1
+  grep -q "$2" <<<"$output" || { printf '%s\n' "$output"; return 1; }
+}
+
+old_abi_is_refused_by_name() {
+  local output
+  output=$(arguments -D_GLIBCXX_USE_CXX11_ABI=0 2>&1) && return 1
+  grep -q 'configure quern with -DCMAKE_CXX_FLAGS=-D_GLIBCXX_USE_CXX11_ABI=0' <<<"$output" || { printf '%s\n' "$output"; return 1; }
+}
+
 # ---- The checks ----------------------------------------------------------------------------------------------------
 
 rm -rf "$work"
@@ -149,6 +165,9 @@ check "add_subdirectory: C++17 application runs" run_app "$work/subdirectory/app
 check "add_subdirectory: C++20 application runs" run_app "$work/subdirectory/app20"
 check "libquern.a holds nothing of spdlog and fmt" no_log_library "$work/subdirectory/quern/libquern.a"
 
+"$here/isolation/run.sh" "$work/isolation" "$prefix" "$work/subdirectory/quern/libquern.a" ||
+  failures=$((failures + 1))
+
 for standard in 17 20; do
   for compiler in g++ clang++; do
     check "pkg-config: $compiler, C++$standard" compile_whole $compiler $standard
@@ -159,5 +178,9 @@ check "skeleton compiles outside the tree as C++17" skeleton_outside 17
 check "skeleton compiles outside the tree as C++20" skeleton_outside 20
 check "each header compiles alone" each_header_alone
 check "a launch takes its own arguments" arguments
+check "a family of one's own compiles" family
+check "a member of a problem without a field is refused" family_is_refused WRONG_MEMBER 'needs a row in kFields'
+check "a parameter too many is refused" family_is_refused WRONG_PARAMETERS 'at most kMaxParameters'
+check "a program of the old string ABI is told how to build quern for it" old_abi_is_refused_by_name
 check "a launch refuses another family's arguments" wrong_arguments_are_refused
 [ $failures = 0 ]

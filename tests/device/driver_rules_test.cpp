@@ -1,7 +1,13 @@
 // Rule 13 of the design on a real driver: foreign contexts, captures, plans that outlive their Runtime.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+
+#include "base/text.h"
 #include "driver/stream.h"
 #include "quern/families.h"
 #include "support/device.h"
@@ -64,19 +70,61 @@ TEST_F(DriverRules, ReplayReadsNewIndices) {
   EXPECT_TRUE(work.right());
 }
 
-TEST_F(DriverRules, PrepareInsideACaptureIsRefusedByNameAndTheCaptureSurvives) {
+// Preparing, which loads, and dropping a plan, which unloads, harm no capture: not another thread's, not this one's.
+TEST_F(DriverRules, PrepareBesideOrInsideACaptureLeavesItWhole) {
   Work work(driver(), small());
-  CUstream stream = nullptr;  // a blocking one: the driver tells of its capture through the legacy stream
-  driver().check(driver()->StreamCreate(&stream, CU_STREAM_DEFAULT), Stage::tool, "cuStreamCreate");
-  driver().check(driver()->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), Stage::tool,
-                 "cuStreamBeginCapture");
-  const auto refused = runtime().try_prepare(work.problem);
-  CUgraph graph = nullptr;
-  EXPECT_EQ(driver()->StreamEndCapture(stream, &graph), CUDA_SUCCESS);
-  if (graph != nullptr) driver()->GraphDestroy(graph);
-  driver()->StreamDestroy(stream);
-  ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().sentence.find("captured"), std::string::npos) << refused.error().what();
+  const auto plan = runtime().prepare(work.problem);
+  CUcontext context = nullptr;
+  driver()->CtxGetCurrent(&context);
+  Pointwise other;
+  for (const bool own_thread : {true, false}) {
+    for (const auto kind : {CU_STREAM_DEFAULT, CU_STREAM_NON_BLOCKING}) {
+      for (const auto mode :
+           {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, CU_STREAM_CAPTURE_MODE_RELAXED}) {
+        CUstream stream = nullptr;
+        CUgraph graph = nullptr;
+        driver().check(driver()->StreamCreate(&stream, kind), Stage::tool, "cuStreamCreate");
+        driver().check(driver()->StreamBeginCapture(stream, mode), Stage::tool, "cuStreamBeginCapture");
+        plan.AnyPlan::launch(stream, work.args->data());
+        std::string refusal;
+        const auto prepare = [&] {
+          driver()->CtxSetCurrent(context);
+          Runtime shorter(options());
+          if (const auto prepared = shorter.try_prepare(other); !prepared) refusal = prepared.error().what();
+        };
+        if (own_thread) {
+          prepare();
+        } else {
+          std::thread(prepare).join();
+        }
+        EXPECT_EQ(refusal, "");
+        EXPECT_EQ(driver()->StreamEndCapture(stream, &graph), CUDA_SUCCESS) << own_thread << " " << kind << " " << mode;
+        if (graph != nullptr) driver()->GraphDestroy(graph);
+        driver()->StreamDestroy(stream);
+      }
+    }
+  }
+}
+
+// This very test in a process of its own: the main thread ends the process while another goes on launching.
+TEST_F(DriverRules, AnOrderlyExitWhileAnotherThreadLaunches) {
+  static constexpr const char* kInside = "QUERN_TEST_EXIT";
+  if (std::getenv(kInside) != nullptr) {
+    auto* const work = new Work(driver(), small());
+    auto* const plan = new Plan<Gather>(runtime().prepare(work->problem));
+    CUcontext context = nullptr;
+    driver()->CtxGetCurrent(&context);
+    std::atomic<bool> launched{false};
+    std::thread([&] {
+      driver()->CtxSetCurrent(context);
+      for (;; launched = true) plan->AnyPlan::launch(nullptr, work->args->data());
+    }).detach();
+    while (!launched) std::this_thread::yield();
+    std::exit(0);
+  }
+  const std::string command =
+      cat(kInside, "=1 /proc/", getpid(), "/exe --gtest_brief=1 --gtest_filter=DriverRules.AnOrderlyExit*");
+  EXPECT_EQ(std::system(command.c_str()), 0);
 }
 
 TEST_F(DriverRules, PlanOutlivesItsRuntime) {

@@ -182,8 +182,7 @@ class Bench : public Command {
     if (!device_.empty()) device = open_device(runtime, wanted);
     if (device_.empty()) device = try_first_gpu(runtime, &why_not);
     if (!device) note("no device: only what needs none is measured");
-    const std::size_t total = families.size() * (device ? kHostRows + kDeviceRows : kHostRows);
-    return print_all(device ? device->device.name : "no device", total,
+    return print_all(device ? device->device.name : "no device", host_rows(families, device.has_value()),
                      [&](const Emit& emit) { bench_host(runtime, families, device, options, emit); });
   }
 

@@ -33,9 +33,8 @@ void bench_kernels(Runtime& runtime, const OpenDevice& device, const Options& op
 bool bench_on_host(Runtime& runtime, const OpenDevice& device, const std::vector<AnyProblem>& problems,
                    const KernelBench& bench, const Emit& emit);
 
-// Rows a family of bench_host, without a device and what one adds.
-inline constexpr std::size_t kHostRows = 6;
-inline constexpr std::size_t kDeviceRows = 3;
+// How many rows bench_host gives.
+std::size_t host_rows(const std::vector<const Family*>& families, bool on_device);
 // What quern costs on the host: against a driver that returns at once, and on a device, where there is one, beside a
 // bare launch.
 void bench_host(Runtime& runtime, const std::vector<const Family*>& families, const std::optional<OpenDevice>& device,

@@ -1,4 +1,6 @@
 // Host costs: quern's own against a driver that returns at once, and launches on a device beside bare ones.
+#include <algorithm>
+
 #include "api/images.h"
 #include "base/text.h"
 #include "bench.h"
@@ -6,6 +8,7 @@
 #include "hostdriver/null_table.h"
 #include "plan/plan_state.h"
 #include "plan/problem.h"
+#include "quern/gather.h"
 #include "records/lookup.h"
 #include "subject.h"
 #include "tuner/device_case.h"
@@ -17,6 +20,7 @@ constexpr std::string_view kSchema = "quern.bench.host/1";
 constexpr std::uintptr_t kAddress = 1 << 20;
 constexpr std::int64_t kExtent = 64;
 constexpr int kRecords = 5000;
+constexpr std::int64_t kPlans = 100'000;
 constexpr const char* kRecordedDevice = "NVIDIA H200";
 
 // A small problem of the family: its default, with open extents closed.
@@ -47,6 +51,30 @@ void bench_null(Runtime& null, const Family& family, const Emit& emit) {
   const ImageRequest request{&family, problem.data(), target, variant};
   const cache::Key key = obtain_image(null.state(), request).key;
   emit(kSchema, ns_row("store, memory hit", problem, measure_host_ns([&] { null.state().store.find(key); })));
+}
+
+// Known problems that differ in one extent, as of a service that puts token counts into its problems.
+void bench_many_plans(Runtime& null, const Family& family, const Emit& emit) {
+  AnyProblem problem = small_problem(family);
+  const std::vector<const Field*> open = open_extents(AnyProblem(family));
+  if (open.empty()) return;
+  const auto prepare = [&](std::int64_t number) {
+    set_integer(*open.front(), problem.data(), 1 + number);
+    null.prepare_any(family, problem.data());
+  };
+  for (std::int64_t number = 0; number < kPlans; ++number) prepare(number);
+  std::uint64_t random = 1;
+  const auto next = [&] {
+    random = random * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<std::int64_t>((random >> 33) % kPlans);
+  };
+  emit(kSchema,
+       ns_row("prepare, one of 100000 known problems at random", problem, measure_host_ns([&] { prepare(next()); })));
+  emit(kSchema, ns_row("prepare, the same of 100000", problem, measure_host_ns([&] { prepare(5); })));
+}
+
+bool measures_many_plans(const std::vector<const Family*>& families) {
+  return std::find(families.begin(), families.end(), &Gather::family()) != families.end();
 }
 
 // A record of a size of its own: every extent of `small` times up to 50, the next one moving when one has been through.
@@ -144,6 +172,12 @@ AnyArgs null_args(const AnyProblem& closed) {
   return args;
 }
 
+std::size_t host_rows(const std::vector<const Family*>& families, bool on_device) {
+  constexpr std::size_t kOwn = 6;
+  constexpr std::size_t kOnDevice = 3;
+  return families.size() * (on_device ? kOwn + kOnDevice : kOwn) + (measures_many_plans(families) ? 2 : 0);
+}
+
 void bench_host(Runtime& runtime, const std::vector<const Family*>& families, const std::optional<OpenDevice>& device,
                 const Options& options, const Emit& emit) {
   const std::unique_ptr<Runtime> null = null_runtime(options, device ? device->device.arch : 90);
@@ -151,6 +185,7 @@ void bench_host(Runtime& runtime, const std::vector<const Family*>& families, co
     bench_null(*null, *family, emit);
     bench_records(*family, emit);
   }
+  if (measures_many_plans(families)) bench_many_plans(*null, Gather::family(), emit);
   if (!device) return;
   for (const Family* family : families) bench_device(runtime, *device, *family, emit);
 }

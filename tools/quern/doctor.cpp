@@ -77,6 +77,7 @@ class Doctor : public Command {
   }
 
   void examine(Runtime& runtime) {
+    for (const std::string& sentence : runtime.state().misread) problems_.push_back(sentence);
     examine_driver(runtime);
     examine_host_driver(runtime.state().environment);
     examine_nvrtc(runtime.state().compiler.nvrtc());

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "api/images.h"
+#include "api/runtime_state.h"
 #include "base/text.h"
 #include "jobs.h"
 #include "plan/config.h"
@@ -56,6 +57,7 @@ void verify(const AnyPlan& plan, DeviceCase& data, const HostOperands& expected,
 
 void measure(Runtime& runtime, const AnyProblem& problem, DeviceCase& data, const HostOperands* expected,
              SweepRow& row) {
+  runtime.state().kernels.drop_unused();  // of the configs before
   try {
     PrepareOptions options;
     options.config = row.config;

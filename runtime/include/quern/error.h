@@ -20,6 +20,8 @@ enum class Code {
   compile,      // the compiler refused the source; `log` has its words
   driver,       // a driver call failed
   io,           // a file could not be read or written
+  resources,    // memory or threads ran out
+  internal,     // a mistake of quern's own: please report the sentence
 };
 
 enum class Stage { problem, specialize, compile, store, load, launch, tool };

@@ -370,9 +370,49 @@ bool holds_for(const void* problem, const Target& target, const Config& config) 
   return F(*static_cast<const Problem*>(problem), target, config);
 }
 
+// ---- What the compiler checks of a family
+
+namespace detail {
+
+struct AnyMember {
+  template <class T>
+  constexpr operator T() const;  // NOLINT(google-explicit-constructor): never defined, as it is never called
+};
+template <class T, class Indices, class = void>
+struct Takes : std::false_type {};
+template <class T, std::size_t... I>
+struct Takes<T, std::index_sequence<I...>, std::void_t<decltype(T{(static_cast<void>(I), AnyMember{})...})>>
+    : std::true_type {};
+
+// How many members an aggregate has.
+template <class T, std::size_t N = 0>
+constexpr std::size_t member_count() {
+  if constexpr (Takes<T, std::make_index_sequence<N + 1>>::value) {
+    return member_count<T, N + 1>();
+  } else {
+    return N;
+  }
+}
+
+template <class T, std::size_t N>
+constexpr std::size_t row_count(const T (&)[N]) {
+  return N;
+}
+template <class T>
+constexpr std::size_t row_count(const Table<T>& table) {
+  return static_cast<std::size_t>(table.count);
+}
+
+}  // namespace detail
+
 template <class F>
 Family make_family() {
   using E = Erase<F>;
+  static_assert(std::is_aggregate<typename F::Problem>::value &&
+                    detail::member_count<typename F::Problem>() == detail::row_count(F::kFields),
+                "each member of a problem needs a row in kFields: one without would not be part of its identity");
+  static_assert(detail::row_count(F::kParameters) <= static_cast<std::size_t>(kMaxParameters),
+                "a family has at most kMaxParameters parameters");
   static_assert(std::is_standard_layout<typename F::Problem>::value && std::is_standard_layout<typename F::Args>::value,
                 "fields are reached by offset");
   static_assert(sizeof(typename F::Problem) <= kMaxProblemBytes, "launch keeps a copy on the stack");

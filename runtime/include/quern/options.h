@@ -32,8 +32,8 @@ enum class Tuning : std::uint8_t {
   lookup,  // a record where one fits; nothing is ever measured
   // As lookup; but a problem of which there is no record on this very device is tuned, in worker processes, on data of
   // their own, and the winner is recorded. No candidate ever runs in this process. Where that is not possible (no
-  // worker, no cache directory that may be written, an open extent, a capture going on) it is lookup, with one warning
-  // for each cause but the last two.
+  // worker, no cache directory that may be written, an open extent) it is lookup, with one warning for each
+  // cause but the last.
   on_prepare,  // before prepare returns, within `tuning_seconds`
   background,  // later, at `tuning_share` of the time; plans that exist launch the better kernel as soon as it is there
 };
@@ -55,6 +55,11 @@ struct Options {
   // else 2 GiB; QUERN_CACHE_MAX_ENTRIES, else 100,000.
   std::optional<std::uint64_t> cache_max_bytes;
   std::optional<std::uint64_t> cache_max_entries;
+
+  // How long one prepare waits at most for other processes that compile the same images, before it compiles them
+  // itself; 0: not at all. Processes that show no sign of life are waited for 10 s at most. Unset: QUERN_WAIT_SECONDS,
+  // else 30.
+  std::optional<double> wait_seconds;
 
   // What sweeps found: files of JSON lines that `prepare` looks configs up in. Read when a config is first wanted.
   // Empty: QUERN_RECORDS, $XDG_DATA_HOME/quern/records.jsonl, ~/.local/share/quern/records.jsonl, else none.
@@ -85,7 +90,8 @@ struct Options {
   bool lineinfo = false;
 
   // Starts NVRTC in a background thread when the Runtime is made, so that the first compile is not slowed by it. Costs
-  // a thread for about 100 ms and the library's memory; opt-in, since a warm cache never needs NVRTC.
+  // a thread for about 100 ms, for which fork() and ~Runtime wait, and the library's memory; opt-in, since a warm cache
+  // never needs NVRTC.
   bool warm_compiler = false;
 
   // Where each image made is written as source, PTX and cubin. Empty: QUERN_DUMP, else nowhere.

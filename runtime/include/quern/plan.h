@@ -45,9 +45,14 @@ struct ImageInfo {
 
 struct PlanState;
 
-// Immutable and cheap to copy; usable from any thread; keeps its kernels alive and may outlive the Runtime. A plan
-// belongs to the context that was current at `prepare`; launch it with that context current. With Tuning::background a
-// plan launches a faster kernel once one is found: same results, other `why` and `images`.
+// Immutable and cheap to copy; usable from any thread; may outlive the Runtime. A plan belongs to the context that was
+// current at `prepare`; launch it with that context current. With Tuning::background a plan launches a faster kernel
+// once one is found: same results, other `why` and `images`.
+//
+// LIFETIME. Kernels stay loaded as long as a plan with them or the Runtime that loaded them lives, but for
+// Runtime::trim and forget. Queued work and graphs do not keep them: hold the plan or the Runtime until what was
+// launched has run and every graph that captured a launch is destroyed. (On an H200 with driver 580 unloading waits for
+// queued kernels, and a graph whose kernel was unloaded crashes the process when it is launched.)
 class QUERN_API AnyPlan {
  public:
   AnyPlan() = default;
@@ -55,10 +60,12 @@ class QUERN_API AnyPlan {
 
   // Enqueues the kernel on `stream` (null: the context's legacy default stream, if that is what the caller wants).
   // `args` points at the family's arguments. Never compiles, allocates, locks or waits; can be captured in a graph.
-  // An empty problem launches nothing. Throws Error.
+  // An empty problem launches nothing. Once the process ends and the driver has shut down, nothing is launched either,
+  // in silence. In a child forked since the driver was opened it is refused. Throws Error.
   // COST: under 100 ns besides cuLaunchKernelEx.
   void launch(Stream stream, const void* args) const;
-  // The same, with the error returned. Result holds whether a kernel was launched.
+  // The same, with the error returned, that of a driver which has shut down too (driver_code 4,
+  // CUDA_ERROR_DEINITIALIZED). Result holds whether a kernel was launched.
   Result<bool> try_launch(Stream stream, const void* args) const;
 
   // The rest REQUIRES that the plan is not empty.
@@ -67,13 +74,15 @@ class QUERN_API AnyPlan {
   // left open are read; 0 where the problem has no such operand. Throws Error where the extents are refused.
   std::int64_t workspace_bytes(const void* args) const;
 
+  const Family& family() const;
   // The problem text: "gather width=8192 dtype=bf16 …".
   const std::string& problem() const;
   // Which config each image has and where it came from.
   std::string why() const;
   // What was compiled, most wanted image first. Strings live as long as the plan, those of an older kernel too.
   const std::vector<ImageInfo>& images() const;
-  // Of image `i`: the generated spec and the template; PTX. Empty where the store had only the cubin.
+  // Of image `i`: the generated spec and the template; PTX. Empty where the store had only the cubin. Throws Error for
+  // an image that it does not have, as do the next two.
   const std::string& source(int i = 0) const;
   const std::string& ptx(int i = 0) const;
   const Resources& resources(int i = 0) const;
@@ -82,6 +91,9 @@ class QUERN_API AnyPlan {
 
   explicit operator bool() const { return state_ != nullptr; }
   const PlanState* state() const { return state_.get(); }
+
+ protected:
+  void require_family(const Family& wanted) const;
 
  private:
   std::shared_ptr<const PlanState> state_;
@@ -93,7 +105,10 @@ class Plan : public AnyPlan {
  public:
   using Args = typename P::Args;
   Plan() = default;
-  explicit Plan(AnyPlan plan) : AnyPlan(std::move(plan)) {}
+  // Throws Error (bad_input) for a plan of another family, whose arguments are others.
+  explicit Plan(AnyPlan plan) : AnyPlan(std::move(plan)) {
+    if (state() != nullptr) require_family(P::family());
+  }
   void launch(Stream stream, const Args& args) const { AnyPlan::launch(stream, &args); }
   Result<bool> try_launch(Stream stream, const Args& args) const { return AnyPlan::try_launch(stream, &args); }
   std::int64_t workspace_bytes(const Args& args) const { return AnyPlan::workspace_bytes(&args); }

@@ -74,6 +74,13 @@ struct Statistics {
   std::uint64_t refused_layers = 0;  // directories and packs that are not trusted, not readable or no pack
   std::uint64_t store_failures = 0;  // calls that the file system refused and that were passed over
 
+  // What is held now. Known problems share their kernels, and those their images.
+  std::uint64_t plans = 0;          // known problems
+  std::uint64_t libraries = 0;      // loaded kernels, one for each image and context
+  std::uint64_t library_bytes = 0;  // of their images; the driver's copies on the device may take more
+  std::uint64_t images = 0;         // in memory
+  std::uint64_t image_bytes = 0;    // with their PTX, source and log
+
   std::uint64_t sweeps = 0;        // problems that were tuned to the end, with Tuning::on_prepare or background
   std::uint64_t better_plans = 0;  // plans that launch another kernel since
 };
@@ -104,13 +111,15 @@ class QUERN_API Runtime {
   // Reads the environment, opens nothing: a Runtime can be made without a driver, a device or a compiler.
   Runtime();
   explicit Runtime(Options options);
+  // Unloads the kernels of plans that are not held: see the lifetime of plans in plan.h. Waits for what it runs in
+  // threads of its own.
   ~Runtime();
   Runtime(Runtime&&) noexcept;
   Runtime& operator=(Runtime&&) noexcept;
 
-  // A plan for `problem` on the current context's device. May compile, which is logged at level info. Must not be
-  // called while the calling thread captures a stream. Throws Error. COST: a known problem under 200 ns, without
-  // allocating; an image on disk under 1 ms; else a compile.
+  // A plan for `problem` on the current context's device. May compile, which is logged at level info. May be called
+  // while streams are captured, by this thread or another: nothing that it does disturbs a capture. Throws Error.
+  // COST: a known problem under 200 ns, without allocating; an image on disk under 1 ms; else a compile.
   template <class P>
   Plan<P> prepare(const P& problem, const PrepareOptions& options = {}) {
     return Plan<P>(prepare_any(P::family(), &problem, options));
@@ -128,11 +137,30 @@ class QUERN_API Runtime {
   // The same from a problem text, "gather width=8192 dtype=bf16".
   AnyPlan prepare_text(std::string_view problem, const PrepareOptions& options = {});
 
+  // Forgets the plans of a problem, in every context; how many. Kernels that no plan needs any more are unloaded then,
+  // so REQUIRES that what was launched from plans that are not held has run, and that no graph holds such a launch.
+  template <class P>
+  std::size_t forget(const P& problem) {
+    return forget_any(P::family(), &problem);
+  }
+  std::size_t forget_any(const Family& family, const void* problem);
+
+  // Waits until what was compiled is on disk. prepare does not: an image is used from memory at once, and written by a
+  // thread of the Runtime's, whose end waits for it too. A process that ends without ending its Runtime may lose what
+  // it compiled last.
+  void flush();
+
+  // Gives back what is only kept for the next prepare: plans that the caller does not hold, kernels and images in
+  // memory of no plan that is left, and all of contexts that are gone (which a prepare in a new context does too).
+  // REQUIRES as `forget`. What is on disk stays. See Statistics for what is held.
+  void trim();
+
   // The problem of a text. Throws Error (bad_input) that says what would be accepted.
   AnyProblem parse(std::string_view problem) const;
 
   // Compiles every image that `problem` may ask for on `arch` ("sm_90a") and stores them, so that other compilers'
-  // processes hit them too. Needs no driver and no device. `device_model` narrows it to one row of the table.
+  // processes hit them too; they are on disk when it returns. Needs no driver and no device. `device_model` narrows it
+  // to one row of the table.
   Prewarmed prewarm(const Family& family, const void* problem, std::string_view arch,
                     std::string_view device_model = {}, std::string_view config = {});
 

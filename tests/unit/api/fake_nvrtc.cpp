@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "compiler/build_id.h"
 #include "unit/cache/support.h"
 
 namespace quern::test {
@@ -55,6 +56,20 @@ const FakeNvrtc& fake_nvrtc() {
   static const cache::Scratch folder;
   static const FakeNvrtc fake = build(folder);
   return fake;
+}
+
+std::string copy_of_compiler(const std::string& folder, bool another_build, int major) {
+  std::string bytes = read_file(fake_nvrtc().path).value();
+  const std::string id = elf_build_id(fake_nvrtc().path);
+  std::string raw;
+  for (std::size_t i = 0; i + 1 < id.size(); i += 2) raw += static_cast<char>(std::stoi(id.substr(i, 2), nullptr, 16));
+  const std::size_t at = bytes.find(raw);
+  EXPECT_NE(at, std::string::npos);
+  if (another_build) bytes[at] ^= 1;
+  std::filesystem::create_directories(folder);
+  const std::string path = cat(folder, "/libnvrtc.so.", major);
+  cache::overwrite(path, bytes);
+  return path;
 }
 
 }  // namespace quern::test

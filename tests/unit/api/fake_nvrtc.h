@@ -24,6 +24,10 @@ struct FakeNvrtc {
 // Built at the first call, opened, and removed when the process ends.
 const FakeNvrtc& fake_nvrtc();
 
+// That library in `folder`, as libnvrtc.so.MAJOR; `another_build`: with another build id. One that is opened from there
+// has settings and counters of its own, as they are at first. Its path.
+std::string copy_of_compiler(const std::string& folder, bool another_build, int major = 13);
+
 }  // namespace quern::test
 
 #endif  // QUERN_TESTS_UNIT_API_FAKE_NVRTC_H_

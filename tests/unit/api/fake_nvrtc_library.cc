@@ -1,4 +1,6 @@
 // A libnvrtc that compiles nothing: images are texts made of what it was given. Built by the tests that use it.
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -21,6 +23,43 @@ struct Program {
 };
 
 std::mutex writing;
+
+// As it is opened: CUDA 13.0 and the architectures that it knows.
+__attribute__((constructor)) void begin() {
+  constexpr int kArchitectures[] = {75, 80, 86, 89, 90, 100, 103, 120};
+  for (const int arch : kArchitectures)
+    quern_fake_control.architectures[quern_fake_control.architecture_count++] = arch;
+  quern_fake_control.version = 13000;
+}
+
+// NVRTC holds locks while it compiles. In a child that was forked meanwhile the thread that would release them is not
+// there, and the next compile waits for ever.
+class Running {
+ public:
+  Running() {
+    while (running() > 0 && process() != getpid()) pause();
+    process() = getpid();
+    ++running();
+  }
+  ~Running() { --running(); }
+
+ private:
+  static std::atomic<int>& running() {
+    static std::atomic<int> count{0};
+    return count;
+  }
+  static std::atomic<pid_t>& process() {
+    static std::atomic<pid_t> id{0};
+    return id;
+  }
+};
+
+// NVRTC needs some hundred KiB of stack; a thread that has less ends the process.
+__attribute__((noinline)) int use_stack() {
+  volatile char stack[512 << 10];
+  for (std::size_t i = 0; i < sizeof(stack); i += 1024) stack[i] = static_cast<char>(i);
+  return stack[1024];
+}
 
 void wait_if_held(const Program& program) {
   auto& control = quern_fake_control;
@@ -67,6 +106,8 @@ EXPORT int nvrtcCreateProgram(void** program, const char* text, const char* name
 }
 EXPORT int nvrtcDestroyProgram(void** program) { return delete static_cast<Program*>(*program), *program = nullptr, 0; }
 EXPORT int nvrtcCompileProgram(void* program, int count, const char* const* options) {
+  const Running running;
+  use_stack();
   Program& p = *static_cast<Program*>(program);
   auto& control = quern_fake_control;
   for (int i = 0; i < count; ++i) {

@@ -1,6 +1,8 @@
 // Families that an application brings.
 #include <gtest/gtest.h>
 
+#include <deque>
+
 #include "unit/api/support.h"
 
 namespace quern::test {
@@ -53,6 +55,55 @@ TEST_F(Families, OneWhoseLaunchGivesNoFieldIsRefused) {
   mine.launch_extents = extents;
   Runtime runtime(options());
   EXPECT_TRUE(has(refusal([&] { runtime.add(mine); }).sentence, "\"rowz\""));
+}
+
+// make_family refuses them when it is compiled; a descriptor may come from elsewhere.
+TEST_F(Families, ADescriptorThatIsNotWholeIsRefusedByName) {
+  static constexpr std::int32_t kValues[] = {1, kNoMore};
+  static constexpr Parameter kThirteen[13] = {
+      {"a", kValues, true, ""}, {"b", kValues, true, ""}, {"c", kValues, true, ""}, {"d", kValues, true, ""},
+      {"e", kValues, true, ""}, {"f", kValues, true, ""}, {"g", kValues, true, ""}, {"h", kValues, true, ""},
+      {"i", kValues, true, ""}, {"j", kValues, true, ""}, {"k", kValues, true, ""}, {"l", kValues, true, ""},
+      {"m", kValues, true, ""}};
+  static const Field kBeyond[] = {extent_field("rows", sizeof(Gather), true, "")};
+  static const Field kTwice[] = {extent_field("rows", 0, true, ""), extent_field("count", 0, true, "")};
+  const auto refused = [&](void (*spoil)(Family&), const char* words) {
+    static std::deque<Family> families;  // a Runtime keeps what it is given
+    Family& family = families.emplace_back(copy("mine"));
+    spoil(family);
+    Runtime runtime(options());
+    const Error error = refusal([&] { runtime.add(family); });
+    EXPECT_EQ(error.code, Code::bad_input);
+    EXPECT_TRUE(has(error.sentence, words)) << error.sentence;
+  };
+  refused([](Family& f) { f.parameters = kThirteen; }, "has 13 parameters; at most 12");
+  refused([](Family& f) { f.variants = nullptr; }, "lacks one of its functions");
+  refused([](Family& f) { f.sources = {}; }, "has no sources");
+  refused([](Family& f) { f.fields = kBeyond; }, "the field rows lies beyond");
+  refused([](Family& f) { f.fields = kTwice; }, "has the field count twice");
+  refused([](Family& f) { f.args_bytes = 8; }, "lies beyond the arguments' 8 bytes");
+  refused([](Family& f) { f.problem_bytes = 1000; }, "a problem of 1000 bytes");
+  refused([](Family& f) { f.name = ""; }, "needs one");
+}
+
+TEST_F(Families, OneWithoutAVariantIsRefusedWhereItIsAsked) {
+  static Family mine = copy("mine");
+  mine.variants = [](const void*, const Target&, const DeviceModel&, Variant(&)[kMaxVariants]) { return 0; };
+  Runtime runtime(options());
+  runtime.add(mine);
+  const Error error = refusal([&] { runtime.prepare_text("mine width=64"); });
+  EXPECT_TRUE(has(error.sentence, "gives 0 variants; a problem has 1 to 4")) << error.sentence;
+}
+
+TEST_F(Families, ATypedPlanTakesItsOwnFamilyOnly) {
+  Runtime runtime(options());
+  const AnyPlan other = runtime.prepare_text("pointwise width=8");
+  EXPECT_EQ(&other.family(), &Pointwise::family());
+  const Error error = refusal([&] { const Plan<Gather> plan(other); });
+  EXPECT_EQ(error.code, Code::bad_input);
+  EXPECT_TRUE(has(error.sentence, "of the family pointwise, not of gather")) << error.sentence;
+  EXPECT_NO_THROW(Plan<Pointwise>{other});
+  EXPECT_NO_THROW(Plan<Gather>{AnyPlan()});
 }
 
 TEST_F(Families, PrewarmMakesWhatEachModelOfTheArchitectureWants) {

@@ -1,5 +1,7 @@
 // What the options and the environment do: cache directories, dumps, manifests, libraries.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -131,6 +133,31 @@ TEST_F(RuntimeOptions, AManifestThatCannotBeWrittenCostsAWarning) {
   given.manifest = scratch_ / "no/such/folder/manifest";
   Runtime(given).prepare(Gather{});
   EXPECT_EQ(log_.count(LogLevel::warning, "QUERN_MANIFEST"), 1) << log_.all();
+}
+
+TEST_F(RuntimeOptions, AFifoAsManifestIsRefusedAndDoesNotHang) {
+  Options given = options();
+  given.manifest = scratch_ / "fifo";
+  ASSERT_EQ(::mkfifo(given.manifest.c_str(), 0600), 0);
+  Runtime runtime(given);
+  runtime.prepare(Gather{});
+  runtime.prepare(Gather{.dtype = f32});
+  EXPECT_EQ(log_.count(LogLevel::warning, "QUERN_MANIFEST"), 1) << log_.all();
+  const OpenFile reader(real_file_system(), given.manifest, O_RDONLY | O_NONBLOCK);  // and with a reader at its end
+  runtime.prepare(Gather{.dtype = f16});
+  EXPECT_EQ(log_.count(LogLevel::warning, "it is not a regular file"), 1) << log_.all();
+}
+
+TEST_F(RuntimeOptions, ALineThatCouldNotBeWrittenIsWrittenWithTheNext) {
+  Options given = options();
+  given.manifest = scratch_ / "later/manifest";
+  Runtime runtime(given);
+  runtime.prepare(Gather{});
+  std::filesystem::create_directories(scratch_ / "later");
+  runtime.prepare(Gather{.width = 512});
+  EXPECT_EQ(*read_file(given.manifest),
+            "{\"problem\":\"gather\",\"arch\":\"sm_90a\"}\n"
+            "{\"problem\":\"gather width=512\",\"arch\":\"sm_90a\"}\n");
 }
 
 TEST_F(RuntimeOptions, TheCompilerIsWarmedInTheBackgroundOnlyWhenAsked) {

@@ -68,21 +68,6 @@ TEST_F(Prewarm, WhatWasMadeOnDemandDoesNotServeAnotherCompilerUntilItIsPrewarmed
   EXPECT_TRUE(static_cast<bool>(other()));
 }
 
-// The library of the fake compiler under another path; `another_build`: with another build id.
-std::string copy_of_compiler(const std::string& folder, bool another_build) {
-  std::string bytes = read_file(fake_nvrtc().path).value();
-  const std::string id = elf_build_id(fake_nvrtc().path);
-  std::string raw;
-  for (std::size_t i = 0; i + 1 < id.size(); i += 2) raw += static_cast<char>(std::stoi(id.substr(i, 2), nullptr, 16));
-  const std::size_t at = bytes.find(raw);
-  EXPECT_NE(at, std::string::npos);
-  if (another_build) bytes[at] ^= 1;
-  std::filesystem::create_directories(folder);
-  const std::string path = folder + "/" + std::filesystem::path(fake_nvrtc().path).filename().string();
-  cache::overwrite(path, bytes);
-  return path;
-}
-
 // Where PyTorch has brought its own NVRTC: nothing is compiled, and quern's own is not even loaded.
 TEST_F(Prewarm, ServesARuntimeThatHasAnotherBuildOfTheCompiler) {
   const Gather problem;

@@ -102,6 +102,26 @@ TEST_F(Process, AChildThatOpensTheDriverItselfMayPrepare) {
             0);
 }
 
+TEST_F(Process, ALaunchWhileTheProcessEndsDoesNothingAndSaysSoWhenTried) {
+  Runtime runtime(options());
+  const auto plan = runtime.prepare(Gather{});
+  GatherArgs args;
+  args.source = args.index = reinterpret_cast<const void*>(0x10000);
+  args.out = reinterpret_cast<void*>(0x20000);
+  args.count = 3;
+  null_driver().ended = true;
+  EXPECT_NO_THROW(plan.launch(nullptr, args));
+  EXPECT_EQ(null_driver().launches, 0);
+  const auto refused = plan.try_launch(nullptr, args);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().driver_code, CUDA_ERROR_DEINITIALIZED);
+  EXPECT_TRUE(has(refused.error().sentence, "the process is ending")) << refused.error().sentence;
+  const auto unprepared = runtime.try_prepare(Gather{.dtype = f32});
+  ASSERT_FALSE(unprepared);
+  EXPECT_EQ(unprepared.error().driver_code, CUDA_ERROR_DEINITIALIZED);
+  EXPECT_FALSE(has(unprepared.error().sentence, "forked")) << unprepared.error().sentence;
+}
+
 // The plan of a program whose statics are destroyed at exit: this very test in a process of its own.
 constexpr const char* kInside = "QUERN_TEST_STATICS";
 std::optional<Runtime> static_runtime;

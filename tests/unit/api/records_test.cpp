@@ -232,16 +232,17 @@ TEST_F(RuntimeRecords, AnUnknownDeviceGetsWhatTheGenericRowGets) {
 
 TEST_F(RuntimeRecords, TheFileAndTheLayersComeFromTheEnvironment) {
   Environment environment;
-  EXPECT_EQ(resolve({}, environment).records, "");
-  EXPECT_EQ(resolve({}, environment).tuning, Tuning::lookup);
+  std::vector<std::string> misread;
+  EXPECT_EQ(resolve({}, environment, &misread).records, "");
+  EXPECT_EQ(resolve({}, environment, &misread).tuning, Tuning::lookup);
   environment[Variable::home] = "/h";
-  EXPECT_EQ(resolve({}, environment).records, "/h/.local/share/quern/records.jsonl");
+  EXPECT_EQ(resolve({}, environment, &misread).records, "/h/.local/share/quern/records.jsonl");
   environment[Variable::xdg_data_home] = "/x";
-  EXPECT_EQ(resolve({}, environment).records, "/x/quern/records.jsonl");
+  EXPECT_EQ(resolve({}, environment, &misread).records, "/x/quern/records.jsonl");
   environment[Variable::records] = "/r";
   environment[Variable::record_layers] = "/a:/b";
   environment[Variable::tune] = "off";
-  const Options resolved = resolve({}, environment);
+  const Options resolved = resolve({}, environment, &misread);
   EXPECT_EQ(resolved.records, "/r");
   EXPECT_EQ(resolved.record_layers, (std::vector<std::string>{"/a", "/b"}));
   EXPECT_EQ(resolved.tuning, Tuning::off);
@@ -249,21 +250,23 @@ TEST_F(RuntimeRecords, TheFileAndTheLayersComeFromTheEnvironment) {
   given.records = "/mine";
   given.record_layers = {"/c"};
   given.tuning = Tuning::lookup;
-  const Options kept = resolve(given, environment);
+  const Options kept = resolve(given, environment, &misread);
   EXPECT_EQ(kept.records + kept.record_layers.front(), "/mine/c");
   EXPECT_EQ(kept.tuning, Tuning::lookup);
   for (const auto& [text, mode] : {std::pair{"on-prepare", Tuning::on_prepare}, {"background", Tuning::background}}) {
     environment[Variable::tune] = text;
-    EXPECT_EQ(resolve({}, environment).tuning, mode);
+    EXPECT_EQ(resolve({}, environment, &misread).tuning, mode);
   }
   environment[Variable::tune] = "always";
-  EXPECT_TRUE(has(refusal([&] { resolve({}, environment); }).sentence,
-                  "QUERN_TUNE=always means nothing; it takes off, lookup, on-prepare, background"));
+  EXPECT_TRUE(misread.empty());
+  EXPECT_EQ(resolve({}, environment, &misread).tuning, Tuning::lookup);
+  EXPECT_TRUE(has(misread.at(0), "QUERN_TUNE=always means nothing; it takes off, lookup, on-prepare, background"));
 }
 
 TEST_F(RuntimeRecords, WhatTuningMayTakeComesFromTheEnvironment) {
   Environment environment;
-  const Options defaults = resolve({}, environment);
+  std::vector<std::string> misread;
+  const Options defaults = resolve({}, environment, &misread);
   EXPECT_EQ(*defaults.tuning_seconds, 10);
   EXPECT_EQ(*defaults.tuning_share, 0.05);
   EXPECT_FALSE(defaults.tuning_memory);
@@ -272,18 +275,20 @@ TEST_F(RuntimeRecords, WhatTuningMayTakeComesFromTheEnvironment) {
   environment[Variable::tune_share] = "1";
   environment[Variable::tune_memory] = "2G";
   environment[Variable::worker] = "/w";
-  const Options resolved = resolve({}, environment);
+  const Options resolved = resolve({}, environment, &misread);
   EXPECT_EQ(*resolved.tuning_seconds, 2.5);
   EXPECT_EQ(*resolved.tuning_share, 1);
   EXPECT_EQ(*resolved.tuning_memory, std::uint64_t{2} << 30);
   EXPECT_EQ(resolved.worker, "/w");
   for (const char* text : {"0", "1.01", "-1", "much", "nan"}) {
     environment[Variable::tune_share] = text;
-    EXPECT_TRUE(has(refusal([&] { resolve({}, environment); }).sentence, cat("QUERN_TUNE_SHARE=", text))) << text;
+    EXPECT_EQ(resolve({}, environment, &misread).tuning_share, 0.05) << text;
+    EXPECT_TRUE(has(misread.back(), cat("QUERN_TUNE_SHARE=", text))) << misread.back();
   }
   Options given;
   given.tuning_share = 0.0;
-  EXPECT_TRUE(has(refusal([&] { resolve(given, Environment()); }).sentence, "it takes a number from 0.001 to 1"));
+  EXPECT_TRUE(
+      has(refusal([&] { resolve(given, Environment(), &misread); }).sentence, "it takes a number from 0.001 to 1"));
 }
 
 }  // namespace

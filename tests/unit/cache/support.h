@@ -73,6 +73,7 @@ inline StoreSettings in(const std::string& dir, CacheMode mode = CacheMode::read
   settings.dir = dir;
   settings.mode = mode;
   settings.match = match;
+  settings.write_behind = false;  // what most tests look at is on disk then
   return settings;
 }
 

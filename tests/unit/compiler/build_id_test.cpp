@@ -72,16 +72,16 @@ TEST_F(BuildId, ADirectoryIsReadWithoutAnException) { EXPECT_EQ(file_identity(sc
 TEST_F(BuildId, TheCompilersIdentityCountsItsBuiltinsToo) {
   const std::string path = scratch_ / "libnvrtc.so.13";
   overwrite(path, "the compiler");
-  const std::string alone = nvrtc_identity(path);
+  const std::string alone = nvrtc_identity(path).text();
   EXPECT_NE(alone.find("builtins none"), std::string::npos) << alone;
   overwrite(scratch_ / "libnvrtc-builtins.alt.so.13.0", "a decoy");
   overwrite(scratch_ / "libnvrtc-builtins.so.12.9", "another decoy");
-  EXPECT_EQ(nvrtc_identity(path), alone);
+  EXPECT_EQ(nvrtc_identity(path).text(), alone);
   overwrite(scratch_ / "libnvrtc-builtins.so.13.0", "the builtins");
-  const std::string both = nvrtc_identity(path);
+  const std::string both = nvrtc_identity(path).text();
   EXPECT_NE(both, alone);
   overwrite(scratch_ / "libnvrtc-builtins.so.13.0", "other builtins");
-  EXPECT_NE(nvrtc_identity(path), both);
+  EXPECT_NE(nvrtc_identity(path).text(), both);
 }
 
 }  // namespace

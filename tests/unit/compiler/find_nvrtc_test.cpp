@@ -121,7 +121,7 @@ TEST_F(FindNvrtc, TheSearchThatEndsEarlyFindsTheFirstOfAll) {
   plant("venv/lib/python3.12/site-packages/nvidia/cu13/lib/libnvrtc.so.13");
   const auto is_found = [](const NvrtcCandidate& candidate) { return candidate.found; };
   const auto whole = find_nvrtc("", environment_);
-  const auto early = find_nvrtc("", environment_, NvrtcSearch::until_found);
+  const auto early = find_nvrtc("", environment_, is_found);
   ASSERT_LT(early.size(), whole.size());
   EXPECT_EQ(std::find_if(early.begin(), early.end(), is_found)->path,
             std::find_if(whole.begin(), whole.end(), is_found)->path);

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "quern/error.h"
+#include "support/no_descriptors.h"
 #include "unit/cache/support.h"
 
 namespace quern {
@@ -109,6 +110,48 @@ TEST_F(HostCompilerTest, AnApplicationMayIgnoreItsChildren) {
   const std::string words = refusal(compiler);
   std::signal(SIGCHLD, was);
   EXPECT_EQ(words, "");
+}
+
+TEST_F(HostCompilerTest, AMomentWithoutDescriptorsIsNoVerdictOnTheCompiler) {
+  HostCompiler compiler("", environment_);
+  {
+    const test::NoDescriptors none;
+    EXPECT_THROW(compiler.identity(), Error);
+  }
+  EXPECT_NE(compiler.identity(), "");
+  EXPECT_EQ(refusal(compiler), "");
+}
+
+// The linker's words for a full disk are an "error", and the compiler's exit status is that of a wrong source.
+TEST_F(HostCompilerTest, AFullTmpdirIsNotTheCompilersVerdict) {
+  const auto lasting = [&](const std::string& name, const std::string& words) {
+    HostCompiler compiler(script(name, cat("[ \"$1\" = --version ] && echo mine 1.0 && exit 0\n", words, "\nexit 1\n")),
+                          environment_);
+    try {
+      compiler.compile(kUnit, "made", kHost, false);
+    } catch (const Error& error) {
+      return error.lasting;
+    }
+    ADD_FAILURE() << "compiled";
+    return false;
+  };
+  EXPECT_FALSE(lasting("full",
+                       "echo '/usr/bin/ld: final link failed: No space left on device'\n"
+                       "echo 'collect2: error: ld returned 1 exit status'"));
+  EXPECT_FALSE(
+      lasting("full2", "echo 'made/made.cu:1:1: fatal error: cannot write image.so: No space left on device'"));
+  EXPECT_TRUE(lasting("wrong", "echo 'made/part.cuh:2:7: error: made up'"));
+}
+
+TEST_F(HostCompilerTest, ACompilerThatWasReplacedIsAskedForItsVersionAgain) {
+  const std::string path = script("mine", "[ \"$1\" = --version ] && echo mine 1.0 && exit 0\nexec c++ \"$@\"\n");
+  HostCompiler compiler(path, environment_);
+  const std::string before = compiler.identity();
+  script("mine", "[ \"$1\" = --version ] && echo mine 2.0 && exit 0\nexec c++ \"$@\"\n");
+  const Image image = compiler.compile(kUnit, "made", kHost, false);
+  EXPECT_NE(image.identity, before);
+  EXPECT_EQ(image.compiler, "mine 2.0");
+  EXPECT_EQ(image.identity, compiler.identity());
 }
 
 TEST_F(HostCompilerTest, AFolderThatCannotBeMadeNamesTmpdir) {

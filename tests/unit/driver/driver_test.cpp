@@ -55,11 +55,11 @@ TEST_F(NullDriverTest, ALibraryWithoutTheKernelIsUnloadedAgain) {
 }
 
 TEST_F(NullDriverTest, AForkedChildLeavesTheDriverAlone) {
-  EXPECT_TRUE(driver_->alive());
+  EXPECT_TRUE(driver_->survived_fork());
   auto library = std::make_unique<Library>(driver_, "image", "kernel");
   const pid_t child = fork();
   if (child == 0) {
-    const bool alive = driver_->alive();
+    const bool alive = driver_->survived_fork();
     library.reset();
     _exit(alive || null_driver().unloads != 0 ? 1 : 0);
   }

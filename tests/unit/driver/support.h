@@ -10,8 +10,8 @@ inline void reset_null_driver() {
   NullDriver& state = null_driver();
   state.arch = 90;
   state.devices = 1;
-  state.current_context = 1;
-  state.capturing = false;
+  state.current_context = state.oldest_context = 1;
+  state.capturing = state.ended = false;
   state.reject_images = 0;
   state.loads = 0;
   state.unloads = 0;

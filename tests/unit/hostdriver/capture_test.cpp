@@ -167,12 +167,26 @@ TEST_F(HostDriverCaptures, CopiesThatWaitAreAllowedUnlessABlockingStreamIsCaptur
   }
 }
 
-TEST_F(HostDriverCaptures, LoadingInsideACaptureIsRefused) {
-  begin(independent_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+// As on an H200 (driver 580), in every mode and on every thread.
+TEST_F(HostDriverCaptures, LoadingIsNotForbiddenAndUnloadingIs) {
   CUlibrary library = nullptr;
-  EXPECT_EQ(cuLibraryLoadData(&library, test_image().data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
-            CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-  EXPECT_EQ(end(independent_), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  CUlibrary other = nullptr;
+  const auto load = [](CUlibrary* loaded) {
+    return cuLibraryLoadData(loaded, test_image().data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
+  };
+  for (const CUstream stream : {independent_, blocking_}) {
+    begin(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    EXPECT_OK(load(&library));
+    EXPECT_EQ(elsewhere([&] { return load(&other); }), CUDA_SUCCESS);
+    EXPECT_EQ(end(stream), CUDA_SUCCESS);
+    EXPECT_OK(cuLibraryUnload(other));
+    begin(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    EXPECT_EQ(cuLibraryUnload(library), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    EXPECT_EQ(end(stream), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    begin(stream, CU_STREAM_CAPTURE_MODE_RELAXED);
+    EXPECT_OK(cuLibraryUnload(library));
+    EXPECT_EQ(end(stream), CUDA_SUCCESS);
+  }
 }
 
 TEST_F(HostDriverCaptures, BeginAndEndMustMatch) {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "support/no_descriptors.h"
 #include "unit/api/support.h"
 #include "unit/plan/support.h"
 #include "unit/records/support.h"
@@ -84,6 +85,19 @@ TEST_F(Layers, WhatCannotBeReadCostsAWarningAndIsReported) {
   EXPECT_EQ(reports[2].unusable, "No such file or directory");
   EXPECT_EQ(log_.count(LogLevel::warning), 3) << log_.all();
   EXPECT_EQ(log_.count(LogLevel::warning, "/a:3: it is of schema 3"), 1) << log_.all();
+}
+
+TEST_F(Layers, AMomentWithoutDescriptorsIsNotTheLastWord) {
+  const Log to = log();
+  RecordLayers layers({Tuning::lookup, write("own", {one(8)}), {}}, to);
+  {
+    const NoDescriptors none;
+    EXPECT_NE(unroll(layers), 8);
+    EXPECT_NE(unroll(layers), 8);
+  }
+  EXPECT_EQ(log_.count(LogLevel::warning, "Too many open files; it is tried again"), 1) << log_.all();
+  EXPECT_EQ(unroll(layers), 8);
+  EXPECT_EQ(layers.layers()[0].unusable, "");
 }
 
 // As QuernEmbed.cmake embeds them, in pieces.

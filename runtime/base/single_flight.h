@@ -1,19 +1,19 @@
 // One run at a time for each key, shared by all who ask meanwhile.
-#ifndef QUERN_CACHE_SINGLE_FLIGHT_H_
-#define QUERN_CACHE_SINGLE_FLIGHT_H_
+#ifndef QUERN_BASE_SINGLE_FLIGHT_H_
+#define QUERN_BASE_SINGLE_FLIGHT_H_
 
 #include <sys/types.h>
 #include <unistd.h>
 
 #include <exception>
 #include <future>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
 
+#include "base/fork_barrier.h"
 #include "quern/error.h"
 
-namespace quern::cache {
+namespace quern {
 
 // Thread-safe. The lock is held for a map operation, never during a run. Value is copied to those who wait.
 template <class Name, class Value, class Hash>
@@ -77,10 +77,10 @@ class SingleFlight {
     flights_.erase(name);
   }
 
-  std::mutex mutex_;
+  ForkSafeMutex mutex_;
   std::unordered_map<Name, Flight, Hash> flights_;
 };
 
-}  // namespace quern::cache
+}  // namespace quern
 
-#endif  // QUERN_CACHE_SINGLE_FLIGHT_H_
+#endif  // QUERN_BASE_SINGLE_FLIGHT_H_

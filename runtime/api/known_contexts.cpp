@@ -1,0 +1,39 @@
+#include "api/known_contexts.h"
+
+#include <mutex>
+
+namespace quern {
+namespace {
+
+bool is_gone(const Driver& driver, std::uint64_t id, CUcontext handle) {
+  unsigned long long now = 0;
+  return driver->CtxGetId(handle, &now) != CUDA_SUCCESS || now != id;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> KnownContexts::note(const Driver& driver, const Context& context) {
+  const std::lock_guard lock(mutex_);
+  if (!contexts_.emplace(context.id, context.handle).second) return {};
+  return take_gone_locked(driver);
+}
+
+std::vector<std::uint64_t> KnownContexts::take_gone(const Driver& driver) {
+  const std::lock_guard lock(mutex_);
+  return take_gone_locked(driver);
+}
+
+std::vector<std::uint64_t> KnownContexts::take_gone_locked(const Driver& driver) {
+  std::vector<std::uint64_t> gone;
+  for (auto known = contexts_.begin(); known != contexts_.end();) {
+    if (!is_gone(driver, known->first, known->second)) {
+      ++known;
+      continue;
+    }
+    gone.push_back(known->first);
+    known = contexts_.erase(known);
+  }
+  return gone;
+}
+
+}  // namespace quern

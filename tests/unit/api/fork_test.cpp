@@ -1,0 +1,121 @@
+// Processes that fork while another of their threads compiles: pre-fork servers, Python's multiprocessing.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "base/fork_barrier.h"
+#include "unit/api/support.h"
+
+namespace quern::test {
+namespace {
+
+using Fork = ApiTest;
+
+// What `f` returns in a forked child, 0 to 255; -1 where it was killed, as it hung for ten seconds.
+template <class F>
+int in_child(F f) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    _exit(f());
+  }
+  int status = 0;
+  if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
+  return WEXITSTATUS(status);
+}
+
+// 0 if `runtime` compiles something new.
+int compile(Runtime& runtime, std::int64_t width, DType dtype) {
+  const Gather problem{.width = width, .dtype = dtype};
+  return runtime.prewarm(Gather::family(), &problem, "sm_90a").images.empty() ? 1 : 0;
+}
+
+// Calls `f` again and again while it lives, with a number that rises.
+template <class F>
+class InAnotherThread {
+ public:
+  explicit InAnotherThread(F f)
+      : thread_([this, f] {
+          for (int i = 0; !done_; ++i) f(i);
+        }) {}
+  ~InAnotherThread() {
+    done_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> done_{false};
+  std::thread thread_;
+};
+
+TEST_F(Fork, AChildCompilesThatWasForkedWhileAnotherThreadCompiled) {
+  Runtime runtime(options());
+  control().delay_ms = 5;
+  const InAnotherThread prewarming([&](int i) { compile(runtime, 100 + i, f16); });
+  for (int i = 0; i < 8; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(3 * i));
+    EXPECT_EQ(in_child([&] { return compile(runtime, 8, f32); }), 0) << "with the parent's Runtime";
+    EXPECT_EQ(in_child([&] {
+                Runtime own(options());
+                return compile(own, 8, f32);
+              }),
+              0)
+        << "with a Runtime of its own";
+  }
+}
+
+TEST_F(Fork, AChildCompilesThatWasForkedWhileTheCompilerWasWarmed) {
+  Options warming = options();
+  warming.warm_compiler = true;
+  control().delay_ms = 20;
+  for (int i = 0; i < 6; ++i) {
+    Runtime runtime(warming);
+    std::this_thread::sleep_for(std::chrono::milliseconds(4 * i));
+    EXPECT_EQ(in_child([&] { return compile(runtime, 8, f32); }), 0) << 4 * i << " ms";
+  }
+}
+
+TEST_F(Fork, AForkWaitsForACompileAndTheNextCompileForTheFork) {
+  std::atomic<bool> inside{false};
+  std::atomic<bool> over{false};
+  std::thread compiling([&] {
+    const ForkSection section;
+    const ForkSection nested;
+    inside = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    over = true;
+  });
+  while (!inside) std::this_thread::yield();
+  EXPECT_EQ(in_child([&] {
+              const ForkSection section;
+              return over ? 0 : 1;
+            }),
+            0);
+  compiling.join();
+  const ForkSection section;  // and the parent may go on
+}
+
+TEST_F(Fork, AChildOfAForkThatDidNotWaitGetsANamedError) {
+  Runtime runtime(options());
+  const auto was = exchange_longest_fork_wait(std::chrono::milliseconds(20));
+  hold("quern::spec");
+  std::thread compiling([&] { compile(runtime, 100, f16); });
+  ASSERT_TRUE(wait_for_held(1));
+  EXPECT_EQ(in_child([&] {
+              const Error error = refusal([&] { compile(runtime, 8, f32); });
+              return error.code == Code::compile && has(error.sentence, "forked while another thread") ? 0 : 1;
+            }),
+            0);
+  release();
+  compiling.join();
+  exchange_longest_fork_wait(was);
+  EXPECT_EQ(in_child([&] { return compile(runtime, 8, f32); }), 0) << "an idle parent";
+}
+
+}  // namespace
+}  // namespace quern::test

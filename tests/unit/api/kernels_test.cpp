@@ -1,0 +1,235 @@
+// What a Runtime holds: plans by problem, kernels by image and context, and when they go.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <optional>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "api/plan_table.h"
+#include "api/runtime_state.h"
+#include "unit/api/support.h"
+#include "unit/plan/support.h"
+
+namespace quern::test {
+namespace {
+
+using Kernels = ApiTest;
+
+GatherArgs some_args(std::int64_t count) {
+  GatherArgs args;
+  args.source = args.index = address(0x10000);
+  args.out = address(0x40000);
+  args.count = count;
+  return args;
+}
+
+TEST_F(Kernels, TwoThousandRowCountsLoadEachImageOnce) {
+  Runtime runtime(options());
+  for (std::int64_t count = 1; count <= 2000; ++count) runtime.prepare(Gather{.count = count});
+  EXPECT_EQ(null_driver().loads, 2);
+  const Statistics held = runtime.statistics();
+  EXPECT_EQ(held.plans, 2000u);
+  EXPECT_EQ(held.libraries, 2u);
+  EXPECT_EQ(held.images, 2u);
+  EXPECT_GT(held.library_bytes, 0u);
+  EXPECT_GT(held.image_bytes, held.library_bytes);
+}
+
+TEST_F(Kernels, AHundredThreadsThatPrepareOneProblemGetOnePlan) {
+  constexpr int kThreads = 128;
+  Runtime runtime(options());
+  std::latch start(kThreads);
+  std::vector<std::thread> threads;
+  std::vector<AnyPlan> plans(kThreads);
+  for (AnyPlan& plan : plans) {
+    threads.emplace_back([&] {
+      start.arrive_and_wait();
+      plan = runtime.prepare(Gather{});
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const AnyPlan& plan : plans) EXPECT_EQ(plan.state(), plans.front().state());
+  EXPECT_EQ(null_driver().loads, 2);
+  EXPECT_EQ(runtime.statistics().plans, 1u);
+}
+
+TEST_F(Kernels, AreReleasedWithTheirContext) {
+  Runtime runtime(options());
+  for (std::uintptr_t context = 1; context <= 50; ++context) {
+    null_driver().current_context = null_driver().oldest_context = context;  // the one before is destroyed
+    runtime.prepare(Gather{});
+  }
+  EXPECT_EQ(null_driver().loads, 100);
+  EXPECT_EQ(null_driver().unloads, 98);
+  EXPECT_EQ(runtime.statistics().plans, 1u);
+  EXPECT_EQ(runtime.statistics().libraries, 2u);
+}
+
+TEST_F(Kernels, OfContextsThatLiveStay) {
+  Runtime runtime(options());
+  for (std::uintptr_t context = 1; context <= 3; ++context) {
+    null_driver().current_context = context;
+    runtime.prepare(Gather{});
+  }
+  EXPECT_EQ(null_driver().unloads, 0);
+  EXPECT_EQ(runtime.statistics().libraries, 6u);
+  null_driver().oldest_context = 3;
+  runtime.trim();
+  EXPECT_EQ(null_driver().unloads, 6) << "trim asks too, and no plan of the third is held";
+}
+
+// What it launched may be queued still, or be in a graph.
+TEST_F(Kernels, OfAPlanThatIsDroppedAtOnceStayLoadedUntilTheyAreTrimmed) {
+  std::optional<Runtime> runtime(options());
+  PrepareOptions changed;
+  changed.config = "threads=64";
+  runtime->prepare(Gather{}, changed).launch(nullptr, some_args(5));
+  EXPECT_EQ(null_driver().launches, 1);
+  EXPECT_EQ(null_driver().unloads, 0);
+  runtime->prepare(Gather{}, changed).launch(nullptr, some_args(5));
+  EXPECT_EQ(null_driver().loads, 2) << "not loaded again";
+  runtime->trim();
+  EXPECT_EQ(null_driver().unloads, 2);
+  EXPECT_EQ(runtime->statistics().libraries, 0u);
+}
+
+TEST_F(Kernels, ForgetTakesTheProblemInEveryContextAndNoOther) {
+  Runtime runtime(options());
+  for (std::uintptr_t context = 1; context <= 2; ++context) {
+    null_driver().current_context = context;
+    runtime.prepare(Gather{.dtype = f32});
+    runtime.prepare(Gather{});
+  }
+  EXPECT_EQ(runtime.forget(Gather{.dtype = f32}), 2u);
+  EXPECT_EQ(runtime.forget(Gather{.dtype = f32}), 0u);
+  EXPECT_EQ(null_driver().unloads, 4);
+  EXPECT_EQ(runtime.statistics().plans, 2u);
+  const int loads = null_driver().loads;
+  runtime.prepare(Gather{});
+  EXPECT_EQ(null_driver().loads, loads);
+  runtime.prepare(Gather{.dtype = f32});
+  EXPECT_EQ(null_driver().loads, loads + 2);
+  EXPECT_EQ(compiles(), 4) << "from memory";
+}
+
+TEST_F(Kernels, TrimLeavesWhatIsHeld) {
+  Runtime runtime(options());
+  std::optional<AnyPlan> held(runtime.prepare(Gather{}));
+  runtime.prepare(Gather{.dtype = f32});
+  runtime.trim();
+  EXPECT_EQ(runtime.statistics().plans, 1u);
+  EXPECT_EQ(runtime.statistics().libraries, 2u);
+  EXPECT_EQ(runtime.statistics().images, 2u);
+  EXPECT_EQ(null_driver().unloads, 2);
+  EXPECT_EQ(runtime.prepare(Gather{}).state(), held->state());
+  held.reset();
+  runtime.trim();
+  EXPECT_EQ(runtime.statistics().plans + runtime.statistics().libraries + runtime.statistics().images, 0u);
+  EXPECT_EQ(null_driver().unloads, 4);
+}
+
+// ---- the table of plans
+
+std::shared_ptr<PlanState> plan_for(std::int64_t count, std::uint64_t context = 1) {
+  const Gather problem{.count = count};
+  return std::make_shared<PlanState>(PlanKey(Gather::family(), &problem, context));
+}
+
+PlanKey key_for(std::int64_t count, std::uint64_t context = 1) {
+  const Gather problem{.count = count};
+  return {Gather::family(), &problem, context};
+}
+
+TEST(PlanTable, FindsEachOfAHundredThousand) {
+  constexpr std::int64_t kPlans = 100'000;
+  PlanTable table;
+  for (std::int64_t count = 0; count < kPlans; ++count) table.add(plan_for(count));
+  EXPECT_EQ(table.size(), static_cast<std::size_t>(kPlans));
+  for (std::int64_t count = 0; count < kPlans; ++count) {
+    const auto found = table.find(key_for(count));
+    ASSERT_NE(found, nullptr) << count;
+    ASSERT_EQ(found->key, key_for(count));
+  }
+  EXPECT_EQ(table.find(key_for(kPlans)), nullptr);
+  EXPECT_EQ(table.find(key_for(1, 2)), nullptr) << "another context";
+}
+
+TEST(PlanTable, TheFirstPlanOfAProblemServes) {
+  PlanTable table;
+  const auto first = plan_for(1);
+  EXPECT_EQ(table.add(first), first);
+  EXPECT_EQ(table.add(plan_for(1)), first);
+  EXPECT_EQ(table.find(key_for(1)), first);
+}
+
+// Equal hashes do not make equal problems.
+TEST(PlanTable, ACollisionOfHashesIsNotAHit) {
+  struct Colliding : PlanState {
+    explicit Colliding(const PlanKey& own, std::uint64_t hash) : PlanState(with_hash(own, hash)) {}
+    static PlanKey with_hash(PlanKey key, std::uint64_t hash) {
+      key.hash = hash;
+      return key;
+    }
+  };
+  PlanTable table;
+  const auto one = std::make_shared<Colliding>(key_for(1), 7);
+  const auto two = std::make_shared<Colliding>(key_for(2), 7);
+  const auto other_context = std::make_shared<Colliding>(key_for(1, 2), 7);
+  EXPECT_EQ(table.add(one), one);
+  EXPECT_EQ(table.add(two), two);
+  EXPECT_EQ(table.add(other_context), other_context);
+  EXPECT_EQ(table.find(Colliding::with_hash(key_for(1), 7)), one);
+  EXPECT_EQ(table.find(Colliding::with_hash(key_for(2), 7)), two);
+  EXPECT_EQ(table.find(Colliding::with_hash(key_for(1, 2), 7)), other_context);
+  EXPECT_EQ(table.find(Colliding::with_hash(key_for(3), 7)), nullptr);
+}
+
+TEST(PlanTable, WhatIsNotHeldOutsideIsForgottenEvenIfManyThreadsAskedForIt) {
+  PlanTable table;
+  std::weak_ptr<const PlanState> busy = table.add(plan_for(1));
+  std::weak_ptr<const PlanState> idle = table.add(plan_for(2));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int times = 0; times < 1000; ++times) ASSERT_NE(table.find(key_for(1)), nullptr);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_NE(busy.lock()->handout.striped.load(), nullptr);
+  EXPECT_EQ(idle.lock()->handout.striped.load(), nullptr);
+  {
+    const auto held = table.find(key_for(1));
+    EXPECT_EQ(table.forget_unused().size(), 1u);
+    EXPECT_EQ(table.find(key_for(1)), held);
+  }
+  EXPECT_EQ(table.forget_unused().size(), 1u);
+  EXPECT_TRUE(busy.expired() && idle.expired());
+}
+
+TEST(PlanTable, PlansMayGoWhileOthersLookThemUp) {
+  PlanTable table;
+  std::atomic<bool> done{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      for (std::int64_t n = 0; !done; ++n) {
+        const auto found = table.find(key_for(n % 10));
+        EXPECT_TRUE(found == nullptr || found->key == key_for(n % 10));
+      }
+    });
+  }
+  for (int round = 0; round < 300; ++round) {
+    for (std::int64_t count = 0; count < 10; ++count) table.add(plan_for(count));
+    if (round % 3 == 0) table.forget_context(1);
+    if (round % 3 == 1) table.forget_unused();
+    if (round % 3 == 2) table.forget(Gather::family(), key_for(round % 10).packed);
+  }
+  done = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace quern::test

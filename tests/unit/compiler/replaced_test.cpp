@@ -1,0 +1,131 @@
+// Compilers that change, break or cannot be looked for while a process runs.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <mutex>
+
+#include "compiler/nvrtc_compiler.h"
+#include "support/no_descriptors.h"
+#include "unit/api/support.h"
+
+namespace quern::test {
+namespace {
+
+using Replaced = ApiTest;
+
+const Unit kUnit = {{"made/made.cu", "// a kernel\n"}, {}, {}};
+
+Image compile(NvrtcCompiler& compiler) { return compiler.compile(kUnit, "made", {90, "a"}, false); }
+
+Log quiet() { return {LogLevel::off, {}}; }
+
+TEST_F(Replaced, AMomentWithoutDescriptorsLeavesNoIdentityBehind) {
+  const Log log = quiet();
+  NvrtcCompiler compiler(fake_nvrtc().path, {}, log);
+  {
+    const NoDescriptors none;
+    const Error error = refusal([&] { compiler.identity(); });
+    EXPECT_EQ(error.code, Code::io);
+    EXPECT_TRUE(has(error.sentence, "Too many open files")) << error.sentence;
+  }
+  EXPECT_EQ(compiler.identity(), "nvrtc faceb00c builtins none");
+  EXPECT_EQ(compile(compiler).identity, "nvrtc faceb00c builtins none");
+}
+
+TEST_F(Replaced, AMomentWithoutDescriptorsPassesOverNoWheel) {
+  Environment environment;
+  environment[Variable::virtual_env] = scratch_ / "venv";
+  const std::string wheel = copy_of_compiler(scratch_ / "venv/lib/python3.12/site-packages/nvidia/cu13/lib", false);
+  const Log log = quiet();
+  NvrtcCompiler compiler("", environment, log);
+  {
+    const NoDescriptors none;
+    EXPECT_EQ(refusal([&] { compiler.path(); }).code, Code::io);
+  }
+  EXPECT_EQ(compiler.path(), wheel);
+}
+
+TEST_F(Replaced, AMomentWithoutDescriptorsLeavesTheCacheRight) {
+  Runtime runtime(options(scratch_ / "cache"));
+  {
+    const NoDescriptors none;
+    EXPECT_EQ(refusal([&] { runtime.prepare(Gather{}); }).code, Code::io);
+  }
+  const auto plan = runtime.prepare(Gather{});
+  Runtime other(options(scratch_ / "cache"));
+  EXPECT_EQ(plan.images()[0].key, other.prepare(Gather{}).images()[0].key);
+  EXPECT_EQ(other.statistics().disk_hits, 2u);
+}
+
+// What opens is what compiles, and so what images are kept under.
+TEST_F(Replaced, AnNvrtcThatIsReplacedBeforeItIsOpenedNamesItsOwnImages) {
+  Options given = options(scratch_ / "cache");
+  given.cache_match = CacheMatch::exact;
+  Runtime(given).prepare(Gather{});
+  given.nvrtc = copy_of_compiler(scratch_ / "lib", false);
+  Runtime running(given);
+  EXPECT_EQ(running.prepare(Gather{}).images()[0].origin, ImageOrigin::disk) << "the same build, not opened yet";
+  std::filesystem::remove(given.nvrtc);
+  copy_of_compiler(scratch_ / "lib", true);
+  const auto plan = running.prepare(Gather{.dtype = f32});
+  EXPECT_EQ(log_.count(LogLevel::warning, "was replaced"), 1) << log_.all();
+  running.flush();
+  Runtime later(given);
+  EXPECT_EQ(later.prepare(Gather{.dtype = f32}).images()[0].key, plan.images()[0].key);
+  EXPECT_EQ(later.statistics().disk_hits, 2u) << "under the new build's name";
+  given.nvrtc = fake_nvrtc().path;
+  Runtime back(given);
+  back.prepare(Gather{.dtype = f32});
+  EXPECT_EQ(back.statistics().disk_hits, 0u) << "and not under the old one's";
+}
+
+TEST_F(Replaced, TheIdentityOfALoadedLibraryIsNotThatOfTheFileThatReplacedIt) {
+  const std::string path = copy_of_compiler(scratch_ / "lib", false);
+  const Log log = quiet();
+  NvrtcCompiler first(path, {}, log);
+  const std::string before = compile(first).identity;
+  std::filesystem::remove(path);
+  copy_of_compiler(scratch_ / "lib", true);
+  NvrtcCompiler second(path, {}, log);
+  EXPECT_EQ(second.identity(), before) << "this process goes on with what it has loaded";
+  EXPECT_EQ(compile(second).identity, before);
+}
+
+TEST_F(Replaced, ABrokenNvrtcDoesNotHideAGoodOne) {
+  std::filesystem::create_directories(scratch_ / "bad1");
+  std::filesystem::create_directories(scratch_ / "bad2");
+  cache::overwrite(scratch_ / "bad1/libnvrtc.so.13", "no library");
+  std::string why_not;
+  ASSERT_TRUE(run_compiler(cat("-shared -fPIC -x c++ /dev/null -o ", scratch_ / "bad2/libnvrtc.so.13"), &why_not))
+      << why_not;
+  const std::string good = copy_of_compiler(scratch_ / "good", true);
+  Environment environment;
+  environment[Variable::ld_library_path] = cat(scratch_ / "bad1", ":", scratch_ / "bad2", ":", scratch_ / "good");
+  const Log log(LogLevel::warning, log_.sink());
+  NvrtcCompiler compiler("", environment, log);
+  EXPECT_NE(compile(compiler).cubin, "");
+  EXPECT_EQ(compiler.path(), good);
+  EXPECT_EQ(log_.count(LogLevel::warning, "bad1/libnvrtc.so.13 could not be opened"), 1) << log_.all();
+  EXPECT_EQ(log_.count(LogLevel::warning, "bad2/libnvrtc.so.13 has no nvrtc"), 1) << log_.all();
+}
+
+TEST_F(Replaced, ADriverOfAnOlderCudaGetsTheNvrtcThatSuitsIt) {
+  Environment environment;
+  environment[Variable::ld_library_path] = scratch_ / "lib";
+  const std::string newer = copy_of_compiler(scratch_ / "lib", true, 13);
+  const std::string older = copy_of_compiler(scratch_ / "lib", false, 12);
+  const Log log(LogLevel::warning, log_.sink());
+  NvrtcCompiler both("", environment, log);
+  EXPECT_EQ(both.path(), newer);
+  both.suit_driver(12080);
+  EXPECT_EQ(both.path(), older);
+  EXPECT_EQ(compile(both).identity, "nvrtc faceb00c builtins none");
+  std::filesystem::remove(older);
+  NvrtcCompiler alone("", environment, log);
+  alone.suit_driver(12080);
+  EXPECT_EQ(alone.path(), newer) << "rather that one than none";
+  EXPECT_EQ(log_.count(LogLevel::warning, "newer CUDA than the driver"), 1) << log_.all();
+}
+
+}  // namespace
+}  // namespace quern::test

@@ -90,7 +90,7 @@ void MemoryStore::drop_unused() {
 }
 
 void MemoryStore::set(const Key& key, const EntryPointer& entry) {
-  table_.set(KeyHash()(key), has(key), std::shared_ptr<const Known>(new Known{key, StripedPointer<Entry>(entry)}));
+  table_.set(KeyHash()(key), has(key), key, entry);
   static_cast<void>(table_.collect());
 }
 

@@ -44,6 +44,7 @@ class MemoryStore {
  private:
   // What is known under a key.
   struct Known {
+    Known(const Key& known_key, const EntryPointer& known_entry) : key(known_key), entry(known_entry) {}
     Key key;
     StripedPointer<Entry> entry;  // empty: forgotten
   };

@@ -5,9 +5,12 @@
 namespace quern {
 namespace {
 
+// A driver that cannot say, for want of memory perhaps, has not said that the context is gone.
 bool is_gone(const Driver& driver, std::uint64_t id, CUcontext handle) {
   unsigned long long now = 0;
-  return driver->CtxGetId(handle, &now) != CUDA_SUCCESS || now != id;
+  const CUresult result = driver->CtxGetId(handle, &now);
+  if (result == CUDA_SUCCESS) return now != id;
+  return result == CUDA_ERROR_CONTEXT_IS_DESTROYED || result == CUDA_ERROR_INVALID_CONTEXT;
 }
 
 }  // namespace

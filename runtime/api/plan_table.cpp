@@ -9,97 +9,96 @@ namespace quern {
 namespace {
 
 // Threads that take copies of one pointer write its one count, a cache line that then travels between their cores. A
-// plan that threads of other stripes asked for so often gets a count for each stripe (2 KiB). Most of many plans never
-// do, which is what keeps a look-up among them short.
+// plan that threads of other stripes asked for so often gets a count for each stripe, of 2 KiB. Not more plans than
+// that: where all of very many are asked for, threads rarely meet at one.
 constexpr unsigned kBusy = 64;
+constexpr std::size_t kMostStriped = 1024;
 constexpr int kPatience = 1000;  // looks at whether readers are gone
 
 auto is(const PlanKey& key) {
-  return [&key](const PlanState& plan) { return plan.key == key; };
-}
-
-// Whether there are copies besides the table's own.
-bool shared(const PlanState& plan) {
-  const StripedPointer<PlanState>* const striped = plan.handout.striped.load();
-  return striped != nullptr ? striped->shared(1) : plan.weak_from_this().use_count() > 1;
+  return [&key](const auto& node) { return node.key == key; };
 }
 
 }  // namespace
 
 PlanTable::~PlanTable() {
-  remove_if([](const PlanState&) { return true; });
+  remove_if([](const Node&) { return true; });
 }
 
 PlanTable::Pointer PlanTable::find(const PlanKey& key) const {
-  const PlanState* busy = nullptr;
+  bool busy = false;
   Pointer found;
   {
-    const ReadMostlyTable<PlanState>::Reader reader(table_);
-    const PlanState* const plan = reader.find(key.hash, is(key));
-    if (plan == nullptr) return nullptr;
-    PlanState::Handout& handout = plan->handout;
-    if (const auto* striped = handout.striped.load(std::memory_order_acquire)) return striped->get();
-    if (this_stripe() != handout.home && handout.visits.fetch_add(1, std::memory_order_relaxed) == kBusy) busy = plan;
-    found = plan->shared_from_this();
+    const ReadMostlyTable<Node>::Reader reader(table_);
+    const Node* const node = reader.find(key.hash, is(key));
+    if (node == nullptr) return nullptr;
+    if (const auto* striped = node->striped.load(std::memory_order_acquire)) return striped->get();
+    busy = this_stripe() != node->home && node->visits.fetch_add(1, std::memory_order_relaxed) == kBusy;
+    found = pointer(*node);
   }
-  if (busy != nullptr) stripe(*busy);
+  if (busy) stripe(key);
   return found;
 }
 
-// REQUIRES: the caller holds the plan.
-void PlanTable::stripe(const PlanState& plan) const {
+void PlanTable::stripe(const PlanKey& key) const {
   const std::lock_guard lock(writing_);
-  const bool here = table_.find(plan.key.hash, is(plan.key)) == &plan;
-  if (here && plan.handout.striped.load() == nullptr)
-    plan.handout.striped.store(new StripedPointer<PlanState>(plan.shared_from_this()), std::memory_order_release);
+  const Node* const node = table_.find(key.hash, is(key));
+  if (node == nullptr || node->striped.load() != nullptr || striped_ == kMostStriped) return;
+  node->striped.store(new StripedPointer<PlanState>(pointer(*node)), std::memory_order_release);
+  ++striped_;
 }
 
-PlanTable::Pointer PlanTable::add(const Pointer& plan) {
+PlanTable::Pointer PlanTable::add(const PlanKey& key, Pointer plan) {
   const std::lock_guard lock(writing_);
-  if (const PlanState* known = table_.find(plan->key.hash, is(plan->key))) return known->shared_from_this();
-  plan->handout.home = this_stripe();
-  table_.set(plan->key.hash, is(plan->key), plan);
-  return plan;
+  if (const Node* known = table_.find(key.hash, is(key))) return pointer(*known);
+  return pointer(table_.set(key.hash, is(key), key, std::move(plan)));
 }
 
-std::vector<PlanTable::Pointer> PlanTable::remove_if(const std::function<bool(const PlanState&)>& goes) {
-  std::vector<Pointer> removed;
+// Whether there are copies of the plan's pointer besides the table's own: one of the node, one of the plan.
+bool PlanTable::is_shared(const Node& node) {
+  const StripedPointer<PlanState>* const striped = node.striped.load();
+  const bool copied = striped != nullptr ? striped->shared(1) : node.weak_from_this().use_count() > 1;
+  return copied || node.plan.use_count() > 1;
+}
+
+std::size_t PlanTable::remove_if(const std::function<bool(const Node&)>& goes) {
+  std::size_t removed = 0;
   {
     const std::lock_guard lock(writing_);
-    table_.remove_if([&](const PlanState& plan) {
-      if (!goes(plan)) return false;
-      removed.push_back(plan.shared_from_this());
-      return true;
-    });
+    removed = table_.remove_if(goes);
   }
-  for (int tries = 0; !removed.empty() && !collect() && tries < kPatience; ++tries) std::this_thread::yield();
+  for (int tries = 0; removed != 0 && !collect() && tries < kPatience; ++tries) std::this_thread::yield();
   return removed;
 }
 
-// Ends the counts for each stripe, which hold their plans, of the plans that were taken out. False where a reader may
+// Ends the nodes that were taken out: first their counts for each stripe, which hold them. False where a reader may
 // still see them; then the next call does it.
 bool PlanTable::collect() {
-  std::vector<Pointer> gone;
+  std::vector<std::shared_ptr<const Node>> gone;  // ends without the lock
   const std::lock_guard lock(writing_);
   gone = table_.collect();
-  for (const Pointer& plan : gone) delete plan->handout.striped.exchange(nullptr);
+  for (const auto& node : gone) {
+    const StripedPointer<PlanState>* const striped = node->striped.exchange(nullptr);
+    if (striped != nullptr) --striped_;
+    delete striped;
+  }
   return !gone.empty();
 }
 
-std::vector<PlanTable::Pointer> PlanTable::forget(const Family& family, const PackedProblem& problem) {
-  return remove_if([&](const PlanState& plan) {
-    const PackedProblem& packed = plan.key.packed;
-    return plan.key.family == &family && packed.size == problem.size &&
+std::size_t PlanTable::forget(const Family& family, const PackedProblem& problem) {
+  return remove_if([&](const Node& node) {
+    const PackedProblem& packed = node.key.packed;
+    return node.key.family == &family && packed.size == problem.size &&
            std::memcmp(packed.bytes.data(), problem.bytes.data(), packed.size) == 0;
   });
 }
 
-std::vector<PlanTable::Pointer> PlanTable::forget_context(std::uint64_t context) {
-  return remove_if([&](const PlanState& plan) { return plan.key.context == context; });
+std::size_t PlanTable::forget_context(std::uint64_t context) {
+  return remove_if([&](const Node& node) { return node.key.context == context; });
 }
 
-std::vector<PlanTable::Pointer> PlanTable::forget_unused() {
-  return remove_if([](const PlanState& plan) { return !shared(plan); });
+std::size_t PlanTable::forget_unused() {
+  return remove_if([](const Node& node) { return !is_shared(node); });
 }
 
 std::size_t PlanTable::size() const {

@@ -3,6 +3,7 @@
 #ifndef QUERN_API_PLAN_TABLE_H_
 #define QUERN_API_PLAN_TABLE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -26,26 +27,42 @@ class PlanTable {
   PlanTable(const PlanTable&) = delete;
   PlanTable& operator=(const PlanTable&) = delete;
 
-  // Null if the problem is new. COST: one slot of the table and the plan's own first cache lines.
+  // Null if the problem is new. COST: one slot of the table and one node, which lie close together.
   Pointer find(const PlanKey& key) const;
   // The plan that is there then: another thread's, where one was quicker.
-  Pointer add(const Pointer& plan);
+  Pointer add(const PlanKey& key, Pointer plan);
 
-  // Takes plans out and returns them: those of one problem in every context, those of one context, those of which there
-  // are no copies outside.
-  std::vector<Pointer> forget(const Family& family, const PackedProblem& problem);
-  std::vector<Pointer> forget_context(std::uint64_t context);
-  std::vector<Pointer> forget_unused();
+  // Takes plans out; how many: those of one problem in every context, those of one context, those of which there are no
+  // copies outside. A plan ends here if it is not held.
+  std::size_t forget(const Family& family, const PackedProblem& problem);
+  std::size_t forget_context(std::uint64_t context);
+  std::size_t forget_unused();
 
   std::size_t size() const;
+  // How many plans have a count for each stripe.
+  std::size_t striped() const { return striped_; }
 
  private:
-  std::vector<Pointer> remove_if(const std::function<bool(const PlanState&)>& goes);
-  bool collect();
-  void stripe(const PlanState& plan) const;
+  // What a look-up reads, and nothing else. A copy of the plan's pointer counts in the node.
+  struct Node : std::enable_shared_from_this<Node> {
+    Node(const PlanKey& node_key, Pointer node_plan) : plan(std::move(node_plan)), key(node_key) {}
+    // In the order in which a look-up needs the cache lines; the end of the key is rarely used.
+    mutable std::atomic<const StripedPointer<PlanState>*> striped{nullptr};  // null: few threads ask for the plan
+    mutable std::atomic<unsigned> visits{0};                                 // by threads of other stripes than `home`
+    const unsigned home = static_cast<unsigned>(this_stripe());
+    const Pointer plan;
+    const PlanKey key;
+  };
+  static Pointer pointer(const Node& node) { return {node.shared_from_this(), node.plan.get()}; }
+  static bool is_shared(const Node& node);
 
-  ReadMostlyTable<PlanState> table_;
+  std::size_t remove_if(const std::function<bool(const Node&)>& goes);
+  bool collect();
+  void stripe(const PlanKey& key) const;
+
+  ReadMostlyTable<Node> table_;
   mutable ForkSafeMutex writing_;
+  mutable std::atomic<std::size_t> striped_{0};
 };
 
 }  // namespace quern

@@ -150,7 +150,8 @@ static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Fa
   const Device device = describe_device(*state.driver(), context.device);
   require_supported(device, family, problem);
   const Target& target = device.target;
-  auto plan = std::make_shared<PlanState>(PlanKey(family, problem, context.id));
+  auto plan = std::make_shared<PlanState>();
+  plan->family = &family;
   const auto* bytes = static_cast<const unsigned char*>(problem);
   plan->problem.assign(bytes, bytes + family.problem_bytes);
   plan->text = problem_text(family, problem);

@@ -152,7 +152,7 @@ static std::shared_ptr<const PlanState> new_plan(RuntimeState& state, const Fami
       key,
       [&] {
         auto known = state.plans.find(key);
-        return known != nullptr ? known : state.plans.add(make_plan(state, family, problem, context, options));
+        return known != nullptr ? known : state.plans.add(key, make_plan(state, family, problem, context, options));
       },
       &led);
 }
@@ -225,7 +225,7 @@ std::vector<const Family*> Runtime::families() const {
 std::size_t Runtime::forget_any(const Family& family, const void* problem) {
   PackedProblem packed;
   pack(family, problem, packed);
-  const std::size_t forgotten = state_->plans.forget(family, packed).size();
+  const std::size_t forgotten = state_->plans.forget(family, packed);
   if (forgotten != 0) state_->kernels.drop_unused();
   return forgotten;
 }

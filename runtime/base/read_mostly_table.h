@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/slabs.h"
 #include "base/striped.h"
 
 namespace quern {
@@ -18,14 +19,15 @@ namespace quern {
 // a lock for them. A node never changes while it is in the table; what is taken out stays until a writer collects it,
 // which it can when no reader is left that may have seen it.
 //
-// Open addressing: a node lies in the first free slot from its hash on, and at least half of the slots are free. A slot
-// has the whole hash, so that nodes of other keys are rarely looked at: a look-up touches one slot and one node.
+// Open addressing: a node lies in the first free slot from its hash on, and at least a quarter of the slots are free. A
+// slot has 32 bits, the node's number and 8 bits of its hash: 100,000 take half a MiB, and a look-up among them one
+// node.
 template <class Node>
 class ReadMostlyTable {
  public:
   using Pointer = std::shared_ptr<const Node>;
 
-  ReadMostlyTable() : current_(new Slots(kFewest)), slots_(current_.get()) {}
+  ReadMostlyTable() : current_(new Slots(kFewest, std::make_shared<Slabs>())), slots_(current_.get()) {}
   ReadMostlyTable(const ReadMostlyTable&) = delete;
   ReadMostlyTable& operator=(const ReadMostlyTable&) = delete;
 
@@ -36,7 +38,7 @@ class ReadMostlyTable {
     // The node of this hash for which `is_it` holds; null if there is none.
     template <class Predicate>
     const Node* find(std::uint64_t hash, const Predicate& is_it) const {
-      return slots_.at(hash, is_it).node.load();
+      return slots_.find(hash, is_it);
     }
 
    private:
@@ -50,11 +52,12 @@ class ReadMostlyTable {
   // The same for a writer, who need not be a Reader.
   template <class Predicate>
   const Node* find(std::uint64_t hash, const Predicate& is_it) const {
-    return current_->at(hash, is_it).node.load();
+    return current_->find(hash, is_it);
   }
-  // Puts `node` in the place of the one for which `is_it` holds, or in a free one.
-  template <class Predicate>
-  void set(std::uint64_t hash, const Predicate& is_it, Pointer node);
+  // Makes a node of `arguments`, in the place of the one for which `is_it` holds, or in a free one. Throws
+  // std::bad_alloc, and then nothing has changed.
+  template <class Predicate, class... Arguments>
+  const Node& set(std::uint64_t hash, const Predicate& is_it, Arguments&&... arguments);
   // Takes out those for which `goes` holds; how many.
   template <class Predicate>
   std::size_t remove_if(const Predicate& goes);
@@ -68,35 +71,45 @@ class ReadMostlyTable {
 
  private:
   static constexpr std::size_t kFewest = 64;
+  static constexpr std::uint32_t kNumber = (1U << 24) - 1;  // in a slot, plus one; the rest is of the hash
 
-  struct Slot {
-    std::uint64_t hash = 0;  // written before `node`, once
-    std::atomic<const Node*> node{nullptr};
-  };
+  using Slot = std::atomic<std::uint32_t>;  // 0: free
   struct Slots {
-    explicit Slots(std::size_t count) : slots(count) {}
+    Slots(std::size_t count, std::shared_ptr<Slabs> own_slabs) : slots(count), slabs(std::move(own_slabs)) {}
+
+    const Node* node_of(std::uint32_t slot) const {
+      return reinterpret_cast<const Node*>(static_cast<const unsigned char*>(slabs->at((slot & kNumber) - 1)) + offset);
+    }
     // The slot of the node, or the free one where it belongs.
     template <class Predicate>
-    const Slot& at(std::uint64_t hash, const Predicate& is_it) const {
+    std::size_t place(std::uint64_t hash, const Predicate& is_it) const {
       const std::size_t mask = slots.size() - 1;
       for (std::size_t i = static_cast<std::size_t>(hash) & mask;; i = (i + 1) & mask) {
-        const Node* node = slots[i].node.load();
-        if (node == nullptr || (slots[i].hash == hash && is_it(*node))) return slots[i];
+        const std::uint32_t slot = slots[i].load();
+        if (slot == 0 || (((slot ^ tag(hash)) & ~kNumber) == 0 && is_it(*node_of(slot)))) return i;
       }
     }
-    void add(std::uint64_t hash, const Node* node) {
-      auto& slot = const_cast<Slot&>(at(hash, [](const Node&) { return false; }));
-      slot.hash = hash;
-      slot.node.store(node);
+    template <class Predicate>
+    const Node* find(std::uint64_t hash, const Predicate& is_it) const {
+      const std::uint32_t slot = slots[place(hash, is_it)].load();
+      return slot == 0 ? nullptr : node_of(slot);
     }
+    static std::uint32_t tag(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32) & ~kNumber; }
+
     std::vector<Slot> slots;  // a power of two
+    std::shared_ptr<Slabs> slabs;
+    std::size_t offset = 0;  // of a node in its slab: what std::allocate_shared has before it
   };
   struct Owner {
     Pointer node;
     std::uint64_t hash;
+    std::uint32_t number;
   };
 
-  void rebuild();
+  void rebuild(std::size_t nodes);
+  void fill(Slots& slots, const Owner& owner, std::size_t place) {
+    slots.slots[place].store(Slots::tag(owner.hash) | (owner.number + 1));
+  }
 
   mutable StripedReaders readers_;
   std::unique_ptr<Slots> current_;
@@ -109,23 +122,26 @@ class ReadMostlyTable {
 };
 
 template <class Node>
-template <class Predicate>
-void ReadMostlyTable<Node>::set(std::uint64_t hash, const Predicate& is_it, Pointer node) {
-  retired_.reserve(retired_.size() + 1);  // before anything is changed: it may throw
+template <class Predicate, class... Arguments>
+const Node& ReadMostlyTable<Node>::set(std::uint64_t hash, const Predicate& is_it, Arguments&&... arguments) {
+  retired_.reserve(retired_.size() + 1);
+  if (4 * (owners_.size() + 1) > 3 * current_->slots.size()) rebuild(2 * owners_.size());
+  Pointer node =
+      std::allocate_shared<Node>(SlabAllocator<Node>(current_->slabs), std::forward<Arguments>(arguments)...);
+  const std::uint32_t number = current_->slabs->number_of(node.get());
+  if (number >= kNumber) throw std::bad_alloc();
   const Node* const fresh = node.get();
-  owners_.emplace(fresh, Owner{std::move(node), hash});
-  auto& slot = const_cast<Slot&>(current_->at(hash, is_it));
-  if (const Node* const before = slot.node.load()) {
-    slot.node.store(fresh);
-    const auto owner = owners_.find(before);
-    retired_.push_back(std::move(owner->second.node));
-    owners_.erase(owner);
-  } else if (2 * owners_.size() > current_->slots.size()) {
-    rebuild();
-  } else {
-    slot.hash = hash;
-    slot.node.store(fresh);
+  if (owners_.empty()) current_->offset = current_->slabs->offset_of(fresh, number);  // no reader has a slot yet
+  const Owner& owner = owners_.emplace(fresh, Owner{std::move(node), hash, number}).first->second;
+  const std::size_t place = current_->place(hash, is_it);
+  const std::uint32_t before = current_->slots[place].load();
+  fill(*current_, owner, place);
+  if (before != 0) {
+    const auto old = owners_.find(current_->node_of(before));
+    retired_.push_back(std::move(old->second.node));
+    owners_.erase(old);
   }
+  return *fresh;
 }
 
 template <class Node>
@@ -142,18 +158,21 @@ std::size_t ReadMostlyTable<Node>::remove_if(const Predicate& goes) {
     owner = owners_.erase(owner);
     ++removed;
   }
-  if (removed != 0) rebuild();
+  if (removed != 0) rebuild(owners_.size());
   return removed;
 }
 
-// With the nodes that there are, in at least twice the space that they take.
+// With the nodes that there are, and room for `nodes`. An empty table begins with new slabs: the old ones' memory goes
+// with the last node that somebody holds.
 template <class Node>
-void ReadMostlyTable<Node>::rebuild() {
+void ReadMostlyTable<Node>::rebuild(std::size_t nodes) {
   std::size_t count = kFewest;
-  while (count < 2 * (owners_.size() + 1)) count *= 2;
-  auto slots = std::make_unique<Slots>(count);
-  for (const auto& [node, owner] : owners_) slots->add(owner.hash, node);
+  while (3 * count < 4 * (nodes + 1)) count *= 2;
   retired_slots_.reserve(retired_slots_.size() + 1);
+  auto slots = std::make_unique<Slots>(count, owners_.empty() ? std::make_shared<Slabs>() : current_->slabs);
+  slots->offset = current_->offset;
+  for (const auto& [node, owner] : owners_)
+    fill(*slots, owner, slots->place(owner.hash, [](const Node&) { return false; }));
   slots_.store(slots.get());
   retired_slots_.push_back(std::exchange(current_, std::move(slots)));
 }

@@ -7,11 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "base/striped.h"
 #include "cache/entry.h"
 #include "driver/driver.h"
 #include "driver/library.h"
-#include "plan/plan_key.h"
 #include "quern/family.h"
 #include "quern/plan.h"
 
@@ -35,22 +33,8 @@ class BetterPlan {
   std::atomic<const PlanState*> now_{nullptr};
 };
 
-// What a table of plans keeps with each, for giving out copies of its pointer.
-struct PlanHandout {
-  std::atomic<const StripedPointer<PlanState>*> striped{nullptr};  // the table's; null: few threads ask for the plan
-  std::atomic<unsigned> visits{0};                                 // by threads of other stripes than `home`
-  std::size_t home = 0;
-};
-
-struct PlanState : std::enable_shared_from_this<PlanState> {
-  using Handout = PlanHandout;
-  explicit PlanState(const PlanKey& plan_key) : key(plan_key), family(plan_key.family) {}
-
-  // First, and small, since a look-up among many plans reads this and no more.
-  mutable Handout handout;
-  const PlanKey key;
-
-  const Family* const family;
+struct PlanState {
+  const Family* family = nullptr;
   std::vector<unsigned char> problem;  // the family's struct, open extents still open
   std::string text;
   DeviceModel model{};  // the live device's figures

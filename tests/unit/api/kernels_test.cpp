@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "api/known_contexts.h"
 #include "api/plan_table.h"
 #include "api/runtime_state.h"
 #include "unit/api/support.h"
@@ -81,6 +82,22 @@ TEST_F(Kernels, OfContextsThatLiveStay) {
   EXPECT_EQ(null_driver().unloads, 6) << "trim asks too, and no plan of the third is held";
 }
 
+// "Could not look" is not "is gone".
+TEST(KnownContexts, StayKnownWhereTheDriverCannotSay) {
+  static CUresult answer = CUDA_ERROR_OUT_OF_MEMORY;
+  DriverTable table = null_driver_table();
+  table.CtxGetId = [](CUcontext, unsigned long long* id) { return *id = 7, answer; };
+  const Driver driver(table);
+  KnownContexts contexts;
+  Context context;
+  context.id = 7;
+  EXPECT_TRUE(contexts.note(driver, context).empty());
+  EXPECT_TRUE(contexts.take_gone(driver).empty());
+  answer = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  EXPECT_EQ(contexts.take_gone(driver), std::vector<std::uint64_t>{7});
+  EXPECT_TRUE(contexts.take_gone(driver).empty()) << "not known any more";
+}
+
 // What it launched may be queued still, or be in a graph.
 TEST_F(Kernels, OfAPlanThatIsDroppedAtOnceStayLoadedUntilTheyAreTrimmed) {
   std::optional<Runtime> runtime(options());
@@ -133,25 +150,27 @@ TEST_F(Kernels, TrimLeavesWhatIsHeld) {
 
 // ---- the table of plans
 
-std::shared_ptr<PlanState> plan_for(std::int64_t count, std::uint64_t context = 1) {
-  const Gather problem{.count = count};
-  return std::make_shared<PlanState>(PlanKey(Gather::family(), &problem, context));
-}
-
 PlanKey key_for(std::int64_t count, std::uint64_t context = 1) {
   const Gather problem{.count = count};
   return {Gather::family(), &problem, context};
 }
 
+// A plan that says which it is.
+std::shared_ptr<PlanState> plan_named(const std::string& name) {
+  auto plan = std::make_shared<PlanState>();
+  plan->text = name;
+  return plan;
+}
+
 TEST(PlanTable, FindsEachOfAHundredThousand) {
   constexpr std::int64_t kPlans = 100'000;
   PlanTable table;
-  for (std::int64_t count = 0; count < kPlans; ++count) table.add(plan_for(count));
+  for (std::int64_t count = 0; count < kPlans; ++count) table.add(key_for(count), plan_named(std::to_string(count)));
   EXPECT_EQ(table.size(), static_cast<std::size_t>(kPlans));
   for (std::int64_t count = 0; count < kPlans; ++count) {
     const auto found = table.find(key_for(count));
     ASSERT_NE(found, nullptr) << count;
-    ASSERT_EQ(found->key, key_for(count));
+    ASSERT_EQ(found->text, std::to_string(count));
   }
   EXPECT_EQ(table.find(key_for(kPlans)), nullptr);
   EXPECT_EQ(table.find(key_for(1, 2)), nullptr) << "another context";
@@ -159,38 +178,52 @@ TEST(PlanTable, FindsEachOfAHundredThousand) {
 
 TEST(PlanTable, TheFirstPlanOfAProblemServes) {
   PlanTable table;
-  const auto first = plan_for(1);
-  EXPECT_EQ(table.add(first), first);
-  EXPECT_EQ(table.add(plan_for(1)), first);
+  const auto first = plan_named("first");
+  EXPECT_EQ(table.add(key_for(1), first), first);
+  EXPECT_EQ(table.add(key_for(1), plan_named("second")), first);
   EXPECT_EQ(table.find(key_for(1)), first);
 }
 
 // Equal hashes do not make equal problems.
 TEST(PlanTable, ACollisionOfHashesIsNotAHit) {
-  struct Colliding : PlanState {
-    explicit Colliding(const PlanKey& own, std::uint64_t hash) : PlanState(with_hash(own, hash)) {}
-    static PlanKey with_hash(PlanKey key, std::uint64_t hash) {
-      key.hash = hash;
-      return key;
-    }
+  const auto colliding = [](std::int64_t count, std::uint64_t context = 1) {
+    PlanKey key = key_for(count, context);
+    key.hash = 7;
+    return key;
   };
   PlanTable table;
-  const auto one = std::make_shared<Colliding>(key_for(1), 7);
-  const auto two = std::make_shared<Colliding>(key_for(2), 7);
-  const auto other_context = std::make_shared<Colliding>(key_for(1, 2), 7);
-  EXPECT_EQ(table.add(one), one);
-  EXPECT_EQ(table.add(two), two);
-  EXPECT_EQ(table.add(other_context), other_context);
-  EXPECT_EQ(table.find(Colliding::with_hash(key_for(1), 7)), one);
-  EXPECT_EQ(table.find(Colliding::with_hash(key_for(2), 7)), two);
-  EXPECT_EQ(table.find(Colliding::with_hash(key_for(1, 2), 7)), other_context);
-  EXPECT_EQ(table.find(Colliding::with_hash(key_for(3), 7)), nullptr);
+  table.add(colliding(1), plan_named("one"));
+  table.add(colliding(2), plan_named("two"));
+  table.add(colliding(1, 2), plan_named("other context"));
+  EXPECT_EQ(table.find(colliding(1))->text, "one");
+  EXPECT_EQ(table.find(colliding(2))->text, "two");
+  EXPECT_EQ(table.find(colliding(1, 2))->text, "other context");
+  EXPECT_EQ(table.find(colliding(3)), nullptr);
+}
+
+TEST(PlanTable, APlanOutlivesTheTable) {
+  std::shared_ptr<const PlanState> plan;
+  {
+    PlanTable table;
+    plan = table.add(key_for(1), plan_named("one"));
+    table.add(key_for(2), plan_named("two"));
+  }
+  EXPECT_EQ(plan->text, "one");
 }
 
 TEST(PlanTable, WhatIsNotHeldOutsideIsForgottenEvenIfManyThreadsAskedForIt) {
   PlanTable table;
-  std::weak_ptr<const PlanState> busy = table.add(plan_for(1));
-  std::weak_ptr<const PlanState> idle = table.add(plan_for(2));
+  std::weak_ptr<const PlanState> busy;
+  std::weak_ptr<const PlanState> idle;
+  {
+    const auto one = plan_named("one");
+    const auto two = plan_named("two");
+    busy = one;
+    idle = two;
+    table.add(key_for(1), one);
+    table.add(key_for(2), two);
+    EXPECT_EQ(table.forget_unused(), 0u) << "held here, as they were given";
+  }
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
@@ -198,15 +231,27 @@ TEST(PlanTable, WhatIsNotHeldOutsideIsForgottenEvenIfManyThreadsAskedForIt) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_NE(busy.lock()->handout.striped.load(), nullptr);
-  EXPECT_EQ(idle.lock()->handout.striped.load(), nullptr);
+  EXPECT_EQ(table.striped(), 1u);
   {
     const auto held = table.find(key_for(1));
-    EXPECT_EQ(table.forget_unused().size(), 1u);
+    EXPECT_EQ(table.forget_unused(), 1u);
     EXPECT_EQ(table.find(key_for(1)), held);
   }
-  EXPECT_EQ(table.forget_unused().size(), 1u);
+  EXPECT_EQ(table.forget_unused(), 1u);
+  EXPECT_EQ(table.striped(), 0u);
   EXPECT_TRUE(busy.expired() && idle.expired());
+}
+
+TEST(PlanTable, NotEveryPlanOfVeryManyIsStriped) {
+  constexpr std::int64_t kPlans = 3000;
+  PlanTable table;
+  for (std::int64_t count = 0; count < kPlans; ++count) table.add(key_for(count), plan_named("one"));
+  std::thread([&] {
+    for (int times = 0; times < 100; ++times)
+      for (std::int64_t count = 0; count < kPlans; ++count) table.find(key_for(count));
+  }).join();
+  EXPECT_GT(table.striped(), 0u);
+  EXPECT_LT(table.striped(), 2000u);
 }
 
 TEST(PlanTable, PlansMayGoWhileOthersLookThemUp) {
@@ -217,12 +262,12 @@ TEST(PlanTable, PlansMayGoWhileOthersLookThemUp) {
     threads.emplace_back([&] {
       for (std::int64_t n = 0; !done; ++n) {
         const auto found = table.find(key_for(n % 10));
-        EXPECT_TRUE(found == nullptr || found->key == key_for(n % 10));
+        EXPECT_TRUE(found == nullptr || found->text == std::to_string(n % 10));
       }
     });
   }
   for (int round = 0; round < 300; ++round) {
-    for (std::int64_t count = 0; count < 10; ++count) table.add(plan_for(count));
+    for (std::int64_t count = 0; count < 10; ++count) table.add(key_for(count), plan_named(std::to_string(count)));
     if (round % 3 == 0) table.forget_context(1);
     if (round % 3 == 1) table.forget_unused();
     if (round % 3 == 2) table.forget(Gather::family(), key_for(round % 10).packed);

@@ -1,4 +1,5 @@
 #include "driver/driver.h"
+#include "driver/capture_mode.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -120,6 +121,16 @@ TEST(NoHostDriver, EachPlaceIsListedWithItsReason) {
   cache::overwrite(environment[Variable::hostdriver], "no library");
   EXPECT_NE(words().find("libquern_hostdriver.so: "), std::string::npos) << words();
   EXPECT_NE(words().find("file too short"), std::string::npos) << words();  // what the loader says
+}
+
+// A thread whose mode did not change must not be given another one afterwards.
+TEST(RelaxedCaptureMode, LeavesTheThreadItsOwnWhereTheDriverCannotChangeIt) {
+  static int calls = 0;
+  DriverTable table = null_driver_table();
+  table.ThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode*) { return ++calls, CUDA_ERROR_OUT_OF_MEMORY; };
+  const Driver driver(table);
+  { const RelaxedCaptureMode relaxed(driver); }
+  EXPECT_EQ(calls, 1);
 }
 
 }  // namespace

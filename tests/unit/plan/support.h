@@ -41,8 +41,8 @@ inline std::vector<Variant> variants_of(const AnyProblem& p, const Target& targe
 
 // A plan whose kernels are not there: good for everything but enqueueing.
 struct BarePlan : PlanState {
-  explicit BarePlan(const AnyProblem& p, const Target& target = {90, "a"})
-      : PlanState(PlanKey(p.family(), p.data(), 0)) {
+  explicit BarePlan(const AnyProblem& p, const Target& target = {90, "a"}) {
+    family = &p.family();
     const auto* bytes = static_cast<const unsigned char*>(p.data());
     problem.assign(bytes, bytes + family->problem_bytes);
     text = p.text();

@@ -199,4 +199,6 @@ check "a member of a problem without a field is refused" family_is_refused WRONG
 check "a parameter too many is refused" family_is_refused WRONG_PARAMETERS 'at most kMaxParameters'
 check "a program of the old string ABI is told how to build quern for it" old_abi_is_refused_by_name
 check "a launch refuses another family's arguments" wrong_arguments_are_refused
+# shellcheck source=tests/consumer/package.sh
+. "$here/package.sh"
 [ $failures = 0 ]

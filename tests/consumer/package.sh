@@ -31,13 +31,14 @@ unpack() { mkdir -p "$1" && tar -C "$1" --strip-components=1 -xzf "$packages"/qu
 
 runs() {
   "$1/bin/quern" list && [ -s "$1/share/man/man1/quern.1" ] && [ -s "$1/share/bash-completion/completions/quern" ] &&
+    [ -s "$1/share/doc/quern/docs/operations.md" ] && grep -q "^## .*$version" "$1/share/doc/quern/CHANGELOG.md" &&
     "$1/bin/quern" run gather rows=8 count=8 width=8 --device host --verify --cache-dir "$work/cache"
 }
 
 # serves NAME TREE: the command runs there, and applications are built against it.
 serves() {
   local prefix=$2
-  check "$1: quern runs a verified kernel" runs "$prefix"
+  check "$1: all is there and a kernel runs, verified" runs "$prefix"
   check "$1: find_package, an application builds" build_app "$2.app" -DCMAKE_PREFIX_PATH="$prefix"
   check "$1: find_package, it runs" run_app "$2.app/app17"
   check "$1: pkg-config" compile_whole g++ 17
@@ -45,7 +46,7 @@ serves() {
 
 check "cpack makes packages" make_packages
 check "the tarball, unpacked where a name has a space: unpacks" unpack "$work/two words"
-check "the tarball, unpacked where a name has a space: quern runs a verified kernel" runs "$work/two words"
+check "the tarball, unpacked where a name has a space: all is there and a kernel runs, verified" runs "$work/two words"
 check "the tarball, unpacked: unpacks" unpack "$work/unpacked"
 serves "the tarball, unpacked" "$work/unpacked"
 

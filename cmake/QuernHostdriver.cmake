@@ -27,6 +27,13 @@ set_target_properties(quern_hostdriver PROPERTIES
   LINKER_LANGUAGE CXX CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON CXX_EXTENSIONS OFF
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 target_link_libraries(quern_hostdriver PRIVATE quern_private ${quern_boost_context_LIBRARY})
+# Where bin/quern looks for it, as in an installed tree.
+set(quern_lib_folder ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR})
+cmake_path(RELATIVE_PATH PROJECT_BINARY_DIR BASE_DIRECTORY ${quern_lib_folder} OUTPUT_VARIABLE quern_from_lib_folder)
+add_custom_command(TARGET quern_hostdriver POST_BUILD VERBATIM
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${quern_lib_folder}
+  COMMAND ${CMAKE_COMMAND} -E create_symlink ${quern_from_lib_folder}/$<TARGET_FILE_NAME:quern_hostdriver>
+    ${quern_lib_folder}/$<TARGET_FILE_NAME:quern_hostdriver>)
 set(quern_hostdriver_symbols ${PROJECT_SOURCE_DIR}/cmake/hostdriver.symbols)
 # Never unmapped: it has threads of its own.
 target_link_options(quern_hostdriver PRIVATE LINKER:-z,nodelete

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Every strategy on every saved tuning space of a directory, as Markdown: the tables of docs/search.md.
-# Usage: tools/replay_spaces.sh DIR [SEEDS]; QUERN names the command, default build/release/quern or build/dev/quern.
+# Usage: tools/replay_spaces.sh DIR [SEEDS]; QUERN names the command, default build/release/bin/quern or build/dev/bin/quern.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 directory=${1:?usage: tools/replay_spaces.sh DIR [SEEDS]}
 seeds=${2:-200}
 quern=${QUERN:-}
 for build in release dev; do
-  [ -z "$quern" ] && [ -x "$root/build/$build/quern" ] && quern=$root/build/$build/quern
+  [ -z "$quern" ] && [ -x "$root/build/$build/bin/quern" ] && quern=$root/build/$build/bin/quern
 done
 [ -n "$quern" ] || { echo "replay_spaces.sh: build the target quern_cli first, or set QUERN" >&2; exit 1; }
 

@@ -19,7 +19,7 @@ usage: tools/test.sh [STAGE…]     all of them when none is named
   docs       the commands, listings, examples, links and names of every page and help text
   gpu        the kernels on a GPU; skipped where there is none
   compile12  the compile tier with the newest NVRTC of CUDA 12
-  consumer   host applications against the installed package, add_subdirectory and pkg-config
+  consumer   host applications against the installed package, add_subdirectory, pkg-config and what cpack makes
   asan       the unit, store and host tiers under AddressSanitizer and UndefinedBehaviorSanitizer
   tsan       the unit tier under ThreadSanitizer
   fuzz       the readers of files: the kept inputs, then libFuzzer for 10 s each; tools/fuzz.sh does it for longer

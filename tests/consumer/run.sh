@@ -24,6 +24,12 @@ check() {
 
 # ---- What is in the files ------------------------------------------------------------------------------------------
 
+# With Ninja a file `quern` in the build's root would be taken for the target of that name.
+target_quern_is_the_library() {
+  rm -f "$build"/libquern.so*
+  cmake --build "$build" --target quern && [ -e "$build/libquern.so" ]
+}
+
 install_package() {
   cmake --install "$build" --prefix "$prefix.made" &&
     mv "$prefix.made" "$prefix"  # an installed tree may be moved
@@ -53,6 +59,11 @@ build_app() {
   local folder=$1
   shift
   cmake -S "$here/app" -B "$folder" -DCMAKE_BUILD_TYPE=Debug "$@" && cmake --build "$folder" --parallel "$(nproc)"
+}
+
+demo_ends_with_a_launch() {
+  "$root/tools/demo.sh" "$(basename "$build")" >"$work/demo.log" 2>&1 &&
+    grep -q "^launched: the result is the reference's" "$work/demo.log" || { cat "$work/demo.log"; return 1; }
 }
 
 run_app() {
@@ -140,6 +151,7 @@ old_abi_is_refused_by_name() {
 
 rm -rf "$work"
 mkdir -p "$work"
+check "the target quern is the library" target_quern_is_the_library
 check "install" install_package
 library=$(find "$prefix" -name libquern.so)
 check "libquern.so exports quern:: only" only_quern_symbols
@@ -154,6 +166,10 @@ check "quern finds the host driver that is installed with it" \
   "$prefix/bin/quern" run gather rows=8 count=8 width=8 --device host --verify --cache-dir "$work/cache"
 
 check "find_package: application builds as C++17 and C++20" build_app "$work/package" -DCMAKE_PREFIX_PATH="$prefix"
+# The demo ends with a launch by such an application, on the CPU where there is no GPU.
+if [ "$build" = "$root/build/$(basename "$build")" ]; then
+  check "tools/demo.sh runs, and its application launches a kernel" demo_ends_with_a_launch
+fi
 check "find_package: C++17 application runs" run_app "$work/package/app17"
 check "find_package: C++20 application runs" run_app "$work/package/app20"
 check "an application's program is a worker for its own family" run_worker "$work/package/app20"
@@ -183,4 +199,6 @@ check "a member of a problem without a field is refused" family_is_refused WRONG
 check "a parameter too many is refused" family_is_refused WRONG_PARAMETERS 'at most kMaxParameters'
 check "a program of the old string ABI is told how to build quern for it" old_abi_is_refused_by_name
 check "a launch refuses another family's arguments" wrong_arguments_are_refused
+# shellcheck source=tests/consumer/package.sh
+. "$here/package.sh"
 [ $failures = 0 ]

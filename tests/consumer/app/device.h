@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
@@ -14,7 +15,8 @@ class Device {
  public:
   // Makes the first device's primary context current; false where there is no driver or no device.
   bool open() {
-    library_ = dlopen("libcuda.so.1", RTLD_NOW);
+    const char* given = std::getenv("QUERN_LIBCUDA");  // what quern opens too: a context belongs to one library
+    library_ = dlopen(given != nullptr ? given : "libcuda.so.1", RTLD_NOW);
     if (library_ == nullptr || call<unsigned>("cuInit", 0u) != 0) return false;
     int device = 0, count = 0;
     if (call<int*>("cuDeviceGetCount", &count) != 0 || count == 0) return false;

@@ -3,7 +3,7 @@
 
 # ---- on the host driver, if it was built and there is a C++ compiler
 unset QUERN_HOSTDRIVER_LIBRARY
-host_driver=$(dirname "$quern")/libquern_hostdriver.so
+host_driver=$(dirname "$quern")/../libquern_hostdriver.so
 if [ -e "$host_driver" ] && command -v c++ >/dev/null; then
   expect 0 'verified    yes' run gather rows=50 count=60 width=77 --device host --verify
   expect 0 'runs on the CPU, by the host driver' run gather rows=50 count=60 width=77 --verify

@@ -136,7 +136,8 @@ def _check_command(scratch, command, what, ways, usage, report, gpu):
 def _quern_parts(text):
     """The parts of a command line that call quern, each from that word on."""
     parts = re.split(r'\s*(?:;|&&|\|\||\||>)\s*', text)
-    return [part[part.index('quern '):] for part in parts if re.match(r'(?:[A-Z_]+=\S* +)*(?:\S*/)?quern ', part)]
+    found = [re.match(r'(?:[A-Z_]+=\S* +)*(?:\S*/)?(quern .*)', part) for part in parts]
+    return [match.group(1) for match in found if match]
 
 
 def _option_faults(text, usage):

@@ -39,7 +39,8 @@ optional_packages=(
   ninja-build:command:ninja libgtest-dev:header:gtest/gtest.h libbenchmark-dev:header:benchmark/benchmark.h)
 test_packages=(
   libgtest-dev:header:gtest/gtest.h clang:command:clang++ clang-format:command:clang-format
-  clang-tidy:command:clang-tidy binutils:command:nm dpkg-dev:command:dpkg-shlibdeps file:command:file)
+  clang-tidy:command:clang-tidy binutils:command:nm python3:command:python3 libbenchmark-dev:header:benchmark/benchmark.h
+  dpkg-dev:command:dpkg-shlibdeps file:command:file)
 fuzz_packages=(clang:command:clang++ libclang-rt-dev:fuzzer:clang++)
 wheel_packages=(python3:command:python3 python3-pip:pip:pip)
 

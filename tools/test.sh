@@ -6,7 +6,7 @@ source "$(dirname "$0")/setup.sh"
 cd "$root"
 mkdir -p build
 
-stages=(checks format unit store compile host gpu compile12 consumer asan tsan fuzz tidy)
+stages=(checks format unit store compile host docs gpu compile12 consumer asan tsan fuzz tidy)
 usage() {
   cat <<'TEXT'
 usage: tools/test.sh [STAGE…]     all of them when none is named
@@ -16,7 +16,8 @@ usage: tools/test.sh [STAGE…]     all of them when none is named
   store      the image store with many processes, kills and losses of power; all sizes: tools/store_full.sh
   compile    every family through NVRTC
   host       every kernel on the CPU, by the host driver
-  gpu        the same on a GPU; skipped where there is none
+  docs       the commands, listings, examples, links and names of every page and help text
+  gpu        the kernels on a GPU; skipped where there is none
   compile12  the compile tier with the newest NVRTC of CUDA 12
   consumer   host applications against the installed package, add_subdirectory, pkg-config and what cpack makes
   asan       the unit, store and host tiers under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -55,6 +56,7 @@ stage_unit() { tier unit; }
 stage_store() { tier store; }
 stage_compile() { tier compile; }
 stage_host() { tier host; }
+stage_docs() { tier docs; }
 stage_gpu() { tier gpu; }
 stage_consumer() { tier consumer; }
 stage_compile12() {
@@ -122,7 +124,7 @@ start=$EPOCHREALTIME
 step "set-up" setup
 need "${test_packages[@]}"
 case " ${chosen[*]} " in
-  *" unit "* | *" store "* | *" compile "* | *" host "* | *" gpu "* | *" compile12 "* | *" consumer "* | *" tidy "*)
+  *" unit "* | *" store "* | *" compile "* | *" host "* | *" docs "* | *" gpu "* | *" compile12 "* | *" consumer "* | *" tidy "*)
     step "build (preset dev)" build dev || { say "0 passed, 1 failed"; exit 1; } ;;
 esac
 for stage in "${chosen[@]}"; do run_stage "$stage"; done

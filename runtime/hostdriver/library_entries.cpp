@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "hostdriver/capture.h"
 #include "hostdriver/occupancy.h"
+#include "hostdriver/schedule.h"
 
 using namespace quern::host;  // NOLINT(google-build-using-namespace): what follows are entry points only
 
@@ -76,6 +77,14 @@ CUfunction make_function(Call& call, const std::shared_ptr<Library>& library) {
   return library->functions[call.context->id] = call.machine.add(call.machine.functions, function);
 }
 
+void wait_for_contexts_of(Call& call, const Library& library) {
+  std::vector<std::shared_ptr<Context>> contexts;
+  call.machine.functions.for_each([&](const Function& function) {
+    if (function.library.get() == &library) contexts.push_back(function.context);
+  });
+  for (const auto& context : contexts) wait_for_context(call, *context);
+}
+
 }  // namespace
 
 QUERN_HOST_ENTRY CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option*, void**,
@@ -92,12 +101,13 @@ QUERN_HOST_ENTRY CUresult cuLibraryLoadData(CUlibrary* library, const void* code
   });
 }
 
-// The image goes when the last work that uses it has ended. Libraries belong to no context: its error is not told here,
-// as with driver 580.
+// Waits for all work of the contexts that have its kernel, also of other libraries, as driver 580 does. Libraries
+// belong to no context: its error is not told here.
 QUERN_HOST_ENTRY CUresult cuLibraryUnload(CUlibrary handle) {
   return guarded("cuLibraryUnload", Needs::init, [&](Call& call) {
     refuse_unsafe(call.machine);
     const std::shared_ptr<Library> library = taken(call.machine.libraries, handle, kLibrary);
+    wait_for_contexts_of(call, *library);
     call.machine.kernels.remove(library->kernel);
     call.machine.functions.remove_if([&](const Function& function) { return function.library == library; });
   });

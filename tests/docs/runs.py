@@ -10,8 +10,6 @@ import tempfile
 from pages import Command, commands
 
 SECONDS = 300
-# Pages whose commands build on each other; another test runs them as they stand.
-RUN_BY = {'docs/operations.md': 'tests/unit/tools/cli/operations.sh'}
 # The only programs whose commands may be marked in a page as not run by a test.
 MAY_BE_UNTESTED = {'docker', 'kubectl', 'sbatch'}
 
@@ -110,9 +108,6 @@ def _all_commands(pages, usage):
 def check_commands(scratch, pages, usage, report, gpu):
     table, done = Table(pathlib.Path(__file__).parent / 'commands.txt'), set()
     for command in _all_commands(pages, usage):
-        if command.page in RUN_BY:
-            report.say(f'{command.page}:{command.line} {command.text} (run by {RUN_BY[command.page]})', _option_faults(command.text, usage))
-            continue
         what = f'{command.page}{f":{command.line}" if command.line else ""} {command.text}'
         if command.untested:
             known = command.untested.split()[0] in MAY_BE_UNTESTED

@@ -1,39 +1,28 @@
 # shellcheck shell=bash disable=SC2154
-# The commands of docs/operations.md, in their order, in a folder of their own. Sourced by ../cli_test.sh.
-
-page=$(dirname "$json_page")/operations.md
-
-# The lines of the page's sh blocks.
-commands_of_page() { awk '/^```sh$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$page"; }
-# The block that follows <!-- file: NAME -->.
-file_of_page() { awk -v head="<!-- file: $1 -->" '$0 == head { found = 1 } /^```/ && found { if (inside) exit; inside = 1; next } inside' "$page"; }
-# Runs as the page has it, with `quern` for the command. Its exit code must be the one that its comment names, or 0.
-run_line() {
-  local code
-  code=$(grep -oP '# exit code \K\d+' <<<"$1" || echo 0)
-  (quern() { "$quern" "$@"; } && eval "$1") >out 2>err
-  [ $? = "$code" ]
-}
+# What docs/operations.md says of packs, and of volumes that a group may write. Sourced by ../cli_test.sh.
 
 if "$quern" doctor --json 2>err | grep -q '"nvrtc":{"path"'; then
   mkdir operations && cd operations || exit 1
   operations_cache=$QUERN_CACHE_DIR
   export QUERN_CACHE_DIR=$work/operations/cache
-  file_of_page problems.jsonl >problems.jsonl
-  check 'docs/operations.md has a manifest' test -s problems.jsonl
-  commands=0
-  while IFS= read -r line <&3; do
-    check "docs/operations.md: $line" run_line "$line"
-    commands=$((commands + 1))
-  done 3< <(commands_of_page)
-  check 'docs/operations.md has commands' test $commands -gt 10
+  printf '{"problem": "gather width=%s", "arch": "sm_90a"}\n' 8 16 >problems.jsonl
+  expect 3 'would be compiled' prewarm --manifest problems.jsonl --check
+  expect 0 compiled prewarm --manifest problems.jsonl --pack app.pack
+  expect 0 there prewarm --manifest problems.jsonl --check
+  expect 3 missing prewarm --manifest problems.jsonl --arch sm_90a,sm_100a --check
 
-  # What the page says of volumes that a group may write.
+  # On another machine: no images but the pack's, and no NVRTC.
+  export QUERN_CACHE_DIR=$work/operations/empty QUERN_CACHE_LAYERS=$work/operations/app.pack
+  QUERN_NVRTC=/nonexistent expect 0 there prewarm --manifest problems.jsonl --check
+  QUERN_CACHE=read-only expect 0 there prewarm --manifest problems.jsonl --check
+  QUERN_CACHE=off expect 3 missing prewarm --manifest problems.jsonl --check
+  QUERN_CACHE_DIR=/proc/none expect 0 'images are kept in memory only' prewarm --manifest problems.jsonl --check
+
+  # As a volume with fsGroup is: no setting accepts what a group may write, its sticky bit or a directory of one's own helps.
   mkdir volume && cp app.pack volume/ && chmod 644 volume/app.pack && chmod 2775 volume
-  export QUERN_CACHE_DIR=$work/operations/empty QUERN_CACHE_LAYERS=$work/operations/volume/app.pack
-  expect 3 'mode 0775 lets others write there; chmod go-w' prewarm --manifest problems.jsonl --check
-  for trust in mode-only "uids=$(id -u)"; do
-    QUERN_CACHE_TRUST=$trust expect 3 'mode 0775 lets others write there' prewarm --manifest problems.jsonl --check
+  export QUERN_CACHE_LAYERS=$work/operations/volume/app.pack
+  for trust in owner mode-only "uids=$(id -u)"; do
+    QUERN_CACHE_TRUST=$trust expect 3 'mode 0775 lets others write there; chmod go-w' prewarm --manifest problems.jsonl --check
   done
   chmod +t volume
   expect 0 there prewarm --manifest problems.jsonl --check
@@ -41,9 +30,11 @@ if "$quern" doctor --json 2>err | grep -q '"nvrtc":{"path"'; then
   expect 3 'mode 0664 lets others write there' prewarm --manifest problems.jsonl --check
   unset QUERN_CACHE_LAYERS
   chmod -t volume
-  QUERN_CACHE_DIR=$work/operations/volume expect 3 'images are kept in memory only' prewarm --manifest problems.jsonl --check
-  QUERN_CACHE_DIR=$work/operations/volume/own expect 0 imported cache import app.pack
-  QUERN_CACHE_DIR=$work/operations/volume/own expect 0 there prewarm --manifest problems.jsonl --check
+  QUERN_CACHE_DIR=$work/operations/volume expect 3 'mode 0775 lets others write there' prewarm --manifest problems.jsonl --check
+  export QUERN_CACHE_DIR=$work/operations/volume/own
+  expect 0 imported cache import app.pack
+  expect 0 there prewarm --manifest problems.jsonl --check
+
   export QUERN_CACHE_DIR=$operations_cache
   cd "$work" || exit 1
 fi

@@ -87,6 +87,8 @@ class Table:
                 self.ways[command].append(line.split(maxsplit=1))
             else:
                 command = line
+                if command in self.ways:
+                    raise SystemExit(f'{path.name} has {command} twice')
                 self.ways[command] = []
 
     def ways_of(self, command):

@@ -27,7 +27,7 @@ void end_of_process() {
 const std::string& Machine::read_environment() {
   if (environment_read_) return environment_problem_;
   environment_read_ = true;
-  const char* const text = std::getenv("QUERN_HOSTDRIVER");  // NOLINT(concurrency-mt-unsafe)
+  const char* const text = secure_getenv("QUERN_HOSTDRIVER");
   if (text == nullptr) return environment_problem_;
   Settings told = *settings;
   environment_problem_ = apply(text, told);

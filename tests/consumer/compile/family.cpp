@@ -14,7 +14,8 @@ struct Small {
 #endif
 };
 
-#define P(name) {#name, kValues, true, "a parameter"}
+#define P(name) \
+  { #name, kValues, true, "a parameter" }
 
 struct SmallFamily {
   using Problem = Small;

@@ -4,6 +4,8 @@ QUERN_MANIFEST=$PWD/problems.jsonl quern run gather rows=8 count=8 width=64 --de
 quern prewarm --manifest problems.jsonl --pack app.pack >prewarm.txt
 quern tune gather rows=4 count=4 width=16 --device host --strategy exhaustive --budget 3 --json >tune.json
 cp data/quern/sweeps/gather-*.jsonl sweep.jsonl
+cp sweep.jsonl before.jsonl
+cp sweep.jsonl after.jsonl
 cp tests/spaces/made_up.jsonl.gz space.jsonl.gz
 for width in 8 16; do
   quern_record_maker problem="gather rows=4 count=4 width=$width" device='quern host device (sm_90)' target=host regime=cold us=1 default_us=2 \

@@ -42,11 +42,11 @@ class Tune : public Command {
     declare_show(arguments.action("show", "The records that prepare would find"));
     declare_check(arguments.action("check", "Measures the records of this device again; exit code 3 if one flips"));
     declare_merge(arguments.action("merge", "Makes one file of records of several"));
-    declare_report(arguments.action("report", "Makes an HTML page of sweeps"));
+    declare_report(arguments.action("report", "Makes an HTML page or CSV of sweeps, or compares two"));
   }
 
   int run(const Global& global) override {
-    if (global.action == "report") return tune_report(words_, output_);
+    if (global.action == "report") return tune_report(words_, report_);
     if (global.action == "show" || global.action == "merge") return records(global.action, global);
     if (global.action == "check") return check(global);
     check_replay_options(!replay_.files.empty(), global.options);
@@ -113,8 +113,12 @@ class Tune : public Command {
 
   void declare_report(Arguments& action) {
     action.words("FILE...", words_, "files of sweeps, as `quern tune` names them, plain or gzipped");
-    action.option("--output FILE", output_, "The file to write; default standard output");
+    action.option("--output FILE", report_.output, "The file to write; default standard output");
+    action.flag("--compare", report_.compare, "Set two sweeps of one family side by side: machines, versions, seeds");
+    action.flag("--csv", report_.csv, "Every measurement as CSV in place of a page");
     action.example("quern tune report sweep.jsonl --output sweep.html", "One page that needs no network");
+    action.example("quern tune report before.jsonl after.jsonl --compare --output both.html",
+                   "Is the second faster, and on what machine was it?");
   }
 
   // "repot": neither a family nor an action, and close to an action.
@@ -156,7 +160,7 @@ class Tune : public Command {
 
   std::vector<std::string> words_;
   std::vector<std::string> strategies_;
-  std::string output_;
+  ReportOptions report_;
   std::string check_device_ = "cuda:0";
   bool json_ = false;
   TuneRecordArguments records_;

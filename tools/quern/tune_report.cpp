@@ -5,6 +5,7 @@
 #include "gunzip.h"
 #include "named_file.h"
 #include "output.h"
+#include "report/csv.h"
 #include "report/html_report.h"
 
 namespace quern::tool {
@@ -17,19 +18,25 @@ Journal read(const std::string& file) {
   return journal;
 }
 
+std::string text_of(const std::vector<Journal>& journals, const ReportOptions& options) {
+  if (options.csv) return report::csv_of(journals);
+  return options.compare ? html_comparison(journals) : html_report(journals);
+}
+
 }  // namespace
 
-int tune_report(const std::vector<std::string>& files, const std::string& output) {
-  if (!output.empty()) check_named_file("--output", output);
+int tune_report(const std::vector<std::string>& files, const ReportOptions& options) {
+  if (options.csv && options.compare) throw wrong("--csv does not go with --compare");
+  if (!options.output.empty()) check_named_file("--output", options.output);
   std::vector<Journal> journals;
   for (const std::string& file : files) journals.push_back(read(file));
-  const std::string html = html_report(journals);
-  if (output.empty()) {
-    print(html);
+  const std::string text = text_of(journals, options);
+  if (options.output.empty()) {
+    print(text);
     return kDone;
   }
-  write_named_file(output, html);
-  note(cat("wrote ", output));
+  write_named_file(options.output, text);
+  note(cat("wrote ", options.output));
   return kDone;
 }
 

@@ -7,10 +7,16 @@
 
 namespace quern::tool {
 
-// One HTML report of the sweeps in `files`, plain or gzipped, to `output`, or to stdout where that is empty. Damaged
-// lines are left out, with a note each. Returns the exit code; throws Error (bad_input) for no files and for one that
-// holds no sweep, and Error (io) where the output cannot be written. Needs neither a compiler nor a device.
-int tune_report(const std::vector<std::string>& files, const std::string& output);
+struct ReportOptions {
+  std::string output;    // a file; stdout where it is empty
+  bool csv = false;      // every measurement (report/csv.h) in place of a page
+  bool compare = false;  // a page that sets two sweeps side by side
+};
+
+// One report of the sweeps in `files`, plain or gzipped. Damaged lines are left out, with a note each. Returns the exit
+// code; throws Error (bad_input) for no files, for one that holds no sweep and for what cannot be compared, and Error
+// (io) where the output cannot be written. Needs neither a compiler nor a device.
+int tune_report(const std::vector<std::string>& files, const ReportOptions& options);
 
 }  // namespace quern::tool
 

@@ -12,6 +12,7 @@
 #include "report/html_report.h"
 #include "report/sweep_charts.h"
 #include "report/sweep_view.h"
+#include "report_sweeps.h"
 
 namespace quern::tool {
 namespace {
@@ -20,79 +21,7 @@ using report::Kind;
 using report::Scale;
 using report::SweepView;
 
-// ---- Sweeps
-
-SweepHead some_head() {
-  SweepHead head;
-  head.family = "gather";
-  head.problem = "gather rows=64 count=64";
-  head.device = "NVIDIA H200";
-  head.regime = "cold";
-  head.axes = {{"vector", {"4", "8", "16"}, "bytes an access"}, {"unroll", {"1", "2"}, "accesses in flight"}};
-  head.points = 6;
-  head.default_config = "vector=8 unroll=1";
-  head.strategy = "ils";
-  head.seed = 42;
-  head.budget = {100, 60};
-  head.driver = "580.1";
-  head.compiler = "NVRTC 13.0";
-  head.clocks = {1980, 3201, 700, ""};
-  head.bytes = 1 << 20;
-  head.copy_us = 9;
-  return head;
-}
-
-SweepTrial trial(const std::string& config, double us, double at_s) {
-  SweepTrial out;
-  out.config = config;
-  out.us = us;
-  out.samples = {us, us, us * 1.01, us, us};
-  out.method = "rotate";
-  out.registers = 32;
-  out.compile_ms = 50;
-  out.at_s = at_s;
-  return out;
-}
-
-SweepTrial failure(const std::string& config, FailureKind kind, const std::string& why) {
-  SweepTrial out;
-  out.config = config;
-  out.failure = kind;
-  out.why = why;
-  return out;
-}
-
-Journal finished() {
-  Journal journal;
-  journal.head = some_head();
-  journal.trials = {trial("vector=8 unroll=1", 12, 1), trial("vector=16 unroll=2", 10, 2),
-                    trial("vector=16 unroll=1", 10.1, 3), trial("vector=4 unroll=1", 20, 4),
-                    failure("vector=4 unroll=2", FailureKind::wrong, "out[3] is 1 and should be 2")};
-  journal.finalists = {{"vector=16 unroll=2", 10, -17, -16, 8}, {"vector=16 unroll=1", 10.1, -16.5, -15, 8}};
-  SweepResult result;
-  result.winner = "vector=16 unroll=2";
-  result.why = "faster";
-  result.us = 10;
-  result.default_us = 12;
-  result.percent = -16.7;
-  result.low = -17.2;
-  result.high = -16.1;
-  result.band_percent = 0.4;
-  result.rivals = {"vector=16 unroll=1"};
-  result.evaluations = 5;
-  result.seconds = 5;
-  result.stopped = "evidence";
-  journal.result = result;
-  return journal;
-}
-
-Journal interrupted(std::size_t trials) {
-  Journal journal = finished();
-  journal.finalists.clear();
-  journal.result.reset();
-  journal.trials.resize(trials);
-  return journal;
-}
+// ---- More sweeps
 
 Journal long_sweep(int trials) {
   Journal journal;
@@ -138,14 +67,6 @@ std::string imbalance(std::string_view html) {
     }
   }
   return open.empty() ? "" : cat("<", open.back(), "> stays open");
-}
-
-bool has(const std::string& html, std::string_view part) { return html.find(part) != std::string::npos; }
-
-int count(const std::string& html, std::string_view part) {
-  int found = 0;
-  for (std::size_t at = html.find(part); at != std::string::npos; at = html.find(part, at + 1)) ++found;
-  return found;
 }
 
 void expect_sound(const std::string& html) {
@@ -243,7 +164,7 @@ TEST(Report, ShowsAnInterruptedSweepAsFarAsItWent) {
   EXPECT_TRUE(has(html, "This sweep was not finished: 3\u00a0configs of 6 tried."));
   EXPECT_TRUE(has(html, "Best so far"));
   EXPECT_TRUE(has(html, "not confirmed by paired re-runs"));
-  EXPECT_TRUE(has(html, "\u221216.7"));
+  EXPECT_TRUE(has(html, "<td class=\"n\">16.7</td>"));
   EXPECT_FALSE(has(html, "Finalists against the default"));
 }
 
@@ -285,7 +206,8 @@ TEST(Report, DrawsEachConfigAndEachFailure) {
   Journal journal = finished();
   const std::string html = html_report({journal});
   // Two convergence charts have every config within reach of the best; vector=4 takes twice as long.
-  EXPECT_TRUE(has(html, "1\u00a0slower one is not shown"));
+  EXPECT_TRUE(has(html, "At the upper border: 1\u00a0slower one."));
+  EXPECT_EQ(count(html, "class=\"beyond\""), 4);  // in both convergence charts and in both of resources
   EXPECT_EQ(count(html, "class=\"failed\""), 2);
   EXPECT_EQ(count(html, "class=\"interval"), 2);
   EXPECT_TRUE(has(html, ">vector=16 unroll=2<"));
@@ -294,6 +216,66 @@ TEST(Report, DrawsEachConfigAndEachFailure) {
   EXPECT_TRUE(has(html_report({long_sweep(5000)}), "a selection is drawn"));
   EXPECT_EQ(count(html, "<tr class=\"winner\" data-i=\"1\">"), 1);
   EXPECT_EQ(count(html, "<tr data-i="), 3);
+}
+
+// A chart alone in its row was stretched to the page's width.
+TEST(Report, ALoneChartKeepsItsSize) {
+  Journal journal = finished();
+  for (SweepTrial& t : journal.trials) t.registers = 0;
+  const std::string html = html_report({journal});
+  EXPECT_FALSE(has(html, "Registers and time"));
+  EXPECT_TRUE(has(html, ".charts { display: grid; grid-template-columns: repeat(auto-fill,"));
+}
+
+// The best configs' rows repeated themselves, and their last columns were cut.
+TEST(Report, ConfigsThatLaunchAlikeAreOneRow) {
+  Journal journal = finished();
+  journal.head.axes.push_back({"threads", {"64", "128", "256", "512"}, "of a block"});
+  journal.head.default_config += " threads=128";
+  for (SweepTrial& t : journal.trials) t.config += " threads=128";
+  journal.result->winner += " threads=128";
+  for (const char* threads : {"64", "256", "512"}) {
+    journal.trials.push_back(trial(std::string("vector=16 unroll=2 threads=") + threads, 10, 9));
+    journal.trials.back().same_as = "vector=16 unroll=2 threads=128";
+  }
+  const std::string html = html_report({journal});
+  EXPECT_EQ(count(html, "<tr data-i=") + count(html, "<tr class=\"winner\" data-i="), 4);
+  EXPECT_TRUE(has(html, "winner</span></td><td class=\"n\">4</td><td class=\"n\">10.00</td>"));
+  EXPECT_TRUE(has(html, "<td class=\"n any\">64 … 512</td>"));
+  EXPECT_TRUE(has(html, "A parameter with several values makes no difference there."));
+}
+
+TEST(Report, WhatAllOfTheBestHaveIsSaidOnceAndIsNoColumn) {
+  Journal journal = finished();
+  journal.head.axes.push_back({"stages", {"1", "2"}, ""});
+  for (SweepTrial& t : journal.trials) t.config += " stages=1";
+  const std::string html = html_report({journal});
+  EXPECT_TRUE(has(html, "All of these have <code>stages=1</code>."));
+  const std::string table = html.substr(html.find("The best configs"));
+  EXPECT_FALSE(has(table.substr(0, table.find("</table>")), "stages"));
+}
+
+// A table that is wider than the page shows that it goes on.
+TEST(Report, ATableThatScrollsHasAShadeAtItsEdge) {
+  EXPECT_TRUE(has(html_report({finished()}), ".scroll { overflow-x: auto; background: linear-gradient("));
+}
+
+// Numbers of the parallel coordinates lay on the lines, and the finalists' labels under the default's.
+TEST(Report, LabelsOnLinesHaveAPlate) {
+  const std::string html = html_report({finished()});
+  EXPECT_TRUE(has(html, "class=\"plate\"/><text x=\"12\" y=\"22\" class=\"mark\">vector=16 unroll=2</text>")) << html;
+  EXPECT_EQ(count(html, "class=\"plate\""), 2 + 3 + 2);
+}
+
+// Images that came from the cache, and those equal to another, have no compile time of their own.
+TEST(Report, OnlyWhatWasCompiledHasACompileTime) {
+  Journal journal = finished();
+  const int all = count(html_report({journal}), "data-i=\"2\"");
+  journal.trials[2].same_as = journal.trials[1].config;
+  EXPECT_EQ(count(html_report({journal}), "data-i=\"2\""), all - 2);  // in the chart, and in the table
+  journal.trials[2].same_as.clear();
+  journal.trials[2].compile_ms = 0;
+  EXPECT_EQ(count(html_report({journal}), "data-i=\"2\""), all - 1);
 }
 
 TEST(Report, WithoutACopyTheBestIsTheMeasure) {
@@ -326,7 +308,9 @@ TEST(Report, StaysSmallHoweverLongTheSweep) {
   const Journal journal = long_sweep(20000);
   const std::string html = html_report({journal, journal, journal});
   expect_sound(html);
-  EXPECT_LT(html.size(), 3U << 20);
+  const std::size_t download = download_of(html).size();
+  EXPECT_LT(html.size() - download, 3U << 20);
+  EXPECT_LT(download, 3 * 20000 * 36U);
   EXPECT_TRUE(has(html, "20\u202f000"));
 }
 

@@ -160,6 +160,14 @@ void Chart::text(double x, double y, std::string_view style, std::string_view te
   body_ += cat("<text", attribute("x", x), attribute("y", y), styled(style, -1), ">", escape(text), "</text>");
 }
 
+void Chart::label(double x, double y, std::string_view style, std::string_view text) {
+  const double width = text_width(text) + 4;
+  const auto anchored = [&](std::string_view where) { return style.find(where) != std::string_view::npos; };
+  const double from = anchored("end") ? x - width + 2 : anchored("middle") ? x - width / 2 : x - 2;
+  rectangle(from, y - 11, width, 14, "plate");
+  this->text(x, y, style, text);
+}
+
 std::string Chart::svg(std::string_view label) const {
   return cat("<svg viewBox=\"0 0 ", at(frame_.width), " ", at(frame_.height), "\" role=\"img\" aria-label=\"",
              escape(label), "\">", body_, "</svg>");

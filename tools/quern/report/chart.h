@@ -72,6 +72,9 @@ class Chart {
   // `style` may have the anchor: "end" or "middle" as one of its classes.
   void text(double x, double y, std::string_view style, std::string_view text);
 
+  // A text on a plate of the page's colour, so that what lies below does not strike it through.
+  void label(double x, double y, std::string_view style, std::string_view text);
+
   // `label` says what is seen, for those who do not see it.
   std::string svg(std::string_view label) const;
 

@@ -3,6 +3,10 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "quern/error.h"
+#include "report/comparison_section.h"
+#include "report/csv.h"
+#include "report/download.h"
 #include "report/html.h"
 #include "report/page_parts.h"
 #include "report/sweep_section.h"
@@ -59,19 +63,53 @@ int points_for(std::size_t sweeps) {
   return static_cast<int>(std::clamp<std::size_t>(6000 / std::max<std::size_t>(sweeps, 1), 150, 1500));
 }
 
-}  // namespace
+Error wrong_count(std::size_t sweeps) {
+  return Error(Code::bad_input, Stage::tool,
+               cat("--compare takes two sweeps; ", sweeps, sweeps == 1 ? " was" : " were", " given"));
+}
 
-std::string html_report(const std::vector<Journal>& journals) {
-  std::vector<SweepView> views;
-  for (const Journal& journal : journals) views.push_back(view_of(journal, points_for(journals.size())));
-  const std::string title = views.size() == 1 ? cat("Tuning ", views.front().head().problem) : "Tuning sweeps";
+Error other_family(const std::vector<Journal>& two) {
+  return Error(
+      Code::bad_input, Stage::tool,
+      cat("--compare takes two sweeps of one family; these are of ", two[0].head.family, " and ", two[1].head.family));
+}
+
+std::string measurements(const std::vector<Journal>& journals) {
+  return element("p", "", download_link("Every measurement as CSV", "sweeps.csv", csv_of(journals)));
+}
+
+// A whole page: `first` between its head and the sweeps.
+std::string page(const std::vector<Journal>& journals, const std::vector<SweepView>& views, const std::string& title,
+                 const std::string& first) {
   std::string body = cat("<header><h1>Tuning report</h1>", text_element("p", "class=\"soft\"", subtitle(views)),
-                         "</header>", overview(views));
+                         measurements(journals), "</header>", first);
   for (std::size_t i = 0; i < views.size(); ++i) body += sweep_section(views[i], static_cast<int>(i) + 1);
   const std::string head = cat("<meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">",
                                text_element("title", "", title), element("style", "", kStyle));
   return cat("<!DOCTYPE html>\n<html lang=\"en\"><head>", head, "</head>\n<body>", body, element("script", "", kScript),
              "</body></html>\n");
+}
+
+std::vector<SweepView> views_of(const std::vector<Journal>& journals) {
+  std::vector<SweepView> views;
+  for (const Journal& journal : journals) views.push_back(view_of(journal, points_for(journals.size())));
+  return views;
+}
+
+}  // namespace
+
+std::string html_report(const std::vector<Journal>& journals) {
+  const std::vector<SweepView> views = views_of(journals);
+  const std::string title = views.size() == 1 ? cat("Tuning ", views.front().head().problem) : "Tuning sweeps";
+  return page(journals, views, title, overview(views));
+}
+
+std::string html_comparison(const std::vector<Journal>& two) {
+  if (two.size() != 2) throw wrong_count(two.size());
+  if (two[0].head.family != two[1].head.family) throw other_family(two);
+  const std::vector<SweepView> views = views_of(two);
+  return page(two, views, cat("Two sweeps of ", views.front().head().family),
+              comparison_section(compare(views[0], views[1])) + overview(views));
 }
 
 }  // namespace quern::tool

@@ -77,6 +77,21 @@ const std::string_view kScript = R"js(
     section.querySelector(".charts").before(bar);
   };
 
+  // A file in the page is gzipped: it is saved unpacked, where the browser can do that.
+  const unpack = async event => {
+    const link = event.currentTarget;
+    if (!window.DecompressionStream) return;
+    event.preventDefault();
+    const packed = await (await fetch(link.href)).blob();
+    const text = await new Response(packed.stream().pipeThrough(new DecompressionStream("gzip"))).blob();
+    const saved = document.createElement("a");
+    saved.href = URL.createObjectURL(text);
+    saved.download = link.download.replace(/[.]gz$/, "");
+    saved.click();
+    setTimeout(() => URL.revokeObjectURL(saved.href), 60000);
+  };
+
+  for (const link of document.querySelectorAll("a.download")) link.addEventListener("click", unpack);
   document.querySelectorAll("section.sweep").forEach(set_up);
 })();
 )js";

@@ -9,14 +9,14 @@ const std::string_view kStyle = R"css(
   color-scheme: light dark;
   --page: #ffffff; --raised: #f5f7f9; --ink: #16191d; --soft: #57606b; --faint: #7b8591;
   --rule: #dfe3e8; --grid: #eceff2; --blue: #0a66b0; --red: #c44a00; --point: #7d8fa3; --bar: #9db6cf;
-  --box: #0a66b026; --band: #0a66b01c; --link: #0a58a0;
+  --shade: #16191d3d; --box: #0a66b026; --band: #0a66b01c; --link: #0a58a0;
   --s0: #00224e; --s1: #1d4673; --s2: #4a6a8f; --s3: #7f92a6; --s4: #aab3bc; --s5: #c9cfd5; --s6: #e0e4e8;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --page: #121519; --raised: #1b2026; --ink: #e9ecef; --soft: #a9b2bc; --faint: #87919c;
     --rule: #313840; --grid: #22282e; --blue: #5cb3ef; --red: #ff9650; --point: #7489a0; --bar: #4a6c8d;
-    --box: #5cb3ef30; --band: #5cb3ef24; --link: #7cc0f2;
+    --shade: #ffffff4d; --box: #5cb3ef30; --band: #5cb3ef24; --link: #7cc0f2;
     --s0: #ffe97a; --s1: #d9c874; --s2: #aca270; --s3: #80806e; --s4: #5b6268; --s5: #414a54; --s6: #2d353e;
   }
 }
@@ -43,14 +43,19 @@ section.sweep > .soft { margin-top: .25rem; }
 .tiles dt { color: var(--soft); font-size: .8rem; }
 .tiles dd { margin: 0; font-size: 1.35rem; line-height: 1.3; white-space: nowrap; }
 .tiles dd small { font-size: .8rem; color: var(--soft); display: block; white-space: normal; }
-.scroll { overflow-x: auto; }
+.scroll { overflow-x: auto; background: linear-gradient(90deg, var(--page) 40%, transparent) 0 0 / 3rem 100% no-repeat local,
+  linear-gradient(270deg, var(--page) 40%, transparent) 100% 0 / 3rem 100% no-repeat local,
+  linear-gradient(90deg, var(--shade), transparent) 0 0 / 1rem 100% no-repeat scroll,
+  linear-gradient(270deg, var(--shade), transparent) 100% 0 / 1rem 100% no-repeat scroll; }
 table { border-collapse: collapse; font-size: .82rem; }
 th, td { padding: .3rem .6rem .3rem 0; text-align: left; vertical-align: baseline; border-bottom: 1px solid var(--rule); }
-thead th { color: var(--soft); font-weight: 600; white-space: nowrap; border-bottom-color: var(--faint); }
-th.n, td.n { text-align: right; white-space: nowrap; padding-left: .2rem; }
+thead th { color: var(--soft); font-weight: 600; vertical-align: bottom; border-bottom-color: var(--faint); }
+th.n, td.n { text-align: right; padding-left: .2rem; }
+td.n { white-space: nowrap; }
 td.nowrap { white-space: nowrap; }
 th .unit { font-weight: 400; }
 tr.winner td { font-weight: 600; }
+td.any { color: var(--faint); }
 td.changed { color: var(--red); font-weight: 600; }
 .badge { font-size: .75rem; font-weight: 600; white-space: nowrap; }
 .badge.w { color: var(--red); } .badge.d { color: var(--blue); } .badge.r { color: var(--soft); }
@@ -60,7 +65,7 @@ dl.facts div { display: flex; gap: .75rem; padding: .28rem 0; border-bottom: 1px
 dl.facts dt { color: var(--soft); flex: 0 0 6.6rem; }
 dl.facts dd { margin: 0; overflow-wrap: anywhere; }
 dl.facts div.long { grid-column: 1 / -1; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 2rem; }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 26rem), 1fr)); gap: 2rem; }
 .charts.small { grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); }
 figure { margin: 0; min-width: 0; }
 figure.wide { margin-top: 2rem; }
@@ -76,6 +81,8 @@ svg .title { fill: var(--ink); }
 svg .mark { fill: var(--ink); font-weight: 600; }
 svg .strong { fill: var(--ink); font-weight: 700; } svg .faint { fill: var(--faint); }
 svg .halo { paint-order: stroke; stroke: var(--page); stroke-width: 4px; stroke-linejoin: round; }
+svg .plate { fill: var(--page); fill-opacity: .88; }
+svg .beyond { fill: none; stroke: var(--faint); stroke-width: .8; stroke-opacity: .7; }
 svg .grid { stroke: var(--grid); } svg .axis { stroke: var(--faint); }
 svg .rule { stroke-width: 1.4; stroke-dasharray: 5 3; fill: none; }
 svg .point { fill: var(--point); fill-opacity: .55; } svg .solid { fill-opacity: 1; }
@@ -98,6 +105,8 @@ svg .path { fill: none; stroke-width: 1.1; stroke-opacity: .8; } svg .top { stro
   background: var(--page); padding: .5rem 0; }
 .filter select, .filter button { font: inherit; color: inherit; background: var(--raised); border: 1px solid var(--rule);
   border-radius: 3px; padding: .1rem .3rem; }
+a.download { display: inline-block; border: 1px solid var(--rule); border-radius: 3px; padding: .15rem .6rem; text-decoration: none;
+  background: var(--raised); font-size: .88rem; }
 [data-i] { cursor: crosshair; }
 svg .off { opacity: .04; } tr.off { opacity: .25; }
 svg .hot { fill: var(--ink); fill-opacity: 1; stroke: var(--ink); stroke-width: 2; stroke-opacity: 1; opacity: 1; }
@@ -114,7 +123,7 @@ tr.hot td { background: var(--raised); }
   body { max-width: none; padding: 0; font-size: 11px; }
   section { break-before: page; } h3, section > .soft { break-after: avoid; }
   table { font-size: 8.5px; } th, td { padding: .15rem .35rem .15rem 0; } figure, tr, .tiles { break-inside: avoid; }
-  .filter, #tip { display: none; } .scroll { overflow: visible; } figure.wide svg { min-width: 0; }
+  .filter, #tip, a.download { display: none; } .scroll { overflow: visible; background: none; } figure.wide svg { min-width: 0; }
   .charts { grid-template-columns: 1fr 1fr; } .charts.small { grid-template-columns: 1fr 1fr 1fr; }
 }
 )css";

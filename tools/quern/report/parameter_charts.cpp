@@ -123,7 +123,7 @@ void draw_parameter_axes(Chart& chart, const SweepView& view) {
     for (std::size_t v = 0; v < axes[i].values.size(); ++v) {
       const double y = value_y(chart, static_cast<int>(v), axes[i].values.size());
       if (y > free_below) continue;
-      chart.text(x - 6, y + 4, "tick end halo", axes[i].values[v]);
+      chart.label(x - 6, y + 4, "tick end", axes[i].values[v]);
       free_below = y - 13;
     }
   }

@@ -11,7 +11,7 @@
 namespace quern::tool::report {
 namespace {
 
-// What a chart's axis of times covers; what is slower is not drawn.
+// What a chart's axis of times covers; what is slower is drawn on its upper border.
 struct Range {
   double low = 0;
   double high = 0;
@@ -30,7 +30,7 @@ Range times_range(const SweepView& view, double wanted) {
 
 std::string beyond_note(const Range& range) {
   if (range.beyond == 0) return "";
-  return cat(" ", count_of(range.beyond, "slower one"), range.beyond == 1 ? " is" : " are", " not shown.");
+  return cat(" At the upper border: ", count_of(range.beyond, "slower one"), ".");
 }
 
 // Where the search is decided.
@@ -52,7 +52,7 @@ void rule_for_default(Chart& chart, const Scale& y, double us) {
   chart.text(chart.x1(), y(us) - 5, "mark end halo", "default");
 }
 
-std::string style_of(const SweepView& view, int i) {
+const char* style_of(const SweepView& view, int i) {
   if (i == view.leader()) return "winner";
   return i == view.standard ? "default" : "point";
 }
@@ -108,10 +108,10 @@ std::string convergence(const SweepView& view, const char* title, const char* x_
   chart.x_axis(x, x_title);
   chart.y_axis(y, "Time of a config, µs");
   draw_points(view, [&](int i) {
-    if (view.us(i) > range.high) return;
-    const bool special = style_of(view, i) != "point";
+    const bool special = i == view.leader() || i == view.standard;
     const Timed& timed = view.at(i);
-    chart.dot(x(along(timed.evaluation, *timed.trial)), y(view.us(i)), style_of(view, i), i, special ? 4.5 : 2.2);
+    const char* const style = view.us(i) > range.high ? "beyond" : style_of(view, i);
+    chart.dot(x(along(timed.evaluation, *timed.trial)), y(view.us(i)), style, i, special ? 4.5 : 2.2);
   });
   rule_for_default(chart, y, view.default_us());
   draw_best_so_far(chart, x, y, view, along);
@@ -197,14 +197,14 @@ std::string against_time(const SweepView& view, const char* title, const char* x
   bool spills = false;
   draw_points(view, [&](int i) {
     const SweepTrial& trial = *view.at(i).trial;
-    if (figure_of(trial) <= 0 || trial.us > range.high) return;
+    if (figure_of(trial) <= 0) return;
     const double at = x(figure_of(trial));
-    const std::string style = style_of(view, i);
+    const std::string style = trial.us > range.high ? "beyond" : style_of(view, i);
     spills = spills || trial.spills > 0;
     if (trial.spills > 0) {
       chart.triangle(at, y(trial.us), style == "point" ? "spill" : style, i);
     } else {
-      chart.dot(at, y(trial.us), style, i, style == "point" ? 2.4 : 4.5);
+      chart.dot(at, y(trial.us), style, i, i == view.leader() || i == view.standard ? 4.5 : 2.4);
     }
   });
   const std::string note = cat(spills ? "Triangles: registers spill to memory." : "", beyond_note(range));
@@ -213,23 +213,9 @@ std::string against_time(const SweepView& view, const char* title, const char* x
 
 // ---- Finalists
 
-// What tells a config from the default, which is what a person would type.
-std::string short_name(const SweepView& view, const std::string& config) {
-  const std::vector<std::string_view> usual = split(view.head().default_config, ' ');
-  std::vector<std::string> changed;
-  for (const std::string_view value : split(config, ' ')) {
-    if (std::count(usual.begin(), usual.end(), value) == 0) changed.emplace_back(value);
-  }
-  if (changed.empty()) return "default";
-  std::string text = join(changed, " ");
-  constexpr std::size_t kRoom = 64;
-  if (text.size() > kRoom) text = cat(text.substr(0, text.rfind(' ', kRoom)), " …");
-  return text;
-}
-
 void draw_finalist(Chart& chart, const Scale& x, double y, const SweepView& view, const SweepFinalist& finalist) {
   const bool wins = view.journal->result && finalist.config == view.journal->result->winner;
-  chart.text(chart.x0() + 4, y, wins ? "mark halo" : "tick halo", short_name(view, finalist.config));
+  chart.label(chart.x0() + 4, y, wins ? "mark" : "tick", short_name(view, finalist.config));
   chart.line(x(-finalist.high), y + 10, x(-finalist.low), y + 10, wins ? "interval winner" : "interval");
   chart.diamond(x(-(finalist.low + finalist.high) / 2), y + 10, wins ? "winner" : "point solid");
 }
@@ -276,9 +262,11 @@ std::string registers_chart(const SweepView& view) {
                       [](const SweepTrial& trial) { return static_cast<double>(trial.registers); });
 }
 
+// Only of what was compiled: an image from the cache has no compile time, and one that is equal to another has that
+// one's.
 std::string compile_chart(const SweepView& view) {
   return against_time(view, "Compile time and time", "compile, ms",
-                      [](const SweepTrial& trial) { return trial.compile_ms; });
+                      [](const SweepTrial& trial) { return trial.same_as.empty() ? trial.compile_ms : 0; });
 }
 
 std::string finalists_chart(const SweepView& view) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "report/drawn_data.h"
 #include "report/html.h"
 #include "report/sweep_charts.h"
 
@@ -114,24 +115,13 @@ std::string warnings(const SweepView& view) {
 
 // What the script needs of the configs that are drawn.
 std::string drawn_data(const SweepView& view) {
-  std::vector<std::string> axes;
-  for (const SweepAxis& axis : view.head().axes) {
-    std::vector<std::string> values;
-    for (const std::string& value : axis.values) values.push_back(script_string(value));
-    axes.push_back(cat("{\"name\":", script_string(axis.name), ",\"values\":[", join(values, ","), "]}"));
-  }
   std::vector<int> drawn = view.shown;
-  for (std::size_t i = 0; i < std::min<std::size_t>(view.by_time.size(), 20); ++i) drawn.push_back(view.by_time[i]);
+  for (const int i : best_rows(view)) drawn.push_back(i);
   std::sort(drawn.begin(), drawn.end());
   drawn.erase(std::unique(drawn.begin(), drawn.end()), drawn.end());
-  std::vector<std::string> configs;
-  for (const int i : drawn) {
-    std::string row = cat("\"", i, "\":[", fixed(view.us(i), us_digits(view.us(i))));
-    for (const int value : view.at(i).values) row += cat(",", value);
-    configs.push_back(row + "]");
-  }
-  const std::string data = cat("{\"axes\":[", join(axes, ","), "],\"configs\":{", join(configs, ","), "}}");
-  return element("script", "type=\"application/json\"", data);
+  std::vector<Drawn> configs;
+  for (const int i : drawn) configs.push_back({i, fixed(view.us(i), us_digits(view.us(i))), view.at(i).values});
+  return drawn_data(view.head().axes, configs);
 }
 
 std::string where_and_when(const SweepHead& head) {

@@ -1,86 +1,15 @@
-// The tables of a sweep's section.
+// The tables of a sweep's section, but that of the best configs.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <set>
 
 #include "base/text.h"
 #include "report/html.h"
 #include "report/sweep_section.h"
+#include "report/table_parts.h"
 
 namespace quern::tool::report {
 namespace {
-
-std::string cell(std::string_view style, std::string_view text) {
-  return text_element("td", style.empty() ? "" : cat("class=\"", style, "\""), text);
-}
-
-std::string number_cell(std::string_view text) { return cell("n", text); }
-
-std::string head_cell(std::string_view style, std::string_view name, std::string_view unit = "") {
-  const std::string below = unit.empty() ? "" : cat(" ", text_element("span", "class=\"unit\"", unit));
-  return element("th", cat("scope=\"col\"", style.empty() ? "" : cat(" class=\"", style, "\"")),
-                 cat(escape(name), below));
-}
-
-// In a box of its own: a wide one scrolls there, not the page.
-std::string table(const std::string& head, const std::string& rows) {
-  const std::string body = cat(element("thead", "", element("tr", "", head)), element("tbody", "", rows));
-  return element("div", "class=\"scroll\"", element("table", "", body));
-}
-
-std::string value_text(const SweepView& view, int index, std::size_t axis) {
-  const int value = index < 0 ? -1 : view.at(index).values[axis];
-  return value < 0 ? std::string(kDash) : view.head().axes[axis].values[static_cast<std::size_t>(value)];
-}
-
-// ---- The best
-
-constexpr std::size_t kBest = 20;
-
-// Half the middle 60 % of the samples, in percent of their median: how sure a single time is.
-std::string spread_text(const SweepTrial& trial) {
-  if (trial.samples.size() < 5) return std::string(kDash);
-  std::vector<double> sorted = trial.samples;
-  std::sort(sorted.begin(), sorted.end());
-  return cat("±", fixed(50 * (quantile(sorted, 0.8) - quantile(sorted, 0.2)) / trial.us, 1));
-}
-
-std::string badge(const SweepView& view, int index, const std::set<std::string_view>& rivals) {
-  if (index == view.winner) return "<span class=\"badge w\">winner</span>";
-  if (index == view.standard) return "<span class=\"badge d\">default</span>";
-  const bool rival = rivals.count(view.at(index).trial->config) != 0;
-  return rival ? "<span class=\"badge r\">rival</span>" : "";
-}
-
-struct Columns {
-  int us_digits;  // one number of digits a column, so that its points are aligned
-  bool copy;
-  bool standard;
-};
-
-std::string best_row(const SweepView& view, int index, std::size_t rank, const Columns& columns,
-                     const std::set<std::string_view>& rivals) {
-  const SweepTrial& trial = *view.at(index).trial;
-  std::string row = cat(number_cell(std::to_string(rank)), element("td", "", badge(view, index, rivals)));
-  row += number_cell(fixed(trial.us, columns.us_digits)) + number_cell(spread_text(trial));
-  if (columns.standard) row += number_cell(number_text(100 * (trial.us / view.us(view.standard) - 1), 1));
-  if (columns.copy) row += number_cell(number_text(view.copy_percent(trial.us), 1));
-  for (std::size_t axis = 0; axis < view.head().axes.size(); ++axis) row += number_cell(value_text(view, index, axis));
-  row += number_cell(count_text(trial.registers)) + number_cell(count_text(trial.shared_bytes));
-  row += number_cell(count_text(trial.spills)) + number_cell(fixed(trial.compile_ms, 0));
-  return element("tr", cat(index == view.winner ? "class=\"winner\" " : "", "data-i=\"", index, "\""), row);
-}
-
-std::string best_head(const SweepView& view, const Columns& columns) {
-  std::string head = cat(head_cell("n", "#"), head_cell("", ""));
-  head += head_cell("n", "time", "µs") + head_cell("n", "spread", "%");
-  if (columns.standard) head += head_cell("n", "vs default", "%");
-  if (columns.copy) head += head_cell("n", "of copy", "%");
-  for (const SweepAxis& axis : view.head().axes) head += head_cell("n", axis.name);
-  head += head_cell("n", "registers") + head_cell("n", "shared", "B") + head_cell("n", "spills", "B");
-  return head + head_cell("n", "compile", "ms");
-}
 
 // ---- Failures
 
@@ -150,16 +79,6 @@ std::string equal_images_text(const SweepView& view) {
 }
 
 }  // namespace
-
-std::string best_table(const SweepView& view) {
-  std::set<std::string_view> rivals;
-  if (view.journal->result) rivals.insert(view.journal->result->rivals.begin(), view.journal->result->rivals.end());
-  const Columns columns = {us_digits(view.us(view.best)), view.head().copy_us > 0, view.standard >= 0};
-  std::string rows;
-  for (std::size_t i = 0; i < std::min(kBest, view.by_time.size()); ++i)
-    rows += best_row(view, view.by_time[i], i + 1, columns, rivals);
-  return table(best_head(view, columns), rows);
-}
 
 // Winner and default side by side.
 std::string config_table(const SweepView& view) {

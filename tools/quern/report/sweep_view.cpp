@@ -141,6 +141,19 @@ SweepView view_of(const Journal& journal, int most) {
   return view;
 }
 
+std::string short_name(const SweepView& view, const std::string& config) {
+  const std::vector<std::string_view> usual = split(view.head().default_config, ' ');
+  std::vector<std::string> changed;
+  for (const std::string_view value : split(config, ' ')) {
+    if (std::count(usual.begin(), usual.end(), value) == 0) changed.emplace_back(value);
+  }
+  if (changed.empty()) return "default";
+  std::string text = join(changed, " ");
+  constexpr std::size_t kRoom = 64;
+  if (text.size() > kRoom) text = cat(text.substr(0, text.rfind(' ', kRoom)), " …");
+  return text;
+}
+
 double quantile(const std::vector<double>& sorted, double part) {
   const double at = part * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(at);

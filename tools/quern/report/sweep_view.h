@@ -52,6 +52,9 @@ struct SweepView {
 // `most`: how many points a chart may have.
 SweepView view_of(const Journal& journal, int most);
 
+// What tells a config from the default, which is what a person would type; "default" for that. Cut where it is long.
+std::string short_name(const SweepView& view, const std::string& config);
+
 // Linear between the neighbours; `sorted` is ascending and not empty.
 double quantile(const std::vector<double>& sorted, double part);
 

@@ -126,6 +126,11 @@ TEXT
 expect 0 '<html' tune report sweep.jsonl
 expect 0 'gather rows=8 count=8 width=64' tune report sweep.jsonl sweep.jsonl
 expect 0 'wrote sweep.html' tune report sweep.jsonl --output sweep.html
+expect 0 'problem,device,target,regime,evaluation,role,' tune report sweep.jsonl --csv
+expect 0 'wrote sweep.csv' tune report sweep.jsonl --csv --output sweep.csv
+expect 0 'id="comparison"' tune report sweep.jsonl sweep.jsonl --compare
+expect 2 '--compare takes two sweeps; 1 was given' tune report sweep.jsonl --compare
+expect 2 '--csv does not go with --compare' tune report sweep.jsonl sweep.jsonl --compare --csv
 gzip -k sweep.jsonl
 expect 0 'wrote gzipped.html' tune report sweep.jsonl.gz --output gzipped.html
 check 'a gzipped sweep gives the same page' cmp sweep.html gzipped.html

@@ -74,24 +74,29 @@ class ReadMostlyTable {
   static constexpr std::uint32_t kNumber = (1U << 24) - 1;  // in a slot, plus one; the rest is of the hash
 
   using Slot = std::atomic<std::uint32_t>;  // 0: free
+  struct Place {
+    std::size_t index;
+    std::uint32_t slot;
+  };
   struct Slots {
     Slots(std::size_t count, std::shared_ptr<Slabs> own_slabs) : slots(count), slabs(std::move(own_slabs)) {}
 
     const Node* node_of(std::uint32_t slot) const {
       return reinterpret_cast<const Node*>(static_cast<const unsigned char*>(slabs->at((slot & kNumber) - 1)) + offset);
     }
-    // The slot of the node, or the free one where it belongs.
+    // The slot of the node, or the free one where it belongs. What it held is returned with it: a reader must not look
+    // at the slot again, where a writer may have put another node meanwhile.
     template <class Predicate>
-    std::size_t place(std::uint64_t hash, const Predicate& is_it) const {
+    Place place(std::uint64_t hash, const Predicate& is_it) const {
       const std::size_t mask = slots.size() - 1;
       for (std::size_t i = static_cast<std::size_t>(hash) & mask;; i = (i + 1) & mask) {
         const std::uint32_t slot = slots[i].load();
-        if (slot == 0 || (((slot ^ tag(hash)) & ~kNumber) == 0 && is_it(*node_of(slot)))) return i;
+        if (slot == 0 || (((slot ^ tag(hash)) & ~kNumber) == 0 && is_it(*node_of(slot)))) return {i, slot};
       }
     }
     template <class Predicate>
     const Node* find(std::uint64_t hash, const Predicate& is_it) const {
-      const std::uint32_t slot = slots[place(hash, is_it)].load();
+      const std::uint32_t slot = place(hash, is_it).slot;
       return slot == 0 ? nullptr : node_of(slot);
     }
     static std::uint32_t tag(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32) & ~kNumber; }
@@ -133,8 +138,7 @@ const Node& ReadMostlyTable<Node>::set(std::uint64_t hash, const Predicate& is_i
   const Node* const fresh = node.get();
   if (owners_.empty()) current_->offset = current_->slabs->offset_of(fresh, number);  // no reader has a slot yet
   const Owner& owner = owners_.emplace(fresh, Owner{std::move(node), hash, number}).first->second;
-  const std::size_t place = current_->place(hash, is_it);
-  const std::uint32_t before = current_->slots[place].load();
+  const auto [place, before] = current_->place(hash, is_it);
   fill(*current_, owner, place);
   if (before != 0) {
     const auto old = owners_.find(current_->node_of(before));
@@ -172,7 +176,7 @@ void ReadMostlyTable<Node>::rebuild(std::size_t nodes) {
   auto slots = std::make_unique<Slots>(count, owners_.empty() ? std::make_shared<Slabs>() : current_->slabs);
   slots->offset = current_->offset;
   for (const auto& [node, owner] : owners_)
-    fill(*slots, owner, slots->place(owner.hash, [](const Node&) { return false; }));
+    fill(*slots, owner, slots->place(owner.hash, [](const Node&) { return false; }).index);
   slots_.store(slots.get());
   retired_slots_.push_back(std::exchange(current_, std::move(slots)));
 }

@@ -141,5 +141,28 @@ TEST(ReadMostlyTable, ReadersMissNothingWhileItGrowsAndShrinks) {
   EXPECT_EQ(wrong, 0u);
 }
 
+// What a writer puts into the free slot at which a search ends is not what was searched for.
+TEST(ReadMostlyTable, AReaderThatFindsNothingGetsNoNodeThatIsAddedMeanwhile) {
+  ReadMostlyTable<Word> table;
+  constexpr std::uint64_t kAbsent = std::uint64_t{1} << 63;
+  constexpr std::uint64_t kNodes = 300'000;
+  std::atomic<std::uint64_t> next{0};  // the slot that is filled next
+  std::atomic<std::uint64_t> wrong{0};
+  std::atomic<int> readers{0};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 2; ++thread) {
+    threads.emplace_back([&] {
+      for (++readers; next < kNodes;) {
+        const ReadMostlyTable<Word>::Reader reader(table);
+        if (reader.find(next | kAbsent, has(kNodes)) != nullptr) ++wrong;
+      }
+    });
+  }
+  while (readers < 2) std::this_thread::yield();
+  for (std::uint64_t key = 0; key < kNodes; next = ++key) table.set(key, has(key), key);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0u);
+}
+
 }  // namespace
 }  // namespace quern

@@ -24,6 +24,8 @@ namespace quern {
 // node.
 template <class Node>
 class ReadMostlyTable {
+  struct Slots;
+
  public:
   using Pointer = std::shared_ptr<const Node>;
 
@@ -43,7 +45,7 @@ class ReadMostlyTable {
 
    private:
     const StripedReaders::Inside inside_;
-    const typename ReadMostlyTable::Slots& slots_;
+    const Slots& slots_;
   };
 
   // ---- for writers

@@ -9,6 +9,7 @@
 #include "api/images.h"
 #include "base/process_state.h"
 #include "base/text.h"
+#include "plan/check_family.h"
 #include "plan/problem.h"
 
 namespace quern {
@@ -186,6 +187,7 @@ std::shared_ptr<const PlanState> make_plan(RuntimeState& state, const Family& fa
                                            const Context& context, const PrepareOptions& options,
                                            std::string_view from) {
   watch_process();
+  check_family(family);
   try {
     return build_plan(state, family, problem, context, options, from);
   } catch (Error& error) {

@@ -178,6 +178,7 @@ AnyProblem Runtime::parse(std::string_view problem) const {
 
 static Prewarmed make_ahead(RuntimeState& state, const Family& family, const void* problem, const Target& target,
                             std::string_view device_model, std::string_view config) {
+  check_family(family);
   check_problem(family, problem);
   Prewarmed result;
   result.problem = problem_text(family, problem);

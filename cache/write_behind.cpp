@@ -56,6 +56,7 @@ struct WriteBehind::Queue {
 WriteBehind::WriteBehind() : queue_(new Queue) {}
 
 WriteBehind::~WriteBehind() {
+  if (forked_in_the_middle()) return;
   flush();
   Queue& own = queue();
   if (own.thread.joinable()) own.thread.join();

@@ -21,8 +21,10 @@ auto is(const PlanKey& key) {
 
 }  // namespace
 
+// Needs no lock and no memory: whoever still uses the table is wrong.
 PlanTable::~PlanTable() {
-  remove_if([](const Node&) { return true; });
+  table_.for_each([this](const Node& node) { unstripe(node); });
+  for (const auto& node : table_.collect()) unstripe(*node);
 }
 
 PlanTable::Pointer PlanTable::find(const PlanKey& key) const {
@@ -77,12 +79,14 @@ bool PlanTable::collect() {
   std::vector<std::shared_ptr<const Node>> gone;  // ends without the lock
   const std::lock_guard lock(writing_);
   gone = table_.collect();
-  for (const auto& node : gone) {
-    const StripedPointer<PlanState>* const striped = node->striped.exchange(nullptr);
-    if (striped != nullptr) --striped_;
-    delete striped;
-  }
+  for (const auto& node : gone) unstripe(*node);
   return !gone.empty();
+}
+
+void PlanTable::unstripe(const Node& node) {
+  const StripedPointer<PlanState>* const striped = node.striped.exchange(nullptr);
+  if (striped != nullptr) --striped_;
+  delete striped;
 }
 
 std::size_t PlanTable::forget(const Family& family, const PackedProblem& problem) {

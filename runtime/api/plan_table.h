@@ -58,6 +58,7 @@ class PlanTable {
 
   std::size_t remove_if(const std::function<bool(const Node&)>& goes);
   bool collect();
+  void unstripe(const Node& node);
   void stripe(const PlanKey& key) const;
 
   ReadMostlyTable<Node> table_;

@@ -9,6 +9,7 @@
 #include "api/images.h"
 #include "base/process_state.h"
 #include "base/text.h"
+#include "plan/check_family.h"
 #include "plan/problem.h"
 
 namespace quern {
@@ -26,11 +27,8 @@ bool capture_error(int code) {
 // they are made one after the other all the same.
 class ImagesInMaking {
  public:
-  ImagesInMaking(RuntimeState& state, const std::vector<ImageRequest>& requests)
-      : state_(state), requests_(requests), images_(requests.size()) {
-    const std::chrono::duration<double> wait(*state.options.wait_seconds);
-    patience_.until = Clock::now() + std::chrono::duration_cast<Clock::duration>(wait);
-  }
+  ImagesInMaking(RuntimeState& state, const std::vector<ImageRequest>& requests, const cache::Patience& patience)
+      : state_(state), requests_(requests), patience_(patience), images_(requests.size()) {}
 
   std::vector<ObtainedImage> all() {
     cache::Patience first = patience_;
@@ -41,8 +39,6 @@ class ImagesInMaking {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   void make(std::size_t i, const cache::Patience& patience) {
     images_[i] = obtain_image(state_, requests_[i], patience);
   }
@@ -57,11 +53,18 @@ class ImagesInMaking {
 
   RuntimeState& state_;
   const std::vector<ImageRequest>& requests_;
-  cache::Patience patience_;  // one deadline for all
+  const cache::Patience patience_;
   std::vector<ObtainedImage> images_;
   std::size_t next_ = 0;  // the first that is not begun
   std::vector<std::future<void>> others_;
 };
+
+// One deadline for all that a prepare makes, begun now.
+cache::Patience patience_of(const RuntimeState& state) {
+  using Clock = std::chrono::steady_clock;
+  const std::chrono::duration<double> wait(*state.options.wait_seconds);
+  return {Clock::now() + std::chrono::duration_cast<Clock::duration>(wait), {}};
+}
 
 std::shared_ptr<const Library> load_image(RuntimeState& state, const Context& context, const ObtainedImage& image) {
   try {
@@ -74,7 +77,7 @@ std::shared_ptr<const Library> load_image(RuntimeState& state, const Context& co
 
 // An image that the driver rejects is forgotten and built once more.
 std::shared_ptr<const Library> load(RuntimeState& state, const Context& context, const ImageRequest& request,
-                                    ObtainedImage& image) {
+                                    const cache::Patience& patience, ObtainedImage& image) {
   try {
     return load_image(state, context, image);
   } catch (const Error& error) {
@@ -86,7 +89,7 @@ std::shared_ptr<const Library> load(RuntimeState& state, const Context& context,
         cat("the driver rejected the stored image ", image.info.key, ": ", error.sentence, "; building it again"));
   }
   state.store.forget(image.key, image.entry);
-  image = obtain_image(state, request);
+  image = obtain_image(state, request, patience);
   return load_image(state, context, image);
 }
 
@@ -167,9 +170,10 @@ static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Fa
   if (!tunes || !tune_now(state, *plan, device, place, choice)) log_choice(state, *plan, choice, options.config);
   std::vector<ImageRequest> requests;
   for (const Variant& variant : choice.variants) requests.push_back({&family, problem, target, variant});
-  std::vector<ObtainedImage> images = ImagesInMaking(state, requests).all();
+  const cache::Patience patience = patience_of(state);
+  std::vector<ObtainedImage> images = ImagesInMaking(state, requests, patience).all();
   for (std::size_t i = 0; i < images.size(); ++i) {
-    plan->variants.push_back({requests[i].variant, load(state, context, requests[i], images[i])});
+    plan->variants.push_back({requests[i].variant, load(state, context, requests[i], patience, images[i])});
     plan->images.push_back(images[i].info);
     plan->entries.push_back(std::move(images[i].entry));
   }
@@ -183,6 +187,7 @@ std::shared_ptr<const PlanState> make_plan(RuntimeState& state, const Family& fa
                                            const Context& context, const PrepareOptions& options,
                                            std::string_view from) {
   watch_process();
+  check_family(family);
   try {
     return build_plan(state, family, problem, context, options, from);
   } catch (Error& error) {

@@ -176,25 +176,31 @@ AnyProblem Runtime::parse(std::string_view problem) const {
   return parsed;
 }
 
-Prewarmed Runtime::prewarm(const Family& family, const void* problem, std::string_view arch,
-                           std::string_view device_model, std::string_view config) {
+static Prewarmed make_ahead(RuntimeState& state, const Family& family, const void* problem, const Target& target,
+                            std::string_view device_model, std::string_view config) {
+  check_family(family);
   check_problem(family, problem);
-  const Target target = parse_target(arch);
   Prewarmed result;
   result.problem = problem_text(family, problem);
   result.arch = target.text();
   std::set<std::string> keys;
-  for (const ConfigPlace& place : places_for(*state_, family, target, device_model)) {
-    for (const Variant& variant : choose_config(*state_, family, problem, place, config).variants) {
-      ObtainedImage image = obtain_image(*state_, {&family, problem, target, variant, true});
+  for (const ConfigPlace& place : places_for(state, family, target, device_model)) {
+    for (const Variant& variant : choose_config(state, family, problem, place, config).variants) {
+      ObtainedImage image = obtain_image(state, {&family, problem, target, variant, true});
       if (!keys.insert(image.info.key).second) continue;
       result.images.push_back(std::move(image.info));
       result.sources.push_back(image.entry->source);
       result.ptx.push_back(image.entry->ptx);
     }
   }
-  flush();
+  state.store.flush();
   return result;
+}
+
+Prewarmed Runtime::prewarm(const Family& family, const void* problem, std::string_view arch,
+                           std::string_view device_model, std::string_view config) {
+  return with_errors(Stage::problem,
+                     [&] { return make_ahead(*state_, family, problem, parse_target(arch), device_model, config); });
 }
 
 void Runtime::add(const Family& family) {

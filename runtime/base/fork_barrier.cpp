@@ -43,7 +43,7 @@ void register_once() {
   if (!registered.exchange(true)) pthread_atfork(before_fork, in_parent, in_child);
 }
 
-Error forked_in_the_middle() {
+Error no_section() {
   return Error(
       Code::compile, Stage::compile,
       "this process was forked while another thread was compiling, and that took longer than a fork waits for "
@@ -52,7 +52,7 @@ Error forked_in_the_middle() {
 }
 
 void enter() {
-  if (broken) throw forked_in_the_middle();
+  if (broken) throw no_section();
   if (depth++ > 0) return;
   register_once();
   pthread_mutex_lock(&entrance);
@@ -78,6 +78,8 @@ void ForkSafeMutex::unlock() {
   mutex_.unlock();
   leave();
 }
+
+bool forked_in_the_middle() { return broken; }
 
 std::chrono::milliseconds exchange_longest_fork_wait(std::chrono::milliseconds wait) {
   return std::chrono::milliseconds(longest_wait_ms.exchange(wait.count()));

@@ -35,6 +35,9 @@ class ForkSafeMutex {
   std::mutex mutex_;
 };
 
+// Whether this is such a child. What ends an object here needs no section then: it leaves alone what is shared.
+bool forked_in_the_middle();
+
 // How long fork() waits at most; returns what it was. For tests.
 std::chrono::milliseconds exchange_longest_fork_wait(std::chrono::milliseconds wait);
 

@@ -60,7 +60,7 @@ class ReadMostlyTable {
   // std::bad_alloc, and then nothing has changed.
   template <class Predicate, class... Arguments>
   const Node& set(std::uint64_t hash, const Predicate& is_it, Arguments&&... arguments);
-  // Takes out those for which `goes` holds; how many.
+  // Takes out those for which `goes` holds; how many. Throws std::bad_alloc likewise.
   template <class Predicate>
   std::size_t remove_if(const Predicate& goes);
   // What was taken out and no reader can see any more, for the caller to drop, best without its lock. Nothing where
@@ -113,7 +113,8 @@ class ReadMostlyTable {
     std::uint32_t number;
   };
 
-  void rebuild(std::size_t nodes);
+  std::unique_ptr<Slots> make_slots(std::size_t nodes);
+  void replace_slots(std::unique_ptr<Slots> slots);
   void fill(Slots& slots, const Owner& owner, std::size_t place) {
     slots.slots[place].store(Slots::tag(owner.hash) | (owner.number + 1));
   }
@@ -132,7 +133,7 @@ template <class Node>
 template <class Predicate, class... Arguments>
 const Node& ReadMostlyTable<Node>::set(std::uint64_t hash, const Predicate& is_it, Arguments&&... arguments) {
   retired_.reserve(retired_.size() + 1);
-  if (4 * (owners_.size() + 1) > 3 * current_->slots.size()) rebuild(2 * owners_.size());
+  if (4 * (owners_.size() + 1) > 3 * current_->slots.size()) replace_slots(make_slots(2 * owners_.size()));
   Pointer node =
       std::allocate_shared<Node>(SlabAllocator<Node>(current_->slabs), std::forward<Arguments>(arguments)...);
   const std::uint32_t number = current_->slabs->number_of(node.get());
@@ -155,6 +156,7 @@ template <class Predicate>
 std::size_t ReadMostlyTable<Node>::remove_if(const Predicate& goes) {
   std::size_t removed = 0;
   retired_.reserve(retired_.size() + owners_.size());
+  auto slots = make_slots(owners_.size());  // the last that may throw
   for (auto owner = owners_.begin(); owner != owners_.end();) {
     if (!goes(*owner->first)) {
       ++owner;
@@ -164,18 +166,24 @@ std::size_t ReadMostlyTable<Node>::remove_if(const Predicate& goes) {
     owner = owners_.erase(owner);
     ++removed;
   }
-  if (removed != 0) rebuild(owners_.size());
+  if (removed != 0) replace_slots(std::move(slots));
   return removed;
 }
 
-// With the nodes that there are, and room for `nodes`. An empty table begins with new slabs: the old ones' memory goes
-// with the last node that somebody holds.
+// Free ones, with room for `nodes`, and all else that replace_slots needs.
 template <class Node>
-void ReadMostlyTable<Node>::rebuild(std::size_t nodes) {
+auto ReadMostlyTable<Node>::make_slots(std::size_t nodes) -> std::unique_ptr<Slots> {
   std::size_t count = kFewest;
   while (3 * count < 4 * (nodes + 1)) count *= 2;
   retired_slots_.reserve(retired_slots_.size() + 1);
-  auto slots = std::make_unique<Slots>(count, owners_.empty() ? std::make_shared<Slabs>() : current_->slabs);
+  return std::make_unique<Slots>(count, std::make_shared<Slabs>());
+}
+
+// Fills them with the nodes that there are. An empty table begins with new slabs: the old ones' memory goes with the
+// last node that somebody holds.
+template <class Node>
+void ReadMostlyTable<Node>::replace_slots(std::unique_ptr<Slots> slots) {
+  if (!owners_.empty()) slots->slabs = current_->slabs;
   slots->offset = current_->offset;
   for (const auto& [node, owner] : owners_)
     fill(*slots, owner, slots->place(owner.hash, [](const Node&) { return false; }).index);

@@ -34,6 +34,7 @@ void* Slabs::take(std::size_t bytes) {
 }
 
 void Slabs::give(void* object) {
+  if (forked_in_the_middle()) return;  // it goes with the process
   const std::lock_guard lock(mutex_);
   free_ = new (object) Free{free_};
 }

@@ -24,6 +24,7 @@ class Slabs {
 
   // REQUIRES: `bytes` is the same at each call. Aligned to a cache line. Throws std::bad_alloc.
   void* take(std::size_t bytes);
+  // Throws nothing.
   void give(void* object);
 
   // The number of an object, or of one that lies in it, from 0 on without gaps; a number's object. The second takes no

@@ -44,7 +44,13 @@ void check_arguments(const Family& family) {
     if (operand.offset + sizeof(In) > family.args_bytes)
       refuse(family, ": the operand ", operand.name, " lies beyond the arguments' ", family.args_bytes, " bytes");
   }
+  for (const Scalar& scalar : family.scalars) {
+    if (scalar.offset + sizeof(float) > family.args_bytes)
+      refuse(family, ": the number ", scalar.name, " lies beyond the arguments' ", family.args_bytes, " bytes");
+  }
   for (const LaunchExtent& extent : family.launch_extents) {
+    if (extent.offset + sizeof(std::int64_t) > family.args_bytes)
+      refuse(family, ": the launch's ", extent.field, " lies beyond the arguments' ", family.args_bytes, " bytes");
     if (find_field(family, extent.field) == nullptr)
       refuse(family, " lets a launch give \"", extent.field, "\", which is not one of its fields");
   }

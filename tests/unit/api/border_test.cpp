@@ -42,6 +42,16 @@ TEST_F(Border, TryPrepareReturnsWhateverIsThrownInside) {
   EXPECT_STREQ(name(mistake.code), "internal");
 }
 
+TEST_F(Border, WhatAFamilyThrowsLeavesAsAnError) {
+  static Family mine = Gather::family();
+  mine.name = "mine";
+  mine.specialize = [](const void*, const Target&, const Config&, Spec&) { throw std::runtime_error("made up"); };
+  Runtime runtime(options());
+  const Gather problem;
+  EXPECT_EQ(refusal([&] { runtime.prepare_any(mine, &problem); }).sentence, "made up");
+  EXPECT_EQ(refusal([&] { runtime.prewarm(mine, &problem, "sm_90a"); }).sentence, "made up");
+}
+
 TEST_F(Border, ASinkThatThrowsLosesItsLineAndNothingElse) {
   Options given = options(scratch_ / "cache");
   given.log_sink = [](LogLevel, std::string_view) { throw std::runtime_error("a sink's"); };

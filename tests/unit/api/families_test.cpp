@@ -66,15 +66,21 @@ TEST_F(Families, ADescriptorThatIsNotWholeIsRefusedByName) {
       {"i", kValues, true, ""}, {"j", kValues, true, ""}, {"k", kValues, true, ""}, {"l", kValues, true, ""},
       {"m", kValues, true, ""}};
   static const Field kBeyond[] = {extent_field("rows", sizeof(Gather), true, "")};
+  static const LaunchExtent kExtent[] = {{"rows", sizeof(GatherArgs), nullptr}};
+  static const Scalar kScalar[] = {{"alpha", sizeof(GatherArgs), "", nullptr}};
   static const Field kTwice[] = {extent_field("rows", 0, true, ""), extent_field("count", 0, true, "")};
   const auto refused = [&](void (*spoil)(Family&), const char* words) {
     static std::deque<Family> families;  // a Runtime keeps what it is given
     Family& family = families.emplace_back(copy("mine"));
     spoil(family);
     Runtime runtime(options());
-    const Error error = refusal([&] { runtime.add(family); });
-    EXPECT_EQ(error.code, Code::bad_input);
-    EXPECT_TRUE(has(error.sentence, words)) << error.sentence;
+    const Gather problem;
+    for (const Error& error :
+         {refusal([&] { runtime.add(family); }), refusal([&] { runtime.prepare_any(family, &problem); }),
+          refusal([&] { runtime.prewarm(family, &problem, "sm_90a"); })}) {
+      EXPECT_EQ(error.code, Code::bad_input);
+      EXPECT_TRUE(has(error.sentence, words)) << error.sentence;
+    }
   };
   refused([](Family& f) { f.parameters = kThirteen; }, "has 13 parameters; at most 12");
   refused([](Family& f) { f.variants = nullptr; }, "lacks one of its functions");
@@ -82,6 +88,8 @@ TEST_F(Families, ADescriptorThatIsNotWholeIsRefusedByName) {
   refused([](Family& f) { f.fields = kBeyond; }, "the field rows lies beyond");
   refused([](Family& f) { f.fields = kTwice; }, "has the field count twice");
   refused([](Family& f) { f.args_bytes = 8; }, "lies beyond the arguments' 8 bytes");
+  refused([](Family& f) { f.launch_extents = kExtent; }, "the launch's rows lies beyond");
+  refused([](Family& f) { f.scalars = kScalar; }, "the number alpha lies beyond");
   refused([](Family& f) { f.problem_bytes = 1000; }, "a problem of 1000 bytes");
   refused([](Family& f) { f.name = ""; }, "needs one");
 }

@@ -127,5 +127,42 @@ TEST_F(Fork, AChildOfAForkThatDidNotWaitGetsANamedError) {
   EXPECT_EQ(in_child([&] { return compile(runtime, 8, f32); }), 0) << "an idle parent";
 }
 
+// Such a child can lock nothing; what it inherited must still end quietly there, at exit() at the latest.
+TEST_F(Fork, AChildOfAForkThatDidNotWaitMayEndItsPlansAndRuntime) {
+  std::optional<Runtime> runtime(options(scratch_ / "cache"));
+  std::optional<AnyPlan> plan(runtime->prepare(Gather{}));
+  const auto was = exchange_longest_fork_wait(std::chrono::milliseconds(20));
+  hold("quern::spec");
+  std::thread compiling([&] { compile(*runtime, 100, f16); });
+  ASSERT_TRUE(wait_for_held(1));
+  EXPECT_EQ(in_child([&] {
+              const Error error = refusal([&] { runtime->flush(); });
+              Runtime own(options(scratch_ / "cache"));
+              runtime.reset();
+              plan.reset();
+              return has(error.sentence, "forked while another thread") ? 0 : 1;
+            }),
+            0);
+  release();
+  compiling.join();
+  exchange_longest_fork_wait(was);
+}
+
+TEST_F(Fork, AChildMayEndTheRuntimeWhoseCompilerWasBeingWarmed) {
+  Options warming = options(scratch_ / "cache");
+  warming.warm_compiler = true;
+  control().delay_ms = 20;
+  for (int i = 0; i < 6; ++i) {
+    std::optional<Runtime> runtime(warming);
+    std::this_thread::sleep_for(std::chrono::milliseconds(4 * i));
+    EXPECT_EQ(in_child([&] {
+                runtime.reset();
+                return 0;
+              }),
+              0)
+        << 4 * i << " ms";
+  }
+}
+
 }  // namespace
 }  // namespace quern::test

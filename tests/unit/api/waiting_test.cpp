@@ -74,5 +74,23 @@ TEST_F(Waiting, ForOneImageStartsTheOthers) {
   EXPECT_EQ(compiles(), 2);
 }
 
+// The deadline is the prepare's, also for what it makes again.
+TEST_F(Waiting, EndsAtTheDeadlineForAnImageThatTheDriverRejected) {
+  std::filesystem::permissions(scratch_ / "cache", std::filesystem::perms::owner_all);
+  Runtime(options(scratch_ / "cache")).prepare(Gather{});
+  auto first = hold_lease(0);
+  ASSERT_TRUE(first);
+  Options given = options(scratch_ / "cache");
+  given.wait_seconds = 0.2;
+  Runtime runtime(given);
+  null_driver().reject_images = 1;
+  auto prepared = std::async(std::launch::async, [&] { runtime.prepare(Gather{}); });
+  EXPECT_EQ(prepared.wait_for(std::chrono::seconds(10)), std::future_status::ready) << "it waits for the lease";
+  first.reset();
+  prepared.get();
+  EXPECT_EQ(runtime.statistics().process_timeouts, 1u);
+  EXPECT_EQ(runtime.statistics().compiles, 1u);
+}
+
 }  // namespace
 }  // namespace quern::test

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <set>
 #include <string>
@@ -33,6 +36,37 @@ TEST(Environment, ReadTakesASnapshot) {
   ::unsetenv("QUERN_DUMP");
   EXPECT_EQ(environment[Variable::dump], "somewhere");
   EXPECT_EQ(emptied[Variable::dump], "");
+}
+
+// A program that is started with another effective group than its user's, as one with the setgid bit is: this very test
+// in a process of its own.
+constexpr const char* kInside = "QUERN_TEST_MORE_RIGHTS";
+constexpr gid_t kOtherGroup = 1;
+constexpr int kNotPermitted = 77;
+
+void be_that_program() {
+  ASSERT_NE(::getauxval(AT_SECURE), 0u) << "the kernel does not take it for one with more rights";
+  ASSERT_STREQ(::getenv("QUERN_NVRTC"), "planted.so");
+  const Environment environment = Environment::read();
+  for (int i = 0; i < static_cast<int>(Variable::count); ++i)
+    EXPECT_EQ(environment[static_cast<Variable>(i)], "") << row(static_cast<Variable>(i)).name;
+}
+
+TEST(Environment, AProgramWithMoreRightsThanItsUserIgnoresIt) {
+  if (::getenv(kInside) != nullptr) return be_that_program();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::getgid() == kOtherGroup || ::setegid(kOtherGroup) != 0) ::_exit(kNotPermitted);
+    ::setenv(kInside, "1", 1);
+    ::setenv("QUERN_NVRTC", "planted.so", 1);
+    ::execl("/proc/self/exe", "quern_unit", "--gtest_filter=Environment.AProgramWithMore*", "--gtest_brief=1", nullptr);
+    ::_exit(127);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kNotPermitted) GTEST_SKIP() << "only root may start one";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(Resolve, AnEmptyEnvironmentGivesTheDefaults) {

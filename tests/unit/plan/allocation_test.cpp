@@ -1,10 +1,13 @@
 // The launch path and the look-up of a known problem do not allocate. Replaces operator new for the whole program and
-// counts in the thread that asks.
+// counts in the thread that asks. What else is here needs one that fails.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <new>
 
+#include "base/read_mostly_table.h"
 #include "driver/device.h"
 #include "records/lookup.h"
 #include "unit/api/support.h"
@@ -13,8 +16,10 @@
 namespace {
 
 thread_local std::int64_t allocations = 0;
+thread_local std::int64_t most_allocations = std::numeric_limits<std::int64_t>::max();
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
+  if (allocations == most_allocations) throw std::bad_alloc();
   ++allocations;
   void* memory = alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__
                      ? std::malloc(bytes == 0 ? 1 : bytes)
@@ -138,6 +143,52 @@ TEST_F(Allocations, ALookUpOfARecordMakesNone) {
             }),
             0);
   EXPECT_EQ(found, 3);
+}
+
+// Whether `f` could do with so many allocations.
+template <class F>
+bool done_with(std::int64_t most, F f) {
+  most_allocations = allocations + most;
+  bool done = true;
+  try {
+    f();
+  } catch (const std::bad_alloc&) {
+    done = false;
+  }
+  most_allocations = std::numeric_limits<std::int64_t>::max();
+  return done;
+}
+
+// Nodes that are alive: one that a table still leads to is.
+struct Counted {
+  explicit Counted(std::uint64_t node_key) : key(node_key) { ++alive; }
+  ~Counted() { --alive; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  std::uint64_t key;
+  static inline std::size_t alive = 0;
+};
+
+TEST(ReadMostlyTable, NothingHasChangedWhereMemoryRanOut) {
+  const auto has = [](std::uint64_t key) { return [key](const Counted& node) { return node.key == key; }; };
+  ReadMostlyTable<Counted> table;
+  const auto holds = [&](std::uint64_t nodes) {
+    (void)table.collect();
+    bool all = Counted::alive == nodes && table.size() == nodes;
+    for (std::uint64_t key = 0; all && key < nodes; ++key) all = table.find(key, has(key)) != nullptr;
+    return all;
+  };
+  constexpr std::uint64_t kNodes = 200;
+  std::int64_t most = 0;
+  for (std::uint64_t key = 0; key < kNodes; ++key) {
+    const auto add = [&] { table.set(key, has(key), key); };
+    for (std::int64_t i = 0; !done_with(i, add); most = std::max(most, ++i)) ASSERT_TRUE(holds(key)) << i << " to add";
+  }
+  EXPECT_GT(most, 3) << "it grew";
+  const auto remove = [&] { table.remove_if([](const Counted& node) { return node.key >= kNodes / 2; }); };
+  for (most = 0; !done_with(most, remove); ++most) ASSERT_TRUE(holds(kNodes)) << most << " to remove";
+  EXPECT_GT(most, 1);
+  EXPECT_TRUE(holds(kNodes / 2));
 }
 
 }  // namespace

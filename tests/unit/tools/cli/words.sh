@@ -178,12 +178,3 @@ QUERN_TUNE=on-prepare QUERN_TUNE_SHARE=2 expect 1 'QUERN_TUNE_SHARE=2 means noth
 echo broken >other.jsonl
 QUERN_RECORD_LAYERS=other.jsonl expect 1 'other.jsonl:1: it is no JSON' doctor
 QUERN_RECORD_LAYERS=none.jsonl expect 1 'records are not read: none.jsonl' doctor
-
-# ---- a program with rights that its caller lacks takes nothing from its caller's environment
-if [ "$(id -u)" = 0 ] && install -o nobody -m 4755 "$quern" as_nobody && [ "$(./as_nobody list 2>&1)" = "$("$quern" list)" ]; then
-  caches_in_mode() { QUERN_CACHE=off "$2" doctor --json 2>&1 | grep -q "\"mode\":\"$1\""; }
-  check "QUERN_CACHE of a program's caller counts" caches_in_mode off "$quern"
-  check "QUERN_CACHE of a setuid program's caller does not" caches_in_mode read-write ./as_nobody
-else
-  echo "skipped: a setuid program ignores the environment (needs root, and a file system that allows it)"
-fi

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <optional>
 #include <thread>
 
@@ -80,6 +81,20 @@ TEST_F(Fork, AChildCompilesThatWasForkedWhileTheCompilerWasWarmed) {
   }
 }
 
+TEST_F(Fork, AChildSaysAnErrorThoughAnotherThreadWasSayingOne) {
+  const std::string log(16 << 20, 'x');  // takes a while to say
+  const InAnotherThread saying([&](int) {
+    Error error(Code::compile, Stage::compile, "made up");
+    error.log = log;
+    EXPECT_GT(std::strlen(error.what()), log.size());
+  });
+  for (int i = 0; i < 8; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5 + i));
+    EXPECT_EQ(in_child([] { return has(Error(Code::io, Stage::store, "a sentence").what(), "a sentence") ? 0 : 1; }),
+              0);
+  }
+}
+
 TEST_F(Fork, AForkWaitsForACompileAndTheNextCompileForTheFork) {
   std::atomic<bool> inside{false};
   std::atomic<bool> over{false};
@@ -108,7 +123,7 @@ TEST_F(Fork, AChildOfAForkThatDidNotWaitGetsANamedError) {
   ASSERT_TRUE(wait_for_held(1));
   EXPECT_EQ(in_child([&] {
               const Error error = refusal([&] { compile(runtime, 8, f32); });
-              return error.code == Code::compile && has(error.sentence, "forked while another thread") ? 0 : 1;
+              return error.code == Code::compile && has(error.what(), "forked while another thread") ? 0 : 1;
             }),
             0);
   release();

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <list>
 #include <optional>
 #include <thread>
 
@@ -113,6 +114,57 @@ TEST_F(Fork, AForkWaitsForACompileAndTheNextCompileForTheFork) {
             0);
   compiling.join();
   const ForkSection section;  // and the parent may go on
+}
+
+// 0 if a thread may compile here.
+int enter() {
+  const ForkSection section;
+  return 0;
+}
+
+// Else threads that take turns would keep it waiting to the end.
+TEST_F(Fork, AForkIsNotOvertakenByNewCompiles) {
+  const auto was = exchange_longest_fork_wait(std::chrono::milliseconds(500));
+  {
+    const auto compile_again_and_again = [](int) {
+      const ForkSection section;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    };
+    using Compiling = InAnotherThread<decltype(compile_again_and_again)>;
+    std::list<Compiling> threads;
+    for (int i = 0; i < 4; ++i) threads.emplace_back(compile_again_and_again);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(in_child(enter), 0);
+  }
+  exchange_longest_fork_wait(was);
+}
+
+// A log sink may fork.
+TEST_F(Fork, AForkDoesNotWaitForTheThreadThatForks) {
+  const auto was = exchange_longest_fork_wait(std::chrono::milliseconds(500));
+  const ForkSection section;
+  EXPECT_EQ(in_child(enter), 0);
+  exchange_longest_fork_wait(was);
+}
+
+TEST_F(Fork, AChildOfAForkThatDidNotWaitForksWithoutWaiting) {
+  const auto was = exchange_longest_fork_wait(std::chrono::milliseconds(20));
+  std::atomic<bool> inside{false};
+  std::atomic<bool> done{false};
+  std::thread compiling([&] {
+    const ForkSection section;
+    inside = true;
+    while (!done) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  while (!inside) std::this_thread::yield();
+  EXPECT_EQ(in_child([] {
+              exchange_longest_fork_wait(std::chrono::hours(1));  // for threads that are not here
+              return in_child([] { return 0; });
+            }),
+            0);
+  done = true;
+  compiling.join();
+  exchange_longest_fork_wait(was);
 }
 
 TEST_F(Fork, AChildOfAForkThatDidNotWaitGetsANamedError) {

@@ -2,6 +2,8 @@
 
 #include <mutex>
 
+#include "base/fork_barrier.h"
+
 namespace quern {
 
 const char* name(Code code) {
@@ -21,11 +23,13 @@ Error::Error(const Error&) = default;
 Error& Error::operator=(const Error&) = default;
 Error::~Error() = default;
 
-// Put together at the first call, under a lock: several threads may hold one exception.
+// Put together at the first call, under a lock: several threads may hold one exception. Without one in a child of
+// fork() where none is to be had, since that is what the error says there.
 const char* Error::what() const noexcept {
-  static std::mutex mutex;
+  static constinit ForkSafeMutex mutex;
   try {
-    const std::lock_guard lock(mutex);
+    std::unique_lock lock(mutex, std::defer_lock);
+    if (!forked_in_the_middle()) lock.lock();
     if (!what_.empty()) return what_.c_str();
     what_ = std::string(name(stage)) + ": " + sentence;
     if (!problem.empty()) what_ += " [" + problem + "]";

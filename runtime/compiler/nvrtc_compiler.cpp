@@ -137,7 +137,9 @@ void NvrtcCompiler::choose() {
 
 void NvrtcCompiler::suit_driver(int cuda_version) {
   const std::lock_guard lock(mutex_);
-  if (nvrtc_ || driver_major_.exchange(cuda_version / 1000) == cuda_version / 1000) return;
+  if (driver_major_.exchange(cuda_version / 1000) == cuda_version / 1000) return;
+  if (nvrtc_ != nullptr && usable({nvrtc_->path, "", "", true}, driver_major_)) return;
+  nvrtc_ = nullptr;
   chosen_.reset();
 }
 
@@ -163,7 +165,7 @@ std::vector<NvrtcCandidate> NvrtcCompiler::candidates() {
 // False where another one is to be tried.
 bool NvrtcCompiler::try_open() {
   try {
-    nvrtc_ = open_nvrtc(*chosen_);
+    nvrtc_ = &opened_.emplace_back(open_nvrtc(*chosen_));
     return true;
   } catch (const Error& error) {
     if (error.code == Code::io || !explicit_path_.empty()) throw;
@@ -176,7 +178,7 @@ bool NvrtcCompiler::try_open() {
 
 const Nvrtc& NvrtcCompiler::nvrtc() {
   const std::lock_guard lock(mutex_);
-  while (!nvrtc_) {
+  while (nvrtc_ == nullptr) {
     choose();
     if (chosen_->empty()) {
       unopenable_.clear();  // the next call tries them again
@@ -209,9 +211,11 @@ std::vector<std::string> NvrtcCompiler::options(const Target& target, bool linei
   return options;
 }
 
-bool NvrtcCompiler::supports(const Target& target, int* fallback) {
+bool NvrtcCompiler::supports(const Target& target, int* fallback) { return supports(nvrtc(), target, fallback); }
+
+bool NvrtcCompiler::supports(const Nvrtc& nvrtc, const Target& target, int* fallback) {
   int below = 0;
-  for (const int architecture : nvrtc().architectures) {
+  for (const int architecture : nvrtc.architectures) {
     if (architecture == target.arch) return true;
     if (architecture < target.arch) below = std::max(below, architecture);
   }
@@ -231,37 +235,39 @@ Image NvrtcCompiler::compile(const Unit& unit, const std::string& kernel, const 
   Image image;
   run_on_large_stack([&] {
     const ForkSection section;
-    image = compile_here(unit, kernel, target, lineinfo);
+    while (!compile_here(nvrtc(), unit, kernel, target, lineinfo, image)) image = {};
   });
   return image;
 }
 
-Image NvrtcCompiler::compile_here(const Unit& unit, const std::string& kernel, const Target& target, bool lineinfo) {
+// False where another NVRTC is used by now, to suit a driver that was opened meanwhile.
+bool NvrtcCompiler::compile_here(const Nvrtc& nvrtc, const Unit& unit, const std::string& kernel, const Target& target,
+                                 bool lineinfo, Image& image) {
   const auto start = std::chrono::steady_clock::now();
   int fallback = 0;
-  const bool native = supports(target, &fallback);
-  std::vector<std::string> arguments = options(target, lineinfo, nvrtc().version);
+  const bool native = supports(nvrtc, target, &fallback);
+  std::vector<std::string> arguments = options(target, lineinfo, nvrtc.version);
   if (!native && fallback == 0) require(target);
   if (!native) arguments.front() = cat("--gpu-architecture=compute_", fallback);
-  Program program(nvrtc(), unit);
+  Program program(nvrtc, unit);
   const nvrtcResult result = program.compile(arguments);
   std::string log = program.log();
-  Image image;
   {
     const std::lock_guard lock(mutex_);
+    if (nvrtc_ != &nvrtc) return false;
     check_identity();
     image.identity = identity_.text();
   }
-  if (result != NVRTC_SUCCESS) throw refused(nvrtc(), result, unit, std::move(log));
+  if (result != NVRTC_SUCCESS) throw refused(nvrtc, result, unit, std::move(log));
   image.kernel = kernel;
   image.ptx = program.ptx();
   if (native) image.cubin = program.cubin();
   image.resources = parse_resources(log);
   image.log = std::move(log);
-  image.compiler = cat("nvrtc ", nvrtc().version / 1000, ".", nvrtc().version % 1000);
-  image.compiler_order = static_cast<std::uint64_t>(nvrtc().version);
+  image.compiler = cat("nvrtc ", nvrtc.version / 1000, ".", nvrtc.version % 1000);
+  image.compiler_order = static_cast<std::uint64_t>(nvrtc.version);
   image.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  return image;
+  return true;
 }
 
 void NvrtcCompiler::warm() {

@@ -3,6 +3,7 @@
 #define QUERN_COMPILER_NVRTC_COMPILER_H_
 
 #include <atomic>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -33,7 +34,7 @@ class NvrtcCompiler {
   // Every place where it may be.
   std::vector<NvrtcCandidate> candidates();
   // Prefers an NVRTC whose images a driver of this CUDA version takes, 12080 for 12.8: one of a newer major version is
-  // used only where there is no other. Does nothing once NVRTC is open.
+  // used only where there is no other, also one that is open already, as by `warm`.
   void suit_driver(int cuda_version);
   // Opens NVRTC and compiles an empty kernel, so that the first real compile finds it started. Throws Error.
   void warm();
@@ -60,8 +61,10 @@ class NvrtcCompiler {
   bool usable(const NvrtcCandidate& candidate, int most_major) const;
   std::vector<NvrtcCandidate> search(const WantedNvrtc& wanted) const;
   bool try_open();
+  static bool supports(const Nvrtc& nvrtc, const Target& target, int* fallback);
   void check_identity();
-  Image compile_here(const Unit& unit, const std::string& kernel, const Target& target, bool lineinfo);
+  bool compile_here(const Nvrtc& nvrtc, const Unit& unit, const std::string& kernel, const Target& target,
+                    bool lineinfo, Image& image);
 
   const std::string explicit_path_;
   const Environment environment_;
@@ -73,7 +76,8 @@ class NvrtcCompiler {
   std::map<std::string, std::string> unopenable_;  // paths, and why
   std::optional<std::string> chosen_;              // its path; "" where there is none
   NvrtcIdentity identity_;                         // of the chosen one
-  std::optional<Nvrtc> nvrtc_;
+  std::deque<Nvrtc> opened_;                       // in use for good: what they gave has their addresses
+  const Nvrtc* nvrtc_ = nullptr;                   // the chosen one, once it is open
 };
 
 // Reads registers, memory and spills from the assembler's report in a log.

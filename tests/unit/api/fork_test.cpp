@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstring>
+#include <list>
 #include <optional>
 #include <thread>
 
@@ -90,6 +92,20 @@ TEST_F(Fork, AChildCompilesThatWasForkedWhileTheCompilerWasWarmed) {
   }
 }
 
+TEST_F(Fork, AChildSaysAnErrorThoughAnotherThreadWasSayingOne) {
+  const std::string log(16 << 20, 'x');  // takes a while to say
+  const InAnotherThread saying([&](int) {
+    Error error(Code::compile, Stage::compile, "made up");
+    error.log = log;
+    EXPECT_GT(std::strlen(error.what()), log.size());
+  });
+  for (int i = 0; i < 8; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5 + i));
+    EXPECT_EQ(in_child([] { return has(Error(Code::io, Stage::store, "a sentence").what(), "a sentence") ? 0 : 1; }),
+              0);
+  }
+}
+
 TEST_F(Fork, AForkWaitsForACompileAndTheNextCompileForTheFork) {
   std::atomic<bool> inside{false};
   std::atomic<bool> over{false};
@@ -110,6 +126,57 @@ TEST_F(Fork, AForkWaitsForACompileAndTheNextCompileForTheFork) {
   const ForkSection section;  // and the parent may go on
 }
 
+// 0 if a thread may compile here.
+int enter() {
+  const ForkSection section;
+  return 0;
+}
+
+// Else threads that take turns would keep it waiting to the end.
+TEST_F(Fork, AForkIsNotOvertakenByNewCompiles) {
+  const auto was = exchange_longest_fork_wait(std::chrono::milliseconds(500));
+  {
+    const auto compile_again_and_again = [](int) {
+      const ForkSection section;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    };
+    using Compiling = InAnotherThread<decltype(compile_again_and_again)>;
+    std::list<Compiling> threads;
+    for (int i = 0; i < 4; ++i) threads.emplace_back(compile_again_and_again);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(in_child(enter), 0);
+  }
+  exchange_longest_fork_wait(was);
+}
+
+// A log sink may fork.
+TEST_F(Fork, AForkDoesNotWaitForTheThreadThatForks) {
+  const auto was = exchange_longest_fork_wait(std::chrono::milliseconds(500));
+  const ForkSection section;
+  EXPECT_EQ(in_child(enter), 0);
+  exchange_longest_fork_wait(was);
+}
+
+TEST_F(Fork, AChildOfAForkThatDidNotWaitForksWithoutWaiting) {
+  const auto was = exchange_longest_fork_wait(std::chrono::milliseconds(20));
+  std::atomic<bool> inside{false};
+  std::atomic<bool> done{false};
+  std::thread compiling([&] {
+    const ForkSection section;
+    inside = true;
+    while (!done) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  while (!inside) std::this_thread::yield();
+  EXPECT_EQ(in_child([] {
+              exchange_longest_fork_wait(std::chrono::hours(1));  // for threads that are not here
+              return in_child([] { return 0; });
+            }),
+            0);
+  done = true;
+  compiling.join();
+  exchange_longest_fork_wait(was);
+}
+
 TEST_F(Fork, AChildOfAForkThatDidNotWaitGetsANamedError) {
   Runtime runtime(options());
   const auto was = exchange_longest_fork_wait(std::chrono::milliseconds(20));
@@ -118,7 +185,7 @@ TEST_F(Fork, AChildOfAForkThatDidNotWaitGetsANamedError) {
   ASSERT_TRUE(wait_for_held(1));
   EXPECT_EQ(in_child([&] {
               const Error error = refusal([&] { compile(runtime, 8, f32); });
-              return error.code == Code::compile && has(error.sentence, "forked while another thread") ? 0 : 1;
+              return error.code == Code::compile && has(error.what(), "forked while another thread") ? 0 : 1;
             }),
             0);
   release();

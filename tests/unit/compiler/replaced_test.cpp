@@ -1,8 +1,12 @@
 // Compilers that change, break or cannot be looked for while a process runs.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <mutex>
+#include <thread>
 
 #include "compiler/nvrtc_compiler.h"
 #include "support/no_descriptors.h"
@@ -16,6 +20,13 @@ using Replaced = ApiTest;
 const Unit kUnit = {{"made/made.cu", "// a kernel\n"}, {}, {}};
 
 Image compile(NvrtcCompiler& compiler) { return compiler.compile(kUnit, "made", {90, "a"}, false); }
+
+// Of a copy, which has its own.
+FakeControl& control_of(const std::string& copy) {
+  void* const control = dlsym(dlopen(copy.c_str(), RTLD_NOW | RTLD_LOCAL), "quern_fake_control");
+  EXPECT_NE(control, nullptr);
+  return *static_cast<FakeControl*>(control);
+}
 
 Log quiet() { return {LogLevel::off, {}}; }
 
@@ -125,6 +136,50 @@ TEST_F(Replaced, ADriverOfAnOlderCudaGetsTheNvrtcThatSuitsIt) {
   alone.suit_driver(12080);
   EXPECT_EQ(alone.path(), newer) << "rather that one than none";
   EXPECT_EQ(log_.count(LogLevel::warning, "newer CUDA than the driver"), 1) << log_.all();
+}
+
+// As one that was warmed, or that prewarm used, before the driver was known.
+TEST_F(Replaced, ADriverOfAnOlderCudaGetsTheNvrtcThatSuitsItAfterAnotherWasOpened) {
+  Environment environment;
+  environment[Variable::ld_library_path] = scratch_ / "lib";
+  const std::string newer = copy_of_compiler(scratch_ / "lib", true, 13);
+  const std::string older = copy_of_compiler(scratch_ / "lib", false, 12);
+  const Log log(LogLevel::warning, log_.sink());
+  NvrtcCompiler compiler("", environment, log);
+  compiler.warm();
+  const std::string before = compiler.identity();
+  compiler.suit_driver(13010);
+  EXPECT_EQ(compiler.nvrtc().path, newer);
+  compiler.suit_driver(12080);
+  EXPECT_EQ(compiler.nvrtc().path, older);
+  EXPECT_EQ(compile(compiler).identity, "nvrtc faceb00c builtins none");
+  std::filesystem::remove(older);
+  NvrtcCompiler alone("", environment, log);
+  EXPECT_EQ(compile(alone).identity, before);
+  alone.suit_driver(12080);
+  EXPECT_EQ(compile(alone).identity, before);
+  EXPECT_EQ(log_.count(LogLevel::warning), 1) << log_.all();
+  EXPECT_EQ(log_.count(LogLevel::warning, "newer CUDA than the driver"), 1) << log_.all();
+}
+
+TEST_F(Replaced, ACompileThatADriverOfAnOlderCudaComesInTheMiddleOfIsMadeAgain) {
+  Environment environment;
+  environment[Variable::ld_library_path] = scratch_ / "lib";
+  const std::string newer = copy_of_compiler(scratch_ / "lib", true, 13);
+  copy_of_compiler(scratch_ / "lib", false, 12);
+  FakeControl& held = control_of(newer);
+  const Log log = quiet();
+  NvrtcCompiler compiler("", environment, log);
+  std::strcpy(held.held_text, "a kernel");
+  held.hold = 1;
+  Image image;
+  std::thread compiling([&] { image = compile(compiler); });
+  for (int i = 0; i < 2000 && held.held == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(held.held, 1);
+  compiler.suit_driver(12080);
+  held.hold = 0;
+  compiling.join();
+  EXPECT_EQ(image.identity, "nvrtc faceb00c builtins none");
 }
 
 }  // namespace

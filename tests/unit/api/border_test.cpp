@@ -79,7 +79,7 @@ TEST_F(Border, WithoutThreadsPrepareTakesLongerAndWorks) {
     Runtime runtime(given);
     const auto prepared = runtime.try_prepare(Gather{});
     if (!prepared) std::fprintf(stderr, "%s\n", prepared.error().what());
-    _exit(prepared ? 0 : 1);
+    _exit(prepared && compiles() >= 2 ? 0 : 1);  // one more where a thread that has ended left its stack to the warming
   }
   int status = 0;
   waitpid(child, &status, 0);

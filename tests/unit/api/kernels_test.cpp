@@ -98,6 +98,22 @@ TEST(KnownContexts, StayKnownWhereTheDriverCannotSay) {
   EXPECT_TRUE(contexts.take_gone(driver).empty()) << "not known any more";
 }
 
+// As the primary context is after cuDevicePrimaryCtxReset: the handle is the same, the context another.
+TEST(KnownContexts, AreGoneWhereTheirHandleIsAnothersNow) {
+  static unsigned long long id_now = 7;
+  DriverTable table = null_driver_table();
+  table.CtxGetId = [](CUcontext, unsigned long long* id) { return *id = id_now, CUDA_SUCCESS; };
+  const Driver driver(table);
+  KnownContexts contexts;
+  Context context;
+  context.id = 7;
+  EXPECT_TRUE(contexts.note(driver, context).empty());
+  EXPECT_TRUE(contexts.take_gone(driver).empty());
+  id_now = context.id = 8;
+  EXPECT_EQ(contexts.note(driver, context), std::vector<std::uint64_t>{7});
+  EXPECT_TRUE(contexts.take_gone(driver).empty());
+}
+
 // What it launched may be queued still, or be in a graph.
 TEST_F(Kernels, OfAPlanThatIsDroppedAtOnceStayLoadedUntilTheyAreTrimmed) {
   std::optional<Runtime> runtime(options());

@@ -4,6 +4,8 @@
 
 #include "base/files.h"
 #include "compiler/nvrtc.h"
+#include "quern/error.h"
+#include "support/no_descriptors.h"
 #include "unit/api/fake_nvrtc.h"
 #include "unit/cache/support.h"
 
@@ -65,6 +67,15 @@ TEST_F(BuildId, OtherFilesHaveNone) {
   overwrite(path, "another text");
   EXPECT_NE(file_identity(path), identity);
   EXPECT_EQ(file_identity(scratch_ / "missing"), "");
+}
+
+// "Could not look" is not "has none".
+TEST_F(BuildId, AMomentWithoutDescriptorsIsAnError) {
+  const std::string path = scratch_ / "libempty.so";
+  build(path, "-Wl,--build-id=none");
+  const test::NoDescriptors none;
+  EXPECT_THROW(elf_build_id(path), Error);
+  EXPECT_THROW(file_identity(path), Error);
 }
 
 TEST_F(BuildId, ADirectoryIsReadWithoutAnException) { EXPECT_EQ(file_identity(scratch_ / "."), ""); }

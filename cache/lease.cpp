@@ -120,7 +120,8 @@ std::unique_ptr<Lease> Leases::take(const std::string& name, const std::function
   FileStatus seen;
   std::chrono::microseconds nap{500};
   std::unique_ptr<Lease> lease;
-  for (bool waited = false;; waited = true) {
+  bool waited = false;
+  for (;; waited = true) {
     const FileStatus before = seen;
     const Attempt result = attempt(path, &lease, &seen);
     if (result == Attempt::impossible) return nullptr;
@@ -137,7 +138,8 @@ std::unique_ptr<Lease> Leases::take(const std::string& name, const std::function
     nap = std::min<std::chrono::microseconds>(2 * nap, times_.poll);
   }
   ++services_.counters.lease_timeouts;
-  services_.log.warning(
+  services_.log.write(
+      waited ? LogLevel::warning : LogLevel::debug,  // who does not wait knows
       cat("cache: gave up waiting for another process that builds the same image (", path, "); building it here too"));
   return nullptr;
 }

@@ -68,7 +68,6 @@ RuntimeState::RuntimeState(Options given)
       manifest(options.manifest, log),
       records(record_settings(options), log),
       driver_(options.driver),
-      open_driver_(options.driver.get()),
       tuner(make_application_tuner(*this)) {
   for (const std::string& sentence : misread) log.warning(sentence);
   for (const Family* family : builtin_families()) families.emplace(family->name, family);
@@ -97,12 +96,12 @@ RuntimeState::~RuntimeState() {
 
 const std::shared_ptr<Driver>& RuntimeState::driver() {
   const std::lock_guard lock(driver_mutex_);
-  if (!driver_) {
-    driver_ = Driver::open(options.libcuda);
+  if (!driver_) driver_ = Driver::open(options.libcuda);
+  if (!driver_->survived_fork()) throw Driver::forked();
+  if (driver_if_open() == nullptr) {
     compiler.nvrtc().suit_driver(driver_->version());
     open_driver_.store(driver_.get(), std::memory_order_release);
   }
-  if (!driver_->survived_fork()) throw Driver::forked();
   return driver_;
 }
 
@@ -116,7 +115,6 @@ void RuntimeState::drop_contexts(const std::vector<std::uint64_t>& gone) {
 void RuntimeState::use(std::shared_ptr<Driver> driver) {
   const std::lock_guard lock(driver_mutex_);
   driver_ = std::move(driver);
-  open_driver_.store(driver_.get(), std::memory_order_release);
 }
 
 Runtime::Runtime() : Runtime(Options{}) {}

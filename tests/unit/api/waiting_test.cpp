@@ -57,6 +57,7 @@ TEST_F(Waiting, DoesNotHappenWhereTheOptionSaysSo) {
   given.wait_seconds = 0;
   Runtime(given).prepare(Gather{});
   EXPECT_EQ(compiles(), 2);
+  EXPECT_EQ(log_.count(LogLevel::warning), 0) << log_.all();
 }
 
 TEST_F(Waiting, ForOneImageStartsTheOthers) {

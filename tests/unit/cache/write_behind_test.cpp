@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <functional>
 #include <future>
 #include <optional>
 #include <thread>
@@ -95,6 +97,34 @@ TEST_F(WrittenBehind, WhatIsForgottenIsNotWrittenAfterwards) {
   forgotten.get();
   store.flush();
   EXPECT_EQ(Store(in(scratch_ / "cache"), log_).find(key_), nullptr);
+}
+
+// What looks at the directory, or empties it or memory, sees what was built before.
+TEST_F(WrittenBehind, ListLoadRemoveClearTidyAndDropWaitForIt) {
+  using Call = std::function<bool(Store&)>;
+  const std::string item = key_.path();
+  const std::pair<const char*, Call> calls[] = {
+      {"list", [](Store& store) { return store.list().size() == 1; }},
+      {"load", [&](Store& store) { return store.load(item, nullptr) != nullptr; }},
+      {"drop_unused", [](Store& store) { return store.drop_unused(), store.resident().empty(); }},
+      {"tidy",
+       [](Store& store) {
+         return store.tidy({0, 0}) == 1;
+       }},
+      {"remove", [&](Store& store) { return store.remove(item); }},
+      {"clear", [](Store& store) { return store.clear() == 1; }},
+  };
+  for (const auto& [name, call] : calls) {
+    std::filesystem::remove_all(scratch_ / "cache");
+    SlowDisk disk;
+    Store store(settings(), log_, disk.files());
+    store.get_or_build(key_, [] { return image(); });
+    while (!disk.reached()) std::this_thread::yield();
+    auto called = std::async(std::launch::async, [&, &call = call] { return call(store); });
+    EXPECT_EQ(called.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout) << name;
+    disk.release();
+    EXPECT_TRUE(called.get()) << name;
+  }
 }
 
 TEST_F(WrittenBehind, AForkedChildWritesItsOwnAndLeavesTheParentsAlone) {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "api/runtime_state.h"
 #include "compiler/nvrtc_compiler.h"
 #include "support/no_descriptors.h"
 #include "unit/api/support.h"
@@ -136,6 +137,28 @@ TEST_F(Replaced, ADriverOfAnOlderCudaGetsTheNvrtcThatSuitsIt) {
   alone.suit_driver(12080);
   EXPECT_EQ(alone.path(), newer) << "rather that one than none";
   EXPECT_EQ(log_.count(LogLevel::warning, "newer CUDA than the driver"), 1) << log_.all();
+}
+
+// A driver that cannot say of which CUDA it is opens at another time.
+TEST_F(Replaced, TheRuntimeAsksTheDriverOfWhichCudaItIs) {
+  const std::string packages = scratch_ / "venv/lib/python3.12/site-packages/nvidia/";
+  copy_of_compiler(packages + "cu13/lib", true, 13);
+  const std::string older = copy_of_compiler(packages + "cuda_nvrtc/lib", false, 12);
+  Options given = options();
+  given.nvrtc.clear();
+  DriverTable table = null_driver_table();
+  static CUresult answer = CUDA_ERROR_OUT_OF_MEMORY;
+  table.DriverGetVersion = [](int* version) { return *version = 12080, answer; };
+  given.driver = std::make_shared<Driver>(table);
+  ::setenv("VIRTUAL_ENV", (scratch_ / "venv").c_str(), 1);
+  Runtime runtime(given);
+  ::unsetenv("VIRTUAL_ENV");
+  EXPECT_EQ(refusal([&] { runtime.prepare(Gather{}); }).driver_code, CUDA_ERROR_OUT_OF_MEMORY);
+  answer = CUDA_SUCCESS;
+  runtime.prepare(Gather{});
+  EXPECT_EQ(runtime.state().compiler.nvrtc().path(), older);
+  runtime.prepare(Gather{});
+  EXPECT_EQ(runtime.statistics().plan_hits, 1u);
 }
 
 // As one that was warmed, or that prewarm used, before the driver was known.

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <latch>
 #include <optional>
 #include <set>
@@ -55,6 +56,33 @@ TEST_F(Kernels, AHundredThreadsThatPrepareOneProblemGetOnePlan) {
   for (const AnyPlan& plan : plans) EXPECT_EQ(plan.state(), plans.front().state());
   EXPECT_EQ(null_driver().loads, 2);
   EXPECT_EQ(runtime.statistics().plans, 1u);
+}
+
+// Other problems, whose plans are made side by side, but the same images.
+TEST_F(Kernels, ThreadsThatWantTheSameImageLoadItOnce) {
+  Options given = options();
+  DriverTable table = null_driver_table();
+  static decltype(table.LibraryLoadData) load;
+  static std::atomic<int> loads;
+  load = table.LibraryLoadData;
+  loads = 0;
+  table.LibraryLoadData = [](auto... arguments) {
+    ++loads;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return load(arguments...);
+  };
+  given.driver = std::make_shared<Driver>(table);
+  Runtime runtime(given);
+  std::latch start(8);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&, i] {
+      start.arrive_and_wait();
+      runtime.prepare(Gather{.count = i + 1});
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(loads, 2);
 }
 
 TEST_F(Kernels, AreReleasedWithTheirContext) {
@@ -256,6 +284,20 @@ TEST(PlanTable, WhatIsNotHeldOutsideIsForgottenEvenIfManyThreadsAskedForIt) {
   EXPECT_EQ(table.forget_unused(), 1u);
   EXPECT_EQ(table.striped(), 0u);
   EXPECT_TRUE(busy.expired() && idle.expired());
+}
+
+TEST(PlanTable, APlanThatManyThreadsAskedForEndsWithTheTable) {
+  const auto plan = plan_named("one");
+  {
+    PlanTable table;
+    table.add(key_for(1), plan);
+    std::thread([&] {
+      for (int times = 0; times < 1000; ++times) table.find(key_for(1));
+    }).join();
+    ASSERT_EQ(table.striped(), 1u);
+    EXPECT_GT(plan.use_count(), 1);
+  }
+  EXPECT_EQ(plan.use_count(), 1);
 }
 
 TEST(PlanTable, NotEveryPlanOfVeryManyIsStriped) {

@@ -234,9 +234,12 @@ TEST_F(Prepare, ADeviceThatIsNotTheContextsIsRefused) {
   Runtime runtime(options());
   PrepareOptions other;
   other.device = 1;
-  const Error error = refusal([&] { runtime.prepare(Gather{}, other); });
-  EXPECT_EQ(error.code, Code::bad_input);
-  EXPECT_TRUE(has(error.sentence, "device 1") && has(error.sentence, "device 0")) << error.sentence;
+  for (const bool known : {false, true}) {
+    if (known) runtime.prepare(Gather{});
+    const Error error = refusal([&] { runtime.prepare(Gather{}, other); });
+    EXPECT_EQ(error.code, Code::bad_input);
+    EXPECT_TRUE(has(error.sentence, "device 1") && has(error.sentence, "device 0")) << error.sentence;
+  }
 }
 
 TEST_F(Prepare, TheContextsDeviceMayBeNamed) {

@@ -57,6 +57,17 @@ TEST_F(Process, AForkedChildMayNotLaunch) {
             0);
 }
 
+TEST_F(Process, TrimInAForkedChildLeavesTheDriverAlone) {
+  Runtime runtime(options());
+  runtime.prepare(Gather{});
+  const int before = driver_calls();
+  EXPECT_EQ(in_child([&] {
+              runtime.trim();
+              return driver_calls() == before && runtime.statistics().plans == 0 ? 0 : 1;
+            }),
+            0);
+}
+
 TEST_F(Process, APlanThatDiesInAForkedChildLeavesTheDriverAlone) {
   std::optional<Runtime> runtime(options());
   std::optional<Plan<Gather>> plan(runtime->prepare(Gather{}));

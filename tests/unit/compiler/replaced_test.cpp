@@ -57,6 +57,21 @@ TEST_F(Replaced, AMomentWithoutDescriptorsPassesOverNoWheel) {
   EXPECT_EQ(compiler.path(), wheel);
 }
 
+TEST_F(Replaced, AMomentWithoutDescriptorsDoesNotMakeAnNvrtcABrokenOne) {
+  Environment environment;
+  environment[Variable::virtual_env] = scratch_ / "venv";
+  const std::string wheel = copy_of_compiler(scratch_ / "venv/lib/python3.12/site-packages/nvidia/cu13/lib", false);
+  const Log log(LogLevel::warning, log_.sink());
+  NvrtcCompiler compiler("", environment, log);
+  EXPECT_EQ(compiler.path(), wheel);
+  {
+    const NoDescriptors none;
+    EXPECT_EQ(refusal([&] { compiler.nvrtc(); }).code, Code::io);
+  }
+  EXPECT_EQ(compiler.nvrtc().path, wheel);
+  EXPECT_EQ(log_.count(LogLevel::warning), 0) << log_.all();
+}
+
 TEST_F(Replaced, AMomentWithoutDescriptorsLeavesTheCacheRight) {
   Runtime runtime(options(scratch_ / "cache"));
   {
@@ -89,6 +104,23 @@ TEST_F(Replaced, AnNvrtcThatIsReplacedBeforeItIsOpenedNamesItsOwnImages) {
   Runtime back(given);
   back.prepare(Gather{.dtype = f32});
   EXPECT_EQ(back.statistics().disk_hits, 0u) << "and not under the old one's";
+}
+
+// Nor is what it refuses remembered under the other one's name.
+TEST_F(Replaced, AnNvrtcThatIsReplacedBeforeItIsOpenedRefusesForItselfOnly) {
+  Options given = options(scratch_ / "cache");
+  given.cache_match = CacheMatch::exact;
+  Runtime(given).prepare(Gather{});
+  given.nvrtc = copy_of_compiler(scratch_ / "lib", false);
+  Runtime running(given);
+  running.prepare(Gather{});
+  std::filesystem::remove(given.nvrtc);
+  copy_of_compiler(scratch_ / "lib", true);
+  control_of(given.nvrtc).refuse = 1;
+  EXPECT_EQ(refusal([&] { running.prepare(Gather{.dtype = f32}); }).code, Code::compile);
+  running.flush();
+  given.nvrtc = fake_nvrtc().path;
+  EXPECT_NO_THROW(Runtime(given).prepare(Gather{.dtype = f32}));
 }
 
 TEST_F(Replaced, TheIdentityOfALoadedLibraryIsNotThatOfTheFileThatReplacedIt) {

@@ -123,6 +123,23 @@ TEST_F(Replaced, AnNvrtcThatIsReplacedBeforeItIsOpenedRefusesForItselfOnly) {
   EXPECT_NO_THROW(Runtime(given).prepare(Gather{.dtype = f32}));
 }
 
+// NVRTC opens its builtins at the first compile, whatever the files were when it was looked for.
+TEST_F(Replaced, BuiltinsThatAreReplacedBeforeTheFirstCompileAreItsImages) {
+  const std::string path = copy_of_compiler(scratch_ / "lib", false);
+  control_of(path).version = 13077;  // of no other test's builtins
+  const std::string builtins = scratch_ / "lib/libnvrtc-builtins.so.13.77";
+  std::filesystem::copy(path, builtins);
+  const Log log(LogLevel::warning, log_.sink());
+  NvrtcCompiler compiler(path, {}, log);
+  compiler.nvrtc();
+  EXPECT_EQ(compiler.identity(), "nvrtc faceb00c builtins faceb00c");
+  std::filesystem::remove(builtins);
+  std::filesystem::rename(copy_of_compiler(scratch_ / "other", true), builtins);
+  ASSERT_NE(dlopen(builtins.c_str(), RTLD_NOW | RTLD_LOCAL), nullptr);
+  EXPECT_EQ(compile(compiler).identity, "nvrtc faceb00c builtins fbceb00c");
+  EXPECT_EQ(log_.count(LogLevel::warning, "was replaced"), 1) << log_.all();
+}
+
 TEST_F(Replaced, TheIdentityOfALoadedLibraryIsNotThatOfTheFileThatReplacedIt) {
   const std::string path = copy_of_compiler(scratch_ / "lib", false);
   const Log log = quiet();

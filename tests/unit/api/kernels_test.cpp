@@ -110,6 +110,19 @@ TEST_F(Kernels, OfContextsThatLiveStay) {
   EXPECT_EQ(null_driver().unloads, 6) << "trim asks too, and no plan of the third is held";
 }
 
+TEST_F(Kernels, OfTheContextThatIsGoneGoAlone) {
+  Runtime runtime(options());
+  for (std::uintptr_t context = 1; context <= 3; ++context) {
+    null_driver().current_context = context;
+    runtime.prepare(Gather{});
+  }
+  null_driver().oldest_context = 2;
+  null_driver().current_context = 4;
+  runtime.prepare(Gather{});
+  EXPECT_EQ(null_driver().unloads, 2);
+  EXPECT_EQ(runtime.statistics().libraries, 6u);
+}
+
 // "Could not look" is not "is gone".
 TEST(KnownContexts, StayKnownWhereTheDriverCannotSay) {
   static CUresult answer = CUDA_ERROR_OUT_OF_MEMORY;
@@ -174,6 +187,18 @@ TEST_F(Kernels, ForgetTakesTheProblemInEveryContextAndNoOther) {
   runtime.prepare(Gather{.dtype = f32});
   EXPECT_EQ(null_driver().loads, loads + 2);
   EXPECT_EQ(compiles(), 4) << "from memory";
+}
+
+TEST_F(Kernels, ForgetTakesTheFamilysOwn) {
+  static Family mine = Gather::family();
+  mine.name = "mine";
+  Runtime runtime(options());
+  const Gather problem;
+  runtime.prepare(problem);
+  runtime.prepare_any(mine, &problem);
+  EXPECT_EQ(runtime.forget_any(mine, &problem), 1u);
+  EXPECT_EQ(runtime.statistics().plans, 1u);
+  EXPECT_EQ(runtime.forget(problem), 1u);
 }
 
 TEST_F(Kernels, TrimLeavesWhatIsHeld) {

@@ -120,6 +120,7 @@ TEST_F(Process, ALaunchWhileTheProcessEndsDoesNothingAndSaysSoWhenTried) {
   args.source = args.index = reinterpret_cast<const void*>(0x10000);
   args.out = reinterpret_cast<void*>(0x20000);
   args.count = 3;
+  EXPECT_THROW(plan.launch(nullptr, GatherArgs{}), Error) << "no other refusal is silent";
   null_driver().ended = true;
   EXPECT_NO_THROW(plan.launch(nullptr, args));
   EXPECT_EQ(null_driver().launches, 0);

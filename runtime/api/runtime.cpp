@@ -114,6 +114,7 @@ void RuntimeState::drop_contexts(const std::vector<std::uint64_t>& gone) {
 
 void RuntimeState::use(std::shared_ptr<Driver> driver) {
   const std::lock_guard lock(driver_mutex_);
+  open_driver_.store(nullptr, std::memory_order_release);
   driver_ = std::move(driver);
 }
 

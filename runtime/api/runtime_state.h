@@ -36,9 +36,9 @@ class RuntimeState {
   const std::shared_ptr<Driver>& driver();
   // Drops what belongs to contexts that are gone.
   void drop_contexts(const std::vector<std::uint64_t>& gone);
-  // Takes `driver` in place of libcuda; before the first prepare.
+  // Takes `driver` in place of libcuda, or of one that was asked already; before the first prepare.
   void use(std::shared_ptr<Driver> driver);
-  // Null before the first prepare.
+  // Null until driver() was asked for it.
   const Driver* driver_if_open() const { return open_driver_.load(std::memory_order_acquire); }
 
   const Environment environment;

@@ -165,6 +165,16 @@ TEST_F(Prepare, AConfigMayGiveUpAlignment) {
   EXPECT_EQ(runtime.prepare(Gather{}, changed).images()[0].alignment, 4u);
 }
 
+// The one that was asked before is gone: a look-up must not ask it.
+TEST_F(Prepare, AnotherDriverTakesThePlaceOfOneThatWasAsked) {
+  Runtime runtime(options());
+  runtime.state().driver();
+  runtime.state().use(counting_driver());
+  EXPECT_EQ(runtime.state().driver_if_open(), nullptr);
+  runtime.prepare(Gather{});
+  EXPECT_EQ(runtime.state().driver_if_open(), runtime.state().driver().get());
+}
+
 TEST_F(Prepare, TextDoesWhatAStructDoes) {
   Runtime runtime(options());
   const auto plan = runtime.prepare(Gather{.width = 512, .dtype = f32});

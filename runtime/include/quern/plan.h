@@ -112,6 +112,13 @@ class Plan : public AnyPlan {
   void launch(Stream stream, const Args& args) const { AnyPlan::launch(stream, &args); }
   Result<bool> try_launch(Stream stream, const Args& args) const { return AnyPlan::try_launch(stream, &args); }
   std::int64_t workspace_bytes(const Args& args) const { return AnyPlan::workspace_bytes(&args); }
+
+ private:
+  friend class Runtime;
+  // What the Runtime found under P's family is of that family. Looking would read the plan, which a look-up among very
+  // many does not otherwise do.
+  struct OfItsFamily {};
+  Plan(AnyPlan plan, OfItsFamily) : AnyPlan(std::move(plan)) {}
 };
 
 }  // namespace quern

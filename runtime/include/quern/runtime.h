@@ -119,10 +119,11 @@ class QUERN_API Runtime {
 
   // A plan for `problem` on the current context's device. May compile, which is logged at level info. May be called
   // while streams are captured, by this thread or another: nothing that it does disturbs a capture. Throws Error.
-  // COST: a known problem under 200 ns, without allocating; an image on disk under 1 ms; else a compile.
+  // COST: a known problem under 200 ns, without allocating, and under 350 ns where 100,000 are asked for at random; an
+  // image on disk under 1 ms; else a compile.
   template <class P>
   Plan<P> prepare(const P& problem, const PrepareOptions& options = {}) {
-    return Plan<P>(prepare_any(P::family(), &problem, options));
+    return {prepare_any(P::family(), &problem, options), typename Plan<P>::OfItsFamily()};
   }
   template <class P>
   Result<Plan<P>> try_prepare(const P& problem, const PrepareOptions& options = {}) {

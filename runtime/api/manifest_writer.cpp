@@ -22,12 +22,14 @@ void ManifestWriter::add(const std::string& problem, const std::string& arch, co
   while (!waiting_.empty() && append(waiting_.front())) waiting_.pop_front();
 }
 
-// What earlier processes wrote.
+// What earlier processes wrote. What came before it could be read may be there already.
 void ManifestWriter::read_once() {
   if (read_) return;
   std::string before;
   read_ = !may_pass(read_file(path_, &before));
-  for (const std::string_view known : split(before, '\n')) lines_.emplace(known);
+  for (const std::string_view known : split(before, '\n')) {
+    if (!lines_.emplace(known).second) std::erase(waiting_, cat(known, "\n"));
+  }
 }
 
 // One write to a file opened for appending: lines of several processes do not mix. What was cut short is ended first.

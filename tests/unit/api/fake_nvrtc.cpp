@@ -16,7 +16,7 @@ namespace {
 FakeNvrtc build(const cache::Scratch& folder) {
   FakeNvrtc fake;
   fake.path = folder / "libnvrtc.so.13";
-  const std::string source = parent_directory(__FILE__) + "/fake_nvrtc_library.cc";
+  const std::string source = QUERN_TESTS "/unit/api/fake_nvrtc_library.cc";
   if (!run_compiler(cat("-std=c++17 -shared -fPIC -fvisibility=hidden -Wl,--build-id=0xfaceb00c -pthread -o ",
                         fake.path, " ", source),
                     &fake.why_not))

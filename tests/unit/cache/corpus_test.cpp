@@ -31,7 +31,7 @@ class Corpus : public testing::TestWithParam<Target> {};
 TEST_P(Corpus, HoldsNoFinding) {
   int inputs = 0;
   for (const auto& input :
-       std::filesystem::directory_iterator(QUERN_FUZZ_CORPUS + std::string("/") + GetParam().name)) {
+       std::filesystem::directory_iterator(std::string(QUERN_TESTS "/fuzz/corpus/") + GetParam().name)) {
     const std::vector<char> bytes = bytes_of(input.path().string());
     EXPECT_NO_THROW(GetParam().run({bytes.data(), bytes.size()})) << input.path();
     ++inputs;

@@ -45,7 +45,7 @@ u32 hex(const std::string& text, std::size_t at, std::size_t digits) {
 
 // Made by an implementation in exact fractions, which shares nothing with this one.
 std::vector<GoldenRow> golden() {
-  std::ifstream file(QUERN_TEST_MXFP8_GOLDEN);
+  std::ifstream file(QUERN_TESTS "/unit/common/mxfp8_golden.txt");
   std::vector<GoldenRow> rows;
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);

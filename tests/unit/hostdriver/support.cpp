@@ -35,12 +35,11 @@ std::string contents(const std::filesystem::path& path) {
 }  // namespace
 
 std::string build_image(const std::string& source) {
-  const std::filesystem::path root = std::filesystem::path(__FILE__).parent_path() / "../../..";
   const quern::test::Scratch scratch;
   const std::filesystem::path path = scratch.path();
   std::ofstream(path / "image.cpp") << source;
-  const std::string command = "c++ -std=c++20 -shared -fPIC -fno-gnu-unique -I" + (root / "templates").string() +
-                              " -o " + (path / "image.so").string() + " " + (path / "image.cpp").string();
+  const std::string command = "c++ -std=c++20 -shared -fPIC -fno-gnu-unique -I" QUERN_TESTS "/../templates -o " +
+                              (path / "image.so").string() + " " + (path / "image.cpp").string();
   const int status = std::system(command.c_str());
   EXPECT_EQ(status, 0) << command;
   return contents(path / "image.so");

@@ -74,7 +74,7 @@ TEST(Replay, MeansAreGeometricForEvaluations) {
 
 std::vector<std::string> saved_files() {
   std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(QUERN_TEST_SPACES)) {
+  for (const auto& entry : fs::directory_iterator(QUERN_TESTS "/spaces")) {
     const std::string path = entry.path().string();
     if (path.ends_with(".jsonl.gz") || path.ends_with(".json.gz")) files.push_back(path);
   }
@@ -89,7 +89,7 @@ TEST(Replay, TheDefaultStrategyMeetsTheBarOnTheSavedSpaces) {
     const SavedSpace saved = read_saved_space(file, tool::read_text_file(file));
     scores.push_back(replay(saved, strategies().front().search, 40, 100000));
   }
-  ASSERT_FALSE(scores.empty()) << "no saved space in " << QUERN_TEST_SPACES;
+  ASSERT_FALSE(scores.empty()) << "no saved space in " QUERN_TESTS "/spaces";
   const ReplayScore mean = mean_score(scores);
   EXPECT_LE(mean.median_5, 48);
   EXPECT_LE(mean.p90_5, 140);

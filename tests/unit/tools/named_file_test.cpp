@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "support/scratch.h"
 
 namespace quern::tool {
@@ -76,6 +77,19 @@ TEST(NamedFile, AFifoIsWrittenInPlace) {
   EXPECT_STREQ(got, "through");
   EXPECT_TRUE(is_fifo(fifo));
   ::close(reader);
+}
+
+// By its descriptor: in /proc nothing can be made or renamed either.
+TEST(NamedFile, AFullDeviceIsAnError) {
+  const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(full, 0);
+  try {
+    write_named_file(cat("/proc/self/fd/", full), "lost");
+    ADD_FAILURE() << "nothing was refused";
+  } catch (const Error& error) {
+    EXPECT_NE(error.sentence.find("No space left on device"), std::string::npos) << error.sentence;
+  }
+  ::close(full);
 }
 
 // A terminal: in /dev/pts nothing can be made or renamed, so that no fault here can cost the machine a device.

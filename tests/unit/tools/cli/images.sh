@@ -59,16 +59,16 @@ if grep -q '"nvrtc":{"path"' out; then
   {
     echo '{"problem": "gather width=8", "arch": "host"}'
     echo '{"problem": "gather width=8", "device_model": "NVIDIA H200"}'
-    echo '{"problem": "gather width=8 dtype=u8", "arch": "sm_80", "config": "threads=64"}'
+    echo '{"problem": "gather width=8 dtype=u8", "arch": "sm_80", "config": "unroll=2"}'
   } >recorded.jsonl
   expect 0 '"problem":"gather width=8","arch":"sm_100a"' prewarm --manifest recorded.jsonl --arch sm_90a,sm_100a --json
   check 'a typed --arch wins over the lines, each item once' test "$(wc -l <out) $(grep -c '"arch":"sm_90a"' out) $(grep -c '"arch":"sm_100a"' out)" = '4 2 2'
   expect 0 '"arch":"sm_90a"' prewarm --manifest recorded.jsonl --device-model 'NVIDIA H100 PCIe' --json
   check 'a typed --device-model wins over the lines' test "$(grep -c '"arch":"sm_90a"' out)" = 2
   expect 0 '' cache clear
-  expect 0 compiled prewarm --manifest recorded.jsonl --arch sm_90a --config threads=256
+  expect 0 compiled prewarm --manifest recorded.jsonl --arch sm_90a --config unroll=8
   # A typed --config wins over the lines: without it this image would not be there.
-  expect 0 '"image":"disk","compiles":0' run gather width=8 dtype=u8 --config threads=256 --arch sm_90a --json
+  expect 0 '"image":"disk","compiles":0' run gather width=8 dtype=u8 --config unroll=8 --arch sm_90a --json
   printf '{"problem": "gather width=8"}\nnope\n{"problem": "gather wdth=8"}\n{"problem": "gather", "arch": "sm_1"}\n' >bad.jsonl
   # What is there, without compiling.
   expect 0 '' cache clear

@@ -168,8 +168,8 @@ expect 2 '--problem does not go with --compile' bench --problem 'gather rows=8 c
 expect 2 '--sweep does not go with --host' bench --host --sweep
 expect 2 '--samples belongs to --compile' bench gather --samples 3
 expect 2 'is open' bench --problem 'gather width=8'
-QUERN_CACHE=perhaps expect 0 QUERN_CACHE list
-QUERN_CACHE=perhaps expect 1 QUERN_CACHE doctor
+QUERN_CACHE=perhaps expect 0 'warning: QUERN_CACHE=perhaps means nothing' list
+QUERN_CACHE=perhaps expect 1 'Wrong: QUERN_CACHE=perhaps means nothing' doctor
 QUERN_TUNE=perhaps expect 0 'it takes off, lookup' list
 expect 1 '"tuning":"lookup","records":[{"file":"'"$work"'/records.jsonl","records":0' doctor --json
 QUERN_WORKER=/bin/false expect 1 '"worker":"/bin/false"' doctor --json

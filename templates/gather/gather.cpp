@@ -348,7 +348,7 @@ struct GatherFamily {
       }
     };
     parallel_for(p.count, 1 + (1 << 20) / std::max<std::int64_t>(1, row_bytes(p)), copy_rows);
-    if (p.mode != GatherMode::report) return;
+    if (p.mode != GatherMode::report || p.width == 0) return;  // rows of no width are not launched
     for (std::int64_t i = 0; i < p.count; ++i) {
       if (resolve(p, a, i) == nullptr) report_bad(a, i);
     }

@@ -252,6 +252,18 @@ TEST(GatherReference, ReportHoldsTheLowestBadPosition) {
   EXPECT_EQ(bad.report, 1);
 }
 
+// As the kernel, which is not launched for rows of no width.
+TEST(GatherReference, ReportStaysWhereWidthIsZero) {
+  const std::int64_t index[] = {5, -1};
+  std::int64_t report = -1;
+  const Gather p{.rows = 3, .count = 2, .width = 0, .mode = GatherMode::report};
+  GatherArgs args;
+  args.index = index;
+  args.report = &report;
+  Gather::family().reference(&p, &args);
+  EXPECT_EQ(report, -1);
+}
+
 TEST(GatherReference, StridesLeaveGapsUntouched) {
   const Ints source = {1, 2, 7, 3, 4, 7, 5, 6};
   const std::int64_t index[] = {2, 0};

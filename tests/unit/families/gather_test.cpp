@@ -264,6 +264,21 @@ TEST(GatherReference, ReportStaysWhereWidthIsZero) {
   EXPECT_EQ(report, -1);
 }
 
+TEST(GatherCheck, NoRowsAreRefusedWhereAnIndexMustNameOne) {
+  const auto refusal = [](const std::string& text) {
+    const AnyProblem p = problem(text);
+    return p.family().check(p.data());
+  };
+  for (const char* mode : {"assume_valid", "clamp", "wrap_negative", "trap"}) {
+    const std::string text = std::string("gather rows=0 mode=") + mode;
+    EXPECT_NE(refusal(text + " count=1").find("rows=0 has no row to pick"), std::string::npos) << mode;
+    EXPECT_EQ(refusal(text + " count=0"), "") << mode;
+    EXPECT_EQ(refusal(text), "") << mode << ": count is open";
+  }
+  for (const char* mode : {"zero", "report", "minus_one_is_zero"})
+    EXPECT_EQ(refusal(std::string("gather rows=0 count=1 mode=") + mode), "") << mode;
+}
+
 TEST(GatherReference, StridesLeaveGapsUntouched) {
   const Ints source = {1, 2, 7, 3, 4, 7, 5, 6};
   const std::int64_t index[] = {2, 0};

@@ -44,6 +44,18 @@ int dimension_of(const Operand& operand, const Field& field, const AnyProblem& p
   return -1;
 }
 
+// Two names of one regular file would leave the one that is written last.
+template <class File>
+void refuse_same_file(const std::vector<File>& files, const std::string& name, const std::string& path,
+                      const Family& family) {
+  const std::string replaced = replaced_file(path);
+  for (const File& file : files) {
+    if (replaced.empty() || replaced_file(file.path) != replaced) continue;
+    throw wrong(cat("--out ", name, "=", path, " is the file of ", family.operands[file.operand].name,
+                    " too; give each output a file of its own"));
+  }
+}
+
 void require_present(const AnyProblem& problem, int operand, const char* option) {
   const Operand& row = problem.family().operands[operand];
   if (row.layout(problem.data()).dtype != DType::none) return;
@@ -70,6 +82,7 @@ OperandFiles::OperandFiles(const Family& family, const std::vector<std::string>&
     const int operand = find_operand(family, name, false);
     refuse_twice(out_, operand, "--out", name);
     check_named_file("--out", path);
+    refuse_same_file(out_, name, path, family);
     out_.push_back({operand, path});
   }
 }

@@ -17,6 +17,7 @@ if [ -e "$host_driver" ] && command -v c++ >/dev/null; then
   check 'a link to an output stays' sh -c 'test -L out.link && test -s y.npy'
   expect 0 'written     status.npy' run mxfp8 rows=64 cols=64 groups=2 --out status=status.npy
   check 'a status without its input begins as 0' test "$(tail -c 4 status.npy | od -An -tx1)" = ' 00 00 00 00'
+  expect 0 'written     /dev/null' run mxfp8 rows=4 cols=64 --out out=/dev/null --out scales=/dev/null
   expect 0 '"arch":"host_80"' prewarm gather width=8 --arch host_80 --json
   expect 0 '|              16.0 |  16.0 |' inspect pointwise rows=64 width=256 --accesses
   expect 0 '"operand":"out"' inspect gather rows=64 count=64 width=256 --accesses --json

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "command.h"
+#include "file_extents.h"
 #include "named_file.h"
 #include "output.h"
 #include "plan/problem.h"
@@ -28,20 +29,6 @@ void refuse_twice(const std::vector<File>& files, int operand, const char* optio
   for (const File& file : files) {
     if (file.operand == operand) throw wrong(cat(option, " ", name, " is given twice; give it once"));
   }
-}
-
-// Which dimension of the operand follows the extent: the one that changes with it, whatever the others are. -1: none.
-int dimension_of(const Operand& operand, const Field& field, const AnyProblem& problem) {
-  AnyProblem probe = problem;
-  for (const Field* open : open_extents(problem)) set_integer(*open, probe.data(), 1);
-  set_integer(field, probe.data(), 7);
-  const Layout small = operand.layout(probe.data());
-  set_integer(field, probe.data(), 11);
-  const Layout large = operand.layout(probe.data());
-  for (int d = 0; d < small.rank; ++d) {
-    if (small.dtype != DType::none && small.extents[d] == 7 && large.extents[d] == 11) return d;
-  }
-  return -1;
 }
 
 // Two names of one regular file would leave the one that is written last.
@@ -87,30 +74,20 @@ OperandFiles::OperandFiles(const Family& family, const std::vector<std::string>&
   }
 }
 
-void OperandFiles::close_from_files(const Field& field, AnyProblem& problem, bool& found) const {
-  for (const InFile& file : in_) {
-    const int dimension = dimension_of(family_.operands[file.operand], field, problem);
-    if (dimension < 0 || static_cast<std::size_t>(dimension) >= file.header.shape.size()) continue;
-    set_integer(field, problem.data(), file.header.shape[static_cast<std::size_t>(dimension)]);
-    found = true;
-    return;
-  }
-}
-
-void OperandFiles::set_dtypes(Subject& subject) const {
-  const std::vector<std::string> set = infer_dtypes(subject.problem, in_, subject.typed);
-  if (!set.empty()) note(cat("by the files' types: ", join(set, " ")));
+void OperandFiles::set_fields(Subject& subject) const {
+  const std::vector<std::string> dtypes = infer_dtypes(subject.problem, in_, subject.typed);
+  if (!dtypes.empty()) note(cat("by the files' types: ", join(dtypes, " ")));
+  const std::vector<std::string> extents = infer_extents(subject.problem, in_, subject.typed);
+  if (!extents.empty()) note(cat("by the files' shapes: ", join(extents, " ")));
 }
 
 AnyProblem OperandFiles::close(const AnyProblem& problem) const {
   AnyProblem closed = problem;
   std::vector<std::string> made_up;
   for (const Field* field : open_extents(problem)) {
-    bool found = false;
-    close_from_files(*field, closed, found);
-    if (found) continue;
-    set_integer(*field, closed.data(), kMadeUp);
-    made_up.push_back(cat(field->name, "=", kMadeUp));
+    const std::optional<std::int64_t> said = extent_of_files(closed, *field, in_);
+    set_integer(*field, closed.data(), said.value_or(kMadeUp));
+    if (!said) made_up.push_back(cat(field->name, "=", kMadeUp));
   }
   if (!made_up.empty()) note(cat("made up, since nothing says them: ", join(made_up, " ")));
   check_problem(family_, closed.data());

@@ -80,6 +80,20 @@ void Gang::refuse_under_way(Strand& strand, const Block& there, Access access, s
   }
 }
 
+// What no thread of the block has written holds what another kernel left there. The launch fails when the block has
+// ended: where a thread writes the bytes later and no barrier is between, the missing barrier is the cause.
+void Gang::check_shared_is_written(Strand& strand, Access access, std::uintptr_t address, unsigned bytes,
+                                   twin::Site site) {
+  unsigned char* const written = shared_written_.data() + (address - reinterpret_cast<std::uintptr_t>(arena_begin_));
+  if (!is_store(access) && unwritten_.empty() && std::memchr(written, 0, bytes) != nullptr)
+    unwritten_ = words_at(
+        strand,
+        cat(words_of(access, bytes), " of shared memory that were never written, at byte ",
+            (address - reinterpret_cast<std::uintptr_t>(arena_begin_)) % shared_stride_, " of ", shared_bytes_),
+        site);
+  if (!is_load(access)) std::memset(written, 1, bytes);
+}
+
 void Gang::shared_access(Strand& strand, const Block& order, Access access, std::uintptr_t address, unsigned bytes,
                          twin::Site site) {
   const std::size_t offset = address - reinterpret_cast<std::uintptr_t>(arena_begin_);
@@ -91,10 +105,12 @@ void Gang::shared_access(Strand& strand, const Block& order, Access access, std:
   if (there.cluster != strand.block->cluster)
     fail(strand, CUDA_ERROR_ILLEGAL_ADDRESS, cat(words_of(access, bytes), " in the shared memory of another cluster"),
          site);
+  if (run_.settings.check_initialized) check_shared_is_written(strand, access, address, bytes, site);
   if (!run_.settings.check_races) return;
   refuse_under_way(strand, there, access, address, bytes, site);
   const auto race = races_.visit(offset, bytes, access, visit_of(strand, order, site));
   if (!race) return;
+  unwritten_.clear();
   fail(
       strand, CUDA_ERROR_LAUNCH_FAILED,
       cat(words_of(access, bytes), " of shared memory at byte ", offset % shared_stride_, " races with ",

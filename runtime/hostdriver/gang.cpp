@@ -71,6 +71,7 @@ void Gang::run(std::uint64_t first, unsigned count) {
   idle_yields_ = 0;
   // Threads hand on to each other; here they come when nobody can go on, or the launch has failed.
   if (Strand* const first_strand = pick()) home_.switch_to(first_strand->fiber);
+  if (!unwritten_.empty()) run_.fail(CUDA_ERROR_LAUNCH_FAILED, unwritten_);
   if (!failed() && ended_ != total_) report_dead_end();
   abandon();
   if (run_.log == nullptr) return;
@@ -105,6 +106,8 @@ void Gang::place_blocks(std::uint64_t first, unsigned count) {
   cluster_barriers_.resize(count / cluster_blocks);
   cluster_steps_.assign(count / cluster_blocks, 0);
   if (run_.settings.check_races) races_.reset(std::size_t{count} * shared_stride_);
+  unwritten_.clear();
+  if (run_.settings.check_initialized) shared_written_.assign(std::size_t{count} * shared_stride_, 0);
 }
 
 void Gang::order_threads() {
@@ -259,8 +262,14 @@ void Gang::yield(Strand& strand, twin::Site site) {
 }
 
 void Gang::fail(Strand& strand, CUresult result, const std::string& words, twin::Site site) {
-  run_.fail(result, cat(site.file, ":", site.line, ": ", words, ", in ", whereabouts(strand.number)));
+  // What was read before it was written may have led here.
+  const bool misled = !unwritten_.empty();
+  run_.fail(misled ? CUDA_ERROR_LAUNCH_FAILED : result, misled ? unwritten_ : words_at(strand, words, site));
   throw Stopped();
+}
+
+std::string Gang::words_at(const Strand& strand, const std::string& words, twin::Site site) const {
+  return cat(site.file, ":", site.line, ": ", words, ", in ", whereabouts(strand.number));
 }
 
 std::string Gang::whereabouts(std::uint32_t number) const {

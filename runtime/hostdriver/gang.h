@@ -131,6 +131,7 @@ class Gang {
   void abandon();
   void report_dead_end();
   std::string whereabouts(std::uint32_t number) const;
+  std::string words_at(const Strand& strand, const std::string& words, twin::Site site) const;
 
   // ---- waiting.cpp: barriers and what warps do together
   void finish(Meeting& meeting, Strand& last);
@@ -151,6 +152,8 @@ class Gang {
   // ---- checks.cpp: accesses
   void refuse_under_way(Strand& strand, const Block& there, twin::Access access, std::uintptr_t address, unsigned bytes,
                         twin::Site site);
+  void check_shared_is_written(Strand& strand, twin::Access access, std::uintptr_t address, unsigned bytes,
+                               twin::Site site);
   // `order`: the block whose barriers order the access and others; the strand's, but for what a barrier of another
   // block counts.
   void shared_access(Strand& strand, const Block& order, twin::Access access, std::uintptr_t address, unsigned bytes,
@@ -176,6 +179,8 @@ class Gang {
   std::vector<Barrier> cluster_barriers_;
   std::vector<unsigned> cluster_steps_;
   RaceCheck races_;
+  std::vector<unsigned char> shared_written_;  // one a byte: whether it was ever written
+  std::string unwritten_;                      // what is said of the first read of a byte that was not
 
   std::vector<std::uint32_t> order_;  // of threads that are to start; empty: as they are numbered
   std::uint32_t started_ = 0;

@@ -61,6 +61,20 @@ TEST_F(HostChecks, AReadOfWhatWasNeverWritten) {
               "a load of 4 bytes that were never written, at byte 32 of \"out\"");
 }
 
+TEST_F(HostChecks, AReadOfSharedMemoryThatWasNeverWritten) {
+  const std::string array = "QUERN_SHARED(int, buffer, 64);";
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, {1, 32}, "out[threadIdx.x] = buffer.get(threadIdx.x + 1);", array),
+              "test.cu:1: a load of 4 bytes of shared memory that were never written, at byte 4 of 256");
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, {1, 1}, "atomicAdd(buffer.at(3), 1);", array), "an atomic of 4 bytes");
+  // Each block begins without what the block before it wrote.
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, {2, 1, 64}, R"(
+    if (blockIdx.x == 0) store_shared<4>(dynamic_shared(), {});
+    load_shared<4>(dynamic_shared());)"),
+              "at byte 0 of 64, in block (1, 0, 0)");
+  configure("check_initialized=0");
+  words(CUDA_SUCCESS, {1, 1}, "out[0] = buffer.get(0);", array);
+}
+
 TEST_F(HostChecks, ABarrierThatNotAllReach) {
   const std::string said = words(CUDA_ERROR_LAUNCH_FAILED, {1, 64}, "if (threadIdx.x != 40) __syncthreads();");
   EXPECT_SAYS(said, "waits for a barrier that others never reach");

@@ -1,6 +1,7 @@
 // What every access of a thread is held against.
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 #include "base/text.h"
 #include "hostdriver/gang.h"
@@ -10,11 +11,23 @@ namespace {
 
 using twin::Access;
 
+constexpr twin::Site kRaw{"a raw pointer", 0};
+constexpr const char* kNoOrder =
+    ": blocks of a launch have no order; use atomics, or load_relaxed and store_relaxed of common/sync.cuh";
+
 // So many accesses of one address at one place are a wait.
 constexpr unsigned kSpins = 64;
 
-bool is_load(Access access) { return access == Access::global_load || access == Access::shared_load; }
-bool is_store(Access access) { return access == Access::global_store || access == Access::shared_store; }
+bool is_load(Access access) {
+  return access == Access::global_load || access == Access::relaxed_load || access == Access::shared_load;
+}
+bool is_store(Access access) {
+  return access == Access::global_store || access == Access::relaxed_store || access == Access::shared_store;
+}
+// What tells other blocks of something, and may tell of what others did.
+bool synchronizes(Access access) {
+  return access == Access::global_atomic || access == Access::relaxed_load || access == Access::relaxed_store;
+}
 
 std::string words_of(Access access, unsigned bytes) {
   return cat(is_load(access)    ? "a load"
@@ -27,7 +40,7 @@ std::string words_of(Access access, unsigned bytes) {
 
 void Gang::access(Strand& strand, Access access, const void* pointer, unsigned bytes, twin::Site site) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  if (run_.settings.check_bounds && address % bytes != 0)
+  if (run_.settings.check_bounds && address % bytes != 0 && site.line != 0)
     fail(strand, CUDA_ERROR_MISALIGNED_ADDRESS,
          cat(words_of(access, bytes), " at an address that is ", address % bytes, " past a multiple of ", bytes), site);
   if (is_any_shared(address)) {
@@ -43,6 +56,23 @@ void Gang::access(Strand& strand, Access access, const void* pointer, unsigned b
   } else if (!is_load(access)) {
     idle_yields_ = 0;
   }
+}
+
+// Checked like all others. What is in no device memory and no shared one is the parameter, or the image's own.
+void Gang::raw_access(Strand& strand, bool store, const void* pointer, unsigned bytes) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  const auto parameter = reinterpret_cast<std::uintptr_t>(run_.grid.parameter.data());
+  if (address - parameter < run_.grid.parameter.size()) return;
+  const bool shared = is_any_shared(address);
+  const bool recent = recent_ != nullptr && recent_->contains(address, bytes);
+  const Allocation* const memory = shared ? nullptr : recent ? recent_ : run_.memory.find(address);
+  if (!shared && memory == nullptr) return;
+  if (!run_.reached_raw.load(std::memory_order_relaxed))
+    run_.note_raw(cat(memory == nullptr ? "shared memory" : name_of(*memory), " by a raw pointer in ",
+                      whereabouts(strand.number)));
+  const Access loads[] = {Access::global_load, Access::shared_load};
+  const Access stores[] = {Access::global_store, Access::shared_store};
+  access(strand, (store ? stores : loads)[shared ? 1 : 0], pointer, bytes, kRaw);
 }
 
 // Whether the thread does nothing but look at an address whose value stays the same.
@@ -74,8 +104,8 @@ void Gang::refuse_under_way(Strand& strand, const Block& there, Access access, s
   for (const BulkCopy& copy : there.bulk.copies) {
     if (!copy.overlaps(address, bytes) || (is_load(access) && !copy.is_load())) continue;
     fail(strand, CUDA_ERROR_LAUNCH_FAILED,
-         cat(words_of(access, bytes), " of shared memory that the ", copy.name(), " at ", copy.site.file, ":",
-             copy.site.line, copy.is_load() ? " has yet to write" : " has yet to read", ": nobody has waited for it"),
+         cat(words_of(access, bytes), " of shared memory that the ", copy.name(), " at ", place_of(copy.site),
+             copy.is_load() ? " has yet to write" : " has yet to read", ": nobody has waited for it"),
          site);
   }
 }
@@ -111,11 +141,101 @@ void Gang::shared_access(Strand& strand, const Block& order, Access access, std:
   const auto race = races_.visit(offset, bytes, access, visit_of(strand, order, site));
   if (!race) return;
   unwritten_.clear();
-  fail(
-      strand, CUDA_ERROR_LAUNCH_FAILED,
-      cat(words_of(access, bytes), " of shared memory at byte ", offset % shared_stride_, " races with ",
-          whereabouts(race->thread - 1), " at ", race->site.file, ":", race->site.line, ": no barrier is between them"),
-      site);
+  fail(strand, CUDA_ERROR_LAUNCH_FAILED,
+       cat(words_of(access, bytes), " of shared memory at byte ", offset % shared_stride_, " races with ",
+           whereabouts(race->thread - 1), " at ", place_of(race->site), ": no barrier is between them"),
+       site);
+}
+
+// Whether an access of device memory came before what the strand does now in every order: a barrier is between, or the
+// one told of itself through an atomic afterwards, and the other listened before now.
+bool Gang::is_ordered(const Mark& before, const Strand& strand, const Visit& now) const {
+  if (!unordered(before.visit, now)) return true;
+  if (before.visit.block == now.block) {
+    const Block& block = *strand.block;
+    const std::uint32_t told = block.warps[before.visit.warp % 32].synchronized_at;
+    return told > before.time && block.warps[now.warp % 32].synchronized_at > before.time;
+  }
+  const Segment& told = blocks_[before.visit.block].segments[before.segment];
+  return told.released < strand.block->segments.back().acquired;
+}
+
+void Gang::refuse_race(Strand& strand, Access access, std::uintptr_t address, unsigned bytes,
+                       const Allocation& allocation, twin::Site site) {
+  Block& block = *strand.block;
+  Segment& segment = block.segments.back();
+  if (segment.acquired == 0 && block.segments.size() > 1) segment.acquired = run_.clock.fetch_add(1) + 1;
+  const Visit now = visit_of(strand, block, site);
+  const Mark mark{now,
+                  run_.clock.load(std::memory_order_relaxed),
+                  static_cast<std::uint32_t>(block.segments.size() - 1),
+                  0,
+                  !is_load(access),
+                  synchronizes(access),
+                  -1};
+  const Mark* const race =
+      global_races_.visit(address, bytes, mark, [&](const Mark& before) { return is_ordered(before, strand, now); });
+  if (race != nullptr)
+    fail(strand, CUDA_ERROR_LAUNCH_FAILED,
+         cat(words_of(access, bytes), " at byte ", address - allocation.begin, " of ", name_of(allocation),
+             " races with ", whereabouts(race->visit.thread - 1), " at ", place_of(race->visit.site),
+             race->visit.block == now.block ? ": no barrier is between them" : kNoOrder),
+         site);
+  if (synchronizes(access)) synchronize(strand);
+  if (global_races_.full()) hand_to_grid();
+}
+
+void Gang::synchronize(Strand& strand) {
+  if (!run_.settings.check_races) return;
+  Block& block = *strand.block;
+  const std::uint32_t now = run_.clock.fetch_add(1) + 1;
+  block.warps[strand.number % block_threads_ / 32].synchronized_at = now;
+  block.segments.back().released = now;
+  block.segments.emplace_back();
+}
+
+// What the gang did, in runs as long as they may be.
+std::vector<Run> Gang::runs() const {
+  std::vector<Run> all;
+  global_races_.visit_runs([&](std::uintptr_t begin, std::uintptr_t end, const Mark& mark) {
+    const Block& block = blocks_[mark.visit.block];
+    const std::uint32_t thread = (mark.visit.thread - 1) % block_threads_;
+    all.push_back(
+        {begin, end, {block.index, thread, block.segments[mark.segment], mark.visit.site, mark.write, mark.atomic}});
+  });
+  const auto kind = [](const Run& r) {
+    return std::tuple(r.party.block.x, r.party.block.y, r.party.block.z, r.party.segment.acquired,
+                      r.party.segment.released, r.party.write, r.party.atomic);
+  };
+  std::sort(all.begin(), all.end(),
+            [&](const Run& a, const Run& b) { return std::tuple(kind(a), a.begin) < std::tuple(kind(b), b.begin); });
+  std::size_t kept = 0;
+  for (const Run& run : all) {
+    const bool joins = kept > 0 && all[kept - 1].end == run.begin && kind(all[kept - 1]) == kind(run);
+    if (joins) all[kept - 1].end = run.end;
+    if (!joins) all[kept++] = run;
+  }
+  all.resize(kept);
+  return all;
+}
+
+// Holds what the gang did against the other gangs, and forgets it.
+void Gang::hand_to_grid() {
+  const auto race = run_.many_gangs ? run_.races.add(runs()) : std::nullopt;
+  global_races_.reset();
+  if (!race) return;
+  const Allocation* const memory = run_.memory.find(race->address);
+  const auto words = [&](const Party& p) {
+    return cat(p.atomic  ? "an atomic"
+               : p.write ? "a store"
+                         : "a load",
+               " in block ", text_of(p.block), ", thread ", text_of(place_in_block(p.thread)));
+  };
+  run_.fail(
+      CUDA_ERROR_LAUNCH_FAILED,
+      cat(place_of(race->now.site), ": ", words(race->now), " of ",
+          memory == nullptr ? "device memory" : cat("byte ", race->address - memory->begin, " of ", name_of(*memory)),
+          " races with ", words(race->before), " at ", place_of(race->before.site), kNoOrder));
 }
 
 Allocation* Gang::allocation_of(Strand& strand, std::uintptr_t address, unsigned bytes, const char* what,
@@ -139,6 +259,7 @@ void Gang::global_access(Strand& strand, Access access, std::uintptr_t address, 
              name_of(allocation)),
          site);
   if (!is_load(access)) std::memset(written, 1, bytes);
+  if (run_.settings.check_races) refuse_race(strand, access, address, bytes, allocation, site);
   if (run_.log != nullptr) log(strand, access, address, bytes, allocation, site);
 }
 

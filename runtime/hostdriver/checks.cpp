@@ -1,7 +1,6 @@
 // What every access of a thread is held against.
 #include <algorithm>
 #include <cstring>
-#include <tuple>
 
 #include "base/text.h"
 #include "hostdriver/gang.h"
@@ -62,11 +61,14 @@ void Gang::access(Strand& strand, Access access, const void* pointer, unsigned b
 void Gang::raw_access(Strand& strand, bool store, const void* pointer, unsigned bytes) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   const auto parameter = reinterpret_cast<std::uintptr_t>(run_.grid.parameter.data());
-  if (address - parameter < run_.grid.parameter.size()) return;
+  if (address - parameter < run_.grid.parameter.size() || address / 64 == foreign_ / 64) return;
   const bool shared = is_any_shared(address);
   const bool recent = recent_ != nullptr && recent_->contains(address, bytes);
   const Allocation* const memory = shared ? nullptr : recent ? recent_ : run_.memory.find(address);
-  if (!shared && memory == nullptr) return;
+  if (!shared && memory == nullptr) {
+    foreign_ = address;
+    return;
+  }
   if (!run_.reached_raw.load(std::memory_order_relaxed))
     run_.note_raw(cat(memory == nullptr ? "shared memory" : name_of(*memory), " by a raw pointer in ",
                       whereabouts(strand.number)));
@@ -194,28 +196,17 @@ void Gang::synchronize(Strand& strand) {
   block.segments.emplace_back();
 }
 
-// What the gang did, in runs as long as they may be.
+// What the gang did.
 std::vector<Run> Gang::runs() const {
   std::vector<Run> all;
   global_races_.visit_runs([&](std::uintptr_t begin, std::uintptr_t end, const Mark& mark) {
     const Block& block = blocks_[mark.visit.block];
     const std::uint32_t thread = (mark.visit.thread - 1) % block_threads_;
-    all.push_back(
+    add_run(
+        all,
         {begin, end, {block.index, thread, block.segments[mark.segment], mark.visit.site, mark.write, mark.atomic}});
   });
-  const auto kind = [](const Run& r) {
-    return std::tuple(r.party.block.x, r.party.block.y, r.party.block.z, r.party.segment.acquired,
-                      r.party.segment.released, r.party.write, r.party.atomic);
-  };
-  std::sort(all.begin(), all.end(),
-            [&](const Run& a, const Run& b) { return std::tuple(kind(a), a.begin) < std::tuple(kind(b), b.begin); });
-  std::size_t kept = 0;
-  for (const Run& run : all) {
-    const bool joins = kept > 0 && all[kept - 1].end == run.begin && kind(all[kept - 1]) == kind(run);
-    if (joins) all[kept - 1].end = run.end;
-    if (!joins) all[kept++] = run;
-  }
-  all.resize(kept);
+  join_runs(all);
   return all;
 }
 

@@ -216,6 +216,7 @@ class Gang {
   std::uint64_t idle_yields_ = 0;  // since the last progress
   std::chrono::steady_clock::time_point idle_since_;
   Allocation* recent_ = nullptr;
+  std::uintptr_t foreign_ = 0;  // was in no device memory the last time, nor is what lies within 64 bytes
 };
 
 extern const twin::Services kServices;

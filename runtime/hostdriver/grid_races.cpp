@@ -1,6 +1,7 @@
 #include "hostdriver/grid_races.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace quern::host {
 namespace {
@@ -14,6 +15,14 @@ bool ordered(const Party& a, const Party& b) {
   return a.segment.released < b.segment.acquired || b.segment.released < a.segment.acquired;
 }
 
+auto kind_of(const Party& p) {
+  return std::tie(p.block.x, p.block.y, p.block.z, p.segment.acquired, p.segment.released, p.write, p.atomic);
+}
+
+bool follows(const Run& before, const Run& run) {
+  return before.end == run.begin && kind_of(before.party) == kind_of(run.party);
+}
+
 bool race(const Party& a, const Party& b) { return !same_block(a, b) && !(a.atomic && b.atomic) && !ordered(a, b); }
 
 // The first range that ends behind the address.
@@ -25,6 +34,34 @@ auto first_behind(Ranges& ranges, std::uintptr_t address) {
 }
 
 }  // namespace
+
+void add_run(std::vector<Run>& runs, const Run& run) {
+  constexpr std::size_t kOpen = 8;  // as many accesses as a thread makes by turns
+  for (std::size_t i = runs.size(); i > 0 && i + kOpen > runs.size(); --i) {
+    if (!follows(runs[i - 1], run)) continue;
+    runs[i - 1].end = run.end;
+    return;
+  }
+  runs.push_back(run);
+}
+
+void join_runs(std::vector<Run>& runs) {
+  constexpr std::size_t kFew = 16;
+  if (runs.size() <= kFew) return;
+  std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) {
+    const auto kind = kind_of(a.party), other = kind_of(b.party);
+    return kind != other ? kind < other : a.begin < b.begin;
+  });
+  std::size_t kept = 0;
+  for (const Run& run : runs) {
+    if (kept > 0 && follows(runs[kept - 1], run)) {
+      runs[kept - 1].end = run.end;
+    } else {
+      runs[kept++] = run;
+    }
+  }
+  runs.resize(kept);
+}
 
 std::optional<Race> GridRaces::add(const std::vector<Run>& runs) {
   const std::lock_guard lock(mutex_);

@@ -38,6 +38,11 @@ struct Run {
   Party party;
 };
 
+// Adds a run to those before it, or makes one of the last few of them longer.
+void add_run(std::vector<Run>& runs, const Run& run);
+// Makes one of runs that follow each other, of any order; few runs stay as they are.
+void join_runs(std::vector<Run>& runs);
+
 struct Race {
   std::uintptr_t address = 0;
   Party before, now;

@@ -40,6 +40,8 @@ constexpr const char* kOptions[] = {
     "-fno-sanitize-recover=all",
     "-fno-omit-frame-pointer",
     "-g1",
+#else
+    "-fsanitize=thread",  // has raw accesses told of: common/twin_raw.cuh
 #endif
 };
 

@@ -37,8 +37,10 @@ std::uint64_t bytes_of(const Request& request) {
 const char* kind_of(twin::Access access) {
   switch (access) {
     case twin::Access::global_load:
+    case twin::Access::relaxed_load:
       return "load";
     case twin::Access::global_store:
+    case twin::Access::relaxed_store:
       return "store";
     default:
       return "atomic";

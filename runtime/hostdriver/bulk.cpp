@@ -97,6 +97,7 @@ void Gang::wait_for_phase(Strand& strand, std::uintptr_t address, unsigned parit
   if (barrier.parity != parity) return;
   barrier.waiting.push_back(&strand);
   wait(strand, "a barrier in shared memory", site);
+  synchronize(strand);
 }
 
 // Makes the copies that count for the barrier.
@@ -154,6 +155,7 @@ void Gang::cluster_store(Strand& strand, void* to, const void* value, void* barr
   counting_barrier(strand, there, store.barrier, true, site);
   shared_access(strand, there, twin::Access::shared_store, store.to, kUnit, site);
   there.bulk.copies.push_back(store);
+  synchronize(strand);
   if (!there.bulk.barriers[store.barrier].waiting.empty()) bring(there, store.barrier);
 }
 

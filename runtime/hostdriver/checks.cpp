@@ -10,11 +10,23 @@ namespace {
 
 using twin::Access;
 
+constexpr twin::Site kRaw{"a raw pointer", 0};
+constexpr const char* kNoOrder =
+    ": blocks of a launch have no order; use atomics, or load_relaxed and store_relaxed of common/sync.cuh";
+
 // So many accesses of one address at one place are a wait.
 constexpr unsigned kSpins = 64;
 
-bool is_load(Access access) { return access == Access::global_load || access == Access::shared_load; }
-bool is_store(Access access) { return access == Access::global_store || access == Access::shared_store; }
+bool is_load(Access access) {
+  return access == Access::global_load || access == Access::relaxed_load || access == Access::shared_load;
+}
+bool is_store(Access access) {
+  return access == Access::global_store || access == Access::relaxed_store || access == Access::shared_store;
+}
+// What tells other blocks of something, and may tell of what others did.
+bool synchronizes(Access access) {
+  return access == Access::global_atomic || access == Access::relaxed_load || access == Access::relaxed_store;
+}
 
 std::string words_of(Access access, unsigned bytes) {
   return cat(is_load(access)    ? "a load"
@@ -27,7 +39,7 @@ std::string words_of(Access access, unsigned bytes) {
 
 void Gang::access(Strand& strand, Access access, const void* pointer, unsigned bytes, twin::Site site) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  if (run_.settings.check_bounds && address % bytes != 0)
+  if (run_.settings.check_bounds && address % bytes != 0 && site.line != 0)
     fail(strand, CUDA_ERROR_MISALIGNED_ADDRESS,
          cat(words_of(access, bytes), " at an address that is ", address % bytes, " past a multiple of ", bytes), site);
   if (is_any_shared(address)) {
@@ -43,6 +55,26 @@ void Gang::access(Strand& strand, Access access, const void* pointer, unsigned b
   } else if (!is_load(access)) {
     idle_yields_ = 0;
   }
+}
+
+// Checked like all others. What is in no device memory and no shared one is the parameter, or the image's own.
+void Gang::raw_access(Strand& strand, bool store, const void* pointer, unsigned bytes) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  const auto parameter = reinterpret_cast<std::uintptr_t>(run_.grid.parameter.data());
+  if (address - parameter < run_.grid.parameter.size() || address / 64 == foreign_ / 64) return;
+  const bool shared = is_any_shared(address);
+  const bool recent = recent_ != nullptr && recent_->contains(address, bytes);
+  const Allocation* const memory = shared ? nullptr : recent ? recent_ : run_.memory.find(address);
+  if (!shared && memory == nullptr) {
+    foreign_ = address;
+    return;
+  }
+  if (!run_.reached_raw.load(std::memory_order_relaxed))
+    run_.note_raw(cat(memory == nullptr ? "shared memory" : name_of(*memory), " by a raw pointer in ",
+                      whereabouts(strand.number)));
+  const Access loads[] = {Access::global_load, Access::shared_load};
+  const Access stores[] = {Access::global_store, Access::shared_store};
+  access(strand, (store ? stores : loads)[shared ? 1 : 0], pointer, bytes, kRaw);
 }
 
 // Whether the thread does nothing but look at an address whose value stays the same.
@@ -74,10 +106,24 @@ void Gang::refuse_under_way(Strand& strand, const Block& there, Access access, s
   for (const BulkCopy& copy : there.bulk.copies) {
     if (!copy.overlaps(address, bytes) || (is_load(access) && !copy.is_load())) continue;
     fail(strand, CUDA_ERROR_LAUNCH_FAILED,
-         cat(words_of(access, bytes), " of shared memory that the ", copy.name(), " at ", copy.site.file, ":",
-             copy.site.line, copy.is_load() ? " has yet to write" : " has yet to read", ": nobody has waited for it"),
+         cat(words_of(access, bytes), " of shared memory that the ", copy.name(), " at ", place_of(copy.site),
+             copy.is_load() ? " has yet to write" : " has yet to read", ": nobody has waited for it"),
          site);
   }
+}
+
+// What no thread of the block has written holds what another kernel left there. The launch fails when the block has
+// ended: where a thread writes the bytes later and no barrier is between, the missing barrier is the cause.
+void Gang::check_shared_is_written(Strand& strand, Access access, std::uintptr_t address, unsigned bytes,
+                                   twin::Site site) {
+  unsigned char* const written = shared_written_.data() + (address - reinterpret_cast<std::uintptr_t>(arena_begin_));
+  if (!is_store(access) && unwritten_.empty() && std::memchr(written, 0, bytes) != nullptr)
+    unwritten_ = words_at(
+        strand,
+        cat(words_of(access, bytes), " of shared memory that were never written, at byte ",
+            (address - reinterpret_cast<std::uintptr_t>(arena_begin_)) % shared_stride_, " of ", shared_bytes_),
+        site);
+  if (!is_load(access)) std::memset(written, 1, bytes);
 }
 
 void Gang::shared_access(Strand& strand, const Block& order, Access access, std::uintptr_t address, unsigned bytes,
@@ -91,15 +137,96 @@ void Gang::shared_access(Strand& strand, const Block& order, Access access, std:
   if (there.cluster != strand.block->cluster)
     fail(strand, CUDA_ERROR_ILLEGAL_ADDRESS, cat(words_of(access, bytes), " in the shared memory of another cluster"),
          site);
+  if (run_.settings.check_initialized) check_shared_is_written(strand, access, address, bytes, site);
   if (!run_.settings.check_races) return;
   refuse_under_way(strand, there, access, address, bytes, site);
   const auto race = races_.visit(offset, bytes, access, visit_of(strand, order, site));
   if (!race) return;
-  fail(
-      strand, CUDA_ERROR_LAUNCH_FAILED,
-      cat(words_of(access, bytes), " of shared memory at byte ", offset % shared_stride_, " races with ",
-          whereabouts(race->thread - 1), " at ", race->site.file, ":", race->site.line, ": no barrier is between them"),
-      site);
+  unwritten_.clear();
+  fail(strand, CUDA_ERROR_LAUNCH_FAILED,
+       cat(words_of(access, bytes), " of shared memory at byte ", offset % shared_stride_, " races with ",
+           whereabouts(race->thread - 1), " at ", place_of(race->site), ": no barrier is between them"),
+       site);
+}
+
+// Whether an access of device memory came before what the strand does now in every order: a barrier is between, or the
+// one told of itself through an atomic afterwards, and the other listened before now.
+bool Gang::is_ordered(const Mark& before, const Strand& strand, const Visit& now) const {
+  if (!unordered(before.visit, now)) return true;
+  if (before.visit.block == now.block) {
+    const Block& block = *strand.block;
+    const std::uint32_t told = block.warps[before.visit.warp % 32].synchronized_at;
+    return told > before.time && block.warps[now.warp % 32].synchronized_at > before.time;
+  }
+  const Segment& told = blocks_[before.visit.block].segments[before.segment];
+  return told.released < strand.block->segments.back().acquired;
+}
+
+void Gang::refuse_race(Strand& strand, Access access, std::uintptr_t address, unsigned bytes,
+                       const Allocation& allocation, twin::Site site) {
+  Block& block = *strand.block;
+  Segment& segment = block.segments.back();
+  if (segment.acquired == 0 && block.segments.size() > 1) segment.acquired = run_.clock.fetch_add(1) + 1;
+  const Visit now = visit_of(strand, block, site);
+  const Mark mark{now,
+                  run_.clock.load(std::memory_order_relaxed),
+                  static_cast<std::uint32_t>(block.segments.size() - 1),
+                  0,
+                  !is_load(access),
+                  synchronizes(access),
+                  -1};
+  const Mark* const race =
+      global_races_.visit(address, bytes, mark, [&](const Mark& before) { return is_ordered(before, strand, now); });
+  if (race != nullptr)
+    fail(strand, CUDA_ERROR_LAUNCH_FAILED,
+         cat(words_of(access, bytes), " at byte ", address - allocation.begin, " of ", name_of(allocation),
+             " races with ", whereabouts(race->visit.thread - 1), " at ", place_of(race->visit.site),
+             race->visit.block == now.block ? ": no barrier is between them" : kNoOrder),
+         site);
+  if (synchronizes(access)) synchronize(strand);
+  if (global_races_.full()) hand_to_grid();
+}
+
+void Gang::synchronize(Strand& strand) {
+  if (!run_.settings.check_races) return;
+  Block& block = *strand.block;
+  const std::uint32_t now = run_.clock.fetch_add(1) + 1;
+  block.warps[strand.number % block_threads_ / 32].synchronized_at = now;
+  block.segments.back().released = now;
+  block.segments.emplace_back();
+}
+
+// What the gang did.
+std::vector<Run> Gang::runs() const {
+  std::vector<Run> all;
+  global_races_.visit_runs([&](std::uintptr_t begin, std::uintptr_t end, const Mark& mark) {
+    const Block& block = blocks_[mark.visit.block];
+    const std::uint32_t thread = (mark.visit.thread - 1) % block_threads_;
+    add_run(
+        all,
+        {begin, end, {block.index, thread, block.segments[mark.segment], mark.visit.site, mark.write, mark.atomic}});
+  });
+  join_runs(all);
+  return all;
+}
+
+// Holds what the gang did against the other gangs, and forgets it.
+void Gang::hand_to_grid() {
+  const auto race = run_.many_gangs ? run_.races.add(runs()) : std::nullopt;
+  global_races_.reset();
+  if (!race) return;
+  const Allocation* const memory = run_.memory.find(race->address);
+  const auto words = [&](const Party& p) {
+    return cat(p.atomic  ? "an atomic"
+               : p.write ? "a store"
+                         : "a load",
+               " in block ", text_of(p.block), ", thread ", text_of(place_in_block(p.thread)));
+  };
+  run_.fail(
+      CUDA_ERROR_LAUNCH_FAILED,
+      cat(place_of(race->now.site), ": ", words(race->now), " of ",
+          memory == nullptr ? "device memory" : cat("byte ", race->address - memory->begin, " of ", name_of(*memory)),
+          " races with ", words(race->before), " at ", place_of(race->before.site), kNoOrder));
 }
 
 Allocation* Gang::allocation_of(Strand& strand, std::uintptr_t address, unsigned bytes, const char* what,
@@ -123,6 +250,7 @@ void Gang::global_access(Strand& strand, Access access, std::uintptr_t address, 
              name_of(allocation)),
          site);
   if (!is_load(access)) std::memset(written, 1, bytes);
+  if (run_.settings.check_races) refuse_race(strand, access, address, bytes, allocation, site);
   if (run_.log != nullptr) log(strand, access, address, bytes, allocation, site);
 }
 

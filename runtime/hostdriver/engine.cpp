@@ -103,8 +103,8 @@ constexpr std::uint64_t kTaken = 8;
 }  // namespace
 
 Outcome run_grid(const Grid& grid, const Settings& settings, Memory& memory, AccessLog* log) {
-  GridRun run{grid, settings, memory, log, {}, {}, {}};
   const Deal dealt = deal(grid, settings);
+  GridRun run{grid, settings, memory, log, dealt.gangs > 1};
   std::atomic<std::uint64_t> next{0};
   const auto run_gangs = [&] {
     Gang gang(run, strands_of_this_thread());

@@ -32,6 +32,7 @@ inline std::uint64_t volume(const twin::Dim3& extent) { return std::uint64_t{ext
 struct Outcome {
   CUresult result = CUDA_SUCCESS;
   std::string words;
+  std::string raw{};  // what was reached by a raw pointer first; "" if nothing was
 };
 
 // Returns when all blocks have ended, or one has failed. Called by the thread of a stream; several grids may run at

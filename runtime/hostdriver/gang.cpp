@@ -30,14 +30,18 @@ void body(void* argument) {
   for (;;) strand.gang->run_threads(strand);
 }
 
-std::string text(const Dim3& d) { return cat("(", d.x, ", ", d.y, ", ", d.z, ")"); }
-
 }  // namespace
 
 void GridRun::fail(CUresult result, std::string words) {
   const std::lock_guard lock(mutex);
   if (failed.exchange(true)) return;
-  outcome = {result, std::move(words)};
+  outcome.result = result;
+  outcome.words = std::move(words);
+}
+
+void GridRun::note_raw(std::string words) {
+  const std::lock_guard lock(mutex);
+  if (!reached_raw.exchange(true)) outcome.raw = std::move(words);
 }
 
 // SplitMix64, Steele, Lea and Flood 2014.
@@ -71,7 +75,9 @@ void Gang::run(std::uint64_t first, unsigned count) {
   idle_yields_ = 0;
   // Threads hand on to each other; here they come when nobody can go on, or the launch has failed.
   if (Strand* const first_strand = pick()) home_.switch_to(first_strand->fiber);
+  if (!unwritten_.empty()) run_.fail(CUDA_ERROR_LAUNCH_FAILED, unwritten_);
   if (!failed() && ended_ != total_) report_dead_end();
+  if (!failed() && run_.settings.check_races) hand_to_grid();
   abandon();
   if (run_.log == nullptr) return;
   for (unsigned i = 0; i < block_count_; ++i) run_.log->add_block(std::move(blocks_[i].touches));
@@ -101,10 +107,14 @@ void Gang::place_blocks(std::uint64_t first, unsigned count) {
     block.bulk = {};
     block.ended = 0;
     block.touches.clear();
+    block.segments.assign(1, {});
+    for (Warp& warp : block.warps) warp.synchronized_at = 0;
   }
   cluster_barriers_.resize(count / cluster_blocks);
   cluster_steps_.assign(count / cluster_blocks, 0);
-  if (run_.settings.check_races) races_.reset(std::size_t{count} * shared_stride_);
+  if (run_.settings.check_races) races_.reset(std::size_t{count} * shared_stride_), global_races_.reset();
+  unwritten_.clear();
+  if (run_.settings.check_initialized) shared_written_.assign(std::size_t{count} * shared_stride_, 0);
 }
 
 void Gang::order_threads() {
@@ -259,13 +269,23 @@ void Gang::yield(Strand& strand, twin::Site site) {
 }
 
 void Gang::fail(Strand& strand, CUresult result, const std::string& words, twin::Site site) {
-  run_.fail(result, cat(site.file, ":", site.line, ": ", words, ", in ", whereabouts(strand.number)));
+  // What was read before it was written may have led here.
+  const bool misled = !unwritten_.empty();
+  run_.fail(misled ? CUDA_ERROR_LAUNCH_FAILED : result, misled ? unwritten_ : words_at(strand, words, site));
   throw Stopped();
 }
 
+std::string Gang::words_at(const Strand& strand, const std::string& words, twin::Site site) const {
+  return cat(place_of(site), ": ", words, ", in ", whereabouts(strand.number));
+}
+
+Dim3 Gang::place_in_block(std::uint32_t thread) const { return place_in(thread, run_.grid.block); }
+
+std::string Gang::text_of(const Dim3& d) { return cat("(", d.x, ", ", d.y, ", ", d.z, ")"); }
+
 std::string Gang::whereabouts(std::uint32_t number) const {
-  return cat("block ", text(blocks_[number / block_threads_].index), ", thread ",
-             text(place_in(number % block_threads_, run_.grid.block)));
+  return cat("block ", text_of(blocks_[number / block_threads_].index), ", thread ",
+             text_of(place_in_block(number % block_threads_)));
 }
 
 // All threads that began wait, and there is nobody left to end it. Tells of the first that waits, and of the first of
@@ -274,16 +294,15 @@ void Gang::report_dead_end() {
   const auto first = std::find_if(of_thread_.begin(), of_thread_.end(), [](const Strand* s) { return s != nullptr; });
   const Strand& one = **first;
   const auto number = static_cast<std::uint32_t>(first - of_thread_.begin());
-  std::string words = cat(one.site.file, ":", one.site.line, ": ", whereabouts(number), " waits for ", one.waits_for,
-                          " that others never reach");
+  std::string words =
+      cat(place_of(one.site), ": ", whereabouts(number), " waits for ", one.waits_for, " that others never reach");
   const std::uint32_t begin = one.block->number * block_threads_;
   for (std::uint32_t i = begin; i < begin + block_threads_; ++i) {
     const Strand* const other = of_thread_[i];
     if (other != nullptr && other->site.line == one.site.line && other->waits_for == one.waits_for) continue;
     words +=
         cat("; ", whereabouts(i),
-            other == nullptr ? " has returned"
-                             : cat(" waits for ", other->waits_for, " at ", other->site.file, ":", other->site.line));
+            other == nullptr ? " has returned" : cat(" waits for ", other->waits_for, " at ", place_of(other->site)));
     break;
   }
   run_.fail(CUDA_ERROR_LAUNCH_FAILED, words);

@@ -15,6 +15,8 @@
 
 #include "hostdriver/bulk.h"
 #include "hostdriver/engine.h"
+#include "hostdriver/gang_races.h"
+#include "hostdriver/grid_races.h"
 #include "hostdriver/race_check.h"
 #include "hostdriver/strand.h"
 
@@ -26,11 +28,17 @@ struct GridRun {
   const Settings& settings;
   Memory& memory;
   AccessLog* log;
+  const bool many_gangs;
   std::atomic<bool> failed{false};
-  std::mutex mutex;
-  Outcome outcome;  // of the first gang that failed
+  std::atomic<std::uint32_t> clock{0};  // counts atomics and what comes after them
+  GridRaces races{};
+  std::atomic<bool> reached_raw{false};
+  std::mutex mutex{};
+  Outcome outcome{};  // of the first gang that failed
 
   void fail(CUresult result, std::string words);
+  // Keeps the words about the first access by a raw pointer.
+  void note_raw(std::string words);
 };
 
 inline constexpr const char* kNoMemory =
@@ -55,7 +63,8 @@ struct Meeting {
 };
 
 struct Warp {
-  unsigned step = 0;  // __syncwarps passed
+  unsigned step = 0;                  // __syncwarps passed
+  std::uint32_t synchronized_at = 0;  // the last atomic, on the launch's clock
   std::vector<Meeting> meetings;
 };
 
@@ -71,6 +80,7 @@ struct Block {
   BulkState bulk;
   unsigned ended = 0;  // threads
   std::vector<Touch> touches;
+  std::vector<Segment> segments;  // what it did between its atomics; the last one goes on
 };
 
 // Numbers for the order of threads and blocks: the same for the same seed.
@@ -96,6 +106,7 @@ class Gang {
 
   // What threads ask for; see twin_abi.cuh.
   void access(Strand& strand, twin::Access access, const void* address, unsigned bytes, twin::Site site);
+  void raw_access(Strand& strand, bool store, const void* address, unsigned bytes);
   unsigned barrier(Strand& strand, unsigned id, unsigned threads, twin::BlockVote vote, unsigned value,
                    twin::Site site);
   std::uint64_t collective(Strand& strand, unsigned mask, twin::Collective what, std::uint64_t value, unsigned operand,
@@ -130,7 +141,10 @@ class Gang {
   bool failed() const { return run_.failed.load(std::memory_order_relaxed); }
   void abandon();
   void report_dead_end();
+  twin::Dim3 place_in_block(std::uint32_t thread) const;
+  static std::string text_of(const twin::Dim3& d);
   std::string whereabouts(std::uint32_t number) const;
+  std::string words_at(const Strand& strand, const std::string& words, twin::Site site) const;
 
   // ---- waiting.cpp: barriers and what warps do together
   void finish(Meeting& meeting, Strand& last);
@@ -151,12 +165,20 @@ class Gang {
   // ---- checks.cpp: accesses
   void refuse_under_way(Strand& strand, const Block& there, twin::Access access, std::uintptr_t address, unsigned bytes,
                         twin::Site site);
+  void check_shared_is_written(Strand& strand, twin::Access access, std::uintptr_t address, unsigned bytes,
+                               twin::Site site);
   // `order`: the block whose barriers order the access and others; the strand's, but for what a barrier of another
   // block counts.
   void shared_access(Strand& strand, const Block& order, twin::Access access, std::uintptr_t address, unsigned bytes,
                      twin::Site site);
   void global_access(Strand& strand, twin::Access access, std::uintptr_t address, unsigned bytes, twin::Site site);
   Allocation* allocation_of(Strand& strand, std::uintptr_t address, unsigned bytes, const char* what, twin::Site site);
+  bool is_ordered(const Mark& before, const Strand& strand, const Visit& now) const;
+  void refuse_race(Strand& strand, twin::Access access, std::uintptr_t address, unsigned bytes,
+                   const Allocation& allocation, twin::Site site);
+  void synchronize(Strand& strand);
+  std::vector<Run> runs() const;
+  void hand_to_grid();
   void log(Strand& strand, twin::Access access, std::uintptr_t address, unsigned bytes, const Allocation& memory,
            twin::Site site) const;
   bool spins(Strand& strand, const void* address, unsigned bytes, int line);
@@ -176,6 +198,9 @@ class Gang {
   std::vector<Barrier> cluster_barriers_;
   std::vector<unsigned> cluster_steps_;
   RaceCheck races_;
+  GangRaces global_races_;
+  std::vector<unsigned char> shared_written_;  // one a byte: whether it was ever written
+  std::string unwritten_;                      // what is said of the first read of a byte that was not
 
   std::vector<std::uint32_t> order_;  // of threads that are to start; empty: as they are numbered
   std::uint32_t started_ = 0;
@@ -191,6 +216,7 @@ class Gang {
   std::uint64_t idle_yields_ = 0;  // since the last progress
   std::chrono::steady_clock::time_point idle_since_;
   Allocation* recent_ = nullptr;
+  std::uintptr_t foreign_ = 0;  // was in no device memory the last time, nor is what lies within 64 bytes
 };
 
 extern const twin::Services kServices;

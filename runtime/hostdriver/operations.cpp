@@ -1,6 +1,9 @@
 #include "hostdriver/operations.h"
 
+#include <cstdio>
 #include <cstring>
+#include <mutex>
+#include <set>
 
 #include "base/text.h"
 #include "hostdriver/faults.h"
@@ -41,11 +44,24 @@ Operation operation(const char* kind, std::function<void()> run) {
   return {kind, {}, [run = std::move(run)](const Settings&) { return run(), Outcome{}; }};
 }
 
+// Once for each image: its accesses are checked, but no report can say where they stand.
+void say_raw(const twin::Image& image, const std::string& words) {
+  static std::mutex mutex;
+  static auto& said = *new std::set<const twin::Image*>;
+  const std::string text = cat(
+      "quern host driver: ", image.kernel, " reaches ", words,
+      ": it is checked, but no report can name its line; use load and store of common/vector.cuh, and QUERN_SHARED");
+  report(text);
+  const std::lock_guard lock(mutex);
+  if (said.insert(&image).second) std::fprintf(stderr, "%s\n", text.c_str());
+}
+
 Outcome run_kernel(const Grid& grid, const Settings& settings, Memory& memory) {
   const char* const name = grid.image->kernel;
   if (faults().enter_kernel()) return {CUDA_ERROR_LAUNCH_FAILED, cat(name, ": killed by an injected fault")};
   Machine& all = machine();
   Outcome outcome = run_grid(grid, settings, memory, all.logs_accesses ? &all.access_log : nullptr);
+  if (settings.say_raw && !outcome.raw.empty()) say_raw(*grid.image, outcome.raw);
   if (outcome.result != CUDA_SUCCESS) return outcome;
   if (const std::string damage = memory.damage(); !damage.empty())
     return {CUDA_ERROR_ILLEGAL_ADDRESS, cat(name, ": after it, ", damage)};

@@ -1,17 +1,13 @@
 #include "hostdriver/race_check.h"
 
 namespace quern::host {
-namespace {
 
-// Nothing orders `before`, of an earlier time, and `now`.
 bool unordered(const Visit& before, const Visit& now) {
   if (before.thread == 0 || before.thread == now.thread) return false;
   if (before.block != now.block) return before.cluster_step == now.cluster_step;
   if (before.block_step != now.block_step) return false;
   return before.warp != now.warp || before.warp_step == now.warp_step;
 }
-
-}  // namespace
 
 void RaceCheck::reset(std::size_t bytes) { bytes_.assign(bytes, Byte{}); }
 

@@ -22,6 +22,9 @@ struct Visit {
   twin::Site site{nullptr, 0};
 };
 
+// Nothing orders `before`, of an earlier time, and `now`.
+bool unordered(const Visit& before, const Visit& now);
+
 // For the shared memory of the blocks that run together.
 class RaceCheck {
  public:

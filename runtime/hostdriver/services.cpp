@@ -11,6 +11,10 @@ const twin::Services kServices = {
       Strand& strand = Strand::of(t);
       strand.gang->access(strand, access, address, bytes, site);
     },
+    [](Thread& t, bool store, const void* address, unsigned bytes) {
+      Strand& strand = Strand::of(t);
+      strand.gang->raw_access(strand, store, address, bytes);
+    },
     [](Thread& t, unsigned id, unsigned threads, twin::BlockVote vote, unsigned value, twin::Site site) {
       Strand& strand = Strand::of(t);
       return strand.gang->barrier(strand, id, threads, vote, value, site);

@@ -49,6 +49,7 @@ constexpr RunKey kRunKeys[] = {
     {"check_bounds", [](Settings& s, std::int64_t v) { s.check_bounds = v != 0; }, 0, 1},
     {"check_initialized", [](Settings& s, std::int64_t v) { s.check_initialized = v != 0; }, 0, 1},
     {"check_races", [](Settings& s, std::int64_t v) { s.check_races = v != 0; }, 0, 1},
+    {"say_raw", [](Settings& s, std::int64_t v) { s.say_raw = v != 0; }, 0, 1},
     {"dead_wait_ms", [](Settings& s, std::int64_t v) { s.dead_wait_ms = static_cast<int>(v); }, 1, 3600000},
 };
 

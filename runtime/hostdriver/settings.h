@@ -29,8 +29,9 @@ struct Settings {
   std::uint64_t seed = 0;         // of the order in which threads and blocks run; 0: as they are numbered
   int workers = 0;                // threads that run blocks; 0: one a core
   bool check_bounds = true;       // each access lies inside one allocation
-  bool check_initialized = true;  // each byte of device memory is written before it is read
+  bool check_initialized = true;  // each byte of device and shared memory is written before it is read
   bool check_races = true;        // in shared memory, between barriers
+  bool say_raw = true;            // accesses by raw pointers are named on stderr, once for each image
   int dead_wait_ms = 10000;       // a wait for memory that does not change for so long is reported
 };
 

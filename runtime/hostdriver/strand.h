@@ -5,11 +5,17 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <string>
 #include <vector>
 
 #include "hostdriver/fiber.h"
 
 namespace quern::host {
+
+// "gather/rows.cuh:12", or what stands for accesses that no primitive makes.
+inline std::string place_of(const twin::Site& site) {
+  return site.line == 0 ? site.file : std::string(site.file) + ":" + std::to_string(site.line);
+}
 
 class Gang;
 struct Block;

@@ -65,7 +65,7 @@ Error unknown_field(const Family& family, std::string_view name) {
   for (const Field& field : family.fields) known.emplace_back(field.name);
   const std::string close = closest(name, known);
   Error error(Code::bad_input, Stage::problem,
-              cat(family.name, " has no field \"", name, "\"", close.empty() ? "" : cat("; did you mean ", close, "?"),
+              cat(family.name, " has no field \"", name, "\"", close.empty() ? "." : cat("; did you mean ", close, "?"),
                   " Its fields are: ", join(known, ", ")));
   error.family = family.name;
   return error;

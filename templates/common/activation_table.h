@@ -16,8 +16,8 @@
 //   formula     for people
 //   VALUE       float, of x and a, in the order of PyTorch's CUDA kernels, so that it has their bits under
 //               --fmad=false; fmaf stands where they contract. R(...) rounds an intermediate to the storage type in the
-//               `torch` contract and does nothing in `single`. over(R, n, d) is n / d and exponential(R, x) exp(x):
-//               exact in `torch`, cheaper in `single`, as is gelu_of; see activations.cuh.
+//               `torch` contract and does nothing in `single`. What takes R as its first argument is exact in
+//               `torch` and cheaper in `single`; see activations.cuh.
 //   DERIVATIVE  float, of x and a; cheaper, too, where R says so
 //   REFERENCE   double, of x and a, in another form than VALUE where there is one
 //   GATED       float, of the activated value v and the gate g
@@ -34,25 +34,25 @@
       gelu_slope(R, x),                                                                                                \
       0.5 * x * erfc(x * -0.70710678118654752), v * g)                                                                 \
   ROW(gelu_tanh, 0.0f, 8, 5e-7, "x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))",                                       \
-      0.5f * x * (1.0f + tanhf(0.79788456f * fmaf(0.044715f, x * x * x, x))), gelu_tanh_slope(R, x),                   \
+      gelu_tanh_of(R, x), gelu_tanh_slope(R, x),                                                                       \
       reference_gelu_tanh(x), v * g)                                                                                   \
   ROW(silu, 0.0f, 6, 2e-36, "x / (1 + exp(-x))",                                                                       \
-      over(R, x, 1.0f + exponential(R, -x)), swish_slope(R, x, 1.0f), x * reference_logistic(x), v * g)                \
+      swish(R, x, x), swish_slope(R, x, 1.0f), x * reference_logistic(x), v * g)                                       \
   ROW(sigmoid, 0.0f, 6, 2e-38, "1 / (1 + exp(-x))",                                                                    \
-      over(R, 1.0f, 1.0f + exponential(R, -x)), logistic_slope(R, x), reference_logistic(x), v * g)                    \
+      logistic(R, x), logistic_slope(R, x), reference_logistic(x), v * g)                                              \
   ROW(tanh, 0.0f, 4, 0, "tanh(x)",                                                                                     \
       tanhf(x), 1.0f - tanhf(x) * tanhf(x), ::tanh(x), v * g)                                                          \
   ROW(qgelu, 1.702f, 120, 2e-36, "x / (1 + exp(-a x))",                                                                \
-      over(R, x, 1.0f + exponential(R, -a * x)), swish_slope(R, x, a), x * reference_logistic(a * x), v * g)           \
+      swish(R, x, a * x), swish_slope(R, x, a), x * reference_logistic(a * x), v * g)                                  \
   ROW(srelu, 0.0f, 1, 0, "max(x, 0)^2",                                                                                \
       x <= 0.0f ? 0.0f : x * x, x <= 0.0f ? 0.0f : x + x, x <= 0 ? 0 : x * x, v * g)                                   \
   ROW(fatrelu, 0.0f, 0, 0, "x > a ? x : 0",                                                                            \
       x <= a ? 0.0f : x, step_at(a, x, 0.0f, 1.0f), x <= a ? 0 : x, v * g)                                             \
   ROW(gelu_new, 0.0f, 8, 5e-7, "gelu_tanh; torch contract: every step rounded",                                        \
-      R(R(0.5f * x) * R(1.0f + R(tanhf(R(0.79788456f * R(x + R(0.044715f * R(R(x * x) * x)))))))),                     \
+      gelu_new_of(R, x),                                                                                               \
       gelu_tanh_slope(R, x), reference_gelu_tanh(x), v * g)                                                            \
   ROW(gelu_fast, 0.0f, 8, 5e-7, "gelu_tanh through x (1 + 0.044715 x^2); torch contract: every step rounded",          \
-      R(R(0.5f * x) * R(1.0f + R(tanhf(R(R(x * 0.79788456f) * R(1.0f + R(R(0.044715f * x) * x))))))),                  \
+      gelu_fast_of(R, x),                                                                                              \
       gelu_tanh_slope(R, x), reference_gelu_tanh(x), v * g)                                                            \
   ROW(elu, 1.0f, 4, 0, "x > 0 ? x : a (exp(x) - 1)",                                                                   \
       x > 0.0f ? x : expm1f(x) * a, x > 0.0f ? 1.0f : expf(x) * a, x > 0 ? x : a * ::expm1(x), v * g)                  \

@@ -10,8 +10,8 @@ using quern::Activation;
 
 // What the rows of the table share.
 
-// The `single` contract where the result is stored in 16 bits or fewer: an error of some fp32 units cannot be seen
-// there.
+// The `single` contract where the result is stored in 16 bits or fewer: an error of 2^-17 of its size costs 1/64 of a
+// unit there.
 struct NarrowStore : NoRounding {};
 
 // How exact a result must be that is stored in `Bytes` bytes without a contract to follow.
@@ -54,37 +54,67 @@ QUERN_DEVICE float over(NoRounding, float numerator, float denominator) {
   asm("rcp.approx.f32 %0, %1;" : "=f"(reciprocal) : "f"(denominator));
   return numerator * reciprocal;
 }
-// Flushes a quotient below 1.2e-38 times the numerator to zero.
-QUERN_DEVICE float over(NarrowStore, float numerator, float denominator) {
-  float reciprocal;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(denominator));
-  return numerator * reciprocal;
-}
-// Within |x| + 2 units: the error of x log2(e), then that of the instruction.
-QUERN_DEVICE float exponential(NarrowStore, float x) {
-  float power;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x * 1.44269504f));
-  return power;
-}
-// erfc(size / sqrt(2)) for a size from 0 to 20, by Abramowitz and Stegun 7.1.26: within 5e-7.
-QUERN_DEVICE float normal_tails(NarrowStore round, float size) {
-  const float k = over(round, 1.0f, fmaf(0.23164189f, size, 1.0f));
-  const float tail =
-      fmaf(k, fmaf(k, fmaf(k, fmaf(k, 1.061405429f, -1.453152027f), 1.421413741f), -0.284496736f), 0.254829592f);
-  return tail * (k * exponential(round, -0.5f * size * size));
-}
-// max(x, 0) - |x|/2 erfc(|x| / sqrt(2)). The factor stays finite at +inf and does not at -inf, so that both come out as
-// in the exact form: inf and NaN.
-QUERN_DEVICE float gelu_of(NarrowStore round, float x) {
-  const float size = fminf(fabsf(x), 20.0f);
-  const float half = 0.5f * (x < 0.0f ? -x : size);
-  return (x <= 0.0f ? 0.0f : x) - half * normal_tails(round, size);
-}
-QUERN_DEVICE float normal_below(NarrowStore round, float x) {
-  const float half = 0.5f * normal_tails(round, fminf(fabsf(x), 20.0f));
-  return x < 0.0f ? half : x >= 0.0f ? 1.0f - half : x;
-}
 #endif
+
+// ---- NarrowStore
+
+// 1 / x within a unit, 2^x within two. What is below 2^-126 is 0: that costs the instructions that keep it.
+QUERN_DEVICE float narrow_reciprocal(float x) {
+#ifdef __CUDA_ARCH__
+  float reciprocal;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(x));
+  return reciprocal;
+#else
+  return fabsf(x) > 0x1p126f ? 0.0f : 1.0f / x;
+#endif
+}
+QUERN_DEVICE float narrow_power_of_two(float x) {
+#ifdef __CUDA_ARCH__
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+  return power;
+#else
+  return x < -126.0f ? 0.0f : exp2f(x);
+#endif
+}
+
+QUERN_DEVICE float over(NarrowStore, float numerator, float denominator) {
+  return numerator * narrow_reciprocal(denominator);
+}
+// Within |x| + 2 units: the error of x log2(e), then that of the power.
+QUERN_DEVICE float exponential(NarrowStore, float x) { return narrow_power_of_two(x * 1.44269504f); }
+
+// 1 / (1 + exp(-x)) as 2^-26 / (2^-26 + 2^-26 exp(-x)), the power being a square: so neither it nor the reciprocal
+// leaves the range of normal numbers before the result is below the smallest number of 16 bits, and a result that is
+// not normal is made by the last multiplication.
+QUERN_DEVICE float logistic(NarrowStore, float x) {
+  const float root = narrow_power_of_two(fmaf(x, -0.72134752f, -13.0f));
+  return narrow_reciprocal(fmaf(root, root, 0x1p-26f)) * 0x1p-26f;
+}
+
+// The normal distribution's share beyond a size from 0 to 20: k P(k) exp(-size^2 / 2) for k = 1 / (1 + 0.265 size). P
+// is the polynomial of degree 6 with the least relative error up to size 14.5, where the share times the size is below
+// the smallest number of 16 bits: 6.3e-7. The power is a square, as above.
+QUERN_DEVICE float normal_beyond(float size) {
+  const float k = narrow_reciprocal(fmaf(0.265f, size, 1.0f));
+  float p = fmaf(k, -0.067787011f, 0.19527308f);
+  p = fmaf(k, p, -0.066362882f);
+  p = fmaf(k, p, 0.14249331f);
+  p = fmaf(k, p, 0.082946601f);
+  p = fmaf(k, p, 0.10783678f);
+  p = fmaf(k, p, 0.1055997f);
+  const float root = narrow_power_of_two(size * (size * -0.36067376f));
+  return k * p * root * root;
+}
+QUERN_DEVICE float normal_below(NarrowStore, float x) {
+  const float beyond = normal_beyond(fminf(fabsf(x), 20.0f));
+  return x < 0.0f ? beyond : x >= 0.0f ? 1.0f - beyond : x;
+}
+// NaN stays so by the multiplication. At -inf the share is 0, and the product NaN, as in the exact form.
+QUERN_DEVICE float gelu_of(NarrowStore, float x) {
+  const float beyond = normal_beyond(fminf(fabsf(x), 20.0f));
+  return x * (x < 0.0f ? beyond : 1.0f - beyond);
+}
 
 QUERN_DEVICE float step_at(float edge, float x, float below, float above) {
   return x > edge ? above : x <= edge ? below : x;  // NaN is neither
@@ -94,6 +124,33 @@ template <class Round>
 QUERN_DEVICE float logistic(Round round, float x) {
   return over(round, 1.0f, 1.0f + exponential(round, -x));
 }
+// x logistic(y).
+template <class Round>
+QUERN_DEVICE float swish(Round round, float x, float y) {
+  return over(round, x, 1.0f + exponential(round, -y));
+}
+QUERN_DEVICE float swish(NarrowStore round, float x, float y) { return x * logistic(round, y); }
+
+// The forms of x/2 (1 + tanh(y)), which is x logistic(2y) where nothing but the result is rounded: that does not
+// cancel.
+template <class Round>
+QUERN_DEVICE float gelu_tanh_of(Round, float x) {
+  return 0.5f * x * (1.0f + tanhf(0.79788456f * fmaf(0.044715f, x * x * x, x)));
+}
+template <class Round>
+QUERN_DEVICE float gelu_new_of(Round R, float x) {
+  return R(R(0.5f * x) * R(1.0f + R(tanhf(R(0.79788456f * R(x + R(0.044715f * R(R(x * x) * x))))))));
+}
+template <class Round>
+QUERN_DEVICE float gelu_fast_of(Round R, float x) {
+  return R(R(0.5f * x) * R(1.0f + R(tanhf(R(R(x * 0.79788456f) * R(1.0f + R(R(0.044715f * x) * x)))))));
+}
+QUERN_DEVICE float gelu_tanh_of(NarrowStore round, float x) {
+  return swish(round, x, x * fmaf(0.071354816f, x * x, 1.5957691f));
+}
+QUERN_DEVICE float gelu_new_of(NarrowStore round, float x) { return gelu_tanh_of(round, x); }
+QUERN_DEVICE float gelu_fast_of(NarrowStore round, float x) { return gelu_tanh_of(round, x); }
+
 // Near zero off by an ulp of 1: for what is added to numbers of that size.
 template <class Round>
 QUERN_DEVICE float coarse_tanh(Round round, float x) {

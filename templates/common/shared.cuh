@@ -49,18 +49,18 @@ class SharedArray {
 
  public:
   SharedArray() : offset_(twin::reserve_shared(N * sizeof(T))) {}
-  T get(int i QUERN_SITE) const {
+  QUERN_TWIN_UNSEEN T get(int i QUERN_SITE) const {
     twin::watch(twin::Access::shared_load, element(i, site), sizeof(T), site);
     return *at(i);
   }
-  void set(int i, T value QUERN_SITE) const {
+  QUERN_TWIN_UNSEEN void set(int i, T value QUERN_SITE) const {
     twin::watch(twin::Access::shared_store, element(i, site), sizeof(T), site);
     *at(i) = value;
   }
-  T* at(int i) const { return reinterpret_cast<T*>(twin::self().shared + offset_) + i; }
+  QUERN_TWIN_UNSEEN T* at(int i) const { return reinterpret_cast<T*>(twin::self().shared + offset_) + i; }
 
  private:
-  T* element(int i, twin::Site site) const {
+  QUERN_TWIN_UNSEEN T* element(int i, twin::Site site) const {
     twin::Thread& t = twin::self();
     if (i < 0 || i >= N) t.services->outside(t, i, N, site);
     return at(i);

@@ -28,16 +28,16 @@ QUERN_DEVICE u32 load_relaxed(const u32* from QUERN_SITE) {
   asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(from) : "memory");
   return word;
 #else
-  QUERN_WATCH(global_load, from, 4);
-  return __atomic_load_n(from, __ATOMIC_RELAXED);
+  QUERN_WATCH(relaxed_load, from, 4);
+  return twin::load_word(from);
 #endif
 }
 QUERN_DEVICE void store_relaxed(u32* to, u32 word QUERN_SITE) {
 #ifdef __CUDA_ARCH__
   asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(word) : "memory");
 #else
-  QUERN_WATCH(global_store, to, 4);
-  __atomic_store_n(to, word, __ATOMIC_RELAXED);
+  QUERN_WATCH(relaxed_store, to, 4);
+  twin::store_word(to, word);
 #endif
 }
 

@@ -10,15 +10,27 @@
 
 #define QUERN_HOST_IMAGE 1
 
+// A function whose own accesses are not told of; see twin_raw.cuh.
+#ifdef __clang__
+#define QUERN_TWIN_UNSEEN __attribute__((no_sanitize("thread"), disable_sanitizer_instrumentation))
+#else
+#define QUERN_TWIN_UNSEEN __attribute__((no_sanitize("thread")))
+#endif
+
 namespace quern::twin {
 
 inline Thread& self() { return thread_at(reinterpret_cast<unsigned long>(__builtin_frame_address(0))); }
 
 inline Site here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
 
-inline void watch(Access access, const void* address, unsigned bytes, Site site) {
+QUERN_TWIN_UNSEEN inline void watch(Access access, const void* address, unsigned bytes, Site site) {
   Thread& thread = self();
-  if (thread.watched) thread.services->access(thread, access, address, bytes, site);
+  if (!thread.watched) return;
+  thread.services->access(thread, access, address, bytes, site);
+  const auto begin = reinterpret_cast<unsigned long>(address);
+  const bool follows = begin == thread.reached + thread.reached_bytes;  // a further piece of one wide access
+  thread.reached = follows ? thread.reached : begin;
+  thread.reached_bytes = follows ? thread.reached_bytes + bytes : bytes;
 }
 
 template <class To, class From>
@@ -73,9 +85,9 @@ QUERN_TWIN_VOTE(__syncthreads_or, any)
 #undef QUERN_TWIN_VOTE
 
 // Blocks run with all the order that a fence could give.
-inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+QUERN_TWIN_UNSEEN inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+QUERN_TWIN_UNSEEN inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+QUERN_TWIN_UNSEEN inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 inline void __nanosleep(unsigned, QUERN_TWIN_SITE) {
   auto& t = quern::twin::self();
@@ -187,9 +199,12 @@ inline T difference(T a, T b) {
   return a - b;
 }
 
+QUERN_TWIN_UNSEEN inline unsigned load_word(const unsigned* from) { return __atomic_load_n(from, __ATOMIC_RELAXED); }
+QUERN_TWIN_UNSEEN inline void store_word(unsigned* to, unsigned word) { __atomic_store_n(to, word, __ATOMIC_RELAXED); }
+
 // Replaces *to by change(*to) and returns what was there.
 template <class T, class F>
-inline T update(T* to, F change, Site site) {
+QUERN_TWIN_UNSEEN inline T update(T* to, F change, Site site) {
   using Bits = typename BitsOf<sizeof(T)>::Type;
   watch(Access::global_atomic, to, sizeof(T), site);
   auto* const cell = reinterpret_cast<Bits*>(to);
@@ -251,6 +266,8 @@ inline void __trap(QUERN_TWIN_SITE) {
   t.services->fail(t, "trap", site);
 }
 
+#include "common/twin_raw.cuh"
+
 // ---- The image
 
 namespace quern {
@@ -278,17 +295,20 @@ struct KernelOf<void (*)(P)> {
 }  // namespace quern
 
 // At the end of the unit, after everything that reserves shared memory.
-#define QUERN_HOST_KERNEL(name)                                                                                 \
-  namespace quern::spec::of_image {                                                                             \
-  constexpr unsigned kMaxThreads = max_threads;                                                                 \
-  static void run(const void* parameter) { quern::twin::KernelOf<decltype(&::name)>::run(&::name, parameter); } \
-  }                                                                                                             \
-  extern "C" __attribute__((visibility("default")))                                                             \
-  const quern::twin::Image quern_image = {quern::twin::kAbiVersion,                                             \
-                                          quern::twin::KernelOf<decltype(&::name)>::kParameterBytes,            \
-                                          quern::spec::of_image::kMaxThreads,                                   \
-                                          quern::twin::static_shared_bytes,                                     \
-                                          #name,                                                                \
+#define QUERN_HOST_KERNEL(name)                                                                      \
+  namespace quern::spec::of_image {                                                                  \
+  constexpr unsigned kMaxThreads = max_threads;                                                      \
+  static void run(const void* parameter) {                                                           \
+    quern::twin::kernels_run = true;                                                                 \
+    quern::twin::KernelOf<decltype(&::name)>::run(&::name, parameter);                               \
+  }                                                                                                  \
+  }                                                                                                  \
+  extern "C" __attribute__((visibility("default")))                                                  \
+  const quern::twin::Image quern_image = {quern::twin::kAbiVersion,                                  \
+                                          quern::twin::KernelOf<decltype(&::name)>::kParameterBytes, \
+                                          quern::spec::of_image::kMaxThreads,                        \
+                                          quern::twin::static_shared_bytes,                          \
+                                          #name,                                                     \
                                           quern::spec::of_image::run};
 
 #endif  // __CUDACC__

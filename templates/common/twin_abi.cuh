@@ -6,7 +6,7 @@
 namespace quern::twin {
 
 // Changed with any change of this file; an image of another version is refused.
-constexpr unsigned kAbiVersion = 3;
+constexpr unsigned kAbiVersion = 4;
 
 // Every CUDA thread runs on a stack of this size and alignment, with its Thread at the top, so that a thread finds its
 // Thread from any address on its stack.
@@ -26,6 +26,8 @@ enum class Access : unsigned char {
   global_load,
   global_store,
   global_atomic,
+  relaxed_load,  // of device memory, as an atomic
+  relaxed_store,
   shared_load,
   shared_store,
   shared_atomic
@@ -65,6 +67,8 @@ struct Thread;
 struct Services {
   // Before an access of `bytes` bytes at `address`; only asked for while Thread::watched is set.
   void (*access)(Thread&, Access, const void* address, unsigned bytes, Site);
+  // Before an access of some memory that is not the thread's stack and not what a primitive has told of.
+  void (*raw_access)(Thread&, bool store, const void* address, unsigned bytes);
   // Barrier `id` of the block, for `threads` threads; 0: all of the block.
   unsigned (*barrier)(Thread&, unsigned id, unsigned threads, BlockVote, unsigned value, Site);
   unsigned long long (*collective)(Thread&, unsigned mask, Collective, unsigned long long value, unsigned operand,
@@ -95,6 +99,8 @@ struct alignas(64) Thread {
   unsigned char* shared;        // of the block: static first, then dynamic
   unsigned long long private_;  // the host driver's own
   bool watched;                 // whether accesses are asked for
+  unsigned long reached;        // where the primitive at work reaches, and how many bytes
+  unsigned long reached_bytes;
   Dim3 block_index, block_extent, grid_extent;
   Dim3 cluster_index, cluster_extent;  // of the block in its cluster
 };

@@ -54,6 +54,9 @@ std::int64_t out_stride(const Gather& p) { return p.out_stride == 0 ? p.width : 
 bool needs_rows(const Gather& p) {
   return p.mode != GatherMode::assume_valid && p.mode != GatherMode::minus_one_is_zero;
 }
+bool allows_no_rows(const Gather& p) {
+  return p.mode == GatherMode::minus_one_is_zero || p.mode == GatherMode::zero || p.mode == GatherMode::report;
+}
 bool needs_rows_erased(const void* p) { return needs_rows(*static_cast<const Gather*>(p)); }
 
 // What the row length and both strides have in common: the widest vector that a slot may be.
@@ -234,7 +237,9 @@ struct GatherFamily {
     if (p.out_stride != 0 && p.out_stride < p.width) return "out_stride is below width, so rows of out would overlap";
     if (p.scale != DType::none && !info(p.dtype).is_float)
       return "scale needs a floating dtype: f64, f32, f16, bf16, e4m3 or e5m2";
-    if (p.mode == GatherMode::clamp && p.rows == 0 && p.count > 0) return "rows=0 has no row to clamp to";
+    if (p.rows == 0 && p.count > 0 && !allows_no_rows(p))
+      return "rows=0 has no row to pick, so count must be 0; with mode=zero, report or minus_one_is_zero it may be "
+             "more";
     return {};
   }
 
@@ -348,7 +353,7 @@ struct GatherFamily {
       }
     };
     parallel_for(p.count, 1 + (1 << 20) / std::max<std::int64_t>(1, row_bytes(p)), copy_rows);
-    if (p.mode != GatherMode::report) return;
+    if (p.mode != GatherMode::report || p.width == 0) return;  // rows of no width are not launched
     for (std::int64_t i = 0; i < p.count; ++i) {
       if (resolve(p, a, i) == nullptr) report_bad(a, i);
     }

@@ -40,7 +40,7 @@ Layout source_layout(const Mxfp8& p) {
 }
 Layout out_layout(const Mxfp8& p) {
   const Matrix m = matrix(p);
-  return matrix_layout(p.dtype, m.experts * m.rows, m.cols);
+  return experts_layout(p.dtype, m.experts, m.rows, m.cols);
 }
 Layout source_scales_layout(const Mxfp8& p) { return scales_layout(p, col_made(p)); }
 

@@ -50,7 +50,7 @@ QUERN_DEVICE bool for_groups(const Params& p, const Body& body) {
     const Group group = group_of(p, first + threadIdx.x % 32, end);
     if (const u32 wrong = __ballot_sync(0xffffffffu, group.wrong); wrong != 0) {
       const u32 lowest = static_cast<u32>(__ffs(static_cast<int>(wrong))) - 1;
-      if (blockIdx.x == 0 && threadIdx.x % 32 == lowest) store<4>(p.status, Vector<4>{{first + lowest + 1}});
+      if (blockIdx.x == 0 && threadIdx.x == lowest) store<4>(p.status, Vector<4>{{first + lowest + 1}});
       return false;
     }
     body(group);

@@ -109,10 +109,17 @@ inline bool one_scale_a_square(const Mxfp8& p) {
 // ---- Memory. `col`: of the col direction.
 
 inline Layout matrix_layout(DType type, std::int64_t rows, std::int64_t cols) { return {type, 2, {rows, cols}, cols}; }
+// [experts, rows, cols].
+inline Layout experts_layout(DType type, std::int64_t experts, std::int64_t rows, std::int64_t cols) {
+  Layout layout = matrix_layout(type, experts * rows, cols);
+  layout.matrices = experts;
+  return layout;
+}
 
 // Source, of `cols` elements a line.
 inline Layout source_layout_of(const Mxfp8& p, const Matrix& m, DType type, std::int64_t cols) {
-  Layout layout{type, 2, {m.experts * m.rows, cols}, m.stride};
+  Layout layout = experts_layout(type, m.experts, m.rows, cols);
+  layout.row_stride = m.stride;
   layout.matrix_rows = has_expert_stride(p) ? m.rows : 0;
   layout.matrix_stride = p.source_expert_stride;
   return layout;
@@ -120,7 +127,7 @@ inline Layout source_layout_of(const Mxfp8& p, const Matrix& m, DType type, std:
 
 inline Layout elements_layout(const Mxfp8& p, bool col) {
   const bool swapped = col && p.out_order == Mxfp8Order::rows;
-  return matrix_layout(p.element, p.experts * (swapped ? p.cols : p.rows), swapped ? p.rows : p.cols);
+  return experts_layout(p.element, p.experts, swapped ? p.cols : p.rows, swapped ? p.rows : p.cols);
 }
 
 // Groups begin with atoms or blocks of their own, so there is room for as many more as may be cut.
@@ -132,10 +139,10 @@ inline Layout blocked_layout(const Mxfp8& p, bool col) {
 }
 inline Layout plain_layout(const Mxfp8& p, bool col) {
   const std::int64_t bands = blocks_of(p, p.rows) + (p.tail == Mxfp8Tail::pad ? p.groups : 0);
-  if (p.block == Mxfp8Block::square) return matrix_layout(e8m0, p.experts * bands, blocks_of(p, p.cols));
+  if (p.block == Mxfp8Block::square) return experts_layout(e8m0, p.experts, bands, blocks_of(p, p.cols));
   const ScaleMatrix m = scales_of_direction(p, col);
-  return m.block_major ? matrix_layout(scale_type(p), p.experts * bands, m.lines)
-                       : matrix_layout(scale_type(p), p.experts * m.lines, m.blocks);
+  return m.block_major ? experts_layout(scale_type(p), p.experts, bands, m.lines)
+                       : experts_layout(scale_type(p), p.experts, m.lines, m.blocks);
 }
 inline Layout scales_layout(const Mxfp8& p, bool col) {
   if (has_given_scale(p)) return {};

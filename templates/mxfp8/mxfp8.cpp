@@ -395,6 +395,8 @@ struct Mxfp8Family {
       generate_offsets(p, seed, data);
     } else if (name == "noop") {
       *static_cast<float*>(data) = seed % 3 == 0 ? 1.0F : 0.0F;
+    } else if (name == "status") {
+      *static_cast<std::int32_t*>(data) = 0;
     } else if (name == "given_scale") {
       *static_cast<float*>(data) = given_scale(seed);
     } else if (p.prologue != Mxfp8Prologue::none && (name == "source" || name == "input")) {

@@ -31,8 +31,8 @@ std::string check(const Mxfp8& p) {
   return {};
 }
 
-Layout source_layout(const Mxfp8& p) { return matrix_layout(p.dtype, pads(p) ? p.rows : padded_rows(p), p.cols); }
-Layout out_layout(const Mxfp8& p) { return matrix_layout(p.dtype, pads(p) ? padded_rows(p) : p.rows, p.cols); }
+Layout source_layout(const Mxfp8& p) { return experts_layout(p.dtype, 1, pads(p) ? p.rows : padded_rows(p), p.cols); }
+Layout out_layout(const Mxfp8& p) { return experts_layout(p.dtype, 1, pads(p) ? padded_rows(p) : p.rows, p.cols); }
 Layout places_layout(const Mxfp8& p) { return pads(p) ? offsets_layout(p) : Layout{}; }
 
 std::int64_t natural_vector(const Mxfp8& p, std::int64_t limit) {

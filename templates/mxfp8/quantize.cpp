@@ -306,7 +306,7 @@ Layout source_layout(const Mxfp8& p) {
   return source_layout_of(p, m, p.dtype, m.line);
 }
 Layout input_layout(const Mxfp8& p) {
-  return has_input(p) ? matrix_layout(p.dtype, p.experts * p.rows, p.cols) : Layout{};
+  return has_input(p) ? experts_layout(p.dtype, p.experts, p.rows, p.cols) : Layout{};
 }
 Layout out_layout(const Mxfp8& p) { return elements_layout(p, !row_made(p)); }
 Layout own_scales_layout(const Mxfp8& p) { return scales_layout(p, !row_made(p)); }

@@ -428,13 +428,14 @@ struct PointwiseFamily {
   }
 
   // The activation's fp32 bound, seen in the stored type: below fp32 an error of a few fp32 units can only flip a
-  // rounding. Where steps are rounded, a flip of tanh near -1 is a unit of 1 in the stored type, times x / 2.
+  // rounding, but where eager operators cancel, as they are followed. Where steps are rounded, a flip of tanh near -1
+  // is a unit of 1 in the stored type, times x / 2.
   static Tolerance tolerance(const Pointwise& p, int) {
     const ActivationRow& row = kActivationRows[static_cast<int>(p.activation)];
     if (row.ulps == 0) return {};
     if (rounds_steps(p) && biased_dtype(p) != f32) return {1.0, biased_dtype(p) == bf16 ? 0x1p-6 : 0x1p-9};
     const bool narrow = out_dtype(p) != f32 || (p.rounding == Rounding::torch && biased_dtype(p) != f32);
-    return {narrow ? 1.0 : row.ulps, row.absolute};
+    return {narrow ? 1.0 : row.ulps, narrow && p.rounding == Rounding::single ? 0 : row.absolute};
   }
 
   static std::int64_t bytes(const Pointwise& p) {

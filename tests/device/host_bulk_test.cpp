@@ -71,7 +71,8 @@ TEST_F(HostBulk, WhatNobodyWaitedForMayNotBeRead) {
   EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED,
                     cat(begin, "bulk_store(out + 64, buffer, 256); bulk_commit(); bulk_wait_read<0>();", late)),
               "has yet to write");
-  words(CUDA_SUCCESS, cat(begin, "store<4>(out, load_shared<4>(buffer + 256));", late));
+  words(CUDA_SUCCESS,
+        cat("store_shared<4>(buffer + 256, {});", begin, "store<4>(out, load_shared<4>(buffer + 256));", late));
 }
 
 TEST_F(HostBulk, WhatIsStillReadMayNotBeWritten) {

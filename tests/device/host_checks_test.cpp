@@ -39,9 +39,34 @@ TEST_F(HostChecks, AStoreBeforeTheBegin) {
   EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, {1, 1}, "store<16>(out - 4, {});"), "16 bytes before \"out\"");
 }
 
-// A raw access goes through no primitive, so the driver sees only that the memory around was written to, after the
-// kernel; AddressSanitizer sees it at once.
+#if !QUERN_ADDRESS_SANITIZER
+// The compiler tells of accesses that no primitive makes, but not of their lines.
+TEST_F(HostChecks, RawPointersAreCheckedAndNamed) {
+  EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, {1, 32}, "out[threadIdx.x] = out[threadIdx.x + n - 1 - 32];"),
+              "a raw pointer: a load of 4 bytes, 132 bytes before \"out\" (256 bytes), in block (0, 0, 0), thread (0");
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, {1, 32}, "out[threadIdx.x] = out[threadIdx.x + 32];"), "never written");
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, {1, 64}, "out[threadIdx.x / 2] = threadIdx.x;"), "races with");
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, {1, 64}, "*buffer.at(0) = 1;", "QUERN_SHARED(int, buffer, 1);"),
+              "a raw pointer: a store of 4 bytes of shared memory at byte 0 races with");
+  configure("say_raw=1");
+  testing::internal::CaptureStderr();
+  const TestKernel raw(runtime().state().compiler, options().driver, "out[threadIdx.x] = threadIdx.x;");
+  raw.run({1, 16}, 64), raw.run({1, 16}, 64);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_SAYS(said, "quern host driver: quern_test reaches \"out\" (256 bytes) by a raw pointer in block (0, 0, 0)");
+  EXPECT_EQ(said.find('\n'), said.size() - 1) << "an image says it once: " << said;
+  testing::internal::CaptureStderr();
+  const TestKernel kept(runtime().state().compiler, options().driver, "store<4>(out + threadIdx.x, load<4>(out));");
+  configure("check_races=0");
+  kept.run({1, 16}, 64);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+#endif
+
+// With no checks, or where the compiler tells of nothing, the driver sees only that the memory around was written to,
+// after the kernel; AddressSanitizer sees it at once.
 TEST_F(HostChecks, ARawStorePastTheEnd) {
+  configure("check_bounds=0 check_initialized=0 check_races=0");
   const std::string body = "out[64 + n] = 7;";
 #if QUERN_ADDRESS_SANITIZER
   const TestKernel kernel(runtime().state().compiler, options().driver, body);
@@ -59,6 +84,20 @@ TEST_F(HostChecks, AMisalignedVector) {
 TEST_F(HostChecks, AReadOfWhatWasNeverWritten) {
   EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, {1, 1}, "store<4>(out, load<4>(out + 8));"),
               "a load of 4 bytes that were never written, at byte 32 of \"out\"");
+}
+
+TEST_F(HostChecks, AReadOfSharedMemoryThatWasNeverWritten) {
+  const std::string array = "QUERN_SHARED(int, buffer, 64);";
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, {1, 32}, "out[threadIdx.x] = buffer.get(threadIdx.x + 1);", array),
+              "test.cu:1: a load of 4 bytes of shared memory that were never written, at byte 4 of 256");
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, {1, 1}, "atomicAdd(buffer.at(3), 1);", array), "an atomic of 4 bytes");
+  // Each block begins without what the block before it wrote.
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, {2, 1, 64}, R"(
+    if (blockIdx.x == 0) store_shared<4>(dynamic_shared(), {});
+    load_shared<4>(dynamic_shared());)"),
+              "at byte 0 of 64, in block (1, 0, 0)");
+  configure("check_initialized=0");
+  words(CUDA_SUCCESS, {1, 1}, "out[0] = buffer.get(0);", array);
 }
 
 TEST_F(HostChecks, ABarrierThatNotAllReach) {
@@ -133,6 +172,68 @@ TEST_F(HostChecks, BlocksOfAClusterRaceToo) {
   shape.cluster = 2;
   EXPECT_EQ(kernel.outcome(shape, 1), CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_SAYS(report(), "races with");
+  renew_context();
+}
+
+TEST_F(HostChecks, ARaceOfBlocksInDeviceMemory) {
+  configure("check_initialized=0");
+  const std::string said =
+      words(CUDA_ERROR_LAUNCH_FAILED, {4, 1}, "const auto sum = load<4>(out);\nstore<4>(out, {{sum.w[0] + 1}});");
+  EXPECT_SAYS(said, "byte 0 of \"out\" (256 bytes) races with a");
+  EXPECT_SAYS(said, "blocks of a launch have no order; use atomics");
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, {2, 32}, "store<4>(out + threadIdx.x, {{blockIdx.x}});"),
+              "test.cu:1: a store in block");
+  // One block reads what the other one writes, in either order.
+  for (const char* seed : {"seed=0", "seed=1", "seed=2", "seed=3"}) {
+    configure(seed);
+    words(CUDA_ERROR_LAUNCH_FAILED, {2, 1}, "if (blockIdx.x == 0) load<16>(out); else store<4>(out + 3, {});");
+    words(CUDA_SUCCESS, {2, 1}, "if (blockIdx.x == 0) load<16>(out); else store<4>(out + 4, {});");
+  }
+}
+
+TEST_F(HostChecks, TwoThreadsThatStoreToOneNumber) {
+  const std::string said =
+      words(CUDA_ERROR_LAUNCH_FAILED, {1, 64}, "store<4>(out + threadIdx.x / 2, {{threadIdx.x}});");
+  EXPECT_SAYS(said,
+              "test.cu:1: a store of 4 bytes at byte 0 of \"out\" (256 bytes) races with block (0, 0, 0), thread");
+  EXPECT_SAYS(said, "no barrier is between them");
+  words(CUDA_SUCCESS, {1, 64}, R"(
+    if (threadIdx.x == 0) store<4>(out, {});
+    __syncthreads();
+    if (threadIdx.x == 63) store<4>(out, {});)");
+  configure("check_initialized=0");
+  words(CUDA_ERROR_LAUNCH_FAILED, {1, 64}, "store<4>(out + threadIdx.x, {}); load<4>(out + 63 - threadIdx.x);");
+  words(CUDA_SUCCESS, {1, 64}, "store<4>(out + threadIdx.x, {}); __syncthreads(); load<4>(out + 63 - threadIdx.x);");
+}
+
+// The last block that arrives adds up what the others have stored; and one block that awaits another's word.
+TEST_F(HostChecks, WhatAtomicsOrderIsNoRace) {
+  const std::string arrive = R"(
+    if (threadIdx.x < 4) store<4>(out + 4 + 4 * blockIdx.x + threadIdx.x, {{1}});
+    __syncthreads();
+    __threadfence();
+    if (threadIdx.x == 0) mine.set(0, atomicAdd(out, 1) + 2);
+    __syncthreads();
+    if (mine.get(0) != int(gridDim.x)) return;
+    __threadfence();
+    int sum = 0;
+    for (unsigned i = 0; i < 4 * gridDim.x; ++i) sum += load<4>(out + 4 + i).w[0];
+    if (threadIdx.x == 0) store<4>(out + 1, {{u32(sum)}});)";
+  const TestKernel last(runtime().state().compiler, options().driver, arrive, "QUERN_SHARED(int, mine, 1);");
+  const TestKernel word(runtime().state().compiler, options().driver, R"(
+    if (blockIdx.x == 0) { store<4>(out + 1, {{7}}); store_relaxed((u32*)out, 1); }
+    else { while (load_relaxed((u32*)out) != 1) {} store<4>(out + 2, load<4>(out + 1)); })");
+  for (int seed = 0; seed < 8; ++seed) {
+    configure(cat("seed=", seed).c_str());
+    EXPECT_EQ(last.run({15, 64}, 64)[1], 60);
+    Shape both{2, 1};
+    both.cooperative = true;
+    EXPECT_EQ(word.run(both, 4)[2], 7);
+  }
+  configure("check_initialized=0");
+  const TestKernel early(runtime().state().compiler, options().driver,
+                         "store<4>(out + 1, {{u32(atomicAdd(out, 1))}});");
+  EXPECT_EQ(early.outcome({2, 1}, 4), CUDA_ERROR_LAUNCH_FAILED) << "the stores come after the atomics";
   renew_context();
 }
 

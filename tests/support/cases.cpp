@@ -60,7 +60,9 @@ void gather_modes(std::vector<Case>& cases) {
     }
     cases.push_back({gather(100, 40, 513, cat("dtype=bf16 mode=", mode, " index=u8"))});
   }
-  cases.push_back({gather(0, 40, 65, "dtype=bf16 mode=zero")});
+  for (const char* mode : {"minus_one_is_zero", "zero", "report"})
+    cases.push_back({gather(0, 40, 65, cat("dtype=bf16 mode=", mode))});
+  cases.push_back({gather(2, 0, 15, "dtype=bf16 mode=report")});
   for (const Indices indices : {Indices::all_equal, Indices::reversed}) {
     cases.push_back({gather(500, 4096, 500, "dtype=bf16"), 0, false, indices});
     cases.push_back({gather(500, 77, 500, "dtype=bf16 mode=zero"), 0, false, indices});

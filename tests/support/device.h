@@ -77,7 +77,7 @@ class HostTest : public DeviceTest {
     configure(kDefaults);
   }
   static constexpr const char* kDefaults =
-      "seed=0 workers=0 dead_wait_ms=10000 check_bounds=1 check_initialized=1 check_races=1";
+      "seed=0 workers=0 dead_wait_ms=10000 check_bounds=1 check_initialized=1 check_races=1 say_raw=0";
   void configure(const char* settings) const {
     ASSERT_EQ(driver().host().Configure(settings), CUDA_SUCCESS) << report();
   }

@@ -40,7 +40,9 @@ class Kernel {
         kernel_(compiler_, driver_, body) {
     driver_->check(driver_->host().Configure("workers=1"), Stage::tool, "quernHostConfigure");
   }
-  void run(const test::Shape& shape, int steps) { kernel_.run(shape, static_cast<int>(shape.threads), steps); }
+  void run(const test::Shape& shape, int steps) {
+    kernel_.run(shape, static_cast<int>(shape.blocks * shape.threads), steps);
+  }
 
  private:
   std::shared_ptr<Driver> driver_;
@@ -63,13 +65,14 @@ BENCHMARK(barrier_steps)->Arg(32)->Arg(128)->Arg(256)->Arg(1024)->UseRealTime();
 
 void shuffle_steps(benchmark::State& state) {
   steps(state,
-        "int v = threadIdx.x; for (int i = 0; i < n; ++i) v += __shfl_xor_sync(~0u, v, 1); out[threadIdx.x] = v;");
+        "int v = threadIdx.x; for (int i = 0; i < n; ++i) v += __shfl_xor_sync(~0u, v, 1); "
+        "store<4>(out + blockIdx.x * blockDim.x + threadIdx.x, {{unsigned(v)}});");
 }
 BENCHMARK(shuffle_steps)->Arg(128)->UseRealTime();
 
 // Threads that wait for nobody.
 void threads(benchmark::State& state) {
-  Kernel kernel("store<4>(out + threadIdx.x, {{1}});");
+  Kernel kernel("store<4>(out + blockIdx.x * blockDim.x + threadIdx.x, {{1}});");
   const test::Shape shape{1000, 128};
   for (auto _ : state) kernel.run(shape, 0);
   state.SetItemsProcessed(state.iterations() * shape.blocks * shape.threads);

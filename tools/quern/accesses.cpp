@@ -23,7 +23,9 @@ std::string verdict(double sectors, double ideal) {
 Row row_of(const quernHostAccess& access) {
   const double sectors = ratio(access.sectors, access.requests), ideal = ratio(access.ideal_sectors, access.requests);
   Row row;
-  row.add("site", cat(access.file, ":", access.line)).add("access", access.kind).add("operand", access.memory);
+  row.add("site", access.line == 0 ? access.file : cat(access.file, ":", access.line))
+      .add("access", access.kind)
+      .add("operand", access.memory);
   row.add("bytes", static_cast<std::int64_t>(access.bytes));
   row.add("requests", static_cast<std::int64_t>(access.requests));
   row.add("sectors_a_request", Value(sectors, 1)).add("ideal", Value(ideal, 1));

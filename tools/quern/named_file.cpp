@@ -60,6 +60,15 @@ void write_in_place(const std::string& path, std::string_view bytes) {
 
 std::string follow_links(const std::string& path) { return destination_of(path).path; }
 
+std::string replaced_file(const std::string& path) {
+  const Destination destination = destination_of(path);
+  if (destination.in_place) return {};
+  std::error_code error;
+  const std::filesystem::path whole =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(destination.path), error);
+  return error ? destination.path : whole.string();
+}
+
 void check_named_file(std::string_view what, const std::string& path) {
   std::error_code error;
   const std::string named = cat(what, " ", path);

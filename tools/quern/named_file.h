@@ -13,6 +13,10 @@ namespace quern::tool {
 // `path` itself where it is not a link.
 std::string follow_links(const std::string& path);
 
+// The file that writing to `path` makes or replaces, the same for all paths that lead to it; empty where what is there
+// is written in place.
+std::string replaced_file(const std::string& path);
+
 // Throws Error (bad_input) that begins with `what` and the path ("--out y.npy") for a directory and for a place that
 // cannot be written to.
 void check_named_file(std::string_view what, const std::string& path);

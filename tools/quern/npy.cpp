@@ -215,9 +215,19 @@ std::int64_t file_bytes(const std::string& path) {
   return bytes;
 }
 
+// All rows in one dimension.
+std::vector<std::int64_t> flat_shape(const Layout& layout) { return {layout.extents, layout.extents + layout.rank}; }
+
+bool has_shape(const Layout& layout, const std::vector<std::int64_t>& shape) {
+  if (shape == flat_shape(layout)) return true;
+  return shape.size() == 3 && shape[0] == layout.matrices && shape[0] * shape[1] == layout.extents[0] &&
+         shape[2] == layout.extents[1];
+}
+
 std::string accepted_text(const Layout& layout) {
+  const std::string rows = layout.matrices > 1 ? cat(" or ", shape_text(flat_shape(layout))) : "";
   return cat(name(layout.dtype), " (", join(npy_types(layout.dtype), " or "), ") of shape ",
-             shape_text(shape_of(layout)));
+             shape_text(shape_of(layout)), rows);
 }
 
 // Calls f(offset in memory, bytes) for each run of bytes that lies in one piece.
@@ -277,13 +287,16 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return cat("(", text, shape.size() == 1 ? ",)" : ")");
 }
 
-std::vector<std::int64_t> shape_of(const Layout& layout) { return {layout.extents, layout.extents + layout.rank}; }
+std::vector<std::int64_t> shape_of(const Layout& layout) {
+  if (layout.matrices <= 1) return flat_shape(layout);
+  return {layout.matrices, layout.extents[0] / layout.matrices, layout.extents[1]};
+}
 
 void require_layout(const NpyHeader& header, const Layout& layout, std::string_view operand,
                     const std::vector<std::string>& fitting) {
   const std::vector<std::string> types = npy_types(layout.dtype);
   const bool type_fits = std::find(types.begin(), types.end(), header.type) != types.end();
-  if (type_fits && header.shape == shape_of(layout) && !header.fortran_order) return;
+  if (type_fits && has_shape(layout, header.shape) && !header.fortran_order) return;
   std::string sentence = cat("it holds ", header.type, " of shape ", shape_text(header.shape),
                              header.fortran_order ? " in Fortran order" : "", "; ", operand, " takes ",
                              accepted_text(layout), " in C order");

@@ -35,10 +35,12 @@ DType numpy_dtype(std::string_view npy_type);
 
 // "(8192, 4096)", "(7,)".
 std::string shape_text(const std::vector<std::int64_t>& shape);
+// As it is written: of several matrices three dimensions.
 std::vector<std::int64_t> shape_of(const Layout& layout);
 
-// Throws Error (bad_input) unless the file holds exactly `layout`, saying what would be accepted and how to make it.
-// `operand` is its name, `fitting` are settings of the problem with which the file's type would fit.
+// Throws Error (bad_input) unless the file holds exactly `layout`, of matrices also with all rows in one dimension,
+// saying what would be accepted and how to make it. `operand` is its name, `fitting` are settings of the problem with
+// which the file's type would fit.
 void require_layout(const NpyHeader& header, const Layout& layout, std::string_view operand,
                     const std::vector<std::string>& fitting = {});
 

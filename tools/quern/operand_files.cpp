@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "command.h"
+#include "file_extents.h"
 #include "named_file.h"
 #include "output.h"
 #include "plan/problem.h"
@@ -30,18 +31,16 @@ void refuse_twice(const std::vector<File>& files, int operand, const char* optio
   }
 }
 
-// Which dimension of the operand follows the extent: the one that changes with it, whatever the others are. -1: none.
-int dimension_of(const Operand& operand, const Field& field, const AnyProblem& problem) {
-  AnyProblem probe = problem;
-  for (const Field* open : open_extents(problem)) set_integer(*open, probe.data(), 1);
-  set_integer(field, probe.data(), 7);
-  const Layout small = operand.layout(probe.data());
-  set_integer(field, probe.data(), 11);
-  const Layout large = operand.layout(probe.data());
-  for (int d = 0; d < small.rank; ++d) {
-    if (small.dtype != DType::none && small.extents[d] == 7 && large.extents[d] == 11) return d;
+// Two names of one regular file would leave the one that is written last.
+template <class File>
+void refuse_same_file(const std::vector<File>& files, const std::string& name, const std::string& path,
+                      const Family& family) {
+  const std::string replaced = replaced_file(path);
+  for (const File& file : files) {
+    if (replaced.empty() || replaced_file(file.path) != replaced) continue;
+    throw wrong(cat("--out ", name, "=", path, " is the file of ", family.operands[file.operand].name,
+                    " too; give each output a file of its own"));
   }
-  return -1;
 }
 
 void require_present(const AnyProblem& problem, int operand, const char* option) {
@@ -70,34 +69,25 @@ OperandFiles::OperandFiles(const Family& family, const std::vector<std::string>&
     const int operand = find_operand(family, name, false);
     refuse_twice(out_, operand, "--out", name);
     check_named_file("--out", path);
+    refuse_same_file(out_, name, path, family);
     out_.push_back({operand, path});
   }
 }
 
-void OperandFiles::close_from_files(const Field& field, AnyProblem& problem, bool& found) const {
-  for (const InFile& file : in_) {
-    const int dimension = dimension_of(family_.operands[file.operand], field, problem);
-    if (dimension < 0 || static_cast<std::size_t>(dimension) >= file.header.shape.size()) continue;
-    set_integer(field, problem.data(), file.header.shape[static_cast<std::size_t>(dimension)]);
-    found = true;
-    return;
-  }
-}
-
-void OperandFiles::set_dtypes(Subject& subject) const {
-  const std::vector<std::string> set = infer_dtypes(subject.problem, in_, subject.typed);
-  if (!set.empty()) note(cat("by the files' types: ", join(set, " ")));
+void OperandFiles::set_fields(Subject& subject) const {
+  const std::vector<std::string> dtypes = infer_dtypes(subject.problem, in_, subject.typed);
+  if (!dtypes.empty()) note(cat("by the files' types: ", join(dtypes, " ")));
+  const std::vector<std::string> extents = infer_extents(subject.problem, in_, subject.typed);
+  if (!extents.empty()) note(cat("by the files' shapes: ", join(extents, " ")));
 }
 
 AnyProblem OperandFiles::close(const AnyProblem& problem) const {
   AnyProblem closed = problem;
   std::vector<std::string> made_up;
   for (const Field* field : open_extents(problem)) {
-    bool found = false;
-    close_from_files(*field, closed, found);
-    if (found) continue;
-    set_integer(*field, closed.data(), kMadeUp);
-    made_up.push_back(cat(field->name, "=", kMadeUp));
+    const std::optional<std::int64_t> said = extent_of_files(closed, *field, in_);
+    set_integer(*field, closed.data(), said.value_or(kMadeUp));
+    if (!said) made_up.push_back(cat(field->name, "=", kMadeUp));
   }
   if (!made_up.empty()) note(cat("made up, since nothing says them: ", join(made_up, " ")));
   check_problem(family_, closed.data());

@@ -21,8 +21,9 @@ class OperandFiles {
   // .npy, and a place that cannot be written to.
   OperandFiles(const Family& family, const std::vector<std::string>& in, const std::vector<std::string>& out);
 
-  // Sets the dtypes of the problem that were not typed by the files' types, which is noted on stderr.
-  void set_dtypes(Subject& subject) const;
+  // Sets the dtypes and extents of the problem that were not typed by the files' types and shapes, which is noted on
+  // stderr. Extents that are open stay so.
+  void set_fields(Subject& subject) const;
 
   // The problem with its open extents closed: by the files' shapes, else with 1024, which is noted on stderr. Then each
   // file must have its operand's type and shape. Throws Error (bad_input).
@@ -39,7 +40,6 @@ class OperandFiles {
     int operand;
     std::string path;
   };
-  void close_from_files(const Field& field, AnyProblem& problem, bool& found) const;
   void require_fit(const AnyProblem& closed) const;
 
   const Family& family_;

@@ -64,7 +64,9 @@ class Run : public Command {
     arguments.option("--repeat N", repeat_, {1, 1000}, "Measure so often; the median is shown");
     arguments.flag("--wild", wild_, "Generated data with infinities, NaNs, denormals and zeros");
     arguments.flag("--json", json_, "Print one JSON object, with --sweep a line a config, the fastest first");
-    arguments.note("Extents that nothing gives are 1024; those of an --in file are the file's.");
+    arguments.note(
+        "Dtypes and extents that are not typed are those of the --in files; extents that nothing gives are 1024.");
+    arguments.note("[experts, rows, cols] is a file of three dimensions, or of two with the rows of all experts.");
     arguments.example("quern run gather width=4096 rows=8192 count=8192 dtype=bf16 --verify",
                       "Compile, launch and time it, and compare the result with the reference");
     arguments.example("quern run gather width=4096 --in source=x.npy --in index=i.npy --out out=y.npy",
@@ -78,7 +80,7 @@ class Run : public Command {
     Runtime runtime(runtime_options(global));
     Subject subject = read_subject(runtime, words_);
     const OperandFiles files(subject.family(), in_, out_);
-    files.set_dtypes(subject);
+    files.set_fields(subject);
     for (const std::string& setting : set_) set_scalar(subject, setting);
     check_subject(subject);
     check_options(subject);

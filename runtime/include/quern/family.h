@@ -94,6 +94,7 @@ struct Layout {
   bool by_element = false;       // read element by element, so its address does not matter to a bulk operand
   std::int64_t matrix_rows = 0;  // rank 2 only; 0: one matrix
   std::int64_t matrix_stride = 0;
+  std::int64_t matrices = -1;  // rank 2: how many the rows are of, in files a dimension of its own; -1: not several
 
   // Whether an extent is not known yet.
   constexpr bool open() const { return extents[0] < 0 || (rank == 2 && extents[1] < 0); }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/activation_reference.h"
+#include "support/stored_error.h"
 
 namespace quern::common {
 namespace {
@@ -46,6 +47,31 @@ TEST_P(Rows, ValueIsWithinItsBound) {
   }
   RecordProperty("worst_ulps", std::to_string(worst_ulps));
   RecordProperty("worst_absolute", std::to_string(worst_absolute * 1e9) + "e-9");
+}
+
+template <Activation A, class T>
+std::vector<T> stored_narrow(float alpha) {
+  std::vector<T> all;
+  for (unsigned bits = 0; bits < 65536; ++bits) {
+    const float x = to_compute(bit_cast<T>(static_cast<u16>(bits)));
+    all.push_back(from_compute<T>(activate<A>(x, alpha, NarrowStore())));
+  }
+  return all;
+}
+
+// The formulas that a GPU runs where 16 bits are stored, with the CPU's exact powers and reciprocals.
+TEST(Activations, NoStoredValueIsWorseThanPyTorchs){
+#define QUERN_CHECK(name, ...)                                                                                 \
+  {                                                                                                            \
+    const ActivationRow& row = kActivationRows[static_cast<int>(Activation::name)];                            \
+    double bf16 = 0, fp16 = 0;                                                                                 \
+    EXPECT_EQ(test::stored_worse_than_eager(row, stored_narrow<Activation::name, Bf16>(row.alpha), bf16), ""); \
+    EXPECT_EQ(test::stored_worse_than_eager(row, stored_narrow<Activation::name, Fp16>(row.alpha), fp16), ""); \
+    RecordProperty(#name, quern::cat(bf16, " ", fp16));                                                        \
+    RecordProperty(#name, quern::cat("largest error in bf16 ", bf16, ", in fp16 ", fp16));                     \
+  }
+    QUERN_ACTIVATIONS(QUERN_CHECK)
+#undef QUERN_CHECK
 }
 
 TEST_P(Rows, NanPropagates) {

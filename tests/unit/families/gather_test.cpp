@@ -252,6 +252,33 @@ TEST(GatherReference, ReportHoldsTheLowestBadPosition) {
   EXPECT_EQ(bad.report, 1);
 }
 
+// As the kernel, which is not launched for rows of no width.
+TEST(GatherReference, ReportStaysWhereWidthIsZero) {
+  const std::int64_t index[] = {5, -1};
+  std::int64_t report = -1;
+  const Gather p{.rows = 3, .count = 2, .width = 0, .mode = GatherMode::report};
+  GatherArgs args;
+  args.index = index;
+  args.report = &report;
+  Gather::family().reference(&p, &args);
+  EXPECT_EQ(report, -1);
+}
+
+TEST(GatherCheck, NoRowsAreRefusedWhereAnIndexMustNameOne) {
+  const auto refusal = [](const std::string& text) {
+    const AnyProblem p = problem(text);
+    return p.family().check(p.data());
+  };
+  for (const char* mode : {"assume_valid", "clamp", "wrap_negative", "trap"}) {
+    const std::string text = std::string("gather rows=0 mode=") + mode;
+    EXPECT_NE(refusal(text + " count=1").find("rows=0 has no row to pick"), std::string::npos) << mode;
+    EXPECT_EQ(refusal(text + " count=0"), "") << mode;
+    EXPECT_EQ(refusal(text), "") << mode << ": count is open";
+  }
+  for (const char* mode : {"zero", "report", "minus_one_is_zero"})
+    EXPECT_EQ(refusal(std::string("gather rows=0 count=1 mode=") + mode), "") << mode;
+}
+
 TEST(GatherReference, StridesLeaveGapsUntouched) {
   const Ints source = {1, 2, 7, 3, 4, 7, 5, 6};
   const std::int64_t index[] = {2, 0};

@@ -83,6 +83,31 @@ TEST_F(Npy, RowsOfMatricesThatLieApart) {
   EXPECT_EQ(std::memcmp(memory.data(), "abcd-efgh", 9), 0);
 }
 
+TEST_F(Npy, MatricesAreThreeDimensionsOrAllRowsInOne) {
+  Layout layout = dense(u8, 6, 1);
+  layout.matrices = 2;
+  const auto refused = [&](const char* shape) {
+    write(with_head(cat("{'descr': '|u1', 'fortran_order': False, 'shape': ", shape, ", }"), "abcdef"));
+    try {
+      require_layout(read_npy_header(path_), layout, "source");
+    } catch (const Error& error) {
+      return error.sentence;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refused("(2, 3, 1)"), "");
+  EXPECT_EQ(refused("(6, 1)"), "");
+  EXPECT_NE(refused("(3, 2, 1)").find("of shape (2, 3, 1) or (6, 1)"), std::string::npos) << refused("(3, 2, 1)");
+  EXPECT_NE(refused("(1, 6, 1)"), "");
+  write(npy_bytes(layout, reinterpret_cast<const std::byte*>("abcdef")));
+  EXPECT_EQ(read_npy_header(path_).shape, (std::vector<std::int64_t>{2, 3, 1}));
+  layout.matrices = 1;
+  EXPECT_EQ(refused("(1, 6, 1)"), "");
+  EXPECT_EQ(shape_of(layout), (std::vector<std::int64_t>{6, 1}));
+  layout.matrices = -1;
+  EXPECT_NE(refused("(1, 6, 1)"), "");
+}
+
 TEST_F(Npy, OneDimensionAndEmpty) {
   const Layout one{i64, 1, {2, 1}, 0};
   const std::int64_t values[] = {1, -1};

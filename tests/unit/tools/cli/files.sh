@@ -32,6 +32,8 @@ expect 2 'NAME=FILE' run gather width=8 --in u2.npy
 expect 2 'does not exist' run gather width=8 --out out=nowhere/y.npy
 expect 2 'is a directory' run gather width=8 --out out="$work"
 expect 2 'has no output' run gather width=8 --out source=y.npy
+ln -s both.npy both.link
+expect 2 '--out scales=both.link is the file of out too; give each output a file of its own' run mxfp8 cols=64 --out out=./both.npy --out scales=both.link
 
 # ---- saved tuning spaces
 cat >space.json <<'TEXT'

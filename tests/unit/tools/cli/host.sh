@@ -15,6 +15,12 @@ if [ -e "$host_driver" ] && command -v c++ >/dev/null; then
   ln -s y.npy out.link
   expect 0 'written     out.link' run pointwise rows=9 width=24 --out out=out.link
   check 'a link to an output stays' sh -c 'test -L out.link && test -s y.npy'
+  npy experts.npy '<u2' '(2, 4, 64)' 1024
+  expect 0 'mxfp8 rows=4 cols=64 experts=2' run mxfp8 --in source=experts.npy --out out=made.npy
+  check 'what is made of three dimensions has three' grep -qa '(2, 4, 64)' made.npy
+  expect 0 'written     status.npy' run mxfp8 rows=64 cols=64 groups=2 --out status=status.npy
+  check 'a status without its input begins as 0' test "$(tail -c 4 status.npy | od -An -tx1)" = ' 00 00 00 00'
+  expect 0 'written     /dev/null' run mxfp8 rows=4 cols=64 --out out=/dev/null --out scales=/dev/null
   expect 0 '"arch":"host_80"' prewarm gather width=8 --arch host_80 --json
   expect 0 '|              16.0 |  16.0 |' inspect pointwise rows=64 width=256 --accesses
   expect 0 '"operand":"out"' inspect gather rows=64 count=64 width=256 --accesses --json

@@ -110,6 +110,7 @@ expect 2 'there is no command' frobnicate
 expect 2 'Did you mean --json' list --jsno
 expect 2 'did you mean gather' run gathr
 expect 2 'did you mean width' run gather wdth=8
+expect 2 'gather has no field "". Its fields are: rows' run gather =8
 expect 2 'it takes' run gather dtype=floaty
 expect 2 'it takes' run gather index=f32
 expect 2 'it takes' run gather mode=maybe

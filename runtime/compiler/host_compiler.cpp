@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "compiler/build_id.h"
 #include "compiler/process.h"
+#include "compiler/verdict.h"
 #include "quern/error.h"
 
 namespace quern {
@@ -77,23 +78,6 @@ std::string identity_of_program(const std::string& path) {
   std::error_code error;
   const fs::path real = fs::canonical(path, error);
   return file_identity(error ? path : real.string());
-}
-
-bool blames(const SourceText& file, std::string_view line) {
-  return line.starts_with(cat(file.name, ":")) && line.find(" error: ") != std::string_view::npos &&
-         line.find(" fatal error: ") == std::string_view::npos;
-}
-
-// Whether an error is the compiler's verdict on the source: a line that names a file of the unit. What killed the
-// compiler and what a full disk made fail, in whichever of its programs, name none.
-bool blames_a_file(const Unit& unit, const std::string& output) {
-  for (const std::string_view line : split(output, '\n')) {
-    if (blames(unit.main, line)) return true;
-    for (const SourceText& header : unit.headers) {
-      if (blames(header, line)) return true;
-    }
-  }
-  return false;
 }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -218,7 +202,7 @@ Image HostCompiler::compile(const Unit& unit, const std::string& kernel, const T
   image.cubin = read_file(cat(scratch.path(), "/image.so")).value_or("");
   if (finished.status != 0 || !image.cubin.starts_with(kElf)) {
     Error error(Code::compile, Stage::compile, cat(compiler->version, " made no image of ", unit.main.name));
-    error.lasting = finished.status == 1 && blames_a_file(unit, finished.output);
+    error.lasting = finished.status == 1 && blames_source(unit, finished.output, kGccErrors);
     error.log = std::move(finished.output);
     throw error;
   }

@@ -357,12 +357,17 @@ TEST_F(Prepare, ACompileThatFailedIsNotTriedAgainForAWhile) {
 }
 
 TEST_F(Prepare, ACompileThatMemoryOrTheDiskRefusedIsTriedAgain) {
-  control().out_of_memory = 1;
-  Runtime runtime(options(scratch_ / "cache"));
-  const Error error = refusal([&] { runtime.prepare(Gather{.dtype = f32}); });
-  EXPECT_FALSE(error.lasting);
-  control().out_of_memory = 0;
-  runtime.prepare(Gather{.dtype = f32});
+  for (const int way : {1, 2, 3, 4}) {
+    control().out_of_memory = way;
+    const std::string dir = scratch_ / cat("cache", way);
+    Runtime runtime(options(dir));
+    const Error error = refusal([&] { runtime.prepare(Gather{.dtype = f32}); });
+    EXPECT_FALSE(error.lasting) << way;
+    runtime.flush();
+    control().out_of_memory = 0;
+    Runtime(options(dir)).prepare(Gather{.dtype = f32});
+    runtime.prepare(Gather{.dtype = f32});
+  }
 }
 
 TEST_F(Prepare, CompilesAreLoggedAtTheirStartAndEndAndHitsNot) {

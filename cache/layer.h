@@ -22,7 +22,8 @@ struct Item {
   std::string key;    // hex(what)/hex(who)
   std::string layer;  // the path of the layer
   std::uint64_t bytes = 0;
-  std::string damage;  // why it serves nobody; the fields below are then empty
+  std::string damage;   // why it serves nobody; the fields below are then empty
+  std::string failure;  // no image, but the sentence of a compile that failed and is not tried again for a while
   std::int64_t created_unix_ns = 0;
   std::int64_t used_unix_ns = 0;  // last hit, to the hour; 0 in layers that are not written to
   bool prewarmed = false;

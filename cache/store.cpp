@@ -236,6 +236,30 @@ void Store::throw_remembered(const Key& key, bool on_disk_too) {
   throw Error(*known);
 }
 
+void Store::forget_failure(const Key& key) {
+  flush();
+  {
+    const std::lock_guard lock(failed_mutex_);
+    failed_.erase(key);
+  }
+  guarded([&] {
+    if (writer_) writer_->forget_failure(key);
+  });
+}
+
+std::size_t Store::forget_failures() {
+  std::size_t removed = 0;
+  flush();
+  {
+    const std::lock_guard lock(failed_mutex_);
+    failed_.clear();
+  }
+  guarded([&] {
+    if (writer_) removed = writer_->forget_failures();
+  });
+  return removed;
+}
+
 // ---- for the command line
 
 Counters Store::counters() const {
@@ -261,6 +285,15 @@ std::vector<Item> Store::list() {
     }
   });
   return items;
+}
+
+std::vector<Item> Store::failures() {
+  std::vector<Item> kept;
+  flush();
+  guarded([&] {
+    if (writer_) kept = writer_->failures();
+  });
+  return kept;
 }
 
 EntryPointer Store::load(const std::string& item_key, std::string* why_not) {
@@ -290,12 +323,8 @@ std::vector<EntryPointer> Store::resident() { return memory_.entries(); }
 
 std::size_t Store::clear() {
   std::size_t removed = 0;
-  flush();
+  forget_failures();
   memory_.clear();
-  {
-    const std::lock_guard lock(failed_mutex_);
-    failed_.clear();
-  }
   guarded([&] {
     if (writer_) removed = writer_->clear();
   });

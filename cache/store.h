@@ -87,6 +87,11 @@ class Store {
   std::vector<Item> list();
   // The entry of an Item, by its key, from the first layer that has it. Null with a reason in `why_not`.
   EntryPointer load(const std::string& item_key, std::string* why_not);
+  // The compiles that failed and are not tried again for a while, as the directory has them.
+  std::vector<Item> failures();
+  // Lets them be tried again: one, or all; how many the directory had.
+  void forget_failure(const Key& key);
+  std::size_t forget_failures();
   // Drops from memory what has no user outside.
   void drop_unused();
   // What is in memory, in no order.

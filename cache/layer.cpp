@@ -1,5 +1,6 @@
 #include "cache/layer.h"
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -22,16 +23,22 @@ void Layer::pass_over(const std::string& path, const Reading& reading) {
   services_.log.info(cat("cache: passed over ", path, ": ", reading.why));
 }
 
-EntryPointer Layer::accept(const std::string& path, Reading reading, const std::string& what, const std::string* who) {
+EntryPointer Layer::accept(const std::string& path, Reading reading, const Wanted& wanted) {
   services_.counters.bytes_read += reading.bytes;
-  if (reading.entry && (reading.entry->what != what || (who != nullptr && reading.entry->who != *who))) {
+  const std::string* const who = wanted.who;
+  if (reading.entry && (reading.entry->what != wanted.what || (who != nullptr && reading.entry->who != *who))) {
     reading.entry.reset();
     reading.oddity = Oddity::foreign;
     reading.why = "holds another key's entry";
   }
+  if (reading.entry && is_rejected(*reading.entry, wanted.rejected)) return nullptr;
   if (reading.entry) return std::make_shared<const Entry>(*std::move(reading.entry));
   pass_over(path, reading);
   return nullptr;
+}
+
+bool is_rejected(const Entry& entry, const Rejected& rejected) {
+  return !rejected.empty() && std::find(rejected.begin(), rejected.end(), image_hash(entry)) != rejected.end();
 }
 
 bool is_hash(std::string_view name) {

@@ -51,13 +51,13 @@ void Store::guarded(const Operation& operation) {
 // ---- looking up
 
 // The exact compiler's entry from the first layer that has it, else the first layer's that has one that serves.
-EntryPointer Store::look_up(const Key& key, bool* others) {
+EntryPointer Store::look_up(const Key& key, const Rejected& rejected, bool* others) {
   for (const auto& layer : layers_) {
-    EntryPointer entry = key.who.empty() ? nullptr : layer->find_exact(key);
+    EntryPointer entry = key.who.empty() ? nullptr : layer->find_exact(key, rejected);
     if (entry) return layer->count_hit(), entry;
   }
   for (const auto& layer : layers_) {
-    EntryPointer entry = match_ == CacheMatch::exact ? nullptr : layer->find_match(key, others);
+    EntryPointer entry = match_ == CacheMatch::exact ? nullptr : layer->find_match(key, rejected, others);
     if (entry) return layer->count_hit(), entry;
   }
   return nullptr;
@@ -67,17 +67,14 @@ EntryPointer Store::from_layers(const Key& key) {
   EntryPointer entry;
   if (layers_.empty()) return entry;
   AtomicCounters& counters = services_.counters;
-  if (memory_.forgotten(key)) {
-    ++counters.misses;
-    ++counters.rejected;
-    return entry;
-  }
   bool others = false;
+  const Rejected rejected = memory_.rejected(key);
   const auto odd = [&] { return counters.damaged + counters.foreign + counters.untrusted + counters.unreadable; };
   const std::uint64_t odd_before = odd();
-  guarded([&] { entry = look_up(key, &others); });
+  guarded([&] { entry = look_up(key, rejected, &others); });
   ++(entry ? counters.layer_hits : counters.misses);
   if (entry) return memory_.add(key, entry);
+  if (!rejected.empty()) return ++counters.rejected, entry;
   if (others) ++counters.other_compiler;
   if (!others && odd() == odd_before) ++counters.absent;
   return entry;
@@ -99,11 +96,10 @@ FileStatus Store::own_file(const Key& key) {
 // What another process wrote since `before`, so that what was passed over once is not read again.
 EntryPointer Store::published_meanwhile(const Key& key, const FileStatus& before) {
   EntryPointer entry;
-  if (memory_.forgotten(key)) return entry;
   const FileStatus now = own_file(key);
   const bool same = now.inode == before.inode && now.modified_ns == before.modified_ns && now.bytes == before.bytes;
   if (same) return entry;
-  guarded([&] { entry = directory_->find_exact(key); });
+  guarded([&] { entry = directory_->find_exact(key, memory_.rejected(key)); });
   if (!entry) return entry;
   directory_->count_hit();
   ++services_.counters.layer_hits;
@@ -194,9 +190,9 @@ EntryPointer Store::put(const Key& key, Entry entry) {
   return kept;
 }
 
-void Store::forget(const Key& key, const EntryPointer& rejected) {
+void Store::reject(const Key& key, const EntryPointer& rejected) {
   EntryPointer was;
-  if (!memory_.forget(key, rejected, &was)) return;
+  if (!memory_.reject(key, rejected, &was)) return;
   flush();  // else it could be written after it is removed
   guarded([&] {
     if (writer_) writer_->remove(key, rejected ? rejected.get() : was.get());

@@ -92,7 +92,7 @@ TEST(Failure, IsForgottenAfterAWhileAndWhenTheClockIsSetBack) {
     Builder builder;
     Store store(in(scratch / "cache"), silent(), clock);
     EXPECT_EQ(store.get_or_build(key_named("a"), builder.build()).origin, Origin::built) << ahead;
-    store.forget(key_named("a"));
+    store.reject(key_named("a"));
   }
 }
 

@@ -152,17 +152,23 @@ std::optional<Entry> read_pack_entry(FileSystem& files, int file, const PackRow&
 
 // ---- PackWriter
 
-PackWriter::PackWriter(FileSystem& files, const std::string& path) : file_(files, path) {
-  check(file_.create(kFileMode));
+PackWriter::PackWriter(FileSystem& files, const std::string& path, std::chrono::milliseconds patience)
+    : path_(path), lock_(files, path_, patience) {
+  if (lock_.staging().empty()) {
+    file_.emplace(files, path_);
+  } else {
+    file_.emplace(files, path_, lock_.staging());
+  }
+  check(file_->create(kFileMode));
   append(header());
 }
 
 void PackWriter::check(int error) const {
-  if (error != 0) throw Error(Code::io, Stage::store, file_.why_not(error));
+  if (error != 0) throw Error(Code::io, Stage::store, file_->why_not(error));
 }
 
 void PackWriter::append(std::string_view bytes) {
-  check(file_.append(bytes));
+  check(file_->append(bytes));
   offset_ += bytes.size();
 }
 
@@ -181,9 +187,9 @@ void PackWriter::finish() {
   put_number(tail, offset_ + tail.size() + sizeof(std::uint64_t) + kChecksumBytes);
   put_hash(tail, index_checksum(header(), tail));
   append(tail);
-  check(file_.finish());
-  check(file_.place());
-  check(file_.settle());
+  check(file_->finish());
+  check(file_->place());
+  check(file_->settle());
 }
 
 }  // namespace quern::cache

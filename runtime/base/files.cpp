@@ -141,6 +141,9 @@ std::string staging_name() {
 StagedFile::StagedFile(FileSystem& files, std::string path)
     : files_(files), path_(std::move(path)), staging_(cat(parent_directory(path_), "/", staging_name())) {}
 
+StagedFile::StagedFile(FileSystem& files, std::string path, std::string staging)
+    : files_(files), path_(std::move(path)), staging_(std::move(staging)), is_there_already_(true), there_(true) {}
+
 StagedFile::~StagedFile() {
   if (there_) uninterrupted([&] { return files_.remove(staging_); });
 }
@@ -151,8 +154,8 @@ int StagedFile::fail(const char* step, int error) {
 }
 
 int StagedFile::create(std::uint32_t mode) {
-  file_.emplace(files_, staging_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
-  there_ = file_->error() == 0;
+  file_.emplace(files_, staging_, O_WRONLY | O_NOFOLLOW | (is_there_already_ ? 0 : O_CREAT | O_EXCL), mode);
+  there_ = there_ || file_->error() == 0;
   return fail("create", file_->error());
 }
 

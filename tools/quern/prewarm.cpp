@@ -129,9 +129,9 @@ class Prewarm : public Command {
                     "prewarm needs a directory it may write (--cache-dir or QUERN_CACHE_DIR) or a pack (--pack)");
     if (request_.manifest.empty()) try_again(runtime.state(), items);
     const std::vector<Outcome> outcomes = compile_all(runtime, items);
-    if (!pack_.empty()) write_pack(runtime.state().store);
+    cache::Store& store = runtime.state().store;
+    const bool kept = pack_.empty() ? all_kept(store.counters()) : write_pack(store);
     report(items, outcomes);
-    const bool kept = !pack_.empty() || all_kept(runtime.state().store.counters());
     const int code = exit_of(outcomes);
     return code == kDone && !kept ? kSomeFailed : code;
   }
@@ -143,10 +143,14 @@ class Prewarm : public Command {
     }
   }
 
-  // What memory holds is what was asked for.
-  void write_pack(cache::Store& store) const {
+  // What memory holds is what was asked for. False, and said, where an image that the pack held before could not be
+  // kept.
+  bool write_pack(cache::Store& store) const {
     const cache::Transfer done = cache::add_to_pack(store.resident(), follow_links(pack_));
     note(cat(pack_, " holds ", done.entries, " images, ", human_bytes(static_cast<double>(done.bytes))));
+    if (done.damaged != 0)
+      note(cat(done.damaged, " that it held before were damaged, and are left out; prewarm their problems again"));
+    return done.damaged == 0;
   }
 
   // Says so where not.

@@ -9,6 +9,7 @@
 namespace quern::cache {
 namespace {
 
+constexpr const char* kForeign = "holds another key's entry";
 constexpr std::size_t kHashDigits = 2 * sizeof(Hash128::bytes);
 
 }  // namespace
@@ -29,7 +30,7 @@ EntryPointer Layer::accept(const std::string& path, Reading reading, const Wante
   if (reading.entry && (reading.entry->what != wanted.what || (who != nullptr && reading.entry->who != *who))) {
     reading.entry.reset();
     reading.oddity = Oddity::foreign;
-    reading.why = "holds another key's entry";
+    reading.why = kForeign;
   }
   if (reading.entry && is_rejected(*reading.entry, wanted.rejected)) return nullptr;
   if (reading.entry) return std::make_shared<const Entry>(*std::move(reading.entry));
@@ -50,6 +51,16 @@ bool is_item_key(std::string_view key) {
          is_hash(key.substr(kHashDigits + 1));
 }
 
+std::string item_key_of(const Entry& entry) { return cat(hash128(entry.what).hex(), "/", hash128(entry.who).hex()); }
+
+Reading of_its_own_name(const std::string& item_key, Reading reading) {
+  if (!reading.entry || item_key_of(*reading.entry) == item_key) return reading;
+  reading.entry.reset();
+  reading.oddity = Oddity::foreign;
+  reading.why = kForeign;
+  return reading;
+}
+
 bool newer(const Entry& left, const Entry& right) {
   return std::tie(left.compiler_order, left.created_unix_ns) > std::tie(right.compiler_order, right.created_unix_ns);
 }
@@ -62,8 +73,7 @@ Item describe(const std::string& layer, const std::string& item_key, Reading rea
   item.damage = reading.why;
   if (!reading.entry) return item;
   Entry& entry = *reading.entry;
-  if (item_key != cat(hash128(entry.what).hex(), "/", hash128(entry.who).hex()))
-    item.damage = "holds another key's entry";
+  if (item_key != item_key_of(entry)) item.damage = kForeign;
   item.created_unix_ns = entry.created_unix_ns;
   item.prewarmed = entry.prewarmed;
   item.compiler = std::move(entry.compiler);

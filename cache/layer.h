@@ -72,7 +72,7 @@ class Layer {
   virtual EntryPointer find_match(const Key& key, const Rejected& rejected, bool* others) = 0;
   // Every entry, read and checked.
   virtual std::vector<Item> list() = 0;
-  // The entry of an Item. REQUIRES: is_item_key(item_key).
+  // The entry of an Item, whichever it is: see of_its_own_name. REQUIRES: is_item_key(item_key).
   virtual Reading load(const std::string& item_key) = 0;
   virtual LayerReport report() = 0;
 
@@ -97,9 +97,11 @@ class Layer {
 };
 
 bool is_rejected(const Entry& entry, const Rejected& rejected);
-bool is_hash(std::string_view name);                // 32 hexadecimal digits
-bool is_item_key(std::string_view key);             // two of them with a slash between
-bool newer(const Entry& left, const Entry& right);  // of two entries for one `what`
+bool is_hash(std::string_view name);                                    // 32 hexadecimal digits
+bool is_item_key(std::string_view key);                                 // two of them with a slash between
+std::string item_key_of(const Entry& entry);                            // by its own texts
+Reading of_its_own_name(const std::string& item_key, Reading reading);  // without an entry of another name
+bool newer(const Entry& left, const Entry& right);                      // of two entries for one `what`
 Item describe(const std::string& layer, const std::string& item_key, Reading reading);
 
 }  // namespace quern::cache

@@ -300,7 +300,7 @@ EntryPointer Store::load(const std::string& item_key, std::string* why_not) {
   guarded([&] {
     if (!is_item_key(item_key)) return;
     for (std::size_t i = 0; i < layers_.size() && !reading.entry; ++i) {
-      Reading here = layers_[i]->load(item_key);
+      Reading here = of_its_own_name(item_key, layers_[i]->load(item_key));
       if (here.entry || reading.why.empty()) reading = std::move(here);
     }
   });

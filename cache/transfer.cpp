@@ -17,8 +17,6 @@ namespace {
 // Sorted as a pack wants them.
 using Sources = std::map<std::string, std::function<EntryPointer()>>;
 
-std::string key_of(const Entry& entry) { return cat(hash128(entry.what).hex(), "/", hash128(entry.who).hex()); }
-
 Transfer write(PackWriter& writer, const Sources& sources) {
   Transfer done;
   for (const auto& [key, source] : sources) {
@@ -49,7 +47,7 @@ class NamedPack {
   EntryPointer entry(const PackRow& row) const {
     std::string bytes;
     auto entry = read_pack_entry(real_file_system(), file_.get(), row, &bytes, nullptr);
-    if (!entry || key_of(*entry) != row.key()) return nullptr;
+    if (!entry || item_key_of(*entry) != row.key()) return nullptr;
     return std::make_shared<const Entry>(*std::move(entry));
   }
 
@@ -93,7 +91,7 @@ Transfer export_pack(Store& store, const std::string& path) {
 // What is there is read under the lock, so that nothing is lost of what another process adds meanwhile.
 Transfer add_to_pack(const std::vector<EntryPointer>& entries, const std::string& path) {
   Sources sources;
-  for (const EntryPointer& entry : entries) sources.try_emplace(key_of(*entry), [entry] { return entry; });
+  for (const EntryPointer& entry : entries) sources.try_emplace(item_key_of(*entry), [entry] { return entry; });
   PackWriter writer(real_file_system(), path);
   if (!exists(path)) return write(writer, sources);
   const NamedPack before(path);

@@ -365,6 +365,24 @@ TEST(Store, ListsLoadsAndClears) {
   EXPECT_EQ(store.find(key_named("gather")), nullptr);
 }
 
+TEST(Store, LoadHandsOutNoOtherKeysImage) {
+  const Scratch scratch;
+  Store store(in(scratch / "cache"), silent());
+  store.put(key_named("a"), image("a"));
+  store.put(key_named("b"), image("b"));
+  store.flush();
+  const std::string a = path_of(scratch, key_named("a"));
+  const std::string b = path_of(scratch, key_named("b"));
+  const std::string bytes = *read_file(a);
+  overwrite(a, *read_file(b));
+  overwrite(b, bytes);
+  for (const char* name : {"a", "b"}) {
+    std::string why;
+    EXPECT_EQ(store.load(key_named(name).path(), &why), nullptr);
+    EXPECT_EQ(why, "holds another key's entry");
+  }
+}
+
 TEST(Store, LoadTakesNothingButKeys) {
   const Scratch scratch;
   Store store(in(scratch / "cache"), silent());

@@ -80,6 +80,16 @@ std::string identity_of_program(const std::string& path) {
   return file_identity(error ? path : real.string());
 }
 
+// All of the environment that the compiler gets: CPATH and others would decide what an image is, and no key has them.
+// Its messages are in the language in which they are read here.
+std::vector<std::string> clean_environment(const Environment& environment) {
+  std::vector<std::string> all = {"LC_ALL=C"};
+  for (const Variable variable : {Variable::path, Variable::ld_library_path, Variable::tmpdir, Variable::home}) {
+    if (!environment[variable].empty()) all.push_back(cat(row(variable).name, "=", environment[variable]));
+  }
+  return all;
+}
+
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 // A folder of its own, gone at the end.
@@ -129,7 +139,7 @@ HostCompiler::Found HostCompiler::look() const {
   }
   for (HostCandidate& candidate : found.candidates) {
     if (!candidate.found) continue;
-    const Finished said = run_program(candidate.path, {"--version"}, "");
+    const Finished said = run_program(candidate.path, {"--version"}, "", clean_environment(environment_));
     if (start_may_pass(said)) throw not_started(candidate.path, said);
     candidate.found = said.status == 0 && !first_line(said.output).empty();
     if (!candidate.found) {
@@ -195,7 +205,7 @@ Image HostCompiler::compile(const Unit& unit, const std::string& kernel, const T
   // Without the usual start files, which an image of one function does not need, linking takes half as long.
   arguments.insert(arguments.end(), {"-pipe", "-shared", "-nostdlib", "-I.", "-x", "c++", unit.main.name, "-o",
                                      "image.so", "-lm", "-lc"});
-  Finished finished = run_program(compiler->path, arguments, scratch.path());
+  Finished finished = run_program(compiler->path, arguments, scratch.path(), clean_environment(environment_));
   if (finished.status == -1) throw not_started(compiler->path, finished);
   Image image;
   image.kernel = kernel;

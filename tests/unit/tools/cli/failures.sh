@@ -2,14 +2,14 @@
 # Compiles that failed, as the command shows and forgets them. Sourced by ../cli_test.sh.
 
 if command -v c++ >/dev/null; then
-  cat >failing-c++ <<'TEXT'
+  cat >failing-c++ <<TEXT
 #!/bin/sh
-[ -e "$QUERN_TEST_BROKEN" ] && [ "$1" != --version ] || exec c++ "$@"
+[ -e "$work/broken" ] && [ "\$1" != --version ] || exec c++ "\$@"
 echo "gather/gather.cu:1:1: error: made up"
 exit 1
 TEXT
   chmod +x failing-c++
-  export QUERN_TEST_BROKEN=$work/broken QUERN_CXX=$work/failing-c++ QUERN_CACHE_DIR=$work/failures
+  export QUERN_CXX=$work/failing-c++ QUERN_CACHE_DIR=$work/failures
   small='gather width=24 --arch host'
   : >broken
   # shellcheck disable=SC2086
@@ -34,6 +34,6 @@ TEXT
   check 'prune leaves no failure' sh -c '[ -z "$(find "$QUERN_CACHE_DIR" -name "*.failed")" ]'
   echo '{"problem":"gather width=24 dtype=f32","arch":"host"}' >failed.jsonl
   expect 0 compiled prewarm --manifest failed.jsonl
-  unset QUERN_TEST_BROKEN QUERN_CXX
+  unset QUERN_CXX
   export QUERN_CACHE_DIR=$work/cache
 fi

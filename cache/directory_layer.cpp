@@ -40,7 +40,8 @@ DirectoryLayer::DirectoryLayer(const std::string& dir, DirectoryRole role, Cache
     : Layer(clean(dir), services),
       role_(role),
       match_(match),
-      trust_(role == DirectoryRole::written ? Trust{} : trust) {}
+      trust_(role == DirectoryRole::written ? Trust{Trust::Owners::user, {}, trust.owners == Trust::Owners::any}
+                                            : trust) {}
 
 // ---- the directory
 

@@ -18,7 +18,8 @@ namespace {
 // To the end, whatever size the file was said to have: it may grow or shrink meanwhile.
 int read_to_end(FileSystem& files, int file, std::uint64_t expected, std::uint64_t limit, std::string* bytes) {
   std::size_t used = 0;
-  bytes->resize(static_cast<std::size_t>(expected) + 1);
+  // Files of /proc have no size, and some can be read at once only.
+  bytes->resize(expected == 0 ? 4096 : static_cast<std::size_t>(expected) + 1);
   for (;;) {
     const long got = uninterrupted([&] { return files.read(file, bytes->data() + used, bytes->size() - used); });
     if (got < 0) return error_of(got);

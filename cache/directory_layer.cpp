@@ -40,7 +40,8 @@ DirectoryLayer::DirectoryLayer(const std::string& dir, DirectoryRole role, Cache
     : Layer(clean(dir), services),
       role_(role),
       match_(match),
-      trust_(role == DirectoryRole::written ? Trust{} : trust) {}
+      trust_(role == DirectoryRole::written ? Trust{Trust::Owners::user, {}, trust.owners == Trust::Owners::any}
+                                            : trust) {}
 
 // ---- the directory
 
@@ -175,11 +176,10 @@ Reading DirectoryLayer::read(const std::string& path) {
   return reading;
 }
 
-EntryPointer DirectoryLayer::read_for(const std::string& path, const std::string& what, const std::string* who,
-                                      std::int64_t* modified_ns) {
+EntryPointer DirectoryLayer::read_for(const std::string& path, const Wanted& wanted, std::int64_t* modified_ns) {
   Reading reading = read(path);
   *modified_ns = reading.modified_ns;
-  return accept(path, std::move(reading), what, who);
+  return accept(path, std::move(reading), wanted);
 }
 
 // What is used is evicted last. The time of the file is the store's own stamp: nothing else sets it, and access times
@@ -191,10 +191,10 @@ void DirectoryLayer::stamp(const std::string& path, std::int64_t modified_ns) {
   if (error != 0 && error != ENOENT) services_.failed(cat("cannot stamp ", path, ": ", error_text(error)));
 }
 
-EntryPointer DirectoryLayer::find_exact(const Key& key) {
+EntryPointer DirectoryLayer::find_exact(const Key& key, const Rejected& rejected) {
   if (!readable() || !folder_is_ours(folder_of(key))) return nullptr;
   std::int64_t modified_ns = 0;
-  EntryPointer entry = read_for(entry_path(key), key.what, &key.who, &modified_ns);
+  EntryPointer entry = read_for(entry_path(key), {key.what, &key.who, rejected}, &modified_ns);
   if (entry) stamp(entry_path(key), modified_ns);
   return entry;
 }
@@ -203,7 +203,7 @@ bool DirectoryLayer::serves(const Entry& entry) const {
   return match_ == CacheMatch::any || role_ == DirectoryRole::shipped || entry.prewarmed;
 }
 
-EntryPointer DirectoryLayer::find_match(const Key& key, bool* others) {
+EntryPointer DirectoryLayer::find_match(const Key& key, const Rejected& rejected, bool* others) {
   EntryPointer best;
   std::string best_path;
   std::int64_t best_modified_ns = 0;
@@ -213,7 +213,7 @@ EntryPointer DirectoryLayer::find_match(const Key& key, bool* others) {
   for (const std::string& name : names(folder)) {
     if (!is_hash(name) || name == own) continue;
     std::int64_t modified_ns = 0;
-    EntryPointer entry = read_for(cat(folder, "/", name), key.what, nullptr, &modified_ns);
+    EntryPointer entry = read_for(cat(folder, "/", name), {key.what, nullptr, rejected}, &modified_ns);
     if (!entry) continue;
     if (!serves(*entry)) {
       *others = true;

@@ -26,8 +26,8 @@ class DirectoryLayer : public Layer {
   // `trust` is for directories that are not written to; a written one belongs to the user alone.
   DirectoryLayer(const std::string& dir, DirectoryRole role, CacheMatch match, const Trust& trust, Services& services);
 
-  EntryPointer find_exact(const Key& key) override;
-  EntryPointer find_match(const Key& key, bool* others) override;
+  EntryPointer find_exact(const Key& key, const Rejected& rejected) override;
+  EntryPointer find_match(const Key& key, const Rejected& rejected, bool* others) override;
   std::vector<Item> list() override;
   Reading load(const std::string& item_key) override;
   LayerReport report() override;
@@ -56,8 +56,7 @@ class DirectoryLayer : public Layer {
   std::string refuse(const std::string& why);
 
   Reading read(const std::string& path);
-  EntryPointer read_for(const std::string& path, const std::string& what, const std::string* who,
-                        std::int64_t* modified_ns);
+  EntryPointer read_for(const std::string& path, const Wanted& wanted, std::int64_t* modified_ns);
   void stamp(const std::string& path, std::int64_t modified_ns);
   bool serves(const Entry& entry) const;
 

@@ -130,4 +130,6 @@ std::optional<Entry> parse(std::string_view bytes, std::string* why_not) {
   return std::nullopt;
 }
 
+Hash128 image_hash(const Entry& entry) { return hash128(entry.cubin.empty() ? entry.ptx : entry.cubin); }
+
 }  // namespace quern::cache

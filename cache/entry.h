@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/hash.h"
+
 namespace quern::cache {
 
 inline constexpr std::uint32_t kEntrySchema = 1;
@@ -33,6 +35,9 @@ std::string serialize(const Entry& entry);
 // `serialize` made is found. That holds for accidents, not for somebody who writes a right checksum. `why_not` may be
 // null.
 std::optional<Entry> parse(std::string_view bytes, std::string* why_not);
+
+// Of what the driver is given.
+Hash128 image_hash(const Entry& entry);
 
 }  // namespace quern::cache
 

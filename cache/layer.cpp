@@ -1,5 +1,6 @@
 #include "cache/layer.h"
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -8,6 +9,7 @@
 namespace quern::cache {
 namespace {
 
+constexpr const char* kForeign = "holds another key's entry";
 constexpr std::size_t kHashDigits = 2 * sizeof(Hash128::bytes);
 
 }  // namespace
@@ -22,16 +24,22 @@ void Layer::pass_over(const std::string& path, const Reading& reading) {
   services_.log.info(cat("cache: passed over ", path, ": ", reading.why));
 }
 
-EntryPointer Layer::accept(const std::string& path, Reading reading, const std::string& what, const std::string* who) {
+EntryPointer Layer::accept(const std::string& path, Reading reading, const Wanted& wanted) {
   services_.counters.bytes_read += reading.bytes;
-  if (reading.entry && (reading.entry->what != what || (who != nullptr && reading.entry->who != *who))) {
+  const std::string* const who = wanted.who;
+  if (reading.entry && (reading.entry->what != wanted.what || (who != nullptr && reading.entry->who != *who))) {
     reading.entry.reset();
     reading.oddity = Oddity::foreign;
-    reading.why = "holds another key's entry";
+    reading.why = kForeign;
   }
+  if (reading.entry && is_rejected(*reading.entry, wanted.rejected)) return nullptr;
   if (reading.entry) return std::make_shared<const Entry>(*std::move(reading.entry));
   pass_over(path, reading);
   return nullptr;
+}
+
+bool is_rejected(const Entry& entry, const Rejected& rejected) {
+  return !rejected.empty() && std::find(rejected.begin(), rejected.end(), image_hash(entry)) != rejected.end();
 }
 
 bool is_hash(std::string_view name) {
@@ -41,6 +49,16 @@ bool is_hash(std::string_view name) {
 bool is_item_key(std::string_view key) {
   return key.size() == 2 * kHashDigits + 1 && is_hash(key.substr(0, kHashDigits)) && key[kHashDigits] == '/' &&
          is_hash(key.substr(kHashDigits + 1));
+}
+
+std::string item_key_of(const Entry& entry) { return cat(hash128(entry.what).hex(), "/", hash128(entry.who).hex()); }
+
+Reading of_its_own_name(const std::string& item_key, Reading reading) {
+  if (!reading.entry || item_key_of(*reading.entry) == item_key) return reading;
+  reading.entry.reset();
+  reading.oddity = Oddity::foreign;
+  reading.why = kForeign;
+  return reading;
 }
 
 bool newer(const Entry& left, const Entry& right) {
@@ -55,8 +73,7 @@ Item describe(const std::string& layer, const std::string& item_key, Reading rea
   item.damage = reading.why;
   if (!reading.entry) return item;
   Entry& entry = *reading.entry;
-  if (item_key != cat(hash128(entry.what).hex(), "/", hash128(entry.who).hex()))
-    item.damage = "holds another key's entry";
+  if (item_key != item_key_of(entry)) item.damage = kForeign;
   item.created_unix_ns = entry.created_unix_ns;
   item.prewarmed = entry.prewarmed;
   item.compiler = std::move(entry.compiler);

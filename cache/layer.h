@@ -17,12 +17,16 @@ namespace quern::cache {
 
 using EntryPointer = std::shared_ptr<const Entry>;
 
+// The images that the driver rejected, by their hashes; usually none.
+using Rejected = std::vector<Hash128>;
+
 // One entry on disk, for people.
 struct Item {
   std::string key;    // hex(what)/hex(who)
   std::string layer;  // the path of the layer
   std::uint64_t bytes = 0;
-  std::string damage;  // why it serves nobody; the fields below are then empty
+  std::string damage;   // why it serves nobody; the fields below are then empty
+  std::string failure;  // no image, but the sentence of a compile that failed and is not tried again for a while
   std::int64_t created_unix_ns = 0;
   std::int64_t used_unix_ns = 0;  // last hit, to the hour; 0 in layers that are not written to
   bool prewarmed = false;
@@ -61,14 +65,14 @@ class Layer {
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
 
-  // The entry that this very compiler made. REQUIRES: key.who is not empty.
-  virtual EntryPointer find_exact(const Key& key) = 0;
-  // The newest compiler's among those that may serve another's key; `others` is set where there are only such that may
-  // not.
-  virtual EntryPointer find_match(const Key& key, bool* others) = 0;
+  // The entry that this very compiler made, unless its image is a rejected one. REQUIRES: key.who is not empty.
+  virtual EntryPointer find_exact(const Key& key, const Rejected& rejected) = 0;
+  // The newest compiler's among those that may serve another's key and were not rejected; `others` is set where there
+  // are only such that may not.
+  virtual EntryPointer find_match(const Key& key, const Rejected& rejected, bool* others) = 0;
   // Every entry, read and checked.
   virtual std::vector<Item> list() = 0;
-  // The entry of an Item. REQUIRES: is_item_key(item_key).
+  // The entry of an Item, whichever it is: see of_its_own_name. REQUIRES: is_item_key(item_key).
   virtual Reading load(const std::string& item_key) = 0;
   virtual LayerReport report() = 0;
 
@@ -78,17 +82,26 @@ class Layer {
   void pass_over(const std::string& path, const Reading& reading);
 
  protected:
-  // The reading's entry if it is for `what` and, where that is not null, made by `who`.
-  EntryPointer accept(const std::string& path, Reading reading, const std::string& what, const std::string* who);
+  // What an entry must be to serve.
+  struct Wanted {
+    const std::string& what;
+    const std::string* who;  // null: any
+    const Rejected& rejected;
+  };
+  // The reading's entry, if it is one of these.
+  EntryPointer accept(const std::string& path, Reading reading, const Wanted& wanted);
 
   const std::string path_;
   Services& services_;
   std::atomic<std::uint64_t> hits_{0};
 };
 
-bool is_hash(std::string_view name);                // 32 hexadecimal digits
-bool is_item_key(std::string_view key);             // two of them with a slash between
-bool newer(const Entry& left, const Entry& right);  // of two entries for one `what`
+bool is_rejected(const Entry& entry, const Rejected& rejected);
+bool is_hash(std::string_view name);                                    // 32 hexadecimal digits
+bool is_item_key(std::string_view key);                                 // two of them with a slash between
+std::string item_key_of(const Entry& entry);                            // by its own texts
+Reading of_its_own_name(const std::string& item_key, Reading reading);  // without an entry of another name
+bool newer(const Entry& left, const Entry& right);                      // of two entries for one `what`
 Item describe(const std::string& layer, const std::string& item_key, Reading reading);
 
 }  // namespace quern::cache

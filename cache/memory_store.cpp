@@ -38,10 +38,10 @@ EntryPointer MemoryStore::find(const Key& key) {
   return known->entry.get();
 }
 
-bool MemoryStore::forgotten(const Key& key) {
+Rejected MemoryStore::rejected(const Key& key) {
   const Table::Reader reader(table_);
   const Known* known = reader.find(KeyHash()(key), has(key));
-  return known != nullptr && known->entry.empty();
+  return known == nullptr ? Rejected() : known->rejected;
 }
 
 std::vector<EntryPointer> MemoryStore::entries() {
@@ -55,25 +55,33 @@ std::vector<EntryPointer> MemoryStore::entries() {
 
 // ---- writing
 
+const MemoryStore::Known* MemoryStore::known(const Key& key) const { return table_.find(KeyHash()(key), has(key)); }
+
 EntryPointer MemoryStore::add(const Key& key, const EntryPointer& entry) {
   const std::lock_guard lock(writing_);
-  if (const Known* known = table_.find(KeyHash()(key), has(key))) return known->entry.get();
-  set(key, entry);
+  const Known* const there = known(key);
+  if (there != nullptr && !there->entry.empty()) return there->entry.get();
+  if (there != nullptr && is_rejected(*entry, there->rejected)) return nullptr;
+  set(key, entry, there == nullptr ? Rejected() : there->rejected);
   return entry;
 }
 
 void MemoryStore::replace(const Key& key, const EntryPointer& entry) {
   const std::lock_guard lock(writing_);
-  set(key, entry);
+  const Known* const there = known(key);
+  set(key, entry, there == nullptr ? Rejected() : there->rejected);
 }
 
-bool MemoryStore::forget(const Key& key, const EntryPointer& expected, EntryPointer* was) {
+bool MemoryStore::reject(const Key& key, const EntryPointer& expected, EntryPointer* was) {
   const std::lock_guard lock(writing_);
-  const Known* known = table_.find(KeyHash()(key), has(key));
-  EntryPointer there = known == nullptr ? nullptr : known->entry.get();
-  if (expected && there && there != expected) return false;
-  *was = std::move(there);
-  set(key, nullptr);
+  const Known* const there = known(key);
+  EntryPointer entry = there == nullptr ? nullptr : there->entry.get();
+  if (expected && entry && entry != expected) return false;
+  Rejected rejected = there == nullptr ? Rejected() : there->rejected;
+  if (const EntryPointer& bad = entry ? entry : expected; bad && !is_rejected(*bad, rejected))
+    rejected.push_back(image_hash(*bad));
+  *was = std::move(entry);
+  set(key, nullptr, std::move(rejected));
   return true;
 }
 
@@ -89,8 +97,8 @@ void MemoryStore::drop_unused() {
   static_cast<void>(table_.collect());
 }
 
-void MemoryStore::set(const Key& key, const EntryPointer& entry) {
-  table_.set(KeyHash()(key), has(key), key, entry);
+void MemoryStore::set(const Key& key, const EntryPointer& entry, Rejected rejected) {
+  table_.set(KeyHash()(key), has(key), key, entry, std::move(rejected));
   static_cast<void>(table_.collect());
 }
 

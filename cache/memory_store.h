@@ -19,19 +19,23 @@ struct KeyHash {
   std::size_t operator()(const Key& key) const;
 };
 
-// Thread-safe. Reading takes no lock and writes no cache line that another thread writes. A key that was forgotten
-// stays known, without an entry, until it is replaced: it says that what is on disk is not to be believed.
+// Thread-safe. Reading takes no lock and writes no cache line that another thread writes. A key whose entry was
+// rejected stays known, without it, and so do the images that were rejected under it: what is on disk may be one of
+// them.
 class MemoryStore {
  public:
   // Null if not here. Counts a hit.
   EntryPointer find(const Key& key);
-  bool forgotten(const Key& key);
+  // The images that were rejected under the key.
+  Rejected rejected(const Key& key);
 
-  // Unless something is known under the key. What is then there, null for a forgotten one.
+  // Unless there is one under the key, or this one was rejected. What is then there; null for a rejected one.
   EntryPointer add(const Key& key, const EntryPointer& entry);
+  // Whatever is there, and whatever was rejected.
   void replace(const Key& key, const EntryPointer& entry);
-  // False, with nothing done, if `expected` is given and something else is there. `was` gets what was there.
-  bool forget(const Key& key, const EntryPointer& expected, EntryPointer* was);
+  // Takes out what is there, and notes it as rejected; `expected` where nothing is there. False, with nothing done, if
+  // `expected` is given and something else is there. `was` gets what was there.
+  bool reject(const Key& key, const EntryPointer& expected, EntryPointer* was);
   void clear();
   // Drops the entries of which there are no copies outside.
   void drop_unused();
@@ -44,13 +48,16 @@ class MemoryStore {
  private:
   // What is known under a key.
   struct Known {
-    Known(const Key& known_key, const EntryPointer& known_entry) : key(known_key), entry(known_entry) {}
+    Known(const Key& known_key, const EntryPointer& known_entry, Rejected known_rejected)
+        : key(known_key), entry(known_entry), rejected(std::move(known_rejected)) {}
     Key key;
-    StripedPointer<Entry> entry;  // empty: forgotten
+    StripedPointer<Entry> entry;  // empty: there is none
+    Rejected rejected;
   };
   using Table = ReadMostlyTable<Known>;
 
-  void set(const Key& key, const EntryPointer& entry);
+  const Known* known(const Key& key) const;
+  void set(const Key& key, const EntryPointer& entry, Rejected rejected);
 
   Table table_;
   StripedCounter hits_;

@@ -13,6 +13,10 @@ namespace {
 constexpr std::string_view kMagic = "\x89QUERNP\n";
 constexpr std::uint32_t kSchema = 1;
 constexpr std::uint32_t kFileMode = 0644;  // a pack is made to be read by others
+// Bounds of what is read and allocated before a checksum has been looked at: the index, an entry.
+constexpr std::uint64_t kFewestEntryBytes = 216;
+constexpr std::uint64_t kMostRows = 1 << 20;
+constexpr std::uint64_t kMostEntryBytes = std::uint64_t{1} << 30;
 
 auto place(const PackRow& row) { return std::tie(row.what_hash.bytes, row.who_hash.bytes); }
 
@@ -52,7 +56,7 @@ Hash128 index_checksum(std::string_view header_bytes, std::string_view index_and
 bool rows_tile(const std::vector<PackRow>& rows, std::uint64_t end) {
   std::uint64_t offset = kPackHeaderBytes;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].offset != offset || rows[i].bytes > end - offset) return false;
+    if (rows[i].offset != offset || rows[i].bytes > end - offset || rows[i].bytes > kMostEntryBytes) return false;
     if (i > 0 && place(rows[i - 1]) >= place(rows[i])) return false;
     offset += rows[i].bytes;
   }
@@ -100,8 +104,10 @@ std::optional<std::uint64_t> pack_index_offset(std::string_view footer, std::uin
   if (size != file_bytes) return because(why_not, cat("size is ", file_bytes, " bytes, ", size, " were written"));
   const std::uint64_t end = file_bytes - kPackFooterBytes;
   const bool within = offset >= kPackHeaderBytes && offset <= end;
-  if (!within || (end - offset) % kPackRowBytes != 0 || (end - offset) / kPackRowBytes != count)
+  if (!within || (end - offset) % kPackRowBytes != 0 || (end - offset) / kPackRowBytes != count ||
+      count > (offset - kPackHeaderBytes) / kFewestEntryBytes)
     return because(why_not, "the footer is wrong");
+  if (count > kMostRows) return because(why_not, cat("it has ", count, " images, and ", kMostRows, " are the most"));
   return offset;
 }
 
@@ -152,17 +158,23 @@ std::optional<Entry> read_pack_entry(FileSystem& files, int file, const PackRow&
 
 // ---- PackWriter
 
-PackWriter::PackWriter(FileSystem& files, const std::string& path) : file_(files, path) {
-  check(file_.create(kFileMode));
+PackWriter::PackWriter(FileSystem& files, const std::string& path, std::chrono::milliseconds patience)
+    : path_(path), lock_(files, path_, patience) {
+  if (lock_.staging().empty()) {
+    file_.emplace(files, path_);
+  } else {
+    file_.emplace(files, path_, lock_.staging());
+  }
+  check(file_->create(kFileMode));
   append(header());
 }
 
 void PackWriter::check(int error) const {
-  if (error != 0) throw Error(Code::io, Stage::store, file_.why_not(error));
+  if (error != 0) throw Error(Code::io, Stage::store, file_->why_not(error));
 }
 
 void PackWriter::append(std::string_view bytes) {
-  check(file_.append(bytes));
+  check(file_->append(bytes));
   offset_ += bytes.size();
 }
 
@@ -181,9 +193,9 @@ void PackWriter::finish() {
   put_number(tail, offset_ + tail.size() + sizeof(std::uint64_t) + kChecksumBytes);
   put_hash(tail, index_checksum(header(), tail));
   append(tail);
-  check(file_.finish());
-  check(file_.place());
-  check(file_.settle());
+  check(file_->finish());
+  check(file_->place());
+  check(file_->settle());
 }
 
 }  // namespace quern::cache

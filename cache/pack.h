@@ -2,6 +2,7 @@
 #ifndef QUERN_CACHE_PACK_H_
 #define QUERN_CACHE_PACK_H_
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -12,6 +13,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "cache/entry.h"
+#include "cache/pack_lock.h"
 
 namespace quern::cache {
 
@@ -57,10 +59,13 @@ std::optional<PackIndex> read_pack_index(FileSystem& files, int file, std::uint6
 std::optional<Entry> read_pack_entry(FileSystem& files, int file, const PackRow& row, std::string* bytes,
                                      std::string* why_not);
 
-// Writes a pack beside `path`, then puts it there in one step. Entries are added in rising order of their hashes.
+// Writes a pack beside `path`, then puts it there in one step, one writer at a time. Entries are added in rising order
+// of their hashes.
 class PackWriter {
  public:
-  PackWriter(FileSystem& files, const std::string& path);
+  // Waits for other writers of this pack: what they have made is there when this returns. Throws Error as PackLock
+  // does.
+  PackWriter(FileSystem& files, const std::string& path, std::chrono::milliseconds patience = std::chrono::seconds(60));
   // Throws Error (io) that names the path and the reason. REQUIRES: greater than the one before.
   void add(const Entry& entry);
   void finish();
@@ -70,7 +75,9 @@ class PackWriter {
  private:
   void append(std::string_view bytes);
   void check(int error) const;
-  StagedFile file_;
+  const std::string path_;
+  const PackLock lock_;  // goes after the file
+  std::optional<StagedFile> file_;
   std::vector<PackRow> rows_;
   std::uint64_t offset_ = 0;
 };

@@ -85,25 +85,24 @@ Reading PackLayer::read(const Pack& pack, const PackRow& row) {
 }
 
 // What cannot be read may have been replaced on its server: the name leads to the new one.
-EntryPointer PackLayer::read_for(const PackPointer& pack, const PackRow& row, const std::string& what,
-                                 const std::string* who) {
+EntryPointer PackLayer::read_for(const PackPointer& pack, const PackRow& row, const Wanted& wanted) {
   Reading reading = read(*pack, row);
   if (reading.oddity == Oddity::unreadable) {
     const PackPointer again = reopen(pack);
     const PackRow* const there = again ? again->index.find(row.what_hash, row.who_hash) : nullptr;
     if (there != nullptr) reading = read(*again, *there);
   }
-  return accept(cat(path_, ":", row.key()), std::move(reading), what, who);
+  return accept(cat(path_, ":", row.key()), std::move(reading), wanted);
 }
 
-EntryPointer PackLayer::find_exact(const Key& key) {
+EntryPointer PackLayer::find_exact(const Key& key, const Rejected& rejected) {
   const PackPointer pack = open();
   const PackRow* const row = pack ? pack->index.find(key.what_hash, key.who_hash) : nullptr;
-  return row == nullptr ? nullptr : read_for(pack, *row, key.what, &key.who);
+  return row == nullptr ? nullptr : read_for(pack, *row, {key.what, &key.who, rejected});
 }
 
 // The index says which is the newest, so that one entry is read.
-EntryPointer PackLayer::find_match(const Key& key, bool* /*others*/) {
+EntryPointer PackLayer::find_match(const Key& key, const Rejected& rejected, bool* /*others*/) {
   const PackPointer pack = open();
   if (!pack) return nullptr;
   std::vector<PackRow> rows;
@@ -114,7 +113,7 @@ EntryPointer PackLayer::find_match(const Key& key, bool* /*others*/) {
     return std::tie(a.compiler_order, a.created_unix_ns) > std::tie(b.compiler_order, b.created_unix_ns);
   });
   for (const PackRow& row : rows) {
-    if (EntryPointer entry = read_for(pack, row, key.what, nullptr)) return entry;
+    if (EntryPointer entry = read_for(pack, row, {key.what, nullptr, rejected})) return entry;
   }
   return nullptr;
 }

@@ -20,8 +20,8 @@ class PackLayer : public Layer {
  public:
   PackLayer(std::string path, const Trust& trust, Services& services);
 
-  EntryPointer find_exact(const Key& key) override;
-  EntryPointer find_match(const Key& key, bool* others) override;
+  EntryPointer find_exact(const Key& key, const Rejected& rejected) override;
+  EntryPointer find_match(const Key& key, const Rejected& rejected, bool* others) override;
   std::vector<Item> list() override;
   Reading load(const std::string& item_key) override;
   LayerReport report() override;
@@ -40,7 +40,7 @@ class PackLayer : public Layer {
   PackPointer look(std::string* why, bool* passing);
   std::string refuse(const std::string& why);
   Reading read(const Pack& pack, const PackRow& row);
-  EntryPointer read_for(const PackPointer& pack, const PackRow& row, const std::string& what, const std::string* who);
+  EntryPointer read_for(const PackPointer& pack, const PackRow& row, const Wanted& wanted);
 
   const Trust trust_;
   ForkSafeMutex opening_;

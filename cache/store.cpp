@@ -51,13 +51,13 @@ void Store::guarded(const Operation& operation) {
 // ---- looking up
 
 // The exact compiler's entry from the first layer that has it, else the first layer's that has one that serves.
-EntryPointer Store::look_up(const Key& key, bool* others) {
+EntryPointer Store::look_up(const Key& key, const Rejected& rejected, bool* others) {
   for (const auto& layer : layers_) {
-    EntryPointer entry = key.who.empty() ? nullptr : layer->find_exact(key);
+    EntryPointer entry = key.who.empty() ? nullptr : layer->find_exact(key, rejected);
     if (entry) return layer->count_hit(), entry;
   }
   for (const auto& layer : layers_) {
-    EntryPointer entry = match_ == CacheMatch::exact ? nullptr : layer->find_match(key, others);
+    EntryPointer entry = match_ == CacheMatch::exact ? nullptr : layer->find_match(key, rejected, others);
     if (entry) return layer->count_hit(), entry;
   }
   return nullptr;
@@ -67,17 +67,14 @@ EntryPointer Store::from_layers(const Key& key) {
   EntryPointer entry;
   if (layers_.empty()) return entry;
   AtomicCounters& counters = services_.counters;
-  if (memory_.forgotten(key)) {
-    ++counters.misses;
-    ++counters.rejected;
-    return entry;
-  }
   bool others = false;
+  const Rejected rejected = memory_.rejected(key);
   const auto odd = [&] { return counters.damaged + counters.foreign + counters.untrusted + counters.unreadable; };
   const std::uint64_t odd_before = odd();
-  guarded([&] { entry = look_up(key, &others); });
+  guarded([&] { entry = look_up(key, rejected, &others); });
   ++(entry ? counters.layer_hits : counters.misses);
   if (entry) return memory_.add(key, entry);
+  if (!rejected.empty()) return ++counters.rejected, entry;
   if (others) ++counters.other_compiler;
   if (!others && odd() == odd_before) ++counters.absent;
   return entry;
@@ -99,11 +96,10 @@ FileStatus Store::own_file(const Key& key) {
 // What another process wrote since `before`, so that what was passed over once is not read again.
 EntryPointer Store::published_meanwhile(const Key& key, const FileStatus& before) {
   EntryPointer entry;
-  if (memory_.forgotten(key)) return entry;
   const FileStatus now = own_file(key);
   const bool same = now.inode == before.inode && now.modified_ns == before.modified_ns && now.bytes == before.bytes;
   if (same) return entry;
-  guarded([&] { entry = directory_->find_exact(key); });
+  guarded([&] { entry = directory_->find_exact(key, memory_.rejected(key)); });
   if (!entry) return entry;
   directory_->count_hit();
   ++services_.counters.layer_hits;
@@ -194,9 +190,9 @@ EntryPointer Store::put(const Key& key, Entry entry) {
   return kept;
 }
 
-void Store::forget(const Key& key, const EntryPointer& rejected) {
+void Store::reject(const Key& key, const EntryPointer& rejected) {
   EntryPointer was;
-  if (!memory_.forget(key, rejected, &was)) return;
+  if (!memory_.reject(key, rejected, &was)) return;
   flush();  // else it could be written after it is removed
   guarded([&] {
     if (writer_) writer_->remove(key, rejected ? rejected.get() : was.get());
@@ -236,6 +232,30 @@ void Store::throw_remembered(const Key& key, bool on_disk_too) {
   throw Error(*known);
 }
 
+void Store::forget_failure(const Key& key) {
+  flush();
+  {
+    const std::lock_guard lock(failed_mutex_);
+    failed_.erase(key);
+  }
+  guarded([&] {
+    if (writer_) writer_->forget_failure(key);
+  });
+}
+
+std::size_t Store::forget_failures() {
+  std::size_t removed = 0;
+  flush();
+  {
+    const std::lock_guard lock(failed_mutex_);
+    failed_.clear();
+  }
+  guarded([&] {
+    if (writer_) removed = writer_->forget_failures();
+  });
+  return removed;
+}
+
 // ---- for the command line
 
 Counters Store::counters() const {
@@ -263,6 +283,15 @@ std::vector<Item> Store::list() {
   return items;
 }
 
+std::vector<Item> Store::failures() {
+  std::vector<Item> kept;
+  flush();
+  guarded([&] {
+    if (writer_) kept = writer_->failures();
+  });
+  return kept;
+}
+
 EntryPointer Store::load(const std::string& item_key, std::string* why_not) {
   flush();
   Reading reading;
@@ -271,7 +300,7 @@ EntryPointer Store::load(const std::string& item_key, std::string* why_not) {
   guarded([&] {
     if (!is_item_key(item_key)) return;
     for (std::size_t i = 0; i < layers_.size() && !reading.entry; ++i) {
-      Reading here = layers_[i]->load(item_key);
+      Reading here = of_its_own_name(item_key, layers_[i]->load(item_key));
       if (here.entry || reading.why.empty()) reading = std::move(here);
     }
   });
@@ -290,12 +319,8 @@ std::vector<EntryPointer> Store::resident() { return memory_.entries(); }
 
 std::size_t Store::clear() {
   std::size_t removed = 0;
-  flush();
+  forget_failures();
   memory_.clear();
-  {
-    const std::lock_guard lock(failed_mutex_);
-    failed_.clear();
-  }
   guarded([&] {
     if (writer_) removed = writer_->clear();
   });

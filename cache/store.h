@@ -75,9 +75,10 @@ class Store {
   // Written to the directory under its own texts, and not kept in memory. Does nothing where nothing is written.
   void write(const Entry& entry);
 
-  // The driver rejected it: removed from memory and from the directory, and no layer is asked for this key again before
-  // a build. Does nothing if `rejected` is given and another thread has replaced it already.
-  void forget(const Key& key, const EntryPointer& rejected = nullptr);
+  // The driver rejected it: removed from memory and from the directory, and passed over in all layers from now on, so
+  // that the next candidate is found, or it is built. Does nothing if `rejected` is given and another thread has
+  // replaced it already.
+  void reject(const Key& key, const EntryPointer& rejected = nullptr);
 
   Counters counters() const;
   // The directory first, then the others, each looked at now if it was not yet.
@@ -87,6 +88,11 @@ class Store {
   std::vector<Item> list();
   // The entry of an Item, by its key, from the first layer that has it. Null with a reason in `why_not`.
   EntryPointer load(const std::string& item_key, std::string* why_not);
+  // The compiles that failed and are not tried again for a while, as the directory has them.
+  std::vector<Item> failures();
+  // Lets them be tried again: one, or all; how many the directory had.
+  void forget_failure(const Key& key);
+  std::size_t forget_failures();
   // Drops from memory what has no user outside.
   void drop_unused();
   // What is in memory, in no order.
@@ -110,7 +116,7 @@ class Store {
   EntryPointer keep(const Key& key, Entry entry);
   void publish(const Key& key, const EntryPointer& entry, std::shared_ptr<Lease> lease);
   EntryPointer from_layers(const Key& key);
-  EntryPointer look_up(const Key& key, bool* others);
+  EntryPointer look_up(const Key& key, const Rejected& rejected, bool* others);
   EntryPointer published_meanwhile(const Key& key, const FileStatus& before);
   FileStatus own_file(const Key& key);
   void remember(const Key& key, const Error& error, std::shared_ptr<Lease> lease);

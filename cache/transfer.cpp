@@ -17,11 +17,8 @@ namespace {
 // Sorted as a pack wants them.
 using Sources = std::map<std::string, std::function<EntryPointer()>>;
 
-std::string key_of(const Entry& entry) { return cat(hash128(entry.what).hex(), "/", hash128(entry.who).hex()); }
-
-Transfer write(const Sources& sources, const std::string& path) {
+Transfer write(PackWriter& writer, const Sources& sources) {
   Transfer done;
-  PackWriter writer(real_file_system(), path);
   for (const auto& [key, source] : sources) {
     if (const EntryPointer entry = source()) {
       writer.add(*entry);
@@ -50,7 +47,7 @@ class NamedPack {
   EntryPointer entry(const PackRow& row) const {
     std::string bytes;
     auto entry = read_pack_entry(real_file_system(), file_.get(), row, &bytes, nullptr);
-    if (!entry || key_of(*entry) != row.key()) return nullptr;
+    if (!entry || item_key_of(*entry) != row.key()) return nullptr;
     return std::make_shared<const Entry>(*std::move(entry));
   }
 
@@ -85,19 +82,22 @@ Transfer export_pack(Store& store, const std::string& path) {
       sources.try_emplace(item.key, [&store, key = item.key] { return store.load(key, nullptr); });
     if (!item.damage.empty()) ++damaged;
   }
-  Transfer done = write(sources, path);
+  PackWriter writer(real_file_system(), path);
+  Transfer done = write(writer, sources);
   done.damaged += damaged;
   return done;
 }
 
+// What is there is read under the lock, so that nothing is lost of what another process adds meanwhile.
 Transfer add_to_pack(const std::vector<EntryPointer>& entries, const std::string& path) {
   Sources sources;
-  for (const EntryPointer& entry : entries) sources.try_emplace(key_of(*entry), [entry] { return entry; });
-  if (!exists(path)) return write(sources, path);
+  for (const EntryPointer& entry : entries) sources.try_emplace(item_key_of(*entry), [entry] { return entry; });
+  PackWriter writer(real_file_system(), path);
+  if (!exists(path)) return write(writer, sources);
   const NamedPack before(path);
   for (const PackRow& row : before.rows())
     sources.try_emplace(row.key(), [&before, &row] { return before.entry(row); });
-  return write(sources, path);
+  return write(writer, sources);
 }
 
 void require_pack_or_nothing(const std::string& path) {

@@ -23,8 +23,8 @@ struct Transfer {
 // the nearer layer's goes. Throws Error (io), and (bad_input) as require_pack_or_nothing does.
 Transfer export_pack(Store& store, const std::string& path);
 
-// Writes `entries` to a pack, with what a pack of this name holds already under other keys. Throws Error (io), and
-// (bad_input) if there is something else at `path`.
+// Writes `entries` to a pack, with what a pack of this name holds already under other keys. Processes that add to one
+// pack do so one after the other. Throws Error (io), and (bad_input) if there is something else at `path`.
 Transfer add_to_pack(const std::vector<EntryPointer>& entries, const std::string& path);
 
 // Throws Error (bad_input) if there is something at `path` that is no pack, or no folder for it.

@@ -13,7 +13,6 @@ namespace {
 constexpr std::uint32_t kWritableByOthers = 0022;
 constexpr std::uint32_t kSticky = 01000;
 constexpr std::uint32_t kRoot = 0;
-constexpr std::uint32_t kNobody = 65534;
 constexpr std::string_view kUids = "uids=";
 
 const char* noun(FileKind kind) {
@@ -29,13 +28,14 @@ std::string octal(std::uint32_t mode) {
 
 bool accepts(const Trust& trust, std::uint32_t owner, std::uint32_t user) {
   const bool listed = std::find(trust.uids.begin(), trust.uids.end(), owner) != trust.uids.end();
+  const bool own = owner == user && (user != overflow_uid() || trust.overflow_is_user);
   switch (trust.owners) {
     case Trust::Owners::user:
-      return owner == user;
+      return own;
     case Trust::Owners::owner:
-      return owner == user || owner == kRoot;
+      return own || owner == kRoot;
     case Trust::Owners::uids:
-      return owner == user || owner == kRoot || listed;
+      return own || owner == kRoot || listed;
     case Trust::Owners::any:
       return true;
   }
@@ -44,7 +44,8 @@ bool accepts(const Trust& trust, std::uint32_t owner, std::uint32_t user) {
 
 std::string owner_fault(std::uint32_t owner, const Trust& trust, std::uint32_t user) {
   std::string why = cat("belongs to uid ", owner, ", this process is uid ", user);
-  if (owner == kNobody) why += " (a file server or user namespace that shows every owner as nobody does this)";
+  if (owner == overflow_uid()) why += " (a file server or user namespace shows every owner that it cannot name so)";
+  if (owner == user) return cat(why, "; QUERN_CACHE_TRUST=mode-only would accept it");
   if (trust.owners != Trust::Owners::user)
     why += cat("; QUERN_CACHE_TRUST=uids=", owner, " would accept it, mode-only any owner");
   return why;
@@ -81,6 +82,15 @@ std::string component_fault(const FileStatus& status, const Trust& trust, std::u
 }
 
 }  // namespace
+
+std::uint32_t overflow_uid() {
+  static const std::uint32_t uid = [] {
+    constexpr std::uint32_t kUsual = 65534;
+    const std::string text = read_file("/proc/sys/kernel/overflowuid").value_or("");
+    return static_cast<std::uint32_t>(parse_integer(trim(text)).value_or(kUsual));
+  }();
+  return uid;
+}
 
 Trust parse_trust(std::string_view text, std::string_view variable) {
   if (text == "owner") return {Trust::Owners::owner, {}};

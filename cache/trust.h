@@ -21,7 +21,12 @@ struct Trust {
   };
   Owners owners = Owners::user;
   std::vector<std::uint32_t> uids;
+  bool overflow_is_user = false;  // see below
 };
+
+// The uid that the kernel shows for every owner that it cannot name, in a user namespace or from a file server: it is
+// nobody's. A process that runs under it cannot know what is its own, so by itself it trusts none of it.
+std::uint32_t overflow_uid();
 
 // "owner", "uids=0,1000" or "mode-only". Throws Error (bad_input) that names `variable` and what it takes.
 Trust parse_trust(std::string_view text, std::string_view variable);

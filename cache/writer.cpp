@@ -98,20 +98,68 @@ int Writer::make_folder(const std::string& folder) {
 
 // ---- remembered failures
 
-std::optional<Failure> Writer::failure(const Key& key) {
-  if (key.who.empty() || !layer_.readable()) return std::nullopt;
+std::optional<Failure> Writer::read_failure(const std::string& path, std::uint64_t* read_bytes) {
   std::string bytes;
-  Reading reading = layer_.read_other(failure_path(key), &bytes);
+  Reading reading = layer_.read_other(path, &bytes);
   std::optional<Failure> failure;
   if (reading.oddity == Oddity::none) {
     failure = parse_failure(bytes, &reading.why);
     if (!failure) reading.oddity = Oddity::damaged;
   }
-  layer_.pass_over(failure_path(key), reading);
-  if (!failure || failure->what != key.what || failure->who != key.who) return std::nullopt;
+  layer_.pass_over(path, reading);
+  if (!failure) return std::nullopt;
+  if (read_bytes != nullptr) *read_bytes = reading.bytes;
   const std::int64_t age = elapsed(failure->created_unix_ns, services_.files.now_unix_ns());
-  if (age < 0 || age > settings_.failure_age.count() * kSecond) return std::nullopt;
-  return failure;
+  return age < 0 || age > settings_.failure_age.count() * kSecond ? std::nullopt : failure;
+}
+
+std::optional<Failure> Writer::failure(const Key& key) {
+  if (key.who.empty() || !layer_.readable()) return std::nullopt;
+  auto failure = read_failure(failure_path(key), nullptr);
+  return failure && failure->what == key.what && failure->who == key.who ? failure : std::nullopt;
+}
+
+// `visit` takes the item key and the path.
+template <class Visitor>
+void Writer::for_each_failure(const Visitor& visit) {
+  for (const std::string& folder : layer_.folders()) {
+    for (const std::string& name : layer_.names(cat(layer_.path(), "/", folder))) {
+      if (!is_failure(name)) continue;
+      const std::string key = cat(folder, "/", name.substr(0, name.size() - kFailureSuffix.size()));
+      visit(key, cat(layer_.path(), "/", folder, "/", name));
+    }
+  }
+}
+
+std::vector<Item> Writer::failures() {
+  std::vector<Item> all;
+  for_each_failure([&](const std::string& key, const std::string& path) {
+    Item item;
+    const auto failure = read_failure(path, &item.bytes);
+    if (!failure || key != cat(hash128(failure->what).hex(), "/", hash128(failure->who).hex())) return;
+    item.key = key;
+    item.layer = layer_.path();
+    item.failure = failure->sentence;
+    item.created_unix_ns = failure->created_unix_ns;
+    item.what = failure->what;
+    item.who = failure->who;
+    all.push_back(std::move(item));
+  });
+  return all;
+}
+
+void Writer::forget_failure(const Key& key) {
+  if (!key.who.empty() && layer_.writable()) remove_file(failure_path(key));
+}
+
+std::size_t Writer::forget_failures() {
+  std::size_t removed = 0;
+  if (!layer_.writable()) return removed;
+  for_each_failure([&](const std::string&, const std::string& path) {
+    removed += remove_file(path) ? 1 : 0;
+    remove_folder(parent_directory(path));
+  });
+  return removed;
 }
 
 // ---- leases

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cache/budget.h"
 #include "cache/directory_layer.h"
@@ -34,6 +35,11 @@ class Writer {
   void put(const Key& key, const Failure& failure);
   // A failure that is not too old.
   std::optional<Failure> failure(const Key& key);
+  // All of these.
+  std::vector<Item> failures();
+  // So that it is tried again; how many there were, old ones and damaged ones included.
+  void forget_failure(const Key& key);
+  std::size_t forget_failures();
   // The key's own entry, and `served`, where given, which may lie under another compiler's name.
   void remove(const Key& key, const Entry* served);
 
@@ -56,6 +62,9 @@ class Writer {
   std::size_t clear_folder(const std::string& folder);
   void remove_folder(const std::string& folder);
   std::string failure_path(const Key& key) const;
+  std::optional<Failure> read_failure(const std::string& path, std::uint64_t* bytes);
+  template <class Visitor>
+  void for_each_failure(const Visitor& visit);
 
   DirectoryLayer& layer_;
   const WriterSettings settings_;

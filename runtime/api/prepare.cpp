@@ -75,22 +75,30 @@ std::shared_ptr<const Library> load_image(RuntimeState& state, const Context& co
   }
 }
 
-// An image that the driver rejects is forgotten and built once more.
+// Says why an image was not loaded, and throws unless another one may be.
+void note_rejected(RuntimeState& state, const ImageRequest& request, const ObtainedImage& image, const Error& error) {
+  if (capture_error(error.driver_code))
+    throw problem_error(*request.family, request.problem,
+                        "the driver does not load kernels while a stream is captured; prepare before the capture");
+  if (!image_rejected(static_cast<CUresult>(error.driver_code))) throw Error(error);
+  state.log.warning(cat("the driver rejected the image ", image.info.key, ": ", error.sentence,
+                        "; another compiler's is looked for, else it is built again"));
+}
+
+// An image that the driver rejects gives way to the next candidate that the store has, and in the end to one that is
+// built. Where that one is rejected too, no more are tried.
 std::shared_ptr<const Library> load(RuntimeState& state, const Context& context, const ImageRequest& request,
                                     const cache::Patience& patience, ObtainedImage& image) {
-  try {
-    return load_image(state, context, image);
-  } catch (const Error& error) {
-    if (capture_error(error.driver_code))
-      throw problem_error(*request.family, request.problem,
-                          "the driver does not load kernels while a stream is captured; prepare before the capture");
-    if (!image_rejected(static_cast<CUresult>(error.driver_code))) throw;
-    state.log.warning(
-        cat("the driver rejected the stored image ", image.info.key, ": ", error.sentence, "; building it again"));
+  for (bool again = false;; again = true) {
+    try {
+      return load_image(state, context, image);
+    } catch (const Error& error) {
+      if (again && image.info.origin == ImageOrigin::compiled) throw;
+      note_rejected(state, request, image, error);
+    }
+    state.store.reject(image.key, image.entry);
+    image = obtain_image(state, request, patience);
   }
-  state.store.forget(image.key, image.entry);
-  image = obtain_image(state, request, patience);
-  return load_image(state, context, image);
 }
 
 std::string why_text(const PlanState& plan, const std::string& from) {

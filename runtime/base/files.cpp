@@ -18,7 +18,8 @@ namespace {
 // To the end, whatever size the file was said to have: it may grow or shrink meanwhile.
 int read_to_end(FileSystem& files, int file, std::uint64_t expected, std::uint64_t limit, std::string* bytes) {
   std::size_t used = 0;
-  bytes->resize(static_cast<std::size_t>(expected) + 1);
+  // Files of /proc have no size, and some can be read at once only.
+  bytes->resize(expected == 0 ? 4096 : static_cast<std::size_t>(expected) + 1);
   for (;;) {
     const long got = uninterrupted([&] { return files.read(file, bytes->data() + used, bytes->size() - used); });
     if (got < 0) return error_of(got);
@@ -141,6 +142,9 @@ std::string staging_name() {
 StagedFile::StagedFile(FileSystem& files, std::string path)
     : files_(files), path_(std::move(path)), staging_(cat(parent_directory(path_), "/", staging_name())) {}
 
+StagedFile::StagedFile(FileSystem& files, std::string path, std::string staging)
+    : files_(files), path_(std::move(path)), staging_(std::move(staging)), is_there_already_(true), there_(true) {}
+
 StagedFile::~StagedFile() {
   if (there_) uninterrupted([&] { return files_.remove(staging_); });
 }
@@ -151,8 +155,8 @@ int StagedFile::fail(const char* step, int error) {
 }
 
 int StagedFile::create(std::uint32_t mode) {
-  file_.emplace(files_, staging_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
-  there_ = file_->error() == 0;
+  file_.emplace(files_, staging_, O_WRONLY | O_NOFOLLOW | (is_there_already_ ? 0 : O_CREAT | O_EXCL), mode);
+  there_ = there_ || file_->error() == 0;
   return fail("create", file_->error());
 }
 

@@ -91,6 +91,8 @@ inline constexpr std::string_view kStagingPrefix = ".staging.";
 class StagedFile {
  public:
   StagedFile(FileSystem& files, std::string path);
+  // `staging`: an empty file beside `path` that nobody else writes now.
+  StagedFile(FileSystem& files, std::string path, std::string staging);
   ~StagedFile();
   StagedFile(const StagedFile&) = delete;
   StagedFile& operator=(const StagedFile&) = delete;
@@ -111,6 +113,7 @@ class StagedFile {
   FileSystem& files_;
   const std::string path_;
   const std::string staging_;
+  const bool is_there_already_ = false;
   std::optional<OpenFile> file_;
   const char* step_ = "";
   bool there_ = false;

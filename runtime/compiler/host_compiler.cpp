@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "compiler/build_id.h"
 #include "compiler/process.h"
+#include "compiler/verdict.h"
 #include "quern/error.h"
 
 namespace quern {
@@ -81,21 +82,14 @@ std::string identity_of_program(const std::string& path) {
   return file_identity(error ? path : real.string());
 }
 
-bool blames(const SourceText& file, std::string_view line) {
-  return line.starts_with(cat(file.name, ":")) && line.find(" error: ") != std::string_view::npos &&
-         line.find(" fatal error: ") == std::string_view::npos;
-}
-
-// Whether an error is the compiler's verdict on the source: a line that names a file of the unit. What killed the
-// compiler and what a full disk made fail, in whichever of its programs, name none.
-bool blames_a_file(const Unit& unit, const std::string& output) {
-  for (const std::string_view line : split(output, '\n')) {
-    if (blames(unit.main, line)) return true;
-    for (const SourceText& header : unit.headers) {
-      if (blames(header, line)) return true;
-    }
+// All of the environment that the compiler gets: CPATH and others would decide what an image is, and no key has them.
+// Its messages are in the language in which they are read here.
+std::vector<std::string> clean_environment(const Environment& environment) {
+  std::vector<std::string> all = {"LC_ALL=C"};
+  for (const Variable variable : {Variable::path, Variable::ld_library_path, Variable::tmpdir, Variable::home}) {
+    if (!environment[variable].empty()) all.push_back(cat(row(variable).name, "=", environment[variable]));
   }
-  return false;
+  return all;
 }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -147,7 +141,7 @@ HostCompiler::Found HostCompiler::look() const {
   }
   for (HostCandidate& candidate : found.candidates) {
     if (!candidate.found) continue;
-    const Finished said = run_program(candidate.path, {"--version"}, "");
+    const Finished said = run_program(candidate.path, {"--version"}, "", clean_environment(environment_));
     if (start_may_pass(said)) throw not_started(candidate.path, said);
     candidate.found = said.status == 0 && !first_line(said.output).empty();
     if (!candidate.found) {
@@ -213,14 +207,14 @@ Image HostCompiler::compile(const Unit& unit, const std::string& kernel, const T
   // Without the usual start files, which an image of one function does not need, linking takes half as long.
   arguments.insert(arguments.end(), {"-pipe", "-shared", "-nostdlib", "-I.", "-x", "c++", unit.main.name, "-o",
                                      "image.so", "-lm", "-lc"});
-  Finished finished = run_program(compiler->path, arguments, scratch.path());
+  Finished finished = run_program(compiler->path, arguments, scratch.path(), clean_environment(environment_));
   if (finished.status == -1) throw not_started(compiler->path, finished);
   Image image;
   image.kernel = kernel;
   image.cubin = read_file(cat(scratch.path(), "/image.so")).value_or("");
   if (finished.status != 0 || !image.cubin.starts_with(kElf)) {
     Error error(Code::compile, Stage::compile, cat(compiler->version, " made no image of ", unit.main.name));
-    error.lasting = finished.status == 1 && blames_a_file(unit, finished.output);
+    error.lasting = finished.status == 1 && blames_source(unit, finished.output, kGccErrors);
     error.log = std::move(finished.output);
     throw error;
   }

@@ -4,6 +4,7 @@
 
 #include "base/large_stack.h"
 #include "base/text.h"
+#include "compiler/verdict.h"
 
 namespace quern {
 namespace {
@@ -78,8 +79,9 @@ Error refused(const Nvrtc& nvrtc, nvrtcResult result, const Unit& unit, std::str
   Error error(Code::compile, Stage::compile,
               cat("NVRTC ", nvrtc.version / 1000, ".", nvrtc.version % 1000, " refused ", unit.main.name, ": ",
                   nvrtc.GetErrorString(result)));
+  // NVRTC gives the same code where memory runs out, with another log or none.
+  error.lasting = result == NVRTC_ERROR_COMPILATION && blames_source(unit, log, kNvrtcErrors);
   error.log = std::move(log);
-  error.lasting = result == NVRTC_ERROR_COMPILATION;  // not memory, not a crash of NVRTC
   return error;
 }
 

@@ -54,17 +54,26 @@ int wait_for(pid_t child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+// As posix_spawn wants them.
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (const std::string& text : texts) all.push_back(const_cast<char*>(text.c_str()));
+  all.push_back(nullptr);
+  return all;
+}
+
 }  // namespace
 
-Finished run_program(const std::string& program, const std::vector<std::string>& arguments, const std::string& folder) {
-  std::vector<char*> words = {const_cast<char*>(program.c_str())};
-  for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
-  words.push_back(nullptr);
+Finished run_program(const std::string& program, const std::vector<std::string>& arguments, const std::string& folder,
+                     const std::vector<std::string>& environment) {
+  std::vector<char*> words = pointers(arguments);
+  words.insert(words.begin(), const_cast<char*>(program.c_str()));
+  std::vector<char*> variables = pointers(environment);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return {-1, error_text(errno), errno};
   pid_t child = 0;
   const int error =
-      posix_spawn(&child, program.c_str(), Actions(ends[1], folder).get(), nullptr, words.data(), environ);
+      posix_spawn(&child, program.c_str(), Actions(ends[1], folder).get(), nullptr, words.data(), variables.data());
   close(ends[1]);
   Finished finished;
   if (error == 0) {

@@ -15,8 +15,10 @@ struct Finished {
   int error = 0;       // why it could not be started, an errno value
 };
 
-// Runs `program` (a path) with `arguments` in `folder` ("": here) and waits. No shell. Safe in any thread.
-Finished run_program(const std::string& program, const std::vector<std::string>& arguments, const std::string& folder);
+// Runs `program` (a path) with `arguments` in `folder` ("": here) and waits. `environment`: all that it gets,
+// "NAME=value" each. No shell. Safe in any thread.
+Finished run_program(const std::string& program, const std::vector<std::string>& arguments, const std::string& folder,
+                     const std::vector<std::string>& environment);
 
 }  // namespace quern
 

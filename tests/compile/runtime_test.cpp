@@ -45,6 +45,26 @@ TEST_F(RuntimeCompile, CubinsAreElfFilesAndThePtxIsText) {
   EXPECT_EQ(cubins, 8);
 }
 
+// Of real logs: what is taken for the source's error, and so remembered, and what is not.
+TEST_F(RuntimeCompile, OnlyAnErrorOfTheSourceLasts) {
+  Runtime runtime(Options{});
+  const auto error_of = [&](const Unit& unit) {
+    try {
+      runtime.state().compiler.nvrtc().compile(unit, "made", {90, "a"}, false);
+    } catch (const Error& error) {
+      return error;
+    }
+    ADD_FAILURE() << "it was compiled";
+    return Error(Code::bad_input, Stage::tool, "");
+  };
+  EXPECT_TRUE(error_of({{"made/made.cu", "int i = none;\n"}, {}, {}}).lasting);
+  EXPECT_TRUE(
+      error_of({{"made/made.cu", "#include \"made/made.h\"\n"}, {{"made/made.h", "int i = none;\n"}}, {}}).lasting);
+  const Error without = error_of({{"made/made.cu", "#include \"none.h\"\n"}, {}, {}});
+  EXPECT_NE(without.log.find("catastrophic error"), std::string::npos) << without.log;
+  EXPECT_FALSE(without.lasting);
+}
+
 TEST_F(RuntimeCompile, APrewarmedCacheServesADeviceWithoutACompiler) {
   const Scratch scratch;
   Options options;

@@ -54,7 +54,7 @@ class Session {
     if (got && got->origin == Origin::disk) check_hit(*got->entry);
     if (got && got->origin == Origin::built) check_built(*got->entry);
     check_lists();
-    store_.forget(choice_.key);
+    store_.reject(choice_.key);
     require(!store_.find(choice_.key), "what the driver rejected is not found again");
     store_.tidy({1, 1});
     store_.clear();

@@ -52,7 +52,7 @@ int use_in_child(Store& store, const BuildLog& log, int child) {
   if (!right(store.find(key_of(1)), 1)) return 1;
   if (!right(store.get_or_build(key_of(own), log.build(own)).entry, own)) return 2;
   if (!right(store.get_or_build(key_of(shared), log.build(shared)).entry, shared)) return 3;
-  store.forget(key_of(own), store.find(key_of(own)));
+  store.reject(key_of(own), store.find(key_of(own)));
   if (!right(store.get_or_build(key_of(own), log.build(own)).entry, own)) return 4;
   store.tidy(store.limits());
   return 0;
@@ -94,7 +94,7 @@ TEST(Fork, AChildThatLivesOnHoldsNoLease) {
   const pid_t child = start_fork([] { return ::pause(); });
   building.end();
   Store other(settings, silent());
-  other.forget(key_of(0), other.find(key_of(0)));
+  other.reject(key_of(0), other.find(key_of(0)));
   Store third(settings, silent());
   EXPECT_TRUE(right(third.get_or_build(key_of(0), log.build(0)).entry, 0));
   EXPECT_EQ(third.counters().lease_waits, 0U);

@@ -80,7 +80,7 @@ void do_something(const std::string& dir, Random& random) {
       store.clear();
       break;
     case 1:
-      store.forget(key, store.find(key));
+      store.reject(key, store.find(key));
       break;
     case 2:
       store.tidy(Limits{std::uint64_t{1} << 30, 2});

@@ -62,7 +62,7 @@ void evict_bytes(const std::string& dir, FileSystem& files) {
 
 void forget(const std::string& dir, FileSystem& files) {
   Store store(in(dir), silent(), files);
-  store.forget(key_of(0), store.find(key_of(0)));
+  store.reject(key_of(0), store.find(key_of(0)));
   store.get_or_build(key_of(0), [] { return image_of(0); });
 }
 

@@ -14,7 +14,6 @@
 #include "output.h"
 
 namespace quern::tool {
-namespace {
 
 std::string time_text(std::int64_t unix_ns) {
   const auto seconds = static_cast<std::time_t>(unix_ns / 1'000'000'000);
@@ -23,6 +22,8 @@ std::string time_text(std::int64_t unix_ns) {
   char text[32];
   return {text, std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc)};
 }
+
+namespace {
 
 std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
@@ -74,26 +75,29 @@ int stats(Runtime& runtime, const CacheArguments& arguments) {
   return kDone;
 }
 
+Row list_row(const cache::Item& item, bool layer, bool json) {
+  const auto time = [](std::int64_t unix_ns) { return unix_ns != 0 ? Value(time_text(unix_ns)) : Value(); };
+  Row row;
+  row.add("key", json ? item.key : item.key.substr(0, 16));
+  if (layer) row.add("layer", item.layer);
+  row.add("family", key_field(item.what, "family")).add("target", key_field(item.what, "target"));
+  row.add("bytes", number(item.bytes)).add("prewarmed", item.prewarmed);
+  row.add("compiler", item.compiler.empty() ? key_field(item.who, "compiler") : item.compiler);
+  row.add("created", item.damage.empty() ? time(item.created_unix_ns) : Value());
+  row.add("used", time(item.used_unix_ns));
+  row.add("damage", item.damage.empty() ? Value() : Value(item.damage));
+  return row.add("failure", item.failure.empty() ? Value() : Value(item.failure));
+}
+
 int list(Runtime& runtime, const CacheArguments& arguments) {
   cache::Store& store = runtime.state().store;
   const bool several = store.layers().size() > 1;
-  std::vector<Row> rows;
-  for (const cache::Item& item : store.list()) {
-    Row row;
-    row.add("key", arguments.json ? item.key : item.key.substr(0, 16));
-    if (several || arguments.json) row.add("layer", item.layer);
-    row.add("family", key_field(item.what, "family"))
-        .add("target", key_field(item.what, "target"))
-        .add("bytes", number(item.bytes))
-        .add("prewarmed", item.prewarmed)
-        .add("compiler", item.compiler)
-        .add("created", item.damage.empty() ? Value(time_text(item.created_unix_ns)) : Value())
-        .add("used", item.used_unix_ns != 0 ? Value(time_text(item.used_unix_ns)) : Value())
-        .add("damage", item.damage.empty() ? Value() : Value(item.damage));
-    rows.push_back(std::move(row));
-  }
-  print_rows("quern.cache.list/1", rows, arguments.json);
-  if (rows.empty()) note(cat(store.directory(), " has no entries"));
+  std::vector<cache::Item> items = store.list();
+  for (cache::Item& failure : store.failures()) items.push_back(std::move(failure));
+  RowPrinter printer("quern.cache.list/1", arguments.json);
+  for (const cache::Item& item : items) printer.add(list_row(item, several || arguments.json, arguments.json));
+  printer.finish();
+  if (items.empty()) note(cat(store.directory(), " has no entries"));
   return kDone;
 }
 

@@ -33,6 +33,8 @@ int cache_explain(Runtime& runtime, const CacheArguments& arguments);
 // Throws Error (bad_input) unless what was typed is a problem and a place for it.
 void check_explained(Runtime& runtime, const CacheArguments& arguments);
 
+// UTC, ISO 8601.
+std::string time_text(std::int64_t unix_ns);
 // The value of a key text's field; empty if it has none.
 std::string key_field(std::string_view text, std::string_view label);
 // Why this build of quern never asks for the image whose key text this is; empty if it may.

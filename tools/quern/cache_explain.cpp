@@ -90,11 +90,25 @@ class Explain {
     const cache::EntryPointer entry = store.find(key);
     Row row;
     row.add("variant", variant).add("key", key.path()).add("asking", key_field(key.who, "compiler"));
-    row.add("verdict", entry ? "hit" : "miss");
+    const std::optional<cache::Item> failure = entry ? std::nullopt : failure_of(key);
+    row.add("verdict", entry ? "hit" : failure ? "failed" : "miss");
     row.add("layer", entry ? Value(layer_that_served(before)) : Value());
     row.add("compiler", entry ? Value(entry->compiler) : Value());
-    row.add("why", entry ? why_hit(*entry, key) : why_miss(counters_before, key));
+    row.add("why", entry ? why_hit(*entry, key) : failure ? why_failed(*failure) : why_miss(counters_before, key));
     return row.add("nearest", entry ? Value() : nearest_row(key));
+  }
+
+  std::optional<cache::Item> failure_of(const cache::Key& key) const {
+    for (const cache::Item& item : runtime_.state().store.failures()) {
+      if (item.what == key.what && item.who == key.who) return item;
+    }
+    return std::nullopt;
+  }
+
+  static std::string why_failed(const cache::Item& failure) {
+    return cat("its compile failed at ", time_text(failure.created_unix_ns),
+               " and is not tried again for ten minutes: ", failure.failure,
+               "; `quern prewarm` of this problem tries it now");
   }
 
   Value nearest_row(const cache::Key& key) const {

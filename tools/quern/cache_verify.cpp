@@ -97,10 +97,11 @@ int cache_prune(Runtime& runtime, const CacheArguments& arguments) {
     if (verdict.state == "damaged" && store.remove(item.key)) ++damaged;
     if (verdict.state == "outdated" && arguments.outdated && store.remove(item.key)) ++outdated;
   }
+  const std::size_t failures = store.forget_failures();
   store.tidy(limits);
   const cache::Counters counters = store.counters();
   Row row;
-  row.add("dir", store.directory()).add("damaged", damaged).add("outdated", outdated);
+  row.add("dir", store.directory()).add("damaged", damaged).add("outdated", outdated).add("failures", failures);
   row.add("left_behind", static_cast<std::int64_t>(counters.swept));
   row.add("evicted", static_cast<std::int64_t>(counters.evictions));
   print_rows("quern.cache.prune/1", {row}, arguments.json);

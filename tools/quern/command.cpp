@@ -83,14 +83,16 @@ Row error_row(const Error& error) {
   Row row;
   row.add("code", code).add("exit_code", exit_code(error.code)).add("sentence", error.sentence);
   row.add("problem", text_or_nothing(error.problem)).add("key", text_or_nothing(error.key));
-  return row.add("log", text_or_nothing(error.log));
+  return row.add("remembered", error.remembered).add("log", text_or_nothing(error.log));
 }
 
 }  // namespace
 
 void report_error(const Error& error, bool json) {
   if (json) print_json("quern.error/1", error_row(error));
-  note(cat("quern: ", error.sentence, error.problem.empty() ? "" : cat(" [", error.problem, "]")));
+  note(cat(
+      "quern: ", error.sentence, error.problem.empty() ? "" : cat(" [", error.problem, "]"),
+      error.remembered ? " (remembered of an earlier compile; `quern prewarm` of this problem tries it again)" : ""));
   if (!error.log.empty()) note(error.log);
 }
 

@@ -27,7 +27,7 @@ int run(int argc, char** argv) {
   } catch (const Error& error) {
     return end_with(error, argc, argv);
   } catch (const std::bad_alloc&) {
-    const char* const sentence = "there is not enough memory for the operands; make the problem smaller";
+    const char* const sentence = "there is not enough memory; make the problem smaller, or free some";
     return end_with(Error(Code::io, Stage::tool, sentence), argc, argv);
   } catch (const std::exception& error) {
     return end_with(Error(Code::io, Stage::tool, error.what()), argc, argv);

@@ -80,18 +80,26 @@ class Prewarm : public Command {
 
   // ---- looking only
 
-  static Presence look_for(RuntimeState& state, const PrewarmItem& item) {
+  // The keys of its images, each once.
+  static std::vector<cache::Key> keys_of(RuntimeState& state, const PrewarmItem& item) {
     const Family& family = item.problem.family();
     const Target target = parse_target(item.arch);
-    Presence presence;
-    std::set<std::string> keys;
+    std::vector<cache::Key> keys;
+    std::set<std::string> seen;
     for (const ConfigPlace& place : places_for(state, family, target, item.device_model)) {
       for (const Variant& variant : choose_config(state, family, item.problem.data(), place, item.config).variants) {
-        const cache::Key key = key_of_image(state, {&family, item.problem.data(), target, variant, true});
-        if (!keys.insert(key.path()).second) continue;
-        ++presence.images;
-        presence.missing += state.store.find(key) == nullptr ? 1 : 0;
+        cache::Key key = key_of_image(state, {&family, item.problem.data(), target, variant, true});
+        if (seen.insert(key.path()).second) keys.push_back(std::move(key));
       }
+    }
+    return keys;
+  }
+
+  static Presence look_for(RuntimeState& state, const PrewarmItem& item) {
+    Presence presence;
+    for (const cache::Key& key : keys_of(state, item)) {
+      ++presence.images;
+      presence.missing += state.store.find(key) == nullptr ? 1 : 0;
     }
     return presence;
   }
@@ -119,18 +127,30 @@ class Prewarm : public Command {
     if (pack_.empty())
       require_store(runtime, global,
                     "prewarm needs a directory it may write (--cache-dir or QUERN_CACHE_DIR) or a pack (--pack)");
+    if (request_.manifest.empty()) try_again(runtime.state(), items);
     const std::vector<Outcome> outcomes = compile_all(runtime, items);
-    if (!pack_.empty()) write_pack(runtime.state().store);
+    cache::Store& store = runtime.state().store;
+    const bool kept = pack_.empty() ? all_kept(store.counters()) : write_pack(store);
     report(items, outcomes);
-    const bool kept = !pack_.empty() || all_kept(runtime.state().store.counters());
     const int code = exit_of(outcomes);
     return code == kDone && !kept ? kSomeFailed : code;
   }
 
-  // What memory holds is what was asked for.
-  void write_pack(cache::Store& store) const {
+  // Who types a problem wants its compile, whatever was said of it a short while ago.
+  static void try_again(RuntimeState& state, const std::vector<PrewarmItem>& items) {
+    for (const PrewarmItem& item : items) {
+      for (const cache::Key& key : keys_of(state, item)) state.store.forget_failure(key);
+    }
+  }
+
+  // What memory holds is what was asked for. False, and said, where an image that the pack held before could not be
+  // kept.
+  bool write_pack(cache::Store& store) const {
     const cache::Transfer done = cache::add_to_pack(store.resident(), follow_links(pack_));
     note(cat(pack_, " holds ", done.entries, " images, ", human_bytes(static_cast<double>(done.bytes))));
+    if (done.damaged != 0)
+      note(cat(done.damaged, " that it held before were damaged, and are left out; prewarm their problems again"));
+    return done.damaged == 0;
   }
 
   // Says so where not.

@@ -58,6 +58,12 @@ const FakeNvrtc& fake_nvrtc() {
   return fake;
 }
 
+FakeControl& control_of(const std::string& copy) {
+  void* const control = dlsym(dlopen(copy.c_str(), RTLD_NOW | RTLD_LOCAL), "quern_fake_control");
+  EXPECT_NE(control, nullptr);
+  return *static_cast<FakeControl*>(control);
+}
+
 std::string copy_of_compiler(const std::string& folder, bool another_build, int major) {
   std::string bytes = read_file(fake_nvrtc().path).value();
   const std::string id = elf_build_id(fake_nvrtc().path);

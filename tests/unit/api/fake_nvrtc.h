@@ -27,6 +27,8 @@ const FakeNvrtc& fake_nvrtc();
 // That library in `folder`, as libnvrtc.so.MAJOR; `another_build`: with another build id. One that is opened from there
 // has settings and counters of its own, as they are at first. Its path.
 std::string copy_of_compiler(const std::string& folder, bool another_build, int major = 13);
+// What a copy is told, which has its own.
+FakeControl& control_of(const std::string& copy);
 
 }  // namespace quern::test
 

@@ -69,8 +69,17 @@ void wait_if_held(const Program& program) {
   --control.held;
 }
 
+// NVRTC has a code for it, and says NVRTC_ERROR_COMPILATION all the same where its parts run out.
+int out_of_memory(Program& p, int way) {
+  if (way == 1) return 1;  // NVRTC_ERROR_OUT_OF_MEMORY
+  if (way == 2) p.log = p.name + "(151): catastrophic error: out of memory\n\n1 catastrophic error detected\n";
+  if (way == 3) p.log = "ptxas fatal   : Ptx assembly aborted due to errors\n";
+  return 6;
+}
+
 std::string text_of(const Program& p, const char* kind) {
-  return std::string(kind) + " " + p.architecture + " " + std::to_string(std::hash<std::string>()(p.text + p.options));
+  return std::string(kind) + " " + p.architecture + " " + std::to_string(std::hash<std::string>()(p.text + p.options)) + " by " +
+         std::to_string(quern_fake_control.version);
 }
 std::string ptx_of(const Program& p) { return p.done ? text_of(p, "ptx") : ""; }
 std::string cubin_of(const Program& p) {
@@ -122,7 +131,7 @@ EXPORT int nvrtcCompileProgram(void* program, int count, const char* const* opti
   }
   wait_if_held(p);
   std::this_thread::sleep_for(std::chrono::milliseconds(control.delay_ms));
-  if (control.out_of_memory != 0) return 1;  // NVRTC_ERROR_OUT_OF_MEMORY
+  if (control.out_of_memory != 0) return out_of_memory(p, control.out_of_memory);
   if (control.refuse != 0) {
     p.log = p.name + "(12): error: made up\n";
     return 6;  // NVRTC_ERROR_COMPILATION

@@ -294,7 +294,7 @@ TEST_F(Prepare, ARejectedImageIsBuiltOnceMore) {
   Runtime runtime(options(scratch_ / "cache"));
   runtime.prepare(Gather{});
   EXPECT_EQ(compiles(), 3);
-  EXPECT_EQ(log_.count(LogLevel::warning, "the driver rejected the stored image"), 1) << log_.all();
+  EXPECT_EQ(log_.count(LogLevel::warning, "the driver rejected the image"), 1) << log_.all();
 }
 
 TEST_F(Prepare, ARejectedImageFromDiskIsNotReadAgain) {
@@ -305,6 +305,24 @@ TEST_F(Prepare, ARejectedImageFromDiskIsNotReadAgain) {
   EXPECT_EQ(compiles(), 3);
   Runtime(options(scratch_ / "cache")).prepare(Gather{});
   EXPECT_EQ(compiles(), 3) << "the new image is on disk";
+}
+
+// As where a fleet's pack has images of two compilers, the newer of which is too new for this driver.
+TEST_F(Prepare, ARejectedImageHidesNoGoodOneWhereThereIsNoCompiler) {
+  const Gather problem;
+  for (const bool another : {false, true}) {
+    Options given = options(scratch_ / "cache");
+    given.nvrtc = copy_of_compiler(scratch_ / cat("lib", another), another);
+    control_of(given.nvrtc).version = another ? 13010 : 13000;
+    Runtime(given).prewarm(Gather::family(), &problem, "sm_90a");
+  }
+  Options given = options(scratch_ / "cache");
+  given.nvrtc = scratch_ / "none";
+  null_driver().reject_images = 1;
+  Runtime(given).prepare(Gather{});
+  EXPECT_EQ(log_.count(LogLevel::warning, "the driver rejected the image"), 1) << log_.all();
+  null_driver().reject_images = 2;
+  EXPECT_EQ(refusal([&] { Runtime(given).prepare(Gather{}); }).code, Code::no_compiler);
 }
 
 TEST_F(Prepare, AnImageThatIsRejectedAgainIsAnError) {
@@ -357,12 +375,17 @@ TEST_F(Prepare, ACompileThatFailedIsNotTriedAgainForAWhile) {
 }
 
 TEST_F(Prepare, ACompileThatMemoryOrTheDiskRefusedIsTriedAgain) {
-  control().out_of_memory = 1;
-  Runtime runtime(options(scratch_ / "cache"));
-  const Error error = refusal([&] { runtime.prepare(Gather{.dtype = f32}); });
-  EXPECT_FALSE(error.lasting);
-  control().out_of_memory = 0;
-  runtime.prepare(Gather{.dtype = f32});
+  for (const int way : {1, 2, 3, 4}) {
+    control().out_of_memory = way;
+    const std::string dir = scratch_ / cat("cache", way);
+    Runtime runtime(options(dir));
+    const Error error = refusal([&] { runtime.prepare(Gather{.dtype = f32}); });
+    EXPECT_FALSE(error.lasting) << way;
+    runtime.flush();
+    control().out_of_memory = 0;
+    Runtime(options(dir)).prepare(Gather{.dtype = f32});
+    runtime.prepare(Gather{.dtype = f32});
+  }
 }
 
 TEST_F(Prepare, CompilesAreLoggedAtTheirStartAndEndAndHitsNot) {

@@ -92,7 +92,7 @@ TEST(Failure, IsForgottenAfterAWhileAndWhenTheClockIsSetBack) {
     Builder builder;
     Store store(in(scratch / "cache"), silent(), clock);
     EXPECT_EQ(store.get_or_build(key_named("a"), builder.build()).origin, Origin::built) << ahead;
-    store.forget(key_named("a"));
+    store.reject(key_named("a"));
   }
 }
 
@@ -114,6 +114,35 @@ TEST(Failure, ThatIsDamagedIsTriedAgain) {
   EXPECT_EQ(store.counters().damaged, 1U);
   store.clear();
   EXPECT_TRUE(files_below(scratch / "cache").empty());
+}
+
+TEST(Failure, IsShownWhileItIsRememberedAndForgottenWhenAsked) {
+  const Scratch scratch;
+  Clock clock;
+  int runs = 0;
+  Store store(in(scratch / "cache"), silent(), clock);
+  outcome(store, key_named("a"), &runs);
+  outcome(store, key_named("b"), &runs);
+  const std::vector<Item> shown = store.failures();
+  ASSERT_EQ(shown.size(), 2U);
+  for (const Item& item : shown) {
+    const Key key = key_named(item.what == key_named("a").what ? "a" : "b");
+    EXPECT_EQ(item.key, key.path());
+    EXPECT_EQ(item.who, key.who);
+    EXPECT_EQ(item.failure, "the compiler refused it");
+    EXPECT_EQ(item.layer, store.directory());
+    EXPECT_GT(item.bytes, 0U);
+  }
+  store.forget_failure(key_named("a"));
+  EXPECT_EQ(store.failures().size(), 1U);
+  Builder builder;
+  EXPECT_EQ(store.get_or_build(key_named("a"), builder.build()).origin, Origin::built);
+  EXPECT_TRUE(outcome(store, key_named("b"), &runs).remembered);
+  clock.ahead = 601;
+  EXPECT_TRUE(store.failures().empty()) << "it is tried again by now";
+  EXPECT_EQ(store.forget_failures(), 1U);
+  EXPECT_EQ(store.get_or_build(key_named("b"), builder.build()).origin, Origin::built);
+  EXPECT_EQ(runs, 2);
 }
 
 TEST(Failure, IsNoReasonNotToUseAnImageThatCameLater) {

@@ -70,7 +70,7 @@ TEST_P(Faults, OfAMatch) {
     Store store(in(scratch / "cache"), silent(), files);
     EXPECT_EQ(store.get_or_build(key_named("gather", "13.0.88"), builder.build()).entry->cubin, "cubin");
     EXPECT_EQ(store.counters().failures > 0, !files.failed.empty()) << files.failed << " " << files.on;
-    Store(in(scratch / "cache"), silent(), hasty_files()).forget(key_named("gather", "13.0.88"));
+    Store(in(scratch / "cache"), silent(), hasty_files()).reject(key_named("gather", "13.0.88"));
   });
 }
 
@@ -81,7 +81,7 @@ TEST_P(Faults, OfForgettingAndClearing) {
     Builder builder(image("good"));
     Store(in(scratch / "cache"), silent(), hasty_files()).put(key, image("bad"));
     Store store(in(scratch / "cache"), silent(), files);
-    store.forget(key, store.find(key));
+    store.reject(key, store.find(key));
     EXPECT_EQ(store.get_or_build(key, builder.build()).entry->cubin, "good");
     store.clear();
     EXPECT_EQ(store.counters().failures > 0, !files.failed.empty()) << files.failed << " " << files.on;

@@ -106,7 +106,7 @@ TEST_P(Layers, ARejectedImageIsRebuiltIntoTheDirectory) {
   const Key key = key_named("a");
   {
     Store store(with_layers(scratch_ / "own", {layer_}), silent());
-    store.forget(key, store.find(key));
+    store.reject(key, store.find(key));
     EXPECT_EQ(store.get_or_build(key, builder.build()).origin, Origin::built);
     EXPECT_EQ(store.counters().rejected, 1U);
   }

@@ -54,28 +54,32 @@ TEST(MemoryStore, EntriesAreThoseThatAreThere) {
   store.add(key_named("b"), b);
   store.add(key_named("c"), entry("c"));
   EntryPointer was;
-  ASSERT_TRUE(store.forget(key_named("c"), nullptr, &was));
+  ASSERT_TRUE(store.reject(key_named("c"), nullptr, &was));
   const auto entries = store.entries();
   EXPECT_EQ(std::set<EntryPointer>(entries.begin(), entries.end()), (std::set<EntryPointer>{a, b}));
   store.clear();
   EXPECT_TRUE(store.entries().empty());
 }
 
-TEST(MemoryStore, AForgottenKeyStaysKnownUntilItIsReplacedOrCleared) {
+TEST(MemoryStore, RejectedImagesStayKnownUntilTheyAreCleared) {
   MemoryStore store;
   const Key key = key_named("gather");
   const auto first = store.add(key, entry("first"));
   EntryPointer was;
-  EXPECT_FALSE(store.forget(key, entry("first"), &was)) << "equal, but another one";
-  EXPECT_TRUE(store.forget(key, first, &was));
+  EXPECT_FALSE(store.reject(key, entry("first"), &was)) << "equal, but another one";
+  EXPECT_TRUE(store.reject(key, first, &was));
   EXPECT_EQ(was, first);
-  EXPECT_TRUE(store.forgotten(key));
-  EXPECT_EQ(store.add(key, entry("from disk")), nullptr);
-  store.replace(key, entry("second"));
-  EXPECT_FALSE(store.forgotten(key));
-  store.forget(key, nullptr, &was);
+  EXPECT_EQ(store.find(key), nullptr);
+  EXPECT_EQ(store.rejected(key), Rejected{image_hash(*first)});
+  EXPECT_EQ(store.add(key, entry("first")), nullptr);
+  const auto second = store.add(key, entry("second"));
+  ASSERT_NE(second, nullptr);
+  EXPECT_TRUE(store.reject(key, nullptr, &was));
+  EXPECT_EQ(store.rejected(key), (Rejected{image_hash(*first), image_hash(*second)}));
+  store.replace(key, entry("first"));
+  EXPECT_NE(store.find(key), nullptr) << "it was built anew";
   store.clear();
-  EXPECT_FALSE(store.forgotten(key));
+  EXPECT_TRUE(store.rejected(key).empty());
 }
 
 TEST(MemoryStore, WhatWasReplacedOrClearedIsFreed) {
@@ -106,15 +110,15 @@ TEST(MemoryStore, ReadersAreSafeWhileKeysAreForgottenAndCleared) {
       [&] {
         const auto found = store.find(key);
         EXPECT_TRUE(found == nullptr || found->cubin == "cubin");
-        store.forgotten(key);
+        EXPECT_LE(store.rejected(key).size(), 1U);
       },
       [&] {
         for (int i = 0; i < 300; ++i) {
           EntryPointer was;
           store.replace(key, entry("cubin"));
           EXPECT_NE(store.find(key), nullptr);
-          EXPECT_TRUE(store.forget(key, nullptr, &was));
-          EXPECT_TRUE(store.forgotten(key));
+          EXPECT_TRUE(store.reject(key, nullptr, &was));
+          EXPECT_EQ(store.rejected(key).size(), 1U);
           store.clear();
           store.add(key, entry("cubin"));
         }

@@ -1,6 +1,9 @@
 // The footer of a pack is read before any checksum is.
 #include <fcntl.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "cache/codec.h"
 #include "cache/pack.h"
 #include "support.h"
@@ -35,6 +38,41 @@ TEST(PackFooter, AnIndexBehindTheEndIsRefused) {
     std::string why;
     EXPECT_FALSE(read_pack_index(files, file.get(), bytes.size(), &why)) << offset;
     EXPECT_EQ(why, "the footer is wrong") << offset;
+  }
+}
+
+// A sparse file of `bytes`, which ends with a footer that counts `count` images. Whatever is read is zero, but for
+// that.
+class SparsePack : public ForwardingFileSystem {
+ public:
+  SparsePack(std::uint64_t bytes, std::uint64_t count) : bytes_(bytes) {
+    put_number(footer_, count);
+    put_number(footer_, bytes - kPackFooterBytes - count * kPackRowBytes);
+    put_number(footer_, bytes);
+    footer_.resize(kPackFooterBytes);
+  }
+  long read_at(int, void* to, std::size_t bytes, std::uint64_t offset) override {
+    most_ = std::max<std::uint64_t>(most_, bytes);
+    std::memset(to, 0, bytes);
+    if (offset == bytes_ - kPackFooterBytes) footer_.copy(static_cast<char*>(to), bytes);
+    return static_cast<long>(bytes);
+  }
+  std::uint64_t most() const { return most_; }
+
+ private:
+  const std::uint64_t bytes_;
+  std::string footer_;
+  std::uint64_t most_ = 0;
+};
+
+TEST(PackFooter, AnIndexThatIsLargerThanItsEntriesCanBeIsNotRead) {
+  constexpr std::uint64_t kGigabyte = std::uint64_t{1} << 30;
+  const std::pair<std::uint64_t, std::uint64_t> kCases[] = {
+      {100 << 20, (1 << 20) - 1}, {3 * kGigabyte, kGigabyte / 32}, {200 * kGigabyte, kGigabyte / 16}};
+  for (const auto& [bytes, count] : kCases) {
+    SparsePack files(bytes, count);
+    EXPECT_FALSE(read_pack_index(files, 3, bytes, nullptr));
+    EXPECT_LE(files.most(), kPackFooterBytes);
   }
 }
 

@@ -2,7 +2,10 @@
 #include "cache/pack.h"
 
 #include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/text.h"
 #include "cache/transfer.h"
 #include "support.h"
 
@@ -152,14 +155,97 @@ TEST_F(Pack, ADamagedEntryIsLeftOutOfAnImport) {
   EXPECT_EQ(done.damaged, 1U);
 }
 
+Entry entry_named(const std::string& name) {
+  Entry entry = image(name);
+  entry.what = key_named(name).what;
+  entry.who = key_named(name).who;
+  return entry;
+}
+
 TEST_F(Pack, IsAddedTo) {
-  Entry entry = image("d");
-  entry.what = key_named("d").what;
-  entry.who = key_named("d").who;
-  EXPECT_EQ(add_to_pack({std::make_shared<const Entry>(entry)}, path_).entries, 5U);
+  const auto entry = std::make_shared<const Entry>(entry_named("d"));
+  EXPECT_EQ(add_to_pack({entry}, path_).entries, 5U);
   EXPECT_EQ(served(), 4);
-  EXPECT_EQ(add_to_pack({std::make_shared<const Entry>(entry)}, scratch_ / "new.pack").entries, 1U);
+  EXPECT_EQ(add_to_pack({entry}, scratch_ / "new.pack").entries, 1U);
   EXPECT_THROW(add_to_pack({}, scratch_ / "cache"), Error);
+}
+
+TEST_F(Pack, ThatManyProcessesAddToLosesNothing) {
+  constexpr int kProcesses = 8;
+  const std::string path = scratch_ / "shared.pack";
+  std::vector<::pid_t> children;
+  for (int i = 0; i < kProcesses; ++i) {
+    children.push_back(::fork());
+    if (children.back() != 0) continue;
+    for (int part = 0; part < 2; ++part)
+      add_to_pack({std::make_shared<const Entry>(entry_named(cat(i, " ", part)))}, path);
+    ::_exit(0);
+  }
+  for (const ::pid_t child : children) {
+    int status = -1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  Store store(in(scratch_ / "other"), silent());
+  EXPECT_EQ(import_pack(store, path).entries, 2U * kProcesses);
+}
+
+TEST_F(Pack, WhatAKilledWriterLeftIsTakenByTheNext) {
+  const std::string path = scratch_ / "packs/killed.pack";
+  std::filesystem::create_directories(scratch_ / "packs");
+  const ::pid_t child = ::fork();
+  if (child == 0) {
+    PackWriter writer(real_file_system(), path);
+    writer.add(entry_named("never there"));
+    ::_exit(0);
+  }
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(files_below(scratch_ / "packs").size(), 1U);
+  EXPECT_EQ(add_to_pack({std::make_shared<const Entry>(entry_named("a"))}, path).entries, 1U);
+  EXPECT_EQ(files_below(scratch_ / "packs"), std::vector<std::string>{path});
+}
+
+TEST_F(Pack, AWriterThatIsStuckIsNotWaitedForForEver) {
+  const std::string path = scratch_ / "stuck.pack";
+  const PackWriter stuck(real_file_system(), path);
+  try {
+    const PackWriter other(real_file_system(), path, std::chrono::milliseconds(30));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, Code::io);
+    EXPECT_NE(error.sentence.find(".stuck.pack.staging"), std::string::npos) << error.sentence;
+  }
+}
+
+// As on a file system without them.
+class NoLocks : public ForwardingFileSystem {
+ public:
+  long try_lock(int) override { return -ENOLCK; }
+};
+
+TEST_F(Pack, IsWrittenWhereThereAreNoLocks) {
+  NoLocks files;
+  const std::string path = scratch_ / "packs/unlocked.pack";
+  std::filesystem::create_directories(scratch_ / "packs");
+  PackWriter first(files, path);
+  PackWriter second(files, path);
+  for (PackWriter* writer : {&first, &second}) {
+    writer->add(entry_named("a"));
+    writer->finish();
+  }
+  EXPECT_EQ(files_below(scratch_ / "packs"), std::vector<std::string>{path});
+  Store store(in(scratch_ / "other"), silent());
+  EXPECT_EQ(import_pack(store, path).entries, 1U);
+}
+
+TEST_F(Pack, ADamagedEntryThatIsAddedToIsCounted) {
+  std::string bytes = *read_file(path_);
+  bytes[bytes.find("newer a")] ^= 1;
+  overwrite(path_, bytes);
+  const Transfer done = add_to_pack({std::make_shared<const Entry>(entry_named("d"))}, path_);
+  EXPECT_EQ(done.entries, 4U);
+  EXPECT_EQ(done.damaged, 1U);
 }
 
 TEST_F(Pack, ThatCannotBeWrittenLeavesNothingBehind) {

@@ -219,7 +219,7 @@ TEST(Store, ReadOnlyWritesNothing) {
   Store store(in(scratch / "cache", CacheMode::read_only), silent());
   EXPECT_EQ(store.get_or_build(key_named("a"), builder.build()).origin, Origin::disk);
   EXPECT_EQ(store.get_or_build(key_named("b"), builder.build()).origin, Origin::built);
-  store.forget(key_named("a"));
+  store.reject(key_named("a"));
   EXPECT_EQ(store.clear(), 0U);
   EXPECT_EQ(store.unusable(), "");
   EXPECT_EQ(files_below(scratch / "cache").size(), 1U);
@@ -270,7 +270,7 @@ TEST(Store, ForgottenEntryIsGoneFromMemoryAndDisk) {
   const Key key = key_named("gather");
   Store store(in(scratch / "cache"), silent());
   store.put(key, image("bad"));
-  store.forget(key);
+  store.reject(key);
   EXPECT_EQ(store.find(key), nullptr);
   EXPECT_TRUE(files_below(scratch / "cache").empty());
   Builder builder(image("good"));
@@ -283,8 +283,37 @@ TEST(Store, ForgettingRemovesWhatServedUnderAnotherCompilersName) {
   const Key asked = key_named("gather", "13.0.88");
   Store store(in(scratch / "cache"), silent());
   Store(in(scratch / "cache"), silent()).put(key_named("gather", "13.0.48"), prewarmed("bad"));
-  store.forget(asked, store.find(asked));
+  store.reject(asked, store.find(asked));
   EXPECT_TRUE(files_below(scratch / "cache").empty());
+}
+
+TEST(Store, ARejectedImageHidesNoGoodOneBesideIt) {
+  const Scratch scratch;
+  {
+    Store store(in(scratch / "cache"), silent());
+    Entry newest = prewarmed("newest");
+    newest.compiler_order = 13010;
+    store.put(key_named("gather", "13.1"), newest);
+    Entry older = prewarmed("older");
+    older.compiler_order = 13000;
+    store.put(key_named("gather", "13.0"), older);
+    Entry oldest = prewarmed("oldest");
+    oldest.compiler_order = 12090;
+    store.put(key_named("gather", "12.9"), oldest);
+  }
+  for (const CacheMode mode : {CacheMode::read_only, CacheMode::read_write}) {
+    const Key asked = key_named("gather", "11.8");
+    Store store(in(scratch / "cache", mode), silent());
+    for (const char* cubin : {"newest", "older", "oldest"}) {
+      const EntryPointer found = store.find(asked);
+      ASSERT_NE(found, nullptr) << cubin;
+      EXPECT_EQ(found->cubin, cubin);
+      store.reject(asked, found);
+    }
+    EXPECT_EQ(store.find(asked), nullptr);
+    Builder builder(image("built"));
+    EXPECT_EQ(store.get_or_build(asked, builder.build()).entry->cubin, "built");
+  }
 }
 
 // Else a rejected image that cannot be removed would come back for ever.
@@ -294,7 +323,7 @@ TEST(Store, ForgottenEntryOfAReadOnlyStoreIsRebuiltOnce) {
   Store(in(scratch / "cache"), silent()).put(key, image("bad"));
   Builder builder(image("good"));
   Store store(in(scratch / "cache", CacheMode::read_only), silent());
-  store.forget(key, store.find(key));
+  store.reject(key, store.find(key));
   EXPECT_EQ(store.get_or_build(key, builder.build()).entry->cubin, "good");
   EXPECT_EQ(store.get_or_build(key, builder.build()).entry->cubin, "good");
   EXPECT_EQ(builder.runs(), 1);
@@ -306,7 +335,7 @@ TEST(Store, ForgettingSparesWhatHasBeenReplaced) {
   Store store(in(scratch / "cache"), silent());
   const auto bad = store.put(key, image("bad"));
   const auto good = store.put(key, image("good"));
-  store.forget(key, bad);
+  store.reject(key, bad);
   EXPECT_EQ(store.find(key), good);
   EXPECT_EQ(files_below(scratch / "cache").size(), 1U);
 }
@@ -334,6 +363,24 @@ TEST(Store, ListsLoadsAndClears) {
   EXPECT_TRUE(store.list().empty());
   EXPECT_TRUE(files_below(scratch / "cache").empty());
   EXPECT_EQ(store.find(key_named("gather")), nullptr);
+}
+
+TEST(Store, LoadHandsOutNoOtherKeysImage) {
+  const Scratch scratch;
+  Store store(in(scratch / "cache"), silent());
+  store.put(key_named("a"), image("a"));
+  store.put(key_named("b"), image("b"));
+  store.flush();
+  const std::string a = path_of(scratch, key_named("a"));
+  const std::string b = path_of(scratch, key_named("b"));
+  const std::string bytes = *read_file(a);
+  overwrite(a, *read_file(b));
+  overwrite(b, bytes);
+  for (const char* name : {"a", "b"}) {
+    std::string why;
+    EXPECT_EQ(store.load(key_named(name).path(), &why), nullptr);
+    EXPECT_EQ(why, "holds another key's entry");
+  }
 }
 
 TEST(Store, LoadTakesNothingButKeys) {

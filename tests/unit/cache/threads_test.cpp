@@ -225,7 +225,7 @@ TEST(Threads, MixedUse) {
     for (int round = 0; round < 30; ++round) {
       const Key key = key_named(std::to_string((i + round) % 4));
       EXPECT_EQ(store.get_or_build(key, build).entry->cubin, "cubin");
-      if (i == 0) store.forget(key, store.find(key));
+      if (i == 0) store.reject(key, store.find(key));
       if (i == 1) store.list();
       if (i == 2 && round % 10 == 9) store.clear();
       if (i == 3) store.put(key, image());

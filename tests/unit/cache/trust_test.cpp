@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
 
 #include "support.h"
 
@@ -72,6 +73,47 @@ TEST(Trust, DirectoryThatOthersMayWrite) {
   }
   ASSERT_EQ(::chmod((scratch / "cache").c_str(), 0755), 0);
   EXPECT_EQ(Store(in(scratch / "cache"), silent()).unusable(), "");
+}
+
+TEST(Trust, TheOverflowUidIsTheKernels) {
+  std::ifstream file("/proc/sys/kernel/overflowuid");
+  std::uint32_t uid = 65534;
+  file >> uid;
+  EXPECT_EQ(overflow_uid(), uid);
+}
+
+// As in a user namespace without a map: every owner, and the process itself, are shown as one that is nobody.
+class Unmapped : public ForwardingFileSystem {
+ public:
+  std::uint32_t user() override { return overflow_uid(); }
+  long status(const std::string& path, FileStatus* status) override {
+    return shown(ForwardingFileSystem::status(path, status), status);
+  }
+  long status(int file, FileStatus* status) override {
+    return shown(ForwardingFileSystem::status(file, status), status);
+  }
+
+ private:
+  static long shown(long result, FileStatus* status) {
+    if (result == 0) status->owner = overflow_uid();
+    return result;
+  }
+};
+
+TEST(Trust, DirectoryOfTheOverflowUidIsNobodysOwn) {
+  const Scratch scratch;
+  Unmapped files;
+  Store(in(scratch / "cache"), silent()).put(key_named("a"), image());
+  expect_refused(scratch / "cache", "QUERN_CACHE_TRUST=mode-only would accept it", files);
+  StoreSettings settings = in(scratch / "cache");
+  settings.trust = Trust{Trust::Owners::any, {}};
+  Store store(settings, silent(), files);
+  EXPECT_NE(store.find(key_named("a")), nullptr);
+  EXPECT_EQ(store.unusable(), "");
+  StoreSettings shipped = in(scratch / "own");
+  shipped.layers = {scratch / "cache"};
+  Store reader(shipped, silent(), files);
+  EXPECT_EQ(reader.find(key_named("a")), nullptr) << "nor is a layer the user's by that";
 }
 
 TEST(Trust, DirectoryOfAnotherOwner) {

@@ -92,7 +92,7 @@ TEST_F(WrittenBehind, WhatIsForgottenIsNotWrittenAfterwards) {
   Store store(settings(), log_, disk.files());
   const auto found = store.get_or_build(key_, [] { return image(); });
   while (!disk.reached()) std::this_thread::yield();
-  auto forgotten = std::async(std::launch::async, [&] { store.forget(key_, found.entry); });
+  auto forgotten = std::async(std::launch::async, [&] { store.reject(key_, found.entry); });
   disk.release();
   forgotten.get();
   store.flush();

@@ -52,6 +52,17 @@ TEST_F(HostCompilerTest, MakesASharedObjectAndLeavesNothingBehind) {
   EXPECT_TRUE(std::filesystem::is_empty(scratch_.path()));
 }
 
+// g++ reads stdc-predef.h before all else, wherever CPATH leads.
+TEST_F(HostCompilerTest, WhatTheEnvironmentSaysOfIncludesDecidesNothing) {
+  cache::overwrite(scratch_ / "stdc-predef.h", "#error not of this unit\n");
+  HostCompiler compiler("", environment_);
+  for (const char* variable : {"CPATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX"}) {
+    ::setenv(variable, (scratch_ / "").c_str(), 1);
+    EXPECT_EQ(refusal(compiler), "") << variable;
+    ::unsetenv(variable);
+  }
+}
+
 TEST_F(HostCompilerTest, AnErrorNamesTheFileAndTheLine) {
   Unit wrong = kUnit;
   wrong.headers[0].text = "// one\nint x = nothing;\n";

@@ -22,13 +22,6 @@ const Unit kUnit = {{"made/made.cu", "// a kernel\n"}, {}, {}};
 
 Image compile(NvrtcCompiler& compiler) { return compiler.compile(kUnit, "made", {90, "a"}, false); }
 
-// Of a copy, which has its own.
-FakeControl& control_of(const std::string& copy) {
-  void* const control = dlsym(dlopen(copy.c_str(), RTLD_NOW | RTLD_LOCAL), "quern_fake_control");
-  EXPECT_NE(control, nullptr);
-  return *static_cast<FakeControl*>(control);
-}
-
 Log quiet() { return {LogLevel::off, {}}; }
 
 TEST_F(Replaced, AMomentWithoutDescriptorsLeavesNoIdentityBehind) {

@@ -71,7 +71,7 @@ npy() {
 }
 
 # In this order: later parts use what earlier ones have made.
-for part in words files completion images host operations json; do
+for part in words files completion images host failures operations json; do
   # shellcheck source=/dev/null
   . "$parts/$part.sh"
 done

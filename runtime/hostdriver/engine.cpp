@@ -102,8 +102,8 @@ constexpr std::uint64_t kTaken = 8;
 
 }  // namespace
 
-Outcome run_grid(const Grid& grid, const Settings& settings, Memory& memory, AccessLog* log) {
-  GridRun run{grid, settings, memory, log, {}, {}, {}};
+Outcome run_grid(const Grid& grid, const Settings& settings, Memory& memory, const Listeners& listeners) {
+  GridRun run{grid, settings, memory, listeners, {}, {}, {}};
   const Deal dealt = deal(grid, settings);
   std::atomic<std::uint64_t> next{0};
   const auto run_gangs = [&] {

@@ -25,7 +25,7 @@ struct GridRun {
   const Grid& grid;
   const Settings& settings;
   Memory& memory;
-  AccessLog* log;
+  const Listeners listeners;
   std::atomic<bool> failed{false};
   std::mutex mutex;
   Outcome outcome;  // of the first gang that failed

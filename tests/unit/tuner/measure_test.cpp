@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kMiB = 1 << 20;
 
 TEST(RotatingSets, TogetherExceedTheCacheSeveralTimes) {
-  for (const std::int64_t l2 : {6 * kMiB, 50 * kMiB, 60 * kMiB}) {
+  for (const std::int64_t l2 : {6 * kMiB, 50 * kMiB, 60 * kMiB, 126 * kMiB}) {
     for (const std::int64_t bytes : {kMiB, 7 * kMiB, 64 * kMiB, 256 * kMiB, 1024 * kMiB}) {
       const int sets = rotating_sets(bytes, l2);
       EXPECT_GE(sets, 2);

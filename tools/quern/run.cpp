@@ -240,7 +240,8 @@ class Run : public Command {
     } else {
       print_launch(runtime, plan, image, device, prepare_ms, upload_ms);
       if (!device.device.emulated) print_timing(timing, data.bytes(), launched);
-      if (device.device.emulated) print_item("kernel", launched ? "run by the host driver: not timed" : "nothing to launch");
+      if (device.device.emulated)
+        print_item("kernel", launched ? "run by the host driver: not timed" : "nothing to launch");
       print_result(files, verdict);
     }
     if (verdict && !verdict->equal) note(cat("quern: the result disagrees with the reference: ", verdict->difference));

@@ -11,6 +11,7 @@
 #include "mxfp8/mxfp8.h"
 #include "plan/problem.h"
 #include "support/device.h"
+#include "support/scales_128x4.h"
 #include "tuner/operands.h"
 
 namespace quern::test {
@@ -174,6 +175,39 @@ TEST_F(Mxfp8Groups, AFlagCallsALaunchOff) {
       EXPECT_EQ(compare(got, work.host.reference(work.scalars)).difference, "") << text << " " << flag;
       EXPECT_EQ(compare(got, work.host).equal, flag == 1.0F) << text << " " << flag;
     }
+  }
+}
+
+class Mxfp8Layout : public Mxfp8Device {};
+
+// Kernel and reference could both be wrong: the table is not ours.
+TEST_F(Mxfp8Layout, ScalesLieWhereTheDocumentationOfCublasHasThem) {
+  constexpr std::int64_t kRows = 256, kBlocks = 8;
+  Work work(driver(), runtime().parse("mxfp8 op=to_blocked rows=256 cols=256"));
+  const HostOperands got = launched(work), reference = work.host.reference(work.scalars);
+  const std::byte* const scales = work.host.data(work.operand("source"));
+  const int out = work.operand("out");
+  ASSERT_EQ(got.bytes(out), kRows * kBlocks);
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    for (std::int64_t block = 0; block < kBlocks; ++block) {
+      const std::int64_t place = (row / 128 * 2 + block / 4) * 512 + kScales128x4[row % 128][block % 4];
+      EXPECT_EQ(got.data(out)[place], scales[row * kBlocks + block]) << row << " " << block;
+      EXPECT_EQ(reference.data(out)[place], scales[row * kBlocks + block]) << row << " " << block;
+    }
+  }
+}
+
+// What quantizes writes its scales where to_blocked puts them.
+TEST_F(Mxfp8Layout, QuantizedScalesLieThereToo) {
+  Work plain(driver(), runtime().parse("mxfp8 rows=256 cols=256"));
+  Work blocked(driver(), runtime().parse("mxfp8 rows=256 cols=256 scale_layout=blocked"));
+  const HostOperands from = launched(plain), to = launched(blocked);
+  const std::byte* const scales = from.data(plain.operand("scales"));
+  const std::byte* const places = to.data(blocked.operand("scales"));
+  for (std::int64_t row = 0; row < 256; ++row) {
+    for (std::int64_t block = 0; block < 8; ++block)
+      EXPECT_EQ(places[(row / 128 * 2 + block / 4) * 512 + kScales128x4[row % 128][block % 4]], scales[row * 8 + block])
+          << row << " " << block;
   }
 }
 

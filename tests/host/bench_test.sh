@@ -5,8 +5,8 @@
 set -u
 quern=$(realpath "${1:?usage: bench_test.sh QUERN_BINARY}")
 if ! command -v c++ >/dev/null; then
-  echo "skipped: no C++ compiler"
-  exit 0
+  echo "skipped: figures of bench and run: no C++ compiler"
+  exit 77
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -55,4 +55,6 @@ if [ -e "$host_driver" ] && command -v c++ >/dev/null; then
     QUERN_CACHE_DIR=$work/file expect 1 '"problems":["nothing is kept on disk' doctor --json
   fi
   unset QUERN_LIBCUDA
+else
+  skip 'runs on the host driver' 'no host driver or no C++ compiler'
 fi

@@ -23,7 +23,6 @@ large='pointwise rows=15000 width=4 activation=identity dtype=f32 bias_spread=no
 # measure CLOCK ARGUMENT…: the lines that `quern ARGUMENT…` prints by this clock.
 measure() {
   QUERN_HOSTDRIVER=$1 "$quern" "${@:2}" --device host --json >out 2>err
-  status=$?
 }
 # is WHAT LINE MEMBER VALUE: a number, to a thousandth of it, or a text.
 is() {

@@ -64,32 +64,43 @@ std::vector<Span> absolute_spans(const std::vector<Span>& spans, const std::vect
   return result;
 }
 
-}  // namespace
-
-// The bytes of the span that were there. A span as large as the L2 pushes itself out before it comes again.
-std::size_t Clock::take(Span span) {
+// Takes `span` out of what is held; how many of its bytes were there.
+std::size_t take_out(std::vector<Span>& held, const Span& span) {
   std::size_t hits = 0;
   std::vector<Span> kept;
-  for (const Span& held : cached_) {
-    const std::uintptr_t begin = std::clamp(span.begin, held.begin, held.end);
-    const std::uintptr_t end = std::clamp(span.end, held.begin, held.end);
+  for (const Span& each : held) {
+    const std::uintptr_t begin = std::clamp(span.begin, each.begin, each.end);
+    const std::uintptr_t end = std::clamp(span.end, begin, each.end);
     hits += end - begin;
-    if (held.begin < begin) kept.push_back({held.begin, begin});
-    if (std::max(begin, end) < held.end) kept.push_back({std::max(begin, end), held.end});
+    for (const Span rest : {Span{each.begin, begin}, Span{end, each.end}})
+      if (rest.bytes() > 0) kept.push_back(rest);
   }
-  if (span.bytes() > l2_bytes_) return cached_ = {{span.end - l2_bytes_, span.end}}, 0;
-  kept.push_back(span);
-  std::size_t all = 0;
-  for (const Span& held : kept) all += held.bytes();
-  std::size_t over = all - std::min(all, l2_bytes_);
-  std::erase_if(kept, [&](Span& held) {
-    const std::size_t cut = std::min(over, held.bytes());
-    held.begin += cut;
-    over -= cut;
-    return held.bytes() == 0;
-  });
-  cached_ = std::move(kept);
+  held = std::move(kept);
   return hits;
+}
+
+// From the front, until no more than `most` bytes are left.
+void drop_oldest(std::vector<Span>& held, std::size_t most) {
+  std::size_t all = 0;
+  for (const Span& each : held) all += each.bytes();
+  std::size_t over = all - std::min(all, most);
+  std::erase_if(held, [&](Span& each) {
+    const std::size_t cut = std::min(over, each.bytes());
+    each.begin += cut;
+    over -= cut;
+    return each.bytes() == 0;
+  });
+}
+
+}  // namespace
+
+// The bytes of the span that were there. Of one that is larger than the L2 the begin goes before the end has come, so
+// that nothing of it is there when it comes again.
+std::size_t Clock::take(const Span& span) {
+  const std::size_t hits = take_out(cached_, span);
+  cached_.push_back(span);
+  drop_oldest(cached_, l2_bytes_);
+  return span.bytes() > l2_bytes_ ? 0 : hits;
 }
 
 std::int64_t Clock::ns(const Traffic& traffic, std::int64_t memory_rate, std::int64_t l2_rate) {
@@ -127,16 +138,18 @@ RelativeLaunch::RelativeLaunch(const Grid& grid, Memory& memory) {
     std::uintptr_t word = 0;
     const std::size_t bytes = std::min(sizeof(word), grid.parameter.size() - at);
     std::memcpy(&word, grid.parameter.data() + at, bytes);
-    const Allocation* const found = memory.find(word);
-    if (bytes < sizeof(word) || found == nullptr || !found->contains(word, 1)) {
-      text_.append(reinterpret_cast<const char*>(grid.parameter.data()) + at, bytes);
-      continue;
-    }
-    const Span allocation{found->begin, found->begin + found->bytes};
-    auto place = std::find(allocations_.begin(), allocations_.end(), allocation);
-    if (place == allocations_.end()) place = allocations_.insert(place, allocation);
-    text_ += cat("<", place - allocations_.begin(), "+", word - found->begin, " of ", found->bytes, ">");
+    if (!add_place(word, memory)) text_.append(reinterpret_cast<const char*>(grid.parameter.data()) + at, bytes);
   }
+}
+
+bool RelativeLaunch::add_place(std::uintptr_t address, Memory& memory) {
+  const Allocation* const found = memory.find(address);
+  if (found == nullptr || !found->contains(address, 1)) return false;
+  const Span allocation{found->begin, found->begin + found->bytes};
+  auto place = std::find(allocations_.begin(), allocations_.end(), allocation);
+  if (place == allocations_.end()) place = allocations_.insert(place, allocation);
+  text_ += cat("<", place - allocations_.begin(), "+", address - found->begin, " of ", found->bytes, ">");
+  return true;
 }
 
 std::optional<Traffic> RelativeLaunch::relative(const Traffic& traffic) const {

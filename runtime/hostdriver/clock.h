@@ -46,7 +46,7 @@ class Clock {
   std::int64_t ns(const Traffic& traffic, std::int64_t memory_rate, std::int64_t l2_rate);
 
  private:
-  std::size_t take(Span span);
+  std::size_t take(const Span& span);
   std::mutex mutex_;
   const std::size_t l2_bytes_;
   std::vector<Span> cached_;  // what was not used for longest comes first; none overlaps another
@@ -75,6 +75,7 @@ class RelativeLaunch {
   Traffic absolute(const Traffic& relative) const;
 
  private:
+  bool add_place(std::uintptr_t address, Memory& memory);
   std::string text_;
   std::vector<Span> allocations_;
 };

@@ -94,15 +94,8 @@ stage_tidy() {
 
 passed=0 failed=0 skipped=0 summary=()
 
-# Sums what the log $1 says of $2, PASSED, FAILED or SKIPPED: GoogleTest's closing lines, and the lines "ok …" and
-# "not ok …" of our own scripts.
-count_of() {
-  awk -v what="$2" '
-    match($0, "\\[  " what " *\\] [0-9]+ tests?[.,]") { split(substr($0, RSTART), part, /\] /); n += part[2] }
-    what == "PASSED" && /^([0-9]+: )?ok / { ++n }
-    what == "FAILED" && /^([0-9]+: )?not ok / { ++n }
-    END { print n + 0 }' "$1"
-}
+# shellcheck source=tools/count.sh
+source "$root/tools/count.sh"
 
 run_stage() {
   local stage=$1 start=$EPOCHREALTIME log=build/test-$1.log status p f s

@@ -40,6 +40,7 @@ Device describe_device(const Driver& driver, int ordinal) {
   device.arch =
       10 * get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) + get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   device.target = driver.runs_host_images() ? host_target(device.arch) : target_of(device.arch);
+  device.emulated = !driver.tells_time();
   device.multiprocessors = get(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   device.threads_per_multiprocessor = get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
   device.shared_bytes_per_multiprocessor = get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);

@@ -16,8 +16,9 @@ inline constexpr int kOldestArch = 80;  // compute capability 8.0
 struct Device {
   int ordinal = 0;
   std::string name;
-  int arch = 0;   // 90 for compute capability 9.0
-  Target target;  // what images for it are compiled for
+  int arch = 0;           // 90 for compute capability 9.0
+  Target target;          // what images for it are compiled for
+  bool emulated = false;  // its times say nothing: the host driver's, without a scripted clock
   int multiprocessors = 0;
   int threads_per_multiprocessor = 0;
   std::int64_t shared_bytes_per_multiprocessor = 0;

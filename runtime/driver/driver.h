@@ -49,6 +49,8 @@ class Driver {
   int version() const;
   // Whether this is the host driver: its devices take images for the target `host`.
   bool runs_host_images() const { return host_.Configure != nullptr; }
+  // Whether its events tell a device's times: not those of a host driver, but where a test scripts their clock.
+  bool tells_time() const { return !runs_host_images() || host_.TellsTime() != 0; }
   // Throws Error (bad_input) where it is not.
   const HostControls& host() const;
   // Names device memory for the reports of a driver that gives any.

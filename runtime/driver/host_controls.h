@@ -31,6 +31,9 @@ CUresult quernHostConfigure(const char* settings);
 // Faults as text: "fail cuMemAlloc_v2 nth=2 code=2", "delay cuLaunchKernelEx nth=1 us=500", "kill kernel nth=1",
 // "lose device=0", "clear". nth counts from the next call.
 CUresult quernHostInject(const char* fault);
+// 1 where a scripted clock tells the times of events ("memory_rate=…" in the settings): they are then a made-up
+// device's, and not those of this CPU.
+int quernHostTellsTime(void);
 // How often an entry point was called since the library was loaded; "kernel" for kernels that ran.
 unsigned long long quernHostCalls(const char* call);
 // What is alive, as text for people, empty if nothing is: "contexts=1 libraries=2 allocations=3".
@@ -52,6 +55,7 @@ CUresult quernHostVisitAccesses(void (*visit)(void* data, const quernHostAccess*
 #define QUERN_HOST_FUNCTIONS(ROW)        \
   ROW(Configure, quernHostConfigure)     \
   ROW(Inject, quernHostInject)           \
+  ROW(TellsTime, quernHostTellsTime)     \
   ROW(Calls, quernHostCalls)             \
   ROW(Alive, quernHostAlive)             \
   ROW(Report, quernHostReport)           \

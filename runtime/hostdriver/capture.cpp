@@ -190,7 +190,7 @@ std::shared_ptr<Job> enqueue(Call& call, const std::shared_ptr<Stream>& stream, 
   }
   if (stream->legacy) refuse_legacy(call.machine, *stream->context);
   return submit(call.machine, stream,
-                [run = std::move(operation.run), settings = call.machine.settings] { return run(*settings); });
+                [run = std::move(operation.run), settings = call.machine.settings] { return run({*settings}); });
 }
 
 void record_event(Call& call, const std::shared_ptr<Stream>& stream, Event& event) {

@@ -251,7 +251,7 @@ void Gang::global_access(Strand& strand, Access access, std::uintptr_t address, 
          site);
   if (!is_load(access)) std::memset(written, 1, bytes);
   if (run_.settings.check_races) refuse_race(strand, access, address, bytes, allocation, site);
-  if (run_.log != nullptr) log(strand, access, address, bytes, allocation, site);
+  if (run_.listeners.any()) log(strand, access, address, bytes, allocation, site);
 }
 
 void Gang::log(Strand& strand, Access access, std::uintptr_t address, unsigned bytes, const Allocation& memory,

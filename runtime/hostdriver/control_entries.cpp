@@ -70,6 +70,15 @@ QUERN_HOST_ENTRY CUresult quernHostInject(const char* text) {
                  [&](Call& call) { inject(call, parse_fault(&needed(text, "fault"))); });
 }
 
+QUERN_HOST_ENTRY int quernHostTellsTime() {
+  int scripted = 0;
+  guarded("quernHostTellsTime", Needs::nothing, [&](Call& call) {
+    call.machine.read_environment();
+    scripted = call.machine.settings->scripted() ? 1 : 0;
+  });
+  return scripted;
+}
+
 QUERN_HOST_ENTRY unsigned long long quernHostCalls(const char* call) {
   return call == nullptr ? 0 : faults().calls(call);
 }

@@ -102,9 +102,9 @@ constexpr std::uint64_t kTaken = 8;
 
 }  // namespace
 
-Outcome run_grid(const Grid& grid, const Settings& settings, Memory& memory, AccessLog* log) {
+Outcome run_grid(const Grid& grid, const Settings& settings, Memory& memory, const Listeners& listeners) {
   const Deal dealt = deal(grid, settings);
-  GridRun run{grid, settings, memory, log, dealt.gangs > 1};
+  GridRun run{grid, settings, memory, listeners, dealt.gangs > 1};
   std::atomic<std::uint64_t> next{0};
   const auto run_gangs = [&] {
     Gang gang(run, strands_of_this_thread());

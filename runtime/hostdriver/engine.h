@@ -31,13 +31,21 @@ inline std::uint64_t volume(const twin::Dim3& extent) { return std::uint64_t{ext
 // How a kernel ended. `words` say what went wrong, where and in which thread.
 struct Outcome {
   CUresult result = CUDA_SUCCESS;
-  std::string words;
-  std::string raw{};  // what was reached by a raw pointer first; "" if nothing was
+  std::string words{};
+  std::string raw{};    // what was reached by a raw pointer first; "" if nothing was
+  std::int64_t ns = 0;  // that it took by the scripted clock
+};
+
+// Who is told of the accesses to global memory; either may be null.
+struct Listeners {
+  AccessLog* log = nullptr;
+  Footprint* footprint = nullptr;
+  bool any() const { return log != nullptr || footprint != nullptr; }
 };
 
 // Returns when all blocks have ended, or one has failed. Called by the thread of a stream; several grids may run at
-// once. `log` may be null.
-Outcome run_grid(const Grid& grid, const Settings& settings, Memory& memory, AccessLog* log);
+// once.
+Outcome run_grid(const Grid& grid, const Settings& settings, Memory& memory, const Listeners& listeners);
 
 }  // namespace quern::host
 

@@ -79,8 +79,10 @@ void Gang::run(std::uint64_t first, unsigned count) {
   if (!failed() && ended_ != total_) report_dead_end();
   if (!failed() && run_.settings.check_races) hand_to_grid();
   abandon();
-  if (run_.log == nullptr) return;
-  for (unsigned i = 0; i < block_count_; ++i) run_.log->add_block(std::move(blocks_[i].touches));
+  for (unsigned i = 0; i < block_count_; ++i) {
+    if (run_.listeners.footprint != nullptr) run_.listeners.footprint->add_block(blocks_[i].touches);
+    if (run_.listeners.log != nullptr) run_.listeners.log->add_block(std::move(blocks_[i].touches));
+  }
 }
 
 void Gang::place_blocks(std::uint64_t first, unsigned count) {
@@ -188,7 +190,7 @@ void Gang::begin_thread(Strand& strand, std::uint32_t number) {
   t.cluster_index = block.in_cluster;
   t.cluster_extent = grid.cluster;
   const Settings& s = run_.settings;
-  t.watched = s.check_bounds || s.check_initialized || s.check_races || run_.log != nullptr;
+  t.watched = s.check_bounds || s.check_initialized || s.check_races || run_.listeners.any();
   t.services = &kServices;
   t.shared = block.shared;
   t.private_ = reinterpret_cast<std::uintptr_t>(&strand);

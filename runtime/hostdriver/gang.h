@@ -27,7 +27,7 @@ struct GridRun {
   const Grid& grid;
   const Settings& settings;
   Memory& memory;
-  AccessLog* log;
+  const Listeners listeners;
   const bool many_gangs;
   std::atomic<bool> failed{false};
   std::atomic<std::uint32_t> clock{0};  // counts atomics and what comes after them

@@ -9,10 +9,14 @@ constexpr const char* kGraph = "graph, or it was destroyed";
 constexpr const char* kExecutable = "executable graph, or it was destroyed";
 
 // Node after node: each comes after those that it depends on, and forks gain nothing from threads of their own here.
-Outcome run_nodes(const std::vector<Node>& nodes, const Settings& settings) {
-  for (const Node& node : nodes)
-    if (Outcome outcome = node.operation.run(settings); outcome.result != CUDA_SUCCESS) return outcome;
-  return {};
+Outcome run_nodes(Executable& executable, const Settings& settings) {
+  std::int64_t ns = 0;
+  for (const Node& node : executable.nodes) {
+    Outcome outcome = node.operation.run({settings, true});
+    if (outcome.result != CUDA_SUCCESS) return outcome;
+    ns += outcome.ns;
+  }
+  return {.ns = ns + ns * settings.drift_percent * executable.launches++ / 100};
 }
 
 void check_libraries(const Executable& executable) {
@@ -92,8 +96,7 @@ QUERN_HOST_ENTRY CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_hand
     if (executable->last != nullptr) after.push_back(executable->last);
     executable->last = submit(
         call.machine, stream,
-        [executable, settings = call.machine.settings] { return run_nodes(executable->nodes, *settings); },
-        std::move(after));
+        [executable, settings = call.machine.settings] { return run_nodes(*executable, *settings); }, std::move(after));
   });
 }
 

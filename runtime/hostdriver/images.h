@@ -3,6 +3,7 @@
 #define QUERN_HOSTDRIVER_IMAGES_H_
 
 #include "common/twin_abi.cuh"
+#include "hostdriver/clock.h"
 
 namespace quern::host {
 
@@ -16,6 +17,7 @@ class HostImage {
 
   const twin::Image& operator*() const { return *image_; }
   const twin::Image* operator->() const { return image_; }
+  KnownTraffic& known_traffic() { return known_traffic_; }
 
  private:
   void open();
@@ -24,6 +26,7 @@ class HostImage {
   int file_ = -1;
   void* handle_ = nullptr;
   const twin::Image* image_ = nullptr;
+  KnownTraffic known_traffic_;
 };
 
 }  // namespace quern::host

@@ -41,7 +41,7 @@ void Machine::make_devices() {
   for (const DeviceSettings& figures : settings->devices) {
     auto device = std::make_unique<Device>();
     device->figures = figures;
-    device->memory = std::make_unique<Memory>(figures.memory_bytes);
+    device->memory = std::make_unique<Memory>(figures.memory_bytes, figures.l2_bytes);
     device->primary_handle = new_handle<CUcontext>(last_handle);
     devices.push_back(std::move(device));
   }

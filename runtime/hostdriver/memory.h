@@ -9,6 +9,8 @@
 #include <shared_mutex>
 #include <string>
 
+#include "hostdriver/clock.h"
+
 namespace quern::host {
 
 struct Allocation {
@@ -34,7 +36,8 @@ class Memory {
  public:
   static constexpr std::size_t kGuardBytes = 4096;
 
-  explicit Memory(std::int64_t limit) : limit_(limit) {}
+  explicit Memory(std::int64_t limit, std::int64_t l2_bytes = 0)
+      : limit_(limit), clock_(static_cast<std::size_t>(l2_bytes)) {}
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -52,12 +55,14 @@ class Memory {
   std::string damage();
   std::size_t used() const;
   std::size_t count() const;
+  Clock& clock() { return clock_; }
 
  private:
   mutable std::shared_mutex mutex_;
   std::map<std::uintptr_t, std::unique_ptr<Allocation>> allocations_;  // by begin
   std::int64_t limit_;
   std::size_t used_ = 0;
+  Clock clock_;
 };
 
 }  // namespace quern::host

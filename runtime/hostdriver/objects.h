@@ -21,11 +21,19 @@ namespace quern::host {
 struct Library;
 struct Stream;
 
+// How an operation runs. A graph does what it holds again and again: by the scripted clock that is timed, and done only
+// where nothing else tells what it moves.
+struct Pass {
+  const Settings& settings;
+  bool replayed = false;
+  bool only_timed() const { return replayed && settings.scripted(); }
+};
+
 // What a stream does, as told once; a graph does it again and again.
 struct Operation {
   const char* kind = "";           // "kernel", "copy", "set"
   std::weak_ptr<Library> library;  // of a kernel
-  std::function<Outcome(const Settings&)> run;
+  std::function<Outcome(const Pass&)> run;
 };
 
 // One operation on its way through a stream.
@@ -33,7 +41,7 @@ struct Job {
   std::function<Outcome()> run;             // empty: only its place in the order matters
   std::vector<std::shared_ptr<Job>> after;  // jobs of other streams that must be done before
   bool done = false;
-  std::chrono::steady_clock::time_point ended;
+  std::chrono::steady_clock::time_point ended;  // by the scripted clock: since the stream began
 };
 
 struct Node {
@@ -75,6 +83,7 @@ struct Stream {
   bool started = false;  // has a thread
   std::deque<std::shared_ptr<Job>> queue;
   std::shared_ptr<Job> last;
+  std::chrono::nanoseconds time{};  // of the scripted clock
   std::shared_ptr<Capture> capture;
   std::vector<std::size_t> frontier;  // nodes that the next one of this stream comes after
 };
@@ -104,6 +113,7 @@ struct Executable {
   std::shared_ptr<Context> context;
   std::vector<Node> nodes;
   std::shared_ptr<Job> last;  // launches of one executable do not overlap
+  std::int64_t launches = 0;  // those that ran
 };
 
 }  // namespace quern::host

@@ -40,8 +40,9 @@ void write(CUdeviceptr to, const void* from, std::size_t bytes) {
   std::memset(target.written, 1, bytes);
 }
 
+// A copy from or to the host takes no time of the device.
 Operation operation(const char* kind, std::function<void()> run) {
-  return {kind, {}, [run = std::move(run)](const Settings&) { return run(), Outcome{}; }};
+  return {kind, {}, [run = std::move(run)](const Pass&) { return run(), Outcome{}; }};
 }
 
 // Once for each image: its accesses are checked, but no report can say where they stand.
@@ -56,16 +57,55 @@ void say_raw(const twin::Image& image, const std::string& words) {
   if (said.insert(&image).second) std::fprintf(stderr, "%s\n", text.c_str());
 }
 
-Outcome run_kernel(const Grid& grid, const Settings& settings, Memory& memory) {
-  const char* const name = grid.image->kernel;
-  if (faults().enter_kernel()) return {CUDA_ERROR_LAUNCH_FAILED, cat(name, ": killed by an injected fault")};
+Span span(CUdeviceptr begin, std::size_t bytes) { return {begin, begin + bytes}; }
+
+std::int64_t or_memory(std::int64_t rate, const Rates& rates) { return rate > 0 ? rate : rates.memory; }
+
+// What it takes to move this by the scripted clock; 0 without one.
+Outcome timed(const Traffic& traffic, Memory& memory, const Settings& settings, std::int64_t rate) {
+  if (!settings.scripted()) return {};
+  const Rates& rates = settings.rates;
+  return {.ns = memory.clock().ns(traffic, or_memory(rate, rates), or_memory(rates.l2, rates))};
+}
+
+// What moves `traffic` within the memory that holds `to`.
+Operation move(const char* kind, CUdeviceptr to, Traffic traffic, std::function<void()> run) {
+  return {kind, {}, [=, run = std::move(run), traffic = std::move(traffic)](const Pass& pass) {
+            Memory* memory = nullptr;
+            if (!pass.only_timed()) run();
+            if (machine().find_memory(to, &memory) == nullptr) return Outcome{};
+            return timed(traffic, *memory, pass.settings, pass.settings.rates.copy);
+          }};
+}
+
+Outcome run_whole(const Grid& grid, const Settings& settings, Memory& memory, Footprint* footprint) {
   Machine& all = machine();
-  Outcome outcome = run_grid(grid, settings, memory, all.logs_accesses ? &all.access_log : nullptr);
+  Outcome outcome = run_grid(grid, settings, memory, {all.logs_accesses ? &all.access_log : nullptr, footprint});
   if (settings.say_raw && !outcome.raw.empty()) say_raw(*grid.image, outcome.raw);
   if (outcome.result != CUDA_SUCCESS) return outcome;
   if (const std::string damage = memory.damage(); !damage.empty())
-    return {CUDA_ERROR_ILLEGAL_ADDRESS, cat(name, ": after it, ", damage)};
+    return {CUDA_ERROR_ILLEGAL_ADDRESS, cat(grid.image->kernel, ": after it, ", damage)};
   return outcome;
+}
+
+Outcome run_scripted(const Grid& grid, const Pass& pass, Memory& memory, KnownTraffic& known) {
+  const RelativeLaunch launch(grid, memory);
+  std::optional<Traffic> traffic = known.find(launch);
+  if (!traffic || !pass.only_timed()) {
+    Footprint footprint;
+    Outcome outcome = run_whole(grid, pass.settings, memory, &footprint);
+    if (outcome.result != CUDA_SUCCESS) return outcome;
+    traffic = footprint.traffic();
+    known.add(launch, *traffic);
+  }
+  return timed(*traffic, memory, pass.settings, pass.settings.rates.memory);
+}
+
+Outcome run_kernel(const Grid& grid, const Pass& pass, Memory& memory, KnownTraffic& known) {
+  if (faults().enter_kernel())
+    return {CUDA_ERROR_LAUNCH_FAILED, cat(grid.image->kernel, ": killed by an injected fault")};
+  if (pass.settings.scripted()) return run_scripted(grid, pass, memory, known);
+  return run_whole(grid, pass.settings, memory, nullptr);
 }
 
 }  // namespace
@@ -92,7 +132,7 @@ Operation copy_to_host(void* to, CUdeviceptr from, std::size_t bytes) {
 Operation copy_on_device(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
   check_now(to, bytes);
   check_now(from, bytes);
-  return operation("copy", [=] {
+  return move("copy", to, {{span(from, bytes)}, {span(to, bytes)}}, [=] {
     if (bytes == 0) return;
     const Range target = range(to, bytes);
     const Range source = range(from, bytes);
@@ -103,7 +143,7 @@ Operation copy_on_device(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
 
 Operation set_bytes(CUdeviceptr to, unsigned char value, std::size_t bytes) {
   check_now(to, bytes);
-  return operation("set", [=] {
+  return move("set", to, {{}, {span(to, bytes)}}, [=] {
     if (bytes == 0) return;
     const Range target = range(to, bytes);
     std::memset(target.bytes, value, bytes);
@@ -114,8 +154,9 @@ Operation set_bytes(CUdeviceptr to, unsigned char value, std::size_t bytes) {
 Operation kernel(const std::shared_ptr<Library>& library, Grid grid, Memory& memory) {
   // The image stays until the last kernel of it has ended, also where its library is unloaded before.
   return {"kernel", library,
-          [image = library->image, grid = std::make_shared<const Grid>(std::move(grid)),
-           &memory](const Settings& settings) { return run_kernel(*grid, settings, memory); }};
+          [image = library->image, grid = std::make_shared<const Grid>(std::move(grid)), &memory](const Pass& pass) {
+            return run_kernel(*grid, pass, memory, image->known_traffic());
+          }};
 }
 
 }  // namespace quern::host

@@ -24,8 +24,9 @@ Outcome run_guarded(const std::function<Outcome()>& run) {
   }
 }
 
-// Takes the lock off while the job runs. What a job held goes with `run`, also without the lock.
-void run_job(Machine& machine, Lock& lock, Stream& stream, Job& job) {
+// Takes the lock off while the job runs. What a job held goes with `run`, also without the lock. Returns what it took
+// by the scripted clock.
+std::chrono::nanoseconds run_job(Machine& machine, Lock& lock, Stream& stream, Job& job) {
   std::function<Outcome()> run = std::move(job.run);
   const bool dropped = run == nullptr || stream.context->error != CUDA_SUCCESS;
   Outcome outcome;
@@ -35,14 +36,22 @@ void run_job(Machine& machine, Lock& lock, Stream& stream, Job& job) {
   run = nullptr;
   lock.lock();
   --machine.running;
-  if (outcome.result == CUDA_SUCCESS) return;
+  if (outcome.result == CUDA_SUCCESS) return std::chrono::nanoseconds(outcome.ns);
   report(outcome.words);
   corrupt(*stream.context, outcome.result);
+  return {};
 }
 
-void finish(Machine& machine, Job& job) {
+// The stream goes on after all that the job waited for.
+std::chrono::steady_clock::time_point scripted_end(Stream& stream, const Job& job, std::chrono::nanoseconds took) {
+  for (const auto& other : job.after) stream.time = std::max(stream.time, other->ended.time_since_epoch());
+  stream.time += took;
+  return std::chrono::steady_clock::time_point(stream.time);
+}
+
+void finish(Machine& machine, Stream& stream, Job& job, std::chrono::nanoseconds took) {
   job.done = true;
-  job.ended = std::chrono::steady_clock::now();
+  job.ended = machine.settings->scripted() ? scripted_end(stream, job, took) : std::chrono::steady_clock::now();
   job.after.clear();
   machine.changed.notify_all();
 }
@@ -56,9 +65,9 @@ void run_stream(const std::shared_ptr<Stream>& stream) {
     });
     if (stream->queue.empty()) break;
     const std::shared_ptr<Job> job = stream->queue.front();
-    run_job(all, lock, *stream, *job);
+    const std::chrono::nanoseconds took = run_job(all, lock, *stream, *job);
     stream->queue.pop_front();
-    finish(all, *job);
+    finish(all, *stream, *job, took);
   }
   std::erase(stream->context->streams, stream);
 }

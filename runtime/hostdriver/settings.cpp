@@ -51,6 +51,10 @@ constexpr RunKey kRunKeys[] = {
     {"check_races", [](Settings& s, std::int64_t v) { s.check_races = v != 0; }, 0, 1},
     {"say_raw", [](Settings& s, std::int64_t v) { s.say_raw = v != 0; }, 0, 1},
     {"dead_wait_ms", [](Settings& s, std::int64_t v) { s.dead_wait_ms = static_cast<int>(v); }, 1, 3600000},
+    {"memory_rate", [](Settings& s, std::int64_t v) { s.rates.memory = v; }, 0, 1'000'000'000},
+    {"l2_rate", [](Settings& s, std::int64_t v) { s.rates.l2 = v; }, 0, 1'000'000'000},
+    {"copy_rate", [](Settings& s, std::int64_t v) { s.rates.copy = v; }, 0, 1'000'000'000},
+    {"drift_percent", [](Settings& s, std::int64_t v) { s.drift_percent = static_cast<int>(v); }, 0, 1000},
 };
 
 std::int64_t number(std::string_view key, std::string_view text, std::int64_t least, std::int64_t most) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "hostdriver/clock.h"
+
 namespace quern::host {
 
 // Figures of one made-up device. The defaults are small, so that geometry which depends on the device is exercised by
@@ -33,6 +35,9 @@ struct Settings {
   bool check_races = true;        // in shared memory, between barriers
   bool say_raw = true;            // accesses by raw pointers are named on stderr, once for each image
   int dead_wait_ms = 10000;       // a wait for memory that does not change for so long is reported
+  Rates rates;                    // of the scripted clock
+  int drift_percent = 0;          // each launch of a graph takes so much of the first one's time more
+  bool scripted() const { return rates.memory > 0; }
 };
 
 // Applies "seed=7 workers=2 arch=90,80 multiprocessors=4": of `arch`, and of any device figure, a list is one device an

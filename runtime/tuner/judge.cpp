@@ -90,7 +90,7 @@ bool Judge::too_much_local_memory(const AnyPlan& plan, std::string* why) const {
 
 void Judge::time(const AnyPlan& plan, double best_us, SweepTrial& trial) {
   Effort effort;
-  if (device_.target.host) effort.samples = kEmulatedSamples;
+  if (device_.emulated) effort.samples = kEmulatedSamples;
   effort.hopeless_us = best_us;
   Timing timing = data_.time(plan, effort, settings_.regime);
   trial.us = timing.us;
@@ -135,7 +135,7 @@ std::vector<Round> Judge::rounds(const std::string& a, const std::string& b, int
 }
 
 DeviceFacts Judge::facts() {
-  if (copy_us_ == 0 && !device_.target.host)
+  if (copy_us_ == 0 && !device_.emulated)
     copy_us_ = measure_copy(*driver_, data_.bytes(), device_.l2_bytes, own_copy(runtime_, "")).us;
   const int version = driver_->version();
   const Clocks clocks = read_clocks(*driver_, device_.ordinal);

@@ -377,11 +377,13 @@ struct GatherFamily {
  private:
   static std::int64_t rows_or_one(const Gather& p) { return std::max<std::int64_t>(1, p.rows); }
 
+  // Half of them are those next to the good ones, where a comparison that is off by one shows.
   static std::int64_t bad_index(const Gather& p, std::uint64_t random) {
     if (p.mode == GatherMode::minus_one_is_zero) return -1;
-    if (p.mode == GatherMode::wrap_negative) return -1 - static_cast<std::int64_t>(random % rows_or_one(p));
-    return random % 2 == 0 ? -1 - static_cast<std::int64_t>(random % 100)
-                           : p.rows + static_cast<std::int64_t>(random % 100);
+    const bool below = random % 2 == 0 || p.mode == GatherMode::wrap_negative;
+    const std::int64_t most = p.mode == GatherMode::wrap_negative ? rows_or_one(p) - 1 : 99;
+    const std::int64_t beyond = random / 2 % 2 == 0 ? 0 : static_cast<std::int64_t>(random / 4 % (most + 1));
+    return below ? -1 - beyond : p.rows + beyond;
   }
 
   static std::uint64_t next(std::uint64_t& state) {

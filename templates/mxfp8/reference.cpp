@@ -251,6 +251,12 @@ float given_scale(std::uint64_t seed) {
   return std::ldexp(1.0F + static_cast<float>(random >> 40) * 0x1p-24F, static_cast<int>(random >> 8 & 15) - 8);
 }
 
+// Whether the column is one of those, three in four, whose sum shows each number and the order of all: sizes that are
+// near each other, all finite. The sum of any sizes is the largest, or NaN.
+static bool is_summed(const Mxfp8& p, std::int64_t column) {
+  return p.bias_gradient == Mxfp8BiasGradient::sums && column / 32 % 4 != 0;
+}
+
 // 32 neighbours of 32 rows have one size, so that blocks of either direction do.
 void generate_source(const Mxfp8& p, std::uint64_t seed, void* data) {
   const Matrix m = matrix_of(p);
@@ -265,11 +271,13 @@ void generate_source(const Mxfp8& p, std::uint64_t seed, void* data) {
                          p.scaling == Mxfp8Scaling::row && random_at(seed + 2, static_cast<std::uint64_t>(r)) % 8 != 0;
                      for (std::int64_t c = 0; c < m.cols; ++c) {
                        const auto tile = random_at(seed, static_cast<std::uint64_t>(r / 32 * 65537 + c / 32 + 1));
-                       const int exponent =
-                           p.dtype == DType::f16 ? 112 + static_cast<int>(tile % 32) : static_cast<int>(tile % 256);
+                       const bool summed = is_summed(p, c);
+                       const int exponent = summed                  ? 124 + static_cast<int>(tile % 8)
+                                            : p.dtype == DType::f16 ? 112 + static_cast<int>(tile % 32)
+                                                                    : static_cast<int>(tile % 256);
                        const auto random = random_at(seed + 1, static_cast<std::uint64_t>(r * m.cols + c));
-                       row[c] = from_bits<T>(
-                           number_near(exponent, random, tile >> 20 & 7 || finite ? false : (random >> 40) % 512 == 0));
+                       row[c] = from_bits<T>(number_near(
+                           exponent, random, tile >> 20 & 7 || finite || summed ? false : (random >> 40) % 512 == 0));
                      }
                    }
                  });

@@ -198,14 +198,24 @@ TEST_F(ApplicationTest, LaunchesGoOnWhileThePlanIsSwapped) {
 // Of this stream's capture the driver tells, so that nothing is measured, and what is loaded then harms no capture.
 TEST_F(ApplicationTest, NothingIsMeasuredWhileAStreamIsCaptured) {
   const Counts counts(driver(), kCount);
-  Runtime runtime(tuning(Tuning::background));
+  Options all = tuning(Tuning::background);
+  static std::atomic<int> looks;
+  static decltype(DriverTable::StreamIsCapturing) is_capturing;
+  is_capturing = driver()->StreamIsCapturing;
+  DriverTable table = *driver().operator->();
+  table.StreamIsCapturing = [](CUstream stream, CUstreamCaptureStatus* status) {
+    return ++looks, is_capturing(stream, status);
+  };
+  all.driver = std::make_shared<Driver>(table, driver().origin(), test::on_host() ? driver().host() : HostControls{});
+  Runtime runtime(all);
   add_families(runtime);
-  const auto plan = runtime.prepare(Counter{kCount});
   CUstream stream = nullptr;
   driver().check(driver()->StreamCreate(&stream, CU_STREAM_DEFAULT), Stage::tool, "cuStreamCreate");
   driver().check(driver()->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), Stage::tool, "begin");
+  const auto plan = runtime.prepare(Counter{kCount});  // the tuner begins
   plan.launch(stream, counts.args());
-  std::this_thread::sleep_for(1500ms);
+  looks = 0;
+  EXPECT_TRUE(wait_for([&] { return looks >= 10; })) << "the tuner wants to measure";
   EXPECT_FALSE(measured());
   CUgraph graph = nullptr;
   EXPECT_EQ(driver()->StreamEndCapture(stream, &graph), CUDA_SUCCESS);

@@ -59,16 +59,27 @@ TEST_F(GateTest, FindsAChangedInput) { expect(Flaw::input, FailureKind::inputs, 
 TEST_F(GateTest, FindsAWriteBetweenRows) {
   expect(Flaw::gap, FailureKind::wrong, "the gap behind row 0 of out", "flawed rows=33 width=100 out_stride=101");
 }
+// The problem itself has even rows and finite numbers.
+TEST_F(GateTest, FindsWhatIsWrongForAnOddExtentOnly) {
+  expect(Flaw::odd_rows, FailureKind::wrong, "[flawed rows=33]", "flawed rows=34 width=100");
+}
+TEST_F(GateTest, FindsWhatIsWrongForInfinitiesAndNansOnly) {
+  expect(Flaw::finite, FailureKind::wrong, "[flawed rows=33]", "flawed rows=34 width=100");
+}
 TEST_F(GateTest, NamesALaunchThatFails) { expect(Flaw::launch, FailureKind::launch, "cuLaunchKernelEx"); }
 TEST_F(GateTest, NamesACompileThatFails) { expect(Flaw::compile_error, FailureKind::compile, "flawed.cu"); }
 
 TEST_F(GateTest, RefusesToTrustAWrongConfig) {
-  try {
-    Gate gate(runtime(), driver(), runtime().parse("flawed rows=33 width=100"), config(Flaw::nan));
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code, Code::unsupported);
-    EXPECT_NE(error.sentence.find("wrong itself"), std::string::npos) << error.sentence;
+  const std::pair<Flaw, const char*> wrong[] = {{Flaw::nan, "wrong itself: out["},
+                                                {Flaw::past_the_end, "wrong itself: it wrote to the bytes behind out"}};
+  for (const auto& [flaw, words] : wrong) {
+    try {
+      Gate gate(runtime(), driver(), runtime().parse("flawed rows=33 width=100"), config(flaw));
+      ADD_FAILURE() << words;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code, Code::unsupported);
+      EXPECT_NE(error.sentence.find(words), std::string::npos) << error.sentence;
+    }
   }
 }
 
@@ -116,6 +127,18 @@ TEST_F(JudgeTest, TimesWhatPasses) {
   EXPECT_FALSE(trial.samples.empty());
   EXPECT_FALSE(trial.image.empty());
   EXPECT_EQ(judge.rounds(config(Flaw::none), "threads=128", 3).size(), 3U);
+}
+
+// By the scripted clock: 26400 bytes a call at 1000 a microsecond.
+TEST_F(JudgeTest, AHopelessCandidateIsDroppedAfterThreeSamples) {
+  if (!test::on_host()) GTEST_SKIP() << "of the host tier";
+  configure("memory_rate=1000");
+  Judge judge = this->judge("flawed rows=33 width=100");
+  const SweepTrial trial = judge.examine(config(Flaw::none), 26.4 / 1.29);
+  EXPECT_NEAR(trial.us, 26.4, 0.1);
+  EXPECT_EQ(trial.samples.size(), 21U);
+  EXPECT_EQ(judge.examine(config(Flaw::none), 26.4 / 1.31).samples.size(), 3U);
+  configure("memory_rate=0");
 }
 
 TEST_F(JudgeTest, GoesOnBehindACandidateThatFails) {

@@ -77,6 +77,19 @@ TEST_F(HostChecks, ARawStorePastTheEnd) {
 #endif
 }
 
+// The first byte that is not there, which a comparison that is off by one takes for the last.
+TEST_F(HostChecks, AnAccessOfOneByteJustPastTheEnd) {
+  const std::string byte = "reinterpret_cast<unsigned char*>(out) + 256";
+  EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, {1, 1}, "store<1>(" + byte + ", {});"),
+              "a store of 1 byte, 0 bytes past the end of \"out\" (256 bytes)");
+  EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, {1, 1}, "out[0] = load<1>(" + byte + ").w[0];"),
+              "a load of 1 byte, 0 bytes past the end");
+  EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, {1, 1}, "store<8>(out + 2, {});", "", 3),
+              "of which the last 4 are past the end of \"out\" (12 bytes)");
+  EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, {1, 1, 64}, "store_shared<1>(dynamic_shared() + 64, {});"),
+              "a store of 1 byte at byte 64 of 64 of shared memory");
+}
+
 TEST_F(HostChecks, AMisalignedVector) {
   EXPECT_SAYS(words(CUDA_ERROR_MISALIGNED_ADDRESS, {1, 1}, "store<16>(out + 1, {});"), "4 past a multiple of 16");
 }
@@ -139,6 +152,13 @@ TEST_F(HostChecks, SyncwarpOrdersAWarpAndNoMore) {
   EXPECT_EQ(kernel.outcome({1, 32}, 64, 1), CUDA_SUCCESS) << report();
   EXPECT_EQ(kernel.outcome({1, 64}, 64, 32), CUDA_ERROR_LAUNCH_FAILED);
   renew_context();
+}
+
+TEST_F(HostChecks, LanesOfOneWarpRaceWithoutASyncwarp) {
+  const std::string said = words(CUDA_ERROR_LAUNCH_FAILED, {1, 32}, R"(buffer.set(threadIdx.x, 1);
+    out[threadIdx.x] = buffer.get((threadIdx.x + 31) % 32);)",
+                                 "QUERN_SHARED(int, buffer, 32);");
+  EXPECT_SAYS(said, "races with block (0, 0, 0), thread");
 }
 
 TEST_F(HostChecks, ASharedArrayEndsWhereItEnds) {

@@ -69,6 +69,8 @@ TEST_F(SweepTest, NamesEveryFlawAndGoesOn) {
       {Flaw::nan, FailureKind::wrong},
       {Flaw::input, FailureKind::inputs},
       {Flaw::gap, FailureKind::wrong},
+      {Flaw::odd_rows, FailureKind::wrong},
+      {Flaw::finite, FailureKind::wrong},
   };
   for (const auto& [flaw, kind] : expected) {
     const SweepTrial& trial = trial_of(journal, flaw, 128);
@@ -81,7 +83,7 @@ TEST_F(SweepTest, NamesEveryFlawAndGoesOn) {
   EXPECT_FALSE(trial_of(journal, Flaw::none, 128).failure);
   ASSERT_TRUE(journal.result);
   EXPECT_TRUE(journal.complete());
-  EXPECT_EQ(journal.trials.size(), 32U);
+  EXPECT_EQ(journal.trials.size(), 2 * static_cast<std::size_t>(Flaw::count));
   EXPECT_STREQ(journal.result->stopped.c_str(), "all measured");
   EXPECT_TRUE(journal.result->winner.starts_with("flaw=0 ") || journal.result->winner.starts_with("flaw=15 ") ||
               journal.result->winner.starts_with("flaw=8 "))

@@ -7,8 +7,8 @@ usage='usage: tune_test.sh QUERN_BINARY RECORD_MAKER'
 quern=$(realpath "${1:?$usage}")
 record_maker=$(realpath "${2:?$usage}")
 if ! command -v c++ >/dev/null; then
-  echo "skipped: no C++ compiler"
-  exit 0
+  echo "skipped: sweeps and checks of records: no C++ compiler"
+  exit 77
 fi
 work=$(mktemp -d)
 first=
@@ -106,6 +106,8 @@ if command -v script >/dev/null; then
   check 'progress knows the budget' grep -q '\[3/3\] [0-9.]*/s, 0 s left: gather' out
   at_terminal dumb
   check 'a terminal without escape codes gets none' test -z "$(tr -cd '\033' <out)"
+else
+  echo "skipped: progress at a terminal: no script"
 fi
 
 # ---- what it says in the end

@@ -91,5 +91,22 @@ TEST(PowerLoss, TheModelFindsAMissingSync) {
   EXPECT_EQ(contents.size(), 5U);  // nothing, all, half, short of one, zeros
 }
 
+// A second compiler's image, in a folder that is there: its name is synced before the put is over.
+TEST(PowerLoss, WhatWasPutIsThereAfterwards) {
+  const Scratch scratch;
+  const Key second = key_named("kernel 0", "another compiler");
+  const auto put = [](const std::string& dir, FileSystem& files, const Key& key) {
+    Store(in(dir), silent(), files).put(key, image_of(0));
+  };
+  const Scenario scenario{"second", [&](const std::string& dir) { put(dir, real_file_system(), key_of(0)); },
+                          [&](const std::string& dir, FileSystem& files) { put(dir, files, second); }};
+  std::optional<DiskModel> model;
+  for (const DiskCall& call : record(scenario, scratch / "cache", &model)) model->apply(call);
+  Choices choices;
+  do {
+    EXPECT_EQ(model->after_power_loss(choices).files.count(second.path()), 1U);
+  } while (choices.next());
+}
+
 }  // namespace
 }  // namespace quern::cache

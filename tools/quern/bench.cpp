@@ -70,7 +70,7 @@ class Bench : public Command {
     if (compile_) return run_compile(runtime, families, options, place);
     if (host_) return run_host(runtime, families, options, name);
     const OpenDevice device = open_device(runtime, name);
-    if (device.host()) {
+    if (device.device.emulated) {
       bool agree = true;
       print_all(device.name(), problems.size(),
                 [&](const Emit& emit) { agree = bench_on_host(runtime, device, problems, kernel_, emit); });

@@ -40,6 +40,9 @@ std::size_t host_rows(const std::vector<const Family*>& families, bool on_device
 void bench_host(Runtime& runtime, const std::vector<const Family*>& families, const std::optional<OpenDevice>& device,
                 const Options& options, const Emit& emit);
 
+// The part of it that needs a device: a launch of the family beside the bare launch of the same kernel.
+void bench_launches(Runtime& runtime, const OpenDevice& device, const Family& family, const Emit& emit);
+
 // What a cold specialization costs: empty kernels, and each family's default.
 void bench_compile(Runtime& runtime, const std::vector<const Family*>& families, const Target& target, int samples,
                    const Emit& emit);
@@ -48,8 +51,8 @@ void bench_compile(Runtime& runtime, const std::vector<const Family*>& families,
 void bench_first_compile(const Options& options, const std::vector<const Family*>& families, const Target& target,
                          int samples, const Emit& emit);
 
-// A Runtime whose driver does nothing, for a device of this architecture.
-std::unique_ptr<Runtime> null_runtime(const Options& options, int arch);
+// A Runtime whose driver does nothing, for a device like this one; null: for an sm_90a.
+std::unique_ptr<Runtime> null_runtime(const Options& options, const OpenDevice* like);
 // Arguments for a launch that does nothing: addresses that only look right.
 AnyArgs null_args(const AnyProblem& closed);
 

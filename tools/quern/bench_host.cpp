@@ -139,7 +139,31 @@ class BareLaunch {
   DriverLaunch launch_;
 };
 
-void bench_device(Runtime& runtime, const OpenDevice& device, const Family& family, const Emit& emit) {
+}  // namespace
+
+std::unique_ptr<Runtime> null_runtime(const Options& options, const OpenDevice* like) {
+  null_driver().arch = like != nullptr ? like->device.arch : 90;
+  Options own = options;
+  own.driver = like != nullptr && like->host() ? std::make_shared<Driver>(null_driver_table(), "", like->driver->host())
+                                               : std::make_shared<Driver>(null_driver_table());
+  return std::make_unique<Runtime>(std::move(own));
+}
+
+AnyArgs null_args(const AnyProblem& closed) {
+  AnyArgs args(closed.family());
+  args.set_extents(closed.data());
+  for (int i = 0; i < closed.family().operands.count; ++i)
+    args.set_operand(i, reinterpret_cast<const void*>(kAddress));  // NOLINT(performance-no-int-to-ptr): never read
+  return args;
+}
+
+std::size_t host_rows(const std::vector<const Family*>& families, bool on_device) {
+  constexpr std::size_t kOwn = 6;
+  constexpr std::size_t kOnDevice = 3;
+  return families.size() * (on_device ? kOwn + kOnDevice : kOwn) + (measures_many_plans(families) ? 3 : 0);
+}
+
+void bench_launches(Runtime& runtime, const OpenDevice& device, const Family& family, const Emit& emit) {
   const AnyProblem problem = small_problem(family);
   HostOperands host(family, problem.data());
   host.generate(1, false);
@@ -159,38 +183,15 @@ void bench_device(Runtime& runtime, const OpenDevice& device, const Family& fami
                     .add("high", Value(paired.high, 1)));
 }
 
-}  // namespace
-
-std::unique_ptr<Runtime> null_runtime(const Options& options, int arch) {
-  null_driver().arch = arch;
-  Options own = options;
-  own.driver = std::make_shared<Driver>(null_driver_table());
-  return std::make_unique<Runtime>(std::move(own));
-}
-
-AnyArgs null_args(const AnyProblem& closed) {
-  AnyArgs args(closed.family());
-  args.set_extents(closed.data());
-  for (int i = 0; i < closed.family().operands.count; ++i)
-    args.set_operand(i, reinterpret_cast<const void*>(kAddress));  // NOLINT(performance-no-int-to-ptr): never read
-  return args;
-}
-
-std::size_t host_rows(const std::vector<const Family*>& families, bool on_device) {
-  constexpr std::size_t kOwn = 6;
-  constexpr std::size_t kOnDevice = 3;
-  return families.size() * (on_device ? kOwn + kOnDevice : kOwn) + (measures_many_plans(families) ? 3 : 0);
-}
-
 void bench_host(Runtime& runtime, const std::vector<const Family*>& families, const std::optional<OpenDevice>& device,
                 const Options& options, const Emit& emit) {
-  const std::unique_ptr<Runtime> null = null_runtime(options, device ? device->device.arch : 90);
+  const std::unique_ptr<Runtime> null = null_runtime(options, device ? &*device : nullptr);
   for (const Family* family : families) {
     bench_null(*null, *family, emit);
     bench_records(*family, emit);
   }
   if (device)
-    for (const Family* family : families) bench_device(runtime, *device, *family, emit);
+    for (const Family* family : families) bench_launches(runtime, *device, *family, emit);
   if (measures_many_plans(families)) bench_many_plans(device ? runtime : *null, emit);
 }
 

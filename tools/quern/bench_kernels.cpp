@@ -58,7 +58,7 @@ SweepRow best_of(Runtime& runtime, const OpenDevice& device, const AnyProblem& p
 void bench_kernels(Runtime& runtime, const OpenDevice& device, const Options& options,
                    const std::vector<AnyProblem>& problems, const KernelBench& bench, const Emit& emit) {
   CopyFloors floors(runtime, device, bench.copy_config);
-  const std::unique_ptr<Runtime> null = null_runtime(options, device.device.arch);
+  const std::unique_ptr<Runtime> null = null_runtime(options, &device);
   PrepareOptions prepare;
   prepare.config = bench.config;
   for (const AnyProblem& problem : problems) {

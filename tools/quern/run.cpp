@@ -234,15 +234,16 @@ class Run : public Command {
     std::optional<Verdict> verdict;
     if (verify_) verdict = verdict_of(subject, host, got, data);
     files.save(got);
-    const Timing timing = launched && !device.host() ? measure(data, plan) : Timing{};
+    const Timing timing = launched && !device.device.emulated ? measure(data, plan) : Timing{};
     const ImageInfo& image = plan.images()[launched ? data.image_of(plan) : 0];
     if (json_) {
       Row row = head_row(runtime, subject, plan.images(), image, prepare_ms);
       print_json("quern.run/1", finish_row(row, device, timing, data.bytes(), verdict));
     } else {
       print_launch(runtime, plan, image, device, prepare_ms, upload_ms);
-      if (!device.host()) print_timing(timing, data.bytes(), launched);
-      if (device.host()) print_item("kernel", launched ? "run by the host driver: not timed" : "nothing to launch");
+      if (!device.device.emulated) print_timing(timing, data.bytes(), launched);
+      if (device.device.emulated)
+        print_item("kernel", launched ? "run by the host driver: not timed" : "nothing to launch");
       print_result(files, verdict);
     }
     if (verdict && !verdict->equal) note(cat("quern: the result disagrees with the reference: ", verdict->difference));

@@ -9,7 +9,7 @@ namespace quern::test {
 namespace {
 
 enum Parameters { kFlaw, kThreads };
-constexpr std::int32_t kFlaws[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, kNoMore};
+constexpr std::int32_t kFlaws[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, kNoMore};
 static_assert(std::size(kFlaws) == static_cast<std::size_t>(Flaw::count) + 1);
 constexpr std::int32_t kThreadCounts[] = {64, 128, kNoMore};
 

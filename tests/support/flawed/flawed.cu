@@ -26,7 +26,9 @@ enum Flaw {
   kNan,
   kInput,
   kGap,
-  kSlow
+  kSlow,
+  kOddRows,
+  kFinite
 };
 constexpr int kFlaw = spec::flaw;
 static_assert(kFlaw != kCompileError, "this flaw is not to be compiled");
@@ -69,6 +71,8 @@ QUERN_DEVICE float result(const Params& p, i64 row, i64 column, float* out) {
   if constexpr (kFlaw == kAccumulates) value += get(out);
   if constexpr (kFlaw == kUnstable) value = bit_cast<float>(bit_cast<u32>(value) ^ (ticks() & 1));
   if constexpr (kFlaw == kNan) value = index % 7 == 3 ? bit_cast<float>(0x7fc00000u) : value;
+  if constexpr (kFlaw == kOddRows) value += index == 0 && p.rows % 2 == 1 ? 1.0f : 0.0f;
+  if constexpr (kFlaw == kFinite) value = value - value == 0.0f ? value : 0.0f;
   if constexpr (kFlaw == kLocalMemory) value = through_local_memory(value, index);
   return value;
 }

@@ -32,6 +32,8 @@ enum class Flaw : std::int32_t {
   input,          // changes x
   gap,            // writes between the rows of out
   slow,           // right, and twice the work
+  odd_rows,       // wrong where the rows are odd in number
+  finite,         // right for finite numbers only
   count,
 };
 

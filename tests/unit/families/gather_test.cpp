@@ -279,6 +279,18 @@ TEST(GatherCheck, NoRowsAreRefusedWhereAnIndexMustNameOne) {
     EXPECT_EQ(refusal(std::string("gather rows=0 count=1 mode=") + mode), "") << mode;
 }
 
+// A kernel that takes `rows` itself for a row shows where the data has it.
+TEST(GatherData, MeetsTheIndicesNextToTheGoodOnesOften) {
+  for (const GatherMode mode : {GatherMode::zero, GatherMode::clamp, GatherMode::report, GatherMode::wrap_negative}) {
+    const Gather p{.rows = 7, .count = 200, .mode = mode};
+    std::vector<std::int64_t> index(200);
+    Gather::family().generate(&p, 1, 1, index.data());
+    EXPECT_GE(std::count(index.begin(), index.end(), -1), 3);
+    EXPECT_GE(std::count(index.begin(), index.end(), 7), mode == GatherMode::wrap_negative ? 0 : 3);
+    EXPECT_GE(std::count_if(index.begin(), index.end(), [](std::int64_t i) { return i < -1 || i > 7; }), 3);
+  }
+}
+
 TEST(GatherReference, StridesLeaveGapsUntouched) {
   const Ints source = {1, 2, 7, 3, 4, 7, 5, 6};
   const std::int64_t index[] = {2, 0};

@@ -1,3 +1,6 @@
+#include <chrono>
+#include <thread>
+
 #include "unit/hostdriver/support.h"
 
 namespace quern::host::test {
@@ -21,9 +24,11 @@ TEST_F(HostDriverStreams, WorkOfOneStreamIsInOrder) {
   const CUfunction function = load();
   const CUdeviceptr memory = allocate(8);
   const CUstream stream = make(CU_STREAM_NON_BLOCKING);
-  EXPECT_OK(launch(function, stream, store_late(memory, 1, 20)));
+  HeldKernels held;
+  EXPECT_OK(launch(function, stream, held.store(memory, 1)));
   EXPECT_OK(launch(function, stream, copy(memory + 4, memory)));
   EXPECT_EQ(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+  held.open();
   EXPECT_OK(cuStreamSynchronize(stream));
   EXPECT_OK(cuStreamQuery(stream));
   EXPECT_EQ(read(memory + 4), 1u);
@@ -34,10 +39,12 @@ TEST_F(HostDriverStreams, StreamsRunBesideEachOther) {
   const CUdeviceptr memory = allocate(8);
   const CUstream slow = make(CU_STREAM_NON_BLOCKING);
   const CUstream fast = make(CU_STREAM_NON_BLOCKING);
-  EXPECT_OK(launch(function, slow, store_late(memory, 1, 300)));
+  HeldKernels held;
+  EXPECT_OK(launch(function, slow, held.store(memory, 1)));
   EXPECT_OK(launch(function, fast, store(memory + 4, 2)));
   EXPECT_OK(cuStreamSynchronize(fast));
   EXPECT_EQ(cuStreamQuery(slow), CUDA_ERROR_NOT_READY);
+  held.open();
   EXPECT_OK(cuCtxSynchronize());
   EXPECT_OK(cuStreamQuery(slow));
 }
@@ -47,12 +54,14 @@ TEST_F(HostDriverStreams, TheLegacyStreamWaitsForBlockingStreamsOnlyAndTheyForIt
   const CUdeviceptr memory = allocate(16);
   const CUstream blocking = make(CU_STREAM_DEFAULT);
   const CUstream independent = make(CU_STREAM_NON_BLOCKING);
-  EXPECT_OK(launch(function, independent, store_late(memory, 1, 300)));
-  EXPECT_OK(launch(function, blocking, store_late(memory + 4, 2, 30)));
+  HeldKernels held;
+  EXPECT_OK(launch(function, independent, held.store(memory, 1)));
+  EXPECT_OK(launch(function, blocking, store_late(memory + 4, 2, 10)));
   EXPECT_OK(launch(function, nullptr, copy(memory + 8, memory + 4)));
   EXPECT_OK(launch(function, blocking, copy(memory + 12, memory + 8)));
   EXPECT_OK(cuStreamSynchronize(CU_STREAM_LEGACY));
   EXPECT_EQ(cuStreamQuery(independent), CUDA_ERROR_NOT_READY);
+  held.open();
   EXPECT_EQ(read(memory + 12), 2u);
   EXPECT_OK(cuCtxSynchronize());
 }
@@ -61,9 +70,11 @@ TEST_F(HostDriverStreams, ADestroyedStreamsWorkEnds) {
   const CUfunction function = load();
   const CUdeviceptr memory = allocate(4);
   const CUstream stream = make(CU_STREAM_NON_BLOCKING);
-  EXPECT_OK(launch(function, stream, store_late(memory, 6, 30)));
+  HeldKernels held;
+  EXPECT_OK(launch(function, stream, held.store(memory, 6)));
   EXPECT_OK(cuStreamDestroy_v2(stream));
   EXPECT_EQ(cuStreamSynchronize(stream), CUDA_ERROR_INVALID_HANDLE);
+  held.open();
   EXPECT_OK(cuCtxSynchronize());
   EXPECT_EQ(read(memory), 6u);
 }
@@ -76,16 +87,20 @@ TEST_F(HostDriverStreams, EventsMeasureAndOrder) {
   const CUevent begin = make_event();
   const CUevent end = make_event();
   EXPECT_OK(cuEventRecord(begin, first));
-  EXPECT_OK(launch(function, first, store_late(memory, 3, 30)));
+  HeldKernels held;
+  EXPECT_OK(launch(function, first, held.store(memory, 3)));
   EXPECT_OK(cuEventRecord(end, first));
   EXPECT_OK(cuStreamWaitEvent(second, end, 0));
   EXPECT_OK(launch(function, second, copy(memory + 4, memory)));
   float milliseconds = 0;
   EXPECT_EQ(cuEventQuery(end), CUDA_ERROR_NOT_READY);
   EXPECT_EQ(cuEventElapsedTime(&milliseconds, begin, end), CUDA_ERROR_NOT_READY);
+  EXPECT_OK(cuEventSynchronize(begin));
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));  // at the least
+  held.open();
   EXPECT_OK(cuStreamSynchronize(second));
   EXPECT_OK(cuEventElapsedTime(&milliseconds, begin, end));
-  EXPECT_GE(milliseconds, 29.0f);
+  EXPECT_GE(milliseconds, 1.9f);
   EXPECT_EQ(read(memory + 4), 3u);
 }
 

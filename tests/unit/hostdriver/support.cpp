@@ -14,11 +14,15 @@ namespace {
 
 constexpr const char* kSource = R"(
 #include <unistd.h>
+#include <atomic>
 #include "common/twin_abi.cuh"
-struct Act { unsigned* out; const unsigned* in; unsigned value; int what; int milliseconds; };
+struct Act {
+  unsigned* out; const unsigned* in; unsigned value; int what; int milliseconds; const std::atomic<bool>* open;
+};
 static void run(const void* parameter) {
   const Act& act = *static_cast<const Act*>(parameter);
   if (act.what == 1) usleep(1000 * act.milliseconds);
+  while (act.what == 3 && !*act.open) usleep(100);
   *act.out = act.what == 2 ? *act.in : act.value;
 }
 extern "C" __attribute__((visibility("default"))) quern::twin::Image quern_image;
@@ -106,7 +110,7 @@ CUresult HostDriver::launch(CUfunction function, CUstream stream, Act act, CUlau
 Act HostDriver::store(CUdeviceptr out, unsigned value) { return {reinterpret_cast<unsigned*>(out), nullptr, value}; }
 
 Act HostDriver::store_late(CUdeviceptr out, unsigned value, int milliseconds) {
-  return {reinterpret_cast<unsigned*>(out), nullptr, value, Act::sleep_then_store, milliseconds};
+  return {reinterpret_cast<unsigned*>(out), nullptr, value, Act::sleep_then_store, milliseconds, nullptr};
 }
 
 Act HostDriver::copy(CUdeviceptr out, CUdeviceptr in) {

@@ -5,6 +5,7 @@
 #include <cuda.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -15,12 +16,30 @@ namespace quern::host::test {
 
 // The parameter of the test image's kernel, "act": what its only thread does.
 struct Act {
-  enum What : int { store, sleep_then_store, copy };
+  enum What : int { store, sleep_then_store, copy, wait_then_store };
   unsigned* out = nullptr;
   const unsigned* in = nullptr;
   unsigned value = 0;
   int what = store;
   int milliseconds = 0;
+  const std::atomic<bool>* open = nullptr;
+};
+
+// What kernels wait for, so that a test that looks at one which still runs needs no clock. Open at the end.
+class HeldKernels {
+ public:
+  HeldKernels() = default;
+  ~HeldKernels() { open(); }
+  HeldKernels(const HeldKernels&) = delete;
+  HeldKernels& operator=(const HeldKernels&) = delete;
+  void open() { open_ = true; }
+  // Ends when this is open.
+  Act store(CUdeviceptr out, unsigned value) const {
+    return {reinterpret_cast<unsigned*>(out), nullptr, value, Act::wait_then_store, 0, &open_};
+  }
+
+ private:
+  std::atomic<bool> open_{false};
 };
 
 // The bytes of an image that is built with the system's compiler, once. At most 128 threads; 256 static shared bytes.

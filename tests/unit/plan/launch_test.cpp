@@ -347,5 +347,43 @@ TEST_F(Enqueue, ADriversRefusalIsTheError) {
   }
 }
 
+// ---- more blocks than a launch can have
+
+std::uint32_t asked_grid[3];
+
+void launch_asked_grid(const void*, const void*, const DeviceModel&, const Config&, Launch& launch) {
+  std::copy(std::begin(asked_grid), std::end(asked_grid), std::begin(launch.grid));
+}
+
+// No family that ships has a grid of two dimensions; an application's may.
+std::string refusal_of_grid(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
+  static const Family family = [] {
+    Family own = Gather::family();
+    own.launch = launch_asked_grid;
+    return own;
+  }();
+  BarePlan plan(problem("gather"));
+  plan.family = &family;
+  const std::uint32_t grid[] = {x, y, z};
+  std::copy(std::begin(grid), std::end(grid), std::begin(asked_grid));
+  const GatherArgs args = gather_args();
+  PreparedLaunch prepared;
+  try {
+    prepare_launch(plan, &args, prepared);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, Code::bad_input);
+    return error.sentence;
+  }
+  return "accepted";
+}
+
+TEST(LaunchGeometry, AsManyBlocksAsTheDriverTakesInEachDimension) {
+  EXPECT_EQ(refusal_of_grid(0x7fffffff, 1, 1), "accepted");
+  EXPECT_EQ(refusal_of_grid(1, 65535, 65535), "accepted");
+  EXPECT_TRUE(has(refusal_of_grid(0x80000000, 1, 1), "more blocks than one launch can have"));
+  EXPECT_TRUE(has(refusal_of_grid(1, 65536, 1), "more blocks than one launch can have"));
+  EXPECT_TRUE(has(refusal_of_grid(1, 1, 65536), "more blocks than one launch can have"));
+}
+
 }  // namespace
 }  // namespace quern

@@ -77,9 +77,11 @@ TEST(Pace, AtAWholeShareItIsTheExaminerItself) {
 TEST(Pace, NothingBeginsWhileItIsHeld) {
   std::atomic<int> calls{0};
   std::atomic<bool> held{true};
-  const auto examiner = paced(std::make_unique<Busy>(&calls), pace(1, [&] { return held.load(); }), {});
+  std::atomic<int> looks{0};
+  const auto hold = [&] { return ++looks, held.load(); };
+  const auto examiner = paced(std::make_unique<Busy>(&calls), pace(1, hold), {});
   std::thread thread([&] { examiner->facts(); });
-  std::this_thread::sleep_for(50ms);
+  while (looks < 3) std::this_thread::yield();
   EXPECT_EQ(calls, 0);
   held = false;
   thread.join();
@@ -89,10 +91,12 @@ TEST(Pace, NothingBeginsWhileItIsHeld) {
 TEST(Pace, AStopEndsTheRest) {
   std::atomic<int> calls{0};
   std::atomic<bool> stop{false};
-  const auto examiner = paced(std::make_unique<Busy>(&calls), pace(0.001), [&] { return stop.load(); });
+  std::atomic<int> looks{0};
+  const auto examiner = paced(std::make_unique<Busy>(&calls), pace(0.001), [&] { return ++looks, stop.load(); });
   examiner->facts();
+  looks = 0;
   std::thread thread([&] { EXPECT_THROW(examiner->facts(), Stopped); });
-  std::this_thread::sleep_for(20ms);
+  while (looks < 2) std::this_thread::yield();
   stop = true;
   thread.join();
   EXPECT_EQ(calls, 1);

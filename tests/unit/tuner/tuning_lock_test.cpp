@@ -24,11 +24,12 @@ TEST(TuningLock, OneHoldsItAndTheOtherWaits) {
   const std::string path = scratch / "sweeps/a.lock";
   auto first = std::make_unique<TuningLock>(real_file_system(), path, never);
   std::atomic<bool> there{false};
+  std::atomic<int> looks{0};
   std::thread second([&] {
-    const TuningLock lock(real_file_system(), path, never);
+    const TuningLock lock(real_file_system(), path, [&] { return ++looks, false; });
     there = true;
   });
-  std::this_thread::sleep_for(100ms);
+  while (looks < 3) std::this_thread::yield();
   EXPECT_FALSE(there);
   first.reset();
   second.join();

@@ -68,12 +68,16 @@ if command -v script >/dev/null; then
     printf 'exit\n'
   } | timeout 20 script -qec 'bash --norc -i' /dev/null >out 2>err
   check 'a tabulator completes an option' grep -q 'called with prewarm --manifest x.jsonl' <<<"$(cat out)"
+else
+  skip 'completion at a terminal' 'no script'
 fi
 
 # ---- the man page
 "$quern" help --man >quern.1
 if command -v groff >/dev/null; then
   check 'groff has nothing to say about the man page' test -z "$(groff -man -Tutf8 -ww -z quern.1 2>&1)"
+else
+  skip 'the man page as groff reads it' 'no groff'
 fi
 check 'the man page begins as one' grep -q '^\.TH QUERN 1 ' quern.1
 for title in NAME SYNOPSIS DESCRIPTION COMMANDS OPTIONS '"EXIT STATUS"' ENVIRONMENT; do

@@ -35,6 +35,23 @@ if [ -e "$host_driver" ] && command -v c++ >/dev/null; then
   npy index.npy '<i8' '(1,)' 0 && cat index >>index.npy
   expect 1 'past the end of "source"' run gather rows=5 width=8 --in index=index.npy --device host
   expect 1 'host_compiler' doctor --json
+  # Kernels that are wrong: a compiler that edits gather/rows.cuh before it compiles.
+  # wrong_compiler FILE SED-SCRIPT
+  wrong_compiler() {
+    printf '#!/bin/sh\n[ "$1" = --version ] || sed -i %s gather/rows.cuh\nexec c++ "$@"\n' "'$2'" >"$1"
+    chmod +x "$1"
+  }
+  wrong_compiler takes_row_0 's/(zero ? 0 : row) \* p.source_stride/0 * p.source_stride/'
+  wrong_compiler changes_index 's/^  return bit_cast<Index>(raw);/  *(static_cast<Index*>(const_cast<void*>(p.index)) + position) = -9;\n&/'
+  few='gather rows=5 count=4 width=4 --device host'
+  # shellcheck disable=SC2086
+  {
+    QUERN_CXX=$work/takes_row_0 expect 1 'disagrees with the reference' run $few --verify
+    QUERN_CXX=$work/takes_row_0 expect 1 '"verified":false' run $few --verify --json
+    QUERN_CXX=$work/takes_row_0 expect 0 'not timed' run $few
+    QUERN_CXX=$work/changes_index expect 1 'the kernel changed index' run $few --verify
+    QUERN_CXX=$work/takes_row_0 expect 1 '"verified":false' bench --problem 'gather rows=5 count=4 width=4' --device host --json
+  }
   # With a driver, which the host driver is, nothing is wrong; or one thing.
   export QUERN_LIBCUDA=$host_driver
   if "$quern" inspect gather width=8 >out 2>err; then
@@ -44,4 +61,6 @@ if [ -e "$host_driver" ] && command -v c++ >/dev/null; then
     QUERN_CACHE_DIR=$work/file expect 1 '"problems":["nothing is kept on disk' doctor --json
   fi
   unset QUERN_LIBCUDA
+else
+  skip 'runs on the host driver' 'no host driver or no C++ compiler'
 fi

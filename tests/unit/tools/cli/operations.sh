@@ -37,4 +37,6 @@ if "$quern" doctor --json 2>err | grep -q '"nvrtc":{"path"'; then
 
   export QUERN_CACHE_DIR=$operations_cache
   cd "$work" || exit 1
+else
+  skip 'packs and volumes of docs/operations.md' 'no NVRTC'
 fi

@@ -79,6 +79,8 @@ if command -v script >/dev/null; then
   done
   at_terminal 80 tune show gather
   check 'a row of many columns is a block' grep -q '^device  *NVIDIA H200$' screen
+else
+  skip 'tables at a terminal' 'no script'
 fi
 "$quern" describe gather >out
 check 'a pipe gets Markdown, however wide' grep -q '^| field         | kind    | default      | accepted  .* meaning  *|$' <<<"$(cat out)"

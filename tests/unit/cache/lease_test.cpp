@@ -1,0 +1,73 @@
+#include "cache/lease.h"
+
+#include "unit/cache/support.h"
+
+namespace quern::cache {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+
+// Both are held by naps of at least 1 ms that are counted, so that no time of this machine decides.
+constexpr LeaseTimes kTimes{milliseconds(1000), milliseconds(30), hours(1), milliseconds(1)};
+constexpr int kManyLooks = 5000;
+
+// Somebody else's hold on a file, without any sign of life.
+class Held {
+ public:
+  explicit Held(const std::string& path) : file_(real_file_system(), path, O_RDWR | O_CREAT, 0644) {
+    EXPECT_EQ(real_file_system().try_lock(file_.get()), 0);
+  }
+
+ private:
+  OpenFile file_;
+};
+
+std::string only_file_in(const std::string& dir) {
+  std::vector<std::string> names;
+  EXPECT_EQ(real_file_system().list(dir, &names), 0);
+  EXPECT_EQ(names.size(), 1U);
+  return cat(dir, "/", names.empty() ? "" : names.front());
+}
+
+TEST(Lease, OfAnOwnerWithoutASignOfLifeExpires) {
+  const Scratch scratch;
+  Services services(real_file_system(), silent());
+  Leases leases(scratch.path(), kTimes, services);
+  const auto never = [] { return false; };
+  ASSERT_NE(leases.take("key", never, {}), nullptr) << "and removes its file";
+  auto first = leases.take("key", never, {});
+  const std::string path = only_file_in(scratch.path());
+  first.reset();
+  const Held held(path);
+  int looks = 0;
+  EXPECT_EQ(leases.take("key", [&] { return ++looks > kManyLooks; }, {}), nullptr);
+  EXPECT_EQ(services.counters.lease_timeouts, 1U);
+  EXPECT_LE(looks, kManyLooks) << "it was waited for as long as any build may take";
+}
+
+// The owner removes its file, and the next one makes another, between our opening and our locking: what is locked then
+// has no name, and whoever took it for a lease would build beside the next one.
+TEST(Lease, OfAFileThatWasReplacedMeanwhileIsNone) {
+  const Scratch scratch;
+  std::string path;
+  std::unique_ptr<Held> next;
+  bool replaced = false;
+  test::InterceptedFiles files([&](const test::FileCall& call) -> long {
+    if (std::string_view(call.name) == "open" && call.path.find("-key") != std::string::npos) path = call.path;
+    if (std::string_view(call.name) != "try_lock" || replaced) return 0;
+    replaced = true;
+    real_file_system().remove(path);
+    next = std::make_unique<Held>(path);
+    return 0;
+  });
+  Services services(files, silent());
+  Leases leases(scratch.path(), kTimes, services);
+  int looks = 0;
+  EXPECT_EQ(leases.take("key", [&] { return ++looks > 0; }, {}), nullptr);
+  EXPECT_TRUE(replaced);
+  EXPECT_EQ(services.counters.lease_waits, 1U) << "it waits for the next one";
+}
+
+}  // namespace
+}  // namespace quern::cache

@@ -1,0 +1,42 @@
+#include "bench.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/api/support.h"
+#include "unit/driver/support.h"
+
+namespace quern::tool {
+namespace {
+
+int geometries = 0;
+
+void counted(const void* problem, const void* args, const DeviceModel& model, const Config& config, Launch& launch) {
+  ++geometries;
+  Gather::family().launch(problem, args, model, config, launch);
+}
+
+class BenchHost : public test::ApiTest {};
+
+// Both launch as often; the bare one has its geometry, which is most of a plan's own cost, from before.
+TEST_F(BenchHost, TheBareLaunchIsNotThePlans) {
+  static const Family family = [] {
+    Family own = Gather::family();
+    own.launch = counted;
+    return own;
+  }();
+  test::reset_null_driver();
+  Options own = options();
+  own.driver = std::make_shared<Driver>(null_driver_table());
+  Runtime runtime(own);
+  const OpenDevice device = open_device(runtime, {});
+  std::vector<std::string> rows;
+  bench_launches(runtime, device, family,
+                 [&](std::string_view, const Row& row) { rows.push_back(text_of(row.fields.front().second)); });
+  EXPECT_EQ(rows, (std::vector<std::string>{"bare launch", "plan launch", "plan less bare, with its 95 % interval"}));
+  const int launches = null_driver().launches;
+  EXPECT_GT(launches, 1000);
+  EXPECT_EQ(geometries, launches / 2 + 1) << "the plan's launches, and the one that the bare ones have it from";
+}
+
+}  // namespace
+}  // namespace quern::tool

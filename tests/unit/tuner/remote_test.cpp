@@ -1,0 +1,31 @@
+#include "tuner/remote.h"
+
+#include <gtest/gtest.h>
+
+namespace quern {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Counted in looks, each of which takes 20 ms at least, whatever the machine does.
+TEST(RemoteWorker, IsWaitedForAsLongAsItsLimitSaysAndNoLonger) {
+  WorkerSettings settings;
+  settings.program = "/bin/sleep";
+  settings.arguments = {"1000"};
+  settings.open_limit = 100ms;
+  int looks = 0;
+  settings.stop = [&] { return ++looks > 100; };
+  OpenMessage open;
+  open.device = "host";
+  try {
+    RemoteJudge(settings, open).facts();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(error.sentence.find("did not answer within"), std::string::npos) << error.sentence;
+  }
+  EXPECT_GE(looks, 1);
+  EXPECT_LE(looks, 6);
+}
+
+}  // namespace
+}  // namespace quern

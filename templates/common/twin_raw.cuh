@@ -9,7 +9,9 @@ namespace quern::twin {
 // Not while the image is loaded, when no thread of a kernel runs.
 inline bool kernels_run = false;
 
-QUERN_TWIN_UNSEEN inline void tell_of_raw(bool store, const void* address, unsigned long bytes) {
+// Not inlined: two dozen copies of it would double the time of a compile.
+QUERN_TWIN_UNSEEN __attribute__((noinline)) inline void tell_of_raw(bool store, const void* address,
+                                                                    unsigned long bytes) {
   const auto at = reinterpret_cast<unsigned long>(address);
   const auto own = reinterpret_cast<unsigned long>(__builtin_frame_address(0));
   if (!kernels_run || at / kStackBytes == own / kStackBytes) return;
@@ -21,11 +23,12 @@ QUERN_TWIN_UNSEEN inline void tell_of_raw(bool store, const void* address, unsig
 }  // namespace quern::twin
 
 #define QUERN_TWIN_RAW __attribute__((visibility("hidden"), used)) QUERN_TWIN_UNSEEN
-#define QUERN_TWIN_RAW_BYTES(bytes)                                                                          \
-  QUERN_TWIN_RAW void __tsan_read##bytes(void* at) { quern::twin::tell_of_raw(false, at, bytes); }           \
-  QUERN_TWIN_RAW void __tsan_write##bytes(void* at) { quern::twin::tell_of_raw(true, at, bytes); }           \
-  QUERN_TWIN_RAW void __tsan_unaligned_read##bytes(void* at) { quern::twin::tell_of_raw(false, at, bytes); } \
-  QUERN_TWIN_RAW void __tsan_unaligned_write##bytes(void* at) { quern::twin::tell_of_raw(true, at, bytes); }
+#define QUERN_TWIN_RAW_ALIAS(f) __attribute__((visibility("hidden"), used, alias(#f)))
+#define QUERN_TWIN_RAW_BYTES(bytes)                                                                \
+  QUERN_TWIN_RAW void __tsan_read##bytes(void* at) { quern::twin::tell_of_raw(false, at, bytes); } \
+  QUERN_TWIN_RAW void __tsan_write##bytes(void* at) { quern::twin::tell_of_raw(true, at, bytes); } \
+  QUERN_TWIN_RAW_ALIAS(__tsan_read##bytes) void __tsan_unaligned_read##bytes(void* at);            \
+  QUERN_TWIN_RAW_ALIAS(__tsan_write##bytes) void __tsan_unaligned_write##bytes(void* at);
 extern "C" {
 QUERN_TWIN_RAW_BYTES(1)
 QUERN_TWIN_RAW_BYTES(2)
@@ -48,6 +51,7 @@ QUERN_TWIN_RAW void* __tsan_memset(void* to, int value, unsigned long bytes) {
 }
 }
 #undef QUERN_TWIN_RAW_BYTES
+#undef QUERN_TWIN_RAW_ALIAS
 #undef QUERN_TWIN_RAW
 
 #endif  // QUERN_COMMON_TWIN_RAW_CUH_

@@ -224,6 +224,14 @@ TEST_F(ImageKey, CountsTargetOptionFamilyAndCompiler) {
   EXPECT_TRUE(keys.insert(key()).second);
 }
 
+TEST_F(ImageKey, HoldsEachOptionWhole) {
+  const std::string what = image_key(*family_, unit_, spec_, target_, lineinfo_, compiler_).what;
+  for (const std::string& option : Compiler::options(target_, lineinfo_))
+    EXPECT_NE(what.find(cat("option=", option.size(), ":", option, "\n")), std::string::npos)
+        << option << " is not in\n"
+        << what;
+}
+
 TEST_F(ImageKey, TheCompilerIsWhoAndTheRestIsWhat) {
   const cache::Key before = image_key(*family_, unit_, spec_, target_, lineinfo_, compiler_);
   const cache::Key other = image_key(*family_, unit_, spec_, target_, lineinfo_, "nvrtc 9 builtins 9");

@@ -205,7 +205,7 @@ void Budget::look_at(const std::string& folder, std::vector<StoredFile>& files) 
       file.kind = StoredFile::Kind::staging;
     } else if (is_failure(name)) {
       file.kind = StoredFile::Kind::failure;
-    } else if (!is_hash(name)) {
+    } else if (!is_hash(name) && !is_newer_name(name)) {
       continue;
     }
     FileStatus status;

@@ -22,6 +22,7 @@ namespace quern::cache {
   X(other_compiler) /* a miss because: there is only what another compiler made on demand */          \
   X(rejected)       /* a miss because: the driver rejected what there was */                          \
   X(damaged)        /* passed over: bytes that are no entry */                                        \
+  X(newer)          /* passed over: entries of a later quern's schema */                              \
   X(foreign)        /* passed over: entries with another key's text: moved by hand, or a collision */ \
   X(untrusted)      /* passed over: another owner, writable by others, or no plain file */            \
   X(unreadable)     /* passed over: what the file system refused to read */                           \

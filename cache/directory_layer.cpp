@@ -171,8 +171,7 @@ Reading DirectoryLayer::read(const std::string& path) {
   std::string bytes;
   Reading reading = read_other(path, &bytes);
   if (reading.oddity != Oddity::none) return reading;
-  reading.entry = parse(bytes, &reading.why);
-  if (!reading.entry) reading.oddity = Oddity::damaged;
+  parse_into(reading, bytes);
   return reading;
 }
 
@@ -233,9 +232,9 @@ std::vector<Item> DirectoryLayer::list() {
   std::vector<Item> items;
   for (const std::string& folder : folders()) {
     for (const std::string& name : names(cat(path_, "/", folder))) {
-      if (!is_hash(name)) continue;
       const std::string key = cat(folder, "/", name);
-      Reading reading = load(key);
+      if (!is_hash(name) && !is_newer_name(name)) continue;
+      Reading reading = read(cat(path_, "/", key));
       const std::int64_t used = role_ == DirectoryRole::written ? reading.modified_ns : 0;
       items.push_back(describe(path_, key, std::move(reading)));
       items.back().used_unix_ns = used;

@@ -36,6 +36,8 @@ class DirectoryLayer : public Layer {
   bool readable() { return access() != Access::none; }
   bool writable() { return access() == Access::write; }
 
+  // What a file holds, an entry if all is well.
+  Reading read(const std::string& path);
   // A remembered failure's bytes, if there are any to trust.
   Reading read_other(const std::string& path, std::string* bytes);
   std::string folder_of(const Key& key) const;
@@ -55,7 +57,6 @@ class DirectoryLayer : public Layer {
   std::string why_not_trusted(const FileStatus& status, int* error);
   std::string refuse(const std::string& why);
 
-  Reading read(const std::string& path);
   EntryPointer read_for(const std::string& path, const Wanted& wanted, std::int64_t* modified_ns);
   void stamp(const std::string& path, std::int64_t modified_ns);
   bool serves(const Entry& entry) const;

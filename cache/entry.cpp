@@ -130,6 +130,11 @@ std::optional<Entry> parse(std::string_view bytes, std::string* why_not) {
   return std::nullopt;
 }
 
+bool is_of_newer_schema(std::string_view bytes) {
+  if (bytes.size() < kHeaderBytes || bytes.substr(0, kMagic.size()) != kMagic) return false;
+  return Reader(bytes.substr(kMagic.size())).number<std::uint32_t>() > kEntrySchema && checksum_holds(bytes);
+}
+
 Hash128 image_hash(const Entry& entry) { return hash128(entry.cubin.empty() ? entry.ptx : entry.cubin); }
 
 }  // namespace quern::cache

@@ -36,6 +36,9 @@ std::string serialize(const Entry& entry);
 // null.
 std::optional<Entry> parse(std::string_view bytes, std::string* why_not);
 
+// An entry, whole, of a schema above kEntrySchema: a later quern made it, and no part of it is read here.
+bool is_of_newer_schema(std::string_view bytes);
+
 // Of what the driver is given.
 Hash128 image_hash(const Entry& entry);
 

@@ -10,6 +10,7 @@ namespace quern::cache {
 namespace {
 
 constexpr const char* kForeign = "holds another key's entry";
+constexpr const char* kNewer = "a later quern made it, with another schema of entries";
 constexpr std::size_t kHashDigits = 2 * sizeof(Hash128::bytes);
 
 }  // namespace
@@ -17,7 +18,8 @@ constexpr std::size_t kHashDigits = 2 * sizeof(Hash128::bytes);
 void Layer::pass_over(const std::string& path, const Reading& reading) {
   AtomicCounters& counters = services_.counters;
   std::atomic<std::uint64_t>* const rows[] = {
-      nullptr, nullptr, &counters.unreadable, &counters.untrusted, &counters.damaged, &counters.foreign};
+      nullptr,           nullptr,           &counters.unreadable, &counters.untrusted,
+      &counters.damaged, &counters.foreign, &counters.newer};
   std::atomic<std::uint64_t>* const row = rows[static_cast<int>(reading.oddity)];
   if (row == nullptr) return;
   ++*row;
@@ -38,12 +40,25 @@ EntryPointer Layer::accept(const std::string& path, Reading reading, const Wante
   return nullptr;
 }
 
+void parse_into(Reading& reading, std::string_view bytes) {
+  reading.entry = parse(bytes, &reading.why);
+  reading.oddity = reading.entry ? Oddity::none : is_of_newer_schema(bytes) ? Oddity::newer : Oddity::damaged;
+  if (reading.oddity == Oddity::newer) reading.why = kNewer;
+}
+
+bool is_damaged(const Item& item) { return !item.damage.empty() && !item.newer; }
+
 bool is_rejected(const Entry& entry, const Rejected& rejected) {
   return !rejected.empty() && std::find(rejected.begin(), rejected.end(), image_hash(entry)) != rejected.end();
 }
 
 bool is_hash(std::string_view name) {
   return name.size() == kHashDigits && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+bool is_newer_name(std::string_view name) {
+  if (name.size() < kHashDigits + 2 || !is_hash(name.substr(0, kHashDigits)) || name[kHashDigits] != '.') return false;
+  return parse_integer(name.substr(kHashDigits + 1)).value_or(0) > kEntrySchema;
 }
 
 bool is_item_key(std::string_view key) {
@@ -71,6 +86,7 @@ Item describe(const std::string& layer, const std::string& item_key, Reading rea
   item.layer = layer;
   item.bytes = reading.bytes;
   item.damage = reading.why;
+  item.newer = reading.oddity == Oddity::newer;
   if (!reading.entry) return item;
   Entry& entry = *reading.entry;
   if (item_key != item_key_of(entry)) item.damage = kForeign;

@@ -26,6 +26,7 @@ struct Item {
   std::string layer;  // the path of the layer
   std::uint64_t bytes = 0;
   std::string damage;   // why it serves nobody; the fields below are then empty
+  bool newer = false;   // that is not damage, but a later quern's schema
   std::string failure;  // no image, but the sentence of a compile that failed and is not tried again for a while
   std::int64_t created_unix_ns = 0;
   std::int64_t used_unix_ns = 0;  // last hit, to the hour; 0 in layers that are not written to
@@ -45,7 +46,7 @@ struct LayerReport {
 };
 
 // Why a place has no entry to use.
-enum class Oddity : std::uint8_t { none, absent, unreadable, untrusted, damaged, foreign };
+enum class Oddity : std::uint8_t { none, absent, unreadable, untrusted, damaged, foreign, newer };
 
 // What came of reading one place.
 struct Reading {
@@ -96,8 +97,12 @@ class Layer {
   std::atomic<std::uint64_t> hits_{0};
 };
 
+// Makes the reading's entry of the bytes, or says what is odd with them.
+void parse_into(Reading& reading, std::string_view bytes);
+bool is_damaged(const Item& item);
 bool is_rejected(const Entry& entry, const Rejected& rejected);
 bool is_hash(std::string_view name);                                    // 32 hexadecimal digits
+bool is_newer_name(std::string_view name);                              // 32, a dot and a schema above kEntrySchema
 bool is_item_key(std::string_view key);                                 // two of them with a slash between
 std::string item_key_of(const Entry& entry);                            // by its own texts
 Reading of_its_own_name(const std::string& item_key, Reading reading);  // without an entry of another name

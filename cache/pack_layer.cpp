@@ -79,8 +79,7 @@ Reading PackLayer::read(const Pack& pack, const PackRow& row) {
     reading.why = error_text(error);
     return reading;
   }
-  reading.entry = parse(bytes, &reading.why);
-  reading.oddity = reading.entry ? Oddity::none : Oddity::damaged;
+  parse_into(reading, bytes);
   return reading;
 }
 

@@ -69,7 +69,9 @@ EntryPointer Store::from_layers(const Key& key) {
   AtomicCounters& counters = services_.counters;
   bool others = false;
   const Rejected rejected = memory_.rejected(key);
-  const auto odd = [&] { return counters.damaged + counters.foreign + counters.untrusted + counters.unreadable; };
+  const auto odd = [&] {
+    return counters.damaged + counters.foreign + counters.untrusted + counters.unreadable + counters.newer;
+  };
   const std::uint64_t odd_before = odd();
   guarded([&] { entry = look_up(key, rejected, &others); });
   ++(entry ? counters.layer_hits : counters.misses);

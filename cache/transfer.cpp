@@ -80,7 +80,7 @@ Transfer export_pack(Store& store, const std::string& path) {
   for (const Item& item : store.list()) {
     if (item.damage.empty())
       sources.try_emplace(item.key, [&store, key = item.key] { return store.load(key, nullptr); });
-    if (!item.damage.empty()) ++damaged;
+    if (is_damaged(item)) ++damaged;
   }
   PackWriter writer(real_file_system(), path);
   Transfer done = write(writer, sources);

@@ -34,12 +34,24 @@ std::string Writer::failure_path(const Key& key) const { return cat(layer_.entry
 
 void Writer::put(const Key& key, const Entry& entry) {
   if (key.who.empty() || !layer_.writable()) return;
-  store(key, layer_.entry_path(key), serialize(entry));
+  const std::string path = layer_.entry_path(key);
+  if (holds_newer(path)) {
+    ++services_.counters.not_stored;
+    return services_.failed(cat(path, " is a later quern's, and stays; this image is not stored"));
+  }
+  store(key, path, serialize(entry));
 }
 
 void Writer::put(const Key& key, const Failure& failure) {
   if (key.who.empty() || !layer_.writable()) return;
   store(key, failure_path(key), serialize(failure));
+}
+
+// Two versions that write under one name would take each other's images away with every launch.
+bool Writer::holds_newer(const std::string& path) {
+  FileStatus status;
+  if (services_.files.status(path, &status) != 0) return false;
+  return layer_.read(path).oddity == Oddity::newer;
 }
 
 void Writer::store(const Key& key, const std::string& path, std::string_view bytes) {
@@ -209,8 +221,9 @@ std::size_t Writer::clear() {
 std::size_t Writer::clear_folder(const std::string& folder) {
   std::size_t removed = 0;
   for (const std::string& name : layer_.names(folder)) {
-    if (!is_hash(name) && !is_staging(name) && !is_failure(name)) continue;
-    if (remove_file(cat(folder, "/", name)) && is_hash(name)) ++removed;
+    const bool entry = is_hash(name) || is_newer_name(name);
+    if (!entry && !is_staging(name) && !is_failure(name)) continue;
+    if (remove_file(cat(folder, "/", name)) && entry) ++removed;
   }
   remove_folder(folder);
   return removed;

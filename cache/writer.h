@@ -55,6 +55,7 @@ class Writer {
   const Limits& limits() const { return settings_.limits; }
 
  private:
+  bool holds_newer(const std::string& path);
   void store(const Key& key, const std::string& path, std::string_view bytes);
   int store_once(const std::string& path, std::string_view bytes, std::string* why);
   int make_folder(const std::string& folder);

@@ -31,15 +31,18 @@ Row layer_row(const cache::LayerReport& layer, const std::vector<cache::Item>& i
   std::uint64_t bytes = 0;
   std::size_t entries = 0;
   std::size_t damaged = 0;
+  std::size_t newer = 0;
   for (const cache::Item& item : items) {
     if (item.layer != layer.path) continue;
     ++entries;
     bytes += item.bytes;
-    damaged += item.damage.empty() ? 0 : 1;
+    damaged += is_damaged(item) ? 1 : 0;
+    newer += item.newer ? 1 : 0;
   }
   Row row;
   row.add("layer", layer.path).add("kind", layer.kind).add("writable", layer.writable);
   row.add("entries", entries).add("bytes", number(bytes)).add("damaged", damaged);
+  row.add("newer", newer);
   return row.add("unusable", layer.unusable.empty() ? Value() : Value(layer.unusable));
 }
 
@@ -48,18 +51,21 @@ int stats(Runtime& runtime, const CacheArguments& arguments) {
   std::uint64_t bytes = 0;
   std::size_t entries = 0;
   std::size_t damaged = 0;
+  std::size_t newer = 0;
   const auto items = store.list();
   for (const cache::Item& item : items) {
     if (item.layer != store.directory()) continue;
     ++entries;
     bytes += item.bytes;
-    damaged += item.damage.empty() ? 0 : 1;
+    damaged += is_damaged(item) ? 1 : 0;
+    newer += item.newer ? 1 : 0;
   }
   const std::string unusable = store.unusable();
   Value::Rows layers;
   for (const cache::LayerReport& layer : store.layers()) layers.push_back(layer_row(layer, items));
   Row row;
   row.add("dir", store.directory()).add("entries", entries).add("bytes", number(bytes)).add("damaged", damaged);
+  row.add("newer", newer);
   row.add("max_bytes", number(store.limits().bytes)).add("max_entries", number(store.limits().entries));
   row.add("usable", unusable.empty() && !store.directory().empty());
   row.add("why_not", unusable.empty() ? Value() : Value(unusable));

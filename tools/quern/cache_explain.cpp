@@ -140,6 +140,7 @@ class Explain {
     const cache::Counters now = runtime_.state().store.counters();
     if (runtime_.state().store.layers().empty()) return "the cache is off (QUERN_CACHE)";
     if (now.damaged != before.damaged) return "what there is is damaged; `quern cache verify` says how";
+    if (now.newer != before.newer) return "what there is is a later quern's, whose entries this one cannot read";
     if (now.untrusted != before.untrusted) return "what there is is not trusted; --log info says why";
     if (now.unreadable != before.unreadable) return "what there is cannot be read; --log info says why";
     if (now.foreign != before.foreign) return "under its name is another key's image";

@@ -27,12 +27,12 @@ const Family* family_named(const Runtime& runtime, std::string_view name) {
 }
 
 struct Verdict {
-  std::string state;  // "ok", "outdated", "damaged"
+  std::string state;  // "ok", "outdated", "newer", "damaged"
   std::string why;
 };
 
 Verdict judge(const Runtime& runtime, const cache::Item& item) {
-  if (!item.damage.empty()) return {"damaged", item.damage};
+  if (!item.damage.empty()) return {item.newer ? "newer" : "damaged", item.damage};
   std::string outdated = why_outdated(runtime, item.what);
   if (!outdated.empty()) return {"outdated", std::move(outdated)};
   return {"ok", ""};
@@ -49,13 +49,13 @@ std::string key_field(std::string_view text, std::string_view label) {
   return {};
 }
 
+// What a later quern may ask for, or an application whose family this command does not have, is not outdated.
 std::string why_outdated(const Runtime& runtime, std::string_view what) {
   const std::string schema = key_field(what, "schema");
-  if (schema != std::to_string(cache::kKeySchema))
+  if (parse_integer(schema).value_or(0) < cache::kKeySchema)
     return cat("key schema ", schema, ", this quern asks for ", cache::kKeySchema);
-  const std::string name = key_field(what, "family");
-  const Family* const family = family_named(runtime, name);
-  if (family == nullptr) return cat("this quern has no family \"", name, "\"");
+  const Family* const family = family_named(runtime, key_field(what, "family"));
+  if (schema != std::to_string(cache::kKeySchema) || family == nullptr) return {};
   for (const auto& [label, value] : cache::parse_key_text(what)) {
     if ((label == "source" || label == "header") && !is_current(*family, value))
       return cat("made from another ", value.substr(0, value.rfind(' ')));

@@ -36,21 +36,30 @@ class Items {
     Manifest manifest = parse_manifest(read_text_file(request_.manifest));
     if (is_typed()) architectures();  // a wrong --arch is not the lines' fault
     found_.bad = std::move(manifest.bad);
+    std::size_t others = 0;
     for (const ManifestItem& line : manifest.items) {
       try {
         add_line(line);
       } catch (const Error& error) {
         if (error.code != Code::bad_input) throw;
         found_.bad.push_back({line.line, error.sentence});
+        if (is_of_another_family(line)) ++others;
       }
     }
     std::sort(found_.bad.begin(), found_.bad.end(), [](const auto& a, const auto& b) { return a.line < b.line; });
-    if (!found_.bad.empty() && !request_.keep_going) refuse_lines();
+    if (found_.bad.size() != others && !request_.keep_going) refuse_lines();
     return std::move(found_);
   }
 
  private:
   bool is_typed() const { return !request_.arch.empty() || !request_.device_model.empty(); }
+
+  // Applications write manifests too, of families of their own, which this command does not have.
+  bool is_of_another_family(const ManifestItem& line) const {
+    const std::string_view name = split(trim(line.problem), ' ').front();
+    const auto families = runtime_.families();
+    return std::none_of(families.begin(), families.end(), [&](const Family* f) { return name == f->name; });
+  }
 
   // Each architecture of --arch, or the model's own.
   std::vector<std::string> architectures() const {

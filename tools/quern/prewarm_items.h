@@ -30,7 +30,7 @@ struct PrewarmItem {
 
 struct PrewarmItems {
   std::vector<PrewarmItem> items;
-  std::vector<BadLine> bad;  // of the manifest, by their numbers; none unless `keep_going`
+  std::vector<BadLine> bad;  // of the manifest, by their numbers: of families of others, and all with `keep_going`
 };
 
 // Each item once. Everything that can be wrong with one is said before anything is compiled. Throws Error (bad_input),

@@ -98,6 +98,10 @@ if grep -q '"nvrtc":{"path"' out; then
   expect 3 '"sentence":"bad.jsonl:3: gather has no field' prewarm --manifest bad.jsonl --keep-going --json
   check 'a row for each good line, an error for each bad one' test "$(grep -c quern.prewarm/1 out) $(grep -c quern.error/1 out)" = '1 3'
   expect 2 '--keep-going goes with --manifest' prewarm gather --keep-going
+  # A family of an application's own stops nothing.
+  printf '{"problem": "gather width=8"}\n{"problem": "mine rows=4", "arch": "sm_90a"}\n' >others.jsonl
+  expect 3 'others.jsonl:2: there is no family "mine"' prewarm --manifest others.jsonl
+  check 'the others are done without --keep-going' grep -q '^| gather width=8 | sm_90a | disk ' <<<"$(cat out)"
   # Rows come as they are done: the second item waits for a compiler that never ends, and the first row is there.
   if command -v c++ >/dev/null; then
     printf '#!/bin/sh\ncase " $* " in *" --version "*) exec c++ "$@" ;; esac\necho $$ >%s\nexec sleep 60\n' "$work/slow.pid" >slow-c++

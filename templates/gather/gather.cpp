@@ -339,6 +339,7 @@ struct GatherFamily {
   }
 
   static void reference(const Gather& p, const Args& a) {
+    if (p.width == 0) return;  // as no kernel is launched, no index is looked at either
     const std::int64_t size = element_bytes(p);
     const auto copy_rows = [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
@@ -352,8 +353,8 @@ struct GatherFamily {
         common::with_float(p.dtype, [&](auto x) { scale_row(reinterpret_cast<decltype(x)*>(out), p.width, scale); });
       }
     };
-    parallel_for(p.count, 1 + (1 << 20) / std::max<std::int64_t>(1, row_bytes(p)), copy_rows);
-    if (p.mode != GatherMode::report || p.width == 0) return;  // rows of no width are not launched
+    parallel_for(p.count, 1 + (1 << 20) / row_bytes(p), copy_rows);
+    if (p.mode != GatherMode::report) return;
     for (std::int64_t i = 0; i < p.count; ++i) {
       if (resolve(p, a, i) == nullptr) report_bad(a, i);
     }

@@ -140,7 +140,7 @@ class Budget::Account {
   int error_ = 0;
 };
 
-std::string Budget::path() const { return layer_.path() + "/.usage"; }
+std::string Budget::path() const { return cat(layer_.path(), "/", kUsageName); }
 
 int Budget::admit(std::uint64_t bytes, const std::function<int(std::int64_t)>& place) {
   if (!fits({}, bytes, limits_)) return EFBIG;

@@ -22,6 +22,7 @@ void Layer::pass_over(const std::string& path, const Reading& reading) {
   if (row == nullptr) return;
   ++*row;
   services_.log.info(cat("cache: passed over ", path, ": ", reading.why));
+  if (reading.oddity == Oddity::untrusted) untrusted_is_passed_over(path, reading.why);
 }
 
 EntryPointer Layer::accept(const std::string& path, Reading reading, const Wanted& wanted) {
@@ -71,6 +72,7 @@ Item describe(const std::string& layer, const std::string& item_key, Reading rea
   item.layer = layer;
   item.bytes = reading.bytes;
   item.damage = reading.why;
+  item.untrusted = reading.oddity == Oddity::untrusted;
   if (!reading.entry) return item;
   Entry& entry = *reading.entry;
   if (item_key != item_key_of(entry)) item.damage = kForeign;

@@ -25,8 +25,9 @@ struct Item {
   std::string key;    // hex(what)/hex(who)
   std::string layer;  // the path of the layer
   std::uint64_t bytes = 0;
-  std::string damage;   // why it serves nobody; the fields below are then empty
-  std::string failure;  // no image, but the sentence of a compile that failed and is not tried again for a while
+  std::string damage;      // why it serves nobody; the fields below are then empty
+  bool untrusted = false;  // which is that it is not trusted
+  std::string failure;     // no image, but the sentence of a compile that failed and is not tried again for a while
   std::int64_t created_unix_ns = 0;
   std::int64_t used_unix_ns = 0;  // last hit, to the hour; 0 in layers that are not written to
   bool prewarmed = false;
@@ -75,6 +76,8 @@ class Layer {
   // The entry of an Item, whichever it is: see of_its_own_name. REQUIRES: is_item_key(item_key).
   virtual Reading load(const std::string& item_key) = 0;
   virtual LayerReport report() = 0;
+  // What is not trusted in it besides the entries of `list`, each under its name instead of a key.
+  virtual std::vector<Item> untrusted() { return {}; }
 
   const std::string& path() const { return path_; }
   void count_hit() { ++hits_; }
@@ -88,6 +91,8 @@ class Layer {
     const std::string* who;  // null: any
     const Rejected& rejected;
   };
+  // Called for everything that is passed over since it is not trusted.
+  virtual void untrusted_is_passed_over(const std::string& /*path*/, const std::string& /*why*/) {}
   // The reading's entry, if it is one of these.
   EntryPointer accept(const std::string& path, Reading reading, const Wanted& wanted);
 

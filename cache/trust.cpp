@@ -126,6 +126,12 @@ std::string why_untrusted(const FileStatus& status, FileKind kind, const Trust& 
   return {};
 }
 
+std::string untrusted_remedy(const std::string& dir, bool own) {
+  const std::string chmod = cat("`chmod -R go-w ", dir, "` mends what others may write");
+  if (!own) return cat(chmod, "; its owner must type it");
+  return cat(chmod, ", and `quern cache prune` removes what else is not trusted");
+}
+
 std::string why_path_untrusted(FileSystem& files, const std::string& path, const Trust& trust, int* error) {
   std::string canonical;
   *error = error_of(files.resolve(path, &canonical));

@@ -41,6 +41,9 @@ std::string why_untrusted(const FileStatus& status, FileKind kind, const Trust& 
 // value where it could not be looked at.
 std::string why_path_untrusted(FileSystem& files, const std::string& path, const Trust& trust, int* error);
 
+// What to type where things in a directory are not trusted; `own`: it is the user's own, not a layer.
+std::string untrusted_remedy(const std::string& dir, bool own);
+
 }  // namespace quern::cache
 
 #endif  // QUERN_CACHE_TRUST_H_

@@ -27,39 +27,32 @@ namespace {
 
 std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
-Row layer_row(const cache::LayerReport& layer, const std::vector<cache::Item>& items) {
-  std::uint64_t bytes = 0;
-  std::size_t entries = 0;
-  std::size_t damaged = 0;
-  for (const cache::Item& item : items) {
-    if (item.layer != layer.path) continue;
-    ++entries;
-    bytes += item.bytes;
-    damaged += item.damage.empty() ? 0 : 1;
-  }
+void add_holding(Row& row, const Holding& holding) {
+  row.add("entries", holding.entries).add("bytes", number(holding.bytes));
+  row.add("damaged", holding.damaged).add("untrusted", holding.untrusted);
+}
+
+Row layer_row(const cache::LayerReport& layer, const Holding& holding) {
   Row row;
   row.add("layer", layer.path).add("kind", layer.kind).add("writable", layer.writable);
-  row.add("entries", entries).add("bytes", number(bytes)).add("damaged", damaged);
+  add_holding(row, holding);
   return row.add("unusable", layer.unusable.empty() ? Value() : Value(layer.unusable));
 }
 
 int stats(Runtime& runtime, const CacheArguments& arguments) {
   cache::Store& store = runtime.state().store;
-  std::uint64_t bytes = 0;
-  std::size_t entries = 0;
-  std::size_t damaged = 0;
   const auto items = store.list();
-  for (const cache::Item& item : items) {
-    if (item.layer != store.directory()) continue;
-    ++entries;
-    bytes += item.bytes;
-    damaged += item.damage.empty() ? 0 : 1;
-  }
+  const auto untrusted = all_untrusted(store, items);
   const std::string unusable = store.unusable();
   Value::Rows layers;
-  for (const cache::LayerReport& layer : store.layers()) layers.push_back(layer_row(layer, items));
+  for (const cache::LayerReport& layer : store.layers()) {
+    layers.push_back(layer_row(layer, holding_of(layer.path, items, untrusted)));
+    const std::string sentence = untrusted_sentence(store, layer.path, untrusted);
+    if (!sentence.empty()) note(sentence);
+  }
   Row row;
-  row.add("dir", store.directory()).add("entries", entries).add("bytes", number(bytes)).add("damaged", damaged);
+  row.add("dir", store.directory());
+  add_holding(row, holding_of(store.directory(), items, untrusted));
   row.add("max_bytes", number(store.limits().bytes)).add("max_entries", number(store.limits().entries));
   row.add("usable", unusable.empty() && !store.directory().empty());
   row.add("why_not", unusable.empty() ? Value() : Value(unusable));
@@ -171,8 +164,10 @@ int clear(Runtime& runtime, const CacheArguments& arguments) {
   const auto left = store.list();
   const bool whole =
       std::none_of(left.begin(), left.end(), [&](const cache::Item& item) { return item.layer == store.directory(); });
+  const std::string untrusted = untrusted_sentence(store, store.directory(), all_untrusted(store, left));
   if (arguments.json) print_json("quern.cache.clear/1", Row().add("dir", store.directory()).add("removed", removed));
   if (!arguments.json) print_line(cat("removed ", removed, " entries from ", store.directory()));
+  if (!untrusted.empty()) throw Error(Code::io, Stage::store, cat("not all could be removed: ", untrusted));
   if (!whole) throw Error(Code::io, Stage::store, "some entries could not be removed");
   return kDone;
 }

@@ -171,6 +171,7 @@ Reading DirectoryLayer::read_other(const std::string& path, std::string* bytes) 
   }
   reading.bytes = bytes->size();
   reading.modified_ns = status.modified_ns;
+  reading.owner = status.owner;
   reading.why = why_untrusted(status, FileKind::regular, trust_, services_.files.user());
   reading.oddity = reading.why.empty() ? Oddity::none : Oddity::untrusted;
   return reading;
@@ -182,7 +183,7 @@ Reading DirectoryLayer::read(const std::string& path) {
   if (reading.oddity != Oddity::none) return reading;
   reading.entry = parse(bytes, &reading.why);
   if (!reading.entry) reading.oddity = Oddity::damaged;
-  return reading;
+  return if_believed(std::move(reading), trust_, services_.files.user());
 }
 
 EntryPointer DirectoryLayer::read_for(const std::string& path, const Wanted& wanted, std::int64_t* modified_ns) {

@@ -11,6 +11,7 @@
 #include "cache/entry.h"
 #include "cache/key.h"
 #include "cache/services.h"
+#include "cache/trust.h"
 #include "quern/options.h"
 
 namespace quern::cache {
@@ -27,6 +28,7 @@ struct Item {
   std::uint64_t bytes = 0;
   std::string damage;      // why it serves nobody; the fields below are then empty
   bool untrusted = false;  // which is that it is not trusted
+  bool refused = false;    // which is that it is another user's CPU code
   std::string failure;     // no image, but the sentence of a compile that failed and is not tried again for a while
   std::int64_t created_unix_ns = 0;
   std::int64_t used_unix_ns = 0;  // last hit, to the hour; 0 in layers that are not written to
@@ -46,13 +48,15 @@ struct LayerReport {
 };
 
 // Why a place has no entry to use.
-enum class Oddity : std::uint8_t { none, absent, unreadable, untrusted, damaged, foreign };
+// `refused`: an image that is CPU code, of a file that the user does not own.
+enum class Oddity : std::uint8_t { none, absent, unreadable, untrusted, damaged, foreign, refused };
 
 // What came of reading one place.
 struct Reading {
   std::optional<Entry> entry;
   std::uint64_t bytes = 0;
   std::int64_t modified_ns = 0;
+  std::uint32_t owner = 0;         // of the file
   Oddity oddity = Oddity::absent;  // none where there is an entry
   std::string why;
 };
@@ -99,14 +103,18 @@ class Layer {
   const std::string path_;
   Services& services_;
   std::atomic<std::uint64_t> hits_{0};
+
+ private:
+  std::atomic<bool> warned_of_refused_{false};
 };
 
 bool is_rejected(const Entry& entry, const Rejected& rejected);
-bool is_hash(std::string_view name);                                    // 32 hexadecimal digits
-bool is_item_key(std::string_view key);                                 // two of them with a slash between
-std::string item_key_of(const Entry& entry);                            // by its own texts
-Reading of_its_own_name(const std::string& item_key, Reading reading);  // without an entry of another name
-bool newer(const Entry& left, const Entry& right);                      // of two entries for one `what`
+bool is_hash(std::string_view name);                                           // 32 hexadecimal digits
+bool is_item_key(std::string_view key);                                        // two of them with a slash between
+std::string item_key_of(const Entry& entry);                                   // by its own texts
+Reading of_its_own_name(const std::string& item_key, Reading reading);         // without an entry of another name
+Reading if_believed(Reading reading, const Trust& trust, std::uint32_t user);  // without CPU code of another's
+bool newer(const Entry& left, const Entry& right);                             // of two entries for one `what`
 Item describe(const std::string& layer, const std::string& item_key, Reading reading);
 
 }  // namespace quern::cache

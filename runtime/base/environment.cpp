@@ -16,7 +16,7 @@ constexpr std::array<VariableRow, static_cast<std::size_t>(Variable::count)> kRo
     {"QUERN_CACHE", "read-write (default), read-only or off"},
     {"QUERN_CACHE_MATCH", "which entries serve a key: default, exact or any"},
     {"QUERN_CACHE_LAYERS", "packs and directories of images that are only read, with colons between them"},
-    {"QUERN_CACHE_TRUST", "whom they may belong to: owner (default), uids=0,1000 or mode-only"},
+    {"QUERN_CACHE_TRUST", "whom they may belong to: owner (default), uids=0,1000 or mode-only; and \",host\" for CPU code"},
     {"QUERN_CACHE_MAX_BYTES", "what the cache directory may hold, 500M or 2G; default 2G"},
     {"QUERN_CACHE_MAX_ENTRIES", "how many images it may hold; default 100000"},
     {"QUERN_WAIT_SECONDS",

@@ -130,7 +130,7 @@ void print_entry(const std::string& key, const cache::Entry& entry, bool json) {
     print_json("quern.cache.show/1", row.add("what", to_rows(entry.what)).add("who", to_rows(entry.who)));
     return;
   }
-  for (const auto& [name, value] : row.fields) print_item(name, text_of(value));
+  for (const auto& [name, value] : row.fields) print_item(printable(name), text_of(value));
   print_line("\nWhat is built:");
   print_table(to_rows(entry.what));
   print_line("\nWho built it:");
@@ -197,22 +197,27 @@ int export_entries(Runtime& runtime, const CacheArguments& arguments) {
 int import_entries(Runtime& runtime, const CacheArguments& arguments) {
   require_store(runtime, *arguments.global, "nothing can be changed");
   const std::string& path = arguments.words.front();
-  const cache::Transfer done = cache::import_pack(runtime.state().store, path);
+  const cache::Transfer done = cache::import_pack(runtime.state().store, path, arguments.host_code);
   print_rows("quern.cache.import/1",
              {Row()
                   .add("pack", path)
                   .add("imported", done.entries)
                   .add("bytes", number(done.bytes))
                   .add("known", done.known)
-                  .add("damaged", done.damaged)},
+                  .add("damaged", done.damaged)
+                  .add("refused", done.refused)},
              arguments.json);
+  if (done.refused != 0)
+    note(cat(done.refused, done.refused == 1 ? " image is" : " images are",
+             " CPU code (target host), which would be loaded into processes here: left out. If you trust who made ",
+             path, ", type `quern cache import --host-code ", path, "`"));
   const cache::Counters counters = runtime.state().store.counters();
   const std::uint64_t lost = counters.not_stored + counters.evictions;
   if (lost != 0)
     note(cat(
         counters.not_stored, " images could not be kept, and ", counters.evictions,
         " went to make room; QUERN_CACHE_MAX_BYTES and QUERN_CACHE_MAX_ENTRIES are the limits, --log info says more"));
-  return done.damaged + lost == 0 ? kDone : kSomeFailed;
+  return done.damaged + done.refused + lost == 0 ? kDone : kSomeFailed;
 }
 
 void declare_show(Arguments& action, CacheArguments& given) {
@@ -229,6 +234,10 @@ void declare_prune(Arguments& action, CacheArguments& given) {
   action.option("--max-bytes BYTES", given.max_bytes, "Keep so much, 500M or 2G; default QUERN_CACHE_MAX_BYTES");
   action.option("--max-entries N", given.max_entries, "Keep so many; default QUERN_CACHE_MAX_ENTRIES");
   action.flag("--outdated", given.outdated, "Also what this quern never asks for");
+}
+
+void declare_import(Arguments& action, CacheArguments& given) {
+  action.flag("--host-code", given.host_code, "Also images of the target host: CPU code, which this machine runs");
 }
 
 struct ActionRow {
@@ -311,7 +320,7 @@ const ActionRow kActions[] = {
      "FILE",
      "the pack to read",
      false,
-     nullptr,
+     declare_import,
      import_entries,
      {"quern cache import app.pack", "Its images become the directory's own"}},
 };

@@ -19,6 +19,7 @@ struct CacheArguments {
   std::string max_bytes;
   std::string max_entries;
   bool outdated = false;
+  bool host_code = false;
   std::string arch;
   std::string device_model;
   std::string config;

@@ -32,11 +32,12 @@ const Family* family_named(const Runtime& runtime, std::string_view name) {
 }
 
 struct Verdict {
-  std::string state;  // "ok", "outdated", "damaged", "untrusted"
+  std::string state;  // "ok", "outdated", "damaged", "untrusted", "refused"
   std::string why;
 };
 
 Verdict judge(const Runtime& runtime, const cache::Item& item) {
+  if (item.refused) return {"refused", item.damage};
   if (!item.damage.empty()) return {item.untrusted ? "untrusted" : "damaged", item.damage};
   std::string outdated = why_outdated(runtime, item.what);
   if (!outdated.empty()) return {"outdated", std::move(outdated)};
@@ -82,7 +83,7 @@ Holding holding_of(const std::string& layer, const std::vector<cache::Item>& ite
     if (item.layer != layer) continue;
     ++holding.entries;
     holding.bytes += item.bytes;
-    holding.damaged += item.damage.empty() || item.untrusted ? 0 : 1;
+    holding.damaged += item.damage.empty() || item.untrusted || item.refused ? 0 : 1;
   }
   for (const cache::Item& item : untrusted) holding.untrusted += item.layer == layer ? 1 : 0;
   return holding;

@@ -16,7 +16,8 @@ constexpr std::array<VariableRow, static_cast<std::size_t>(Variable::count)> kRo
     {"QUERN_CACHE", "read-write (default), read-only or off"},
     {"QUERN_CACHE_MATCH", "which entries serve a key: default, exact or any"},
     {"QUERN_CACHE_LAYERS", "packs and directories of images that are only read, with colons between them"},
-    {"QUERN_CACHE_TRUST", "whom they may belong to: owner (default), uids=0,1000 or mode-only; and \",host\" for CPU code"},
+    {"QUERN_CACHE_TRUST",
+     "whom they may belong to: owner (default), uids=0,1000 or mode-only; and \",host\" for CPU code"},
     {"QUERN_CACHE_MAX_BYTES", "what the cache directory may hold, 500M or 2G; default 2G"},
     {"QUERN_CACHE_MAX_ENTRIES", "how many images it may hold; default 100000"},
     {"QUERN_WAIT_SECONDS",
@@ -140,7 +141,8 @@ std::vector<std::string> parse_paths(const std::string& text) {
 
 std::string default_cache_dir(const Environment& environment) {
   if (!environment[Variable::cache_dir].empty()) return environment[Variable::cache_dir];
-  if (!environment[Variable::xdg_cache_home].empty()) return environment[Variable::xdg_cache_home] + "/quern";
+  // The specification of these directories: a relative path is invalid and ignored.
+  if (environment[Variable::xdg_cache_home].starts_with('/')) return environment[Variable::xdg_cache_home] + "/quern";
   if (!environment[Variable::home].empty()) return environment[Variable::home] + "/.cache/quern";
   return {};
 }

@@ -82,6 +82,8 @@ TEST(Resolve, TheCacheDirectoryIsTheFirstThatIsSet) {
   Environment environment;
   environment[Variable::home] = "/h";
   EXPECT_EQ(resolve({}, environment, &misread).cache_dir, "/h/.cache/quern");
+  environment[Variable::xdg_cache_home] = "relative";
+  EXPECT_EQ(resolve({}, environment, &misread).cache_dir, "/h/.cache/quern") << "finding A14";
   environment[Variable::xdg_cache_home] = "/x";
   EXPECT_EQ(resolve({}, environment, &misread).cache_dir, "/x/quern");
   environment[Variable::cache_dir] = "/c";

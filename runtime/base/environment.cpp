@@ -131,11 +131,34 @@ class Filler {
   std::vector<std::string>* misread_;
 };
 
+// A list with colons. "\:" is a colon within a path. A URL keeps its colons and ends before ":/".
 std::vector<std::string> parse_paths(const std::string& text) {
-  std::vector<std::string> paths;
-  for (const std::string_view path : split(text, ':')) {
-    if (!path.empty()) paths.emplace_back(path);
+  std::vector<std::string> paths(1);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string_view rest = std::string_view(text).substr(i);
+    std::string& path = paths.back();
+    const bool in_url = rest.starts_with("://") ? !path.empty() : path.find("://") != std::string::npos;
+    if (rest.starts_with("\\:")) {
+      path += text[++i];
+    } else if (text[i] != ':' || (in_url && (rest.starts_with("://") || !rest.starts_with(":/")))) {
+      path += text[i];
+    } else {
+      paths.emplace_back();
+    }
   }
+  std::erase(paths, "");
+  return paths;
+}
+
+// Layers are files: what is typed as a URL is said, not looked for as a path.
+std::vector<std::string> parse_layers(const std::string& text, Variable variable, std::vector<std::string>* misread) {
+  std::vector<std::string> paths = parse_paths(text);
+  std::erase_if(paths, [&](const std::string& path) {
+    if (path.find("://") == std::string::npos) return false;
+    misread->push_back(cat(row(variable).name, ": ", path,
+                           " is a URL, and a layer is a file or directory; download it and give its path"));
+    return true;
+  });
   return paths;
 }
 
@@ -194,12 +217,14 @@ Options resolve(Options options, const Environment& environment, std::vector<std
   const Filler filler(environment, misread);
   fill(options.cache_dir, default_cache_dir(environment));
   fill(options.cache_trust, environment[Variable::cache_trust]);
-  if (options.cache_layers.empty()) options.cache_layers = parse_paths(environment[Variable::cache_layers]);
+  if (options.cache_layers.empty())
+    options.cache_layers = parse_layers(environment[Variable::cache_layers], Variable::cache_layers, misread);
   filler.amount(options.cache_max_bytes, Variable::cache_max_bytes, kDefaultCacheBytes);
   filler.amount(options.cache_max_entries, Variable::cache_max_entries, kDefaultCacheEntries);
   filler.number(options.wait_seconds, Variable::wait_seconds, 0, kDay, kDefaultWaitSeconds);
   fill(options.records, default_records(environment));
-  if (options.record_layers.empty()) options.record_layers = parse_paths(environment[Variable::record_layers]);
+  if (options.record_layers.empty())
+    options.record_layers = parse_layers(environment[Variable::record_layers], Variable::record_layers, misread);
   fill(options.nvrtc, environment[Variable::nvrtc]);
   fill(options.cxx, environment[Variable::cxx]);
   fill(options.libcuda, environment[Variable::libcuda]);

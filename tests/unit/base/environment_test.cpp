@@ -93,6 +93,20 @@ TEST(Resolve, TheCacheDirectoryIsTheFirstThatIsSet) {
   EXPECT_EQ(resolve(options, environment, &misread).cache_dir, "/o");
 }
 
+// Finding A14.
+TEST(Resolve, LayersMayHaveColonsAndAreNoUrls) {
+  using Paths = std::vector<std::string>;
+  std::vector<std::string> said;
+  Environment environment;
+  environment[Variable::cache_layers] = "/a.pack:/b\\:c.pack::rel";
+  EXPECT_EQ(resolve({}, environment, &said).cache_layers, Paths({"/a.pack", "/b:c.pack", "rel"}));
+  EXPECT_TRUE(said.empty());
+  environment[Variable::cache_layers] = "/a.pack:https://host:8080/b.pack:/c.pack";
+  EXPECT_EQ(resolve({}, environment, &said).cache_layers, Paths({"/a.pack", "/c.pack"}));
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_NE(said[0].find("https://host:8080/b.pack is a URL"), std::string::npos) << said[0];
+}
+
 TEST(Resolve, OptionsWinOverTheEnvironment) {
   Environment environment;
   environment[Variable::cache] = "off";

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cache/codec.h"
+#include "cache/removal.h"
 
 namespace quern::cache {
 namespace {
@@ -140,7 +141,7 @@ class Budget::Account {
   int error_ = 0;
 };
 
-std::string Budget::path() const { return layer_.path() + "/.usage"; }
+std::string Budget::path() const { return cat(layer_.path(), "/", kUsageName); }
 
 int Budget::admit(std::uint64_t bytes, const std::function<int(std::int64_t)>& place) {
   if (!fits({}, bytes, limits_)) return EFBIG;
@@ -238,10 +239,13 @@ std::size_t Budget::shrink(std::vector<StoredFile>& files, const Limits& to, Usa
   std::sort(files.begin(), files.end(), [](const StoredFile& a, const StoredFile& b) { return a.stamp < b.stamp; });
   for (const StoredFile& file : files) {
     if (usage.bytes <= to.bytes && usage.entries <= to.entries) break;
-    if (file.kind == StoredFile::Kind::staging || !remove(file)) continue;
-    services_.files.remove_directory(parent_directory(file.path));  // where it was the last one
-    usage.bytes = less(usage.bytes, file.bytes);
+    if (file.kind == StoredFile::Kind::staging) continue;
+    const Removal gone = remove_own(services_, file.path);
+    if (gone != Removal::done && gone != Removal::kept) continue;
+    usage.bytes = less(usage.bytes, file.bytes);  // what is not the store's own does not count
     usage.entries = less(usage.entries, 1);
+    if (gone == Removal::kept) continue;
+    services_.files.remove_directory(parent_directory(file.path));  // where it was the last one
     services_.counters.evictions += 1;
     services_.counters.evicted_bytes += file.bytes;
     ++removed;

@@ -30,6 +30,7 @@ std::string clean(const std::string& dir) {
 Oddity oddity_of(int error) {
   if (error == ENOENT) return Oddity::absent;
   if (error == ELOOP || error == EINVAL) return Oddity::untrusted;
+  if (error == ENXIO || error == ENODEV) return Oddity::untrusted;  // a socket or a device
   return error == EFBIG ? Oddity::damaged : Oddity::unreadable;
 }
 
@@ -121,16 +122,22 @@ LayerReport DirectoryLayer::report() {
 std::string DirectoryLayer::folder_of(const Key& key) const { return cat(path_, "/", key.what_hash.hex()); }
 std::string DirectoryLayer::entry_path(const Key& key) const { return cat(path_, "/", key.path()); }
 
-bool DirectoryLayer::folder_is_ours(const std::string& folder) {
+Reading DirectoryLayer::examine(const std::string& path, FileKind kind) {
   FileStatus status;
-  const int error = error_of(services_.files.status(folder, &status));
-  if (error == ENOENT) return false;
   Reading reading;
-  reading.oddity = error != 0 ? Oddity::unreadable : Oddity::untrusted;
-  reading.why =
-      error != 0 ? error_text(error) : why_untrusted(status, FileKind::directory, trust_, services_.files.user());
-  if (!reading.why.empty()) pass_over(folder, reading);
-  return reading.why.empty();
+  const int error = error_of(services_.files.status(path, &status));
+  if (error == ENOENT) return reading;
+  reading.why = error != 0 ? error_text(error) : why_untrusted(status, kind, trust_, services_.files.user());
+  reading.oddity = error != 0 ? Oddity::unreadable : reading.why.empty() ? Oddity::none : Oddity::untrusted;
+  pass_over(path, reading);
+  return reading;
+}
+
+// Once: a directory that was restored with another umask has as many as it has images.
+void DirectoryLayer::untrusted_is_passed_over(const std::string& path, const std::string& why) {
+  if (warned_of_untrusted_.exchange(true)) return;
+  services_.log.warning(cat("cache: ", path, " is not used: ", why, "; `quern cache verify` lists all that is so, ",
+                            untrusted_remedy(path_, role_ != DirectoryRole::shipped)));
 }
 
 std::vector<std::string> DirectoryLayer::names(const std::string& directory) {
@@ -145,7 +152,7 @@ std::vector<std::string> DirectoryLayer::folders() {
   std::vector<std::string> found;
   if (!readable()) return found;
   for (const std::string& name : names(path_)) {
-    if (is_hash(name) && folder_is_ours(cat(path_, "/", name))) found.push_back(name);
+    if (is_hash(name) && is_trusted(cat(path_, "/", name), FileKind::directory)) found.push_back(name);
   }
   return found;
 }
@@ -158,10 +165,13 @@ Reading DirectoryLayer::read_other(const std::string& path, std::string* bytes) 
   if (const int error = read_whole(services_.files, path, kMostBytes, bytes, &status)) {
     reading.oddity = oddity_of(error);
     reading.why = error_text(error);
+    if (reading.oddity == Oddity::untrusted && services_.files.status(path, &status) == 0)
+      reading.why = why_untrusted(status, FileKind::regular, trust_, services_.files.user());
     return reading;
   }
   reading.bytes = bytes->size();
   reading.modified_ns = status.modified_ns;
+  reading.owner = status.owner;
   reading.why = why_untrusted(status, FileKind::regular, trust_, services_.files.user());
   reading.oddity = reading.why.empty() ? Oddity::none : Oddity::untrusted;
   return reading;
@@ -172,7 +182,7 @@ Reading DirectoryLayer::read(const std::string& path) {
   Reading reading = read_other(path, &bytes);
   if (reading.oddity != Oddity::none) return reading;
   parse_into(reading, bytes);
-  return reading;
+  return if_believed(std::move(reading), trust_, services_.files.user());
 }
 
 EntryPointer DirectoryLayer::read_for(const std::string& path, const Wanted& wanted, std::int64_t* modified_ns) {
@@ -191,7 +201,7 @@ void DirectoryLayer::stamp(const std::string& path, std::int64_t modified_ns) {
 }
 
 EntryPointer DirectoryLayer::find_exact(const Key& key, const Rejected& rejected) {
-  if (!readable() || !folder_is_ours(folder_of(key))) return nullptr;
+  if (!readable() || !is_trusted(folder_of(key), FileKind::directory)) return nullptr;
   std::int64_t modified_ns = 0;
   EntryPointer entry = read_for(entry_path(key), {key.what, &key.who, rejected}, &modified_ns);
   if (entry) stamp(entry_path(key), modified_ns);
@@ -207,7 +217,7 @@ EntryPointer DirectoryLayer::find_match(const Key& key, const Rejected& rejected
   std::string best_path;
   std::int64_t best_modified_ns = 0;
   const std::string folder = folder_of(key);
-  if (!readable() || !folder_is_ours(folder)) return best;
+  if (!readable() || !is_trusted(folder, FileKind::directory)) return best;
   const std::string own = key.who.empty() ? std::string() : key.who_hash.hex();
   for (const std::string& name : names(folder)) {
     if (!is_hash(name) || name == own) continue;
@@ -239,6 +249,24 @@ std::vector<Item> DirectoryLayer::list() {
       items.push_back(describe(path_, key, std::move(reading)));
       items.back().used_unix_ns = used;
     }
+  }
+  return items;
+}
+
+std::vector<Item> DirectoryLayer::untrusted() {
+  std::vector<Item> items;
+  if (!readable()) return items;
+  for (const std::string& name : names(path_)) {
+    const bool ours = role_ != DirectoryRole::shipped && (name == kUsageName || name == kLeasesName);
+    FileStatus status;
+    if ((!ours && !is_hash(name)) || services_.files.status(cat(path_, "/", name), &status) != 0) continue;
+    Item item;
+    item.damage = why_untrusted(status, name == kUsageName ? FileKind::regular : FileKind::directory, trust_,
+                                services_.files.user());
+    item.key = name;
+    item.layer = path_;
+    item.untrusted = true;
+    if (!item.damage.empty()) items.push_back(std::move(item));
   }
   return items;
 }

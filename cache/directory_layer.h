@@ -14,6 +14,10 @@
 
 namespace quern::cache {
 
+// The store's own files beside the folders of entries.
+inline constexpr const char* kUsageName = ".usage";
+inline constexpr const char* kLeasesName = ".leases";
+
 enum class DirectoryRole : std::uint8_t {
   written,  // the user's own, which quern makes and writes to
   read,     // the same, but nothing is written
@@ -31,6 +35,7 @@ class DirectoryLayer : public Layer {
   std::vector<Item> list() override;
   Reading load(const std::string& item_key) override;
   LayerReport report() override;
+  std::vector<Item> untrusted() override;
 
   // Looks at the directory at the first call, and makes it if it may be written.
   bool readable() { return access() != Access::none; }
@@ -42,11 +47,15 @@ class DirectoryLayer : public Layer {
   Reading read_other(const std::string& path, std::string* bytes);
   std::string folder_of(const Key& key) const;
   std::string entry_path(const Key& key) const;
-  // Whether a folder of entries is there and to be trusted.
-  bool folder_is_ours(const std::string& folder);
+  // Whether this file or folder is there and to be trusted: its `oddity` and `why`. Counts.
+  Reading examine(const std::string& path, FileKind kind);
+  bool is_trusted(const std::string& path, FileKind kind) { return examine(path, kind).oddity == Oddity::none; }
   // The folders of entries, and the names in one directory, sorted, so that a tie falls the same way everywhere.
   std::vector<std::string> folders();
   std::vector<std::string> names(const std::string& directory);
+
+ protected:
+  void untrusted_is_passed_over(const std::string& path, const std::string& why) override;
 
  private:
   enum class Access { none, read, write };
@@ -70,6 +79,7 @@ class DirectoryLayer : public Layer {
   Access access_ = Access::none;  // after `opened_`
   std::string unusable_;
   bool refused_ = false;
+  std::atomic<bool> warned_of_untrusted_{false};
 };
 
 }  // namespace quern::cache

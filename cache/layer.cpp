@@ -19,11 +19,14 @@ void Layer::pass_over(const std::string& path, const Reading& reading) {
   AtomicCounters& counters = services_.counters;
   std::atomic<std::uint64_t>* const rows[] = {
       nullptr,           nullptr,           &counters.unreadable, &counters.untrusted,
-      &counters.damaged, &counters.foreign, &counters.newer};
+      &counters.damaged, &counters.foreign, &counters.untrusted,  &counters.newer};
   std::atomic<std::uint64_t>* const row = rows[static_cast<int>(reading.oddity)];
   if (row == nullptr) return;
   ++*row;
   services_.log.info(cat("cache: passed over ", path, ": ", reading.why));
+  if (reading.oddity == Oddity::refused && !warned_of_refused_.exchange(true))
+    services_.log.warning(cat("cache: ", path, " is not used: ", reading.why));
+  if (reading.oddity == Oddity::untrusted) untrusted_is_passed_over(path, reading.why);
 }
 
 EntryPointer Layer::accept(const std::string& path, Reading reading, const Wanted& wanted) {
@@ -46,7 +49,7 @@ void parse_into(Reading& reading, std::string_view bytes) {
   if (reading.oddity == Oddity::newer) reading.why = kNewer;
 }
 
-bool is_damaged(const Item& item) { return !item.damage.empty() && !item.newer; }
+bool is_damaged(const Item& item) { return !item.damage.empty() && !item.newer && !item.untrusted && !item.refused; }
 
 bool is_rejected(const Entry& entry, const Rejected& rejected) {
   return !rejected.empty() && std::find(rejected.begin(), rejected.end(), image_hash(entry)) != rejected.end();
@@ -76,6 +79,15 @@ Reading of_its_own_name(const std::string& item_key, Reading reading) {
   return reading;
 }
 
+Reading if_believed(Reading reading, const Trust& trust, std::uint32_t user) {
+  if (!reading.entry) return reading;
+  reading.why = why_code_untrusted(reading.entry->what, reading.owner, trust, user);
+  if (reading.why.empty()) return reading;
+  reading.entry.reset();
+  reading.oddity = Oddity::refused;
+  return reading;
+}
+
 bool newer(const Entry& left, const Entry& right) {
   return std::tie(left.compiler_order, left.created_unix_ns) > std::tie(right.compiler_order, right.created_unix_ns);
 }
@@ -87,6 +99,8 @@ Item describe(const std::string& layer, const std::string& item_key, Reading rea
   item.bytes = reading.bytes;
   item.damage = reading.why;
   item.newer = reading.oddity == Oddity::newer;
+  item.untrusted = reading.oddity == Oddity::untrusted;
+  item.refused = reading.oddity == Oddity::refused;
   if (!reading.entry) return item;
   Entry& entry = *reading.entry;
   if (item_key != item_key_of(entry)) item.damage = kForeign;

@@ -11,6 +11,7 @@
 #include "cache/entry.h"
 #include "cache/key.h"
 #include "cache/services.h"
+#include "cache/trust.h"
 #include "quern/options.h"
 
 namespace quern::cache {
@@ -25,9 +26,11 @@ struct Item {
   std::string key;    // hex(what)/hex(who)
   std::string layer;  // the path of the layer
   std::uint64_t bytes = 0;
-  std::string damage;   // why it serves nobody; the fields below are then empty
-  bool newer = false;   // that is not damage, but a later quern's schema
-  std::string failure;  // no image, but the sentence of a compile that failed and is not tried again for a while
+  std::string damage;      // why it serves nobody; the fields below are then empty
+  bool untrusted = false;  // which is that it is not trusted
+  bool newer = false;      // which is that a later quern made it, with a schema that is not known here
+  bool refused = false;    // which is that it is another user's CPU code
+  std::string failure;     // no image, but the sentence of a compile that failed and is not tried again for a while
   std::int64_t created_unix_ns = 0;
   std::int64_t used_unix_ns = 0;  // last hit, to the hour; 0 in layers that are not written to
   bool prewarmed = false;
@@ -46,13 +49,15 @@ struct LayerReport {
 };
 
 // Why a place has no entry to use.
-enum class Oddity : std::uint8_t { none, absent, unreadable, untrusted, damaged, foreign, newer };
+// `refused`: an image that is CPU code, of a file that the user does not own.
+enum class Oddity : std::uint8_t { none, absent, unreadable, untrusted, damaged, foreign, refused, newer };
 
 // What came of reading one place.
 struct Reading {
   std::optional<Entry> entry;
   std::uint64_t bytes = 0;
   std::int64_t modified_ns = 0;
+  std::uint32_t owner = 0;         // of the file
   Oddity oddity = Oddity::absent;  // none where there is an entry
   std::string why;
 };
@@ -76,6 +81,8 @@ class Layer {
   // The entry of an Item, whichever it is: see of_its_own_name. REQUIRES: is_item_key(item_key).
   virtual Reading load(const std::string& item_key) = 0;
   virtual LayerReport report() = 0;
+  // What is not trusted in it besides the entries of `list`, each under its name instead of a key.
+  virtual std::vector<Item> untrusted() { return {}; }
 
   const std::string& path() const { return path_; }
   void count_hit() { ++hits_; }
@@ -89,12 +96,17 @@ class Layer {
     const std::string* who;  // null: any
     const Rejected& rejected;
   };
+  // Called for everything that is passed over since it is not trusted.
+  virtual void untrusted_is_passed_over(const std::string& /*path*/, const std::string& /*why*/) {}
   // The reading's entry, if it is one of these.
   EntryPointer accept(const std::string& path, Reading reading, const Wanted& wanted);
 
   const std::string path_;
   Services& services_;
   std::atomic<std::uint64_t> hits_{0};
+
+ private:
+  std::atomic<bool> warned_of_refused_{false};
 };
 
 // Makes the reading's entry of the bytes, or says what is odd with them.
@@ -106,7 +118,8 @@ bool is_newer_name(std::string_view name);                              // 32, a
 bool is_item_key(std::string_view key);                                 // two of them with a slash between
 std::string item_key_of(const Entry& entry);                            // by its own texts
 Reading of_its_own_name(const std::string& item_key, Reading reading);  // without an entry of another name
-bool newer(const Entry& left, const Entry& right);                      // of two entries for one `what`
+Reading if_believed(Reading reading, const Trust& trust, std::uint32_t user);  // without CPU code of another's
+bool newer(const Entry& left, const Entry& right);                             // of two entries for one `what`
 Item describe(const std::string& layer, const std::string& item_key, Reading reading);
 
 }  // namespace quern::cache

@@ -20,12 +20,11 @@ constexpr std::uint32_t kFileMode = 0600;
 constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";  // one a kernel, whatever containers it runs
 constexpr std::uint64_t kMostBootId = 256;
 
-// "MACHINE-what-who", as `take` makes them.
+}  // namespace
+
 bool is_lease(const std::string& name) {
   return name.size() == 8 + 1 + 32 + 1 + 32 && name.find_first_not_of("0123456789abcdef-") == std::string::npos;
 }
-
-}  // namespace
 
 // ---- Lease
 

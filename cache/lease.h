@@ -30,6 +30,9 @@ struct Patience {
   std::function<void()> begins;  // may be empty; called at most once for a key
 };
 
+// "MACHINE-what-who", as `take` makes them.
+bool is_lease(const std::string& name);
+
 // Held by one build. The kernel ends it with the process; a forked child that lives on is told by the missing beats.
 class Lease {
  public:

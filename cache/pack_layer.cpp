@@ -64,7 +64,7 @@ PackLayer::PackPointer PackLayer::look(std::string* why, bool* passing) {
   if (why->empty()) *why = why_untrusted(status, FileKind::regular, trust_, services_.files.user());
   if (why->empty()) {
     if (auto index = read_pack_index(services_.files, file->get(), status.bytes, why))
-      return std::make_shared<const Pack>(Pack{std::move(file), *std::move(index)});
+      return std::make_shared<const Pack>(Pack{std::move(file), *std::move(index), status.owner});
   }
   *why = cat(path_, ": ", *why);
   return nullptr;
@@ -80,7 +80,8 @@ Reading PackLayer::read(const Pack& pack, const PackRow& row) {
     return reading;
   }
   parse_into(reading, bytes);
-  return reading;
+  reading.owner = pack.owner;
+  return if_believed(std::move(reading), trust_, services_.files.user());
 }
 
 // What cannot be read may have been replaced on its server: the name leads to the new one.

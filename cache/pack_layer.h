@@ -31,6 +31,7 @@ class PackLayer : public Layer {
   struct Pack {
     std::unique_ptr<OpenFile> file;
     PackIndex index;
+    std::uint32_t owner;
   };
   using PackPointer = std::shared_ptr<const Pack>;
 

@@ -285,6 +285,17 @@ std::vector<Item> Store::list() {
   return items;
 }
 
+std::vector<Item> Store::untrusted() {
+  std::vector<Item> items;
+  flush();
+  guarded([&] {
+    for (const auto& layer : layers_) {
+      for (Item& item : layer->untrusted()) items.push_back(std::move(item));
+    }
+  });
+  return items;
+}
+
 std::vector<Item> Store::failures() {
   std::vector<Item> kept;
   flush();
@@ -332,7 +343,7 @@ std::size_t Store::clear() {
 bool Store::remove(const std::string& item_key) {
   bool removed = false;
   flush();
-  guarded([&] { removed = writer_ && is_item_key(item_key) && writer_->remove(item_key); });
+  guarded([&] { removed = writer_ && writer_->remove(item_key); });
   return removed;
 }
 

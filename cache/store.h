@@ -86,6 +86,8 @@ class Store {
 
   // For the command line. Every entry of every layer, read and checked.
   std::vector<Item> list();
+  // What is not trusted below the top of a directory, besides entries of `list`: see Layer::untrusted.
+  std::vector<Item> untrusted();
   // The entry of an Item, by its key, from the first layer that has it. Null with a reason in `why_not`.
   EntryPointer load(const std::string& item_key, std::string* why_not);
   // The compiles that failed and are not tried again for a while, as the directory has them.
@@ -99,7 +101,8 @@ class Store {
   std::vector<EntryPointer> resident();
   // Empties memory and the directory, what was left behind included. How many images were removed from the directory.
   std::size_t clear();
-  // Removes one image from the directory. False if it was not there.
+  // Removes one image from the directory, or one thing that is not trusted, by its name. False if it is still there, or
+  // was not.
   bool remove(const std::string& item_key);
   // Removes what was left behind in the directory and what is beyond `limits`, oldest use first. How many files went.
   std::size_t tidy(const Limits& limits);

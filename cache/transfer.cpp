@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cache/pack.h"
+#include "cache/trust.h"
 #include "quern/error.h"
 
 namespace quern::cache {
@@ -35,13 +36,20 @@ Transfer write(PackWriter& writer, const Sources& sources) {
 // A pack that somebody names, read as it is.
 class NamedPack {
  public:
-  explicit NamedPack(const std::string& path) : file_(real_file_system(), path, O_RDONLY | O_NONBLOCK) {
+  // `own`: it must be the user's.
+  explicit NamedPack(const std::string& path, bool own = false)
+      : file_(real_file_system(), path, O_RDONLY | O_NONBLOCK) {
     std::string why = file_.error() != 0 ? error_text(file_.error()) : std::string();
     FileStatus status;
     if (why.empty()) why = error_text_or_empty(real_file_system().status(file_.get(), &status));
     if (why.empty() && status.kind != FileKind::regular) why = "is no plain file";
     if (why.empty()) index_ = read_pack_index(real_file_system(), file_.get(), status.bytes, &why);
     if (!index_) throw Error(Code::bad_input, Stage::store, cat(path, " is no pack that can be read: ", why));
+    if (own) why = why_untrusted(status, FileKind::regular, Trust{}, real_file_system().user());
+    if (!why.empty())
+      throw Error(Code::bad_input, Stage::store,
+                  cat(path, " ", why, ". Nothing is added to it, as its images would become yours. If you trust them, ",
+                      "make it yours with cp to another name; else name another file"));
   }
   const std::vector<PackRow>& rows() const { return index_->rows(); }
   EntryPointer entry(const PackRow& row) const {
@@ -94,7 +102,7 @@ Transfer add_to_pack(const std::vector<EntryPointer>& entries, const std::string
   for (const EntryPointer& entry : entries) sources.try_emplace(item_key_of(*entry), [entry] { return entry; });
   PackWriter writer(real_file_system(), path);
   if (!exists(path)) return write(writer, sources);
-  const NamedPack before(path);
+  const NamedPack before(path, true);
   for (const PackRow& row : before.rows())
     sources.try_emplace(row.key(), [&before, &row] { return before.entry(row); });
   return write(writer, sources);
@@ -108,7 +116,12 @@ void require_pack_or_nothing(const std::string& path) {
   if (exists(path)) const NamedPack pack(path);
 }
 
-Transfer import_pack(Store& store, const std::string& path) {
+void require_own_pack_or_nothing(const std::string& path) {
+  require_pack_or_nothing(path);
+  if (exists(path)) const NamedPack pack(path, true);
+}
+
+Transfer import_pack(Store& store, const std::string& path, bool cpu_code) {
   const NamedPack pack(path);
   const std::set<std::string> known = keys_in_directory(store);
   Transfer done;
@@ -116,6 +129,8 @@ Transfer import_pack(Store& store, const std::string& path) {
     const EntryPointer entry = pack.entry(row);
     if (entry == nullptr) {
       ++done.damaged;
+    } else if (!cpu_code && is_cpu_code(entry->what)) {
+      ++done.refused;
     } else if (known.count(row.key()) != 0) {
       ++done.known;
     } else {

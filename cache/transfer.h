@@ -17,6 +17,7 @@ struct Transfer {
   std::uint64_t bytes = 0;
   std::size_t known = 0;    // of an import: there already
   std::size_t damaged = 0;  // left out
+  std::size_t refused = 0;  // of an import: CPU code, left out
 };
 
 // Writes every sound entry of every layer to a pack at `path`, in place of what is there. Of two entries under one key
@@ -24,15 +25,20 @@ struct Transfer {
 Transfer export_pack(Store& store, const std::string& path);
 
 // Writes `entries` to a pack, with what a pack of this name holds already under other keys. Processes that add to one
-// pack do so one after the other. Throws Error (io), and (bad_input) if there is something else at `path`.
+// pack do so one after the other. Throws Error (io), and (bad_input) as require_own_pack_or_nothing does.
 Transfer add_to_pack(const std::vector<EntryPointer>& entries, const std::string& path);
 
 // Throws Error (bad_input) if there is something at `path` that is no pack, or no folder for it.
 void require_pack_or_nothing(const std::string& path);
 
+// The same, and if the pack that is there belongs to another user or others may write to it: what it holds would
+// become the user's own.
+void require_own_pack_or_nothing(const std::string& path);
+
 // Writes the entries of a pack to the store's directory, marked as made ahead of time. Whoever calls this trusts the
-// pack. Throws Error (bad_input) if there is no pack at `path`.
-Transfer import_pack(Store& store, const std::string& path);
+// pack; with `cpu_code` its images of the target `host` too, which are left out otherwise. Throws Error (bad_input) if
+// there is no pack at `path`.
+Transfer import_pack(Store& store, const std::string& path, bool cpu_code = false);
 
 }  // namespace quern::cache
 

@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "cache/key.h"
 #include "quern/error.h"
 
 namespace quern::cache {
@@ -14,6 +15,7 @@ constexpr std::uint32_t kWritableByOthers = 0022;
 constexpr std::uint32_t kSticky = 01000;
 constexpr std::uint32_t kRoot = 0;
 constexpr std::string_view kUids = "uids=";
+constexpr std::string_view kCpuCode = ",host";
 
 const char* noun(FileKind kind) {
   static constexpr const char* kNouns[] = {"a plain file", "a directory", "a symbolic link", "a special file"};
@@ -49,6 +51,22 @@ std::string owner_fault(std::uint32_t owner, const Trust& trust, std::uint32_t u
   if (trust.owners != Trust::Owners::user)
     why += cat("; QUERN_CACHE_TRUST=uids=", owner, " would accept it, mode-only any owner");
   return why;
+}
+
+std::string owners_text(const Trust& trust) {
+  std::vector<std::string> uids;
+  for (const std::uint32_t uid : trust.uids) uids.push_back(cat(uid));
+  switch (trust.owners) {
+    case Trust::Owners::user:
+      return "the effective user";
+    case Trust::Owners::owner:
+      return "owner";
+    case Trust::Owners::uids:
+      return cat(kUids, join(uids, ","));
+    case Trust::Owners::any:
+      return "mode-only";
+  }
+  return {};
 }
 
 std::vector<std::uint32_t> parse_uids(std::string_view text) {
@@ -93,29 +111,32 @@ std::uint32_t overflow_uid() {
 }
 
 Trust parse_trust(std::string_view text, std::string_view variable) {
-  if (text == "owner") return {Trust::Owners::owner, {}};
-  if (text == "mode-only") return {Trust::Owners::any, {}};
-  if (text.substr(0, kUids.size()) == kUids) {
-    if (auto uids = parse_uids(text.substr(kUids.size())); !uids.empty()) return {Trust::Owners::uids, std::move(uids)};
+  const bool cpu_code = text.ends_with(kCpuCode);
+  const std::string_view owners = text.substr(0, text.size() - (cpu_code ? kCpuCode.size() : 0));
+  if (owners == "owner") return {Trust::Owners::owner, {}, false, cpu_code};
+  if (owners == "mode-only") return {Trust::Owners::any, {}, false, cpu_code};
+  if (owners.substr(0, kUids.size()) == kUids) {
+    if (auto uids = parse_uids(owners.substr(kUids.size())); !uids.empty())
+      return {Trust::Owners::uids, std::move(uids), false, cpu_code};
   }
   throw Error(Code::bad_input, Stage::problem,
-              cat(variable, "=", text, " means nothing; it takes owner, uids=0,1000 (user ids) or mode-only"));
+              cat(variable, "=", text,
+                  " means nothing; it takes owner, uids=0,1000 (user ids) or mode-only, and \",host\" after each for "
+                  "CPU code too"));
 }
 
-std::string trust_text(const Trust& trust) {
-  std::vector<std::string> uids;
-  for (const std::uint32_t uid : trust.uids) uids.push_back(cat(uid));
-  switch (trust.owners) {
-    case Trust::Owners::user:
-      return "the effective user";
-    case Trust::Owners::owner:
-      return "owner";
-    case Trust::Owners::uids:
-      return cat(kUids, join(uids, ","));
-    case Trust::Owners::any:
-      return "mode-only";
-  }
-  return {};
+std::string trust_text(const Trust& trust) { return cat(owners_text(trust), trust.cpu_code ? kCpuCode : ""); }
+
+bool is_cpu_code(std::string_view what) {
+  const auto fields = parse_key_text(what);
+  return std::find(fields.begin(), fields.end(), std::pair<std::string, std::string>("target", "host")) != fields.end();
+}
+
+std::string why_code_untrusted(std::string_view what, std::uint32_t owner, const Trust& trust, std::uint32_t user) {
+  if (trust.cpu_code || accepts({Trust::Owners::user, {}, trust.overflow_is_user}, owner, user) || !is_cpu_code(what))
+    return {};
+  return cat("is CPU code (target host) of uid ", owner,
+             ", which this process would load; QUERN_CACHE_TRUST=", owners_text(trust), kCpuCode, " would accept it");
 }
 
 std::string why_untrusted(const FileStatus& status, FileKind kind, const Trust& trust, std::uint32_t user) {
@@ -124,6 +145,12 @@ std::string why_untrusted(const FileStatus& status, FileKind kind, const Trust& 
   if ((status.mode & kWritableByOthers) != 0)
     return cat("mode ", octal(status.mode), " lets others write there; chmod go-w");
   return {};
+}
+
+std::string untrusted_remedy(const std::string& dir, bool own) {
+  const std::string chmod = cat("`chmod -R go-w ", dir, "` mends what others may write");
+  if (!own) return cat(chmod, "; its owner must type it");
+  return cat(chmod, ", and `quern cache prune` removes what else is not trusted");
 }
 
 std::string why_path_untrusted(FileSystem& files, const std::string& path, const Trust& trust, int* error) {

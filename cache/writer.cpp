@@ -26,7 +26,7 @@ Writer::Writer(DirectoryLayer& layer, const WriterSettings& settings, Services& 
       settings_(settings),
       services_(services),
       budget_(layer, settings.limits, settings.staging_age, services),
-      leases_(layer.path() + "/.leases", settings.lease, services) {}
+      leases_(cat(layer.path(), "/", kLeasesName), settings.lease, services) {}
 
 std::string Writer::failure_path(const Key& key) const { return cat(layer_.entry_path(key), kFailureSuffix); }
 
@@ -59,10 +59,10 @@ void Writer::store(const Key& key, const std::string& path, std::string_view byt
   std::string why;
   int error = ENOENT;
   // Again where another process that clears the store, or evicts the last file in the folder, took it away in between,
-  // and where a file server lost track of the new file.
-  for (int attempt = 0; attempt < kAttempts && (error == ENOENT || passes(-error)); ++attempt) {
-    error = make_folder(folder);
-    if (error != 0) why = cat("cannot make ", folder, ": ", error_text(error));
+  // where a file server lost track of the new file, and where a directory lies in its place that can go.
+  const auto again = [&] { return error == ENOENT || passes(-error) || (error == EISDIR && remove_file(path)); };
+  for (int attempt = 0; attempt < kAttempts && again(); ++attempt) {
+    error = make_folder(folder, &why);
     if (error == 0) error = store_once(path, bytes, &why);
   }
   if (error == 0) return;
@@ -72,6 +72,7 @@ void Writer::store(const Key& key, const std::string& path, std::string_view byt
 
 int Writer::store_once(const std::string& path, std::string_view bytes, std::string* why) {
   StagedFile file(services_.files, path);
+  heal(kUsageName, FileKind::regular);
   int error = file.write(bytes, kFileMode);
   if (error == 0) {
     bool placing = false;
@@ -95,17 +96,34 @@ int Writer::store_once(const std::string& path, std::string_view bytes, std::str
 }
 
 // The directory itself may have been removed since it was looked at.
-int Writer::make_folder(const std::string& folder) {
+int Writer::make_folder(const std::string& folder, std::string* why) {
   int error = error_of(services_.files.make_directory(folder, kDirectoryMode));
   if (error == ENOENT) {
     error = make_directories(services_.files, layer_.path(), kDirectoryMode);
     if (error == 0) error = error_of(services_.files.make_directory(folder, kDirectoryMode));
   }
-  if (error == 0) return sync_directory(services_.files, layer_.path());
-  FileStatus status;
-  if (error != EEXIST) return error;
-  if (services_.files.status(folder, &status) == -ENOENT) return ENOENT;
-  return layer_.folder_is_ours(folder) ? 0 : EACCES;
+  if (error == 0) error = sync_directory(services_.files, layer_.path());
+  if (error == EEXIST) return replace_folder(folder, why);
+  if (error != 0) *why = cat("cannot make ", folder, ": ", error_text(error));
+  return error;
+}
+
+// What is there already, if it is trusted; else ENOENT, so that a new one is made, if it can go.
+int Writer::replace_folder(const std::string& folder, std::string* why) {
+  const Reading there = layer_.examine(folder, FileKind::directory);
+  if (there.oddity == Oddity::none) return 0;
+  if (there.oddity == Oddity::absent) return ENOENT;
+  *why = cat(folder, " is not used: ", there.why);
+  if (there.oddity == Oddity::unreadable) return EACCES;
+  if (clear_place(folder, Bytes::own)) return ENOENT;
+  *why += "; it cannot be replaced, as it holds what quern may not remove: move it elsewhere";
+  return EACCES;
+}
+
+// Replaces one of the store's own files or folders where it is not what it must be.
+void Writer::heal(const char* name, FileKind kind) {
+  const std::string path = cat(layer_.path(), "/", name);
+  if (layer_.examine(path, kind).oddity == Oddity::untrusted) clear_place(path, Bytes::own);
 }
 
 // ---- remembered failures
@@ -169,7 +187,7 @@ std::size_t Writer::forget_failures() {
   if (!layer_.writable()) return removed;
   for_each_failure([&](const std::string&, const std::string& path) {
     removed += remove_file(path) ? 1 : 0;
-    remove_folder(parent_directory(path));
+    remove_folder(services_, parent_directory(path));
   });
   return removed;
 }
@@ -178,16 +196,13 @@ std::size_t Writer::forget_failures() {
 
 std::unique_ptr<Lease> Writer::lease(const Key& key, const std::function<bool()>& done, const Patience& patience) {
   if (key.who.empty() || !layer_.writable()) return nullptr;
+  heal(kLeasesName, FileKind::directory);
   return leases_.take(cat(key.what_hash.hex(), "-", key.who_hash.hex()), done, patience);
 }
 
 // ---- removing
 
-bool Writer::remove_file(const std::string& path) {
-  const int error = error_of(uninterrupted([&] { return services_.files.remove(path); }));
-  if (error != 0 && error != ENOENT) services_.failed(cat("cannot remove ", path, ": ", error_text(error)));
-  return error == 0;
-}
+bool Writer::remove_file(const std::string& path) { return remove_own(services_, path) == Removal::done; }
 
 void Writer::remove(const Key& key, const Entry* served) {
   if (!layer_.writable()) return;
@@ -199,13 +214,17 @@ void Writer::remove(const Key& key, const Entry* served) {
 bool Writer::remove(const std::string& item_key) {
   if (!layer_.writable()) return false;
   const std::string path = cat(layer_.path(), "/", item_key);
+  const bool place = is_hash(item_key) || item_key == kUsageName || item_key == kLeasesName;
+  if (!is_item_key(item_key)) return place && clear_place(path, Bytes::own);
   const bool removed = remove_file(path);
-  remove_folder(parent_directory(path));
+  remove_folder(services_, parent_directory(path));
   return removed;
 }
 
 std::size_t Writer::tidy(const Limits& limits) {
   if (!layer_.writable()) return 0;
+  heal(kUsageName, FileKind::regular);
+  heal(kLeasesName, FileKind::directory);
   leases_.sweep();
   return budget_.tidy(limits);
 }
@@ -213,27 +232,26 @@ std::size_t Writer::tidy(const Limits& limits) {
 std::size_t Writer::clear() {
   std::size_t removed = 0;
   if (!layer_.writable()) return removed;
-  for (const std::string& folder : layer_.folders()) removed += clear_folder(cat(layer_.path(), "/", folder));
+  for (const std::string& name : layer_.names(layer_.path())) {
+    if (is_hash(name)) clear_place(cat(layer_.path(), "/", name), Bytes::any, &removed);
+  }
   tidy(settings_.limits);
   return removed;
 }
 
-std::size_t Writer::clear_folder(const std::string& folder) {
-  std::size_t removed = 0;
-  for (const std::string& name : layer_.names(folder)) {
+// A folder of entries or of leases, trusted or not, or what lies in its place. A link is removed, never followed: the
+// directory above is the user's alone, so what is looked at here is what is removed.
+bool Writer::clear_place(const std::string& place, Bytes bytes, std::size_t* images) {
+  FileStatus status;
+  const bool folder = services_.files.status(place, &status) == 0 && status.kind == FileKind::directory;
+  for (const std::string& name : folder ? layer_.names(place) : std::vector<std::string>()) {
     const bool entry = is_hash(name) || is_newer_name(name);
-    if (!entry && !is_staging(name) && !is_failure(name)) continue;
-    if (remove_file(cat(folder, "/", name)) && entry) ++removed;
+    if (!entry && !is_staging(name) && !is_failure(name) && !is_lease(name)) continue;
+    const Removal gone = remove_own(services_, cat(place, "/", name), bytes);
+    if (gone == Removal::done && entry && images != nullptr) ++*images;
   }
-  remove_folder(folder);
-  return removed;
-}
-
-void Writer::remove_folder(const std::string& folder) {
-  const int error = error_of(services_.files.remove_directory(folder));
-  const bool in_use = error == ENOTEMPTY || error == EEXIST;  // a file that is not ours, or a new entry
-  if (error != 0 && error != ENOENT && !in_use)
-    services_.failed(cat("cannot remove ", folder, ": ", error_text(error)));
+  const Removal gone = remove_own(services_, place, bytes);
+  return gone == Removal::done || gone == Removal::gone;
 }
 
 }  // namespace quern::cache

@@ -15,6 +15,7 @@
 #include "cache/directory_layer.h"
 #include "cache/failure.h"
 #include "cache/lease.h"
+#include "cache/removal.h"
 
 namespace quern::cache {
 
@@ -46,7 +47,7 @@ class Writer {
   // Who builds the key now. Null where nobody can say; see Leases::take.
   std::unique_ptr<Lease> lease(const Key& key, const std::function<bool()>& done, const Patience& patience);
 
-  // Removes one file of the layer, by its item key.
+  // Removes one file of the layer, by its item key, or what is not trusted, by its name.
   bool remove(const std::string& item_key);
   // Removes what was left behind and what is beyond `limits`, oldest use first. How many files went.
   std::size_t tidy(const Limits& limits);
@@ -58,10 +59,11 @@ class Writer {
   bool holds_newer(const std::string& path);
   void store(const Key& key, const std::string& path, std::string_view bytes);
   int store_once(const std::string& path, std::string_view bytes, std::string* why);
-  int make_folder(const std::string& folder);
+  int make_folder(const std::string& folder, std::string* why);
+  int replace_folder(const std::string& folder, std::string* why);
   bool remove_file(const std::string& path);
-  std::size_t clear_folder(const std::string& folder);
-  void remove_folder(const std::string& folder);
+  bool clear_place(const std::string& place, Bytes bytes, std::size_t* images = nullptr);
+  void heal(const char* name, FileKind kind);
   std::string failure_path(const Key& key) const;
   std::optional<Failure> read_failure(const std::string& path, std::uint64_t* bytes);
   template <class Visitor>

@@ -16,7 +16,8 @@ constexpr std::array<VariableRow, static_cast<std::size_t>(Variable::count)> kRo
     {"QUERN_CACHE", "read-write (default), read-only or off"},
     {"QUERN_CACHE_MATCH", "which entries serve a key: default, exact or any"},
     {"QUERN_CACHE_LAYERS", "packs and directories of images that are only read, with colons between them"},
-    {"QUERN_CACHE_TRUST", "whom they may belong to: owner (default), uids=0,1000 or mode-only"},
+    {"QUERN_CACHE_TRUST",
+     "whom they may belong to: owner (default), uids=0,1000 or mode-only; and \",host\" for CPU code"},
     {"QUERN_CACHE_MAX_BYTES", "what the cache directory may hold, 500M or 2G; default 2G"},
     {"QUERN_CACHE_MAX_ENTRIES", "how many images it may hold; default 100000"},
     {"QUERN_WAIT_SECONDS",
@@ -130,17 +131,41 @@ class Filler {
   std::vector<std::string>* misread_;
 };
 
+// A list with colons. "\:" is a colon within a path. A URL keeps its colons and ends before ":/".
 std::vector<std::string> parse_paths(const std::string& text) {
-  std::vector<std::string> paths;
-  for (const std::string_view path : split(text, ':')) {
-    if (!path.empty()) paths.emplace_back(path);
+  std::vector<std::string> paths(1);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string_view rest = std::string_view(text).substr(i);
+    std::string& path = paths.back();
+    const bool in_url = rest.starts_with("://") ? !path.empty() : path.find("://") != std::string::npos;
+    if (rest.starts_with("\\:")) {
+      path += text[++i];
+    } else if (text[i] != ':' || (in_url && (rest.starts_with("://") || !rest.starts_with(":/")))) {
+      path += text[i];
+    } else {
+      paths.emplace_back();
+    }
   }
+  std::erase(paths, "");
+  return paths;
+}
+
+// Layers are files: what is typed as a URL is said, not looked for as a path.
+std::vector<std::string> parse_layers(const std::string& text, Variable variable, std::vector<std::string>* misread) {
+  std::vector<std::string> paths = parse_paths(text);
+  std::erase_if(paths, [&](const std::string& path) {
+    if (path.find("://") == std::string::npos) return false;
+    misread->push_back(cat(row(variable).name, ": ", path,
+                           " is a URL, and a layer is a file or directory; download it and give its path"));
+    return true;
+  });
   return paths;
 }
 
 std::string default_cache_dir(const Environment& environment) {
   if (!environment[Variable::cache_dir].empty()) return environment[Variable::cache_dir];
-  if (!environment[Variable::xdg_cache_home].empty()) return environment[Variable::xdg_cache_home] + "/quern";
+  // The specification of these directories: a relative path is invalid and ignored.
+  if (environment[Variable::xdg_cache_home].starts_with('/')) return environment[Variable::xdg_cache_home] + "/quern";
   if (!environment[Variable::home].empty()) return environment[Variable::home] + "/.cache/quern";
   return {};
 }
@@ -192,12 +217,14 @@ Options resolve(Options options, const Environment& environment, std::vector<std
   const Filler filler(environment, misread);
   fill(options.cache_dir, default_cache_dir(environment));
   fill(options.cache_trust, environment[Variable::cache_trust]);
-  if (options.cache_layers.empty()) options.cache_layers = parse_paths(environment[Variable::cache_layers]);
+  if (options.cache_layers.empty())
+    options.cache_layers = parse_layers(environment[Variable::cache_layers], Variable::cache_layers, misread);
   filler.amount(options.cache_max_bytes, Variable::cache_max_bytes, kDefaultCacheBytes);
   filler.amount(options.cache_max_entries, Variable::cache_max_entries, kDefaultCacheEntries);
   filler.number(options.wait_seconds, Variable::wait_seconds, 0, kDay, kDefaultWaitSeconds);
   fill(options.records, default_records(environment));
-  if (options.record_layers.empty()) options.record_layers = parse_paths(environment[Variable::record_layers]);
+  if (options.record_layers.empty())
+    options.record_layers = parse_layers(environment[Variable::record_layers], Variable::record_layers, misread);
   fill(options.nvrtc, environment[Variable::nvrtc]);
   fill(options.cxx, environment[Variable::cxx]);
   fill(options.libcuda, environment[Variable::libcuda]);

@@ -103,6 +103,21 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return close.empty() ? "" : cat(" Did you mean ", close, "?");
 }
 
+// C1 too, in UTF-8: U+0080 to U+009F.
+std::string printable(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool c1 = byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    if (byte >= 0x20 && byte != 0x7f && !c1) {
+      out += text[i];
+    } else {
+      out += cat("\\x", to_hex(&text[i], 1));
+    }
+  }
+  return out;
+}
+
 std::string lower(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;

@@ -48,6 +48,9 @@ std::string closest(std::string_view word, const std::vector<std::string>& names
 // " Did you mean sweep?", or nothing where no name is close.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& names);
 
+// Without control characters: "\\x1b" for the byte, as what somebody else wrote may not rule a terminal.
+std::string printable(std::string_view text);
+
 // ASCII letters in lower case.
 std::string lower(std::string_view text);
 

@@ -27,45 +27,33 @@ namespace {
 
 std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
-Row layer_row(const cache::LayerReport& layer, const std::vector<cache::Item>& items) {
-  std::uint64_t bytes = 0;
-  std::size_t entries = 0;
-  std::size_t damaged = 0;
-  std::size_t newer = 0;
-  for (const cache::Item& item : items) {
-    if (item.layer != layer.path) continue;
-    ++entries;
-    bytes += item.bytes;
-    damaged += is_damaged(item) ? 1 : 0;
-    newer += item.newer ? 1 : 0;
-  }
+void add_holding(Row& row, const Holding& holding) {
+  row.add("entries", holding.entries).add("bytes", number(holding.bytes));
+  row.add("damaged", holding.damaged).add("untrusted", holding.untrusted);
+  row.add("newer", holding.newer);
+}
+
+Row layer_row(const cache::LayerReport& layer, const Holding& holding) {
   Row row;
   row.add("layer", layer.path).add("kind", layer.kind).add("writable", layer.writable);
-  row.add("entries", entries).add("bytes", number(bytes)).add("damaged", damaged);
-  row.add("newer", newer);
+  add_holding(row, holding);
   return row.add("unusable", layer.unusable.empty() ? Value() : Value(layer.unusable));
 }
 
 int stats(Runtime& runtime, const CacheArguments& arguments) {
   cache::Store& store = runtime.state().store;
-  std::uint64_t bytes = 0;
-  std::size_t entries = 0;
-  std::size_t damaged = 0;
-  std::size_t newer = 0;
   const auto items = store.list();
-  for (const cache::Item& item : items) {
-    if (item.layer != store.directory()) continue;
-    ++entries;
-    bytes += item.bytes;
-    damaged += is_damaged(item) ? 1 : 0;
-    newer += item.newer ? 1 : 0;
-  }
+  const auto untrusted = all_untrusted(store, items);
   const std::string unusable = store.unusable();
   Value::Rows layers;
-  for (const cache::LayerReport& layer : store.layers()) layers.push_back(layer_row(layer, items));
+  for (const cache::LayerReport& layer : store.layers()) {
+    layers.push_back(layer_row(layer, holding_of(layer.path, items, untrusted)));
+    const std::string sentence = untrusted_sentence(store, layer.path, untrusted);
+    if (!sentence.empty()) note(sentence);
+  }
   Row row;
-  row.add("dir", store.directory()).add("entries", entries).add("bytes", number(bytes)).add("damaged", damaged);
-  row.add("newer", newer);
+  row.add("dir", store.directory());
+  add_holding(row, holding_of(store.directory(), items, untrusted));
   row.add("max_bytes", number(store.limits().bytes)).add("max_entries", number(store.limits().entries));
   row.add("usable", unusable.empty() && !store.directory().empty());
   row.add("why_not", unusable.empty() ? Value() : Value(unusable));
@@ -143,7 +131,7 @@ void print_entry(const std::string& key, const cache::Entry& entry, bool json) {
     print_json("quern.cache.show/1", row.add("what", to_rows(entry.what)).add("who", to_rows(entry.who)));
     return;
   }
-  for (const auto& [name, value] : row.fields) print_item(name, text_of(value));
+  for (const auto& [name, value] : row.fields) print_item(printable(name), text_of(value));
   print_line("\nWhat is built:");
   print_table(to_rows(entry.what));
   print_line("\nWho built it:");
@@ -177,8 +165,10 @@ int clear(Runtime& runtime, const CacheArguments& arguments) {
   const auto left = store.list();
   const bool whole =
       std::none_of(left.begin(), left.end(), [&](const cache::Item& item) { return item.layer == store.directory(); });
+  const std::string untrusted = untrusted_sentence(store, store.directory(), all_untrusted(store, left));
   if (arguments.json) print_json("quern.cache.clear/1", Row().add("dir", store.directory()).add("removed", removed));
   if (!arguments.json) print_line(cat("removed ", removed, " entries from ", store.directory()));
+  if (!untrusted.empty()) throw Error(Code::io, Stage::store, cat("not all could be removed: ", untrusted));
   if (!whole) throw Error(Code::io, Stage::store, "some entries could not be removed");
   return kDone;
 }
@@ -208,22 +198,27 @@ int export_entries(Runtime& runtime, const CacheArguments& arguments) {
 int import_entries(Runtime& runtime, const CacheArguments& arguments) {
   require_store(runtime, *arguments.global, "nothing can be changed");
   const std::string& path = arguments.words.front();
-  const cache::Transfer done = cache::import_pack(runtime.state().store, path);
+  const cache::Transfer done = cache::import_pack(runtime.state().store, path, arguments.host_code);
   print_rows("quern.cache.import/1",
              {Row()
                   .add("pack", path)
                   .add("imported", done.entries)
                   .add("bytes", number(done.bytes))
                   .add("known", done.known)
-                  .add("damaged", done.damaged)},
+                  .add("damaged", done.damaged)
+                  .add("refused", done.refused)},
              arguments.json);
+  if (done.refused != 0)
+    note(cat(done.refused, done.refused == 1 ? " image is" : " images are",
+             " CPU code (target host), which would be loaded into processes here: left out. If you trust who made ",
+             path, ", type `quern cache import --host-code ", path, "`"));
   const cache::Counters counters = runtime.state().store.counters();
   const std::uint64_t lost = counters.not_stored + counters.evictions;
   if (lost != 0)
     note(cat(
         counters.not_stored, " images could not be kept, and ", counters.evictions,
         " went to make room; QUERN_CACHE_MAX_BYTES and QUERN_CACHE_MAX_ENTRIES are the limits, --log info says more"));
-  return done.damaged + lost == 0 ? kDone : kSomeFailed;
+  return done.damaged + done.refused + lost == 0 ? kDone : kSomeFailed;
 }
 
 void declare_show(Arguments& action, CacheArguments& given) {
@@ -240,6 +235,10 @@ void declare_prune(Arguments& action, CacheArguments& given) {
   action.option("--max-bytes BYTES", given.max_bytes, "Keep so much, 500M or 2G; default QUERN_CACHE_MAX_BYTES");
   action.option("--max-entries N", given.max_entries, "Keep so many; default QUERN_CACHE_MAX_ENTRIES");
   action.flag("--outdated", given.outdated, "Also what this quern never asks for");
+}
+
+void declare_import(Arguments& action, CacheArguments& given) {
+  action.flag("--host-code", given.host_code, "Also images of the target host: CPU code, which this machine runs");
 }
 
 struct ActionRow {
@@ -322,7 +321,7 @@ const ActionRow kActions[] = {
      "FILE",
      "the pack to read",
      false,
-     nullptr,
+     declare_import,
      import_entries,
      {"quern cache import app.pack", "Its images become the directory's own"}},
 };

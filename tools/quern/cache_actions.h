@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cache/store.h"
 #include "command.h"
 #include "quern/runtime.h"
 
@@ -18,6 +19,7 @@ struct CacheArguments {
   std::string max_bytes;
   std::string max_entries;
   bool outdated = false;
+  bool host_code = false;
   std::string arch;
   std::string device_model;
   std::string config;
@@ -32,6 +34,22 @@ int cache_explain(Runtime& runtime, const CacheArguments& arguments);
 
 // Throws Error (bad_input) unless what was typed is a problem and a place for it.
 void check_explained(Runtime& runtime, const CacheArguments& arguments);
+
+// What there is in each layer.
+struct Holding {
+  std::size_t entries = 0;  // damaged ones too
+  std::uint64_t bytes = 0;
+  std::size_t damaged = 0;
+  std::size_t untrusted = 0;  // of these and of folders
+  std::size_t newer = 0;      // of a later quern's schema
+};
+Holding holding_of(const std::string& layer, const std::vector<cache::Item>& items,
+                   const std::vector<cache::Item>& untrusted);
+// Of a layer that has any: how many, which is the first, and what to type; else empty.
+std::string untrusted_sentence(const cache::Store& store, const std::string& layer,
+                               const std::vector<cache::Item>& untrusted);
+// What is not trusted in any layer: of the items, and besides them.
+std::vector<cache::Item> all_untrusted(cache::Store& store, const std::vector<cache::Item>& items);
 
 // UTC, ISO 8601.
 std::string time_text(std::int64_t unix_ns);

@@ -4,6 +4,7 @@
 #include "api/runtime_state.h"
 #include "arguments.h"
 #include "base/text.h"
+#include "cache_actions.h"
 #include "driver/device.h"
 #include "driver/find_host_driver.h"
 #include "output.h"
@@ -141,6 +142,7 @@ class Doctor : public Command {
     const Options& options = runtime.state().options;
     std::uint64_t bytes = 0;
     const auto items = store.list();
+    const auto untrusted = all_untrusted(store, items);
     for (const cache::Item& item : items) bytes += item.bytes;
     const std::string unusable = store.unusable();
     cache_.add("dir", store.directory()).add("usable", unusable.empty() && !store.directory().empty());
@@ -149,12 +151,16 @@ class Doctor : public Command {
         .add("trust", options.cache_trust.empty() ? "owner" : options.cache_trust)
         .add("max_bytes", Value::of_bytes(static_cast<std::int64_t>(*options.cache_max_bytes)));
     cache_.add("entries", items.size()).add("bytes", Value::of_bytes(static_cast<std::int64_t>(bytes)));
+    cache_.add("untrusted", holding_of(store.directory(), items, untrusted).untrusted);
     if (!unusable.empty()) problems_.push_back(cat("nothing is kept on disk: ", unusable));
     for (const cache::LayerReport& layer : store.layers()) {
+      const std::string sentence = untrusted_sentence(store, layer.path, untrusted);
+      if (!sentence.empty()) problems_.push_back(sentence);
       if (layer.path == store.directory()) continue;
       cache_layers_.push_back(Row()
                                   .add("layer", layer.path)
                                   .add("kind", layer.kind)
+                                  .add("untrusted", holding_of(layer.path, items, untrusted).untrusted)
                                   .add("unusable", layer.unusable.empty() ? Value() : Value(layer.unusable)));
       if (!layer.unusable.empty()) problems_.push_back(cat("a cache layer is not used: ", layer.unusable));
     }

@@ -67,17 +67,18 @@ std::size_t columns_of(int file) {
 }  // namespace
 
 std::string text_of(const Value& value) {
-  return std::visit(
-      Overloaded{
-          [](Value::Nothing) { return std::string("-"); }, [](bool yes) { return std::string(yes ? "yes" : "no"); },
-          [&](std::int64_t number) {
-            return value.is_bytes ? human_bytes(static_cast<double>(number)) : std::to_string(number);
-          },
-          [&](double number) { return number_text(number, value.digits); },
-          [](const std::string& text) { return text; }, [](const Value::Texts& texts) { return join(texts, ", "); },
-          [](const Value::Object& object) { return to_json(object.row.front()); },
-          [](const Value::Rows& rows) { return cat(rows.size(), " rows"); }},
-      value.value);
+  return std::visit(Overloaded{[](Value::Nothing) { return std::string("-"); },
+                               [](bool yes) { return std::string(yes ? "yes" : "no"); },
+                               [&](std::int64_t number) {
+                                 return value.is_bytes ? human_bytes(static_cast<double>(number))
+                                                       : std::to_string(number);
+                               },
+                               [&](double number) { return number_text(number, value.digits); },
+                               [](const std::string& text) { return printable(text); },
+                               [](const Value::Texts& texts) { return printable(join(texts, ", ")); },
+                               [](const Value::Object& object) { return to_json(object.row.front()); },
+                               [](const Value::Rows& rows) { return cat(rows.size(), " rows"); }},
+                    value.value);
 }
 
 // Bytes that are no UTF-8, a file name's for one, are replaced: a row is always printed.

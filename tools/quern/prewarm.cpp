@@ -75,7 +75,7 @@ class Prewarm : public Command {
     if (check_ && (jobs_ != 0 || !pack_.empty()))
       throw wrong("--check compiles nothing; it takes neither --jobs nor --pack");
     if (request_.keep_going && request_.manifest.empty()) throw wrong("--keep-going goes with --manifest");
-    if (!pack_.empty()) cache::require_pack_or_nothing(follow_links(pack_));
+    if (!pack_.empty()) cache::require_own_pack_or_nothing(follow_links(pack_));
   }
 
   // ---- looking only

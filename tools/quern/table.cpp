@@ -26,7 +26,7 @@ bool is_number(const Value& value) {
 
 Cells header(const Row& row) {
   Cells cells;
-  for (const auto& [name, value] : row.fields) cells.push_back({name, is_number(value)});
+  for (const auto& [name, value] : row.fields) cells.push_back({printable(name), is_number(value)});
   return cells;
 }
 

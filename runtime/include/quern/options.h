@@ -49,7 +49,8 @@ struct Options {
   // list with colons. Relative paths are taken from where the process is when the Runtime is made.
   std::vector<std::string> cache_layers;
   // Whom they may belong to: "owner" (root and the effective user), "uids=1000,1001" (these too) or "mode-only"
-  // (anybody; group and others must not be able to write there in any case). Empty: QUERN_CACHE_TRUST, else owner.
+  // (anybody; group and others must not be able to write there in any case). Images of the target host are CPU code and
+  // served from the user's own files only, but for ",host" after the word. Empty: QUERN_CACHE_TRUST, else owner.
   std::string cache_trust;
   // What the directory may hold; what was not used for longest goes first. Unset: QUERN_CACHE_MAX_BYTES ("500M", "2G"),
   // else 2 GiB; QUERN_CACHE_MAX_ENTRIES, else 100,000.

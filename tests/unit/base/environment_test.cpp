@@ -82,6 +82,8 @@ TEST(Resolve, TheCacheDirectoryIsTheFirstThatIsSet) {
   Environment environment;
   environment[Variable::home] = "/h";
   EXPECT_EQ(resolve({}, environment, &misread).cache_dir, "/h/.cache/quern");
+  environment[Variable::xdg_cache_home] = "relative";
+  EXPECT_EQ(resolve({}, environment, &misread).cache_dir, "/h/.cache/quern") << "finding A14";
   environment[Variable::xdg_cache_home] = "/x";
   EXPECT_EQ(resolve({}, environment, &misread).cache_dir, "/x/quern");
   environment[Variable::cache_dir] = "/c";
@@ -89,6 +91,20 @@ TEST(Resolve, TheCacheDirectoryIsTheFirstThatIsSet) {
   Options options;
   options.cache_dir = "/o";
   EXPECT_EQ(resolve(options, environment, &misread).cache_dir, "/o");
+}
+
+// Finding A14.
+TEST(Resolve, LayersMayHaveColonsAndAreNoUrls) {
+  using Paths = std::vector<std::string>;
+  std::vector<std::string> said;
+  Environment environment;
+  environment[Variable::cache_layers] = "/a.pack:/b\\:c.pack::rel";
+  EXPECT_EQ(resolve({}, environment, &said).cache_layers, Paths({"/a.pack", "/b:c.pack", "rel"}));
+  EXPECT_TRUE(said.empty());
+  environment[Variable::cache_layers] = "/a.pack:https://host:8080/b.pack:/c.pack";
+  EXPECT_EQ(resolve({}, environment, &said).cache_layers, Paths({"/a.pack", "/c.pack"}));
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_NE(said[0].find("https://host:8080/b.pack is a URL"), std::string::npos) << said[0];
 }
 
 TEST(Resolve, OptionsWinOverTheEnvironment) {

@@ -31,6 +31,17 @@ TEST(Text, JoinIsTheInverseOfSplit) {
   EXPECT_EQ(join({"a", "b", "c"}, ", "), "a, b, c");
 }
 
+// Finding A9.
+TEST(Text, PrintableTextRulesNoTerminal) {
+  EXPECT_EQ(printable("nvrtc 13.0 \xc3\xa4 \xe2\x82\xac"), "nvrtc 13.0 \xc3\xa4 \xe2\x82\xac");
+  EXPECT_EQ(printable("a\x1b[2Jb\n\r\x7f"), "a\\x1b[2Jb\\x0a\\x0d\\x7f");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "2J"),
+            "\\xc2\x9b"
+            "2J")
+      << "C1: the byte that begins it is escaped";
+}
+
 TEST(Text, TrimsBothEnds) {
   EXPECT_EQ(trim("\t a b \r\n"), "a b");
   EXPECT_EQ(trim(" \n "), "");

@@ -32,6 +32,27 @@ std::uint64_t bytes_below(const std::string& dir) {
 
 Key numbered(int i) { return key_named(cat("key ", i)); }
 
+// Finding A14: a name that looks like a hash does not make a file the store's.
+TEST(Limits, EvictionSparesWhatTheStoreDidNotWrite) {
+  const Scratch scratch;
+  const StoreSettings settings = limited(scratch / "cache", 1);
+  Store(settings, silent()).put(numbered(0), image());
+  const std::string thesis = cat(scratch / "cache/", std::string(32, 'd'), "/", std::string(32, '0'));
+  std::filesystem::create_directory(parent_directory(thesis));
+  ASSERT_EQ(::chmod(parent_directory(thesis).c_str(), 0700), 0);
+  overwrite(thesis, "my thesis");
+  ASSERT_EQ(::chmod(thesis.c_str(), 0600), 0);
+  ASSERT_EQ(real_file_system().set_modified(thesis, kSecond), 0);
+  Store store(settings, silent());
+  for (int i = 1; i < 4; ++i) store.put(numbered(i), image());
+  store.tidy({0, 0});
+  EXPECT_EQ(read_file(thesis), "my thesis");
+  EXPECT_FALSE(store.remove(cat(std::string(32, 'd'), "/", std::string(32, '0'))));
+  EXPECT_EQ(read_file(thesis), "my thesis");
+  store.put(numbered(5), image());
+  EXPECT_EQ(store.counters().not_stored, 0U) << "it does not fill the cache either";
+}
+
 TEST(Limits, OfEntriesHoldAndTheOldestUseGoesFirst) {
   const Scratch scratch;
   Clock clock;

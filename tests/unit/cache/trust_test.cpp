@@ -2,7 +2,10 @@
 #include "cache/trust.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,6 +19,22 @@ namespace {
 constexpr ::uid_t kNobody = 65534;
 
 bool root() { return ::geteuid() == 0; }
+
+// Made beside and renamed: the name of a socket is at most 107 bytes long.
+void make_socket(const std::string& path) {
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  ::sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name = std::filesystem::temp_directory_path() / staging_name();
+  name.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  EXPECT_EQ(::bind(socket, reinterpret_cast<::sockaddr*>(&address), sizeof(address)), 0);
+  ::close(socket);
+  EXPECT_EQ(::rename(name.c_str(), path.c_str()), 0) << path;
+}
+
+bool make_device(const std::string& path) {
+  return root() && ::mknod(path.c_str(), S_IFCHR | 0600, makedev(1, 3)) == 0;
+}
 
 // Memory serves, the reason is one line and is warned of once.
 void expect_refused(const std::string& dir, const std::string& reason, FileSystem& files = real_file_system()) {
@@ -214,6 +233,29 @@ TEST_F(HostileEntry, DirectoryInItsPlace) {
   std::filesystem::remove(entry_);
   std::filesystem::create_directory(entry_);
   expect_passed_over();
+  expect_healed();
+}
+
+TEST_F(HostileEntry, DirectoryWithSomebodysFilesStays) {
+  std::filesystem::remove(entry_);
+  std::filesystem::create_directory(entry_);
+  overwrite(entry_ + "/thesis", "text");
+  expect_passed_over();
+  EXPECT_EQ(read_file(entry_ + "/thesis"), "text");
+}
+
+TEST_F(HostileEntry, Socket) {
+  std::filesystem::remove(entry_);
+  make_socket(entry_);
+  expect_passed_over();
+  expect_healed();
+}
+
+TEST_F(HostileEntry, Device) {
+  std::filesystem::remove(entry_);
+  if (!make_device(entry_)) GTEST_SKIP() << "needs root";
+  expect_passed_over();
+  expect_healed();
 }
 
 TEST_F(HostileEntry, WritableByOthers) {
@@ -237,9 +279,152 @@ TEST_F(HostileEntry, FolderThatIsALink) {
   Store store(in(dir_), silent());
   EXPECT_EQ(store.get_or_build(key_, builder.build()).origin, Origin::built);
   EXPECT_GE(store.counters().untrusted, 1U);
-  EXPECT_TRUE(store.list().empty());
-  EXPECT_EQ(store.clear(), 0U);
+  EXPECT_EQ(store.counters().builds, 1U);
   EXPECT_EQ(files_below(scratch_ / "elsewhere").size(), 1U);
+  EXPECT_FALSE(std::filesystem::is_symlink(folder)) << "the link went, what it led to did not";
+  expect_healed();
+}
+
+// ---- below the top directory: finding A6
+
+// What may lie in place of a folder of entries, of `.leases` or of `.usage`.
+struct Intruder {
+  const char* name;
+  const char* why;
+  bool (*put)(const std::string& path);
+};
+const Intruder kIntruders[] = {
+    {"an empty file", "is a plain file", [](const std::string& path) { return overwrite(path, ""), true; }},
+    {"a directory that others may write", "lets others write there",
+     [](const std::string& path) {
+       return std::filesystem::create_directory(path) && ::chmod(path.c_str(), 0775) == 0;
+     }},
+    {"a fifo", "is a special file", [](const std::string& path) { return ::mkfifo(path.c_str(), 0600) == 0; }},
+    {"a socket", "is a special file", [](const std::string& path) { return make_socket(path), true; }},
+    {"a device", "is a special file", make_device},
+    {"a link", "is a symbolic link",
+     [](const std::string& path) { return std::filesystem::create_directory_symlink("/tmp", path), true; }},
+    {"a link to nothing", "is a symbolic link",
+     [](const std::string& path) { return std::filesystem::create_symlink("nowhere", path), true; }},
+    {"a directory of another owner", "belongs to uid 65534",
+     [](const std::string& path) {
+       return root() && std::filesystem::create_directory(path) && ::chmod(path.c_str(), 0700) == 0 &&
+              ::chown(path.c_str(), kNobody, kNobody) == 0;
+     }},
+};
+
+class BelowTheTop : public HostileEntry {
+ protected:
+  // Each intruder that can be made here, in place of `path`.
+  template <class Check>
+  void in_place_of(const std::string& path, const Check& check) {
+    for (const Intruder& intruder : kIntruders) {
+      SCOPED_TRACE(intruder.name);
+      std::filesystem::remove_all(dir_);
+      Store(in(dir_), silent()).put(key_, image());
+      std::filesystem::remove_all(path);
+      if (intruder.put(path)) check(intruder);
+    }
+  }
+  void expect_nothing_untrusted() { EXPECT_TRUE(Store(in(dir_), silent()).untrusted().empty()); }
+  std::string folder() const { return parent_directory(entry_); }
+};
+
+TEST_F(BelowTheTop, WhatIsInPlaceOfAFolderIsSaidAndReplacedByARebuild) {
+  in_place_of(folder(), [&](const Intruder& intruder) {
+    Warnings warnings;
+    Builder builder;
+    Store store(in(dir_), warnings.log());
+    const auto found = store.untrusted();
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].key, key_.what_hash.hex());
+    EXPECT_NE(found[0].damage.find(intruder.why), std::string::npos) << found[0].damage;
+    EXPECT_EQ(store.get_or_build(key_, builder.build()).origin, Origin::built);
+    EXPECT_GE(store.counters().untrusted, 1U);
+    EXPECT_EQ(store.counters().not_stored, 0U);
+    ASSERT_EQ(warnings.lines().size(), 1U);
+    EXPECT_NE(warnings.lines()[0].find(intruder.why), std::string::npos) << warnings.lines()[0];
+    EXPECT_NE(warnings.lines()[0].find("`quern cache prune`"), std::string::npos) << warnings.lines()[0];
+    expect_healed();
+    expect_nothing_untrusted();
+  });
+}
+
+TEST_F(BelowTheTop, WhatIsInPlaceOfAFolderIsCleared) {
+  in_place_of(folder(), [&](const Intruder&) {
+    Store(in(dir_), silent()).clear();
+    EXPECT_FALSE(std::filesystem::is_symlink(folder()) || std::filesystem::exists(folder()));
+  });
+}
+
+TEST_F(BelowTheTop, WhatIsInPlaceOfAFolderIsRemovedByName) {
+  in_place_of(folder(), [&](const Intruder&) {
+    Store store(in(dir_), silent());
+    for (const Item& item : store.untrusted()) EXPECT_TRUE(store.remove(item.key));
+    expect_nothing_untrusted();
+  });
+}
+
+TEST_F(BelowTheTop, WhatIsInPlaceOfTheLeasesIsReplaced) {
+  in_place_of(dir_ + "/.leases", [&](const Intruder&) {
+    Builder builder;
+    Warnings warnings;
+    Store store(in(dir_), warnings.log());
+    ASSERT_EQ(store.untrusted().size(), 1U);
+    EXPECT_EQ(store.get_or_build(key_named("b"), builder.build()).origin, Origin::built);
+    EXPECT_EQ(warnings.lines().size(), 1U);
+    expect_nothing_untrusted();
+  });
+}
+
+TEST_F(BelowTheTop, WhatIsInPlaceOfTheUsageIsReplaced) {
+  in_place_of(dir_ + "/.usage", [&](const Intruder& intruder) {
+    if (std::string(intruder.name) == "an empty file") return;  // is what it should be, but for its bytes
+    Builder builder;
+    Store store(in(dir_), silent());
+    ASSERT_EQ(store.untrusted().size(), 1U);
+    EXPECT_EQ(store.get_or_build(key_named("b"), builder.build()).origin, Origin::built);
+    EXPECT_EQ(store.counters().not_stored, 0U);
+    expect_nothing_untrusted();
+  });
+}
+
+// A cache that was restored with umask 002.
+TEST_F(BelowTheTop, FoldersThatOthersMayWriteAreClearedWithTheirImages) {
+  ASSERT_EQ(::chmod(folder().c_str(), 0775), 0);
+  overwrite(folder() + "/notes.txt", "somebody's");
+  Store store(in(dir_), silent());
+  EXPECT_EQ(store.clear(), 1U);
+  EXPECT_EQ(files_below(dir_), std::vector<std::string>{folder() + "/notes.txt"});
+}
+
+TEST_F(BelowTheTop, AFolderThatCannotBeReplacedSaysWhy) {
+  ASSERT_EQ(::chmod(folder().c_str(), 0775), 0);
+  overwrite(folder() + "/notes.txt", "somebody's");
+  Warnings warnings;
+  Builder builder;
+  Store store(in(dir_), warnings.log());
+  EXPECT_EQ(store.get_or_build(key_, builder.build()).origin, Origin::built);
+  EXPECT_EQ(store.counters().not_stored, 1U);
+  ASSERT_EQ(warnings.lines().size(), 2U);
+  EXPECT_NE(warnings.lines()[1].find("mode 0775"), std::string::npos) << warnings.lines()[1];
+  EXPECT_NE(warnings.lines()[1].find("move it elsewhere"), std::string::npos) << warnings.lines()[1];
+  EXPECT_EQ(warnings.lines()[1].find("Permission denied"), std::string::npos) << warnings.lines()[1];
+}
+
+TEST_F(BelowTheTop, ALayerWithFoldersThatOthersMayWriteSaysSo) {
+  ASSERT_EQ(::chmod(folder().c_str(), 0775), 0);
+  Warnings warnings;
+  Builder builder;
+  StoreSettings settings = in(scratch_ / "own");
+  settings.layers = {dir_};
+  Store store(settings, warnings.log());
+  EXPECT_EQ(store.get_or_build(key_, builder.build()).origin, Origin::built);
+  ASSERT_EQ(warnings.lines().size(), 1U);
+  EXPECT_NE(warnings.lines()[0].find("mode 0775"), std::string::npos);
+  EXPECT_NE(warnings.lines()[0].find(cat("chmod -R go-w ", dir_)), std::string::npos) << warnings.lines()[0];
+  ASSERT_EQ(store.untrusted().size(), 1U);
+  EXPECT_EQ(store.untrusted()[0].layer, dir_);
 }
 
 }  // namespace

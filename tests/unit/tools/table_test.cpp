@@ -79,5 +79,12 @@ TEST(Layout, WrapsAtSpacesAndBreaksWhatIsLonger) {
   EXPECT_EQ(wrap_hard("ääääää", 4), (Lines{"ääää", "ää"})) << "characters, not bytes";
 }
 
+// Finding A9: what an entry or a pack says is shown, not obeyed.
+TEST(Table, ControlCharactersAreEscaped) {
+  const std::string table = table_text({Row().add("compiler", std::string("\x1b[2J\n| fake"))}, 0);
+  EXPECT_NE(table.find("\\x1b[2J\\x0a| fake"), std::string::npos) << table;
+  EXPECT_EQ(table.find('\x1b'), std::string::npos);
+}
+
 }  // namespace
 }  // namespace quern::tool

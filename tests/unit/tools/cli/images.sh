@@ -162,7 +162,21 @@ if grep -q '"nvrtc":{"path"' out; then
   expect 3 damaged cache verify
   expect 0 '"damaged":1' cache prune --json
   expect 0 ok cache verify
-  expect 0 '"removed":' cache clear --json
+  # Finding A6: a cache that was restored with umask 002.
+  expect 0 compiled prewarm gather width=8
+  chmod 775 "$QUERN_CACHE_DIR"/[0-9a-f]*
+  expect 0 '"entries":0,"bytes":0,"damaged":0,"untrusted":2' cache stats --json
+  expect 0 'chmod -R go-w' cache stats
+  expect 3 '"state":"untrusted","why":"mode 0775' cache verify --json
+  expect 1 'are not trusted and not used; the first is' doctor
+  expect 0 '"untrusted":2' cache prune --json
+  expect 0 '0 entries, 0 damaged' cache verify
+  expect 0 compiled prewarm gather width=8
+  chmod 775 "$QUERN_CACHE_DIR"/[0-9a-f]*
+  expect 0 compiled prewarm gather width=8
+  expect 0 'disk' prewarm gather width=8
+  chmod 775 "$QUERN_CACHE_DIR"/[0-9a-f]*
+  expect 0 '"removed":2' cache clear --json
   expect 0 '"entries":0' cache stats --json
 else
   skip 'images, manifests and the store' 'no NVRTC'

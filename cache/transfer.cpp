@@ -88,7 +88,7 @@ Transfer export_pack(Store& store, const std::string& path) {
   for (const Item& item : store.list()) {
     if (item.damage.empty())
       sources.try_emplace(item.key, [&store, key = item.key] { return store.load(key, nullptr); });
-    if (is_damaged(item)) ++damaged;
+    if (!item.damage.empty() && !item.newer) ++damaged;
   }
   PackWriter writer(real_file_system(), path);
   Transfer done = write(writer, sources);

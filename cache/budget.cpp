@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "cache/codec.h"
 #include "cache/removal.h"
@@ -16,25 +17,41 @@ namespace quern::cache {
 namespace {
 
 constexpr std::string_view kMagic = "\x89QUERNU\n";
-constexpr std::uint32_t kSchema = 1;
-constexpr std::size_t kUsageBytes = 72;
+constexpr std::uint32_t kSchema = 2;
+constexpr std::size_t kUsageBytes = 88;
 constexpr std::uint32_t kFileMode = 0600;
 constexpr std::chrono::seconds kLongestWait{2};
 constexpr std::uint64_t kAdmittedBetweenLooks = 4096;
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kBetweenLooks = std::int64_t{24} * 3600 * kSecond;
 
-// What to keep so that a file of `bytes` finds room, and a tenth stays free: not every file that comes shall cost a
-// look at all of them.
-Limits low_water(const Limits& limits, std::uint64_t bytes) {
-  return {std::min(limits.bytes - limits.bytes / 10, limits.bytes - bytes), limits.entries - limits.entries / 10 - 1};
+// So much is looked at and removed in a step that one more writer waits for: a look at 100,000 files takes seconds.
+// Folders are named by hashes, so those that follow one another are a random choice.
+constexpr std::size_t kFoldersInAStep = 512;
+constexpr std::size_t kRemovedInAStep = 64;
+constexpr int kMostSteps = 16;  // after one write; limits that were lowered are reached by many
+
+// What to keep: a tenth stays free, so that not every file that comes makes room. The newest has its place in any case.
+Limits low_water(const Limits& limits, std::uint64_t newest_bytes) {
+  return {std::max(limits.bytes - limits.bytes / 10, newest_bytes), limits.entries - limits.entries / 10};
 }
 
 std::uint64_t less(std::uint64_t from, std::uint64_t amount) { return from - std::min(from, amount); }
 
-// Whether a file of `bytes` more keeps within the limits.
-bool fits(const Usage& usage, std::uint64_t bytes, const Limits& limits) {
-  return bytes <= limits.bytes && usage.bytes <= limits.bytes - bytes && usage.entries < limits.entries;
+std::uint64_t bytes_of(const std::vector<StoredFile>& files) {
+  std::uint64_t bytes = 0;
+  for (const StoredFile& file : files) bytes += file.kind == StoredFile::Kind::staging ? 0 : file.bytes;
+  return bytes;
+}
+
+bool over(const Usage& usage, const Limits& limits) {
+  return usage.bytes > limits.bytes || usage.entries > limits.entries;
+}
+
+// Whether everything is to be looked at again.
+bool is_stale(const Usage& usage, std::int64_t now) {
+  return less(usage.admitted, usage.admitted_at_look) >= kAdmittedBetweenLooks ||
+         apart(now, usage.looked_unix_ns) > kBetweenLooks;
 }
 
 }  // namespace
@@ -54,6 +71,8 @@ std::string serialize(const Usage& usage) {
   put_number(out, usage.newest_stamp);
   put_number(out, usage.looked_unix_ns);
   put_number(out, usage.admitted);
+  put_number(out, usage.admitted_bytes);
+  put_number(out, usage.admitted_at_look);
   put_checksum(out);
   return out;
 }
@@ -69,6 +88,8 @@ std::optional<Usage> parse_usage(std::string_view bytes) {
   usage.newest_stamp = reader.number<std::int64_t>();
   usage.looked_unix_ns = reader.number<std::int64_t>();
   usage.admitted = reader.number<std::uint64_t>();
+  usage.admitted_bytes = reader.number<std::uint64_t>();
+  usage.admitted_at_look = reader.number<std::uint64_t>();
   return usage;
 }
 
@@ -144,29 +165,64 @@ class Budget::Account {
 std::string Budget::path() const { return cat(layer_.path(), "/", kUsageName); }
 
 int Budget::admit(std::uint64_t bytes, const std::function<int(std::int64_t)>& place) {
-  if (!fits({}, bytes, limits_)) return EFBIG;
+  if (bytes > limits_.bytes || limits_.entries == 0) return EFBIG;
   Account account(services_, path(), stuck_);
   if (account.error() != 0) return account.error();
   const std::int64_t now = services_.files.now_unix_ns();
-  const auto known = account.read();
-  Usage usage = known.value_or(Usage{});
-  const bool old = apart(now, usage.looked_unix_ns) > kBetweenLooks;
-  const bool stale = !known || usage.admitted >= kAdmittedBetweenLooks || old;
-  if ((stale || !fits(usage, bytes, limits_)) && !make_room(bytes, account.now(usage), usage)) return EDQUOT;
+  Usage usage = account.read().value_or(Usage{});
+  if (over(usage, limits_)) {  // who published before has yet to make room, or ended before that
+    std::vector<StoredFile> files = look_at_some();
+    shrink(files, low_water(limits_, 0), usage, kRemovedInAStep);
+  }
   usage.bytes += bytes;
   usage.entries += 1;
   usage.admitted += 1;
+  usage.admitted_bytes += bytes;
   usage.newest_stamp = std::max(now, just_after(usage.newest_stamp));
   if (const int error = account.write(usage)) return error;
+  if (over(usage, limits_) || is_stale(usage, now)) newest_bytes_.store(bytes);
   return place(usage.newest_stamp);
 }
 
-bool Budget::make_room(std::uint64_t bytes, std::int64_t now, Usage& usage) {
-  std::vector<StoredFile> files = look();
-  sweep(files, now);
-  count(files, usage);
-  if (!fits(usage, bytes, limits_)) shrink(files, low_water(limits_, bytes), usage);
-  return fits(usage, bytes, limits_);
+void Budget::make_room() {
+  const std::uint64_t newest_bytes = newest_bytes_.exchange(kNothing);
+  if (newest_bytes == kNothing) return;
+  for (int steps = 0; steps < kMostSteps && make_room_once(newest_bytes); ++steps) {
+  }
+}
+
+bool Budget::make_room_once(std::uint64_t newest_bytes) {
+  Usage before;
+  {
+    Account account(services_, path(), stuck_);
+    if (account.error() != 0) return false;
+    before = account.read().value_or(Usage{});
+  }
+  const bool all = is_stale(before, services_.files.now_unix_ns());
+  if (!all && !over(before, limits_)) return false;
+  std::vector<StoredFile> files = all ? look() : look_at_some();
+  Account account(services_, path(), stuck_);
+  if (account.error() != 0) return false;
+  Usage usage = account.read().value_or(before);
+  if (all) {
+    sweep(files, account.now(usage));
+    count(files, before, usage);
+  }
+  const std::size_t removed =
+      over(usage, limits_) ? shrink(files, low_water(limits_, newest_bytes), usage, kRemovedInAStep) : 0;
+  account.write(usage);
+  return removed > 0 && over(usage, limits_);
+}
+
+bool Budget::give_back(std::uint64_t bytes) {
+  Account account(services_, path(), stuck_);
+  if (account.error() != 0) return false;
+  Usage usage = account.read().value_or(Usage{});
+  std::vector<StoredFile> files = look_at_some();
+  usage.bytes = std::max(usage.bytes, bytes_of(files));
+  const bool some = shrink(files, {less(usage.bytes, bytes), usage.entries}, usage, kRemovedInAStep) > 0;
+  account.write(usage);
+  return some;
 }
 
 std::size_t Budget::tidy(const Limits& limits) {
@@ -175,18 +231,20 @@ std::size_t Budget::tidy(const Limits& limits) {
   Usage usage = account.read().value_or(Usage{});
   std::vector<StoredFile> files = look();
   std::size_t removed = sweep(files, account.now(usage));
-  count(files, usage);
-  removed += shrink(files, limits, usage);
+  count(files, usage, usage);
+  removed += shrink(files, limits, usage, files.size());
   account.write(usage);
   return removed;
 }
 
-void Budget::count(const std::vector<StoredFile>& files, Usage& usage) {
-  usage.bytes = usage.entries = usage.admitted = 0;
+// What came while the files were looked at counts too, seen or not: `before` is from then, `usage` from now.
+void Budget::count(const std::vector<StoredFile>& files, const Usage& before, Usage& usage) {
+  usage.bytes = bytes_of(files) + less(usage.admitted_bytes, before.admitted_bytes);
+  usage.entries = less(usage.admitted, before.admitted);
+  usage.admitted_at_look = usage.admitted;
   usage.looked_unix_ns = services_.files.now_unix_ns();
   for (const StoredFile& file : files) {
     if (file.kind == StoredFile::Kind::staging) continue;
-    usage.bytes += file.bytes;
     usage.entries += 1;
     usage.newest_stamp = std::max(usage.newest_stamp, file.stamp);
   }
@@ -195,6 +253,20 @@ void Budget::count(const std::vector<StoredFile>& files, Usage& usage) {
 std::vector<StoredFile> Budget::look() {
   std::vector<StoredFile> files;
   for (const std::string& folder : layer_.folders()) look_at(cat(layer_.path(), "/", folder), files);
+  return files;
+}
+
+std::vector<StoredFile> Budget::look_at_some() {
+  std::vector<StoredFile> files;
+  std::vector<std::string> folders = layer_.names(layer_.path());
+  std::erase_if(folders, [](const std::string& name) { return !is_hash(name); });
+  if (folders.empty()) return files;
+  const std::int64_t now = services_.files.now_unix_ns();
+  const std::size_t begin = hash64(&now, sizeof now) % folders.size();
+  for (std::size_t i = 0; i < std::min(folders.size(), kFoldersInAStep); ++i) {
+    const std::string folder = cat(layer_.path(), "/", folders[(begin + i) % folders.size()]);
+    if (layer_.is_trusted(folder, FileKind::directory)) look_at(folder, files);
+  }
   return files;
 }
 
@@ -217,6 +289,13 @@ void Budget::look_at(const std::string& folder, std::vector<StoredFile>& files) 
   }
 }
 
+// Files are looked at without the lock: meanwhile one may have been used, or replaced by another that counts otherwise.
+bool Budget::is_as_seen(const StoredFile& file) {
+  FileStatus status;
+  return services_.files.status(file.path, &status) == 0 && status.bytes == file.bytes &&
+         status.modified_ns == file.stamp;
+}
+
 bool Budget::remove(const StoredFile& file) {
   const int error = error_of(services_.files.remove(file.path));
   if (error != 0 && error != ENOENT) services_.failed(cat("cannot remove ", file.path, ": ", error_text(error)));
@@ -234,12 +313,12 @@ std::size_t Budget::sweep(const std::vector<StoredFile>& files, std::int64_t now
   return removed;
 }
 
-std::size_t Budget::shrink(std::vector<StoredFile>& files, const Limits& to, Usage& usage) {
+std::size_t Budget::shrink(std::vector<StoredFile>& files, const Limits& to, Usage& usage, std::size_t most) {
   std::size_t removed = 0;
   std::sort(files.begin(), files.end(), [](const StoredFile& a, const StoredFile& b) { return a.stamp < b.stamp; });
   for (const StoredFile& file : files) {
-    if (usage.bytes <= to.bytes && usage.entries <= to.entries) break;
-    if (file.kind == StoredFile::Kind::staging) continue;
+    if (removed == most || !over(usage, to)) break;
+    if (file.kind == StoredFile::Kind::staging || !is_as_seen(file)) continue;
     const Removal gone = remove_own(services_, file.path);
     if (gone != Removal::done && gone != Removal::kept) continue;
     usage.bytes = less(usage.bytes, file.bytes);  // what is not the store's own does not count

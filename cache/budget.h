@@ -30,7 +30,9 @@ struct Usage {
   std::uint64_t entries = 0;
   std::int64_t newest_stamp = 0;  // no stamp is older than the one before, even when the clock is set back
   std::int64_t looked_unix_ns = 0;
-  std::uint64_t admitted = 0;  // files since then
+  std::uint64_t admitted = 0;  // files that ever came, and their bytes
+  std::uint64_t admitted_bytes = 0;
+  std::uint64_t admitted_at_look = 0;
 
   friend bool operator==(const Usage&, const Usage&) = default;
 };
@@ -52,11 +54,20 @@ class Budget {
   Budget(DirectoryLayer& layer, const Limits& limits, std::chrono::seconds staging_age, Services& services)
       : layer_(layer), limits_(limits), staging_age_(staging_age), services_(services) {}
 
-  // Makes room for one more file of `bytes`, removing what was not used for longest, and calls `place` with the stamp
-  // that the file shall bear. Other processes wait meanwhile (two seconds at most), so that what was counted is what is
-  // there: `place` is a rename, and what takes long is done before. 0, what `place` returns, or the errno value of what
-  // stands in the way: EFBIG for a file that is larger than all that may be kept.
+  // Counts one more file of `bytes`, and calls `place` with the stamp that the file shall bear. Other processes wait
+  // meanwhile (two seconds at most), so that what was counted is what is there: `place` is a rename, and what takes
+  // long is done before, or by make_room. So there may be one file more than the limits allow, and where there is
+  // already, some that were not used for long go first. 0, what `place` returns, or the errno value of what stands in
+  // the way: EFBIG for a file that is larger than all that may be kept.
   int admit(std::uint64_t bytes, const std::function<int(std::int64_t stamp)>& place);
+
+  // Brings what `admit` let in back to the limits, in steps that other processes need not wait for, and now and then
+  // looks at everything. To be called when nobody waits for the file any more.
+  void make_room();
+
+  // Removes at least `bytes`, if so much is there, of what was not used for longest: the disk is full. Whether anything
+  // went.
+  bool give_back(std::uint64_t bytes);
 
   // Looks at everything now, removes staging files that were left behind and what is beyond `limits`. How many files
   // went.
@@ -64,12 +75,15 @@ class Budget {
 
  private:
   class Account;
+  static constexpr std::uint64_t kNothing = ~std::uint64_t{0};
   std::vector<StoredFile> look();
+  std::vector<StoredFile> look_at_some();
   void look_at(const std::string& folder, std::vector<StoredFile>& files);
   std::size_t sweep(const std::vector<StoredFile>& files, std::int64_t now);
-  void count(const std::vector<StoredFile>& files, Usage& usage);
-  std::size_t shrink(std::vector<StoredFile>& files, const Limits& to, Usage& usage);
-  bool make_room(std::uint64_t bytes, std::int64_t now, Usage& usage);
+  void count(const std::vector<StoredFile>& files, const Usage& before, Usage& usage);
+  std::size_t shrink(std::vector<StoredFile>& files, const Limits& to, Usage& usage, std::size_t most);
+  bool make_room_once(std::uint64_t newest_bytes);
+  bool is_as_seen(const StoredFile& file);
   bool remove(const StoredFile& file);
   std::string path() const;
 
@@ -78,6 +92,7 @@ class Budget {
   const std::chrono::seconds staging_age_;
   Services& services_;
   std::atomic<bool> stuck_{false};
+  std::atomic<std::uint64_t> newest_bytes_{kNothing};  // of the file after which room is to be made
 };
 
 inline constexpr std::string_view kFailureSuffix = ".failed";

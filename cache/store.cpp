@@ -82,6 +82,13 @@ EntryPointer Store::from_layers(const Key& key) {
   return entry;
 }
 
+bool Store::is_kept(const Key& key) {
+  bool others = false;
+  EntryPointer entry;
+  guarded([&] { entry = look_up(key, memory_.rejected(key), &others); });
+  return entry != nullptr;
+}
+
 EntryPointer Store::find(const Key& key) {
   if (auto entry = memory_.find(key)) return entry;
   return from_layers(key);
@@ -165,7 +172,9 @@ EntryPointer Store::keep(const Key& key, Entry entry) {
 
 void Store::write(const Entry& entry) {
   guarded([&] {
-    if (writer_) writer_->put({entry.what, entry.who, hash128(entry.what), hash128(entry.who)}, entry);
+    if (!writer_) return;
+    writer_->put({entry.what, entry.who, hash128(entry.what), hash128(entry.who)}, entry);
+    writer_->make_room();
   });
 }
 
@@ -178,11 +187,13 @@ void Store::later(std::function<void()> operation) {
 void Store::flush() { writes_.flush(); }
 
 // Under the key's own hashes where the texts are the key's: a test may have chosen them. The lease ends when the entry
-// is on disk: other processes look there then.
+// is on disk, before room is made for it: other processes look there then.
 void Store::publish(const Key& key, const EntryPointer& entry, std::shared_ptr<Lease> lease) {
-  later([this, key, entry, lease = std::move(lease)] {
+  later([this, key, entry, lease = std::move(lease)]() mutable {
     const bool own = entry->what == key.what && entry->who == key.who;
     writer_->put(own ? key : Key{entry->what, entry->who, hash128(entry->what), hash128(entry->who)}, *entry);
+    lease.reset();
+    writer_->make_room();
   });
 }
 
@@ -209,7 +220,11 @@ void Store::remember(const Key& key, const Error& error, std::shared_ptr<Lease> 
     failed_.insert_or_assign(key, error);
   }
   Failure failure{key.what, key.who, error.sentence, error.log, services_.files.now_unix_ns()};
-  later([this, key, failure = std::move(failure), lease = std::move(lease)] { writer_->put(key, failure); });
+  later([this, key, failure = std::move(failure), lease = std::move(lease)]() mutable {
+    writer_->put(key, failure);
+    lease.reset();
+    writer_->make_room();
+  });
 }
 
 void Store::throw_remembered(const Key& key, bool on_disk_too) {

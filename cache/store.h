@@ -64,6 +64,8 @@ class Store {
 
   // From memory or a layer, else null. There is no `contains`: what it says could be untrue a moment later.
   EntryPointer find(const Key& key);
+  // Whether a layer has it, whatever memory holds: then a process that starts now needs no compile.
+  bool is_kept(const Key& key);
 
   // Waits until what was built, put and remembered is on disk, or has failed to get there. The store's end does so too.
   void flush();

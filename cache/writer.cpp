@@ -1,6 +1,7 @@
 #include "cache/writer.h"
 
 #include <cerrno>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/files.h"
@@ -15,7 +16,7 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr int kAttempts = 4;
 
 std::string why_no_room(int error) {
-  if (error == EFBIG || error == EDQUOT) return "the limits of the cache keep it out";
+  if (error == EFBIG) return "the limits of the cache keep it out";
   return error_text(error);
 }
 
@@ -59,8 +60,14 @@ void Writer::store(const Key& key, const std::string& path, std::string_view byt
   std::string why;
   int error = ENOENT;
   // Again where another process that clears the store, or evicts the last file in the folder, took it away in between,
-  // where a file server lost track of the new file, and where a directory lies in its place that can go.
-  const auto again = [&] { return error == ENOENT || passes(-error) || (error == EISDIR && remove_file(path)); };
+  // where a file server lost track of the new file, where a directory lies in its place that can go, and once where the
+  // disk is full and older images can go.
+  bool given_back = false;
+  const auto again = [&] {
+    const bool full = error == ENOSPC || error == EDQUOT;
+    return error == ENOENT || passes(-error) || (error == EISDIR && remove_file(path)) ||
+           (full && !std::exchange(given_back, true) && budget_.give_back(bytes.size()));
+  };
   for (int attempt = 0; attempt < kAttempts && again(); ++attempt) {
     error = make_folder(folder, &why);
     if (error == 0) error = store_once(path, bytes, &why);
@@ -124,6 +131,10 @@ int Writer::replace_folder(const std::string& folder, std::string* why) {
 void Writer::heal(const char* name, FileKind kind) {
   const std::string path = cat(layer_.path(), "/", name);
   if (layer_.examine(path, kind).oddity == Oddity::untrusted) clear_place(path, Bytes::own);
+}
+
+void Writer::make_room() {
+  if (layer_.writable()) budget_.make_room();
 }
 
 // ---- remembered failures

@@ -34,6 +34,8 @@ class Writer {
   // REQUIRES: `entry` holds the texts of `key`. Nothing is written for a key without `who`.
   void put(const Key& key, const Entry& entry);
   void put(const Key& key, const Failure& failure);
+  // What a `put` leaves for later: keeping within the limits. To be called when nobody waits for the entry any more.
+  void make_room();
   // A failure that is not too old.
   std::optional<Failure> failure(const Key& key);
   // All of these.

@@ -130,7 +130,7 @@ class Prewarm : public Command {
     if (request_.manifest.empty()) try_again(runtime.state(), items);
     const std::vector<Outcome> outcomes = compile_all(runtime, items);
     cache::Store& store = runtime.state().store;
-    const bool kept = pack_.empty() ? all_kept(store.counters()) : write_pack(store);
+    const bool kept = pack_.empty() ? all_kept(runtime.state(), items, outcomes) : write_pack(store);
     report(items, outcomes);
     const int code = exit_of(outcomes);
     return code == kDone && !kept ? kSomeFailed : code;
@@ -153,13 +153,24 @@ class Prewarm : public Command {
     return done.damaged == 0;
   }
 
-  // Says so where not.
-  static bool all_kept(const cache::Counters& counters) {
-    if (counters.not_stored + counters.evictions == 0) return true;
-    note(cat(
-        counters.not_stored, " images could not be kept, and ", counters.evictions,
-        " went to make room; QUERN_CACHE_MAX_BYTES and QUERN_CACHE_MAX_ENTRIES are the limits, --log info says more"));
-    return false;
+  // Says so where not. Images of others may go to make room: that is what limits are for.
+  static bool all_kept(RuntimeState& state, const std::vector<PrewarmItem>& items,
+                       const std::vector<Outcome>& outcomes) {
+    std::size_t lost = 0;
+    state.store.flush();
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (!outcomes[i].made) continue;
+      for (const cache::Key& key : keys_of(state, items[i])) lost += state.store.is_kept(key) ? 0 : 1;
+    }
+    const std::uint64_t evicted = state.store.counters().evictions;
+    if (evicted != 0)
+      note(cat(evicted,
+               " images that were not used for longest went to make room; QUERN_CACHE_MAX_BYTES and "
+               "QUERN_CACHE_MAX_ENTRIES are the limits"));
+    if (lost != 0)
+      note(cat(lost, lost == 1 ? " image" : " images",
+               " of these problems could not be kept; the warnings, or --log info, say why"));
+    return lost == 0;
   }
 
   static Outcome compile_one(Runtime& runtime, const PrewarmItem& item) {

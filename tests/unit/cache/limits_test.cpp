@@ -105,6 +105,118 @@ TEST(Limits, OfBytesHold) {
   EXPECT_GT(evicted, 150'000U);
 }
 
+// The calls that open the account to lock it, publish, give the lease back and remove, in their order.
+class Order {
+ public:
+  test::InterceptedFiles::Hook hook() {
+    return [this](const test::FileCall& call) {
+      const std::string name = call.name;
+      if (name == "rename" || name == "remove" || name == "open") calls_.push_back({name, call.path});
+      return 0L;
+    };
+  }
+  // The first of these calls on a path that holds `part`, from `begin` on; npos if there is none.
+  std::size_t first(const std::string& name, const std::string& part, std::size_t begin = 0) const {
+    for (std::size_t i = begin; i < calls_.size(); ++i)
+      if (calls_[i].first == name && calls_[i].second.find(part) != std::string::npos) return i;
+    return npos;
+  }
+  // Most images that went under one lock of the account.
+  std::size_t most_under_one_lock() const {
+    std::size_t most = 0, now = 0;
+    for (const auto& [name, path] : calls_) {
+      if (name == "open" && path.ends_with(".usage")) now = 0;
+      if (name == "remove" && path.find("/.") == std::string::npos) most = std::max(most, ++now);
+    }
+    return most;
+  }
+  static constexpr std::size_t npos = std::string::npos;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> calls_;
+};
+
+// Finding A5: every rank that wanted the new image waited until a tenth of all images was gone.
+TEST(Limits, AnImageIsPublishedAndItsLeaseFreeBeforeRoomIsMade) {
+  const Scratch scratch;
+  const StoreSettings settings = limited(scratch / "cache", 10);
+  for (int i = 0; i < 10; ++i) Store(settings, silent()).put(numbered(i), image());
+  Order order;
+  test::InterceptedFiles files(order.hook());
+  Builder builder;
+  {
+    Store store(settings, silent(), files);
+    EXPECT_EQ(store.get_or_build(numbered(10), builder.build()).origin, Origin::built);
+    store.flush();
+    EXPECT_EQ(store.counters().evictions, 2U);
+  }
+  const std::size_t published = order.first("rename", numbered(10).what_hash.hex() + "/.staging");
+  const std::size_t lease_gone = order.first("remove", "/.leases/");
+  ASSERT_NE(published, Order::npos);
+  ASSERT_NE(lease_gone, Order::npos);
+  EXPECT_LT(published, lease_gone);
+  for (int i = 0; i < 10; ++i) EXPECT_GT(order.first("remove", numbered(i).path()), lease_gone) << i;
+}
+
+TEST(Limits, RoomIsMadeInSmallSteps) {
+  const Scratch scratch;
+  for (int i = 0; i < 300; ++i) Store(in(scratch / "cache"), silent(), hasty_files()).put(numbered(i), image());
+  Order order;
+  test::InterceptedFiles files(order.hook(), hasty_files());
+  Store store(limited(scratch / "cache", 100), silent(), files);
+  store.put(numbered(300), image());
+  EXPECT_EQ(store.counters().evictions, 211U);
+  EXPECT_EQ(files_below(scratch / "cache").size(), 90U);
+  EXPECT_EQ(order.most_under_one_lock(), 64U);
+}
+
+// Limits that were lowered are reached by many writes, none of which stands for long.
+TEST(Limits, OneWriterDoesNotRemoveAllThatIsOver) {
+  const Scratch scratch;
+  for (int i = 0; i < 1500; ++i) Store(in(scratch / "cache"), silent(), hasty_files()).put(numbered(i), image());
+  const StoreSettings settings = limited(scratch / "cache", 100);
+  Store first(settings, silent(), hasty_files());
+  first.put(numbered(1500), image());
+  EXPECT_LE(first.counters().evictions, 17U * 64);
+  EXPECT_GT(first.counters().evictions, 500U);
+  Store second(settings, silent(), hasty_files());
+  second.put(numbered(1501), image());
+  EXPECT_LE(files_below(scratch / "cache").size(), 101U);
+}
+
+// A full disk takes nothing: what was not used for longest gives its place.
+TEST(Limits, AFullDiskEvictsTheOldestOfOurs) {
+  const Scratch scratch;
+  Clock clock;
+  for (int i = 0; i < 5; ++i) Store(in(scratch / "cache"), silent(), clock).put(numbered(i), image());
+  bool full = true;
+  test::InterceptedFiles files([&](const test::FileCall& call) {
+    if (call.name == std::string("remove") && call.path.find("/.") == std::string::npos) full = false;
+    return full && call.name == std::string("write") ? long{-ENOSPC} : 0L;
+  });
+  Store store(in(scratch / "cache"), silent(), files);
+  store.put(numbered(5), image());
+  EXPECT_EQ(store.counters().not_stored, 0U);
+  EXPECT_EQ(store.counters().evictions, 1U);
+  EXPECT_EQ(Store(in(scratch / "cache"), silent()).find(numbered(0)), nullptr);
+  EXPECT_NE(Store(in(scratch / "cache"), silent()).find(numbered(5)), nullptr);
+}
+
+// Another disk's trouble, or a folder of somebody else: it is asked once, not for ever.
+TEST(Limits, ADiskThatStaysFullKeepsTheImageInMemory) {
+  const Scratch scratch;
+  for (int i = 0; i < 5; ++i) Store(in(scratch / "cache"), silent()).put(numbered(i), image());
+  test::InterceptedFiles files(
+      [](const test::FileCall& call) { return call.name == std::string("write") ? long{-ENOSPC} : 0L; });
+  Warnings warnings;
+  Store store(in(scratch / "cache"), warnings.log(), files);
+  store.put(numbered(5), image());
+  EXPECT_EQ(store.counters().not_stored, 1U);
+  EXPECT_LE(store.counters().evictions, 1U);
+  ASSERT_EQ(warnings.lines().size(), 1U);
+  EXPECT_NE(warnings.lines()[0].find("No space left"), std::string::npos) << warnings.lines()[0];
+}
+
 TEST(Limits, AnImageThatIsLargerThanAllStaysInMemory) {
   const Scratch scratch;
   Warnings warnings;
@@ -210,7 +322,7 @@ TEST(Limits, ADirectoryThatWasRemovedIsMadeAgain) {
 }
 
 TEST(Usage, RoundTripAndEveryChangeIsFound) {
-  const Usage usage{1, 2, 3, 4, 5};
+  const Usage usage{1, 2, 3, 4, 5, 6, 7};
   const std::string bytes = serialize(usage);
   EXPECT_EQ(parse_usage(bytes), usage);
   for (std::size_t i = 0; i < bytes.size(); ++i) {

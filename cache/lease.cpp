@@ -19,10 +19,13 @@ constexpr std::uint32_t kDirectoryMode = 0700;
 constexpr std::uint32_t kFileMode = 0600;
 constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";  // one a kernel, whatever containers it runs
 constexpr std::uint64_t kMostBootId = 256;
+constexpr std::string_view kSuccessor = "+";  // ends the name of the lease that follows one that expired
 
 }  // namespace
 
-bool is_lease(const std::string& name) {
+bool is_lease(const std::string& file_name) {
+  const bool successor = file_name.ends_with(kSuccessor);
+  const std::string_view name = std::string_view(file_name).substr(0, file_name.size() - (successor ? 1 : 0));
   return name.size() == 8 + 1 + 32 + 1 + 32 && name.find_first_not_of("0123456789abcdef-") == std::string::npos;
 }
 
@@ -111,36 +114,51 @@ Leases::Attempt Leases::attempt(const std::string& path, std::unique_ptr<Lease>*
   return Attempt::taken;
 }
 
+// One of those who waited builds in the place of an owner that shows no sign of life, and the others wait for that one.
 std::unique_ptr<Lease> Leases::take(const std::string& name, const std::function<bool()>& done,
                                     const Patience& patience) {
   const std::string path = cat(dir_, "/", machine(), "-", name);
+  std::unique_ptr<Lease> lease;
+  const auto begins = [&] {
+    ++services_.counters.lease_waits;
+    if (patience.begins) patience.begins();
+  };
+  if (wait_at(path, done, {patience.until, begins}, &lease) == Waited::enough) return lease;
+  const bool in_haste = Clock::now() >= patience.until;  // who does not wait knows why it builds
+  const bool alone = in_haste || wait_at(cat(path, kSuccessor), done, {patience.until, {}}, &lease) == Waited::in_vain;
+  if (!alone && lease == nullptr) return nullptr;
+  ++services_.counters.lease_timeouts;
+  services_.log.write(
+      in_haste ? LogLevel::debug : LogLevel::warning,
+      cat("cache: gave up waiting for another process that builds the same image (", path, "); building it here too"));
+  return lease;
+}
+
+Leases::Waited Leases::wait_at(const std::string& path, const std::function<bool()>& done, const Patience& patience,
+                               std::unique_ptr<Lease>* lease) {
   const Clock::time_point start = Clock::now();
   Clock::time_point last_sign = start;
   FileStatus seen;
   std::chrono::microseconds nap{500};
-  std::unique_ptr<Lease> lease;
-  bool waited = false;
-  for (;; waited = true) {
+  for (bool waited = false;; waited = true) {
     const FileStatus before = seen;
-    const Attempt result = attempt(path, &lease, &seen);
-    if (result == Attempt::impossible) return nullptr;
+    const Attempt result = attempt(path, lease, &seen);
+    if (result == Attempt::impossible) return Waited::enough;
     // An owner that ends removes its file, one that dies leaves it.
     const bool ended = before.inode != 0 && seen.inode != before.inode;
-    if (result == Attempt::taken) return done() || ended ? nullptr : std::move(lease);
-    if (!waited) ++services_.counters.lease_waits;
+    if (result == Attempt::taken) {
+      if (done() || ended) lease->reset();
+      return Waited::enough;
+    }
     if (!waited && patience.begins) patience.begins();
     const Clock::time_point now = Clock::now();
     if (seen.modified_ns != before.modified_ns) last_sign = now;
-    if (now - last_sign > times_.expiry || now - start > times_.longest || now >= patience.until) break;
-    if (waited && done()) return nullptr;
+    if (now - last_sign > times_.expiry || now - start > times_.longest || now >= patience.until)
+      return Waited::in_vain;
+    if (waited && done()) return Waited::enough;
     std::this_thread::sleep_for(nap);
     nap = std::min<std::chrono::microseconds>(2 * nap, times_.poll);
   }
-  ++services_.counters.lease_timeouts;
-  services_.log.write(
-      waited ? LogLevel::warning : LogLevel::debug,  // who does not wait knows
-      cat("cache: gave up waiting for another process that builds the same image (", path, "); building it here too"));
-  return nullptr;
 }
 
 void Leases::sweep() {

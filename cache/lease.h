@@ -30,8 +30,8 @@ struct Patience {
   std::function<void()> begins;  // may be empty; called at most once for a key
 };
 
-// "MACHINE-what-who", as `take` makes them.
-bool is_lease(const std::string& name);
+// "MACHINE-what-who", as `take` makes them, or that with a "+".
+bool is_lease(const std::string& file_name);
 
 // Held by one build. The kernel ends it with the process; a forked child that lives on is told by the missing beats.
 class Lease {
@@ -59,9 +59,11 @@ class Leases {
   Leases(std::string dir, const LeaseTimes& times, Services& services)
       : dir_(std::move(dir)), times_(times), services_(services) {}
 
-  // The lease of `name`; waits while another has it, looking at `done` now and then. Null if `done` says true, if the
-  // other one shows no sign of life, takes longer than `patience` and `times` allow, or ended without success (then all
-  // who waited go on at once, not one after the other), or if the file system has no locks.
+  // The lease of `name`; waits while another has it, looking at `done` now and then. Where the other one shows no sign
+  // of life, or takes longer than `times` allow, one of those who wait gets a lease in its place, and the others wait
+  // for that one as they did before. Null if `done` says true, if the successor lasts too long as well, `patience`
+  // ends, or an owner ended without success (then all who waited go on at once, not one after the other), or if the
+  // file system has no locks.
   std::unique_ptr<Lease> take(const std::string& name, const std::function<bool()>& done, const Patience& patience);
 
   // Removes what dead owners left behind: of this machine those that nobody holds, of others those without a sign of
@@ -70,6 +72,9 @@ class Leases {
 
  private:
   enum class Attempt { taken, held, impossible };
+  enum class Waited { enough, in_vain };  // for a lease, or for nothing more; for an owner that is to be given up
+  Waited wait_at(const std::string& path, const std::function<bool()>& done, const Patience& patience,
+                 std::unique_ptr<Lease>* lease);
   Attempt attempt(const std::string& path, std::unique_ptr<Lease>* lease, FileStatus* seen);
   std::unique_ptr<OpenFile> open(const std::string& path);
   bool may_be_held_elsewhere(const std::string& path);

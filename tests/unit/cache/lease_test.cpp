@@ -41,9 +41,35 @@ TEST(Lease, OfAnOwnerWithoutASignOfLifeExpires) {
   first.reset();
   const Held held(path);
   int looks = 0;
-  EXPECT_EQ(leases.take("key", [&] { return ++looks > kManyLooks; }, {}), nullptr);
+  const auto at_last = [&] { return ++looks > kManyLooks; };
+  const auto successor = leases.take("key", at_last, {});
+  ASSERT_NE(successor, nullptr) << "one builds in its place";
   EXPECT_EQ(services.counters.lease_timeouts, 1U);
   EXPECT_LE(looks, kManyLooks) << "it was waited for as long as any build may take";
+}
+
+TEST(Lease, OfASuccessorThatExpiresTooIsWaitedForNoLonger) {
+  const Scratch scratch;
+  Services services(real_file_system(), silent());
+  Leases leases(scratch.path(), kTimes, services);
+  auto first = leases.take("key", [] { return false; }, {});
+  const std::string path = only_file_in(scratch.path());
+  first.reset();
+  const Held held(path), successor(path + "+");
+  int looks = 0;
+  EXPECT_EQ(leases.take("key", [&] { return ++looks > 2 * kManyLooks; }, {}), nullptr);
+  EXPECT_EQ(services.counters.lease_timeouts, 1U);
+  EXPECT_EQ(services.counters.lease_waits, 1U);
+  EXPECT_LE(looks, 2 * kManyLooks);
+}
+
+TEST(Lease, NamesAreKnownAndOthersAreNot) {
+  const std::string hash(32, 'a');
+  const std::string name = cat("01234567-", hash, "-", hash);
+  EXPECT_TRUE(is_lease(name));
+  EXPECT_TRUE(is_lease(name + "+"));
+  for (const std::string& other : {name + "++", name + "x", std::string("+"), std::string(), name.substr(1)})
+    EXPECT_FALSE(is_lease(other)) << other;
 }
 
 // The owner removes its file, and the next one makes another, between our opening and our locking: what is locked then

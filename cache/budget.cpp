@@ -178,7 +178,7 @@ int Budget::admit(std::uint64_t bytes, const std::function<int(std::int64_t)>& p
   usage.entries += 1;
   usage.admitted += 1;
   usage.admitted_bytes += bytes;
-  usage.newest_stamp = std::max(now, just_after(usage.newest_stamp));
+  usage.newest_stamp = is_ahead(usage.newest_stamp, now) ? now : std::max(now, just_after(usage.newest_stamp));
   if (const int error = account.write(usage)) return error;
   if (over(usage, limits_) || is_stale(usage, now)) newest_bytes_.store(bytes);
   return place(usage.newest_stamp);
@@ -242,11 +242,12 @@ void Budget::count(const std::vector<StoredFile>& files, const Usage& before, Us
   usage.bytes = bytes_of(files) + less(usage.admitted_bytes, before.admitted_bytes);
   usage.entries = less(usage.admitted, before.admitted);
   usage.admitted_at_look = usage.admitted;
-  usage.looked_unix_ns = services_.files.now_unix_ns();
+  const std::int64_t now = usage.looked_unix_ns = services_.files.now_unix_ns();
+  if (is_ahead(usage.newest_stamp, now)) usage.newest_stamp = now;
   for (const StoredFile& file : files) {
     if (file.kind == StoredFile::Kind::staging) continue;
     usage.entries += 1;
-    usage.newest_stamp = std::max(usage.newest_stamp, file.stamp);
+    if (!is_ahead(file.stamp, now)) usage.newest_stamp = std::max(usage.newest_stamp, file.stamp);
   }
 }
 
@@ -313,9 +314,13 @@ std::size_t Budget::sweep(const std::vector<StoredFile>& files, std::int64_t now
   return removed;
 }
 
+// What was not used for longest goes first. Of a stamp from the future nobody knows when that was, but not since: a use
+// now would have set it right.
 std::size_t Budget::shrink(std::vector<StoredFile>& files, const Limits& to, Usage& usage, std::size_t most) {
   std::size_t removed = 0;
-  std::sort(files.begin(), files.end(), [](const StoredFile& a, const StoredFile& b) { return a.stamp < b.stamp; });
+  const std::int64_t now = services_.files.now_unix_ns();
+  const auto use = [&](const StoredFile& file) { return std::pair(!is_ahead(file.stamp, now), file.stamp); };
+  std::sort(files.begin(), files.end(), [&](const StoredFile& a, const StoredFile& b) { return use(a) < use(b); });
   for (const StoredFile& file : files) {
     if (removed == most || !over(usage, to)) break;
     if (file.kind == StoredFile::Kind::staging || !is_as_seen(file)) continue;

@@ -192,10 +192,11 @@ EntryPointer DirectoryLayer::read_for(const std::string& path, const Wanted& wan
 }
 
 // What is used is evicted last. The time of the file is the store's own stamp: nothing else sets it, and access times
-// lie. A stamp from a clock that was ahead stays until the clock gets there.
+// lie. A stamp from a clock that was ahead is set right.
 void DirectoryLayer::stamp(const std::string& path, std::int64_t modified_ns) {
   const std::int64_t now = services_.files.now_unix_ns();
-  if (role_ != DirectoryRole::written || elapsed(modified_ns, now) < kStampAge) return;
+  const bool recent = elapsed(modified_ns, now) < kStampAge && !is_ahead(modified_ns, now);
+  if (role_ != DirectoryRole::written || recent) return;
   const int error = error_of(services_.files.set_modified(path, now));
   if (error != 0 && error != ENOENT) services_.failed(cat("cannot stamp ", path, ": ", error_text(error)));
 }

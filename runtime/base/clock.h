@@ -30,6 +30,12 @@ inline std::int64_t apart(std::int64_t one, std::int64_t other) {
   return std::max(elapsed(one, other), elapsed(other, one));
 }
 
+// Whether a stamp was made by a clock that is wrong: more than an hour after now, which clocks of machines are not
+// apart.
+inline bool is_ahead(std::int64_t stamp, std::int64_t now) {
+  return elapsed(now, stamp) > std::int64_t{3600} * 1'000'000'000;
+}
+
 inline std::int64_t just_after(std::int64_t time) { return time == kFarFuture ? time : time + 1; }
 
 }  // namespace quern

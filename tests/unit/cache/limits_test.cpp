@@ -261,6 +261,38 @@ TEST(Limits, AClockThatIsSetBackADayCausesNoEvictionStorm) {
   for (int i = 10; i < 14; ++i) EXPECT_NE(later.find(numbered(i)), nullptr) << i;
 }
 
+// Finding A12: what was used every day went, and what nobody used stayed, for a year.
+TEST(Limits, AClockThatWasAYearAheadSpoilsNoOrder) {
+  const Scratch scratch;
+  Clock clock;
+  const StoreSettings settings = limited(scratch / "cache", 6);
+  clock.now += 365 * kDay;
+  for (int i = 0; i < 6; ++i) Store(settings, silent(), clock).put(numbered(i), image());
+  clock.now -= 364 * kDay;
+  for (int i = 0; i < 2; ++i) EXPECT_NE(Store(settings, silent(), clock).find(numbered(i)), nullptr) << i;
+  for (int i = 6; i < 8; ++i) Store(settings, silent(), clock).put(numbered(i), image());
+  Store later(settings, silent(), clock);
+  for (const int i : {0, 1, 6, 7}) EXPECT_NE(later.find(numbered(i)), nullptr) << i;
+  EXPECT_EQ(later.find(numbered(2)), nullptr) << "of the others the oldest went";
+}
+
+TEST(Usage, ForgetsAStampFromTheFuture) {
+  const Scratch scratch;
+  Clock clock;
+  clock.now += 365 * kDay;
+  Store(in(scratch / "cache"), silent(), clock).put(numbered(0), image());
+  clock.now -= 365 * kDay;
+  const auto newest = [&] { return parse_usage(*read_file(scratch / "cache/.usage"))->newest_stamp; };
+  EXPECT_GT(newest(), clock.now);
+  Store(in(scratch / "cache"), silent(), clock).put(numbered(1), image());
+  EXPECT_LE(newest(), clock.now);
+  clock.now += 365 * kDay;
+  Store(in(scratch / "cache"), silent(), clock).put(numbered(2), image());
+  clock.now -= 365 * kDay;
+  Store(in(scratch / "cache"), silent(), clock).clear();
+  EXPECT_LE(newest(), clock.now);
+}
+
 TEST(Limits, WhatWasPutThereByHandIsCountedAtTheNextLook) {
   const Scratch scratch;
   const StoreSettings settings = limited(scratch / "cache", 10);

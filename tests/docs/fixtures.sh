@@ -1,6 +1,7 @@
 # What commands of the pages take for granted: a manifest, a pack, a sweep, records, a saved space.
 set -eu
-QUERN_MANIFEST=$PWD/problems.jsonl quern run gather rows=8 count=8 width=64 --device host >run.txt
+QUERN_MANIFEST=$PWD/host.jsonl quern run gather rows=8 count=8 width=64 --device host >run.txt
+sed 's/"host"/"sm_90a"/' host.jsonl >problems.jsonl
 quern prewarm --manifest problems.jsonl --pack app.pack >prewarm.txt
 quern tune gather rows=4 count=4 width=16 --device host --strategy exhaustive --budget 3 --json >tune.json
 cp data/quern/sweeps/gather-*.jsonl sweep.jsonl

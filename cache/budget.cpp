@@ -38,9 +38,10 @@ Limits low_water(const Limits& limits, std::uint64_t newest_bytes) {
 
 std::uint64_t less(std::uint64_t from, std::uint64_t amount) { return from - std::min(from, amount); }
 
+// What is being written counts too: it may never get its name.
 std::uint64_t bytes_of(const std::vector<StoredFile>& files) {
   std::uint64_t bytes = 0;
-  for (const StoredFile& file : files) bytes += file.kind == StoredFile::Kind::staging ? 0 : file.bytes;
+  for (const StoredFile& file : files) bytes += disk_bytes(file.bytes);
   return bytes;
 }
 
@@ -55,6 +56,11 @@ bool is_stale(const Usage& usage, std::int64_t now) {
 }
 
 }  // namespace
+
+std::uint64_t disk_bytes(std::uint64_t file_bytes) {
+  constexpr std::uint64_t kBlock = 4096;
+  return (file_bytes / kBlock + (file_bytes % kBlock != 0 ? 1 : 0) + 1) * kBlock;
+}
 
 bool is_staging(std::string_view name) { return name.substr(0, kStagingPrefix.size()) == kStagingPrefix; }
 
@@ -97,15 +103,14 @@ std::optional<Usage> parse_usage(std::string_view bytes) {
 class Budget::Account {
  public:
   // `stuck`: the lock could not be had the last time; then one try must do.
-  Account(Services& services, const std::string& path, std::atomic<bool>& stuck)
-      : services_(services),
-        path_(path),
-        file_(services.files, path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, kFileMode) {
-    error_ = file_.error() != 0 ? file_.error() : lock(stuck);
+  Account(Services& services, const std::string& path, std::atomic<bool>& stuck) : services_(services), path_(path) {
+    open();
+    if (leads_elsewhere_too() && error_of(services_.files.remove(path_)) == 0) open();
+    error_ = file_->error() != 0 ? file_->error() : lock(stuck);
     if (error_ != 0) services_.failed(cat("cannot lock ", path_, ": ", error_text(error_)));
   }
   ~Account() {
-    if (file_.error() == 0) services_.files.unlock(file_.get());
+    if (file_->error() == 0) services_.files.unlock(file_->get());
   }
   Account(const Account&) = delete;
   Account& operator=(const Account&) = delete;
@@ -114,17 +119,13 @@ class Budget::Account {
 
   std::optional<Usage> read() {
     std::string bytes(kUsageBytes, '\0');
-    if (read_exactly(services_.files, file_.get(), 0, bytes.size(), bytes.data()) != 0) return std::nullopt;
+    if (read_exactly(services_.files, file_->get(), 0, bytes.size(), bytes.data()) != 0) return std::nullopt;
     return parse_usage(bytes);
   }
 
   int write(const Usage& usage) {
-    const std::string bytes = serialize(usage);
-    const long wrote =
-        uninterrupted([&] { return services_.files.write_at(file_.get(), bytes.data(), bytes.size(), 0); });
-    if (wrote == static_cast<long>(bytes.size())) return 0;
-    const int error = wrote < 0 ? error_of(wrote) : ENOSPC;
-    services_.failed(cat("cannot write ", path_, ": ", error_text(error)));
+    const int error = write_exactly(services_.files, file_->get(), 0, serialize(usage));
+    if (error != 0) services_.failed(cat("cannot write ", path_, ": ", error_text(error)));
     return error;
   }
 
@@ -132,17 +133,25 @@ class Budget::Account {
   // look old that is being written.
   std::int64_t now(const Usage& usage) {
     FileStatus status;
-    const bool known = write(usage) == 0 && services_.files.status(file_.get(), &status) == 0;
+    const bool known = write(usage) == 0 && services_.files.status(file_->get(), &status) == 0;
     return known ? status.modified_ns : services_.files.now_unix_ns();
   }
 
  private:
+  void open() { file_.emplace(services_.files, path_, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, kFileMode); }
+
+  // It is written in place: a hard link would have its own bytes overwritten.
+  bool leads_elsewhere_too() {
+    FileStatus status;
+    return file_->error() == 0 && services_.files.status(file_->get(), &status) == 0 && status.links > 1;
+  }
+
   // Who holds it may be stopped, or dead with a child that lives on: then the account is kept without, and the limits
   // hold less exactly until the next look.
   int lock(std::atomic<bool>& stuck) {
     const auto end = std::chrono::steady_clock::now() + (stuck ? std::chrono::seconds{0} : kLongestWait);
     for (std::chrono::milliseconds nap{1};; nap = std::min(2 * nap, std::chrono::milliseconds{16})) {
-      const int error = error_of(uninterrupted([&] { return services_.files.try_lock(file_.get()); }));
+      const int error = error_of(uninterrupted([&] { return services_.files.try_lock(file_->get()); }));
       if (error == ENOLCK || error == ENOSYS || error == EOPNOTSUPP) return 0;
       if (error != EWOULDBLOCK) {
         stuck = false;
@@ -158,14 +167,15 @@ class Budget::Account {
 
   Services& services_;
   const std::string path_;
-  OpenFile file_;
+  std::optional<OpenFile> file_;
   int error_ = 0;
 };
 
 std::string Budget::path() const { return cat(layer_.path(), "/", kUsageName); }
 
 int Budget::admit(std::uint64_t bytes, const std::function<int(std::int64_t)>& place) {
-  if (bytes > limits_.bytes || limits_.entries == 0) return EFBIG;
+  const std::uint64_t takes = disk_bytes(bytes);
+  if (takes > limits_.bytes || limits_.entries == 0) return EFBIG;
   Account account(services_, path(), stuck_);
   if (account.error() != 0) return account.error();
   const std::int64_t now = services_.files.now_unix_ns();
@@ -174,24 +184,26 @@ int Budget::admit(std::uint64_t bytes, const std::function<int(std::int64_t)>& p
     std::vector<StoredFile> files = look_at_some();
     shrink(files, low_water(limits_, 0), usage, kRemovedInAStep);
   }
-  usage.bytes += bytes;
+  usage.bytes += takes;
   usage.entries += 1;
   usage.admitted += 1;
-  usage.admitted_bytes += bytes;
+  usage.admitted_bytes += takes;
   usage.newest_stamp = is_ahead(usage.newest_stamp, now) ? now : std::max(now, just_after(usage.newest_stamp));
   if (const int error = account.write(usage)) return error;
-  if (over(usage, limits_) || is_stale(usage, now)) newest_bytes_.store(bytes);
+  if (over(usage, limits_) || is_stale(usage, now)) newest_bytes_.store(takes);
   return place(usage.newest_stamp);
 }
 
-void Budget::make_room() {
+bool Budget::make_room() {
+  bool all = false;
   const std::uint64_t newest_bytes = newest_bytes_.exchange(kNothing);
-  if (newest_bytes == kNothing) return;
-  for (int steps = 0; steps < kMostSteps && make_room_once(newest_bytes); ++steps) {
+  if (newest_bytes == kNothing) return all;
+  for (int steps = 0; steps < kMostSteps && make_room_once(newest_bytes, &all); ++steps) {
   }
+  return all;
 }
 
-bool Budget::make_room_once(std::uint64_t newest_bytes) {
+bool Budget::make_room_once(std::uint64_t newest_bytes, bool* looked_at_all) {
   Usage before;
   {
     Account account(services_, path(), stuck_);
@@ -204,10 +216,9 @@ bool Budget::make_room_once(std::uint64_t newest_bytes) {
   Account account(services_, path(), stuck_);
   if (account.error() != 0) return false;
   Usage usage = account.read().value_or(before);
-  if (all) {
-    sweep(files, account.now(usage));
-    count(files, before, usage);
-  }
+  sweep(files, account.now(usage));
+  if (all) count(files, before, usage);
+  *looked_at_all = *looked_at_all || all;
   const std::size_t removed =
       over(usage, limits_) ? shrink(files, low_water(limits_, newest_bytes), usage, kRemovedInAStep) : 0;
   account.write(usage);
@@ -220,7 +231,7 @@ bool Budget::give_back(std::uint64_t bytes) {
   Usage usage = account.read().value_or(Usage{});
   std::vector<StoredFile> files = look_at_some();
   usage.bytes = std::max(usage.bytes, bytes_of(files));
-  const bool some = shrink(files, {less(usage.bytes, bytes), usage.entries}, usage, kRemovedInAStep) > 0;
+  const bool some = shrink(files, {less(usage.bytes, disk_bytes(bytes)), usage.entries}, usage, kRemovedInAStep) > 0;
   account.write(usage);
   return some;
 }
@@ -304,14 +315,20 @@ bool Budget::remove(const StoredFile& file) {
 }
 
 // To either side: whose clock was ahead left a file from tomorrow.
-std::size_t Budget::sweep(const std::vector<StoredFile>& files, std::int64_t now) {
-  std::size_t removed = 0;
-  for (const StoredFile& file : files) {
+std::size_t Budget::sweep(std::vector<StoredFile>& files, std::int64_t now) {
+  const std::size_t removed = std::erase_if(files, [&](const StoredFile& file) {
     const bool old = apart(now, file.stamp) >= staging_age_.count() * kSecond;
-    if (old && file.kind == StoredFile::Kind::staging && remove(file)) ++removed;
-  }
+    return old && file.kind == StoredFile::Kind::staging && remove(file);
+  });
   services_.counters.swept += removed;
   return removed;
+}
+
+void Budget::sweep(const std::string& folder) {
+  std::vector<StoredFile> files;
+  look_at(folder, files);
+  FileStatus account;  // written just now, by the clock that stamps new files
+  if (services_.files.status(path(), &account) == 0) sweep(files, account.modified_ns);
 }
 
 // What was not used for longest goes first. Of a stamp from the future nobody knows when that was, but not since: a use
@@ -326,7 +343,7 @@ std::size_t Budget::shrink(std::vector<StoredFile>& files, const Limits& to, Usa
     if (file.kind == StoredFile::Kind::staging || !is_as_seen(file)) continue;
     const Removal gone = remove_own(services_, file.path);
     if (gone != Removal::done && gone != Removal::kept) continue;
-    usage.bytes = less(usage.bytes, file.bytes);  // what is not the store's own does not count
+    usage.bytes = less(usage.bytes, disk_bytes(file.bytes));  // what is not the store's own does not count
     usage.entries = less(usage.entries, 1);
     if (gone == Removal::kept) continue;
     services_.files.remove_directory(parent_directory(file.path));  // where it was the last one

@@ -18,9 +18,12 @@
 namespace quern::cache {
 
 struct Limits {
-  std::uint64_t bytes = std::uint64_t{2} << 30;
+  std::uint64_t bytes = std::uint64_t{2} << 30;  // see disk_bytes
   std::uint64_t entries = 100'000;
 };
+
+// What a file of so many bytes takes on a disk: whole blocks of 4 KiB, and one for the folder that it lies in.
+std::uint64_t disk_bytes(std::uint64_t file_bytes);
 
 // What is known of the directory between two looks at all of it. Never less than there is, but for what others put
 // there by hand and for what a loss of power took from the account: a file counts from before it is published. The
@@ -54,16 +57,18 @@ class Budget {
   Budget(DirectoryLayer& layer, const Limits& limits, std::chrono::seconds staging_age, Services& services)
       : layer_(layer), limits_(limits), staging_age_(staging_age), services_(services) {}
 
-  // Counts one more file of `bytes`, and calls `place` with the stamp that the file shall bear. Other processes wait
-  // meanwhile (two seconds at most), so that what was counted is what is there: `place` is a rename, and what takes
-  // long is done before, or by make_room. So there may be one file more than the limits allow, and where there is
-  // already, some that were not used for long go first. 0, what `place` returns, or the errno value of what stands in
-  // the way: EFBIG for a file that is larger than all that may be kept.
+  // Counts one more file of a size of `bytes`, and calls `place` with the stamp that the file shall bear. Other
+  // processes wait meanwhile (two seconds at most), so that what was counted is what is there: `place` is a rename, and
+  // what takes long is done before, or by make_room. So there may be one file more than the limits allow, and where
+  // there is already, some that were not used for long go first. 0, what `place` returns, or the errno value of what
+  // stands in the way: EFBIG for a file that is larger than all that may be kept.
   int admit(std::uint64_t bytes, const std::function<int(std::int64_t stamp)>& place);
 
   // Brings what `admit` let in back to the limits, in steps that other processes need not wait for, and now and then
-  // looks at everything. To be called when nobody waits for the file any more.
-  void make_room();
+  // looks at everything: whether it did now. To be called when nobody waits for the file any more.
+  bool make_room();
+  // Removes staging files that were left behind in one folder.
+  void sweep(const std::string& folder);
 
   // Removes at least `bytes`, if so much is there, of what was not used for longest: the disk is full. Whether anything
   // went.
@@ -79,10 +84,10 @@ class Budget {
   std::vector<StoredFile> look();
   std::vector<StoredFile> look_at_some();
   void look_at(const std::string& folder, std::vector<StoredFile>& files);
-  std::size_t sweep(const std::vector<StoredFile>& files, std::int64_t now);
+  std::size_t sweep(std::vector<StoredFile>& files, std::int64_t now);
   void count(const std::vector<StoredFile>& files, const Usage& before, Usage& usage);
   std::size_t shrink(std::vector<StoredFile>& files, const Limits& to, Usage& usage, std::size_t most);
-  bool make_room_once(std::uint64_t newest_bytes);
+  bool make_room_once(std::uint64_t newest_bytes, bool* all);
   bool is_as_seen(const StoredFile& file);
   bool remove(const StoredFile& file);
   std::string path() const;

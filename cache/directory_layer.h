@@ -17,6 +17,7 @@ namespace quern::cache {
 // The store's own files beside the folders of entries.
 inline constexpr const char* kUsageName = ".usage";
 inline constexpr const char* kLeasesName = ".leases";
+inline constexpr const char* kTagName = "CACHEDIR.TAG";  // https://bford.info/cachedir: backups pass the directory over
 
 enum class DirectoryRole : std::uint8_t {
   written,  // the user's own, which quern makes and writes to

@@ -1,5 +1,7 @@
 #include "cache/writer.h"
 
+#include <fcntl.h>
+
 #include <cerrno>
 #include <utility>
 
@@ -14,6 +16,10 @@ constexpr std::uint32_t kDirectoryMode = 0700;
 constexpr std::uint32_t kFileMode = 0600;
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr int kAttempts = 4;
+
+constexpr std::string_view kTag =
+    "Signature: 8a477f597d28d172789f06886806bc55\n"
+    "# Compiled GPU kernels of quern, which makes them again where they are missing. See https://bford.info/cachedir\n";
 
 std::string why_no_room(int error) {
   if (error == EFBIG) return "the limits of the cache keep it out";
@@ -72,7 +78,8 @@ void Writer::store(const Key& key, const std::string& path, std::string_view byt
     error = make_folder(folder, &why);
     if (error == 0) error = store_once(path, bytes, &why);
   }
-  if (error == 0) return;
+  if (error == 0) return budget_.sweep(folder);
+  services_.files.remove_directory(folder);  // where nothing else lies in it
   ++services_.counters.not_stored;
   services_.failed(why);
 }
@@ -134,7 +141,15 @@ void Writer::heal(const char* name, FileKind kind) {
 }
 
 void Writer::make_room() {
-  if (layer_.writable()) budget_.make_room();
+  if (!layer_.writable() || !budget_.make_room()) return;
+  leases_.sweep();
+  tag();
+}
+
+void Writer::tag() {
+  const std::string path = cat(layer_.path(), "/", kTagName);
+  const OpenFile file(services_.files, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, kFileMode);
+  if (file.error() == 0) write_all(services_.files, file.get(), kTag);
 }
 
 // ---- remembered failures

@@ -61,6 +61,7 @@ class Writer {
   bool holds_newer(const std::string& path);
   void store(const Key& key, const std::string& path, std::string_view bytes);
   int store_once(const std::string& path, std::string_view bytes, std::string* why);
+  void tag();
   int make_folder(const std::string& folder, std::string* why);
   int replace_folder(const std::string& folder, std::string* why);
   bool remove_file(const std::string& path);

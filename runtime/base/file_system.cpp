@@ -36,6 +36,7 @@ FileStatus to_status(const struct ::stat& from) {
   status.modified_ns = nanoseconds(from.st_mtim.tv_sec, from.st_mtim.tv_nsec);
   status.device = from.st_dev;
   status.inode = from.st_ino;
+  status.links = from.st_nlink;
   return status;
 }
 

@@ -20,6 +20,7 @@ struct FileStatus {
   std::int64_t modified_ns = 0;  // since 1970
   std::uint64_t device = 0;      // with `inode`, which file it is
   std::uint64_t inode = 0;
+  std::uint64_t links = 1;  // names that lead to it
 };
 
 // Thread-safe. Every call returns its result, 0 where it has none, or -errno, and may return -EINTR. A result behind a

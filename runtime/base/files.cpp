@@ -93,6 +93,16 @@ int read_exactly(FileSystem& files, int file, std::uint64_t offset, std::size_t 
   return 0;
 }
 
+int write_exactly(FileSystem& files, int file, std::uint64_t offset, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const long wrote = uninterrupted([&] { return files.write_at(file, bytes.data(), bytes.size(), offset); });
+    if (wrote <= 0) return wrote == 0 ? EIO : error_of(wrote);
+    bytes.remove_prefix(static_cast<std::size_t>(wrote));
+    offset += static_cast<std::uint64_t>(wrote);
+  }
+  return 0;
+}
+
 int write_all(FileSystem& files, int file, std::string_view bytes) {
   while (!bytes.empty()) {
     const long wrote = uninterrupted([&] { return files.write(file, bytes.data(), bytes.size()); });

@@ -70,6 +70,7 @@ int read_whole(FileSystem& files, const std::string& path, std::uint64_t limit, 
 // `size` bytes from `offset`; EIO where the file ends before.
 int read_exactly(FileSystem& files, int file, std::uint64_t offset, std::size_t size, char* to);
 int write_all(FileSystem& files, int file, std::string_view bytes);
+int write_exactly(FileSystem& files, int file, std::uint64_t offset, std::string_view bytes);
 int sync_directory(FileSystem& files, const std::string& path);
 // Makes `path` and those of its parents that are missing.
 int make_directories(FileSystem& files, const std::string& path, std::uint32_t mode);

@@ -52,10 +52,10 @@ void evict(const std::string& dir, FileSystem& files) {
   store.get_or_build(key_of(4), [] { return image_of(4); });
 }
 
-// The same by size: each image has a kilobyte or more.
+// The same by size: each image takes 8 KiB or more.
 void evict_bytes(const std::string& dir, FileSystem& files) {
   StoreSettings settings = in(dir);
-  settings.writer.limits.bytes = 10'000;
+  settings.writer.limits.bytes = 40'000;
   Store store(settings, silent(), files);
   store.get_or_build(key_of(4), [] { return image_of(4); });
 }

@@ -94,12 +94,14 @@ class Builder {
   std::atomic<int> runs_{0};
 };
 
-// But for the store's own account of what it holds.
+// What the store keeps of itself beside the images.
+inline bool is_account(const std::string& name) { return name == kUsageName || name == kTagName; }
+
 inline std::vector<std::string> files_below(const std::string& dir) {
   std::vector<std::string> found;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(dir, ignored))
-    if (!entry.is_directory(ignored) && entry.path().filename() != ".usage") found.push_back(entry.path().string());
+    if (!entry.is_directory(ignored) && !is_account(entry.path().filename())) found.push_back(entry.path().string());
   return found;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <limits>
 #include <utility>
 
 #include "base/clock.h"
@@ -13,7 +14,8 @@ namespace quern::cache {
 namespace {
 
 constexpr std::uint32_t kDirectoryMode = 0700;
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;  // more than any image; a bound for what is read
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 28;  // more than any image; a bound for what is read
+constexpr std::size_t kWhole = std::numeric_limits<std::size_t>::max();
 // A hit is stamped when the last stamp is older: one more system call an hour and entry, not one a hit.
 constexpr std::int64_t kStampAge = std::int64_t{3600} * 1'000'000'000;
 
@@ -160,16 +162,22 @@ std::vector<std::string> DirectoryLayer::folders() {
 // ---- reading
 
 Reading DirectoryLayer::read_other(const std::string& path, std::string* bytes) {
+  return read_bytes(path, kWhole, bytes);
+}
+
+Reading DirectoryLayer::read_bytes(const std::string& path, std::size_t most, std::string* bytes) {
   FileStatus status;
   Reading reading;
-  if (const int error = read_whole(services_.files, path, kMostBytes, bytes, &status)) {
+  FileSystem& files = services_.files;
+  if (const int error = most == kWhole ? read_whole(files, path, kMostBytes, bytes, &status)
+                                       : read_beginning(files, path, most, bytes, &status)) {
     reading.oddity = oddity_of(error);
     reading.why = error_text(error);
-    if (reading.oddity == Oddity::untrusted && services_.files.status(path, &status) == 0)
+    if (reading.oddity == Oddity::untrusted && files.status(path, &status) == 0)
       reading.why = why_untrusted(status, FileKind::regular, trust_, services_.files.user());
     return reading;
   }
-  reading.bytes = bytes->size();
+  reading.bytes = most == kWhole ? bytes->size() : status.bytes;
   reading.modified_ns = status.modified_ns;
   reading.owner = status.owner;
   reading.why = why_untrusted(status, FileKind::regular, trust_, services_.files.user());
@@ -177,7 +185,11 @@ Reading DirectoryLayer::read_other(const std::string& path, std::string* bytes) 
   return reading;
 }
 
-Reading DirectoryLayer::read(const std::string& path) {
+Reading DirectoryLayer::read(const std::string& path, Check check) {
+  if (check == Check::header)
+    return if_believed(
+        read_description([&](std::size_t most, std::string* bytes) { return read_bytes(path, most, bytes); }), trust_,
+        services_.files.user());
   std::string bytes;
   Reading reading = read_other(path, &bytes);
   if (reading.oddity != Oddity::none) return reading;
@@ -213,39 +225,68 @@ bool DirectoryLayer::serves(const Entry& entry) const {
   return match_ == CacheMatch::any || role_ == DirectoryRole::shipped || entry.prewarmed;
 }
 
-EntryPointer DirectoryLayer::find_match(const Key& key, const Rejected& rejected, bool* others) {
-  EntryPointer best;
-  std::string best_path;
-  std::int64_t best_modified_ns = 0;
-  const std::string folder = folder_of(key);
-  if (!readable() || !is_trusted(folder, FileKind::directory)) return best;
-  const std::string own = key.who.empty() ? std::string() : key.who_hash.hex();
-  for (const std::string& name : names(folder)) {
-    if (!is_hash(name) || name == own) continue;
-    std::int64_t modified_ns = 0;
-    EntryPointer entry = read_for(cat(folder, "/", name), {key.what, nullptr, rejected}, &modified_ns);
-    if (!entry) continue;
-    if (!serves(*entry)) {
-      *others = true;
-    } else if (!best || newer(*entry, *best)) {
-      best = std::move(entry);
-      best_path = cat(folder, "/", name);
-      best_modified_ns = modified_ns;
-    }
+// The newest compiler's first. `others` is set where there is one that may not serve.
+std::vector<std::string> DirectoryLayer::newest_first(const std::vector<std::string>& paths, const Wanted& wanted,
+                                                      bool* others) {
+  std::vector<std::pair<Entry, std::string>> candidates;
+  for (const std::string& path : paths) {
+    Reading reading = read(path, Check::header);
+    expect(reading, wanted);
+    pass_over(path, reading);
+    if (!reading.entry) continue;
+    *others = *others || !serves(*reading.entry);
+    if (serves(*reading.entry)) candidates.emplace_back(*std::move(reading.entry), path);
   }
-  if (best) stamp(best_path, best_modified_ns);
-  return best;
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto& left, const auto& right) { return newer(left.first, right.first); });
+  std::vector<std::string> sorted;
+  for (auto& [description, path] : candidates) sorted.push_back(std::move(path));
+  return sorted;
+}
+
+// One entry is read whole, and the next one where that is damaged or rejected. Which is first the headers say, if there
+// are several.
+EntryPointer DirectoryLayer::find_match(const Key& key, const Rejected& rejected, bool* others) {
+  const std::string folder = folder_of(key);
+  if (!readable() || !is_trusted(folder, FileKind::directory)) return nullptr;
+  const Wanted wanted{key.what, nullptr, rejected};
+  const std::string own = key.who.empty() ? std::string() : key.who_hash.hex();
+  std::vector<std::string> paths;
+  for (const std::string& name : names(folder)) {
+    if (is_hash(name) && name != own) paths.push_back(cat(folder, "/", name));
+  }
+  if (paths.size() > 1) paths = newest_first(paths, wanted, others);
+  for (const std::string& path : paths) {
+    std::int64_t modified_ns = 0;
+    EntryPointer entry = read_for(path, wanted, &modified_ns);
+    if (entry && serves(*entry)) return stamp(path, modified_ns), entry;
+    *others = *others || entry != nullptr;
+  }
+  return nullptr;
 }
 
 // ---- for the command line
 
-std::vector<Item> DirectoryLayer::list() {
+std::vector<std::string> DirectoryLayer::keys(const std::string& start) {
+  std::vector<std::string> found;
+  for (const std::string& folder : folders()) {
+    const std::size_t same = std::min(start.size(), folder.size());
+    if (folder.compare(0, same, start, 0, same) != 0) continue;
+    for (const std::string& name : names(cat(path_, "/", folder))) {
+      std::string key = cat(folder, "/", name);
+      if (is_hash(name) && key.starts_with(start)) found.push_back(std::move(key));
+    }
+  }
+  return found;
+}
+
+std::vector<Item> DirectoryLayer::list(Check check) {
   std::vector<Item> items;
   for (const std::string& folder : folders()) {
     for (const std::string& name : names(cat(path_, "/", folder))) {
       const std::string key = cat(folder, "/", name);
       if (!is_hash(name) && !is_newer_name(name)) continue;
-      Reading reading = read(cat(path_, "/", key));
+      Reading reading = read(cat(path_, "/", key), check);
       const std::int64_t used = role_ == DirectoryRole::written ? reading.modified_ns : 0;
       items.push_back(describe(path_, key, std::move(reading)));
       items.back().used_unix_ns = used;

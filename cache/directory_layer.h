@@ -33,7 +33,8 @@ class DirectoryLayer : public Layer {
 
   EntryPointer find_exact(const Key& key, const Rejected& rejected) override;
   EntryPointer find_match(const Key& key, const Rejected& rejected, bool* others) override;
-  std::vector<Item> list() override;
+  std::vector<Item> list(Check check) override;
+  std::vector<std::string> keys(const std::string& start) override;
   Reading load(const std::string& item_key) override;
   LayerReport report() override;
   std::vector<Item> untrusted() override;
@@ -42,8 +43,8 @@ class DirectoryLayer : public Layer {
   bool readable() { return access() != Access::none; }
   bool writable() { return access() == Access::write; }
 
-  // What a file holds, an entry if all is well.
-  Reading read(const std::string& path);
+  // What a file holds, an entry if all is well; with Check::header its description.
+  Reading read(const std::string& path, Check check = Check::whole);
   // A remembered failure's bytes, if there are any to trust.
   Reading read_other(const std::string& path, std::string* bytes);
   std::string folder_of(const Key& key) const;
@@ -67,6 +68,8 @@ class DirectoryLayer : public Layer {
   std::string why_not_trusted(const FileStatus& status, int* error);
   std::string refuse(const std::string& why);
 
+  Reading read_bytes(const std::string& path, std::size_t most, std::string* bytes);
+  std::vector<std::string> newest_first(const std::vector<std::string>& paths, const Wanted& wanted, bool* others);
   EntryPointer read_for(const std::string& path, const Wanted& wanted, std::int64_t* modified_ns);
   void stamp(const std::string& path, std::int64_t modified_ns);
   bool serves(const Entry& entry) const;

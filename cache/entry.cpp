@@ -2,6 +2,7 @@
 
 #include <array>
 #include <bit>
+#include <numeric>
 
 #include "base/text.h"
 #include "cache/codec.h"
@@ -40,8 +41,8 @@ bool read_numbers(std::string_view bytes, std::map<std::string, std::int64_t>& t
   return !reader.failed();
 }
 
-// What is wrong with the file as a whole; empty if nothing.
-std::string whole_fault(std::string_view bytes) {
+// What is wrong with the file, by its header; empty if nothing.
+std::string header_fault(std::string_view bytes, std::uint64_t file_bytes) {
   if (bytes.substr(0, kMagic.size()) != kMagic) return "no quern entry: the first bytes differ";
   Reader reader(bytes.substr(kMagic.size()));
   const auto schema = reader.number<std::uint32_t>();
@@ -50,22 +51,26 @@ std::string whole_fault(std::string_view bytes) {
   if (reader.failed()) return cat("cut short: ", bytes.size(), " bytes");
   if (schema != kEntrySchema) return cat("schema ", schema, ", this reader knows ", kEntrySchema);
   if (sections != kSections) return cat(sections, " sections, schema ", schema, " has ", std::size_t{kSections});
-  if (size != bytes.size()) return cat("size is ", bytes.size(), " bytes, ", size, " were written");
-  if (size < kBodyStart + kChecksumBytes) return cat("cut short: ", size, " bytes");
-  return checksum_holds(bytes) ? "" : "the checksum differs";
+  if (size != file_bytes) return cat("size is ", file_bytes, " bytes, ", size, " were written");
+  return size < kBodyStart + kChecksumBytes ? cat("cut short: ", size, " bytes") : "";
 }
 
-using Sections = std::array<std::string_view, kSections>;
+constexpr const char* kWrongTable = "the section table is wrong";
 
-bool read_sections(std::string_view table, std::string_view body, Sections& sections) {
+using Sections = std::array<std::string_view, kSections>;
+using Sizes = std::array<std::uint64_t, kSections>;
+
+// False unless the sections fill `body_bytes`.
+bool read_table(std::string_view table, std::uint64_t body_bytes, Sizes& sizes) {
   Reader rows(table);
-  Reader contents(body);
   std::uint32_t tag = 0;
-  for (std::string_view& section : sections) {
+  for (std::uint64_t& size : sizes) {
     if (rows.number<std::uint32_t>() != ++tag || rows.number<std::uint32_t>() != 0) return false;
-    section = contents.take(rows.number<std::uint64_t>());
+    size = rows.number<std::uint64_t>();
+    if (size > body_bytes) return false;
+    body_bytes -= size;
   }
-  return contents.at_end();
+  return body_bytes == 0;
 }
 
 bool read_header(std::string_view header, Entry& entry) {
@@ -78,11 +83,18 @@ bool read_header(std::string_view header, Entry& entry) {
   return (flags & ~kPrewarmed) == 0;
 }
 
-bool read_entry(std::string_view bytes, Entry& entry) {
+// Header and table.
+bool read_start(std::string_view bytes, std::uint64_t file_bytes, Entry& entry, Sizes& sizes) {
+  const std::string_view table = bytes.substr(kHeaderBytes, kBodyStart - kHeaderBytes);
+  return read_header(bytes.substr(0, kHeaderBytes), entry) &&
+         read_table(table, file_bytes - kBodyStart - kChecksumBytes, sizes);
+}
+
+// The sections in `bytes`, which may end before the cubin.
+bool read_sections(std::string_view bytes, const Sizes& sizes, Entry& entry) {
   Sections sections;
-  const std::string_view body = bytes.substr(kBodyStart, bytes.size() - kBodyStart - kChecksumBytes);
-  if (!read_header(bytes.substr(0, kHeaderBytes), entry)) return false;
-  if (!read_sections(bytes.substr(kHeaderBytes, kBodyStart - kHeaderBytes), body, sections)) return false;
+  Reader body(bytes.substr(kBodyStart));
+  for (std::size_t i = 0; i < kSections && !body.at_end(); ++i) sections[i] = body.take(sizes[i]);
   entry.what = sections[kWhat];
   entry.who = sections[kWho];
   entry.compiler = sections[kCompiler];
@@ -123,17 +135,40 @@ std::string serialize(const Entry& entry) {
 
 std::optional<Entry> parse(std::string_view bytes, std::string* why_not) {
   std::optional<Entry> entry(std::in_place);
-  std::string fault = whole_fault(bytes);
-  if (fault.empty() && !read_entry(bytes, *entry)) fault = "the section table is wrong";
+  Sizes sizes{};
+  std::string fault = header_fault(bytes, bytes.size());
+  if (fault.empty() && !checksum_holds(bytes)) fault = "the checksum differs";
+  if (fault.empty() && !(read_start(bytes, bytes.size(), *entry, sizes) &&
+                         read_sections(bytes.substr(0, bytes.size() - kChecksumBytes), sizes, *entry)))
+    fault = kWrongTable;
   if (fault.empty()) return entry;
   if (why_not != nullptr) *why_not = std::move(fault);
   return std::nullopt;
 }
 
-bool is_of_newer_schema(std::string_view bytes) {
-  if (bytes.size() < kHeaderBytes || bytes.substr(0, kMagic.size()) != kMagic) return false;
-  return Reader(bytes.substr(kMagic.size())).number<std::uint32_t>() > kEntrySchema && checksum_holds(bytes);
+std::optional<Entry> parse_description(std::string_view beginning, std::uint64_t file_bytes, std::uint64_t* needed,
+                                       std::string* why_not) {
+  std::optional<Entry> entry(std::in_place);
+  Sizes sizes{};
+  *needed = 0;
+  std::string fault = header_fault(beginning, file_bytes);
+  if (fault.empty() && beginning.size() < kBodyStart) return *needed = kBodyStart, std::nullopt;
+  if (fault.empty() && !read_start(beginning, file_bytes, *entry, sizes)) fault = kWrongTable;
+  const std::uint64_t end = std::accumulate(sizes.begin(), sizes.begin() + kCubin, std::uint64_t{kBodyStart});
+  if (fault.empty() && beginning.size() < end) return *needed = end, std::nullopt;
+  if (fault.empty() && !read_sections(beginning.substr(0, static_cast<std::size_t>(end)), sizes, *entry))
+    fault = kWrongTable;
+  if (fault.empty()) return entry;
+  if (why_not != nullptr) *why_not = std::move(fault);
+  return std::nullopt;
 }
+
+bool begins_as_newer_schema(std::string_view beginning) {
+  if (beginning.size() < kHeaderBytes || beginning.substr(0, kMagic.size()) != kMagic) return false;
+  return Reader(beginning.substr(kMagic.size())).number<std::uint32_t>() > kEntrySchema;
+}
+
+bool is_of_newer_schema(std::string_view bytes) { return begins_as_newer_schema(bytes) && checksum_holds(bytes); }
 
 Hash128 image_hash(const Entry& entry) { return hash128(entry.cubin.empty() ? entry.ptx : entry.cubin); }
 

@@ -36,6 +36,15 @@ std::string serialize(const Entry& entry);
 // null.
 std::optional<Entry> parse(std::string_view bytes, std::string* why_not);
 
+// What an entry says of itself before its cubin: all of it but cubin, ptx, source and log. Enough to list entries and
+// to choose one of several. `beginning`: the first bytes of a file of `file_bytes`; if they are too few, nothing comes
+// and `needed` says how many there must be, else it is 0. The checksum is not looked at, since that takes the whole
+// file.
+std::optional<Entry> parse_description(std::string_view beginning, std::uint64_t file_bytes, std::uint64_t* needed,
+                                       std::string* why_not);
+
+// The beginning of an entry of a schema above kEntrySchema.
+bool begins_as_newer_schema(std::string_view beginning);
 // An entry, whole, of a schema above kEntrySchema: a later quern made it, and no part of it is read here.
 bool is_of_newer_schema(std::string_view bytes);
 

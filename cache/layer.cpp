@@ -13,6 +13,12 @@ constexpr const char* kForeign = "holds another key's entry";
 constexpr const char* kNewer = "a later quern made it, with another schema of entries";
 constexpr std::size_t kHashDigits = 2 * sizeof(Hash128::bytes);
 
+// Of bytes that are no entry of this schema.
+void set_oddity(Reading& reading, bool newer) {
+  reading.oddity = newer ? Oddity::newer : Oddity::damaged;
+  if (newer) reading.why = kNewer;
+}
+
 }  // namespace
 
 void Layer::pass_over(const std::string& path, const Reading& reading) {
@@ -29,14 +35,18 @@ void Layer::pass_over(const std::string& path, const Reading& reading) {
   if (reading.oddity == Oddity::untrusted) untrusted_is_passed_over(path, reading.why);
 }
 
+void Layer::expect(Reading& reading, const Wanted& wanted) {
+  const std::string* const who = wanted.who;
+  if (!reading.entry) return;
+  if (reading.entry->what == wanted.what && (who == nullptr || reading.entry->who == *who)) return;
+  reading.entry.reset();
+  reading.oddity = Oddity::foreign;
+  reading.why = kForeign;
+}
+
 EntryPointer Layer::accept(const std::string& path, Reading reading, const Wanted& wanted) {
   services_.counters.bytes_read += reading.bytes;
-  const std::string* const who = wanted.who;
-  if (reading.entry && (reading.entry->what != wanted.what || (who != nullptr && reading.entry->who != *who))) {
-    reading.entry.reset();
-    reading.oddity = Oddity::foreign;
-    reading.why = kForeign;
-  }
+  expect(reading, wanted);
   if (reading.entry && is_rejected(*reading.entry, wanted.rejected)) return nullptr;
   if (reading.entry) return std::make_shared<const Entry>(*std::move(reading.entry));
   pass_over(path, reading);
@@ -45,8 +55,26 @@ EntryPointer Layer::accept(const std::string& path, Reading reading, const Wante
 
 void parse_into(Reading& reading, std::string_view bytes) {
   reading.entry = parse(bytes, &reading.why);
-  reading.oddity = reading.entry ? Oddity::none : is_of_newer_schema(bytes) ? Oddity::newer : Oddity::damaged;
-  if (reading.oddity == Oddity::newer) reading.why = kNewer;
+  reading.oddity = Oddity::none;
+  if (!reading.entry) set_oddity(reading, is_of_newer_schema(bytes));
+}
+
+Reading read_description(const std::function<Reading(std::size_t most, std::string* bytes)>& read) {
+  constexpr std::uint64_t kUsual = 4096;
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 26;  // a bound for what is read of a file that lies
+  Reading reading;
+  std::string beginning;
+  std::uint64_t needed = kUsual;
+  for (std::uint64_t had = 0; needed > had && needed <= kMost;) {
+    had = needed;
+    reading = read(static_cast<std::size_t>(needed), &beginning);
+    if (reading.oddity != Oddity::none) return reading;
+    reading.entry = parse_description(beginning, reading.bytes, &needed, &reading.why);
+  }
+  if (reading.entry) return reading;
+  if (needed != 0) reading.why = "cut short";
+  set_oddity(reading, begins_as_newer_schema(beginning));
+  return reading;
 }
 
 bool is_damaged(const Item& item) { return !item.damage.empty() && !item.newer && !item.untrusted && !item.refused; }

@@ -3,6 +3,7 @@
 #define QUERN_CACHE_LAYER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,7 +43,7 @@ struct Item {
 // What a layer did since the store was made.
 struct LayerReport {
   std::string path;
-  std::string kind;  // "directory" or "pack"
+  std::string kind;  // "directory", "pack", or "missing": nothing is there yet
   bool writable = false;
   std::uint64_t hits = 0;
   std::string unusable;  // why it is not used, or not written to; empty if it is
@@ -62,6 +63,10 @@ struct Reading {
   std::string why;
 };
 
+// How much of an entry is read to list it. A header tells all that people see of it, and a file that is cut short; only
+// the checksum over the whole finds each changed byte.
+enum class Check : std::uint8_t { header, whole };
+
 // Thread-safe. Whatever is odd is a miss and counts. A layer is looked at on first use, and one that is refused costs
 // one warning.
 class Layer {
@@ -76,8 +81,10 @@ class Layer {
   // The newest compiler's among those that may serve another's key and were not rejected; `others` is set where there
   // are only such that may not.
   virtual EntryPointer find_match(const Key& key, const Rejected& rejected, bool* others) = 0;
-  // Every entry, read and checked.
-  virtual std::vector<Item> list() = 0;
+  // Every entry.
+  virtual std::vector<Item> list(Check check) = 0;
+  // The item keys that start like this, without a look at what is there.
+  virtual std::vector<std::string> keys(const std::string& start) = 0;
   // The entry of an Item, whichever it is: see of_its_own_name. REQUIRES: is_item_key(item_key).
   virtual Reading load(const std::string& item_key) = 0;
   virtual LayerReport report() = 0;
@@ -98,6 +105,8 @@ class Layer {
   };
   // Called for everything that is passed over since it is not trusted.
   virtual void untrusted_is_passed_over(const std::string& /*path*/, const std::string& /*why*/) {}
+  // Takes the entry of a reading away if it is another key's.
+  static void expect(Reading& reading, const Wanted& wanted);
   // The reading's entry, if it is one of these.
   EntryPointer accept(const std::string& path, Reading reading, const Wanted& wanted);
 
@@ -111,6 +120,8 @@ class Layer {
 
 // Makes the reading's entry of the bytes, or says what is odd with them.
 void parse_into(Reading& reading, std::string_view bytes);
+// The same of an entry's description: `read` gives the first so many bytes of a file, its size in Reading::bytes.
+Reading read_description(const std::function<Reading(std::size_t most, std::string* bytes)>& read);
 bool is_damaged(const Item& item);
 bool is_rejected(const Entry& entry, const Rejected& rejected);
 bool is_hash(std::string_view name);                                    // 32 hexadecimal digits

@@ -70,17 +70,24 @@ PackLayer::PackPointer PackLayer::look(std::string* why, bool* passing) {
   return nullptr;
 }
 
-Reading PackLayer::read(const Pack& pack, const PackRow& row) {
+Reading PackLayer::read_bytes(const Pack& pack, const PackRow& row, std::size_t most, std::string* bytes) {
   Reading reading;
-  std::string bytes(static_cast<std::size_t>(row.bytes), '\0');
+  bytes->resize(static_cast<std::size_t>(std::min<std::uint64_t>(most, row.bytes)));
   reading.bytes = row.bytes;
-  if (const int error = read_exactly(services_.files, pack.file->get(), row.offset, bytes.size(), bytes.data())) {
-    reading.oddity = Oddity::unreadable;
-    reading.why = error_text(error);
-    return reading;
-  }
-  parse_into(reading, bytes);
   reading.owner = pack.owner;
+  const int error = read_exactly(services_.files, pack.file->get(), row.offset, bytes->size(), bytes->data());
+  reading.oddity = error != 0 ? Oddity::unreadable : Oddity::none;
+  if (error != 0) reading.why = error_text(error);
+  return reading;
+}
+
+Reading PackLayer::read(const Pack& pack, const PackRow& row, Check check) {
+  const auto first = [&](std::size_t most, std::string* bytes) { return read_bytes(pack, row, most, bytes); };
+  if (check == Check::header) return if_believed(read_description(first), trust_, services_.files.user());
+  std::string bytes;
+  Reading reading = first(static_cast<std::size_t>(row.bytes), &bytes);
+  if (reading.oddity != Oddity::none) return reading;
+  parse_into(reading, bytes);
   return if_believed(std::move(reading), trust_, services_.files.user());
 }
 
@@ -118,11 +125,21 @@ EntryPointer PackLayer::find_match(const Key& key, const Rejected& rejected, boo
   return nullptr;
 }
 
-std::vector<Item> PackLayer::list() {
+std::vector<std::string> PackLayer::keys(const std::string& start) {
+  std::vector<std::string> found;
+  const PackPointer pack = open();
+  if (!pack) return found;
+  for (const PackRow& row : pack->index.rows()) {
+    if (row.key().starts_with(start)) found.push_back(row.key());
+  }
+  return found;
+}
+
+std::vector<Item> PackLayer::list(Check check) {
   std::vector<Item> items;
   const PackPointer pack = open();
   if (!pack) return items;
-  for (const PackRow& row : pack->index.rows()) items.push_back(describe(path_, row.key(), read(*pack, row)));
+  for (const PackRow& row : pack->index.rows()) items.push_back(describe(path_, row.key(), read(*pack, row, check)));
   return items;
 }
 

@@ -22,7 +22,8 @@ class PackLayer : public Layer {
 
   EntryPointer find_exact(const Key& key, const Rejected& rejected) override;
   EntryPointer find_match(const Key& key, const Rejected& rejected, bool* others) override;
-  std::vector<Item> list() override;
+  std::vector<Item> list(Check check) override;
+  std::vector<std::string> keys(const std::string& start) override;
   Reading load(const std::string& item_key) override;
   LayerReport report() override;
 
@@ -40,7 +41,8 @@ class PackLayer : public Layer {
   PackPointer reopen(const PackPointer& unreadable);
   PackPointer look(std::string* why, bool* passing);
   std::string refuse(const std::string& why);
-  Reading read(const Pack& pack, const PackRow& row);
+  Reading read(const Pack& pack, const PackRow& row, Check check = Check::whole);
+  Reading read_bytes(const Pack& pack, const PackRow& row, std::size_t most, std::string* bytes);
   EntryPointer read_for(const PackPointer& pack, const PackRow& row, const Wanted& wanted);
 
   const Trust trust_;

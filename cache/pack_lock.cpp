@@ -65,8 +65,10 @@ PackLock::Attempt PackLock::attempt(FileStatus* seen) {
   const bool ours = files_.status(file_->get(), seen) == 0 && files_.status(staging_, &named) == 0 &&
                     same_file(*seen, named) && seen->kind == FileKind::regular;
   if (!ours) return Attempt::held;
-  if (const int failed = error_of(uninterrupted([&] { return files_.truncate(file_->get(), 0); })))
+  if (const int failed = error_of(uninterrupted([&] { return files_.truncate(file_->get(), 0); }))) {
+    files_.remove(staging_);
     throw Error(Code::io, Stage::store, cat("cannot write ", pack_, ": ", error_text(failed)));
+  }
   return Attempt::taken;
 }
 

@@ -1,23 +1,12 @@
 #include "cache/store.h"
 
+#include <algorithm>
 #include <exception>
-#include <filesystem>
 #include <utility>
 
-#include "cache/pack_layer.h"
+#include "cache/shipped_layer.h"
 
 namespace quern::cache {
-namespace {
-
-// What is a directory now is read as one, everything else as a pack, which then says what is wrong with it.
-std::unique_ptr<Layer> shipped_layer(const std::string& path, const StoreSettings& settings, Services& services) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
-    return std::make_unique<DirectoryLayer>(path, DirectoryRole::shipped, settings.match, settings.trust, services);
-  return std::make_unique<PackLayer>(std::filesystem::absolute(path, ignored).string(), settings.trust, services);
-}
-
-}  // namespace
 
 const char* name(Origin origin) {
   static constexpr const char* kNames[] = {"memory", "disk", "built"};
@@ -35,7 +24,8 @@ Store::Store(const Settings& settings, const Log& log, FileSystem& files)
   directory_ = own.get();
   layers_.push_back(std::move(own));
   if (written) writer_ = std::make_unique<Writer>(*directory_, settings.writer, services_);
-  for (const std::string& path : settings.layers) layers_.push_back(shipped_layer(path, settings, services_));
+  for (const std::string& path : settings.layers)
+    layers_.push_back(std::make_unique<ShippedLayer>(path, settings.match, settings.trust, services_));
 }
 
 // Whatever goes wrong there, memory and a log sink that throws included, the caller still gets its image.
@@ -170,12 +160,28 @@ EntryPointer Store::keep(const Key& key, Entry entry) {
   return kept;
 }
 
-void Store::write(const Entry& entry) {
+void Store::write(const Entry& entry, Sync sync) {
   guarded([&] {
     if (!writer_) return;
-    writer_->put({entry.what, entry.who, hash128(entry.what), hash128(entry.who)}, entry);
+    writer_->put({entry.what, entry.who, hash128(entry.what), hash128(entry.who)}, entry, sync);
     writer_->make_room();
   });
+}
+
+void Store::sync() {
+  guarded([&] {
+    if (writer_) writer_->sync();
+  });
+}
+
+bool Store::keeps_for_all(const std::string& item_key) {
+  bool kept = false;
+  guarded([&] {
+    if (directory_ == nullptr) return;
+    const Reading reading = of_its_own_name(item_key, directory_->load(item_key));
+    kept = reading.entry && reading.entry->prewarmed;
+  });
+  return kept;
 }
 
 void Store::later(std::function<void()> operation) {
@@ -289,12 +295,25 @@ std::vector<LayerReport> Store::layers() {
   return reports;
 }
 
-std::vector<Item> Store::list() {
+std::vector<std::string> Store::keys(const std::string& start) {
+  std::vector<std::string> found;
+  flush();
+  guarded([&] {
+    for (const auto& layer : layers_) {
+      for (std::string& key : layer->keys(start)) found.push_back(std::move(key));
+    }
+  });
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());  // several layers may have it
+  return found;
+}
+
+std::vector<Item> Store::list(Check check) {
   std::vector<Item> items;
   flush();
   guarded([&] {
     for (const auto& layer : layers_) {
-      for (Item& item : layer->list()) items.push_back(std::move(item));
+      for (Item& item : layer->list(check)) items.push_back(std::move(item));
     }
   });
   return items;

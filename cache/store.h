@@ -75,7 +75,11 @@ class Store {
   EntryPointer put(const Key& key, Entry entry);
 
   // Written to the directory under its own texts, and not kept in memory. Does nothing where nothing is written.
-  void write(const Entry& entry);
+  // With Sync::later it may be lost or damaged by a loss of power before `sync`.
+  void write(const Entry& entry, Sync sync = Sync::now);
+  void sync();
+  // Whether the directory has it, sound and made ahead of time.
+  bool keeps_for_all(const std::string& item_key);
 
   // The driver rejected it: removed from memory and from the directory, and passed over in all layers from now on, so
   // that the next candidate is found, or it is built. Does nothing if `rejected` is given and another thread has
@@ -86,8 +90,10 @@ class Store {
   // The directory first, then the others, each looked at now if it was not yet.
   std::vector<LayerReport> layers();
 
-  // For the command line. Every entry of every layer, read and checked.
-  std::vector<Item> list();
+  // For the command line. Every entry of every layer.
+  std::vector<Item> list(Check check = Check::whole);
+  // The keys of Items that start like this, sorted: names are looked at and no file is opened.
+  std::vector<std::string> keys(const std::string& start);
   // What is not trusted below the top of a directory, besides entries of `list`: see Layer::untrusted.
   std::vector<Item> untrusted();
   // The entry of an Item, by its key, from the first layer that has it. Null with a reason in `why_not`.

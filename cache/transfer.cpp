@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <map>
-#include <set>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -37,15 +36,15 @@ Transfer write(PackWriter& writer, const Sources& sources) {
 class NamedPack {
  public:
   // `own`: it must be the user's.
-  explicit NamedPack(const std::string& path, bool own = false)
-      : file_(real_file_system(), path, O_RDONLY | O_NONBLOCK) {
+  explicit NamedPack(FileSystem& files, const std::string& path, bool own = false)
+      : files_(files), file_(files, path, O_RDONLY | O_NONBLOCK) {
     std::string why = file_.error() != 0 ? error_text(file_.error()) : std::string();
     FileStatus status;
-    if (why.empty()) why = error_text_or_empty(real_file_system().status(file_.get(), &status));
+    if (why.empty()) why = error_text_or_empty(files.status(file_.get(), &status));
     if (why.empty() && status.kind != FileKind::regular) why = "is no plain file";
-    if (why.empty()) index_ = read_pack_index(real_file_system(), file_.get(), status.bytes, &why);
+    if (why.empty()) index_ = read_pack_index(files, file_.get(), status.bytes, &why);
     if (!index_) throw Error(Code::bad_input, Stage::store, cat(path, " is no pack that can be read: ", why));
-    if (own) why = why_untrusted(status, FileKind::regular, Trust{}, real_file_system().user());
+    if (own) why = why_untrusted(status, FileKind::regular, Trust{}, files.user());
     if (!why.empty())
       throw Error(Code::bad_input, Stage::store,
                   cat(path, " ", why, ". Nothing is added to it, as its images would become yours. If you trust them, ",
@@ -54,76 +53,67 @@ class NamedPack {
   const std::vector<PackRow>& rows() const { return index_->rows(); }
   EntryPointer entry(const PackRow& row) const {
     std::string bytes;
-    auto entry = read_pack_entry(real_file_system(), file_.get(), row, &bytes, nullptr);
+    auto entry = read_pack_entry(files_, file_.get(), row, &bytes, nullptr);
     if (!entry || item_key_of(*entry) != row.key()) return nullptr;
     return std::make_shared<const Entry>(*std::move(entry));
   }
 
  private:
   static std::string error_text_or_empty(long result) { return result < 0 ? error_text(error_of(result)) : ""; }
+  FileSystem& files_;
   OpenFile file_;
   std::optional<PackIndex> index_;
 };
 
-bool exists(const std::string& path) {
+bool exists(FileSystem& files, const std::string& path) {
   FileStatus status;
-  return real_file_system().status(path, &status) == 0;
-}
-
-// What the directory itself holds for every compiler.
-std::set<std::string> keys_in_directory(Store& store) {
-  std::set<std::string> keys;
-  for (const Item& item : store.list()) {
-    if (item.layer == store.directory() && item.damage.empty() && item.prewarmed) keys.insert(item.key);
-  }
-  return keys;
+  return files.status(path, &status) == 0;
 }
 
 }  // namespace
 
-Transfer export_pack(Store& store, const std::string& path) {
-  require_pack_or_nothing(path);
+Transfer export_pack(Store& store, const std::string& path, FileSystem& files) {
+  require_pack_or_nothing(path, files);
   Sources sources;
   std::size_t damaged = 0;
-  for (const Item& item : store.list()) {
+  for (const Item& item : store.list(Check::header)) {
     if (item.damage.empty())
       sources.try_emplace(item.key, [&store, key = item.key] { return store.load(key, nullptr); });
     if (!item.damage.empty() && !item.newer) ++damaged;
   }
-  PackWriter writer(real_file_system(), path);
+  PackWriter writer(files, path);
   Transfer done = write(writer, sources);
   done.damaged += damaged;
   return done;
 }
 
 // What is there is read under the lock, so that nothing is lost of what another process adds meanwhile.
-Transfer add_to_pack(const std::vector<EntryPointer>& entries, const std::string& path) {
+Transfer add_to_pack(const std::vector<EntryPointer>& entries, const std::string& path, FileSystem& files) {
   Sources sources;
   for (const EntryPointer& entry : entries) sources.try_emplace(item_key_of(*entry), [entry] { return entry; });
-  PackWriter writer(real_file_system(), path);
-  if (!exists(path)) return write(writer, sources);
-  const NamedPack before(path, true);
+  PackWriter writer(files, path);
+  if (!exists(files, path)) return write(writer, sources);
+  const NamedPack before(files, path, true);
   for (const PackRow& row : before.rows())
     sources.try_emplace(row.key(), [&before, &row] { return before.entry(row); });
   return write(writer, sources);
 }
 
-void require_pack_or_nothing(const std::string& path) {
+void require_pack_or_nothing(const std::string& path, FileSystem& files) {
   FileStatus folder;
   const std::string parent = parent_directory(path);
-  if (const int error = error_of(real_file_system().status(parent, &folder)))
+  if (const int error = error_of(files.status(parent, &folder)))
     throw Error(Code::bad_input, Stage::store, cat(path, " cannot be written: ", parent, ": ", error_text(error)));
-  if (exists(path)) const NamedPack pack(path);
+  if (exists(files, path)) const NamedPack pack(files, path);
 }
 
-void require_own_pack_or_nothing(const std::string& path) {
-  require_pack_or_nothing(path);
-  if (exists(path)) const NamedPack pack(path, true);
+void require_own_pack_or_nothing(const std::string& path, FileSystem& files) {
+  require_pack_or_nothing(path, files);
+  if (exists(files, path)) const NamedPack pack(files, path, true);
 }
 
-Transfer import_pack(Store& store, const std::string& path, bool cpu_code) {
-  const NamedPack pack(path);
-  const std::set<std::string> known = keys_in_directory(store);
+Transfer import_pack(Store& store, const std::string& path, bool cpu_code, FileSystem& files) {
+  const NamedPack pack(files, path);
   Transfer done;
   for (const PackRow& row : pack.rows()) {
     const EntryPointer entry = pack.entry(row);
@@ -131,16 +121,17 @@ Transfer import_pack(Store& store, const std::string& path, bool cpu_code) {
       ++done.damaged;
     } else if (!cpu_code && is_cpu_code(entry->what)) {
       ++done.refused;
-    } else if (known.count(row.key()) != 0) {
+    } else if (store.keeps_for_all(row.key())) {
       ++done.known;
     } else {
       Entry marked = *entry;
       marked.prewarmed = true;
-      store.write(marked);
+      store.write(marked, Sync::later);
       ++done.entries;
       done.bytes += row.bytes;
     }
   }
+  if (done.entries != 0) store.sync();
   return done;
 }
 

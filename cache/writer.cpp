@@ -39,19 +39,24 @@ std::string Writer::failure_path(const Key& key) const { return cat(layer_.entry
 
 // ---- writing
 
-void Writer::put(const Key& key, const Entry& entry) {
+void Writer::put(const Key& key, const Entry& entry, Sync sync) {
   if (key.who.empty() || !layer_.writable()) return;
   const std::string path = layer_.entry_path(key);
   if (holds_newer(path)) {
     ++services_.counters.not_stored;
     return services_.failed(cat(path, " is a later quern's, and stays; this image is not stored"));
   }
-  store(key, path, serialize(entry));
+  store(key, path, serialize(entry), sync);
 }
 
 void Writer::put(const Key& key, const Failure& failure) {
   if (key.who.empty() || !layer_.writable()) return;
-  store(key, failure_path(key), serialize(failure));
+  store(key, failure_path(key), serialize(failure), Sync::now);
+}
+
+void Writer::sync() {
+  const long result = layer_.writable() ? services_.files.sync_all(layer_.path()) : 0;
+  if (result < 0) services_.failed(cat("cannot sync ", layer_.path(), ": ", error_text(error_of(result))));
 }
 
 // Two versions that write under one name would take each other's images away with every launch.
@@ -61,7 +66,7 @@ bool Writer::holds_newer(const std::string& path) {
   return layer_.read(path).oddity == Oddity::newer;
 }
 
-void Writer::store(const Key& key, const std::string& path, std::string_view bytes) {
+void Writer::store(const Key& key, const std::string& path, std::string_view bytes, Sync sync) {
   const std::string folder = layer_.folder_of(key);
   std::string why;
   int error = ENOENT;
@@ -75,8 +80,8 @@ void Writer::store(const Key& key, const std::string& path, std::string_view byt
            (full && !std::exchange(given_back, true) && budget_.give_back(bytes.size()));
   };
   for (int attempt = 0; attempt < kAttempts && again(); ++attempt) {
-    error = make_folder(folder, &why);
-    if (error == 0) error = store_once(path, bytes, &why);
+    error = make_folder(folder, sync, &why);
+    if (error == 0) error = store_once(path, bytes, sync, &why);
   }
   if (error == 0) return budget_.sweep(folder);
   services_.files.remove_directory(folder);  // where nothing else lies in it
@@ -84,10 +89,12 @@ void Writer::store(const Key& key, const std::string& path, std::string_view byt
   services_.failed(why);
 }
 
-int Writer::store_once(const std::string& path, std::string_view bytes, std::string* why) {
+int Writer::store_once(const std::string& path, std::string_view bytes, Sync sync, std::string* why) {
   StagedFile file(services_.files, path);
   heal(kUsageName, FileKind::regular);
-  int error = file.write(bytes, kFileMode);
+  int error = file.create(kFileMode);
+  if (error == 0) error = file.append(bytes);
+  if (error == 0) error = sync == Sync::now ? file.finish() : file.close();
   if (error == 0) {
     bool placing = false;
     error = budget_.admit(bytes.size(), [&](std::int64_t stamp) {
@@ -103,20 +110,20 @@ int Writer::store_once(const std::string& path, std::string_view bytes, std::str
   }
   if (error == 0) {
     services_.counters.bytes_written += bytes.size();
-    error = file.settle();
+    if (sync == Sync::now) error = file.settle();
   }
   if (error != 0) *why = file.why_not(error);
   return error;
 }
 
 // The directory itself may have been removed since it was looked at.
-int Writer::make_folder(const std::string& folder, std::string* why) {
+int Writer::make_folder(const std::string& folder, Sync sync, std::string* why) {
   int error = error_of(services_.files.make_directory(folder, kDirectoryMode));
   if (error == ENOENT) {
     error = make_directories(services_.files, layer_.path(), kDirectoryMode);
     if (error == 0) error = error_of(services_.files.make_directory(folder, kDirectoryMode));
   }
-  if (error == 0) error = sync_directory(services_.files, layer_.path());
+  if (error == 0 && sync == Sync::now) error = sync_directory(services_.files, layer_.path());
   if (error == EEXIST) return replace_folder(folder, why);
   if (error != 0) *why = cat("cannot make ", folder, ": ", error_text(error));
   return error;

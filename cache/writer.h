@@ -26,13 +26,18 @@ struct WriterSettings {
   std::chrono::seconds failure_age{600};  // how long a failed compile is not tried again
 };
 
+// When what was written is on the disk.
+enum class Sync : std::uint8_t { now, later };
+
 // Thread-safe. Every failure is passed over and counted. Does nothing where the layer may not be written.
 class Writer {
  public:
   Writer(DirectoryLayer& layer, const WriterSettings& settings, Services& services);
 
-  // REQUIRES: `entry` holds the texts of `key`. Nothing is written for a key without `who`.
-  void put(const Key& key, const Entry& entry);
+  // REQUIRES: `entry` holds the texts of `key`. Nothing is written for a key without `who`. With Sync::later the entry
+  // may be lost or damaged by a loss of power before `sync`, which is some milliseconds cheaper for each of many.
+  void put(const Key& key, const Entry& entry, Sync sync = Sync::now);
+  void sync();
   void put(const Key& key, const Failure& failure);
   // What a `put` leaves for later: keeping within the limits. To be called when nobody waits for the entry any more.
   void make_room();
@@ -59,10 +64,10 @@ class Writer {
 
  private:
   bool holds_newer(const std::string& path);
-  void store(const Key& key, const std::string& path, std::string_view bytes);
-  int store_once(const std::string& path, std::string_view bytes, std::string* why);
+  void store(const Key& key, const std::string& path, std::string_view bytes, Sync sync);
+  int store_once(const std::string& path, std::string_view bytes, Sync sync, std::string* why);
   void tag();
-  int make_folder(const std::string& folder, std::string* why);
+  int make_folder(const std::string& folder, Sync sync, std::string* why);
   int replace_folder(const std::string& folder, std::string* why);
   bool remove_file(const std::string& path);
   bool clear_place(const std::string& place, Bytes bytes, std::size_t* images = nullptr);

@@ -77,6 +77,13 @@ class RealFileSystem final : public FileSystem {
     return or_error(::ftruncate(file, static_cast<::off_t>(bytes)));
   }
   long sync(int file) override { return or_error(::fsync(file)); }
+  long sync_all(const std::string& directory) override {
+    const int file = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (file < 0) return -long{errno};
+    const long result = or_error(::syncfs(file));
+    ::close(file);
+    return result;
+  }
   long try_lock(int file) override { return or_error(::flock(file, LOCK_EX | LOCK_NB)); }
   long unlock(int file) override { return or_error(::flock(file, LOCK_UN)); }
 

@@ -38,7 +38,8 @@ class FileSystem {
   virtual long write_at(int file, const void* from, std::size_t bytes, std::uint64_t offset) = 0;
   virtual long truncate(int file, std::uint64_t bytes) = 0;
   virtual long sync(int file) = 0;
-  virtual long try_lock(int file) = 0;  // -EWOULDBLOCK if another open file has it
+  virtual long sync_all(const std::string& directory) = 0;  // everything on the disk that it lies on
+  virtual long try_lock(int file) = 0;                      // -EWOULDBLOCK if another open file has it
   virtual long unlock(int file) = 0;
 
   virtual long status(int file, FileStatus* status) = 0;
@@ -80,6 +81,7 @@ class ForwardingFileSystem : public FileSystem {
   }
   long truncate(int file, std::uint64_t bytes) override { return seen(to_.truncate(file, bytes)); }
   long sync(int file) override { return seen(to_.sync(file)); }
+  long sync_all(const std::string& directory) override { return seen(to_.sync_all(directory)); }
   long try_lock(int file) override { return seen(to_.try_lock(file)); }
   long unlock(int file) override { return seen(to_.unlock(file)); }
   long status(int file, FileStatus* status) override { return seen(to_.status(file, status)); }

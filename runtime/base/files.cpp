@@ -4,6 +4,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <limits>
@@ -32,14 +33,26 @@ int read_to_end(FileSystem& files, int file, std::uint64_t expected, std::uint64
   return 0;
 }
 
+int look_at_regular(FileSystem& files, const OpenFile& file, FileStatus* status) {
+  if (file.error() != 0) return file.error();
+  if (const int error = error_of(uninterrupted([&] { return files.status(file.get(), status); }))) return error;
+  return status->kind == FileKind::regular ? 0 : EINVAL;
+}
+
 int read_regular(FileSystem& files, const std::string& path, int flags, std::uint64_t limit, std::string* bytes,
                  FileStatus* status) {
   const OpenFile file(files, path, O_RDONLY | O_NONBLOCK | flags);
-  if (file.error() != 0) return file.error();
-  if (const int error = error_of(uninterrupted([&] { return files.status(file.get(), status); }))) return error;
-  if (status->kind != FileKind::regular) return EINVAL;
+  if (const int error = look_at_regular(files, file, status)) return error;
   if (status->bytes > limit) return EFBIG;
   return read_to_end(files, file.get(), status->bytes, limit, bytes);
+}
+
+int read_regular_beginning(FileSystem& files, const std::string& path, std::size_t most, std::string* bytes,
+                           FileStatus* status) {
+  const OpenFile file(files, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+  if (const int error = look_at_regular(files, file, status)) return error;
+  bytes->resize(static_cast<std::size_t>(std::min<std::uint64_t>(most, status->bytes)));
+  return read_exactly(files, file.get(), 0, bytes->size(), bytes->data());
 }
 
 std::string random_hex() {
@@ -80,6 +93,11 @@ int OpenFile::close() {
 int read_whole(FileSystem& files, const std::string& path, std::uint64_t limit, std::string* bytes,
                FileStatus* status) {
   return error_of(patiently([&] { return -long{read_regular(files, path, O_NOFOLLOW, limit, bytes, status)}; }));
+}
+
+int read_beginning(FileSystem& files, const std::string& path, std::size_t most, std::string* bytes,
+                   FileStatus* status) {
+  return error_of(patiently([&] { return -long{read_regular_beginning(files, path, most, bytes, status)}; }));
 }
 
 int read_exactly(FileSystem& files, int file, std::uint64_t offset, std::size_t size, char* to) {
@@ -174,8 +192,10 @@ int StagedFile::append(std::string_view bytes) { return fail("write", write_all(
 
 int StagedFile::finish() {
   if (const int error = error_of(uninterrupted([&] { return files_.sync(file_->get()); }))) return fail("sync", error);
-  return fail("close", file_->close());
+  return close();
 }
+
+int StagedFile::close() { return fail("close", file_->close()); }
 
 int StagedFile::write(std::string_view bytes, std::uint32_t mode) {
   if (const int error = create(mode)) return error;

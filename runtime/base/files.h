@@ -67,6 +67,9 @@ class OpenFile {
 // The whole of a regular file, at most `limit` bytes (else EFBIG), with the status of the very file that was read. A
 // link is ELOOP; a fifo, a socket or a directory is EINVAL and never blocks. `bytes` is unspecified on failure.
 int read_whole(FileSystem& files, const std::string& path, std::uint64_t limit, std::string* bytes, FileStatus* status);
+// The same, but no more than the first `most` bytes, however large the file is.
+int read_beginning(FileSystem& files, const std::string& path, std::size_t most, std::string* bytes,
+                   FileStatus* status);
 // `size` bytes from `offset`; EIO where the file ends before.
 int read_exactly(FileSystem& files, int file, std::uint64_t offset, std::size_t size, char* to);
 int write_all(FileSystem& files, int file, std::string_view bytes);
@@ -100,9 +103,11 @@ class StagedFile {
 
   int create(std::uint32_t mode);
   int append(std::string_view bytes);
-  int finish();                                           // synced and closed
-  int write(std::string_view bytes, std::uint32_t mode);  // all three
-  int place();                                            // renamed
+  int finish();  // synced and closed
+  int close();   // closed alone: who makes many files syncs them together
+  int place();   // renamed
+  // The first three.
+  int write(std::string_view bytes, std::uint32_t mode);
   int settle();  // the directory synced; a failure means that the new file is there, but may not survive a loss of
                  // power
   const std::string& staging() const { return staging_; }

@@ -87,6 +87,10 @@ long RecordingFiles::sync(int file) {
   return note(0, {kind, opened.path, {}, opened.file, 0, {}});
 }
 
+long RecordingFiles::sync_all(const std::string& directory) {
+  return note(0, {Kind::sync_all, inside(directory), {}, -1, 0, {}});
+}
+
 long RecordingFiles::rename(const std::string& from, const std::string& to) {
   const std::lock_guard lock(mutex_);
   const long result = ForwardingFileSystem::rename(from, to);
@@ -195,13 +199,20 @@ void DiskModel::change(Names& names, const DiskCall& call) {
   }
 }
 
+void DiskModel::make_durable(File& file) {
+  for (const DiskCall& write : file.writes) put_bytes(file.durable, write, write.bytes.size(), false);
+  file.writes.clear();
+}
+
 void DiskModel::apply(const DiskCall& call) {
   if (call.kind == Kind::write) {
     files_[call.file].writes.push_back(call);
   } else if (call.kind == Kind::sync_file) {
-    File& file = files_[call.file];
-    for (const DiskCall& write : file.writes) put_bytes(file.durable, write, write.bytes.size(), false);
-    file.writes.clear();
+    make_durable(files_[call.file]);
+  } else if (call.kind == Kind::sync_all) {
+    for (auto& [number, file] : files_) make_durable(file);
+    for (const DiskCall& one : changes_) change(durable_, one);
+    changes_.clear();
   } else if (call.kind == Kind::sync_directory) {
     const auto here = [&](const DiskCall& change) { return directory_of(change.path) == call.path; };
     for (const DiskCall& one : changes_)

@@ -15,7 +15,17 @@ namespace quern::cache {
 // One call that changes the disk or makes a change last. Paths are relative to the directory that is watched, which is
 // "" itself.
 struct DiskCall {
-  enum class Kind { make_file, write, sync_file, make_directory, remove_directory, rename, remove, sync_directory };
+  enum class Kind {
+    make_file,
+    write,
+    sync_file,
+    make_directory,
+    remove_directory,
+    rename,
+    remove,
+    sync_directory,
+    sync_all
+  };
   Kind kind;
   std::string path;
   std::string to;            // of a rename
@@ -33,6 +43,7 @@ class RecordingFiles : public ForwardingFileSystem {
   long write(int file, const void* from, std::size_t bytes) override;
   long write_at(int file, const void* from, std::size_t bytes, std::uint64_t offset) override;
   long sync(int file) override;
+  long sync_all(const std::string& directory) override;
   long rename(const std::string& from, const std::string& to) override;
   long remove(const std::string& path) override;
   long make_directory(const std::string& path, std::uint32_t mode) override;
@@ -102,6 +113,7 @@ class DiskModel {
     std::set<std::string> directories;  // "" is the one that is watched
     std::map<std::string, int> files;
   };
+  void make_durable(File& file);
   static void change(Names& names, const DiskCall& call);
   static std::string directory_of(const std::string& path);
   std::string bytes(const File& file, Choices& choices) const;

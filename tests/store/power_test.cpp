@@ -1,6 +1,8 @@
 // Loss of power after any call: each state that a disk may then be in is sound.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "store/disk_model.h"
 #include "store/scenarios.h"
 
@@ -54,6 +56,7 @@ TEST(PowerLoss, AfterEveryCall) {
   const Stopwatch watch;
   Totals totals;
   for (const Scenario& scenario : scenarios()) {
+    if (!scenario.synced) continue;
     SCOPED_TRACE(scenario.name);
     const Scratch scratch;
     std::optional<DiskModel> model;
@@ -105,6 +108,29 @@ TEST(PowerLoss, WhatWasPutIsThereAfterwards) {
   Choices choices;
   do {
     EXPECT_EQ(model->after_power_loss(choices).files.count(second.path()), 1U);
+  } while (choices.next());
+}
+
+// All of it at once, at its end: not one file after the other.
+TEST(PowerLoss, WhatWasImportedIsThereAfterwards) {
+  const Scratch scratch;
+  const auto row = std::find_if(scenarios().begin(), scenarios().end(),
+                                [](const Scenario& scenario) { return scenario.name == "import"; });
+  std::optional<DiskModel> model;
+  const std::vector<DiskCall> calls = record(*row, scratch / "cache", &model);
+  for (const DiskCall& call : calls) {
+    model->apply(call);
+    EXPECT_NE(call.kind, DiskCall::Kind::sync_file) << call.path;
+  }
+  EXPECT_EQ(calls.back().kind, DiskCall::Kind::sync_all);
+  Choices choices;
+  do {
+    const DiskState state = model->after_power_loss(choices);
+    for (int number = 0; number < 4; ++number) {
+      const auto found = state.files.find(key_of(number).path());
+      ASSERT_NE(found, state.files.end()) << number;
+      EXPECT_TRUE(parse(found->second, nullptr)) << number;
+    }
   } while (choices.next());
 }
 

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "cache/transfer.h"
+
 namespace quern::cache {
 namespace {
 
@@ -16,6 +18,16 @@ void fill(const std::string& dir, int count) {
 }
 
 void fill_four(const std::string& dir) { fill(dir, 4); }
+
+// A pack of keys 0 … 3, and key 4.
+void fill_a_pack(const std::string& dir) {
+  const Scratch made;
+  fill(made / "cache", 4);
+  Store store(in(made / "cache"), silent());
+  Store own(in(dir), silent());
+  own.put(key_of(4), image_of(4));
+  export_pack(store, pack_of(dir));
+}
 
 // With what processes left that died in the middle, and with a remembered failure.
 void fill_and_litter(const std::string& dir) {
@@ -74,6 +86,30 @@ void fail(const std::string& dir, FileSystem& files) {
   }
 }
 
+void import(const std::string& dir, FileSystem& files) {
+  Store store(in(dir), silent(), files);
+  EXPECT_EQ(import_pack(store, pack_of(dir), false, files).entries, 4U);
+}
+
+void export_all(const std::string& dir, FileSystem& files) {
+  Store store(in(dir), silent(), files);
+  export_pack(store, pack_of(dir), files);
+}
+
+void add_one(const std::string& dir, FileSystem& files) {
+  Store store(in(dir), silent(), files);
+  add_to_pack({store.find(key_of(4))}, pack_of(dir), files);
+}
+
+void expect_whole_pack(const std::string& path) {
+  const Scratch scratch;
+  UnsyncedFiles files;
+  Store store(in(scratch / "cache"), silent(), files);
+  const Transfer done = import_pack(store, path);
+  EXPECT_EQ(done.damaged, 0U);
+  EXPECT_GE(done.entries, 4U);
+}
+
 void clear(const std::string& dir, FileSystem& files) { Store(in(dir), silent(), files).clear(); }
 
 void tidy(const std::string& dir, FileSystem& files) {
@@ -82,7 +118,10 @@ void tidy(const std::string& dir, FileSystem& files) {
 
 }  // namespace
 
+std::string pack_of(const std::string& dir) { return dir + "/a.pack"; }
+
 void expect_scenario_sound(const std::string& dir) {
+  if (std::filesystem::exists(pack_of(dir))) expect_whole_pack(pack_of(dir));
   expect_sound(dir, kScenarioKeys);
   UnsyncedFiles files;
   Store store(sweeping(dir), silent(), files);
@@ -110,10 +149,19 @@ Entry marked(Entry entry) {
 
 const std::vector<Scenario>& scenarios() {
   static const std::vector<Scenario> rows = {
-      {"put", nothing, build},         {"replace", fill_four, replace},          {"mark", fill_four, mark},
-      {"evict", fill_four, evict},     {"evict bytes", fill_four, evict_bytes},  {"forget", fill_four, forget},
-      {"failure", nothing, fail},      {"known failure", fill_and_litter, fail}, {"clear", fill_and_litter, clear},
+      {"put", nothing, build},
+      {"replace", fill_four, replace},
+      {"mark", fill_four, mark},
+      {"evict", fill_four, evict},
+      {"evict bytes", fill_four, evict_bytes},
+      {"forget", fill_four, forget},
+      {"failure", nothing, fail},
+      {"known failure", fill_and_litter, fail},
+      {"clear", fill_and_litter, clear},
       {"tidy", fill_and_litter, tidy},
+      {"import", fill_a_pack, import, false},
+      {"export", fill_four, export_all},
+      {"add to pack", fill_a_pack, add_one},
   };
   return rows;
 }

@@ -17,10 +17,14 @@ struct Scenario {
   std::string name;
   std::function<void(const std::string& dir)> prepare;
   std::function<void(const std::string& dir, FileSystem& files)> run;
+  bool synced = true;  // before it is over each file is on the disk before it has its name
 };
 const std::vector<Scenario>& scenarios();
 
-// expect_sound, and what was remembered of kFailing is the whole of it or nothing.
+// The pack that lies in a scenario's directory, if there is one.
+std::string pack_of(const std::string& dir);
+
+// expect_sound, a pack is whole, and what was remembered of kFailing is the whole of it or nothing.
 void expect_scenario_sound(const std::string& dir);
 
 // A build that the compiler refuses.

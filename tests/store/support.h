@@ -139,6 +139,7 @@ StoreSettings sweeping(const std::string& dir);
 class UnsyncedFiles : public ForwardingFileSystem {
  public:
   long sync(int) override { return 0; }
+  long sync_all(const std::string&) override { return 0; }
 };
 
 // What must hold of a directory after anything that can happen to a writer: each of the keys 0 … keys - 1 is a right

@@ -62,6 +62,10 @@ class InterceptedFiles : public ForwardingFileSystem {
     const long stop = ask("sync");
     return stop != 0 ? stop : Base::sync(file);
   }
+  long sync_all(const std::string& directory) override {
+    const long stop = ask("sync_all", directory);
+    return stop != 0 ? stop : Base::sync_all(directory);
+  }
   long try_lock(int file) override {
     const long stop = ask("try_lock");
     return stop != 0 ? stop : Base::try_lock(file);

@@ -80,6 +80,7 @@ class MemoryFiles : public FileSystem {
     return 0;
   }
   long sync(int) override { return 0; }
+  long sync_all(const std::string&) override { return 0; }
   long try_lock(int) override { return 0; }
   long unlock(int) override { return 0; }
 

@@ -42,7 +42,7 @@ Row layer_row(const cache::LayerReport& layer, const Holding& holding) {
 
 int stats(Runtime& runtime, const CacheArguments& arguments) {
   cache::Store& store = runtime.state().store;
-  const auto items = store.list();
+  const auto items = store.list(cache::Check::header);
   const auto untrusted = all_untrusted(store, items);
   const std::string unusable = store.unusable();
   Value::Rows layers;
@@ -86,7 +86,7 @@ Row list_row(const cache::Item& item, bool layer, bool json) {
 int list(Runtime& runtime, const CacheArguments& arguments) {
   cache::Store& store = runtime.state().store;
   const bool several = store.layers().size() > 1;
-  std::vector<cache::Item> items = store.list();
+  std::vector<cache::Item> items = store.list(cache::Check::header);
   for (cache::Item& failure : store.failures()) items.push_back(std::move(failure));
   RowPrinter printer("quern.cache.list/1", arguments.json);
   for (const cache::Item& item : items) printer.add(list_row(item, several || arguments.json, arguments.json));
@@ -97,20 +97,13 @@ int list(Runtime& runtime, const CacheArguments& arguments) {
 
 // The one key that starts like this.
 std::string find_key(cache::Store& store, const std::string& wanted) {
-  std::vector<std::string> all;
-  std::vector<std::string> matches;
-  for (const cache::Item& item : store.list()) {
-    all.push_back(item.key);
-    if (item.key.compare(0, wanted.size(), wanted) == 0) matches.push_back(item.key);
-  }
-  std::sort(matches.begin(), matches.end());
-  matches.erase(std::unique(matches.begin(), matches.end()), matches.end());  // several layers may have it
+  std::vector<std::string> matches = store.keys(wanted);
   if (matches.size() == 1) return matches.front();
+  std::vector<std::string> all = matches.empty() ? store.keys("") : matches;
   if (all.empty()) throw wrong(cat("there is no key ", wanted, ": ", store.directory(), " has no entries"));
-  std::vector<std::string>& shown = matches.empty() ? all : matches;
-  shown.resize(std::min<std::size_t>(shown.size(), 8));
+  all.resize(std::min<std::size_t>(all.size(), 8));
   throw wrong(cat(matches.empty() ? "no key starts with " : "several keys start with ", wanted,
-                  "; accepted would be, for one:\n  ", join(shown, "\n  ")));
+                  "; accepted would be, for one:\n  ", join(all, "\n  ")));
 }
 
 // Labels repeat ("header", "option"), so a JSON object could not hold them.
@@ -162,7 +155,7 @@ int clear(Runtime& runtime, const CacheArguments& arguments) {
   require_store(runtime, *arguments.global, "nothing can be changed");
   cache::Store& store = runtime.state().store;
   const std::size_t removed = store.clear();
-  const auto left = store.list();
+  const auto left = store.list(cache::Check::header);
   const bool whole =
       std::none_of(left.begin(), left.end(), [&](const cache::Item& item) { return item.layer == store.directory(); });
   const std::string untrusted = untrusted_sentence(store, store.directory(), all_untrusted(store, left));

@@ -64,7 +64,7 @@ struct Nearest {
 class Explain {
  public:
   Explain(Runtime& runtime, const CacheArguments& arguments)
-      : runtime_(runtime), arguments_(arguments), items_(runtime.state().store.list()) {}
+      : runtime_(runtime), arguments_(arguments), items_(runtime.state().store.list(cache::Check::header)) {}
 
   int run() {
     const Subject subject = parse_subject(runtime_, arguments_.words);

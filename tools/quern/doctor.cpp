@@ -141,7 +141,7 @@ class Doctor : public Command {
     cache::Store& store = runtime.state().store;
     const Options& options = runtime.state().options;
     std::uint64_t bytes = 0;
-    const auto items = store.list();
+    const auto items = store.list(cache::Check::header);
     const auto untrusted = all_untrusted(store, items);
     for (const cache::Item& item : items) bytes += item.bytes;
     const std::string unusable = store.unusable();

@@ -37,7 +37,7 @@ struct Prewarmed {
 // A place that images come from beside memory.
 struct CacheLayer {
   std::string path;
-  std::string kind;  // "directory" or "pack"
+  std::string kind;  // "directory", "pack", or "missing": nothing is there yet
   bool writable = false;
   std::uint64_t hits = 0;
   std::string unusable;  // why it is not used, or not written to, in one line; empty if it is

@@ -136,8 +136,80 @@ TEST_P(Faults, OfAPack) {
   });
 }
 
+// A pack is there whole, or not at all, and who asked for it hears of it.
+TEST_P(Faults, OfAnExport) {
+  const Scratch scratch;
+  Store made(in(scratch / "cache"), silent(), hasty_files());
+  for (const char* name : {"a", "b"}) made.put(key_named(name), image(name));
+  const std::string path = scratch / "made.pack";
+  fail_each_call(GetParam(), [&](FaultyFileSystem& files) {
+    Store store(in(scratch / "cache"), silent(), files);
+    std::filesystem::remove(path);
+    bool thrown = false;
+    Transfer done;
+    try {
+      done = export_pack(store, path, files);
+    } catch (const Error& error) {
+      thrown = true;
+      EXPECT_NE(error.sentence.find(scratch.path()), std::string::npos) << error.sentence;
+    }
+    EXPECT_EQ(std::filesystem::exists(path) || thrown, true) << files.failed;
+    const bool said = thrown || done.damaged + store.counters().failures > 0 || done.entries == 2;
+    EXPECT_TRUE(said) << files.failed << " " << files.on << ": " << done.entries;
+    EXPECT_FALSE(std::filesystem::exists(scratch / ".made.pack.staging")) << files.failed;
+    if (thrown) return;
+    Store other(in(scratch / "other"), silent(), hasty_files());
+    EXPECT_EQ(import_pack(other, path).damaged, 0U);
+  });
+}
+
+TEST_P(Faults, OfAnImport) {
+  const Scratch scratch;
+  {
+    Store made(in(scratch / "made"), silent(), hasty_files());
+    for (const char* name : {"a", "b"}) made.put(key_named(name), image(name));
+    export_pack(made, scratch / "made.pack");
+  }
+  fail_each_call(GetParam(), [&](FaultyFileSystem& files) {
+    const Scratch own;
+    Store store(in(own / "cache"), silent(), files);
+    try {
+      const Transfer done = import_pack(store, scratch / "made.pack", false, files);
+      const std::size_t there = Store(in(own / "cache"), silent()).list().size();
+      EXPECT_TRUE(there == 2 || store.counters().failures + done.damaged > 0) << files.failed << " " << files.on;
+    } catch (const Error& error) {
+      EXPECT_NE(error.sentence.find("made.pack"), std::string::npos) << error.sentence;
+    }
+    expect_no_staging(own.path());
+    for (const Item& item : Store(in(own / "cache"), silent()).list()) EXPECT_EQ(item.damage, "") << files.failed;
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Errors, Faults,
                          ::testing::Values(EIO, ENOSPC, EDQUOT, EROFS, EACCES, EMFILE, ESTALE, EBUSY, EINTR));
+
+// As at the end of a quota, or where a signal comes.
+TEST(FaultsOnce, ShortWritesAreContinuedEverywhere) {
+  class ShortWrites : public ForwardingFileSystem {
+   public:
+    long write(int file, const void* from, std::size_t bytes) override {
+      return ForwardingFileSystem::write(file, from, std::min<std::size_t>(bytes, 100));
+    }
+    long write_at(int file, const void* from, std::size_t bytes, std::uint64_t offset) override {
+      return ForwardingFileSystem::write_at(file, from, std::min<std::size_t>(bytes, 7), offset);
+    }
+  } files;
+  const Scratch scratch;
+  Store store(in(scratch / "cache"), silent(), files);
+  store.put(key_named("a"), image(std::string(1000, 'x')));
+  export_pack(store, scratch / "a.pack", files);
+  Store other(in(scratch / "other"), silent(), files);
+  EXPECT_EQ(import_pack(other, scratch / "a.pack", false, files).entries, 1U);
+  for (const char* name : {"cache", "other"}) {
+    EXPECT_EQ(Store(in(scratch / name), silent()).find(key_named("a"))->cubin, std::string(1000, 'x'));
+    EXPECT_TRUE(parse_usage(read_file(scratch / name + "/.usage").value_or("")));
+  }
+}
 
 TEST(FaultsOnce, OnlyTheFirstFailedWriteIsWarnedOf) {
   const Scratch scratch;

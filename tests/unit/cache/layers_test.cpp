@@ -235,7 +235,84 @@ TEST(Opens, AreOneAKeyAndLayerInAPrewarmedStart) {
   }
 }
 
+// Of each compiler's image the header says which is the newest; each was read whole.
+TEST(Opens, OfTwentyCompilersOneImageIsReadWhole) {
+  constexpr int kCompilers = 20;
+  constexpr std::size_t kBytes = 200'000;
+  const Scratch scratch;
+  {
+    Store site(in(scratch / "site"), silent(), hasty_files());
+    for (int i = 0; i < kCompilers; ++i) {
+      Entry entry = prewarmed(cat(i, std::string(kBytes, 'x')));
+      entry.compiler_order = static_cast<std::uint64_t>((7 * i) % kCompilers);
+      site.put(key_named("a", cat("compiler ", i)), entry);
+    }
+  }
+  class CountedBytes : public CountedOpens {
+   public:
+    long read(int file, void* to, std::size_t bytes) override { return count(CountedOpens::read(file, to, bytes)); }
+    long read_at(int file, void* to, std::size_t bytes, std::uint64_t offset) override {
+      return count(CountedOpens::read_at(file, to, bytes, offset));
+    }
+    std::size_t bytes_read = 0;
+
+   private:
+    long count(long got) {
+      bytes_read += got > 0 ? static_cast<std::size_t>(got) : 0;
+      return got;
+    }
+  } files;
+  Store store(with_layers(scratch / "own", {scratch / "site"}), silent(), files);
+  const EntryPointer found = store.find(key_named("a", "another"));
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->compiler_order, kCompilers - 1U);
+  EXPECT_LT(files.bytes_read, kBytes + kCompilers * 5000);
+}
+
+TEST(Opens, ANewestImageThatIsDamagedGivesWayToTheNext) {
+  const Scratch scratch;
+  {
+    Store site(in(scratch / "site"), silent(), hasty_files());
+    for (int i = 0; i < 3; ++i) {
+      Entry entry = prewarmed(cat("image ", i));
+      entry.compiler_order = static_cast<std::uint64_t>(i);
+      site.put(key_named("a", cat("compiler ", i)), entry);
+    }
+  }
+  const std::string newest = scratch / "site/" + key_named("a", "compiler 2").path();
+  std::string bytes = *read_file(newest);
+  bytes[bytes.find("image 2")] ^= 1;
+  overwrite(newest, bytes);
+  Store store(with_layers(scratch / "own", {scratch / "site"}), silent());
+  const EntryPointer found = store.find(key_named("a", "another"));
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->cubin, "image 1");
+  EXPECT_EQ(store.counters().damaged, 1U);
+}
+
 // ---- what is there instead
+
+// As a mount that comes up late.
+TEST(Layer, ThatComesLaterServesFromThenOn) {
+  const Scratch scratch;
+  {
+    Store site(in(scratch / "made"), silent());
+    site.put(key_named("a"), prewarmed("a"));
+    export_pack(site, scratch / "made.pack");
+  }
+  for (const char* kind : {"", ".pack"}) {
+    const std::string path = scratch / cat("site", kind);
+    Warnings warnings;
+    Store store(with_layers("", {path}, CacheMode::read_only), warnings.log());
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(store.find(key_named("a")), nullptr);
+    EXPECT_EQ(warnings.lines().size(), 1U);
+    EXPECT_EQ(store.layers()[1].kind, "missing");
+    std::filesystem::rename(scratch / cat("made", kind), path);
+    EXPECT_NE(store.find(key_named("a")), nullptr) << path;
+    EXPECT_EQ(store.layers()[1].unusable, "");
+    EXPECT_EQ(store.layers()[1].hits, 1U);
+  }
+}
 
 TEST(Layer, ThatIsMissingOrNoPackIsRefusedWithTheReason) {
   const Scratch scratch;

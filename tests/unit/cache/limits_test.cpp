@@ -256,34 +256,6 @@ TEST(Limits, CountWholeBlocksAndTheFolderOfAFile) {
   EXPECT_EQ(disk_bytes(4097), 12288U);
 }
 
-TEST(Limits, AFailedWriteLeavesNoFolder) {
-  const Scratch scratch;
-  test::InterceptedFiles files(
-      [](const test::FileCall& call) { return call.name == std::string("write") ? long{-EIO} : 0L; });
-  Store store(in(scratch / "cache"), silent(), files);
-  store.put(numbered(0), image());
-  EXPECT_EQ(store.counters().not_stored, 1U);
-  EXPECT_FALSE(std::filesystem::exists(parent_directory(scratch / "cache/" + numbered(0).path())));
-}
-
-TEST(Limits, LeasesOfKilledProcessesGoWithALookAtEverything) {
-  const Scratch scratch;
-  Store(in(scratch / "cache"), silent()).get_or_build(numbered(0), [] { return image(); });
-  std::string lease;
-  test::InterceptedFiles files([&](const test::FileCall& call) {
-    const bool of_lease = call.path.find("/.leases/") != std::string::npos;
-    if (of_lease && call.name == std::string("open")) lease = call.path;
-    return of_lease && call.name == std::string("remove") ? long{-EIO} : 0L;  // as if it were killed before that
-  });
-  Store(in(scratch / "cache"), silent(), files).get_or_build(numbered(1), [] { return image(); });
-  ASSERT_TRUE(std::filesystem::exists(lease)) << lease;
-  Store(in(scratch / "cache"), silent()).put(numbered(2), image());
-  EXPECT_TRUE(std::filesystem::exists(lease)) << "not with every image";
-  std::filesystem::remove(scratch / "cache/.usage");
-  Store(in(scratch / "cache"), silent()).put(numbered(3), image());
-  EXPECT_FALSE(std::filesystem::exists(lease));
-}
-
 TEST(Limits, BackupsAreToldToPassTheDirectoryOver) {
   const Scratch scratch;
   Store(in(scratch / "cache"), silent()).put(numbered(0), image());
@@ -353,39 +325,6 @@ TEST(Limits, WhatWasPutThereByHandIsCountedAtTheNextLook) {
   std::filesystem::remove(scratch / "cache/.usage");
   Store(settings, silent()).put(numbered(21), image());
   EXPECT_LE(files_below(scratch / "cache").size(), 10U);
-}
-
-TEST(Limits, FilesThatWereLeftBehindGoWithTheNextLook) {
-  const Scratch scratch;
-  Store store(in(scratch / "cache"), silent());
-  store.put(numbered(0), image());
-  const std::string folder = parent_directory(scratch / "cache/" + numbered(0).path());
-  const std::string young = folder + "/" + staging_name();
-  const std::string old = folder + "/" + staging_name();
-  overwrite(young, "x");
-  overwrite(old, "x");
-  real_file_system().set_modified(old, real_file_system().now_unix_ns() - kDay);
-  EXPECT_EQ(store.tidy(store.limits()), 1U);
-  EXPECT_EQ(store.counters().swept, 1U);
-  EXPECT_TRUE(std::filesystem::exists(young)) << "somebody may be writing it";
-  EXPECT_NE(Store(in(scratch / "cache"), silent()).find(numbered(0)), nullptr);
-}
-
-// A process that is killed with each start leaves one for one image: they do not wait for the next look at everything.
-TEST(Limits, FilesThatWereLeftBehindGoWithTheNextImageOfTheirFolder) {
-  const Scratch scratch;
-  Store(in(scratch / "cache"), silent()).put(numbered(0), image());
-  const std::string folder = parent_directory(scratch / "cache/" + numbered(0).path());
-  const std::string young = folder + "/" + staging_name();
-  const std::string old = folder + "/" + staging_name();
-  overwrite(young, "x");
-  overwrite(old, "x");
-  real_file_system().set_modified(old, real_file_system().now_unix_ns() - kDay);
-  Store store(in(scratch / "cache"), silent());
-  store.put(numbered(0), image());
-  EXPECT_EQ(store.counters().swept, 1U);
-  EXPECT_FALSE(std::filesystem::exists(old));
-  EXPECT_TRUE(std::filesystem::exists(young));
 }
 
 TEST(Limits, FilesThatAreBeingWrittenCount) {
@@ -472,21 +411,6 @@ TEST(Usage, AHardLinkIsReplacedAndNotWrittenTo) {
   EXPECT_EQ(read_file(scratch / "text"), std::string(200, 'x'));
   EXPECT_TRUE(parse_usage(read_file(usage).value_or("")));
   EXPECT_EQ(store.counters().not_stored, 0U);
-}
-
-TEST(Usage, AShortWriteIsContinued) {
-  class ShortWrites : public ForwardingFileSystem {
-   public:
-    long write_at(int file, const void* from, std::size_t bytes, std::uint64_t offset) override {
-      return ForwardingFileSystem::write_at(file, from, std::min<std::size_t>(bytes, 7), offset);
-    }
-  };
-  const Scratch scratch;
-  ShortWrites files;
-  Store store(in(scratch / "cache"), silent(), files);
-  store.put(numbered(0), image());
-  EXPECT_EQ(store.counters().not_stored, 0U);
-  EXPECT_TRUE(parse_usage(read_file(scratch / "cache/.usage").value_or("")));
 }
 
 TEST(Usage, ADamagedAccountIsMadeAnew) {

@@ -113,6 +113,7 @@ inline void overwrite(const std::string& path, const std::string& bytes) {
 class HastyFiles : public ForwardingFileSystem {
  public:
   long sync(int) override { return 0; }
+  long sync_all(const std::string&) override { return 0; }
 };
 inline FileSystem& hasty_files() {
   static HastyFiles files;

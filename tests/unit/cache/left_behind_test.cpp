@@ -1,0 +1,77 @@
+// What writes that failed and processes that were killed leave in the directory, and when it goes.
+#include "support.h"
+
+namespace quern::cache {
+namespace {
+
+constexpr std::int64_t kDay = std::int64_t{86400} * 1'000'000'000;
+
+Key numbered(int i) { return key_named(cat("key ", i)); }
+std::string folder_of_first(const Scratch& scratch) {
+  return parent_directory(scratch / "cache/" + numbered(0).path());
+}
+
+// Two files in a folder that never got their names.
+struct LeftOver {
+  explicit LeftOver(const std::string& folder)
+      : young(folder + "/" + staging_name()), old(folder + "/" + staging_name()) {
+    overwrite(young, "x");
+    overwrite(old, "x");
+    real_file_system().set_modified(old, real_file_system().now_unix_ns() - kDay);
+  }
+  const std::string young, old;
+};
+
+TEST(LeftBehind, NoFolderByAFailedWrite) {
+  const Scratch scratch;
+  test::InterceptedFiles files(
+      [](const test::FileCall& call) { return call.name == std::string("write") ? long{-EIO} : 0L; });
+  Store store(in(scratch / "cache"), silent(), files);
+  store.put(numbered(0), image());
+  EXPECT_EQ(store.counters().not_stored, 1U);
+  EXPECT_FALSE(std::filesystem::exists(folder_of_first(scratch)));
+}
+
+TEST(LeftBehind, LeasesOfKilledProcessesGoWithALookAtEverything) {
+  const Scratch scratch;
+  Store(in(scratch / "cache"), silent()).get_or_build(numbered(0), [] { return image(); });
+  std::string lease;
+  test::InterceptedFiles files([&](const test::FileCall& call) {
+    const bool of_lease = call.path.find("/.leases/") != std::string::npos;
+    if (of_lease && call.name == std::string("open")) lease = call.path;
+    return of_lease && call.name == std::string("remove") ? long{-EIO} : 0L;  // as if it were killed before that
+  });
+  Store(in(scratch / "cache"), silent(), files).get_or_build(numbered(1), [] { return image(); });
+  ASSERT_TRUE(std::filesystem::exists(lease)) << lease;
+  Store(in(scratch / "cache"), silent()).put(numbered(2), image());
+  EXPECT_TRUE(std::filesystem::exists(lease)) << "not with every image";
+  std::filesystem::remove(scratch / "cache/.usage");
+  Store(in(scratch / "cache"), silent()).put(numbered(3), image());
+  EXPECT_FALSE(std::filesystem::exists(lease));
+}
+
+TEST(LeftBehind, FilesGoWithTheNextLook) {
+  const Scratch scratch;
+  Store store(in(scratch / "cache"), silent());
+  store.put(numbered(0), image());
+  const LeftOver left(folder_of_first(scratch));
+  EXPECT_EQ(store.tidy(store.limits()), 1U);
+  EXPECT_EQ(store.counters().swept, 1U);
+  EXPECT_TRUE(std::filesystem::exists(left.young)) << "somebody may be writing it";
+  EXPECT_NE(Store(in(scratch / "cache"), silent()).find(numbered(0)), nullptr);
+}
+
+// A process that is killed with each start leaves one for one image: they do not wait for the next look at everything.
+TEST(LeftBehind, FilesGoWithTheNextImageOfTheirFolder) {
+  const Scratch scratch;
+  Store(in(scratch / "cache"), silent()).put(numbered(0), image());
+  const LeftOver left(folder_of_first(scratch));
+  Store store(in(scratch / "cache"), silent());
+  store.put(numbered(0), image());
+  EXPECT_EQ(store.counters().swept, 1U);
+  EXPECT_FALSE(std::filesystem::exists(left.old));
+  EXPECT_TRUE(std::filesystem::exists(left.young));
+}
+
+}  // namespace
+}  // namespace quern::cache

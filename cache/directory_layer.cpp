@@ -74,7 +74,9 @@ std::string DirectoryLayer::open() {
 
 std::string DirectoryLayer::look(bool* passing) {
   if (path_.empty() && role_ == DirectoryRole::maybe) return {};
-  if (path_.empty()) return "no cache directory is known (QUERN_CACHE_DIR, XDG_CACHE_HOME and HOME are unset)";
+  if (path_.empty())
+    return "no cache directory is known: QUERN_CACHE_DIR, XDG_CACHE_HOME and HOME are unset, or HOME is another user's "
+           "and this is root; set QUERN_CACHE_DIR";
   FileStatus status;
   const int error = open_directory(&status);
   if (error == ENOENT && role_ == DirectoryRole::maybe) return {};

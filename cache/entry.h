@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kEntrySchema = 1;
 struct Entry {
   std::string what, who;                        // the full key texts, compared on every hit; the store fills them in
   std::string compiler;                         // for people: "nvrtc 13.0.88"
-  std::uint64_t compiler_order = 0;             // newer compilers compare greater
+  std::uint64_t compiler_order = 0;             // newer releases compare greater; builds of one release are equal
   bool prewarmed = false;                       // made ahead of time: may serve other compilers' keys
   std::string kernel;                           // entry point name
   std::map<std::string, std::int64_t> numbers;  // resources: registers, shared_bytes, ...

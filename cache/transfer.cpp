@@ -70,6 +70,19 @@ bool exists(FileSystem& files, const std::string& path) {
   return files.status(path, &status) == 0;
 }
 
+// Else each image would take the place of one that came before.
+void require_room(Store& store, const std::string& path, const std::vector<PackRow>& rows) {
+  const Limits limits = store.limits();
+  std::uint64_t bytes = 0;
+  for (const PackRow& row : rows) bytes += disk_bytes(row.bytes);
+  if (rows.size() <= limits.entries && bytes <= limits.bytes) return;
+  throw Error(Code::bad_input, Stage::store,
+              cat(path, " has ", rows.size(), " images that take ", bytes, " bytes, and ", store.directory(),
+                  " may hold ", limits.entries, " images and ", limits.bytes,
+                  " bytes: nothing was imported. Raise QUERN_CACHE_MAX_ENTRIES or QUERN_CACHE_MAX_BYTES, or use the ",
+                  "pack where it is with QUERN_CACHE_LAYERS=", path));
+}
+
 }  // namespace
 
 Transfer export_pack(Store& store, const std::string& path, FileSystem& files) {
@@ -115,6 +128,7 @@ void require_own_pack_or_nothing(const std::string& path, FileSystem& files) {
 Transfer import_pack(Store& store, const std::string& path, bool cpu_code, FileSystem& files) {
   const NamedPack pack(files, path);
   Transfer done;
+  require_room(store, path, pack.rows());
   for (const PackRow& row : pack.rows()) {
     const EntryPointer entry = pack.entry(row);
     if (entry == nullptr) {

@@ -39,7 +39,7 @@ void require_own_pack_or_nothing(const std::string& path, FileSystem& files = re
 
 // Writes the entries of a pack to the store's directory, marked as made ahead of time. Whoever calls this trusts the
 // pack; with `cpu_code` its images of the target `host` too, which are left out otherwise. Throws Error (bad_input) if
-// there is no pack at `path`.
+// there is no pack at `path`, or if the directory's limits are too low for all that it holds.
 Transfer import_pack(Store& store, const std::string& path, bool cpu_code = false,
                      FileSystem& files = real_file_system());
 

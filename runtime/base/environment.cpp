@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "base/file_system.h"
 #include "base/text.h"
 #include "quern/error.h"
 
@@ -162,12 +163,22 @@ std::vector<std::string> parse_layers(const std::string& text, Variable variable
   return paths;
 }
 
+// As with a sudo that keeps HOME: what root made there its owner could neither use nor remove.
+bool is_another_users(const std::string& home) {
+  FileStatus status;
+  FileSystem& files = real_file_system();
+  std::string canonical;
+  return files.user() == 0 && files.resolve(home, &canonical) == 0 && files.status(canonical, &status) == 0 &&
+         status.owner != 0;
+}
+
 std::string default_cache_dir(const Environment& environment) {
   if (!environment[Variable::cache_dir].empty()) return environment[Variable::cache_dir];
   // The specification of these directories: a relative path is invalid and ignored.
-  if (environment[Variable::xdg_cache_home].starts_with('/')) return environment[Variable::xdg_cache_home] + "/quern";
-  if (!environment[Variable::home].empty()) return environment[Variable::home] + "/.cache/quern";
-  return {};
+  const std::string& xdg = environment[Variable::xdg_cache_home];
+  const std::string& home = environment[Variable::home];
+  if (xdg.starts_with('/')) return is_another_users(xdg) ? "" : xdg + "/quern";
+  return home.empty() || is_another_users(home) ? "" : home + "/.cache/quern";
 }
 
 std::string default_records(const Environment& environment) {

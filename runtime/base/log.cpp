@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/fork_barrier.h"
+#include "base/text.h"
 
 #ifdef QUERN_WITH_SPDLOG
 #include <spdlog/logger.h>
@@ -15,6 +16,8 @@ namespace quern {
 namespace {
 
 #ifdef QUERN_WITH_SPDLOG
+// Paths and texts of files may hold escape sequences: what somebody else wrote may not rule a terminal. A sink of the
+// host's gets the line as it is.
 // A logger of our own, never the process-wide registry's: the host's loggers and levels stay untouched.
 LogSink standard_error() {
   auto logger = std::make_shared<spdlog::logger>("quern", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
@@ -24,7 +27,8 @@ LogSink standard_error() {
     static constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug, spdlog::level::info,
                                                             spdlog::level::warn, spdlog::level::err};
     const ForkSection section;  // the logger has a mutex
-    logger->log(kLevels[static_cast<int>(level)], spdlog::string_view_t(line.data(), line.size()));
+    const std::string shown = printable_lines(line);
+    logger->log(kLevels[static_cast<int>(level)], spdlog::string_view_t(shown.data(), shown.size()));
   };
 }
 #else
@@ -32,8 +36,7 @@ LogSink standard_error() {
 LogSink standard_error() {
   return [](LogLevel level, std::string_view line) {
     static constexpr const char* kNames[] = {"debug", "info", "warning", "error"};
-    std::fprintf(stderr, "quern %s: %.*s\n", kNames[static_cast<int>(level)], static_cast<int>(line.size()),
-                 line.data());
+    std::fprintf(stderr, "quern %s: %s\n", kNames[static_cast<int>(level)], printable_lines(line).c_str());
   };
 }
 #endif

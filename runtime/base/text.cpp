@@ -103,13 +103,15 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return close.empty() ? "" : cat(" Did you mean ", close, "?");
 }
 
+namespace {
+
 // C1 too, in UTF-8: U+0080 to U+009F.
-std::string printable(std::string_view text) {
+std::string without_controls(std::string_view text, std::string_view but) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
     const bool c1 = byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
-    if (byte >= 0x20 && byte != 0x7f && !c1) {
+    if ((byte >= 0x20 && byte != 0x7f && !c1) || but.find(text[i]) != std::string_view::npos) {
       out += text[i];
     } else {
       out += cat("\\x", to_hex(&text[i], 1));
@@ -117,6 +119,11 @@ std::string printable(std::string_view text) {
   }
   return out;
 }
+
+}  // namespace
+
+std::string printable(std::string_view text) { return without_controls(text, ""); }
+std::string printable_lines(std::string_view text) { return without_controls(text, "\n\t"); }
 
 std::string lower(std::string_view text) {
   std::string out(text);

@@ -50,6 +50,8 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 
 // Without control characters: "\\x1b" for the byte, as what somebody else wrote may not rule a terminal.
 std::string printable(std::string_view text);
+// The same of a text of several lines: newlines and tabulators stay.
+std::string printable_lines(std::string_view text);
 
 // ASCII letters in lower case.
 std::string lower(std::string_view text);

@@ -18,7 +18,7 @@ struct Image {
   Resources resources;
   std::string identity;              // of the compiler that made it; see Compiler::identity
   std::string compiler;              // for people: "nvrtc 13.0"
-  std::uint64_t compiler_order = 0;  // newer ones have larger numbers; 0: cannot be told
+  std::uint64_t compiler_order = 0;  // newer releases have larger numbers; 0: cannot be told
   double compile_ms = 0;
 };
 

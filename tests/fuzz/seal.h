@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "cache/budget.h"
 #include "cache/codec.h"
 #include "cache/pack.h"
 
@@ -43,7 +44,7 @@ inline std::string sealed(std::string_view from) {
 
 // The account of a directory, which has one size.
 inline std::string sealed_usage(std::string_view from) {
-  static const std::size_t size = 72;
+  static const std::size_t size = cache::serialize(cache::Usage{}).size();
   std::string bytes(from);
   bytes.resize(size);
   put_checksum_of(bytes, std::string(bytes, 0, size - cache::kChecksumBytes));

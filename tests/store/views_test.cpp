@@ -116,6 +116,10 @@ void run(Mood mood, const char* name) {
     for (int view = 0; view < 2 && mood != Mood::wild; ++view)
       for (const auto& [number, count] : views.builds(view))
         EXPECT_EQ(count, 1) << "key " << number << ", view " << view;
+    // Where locks and leases fail too, some build what another one builds: twice as many would be no lease at all.
+    if (mood == Mood::wild) {
+      EXPECT_LE(views.total(), 2 * 2 * keys);
+    }
     builds += views.total();
     answers += views.answers();
     not_stored += views.not_stored();

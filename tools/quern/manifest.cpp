@@ -2,6 +2,7 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/text.h"
 
@@ -9,6 +10,9 @@ namespace quern::tool {
 namespace {
 
 using Json = nlohmann::json;
+
+// Far more than a problem takes: what is wrong with a line is shown with it.
+constexpr std::size_t kMostLineBytes = 16384;
 
 struct Member {
   const char* name;
@@ -40,9 +44,20 @@ std::string fill(const Json& object, ManifestItem& item) {
   return {};
 }
 
+// A parser keeps one of two members of one name.
 std::string parse_line(std::string_view line, ManifestItem& item) {
+  if (line.size() > kMostLineBytes)
+    return cat("it has ", line.size(), " bytes, and ", kMostLineBytes, " are the most; give each problem a line");
+  std::set<std::string> names;
+  std::string twice;
+  const auto note_names = [&](int depth, Json::parse_event_t event, const Json& parsed) {
+    if (depth == 1 && event == Json::parse_event_t::key && !names.insert(parsed.get<std::string>()).second)
+      twice = parsed.get<std::string>();
+    return true;
+  };
   try {
-    return fill(Json::parse(line), item);
+    const Json object = Json::parse(line, note_names);
+    return twice.empty() ? fill(object, item) : cat("it has ", twice, " twice");
   } catch (const Json::parse_error& error) {
     return cat("it is no JSON: wrong at byte ", error.byte);
   } catch (const Json::out_of_range&) {

@@ -133,7 +133,7 @@ void print_line(std::string_view text) {
 }
 
 void note(std::string_view text) {
-  const std::string line = cat(text, "\n");
+  const std::string line = cat(printable_lines(text), "\n");  // it may hold names that somebody else chose
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

@@ -6,10 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <set>
 #include <string>
 
 #include "quern/error.h"
+#include "support/scratch.h"
 
 namespace quern {
 namespace {
@@ -26,6 +28,23 @@ TEST(Environment, RowsHaveNamesAndSentencesAndNoneTwice) {
   }
   EXPECT_STREQ(row(Variable::nvrtc).name, "QUERN_NVRTC");
   EXPECT_STREQ(row(Variable::home).name, "HOME");
+}
+
+// As with a sudo that keeps HOME.
+TEST(Environment, RootMakesNoCacheInAnotherUsersHome) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  const test::Scratch scratch;
+  const std::string home = scratch / "home";
+  std::filesystem::create_directory(home);
+  Environment environment;
+  environment[Variable::home] = home;
+  EXPECT_EQ(resolve({}, environment, &misread).cache_dir, home + "/.cache/quern");
+  ASSERT_EQ(::chown(home.c_str(), 1000, 1000), 0);
+  EXPECT_EQ(resolve({}, environment, &misread).cache_dir, "");
+  environment[Variable::xdg_cache_home] = home;
+  EXPECT_EQ(resolve({}, environment, &misread).cache_dir, "");
+  environment[Variable::cache_dir] = home + "/asked";
+  EXPECT_EQ(resolve({}, environment, &misread).cache_dir, home + "/asked");
 }
 
 TEST(Environment, ReadTakesASnapshot) {

@@ -34,6 +34,7 @@ TEST(Text, JoinIsTheInverseOfSplit) {
 // Finding A9.
 TEST(Text, PrintableTextRulesNoTerminal) {
   EXPECT_EQ(printable("nvrtc 13.0 \xc3\xa4 \xe2\x82\xac"), "nvrtc 13.0 \xc3\xa4 \xe2\x82\xac");
+  EXPECT_EQ(printable_lines("a\x1b[2Jb\n\tc\r"), "a\\x1b[2Jb\n\tc\\x0d");
   EXPECT_EQ(printable("a\x1b[2Jb\n\r\x7f"), "a\\x1b[2Jb\\x0a\\x0d\\x7f");
   EXPECT_EQ(printable("\xc2\x9b"
                       "2J"),

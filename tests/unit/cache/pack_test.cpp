@@ -145,6 +145,26 @@ TEST_F(Pack, ImportMarksWhatWasMadeOnDemandHereToo) {
   EXPECT_NE(later.find(key_named("b", "another compiler")), nullptr);
 }
 
+// 500 images were "imported" into a cache of 6, and those that were in use went.
+TEST_F(Pack, ThatIsLargerThanTheLimitsIsNotImported) {
+  for (const Limits& limits : {Limits{std::uint64_t{1} << 30, 3}, Limits{20'000, 1000}}) {
+    const Scratch scratch;
+    StoreSettings settings = in(scratch / "cache");
+    settings.writer.limits = limits;
+    Store store(settings, silent());
+    store.put(key_named("in use"), image());
+    try {
+      import_pack(store, path_);
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_NE(error.sentence.find("has 4 images"), std::string::npos) << error.sentence;
+      EXPECT_NE(error.sentence.find("QUERN_CACHE_MAX_ENTRIES"), std::string::npos) << error.sentence;
+    }
+    EXPECT_EQ(store.list().size(), 1U);
+    EXPECT_NE(Store(settings, silent()).find(key_named("in use")), nullptr);
+  }
+}
+
 TEST_F(Pack, ADamagedEntryIsLeftOutOfAnImport) {
   std::string bytes = *read_file(path_);
   bytes[bytes.find("newer a")] ^= 1;

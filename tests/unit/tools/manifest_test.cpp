@@ -37,6 +37,17 @@ TEST(Manifest, NamesEachBadLine) {
   EXPECT_EQ(manifest.items.size(), 1U);
 }
 
+TEST(Manifest, AMemberGivenTwiceIsWrong) {
+  EXPECT_EQ(reason_of("{\"problem\": \"gather\", \"arch\": \"sm_80\", \"arch\": \"sm_90a\"}"), "it has arch twice");
+  EXPECT_EQ(reason_of("{\"problem\": \"gather\", \"problem\": \"gather\"}"), "it has problem twice");
+}
+
+// What is wrong with a line is shown with it: a gigabyte of it was.
+TEST(Manifest, ALongLineIsWrongAndNotShown) {
+  const std::string reason = reason_of("{\"problem\": \"gather " + std::string(20000, 'x') + "\"}");
+  EXPECT_EQ(reason, "it has 20022 bytes, and 16384 are the most; give each problem a line");
+}
+
 TEST(Manifest, SaysWhatIsWrong) {
   EXPECT_NE(reason_of("{\"problem\": \"gather\""), "");
   EXPECT_NE(reason_of("[1, 2]").find("no JSON object"), std::string::npos);

@@ -181,3 +181,7 @@ QUERN_TUNE=on-prepare QUERN_TUNE_SHARE=2 expect 1 'QUERN_TUNE_SHARE=2 means noth
 echo broken >other.jsonl
 QUERN_RECORD_LAYERS=other.jsonl expect 1 'other.jsonl:1: it is no JSON' doctor
 QUERN_RECORD_LAYERS=none.jsonl expect 1 'records are not read: none.jsonl' doctor
+# Escape sequences in what somebody else wrote may not rule a terminal: errors, notes and warnings.
+expect 2 'gather\x1b[2J' describe "$(printf 'gather\033[2J')"
+QUERN_CACHE=$(printf 'a\033[2Jb') expect 0 'QUERN_CACHE=a\x1b[2Jb means nothing' list
+check 'no escape sequence reaches the terminal' test "$(grep -c "$(printf '\033')" err)" = 0

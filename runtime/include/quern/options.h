@@ -52,9 +52,9 @@ struct Options {
   // (anybody; group and others must not be able to write there in any case). Images of the target host are CPU code and
   // served from the user's own files only, but for ",host" after the word. Empty: QUERN_CACHE_TRUST, else owner.
   std::string cache_trust;
-  // What the directory may hold; what was not used for longest goes first. Bytes are the disk's: a file counts in blocks
-  // of 4 KiB, and one for its folder. Unset: QUERN_CACHE_MAX_BYTES ("500M", "2G"), else 2 GiB; QUERN_CACHE_MAX_ENTRIES,
-  // else 100,000.
+  // What the directory may hold; what was not used for longest goes first. Bytes are the disk's: a file counts in
+  // blocks of 4 KiB, and one for its folder. Unset: QUERN_CACHE_MAX_BYTES ("500M", "2G"), else 2 GiB;
+  // QUERN_CACHE_MAX_ENTRIES, else 100,000.
   std::optional<std::uint64_t> cache_max_bytes;
   std::optional<std::uint64_t> cache_max_entries;
 

@@ -106,6 +106,32 @@ bool read_sections(std::string_view bytes, const Sizes& sizes, Entry& entry) {
   return read_numbers(sections[kNumbers], entry.numbers);
 }
 
+std::uint64_t end_of(const Sizes& sizes, std::size_t sections) {
+  return std::accumulate(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(sections),
+                         std::uint64_t{kBodyStart});
+}
+
+std::size_t head_sections(const Sizes& sizes) { return sizes[kCubin] != 0 ? kCubin + 1 : kPtx + 1; }
+
+// The first sections, as many as `count` says by their sizes. See parse_description.
+template <class Count>
+std::optional<Entry> parse_sections(std::string_view beginning, std::uint64_t file_bytes, const Count& count,
+                                    std::uint64_t* needed, std::string* why_not) {
+  std::optional<Entry> entry(std::in_place);
+  Sizes sizes{};
+  *needed = 0;
+  std::string fault = header_fault(beginning, file_bytes);
+  if (fault.empty() && beginning.size() < kBodyStart) return *needed = kBodyStart, std::nullopt;
+  if (fault.empty() && !read_start(beginning, file_bytes, *entry, sizes)) fault = kWrongTable;
+  const std::uint64_t end = end_of(sizes, count(sizes));
+  if (fault.empty() && beginning.size() < end) return *needed = end, std::nullopt;
+  if (fault.empty() && !read_sections(beginning.substr(0, static_cast<std::size_t>(end)), sizes, *entry))
+    fault = kWrongTable;
+  if (fault.empty()) return entry;
+  if (why_not != nullptr) *why_not = std::move(fault);
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string serialize(const Entry& entry) {
@@ -148,19 +174,23 @@ std::optional<Entry> parse(std::string_view bytes, std::string* why_not) {
 
 std::optional<Entry> parse_description(std::string_view beginning, std::uint64_t file_bytes, std::uint64_t* needed,
                                        std::string* why_not) {
-  std::optional<Entry> entry(std::in_place);
+  return parse_sections(
+      beginning, file_bytes, [](const Sizes&) { return std::size_t{kCubin}; }, needed, why_not);
+}
+
+std::uint64_t head_bytes(std::string_view serialized) {
+  Entry ignored;
   Sizes sizes{};
-  *needed = 0;
-  std::string fault = header_fault(beginning, file_bytes);
-  if (fault.empty() && beginning.size() < kBodyStart) return *needed = kBodyStart, std::nullopt;
-  if (fault.empty() && !read_start(beginning, file_bytes, *entry, sizes)) fault = kWrongTable;
-  const std::uint64_t end = std::accumulate(sizes.begin(), sizes.begin() + kCubin, std::uint64_t{kBodyStart});
-  if (fault.empty() && beginning.size() < end) return *needed = end, std::nullopt;
-  if (fault.empty() && !read_sections(beginning.substr(0, static_cast<std::size_t>(end)), sizes, *entry))
-    fault = kWrongTable;
-  if (fault.empty()) return entry;
-  if (why_not != nullptr) *why_not = std::move(fault);
-  return std::nullopt;
+  read_start(serialized, serialized.size(), ignored, sizes);
+  return end_of(sizes, head_sections(sizes));
+}
+
+std::optional<Entry> parse_head(std::string_view head, std::uint64_t file_bytes, std::string* why_not) {
+  std::uint64_t needed = 0;
+  auto entry = parse_sections(head, file_bytes, &head_sections, &needed, why_not);
+  if (needed != 0 && why_not != nullptr) *why_not = "cut short";
+  if (entry) entry->texts_elsewhere = true;
+  return entry;
 }
 
 bool begins_as_newer_schema(std::string_view beginning) {

@@ -24,6 +24,7 @@ struct Entry {
   std::string cubin, ptx, source, log;
   std::int64_t created_unix_ns = 0;  // 0: the store fills it in
   double compile_ms = 0;
+  bool texts_elsewhere = false;  // ptx, source and log were left in the pack that it comes from: see Store::whole
 
   friend bool operator==(const Entry&, const Entry&) = default;
 };
@@ -42,6 +43,12 @@ std::optional<Entry> parse(std::string_view bytes, std::string* why_not);
 // file.
 std::optional<Entry> parse_description(std::string_view beginning, std::uint64_t file_bytes, std::uint64_t* needed,
                                        std::string* why_not);
+
+// What a launch needs: everything up to the cubin's end, and up to the ptx's where there is no cubin. Its size, of what
+// `serialize` made.
+std::uint64_t head_bytes(std::string_view serialized);
+// An entry with `texts_elsewhere`, of just that part of a file of `file_bytes`. The checksum is not looked at.
+std::optional<Entry> parse_head(std::string_view head, std::uint64_t file_bytes, std::string* why_not);
 
 // The beginning of an entry of a schema above kEntrySchema.
 bool begins_as_newer_schema(std::string_view beginning);

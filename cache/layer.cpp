@@ -59,6 +59,12 @@ void parse_into(Reading& reading, std::string_view bytes) {
   if (!reading.entry) set_oddity(reading, is_of_newer_schema(bytes));
 }
 
+void parse_head_into(Reading& reading, std::string_view head, std::uint64_t file_bytes) {
+  reading.entry = parse_head(head, file_bytes, &reading.why);
+  reading.oddity = Oddity::none;
+  if (!reading.entry) set_oddity(reading, begins_as_newer_schema(head));
+}
+
 Reading read_description(const std::function<Reading(std::size_t most, std::string* bytes)>& read) {
   constexpr std::uint64_t kUsual = 4096;
   constexpr std::uint64_t kMost = std::uint64_t{1} << 26;  // a bound for what is read of a file that lies

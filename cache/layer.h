@@ -120,6 +120,8 @@ class Layer {
 
 // Makes the reading's entry of the bytes, or says what is odd with them.
 void parse_into(Reading& reading, std::string_view bytes);
+// The same of an entry's head, which is of a file of `file_bytes`.
+void parse_head_into(Reading& reading, std::string_view head, std::uint64_t file_bytes);
 // The same of an entry's description: `read` gives the first so many bytes of a file, its size in Reading::bytes.
 Reading read_description(const std::function<Reading(std::size_t most, std::string* bytes)>& read);
 bool is_damaged(const Item& item);

@@ -11,32 +11,47 @@ namespace quern::cache {
 namespace {
 
 constexpr std::string_view kMagic = "\x89QUERNP\n";
-constexpr std::uint32_t kSchema = 1;
-constexpr std::uint32_t kFileMode = 0644;  // a pack is made to be read by others
+constexpr std::uint32_t kSchemas[] = {1, 2};  // of the forms
+constexpr std::uint32_t kFileMode = 0644;     // a pack is made to be read by others
 // Bounds of what is read and allocated before a checksum has been looked at: the index, an entry.
-constexpr std::uint64_t kFewestEntryBytes = 216;
+constexpr std::uint64_t kFewestEntryBytes[] = {216, 20};  // of the forms
 constexpr std::uint64_t kMostRows = 1 << 20;
-constexpr std::uint64_t kMostEntryBytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMostEntryBytes = std::uint64_t{1} << 28;
 
 auto place(const PackRow& row) { return std::tie(row.what_hash.bytes, row.who_hash.bytes); }
 
-std::string header() {
+constexpr std::size_t row_bytes(PackForm form) { return form == PackForm::plain ? kPackRowBytes : kCompressedRowBytes; }
+
+std::string header(PackForm form) {
   std::string out(kMagic);
-  put_number(out, kSchema);
+  put_number(out, kSchemas[static_cast<int>(form)]);
   put_number(out, std::uint32_t{0});
   return out;
 }
 
-void put_row(std::string& out, const PackRow& row) {
+std::optional<PackForm> form_of(std::string_view header_bytes) {
+  for (const PackForm form : {PackForm::plain, PackForm::compressed}) {
+    if (header_bytes == header(form)) return form;
+  }
+  return std::nullopt;
+}
+
+void put_row(std::string& out, const PackRow& row, PackForm form) {
   put_hash(out, row.what_hash);
   put_hash(out, row.who_hash);
   put_number(out, row.offset);
   put_number(out, row.bytes);
   put_number(out, row.compiler_order);
   put_number(out, row.created_unix_ns);
+  if (form == PackForm::plain) return;
+  put_number(out, row.head_frame_bytes);
+  put_number(out, row.head_bytes);
+  put_number(out, row.rest_bytes);
+  put_hash(out, row.head_checksum);
+  put_hash(out, row.rest_checksum);
 }
 
-PackRow take_row(Reader& reader) {
+PackRow take_row(Reader& reader, PackForm form) {
   PackRow row;
   row.what_hash = reader.hash();
   row.who_hash = reader.hash();
@@ -44,7 +59,19 @@ PackRow take_row(Reader& reader) {
   row.bytes = reader.number<std::uint64_t>();
   row.compiler_order = reader.number<std::uint64_t>();
   row.created_unix_ns = reader.number<std::int64_t>();
+  if (form == PackForm::plain) return row;
+  row.head_frame_bytes = reader.number<std::uint64_t>();
+  row.head_bytes = reader.number<std::uint64_t>();
+  row.rest_bytes = reader.number<std::uint64_t>();
+  row.head_checksum = reader.hash();
+  row.rest_checksum = reader.hash();
   return row;
+}
+
+// What is allocated before a byte is unpacked.
+bool frames_hold(const PackRow& row) {
+  return row.head_frame_bytes > 0 && row.head_frame_bytes < row.bytes && row.head_bytes <= kMostEntryBytes &&
+         row.rest_bytes <= kMostEntryBytes;
 }
 
 // The header is under the checksum too, so that a changed byte of it is found.
@@ -53,10 +80,11 @@ Hash128 index_checksum(std::string_view header_bytes, std::string_view index_and
 }
 
 // The entries lie back to back between header and index, in strictly rising order of their hashes.
-bool rows_tile(const std::vector<PackRow>& rows, std::uint64_t end) {
+bool rows_tile(const std::vector<PackRow>& rows, PackForm form, std::uint64_t end) {
   std::uint64_t offset = kPackHeaderBytes;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].offset != offset || rows[i].bytes > end - offset || rows[i].bytes > kMostEntryBytes) return false;
+    if (form == PackForm::compressed && !frames_hold(rows[i])) return false;
     if (i > 0 && place(rows[i - 1]) >= place(rows[i])) return false;
     offset += rows[i].bytes;
   }
@@ -93,7 +121,7 @@ std::span<const PackRow> PackIndex::find(const Hash128& what) const {
   return {first, last};
 }
 
-std::optional<std::uint64_t> pack_index_offset(std::string_view footer, std::uint64_t file_bytes,
+std::optional<std::uint64_t> pack_index_offset(std::string_view footer, std::uint64_t file_bytes, PackForm form,
                                                std::string* why_not) {
   Reader reader(footer);
   const auto count = reader.number<std::uint64_t>();
@@ -104,8 +132,8 @@ std::optional<std::uint64_t> pack_index_offset(std::string_view footer, std::uin
   if (size != file_bytes) return because(why_not, cat("size is ", file_bytes, " bytes, ", size, " were written"));
   const std::uint64_t end = file_bytes - kPackFooterBytes;
   const bool within = offset >= kPackHeaderBytes && offset <= end;
-  if (!within || (end - offset) % kPackRowBytes != 0 || (end - offset) / kPackRowBytes != count ||
-      count > (offset - kPackHeaderBytes) / kFewestEntryBytes)
+  if (!within || (end - offset) % row_bytes(form) != 0 || (end - offset) / row_bytes(form) != count ||
+      count > (offset - kPackHeaderBytes) / kFewestEntryBytes[static_cast<int>(form)])
     return because(why_not, "the footer is wrong");
   if (count > kMostRows) return because(why_not, cat("it has ", count, " images, and ", kMostRows, " are the most"));
   return offset;
@@ -114,20 +142,20 @@ std::optional<std::uint64_t> pack_index_offset(std::string_view footer, std::uin
 std::optional<PackIndex> parse_pack_index(std::string_view header_bytes, std::string_view tail,
                                           std::uint64_t file_bytes, std::string* why_not) {
   if (header_bytes.substr(0, kMagic.size()) != kMagic) return because(why_not, "no quern pack: the first bytes differ");
-  if (header_bytes != header())
-    return because(why_not, cat("a schema that this reader does not know; it knows ", kSchema));
+  const auto form = form_of(header_bytes);
+  if (!form) return because(why_not, "a schema that this reader does not know; it knows 1 and 2");
   if (tail.size() < kPackFooterBytes || tail.size() > file_bytes) return because(why_not, "cut short");
-  const auto offset = pack_index_offset(tail.substr(tail.size() - kPackFooterBytes), file_bytes, why_not);
+  const auto offset = pack_index_offset(tail.substr(tail.size() - kPackFooterBytes), file_bytes, *form, why_not);
   if (!offset) return std::nullopt;
   if (*offset != file_bytes - tail.size()) return because(why_not, "the footer is wrong");
   const std::string_view covered = tail.substr(0, tail.size() - kChecksumBytes);
   if (Reader(tail.substr(covered.size())).hash() != index_checksum(header_bytes, covered))
     return because(why_not, "the index's checksum differs");
-  std::vector<PackRow> rows((tail.size() - kPackFooterBytes) / kPackRowBytes);
+  std::vector<PackRow> rows((tail.size() - kPackFooterBytes) / row_bytes(*form));
   Reader reader(tail);
-  for (PackRow& row : rows) row = take_row(reader);
-  if (!rows_tile(rows, *offset)) return because(why_not, "the index is wrong");
-  return PackIndex(std::move(rows));
+  for (PackRow& row : rows) row = take_row(reader, *form);
+  if (!rows_tile(rows, *form, *offset)) return because(why_not, "the index is wrong");
+  return PackIndex(std::move(rows), *form);
 }
 
 std::optional<PackIndex> read_pack_index(FileSystem& files, int file, std::uint64_t file_bytes, std::string* why_not) {
@@ -137,7 +165,9 @@ std::optional<PackIndex> read_pack_index(FileSystem& files, int file, std::uint6
   int error = read_exactly(files, file, 0, head.size(), head.data());
   if (error == 0) error = read_exactly(files, file, file_bytes - tail.size(), tail.size(), tail.data());
   if (error != 0) return because(why_not, error_text(error));
-  const auto offset = pack_index_offset(tail, file_bytes, why_not);
+  const PackForm form = form_of(head).value_or(PackForm::plain);
+  if (form == PackForm::compressed && Zstd::open(why_not) == nullptr) return std::nullopt;
+  const auto offset = pack_index_offset(tail, file_bytes, form, why_not);
   if (!offset) {
     if (head.substr(0, kMagic.size()) != kMagic) return because(why_not, "no quern pack: the first bytes differ");
     return std::nullopt;
@@ -148,11 +178,42 @@ std::optional<PackIndex> read_pack_index(FileSystem& files, int file, std::uint6
   return parse_pack_index(head, tail, file_bytes, why_not);
 }
 
+namespace {
+
+bool unpack(std::string_view packed, const PackRow& row, PackPart part, std::string* bytes, std::string* why_not) {
+  const Zstd* const zstd = Zstd::open(why_not);
+  if (zstd == nullptr) return false;
+  const auto unpack_frame = [&](std::string_view frame, const Hash128& sum, std::uint64_t size, std::string* to) {
+    if (hash128(frame) != sum) return because(why_not, "the checksum differs"), false;
+    return zstd->decompress(frame, static_cast<std::size_t>(size), to, why_not);
+  };
+  const auto head_size = static_cast<std::size_t>(row.head_frame_bytes);
+  if (!unpack_frame(packed.substr(0, head_size), row.head_checksum, row.head_bytes, bytes)) return false;
+  if (part == PackPart::head) return true;
+  std::string rest;
+  if (!unpack_frame(packed.substr(head_size), row.rest_checksum, row.rest_bytes, &rest)) return false;
+  *bytes += rest;
+  return true;
+}
+
+}  // namespace
+
+bool read_pack_bytes(FileSystem& files, int file, const PackRow& row, PackPart part, std::string* bytes, int* error,
+                     std::string* why_not) {
+  const bool compressed = row.head_frame_bytes != 0;
+  std::string packed(static_cast<std::size_t>(compressed && part == PackPart::head ? row.head_frame_bytes : row.bytes),
+                     '\0');
+  *error = read_exactly(files, file, row.offset, packed.size(), packed.data());
+  if (*error != 0) return because(why_not, error_text(*error)), false;
+  if (compressed) return unpack(packed, row, part, bytes, why_not);
+  *bytes = std::move(packed);
+  return true;
+}
+
 std::optional<Entry> read_pack_entry(FileSystem& files, int file, const PackRow& row, std::string* bytes,
                                      std::string* why_not) {
-  bytes->resize(static_cast<std::size_t>(row.bytes));
-  if (const int error = read_exactly(files, file, row.offset, bytes->size(), bytes->data()))
-    return because(why_not, error_text(error));
+  int error = 0;
+  if (!read_pack_bytes(files, file, row, PackPart::whole, bytes, &error, why_not)) return std::nullopt;
   return parse(*bytes, why_not);
 }
 
@@ -166,7 +227,14 @@ PackWriter::PackWriter(FileSystem& files, const std::string& path, std::chrono::
     file_.emplace(files, path_, lock_.staging());
   }
   check(file_->create(kFileMode));
-  append(header());
+}
+
+void PackWriter::set_form(PackForm form) {
+  std::string why;
+  form_ = form;
+  zstd_ = form == PackForm::compressed ? Zstd::open(&why) : nullptr;
+  if (form == PackForm::compressed && zstd_ == nullptr)
+    throw Error(Code::io, Stage::store, cat("cannot write ", path_, ": ", why));
 }
 
 void PackWriter::check(int error) const {
@@ -179,19 +247,40 @@ void PackWriter::append(std::string_view bytes) {
 }
 
 void PackWriter::add(const Entry& entry) {
+  if (offset_ == 0) append(header(form_));
   const std::string bytes = serialize(entry);
-  rows_.push_back(
-      {hash128(entry.what), hash128(entry.who), offset_, bytes.size(), entry.compiler_order, entry.created_unix_ns});
-  append(bytes);
+  PackRow row;
+  row.what_hash = hash128(entry.what);
+  row.who_hash = hash128(entry.who);
+  row.offset = offset_;
+  row.bytes = bytes.size();
+  row.compiler_order = entry.compiler_order;
+  row.created_unix_ns = entry.created_unix_ns;
+  append(zstd_ == nullptr ? bytes : compress(bytes, row));
+  rows_.push_back(row);
+}
+
+std::string PackWriter::compress(std::string_view bytes, PackRow& row) const {
+  row.head_bytes = head_bytes(bytes);
+  row.rest_bytes = bytes.size() - row.head_bytes;
+  std::string frames = zstd_->compress(bytes.substr(0, static_cast<std::size_t>(row.head_bytes)));
+  row.head_frame_bytes = frames.size();
+  row.head_checksum = hash128(frames);
+  const std::string rest = zstd_->compress(bytes.substr(static_cast<std::size_t>(row.head_bytes)));
+  row.rest_checksum = hash128(rest);
+  frames += rest;
+  row.bytes = frames.size();
+  return frames;
 }
 
 void PackWriter::finish() {
   std::string tail;
-  for (const PackRow& row : rows_) put_row(tail, row);
+  if (offset_ == 0) append(header(form_));
+  for (const PackRow& row : rows_) put_row(tail, row, form_);
   put_number(tail, std::uint64_t{rows_.size()});
   put_number(tail, offset_);
   put_number(tail, offset_ + tail.size() + sizeof(std::uint64_t) + kChecksumBytes);
-  put_hash(tail, index_checksum(header(), tail));
+  put_hash(tail, index_checksum(header(form_), tail));
   append(tail);
   check(file_->finish());
   check(file_->place());

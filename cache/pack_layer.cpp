@@ -70,7 +70,7 @@ PackLayer::PackPointer PackLayer::look(std::string* why, bool* passing) {
   return nullptr;
 }
 
-Reading PackLayer::read_bytes(const Pack& pack, const PackRow& row, std::size_t most, std::string* bytes) {
+Reading PackLayer::read_first(const Pack& pack, const PackRow& row, std::size_t most, std::string* bytes) {
   Reading reading;
   bytes->resize(static_cast<std::size_t>(std::min<std::uint64_t>(most, row.bytes)));
   reading.bytes = row.bytes;
@@ -81,23 +81,46 @@ Reading PackLayer::read_bytes(const Pack& pack, const PackRow& row, std::size_t 
   return reading;
 }
 
-Reading PackLayer::read(const Pack& pack, const PackRow& row, Check check) {
-  const auto first = [&](std::size_t most, std::string* bytes) { return read_bytes(pack, row, most, bytes); };
-  if (check == Check::header) return if_believed(read_description(first), trust_, services_.files.user());
+Reading PackLayer::read_part(const Pack& pack, const PackRow& row, PackPart part, std::string* bytes) {
+  Reading reading;
+  int error = 0;
+  reading.bytes = row.bytes;
+  reading.owner = pack.owner;
+  const bool read = read_pack_bytes(services_.files, pack.file->get(), row, part, bytes, &error, &reading.why);
+  reading.oddity = error != 0 ? Oddity::unreadable : read ? Oddity::none : Oddity::damaged;
+  return reading;
+}
+
+Reading PackLayer::read(const Pack& pack, const PackRow& row) {
   std::string bytes;
-  Reading reading = first(static_cast<std::size_t>(row.bytes), &bytes);
+  Reading reading = read_part(pack, row, PackPart::whole, &bytes);
   if (reading.oddity != Oddity::none) return reading;
   parse_into(reading, bytes);
   return if_believed(std::move(reading), trust_, services_.files.user());
 }
 
+Reading PackLayer::read_head(const Pack& pack, const PackRow& row) {
+  if (pack.index.form() == PackForm::plain) return read(pack, row);
+  std::string bytes;
+  Reading reading = read_part(pack, row, PackPart::head, &bytes);
+  if (reading.oddity != Oddity::none) return reading;
+  parse_head_into(reading, bytes, row.entry_bytes());
+  return if_believed(std::move(reading), trust_, services_.files.user());
+}
+
+Reading PackLayer::describe(const Pack& pack, const PackRow& row) {
+  if (pack.index.form() == PackForm::compressed) return read_head(pack, row);
+  const auto first = [&](std::size_t most, std::string* bytes) { return read_first(pack, row, most, bytes); };
+  return if_believed(read_description(first), trust_, services_.files.user());
+}
+
 // What cannot be read may have been replaced on its server: the name leads to the new one.
 EntryPointer PackLayer::read_for(const PackPointer& pack, const PackRow& row, const Wanted& wanted) {
-  Reading reading = read(*pack, row);
+  Reading reading = read_head(*pack, row);
   if (reading.oddity == Oddity::unreadable) {
     const PackPointer again = reopen(pack);
     const PackRow* const there = again ? again->index.find(row.what_hash, row.who_hash) : nullptr;
-    if (there != nullptr) reading = read(*again, *there);
+    if (there != nullptr) reading = read_head(*again, *there);
   }
   return accept(cat(path_, ":", row.key()), std::move(reading), wanted);
 }
@@ -139,7 +162,8 @@ std::vector<Item> PackLayer::list(Check check) {
   std::vector<Item> items;
   const PackPointer pack = open();
   if (!pack) return items;
-  for (const PackRow& row : pack->index.rows()) items.push_back(describe(path_, row.key(), read(*pack, row, check)));
+  for (const PackRow& row : pack->index.rows())
+    items.push_back(cache::describe(path_, row.key(), check == Check::whole ? read(*pack, row) : describe(*pack, row)));
   return items;
 }
 

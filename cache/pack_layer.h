@@ -41,8 +41,12 @@ class PackLayer : public Layer {
   PackPointer reopen(const PackPointer& unreadable);
   PackPointer look(std::string* why, bool* passing);
   std::string refuse(const std::string& why);
-  Reading read(const Pack& pack, const PackRow& row, Check check = Check::whole);
-  Reading read_bytes(const Pack& pack, const PackRow& row, std::size_t most, std::string* bytes);
+  Reading read(const Pack& pack, const PackRow& row);
+  // Its texts stay in a compressed pack.
+  Reading read_head(const Pack& pack, const PackRow& row);
+  Reading describe(const Pack& pack, const PackRow& row);
+  Reading read_first(const Pack& pack, const PackRow& row, std::size_t most, std::string* bytes);
+  Reading read_part(const Pack& pack, const PackRow& row, PackPart part, std::string* bytes);
   EntryPointer read_for(const PackPointer& pack, const PackRow& row, const Wanted& wanted);
 
   const Trust trust_;

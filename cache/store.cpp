@@ -195,6 +195,7 @@ void Store::flush() { writes_.flush(); }
 // Under the key's own hashes where the texts are the key's: a test may have chosen them. The lease ends when the entry
 // is on disk, before room is made for it: other processes look there then.
 void Store::publish(const Key& key, const EntryPointer& entry, std::shared_ptr<Lease> lease) {
+  if (entry->texts_elsewhere) return;  // what is on disk is whole
   later([this, key, entry, lease = std::move(lease)]() mutable {
     const bool own = entry->what == key.what && entry->who == key.who;
     writer_->put(own ? key : Key{entry->what, entry->who, hash128(entry->what), hash128(entry->who)}, *entry);
@@ -337,6 +338,10 @@ std::vector<Item> Store::failures() {
     if (writer_) kept = writer_->failures();
   });
   return kept;
+}
+
+EntryPointer Store::whole(const EntryPointer& entry) {
+  return entry && entry->texts_elsewhere ? load(item_key_of(*entry), nullptr) : entry;
 }
 
 EntryPointer Store::load(const std::string& item_key, std::string* why_not) {

@@ -64,6 +64,8 @@ class Store {
 
   // From memory or a layer, else null. There is no `contains`: what it says could be untrue a moment later.
   EntryPointer find(const Key& key);
+  // The entry with its ptx, source and log, if these were left in its pack; null if they cannot be had.
+  EntryPointer whole(const EntryPointer& entry);
   // Whether a layer has it, whatever memory holds: then a process that starts now needs no compile.
   bool is_kept(const Key& key);
 

@@ -51,6 +51,7 @@ class NamedPack {
                       "make it yours with cp to another name; else name another file"));
   }
   const std::vector<PackRow>& rows() const { return index_->rows(); }
+  PackForm form() const { return index_->form(); }
   EntryPointer entry(const PackRow& row) const {
     std::string bytes;
     auto entry = read_pack_entry(files_, file_.get(), row, &bytes, nullptr);
@@ -74,7 +75,7 @@ bool exists(FileSystem& files, const std::string& path) {
 void require_room(Store& store, const std::string& path, const std::vector<PackRow>& rows) {
   const Limits limits = store.limits();
   std::uint64_t bytes = 0;
-  for (const PackRow& row : rows) bytes += disk_bytes(row.bytes);
+  for (const PackRow& row : rows) bytes += disk_bytes(row.entry_bytes());
   if (rows.size() <= limits.entries && bytes <= limits.bytes) return;
   throw Error(Code::bad_input, Stage::store,
               cat(path, " has ", rows.size(), " images that take ", bytes, " bytes, and ", store.directory(),
@@ -85,7 +86,7 @@ void require_room(Store& store, const std::string& path, const std::vector<PackR
 
 }  // namespace
 
-Transfer export_pack(Store& store, const std::string& path, FileSystem& files) {
+Transfer export_pack(Store& store, const std::string& path, PackForm form, FileSystem& files) {
   require_pack_or_nothing(path, files);
   Sources sources;
   std::size_t damaged = 0;
@@ -95,18 +96,22 @@ Transfer export_pack(Store& store, const std::string& path, FileSystem& files) {
     if (!item.damage.empty() && !item.newer) ++damaged;
   }
   PackWriter writer(files, path);
+  writer.set_form(form);
   Transfer done = write(writer, sources);
   done.damaged += damaged;
   return done;
 }
 
 // What is there is read under the lock, so that nothing is lost of what another process adds meanwhile.
-Transfer add_to_pack(const std::vector<EntryPointer>& entries, const std::string& path, FileSystem& files) {
+Transfer add_to_pack(const std::vector<EntryPointer>& entries, const std::string& path, PackForm form,
+                     FileSystem& files) {
   Sources sources;
   for (const EntryPointer& entry : entries) sources.try_emplace(item_key_of(*entry), [entry] { return entry; });
   PackWriter writer(files, path);
+  writer.set_form(form);
   if (!exists(files, path)) return write(writer, sources);
   const NamedPack before(files, path, true);
+  if (before.form() == PackForm::compressed) writer.set_form(PackForm::compressed);
   for (const PackRow& row : before.rows())
     sources.try_emplace(row.key(), [&before, &row] { return before.entry(row); });
   return write(writer, sources);
@@ -142,7 +147,7 @@ Transfer import_pack(Store& store, const std::string& path, bool cpu_code, FileS
       marked.prewarmed = true;
       store.write(marked, Sync::later);
       ++done.entries;
-      done.bytes += row.bytes;
+      done.bytes += row.entry_bytes();
     }
   }
   if (done.entries != 0) store.sync();

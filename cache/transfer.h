@@ -9,6 +9,7 @@
 
 #include "base/file_system.h"
 #include "cache/layer.h"
+#include "cache/pack.h"
 #include "cache/store.h"
 
 namespace quern::cache {
@@ -23,11 +24,13 @@ struct Transfer {
 
 // Writes every sound entry of every layer to a pack at `path`, in place of what is there. Of two entries under one key
 // the nearer layer's goes. Throws Error (io), and (bad_input) as require_pack_or_nothing does.
-Transfer export_pack(Store& store, const std::string& path, FileSystem& files = real_file_system());
+Transfer export_pack(Store& store, const std::string& path, PackForm form = PackForm::plain,
+                     FileSystem& files = real_file_system());
 
 // Writes `entries` to a pack, with what a pack of this name holds already under other keys. Processes that add to one
-// pack do so one after the other. Throws Error (io), and (bad_input) as require_own_pack_or_nothing does.
-Transfer add_to_pack(const std::vector<EntryPointer>& entries, const std::string& path,
+// pack do so one after the other. A compressed pack stays one. Throws Error (io), and (bad_input) as
+// require_own_pack_or_nothing does.
+Transfer add_to_pack(const std::vector<EntryPointer>& entries, const std::string& path, PackForm form = PackForm::plain,
                      FileSystem& files = real_file_system());
 
 // Throws Error (bad_input) if there is something at `path` that is no pack, or no folder for it.

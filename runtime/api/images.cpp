@@ -144,6 +144,10 @@ ObtainedImage obtain_image(RuntimeState& state, const ImageRequest& request, con
       return compile(state, request, image.key, make_unit(identity.sources, identity.spec));
     };
     cache::Found found = state.store.get_or_build(image.key, build, patience);
+    if (!request.to_launch) {
+      found.entry = state.store.whole(found.entry);
+      if (!found.entry) found = {state.store.put(image.key, build()), cache::Origin::built};
+    }
     if (request.prewarm && found.origin != cache::Origin::built && !image.key.who.empty() &&
         found.entry->who != image.key.who) {
       found = {state.store.put(image.key, build()),

@@ -20,7 +20,8 @@ struct ImageRequest {
   const void* problem;
   Target target;
   Variant variant;
-  bool prewarm = false;  // store it so that other compilers' processes hit it
+  bool prewarm = false;    // store it so that other compilers' processes hit it
+  bool to_launch = false;  // ptx, source and log are not wanted: those of a compressed pack stay packed
 };
 
 struct ObtainedImage {

@@ -177,7 +177,7 @@ static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Fa
   const bool tunes = is_to_be_tuned(state, choice, options);
   if (!tunes || !tune_now(state, *plan, device, place, choice)) log_choice(state, *plan, choice, options.config);
   std::vector<ImageRequest> requests;
-  for (const Variant& variant : choice.variants) requests.push_back({&family, problem, target, variant});
+  for (const Variant& variant : choice.variants) requests.push_back({&family, problem, target, variant, false, true});
   const cache::Patience patience = patience_of(state);
   std::vector<ObtainedImage> images = ImagesInMaking(state, requests, patience).all();
   for (std::size_t i = 0; i < images.size(); ++i) {

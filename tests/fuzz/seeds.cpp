@@ -40,9 +40,10 @@ Entry entry_of(const Key& key, bool prewarmed) {
 
 Failure failure_of(const Key& key) { return {key.what, key.who, "no such type", "error: bf17", kNow}; }
 
-std::string pack_of(const std::vector<Entry>& entries) {
+std::string pack_of(const std::vector<Entry>& entries, cache::PackForm form = cache::PackForm::plain) {
   test::MemoryFiles files;
   cache::PackWriter writer(files, kPack);
+  writer.set_form(form);
   for (const Entry& entry : entries) writer.add(entry);
   writer.finish();
   std::string bytes;
@@ -77,6 +78,7 @@ void seed_formats() {
   seed("usage", "cut", cache::serialize(cache::Usage{}).substr(0, 40));
   seed("pack", "two", pack_of(pair_of_entries()));
   seed("pack", "empty", pack_of({}));
+  seed("pack", "compressed", pack_of(pair_of_entries(), cache::PackForm::compressed));
 }
 
 void seed_texts() {
@@ -127,6 +129,7 @@ void seed_layers() {
   seed("layer", "failure", old + file(2, 0, failure) + file(8, 0, ""));
   seed("layer", "usage", "\x30" + file(3, 0, usage) + file(11, 0, own));
   seed("layer", "pack", "\x04" + file(4, 0, pack_of(pair_of_entries())));
+  seed("layer", "compressed_pack", "\x04" + file(4, 0, pack_of(pair_of_entries(), cache::PackForm::compressed)));
   seed("layer", "no_compiler", "\x08" + file(1, 0, others) + file(4, 0, pack_of({})));
   seed("layer", "odd", "\x02" + file(5, 1, "") + file(7, 3, "") + file(6, 4, ""));
 }

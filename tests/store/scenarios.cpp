@@ -93,12 +93,12 @@ void import(const std::string& dir, FileSystem& files) {
 
 void export_all(const std::string& dir, FileSystem& files) {
   Store store(in(dir), silent(), files);
-  export_pack(store, pack_of(dir), files);
+  export_pack(store, pack_of(dir), PackForm::compressed, files);
 }
 
 void add_one(const std::string& dir, FileSystem& files) {
   Store store(in(dir), silent(), files);
-  add_to_pack({store.find(key_of(4))}, pack_of(dir), files);
+  add_to_pack({store.find(key_of(4))}, pack_of(dir), PackForm::plain, files);
 }
 
 void expect_whole_pack(const std::string& path) {

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "cache/store.h"
+#include "cache/transfer.h"
 #include "driver/library.h"
 #include "plan/unit.h"
 #include "store_bench.h"
@@ -106,8 +107,8 @@ struct Start {
   double identity_us = 0;  // finding out which NVRTC there is, before
 };
 
-Start start(const Place& place, const std::string& folder, const Case& measured) {
-  Runtime runtime(options_for(folder, place.timed));
+Start start(const Place& place, const Options& options, const Case& measured) {
+  Runtime runtime(options);
   Start result;
   const Stopwatch identity;
   runtime.state().compiler.identity(place.device.target);
@@ -159,8 +160,22 @@ void begin(const Place& place, const Settings& settings) {
   runtime.state().compiler.identity(place.device.target);
 }
 
+// No directory, and a pack of the same images.
+Options with_pack(const Place& place, const Settings& settings, cache::PackForm form) {
+  const std::string path = cat(settings.images, form == cache::PackForm::plain ? ".plain" : ".compressed", ".pack");
+  Runtime runtime(options_for(settings.images, place.driver));
+  cache::export_pack(runtime.state().store, path, form);
+  Options options = options_for(cat(settings.images, ".none"), place.timed);
+  options.cache_mode = CacheMode::read_only;
+  options.cache_layers = {path};
+  return options;
+}
+
 Row warm_row(const Place& place, const Settings& settings, const Case& measured) {
   Medians medians;
+  const Options directory = options_for(settings.images, place.timed);
+  const Options plain = with_pack(place, settings, cache::PackForm::plain);
+  const Options compressed = with_pack(place, settings, cache::PackForm::compressed);
   for (int i = 0; i < settings.samples; ++i) {
     begin(place, settings);
     timed(medians, "read", [&] { read_files(measured); });
@@ -170,10 +185,12 @@ Row warm_row(const Place& place, const Settings& settings, const Case& measured)
     medians.add("floor", load_libraries(place, measured, true));
     begin(place, settings);
     medians.add("running", load_functions(place, measured));
-    const Start begun = start(place, settings.images, measured);
+    const Start begun = start(place, directory, measured);
     medians.add("prepare", begun.whole_us);
     medians.add("own", begun.own_us);
     medians.add("identity", begun.identity_us);
+    medians.add("plain", start(place, plain, measured).whole_us);
+    medians.add("compressed", start(place, compressed, measured).whole_us);
   }
   const auto us = [&](const char* name) { return Value(medians.of(name), 1); };
   return Row()
@@ -188,7 +205,10 @@ Row warm_row(const Place& place, const Settings& settings, const Case& measured)
       .add("floor_function_us", us("running"))
       .add("ratio", Value(medians.of("prepare") / medians.of("floor"), 2))
       .add("ratio_function", Value(medians.of("prepare") / medians.of("running"), 2))
-      .add("identity_us", us("identity"));
+      .add("identity_us", us("identity"))
+      .add("pack_us", us("plain"))
+      .add("compressed_pack_us", us("compressed"))
+      .add("ratio_compressed", Value(medians.of("compressed") / medians.of("running"), 2));
 }
 
 // ---- phases

@@ -177,7 +177,8 @@ int export_entries(Runtime& runtime, const CacheArguments& arguments) {
     const std::string why = store.unusable();
     throw Error(Code::io, Stage::store, cat("there is nothing to export: ", why.empty() ? "the cache is off" : why));
   }
-  const cache::Transfer done = cache::export_pack(store, follow_links(path));
+  const cache::Transfer done = cache::export_pack(
+      store, follow_links(path), arguments.compress ? cache::PackForm::compressed : cache::PackForm::plain);
   print_rows("quern.cache.export/1",
              {Row()
                   .add("pack", path)
@@ -232,6 +233,10 @@ void declare_prune(Arguments& action, CacheArguments& given) {
 
 void declare_import(Arguments& action, CacheArguments& given) {
   action.flag("--host-code", given.host_code, "Also images of the target host: CPU code, which this machine runs");
+}
+
+void declare_export(Arguments& action, CacheArguments& given) {
+  action.flag("--compress", given.compress, "With zstd: smaller, and a hit unpacks what it needs");
 }
 
 struct ActionRow {
@@ -306,7 +311,7 @@ const ActionRow kActions[] = {
      "FILE",
      "the file to write",
      false,
-     nullptr,
+     declare_export,
      export_entries,
      {"quern cache export app.pack", "One file, which QUERN_CACHE_LAYERS=app.pack uses"}},
     {"import",

@@ -20,6 +20,7 @@ struct CacheArguments {
   std::string max_entries;
   bool outdated = false;
   bool host_code = false;
+  bool compress = false;
   std::string arch;
   std::string device_model;
   std::string config;

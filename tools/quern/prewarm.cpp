@@ -45,6 +45,7 @@ class Prewarm : public Command {
     arguments.option("--config CONFIG", request_.config, "Changes to the default config, threads=128,unroll=2 for two");
     arguments.option("--jobs N", jobs_, kJobs, "Compiles at a time; default one a core");
     arguments.option("--pack FILE", pack_, "Put the images into this pack too, with what it holds already");
+    arguments.flag("--compress", compress_, "Make the pack with zstd; one that is compressed already stays so");
     arguments.flag("--check", check_, "Compile nothing: say what is there; exit code 3 if anything would be compiled");
     arguments.flag("--keep-going", request_.keep_going,
                    "Report bad lines of the manifest and do the others; exit code 3");
@@ -74,6 +75,7 @@ class Prewarm : public Command {
   void check_options() const {
     if (check_ && (jobs_ != 0 || !pack_.empty()))
       throw wrong("--check compiles nothing; it takes neither --jobs nor --pack");
+    if (compress_ && pack_.empty()) throw wrong("--compress goes with --pack");
     if (request_.keep_going && request_.manifest.empty()) throw wrong("--keep-going goes with --manifest");
     if (!pack_.empty()) cache::require_own_pack_or_nothing(follow_links(pack_));
   }
@@ -146,7 +148,12 @@ class Prewarm : public Command {
   // What memory holds is what was asked for. False, and said, where an image that the pack held before could not be
   // kept.
   bool write_pack(cache::Store& store) const {
-    const cache::Transfer done = cache::add_to_pack(store.resident(), follow_links(pack_));
+    std::vector<cache::EntryPointer> entries;
+    for (const cache::EntryPointer& entry : store.resident()) entries.push_back(store.whole(entry));
+    if (std::erase(entries, nullptr) != 0)
+      note("images of a damaged pack are left out; `quern cache verify` names them");
+    const cache::Transfer done = cache::add_to_pack(entries, follow_links(pack_),
+                                                    compress_ ? cache::PackForm::compressed : cache::PackForm::plain);
     note(cat(pack_, " holds ", done.entries, " images, ", human_bytes(static_cast<double>(done.bytes))));
     if (done.damaged != 0)
       note(cat(done.damaged, " that it held before were damaged, and are left out; prewarm their problems again"));
@@ -235,6 +242,7 @@ class Prewarm : public Command {
 
   PrewarmRequest request_;
   std::string pack_;
+  bool compress_ = false;
   int jobs_ = 0;
   bool check_ = false;
   bool json_ = false;

@@ -148,7 +148,7 @@ TEST_P(Faults, OfAnExport) {
     bool thrown = false;
     Transfer done;
     try {
-      done = export_pack(store, path, files);
+      done = export_pack(store, path, PackForm::plain, files);
     } catch (const Error& error) {
       thrown = true;
       EXPECT_NE(error.sentence.find(scratch.path()), std::string::npos) << error.sentence;
@@ -202,7 +202,7 @@ TEST(FaultsOnce, ShortWritesAreContinuedEverywhere) {
   const Scratch scratch;
   Store store(in(scratch / "cache"), silent(), files);
   store.put(key_named("a"), image(std::string(1000, 'x')));
-  export_pack(store, scratch / "a.pack", files);
+  export_pack(store, scratch / "a.pack", PackForm::plain, files);
   Store other(in(scratch / "other"), silent(), files);
   EXPECT_EQ(import_pack(other, scratch / "a.pack", false, files).entries, 1U);
   for (const char* name : {"cache", "other"}) {

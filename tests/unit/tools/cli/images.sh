@@ -158,6 +158,26 @@ if grep -q '"nvrtc":{"path"' out; then
   expect 0 '"entries":2' cache export pack.link --json
   expect 0 'pack.link holds 2 images' prewarm gather width=40 --arch sm_90a --pack pack.link
   check 'a link to a pack stays' sh -c 'test -L pack.link && test -f linked.pack'
+  # Compressed packs: smaller, and nothing of them is missing where it is asked for.
+  expect 2 '--compress goes with --pack' prewarm gather width=8 --compress
+  expect 0 'small.pack holds' prewarm gather width=8 --arch sm_90a --pack small.pack --compress
+  expect 0 'large.pack holds' prewarm gather width=8 --arch sm_90a --pack large.pack
+  check 'a compressed pack is smaller' test "$(wc -c <small.pack)" -lt "$(($(wc -c <large.pack) / 2))"
+  export QUERN_CACHE_LAYERS=$work/small.pack
+  expect 0 '.version' inspect gather width=8 --ptx --cache-dir "$work/nothing" --nvrtc "$work/none.so"
+  expect 0 '__global__' inspect gather width=8 --source --cache-dir "$work/nothing" --nvrtc "$work/none.so"
+  expect 0 '| there |' prewarm gather width=8 --arch sm_90a --check --cache-dir "$work/nothing"
+  expect 0 '"state":"ok"' cache verify --cache-dir "$work/nothing" --json
+  expect 0 '"verdict":"hit"' cache explain gather width=8 --cache-dir "$work/nothing" --json
+  key=$("$quern" cache list --cache-dir "$work/nothing" --json | grep -o '[0-9a-f]\{32\}/[0-9a-f]\{32\}' | head -1)
+  expect 0 '.version' cache show "$key" --emit ptx --cache-dir "$work/nothing"
+  expect 0 '"damaged":0' cache export again.pack --compress --cache-dir "$work/nothing" --json
+  check 'a pack of a pack is the same' cmp small.pack again.pack
+  mkdir -p no_zstd && : >no_zstd/libzstd.so.1
+  LD_LIBRARY_PATH=$work/no_zstd expect 0 'install zstd' cache stats --cache-dir "$work/nothing"
+  LD_LIBRARY_PATH=$work/no_zstd expect 1 'install zstd' cache export other.pack --compress --cache-dir "$work/nothing"
+  check 'no half of a pack is left' test ! -e other.pack -a ! -e .other.pack.staging
+  unset QUERN_CACHE_LAYERS
   QUERN_CACHE=off expect 1 'nothing to export' cache export all.pack
   expect 0 removed cache clear
   expect 0 compiled prewarm gather width=8

@@ -1,0 +1,41 @@
+// libzstd, opened when it is first wanted: compressed packs need it, and nothing else does.
+#ifndef QUERN_CACHE_ZSTD_H_
+#define QUERN_CACHE_ZSTD_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace quern::cache {
+
+// Thread-safe. Lives as long as the process.
+class Zstd {
+ public:
+  // The system's, or null with a sentence that says what to install.
+  static const Zstd* open(std::string* why_not);
+  // The same of a library by another name.
+  Zstd(const char* library, std::string* why_not);
+
+  // One frame. Throws Error (io) if there is no memory for it.
+  std::string compress(std::string_view bytes) const;
+  // What `frame` holds, which must be `size` bytes: no more is ever written. False with a reason otherwise.
+  bool decompress(std::string_view frame, std::size_t size, std::string* bytes, std::string* why_not) const;
+
+  explicit operator bool() const { return ready_; }
+
+ private:
+  template <class Function>
+  bool find(void* library, const char* name, Function*& function);
+
+  // From its manual: sizes are of bytes, and one above a limit is an error.
+  std::size_t (*bound_)(std::size_t) = nullptr;
+  std::size_t (*compress_)(void*, std::size_t, const void*, std::size_t, int) = nullptr;
+  std::size_t (*decompress_)(void*, std::size_t, const void*, std::size_t) = nullptr;
+  unsigned (*is_error_)(std::size_t) = nullptr;
+  const char* (*error_name_)(std::size_t) = nullptr;
+  bool ready_ = false;
+};
+
+}  // namespace quern::cache
+
+#endif  // QUERN_CACHE_ZSTD_H_

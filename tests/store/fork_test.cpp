@@ -174,5 +174,38 @@ TEST(Fork, StagingNamesOfContainersDiffer) {
               " different names"));
 }
 
+// ---- the name of the host
+
+// The names below a directory while an image is built and when it is there; empty where they could not be had.
+std::set<std::string> names_while_building(const std::string& dir) {
+  std::set<std::string> names;
+  const auto look = [&] {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(dir))
+      names.insert(std::filesystem::relative(entry.path(), dir).string());
+  };
+  Store store(in(dir), silent());
+  store.get_or_build(key_of(0), [&] {
+    look();
+    return image_of(0);
+  });
+  store.flush();
+  look();
+  return names;
+}
+
+// Linux takes 64 bytes, of any kind: a name of 200, or one with a slash, must not be part of a path.
+TEST(Fork, NoPathHasTheNameOfTheHost) {
+  const Scratch scratch;
+  const std::set<std::string> usual = names_while_building(scratch / "usual");
+  EXPECT_GE(usual.size(), 4U) << "a folder, an image, .leases and a lease";
+  const int status = wait_for(start_fork([&] {
+    const std::string odd = "../" + std::string(61, '\n');
+    if (::unshare(CLONE_NEWUTS) != 0 || ::sethostname(odd.data(), odd.size()) != 0) return 77;
+    return names_while_building(scratch / "odd") == usual ? 0 : 1;
+  }));
+  if (status == 77) GTEST_SKIP() << "not permitted to name a host";
+  EXPECT_EQ(status, 0);
+}
+
 }  // namespace
 }  // namespace quern::cache

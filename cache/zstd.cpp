@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <utility>
+
 #include "base/fork_barrier.h"
 #include "base/text.h"
 #include "quern/error.h"
@@ -33,7 +35,8 @@ Zstd::Zstd(const char* library, std::string* why_not) {
   void* const handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   ready_ = handle != nullptr && find(handle, "ZSTD_compressBound", bound_) &&
            find(handle, "ZSTD_compress", compress_) && find(handle, "ZSTD_decompress", decompress_) &&
-           find(handle, "ZSTD_isError", is_error_) && find(handle, "ZSTD_getErrorName", error_name_);
+           find(handle, "ZSTD_getFrameContentSize", content_) && find(handle, "ZSTD_isError", is_error_) &&
+           find(handle, "ZSTD_getErrorName", error_name_);
   if (!ready_ && why_not != nullptr)
     *why_not = cat("a compressed pack needs ", library,
                    ", which cannot be used here; install zstd's library (libzstd1 of "
@@ -49,12 +52,14 @@ std::string Zstd::compress(std::string_view bytes) const {
 }
 
 bool Zstd::decompress(std::string_view frame, std::size_t size, std::string* bytes, std::string* why_not) const {
-  bytes->resize(size);
-  const std::size_t got = decompress_(bytes->data(), size, frame.data(), frame.size());
-  const bool failed = is_error_(got) != 0;
-  if (!failed && got == size) return true;
-  if (why_not != nullptr)
-    *why_not = failed ? cat("zstd cannot unpack it: ", error_name_(got)) : "it unpacks to fewer bytes than it should";
+  std::string why = "it holds another number of bytes than its row says";
+  if (content_(frame.data(), frame.size()) == size) {
+    bytes->resize(size);
+    const std::size_t got = decompress_(bytes->data(), size, frame.data(), frame.size());
+    if (got == size) return true;
+    if (is_error_(got) != 0) why = cat("zstd cannot unpack it: ", error_name_(got));
+  }
+  if (why_not != nullptr) *why_not = std::move(why);
   return false;
 }
 

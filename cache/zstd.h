@@ -18,7 +18,8 @@ class Zstd {
 
   // One frame. Throws Error (io) if there is no memory for it.
   std::string compress(std::string_view bytes) const;
-  // What `frame` holds, which must be `size` bytes: no more is ever written. False with a reason otherwise.
+  // What `frame` holds, which it must say is `size` bytes, before any memory is taken, and be. False with a reason
+  // otherwise.
   bool decompress(std::string_view frame, std::size_t size, std::string* bytes, std::string* why_not) const;
 
   explicit operator bool() const { return ready_; }
@@ -31,6 +32,7 @@ class Zstd {
   std::size_t (*bound_)(std::size_t) = nullptr;
   std::size_t (*compress_)(void*, std::size_t, const void*, std::size_t, int) = nullptr;
   std::size_t (*decompress_)(void*, std::size_t, const void*, std::size_t) = nullptr;
+  unsigned long long (*content_)(const void*, std::size_t) = nullptr;  // what a frame says that it holds
   unsigned (*is_error_)(std::size_t) = nullptr;
   const char* (*error_name_)(std::size_t) = nullptr;
   bool ready_ = false;

@@ -17,10 +17,13 @@ constexpr int kLevel = 9;
 }  // namespace
 
 const Zstd* Zstd::open(std::string* why_not) {
-  static std::string why;
-  static const Zstd library(kLibrary, &why);
-  if (!library && why_not != nullptr) *why_not = why;
-  return library ? &library : nullptr;
+  static const Zstd library(kLibrary);
+  if (library) return &library;
+  if (why_not != nullptr)
+    *why_not =
+        cat("a compressed pack needs ", kLibrary,
+            ", which cannot be used here; install zstd's library (libzstd1 of Debian and Ubuntu, libzstd of Fedora)");
+  return nullptr;
 }
 
 template <class Function>
@@ -30,17 +33,13 @@ bool Zstd::find(void* library, const char* name, Function*& function) {
 }
 
 // Never closed: it is used until the process ends.
-Zstd::Zstd(const char* library, std::string* why_not) {
+Zstd::Zstd(const char* library) {
   const ForkSection section;
   void* const handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   ready_ = handle != nullptr && find(handle, "ZSTD_compressBound", bound_) &&
            find(handle, "ZSTD_compress", compress_) && find(handle, "ZSTD_decompress", decompress_) &&
            find(handle, "ZSTD_getFrameContentSize", content_) && find(handle, "ZSTD_isError", is_error_) &&
            find(handle, "ZSTD_getErrorName", error_name_);
-  if (!ready_ && why_not != nullptr)
-    *why_not = cat("a compressed pack needs ", library,
-                   ", which cannot be used here; install zstd's library (libzstd1 of "
-                   "Debian and Ubuntu, libzstd of Fedora)");
 }
 
 std::string Zstd::compress(std::string_view bytes) const {

@@ -13,8 +13,8 @@ class Zstd {
  public:
   // The system's, or null with a sentence that says what to install.
   static const Zstd* open(std::string* why_not);
-  // The same of a library by another name.
-  Zstd(const char* library, std::string* why_not);
+  // A library by another name. Nothing of it is destroyed: static objects of others may still read packs.
+  explicit Zstd(const char* library);
 
   // One frame. Throws Error (io) if there is no memory for it.
   std::string compress(std::string_view bytes) const;

@@ -1,5 +1,6 @@
 #include "records/record.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <ctime>
@@ -9,56 +10,16 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "quern/error.h"
+#include "records/record_members.h"
+#include "records/written_line.h"
 
 namespace quern {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kSchema = 1;
 constexpr std::string_view kCheckStart = ",\"check\":\"";
 constexpr std::size_t kCheckBytes = kCheckStart.size() + 32 + 2;  // with the digest, its quote and the brace
-
-// Calls visit(name, member, required) for each member in the order of the line. One list for writing and reading.
-template <class R, class Visit>
-void visit_members(R& record, const Visit& visit) {
-  visit("family", record.family, true);
-  visit("problem", record.problem, true);
-  visit("device", record.device, true);
-  visit("target", record.target, true);
-  visit("regime", record.regime, true);
-  visit("config", record.config, true);
-  visit("us", record.us, true);
-  visit("default_us", record.default_us, false);
-  visit("band_percent", record.band_percent, false);
-  visit("samples", record.samples, false);
-  visit("rivals", record.rivals, false);
-  visit("copy_us", record.copy_us, false);
-  visit("clocks", record.clocks, false);
-  visit("driver", record.driver, false);
-  visit("compiler", record.compiler, false);
-  visit("image_key", record.image_key, false);
-  visit("image_digest", record.image_digest, false);
-  visit("space_digest", record.space_digest, false);
-  visit("quern", record.quern, false);
-  visit("strategy", record.strategy, false);
-  visit("seed", record.seed, false);
-  visit("evaluations", record.evaluations, false);
-  visit("seconds", record.seconds, false);
-  visit("created_unix_ns", record.created_unix_ns, false);
-}
-template <class C, class Visit>
-void visit_clocks(C& clocks, const Visit& visit) {
-  visit("sm_mhz", clocks.sm_mhz, false);
-  visit("memory_mhz", clocks.memory_mhz, false);
-  visit("power_limit_w", clocks.power_limit_w, false);
-  visit("throttled", clocks.throttled, false);
-}
-template <class R, class Visit>
-void visit_rival(R& rival, const Visit& visit) {
-  visit("config", rival.config, true);
-  visit("us", rival.us, true);
-}
 
 // ---- writing
 
@@ -149,11 +110,14 @@ void take(const Json& value, const char* name, T& member) {
   }
 }
 
+std::string_view before_check(std::string_view line) {
+  return line.substr(0, line.size() - std::min(line.size(), kCheckBytes));
+}
+
 // The check is over the bytes before it, not over what they mean: nothing that was changed comes through.
 bool check_holds(std::string_view line) {
-  if (line.size() <= kCheckBytes) return false;
-  const std::string_view body = line.substr(0, line.size() - kCheckBytes);
-  return line.substr(body.size()) == cat(kCheckStart, hash128(cat(body, "}")).hex(), "\"}");
+  const std::string_view body = before_check(line);
+  return !body.empty() && line.substr(body.size()) == cat(kCheckStart, hash128(cat(body, "}")).hex(), "\"}");
 }
 
 int schema_of(const Json& object) {
@@ -174,11 +138,12 @@ Json parse_object(std::string_view line) {
 }
 
 // A newer schema may end otherwise, so it is named before the check is looked at.
-void parse_into(std::string_view line, ParsedLine& parsed) {
+void parse_json(std::string_view line, ParsedLine& parsed) {
   const Json object = parse_object(line);
-  if (const int schema = schema_of(object); schema > kSchema) {
+  if (const int schema = schema_of(object); schema > kRecordSchema) {
     parsed.kind = ParsedLine::Kind::newer;
-    parsed.why = cat("it is of schema ", schema, ", this quern reads up to ", kSchema, "; a newer quern wrote it");
+    parsed.why =
+        cat("it is of schema ", schema, ", this quern reads up to ", kRecordSchema, "; a newer quern wrote it");
     return;
   }
   if (!check_holds(line)) throw Wrong{"its check does not hold: bytes were changed or are missing"};
@@ -190,7 +155,7 @@ void parse_into(std::string_view line, ParsedLine& parsed) {
 }  // namespace
 
 std::string record_line(const Record& record) {
-  Json object = {{"quern_record", kSchema}};
+  Json object = {{"quern_record", kRecordSchema}};
   visit_members(record, [&](const char* name, const auto& member, bool) { object[name] = to_json(member); });
   try {
     std::string line = object.dump(-1, ' ', true);
@@ -204,8 +169,13 @@ std::string record_line(const Record& record) {
 
 ParsedLine parse_record(std::string_view line) {
   ParsedLine parsed;
+  if (check_holds(line) && read_written_line(before_check(line), parsed.record)) {
+    parsed.kind = ParsedLine::Kind::record;
+    return parsed;
+  }
+  parsed.record = {};
   try {
-    parse_into(line, parsed);
+    parse_json(line, parsed);
   } catch (const Wrong& wrong) {
     parsed.why = wrong.why;
   }

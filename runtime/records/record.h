@@ -71,7 +71,7 @@ struct ParsedLine {
   Record record;
   std::string why;  // newer, damaged: in a few words, for people
 };
-// Never throws but std::bad_alloc. COST: some 20 us.
+// Never throws but std::bad_alloc. COST: some 2 us for a line as `record_line` writes it, 20 us in another form.
 ParsedLine parse_record(std::string_view line);
 
 // "13.0" of cuDriverGetVersion's 13000.

@@ -38,7 +38,7 @@ struct ReadRecords {
   std::vector<std::string> newer_lines;  // as they are in the file
 };
 
-// Blank lines are nothing. `path` is only for PassedLine. COST: some 20 us a record.
+// Blank lines are nothing. `path` is only for PassedLine. COST: as parse_record, a line.
 ReadRecords parse_records(std::string_view text, const std::string& path);
 
 // What records are for: of two that are for the same the later one wins.

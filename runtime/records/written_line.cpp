@@ -1,0 +1,107 @@
+#include "records/written_line.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <type_traits>
+
+#include "base/text.h"
+#include "records/record_members.h"
+
+namespace quern {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_plain(char c) { return c >= ' ' && c <= '~' && c != '\\'; }
+
+// Takes a text from its start on. After the first piece that is not there, every answer is false.
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : rest_(text) {}
+  bool at_end() const { return good_ && rest_.empty(); }
+
+  bool take(std::string_view piece) {
+    good_ = good_ && rest_.starts_with(piece);
+    if (good_) rest_.remove_prefix(piece.size());
+    return good_;
+  }
+
+  void value(std::string& text) {
+    if (!take("\"")) return;
+    const std::string_view inner = rest_.substr(0, rest_.find('"'));
+    good_ = inner.size() < rest_.size() && std::all_of(inner.begin(), inner.end(), is_plain);
+    if (!good_) return;
+    text = inner;
+    rest_.remove_prefix(inner.size() + 1);
+  }
+
+  // Of the forms that JSON has for a number that is not negative, those that from_chars reads alike.
+  template <class Number>
+  void number(Number& number) {
+    const auto end = std::find_if(rest_.begin(), rest_.end(), [](char c) { return c == ',' || c == '}'; });
+    const std::string_view text = rest_.substr(0, static_cast<std::size_t>(end - rest_.begin()));
+    good_ = good_ && is_number(text);
+    if (!good_) return;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    good_ = error == std::errc() && stop == text.data() + text.size();
+    rest_.remove_prefix(text.size());
+  }
+
+  void value(RecordedClocks& clocks) {
+    take("{");
+    members(clocks, [](auto& value, const auto& visit) { visit_clocks(value, visit); });
+    take("}");
+  }
+
+  void value(std::vector<Rival>& rivals) {
+    take("[");
+    while (good_ && !rest_.starts_with("]")) {
+      take(rivals.empty() ? "{" : ",{");
+      members(rivals.emplace_back(), [](auto& rival, const auto& visit) { visit_rival(rival, visit); });
+      take("}");
+    }
+    take("]");
+  }
+
+  // All members of an object, each after a comma but the first.
+  template <class Object, class VisitAll>
+  void members(Object& object, const VisitAll& visit_all, std::string_view before = "") {
+    visit_all(object, [&](const char* name, auto& member, bool) {
+      if (take(before) && take("\"") && take(name) && take("\":")) read(member);
+      before = ",";
+    });
+  }
+
+ private:
+  template <class T>
+  void read(T& member) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      number(member);
+    } else {
+      value(member);
+    }
+  }
+
+  static bool is_number(std::string_view text) {
+    if (text.empty() || !is_digit(text.front()) || !is_digit(text.back())) return false;
+    const bool zero_first = text.size() > 1 && text[0] == '0' && is_digit(text[1]);
+    const std::size_t point = text.find('.');
+    return !zero_first && (point == text.npos || is_digit(text[point + 1]));
+  }
+
+  std::string_view rest_;
+  bool good_ = true;
+};
+
+}  // namespace
+
+bool read_written_line(std::string_view text, Record& record) {
+  Reader reader(text);
+  reader.take(cat("{\"quern_record\":", kRecordSchema));
+  reader.members(
+      record, [](auto& value, const auto& visit) { visit_members(value, visit); }, ",");
+  return reader.at_end();
+}
+
+}  // namespace quern

@@ -137,10 +137,14 @@ void NvrtcCompiler::choose() {
   places_ = std::move(places);
 }
 
+// What suits is kept, so that a search before the driver was known is the only one.
 void NvrtcCompiler::suit_driver(int cuda_version) {
   const std::lock_guard lock(mutex_);
-  if (driver_major_.exchange(cuda_version / 1000) == cuda_version / 1000) return;
-  if (nvrtc_ != nullptr && usable({nvrtc_->path, "", "", true}, driver_major_)) return;
+  const int before = driver_major_.exchange(cuda_version / 1000);
+  if (before == driver_major_) return;
+  const bool stricter = before == 0 || driver_major_ < before;
+  const bool kept = nvrtc_ != nullptr || (stricter && chosen_ && !chosen_->empty());
+  if (kept && usable({*chosen_, "", "", true}, driver_major_)) return;
   nvrtc_ = nullptr;
   chosen_.reset();
 }

@@ -181,6 +181,20 @@ TEST_F(Replaced, ADriverOfAnOlderCudaGetsTheNvrtcThatSuitsIt) {
   EXPECT_EQ(log_.count(LogLevel::warning, "newer CUDA than the driver"), 1) << log_.all();
 }
 
+TEST_F(Replaced, ADriverThatTakesTheChosenNvrtcCostsNoOtherSearch) {
+  Environment environment;
+  environment[Variable::ld_library_path] = scratch_ / "lib";
+  const std::string first = copy_of_compiler(scratch_ / "lib", false, 12);
+  const Log log = quiet();
+  NvrtcCompiler compiler("", environment, log);
+  EXPECT_EQ(compiler.path(), first);
+  const std::string later = copy_of_compiler(scratch_ / "lib", true, 13);
+  compiler.suit_driver(12080);
+  EXPECT_EQ(compiler.path(), first) << "chosen when no driver was known";
+  compiler.suit_driver(13000);
+  EXPECT_EQ(compiler.path(), later) << "a newer driver may take a better one";
+}
+
 // A driver that cannot say of which CUDA it is opens at another time.
 TEST_F(Replaced, TheRuntimeAsksTheDriverOfWhichCudaItIs) {
   const std::string packages = scratch_ / "venv/lib/python3.12/site-packages/nvidia/";

@@ -222,6 +222,7 @@ void measure_phases_once(const Place& place, const Settings& settings, const Cas
   RuntimeState& state = runtime->state();
   timed(medians, "NVRTC's identity", [&] { state.compiler.identity(target); });
   timed(medians, "device", [&] { describe_device(*place.driver, place.device.ordinal); });
+  timed(medians, "records", [&] { state.records.count(family); });
   std::vector<Variant> variants;
   timed(medians, "variants", [&] { variants = choose_variants(family, problem, target, model_of(place.device), {}); });
   std::vector<Spec> specs(variants.size());

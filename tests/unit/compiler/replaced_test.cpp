@@ -189,8 +189,10 @@ TEST_F(Replaced, ADriverThatTakesTheChosenNvrtcCostsNoOtherSearch) {
   NvrtcCompiler compiler("", environment, log);
   EXPECT_EQ(compiler.path(), first);
   const std::string later = copy_of_compiler(scratch_ / "lib", true, 13);
-  compiler.suit_driver(12080);
+  compiler.suit_driver(13000);
   EXPECT_EQ(compiler.path(), first) << "chosen when no driver was known";
+  compiler.suit_driver(12080);
+  EXPECT_EQ(compiler.path(), first) << "an older driver takes it too";
   compiler.suit_driver(13000);
   EXPECT_EQ(compiler.path(), later) << "a newer driver may take a better one";
 }

@@ -87,7 +87,7 @@ class Reader {
     if (text.empty() || !is_digit(text.front()) || !is_digit(text.back())) return false;
     const bool zero_first = text.size() > 1 && text[0] == '0' && is_digit(text[1]);
     const std::size_t point = text.find('.');
-    return !zero_first && (point == text.npos || is_digit(text[point + 1]));
+    return !zero_first && (point == std::string_view::npos || is_digit(text[point + 1]));
   }
 
   std::string_view rest_;

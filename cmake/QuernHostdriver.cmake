@@ -9,8 +9,7 @@ if(NOT quern_boost_context_INCLUDE OR NOT quern_boost_context_LIBRARY)
     "QUERN_BUILD_HOSTDRIVER=OFF to do without kernels on the CPU.")
 endif()
 
-file(GLOB quern_hostdriver_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/hostdriver/*.cpp)
-list(FILTER quern_hostdriver_sources EXCLUDE REGEX "/null_table.cpp$")
+file(GLOB quern_hostdriver_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/hostdriver/*/*.cpp)
 # Objects, so that unit tests reach what the library hides.
 add_library(quern_hostdriver_objects OBJECT ${quern_hostdriver_sources})
 set_target_properties(quern_hostdriver_objects PROPERTIES
@@ -22,7 +21,7 @@ if(CMAKE_BUILD_TYPE MATCHES "^(Debug|RelWithDebInfo)?$" AND NOT QUERN_SANITIZE)
 endif()
 
 add_library(quern_hostdriver SHARED
-  $<TARGET_OBJECTS:quern_hostdriver_objects> ${PROJECT_SOURCE_DIR}/runtime/base/text.cpp)
+  $<TARGET_OBJECTS:quern_hostdriver_objects> ${PROJECT_SOURCE_DIR}/base/text.cpp)
 set_target_properties(quern_hostdriver PROPERTIES
   LINKER_LANGUAGE CXX CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON CXX_EXTENSIONS OFF
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})

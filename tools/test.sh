@@ -39,8 +39,8 @@ done
 # ---- Stages --------------------------------------------------------------------------------------------------------
 
 # The files that are ours to format and check.
-host_sources() { find runtime cache templates tools tests \( -name '*.cpp' -o -name '*.h' \) "$@" | sort; }
-all_sources() { find runtime cache templates tools tests -regex '.*\.\(cpp\|h\|cu\|cuh\)' | sort; }
+host_sources() { find base include runtime cache templates tools tests \( -name '*.cpp' -o -name '*.h' \) "$@" | sort; }
+all_sources() { find base include runtime cache templates tools tests -regex '.*\.\(cpp\|h\|cu\|cuh\)' | sort; }
 
 # tier LABEL [OPTION…]
 tier() { ctest --test-dir build/dev --label-regex "^$1\$" --no-tests=error --verbose "${@:2}"; }

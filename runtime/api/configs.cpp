@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "api/images.h"
 #include "base/text.h"
 #include "driver/device.h"
 #include "plan/problem.h"
+#include "plan/variants.h"
 
 namespace quern {
 namespace {
@@ -79,10 +79,10 @@ void take_record(RuntimeState& state, const Family& family, const void* problem,
 
 ConfigPlace place_of(const Target& target, const DeviceModel& model) { return {target, model, model.name}; }
 
-Choice choose_config(RuntimeState& state, const Family& family, const void* problem, const ConfigPlace& place,
+Choice select_config(RuntimeState& state, const Family& family, const void* problem, const ConfigPlace& place,
                      std::string_view config, const std::string& driver) {
   Choice choice;
-  choice.variants = choose_variants(family, problem, place.target, place.model, config);
+  choice.variants = variants_of(family, problem, place.target, place.model, config);
   if (!config.empty()) {
     choice.from = cat("the default changed by ", config);
   } else {
@@ -92,9 +92,9 @@ Choice choose_config(RuntimeState& state, const Family& family, const void* prob
   return choice;
 }
 
-std::vector<Variant> chosen_variants(RuntimeState& state, const Family& family, const void* problem,
-                                     const Target& target, const DeviceModel& model, std::string_view config) {
-  return choose_config(state, family, problem, place_of(target, model), config).variants;
+std::vector<Variant> variants_with_records(RuntimeState& state, const Family& family, const void* problem,
+                                           const Target& target, const DeviceModel& model, std::string_view config) {
+  return select_config(state, family, problem, place_of(target, model), config).variants;
 }
 
 std::vector<ConfigPlace> places_for(RuntimeState& state, const Family& family, const Target& target,

@@ -33,11 +33,11 @@ struct Choice {
 
 // `config`: changes to the default; they win over any record. `driver`: as driver_text gives it, empty where none is
 // open. Throws Error (bad_input) for a config that is not legal.
-Choice choose_config(RuntimeState& state, const Family& family, const void* problem, const ConfigPlace& place,
+Choice select_config(RuntimeState& state, const Family& family, const void* problem, const ConfigPlace& place,
                      std::string_view config, const std::string& driver = {});
 // The same for tools that name a row of the table.
-std::vector<Variant> chosen_variants(RuntimeState& state, const Family& family, const void* problem,
-                                     const Target& target, const DeviceModel& model, std::string_view config);
+std::vector<Variant> variants_with_records(RuntimeState& state, const Family& family, const void* problem,
+                                           const Target& target, const DeviceModel& model, std::string_view config);
 
 // What `prewarm` goes through for a target: the generic row, each named row, and each device that has records of the
 // family. Only the row of this name where `model` is not empty. Throws Error (bad_input) for a name that is unknown or

@@ -166,19 +166,4 @@ ObtainedImage obtain_image(RuntimeState& state, const ImageRequest& request, con
   }
 }
 
-std::vector<Variant> choose_variants(const Family& family, const void* problem, const Target& target,
-                                     const DeviceModel& model, std::string_view config) {
-  Variant variants[kMaxVariants];
-  const int count = family.variants(problem, target, model, variants);
-  if (count < 1 || count > kMaxVariants)
-    throw problem_error(
-        family, problem,
-        cat("the family ", family.name, " gives ", count, " variants; a problem has 1 to ", kMaxVariants));
-  if (!config.empty()) {
-    variants[0].config = parse_config(family, config, variants[0].config, problem, target);
-    variants[0].alignment = family.alignment(problem, variants[0].config);
-  }
-  return {variants, variants + count};
-}
-
 }  // namespace quern

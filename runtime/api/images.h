@@ -37,10 +37,6 @@ cache::Key key_of_image(RuntimeState& state, const ImageRequest& request);
 // compile. Throws Error (compile, no_compiler, bad_input).
 ObtainedImage obtain_image(RuntimeState& state, const ImageRequest& request, const cache::Patience& patience = {});
 
-// The variants of a problem with `config` applied to the most wanted one; each image once. Throws Error (bad_input).
-std::vector<Variant> choose_variants(const Family& family, const void* problem, const Target& target,
-                                     const DeviceModel& model, std::string_view config);
-
 }  // namespace quern
 
 #endif  // QUERN_API_IMAGES_H_

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "plan/check_family.h"
 #include "plan/problem.h"
+#include "plan/variants.h"
 
 namespace quern {
 namespace {
@@ -136,7 +137,7 @@ bool tune_now(RuntimeState& state, const PlanState& plan, const Device& device, 
               Choice& choice) {
   const auto tuned = state.tuner->before_plan(*plan.family, plan.problem.data(), device);
   if (!tuned) return false;
-  choice.variants = choose_variants(*plan.family, plan.problem.data(), place.target, place.model, tuned->config);
+  choice.variants = variants_of(*plan.family, plan.problem.data(), place.target, place.model, tuned->config);
   choice.record.reset();
   choice.from = tuned->from;
   state.log.info(cat(plan.text, ": ", choice.from));
@@ -172,7 +173,7 @@ static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Fa
   look_up_arguments(*plan);
 
   const ConfigPlace place{target, model_of(device), device.name};
-  Choice choice = choose_config(state, family, problem, place, options.config, driver_text(plan->driver->version()));
+  Choice choice = select_config(state, family, problem, place, options.config, driver_text(plan->driver->version()));
   if (!from.empty()) choice.from = from;
   const bool tunes = is_to_be_tuned(state, choice, options);
   if (!tunes || !tune_now(state, *plan, device, place, choice)) log_choice(state, *plan, choice, options.config);

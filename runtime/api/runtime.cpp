@@ -184,7 +184,7 @@ static Prewarmed make_ahead(RuntimeState& state, const Family& family, const voi
   result.arch = target.text();
   std::set<std::string> keys;
   for (const ConfigPlace& place : places_for(state, family, target, device_model)) {
-    for (const Variant& variant : choose_config(state, family, problem, place, config).variants) {
+    for (const Variant& variant : select_config(state, family, problem, place, config).variants) {
       ObtainedImage image = obtain_image(state, {&family, problem, target, variant, true});
       if (!keys.insert(image.info.key).second) continue;
       result.images.push_back(std::move(image.info));

@@ -116,7 +116,7 @@ std::vector<NvrtcCandidate> NvrtcCompiler::search(const WantedNvrtc& wanted) con
 }
 
 // Nothing is kept of a search that throws.
-void NvrtcCompiler::choose() {
+void NvrtcCompiler::find_once() {
   if (chosen_) return;
   const int most_major = driver_major_;
   auto places = search([&](const NvrtcCandidate& c) { return usable(c, most_major); });
@@ -151,13 +151,13 @@ void NvrtcCompiler::suit_driver(int cuda_version) {
 
 std::string NvrtcCompiler::path() {
   const std::lock_guard lock(mutex_);
-  choose();
+  find_once();
   return *chosen_;
 }
 
 std::string NvrtcCompiler::identity() {
   const std::lock_guard lock(mutex_);
-  choose();
+  find_once();
   return identity_.text();
 }
 
@@ -185,7 +185,7 @@ bool NvrtcCompiler::try_open() {
 const Nvrtc& NvrtcCompiler::nvrtc() {
   const std::lock_guard lock(mutex_);
   while (nvrtc_ == nullptr) {
-    choose();
+    find_once();
     if (chosen_->empty()) {
       unopenable_.clear();  // the next call tries them again
       chosen_.reset();

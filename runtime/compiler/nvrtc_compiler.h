@@ -57,7 +57,7 @@ class NvrtcCompiler {
 
  private:
   // All REQUIRE that mutex_ is held.
-  void choose();
+  void find_once();
   bool usable(const NvrtcCandidate& candidate, int most_major) const;
   std::vector<NvrtcCandidate> search(const WantedNvrtc& wanted) const;
   bool try_open();

@@ -75,15 +75,15 @@ Addresses check_operands(const PlanState& state, const void* args, const void* p
     const std::int64_t span = layout.span_bytes();
     const bool small = given.bytes != kOpen && given.bytes < span;
     const bool missing = given.data == nullptr && span != 0;
-    const bool crooked = (address & static_cast<std::uintptr_t>(bytes(layout.dtype) - 1)) != 0;
-    if (span < 0 || small || missing || crooked) refuse_operand(state, problem, operand, given, layout);
+    const bool misaligned = (address & static_cast<std::uintptr_t>(bytes(layout.dtype) - 1)) != 0;
+    if (span < 0 || small || missing || misaligned) refuse_operand(state, problem, operand, given, layout);
     if (operand.bulk && !layout.by_element) addresses.bulk |= address;
     if (layout.open() && given.data == nullptr) addresses.open_and_null = &operand;
   }
   return addresses;
 }
 
-const PlanState::Loaded* choose(const PlanState& state, std::uintptr_t addresses) {
+const PlanState::Loaded* select_variant(const PlanState& state, std::uintptr_t addresses) {
   for (const PlanState::Loaded& loaded : state.variants) {
     if ((addresses & (loaded.variant.alignment - 1)) == 0) return &loaded;
   }
@@ -114,7 +114,7 @@ void prepare_launch(const PlanState& state, const void* args, PreparedLaunch& ou
   std::memcpy(problem, state.problem.data(), state.problem.size());
   close_checked(state, args, problem);
   const Addresses addresses = check_operands(state, args, problem);
-  out.variant = choose(state, addresses.bulk);
+  out.variant = select_variant(state, addresses.bulk);
   if (out.variant == nullptr) refuse(state, problem, "no image of this plan takes such addresses");
   state.family->launch(problem, args, state.model, out.variant->variant.config, out.launch);
   if (addresses.open_and_null != nullptr && !out.launch.empty)

@@ -21,7 +21,7 @@ QUERN_DEVICE float band_sum_of(const ColumnSums& sums, int j) {
   return sums.sum[j] + __shfl_xor_sync(0xffffffffu, sums.sum[j], kPartLanes);
 }
 
-QUERN_DEVICE void put_band_sums(const Place& at, const ColumnSums& own) {
+QUERN_DEVICE void put_band_sums(const ThreadPosition& at, const ColumnSums& own) {
   constexpr int kAtOnce = kColumns < 4 ? kColumns : 4;
 #pragma unroll
   for (int j = 0; j < kColumns; j += kAtOnce) {
@@ -55,7 +55,7 @@ struct Strip {
 };
 
 QUERN_DEVICE Strip strip_of(const KernelParams& p) {
-  const Spot stack = spot(p, afresh(blockIdx.x));
+  const StackPosition stack = stack_position(p, opaque(blockIdx.x));
   return {static_cast<i64>(stack.expert), static_cast<i64>(stack.column) * kTileColumns + threadIdx.x,
           static_cast<i64>(stack.row) * kStack, (p.rows + kTileRows - 1) / kTileRows};
 }

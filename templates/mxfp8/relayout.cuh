@@ -17,7 +17,7 @@ constexpr int kTogether = spec::together;  // blocks of a line that are read or 
 constexpr bool kSquare = spec::order == ScaleOrder::square_lines || spec::order == ScaleOrder::square_blocks;
 
 // One matrix of scales, an expert's or a group's, and what of it a thread has.
-struct Place {
+struct ScalePosition {
   ScaleParams shape;
   i64 plain;  // where it begins
   i64 blocked;
@@ -25,14 +25,14 @@ struct Place {
   i64 block;  // the first of 4
 };
 
-struct Spot {
+struct AtomPosition {
   u64 expert;
   i64 strip;
   i64 line;  // of an atom: below 32
   i64 atom;  // of the strip
 };
 
-QUERN_DEVICE Spot spot(const KernelParams& p) {
+QUERN_DEVICE AtomPosition atom_position(const KernelParams& p) {
   const u64 strip = divide(blockIdx.x, p.by_pieces), expert = divide(strip, p.by_strips);
   const u32 piece = static_cast<u32>(blockIdx.x - strip * p.pieces);
   // Threads that are neighbours have atoms beside each other, whose plain scales share a sector, then the next line.
@@ -42,14 +42,14 @@ QUERN_DEVICE Spot spot(const KernelParams& p) {
 
 QUERN_DEVICE i64 plain_bytes(const ScaleParams& p) { return (kSquare ? (p.lines + 31) / 32 : p.lines) * p.blocks; }
 
-QUERN_DEVICE Place place_in_expert(const KernelParams& p, const Spot& at) {
+QUERN_DEVICE ScalePosition place_in_expert(const KernelParams& p, const AtomPosition& at) {
   const i64 expert = static_cast<i64>(at.expert);
   return {p.shape, expert * plain_bytes(p.shape), expert * blocked_bytes(p.shape.lines, p.shape.blocks),
           at.strip * 128 + at.line, at.atom * 4};
 }
 
 // A group is some of the lines (row direction), or some of all lines' blocks.
-QUERN_DEVICE Place place_in_group(const KernelParams& p, const Spot& at) {
+QUERN_DEVICE ScalePosition place_in_group(const KernelParams& p, const AtomPosition& at) {
   const GroupPlace g = group_place(dynamic_shared());
   if constexpr (spec::col) {
     const i64 line_bytes = kSquare ? (p.shape.lines + 31) / 32 : p.shape.lines;
@@ -68,7 +68,7 @@ QUERN_DEVICE Place place_in_group(const KernelParams& p, const Spot& at) {
 
 // Calls body(byte of the unit, place in the plain scales) for what the matrix has; the rest is padding.
 template <class Body>
-QUERN_DEVICE void for_plain(const Place& at, const Body& body) {
+QUERN_DEVICE void for_plain(const ScalePosition& at, const Body& body) {
 #pragma unroll
   for (int i = 0; i < 16; i += kTogether) {
     const i64 line = at.line + i / 4 * 32, block = at.block + i % 4;
@@ -91,7 +91,7 @@ QUERN_DEVICE void put_part(Unit& unit, int first, const Vector<Bytes>& some) {
   for (int k = 0; k < Bytes; ++k) put_code(unit, first + k, code_at<u8>(some, k));
 }
 
-QUERN_DEVICE void to_blocked(const KernelParams& p, const Place& at, i64 unit) {
+QUERN_DEVICE void to_blocked(const KernelParams& p, const ScalePosition& at, i64 unit) {
   Unit bytes = {};
   for_plain(at, [&](int i, i64 from) { put_part(bytes, i, load<kTogether>(static_cast<const u8*>(p.source) + from)); });
 #pragma unroll
@@ -99,7 +99,7 @@ QUERN_DEVICE void to_blocked(const KernelParams& p, const Place& at, i64 unit) {
     store<spec::vector, kStore>(static_cast<u8*>(p.out) + unit + i, part_of<spec::vector>(bytes, i));
 }
 
-QUERN_DEVICE void from_blocked(const KernelParams& p, const Place& at, i64 unit) {
+QUERN_DEVICE void from_blocked(const KernelParams& p, const ScalePosition& at, i64 unit) {
   if (kSquare && at.line % 32 != 0) return;  // its first line speaks for a square
   Unit bytes = {};
 #pragma unroll
@@ -110,8 +110,8 @@ QUERN_DEVICE void from_blocked(const KernelParams& p, const Place& at, i64 unit)
 }
 
 QUERN_DEVICE void run(const KernelParams& p) {
-  const Spot here = spot(p);
-  Place at;
+  const AtomPosition here = atom_position(p);
+  ScalePosition at;
   if constexpr (spec::groups) {
     const auto strips = [](i64 rows) { return (rows + 127) / 128; };  // 128 lines, or 4 blocks of 32
     if (find_group(p, here.strip, dynamic_shared(), strips) != Search::found) return;

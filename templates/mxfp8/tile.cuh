@@ -15,7 +15,7 @@ namespace quern::mxfp8 {
 
 // ---- Squares: one scale for 32 rows and 32 columns
 
-QUERN_DEVICE u32 square_scale(const Place& at, const Patch& patch) {
+QUERN_DEVICE u32 square_scale(const ThreadPosition& at, const Patch& patch) {
   u32 m = 0;
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
@@ -28,7 +28,7 @@ QUERN_DEVICE u32 square_scale(const Place& at, const Patch& patch) {
 }
 
 // `scales`: of this part.
-QUERN_DEVICE void write_square_scale(const KernelParams& p, const Place& at, u8* scales, u32 scale) {
+QUERN_DEVICE void write_square_scale(const KernelParams& p, const ThreadPosition& at, u8* scales, u32 scale) {
   if (threadIdx.x % kLanes != 0 || !is_first_part() || at.rows == 0) return;
   const i64 down = at.row / kBlock, across = at.column / kBlock;
   const i64 square =
@@ -37,7 +37,7 @@ QUERN_DEVICE void write_square_scale(const KernelParams& p, const Place& at, u8*
 }
 
 // For each of the thread's rows, by the lanes that share its blocks; 0 in the padding of a square that a tail cuts.
-QUERN_DEVICE void put_square_scale(const KernelParams& p, const Place& at, u32 scale) {
+QUERN_DEVICE void put_square_scale(const KernelParams& p, const ThreadPosition& at, u32 scale) {
 #pragma unroll
   for (u32 row = threadIdx.x % kLanes; row < kRows; row += kLanes)
     put_row_scale(at, row, at.row + row < at.part.rows ? scale : 0);
@@ -46,7 +46,7 @@ QUERN_DEVICE void put_square_scale(const KernelParams& p, const Place& at, u32 s
 // Whether scales of rows go through shared memory: each row's own, or its square's.
 constexpr bool kRowScales = spec::row && !kOnceASquare && !spec::given_scale;
 
-QUERN_DEVICE void quantize_squares(const KernelParams& p, const Place& at, Patch& patch) {
+QUERN_DEVICE void quantize_squares(const KernelParams& p, const ThreadPosition& at, Patch& patch) {
   const u32 scale = square_scale(at, patch);
   if constexpr (spec::row) {
     const u32 bits = bit_cast<u32>(Scaling::reciprocal(scale));
@@ -57,7 +57,7 @@ QUERN_DEVICE void quantize_squares(const KernelParams& p, const Place& at, Patch
       put_square_scale(p, at, scale);
     }
   }
-  if constexpr (spec::row && spec::col) forget(patch);
+  if constexpr (spec::row && spec::col) discard_derived(patch);
   if constexpr (spec::col) {
     ColumnScales columns;
 #pragma unroll
@@ -72,11 +72,11 @@ QUERN_DEVICE void quantize_squares(const KernelParams& p, const Place& at, Patch
 }
 
 // All by the scale that is given.
-QUERN_DEVICE void quantize_by_one(const KernelParams& p, const Place& at, Patch& patch) {
+QUERN_DEVICE void quantize_by_one(const KernelParams& p, const ThreadPosition& at, Patch& patch) {
   const float reciprocal = given_reciprocal(p);
   const u32 bits = bit_cast<u32>(reciprocal);
   if constexpr (spec::row) write_rows(p, at, patch, [&](int) { return Vector<16>{{bits, bits, bits, bits}}; });
-  if constexpr (spec::row && spec::col) forget(patch);
+  if constexpr (spec::row && spec::col) discard_derived(patch);
   if constexpr (spec::col) {
     float reciprocals[kColumns];
 #pragma unroll
@@ -85,14 +85,14 @@ QUERN_DEVICE void quantize_by_one(const KernelParams& p, const Place& at, Patch&
   }
 }
 
-QUERN_DEVICE void quantize_lines(const KernelParams& p, const Place& at, Patch& patch) {
+QUERN_DEVICE void quantize_lines(const KernelParams& p, const ThreadPosition& at, Patch& patch) {
   if constexpr (spec::row) find_row_scales(at, patch);
   if constexpr (spec::col) {
     const ColumnScales columns = column_scales(at, patch);
-    if constexpr (kTallBlocks) forget(patch);
+    if constexpr (kTallBlocks) discard_derived(patch);
     put_columns_by_scales(p, at, patch, columns);
     write_column_scales(p, at, columns);
-    if constexpr (spec::row) forget(patch);
+    if constexpr (spec::row) discard_derived(patch);
   }
   if constexpr (spec::row) {
     __syncwarp();
@@ -100,7 +100,7 @@ QUERN_DEVICE void quantize_lines(const KernelParams& p, const Place& at, Patch& 
   }
 }
 
-QUERN_DEVICE void hand_on_row_scales(const KernelParams& p, const Place& at) {
+QUERN_DEVICE void exchange_row_scales(const KernelParams& p, const ThreadPosition& at) {
   __syncwarp();
   if constexpr (kCluster > 1) {
     send_row_scales(at);
@@ -110,7 +110,7 @@ QUERN_DEVICE void hand_on_row_scales(const KernelParams& p, const Place& at) {
 }
 
 // What waits in shared memory for all of the stack, and what a cluster has gathered. `at`: its first tile.
-QUERN_DEVICE void write_stack(const KernelParams& p, const Place& at) {
+QUERN_DEVICE void write_stack(const KernelParams& p, const ThreadPosition& at) {
   if constexpr (kTransposed) write_lines(p, at);
   if constexpr (kRowScales && kRowAtoms) write_row_atoms(p, at);
   if constexpr (kColumnAtoms) write_column_atoms(p, at);
@@ -118,11 +118,11 @@ QUERN_DEVICE void write_stack(const KernelParams& p, const Place& at) {
 }
 
 QUERN_DEVICE void run_tile(const KernelParams& p, u32 tile) {
-  const Place at = place(p, tile);
+  const ThreadPosition at = thread_position(p, tile);
   Patch patch = read(p, at);
   if constexpr (spec::bias_gradient) {
     put_band_sums(at, patch.sums);
-    forget(patch);
+    discard_derived(patch);
   }
   if constexpr (spec::given_scale) {
     quantize_by_one(p, at, patch);
@@ -134,7 +134,7 @@ QUERN_DEVICE void run_tile(const KernelParams& p, u32 tile) {
   if constexpr (kCluster > 1) {
     if (tile == 0) cluster_wait();
   }
-  if constexpr (kRowScales) hand_on_row_scales(p, at);
+  if constexpr (kRowScales) exchange_row_scales(p, at);
 }
 
 // Both ways a loop's own numbers would be more registers than there are; one way it is faster, and half the code.
@@ -153,7 +153,7 @@ QUERN_DEVICE void run(const KernelParams& p) {
   if constexpr (kTransposed || kRowAtoms || kColumnAtoms || spec::bias_gradient) __syncthreads();
   [[maybe_unused]] u32 before = 0;
   if constexpr (spec::bias_gradient) before = send_tile_sums(p);
-  write_stack(p, place(p, 0));
+  write_stack(p, thread_position(p, 0));
   if constexpr (spec::bias_gradient) add_sums(p, before);
 }
 

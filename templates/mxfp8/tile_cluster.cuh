@@ -16,8 +16,8 @@ namespace quern::mxfp8 {
 
 // There are no clusters, so nobody calls these.
 QUERN_DEVICE void expect_row_scales() {}
-QUERN_DEVICE void send_row_scales(const Place&) {}
-QUERN_DEVICE void write_gathered(const KernelParams&, const Place&) {}
+QUERN_DEVICE void send_row_scales(const ThreadPosition&) {}
+QUERN_DEVICE void write_gathered(const KernelParams&, const ThreadPosition&) {}
 
 #else
 
@@ -40,7 +40,7 @@ QUERN_DEVICE void expect_row_scales() {
 }
 
 // Those of the warp's rows, to the blocks that write them.
-QUERN_DEVICE void send_row_scales(const Place& at) {
+QUERN_DEVICE void send_row_scales(const ThreadPosition& at) {
   const u32 unit = threadIdx.x % 32;
   if (unit >= kBand * kTileBlocks / kUnitBytes) return;
   const u32 byte = at.row_in_stack / kBand * kBand * kTileBlocks + unit * kUnitBytes;  // of the stack
@@ -49,7 +49,7 @@ QUERN_DEVICE void send_row_scales(const Place& at) {
                 load_shared<kUnitBytes>(row_scale(0, 0) + byte), map_shared(arrived(), to));
 }
 
-QUERN_DEVICE void write_gathered(const KernelParams& p, const Place& at) {
+QUERN_DEVICE void write_gathered(const KernelParams& p, const ThreadPosition& at) {
   constexpr int kTogether = spec::scales_together;
   constexpr int kPiece = kTogether < kTileBlocks ? kTogether : kTileBlocks;  // from one block
   constexpr u32 kRowBytes = kCluster * kTileBlocks;

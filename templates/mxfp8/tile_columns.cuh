@@ -18,7 +18,7 @@ QUERN_DEVICE u8* band_maxima(u32 band, u32 column_in_tile) {
 }
 
 // Blocks of all four bands of a tile.
-QUERN_DEVICE void over_bands(const Place& at, Maxima& m) {
+QUERN_DEVICE void over_bands(const ThreadPosition& at, Maxima& m) {
   const u32 first = at.row_in_stack / kTileRows * 4;
   if (is_first_part()) store_shared(band_maxima(at.row_in_stack / kBand, at.column_in_tile), m);
   __syncthreads();
@@ -30,7 +30,7 @@ QUERN_DEVICE void over_bands(const Place& at, Maxima& m) {
   }
 }
 
-QUERN_DEVICE ColumnScales column_scales(const Place& at, const Patch& patch) {
+QUERN_DEVICE ColumnScales column_scales(const ThreadPosition& at, const Patch& patch) {
   Maxima maxima = {};
   u32(&m)[RowWord::kWords] = maxima.w;
 #pragma unroll
@@ -58,7 +58,7 @@ QUERN_DEVICE u8* line_unit(u32 line, u32 unit) {
 }
 
 // What a thread has of a column, in units of its line.
-QUERN_DEVICE void put_line(const Place& at, const Patch& patch, int j, float reciprocal) {
+QUERN_DEVICE void put_line(const ThreadPosition& at, const Patch& patch, int j, float reciprocal) {
 #pragma unroll
   for (int unit = 0; unit < kRows / 16; ++unit) {
     float values[16];
@@ -69,13 +69,13 @@ QUERN_DEVICE void put_line(const Place& at, const Patch& patch, int j, float rec
 }
 
 // Where the line of a column begins that this stack has of it. `at`: its first tile.
-QUERN_DEVICE u8* line_begin(const KernelParams& p, const Place& at, u32 line) {
+QUERN_DEVICE u8* line_begin(const KernelParams& p, const ThreadPosition& at, u32 line) {
   return static_cast<u8*>(p.col_out) + at.part.lines + (at.first_column + line) * line_pitch(p) + at.first_row;
 }
 
 constexpr int kUnits = kLineBytes / 16;
 
-QUERN_DEVICE void write_unit(const KernelParams& p, const Place& at, u32 line, u32 unit) {
+QUERN_DEVICE void write_unit(const KernelParams& p, const ThreadPosition& at, u32 line, u32 unit) {
   if (at.first_row + unit * 16 < at.part.rows)
     store<16, kStore>(line_begin(p, at, line) + unit * 16, load_shared<16>(line_unit(line, unit)));
 }
@@ -87,7 +87,7 @@ struct Windows {
   int length;
   int first;
 };
-QUERN_DEVICE Windows windows_of(const KernelParams& p, const Place& at, u32 line) {
+QUERN_DEVICE Windows windows_of(const KernelParams& p, const ThreadPosition& at, u32 line) {
   u8* const begin = line_begin(p, at, line);
   const i64 left = at.part.rows - at.first_row;
   return {begin, left < kLineBytes ? static_cast<int>(left) : kLineBytes,
@@ -95,7 +95,7 @@ QUERN_DEVICE Windows windows_of(const KernelParams& p, const Place& at, u32 line
 }
 
 // A window is of two units, unless the line begins with one.
-QUERN_DEVICE void write_window(const KernelParams& p, const Place& at, u32 line, u32 window) {
+QUERN_DEVICE void write_window(const KernelParams& p, const ThreadPosition& at, u32 line, u32 window) {
   const Windows w = windows_of(p, at, line);
   const int from = w.first + static_cast<int>(window) * 16;
   if (from + 16 > w.length) return;
@@ -105,7 +105,7 @@ QUERN_DEVICE void write_window(const KernelParams& p, const Place& at, u32 line,
 }
 
 // What such a line has before its windows and behind them, byte by byte: of a warp's lanes 16 have those before.
-QUERN_DEVICE void write_end(const KernelParams& p, const Place& at, u32 line, int lane) {
+QUERN_DEVICE void write_end(const KernelParams& p, const ThreadPosition& at, u32 line, int lane) {
   const Windows w = windows_of(p, at, line);
   const int before = w.first < w.length ? w.first : w.length, behind = (w.length - before) % 16;
   const int byte = lane < 16 ? lane : w.length - behind + lane - 16;
@@ -115,14 +115,14 @@ QUERN_DEVICE void write_end(const KernelParams& p, const Place& at, u32 line, in
 
 // Of the whole stack, whose first tile is at `at`: for each column `kEach` parts of its line, one thread's each.
 template <u32 kEach, class Write>
-QUERN_DEVICE void for_lines(const KernelParams& p, const Place& at, const Write& write) {
+QUERN_DEVICE void for_lines(const KernelParams& p, const ThreadPosition& at, const Write& write) {
 #pragma unroll 4
   for (u32 i = threadIdx.x; i < kTileColumns * kEach; i += kTileThreads) {
     if (at.first_column + i / kEach < p.cols) write(i / kEach, i % kEach);
   }
 }
 
-QUERN_DEVICE void write_lines(const KernelParams& p, const Place& at) {
+QUERN_DEVICE void write_lines(const KernelParams& p, const ThreadPosition& at) {
   if constexpr (spec::aligned_lines) {
     for_lines<kUnits>(p, at, [&](u32 line, u32 unit) { write_unit(p, at, line, unit); });
   } else {
@@ -132,7 +132,7 @@ QUERN_DEVICE void write_lines(const KernelParams& p, const Place& at) {
 }
 
 // Not transposed: as the source lies, each column by its own reciprocal.
-QUERN_DEVICE void write_columns(const KernelParams& p, const Place& at, const Patch& patch,
+QUERN_DEVICE void write_columns(const KernelParams& p, const ThreadPosition& at, const Patch& patch,
                                 const float (&reciprocal)[kColumns]) {
   if (at.rows == 0) return;
   u8* to = static_cast<u8*>(p.col_out) + (at.part.first_row + at.row) * p.cols + at.column;
@@ -145,7 +145,7 @@ QUERN_DEVICE void write_columns(const KernelParams& p, const Place& at, const Pa
   }
 }
 
-QUERN_DEVICE void put_columns(const KernelParams& p, const Place& at, const Patch& patch,
+QUERN_DEVICE void put_columns(const KernelParams& p, const ThreadPosition& at, const Patch& patch,
                               const float (&reciprocal)[kColumns]) {
   if constexpr (spec::transposed) {
 #pragma unroll
@@ -155,7 +155,7 @@ QUERN_DEVICE void put_columns(const KernelParams& p, const Place& at, const Patc
   }
 }
 
-QUERN_DEVICE void put_columns_by_scales(const KernelParams& p, const Place& at, const Patch& patch,
+QUERN_DEVICE void put_columns_by_scales(const KernelParams& p, const ThreadPosition& at, const Patch& patch,
                                         const ColumnScales& columns) {
   float reciprocal[kColumns];
 #pragma unroll
@@ -163,7 +163,7 @@ QUERN_DEVICE void put_columns_by_scales(const KernelParams& p, const Place& at, 
   put_columns(p, at, patch, reciprocal);
 }
 
-QUERN_DEVICE u8* col_scales(const KernelParams& p, const Place& at) {
+QUERN_DEVICE u8* col_scales(const KernelParams& p, const ThreadPosition& at) {
   return static_cast<u8*>(p.col_scales) + at.part.col_scales;
 }
 
@@ -172,7 +172,7 @@ QUERN_DEVICE u8* column_scale(u32 tile, u32 column, u32 band) {
   return dynamic_shared() + kShared.column_scales + tile * kAtomBytes + atom_byte(column, band);
 }
 
-QUERN_DEVICE void put_column_scales(const Place& at, const ColumnScales& columns) {
+QUERN_DEVICE void put_column_scales(const ThreadPosition& at, const ColumnScales& columns) {
   const u32 tile = at.row_in_stack / kTileRows, band = at.row_in_stack % kTileRows / kBand;
 #pragma unroll
   for (int j = 0; j < kColumns; ++j)
@@ -180,7 +180,7 @@ QUERN_DEVICE void put_column_scales(const Place& at, const ColumnScales& columns
 }
 
 // A warp for each tile of the stack, a lane for the columns that share a 16-byte unit. `at`: its first tile.
-QUERN_DEVICE void write_column_atoms(const KernelParams& p, const Place& at) {
+QUERN_DEVICE void write_column_atoms(const KernelParams& p, const ThreadPosition& at) {
   constexpr int kBytes = kTileColumns / 32 * 4;
   const u32 tile = threadIdx.x / 32, line = threadIdx.x % 32;
   if (tile >= kStack) return;
@@ -191,7 +191,7 @@ QUERN_DEVICE void write_column_atoms(const KernelParams& p, const Place& at) {
 }
 
 // fp32 ones, from one column to the next as far as what is aligned goes. By one warp.
-QUERN_DEVICE void write_tall_scales(const KernelParams& p, const Place& at, const ColumnScales& columns) {
+QUERN_DEVICE void write_tall_scales(const KernelParams& p, const ThreadPosition& at, const ColumnScales& columns) {
   constexpr int kAligned = spec::vector < 16 ? spec::vector / 4 : 4;
   constexpr int kAtOnce = kAligned == 0 ? 1 : kAligned;
   if (at.rows == 0 || at.row % kBlock != 0) return;
@@ -205,7 +205,7 @@ QUERN_DEVICE void write_tall_scales(const KernelParams& p, const Place& at, cons
   }
 }
 
-QUERN_DEVICE void write_column_scales(const KernelParams& p, const Place& at, const ColumnScales& columns) {
+QUERN_DEVICE void write_column_scales(const KernelParams& p, const ThreadPosition& at, const ColumnScales& columns) {
   if (!is_first_part()) return;
   const i64 block = at.row / kBlock;
   if constexpr (kTallBlocks) {

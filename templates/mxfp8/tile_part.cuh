@@ -7,7 +7,7 @@
 
 namespace quern::mxfp8 {
 
-struct Part {
+struct TilePart {
   i64 rows;
   i64 first_row;   // in source, and in what lies as it does
   i64 gap;         // of its rows, see SourceRow
@@ -18,13 +18,13 @@ struct Part {
 };
 
 // Stacks are numbered so that those at work at one time are neighbours.
-struct Spot {
+struct StackPosition {
   u64 expert;
   u32 row;
   u32 column;
 };
 
-QUERN_DEVICE Spot spot(const KernelParams& p, u32 index) {
+QUERN_DEVICE StackPosition stack_position(const KernelParams& p, u32 index) {
   const u64 expert = divide(index, p.by_stacks);
   const u32 stack = static_cast<u32>(index - expert * (static_cast<u64>(p.across) * p.down));
   if constexpr (spec::bias_gradient) {  // divisions take fewer registers, and sums have none to spare
@@ -50,15 +50,15 @@ QUERN_DEVICE i64 col_scale_bytes(const KernelParams& p) {
   return (kOnceASquare ? p.row_blocks : p.cols) * p.col_blocks * kScaleBytes;
 }
 
-QUERN_DEVICE Part part_of_expert(const KernelParams& p, const Spot& spot) {
-  const i64 expert = static_cast<i64>(spot.expert);
+QUERN_DEVICE TilePart part_of_expert(const KernelParams& p, const StackPosition& position) {
+  const i64 expert = static_cast<i64>(position.expert);
   return {p.rows,
           expert * p.rows,
-          gap_before(p, spot.expert),
+          gap_before(p, position.expert),
           expert * p.rows * p.cols,
           expert * row_scale_bytes(p),
           expert * col_scale_bytes(p),
-          spot.row};
+          position.row};
 }
 
 // ---- Groups: their scales lie one behind the other, in whole blocks; blocked ones in whole atoms
@@ -82,27 +82,27 @@ QUERN_DEVICE void put_part_of_group(const KernelParams& p) {
 QUERN_DEVICE bool begin_part(const KernelParams& p) {
   constexpr i64 kStackRows = kStack * kTileRows;
   const auto stacks = [](i64 rows) { return (rows + kStackRows - 1) / kStackRows; };
-  if (find_group(p, spot(p, blockIdx.x).row, group_numbers(), stacks) != Search::found) return false;
+  if (find_group(p, stack_position(p, blockIdx.x).row, group_numbers(), stacks) != Search::found) return false;
   if (threadIdx.x == 0) put_part_of_group(p);
   __syncthreads();
   return true;
 }
 
-QUERN_DEVICE Part part_of_group() {
+QUERN_DEVICE TilePart part_of_group() {
   const u8* const part = part_numbers();
   const i64 start = number_at(part, 1);
   return {number_at(part, 0), start, 0, start, number_at(part, 3), number_at(part, 4), number_at(part, 2)};
 }
 
-QUERN_DEVICE Part part_of(const KernelParams& p, const Spot& spot) {
+QUERN_DEVICE TilePart part_of(const KernelParams& p, const StackPosition& position) {
   if constexpr (spec::groups) return part_of_group();
-  return part_of_expert(p, spot);
+  return part_of_expert(p, position);
 }
 
 // From one transposed line to the next: groups are columns of one matrix.
 QUERN_DEVICE i64 line_pitch(const KernelParams& p) { return p.rows; }
 
-QUERN_DEVICE i64 blocks_of_columns(const KernelParams& p, const Part& part) {
+QUERN_DEVICE i64 blocks_of_columns(const KernelParams& p, const TilePart& part) {
   return spec::groups ? (part.rows + 31) / 32 : p.col_blocks;
 }
 

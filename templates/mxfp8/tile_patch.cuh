@@ -7,8 +7,8 @@
 namespace quern::mxfp8 {
 
 // A thread's place in one tile of its block's stack. Rows are the part's.
-struct Place {
-  Part part;
+struct ThreadPosition {
+  TilePart part;
   i64 first_row;     // of the tile
   i64 first_column;  // of the tile
   i64 row;           // of the thread
@@ -19,17 +19,17 @@ struct Place {
 };
 
 // A number of which the compiler must not keep what it has made of it for an earlier tile: that costs registers.
-QUERN_DEVICE u32 afresh(u32 x) {
+QUERN_DEVICE u32 opaque(u32 x) {
 #ifdef __CUDA_ARCH__
   asm volatile("" : "+r"(x));
 #endif
   return x;
 }
 
-QUERN_DEVICE Place place(const KernelParams& p, u32 tile) {
-  const Spot stack = spot(p, afresh(blockIdx.x));
+QUERN_DEVICE ThreadPosition thread_position(const KernelParams& p, u32 tile) {
+  const StackPosition stack = stack_position(p, opaque(blockIdx.x));
   const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  Place at;
+  ThreadPosition at;
   at.part = part_of(p, stack);
   at.first_row = (at.part.stack * kStack + tile) * kTileRows;
   at.first_column = static_cast<i64>(stack.column) * kTileColumns;
@@ -81,7 +81,7 @@ struct Patch {
 
 // The same bits, of which the compiler must not keep in registers what it has made of them so far.
 template <int Bytes>
-QUERN_DEVICE void forget(Vector<Bytes>& vector) {
+QUERN_DEVICE void discard_derived(Vector<Bytes>& vector) {
 #ifdef __CUDA_ARCH__
   if constexpr (Bytes < 4) {
     asm volatile("" : "+h"(vector.w[0]));
@@ -174,28 +174,28 @@ QUERN_DEVICE Patch read_rows(const KernelParams& p, const SourceRow& row, i64 co
 }
 
 // A thread that has nothing reads its neighbours': cheaper than to ask at each read. What it makes of it is not used.
-QUERN_DEVICE Patch read_whole(const KernelParams& p, const Place& at) {
+QUERN_DEVICE Patch read_whole(const KernelParams& p, const ThreadPosition& at) {
   const i64 row = at.row < at.part.rows ? at.row : at.part.rows - kRows;
   const i64 column = at.column < p.cols ? at.column : p.cols - kColumns;
   return read_rows(p, {at.part.first_row + row, at.part.gap}, column, [](int) { return true; });
 }
 
-QUERN_DEVICE Patch read(const KernelParams& p, const Place& at) {
+QUERN_DEVICE Patch read(const KernelParams& p, const ThreadPosition& at) {
   if constexpr (!spec::cut_bands) return read_whole(p, at);
   return read_rows(p, {at.part.first_row + at.row, at.part.gap}, at.column, [&](int i) { return i < at.rows; });
 }
 
 // All of it.
-QUERN_DEVICE void forget(Patch& patch) {
+QUERN_DEVICE void discard_derived(Patch& patch) {
 #pragma unroll
-  for (int i = 0; i < kRows; ++i) forget(patch.rows[i]);
+  for (int i = 0; i < kRows; ++i) discard_derived(patch.rows[i]);
 }
 
 // Whether a row of a thread that has some is there.
-QUERN_DEVICE bool has_row(const Place& at, int i) { return !spec::cut_bands || i < at.rows; }
+QUERN_DEVICE bool has_row(const ThreadPosition& at, int i) { return !spec::cut_bands || i < at.rows; }
 
 // A thread's elements of one row.
-QUERN_DEVICE void store_row(const KernelParams& p, const Place& at, u8* to, const Vector<kColumns>& elements) {
+QUERN_DEVICE void store_row(const KernelParams& p, const ThreadPosition& at, u8* to, const Vector<kColumns>& elements) {
 #pragma unroll
   for (int k = 0; k < kPieces; ++k) {
     if (has_piece(p, at.column, k))
@@ -204,7 +204,7 @@ QUERN_DEVICE void store_row(const KernelParams& p, const Place& at, u8* to, cons
 }
 
 // The scale of a folded magnitude; 0 in the padding, which with cut bands was read as zeros.
-QUERN_DEVICE u32 scale_here(const Place& at, u32 magnitude) {
+QUERN_DEVICE u32 scale_here(const ThreadPosition& at, u32 magnitude) {
   return !spec::cut_bands && at.rows == 0 ? 0 : stored_scale(magnitude);
 }
 

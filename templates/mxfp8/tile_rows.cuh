@@ -47,7 +47,7 @@ QUERN_DEVICE void share_magnitudes(u32 (&m)[kRowWords]) {
   }
 }
 
-QUERN_DEVICE u32 row_block(const Place& at) { return at.column_in_tile / kBlock; }
+QUERN_DEVICE u32 row_block(const ThreadPosition& at) { return at.column_in_tile / kBlock; }
 
 // In the order in which they go to memory. `row`: of the stack.
 constexpr bool kByBlock = spec::row_block_major && !spec::blocked;
@@ -62,11 +62,11 @@ QUERN_DEVICE u8* row_reciprocal(u32 block, u32 row) {
 }
 
 // `row`: of the thread's.
-QUERN_DEVICE void put_row_scale(const Place& at, u32 row, u32 scale) {
+QUERN_DEVICE void put_row_scale(const ThreadPosition& at, u32 row, u32 scale) {
   store_shared<kScaleBytes>(row_scale(row_block(at), at.row_in_stack + row), scale_vector(scale));
 }
 
-QUERN_DEVICE void find_row_scales(const Place& at, const Patch& patch) {
+QUERN_DEVICE void find_row_scales(const ThreadPosition& at, const Patch& patch) {
   u32 m[kRowWords];
   row_magnitudes(patch, m);
   share_magnitudes<kLanes / 2, kRowWords>(m);
@@ -87,7 +87,8 @@ QUERN_DEVICE void find_row_scales(const Place& at, const Patch& patch) {
 
 // Each row by its own reciprocal, or all by one.
 template <class Reciprocals>
-QUERN_DEVICE void write_rows(const KernelParams& p, const Place& at, const Patch& patch, const Reciprocals& four_from) {
+QUERN_DEVICE void write_rows(const KernelParams& p, const ThreadPosition& at, const Patch& patch,
+                             const Reciprocals& four_from) {
   if (at.rows == 0) return;
   u8* to = static_cast<u8*>(p.row_out) + (at.part.first_row + at.row) * p.cols + at.column;
 #pragma unroll
@@ -100,17 +101,17 @@ QUERN_DEVICE void write_rows(const KernelParams& p, const Place& at, const Patch
   }
 }
 
-QUERN_DEVICE void write_rows_by_their_own(const KernelParams& p, const Place& at, const Patch& patch) {
+QUERN_DEVICE void write_rows_by_their_own(const KernelParams& p, const ThreadPosition& at, const Patch& patch) {
   const u8* const first = row_reciprocal(row_block(at), at.row_in_stack);
   write_rows(p, at, patch, [&](int i) { return load_shared<16>(first + 4 * i); });
 }
 
-QUERN_DEVICE u8* row_scales(const KernelParams& p, const Place& at) {
+QUERN_DEVICE u8* row_scales(const KernelParams& p, const ThreadPosition& at) {
   return static_cast<u8*>(p.row_scales) + at.part.row_scales;
 }
 
 // Those of the warp's rows; several at once, as far as they lie together in memory and nothing splits them.
-QUERN_DEVICE void write_row_scales(const KernelParams& p, const Place& at) {
+QUERN_DEVICE void write_row_scales(const KernelParams& p, const ThreadPosition& at) {
   constexpr int kTogether = spec::scales_together;
   const u32 first = threadIdx.x / 32 * kBand, in_stack = at.row_in_stack / kTileRows * kTileRows;
 #pragma unroll
@@ -124,7 +125,7 @@ QUERN_DEVICE void write_row_scales(const KernelParams& p, const Place& at) {
 }
 
 // Whole atoms: a warp for each tile of the stack. `at`: its first tile.
-QUERN_DEVICE void write_row_atoms(const KernelParams& p, const Place& at) {
+QUERN_DEVICE void write_row_atoms(const KernelParams& p, const ThreadPosition& at) {
   const u32 tile = threadIdx.x / 32, line = threadIdx.x % 32;
   if (tile >= kStack) return;
   const i64 first = at.first_row + tile * kTileRows;

@@ -11,9 +11,9 @@
 #include "api/runtime_state.h"
 #include "base/files.h"
 #include "compile/support.h"
-#include "hostdriver/null_table.h"
 #include "plan/unit.h"
 #include "support/small_stack.h"
+#include "testbench/null_driver.h"
 #include "unit/cache/support.h"
 
 namespace quern::test {

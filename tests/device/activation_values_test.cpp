@@ -8,7 +8,7 @@
 #include "quern/pointwise.h"
 #include "support/device.h"
 #include "support/stored_error.h"
-#include "tuner/operands.h"
+#include "testbench/operands.h"
 
 namespace quern::test {
 namespace {

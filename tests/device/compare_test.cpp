@@ -1,4 +1,4 @@
-// The family that the gate compares with.
+// The family that the check compares with.
 #include "compare/compare.h"
 
 #include "driver/stream.h"

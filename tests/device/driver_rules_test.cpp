@@ -11,7 +11,7 @@
 #include "driver/stream.h"
 #include "quern/families.h"
 #include "support/device.h"
-#include "tuner/operands.h"
+#include "testbench/operands.h"
 
 namespace quern::test {
 namespace {

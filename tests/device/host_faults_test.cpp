@@ -7,7 +7,7 @@
 #include "quern/families.h"
 #include "support/device.h"
 #include "support/test_kernel.h"
-#include "tuner/operands.h"
+#include "testbench/operands.h"
 
 namespace quern::test {
 namespace {

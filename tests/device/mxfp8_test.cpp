@@ -12,7 +12,7 @@
 #include "plan/problem.h"
 #include "support/device.h"
 #include "support/scales_128x4.h"
-#include "tuner/operands.h"
+#include "testbench/operands.h"
 
 namespace quern::test {
 namespace {

@@ -1,13 +1,13 @@
 // Records looked at again where their candidates run: in workers, beside such as are wrong, hang and crash.
-#include "tuner/recheck.h"
+#include "tuner/evaluate/recheck.h"
 
 #include <algorithm>
 
-#include "api/images.h"
 #include "base/text.h"
+#include "plan/variants.h"
 #include "support/device.h"
 #include "support/flawed/flawed.h"
-#include "tuner/crew.h"
+#include "tuner/worker/worker_pool.h"
 
 namespace quern {
 namespace {
@@ -23,28 +23,26 @@ class RecheckOnDevice : public test::DeviceTest {
     test::DeviceTest::SetUp();
     if (!IsSkipped()) runtime().add(test::Flawed::family());
   }
-  CrewSettings settings(const char* regime) const {
-    CrewSettings settings;
+  WorkerPoolSettings settings(const char* regime) const {
+    WorkerPoolSettings settings;
     settings.devices = {test::on_host() ? "host" : "cuda:0"};
     settings.regime = parse_regime(regime);
     settings.worker = worker_of("/proc/self/exe", test::cache_of_this_program(), {});
-    settings.worker.examine_limit = 8s;
+    settings.worker.evaluate_limit = 8s;
     settings.worker.compile_limit = 15s;
     return settings;
   }
-  Rechecked recheck(CrewSettings crew, Flaw recorded, std::initializer_list<Flaw> rivals) {
-    const DevicePlace place = place_of(runtime(), crew.devices.front());
+  Rechecked recheck(WorkerPoolSettings pool, Flaw recorded, std::initializer_list<Flaw> rivals) {
+    const DevicePlace place = place_of(runtime(), pool.devices.front());
     const FamilySpace space(runtime().parse("flawed rows=33 width=100"), place.device.target);
     Record record;
     record.config = config(recorded);
     for (const Flaw rival : rivals) record.rivals.push_back({config(rival), 1});
-    const int usual =
-        space.find(choose_variants(space.problem().family(), space.problem().data(), space.target(), place.model, {})
-                       .front()
-                       .config);
-    crew.trusted = space.option(usual);
-    const auto examiner = lone_examiner(crew, place, runtime(), space.problem());
-    return quern::recheck(*examiner, space, points_of(record, space, usual));
+    const int usual = space.find(
+        variants_of(space.problem().family(), space.problem().data(), space.target(), place.model, {}).front().config);
+    pool.trusted = space.option(usual);
+    const auto evaluator = single_evaluator(pool, place, runtime(), space.problem());
+    return quern::recheck(*evaluator, space, points_of(record, space, usual));
   }
   static bool has_failed(const Rechecked& now, Flaw flaw, FailureKind kind) {
     return std::any_of(now.failed.begin(), now.failed.end(),
@@ -77,9 +75,9 @@ TEST_F(RecheckOnDevice, ARecordedConfigThatIsWrongByNowIsNamedByKind) {
 }
 
 TEST_F(RecheckOnDevice, InThisProcessToo) {
-  CrewSettings crew = settings("cold");
-  crew.worker.program.clear();
-  EXPECT_TRUE(recheck(crew, Flaw::none, {Flaw::slow}).regret);
+  WorkerPoolSettings pool = settings("cold");
+  pool.worker.program.clear();
+  EXPECT_TRUE(recheck(pool, Flaw::none, {Flaw::slow}).regret);
 }
 
 }  // namespace

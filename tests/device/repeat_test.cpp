@@ -9,8 +9,8 @@
 
 #include "base/text.h"
 #include "support/device.h"
-#include "tuner/crew.h"
-#include "tuner/sweep.h"
+#include "tuner/sweep/sweep.h"
+#include "tuner/worker/worker_pool.h"
 
 namespace quern {
 namespace {
@@ -56,10 +56,11 @@ class Repeat : public test::DeviceTest, public ::testing::WithParamInterface<con
   double regret(const std::string& best, const std::string& config) {
     if (config == best) return 0;
     const SweepSettings with = settings();
-    const auto judge = make_crew({with.devices, with.worker, 1, with.regime, "", 0, {}}, runtime(), problem());
-    const auto examiner = judge.examiners.front()();
-    for (const std::string& each : {best, config}) examiner->examine(option(each), 1e9);
-    return 100 * paired_difference(examiner->rounds(option(best), option(config), kRounds)).middle;
+    const auto pool =
+        make_worker_pool({with.devices, with.worker, 1, with.regime, "", 0, {}}, runtime(), problem());
+    const auto evaluator = pool.evaluators.front()();
+    for (const std::string& each : {best, config}) evaluator->evaluate(option(each), 1e9);
+    return 100 * paired_difference(evaluator->rounds(option(best), option(config), kRounds)).middle;
   }
 };
 

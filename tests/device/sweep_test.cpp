@@ -1,5 +1,5 @@
 // Whole sweeps: in this process, in workers, killed and gone on with.
-#include "tuner/sweep.h"
+#include "tuner/sweep/sweep.h"
 
 #include <algorithm>
 #include <fstream>
@@ -31,7 +31,7 @@ class SweepTest : public test::DeviceTest {
   SweepSettings in_workers() const {
     SweepSettings settings = here();
     settings.worker = worker_of("/proc/self/exe", test::cache_of_this_program(), {});
-    settings.worker.examine_limit = 8s;
+    settings.worker.evaluate_limit = 8s;
     settings.worker.compile_limit = 15s;
     return settings;
   }

@@ -1,6 +1,6 @@
 // Candidates that hang, crash or are never compiled, in workers.
 #include "quern/worker.h"
-#include "tuner/remote.h"
+#include "tuner/worker/remote.h"
 
 #include <sys/types.h>
 
@@ -25,7 +25,7 @@ class WorkerTest : public test::DeviceTest {
  protected:
   WorkerSettings settings() const {
     WorkerSettings settings = worker_of("/proc/self/exe", test::cache_of_this_program(), {});
-    settings.examine_limit = 20s;
+    settings.evaluate_limit = 20s;
     settings.compile_limit = 30s;
     return settings;
   }
@@ -47,34 +47,34 @@ class WorkerTest : public test::DeviceTest {
   }
 };
 
-TEST_F(WorkerTest, AnswersAsAJudgeHereWould) {
-  RemoteJudge judge(settings(), opening());
-  EXPECT_EQ(judge.facts().device, describe_device(driver(), 0).name);
-  EXPECT_EQ(judge.facts().bytes, 33 * 100 * 8);
-  const SweepTrial trial = judge.examine(config(Flaw::none), 0);
+TEST_F(WorkerTest, AnswersAsAnEvaluatorHereWould) {
+  RemoteEvaluator evaluator(settings(), opening());
+  EXPECT_EQ(evaluator.facts().device, describe_device(driver(), 0).name);
+  EXPECT_EQ(evaluator.facts().bytes, 33 * 100 * 8);
+  const SweepTrial trial = evaluator.evaluate(config(Flaw::none), 0);
   EXPECT_FALSE(trial.failure) << trial.why;
   EXPECT_GT(trial.us, 0);
-  expect(judge.examine(config(Flaw::nan), 0), FailureKind::wrong);
-  expect(judge.examine(config(Flaw::compile_error), 0), FailureKind::compile);
-  EXPECT_EQ(judge.rounds(config(Flaw::none), "threads=128", 2).size(), 2U);
-  EXPECT_THROW(judge.examine("no_such=1", 0), Error);
-  EXPECT_FALSE(judge.examine("threads=128", 0).failure);
+  expect(evaluator.evaluate(config(Flaw::nan), 0), FailureKind::wrong);
+  expect(evaluator.evaluate(config(Flaw::compile_error), 0), FailureKind::compile);
+  EXPECT_EQ(evaluator.rounds(config(Flaw::none), "threads=128", 2).size(), 2U);
+  EXPECT_THROW(evaluator.evaluate("no_such=1", 0), Error);
+  EXPECT_FALSE(evaluator.evaluate("threads=128", 0).failure);
 }
 
 TEST_F(WorkerTest, AHangCostsItsTimeAndItself) {
   WorkerSettings settings = this->settings();
-  settings.examine_limit = 5s;
-  RemoteJudge judge(settings, opening());
-  EXPECT_FALSE(judge.examine(config(Flaw::none), 0).failure);
-  expect(judge.examine(config(Flaw::endless), 0), FailureKind::timeout);
-  EXPECT_FALSE(judge.examine(config(Flaw::none), 0).failure);
+  settings.evaluate_limit = 5s;
+  RemoteEvaluator evaluator(settings, opening());
+  EXPECT_FALSE(evaluator.evaluate(config(Flaw::none), 0).failure);
+  expect(evaluator.evaluate(config(Flaw::endless), 0), FailureKind::timeout);
+  EXPECT_FALSE(evaluator.evaluate(config(Flaw::none), 0).failure);
 }
 
 TEST_F(WorkerTest, ACrashCostsItsWorker) {
-  RemoteJudge judge(settings(), opening());
+  RemoteEvaluator evaluator(settings(), opening());
   for (int i = 0; i < 2; ++i) {
-    expect(judge.examine(config(Flaw::address), 0), FailureKind::crash);
-    const SweepTrial next = judge.examine(config(Flaw::none), 0);
+    expect(evaluator.evaluate(config(Flaw::address), 0), FailureKind::crash);
+    const SweepTrial next = evaluator.evaluate(config(Flaw::none), 0);
     EXPECT_FALSE(next.failure) << next.why;
   }
 }
@@ -82,9 +82,9 @@ TEST_F(WorkerTest, ACrashCostsItsWorker) {
 TEST_F(WorkerTest, AWorkerThatOpensNothingSaysWhy) {
   OpenMessage open = opening();
   open.problem = "flawed width=100";
-  RemoteJudge judge(settings(), open);
+  RemoteEvaluator evaluator(settings(), open);
   try {
-    judge.facts();
+    evaluator.facts();
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code, Code::bad_input);
@@ -96,13 +96,13 @@ TEST_F(WorkerTest, AProgramThatIsNoneIsNamed) {
   WorkerSettings settings = this->settings();
   settings.program = "/no/such/program";
   try {
-    RemoteJudge(settings, opening()).facts();
+    RemoteEvaluator(settings, opening()).facts();
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(error.sentence.find("/no/such/program"), std::string::npos) << error.sentence;
   }
   settings.program = "/bin/true";
-  EXPECT_THROW(RemoteJudge(settings, opening()).facts(), Error);
+  EXPECT_THROW(RemoteEvaluator(settings, opening()).facts(), Error);
 }
 
 TEST_F(WorkerTest, CompilesForOthers) {

@@ -122,10 +122,10 @@ TEST(Fork, AThreadThatEndsWhileItIsLookedAtIsNoError) {
 // ---- the number 1
 
 // In a process that is the first of its namespace: the parent's counter, and a number that all have.
-int write_as_first(const std::string& dir, const std::string& names, const std::string& gate, int keys) {
+int write_as_first(const std::string& dir, const std::string& names, const std::string& check, int keys) {
   const Tally tally(names);
   if (::getpid() != 1) return 1;
-  pass_gate(gate);
+  pass_check(check);
   for (int number = 0; number < keys; ++number) {
     tally.add({{staging_name(), 1}});
     Store store(in(dir), silent());
@@ -149,15 +149,15 @@ TEST(Fork, StagingNamesOfContainersDiffer) {
     GTEST_SKIP() << "not permitted to make a process namespace";
   const int containers = sized(16, 4), keys = sized(100, 20);
   const Scratch scratch;
-  Gate gate;
+  CorrectnessCheck check;
   std::vector<pid_t> started;
   for (int i = 0; i < containers; ++i)
     started.push_back(start_fork([&] {
-      gate.leave_to_parent();
+      check.leave_to_parent();
       return in_a_namespace(
-          [&] { return write_as_first(scratch / "cache", scratch / "names", gate.argument(), keys); });
+          [&] { return write_as_first(scratch / "cache", scratch / "names", check.argument(), keys); });
     }));
-  gate.let_through(containers);
+  check.let_through(containers);
   for (const pid_t process : started) EXPECT_EQ(wait_for(process), 0);
   std::set<std::string> names;
   int lines = 0;

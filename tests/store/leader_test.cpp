@@ -47,7 +47,7 @@ const WorkerRow kLead("lead", lead);
 int follow(const Arguments& arguments) {
   const BuildLog log(arguments[1]);
   Store store(with(arguments[0], times_named(arguments[2])), silent());
-  pass_gate(arguments[4]);
+  pass_check(arguments[4]);
   const Stopwatch watch;
   const auto found = store.get_or_build(key_of(0), log.build(0));
   const auto waited = static_cast<std::uint64_t>(watch.seconds() * 1000);
@@ -70,12 +70,12 @@ class Leader : public testing::Test {
   }
 
   void start_others(const std::string& times) {
-    Gate gate;
+    CorrectnessCheck check;
     for (int i = 0; i < kOthers; ++i) {
-      const Arguments arguments{dir_, scratch_ / "builds", times, scratch_ / "tally", gate.argument()};
+      const Arguments arguments{dir_, scratch_ / "builds", times, scratch_ / "tally", check.argument()};
       others_.push_back(start_worker("follow", arguments));
     }
-    gate.let_through(kOthers);
+    check.let_through(kOthers);
   }
 
   void end_others() {

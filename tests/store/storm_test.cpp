@@ -14,7 +14,7 @@ int storm(const Arguments& arguments) {
   Random random(std::stoul(arguments[4]));
   Store store(in(arguments[0]), silent());
   const std::vector<int> order = shuffled(std::stoi(arguments[3]), random);
-  pass_gate(arguments[5]);
+  pass_check(arguments[5]);
   for (const int number : order) {
     const std::string wrong =
         why_wrong(*store.get_or_build(key_of(number), log.build(number, kBuildTime)).entry, number);
@@ -34,14 +34,14 @@ void run_storm(int processes, int keys, int round, Totals* totals) {
   const Scratch scratch;
   const BuildLog log(scratch / "builds");
   const Tally tally(scratch / "tally");
-  Gate gate;
+  CorrectnessCheck check;
   std::vector<pid_t> started;
   for (int i = 0; i < processes; ++i) {
     const std::string seed = std::to_string(1000 * round + i);
     started.push_back(start_worker("storm", {scratch / "cache", scratch / "builds", scratch / "tally",
-                                             std::to_string(keys), seed, gate.argument()}));
+                                             std::to_string(keys), seed, check.argument()}));
   }
-  gate.let_through(processes);
+  check.let_through(processes);
   for (const pid_t process : started) EXPECT_EQ(wait_for(process), 0);
   const std::map<int, int> builds = log.counts();
   EXPECT_EQ(builds.size(), static_cast<std::size_t>(keys));

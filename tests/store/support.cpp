@@ -226,29 +226,29 @@ void let_others_rest() {
 void end_if_hung() { ::alarm(sized(3600U, 120U)); }
 
 // The ends that stay here are closed in a worker, or none would ever see the other side's end.
-Gate::Gate() {
+CorrectnessCheck::CorrectnessCheck() {
   if (::pipe(ready_) != 0 || ::pipe(release_) != 0) std::abort();
   ::fcntl(ready_[0], F_SETFD, FD_CLOEXEC);
   ::fcntl(release_[1], F_SETFD, FD_CLOEXEC);
 }
 
-Gate::~Gate() {
+CorrectnessCheck::~CorrectnessCheck() {
   for (const int file : {ready_[0], ready_[1], release_[0], release_[1]})
     if (file >= 0) ::close(file);
 }
 
-std::string Gate::argument() const { return cat(ready_[1], ",", release_[0]); }
+std::string CorrectnessCheck::argument() const { return cat(ready_[1], ",", release_[0]); }
 
-void Gate::let_through(int processes) {
+void CorrectnessCheck::let_through(int processes) {
   char byte = 0;
   ::close(std::exchange(ready_[1], -1));
   for (int here = 0; here < processes && ::read(ready_[0], &byte, 1) == 1;) ++here;
   ::close(std::exchange(release_[1], -1));
 }
 
-void Gate::leave_to_parent() { ::close(std::exchange(release_[1], -1)); }
+void CorrectnessCheck::leave_to_parent() { ::close(std::exchange(release_[1], -1)); }
 
-void pass_gate(const std::string& argument) {
+void pass_check(const std::string& argument) {
   const int ready = std::atoi(argument.c_str());
   const int release = std::atoi(argument.c_str() + argument.find(',') + 1);
   char byte = 0;

@@ -1,5 +1,5 @@
 // What the tests with many processes share: numbered keys, images of which no two are alike, a log of builds, worker
-// processes and the gate that lets them all through at once.
+// processes and the check that lets them all through at once.
 #ifndef QUERN_TESTS_STORE_SUPPORT_H_
 #define QUERN_TESTS_STORE_SUPPORT_H_
 
@@ -107,13 +107,13 @@ void kill_and_wait(pid_t process);
 void end_if_hung();
 
 // Holds processes up until all are there.
-class Gate {
+class CorrectnessCheck {
  public:
-  Gate();
-  ~Gate();
-  Gate(const Gate&) = delete;
-  Gate& operator=(const Gate&) = delete;
-  std::string argument() const;  // for pass_gate, in a process that was started meanwhile
+  CorrectnessCheck();
+  ~CorrectnessCheck();
+  CorrectnessCheck(const CorrectnessCheck&) = delete;
+  CorrectnessCheck& operator=(const CorrectnessCheck&) = delete;
+  std::string argument() const;  // for pass_check, in a process that was started meanwhile
   void let_through(int processes);
   void leave_to_parent();  // in a process that was forked meanwhile, and has all that is open here
 
@@ -121,7 +121,7 @@ class Gate {
   int ready_[2];
   int release_[2];
 };
-void pass_gate(const std::string& argument);
+void pass_check(const std::string& argument);
 
 // ---- directories
 

@@ -61,10 +61,10 @@ class Views {
 
   // Every store asks for every key, all at once.
   void storm() {
-    std::barrier gate(2 * stores_);
+    std::barrier check(2 * stores_);
     std::vector<std::thread> threads;
     for (int i = 0; i < 2 * stores_; ++i)
-      threads.emplace_back([this, i, &gate] { ask(i % 2, seed_ + 100 + static_cast<std::uint64_t>(i), gate); });
+      threads.emplace_back([this, i, &check] { ask(i % 2, seed_ + 100 + static_cast<std::uint64_t>(i), check); });
     for (std::thread& thread : threads) thread.join();
   }
 
@@ -76,11 +76,11 @@ class Views {
   std::string dir() const { return scratch_ / "cache"; }
 
  private:
-  void ask(int view, std::uint64_t seed, std::barrier<>& gate) {
+  void ask(int view, std::uint64_t seed, std::barrier<>& check) {
     Random random(seed);
     Store store(in(dir()), silent(), *files_[view]);
     const std::vector<int> order = shuffled(keys_, random);
-    gate.arrive_and_wait();
+    check.arrive_and_wait();
     for (const int number : order) {
       try {
         const auto found = store.get_or_build(key_of(number), logs_[view].build(number, kBuildTime));

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "common/host_types.h"
 #include "plan/problem.h"
-#include "tuner/operands.h"
+#include "testbench/operands.h"
 
 namespace quern::test {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "compiler/host_compiler.h"
 #include "driver/find_host_driver.h"
-#include "hostdriver/fiber.h"
+#include "hostdriver/exec/fiber.h"
 #include "quern/runtime.h"
 #include "support/test_kernel.h"
 

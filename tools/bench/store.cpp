@@ -13,8 +13,8 @@
 #include <filesystem>
 
 #include "base/text.h"
-#include "hostdriver/null_table.h"
 #include "store_bench.h"
+#include "testbench/null_driver.h"
 
 namespace quern::bench {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "driver/device.h"
 #include "driver/driver.h"
-#include "output.h"
+#include "io/output.h"
 #include "quern/runtime.h"
 
 namespace quern::bench {

@@ -12,6 +12,7 @@
 #include "cache/transfer.h"
 #include "driver/library.h"
 #include "plan/unit.h"
+#include "plan/variants.h"
 #include "store_bench.h"
 
 namespace quern::bench {
@@ -224,7 +225,7 @@ void measure_phases_once(const Place& place, const Settings& settings, const Cas
   timed(medians, "device", [&] { describe_device(*place.driver, place.device.ordinal); });
   timed(medians, "records", [&] { state.records.count(family); });
   std::vector<Variant> variants;
-  timed(medians, "variants", [&] { variants = choose_variants(family, problem, target, model_of(place.device), {}); });
+  timed(medians, "variants", [&] { variants = variants_of(family, problem, target, model_of(place.device), {}); });
   std::vector<Spec> specs(variants.size());
   std::vector<UnitSources> units;
   std::vector<cache::Key> keys;

@@ -6,6 +6,7 @@
 
 #include "api/images.h"
 #include "base/text.h"
+#include "plan/variants.h"
 #include "store_bench.h"
 
 namespace quern::bench {
@@ -115,7 +116,7 @@ class Table {
 cache::Key first_key(Runtime& runtime, const Place& place) {
   const AnyProblem problem = runtime.parse(problems().front());
   const Target& target = place.device.target;
-  const auto variants = choose_variants(problem.family(), problem.data(), target, model_of(place.device), {});
+  const auto variants = variants_of(problem.family(), problem.data(), target, model_of(place.device), {});
   return obtain_image(runtime.state(), {&problem.family(), problem.data(), target, variants.front()}).key;
 }
 

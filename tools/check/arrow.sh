@@ -5,38 +5,53 @@ cd "$(dirname "$0")/../.."
 
 families=$(find templates -mindepth 1 -maxdepth 1 -type d -not -name common -printf '%f ')
 
-find runtime cache templates \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \) -print0 | sort -z |
+find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \) -print0 | sort -z |
   xargs -0 awk -v families="$families" '
   BEGIN {
     # Layer: the layers that it may include, its own among them.
     allowed["public"] = "public"
     allowed["base"] = "base public"
     allowed["driver"] = "driver base public"
-    allowed["hostdriver"] = "hostdriver base driver public common"  # a library of its own
+    allowed["hostdriver/exec"] = "hostdriver/exec base driver public common"  # with api, a library of its own
+    allowed["hostdriver/api"] = "hostdriver/api " allowed["hostdriver/exec"]
     allowed["compiler"] = "compiler base public embedded"
     allowed["cache"] = "cache base public"
     allowed["plan"] = "plan cache compiler driver base public families embedded host_common"
     allowed["records"] = "records plan base public"
     allowed["api"] = "api records plan cache compiler driver base public families embedded"
     # internal_family: compare, which no application sees.
-    allowed["tuner"] = "tuner internal_family api records plan cache compiler driver base public families host_common common"
+    allowed["testbench"] = "testbench internal_family api plan cache compiler driver base public families host_common common"
+    # The rooms of the tuner, each on those before it.
+    ground = "testbench internal_family api records plan cache compiler driver base public families host_common common"
+    allowed["tuner/space"] = "tuner/space " ground
+    allowed["tuner/search"] = "tuner/search " allowed["tuner/space"]
+    allowed["tuner/journal"] = "tuner/journal base public"
+    allowed["tuner/evaluate"] = "tuner/evaluate tuner/journal " allowed["tuner/search"]
+    allowed["tuner/worker"] = "tuner/worker " allowed["tuner/evaluate"]
+    allowed["tuner/sweep"] = "tuner/sweep " allowed["tuner/worker"]
+    allowed["tuner/application"] = "tuner/application " allowed["tuner/sweep"]
+    allowed["main"] = "commands " allowed["tuner/application"] " io report"
+    allowed["commands"] = "commands " allowed["main"]
+    allowed["io"] = "io " allowed["tuner/application"]
+    allowed["report"] = "report io tuner/journal base public"
     allowed["common"] = "common"                                    # what kernels include: *.cuh, *_table.h
     allowed["host_common"] = "host_common common public"            # templates/common/*.h
     allowed["device"] = "common spec own"                           # templates/<f>/*.cu, *.cuh, params.h
     allowed["family"] = "host_common common base public own embedded families"  # templates/<f>/*.cpp, <f>.h
 
     # <header>: the layers that may include it; none other may.
-    only["cuda.h"] = "driver hostdriver"
-    only["boost/"] = "hostdriver"
+    only["cuda.h"] = "driver hostdriver/api hostdriver/exec testbench"
+    only["boost/"] = "hostdriver/exec"
     only["nvrtc.h"] = "compiler"
     only["xxhash.h"] = "base"
     only["spdlog/"] = "base"
-    only["nlohmann/"] = "api plan records tuner cache"
-    only["CLI/"] = ""
+    only["nlohmann/"] = "api plan records tuner/journal tuner/space tuner/worker cache commands io report"
+    only["CLI/"] = "io"
+    only["zlib.h"] = "io report"
 
     count = split(families, list, " ")
     for (i = 1; i <= count; ++i) is_family[list[i]] = 1
-    split("base driver hostdriver compiler plan records api tuner cache common", list, " ")
+    split("base driver compiler plan records api testbench cache common commands io report", list, " ")
     for (i in list) is_layer[list[i]] = 1
   }
 
@@ -45,11 +60,14 @@ find runtime cache templates \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o 
     split(FILENAME, part, "/")
     own = ""
     if (part[1] == "cache") layer = "cache"
+    else if (part[1] == "base") layer = "base"
+    else if (part[1] == "include") layer = "public"
+    else if (part[1] == "tools") layer = part[4] == "" ? "main" : part[3]
     else if (part[1] == "templates" && part[2] == "common") layer = FILENAME ~ /(\.cuh|_table\.h)$/ ? "common" : "host_common"
     else if (part[1] == "templates") {
       own = part[2]
       layer = FILENAME ~ /(\.cuh?|\/params\.h)$/ ? "device" : "family"
-    } else layer = part[2] == "include" ? "public" : part[2]
+    } else layer = part[2] == "tuner" || part[2] == "hostdriver" ? part[2] "/" part[3] : part[2]
   }
 
   function has(words, word) { return index(" " words " ", " " word " ") > 0 }
@@ -67,6 +85,7 @@ find runtime cache templates \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o 
       return stem == "families" || stem == "activation_table" || stem in is_family ? "families" : "public"
     }
     if (part[1] == "common" && path !~ /(\.cuh|_table\.h)$/) return "host_common"
+    if (part[1] == "tuner" || part[1] == "hostdriver") return part[1] "/" part[2]
     if (part[1] in is_layer) return part[1]
     if (part[1] == "compare" && own != "compare") return "internal_family"
     if (part[1] in is_family) return part[1] == own ? "own" : "family " part[1]

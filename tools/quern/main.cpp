@@ -4,9 +4,9 @@
 #include <new>
 #include <string_view>
 
-#include "arguments.h"
 #include "base/text.h"
-#include "output.h"
+#include "io/arguments.h"
+#include "io/output.h"
 
 namespace quern::tool {
 namespace {

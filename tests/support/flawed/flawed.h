@@ -1,4 +1,4 @@
-// A family whose configs are wrong, each in a way of its own: what the gate has to find. out[r, c] = x[r, c] + 1.
+// A family whose configs are wrong, each in a way of its own: what the check has to find. out[r, c] = x[r, c] + 1.
 #ifndef QUERN_TESTS_SUPPORT_FLAWED_H_
 #define QUERN_TESTS_SUPPORT_FLAWED_H_
 

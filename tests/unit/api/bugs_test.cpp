@@ -8,7 +8,7 @@
 #include "compiler/nvrtc.h"
 #include "plan/config.h"
 #include "plan/problem.h"
-#include "tuner/operands.h"
+#include "testbench/operands.h"
 #include "unit/api/support.h"
 #include "unit/plan/support.h"
 namespace quern::test {

@@ -10,6 +10,7 @@
 #include "api/runtime_state.h"
 #include "compiler/build_id.h"
 #include "driver/device.h"
+#include "plan/variants.h"
 #include "unit/api/support.h"
 
 namespace quern::test {
@@ -88,7 +89,7 @@ std::vector<cache::Key> keys_asked(Runtime& runtime) {
   const Gather problem;
   const Target target{90, "a"};
   std::vector<cache::Key> keys;
-  for (const Variant& variant : choose_variants(Gather::family(), &problem, target, generic_model(90), ""))
+  for (const Variant& variant : variants_of(Gather::family(), &problem, target, generic_model(90), ""))
     keys.push_back(key_of_image(runtime.state(), {&Gather::family(), &problem, target, variant}));
   return keys;
 }

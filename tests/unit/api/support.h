@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "driver/driver.h"
-#include "hostdriver/null_table.h"
 #include "quern/quern.h"
+#include "testbench/null_driver.h"
 #include "unit/api/fake_nvrtc.h"
 #include "unit/cache/support.h"
 

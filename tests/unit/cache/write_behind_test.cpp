@@ -24,13 +24,13 @@ class SlowDisk {
   ~SlowDisk() { release(); }
   FileSystem& files() { return files_; }
   void release() {
-    if (!released_.exchange(true)) gate_.set_value();
+    if (!released_.exchange(true)) check_.set_value();
   }
   bool reached() const { return reached_; }
 
  private:
-  std::promise<void> gate_;
-  const std::shared_future<void> open_{gate_.get_future()};
+  std::promise<void> check_;
+  const std::shared_future<void> open_{check_.get_future()};
   std::atomic<bool> released_{false};
   std::atomic<bool> reached_{false};
   InterceptedFiles files_{[this](const test::FileCall& call) {
@@ -151,17 +151,17 @@ TEST_F(WrittenBehind, AForkedChildWritesItsOwnAndLeavesTheParentsAlone) {
 }
 
 TEST(WriteBehind, JobsRunInOrderAndAFullQueueIsItsCallersWork) {
-  std::promise<void> gate;
+  std::promise<void> check;
   std::vector<int> ran;
   WriteBehind queue;
-  queue.add([&] { gate.get_future().wait(); });
+  queue.add([&] { check.get_future().wait(); });
   int added = 0;
   while (ran.empty() && added < 1000) {
     queue.add([&, number = added] { ran.push_back(number); });
     ++added;
   }
   EXPECT_LT(added, 1000) << "bounded";
-  gate.set_value();
+  check.set_value();
   queue.flush();
   ASSERT_EQ(ran.size(), static_cast<std::size_t>(added));
   EXPECT_EQ(ran.front(), added - 1) << "the caller's own, at once";

@@ -59,8 +59,8 @@ Functions device_functions() {
   const std::string path = scratch / "functions.so";
   std::string words;
   const bool made = test::run_compiler("-std=c++20 -O1 -shared -fPIC -ffp-contract=off -I" + scratch.path() + " -I" +
-                                           QUERN_TESTS "/../templates -I" QUERN_TESTS "/../runtime/include -o " + path +
-                                           " " + scratch / "functions.cpp",
+                                           QUERN_TESTS "/../templates -I" QUERN_TESTS "/../include -o " + path + " " +
+                                           scratch / "functions.cpp",
                                        &words);
   EXPECT_TRUE(made) << words;
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

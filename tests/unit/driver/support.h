@@ -1,7 +1,7 @@
 #ifndef QUERN_TESTS_UNIT_DRIVER_SUPPORT_H_
 #define QUERN_TESTS_UNIT_DRIVER_SUPPORT_H_
 
-#include "hostdriver/null_table.h"
+#include "testbench/null_driver.h"
 
 namespace quern::test {
 

@@ -8,7 +8,7 @@
 #include "common/host_types.h"
 #include "gather/params.h"
 #include "plan/config.h"
-#include "tuner/operands.h"
+#include "testbench/operands.h"
 #include "unit/plan/support.h"
 
 namespace quern {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "tuner/operands.h"
+#include "testbench/operands.h"
 #include "unit/plan/support.h"
 
 namespace quern {

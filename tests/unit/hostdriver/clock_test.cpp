@@ -1,4 +1,4 @@
-#include "hostdriver/clock.h"
+#include "hostdriver/exec/clock.h"
 
 #include "unit/hostdriver/support.h"
 

@@ -1,4 +1,4 @@
-#include "hostdriver/faults.h"
+#include "hostdriver/api/faults.h"
 
 #include <chrono>
 

@@ -1,5 +1,5 @@
 // What AddressSanitizer must not be left with; other builds have nothing to ask.
-#include "hostdriver/fiber.h"
+#include "hostdriver/exec/fiber.h"
 
 #include "base/sanitizers.h"
 

@@ -1,4 +1,4 @@
-#include "hostdriver/memory.h"
+#include "hostdriver/exec/memory.h"
 
 #include "unit/hostdriver/support.h"
 

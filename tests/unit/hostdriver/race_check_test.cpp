@@ -1,5 +1,5 @@
 // Who races with whom in shared memory, one access after the other: kernels meet these orders only now and then.
-#include "hostdriver/race_check.h"
+#include "hostdriver/exec/race_check.h"
 
 #include <gtest/gtest.h>
 

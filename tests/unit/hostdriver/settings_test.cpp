@@ -1,4 +1,4 @@
-#include "hostdriver/settings.h"
+#include "hostdriver/exec/settings.h"
 
 #include <gtest/gtest.h>
 

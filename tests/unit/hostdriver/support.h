@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "driver/host_controls.h"
-#include "hostdriver/entry_points.h"
+#include "hostdriver/api/entry_points.h"
 
 namespace quern::host::test {
 

@@ -1,4 +1,4 @@
-#include "bench.h"
+#include "commands/bench.h"
 
 #include <gtest/gtest.h>
 

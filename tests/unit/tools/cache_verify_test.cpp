@@ -3,7 +3,7 @@
 
 #include "api/runtime_state.h"
 #include "cache/key.h"
-#include "cache_actions.h"
+#include "commands/cache_actions.h"
 #include "quern/runtime.h"
 #include "support/scratch.h"
 

@@ -1,4 +1,4 @@
-#include "file_dtypes.h"
+#include "io/file_dtypes.h"
 
 #include <gtest/gtest.h>
 

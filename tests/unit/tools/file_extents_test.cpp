@@ -1,4 +1,4 @@
-#include "file_extents.h"
+#include "io/file_extents.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "gunzip.h"
+#include "io/gunzip.h"
 
 #include <gtest/gtest.h>
 #include <zlib.h>

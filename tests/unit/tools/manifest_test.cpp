@@ -1,4 +1,4 @@
-#include "manifest.h"
+#include "io/manifest.h"
 
 #include <gtest/gtest.h>
 

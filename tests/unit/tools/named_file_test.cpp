@@ -1,4 +1,4 @@
-#include "named_file.h"
+#include "io/named_file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

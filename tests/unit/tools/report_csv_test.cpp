@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "gunzip.h"
+#include "io/gunzip.h"
 #include "report/html_report.h"
 #include "report_sweeps.h"
 

@@ -1,11 +1,11 @@
-#include "table.h"
+#include "io/table.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "base/text.h"
-#include "layout.h"
+#include "io/layout.h"
 
 namespace quern::tool {
 namespace {

@@ -1,5 +1,5 @@
 // quern tune check: its rows, what they come to, and what is refused before a device is looked for.
-#include "tune_check.h"
+#include "commands/tune_check.h"
 
 #include <gtest/gtest.h>
 

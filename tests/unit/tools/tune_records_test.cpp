@@ -1,5 +1,5 @@
 // quern tune show and merge, by the functions behind them.
-#include "tune_records.h"
+#include "commands/tune_records.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tune_verdict.h"
+#include "commands/tune_verdict.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "variable_names.h"
+#include "io/variable_names.h"
 
 #include <gtest/gtest.h>
 

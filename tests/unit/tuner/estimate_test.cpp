@@ -1,5 +1,5 @@
 // The estimator against noise and drift as devices have them, made up.
-#include "tuner/estimate.h"
+#include "testbench/estimate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tuner/evidence.h"
+#include "tuner/search/evidence.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tuner/family_space.h"
+#include "tuner/space/family_space.h"
 
 #include <gtest/gtest.h>
 

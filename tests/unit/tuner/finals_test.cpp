@@ -1,4 +1,4 @@
-#include "tuner/finals.h"
+#include "tuner/evaluate/final_comparison.h"
 
 #include <gtest/gtest.h>
 
@@ -24,37 +24,39 @@ struct Pairs {
   }
 };
 
-TEST(Finals, EachIsComparedWithTheFirst) {
+TEST(FinalComparison, EachIsComparedWithTheFirst) {
   Pairs pairs{{{3, 10.0}, {7, 9.0}, {9, 11.0}}, {}, {}};
-  const Finals finals =
-      hold_finals({{3, {}, true, false}, {7, {}, false, false}, {9, {}, false, false}}, pairs.compare());
+  const FinalComparison final_comparison =
+      compare_finalists({{3, {}, true, false}, {7, {}, false, false}, {9, {}, false, false}}, pairs.compare());
   EXPECT_EQ(pairs.asked, (std::vector<std::pair<int, int>>{{3, 7}, {3, 9}}));
-  EXPECT_EQ(finals.finalists[0].difference.middle, 0);
-  EXPECT_NEAR(finals.finalists[1].difference.middle, -0.1, 1e-12);
-  EXPECT_EQ(finals.decision.winner, 1U);
+  EXPECT_EQ(final_comparison.finalists[0].difference.middle, 0);
+  EXPECT_NEAR(final_comparison.finalists[1].difference.middle, -0.1, 1e-12);
+  EXPECT_EQ(final_comparison.decision.winner, 1U);
 }
 
-TEST(Finals, TheIncumbentLosesToWhatBeatsItTwice) {
+TEST(FinalComparison, TheIncumbentLosesToWhatBeatsItTwice) {
   Pairs pairs{{{3, 10.0}, {7, 9.0}}, {}, {}};
-  const Finals finals = hold_finals({{3, {}, false, true}, {7, {}, false, false}}, pairs.compare());
+  const FinalComparison final_comparison =
+      compare_finalists({{3, {}, false, true}, {7, {}, false, false}}, pairs.compare());
   EXPECT_EQ(pairs.asked.size(), 3U);
-  EXPECT_EQ(finals.decision.winner, 1U);
-  EXPECT_STREQ(finals.decision.why, "faster");
+  EXPECT_EQ(final_comparison.decision.winner, 1U);
+  EXPECT_STREQ(final_comparison.decision.why, "faster");
 }
 
-TEST(Finals, TheIncumbentStaysWhereItIsBeatenOnce) {
+TEST(FinalComparison, TheIncumbentStaysWhereItIsBeatenOnce) {
   Pairs pairs{{{3, 10.0}, {7, 9.0}}, {}, {{7, 10.0}}};
-  const Finals finals = hold_finals({{3, {}, false, true}, {7, {}, false, false}}, pairs.compare());
-  EXPECT_EQ(finals.decision.winner, 0U);
-  EXPECT_STREQ(finals.decision.why, "incumbent");
-  EXPECT_EQ(finals.decision.rivals, (std::vector<std::size_t>{1}));
+  const FinalComparison final_comparison =
+      compare_finalists({{3, {}, false, true}, {7, {}, false, false}}, pairs.compare());
+  EXPECT_EQ(final_comparison.decision.winner, 0U);
+  EXPECT_STREQ(final_comparison.decision.why, "incumbent");
+  EXPECT_EQ(final_comparison.decision.rivals, (std::vector<std::size_t>{1}));
 }
 
-TEST(Finals, OneAloneWins) {
+TEST(FinalComparison, OneAloneWins) {
   Pairs pairs{{{3, 10.0}}, {}, {}};
-  const Finals finals = hold_finals({{3, {}, true, true}}, pairs.compare());
+  const FinalComparison final_comparison = compare_finalists({{3, {}, true, true}}, pairs.compare());
   EXPECT_TRUE(pairs.asked.empty());
-  EXPECT_EQ(finals.decision.winner, 0U);
+  EXPECT_EQ(final_comparison.decision.winner, 0U);
 }
 
 }  // namespace

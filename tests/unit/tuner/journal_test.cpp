@@ -1,4 +1,4 @@
-#include "tuner/journal.h"
+#include "tuner/journal/journal.h"
 
 #include <gtest/gtest.h>
 

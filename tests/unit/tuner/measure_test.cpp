@@ -1,4 +1,4 @@
-#include "tuner/measure.h"
+#include "testbench/measure.h"
 
 #include <gtest/gtest.h>
 

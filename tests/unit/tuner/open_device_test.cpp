@@ -1,4 +1,4 @@
-#include "tuner/open_device.h"
+#include "testbench/open_device.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tuner/operands.h"
+#include "testbench/operands.h"
 
 #include <gtest/gtest.h>
 

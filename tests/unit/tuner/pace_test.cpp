@@ -1,4 +1,4 @@
-#include "tuner/pace.h"
+#include "tuner/worker/throttle.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#include "tuner/remote.h"
+#include "tuner/worker/remote.h"
 
 namespace quern {
 namespace {
@@ -17,11 +17,11 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kWork = 10ms;
 
 // Each call takes at least kWork.
-class Busy : public Examiner {
+class Busy : public Evaluator {
  public:
   explicit Busy(std::atomic<int>* calls) : calls_(calls) {}
   DeviceFacts facts() override { return work(), DeviceFacts{}; }
-  SweepTrial examine(const std::string& config, double) override {
+  SweepTrial evaluate(const std::string& config, double) override {
     work();
     SweepTrial trial;
     trial.config = config;
@@ -40,47 +40,47 @@ class Busy : public Examiner {
   std::atomic<int>* calls_;
 };
 
-Pace pace(double share, std::function<bool()> hold = {}) {
-  Pace all;
+Throttle throttle(double share, std::function<bool()> hold = {}) {
+  Throttle all;
   all.share = share;
   all.hold = std::move(hold);
   return all;
 }
 
-TEST(Pace, ATwentiethOfTheTimeMeansNineteenTimesAsMuchRest) {
+TEST(Throttle, ATwentiethOfTheTimeMeansNineteenTimesAsMuchRest) {
   std::atomic<int> calls{0};
-  const auto examiner = paced(std::make_unique<Busy>(&calls), pace(0.05), {});
+  const auto evaluator = throttled(std::make_unique<Busy>(&calls), throttle(0.05), {});
   const auto start = Clock::now();
-  examiner->facts();
-  EXPECT_EQ(examiner->examine("a=1", 0).config, "a=1");
-  EXPECT_EQ(examiner->rounds("a=1", "a=2", 3).size(), 3U);
+  evaluator->facts();
+  EXPECT_EQ(evaluator->evaluate("a=1", 0).config, "a=1");
+  EXPECT_EQ(evaluator->rounds("a=1", "a=2", 3).size(), 3U);
   EXPECT_GE(Clock::now() - start, 2 * 20 * kWork + kWork);
   EXPECT_EQ(calls, 3);
 }
 
 // A thousand problems that cannot be measured are no reason to be at work all the time.
-TEST(Pace, OneSweepsRestIsTheNextOnesToo) {
+TEST(Throttle, OneSweepsRestIsTheNextOnesToo) {
   std::atomic<int> calls{0};
-  const Pace shared = pace(0.1);
+  const Throttle shared = throttle(0.1);
   const auto start = Clock::now();
-  for (int i = 0; i < 3; ++i) paced(std::make_unique<Busy>(&calls), shared, {})->facts();
+  for (int i = 0; i < 3; ++i) throttled(std::make_unique<Busy>(&calls), shared, {})->facts();
   EXPECT_GE(Clock::now() - start, 2 * 10 * kWork + kWork);
 }
 
-TEST(Pace, AtAWholeShareItIsTheExaminerItself) {
+TEST(Throttle, AtAWholeShareItIsTheEvaluatorItself) {
   std::atomic<int> calls{0};
   auto busy = std::make_unique<Busy>(&calls);
-  const Examiner* const itself = busy.get();
-  EXPECT_EQ(paced(std::move(busy), {}, {}).get(), itself);
+  const Evaluator* const itself = busy.get();
+  EXPECT_EQ(throttled(std::move(busy), {}, {}).get(), itself);
 }
 
-TEST(Pace, NothingBeginsWhileItIsHeld) {
+TEST(Throttle, NothingBeginsWhileItIsHeld) {
   std::atomic<int> calls{0};
   std::atomic<bool> held{true};
   std::atomic<int> looks{0};
   const auto hold = [&] { return ++looks, held.load(); };
-  const auto examiner = paced(std::make_unique<Busy>(&calls), pace(1, hold), {});
-  std::thread thread([&] { examiner->facts(); });
+  const auto evaluator = throttled(std::make_unique<Busy>(&calls), throttle(1, hold), {});
+  std::thread thread([&] { evaluator->facts(); });
   while (looks < 3) std::this_thread::yield();
   EXPECT_EQ(calls, 0);
   held = false;
@@ -88,14 +88,15 @@ TEST(Pace, NothingBeginsWhileItIsHeld) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(Pace, AStopEndsTheRest) {
+TEST(Throttle, AStopEndsTheRest) {
   std::atomic<int> calls{0};
   std::atomic<bool> stop{false};
   std::atomic<int> looks{0};
-  const auto examiner = paced(std::make_unique<Busy>(&calls), pace(0.001), [&] { return ++looks, stop.load(); });
-  examiner->facts();
+  const auto evaluator =
+      throttled(std::make_unique<Busy>(&calls), throttle(0.001), [&] { return ++looks, stop.load(); });
+  evaluator->facts();
   looks = 0;
-  std::thread thread([&] { EXPECT_THROW(examiner->facts(), Stopped); });
+  std::thread thread([&] { EXPECT_THROW(evaluator->facts(), Stopped); });
   while (looks < 2) std::this_thread::yield();
   stop = true;
   thread.join();

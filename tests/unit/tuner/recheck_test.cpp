@@ -1,4 +1,4 @@
-#include "tuner/recheck.h"
+#include "tuner/evaluate/recheck.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 
 #include "quern/families.h"
-#include "tuner/finals.h"
+#include "tuner/evaluate/final_comparison.h"
 
 namespace quern {
 namespace {
@@ -20,15 +20,15 @@ AnyProblem gather(const char* width = "64") {
 }
 
 // Times by point, with a scatter that cancels in the median; 10 us for a point that is not named.
-class MadeUpExaminer : public Examiner {
+class MadeUpEvaluator : public Evaluator {
  public:
-  explicit MadeUpExaminer(const FamilySpace& space) : space_(space) {}
+  explicit MadeUpEvaluator(const FamilySpace& space) : space_(space) {}
 
   DeviceFacts facts() override { return {}; }
-  SweepTrial examine(const std::string& config, double best_us) override {
+  SweepTrial evaluate(const std::string& config, double best_us) override {
     EXPECT_GT(best_us, 1e300) << "nothing may be given up early";
     const int point = point_of(config);
-    examined.push_back(point);
+    evaluated.push_back(point);
     SweepTrial trial;
     if (failures.count(point) > 0) {
       trial.failure = failures[point];
@@ -53,7 +53,7 @@ class MadeUpExaminer : public Examiner {
   std::map<int, double> times;
   std::map<int, FailureKind> failures;
   double scatter = 0.001;
-  std::vector<int> examined;
+  std::vector<int> evaluated;
   int comparisons = 0;
 
  private:
@@ -72,7 +72,7 @@ class RecheckTest : public ::testing::Test {
   static constexpr int kRival = 30;
 
   Rechecked recheck(std::vector<int> rivals = {kRival}) {
-    return quern::recheck(examiner_, space_, {kRecorded, kUsual, std::move(rivals), 0});
+    return quern::recheck(evaluator_, space_, {kRecorded, kUsual, std::move(rivals), 0});
   }
   Record record(const std::string& config) const {
     Record record;
@@ -82,11 +82,11 @@ class RecheckTest : public ::testing::Test {
     return record;
   }
   const FamilySpace space_{gather(), {90, "a"}};
-  MadeUpExaminer examiner_{space_};
+  MadeUpEvaluator evaluator_{space_};
 };
 
 TEST_F(RecheckTest, TheBestHasNoRegret) {
-  examiner_.times = {{kRecorded, 8}, {kUsual, 9}};
+  evaluator_.times = {{kRecorded, 8}, {kUsual, 9}};
   const Rechecked now = recheck();
   EXPECT_EQ(now.recorded.us, 8);
   EXPECT_EQ(now.recorded.config, space_.text(kRecorded));
@@ -95,46 +95,46 @@ TEST_F(RecheckTest, TheBestHasNoRegret) {
   EXPECT_EQ(now.regret->middle, 0);
   EXPECT_EQ(now.regret->high, 0);
   EXPECT_EQ(now.faster, "");
-  EXPECT_EQ(examiner_.examined, (std::vector<int>{kRecorded, kUsual, kRival}));
-  EXPECT_EQ(examiner_.comparisons, 2);
+  EXPECT_EQ(evaluator_.evaluated, (std::vector<int>{kRecorded, kUsual, kRival}));
+  EXPECT_EQ(evaluator_.comparisons, 2);
 }
 
 // 5 %: by 9.5 us instead of 10.
 TEST_F(RecheckTest, ARivalThatIsFasterByFivePercentIsAFlip) {
-  examiner_.times = {{kRival, 9.5}};
+  evaluator_.times = {{kRival, 9.5}};
   const Rechecked now = recheck();
   EXPECT_EQ(now.faster, space_.text(kRival));
   ASSERT_TRUE(now.regret);
   EXPECT_NEAR(now.regret->middle, 10 / 9.5 - 1, 1e-9);
   EXPECT_LT(now.regret->low, now.regret->middle);
   EXPECT_GT(now.regret->high, now.regret->middle);
-  EXPECT_EQ(examiner_.comparisons, 4) << "two, and two more of the incumbent and what beat it";
+  EXPECT_EQ(evaluator_.comparisons, 4) << "two, and two more of the incumbent and what beat it";
 }
 
 TEST_F(RecheckTest, WithinTheBandThereIsRegretButNoFlip) {
-  examiner_.times = {{kRival, 9.96}};
+  evaluator_.times = {{kRival, 9.96}};
   const Rechecked now = recheck();
   EXPECT_EQ(now.faster, "");
   EXPECT_NEAR(now.regret->middle, 0.004, 1e-4);
 }
 
 TEST_F(RecheckTest, TheDefaultMayBeatTheRecordToo) {
-  examiner_.times = {{kUsual, 8}};
+  evaluator_.times = {{kUsual, 8}};
   EXPECT_EQ(recheck({}).faster, space_.text(kUsual));
 }
 
 TEST_F(RecheckTest, ARecordedConfigThatFailsIsComparedWithNothing) {
-  examiner_.failures = {{kRecorded, FailureKind::wrong}};
+  evaluator_.failures = {{kRecorded, FailureKind::wrong}};
   const Rechecked now = recheck();
   EXPECT_EQ(now.recorded.failure, FailureKind::wrong);
   EXPECT_FALSE(now.regret);
   EXPECT_EQ(now.default_us, 10) << "what is there instead of it";
-  EXPECT_EQ(examiner_.comparisons, 0);
+  EXPECT_EQ(evaluator_.comparisons, 0);
   EXPECT_EQ(now.faster, "");
 }
 
 TEST_F(RecheckTest, OthersThatFailAreNamedAndLeftOut) {
-  examiner_.failures = {{kRival, FailureKind::guards}, {kUsual, FailureKind::timeout}};
+  evaluator_.failures = {{kRival, FailureKind::guards}, {kUsual, FailureKind::timeout}};
   const Rechecked now = recheck();
   ASSERT_EQ(now.failed.size(), 2U);
   EXPECT_EQ(now.failed[1].config, space_.text(kRival));
@@ -144,8 +144,8 @@ TEST_F(RecheckTest, OthersThatFailAreNamedAndLeftOut) {
 }
 
 TEST_F(RecheckTest, ARecordThatIsTheDefaultIsMeasuredOnce) {
-  const Rechecked now = quern::recheck(examiner_, space_, {kUsual, kUsual, {}, 0});
-  EXPECT_EQ(examiner_.examined, (std::vector<int>{kUsual}));
+  const Rechecked now = quern::recheck(evaluator_, space_, {kUsual, kUsual, {}, 0});
+  EXPECT_EQ(evaluator_.evaluated, (std::vector<int>{kUsual}));
   EXPECT_EQ(now.default_us, 10);
   EXPECT_EQ(now.regret->middle, 0);
 }

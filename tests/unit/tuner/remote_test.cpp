@@ -1,4 +1,4 @@
-#include "tuner/remote.h"
+#include "tuner/worker/remote.h"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ TEST(RemoteWorker, IsWaitedForAsLongAsItsLimitSaysAndNoLonger) {
   OpenMessage open;
   open.device = "host";
   try {
-    RemoteJudge(settings, open).facts();
+    RemoteEvaluator(settings, open).facts();
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(error.sentence.find("did not answer within"), std::string::npos) << error.sentence;

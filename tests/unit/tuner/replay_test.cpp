@@ -1,4 +1,4 @@
-#include "tuner/replay.h"
+#include "tuner/search/replay.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "gunzip.h"
+#include "io/gunzip.h"
 #include "unit/tuner/synthetic.h"
 
 namespace quern {

@@ -1,4 +1,4 @@
-#include "tuner/saved_space.h"
+#include "tuner/space/saved_space.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "tuner/search.h"
+#include "tuner/search/search.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "tuner/memory.h"
+#include "tuner/search/search_history.h"
 #include "unit/tuner/synthetic.h"
 
 namespace quern {
@@ -13,12 +13,12 @@ namespace {
 
 using test::grid;
 using test::kFailed;
-using test::TestLab;
+using test::TestBackend;
 
 struct Landscape {
   const char* name;
   Space space;
-  TestLab::Time time;
+  TestBackend::Time time;
 };
 
 // Chance that depends on the point alone.
@@ -60,52 +60,52 @@ INSTANTIATE_TEST_SUITE_P(Search, EachStrategy,
 TEST_P(EachStrategy, MeasuresEveryPointOnceIfItIsNotStopped) {
   for (const Landscape& landscape : landscapes()) {
     for (std::uint64_t seed = 0; seed < 5; ++seed) {
-      TestLab lab(landscape.space, landscape.time);
-      search()(landscape.space, {}, seed, lab);
-      EXPECT_TRUE(lab.legal_call) << landscape.name;
-      EXPECT_EQ(static_cast<int>(lab.trials.size()), landscape.space.size()) << landscape.name;
+      TestBackend backend(landscape.space, landscape.time);
+      search()(landscape.space, {}, seed, backend);
+      EXPECT_TRUE(backend.legal_call) << landscape.name;
+      EXPECT_EQ(static_cast<int>(backend.trials.size()), landscape.space.size()) << landscape.name;
     }
   }
 }
 
-// A laboratory with several devices answers with what is ready.
+// A backend with several devices answers with what is ready.
 TEST_P(EachStrategy, CopesWithAnyCandidateBeingMeasured) {
   for (const Landscape& landscape : landscapes()) {
     Random random(7);
-    TestLab lab(landscape.space, landscape.time);
-    lab.choose = [&](std::size_t count) { return static_cast<std::size_t>(random.below(count)); };
-    search()(landscape.space, {}, 3, lab);
-    EXPECT_TRUE(lab.legal_call) << landscape.name;
-    EXPECT_EQ(static_cast<int>(lab.trials.size()), landscape.space.size()) << landscape.name;
+    TestBackend backend(landscape.space, landscape.time);
+    backend.choose = [&](std::size_t count) { return static_cast<std::size_t>(random.below(count)); };
+    search()(landscape.space, {}, 3, backend);
+    EXPECT_TRUE(backend.legal_call) << landscape.name;
+    EXPECT_EQ(static_cast<int>(backend.trials.size()), landscape.space.size()) << landscape.name;
   }
 }
 
-TEST_P(EachStrategy, StopsWhenTheLabSaysSo) {
+TEST_P(EachStrategy, StopsWhenTheBackendSaysSo) {
   for (const Landscape& landscape : landscapes()) {
     for (const int budget : {0, 1, 2, 5, 21, 40}) {
-      TestLab lab(landscape.space, landscape.time, budget);
-      search()(landscape.space, {0}, 1, lab);
-      EXPECT_TRUE(lab.legal_call) << landscape.name << " " << budget;
-      EXPECT_EQ(static_cast<int>(lab.trials.size()), std::min(budget, landscape.space.size())) << landscape.name;
+      TestBackend backend(landscape.space, landscape.time, budget);
+      search()(landscape.space, {0}, 1, backend);
+      EXPECT_TRUE(backend.legal_call) << landscape.name << " " << budget;
+      EXPECT_EQ(static_cast<int>(backend.trials.size()), std::min(budget, landscape.space.size())) << landscape.name;
     }
   }
 }
 
 TEST_P(EachStrategy, MeasuresTheFirstOnesFirst) {
   const Space space = grid({6, 6, 5});
-  TestLab lab(space, separable, 50);
-  search()(space, {77, 3, 77, 120}, 1, lab);
-  const std::vector<int> points = lab.points();
+  TestBackend backend(space, separable, 50);
+  search()(space, {77, 3, 77, 120}, 1, backend);
+  const std::vector<int> points = backend.points();
   EXPECT_EQ(std::vector<int>(points.begin(), points.begin() + 3), (std::vector<int>{77, 3, 120}));
 }
 
 TEST_P(EachStrategy, IsTheSameForASeed) {
   const Space space = grid({9, 9, 9});
   const auto run = [&](std::uint64_t seed) {
-    TestLab lab(
+    TestBackend backend(
         space, [](const auto& p) { return separable(p) + noise(p); }, 120);
-    search()(space, {5}, seed, lab);
-    return lab.points();
+    search()(space, {5}, seed, backend);
+    return backend.points();
   };
   EXPECT_EQ(run(4), run(4));
   if (std::string(GetParam()) == "exhaustive") {
@@ -121,9 +121,9 @@ TEST(Search, WhatGoesDownhillFindsTheBottom) {
   for (const char* name : {"ils", "annealing", "genetic", "hill_climb"}) {
     int found = 0;
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
-      TestLab lab(space, separable, 200);
-      find_strategy(name).search(space, {}, seed, lab);
-      found += lab.best() == 10 ? 1 : 0;
+      TestBackend backend(space, separable, 200);
+      find_strategy(name).search(space, {}, seed, backend);
+      found += backend.best() == 10 ? 1 : 0;
     }
     EXPECT_GE(found, 18) << name;
   }
@@ -137,24 +137,24 @@ TEST(Search, IteratedLocalSearchLeavesALocalOptimum) {
   };
   int better = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    TestLab lab(space, time, 100);
-    find_strategy("ils").search(space, {}, seed, lab);
-    better += lab.best() == 5 ? 1 : 0;
+    TestBackend backend(space, time, 100);
+    find_strategy("ils").search(space, {}, seed, backend);
+    better += backend.best() == 5 ? 1 : 0;
   }
   EXPECT_GE(better, 14);
 }
 
-// All that may be wanted next is shown, so that a laboratory can compile ahead.
-TEST(Search, ShowsTheLabMoreThanOneCandidate) {
+// All that may be wanted next is shown, so that a backend can compile ahead.
+TEST(Search, ShowsTheBackendMoreThanOneCandidate) {
   const Space space = grid({9, 9, 9});
   for (const StrategyRow& row : strategies()) {
     std::size_t shown = 0;
-    TestLab lab(space, separable, 100);
-    lab.choose = [&](std::size_t count) {
+    TestBackend backend(space, separable, 100);
+    backend.choose = [&](std::size_t count) {
       shown += count;
       return std::size_t{0};
     };
-    row.search(space, {}, 1, lab);
+    row.search(space, {}, 1, backend);
     EXPECT_GE(shown, 400U) << row.name;
   }
 }
@@ -171,40 +171,40 @@ TEST(Search, TheDefaultIsFirstAndAnUnknownNameListsAll) {
   }
 }
 
-TEST(Memory, NeverAsksTwiceAndShowsAtMost64) {
+TEST(SearchHistory, NeverAsksTwiceAndShowsAtMost64) {
   const Space space = grid({100});
-  TestLab lab(space, [](const auto& p) { return 100.0 - p[0]; });
-  Memory memory(space, lab);
+  TestBackend backend(space, [](const auto& p) { return 100.0 - p[0]; });
+  SearchHistory history(space, backend);
   std::size_t shown = 0;
-  lab.choose = [&](std::size_t count) {
+  backend.choose = [&](std::size_t count) {
     shown = count;
     return count - 1;
   };
   std::vector<int> all(100);
   for (int i = 0; i < 100; ++i) all[static_cast<std::size_t>(i)] = i;
-  EXPECT_EQ(memory.any_of(all)->point, 63);
+  EXPECT_EQ(history.any_of(all)->point, 63);
   EXPECT_EQ(shown, 64U);
-  EXPECT_FALSE(memory.any_of({63, 63}));
-  EXPECT_FALSE(memory.over());
-  EXPECT_EQ(memory.any_of({63, 2, 2})->point, 2);
+  EXPECT_FALSE(history.any_of({63, 63}));
+  EXPECT_FALSE(history.over());
+  EXPECT_EQ(history.any_of({63, 2, 2})->point, 2);
   EXPECT_EQ(shown, 1U);
-  EXPECT_FALSE(memory.all_of(all));  // nothing is left
-  EXPECT_TRUE(memory.over());
-  EXPECT_TRUE(lab.legal_call);
-  EXPECT_EQ(memory.trials().size(), 100U);
-  EXPECT_EQ(memory.us(99), 1);
-  EXPECT_EQ(memory.fastest(2), (std::vector<int>{99, 98}));
+  EXPECT_FALSE(history.all_of(all));  // nothing is left
+  EXPECT_TRUE(history.over());
+  EXPECT_TRUE(backend.legal_call);
+  EXPECT_EQ(history.trials().size(), 100U);
+  EXPECT_EQ(history.us(99), 1);
+  EXPECT_EQ(history.fastest(2), (std::vector<int>{99, 98}));
 }
 
-TEST(Memory, FindsWhatIsNotKnown) {
+TEST(SearchHistory, FindsWhatIsNotKnown) {
   const Space space = grid({500});
-  TestLab lab(space, [](const auto&) { return 1.0; });
-  Memory memory(space, lab);
+  TestBackend backend(space, [](const auto&) { return 1.0; });
+  SearchHistory history(space, backend);
   Random random(1);
   std::vector<int> most;
   for (int i = 0; i < 498; ++i) most.push_back(i);
-  EXPECT_TRUE(memory.all_of(most));
-  std::vector<int> left = memory.unknowns(random, 10);
+  EXPECT_TRUE(history.all_of(most));
+  std::vector<int> left = history.unknowns(random, 10);
   std::sort(left.begin(), left.end());
   EXPECT_EQ(left, (std::vector<int>{498, 499}));
 }

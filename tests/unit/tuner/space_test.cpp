@@ -1,4 +1,4 @@
-#include "tuner/space.h"
+#include "tuner/space/space.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tuner/sweep_records.h"
+#include "tuner/sweep/sweep_records.h"
 
 #include <gtest/gtest.h>
 

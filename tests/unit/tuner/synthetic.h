@@ -1,4 +1,4 @@
-// Made-up tuning spaces and a laboratory that answers from them.
+// Made-up tuning spaces and a backend that answers from them.
 #ifndef QUERN_TESTS_UNIT_TUNER_SYNTHETIC_H_
 #define QUERN_TESTS_UNIT_TUNER_SYNTHETIC_H_
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tuner/search.h"
+#include "tuner/search/search.h"
 
 namespace quern::test {
 
@@ -37,10 +37,10 @@ inline Space grid(
 }
 
 // Answers with `time` of a point's indices, the candidate that `choose` picks (default the first), `budget` times.
-class TestLab : public Lab {
+class TestBackend : public Backend {
  public:
   using Time = std::function<double(const std::vector<int>&)>;
-  TestLab(const Space& space, Time time, int budget = std::numeric_limits<int>::max())
+  TestBackend(const Space& space, Time time, int budget = std::numeric_limits<int>::max())
       : space_(space), time_(std::move(time)), budget_(budget) {}
 
   std::optional<Trial> any_of(const std::vector<int>& candidates) override {

@@ -1,4 +1,4 @@
-#include "tuner/tuning_lock.h"
+#include "tuner/sweep/tuning_lock.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

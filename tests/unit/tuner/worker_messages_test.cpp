@@ -1,4 +1,4 @@
-#include "tuner/worker_messages.h"
+#include "tuner/worker/worker_messages.h"
 
 #include <gtest/gtest.h>
 
@@ -59,9 +59,9 @@ TEST(WorkerMessages, WhatIsNoneIsRefusedWithAReason) {
   EXPECT_NE(refusal("").find("no JSON"), std::string::npos);
   EXPECT_NE(refusal("[1]").find("no JSON object"), std::string::npos);
   EXPECT_NE(refusal("{}").find("0 known members"), std::string::npos);
-  EXPECT_NE(refusal(R"({"examine": {}})").find("config is missing"), std::string::npos);
-  EXPECT_NE(refusal(R"({"examine": {"config": 3}})").find("config is no text"), std::string::npos);
-  EXPECT_NE(refusal(R"({"examine": {"config": ""}, "compare": {"a": "", "b": "", "count": 1}})").find("2 known"),
+  EXPECT_NE(refusal(R"({"evaluate": {}})").find("config is missing"), std::string::npos);
+  EXPECT_NE(refusal(R"({"evaluate": {"config": 3}})").find("config is no text"), std::string::npos);
+  EXPECT_NE(refusal(R"({"evaluate": {"config": ""}, "compare": {"a": "", "b": "", "count": 1}})").find("2 known"),
             std::string::npos);
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tuner/journal.h"
+#include "tuner/journal/journal.h"
 
 namespace quern::tool {
 

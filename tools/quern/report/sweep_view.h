@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tuner/journal.h"
+#include "tuner/journal/journal.h"
 
 namespace quern::tool::report {
 

@@ -1,0 +1,61 @@
+// Which memory each access of a template touched, by warps: answers "are my loads and stores coalesced?".
+#ifndef QUERN_HOSTDRIVER_EXEC_ACCESS_LOG_H_
+#define QUERN_HOSTDRIVER_EXEC_ACCESS_LOG_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "common/twin_abi.cuh"
+#include "driver/host_controls.h"
+#include "hostdriver/exec/memory.h"
+
+namespace quern::host {
+
+// One thread's execution of an access.
+struct Touch {
+  const char* file;
+  int line;
+  twin::Access access;
+  std::uint32_t bytes;
+  std::uintptr_t address;
+  const Allocation* memory;
+  std::uint32_t warp;  // of the block
+  std::uint32_t turn;  // how often this thread had executed this access before
+};
+
+// Thread-safe.
+class AccessLog {
+ public:
+  // What the threads of one block did, in any order, while the memory is still there.
+  void add_block(std::vector<Touch>&& touches);
+  void visit(const std::function<void(const quernHostAccess&)>& visitor) const;
+  void clear();
+
+ private:
+  struct Key {
+    std::string file;
+    int line;
+    twin::Access access;
+    std::uint32_t bytes;
+    std::string memory;                            // its name
+    std::uintptr_t begin;                          // where it begins: several may have one name
+    auto operator<=>(const Key&) const = default;  // NOLINT(modernize-use-nullptr): sees one in what this makes
+  };
+  struct Sum {
+    std::uint64_t requests = 0;
+    std::uint64_t sectors = 0;
+    std::uint64_t ideal_sectors = 0;
+    std::uint64_t asked_bytes = 0;
+    std::vector<bool> touched;  // a byte of the allocation each
+  };
+  mutable std::mutex mutex_;
+  std::map<Key, Sum> sums_;
+};
+
+}  // namespace quern::host
+
+#endif  // QUERN_HOSTDRIVER_EXEC_ACCESS_LOG_H_

@@ -1,0 +1,64 @@
+// A stack of its own for a CUDA thread. The context switch is Boost.Context's; Debian's build of it does not tell
+// the sanitizers of switches, so that is done here.
+#ifndef QUERN_HOSTDRIVER_EXEC_FIBER_H_
+#define QUERN_HOSTDRIVER_EXEC_FIBER_H_
+
+#include <boost/context/detail/fcontext.hpp>
+
+#include "common/twin_abi.cuh"
+
+namespace quern::host {
+
+// kStackBytes of memory at a multiple of kStackBytes, with an inaccessible page below; used through Fiber.
+class Stack {
+ public:
+  Stack();  // throws std::bad_alloc
+  ~Stack();
+  Stack(const Stack&) = delete;
+  Stack& operator=(const Stack&) = delete;
+  unsigned char* bottom() const { return bottom_; }
+  twin::Thread& thread() const { return twin::thread_at(reinterpret_cast<unsigned long>(bottom_)); }
+  // Where frames begin, downwards.
+  unsigned char* top() const { return reinterpret_cast<unsigned char*>(&thread()); }
+
+ private:
+  unsigned char* bottom_;
+};
+
+// Something that can be switched from and to: where it goes on, and on which stack.
+struct Continuation {
+  boost::context::detail::fcontext_t context = nullptr;
+  const void* bottom = nullptr;
+  unsigned long bytes = 0;
+  void* fake_stack = nullptr;      // AddressSanitizer's
+  void* thread_of_tsan = nullptr;  // ThreadSanitizer's
+
+  // Goes on at `to`, and returns when somebody goes on here. Both belong to the calling system thread.
+  void switch_to(Continuation& to);
+};
+
+// A continuation of its own stack. Not thread-safe: one system thread at a time runs it.
+class Fiber : public Continuation {
+ public:
+  using Body = void (*)(void* argument);
+
+  Fiber() = default;
+  ~Fiber();
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  // The first switch to it runs `body`, which must never return; what ran before is forgotten, wherever it was.
+  void start(Body body, void* argument);
+  twin::Thread& thread() const { return stack_.thread(); }
+
+ private:
+  static void enter(boost::context::detail::transfer_t from);
+
+  Stack stack_;
+  Body body_ = nullptr;
+  void* argument_ = nullptr;
+};
+
+}  // namespace quern::host
+
+#endif  // QUERN_HOSTDRIVER_EXEC_FIBER_H_

@@ -1,0 +1,65 @@
+#include "testbench/device_case.h"
+
+#include "driver/stream.h"
+#include "plan/plan_state.h"
+
+namespace quern {
+
+DeviceCase::DeviceCase(const Driver& driver, const Device& device, const HostOperands& host, const AnyArgs& scalars,
+                       int offset_elements)
+    : driver_(driver),
+      device_(device),
+      host_(host),
+      scalars_(scalars),
+      offset_(offset_elements),
+      bytes_(host.family().bytes(host.problem())) {
+  add_set();
+}
+
+void DeviceCase::add_set() {
+  sets_.push_back(std::make_unique<DeviceOperands>(driver_, host_, offset_,
+                                                   // The host driver sees every access outside.
+                                                   device_.target.host ? Guards::none : Guards::bands));
+  args_.push_back(sets_.back()->args(scalars_));
+}
+
+void DeviceCase::reset() { sets_.front()->upload(host_); }
+
+bool DeviceCase::launch(const AnyPlan& plan) const {
+  const StreamOwner stream(driver_);
+  const bool launched = plan.try_launch(stream.get(), args_.front().data()).value();
+  stream.synchronize();
+  return launched;
+}
+
+HostOperands DeviceCase::download() const {
+  HostOperands result = host_;
+  sets_.front()->download(result);
+  return result;
+}
+
+Calls DeviceCase::calls(const AnyPlan& plan, Regime regime) {
+  const bool rotating = regime == Regime::cold && !device_.emulated;
+  const int sets = rotating ? rotating_sets(bytes_, device_.l2_bytes) : 1;
+  while (sets_.size() < static_cast<std::size_t>(sets)) add_set();
+  const Enqueue enqueue = [this, plan](CUstream stream, int set) {
+    plan.launch(stream, args_[static_cast<std::size_t>(set)].data());
+  };
+  return {enqueue, sets, bytes_, device_.l2_bytes, regime, device_.emulated};
+}
+
+Timing DeviceCase::time(const AnyPlan& plan, const Effort& effort, Regime regime) {
+  return measure(driver_, calls(plan, regime), effort);
+}
+
+std::unique_ptr<Sampler> DeviceCase::sampler(const AnyPlan& plan, Regime regime) {
+  return make_sampler(driver_, calls(plan, regime));
+}
+
+std::size_t DeviceCase::image_of(const AnyPlan& plan) const {
+  PreparedLaunch prepared;
+  prepare_launch(*plan.state(), args_.front().data(), prepared);
+  return static_cast<std::size_t>(prepared.variant - plan.state()->variants.data());
+}
+
+}  // namespace quern

@@ -1,0 +1,48 @@
+// A driver whose calls return at once: one made-up device, contexts and kernels that are only numbers, launches that do
+// nothing. For measuring what quern itself costs, and for tests of everything above the driver.
+#ifndef QUERN_TESTBENCH_NULL_DRIVER_H_
+#define QUERN_TESTBENCH_NULL_DRIVER_H_
+
+#include <cstdint>
+
+#include "base/striped.h"
+#include "driver/driver.h"
+
+namespace quern {
+
+DriverTable null_driver_table();
+
+// Reads and is set like a number; many threads may add to it without slowing one another.
+class NullCount {
+ public:
+  void add() { count_.add(); }
+  operator int() const { return static_cast<int>(count_.total()); }
+  NullCount& operator=(int count) {
+    count_.reset();
+    count_.add(static_cast<std::uint64_t>(count));
+    return *this;
+  }
+
+ private:
+  StripedCounter count_;
+};
+
+// What the calls of null_driver_table count and how they answer, for the calling process. Tests set it; launches only
+// read it.
+struct NullDriver {
+  int arch = 90;
+  int devices = 1;
+  std::uintptr_t current_context = 1;  // 0: none is current
+  std::uintptr_t oldest_context = 1;   // those with lower numbers were destroyed
+  bool capturing = false;              // a stream is captured: loading and unloading need the relaxed mode
+  bool ended = false;                  // the process ends and the driver has shut down
+  int reject_images = 0;               // how many of the next library loads fail as invalid images
+  NullCount loads, unloads, launches;
+  static thread_local CUlaunchConfig last_launch;        // the calling thread's
+  static thread_local CUstreamCaptureMode capture_mode;  // the same
+};
+NullDriver& null_driver();
+
+}  // namespace quern
+
+#endif  // QUERN_TESTBENCH_NULL_DRIVER_H_

@@ -1,0 +1,381 @@
+#include "testbench/operands.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/parallel.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "common/host_types.h"
+#include "plan/problem.h"
+
+namespace quern {
+namespace {
+
+constexpr unsigned char kPoison = 0xA5;
+constexpr std::int64_t kGrain = 1 << 20;
+constexpr std::int64_t kMostMemory = std::int64_t{1} << 40;
+constexpr std::int64_t kBand = 1024;  // a multiple of 256, so that it moves no alignment
+
+bool is_input(const Operand& operand) { return operand.role != Role::output; }
+bool is_output(const Operand& operand) { return operand.role != Role::input; }
+
+double wild_value(std::uint64_t random) {
+  static constexpr double kValues[] = {0.0, -0.0, HUGE_VAL, -HUGE_VAL, NAN, 1e-40, -6e-8, 448.0, -57344.0, 3e38};
+  return kValues[random % std::size(kValues)];
+}
+
+double ordinary_value(std::uint64_t random) {
+  return static_cast<double>(random >> 40) * (8.0 / static_cast<double>(1 << 24)) - 4.0;
+}
+
+void fill_floats(DType type, std::byte* data, std::int64_t elements, std::uint64_t seed, bool wild) {
+  common::with_float(type, [&](auto x) {
+    using T = decltype(x);
+    T* out = reinterpret_cast<T*>(data);
+    parallel_for(elements, kGrain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::uint64_t random = random_at(seed, static_cast<std::uint64_t>(i));
+        const bool odd = wild && random % 16 == 0;
+        const double value = odd ? wild_value(random >> 8) : ordinary_value(random);
+        out[i] = common::from_compute<T>(static_cast<common::ComputeOf<T>>(value));
+      }
+    });
+  });
+}
+
+void fill_bytes(std::byte* data, std::int64_t bytes, std::uint64_t seed) {
+  parallel_for((bytes + 7) / 8, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::uint64_t random = random_at(seed, static_cast<std::uint64_t>(i));
+      std::memcpy(data + 8 * i, &random, static_cast<std::size_t>(std::min<std::int64_t>(8, bytes - 8 * i)));
+    }
+  });
+}
+
+// A floating number as an integer that counts units in the last place, in the order of the numbers.
+template <class T>
+std::int64_t ordered(T value) {
+  using Bits = std::conditional_t<
+      sizeof(T) == 8, std::int64_t,
+      std::conditional_t<sizeof(T) == 4, std::int32_t, std::conditional_t<sizeof(T) == 2, std::int16_t, std::int8_t>>>;
+  Bits bits;
+  std::memcpy(&bits, &value, sizeof(T));
+  const auto magnitude = static_cast<std::int64_t>(bits) & std::numeric_limits<Bits>::max();
+  return bits < 0 ? -magnitude : magnitude;
+}
+
+// What one element is off by: ulps, 0 where both are NaN or within the absolute bound.
+template <class T>
+double ulps_off(const T& got, const T& expected, const Tolerance& tolerance) {
+  if (std::memcmp(&got, &expected, sizeof(T)) == 0) return 0;
+  const auto a = static_cast<double>(common::to_compute(got));
+  const auto b = static_cast<double>(common::to_compute(expected));
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b) ? 0 : HUGE_VAL;
+  if (tolerance.absolute > 0 && std::abs(a - b) <= tolerance.absolute) return 0;
+  if (a == b) return tolerance.ulps > 0 ? 0 : 1;  // zeros of different sign
+  return std::abs(static_cast<double>(ordered(got)) - static_cast<double>(ordered(expected)));
+}
+
+// Calls f(row, offset of the row in elements, elements) for each row of a layout.
+template <class F>
+void for_each_row(const Layout& layout, F f) {
+  const std::int64_t rows = layout.rank == 2 ? layout.extents[0] : 1;
+  const std::int64_t width = layout.extents[layout.rank == 2 ? 1 : 0];
+  for (std::int64_t row = 0; row < rows; ++row) f(row, layout.row_begin(row), width);
+}
+
+// The last row that does not begin behind an element.
+std::int64_t row_before(const Layout& layout, std::int64_t element) {
+  if (layout.row_stride == 0) return 0;
+  if (layout.matrix_rows == 0) return element / layout.row_stride;
+  const std::int64_t matrices = layout.extents[0] / layout.matrix_rows;
+  const bool apart = layout.matrix_stride >= layout.row_stride;  // or a row of each, and then the next of each
+  const std::int64_t outer = std::max(layout.matrix_stride, layout.row_stride);
+  const std::int64_t inner = std::min(layout.matrix_stride, layout.row_stride);
+  const std::int64_t first = element / outer;
+  const std::int64_t second = std::min(element % outer / inner, (apart ? layout.matrix_rows : matrices) - 1);
+  return apart ? first * layout.matrix_rows + second : second * layout.matrix_rows + first;
+}
+
+void compare_bytes(const Operand& operand, const Layout& layout, const std::byte* got, const std::byte* expected,
+                   Comparison& result) {
+  const std::int64_t size = bytes(layout.dtype);
+  for_each_row(layout, [&](std::int64_t row, std::int64_t offset, std::int64_t width) {
+    const std::byte* a = got + offset * size;
+    const std::byte* b = expected + offset * size;
+    if (std::memcmp(a, b, static_cast<std::size_t>(width * size)) == 0) return;
+    const std::int64_t at = std::mismatch(a, a + width * size, b).first - a;
+    if (result.equal)
+      result.difference = cat(operand.name, "[", row, ", ", at / size, "]: bytes ", to_hex(a + at / size * size, size),
+                              " instead of ", to_hex(b + at / size * size, size));
+    result.equal = false;
+    result.max_error = std::max(result.max_error, 1.0);
+  });
+}
+
+// Between rows nothing may have been written.
+void compare_gaps(const Operand& operand, const Layout& layout, const std::byte* got, const std::byte* expected,
+                  Comparison& result) {
+  const std::int64_t size = bytes(layout.dtype);
+  for_each_row(layout, [&](std::int64_t row, std::int64_t offset, std::int64_t width) {
+    if (layout.rank != 2 || row + 1 == layout.extents[0]) return;
+    const std::int64_t gap = (offset + width) * size;
+    const auto bytes = static_cast<std::size_t>(layout.row_begin(row + 1) * size - gap);
+    if (std::memcmp(got + gap, expected + gap, bytes) == 0) return;
+    if (result.equal) result.difference = cat(operand.name, ": the gap behind row ", row, " was written");
+    result.equal = false;
+    result.max_error = HUGE_VAL;
+  });
+}
+
+template <class T>
+void compare_floats(const Operand& operand, const Layout& layout, const Tolerance& tolerance, const std::byte* got,
+                    const std::byte* expected, Comparison& result) {
+  const T* a = reinterpret_cast<const T*>(got);
+  const T* b = reinterpret_cast<const T*>(expected);
+  for_each_row(layout, [&](std::int64_t row, std::int64_t offset, std::int64_t width) {
+    if (std::memcmp(a + offset, b + offset, static_cast<std::size_t>(width) * sizeof(T)) == 0) return;
+    for (std::int64_t i = 0; i < width; ++i) {
+      const double off = ulps_off(a[offset + i], b[offset + i], tolerance);
+      result.max_error = std::max(result.max_error, off);
+      if (off <= tolerance.ulps || !result.equal) continue;
+      result.equal = false;
+      result.difference = cat(operand.name, "[", row, ", ", i, "]: ", double(common::to_compute(a[offset + i])),
+                              " instead of ", double(common::to_compute(b[offset + i])));
+    }
+  });
+}
+
+}  // namespace
+
+AnyArgs::AnyArgs(const Family& family)
+    : family_(family),
+      bytes_(static_cast<const unsigned char*>(family.default_args),
+             static_cast<const unsigned char*>(family.default_args) + family.args_bytes) {}
+
+void AnyArgs::set_operand(int operand, const void* pointer, std::int64_t bytes) {
+  const In value(pointer, bytes);
+  std::memcpy(bytes_.data() + family_.operands[operand].offset, &value, sizeof(value));
+}
+
+void AnyArgs::set_scalar(std::string_view name, float value) {
+  std::vector<std::string> known;
+  for (const Scalar& scalar : family_.scalars) {
+    if (name == scalar.name) {
+      std::memcpy(bytes_.data() + scalar.offset, &value, sizeof(value));
+      return;
+    }
+    known.emplace_back(scalar.name);
+  }
+  throw Error(Code::bad_input, Stage::problem,
+              cat(family_.name, " has no run-time number \"", name, "\"",
+                  known.empty() ? "" : cat("; it has ", join(known, ", "))));
+}
+
+void AnyArgs::set_extents(const void* problem) {
+  for (const LaunchExtent& extent : family_.launch_extents) {
+    const std::int64_t value = get_integer(*find_field(family_, extent.field), problem);
+    std::memcpy(bytes_.data() + extent.offset, &value, sizeof(value));
+  }
+}
+
+HostOperands::HostOperands(const Family& family, const void* problem)
+    : family_(&family),
+      problem_(static_cast<const unsigned char*>(problem),
+               static_cast<const unsigned char*>(problem) + family.problem_bytes) {
+  for (const Operand& operand : family.operands) {
+    layouts_.push_back(operand.layout(problem));
+    const std::int64_t span = layouts_.back().span_bytes();
+    if (span < 0) throw problem_error(family, problem, cat(operand.name, " would be larger than any memory"));
+    const auto refuse = [&] {
+      throw problem_error(family, problem, cat(operand.name, " takes ", span, " bytes, more than there is memory"));
+    };
+    if (span > kMostMemory) refuse();  // sanitizers end the process where others throw bad_alloc
+    try {
+      memory_.emplace_back(static_cast<std::size_t>(span));
+    } catch (const std::bad_alloc&) {
+      refuse();
+    }
+  }
+}
+
+void HostOperands::generate(std::uint64_t seed, bool wild) {
+  for (int i = 0; i < family_->operands.count; ++i) {
+    if (!present(i)) continue;
+    const std::uint64_t own_seed = seed * 100 + static_cast<std::uint64_t>(i);
+    const DType type = layout(i).dtype;
+    if (family_->operands[i].role == Role::workspace) {
+      std::fill_n(data(i), bytes(i), std::byte{0});
+    } else if (!is_input(family_->operands[i])) {
+      std::fill_n(data(i), bytes(i), std::byte{kPoison});
+    } else if (family_->generate(problem(), i, own_seed, data(i))) {
+      continue;
+    } else if (info(type).is_float) {
+      fill_floats(type, data(i), bytes(i) / quern::bytes(type), own_seed, wild);
+    } else {
+      fill_bytes(data(i), bytes(i), own_seed);
+    }
+  }
+}
+
+HostOperands HostOperands::reference(const AnyArgs& scalars) const {
+  HostOperands result = *this;
+  AnyArgs args = scalars;
+  args.set_extents(problem());
+  for (int i = 0; i < family_->operands.count; ++i) args.set_operand(i, result.data(i));
+  family_->reference(problem(), args.data());
+  return result;
+}
+
+DeviceOperands::DeviceOperands(const Driver& driver, const HostOperands& host, int offset_elements, Guards guards)
+    : driver_(driver), family_(host.family()), guards_(guards) {
+  const auto* problem = static_cast<const unsigned char*>(host.problem());
+  problem_.assign(problem, problem + family_.problem_bytes);
+  blocks_.resize(static_cast<std::size_t>(family_.operands.count));
+  const std::int64_t band = guards == Guards::bands ? kBand : 0;
+  std::int64_t all = 0;
+  for (int i = 0; i < family_.operands.count; ++i) {
+    if (!host.present(i)) continue;
+    Block& block = blocks_[static_cast<std::size_t>(i)];
+    block.bytes = host.bytes(i);
+    block.offset = band + std::int64_t{offset_elements} * bytes(host.layout(i).dtype);
+    block.total = std::max<std::int64_t>(1, block.offset + block.bytes + band);
+    block.base = static_cast<CUdeviceptr>(all);
+    all += (block.total + 255) / 256 * 256;
+  }
+  if (guards == Guards::bands) {
+    const CUdeviceptr base = allocate(all);
+    total_ = all;
+    driver.check(driver->MemsetD8Async(base, kPoison, static_cast<std::size_t>(all), nullptr), Stage::tool,
+                 "cuMemsetD8Async");
+    for (Block& block : blocks_) block.base += base;
+  } else {
+    for (int i = 0; i < family_.operands.count; ++i) {
+      Block& block = blocks_[static_cast<std::size_t>(i)];
+      if (block.total == 0) continue;
+      block.base = allocate(block.total);
+      driver.name_memory(block.base, family_.operands[i].name);
+    }
+  }
+  upload(host);
+}
+
+CUdeviceptr DeviceOperands::allocate(std::int64_t bytes) {
+  CUdeviceptr base = 0;
+  driver_.check(driver_->MemAlloc(&base, static_cast<std::size_t>(std::max<std::int64_t>(1, bytes))), Stage::tool,
+                "cuMemAlloc");
+  allocations_.push_back(base);
+  return base;
+}
+
+DeviceOperands::~DeviceOperands() {
+  for (const CUdeviceptr base : allocations_) driver_->MemFree(base);
+}
+
+void DeviceOperands::upload(const HostOperands& host) {
+  for (int i = 0; i < family_.operands.count; ++i) {
+    const Block& block = blocks_[static_cast<std::size_t>(i)];
+    if (block.bytes == 0) continue;
+    driver_.check(driver_->MemcpyHtoD(block.base + static_cast<CUdeviceptr>(block.offset), host.data(i),
+                                      static_cast<std::size_t>(block.bytes)),
+                  Stage::tool, "cuMemcpyHtoD");
+  }
+}
+
+void DeviceOperands::download(HostOperands& host) const {
+  for (int i = 0; i < family_.operands.count; ++i) {
+    const Block& block = blocks_[static_cast<std::size_t>(i)];
+    if (block.bytes == 0 || !is_output(family_.operands[i])) continue;
+    driver_.check(driver_->MemcpyDtoH(host.data(i), block.base + static_cast<CUdeviceptr>(block.offset),
+                                      static_cast<std::size_t>(block.bytes)),
+                  Stage::tool, "cuMemcpyDtoH");
+  }
+}
+
+std::string DeviceOperands::damage(const HostOperands& host) const {
+  for (int i = 0; i < family_.operands.count; ++i) {
+    const Block& block = blocks_[static_cast<std::size_t>(i)];
+    if (block.total == 0) continue;
+    std::vector<std::byte> copy(static_cast<std::size_t>(block.total));
+    driver_.check(driver_->MemcpyDtoH(copy.data(), block.base, copy.size()), Stage::tool, "cuMemcpyDtoH");
+    const auto poisoned = [](std::byte b) { return b == std::byte{kPoison}; };
+    const auto begin = copy.begin() + block.offset;
+    const auto end = begin + block.bytes;
+    const bool bands = guards_ == Guards::bands;
+    if (bands && !std::all_of(copy.begin(), begin, poisoned)) return cat("the bytes before ", family_.operands[i].name);
+    if (bands && !std::all_of(end, copy.end(), poisoned)) return cat("the bytes behind ", family_.operands[i].name);
+    if (!is_output(family_.operands[i]) && !std::equal(begin, end, host.data(i))) return family_.operands[i].name;
+  }
+  return {};
+}
+
+AnyArgs DeviceOperands::args(const AnyArgs& scalars) const {
+  AnyArgs args = scalars;
+  args.set_extents(problem_.data());
+  for (int i = 0; i < family_.operands.count; ++i) {
+    const Block& block = blocks_[static_cast<std::size_t>(i)];
+    if (block.total != 0) args.set_operand(i, pointer(i), block.bytes);
+  }
+  return args;
+}
+
+void* DeviceOperands::pointer(int operand) const {
+  const Block& block = blocks_[static_cast<std::size_t>(operand)];
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a device address
+  return reinterpret_cast<void*>(block.base + static_cast<CUdeviceptr>(block.offset));
+}
+
+void DeviceOperands::fill_outputs(unsigned char value) const {
+  for (int i = 0; i < family_.operands.count; ++i) {
+    const Block& block = blocks_[static_cast<std::size_t>(i)];
+    if (block.bytes == 0 || family_.operands[i].role != Role::output) continue;
+    driver_.check(driver_->MemsetD8Async(block.base + static_cast<CUdeviceptr>(block.offset), value,
+                                         static_cast<std::size_t>(block.bytes), nullptr),
+                  Stage::tool, "cuMemsetD8Async");
+  }
+}
+
+DeviceOperands::Place DeviceOperands::place(std::int64_t byte) const {
+  const CUdeviceptr address = base() + static_cast<CUdeviceptr>(byte);
+  int operand = 0;
+  for (int i = 0; i < family_.operands.count; ++i) {
+    const Block& block = blocks_[static_cast<std::size_t>(i)];
+    if (block.total != 0 && block.base <= address) operand = i;
+  }
+  const Block& block = blocks_[static_cast<std::size_t>(operand)];
+  const std::int64_t offset = static_cast<std::int64_t>(address - block.base) - block.offset;
+  return {operand, offset < 0 || offset >= block.bytes, offset};
+}
+
+std::string element_name(const Operand& operand, const Layout& layout, std::int64_t offset) {
+  const std::int64_t element = offset / bytes(layout.dtype);
+  if (layout.rank < 2) return cat(operand.name, "[", element, "]");
+  const std::int64_t row = row_before(layout, element);
+  const std::int64_t column = element - layout.row_begin(row);
+  if (column >= layout.extents[1]) return cat("the gap behind row ", row, " of ", operand.name);
+  return cat(operand.name, "[", row, ", ", column, "]");
+}
+
+Comparison compare(const HostOperands& got, const HostOperands& expected) {
+  Comparison result;
+  for (int i = 0; i < got.family().operands.count; ++i) {
+    const Operand& operand = got.family().operands[i];
+    if (!got.present(i) || !is_output(operand) || got.bytes(i) == 0) continue;
+    const Layout& layout = got.layout(i);
+    compare_gaps(operand, layout, got.data(i), expected.data(i), result);
+    const Tolerance tolerance = got.family().tolerance(got.problem(), i);
+    if (!info(layout.dtype).is_float || tolerance.bitwise) {
+      compare_bytes(operand, layout, got.data(i), expected.data(i), result);
+    } else {
+      common::with_float(layout.dtype, [&](auto x) {
+        compare_floats<decltype(x)>(operand, layout, tolerance, got.data(i), expected.data(i), result);
+      });
+    }
+  }
+  return result;
+}
+
+}  // namespace quern

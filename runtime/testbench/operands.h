@@ -1,0 +1,129 @@
+// The data of one problem: made up or given, on the host and on the device, with the reference's answer beside it.
+// Shared by `quern run`, the benchmarks, the tests and the tuner.
+#ifndef QUERN_TESTBENCH_OPERANDS_H_
+#define QUERN_TESTBENCH_OPERANDS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "driver/driver.h"
+#include "quern/family.h"
+
+namespace quern {
+
+// A family's argument struct with its storage.
+class AnyArgs {
+ public:
+  explicit AnyArgs(const Family& family);
+  void* data() { return bytes_.data(); }
+  const void* data() const { return bytes_.data(); }
+  void set_operand(int operand, const void* pointer, std::int64_t bytes = kOpen);
+  // Throws Error (bad_input) for an unknown name.
+  void set_scalar(std::string_view name, float value);
+  // The extents that the launch takes, from a problem in which they are closed.
+  void set_extents(const void* problem);
+
+ private:
+  const Family& family_;
+  std::vector<unsigned char> bytes_;
+};
+
+// Host memory of each operand. The problem must be closed: no open extent that a layout needs.
+class HostOperands {
+ public:
+  HostOperands(const Family& family, const void* problem);
+
+  // Fills each input: by the family's own generator, else with numbers of its type: floats in [-4, 4) with, every so
+  // often, a zero, an infinity, a NaN, a denormal or the largest value if `wild`; any byte for integers. Outputs are
+  // filled with 0xA5, a workspace with 0.
+  void generate(std::uint64_t seed, bool wild);
+  // Runs the reference on the inputs and gives its outputs; this object stays unchanged.
+  HostOperands reference(const AnyArgs& scalars) const;
+
+  const Layout& layout(int operand) const { return layouts_[static_cast<std::size_t>(operand)]; }
+  bool present(int operand) const { return layout(operand).dtype != DType::none; }
+  std::int64_t bytes(int operand) const { return layout(operand).span_bytes(); }
+  std::byte* data(int operand) { return memory_[static_cast<std::size_t>(operand)].data(); }
+  const std::byte* data(int operand) const { return memory_[static_cast<std::size_t>(operand)].data(); }
+  const Family& family() const { return *family_; }
+  const void* problem() const { return problem_.data(); }
+
+ private:
+  const Family* family_;
+  std::vector<unsigned char> problem_;
+  std::vector<Layout> layouts_;
+  std::vector<std::vector<std::byte>> memory_;
+};
+
+// Device copies. Each operand starts `offset_elements` elements past a 256-byte boundary. With guard bands there are
+// 1024 bytes of 0xA5 before and after it; without, the allocation ends with the operand and nothing but the operand is
+// initialized, so that compute-sanitizer sees every access outside.
+enum class Guards { bands, none };
+class DeviceOperands {
+ public:
+  // Allocates in the current context. Throws Error (driver), out of memory among them.
+  DeviceOperands(const Driver& driver, const HostOperands& host, int offset_elements = 0,
+                 Guards guards = Guards::bands);
+  ~DeviceOperands();
+  DeviceOperands(const DeviceOperands&) = delete;
+  DeviceOperands& operator=(const DeviceOperands&) = delete;
+
+  // Everything to the device; outputs as the host has them (poisoned by generate).
+  void upload(const HostOperands& host);
+  // Outputs and updates back.
+  void download(HostOperands& host) const;
+  // The name of an operand whose guard bands were written, or that is an input and was changed; "" if none.
+  std::string damage(const HostOperands& host) const;
+  // Arguments with these pointers and sizes, the extents of the problem, and `scalars`' numbers.
+  AnyArgs args(const AnyArgs& scalars) const;
+  void* pointer(int operand) const;
+
+  // With guard bands: all of the memory, operands and bands, as one range.
+  CUdeviceptr base() const { return allocations_.front(); }
+  std::int64_t total() const { return total_; }
+  // Every byte between an output's first and its last, on the default stream. Updates stay as they are.
+  void fill_outputs(unsigned char value) const;
+  // Where a byte of that range is: which operand, or which band of it.
+  struct Place {
+    int operand = 0;
+    bool band = false;        // before or behind the operand
+    std::int64_t offset = 0;  // in the operand, in bytes; below 0 or beyond its size in a band
+  };
+  Place place(std::int64_t byte) const;
+
+ private:
+  const Driver& driver_;
+  const Family& family_;
+  std::vector<unsigned char> problem_;
+  CUdeviceptr allocate(std::int64_t bytes);
+  // With guard bands all operands share one allocation, so that their places in memory, and with them what the address
+  // translation costs a small kernel, do not depend on what was allocated before.
+  struct Block {
+    CUdeviceptr base = 0;
+    std::int64_t offset = 0;  // of the operand in the block
+    std::int64_t bytes = 0;   // of the operand
+    std::int64_t total = 0;   // of the block
+  };
+  Guards guards_;
+  std::vector<Block> blocks_;
+  std::vector<CUdeviceptr> allocations_;
+  std::int64_t total_ = 0;
+};
+
+// The element of an operand that holds byte `offset` of it: "out[12, 5]", or the gap behind a row.
+std::string element_name(const Operand& operand, const Layout& layout, std::int64_t offset);
+
+// A result against the reference's.
+struct Comparison {
+  bool equal = true;       // within the family's tolerance
+  double max_error = 0;    // in units of the last place of the stored type; 0: bit for bit
+  std::string difference;  // the first element that is out: operand, position, both values
+};
+Comparison compare(const HostOperands& got, const HostOperands& expected);
+
+}  // namespace quern
+
+#endif  // QUERN_TESTBENCH_OPERANDS_H_

@@ -1,0 +1,120 @@
+#include "testbench/sampler.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "driver/stream.h"
+
+namespace quern {
+namespace {
+
+// Total of the rotating sets: several times any L2 so far, so that nothing of a set is left when its turn comes.
+constexpr std::int64_t kRotatingBytes = 256'000'000;
+constexpr int kSmallSets = 4;  // where calls are so small that rotating enough of them would take thousands
+constexpr int kFlushCalls = 40;
+constexpr int kWarmups = 2;
+
+bool is_small(std::int64_t bytes) { return 400 * bytes < 180'000'000; }
+
+void require_nodes(const Graph& graph, int calls) {
+  if (graph.nodes() >= static_cast<std::size_t>(calls)) return;
+  throw Error(Code::driver, Stage::tool, "the captured graph has fewer nodes than calls: nothing was measured");
+}
+
+// Calls a graph: enough that the graph's own start does not count, few enough to stay quick.
+int calls_a_graph(const Calls& calls) {
+  if (calls.emulated) return 1;
+  const double guess_us = std::max(2.0, static_cast<double>(calls.bytes) / 3.5e6);
+  const int wanted = static_cast<int>(std::clamp(2000.0 / guess_us, 2.0, 400.0));
+  return calls.sets * ((wanted + calls.sets - 1) / calls.sets);
+}
+
+// The calls one after another, on one set after another.
+class Replay : public Sampler {
+ public:
+  Replay(const Driver& driver, const Calls& calls)
+      : driver_(driver),
+        calls_(calls),
+        count_(calls_a_graph(calls)),
+        graph_(driver, [&](CUstream stream) { record(stream); }),
+        stream_(driver) {
+    require_nodes(graph_, count_);
+    for (int i = 0; i < (calls.emulated ? 0 : kWarmups); ++i) us();
+  }
+  double us() override {
+    return time_us(driver_, stream_.get(), [&] { graph_.launch(stream_.get()); }) / count_;
+  }
+  const char* method() const override { return calls_.regime == Regime::warm ? "warm" : "rotate"; }
+
+ private:
+  void record(CUstream stream) const {
+    for (int i = 0; i < count_; ++i) calls_.enqueue(stream, i % calls_.sets);
+  }
+  const Driver& driver_;
+  const Calls calls_;  // keeps alive what the graph launches
+  const int count_;
+  const Graph graph_;
+  const StreamOwner stream_;
+};
+
+// A flush of L2 before each call; what the flushes alone take is measured beside each sample and subtracted.
+class Flushed : public Sampler {
+ public:
+  Flushed(const Driver& driver, const Calls& calls)
+      : driver_(driver),
+        calls_(calls),
+        flush_bytes_(static_cast<std::size_t>(std::max<std::int64_t>(128 << 20, 2 * calls.l2_bytes))),
+        flush_(driver, flush_bytes_),
+        with_(driver, [&](CUstream stream) { record(stream, true); }),
+        without_(driver, [&](CUstream stream) { record(stream, false); }),
+        stream_(driver) {
+    require_nodes(with_, 2 * kFlushCalls);
+    for (int i = 0; i < kWarmups; ++i) us();
+  }
+  double us() override {
+    const double both = time_us(driver_, stream_.get(), [&] { with_.launch(stream_.get()); });
+    const double alone = time_us(driver_, stream_.get(), [&] { without_.launch(stream_.get()); });
+    return (both - alone) / kFlushCalls;
+  }
+  const char* method() const override { return "flush"; }
+
+ private:
+  void record(CUstream stream, bool with_calls) const {
+    for (int i = 0; i < kFlushCalls; ++i) {
+      driver_.check(driver_->MemsetD8Async(flush_.get(), 0, flush_bytes_, stream), Stage::tool, "cuMemsetD8Async");
+      if (with_calls) calls_.enqueue(stream, i % calls_.sets);
+    }
+  }
+  const Driver& driver_;
+  const Calls calls_;  // keeps alive what the graph launches
+  const std::size_t flush_bytes_;
+  const DeviceMemory flush_;
+  const Graph with_;
+  const Graph without_;
+  const StreamOwner stream_;
+};
+
+}  // namespace
+
+const char* name(Regime regime) { return regime == Regime::cold ? "cold" : "warm"; }
+
+Regime parse_regime(std::string_view text) {
+  for (const Regime regime : {Regime::cold, Regime::warm}) {
+    if (text == name(regime)) return regime;
+  }
+  throw Error(Code::bad_input, Stage::tool, cat("the regime \"", text, "\" is unknown; there are cold and warm"));
+}
+
+int rotating_sets(std::int64_t bytes, std::int64_t l2_bytes) {
+  if (is_small(bytes)) return kSmallSets;
+  const std::int64_t total = std::max(kRotatingBytes, 4 * l2_bytes);
+  return static_cast<int>(std::clamp<std::int64_t>((total + bytes - 1) / bytes, 2, 400));
+}
+
+std::unique_ptr<Sampler> make_sampler(const Driver& driver, const Calls& calls) {
+  const bool flushed = calls.regime == Regime::cold && is_small(calls.bytes) && !calls.emulated;
+  if (flushed) return std::make_unique<Flushed>(driver, calls);
+  return std::make_unique<Replay>(driver, calls);
+}
+
+}  // namespace quern

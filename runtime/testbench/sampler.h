@@ -1,0 +1,56 @@
+// Device time of one call, sample by sample. The regime is fixed and stated with every figure: CUDA-graph replays, so
+// that launch overhead stays out, between two events; and a cold L2, by rotating through enough copies of the operands
+// that none is still cached, or on request a warm one.
+#ifndef QUERN_TESTBENCH_SAMPLER_H_
+#define QUERN_TESTBENCH_SAMPLER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "driver/driver.h"
+
+namespace quern {
+
+enum class Regime : std::uint8_t {
+  cold,  // nothing of the operands is in L2 when a call begins
+  warm,  // whatever of them L2 holds is there
+};
+const char* name(Regime regime);
+// Throws Error (bad_input) that lists them.
+Regime parse_regime(std::string_view text);
+
+// Enqueues one call on operand set `set`, and keeps alive what it launches.
+using Enqueue = std::function<void(CUstream stream, int set)>;
+
+// How many operand sets of `bytes` (read and written by one call) a cold regime rotates through.
+int rotating_sets(std::int64_t bytes, std::int64_t l2_bytes);
+
+// What is called, and where.
+struct Calls {
+  Enqueue enqueue;
+  int sets = 1;            // that enqueue knows; what rotating_sets gave where the regime is cold
+  std::int64_t bytes = 0;  // of one call
+  std::int64_t l2_bytes = 0;
+  Regime regime = Regime::cold;
+  bool emulated = false;  // on the host driver: one call a sample, as its times say nothing of a GPU's
+};
+
+// The calls are captured once, by the constructor; not thread-safe.
+class Sampler {
+ public:
+  virtual ~Sampler() = default;
+  // Device time of one call in microseconds, the mean over one replay. Throws Error (driver).
+  virtual double us() = 0;
+  // "rotate": a graph over rotating operands; "flush": a graph with an L2 flush before each call, less one of flushes
+  // alone; "warm": a graph of calls on one set.
+  virtual const char* method() const = 0;
+};
+
+// Throws Error (driver); asserts that the graph is not empty.
+std::unique_ptr<Sampler> make_sampler(const Driver& driver, const Calls& calls);
+
+}  // namespace quern
+
+#endif  // QUERN_TESTBENCH_SAMPLER_H_

@@ -1,0 +1,226 @@
+// The two modes in which an application tunes. No candidate runs in its process: what is done here is asking workers,
+// waiting for them, and in the background mode making the better plan.
+#include "api/application_tuner.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "api/prepare.h"
+#include "api/runtime_state.h"
+#include "base/text.h"
+#include "driver/capture_mode.h"
+#include "plan/problem.h"
+#include "tuner/application/problem_tuner.h"
+
+namespace quern {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kFreeShare = 0.05;    // of the free memory, where nobody says how much
+constexpr double kSearchShare = 0.75;  // of the time: the rest is for the finalists
+constexpr unsigned kMostJobs = 8;      // compiles at a time
+
+// Of the current context's device. At least 1: to an evaluator 0 means half of what is free.
+std::int64_t memory_for(const RuntimeState& state, const Driver& driver) {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  driver->MemGetInfo(&free, &total);
+  const auto share = static_cast<std::uint64_t>(static_cast<double>(free) * kFreeShare);
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(std::clamp(state.options.tuning_memory.value_or(share), std::uint64_t{1}, kMost));
+}
+
+// ---- on prepare
+
+class TunesOnPrepare : public ApplicationTuner {
+ public:
+  explicit TunesOnPrepare(RuntimeState& state) : state_(state), tuner_(state) {}
+
+  std::optional<TunedConfig> before_plan(const Family& family, const void* problem, const Device& device) override {
+    const double seconds = *state_.options.tuning_seconds;
+    const auto until =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    TuningLimits limits;
+    limits.memory_bytes = memory_for(state_, *state_.driver());
+    limits.seconds = kSearchShare * seconds;
+    limits.jobs = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, kMostJobs));
+    limits.stop = [until] { return Clock::now() >= until; };
+    auto tuned = tuner_.tune(AnyProblem(family, problem), device, limits);
+    if (!tuned && limits.stop())
+      state_.log.warning(cat(problem_text(family, problem), " was not tuned within ", fixed(seconds, 1),
+                             " s; give it longer with QUERN_TUNE_SECONDS, or tune it ahead with `quern tune`"));
+    return tuned;
+  }
+  void after_plan(const std::shared_ptr<const PlanState>&, const Context&) override {}
+
+ private:
+  RuntimeState& state_;
+  ProblemTuner tuner_;
+};
+
+// ---- in the background
+
+// Makes a context current here for as long as it lives, provided that it is the device's primary one: another could be
+// destroyed under a thread that its owner does not know of. None is made for that.
+class BorrowedContext {
+ public:
+  BorrowedContext(const Driver& driver, const Context& wanted) {
+    CUdevice device = 0;
+    unsigned flags = 0;
+    int active = 0;
+    driver.check(driver->DeviceGet(&device, wanted.device), Stage::tool, "cuDeviceGet");
+    driver.check(driver->DevicePrimaryCtxGetState(device, &flags, &active), Stage::tool, "cuDevicePrimaryCtxGetState");
+    if (active == 0) return;
+    primary_.emplace(driver, wanted.device);
+    is_wanted_ = current_context_id(driver) == wanted.id;
+  }
+  bool is_wanted() const { return is_wanted_; }
+
+ private:
+  std::optional<PrimaryContext> primary_;
+  bool is_wanted_ = false;
+};
+
+// As far as the driver tells: of streams that wait for the legacy one.
+bool capturing(const Driver& driver, CUcontext context) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  if (!driver.may_release() || driver->CtxSetCurrent(context) != CUDA_SUCCESS) return false;
+  return driver->StreamIsCapturing(CU_STREAM_LEGACY, &status) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
+         status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+class TunesInBackground : public ApplicationTuner {
+ public:
+  explicit TunesInBackground(RuntimeState& state) : state_(state), tuner_(state) {}
+
+  // The thread stays in the process that this one was forked from; what it waits at is left alone here, since to
+  // destroy that would be to wait for it.
+  ~TunesInBackground() override {
+    if (queue_->process != 0 && queue_->process != getpid()) {
+      static_cast<void>(queue_.release());
+      return;
+    }
+    {
+      const std::lock_guard lock(queue_->mutex);
+      queue_->ending = true;
+    }
+    queue_->changed.notify_all();
+    if (queue_->thread.joinable()) queue_->thread.join();
+  }
+
+  std::optional<TunedConfig> before_plan(const Family&, const void*, const Device&) override { return std::nullopt; }
+
+  void after_plan(const std::shared_ptr<const PlanState>& plan, const Context& context) override {
+    if (!open_extents(*plan->family, plan->problem.data()).empty() || !tuner_.unusable().empty()) return;
+    const std::lock_guard lock(queue_->mutex);
+    queue_->jobs.push_back({plan, context});
+    if (!queue_->thread.joinable()) start();
+    queue_->changed.notify_all();
+  }
+
+ private:
+  struct Job {
+    std::shared_ptr<const PlanState> plan;
+    Context context;
+  };
+  struct Queue {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::atomic<bool> ending{false};
+    std::deque<Job> jobs;
+    pid_t process = 0;  // where the thread is
+    std::thread thread;
+  };
+
+  void start() {
+    try {
+      queue_->thread = std::thread([this] { work(); });
+      queue_->process = getpid();
+    } catch (const std::system_error& error) {
+      state_.log.warning(cat("nothing is tuned in the background: no thread could be started: ", error.what()));
+    }
+  }
+
+  void work() {
+    std::unique_lock lock(queue_->mutex);
+    for (;;) {
+      queue_->changed.wait(lock, [this] { return queue_->ending || !queue_->jobs.empty(); });
+      if (queue_->ending) return;
+      const Job job = std::move(queue_->jobs.front());
+      queue_->jobs.pop_front();
+      lock.unlock();
+      try {
+        improve(job);
+      } catch (const std::exception& error) {
+        state_.log.warning(cat("not tuned: ", error.what()));
+      }
+      lock.lock();
+    }
+  }
+
+  bool over(const Driver& driver) const { return queue_->ending || !driver.may_release(); }
+
+  void improve(const Job& job) {
+    const PlanState& plan = *job.plan;
+    const Driver& driver = *plan.driver;
+    if (over(driver)) return;
+    const RelaxedCaptureMode relaxed(driver);
+    const BorrowedContext context(driver, job.context);
+    if (!context.is_wanted())
+      return state_.log.info(cat(plan.text, " is not tuned: its context is not the device's primary one"));
+    const Device device = describe_device(driver, plan.device);
+    const AnyProblem problem(*plan.family, plan.problem.data());
+    const auto tuned = tuner_.tune(problem, device, limits(driver, job.context.handle));
+    if (tuned) launch_instead(job, *tuned);
+  }
+
+  TuningLimits limits(const Driver& driver, CUcontext context) {
+    TuningLimits limits;
+    limits.memory_bytes = memory_for(state_, driver);
+    limits.throttle.share = *state_.options.tuning_share;
+    limits.throttle.hold = [&driver, context] { return capturing(driver, context); };
+    limits.throttle.rest = rest_;
+    limits.stop = [this, &driver] { return over(driver); };
+    return limits;
+  }
+
+  void launch_instead(const Job& job, const TunedConfig& tuned) {
+    const PlanState& plan = *job.plan;
+    const auto better = make_better(job, tuned);
+    if (better->images.front().config == plan.images.front().config) return;
+    plan.better.set(better);
+    ++state_.better_plans;
+    state_.log.info(cat(plan.text, ": ", tuned.from, "; launched from now on: ", better->images.front().config));
+  }
+
+  std::shared_ptr<const PlanState> make_better(const Job& job, const TunedConfig& tuned) {
+    PrepareOptions options;
+    options.config = tuned.config;
+    return make_plan(state_, *job.plan->family, job.plan->problem.data(), job.context, options, tuned.from);
+  }
+
+  RuntimeState& state_;
+  ProblemTuner tuner_;
+  const std::shared_ptr<Rest> rest_ = std::make_shared<Rest>();
+  std::unique_ptr<Queue> queue_ = std::make_unique<Queue>();
+};
+
+}  // namespace
+
+std::unique_ptr<ApplicationTuner> make_application_tuner(RuntimeState& state) {
+  if (*state.options.tuning == Tuning::on_prepare) return std::make_unique<TunesOnPrepare>(state);
+  if (*state.options.tuning == Tuning::background) return std::make_unique<TunesInBackground>(state);
+  return nullptr;
+}
+
+}  // namespace quern

@@ -1,0 +1,150 @@
+#include "tuner/evaluate/device_evaluator.h"
+
+#include <algorithm>
+
+#include "api/runtime_state.h"
+#include "base/text.h"
+#include "driver/clocks.h"
+#include "plan/config.h"
+#include "plan/plan_state.h"
+#include "plan/problem.h"
+#include "testbench/copy_floor.h"
+
+namespace quern {
+namespace {
+
+constexpr int kEmulatedSamples = 3;      // the host driver's times are of nothing; they show that the path works
+constexpr std::int64_t kLocalShare = 8;  // at most 1/8 of the device's memory for the threads' own
+
+HostOperands generated(const AnyProblem& problem) {
+  HostOperands host(problem.family(), problem.data());
+  host.generate(1, false);
+  return host;
+}
+
+const AnyProblem& closed(const AnyProblem& problem) {
+  const auto open = open_extents(problem.family(), problem.data());
+  if (open.empty()) return problem;
+  const char* const name = open.front()->name;
+  throw problem_error(problem.family(), problem.data(),
+                      cat(name, " is open; what is measured needs every extent, ", name, "=8192 for one"));
+}
+
+// Throws where the evaluator would take more than it may. Before anything is allocated.
+const AnyProblem& affordable(const Driver& driver, const Device& device, const AnyProblem& problem,
+                             const EvaluatorSettings& settings) {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  driver.check(driver->MemGetInfo(&free, &total), Stage::tool, "cuMemGetInfo");
+  const std::int64_t limit = settings.memory_bytes > 0 ? settings.memory_bytes : static_cast<std::int64_t>(free / 2);
+  const std::int64_t needed = evaluator_bytes(problem, device, settings.regime);
+  if (needed <= limit) return problem;
+  throw problem_error(
+      problem.family(), problem.data(),
+      cat("measuring it takes ", needed >> 20, " MiB of device memory, and it may take ", limit >> 20,
+          " MiB; free some, allow more (--memory, QUERN_TUNE_MEMORY), or measure a problem with fewer rows"));
+}
+
+}  // namespace
+
+std::int64_t evaluator_bytes(const AnyProblem& problem, const Device& device, Regime regime) {
+  const std::int64_t call = problem.family().bytes(problem.data());
+  std::int64_t set = 0;
+  for (const Operand& operand : problem.family().operands) set += operand.layout(problem.data()).span_bytes() + 4096;
+  if (device.target.host) return CorrectnessCheck::memory_bytes(problem) + set;
+  // The copy beside it is measured in buffers of its own, with cold L2 whatever the regime is.
+  const std::int64_t copies = call * rotating_sets(call, device.l2_bytes);
+  return CorrectnessCheck::memory_bytes(problem) + copies +
+         set * (regime == Regime::cold ? rotating_sets(call, device.l2_bytes) : 1);
+}
+
+DeviceEvaluator::DeviceEvaluator(Runtime& runtime, std::shared_ptr<const Driver> driver, const Device& device,
+                                 const AnyProblem& problem, const EvaluatorSettings& settings)
+    : runtime_(runtime),
+      driver_(std::move(driver)),
+      device_(device),
+      problem_(affordable(*driver_, device, closed(problem), settings)),
+      settings_(settings),
+      host_(generated(problem_)),
+      data_(*driver_, device_, host_, AnyArgs(problem_.family()), 0),
+      check_(runtime, *driver_, problem_, settings.trusted) {}
+
+DeviceEvaluator::~DeviceEvaluator() = default;
+
+AnyPlan DeviceEvaluator::prepare(const std::string& config) {
+  PrepareOptions options;
+  options.config = config;
+  return runtime_.prepare_any(problem_.family(), problem_.data(), options);
+}
+
+// The driver sets it aside for every thread that could be resident, whatever the launch.
+bool DeviceEvaluator::too_much_local_memory(const AnyPlan& plan, std::string* why) const {
+  const std::int64_t threads = std::int64_t{device_.multiprocessors} * device_.threads_per_multiprocessor;
+  const std::int64_t all = plan.resources().stack_bytes * threads;
+  const std::int64_t most = device_.memory_bytes / kLocalShare;
+  if (all <= (settings_.memory_bytes > 0 ? std::min(settings_.memory_bytes, most) : most)) return false;
+  *why = cat("it takes ", plan.resources().stack_bytes, " bytes of local memory a thread, ", all >> 20,
+             " MiB on this device");
+  return true;
+}
+
+void DeviceEvaluator::time(const AnyPlan& plan, double best_us, SweepTrial& trial) {
+  Effort effort;
+  if (device_.emulated) effort.samples = kEmulatedSamples;
+  effort.hopeless_us = best_us;
+  Timing timing = data_.time(plan, effort, settings_.regime);
+  trial.us = timing.us;
+  trial.samples = std::move(timing.samples);
+  trial.method = timing.method;
+}
+
+SweepTrial DeviceEvaluator::evaluate(const std::string& config, double best_us) {
+  SweepTrial trial;
+  trial.config = config;
+  const auto fail = [&](FailureKind kind, std::string why) {
+    trial.failure = kind;
+    trial.why = std::move(why);
+    return trial;
+  };
+  runtime_.state().kernels.drop_unused();  // of the configs before
+  try {
+    const AnyPlan plan = prepare(config);
+    const ImageInfo& image = plan.images().front();
+    trial.image = image.key;
+    trial.registers = image.resources.registers;
+    trial.shared_bytes = image.resources.shared_bytes;
+    trial.spills = image.resources.spill_store_bytes + image.resources.spill_load_bytes;
+    trial.compile_ms = image.compile_ms;
+    std::string why;
+    if (data_.image_of(plan) != 0) return fail(FailureKind::launch, "no launch at these addresses takes this image");
+    if (too_much_local_memory(plan, &why)) return fail(FailureKind::resources, why);
+    if (auto failure = check_.check(config)) return fail(failure->kind, failure->why);
+    time(plan, best_us, trial);
+  } catch (const Error& error) {
+    if (error.code == Code::compile) return fail(FailureKind::compile, error.sentence);
+    if (error.driver_code == 0) throw;
+    return fail(context_lost(error.driver_code) ? FailureKind::crash : FailureKind::launch, error.sentence);
+  }
+  return trial;
+}
+
+std::vector<Round> DeviceEvaluator::rounds(const std::string& a, const std::string& b, int count) {
+  const auto first = data_.sampler(prepare(a), settings_.regime);
+  const auto second = data_.sampler(prepare(b), settings_.regime);
+  return measure_rounds(*first, *second, count);
+}
+
+DeviceFacts DeviceEvaluator::facts() {
+  if (copy_us_ == 0 && !device_.emulated)
+    copy_us_ = measure_copy(*driver_, data_.bytes(), device_.l2_bytes, own_copy(runtime_, "")).us;
+  const int version = driver_->version();
+  const Clocks clocks = read_clocks(*driver_, device_.ordinal);
+  return {device_.name,
+          device_.target.text(),
+          cat(version / 1000, ".", version % 1000 / 10),
+          {clocks.sm_mhz, clocks.memory_mhz, clocks.power_limit_w, clocks.throttled},
+          data_.bytes(),
+          copy_us_};
+}
+
+}  // namespace quern

@@ -1,0 +1,26 @@
+#include "tuner/search/evidence.h"
+
+#include <cmath>
+
+namespace quern {
+namespace {
+
+constexpr double kGain = 0.005;    // less is noise
+constexpr int kFloor = 100;        // trials without a gain, whatever came before
+constexpr double kPatience = 1.0;  // and as many again, as it took to reach the best
+
+}  // namespace
+
+void Evidence::add(const Trial& trial) {
+  ++trials_;
+  if (!(trial.us < best_us_ * (1 - kGain))) return;
+  best_us_ = trial.us;
+  last_gain_ = trials_;
+}
+
+// While everything failed there is nothing to be content with.
+bool Evidence::enough() const {
+  return std::isfinite(best_us_) && trials_ - last_gain_ >= kFloor + kPatience * last_gain_;
+}
+
+}  // namespace quern

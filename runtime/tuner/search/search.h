@@ -1,0 +1,48 @@
+// Searching a tuning space: the strategies, and the backend that they ask for measurements.
+#ifndef QUERN_TUNER_SEARCH_SEARCH_H_
+#define QUERN_TUNER_SEARCH_SEARCH_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tuner/space/space.h"
+
+namespace quern {
+
+// One point's time in microseconds; infinity: it failed.
+struct Trial {
+  int point = 0;
+  double us = 0;
+};
+
+// Where points are measured: on GPUs, or from a saved space. Called by one thread.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  // Measures one of `candidates`, the first unless another one is ready sooner. nullopt: stop now (the budget is spent
+  // or there is enough evidence). REQUIRES: there is a candidate, and none was measured before.
+  virtual std::optional<Trial> any_of(const std::vector<int>& candidates) = 0;
+};
+
+// Asks `backend` until it says stop or every point has been measured, and for no point twice. It begins with `first`
+// (the default config, the best of related records), and asks for all that it may want next, most wanted first. The
+// same for the same seed and answers.
+using Strategy = void (*)(const Space& space, const std::vector<int>& first, std::uint64_t seed, Backend& backend);
+
+struct StrategyRow {
+  const char* name;
+  const char* sentence;
+  Strategy search;
+};
+
+// The default strategy first.
+std::span<const StrategyRow> strategies();
+// Throws Error (bad_input) that lists them.
+const StrategyRow& find_strategy(std::string_view name);
+
+}  // namespace quern
+
+#endif  // QUERN_TUNER_SEARCH_SEARCH_H_

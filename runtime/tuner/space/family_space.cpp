@@ -1,0 +1,93 @@
+#include "tuner/space/family_space.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "plan/config.h"
+#include "plan/problem.h"
+
+namespace quern {
+namespace {
+
+std::vector<std::int32_t> values_of(const Parameter& parameter) {
+  std::vector<std::int32_t> values;
+  for (const std::int32_t* value = parameter.values; *value != kNoMore; ++value) values.push_back(*value);
+  return values;
+}
+
+std::vector<Config> checked(const AnyProblem& problem, std::vector<Config> configs) {
+  if (!configs.empty()) return configs;
+  std::vector<std::string> sentences;
+  for (const Constraint& constraint : problem.family().constraints) sentences.emplace_back(constraint.sentence);
+  throw problem_error(problem.family(), problem.data(),
+                      cat("no config is legal for this problem; what must hold: ", join(sentences, "; ")));
+}
+
+std::vector<Axis> axes_of(const Family& family) {
+  std::vector<Axis> axes;
+  for (const Parameter& parameter : family.parameters) {
+    Axis axis{parameter.name, {}};
+    for (const std::int32_t value : values_of(parameter)) axis.values.push_back(std::to_string(value));
+    axes.push_back(std::move(axis));
+  }
+  return axes;
+}
+
+std::vector<std::vector<int>> places_of(const Family& family, const std::vector<Config>& configs) {
+  std::vector<std::vector<int>> points;
+  for (const Config& config : configs) {
+    std::vector<int>& point = points.emplace_back();
+    for (int i = 0; i < family.parameters.count; ++i) {
+      const std::vector<std::int32_t> values = values_of(family.parameters[i]);
+      point.push_back(static_cast<int>(std::find(values.begin(), values.end(), config[i]) - values.begin()));
+    }
+  }
+  return points;
+}
+
+}  // namespace
+
+FamilySpace::FamilySpace(const AnyProblem& problem, const Target& target)
+    : problem_(problem),
+      target_(target),
+      configs_(checked(problem, legal_configs(problem.family(), problem.data(), target))),
+      space_(axes_of(problem.family()), places_of(problem.family(), configs_)) {
+  std::map<std::array<std::int32_t, kMaxParameters>, int> numbers;
+  const Table<Parameter>& parameters = problem.family().parameters;
+  for (Config config : configs_) {
+    for (int i = 0; i < parameters.count; ++i) config[i] = parameters[i].compiled ? config[i] : 0;
+    images_.push_back(numbers.emplace(config.values, static_cast<int>(numbers.size())).first->second);
+  }
+  image_count_ = static_cast<int>(numbers.size());
+}
+
+int FamilySpace::find(const Config& config) const {
+  const auto found = std::find(configs_.begin(), configs_.end(), config);
+  return found == configs_.end() ? -1 : static_cast<int>(found - configs_.begin());
+}
+
+std::string FamilySpace::text(int point) const { return config_text(problem_.family(), config(point)); }
+
+std::string FamilySpace::option(int point) const {
+  std::string option = text(point);
+  std::replace(option.begin(), option.end(), ' ', ',');
+  return option;
+}
+
+int FamilySpace::find(const std::string& text) const {
+  for (int point = 0; point < size(); ++point) {
+    if (this->text(point) == text) return point;
+  }
+  return -1;
+}
+
+std::string FamilySpace::digest() const {
+  std::string all;
+  for (const Axis& axis : space_.axes()) all += cat(axis.name, "=", join(axis.values, ","), "\n");
+  for (int point = 0; point < size(); ++point) all += text(point) + "\n";
+  return hash128(all).hex();
+}
+
+}  // namespace quern

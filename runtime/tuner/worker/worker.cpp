@@ -1,0 +1,135 @@
+#include "quern/worker.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "testbench/open_device.h"
+#include "tuner/evaluate/device_evaluator.h"
+#include "tuner/worker/compile_candidate.h"
+#include "tuner/worker/worker_messages.h"
+
+namespace quern {
+namespace {
+
+constexpr int kContextLost = 3;
+
+// Ends this process when the one it works for is gone, whatever a candidate is doing here. Its end of the input may be
+// open in a process that it forked; then only the parent's number tells.
+void end_with_parent() {
+  std::thread([parent = ::getppid()] {
+    constexpr int kLooksEvery = 1000;  // milliseconds
+    pollfd input = {STDIN_FILENO, POLLRDHUP, 0};
+    while ((input.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) == 0 && ::getppid() == parent)
+      ::poll(&input, 1, kLooksEvery);
+    ::_exit(0);
+  }).detach();
+}
+
+// Standard output as the channel of answers, and standard error in its place for what anybody prints.
+class Channel {
+ public:
+  Channel() : out_(::dup(STDOUT_FILENO)) { ::dup2(STDERR_FILENO, STDOUT_FILENO); }
+  bool read(std::string* line) {
+    const ssize_t length = ::getline(&read_, &space_, stdin);
+    if (length < 0) return false;
+    line->assign(read_, static_cast<std::size_t>(length));
+    if (line->ends_with('\n')) line->pop_back();
+    return true;
+  }
+  void write(const Message& message) const {
+    const std::string line = serialize(message) + "\n";
+    for (std::size_t sent = 0; sent < line.size();) {
+      const ssize_t count = ::write(out_, line.data() + sent, line.size() - sent);
+      if (count < 0 && errno != EINTR) ::_exit(0);
+      if (count > 0) sent += static_cast<std::size_t>(count);
+    }
+  }
+
+ private:
+  const int out_;
+  char* read_ = nullptr;  // getline's, as long as the process
+  std::size_t space_ = 0;
+};
+
+class Worker {
+ public:
+  explicit Worker(Runtime& runtime) : runtime_(runtime) {}
+
+  Message answer(const Message& request) {
+    Message answer;
+    if (request.open) answer.facts = open(*request.open);
+    if (request.evaluate) answer.trial = evaluate(*request.evaluate);
+    if (request.compare)
+      answer.rounds = evaluator().rounds(request.compare->a, request.compare->b, request.compare->count);
+    if (request.compile) answer.image = make_image(runtime_, *request.compile);
+    runtime_.flush();  // for whoever has the answer; and this process ends without its destructors
+    return answer;
+  }
+
+  // After a crash the context serves nobody any more.
+  bool lost() const { return lost_; }
+
+ private:
+  DeviceEvaluator& evaluator() {
+    if (!evaluator_) throw Error(Code::bad_input, Stage::tool, "nothing is open yet; send an \"open\" first");
+    return *evaluator_;
+  }
+
+  DeviceFacts open(const OpenMessage& message) {
+    evaluator_.reset();
+    device_.reset();
+    const AnyProblem problem = runtime_.parse(message.problem);  // what is not known here needs no device
+    device_ = open_device(runtime_, parse_device(message.device));
+    EvaluatorSettings settings;
+    settings.regime = parse_regime(message.regime);
+    settings.trusted = message.trusted;
+    settings.memory_bytes = message.memory_bytes;
+    evaluator_.emplace(runtime_, device_->driver, device_->device, problem, settings);
+    return evaluator_->facts();
+  }
+
+  SweepTrial evaluate(const EvaluateMessage& message) {
+    const double best_us = message.best_us > 0 ? message.best_us : std::numeric_limits<double>::infinity();
+    SweepTrial trial = evaluator().evaluate(message.config, best_us);
+    lost_ = trial.failure == FailureKind::crash;
+    return trial;
+  }
+
+  Runtime& runtime_;
+  std::optional<OpenDevice> device_;
+  std::optional<DeviceEvaluator> evaluator_;  // goes before the device
+  bool lost_ = false;
+};
+
+Message answer_or_error(Worker& worker, const std::string& line) {
+  Message answer;
+  try {
+    return worker.answer(parse_message(line));
+  } catch (const Error& error) {
+    answer.error = to_message(error);
+  } catch (const std::exception& error) {
+    answer.error = to_message(Error(Code::io, Stage::tool, error.what()));
+  }
+  return answer;
+}
+
+}  // namespace
+
+void serve_worker(Runtime& runtime) {
+  end_with_parent();
+  Channel channel;
+  Worker worker(runtime);
+  for (std::string line; channel.read(&line);) {
+    channel.write(answer_or_error(worker, line));
+    if (worker.lost()) ::_exit(kContextLost);  // destructors would call a driver that refuses everything
+  }
+  ::_exit(0);
+}
+
+}  // namespace quern

@@ -1,0 +1,204 @@
+// quern bench [FAMILY …]: figures, each beside its floor in the same run.
+#include "commands/bench.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "api/runtime_state.h"
+#include "base/text.h"
+#include "commands/gpu_or_host.h"
+#include "io/arguments.h"
+#include "io/progress.h"
+#include "io/subject.h"
+#include "plan/problem.h"
+#include "quern/version.h"
+
+namespace quern::tool {
+namespace {
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[16];
+  return {text, std::strftime(text, sizeof(text), "%Y-%m-%d", &utc)};
+}
+
+// Which of the three kinds of measuring take an option.
+struct OptionUse {
+  std::string_view option;
+  bool kernels;
+  bool host;
+  bool compile;
+};
+constexpr OptionUse kOptionUses[] = {
+    {"--problem", true, false, false},     {"--device", true, true, false},   {"--config", true, false, false},
+    {"--copy-config", true, false, false}, {"--sweep", true, false, false},   {"--jobs", true, false, false},
+    {"--arch", false, false, true},        {"--samples", false, false, true},
+};
+
+class Bench : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.words("[FAMILY...]", families_, "Families that are measured; default all");
+    arguments.option("--problem PROBLEM", problems_, "A problem instead, \"gather rows=64 count=64\"");
+    arguments.option("--device DEVICE", device_, "Where to run, cuda:0 (default), or host, for a functional run");
+    arguments.option("--config CONFIG", kernel_.config, "Changes to each default config");
+    arguments.option("--copy-config CONFIG", kernel_.copy_config, "Changes to the copy kernel's config");
+    arguments.flag("--sweep", kernel_.sweep, "The best of all legal configs of each case");
+    arguments.option("--jobs N", kernel_.jobs, kJobs, "Compiles at a time of a sweep; default one a core");
+    arguments.flag("--host", host_, "What launches and look-ups cost on the host");
+    arguments.flag("--compile", compile_, "What a cold specialization costs; needs no device");
+    arguments.option("--arch ARCH", arch_, "Architecture of --compile; default sm_90a");
+    arguments.option("--samples N", samples_, {1, 1000}, "Samples of --compile");
+    arguments.flag("--json", json_, "Print JSON lines");
+    arguments.example("quern bench gather", "Kernel times beside a copy of the same bytes, on a GPU");
+    arguments.example("quern bench --compile", "What the first and the second kernel of a process cost");
+    arguments.example("quern bench --problem 'gather rows=64 count=64 width=40' --device host",
+                      "Does it work? Once on the CPU, against the reference");
+  }
+
+  int run(const Global& global) override {
+    typed_ = global.typed;
+    const Options options = runtime_options(global);
+    Runtime runtime(options);
+    const std::vector<const Family*> families = this->families(runtime);
+    const std::vector<AnyProblem> problems = parse_problems(runtime, families);
+    check(global);
+    const Place place = parse_place(runtime, arch_, "");
+    const DeviceName name = device_.empty() ? DeviceName{} : parse_device(device_);
+    if (compile_) return run_compile(runtime, families, options, place);
+    if (host_) return run_host(runtime, families, options, name);
+    const OpenDevice device = open_device(runtime, name);
+    if (device.device.emulated) {
+      bool agree = true;
+      print_all(device.name(), problems.size(),
+                [&](const Emit& emit) { agree = bench_on_host(runtime, device, problems, kernel_, emit); });
+      return agree ? kDone : kFailed;
+    }
+    return print_all(device.name(), problems.size(),
+                     [&](const Emit& emit) { bench_kernels(runtime, device, options, problems, kernel_, emit); });
+  }
+
+ private:
+  // No option is passed over in silence.
+  void check(const Global& global) const {
+    if (host_ && compile_) throw wrong("give --host or --compile, not both");
+    for (const OptionUse& use : kOptionUses) {
+      const bool given = std::find(global.options.begin(), global.options.end(), use.option) != global.options.end();
+      if (given && !(compile_ ? use.compile : host_ ? use.host : use.kernels))
+        throw wrong(cat(use.option, compile_ ? " does not go with --compile"
+                                    : host_  ? " does not go with --host"
+                                             : " belongs to --compile"));
+    }
+    if (kernel_.sweep && !kernel_.config.empty()) throw wrong("give --sweep or --config, not both");
+    if (!device_.empty() && parse_device(device_).host && (host_ || kernel_.sweep))
+      throw wrong("nothing is measured on the host; give --device cuda:0");
+    if (!problems_.empty() && !families_.empty()) throw wrong("give families or --problem, not both");
+  }
+
+  AnyProblem parse_problem(const Runtime& runtime, const std::string& text) const {
+    const Subject subject = parse_subject(runtime, {text});
+    if (const auto open = open_extents(subject.problem); !open.empty())
+      throw problem_error(
+          subject.family(), subject.problem.data(),
+          cat(open.front()->name, " is open; a benchmark needs every extent, ", open.front()->name, "=8192 for one"));
+    check_config(subject, kernel_.config);
+    return subject.problem;
+  }
+
+  std::vector<const Family*> families(const Runtime& runtime) const {
+    std::vector<const Family*> families;
+    for (const std::string& name : families_) families.push_back(&runtime.family(name));
+    return families.empty() ? runtime.families() : families;
+  }
+
+  std::vector<AnyProblem> parse_problems(const Runtime& runtime, const std::vector<const Family*>& families) const {
+    std::vector<std::string> texts = problems_;
+    if (texts.empty()) {
+      for (const Family* family : families)
+        texts.insert(texts.end(), family->bench_cases.begin(), family->bench_cases.end());
+    }
+    std::vector<AnyProblem> problems;
+    for (const std::string& text : texts) problems.push_back(parse_problem(runtime, text));
+    // Small ones first: after calls on gigabytes the same small call takes some 0.3 us longer.
+    const auto bytes = [](const AnyProblem& p) { return p.family().bytes(p.data()); };
+    std::stable_sort(problems.begin(), problems.end(),
+                     [&](const AnyProblem& a, const AnyProblem& b) { return bytes(a) < bytes(b); });
+    return problems;
+  }
+
+  // JSON lines come as they are measured, a table when its columns are known. `total`: how many there are at most.
+  template <class F>
+  int print_all(const std::string& where, std::size_t total, const F& measure) const {
+    std::vector<Row> rows;
+    {
+      Progress progress(total, 0, stderr_screen(json_));
+      measure([&](std::string_view schema, const Row& row) {
+        if (json_) print_json(schema, row);
+        rows.push_back(row);
+        progress.show(rows.size(), text_of(row.fields.front().second));
+      });
+    }
+    if (json_) return kDone;
+    print_line(cat("<!-- ", where, ", ", today(), ", quern ", QUERN_VERSION, ": ", typed_, " -->"));
+    print_tables(rows);
+    return kDone;
+  }
+
+  // A table for each run of rows that have the same columns.
+  static void print_tables(const std::vector<Row>& rows) {
+    std::vector<Row> table;
+    for (const Row& row : rows) {
+      if (!table.empty() && columns(table.front()) != columns(row)) {
+        print_table(std::exchange(table, {}));
+        print_line("");
+      }
+      table.push_back(row);
+    }
+    print_table(table);
+  }
+  static std::string columns(const Row& row) {
+    std::string names;
+    for (const auto& [name, value] : row.fields) names += cat(name, " ");
+    return names;
+  }
+
+  int run_compile(Runtime& runtime, const std::vector<const Family*>& families, const Options& options,
+                  const Place& place) const {
+    if (runtime.state().compiler.nvrtc().identity().empty())
+      runtime.state().compiler.nvrtc().nvrtc();  // says why there is none
+    const std::size_t total = (1 + families.size()) + (2 + families.size());
+    return print_all(place.target.text(), total, [&](const Emit& emit) {
+      bench_first_compile(options, families, place.target, samples_, emit);
+      bench_compile(runtime, families, place.target, samples_, emit);
+    });
+  }
+
+  int run_host(Runtime& runtime, const std::vector<const Family*>& families, const Options& options,
+               DeviceName wanted) const {
+    std::string why_not;
+    std::optional<OpenDevice> device;
+    if (!device_.empty()) device = open_device(runtime, wanted);
+    if (device_.empty()) device = try_first_gpu(runtime, &why_not);
+    if (!device) note("no device: only what needs none is measured");
+    return print_all(device ? device->device.name : "no device", host_rows(families, device.has_value()),
+                     [&](const Emit& emit) { bench_host(runtime, families, device, options, emit); });
+  }
+
+  std::vector<std::string> families_;
+  std::vector<std::string> problems_;
+  std::string device_;
+  std::string arch_;
+  std::string typed_;
+  KernelBench kernel_;
+  int samples_ = 15;
+  bool host_ = false;
+  bool compile_ = false;
+  bool json_ = false;
+};
+
+const Registration<Bench> registration("bench", "Kernel, host and compile times, beside their floors");
+
+}  // namespace
+}  // namespace quern::tool

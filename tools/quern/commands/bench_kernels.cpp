@@ -1,0 +1,80 @@
+// Kernel times by graph replay with cold L2, beside a copy of the same bytes in the same run.
+#include <map>
+
+#include "commands/bench.h"
+#include "commands/sweep.h"
+#include "io/subject.h"
+#include "testbench/copy_floor.h"
+#include "testbench/device_case.h"
+#include "testbench/null_driver.h"
+
+namespace quern::tool {
+namespace {
+
+// One measurement for each number of bytes.
+class CopyFloors {
+ public:
+  CopyFloors(Runtime& runtime, const OpenDevice& device, const std::string& config)
+      : device_(device), kernel_(own_copy(runtime, config)) {}
+
+  const CopyFloor& of(std::int64_t bytes) {
+    const auto found = floors_.find(bytes);
+    if (found != floors_.end()) return found->second;
+    return floors_.emplace(bytes, measure_copy(*device_.driver, bytes, device_.device.l2_bytes, kernel_)).first->second;
+  }
+
+ private:
+  const OpenDevice& device_;
+  const CopyKernel kernel_;
+  std::map<std::int64_t, CopyFloor> floors_;
+};
+
+double launch_ns(Runtime& null, const AnyProblem& problem, const std::string& config) {
+  PrepareOptions options;
+  options.config = config;
+  const AnyPlan plan = null.prepare_any(problem.family(), problem.data(), options);
+  const AnyArgs args = null_args(problem);
+  return measure_host_ns([&] { plan.launch(nullptr, args.data()); });
+}
+
+Row row_of(const AnyProblem& problem, const Timing& timing, std::int64_t bytes, const CopyFloor& copy) {
+  Row row;
+  row.add("problem", problem.text()).add("us", timing.us).add("p20", timing.us_p20).add("p80", timing.us_p80);
+  row.add("bytes", bytes).add("gbs", Value(gigabytes_a_second(bytes, timing.us), 0));
+  row.add("copy_us", copy.us).add("copy_by", copy.by);
+  return row.add("copy_percent", Value(100.0 * copy.us / timing.us, 1));
+}
+
+// The best config's timing, the default's if none beats it.
+SweepRow best_of(Runtime& runtime, const OpenDevice& device, const AnyProblem& problem, DeviceCase& data, int jobs) {
+  const std::vector<SweepRow> rows = sweep(runtime, device, problem, data, nullptr, jobs);
+  if (rows.empty() || !rows.front().failure.empty())
+    throw Error(Code::driver, Stage::tool, "no config of the sweep could be measured");
+  return rows.front();
+}
+
+}  // namespace
+
+void bench_kernels(Runtime& runtime, const OpenDevice& device, const Options& options,
+                   const std::vector<AnyProblem>& problems, const KernelBench& bench, const Emit& emit) {
+  CopyFloors floors(runtime, device, bench.copy_config);
+  const std::unique_ptr<Runtime> null = null_runtime(options, &device);
+  PrepareOptions prepare;
+  prepare.config = bench.config;
+  for (const AnyProblem& problem : problems) {
+    HostOperands host(problem.family(), problem.data());
+    host.generate(1, false);
+    DeviceCase data(*device.driver, device.device, host, AnyArgs(problem.family()), 0);
+    const AnyPlan plan = runtime.prepare_any(problem.family(), problem.data(), prepare);
+    if (!data.launch(plan)) continue;  // an empty problem takes no time
+    const Timing timing = data.time(plan);
+    std::optional<SweepRow> best;
+    if (bench.sweep) best = best_of(runtime, device, problem, data, bench.jobs);
+    Row row = row_of(problem, best ? best->timing : timing, data.bytes(), floors.of(data.bytes()));
+    row.add("host_ns", Value(launch_ns(*null, problem, bench.config), 1));
+    if (best) row.add("default_us", timing.us).add("config", best->config);
+    emit("quern.bench/1", row);
+  }
+}
+
+}  // namespace quern::tool

@@ -1,0 +1,42 @@
+// What `quern prewarm` compiles: a typed problem or a manifest's lines, each for one architecture.
+#ifndef QUERN_TOOLS_COMMANDS_PREWARM_ITEMS_H_
+#define QUERN_TOOLS_COMMANDS_PREWARM_ITEMS_H_
+
+#include <string>
+#include <vector>
+
+#include "io/manifest.h"
+#include "quern/runtime.h"
+
+namespace quern::tool {
+
+// As typed.
+struct PrewarmRequest {
+  std::vector<std::string> words;  // a problem
+  std::string manifest;            // a file of problems instead; "-": stdin
+  std::string arch;                // "sm_90a,sm_100a"
+  std::string device_model;
+  std::string config;
+  bool keep_going = false;
+};
+
+// One problem for one architecture.
+struct PrewarmItem {
+  AnyProblem problem;
+  std::string arch;
+  std::string device_model;
+  std::string config;
+};
+
+struct PrewarmItems {
+  std::vector<PrewarmItem> items;
+  std::vector<BadLine> bad;  // of the manifest, by their numbers: of families of others, and all with `keep_going`
+};
+
+// Each item once. Everything that can be wrong with one is said before anything is compiled. Throws Error (bad_input),
+// of a manifest with all lines that are bad.
+PrewarmItems prewarm_items(Runtime& runtime, const PrewarmRequest& request);
+
+}  // namespace quern::tool
+
+#endif  // QUERN_TOOLS_COMMANDS_PREWARM_ITEMS_H_

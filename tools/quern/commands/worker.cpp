@@ -1,0 +1,24 @@
+// quern worker: where a sweep's candidates are compiled and run.
+#include "quern/worker.h"
+
+#include "io/arguments.h"
+#include "io/command.h"
+
+namespace quern::tool {
+namespace {
+
+class Worker : public Command {
+ public:
+  void declare(Arguments&) override {}
+  int run(const Global& global) override {
+    Runtime runtime(runtime_options(global));
+    serve_worker(runtime);
+  }
+  bool names_variables() const override { return true; }  // the command that started it has told
+};
+
+const Registration<Worker> registration("worker",
+                                        "Compiles and runs the candidates of a sweep; `quern tune` starts it");
+
+}  // namespace
+}  // namespace quern::tool

@@ -1,0 +1,128 @@
+#include "io/file_dtypes.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/text.h"
+#include "io/subject.h"
+#include "plan/problem.h"
+
+namespace quern::tool {
+namespace {
+
+// The type of an operand, with open extents closed so that its layout can be asked for.
+DType dtype_of(const AnyProblem& problem, int operand) {
+  AnyProblem closed = problem;
+  for (const Field* field : open_extents(problem)) set_integer(*field, closed.data(), 1);
+  return problem.family().operands[operand].layout(closed.data()).dtype;
+}
+
+bool holds(const InFile& file, DType type) {
+  const std::vector<std::string> types = npy_types(type);
+  return std::find(types.begin(), types.end(), file.header.type) != types.end();
+}
+
+std::vector<const Field*> dtype_fields(const Family& family, const std::set<std::string>& left_out) {
+  std::vector<const Field*> fields;
+  for (const Field& field : family.fields) {
+    if (field.kind == FieldKind::dtype && left_out.count(field.name) == 0) fields.push_back(&field);
+  }
+  return fields;
+}
+
+// How good a choice of dtypes is; the smallest is the best.
+struct Misfit {
+  int misfits = 0;  // files
+  int changes = 0;  // fields
+  int foreign = 0;  // files whose type is NumPy's for another dtype
+  auto key() const { return std::tuple(misfits, changes, foreign); }
+};
+
+Misfit misfit_of(const AnyProblem& problem, const AnyProblem& before, const std::vector<InFile>& files,
+                 const std::vector<const Field*>& fields) {
+  Misfit misfit;
+  for (const InFile& file : files) {
+    const DType type = dtype_of(problem, file.operand);
+    misfit.misfits += holds(file, type) ? 0 : 1;
+    misfit.foreign += type == numpy_dtype(file.header.type) ? 0 : 1;
+  }
+  for (const Field* field : fields)
+    misfit.changes += get_integer(*field, problem.data()) == get_integer(*field, before.data()) ? 0 : 1;
+  return misfit;
+}
+
+// Goes through every choice of values for `fields`, from the first on.
+class Choices {
+ public:
+  Choices(const AnyProblem& before, const std::vector<InFile>& files, const std::vector<const Field*>& fields)
+      : before_(before), files_(files), fields_(fields), best_(before) {
+    least_ = misfit_of(before, before, files, fields);
+    AnyProblem problem = before;
+    try_from(0, problem);
+  }
+  // Nothing where several are as good.
+  const AnyProblem* best() const { return ties_ == 0 ? &best_ : nullptr; }
+
+ private:
+  void try_from(std::size_t first, AnyProblem& problem) {
+    if (first == fields_.size()) return evaluator(problem);
+    const Field& field = *fields_[first];
+    for (int value = 0; value < kDTypeCount; ++value) {
+      if (!contains(field.dtypes, static_cast<DType>(value))) continue;
+      set_integer(field, problem.data(), value);
+      try_from(first + 1, problem);
+    }
+  }
+
+  void evaluator(const AnyProblem& problem) {
+    const Misfit misfit = misfit_of(problem, before_, files_, fields_);
+    if (misfit.key() > least_.key() || misfit.changes == 0 || !problem.family().check(problem.data()).empty()) return;
+    ties_ = misfit.key() < least_.key() ? 0 : ties_ + 1;
+    least_ = misfit;
+    best_ = problem;
+  }
+
+  const AnyProblem& before_;
+  const std::vector<InFile>& files_;
+  const std::vector<const Field*>& fields_;
+  AnyProblem best_;
+  Misfit least_;
+  int ties_ = 0;
+};
+
+std::string setting(const Field& field, const AnyProblem& problem) {
+  return cat(field.name, "=", field_text(field, problem.data()));
+}
+
+}  // namespace
+
+std::vector<std::string> infer_dtypes(AnyProblem& problem, const std::vector<InFile>& files,
+                                      const std::set<std::string>& typed) {
+  const std::vector<const Field*> fields = dtype_fields(problem.family(), typed);
+  if (misfit_of(problem, problem, files, fields).misfits == 0) return {};
+  const AnyProblem before = problem;
+  const Choices choices(before, files, fields);
+  if (choices.best() == nullptr) return {};
+  problem = *choices.best();
+  std::vector<std::string> set;
+  for (const Field* field : fields) {
+    if (get_integer(*field, problem.data()) != get_integer(*field, before.data()))
+      set.push_back(setting(*field, problem));
+  }
+  return set;
+}
+
+std::vector<std::string> fitting_dtypes(const AnyProblem& problem, const InFile& file) {
+  std::vector<std::string> fitting;
+  for (const Field* field : dtype_fields(problem.family(), {})) {
+    AnyProblem changed = problem;
+    for (int value = 0; value < kDTypeCount; ++value) {
+      if (!contains(field->dtypes, static_cast<DType>(value))) continue;
+      set_integer(*field, changed.data(), value);
+      if (holds(file, dtype_of(changed, file.operand))) fitting.push_back(setting(*field, changed));
+    }
+  }
+  return fitting;
+}
+
+}  // namespace quern::tool

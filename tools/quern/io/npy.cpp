@@ -1,0 +1,333 @@
+#include "io/npy.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/text.h"
+
+namespace quern::tool {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, ".npy files are read and written as they lie in memory");
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::uint32_t kMaxHead = 1 << 20;  // real ones have some hundred bytes
+constexpr std::size_t kMaxRank = 32;         // NumPy's own limit was this for long
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  throw Error(Code::bad_input, Stage::tool, cat(path, ": ", why));
+}
+
+struct TypeRow {
+  DType type;
+  std::vector<std::string> types;  // that hold it, the one that is written first
+  const char* made_by;             // what array.astype() takes to make it
+  bool numpy_has_it = true;        // else only ml_dtypes, whose arrays are saved as raw bytes ("V")
+};
+
+const std::vector<TypeRow>& type_rows() {
+  static const std::vector<TypeRow> rows = {
+      {DType::f64, {"<f8"}, "'<f8'"},
+      {DType::f32, {"<f4"}, "'<f4'"},
+      {DType::f16, {"<f2"}, "'<f2'"},
+      {DType::bf16, {"<u2", "<V2", "|V2"}, "ml_dtypes.bfloat16", false},
+      {DType::e4m3, {"|u1", "<V1", "|V1"}, "ml_dtypes.float8_e4m3fn", false},
+      {DType::e5m2, {"|u1", "<V1", "|V1"}, "ml_dtypes.float8_e5m2", false},
+      {DType::e8m0, {"|u1", "<V1", "|V1"}, "ml_dtypes.float8_e8m0fnu", false},
+      {DType::i64, {"<i8"}, "'<i8'"},
+      {DType::i32, {"<i4"}, "'<i4'"},
+      {DType::i16, {"<i2"}, "'<i2'"},
+      {DType::i8, {"|i1"}, "'i1'"},
+      {DType::u8, {"|u1"}, "'u1'"},
+      {DType::c64, {"<c8"}, "'<c8'"},
+      {DType::c128, {"<c16"}, "'<c16'"},
+  };
+  return rows;
+}
+
+// Null for none.
+const TypeRow* row_of(DType type) {
+  for (const TypeRow& row : type_rows()) {
+    if (row.type == type) return &row;
+  }
+  return nullptr;
+}
+
+// Walks over the Python dictionary that heads the file: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
+class HeadReader {
+ public:
+  HeadReader(std::string_view text, NpyHeader& header) : rest_(text), header_(header) {}
+
+  void read() {
+    expect('{');
+    while (!take('}')) {
+      const std::string name = quoted();
+      expect(':');
+      value(name);
+      if (!take(',')) {
+        expect('}');
+        break;
+      }
+    }
+    if (header_.type.empty() || !has_order_ || !has_shape_) fail("descr, fortran_order or shape is missing");
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& why) const { refuse(header_.path, cat("its head is broken: ", why)); }
+
+  void skip_space() {
+    const std::size_t start = rest_.find_first_not_of(" \t\r\n");
+    rest_.remove_prefix(std::min(start, rest_.size()));
+  }
+  bool take(char c) {
+    skip_space();
+    if (rest_.empty() || rest_.front() != c) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  bool take(std::string_view word) {
+    skip_space();
+    if (rest_.substr(0, word.size()) != word) return false;
+    rest_.remove_prefix(word.size());
+    return true;
+  }
+  void expect(char c) {
+    if (!take(c)) fail(cat("'", c, "' was expected"));
+  }
+
+  std::string quoted() {
+    skip_space();
+    const char quote = rest_.empty() ? '\0' : rest_.front();
+    if (quote != '\'' && quote != '"') fail("a quoted word was expected; types of records are not supported");
+    const std::size_t end = rest_.find(quote, 1);
+    if (end == std::string_view::npos) fail("a quote is not closed");
+    std::string word(rest_.substr(1, end - 1));
+    rest_.remove_prefix(end + 1);
+    return word;
+  }
+
+  void value(const std::string& name) {
+    if (name == "descr") {
+      header_.type = quoted();
+    } else if (name == "fortran_order") {
+      header_.fortran_order = boolean();
+      has_order_ = true;
+    } else if (name == "shape") {
+      shape();
+      has_shape_ = true;
+    } else {
+      fail("it has a field that .npy does not have");
+    }
+  }
+
+  bool boolean() {
+    if (take("True")) return true;
+    if (!take("False")) fail("fortran_order is neither True nor False");
+    return false;
+  }
+
+  void shape() {
+    expect('(');
+    header_.shape.clear();
+    while (!take(')')) {
+      header_.shape.push_back(extent());
+      if (header_.shape.size() > kMaxRank) fail("shape has too many dimensions");
+      if (!take(',')) {
+        expect(')');
+        break;
+      }
+    }
+  }
+
+  std::int64_t extent() {
+    skip_space();
+    const std::size_t end = std::min(rest_.find_first_not_of("0123456789"), rest_.size());
+    const auto number = parse_integer(rest_.substr(0, end));
+    if (!number) fail("shape has a dimension that is no count");
+    rest_.remove_prefix(end);
+    return *number;
+  }
+
+  std::string_view rest_;
+  NpyHeader& header_;
+  bool has_order_ = false;
+  bool has_shape_ = false;
+};
+
+// "<f4" -> 4; 0 for what quern never reads.
+std::int64_t bytes_of_type(std::string_view type) {
+  if (type.size() < 3) return 0;
+  const auto bytes = parse_integer(type.substr(2));
+  return bytes && *bytes > 0 && *bytes <= 1024 ? *bytes : 0;
+}
+
+std::int64_t whole_bytes(const NpyHeader& header) {
+  std::int64_t bytes = header.element_bytes;
+  for (const std::int64_t extent : header.shape) {
+    if (__builtin_mul_overflow(bytes, extent, &bytes))
+      refuse(header.path, cat("its shape ", shape_text(header.shape), " is larger than any memory"));
+  }
+  return bytes;
+}
+
+std::string read_some(std::ifstream& file, std::size_t bytes) {
+  std::string text(bytes, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(bytes));
+  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
+  return text;
+}
+
+std::uint32_t little_endian(std::string_view bytes) {
+  std::uint32_t number = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    number |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+  return number;
+}
+
+// The dictionary's text; `header.data_offset` is where it ends.
+std::string read_head(std::ifstream& file, NpyHeader& header) {
+  const std::string start = read_some(file, 8);
+  if (start.size() != 8 || start.compare(0, kMagic.size(), kMagic) != 0)
+    refuse(header.path, "this is no .npy file: it does not start with \\x93NUMPY; numpy.save makes one");
+  const int version = static_cast<unsigned char>(start[6]);
+  if (version < 1 || version > 3) refuse(header.path, cat(".npy version ", version, " is unknown; known are 1 to 3"));
+  const std::size_t length_bytes = version == 1 ? 2 : 4;
+  const std::string length_text = read_some(file, length_bytes);
+  const std::uint32_t length = little_endian(length_text);
+  if (length_text.size() != length_bytes || length > kMaxHead)
+    refuse(header.path, "its head is cut off or far too long");
+  std::string head = read_some(file, length);
+  if (head.size() != length) refuse(header.path, cat("its head is cut off: ", head.size(), " of ", length, " bytes"));
+  header.data_offset = static_cast<std::int64_t>(8 + length_bytes + length);
+  return head;
+}
+
+std::int64_t file_bytes(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) {
+    refuse(path, std::filesystem::exists(path, error) ? "this is no file; a .npy file is accepted" : "no such file");
+  }
+  const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(path, error));
+  if (error) refuse(path, error.message());
+  return bytes;
+}
+
+// All rows in one dimension.
+std::vector<std::int64_t> flat_shape(const Layout& layout) { return {layout.extents, layout.extents + layout.rank}; }
+
+bool has_shape(const Layout& layout, const std::vector<std::int64_t>& shape) {
+  if (shape == flat_shape(layout)) return true;
+  return shape.size() == 3 && shape[0] == layout.matrices && shape[0] * shape[1] == layout.extents[0] &&
+         shape[2] == layout.extents[1];
+}
+
+std::string accepted_text(const Layout& layout) {
+  const std::string rows = layout.matrices > 1 ? cat(" or ", shape_text(flat_shape(layout))) : "";
+  return cat(name(layout.dtype), " (", join(npy_types(layout.dtype), " or "), ") of shape ",
+             shape_text(shape_of(layout)), rows);
+}
+
+// Calls f(offset in memory, bytes) for each run of bytes that lies in one piece.
+template <class F>
+void for_each_run(const Layout& layout, F f) {
+  const std::int64_t size = bytes(layout.dtype);
+  const bool dense = layout.rank == 1 || (layout.matrix_rows == 0 && layout.row_stride == layout.extents[1]);
+  const std::int64_t runs = dense ? 1 : layout.extents[0];
+  const std::int64_t run = dense ? layout.elements() * size : layout.extents[1] * size;
+  if (run == 0) return;
+  for (std::int64_t i = 0; i < runs; ++i) f(layout.row_begin(i) * size, run);
+}
+
+std::string head_text(const Layout& layout) {
+  std::string head = cat("{'descr': '", npy_types(layout.dtype).front(),
+                         "', 'fortran_order': False, 'shape': ", shape_text(shape_of(layout)), ", }");
+  // NumPy aligns the data to 64 bytes, and so do we; the head ends with a newline.
+  const std::size_t before = kMagic.size() + 4;
+  head.append(63 - (before + head.size()) % 64, ' ');
+  return head + "\n";
+}
+
+}  // namespace
+
+NpyHeader read_npy_header(const std::string& path) {
+  NpyHeader header;
+  header.path = path;
+  const std::int64_t all = file_bytes(path);
+  std::ifstream file(path, std::ios::binary);
+  if (!file) refuse(path, "it cannot be opened for reading");
+  const std::string head = read_head(file, header);
+  HeadReader(head, header).read();
+  header.element_bytes = bytes_of_type(header.type);
+  if (header.element_bytes == 0) refuse(path, cat("its type ", header.type, " is not supported"));
+  header.data_bytes = whole_bytes(header);
+  if (all - header.data_offset != header.data_bytes)
+    refuse(path, cat("it has ", all - header.data_offset, " bytes of data; ", header.type, " of shape ",
+                     shape_text(header.shape), " takes ", header.data_bytes));
+  return header;
+}
+
+std::vector<std::string> npy_types(DType type) {
+  const TypeRow* const row = row_of(type);
+  return row == nullptr ? std::vector<std::string>{} : row->types;
+}
+
+DType numpy_dtype(std::string_view npy_type) {
+  for (const TypeRow& row : type_rows()) {
+    if (row.numpy_has_it && row.types.front() == npy_type) return row.type;
+  }
+  return DType::none;
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::string text;
+  for (const std::int64_t extent : shape) text += cat(text.empty() ? "" : ", ", extent);
+  return cat("(", text, shape.size() == 1 ? ",)" : ")");
+}
+
+std::vector<std::int64_t> shape_of(const Layout& layout) {
+  if (layout.matrices <= 1) return flat_shape(layout);
+  return {layout.matrices, layout.extents[0] / layout.matrices, layout.extents[1]};
+}
+
+void require_layout(const NpyHeader& header, const Layout& layout, std::string_view operand,
+                    const std::vector<std::string>& fitting) {
+  const std::vector<std::string> types = npy_types(layout.dtype);
+  const bool type_fits = std::find(types.begin(), types.end(), header.type) != types.end();
+  if (type_fits && has_shape(layout, header.shape) && !header.fortran_order) return;
+  std::string sentence = cat("it holds ", header.type, " of shape ", shape_text(header.shape),
+                             header.fortran_order ? " in Fortran order" : "", "; ", operand, " takes ",
+                             accepted_text(layout), " in C order");
+  if (!type_fits && !fitting.empty()) sentence += cat("; with ", join(fitting, " or "), " the file's type fits");
+  if (!type_fits) sentence += cat("; array.astype(", row_of(layout.dtype)->made_by, ") converts it");
+  if (header.fortran_order) sentence += "; numpy.ascontiguousarray(array) puts it in C order";
+  refuse(header.path, sentence);
+}
+
+void read_npy_data(const NpyHeader& header, const Layout& layout, std::byte* memory) {
+  std::ifstream file(header.path, std::ios::binary);
+  file.seekg(header.data_offset);
+  for_each_run(layout, [&](std::int64_t offset, std::int64_t bytes) {
+    file.read(reinterpret_cast<char*>(memory + offset), bytes);
+    if (file.gcount() != bytes) refuse(header.path, "it became shorter while it was read");
+  });
+}
+
+std::string npy_bytes(const Layout& layout, const std::byte* memory) {
+  const std::string head = head_text(layout);
+  std::string out(kMagic);
+  out += '\x01';
+  out += '\0';
+  out += static_cast<char>(head.size() & 0xff);
+  out += static_cast<char>(head.size() >> 8);
+  out += head;
+  out.reserve(out.size() + static_cast<std::size_t>(layout.elements() * bytes(layout.dtype)));
+  for_each_run(layout, [&](std::int64_t offset, std::int64_t bytes) {
+    out.append(reinterpret_cast<const char*>(memory + offset), static_cast<std::size_t>(bytes));
+  });
+  return out;
+}
+
+}  // namespace quern::tool

@@ -1,0 +1,122 @@
+#include "io/operand_files.h"
+
+#include "base/text.h"
+#include "io/command.h"
+#include "io/file_extents.h"
+#include "io/named_file.h"
+#include "io/output.h"
+#include "io/subject.h"
+#include "plan/problem.h"
+
+namespace quern::tool {
+namespace {
+
+constexpr std::int64_t kMadeUp = 1024;
+
+int find_operand(const Family& family, const std::string& name, bool input) {
+  std::vector<std::string> accepted;
+  for (int i = 0; i < family.operands.count; ++i) {
+    if (!is_file_role(family.operands[i].role, input)) continue;
+    if (name == family.operands[i].name) return i;
+    accepted.emplace_back(family.operands[i].name);
+  }
+  throw wrong(cat(input ? "--in " : "--out ", name, ": ", family.name, " has no ", input ? "input" : "output", " \"",
+                  name, "\"; it has ", join(accepted, ", ")));
+}
+
+template <class File>
+void refuse_twice(const std::vector<File>& files, int operand, const char* option, const std::string& name) {
+  for (const File& file : files) {
+    if (file.operand == operand) throw wrong(cat(option, " ", name, " is given twice; give it once"));
+  }
+}
+
+// Two names of one regular file would leave the one that is written last.
+template <class File>
+void refuse_same_file(const std::vector<File>& files, const std::string& name, const std::string& path,
+                      const Family& family) {
+  const std::string replaced = replaced_file(path);
+  for (const File& file : files) {
+    if (replaced.empty() || replaced_file(file.path) != replaced) continue;
+    throw wrong(cat("--out ", name, "=", path, " is the file of ", family.operands[file.operand].name,
+                    " too; give each output a file of its own"));
+  }
+}
+
+void require_present(const AnyProblem& problem, int operand, const char* option) {
+  const Operand& row = problem.family().operands[operand];
+  if (row.layout(problem.data()).dtype != DType::none) return;
+  throw problem_error(problem.family(), problem.data(), cat(option, " ", row.name, ": this problem has no ", row.name));
+}
+
+}  // namespace
+
+bool is_file_role(Role role, bool input) {
+  return role == Role::update || (role != Role::workspace && (role == Role::input) == input);
+}
+
+OperandFiles::OperandFiles(const Family& family, const std::vector<std::string>& in,
+                           const std::vector<std::string>& out)
+    : family_(family) {
+  for (const std::string& text : in) {
+    const auto [name, path] = split_setting(text, "NAME=FILE.npy");
+    const int operand = find_operand(family, name, true);
+    refuse_twice(in_, operand, "--in", name);
+    in_.push_back({operand, read_npy_header(path)});
+  }
+  for (const std::string& text : out) {
+    const auto [name, path] = split_setting(text, "NAME=FILE.npy");
+    const int operand = find_operand(family, name, false);
+    refuse_twice(out_, operand, "--out", name);
+    check_named_file("--out", path);
+    refuse_same_file(out_, name, path, family);
+    out_.push_back({operand, path});
+  }
+}
+
+void OperandFiles::set_fields(Subject& subject) const {
+  const std::vector<std::string> dtypes = infer_dtypes(subject.problem, in_, subject.typed);
+  if (!dtypes.empty()) note(cat("by the files' types: ", join(dtypes, " ")));
+  const std::vector<std::string> extents = infer_extents(subject.problem, in_, subject.typed);
+  if (!extents.empty()) note(cat("by the files' shapes: ", join(extents, " ")));
+}
+
+AnyProblem OperandFiles::close(const AnyProblem& problem) const {
+  AnyProblem closed = problem;
+  std::vector<std::string> made_up;
+  for (const Field* field : open_extents(problem)) {
+    const std::optional<std::int64_t> said = extent_of_files(closed, *field, in_);
+    set_integer(*field, closed.data(), said.value_or(kMadeUp));
+    if (!said) made_up.push_back(cat(field->name, "=", kMadeUp));
+  }
+  if (!made_up.empty()) note(cat("made up, since nothing says them: ", join(made_up, " ")));
+  check_problem(family_, closed.data());
+  require_fit(closed);
+  return closed;
+}
+
+void OperandFiles::require_fit(const AnyProblem& closed) const {
+  for (const InFile& file : in_) {
+    require_present(closed, file.operand, "--in");
+    const Operand& operand = family_.operands[file.operand];
+    require_layout(file.header, operand.layout(closed.data()), operand.name, fitting_dtypes(closed, file));
+  }
+  for (const OutFile& file : out_) require_present(closed, file.operand, "--out");
+}
+
+void OperandFiles::load(HostOperands& host) const {
+  for (const InFile& file : in_) read_npy_data(file.header, host.layout(file.operand), host.data(file.operand));
+}
+
+void OperandFiles::save(const HostOperands& host) const {
+  for (const OutFile& file : out_)
+    write_named_file(file.path, npy_bytes(host.layout(file.operand), host.data(file.operand)));
+}
+
+std::vector<std::string> OperandFiles::out_paths() const {
+  std::vector<std::string> paths;
+  for (const OutFile& file : out_) paths.push_back(file.path);
+  return paths;
+}
+
+}  // namespace quern::tool

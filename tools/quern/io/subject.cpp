@@ -1,0 +1,133 @@
+#include "io/subject.h"
+
+#include <algorithm>
+
+#include "api/runtime_state.h"
+#include "base/text.h"
+#include "io/command.h"
+#include "plan/config.h"
+#include "plan/problem.h"
+#include "plan/variants.h"
+
+namespace quern::tool {
+namespace {
+
+// All words, split at spaces.
+std::vector<std::string> single_words(const std::vector<std::string>& words) {
+  std::vector<std::string> single;
+  for (const std::string& word : words) {
+    for (const std::string_view part : split(word, ' ')) {
+      if (!trim(part).empty()) single.emplace_back(trim(part));
+    }
+  }
+  return single;
+}
+
+bool is_scalar(const Family& family, std::string_view name) {
+  return std::any_of(family.scalars.begin(), family.scalars.end(), [&](const Scalar& s) { return name == s.name; });
+}
+
+void set_word(Subject& subject, const std::string& word) {
+  const Family& family = subject.family();
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos)
+    throw wrong(cat("\"", word, "\" is no FIELD=VALUE; `quern describe ", family.name, "` shows the fields"));
+  const std::string name = word.substr(0, equals);
+  if (!subject.typed.insert(name).second) throw wrong(cat(name, " is given twice; give it once"));
+  if (is_scalar(family, name)) {
+    set_scalar(subject, word);
+  } else {
+    subject.problem.set(name, word.substr(equals + 1));
+  }
+}
+
+Target target_of_arch(Runtime& runtime, const std::string& arch) {
+  if (lower(arch) != "native") return parse_target(arch);
+  return describe_device(*runtime.state().driver(), 0).target;
+}
+
+}  // namespace
+
+Subject read_subject(const Runtime& runtime, const std::vector<std::string>& words) {
+  const std::vector<std::string> all = single_words(words);
+  if (all.empty()) throw wrong("a family is missing; `quern list` shows them");
+  Subject subject(runtime.family(all.front()));
+  for (std::size_t i = 1; i < all.size(); ++i) set_word(subject, all[i]);
+  return subject;
+}
+
+Subject parse_subject(const Runtime& runtime, const std::vector<std::string>& words) {
+  Subject subject = read_subject(runtime, words);
+  check_subject(subject);
+  return subject;
+}
+
+void check_subject(const Subject& subject) {
+  const Family& family = subject.family();
+  check_problem(family, subject.problem.data());
+  for (const Scalar& scalar : family.scalars) {
+    if (subject.typed.count(scalar.name) == 0 || scalar.used == nullptr || scalar.used(subject.problem.data()))
+      continue;
+    throw problem_error(family, subject.problem.data(),
+                        cat(scalar.name, " is not used by this problem: it is ", scalar.sentence));
+  }
+}
+
+void set_scalar(Subject& subject, std::string_view setting) {
+  const auto [name, value] = split_setting(setting, "NAME=NUMBER");
+  const auto number = parse_number(value);
+  if (!number) throw wrong(cat(name, "=", value, " is no number"));
+  subject.scalars.set_scalar(name, static_cast<float>(*number));
+  subject.typed.insert(name);
+}
+
+std::pair<std::string, std::string> split_setting(std::string_view text, std::string_view form) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size())
+    throw wrong(cat("\"", text, "\" is not of the form ", form));
+  return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+}
+
+std::vector<const Field*> open_extents(const AnyProblem& problem) {
+  return quern::open_extents(problem.family(), problem.data());
+}
+
+Place parse_place(Runtime& runtime, const std::string& arch, const std::string& device_model) {
+  if (device_model.empty()) {
+    const Target target = target_of_arch(runtime, arch.empty() ? "sm_90a" : arch);
+    return {target, generic_model(target.arch)};
+  }
+  const DeviceModel& model = model_by_name(device_model);
+  const Target target = arch.empty() ? target_of(model.arch) : target_of_arch(runtime, arch);
+  if (target.arch != model.arch)
+    throw wrong(cat("--device-model \"", device_model, "\" is an sm_", model.arch, ", not an ", target.text()));
+  return {target, model};
+}
+
+void check_config(const Subject& subject, const std::string& config) {
+  if (config.empty()) return;
+  std::optional<Error> refusal;
+  for (const DeviceModel& model : device_models()) {
+    try {
+      variants_of(subject.family(), subject.problem.data(), target_of(model.arch), model, config);
+      return;
+    } catch (const Error& error) {
+      refusal.emplace(error);
+    }
+  }
+  throw *refusal;
+}
+
+std::string config_option(const Family& family, const Config& config) {
+  std::string text = config_text(family, config);
+  std::replace(text.begin(), text.end(), ' ', ',');
+  return text;
+}
+
+ImageOrigin worst_origin(const std::vector<ImageInfo>& images) {
+  ImageOrigin worst = ImageOrigin::memory;
+  for (const ImageInfo& image : images) worst = std::max(worst, image.origin);
+  return worst;
+}
+
+}  // namespace quern::tool

@@ -226,32 +226,32 @@ Environment Environment::read() {
 
 Options resolve(Options options, const Environment& environment, std::vector<std::string>* misread) {
   const Filler filler(environment, misread);
-  fill(options.cache_dir, default_cache_dir(environment));
-  fill(options.cache_trust, environment[Variable::cache_trust]);
-  if (options.cache_layers.empty())
-    options.cache_layers = parse_layers(environment[Variable::cache_layers], Variable::cache_layers, misread);
-  filler.amount(options.cache_max_bytes, Variable::cache_max_bytes, kDefaultCacheBytes);
-  filler.amount(options.cache_max_entries, Variable::cache_max_entries, kDefaultCacheEntries);
-  filler.number(options.wait_seconds, Variable::wait_seconds, 0, kDay, kDefaultWaitSeconds);
-  fill(options.records, default_records(environment));
-  if (options.record_layers.empty())
-    options.record_layers = parse_layers(environment[Variable::record_layers], Variable::record_layers, misread);
-  fill(options.nvrtc, environment[Variable::nvrtc]);
-  fill(options.cxx, environment[Variable::cxx]);
+  fill(options.cache.directory, default_cache_dir(environment));
+  fill(options.cache.trust, environment[Variable::cache_trust]);
+  if (options.cache.layers.empty())
+    options.cache.layers = parse_layers(environment[Variable::cache_layers], Variable::cache_layers, misread);
+  filler.amount(options.cache.max_bytes, Variable::cache_max_bytes, kDefaultCacheBytes);
+  filler.amount(options.cache.max_entries, Variable::cache_max_entries, kDefaultCacheEntries);
+  filler.number(options.cache.wait_seconds, Variable::wait_seconds, 0, kDay, kDefaultWaitSeconds);
+  fill(options.tuning.records, default_records(environment));
+  if (options.tuning.record_layers.empty())
+    options.tuning.record_layers = parse_layers(environment[Variable::record_layers], Variable::record_layers, misread);
+  fill(options.compiler.nvrtc, environment[Variable::nvrtc]);
+  fill(options.compiler.cxx, environment[Variable::cxx]);
   fill(options.libcuda, environment[Variable::libcuda]);
-  fill(options.dump_dir, environment[Variable::dump]);
+  fill(options.compiler.dump_dir, environment[Variable::dump]);
   fill(options.manifest, environment[Variable::manifest]);
-  filler.choice(options.cache_mode, Variable::cache, CacheMode::read_write, kCacheModes);
-  filler.choice(options.cache_match, Variable::cache_match, CacheMatch::standard, kCacheMatches);
+  filler.choice(options.cache.mode, Variable::cache, CacheMode::read_write, kCacheModes);
+  filler.choice(options.cache.match, Variable::cache_match, CacheMatch::standard, kCacheMatches);
   // Whatever the host says in code: an application that is its own worker and tunes would start itself without end.
-  if (!environment[Variable::in_worker].empty()) options.tuning = Tuning::off;
-  filler.choice(options.tuning, Variable::tune, Tuning::lookup, kTunings);
-  filler.number(options.tuning_seconds, Variable::tune_seconds, kLeast, kDay, kDefaultTuningSeconds);
-  filler.number(options.tuning_share, Variable::tune_share, kLeast, 1, kDefaultTuningShare);
-  filler.amount(options.tuning_memory, Variable::tune_memory, kUnsetAmount);
-  if (*options.tuning_memory == kUnsetAmount) options.tuning_memory.reset();
-  fill(options.worker, environment[Variable::worker]);
-  filler.choice(options.log_level, Variable::log, LogLevel::warning, kLogLevels);
+  if (!environment[Variable::in_worker].empty()) options.tuning.mode = Tuning::off;
+  filler.choice(options.tuning.mode, Variable::tune, Tuning::lookup, kTunings);
+  filler.number(options.tuning.seconds, Variable::tune_seconds, kLeast, kDay, kDefaultTuningSeconds);
+  filler.number(options.tuning.share, Variable::tune_share, kLeast, 1, kDefaultTuningShare);
+  filler.amount(options.tuning.memory_bytes, Variable::tune_memory, kUnsetAmount);
+  if (*options.tuning.memory_bytes == kUnsetAmount) options.tuning.memory_bytes.reset();
+  fill(options.tuning.worker, environment[Variable::worker]);
+  filler.choice(options.log.level, Variable::log, LogLevel::warning, kLogLevels);
   return options;
 }
 

@@ -1,5 +1,5 @@
 // A program that measures for others. `quern worker` is one; an application with families of its own makes its own
-// program one, and names it in Options::worker or QUERN_WORKER:
+// program one, and names it in Options::tuning.worker or QUERN_WORKER:
 //
 //   int main(int argc, char** argv) {
 //     if (argc > 1 && std::string_view(argv[1]) == "worker") {

@@ -28,10 +28,10 @@ Resources resources(const cache::Entry& entry) {
 
 // One file a part: DIR/FAMILY-KEY.{cu,ptx,cubin}.
 void dump(RuntimeState& state, const ImageRequest& request, const cache::Key& key, const cache::Entry& entry) {
-  if (state.options.dump_dir.empty()) return;
+  if (state.options.compiler.dump_dir.empty()) return;
   const std::string stem =
-      cat(state.options.dump_dir, "/", request.family->name, "-", key.what_hash.hex().substr(0, 16));
-  make_directories(real_file_system(), state.options.dump_dir, 0777);
+      cat(state.options.compiler.dump_dir, "/", request.family->name, "-", key.what_hash.hex().substr(0, 16));
+  make_directories(real_file_system(), state.options.compiler.dump_dir, 0777);
   const std::pair<const char*, const std::string*> parts[] = {
       {".cu", &entry.source}, {".ptx", &entry.ptx}, {".cubin", &entry.cubin}};
   for (const auto& [suffix, bytes] : parts) {
@@ -62,7 +62,8 @@ cache::Entry compile(RuntimeState& state, const ImageRequest& request, const cac
   if (request.prewarm) state.compiler.require(request.target);
   state.log.info(cat("compiling ", what));
   try {
-    Image image = state.compiler.compile(unit, kernel_name(*request.family), request.target, state.options.lineinfo);
+    Image image =
+        state.compiler.compile(unit, kernel_name(*request.family), request.target, state.options.compiler.lineinfo);
     state.compiles += 1;
     state.compile_nanoseconds += static_cast<std::uint64_t>(image.compile_ms * 1e6);
     state.log.info(cat("compiled ", what, " in ", fixed(image.compile_ms, 1), " ms"));
@@ -124,7 +125,7 @@ Identity identify(RuntimeState& state, const ImageRequest& request) {
   Identity identity;
   family.specialize(request.problem, request.target, request.variant.config, identity.spec);
   identity.sources = find_sources(family, identity.spec, request.target);
-  identity.key = image_key(family, identity.sources, identity.spec, request.target, state.options.lineinfo,
+  identity.key = image_key(family, identity.sources, identity.spec, request.target, state.options.compiler.lineinfo,
                            state.compiler.identity(request.target));
   return identity;
 }

@@ -63,7 +63,7 @@ class ImagesInMaking {
 // One deadline for all that a prepare makes, begun now.
 cache::Patience patience_of(const RuntimeState& state) {
   using Clock = std::chrono::steady_clock;
-  const std::chrono::duration<double> wait(*state.options.wait_seconds);
+  const std::chrono::duration<double> wait(*state.options.cache.wait_seconds);
   return {Clock::now() + std::chrono::duration_cast<Clock::duration>(wait), {}};
 }
 

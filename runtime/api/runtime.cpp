@@ -20,11 +20,11 @@ namespace {
 
 // An operator's typing error must not end a server; one in the options must.
 cache::Trust parse_trust(const Options& options, const Environment& environment, std::vector<std::string>* misread) {
-  if (options.cache_trust.empty()) return {cache::Trust::Owners::owner, {}};
+  if (options.cache.trust.empty()) return {cache::Trust::Owners::owner, {}};
   try {
-    return cache::parse_trust(options.cache_trust, "QUERN_CACHE_TRUST");
+    return cache::parse_trust(options.cache.trust, "QUERN_CACHE_TRUST");
   } catch (const Error& error) {
-    if (options.cache_trust != environment[Variable::cache_trust]) throw;
+    if (options.cache.trust != environment[Variable::cache_trust]) throw;
     misread->push_back(cat(error.sentence, "; the default is used"));
     return {cache::Trust::Owners::owner, {}};
   }
@@ -32,12 +32,12 @@ cache::Trust parse_trust(const Options& options, const Environment& environment,
 
 cache::Store::Settings store_settings(const Options& options, cache::Trust trust) {
   cache::StoreSettings settings;
-  settings.dir = options.cache_dir;
-  settings.mode = *options.cache_mode;
-  settings.match = *options.cache_match;
-  settings.layers = options.cache_layers;
+  settings.dir = options.cache.directory;
+  settings.mode = *options.cache.mode;
+  settings.match = *options.cache.match;
+  settings.layers = options.cache.layers;
   settings.trust = std::move(trust);
-  settings.writer.limits = {*options.cache_max_bytes, *options.cache_max_entries};
+  settings.writer.limits = {*options.cache.max_bytes, *options.cache.max_entries};
   return settings;
 }
 
@@ -54,7 +54,7 @@ std::uint64_t bytes_of(const cache::Entry& entry) {
 }
 
 RecordLayers::Settings record_settings(const Options& options) {
-  return {*options.tuning, options.records, options.record_layers};
+  return {*options.tuning.mode, options.tuning.records, options.tuning.record_layers};
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ RecordLayers::Settings record_settings(const Options& options) {
 RuntimeState::RuntimeState(Options given)
     : environment(Environment::read()),
       options(resolve(std::move(given), environment, &misread)),
-      log(*options.log_level, options.log_sink),
+      log(*options.log.level, options.log.sink),
       store(store_settings(options, parse_trust(options, environment, &misread)), log),
       compiler(options, environment, log),
       manifest(options.manifest, log),
@@ -71,7 +71,7 @@ RuntimeState::RuntimeState(Options given)
       tuner(make_application_tuner(*this)) {
   for (const std::string& sentence : misread) log.warning(sentence);
   for (const Family* family : builtin_families()) families.emplace(family->name, family);
-  if (options.warm_compiler) warm();
+  if (options.compiler.warm) warm();
 }
 
 // Without a thread, or where it fails, the first compile is as slow as without warming.

@@ -17,7 +17,7 @@ namespace quern {
 class Compiler {
  public:
   Compiler(const Options& options, const Environment& environment, const Log& log)
-      : nvrtc_(options.nvrtc, environment, log), host_(options.cxx, environment) {}
+      : nvrtc_(options.compiler.nvrtc, environment, log), host_(options.compiler.cxx, environment) {}
 
   // The exact build, for the key; "" where there is no compiler. Changes where the compiler is replaced. Throws Error
   // (io) where it could not be looked for now.

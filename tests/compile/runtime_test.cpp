@@ -25,8 +25,8 @@ using cache::Scratch;
 TEST_F(RuntimeCompile, CubinsAreElfFilesAndThePtxIsText) {
   const Scratch scratch;
   Options options;
-  options.cache_mode = CacheMode::off;
-  options.dump_dir = scratch.path();
+  options.cache.mode = CacheMode::off;
+  options.compiler.dump_dir = scratch.path();
   Runtime runtime(options);
   const Gather problem;
   for (const std::string& arch : kArchitectures) runtime.prewarm(Gather::family(), &problem, arch);
@@ -68,11 +68,11 @@ TEST_F(RuntimeCompile, OnlyAnErrorOfTheSourceLasts) {
 TEST_F(RuntimeCompile, APrewarmedCacheServesADeviceWithoutACompiler) {
   const Scratch scratch;
   Options options;
-  options.cache_dir = scratch / "cache";
-  options.cache_mode = CacheMode::read_write;
+  options.cache.directory = scratch / "cache";
+  options.cache.mode = CacheMode::read_write;
   const Gather problem{.width = 640};
   const Prewarmed warm = Runtime(options).prewarm(Gather::family(), &problem, "sm_90a");
-  options.nvrtc = scratch / "missing/libnvrtc.so.13";
+  options.compiler.nvrtc = scratch / "missing/libnvrtc.so.13";
   options.driver = std::make_shared<Driver>(null_driver_table());
   Runtime live(options);
   const auto plan = live.prepare(problem);
@@ -87,8 +87,8 @@ TEST_F(RuntimeCompile, APrewarmedCacheServesADeviceWithoutACompiler) {
 
 TEST_F(RuntimeCompile, LineInfoNamesTheTemplatesFiles) {
   Options options;
-  options.cache_mode = CacheMode::off;
-  options.lineinfo = true;
+  options.cache.mode = CacheMode::off;
+  options.compiler.lineinfo = true;
   const Gather problem;
   const Prewarmed lines = Runtime(options).prewarm(Gather::family(), &problem, "sm_90a");
   EXPECT_NE(lines.ptx.at(0).find(".loc"), std::string::npos);
@@ -117,7 +117,7 @@ TEST_F(RuntimeCompile, AMissingHeaderIsNotLookedForElsewhere) {
 TEST_F(RuntimeCompile, TheSameProblemGivesTheSameBytes) {
   const auto make = [] {
     Options options;
-    options.cache_mode = CacheMode::off;
+    options.cache.mode = CacheMode::off;
     const Gather problem;
     return Runtime(options).prewarm(Gather::family(), &problem, "sm_90a");
   };
@@ -130,8 +130,8 @@ TEST_F(RuntimeCompile, TheSameProblemGivesTheSameBytes) {
 // NVRTC's own locks are in the child too; with the library's alone it hung in four of five.
 TEST_F(RuntimeCompile, AChildCompilesThatWasForkedWhileNvrtcCompiled) {
   Options options;
-  options.cache_mode = CacheMode::off;
-  options.warm_compiler = true;
+  options.cache.mode = CacheMode::off;
+  options.compiler.warm = true;
   const auto compile = [](Runtime& runtime, std::int64_t width) {
     const Gather problem{.width = width};
     return runtime.prewarm(Gather::family(), &problem, "sm_90a").images.empty() ? 1 : 0;

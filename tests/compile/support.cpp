@@ -136,7 +136,7 @@ Runtime& shared_runtime() {
     Shared() : runtime(options()) {}
     static Options options() {
       Options options;
-      options.cache_mode = CacheMode::off;
+      options.cache.mode = CacheMode::off;
       return options;
     }
     Runtime runtime;

@@ -29,14 +29,14 @@ class ApplicationTest : public test::DeviceTest {
   // As an application is set up that tunes, with records of its own.
   Options tuning(Tuning mode) {
     Options all = options();
-    all.tuning = mode;
-    all.records = scratch_ / "records.jsonl";
-    all.worker = "/proc/self/exe";
-    all.tuning_seconds = 120;
-    all.tuning_share = 1;
-    all.tuning_memory = std::uint64_t{1} << 30;
-    all.log_level = LogLevel::info;
-    all.log_sink = [this](LogLevel level, std::string_view line) {
+    all.tuning.mode = mode;
+    all.tuning.records = scratch_ / "records.jsonl";
+    all.tuning.worker = "/proc/self/exe";
+    all.tuning.seconds = 120;
+    all.tuning.share = 1;
+    all.tuning.memory_bytes = std::uint64_t{1} << 30;
+    all.log.level = LogLevel::info;
+    all.log.sink = [this](LogLevel level, std::string_view line) {
       const std::lock_guard lock(mutex_);
       log_ += cat(level == LogLevel::warning ? "warning: " : "", line, "\n");
     };
@@ -245,7 +245,7 @@ TEST_F(ApplicationTest, ASwapDoesNotSpoilACaptureThatNobodyTellsOf) {
 // A Runtime that ends in the middle takes its worker with it.
 TEST_F(ApplicationTest, EndsAtOnce) {
   Options all = tuning(Tuning::background);
-  all.tuning_share = 0.001;  // resting, most of the time
+  all.tuning.share = 0.001;  // resting, most of the time
   std::optional<Runtime> runtime(all);
   add_families(*runtime);
   runtime->prepare(Counter{kCount});
@@ -258,7 +258,7 @@ TEST_F(ApplicationTest, EndsAtOnce) {
 
 TEST_F(ApplicationTest, WhatDoesNotEndInTimeIsLookedUp) {
   Options all = tuning(Tuning::on_prepare);
-  all.tuning_seconds = 0.01;
+  all.tuning.seconds = 0.01;
   Runtime runtime(all);
   add_families(runtime);
   const auto plan = runtime.prepare(Counter{kCount});
@@ -270,7 +270,7 @@ TEST_F(ApplicationTest, WhatDoesNotEndInTimeIsLookedUp) {
 TEST_F(ApplicationTest, MemoryThatItMayNotTakeIsNotTaken) {
   for (const std::uint64_t bytes : {0, 1000}) {
     Options all = tuning(Tuning::on_prepare);
-    all.tuning_memory = bytes;
+    all.tuning.memory_bytes = bytes;
     Runtime runtime(all);
     add_families(runtime);
     EXPECT_FALSE(is_fast(runtime.prepare(Counter{kCount}))) << bytes;
@@ -282,20 +282,20 @@ TEST_F(ApplicationTest, MemoryThatItMayNotTakeIsNotTaken) {
 // This process's images have line numbers, and a worker's have none: what passed there is not what would be launched.
 TEST_F(ApplicationTest, AnotherImageThanTheWorkersIsNotLaunched) {
   Options all = tuning(Tuning::on_prepare);
-  all.lineinfo = true;
+  all.compiler.lineinfo = true;
   Runtime runtime(all);
   add_families(runtime);
   EXPECT_FALSE(is_fast(runtime.prepare(Counter{kCount})));
   EXPECT_TRUE(logged("makes other images")) << log();
   EXPECT_EQ(runtime.statistics().sweeps, 0U);
-  EXPECT_FALSE(std::ifstream(all.records).good()) << "no record of it";
+  EXPECT_FALSE(std::ifstream(all.tuning.records).good()) << "no record of it";
 }
 
 TEST_F(ApplicationTest, WithoutAWorkerItLooksUpAndSaysSoOnce) {
   for (const Tuning mode : {Tuning::on_prepare, Tuning::background}) {
     const int before = warnings();
     Options all = tuning(mode);
-    all.worker = scratch_ / "no-such-program";
+    all.tuning.worker = scratch_ / "no-such-program";
     Runtime runtime(all);
     add_families(runtime);
     EXPECT_FALSE(is_fast(runtime.prepare(Counter{kCount})));
@@ -308,7 +308,7 @@ TEST_F(ApplicationTest, WithoutAWorkerItLooksUpAndSaysSoOnce) {
 // A program that is no worker: the sweep ends, and prepare does without.
 TEST_F(ApplicationTest, AWorkerThatIsNoneIsNamed) {
   Options all = tuning(Tuning::on_prepare);
-  all.worker = "/bin/false";
+  all.tuning.worker = "/bin/false";
   Runtime runtime(all);
   add_families(runtime);
   EXPECT_FALSE(is_fast(runtime.prepare(Counter{kCount})));
@@ -323,13 +323,13 @@ TEST_F(ApplicationTest, AWorkerThatSaysSomethingElseIsNamed) {
   };
   for (const auto& [script, words] : programs) {
     Options all = tuning(Tuning::on_prepare);
-    all.worker = scratch_ / cat("worker-", std::string(words).size());
-    std::ofstream(all.worker) << "#!/bin/sh\n" << script << "\n";
-    std::filesystem::permissions(all.worker, std::filesystem::perms::owner_all);
+    all.tuning.worker = scratch_ / cat("worker-", std::string(words).size());
+    std::ofstream(all.tuning.worker) << "#!/bin/sh\n" << script << "\n";
+    std::filesystem::permissions(all.tuning.worker, std::filesystem::perms::owner_all);
     Runtime runtime(all);
     add_families(runtime);
     EXPECT_FALSE(is_fast(runtime.prepare(Counter{kCount})));
-    EXPECT_TRUE(logged(words) && logged(all.worker)) << log();
+    EXPECT_TRUE(logged(words) && logged(all.tuning.worker)) << log();
   }
 }
 
@@ -339,7 +339,7 @@ TEST_F(ApplicationTest, AFamilyThatTheWorkerDoesNotKnowIsNamedOnce) {
   std::filesystem::create_symlink("/bin/true", scratch_ / "quern");
   ::setenv("PATH", cat(scratch_.path(), ":", path).c_str(), 1);
   Options all = tuning(Tuning::on_prepare);
-  all.worker.clear();
+  all.tuning.worker.clear();
   Runtime runtime(all);
   ::setenv("PATH", path.c_str(), 1);
   add_families(runtime);

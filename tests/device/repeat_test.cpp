@@ -56,8 +56,7 @@ class Repeat : public test::DeviceTest, public ::testing::WithParamInterface<con
   double regret(const std::string& best, const std::string& config) {
     if (config == best) return 0;
     const SweepSettings with = settings();
-    const auto pool =
-        make_worker_pool({with.devices, with.worker, 1, with.regime, "", 0, {}}, runtime(), problem());
+    const auto pool = make_worker_pool({with.devices, with.worker, 1, with.regime, "", 0, {}}, runtime(), problem());
     const auto evaluator = pool.evaluators.front()();
     for (const std::string& each : {best, config}) evaluator->evaluate(option(each), 1e9);
     return 100 * paired_difference(evaluator->rounds(option(best), option(config), kRounds)).middle;

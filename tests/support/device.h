@@ -34,7 +34,7 @@ class DeviceTest : public ::testing::Test {
  protected:
   void SetUp() override {
     try {
-      options_.cache_dir = cache_of_this_program();
+      options_.cache.directory = cache_of_this_program();
       options_.driver = on_host() ? open_host_driver(Environment::read()) : Driver::open({});
       runtime_.emplace(options_);
       runtime_->add(Skeleton::family());

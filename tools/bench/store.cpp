@@ -164,9 +164,9 @@ double take_driver_us() { return static_cast<double>(driver_ns.exchange(0)) * 1e
 
 Options options_for(const std::string& cache_dir, const std::shared_ptr<Driver>& driver) {
   Options options;
-  options.cache_dir = cache_dir;
-  options.cache_mode = CacheMode::read_write;
-  options.cache_match = CacheMatch::standard;
+  options.cache.directory = cache_dir;
+  options.cache.mode = CacheMode::read_write;
+  options.cache.match = CacheMatch::standard;
   options.driver = driver;
   return options;
 }

@@ -167,8 +167,8 @@ Options with_pack(const Place& place, const Settings& settings, cache::PackForm 
   Runtime runtime(options_for(settings.images, place.driver));
   cache::export_pack(runtime.state().store, path, form);
   Options options = options_for(cat(settings.images, ".none"), place.timed);
-  options.cache_mode = CacheMode::read_only;
-  options.cache_layers = {path};
+  options.cache.mode = CacheMode::read_only;
+  options.cache.layers = {path};
   return options;
 }
 

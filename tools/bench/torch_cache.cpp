@@ -10,9 +10,9 @@ extern "C" __attribute__((visibility("default"))) const char* quern_torch_gather
   static std::string report;
   try {
     quern::Options options;
-    options.cache_dir = "/nonexistent/quern";
-    options.cache_mode = quern::CacheMode::read_only;
-    options.cache_layers = {pack};
+    options.cache.directory = "/nonexistent/quern";
+    options.cache.mode = quern::CacheMode::read_only;
+    options.cache.layers = {pack};
     quern::Runtime runtime(options);
     quern::Gather problem;
     problem.width = 8192;

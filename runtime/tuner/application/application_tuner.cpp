@@ -37,7 +37,8 @@ std::int64_t memory_for(const RuntimeState& state, const Driver& driver) {
   driver->MemGetInfo(&free, &total);
   const auto share = static_cast<std::uint64_t>(static_cast<double>(free) * kFreeShare);
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
-  return static_cast<std::int64_t>(std::clamp(state.options.tuning_memory.value_or(share), std::uint64_t{1}, kMost));
+  return static_cast<std::int64_t>(
+      std::clamp(state.options.tuning.memory_bytes.value_or(share), std::uint64_t{1}, kMost));
 }
 
 // ---- on prepare
@@ -47,7 +48,7 @@ class TunesOnPrepare : public ApplicationTuner {
   explicit TunesOnPrepare(RuntimeState& state) : state_(state), tuner_(state) {}
 
   std::optional<TunedConfig> before_plan(const Family& family, const void* problem, const Device& device) override {
-    const double seconds = *state_.options.tuning_seconds;
+    const double seconds = *state_.options.tuning.seconds;
     const auto until =
         Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
     TuningLimits limits;
@@ -187,7 +188,7 @@ class TunesInBackground : public ApplicationTuner {
   TuningLimits limits(const Driver& driver, CUcontext context) {
     TuningLimits limits;
     limits.memory_bytes = memory_for(state_, driver);
-    limits.throttle.share = *state_.options.tuning_share;
+    limits.throttle.share = *state_.options.tuning.share;
     limits.throttle.hold = [&driver, context] { return capturing(driver, context); };
     limits.throttle.rest = rest_;
     limits.stop = [this, &driver] { return over(driver); };
@@ -218,8 +219,8 @@ class TunesInBackground : public ApplicationTuner {
 }  // namespace
 
 std::unique_ptr<ApplicationTuner> make_application_tuner(RuntimeState& state) {
-  if (*state.options.tuning == Tuning::on_prepare) return std::make_unique<TunesOnPrepare>(state);
-  if (*state.options.tuning == Tuning::background) return std::make_unique<TunesInBackground>(state);
+  if (*state.options.tuning.mode == Tuning::on_prepare) return std::make_unique<TunesOnPrepare>(state);
+  if (*state.options.tuning.mode == Tuning::background) return std::make_unique<TunesInBackground>(state);
   return nullptr;
 }
 

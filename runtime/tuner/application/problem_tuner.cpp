@@ -18,7 +18,7 @@
 namespace quern {
 namespace {
 
-std::string worker_name(const Options& options) { return options.worker.empty() ? "quern" : options.worker; }
+std::string worker_name(const Options& options) { return options.tuning.worker.empty() ? "quern" : options.tuning.worker; }
 
 std::string option_of(std::string config) {
   std::replace(config.begin(), config.end(), ' ', ',');
@@ -34,7 +34,7 @@ TunedConfig measured(const Journal& journal) {
 }
 
 std::string why_no_store(RuntimeState& state) {
-  if (*state.options.cache_mode != CacheMode::read_write) return "the cache is read-only or off (QUERN_CACHE)";
+  if (*state.options.cache.mode != CacheMode::read_write) return "the cache is read-only or off (QUERN_CACHE)";
   return state.store.unusable();
 }
 
@@ -72,8 +72,8 @@ void ProblemTuner::warn_once(const std::string& sentence) {
 // A Runtime of a sweep's own: it reads the records anew, and nothing is tuned in it in turn.
 Runtime ProblemTuner::runtime_for_sweeps() {
   Options options = state_.options;
-  options.tuning = Tuning::lookup;
-  options.warm_compiler = false;
+  options.tuning.mode = Tuning::lookup;
+  options.compiler.warm = false;
   options.driver = state_.driver();
   Runtime runtime(std::move(options));
   const std::lock_guard lock(state_.families_mutex);
@@ -91,14 +91,14 @@ SweepSettings ProblemTuner::settings_for(const Device& device, const TuningLimit
   settings.jobs = limits.jobs;
   settings.throttle = limits.throttle;
   settings.devices = {DeviceName{device.target.host, device.ordinal}.text()};
-  const WorkerLibraries libraries{state_.compiler.nvrtc().path(), state_.options.cxx, state_.options.libcuda};
+  const WorkerLibraries libraries{state_.compiler.nvrtc().path(), state_.options.compiler.cxx, state_.options.libcuda};
   settings.worker = worker_of(program_, state_.store.directory(), libraries);
   settings.worker.stop = limits.stop;
   return settings;
 }
 
 void ProblemTuner::keep(const AnyProblem& problem, const Journal& journal) {
-  const std::string& path = state_.options.records;
+  const std::string& path = state_.options.tuning.records;
   if (path.empty()) return;
   const int error = RecordsFile(real_file_system(), path).append(record_of(problem, journal, SweepSettings{}.seed));
   if (error != 0) warn_once(cat("cannot write ", path, ": ", error_text(error), "; what is tuned is not remembered"));
@@ -135,13 +135,13 @@ std::string ProblemTuner::why_another(const AnyProblem& problem, const Device& d
   return cat(
       "the worker ", program_,
       " makes other images than this process: it is another build of quern, or has another compiler (QUERN_NVRTC) "
-      "or other options (Options::lineinfo)");
+      "or other options (Options::compiler.lineinfo)");
 }
 
 // `quern` knows the families that come with it.
 bool ProblemTuner::is_unknown_to_the_worker(const Family& family) const {
   const std::vector<const Family*> known = builtin_families();
-  return state_.options.worker.empty() && std::find(known.begin(), known.end(), &family) == known.end();
+  return state_.options.tuning.worker.empty() && std::find(known.begin(), known.end(), &family) == known.end();
 }
 
 std::optional<TunedConfig> ProblemTuner::tune(const AnyProblem& problem, const Device& device,

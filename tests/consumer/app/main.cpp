@@ -55,7 +55,7 @@ bool launch(quern::Runtime& runtime, const app::Device& device) {
 
 int run(const char* cache_dir) {
   quern::Options options;
-  options.cache_dir = cache_dir;
+  options.cache.directory = cache_dir;
   quern::Runtime runtime(options);
   runtime.add(app::ScaleRows::family());
 

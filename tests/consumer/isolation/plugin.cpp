@@ -20,7 +20,7 @@ PLUGIN_API const void* quern_of_plugin() {
 PLUGIN_API void prepare_in_plugin(const char* libcuda, const char* cache_dir) {
   quern::Options options;
   options.libcuda = libcuda;
-  options.cache_dir = cache_dir;
+  options.cache.directory = cache_dir;
   runtime.emplace(options);
   plan = runtime->prepare(quern::Gather{});
 }

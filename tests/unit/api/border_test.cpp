@@ -55,12 +55,12 @@ TEST_F(Border, WhatAFamilyThrowsLeavesAsAnError) {
 
 TEST_F(Border, ASinkThatThrowsLosesItsLineAndNothingElse) {
   Options given = options(scratch_ / "cache");
-  given.log_sink = [](LogLevel, std::string_view) { throw std::runtime_error("a sink's"); };
-  given.log_level = LogLevel::debug;
-  given.warm_compiler = true;
+  given.log.sink = [](LogLevel, std::string_view) { throw std::runtime_error("a sink's"); };
+  given.log.level = LogLevel::debug;
+  given.compiler.warm = true;
   Runtime runtime(given);
   EXPECT_TRUE(static_cast<bool>(runtime.try_prepare(Gather{})));
-  given.nvrtc = scratch_ / "missing";  // the warming thread fails, and says so
+  given.compiler.nvrtc = scratch_ / "missing";  // the warming thread fails, and says so
   const Runtime other(given);
 }
 
@@ -80,7 +80,7 @@ TEST_F(Border, WithoutThreadsPrepareTakesLongerAndWorks) {
     pthread_attr_setstacksize(&attributes, std::size_t{256} << 20);
     pthread_setattr_default_np(&attributes);
     Options given = options(scratch_ / "cache");
-    given.warm_compiler = true;
+    given.compiler.warm = true;
     Runtime runtime(given);
     const auto prepared = runtime.try_prepare(Gather{});
     if (!prepared) std::fprintf(stderr, "%s\n", prepared.error().what());
@@ -93,8 +93,8 @@ TEST_F(Border, WithoutThreadsPrepareTakesLongerAndWorks) {
 
 TEST_F(Border, ATypingErrorInTheEnvironmentIsAWarning) {
   Options given = options();
-  given.cache_mode.reset();
-  given.log_level.reset();
+  given.cache.mode.reset();
+  given.log.level.reset();
   ::setenv("QUERN_LOG", "verbose", 1);
   ::setenv("QUERN_CACHE", "ro", 1);
   ::setenv("QUERN_CACHE_TRUST", "everyone", 1);
@@ -104,7 +104,7 @@ TEST_F(Border, ATypingErrorInTheEnvironmentIsAWarning) {
     ::unsetenv(variable);
   for (const char* words : {"QUERN_LOG=verbose", "QUERN_CACHE=ro", "QUERN_CACHE_TRUST"})
     EXPECT_EQ(log_.count(LogLevel::warning, words), 1) << log_.all();
-  given.cache_trust = "everyone";
+  given.cache.trust = "everyone";
   EXPECT_THROW(Runtime{given}, Error) << "in the options it is the program's mistake";
 }
 

@@ -43,7 +43,7 @@ TEST_F(Bug, AnUnsetVirtualEnvIsNotTheWorkingDirectory) {
 TEST_F(Bug, AnNvrtcPathWithoutASuffixIsAnError) {
   cache::overwrite(scratch_ / "nvrtc", "text");
   Options o = options();
-  o.nvrtc = scratch_ / "nvrtc";
+  o.compiler.nvrtc = scratch_ / "nvrtc";
   Runtime runtime(o);
   const Gather p;
   EXPECT_THROW(runtime.prewarm(Gather::family(), &p, "sm_90a"), Error);
@@ -117,7 +117,7 @@ TEST_F(Bug, FieldsOfAbsentOperandsDoNotMakeOtherImages) {
 TEST_F(Bug, AWarmWithoutArchitecturesIsAnError) {
   fake_nvrtc().set_architectures({});
   Options o = options();
-  o.warm_compiler = true;
+  o.compiler.warm = true;
   { Runtime r(o); }
 }
 

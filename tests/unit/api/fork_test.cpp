@@ -83,7 +83,7 @@ TEST_F(Fork, AChildCompilesThatWasForkedWhileAnotherThreadCompiled) {
 
 TEST_F(Fork, AChildCompilesThatWasForkedWhileTheCompilerWasWarmed) {
   Options warming = options();
-  warming.warm_compiler = true;
+  warming.compiler.warm = true;
   control().delay_ms = 20;
   for (int i = 0; i < 6; ++i) {
     Runtime runtime(warming);
@@ -217,7 +217,7 @@ TEST_F(Fork, AChildOfAForkThatDidNotWaitMayEndItsPlansAndRuntime) {
 
 TEST_F(Fork, AChildMayEndTheRuntimeWhoseCompilerWasBeingWarmed) {
   Options warming = options(scratch_ / "cache");
-  warming.warm_compiler = true;
+  warming.compiler.warm = true;
   control().delay_ms = 20;
   for (int i = 0; i < 6; ++i) {
     std::optional<Runtime> runtime(warming);

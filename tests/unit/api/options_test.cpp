@@ -16,8 +16,8 @@ using RuntimeOptions = ApiTest;
 
 TEST_F(RuntimeOptions, ARuntimeOpensNothing) {
   Options given;
-  given.cache_dir = scratch_ / "cache";
-  given.nvrtc = scratch_ / "missing";
+  given.cache.directory = scratch_ / "cache";
+  given.compiler.nvrtc = scratch_ / "missing";
   given.libcuda = scratch_ / "missing";
   const Runtime runtime(given);
   EXPECT_GE(runtime.families().size(), 2u);
@@ -48,7 +48,7 @@ TEST_F(RuntimeOptions, AnUnwritableCacheCostsAWarningAndNothingElse) {
 
 TEST_F(RuntimeOptions, AReadOnlyCacheIsReadAndNotWritten) {
   Options given = options(scratch_ / "cache");
-  given.cache_mode = CacheMode::read_only;
+  given.cache.mode = CacheMode::read_only;
   { Runtime(given).prepare(Gather{}); }
   EXPECT_FALSE(std::filesystem::exists(scratch_ / "cache"));
   { Runtime(options(scratch_ / "cache")).prepare(Gather{}); }
@@ -79,11 +79,12 @@ std::vector<std::string> suffixes(const std::string& folder) {
 
 TEST_F(RuntimeOptions, ADumpHoldsEachImageMadeAndNoHit) {
   Options given = options(scratch_ / "cache");
-  given.dump_dir = scratch_ / "dump/deep";
+  given.compiler.dump_dir = scratch_ / "dump/deep";
   Runtime runtime(given);
   runtime.prepare(Gather{});
-  EXPECT_EQ(suffixes(given.dump_dir), std::vector<std::string>({".cu", ".cu", ".cubin", ".cubin", ".ptx", ".ptx"}));
-  for (const std::string& file : cache::files_below(given.dump_dir)) {
+  EXPECT_EQ(suffixes(given.compiler.dump_dir),
+            std::vector<std::string>({".cu", ".cu", ".cubin", ".cubin", ".ptx", ".ptx"}));
+  for (const std::string& file : cache::files_below(given.compiler.dump_dir)) {
     EXPECT_TRUE(has(file, "/gather-")) << file;
     const std::string bytes = *read_file(file);
     if (file.ends_with(".cu")) {
@@ -96,15 +97,15 @@ TEST_F(RuntimeOptions, ADumpHoldsEachImageMadeAndNoHit) {
       EXPECT_TRUE(has(bytes, "cubin sm_90a"));
     }
   }
-  given.dump_dir = scratch_ / "dump2";
+  given.compiler.dump_dir = scratch_ / "dump2";
   Runtime(given).prepare(Gather{});
-  EXPECT_EQ(suffixes(given.dump_dir), std::vector<std::string>());
+  EXPECT_EQ(suffixes(given.compiler.dump_dir), std::vector<std::string>());
 }
 
 TEST_F(RuntimeOptions, ADumpThatCannotBeWrittenCostsWarningsOnly) {
   cache::overwrite(scratch_ / "file", "");
   Options given = options();
-  given.dump_dir = scratch_ / "file/dump";
+  given.compiler.dump_dir = scratch_ / "file/dump";
   Runtime(given).prepare(Gather{});
   EXPECT_GE(log_.count(LogLevel::warning, "QUERN_DUMP"), 1) << log_.all();
 }
@@ -164,7 +165,7 @@ TEST_F(RuntimeOptions, TheCompilerIsWarmedInTheBackgroundOnlyWhenAsked) {
   { const Runtime runtime(options()); }
   EXPECT_EQ(compiles(), 0);
   Options given = options();
-  given.warm_compiler = true;
+  given.compiler.warm = true;
   { const Runtime runtime(given); }
   EXPECT_EQ(compiles(), 1);
   EXPECT_STREQ(control().last_program, "warm.cu");
@@ -172,8 +173,8 @@ TEST_F(RuntimeOptions, TheCompilerIsWarmedInTheBackgroundOnlyWhenAsked) {
 
 TEST_F(RuntimeOptions, WarmingWithoutACompilerIsNoError) {
   Options given = options();
-  given.warm_compiler = true;
-  given.nvrtc = scratch_ / "missing";
+  given.compiler.warm = true;
+  given.compiler.nvrtc = scratch_ / "missing";
   { const Runtime runtime(given); }
   EXPECT_EQ(log_.count(LogLevel::warning), 0) << log_.all();
 }

@@ -186,7 +186,7 @@ TEST_F(Prepare, TextDoesWhatAStructDoes) {
 
 TEST_F(Prepare, ABadProblemIsRefusedBeforeAnythingIsDone) {
   Options given = options();
-  given.nvrtc = scratch_ / "no-compiler";
+  given.compiler.nvrtc = scratch_ / "no-compiler";
   Runtime runtime(given);
   Gather problem;
   problem.out_stride = 1;
@@ -312,12 +312,12 @@ TEST_F(Prepare, ARejectedImageHidesNoGoodOneWhereThereIsNoCompiler) {
   const Gather problem;
   for (const bool another : {false, true}) {
     Options given = options(scratch_ / "cache");
-    given.nvrtc = copy_of_compiler(scratch_ / cat("lib", another), another);
-    control_of(given.nvrtc).version = another ? 13010 : 13000;
+    given.compiler.nvrtc = copy_of_compiler(scratch_ / cat("lib", another), another);
+    control_of(given.compiler.nvrtc).version = another ? 13010 : 13000;
     Runtime(given).prewarm(Gather::family(), &problem, "sm_90a");
   }
   Options given = options(scratch_ / "cache");
-  given.nvrtc = scratch_ / "none";
+  given.compiler.nvrtc = scratch_ / "none";
   null_driver().reject_images = 1;
   Runtime(given).prepare(Gather{});
   EXPECT_EQ(log_.count(LogLevel::warning, "the driver rejected the image"), 1) << log_.all();

@@ -20,7 +20,7 @@ using Prewarm = ApiTest;
 
 // A Runtime on the same cache whose compiler is not there.
 Options without_compiler(Options options, const std::string& path) {
-  options.nvrtc = path;
+  options.compiler.nvrtc = path;
   return options;
 }
 
@@ -142,7 +142,7 @@ TEST_F(Prewarm, ExactMatchingTakesNoOtherCompilersImage) {
   const Gather problem;
   Runtime(options(scratch_ / "cache")).prewarm(Gather::family(), &problem, "sm_90a");
   Options exact = without_compiler(options(scratch_ / "cache"), scratch_ / "missing");
-  exact.cache_match = CacheMatch::exact;
+  exact.cache.match = CacheMatch::exact;
   EXPECT_EQ(refusal([&] { Runtime(exact).prepare(problem); }).code, Code::no_compiler);
 }
 
@@ -179,7 +179,7 @@ TEST_F(Prewarm, AConfigIsPrewarmedAsItIsPrepared) {
 
 TEST_F(Prewarm, LineInfoIsAnotherImage) {
   Options with = options(scratch_ / "cache");
-  with.lineinfo = true;
+  with.compiler.lineinfo = true;
   const Gather problem;
   const auto plain = Runtime(options(scratch_ / "cache")).prewarm(Gather::family(), &problem, "sm_90a");
   const auto lines = Runtime(with).prewarm(Gather::family(), &problem, "sm_90a");

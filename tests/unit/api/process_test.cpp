@@ -84,9 +84,9 @@ TEST_F(Process, APlanThatDiesInAForkedChildLeavesTheDriverAlone) {
 // The thread that tunes in the background stays behind, and what it waits at must not be waited for.
 TEST_F(Process, ARuntimeThatTunesMayEndInAForkedChild) {
   Options tuning = options(scratch_ / "cache");
-  tuning.tuning = Tuning::background;
-  tuning.worker = "/bin/true";
-  tuning.log_level = LogLevel::info;
+  tuning.tuning.mode = Tuning::background;
+  tuning.tuning.worker = "/bin/true";
+  tuning.log.level = LogLevel::info;
   std::optional<Runtime> runtime(tuning);
   runtime->prepare(Gather{.rows = 8, .count = 8, .width = 8});
   const auto idle = [&] { return log_.count(LogLevel::info, "not the device's primary one") == 1; };
@@ -106,7 +106,7 @@ TEST_F(Process, AChildThatOpensTheDriverItselfMayPrepare) {
   runtime.prepare(Gather{});
   EXPECT_EQ(in_child([&] {
               Options own = options();
-              own.cache_dir = scratch_ / "cache";
+              own.cache.directory = scratch_ / "cache";
               Runtime mine(own);
               return mine.try_prepare(Gather{.width = 3, .dtype = DType::c128}) ? 0 : 1;
             }),

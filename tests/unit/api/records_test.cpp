@@ -17,7 +17,7 @@ constexpr const char* kText = "gather rows=1024 count=512 width=4096";
 class RuntimeRecords : public ApiTest {
  protected:
   static Options looking_up(Options all) {
-    all.tuning = Tuning::lookup;
+    all.tuning.mode = Tuning::lookup;
     return all;
   }
   Options options() { return looking_up(ApiTest::options()); }
@@ -62,7 +62,7 @@ TEST_F(RuntimeRecords, AnExplicitConfigWinsAndOffNeverLooks) {
   EXPECT_TRUE(has(given.images()[0].config, "unroll=1 ")) << given.why();
   EXPECT_TRUE(has(given.why(), "the default changed by unroll=1")) << given.why();
   Options off = options();
-  off.tuning = Tuning::off;
+  off.tuning.mode = Tuning::off;
   const auto plain = Runtime(off).prepare_text(kText);
   EXPECT_TRUE(has(plain.why(), "default for generic sm_90; image")) << plain.why();
   EXPECT_FALSE(has(log_.all(), "record")) << log_.all();
@@ -104,7 +104,7 @@ TEST_F(RuntimeRecords, OneFromElsewhereIsAHintThatIsUsedAndSaid) {
   other.space_digest = "0123";
   write({other});
   Options given = options();
-  given.log_level = LogLevel::debug;
+  given.log.level = LogLevel::debug;
   const auto plan = Runtime(given).prepare_text(kText);
   EXPECT_TRUE(has(plan.images()[0].config, "unroll=8")) << plan.why();
   const std::string hint = "measured with driver 12.4, compiled by nvrtc 12.4.99, chosen from another tuning space";
@@ -233,33 +233,33 @@ TEST_F(RuntimeRecords, AnUnknownDeviceGetsWhatTheGenericRowGets) {
 TEST_F(RuntimeRecords, TheFileAndTheLayersComeFromTheEnvironment) {
   Environment environment;
   std::vector<std::string> misread;
-  EXPECT_EQ(resolve({}, environment, &misread).records, "");
-  EXPECT_EQ(resolve({}, environment, &misread).tuning, Tuning::lookup);
+  EXPECT_EQ(resolve({}, environment, &misread).tuning.records, "");
+  EXPECT_EQ(resolve({}, environment, &misread).tuning.mode, Tuning::lookup);
   environment[Variable::home] = "/h";
-  EXPECT_EQ(resolve({}, environment, &misread).records, "/h/.local/share/quern/records.jsonl");
+  EXPECT_EQ(resolve({}, environment, &misread).tuning.records, "/h/.local/share/quern/records.jsonl");
   environment[Variable::xdg_data_home] = "/x";
-  EXPECT_EQ(resolve({}, environment, &misread).records, "/x/quern/records.jsonl");
+  EXPECT_EQ(resolve({}, environment, &misread).tuning.records, "/x/quern/records.jsonl");
   environment[Variable::records] = "/r";
   environment[Variable::record_layers] = "/a:/b";
   environment[Variable::tune] = "off";
   const Options resolved = resolve({}, environment, &misread);
-  EXPECT_EQ(resolved.records, "/r");
-  EXPECT_EQ(resolved.record_layers, (std::vector<std::string>{"/a", "/b"}));
-  EXPECT_EQ(resolved.tuning, Tuning::off);
+  EXPECT_EQ(resolved.tuning.records, "/r");
+  EXPECT_EQ(resolved.tuning.record_layers, (std::vector<std::string>{"/a", "/b"}));
+  EXPECT_EQ(resolved.tuning.mode, Tuning::off);
   Options given;
-  given.records = "/mine";
-  given.record_layers = {"/c"};
-  given.tuning = Tuning::lookup;
+  given.tuning.records = "/mine";
+  given.tuning.record_layers = {"/c"};
+  given.tuning.mode = Tuning::lookup;
   const Options kept = resolve(given, environment, &misread);
-  EXPECT_EQ(kept.records + kept.record_layers.front(), "/mine/c");
-  EXPECT_EQ(kept.tuning, Tuning::lookup);
+  EXPECT_EQ(kept.tuning.records + kept.tuning.record_layers.front(), "/mine/c");
+  EXPECT_EQ(kept.tuning.mode, Tuning::lookup);
   for (const auto& [text, mode] : {std::pair{"on-prepare", Tuning::on_prepare}, {"background", Tuning::background}}) {
     environment[Variable::tune] = text;
-    EXPECT_EQ(resolve({}, environment, &misread).tuning, mode);
+    EXPECT_EQ(resolve({}, environment, &misread).tuning.mode, mode);
   }
   environment[Variable::tune] = "always";
   EXPECT_TRUE(misread.empty());
-  EXPECT_EQ(resolve({}, environment, &misread).tuning, Tuning::lookup);
+  EXPECT_EQ(resolve({}, environment, &misread).tuning.mode, Tuning::lookup);
   EXPECT_TRUE(has(misread.at(0), "QUERN_TUNE=always means nothing; it takes off, lookup, on-prepare, background"));
 }
 
@@ -267,26 +267,26 @@ TEST_F(RuntimeRecords, WhatTuningMayTakeComesFromTheEnvironment) {
   Environment environment;
   std::vector<std::string> misread;
   const Options defaults = resolve({}, environment, &misread);
-  EXPECT_EQ(*defaults.tuning_seconds, 10);
-  EXPECT_EQ(*defaults.tuning_share, 0.05);
-  EXPECT_FALSE(defaults.tuning_memory);
-  EXPECT_EQ(defaults.worker, "");
+  EXPECT_EQ(*defaults.tuning.seconds, 10);
+  EXPECT_EQ(*defaults.tuning.share, 0.05);
+  EXPECT_FALSE(defaults.tuning.memory_bytes);
+  EXPECT_EQ(defaults.tuning.worker, "");
   environment[Variable::tune_seconds] = "2.5";
   environment[Variable::tune_share] = "1";
   environment[Variable::tune_memory] = "2G";
   environment[Variable::worker] = "/w";
   const Options resolved = resolve({}, environment, &misread);
-  EXPECT_EQ(*resolved.tuning_seconds, 2.5);
-  EXPECT_EQ(*resolved.tuning_share, 1);
-  EXPECT_EQ(*resolved.tuning_memory, std::uint64_t{2} << 30);
-  EXPECT_EQ(resolved.worker, "/w");
+  EXPECT_EQ(*resolved.tuning.seconds, 2.5);
+  EXPECT_EQ(*resolved.tuning.share, 1);
+  EXPECT_EQ(*resolved.tuning.memory_bytes, std::uint64_t{2} << 30);
+  EXPECT_EQ(resolved.tuning.worker, "/w");
   for (const char* text : {"0", "1.01", "-1", "much", "nan"}) {
     environment[Variable::tune_share] = text;
-    EXPECT_EQ(resolve({}, environment, &misread).tuning_share, 0.05) << text;
+    EXPECT_EQ(resolve({}, environment, &misread).tuning.share, 0.05) << text;
     EXPECT_TRUE(has(misread.back(), cat("QUERN_TUNE_SHARE=", text))) << misread.back();
   }
   Options given;
-  given.tuning_share = 0.0;
+  given.tuning.share = 0.0;
   EXPECT_TRUE(
       has(refusal([&] { resolve(given, Environment(), &misread); }).sentence, "it takes a number from 0.001 to 1"));
 }

@@ -72,21 +72,21 @@ void ApiTest::TearDown() {
 
 Options ApiTest::options() {
   Options options;
-  options.cache_mode = CacheMode::off;
-  options.cache_match = CacheMatch::standard;
-  options.nvrtc = fake_nvrtc().path;
-  options.records = scratch_ / "records.jsonl";
-  options.tuning = Tuning::off;  // what is shipped says nothing here
+  options.cache.mode = CacheMode::off;
+  options.cache.match = CacheMatch::standard;
+  options.compiler.nvrtc = fake_nvrtc().path;
+  options.tuning.records = scratch_ / "records.jsonl";
+  options.tuning.mode = Tuning::off;  // what is shipped says nothing here
   options.driver = counting_driver();
-  options.log_level = LogLevel::info;
-  options.log_sink = log_.sink();
+  options.log.level = LogLevel::info;
+  options.log.sink = log_.sink();
   return options;
 }
 
 Options ApiTest::options(const std::string& cache_dir) {
   Options options = this->options();
-  options.cache_mode = CacheMode::read_write;
-  options.cache_dir = cache_dir;
+  options.cache.mode = CacheMode::read_write;
+  options.cache.directory = cache_dir;
   return options;
 }
 

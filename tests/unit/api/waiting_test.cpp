@@ -40,7 +40,7 @@ TEST_F(Waiting, EndsForAllImagesAtOneDeadlineThatIsAnOption) {
   const auto second = hold_lease(1);
   ASSERT_TRUE(first && second);
   Options given = options(scratch_ / "cache");
-  given.wait_seconds = 0.2;
+  given.cache.wait_seconds = 0.2;
   Runtime runtime(given);
   runtime.prepare(Gather{});
   const Statistics statistics = runtime.statistics();
@@ -54,7 +54,7 @@ TEST_F(Waiting, DoesNotHappenWhereTheOptionSaysSo) {
   const auto first = hold_lease(0);
   ASSERT_TRUE(first);
   Options given = options(scratch_ / "cache");
-  given.wait_seconds = 0;
+  given.cache.wait_seconds = 0;
   Runtime(given).prepare(Gather{});
   EXPECT_EQ(compiles(), 2);
   EXPECT_EQ(log_.count(LogLevel::warning), 0) << log_.all();
@@ -65,7 +65,7 @@ TEST_F(Waiting, ForOneImageStartsTheOthers) {
   auto first = hold_lease(0);
   ASSERT_TRUE(first);
   Options given = options(scratch_ / "cache");
-  given.wait_seconds = 60;
+  given.cache.wait_seconds = 60;
   Runtime runtime(given);
   auto prepared = std::async(std::launch::async, [&] { runtime.prepare(Gather{}); });
   EXPECT_TRUE(wait_for_compiles(1)) << "the second image, while the first is waited for";
@@ -82,7 +82,7 @@ TEST_F(Waiting, EndsAtTheDeadlineForAnImageThatTheDriverRejected) {
   auto first = hold_lease(0);
   ASSERT_TRUE(first);
   Options given = options(scratch_ / "cache");
-  given.wait_seconds = 0.2;
+  given.cache.wait_seconds = 0.2;
   Runtime runtime(given);
   null_driver().reject_images = 1;
   auto prepared = std::async(std::launch::async, [&] { runtime.prepare(Gather{}); });

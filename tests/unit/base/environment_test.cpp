@@ -38,13 +38,13 @@ TEST(Environment, RootMakesNoCacheInAnotherUsersHome) {
   std::filesystem::create_directory(home);
   Environment environment;
   environment[Variable::home] = home;
-  EXPECT_EQ(resolve({}, environment, &misread).cache_dir, home + "/.cache/quern");
+  EXPECT_EQ(resolve({}, environment, &misread).cache.directory, home + "/.cache/quern");
   ASSERT_EQ(::chown(home.c_str(), 1000, 1000), 0);
-  EXPECT_EQ(resolve({}, environment, &misread).cache_dir, "");
+  EXPECT_EQ(resolve({}, environment, &misread).cache.directory, "");
   environment[Variable::xdg_cache_home] = home;
-  EXPECT_EQ(resolve({}, environment, &misread).cache_dir, "");
+  EXPECT_EQ(resolve({}, environment, &misread).cache.directory, "");
   environment[Variable::cache_dir] = home + "/asked";
-  EXPECT_EQ(resolve({}, environment, &misread).cache_dir, home + "/asked");
+  EXPECT_EQ(resolve({}, environment, &misread).cache.directory, home + "/asked");
 }
 
 TEST(Environment, ReadTakesASnapshot) {
@@ -90,26 +90,26 @@ TEST(Environment, AProgramWithMoreRightsThanItsUserIgnoresIt) {
 
 TEST(Resolve, AnEmptyEnvironmentGivesTheDefaults) {
   const Options options = resolve({}, {}, &misread);
-  EXPECT_EQ(options.cache_dir, "");
-  EXPECT_EQ(options.cache_mode, CacheMode::read_write);
-  EXPECT_EQ(options.cache_match, CacheMatch::standard);
-  EXPECT_EQ(options.log_level, LogLevel::warning);
-  EXPECT_EQ(options.nvrtc + options.libcuda + options.dump_dir + options.manifest, "");
+  EXPECT_EQ(options.cache.directory, "");
+  EXPECT_EQ(options.cache.mode, CacheMode::read_write);
+  EXPECT_EQ(options.cache.match, CacheMatch::standard);
+  EXPECT_EQ(options.log.level, LogLevel::warning);
+  EXPECT_EQ(options.compiler.nvrtc + options.libcuda + options.compiler.dump_dir + options.manifest, "");
 }
 
 TEST(Resolve, TheCacheDirectoryIsTheFirstThatIsSet) {
   Environment environment;
   environment[Variable::home] = "/h";
-  EXPECT_EQ(resolve({}, environment, &misread).cache_dir, "/h/.cache/quern");
+  EXPECT_EQ(resolve({}, environment, &misread).cache.directory, "/h/.cache/quern");
   environment[Variable::xdg_cache_home] = "relative";
-  EXPECT_EQ(resolve({}, environment, &misread).cache_dir, "/h/.cache/quern") << "finding A14";
+  EXPECT_EQ(resolve({}, environment, &misread).cache.directory, "/h/.cache/quern") << "finding A14";
   environment[Variable::xdg_cache_home] = "/x";
-  EXPECT_EQ(resolve({}, environment, &misread).cache_dir, "/x/quern");
+  EXPECT_EQ(resolve({}, environment, &misread).cache.directory, "/x/quern");
   environment[Variable::cache_dir] = "/c";
-  EXPECT_EQ(resolve({}, environment, &misread).cache_dir, "/c");
+  EXPECT_EQ(resolve({}, environment, &misread).cache.directory, "/c");
   Options options;
-  options.cache_dir = "/o";
-  EXPECT_EQ(resolve(options, environment, &misread).cache_dir, "/o");
+  options.cache.directory = "/o";
+  EXPECT_EQ(resolve(options, environment, &misread).cache.directory, "/o");
 }
 
 // Finding A14.
@@ -118,10 +118,10 @@ TEST(Resolve, LayersMayHaveColonsAndAreNoUrls) {
   std::vector<std::string> said;
   Environment environment;
   environment[Variable::cache_layers] = "/a.pack:/b\\:c.pack::rel";
-  EXPECT_EQ(resolve({}, environment, &said).cache_layers, Paths({"/a.pack", "/b:c.pack", "rel"}));
+  EXPECT_EQ(resolve({}, environment, &said).cache.layers, Paths({"/a.pack", "/b:c.pack", "rel"}));
   EXPECT_TRUE(said.empty());
   environment[Variable::cache_layers] = "/a.pack:https://host:8080/b.pack:/c.pack";
-  EXPECT_EQ(resolve({}, environment, &said).cache_layers, Paths({"/a.pack", "/c.pack"}));
+  EXPECT_EQ(resolve({}, environment, &said).cache.layers, Paths({"/a.pack", "/c.pack"}));
   ASSERT_EQ(said.size(), 1U);
   EXPECT_NE(said[0].find("https://host:8080/b.pack is a URL"), std::string::npos) << said[0];
 }
@@ -136,23 +136,23 @@ TEST(Resolve, OptionsWinOverTheEnvironment) {
   environment[Variable::dump] = "d";
   environment[Variable::manifest] = "r";
   const Options from_environment = resolve({}, environment, &misread);
-  EXPECT_EQ(from_environment.cache_mode, CacheMode::off);
-  EXPECT_EQ(from_environment.cache_match, CacheMatch::exact);
-  EXPECT_EQ(from_environment.log_level, LogLevel::debug);
-  EXPECT_EQ(from_environment.nvrtc, "a.so");
+  EXPECT_EQ(from_environment.cache.mode, CacheMode::off);
+  EXPECT_EQ(from_environment.cache.match, CacheMatch::exact);
+  EXPECT_EQ(from_environment.log.level, LogLevel::debug);
+  EXPECT_EQ(from_environment.compiler.nvrtc, "a.so");
   EXPECT_EQ(from_environment.libcuda, "b.so");
-  EXPECT_EQ(from_environment.dump_dir, "d");
+  EXPECT_EQ(from_environment.compiler.dump_dir, "d");
   EXPECT_EQ(from_environment.manifest, "r");
   Options options;
-  options.cache_mode = CacheMode::read_only;
-  options.cache_match = CacheMatch::any;
-  options.log_level = LogLevel::off;
-  options.nvrtc = "mine.so";
+  options.cache.mode = CacheMode::read_only;
+  options.cache.match = CacheMatch::any;
+  options.log.level = LogLevel::off;
+  options.compiler.nvrtc = "mine.so";
   const Options given = resolve(options, environment, &misread);
-  EXPECT_EQ(given.cache_mode, CacheMode::read_only);
-  EXPECT_EQ(given.cache_match, CacheMatch::any);
-  EXPECT_EQ(given.log_level, LogLevel::off);
-  EXPECT_EQ(given.nvrtc, "mine.so");
+  EXPECT_EQ(given.cache.mode, CacheMode::read_only);
+  EXPECT_EQ(given.cache.match, CacheMatch::any);
+  EXPECT_EQ(given.log.level, LogLevel::off);
+  EXPECT_EQ(given.compiler.nvrtc, "mine.so");
 }
 
 TEST(Resolve, ABadValueIsTheDefaultAndASentenceThatNamesTheVariableAndWhatItTakes) {
@@ -175,26 +175,26 @@ TEST(Resolve, ABadValueIsTheDefaultAndASentenceThatNamesTheVariableAndWhatItTake
     ASSERT_EQ(sentences.size(), 1u) << row(variable).name;
     EXPECT_EQ(sentences[0].find(std::string(row(variable).name) + "=nonsense means nothing"), 0u) << sentences[0];
     EXPECT_NE(sentences[0].find(accepted), std::string::npos) << sentences[0];
-    EXPECT_EQ(options.cache_mode, usual.cache_mode);
-    EXPECT_EQ(options.cache_match, usual.cache_match);
-    EXPECT_EQ(options.log_level, usual.log_level);
-    EXPECT_EQ(options.tuning, usual.tuning);
-    EXPECT_EQ(options.tuning_seconds, usual.tuning_seconds);
-    EXPECT_EQ(options.tuning_share, usual.tuning_share);
-    EXPECT_EQ(options.tuning_memory, usual.tuning_memory);
-    EXPECT_EQ(options.wait_seconds, usual.wait_seconds);
-    EXPECT_EQ(options.cache_max_bytes, usual.cache_max_bytes);
-    EXPECT_EQ(options.cache_max_entries, usual.cache_max_entries);
+    EXPECT_EQ(options.cache.mode, usual.cache.mode);
+    EXPECT_EQ(options.cache.match, usual.cache.match);
+    EXPECT_EQ(options.log.level, usual.log.level);
+    EXPECT_EQ(options.tuning.mode, usual.tuning.mode);
+    EXPECT_EQ(options.tuning.seconds, usual.tuning.seconds);
+    EXPECT_EQ(options.tuning.share, usual.tuning.share);
+    EXPECT_EQ(options.tuning.memory_bytes, usual.tuning.memory_bytes);
+    EXPECT_EQ(options.cache.wait_seconds, usual.cache.wait_seconds);
+    EXPECT_EQ(options.cache.max_bytes, usual.cache.max_bytes);
+    EXPECT_EQ(options.cache.max_entries, usual.cache.max_entries);
   }
   EXPECT_TRUE(misread.empty()) << misread.front();
 }
 
 TEST(Resolve, ABadOptionIsStillAnError) {
   Options options;
-  options.wait_seconds = -1;
+  options.cache.wait_seconds = -1;
   EXPECT_THROW(resolve(options, {}, &misread), Error);
   options = {};
-  options.tuning_share = 7;
+  options.tuning.share = 7;
   EXPECT_THROW(resolve(options, {}, &misread), Error);
 }
 

@@ -80,12 +80,12 @@ TEST_F(Replaced, AMomentWithoutDescriptorsLeavesTheCacheRight) {
 // What opens is what compiles, and so what images are kept under.
 TEST_F(Replaced, AnNvrtcThatIsReplacedBeforeItIsOpenedNamesItsOwnImages) {
   Options given = options(scratch_ / "cache");
-  given.cache_match = CacheMatch::exact;
+  given.cache.match = CacheMatch::exact;
   Runtime(given).prepare(Gather{});
-  given.nvrtc = copy_of_compiler(scratch_ / "lib", false);
+  given.compiler.nvrtc = copy_of_compiler(scratch_ / "lib", false);
   Runtime running(given);
   EXPECT_EQ(running.prepare(Gather{}).images()[0].origin, ImageOrigin::disk) << "the same build, not opened yet";
-  std::filesystem::remove(given.nvrtc);
+  std::filesystem::remove(given.compiler.nvrtc);
   copy_of_compiler(scratch_ / "lib", true);
   const auto plan = running.prepare(Gather{.dtype = f32});
   EXPECT_EQ(log_.count(LogLevel::warning, "was replaced"), 1) << log_.all();
@@ -93,7 +93,7 @@ TEST_F(Replaced, AnNvrtcThatIsReplacedBeforeItIsOpenedNamesItsOwnImages) {
   Runtime later(given);
   EXPECT_EQ(later.prepare(Gather{.dtype = f32}).images()[0].key, plan.images()[0].key);
   EXPECT_EQ(later.statistics().disk_hits, 2u) << "under the new build's name";
-  given.nvrtc = fake_nvrtc().path;
+  given.compiler.nvrtc = fake_nvrtc().path;
   Runtime back(given);
   back.prepare(Gather{.dtype = f32});
   EXPECT_EQ(back.statistics().disk_hits, 0u) << "and not under the old one's";
@@ -102,17 +102,17 @@ TEST_F(Replaced, AnNvrtcThatIsReplacedBeforeItIsOpenedNamesItsOwnImages) {
 // Nor is what it refuses remembered under the other one's name.
 TEST_F(Replaced, AnNvrtcThatIsReplacedBeforeItIsOpenedRefusesForItselfOnly) {
   Options given = options(scratch_ / "cache");
-  given.cache_match = CacheMatch::exact;
+  given.cache.match = CacheMatch::exact;
   Runtime(given).prepare(Gather{});
-  given.nvrtc = copy_of_compiler(scratch_ / "lib", false);
+  given.compiler.nvrtc = copy_of_compiler(scratch_ / "lib", false);
   Runtime running(given);
   running.prepare(Gather{});
-  std::filesystem::remove(given.nvrtc);
+  std::filesystem::remove(given.compiler.nvrtc);
   copy_of_compiler(scratch_ / "lib", true);
-  control_of(given.nvrtc).refuse = 1;
+  control_of(given.compiler.nvrtc).refuse = 1;
   EXPECT_EQ(refusal([&] { running.prepare(Gather{.dtype = f32}); }).code, Code::compile);
   running.flush();
-  given.nvrtc = fake_nvrtc().path;
+  given.compiler.nvrtc = fake_nvrtc().path;
   EXPECT_NO_THROW(Runtime(given).prepare(Gather{.dtype = f32}));
 }
 
@@ -203,7 +203,7 @@ TEST_F(Replaced, TheRuntimeAsksTheDriverOfWhichCudaItIs) {
   copy_of_compiler(packages + "cu13/lib", true, 13);
   const std::string older = copy_of_compiler(packages + "cuda_nvrtc/lib", false, 12);
   Options given = options();
-  given.nvrtc.clear();
+  given.compiler.nvrtc.clear();
   DriverTable table = null_driver_table();
   static CUresult answer = CUDA_ERROR_OUT_OF_MEMORY;
   table.DriverGetVersion = [](int* version) { return *version = 12080, answer; };

@@ -24,7 +24,7 @@ class Outdated : public testing::Test {
   Outdated() : runtime_(options()) {}
   Options options() const {
     Options made;
-    made.cache_dir = scratch_ / "cache";
+    made.cache.directory = scratch_ / "cache";
     return made;
   }
   std::string why(int schema, const std::string& family) const {

@@ -66,9 +66,9 @@ TEST(TuneCheck, TheSummaryCountsAndTakesTheMeanOfFactors) {
 TEST(TuneCheck, WhatNeedsNoDeviceIsSaidWithoutOne) {
   const test::Scratch scratch;
   Options options;
-  options.cache_mode = CacheMode::off;
-  options.records = scratch / "records";
-  options.log_level = LogLevel::off;
+  options.cache.mode = CacheMode::off;
+  options.tuning.records = scratch / "records";
+  options.log.level = LogLevel::off;
   Runtime runtime(options);
   CheckRequest request;
   cache::overwrite(scratch / "blank", "");
@@ -88,8 +88,8 @@ TEST(TuneCheck, WithoutAStoreItAsksForOne) {
   const test::Scratch scratch;
   cache::overwrite(scratch / "records", record_line(test::record_for("gather rows=8 count=8 width=64")) + "\n");
   Options options;
-  options.cache_mode = CacheMode::off;
-  options.records = scratch / "records";
+  options.cache.mode = CacheMode::off;
+  options.tuning.records = scratch / "records";
   Runtime runtime(options);
   const Error error = test::refusal([&] { tune_check(runtime, {}, {}); });
   EXPECT_EQ(error.code, Code::io);

@@ -18,10 +18,10 @@ class TuneRecords : public ::testing::Test {
  protected:
   Options options() const {
     Options options;
-    options.cache_mode = CacheMode::off;
-    options.records = scratch_ / "own";
-    options.record_layers = {scratch_ / "below"};
-    options.log_level = LogLevel::off;
+    options.cache.mode = CacheMode::off;
+    options.tuning.records = scratch_ / "own";
+    options.tuning.record_layers = {scratch_ / "below"};
+    options.log.level = LogLevel::off;
     return options;
   }
   void write(const std::string& name, const std::vector<Record>& records, const std::string& more = "") const {

@@ -358,7 +358,7 @@ class Cache : public Command {
   // What was typed is looked at before any file is.
   void check_problem_words(const Global& global) const {
     Options options = runtime_options(global);
-    options.cache_mode = CacheMode::off;
+    options.cache.mode = CacheMode::off;
     Runtime runtime(options);
     check_explained(runtime, given_);
   }

@@ -51,7 +51,7 @@ class Doctor : public Command {
   int run(const Global& global) override {
     report_.add("version", QUERN_VERSION);
     Options options = runtime_options(global);
-    options.tuning.reset();  // as an application would have it
+    options.tuning.mode.reset();  // as an application would have it
     std::optional<Runtime> runtime;
     guard([&] { runtime.emplace(options); });
     if (runtime) evaluate(*runtime);
@@ -146,10 +146,10 @@ class Doctor : public Command {
     for (const cache::Item& item : items) bytes += item.bytes;
     const std::string unusable = store.unusable();
     cache_.add("dir", store.directory()).add("usable", unusable.empty() && !store.directory().empty());
-    cache_.add("mode", mode_text(*options.cache_mode)).add("match", match_text(*options.cache_match));
-    cache_.add("layers", options.cache_layers.size())
-        .add("trust", options.cache_trust.empty() ? "owner" : options.cache_trust)
-        .add("max_bytes", Value::of_bytes(static_cast<std::int64_t>(*options.cache_max_bytes)));
+    cache_.add("mode", mode_text(*options.cache.mode)).add("match", match_text(*options.cache.match));
+    cache_.add("layers", options.cache.layers.size())
+        .add("trust", options.cache.trust.empty() ? "owner" : options.cache.trust)
+        .add("max_bytes", Value::of_bytes(static_cast<std::int64_t>(*options.cache.max_bytes)));
     cache_.add("entries", items.size()).add("bytes", Value::of_bytes(static_cast<std::int64_t>(bytes)));
     cache_.add("untrusted", holding_of(store.directory(), items, untrusted).untrusted);
     if (!unusable.empty()) problems_.push_back(cat("nothing is kept on disk: ", unusable));
@@ -186,7 +186,7 @@ class Doctor : public Command {
   void examine_worker(Runtime& runtime) {
     const std::string worker = find_worker(runtime.state().options, runtime.state().environment);
     report_.add("worker", worker.empty() ? Value() : Value(worker));
-    worker_.add("mode", name(*runtime.state().options.tuning)).add("worker", worker.empty() ? "none" : worker);
+    worker_.add("mode", name(*runtime.state().options.tuning.mode)).add("worker", worker.empty() ? "none" : worker);
     if (worker.empty() && runtime.state().tuner != nullptr)
       problems_.push_back("nothing is tuned, as there is no worker: set QUERN_WORKER to the path of the quern command");
   }

@@ -39,12 +39,12 @@ int exit_code(Code code) {
 
 Options runtime_options(const Global& global) {
   Options options;
-  options.cache_dir = global.cache_dir;
-  options.nvrtc = global.nvrtc;
+  options.cache.directory = global.cache_dir;
+  options.compiler.nvrtc = global.nvrtc;
   // What an application is told is not meant for a command: nothing is swapped in the middle of a benchmark.
   const std::string tuning = Environment::read()[Variable::tune];
-  if (tuning == "on-prepare" || tuning == "background") options.tuning = Tuning::lookup;
-  if (!global.log.empty()) options.log_level = parse_level(global.log);
+  if (tuning == "on-prepare" || tuning == "background") options.tuning.mode = Tuning::lookup;
+  if (!global.log.empty()) options.log.level = parse_level(global.log);
   return options;
 }
 
@@ -67,7 +67,7 @@ Error store_error(const Global& global, const std::string& why) {
 }
 
 void require_store(Runtime& runtime, const Global& global, std::string_view advice) {
-  if (*runtime.state().options.cache_mode != CacheMode::read_write)
+  if (*runtime.state().options.cache.mode != CacheMode::read_write)
     throw Error(Code::io, Stage::store, cat("the cache is read-only or off (QUERN_CACHE). ", advice));
   const std::string why = runtime.state().store.unusable();
   if (!why.empty()) throw store_error(global, cat(why, ". ", advice));

@@ -4,10 +4,8 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 #include <tuple>
 
-#include "base/hash.h"
 #include "base/text.h"
 #include "plan/problem.h"
 #include "quern/runtime.h"
@@ -62,19 +60,16 @@ struct FamilyRecords::Shape {
     size += count;
   }
   std::string_view text() const { return {bytes.data(), size}; }
-  std::uint64_t hash() const { return hash64(bytes.data(), size); }
 };
 
 // The extents of a query.
 struct FamilyRecords::Asked {
   std::array<std::int64_t, kMostExtents> values;
-  std::array<std::int64_t, kMostExtents + 2> octaves;  // behind the last, their sum and 0: a key for each order
-  std::size_t closed = 0;                              // how many of them are
+  std::array<std::int64_t, kMostExtents> octaves;
 };
 
 struct FamilyRecords::Candidate {
   const Item* item = nullptr;
-  Config config;
   std::int64_t distance = 0;
   bool exact = false;
 };
@@ -95,12 +90,9 @@ FamilyRecords::FamilyRecords(const Family& family, const std::vector<const Recor
     const std::string why = add(**record, seen);
     if (!why.empty()) log.debug(cat("records: that for ", (*record)->problem, " is passed over: ", why));
   }
-  for (auto& [hash, buckets] : buckets_) {
-    for (Bucket& bucket : buckets) {
-      std::sort(bucket.groups.begin(), bucket.groups.end(),
-                [](const Group& a, const Group& b) { return a.device < b.device; });
-      for (Group& group : bucket.groups) sort(group);
-    }
+  for (Bucket& bucket : buckets_) {
+    std::sort(bucket.groups.begin(), bucket.groups.end(),
+              [](const Group& a, const Group& b) { return a.device < b.device; });
   }
 }
 
@@ -148,41 +140,13 @@ std::string FamilyRecords::parse_config(const std::string& text, Item& item) con
 }
 
 FamilyRecords::Group& FamilyRecords::group_for(const Shape& shape, const std::string& device) {
-  std::vector<Bucket>& buckets = buckets_[shape.hash()];
-  auto bucket = std::find_if(buckets.begin(), buckets.end(), [&](const Bucket& b) { return b.shape == shape.text(); });
-  if (bucket == buckets.end()) bucket = buckets.insert(buckets.end(), {std::string(shape.text()), {}});
+  const auto is_same = [&](const Bucket& b) { return b.shape == shape.text(); };
+  auto bucket = std::find_if(buckets_.begin(), buckets_.end(), is_same);
+  if (bucket == buckets_.end()) bucket = buckets_.insert(buckets_.end(), {std::string(shape.text()), {}});
   std::vector<Group>& groups = bucket->groups;
   auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.device == device; });
-  if (group == groups.end()) group = groups.insert(groups.end(), {device, {}, {}, {}, {}});
+  if (group == groups.end()) group = groups.insert(groups.end(), {device, {}, {}, {}});
   return *group;
-}
-
-void FamilyRecords::sort(Group& group) const {
-  std::vector<std::int64_t> keys(group.items.size());
-  for (std::size_t extent = 0; extent < extents_.size(); ++extent) {
-    for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = group.octaves[i * extents_.size() + extent];
-    group.orders.push_back(order_of(keys, group.items));
-  }
-  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = group.items[i].size;
-  group.orders.push_back(order_of(keys, group.items));
-  std::fill(keys.begin(), keys.end(), 0);
-  group.orders.push_back(order_of(keys, group.items));
-}
-
-FamilyRecords::Order FamilyRecords::order_of(const std::vector<std::int64_t>& keys, const std::vector<Item>& items) {
-  Order order;
-  order.items.resize(keys.size());
-  std::iota(order.items.begin(), order.items.end(), 0U);
-  std::sort(order.items.begin(), order.items.end(),
-            [&](auto a, auto b) { return keys[a] != keys[b] ? keys[a] < keys[b] : preferred(items[a], items[b]); });
-  for (std::uint32_t i = 0; i < order.items.size(); ++i) {
-    const std::int64_t key = keys[order.items[i]];
-    if (!order.keys.empty() && order.keys.back() == key) continue;
-    order.keys.push_back(key);
-    order.starts.push_back(i);
-  }
-  order.starts.push_back(static_cast<std::uint32_t>(order.items.size()));
-  return order;
 }
 
 FamilyRecords::Shape FamilyRecords::shape_of(const void* problem, std::string_view target) const {
@@ -199,9 +163,7 @@ FamilyRecords::Shape FamilyRecords::shape_of(const void* problem, std::string_vi
 // ---- looking up
 
 const FamilyRecords::Bucket* FamilyRecords::find_bucket(const Shape& shape) const {
-  const auto buckets = buckets_.find(shape.hash());
-  if (buckets == buckets_.end()) return nullptr;
-  for (const Bucket& bucket : buckets->second) {
+  for (const Bucket& bucket : buckets_) {
     if (bucket.shape == shape.text()) return &bucket;
   }
   return nullptr;
@@ -209,19 +171,15 @@ const FamilyRecords::Bucket* FamilyRecords::find_bucket(const Shape& shape) cons
 
 FamilyRecords::Asked FamilyRecords::asked(const RecordQuery& query) const {
   Asked asked;
-  std::int64_t& sum = asked.octaves[extents_.size()] = 0;
-  asked.octaves[extents_.size() + 1] = 0;
   for (std::size_t i = 0; i < extents_.size(); ++i) {
     asked.values[i] = get_integer(*extents_[i], query.problem);
     asked.octaves[i] = octaves_of(asked.values[i]);
-    asked.closed += asked.values[i] != kOpen ? 1 : 0;
-    sum += asked.octaves[i];
   }
   return asked;
 }
 
 FamilyRecords::Candidate FamilyRecords::candidate(const Group& group, std::size_t item, const Asked& asked) const {
-  Candidate candidate{&group.items[item], {}, 0, true};
+  Candidate candidate{&group.items[item], 0, true};
   const std::size_t first = item * extents_.size();
   for (std::size_t i = 0; i < extents_.size(); ++i) {
     if (asked.values[i] == kOpen) continue;
@@ -247,59 +205,35 @@ bool FamilyRecords::preferred(const Item& a, const Item& b) {
   return std::tie(x.config, x.device, x.problem) < std::tie(y.config, y.device, y.problem);
 }
 
-bool FamilyRecords::make_legal(const RecordQuery& query, Candidate& candidate) const {
-  candidate.config = query.base;
+Config FamilyRecords::config_of(const Candidate& candidate, const RecordQuery& query) const {
+  Config config = query.base;
   for (int i = 0; i < family_.parameters.count; ++i) {
-    if ((candidate.item->given >> i & 1U) != 0) candidate.config[i] = candidate.item->config[i];
+    if ((candidate.item->given >> i & 1U) != 0) config[i] = candidate.item->config[i];
   }
+  return config;
+}
+
+bool FamilyRecords::is_legal(const Candidate& candidate, const RecordQuery& query) const {
+  const Config config = config_of(candidate, query);
   // What is borrowed from another problem must be a kernel of the kind that the default is here; what it demands of
   // addresses tells. A row that no vector divides has nothing to say about one that a vector divides.
-  const auto alignment = [&](const Config& config) { return family_.alignment(query.problem, config); };
-  if (!candidate.exact && alignment(candidate.config) != alignment(query.base)) return false;
+  const auto alignment = [&](const Config& c) { return family_.alignment(query.problem, c); };
+  if (!candidate.exact && alignment(config) != alignment(query.base)) return false;
   return std::all_of(family_.constraints.begin(), family_.constraints.end(), [&](const Constraint& constraint) {
-    return constraint.holds(query.problem, query.target, candidate.config);
+    return constraint.holds(query.problem, query.target, config);
   });
 }
 
-// The one with most runs, of those that are about what the query closes.
-std::size_t FamilyRecords::best_order(const Group& group, const Asked& asked) const {
-  std::size_t best = extents_.size() + 1;
-  for (std::size_t i = 0; i <= extents_.size(); ++i) {
-    const bool closed = i < extents_.size() ? asked.values[i] != kOpen : asked.closed == extents_.size();
-    if (closed && group.orders[i].keys.size() >= group.orders[best].keys.size()) best = i;
-  }
-  return best;
-}
-
-// Whether a config is legal is asked only of what would win. False if what comes behind it in its run cannot win
-// either, where its key is all of the distance.
-bool FamilyRecords::take(const RecordQuery& query, Candidate next, Candidate& best) const {
-  if (best.item != nullptr && !better(next, best)) return false;
-  if (!make_legal(query, next)) return true;
-  best = next;
-  return false;
-}
-
-// Outward from where the query would stand, until one step in this order alone is too far.
+// Whether a config is legal is asked only of what would win.
 void FamilyRecords::take_best(const Group& group, const RecordQuery& query, const Asked& asked, Candidate& best) const {
-  const std::size_t chosen = best_order(group, asked);
-  const Order& order = group.orders[chosen];
-  const std::int64_t at = asked.octaves[chosen];
-  auto above =
-      static_cast<std::size_t>(std::lower_bound(order.keys.begin(), order.keys.end(), at) - order.keys.begin());
-  std::size_t below = above;
-  while (below > 0 || above < order.keys.size()) {
-    const bool down = above == order.keys.size() || (below > 0 && at - order.keys[below - 1] < order.keys[above] - at);
-    const std::size_t run = down ? --below : above++;
-    if (best.item != nullptr && std::abs(order.keys[run] - at) > best.distance) return;
-    for (std::uint32_t i = order.starts[run]; i < order.starts[run + 1]; ++i) {
-      if (!take(query, candidate(group, order.items[i], asked), best) && asked.closed <= 1) break;
-    }
+  for (std::size_t i = 0; i < group.items.size(); ++i) {
+    const Candidate next = candidate(group, i, asked);
+    if ((best.item == nullptr || better(next, best)) && is_legal(next, query)) best = next;
   }
 }
 
-FoundRecord FamilyRecords::to_found(const Candidate& candidate, bool sibling) {
-  return {candidate.item->record, candidate.config, sibling, candidate.exact,
+FoundRecord FamilyRecords::to_found(const Candidate& candidate, const RecordQuery& query, bool sibling) const {
+  return {candidate.item->record, config_of(candidate, query), sibling, candidate.exact,
           static_cast<double>(candidate.distance) / kPartsOfAnOctave};
 }
 
@@ -312,11 +246,11 @@ std::optional<FoundRecord> FamilyRecords::find(const RecordQuery& query) const {
   for (const Group& group : bucket->groups) {
     if (group.device == query.device) take_best(group, query, extents, own);
   }
-  if (own.item != nullptr) return to_found(own, false);
+  if (own.item != nullptr) return to_found(own, query, false);
   for (const Group& group : bucket->groups) {
     if (group.device != query.device) take_best(group, query, extents, sibling);
   }
-  if (sibling.item != nullptr) return to_found(sibling, true);
+  if (sibling.item != nullptr) return to_found(sibling, query, true);
   return std::nullopt;
 }
 
@@ -329,15 +263,16 @@ std::vector<FoundRecord> FamilyRecords::related(const RecordQuery& query, std::s
     std::vector<Candidate> candidates;
     for (const Group& group : bucket->groups) {
       for (std::size_t i = 0; (group.device != query.device) == sibling && i < group.items.size(); ++i) {
-        Candidate next = candidate(group, i, extents);
-        if (make_legal(query, next)) candidates.push_back(next);
+        const Candidate next = candidate(group, i, extents);
+        if (is_legal(next, query)) candidates.push_back(next);
       }
     }
     std::sort(candidates.begin(), candidates.end(), better);
     for (const Candidate& next : candidates) {
+      FoundRecord record = to_found(next, query, sibling);
       const bool known = std::any_of(found.begin(), found.end(),
-                                     [&](const FoundRecord& other) { return other.config == next.config; });
-      if (!known && found.size() < most) found.push_back(to_found(next, sibling));
+                                     [&](const FoundRecord& other) { return other.config == record.config; });
+      if (!known && found.size() < most) found.push_back(std::move(record));
     }
   }
   return found;
@@ -346,11 +281,9 @@ std::vector<FoundRecord> FamilyRecords::related(const RecordQuery& query, std::s
 std::vector<std::string> FamilyRecords::devices(const Target& target) const {
   std::set<std::string> names;
   const std::string start = cat(target.text(), "\n");
-  for (const auto& [hash, buckets] : buckets_) {
-    for (const Bucket& bucket : buckets) {
-      if (!bucket.shape.starts_with(start)) continue;
-      for (const Group& group : bucket.groups) names.insert(group.device);
-    }
+  for (const Bucket& bucket : buckets_) {
+    if (!bucket.shape.starts_with(start)) continue;
+    for (const Group& group : bucket.groups) names.insert(group.device);
   }
   return {names.begin(), names.end()};
 }

@@ -14,7 +14,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/log.h"
@@ -50,8 +49,8 @@ class FamilyRecords {
   // over with a debug line. The records must outlive this.
   FamilyRecords(const Family& family, const std::vector<const Record*>& records, const Log& log);
 
-  // Nothing if no record is legal for the problem. Allocates nothing. COST: under 1 us: one hash, then the records of a
-  // bucket from the nearest outward in one extent, as far as any could still win.
+  // Nothing if no record is legal for the problem. Allocates nothing. COST: a linear scan of the bucket, some 5 ns a
+  // record.
   std::optional<FoundRecord> find(const RecordQuery& query) const;
   // The best few, each config once: own device first, then siblings, nearest first. What a sweep measures early.
   std::vector<FoundRecord> related(const RecordQuery& query, std::size_t most) const;
@@ -68,21 +67,12 @@ class FamilyRecords {
     bool warm;
     std::int64_t size;  // all extents' octaves
   };
-  // Items in runs of one key each: a number whose difference from the query's is never more than the whole distance
-  // (one extent's octaves, or the sum of all). In a run the one comes first that wins where all else is equal.
-  struct Order {
-    std::vector<std::int64_t> keys;     // one a run, rising
-    std::vector<std::uint32_t> starts;  // of the runs in `items`, and their end
-    std::vector<std::uint32_t> items;
-  };
-  // The records of one device in a bucket; the extents of item i begin at i * extents_.size(). An order an extent,
-  // then that of the sums, then one in which all are in one run.
+  // The records of one device in a bucket; the extents of item i begin at i * extents_.size().
   struct Group {
     std::string device;
     std::vector<Item> items;
     std::vector<std::int64_t> values;
     std::vector<std::int64_t> octaves;
-    std::vector<Order> orders;
   };
   struct Bucket {
     std::string shape;
@@ -95,25 +85,22 @@ class FamilyRecords {
   // "" or why the record cannot be used.
   std::string add(const Record& record, std::set<std::string>& seen);
   std::string parse_config(const std::string& text, Item& item) const;
-  void sort(Group& group) const;
-  static Order order_of(const std::vector<std::int64_t>& keys, const std::vector<Item>& items);
   Group& group_for(const Shape& shape, const std::string& device);
   const Bucket* find_bucket(const Shape& shape) const;
   Shape shape_of(const void* problem, std::string_view target) const;
   Asked asked(const RecordQuery& query) const;
   Candidate candidate(const Group& group, std::size_t item, const Asked& asked) const;
-  std::size_t best_order(const Group& group, const Asked& asked) const;
-  bool make_legal(const RecordQuery& query, Candidate& candidate) const;
-  bool take(const RecordQuery& query, Candidate next, Candidate& best) const;
+  Config config_of(const Candidate& candidate, const RecordQuery& query) const;
+  bool is_legal(const Candidate& candidate, const RecordQuery& query) const;
   void take_best(const Group& group, const RecordQuery& query, const Asked& asked, Candidate& best) const;
   static bool better(const Candidate& a, const Candidate& b);
   static bool preferred(const Item& a, const Item& b);
-  static FoundRecord to_found(const Candidate& candidate, bool sibling);
+  FoundRecord to_found(const Candidate& candidate, const RecordQuery& query, bool sibling) const;
 
   const Family& family_;
   std::vector<const Field*> extents_;
   std::vector<const Field*> others_;
-  std::unordered_map<std::uint64_t, std::vector<Bucket>> buckets_;  // by the hash of the shape
+  std::vector<Bucket> buckets_;
   std::size_t size_ = 0;
 };
 

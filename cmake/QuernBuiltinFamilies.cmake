@@ -6,7 +6,7 @@ function(quern_forward_header file path)
 endfunction()
 
 # EXAMPLE: not part of the library; compiled into the archive quern_example_families for the tests.
-# INTERNAL: part of the library, for its own use; neither listed nor installed.
+# INTERNAL: part of libquern_tuner, for its own use; neither listed nor installed.
 function(quern_builtin_family name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "EXAMPLE;INTERNAL" "" "")
   set(folder ${CMAKE_CURRENT_SOURCE_DIR}/${name})
@@ -20,10 +20,11 @@ function(quern_builtin_family name)
     endif()
     quern_add_family(TARGET quern_example_families NAME ${name})
   else()
-    quern_add_family(TARGET quern_objects NAME ${name})
     if(arg_INTERNAL)
+      quern_add_family(TARGET quern_tuner_objects NAME ${name})
       return()
     endif()
+    quern_add_family(TARGET quern_objects NAME ${name})
     quern_forward_header(${name}.h ${folder}/${name}.h)
     set_property(GLOBAL APPEND PROPERTY QUERN_BUILTIN_FAMILIES ${name})
     set_property(GLOBAL APPEND PROPERTY QUERN_FAMILY_HEADERS ${folder}/${name}.h)

@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/quern)
 
-install(TARGETS quern EXPORT quern-targets
+install(TARGETS quern quern_tuner EXPORT quern-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET quern_hostdriver)
   install(TARGETS quern_hostdriver LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -49,4 +49,5 @@ endif()
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_INCLUDEDIR BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
   OUTPUT_VARIABLE QUERN_PC_INCLUDE)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/quern.pc.in ${PROJECT_BINARY_DIR}/quern.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/quern.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_file(cmake/quern_tuner.pc.in ${PROJECT_BINARY_DIR}/quern_tuner.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/quern.pc ${PROJECT_BINARY_DIR}/quern_tuner.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

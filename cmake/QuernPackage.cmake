@@ -20,7 +20,10 @@ if(quern_dpkg AND BUILD_SHARED_LIBS)
   set(CPACK_DEBIAN_PACKAGE_SECTION devel)
   set(CPACK_DEBIAN_PACKAGE_SUGGESTS "g++ | clang")  # for the host driver's kernels
   # Packages of programs that link libquern.so then depend on this one by themselves.
-  set(quern_shlibs "libquern ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} quern (>= ${PROJECT_VERSION})\n")
+  set(quern_shlibs "")
+  foreach(library libquern libquern_tuner)
+    string(APPEND quern_shlibs "${library} ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} quern (>= ${PROJECT_VERSION})\n")
+  endforeach()
   file(WRITE ${PROJECT_BINARY_DIR}/debian/shlibs ${quern_shlibs})
   set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/debian/shlibs)
   set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)

@@ -62,6 +62,8 @@ enum class Tuning : std::uint8_t {
   background,  // later, at `share` of the time; plans that exist launch the better kernel as soon as it is there
 };
 
+class Tuner;
+
 // Tuning records, and measuring new ones.
 struct TuningOptions {
   std::optional<Tuning> mode;  // unset: QUERN_TUNE, else lookup
@@ -79,6 +81,9 @@ struct TuningOptions {
   // Device memory that a worker's data may take; its context comes on top. Unset: QUERN_TUNE_MEMORY ("2G"), else 5 % of
   // what is free.
   std::optional<std::uint64_t> memory_bytes;
+  // What tunes in the modes on_prepare and background: make_tuner() of libquern_tuner (quern/tuner.h). Null: these two
+  // are `lookup`, with a warning.
+  std::shared_ptr<Tuner> tuner;
   // The program that measures, started as `WORKER worker`: `quern`, or a program of the application's own that knows
   // its families and then calls serve_worker. A path or a name in PATH. Empty: QUERN_WORKER, else quern in PATH.
   std::string worker;

@@ -1,5 +1,5 @@
-// What a Runtime asks for in the modes in which an application tunes, Tuning::on_prepare and Tuning::background. An
-// interface, because the tuner is built on Runtimes and nothing here may include it.
+// The modes in which an application tunes, Tuning::on_prepare and Tuning::background: what prepare asks, when, and what
+// becomes of the answer. What measures is the application's Tuner (quern/tuner.h).
 #ifndef QUERN_API_APPLICATION_TUNER_H_
 #define QUERN_API_APPLICATION_TUNER_H_
 
@@ -7,18 +7,17 @@
 #include <optional>
 #include <string>
 
+#include "base/environment.h"
 #include "driver/device.h"
 #include "plan/plan_state.h"
+#include "quern/tuner.h"
 
 namespace quern {
 
 class RuntimeState;
 
-// A config that was measured for one problem on one device.
-struct TunedConfig {
-  std::string config;  // as PrepareOptions has it
-  std::string from;    // for plan.why(): "measured, 40 configs in 3.1 s: 2.0 % faster than the default"
-};
+// The program that an application's candidates would run in; empty where it cannot be run.
+std::string find_worker(const Options& options, const Environment& environment);
 
 // Asked only for problems of which there is no record on the device. Thread-safe; throws nothing: what goes wrong is
 // logged, and then prepare does without.
@@ -31,8 +30,8 @@ class ApplicationTuner {
   virtual void after_plan(const std::shared_ptr<const PlanState>& plan, const Context& context) = 0;
 };
 
-// For the mode that `state.options` names; null where it is neither of the two. `state` must outlive it. The tuner
-// defines it.
+// For the mode that `state.options` names; null where it is neither of the two, and with a warning where no Tuner was
+// given. `state` must outlive it.
 std::unique_ptr<ApplicationTuner> make_application_tuner(RuntimeState& state);
 
 }  // namespace quern

@@ -86,6 +86,23 @@ run_worker() {
   grep -q '^{"image":{"key":"' <<<"$answer" || { printf '%s\n' "$answer"; return 1; }
 }
 
+# The sweep runs in `quern worker`, on the host driver; the plan is the winner's, and the next process finds its record.
+tunes() {
+  local folder=$1.tuning output
+  mkdir -p "$folder"
+  for expected in 'measured, ' 'record of .* (exact)'; do
+    output=$(QUERN_LIBCUDA=$(find "$prefix" -name libquern_hostdriver.so) QUERN_WORKER=$prefix/bin/quern \
+      XDG_DATA_HOME=$folder "$1" "$folder" 2>&1) && grep -q "$expected" <<<"$output" || { printf '%s\n' "$output"; return 1; }
+  done
+}
+
+# Functions that only the tuner has.
+nothing_of_the_tuner() { [ -e "$1" ] && ! nm -C "$1" 2>/dev/null | grep -E ' [TtWVdDbBrR] quern::.*(Sweep|Evaluator|Journal|DeviceCase)'; }
+exports_the_tuner_only() {
+  nm -D --defined-only --demangle "$1" | cut -d' ' -f3- | grep -v '^QUERN_TUNER_' |
+    awk '!/^quern::(make_tuner|serve_worker)\(/ { print; bad = 1 } END { exit bad || NR != 2 }'
+}
+
 flags() { PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name quern.pc)") pkg-config "$@" quern; }
 
 compile_whole() {
@@ -156,6 +173,10 @@ check "install" install_package
 library=$(find "$prefix" -name libquern.so)
 check "libquern.so exports quern:: only" only_quern_symbols
 check "libquern.so needs the C and C++ runtime only" only_runtime_libraries "$library"
+tuner=$(find "$prefix" -name libquern_tuner.so)
+check "libquern_tuner.so exports make_tuner and serve_worker" exports_the_tuner_only "$tuner"
+check "libquern_tuner.so needs the C and C++ runtime only" only_runtime_libraries "$tuner"
+check "libquern.so has nothing of the tuner" nothing_of_the_tuner "$build/libquern.so"
 check "quern needs the C and C++ runtime only" only_runtime_libraries "$prefix/bin/quern"
 check "quern runs where it is installed" "$prefix/bin/quern" list
 check "its completion is installed" cmp <("$prefix/bin/quern" completion bash) "$prefix/share/bash-completion/completions/quern"
@@ -173,12 +194,15 @@ fi
 check "find_package: C++17 application runs" run_app "$work/package/app17"
 check "find_package: C++20 application runs" run_app "$work/package/app20"
 check "an application's program is a worker for its own family" run_worker "$work/package/app20"
+check "find_package: an application tunes on prepare" tunes "$work/package/tuned"
 
 # The same with the static library.
 check "add_subdirectory: application builds as C++17 and C++20" \
   build_app "$work/subdirectory" -DQUERN_SOURCE_DIR="$root" -DBUILD_SHARED_LIBS=OFF
 check "add_subdirectory: C++17 application runs" run_app "$work/subdirectory/app17"
 check "add_subdirectory: C++20 application runs" run_app "$work/subdirectory/app20"
+check "add_subdirectory: an application tunes on prepare" tunes "$work/subdirectory/tuned"
+check "libquern.a has nothing of the tuner" nothing_of_the_tuner "$work/subdirectory/quern/libquern.a"
 check "libquern.a holds nothing of spdlog and fmt" no_log_library "$work/subdirectory/quern/libquern.a"
 
 "$here/isolation/run.sh" "$work/isolation" "$prefix" "$work/subdirectory/quern/libquern.a" ||

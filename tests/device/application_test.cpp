@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "driver/stream.h"
-#include "quern/worker.h"
+#include "quern/tuner.h"
 #include "support/counter/counter.h"
 #include "support/device.h"
 
@@ -30,6 +30,7 @@ class ApplicationTest : public test::DeviceTest {
   Options tuning(Tuning mode) {
     Options all = options();
     all.tuning.mode = mode;
+    all.tuning.tuner = make_tuner();
     all.tuning.records = scratch_ / "records.jsonl";
     all.tuning.worker = "/proc/self/exe";
     all.tuning.seconds = 120;

@@ -14,11 +14,7 @@ namespace {
 
 // With the families of the tests.
 void serve() {
-  quern::Runtime runtime;
-  runtime.add(quern::Skeleton::family());
-  runtime.add(quern::test::Flawed::family());
-  runtime.add(quern::test::Counter::family());
-  quern::serve_worker(runtime);
+  quern::serve_worker({&quern::Skeleton::family(), &quern::test::Flawed::family(), &quern::test::Counter::family()});
 }
 
 }  // namespace

@@ -121,8 +121,10 @@ Message answer_or_error(Worker& worker, const std::string& line) {
 
 }  // namespace
 
-void serve_worker(Runtime& runtime) {
+void serve_worker(const std::vector<const Family*>& families, const Options& options) {
   end_with_parent();
+  Runtime runtime(options);
+  for (const Family* family : families) runtime.add(*family);
   Channel channel;
   Worker worker(runtime);
   for (std::string line; channel.read(&line);) {

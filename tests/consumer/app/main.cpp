@@ -76,18 +76,12 @@ int run(const char* cache_dir) {
   return good ? 0 : 1;
 }
 
-[[noreturn]] void work() {
-  quern::Runtime runtime;
-  runtime.add(app::ScaleRows::family());
-  quern::serve_worker(runtime);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   try {
-    if (std::string_view(argv[1]) == "worker") work();
+    if (std::string_view(argv[1]) == "worker") quern::serve_worker({&app::ScaleRows::family()});
     return run(argv[1]);
   } catch (const quern::Error& error) {
     std::fprintf(stderr, "%s\n%s\n", error.what(), error.log.c_str());

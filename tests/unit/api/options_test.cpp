@@ -179,5 +179,20 @@ TEST_F(RuntimeOptions, WarmingWithoutACompilerIsNoError) {
   EXPECT_EQ(log_.count(LogLevel::warning), 0) << log_.all();
 }
 
+// An operator may set QUERN_TUNE for a program that has no tuner in it.
+TEST_F(RuntimeOptions, ModesThatTuneWithoutATunerLookRecordsUpAndWarnOnce) {
+  for (const Tuning mode : {Tuning::on_prepare, Tuning::background}) {
+    Options given = options();
+    given.tuning.mode = mode;
+    Runtime runtime(given);
+    const int before = log_.count(LogLevel::warning, "Options::tuning.tuner to quern::make_tuner()");
+    EXPECT_EQ(before, mode == Tuning::on_prepare ? 1 : 2) << log_.all();
+    runtime.prepare(Gather{.rows = 8, .count = 8, .width = 8});
+    runtime.prepare(Gather{.rows = 8, .count = 8, .width = 16});
+    EXPECT_EQ(log_.count(LogLevel::warning, "tuner"), before) << log_.all();
+    EXPECT_EQ(runtime.statistics().sweeps, 0U);
+  }
+}
+
 }  // namespace
 }  // namespace quern::test

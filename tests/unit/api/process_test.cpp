@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "quern/tuner.h"
 #include "unit/api/support.h"
 
 namespace quern::test {
@@ -85,6 +86,7 @@ TEST_F(Process, APlanThatDiesInAForkedChildLeavesTheDriverAlone) {
 TEST_F(Process, ARuntimeThatTunesMayEndInAForkedChild) {
   Options tuning = options(scratch_ / "cache");
   tuning.tuning.mode = Tuning::background;
+  tuning.tuning.tuner = make_tuner();
   tuning.tuning.worker = "/bin/true";
   tuning.log.level = LogLevel::info;
   std::optional<Runtime> runtime(tuning);

@@ -10,7 +10,7 @@
 #include "io/output.h"
 #include "io/variable_names.h"
 #include "quern/version.h"
-#include "tuner/application/problem_tuner.h"
+#include "api/application_tuner.h"
 
 namespace quern::tool {
 namespace {

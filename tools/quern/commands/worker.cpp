@@ -10,10 +10,7 @@ namespace {
 class Worker : public Command {
  public:
   void declare(Arguments&) override {}
-  int run(const Global& global) override {
-    Runtime runtime(runtime_options(global));
-    serve_worker(runtime);
-  }
+  int run(const Global& global) override { serve_worker({}, runtime_options(global)); }
   bool names_variables() const override { return true; }  // the command that started it has told
 };
 

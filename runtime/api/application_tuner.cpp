@@ -1,5 +1,3 @@
-// The two modes in which an application tunes. No candidate runs in its process: what is done here is asking workers,
-// waiting for them, and in the background mode making the better plan.
 #include "api/application_tuner.h"
 
 #include <unistd.h>
@@ -12,14 +10,17 @@
 #include <limits>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 
+#include "api/images.h"
 #include "api/prepare.h"
 #include "api/runtime_state.h"
+#include "base/find_program.h"
 #include "base/text.h"
 #include "driver/capture_mode.h"
 #include "plan/problem.h"
-#include "tuner/application/problem_tuner.h"
+#include "plan/variants.h"
 
 namespace quern {
 namespace {
@@ -30,7 +31,7 @@ constexpr double kFreeShare = 0.05;    // of the free memory, where nobody says 
 constexpr double kSearchShare = 0.75;  // of the time: the rest is for the finalists
 constexpr unsigned kMostJobs = 8;      // compiles at a time
 
-// Of the current context's device. At least 1: to an evaluator 0 means half of what is free.
+// Of the current context's device. At least 1.
 std::int64_t memory_for(const RuntimeState& state, const Driver& driver) {
   std::size_t free = 0;
   std::size_t total = 0;
@@ -40,6 +41,77 @@ std::int64_t memory_for(const RuntimeState& state, const Driver& driver) {
   return static_cast<std::int64_t>(
       std::clamp(state.options.tuning.memory_bytes.value_or(share), std::uint64_t{1}, kMost));
 }
+
+std::string worker_name(const Options& options) {
+  return options.tuning.worker.empty() ? "quern" : options.tuning.worker;
+}
+
+// What is common to both modes: the Tuner with what it must know of the Runtime.
+class TunerOfRuntime {
+ public:
+  explicit TunerOfRuntime(RuntimeState& state)
+      : state_(state), tuner_(state.options.tuning.tuner), worker_(find_worker(state.options, state.environment)) {}
+
+  // Whether anything can be tuned now; each reason why not is one warning.
+  bool is_usable() {
+    const std::string why = why_not();
+    if (!why.empty()) warn_once(cat("nothing is tuned: ", why, ", or QUERN_TUNE=lookup"));
+    return why.empty();
+  }
+
+  // What is to be tuned, and how long; what it may take is the caller's to add. `problem` must live on.
+  TuningTask task(const Family& family, const void* problem, const Device& device) {
+    TuningTask task;
+    task.family = &family;
+    task.problem = problem;
+    task.device = device.ordinal;
+    task.options = state_.options;
+    task.options.compiler.nvrtc = state_.compiler.nvrtc().path();
+    task.options.cache.directory = state_.store.directory();
+    task.worker = worker_;
+    task.memory_bytes = memory_for(state_, *state_.driver());
+    task.key_of = [this, &family, problem, device](const std::string& config) {
+      const auto variants = variants_of(family, problem, device.target, model_of(device), config);
+      return key_of_image(state_, {&family, problem, device.target, variants.front()}).path();
+    };
+    const std::lock_guard lock(state_.families_mutex);
+    for (const auto& [name, known] : state_.families) task.families.push_back(known);
+    return task;
+  }
+
+  std::optional<TunedConfig> tune(const TuningTask& task) {
+    if (!is_usable() || !open_extents(*task.family, task.problem).empty()) return std::nullopt;
+    auto tuned = tuner_->tune(task);
+    if (tuned && tuned->swept) ++state_.sweeps;
+    return tuned;
+  }
+
+ private:
+  std::string why_not() {
+    const std::string name = worker_name(state_.options);
+    if (worker_.empty())
+      return cat("there is no worker: ", name, " cannot be run",
+                 name.find('/') == std::string::npos ? " or is not in PATH" : "",
+                 "; set QUERN_WORKER to the path of the quern command");
+    std::string why = *state_.options.cache.mode != CacheMode::read_write
+                          ? "the cache is read-only or off (QUERN_CACHE)"
+                          : state_.store.unusable();
+    return why.empty() ? why : cat(why, "; workers share images in a directory that they may write (QUERN_CACHE_DIR)");
+  }
+  void warn_once(const std::string& sentence) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!warned_.insert(sentence).second) return;
+    }
+    state_.log.warning(sentence);
+  }
+
+  RuntimeState& state_;
+  const std::shared_ptr<Tuner> tuner_;
+  const std::string worker_;  // the program; empty: there is none
+  std::mutex mutex_;
+  std::set<std::string> warned_;
+};
 
 // ---- on prepare
 
@@ -51,13 +123,12 @@ class TunesOnPrepare : public ApplicationTuner {
     const double seconds = *state_.options.tuning.seconds;
     const auto until =
         Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-    TuningLimits limits;
-    limits.memory_bytes = memory_for(state_, *state_.driver());
-    limits.seconds = kSearchShare * seconds;
-    limits.jobs = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, kMostJobs));
-    limits.stop = [until] { return Clock::now() >= until; };
-    auto tuned = tuner_.tune(AnyProblem(family, problem), device, limits);
-    if (!tuned && limits.stop())
+    TuningTask task = tuner_.task(family, problem, device);
+    task.seconds = kSearchShare * seconds;
+    task.jobs = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, kMostJobs));
+    task.stop = [until] { return Clock::now() >= until; };
+    auto tuned = tuner_.tune(task);
+    if (!tuned && task.stop())
       state_.log.warning(cat(problem_text(family, problem), " was not tuned within ", fixed(seconds, 1),
                              " s; give it longer with QUERN_TUNE_SECONDS, or tune it ahead with `quern tune`"));
     return tuned;
@@ -66,7 +137,7 @@ class TunesOnPrepare : public ApplicationTuner {
 
  private:
   RuntimeState& state_;
-  ProblemTuner tuner_;
+  TunerOfRuntime tuner_;
 };
 
 // ---- in the background
@@ -122,7 +193,7 @@ class TunesInBackground : public ApplicationTuner {
   std::optional<TunedConfig> before_plan(const Family&, const void*, const Device&) override { return std::nullopt; }
 
   void after_plan(const std::shared_ptr<const PlanState>& plan, const Context& context) override {
-    if (!open_extents(*plan->family, plan->problem.data()).empty() || !tuner_.unusable().empty()) return;
+    if (!open_extents(*plan->family, plan->problem.data()).empty() || !tuner_.is_usable()) return;
     const std::lock_guard lock(queue_->mutex);
     queue_->jobs.push_back({plan, context});
     if (!queue_->thread.joinable()) start();
@@ -179,20 +250,12 @@ class TunesInBackground : public ApplicationTuner {
     const BorrowedContext context(driver, job.context);
     if (!context.is_wanted())
       return state_.log.info(cat(plan.text, " is not tuned: its context is not the device's primary one"));
-    const Device device = describe_device(driver, plan.device);
-    const AnyProblem problem(*plan.family, plan.problem.data());
-    const auto tuned = tuner_.tune(problem, device, limits(driver, job.context.handle));
+    TuningTask task = tuner_.task(*plan.family, plan.problem.data(), describe_device(driver, plan.device));
+    task.share = *state_.options.tuning.share;
+    task.hold = [&driver, &job] { return capturing(driver, job.context.handle); };
+    task.stop = [this, &driver] { return over(driver); };
+    const auto tuned = tuner_.tune(task);
     if (tuned) launch_instead(job, *tuned);
-  }
-
-  TuningLimits limits(const Driver& driver, CUcontext context) {
-    TuningLimits limits;
-    limits.memory_bytes = memory_for(state_, driver);
-    limits.throttle.share = *state_.options.tuning.share;
-    limits.throttle.hold = [&driver, context] { return capturing(driver, context); };
-    limits.throttle.rest = rest_;
-    limits.stop = [this, &driver] { return over(driver); };
-    return limits;
   }
 
   void launch_instead(const Job& job, const TunedConfig& tuned) {
@@ -211,17 +274,27 @@ class TunesInBackground : public ApplicationTuner {
   }
 
   RuntimeState& state_;
-  ProblemTuner tuner_;
-  const std::shared_ptr<Rest> rest_ = std::make_shared<Rest>();
+  TunerOfRuntime tuner_;
   std::unique_ptr<Queue> queue_ = std::make_unique<Queue>();
 };
 
 }  // namespace
 
+std::string find_worker(const Options& options, const Environment& environment) {
+  return find_program(worker_name(options), environment[Variable::path]);
+}
+
 std::unique_ptr<ApplicationTuner> make_application_tuner(RuntimeState& state) {
-  if (*state.options.tuning.mode == Tuning::on_prepare) return std::make_unique<TunesOnPrepare>(state);
-  if (*state.options.tuning.mode == Tuning::background) return std::make_unique<TunesInBackground>(state);
-  return nullptr;
+  const Tuning mode = *state.options.tuning.mode;
+  if (mode != Tuning::on_prepare && mode != Tuning::background) return nullptr;
+  if (!state.options.tuning.tuner) {
+    state.log.warning(cat("nothing is tuned: QUERN_TUNE=", name(mode),
+                          " needs a tuner, and this program was built without: link quern::tuner and set "
+                          "Options::tuning.tuner to quern::make_tuner(), or set QUERN_TUNE=lookup"));
+    return nullptr;
+  }
+  if (mode == Tuning::on_prepare) return std::make_unique<TunesOnPrepare>(state);
+  return std::make_unique<TunesInBackground>(state);
 }
 
 }  // namespace quern

@@ -37,7 +37,7 @@ struct CompareFamily {
   };
   static constexpr LaunchExtent kLaunchExtents[] = {{"bytes", offsetof(CompareArgs, bytes), nullptr}};
   static constexpr Parameter kParameters[] = {
-      {"vector", kVectors, true, "bytes an access"},
+      {"vector", kVectors, true, "bytes per access"},
       {"unroll", kUnrolls, true, "accesses of each range in flight in a thread"},
       {"threads", kThreadCounts, true, "threads in a block"},
   };

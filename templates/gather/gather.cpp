@@ -22,30 +22,15 @@ constexpr const char* kModes[] = {
     "assume_valid", "minus_one_is_zero", "zero", "clamp", "wrap_negative", "trap", "report", nullptr};
 
 // In the order of kParameters.
-enum Parameters {
-  kForm,
-  kVector,
-  kUnroll,
-  kThreads,
-  kLoadOnce,
-  kStoreStream,
-  kPersistent,
-  kBlocksPerSm,
-  kStages,
-  kChunk
-};
-enum Forms { kWhole, kRagged, kBulk };
-constexpr const char* kFormNames[] = {"vector", "ragged", "bulk"};
-constexpr std::int32_t kForms[] = {kWhole, kRagged, kBulk, kNoMore};
+enum Parameters { kForm, kVector, kUnroll, kThreads, kLoadOnce, kStoreStream, kPersistent, kBlocksPerSm };
+enum Forms { kWhole, kRagged };
+constexpr const char* kFormNames[] = {"vector", "ragged"};
+constexpr std::int32_t kForms[] = {kWhole, kRagged, kNoMore};
 constexpr std::int32_t kVectors[] = {1, 2, 4, 8, 16, 32, kNoMore};
 constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
 constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
 constexpr std::int32_t kSwitch[] = {0, 1, kNoMore};
 constexpr std::int32_t kBlockCounts[] = {0, 1, 2, 4, 8, kNoMore};
-constexpr std::int32_t kStageCounts[] = {1, 2, 4, 8, kNoMore};
-constexpr std::int32_t kLeastChunk = 1024;
-constexpr std::int32_t kChunks[] = {kLeastChunk, 2048, 4096, 8192, 16384, kNoMore};
-constexpr std::int32_t kMostBufferBytes = 32 * 1024;  // of a block: with its barriers below what every kernel may have
 
 std::int64_t element_bytes(const Gather& p) { return bytes(p.dtype); }
 std::int64_t row_bytes(const Gather& p) { return p.width * element_bytes(p); }
@@ -84,43 +69,17 @@ bool registers_suffice(const Gather&, const Target&, const Config& c) {
   return c[kVector] * c[kUnroll] <= (c[kForm] == kRagged ? 64 : 128);
 }
 
-std::int32_t buffer_bytes(const Config& c) { return c[kThreads] / 32 * c[kStages] * c[kChunk]; }
-
-bool bulk_exists(const Gather&, const Target& t, const Config& c) { return c[kForm] != kBulk || t.arch >= 90; }
-bool bulk_moves_bytes(const Gather& p, const Target&, const Config& c) {
-  return c[kForm] != kBulk || p.scale == DType::none;
-}
-bool bulk_is_fixed(const Gather&, const Target&, const Config& c) {
-  return c[kForm] != kBulk || (c[kVector] == 16 && c[kUnroll] == 1 && c[kPersistent] == 1);
-}
-bool others_have_no_ring(const Gather&, const Target&, const Config& c) {
-  return c[kForm] == kBulk || (c[kStages] == 1 && c[kChunk] == kLeastChunk);
-}
 bool persistent_where_limited(const Gather&, const Target&, const Config& c) {
   return c[kPersistent] == 1 || c[kBlocksPerSm] == 0;
 }
-bool chunk_fits_row(const Gather& p, const Target&, const Config& c) {
-  return c[kChunk] == kLeastChunk || c[kChunk] < 2 * row_bytes(p);
-}
-bool buffers_fit(const Gather&, const Target&, const Config& c) {
-  return c[kForm] != kBulk || buffer_bytes(c) <= kMostBufferBytes;
-}
 bool blocks_are_resident(const Gather&, const Target& t, const Config& c) {
-  return c[kBlocksPerSm] * c[kThreads] <= common::resident_threads(t) &&
-         (c[kForm] != kBulk || c[kBlocksPerSm] * buffer_bytes(c) <= common::resident_shared_bytes(t));
-}
-
-// Bytes of a row's chunks: alike, of whole cache lines, and at most `limit`.
-std::int64_t chunk_bytes(const Gather& p, std::int64_t limit) {
-  const std::int64_t chunks = std::max<std::int64_t>(1, (row_bytes(p) + limit - 1) / limit);
-  return std::max<std::int64_t>(128, ((row_bytes(p) + chunks - 1) / chunks + 127) / 128 * 128);
+  return c[kBlocksPerSm] * c[kThreads] <= common::resident_threads(t);
 }
 
 // Slots of a row. A ragged row starts anywhere in its first window.
 std::int64_t slots_per_row(const Gather& p, const Config& c) {
   if (c[kForm] == kRagged) return (16 - element_bytes(p) + row_bytes(p) + 15) / 16;
-  const std::int64_t slot = c[kForm] == kBulk ? chunk_bytes(p, c[kChunk]) : c[kVector];
-  return (row_bytes(p) + slot - 1) / slot;
+  return (row_bytes(p) + c[kVector] - 1) / c[kVector];
 }
 
 Layout source_layout(const Gather& p) { return {p.dtype, 2, {p.rows, p.width}, source_stride(p)}; }
@@ -191,17 +150,14 @@ struct GatherFamily {
       {"count", offsetof(GatherArgs, count), nullptr},
   };
   static constexpr Parameter kParameters[] = {
-      {"form", kForms, true,
-       "0: whole vectors; 1: ragged, for rows that no vector divides; 2: bulk copies through shared memory"},
-      {"vector", kVectors, true, "bytes an access"},
-      {"unroll", kUnrolls, true, "accesses in flight in a thread"},
-      {"threads", kThreadCounts, false, "threads in a block; fewer where a problem is small"},
-      {"load_once", kSwitch, true, "1: rows leave the caches first, for indices without repeats"},
-      {"store_stream", kSwitch, true, "1: out leaves the caches first"},
-      {"persistent", kSwitch, true, "1: a block goes on to further tiles"},
-      {"blocks_per_sm", kBlockCounts, false, "blocks a multiprocessor, at most, of a persistent kernel; 0: no limit"},
-      {"stages", kStageCounts, true, "bulk form: chunks in flight in a warp"},
-      {"chunk", kChunks, false, "bulk form: bytes a copy, at most; rows are cut into chunks that are alike"},
+      {"form", kForms, true, "0: whole vectors; 1: ragged, for rows that no vector divides"},
+      {"vector", kVectors, true, "bytes per access"},
+      {"unroll", kUnrolls, true, "accesses in flight per thread"},
+      {"threads", kThreadCounts, false, "threads per block; fewer where a problem is small"},
+      {"load_once", kSwitch, true, "1: loads of source are evict-first, for indices without repeats"},
+      {"store_stream", kSwitch, true, "1: stores of out are evict-first"},
+      {"persistent", kSwitch, true, "1: persistent (grid-stride) kernel"},
+      {"blocks_per_sm", kBlockCounts, false, "blocks per SM, at most, of a persistent kernel; 0: no limit"},
   };
   static constexpr Constraint kConstraints[] = {
       {"the vector must divide the row length and both strides", holds<vector_divides>},
@@ -210,15 +166,8 @@ struct GatherFamily {
       {"the ragged form works on 16-byte windows of elements below 16 bytes", holds<ragged_is_16>},
       {"a row must have fewer than 2^30 vectors", holds<row_has_few_slots>},
       {"vector times unroll must fit the registers: 128 bytes, 64 in the ragged form", holds<registers_suffice>},
-      {"bulk copies exist from sm_90 on", holds<bulk_exists>},
-      {"the bulk form moves bytes as they are, so there may be no scale", holds<bulk_moves_bytes>},
-      {"the bulk form has vector=16, unroll=1 and persistent=1", holds<bulk_is_fixed>},
-      {"stages and chunk belong to the bulk form and are 1 and 1024 in the others", holds<others_have_no_ring>},
       {"blocks_per_sm limits persistent kernels and is 0 in the others", holds<persistent_where_limited>},
-      {"a chunk above 1024 bytes must be less than two rows", holds<chunk_fits_row>},
-      {"a block's buffers, threads / 32 * stages * chunk bytes, must fit 32 KB", holds<buffers_fit>},
-      {"blocks_per_sm blocks must fit a multiprocessor's threads, and in the bulk form its shared memory",
-       holds<blocks_are_resident>},
+      {"blocks_per_sm blocks must fit a multiprocessor's threads", holds<blocks_are_resident>},
   };
   static constexpr const char* kBenchCases[] = {
       "gather rows=1024 count=512 width=4096 dtype=f16",      "gather rows=4096 count=4096 width=4096 dtype=f16",
@@ -249,8 +198,6 @@ struct GatherFamily {
     config[kVector] = static_cast<std::int32_t>(vector);
     config[kUnroll] = 2;
     config[kThreads] = 128;
-    config[kStages] = 1;
-    config[kChunk] = kLeastChunk;
     return config;
   }
 
@@ -285,18 +232,13 @@ struct GatherFamily {
   }
 
   static void specialize(const Gather& p, const Target&, const Config& config, Spec& spec) {
-    static constexpr const char* kFormParts[] = {"gather/vectors.cuh", "gather/windows.cuh", "gather/chunks.cuh"};
-    const bool bulk = config[kForm] == kBulk;
-    spec.integer("params_bytes", bulk ? sizeof(gather::ChunkParams) : sizeof(gather::Params));
+    static constexpr const char* kFormParts[] = {"gather/vectors.cuh", "gather/windows.cuh"};
+    spec.integer("params_bytes", sizeof(gather::Params));
     spec.integer("max_threads", common::kMaxThreads);
-    if (bulk) {
-      spec.integer("stages", config[kStages]);
-    } else {
-      spec.integer("vector", config[kVector]);
-      spec.integer("unroll", config[kUnroll]);
-      spec.flag("persistent", config[kPersistent] == 1);
-      spec.integer("element_bytes", element_bytes(p));
-    }
+    spec.integer("vector", config[kVector]);
+    spec.integer("unroll", config[kUnroll]);
+    spec.flag("persistent", config[kPersistent] == 1);
+    spec.integer("element_bytes", element_bytes(p));
     spec.flag("load_once", config[kLoadOnce] == 1);
     spec.flag("store_stream", config[kStoreStream] == 1);
     spec.type("Index", common::spec_type(p.index));
@@ -312,7 +254,7 @@ struct GatherFamily {
 
   static void launch(const Gather& p, const Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
     const std::int64_t size = element_bytes(p);
-    gather::ChunkParams params{};
+    gather::Params params{};
     params.source = a.source.data;
     params.index = a.index.data;
     params.scale = a.scale.data;
@@ -325,16 +267,8 @@ struct GatherFamily {
     const bool empty = p.count == 0 || p.width == 0;
     params.slots = common::make_slots(empty ? 0 : static_cast<std::uint64_t>(p.count),
                                       static_cast<std::uint64_t>(std::max<std::int64_t>(1, slots_per_row(p, config))));
-    if (config[kForm] == kBulk) {
-      params.chunk = chunk_bytes(p, config[kChunk]);
-      launch.set_params(params);
-      common::launch_slots(32 * params.slots.count, config[kStages], config[kThreads], model, launch);  // a warp each
-      launch.shared_bytes =
-          launch.block[0] / 32 * static_cast<std::uint32_t>(config[kStages]) * static_cast<std::uint32_t>(params.chunk);
-    } else {
-      launch.set_params(static_cast<const gather::Params&>(params));
-      common::launch_slots(params.slots.count, config[kUnroll], config[kThreads], model, launch);
-    }
+    launch.set_params(params);
+    common::launch_slots(params.slots.count, config[kUnroll], config[kThreads], model, launch);
     common::limit_grid(config[kBlocksPerSm], model, launch);
   }
 

@@ -1,12 +1,11 @@
 // The kernel. What it is made of is chosen by the spec, which includes one of scale.cuh and no_scale.cuh, and one of
-// vectors.cuh, windows.cuh and chunks.cuh: the forms of gather_rows, each with the parameters that it takes.
+// vectors.cuh and windows.cuh: the forms of gather_rows.
 #include "gather/params.h"
 #include "spec.cuh"
 
-static_assert(sizeof(quern::gather::KernelParams) == quern::spec::params_bytes,
-              "host and device disagree about Params");
+static_assert(sizeof(quern::gather::Params) == quern::spec::params_bytes, "host and device disagree about Params");
 
 extern "C" __global__ void __launch_bounds__(quern::spec::max_threads)
-    quern_gather(const __grid_constant__ quern::gather::KernelParams params) {
+    quern_gather(const __grid_constant__ quern::gather::Params params) {
   quern::gather::gather_rows(params);
 }

@@ -19,12 +19,7 @@ struct Params {
   long long source_stride;  // bytes
   long long out_stride;     // bytes
   long long row_bytes;
-  common::Slots slots;  // vectors of a row; ragged form: 16-byte windows that a row can touch; bulk form: chunks
-};
-
-// Of the bulk form.
-struct ChunkParams : Params {
-  long long chunk;  // bytes, a multiple of 128; the last one of a row may be shorter
+  common::Slots slots;  // vectors of a row; ragged form: 16-byte windows that a row can touch
 };
 
 }  // namespace quern::gather

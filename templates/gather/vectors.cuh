@@ -6,8 +6,6 @@
 
 namespace quern::gather {
 
-using KernelParams = Params;
-
 QUERN_DEVICE void gather_tile(const Params& p, const Tile<spec::unroll>& tile) {
   constexpr int kBytes = spec::vector;
   Vector<kBytes> values[spec::unroll];

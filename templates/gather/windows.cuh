@@ -8,8 +8,6 @@
 
 namespace quern::gather {
 
-using KernelParams = Params;
-
 // A slot of the ragged form: bytes [begin, end) of a row, 16 of them unless the window crosses an end of the row.
 struct Window {
   u64 row;

@@ -251,18 +251,18 @@ struct Mxfp8Family {
   };
   static constexpr Parameter kParameters[] = {
       {"form", kForms, true, "0: streams of blocks along rows; 1: tiles of 128 rows, for all else"},
-      {"vector", kVectors, true, "bytes a read"},
-      {"unroll", kUnrolls, true, "stream form: reads in flight in a thread"},
-      {"threads", kThreadCounts, false, "stream form: threads in a block; fewer where a problem is small"},
+      {"vector", kVectors, true, "bytes per load"},
+      {"unroll", kUnrolls, true, "stream form: reads in flight per thread"},
+      {"threads", kThreadCounts, false, "stream form: threads per block; fewer where a problem is small"},
       {"rows", kRowCounts, true, "tile form: rows of a thread"},
       {"stack", kStacks, true, "tile form: tiles of a block, one below the other"},
       {"resident", kResidentBlocks, true,
        "tile form: blocks whose registers must fit a multiprocessor; 0: as the compiler likes"},
       {"panel", kPanels, false, "tile form: blocks side by side before the next row of them; 0: all of a row"},
       {"cluster", kClusters, true, "tile form: neighbours that write their rows' scales together"},
-      {"store_stream", kSwitch, true, "1: out leaves the caches first"},
-      {"persistent", kSwitch, true, "1: a block of the stream form goes on to further tiles"},
-      {"blocks_per_sm", kBlockCounts, false, "blocks a multiprocessor, at most, of a persistent kernel; 0: no limit"},
+      {"store_stream", kSwitch, true, "1: stores of out are evict-first"},
+      {"persistent", kSwitch, true, "1: the stream form is a persistent (grid-stride) kernel"},
+      {"blocks_per_sm", kBlockCounts, false, "blocks per SM, at most, of a persistent kernel; 0: no limit"},
   };
   static constexpr Constraint kConstraints[] = {
       {"the vector must divide the length of a line of source, and its stride", holds<vector_divides>},

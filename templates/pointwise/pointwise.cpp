@@ -270,13 +270,13 @@ struct PointwiseFamily {
   static constexpr LaunchExtent kLaunchExtents[] = {{"rows", offsetof(PointwiseArgs, rows), nullptr}};
   static constexpr Parameter kParameters[] = {
       {"form", kFormValues, true, "0: slots in rows; 1: packed operands as one long row; 2: ragged, any alignment"},
-      {"vector", kVectors, true, "bytes an access of the widest operand"},
-      {"unroll", kUnrolls, true, "slots in flight in a thread"},
-      {"threads", kThreadCounts, false, "threads in a block; fewer where a problem is small"},
-      {"load_stream", kSwitch, true, "1: x and y leave the caches first"},
-      {"store_stream", kSwitch, true, "1: out leaves the caches first"},
-      {"persistent", kSwitch, true, "1: a block goes on to further tiles"},
-      {"blocks_per_sm", kBlockCounts, false, "blocks a multiprocessor, at most, of a persistent kernel; 0: no limit"},
+      {"vector", kVectors, true, "bytes per access of the widest operand"},
+      {"unroll", kUnrolls, true, "slots in flight per thread"},
+      {"threads", kThreadCounts, false, "threads per block; fewer where a problem is small"},
+      {"load_stream", kSwitch, true, "1: loads of x and y are evict-first"},
+      {"store_stream", kSwitch, true, "1: stores of out are evict-first"},
+      {"persistent", kSwitch, true, "1: persistent (grid-stride) kernel"},
+      {"blocks_per_sm", kBlockCounts, false, "blocks per SM, at most, of a persistent kernel; 0: no limit"},
   };
   static constexpr Constraint kConstraints[] = {
       {"form 0 needs a width and strides that a slot divides; form 1 packed operands and no full bias",

@@ -97,11 +97,11 @@ struct SkeletonFamily {
   static constexpr LaunchExtent kLaunchExtents[] = {{"rows", offsetof(SkeletonArgs, rows), nullptr}};
   // compiled (the 3rd column) false: the parameter reaches the geometry only, so its values share one image.
   static constexpr Parameter kParameters[] = {
-      {"vector", kVectors, true, "bytes an access"},
-      {"unroll", kUnrolls, true, "16-byte chunks in flight in a thread"},
+      {"vector", kVectors, true, "bytes per access"},
+      {"unroll", kUnrolls, true, "16-byte chunks in flight per thread"},
       {"warps", kWarpCounts, false, "rows at a time, and warps, in a block; fewer where a problem is small"},
-      {"persistent", kSwitch, true, "1: a block goes on to further rows"},
-      {"blocks_per_sm", kBlockCounts, false, "blocks a multiprocessor, at most, of a persistent kernel; 0: no limit"},
+      {"persistent", kSwitch, true, "1: a persistent, grid-stride kernel"},
+      {"blocks_per_sm", kBlockCounts, false, "blocks per SM, at most, of a persistent kernel; 0: no limit"},
   };
   static constexpr Constraint kConstraints[] = {
       {"the vector must divide the row length", holds<vector_divides>},

@@ -96,42 +96,6 @@ TEST_F(GatherCompile, AScaleLeavesTheVectorsWhole) {
 
 bool has(const Compiled& one, const char* words) { return one.result.ptx.at(0).find(words) != std::string::npos; }
 
-constexpr const char* kBulk = "form=2,vector=16,unroll=1,persistent=1,threads=64";
-
-TEST_F(GatherCompile, TheBulkFormMovesRowsByCopiesAlone) {
-  std::vector<Job> jobs;
-  for (const char* arch : {"sm_90a", "sm_100a", "sm_120a"}) {
-    for (const char* stages : {"1", "2", "4", "8"})
-      jobs.push_back({"gather width=4096 dtype=bf16", arch, cat(kBulk, ",stages=", stages)});
-    for (const char* mode : kModes)
-      jobs.push_back({cat("gather rows=9 width=4096 index=i32 mode=", mode), arch, cat(kBulk, ",stages=2")});
-  }
-  const std::vector<Compiled> all = compile(jobs);
-  expect_good(all);
-  for (const Compiled& one : all) {
-    EXPECT_TRUE(has(one, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes")) << one.job.problem;
-    EXPECT_TRUE(has(one, "cp.async.bulk.global.shared::cta.bulk_group")) << one.job.problem;
-    const bool zeros = one.job.problem.find("zero") != std::string::npos ||
-                       one.job.problem.find("trap") != std::string::npos ||
-                       one.job.problem.find("report") != std::string::npos;
-    EXPECT_EQ(widths(one, 0, true), zeros ? "16" : "") << one.job.problem << ": rows of zeros are stored";
-    EXPECT_EQ(accesses(one, 0, false, 16), 0) << one.job.problem;
-  }
-}
-
-TEST_F(GatherCompile, TheHintsReachTheBulkCopies) {
-  const auto with = [&](const char* hints) {
-    return compile("gather width=4096 dtype=bf16", "sm_90a", cat(kBulk, ",", hints));
-  };
-  const char* const load = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint";
-  const char* const store = "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint";
-  const Compiled loads = with("load_once=1,store_stream=0"), stores = with("load_once=0,store_stream=1");
-  EXPECT_TRUE(has(loads, load) && !has(loads, store));
-  EXPECT_TRUE(has(stores, store) && !has(stores, load));
-  EXPECT_TRUE(has(loads, "createpolicy.fractional.L2::evict_first.b64"));
-  EXPECT_FALSE(has(with("load_once=0,store_stream=0"), "createpolicy"));
-}
-
 // The loop over tiles spills nothing and reads and writes as before.
 TEST_F(GatherCompile, PersistentKernelsMoveWholeVectorsToo) {
   std::vector<Job> jobs;

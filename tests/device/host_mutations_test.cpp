@@ -118,29 +118,6 @@ TEST_F(HostMutations, AnUnvectorizedStoreIsSeenInTheAccesses) {
   EXPECT_EQ(place.rfind("pointwise/pointwise.cu:", 0), 0u) << place;
 }
 
-// Each wait of the bulk form, and what its absence is.
-TEST_F(HostMutations, AMissingWaitOfTheBulkFormIsNamed) {
-  const struct {
-    const char* wait;
-    const char* said;
-  } waits[] = {
-      {"    mbarrier_wait(came(stage), static_cast<u32>(k / kStages & 1));\n", "has yet to write"},
-      {"    ring.reclaim<kLag>();\n", "has yet to read"},
-      {"  ring.reclaim<0>();\n", "the thread ends before this bulk copy has left shared memory"},
-  };
-  const char* const config = "form=2,vector=16,unroll=1,persistent=1,threads=64,blocks_per_sm=1,stages=";
-  for (const auto& [wait, said] : waits) {
-    const Mutant mutant(Gather::family(), "gather/chunks.cuh", wait, "");
-    for (const char* stages : {"1", "2", "8"}) {
-      const std::string words = verdict(mutant.family(), "rows=40 count=300 width=512", 0, cat(config, stages));
-      EXPECT_NE(words.find(said), std::string::npos) << wait << words;
-      EXPECT_NE(words.find("gather/chunks.cuh:"), std::string::npos) << wait << words;
-    }
-  }
-  const Mutant same(Gather::family(), "gather/chunks.cuh", "Ring", "Ring");
-  EXPECT_EQ(verdict(same.family(), "rows=40 count=300 width=512", 0, cat(config, "8")), "");
-}
-
 // A persistent kernel that forgets a tile.
 TEST_F(HostMutations, ALostTileIsAWrongResult) {
   const Mutant mutant(Gather::family(), "gather/vectors.cuh", "gather_tile(p, tile); });",

@@ -10,7 +10,7 @@ cp sweep.jsonl after.jsonl
 cp tests/spaces/made_up.jsonl.gz space.jsonl.gz
 for width in 8 16; do
   quern_record_maker problem="gather rows=4 count=4 width=$width" device='quern host device (sm_90)' target=host regime=cold us=1 default_us=2 \
-    config=form=0,vector=16,unroll=1,threads=64,load_once=0,store_stream=0,persistent=0,blocks_per_sm=0,stages=1,chunk=1024 >$width.jsonl
+    config=form=0,vector=16,unroll=1,threads=64,load_once=0,store_stream=0,persistent=0,blocks_per_sm=0 >$width.jsonl
 done
 cp 8.jsonl a.jsonl
 cp 16.jsonl b.jsonl

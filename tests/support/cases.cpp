@@ -91,25 +91,6 @@ void persistent_gathers(std::vector<Case>& cases) {
   }
 }
 
-// The bulk form: rows of one chunk and of several, of one size and of two; every mode; strides; more and less than the
-// ring holds; addresses that it does not take, which fall to the ragged variant.
-void bulk_gathers(std::vector<Case>& cases) {
-  for (const char* stages : {"1", "2", "4", "8"}) {
-    const std::string ring = cat("form=2,vector=16,unroll=1,persistent=1,threads=64,stages=", stages);
-    for (const char* chunk : {"1024", "2048"}) {
-      const std::string config = cat(ring, ",chunk=", chunk, ",blocks_per_sm=1");
-      for (const int width : {1032, 2048, 2056, 4096}) {
-        for (const int count : {0, 1, 17, 60})
-          cases.push_back(with(config, gather(100, width, count, "dtype=bf16"), count == 17 ? 1 : 0));
-      }
-      cases.push_back(with(config, gather(70, 2048, 60, "dtype=f32 source_stride=2052 out_stride=3000")));
-    }
-    for (const char* mode : {"minus_one_is_zero", "zero", "clamp", "wrap_negative", "trap", "report"})
-      cases.push_back(with(ring, gather(100, 1200, 100, cat("dtype=u8 index=i32 mode=", mode))));
-    cases.push_back(with(cat(ring, ",load_once=1"), gather(1, 16, 129, "dtype=u8")));
-  }
-}
-
 std::string pointwise(int rows, int width, const std::string& rest) {
   return cat("pointwise rows=", rows, " width=", width, " ", rest);
 }
@@ -219,7 +200,6 @@ std::vector<Case> gather_cases() {
   gather_modes(cases);
   gather_scales(cases);
   persistent_gathers(cases);
-  bulk_gathers(cases);
   return cases;
 }
 

@@ -15,13 +15,13 @@ constexpr double kCooling = 0.97;
 
 class Annealing {
  public:
-  Annealing(const Space& space, std::uint64_t seed, Backend& backend) : memory_(space, backend), random_(seed) {}
+  Annealing(const Space& space, std::uint64_t seed, Backend& backend) : history_(space, backend), random_(seed) {}
 
   void run(const std::vector<int>& first) {
-    if (!memory_.all_of(first) || !memory_.all_of(memory_.unknowns(random_, kSample))) return;
-    here_ = memory_.fastest(1).front();
-    while (!memory_.over()) {
-      for (double heat = kHot; heat > kCold && !memory_.over(); heat *= kCooling) step(heat);
+    if (!history_.all_of(first) || !history_.all_of(history_.unknowns(random_, kSample))) return;
+    here_ = history_.fastest(1).front();
+    while (!history_.over()) {
+      for (double heat = kHot; heat > kCold && !history_.over(); heat *= kCooling) step(heat);
       restart();
     }
   }
@@ -29,37 +29,37 @@ class Annealing {
  private:
   void step(double heat) {
     std::vector<int> candidates;
-    for (const Neighbour& other : memory_.space().neighbours(here_)) {
-      if (!memory_.knows(other.point)) candidates.push_back(other.point);
+    for (const Neighbour& other : history_.space().neighbours(here_)) {
+      if (!history_.knows(other.point)) candidates.push_back(other.point);
     }
     random_.shuffle(candidates);
     // Where every neighbour is known the walk goes on over known ones: it must not be caught.
     if (candidates.empty()) return wander();
-    const auto trial = memory_.any_of(candidates);
+    const auto trial = history_.any_of(candidates);
     if (trial && accepted(trial->us, heat)) here_ = trial->point;
   }
 
   bool accepted(double us, double heat) {
-    const double now = memory_.us(here_);
+    const double now = history_.us(here_);
     if (us <= now) return true;
     return std::isfinite(us) && random_.unit() < std::exp(-(us / now - 1) / heat);
   }
 
   void wander() {
-    const std::vector<Neighbour> neighbours = memory_.space().neighbours(here_);
+    const std::vector<Neighbour> neighbours = history_.space().neighbours(here_);
     if (neighbours.empty()) return;
     here_ = neighbours[static_cast<std::size_t>(random_.below(neighbours.size()))].point;
   }
 
   // From the best so far, or as often from somewhere new.
   void restart() {
-    if (memory_.over()) return;
-    here_ = memory_.fastest(1).front();
+    if (history_.over()) return;
+    here_ = history_.fastest(1).front();
     if (random_.below(2) == 0) return;
-    if (const auto trial = memory_.any_of(memory_.unknowns(random_, kSample))) here_ = trial->point;
+    if (const auto trial = history_.any_of(history_.unknowns(random_, kSample))) here_ = trial->point;
   }
 
-  SearchHistory memory_;
+  SearchHistory history_;
   Random random_;
   int here_ = 0;
 };

@@ -14,15 +14,15 @@ constexpr int kTries = 50;
 
 class Genetic {
  public:
-  Genetic(const Space& space, std::uint64_t seed, Backend& backend) : memory_(space, backend), random_(seed) {}
+  Genetic(const Space& space, std::uint64_t seed, Backend& backend) : history_(space, backend), random_(seed) {}
 
   void run(const std::vector<int>& first) {
-    memory_.all_of(first);
-    if (!memory_.over()) memory_.all_of(memory_.unknowns(random_, kPopulation));
-    while (!memory_.over()) {
+    history_.all_of(first);
+    if (!history_.over()) history_.all_of(history_.unknowns(random_, kPopulation));
+    while (!history_.over()) {
       // The fastest of all ages are the population: who was born later does not matter to a kernel.
-      population_ = memory_.fastest(kPopulation);
-      memory_.all_of(children());
+      population_ = history_.fastest(kPopulation);
+      history_.all_of(children());
     }
   }
 
@@ -35,16 +35,16 @@ class Genetic {
 
   int child() {
     for (int i = 0; i < kTries; ++i) {
-      const int point = memory_.space().find(mutated(crossed(parent(), parent())));
-      if (point >= 0 && !memory_.knows(point)) return point;
+      const int point = history_.space().find(mutated(crossed(parent(), parent())));
+      if (point >= 0 && !history_.knows(point)) return point;
     }
-    return memory_.unknown(random_);
+    return history_.unknown(random_);
   }
 
   const std::vector<int>& parent() {
     const int a = random_.below(population_.size());
     const int b = random_.below(population_.size());
-    return memory_.space().indices(population_[static_cast<std::size_t>(std::min(a, b))]);
+    return history_.space().indices(population_[static_cast<std::size_t>(std::min(a, b))]);
   }
 
   std::vector<int> crossed(const std::vector<int>& mother, const std::vector<int>& father) {
@@ -58,12 +58,12 @@ class Genetic {
   std::vector<int> mutated(std::vector<int> indices) {
     const double chance = kMutations / static_cast<double>(indices.size());
     for (std::size_t a = 0; a < indices.size(); ++a) {
-      if (random_.unit() < chance) indices[a] = random_.below(memory_.space().axes()[a].values.size());
+      if (random_.unit() < chance) indices[a] = random_.below(history_.space().axes()[a].values.size());
     }
     return indices;
   }
 
-  SearchHistory memory_;
+  SearchHistory history_;
   Random random_;
   std::vector<int> population_;  // fastest first
 };

@@ -23,21 +23,21 @@ constexpr int kTries = 200;
 class IteratedLocalSearch {
  public:
   IteratedLocalSearch(const Space& space, std::uint64_t seed, Backend& backend)
-      : memory_(space, backend), random_(seed) {}
+      : history_(space, backend), random_(seed) {}
 
   void run(const std::vector<int>& first) {
-    if (!memory_.all_of(first) || !memory_.all_of(memory_.unknowns(random_, kSample))) return;
-    for (const int start : memory_.fastest(kStarts)) descend_from(start);
-    while (!memory_.over()) {
-      if (const auto trial = memory_.any_of(kicks())) descend_from(trial->point);
+    if (!history_.all_of(first) || !history_.all_of(history_.unknowns(random_, kSample))) return;
+    for (const int start : history_.fastest(kStarts)) descend_from(start);
+    while (!history_.over()) {
+      if (const auto trial = history_.any_of(kicks())) descend_from(trial->point);
     }
   }
 
  private:
   void descend_from(int start) {
-    const int end = descend(memory_, start,
+    const int end = descend(history_, start,
                             [this](auto& neighbours, const Heading& heading) { nearest_first(neighbours, heading); });
-    if (best_ < 0 || memory_.us(end) <= memory_.us(best_)) best_ = end;
+    if (best_ < 0 || history_.us(end) <= history_.us(best_)) best_ = end;
   }
 
   void nearest_first(std::vector<Neighbour>& neighbours, const Heading& heading) {
@@ -52,14 +52,14 @@ class IteratedLocalSearch {
 
   // The best so far with up to two axes changed, each by one place with even odds, two with half of that, and so on.
   int kick() {
-    std::vector<int> indices = memory_.space().indices(best_);
+    std::vector<int> indices = history_.space().indices(best_);
     for (int i = 0; i < kKickedAxes; ++i) {
       const int way = random_.below(2) == 0 ? 1 : -1;
       int& place = indices[static_cast<std::size_t>(random_.below(indices.size()))];
       do place += way;
       while (random_.below(2) == 0);
     }
-    return memory_.space().find(indices);
+    return history_.space().find(indices);
   }
 
   // Kicks to points that are not known; where there are none left, a random one.
@@ -67,13 +67,13 @@ class IteratedLocalSearch {
     std::vector<int> points;
     for (int i = 0; i < kTries && points.size() < kKicks; ++i) {
       const int point = kick();
-      if (point >= 0 && !memory_.knows(point)) points.push_back(point);
+      if (point >= 0 && !history_.knows(point)) points.push_back(point);
     }
-    if (points.empty()) points.push_back(memory_.unknown(random_));
+    if (points.empty()) points.push_back(history_.unknown(random_));
     return points;
   }
 
-  SearchHistory memory_;
+  SearchHistory history_;
   Random random_;
   int best_ = -1;
 };

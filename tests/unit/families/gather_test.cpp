@@ -111,17 +111,6 @@ Spec spec_with(const std::string& text, const std::string& changes) {
   return spec;
 }
 
-TEST(GatherSpec, TheBulkFormHasItsStagesAndNoSlots) {
-  const std::string bulk = "form=2,unroll=1,persistent=1,threads=64";
-  const Spec spec = spec_with("gather width=4096 dtype=bf16", bulk + ",stages=2");
-  EXPECT_EQ(spec.parts(), Parts({"gather/no_scale.cuh", "gather/chunks.cuh"}));
-  const auto values = constants(spec);
-  EXPECT_EQ(values.at("stages"), "2");
-  EXPECT_EQ(values.at("params_bytes"), std::to_string(sizeof(gather::ChunkParams)));
-  EXPECT_EQ(values.count("vector") + values.count("unroll") + values.count("element_bytes"), 0u);
-  EXPECT_EQ(values, constants(spec_with("gather width=2048 dtype=f32", bulk + ",stages=2")));
-}
-
 // What `describe` says of each parameter.
 TEST(GatherSpec, ChangesWithWhatIsCompiledAndWithNothingElse) {
   const auto with = [](const std::string& changes) {
@@ -130,9 +119,6 @@ TEST(GatherSpec, ChangesWithWhatIsCompiledAndWithNothingElse) {
   EXPECT_NE(with("persistent=1"), with(""));
   EXPECT_EQ(with("persistent=1,blocks_per_sm=4"), with("persistent=1"));
   EXPECT_EQ(with("threads=64"), with(""));
-  const std::string bulk = "form=2,unroll=1,persistent=1,threads=64";
-  EXPECT_EQ(with(bulk + ",chunk=4096,blocks_per_sm=2"), with(bulk));
-  EXPECT_NE(with(bulk + ",stages=4"), with(bulk));
 }
 
 TEST(GatherSpec, AScaleBringsItsTypesAndTheirHeader) {

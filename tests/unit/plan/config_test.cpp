@@ -29,10 +29,9 @@ bool has(const std::string& text, const std::string& words) { return text.find(w
 
 TEST(Config, TextNamesEachParameterInOrder) {
   Config config;
-  config.values = {0, 16, 4, 256, 1, 0, 1, 8, 1, 1024};
+  config.values = {0, 16, 4, 256, 1, 0, 1, 8};
   EXPECT_EQ(config_text(Gather::family(), config),
-            "form=0 vector=16 unroll=4 threads=256 load_once=1 store_stream=0 persistent=1 blocks_per_sm=8 stages=1 "
-            "chunk=1024");
+            "form=0 vector=16 unroll=4 threads=256 load_once=1 store_stream=0 persistent=1 blocks_per_sm=8");
 }
 
 TEST(Config, ChangesAreAppliedToTheBase) {
@@ -61,23 +60,6 @@ TEST(Config, WhatIsWrongIsNamedWithWhatWouldBeRight) {
 
 TEST(Config, AVectorThatDoesNotDivideIsRefused) {
   EXPECT_TRUE(has(refusal(problem("gather width=4097 dtype=bf16"), "form=0"), "must divide the row length"));
-}
-
-TEST(Config, WhatBelongsToOneFormIsRefusedInAnother) {
-  const AnyProblem p = problem("gather width=4096 dtype=bf16");
-  const std::string bulk = "form=2,vector=16,unroll=1,persistent=1,threads=64";
-  EXPECT_EQ(refusal(p, bulk), "accepted");
-  EXPECT_EQ(refusal(p, bulk + ",stages=4,chunk=4096,blocks_per_sm=4"), "accepted");
-  EXPECT_TRUE(has(refusal(p, bulk, {80, ""}), "bulk copies exist from sm_90 on"));
-  EXPECT_TRUE(has(refusal(p, "form=2,threads=64"), "the bulk form has vector=16, unroll=1 and persistent=1"));
-  EXPECT_TRUE(has(refusal(p, bulk + ",stages=8,chunk=4096"), "must fit 32 KB"));
-  EXPECT_TRUE(has(refusal(p, bulk + ",stages=4,chunk=4096,blocks_per_sm=8"), "must fit a multiprocessor"));
-  EXPECT_TRUE(has(refusal(p, bulk + ",chunk=16384"), "must be less than two rows"));
-  EXPECT_TRUE(has(refusal(problem("gather width=4096 scale=f32"), bulk), "there may be no scale"));
-  EXPECT_TRUE(has(refusal(problem("gather width=4097"), bulk), "must divide the row length"));
-  EXPECT_TRUE(has(refusal(problem("gather width=4096 out_stride=4100"), bulk), "must divide the row length"));
-  EXPECT_TRUE(has(refusal(p, "stages=2"), "belong to the bulk form"));
-  EXPECT_TRUE(has(refusal(p, "chunk=2048"), "belong to the bulk form"));
 }
 
 TEST(Config, BlocksPerSmLimitPersistentKernelsOnly) {

@@ -145,47 +145,6 @@ std::pair<Launch, Params> launch_with(const AnyProblem& p, Args args, const std:
 
 constexpr DeviceModel kTenMultiprocessors{"made up", 90, 10, 2048, 0, 0};
 
-TEST(BulkGeometry, ChunksCoverEachRow) {
-  for (const int width : {16, 512, 1024, 1040, 2048, 2064, 7168, 14336, 1 << 20}) {
-    for (const int chunk : {1024, 4096, 16384}) {
-      if (chunk > 1024 && chunk >= 2 * width) continue;
-      const AnyProblem p = problem(cat("gather count=1000 dtype=u8 width=", width));
-      const auto [launch, params] = launch_with<gather::ChunkParams>(
-          p, gather_args(), cat("form=2,vector=16,unroll=1,persistent=1,threads=64,chunk=", chunk),
-          kTenMultiprocessors);
-      EXPECT_EQ(params.chunk % 128, 0) << width;
-      EXPECT_LE(params.chunk, chunk) << width;
-      const std::int64_t chunks = params.slots.per_row;
-      EXPECT_GE(chunks * params.chunk, width) << "the last chunk ends the row";
-      EXPECT_LT((chunks - 1) * params.chunk, width) << "and is not empty";
-      EXPECT_EQ(params.slots.count, static_cast<std::uint64_t>(1000 * chunks)) << width;
-      EXPECT_EQ(launch.shared_bytes, launch.block[0] / 32 * static_cast<std::uint32_t>(params.chunk)) << width;
-    }
-  }
-}
-
-TEST(BulkGeometry, AWarpHasAChunkForEachStage) {
-  const AnyProblem p = problem("gather count=10000 dtype=u8 width=4096");
-  const auto [launch, params] = launch_with<gather::ChunkParams>(
-      p, gather_args(), "form=2,unroll=1,persistent=1,threads=128,stages=4,chunk=2048", kTenMultiprocessors);
-  EXPECT_EQ(launch.block[0], 128u);
-  EXPECT_EQ(launch.grid[0], 20000u / (4 * 4));
-  EXPECT_EQ(launch.shared_bytes, 4u * 4 * 2048);
-  const auto [limited, same] = launch_with<gather::ChunkParams>(
-      p, gather_args(), "form=2,unroll=1,persistent=1,threads=128,stages=4,chunk=2048,blocks_per_sm=2",
-      kTenMultiprocessors);
-  EXPECT_EQ(limited.grid[0], 20u);
-  EXPECT_EQ(same.slots.count, params.slots.count);
-}
-
-TEST(BulkGeometry, NothingIsLaunchedForNothing) {
-  for (const char* text : {"gather count=0 width=4096", "gather count=9 width=0"}) {
-    const auto launched = launch_with<gather::ChunkParams>(
-        problem(text), gather_args(), "form=2,vector=16,unroll=1,persistent=1,threads=64", kTenMultiprocessors);
-    EXPECT_TRUE(launched.first.empty) << text;
-  }
-}
-
 TEST(PersistentGeometry, TheGridIsLimitedAndNeverWidened) {
   const auto blocks = [](const char* text, auto args, const std::string& changes) {
     return launch_with<gather::Params>(problem(text), args, changes, kTenMultiprocessors).first.grid[0];

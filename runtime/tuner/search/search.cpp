@@ -10,9 +10,6 @@ constexpr StrategyRow kStrategies[] = {
     {"ils", "A random sample, then descents to local optima, each from a kick to the best so far", search_ils},
     {"random", "Points in random order", search_random},
     {"exhaustive", "Every point in canonical order", search_exhaustive},
-    {"annealing", "Simulated annealing: steps that lose time are taken too, ever more rarely", search_annealing},
-    {"genetic", "A population that crosses its better halves and mutates", search_genetic},
-    {"hill_climb", "Descents to local optima from random points", search_hill_climb},
 };
 
 }  // namespace

@@ -9,9 +9,6 @@ namespace quern {
 void search_ils(const Space& space, const std::vector<int>& first, std::uint64_t seed, Backend& backend);
 void search_random(const Space& space, const std::vector<int>& first, std::uint64_t seed, Backend& backend);
 void search_exhaustive(const Space& space, const std::vector<int>& first, std::uint64_t seed, Backend& backend);
-void search_annealing(const Space& space, const std::vector<int>& first, std::uint64_t seed, Backend& backend);
-void search_genetic(const Space& space, const std::vector<int>& first, std::uint64_t seed, Backend& backend);
-void search_hill_climb(const Space& space, const std::vector<int>& first, std::uint64_t seed, Backend& backend);
 
 }  // namespace quern
 

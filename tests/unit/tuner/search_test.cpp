@@ -53,8 +53,7 @@ class EachStrategy : public ::testing::TestWithParam<const char*> {
  protected:
   Strategy search() const { return find_strategy(GetParam()).search; }
 };
-INSTANTIATE_TEST_SUITE_P(Search, EachStrategy,
-                         ::testing::Values("ils", "random", "exhaustive", "annealing", "genetic", "hill_climb"),
+INSTANTIATE_TEST_SUITE_P(Search, EachStrategy, ::testing::Values("ils", "random", "exhaustive"),
                          [](const auto& named) { return std::string(named.param); });
 
 TEST_P(EachStrategy, MeasuresEveryPointOnceIfItIsNotStopped) {
@@ -118,15 +117,13 @@ TEST_P(EachStrategy, IsTheSameForASeed) {
 // In a space of 3125 points chance needs some 2000 evaluations for even odds.
 TEST(Search, WhatGoesDownhillFindsTheBottom) {
   const Space space = grid({5, 5, 5, 5, 5});
-  for (const char* name : {"ils", "annealing", "genetic", "hill_climb"}) {
-    int found = 0;
-    for (std::uint64_t seed = 0; seed < 20; ++seed) {
-      TestBackend backend(space, separable, 200);
-      find_strategy(name).search(space, {}, seed, backend);
-      found += backend.best() == 10 ? 1 : 0;
-    }
-    EXPECT_GE(found, 18) << name;
+  int found = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    TestBackend backend(space, separable, 200);
+    find_strategy("ils").search(space, {}, seed, backend);
+    found += backend.best() == 10 ? 1 : 0;
   }
+  EXPECT_GE(found, 18);
 }
 
 // Two basins: a wide one that ends at 10, and a narrow one with the best point, two places from the wide one's bottom.

@@ -32,9 +32,8 @@ struct OptionUse {
   bool compile;
 };
 constexpr OptionUse kOptionUses[] = {
-    {"--problem", true, false, false},     {"--device", true, true, false},   {"--config", true, false, false},
-    {"--copy-config", true, false, false}, {"--sweep", true, false, false},   {"--jobs", true, false, false},
-    {"--arch", false, false, true},        {"--samples", false, false, true},
+    {"--problem", true, false, false},     {"--device", true, true, false}, {"--config", true, false, false},
+    {"--copy-config", true, false, false}, {"--arch", false, false, true},  {"--samples", false, false, true},
 };
 
 class Bench : public Command {
@@ -45,8 +44,6 @@ class Bench : public Command {
     arguments.option("--device DEVICE", device_, "Where to run, cuda:0 (default), or host, for a functional run");
     arguments.option("--config CONFIG", kernel_.config, "Changes to each default config");
     arguments.option("--copy-config CONFIG", kernel_.copy_config, "Changes to the copy kernel's config");
-    arguments.flag("--sweep", kernel_.sweep, "The best of all legal configs of each case");
-    arguments.option("--jobs N", kernel_.jobs, kJobs, "Compiles at a time of a sweep; default one a core");
     arguments.flag("--host", host_, "What launches and look-ups cost on the host");
     arguments.flag("--compile", compile_, "What a cold specialization costs; needs no device");
     arguments.option("--arch ARCH", arch_, "Architecture of --compile; default sm_90a");
@@ -91,8 +88,7 @@ class Bench : public Command {
                                     : host_  ? " does not go with --host"
                                              : " belongs to --compile"));
     }
-    if (kernel_.sweep && !kernel_.config.empty()) throw wrong("give --sweep or --config, not both");
-    if (!device_.empty() && parse_device(device_).host && (host_ || kernel_.sweep))
+    if (!device_.empty() && parse_device(device_).host && host_)
       throw wrong("nothing is measured on the host; give --device cuda:0");
     if (!problems_.empty() && !families_.empty()) throw wrong("give families or --problem, not both");
   }

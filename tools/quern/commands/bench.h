@@ -22,8 +22,6 @@ using Emit = std::function<void(std::string_view schema, const Row&)>;
 struct KernelBench {
   std::string config;       // changes to each default config
   std::string copy_config;  // the same for the copy kernel
-  bool sweep = false;       // the best of all legal configs, with the default's time beside it
-  int jobs = 0;
 };
 // Kernel time of each problem, whose extents are closed, beside a copy of the same bytes.
 void bench_kernels(Runtime& runtime, const OpenDevice& device, const Options& options,

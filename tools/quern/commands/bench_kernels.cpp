@@ -2,7 +2,6 @@
 #include <map>
 
 #include "commands/bench.h"
-#include "commands/sweep.h"
 #include "io/subject.h"
 #include "testbench/copy_floor.h"
 #include "testbench/device_case.h"
@@ -45,14 +44,6 @@ Row row_of(const AnyProblem& problem, const Timing& timing, std::int64_t bytes, 
   return row.add("copy_percent", Value(100.0 * copy.us / timing.us, 1));
 }
 
-// The best config's timing, the default's if none beats it.
-SweepRow best_of(Runtime& runtime, const OpenDevice& device, const AnyProblem& problem, DeviceCase& data, int jobs) {
-  const std::vector<SweepRow> rows = sweep(runtime, device, problem, data, nullptr, jobs);
-  if (rows.empty() || !rows.front().failure.empty())
-    throw Error(Code::driver, Stage::tool, "no config of the sweep could be measured");
-  return rows.front();
-}
-
 }  // namespace
 
 void bench_kernels(Runtime& runtime, const OpenDevice& device, const Options& options,
@@ -68,11 +59,8 @@ void bench_kernels(Runtime& runtime, const OpenDevice& device, const Options& op
     const AnyPlan plan = runtime.prepare_any(problem.family(), problem.data(), prepare);
     if (!data.launch(plan)) continue;  // an empty problem takes no time
     const Timing timing = data.time(plan);
-    std::optional<SweepRow> best;
-    if (bench.sweep) best = best_of(runtime, device, problem, data, bench.jobs);
-    Row row = row_of(problem, best ? best->timing : timing, data.bytes(), floors.of(data.bytes()));
+    Row row = row_of(problem, timing, data.bytes(), floors.of(data.bytes()));
     row.add("host_ns", Value(launch_ns(*null, problem, bench.config), 1));
-    if (best) row.add("default_us", timing.us).add("config", best->config);
     emit("quern.bench/1", row);
   }
 }

@@ -1,6 +1,7 @@
 // quern doctor: what was found, where, and what is wrong: exit code 1 where anything is.
 #include <optional>
 
+#include "api/application_tuner.h"
 #include "api/runtime_state.h"
 #include "base/text.h"
 #include "commands/cache_actions.h"
@@ -9,8 +10,8 @@
 #include "io/arguments.h"
 #include "io/output.h"
 #include "io/variable_names.h"
+#include "quern/tuner.h"
 #include "quern/version.h"
-#include "api/application_tuner.h"
 
 namespace quern::tool {
 namespace {
@@ -51,7 +52,8 @@ class Doctor : public Command {
   int run(const Global& global) override {
     report_.add("version", QUERN_VERSION);
     Options options = runtime_options(global);
-    options.tuning.mode.reset();  // as an application would have it
+    options.tuning.mode.reset();  // as an application that tunes would have it
+    options.tuning.tuner = make_tuner();
     std::optional<Runtime> runtime;
     guard([&] { runtime.emplace(options); });
     if (runtime) evaluate(*runtime);

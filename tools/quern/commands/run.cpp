@@ -7,7 +7,6 @@
 #include "api/images.h"
 #include "base/text.h"
 #include "commands/gpu_or_host.h"
-#include "commands/sweep.h"
 #include "commands/widths.h"
 #include "io/arguments.h"
 #include "io/operand_files.h"
@@ -54,8 +53,6 @@ class Run : public Command {
     arguments.option("--arch ARCH", arch_, "Compile for this architecture and do not launch");
     arguments.flag("--verify", verify_, "Compare the result with the reference; exit code 1 if it disagrees");
     arguments.option("--config CONFIG", config_, "Changes to the default config, threads=128,unroll=2 for two");
-    arguments.flag("--sweep", sweep_, "Measure every legal config, on a GPU");
-    arguments.option("--jobs N", jobs_, kJobs, "Compiles at a time of a sweep; default one a core");
     arguments.option("--in NAME=FILE", in_, "A .npy file with the data of an input");
     arguments.option("--out NAME=FILE", out_, "Where an output goes, as .npy");
     arguments.option("--set NAME=NUMBER", set_, "A run-time number");
@@ -63,7 +60,7 @@ class Run : public Command {
     arguments.option("--offset N", offset_, {0, 1 << 20}, "Elements between each pointer and a 256-byte boundary");
     arguments.option("--repeat N", repeat_, {1, 1000}, "Measure so often; the median is shown");
     arguments.flag("--wild", wild_, "Generated data with infinities, NaNs, denormals and zeros");
-    arguments.flag("--json", json_, "Print one JSON object, with --sweep a line a config, the fastest first");
+    arguments.flag("--json", json_, "Print one JSON object");
     arguments.note(
         "Dtypes and extents that are not typed are those of the --in files; extents that nothing gives are 1024.");
     arguments.note("[experts, rows, cols] is a file of three dimensions, or of two with the rows of all experts.");
@@ -71,8 +68,8 @@ class Run : public Command {
                       "Compile, launch and time it, and compare the result with the reference");
     arguments.example("quern run gather width=4096 --in source=x.npy --in index=i.npy --out out=y.npy",
                       "On data of files");
-    arguments.example("quern run pointwise rows=4096 activation=gelu op=add_mul_act --set multiplier=0.5 --sweep",
-                      "The time of every legal config");
+    arguments.example("quern run pointwise rows=4096 activation=gelu op=add_mul_act --set multiplier=0.5",
+                      "With a run-time number");
     arguments.example("quern run gather width=100 --device host --verify", "On the CPU, every access checked");
   }
 
@@ -90,8 +87,7 @@ class Run : public Command {
     std::string why_not = "--arch was given";
     std::optional<OpenDevice> device;
     if (!device_.empty()) device = open_device(runtime, parse_device(device_));
-    if (device_.empty() && arch_.empty())
-      device = sweep_ ? try_first_gpu(runtime, &why_not) : gpu_or_host(runtime, &why_not);
+    if (device_.empty() && arch_.empty()) device = gpu_or_host(runtime, &why_not);
     if (!device) require_no_device_needed(files, why_not);
     HostOperands host(closed.family(), closed.data());
     const Stopwatch generating;
@@ -101,7 +97,7 @@ class Run : public Command {
     if (!json_)
       print_item("data", cat(in_.empty() ? "generated in " : "read and generated in ", ms_text(generating.ms())));
     if (!device) return compile_only(runtime, subject, host, place, why_not);
-    return sweep_ ? run_sweep(runtime, subject, host, *device) : run_once(runtime, subject, host, *device, files);
+    return run_once(runtime, subject, host, *device, files);
   }
 
  private:
@@ -109,16 +105,12 @@ class Run : public Command {
     check_config(subject, config_);
     if (!device_.empty()) parse_device(device_);
     if (!device_.empty() && !arch_.empty()) throw wrong("give --device or --arch, not both");
-    if (sweep_ && !config_.empty()) throw wrong("give --sweep or --config, not both");
-    if (sweep_ && !device_.empty() && parse_device(device_).host)
-      throw wrong("--sweep measures, which means nothing on the host; give --device cuda:0");
-    if (sweep_ && !out_.empty()) throw wrong("--sweep has many results; --out takes one");
-    if (!arch_.empty() && (sweep_ || verify_ || !out_.empty()))
-      throw wrong("--arch launches nothing, so --verify, --sweep and --out cannot be had");
+    if (!arch_.empty() && (verify_ || !out_.empty()))
+      throw wrong("--arch launches nothing, so --verify and --out cannot be had");
   }
 
   void require_no_device_needed(const OperandFiles& files, const std::string& why_not) const {
-    const char* const option = sweep_ ? "--sweep" : verify_ ? "--verify" : files.has_out() ? "--out" : nullptr;
+    const char* const option = verify_ ? "--verify" : files.has_out() ? "--out" : nullptr;
     if (option == nullptr) return;
     throw Error(Code::no_device, Stage::tool, cat(option, " needs a launch, and there is no device: ", why_not));
   }
@@ -289,21 +281,6 @@ class Run : public Command {
                                " ulp, in ", ms_text(verdict->ms)));
   }
 
-  int run_sweep(Runtime& runtime, const Subject& subject, const HostOperands& host, const OpenDevice& device) const {
-    DeviceCase data(*device.driver, device.device, host, subject.scalars, offset_);
-    if (data.bytes() == 0)
-      throw problem_error(subject.family(), host.problem(), "an empty problem has nothing to sweep");
-    std::optional<HostOperands> expected;
-    if (verify_) expected.emplace(host.reference(subject.scalars));
-    const std::vector<SweepRow> rows =
-        sweep(runtime, device, subject.problem, data, expected ? &*expected : nullptr, jobs_);
-    print_rows("quern.run.sweep/1", to_rows(rows, data.bytes(), verify_), json_);
-    const auto failed =
-        std::count_if(rows.begin(), rows.end(), [](const SweepRow& row) { return !row.failure.empty(); });
-    if (failed != 0) note(cat("quern: ", failed, " of ", rows.size(), " configs failed"));
-    return failed == 0 ? kDone : kSomeFailed;
-  }
-
   std::vector<std::string> words_;
   std::vector<std::string> in_;
   std::vector<std::string> out_;
@@ -314,9 +291,7 @@ class Run : public Command {
   int seed_ = 1;
   int offset_ = 0;
   int repeat_ = 1;
-  int jobs_ = 0;
   bool verify_ = false;
-  bool sweep_ = false;
   bool wild_ = false;
   bool json_ = false;
 };

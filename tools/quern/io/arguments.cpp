@@ -136,9 +136,22 @@ std::vector<std::string> takers(const Levels& levels, std::string_view option) {
   return takers;
 }
 
+// Options that were, and what does the same now.
+struct ReplacedOption {
+  const char* name;
+  const char* instead;
+};
+constexpr ReplacedOption kReplacedOptions[] = {
+    {"--sweep", "`quern tune FAMILY FIELD=VALUE... --strategy exhaustive` checks and times every config"},
+    {"--record-space", "it is `quern tune --save-space` now"},
+};
+
 [[noreturn]] void refuse_option(const Levels& levels, const std::string& word) {
   const std::string path = path_text(path_of(levels));
   const std::string option = word.substr(0, word.find('='));
+  for (const ReplacedOption& replaced : kReplacedOptions) {
+    if (option == replaced.name) throw wrong(cat(path, " does not take ", option, ": ", replaced.instead));
+  }
   if (const auto others = takers(levels, option); !others.empty())
     throw wrong(cat(option, " belongs to ", join(others, ", "), ", not to ", path));
   const std::vector<std::string> names = option_names(levels);

@@ -31,9 +31,6 @@ if [ -e "$host_driver" ] && command -v c++ >/dev/null; then
   expect 0 '|              16.0 |  16.0 |' inspect pointwise rows=64 width=256 --accesses
   expect 0 '"operand":"out"' inspect gather rows=64 count=64 width=256 --accesses --json
   expect 2 'accesses' inspect gather width=256 --accesses --ptx
-  expect 2 'means nothing on the host' run gather width=8 --sweep --device host
-  expect 5 'needs a launch' run gather width=8 --sweep
-  check 'nothing is printed before that' test ! -s out
   expect 5 'sees' run gather width=8 --device host:7
   expect 0 '"verified":true' bench --problem 'gather rows=64 count=64 width=40' --device host --json
   QUERN_CXX=$work/none expect 4 'QUERN_CXX' run gather rows=8 count=8 width=8 --device host

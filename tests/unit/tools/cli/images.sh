@@ -8,10 +8,8 @@ QUERN_LIBCUDA=$no_driver expect 5 "QUERN_LIBCUDA=$no_driver is not a driver" run
 QUERN_LIBCUDA=/etc/passwd expect 5 'QUERN_LIBCUDA=/etc/passwd is not a driver' run gather width=8 --json
 check 'nothing is run in its place' test ! -s out
 QUERN_LIBCUDA=libm.so.6 expect 5 'libm.so.6 has no cu' run gather width=8
-QUERN_LIBCUDA=$no_driver expect 5 "QUERN_LIBCUDA=$no_driver is not a driver" run gather width=8 --sweep
 QUERN_LIBCUDA=$no_driver expect 5 "QUERN_LIBCUDA=$no_driver is not a driver" bench --host
 expect 5 'no device' run gather width=8 --out out=y.npy
-expect 5 'no device' run gather width=8 --sweep
 expect 5 '--verify needs a launch, and there is no device' run gather width=8 --verify
 expect 5 '--verify needs a launch, and there is no device' run gather width=8 --verify --json
 check 'nothing is printed where nothing is verified' test ! -s out

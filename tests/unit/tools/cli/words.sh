@@ -148,7 +148,7 @@ expect 2 'not legal' run gather width=63 --config form=0,vector=16
 expect 2 'no parameter' prewarm gather --config thread=1
 expect 2 '--offset' run gather --offset -1
 # One range for --jobs, everywhere.
-for words in 'prewarm gather' 'run gather --sweep' 'bench --sweep' 'tune gather rows=4 count=4 width=64'; do
+for words in 'prewarm gather' 'tune gather rows=4 count=4 width=64'; do
   for jobs in 0 -1 1025; do
     # shellcheck disable=SC2086
     expect 2 "--jobs $jobs is out of range; it takes 1 to 1024" $words --jobs $jobs
@@ -168,7 +168,8 @@ expect 2 '--seed x is not a number; it takes a number from 0 on' run gather --se
 expect 2 'not both' run gather --device cuda:0 --arch sm_90a
 expect 2 '--variant' inspect gather --variant 7
 expect 2 '--problem does not go with --compile' bench --problem 'gather rows=8 count=8' --compile
-expect 2 '--sweep does not go with --host' bench --host --sweep
+expect 2 '--copy-config does not go with --host' bench --host --copy-config unroll=1
+expect 2 'quern tune FAMILY FIELD=VALUE... --strategy exhaustive' run gather width=8 --sweep
 expect 2 '--samples belongs to --compile' bench gather --samples 3
 expect 2 'is open' bench --problem 'gather width=8'
 QUERN_CACHE=perhaps expect 0 'warning: QUERN_CACHE=perhaps means nothing' list

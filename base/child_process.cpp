@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -15,6 +14,7 @@
 #include <thread>
 
 #include "base/files.h"
+#include "base/spawn.h"
 #include "base/text.h"
 #include "quern/error.h"
 
@@ -22,47 +22,6 @@ namespace quern {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// A group of its own, and `socket` as its input and output.
-class Spawn {
- public:
-  explicit Spawn(int socket) {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_adddup2(&actions_, socket, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions_, socket, STDOUT_FILENO);
-    // A host's listening sockets and pipes are not the child's, whatever their flags say.
-#if __GLIBC_PREREQ(2, 34)
-    posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
-#endif
-    posix_spawnattr_init(&attributes_);
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP);
-    posix_spawnattr_setpgroup(&attributes_, 0);
-  }
-  ~Spawn() {
-    posix_spawn_file_actions_destroy(&actions_);
-    posix_spawnattr_destroy(&attributes_);
-  }
-  Spawn(const Spawn&) = delete;
-  Spawn& operator=(const Spawn&) = delete;
-
-  int start(pid_t* child, const std::string& program, const std::vector<std::string>& arguments,
-            const std::vector<std::string>& environment) const {
-    std::vector<char*> words = pointers(arguments);
-    words.insert(words.begin(), const_cast<char*>(program.c_str()));
-    return posix_spawn(child, program.c_str(), &actions_, &attributes_, words.data(), pointers(environment).data());
-  }
-
- private:
-  static std::vector<char*> pointers(const std::vector<std::string>& texts) {
-    std::vector<char*> pointers;
-    for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
-    pointers.push_back(nullptr);
-    return pointers;
-  }
-
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
-};
 
 // "NAME=value" of each: ours, but for what is said anew.
 std::vector<std::string> environment_with(const ChildProcess::Variables& variables) {
@@ -90,7 +49,10 @@ ChildProcess::ChildProcess(const std::string& program, const std::vector<std::st
   std::array<int, 2> ends{};
   int error = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0 ? 0 : errno;
   if (error == 0) {
-    error = Spawn(ends[1]).start(&child_, program, arguments, environment_with(variables));
+    Spawn spawn;
+    // A host's listening sockets and pipes are not the child's, whatever their flags say.
+    spawn.input(ends[1]).output(ends[1]).no_other_files().own_group();
+    error = spawn.start(&child_, program, arguments, environment_with(variables));
     close(ends[1]);
     socket_ = ends[0];
   }

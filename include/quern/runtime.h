@@ -43,46 +43,63 @@ struct CacheLayer {
   std::string unusable;  // why it is not used, or not written to, in one line; empty if it is
 };
 
-// Counters since the Runtime was made. One image asked for once counts in one of the first groups; what was passed over
-// on the way counts beside it.
+// Counters since the Runtime was made. One image asked for once counts in `hits`, `compiles` or their waits; what was
+// passed over on the way counts beside it.
 struct Statistics {
-  std::uint64_t plan_hits = 0;     // known problems: no image was asked for
-  std::uint64_t memory_hits = 0;   // images
-  std::uint64_t disk_hits = 0;     // of all layers
+  struct Hits {
+    std::uint64_t plan = 0;    // known problems: no image was asked for
+    std::uint64_t memory = 0;  // images
+    std::uint64_t disk = 0;    // of all layers
+  };
+  struct Compiles {
+    std::uint64_t count = 0;
+    double seconds = 0;
+    std::uint64_t waits = 0;                // for another thread's compile of the same key
+    std::uint64_t process_waits = 0;        // for another process's
+    std::uint64_t process_timeouts = 0;     // of those, which gave up on it and compiled
+    std::uint64_t remembered_failures = 0;  // compiles that had failed before and were not tried again
+  };
+  struct Misses {                      // look-ups below memory that found nothing to use, because
+    std::uint64_t all = 0;             //
+    std::uint64_t absent = 0;          //   there was none
+    std::uint64_t other_compiler = 0;  //   another compiler made it on demand
+    std::uint64_t rejected = 0;        //   the driver rejected what there was
+  };
+  struct Refused {                 // what was passed over:
+    std::uint64_t damaged = 0;     //   bytes that are no entry,
+    std::uint64_t foreign = 0;     //   another key's entry under this name,
+    std::uint64_t untrusted = 0;   //   a file that others own or may write,
+    std::uint64_t unreadable = 0;  //   a file that could not be read,
+    std::uint64_t layers = 0;      //   directories and packs that are not trusted, not readable or no pack
+  };
+  struct Store {
+    std::uint64_t bytes_read = 0;
+    std::uint64_t bytes_written = 0;
+    std::uint64_t not_stored = 0;  // images that did not come to disk: full, or over the limits
+    std::uint64_t evictions = 0;   // files removed to keep within the limits
+    std::uint64_t evicted_bytes = 0;
+    std::uint64_t failures = 0;  // calls that the file system refused and that were passed over
+  };
+  struct Held {                       // now; known problems share their kernels, and those their images
+    std::uint64_t plans = 0;          // known problems
+    std::uint64_t libraries = 0;      // loaded kernels, one for each image and context
+    std::uint64_t library_bytes = 0;  // of their images; the driver's copies on the device may take more
+    std::uint64_t images = 0;         // in memory
+    std::uint64_t image_bytes = 0;    // with their PTX, source and log
+  };
+  struct Tuning {
+    std::uint64_t sweeps = 0;        // problems that were tuned to the end, with Tuning::on_prepare or background
+    std::uint64_t better_plans = 0;  // plans that launch another kernel since
+  };
+
+  Hits hits;
+  Compiles compiles;
+  Misses misses;
+  Refused refused;
+  Store store;
   std::vector<CacheLayer> layers;  // in the order in which they are asked
-  std::uint64_t compiles = 0;
-  double compile_seconds = 0;
-  std::uint64_t waits = 0;                // for another thread's compile of the same key
-  std::uint64_t process_waits = 0;        // for another process's
-  std::uint64_t process_timeouts = 0;     // of those, which gave up on it and compiled
-  std::uint64_t remembered_failures = 0;  // compiles that had failed before and were not tried again
-
-  std::uint64_t misses = 0;                 // look-ups below memory that found nothing to use, because
-  std::uint64_t misses_absent = 0;          //   nobody made it
-  std::uint64_t misses_other_compiler = 0;  //   another compiler made it on demand
-  std::uint64_t misses_rejected = 0;        //   the driver rejected what there was
-  std::uint64_t damaged = 0;                //   or of what was passed over: bytes that are no entry,
-  std::uint64_t foreign = 0;                //   another key's entry under this name,
-  std::uint64_t untrusted = 0;              //   a file that others own or may write,
-  std::uint64_t unreadable = 0;             //   a file that could not be read
-
-  std::uint64_t bytes_read = 0;
-  std::uint64_t bytes_written = 0;
-  std::uint64_t not_stored = 0;  // images that did not come to disk: full, or over the limits
-  std::uint64_t evictions = 0;   // files removed to keep within the limits
-  std::uint64_t evicted_bytes = 0;
-  std::uint64_t refused_layers = 0;  // directories and packs that are not trusted, not readable or no pack
-  std::uint64_t store_failures = 0;  // calls that the file system refused and that were passed over
-
-  // What is held now. Known problems share their kernels, and those their images.
-  std::uint64_t plans = 0;          // known problems
-  std::uint64_t libraries = 0;      // loaded kernels, one for each image and context
-  std::uint64_t library_bytes = 0;  // of their images; the driver's copies on the device may take more
-  std::uint64_t images = 0;         // in memory
-  std::uint64_t image_bytes = 0;    // with their PTX, source and log
-
-  std::uint64_t sweeps = 0;        // problems that were tuned to the end, with Tuning::on_prepare or background
-  std::uint64_t better_plans = 0;  // plans that launch another kernel since
+  Held held;
+  Tuning tuning;
 };
 
 // A problem of any family with its storage, made from text.

@@ -248,43 +248,43 @@ void Runtime::trim() {
 Statistics Runtime::statistics() const {
   const cache::Counters counters = state_->store.counters();
   Statistics statistics;
-  statistics.plan_hits = state_->plan_hits.total();
-  statistics.memory_hits = counters.memory_hits;
-  statistics.disk_hits = counters.layer_hits;
+  statistics.hits.plan = state_->plan_hits.total();
+  statistics.hits.memory = counters.memory_hits;
+  statistics.hits.disk = counters.layer_hits;
   for (cache::LayerReport& layer : state_->store.layers())
     statistics.layers.push_back(
         {std::move(layer.path), std::move(layer.kind), layer.writable, layer.hits, std::move(layer.unusable)});
-  statistics.compiles = state_->compiles;
-  statistics.compile_seconds = static_cast<double>(state_->compile_nanoseconds) * 1e-9;
-  statistics.waits = counters.waits;
-  statistics.process_waits = counters.lease_waits;
-  statistics.process_timeouts = counters.lease_timeouts;
-  statistics.remembered_failures = counters.remembered;
-  statistics.misses = counters.misses;
-  statistics.misses_absent = counters.absent;
-  statistics.misses_other_compiler = counters.other_compiler;
-  statistics.misses_rejected = counters.rejected;
-  statistics.damaged = counters.damaged;
-  statistics.foreign = counters.foreign;
-  statistics.untrusted = counters.untrusted;
-  statistics.unreadable = counters.unreadable;
-  statistics.bytes_read = counters.bytes_read;
-  statistics.bytes_written = counters.bytes_written;
-  statistics.not_stored = counters.not_stored;
-  statistics.evictions = counters.evictions;
-  statistics.evicted_bytes = counters.evicted_bytes;
-  statistics.refused_layers = counters.refused;
-  statistics.store_failures = counters.failures;
-  statistics.plans = state_->plans.size();
+  statistics.compiles.count = state_->compiles;
+  statistics.compiles.seconds = static_cast<double>(state_->compile_nanoseconds) * 1e-9;
+  statistics.compiles.waits = counters.waits;
+  statistics.compiles.process_waits = counters.lease_waits;
+  statistics.compiles.process_timeouts = counters.lease_timeouts;
+  statistics.compiles.remembered_failures = counters.remembered;
+  statistics.misses.all = counters.misses;
+  statistics.misses.absent = counters.absent;
+  statistics.misses.other_compiler = counters.other_compiler;
+  statistics.misses.rejected = counters.rejected;
+  statistics.refused.damaged = counters.damaged;
+  statistics.refused.foreign = counters.foreign;
+  statistics.refused.untrusted = counters.untrusted;
+  statistics.refused.unreadable = counters.unreadable;
+  statistics.store.bytes_read = counters.bytes_read;
+  statistics.store.bytes_written = counters.bytes_written;
+  statistics.store.not_stored = counters.not_stored;
+  statistics.store.evictions = counters.evictions;
+  statistics.store.evicted_bytes = counters.evicted_bytes;
+  statistics.refused.layers = counters.refused;
+  statistics.store.failures = counters.failures;
+  statistics.held.plans = state_->plans.size();
   const LoadedKernels::Total kernels = state_->kernels.total();
-  statistics.libraries = kernels.libraries;
-  statistics.library_bytes = kernels.bytes;
+  statistics.held.libraries = kernels.libraries;
+  statistics.held.library_bytes = kernels.bytes;
   for (const cache::EntryPointer& image : state_->store.resident()) {
-    ++statistics.images;
-    statistics.image_bytes += bytes_of(*image);
+    ++statistics.held.images;
+    statistics.held.image_bytes += bytes_of(*image);
   }
-  statistics.sweeps = state_->sweeps;
-  statistics.better_plans = state_->better_plans;
+  statistics.tuning.sweeps = state_->sweeps;
+  statistics.tuning.better_plans = state_->better_plans;
   return statistics;
 }
 

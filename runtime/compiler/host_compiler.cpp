@@ -9,10 +9,10 @@
 
 #include "base/files.h"
 #include "base/find_program.h"
+#include "base/run_program.h"
 #include "base/sanitizers.h"
 #include "base/text.h"
 #include "compiler/build_id.h"
-#include "compiler/process.h"
 #include "compiler/verdict.h"
 #include "quern/error.h"
 

@@ -76,8 +76,8 @@ TEST_F(RuntimeCompile, APrewarmedCacheServesADeviceWithoutACompiler) {
   options.driver = std::make_shared<Driver>(null_driver_table());
   Runtime live(options);
   const auto plan = live.prepare(problem);
-  EXPECT_EQ(live.statistics().compiles, 0u);
-  EXPECT_EQ(live.statistics().disk_hits, warm.images.size());
+  EXPECT_EQ(live.statistics().compiles.count, 0u);
+  EXPECT_EQ(live.statistics().hits.disk, warm.images.size());
   for (std::size_t i = 0; i < warm.images.size(); ++i) {
     EXPECT_EQ(plan.ptx(static_cast<int>(i)), warm.ptx[i]);
     EXPECT_EQ(plan.source(static_cast<int>(i)), warm.sources[i]);

@@ -116,12 +116,12 @@ TEST_F(ApplicationTest, PrepareTunesAndRecordsAndLeavesTheCallersBuffersAlone) {
   EXPECT_TRUE(counts.grew_by(0));
   EXPECT_TRUE(is_fast(plan)) << plan.why() << log();
   EXPECT_NE(plan.why().find("faster than the default"), std::string::npos) << plan.why();
-  EXPECT_EQ(runtime.statistics().sweeps, 1U);
+  EXPECT_EQ(runtime.statistics().tuning.sweeps, 1U);
   EXPECT_TRUE(logged("faster than the default") && !logged("no record fits")) << log();
   plan.launch(nullptr, counts.args());
   EXPECT_TRUE(counts.grew_by(1));
   runtime.prepare(Counter{kCount});
-  EXPECT_EQ(runtime.statistics().sweeps, 1U) << "a known problem";
+  EXPECT_EQ(runtime.statistics().tuning.sweeps, 1U) << "a known problem";
   EXPECT_EQ(warnings(), 0) << log();
 }
 
@@ -138,8 +138,8 @@ TEST_F(ApplicationTest, WithFullRecordsNothingIsMeasuredAndNothingCompiled) {
     const auto plan = next.prepare(Counter{kCount});
     EXPECT_TRUE(is_fast(plan)) << plan.why();
     EXPECT_NE(plan.why().find("(exact)"), std::string::npos) << plan.why();
-    EXPECT_EQ(next.statistics().compiles, 0U);
-    EXPECT_EQ(next.statistics().sweeps, 0U);
+    EXPECT_EQ(next.statistics().compiles.count, 0U);
+    EXPECT_EQ(next.statistics().tuning.sweeps, 0U);
   }
 }
 
@@ -154,7 +154,7 @@ TEST_F(ApplicationTest, RanksThatShareRecordsGetOneAnswer) {
       Runtime runtime(tuning(Tuning::on_prepare));
       add_families(runtime);
       config = runtime.prepare(Counter{kCount}).images().front().config;
-      sweeps += runtime.statistics().sweeps;
+      sweeps += runtime.statistics().tuning.sweeps;
     });
   for (std::thread& rank : ranks) rank.join();
   EXPECT_EQ(sweeps, 1U) << log();
@@ -170,7 +170,7 @@ TEST_F(ApplicationTest, TheBackgroundSwapsTheBetterPlanIn) {
   const Plan<Counter> copy = plan;
   plan.launch(nullptr, counts.args());
   EXPECT_TRUE(counts.grew_by(1));
-  ASSERT_TRUE(wait_for([&] { return runtime.statistics().better_plans == 1; })) << log();
+  ASSERT_TRUE(wait_for([&] { return runtime.statistics().tuning.better_plans == 1; })) << log();
   EXPECT_TRUE(is_fast(plan)) << plan.why();
   EXPECT_TRUE(is_fast(copy));
   EXPECT_TRUE(is_fast(runtime.prepare(Counter{kCount})));
@@ -190,7 +190,7 @@ TEST_F(ApplicationTest, LaunchesGoOnWhileThePlanIsSwapped) {
   const bool swapped = wait_for([&] {
     for (int i = 0; i < 4; ++i, ++launches) plan.launch(nullptr, counts.args());
     synchronize();
-    return runtime.statistics().better_plans == 1;
+    return runtime.statistics().tuning.better_plans == 1;
   });
   EXPECT_TRUE(swapped) << log();
   EXPECT_TRUE(counts.grew_by(launches));
@@ -222,8 +222,8 @@ TEST_F(ApplicationTest, NothingIsMeasuredWhileAStreamIsCaptured) {
   EXPECT_EQ(driver()->StreamEndCapture(stream, &graph), CUDA_SUCCESS);
   if (graph != nullptr) driver()->GraphDestroy(graph);
   driver()->StreamDestroy(stream);
-  EXPECT_EQ(runtime.statistics().better_plans, 0U);
-  EXPECT_TRUE(wait_for([&] { return runtime.statistics().better_plans == 1; })) << log();
+  EXPECT_EQ(runtime.statistics().tuning.better_plans, 0U);
+  EXPECT_TRUE(wait_for([&] { return runtime.statistics().tuning.better_plans == 1; })) << log();
   EXPECT_TRUE(measured());
 }
 
@@ -236,7 +236,7 @@ TEST_F(ApplicationTest, ASwapDoesNotSpoilACaptureThatNobodyTellsOf) {
   const StreamOwner stream(driver());
   driver().check(driver()->StreamBeginCapture(stream.get(), CU_STREAM_CAPTURE_MODE_GLOBAL), Stage::tool, "begin");
   plan.launch(stream.get(), counts.args());
-  EXPECT_TRUE(wait_for([&] { return runtime.statistics().better_plans == 1; })) << log();
+  EXPECT_TRUE(wait_for([&] { return runtime.statistics().tuning.better_plans == 1; })) << log();
   plan.launch(stream.get(), counts.args());
   CUgraph graph = nullptr;
   EXPECT_EQ(driver()->StreamEndCapture(stream.get(), &graph), CUDA_SUCCESS);
@@ -265,7 +265,7 @@ TEST_F(ApplicationTest, WhatDoesNotEndInTimeIsLookedUp) {
   const auto plan = runtime.prepare(Counter{kCount});
   EXPECT_FALSE(is_fast(plan));
   EXPECT_TRUE(logged("QUERN_TUNE_SECONDS")) << log();
-  EXPECT_EQ(runtime.statistics().sweeps, 0U);
+  EXPECT_EQ(runtime.statistics().tuning.sweeps, 0U);
 }
 
 TEST_F(ApplicationTest, MemoryThatItMayNotTakeIsNotTaken) {
@@ -276,7 +276,7 @@ TEST_F(ApplicationTest, MemoryThatItMayNotTakeIsNotTaken) {
     add_families(runtime);
     EXPECT_FALSE(is_fast(runtime.prepare(Counter{kCount}))) << bytes;
     EXPECT_TRUE(logged("QUERN_TUNE_MEMORY")) << log();
-    EXPECT_EQ(runtime.statistics().sweeps, 0U);
+    EXPECT_EQ(runtime.statistics().tuning.sweeps, 0U);
   }
 }
 
@@ -288,7 +288,7 @@ TEST_F(ApplicationTest, AnotherImageThanTheWorkersIsNotLaunched) {
   add_families(runtime);
   EXPECT_FALSE(is_fast(runtime.prepare(Counter{kCount})));
   EXPECT_TRUE(logged("makes other images")) << log();
-  EXPECT_EQ(runtime.statistics().sweeps, 0U);
+  EXPECT_EQ(runtime.statistics().tuning.sweeps, 0U);
   EXPECT_FALSE(std::ifstream(all.tuning.records).good()) << "no record of it";
 }
 
@@ -353,7 +353,7 @@ TEST_F(ApplicationTest, ProblemsWithOpenExtentsAreLookedUp) {
   Runtime runtime(tuning(Tuning::on_prepare));
   add_families(runtime);
   EXPECT_FALSE(is_fast(runtime.prepare(Counter{})));
-  EXPECT_EQ(runtime.statistics().sweeps, 0U);
+  EXPECT_EQ(runtime.statistics().tuning.sweeps, 0U);
   EXPECT_EQ(warnings(), 0) << log();
 }
 

@@ -98,7 +98,7 @@ class Conformance : public DeviceTest {
       }
     }
     std::printf("%zu cases, %llu images made, largest error %g ulp\n", cases.size(),
-                static_cast<unsigned long long>(runtime().statistics().compiles), worst);
+                static_cast<unsigned long long>(runtime().statistics().compiles.count), worst);
   }
 };
 

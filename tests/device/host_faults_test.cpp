@@ -111,7 +111,7 @@ TEST_F(HostFaults, AnImageThatTheDriverRejectsIsBuiltOnceMore) {
   Runtime own(options());
   inject(cat("fail cuLibraryLoadData nth=1 code=", static_cast<int>(CUDA_ERROR_INVALID_IMAGE)));
   launch(own);
-  EXPECT_EQ(own.statistics().compiles, 1u);
+  EXPECT_EQ(own.statistics().compiles.count, 1u);
 }
 
 TEST_F(HostFaults, AnImageThatIsAlwaysRejectedIsAnError) {

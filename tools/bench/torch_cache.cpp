@@ -24,8 +24,8 @@ extern "C" __attribute__((visibility("default"))) const char* quern_torch_gather
     args.count = count;
     plan.launch(static_cast<CUstream_st*>(stream), args);
     const quern::Statistics s = runtime.statistics();
-    report = std::to_string(plan.images().size()) + " images, " + std::to_string(s.disk_hits) + " hits, " +
-             std::to_string(s.misses) + " misses, " + std::to_string(s.compiles) + " compiles";
+    report = std::to_string(plan.images().size()) + " images, " + std::to_string(s.hits.disk) + " hits, " +
+             std::to_string(s.misses.all) + " misses, " + std::to_string(s.compiles.count) + " compiles";
   } catch (const std::exception& error) {
     report = std::string("error: ") + error.what();
   }

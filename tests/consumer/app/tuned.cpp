@@ -28,7 +28,8 @@ int run(const std::string& folder) {
   problem.rows = problem.count = 32;
   problem.width = 64;
   const quern::Plan<quern::Gather> plan = runtime.prepare(problem);
-  std::printf("%s\n%llu sweeps\n", plan.why().c_str(), static_cast<unsigned long long>(runtime.statistics().sweeps));
+  std::printf("%s\n%llu sweeps\n", plan.why().c_str(),
+              static_cast<unsigned long long>(runtime.statistics().tuning.sweeps));
   return 0;
 }
 

@@ -32,7 +32,7 @@ TEST_F(Kernels, TwoThousandRowCountsLoadEachImageOnce) {
   Runtime runtime(options());
   for (std::int64_t count = 1; count <= 2000; ++count) runtime.prepare(Gather{.count = count});
   EXPECT_EQ(null_driver().loads, 2);
-  const Statistics held = runtime.statistics();
+  const Statistics::Held held = runtime.statistics().held;
   EXPECT_EQ(held.plans, 2000u);
   EXPECT_EQ(held.libraries, 2u);
   EXPECT_EQ(held.images, 2u);
@@ -55,7 +55,7 @@ TEST_F(Kernels, AHundredThreadsThatPrepareOneProblemGetOnePlan) {
   for (std::thread& thread : threads) thread.join();
   for (const AnyPlan& plan : plans) EXPECT_EQ(plan.state(), plans.front().state());
   EXPECT_EQ(null_driver().loads, 2);
-  EXPECT_EQ(runtime.statistics().plans, 1u);
+  EXPECT_EQ(runtime.statistics().held.plans, 1u);
 }
 
 // Other problems, whose plans are made side by side, but the same images.
@@ -93,8 +93,8 @@ TEST_F(Kernels, AreReleasedWithTheirContext) {
   }
   EXPECT_EQ(null_driver().loads, 100);
   EXPECT_EQ(null_driver().unloads, 98);
-  EXPECT_EQ(runtime.statistics().plans, 1u);
-  EXPECT_EQ(runtime.statistics().libraries, 2u);
+  EXPECT_EQ(runtime.statistics().held.plans, 1u);
+  EXPECT_EQ(runtime.statistics().held.libraries, 2u);
 }
 
 TEST_F(Kernels, OfContextsThatLiveStay) {
@@ -104,7 +104,7 @@ TEST_F(Kernels, OfContextsThatLiveStay) {
     runtime.prepare(Gather{});
   }
   EXPECT_EQ(null_driver().unloads, 0);
-  EXPECT_EQ(runtime.statistics().libraries, 6u);
+  EXPECT_EQ(runtime.statistics().held.libraries, 6u);
   null_driver().oldest_context = 3;
   runtime.trim();
   EXPECT_EQ(null_driver().unloads, 6) << "trim asks too, and no plan of the third is held";
@@ -120,7 +120,7 @@ TEST_F(Kernels, OfTheContextThatIsGoneGoAlone) {
   null_driver().current_context = 4;
   runtime.prepare(Gather{});
   EXPECT_EQ(null_driver().unloads, 2);
-  EXPECT_EQ(runtime.statistics().libraries, 6u);
+  EXPECT_EQ(runtime.statistics().held.libraries, 6u);
 }
 
 // "Could not look" is not "is gone".
@@ -167,7 +167,7 @@ TEST_F(Kernels, OfAPlanThatIsDroppedAtOnceStayLoadedUntilTheyAreTrimmed) {
   EXPECT_EQ(null_driver().loads, 2) << "not loaded again";
   runtime->trim();
   EXPECT_EQ(null_driver().unloads, 2);
-  EXPECT_EQ(runtime->statistics().libraries, 0u);
+  EXPECT_EQ(runtime->statistics().held.libraries, 0u);
 }
 
 TEST_F(Kernels, ForgetTakesTheProblemInEveryContextAndNoOther) {
@@ -180,7 +180,7 @@ TEST_F(Kernels, ForgetTakesTheProblemInEveryContextAndNoOther) {
   EXPECT_EQ(runtime.forget(Gather{.dtype = f32}), 2u);
   EXPECT_EQ(runtime.forget(Gather{.dtype = f32}), 0u);
   EXPECT_EQ(null_driver().unloads, 4);
-  EXPECT_EQ(runtime.statistics().plans, 2u);
+  EXPECT_EQ(runtime.statistics().held.plans, 2u);
   const int loads = null_driver().loads;
   runtime.prepare(Gather{});
   EXPECT_EQ(null_driver().loads, loads);
@@ -197,7 +197,7 @@ TEST_F(Kernels, ForgetTakesTheFamilysOwn) {
   runtime.prepare(problem);
   runtime.prepare_any(mine, &problem);
   EXPECT_EQ(runtime.forget_any(mine, &problem), 1u);
-  EXPECT_EQ(runtime.statistics().plans, 1u);
+  EXPECT_EQ(runtime.statistics().held.plans, 1u);
   EXPECT_EQ(runtime.forget(problem), 1u);
 }
 
@@ -206,14 +206,16 @@ TEST_F(Kernels, TrimLeavesWhatIsHeld) {
   std::optional<AnyPlan> held(runtime.prepare(Gather{}));
   runtime.prepare(Gather{.dtype = f32});
   runtime.trim();
-  EXPECT_EQ(runtime.statistics().plans, 1u);
-  EXPECT_EQ(runtime.statistics().libraries, 2u);
-  EXPECT_EQ(runtime.statistics().images, 2u);
+  EXPECT_EQ(runtime.statistics().held.plans, 1u);
+  EXPECT_EQ(runtime.statistics().held.libraries, 2u);
+  EXPECT_EQ(runtime.statistics().held.images, 2u);
   EXPECT_EQ(null_driver().unloads, 2);
   EXPECT_EQ(runtime.prepare(Gather{}).state(), held->state());
   held.reset();
   runtime.trim();
-  EXPECT_EQ(runtime.statistics().plans + runtime.statistics().libraries + runtime.statistics().images, 0u);
+  EXPECT_EQ(runtime.statistics().held.plans + runtime.statistics().held.libraries +
+                runtime.statistics().held.images,
+            0u);
   EXPECT_EQ(null_driver().unloads, 4);
 }
 

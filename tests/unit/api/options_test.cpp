@@ -57,7 +57,7 @@ TEST_F(RuntimeOptions, AReadOnlyCacheIsReadAndNotWritten) {
   Runtime runtime(given);
   runtime.prepare(Gather{});
   EXPECT_EQ(compiles(), 4);
-  EXPECT_EQ(runtime.statistics().disk_hits, 2u);
+  EXPECT_EQ(runtime.statistics().hits.disk, 2u);
   runtime.prepare(Gather{.dtype = f32});
   EXPECT_EQ(cache::files_below(scratch_ / "cache"), files);
 }
@@ -190,7 +190,7 @@ TEST_F(RuntimeOptions, ModesThatTuneWithoutATunerLookRecordsUpAndWarnOnce) {
     runtime.prepare(Gather{.rows = 8, .count = 8, .width = 8});
     runtime.prepare(Gather{.rows = 8, .count = 8, .width = 16});
     EXPECT_EQ(log_.count(LogLevel::warning, "tuner"), before) << log_.all();
-    EXPECT_EQ(runtime.statistics().sweeps, 0U);
+    EXPECT_EQ(runtime.statistics().tuning.sweeps, 0U);
   }
 }
 

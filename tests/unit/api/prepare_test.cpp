@@ -34,9 +34,9 @@ TEST_F(Prepare, TheSecondTimeIsOneLookUp) {
   EXPECT_EQ(compiles(), 2);
   EXPECT_EQ(null_driver().loads, loads);
   const Statistics statistics = runtime.statistics();
-  EXPECT_EQ(statistics.compiles, 2u);
-  EXPECT_EQ(statistics.plan_hits, 1u);
-  EXPECT_GT(statistics.compile_seconds, 0);
+  EXPECT_EQ(statistics.compiles.count, 2u);
+  EXPECT_EQ(statistics.hits.plan, 1u);
+  EXPECT_GT(statistics.compiles.seconds, 0);
 }
 
 TEST_F(Prepare, ProblemsThatDifferInShapeShareTheirImages) {
@@ -47,7 +47,7 @@ TEST_F(Prepare, ProblemsThatDifferInShapeShareTheirImages) {
     runtime.prepare(problem);
   }
   EXPECT_EQ(compiles(), 2);
-  EXPECT_EQ(runtime.statistics().memory_hits, 6u);
+  EXPECT_EQ(runtime.statistics().hits.memory, 6u);
 }
 
 TEST_F(Prepare, SixteenThreadsCompileEachImageOnce) {
@@ -64,7 +64,7 @@ TEST_F(Prepare, SixteenThreadsCompileEachImageOnce) {
   go = true;
   for (auto& plan : plans) EXPECT_EQ(plan.get().images().size(), 2u);
   EXPECT_EQ(compiles(), 2);
-  EXPECT_EQ(runtime.statistics().compiles, 2u);
+  EXPECT_EQ(runtime.statistics().compiles.count, 2u);
 }
 
 // Neither a known problem nor a new one whose images are there waits for the compile of another key.
@@ -118,10 +118,10 @@ TEST_F(Prepare, TwoRuntimesShareNothing) {
   Runtime one(options());
   Runtime other(options());
   one.prepare(Gather{});
-  EXPECT_EQ(other.statistics().compiles, 0u);
+  EXPECT_EQ(other.statistics().compiles.count, 0u);
   other.prepare(Gather{});
-  EXPECT_EQ(one.statistics().compiles, 2u);
-  EXPECT_EQ(other.statistics().compiles, 2u);
+  EXPECT_EQ(one.statistics().compiles.count, 2u);
+  EXPECT_EQ(other.statistics().compiles.count, 2u);
   EXPECT_EQ(compiles(), 4);
 }
 
@@ -130,7 +130,7 @@ TEST_F(Prepare, ARuntimeCanBeMoved) {
   from.prepare(Gather{});
   Runtime to(std::move(from));
   to.prepare(Gather{});
-  EXPECT_EQ(to.statistics().plan_hits, 1u);
+  EXPECT_EQ(to.statistics().hits.plan, 1u);
 }
 
 TEST_F(Prepare, EachContextHasItsOwnPlan) {
@@ -366,8 +366,8 @@ TEST_F(Prepare, ACompileThatFailedIsNotTriedAgainForAWhile) {
     EXPECT_EQ(error.problem, first.problem);
     EXPECT_TRUE(has(error.what(), "is not tried again")) << error.what();
   }
-  EXPECT_GE(other.statistics().remembered_failures, 1u);
-  EXPECT_EQ(other.statistics().compiles, 0u);
+  EXPECT_GE(other.statistics().compiles.remembered_failures, 1u);
+  EXPECT_EQ(other.statistics().compiles.count, 0u);
   control().refuse = 0;
   runtime.flush();  // the other image's compile failed too
   other.state().store.clear();

@@ -48,8 +48,8 @@ TEST_F(Prewarm, ServesARuntimeThatHasNoCompiler) {
   EXPECT_EQ(compiles(), 2);
   Runtime live(without_compiler(options(scratch_ / "cache"), scratch_ / "missing/libnvrtc.so.13"));
   const auto plan = live.prepare(problem);
-  EXPECT_EQ(live.statistics().disk_hits, 2u);
-  EXPECT_EQ(live.statistics().compiles, 0u);
+  EXPECT_EQ(live.statistics().hits.disk, 2u);
+  EXPECT_EQ(live.statistics().compiles.count, 0u);
   for (const ImageInfo& image : plan.images()) EXPECT_EQ(image.origin, ImageOrigin::disk);
   const Error error = refusal([&] { live.prepare(Gather{.dtype = f32}); });
   EXPECT_EQ(error.code, Code::no_compiler);
@@ -78,9 +78,9 @@ TEST_F(Prewarm, ServesARuntimeThatHasAnotherBuildOfTheCompiler) {
   Runtime live(without_compiler(options(scratch_ / "cache"), other));
   EXPECT_NE(live.state().compiler.identity({90, "a"}), here.state().compiler.identity({90, "a"}));
   live.prepare(problem);
-  EXPECT_EQ(live.statistics().disk_hits, 2u);
-  EXPECT_EQ(live.statistics().compiles, 0u);
-  EXPECT_EQ(live.statistics().misses, 0u);
+  EXPECT_EQ(live.statistics().hits.disk, 2u);
+  EXPECT_EQ(live.statistics().compiles.count, 0u);
+  EXPECT_EQ(live.statistics().misses.all, 0u);
   EXPECT_FALSE(has(read_file("/proc/self/maps").value(), other)) << "loaded";
 }
 

@@ -64,7 +64,7 @@ TEST_F(Process, TrimInAForkedChildLeavesTheDriverAlone) {
   const int before = driver_calls();
   EXPECT_EQ(in_child([&] {
               runtime.trim();
-              return driver_calls() == before && runtime.statistics().plans == 0 ? 0 : 1;
+              return driver_calls() == before && runtime.statistics().held.plans == 0 ? 0 : 1;
             }),
             0);
 }

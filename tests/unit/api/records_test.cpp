@@ -167,7 +167,7 @@ TEST_F(RuntimeRecords, AWarmStartCompilesAndTimesNothing) {
   Runtime runtime(options(scratch_ / "cache"));
   EXPECT_TRUE(has(runtime.prepare_text(kText).images()[0].config, "unroll=8"));
   EXPECT_EQ(compiles(), before);
-  EXPECT_EQ(runtime.statistics().disk_hits, 2u);
+  EXPECT_EQ(runtime.statistics().hits.disk, 2u);
   EXPECT_EQ(null_driver().launches, 0);
 }
 

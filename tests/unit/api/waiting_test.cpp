@@ -44,9 +44,9 @@ TEST_F(Waiting, EndsForAllImagesAtOneDeadlineThatIsAnOption) {
   Runtime runtime(given);
   runtime.prepare(Gather{});
   const Statistics statistics = runtime.statistics();
-  EXPECT_EQ(statistics.process_waits, 2u);
-  EXPECT_EQ(statistics.process_timeouts, 2u);
-  EXPECT_EQ(statistics.compiles, 2u) << "past it, this process compiles";
+  EXPECT_EQ(statistics.compiles.process_waits, 2u);
+  EXPECT_EQ(statistics.compiles.process_timeouts, 2u);
+  EXPECT_EQ(statistics.compiles.count, 2u) << "past it, this process compiles";
 }
 
 TEST_F(Waiting, DoesNotHappenWhereTheOptionSaysSo) {
@@ -69,7 +69,7 @@ TEST_F(Waiting, ForOneImageStartsTheOthers) {
   Runtime runtime(given);
   auto prepared = std::async(std::launch::async, [&] { runtime.prepare(Gather{}); });
   EXPECT_TRUE(wait_for_compiles(1)) << "the second image, while the first is waited for";
-  EXPECT_EQ(runtime.statistics().process_waits, 1u);
+  EXPECT_EQ(runtime.statistics().compiles.process_waits, 1u);
   first.reset();
   prepared.get();
   EXPECT_EQ(compiles(), 2);
@@ -89,8 +89,8 @@ TEST_F(Waiting, EndsAtTheDeadlineForAnImageThatTheDriverRejected) {
   EXPECT_EQ(prepared.wait_for(std::chrono::seconds(10)), std::future_status::ready) << "it waits for the lease";
   first.reset();
   prepared.get();
-  EXPECT_EQ(runtime.statistics().process_timeouts, 1u);
-  EXPECT_EQ(runtime.statistics().compiles, 1u);
+  EXPECT_EQ(runtime.statistics().compiles.process_timeouts, 1u);
+  EXPECT_EQ(runtime.statistics().compiles.count, 1u);
 }
 
 }  // namespace

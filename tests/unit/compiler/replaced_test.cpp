@@ -74,7 +74,7 @@ TEST_F(Replaced, AMomentWithoutDescriptorsLeavesTheCacheRight) {
   const auto plan = runtime.prepare(Gather{});
   Runtime other(options(scratch_ / "cache"));
   EXPECT_EQ(plan.images()[0].key, other.prepare(Gather{}).images()[0].key);
-  EXPECT_EQ(other.statistics().disk_hits, 2u);
+  EXPECT_EQ(other.statistics().hits.disk, 2u);
 }
 
 // What opens is what compiles, and so what images are kept under.
@@ -92,11 +92,11 @@ TEST_F(Replaced, AnNvrtcThatIsReplacedBeforeItIsOpenedNamesItsOwnImages) {
   running.flush();
   Runtime later(given);
   EXPECT_EQ(later.prepare(Gather{.dtype = f32}).images()[0].key, plan.images()[0].key);
-  EXPECT_EQ(later.statistics().disk_hits, 2u) << "under the new build's name";
+  EXPECT_EQ(later.statistics().hits.disk, 2u) << "under the new build's name";
   given.compiler.nvrtc = fake_nvrtc().path;
   Runtime back(given);
   back.prepare(Gather{.dtype = f32});
-  EXPECT_EQ(back.statistics().disk_hits, 0u) << "and not under the old one's";
+  EXPECT_EQ(back.statistics().hits.disk, 0u) << "and not under the old one's";
 }
 
 // Nor is what it refuses remembered under the other one's name.
@@ -216,7 +216,7 @@ TEST_F(Replaced, TheRuntimeAsksTheDriverOfWhichCudaItIs) {
   runtime.prepare(Gather{});
   EXPECT_EQ(runtime.state().compiler.nvrtc().path(), older);
   runtime.prepare(Gather{});
-  EXPECT_EQ(runtime.statistics().plan_hits, 1u);
+  EXPECT_EQ(runtime.statistics().hits.plan, 1u);
 }
 
 // As one that was warmed, or that prewarm used, before the driver was known.

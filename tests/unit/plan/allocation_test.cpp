@@ -115,7 +115,7 @@ TEST_F(Allocations, PrepareOfAKnownProblemMakesNone) {
               const auto other = runtime.prepare(pointwise);
             }),
             0);
-  EXPECT_EQ(runtime.statistics().plan_hits, 2u);
+  EXPECT_EQ(runtime.statistics().hits.plan, 2u);
 }
 
 // Thousands of records in hundreds of buckets: found by one hash, however many others there are.

@@ -181,7 +181,7 @@ class Run : public Command {
     Row row;
     row.add("family", subject.family().name).add("problem", subject.problem.text()).add("key", launched.key);
     row.add("image", name(worst_origin(images)))
-        .add("compiles", static_cast<std::int64_t>(runtime.statistics().compiles));
+        .add("compiles", static_cast<std::int64_t>(runtime.statistics().compiles.count));
     return row.add("prepare_ms", prepare_ms).add("variant", launched.variant).add("config", launched.config);
   }
 

@@ -1,6 +1,6 @@
 // Running another program and reading what it says.
-#ifndef QUERN_COMPILER_PROCESS_H_
-#define QUERN_COMPILER_PROCESS_H_
+#ifndef QUERN_BASE_RUN_PROGRAM_H_
+#define QUERN_BASE_RUN_PROGRAM_H_
 
 #include <string>
 #include <vector>
@@ -22,4 +22,4 @@ Finished run_program(const std::string& program, const std::vector<std::string>&
 
 }  // namespace quern
 
-#endif  // QUERN_COMPILER_PROCESS_H_
+#endif  // QUERN_BASE_RUN_PROGRAM_H_

@@ -247,19 +247,25 @@ class Spec {
 
 // ---- The launch ----------------------------------------------------------------------------------------------------
 
+// What every driver takes as a kernel's parameters.
+inline constexpr std::size_t kMaxParamsBytes = 4096;
+
 // What cuLaunchKernelEx needs; filled by the family without allocating.
 struct Launch {
   std::uint32_t grid[3] = {1, 1, 1};
   std::uint32_t block[3] = {1, 1, 1};
-  std::uint32_t shared_bytes = 0;
-  std::uint32_t cluster = 1;  // blocks of a cluster, neighbours along x: from sm_90 on
+  std::uint32_t shared_bytes = 0;  // dynamic, up to what the device gives a block on request
+  std::uint32_t cluster = 1;       // blocks of a cluster, neighbours along x: from sm_90 on
+  bool cooperative = false;   // all blocks run at once, so they may wait for each other; else the launch is refused
+  bool programmatic = false;  // it may begin before the kernel before it ends (programmatic dependent launch)
   bool empty = false;         // nothing to do: legal, nothing is launched
-  alignas(16) unsigned char params[256];
+  // Left as it is but for what set_params copies: a launch does not pay for the rest.
+  alignas(16) unsigned char params[kMaxParamsBytes];
 
   // Copies the kernel's one parameter.
   template <class P>
   void set_params(const P& p) {
-    static_assert(sizeof(P) <= sizeof(params), "raise the size of Launch::params");
+    static_assert(sizeof(P) <= kMaxParamsBytes, "a kernel takes at most kMaxParamsBytes bytes of parameters");
     std::memcpy(params, &p, sizeof(P));
   }
 };

@@ -28,6 +28,7 @@
   ROW(LibraryGetKernel, cuLibraryGetKernel)                               \
   ROW(KernelGetFunction, cuKernelGetFunction)                             \
   ROW(FuncGetAttribute, cuFuncGetAttribute)                               \
+  ROW(FuncSetAttribute, cuFuncSetAttribute)                               \
   ROW(OccupancyMaxBlocks, cuOccupancyMaxActiveBlocksPerMultiprocessor)    \
   ROW(LaunchKernelEx, cuLaunchKernelEx)                                   \
   ROW(MemGetInfo, cuMemGetInfo_v2)                                        \

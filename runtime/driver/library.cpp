@@ -26,6 +26,16 @@ Library::~Library() {
   (*driver_)->LibraryUnload(library_);
 }
 
+CUresult Library::raise_shared_limit(std::uint32_t bytes) const {
+  const CUresult result =
+      (*driver_)->FuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes));
+  if (result != CUDA_SUCCESS) return result;
+  std::uint32_t before = shared_limit_.load(std::memory_order_relaxed);
+  while (before < bytes && !shared_limit_.compare_exchange_weak(before, bytes, std::memory_order_relaxed)) {
+  }
+  return result;
+}
+
 int Library::attribute(CUfunction_attribute which) const {
   int value = 0;
   driver_->check((*driver_)->FuncGetAttribute(&value, which, function_), Stage::load, "cuFuncGetAttribute");

@@ -2,6 +2,8 @@
 #ifndef QUERN_DRIVER_LIBRARY_H_
 #define QUERN_DRIVER_LIBRARY_H_
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -19,10 +21,19 @@ class Library {
   Library& operator=(const Library&) = delete;
 
   CUfunction function() const { return function_; }
+  // Asks the driver for so much dynamic shared memory a block, where a kernel has less without asking. Success where it
+  // was allowed before. No lock: of two threads that ask at once both do.
+  CUresult allow_shared(std::uint32_t bytes) const {
+    return bytes <= shared_limit_.load(std::memory_order_relaxed) ? CUDA_SUCCESS : raise_shared_limit(bytes);
+  }
   int attribute(CUfunction_attribute which) const;
   int blocks_per_multiprocessor(int threads, std::size_t shared_bytes) const;
 
  private:
+  static constexpr std::uint32_t kSharedWithoutAsking = 48 << 10;
+  CUresult raise_shared_limit(std::uint32_t bytes) const;
+
+  mutable std::atomic<std::uint32_t> shared_limit_{kSharedWithoutAsking};
   std::shared_ptr<const Driver> driver_;
   CUlibrary library_ = nullptr;
   CUfunction function_ = nullptr;

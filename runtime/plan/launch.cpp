@@ -90,9 +90,9 @@ const PlanState::Loaded* select_variant(const PlanState& state, std::uintptr_t a
   return nullptr;
 }
 
-[[noreturn]] void refuse_launch(const PlanState& state, CUresult result) {
+[[noreturn]] void refuse_launch(const PlanState& state, CUresult result, const char* call) {
   try {
-    state.driver->check(result, Stage::launch, "cuLaunchKernelEx");
+    state.driver->check(result, Stage::launch, call);
   } catch (Error& error) {
     error.family = state.family->name;
     error.problem = state.text;
@@ -146,11 +146,16 @@ void for_driver(const Launch& launch, Stream stream, DriverLaunch& out) {
   config.blockDimZ = launch.block[2];
   config.sharedMemBytes = launch.shared_bytes;
   config.hStream = stream;
-  if (launch.cluster == 1) return;
-  out.cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  out.cluster.value.clusterDim = {launch.cluster, 1, 1};
-  config.attrs = &out.cluster;
-  config.numAttrs = 1;
+  config.attrs = out.attributes;
+  const auto add = [&](CUlaunchAttributeID id) -> CUlaunchAttributeValue& {
+    CUlaunchAttribute& attribute = out.attributes[config.numAttrs++];
+    attribute.id = id;
+    return attribute.value;
+  };
+  if (launch.cluster != 1) add(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).clusterDim = {launch.cluster, 1, 1};
+  if (launch.cooperative) add(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative = 1;
+  if (launch.programmatic)
+    add(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION).programmaticStreamSerializationAllowed = 1;
 }
 
 bool enqueue(const PlanState& state, Stream stream, const void* args) {
@@ -163,8 +168,11 @@ bool enqueue(const PlanState& state, Stream stream, const void* args) {
   void* params[] = {launch.params};
   const Driver& driver = *state.driver;
   if (!driver.survived_fork()) throw Driver::forked();
-  const CUresult result = driver->LaunchKernelEx(&out.config, prepared.variant->library->function(), params, nullptr);
-  if (result != CUDA_SUCCESS) refuse_launch(state, result);
+  const Library& library = *prepared.variant->library;
+  CUresult result = library.allow_shared(launch.shared_bytes);
+  if (result != CUDA_SUCCESS) refuse_launch(state, result, "cuFuncSetAttribute");
+  result = driver->LaunchKernelEx(&out.config, library.function(), params, nullptr);
+  if (result != CUDA_SUCCESS) refuse_launch(state, result, "cuLaunchKernelEx");
   return true;
 }
 

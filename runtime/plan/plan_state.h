@@ -79,13 +79,13 @@ struct PreparedLaunch {
 // Closes the extents, checks the arguments and picks the variant. Throws Error. Does not allocate unless it throws.
 void prepare_launch(const PlanState& state, const void* args, PreparedLaunch& out);
 
-// A launch as the driver wants it. The configuration points at the attribute beside it.
+// A launch as the driver wants it. The configuration points at the attributes beside it.
 struct DriverLaunch {
   DriverLaunch() = default;
   DriverLaunch(const DriverLaunch&) = delete;
   DriverLaunch& operator=(const DriverLaunch&) = delete;
   CUlaunchConfig config;
-  CUlaunchAttribute cluster;
+  CUlaunchAttribute attributes[3];
 };
 void for_driver(const Launch& launch, Stream stream, DriverLaunch& out);
 

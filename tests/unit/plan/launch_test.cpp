@@ -295,10 +295,10 @@ TEST(ForDriver, AClusterIsAnAttributeAndABlockAloneIsNone) {
   DriverLaunch out;
   for_driver(launch, nullptr, out);
   ASSERT_EQ(out.config.numAttrs, 1u);
-  EXPECT_EQ(out.config.attrs, &out.cluster);
-  EXPECT_EQ(out.cluster.id, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
-  EXPECT_EQ(out.cluster.value.clusterDim.x, 8u);
-  EXPECT_EQ(out.cluster.value.clusterDim.y * out.cluster.value.clusterDim.z, 1u);
+  EXPECT_EQ(out.config.attrs, out.attributes);
+  EXPECT_EQ(out.attributes[0].id, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+  EXPECT_EQ(out.attributes[0].value.clusterDim.x, 8u);
+  EXPECT_EQ(out.attributes[0].value.clusterDim.y * out.attributes[0].value.clusterDim.z, 1u);
   launch.cluster = 1;
   for_driver(launch, nullptr, out);
   EXPECT_EQ(out.config.numAttrs, 0u);
@@ -383,6 +383,23 @@ TEST(LaunchGeometry, AsManyBlocksAsTheDriverTakesInEachDimension) {
   EXPECT_TRUE(has(refusal_of_grid(0x80000000, 1, 1), "more blocks than one launch can have"));
   EXPECT_TRUE(has(refusal_of_grid(1, 65536, 1), "more blocks than one launch can have"));
   EXPECT_TRUE(has(refusal_of_grid(1, 1, 65536), "more blocks than one launch can have"));
+}
+
+TEST(DriverLaunch, HasOneAttributeForEachThingThatIsAsked) {
+  Launch launch;
+  DriverLaunch out;
+  for_driver(launch, nullptr, out);
+  EXPECT_EQ(out.config.numAttrs, 0U);
+  launch.cooperative = launch.programmatic = true;
+  for_driver(launch, nullptr, out);
+  ASSERT_EQ(out.config.numAttrs, 2U);
+  EXPECT_EQ(out.attributes[0].id, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+  EXPECT_EQ(out.attributes[0].value.cooperative, 1);
+  EXPECT_EQ(out.attributes[1].id, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+  EXPECT_EQ(out.attributes[1].value.programmaticStreamSerializationAllowed, 1);
+  launch.cluster = 4;
+  for_driver(launch, nullptr, out);
+  EXPECT_EQ(out.config.numAttrs, 3U);
 }
 
 }  // namespace

@@ -1,0 +1,30 @@
+// A family that asks for what no family of the library does: parameters of 4,024 bytes, dynamic shared memory that a
+// device gives on request only, a cooperative launch, and a launch that may begin before the one before it ends.
+#ifndef QUERN_TESTS_SUPPORT_WIDE_H_
+#define QUERN_TESTS_SUPPORT_WIDE_H_
+
+#include <cstdint>
+
+#include "quern/family.h"
+
+namespace quern::test {
+
+struct WideArgs {
+  Out out = {};
+  Out arrived = {};
+};
+
+enum class WideLaunch : std::uint8_t { plain, cooperative, programmatic };
+
+struct Wide {
+  using Args = WideArgs;
+  std::int64_t blocks = 4;
+  std::int64_t shared_bytes = 100'000;
+  WideLaunch launch = WideLaunch::plain;
+
+  static const Family& family();
+};
+
+}  // namespace quern::test
+
+#endif  // QUERN_TESTS_SUPPORT_WIDE_H_

@@ -82,39 +82,51 @@ struct Out {
 };
 static_assert(sizeof(In) == sizeof(Out), "operands are reached by offset");
 
-// The memory of one operand: `extents` elements, the last dimension contiguous, rows `row_stride` elements apart. Rows
-// may be those of whole matrices that do not lie one behind the other: then each `matrix_rows` of them begin
-// `matrix_stride` elements after those before. That may be less than a matrix takes, so that rows lie by turns, but of
-// inputs only.
+// The memory of one operand: an element for each index, `strides` elements apart in each dimension, in any order. Of
+// inputs elements may coincide (a stride of 0 repeats them, rows may lie by turns); of others they must not.
+inline constexpr int kMaxRank = 5;
 struct Layout {
   DType dtype = DType::none;  // none: this problem has no such operand, whatever its open extents are
   int rank = 0;
-  std::int64_t extents[2] = {1, 1};
-  std::int64_t row_stride = 0;   // rank 2 only
-  bool by_element = false;       // read element by element, so its address does not matter to a bulk operand
-  std::int64_t matrix_rows = 0;  // rank 2 only; 0: one matrix
-  std::int64_t matrix_stride = 0;
-  std::int64_t matrices = -1;  // rank 2: how many the rows are of, in files a dimension of its own; -1: not several
+  std::int64_t extents[kMaxRank] = {};  // as people name them: [experts, rows, cols]
+  std::int64_t strides[kMaxRank] = {};  // 0 and more
+  bool by_element = false;              // read element by element, so its address does not matter to a bulk operand
+
+  // Elements without a gap.
+  static constexpr Layout list(DType dtype, std::int64_t count) { return {dtype, 1, {count}, {1}}; }
+  // Rows without a gap, so far apart.
+  static constexpr Layout matrix(DType dtype, std::int64_t rows, std::int64_t width, std::int64_t row_stride) {
+    return {dtype, 2, {rows, width}, {row_stride, 1}};
+  }
 
   // Whether an extent is not known yet.
-  constexpr bool open() const { return extents[0] < 0 || (rank == 2 && extents[1] < 0); }
-  constexpr std::int64_t elements() const { return extents[0] * (rank == 2 ? extents[1] : 1); }
-  // Where a row begins, in elements; -1 where 64 bits do not hold it.
-  constexpr std::int64_t row_begin(std::int64_t row) const {
-    std::int64_t begin = 0, matrix = 0;
-    if (matrix_rows > 0) {
-      if (__builtin_mul_overflow(row / matrix_rows, matrix_stride, &matrix)) return -1;
-      row %= matrix_rows;
+  constexpr bool open() const {
+    for (int d = 0; d < rank; ++d) {
+      if (extents[d] < 0) return true;
     }
-    return __builtin_mul_overflow(row, row_stride, &begin) || __builtin_add_overflow(begin, matrix, &begin) ? -1
-                                                                                                            : begin;
+    return false;
+  }
+  constexpr std::int64_t elements() const {
+    std::int64_t all = rank == 0 ? 0 : 1;
+    for (int d = 0; d < rank; ++d) all *= extents[d];
+    return all;
   }
   // From the first byte to the last one: 0 for an empty operand or an open extent, -1 where 64 bits do not hold it.
   constexpr std::int64_t span_bytes() const {
-    if (dtype == DType::none || extents[0] <= 0 || (rank == 2 && extents[1] == 0)) return 0;
-    std::int64_t span = rank == 2 ? row_begin(extents[0] - 1) : extents[0];
-    if (span < 0 || (rank == 2 && __builtin_add_overflow(span, extents[1], &span))) return -1;
-    return __builtin_mul_overflow(span, std::int64_t{quern::bytes(dtype)}, &span) ? -1 : span;
+    if (dtype == DType::none) return 0;
+    std::int64_t last = 0;  // where the last element is
+    bool fits = true;
+    for (int d = 0; d < rank; ++d) {
+      if (extents[d] <= 0) return 0;
+      std::int64_t step = 0;
+      fits = fits && !__builtin_mul_overflow(extents[d] - 1, strides[d], &step) &&
+             !__builtin_add_overflow(last, step, &last);
+    }
+    std::int64_t span = 0;
+    return fits && !__builtin_mul_overflow(last, std::int64_t{quern::bytes(dtype)}, &span) &&
+                   !__builtin_add_overflow(span, std::int64_t{quern::bytes(dtype)}, &span)
+               ? span
+               : -1;
   }
 };
 

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "common/host_types.h"
+#include "plan/layout_walk.h"
 #include "plan/problem.h"
 
 namespace quern {
@@ -79,55 +80,44 @@ double ulps_off(const T& got, const T& expected, const Tolerance& tolerance) {
   return std::abs(static_cast<double>(ordered(got)) - static_cast<double>(ordered(expected)));
 }
 
-// Calls f(row, offset of the row in elements, elements) for each row of a layout.
-template <class F>
-void for_each_row(const Layout& layout, F f) {
-  const std::int64_t rows = layout.rank == 2 ? layout.extents[0] : 1;
-  const std::int64_t width = layout.extents[layout.rank == 2 ? 1 : 0];
-  for (std::int64_t row = 0; row < rows; ++row) f(row, layout.row_begin(row), width);
+void note(Comparison& result, double error, const std::string& difference) {
+  if (result.equal) result.difference = difference;
+  result.equal = false;
+  result.max_error = std::max(result.max_error, error);
 }
 
-// The last row that does not begin behind an element.
-std::int64_t row_before(const Layout& layout, std::int64_t element) {
-  if (layout.row_stride == 0) return 0;
-  if (layout.matrix_rows == 0) return element / layout.row_stride;
-  const std::int64_t matrices = layout.extents[0] / layout.matrix_rows;
-  const bool apart = layout.matrix_stride >= layout.row_stride;  // or a row of each, and then the next of each
-  const std::int64_t outer = std::max(layout.matrix_stride, layout.row_stride);
-  const std::int64_t inner = std::min(layout.matrix_stride, layout.row_stride);
-  const std::int64_t first = element / outer;
-  const std::int64_t second = std::min(element % outer / inner, (apart ? layout.matrix_rows : matrices) - 1);
-  return apart ? first * layout.matrix_rows + second : second * layout.matrix_rows + first;
+std::string name_of(const Operand& operand, const Layout& layout, std::int64_t number) {
+  return cat(operand.name, "[", index_text(index_of(layout, number), layout.rank), "]");
 }
 
 void compare_bytes(const Operand& operand, const Layout& layout, const std::byte* got, const std::byte* expected,
                    Comparison& result) {
   const std::int64_t size = bytes(layout.dtype);
-  for_each_row(layout, [&](std::int64_t row, std::int64_t offset, std::int64_t width) {
+  for_each_run(layout, [&](std::int64_t offset, std::int64_t count, std::int64_t first) {
     const std::byte* a = got + offset * size;
     const std::byte* b = expected + offset * size;
-    if (std::memcmp(a, b, static_cast<std::size_t>(width * size)) == 0) return;
-    const std::int64_t at = std::mismatch(a, a + width * size, b).first - a;
-    if (result.equal)
-      result.difference = cat(operand.name, "[", row, ", ", at / size, "]: bytes ", to_hex(a + at / size * size, size),
-                              " instead of ", to_hex(b + at / size * size, size));
-    result.equal = false;
-    result.max_error = std::max(result.max_error, 1.0);
+    if (std::memcmp(a, b, static_cast<std::size_t>(count * size)) == 0) return;
+    const std::int64_t at = (std::mismatch(a, a + count * size, b).first - a) / size;
+    note(result, 1.0,
+         cat(name_of(operand, layout, first + at), ": bytes ", to_hex(a + at * size, size), " instead of ",
+             to_hex(b + at * size, size)));
   });
 }
 
-// Between rows nothing may have been written.
+std::string gap_name(const Operand& operand, const Layout& layout, const Index& before) {
+  return cat("the gap behind row ", index_text(before, std::max(1, layout.rank - 1)), " of ", operand.name);
+}
+
+// Between elements nothing may have been written.
 void compare_gaps(const Operand& operand, const Layout& layout, const std::byte* got, const std::byte* expected,
                   Comparison& result) {
   const std::int64_t size = bytes(layout.dtype);
-  for_each_row(layout, [&](std::int64_t row, std::int64_t offset, std::int64_t width) {
-    if (layout.rank != 2 || row + 1 == layout.extents[0]) return;
-    const std::int64_t gap = (offset + width) * size;
-    const auto bytes = static_cast<std::size_t>(layout.row_begin(row + 1) * size - gap);
-    if (std::memcmp(got + gap, expected + gap, bytes) == 0) return;
-    if (result.equal) result.difference = cat(operand.name, ": the gap behind row ", row, " was written");
-    result.equal = false;
-    result.max_error = HUGE_VAL;
+  std::int64_t end = 0;  // of the run before
+  for_each_run(in_memory_order(layout), [&](std::int64_t offset, std::int64_t count, std::int64_t) {
+    const std::int64_t gap = std::max<std::int64_t>(offset - end, 0);
+    if (std::memcmp(got + end * size, expected + end * size, static_cast<std::size_t>(gap * size)) != 0)
+      note(result, HUGE_VAL, cat(gap_name(operand, layout, element_at(layout, end - 1).index), " was written"));
+    end = offset + count;
   });
 }
 
@@ -136,15 +126,15 @@ void compare_floats(const Operand& operand, const Layout& layout, const Toleranc
                     const std::byte* expected, Comparison& result) {
   const T* a = reinterpret_cast<const T*>(got);
   const T* b = reinterpret_cast<const T*>(expected);
-  for_each_row(layout, [&](std::int64_t row, std::int64_t offset, std::int64_t width) {
-    if (std::memcmp(a + offset, b + offset, static_cast<std::size_t>(width) * sizeof(T)) == 0) return;
-    for (std::int64_t i = 0; i < width; ++i) {
+  for_each_run(layout, [&](std::int64_t offset, std::int64_t count, std::int64_t first) {
+    if (std::memcmp(a + offset, b + offset, static_cast<std::size_t>(count) * sizeof(T)) == 0) return;
+    for (std::int64_t i = 0; i < count; ++i) {
       const double off = ulps_off(a[offset + i], b[offset + i], tolerance);
       result.max_error = std::max(result.max_error, off);
       if (off <= tolerance.ulps || !result.equal) continue;
-      result.equal = false;
-      result.difference = cat(operand.name, "[", row, ", ", i, "]: ", double(common::to_compute(a[offset + i])),
-                              " instead of ", double(common::to_compute(b[offset + i])));
+      note(result, off,
+           cat(name_of(operand, layout, first + i), ": ", double(common::to_compute(a[offset + i])), " instead of ",
+               double(common::to_compute(b[offset + i]))));
     }
   });
 }
@@ -351,12 +341,9 @@ DeviceOperands::Place DeviceOperands::place(std::int64_t byte) const {
 }
 
 std::string element_name(const Operand& operand, const Layout& layout, std::int64_t offset) {
-  const std::int64_t element = offset / bytes(layout.dtype);
-  if (layout.rank < 2) return cat(operand.name, "[", element, "]");
-  const std::int64_t row = row_before(layout, element);
-  const std::int64_t column = element - layout.row_begin(row);
-  if (column >= layout.extents[1]) return cat("the gap behind row ", row, " of ", operand.name);
-  return cat(operand.name, "[", row, ", ", column, "]");
+  const ElementAt at = element_at(layout, offset / bytes(layout.dtype));
+  if (at.in_gap) return gap_name(operand, layout, at.index);
+  return cat(operand.name, "[", index_text(at.index, layout.rank), "]");
 }
 
 Comparison compare(const HostOperands& got, const HostOperands& expected) {

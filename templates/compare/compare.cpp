@@ -16,8 +16,8 @@ constexpr std::int32_t kUnrolls[] = {4, kNoMore};
 constexpr std::int32_t kThreadCounts[] = {256, kNoMore};
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;  // of one grid, a byte an access
 
-Layout range_layout(const Compare& p) { return {u8, 1, {p.bytes, 1}, 0}; }
-Layout first_layout(const Compare&) { return {i64, 1, {1, 1}, 0}; }
+Layout range_layout(const Compare& p) { return Layout::list(u8, p.bytes); }
+Layout first_layout(const Compare&) { return Layout::list(i64, 1); }
 
 template <Layout (*F)(const Compare&)>
 constexpr auto layout = &layout_of<Compare, F>;

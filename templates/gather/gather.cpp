@@ -82,11 +82,11 @@ std::int64_t slots_per_row(const Gather& p, const Config& c) {
   return (row_bytes(p) + c[kVector] - 1) / c[kVector];
 }
 
-Layout source_layout(const Gather& p) { return {p.dtype, 2, {p.rows, p.width}, source_stride(p)}; }
-Layout index_layout(const Gather& p) { return {p.index, 1, {p.count, 1}, 0}; }
-Layout scale_layout(const Gather& p) { return {p.scale, 1, {p.count, 1}, 0}; }
-Layout out_layout(const Gather& p) { return {p.dtype, 2, {p.count, p.width}, out_stride(p)}; }
-Layout report_layout(const Gather& p) { return {p.mode == GatherMode::report ? i64 : DType::none, 1, {1, 1}, 0}; }
+Layout source_layout(const Gather& p) { return Layout::matrix(p.dtype, p.rows, p.width, source_stride(p)); }
+Layout index_layout(const Gather& p) { return Layout::list(p.index, p.count); }
+Layout scale_layout(const Gather& p) { return Layout::list(p.scale, p.count); }
+Layout out_layout(const Gather& p) { return Layout::matrix(p.dtype, p.count, p.width, out_stride(p)); }
+Layout report_layout(const Gather& p) { return Layout::list(p.mode == GatherMode::report ? i64 : DType::none, 1); }
 
 template <Layout (*F)(const Gather&)>
 constexpr auto layout = &layout_of<Gather, F>;

@@ -34,7 +34,7 @@ inline BiasWorkspace bias_workspace(const Mxfp8& p) {
 
 inline Layout bias_workspace_layout(const Mxfp8& p) {
   const bool open = p.rows == kOpen || p.experts == kOpen;
-  return {i32, 1, {open ? kOpen : bias_workspace(p).words, 1}, 0};
+  return Layout::list(i32, open ? kOpen : bias_workspace(p).words);
 }
 
 // The sum of one column's `rows` numbers, in the order that is the same everywhere.

@@ -108,21 +108,17 @@ inline bool one_scale_a_square(const Mxfp8& p) {
 
 // ---- Memory. `col`: of the col direction.
 
-inline Layout matrix_layout(DType type, std::int64_t rows, std::int64_t cols) { return {type, 2, {rows, cols}, cols}; }
-// [experts, rows, cols].
+inline Layout matrix_layout(DType type, std::int64_t rows, std::int64_t cols) {
+  return Layout::matrix(type, rows, cols, cols);
+}
 inline Layout experts_layout(DType type, std::int64_t experts, std::int64_t rows, std::int64_t cols) {
-  Layout layout = matrix_layout(type, experts * rows, cols);
-  layout.matrices = experts;
-  return layout;
+  return {type, 3, {experts, rows, cols}, {rows * cols, cols, 1}};
 }
 
 // Source, of `cols` elements a line.
 inline Layout source_layout_of(const Mxfp8& p, const Matrix& m, DType type, std::int64_t cols) {
-  Layout layout = experts_layout(type, m.experts, m.rows, cols);
-  layout.row_stride = m.stride;
-  layout.matrix_rows = has_expert_stride(p) ? m.rows : 0;
-  layout.matrix_stride = p.source_expert_stride;
-  return layout;
+  const std::int64_t expert_stride = has_expert_stride(p) ? p.source_expert_stride : m.rows * m.stride;
+  return {type, 3, {m.experts, m.rows, cols}, {expert_stride, m.stride, 1}};
 }
 
 inline Layout elements_layout(const Mxfp8& p, bool col) {

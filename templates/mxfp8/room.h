@@ -29,12 +29,10 @@ using LayoutOf = Layout (*)(const Mxfp8&);
 inline Layout absent(const Mxfp8&) { return {}; }
 
 // What the device says of the launch: where groups end, if there are any, and whether there is anything to do.
-inline Layout offsets_layout(const Mxfp8& p) {
-  return p.groups == 0 ? Layout{} : Layout{p.offset, 1, {p.groups, 1}, 0};
-}
-inline Layout status_layout(const Mxfp8& p) { return p.groups == 0 ? Layout{} : Layout{i32, 1, {1, 1}, 0}; }
-inline Layout given_scale_layout(const Mxfp8& p) { return has_given_scale(p) ? Layout{f32, 1, {1, 1}, 0} : Layout{}; }
-inline Layout noop_layout(const Mxfp8& p) { return p.noop == Mxfp8Noop::never ? Layout{} : Layout{f32, 1, {1, 1}, 0}; }
+inline Layout offsets_layout(const Mxfp8& p) { return p.groups == 0 ? Layout{} : Layout::list(p.offset, p.groups); }
+inline Layout status_layout(const Mxfp8& p) { return p.groups == 0 ? Layout{} : Layout::list(i32, 1); }
+inline Layout given_scale_layout(const Mxfp8& p) { return has_given_scale(p) ? Layout::list(f32, 1) : Layout{}; }
+inline Layout noop_layout(const Mxfp8& p) { return p.noop == Mxfp8Noop::never ? Layout{} : Layout::list(f32, 1); }
 
 // The operands of an operation. One function each: a launch asks for every one.
 struct Operands {

@@ -115,13 +115,13 @@ bool blocks_are_resident(const Pointwise&, const Target& t, const Config& c) {
 Layout spread_layout(const Pointwise& p, Spread spread, DType dtype, std::int64_t row_stride) {
   switch (spread) {
     case Spread::full:
-      return {dtype, 2, {p.rows, p.width}, stride(p, row_stride)};
+      return Layout::matrix(dtype, p.rows, p.width, stride(p, row_stride));
     case Spread::row:
-      return {dtype, 1, {p.width, 1}, 0};
+      return Layout::list(dtype, p.width);
     case Spread::column:
-      return {dtype, 1, {p.rows, 1}, 0};
+      return Layout::list(dtype, p.rows);
     case Spread::scalar:
-      return {dtype, 1, {1, 1}, 0};
+      return Layout::list(dtype, 1);
     case Spread::none:
       break;
   }

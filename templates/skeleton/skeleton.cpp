@@ -40,8 +40,8 @@ bool persistent_where_limited(const Skeleton&, const Target&, const Config& c) {
 }
 
 // The memory of each operand: dtype, rank, extents, elements between rows. DType::none: it is absent.
-Layout x_layout(const Skeleton& p) { return {p.dtype, 2, {p.rows, p.width}, p.width}; }
-Layout out_layout(const Skeleton& p) { return {f32, 1, {p.rows, 1}, 0}; }
+Layout x_layout(const Skeleton& p) { return Layout::matrix(p.dtype, p.rows, p.width, p.width); }
+Layout out_layout(const Skeleton& p) { return Layout::list(f32, p.rows); }
 
 template <Layout (*F)(const Skeleton&)>
 constexpr auto layout = &layout_of<Skeleton, F>;

@@ -12,7 +12,7 @@ enum Parameters { kLaps, kThreads };
 constexpr std::int32_t kLapCounts[] = {1, 300, kNoMore};
 constexpr std::int32_t kThreadCounts[] = {64, 128, kNoMore};
 
-Layout counts_layout(const Counter& p) { return {f32, 1, {p.count, 1}, 0}; }
+Layout counts_layout(const Counter& p) { return Layout::list(f32, p.count); }
 
 struct CounterFamily {
   using Problem = Counter;

@@ -14,8 +14,8 @@ static_assert(std::size(kFlaws) == static_cast<std::size_t>(Flaw::count) + 1);
 constexpr std::int32_t kThreadCounts[] = {64, 128, kNoMore};
 
 std::int64_t out_stride(const Flawed& p) { return p.out_stride == 0 ? p.width : p.out_stride; }
-Layout x_layout(const Flawed& p) { return {f32, 2, {p.rows, p.width}, p.width}; }
-Layout out_layout(const Flawed& p) { return {f32, 2, {p.rows, p.width}, out_stride(p)}; }
+Layout x_layout(const Flawed& p) { return Layout::matrix(f32, p.rows, p.width, p.width); }
+Layout out_layout(const Flawed& p) { return Layout::matrix(f32, p.rows, p.width, out_stride(p)); }
 
 template <Layout (*F)(const Flawed&)>
 constexpr auto layout = &layout_of<Flawed, F>;

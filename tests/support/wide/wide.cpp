@@ -13,8 +13,8 @@ constexpr const char* kLaunches[] = {"plain", "cooperative", "programmatic", nul
 
 int value(int number) { return 7 * number + 1; }
 
-Layout out_layout(const Wide& p) { return {i32, 1, {p.blocks, 1}, 0}; }
-Layout arrived_layout(const Wide&) { return {i32, 1, {1, 1}, 0}; }
+Layout out_layout(const Wide& p) { return Layout::list(i32, p.blocks); }
+Layout arrived_layout(const Wide&) { return Layout::list(i32, 1); }
 
 struct WideFamily {
   using Problem = Wide;

@@ -12,7 +12,7 @@
 namespace quern::tool {
 namespace {
 
-Layout dense(DType type, std::int64_t rows, std::int64_t width) { return {type, 2, {rows, width}, width}; }
+Layout dense(DType type, std::int64_t rows, std::int64_t width) { return Layout::matrix(type, rows, width, width); }
 
 class Npy : public ::testing::Test {
  protected:
@@ -62,7 +62,7 @@ TEST_F(Npy, RoundTripKeepsEachTypesBytes) {
 }
 
 TEST_F(Npy, RowsFurtherApartThanLong) {
-  const Layout layout{u8, 2, {2, 3}, 8};
+  const Layout layout = Layout::matrix(u8, 2, 3, 8);
   std::vector<std::byte> memory(static_cast<std::size_t>(layout.span_bytes()), std::byte{9});
   write(npy_bytes(dense(u8, 2, 3), reinterpret_cast<const std::byte*>("abcdef")));
   read_npy_data(read_npy_header(path_), layout, memory.data());
@@ -73,9 +73,7 @@ TEST_F(Npy, RowsFurtherApartThanLong) {
 }
 
 TEST_F(Npy, RowsOfMatricesThatLieApart) {
-  Layout layout{u8, 2, {4, 2}, 2};
-  layout.matrix_rows = 2;
-  layout.matrix_stride = 5;
+  const Layout layout{u8, 3, {2, 2, 2}, {5, 2, 1}};
   std::vector<std::byte> memory(static_cast<std::size_t>(layout.span_bytes()), std::byte{'-'});
   EXPECT_EQ(memory.size(), 9u);
   write(npy_bytes(dense(u8, 4, 2), reinterpret_cast<const std::byte*>("abcdefgh")));
@@ -84,8 +82,7 @@ TEST_F(Npy, RowsOfMatricesThatLieApart) {
 }
 
 TEST_F(Npy, MatricesAreThreeDimensionsOrAllRowsInOne) {
-  Layout layout = dense(u8, 6, 1);
-  layout.matrices = 2;
+  Layout layout{u8, 3, {2, 3, 1}, {3, 1, 1}};
   const auto refused = [&](const char* shape) {
     write(with_head(cat("{'descr': '|u1', 'fortran_order': False, 'shape': ", shape, ", }"), "abcdef"));
     try {
@@ -101,15 +98,15 @@ TEST_F(Npy, MatricesAreThreeDimensionsOrAllRowsInOne) {
   EXPECT_NE(refused("(1, 6, 1)"), "");
   write(npy_bytes(layout, reinterpret_cast<const std::byte*>("abcdef")));
   EXPECT_EQ(read_npy_header(path_).shape, (std::vector<std::int64_t>{2, 3, 1}));
-  layout.matrices = 1;
+  layout = {u8, 3, {1, 6, 1}, {6, 1, 1}};
   EXPECT_EQ(refused("(1, 6, 1)"), "");
   EXPECT_EQ(shape_of(layout), (std::vector<std::int64_t>{6, 1}));
-  layout.matrices = -1;
+  layout = dense(u8, 6, 1);
   EXPECT_NE(refused("(1, 6, 1)"), "");
 }
 
 TEST_F(Npy, OneDimensionAndEmpty) {
-  const Layout one{i64, 1, {2, 1}, 0};
+  const Layout one = Layout::list(i64, 2);
   const std::int64_t values[] = {1, -1};
   write(npy_bytes(one, reinterpret_cast<const std::byte*>(values)));
   EXPECT_EQ(read_npy_header(path_).shape, (std::vector<std::int64_t>{2}));
@@ -173,7 +170,7 @@ TEST_F(Npy, RefusesAnotherLayoutAndSaysWhatIsAccepted) {
   EXPECT_NO_THROW(require_layout(header, dense(f32, 2, 3), "x"));
   EXPECT_THROW(require_layout(header, dense(i32, 2, 3), "x"), Error);
   EXPECT_THROW(require_layout(header, dense(f32, 3, 2), "x"), Error);
-  EXPECT_THROW(require_layout(header, Layout{f32, 1, {6, 1}, 0}, "x"), Error);
+  EXPECT_THROW(require_layout(header, Layout::list(f32, 6), "x"), Error);
   try {
     require_layout(header, dense(bf16, 4, 3), "source");
     FAIL();

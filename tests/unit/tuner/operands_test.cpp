@@ -7,6 +7,7 @@
 #include <limits>
 #include <tuple>
 
+#include "plan/layout_walk.h"
 #include "unit/plan/support.h"
 
 namespace quern {
@@ -134,26 +135,24 @@ TEST(Compare, TheGapsBetweenRowsMustStayAsTheyWere) {
     pair.got.data(kGatherOut)[4 * (7 + 5)] = std::byte{0};
     const Comparison result = pair.compare();
     EXPECT_FALSE(result.equal);
-    EXPECT_EQ(result.difference, "out: the gap behind row 1 was written");
+    EXPECT_EQ(result.difference, "the gap behind row 1 of out was written");
   }
 }
 
 // Two matrices of two rows of 3 elements.
 Layout two_matrices(std::int64_t row_stride, std::int64_t matrix_stride) {
-  Layout layout{u8, 2, {4, 3}, row_stride};
-  layout.matrix_rows = 2;
-  layout.matrix_stride = matrix_stride;
-  return layout;
+  return {u8, 3, {2, 2, 3}, {matrix_stride, row_stride, 1}};
 }
 
 TEST(ElementName, FindsRowsOfMatricesApartAndByTurns) {
   const Operand operand{"x", Role::input, 0, true, nullptr, "", ""};
-  const std::tuple<Layout, std::int64_t, const char*> table[] = {{two_matrices(4, 10), 5, "x[1, 1]"},
-                                                                 {two_matrices(4, 10), 9, "the gap behind row 1 of x"},
-                                                                 {two_matrices(4, 10), 16, "x[3, 2]"},
-                                                                 {two_matrices(8, 4), 5, "x[2, 1]"},
-                                                                 {two_matrices(8, 4), 7, "the gap behind row 2 of x"},
-                                                                 {two_matrices(8, 4), 8, "x[1, 0]"}};
+  const std::tuple<Layout, std::int64_t, const char*> table[] = {
+      {two_matrices(4, 10), 5, "x[0, 1, 1]"},
+      {two_matrices(4, 10), 9, "the gap behind row 0, 1 of x"},
+      {two_matrices(4, 10), 16, "x[1, 1, 2]"},
+      {two_matrices(8, 4), 5, "x[1, 0, 1]"},
+      {two_matrices(8, 4), 7, "the gap behind row 1, 0 of x"},
+      {two_matrices(8, 4), 8, "x[0, 1, 0]"}};
   for (const auto& [layout, offset, name] : table) EXPECT_EQ(element_name(operand, layout, offset), name);
 }
 
@@ -162,8 +161,45 @@ TEST(Layout, OfMatricesEndsWithTheirLastRow) {
   EXPECT_EQ(two_matrices(8, 4).span_bytes(), 15);
   Layout huge = two_matrices(8, 4);
   huge.extents[0] = std::int64_t{1} << 62;
-  huge.matrix_rows = 1;
   EXPECT_EQ(huge.span_bytes(), -1) << "64 bits do not hold it";
+}
+
+// q and k side by side in one row of memory: [batch, heads, seq, dim] of a tensor that is [batch, seq, heads, dim].
+TEST(LayoutWalk, GoesThroughFourDimensionsInTheOrderOfIndicesWhateverTheStrides) {
+  const Layout q{u8, 4, {2, 3, 2, 4}, {64, 4, 32, 1}};
+  std::vector<std::int64_t> offsets, numbers;
+  for_each_run(q, [&](std::int64_t offset, std::int64_t count, std::int64_t number) {
+    EXPECT_EQ(count, 4);
+    offsets.push_back(offset);
+    numbers.push_back(number);
+  });
+  EXPECT_EQ(offsets, (std::vector<std::int64_t>{0, 32, 4, 36, 8, 40, 64, 96, 68, 100, 72, 104}));
+  EXPECT_EQ(numbers.back(), 44);
+  EXPECT_EQ(q.elements(), 48);
+  EXPECT_EQ(q.span_bytes(), 108);
+  EXPECT_EQ(index_text(index_of(q, 47), 4), "1, 2, 1, 3");
+  const Operand operand{"q", Role::output, 0, true, nullptr, "", ""};
+  EXPECT_EQ(element_name(operand, q, 105), "q[1, 2, 1, 1]");
+  EXPECT_EQ(element_name(operand, q, 13), "the gap behind row 0, 2, 0 of q");
+}
+
+TEST(LayoutWalk, MakesOneRunOfWhatHasNoGap) {
+  int runs = 0;
+  for_each_run(Layout{f32, 5, {2, 3, 4, 5, 6}, {360, 120, 30, 6, 1}},
+               [&](std::int64_t, std::int64_t count, std::int64_t) {
+                 EXPECT_EQ(count, 720);
+                 ++runs;
+               });
+  EXPECT_EQ(runs, 1);
+  for_each_run(Layout{f32, 2, {3, 2}, {5, 2}}, [&](std::int64_t, std::int64_t count, std::int64_t) {
+    EXPECT_EQ(count, 1);
+    ++runs;
+  });
+  EXPECT_EQ(runs, 7) << "columns that are apart";
+  for_each_run(Layout{f32, 2, {3, 0}, {5, 1}}, [&](std::int64_t, std::int64_t, std::int64_t) { ++runs; });
+  EXPECT_EQ(runs, 7);
+  const Layout repeated{f32, 2, {3, 2}, {0, 1}};
+  EXPECT_EQ(repeated.span_bytes(), 8);
 }
 
 TEST(Compare, TheReportOfGatherIsAnOutputToo) {
@@ -172,7 +208,7 @@ TEST(Compare, TheReportOfGatherIsAnOutputToo) {
   got.generate(1, false);
   HostOperands expected = got;
   got.data(4)[0] = std::byte{7};
-  EXPECT_EQ(compare(got, expected).difference.rfind("report[0, 0]", 0), 0u);
+  EXPECT_EQ(compare(got, expected).difference.rfind("report[0]", 0), 0u);
 }
 
 std::string bytes_of(const HostOperands& host) {

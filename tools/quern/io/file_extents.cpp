@@ -19,13 +19,13 @@ Layout layout_with(const Operand& operand, const Field& field, const AnyProblem&
   return operand.layout(probe.data());
 }
 
-// The extents of an array of `rank` dimensions that holds the layout; none where no such array does.
+// The extents of an array of `rank` dimensions that holds the layout; none where no such array does. One of two holds
+// the rows of several matrices.
 std::vector<std::int64_t> dimensions(const Layout& layout, std::size_t rank) {
   if (layout.dtype == DType::none) return {};
-  if (rank == 3 && layout.matrices > 0)
-    return {layout.matrices, layout.extents[0] / layout.matrices, layout.extents[1]};
-  if (static_cast<int>(rank) != layout.rank) return {};
-  return {layout.extents, layout.extents + layout.rank};
+  if (static_cast<int>(rank) == layout.rank) return {layout.extents, layout.extents + layout.rank};
+  if (rank == 2 && layout.rank == 3) return {layout.extents[0] * layout.extents[1], layout.extents[2]};
+  return {};
 }
 
 // An operand's dimension that is so many times the extent, whatever the extent is.
@@ -39,7 +39,7 @@ std::optional<Following> following(const Operand& operand, const Field& field, c
   const Layout one = layout_with(operand, field, problem, kSmall);
   const Layout other = layout_with(operand, field, problem, kLarge);
   const bool open = get_integer(field, problem.data()) == kOpen;
-  if (rank == 2 && one.matrices != other.matrices && !open) return std::nullopt;
+  if (rank == 2 && one.rank == 3 && one.extents[0] != other.extents[0] && !open) return std::nullopt;
   const std::vector<std::int64_t> small = dimensions(one, rank), large = dimensions(other, rank);
   for (std::size_t d = 0; d < small.size() && d < large.size(); ++d) {
     const std::int64_t times = small[d] / kSmall;

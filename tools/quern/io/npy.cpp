@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/text.h"
+#include "plan/layout_walk.h"
 
 namespace quern::tool {
 namespace {
@@ -215,30 +216,21 @@ std::int64_t file_bytes(const std::string& path) {
   return bytes;
 }
 
-// All rows in one dimension.
-std::vector<std::int64_t> flat_shape(const Layout& layout) { return {layout.extents, layout.extents + layout.rank}; }
+// A file of several matrices may have all their rows in one dimension.
+std::vector<std::int64_t> flat_shape(const Layout& layout) {
+  if (layout.rank != 3) return {layout.extents, layout.extents + layout.rank};
+  return {layout.extents[0] * layout.extents[1], layout.extents[2]};
+}
 
 bool has_shape(const Layout& layout, const std::vector<std::int64_t>& shape) {
-  if (shape == flat_shape(layout)) return true;
-  return shape.size() == 3 && shape[0] == layout.matrices && shape[0] * shape[1] == layout.extents[0] &&
-         shape[2] == layout.extents[1];
+  return shape == flat_shape(layout) || shape == std::vector(layout.extents, layout.extents + layout.rank);
 }
 
 std::string accepted_text(const Layout& layout) {
-  const std::string rows = layout.matrices > 1 ? cat(" or ", shape_text(flat_shape(layout))) : "";
+  const std::string rows =
+      layout.rank == 3 && layout.extents[0] != 1 ? cat(" or ", shape_text(flat_shape(layout))) : "";
   return cat(name(layout.dtype), " (", join(npy_types(layout.dtype), " or "), ") of shape ",
              shape_text(shape_of(layout)), rows);
-}
-
-// Calls f(offset in memory, bytes) for each run of bytes that lies in one piece.
-template <class F>
-void for_each_run(const Layout& layout, F f) {
-  const std::int64_t size = bytes(layout.dtype);
-  const bool dense = layout.rank == 1 || (layout.matrix_rows == 0 && layout.row_stride == layout.extents[1]);
-  const std::int64_t runs = dense ? 1 : layout.extents[0];
-  const std::int64_t run = dense ? layout.elements() * size : layout.extents[1] * size;
-  if (run == 0) return;
-  for (std::int64_t i = 0; i < runs; ++i) f(layout.row_begin(i) * size, run);
 }
 
 std::string head_text(const Layout& layout) {
@@ -288,8 +280,8 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 }
 
 std::vector<std::int64_t> shape_of(const Layout& layout) {
-  if (layout.matrices <= 1) return flat_shape(layout);
-  return {layout.matrices, layout.extents[0] / layout.matrices, layout.extents[1]};
+  if (layout.rank == 3 && layout.extents[0] == 1) return flat_shape(layout);
+  return {layout.extents, layout.extents + layout.rank};
 }
 
 void require_layout(const NpyHeader& header, const Layout& layout, std::string_view operand,
@@ -309,9 +301,10 @@ void require_layout(const NpyHeader& header, const Layout& layout, std::string_v
 void read_npy_data(const NpyHeader& header, const Layout& layout, std::byte* memory) {
   std::ifstream file(header.path, std::ios::binary);
   file.seekg(header.data_offset);
-  for_each_run(layout, [&](std::int64_t offset, std::int64_t bytes) {
-    file.read(reinterpret_cast<char*>(memory + offset), bytes);
-    if (file.gcount() != bytes) refuse(header.path, "it became shorter while it was read");
+  const std::int64_t size = bytes(layout.dtype);
+  for_each_run(layout, [&](std::int64_t offset, std::int64_t count, std::int64_t) {
+    file.read(reinterpret_cast<char*>(memory + offset * size), count * size);
+    if (file.gcount() != count * size) refuse(header.path, "it became shorter while it was read");
   });
 }
 
@@ -324,8 +317,9 @@ std::string npy_bytes(const Layout& layout, const std::byte* memory) {
   out += static_cast<char>(head.size() >> 8);
   out += head;
   out.reserve(out.size() + static_cast<std::size_t>(layout.elements() * bytes(layout.dtype)));
-  for_each_run(layout, [&](std::int64_t offset, std::int64_t bytes) {
-    out.append(reinterpret_cast<const char*>(memory + offset), static_cast<std::size_t>(bytes));
+  const std::int64_t size = bytes(layout.dtype);
+  for_each_run(layout, [&](std::int64_t offset, std::int64_t count, std::int64_t) {
+    out.append(reinterpret_cast<const char*>(memory + offset * size), static_cast<std::size_t>(count * size));
   });
   return out;
 }

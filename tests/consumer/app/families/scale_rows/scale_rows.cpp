@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::int32_t kThreadCounts[] = {64, 128, 256, quern::kNoMore};
 
-quern::Layout matrix(const ScaleRows& p) { return {quern::f32, 2, {p.rows, p.width}, p.width}; }
-quern::Layout vector(const ScaleRows& p) { return {quern::f32, 1, {p.rows, 1}, 0}; }
+quern::Layout matrix(const ScaleRows& p) { return quern::Layout::matrix(quern::f32, p.rows, p.width, p.width); }
+quern::Layout vector(const ScaleRows& p) { return quern::Layout::list(quern::f32, p.rows); }
 
 template <quern::Layout (*F)(const ScaleRows&)>
 constexpr auto layout = &quern::layout_of<ScaleRows, F>;

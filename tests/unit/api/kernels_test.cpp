@@ -213,8 +213,7 @@ TEST_F(Kernels, TrimLeavesWhatIsHeld) {
   EXPECT_EQ(runtime.prepare(Gather{}).state(), held->state());
   held.reset();
   runtime.trim();
-  EXPECT_EQ(runtime.statistics().held.plans + runtime.statistics().held.libraries +
-                runtime.statistics().held.images,
+  EXPECT_EQ(runtime.statistics().held.plans + runtime.statistics().held.libraries + runtime.statistics().held.images,
             0u);
   EXPECT_EQ(null_driver().unloads, 4);
 }

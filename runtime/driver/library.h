@@ -21,6 +21,8 @@ class Library {
   Library& operator=(const Library&) = delete;
 
   CUfunction function() const { return function_; }
+  // Dynamic shared memory that a block has without asking.
+  static constexpr std::uint32_t kSharedWithoutAsking = 48 << 10;
   // Asks the driver for so much dynamic shared memory a block, where a kernel has less without asking. Success where it
   // was allowed before. No lock: of two threads that ask at once both do.
   CUresult allow_shared(std::uint32_t bytes) const {
@@ -30,7 +32,6 @@ class Library {
   int blocks_per_multiprocessor(int threads, std::size_t shared_bytes) const;
 
  private:
-  static constexpr std::uint32_t kSharedWithoutAsking = 48 << 10;
   CUresult raise_shared_limit(std::uint32_t bytes) const;
 
   mutable std::atomic<std::uint32_t> shared_limit_{kSharedWithoutAsking};

@@ -77,8 +77,8 @@ Addresses check_operands(const PlanState& state, const void* args, const void* p
     const bool missing = given.data == nullptr && span != 0;
     const bool misaligned = (address & static_cast<std::uintptr_t>(bytes(layout.dtype) - 1)) != 0;
     if (span < 0 || small || missing || misaligned) refuse_operand(state, problem, operand, given, layout);
-    if (operand.bulk && !layout.by_element) addresses.bulk |= address;
-    if (layout.open() && given.data == nullptr) addresses.open_and_null = &operand;
+    if (operand.bulk) addresses.bulk |= address;
+    if (given.data == nullptr && layout.open()) addresses.open_and_null = &operand;
   }
   return addresses;
 }
@@ -99,6 +99,11 @@ const PlanState::Loaded* select_variant(const PlanState& state, std::uintptr_t a
     throw;
   }
   std::abort();  // not reached: a result that is no success is thrown
+}
+
+void allow_shared(const PlanState& state, const Library& library, std::uint32_t bytes) {
+  const CUresult result = library.allow_shared(bytes);
+  if (result != CUDA_SUCCESS) refuse_launch(state, result, "cuFuncSetAttribute");
 }
 
 void check_geometry(const PlanState& state, const void* problem, const Launch& launch) {
@@ -146,6 +151,7 @@ void for_driver(const Launch& launch, Stream stream, DriverLaunch& out) {
   config.blockDimZ = launch.block[2];
   config.sharedMemBytes = launch.shared_bytes;
   config.hStream = stream;
+  if (launch.cluster == 1 && !launch.cooperative && !launch.programmatic) return;
   config.attrs = out.attributes;
   const auto add = [&](CUlaunchAttributeID id) -> CUlaunchAttributeValue& {
     CUlaunchAttribute& attribute = out.attributes[config.numAttrs++];
@@ -169,9 +175,8 @@ bool enqueue(const PlanState& state, Stream stream, const void* args) {
   const Driver& driver = *state.driver;
   if (!driver.survived_fork()) throw Driver::forked();
   const Library& library = *prepared.variant->library;
-  CUresult result = library.allow_shared(launch.shared_bytes);
-  if (result != CUDA_SUCCESS) refuse_launch(state, result, "cuFuncSetAttribute");
-  result = driver->LaunchKernelEx(&out.config, library.function(), params, nullptr);
+  if (launch.shared_bytes > Library::kSharedWithoutAsking) allow_shared(state, library, launch.shared_bytes);
+  const CUresult result = driver->LaunchKernelEx(&out.config, library.function(), params, nullptr);
   if (result != CUDA_SUCCESS) refuse_launch(state, result, "cuLaunchKernelEx");
   return true;
 }

@@ -112,13 +112,13 @@ inline Layout matrix_layout(DType type, std::int64_t rows, std::int64_t cols) {
   return Layout::matrix(type, rows, cols, cols);
 }
 inline Layout experts_layout(DType type, std::int64_t experts, std::int64_t rows, std::int64_t cols) {
-  return {type, 3, {experts, rows, cols}, {rows * cols, cols, 1}};
+  return Layout::matrices(type, experts, rows, cols, rows * cols, cols);
 }
 
 // Source, of `cols` elements a line.
 inline Layout source_layout_of(const Mxfp8& p, const Matrix& m, DType type, std::int64_t cols) {
   const std::int64_t expert_stride = has_expert_stride(p) ? p.source_expert_stride : m.rows * m.stride;
-  return {type, 3, {m.experts, m.rows, cols}, {expert_stride, m.stride, 1}};
+  return Layout::matrices(type, m.experts, m.rows, cols, expert_stride, m.stride);
 }
 
 inline Layout elements_layout(const Mxfp8& p, bool col) {

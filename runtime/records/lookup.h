@@ -49,7 +49,7 @@ class FamilyRecords {
   // over with a debug line. The records must outlive this.
   FamilyRecords(const Family& family, const std::vector<const Record*>& records, const Log& log);
 
-  // Nothing if no record is legal for the problem. Allocates nothing. COST: a linear scan of the bucket, some 5 ns a
+  // Nothing if no record is legal for the problem. Allocates nothing. COST: a linear scan of the bucket, some 10 ns a
   // record.
   std::optional<FoundRecord> find(const RecordQuery& query) const;
   // The best few, each config once: own device first, then siblings, nearest first. What a sweep measures early.

@@ -269,10 +269,10 @@ std::vector<FoundRecord> FamilyRecords::related(const RecordQuery& query, std::s
     }
     std::sort(candidates.begin(), candidates.end(), better);
     for (const Candidate& next : candidates) {
-      FoundRecord record = to_found(next, query, sibling);
+      const FoundRecord record = to_found(next, query, sibling);
       const bool known = std::any_of(found.begin(), found.end(),
                                      [&](const FoundRecord& other) { return other.config == record.config; });
-      if (!known && found.size() < most) found.push_back(std::move(record));
+      if (!known && found.size() < most) found.push_back(record);
     }
   }
   return found;

@@ -54,8 +54,8 @@ struct CacheOptions {
 enum class Tuning : std::uint8_t {
   off,     // the model's default
   lookup,  // a record where one fits; nothing is ever measured
-  // As lookup; but a problem of which there is no record on this very device is tuned, in worker processes, on data of
-  // their own, and the winner is recorded. No candidate ever runs in this process. Where that is not possible (no
+  // As lookup; a problem without a record for this device is tuned in worker processes, on data of their own, and the
+  // winner is recorded. No candidate ever runs in this process. Where that is not possible (no
   // worker, no cache directory that may be written, an open extent) it is lookup, with one warning for each
   // cause but the last.
   on_prepare,  // before prepare returns, within `seconds`

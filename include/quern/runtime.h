@@ -43,8 +43,8 @@ struct CacheLayer {
   std::string unusable;  // why it is not used, or not written to, in one line; empty if it is
 };
 
-// Counters since the Runtime was made. One image asked for once counts in `hits`, `compiles` or their waits; what was
-// passed over on the way counts beside it.
+// Counters since the Runtime was made. Each request for an image counts once in `hits`, `compiles` or their waits;
+// entries that were skipped during the look-up are counted in `misses` and `refused`.
 struct Statistics {
   struct Hits {
     std::uint64_t plan = 0;    // known problems: no image was asked for

@@ -39,8 +39,9 @@ struct TuningTask {
   std::int64_t memory_bytes = 0;  // of the device, for the operands; above 0
   double share = 1;               // of the time in which the device may be used, from 0.001 to 1
   std::function<bool()> hold;     // nothing begins while this is true, where it is given
-  std::function<bool()> stop;     // asked all the while; what was measured until then is gone on with another time
-  // The key of the image that this process would launch with a config. A winner with another image is no winner.
+  std::function<bool()> stop;     // polled; a stopped sweep resumes from its journal next time
+  // The key of the image that this process would launch with a config ("": the default's). A winner whose image has
+  // another key is rejected.
   std::function<std::string(const std::string& config)> key_of;
 };
 

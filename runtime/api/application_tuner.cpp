@@ -52,13 +52,6 @@ class TunerOfRuntime {
   explicit TunerOfRuntime(RuntimeState& state)
       : state_(state), tuner_(state.options.tuning.tuner), worker_(find_worker(state.options, state.environment)) {}
 
-  // Whether anything can be tuned now; each reason why not is one warning.
-  bool is_usable() {
-    const std::string why = why_not();
-    if (!why.empty()) warn_once(cat("nothing is tuned: ", why, ", or QUERN_TUNE=lookup"));
-    return why.empty();
-  }
-
   // What is to be tuned, and how long; what it may take is the caller's to add. `problem` must live on.
   TuningTask task(const Family& family, const void* problem, const Device& device) {
     TuningTask task;
@@ -79,14 +72,24 @@ class TunerOfRuntime {
     return task;
   }
 
+  // Asked before a task is made, which looks for NVRTC.
+  bool can_tune(const Family& family, const void* problem) {
+    return open_extents(family, problem).empty() && is_usable();
+  }
+
   std::optional<TunedConfig> tune(const TuningTask& task) {
-    if (!is_usable() || !open_extents(*task.family, task.problem).empty()) return std::nullopt;
     auto tuned = tuner_->tune(task);
     if (tuned && tuned->swept) ++state_.sweeps;
     return tuned;
   }
 
  private:
+  // Whether anything can be tuned now; each reason why not is one warning.
+  bool is_usable() {
+    const std::string why = why_not();
+    if (!why.empty()) warn_once(cat("nothing is tuned: ", why, ", or QUERN_TUNE=lookup"));
+    return why.empty();
+  }
   std::string why_not() {
     const std::string name = worker_name(state_.options);
     if (worker_.empty())
@@ -120,6 +123,7 @@ class TunesOnPrepare : public ApplicationTuner {
   explicit TunesOnPrepare(RuntimeState& state) : state_(state), tuner_(state) {}
 
   std::optional<TunedConfig> before_plan(const Family& family, const void* problem, const Device& device) override {
+    if (!tuner_.can_tune(family, problem)) return std::nullopt;
     const double seconds = *state_.options.tuning.seconds;
     const auto until =
         Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -193,7 +197,7 @@ class TunesInBackground : public ApplicationTuner {
   std::optional<TunedConfig> before_plan(const Family&, const void*, const Device&) override { return std::nullopt; }
 
   void after_plan(const std::shared_ptr<const PlanState>& plan, const Context& context) override {
-    if (!open_extents(*plan->family, plan->problem.data()).empty() || !tuner_.is_usable()) return;
+    if (!tuner_.can_tune(*plan->family, plan->problem.data())) return;
     const std::lock_guard lock(queue_->mutex);
     queue_->jobs.push_back({plan, context});
     if (!queue_->thread.joinable()) start();

@@ -18,12 +18,13 @@ inline Layout merged(const Layout& layout) {
   Layout out = layout;
   out.rank = 0;
   for (int d = 0; d < layout.rank; ++d) {
+    if (layout.extents[d] == 1) continue;  // its stride says nothing
     const bool inner = out.rank > 0 && out.strides[out.rank - 1] == layout.extents[d] * layout.strides[d];
     const int to = inner ? out.rank - 1 : out.rank++;
     out.extents[to] = (inner ? out.extents[to] : 1) * layout.extents[d];
     out.strides[to] = layout.strides[d];
   }
-  return out;
+  return out.rank == 0 && layout.rank > 0 ? Layout::list(layout.dtype, 1) : out;
 }
 
 // Calls f(where in elements, how many one behind the other, the first one's number in the order of indices) for each

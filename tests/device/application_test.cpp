@@ -292,6 +292,25 @@ TEST_F(ApplicationTest, AnotherImageThanTheWorkersIsNotLaunched) {
   EXPECT_FALSE(std::ifstream(all.tuning.records).good()) << "no record of it";
 }
 
+// Two Runtimes may share a tuner: what it knows for one is no answer for another that makes other images.
+TEST_F(ApplicationTest, ATunerOfTwoRuntimesKeepsTheirImagesApart) {
+  Options all = tuning(Tuning::on_prepare);
+  Runtime first(all);
+  add_families(first);
+  EXPECT_TRUE(is_fast(first.prepare(Counter{kCount})));
+  all.tuning.records = scratch_ / "others.jsonl";
+  Runtime second(all);
+  add_families(second);
+  EXPECT_TRUE(is_fast(second.prepare(Counter{kCount})));
+  EXPECT_EQ(second.statistics().tuning.sweeps, 0U) << "it was tuned for the first";
+  all.compiler.lineinfo = true;
+  all.tuning.records = scratch_ / "third.jsonl";
+  Runtime third(all);
+  add_families(third);
+  EXPECT_FALSE(is_fast(third.prepare(Counter{kCount})));
+  EXPECT_TRUE(logged("makes other images")) << log();
+}
+
 TEST_F(ApplicationTest, WithoutAWorkerItLooksUpAndSaysSoOnce) {
   for (const Tuning mode : {Tuning::on_prepare, Tuning::background}) {
     const int before = warnings();

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "fuzz/places.h"
 #include "fuzz/targets.h"
@@ -55,9 +57,8 @@ class Session {
     if (got && got->origin == Origin::built) check_built(*got->entry);
     check_lists();
     store_.reject(choice_.key);
-    const EntryPointer next = store_.find(choice_.key);
-    const auto is_other = [&] { return got && cache::image_hash(*next) != cache::image_hash(*got->entry); };
-    require(!next || is_other(), "what the driver rejected is not found again");
+    if (got) reject_all_from(*got->entry);
+    require(!store_.find(choice_.key), "what the driver rejected is not found again");
     store_.tidy({1, 1});
     store_.clear();
   }
@@ -91,6 +92,17 @@ class Session {
       require(error.remembered && error.lasting && error.code == Code::compile, "the one error is a remembered one");
       require(choice_.mode == CacheMode::read_write && !choice_.key.who.empty(), "and it was written by this compiler");
       return std::nullopt;
+    }
+  }
+
+  // A key may have images of several compilers: each is rejected once, and in the end none is left.
+  void reject_all_from(const Entry& first) {
+    std::vector<Hash128> rejected = {cache::image_hash(first)};
+    while (const EntryPointer next = store_.find(choice_.key)) {
+      const Hash128 image = cache::image_hash(*next);
+      require(std::find(rejected.begin(), rejected.end(), image) == rejected.end(), "a rejected image is not found");
+      rejected.push_back(image);
+      store_.reject(choice_.key, next);
     }
   }
 

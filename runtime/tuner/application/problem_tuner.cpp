@@ -123,18 +123,25 @@ std::optional<TunedConfig> ProblemTuner::tune_or_throw(const TuningTask& task, c
   return sweep_problem(runtime, problem, task, device);
 }
 
-std::optional<TunedConfig> ProblemTuner::tune(const TuningTask& task) {
-  const AnyProblem problem(*task.family, task.problem);
-  const std::string name = cat(problem.text(), " on device ", task.device);
+std::optional<TunedConfig> ProblemTuner::tune_once(const TuningTask& task, const AnyProblem& problem,
+                                                   const std::string& name) {
+  // What is known for one Runtime is not for another that makes other images.
+  const std::string subject = cat(name, "\n", task.key_of(""));
   std::unique_lock lock(mutex_, std::defer_lock);
   while (!lock.try_lock_for(std::chrono::milliseconds(20))) {
     if (task.stop()) return std::nullopt;
   }
-  if (const auto found = tuned_.find(name); found != tuned_.end()) return found->second;
+  if (const auto found = tuned_.find(subject); found != tuned_.end()) return found->second;
+  auto tuned = tune_or_throw(task, problem, name);
+  if (tuned) tuned_.emplace(subject, *tuned).first->second.swept = false;
+  return tuned;
+}
+
+std::optional<TunedConfig> ProblemTuner::tune(const TuningTask& task) {
+  const AnyProblem problem(*task.family, task.problem);
+  const std::string name = cat(problem.text(), " on device ", task.device);
   try {
-    auto tuned = tune_or_throw(task, problem, name);
-    if (tuned) tuned_.emplace(name, *tuned).first->second.swept = false;
-    return tuned;
+    return tune_once(task, problem, name);
   } catch (const Stopped&) {
     Log(*task.options.log.level, task.options.log.sink)
         .info(cat(name, " was not tuned to the end; what was measured is kept"));

@@ -23,6 +23,7 @@ class ProblemTuner : public Tuner {
   std::optional<TunedConfig> tune(const TuningTask& task) override;
 
  private:
+  std::optional<TunedConfig> tune_once(const TuningTask& task, const AnyProblem& problem, const std::string& name);
   std::optional<TunedConfig> tune_or_throw(const TuningTask& task, const AnyProblem& problem, const std::string& name);
   std::optional<TunedConfig> sweep_problem(Runtime& runtime, const AnyProblem& problem, const TuningTask& task,
                                            const Device& device);
@@ -31,7 +32,7 @@ class ProblemTuner : public Tuner {
   void warn_once(const TuningTask& task, const std::string& sentence);
 
   std::timed_mutex mutex_;                    // one at a time
-  std::map<std::string, TunedConfig> tuned_;  // by problem and device
+  std::map<std::string, TunedConfig> tuned_;  // by problem, device and the default's image
   const std::shared_ptr<Rest> rest_ = std::make_shared<Rest>();
   std::mutex warning_;
   std::set<std::string> warned_;

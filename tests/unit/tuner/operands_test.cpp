@@ -7,6 +7,7 @@
 #include <limits>
 #include <tuple>
 
+#include "base/random.h"
 #include "plan/layout_walk.h"
 #include "unit/plan/support.h"
 
@@ -181,6 +182,39 @@ TEST(LayoutWalk, GoesThroughFourDimensionsInTheOrderOfIndicesWhateverTheStrides)
   const Operand operand{"q", Role::output, 0, true, nullptr, "", ""};
   EXPECT_EQ(element_name(operand, q, 105), "q[1, 2, 1, 1]");
   EXPECT_EQ(element_name(operand, q, 13), "the gap behind row 0, 2, 0 of q");
+}
+
+// Drawn at random: dimensions in any order of memory, padded, some of one element.
+TEST(LayoutWalk, ReachesEachElementOfAnyLayoutOnceAndNamesIt) {
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    Random random(seed);
+    Layout layout{};
+    layout.dtype = u8;
+    layout.rank = 1 + random.below(kMaxRank);
+    std::vector<int> order(static_cast<std::size_t>(layout.rank));
+    for (int d = 0; d < layout.rank; ++d) order[static_cast<std::size_t>(d)] = d;
+    random.shuffle(order);
+    std::int64_t span = 1;
+    for (const int d : order) {
+      layout.extents[d] = 1 + random.below(5);
+      layout.strides[d] = span + random.below(3);
+      span = layout.strides[d] * layout.extents[d];
+    }
+    std::vector<std::int64_t> number_at(static_cast<std::size_t>(layout.span_bytes()), -1);
+    std::int64_t next = 0;
+    for_each_run(layout, [&](std::int64_t offset, std::int64_t count, std::int64_t number) {
+      EXPECT_EQ(number, next) << seed;
+      for (std::int64_t i = 0; i < count; ++i) number_at.at(static_cast<std::size_t>(offset + i)) = number + i;
+      next += count;
+    });
+    EXPECT_EQ(next, layout.elements()) << seed;
+    for (std::size_t at = 0; at < number_at.size(); ++at) {
+      const ElementAt element = element_at(layout, static_cast<std::int64_t>(at));
+      EXPECT_EQ(element.in_gap, number_at[at] < 0) << seed << " at " << at;
+      if (number_at[at] < 0) continue;
+      EXPECT_EQ(element.index, index_of(layout, number_at[at])) << seed << " at " << at;
+    }
+  }
 }
 
 TEST(LayoutWalk, MakesOneRunOfWhatHasNoGap) {

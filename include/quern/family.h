@@ -167,7 +167,8 @@ enum class Role : std::uint8_t {
   workspace,
 };
 
-// One operand. `layout` is called with a problem whose extents are closed.
+// One operand. `layout` is called with a problem whose extents are closed. Of a problem with open extents an operand
+// whose layout is the same whether these are 1 or 1048583 is taken to depend on none: launches do not ask for it again.
 struct Operand {
   const char* name;
   Role role;

@@ -28,28 +28,42 @@ const T& member(const void* args, std::uint16_t offset) {
   refuse(state, problem, cat(field.name, "=", given, " contradicts the problem, which says ", own));
 }
 
-// Extents that the problem left open come from the arguments; an extent given twice must be the same.
-void close_extents(const PlanState& state, const void* args, void* problem) {
-  for (const PlanState::Extent& extent : state.extents) {
-    const Field& field = *extent.field;
-    const std::int64_t own = get_integer(field, problem);
-    const std::int64_t given = member<std::int64_t>(args, extent.offset);
-    if (given == own && own != kOpen) continue;
-    if (given == kOpen && (own != kOpen || !extent.needed)) continue;
-    if (given < field.min || given > field.max || own != kOpen) refuse_extent(state, problem, field, given);
-    set_integer(field, problem, given);
+// What the arguments say of an extent that the problem leaves open, else kOpen. An extent given twice must be the same.
+std::int64_t given_extent(const PlanState& state, const PlanState::Extent& extent, const void* args,
+                          const void* problem) {
+  const Field& field = *extent.field;
+  const std::int64_t own = get_integer(field, problem);
+  const std::int64_t given = member<std::int64_t>(args, extent.offset);
+  if (given == own && own != kOpen) return kOpen;
+  if (given == kOpen && (own != kOpen || !extent.needed)) return kOpen;
+  if (given < field.min || given > field.max || own != kOpen) refuse_extent(state, problem, field, given);
+  return given;
+}
+
+struct ClosedProblem {
+  alignas(16) unsigned char bytes[kMaxProblemBytes];
+};
+
+// The problem with all its extents, in `room` where it is not the plan's own. Of one that was open all rules between
+// fields must hold again.
+const void* close_checked(const PlanState& state, const void* args, ClosedProblem& room) {
+  const void* const own = state.problem.data();
+  if (state.closed) {
+    for (const PlanState::Extent& extent : state.extents) given_extent(state, extent, args, own);
+    return own;
   }
+  std::memcpy(room.bytes, own, state.problem.size());
+  for (const PlanState::Extent& extent : state.extents) {
+    const std::int64_t given = given_extent(state, extent, args, room.bytes);
+    if (given != kOpen) set_integer(*extent.field, room.bytes, given);
+  }
+  if (std::string sentence = state.family->check(room.bytes); !sentence.empty())
+    refuse(state, room.bytes, std::move(sentence));
+  return room.bytes;
 }
 
-// And then all rules between fields must hold.
-void close_checked(const PlanState& state, const void* args, void* problem) {
-  close_extents(state, args, problem);
-  if (std::string sentence = state.family->check(problem); !sentence.empty())
-    refuse(state, problem, std::move(sentence));
-}
-
-[[noreturn]] void refuse_operand(const PlanState& state, const void* problem, const Operand& operand, const In& given,
-                                 const Layout& layout) {
+[[noreturn]] void refuse_operand(const PlanState& state, const void* problem, const Operand& operand, const In& given) {
+  const Layout layout = operand.layout(problem);
   const std::int64_t span = layout.span_bytes();
   if (span < 0) refuse(state, problem, cat(operand.name, " would be larger than any memory"));
   if (given.data == nullptr) refuse(state, problem, cat(operand.name, " is null; it takes ", span, " bytes"));
@@ -67,18 +81,17 @@ struct Addresses {
 
 Addresses check_operands(const PlanState& state, const void* args, const void* problem) {
   Addresses addresses;
-  for (const Operand* each : state.operands) {
-    const Operand& operand = *each;
-    const Layout layout = operand.layout(problem);
+  for (const PlanState::BoundOperand& each : state.operands) {
+    const Operand& operand = *each.operand;
     const In& given = member<In>(args, operand.offset);
     const auto address = reinterpret_cast<std::uintptr_t>(given.data);
-    const std::int64_t span = layout.span_bytes();
+    const std::int64_t span = each.fixed ? each.span : operand.layout(problem).span_bytes();
     const bool small = given.bytes != kOpen && given.bytes < span;
     const bool missing = given.data == nullptr && span != 0;
-    const bool misaligned = (address & static_cast<std::uintptr_t>(bytes(layout.dtype) - 1)) != 0;
-    if (span < 0 || small || missing || misaligned) refuse_operand(state, problem, operand, given, layout);
+    if (span < 0 || small || missing || (address & each.misaligned) != 0)
+      refuse_operand(state, problem, operand, given);
     if (operand.bulk) addresses.bulk |= address;
-    if (given.data == nullptr && layout.open()) addresses.open_and_null = &operand;
+    if (given.data == nullptr && !each.fixed && operand.layout(problem).open()) addresses.open_and_null = &operand;
   }
   return addresses;
 }
@@ -115,9 +128,8 @@ void check_geometry(const PlanState& state, const void* problem, const Launch& l
 }  // namespace
 
 void prepare_launch(const PlanState& state, const void* args, PreparedLaunch& out) {
-  alignas(16) unsigned char problem[kMaxProblemBytes];
-  std::memcpy(problem, state.problem.data(), state.problem.size());
-  close_checked(state, args, problem);
+  ClosedProblem room;
+  const void* const problem = close_checked(state, args, room);
   const Addresses addresses = check_operands(state, args, problem);
   out.variant = select_variant(state, addresses.bulk);
   if (out.variant == nullptr) refuse(state, problem, "no image of this plan takes such addresses");
@@ -128,13 +140,12 @@ void prepare_launch(const PlanState& state, const void* args, PreparedLaunch& ou
 }
 
 std::int64_t workspace_bytes(const PlanState& state, const void* args) {
-  alignas(16) unsigned char problem[kMaxProblemBytes];
-  std::memcpy(problem, state.problem.data(), state.problem.size());
-  close_checked(state, args, problem);
-  for (const Operand* operand : state.operands) {
-    if (operand->role != Role::workspace) continue;
-    const std::int64_t span = operand->layout(problem).span_bytes();
-    if (span < 0) refuse(state, problem, cat(operand->name, " would be larger than any memory"));
+  ClosedProblem room;
+  const void* const problem = close_checked(state, args, room);
+  for (const PlanState::BoundOperand& each : state.operands) {
+    if (each.operand->role != Role::workspace) continue;
+    const std::int64_t span = each.operand->layout(problem).span_bytes();
+    if (span < 0) refuse(state, problem, cat(each.operand->name, " would be larger than any memory"));
     return span;
   }
   return 0;

@@ -1,5 +1,7 @@
 #include "quern/plan.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "plan/plan_state.h"
 #include "plan/problem.h"
@@ -18,6 +20,20 @@ const T& at(const PlanState& plan, const std::vector<T>& images, int i) {
                       cat("the plan has ", images.size(), " images, from 0; ", i, " is not one of them"));
 }
 
+// A layout that depends on an open extent differs between 1 and this: no multiple and no power of anything.
+constexpr std::int64_t kAnotherExtent = 1048583;
+
+std::vector<unsigned char> closed_with(std::vector<unsigned char> problem, const std::vector<const Field*>& open,
+                                       std::int64_t extent) {
+  for (const Field* field : open) set_integer(*field, problem.data(), extent);
+  return problem;
+}
+
+bool is_same(const Layout& a, const Layout& b) {
+  return a.dtype == b.dtype && a.rank == b.rank && std::equal(a.extents, a.extents + a.rank, b.extents) &&
+         std::equal(a.strides, a.strides + a.rank, b.strides);
+}
+
 }  // namespace
 
 void look_up_arguments(PlanState& plan) {
@@ -25,10 +41,15 @@ void look_up_arguments(PlanState& plan) {
   for (const LaunchExtent& extent : family.launch_extents)
     plan.extents.push_back({find_field(family, extent.field), extent.offset,
                             extent.needed == nullptr || extent.needed(plan.problem.data())});
-  std::vector<unsigned char> closed = plan.problem;
-  for (const Field* field : open_extents(family, closed.data())) set_integer(*field, closed.data(), 1);
+  const std::vector<const Field*> open = open_extents(family, plan.problem.data());
+  plan.closed = open.empty();
+  const std::vector<unsigned char> small = closed_with(plan.problem, open, 1),
+                                   large = closed_with(plan.problem, open, kAnotherExtent);
   for (const Operand& operand : family.operands) {
-    if (operand.layout(closed.data()).dtype != DType::none) plan.operands.push_back(&operand);
+    const Layout layout = operand.layout(small.data());
+    if (layout.dtype == DType::none) continue;
+    plan.operands.push_back({&operand, is_same(layout, operand.layout(large.data())), layout.span_bytes(),
+                             static_cast<std::uintptr_t>(bytes(layout.dtype) - 1)});
   }
 }
 

@@ -55,7 +55,16 @@ struct PlanState {
     bool needed;
   };
   std::vector<Extent> extents;
-  std::vector<const Operand*> operands;  // that the problem has
+
+  struct BoundOperand {
+    const Operand* operand;
+    bool fixed;                 // its layout depends on no open extent
+    std::int64_t span;          // of a fixed one: its bytes, -1 where 64 bits do not hold them
+    std::uintptr_t misaligned;  // bits that are 0 in its address
+  };
+  std::vector<BoundOperand> operands;  // that the problem has
+
+  bool closed = false;  // no extent is open, so prepare has checked all that a launch can ask of the problem
 
   // For people; one an image.
   std::vector<ImageInfo> images;

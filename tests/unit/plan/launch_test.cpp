@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include "base/random.h"
+#include "support/cases.h"
 #include "unit/driver/support.h"
 #include "unit/plan/support.h"
 
@@ -122,6 +124,35 @@ TEST(LaunchOperands, RulesBetweenFieldsHoldForTheLaunchsExtentsToo) {
   GatherArgs args = gather_args();
   args.rows = 0;
   EXPECT_TRUE(has(refusal("gather mode=clamp", args), "rows=0"));
+}
+
+// Each conformance case with its extents open, and closed again at random: what prepare takes for the same at every
+// launch is.
+TEST(LaunchOperands, AFixedSpanIsThatOfEveryLaunch) {
+  std::uint64_t draw = 0;
+  int open_plans = 0, fixed = 0, asked_again = 0;
+  for (const auto& cases : {test::gather_cases(), test::pointwise_cases(), test::mxfp8_cases()}) {
+    for (const test::Case& each : cases) {
+      AnyProblem open = problem(each.problem);
+      for (const Field& field : open.family().fields) {
+        if (field.may_be_open && random_at(1, ++draw) % 2 == 0) set_integer(field, open.data(), kOpen);
+      }
+      const BarePlan plan(open);
+      open_plans += plan.closed ? 0 : 1;
+      AnyProblem closed = open;
+      for (const Field* field : open_extents(open.family(), open.data()))
+        set_integer(*field, closed.data(), static_cast<std::int64_t>(random_at(2, ++draw) % 100));
+      for (const PlanState::BoundOperand& bound : plan.operands) {
+        (bound.fixed ? fixed : asked_again) += 1;
+        if (!bound.fixed) continue;
+        EXPECT_EQ(bound.span, bound.operand->layout(closed.data()).span_bytes())
+            << bound.operand->name << " of " << open.text();
+      }
+    }
+  }
+  EXPECT_GT(open_plans, 100);
+  EXPECT_GT(fixed, 100);
+  EXPECT_GT(asked_again, 100);
 }
 
 TEST(LaunchOperands, WhatTheProblemDoesNotHaveMayBeNull) {

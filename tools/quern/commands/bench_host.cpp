@@ -45,6 +45,10 @@ void bench_null(Runtime& null, const Family& family, const Emit& emit) {
   const AnyPlan plan = null.prepare_any(family, problem.data());
   const AnyArgs args = null_args(problem);
   emit(kSchema, ns_row("launch, own cost", problem, measure_host_ns([&] { plan.launch(nullptr, args.data()); })));
+  const AnyProblem open(family);
+  const AnyPlan any = null.prepare_any(family, open.data());
+  emit(kSchema,
+       ns_row("launch, own cost, open extents", open, measure_host_ns([&] { any.launch(nullptr, args.data()); })));
   emit(kSchema,
        ns_row("prepare, known problem", problem, measure_host_ns([&] { null.prepare_any(family, problem.data()); })));
   const Target target = target_of(null_driver().arch);
@@ -159,7 +163,7 @@ AnyArgs null_args(const AnyProblem& closed) {
 }
 
 std::size_t host_rows(const std::vector<const Family*>& families, bool on_device) {
-  constexpr std::size_t kOwn = 6;
+  constexpr std::size_t kOwn = 7;
   constexpr std::size_t kOnDevice = 3;
   return families.size() * (on_device ? kOwn + kOnDevice : kOwn) + (measures_many_plans(families) ? 3 : 0);
 }

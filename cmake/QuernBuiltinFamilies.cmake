@@ -44,10 +44,13 @@ function(quern_camel_case name out)
   set(${out} ${camel} PARENT_SCOPE)
 endfunction()
 
-# Embeds common/, writes quern/families.h and builtin_families.cpp.
+# Embeds common/ and mx/, which families share, writes quern/families.h and builtin_families.cpp.
 function(quern_finish_builtin_families)
-  file(GLOB common CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/common/*.cuh ${CMAKE_CURRENT_SOURCE_DIR}/common/*_table.h)
+  set(folder ${CMAKE_CURRENT_SOURCE_DIR})
+  file(GLOB common CONFIGURE_DEPENDS ${folder}/common/*.cuh ${folder}/common/*_table.h ${folder}/mx/*.cuh)
   quern_embed_sources(quern_objects common ${common})
+  file(GLOB shared CONFIGURE_DEPENDS ${folder}/mx/*.cpp)
+  target_sources(quern_objects PRIVATE ${shared})
   set(table ${CMAKE_CURRENT_SOURCE_DIR}/common/activation_table.h)
   if(EXISTS ${table})
     quern_forward_header(activation_table.h ${table})

@@ -16,7 +16,9 @@ foreach(file IN LISTS FILES)
   if(NOT delimiter EQUAL -1)
     message(FATAL_ERROR "${file}: holds the embedding's delimiter.")
   endif()
-  string(APPEND rows "    {\"${NAME}/${filename}\", R\"quern_source(${text})quern_source\"},\n")
+  cmake_path(GET file PARENT_PATH folder)
+  cmake_path(GET folder FILENAME folder)
+  string(APPEND rows "    {\"${folder}/${filename}\", R\"quern_source(${text})quern_source\"},\n")
 endforeach()
 
 # Records have no upper size: in pieces of one literal each, which the reader puts together again. Hexadecimal keeps

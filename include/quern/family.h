@@ -16,6 +16,7 @@
 
 #include "quern/dtype.h"
 #include "quern/export.h"
+#include "quern/layout.h"
 
 namespace quern {
 
@@ -81,82 +82,6 @@ struct Out {
       : data(pointer), bytes(size) {}  // NOLINT(google-explicit-constructor)
 };
 static_assert(sizeof(In) == sizeof(Out), "operands are reached by offset");
-
-// The memory of one operand: an element for each index, `strides` elements apart in each dimension, in any order. Of
-// inputs elements may coincide (a stride of 0 repeats them, rows may lie by turns); of others they must not.
-inline constexpr int kMaxRank = 5;
-struct Layout {
-  DType dtype = DType::none;  // none: this problem has no such operand, whatever its open extents are
-  int rank = 0;
-  std::int64_t extents[kMaxRank];  // as people name them: [experts, rows, cols]; anything beyond the rank
-  std::int64_t strides[kMaxRank];  // 0 and more
-
-  // These leave what is beyond the rank as it is: a launch asks for each operand's layout, and clearing all of it costs
-  // 2 ns. Elements without a gap.
-  static Layout list(DType dtype, std::int64_t count) {
-    Layout layout;
-    layout.dtype = dtype;
-    layout.rank = 1;
-    layout.extents[0] = count;
-    layout.strides[0] = 1;
-    return layout;
-  }
-  // Rows without a gap, so far apart.
-  static Layout matrix(DType dtype, std::int64_t rows, std::int64_t width, std::int64_t row_stride) {
-    Layout layout;
-    layout.dtype = dtype;
-    layout.rank = 2;
-    layout.extents[0] = rows;
-    layout.extents[1] = width;
-    layout.strides[0] = row_stride;
-    layout.strides[1] = 1;
-    return layout;
-  }
-  // Matrices of such rows.
-  static Layout matrices(DType dtype, std::int64_t count, std::int64_t rows, std::int64_t width,
-                         std::int64_t matrix_stride, std::int64_t row_stride) {
-    Layout layout;
-    layout.dtype = dtype;
-    layout.rank = 3;
-    layout.extents[0] = count;
-    layout.extents[1] = rows;
-    layout.extents[2] = width;
-    layout.strides[0] = matrix_stride;
-    layout.strides[1] = row_stride;
-    layout.strides[2] = 1;
-    return layout;
-  }
-
-  // Whether an extent is not known yet.
-  constexpr bool open() const {
-    for (int d = 0; d < rank; ++d) {
-      if (extents[d] < 0) return true;
-    }
-    return false;
-  }
-  constexpr std::int64_t elements() const {
-    std::int64_t all = rank == 0 ? 0 : 1;
-    for (int d = 0; d < rank; ++d) all *= extents[d];
-    return all;
-  }
-  // From the first byte to the last one: 0 for an empty operand or an open extent, -1 where 64 bits do not hold it.
-  constexpr std::int64_t span_bytes() const {
-    if (dtype == DType::none) return 0;
-    std::int64_t last = 0;  // where the last element is
-    bool fits = true;
-    for (int d = 0; d < rank; ++d) {
-      if (extents[d] <= 0) return 0;
-      std::int64_t step = 0;
-      fits = fits && !__builtin_mul_overflow(extents[d] - 1, strides[d], &step) &&
-             !__builtin_add_overflow(last, step, &last);
-    }
-    std::int64_t span = 0;
-    return fits && !__builtin_mul_overflow(last, std::int64_t{quern::bytes(dtype)}, &span) &&
-                   !__builtin_add_overflow(span, std::int64_t{quern::bytes(dtype)}, &span)
-               ? span
-               : -1;
-  }
-};
 
 enum class Role : std::uint8_t {
   input,
@@ -343,6 +268,12 @@ struct Table {
   constexpr const T& operator[](int i) const { return rows[i]; }
 };
 
+// A field's value in problem texts of earlier versions, and what is written now in place of the family's name and it.
+struct Replaced {
+  const char* field;  // "op=pad"
+  const char* now;    // "row_pad direction=pad"
+};
+
 // The descriptor. Constant and static: it must outlive every Runtime that knows it. Functions must be pure and
 // thread-safe; `problem` and `args` point at the family's own types. Fill it with make_family below.
 struct Family {
@@ -356,6 +287,7 @@ struct Family {
   Table<Constraint> constraints;
   Table<SourceFile> sources;       // the first is the template
   Table<const char*> bench_cases;  // problem texts, extents closed
+  Table<Replaced> replaced;        // for the refusal of old texts; make_family leaves it empty
   std::size_t problem_bytes;
   std::size_t args_bytes;
   const void* default_problem;

@@ -179,7 +179,26 @@ std::vector<const Field*> open_extents(const Family& family, const void* problem
   return open;
 }
 
+namespace {
+
+// With the whole of the new text, to be pasted.
+void refuse_replaced(const Family& family, std::string_view text) {
+  const std::vector<std::string_view> parts = split(text, ' ');
+  for (const Replaced& replaced : family.replaced) {
+    if (std::find(parts.begin(), parts.end(), replaced.field) == parts.end()) continue;
+    std::string now = replaced.now;
+    for (std::string_view part : parts) {
+      if (part != replaced.field && !trim(part).empty()) now += cat(" ", part);
+    }
+    throw Error(Code::bad_input, Stage::problem,
+                cat(family.name, " has no ", replaced.field, " any more; write \"", now, "\""));
+  }
+}
+
+}  // namespace
+
 void parse_fields(const Family& family, std::string_view text, void* problem) {
+  refuse_replaced(family, text);
   std::vector<std::string_view> given;
   for (std::string_view part : split(text, ' ')) {
     if (trim(part).empty()) continue;

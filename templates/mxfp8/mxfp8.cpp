@@ -15,7 +15,6 @@ namespace quern::mxfp8 {
 namespace {
 
 constexpr DTypeSet kNumberTypes = only(f32) | only(f16) | only(bf16);
-constexpr DTypeSet kSourceTypes = kNumberTypes | only(e4m3) | only(e5m2) | only(e8m0) | only(u8) | only(i8);
 constexpr DTypeSet kElementTypes = only(e4m3) | only(e5m2);
 
 constexpr std::int32_t kForms[] = {kStream, kTile, kNoMore};
@@ -37,15 +36,11 @@ const Room& room_of(const Mxfp8& p) {
     case Mxfp8Op::to_blocked:
     case Mxfp8Op::from_blocked:
       return kRelayout;
-    case Mxfp8Op::pad:
-    case Mxfp8Op::unpad:
-      return kPad;
     default:
       return kQuantize;
   }
 }
 
-bool moves_rows(const Mxfp8& p) { return p.op == Mxfp8Op::pad || p.op == Mxfp8Op::unpad; }
 bool quantizes(const Mxfp8& p) { return p.op == Mxfp8Op::quantize; }
 
 // ---- Constraints
@@ -63,8 +58,7 @@ bool rows_are_fixed(const Mxfp8& p, const Target&, const Config& c) {
 }
 bool relayout_is_fixed(const Mxfp8& p, const Target&, const Config& c) {
   const bool moves_scales = p.op == Mxfp8Op::to_blocked || p.op == Mxfp8Op::from_blocked;
-  if (moves_scales && c[kUnroll] != 1) return false;
-  return !(moves_scales || moves_rows(p)) || c[kPersistent] == 0;
+  return !moves_scales || (c[kUnroll] == 1 && c[kPersistent] == 0);
 }
 bool stream_fits_registers(const Mxfp8&, const Target&, const Config& c) { return c[kVector] * c[kUnroll] <= 128; }
 bool tile_is_fixed(const Mxfp8&, const Target&, const Config& c) {
@@ -120,7 +114,7 @@ std::string uneven(const char* field, std::int64_t extent, std::int64_t block, c
 }
 
 std::string cut_blocks(const Mxfp8& p) {
-  if (!is_whole(p) || moves_rows(p)) return {};
+  if (!is_whole(p)) return {};
   std::string why;
   if (row_made(p) || square(p)) why = uneven("cols", p.cols, block_length(p), "rows");
   if (why.empty() && (col_made(p) || square(p))) why = uneven("rows", p.rows, block_length(p), "columns");
@@ -128,9 +122,6 @@ std::string cut_blocks(const Mxfp8& p) {
 }
 
 std::string check_kinds(const Mxfp8& p) {
-  if (!moves_rows(p) && p.align != 32) return "align is for pad and unpad";
-  if (!moves_rows(p) && (kNumberTypes & only(p.dtype)) == 0)
-    return "dtype must be f32, f16 or bf16; other types are for pad and unpad";
   if (!quantizes(p) && p.op != Mxfp8Op::dequantize && p.scaling != Mxfp8Scaling::mx)
     return "scaling is for quantize and dequantize";
   if (!quantizes(p) && p.prologue != Mxfp8Prologue::none) return "prologue is for quantize";
@@ -180,8 +171,7 @@ struct Mxfp8Family {
       extent_field("cols", offsetof(Mxfp8, cols), false, "columns of source"),
       extent_field("experts", offsetof(Mxfp8, experts), true, "matrices of one size"),
       choice_field("direction", offsetof(Mxfp8, direction), kDirections, "along what blocks lie"),
-      dtype_field("dtype", offsetof(Mxfp8, dtype), kSourceTypes,
-                  "type of the numbers; those of 8 bits for pad and unpad"),
+      dtype_field("dtype", offsetof(Mxfp8, dtype), kNumberTypes, "type of the numbers"),
       dtype_field("element", offsetof(Mxfp8, element), kElementTypes, "element type of out"),
       choice_field("scaling", offsetof(Mxfp8, scaling), kScalings,
                    "what shares a scale: mx blocks of 32; with fp32 scales tensor, row or block128"),
@@ -204,8 +194,6 @@ struct Mxfp8Family {
                    "of the prologue; see quern/activation_table.h"),
       choice_field("bias_gradient", offsetof(Mxfp8, bias_gradient), kBiasGradients,
                    "sums: also the column sums of what is quantized"),
-      integer_field("align", offsetof(Mxfp8, align), 1, std::int64_t{1} << 30,
-                    "pad, unpad: what rows of a group are padded to"),
       dtype_field("offset", offsetof(Mxfp8, offset), only(i32) | only(i64), "type of the groups' ends"),
       integer_field("source_stride", offsetof(Mxfp8, source_stride), 0, kMaxExtent,
                     "elements from a line of neighbours in source to the next; 0: as many as it has"),
@@ -238,10 +226,6 @@ struct Mxfp8Family {
        "[experts, cols]", "bias_gradient=sums: what is quantized, summed over rows"},
       {"workspace", Role::workspace, offsetof(Mxfp8Args, workspace), false, operand<&Operands::workspace>, "[words]",
        "bias_gradient=sums: what it is made in"},
-      {"starts", Role::output, offsetof(Mxfp8Args, starts), false, operand<&Operands::starts>, "[groups]",
-       "pad: where each group begins in out"},
-      {"ends", Role::output, offsetof(Mxfp8Args, ends), false, operand<&Operands::ends>, "[groups]",
-       "pad: where its padding ends"},
       {"status", Role::update, offsetof(Mxfp8Args, status), false, operand<&Operands::status>, "[1]",
        "groups: 1 + the number of the first that is wrong"},
   };
@@ -268,7 +252,7 @@ struct Mxfp8Family {
       {"the vector must divide the length of a line of source, and its stride", holds<vector_divides>},
       {"the tile form is a quantizer's, but not that of scaling=row", holds<tile_quantizes>},
       {"quantize with scaling=row has persistent=0", holds<rows_are_fixed>},
-      {"to_blocked and from_blocked have unroll=1; they, pad and unpad have persistent=0", holds<relayout_is_fixed>},
+      {"to_blocked and from_blocked have unroll=1 and persistent=0", holds<relayout_is_fixed>},
       {"32-byte accesses exist on sm_100 and sm_103 only", holds<vector_exists>},
       {"a vector must hold whole elements", holds<vector_holds_elements>},
       {"the stream form of quantize makes blocks or rows that lie along memory, with plain scales in that order, and "
@@ -392,7 +376,7 @@ struct Mxfp8Family {
   static bool generate(const Mxfp8& p, int operand, std::uint64_t seed, void* data) {
     const std::string_view name = kOperands[operand].name;
     if (name == "offsets") {
-      generate_offsets(p, seed, data);
+      mx::generate_offsets(groups_of(p), seed, data);
     } else if (name == "noop") {
       *static_cast<float*>(data) = seed % 3 == 0 ? 1.0F : 0.0F;
     } else if (name == "status") {
@@ -416,7 +400,15 @@ struct Mxfp8Family {
 namespace quern {
 
 const Family& Mxfp8::family() {
-  static const Family family = make_family<mxfp8::Mxfp8Family>();
+  static constexpr Replaced kReplaced[] = {
+      {"op=pad", "row_pad direction=pad"},
+      {"op=unpad", "row_pad direction=unpad"},
+  };
+  static const Family family = [] {
+    Family made = make_family<mxfp8::Mxfp8Family>();
+    made.replaced = kReplaced;
+    return made;
+  }();
   return family;
 }
 

@@ -22,8 +22,6 @@ enum class Mxfp8Op : std::uint8_t {
                // then rounded to dtype
   to_blocked,  // plain scales of the same problem to blocked ones
   from_blocked,  // and back; with block=square_spread or line each line has its own again
-  pad,           // groups of rows to such that begin at multiples of `align`, zeros between them
-  unpad,         // and back; offsets are those of the rows that are not padded
 };
 
 enum class Mxfp8Direction : std::uint8_t { row, col, both };
@@ -108,8 +106,6 @@ struct Mxfp8Args {
   Out bias_gradient = {};  // bias_gradient=sums: [experts, cols] of f32
   Out workspace = {};      // and what it is made in: zeros, as each launch leaves it, one at a time; see
                            // Plan::workspace_bytes
-  Out starts = {};         // pad: [groups], where each group begins in out
-  Out ends = {};           // and where its padding ends
   Out status = {};  // groups: an int32 that the caller has set to 0; 1 + the number of the first group that ends before
                     // it begins or behind the last row (or whose rows must be whole blocks and are not): then nothing
                     // else is written
@@ -138,7 +134,6 @@ struct Mxfp8 {
   Mxfp8Scales scale_layout = Mxfp8Scales::plain;
   Mxfp8Tail tail = Mxfp8Tail::refuse;
   std::int64_t groups = 0;  // of rows, whose ends are on the device; 0: none
-  std::int64_t align = 32;  // pad, unpad: rows of a group are padded to a multiple of it
   Mxfp8Noop noop = Mxfp8Noop::never;
   DType offset = DType::i32;  // type of the ends: i32 or i64
   Mxfp8Prologue prologue = Mxfp8Prologue::none;

@@ -64,24 +64,6 @@ struct RelayoutParams : AnyParams {
   unsigned groups;
 };
 
-// A slab is `align` rows of the padded matrix, of one group or behind them all. A block of threads has a piece of a
-// slab.
-struct PadParams : AnyParams {
-  const void* source;
-  void* out;
-  void* starts;
-  void* ends;
-  long long rows;  // that are not padded
-  long long row_bytes;
-  long long align;
-  common::Divisor by_align;
-  common::Divisor by_pieces;
-  unsigned pieces;  // of a slab
-  const void* offsets;
-  int* status;
-  unsigned groups;
-};
-
 // As the quantizers see the problem: a matrix of `rows` rows of `cols` neighbours in memory for each expert. Blocks lie
 // along the rows (row direction), across them (col direction), or both.
 struct Params : AnyParams {

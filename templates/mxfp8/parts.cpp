@@ -1,10 +1,5 @@
 #include "mxfp8/parts.h"
 
-#include <algorithm>
-
-#include "base/random.h"
-#include "common/host_types.h"
-
 namespace quern::mxfp8 {
 namespace {
 
@@ -26,10 +21,6 @@ std::vector<Part> experts(const Mxfp8& p) {
   return parts;
 }
 
-bool is_right(const Mxfp8& p, std::int64_t begin, std::int64_t end) {
-  return end >= begin && end <= p.rows && (!has_whole_groups(p) || (end - begin) % block_length(p) == 0);
-}
-
 }  // namespace
 
 std::vector<Part> parts_of(const Mxfp8& p, const Mxfp8Args& a) {
@@ -37,34 +28,16 @@ std::vector<Part> parts_of(const Mxfp8& p, const Mxfp8Args& a) {
   std::vector<Part> parts;
   Mxfp8 one = p;
   one.groups = 0;
-  std::int64_t begin = 0, row_scales = 0, col_scales = 0;
-  for (std::int64_t g = 0; g < p.groups; ++g) {
-    const std::int64_t end = common::read_integer(p.offset, a.offsets.data, g);
-    if (!is_right(p, begin, end)) {
-      *static_cast<std::int32_t*>(a.status.data) = static_cast<std::int32_t>(g + 1);
-      return {};
-    }
-    one.rows = end - begin;
-    parts.push_back({one, begin, begin, begin, p.rows, row_scales, col_scales});
+  std::int64_t row_scales = 0, col_scales = 0;
+  for (const mx::RowRange& rows : mx::read_groups(groups_of(p), a.offsets.data, a.status.data)) {
+    one.rows = rows.end - rows.begin;
+    parts.push_back({one, rows.begin, rows.begin, rows.begin, p.rows, row_scales, col_scales});
     row_scales += scale_room(one, false);
     col_scales += scale_room(one, true);
-    begin = end;
   }
   return parts;
 }
 
-void generate_offsets(const Mxfp8& p, std::uint64_t seed, void* data) {
-  const std::int64_t step = has_whole_groups(p) ? block_length(p) : 1, steps = p.rows / step;
-  std::vector<std::int64_t> ends;
-  for (std::int64_t g = 0; g < p.groups; ++g) {
-    const std::uint64_t random = random_at(seed, static_cast<std::uint64_t>(g));
-    const std::int64_t last = ends.empty() ? 0 : ends.back();
-    const bool empty = random % 4 == 0;
-    ends.push_back(empty ? last : static_cast<std::int64_t>(random >> 8) % (steps + 1));
-  }
-  std::sort(ends.begin(), ends.end());
-  for (std::int64_t g = 0; g < p.groups; ++g)
-    common::write_integer(p.offset, data, g, ends[static_cast<std::size_t>(g)] * step);
-}
+mx::Groups groups_of(const Mxfp8& p) { return {p.groups, p.rows, has_whole_groups(p) ? block_length(p) : 1, p.offset}; }
 
 }  // namespace quern::mxfp8

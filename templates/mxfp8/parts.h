@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "mx/groups.h"
 #include "mxfp8/matrix.h"
 
 namespace quern::mxfp8 {
@@ -21,8 +22,7 @@ struct Part {
 // Of groups none if one is wrong; 1 + its number is then in *status.
 std::vector<Part> parts_of(const Mxfp8& p, const Mxfp8Args& a);
 
-// Ends of groups: some empty, of whole blocks where they must be, not always up to the last row.
-void generate_offsets(const Mxfp8& p, std::uint64_t seed, void* data);
+mx::Groups groups_of(const Mxfp8& p);
 
 }  // namespace quern::mxfp8
 

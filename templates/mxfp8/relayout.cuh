@@ -3,11 +3,13 @@
 #define QUERN_MXFP8_RELAYOUT_CUH_
 
 #include "common/divide.cuh"
-#include "mxfp8/groups.cuh"
+#include "mxfp8/group_ends.cuh"
 #include "mxfp8/scale_places.cuh"
 #include "spec.cuh"
 
 namespace quern::mxfp8 {
+
+using namespace common;
 
 using KernelParams = RelayoutParams;
 using Unit = Vector<16>;
@@ -114,7 +116,7 @@ QUERN_DEVICE void run(const KernelParams& p) {
   ScalePosition at;
   if constexpr (spec::groups) {
     const auto strips = [](i64 rows) { return (rows + 127) / 128; };  // 128 lines, or 4 blocks of 32
-    if (find_group(p, here.strip, dynamic_shared(), strips) != Search::found) return;
+    if (find_group(ends_of(p), here.strip, dynamic_shared(), strips) != Search::found) return;
     at = place_in_group(p, here);
   } else {
     at = place_in_expert(p, here);

@@ -4,10 +4,12 @@
 #define QUERN_MXFP8_ROW_CUH_
 
 #include "common/reduce.cuh"
-#include "mxfp8/groups.cuh"
+#include "mxfp8/group_ends.cuh"
 #include "mxfp8/prologue.cuh"
 
 namespace quern::mxfp8 {
+
+using namespace common;
 
 using KernelParams = RowParams;
 
@@ -79,7 +81,7 @@ QUERN_DEVICE void quantize_row(const KernelParams& p, i64 row) {
 QUERN_DEVICE void run(const KernelParams& p) {
   const u32 teams = blockDim.x / team_threads();
   i64 rows = p.all_rows;
-  if constexpr (spec::groups) rows = rows_in_groups(p);
+  if constexpr (spec::groups) rows = rows_in_groups(ends_of(p));
 #pragma unroll 1
   for (i64 row = static_cast<i64>(blockIdx.x) * teams + threadIdx.x / team_threads(); row < rows;
        row += static_cast<i64>(gridDim.x) * teams)

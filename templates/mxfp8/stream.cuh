@@ -3,10 +3,12 @@
 #define QUERN_MXFP8_STREAM_CUH_
 
 #include "mxfp8/blocks.cuh"
-#include "mxfp8/groups.cuh"
+#include "mxfp8/group_ends.cuh"
 #include "mxfp8/prologue.cuh"
 
 namespace quern::mxfp8 {
+
+using namespace common;
 
 using KernelParams = StreamParams;
 
@@ -94,7 +96,7 @@ QUERN_DEVICE void run_tile(const KernelParams& p, const Tile<spec::unroll>& tile
 
 QUERN_DEVICE void run(const KernelParams& p) {
   Slots slots = p.slots;
-  if constexpr (spec::groups) slots.count = static_cast<u64>(rows_in_groups(p)) * slots.per_row;
+  if constexpr (spec::groups) slots.count = static_cast<u64>(rows_in_groups(ends_of(p))) * slots.per_row;
   for_tiles<spec::unroll, spec::persistent>(slots, [&](const Tile<spec::unroll>& tile) { run_tile(p, tile); });
 }
 

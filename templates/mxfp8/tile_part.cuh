@@ -2,10 +2,12 @@
 #ifndef QUERN_MXFP8_TILE_PART_CUH_
 #define QUERN_MXFP8_TILE_PART_CUH_
 
-#include "mxfp8/groups.cuh"
+#include "mxfp8/group_ends.cuh"
 #include "mxfp8/tile_shape.cuh"
 
 namespace quern::mxfp8 {
+
+using namespace common;
 
 struct TilePart {
   i64 rows;
@@ -82,7 +84,7 @@ QUERN_DEVICE void put_part_of_group(const KernelParams& p) {
 QUERN_DEVICE bool begin_part(const KernelParams& p) {
   constexpr i64 kStackRows = kStack * kTileRows;
   const auto stacks = [](i64 rows) { return (rows + kStackRows - 1) / kStackRows; };
-  if (find_group(p, stack_position(p, blockIdx.x).row, group_numbers(), stacks) != Search::found) return false;
+  if (find_group(ends_of(p), stack_position(p, blockIdx.x).row, group_numbers(), stacks) != Search::found) return false;
   if (threadIdx.x == 0) put_part_of_group(p);
   __syncthreads();
   return true;

@@ -104,6 +104,7 @@ class Conformance : public DeviceTest {
 
 TEST_F(Conformance, Gather) { check_all(cases_here(gather_cases())); }
 TEST_F(Conformance, Pointwise) { check_all(cases_here(pointwise_cases())); }
+TEST_F(Conformance, RowPad) { check_all(cases_here(row_pad_cases())); }
 TEST_F(Conformance, Mxfp8) { check_all(cases_here(mxfp8_cases())); }
 
 // Lines that end before their first 16 aligned bytes, in them, behind them or with them; and with the first or the

@@ -213,6 +213,31 @@ std::vector<Case> pointwise_cases() {
   return cases;
 }
 
+// Types and widths of 1 byte to many vectors.
+std::vector<Case> row_pad_cases() {
+  const auto row_pad = [](int rows, int cols, const std::string& rest) {
+    return cat("row_pad rows=", rows, " cols=", cols, " ", rest);
+  };
+  std::vector<Case> cases;
+  for (const char* direction : {"direction=pad", "direction=unpad"}) {
+    for (const int rows : {0, 1, 128, 157, 1000}) {
+      for (const int cols : {0, 1, 43, 256, 768})
+        cases.push_back({row_pad(rows, cols, cat(direction, " groups=", 1 + rows % 9)), cols % 2});
+    }
+    for (const char* type : {"f32", "f16", "bf16", "e4m3", "e5m2", "e8m0", "u8", "i8", "f64", "i64", "i16"}) {
+      for (const int align : {1, 16, 100, 128})
+        cases.push_back({row_pad(300, 448, cat(direction, " groups=8 align=", align, " dtype=", type))});
+    }
+    for (const int groups : {1, 2, 32, 33, 70})
+      cases.push_back({row_pad(500, 96, cat(direction, " align=16 offset=i64 groups=", groups))});
+    for (const char* config : {"vector=2", "vector=4", "vector=8", "unroll=1", "threads=64", "threads=512"})
+      cases.push_back(with(config, row_pad(300, 512, cat(direction, " groups=4"))));
+    for (const int rows : {96, 128, 160, 192})
+      cases.push_back({row_pad(rows, 160, cat(direction, " noop=flag groups=3"))});
+  }
+  return cases;
+}
+
 std::vector<Case> skeleton_cases() {
   return {{"skeleton rows=0 width=4096"},
           {"skeleton rows=5 width=0 dtype=f32"},

@@ -246,26 +246,6 @@ void groups(std::vector<Case>& cases) {
   cases.push_back(with("persistent=1,blocks_per_sm=1", mxfp8(700, 1184, "groups=6")));
 }
 
-// Token groups, of types and widths of 1 byte to many vectors.
-void pads(std::vector<Case>& cases) {
-  for (const char* op : {"pad", "unpad"}) {
-    for (const int tokens : {0, 1, 128, 157, 1000}) {
-      for (const int width : {1, 43, 256, 768}) {
-        const int count = 1 + tokens % 9;
-        cases.push_back({mxfp8(tokens, width, cat("op=", op, " groups=", count)), width % 2});
-      }
-    }
-    for (const char* type : {"f32", "f16", "bf16", "e4m3", "e5m2", "e8m0", "u8", "i8"}) {
-      for (const int align : {1, 16, 100, 128})
-        cases.push_back({mxfp8(300, 448, cat("op=", op, " groups=8 align=", align, " dtype=", type))});
-    }
-    for (const int groups : {1, 2, 32, 33, 70})
-      cases.push_back({mxfp8(500, 96, cat("op=", op, " align=16 offset=i64 groups=", groups))});
-    for (const char* config : {"vector=2", "vector=4", "vector=8", "unroll=1", "threads=64", "threads=512"})
-      cases.push_back(with(config, mxfp8(300, 512, cat("op=", op, " groups=4"))));
-  }
-}
-
 // Every activation's value and derivative; every prologue with some, in each type, direction, layout and tail.
 void prologues(std::vector<Case>& cases) {
   for (const common::ActivationRow& activation : common::kActivationRows) {
@@ -435,7 +415,7 @@ void fp32_scales_back(std::vector<Case>& cases) {
 // Called off or not, as the seed of a case says.
 void noops(std::vector<Case>& cases) {
   for (const char* rest : {"", "direction=col", "direction=both", "op=dequantize", "op=to_blocked", "op=from_blocked",
-                           "op=pad groups=3", "op=unpad groups=3", "groups=3 direction=both"}) {
+                           "groups=3 direction=both"}) {
     for (const int rows : {96, 128, 160, 192}) cases.push_back({mxfp8(rows, 160, cat("noop=flag ", rest))});
   }
 }
@@ -457,7 +437,6 @@ std::vector<Case> mxfp8_cases() {
   dequantize(cases);
   relayout(cases);
   groups(cases);
-  pads(cases);
   prologues(cases);
   sums(cases);
   tensor_scales(cases);

@@ -352,7 +352,6 @@ TEST(Mxfp8Problem, AScalingHasItsModesAndDirections) {
     EXPECT_TRUE(has(refusal(fields + " block=square"), "squares"));
     EXPECT_EQ(refusal(fields + " op=dequantize"), "");
     EXPECT_TRUE(has(refusal(fields + " op=to_blocked"), "scaling is for quantize and dequantize"));
-    EXPECT_TRUE(has(refusal(fields + " op=pad groups=2"), "scaling is for quantize and dequantize"));
   }
 }
 
@@ -416,30 +415,6 @@ TEST(Mxfp8Problem, GroupsAreRowsOfOneMatrix) {
   EXPECT_TRUE(has(refusal("rows=256 cols=64 groups=2147483648"), "2^31"));
   EXPECT_TRUE(has(refusal("rows=256 cols=64 groups=3 op=dequantize"), "dequantize"));
   EXPECT_EQ(refusal("rows=256 cols=64 groups=3 op=to_blocked"), "");
-}
-
-TEST(Mxfp8Operands, OfPaddedGroupsHaveRoomForAllPadding) {
-  const std::string rows = "rows=157 cols=48 groups=5 align=16 ", padded = "op=pad " + rows;
-  EXPECT_EQ(span(padded, "source"), 157 * 48 * 2);
-  EXPECT_EQ(span(padded, "out"), 240 * 48 * 2);
-  EXPECT_EQ(span(padded, "starts"), 5 * 4);
-  EXPECT_EQ(span(padded + "offset=i64", "ends"), 5 * 8);
-  EXPECT_EQ(span("op=unpad " + rows, "source"), span(padded, "out"));
-  EXPECT_EQ(span("op=unpad " + rows, "out"), span(padded, "source"));
-  EXPECT_EQ(span("op=unpad " + rows, "starts"), 0);
-}
-
-TEST(Mxfp8Problem, RowsThatMoveAreOfAnyTypeAndWidth) {
-  EXPECT_EQ(refusal("op=pad cols=43 groups=2 dtype=e4m3"), "");
-  EXPECT_EQ(refusal("op=unpad cols=1 groups=2 dtype=u8 align=16"), "");
-  EXPECT_TRUE(has(refusal("op=pad cols=64"), "groups"));
-  EXPECT_TRUE(has(refusal("op=pad cols=64 groups=2 direction=col"), "direction=row"));
-  EXPECT_TRUE(has(refusal("op=unpad cols=64 groups=2 scale_layout=blocked"), "scale_layout=plain"));
-  EXPECT_TRUE(has(refusal("cols=64 dtype=e4m3"), "pad and unpad"));
-  EXPECT_TRUE(has(refusal("cols=64 align=16"), "pad and unpad"));
-  EXPECT_TRUE(has(refusal("op=pad rows=64 cols=1 groups=4 align=1073741824"), "offset=i64"));
-  EXPECT_EQ(refusal("op=pad rows=64 cols=1 groups=4 align=1073741824 offset=i64"), "");
-  EXPECT_TRUE(has(refusal("op=dequantize cols=64 dtype=u8"), "f32, f16 or bf16"));
 }
 
 TEST(Mxfp8Operands, AreWhatMustMove) {

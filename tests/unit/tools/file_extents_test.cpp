@@ -58,7 +58,7 @@ TEST_F(FileExtents, OfTwoDimensionsTheRowsAreThoseOfAllExperts) {
 TEST_F(FileExtents, WhatWasNotTypedIsTheFilesAndWhatWasStays) {
   EXPECT_EQ(inferred("gather", "source", {4, 8}), "width=8");
   EXPECT_EQ(inferred("gather width=16", "source", {4, 8}), "");
-  EXPECT_EQ(inferred("mxfp8 op=pad", "offsets", {5}), "groups=5");
+  EXPECT_EQ(inferred("row_pad", "offsets", {5}), "groups=5");
   EXPECT_EQ(said("gather", "rows", "source", {4, 8}), 4);
   EXPECT_EQ(said("gather", "count", "source", {4, 8}), -1);
   EXPECT_EQ(said("gather", "rows", "source", {4, 8, 2, 1}), -1);

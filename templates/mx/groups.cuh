@@ -1,12 +1,11 @@
 // Groups of rows, whose ends only the device knows. A warp walks over them 32 at a time.
-#ifndef QUERN_MXFP8_GROUPS_CUH_
-#define QUERN_MXFP8_GROUPS_CUH_
+#ifndef QUERN_MX_GROUPS_CUH_
+#define QUERN_MX_GROUPS_CUH_
 
 #include "common/shared.cuh"
 #include "common/vector.cuh"
-#include "spec.cuh"
 
-namespace quern::mxfp8 {
+namespace quern::mx {
 
 using namespace common;
 
@@ -22,6 +21,17 @@ QUERN_DEVICE i64 sum_up_to(i64 mine) {
 
 QUERN_DEVICE i64 last_lane(i64 v) { return __shfl_sync(0xffffffffu, v, 31); }
 
+// What the device has of groups. `whole`: the rows of each must be whole blocks of 32.
+template <class OffsetType, bool kWhole>
+struct GroupEnds {
+  using Offset = OffsetType;
+  static constexpr bool whole = kWhole;
+  const void* offsets;
+  int* status;
+  i64 rows;  // no group ends behind them
+  u32 count;
+};
+
 // A lane's group; lanes beyond the last group have empty ones.
 struct Group {
   i64 start;
@@ -29,28 +39,29 @@ struct Group {
   bool wrong;  // it ends before it starts or behind the last row, or has a cut block where none may be
 };
 
-template <class Params>
-QUERN_DEVICE Group group_of(const Params& p, u32 index, i64 end_before) {
-  const u32 g = index < p.groups ? index : p.groups - 1;
-  const auto* const offsets = static_cast<const spec::Offset*>(p.offsets);
-  const i64 end = static_cast<i64>(bit_cast<spec::Offset>(load<sizeof(spec::Offset)>(offsets + g)));
+template <class Ends>
+QUERN_DEVICE Group group_of(const Ends& ends, u32 index, i64 end_before) {
+  const u32 g = index < ends.count ? index : ends.count - 1;
+  using Offset = typename Ends::Offset;
+  const auto* const offsets = static_cast<const Offset*>(ends.offsets);
+  const i64 end = static_cast<i64>(bit_cast<Offset>(load<sizeof(Offset)>(offsets + g)));
   const i64 below = __shfl_up_sync(0xffffffffu, end, 1);
   const i64 start = threadIdx.x % 32 == 0 ? end_before : below;
-  const bool inside = end >= start && end <= p.rows;  // before a difference that might wrap
+  const bool inside = end >= start && end <= ends.rows;  // before a difference that might wrap
   const i64 rows = inside ? end - start : 0;
-  return {start, rows, !inside || (spec::whole_groups && rows % 32 != 0)};
+  return {start, rows, !inside || (Ends::whole && rows % 32 != 0)};
 }
 
 // Calls body(group) in all lanes for 32 groups at a time. Returns whether all are as they must be; if not, 1 + the
 // number of the first that is wrong is in *status.
-template <class Params, class Body>
-QUERN_DEVICE bool for_groups(const Params& p, const Body& body) {
+template <class Ends, class Body>
+QUERN_DEVICE bool for_groups(const Ends& ends, const Body& body) {
   i64 end = 0;
-  for (u32 first = 0; first < p.groups; first += 32) {
-    const Group group = group_of(p, first + threadIdx.x % 32, end);
+  for (u32 first = 0; first < ends.count; first += 32) {
+    const Group group = group_of(ends, first + threadIdx.x % 32, end);
     if (const u32 wrong = __ballot_sync(0xffffffffu, group.wrong); wrong != 0) {
       const u32 lowest = static_cast<u32>(__ffs(static_cast<int>(wrong))) - 1;
-      if (blockIdx.x == 0 && threadIdx.x == lowest) store<4>(p.status, Vector<4>{{first + lowest + 1}});
+      if (blockIdx.x == 0 && threadIdx.x == lowest) store<4>(ends.status, Vector<4>{{first + lowest + 1}});
       return false;
     }
     body(group);
@@ -60,10 +71,10 @@ QUERN_DEVICE bool for_groups(const Params& p, const Body& body) {
 }
 
 // The rows that are in a group; none if one of them is wrong.
-template <class Params>
-QUERN_DEVICE i64 rows_in_groups(const Params& p) {
+template <class Ends>
+QUERN_DEVICE i64 rows_in_groups(const Ends& ends) {
   i64 end = 0;
-  const bool right = for_groups(p, [&](const Group& group) { end = last_lane(group.start + group.rows); });
+  const bool right = for_groups(ends, [&](const Group& group) { end = last_lane(group.start + group.rows); });
   return right ? end : 0;
 }
 
@@ -93,11 +104,11 @@ enum class Search { wrong, behind, found };  // behind: all groups
 
 // By one warp: finds the group that unit `unit` of all units is of, `units_of(rows)` units a group. Whether there is
 // one.
-template <class Params, class Units>
-QUERN_DEVICE Search put_group(const Params& p, i64 unit, u8* numbers, const Units& units_of) {
+template <class Ends, class Units>
+QUERN_DEVICE Search put_group(const Ends& ends, i64 unit, u8* numbers, const Units& units_of) {
   i64 units = 0, blocks = 0, padded_rows = 0, padded_blocks = 0;  // of the groups before
   bool found = false;
-  const bool right = for_groups(p, [&](const Group& group) {
+  const bool right = for_groups(ends, [&](const Group& group) {
     const i64 own = units_of(group.rows), own_blocks = (group.rows + 31) / 32;
     const i64 own_rows = (group.rows + 127) / 128 * 128, own_padded = (own_blocks + 3) / 4 * 4;
     const i64 units_then = units + sum_up_to(own), blocks_then = blocks + sum_up_to(own_blocks);
@@ -123,16 +134,16 @@ QUERN_DEVICE Search put_group(const Params& p, i64 unit, u8* numbers, const Unit
 }
 
 // By all threads of a block.
-template <class Params, class Units>
-QUERN_DEVICE Search find_group(const Params& p, i64 unit, u8* numbers, const Units& units_of) {
+template <class Ends, class Units>
+QUERN_DEVICE Search find_group(const Ends& ends, i64 unit, u8* numbers, const Units& units_of) {
   if (threadIdx.x < 32) {
-    const Search search = put_group(p, unit, numbers, units_of);
+    const Search search = put_group(ends, unit, numbers, units_of);
     if (threadIdx.x == 0) put_number(numbers, 6, static_cast<i64>(search));
   }
   __syncthreads();
   return static_cast<Search>(number_at(numbers, 6));
 }
 
-}  // namespace quern::mxfp8
+}  // namespace quern::mx
 
-#endif  // QUERN_MXFP8_GROUPS_CUH_
+#endif  // QUERN_MX_GROUPS_CUH_

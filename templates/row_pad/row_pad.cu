@@ -1,20 +1,21 @@
 // Groups of rows to such that begin at multiples of `align`, zeros between them, and back.
-#ifndef QUERN_MXFP8_PAD_CUH_
-#define QUERN_MXFP8_PAD_CUH_
-
 #include "common/divide.cuh"
-#include "mxfp8/groups.cuh"
-#include "mxfp8/params.h"
+#include "mx/groups.cuh"
+#include "row_pad/params.h"
 #include "spec.cuh"
 
-namespace quern::mxfp8 {
+namespace quern::row_pad {
 
-using KernelParams = PadParams;
+using namespace common;
+using namespace mx;
+
 using Word = Vector<spec::vector>;
+
+QUERN_DEVICE GroupEnds<spec::Offset, false> ends_of(const Params& p) { return {p.offsets, p.status, p.rows, p.groups}; }
 
 constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint::plain;
 
-QUERN_DEVICE i64 slabs_of(const KernelParams& p, i64 rows) {
+QUERN_DEVICE i64 slabs_of(const Params& p, i64 rows) {
   return rows <= 0 ? 0 : static_cast<i64>(divide(static_cast<u64>(rows + p.align - 1), p.by_align));
 }
 
@@ -24,10 +25,10 @@ QUERN_DEVICE void put_offset(void* offsets, u32 at, i64 value) {
 }
 
 // Where each group is once it is padded. By one warp.
-QUERN_DEVICE void write_padded_offsets(const KernelParams& p) {
+QUERN_DEVICE void write_padded_offsets(const Params& p) {
   i64 before = 0;
   u32 first = 0;
-  for_groups(p, [&](const Group& group) {
+  for_groups(ends_of(p), [&](const Group& group) {
     const i64 own = slabs_of(p, group.rows) * p.align, end = before + sum_up_to(own);
     const u32 g = first + threadIdx.x;
     if (g < p.groups) {
@@ -45,7 +46,7 @@ struct Piece {
   i64 bytes;   // of the slab that are rows of a group; the rest is padding
 };
 
-QUERN_DEVICE Piece piece_of(const KernelParams& p, i64 slab, bool in_group) {
+QUERN_DEVICE Piece piece_of(const Params& p, i64 slab, bool in_group) {
   Piece piece = {slab * p.align * p.row_bytes, 0, 0};
   if (!in_group) return piece;
   const GroupPlace g = group_place(dynamic_shared());
@@ -55,7 +56,7 @@ QUERN_DEVICE Piece piece_of(const KernelParams& p, i64 slab, bool in_group) {
   return piece;
 }
 
-QUERN_DEVICE void copy(const KernelParams& p, const Piece& piece, i64 first) {
+QUERN_DEVICE void copy(const Params& p, const Piece& piece, i64 first) {
   const u8* const source = static_cast<const u8*>(p.source) + (spec::pads ? piece.plain : piece.padded);
   u8* const out = static_cast<u8*>(p.out) + (spec::pads ? piece.padded : piece.plain);
   const i64 end = spec::pads ? p.align * p.row_bytes : piece.bytes;
@@ -71,11 +72,11 @@ QUERN_DEVICE void copy(const KernelParams& p, const Piece& piece, i64 first) {
   }
 }
 
-QUERN_DEVICE void run(const KernelParams& p) {
+QUERN_DEVICE void move_rows(const Params& p) {
   const u64 slab = divide(blockIdx.x, p.by_pieces);
   const u32 piece = static_cast<u32>(blockIdx.x - slab * p.pieces);
   const auto slabs = [&](i64 rows) { return slabs_of(p, rows); };
-  const Search search = find_group(p, static_cast<i64>(slab), dynamic_shared(), slabs);
+  const Search search = find_group(ends_of(p), static_cast<i64>(slab), dynamic_shared(), slabs);
   if (search == Search::wrong) return;
   if constexpr (spec::pads) {
     if (blockIdx.x == 0 && threadIdx.x < 32) write_padded_offsets(p);
@@ -84,6 +85,14 @@ QUERN_DEVICE void run(const KernelParams& p) {
   copy(p, piece_of(p, static_cast<i64>(slab), search == Search::found), first);
 }
 
-}  // namespace quern::mxfp8
+}  // namespace quern::row_pad
 
-#endif  // QUERN_MXFP8_PAD_CUH_
+static_assert(sizeof(quern::row_pad::Params) == quern::spec::params_bytes, "host and device disagree about Params");
+
+extern "C" __global__ void __launch_bounds__(quern::spec::max_threads)
+    quern_row_pad(const __grid_constant__ quern::row_pad::Params params) {
+  if constexpr (quern::spec::noop) {
+    if (quern::common::bit_cast<float>(quern::common::load<4>(params.noop)) == 1.0f) return;
+  }
+  quern::row_pad::move_rows(params);
+}

@@ -1,0 +1,54 @@
+// row_pad: groups of rows moved to where each begins at a multiple of `align`, with zeros between them, as products of
+// groups of matrices want them; and back.
+//
+// Which rows are a group's is on the device: `offsets` says where each of `groups` ends in the rows that are not
+// padded. A group begins where the one before it ends, the first at 0; rows behind the last are of no group.
+#ifndef QUERN_ROW_PAD_H_
+#define QUERN_ROW_PAD_H_
+
+#include <cstdint>
+
+#include "quern/export.h"
+#include "quern/family.h"
+
+namespace quern {
+
+enum class RowPadDirection : std::uint8_t {
+  pad,    // out is [round_up(rows + groups * align, align), cols], as many rows as all groups can need
+  unpad,  // source is, and rows of out behind the last group are not touched
+};
+
+// Whether a float on the device may call the launch off.
+enum class RowPadNoop : std::uint8_t { never, flag };
+
+struct RowPadArgs {
+  In source = {};
+  In offsets = {};  // [groups] of `offset`: where each ends in the rows that are not padded
+  In noop = {};     // noop=flag: a float; where it is 1 nothing is read or written
+  Out out = {};     // must not overlap source
+  Out starts = {};  // pad: [groups] of `offset`, where each group begins in out
+  Out ends = {};    // and where its padding ends
+  Out status = {};  // an int32 that the caller has set to 0; 1 + the number of the first group that ends before it
+                    // begins or behind the last row: then nothing else is written
+  std::int64_t rows = kOpen;
+};
+
+// COST: one read of the groups' rows, and one write of out.
+struct RowPad {
+  using Args = RowPadArgs;
+
+  RowPadDirection direction = RowPadDirection::pad;
+  std::int64_t rows = kOpen;  // that are not padded
+  std::int64_t cols = 4096;
+  std::int64_t groups = 1;
+  std::int64_t align = 32;    // rows
+  DType dtype = DType::bf16;  // any: elements are moved as they are
+  DType offset = DType::i32;  // i32 or i64
+  RowPadNoop noop = RowPadNoop::never;
+
+  QUERN_API static const Family& family();
+};
+
+}  // namespace quern
+
+#endif  // QUERN_ROW_PAD_H_

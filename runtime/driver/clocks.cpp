@@ -45,14 +45,14 @@ class Nvml {
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  Clocks read(const std::string& pci) const {
-    Clocks clocks;
+  ClockRates read(const std::string& pci) const {
+    ClockRates clocks;
     Device device = nullptr;
     unsigned number = 0;
     unsigned long long reasons = 0;
     if (!ready_ || by_pci_(pci.c_str(), &device) != kSuccess) return clocks;
-    if (clock_(device, kSmClock, &number) == kSuccess) clocks.sm_mhz = number;
-    if (clock_(device, kMemoryClock, &number) == kSuccess) clocks.memory_mhz = number;
+    if (clock_(device, kSmClock, &number) == kSuccess) clocks.sm_mhz = static_cast<int>(number);
+    if (clock_(device, kMemoryClock, &number) == kSuccess) clocks.memory_mhz = static_cast<int>(number);
     if (power_limit_(device, &number) == kSuccess) clocks.power_limit_w = number / 1000.0;
     if (reasons_(device, &reasons) == kSuccess) clocks.throttled = throttle_words(reasons);
     return clocks;
@@ -102,9 +102,9 @@ std::string throttle_words(unsigned long long reasons) {
   return join(words, ", ");
 }
 
-Clocks read_clocks(const Driver& driver, int ordinal) {
+ClockRates read_clocks(const Driver& driver, int ordinal) {
   const std::string pci = driver.runs_host_images() ? std::string() : pci_of(driver, ordinal);
-  return pci.empty() ? Clocks{} : Nvml().read(pci);
+  return pci.empty() ? ClockRates{} : Nvml().read(pci);
 }
 
 }  // namespace quern

@@ -32,7 +32,7 @@ Json to_json(double value) {
     throw Error(Code::bad_input, Stage::tool, "a record holds a number that is not finite; measure again");
   return value;
 }
-Json to_json(const RecordedClocks& clocks) {
+Json to_json(const ClockRates& clocks) {
   Json object = Json::object();
   visit_clocks(clocks, [&](const char* name, const auto& member, bool) { object[name] = to_json(member); });
   return object;
@@ -82,7 +82,7 @@ void take_integer(const Json& value, const char* name, Integer& member) {
   if (!fits) throw Wrong{cat(name, " is no whole number, or out of range")};
   member = value.get<Integer>();
 }
-void take_clocks(const Json& value, const char* name, RecordedClocks& member) {
+void take_clocks(const Json& value, const char* name, ClockRates& member) {
   if (!value.is_object()) throw Wrong{cat(name, " is no object")};
   visit_clocks(member, [&](const char* inner, auto& to, bool required) { take_member(value, inner, to, required); });
 }
@@ -101,7 +101,7 @@ void take(const Json& value, const char* name, T& member) {
     take_text(value, name, member);
   } else if constexpr (std::is_same_v<T, double>) {
     take_number(value, name, member);
-  } else if constexpr (std::is_same_v<T, RecordedClocks>) {
+  } else if constexpr (std::is_same_v<T, ClockRates>) {
     take_clocks(value, name, member);
   } else if constexpr (std::is_same_v<T, std::vector<Rival>>) {
     take_rivals(value, name, member);

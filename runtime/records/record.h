@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock_rates.h"
 #include "quern/family.h"
 
 namespace quern {
@@ -19,14 +20,6 @@ struct Rival {
 };
 
 // What the device said of itself while the record was measured. 0: it did not say.
-struct RecordedClocks {
-  int sm_mhz = 0;
-  int memory_mhz = 0;
-  double power_limit_w = 0;
-  std::string throttled;  // the reasons, "" for none
-  friend bool operator==(const RecordedClocks&, const RecordedClocks&) = default;
-};
-
 // Times are device time in microseconds, medians. `problem`, `device`, `target`, `regime` say what the record is for;
 // of several for one of these the later line wins.
 struct Record {
@@ -42,7 +35,7 @@ struct Record {
   int samples = 0;
   std::vector<Rival> rivals;
   double copy_us = 0;  // a copy of the same bytes; 0: not measured
-  RecordedClocks clocks;
+  ClockRates clocks;
   std::string driver;        // as driver_text gives it
   std::string compiler;      // the identity of what compiled the image
   std::string image_key;     // WHAT/WHO

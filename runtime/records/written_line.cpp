@@ -48,7 +48,7 @@ class Reader {
     rest_.remove_prefix(text.size());
   }
 
-  void value(RecordedClocks& clocks) {
+  void value(ClockRates& clocks) {
     take("{");
     members(clocks, [](auto& value, const auto& visit) { visit_clocks(value, visit); });
     take("}");

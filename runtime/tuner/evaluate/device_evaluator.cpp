@@ -138,11 +138,10 @@ DeviceFacts DeviceEvaluator::facts() {
   if (copy_us_ == 0 && !device_.emulated)
     copy_us_ = measure_copy(*driver_, data_.bytes(), device_.l2_bytes, own_copy(runtime_, "")).us;
   const int version = driver_->version();
-  const Clocks clocks = read_clocks(*driver_, device_.ordinal);
   return {device_.name,
           device_.target.text(),
           cat(version / 1000, ".", version % 1000 / 10),
-          {clocks.sm_mhz, clocks.memory_mhz, clocks.power_limit_w, clocks.throttled},
+          read_clocks(*driver_, device_.ordinal),
           data_.bytes(),
           copy_us_};
 }

@@ -23,7 +23,7 @@ struct DeviceFacts {
   std::string device;  // the driver's name
   std::string target;  // "sm_90a"
   std::string driver;  // version, "13.0"
-  SweepClocks clocks;
+  ClockRates clocks;
   std::int64_t bytes = 0;  // that one call moves
   double copy_us = 0;      // a copy of as many; 0 where nothing is measured
 };

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock_rates.h"
 #include "base/file_system.h"
 #include "base/files.h"
 
@@ -67,15 +68,6 @@ struct SweepAxis {
   bool operator==(const SweepAxis&) const = default;
 };
 
-// As read when the sweep started; 0 and "" where the device does not say.
-struct SweepClocks {
-  double sm_mhz = 0;
-  double memory_mhz = 0;
-  double power_limit_w = 0;
-  std::string throttled;  // why the clocks were held down
-  bool operator==(const SweepClocks&) const = default;
-};
-
 // 0: no limit.
 struct SweepBudget {
   std::int64_t evaluations = 0;
@@ -101,7 +93,7 @@ struct SweepHead {
   std::string command;  // as typed; "" where nobody typed one
   std::string driver;
   std::string compiler;
-  SweepClocks clocks;
+  ClockRates clocks;       // as read when the sweep started; 0 and "" where the device does not say
   std::int64_t bytes = 0;  // that one call moves; 0: not known
   double copy_us = 0;      // a copy of as many bytes in the same run; 0: not measured
   bool operator==(const SweepHead&) const = default;

@@ -15,7 +15,7 @@ void members(Visit& v, SweepAxis& a) {
 }
 
 template <class Visit>
-void members(Visit& v, SweepClocks& c) {
+void members(Visit& v, ClockRates& c) {
   v.plain("sm_mhz", c.sm_mhz);
   v.plain("memory_mhz", c.memory_mhz);
   v.plain("power_limit_w", c.power_limit_w);

@@ -73,8 +73,7 @@ Record record_of(const AnyProblem& problem, const Journal& journal, std::uint64_
     record.image_digest = trial->digest;
   }
   record.copy_us = head.copy_us;
-  record.clocks = {static_cast<int>(head.clocks.sm_mhz), static_cast<int>(head.clocks.memory_mhz),
-                   head.clocks.power_limit_w, head.clocks.throttled};
+  record.clocks = head.clocks;
   record.driver = head.driver;
   record.compiler = head.compiler;
   record.space_digest = space_digest(problem.family());

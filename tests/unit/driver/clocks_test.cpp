@@ -17,7 +17,7 @@ TEST(Clocks, OnlyWhatHoldsThemDownIsAReason) {
 
 TEST(Clocks, ADeviceOfNoGpuHasNone) {
   test::reset_null_driver();
-  const Clocks clocks = read_clocks(Driver(null_driver_table()), 0);
+  const ClockRates clocks = read_clocks(Driver(null_driver_table()), 0);
   EXPECT_EQ(clocks.sm_mhz, 0);
   EXPECT_EQ(clocks.throttled, "");
 }

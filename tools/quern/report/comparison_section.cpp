@@ -150,7 +150,7 @@ std::string fact_row(std::string_view name, const std::string& first, const std:
   return element("tr", "", cat(cell("nowrap", name), cell("", first), cell(style, second)));
 }
 
-std::string megahertz(double value) { return value > 0 ? cat(number_text(value, 0), " MHz") : ""; }
+std::string megahertz(int value) { return value > 0 ? cat(value, " MHz") : ""; }
 
 std::string environments(const Comparison& c) {
   const SweepHead& a = c.first->head();

@@ -45,10 +45,10 @@ std::string fact(std::string_view name, std::string_view text, bool code = false
   return element("div", code ? "class=\"long\"" : "", cat(text_element("dt", "", name), element("dd", "", value)));
 }
 
-std::string clocks_text(const SweepClocks& clocks) {
+std::string clocks_text(const ClockRates& clocks) {
   if (clocks.sm_mhz <= 0) return "";
-  const std::string memory = clocks.memory_mhz > 0 ? cat(", memory ", number_text(clocks.memory_mhz, 0), " MHz") : "";
-  return cat("SM ", number_text(clocks.sm_mhz, 0), " MHz", memory);
+  const std::string memory = clocks.memory_mhz > 0 ? cat(", memory ", clocks.memory_mhz, " MHz") : "";
+  return cat("SM ", clocks.sm_mhz, " MHz", memory);
 }
 
 std::string budget_text(const SweepBudget& budget) {

@@ -3,12 +3,13 @@
 #define QUERN_MXFP8_BLOCKS_CUH_
 
 #include "common/scaling.cuh"
-#include "mxfp8/scale_places.cuh"
+#include "mx/scale_places.cuh"
 #include "spec.cuh"
 
 namespace quern::mxfp8 {
 
 using namespace common;
+using namespace mx;
 using Source = spec::Source;
 using Element = spec::Element;
 

@@ -72,13 +72,13 @@ void specialize(const Mxfp8& p, const Config&, Spec& spec) {
   spec.flag("along", matrix(p).along || has_given_scale(p));
   spec.flag("square", one_scale_a_square(p));
   spec.flag("expert_stride", has_expert_stride(p));
-  spec.choice("mxfp8::ScaleOrder", "order", order_of(p, blocked(p)));
+  spec.choice("mxfp8::ScaleOrder", "order", order_of(p));
   spec.part("mxfp8/dequantize.cuh");
 }
 
 void launch(const Mxfp8& p, const Mxfp8Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
   const Matrix m = matrix(p);
-  const ScaleMatrix scales = scales_of_direction(p, col_made(p));
+  const mx::ScaleGrid scales = scale_grid(p, col_made(p));
   const std::int64_t elements = config[kVector] / unit(p);
   DequantizeParams params{};
   params.noop = a.noop.data;
@@ -89,7 +89,7 @@ void launch(const Mxfp8& p, const Mxfp8Args& a, const DeviceModel& model, const 
   params.cols = m.cols;
   params.source_stride = m.stride;
   params.expert_gap = m.gap;
-  params.shape = {scales.lines, scales.blocks};
+  params.shape = {scales.lines(), scales.blocks()};
   params.slots = common::make_slots(is_empty(p) ? 0 : static_cast<std::uint64_t>(m.experts * m.rows),
                                     static_cast<std::uint64_t>(std::max<std::int64_t>(1, m.cols / elements)));
   params.by_rows = common::make_divisor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, m.rows)));
@@ -117,19 +117,18 @@ void dequantize(const Mxfp8& p, const Mxfp8Args& a) {
   const auto* elements = static_cast<const std::uint8_t*>(a.source.data);
   const void* scales = has_given_scale(p) ? a.given_scale.data : a.source_scales.data;
   auto* out = static_cast<T*>(a.out.data);
-  parallel_for(m.experts * m.rows, 1 + (1 << 14) / std::max<std::int64_t>(1, m.cols),
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t r = begin; r < end; ++r) {
-                   const std::int64_t expert = r / m.rows, row = r % m.rows;
-                   for (std::int64_t c = 0; c < m.cols; ++c) {
-                     const std::int64_t line = m.along ? row : c, block = (m.along ? c : row) / block_length(p);
-                     const std::int64_t scale =
-                         has_given_scale(p) ? 0 : scale_index(p, col_made(p), blocked(p), expert, line, block);
-                     const double x = element_value(p, elements[row_begin(m, r) + c]) * scale_value(p, scales, scale);
-                     out[r * m.cols + c] = common::from_compute<T>(static_cast<float>(x));
-                   }
-                 }
-               });
+  parallel_for(
+      m.experts * m.rows, 1 + (1 << 14) / std::max<std::int64_t>(1, m.cols), [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t r = begin; r < end; ++r) {
+          const std::int64_t expert = r / m.rows, row = r % m.rows;
+          for (std::int64_t c = 0; c < m.cols; ++c) {
+            const std::int64_t line = m.along ? row : c, block = (m.along ? c : row) / block_length(p);
+            const std::int64_t scale = has_given_scale(p) ? 0 : scale_index(p, col_made(p), expert, line, block);
+            const double x = element_value(p, elements[row_begin(m, r) + c]) * scale_value(p, scales, scale);
+            out[r * m.cols + c] = common::from_compute<T>(static_cast<float>(x));
+          }
+        }
+      });
 }
 
 void reference(const Mxfp8& p, const Mxfp8Args& a) {

@@ -4,10 +4,13 @@
 
 #include "common/numbers.cuh"
 #include "common/slots.cuh"
-#include "mxfp8/scale_places.cuh"
+#include "mx/scale_places.cuh"
 #include "spec.cuh"
 
 namespace quern::mxfp8 {
+
+using namespace common;
+using namespace mx;
 
 using KernelParams = DequantizeParams;
 using Element = spec::Element;

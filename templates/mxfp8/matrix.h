@@ -2,13 +2,14 @@
 #ifndef QUERN_MXFP8_MATRIX_H_
 #define QUERN_MXFP8_MATRIX_H_
 
+#include "mx/scales.h"
 #include "mxfp8/mxfp8.h"
 
 namespace quern::mxfp8 {
 
 inline constexpr std::int64_t kBlockElements = 32;
 
-inline std::int64_t round_up_to(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
+using mx::round_up_to;
 
 // Source is `rows` rows of `cols` neighbours for each expert. `along`: blocks lie along its rows, `across`: across
 // them; one or both.
@@ -87,19 +88,14 @@ inline bool sums_nothing(const Mxfp8& p) { return has_sums(p) && p.rows == 0 && 
 // Whether the rows of every group are whole blocks. Where no block lies across them they may be any number.
 inline bool has_whole_groups(const Mxfp8& p) { return is_whole(p) && (matrix_of(p).across || square(p)); }
 
-// The scales of one direction: `lines` lines of `blocks` blocks for each expert.
-struct ScaleMatrix {
-  std::int64_t lines;
-  std::int64_t blocks;
-  bool block_major;  // all lines' first blocks come first
-};
-
-inline ScaleMatrix row_scales(const Mxfp8& p) { return {p.rows, blocks_of(p, p.cols), false}; }
-inline ScaleMatrix col_scales(const Mxfp8& p) { return {p.cols, blocks_of(p, p.rows), true}; }
-
-inline ScaleMatrix scales_of_direction(const Mxfp8& p, bool col) { return col ? col_scales(p) : row_scales(p); }
-
-inline std::int64_t blocked_bytes(const ScaleMatrix& m) { return round_up_to(m.lines, 128) * round_up_to(m.blocks, 4); }
+// The scales of one direction.
+inline mx::ScaleGrid scale_grid(const Mxfp8& p, bool col) {
+  return {p.experts,       p.rows,
+          p.cols,          col,
+          block_length(p), p.block == Mxfp8Block::square,
+          p.groups,        p.tail == Mxfp8Tail::pad,
+          scale_type(p)};
+}
 
 // Whether a square's scale is written once, in place of once for each of its lines.
 inline bool one_scale_a_square(const Mxfp8& p) {
@@ -108,9 +104,6 @@ inline bool one_scale_a_square(const Mxfp8& p) {
 
 // ---- Memory. `col`: of the col direction.
 
-inline Layout matrix_layout(DType type, std::int64_t rows, std::int64_t cols) {
-  return Layout::matrix(type, rows, cols, cols);
-}
 inline Layout experts_layout(DType type, std::int64_t experts, std::int64_t rows, std::int64_t cols) {
   return Layout::matrices(type, experts, rows, cols, rows * cols, cols);
 }
@@ -126,30 +119,16 @@ inline Layout elements_layout(const Mxfp8& p, bool col) {
   return experts_layout(p.element, p.experts, swapped ? p.cols : p.rows, swapped ? p.rows : p.cols);
 }
 
-// Groups begin with atoms or blocks of their own, so there is room for as many more as may be cut.
-inline Layout blocked_layout(const Mxfp8& p, bool col) {
-  const ScaleMatrix m = scales_of_direction(p, col);
-  const std::int64_t lines = round_up_to(m.lines + (col ? 0 : 127 * p.groups), 128);
-  const std::int64_t blocks = round_up_to(m.blocks + (col ? 4 * p.groups : 0), 4);
-  return matrix_layout(e8m0, p.experts, lines * blocks);
-}
-inline Layout plain_layout(const Mxfp8& p, bool col) {
-  const std::int64_t bands = blocks_of(p, p.rows) + (p.tail == Mxfp8Tail::pad ? p.groups : 0);
-  if (p.block == Mxfp8Block::square) return experts_layout(e8m0, p.experts, bands, blocks_of(p, p.cols));
-  const ScaleMatrix m = scales_of_direction(p, col);
-  return m.block_major ? experts_layout(scale_type(p), p.experts, bands, m.lines)
-                       : experts_layout(scale_type(p), p.experts, m.lines, m.blocks);
-}
 inline Layout scales_layout(const Mxfp8& p, bool col) {
   if (has_given_scale(p)) return {};
-  return blocked(p) ? blocked_layout(p, col) : plain_layout(p, col);
+  return blocked(p) ? mx::blocked_layout(scale_grid(p, col)) : mx::plain_layout(scale_grid(p, col));
 }
 
 // Scales that must be written: all of them, but for the padding of atoms.
 inline std::int64_t scale_bytes(const Mxfp8& p, bool col) {
   if (has_given_scale(p)) return scale_size(p);
-  const ScaleMatrix m = scales_of_direction(p, col);
-  const std::int64_t scales = one_scale_a_square(p) ? blocks_of(p, p.rows) * blocks_of(p, p.cols) : m.lines * m.blocks;
+  const mx::ScaleGrid g = scale_grid(p, col);
+  const std::int64_t scales = one_scale_a_square(p) ? mx::plain_scales(g) : g.lines() * g.blocks();
   return p.experts * scales * scale_size(p);
 }
 

@@ -33,9 +33,6 @@ const Room& room_of(const Mxfp8& p) {
   switch (p.op) {
     case Mxfp8Op::dequantize:
       return kDequantize;
-    case Mxfp8Op::to_blocked:
-    case Mxfp8Op::from_blocked:
-      return kRelayout;
     default:
       return kQuantize;
   }
@@ -55,10 +52,6 @@ bool tile_quantizes(const Mxfp8& p, const Target&, const Config& c) {
 }
 bool rows_are_fixed(const Mxfp8& p, const Target&, const Config& c) {
   return !quantizes(p) || p.scaling != Mxfp8Scaling::row || c[kPersistent] == 0;
-}
-bool relayout_is_fixed(const Mxfp8& p, const Target&, const Config& c) {
-  const bool moves_scales = p.op == Mxfp8Op::to_blocked || p.op == Mxfp8Op::from_blocked;
-  return !moves_scales || (c[kUnroll] == 1 && c[kPersistent] == 0);
 }
 bool stream_fits_registers(const Mxfp8&, const Target&, const Config& c) { return c[kVector] * c[kUnroll] <= 128; }
 bool tile_is_fixed(const Mxfp8&, const Target&, const Config& c) {
@@ -122,8 +115,6 @@ std::string cut_blocks(const Mxfp8& p) {
 }
 
 std::string check_kinds(const Mxfp8& p) {
-  if (!quantizes(p) && p.op != Mxfp8Op::dequantize && p.scaling != Mxfp8Scaling::mx)
-    return "scaling is for quantize and dequantize";
   if (!quantizes(p) && p.prologue != Mxfp8Prologue::none) return "prologue is for quantize";
   if (!quantizes(p) && has_sums(p)) return "bias_gradient is for quantize";
   if (!quantizes(p) && p.activation != Activation::identity) return "activation is for a prologue of quantize";
@@ -202,7 +193,7 @@ struct Mxfp8Family {
   };
   static constexpr Operand kOperands[] = {
       {"source", Role::input, offsetof(Mxfp8Args, source), true, operand<&Operands::source>, "[experts, rows, cols]",
-       "the numbers; dequantize: their elements; to_blocked, from_blocked: scales"},
+       "the numbers; dequantize: their elements"},
       {"source_scales", Role::input, offsetof(Mxfp8Args, source_scales), true, operand<&Operands::source_scales>,
        "[experts, rows, cols / 32]; direction col: [experts, rows / 32, cols]", "dequantize: a scale a block"},
       {"input", Role::input, offsetof(Mxfp8Args, input), true, operand<&Operands::input>, "[experts, rows, cols]",
@@ -214,8 +205,7 @@ struct Mxfp8Family {
       {"noop", Role::input, offsetof(Mxfp8Args, noop), false, operand<&Operands::noop>, "[1]",
        "noop=flag: 1 calls the launch off"},
       {"out", Role::output, offsetof(Mxfp8Args, out), true, operand<&Operands::out>,
-       "[experts, rows, cols]; direction col: [experts, cols, rows]",
-       "the elements; dequantize: the numbers; to_blocked, from_blocked: scales"},
+       "[experts, rows, cols]; direction col: [experts, cols, rows]", "the elements; dequantize: the numbers"},
       {"scales", Role::output, offsetof(Mxfp8Args, scales), true, operand<&Operands::scales>,
        "[experts, rows, cols / 32]; direction col: [experts, rows / 32, cols]", "quantize: a scale a block"},
       {"out_col", Role::output, offsetof(Mxfp8Args, out_col), true, operand<&Operands::out_col>,
@@ -252,7 +242,6 @@ struct Mxfp8Family {
       {"the vector must divide the length of a line of source, and its stride", holds<vector_divides>},
       {"the tile form is a quantizer's, but not that of scaling=row", holds<tile_quantizes>},
       {"quantize with scaling=row has persistent=0", holds<rows_are_fixed>},
-      {"to_blocked and from_blocked have unroll=1 and persistent=0", holds<relayout_is_fixed>},
       {"32-byte accesses exist on sm_100 and sm_103 only", holds<vector_exists>},
       {"a vector must hold whole elements", holds<vector_holds_elements>},
       {"the stream form of quantize makes blocks or rows that lie along memory, with plain scales in that order, and "
@@ -401,6 +390,8 @@ namespace quern {
 
 const Family& Mxfp8::family() {
   static constexpr Replaced kReplaced[] = {
+      {"op=to_blocked", "mx_scales to=blocked"},
+      {"op=from_blocked", "mx_scales to=plain"},
       {"op=pad", "row_pad direction=pad"},
       {"op=unpad", "row_pad direction=unpad"},
   };

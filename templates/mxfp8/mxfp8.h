@@ -20,8 +20,6 @@ enum class Mxfp8Op : std::uint8_t {
   dequantize,  // elements and scales, laid out as quantize with the same fields writes them, to numbers in the order of
                // the elements: each is element * 2^(scale - 127), rounded once; of fp32 scales element * scale in fp32,
                // then rounded to dtype
-  to_blocked,  // plain scales of the same problem to blocked ones
-  from_blocked,  // and back; with block=square_spread or line each line has its own again
 };
 
 enum class Mxfp8Direction : std::uint8_t { row, col, both };

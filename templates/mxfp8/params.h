@@ -3,6 +3,7 @@
 #define QUERN_MXFP8_PARAMS_H_
 
 #include "common/slots.cuh"
+#include "mx/scale_params.cuh"
 
 namespace quern::mxfp8 {
 
@@ -17,21 +18,9 @@ struct AnyParams {
   const void* noop;  // a float; 1: nothing is done
 };
 
-// Where the scale of block `block` of line `line` is, for each expert.
-enum class ScaleOrder {
-  line_major,     // [lines, blocks]
-  block_major,    // [blocks, lines]
-  square_lines,   // [lines / 32, blocks]
-  square_blocks,  // [blocks, lines / 32]
-  blocked,        // in atoms
-  one,            // of everything
-};
-
-// One matrix of scales for each expert. A line is what is cut into blocks.
-struct ScaleParams {
-  long long lines;
-  long long blocks;
-};
+using mx::kAtomBytes;
+using mx::ScaleOrder;
+using mx::ScaleParams;
 
 // A slot is a vector of out, and as many elements of source; experts are further rows.
 struct DequantizeParams : AnyParams {
@@ -45,23 +34,6 @@ struct DequantizeParams : AnyParams {
   ScaleParams shape;
   common::Slots slots;
   common::Divisor by_rows;
-};
-
-// A strip is the atoms of 128 lines; of a group in the col direction, those of 4 blocks. A block of threads has a piece
-// of a strip, a thread a 16-byte unit of an atom.
-struct RelayoutParams : AnyParams {
-  const void* source;
-  void* out;
-  ScaleParams shape;  // of an expert, or of all groups
-  long long rows;     // of all groups
-  common::Divisor by_pieces;
-  common::Divisor by_strips;
-  unsigned pieces;  // of a strip
-  unsigned strips;  // of an expert
-  unsigned beside;  // atoms of a line that neighbours have: a power of two
-  const void* offsets;
-  int* status;
-  unsigned groups;
 };
 
 // As the quantizers see the problem: a matrix of `rows` rows of `cols` neighbours in memory for each expert. Blocks lie
@@ -113,9 +85,6 @@ struct TileParams : Params {
   void* chunk_sums;
   void* arrived;
 };
-
-// Blocked scales: 128 lines, 4 blocks of each.
-constexpr int kAtomBytes = 512;
 
 constexpr int kPartBytes = 128;
 constexpr int kBarrierBytes = 16;  // with what keeps the rest aligned

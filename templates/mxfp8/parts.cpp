@@ -5,10 +5,8 @@ namespace {
 
 // What the scales of one matrix take, in bytes.
 std::int64_t scale_room(const Mxfp8& one, bool col) {
-  const ScaleMatrix m = scales_of_direction(one, col);
-  if (blocked(one)) return blocked_bytes(m);
-  const std::int64_t squares = blocks_of(one, one.rows) * blocks_of(one, one.cols);
-  return (one_scale_a_square(one) ? squares : m.lines * m.blocks) * scale_size(one);
+  const mx::ScaleGrid g = scale_grid(one, col);
+  return blocked(one) ? mx::blocked_bytes(g) : mx::plain_scales(g) * scale_size(one);
 }
 
 std::vector<Part> experts(const Mxfp8& p) {

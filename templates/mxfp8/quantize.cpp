@@ -312,7 +312,9 @@ Layout out_layout(const Mxfp8& p) { return elements_layout(p, !row_made(p)); }
 Layout own_scales_layout(const Mxfp8& p) { return scales_layout(p, !row_made(p)); }
 Layout out_col_layout(const Mxfp8& p) { return both_made(p) ? elements_layout(p, true) : Layout{}; }
 Layout scales_col_layout(const Mxfp8& p) { return both_made(p) ? scales_layout(p, true) : Layout{}; }
-Layout bias_gradient_layout(const Mxfp8& p) { return has_sums(p) ? matrix_layout(f32, p.experts, p.cols) : Layout{}; }
+Layout bias_gradient_layout(const Mxfp8& p) {
+  return has_sums(p) ? Layout::matrix(f32, p.experts, p.cols, p.cols) : Layout{};
+}
 Layout workspace_layout(const Mxfp8& p) { return has_sums(p) ? bias_workspace_layout(p) : Layout{}; }
 
 constexpr Operands kOperands = {.source = source_layout,

@@ -121,8 +121,8 @@ class Quantizer {
   // Padding is zero.
   void clear_scales() const {
     if (!blocked(p_)) return;
-    if (row_made(p_)) std::memset(scales(false), 0, static_cast<std::size_t>(blocked_bytes(row_scales(p_))));
-    if (col_made(p_)) std::memset(scales(true), 0, static_cast<std::size_t>(blocked_bytes(col_scales(p_))));
+    if (row_made(p_)) std::memset(scales(false), 0, static_cast<std::size_t>(mx::blocked_bytes(scale_grid(p_, false))));
+    if (col_made(p_)) std::memset(scales(true), 0, static_cast<std::size_t>(mx::blocked_bytes(scale_grid(p_, true))));
   }
 
   std::uint8_t* scales(bool col) const {
@@ -132,7 +132,7 @@ class Quantizer {
   }
 
   void quantize_rows(std::int64_t band) const {
-    for (std::int64_t c = 0; c < row_scales(p_).blocks; ++c) {
+    for (std::int64_t c = 0; c < scale_grid(p_, false).blocks(); ++c) {
       for (std::int64_t r = band * band_; r < std::min(p_.rows, (band + 1) * band_); ++r) {
         const Box line = box(r, c * length_, 1, length_);
         const Scale scale = scale_of(square(p_) ? box(band * 32, c * 32, 32, 32) : line);
@@ -201,7 +201,7 @@ class Quantizer {
 
   void put_scale(bool col, std::int64_t line, std::int64_t block, const Scale& scale) const {
     if (has_given_scale(p_)) return;
-    const std::int64_t at = scale_index(p_, col, blocked(p_), 0, line, block) * scale_size(p_);
+    const std::int64_t at = scale_index(p_, col, 0, line, block) * scale_size(p_);
     std::memcpy(scales(col) + at, &scale.stored, static_cast<std::size_t>(scale_size(p_)));  // its low bytes
   }
 

@@ -10,7 +10,7 @@
 namespace quern::mxfp8 {
 
 // The values of fields, in the order of their enums.
-inline constexpr const char* kOps[] = {"quantize", "dequantize", "to_blocked", "from_blocked", nullptr};
+inline constexpr const char* kOps[] = {"quantize", "dequantize", nullptr};
 inline constexpr const char* kDirections[] = {"row", "col", "both", nullptr};
 inline constexpr const char* kModes[] = {"floor", "rceil", "ceil", "even", "exact", nullptr};
 inline constexpr const char* kScalings[] = {"mx", "tensor", "row", "block128", nullptr};
@@ -67,7 +67,7 @@ struct Room {
   std::int64_t (*bytes)(const Mxfp8&);
 };
 
-extern const Room kQuantize, kDequantize, kRelayout;
+extern const Room kQuantize, kDequantize;
 
 // The stream form of a room's kernel.
 inline Config stream_config(std::int64_t vector, std::int32_t unroll) {

@@ -128,16 +128,19 @@ TEST_F(Mxfp8Compile, Fp32Scales) {
   expect_good(compile(jobs));
 }
 
-// Operations other than quantize: 8 elements to 16 bytes of numbers, units of 16 scales.
+// Dequantization and the families beside mxfp8: 8 elements to 16 bytes of numbers, units of 16 scales.
 TEST_F(Mxfp8Compile, OtherOperations) {
   std::vector<Job> jobs;
-  for (const char* op : {"dequantize", "dequantize dtype=f32 element=e5m2", "to_blocked", "from_blocked"}) {
+  for (const char* op : {"dequantize", "dequantize dtype=f32 element=e5m2"}) {
     for (const char* rest : {"", " direction=col", " direction=col block=square"}) {
       for (const std::string& arch : kArchitectures) jobs.push_back({cat("mxfp8 cols=4096 op=", op, rest), arch});
     }
   }
-  for (const char* op : {"to_blocked direction=col", "from_blocked"}) {
-    for (const std::string& arch : kArchitectures) jobs.push_back({cat("mxfp8 cols=4096 groups=8 op=", op), arch});
+  for (const char* to : {"blocked", "plain"}) {
+    for (const char* rest :
+         {"", " direction=col", " direction=col block=square", " groups=8", " direction=col groups=8"}) {
+      for (const std::string& arch : kArchitectures) jobs.push_back({cat("mx_scales cols=4096 to=", to, rest), arch});
+    }
   }
   for (const char* direction : {"pad", "unpad dtype=e4m3"}) {
     for (const std::string& arch : kArchitectures)
@@ -147,7 +150,7 @@ TEST_F(Mxfp8Compile, OtherOperations) {
   const Compiled back = compile("mxfp8 cols=4096 op=dequantize", "sm_90a");
   EXPECT_EQ(accesses(back, 0, false, 8), 4) << "elements";
   EXPECT_EQ(accesses(back, 0, true, 16), 4) << "numbers";
-  const Compiled blocked = compile("mxfp8 cols=4096 op=to_blocked", "sm_90a");
+  const Compiled blocked = compile("mx_scales cols=4096", "sm_90a");
   EXPECT_EQ(accesses(blocked, 0, false, 4), 4) << "four lines' blocks";
   EXPECT_EQ(widths(blocked, 0, true), "16");
 }

@@ -69,8 +69,8 @@ class Mxfp8Groups : public Mxfp8Device {
       "mxfp8 rows=512 cols=96 groups=4 direction=both",
       "mxfp8 rows=512 cols=96 groups=4 direction=col scale_layout=blocked",
       "mxfp8 rows=512 cols=96 groups=4 block=square",
-      "mxfp8 rows=512 cols=96 groups=4 op=to_blocked",
-      "mxfp8 rows=512 cols=96 groups=4 op=from_blocked direction=col",
+      "mx_scales rows=512 cols=96 groups=4",
+      "mx_scales to=plain rows=512 cols=96 groups=4 direction=col",
       "row_pad rows=512 cols=96 groups=4 align=128",
       "row_pad rows=512 cols=96 groups=4 direction=unpad align=16",
   };
@@ -183,7 +183,7 @@ class Mxfp8Layout : public Mxfp8Device {};
 // Kernel and reference could both be wrong: the table is not ours.
 TEST_F(Mxfp8Layout, ScalesLieWhereTheDocumentationOfCublasHasThem) {
   constexpr std::int64_t kRows = 256, kBlocks = 8;
-  Work work(driver(), runtime().parse("mxfp8 op=to_blocked rows=256 cols=256"));
+  Work work(driver(), runtime().parse("mx_scales rows=256 cols=256"));
   const HostOperands got = launched(work), reference = work.host.reference(work.scalars);
   const std::byte* const scales = work.host.data(work.operand("source"));
   const int out = work.operand("out");
@@ -197,7 +197,7 @@ TEST_F(Mxfp8Layout, ScalesLieWhereTheDocumentationOfCublasHasThem) {
   }
 }
 
-// What quantizes writes its scales where to_blocked puts them.
+// What quantizes writes its scales where mx_scales puts them.
 TEST_F(Mxfp8Layout, QuantizedScalesLieThereToo) {
   Work plain(driver(), runtime().parse("mxfp8 rows=256 cols=256"));
   Work blocked(driver(), runtime().parse("mxfp8 rows=256 cols=256 scale_layout=blocked"));

@@ -213,6 +213,38 @@ std::vector<Case> pointwise_cases() {
   return cases;
 }
 
+// Whole atoms, parts of some, rows of blocks that are no multiple of 4, and groups.
+std::vector<Case> mx_scales_cases() {
+  std::vector<Case> cases;
+  for (const char* to : {"blocked", "plain"}) {
+    const auto mx_scales = [&](int rows, int cols, const std::string& rest, int experts = 1) {
+      return cat("mx_scales to=", to, " rows=", rows, " cols=", cols, " experts=", experts, " ", rest);
+    };
+    for (const char* direction : {"row", "col"}) {
+      for (const char* block : {"line", "square", "square_spread"}) {
+        const std::string rest = cat("direction=", direction, " block=", block);
+        const int shapes[][3] = {{128, 128, 1}, {96, 416, 3},   {256, 4096, 2},
+                                 {32, 32, 1},   {160, 1408, 5}, {1024, 96, 2}};
+        for (const auto& [rows, cols, experts] : shapes) cases.push_back({mx_scales(rows, cols, rest, experts)});
+        cases.push_back({mx_scales(57, 300, cat(rest, " tail=pad"), 2), 1});
+        cases.push_back(with("vector=4", mx_scales(160, 512, rest, 2)));
+        cases.push_back(with("vector=1,store_stream=1", mx_scales(160, 512, rest, 2)));
+        cases.push_back(with("threads=64", mx_scales(416, 1184, rest, 2)));
+      }
+    }
+    cases.push_back({mx_scales(0, 64, "")});
+    for (const int rows : {96, 128, 160, 192}) cases.push_back({mx_scales(rows, 160, "noop=flag")});
+    for (const char* rest : {"direction=row", "direction=col", "direction=row block=square",
+                             "direction=col block=square", "direction=col block=square_spread offset=i64"}) {
+      for (const int groups : {1, 4, 33}) {
+        cases.push_back({mx_scales(2048, 288, cat(rest, " groups=", groups))});
+        cases.push_back({mx_scales(700, 1100, cat("tail=pad ", rest, " groups=", groups)), 1});
+      }
+    }
+  }
+  return cases;
+}
+
 // Types and widths of 1 byte to many vectors.
 std::vector<Case> row_pad_cases() {
   const auto row_pad = [](int rows, int cols, const std::string& rest) {

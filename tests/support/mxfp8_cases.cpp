@@ -195,31 +195,6 @@ void dequantize(std::vector<Case>& cases) {
   }
 }
 
-// Scales from one layout to the other: whole atoms, parts of some, and rows of blocks that are no multiple of 4.
-void relayout(std::vector<Case>& cases) {
-  for (const char* op : {"to_blocked", "from_blocked"}) {
-    for (const char* direction : {"row", "col"}) {
-      for (const char* block : {"line", "square", "square_spread"}) {
-        const std::string rest = cat("op=", op, " direction=", direction, " block=", block);
-        const int shapes[][3] = {{128, 128, 1}, {96, 416, 3},   {256, 4096, 2},
-                                 {32, 32, 1},   {160, 1408, 5}, {1024, 96, 2}};
-        for (const auto& [rows, cols, experts] : shapes) cases.push_back({mxfp8(rows, cols, rest, experts)});
-        cases.push_back({mxfp8(57, 300, cat(rest, " tail=pad"), 2), 1});
-        cases.push_back(with("vector=4", mxfp8(160, 512, rest, 2)));
-        cases.push_back(with("threads=64", mxfp8(416, 1184, rest, 2)));
-      }
-    }
-    cases.push_back({mxfp8(0, 64, cat("op=", op))});
-    for (const char* rest : {"direction=row", "direction=col", "direction=row block=square",
-                             "direction=col block=square", "direction=col block=square_spread offset=i64"}) {
-      for (const int groups : {1, 4, 33}) {
-        cases.push_back({mxfp8(2048, 288, cat("op=", op, " ", rest, " groups=", groups))});
-        cases.push_back({mxfp8(700, 1100, cat("op=", op, " tail=pad ", rest, " groups=", groups)), 1});
-      }
-    }
-  }
-}
-
 // Groups of rows whose ends are on the device, some of them empty: few, as many as a warp reads at once, and more.
 void groups(std::vector<Case>& cases) {
   for (const std::string& direction : kDirections) {
@@ -414,8 +389,7 @@ void fp32_scales_back(std::vector<Case>& cases) {
 
 // Called off or not, as the seed of a case says.
 void noops(std::vector<Case>& cases) {
-  for (const char* rest : {"", "direction=col", "direction=both", "op=dequantize", "op=to_blocked", "op=from_blocked",
-                           "groups=3 direction=both"}) {
+  for (const char* rest : {"", "direction=col", "direction=both", "op=dequantize", "groups=3 direction=both"}) {
     for (const int rows : {96, 128, 160, 192}) cases.push_back({mxfp8(rows, 160, cat("noop=flag ", rest))});
   }
 }
@@ -435,7 +409,6 @@ std::vector<Case> mxfp8_cases() {
   tile_configs(cases);
   clusters(cases);
   dequantize(cases);
-  relayout(cases);
   groups(cases);
   prologues(cases);
   sums(cases);

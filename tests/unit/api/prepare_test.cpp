@@ -181,7 +181,8 @@ TEST_F(Prepare, TextDoesWhatAStructDoes) {
   EXPECT_EQ(runtime.prepare_text(" gather width=512 dtype=f32\n").state(), plan.state());
   EXPECT_EQ(runtime.prepare_text(plan.problem()).state(), plan.state());
   EXPECT_TRUE(has(refusal([&] { runtime.prepare_text("gathr width=512"); }).sentence, "did you mean gather?"));
-  EXPECT_TRUE(has(refusal([&] { runtime.prepare_text(""); }).sentence, "Families are: gather, mxfp8, pointwise"));
+  EXPECT_TRUE(has(refusal([&] { runtime.prepare_text(""); }).sentence,
+                  "Families are: gather, mx_scales, mxfp8, pointwise, row_pad"));
 }
 
 TEST_F(Prepare, ABadProblemIsRefusedBeforeAnythingIsDone) {

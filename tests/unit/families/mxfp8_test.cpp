@@ -208,13 +208,6 @@ TEST(Mxfp8Operands, OfOtherOperationsAreWhatQuantizeWrites) {
     EXPECT_EQ(span(back + rest, "out"), span(made, "source")) << rest;
     EXPECT_EQ(span(back + rest, "scales"), 0) << rest;
   }
-  for (const char* rest : {"", "direction=col ", "block=square "}) {
-    const std::string fields = std::string("rows=96 cols=416 experts=3 ") + rest;
-    EXPECT_EQ(span("op=to_blocked " + fields, "source"), span(fields, "scales")) << rest;
-    EXPECT_EQ(span("op=to_blocked " + fields, "out"), span(fields + "scale_layout=blocked", "scales")) << rest;
-    EXPECT_EQ(span("op=from_blocked " + fields, "source"), span("op=to_blocked " + fields, "out")) << rest;
-    EXPECT_EQ(span("op=from_blocked " + fields, "out"), span("op=to_blocked " + fields, "source")) << rest;
-  }
 }
 
 Tolerance tolerance(const std::string& fields, const std::string& name) {
@@ -248,14 +241,6 @@ TEST(Mxfp8Problem, OtherOperationsRefuseWhatIsQuantizes) {
   EXPECT_TRUE(has(refusal("op=dequantize cols=64 rows=64 direction=col source_stride=63"), "source_stride"));
   EXPECT_EQ(refusal("op=dequantize cols=128 rows=64 direction=col source_stride=64"), "") << "a line has 64 rows";
   EXPECT_TRUE(has(refusal("op=dequantize cols=33"), "tail=pad"));
-  for (const char* op : {"to_blocked", "from_blocked"}) {
-    const std::string fields = std::string("op=") + op + " cols=64 ";
-    EXPECT_EQ(refusal(fields), "");
-    EXPECT_TRUE(has(refusal(fields + "direction=both"), op));
-    EXPECT_TRUE(has(refusal(fields + "scale_layout=blocked"), op));
-    EXPECT_TRUE(has(refusal(fields + "source_stride=64"), op));
-    EXPECT_TRUE(has(refusal(fields + "source_expert_stride=64"), op));
-  }
 }
 
 TEST(Mxfp8Operands, GroupsHaveRoomForWhatTheyMayCut) {
@@ -351,7 +336,6 @@ TEST(Mxfp8Problem, AScalingHasItsModesAndDirections) {
     EXPECT_TRUE(has(refusal(fields + " scale_layout=blocked"), "scale_layout=blocked goes with scaling=mx"));
     EXPECT_TRUE(has(refusal(fields + " block=square"), "squares"));
     EXPECT_EQ(refusal(fields + " op=dequantize"), "");
-    EXPECT_TRUE(has(refusal(fields + " op=to_blocked"), "scaling is for quantize and dequantize"));
   }
 }
 
@@ -414,7 +398,6 @@ TEST(Mxfp8Problem, GroupsAreRowsOfOneMatrix) {
   EXPECT_TRUE(has(refusal("rows=256 cols=64 groups=3 direction=col source_order=rows"), "source_order=cols"));
   EXPECT_TRUE(has(refusal("rows=256 cols=64 groups=2147483648"), "2^31"));
   EXPECT_TRUE(has(refusal("rows=256 cols=64 groups=3 op=dequantize"), "dequantize"));
-  EXPECT_EQ(refusal("rows=256 cols=64 groups=3 op=to_blocked"), "");
 }
 
 TEST(Mxfp8Operands, AreWhatMustMove) {

@@ -1,22 +1,24 @@
 // Plain scales to blocked ones and back. A thread has a 16-byte unit of an atom: 4 blocks each of lines 32 apart.
-#ifndef QUERN_MXFP8_RELAYOUT_CUH_
-#define QUERN_MXFP8_RELAYOUT_CUH_
-
 #include "common/divide.cuh"
-#include "mxfp8/group_ends.cuh"
-#include "mxfp8/scale_places.cuh"
+#include "mx/groups.cuh"
+#include "mx/scale_places.cuh"
+#include "mx_scales/params.h"
 #include "spec.cuh"
 
-namespace quern::mxfp8 {
+namespace quern::mx_scales {
 
 using namespace common;
+using namespace mx;
 
-using KernelParams = RelayoutParams;
 using Unit = Vector<16>;
 
 constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint::plain;
 constexpr int kTogether = spec::together;  // blocks of a line that are read or written at once: 4 or 1
 constexpr bool kSquare = spec::order == ScaleOrder::square_lines || spec::order == ScaleOrder::square_blocks;
+
+QUERN_DEVICE GroupEnds<spec::Offset, spec::whole_groups> ends_of(const Params& p) {
+  return {p.offsets, p.status, p.rows, p.groups};
+}
 
 // One matrix of scales, an expert's or a group's, and what of it a thread has.
 struct ScalePosition {
@@ -34,7 +36,7 @@ struct AtomPosition {
   i64 atom;  // of the strip
 };
 
-QUERN_DEVICE AtomPosition atom_position(const KernelParams& p) {
+QUERN_DEVICE AtomPosition atom_position(const Params& p) {
   const u64 strip = divide(blockIdx.x, p.by_pieces), expert = divide(strip, p.by_strips);
   const u32 piece = static_cast<u32>(blockIdx.x - strip * p.pieces);
   // Threads that are neighbours have atoms beside each other, whose plain scales share a sector, then the next line.
@@ -44,14 +46,14 @@ QUERN_DEVICE AtomPosition atom_position(const KernelParams& p) {
 
 QUERN_DEVICE i64 plain_bytes(const ScaleParams& p) { return (kSquare ? (p.lines + 31) / 32 : p.lines) * p.blocks; }
 
-QUERN_DEVICE ScalePosition place_in_expert(const KernelParams& p, const AtomPosition& at) {
+QUERN_DEVICE ScalePosition place_in_expert(const Params& p, const AtomPosition& at) {
   const i64 expert = static_cast<i64>(at.expert);
   return {p.shape, expert * plain_bytes(p.shape), expert * blocked_bytes(p.shape.lines, p.shape.blocks),
           at.strip * 128 + at.line, at.atom * 4};
 }
 
 // A group is some of the lines (row direction), or some of all lines' blocks.
-QUERN_DEVICE ScalePosition place_in_group(const KernelParams& p, const AtomPosition& at) {
+QUERN_DEVICE ScalePosition place_in_group(const Params& p, const AtomPosition& at) {
   const GroupPlace g = group_place(dynamic_shared());
   if constexpr (spec::col) {
     const i64 line_bytes = kSquare ? (p.shape.lines + 31) / 32 : p.shape.lines;
@@ -93,7 +95,7 @@ QUERN_DEVICE void put_part(Unit& unit, int first, const Vector<Bytes>& some) {
   for (int k = 0; k < Bytes; ++k) put_code(unit, first + k, code_at<u8>(some, k));
 }
 
-QUERN_DEVICE void to_blocked(const KernelParams& p, const ScalePosition& at, i64 unit) {
+QUERN_DEVICE void to_blocked(const Params& p, const ScalePosition& at, i64 unit) {
   Unit bytes = {};
   for_plain(at, [&](int i, i64 from) { put_part(bytes, i, load<kTogether>(static_cast<const u8*>(p.source) + from)); });
 #pragma unroll
@@ -101,7 +103,7 @@ QUERN_DEVICE void to_blocked(const KernelParams& p, const ScalePosition& at, i64
     store<spec::vector, kStore>(static_cast<u8*>(p.out) + unit + i, part_of<spec::vector>(bytes, i));
 }
 
-QUERN_DEVICE void from_blocked(const KernelParams& p, const ScalePosition& at, i64 unit) {
+QUERN_DEVICE void from_blocked(const Params& p, const ScalePosition& at, i64 unit) {
   if (kSquare && at.line % 32 != 0) return;  // its first line speaks for a square
   Unit bytes = {};
 #pragma unroll
@@ -111,7 +113,7 @@ QUERN_DEVICE void from_blocked(const KernelParams& p, const ScalePosition& at, i
       at, [&](int i, i64 to) { store<kTogether, kStore>(static_cast<u8*>(p.out) + to, part_of<kTogether>(bytes, i)); });
 }
 
-QUERN_DEVICE void run(const KernelParams& p) {
+QUERN_DEVICE void move_scales(const Params& p) {
   const AtomPosition here = atom_position(p);
   ScalePosition at;
   if constexpr (spec::groups) {
@@ -130,6 +132,14 @@ QUERN_DEVICE void run(const KernelParams& p) {
   }
 }
 
-}  // namespace quern::mxfp8
+}  // namespace quern::mx_scales
 
-#endif  // QUERN_MXFP8_RELAYOUT_CUH_
+static_assert(sizeof(quern::mx_scales::Params) == quern::spec::params_bytes, "host and device disagree about Params");
+
+extern "C" __global__ void __launch_bounds__(quern::spec::max_threads)
+    quern_mx_scales(const __grid_constant__ quern::mx_scales::Params params) {
+  if constexpr (quern::spec::noop) {
+    if (quern::common::bit_cast<float>(quern::common::load<4>(params.noop)) == 1.0f) return;
+  }
+  quern::mx_scales::move_scales(params);
+}

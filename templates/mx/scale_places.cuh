@@ -1,11 +1,11 @@
 // Where scales are in memory.
-#ifndef QUERN_MXFP8_SCALE_PLACES_CUH_
-#define QUERN_MXFP8_SCALE_PLACES_CUH_
+#ifndef QUERN_MX_SCALE_PLACES_CUH_
+#define QUERN_MX_SCALE_PLACES_CUH_
 
 #include "common/vector.cuh"
-#include "mxfp8/params.h"
+#include "mx/scale_params.cuh"
 
-namespace quern::mxfp8 {
+namespace quern::mx {
 
 using namespace common;
 
@@ -33,6 +33,6 @@ QUERN_DEVICE i64 scale_place(const ScaleParams& p, u64 expert, i64 line, i64 blo
   return expert * blocked_bytes(p.lines, p.blocks) + blocked_offset(line, block, p.blocks);
 }
 
-}  // namespace quern::mxfp8
+}  // namespace quern::mx
 
-#endif  // QUERN_MXFP8_SCALE_PLACES_CUH_
+#endif  // QUERN_MX_SCALE_PLACES_CUH_

@@ -1,0 +1,79 @@
+// The scales of blocks on the host: how many there are, what memory they take, and where each is.
+#ifndef QUERN_MX_SCALES_H_
+#define QUERN_MX_SCALES_H_
+
+#include <cstdint>
+
+#include "quern/layout.h"
+
+namespace quern::mx {
+
+inline constexpr std::int64_t kSquareLines = 32;
+
+inline std::int64_t round_up_to(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
+
+// The scales of one direction of a problem's matrices. A line, which is a row or a column, is cut into blocks.
+struct ScaleGrid {
+  std::int64_t experts;
+  std::int64_t rows;
+  std::int64_t cols;
+  bool col;             // lines are columns
+  std::int64_t block;   // elements of a line that share a scale
+  bool square;          // plain: one scale for the blocks of 32 lines
+  std::int64_t groups;  // of rows, each with scales of its own, one behind the other; 0: none
+  bool cut_groups;      // a group may end with a block that is cut
+  DType type;           // of a scale
+
+  std::int64_t blocks_of(std::int64_t n) const { return (n + block - 1) / block; }
+  std::int64_t lines() const { return col ? cols : rows; }
+  std::int64_t blocks() const { return blocks_of(col ? rows : cols); }  // of a line
+};
+
+// Of one expert: lines padded to 128 and blocks to 4.
+inline std::int64_t blocked_bytes(const ScaleGrid& g) {
+  return round_up_to(g.lines(), 128) * round_up_to(g.blocks(), 4);
+}
+
+// Plain scales of one expert.
+inline std::int64_t plain_scales(const ScaleGrid& g) {
+  return g.square ? g.blocks_of(g.rows) * g.blocks_of(g.cols) : g.lines() * g.blocks();
+}
+
+// Each group begins with an atom of its own, so there is room for as many more as may be cut.
+inline Layout blocked_layout(const ScaleGrid& g) {
+  const std::int64_t lines = round_up_to(g.lines() + (g.col ? 0 : 127 * g.groups), 128);
+  const std::int64_t blocks = round_up_to(g.blocks() + (g.col ? 4 * g.groups : 0), 4);
+  return Layout::matrix(e8m0, g.experts, lines * blocks, lines * blocks);
+}
+
+// Of rows [experts, rows, blocks], of columns [experts, blocks, cols], of squares [experts, blocks, blocks].
+inline Layout plain_layout(const ScaleGrid& g) {
+  const std::int64_t bands = g.blocks_of(g.rows) + (g.cut_groups ? g.groups : 0);
+  const std::int64_t rows = g.square || g.col ? bands : g.rows;
+  const std::int64_t cols = g.square || !g.col ? g.blocks_of(g.cols) : g.cols;
+  return Layout::matrices(g.type, g.experts, rows, cols, rows * cols, cols);
+}
+
+// The name of the plain scales' ScaleOrder.
+inline const char* plain_order(const ScaleGrid& g) {
+  if (g.square) return g.col ? "square_blocks" : "square_lines";
+  return g.col ? "block_major" : "line_major";
+}
+
+inline std::int64_t plain_index(const ScaleGrid& g, std::int64_t expert, std::int64_t line, std::int64_t block) {
+  if (g.square) {
+    const std::int64_t squares = line / kSquareLines, across = g.blocks_of(g.cols);
+    return (expert * g.blocks_of(g.rows) + (g.col ? block : squares)) * across + (g.col ? squares : block);
+  }
+  const std::int64_t own = g.col ? block * g.lines() + line : line * g.blocks() + block;
+  return expert * g.lines() * g.blocks() + own;
+}
+
+inline std::int64_t blocked_index(const ScaleGrid& g, std::int64_t expert, std::int64_t line, std::int64_t block) {
+  const std::int64_t atom = line / 128 * (round_up_to(g.blocks(), 4) / 4) + block / 4;
+  return expert * blocked_bytes(g) + atom * 512 + line % 32 * 16 + line % 128 / 32 * 4 + block % 4;
+}
+
+}  // namespace quern::mx
+
+#endif  // QUERN_MX_SCALES_H_

@@ -1,0 +1,73 @@
+// mx_scales: E8M0 scales of blocks of 32 from their plain layout to the one that block-scaled matrix products read, and
+// back.
+//
+// The scales are those of mxfp8 with scaling=mx and the same rows, cols, experts, direction, block, tail and groups. In
+// direction row a line is a row of the matrix, in direction col a column; a line has a scale for each 32 elements.
+// Plain, they are [experts, rows, cols / 32], or in direction col [experts, rows / 32, cols]. Blocked, each expert has
+// its lines padded to 128 and its blocks to 4 with zeros, in atoms of 512 bytes: 128 lines and 4 blocks of each, where
+// block b of line l is byte 16 * (l % 32) + 4 * (l / 32) + b.
+#ifndef QUERN_MX_SCALES_MX_SCALES_H_
+#define QUERN_MX_SCALES_MX_SCALES_H_
+
+#include <cstdint>
+
+#include "quern/export.h"
+#include "quern/family.h"
+
+namespace quern {
+
+enum class MxScalesTo : std::uint8_t {
+  blocked,
+  plain,  // with block=square the first line of a square speaks for it
+};
+
+// Along what blocks lie.
+enum class MxScalesDirection : std::uint8_t { row, col };
+
+enum class MxScalesBlock : std::uint8_t {
+  line,           // 32 elements of a row or a column
+  square,         // 32 x 32 elements; plain, one scale each: [experts, rows / 32, cols / 32]
+  square_spread,  // plain, each square's scale written for all its lines, where `line` has theirs
+};
+
+enum class MxScalesTail : std::uint8_t {
+  refuse,  // the dimension that is cut into blocks must be a multiple of 32
+  pad,     // the last block may be cut
+};
+
+// Whether a float on the device may call the launch off.
+enum class MxScalesNoop : std::uint8_t { never, flag };
+
+struct MxScalesArgs {
+  In source = {};   // scales of e8m0
+  In offsets = {};  // groups: [groups] of `offset`, where each ends; one begins where that before it ends
+  In noop = {};     // noop=flag: a float; where it is 1 nothing is read or written
+  Out out = {};     // must not overlap source
+  Out status = {};  // groups: an int32 that the caller has set to 0; 1 + the number of the first group that ends before
+                    // it begins or behind the last row, or whose rows must be whole blocks and are not: then nothing
+                    // else is written
+  std::int64_t rows = kOpen;
+  std::int64_t experts = kOpen;
+};
+
+// COST: one read and one write of the scales.
+struct MxScales {
+  using Args = MxScalesArgs;
+
+  MxScalesTo to = MxScalesTo::blocked;
+  std::int64_t rows = kOpen;  // of the matrix whose scales they are
+  std::int64_t cols = 4096;
+  std::int64_t experts = 1;
+  MxScalesDirection direction = MxScalesDirection::row;
+  MxScalesBlock block = MxScalesBlock::line;
+  MxScalesTail tail = MxScalesTail::refuse;
+  std::int64_t groups = 0;  // of rows, whose ends are on the device; 0: none
+  DType offset = DType::i32;
+  MxScalesNoop noop = MxScalesNoop::never;
+
+  QUERN_API static const Family& family();
+};
+
+}  // namespace quern
+
+#endif  // QUERN_MX_SCALES_MX_SCALES_H_

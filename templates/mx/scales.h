@@ -74,6 +74,9 @@ inline std::int64_t blocked_index(const ScaleGrid& g, std::int64_t expert, std::
   return expert * blocked_bytes(g) + atom * 512 + line % 32 * 16 + line % 128 / 32 * 4 + block % 4;
 }
 
+// For tests, a scale of a whole tensor: now and then none that a sane caller has.
+float given_scale(std::uint64_t seed);
+
 }  // namespace quern::mx
 
 #endif  // QUERN_MX_SCALES_H_

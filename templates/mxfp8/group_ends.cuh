@@ -9,8 +9,8 @@ namespace quern::mxfp8 {
 
 using namespace mx;
 
-template <class AnyParams>
-QUERN_DEVICE GroupEnds<spec::Offset, spec::whole_groups> ends_of(const AnyParams& p) {
+template <class Kernel>
+QUERN_DEVICE GroupEnds<spec::Offset, spec::whole_groups> ends_of(const Kernel& p) {
   return {p.offsets, p.status, p.rows, p.groups};
 }
 

@@ -3,6 +3,7 @@
 #define QUERN_MXFP8_MATRIX_H_
 
 #include "mx/scales.h"
+#include "mx/strided.h"
 #include "mxfp8/mxfp8.h"
 
 namespace quern::mxfp8 {
@@ -32,18 +33,21 @@ inline std::int64_t source_line(const Mxfp8& p) {
 }
 
 inline bool has_expert_stride(const Mxfp8& p) { return p.source_expert_stride != 0; }
-// Asked for before the sizes are checked: what is too large may wrap.
-inline std::int64_t expert_gap(const Mxfp8& p, std::int64_t rows, std::int64_t stride) {
-  const std::uint64_t all = static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(stride);
-  return has_expert_stride(p) ? static_cast<std::int64_t>(static_cast<std::uint64_t>(p.source_expert_stride) - all) : 0;
+
+// Source as it lies in memory.
+inline mx::Strided source_of(const Mxfp8& p) {
+  const std::int64_t line = source_line(p);
+  return {p.experts, p.source_order == Mxfp8Order::rows ? p.cols : p.rows, line,
+          p.source_stride == 0 ? line : p.source_stride, p.source_expert_stride};
 }
 
 inline Matrix matrix_of(const Mxfp8& p) {
   const bool swapped = p.source_order == Mxfp8Order::rows;
   const std::int64_t rows = swapped ? p.cols : p.rows, cols = swapped ? p.rows : p.cols;
   const bool row = p.direction != Mxfp8Direction::col, col = p.direction != Mxfp8Direction::row;
-  const std::int64_t line = source_line(p), stride = p.source_stride == 0 ? line : p.source_stride;
-  return {p.experts, rows, cols, line, stride, expert_gap(p, rows, stride), swapped ? col : row, swapped ? row : col};
+  const mx::Strided source = source_of(p);
+  return {p.experts,          rows, cols, source.line, source.stride, mx::expert_gap(source), swapped ? col : row,
+          swapped ? row : col};
 }
 
 // Where a row begins; `row`: of all experts.
@@ -108,12 +112,6 @@ inline Layout experts_layout(DType type, std::int64_t experts, std::int64_t rows
   return Layout::matrices(type, experts, rows, cols, rows * cols, cols);
 }
 
-// Source, of `cols` elements a line.
-inline Layout source_layout_of(const Mxfp8& p, const Matrix& m, DType type, std::int64_t cols) {
-  const std::int64_t expert_stride = has_expert_stride(p) ? p.source_expert_stride : m.rows * m.stride;
-  return Layout::matrices(type, m.experts, m.rows, cols, expert_stride, m.stride);
-}
-
 inline Layout elements_layout(const Mxfp8& p, bool col) {
   const bool swapped = col && p.out_order == Mxfp8Order::rows;
   return experts_layout(p.element, p.experts, swapped ? p.cols : p.rows, swapped ? p.rows : p.cols);
@@ -132,10 +130,8 @@ inline std::int64_t scale_bytes(const Mxfp8& p, bool col) {
   return p.experts * scales * scale_size(p);
 }
 
-// The plain reference of quantize.
+// The plain reference.
 void quantize_reference(const Mxfp8& p, const Mxfp8Args& a);
-// A scale for scaling=tensor: now and then none that a sane caller has.
-float given_scale(std::uint64_t seed);
 // Blocks of every size of numbers, from denormals to the largest, some with NaNs or infinities.
 void generate_source(const Mxfp8& p, std::uint64_t seed, void* data);
 

@@ -4,11 +4,12 @@
 
 #include "common/activation_reference.h"
 #include "common/geometry.h"
-#include "mxfp8/matrix.h"
+#include "mxfp8/choices.h"
+#include "mxfp8/operands.h"
 #include "mxfp8/params.h"
 #include "mxfp8/parts.h"
 #include "mxfp8/prologue.h"
-#include "mxfp8/room.h"
+#include "mxfp8/quantize.h"
 #include "quern_embedded/mxfp8.h"
 
 namespace quern::mxfp8 {
@@ -29,29 +30,16 @@ constexpr std::int32_t kClusters[] = {1, 2, 4, 8, kNoMore};
 constexpr std::int32_t kSwitch[] = {0, 1, kNoMore};
 constexpr std::int32_t kBlockCounts[] = {0, 1, 2, 4, 8, kNoMore};
 
-const Room& room_of(const Mxfp8& p) {
-  switch (p.op) {
-    case Mxfp8Op::dequantize:
-      return kDequantize;
-    default:
-      return kQuantize;
-  }
-}
-
-bool quantizes(const Mxfp8& p) { return p.op == Mxfp8Op::quantize; }
-
 // ---- Constraints
 
-bool vector_divides(const Mxfp8& p, const Target&, const Config& c) {
-  return room_of(p).natural_vector(p, 32) % c[kVector] == 0;
-}
+bool vector_divides(const Mxfp8& p, const Target&, const Config& c) { return natural_vector(p, 32) % c[kVector] == 0; }
 bool vector_exists(const Mxfp8&, const Target& t, const Config& c) { return c[kVector] <= widest_access(t); }
-bool vector_holds_elements(const Mxfp8& p, const Target&, const Config& c) { return c[kVector] >= room_of(p).unit(p); }
+bool vector_holds_elements(const Mxfp8& p, const Target&, const Config& c) { return c[kVector] >= source_bytes(p); }
 bool tile_quantizes(const Mxfp8& p, const Target&, const Config& c) {
-  return c[kForm] == kStream || (quantizes(p) && p.scaling != Mxfp8Scaling::row);
+  return c[kForm] == kStream || p.scaling != Mxfp8Scaling::row;
 }
 bool rows_are_fixed(const Mxfp8& p, const Target&, const Config& c) {
-  return !quantizes(p) || p.scaling != Mxfp8Scaling::row || c[kPersistent] == 0;
+  return p.scaling != Mxfp8Scaling::row || c[kPersistent] == 0;
 }
 bool stream_fits_registers(const Mxfp8&, const Target&, const Config& c) { return c[kVector] * c[kUnroll] <= 128; }
 bool tile_is_fixed(const Mxfp8&, const Target&, const Config& c) {
@@ -74,78 +62,8 @@ bool blocks_are_resident(const Mxfp8&, const Target& t, const Config& c) {
   return c[kBlocksPerSm] * c[kThreads] <= common::resident_threads(t);
 }
 
-// ---- What every operation refuses
-
-bool is_beyond_memory(std::int64_t matrices, std::int64_t rows, std::int64_t cols) {
-  std::int64_t all = 0;
-  return __builtin_mul_overflow(std::max<std::int64_t>(matrices, 1), rows, &all) ||
-         __builtin_mul_overflow(all, cols, &all) || all > kMaxExtent;
-}
-
-// With every line and column padded to a whole atom, whatever the layout, and nothing taken for empty: then no product
-// of some of the extents overflows. Of two strides of source the larger has the other in it.
-bool is_too_large(const Mxfp8& p, const Matrix& m) {
-  const auto padded = [](std::int64_t n) { return round_up_to(std::max<std::int64_t>(n, 1), 128); };
-  const std::int64_t rows = padded(m.rows), stride = padded(m.stride);
-  if (is_beyond_memory(m.experts, rows, padded(m.cols))) return true;
-  if (!has_expert_stride(p)) return is_beyond_memory(m.experts, rows, stride);
-  return is_beyond_memory(1, rows, stride) || is_beyond_memory(m.experts, 1, p.source_expert_stride);
-}
-
-// Experts lie apart, or by turns: a line of each, then the next of each. What is open is asked for at the launch.
-bool experts_overlap(const Mxfp8& p, const Matrix& m) {
-  if (!has_expert_stride(p) || m.experts == kOpen || m.rows == kOpen || m.experts * m.rows == 0) return false;
-  return p.source_expert_stride < (m.rows - 1) * m.stride + m.line &&
-         m.stride < (m.experts - 1) * p.source_expert_stride + m.line;
-}
-
-std::string uneven(const char* field, std::int64_t extent, std::int64_t block, const char* what) {
-  if (extent == kOpen || extent % block == 0) return {};
-  const std::string length = std::to_string(block);
-  return std::string(field) + "=" + std::to_string(extent) + " is no multiple of " + length + ", and " + what +
-         " are cut into blocks of " + length + "; tail=pad makes the last block as if zeros followed";
-}
-
-std::string cut_blocks(const Mxfp8& p) {
-  if (!is_whole(p)) return {};
-  std::string why;
-  if (row_made(p) || square(p)) why = uneven("cols", p.cols, block_length(p), "rows");
-  if (why.empty() && (col_made(p) || square(p))) why = uneven("rows", p.rows, block_length(p), "columns");
-  return why;
-}
-
-std::string check_kinds(const Mxfp8& p) {
-  if (!quantizes(p) && p.prologue != Mxfp8Prologue::none) return "prologue is for quantize";
-  if (!quantizes(p) && has_sums(p)) return "bias_gradient is for quantize";
-  if (!quantizes(p) && p.activation != Activation::identity) return "activation is for a prologue of quantize";
-  if (p.groups > 0 && p.experts != 1 && p.experts != kOpen)
-    return "groups are of one matrix, experts=1; experts are groups of one size";
-  if (p.groups > 0 && p.source_order == Mxfp8Order::rows)
-    return "groups go with source_order=cols: their rows must lie one behind the other";
-  if (p.groups > 0 && has_expert_stride(p)) return "source_expert_stride is for experts; groups are of one matrix";
-  if (p.groups >= std::int64_t{1} << 31) return "groups must be fewer than 2^31";
-  return {};
-}
-
-std::string check_sizes(const Mxfp8& p) {
-  const Matrix m = room_of(p).matrix(p);
-  if (p.source_stride != 0 && p.source_stride < m.line)
-    return "source_stride is below the length of a line of source, so lines would overlap";
-  if (has_expert_stride(p) && p.source_expert_stride < m.line)
-    return "source_expert_stride is below the length of a line of source, so lines would overlap";
-  if (std::max(m.line, m.cols) >= kMaxSlots) return "a line of source must have fewer than 2^30 elements";
-  if (is_too_large(p, m))
-    return "source is too large: all experts together may have 2^46 elements, gaps and padding included";
-  if (experts_overlap(p, m))
-    return "source_expert_stride makes experts overlap: they lie apart, or a line of each before the next line of each";
-  return cut_blocks(p);
-}
-
-template <LayoutOf Operands::*kMember>
-Layout operand(const void* problem) {
-  const Mxfp8& p = *static_cast<const Mxfp8*>(problem);
-  return (room_of(p).operands.*kMember)(p);
-}
+template <Layout (*F)(const Mxfp8&)>
+constexpr auto layout = &layout_of<Mxfp8, F>;
 template <bool (*F)(const Mxfp8&, const Target&, const Config&)>
 constexpr auto holds = &holds_for<Mxfp8, F>;
 
@@ -154,10 +72,9 @@ struct Mxfp8Family {
   using Args = Mxfp8Args;
   static constexpr const char* kName = "mxfp8";
   static constexpr const char* kSentence =
-      "8-bit elements with a power-of-two scale a block of 32, or fp32 scales: quantization and back";
+      "quantization to 8-bit elements with a power-of-two scale a block of 32, or with fp32 scales";
 
   static constexpr Field kFields[] = {
-      choice_field("op", offsetof(Mxfp8, op), kOps, "what is made of source"),
       extent_field("rows", offsetof(Mxfp8, rows), true, "rows of source, of each expert"),
       extent_field("cols", offsetof(Mxfp8, cols), false, "columns of source"),
       extent_field("experts", offsetof(Mxfp8, experts), true, "matrices of one size"),
@@ -192,31 +109,29 @@ struct Mxfp8Family {
                     "elements from an expert of source to the next; 0: as many as its lines have"),
   };
   static constexpr Operand kOperands[] = {
-      {"source", Role::input, offsetof(Mxfp8Args, source), true, operand<&Operands::source>, "[experts, rows, cols]",
-       "the numbers; dequantize: their elements"},
-      {"source_scales", Role::input, offsetof(Mxfp8Args, source_scales), true, operand<&Operands::source_scales>,
-       "[experts, rows, cols / 32]; direction col: [experts, rows / 32, cols]", "dequantize: a scale a block"},
-      {"input", Role::input, offsetof(Mxfp8Args, input), true, operand<&Operands::input>, "[experts, rows, cols]",
+      {"source", Role::input, offsetof(Mxfp8Args, source), true, layout<source_layout>, "[experts, rows, cols]",
+       "the numbers"},
+      {"input", Role::input, offsetof(Mxfp8Args, input), true, layout<input_layout>, "[experts, rows, cols]",
        "prologue dact and dgated: what the activation was of"},
-      {"offsets", Role::input, offsetof(Mxfp8Args, offsets), false, operand<&Operands::offsets>, "[groups]",
+      {"offsets", Role::input, offsetof(Mxfp8Args, offsets), false, layout<offsets_layout>, "[groups]",
        "groups: where each ends"},
-      {"given_scale", Role::input, offsetof(Mxfp8Args, given_scale), false, operand<&Operands::given_scale>, "[1]",
+      {"given_scale", Role::input, offsetof(Mxfp8Args, given_scale), false, layout<given_scale_layout>, "[1]",
        "scaling=tensor: the scale of everything, f32"},
-      {"noop", Role::input, offsetof(Mxfp8Args, noop), false, operand<&Operands::noop>, "[1]",
+      {"noop", Role::input, offsetof(Mxfp8Args, noop), false, layout<noop_layout>, "[1]",
        "noop=flag: 1 calls the launch off"},
-      {"out", Role::output, offsetof(Mxfp8Args, out), true, operand<&Operands::out>,
-       "[experts, rows, cols]; direction col: [experts, cols, rows]", "the elements; dequantize: the numbers"},
-      {"scales", Role::output, offsetof(Mxfp8Args, scales), true, operand<&Operands::scales>,
-       "[experts, rows, cols / 32]; direction col: [experts, rows / 32, cols]", "quantize: a scale a block"},
-      {"out_col", Role::output, offsetof(Mxfp8Args, out_col), true, operand<&Operands::out_col>,
-       "[experts, cols, rows]", "direction both: the elements of the col direction"},
-      {"scales_col", Role::output, offsetof(Mxfp8Args, scales_col), true, operand<&Operands::scales_col>,
+      {"out", Role::output, offsetof(Mxfp8Args, out), true, layout<out_layout>,
+       "[experts, rows, cols]; direction col: [experts, cols, rows]", "the elements"},
+      {"scales", Role::output, offsetof(Mxfp8Args, scales), true, layout<own_scales_layout>,
+       "[experts, rows, cols / 32]; direction col: [experts, rows / 32, cols]", "a scale a block"},
+      {"out_col", Role::output, offsetof(Mxfp8Args, out_col), true, layout<out_col_layout>, "[experts, cols, rows]",
+       "direction both: the elements of the col direction"},
+      {"scales_col", Role::output, offsetof(Mxfp8Args, scales_col), true, layout<scales_col_layout>,
        "[experts, rows / 32, cols]", "direction both: the scales of the col direction"},
-      {"bias_gradient", Role::output, offsetof(Mxfp8Args, bias_gradient), false, operand<&Operands::bias_gradient>,
+      {"bias_gradient", Role::output, offsetof(Mxfp8Args, bias_gradient), false, layout<bias_gradient_layout>,
        "[experts, cols]", "bias_gradient=sums: what is quantized, summed over rows"},
-      {"workspace", Role::workspace, offsetof(Mxfp8Args, workspace), false, operand<&Operands::workspace>, "[words]",
+      {"workspace", Role::workspace, offsetof(Mxfp8Args, workspace), false, layout<workspace_layout>, "[words]",
        "bias_gradient=sums: what it is made in"},
-      {"status", Role::update, offsetof(Mxfp8Args, status), false, operand<&Operands::status>, "[1]",
+      {"status", Role::update, offsetof(Mxfp8Args, status), false, layout<status_layout>, "[1]",
        "groups: 1 + the number of the first that is wrong"},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {
@@ -240,11 +155,11 @@ struct Mxfp8Family {
   };
   static constexpr Constraint kConstraints[] = {
       {"the vector must divide the length of a line of source, and its stride", holds<vector_divides>},
-      {"the tile form is a quantizer's, but not that of scaling=row", holds<tile_quantizes>},
-      {"quantize with scaling=row has persistent=0", holds<rows_are_fixed>},
+      {"scaling=row has the stream form", holds<tile_quantizes>},
+      {"scaling=row has persistent=0", holds<rows_are_fixed>},
       {"32-byte accesses exist on sm_100 and sm_103 only", holds<vector_exists>},
       {"a vector must hold whole elements", holds<vector_holds_elements>},
-      {"the stream form of quantize makes blocks or rows that lie along memory, with plain scales in that order, and "
+      {"the stream form makes blocks or rows that lie along memory, with plain scales in that order, and "
        "no "
        "bias_gradient",
        holds<stream_is_along>},
@@ -309,19 +224,14 @@ struct Mxfp8Family {
   static Table<Scalar> scalars() { return kScalars; }
   static Table<SourceFile> sources() { return embedded::mxfp8_sources(); }
 
-  static std::string check(const Mxfp8& p) {
-    std::string why = room_of(p).check(p);
-    if (why.empty()) why = check_kinds(p);
-    if (why.empty()) why = check_scaling(p);
-    return why.empty() ? check_sizes(p) : why;
-  }
+  static std::string check(const Mxfp8& p) { return mxfp8::check(p); }
 
   static int variants(const Mxfp8& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
-    const Config first = room_of(p).preferred(p, target, model);
+    const Config first = quantize_default(p, target, model);
     out[0] = {first[kForm] == kTile ? "tile" : "stream", first, alignment(p, first)};
     if (out[0].alignment == 1) return 1;
     Config any = first;
-    any[kVector] = static_cast<std::int32_t>(room_of(p).unit(p));
+    any[kVector] = static_cast<std::int32_t>(source_bytes(p));
     any[kRows] = 32;
     any[kStack] = any[kCluster] = 1;
     // Where nothing is asked for, ptxas takes 48 registers for some and spills a few for more blocks.
@@ -330,7 +240,7 @@ struct Mxfp8Family {
     return 2;
   }
 
-  static std::uint32_t alignment(const Mxfp8& p, const Config& config) { return room_of(p).alignment(p, config); }
+  static std::uint32_t alignment(const Mxfp8& p, const Config& config) { return mxfp8::alignment(p, config); }
 
   static void specialize(const Mxfp8& p, const Target&, const Config& config, Spec& spec) {
     spec.integer("resident", config[kResident]);
@@ -342,25 +252,30 @@ struct Mxfp8Family {
       spec.integer("unroll", config[kUnroll]);
       spec.flag("persistent", config[kPersistent] == 1);
     }
-    room_of(p).specialize(p, config, spec);
+    mxfp8::specialize(p, config, spec);
   }
 
   static void launch(const Mxfp8& p, const Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
-    room_of(p).launch(p, a, model, config, launch);
+    mxfp8::launch(p, a, model, config, launch);
   }
 
   static void reference(const Mxfp8& p, const Args& a) {
     if (p.noop == Mxfp8Noop::flag && *static_cast<const float*>(a.noop.data) == 1.0F) return;
-    room_of(p).reference(p, a);
+    quantize_reference(p, a);
   }
 
-  // A NaN of dequantize has no payload to keep. In a sum of fp32 nothing rounds away what an activation is off by.
-  static Tolerance tolerance(const Mxfp8& p, int operand) {
-    if (p.op == Mxfp8Op::dequantize) return {};
-    return quantizes(p) ? prologue_tolerance(p, kOperands[operand].name) : Tolerance{0, 0, true};
-  }
+  // In a sum of fp32 nothing rounds away what an activation is off by.
+  static Tolerance tolerance(const Mxfp8& p, int operand) { return prologue_tolerance(p, kOperands[operand].name); }
 
-  static std::int64_t bytes(const Mxfp8& p) { return room_of(p).bytes(p); }
+  static std::int64_t bytes(const Mxfp8& p) {
+    const std::int64_t elements = p.experts * p.rows * p.cols;
+    const Matrix m = matrix_of(p);
+    std::int64_t sum = (m.experts * m.rows * m.line + (has_input(p) ? elements : 0)) * source_bytes(p);
+    if (has_sums(p)) sum += p.experts * p.cols * 4;
+    if (row_made(p)) sum += elements + scale_bytes(p, false);
+    if (col_made(p)) sum += elements + scale_bytes(p, true);
+    return sum;
+  }
 
   static bool generate(const Mxfp8& p, int operand, std::uint64_t seed, void* data) {
     const std::string_view name = kOperands[operand].name;
@@ -371,10 +286,10 @@ struct Mxfp8Family {
     } else if (name == "status") {
       *static_cast<std::int32_t*>(data) = 0;
     } else if (name == "given_scale") {
-      *static_cast<float*>(data) = given_scale(seed);
+      *static_cast<float*>(data) = mx::given_scale(seed);
     } else if (p.prologue != Mxfp8Prologue::none && (name == "source" || name == "input")) {
       generate_arguments(p, name == "input", seed, data);
-    } else if (quantizes(p) && name == "source") {
+    } else if (name == "source") {
       generate_source(p, seed, data);
     } else {
       return false;
@@ -390,6 +305,8 @@ namespace quern {
 
 const Family& Mxfp8::family() {
   static constexpr Replaced kReplaced[] = {
+      {"op=quantize", "mxfp8"},
+      {"op=dequantize", "mxfp8_dequantize"},
       {"op=to_blocked", "mx_scales to=blocked"},
       {"op=from_blocked", "mx_scales to=plain"},
       {"op=pad", "row_pad direction=pad"},

@@ -15,13 +15,6 @@
 
 namespace quern {
 
-enum class Mxfp8Op : std::uint8_t {
-  quantize,    // source to elements and scales
-  dequantize,  // elements and scales, laid out as quantize with the same fields writes them, to numbers in the order of
-               // the elements: each is element * 2^(scale - 127), rounded once; of fp32 scales element * scale in fp32,
-               // then rounded to dtype
-};
-
 enum class Mxfp8Direction : std::uint8_t { row, col, both };
 
 // Whether a float on the device may call the launch off.
@@ -92,8 +85,7 @@ enum class Mxfp8Tail : std::uint8_t {
 
 struct Mxfp8Args {
   In source = {};
-  In source_scales = {};  // dequantize
-  In input = {};          // prologue dact and dgated: [experts, rows, cols] of dtype, no gaps
+  In input = {};    // prologue dact and dgated: [experts, rows, cols] of dtype, no gaps
   In offsets = {};  // groups: [groups], where each ends; a group begins where the one before it ends, the first at 0
   In given_scale = {};  // scaling=tensor: a float
   In noop = {};         // noop=flag: a float; where it is 1 nothing is read or written
@@ -116,7 +108,6 @@ struct Mxfp8Args {
 struct Mxfp8 {
   using Args = Mxfp8Args;
 
-  Mxfp8Op op = Mxfp8Op::quantize;
   std::int64_t rows = kOpen;
   std::int64_t cols = 4096;
   std::int64_t experts = 1;

@@ -13,32 +13,12 @@ enum class Block { line, square, square_spread };
 // In the order of quern::Mxfp8Prologue.
 enum class Prologue { none, act, gated, dact, dgated };
 
-// What the kernels of all operations take.
-struct AnyParams {
-  const void* noop;  // a float; 1: nothing is done
-};
-
 using mx::kAtomBytes;
-using mx::ScaleOrder;
-using mx::ScaleParams;
-
-// A slot is a vector of out, and as many elements of source; experts are further rows.
-struct DequantizeParams : AnyParams {
-  const void* source;
-  const void* scales;
-  void* out;
-  long long rows;  // of an expert
-  long long cols;
-  long long source_stride;
-  long long expert_gap;  // see Params
-  ScaleParams shape;
-  common::Slots slots;
-  common::Divisor by_rows;
-};
 
 // As the quantizers see the problem: a matrix of `rows` rows of `cols` neighbours in memory for each expert. Blocks lie
 // along the rows (row direction), across them (col direction), or both.
-struct Params : AnyParams {
+struct Params {
+  const void* noop;  // a float; 1: nothing is done
   const void* source;
   void* row_out;  // [experts, rows, cols]
   void* row_scales;

@@ -6,6 +6,7 @@
 #include "common/geometry.h"
 #include "common/host_types.h"
 #include "mxfp8/bias.h"
+#include "mxfp8/choices.h"
 #include "mxfp8/matrix.h"
 #include "mxfp8/params.h"
 #include "mxfp8/quantize.h"
@@ -74,9 +75,7 @@ TileShared shared_of(const Mxfp8& p, const Config& c) {
 
 // ---- Constraints
 
-bool stream_is_along(const Mxfp8& p, const Target&, const Config& c) {
-  return c[kForm] == kTile || p.op != Mxfp8Op::quantize || can_stream(p);
-}
+bool stream_is_along(const Mxfp8& p, const Target&, const Config& c) { return c[kForm] == kTile || can_stream(p); }
 bool tile_fits_registers(const Mxfp8& p, const Target&, const Config& c) {
   return c[kForm] == kStream || has_wide_tile(p) || c[kRows] * c[kVector] <= kMostPatch;
 }
@@ -202,10 +201,14 @@ bool has_aligned_lines(const Mxfp8& p, const Config& config) {
   return transposed(p) && config[kVector] > source_bytes(p) &&
          (p.groups > 0 || line == kOpen ? is_whole(p) : line % 16 == 0);
 }
+}  // namespace
+
 std::uint32_t alignment(const Mxfp8& p, const Config& config) {
   if (config[kVector] == source_bytes(p)) return 1;
   return has_aligned_lines(p, config) || writes_atoms(p, config) ? 16 : static_cast<std::uint32_t>(config[kVector]);
 }
+
+namespace {
 
 // Scales of a row that a tile, or a cluster of them, writes at once.
 std::int64_t scales_together(const Mxfp8& p, const Config& config) {
@@ -220,6 +223,8 @@ std::size_t params_bytes(const Mxfp8& p, const Config& config) {
   if (p.scaling == Mxfp8Scaling::row) return sizeof(RowParams);
   return config[kForm] == kTile ? sizeof(TileParams) : sizeof(StreamParams);
 }
+
+}  // namespace
 
 void specialize(const Mxfp8& p, const Config& config, Spec& spec) {
   const bool tile = config[kForm] == kTile;
@@ -271,74 +276,5 @@ void launch(const Mxfp8& p, const Mxfp8Args& a, const DeviceModel& model, const 
   set_sums(p, a, params);
   launch_tiles(p, config, params, launch);
 }
-
-// ---- The room
-
-std::string check_prologue(const Mxfp8& p) {
-  if (p.prologue == Mxfp8Prologue::none)
-    return p.activation == Activation::identity ? "" : "activation is for a prologue: act, gated, dact or dgated";
-  if (p.source_order == Mxfp8Order::rows)
-    return "a prologue goes with source_order=cols: source and input have the rows of what is quantized";
-  if (p.prologue == Mxfp8Prologue::dgated && p.cols % 2 != 0)
-    return "cols=" + std::to_string(p.cols) + " is odd, and prologue=dgated makes two halves";
-  return {};
-}
-
-std::string check_sums(const Mxfp8& p) {
-  if (!has_sums(p)) return {};
-  if (p.source_order == Mxfp8Order::rows) return "bias_gradient goes with source_order=cols: it sums rows of source";
-  if (p.groups > 0) return "bias_gradient=sums goes with groups=0: sums are of whole columns";
-  return {};
-}
-
-std::string check(const Mxfp8& p) {
-  if (p.policy == Mxfp8Policy::te && p.mode != Mxfp8Mode::rceil)
-    return std::string("mode=") + kModes[static_cast<int>(p.mode)] +
-           " goes with policy=ao; policy=te has mode=rceil only";
-  if (p.source_order == Mxfp8Order::rows && p.out_order == Mxfp8Order::cols)
-    return "out_order=cols goes with source_order=cols; with source_order=rows out is transposed, out_order=rows";
-  std::string why = check_prologue(p);
-  return why.empty() ? check_sums(p) : why;
-}
-
-Layout source_layout(const Mxfp8& p) {
-  const Matrix m = matrix_of(p);
-  return source_layout_of(p, m, p.dtype, m.line);
-}
-Layout input_layout(const Mxfp8& p) {
-  return has_input(p) ? experts_layout(p.dtype, p.experts, p.rows, p.cols) : Layout{};
-}
-Layout out_layout(const Mxfp8& p) { return elements_layout(p, !row_made(p)); }
-Layout own_scales_layout(const Mxfp8& p) { return scales_layout(p, !row_made(p)); }
-Layout out_col_layout(const Mxfp8& p) { return both_made(p) ? elements_layout(p, true) : Layout{}; }
-Layout scales_col_layout(const Mxfp8& p) { return both_made(p) ? scales_layout(p, true) : Layout{}; }
-Layout bias_gradient_layout(const Mxfp8& p) {
-  return has_sums(p) ? Layout::matrix(f32, p.experts, p.cols, p.cols) : Layout{};
-}
-Layout workspace_layout(const Mxfp8& p) { return has_sums(p) ? bias_workspace_layout(p) : Layout{}; }
-
-constexpr Operands kOperands = {.source = source_layout,
-                                .out = out_layout,
-                                .scales = own_scales_layout,
-                                .input = input_layout,
-                                .out_col = out_col_layout,
-                                .scales_col = scales_col_layout,
-                                .bias_gradient = bias_gradient_layout,
-                                .workspace = workspace_layout};
-
-std::int64_t moved(const Mxfp8& p) {
-  const std::int64_t elements = p.experts * p.rows * p.cols;
-  const Matrix m = matrix_of(p);
-  std::int64_t sum = (m.experts * m.rows * m.line + (has_input(p) ? elements : 0)) * source_bytes(p);
-  if (has_sums(p)) sum += p.experts * p.cols * 4;
-  if (row_made(p)) sum += elements + scale_bytes(p, false);
-  if (col_made(p)) sum += elements + scale_bytes(p, true);
-  return sum;
-}
-
-}  // namespace
-
-const Room kQuantize = {check,     matrix_of,  kOperands, natural_vector,     source_bytes, quantize_default,
-                        alignment, specialize, launch,    quantize_reference, moved};
 
 }  // namespace quern::mxfp8

@@ -3,8 +3,10 @@
 #define QUERN_MXFP8_QUANTIZE_H_
 
 #include <algorithm>
+#include <string>
 
-#include "mxfp8/room.h"
+#include "mxfp8/matrix.h"
+#include "mxfp8/parameters.h"
 
 namespace quern::mxfp8 {
 
@@ -32,7 +34,37 @@ bool rows_have_scales(const Mxfp8& p);
 bool has_wide_tile(const Mxfp8& p);
 std::int32_t tile_columns(const Mxfp8& p, const Config& c);
 
+// The stream form.
+inline Config stream_config(std::int64_t vector, std::int32_t unroll) {
+  Config config;
+  config[kForm] = kStream;
+  config[kVector] = static_cast<std::int32_t>(vector);
+  config[kUnroll] = unroll;
+  config[kThreads] = 256;
+  config[kRows] = 32;
+  config[kStack] = 1;
+  config[kPanel] = 1;
+  config[kCluster] = 1;
+  return config;
+}
+
+inline std::int64_t widest_access(const Target& target) { return target.arch >= 100 && target.arch < 120 ? 32 : 16; }
+
 Config quantize_default(const Mxfp8& p, const Target& target, const DeviceModel& model);
+
+// The family's functions of these names.
+std::string check(const Mxfp8& p);
+std::uint32_t alignment(const Mxfp8& p, const Config& config);
+void specialize(const Mxfp8& p, const Config& config, Spec& spec);
+void launch(const Mxfp8& p, const Mxfp8Args& a, const DeviceModel& model, const Config& config, Launch& launch);
+
+// Constraints of the quantizers' tile form, for the family's table.
+bool stream_is_along(const Mxfp8& p, const Target&, const Config& c);
+bool tile_fits_registers(const Mxfp8& p, const Target&, const Config& c);
+bool parts_hold_blocks(const Mxfp8& p, const Target&, const Config& c);
+bool vector_fits_columns(const Mxfp8& p, const Target&, const Config& c);
+bool tile_fits_shared(const Mxfp8& p, const Target&, const Config& c);
+bool cluster_has_scales(const Mxfp8& p, const Target& t, const Config& c);
 
 }  // namespace quern::mxfp8
 

@@ -12,10 +12,15 @@
 #include "mxfp8/params.h"
 #include "mxfp8/parts.h"
 #include "mxfp8/prologue.h"
-#include "mxfp8/scale_order.h"
 
 namespace quern::mxfp8 {
 namespace {
+
+// Which of the scales of one direction is that of block `block` of line `line`.
+std::int64_t scale_index(const Mxfp8& p, bool col, std::int64_t expert, std::int64_t line, std::int64_t block) {
+  const mx::ScaleGrid g = scale_grid(p, col);
+  return blocked(p) ? mx::blocked_index(g, expert, line, block) : mx::plain_index(g, expert, line, block);
+}
 
 struct ElementType {
   float largest;
@@ -242,13 +247,6 @@ void quantize_reference(const Mxfp8& p, const Mxfp8Args& a) {
   if (is_empty(p)) return;
   for (const Part& part : parts_of(p, a))
     common::with_float(p.dtype, [&](auto x) { Quantizer<decltype(x)>(part, a).run(); });
-}
-
-float given_scale(std::uint64_t seed) {
-  static constexpr float kSpecials[] = {0.0F, -0.0F, HUGE_VALF, 0x1p-149F, 0x1p-127F, 0x1p127F, NAN, -3.0F};
-  const std::uint64_t random = random_at(seed, 1);
-  if (random % 4 == 0) return kSpecials[random >> 8 & 7];
-  return std::ldexp(1.0F + static_cast<float>(random >> 40) * 0x1p-24F, static_cast<int>(random >> 8 & 15) - 8);
 }
 
 // Whether the column is one of those, three in four, whose sum shows each number and the order of all: sizes that are

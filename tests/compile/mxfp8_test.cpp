@@ -124,16 +124,20 @@ TEST_F(Mxfp8Compile, Fp32Scales) {
     for (const std::string& arch : kArchitectures)
       jobs.push_back({cat("mxfp8 rows=4001 cols=4008 scaling=block128 tail=pad direction=", direction), arch});
   }
-  for (const char* scaling : {"tensor", "row", "block128"}) add(cat("op=dequantize scaling=", scaling));
+  for (const char* scaling : {"tensor", "row", "block128"}) {
+    for (const char* type : {"bf16", "f32"})
+      jobs.push_back({cat("mxfp8_dequantize rows=4096 cols=4096 dtype=", type, " scaling=", scaling), "sm_90a"});
+  }
   expect_good(compile(jobs));
 }
 
 // Dequantization and the families beside mxfp8: 8 elements to 16 bytes of numbers, units of 16 scales.
 TEST_F(Mxfp8Compile, OtherOperations) {
   std::vector<Job> jobs;
-  for (const char* op : {"dequantize", "dequantize dtype=f32 element=e5m2"}) {
+  for (const char* types : {"", " dtype=f32 element=e5m2"}) {
     for (const char* rest : {"", " direction=col", " direction=col block=square"}) {
-      for (const std::string& arch : kArchitectures) jobs.push_back({cat("mxfp8 cols=4096 op=", op, rest), arch});
+      for (const std::string& arch : kArchitectures)
+        jobs.push_back({cat("mxfp8_dequantize cols=4096", types, rest), arch});
     }
   }
   for (const char* to : {"blocked", "plain"}) {
@@ -147,7 +151,7 @@ TEST_F(Mxfp8Compile, OtherOperations) {
       jobs.push_back({cat("row_pad cols=4096 groups=8 direction=", direction), arch});
   }
   expect_good(compile(jobs));
-  const Compiled back = compile("mxfp8 cols=4096 op=dequantize", "sm_90a");
+  const Compiled back = compile("mxfp8_dequantize cols=4096", "sm_90a");
   EXPECT_EQ(accesses(back, 0, false, 8), 4) << "elements";
   EXPECT_EQ(accesses(back, 0, true, 16), 4) << "numbers";
   const Compiled blocked = compile("mx_scales cols=4096", "sm_90a");

@@ -104,6 +104,7 @@ class Conformance : public DeviceTest {
 
 TEST_F(Conformance, Gather) { check_all(cases_here(gather_cases())); }
 TEST_F(Conformance, Pointwise) { check_all(cases_here(pointwise_cases())); }
+TEST_F(Conformance, Mxfp8Dequantize) { check_all(cases_here(mxfp8_dequantize_cases())); }
 TEST_F(Conformance, MxScales) { check_all(cases_here(mx_scales_cases())); }
 TEST_F(Conformance, RowPad) { check_all(cases_here(row_pad_cases())); }
 TEST_F(Conformance, Mxfp8) { check_all(cases_here(mxfp8_cases())); }

@@ -307,7 +307,7 @@ std::vector<Case> huge_cases() {
           {"mxfp8 rows=1048608 cols=2080 groups=8 direction=col scale_layout=blocked"},
           {"mxfp8 rows=262151 cols=8200 tail=pad direction=both", 1},
           {"mxfp8 rows=262151 cols=8200 scaling=row mode=exact", 1},
-          {"mxfp8 op=dequantize rows=8192 cols=10240 experts=32 direction=col"}};
+          {"mxfp8_dequantize rows=8192 cols=10240 experts=32 direction=col"}};
 }
 
 }  // namespace quern::test

@@ -27,6 +27,7 @@ std::vector<Case> pointwise_cases();
 std::vector<Case> skeleton_cases();
 // The shapes that torchao and TransformerEngine test, and what neither does.
 std::vector<Case> mxfp8_cases();
+std::vector<Case> mxfp8_dequantize_cases();
 std::vector<Case> mx_scales_cases();
 std::vector<Case> row_pad_cases();
 // More than 2^31 elements; needs tens of GB.

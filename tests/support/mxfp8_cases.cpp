@@ -115,7 +115,7 @@ void expert_strides(std::vector<Case>& cases) {
                              cat(made, " source_expert_stride=20000 ", rest), 3),
                        1});
   }
-  for (const char* rest : {"scaling=row", "scaling=block128", "op=dequantize", "op=dequantize direction=col"}) {
+  for (const char* rest : {"scaling=row", "scaling=block128"}) {
     cases.push_back({mxfp8(64, 256, cat(rest, " source_expert_stride=16640"), 3)});
     cases.push_back({mxfp8(64, 256, cat(rest, " source_stride=770 source_expert_stride=257"), 3)});
   }
@@ -168,30 +168,6 @@ void clusters(std::vector<Case>& cases) {
       }
       cases.push_back(with(config, mxfp8(70, 1040, cat("direction=", direction, " tail=pad dtype=f32"))));
     }
-  }
-}
-
-// Back to numbers, of every type, order and layout of elements and scales.
-void dequantize(std::vector<Case>& cases) {
-  const char* const orders[] = {"direction=row", "direction=col", "direction=col out_order=cols"};
-  for (const char* order : orders) {
-    for (const std::string& type : kTypes) {
-      for (const char* element : {"e4m3", "e5m2"})
-        cases.push_back({mxfp8(96, 416, cat("op=dequantize ", order, " dtype=", type, " element=", element), 2)});
-    }
-    for (const char* block : {"line", "square", "square_spread"}) {
-      for (const char* scales : {"plain", "blocked"}) {
-        const std::string rest = cat("op=dequantize ", order, " block=", block, " scale_layout=", scales);
-        cases.push_back({mxfp8(160, 224, rest, 3)});
-        cases.push_back({mxfp8(57, 44, cat(rest, " tail=pad"), 2), 1});
-        cases.push_back({mxfp8(65, 33, cat(rest, " tail=pad dtype=f32"))});
-      }
-    }
-    cases.push_back({mxfp8(64, 96, cat("op=dequantize source_stride=112 ", order), 2)});
-    cases.push_back({mxfp8(0, 96, cat("op=dequantize ", order))});
-    for (const char* config :
-         {"vector=4", "vector=8", "unroll=1", "unroll=8,threads=64", "persistent=1,blocks_per_sm=1"})
-      cases.push_back(with(config, mxfp8(288, 320, cat("op=dequantize ", order), 2)));
   }
 }
 
@@ -372,24 +348,9 @@ void block_scales(std::vector<Case>& cases) {
     cases.push_back(with(config, mxfp8(300, 640, "scaling=block128 mode=exact")));
 }
 
-void fp32_scales_back(std::vector<Case>& cases) {
-  for (const std::string& type : kTypes) {
-    for (const char* element : {"e4m3", "e5m2"}) {
-      const std::string rest = cat("op=dequantize dtype=", type, " element=", element, " scaling=");
-      for (const char* order : {"direction=row", "direction=col", "direction=col out_order=cols"}) {
-        cases.push_back({mxfp8(97, 200, cat(rest, "tensor tail=pad ", order), 2), 1});
-        cases.push_back({mxfp8(96, 192, cat(rest, "tensor ", order), 2)});
-        cases.push_back({mxfp8(384, 256, cat(rest, "block128 ", order), 2)});
-        cases.push_back({mxfp8(97, 200, cat(rest, "block128 tail=pad ", order), 2)});
-      }
-      cases.push_back({mxfp8(97, 4100, cat(rest, "row"), 2)});
-    }
-  }
-}
-
 // Called off or not, as the seed of a case says.
 void noops(std::vector<Case>& cases) {
-  for (const char* rest : {"", "direction=col", "direction=both", "op=dequantize", "groups=3 direction=both"}) {
+  for (const char* rest : {"", "direction=col", "direction=both", "groups=3 direction=both"}) {
     for (const int rows : {96, 128, 160, 192}) cases.push_back({mxfp8(rows, 160, cat("noop=flag ", rest))});
   }
 }
@@ -408,14 +369,12 @@ std::vector<Case> mxfp8_cases() {
   stream_configs(cases);
   tile_configs(cases);
   clusters(cases);
-  dequantize(cases);
   groups(cases);
   prologues(cases);
   sums(cases);
   tensor_scales(cases);
   row_scales(cases);
   block_scales(cases);
-  fp32_scales_back(cases);
   noops(cases);
   return cases;
 }

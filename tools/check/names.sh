@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 find base include runtime cache templates tools/quern tests/support \( -name "*.cpp" -o -name "*.h" -o -name "*.cuh" \) -print0 | sort -z |
   xargs -0 awk '
   FNR == 1 { depth = 0; hidden = 0 }
-  /^namespace [A-Za-z_:]+ \{/ { space[++depth] = $2; next }
+  /^namespace [A-Za-z0-9_:]+ \{/ { space[++depth] = $2; next }
   /^namespace \{/ { space[++depth] = "{"; ++hidden; next }
   /^\}  \/\/ namespace/ { if (space[depth--] == "{") --hidden; next }
   !hidden && /^(struct|class|enum class|enum) ([A-Z_]+ )?[A-Za-z0-9_]+( final)?( :.*)? \{/ {

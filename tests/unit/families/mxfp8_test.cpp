@@ -59,7 +59,6 @@ TEST(Mxfp8Problem, ExpertsLieApartOrByTurns) {
   EXPECT_EQ(refusal(two + "source_expert_stride=8192"), "");
   EXPECT_EQ(refusal(two + "source_stride=128 source_expert_stride=64"), "");
   EXPECT_TRUE(has(refusal("rows=128 cols=64 experts=3 source_stride=128 source_expert_stride=64"), "overlap"));
-  EXPECT_TRUE(has(refusal(two + "op=dequantize source_expert_stride=8000"), "overlap"));
   EXPECT_EQ(refusal("cols=64 experts=2 source_expert_stride=64"), "") << "open rows are asked for at the launch";
   EXPECT_EQ(refusal("rows=32 cols=1024 experts=65536 source_stride=67108864 source_expert_stride=1024"), "")
       << "as many elements as 65536 dense experts have, counted 65536 times before";
@@ -95,7 +94,6 @@ TEST(Mxfp8Variants, FollowDirectionLineLengthAndElement) {
   EXPECT_EQ(summary("cols=33 tail=pad"), "stream:2:1");
   EXPECT_EQ(summary("cols=64 source_stride=66"), "stream:4:4 element:2:1");
   EXPECT_EQ(summary("cols=64 experts=2 source_expert_stride=1028"), "stream:8:8 element:2:1");
-  EXPECT_EQ(summary("op=dequantize cols=64 experts=2 source_expert_stride=1026"), "stream:4:4 element:2:1");
   EXPECT_EQ(summary("cols=4096 block=square"), "tile:16:16 element:2:1");
   EXPECT_EQ(summary("cols=4096 direction=col"), "tile:16:16 element:2:1");
   EXPECT_EQ(summary("cols=4096 direction=col out_order=cols"), "tile:16:16 element:2:1");
@@ -198,18 +196,6 @@ TEST(Mxfp8Operands, HaveTheSizesOfTheirLayouts) {
   EXPECT_EQ(span(row + " source_stride=1248 source_expert_stride=416", "source"), 3 * 96 * 416 * 2) << "a row of each";
 }
 
-TEST(Mxfp8Operands, OfOtherOperationsAreWhatQuantizeWrites) {
-  const std::string back = "op=dequantize rows=96 cols=416 experts=3 ";
-  for (const char* rest :
-       {"", "direction=col", "direction=col out_order=cols", "block=square", "scale_layout=blocked"}) {
-    const std::string made = std::string("rows=96 cols=416 experts=3 ") + rest;
-    EXPECT_EQ(span(back + rest, "source"), span(made, "out")) << rest;
-    EXPECT_EQ(span(back + rest, "source_scales"), span(made, "scales")) << rest;
-    EXPECT_EQ(span(back + rest, "out"), span(made, "source")) << rest;
-    EXPECT_EQ(span(back + rest, "scales"), 0) << rest;
-  }
-}
-
 Tolerance tolerance(const std::string& fields, const std::string& name) {
   const Table<Operand> operands = Mxfp8::family().operands;
   int at = 0;
@@ -232,15 +218,6 @@ TEST(Mxfp8Tolerance, IsOfBitsWhereNoActivationOfFp32MakesTheScale) {
   EXPECT_EQ(tolerance(made + "block128 mode=exact", "scales").ulps, 512);
   EXPECT_EQ(tolerance(made + "block128 mode=exact", "out_col").ulps, 1);
   EXPECT_GT(tolerance(made + "mx", "bias_gradient").absolute, 0);
-  EXPECT_FALSE(tolerance("op=dequantize cols=64", "out").bitwise) << "any NaN";
-}
-
-TEST(Mxfp8Problem, OtherOperationsRefuseWhatIsQuantizes) {
-  EXPECT_TRUE(has(refusal("op=dequantize cols=64 direction=both"), "row or col"));
-  EXPECT_TRUE(has(refusal("op=dequantize cols=64 source_order=rows"), "out_order"));
-  EXPECT_TRUE(has(refusal("op=dequantize cols=64 rows=64 direction=col source_stride=63"), "source_stride"));
-  EXPECT_EQ(refusal("op=dequantize cols=128 rows=64 direction=col source_stride=64"), "") << "a line has 64 rows";
-  EXPECT_TRUE(has(refusal("op=dequantize cols=33"), "tail=pad"));
 }
 
 TEST(Mxfp8Operands, GroupsHaveRoomForWhatTheyMayCut) {
@@ -264,7 +241,6 @@ TEST(Mxfp8Problem, ProloguesHaveActivationsAndWholeHalves) {
     EXPECT_EQ(refusal(made), "");
     EXPECT_EQ(refusal(made + " activation=silu direction=both scale_layout=blocked groups=4"), "");
     EXPECT_TRUE(has(refusal(made + " source_order=rows direction=col"), "source_order=cols"));
-    EXPECT_TRUE(has(refusal(made + " op=dequantize"), "prologue is for quantize"));
   }
   EXPECT_TRUE(has(refusal("activation=silu"), "for a prologue: act, gated, dact or dgated"));
   EXPECT_TRUE(has(refusal("cols=33 tail=pad prologue=dgated"), "cols=33 is odd"));
@@ -292,7 +268,6 @@ TEST(Mxfp8Problem, SumsAreOfWholeColumns) {
   EXPECT_EQ(refusal("cols=64 bias_gradient=sums"), "");
   EXPECT_TRUE(has(refusal("cols=64 bias_gradient=sums source_order=rows direction=col"), "source_order=cols"));
   EXPECT_TRUE(has(refusal("cols=64 bias_gradient=sums groups=2"), "groups=0"));
-  EXPECT_TRUE(has(refusal("cols=64 bias_gradient=sums op=dequantize"), "bias_gradient is for quantize"));
 }
 
 TEST(Mxfp8Operands, OfSumsHaveTilesAndChunksOfThem) {
@@ -335,7 +310,6 @@ TEST(Mxfp8Problem, AScalingHasItsModesAndDirections) {
     EXPECT_TRUE(has(refusal(fields + " policy=te"), "policy=te goes with scaling=mx"));
     EXPECT_TRUE(has(refusal(fields + " scale_layout=blocked"), "scale_layout=blocked goes with scaling=mx"));
     EXPECT_TRUE(has(refusal(fields + " block=square"), "squares"));
-    EXPECT_EQ(refusal(fields + " op=dequantize"), "");
   }
 }
 
@@ -345,8 +319,6 @@ TEST(Mxfp8Operands, OfFp32ScalesHaveOneForAllForARowOrFor128) {
   EXPECT_EQ(span(size + "scaling=tensor direction=both", "given_scale"), 4);
   EXPECT_EQ(span(size + "scaling=tensor direction=both", "scales"), 0);
   EXPECT_EQ(span(size + "scaling=tensor direction=both", "scales_col"), 0);
-  EXPECT_EQ(span(size + "scaling=tensor op=dequantize", "given_scale"), 4);
-  EXPECT_EQ(span(size + "scaling=tensor op=dequantize", "source_scales"), 0);
   EXPECT_EQ(span(size + "scaling=row", "scales"), 3 * 256 * 4);
   EXPECT_EQ(span(size + "scaling=block128", "scales"), 3 * 256 * 3 * 4);
   EXPECT_EQ(span(size + "scaling=block128 direction=col", "scales"), 3 * 2 * 384 * 4);
@@ -397,7 +369,6 @@ TEST(Mxfp8Problem, GroupsAreRowsOfOneMatrix) {
   EXPECT_TRUE(has(refusal("rows=256 cols=64 groups=3 experts=2"), "experts=1"));
   EXPECT_TRUE(has(refusal("rows=256 cols=64 groups=3 direction=col source_order=rows"), "source_order=cols"));
   EXPECT_TRUE(has(refusal("rows=256 cols=64 groups=2147483648"), "2^31"));
-  EXPECT_TRUE(has(refusal("rows=256 cols=64 groups=3 op=dequantize"), "dequantize"));
 }
 
 TEST(Mxfp8Operands, AreWhatMustMove) {

@@ -1,0 +1,56 @@
+#include "mx/strided.h"
+
+#include <algorithm>
+
+#include "mx/scales.h"
+#include "quern/family.h"
+
+namespace quern::mx {
+namespace {
+
+constexpr std::int64_t kMaxLine = std::int64_t{1} << 30;  // see common::Slots
+
+bool is_beyond_memory(std::int64_t matrices, std::int64_t rows, std::int64_t cols) {
+  std::int64_t all = 0;
+  return __builtin_mul_overflow(std::max<std::int64_t>(matrices, 1), rows, &all) ||
+         __builtin_mul_overflow(all, cols, &all) || all > kMaxExtent;
+}
+
+// With every line and column padded to a whole atom, whatever the layout, and nothing taken for empty. Of two strides
+// the larger has the other in it.
+bool is_too_large(const Strided& m, std::int64_t cols) {
+  const auto padded = [](std::int64_t n) { return round_up_to(std::max<std::int64_t>(n, 1), 128); };
+  const std::int64_t rows = padded(m.rows), stride = padded(m.stride);
+  if (is_beyond_memory(m.experts, rows, padded(cols))) return true;
+  if (m.expert_stride == 0) return is_beyond_memory(m.experts, rows, stride);
+  return is_beyond_memory(1, rows, stride) || is_beyond_memory(m.experts, 1, m.expert_stride);
+}
+
+// Experts lie apart, or by turns: a line of each, then the next of each. What is open is asked for at the launch.
+bool experts_overlap(const Strided& m) {
+  if (m.expert_stride == 0 || m.experts == kOpen || m.rows == kOpen || m.experts * m.rows == 0) return false;
+  return m.expert_stride < (m.rows - 1) * m.stride + m.line && m.stride < (m.experts - 1) * m.expert_stride + m.line;
+}
+
+}  // namespace
+
+std::string check_strided(const Strided& m, std::int64_t widest) {
+  if (m.stride < m.line) return "source_stride is below the length of a line of source, so lines would overlap";
+  if (m.expert_stride != 0 && m.expert_stride < m.line)
+    return "source_expert_stride is below the length of a line of source, so lines would overlap";
+  if (std::max(m.line, widest) >= kMaxLine) return "a line of source must have fewer than 2^30 elements";
+  if (is_too_large(m, widest))
+    return "source is too large: all experts together may have 2^46 elements, gaps and padding included";
+  if (experts_overlap(m))
+    return "source_expert_stride makes experts overlap: they lie apart, or a line of each before the next line of each";
+  return {};
+}
+
+std::string check_whole_blocks(const char* field, std::int64_t extent, std::int64_t block, const char* what) {
+  if (extent == kOpen || extent % block == 0) return {};
+  const std::string length = std::to_string(block);
+  return std::string(field) + "=" + std::to_string(extent) + " is no multiple of " + length + ", and " + what +
+         " are cut into blocks of " + length + "; tail=pad makes the last block as if zeros followed";
+}
+
+}  // namespace quern::mx

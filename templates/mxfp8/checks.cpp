@@ -1,0 +1,98 @@
+// What goes together in a problem, and what is refused.
+#include "mxfp8/choices.h"
+#include "mxfp8/quantize.h"
+
+namespace quern::mxfp8 {
+namespace {
+
+std::string check_prologue(const Mxfp8& p) {
+  if (p.prologue == Mxfp8Prologue::none)
+    return p.activation == Activation::identity ? "" : "activation is for a prologue: act, gated, dact or dgated";
+  if (p.source_order == Mxfp8Order::rows)
+    return "a prologue goes with source_order=cols: source and input have the rows of what is quantized";
+  if (p.prologue == Mxfp8Prologue::dgated && p.cols % 2 != 0)
+    return "cols=" + std::to_string(p.cols) + " is odd, and prologue=dgated makes two halves";
+  return {};
+}
+
+std::string check_sums(const Mxfp8& p) {
+  if (!has_sums(p)) return {};
+  if (p.source_order == Mxfp8Order::rows) return "bias_gradient goes with source_order=cols: it sums rows of source";
+  if (p.groups > 0) return "bias_gradient=sums goes with groups=0: sums are of whole columns";
+  return {};
+}
+
+std::string check_modes(const Mxfp8& p) {
+  if (p.policy == Mxfp8Policy::te && p.mode != Mxfp8Mode::rceil)
+    return std::string("mode=") + kModes[static_cast<int>(p.mode)] +
+           " goes with policy=ao; policy=te has mode=rceil only";
+  if (p.source_order == Mxfp8Order::rows && p.out_order == Mxfp8Order::cols)
+    return "out_order=cols goes with source_order=cols; with source_order=rows out is transposed, out_order=rows";
+  return {};
+}
+
+std::string check_groups(const Mxfp8& p) {
+  if (p.groups > 0 && p.experts != 1 && p.experts != kOpen)
+    return "groups are of one matrix, experts=1; experts are groups of one size";
+  if (p.groups > 0 && p.source_order == Mxfp8Order::rows)
+    return "groups go with source_order=cols: their rows must lie one behind the other";
+  if (p.groups > 0 && has_expert_stride(p)) return "source_expert_stride is for experts; groups are of one matrix";
+  if (p.groups >= std::int64_t{1} << 31) return "groups must be fewer than 2^31";
+  return {};
+}
+
+// What a scaling that is not mx has not.
+std::string check_fp32_scales(const Mxfp8& p) {
+  const std::string scaling = std::string("scaling=") + kScalings[static_cast<int>(p.scaling)];
+  if (p.policy == Mxfp8Policy::te) return "policy=te goes with scaling=mx; " + scaling + " has policy=ao";
+  if (blocked(p)) return "scale_layout=blocked goes with scaling=mx; " + scaling + " has plain scales";
+  if (square(p)) return "blocks of squares go with scaling=mx; " + scaling + " has block=line";
+  return {};
+}
+
+std::string check_scaling(const Mxfp8& p) {
+  const bool along_cols = p.source_order == Mxfp8Order::cols;
+  switch (p.scaling) {
+    case Mxfp8Scaling::tensor:
+      if (p.mode != Mxfp8Mode::rceil)
+        return "mode is for scales that are made; scaling=tensor takes given_scale, and the default, mode=rceil";
+      break;
+    case Mxfp8Scaling::row:
+      if (p.direction != Mxfp8Direction::row || !along_cols)
+        return "scaling=row goes with direction=row and source_order=cols";
+      if (p.tail == Mxfp8Tail::pad) return "tail=pad is for blocks; with scaling=row a row has any length";
+      if (has_sums(p)) return "bias_gradient goes with the other scalings: scaling=row reads row by row";
+      break;
+    case Mxfp8Scaling::block128:
+      if (!along_cols) return "scaling=block128 goes with source_order=cols";
+      if (p.groups > 0 && p.direction != Mxfp8Direction::row)
+        return "groups with scaling=block128 go with direction=row";
+      break;
+    default:
+      return p.mode == Mxfp8Mode::exact ? "mode=exact is for fp32 scales: scaling=block128 or scaling=row" : "";
+  }
+  return check_fp32_scales(p);
+}
+
+std::string check_blocks(const Mxfp8& p) {
+  if (!is_whole(p)) return {};
+  std::string why;
+  if (row_made(p) || square(p)) why = mx::check_whole_blocks("cols", p.cols, block_length(p), "rows");
+  if (why.empty() && (col_made(p) || square(p)))
+    why = mx::check_whole_blocks("rows", p.rows, block_length(p), "columns");
+  return why;
+}
+
+std::string check_memory(const Mxfp8& p) { return mx::check_strided(source_of(p), matrix_of(p).cols); }
+
+}  // namespace
+
+std::string check(const Mxfp8& p) {
+  for (const auto rule :
+       {check_modes, check_prologue, check_sums, check_groups, check_scaling, check_memory, check_blocks}) {
+    if (std::string why = rule(p); !why.empty()) return why;
+  }
+  return {};
+}
+
+}  // namespace quern::mxfp8

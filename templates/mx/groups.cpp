@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "common/host_types.h"
+#include "mx/scales.h"
 
 namespace quern::mx {
 
@@ -34,6 +35,21 @@ void generate_offsets(const Groups& groups, std::uint64_t seed, void* offsets) {
   std::sort(ends.begin(), ends.end());
   for (std::int64_t g = 0; g < groups.count; ++g)
     common::write_integer(groups.offset, offsets, g, ends[static_cast<std::size_t>(g)] * groups.step);
+}
+
+bool generate_control(std::string_view operand, const Groups& groups, std::uint64_t seed, void* data) {
+  if (operand == "offsets") {
+    generate_offsets(groups, seed, data);
+  } else if (operand == "noop") {
+    *static_cast<float*>(data) = seed % 3 == 0 ? 1.0F : 0.0F;
+  } else if (operand == "status") {
+    *static_cast<std::int32_t*>(data) = 0;
+  } else if (operand == "given_scale") {
+    *static_cast<float*>(data) = given_scale(seed);
+  } else {
+    return false;
+  }
+  return true;
 }
 
 }  // namespace quern::mx

@@ -3,6 +3,7 @@
 #define QUERN_MX_GROUPS_H_
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "quern/dtype.h"
@@ -23,6 +24,10 @@ struct RowRange {
 
 // The rows of each group. None if one is wrong; 1 + its number is then in *status, an int32.
 std::vector<RowRange> read_groups(const Groups& groups, const void* offsets, void* status);
+
+// Test data of the operands that say what a launch is to do, by name: offsets, noop, status and given_scale. False for
+// others.
+bool generate_control(std::string_view operand, const Groups& groups, std::uint64_t seed, void* data);
 
 // Ends of groups: some groups are empty, and the last one does not always end with the last row.
 void generate_offsets(const Groups& groups, std::uint64_t seed, void* offsets);

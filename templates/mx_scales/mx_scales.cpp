@@ -285,17 +285,7 @@ struct MxScalesFamily {
   static std::int64_t bytes(const MxScales& p) { return source_layout(p).elements() + out_layout(p).elements(); }
 
   static bool generate(const MxScales& p, int operand, std::uint64_t seed, void* data) {
-    const std::string_view name = kOperands[operand].name;
-    if (name == "offsets") {
-      mx::generate_offsets(groups_of(p), seed, data);
-    } else if (name == "noop") {
-      *static_cast<float*>(data) = seed % 3 == 0 ? 1.0F : 0.0F;
-    } else if (name == "status") {
-      *static_cast<std::int32_t*>(data) = 0;
-    } else {
-      return false;
-    }
-    return true;
+    return mx::generate_control(kOperands[operand].name, groups_of(p), seed, data);
   }
 };
 

@@ -279,15 +279,8 @@ struct Mxfp8Family {
 
   static bool generate(const Mxfp8& p, int operand, std::uint64_t seed, void* data) {
     const std::string_view name = kOperands[operand].name;
-    if (name == "offsets") {
-      mx::generate_offsets(groups_of(p), seed, data);
-    } else if (name == "noop") {
-      *static_cast<float*>(data) = seed % 3 == 0 ? 1.0F : 0.0F;
-    } else if (name == "status") {
-      *static_cast<std::int32_t*>(data) = 0;
-    } else if (name == "given_scale") {
-      *static_cast<float*>(data) = mx::given_scale(seed);
-    } else if (p.prologue != Mxfp8Prologue::none && (name == "source" || name == "input")) {
+    if (mx::generate_control(name, groups_of(p), seed, data)) return true;
+    if (p.prologue != Mxfp8Prologue::none && (name == "source" || name == "input")) {
       generate_arguments(p, name == "input", seed, data);
     } else if (name == "source") {
       generate_source(p, seed, data);

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "common/geometry.h"
 #include "common/host_types.h"
+#include "mx/groups.h"
 #include "mx/scales.h"
 #include "mx/strided.h"
 #include "mxfp8_dequantize/params.h"
@@ -334,15 +335,7 @@ struct Mxfp8DequantizeFamily {
   }
 
   static bool generate(const Problem&, int operand, std::uint64_t seed, void* data) {
-    const std::string_view name = kOperands[operand].name;
-    if (name == "noop") {
-      *static_cast<float*>(data) = seed % 3 == 0 ? 1.0F : 0.0F;
-    } else if (name == "given_scale") {
-      *static_cast<float*>(data) = mx::given_scale(seed);
-    } else {
-      return false;
-    }
-    return true;
+    return mx::generate_control(kOperands[operand].name, {}, seed, data);
   }
 };
 

@@ -210,17 +210,7 @@ struct RowPadFamily {
   static std::int64_t bytes(const RowPad& p) { return (p.rows + (pads(p) ? padded_rows(p) : p.rows)) * row_bytes(p); }
 
   static bool generate(const RowPad& p, int operand, std::uint64_t seed, void* data) {
-    const std::string_view name = kOperands[operand].name;
-    if (name == "offsets") {
-      mx::generate_offsets(groups_of(p), seed, data);
-    } else if (name == "noop") {
-      *static_cast<float*>(data) = seed % 3 == 0 ? 1.0F : 0.0F;
-    } else if (name == "status") {
-      *static_cast<std::int32_t*>(data) = 0;
-    } else {
-      return false;
-    }
-    return true;
+    return mx::generate_control(kOperands[operand].name, groups_of(p), seed, data);
   }
 };
 

@@ -3,37 +3,16 @@
 
 #include <gtest/gtest.h>
 
-#include "mxfp8/mxfp8.h"
-#include "unit/plan/support.h"
+#include "unit/families/support.h"
 
 namespace quern {
 namespace {
 
-using test::problem;
+using test::has;
+using test::parse_error;
+using test::span;
 
-std::string refusal(const std::string& fields) {
-  const AnyProblem p = problem("mx_scales " + fields);
-  return MxScales::family().check(p.data());
-}
-
-bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
-
-std::int64_t span(const std::string& text, std::string_view operand) {
-  const AnyProblem p = problem(text);
-  for (const Operand& each : p.family().operands) {
-    if (each.name == operand) return each.layout(p.data()).span_bytes();
-  }
-  return -1;
-}
-
-std::string error_of(const std::string& text) {
-  try {
-    problem(text);
-  } catch (const Error& error) {
-    return error.sentence;
-  }
-  return "";
-}
+std::string refusal(const std::string& fields) { return test::refusal("mx_scales " + fields); }
 
 TEST(MxScalesProblem, WhatIsBlockedMustBeWholeBlocksUnlessATailIsAskedFor) {
   EXPECT_EQ(refusal("rows=33 cols=64"), "");
@@ -71,9 +50,9 @@ TEST(MxScalesOperands, AreWhatMxfp8Writes) {
 }
 
 TEST(MxScalesProblem, OldTextsOfMxfp8AreToldTheNewOnes) {
-  EXPECT_EQ(error_of("mxfp8 op=to_blocked rows=64 cols=32 direction=col"),
+  EXPECT_EQ(parse_error("mxfp8 op=to_blocked rows=64 cols=32 direction=col"),
             "mxfp8 has no op=to_blocked any more; write \"mx_scales to=blocked rows=64 cols=32 direction=col\"");
-  EXPECT_TRUE(has(error_of("mxfp8 rows=64 op=from_blocked"), "\"mx_scales to=plain rows=64\""));
+  EXPECT_TRUE(has(parse_error("mxfp8 rows=64 op=from_blocked"), "\"mx_scales to=plain rows=64\""));
 }
 
 }  // namespace

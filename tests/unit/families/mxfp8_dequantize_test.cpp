@@ -3,44 +3,17 @@
 
 #include <gtest/gtest.h>
 
-#include "mxfp8/mxfp8.h"
-#include "unit/plan/support.h"
+#include "unit/families/support.h"
 
 namespace quern {
 namespace {
 
-using test::problem;
+using test::has;
+using test::parse_error;
+using test::span;
+using test::variant_summary;
 
-std::string refusal(const std::string& fields) {
-  const AnyProblem p = problem("mxfp8_dequantize " + fields);
-  return Mxfp8Dequantize::family().check(p.data());
-}
-
-bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
-
-std::int64_t span(const std::string& text, std::string_view operand) {
-  const AnyProblem p = problem(text);
-  for (const Operand& each : p.family().operands) {
-    if (each.name == operand) return each.layout(p.data()).span_bytes();
-  }
-  return -1;
-}
-
-std::string error_of(const std::string& text) {
-  try {
-    problem(text);
-  } catch (const Error& error) {
-    return error.sentence;
-  }
-  return "";
-}
-
-std::string summary(const std::string& fields) {
-  std::string text;
-  for (const Variant& v : test::variants_of(problem("mxfp8_dequantize " + fields)))
-    text += std::string(v.name) + ":" + std::to_string(v.config[0]) + ":" + std::to_string(v.alignment) + " ";
-  return text;
-}
+std::string refusal(const std::string& fields) { return test::refusal("mxfp8_dequantize " + fields); }
 
 TEST(Mxfp8DequantizeProblem, RefusesWhatMxfp8CannotHaveWritten) {
   EXPECT_EQ(refusal("cols=128 rows=64 direction=col source_stride=64"), "") << "a line has 64 rows";
@@ -74,15 +47,15 @@ TEST(Mxfp8DequantizeOperands, AreWhatMxfp8Writes) {
 }
 
 TEST(Mxfp8DequantizeVariants, TakeTheWidestVectorOfAWholeStride) {
-  EXPECT_EQ(summary("cols=4096"), "vector:16:16 element:2:1 ");
-  EXPECT_EQ(summary("cols=64 experts=2 source_expert_stride=1026"), "vector:4:4 element:2:1 ");
-  EXPECT_EQ(summary("cols=33 tail=pad dtype=f32"), "element:4:1 ");
+  EXPECT_EQ(variant_summary("mxfp8_dequantize cols=4096"), "vector:16:16 element:2:1 ");
+  EXPECT_EQ(variant_summary("mxfp8_dequantize cols=64 experts=2 source_expert_stride=1026"), "vector:4:4 element:2:1 ");
+  EXPECT_EQ(variant_summary("mxfp8_dequantize cols=33 tail=pad dtype=f32"), "element:4:1 ");
 }
 
 TEST(Mxfp8DequantizeProblem, OldTextsOfMxfp8AreToldTheNewOnes) {
-  EXPECT_EQ(error_of("mxfp8 op=dequantize rows=64 cols=32 direction=col"),
+  EXPECT_EQ(parse_error("mxfp8 op=dequantize rows=64 cols=32 direction=col"),
             "mxfp8 has no op=dequantize any more; write \"mxfp8_dequantize rows=64 cols=32 direction=col\"");
-  EXPECT_EQ(error_of("mxfp8 op=quantize cols=32"), "mxfp8 has no op=quantize any more; write \"mxfp8 cols=32\"");
+  EXPECT_EQ(parse_error("mxfp8 op=quantize cols=32"), "mxfp8 has no op=quantize any more; write \"mxfp8 cols=32\"");
 }
 
 }  // namespace

@@ -3,37 +3,17 @@
 
 #include <gtest/gtest.h>
 
-#include "mxfp8/mxfp8.h"
-#include "unit/plan/support.h"
+#include "unit/families/support.h"
 
 namespace quern {
 namespace {
 
-using test::problem;
+using test::has;
+using test::parse_error;
+using test::span;
+using test::variant_summary;
 
-std::string refusal(const std::string& fields) {
-  const AnyProblem p = problem("row_pad " + fields);
-  return RowPad::family().check(p.data());
-}
-
-bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
-
-std::int64_t span(const std::string& fields, std::string_view operand) {
-  const AnyProblem p = problem("row_pad " + fields);
-  for (const Operand& each : RowPad::family().operands) {
-    if (each.name == operand) return each.layout(p.data()).span_bytes();
-  }
-  return -1;
-}
-
-std::string error_of(const std::string& text) {
-  try {
-    problem(text);
-  } catch (const Error& error) {
-    return error.sentence;
-  }
-  return "";
-}
+std::string refusal(const std::string& fields) { return test::refusal("row_pad " + fields); }
 
 TEST(RowPadProblem, TakesRowsOfAnyTypeAndWidth) {
   EXPECT_EQ(refusal("cols=43 groups=2 dtype=e4m3"), "");
@@ -52,31 +32,25 @@ TEST(RowPadProblem, RefusesWhatNoMemoryOrTypeHolds) {
 
 TEST(RowPadOperands, HaveRoomForAllPadding) {
   const std::string rows = "rows=157 cols=48 groups=5 align=16 ";
-  EXPECT_EQ(span(rows, "source"), 157 * 48 * 2);
-  EXPECT_EQ(span(rows, "out"), 240 * 48 * 2);
-  EXPECT_EQ(span(rows, "starts"), 5 * 4);
-  EXPECT_EQ(span(rows + "offset=i64", "ends"), 5 * 8);
-  EXPECT_EQ(span(rows + "direction=unpad", "source"), 240 * 48 * 2);
-  EXPECT_EQ(span(rows + "direction=unpad", "out"), 157 * 48 * 2);
-  EXPECT_EQ(span(rows + "direction=unpad", "starts"), 0);
+  EXPECT_EQ(span("row_pad " + rows, "source"), 157 * 48 * 2);
+  EXPECT_EQ(span("row_pad " + rows, "out"), 240 * 48 * 2);
+  EXPECT_EQ(span("row_pad " + rows, "starts"), 5 * 4);
+  EXPECT_EQ(span("row_pad " + rows + "offset=i64", "ends"), 5 * 8);
+  EXPECT_EQ(span("row_pad " + rows + "direction=unpad", "source"), 240 * 48 * 2);
+  EXPECT_EQ(span("row_pad " + rows + "direction=unpad", "out"), 157 * 48 * 2);
+  EXPECT_EQ(span("row_pad " + rows + "direction=unpad", "starts"), 0);
 }
 
 TEST(RowPadVariants, TakeTheWidestVectorAndThenAnyAddress) {
-  const auto summary = [](const std::string& fields) {
-    std::string text;
-    for (const Variant& v : test::variants_of(problem("row_pad " + fields)))
-      text += std::string(v.name) + ":" + std::to_string(v.alignment) + " ";
-    return text;
-  };
-  EXPECT_EQ(summary("cols=64"), "vector:16 element:2 ");
-  EXPECT_EQ(summary("cols=33"), "element:2 ");
-  EXPECT_EQ(summary("cols=6 dtype=f32"), "vector:8 element:4 ");
+  EXPECT_EQ(variant_summary("row_pad cols=64"), "vector:16:16 element:2:2 ");
+  EXPECT_EQ(variant_summary("row_pad cols=33"), "element:2:2 ");
+  EXPECT_EQ(variant_summary("row_pad cols=6 dtype=f32"), "vector:8:8 element:4:4 ");
 }
 
 TEST(RowPadProblem, OldTextsOfMxfp8AreToldTheNewOnes) {
-  EXPECT_EQ(error_of("mxfp8 rows=64 op=pad cols=32 groups=2"),
+  EXPECT_EQ(parse_error("mxfp8 rows=64 op=pad cols=32 groups=2"),
             "mxfp8 has no op=pad any more; write \"row_pad direction=pad rows=64 cols=32 groups=2\"");
-  EXPECT_TRUE(has(error_of("mxfp8 op=unpad align=16 groups=2"), "\"row_pad direction=unpad align=16 groups=2\""));
+  EXPECT_TRUE(has(parse_error("mxfp8 op=unpad align=16 groups=2"), "\"row_pad direction=unpad align=16 groups=2\""));
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ T parse_choice(std::string_view text, std::string_view given, const List& choice
     if (text == name) return value;
     names.emplace_back(name);
   }
-  throw Error(Code::bad_input, Stage::problem, cat(given, "=", text, " means nothing; it takes ", join(names, ", ")));
+  throw Error(Code::bad_input, Stage::problem, cat(given, "=", text, " is invalid; it takes ", join(names, ", ")));
 }
 
 constexpr std::array<std::pair<const char*, CacheMode>, 3> kCacheModes = {
@@ -87,12 +87,11 @@ constexpr std::array<std::pair<const char*, LogLevel>, 5> kLogLevels = {{{"debug
 double number_in(std::string_view given, std::string_view text, std::optional<double> number, double least,
                  double most) {
   if (number && *number >= least && *number <= most) return *number;
-  throw Error(
-      Code::bad_input, Stage::problem,
-      cat(given, "=", text, " means nothing; it takes a number from ", fixed(least, 3), " to ", fixed(most, 0)));
+  throw Error(Code::bad_input, Stage::problem,
+              cat(given, "=", text, " is invalid; it takes a number from ", fixed(least, 3), " to ", fixed(most, 0)));
 }
 
-// Fills options from variables; what a variable says that means nothing is kept as a sentence, and the default is used.
+// Fills options from variables; what a variable says that is invalid is kept as a sentence, and the default is used.
 class Filler {
  public:
   Filler(const Environment& environment, std::vector<std::string>* misread)
@@ -211,7 +210,7 @@ std::uint64_t parse_amount(std::string_view text, std::string_view given) {
   const bool understood = status == std::errc() && (rest == end || unit != std::string_view::npos);
   if (understood && number <= std::numeric_limits<std::uint64_t>::max() >> shift) return number << shift;
   throw Error(Code::bad_input, Stage::problem,
-              cat(given, "=", text, " means nothing; it takes a number, with K, M, G or T behind it"));
+              cat(given, "=", text, " is invalid; it takes a number, with K, M, G or T behind it"));
 }
 
 Environment Environment::read() {

@@ -73,7 +73,7 @@ std::uint64_t parse_amount(std::string_view text, std::string_view given);
 // As QUERN_TUNE has it.
 const char* name(Tuning tuning);
 
-// Options with every empty field filled from the environment, else by its default. A variable whose value means nothing
+// Options with every empty field filled from the environment, else by its default. A variable whose value is invalid
 // counts as unset, with a sentence in `misread`: an operator's typing error must not end a server. Throws Error
 // (bad_input) on a value of the options themselves that is out of range.
 Options resolve(Options options, const Environment& environment, std::vector<std::string>* misread);

@@ -121,7 +121,7 @@ Trust parse_trust(std::string_view text, std::string_view variable) {
   }
   throw Error(Code::bad_input, Stage::problem,
               cat(variable, "=", text,
-                  " means nothing; it takes owner, uids=0,1000 (user ids) or mode-only, and \",host\" after each for "
+                  " is invalid; it takes owner, uids=0,1000 (user ids) or mode-only, and \",host\" after each for "
                   "CPU code too"));
 }
 

@@ -42,7 +42,7 @@ class RuntimeState {
   const Driver* driver_if_open() const { return open_driver_.load(std::memory_order_acquire); }
 
   const Environment environment;
-  std::vector<std::string> misread;  // what of it means nothing, in sentences
+  std::vector<std::string> misread;  // what of it is invalid, in sentences
   const Options options;             // resolved
   const Log log;
   cache::Store store;

@@ -99,7 +99,7 @@ std::optional<std::int64_t> parse_name(const Field& field, std::string_view valu
   return std::nullopt;
 }
 
-// The number behind a text, or nothing if the text means nothing to the field.
+// The number behind a text, or nothing if the text is invalid for the field.
 std::optional<std::int64_t> parse_value(const Field& field, std::string_view value) {
   if (is_wide(field)) {
     if (field.may_be_open && value == "open") return kOpen;

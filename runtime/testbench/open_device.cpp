@@ -17,7 +17,7 @@ DeviceName parse_device(const std::string& text) {
   const auto ordinal = colon == text.size() ? 0 : parse_integer(std::string_view(text).substr(colon + 1));
   if ((kind != "cuda" && kind != "host") || !ordinal || *ordinal < 0 || *ordinal > 1023)
     throw Error(Code::bad_input, Stage::tool,
-                cat("--device ", text, " means nothing; it takes cuda:N, cuda:0 for one, or host.",
+                cat("--device ", text, " is invalid; it takes cuda:N, cuda:0 for one, or host.",
                     did_you_mean(lower(text), {"cuda:0", "host", "gpu", "cpu"})));
   return {kind == "host", static_cast<int>(*ordinal)};
 }

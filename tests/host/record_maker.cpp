@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
     const std::string word = argv[i];
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos || !set(record, word.substr(0, equals), word.substr(equals + 1))) {
-      std::cerr << "record_maker: " << word << " means nothing\n";
+      std::cerr << "record_maker: " << word << " is invalid\n";
       return 2;
     }
   }

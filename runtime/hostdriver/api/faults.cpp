@@ -76,7 +76,7 @@ Fault parse_fault(const std::string& text) {
   take_details(fault, words);
   if (fault.kind != Fault::Kind::lose && fault.kind != Fault::Kind::clear) fault.nth = take(words, "nth", 1);
   if (fault.nth < 1) wrong("nth counts from 1");
-  if (!words.empty()) wrong(cat("\"", words.front(), "\" means nothing here"));
+  if (!words.empty()) wrong(cat("\"", words.front(), "\" is not expected here"));
   return fault;
 }
 

@@ -260,7 +260,7 @@ TEST_F(RuntimeRecords, TheFileAndTheLayersComeFromTheEnvironment) {
   environment[Variable::tune] = "always";
   EXPECT_TRUE(misread.empty());
   EXPECT_EQ(resolve({}, environment, &misread).tuning.mode, Tuning::lookup);
-  EXPECT_TRUE(has(misread.at(0), "QUERN_TUNE=always means nothing; it takes off, lookup, on-prepare, background"));
+  EXPECT_TRUE(has(misread.at(0), "QUERN_TUNE=always is invalid; it takes off, lookup, on-prepare, background"));
 }
 
 TEST_F(RuntimeRecords, WhatTuningMayTakeComesFromTheEnvironment) {

@@ -24,7 +24,7 @@ TEST(DeviceNames, AreReadAndTheCanonicalNameIsPrinted) {
 
 TEST(DeviceNames, WhatMeansNothingIsRefusedWithTheClosest) {
   for (const char* text : {"", "cuda:", "cuda:-1", "cuda:x", "cuda:1024", "gpu0x", "vulkan"})
-    EXPECT_NE(refusal(text).find("means nothing; it takes cuda:N"), std::string::npos) << text;
+    EXPECT_NE(refusal(text).find("is invalid; it takes cuda:N"), std::string::npos) << text;
   EXPECT_NE(refusal("cuda0").find("Did you mean cuda:0?"), std::string::npos);
   EXPECT_NE(refusal("hots").find("Did you mean host?"), std::string::npos);
 }

@@ -37,7 +37,7 @@ SweepBudget parse_budget(const std::string& text) {
   const auto number = parse_integer(std::string_view(text).substr(0, text.size() - (timed ? 1 : 0)));
   if (!number || *number < 1 || *number > 1'000'000'000)
     throw wrong(
-        cat("--budget ", text, " means nothing; it takes a time, 90s or 10m, or a number of configs, 200; at least 1"));
+        cat("--budget ", text, " is invalid; it takes a time, 90s or 10m, or a number of configs, 200; at least 1"));
   if (timed) budget.seconds = static_cast<double>(*number) * unit->second;
   if (!timed) budget.evaluations = *number;
   return budget;

@@ -25,8 +25,7 @@ void check_kind(std::string_view name, std::string_view placeholder, const std::
   if (kind == nullptr || !kind->closed) return;
   const std::vector<std::string> accepted = kind->words();
   if (std::find(accepted.begin(), accepted.end(), text) != accepted.end()) return;
-  throw wrong(
-      cat(name, " ", text, " means nothing; it takes ", join(accepted, ", "), ".", did_you_mean(text, accepted)));
+  throw wrong(cat(name, " ", text, " is invalid; it takes ", join(accepted, ", "), ".", did_you_mean(text, accepted)));
 }
 
 // How many words a form asks for at least: those outside brackets.

@@ -51,17 +51,17 @@ expect 0 '"file":"space.json.gz","points":4,"failed":1,"strategy":"exhaustive","
   tune --replay space.json.gz --strategy exhaustive --seeds 7 --json
 expect 2 'give a problem, --manifest FILE or --bench-table' tune
 expect 2 'rows is open' tune gather width=64
-expect 2 '--budget 0 means nothing' tune gather rows=4 count=4 width=64 --budget 0
+expect 2 '--budget 0 is invalid' tune gather rows=4 count=4 width=64 --budget 0
 expect 2 'strategy' tune gather rows=4 count=4 width=64 --strategy no_such
 expect 2 'it takes cuda:N' tune gather rows=4 count=4 width=64 --device gpu0
-expect 2 '--regime hot means nothing; it takes cold, warm' tune gather rows=4 count=4 width=64 --regime hot
+expect 2 '--regime hot is invalid; it takes cold, warm' tune gather rows=4 count=4 width=64 --regime hot
 expect 2 '--output belongs to quern tune report, not to quern tune' tune gather rows=4 count=4 width=64 --output x.html
 expect 2 '--records belongs to quern tune show, quern tune check, not to quern tune' tune gather rows=4 count=4 width=64 --records x.jsonl
 expect 2 'every config of one problem' tune --bench-table --save-space x.jsonl
 expect 2 'does not take --record-space' tune --bench-table --record-space x.jsonl
 expect 2 'quern tune report takes FILE...' tune report
 expect 2 'no such file' tune --replay none.json
-expect 2 '--strategy bees means nothing; it takes ils, random' tune --replay space.json --strategy bees
+expect 2 '--strategy bees is invalid; it takes ils, random' tune --replay space.json --strategy bees
 expect 2 '--seeds 0' tune --replay space.json --seeds 0
 expect 2 'truncated' tune --replay cut.json
 expect 2 'truncated' tune --replay cut.json.gz

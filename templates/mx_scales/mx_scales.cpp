@@ -144,7 +144,8 @@ std::vector<Part> parts_of(const MxScales& p, const MxScalesArgs& a) {
 
 void move_part(const Part& part, bool to_blocked, const std::uint8_t* source, std::uint8_t* out) {
   const ScaleGrid& g = part.grid;
-  if (to_blocked) std::memset(out + part.blocked, 0, static_cast<std::size_t>(mx::blocked_bytes(g)));
+  const std::int64_t blocked_bytes = mx::blocked_bytes(g);
+  if (to_blocked && blocked_bytes > 0) std::memset(out + part.blocked, 0, static_cast<std::size_t>(blocked_bytes));
   for (std::int64_t line = 0; line < g.lines(); ++line) {
     // The first line speaks for a square.
     if (!to_blocked && g.square && line % mx::kSquareLines != 0) continue;

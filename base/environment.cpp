@@ -210,7 +210,7 @@ std::uint64_t parse_amount(std::string_view text, std::string_view given) {
   const bool understood = status == std::errc() && (rest == end || unit != std::string_view::npos);
   if (understood && number <= std::numeric_limits<std::uint64_t>::max() >> shift) return number << shift;
   throw Error(Code::bad_input, Stage::problem,
-              cat(given, "=", text, " is invalid; it takes a number, with K, M, G or T behind it"));
+              cat(given, "=", text, " is invalid; it takes a number, which K, M, G or T may follow"));
 }
 
 Environment Environment::read() {

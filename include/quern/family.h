@@ -65,7 +65,7 @@ constexpr Field choice_field(const char* name, std::size_t offset, const char* c
 
 // ---- The arguments -------------------------------------------------------------------------------------------------
 
-// A device pointer, with the size of what is behind it where the caller wants it checked. The memory stays the caller's
+// A device pointer, with the size of its memory where the caller wants it checked. The memory stays the caller's
 // and must live until the launch has run on the stream.
 struct In {
   const void* data = nullptr;

@@ -13,7 +13,7 @@ namespace quern {
 
 using Index = std::array<std::int64_t, kMaxRank>;
 
-// The same elements with dimensions one behind the other made one, where memory allows it: fewer and longer runs.
+// The same elements with dimensions that are contiguous made one: fewer and longer runs.
 inline Layout merged(const Layout& layout) {
   Layout out = layout;
   out.rank = 0;
@@ -27,7 +27,7 @@ inline Layout merged(const Layout& layout) {
   return out.rank == 0 && layout.rank > 0 ? Layout::list(layout.dtype, 1) : out;
 }
 
-// Calls f(where in elements, how many one behind the other, the first one's number in the order of indices) for each
+// Calls f(where in elements, how many are contiguous, the first one's number in the order of indices) for each
 // run of elements without a gap.
 template <class F>
 void for_each_run(const Layout& given, F f) {

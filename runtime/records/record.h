@@ -19,7 +19,6 @@ struct Rival {
   friend bool operator==(const Rival&, const Rival&) = default;
 };
 
-// What the device said of itself while the record was measured. 0: it did not say.
 // Times are device time in microseconds, medians. `problem`, `device`, `target`, `regime` say what the record is for;
 // of several for one of these the later line wins.
 struct Record {
@@ -35,7 +34,7 @@ struct Record {
   int samples = 0;
   std::vector<Rival> rivals;
   double copy_us = 0;  // a copy of the same bytes; 0: not measured
-  ClockRates clocks;
+  ClockRates clocks;   // what the device said of itself meanwhile; 0: it did not say
   std::string driver;        // as driver_text gives it
   std::string compiler;      // the identity of what compiled the image
   std::string image_key;     // WHAT/WHO

@@ -1,4 +1,4 @@
-// A thread looks at `unroll` vectors of both ranges, a block's threads side by side; the bytes behind the last whole
+// A thread looks at `unroll` vectors of both ranges, a block's threads side by side; the bytes after the last whole
 // vector are looked at one by one. Who finds a difference takes the minimum with what others found.
 #include "common/vector.cuh"
 #include "compare/params.h"

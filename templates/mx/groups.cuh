@@ -36,7 +36,7 @@ struct GroupEnds {
 struct Group {
   i64 start;
   i64 rows;
-  bool wrong;  // it ends before it starts or behind the last row, or has a cut block where none may be
+  bool wrong;  // it ends before it starts or after the last row, or has a cut block where none may be
 };
 
 template <class Ends>

@@ -12,7 +12,7 @@ namespace quern::mx {
 
 struct Groups {
   std::int64_t count;
-  std::int64_t rows;  // of all, and perhaps some more behind the last group
+  std::int64_t rows;  // of all, and perhaps some more after the last group
   std::int64_t step;  // a group's rows must be a multiple of it
   DType offset;       // of the ends: i32 or i64
 };

@@ -20,7 +20,7 @@ struct ScaleGrid {
   bool col;             // lines are columns
   std::int64_t block;   // elements of a line that share a scale
   bool square;          // plain: one scale for the blocks of 32 lines
-  std::int64_t groups;  // of rows, each with scales of its own, one behind the other; 0: none
+  std::int64_t groups;  // of rows, each with scales of its own, contiguous; 0: none
   bool cut_groups;      // a group may end with a block that is cut
   DType type;           // of a scale
 

@@ -49,7 +49,7 @@ std::string check_strided(const Strided& m, std::int64_t widest) {
 std::string check_whole_blocks(const char* field, std::int64_t extent, std::int64_t block, const char* what) {
   if (extent == kOpen || extent % block == 0) return {};
   const std::string length = std::to_string(block);
-  return std::string(field) + "=" + std::to_string(extent) + " is no multiple of " + length + ", and " + what +
+  return std::string(field) + "=" + std::to_string(extent) + " is not a multiple of " + length + ", and " + what +
          " are cut into blocks of " + length + "; tail=pad makes the last block as if zeros followed";
 }
 

@@ -15,7 +15,7 @@ struct Strided {
   std::int64_t rows;
   std::int64_t line;           // elements of a line
   std::int64_t stride;         // from a line to the next
-  std::int64_t expert_stride;  // from an expert to the next; 0: its lines one behind the other
+  std::int64_t expert_stride;  // from an expert to the next; 0: those are contiguous
 };
 
 // What there is more, or less, from an expert's last line to the next expert's first than between lines. Asked for

@@ -100,7 +100,7 @@ bool is_too_large(const MxScales& p) {
 
 std::string uneven(const char* field, std::int64_t extent, const char* what) {
   if (extent == kOpen || extent % kBlockElements == 0) return {};
-  return std::string(field) + "=" + std::to_string(extent) + " is no multiple of 32, and " + what +
+  return std::string(field) + "=" + std::to_string(extent) + " is not a multiple of 32, and " + what +
          " are cut into blocks of 32; tail=pad lets the last block be cut";
 }
 
@@ -170,8 +170,8 @@ struct MxScalesFamily {
       extent_field("experts", offsetof(MxScales, experts), true, "matrices of one size"),
       choice_field("direction", offsetof(MxScales, direction), kDirections, "along what blocks lie"),
       choice_field("block", offsetof(MxScales, block), kBlocks, "what shares a scale"),
-      choice_field("tail", offsetof(MxScales, tail), kTails, "what a dimension that is no multiple of a block means"),
-      extent_field("groups", offsetof(MxScales, groups), false, "of rows, one behind the other; 0: none"),
+      choice_field("tail", offsetof(MxScales, tail), kTails, "what a dimension that is not a multiple of a block means"),
+      extent_field("groups", offsetof(MxScales, groups), false, "consecutive groups of rows; 0: none"),
       dtype_field("offset", offsetof(MxScales, offset), only(i32) | only(i64), "type of the groups' ends"),
       choice_field("noop", offsetof(MxScales, noop), kNoops,
                    "flag: a float on the device calls the launch off where it is 1"),

@@ -44,7 +44,7 @@ struct MxScalesArgs {
   In noop = {};     // noop=flag: a float; where it is 1 nothing is read or written
   Out out = {};     // must not overlap source
   Out status = {};  // groups: an int32 that the caller has set to 0; 1 + the number of the first group that ends before
-                    // it begins or behind the last row, or whose rows must be whole blocks and are not: then nothing
+                    // it begins or after the last row, or whose rows must be whole blocks and are not: then nothing
                     // else is written
   std::int64_t rows = kOpen;
   std::int64_t experts = kOpen;

@@ -35,7 +35,7 @@ std::string check_groups(const Mxfp8& p) {
   if (p.groups > 0 && p.experts != 1 && p.experts != kOpen)
     return "groups are of one matrix, experts=1; experts are groups of one size";
   if (p.groups > 0 && p.source_order == Mxfp8Order::rows)
-    return "groups go with source_order=cols: their rows must lie one behind the other";
+    return "groups go with source_order=cols: their rows must be contiguous";
   if (p.groups > 0 && has_expert_stride(p)) return "source_expert_stride is for experts; groups are of one matrix";
   if (p.groups >= std::int64_t{1} << 31) return "groups must be fewer than 2^31";
   return {};

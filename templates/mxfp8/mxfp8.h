@@ -97,7 +97,7 @@ struct Mxfp8Args {
   Out workspace = {};      // and what it is made in: zeros, as each launch leaves it, one at a time; see
                            // Plan::workspace_bytes
   Out status = {};  // groups: an int32 that the caller has set to 0; 1 + the number of the first group that ends before
-                    // it begins or behind the last row (or whose rows must be whole blocks and are not): then nothing
+                    // it begins or after the last row (or whose rows must be whole blocks and are not): then nothing
                     // else is written
   float alpha = kDefaultAlpha;  // parameter of the activation
   std::int64_t rows = kOpen;

@@ -80,7 +80,7 @@ QUERN_DEVICE void write_unit(const KernelParams& p, const ThreadPosition& at, u3
     store<16, kStore>(line_begin(p, at, line) + unit * 16, load_shared<16>(line_unit(line, unit)));
 }
 
-// A line that begins anywhere, and in it the windows, 16 bytes that memory has together: one behind the other from byte
+// A line that begins anywhere, and in it the windows, 16 bytes that memory has together: consecutive from byte
 // `first` on.
 struct Windows {
   u8* begin;

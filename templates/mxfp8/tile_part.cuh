@@ -63,7 +63,7 @@ QUERN_DEVICE TilePart part_of_expert(const KernelParams& p, const StackPosition&
           position.row};
 }
 
-// ---- Groups: their scales lie one behind the other, in whole blocks; blocked ones in whole atoms
+// ---- Groups: their scales are contiguous, in whole blocks; blocked ones in whole atoms
 
 // In shared memory: what find_group says, then the part.
 QUERN_DEVICE u8* group_numbers() { return dynamic_shared() + kShared.part; }

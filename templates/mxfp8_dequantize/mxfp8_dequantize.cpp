@@ -193,7 +193,7 @@ struct Mxfp8DequantizeFamily {
                    "whose elements are neighbours with direction=col; rows: transposed"),
       choice_field("scale_layout", offsetof(Problem, scale_layout), kScaleLayouts,
                    "blocked: atoms of 128 lines x 4 blocks, as block-scaled matrix products read them"),
-      choice_field("tail", offsetof(Problem, tail), kTails, "what a dimension that is no multiple of a block means"),
+      choice_field("tail", offsetof(Problem, tail), kTails, "what a dimension that is not a multiple of a block means"),
       choice_field("noop", offsetof(Problem, noop), kNoops,
                    "flag: a float on the device calls the launch off where it is 1"),
       integer_field("source_stride", offsetof(Problem, source_stride), 0, kMaxExtent,

@@ -75,7 +75,7 @@ struct RowPadFamily {
       choice_field("direction", offsetof(RowPad, direction), kDirections, "pad: to padded groups; unpad: back"),
       extent_field("rows", offsetof(RowPad, rows), true, "rows of all groups before they are padded"),
       extent_field("cols", offsetof(RowPad, cols), false, "elements in a row"),
-      extent_field("groups", offsetof(RowPad, groups), false, "groups of rows, one behind the other"),
+      extent_field("groups", offsetof(RowPad, groups), false, "consecutive groups of rows"),
       integer_field("align", offsetof(RowPad, align), 1, std::int64_t{1} << 30, "a padded group has a multiple of it"),
       dtype_field("dtype", offsetof(RowPad, dtype), kAnyElement, "element type of source and out"),
       dtype_field("offset", offsetof(RowPad, offset), only(i32) | only(i64), "type of offsets, starts and ends"),

@@ -2,7 +2,7 @@
 // groups of matrices want them; and back.
 //
 // Which rows are a group's is on the device: `offsets` says where each of `groups` ends in the rows that are not
-// padded. A group begins where the one before it ends, the first at 0; rows behind the last are of no group.
+// padded. A group begins where the one before it ends, the first at 0; rows after the last are of no group.
 #ifndef QUERN_ROW_PAD_H_
 #define QUERN_ROW_PAD_H_
 
@@ -15,7 +15,7 @@ namespace quern {
 
 enum class RowPadDirection : std::uint8_t {
   pad,    // out is [round_up(rows + groups * align, align), cols], as many rows as all groups can need
-  unpad,  // source is, and rows of out behind the last group are not touched
+  unpad,  // source is, and rows of out after the last group are not touched
 };
 
 // Whether a float on the device may call the launch off.
@@ -29,7 +29,7 @@ struct RowPadArgs {
   Out starts = {};  // pad: [groups] of `offset`, where each group begins in out
   Out ends = {};    // and where its padding ends
   Out status = {};  // an int32 that the caller has set to 0; 1 + the number of the first group that ends before it
-                    // begins or behind the last row: then nothing else is written
+                    // begins or after the last row: then nothing else is written
   std::int64_t rows = kOpen;
 };
 

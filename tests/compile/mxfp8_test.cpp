@@ -177,7 +177,7 @@ TEST_F(Mxfp8Compile, TheDefaultsMoveWholeVectors) {
   }
 }
 
-// They were written byte by byte where their length is no multiple of 16: only their ends may be.
+// They were written byte by byte where their length is not a multiple of 16: only their ends may be.
 TEST_F(Mxfp8Compile, LinesThatBeginAnywhereAreWrittenSixteenAtATime) {
   for (const char* direction : {"col", "both"}) {
     const Compiled one = compile(cat("mxfp8 rows=16001 cols=16384 tail=pad direction=", direction), "sm_90a");

@@ -25,7 +25,7 @@ constexpr int kRegisters = 64 * 1024, kTileThreads = 128;
 constexpr int kMostRegistersOfPrologues = 192;
 constexpr int kMostSpillsOfPrologues = 320;
 constexpr int kMostSpillsOfSums = 96;
-// Blocks of 128 are shared by all warps of a tile, so a thread has its patch from before a barrier until behind it:
+// Blocks of 128 are shared by all warps of a tile, so a thread has its patch from before a barrier until after it:
 // three blocks of 16 bits; as many as fit of fp32, whose patch is 128 registers, and where ends are cut. sm_80 has its
 // conversions beside it.
 constexpr int kMostRegistersOfLongBlocks = 168;

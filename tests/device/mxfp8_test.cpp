@@ -99,7 +99,7 @@ TEST_F(Mxfp8Groups, AReplayReadsNewOffsets) {
 TEST_F(Mxfp8Groups, WrongOffsetsAreReportedAndNothingIsWritten) {
   const std::pair<std::vector<std::int32_t>, std::int32_t> wrong[] = {
       {{128, 64, 256, 512}, 2},   // decreases
-      {{128, 256, 384, 544}, 4},  // behind the last row
+      {{128, 256, 384, 544}, 4},  // after the last row
       {{-32, 64, 96, 128}, 1},
       {{0x7fffffe0, 0, 0, 0}, 1},
   };

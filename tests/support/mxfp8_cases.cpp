@@ -156,7 +156,7 @@ void tile_configs(std::vector<Case>& cases) {
   }
 }
 
-// Clusters that end inside a row and behind it, of rows whose scales go out 1 to 16 at a time.
+// Clusters that end inside a row and after it, of rows whose scales go out 1 to 16 at a time.
 void clusters(std::vector<Case>& cases) {
   for (const char* cluster : {"cluster=2", "cluster=4", "cluster=8", "cluster=8,stack=2", "cluster=4,stack=2,panel=8",
                               "cluster=2,vector=8,rows=32", "cluster=8,vector=8"}) {

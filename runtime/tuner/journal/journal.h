@@ -1,7 +1,7 @@
 // A sweep's file: JSON lines, written while the sweep runs, and all that a resumed sweep, a replay and the report know.
 // First the head; then a line a config, in the order of measuring; at the end the finalists and the result. A sweep may
 // be killed at any byte: a last line without its newline does not count. A sweep that goes on after its result adds
-// lines behind it; the last finalists and the last result are the ones that hold.
+// lines after it; the last finalists and the last result are the ones that hold.
 //
 // Members that are unknown are passed over, so that a later quern may add some; what changes the meaning of a line
 // raises the schema, and a higher schema is refused.

@@ -198,7 +198,7 @@ class HostileEntry : public ::testing::Test {
     Store(in(dir_), silent()).put(key_, image());
     entry_ = dir_ + "/" + key_.path();
   }
-  // It is passed over as untrusted, and the file behind it is not harmed by the build that follows.
+  // It is passed over as untrusted, and the file that it links to is not harmed by the build that follows.
   void expect_passed_over() {
     Builder builder;
     Store store(in(dir_), silent());

@@ -19,7 +19,7 @@ TEST(MxScalesProblem, WhatIsBlockedMustBeWholeBlocksUnlessATailIsAskedFor) {
   EXPECT_EQ(refusal("rows=64 cols=33 direction=col"), "");
   EXPECT_EQ(refusal("rows=33 cols=33 block=square tail=pad"), "");
   EXPECT_TRUE(has(refusal("cols=33"), "tail=pad"));
-  EXPECT_TRUE(has(refusal("rows=33 cols=64 direction=col"), "rows=33 is no multiple of 32"));
+  EXPECT_TRUE(has(refusal("rows=33 cols=64 direction=col"), "rows=33 is not a multiple of 32"));
   EXPECT_TRUE(has(refusal("rows=33 cols=64 block=square"), "rows=33"));
 }
 

@@ -19,8 +19,8 @@ TEST(Mxfp8DequantizeProblem, RefusesWhatMxfp8CannotHaveWritten) {
   EXPECT_EQ(refusal("cols=128 rows=64 direction=col source_stride=64"), "") << "a line has 64 rows";
   EXPECT_TRUE(has(refusal("cols=64 rows=64 direction=col source_stride=63"), "source_stride"));
   EXPECT_TRUE(has(refusal("cols=33"), "tail=pad"));
-  EXPECT_TRUE(has(refusal("cols=64 rows=33 direction=col"), "rows=33 is no multiple of 32"));
-  EXPECT_TRUE(has(refusal("cols=64 scaling=block128"), "cols=64 is no multiple of 128"));
+  EXPECT_TRUE(has(refusal("cols=64 rows=33 direction=col"), "rows=33 is not a multiple of 32"));
+  EXPECT_TRUE(has(refusal("cols=64 scaling=block128"), "cols=64 is not a multiple of 128"));
   EXPECT_TRUE(has(refusal("rows=128 cols=64 experts=2 source_expert_stride=8000"), "overlap"));
   EXPECT_TRUE(has(refusal("cols=64 scaling=row direction=col"), "direction=row"));
   EXPECT_TRUE(has(refusal("cols=33 scaling=row tail=pad"), "any length"));

@@ -28,8 +28,8 @@ TEST(Mxfp8Problem, WhatIsBlockedMustBeWholeBlocksUnlessATailIsAskedFor) {
   EXPECT_EQ(refusal("rows=64 cols=33 direction=col"), "");
   EXPECT_EQ(refusal("rows=open cols=64 direction=both"), "");
   EXPECT_EQ(refusal("rows=33 cols=31 direction=both block=square tail=pad"), "");
-  EXPECT_TRUE(has(refusal("rows=64 cols=33"), "cols=33 is no multiple of 32")) << refusal("rows=64 cols=33");
-  EXPECT_TRUE(has(refusal("rows=33 cols=64 direction=col"), "rows=33 is no multiple of 32"));
+  EXPECT_TRUE(has(refusal("rows=64 cols=33"), "cols=33 is not a multiple of 32")) << refusal("rows=64 cols=33");
+  EXPECT_TRUE(has(refusal("rows=33 cols=64 direction=col"), "rows=33 is not a multiple of 32"));
   EXPECT_TRUE(has(refusal("rows=33 cols=64 direction=both"), "tail=pad"));
   EXPECT_TRUE(has(refusal("rows=33 cols=64 block=square"), "rows=33"));
   EXPECT_TRUE(has(refusal("rows=64 cols=33 direction=col block=square_spread"), "cols=33"));
@@ -300,7 +300,7 @@ TEST(Mxfp8Problem, AScalingHasItsModesAndDirections) {
   EXPECT_TRUE(has(refusal("cols=64 scaling=row source_order=rows"), "source_order=cols"));
   EXPECT_TRUE(has(refusal("cols=64 scaling=row bias_gradient=sums"), "bias_gradient"));
   EXPECT_EQ(refusal("rows=128 cols=256 scaling=block128 direction=both mode=exact"), "");
-  EXPECT_TRUE(has(refusal("cols=64 scaling=block128"), "cols=64 is no multiple of 128"));
+  EXPECT_TRUE(has(refusal("cols=64 scaling=block128"), "cols=64 is not a multiple of 128"));
   EXPECT_EQ(refusal("rows=33 cols=64 scaling=block128 tail=pad direction=both"), "");
   EXPECT_TRUE(has(refusal("rows=128 cols=128 scaling=block128 groups=2 direction=col"), "direction=row"));
   EXPECT_TRUE(has(refusal("cols=128 scaling=block128 source_order=rows"), "source_order=cols"));

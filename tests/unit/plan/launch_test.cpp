@@ -176,7 +176,7 @@ TEST(LaunchOperands, ABufferThatIsTooSmallIsRefusedWhereTheSizeIsGiven) {
   EXPECT_EQ(refusal("gather width=64 dtype=bf16", args), "out has 1279 bytes; [count, width] takes 1280");
   args.out.bytes = -3;
   EXPECT_TRUE(has(refusal("gather width=64 dtype=bf16", args), "out has -3 bytes"));
-  args.out.bytes = 9 * 65 * 2 + 64 * 2;  // the last row has no gap behind it
+  args.out.bytes = 9 * 65 * 2 + 64 * 2;  // the last row has no gap after it
   EXPECT_EQ(refusal("gather width=64 dtype=bf16 out_stride=65", args), "accepted");
   args.out.bytes -= 1;
   EXPECT_TRUE(has(refusal("gather width=64 dtype=bf16 out_stride=65", args), "takes 1298"));

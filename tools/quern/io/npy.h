@@ -25,7 +25,7 @@ struct NpyHeader {
 };
 
 // Reads the head alone. Throws Error (bad_input) that names the file and what is wrong with it: no such file, no .npy,
-// a version that does not exist, a broken or hostile head, fewer or more bytes behind it than it says.
+// a version that does not exist, a broken or hostile head, fewer or more bytes after it than it says.
 NpyHeader read_npy_header(const std::string& path);
 
 // NumPy's types that hold `type`, the one that is written first: bf16 is "<u2", as NumPy has none of its own.

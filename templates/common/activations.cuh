@@ -8,13 +8,13 @@ namespace quern::common {
 
 using quern::Activation;
 
-// What the rows of the table share.
+// Helpers that the rows of the table share.
 
-// The `single` contract where the result is stored in 16 bits or fewer: an error of 2^-17 of its size costs 1/64 of a
+// The `single` contract for results stored in at most 16 bits: an error of 2^-17 of the result's size is 1/64 of a
 // unit there.
 struct NarrowStore : NoRounding {};
 
-// How exact a result must be that is stored in `Bytes` bytes without a contract to follow.
+// How exact a result must be that is stored in `Bytes` bytes, without a contract.
 template <int Bytes>
 struct RoundingOf {
   using Type = NarrowStore;
@@ -25,7 +25,7 @@ struct RoundingOf<4> {
 };
 
 // numerator / denominator for a denominator of 1 or more. IEEE's in the `torch` contract; in `single` by a reciprocal
-// of one unit's error, without the branch that exact division needs.
+// with an error of one unit, without the branch that exact division needs.
 template <class Round>
 QUERN_DEVICE float over(Round, float numerator, float denominator) {
   return numerator / denominator;
@@ -58,7 +58,7 @@ QUERN_DEVICE float over(NoRounding, float numerator, float denominator) {
 
 // ---- NarrowStore
 
-// 1 / x within a unit, 2^x within two. What is below 2^-126 is 0: that costs the instructions that keep it.
+// 1 / x within a unit, 2^x within two. Results below 2^-126 are 0, as keeping them would cost instructions.
 QUERN_DEVICE float narrow_reciprocal(float x) {
 #ifdef __CUDA_ARCH__
   float reciprocal;
@@ -85,8 +85,8 @@ QUERN_DEVICE float over(NarrowStore, float numerator, float denominator) {
 QUERN_DEVICE float exponential(NarrowStore, float x) { return narrow_power_of_two(x * 1.44269504f); }
 
 // 1 / (1 + exp(-x)) as 2^-26 / (2^-26 + 2^-26 exp(-x)), the power being a square: so neither it nor the reciprocal
-// leaves the range of normal numbers before the result is below the smallest number of 16 bits, and a result that is
-// not normal is made by the last multiplication.
+// leaves the range of normal numbers before the result is below the smallest number of 16 bits. Only the last
+// multiplication can give a denormal result.
 QUERN_DEVICE float logistic(NarrowStore, float x) {
   const float root = narrow_power_of_two(fmaf(x, -0.72134752f, -13.0f));
   return narrow_reciprocal(fmaf(root, root, 0x1p-26f)) * 0x1p-26f;
@@ -110,7 +110,7 @@ QUERN_DEVICE float normal_below(NarrowStore, float x) {
   const float beyond = normal_beyond(fminf(fabsf(x), 20.0f));
   return x < 0.0f ? beyond : x >= 0.0f ? 1.0f - beyond : x;
 }
-// NaN stays so by the multiplication. At -inf the share is 0, and the product NaN, as in the exact form.
+// The multiplication keeps NaN. At -inf the share is 0, and the product NaN, as in the exact form.
 QUERN_DEVICE float gelu_of(NarrowStore, float x) {
   const float beyond = normal_beyond(fminf(fabsf(x), 20.0f));
   return x * (x < 0.0f ? beyond : 1.0f - beyond);
@@ -131,8 +131,8 @@ QUERN_DEVICE float swish(Round round, float x, float y) {
 }
 QUERN_DEVICE float swish(NarrowStore round, float x, float y) { return x * logistic(round, y); }
 
-// The forms of x/2 (1 + tanh(y)), which is x logistic(2y) where nothing but the result is rounded: that does not
-// cancel.
+// The forms of x/2 (1 + tanh(y)). If only the result is rounded it is computed as x logistic(2y), which has no
+// cancellation.
 template <class Round>
 QUERN_DEVICE float gelu_tanh_of(Round, float x) {
   return 0.5f * x * (1.0f + tanhf(0.79788456f * fmaf(0.044715f, x * x * x, x)));
@@ -151,13 +151,13 @@ QUERN_DEVICE float gelu_tanh_of(NarrowStore round, float x) {
 QUERN_DEVICE float gelu_new_of(NarrowStore round, float x) { return gelu_tanh_of(round, x); }
 QUERN_DEVICE float gelu_fast_of(NarrowStore round, float x) { return gelu_tanh_of(round, x); }
 
-// Near zero off by an ulp of 1: for what is added to numbers of that size.
+// Near zero its error is an ulp of 1, so use it only in sums with numbers of that size.
 template <class Round>
 QUERN_DEVICE float coarse_tanh(Round round, float x) {
   return 2.0f * logistic(round, 2.0f * x) - 1.0f;
 }
 
-// (x * logistic(a * x))'. The factors are in an order in which a large x meets zero before it overflows.
+// (x * logistic(a * x))'. The order of the factors multiplies a large x by zero before it overflows.
 template <class Round>
 QUERN_DEVICE float swish_slope(Round round, float x, float a) {
   const float s = logistic(round, a * x);
@@ -177,7 +177,7 @@ QUERN_DEVICE float gelu_slope(Round round, float x) {
 
 template <class Round>
 QUERN_DEVICE float gelu_tanh_slope(Round round, float x) {
-  const float square = fminf(x * x, 1e4f);  // 1 - t * t is zero by then, and must not meet infinity
+  const float square = fminf(x * x, 1e4f);  // 1 - t * t is zero there, and must not be multiplied by infinity
   const float t = coarse_tanh(round, 0.79788456f * x * (1.0f + 0.044715f * square));
   return 0.5f * x * ((1.0f - t * t) * (0.79788456f + 0.1070322243f * square)) + 0.5f * (1.0f + t);
 }
@@ -208,8 +208,8 @@ struct ActivationOf;
 QUERN_ACTIVATIONS(QUERN_ACTIVATION)
 #undef QUERN_ACTIVATION
 
-// `round` is NoRounding for the `single` contract and RoundTo<storage type> for `torch`; either way the result is still
-// to be rounded at the store.
+// `round` is NoRounding for the `single` contract and RoundTo<storage type> for `torch`; either way the result must
+// still be rounded at the store.
 template <Activation A, class Round>
 QUERN_DEVICE float activate(float x, float alpha, Round round) {
   return ActivationOf<A>::value(x, alpha, round);

@@ -3,8 +3,8 @@
 
 #include "common/mbarrier.cuh"
 
-// Copies between global and shared memory that the copy engine makes while the thread goes on. Addresses and sizes are
-// multiples of 16 bytes. From sm_90 on.
+// Asynchronous bulk copies between global and shared memory. Addresses and sizes are multiples of 16 bytes. From sm_90
+// on.
 
 #if (defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900) || defined(QUERN_HOST_IMAGE)
 
@@ -12,7 +12,7 @@ namespace quern::common {
 
 #ifdef __CUDA_ARCH__
 
-// How long the L2 cache keeps what a copy moves.
+// L2 eviction priority of a copy's bytes.
 QUERN_DEVICE u64 evict_first() {
   u64 policy;
   asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
@@ -26,8 +26,8 @@ QUERN_DEVICE u64 evict_last() {
 
 #endif
 
-// Begins to copy `bytes` bytes into the block's shared memory. They count for the barrier's phase when they have come:
-// mbarrier_wait tells. Nobody may reach that memory before.
+// Starts to copy `bytes` bytes into the block's shared memory. They count for the barrier's phase when they arrive;
+// mbarrier_wait waits for that. No thread may access that memory before.
 template <LoadHint H = LoadHint::plain>
 QUERN_DEVICE void bulk_load(void* to, const void* from, u32 bytes, u64* barrier QUERN_SITE) {
 #ifdef __CUDA_ARCH__
@@ -51,8 +51,8 @@ QUERN_DEVICE void bulk_load(void* to, const void* from, u32 bytes, u64* barrier 
 #endif
 }
 
-// Begins to copy `bytes` bytes out of the block's shared memory, as a part of the thread's next group. They must have
-// been brought there by copies; what threads stored would need a fence of its own.
+// Starts to copy `bytes` bytes from the block's shared memory, as a part of the thread's next group. Copies must have
+// written them there; bytes that threads stored would need a fence.
 template <StoreHint H = StoreHint::plain>
 QUERN_DEVICE void bulk_store(void* to, const void* from, u32 bytes QUERN_SITE) {
 #ifdef __CUDA_ARCH__
@@ -71,7 +71,7 @@ QUERN_DEVICE void bulk_store(void* to, const void* from, u32 bytes QUERN_SITE) {
 #endif
 }
 
-// The stores that this thread has begun since the last time are a group; there may be none.
+// Closes a group: the stores that this thread started since the last commit. It may be empty.
 QUERN_DEVICE void bulk_commit() {
 #ifdef __CUDA_ARCH__
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");

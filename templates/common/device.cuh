@@ -1,7 +1,7 @@
 #ifndef QUERN_COMMON_DEVICE_CUH_
 #define QUERN_COMMON_DEVICE_CUH_
 
-// The ground that all templates stand on: the same text is compiled by NVRTC for the GPU and by a C++17 compiler for
+// The basis of all templates: the same text is compiled by NVRTC for the GPU and by a C++17 compiler for
 // the CPU. `__CUDA_ARCH__` selects PTX; without it the plain C++ twin is used, which gives the same bits. The CPU
 // compiles it twice: with QUERN_HOST_IMAGE as a kernel that the host driver runs, where twin.cuh has come first, and
 // without as part of the library, which has no kernels.
@@ -20,8 +20,8 @@
 #define QUERN_UNROLL
 #endif
 
-// Primitives that touch memory or wait take QUERN_SITE as their last parameter, so that the host driver can name the
-// line of the template that called them, and tell it of accesses by QUERN_WATCH. Neither is there on the GPU.
+// Primitives that access memory or wait take QUERN_SITE as their last parameter, so the host driver can name the line
+// of the template that called them. They report accesses with QUERN_WATCH. Both expand to nothing on the GPU.
 #ifdef QUERN_HOST_IMAGE
 #define QUERN_ONLY_SITE ::quern::twin::Site site = ::quern::twin::here()
 #define QUERN_SITE , QUERN_ONLY_SITE

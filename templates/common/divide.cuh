@@ -5,7 +5,7 @@
 
 namespace quern::common {
 
-// Division by a number that is constant for a launch, as one high multiplication and a shift. The host makes it, a
+// Division by a number that is constant during a launch, as one high multiplication and a shift. The host makes it, a
 // kernel takes it as a parameter. With l = ceil(log2 d) and m = ceil(2^(B-1+l) / d) < 2^B, floor(n / d) is exactly
 // (2n * m) >> (B + l) for every n < 2^(B-1), as m * d exceeds 2^(B-1+l) by less than d <= 2^l.
 struct Divisor {
@@ -14,7 +14,7 @@ struct Divisor {
   u32 shift;    // l
 };
 
-// For numbers below 2^31 alone: half as many bytes, and cheaper to make.
+// For numbers below 2^31 only: half as many bytes, and cheaper to make.
 struct Divisor32 {
   u32 magic;
   u32 shift;
@@ -33,7 +33,7 @@ constexpr Divisor32 make_divisor32(u64 d) {
 
 // For d >= 1.
 constexpr Divisor make_divisor(u64 d) {
-  // A power of two spares the division of 128 bits, which launches would feel.
+  // A power of two needs no 128-bit division, which would slow down launches.
   if ((d & (d - 1)) == 0 && d < u64{1} << 31) return {u64{1} << 63, u32{1} << 31, static_cast<u32>(__builtin_ctzll(d))};
   const u32 shift = d > u64{1} << 63 ? 63 : 64 - static_cast<u32>(__builtin_clzll(d - 1));
   const u64 magic = d > u64{1} << 63 ? 0 : static_cast<u64>(((u128{1} << (63 + shift)) + d - 1) / d);

@@ -3,18 +3,18 @@
 
 #include "common/shared.cuh"
 
-// Barriers in shared memory that count arrivals and bytes: how a thread learns that a bulk copy has come. Each is one
-// u64 of a QUERN_SHARED array, reached through here alone. From sm_90 on.
+// Barriers in shared memory that count arrivals and bytes: how a thread waits for a bulk copy. Each is one u64 of a
+// QUERN_SHARED array, accessed only through this file. From sm_90 on.
 //
-// A barrier passes from phase to phase. One ends when as many arrivals have come as the barrier was made for, and all
-// bytes that were announced. Phases are told apart by their parity, the first one's being 0; a thread must not fall two
+// A barrier has phases. A phase ends after as many arrivals as the barrier was made for, and when all announced bytes
+// have arrived. Phases are told apart by their parity, the first one's being 0; a thread must not fall two
 // phases behind.
 
 #if (defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900) || defined(QUERN_HOST_IMAGE)
 
 namespace quern::common {
 
-// The address of shared memory as instructions of its own state space take it.
+// The address of shared memory in its own state space, as instructions take it.
 #ifdef __CUDA_ARCH__
 QUERN_DEVICE u32 shared_address(const void* pointer) {
   u32 address;
@@ -23,7 +23,7 @@ QUERN_DEVICE u32 shared_address(const void* pointer) {
 }
 #endif
 
-// For `arrivals` a phase. One thread does it, and then calls mbarrier_fence; other threads wait for that at a barrier
+// For `arrivals` per phase. One thread does it, and then calls mbarrier_fence; other threads wait for that at a barrier
 // of the block or the warp.
 QUERN_DEVICE void mbarrier_init(u64* barrier, u32 arrivals QUERN_SITE) {
 #ifdef __CUDA_ARCH__
@@ -68,7 +68,7 @@ QUERN_DEVICE void mbarrier_expect(u64* barrier, u32 bytes QUERN_SITE) {
 #endif
 }
 
-// Waits until the phase of this parity has ended; what its copies brought is then seen by this thread.
+// Waits until the phase of this parity has ended; this thread then sees the bytes of its copies.
 QUERN_DEVICE void mbarrier_wait(u64* barrier, u32 parity QUERN_SITE) {
 #ifdef __CUDA_ARCH__
   u32 ended;
@@ -84,9 +84,9 @@ QUERN_DEVICE void mbarrier_wait(u64* barrier, u32 parity QUERN_SITE) {
 #endif
 }
 
-// Begins to store 16 bytes into the shared memory of a block of the cluster. They count for the phase of a barrier of
-// that block when they have come. `to` and `barrier` are from map_shared. Nothing else that the thread has written is
-// waited for.
+// Starts to store 16 bytes into the shared memory of a block of the cluster. They count for the phase of a barrier of
+// that block when they arrive. `to` and `barrier` are from map_shared. It does not wait for other writes of the
+// thread.
 QUERN_DEVICE void store_cluster(void* to, const Vector<16>& vector, u64* barrier QUERN_SITE) {
 #ifdef __CUDA_ARCH__
   asm volatile(

@@ -5,7 +5,7 @@
 
 namespace quern::common {
 
-// Conversions of small binary floats in integer arithmetic: the twin of the PTX `cvt` instructions, bit for bit.
+// Conversions of small binary floats in integer arithmetic: a bit-exact emulation of the PTX `cvt` instructions.
 // `kMax` is the code of the largest finite value, `kOver` the code of anything that rounds beyond it (infinity, or kMax
 // where the conversion saturates), `kNan` the one NaN that is made. Infinity follows kMax, unless that is NaN already
 // (e4m3).

@@ -19,7 +19,7 @@ struct NativeNumber {
   static QUERN_DEVICE T encode(T value) { return value; }
 };
 
-// A type that is stored small and computed in float.
+// A small storage type that is computed in float.
 template <class T>
 struct SmallNumber {
   using Compute = float;
@@ -38,7 +38,7 @@ template <> struct NumberOf<Fp16> : SmallNumber<Fp16> {};
 template <> struct NumberOf<Bf16> : SmallNumber<Bf16> {};
 template <> struct NumberOf<E4m3> : SmallNumber<E4m3> {};
 template <> struct NumberOf<E5m2> : SmallNumber<E5m2> {};
-template <> struct NumberOf<E8m0> : SmallNumber<E8m0> {};  // decodes only: how to round is asked for by name
+template <> struct NumberOf<E8m0> : SmallNumber<E8m0> {};  // decodes only: rounding has named functions
 // clang-format on
 
 template <class T>
@@ -67,7 +67,7 @@ QUERN_DEVICE ComputeOf<T> round_to(ComputeOf<T> value) {
   return to_compute(from_compute<T>(value));
 }
 
-// `round_to` as an object, and its absence: what `activate` takes.
+// `round_to` as an object, and its absence: arguments of `activate`.
 template <class T>
 struct RoundTo {
   QUERN_DEVICE ComputeOf<T> operator()(ComputeOf<T> value) const { return round_to<T>(value); }

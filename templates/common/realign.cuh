@@ -16,8 +16,8 @@ QUERN_DEVICE u32 funnel_right(u32 lo, u32 hi, u32 bits) {
 #endif
 }
 
-// Bytes offset .. offset + 15 of the 32 bytes lo | hi, for an offset of 0 to 15: what an unaligned row needs of two
-// aligned reads. The word is chosen in two halving steps, by selects, so that no register is indexed.
+// Bytes offset .. offset + 15 of the 32 bytes lo | hi, for an offset of 0 to 15: the part of two aligned reads that an
+// unaligned row needs. Two halving steps with selects choose the word, so that no register is indexed.
 QUERN_DEVICE Vector<16> realign(const Vector<16>& lo, const Vector<16>& hi, u32 offset) {
   const u32 words[8] = {lo.w[0], lo.w[1], lo.w[2], lo.w[3], hi.w[0], hi.w[1], hi.w[2], hi.w[3]};
   u32 by_two[6], by_one[5];

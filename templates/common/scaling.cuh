@@ -3,11 +3,11 @@
 
 #include "common/numbers.cuh"
 
-// Scales of blocks, of rows or of whole tensors: from the largest magnitude to the scale that is stored, and from that
-// to what elements are multiplied by. Formulas and edge cases of powers of two are those of the OCP Microscaling
+// Scales of blocks, of rows or of whole tensors: from the largest magnitude to the stored scale, and from that to
+// the factor for elements. Formulas and edge cases of powers of two are those of the OCP Microscaling
 // Formats 1.0 as torchao (`ao`) and TransformerEngine (`te`) implement them; templates/mxfp8/README.md has the table.
 //
-// A scaling (E8m0Scaling, Fp32Scaling) is what a kernel is given as a type:
+// A scaling (E8m0Scaling, Fp32Scaling) is a type parameter of a kernel:
 //
 //   static constexpr int kBytes                 of a stored scale
 //   static u32 stored(u32 amax)                 its bits, from the fp32 bits of the largest magnitude
@@ -21,7 +21,7 @@ enum class ScaleMode {
   rceil,  // the largest magnitude divided by the largest element, rounded up: nothing saturates
   ceil,   // as floor, the magnitude rounded up to a power of two before
   even,   // as floor, the magnitude rounded to the element's mantissa before
-  exact,  // not at all: of fp32 scales only
+  exact,  // not rounded: fp32 scales only
 };
 
 // How a scale is stored.
@@ -30,10 +30,10 @@ enum class ScaleFormat { e8m0, fp32 };
 // What a block with a NaN or an infinity becomes.
 enum class ScalePolicy {
   ao,  // all of it NaN, its scale 255
-  te,  // NaNs do not count; with an infinity the scale is 254
+  te,  // NaNs are ignored; with an infinity the scale is 254
 };
 
-// What scaling needs to know of an element type.
+// The properties of an element type that scaling needs.
 template <class Element>
 struct ScaledElement;
 template <>
@@ -99,7 +99,7 @@ QUERN_DEVICE u32 magnitudes(u32 word) {
   return m;
 }
 
-// What is added to a magnitude's bits before its exponent is taken. For rceil: dividing by 1.75 * 2^n raises the
+// The number added to a magnitude's bits before its exponent is taken. For rceil: dividing by 1.75 * 2^n raises the
 // exponent exactly where the mantissa is above 1.75's.
 template <class Element, ScaleMode M>
 QUERN_DEVICE constexpr u32 scale_bias() {
@@ -136,7 +136,7 @@ struct E8m0Scaling {
 
 // amax divided by the largest element, 7 * 2^(kMaxExponent - 2), and rounded; at least the smallest normal number, so
 // that its reciprocal is finite. The remainder of a division by 7 is exact, so one correction rounds as a division does
-// (compared for every amax), in place of the compiler's division, which asks for more cases and registers.
+// (compared for every amax), instead of the compiler's division, which needs more cases and registers.
 template <class Element>
 QUERN_DEVICE u32 exact_scale(u32 amax) {
   constexpr float kSeventh = 1.0f / 7.0f, kDown = 1.0f / (1u << (ScaledElement<Element>::kMaxExponent - 2));
@@ -146,8 +146,8 @@ QUERN_DEVICE u32 exact_scale(u32 amax) {
   return amax >= 0x7f800000u ? 0x7fffffffu : bits;
 }
 
-// 1 / scale, rounded, of one that exact_scale made: what the compiler makes of a division where nothing leaves the
-// normal numbers. That it rounds right is the hardware's: tests/device/scaling_test.cpp asks it for every scale.
+// 1 / scale, rounded, for a scale of exact_scale: what a division compiles to if no value leaves the normal numbers.
+// Correct rounding depends on the hardware: tests/device/scaling_test.cpp checks every scale.
 QUERN_DEVICE float exact_reciprocal(float scale) {
 #ifdef __CUDA_ARCH__
   float near;

@@ -3,10 +3,10 @@
 
 #include "common/vector.cuh"
 
-// Shared memory of a block. It is declared and reached through here alone, so that the host driver sees every access
-// and can tell of races:
+// Shared memory of a block. It is declared and accessed only through this file, so that the host driver sees every
+// access and can report data races:
 //
-//   QUERN_SHARED(float, partial, 32);          at namespace scope: an array of 32 floats a block
+//   QUERN_SHARED(float, partial, 32);          at namespace scope: an array of 32 floats per block
 //   partial.set(warp, sum);
 //   __syncthreads();
 //   const float first = partial.get(0);
@@ -72,7 +72,7 @@ class SharedArray {
 
 #endif
 
-// What the launch asked for beside what is declared; aligned to 128 bytes.
+// The dynamic shared memory of the launch; aligned to 128 bytes.
 QUERN_DEVICE u8* dynamic_shared() {
 #ifdef __CUDA_ARCH__
   extern __shared__ __align__(128) u8 quern_dynamic_shared[];

@@ -5,9 +5,9 @@
 
 namespace quern::common {
 
-// Work on rows, cut into slots: `per_row` of them a row, one access each, numbered through all rows. A tile is `unroll`
-// times the block's threads of them, so that few long rows fill the device as well as many short ones, and neighbours
-// in a warp are neighbours in memory.
+// Work on rows, divided into slots of one access each: `per_row` per row, numbered through all rows. A tile has
+// `unroll` slots for each thread of the block. So a few long rows fill the device as well as many short ones, and
+// accesses of a warp coalesce.
 struct Slots {
   u64 count;    // in all rows
   u32 per_row;  // below 2^30
@@ -57,8 +57,8 @@ class Tile {
   u32 column_;
 };
 
-// Calls body(tile) for the block's tiles: one, or, in a persistent kernel, every gridDim.x-th from its own on. Only a
-// persistent kernel may have fewer blocks than tiles.
+// Calls body(tile) for the block's tiles: one, or a grid-stride loop in a persistent kernel. Only a persistent kernel
+// may have fewer blocks than tiles.
 template <int Unroll, bool Persistent, class Body>
 QUERN_DEVICE void for_tiles(const Slots& slots, const Body& body) {
   u64 first = static_cast<u64>(blockIdx.x) * (blockDim.x * Unroll);

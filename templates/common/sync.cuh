@@ -7,7 +7,7 @@
 
 namespace quern::common {
 
-// Barrier `id`, 1 to 15, of the first `threads` threads that come to it, a multiple of 32.
+// Barrier `id`, 1 to 15, of the first `threads` threads that arrive, a multiple of 32.
 QUERN_DEVICE void barrier(u32 id, u32 threads QUERN_SITE) {
 #ifdef __CUDA_ARCH__
   asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
@@ -19,8 +19,8 @@ QUERN_DEVICE void barrier(u32 id, u32 threads QUERN_SITE) {
 #endif
 }
 
-// ---- The blocks of a launch. Nothing here is ordered with anything else: a word is its own message, and costs no
-// fence, which would wait until all that was written before has reached memory.
+// ---- Between the blocks of a launch. Nothing here is ordered with other accesses: a word carries its own flag and
+// needs no fence, which would wait until all earlier writes have reached memory.
 
 QUERN_DEVICE u32 load_relaxed(const u32* from QUERN_SITE) {
 #ifdef __CUDA_ARCH__
@@ -41,8 +41,8 @@ QUERN_DEVICE void store_relaxed(u32* to, u32 word QUERN_SITE) {
 #endif
 }
 
-// Adds to a word, in the threads for which `mine` holds, and gives what it was: nobody waits for that before it is
-// used, as behind a branch all would.
+// Adds to a word, in the threads for which `mine` holds, and returns the old value. Threads wait for it only when they
+// use it; after a branch all of them would wait.
 QUERN_DEVICE u32 add_relaxed(bool mine, u32* to, u32 addend QUERN_SITE) {
   u32 before = 0;
 #ifdef __CUDA_ARCH__
@@ -57,7 +57,7 @@ QUERN_DEVICE u32 add_relaxed(bool mine, u32* to, u32 addend QUERN_SITE) {
   return before;
 }
 
-// A word that is not 0, which another block has stored or is about to: `word` was read from there.
+// A non-zero word that another block has stored or will store; `word` was read from there.
 QUERN_DEVICE u32 awaited(const u32* from, u32 word) {
   while (word == 0) word = load_relaxed(from);
   return word;
@@ -65,10 +65,10 @@ QUERN_DEVICE u32 awaited(const u32* from, u32 word) {
 
 // ---- Clusters: from sm_90 on.
 
-// All threads of all blocks of the cluster; what they wrote before is seen after.
+// A barrier of all threads of the cluster; what they wrote before is visible after.
 QUERN_DEVICE void cluster_barrier(QUERN_ONLY_SITE) {
 #ifdef __CUDA_ARCH__
-  __syncwarp();  // `aligned`: the lanes of a warp must come as one
+  __syncwarp();  // `aligned`: the lanes of a warp must arrive together
   asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 #else
   twin::Thread& t = twin::self();
@@ -76,9 +76,9 @@ QUERN_DEVICE void cluster_barrier(QUERN_ONLY_SITE) {
 #endif
 }
 
-// Its two halves, for work between them. The first says only that a thread has come, not what it has written: that
-// would wait until all of it has reached memory, which may take a microsecond. The host driver waits for everybody in
-// the second, and does not find what relies on more.
+// Its two halves, for work between them. The first is relaxed: it does not publish the thread's writes, which would
+// have to reach memory first, for up to a microsecond. The host driver waits for all threads in the second, and does
+// not find code that relies on more.
 QUERN_DEVICE void cluster_arrive_relaxed() {
 #ifdef __CUDA_ARCH__
   __syncwarp();
@@ -94,7 +94,7 @@ QUERN_DEVICE void cluster_wait(QUERN_ONLY_SITE) {
 #endif
 }
 
-// This block's number in its cluster.
+// This block's rank in its cluster.
 QUERN_DEVICE u32 cluster_rank() {
 #ifdef __CUDA_ARCH__
   u32 rank;
@@ -106,7 +106,7 @@ QUERN_DEVICE u32 cluster_rank() {
 #endif
 }
 
-// Where block `rank` of the cluster has what this block has at `address` of its shared memory. For load_shared and
+// The address in block `rank` of the cluster for `address` in this block's shared memory. For load_shared and
 // store_shared of common/shared.cuh, so that the host driver sees the accesses.
 template <class T>
 QUERN_DEVICE T* map_shared(T* address, u32 rank QUERN_SITE) {

@@ -1,5 +1,5 @@
-// What a host image knows of CUDA: the words that nvcc has built in, for the system's C++ compiler. It comes before the
-// template (the compiler step puts it there), so that a family's own code needs no line for the host.
+// CUDA for a host image: nvcc's built-in names, defined for the system's C++ compiler. It precedes the template (the
+// compiler step puts it there), so a family's own code needs no line for the host.
 #ifndef QUERN_COMMON_TWIN_CUH_
 #define QUERN_COMMON_TWIN_CUH_
 
@@ -10,7 +10,7 @@
 
 #define QUERN_HOST_IMAGE 1
 
-// A function whose own accesses are not told of; see twin_raw.cuh.
+// A function whose own accesses are not reported; see twin_raw.cuh.
 #ifdef __clang__
 #define QUERN_TWIN_UNSEEN __attribute__((no_sanitize("thread"), disable_sanitizer_instrumentation))
 #else
@@ -84,7 +84,7 @@ QUERN_TWIN_VOTE(__syncthreads_and, all)
 QUERN_TWIN_VOTE(__syncthreads_or, any)
 #undef QUERN_TWIN_VOTE
 
-// Blocks run with all the order that a fence could give.
+// Accesses of host blocks are already ordered as by a fence.
 QUERN_TWIN_UNSEEN inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 QUERN_TWIN_UNSEEN inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 QUERN_TWIN_UNSEEN inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
@@ -173,7 +173,7 @@ QUERN_TWIN_REDUCE(__reduce_or_sync, unsigned, reduce_or)
 QUERN_TWIN_REDUCE(__reduce_xor_sync, unsigned, reduce_xor)
 #undef QUERN_TWIN_REDUCE
 
-// ---- Atomics. The scope makes no difference here: all are as wide as the machine.
+// ---- Atomics. The scope makes no difference here: all are system-wide.
 
 namespace quern::twin {
 
@@ -202,7 +202,7 @@ inline T difference(T a, T b) {
 QUERN_TWIN_UNSEEN inline unsigned load_word(const unsigned* from) { return __atomic_load_n(from, __ATOMIC_RELAXED); }
 QUERN_TWIN_UNSEEN inline void store_word(unsigned* to, unsigned word) { __atomic_store_n(to, word, __ATOMIC_RELAXED); }
 
-// Replaces *to by change(*to) and returns what was there.
+// Replaces *to by change(*to) and returns the old value.
 template <class T, class F>
 QUERN_TWIN_UNSEEN inline T update(T* to, F change, Site site) {
   using Bits = typename BitsOf<sizeof(T)>::Type;
@@ -271,7 +271,7 @@ inline void __trap(QUERN_TWIN_SITE) {
 // ---- The image
 
 namespace quern {
-constexpr unsigned max_threads = 0;  // where the spec has none
+constexpr unsigned max_threads = 0;  // if the spec has none
 namespace twin {
 
 inline unsigned static_shared_bytes = 0;

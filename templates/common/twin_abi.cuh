@@ -1,5 +1,5 @@
-// What a host image and the host driver agree on: how the code of one CUDA thread finds out who it is and asks for what
-// it cannot do alone. Read by the images, which the system's C++ compiler builds, and by runtime/hostdriver.
+// The ABI between a host image and the host driver: how the code of one CUDA thread finds its identity and calls the
+// driver's services. Read by the images, which the system's C++ compiler builds, and by runtime/hostdriver.
 #ifndef QUERN_COMMON_TWIN_ABI_CUH_
 #define QUERN_COMMON_TWIN_ABI_CUH_
 
@@ -16,7 +16,7 @@ struct Dim3 {
   unsigned x, y, z;
 };
 
-// Where in the template something is asked for.
+// The place in the template that calls a service.
 struct Site {
   const char* file;
   int line;
@@ -33,9 +33,9 @@ enum class Access : unsigned char {
   shared_atomic
 };
 
-// What the lanes of a mask do together. Each gives a value and gets one back.
+// A warp collective of the lanes of a mask. Each lane passes a value and gets one back.
 enum class Collective : unsigned char {
-  sync,        // nothing but waiting
+  sync,        // only waiting
   shuffle,     // the value of lane `operand`; lanes outside the mask are refused
   ballot,      // the lanes whose value is not zero
   match_any,   // the lanes that gave the same value
@@ -49,25 +49,25 @@ enum class Collective : unsigned char {
   reduce_xor,
 };
 
-// What is done with a barrier in shared memory; see common/mbarrier.cuh.
+// An operation on a barrier in shared memory; see common/mbarrier.cuh.
 enum class Mbarrier : unsigned char {
   init,    // for `value` arrivals
-  arrive,  // `value` means nothing
+  arrive,  // `value` is unused
   expect,  // and announce `value` bytes
   wait,    // for the phase of parity `value`
 };
 
-// What all threads of a block do together.
+// A collective of all threads of a block.
 enum class BlockVote : unsigned char { none, count, all, any };
 
 struct Thread;
 
-// The host driver's side. Calls may switch to other threads. Those that are refused do not return: they throw, through
-// the frames of the image, so that nothing on its stack is left behind.
+// The host driver's side. Calls may switch to other threads. Refused calls do not return: they throw through the frames
+// of the image, so that its stack is unwound.
 struct Services {
-  // Before an access of `bytes` bytes at `address`; only asked for while Thread::watched is set.
+  // Before an access of `bytes` bytes at `address`; only called while Thread::watched is set.
   void (*access)(Thread&, Access, const void* address, unsigned bytes, Site);
-  // Before an access of some memory that is not the thread's stack and not what a primitive has told of.
+  // Before an access of memory that is neither the thread's stack nor reported by a primitive.
   void (*raw_access)(Thread&, bool store, const void* address, unsigned bytes);
   // Barrier `id` of the block, for `threads` threads; 0: all of the block.
   unsigned (*barrier)(Thread&, unsigned id, unsigned threads, BlockVote, unsigned value, Site);
@@ -91,22 +91,22 @@ struct Services {
   void (*outside)(Thread&, long long index, long long count, Site);
 };
 
-// What a wait reads comes first, in one line of the cache: a block may have a thousand of these.
+// The members that a wait reads come first, in one cache line: a block may have a thousand of these.
 struct alignas(64) Thread {
   Dim3 thread_index;
   unsigned rank;  // of the thread in its block
   const Services* services;
   unsigned char* shared;        // of the block: static first, then dynamic
   unsigned long long private_;  // the host driver's own
-  bool watched;                 // whether accesses are asked for
-  unsigned long reached;        // where the primitive at work reaches, and how many bytes
+  bool watched;                 // whether accesses are reported
+  unsigned long reached;        // address of the running primitive's access, and its size
   unsigned long reached_bytes;
   Dim3 block_index, block_extent, grid_extent;
   Dim3 cluster_index, cluster_extent;  // of the block in its cluster
 };
 
-// The Thread of the stack that `address` is on. Stacks begin at equal places of the cache's sets, so each has its
-// Thread, and what lies below, a little further down than its neighbours.
+// The Thread of the stack that contains `address`. Stacks would begin in the same cache set, so each has its Thread,
+// and the frames below, at a slightly different offset.
 inline Thread& thread_at(unsigned long address) {
   const unsigned long stack = address / kStackBytes;
   return *reinterpret_cast<Thread*>((stack + 1) * kStackBytes - (1 + stack % 12) * sizeof(Thread));

@@ -1,4 +1,4 @@
-// The functions of CUDA's mathematics that templates may use, for host images. Declared by hand: <cmath> alone takes
+// CUDA's math functions that templates may use, for host images. Declared by hand: <cmath> alone takes
 // longer to compile than a template.
 #ifndef QUERN_COMMON_TWIN_MATH_CUH_
 #define QUERN_COMMON_TWIN_MATH_CUH_

@@ -1,8 +1,8 @@
 #ifndef QUERN_COMMON_TWIN_RAW_CUH_
 #define QUERN_COMMON_TWIN_RAW_CUH_
 
-// Accesses by raw pointers: the C++ compiler calls one of these functions before each access of memory that is not
-// plainly the function's own (-fsanitize=thread; its run-time library is not there). The names are the compiler's.
+// Accesses by raw pointers: the C++ compiler calls one of these functions before each access of memory that may not be
+// the function's own (-fsanitize=thread, without its run-time library). The names are the compiler's.
 
 namespace quern::twin {
 

@@ -5,7 +5,7 @@
 
 namespace quern::common {
 
-// What one memory access moves: 1, 2, 4, 8, 16 or 32 bytes in registers, `w[0]` being the lowest address. Words are u32
+// Data of one memory access: 1, 2, 4, 8, 16 or 32 bytes in registers, `w[0]` being the lowest address. Words are u32
 // except for the two smallest. Elements are reached by shifts (`code_at`), so that nothing forces it into local memory.
 template <int Bytes>
 struct alignas(Bytes) Vector {
@@ -28,19 +28,19 @@ struct Vector<1> {
   Word w[1];
 };
 
-// How a read treats the caches. `once` and `keep` go through the read-only path: nobody may write the bytes while the
-// kernel runs, and ptxas may then move them past the writes of other iterations where it unrolls a loop. Hints never
-// change a result, and those that a width or an architecture has not are left out.
+// Cache hint of a read. `once` and `keep` use the read-only path: no thread may write the bytes while the kernel runs,
+// and ptxas may then move them past the writes of other iterations when it unrolls a loop. Hints never change a
+// result; those that a width or an architecture does not have are omitted.
 enum class LoadHint {
   plain,
-  stream,  // read once: no place in L1, first to leave L2
+  stream,  // read once: L1::no_allocate, L2::evict_first
   once,    // the same, read-only
-  keep,    // read by many: last to leave the caches, read-only
+  keep,    // read by many: evict-last, read-only
 };
 
 enum class StoreHint {
   plain,
-  stream,  // not read again soon: first to leave the caches
+  stream,  // not read again soon: evict-first
 };
 
 #ifdef __CUDA_ARCH__
@@ -52,7 +52,7 @@ constexpr int kMaxAccess = 32;
 constexpr int kMaxAccess = 16;
 #endif
 
-// One asm statement for each width; L2 priorities exist for 32 bytes only. All but `keep` are volatile, which keeps
+// One asm statement for each width; L2 priorities exist for 32 bytes only. All except `keep` are volatile, which keeps
 // them in program order: reads written before the first write are all in flight before it. Those that may see writes
 // clobber memory too.
 #define QUERN_LOAD(Q, Q32, VOLATILE, ...)                                                                         \

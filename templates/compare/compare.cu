@@ -1,5 +1,5 @@
-// A thread looks at `unroll` vectors of both ranges, a block's threads side by side; the bytes after the last whole
-// vector are looked at one by one. Who finds a difference takes the minimum with what others found.
+// A thread compares `unroll` vectors of both ranges, with accesses coalesced over the block; the bytes after the last
+// whole vector are compared one by one. A thread that finds a difference takes the atomic minimum of all positions.
 #include "common/vector.cuh"
 #include "compare/params.h"
 #include "spec.cuh"

@@ -1,4 +1,4 @@
-// Which row of source a position of index means, and where its copy goes.
+// The row of source for a position of index, and where its copy goes.
 #ifndef QUERN_GATHER_ROWS_CUH_
 #define QUERN_GATHER_ROWS_CUH_
 
@@ -13,7 +13,7 @@ using namespace common;
 constexpr LoadHint kLoad = spec::load_once ? LoadHint::once : LoadHint::plain;
 constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint::plain;
 
-// Whether the mode knows rows of zeros.
+// Whether the mode has rows of zeros.
 constexpr bool kZeroRows =
     spec::mode != Mode::assume_valid && spec::mode != Mode::clamp && spec::mode != Mode::wrap_negative;
 
@@ -28,7 +28,7 @@ QUERN_DEVICE i64 load_index(const Params& p, u64 position) {
   return bit_cast<Index>(raw);
 }
 
-// Which row of source a position of index means.
+// The row of source for a position of index.
 QUERN_DEVICE SourceRow resolve(const Params& p, u64 position) {
   i64 row = load_index(p, position);
   bool zero = false;

@@ -1,5 +1,5 @@
-// The ragged form, for any element-aligned rows: a slot is a 16-byte aligned window of out, whose bytes come from two
-// aligned reads of source that are shifted together, and element by element at the ends of a row.
+// The ragged form, for any element-aligned rows: a slot is a 16-byte aligned window of out. Its bytes are combined from
+// two aligned reads of source by shifts. The ends of a row go element by element.
 #ifndef QUERN_GATHER_WINDOWS_CUH_
 #define QUERN_GATHER_WINDOWS_CUH_
 

@@ -21,14 +21,14 @@ QUERN_DEVICE i64 sum_up_to(i64 mine) {
 
 QUERN_DEVICE i64 last_lane(i64 v) { return __shfl_sync(0xffffffffu, v, 31); }
 
-// What the device has of groups. `whole`: the rows of each must be whole blocks of 32.
+// The groups as the device gets them. `whole`: the rows of each must be whole blocks of 32.
 template <class OffsetType, bool kWhole>
 struct GroupEnds {
   using Offset = OffsetType;
   static constexpr bool whole = kWhole;
   const void* offsets;
   int* status;
-  i64 rows;  // no group ends behind them
+  i64 rows;  // no group ends after them
   u32 count;
 };
 
@@ -36,7 +36,7 @@ struct GroupEnds {
 struct Group {
   i64 start;
   i64 rows;
-  bool wrong;  // it ends before it starts or after the last row, or has a cut block where none may be
+  bool wrong;  // it ends before it starts or after the last row, or has a partial block that is not allowed
 };
 
 template <class Ends>
@@ -52,8 +52,8 @@ QUERN_DEVICE Group group_of(const Ends& ends, u32 index, i64 end_before) {
   return {start, rows, !inside || (Ends::whole && rows % 32 != 0)};
 }
 
-// Calls body(group) in all lanes for 32 groups at a time. Returns whether all are as they must be; if not, 1 + the
-// number of the first that is wrong is in *status.
+// Calls body(group) in all lanes for 32 groups at a time. Returns whether all are valid; if not, *status is 1 + the
+// number of the first invalid one.
 template <class Ends, class Body>
 QUERN_DEVICE bool for_groups(const Ends& ends, const Body& body) {
   i64 end = 0;
@@ -70,7 +70,7 @@ QUERN_DEVICE bool for_groups(const Ends& ends, const Body& body) {
   return true;
 }
 
-// The rows that are in a group; none if one of them is wrong.
+// The number of rows that are in a group; 0 if a group is invalid.
 template <class Ends>
 QUERN_DEVICE i64 rows_in_groups(const Ends& ends) {
   i64 end = 0;
@@ -78,7 +78,7 @@ QUERN_DEVICE i64 rows_in_groups(const Ends& ends) {
   return right ? end : 0;
 }
 
-// The group that a block works on, and what of it. Counts are of all groups before it.
+// The group that a block works on, and its unit of it. Counts are of all groups before it.
 struct GroupPlace {
   i64 rows;
   i64 start;
@@ -88,7 +88,7 @@ struct GroupPlace {
   i64 padded_blocks;  // to whole atoms
 };
 
-// In shared memory, where it costs no registers.
+// In shared memory, to save registers.
 constexpr int kGroupNumbers = 7;
 QUERN_DEVICE void put_number(u8* numbers, int i, i64 number) {
   store_shared<8>(numbers + i * 8, bit_cast<Vector<8>>(number));
@@ -102,8 +102,8 @@ QUERN_DEVICE GroupPlace group_place(const u8* numbers) {
 
 enum class Search { wrong, behind, found };  // behind: all groups
 
-// By one warp: finds the group that unit `unit` of all units is of, `units_of(rows)` units a group. Whether there is
-// one.
+// By one warp: finds the group of unit `unit` of all units; a group has `units_of(rows)` units. Returns whether there
+// is one.
 template <class Ends, class Units>
 QUERN_DEVICE Search put_group(const Ends& ends, i64 unit, u8* numbers, const Units& units_of) {
   i64 units = 0, blocks = 0, padded_rows = 0, padded_blocks = 0;  // of the groups before

@@ -11,10 +11,10 @@ enum class ScaleOrder {
   square_lines,   // [lines / 32, blocks]
   square_blocks,  // [blocks, lines / 32]
   blocked,        // in atoms
-  one,            // of everything
+  one,            // for everything
 };
 
-// One matrix of scales for each expert. A line is what is cut into blocks.
+// One matrix of scales for each expert. A line is divided into blocks.
 struct ScaleParams {
   long long lines;
   long long blocks;

@@ -11,8 +11,8 @@ using namespace common;
 
 QUERN_DEVICE i64 round_up(u64 n, u64 to) { return static_cast<i64>((n + to - 1) / to * to); }
 
-// The 128x4 layout of block-scaled matrix products: atoms of 512 bytes, 128 lines and 4 blocks of each, one behind the
-// other along the blocks.
+// The 128x4 layout of block-scaled matrix products: atoms of 512 bytes, 128 lines and 4 blocks of each,
+// consecutive along the blocks.
 QUERN_DEVICE u32 atom_byte(u32 line, u32 block) { return line % 32 * 16 + line / 32 * 4 + block; }
 QUERN_DEVICE i64 blocked_offset(i64 line, i64 block, i64 blocks) {
   const u64 l = line, b = block, atom = l / 128 * ((static_cast<u64>(blocks) + 3) / 4) + b / 4;
@@ -21,7 +21,7 @@ QUERN_DEVICE i64 blocked_offset(i64 line, i64 block, i64 blocks) {
 
 QUERN_DEVICE i64 blocked_bytes(i64 lines, i64 blocks) { return round_up(lines, 128) * round_up(blocks, 4); }
 
-// Whether the padding of blocked scales has this one as well is the caller's to know.
+// The caller has to know whether this one is in the padding of blocked scales.
 template <ScaleOrder Order>
 QUERN_DEVICE i64 scale_place(const ScaleParams& p, u64 expert, i64 line, i64 block) {
   if constexpr (Order == ScaleOrder::one) return 0;

@@ -20,7 +20,7 @@ QUERN_DEVICE GroupEnds<spec::Offset, spec::whole_groups> ends_of(const Params& p
   return {p.offsets, p.status, p.rows, p.groups};
 }
 
-// One matrix of scales, an expert's or a group's, and what of it a thread has.
+// One matrix of scales, an expert's or a group's, and the thread's part of it.
 struct ScalePosition {
   ScaleParams shape;
   i64 plain;  // where it begins
@@ -39,7 +39,7 @@ struct AtomPosition {
 QUERN_DEVICE AtomPosition atom_position(const Params& p) {
   const u64 strip = divide(blockIdx.x, p.by_pieces), expert = divide(strip, p.by_strips);
   const u32 piece = static_cast<u32>(blockIdx.x - strip * p.pieces);
-  // Threads that are neighbours have atoms beside each other, whose plain scales share a sector, then the next line.
+  // Adjacent threads have adjacent atoms, whose plain scales share a sector, then the next line.
   const u32 unit = piece * blockDim.x + threadIdx.x, turn = unit / p.beside;  // a strip has fewer than 2^28
   return {expert, static_cast<i64>(strip - expert * p.strips), turn % 32, turn / 32 * p.beside + unit % p.beside};
 }
@@ -70,7 +70,7 @@ QUERN_DEVICE ScalePosition place_in_group(const Params& p, const AtomPosition& a
           at.atom * 4};
 }
 
-// Calls body(byte of the unit, place in the plain scales) for what the matrix has; the rest is padding.
+// Calls body(byte of the unit, index in the plain scales) for bytes inside the matrix; the rest is padding.
 template <class Body>
 QUERN_DEVICE void for_plain(const ScalePosition& at, const Body& body) {
 #pragma unroll
@@ -104,7 +104,7 @@ QUERN_DEVICE void to_blocked(const Params& p, const ScalePosition& at, i64 unit)
 }
 
 QUERN_DEVICE void from_blocked(const Params& p, const ScalePosition& at, i64 unit) {
-  if (kSquare && at.line % 32 != 0) return;  // its first line speaks for a square
+  if (kSquare && at.line % 32 != 0) return;  // the first line of a square has its scale
   Unit bytes = {};
 #pragma unroll
   for (int i = 0; i < 16; i += spec::vector)

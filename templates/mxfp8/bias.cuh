@@ -1,8 +1,8 @@
-// The bias gradient: what is quantized, summed over the rows of each column. The order is the same for every config: 16
-// rows one after the other, two such, four bands of 32 rows, up to 32 tiles one after the other, and so all of these.
-// The block that comes last to a part of it goes on, so one launch does it all. It knows that the others have sent
-// their sums, not that these are there: so it waits for each, which takes no other block to run. A fence in every block
-// would cost a tenth of all time and more.
+// The bias gradient: the quantized values, summed over the rows of each column. The order is the same for every config:
+// 16 rows in sequence, two such sums, four bands of 32 rows, up to 32 tiles in sequence, and all of these in sequence.
+// The last block to arrive at a part of the sums continues with it, so one launch is enough. The others have sent their
+// sums by then, but the sums may not have arrived, so it waits for each; that needs no other block to run. A fence in
+// every block would cost a tenth of all time and more.
 #ifndef QUERN_MXFP8_BIAS_CUH_
 #define QUERN_MXFP8_BIAS_CUH_
 
@@ -15,7 +15,7 @@ QUERN_DEVICE u8* band_sum(u32 band, u32 column) {
   return dynamic_shared() + kShared.sums + (band * kTileColumns + column) * 4;
 }
 
-// Of the thread's band; rows that are not there are zeros.
+// Of the thread's band; rows beyond the end are zeros.
 QUERN_DEVICE float band_sum_of(const ColumnSums& sums, int j) {
   if constexpr (kRows == 32) return sums.first[j] + sums.sum[j];
   return sums.sum[j] + __shfl_xor_sync(0xffffffffu, sums.sum[j], kPartLanes);
@@ -35,7 +35,7 @@ QUERN_DEVICE void put_band_sums(const ThreadPosition& at, const ColumnSums& own)
   }
 }
 
-// ---- From block to block. A warp has 32 of the tile's columns, a lane one.
+// ---- From block to block. A warp has 32 of the tile's columns, a lane has one.
 
 constexpr int kStripColumns = 32;
 static_assert(kTileColumns <= kStripColumns * kTileThreads / 32, "a warp for each strip");
@@ -79,7 +79,7 @@ QUERN_DEVICE u32* arrived(const KernelParams& p, const Strip& s, i64 chunk) {
   return static_cast<u32*>(p.arrived) + (s.expert * strips + s.column / kStripColumns) * (s.chunks() + 1) + chunk;
 }
 
-// A sum on its way, in a word that is 0 before and after.
+// A sum in transit, in a word that is 0 before and after.
 QUERN_DEVICE void send_sum(u32* to, float sum) { store_relaxed(to, sum != sum ? ~kNan : ~bit_cast<u32>(sum)); }
 
 QUERN_DEVICE float received(u32* from, u32 word) {
@@ -103,7 +103,7 @@ QUERN_DEVICE float sum_of(u32* sums, i64 count, i64 pitch) {
   return sum;
 }
 
-// When the bands' sums are in shared memory. Returns, in the first lane, how many tiles of the chunk were sent before.
+// After the bands' sums are in shared memory. Returns, in the first lane, the number of tiles of the chunk sent before.
 QUERN_DEVICE u32 send_tile_sums(const KernelParams& p) {
   const Strip s = strip_of(p);
   if (has_column(p, s)) {

@@ -34,7 +34,7 @@ QUERN_DEVICE Scale scale_vector(u32 stored) {
     return {{stored}};
 }
 
-// The one scale that the caller gives for all.
+// The caller's scale for everything.
 QUERN_DEVICE float given_reciprocal(const Params& p) { return 1.0f / bit_cast<float>(load<4>(p.given_scale)); }
 
 // The elements of a vector, scaled.
@@ -47,8 +47,8 @@ QUERN_DEVICE Vector<N> quantize(const Vector<N* static_cast<int>(sizeof(Source))
   return pack<Element, N>(values);
 }
 
-// Writes the scales of neighbouring blocks of a line: one, or as many as lie together. `scales`: of one matrix. A line
-// is what blocks are cut from: a row, or a column. `block_major`: the scales of all lines' first blocks come first.
+// Writes the scales of adjacent blocks of a line: one, or as many as are contiguous. `scales`: of one matrix. A line is
+// divided into blocks: a row, or a column. `block_major`: the scales of all lines' first blocks come first.
 template <bool kBlockMajor, int kBytes>
 QUERN_DEVICE void store_scales(u8* scales, i64 line, i64 block, i64 lines, i64 blocks, const Vector<kBytes>& bytes) {
   i64 at;

@@ -1,4 +1,4 @@
-// What is quantized: source, or what a prologue makes of it and of input, rounded to source's type.
+// The values to quantize: source, or a prologue's result from it and from input, rounded to source's type.
 #ifndef QUERN_MXFP8_PROLOGUE_CUH_
 #define QUERN_MXFP8_PROLOGUE_CUH_
 
@@ -16,8 +16,8 @@ QUERN_DEVICE float derivative_of(const Params& p, float x) {
   return activate_derivative<spec::activation>(x, p.alpha, Rounding());
 }
 
-// A row, by its number among all experts', and by how many elements more (or fewer) than such rows have it begins in
-// source, where experts have a stride of their own.
+// A row: its number in the rows of all experts, and the difference in elements between its begin in source and that of
+// packed experts, if experts have their own stride.
 struct SourceRow {
   i64 index;
   i64 gap;
@@ -31,7 +31,7 @@ QUERN_DEVICE SourceRow source_row(const Params& p, i64 index) {
   return {index, spec::expert_stride ? gap_before(p, divide(static_cast<u64>(index), p.by_rows)) : 0};
 }
 
-// `column`: of what is quantized.
+// `column`: of the values to quantize.
 QUERN_DEVICE const Source* source_address(const Params& p, const SourceRow& row, i64 column) {
   return static_cast<const Source*>(p.source) + row.index * p.source_stride + row.gap + column;
 }
@@ -42,13 +42,13 @@ QUERN_DEVICE Word input_at(const Params& p, const SourceRow& row, i64 column) {
   return load<spec::vector>(static_cast<const Source*>(p.input) + row.index * p.cols + column);
 }
 
-// What one vector of numbers is made of.
+// The inputs of one vector of numbers.
 template <int Count>
 struct InputsOf {
   Word words[Count];
 };
 
-// `read` fetches what a vector is made of, `number` makes one number of it.
+// `read` fetches the inputs of a vector, `number` computes one number from them.
 template <Prologue>
 struct PrologueOf {
   static constexpr int kInputs = 1;
@@ -83,8 +83,8 @@ struct PrologueOf<Prologue::dact> {
   static QUERN_DEVICE float number(const Params& p, const float (&x)[2], i64) { return x[0] * derivative_of(p, x[1]); }
 };
 
-// Columns of the first half are gradients of the activation's argument, the others those of the gate, which need none:
-// they read the argument once more in its place.
+// Columns of the first half are gradients of the activation's argument. The others are those of the gate, which do not
+// need the gate: they read the argument once more in its place.
 template <>
 struct PrologueOf<Prologue::dgated> {
   static constexpr int kInputs = 3;

@@ -1,5 +1,5 @@
-// One scale a row. A team has a row: a warp where rows are short, or else all of a block. It keeps what it has read as
-// far as registers hold it, and reads the rest once more when the scale is known, then from L2.
+// One scale per row. A team has a row: a warp if rows are short, else the whole block. It keeps the elements that fit
+// its registers and, when the scale is known, reads the others again, from L2.
 #ifndef QUERN_MXFP8_ROW_CUH_
 #define QUERN_MXFP8_ROW_CUH_
 

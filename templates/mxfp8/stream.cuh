@@ -1,4 +1,4 @@
-// The stream form, for blocks along rows: lanes of a warp read a block, a vector each or some, and share its scale.
+// The stream form, for blocks along rows: lanes of a warp read a block, one or more vectors each, and share its scale.
 #ifndef QUERN_MXFP8_STREAM_CUH_
 #define QUERN_MXFP8_STREAM_CUH_
 
@@ -34,7 +34,7 @@ QUERN_DEVICE bool is_there(const KernelParams& p, const Slot& slot, int piece) {
   return slot.inside && column_of(slot, piece) < p.cols;
 }
 
-// Zeros where the last block of a row is cut.
+// Zeros beyond the end of a row's last, partial block.
 QUERN_DEVICE Share numbers(const KernelParams& p, const Slot& slot, const ShareInputs& inputs) {
   Share share = {};
 #pragma unroll

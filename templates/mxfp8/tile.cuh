@@ -1,8 +1,8 @@
-// The tile form: 128 rows by some columns, read once; then another such tile below, as `stack` says. A warp has 32 of
-// the rows; of those a thread has all 32 or 16, of a few neighbouring columns. Blocks of 32 across rows lie in one
-// thread or two; blocks along rows share their maxima by shuffles, each of which halves what a lane still has to care
-// for. Transposed output passes through shared memory, whose 16-byte units are exchanged so that neither side meets a
-// bank twice where lines begin at multiples of 16.
+// The tile form: 128 rows by some columns, read once; then, depending on `stack`, another such tile below. A warp has
+// 32 of the rows; of those a thread has all 32 or 16, of a few adjacent columns. Blocks of 32 across rows lie in one
+// or two threads. Blocks along rows share their maxima by shuffles, each of which halves the number of maxima per lane.
+// Transposed output passes through shared memory, whose 16-byte units are permuted (swizzled) so that neither side has
+// a bank conflict if lines begin at multiples of 16.
 #ifndef QUERN_MXFP8_TILE_CUH_
 #define QUERN_MXFP8_TILE_CUH_
 
@@ -36,7 +36,7 @@ QUERN_DEVICE void write_square_scale(const KernelParams& p, const ThreadPosition
   store<1>(scales + square, Vector<1>{{static_cast<u8>(scale)}});
 }
 
-// For each of the thread's rows, by the lanes that share its blocks; 0 in the padding of a square that a tail cuts.
+// For each of the thread's rows, by the lanes that share its blocks; 0 in the padding of a partial square.
 QUERN_DEVICE void put_square_scale(const KernelParams& p, const ThreadPosition& at, u32 scale) {
 #pragma unroll
   for (u32 row = threadIdx.x % kLanes; row < kRows; row += kLanes)
@@ -71,7 +71,7 @@ QUERN_DEVICE void quantize_squares(const KernelParams& p, const ThreadPosition& 
   }
 }
 
-// All by the scale that is given.
+// All by the given scale.
 QUERN_DEVICE void quantize_by_one(const KernelParams& p, const ThreadPosition& at, Patch& patch) {
   const float reciprocal = given_reciprocal(p);
   const u32 bits = bit_cast<u32>(reciprocal);
@@ -109,7 +109,7 @@ QUERN_DEVICE void exchange_row_scales(const KernelParams& p, const ThreadPositio
   }
 }
 
-// What waits in shared memory for all of the stack, and what a cluster has gathered. `at`: its first tile.
+// Writes what shared memory holds for the whole stack, and what a cluster has gathered. `at`: its first tile.
 QUERN_DEVICE void write_stack(const KernelParams& p, const ThreadPosition& at) {
   if constexpr (kTransposed) write_lines(p, at);
   if constexpr (kRowScales && kRowAtoms) write_row_atoms(p, at);
@@ -137,12 +137,12 @@ QUERN_DEVICE void run_tile(const KernelParams& p, u32 tile) {
   if constexpr (kRowScales) exchange_row_scales(p, at);
 }
 
-// Both ways a loop's own numbers would be more registers than there are; one way it is faster, and half the code.
+// In both directions a loop's variables exceed the registers; in one direction the loop is faster, and half the code.
 constexpr int kTilesUnrolled = spec::row && spec::col ? kStack : 1;
 
 QUERN_DEVICE void run(const KernelParams& p) {
   if constexpr (spec::groups) {
-    if (!begin_part(p)) return;  // so do all blocks of a cluster, which lie side by side
+    if (!begin_part(p)) return;  // so do all blocks of a cluster, which are adjacent
   }
   if constexpr (spec::bias_gradient) {
     if (p.rows == 0) return write_zeros(p);

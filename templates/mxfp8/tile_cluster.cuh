@@ -1,9 +1,9 @@
-// Scales of a row that come from all blocks of a cluster, which lie side by side. A tile has 4 bytes of a row or
-// fewer, and many writes of parts of a 32-byte sector took a tenth of a kernel's time; so each block writes all the
+// Scales of a row that come from all blocks of a cluster, adjacent in the row. A tile has 4 bytes of a row or
+// fewer, and many writes of parts of a 32-byte sector took a tenth of a kernel's time. So each block writes all the
 // cluster's scales of its share of the rows.
 //
-// They are stores that count for a barrier of the block that receives them. A barrier of the cluster would have to wait
-// for all that a thread has written to memory as well, which took a fifth of a kernel's time.
+// They are stores that count for a barrier of the receiving block. A releasing barrier of the cluster would also wait
+// for all that a thread has written to memory, which took a fifth of a kernel's time.
 #ifndef QUERN_MXFP8_TILE_CLUSTER_CUH_
 #define QUERN_MXFP8_TILE_CLUSTER_CUH_
 
@@ -14,7 +14,7 @@ namespace quern::mxfp8 {
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 
-// There are no clusters, so nobody calls these.
+// There are no clusters, so these are never called.
 QUERN_DEVICE void expect_row_scales() {}
 QUERN_DEVICE void send_row_scales(const ThreadPosition&) {}
 QUERN_DEVICE void write_gathered(const KernelParams&, const ThreadPosition&) {}
@@ -25,11 +25,11 @@ constexpr u32 kSharedRows = kStack * kTileRows / kCluster;  // of a block's shar
 constexpr u32 kSentBytes = kSharedRows * kTileBlocks;       // by each block to each
 constexpr u32 kUnitBytes = 16;                              // of a store
 
-// From each block of the cluster its scales of the rows, as they lie in that block.
+// From each block of the cluster its scales of the rows, in that block's layout.
 QUERN_DEVICE u8* gathered(u32 rank, u32 byte) { return dynamic_shared() + kShared.gathered + rank * kSentBytes + byte; }
 QUERN_DEVICE u64* arrived() { return reinterpret_cast<u64*>(dynamic_shared() + kShared.arrived); }
 
-// By all threads, before a block sends: with cluster_wait all of the cluster are ready.
+// By all threads, before a block sends: after cluster_wait the whole cluster is ready.
 QUERN_DEVICE void expect_row_scales() {
   if (threadIdx.x == 0) {
     mbarrier_init(arrived(), 1);

@@ -57,7 +57,7 @@ QUERN_DEVICE u8* line_unit(u32 line, u32 unit) {
   return dynamic_shared() + line * kLineBytes + exchanged(line, unit) * 16;
 }
 
-// What a thread has of a column, in units of its line.
+// A thread's part of a column, in units of its line.
 QUERN_DEVICE void put_line(const ThreadPosition& at, const Patch& patch, int j, float reciprocal) {
 #pragma unroll
   for (int unit = 0; unit < kRows / 16; ++unit) {
@@ -68,7 +68,7 @@ QUERN_DEVICE void put_line(const ThreadPosition& at, const Patch& patch, int j, 
   }
 }
 
-// Where the line of a column begins that this stack has of it. `at`: its first tile.
+// Where this stack's part of a column's line begins. `at`: its first tile.
 QUERN_DEVICE u8* line_begin(const KernelParams& p, const ThreadPosition& at, u32 line) {
   return static_cast<u8*>(p.col_out) + at.part.lines + (at.first_column + line) * line_pitch(p) + at.first_row;
 }
@@ -80,7 +80,7 @@ QUERN_DEVICE void write_unit(const KernelParams& p, const ThreadPosition& at, u3
     store<16, kStore>(line_begin(p, at, line) + unit * 16, load_shared<16>(line_unit(line, unit)));
 }
 
-// A line that begins anywhere, and in it the windows, 16 bytes that memory has together: consecutive from byte
+// A line that begins at any address, and its windows of 16 aligned bytes of memory: consecutive from byte
 // `first` on.
 struct Windows {
   u8* begin;
@@ -104,7 +104,7 @@ QUERN_DEVICE void write_window(const KernelParams& p, const ThreadPosition& at, 
                                             load_shared<16>(line_unit(line, second)), w.first));
 }
 
-// What such a line has before its windows and behind them, byte by byte: of a warp's lanes 16 have those before.
+// The bytes of such a line before and after its windows, one by one: 16 of a warp's lanes have those before.
 QUERN_DEVICE void write_end(const KernelParams& p, const ThreadPosition& at, u32 line, int lane) {
   const Windows w = windows_of(p, at, line);
   const int before = w.first < w.length ? w.first : w.length, behind = (w.length - before) % 16;
@@ -131,7 +131,7 @@ QUERN_DEVICE void write_lines(const KernelParams& p, const ThreadPosition& at) {
   }
 }
 
-// Not transposed: as the source lies, each column by its own reciprocal.
+// Not transposed: in the layout of source, each column by its own reciprocal.
 QUERN_DEVICE void write_columns(const KernelParams& p, const ThreadPosition& at, const Patch& patch,
                                 const float (&reciprocal)[kColumns]) {
   if (at.rows == 0) return;
@@ -190,7 +190,7 @@ QUERN_DEVICE void write_column_atoms(const KernelParams& p, const ThreadPosition
                 load_shared<kBytes>(column_scale(tile, line, 0)));
 }
 
-// fp32 ones, from one column to the next as far as what is aligned goes. By one warp.
+// fp32 ones, column by column in the widest aligned stores. By one warp.
 QUERN_DEVICE void write_tall_scales(const KernelParams& p, const ThreadPosition& at, const ColumnScales& columns) {
   constexpr int kAligned = spec::vector < 16 ? spec::vector / 4 : 4;
   constexpr int kAtOnce = kAligned == 0 ? 1 : kAligned;

@@ -1,4 +1,4 @@
-// What matrix a block's stack is of: an expert's, or that of a group of rows.
+// The matrix of a block's stack: an expert's, or that of a group of rows.
 #ifndef QUERN_MXFP8_TILE_PART_CUH_
 #define QUERN_MXFP8_TILE_PART_CUH_
 
@@ -11,7 +11,7 @@ using namespace common;
 
 struct TilePart {
   i64 rows;
-  i64 first_row;   // in source, and in what lies as it does
+  i64 first_row;   // in source, and in outputs with its layout
   i64 gap;         // of its rows, see SourceRow
   i64 lines;       // where its transposed lines begin, in elements
   i64 row_scales;  // where its scales begin
@@ -19,7 +19,7 @@ struct TilePart {
   i64 stack;  // this block's, counted from the part's first row
 };
 
-// Stacks are numbered so that those at work at one time are neighbours.
+// Stacks are numbered so that those that run at the same time are adjacent.
 struct StackPosition {
   u64 expert;
   u32 row;
@@ -29,7 +29,7 @@ struct StackPosition {
 QUERN_DEVICE StackPosition stack_position(const KernelParams& p, u32 index) {
   const u64 expert = divide(index, p.by_stacks);
   const u32 stack = static_cast<u32>(index - expert * (static_cast<u64>(p.across) * p.down));
-  if constexpr (spec::bias_gradient) {  // divisions take fewer registers, and sums have none to spare
+  if constexpr (spec::bias_gradient) {  // divisions take fewer registers, and sums have none left
     const u32 panel = stack / (p.panel * p.down), first = panel * p.panel;
     const u32 width = p.across - first < p.panel ? p.across - first : p.panel;
     const u32 in_panel = stack - first * p.down;
@@ -65,7 +65,7 @@ QUERN_DEVICE TilePart part_of_expert(const KernelParams& p, const StackPosition&
 
 // ---- Groups: their scales are contiguous, in whole blocks; blocked ones in whole atoms
 
-// In shared memory: what find_group says, then the part.
+// In shared memory: the result of find_group, then the part.
 QUERN_DEVICE u8* group_numbers() { return dynamic_shared() + kShared.part; }
 QUERN_DEVICE u8* part_numbers() { return group_numbers() + kPartBytes / 2; }
 
@@ -80,7 +80,7 @@ QUERN_DEVICE void put_part_of_group(const KernelParams& p) {
   for (int i = 0; i < 5; ++i) put_number(part_numbers(), i, part[i]);
 }
 
-// By all threads: whether the block has anything to do.
+// By all threads: whether the block has work.
 QUERN_DEVICE bool begin_part(const KernelParams& p) {
   constexpr i64 kStackRows = kStack * kTileRows;
   const auto stacks = [](i64 rows) { return (rows + kStackRows - 1) / kStackRows; };

@@ -15,10 +15,10 @@ struct ThreadPosition {
   i64 column;        // of the thread
   u32 column_in_tile;
   u32 row_in_stack;
-  int rows;  // of the thread that are there, at most kRows
+  int rows;  // of the thread, inside the matrix; at most kRows
 };
 
-// A number of which the compiler must not keep what it has made of it for an earlier tile: that costs registers.
+// Compiler barrier: values derived from the number for an earlier tile must not be kept in registers.
 QUERN_DEVICE u32 opaque(u32 x) {
 #ifdef __CUDA_ARCH__
   asm volatile("" : "+r"(x));
@@ -57,7 +57,7 @@ QUERN_DEVICE float element_of(const RowWord& vector, int j) {
 }
 QUERN_DEVICE float element(const RowWord& vector, int j) { return element_of<Source>(vector, j); }
 
-// For the bias gradient: sums of a thread's columns, over 16 rows; where it has 32, of its first 16 and the others.
+// For the bias gradient: sums of a thread's columns over 16 rows; with 32 rows, of its first 16 and of the others.
 struct ColumnSums {
   float first[kColumns];
   float sum[kColumns];
@@ -79,7 +79,7 @@ struct Patch {
   ColumnSums sums;
 };
 
-// The same bits, of which the compiler must not keep in registers what it has made of them so far.
+// The same bits, with a compiler barrier: values derived from them earlier must not be kept in registers.
 template <int Bytes>
 QUERN_DEVICE void discard_derived(Vector<Bytes>& vector) {
 #ifdef __CUDA_ARCH__
@@ -92,8 +92,8 @@ QUERN_DEVICE void discard_derived(Vector<Bytes>& vector) {
 #endif
 }
 
-// Where the thread's row is read and written in more than one access: whether the row's end leaves this one. Only then
-// may columns be any number.
+// If the thread's row is read and written in more than one access: whether this access is inside the row. Only then
+// may the number of columns be arbitrary.
 QUERN_DEVICE bool has_piece(const KernelParams& p, i64 column, int piece) {
   return kPieces == 1 || !spec::cut_bands || column + piece * kPieceColumns < p.cols;
 }
@@ -119,12 +119,12 @@ QUERN_DEVICE RowWord row_of(const KernelParams& p, const RowInputs& inputs, i64 
   return row;
 }
 
-// Of a prologue, rows at a time whose inputs are in flight together, and whose code stands in the loop: that of all
-// rows would leave the instruction cache and want more registers than there are.
+// Rows of a prologue whose inputs are in flight together, and whose code is in the loop: unrolled code for all rows
+// would exceed the instruction cache and the registers.
 constexpr int kMadeRows = kRows / 4;
 
-// From `row` on; zeros for rows that are not there. Each turn moves the rows up by as many as it adds, since registers
-// cannot be numbered at run time.
+// From `row` on; zeros for rows beyond the end. Each iteration moves the rows up by as many as it adds, since registers
+// cannot be indexed at run time.
 template <class IsThere>
 QUERN_DEVICE Patch make_rows(const KernelParams& p, const SourceRow& row, i64 column, const IsThere& is_there) {
   Patch patch = {};
@@ -147,7 +147,7 @@ QUERN_DEVICE Patch make_rows(const KernelParams& p, const SourceRow& row, i64 co
   return patch;
 }
 
-// What is quantized as it is. `from`: the row's, at `column`.
+// Values without a prologue. `from`: the row's, at `column`.
 QUERN_DEVICE RowWord read_row(const KernelParams& p, const Source* from, i64 column) {
   RowWord row = {};
 #pragma unroll
@@ -173,7 +173,7 @@ QUERN_DEVICE Patch read_rows(const KernelParams& p, const SourceRow& row, i64 co
   return patch;
 }
 
-// A thread that has nothing reads its neighbours': cheaper than to ask at each read. What it makes of it is not used.
+// Out-of-range threads load clamped addresses, which is cheaper than a check per read; the result is discarded.
 QUERN_DEVICE Patch read_whole(const KernelParams& p, const ThreadPosition& at) {
   const i64 row = at.row < at.part.rows ? at.row : at.part.rows - kRows;
   const i64 column = at.column < p.cols ? at.column : p.cols - kColumns;
@@ -191,7 +191,7 @@ QUERN_DEVICE void discard_derived(Patch& patch) {
   for (int i = 0; i < kRows; ++i) discard_derived(patch.rows[i]);
 }
 
-// Whether a row of a thread that has some is there.
+// Whether a row of a thread with rows is inside the matrix.
 QUERN_DEVICE bool has_row(const ThreadPosition& at, int i) { return !spec::cut_bands || i < at.rows; }
 
 // A thread's elements of one row.
@@ -203,15 +203,15 @@ QUERN_DEVICE void store_row(const KernelParams& p, const ThreadPosition& at, u8*
   }
 }
 
-// The scale of a folded magnitude; 0 in the padding, which with cut bands was read as zeros.
+// The scale of a folded magnitude; 0 in the padding, which was read as zeros in partial bands.
 QUERN_DEVICE u32 scale_here(const ThreadPosition& at, u32 magnitude) {
   return !spec::cut_bands && at.rows == 0 ? 0 : stored_scale(magnitude);
 }
 
-// Whether this thread speaks for what the parts of a band have in common.
+// Whether this thread writes what the parts of a band have in common.
 QUERN_DEVICE bool is_first_part() { return threadIdx.x % 32 < kPartLanes; }
 
-// The largest of a thread's magnitudes and its other parts'.
+// The largest magnitude of a thread and of its other parts.
 QUERN_DEVICE u32 over_parts(u32 m) {
 #pragma unroll
   for (int mask = 16; mask >= kPartLanes; mask /= 2) m = Magnitude::larger(m, __shfl_xor_sync(0xffffffffu, m, mask));

@@ -10,7 +10,7 @@ constexpr int kRowWords = kRows / Magnitude::kPerWord;  // magnitudes of a threa
 constexpr int kOwnWords = kRowWords > kLanes ? kRowWords / kLanes : 1;
 constexpr int kSharers = kLanes > kRowWords ? kLanes / kRowWords : 1;  // lanes that end with the same word
 
-// One magnitude a row, of the thread's columns; two rows a word where two fit.
+// One magnitude per row, of the thread's columns; two rows per word if two fit.
 QUERN_DEVICE void row_magnitudes(const Patch& patch, u32 (&m)[kRowWords]) {
   u32 rows[kRows];
 #pragma unroll
@@ -30,8 +30,8 @@ QUERN_DEVICE void row_magnitudes(const Patch& patch, u32 (&m)[kRowWords]) {
   }
 }
 
-// With each step a lane gives half of its words away and takes the other lane's of the half that it keeps; in the end
-// it has the maxima of kOwnWords, those of its place among the sharers in order.
+// In each step a lane passes half of its words on and receives the other lane's words of the half that it keeps. At the
+// end it has the maxima of kOwnWords, in the order of its place among the sharers.
 template <int kMask, int kCount>
 QUERN_DEVICE void share_magnitudes(u32 (&m)[kRowWords]) {
   if constexpr (kMask > 0) {
@@ -110,7 +110,7 @@ QUERN_DEVICE u8* row_scales(const KernelParams& p, const ThreadPosition& at) {
   return static_cast<u8*>(p.row_scales) + at.part.row_scales;
 }
 
-// Those of the warp's rows; several at once, as far as they lie together in memory and nothing splits them.
+// Those of the warp's rows; several at once if they are contiguous in memory and not split.
 QUERN_DEVICE void write_row_scales(const KernelParams& p, const ThreadPosition& at) {
   constexpr int kTogether = spec::scales_together;
   const u32 first = threadIdx.x / 32 * kBand, in_stack = at.row_in_stack / kTileRows * kTileRows;

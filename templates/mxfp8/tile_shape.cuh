@@ -1,4 +1,4 @@
-// The measures of a tile, and where its shared memory has what.
+// The dimensions of a tile, and the layout of its shared memory.
 #ifndef QUERN_MXFP8_TILE_SHAPE_CUH_
 #define QUERN_MXFP8_TILE_SHAPE_CUH_
 
@@ -12,7 +12,7 @@ using KernelParams = TileParams;
 
 constexpr int kRows = spec::rows;        // of a thread
 constexpr int kParts = kBand / kRows;    // of a warp's rows, each of other lanes
-constexpr int kPartLanes = 32 / kParts;  // side by side
+constexpr int kPartLanes = 32 / kParts;  // adjacent
 constexpr int kTileColumns = spec::tile_columns;
 constexpr int kColumns = kTileColumns / kPartLanes;           // of a thread
 constexpr int kPieceColumns = spec::vector / sizeof(Source);  // of one access
@@ -28,7 +28,7 @@ constexpr bool kOnceASquare = spec::block == Block::square && !spec::blocked;
 constexpr bool kSquare = spec::block != Block::line;
 constexpr bool kTransposed = spec::col && spec::transposed;
 
-// Blocked scales of a tile that are a whole atom, or whole parts of its 16-byte units, are put together before they are
+// Blocked scales of a tile that are a whole atom, or whole parts of its 16-byte units, are combined before they are
 // written.
 constexpr bool kRowAtoms = spec::row && spec::atoms && kTileBlocks == 4;
 constexpr bool kColumnAtoms = spec::col && spec::atoms;

@@ -1,4 +1,4 @@
-// Elements and scales to numbers, a vector of them a slot.
+// Elements and scales to numbers, one vector of them per slot.
 #include "common/numbers.cuh"
 #include "common/slots.cuh"
 #include "mx/scale_places.cuh"
@@ -25,7 +25,7 @@ QUERN_DEVICE float scale_at(const Params& p, u64 expert, i64 line, i64 block) {
   return E8m0::decode(code_at<u8>(load<1>(static_cast<const u8*>(p.scales) + place), 0));
 }
 
-// Of each of a vector's elements: one for all where blocks lie along memory or squares have one.
+// The scales of a vector's elements: one for all if blocks lie along memory or a square has one.
 QUERN_DEVICE void find_scales(const Params& p, u64 expert, i64 row, i64 column, float (&scales)[kElements]) {
   if constexpr (spec::along || spec::square) {
     const float one =

@@ -1,9 +1,9 @@
 // Three forms, all of kElements elements a slot. `rows`: rows, strides and addresses are multiples of a slot. `flat`:
 // packed operands of any row length seen as one long row, so that slots straddle rows. `ragged`: any element-aligned
-// rows; slots are aligned to out, and the other operands are read in two aligned parts that are shifted together.
+// rows; slots are aligned to out, and the other operands are combined from two aligned reads by shifts.
 //
-// Whole slots go in two phases, all reads of all operands before the first use, so that a thread waits once; slots at
-// the ends of rows go element by element.
+// Whole slots have two phases: all reads of all operands, then their use, so a thread waits once. Slots at the ends of
+// rows go element by element.
 #include "common/activations.cuh"
 #include "common/numbers.cuh"
 #include "common/realign.cuh"
@@ -21,8 +21,8 @@ constexpr int kElements = spec::elements;
 constexpr LoadHint kLoad = spec::load_stream ? LoadHint::stream : LoadHint::plain;
 constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint::plain;
 
-// Where a slot is: its first element's row and column as the kernel sees them and as they truly are, which differ in
-// the flat form; and which of its elements exist.
+// A slot: the row and column of its first element, as the kernel counts and in the matrix, which differ in the flat
+// form; and which of its elements exist.
 struct Place {
   u64 row;
   i64 column;
@@ -38,7 +38,7 @@ QUERN_DEVICE float element(const T* from) {
   return to_compute(bit_cast<T>(load<sizeof(T), LoadHint::plain>(from)));
 }
 
-// The true row and column of an element of a slot, which in the flat form may lie in a later row.
+// The row and column in the matrix of an element of a slot; in the flat form it may be in a later row.
 QUERN_DEVICE void true_place(const Params& p, const Place& at, int i, i64& row, i64& column) {
   row = at.true_row;
   column = at.true_column + i;
@@ -50,7 +50,7 @@ QUERN_DEVICE void true_place(const Params& p, const Place& at, int i, i64& row, 
   }
 }
 
-// One element of an operand, wherever it is.
+// One element of an operand, at any address.
 template <class T, Spread S>
 QUERN_DEVICE float element_of(const void* base, i64 stride, const Params& p, const Place& at, int i) {
   const T* const from = static_cast<const T*>(base);
@@ -87,8 +87,8 @@ QUERN_DEVICE constexpr Read read_of() {
   return shiftable ? Read::shifted : Read::each;
 }
 
-// The bits of a whole slot of an operand, as read; turned into numbers when they are used. `read` returns whether it
-// could, at the ends of rows it may not.
+// The bits of a whole slot of an operand, as read; converted to numbers when they are used. `read` returns whether it
+// has read them: at the ends of rows it may fail.
 template <class T, Spread S, Read R = read_of<T, S>()>
 struct Slice {
   QUERN_DEVICE bool read(const void*, i64, const Params&, const Place&) { return true; }
@@ -165,7 +165,7 @@ struct Operands {
   Slice<spec::Bias, spec::bias_spread> bias;
 };
 
-// The `single` contract: how exact an activation must be follows from what can be stored.
+// The `single` contract: the stored type decides how exact an activation must be.
 using Single = RoundingOf<sizeof(spec::Output)>::Type;
 
 QUERN_DEVICE float compute(const Params& p, float x, float y, float bias) {
@@ -213,8 +213,8 @@ QUERN_DEVICE void run_elements(const Params& p, const Place& at) {
   }
 }
 
-// The true place of a slot in the flat form. The block's first element is divided in 64 bits, once and for all threads
-// alike; what a thread adds is small.
+// The row and column in the matrix of a slot of the flat form. The block's first element is divided in 64 bits, with
+// the same result in all threads; the offset of a thread is small.
 QUERN_DEVICE void find_true_place(const Params& p, const Tile<spec::unroll>& tile, const Slot& slot, Place& at) {
   const u64 first = tile.first() * kElements;
   const u64 row = divide(first, p.by_period);
@@ -269,8 +269,8 @@ QUERN_DEVICE void run(const Params& p) {
 
 }  // namespace quern::pointwise
 
-// A persistent kernel says that two such blocks a multiprocessor will do: else CUDA 12.9 keeps to 40 registers on
-// sm_120, for three of them, and spills the loop.
+// A persistent kernel asks for two such blocks per SM: else CUDA 12.9 limits itself to 40 registers on sm_120, for
+// three blocks, and spills registers in the loop.
 extern "C" __global__ void __launch_bounds__(quern::spec::max_threads, quern::spec::persistent ? 2 : 0)
     quern_pointwise(const __grid_constant__ quern::pointwise::Params params) {
   quern::pointwise::run(params);

@@ -1,4 +1,4 @@
-// Groups of rows to such that begin at multiples of `align`, zeros between them, and back.
+// Moves groups of rows to multiples of `align`, with zeros between them, and back.
 #include "common/divide.cuh"
 #include "mx/groups.cuh"
 #include "row_pad/params.h"
@@ -24,7 +24,7 @@ QUERN_DEVICE void put_offset(void* offsets, u32 at, i64 value) {
   store<sizeof(T)>(static_cast<T*>(offsets) + at, bit_cast<Vector<sizeof(T)>>(static_cast<T>(value)));
 }
 
-// Where each group is once it is padded. By one warp.
+// The place of each group after padding. By one warp.
 QUERN_DEVICE void write_padded_offsets(const Params& p) {
   i64 before = 0;
   u32 first = 0;
@@ -43,7 +43,7 @@ QUERN_DEVICE void write_padded_offsets(const Params& p) {
 struct Piece {
   i64 padded;  // where the slab begins in the padded matrix, in bytes
   i64 plain;   // and in the other
-  i64 bytes;   // of the slab that are rows of a group; the rest is padding
+  i64 bytes;   // of the slab that belong to a group; the rest is padding
 };
 
 QUERN_DEVICE Piece piece_of(const Params& p, i64 slab, bool in_group) {

@@ -1,4 +1,4 @@
-// The border of the library: what leaves it is an Error.
+// The boundary of the library: every exception that leaves it is an Error.
 #ifndef QUERN_BASE_BORDER_H_
 #define QUERN_BASE_BORDER_H_
 
@@ -10,8 +10,8 @@
 
 namespace quern {
 
-// Calls `work`; exceptions of other types become Errors that say the same. The words for a lack of memory are short
-// enough to need none.
+// Calls `work` and converts other exceptions to Errors with the same message. The message for a lack of memory is short
+// enough to need no allocation.
 template <class Work>
 decltype(auto) with_errors(Stage stage, const Work& work) {
   try {

@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// "NAME=value" of each: ours, but for what is said anew.
+// Our environment as "NAME=value" strings, with `variables` added or replaced.
 std::vector<std::string> environment_with(const ChildProcess::Variables& variables) {
   std::vector<std::string> all;
   for (const auto& [name, value] : variables) all.push_back(cat(name, "=", value));
@@ -50,7 +50,7 @@ ChildProcess::ChildProcess(const std::string& program, const std::vector<std::st
   int error = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0 ? 0 : errno;
   if (error == 0) {
     Spawn spawn;
-    // A host's listening sockets and pipes are not the child's, whatever their flags say.
+    // The child must not inherit sockets and pipes that the host has open, whatever their close-on-exec flags are.
     spawn.input(ends[1]).output(ends[1]).no_other_files().own_group();
     error = spawn.start(&child_, program, arguments, environment_with(variables));
     close(ends[1]);
@@ -104,9 +104,9 @@ std::string ChildProcess::end(std::chrono::milliseconds patience) {
   pid_t ended = 0;
   while ((ended = waitpid(child, &status, WNOHANG)) == 0 && Clock::now() < until)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  kill(-child, SIGKILL);  // the group: a compiler that it started too
+  kill(-child, SIGKILL);  // the whole group, with any compiler that it started
   while (ended == 0 && (ended = waitpid(child, &status, 0)) < 0 && errno == EINTR) ended = 0;
-  return ended == child ? words_for(status) : "an end that nobody saw";
+  return ended == child ? words_for(status) : "unknown exit status (reaped elsewhere)";
 }
 
 }  // namespace quern

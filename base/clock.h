@@ -1,4 +1,4 @@
-// Arithmetic on times that were read from a disk. They may be anything, so it stops at the ends of what a number holds.
+// Saturating arithmetic on timestamps read from a disk, which may hold any value.
 #ifndef QUERN_BASE_CLOCK_H_
 #define QUERN_BASE_CLOCK_H_
 
@@ -18,20 +18,20 @@ inline std::int64_t nanoseconds(std::int64_t seconds, std::int64_t rest) {
   return seconds < 0 ? kFarPast : kFarFuture;
 }
 
-// How long after `earlier` `later` is; negative if it is before.
+// The time from `earlier` to `later`; negative if `later` is before `earlier`.
 inline std::int64_t elapsed(std::int64_t earlier, std::int64_t later) {
   std::int64_t ns = 0;
   if (!__builtin_sub_overflow(later, earlier, &ns)) return ns;
   return later < earlier ? kFarPast : kFarFuture;
 }
 
-// The same to either side.
+// The absolute difference.
 inline std::int64_t apart(std::int64_t one, std::int64_t other) {
   return std::max(elapsed(one, other), elapsed(other, one));
 }
 
-// Whether a stamp was made by a clock that is wrong: more than an hour after now, which clocks of machines are not
-// apart.
+// Whether a timestamp comes from a wrong clock: it is more than an hour after `now`. Clocks of different machines
+// differ by less than that.
 inline bool is_ahead(std::int64_t stamp, std::int64_t now) {
   return elapsed(now, stamp) > std::int64_t{3600} * 1'000'000'000;
 }

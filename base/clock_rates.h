@@ -1,4 +1,4 @@
-// What a GPU's clocks were when something was measured.
+// A GPU's clocks during a measurement.
 #ifndef QUERN_BASE_CLOCK_RATES_H_
 #define QUERN_BASE_CLOCK_RATES_H_
 
@@ -10,7 +10,7 @@ struct ClockRates {
   int sm_mhz = 0;
   int memory_mhz = 0;
   double power_limit_w = 0;
-  std::string throttled;  // why the clocks are held down, "power cap, thermal"; "" if they are not
+  std::string throttled;  // why the clocks are reduced, "power cap, thermal"; "" if they are not
   friend bool operator==(const ClockRates&, const ClockRates&) = default;
 };
 

@@ -16,38 +16,38 @@ constexpr std::array<VariableRow, static_cast<std::size_t>(Variable::count)> kRo
     {"QUERN_CACHE_DIR", "where images are kept; default $XDG_CACHE_HOME/quern, then ~/.cache/quern"},
     {"QUERN_CACHE", "read-write (default), read-only or off"},
     {"QUERN_CACHE_MATCH", "which entries serve a key: default, exact or any"},
-    {"QUERN_CACHE_LAYERS", "packs and directories of images that are only read, with colons between them"},
+    {"QUERN_CACHE_LAYERS", "read-only packs and directories of images, separated by colons"},
     {"QUERN_CACHE_TRUST",
-     "whom they may belong to: owner (default), uids=0,1000 or mode-only; and \",host\" for CPU code"},
-    {"QUERN_CACHE_MAX_BYTES", "what the cache directory may hold, 500M or 2G; default 2G"},
-    {"QUERN_CACHE_MAX_ENTRIES", "how many images it may hold; default 100000"},
+     "trusted owners of these layers: owner (default), uids=0,1000 or mode-only; and \",host\" for CPU code"},
+    {"QUERN_CACHE_MAX_BYTES", "size limit of the cache directory, 500M or 2G; default 2G"},
+    {"QUERN_CACHE_MAX_ENTRIES", "limit on its number of images; default 100000"},
     {"QUERN_WAIT_SECONDS",
-     "how long one prepare waits for other processes that compile the same; default 30, 0: never"},
-    {"QUERN_RECORDS", "what sweeps found; default $XDG_DATA_HOME/quern/records.jsonl, then below ~/.local/share"},
-    {"QUERN_RECORD_LAYERS", "files of such records that are asked below that one, with colons between them"},
+     "how long one prepare waits for another process to compile the same image; default 30, 0: never"},
+    {"QUERN_RECORDS", "file of tuning records; default $XDG_DATA_HOME/quern/records.jsonl, then below ~/.local/share"},
+    {"QUERN_RECORD_LAYERS", "further record files, looked up after that one, separated by colons"},
     {"QUERN_TUNE", "where configs come from: lookup (default: a record where one fits), off, on-prepare or background"},
     {"QUERN_TUNE_SECONDS", "with on-prepare, how long one prepare may take to tune; default 10"},
-    {"QUERN_TUNE_SHARE", "with background, the part of the time that tuning may use the device; default 0.05"},
-    {"QUERN_TUNE_MEMORY", "with either, what tuning may take of the device's memory, 2G; default 5 % of what is free"},
+    {"QUERN_TUNE_SHARE", "with background, the share of device time for tuning; default 0.05"},
+    {"QUERN_TUNE_MEMORY", "with either, device memory for tuning, 2G; default 5 % of the free memory"},
     {"QUERN_WORKER", "with either, the program that measures, a path or a name in PATH; default quern"},
-    {"QUERN_IN_WORKER", "set for a program that is started as a worker: it looks up no record and tunes nothing"},
+    {"QUERN_IN_WORKER", "set in a worker process, which looks up no records and tunes nothing"},
     {"QUERN_NVRTC", "path of libnvrtc.so; default: the search that `quern doctor` shows"},
     {"QUERN_CXX", "the C++ compiler for the target host; default: c++, g++ or clang++ of PATH"},
     {"QUERN_LIBCUDA", "path of libcuda.so.1; default: the loader's"},
-    {"QUERN_HOSTDRIVER_LIBRARY", "path of libquern_hostdriver.so; default: beside the program, then the loader's"},
+    {"QUERN_HOSTDRIVER_LIBRARY", "path of libquern_hostdriver.so; default: next to the program, then the loader's"},
     {"QUERN_LOG", "debug, info, warning (default), error or off"},
     {"QUERN_DUMP", "directory for the source, PTX and cubin of each image made"},
     {"QUERN_MANIFEST", "manifest to which each prepared problem is appended, once"},
     {"CUDA_HOME", "a CUDA toolkit to look for NVRTC in"},
-    {"CUDA_PATH", "the same, by another name"},
+    {"CUDA_PATH", "the same, under another name"},
     {"CONDA_PREFIX", "a conda environment to look for NVRTC in"},
-    {"VIRTUAL_ENV", "a Python environment whose NVIDIA wheels are looked through for NVRTC"},
-    {"PATH", "folders that are looked through for the C++ compiler and the worker"},
-    {"TMPDIR", "where the C++ compiler's files are for a moment; default /tmp"},
-    {"LD_LIBRARY_PATH", "the loader's folders, looked through for NVRTC"},
+    {"VIRTUAL_ENV", "a Python environment with NVIDIA wheels to search for NVRTC"},
+    {"PATH", "folders to search for the C++ compiler and the worker"},
+    {"TMPDIR", "folder for temporary files of the C++ compiler; default /tmp"},
+    {"LD_LIBRARY_PATH", "the loader's folders, also searched for NVRTC"},
     {"XDG_CACHE_HOME", "parent of the default cache directory"},
     {"XDG_DATA_HOME", "parent of the folder with the default file of records"},
-    {"HOME", "its .cache and .local/share are the parents of the two"},
+    {"HOME", "its .cache and .local/share are the default parents of these two"},
 }};
 
 constexpr std::uint64_t kDefaultCacheBytes = std::uint64_t{2} << 30;
@@ -83,7 +83,7 @@ constexpr std::array<std::pair<const char*, LogLevel>, 5> kLogLevels = {{{"debug
                                                                          {"error", LogLevel::error},
                                                                          {"off", LogLevel::off}}};
 
-// `number`: what `text` says, if it is one.
+// `number`: the value of `text` if it parses.
 double number_in(std::string_view given, std::string_view text, std::optional<double> number, double least,
                  double most) {
   if (number && *number >= least && *number <= most) return *number;
@@ -91,7 +91,7 @@ double number_in(std::string_view given, std::string_view text, std::optional<do
               cat(given, "=", text, " is invalid; it takes a number from ", fixed(least, 3), " to ", fixed(most, 0)));
 }
 
-// Fills options from variables; what a variable says that is invalid is kept as a sentence, and the default is used.
+// Fills options from variables. An invalid value adds a message, and the default is used.
 class Filler {
  public:
   Filler(const Environment& environment, std::vector<std::string>* misread)
@@ -131,7 +131,7 @@ class Filler {
   std::vector<std::string>* misread_;
 };
 
-// A list with colons. "\:" is a colon within a path. A URL keeps its colons and ends before ":/".
+// A list separated by colons. "\:" is a colon within a path. A URL keeps its colons and ends before ":/".
 std::vector<std::string> parse_paths(const std::string& text) {
   std::vector<std::string> paths(1);
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -150,7 +150,7 @@ std::vector<std::string> parse_paths(const std::string& text) {
   return paths;
 }
 
-// Layers are files: what is typed as a URL is said, not looked for as a path.
+// Layers are files: a URL is reported, not looked for as a path.
 std::vector<std::string> parse_layers(const std::string& text, Variable variable, std::vector<std::string>* misread) {
   std::vector<std::string> paths = parse_paths(text);
   std::erase_if(paths, [&](const std::string& path) {
@@ -162,7 +162,7 @@ std::vector<std::string> parse_layers(const std::string& text, Variable variable
   return paths;
 }
 
-// As with a sudo that keeps HOME: what root made there its owner could neither use nor remove.
+// With a sudo that keeps HOME, root would create files there that the owner can neither use nor remove.
 bool is_another_users(const std::string& home) {
   FileStatus status;
   FileSystem& files = real_file_system();
@@ -173,7 +173,7 @@ bool is_another_users(const std::string& home) {
 
 std::string default_cache_dir(const Environment& environment) {
   if (!environment[Variable::cache_dir].empty()) return environment[Variable::cache_dir];
-  // The specification of these directories: a relative path is invalid and ignored.
+  // As the XDG specification requires, a relative path is invalid and ignored.
   const std::string& xdg = environment[Variable::xdg_cache_home];
   const std::string& home = environment[Variable::home];
   if (xdg.starts_with('/')) return is_another_users(xdg) ? "" : xdg + "/quern";
@@ -216,7 +216,7 @@ std::uint64_t parse_amount(std::string_view text, std::string_view given) {
 Environment Environment::read() {
   Environment environment;
   for (std::size_t i = 0; i < kRows.size(); ++i) {
-    // Paths in it are opened as libraries, so a program that runs with more rights than its user's ignores all of it.
+    // Libraries are opened from paths in these variables, so a setuid program ignores all of them.
     if (const char* value = secure_getenv(kRows[i].name))
       environment.values_[i] = value;  // NOLINT(concurrency-mt-unsafe)
   }
@@ -242,7 +242,7 @@ Options resolve(Options options, const Environment& environment, std::vector<std
   fill(options.manifest, environment[Variable::manifest]);
   filler.choice(options.cache.mode, Variable::cache, CacheMode::read_write, kCacheModes);
   filler.choice(options.cache.match, Variable::cache_match, CacheMatch::standard, kCacheMatches);
-  // Whatever the host says in code: an application that is its own worker and tunes would start itself without end.
+  // This overrides the host's options: an application that is its own worker and tunes would start itself endlessly.
   if (!environment[Variable::in_worker].empty()) options.tuning.mode = Tuning::off;
   filler.choice(options.tuning.mode, Variable::tune, Tuning::lookup, kTunings);
   filler.number(options.tuning.seconds, Variable::tune_seconds, kLeast, kDay, kDefaultTuningSeconds);

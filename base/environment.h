@@ -1,4 +1,4 @@
-// The environment, read once when a Runtime is made. One table is the reading, the documentation and `quern doctor`.
+// The environment, read once when a Runtime is made. One table drives parsing, documentation and `quern doctor`.
 #ifndef QUERN_BASE_ENVIRONMENT_H_
 #define QUERN_BASE_ENVIRONMENT_H_
 
@@ -66,16 +66,16 @@ class Environment {
   std::array<std::string, static_cast<std::size_t>(Variable::count)> values_;
 };
 
-// "2G" -> 2147483648, with K, M, G or T or without. Throws Error (bad_input) that names what was `given`
-// ("--max-bytes").
+// "2G" -> 2147483648; the suffix K, M, G or T is optional. Throws Error (bad_input) that names `given`, the option or
+// variable ("--max-bytes").
 std::uint64_t parse_amount(std::string_view text, std::string_view given);
 
-// As QUERN_TUNE has it.
+// In the form of QUERN_TUNE.
 const char* name(Tuning tuning);
 
-// Options with every empty field filled from the environment, else by its default. A variable whose value is invalid
-// counts as unset, with a sentence in `misread`: an operator's typing error must not end a server. Throws Error
-// (bad_input) on a value of the options themselves that is out of range.
+// Returns the options with every empty field filled from the environment or with its default. A variable with an
+// invalid value counts as unset and adds a message to `misread`: an operator's typing error must not stop a server.
+// Throws Error (bad_input) if a value of the options themselves is out of range.
 Options resolve(Options options, const Environment& environment, std::vector<std::string>* misread);
 
 }  // namespace quern

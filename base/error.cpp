@@ -23,8 +23,8 @@ Error::Error(const Error&) = default;
 Error& Error::operator=(const Error&) = default;
 Error::~Error() = default;
 
-// Put together at the first call, under a lock: several threads may hold one exception. Without one in a child of
-// fork() where none is to be had, since that is what the error says there.
+// Composed at the first call, under a lock, since several threads may hold one exception. In a forked child that cannot
+// take the lock it is composed without one: this is the message that the error has there.
 const char* Error::what() const noexcept {
   static constinit ForkSafeMutex mutex;
   try {
@@ -33,7 +33,7 @@ const char* Error::what() const noexcept {
     if (!what_.empty()) return what_.c_str();
     what_ = std::string(name(stage)) + ": " + sentence;
     if (!problem.empty()) what_ += " [" + problem + "]";
-    if (remembered) what_ += " (a compile that failed a short while ago and is not tried again)";
+    if (remembered) what_ += " (an earlier compile failed and is not retried yet)";
     if (!log.empty()) what_ += "\n" + log;
     return what_.c_str();
   } catch (...) {

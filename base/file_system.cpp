@@ -46,7 +46,7 @@ long report(int result, const struct ::stat& raw, FileStatus* status) {
   return 0;
 }
 
-// The time of the last access stays.
+// Keeps the time of the last access.
 struct Times {
   explicit Times(std::int64_t unix_ns)
       : both{{0, UTIME_OMIT}, {static_cast<::time_t>(unix_ns / kSecond), static_cast<long>(unix_ns % kSecond)}} {}
@@ -60,7 +60,8 @@ class RealFileSystem final : public FileSystem {
   long open(const std::string& path, int flags, std::uint32_t mode) override {
     return or_error(::open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY, static_cast<::mode_t>(mode)));
   }
-  // Linux has released the descriptor even when it reports EINTR: a second close could hit somebody else's.
+  // Linux has released the descriptor even when it reports EINTR: a second close could close a descriptor that another
+  // thread has just opened.
   long close(int file) override {
     const long result = or_error(::close(file));
     return result == -EINTR ? 0 : result;
@@ -142,7 +143,7 @@ class RealFileSystem final : public FileSystem {
 }  // namespace
 
 FileSystem& real_file_system() {
-  // Never destroyed: static objects of others, a Runtime among them, use it in their destructors.
+  // Never destroyed: static objects of the application, a Runtime among them, use it in their destructors.
   alignas(RealFileSystem) static unsigned char space[sizeof(RealFileSystem)];
   static FileSystem* const files = new (space) RealFileSystem;
   return *files;

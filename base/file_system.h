@@ -1,5 +1,5 @@
-// The file layer: every file operation of the store is one call here, each about one system call, so that tests can
-// make any of them fail, be late, be the last one before a crash, or see another clock.
+// The file system interface. Every file operation of the store is one call here, each about one system call, so that
+// tests can make any of them fail, delay it, crash after it or set the clock.
 #ifndef QUERN_BASE_FILE_SYSTEM_H_
 #define QUERN_BASE_FILE_SYSTEM_H_
 
@@ -18,52 +18,52 @@ struct FileStatus {
   std::uint32_t mode = 0;  // the permission bits
   std::uint64_t bytes = 0;
   std::int64_t modified_ns = 0;  // since 1970
-  std::uint64_t device = 0;      // with `inode`, which file it is
+  std::uint64_t device = 0;      // `device` and `inode` identify a file
   std::uint64_t inode = 0;
-  std::uint64_t links = 1;  // names that lead to it
+  std::uint64_t links = 1;  // number of hard links
 };
 
-// Thread-safe. Every call returns its result, 0 where it has none, or -errno, and may return -EINTR. A result behind a
-// pointer is untouched on failure, but for `list`. Nothing throws but std::bad_alloc.
+// Thread-safe. Every call returns its result, 0 if it has none, or -errno, which may be -EINTR. An output parameter is
+// unchanged on failure, except that of `list`. Throws only std::bad_alloc.
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
 
-  // A descriptor. O_CLOEXEC and O_NOCTTY are added to `flags`.
+  // Returns a descriptor. O_CLOEXEC and O_NOCTTY are added to `flags`.
   virtual long open(const std::string& path, int flags, std::uint32_t mode) = 0;
-  virtual long close(int file) = 0;  // `file` is gone whatever is returned
+  virtual long close(int file) = 0;  // closes `file` even if it returns an error
   virtual long read(int file, void* to, std::size_t bytes) = 0;
   virtual long read_at(int file, void* to, std::size_t bytes, std::uint64_t offset) = 0;
   virtual long write(int file, const void* from, std::size_t bytes) = 0;
   virtual long write_at(int file, const void* from, std::size_t bytes, std::uint64_t offset) = 0;
   virtual long truncate(int file, std::uint64_t bytes) = 0;
   virtual long sync(int file) = 0;
-  virtual long sync_all(const std::string& directory) = 0;  // everything on the disk that it lies on
-  virtual long try_lock(int file) = 0;                      // -EWOULDBLOCK if another open file has it
+  virtual long sync_all(const std::string& directory) = 0;  // syncs the whole file system of `directory`
+  virtual long try_lock(int file) = 0;                      // -EWOULDBLOCK if another open file holds the lock
   virtual long unlock(int file) = 0;
 
   virtual long status(int file, FileStatus* status) = 0;
-  virtual long status(const std::string& path, FileStatus* status) = 0;  // of a link itself
+  virtual long status(const std::string& path, FileStatus* status) = 0;  // of the link itself
   virtual long set_modified(int file, std::int64_t unix_ns) = 0;
   virtual long set_modified(const std::string& path, std::int64_t unix_ns) = 0;
 
   virtual long rename(const std::string& from, const std::string& to) = 0;
   virtual long remove(const std::string& path) = 0;
   virtual long make_directory(const std::string& path, std::uint32_t mode) = 0;
-  virtual long remove_directory(const std::string& path) = 0;  // an empty one
-  // The names in a directory in no particular order, without "." and "..".
+  virtual long remove_directory(const std::string& path) = 0;  // the directory must be empty
+  // The names in a directory, in no particular order, without "." and "..".
   virtual long list(const std::string& path, std::vector<std::string>* names) = 0;
-  virtual long can_write(const std::string& path) = 0;  // whether names may be made in a directory
-  virtual long resolve(const std::string& path, std::string* canonical) = 0;  // without links
+  virtual long can_write(const std::string& path) = 0;  // whether entries can be created in a directory
+  virtual long resolve(const std::string& path, std::string* canonical) = 0;  // resolves symbolic links
 
   virtual std::uint32_t user() = 0;        // the effective user
-  virtual std::int64_t now_unix_ns() = 0;  // the clock of stamps
+  virtual std::int64_t now_unix_ns() = 0;  // the clock for timestamps
 };
 
-// The operating system's. Lives as long as the process and holds nothing.
+// The operating system's file system. Stateless; lives as long as the process.
 FileSystem& real_file_system();
 
-// Passes every call on and may look at each result.
+// Forwards every call; a subclass can inspect each result.
 class ForwardingFileSystem : public FileSystem {
  public:
   explicit ForwardingFileSystem(FileSystem& to = real_file_system()) : to_(to) {}

@@ -16,10 +16,10 @@
 namespace quern {
 namespace {
 
-// To the end, whatever size the file was said to have: it may grow or shrink meanwhile.
+// Reads to the end, whatever size was reported: the file may grow or shrink in the meantime.
 int read_to_end(FileSystem& files, int file, std::uint64_t expected, std::uint64_t limit, std::string* bytes) {
   std::size_t used = 0;
-  // Files of /proc have no size, and some can be read at once only.
+  // Files in /proc report no size, and some must be read in one call.
   bytes->resize(expected == 0 ? 4096 : static_cast<std::size_t>(expected) + 1);
   for (;;) {
     const long got = uninterrupted([&] { return files.read(file, bytes->data() + used, bytes->size() - used); });
@@ -57,7 +57,7 @@ int read_regular_beginning(FileSystem& files, const std::string& path, std::size
 
 std::string random_hex() {
   std::array<unsigned char, 16> bits{};
-  // Without entropy pid and counter must do; the file is made exclusively in any case.
+  // Without entropy, pid and counter must do; the file is created with O_EXCL in any case.
   if (::getrandom(bits.data(), bits.size(), GRND_NONBLOCK) < 0) bits.fill(0);
   return to_hex(bits.data(), bits.size());
 }
@@ -75,7 +75,7 @@ bool may_pass(int error) {
     case EROFS:
     case EEXIST:
     case ENAMETOOLONG:
-    case EINVAL:  // of another kind than was asked for
+    case EINVAL:  // not the requested kind of file
     case EISDIR:
     case EFBIG:
       return false;
@@ -89,7 +89,7 @@ int OpenFile::close() {
   return file < 0 ? 0 : error_of(files_.close(static_cast<int>(file)));
 }
 
-// From the name on: an open file that was replaced stays stale (ESTALE), the name leads to the new one.
+// Starts from the name: an open file that was replaced stays stale (ESTALE), and the name leads to the new one.
 int read_whole(FileSystem& files, const std::string& path, std::uint64_t limit, std::string* bytes,
                FileStatus* status) {
   return error_of(patiently([&] { return -long{read_regular(files, path, O_NOFOLLOW, limit, bytes, status)}; }));
@@ -136,7 +136,7 @@ int sync_directory(FileSystem& files, const std::string& path) {
     if (directory.error() != 0) return -long{directory.error()};
     return uninterrupted([&] { return files.sync(directory.get()); });
   }));
-  return error == EINVAL ? 0 : error;  // a file system that cannot sync directories
+  return error == EINVAL ? 0 : error;  // the file system cannot sync directories
 }
 
 int make_directories(FileSystem& files, const std::string& path, std::uint32_t mode) {

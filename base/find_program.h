@@ -1,4 +1,4 @@
-// Programs by name, as a shell finds them.
+// Finds programs by name, as a shell does.
 #ifndef QUERN_BASE_FIND_PROGRAM_H_
 #define QUERN_BASE_FIND_PROGRAM_H_
 
@@ -7,11 +7,11 @@
 
 namespace quern {
 
-// Whether `path` is a file that may be run.
+// Whether `path` is an executable file.
 bool runnable(const std::string& path);
 
-// `name` itself where it has a slash, else the first of the folders (with colons between them, as in PATH) that has it;
-// empty where there is none that may be run.
+// Returns `name` itself if it has a slash, else the first executable of that name in `path`, a list of folders
+// separated by colons as in PATH; empty if there is none.
 std::string find_program(const std::string& name, std::string_view folders);
 
 }  // namespace quern

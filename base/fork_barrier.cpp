@@ -15,8 +15,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::microseconds kBetweenLooks{200};
 
-// A condition variable would not do: in a child it may still wait for threads that are not there.
-pthread_mutex_t entrance = PTHREAD_MUTEX_INITIALIZER;  // held by a thread that forks; by others for a moment
+// A condition variable does not work here: in a child it may still wait for threads that do not exist there.
+pthread_mutex_t entrance =
+    PTHREAD_MUTEX_INITIALIZER;  // held by a forking thread until the fork is done, by others briefly
 std::atomic<int> threads_inside{0};
 std::atomic<std::int64_t> longest_wait_ms{10'000};
 std::atomic<bool> broken{false};

@@ -1,4 +1,4 @@
-// XXH3. Names entries and finds plans; no protection against somebody who wants a collision.
+// XXH3. Names entries and finds plans; it does not protect against deliberate collisions.
 #ifndef QUERN_BASE_HASH_H_
 #define QUERN_BASE_HASH_H_
 

@@ -16,9 +16,9 @@ namespace quern {
 namespace {
 
 #ifdef QUERN_WITH_SPDLOG
-// Paths and texts of files may hold escape sequences: what somebody else wrote may not rule a terminal. A sink of the
-// host's gets the line as it is.
-// A logger of our own, never the process-wide registry's: the host's loggers and levels stay untouched.
+// Escapes control characters: paths and texts of files are untrusted and must not control a terminal. A sink set by the
+// host gets the line unchanged.
+// A private logger, never one of the process-wide registry: the host's loggers and levels stay untouched.
 LogSink standard_error() {
   auto logger = std::make_shared<spdlog::logger>("quern", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
   logger->set_level(spdlog::level::trace);
@@ -32,7 +32,7 @@ LogSink standard_error() {
   };
 }
 #else
-// The static library carries no spdlog: its weak symbols would merge with those of the host's copy.
+// The static library contains no spdlog: its weak symbols would merge with those of the host's copy.
 LogSink standard_error() {
   return [](LogLevel level, std::string_view line) {
     static constexpr const char* kNames[] = {"debug", "info", "warning", "error"};
@@ -49,7 +49,7 @@ void Log::write(LogLevel level, std::string_view line) const noexcept {
   if (!on(level)) return;
   try {
     sink_(level, line);
-  } catch (...) {  // the caller's work goes on
+  } catch (...) {  // a log line must not fail the caller
   }
 }
 

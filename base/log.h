@@ -1,4 +1,4 @@
-// A Runtime's log: a level and a sink. spdlog writes to stderr where the host gave no sink.
+// A Runtime's log: a level and a sink. spdlog writes to stderr if the host set no sink.
 #ifndef QUERN_BASE_LOG_H_
 #define QUERN_BASE_LOG_H_
 
@@ -13,7 +13,7 @@ class Log {
  public:
   Log(LogLevel level, LogSink sink);  // an empty sink: stderr
   bool on(LogLevel level) const { return level >= level_ && level_ != LogLevel::off; }
-  // Throws nothing: a sink that does loses its line.
+  // Does not throw: if the sink throws, its line is lost.
   void write(LogLevel level, std::string_view line) const noexcept;
   void debug(std::string_view line) const noexcept { write(LogLevel::debug, line); }
   void info(std::string_view line) const noexcept { write(LogLevel::info, line); }

@@ -1,4 +1,4 @@
-// Loops over rows on all cores, for references and for making test data. Never on a launch path.
+// Parallel loops over rows, for references and for generating test data. Never on a launch path.
 #ifndef QUERN_BASE_PARALLEL_H_
 #define QUERN_BASE_PARALLEL_H_
 
@@ -7,8 +7,8 @@
 
 namespace quern {
 
-// Calls body(begin, end) on disjoint ranges that cover [0, count), on several threads where there is enough work:
-// `grain` is the least that a thread is worth starting for.
+// Calls body(begin, end) on disjoint ranges that cover [0, count), on several threads if there is enough work. `grain`
+// is the smallest range that is worth a thread.
 void parallel_for(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body);
 
 }  // namespace quern

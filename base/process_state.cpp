@@ -17,18 +17,18 @@ namespace {
 std::atomic<unsigned> forks{0};
 std::atomic<sem_t*> exit_has_begun{nullptr};  // posted by exit()
 
-// exit() calls sem_post, a function of libc's, on memory that is never freed. A function of our own would be called by
-// dlclose too, or be gone when exit() calls it; and a thread_local object would keep a library from being closed. No
-// library is named by `libc`, so that none takes the call with it; null would do, but ThreadSanitizer then drops the
+// exit() calls sem_post, a function of libc, on memory that is never freed. dlclose would also call a function of our
+// own, or it would be unloaded when exit() calls it; and a thread_local object would prevent unloading a library.
+// `libc` names no library, so that unloading none triggers the call; null would do, but ThreadSanitizer then drops the
 // argument.
 void post_at_exit(sem_t* semaphore, bool main_thread) {
   void* const libc = reinterpret_cast<void*>(&sem_post);
-  const auto post = reinterpret_cast<void (*)(void*)>(libc);  // what it returns is not looked at
+  const auto post = reinterpret_cast<void (*)(void*)>(libc);  // the return value is ignored
   if (!main_thread) {
     __cxa_atexit(post, semaphore, libc);
   } else if (__cxa_thread_atexit_impl != nullptr) {
-    // Thread-local objects of the main thread go before any static object, also before function-local statics that
-    // were made after our first registration.
+    // Thread-local objects of the main thread are destroyed before any static object, also before function-local
+    // statics constructed after our first registration.
     __cxa_thread_atexit_impl(post, semaphore, libc);
   }
 }

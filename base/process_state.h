@@ -1,20 +1,20 @@
-// What a guest must know of its process: whether it is ending, and whether it was forked.
+// State of the process that a library must know: whether it is exiting, and whether it was forked.
 //
-// This and base/fork_barrier are the library's only mutable globals; they carry no configuration.
+// This file and base/fork_barrier hold the library's only mutable globals; they carry no configuration.
 #ifndef QUERN_BASE_PROCESS_STATE_H_
 #define QUERN_BASE_PROCESS_STATE_H_
 
 namespace quern {
 
-// Starts watching. Called wherever a driver is opened or a plan is made, from any thread; cheap after the first call.
+// Starts watching. Called when a driver is opened or a plan is made, from any thread; cheap after the first call.
 void watch_process();
 
-// Whether exit() has begun since. What is left then goes with the process: kernels are not unloaded, as the driver
-// would first wait for what is queued, and that may never end. Not set when a library that holds quern is closed with
-// dlclose. A process whose main thread has left through pthread_exit counts as ending.
+// Whether exit() has begun since. The process then frees everything that is left: kernels are not unloaded, because the
+// driver would first wait for queued work, which may never end. Not set when a library that contains quern is closed
+// with dlclose. A process with a main thread that left through pthread_exit counts as exiting.
 bool process_is_ending();
 
-// How often this process and its ancestors were forked since watching began. One load.
+// The number of forks of this process and its ancestors since watching began. One load.
 unsigned fork_count();
 
 }  // namespace quern

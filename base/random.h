@@ -1,4 +1,4 @@
-// Random numbers that are the same on every machine for a seed: the standard library's distributions are not.
+// Random numbers that depend only on the seed: the standard library's distributions differ between implementations.
 #ifndef QUERN_BASE_RANDOM_H_
 #define QUERN_BASE_RANDOM_H_
 
@@ -8,7 +8,7 @@
 
 namespace quern {
 
-// The i-th number of a sequence of 64 random bits each, in any order. The mixing function is SplitMix64's (Steele, Lea,
+// Element i of a sequence of random 64-bit numbers, in any order. The mixing function is SplitMix64's (Steele, Lea,
 // Flood: Fast splittable pseudorandom number generators, OOPSLA 2014).
 inline std::uint64_t random_at(std::uint64_t seed, std::uint64_t i) {
   std::uint64_t x = seed * 0x9e3779b97f4a7c15u + (i + 1) * 0xd1342543de82ef95u;

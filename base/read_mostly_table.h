@@ -1,4 +1,4 @@
-// A hash table that many threads read and few write: known plans, images in memory.
+// A hash table with lock-free readers and rare writers: known plans, images in memory.
 #ifndef QUERN_BASE_READ_MOSTLY_TABLE_H_
 #define QUERN_BASE_READ_MOSTLY_TABLE_H_
 
@@ -15,13 +15,13 @@
 
 namespace quern {
 
-// Reading takes no lock and writes no cache line that another thread writes. Writers are one at a time: the caller has
-// a lock for them. A node never changes while it is in the table; what is taken out stays until a writer collects it,
-// which it can when no reader is left that may have seen it.
+// Readers take no lock and write no shared cache line. Writers are serialized by the caller's lock. A node never
+// changes while it is in the table. A removed node is kept until a writer collects it, once no reader that may have
+// seen it is left.
 //
-// Open addressing: a node lies in the first free slot from its hash on, and at least a quarter of the slots are free. A
-// slot has 32 bits, the node's number and 8 bits of its hash: 100,000 take half a MiB, and a look-up among them one
-// node.
+// Open addressing with linear probing: a node is in the first free slot from its hash on, and at least a quarter of the
+// slots are free. A slot has 32 bits, the node's number and 8 bits of its hash: the slots of 100,000 nodes take half a
+// MiB, and a look-up among them reads one node.
 template <class Node>
 class ReadMostlyTable {
   struct Slots;
@@ -33,11 +33,11 @@ class ReadMostlyTable {
   ReadMostlyTable(const ReadMostlyTable&) = delete;
   ReadMostlyTable& operator=(const ReadMostlyTable&) = delete;
 
-  // A reader: what it finds stays while it lives. It must be short.
+  // A reader's critical section: nodes found stay valid while it exists. Must be short.
   class Reader {
    public:
     explicit Reader(const ReadMostlyTable& table) : inside_(table.readers_), slots_(*table.slots_.load()) {}
-    // The node of this hash for which `is_it` holds; null if there is none.
+    // Returns the node with this hash for which `is_it` returns true, or null.
     template <class Predicate>
     const Node* find(std::uint64_t hash, const Predicate& is_it) const {
       return slots_.find(hash, is_it);
@@ -51,20 +51,22 @@ class ReadMostlyTable {
   // ---- for writers
 
   std::size_t size() const { return owners_.size(); }
-  // The same for a writer, who need not be a Reader.
+  // The same for a writer, which needs no Reader.
   template <class Predicate>
   const Node* find(std::uint64_t hash, const Predicate& is_it) const {
     return current_->find(hash, is_it);
   }
-  // Makes a node of `arguments`, in the place of the one for which `is_it` holds, or in a free one. Throws
-  // std::bad_alloc, and then nothing has changed.
+  // Constructs a node from `arguments`. It replaces the node for which `is_it` returns true, or takes a free slot. If
+  // it throws std::bad_alloc, the table is unchanged.
   template <class Predicate, class... Arguments>
   const Node& set(std::uint64_t hash, const Predicate& is_it, Arguments&&... arguments);
-  // Takes out those for which `goes` holds; how many. Throws std::bad_alloc likewise.
+  // Removes the nodes for which `goes` returns true and returns their number. If it throws std::bad_alloc, the table is
+  // unchanged.
   template <class Predicate>
   std::size_t remove_if(const Predicate& goes);
-  // What was taken out and no reader can see any more, for the caller to drop, best without its lock. Nothing where
-  // readers are there now, which is rare, as they stay for less than a microsecond; then the next call has it.
+  // Returns removed nodes that no reader can see any more. The caller destroys them, best without its lock. Empty if
+  // there are readers now, which is rare, as they stay for less than a microsecond; the next call returns the nodes
+  // then.
   [[nodiscard]] std::vector<Pointer> collect();
   template <class Visitor>
   void for_each(const Visitor& visit) const {
@@ -73,7 +75,8 @@ class ReadMostlyTable {
 
  private:
   static constexpr std::size_t kFewest = 64;
-  static constexpr std::uint32_t kNumber = (1U << 24) - 1;  // in a slot, plus one; the rest is of the hash
+  static constexpr std::uint32_t kNumber =
+      (1U << 24) - 1;  // a node's number plus one; the remaining bits are from its hash
 
   using Slot = std::atomic<std::uint32_t>;  // 0: free
   struct Place {
@@ -86,8 +89,8 @@ class ReadMostlyTable {
     const Node* node_of(std::uint32_t slot) const {
       return reinterpret_cast<const Node*>(static_cast<const unsigned char*>(slabs->at((slot & kNumber) - 1)) + offset);
     }
-    // The slot of the node, or the free one where it belongs. What it held is returned with it: a reader must not look
-    // at the slot again, where a writer may have put another node meanwhile.
+    // The slot of the node, or the free slot for it, and the value that was read. A reader must not read the slot
+    // again: a writer may have put another node there.
     template <class Predicate>
     Place place(std::uint64_t hash, const Predicate& is_it) const {
       const std::size_t mask = slots.size() - 1;
@@ -123,7 +126,7 @@ class ReadMostlyTable {
   std::unique_ptr<Slots> current_;
   std::atomic<Slots*> slots_;  // current_
 
-  // The rest is for writers, on lines that no reader looks at.
+  // Writers only, on cache lines that readers do not touch.
   alignas(kCacheLine) std::unordered_map<const Node*, Owner> owners_;
   std::vector<std::unique_ptr<Slots>> retired_slots_;
   std::vector<Pointer> retired_;
@@ -139,7 +142,8 @@ const Node& ReadMostlyTable<Node>::set(std::uint64_t hash, const Predicate& is_i
   const std::uint32_t number = current_->slabs->number_of(node.get());
   if (number >= kNumber) throw std::bad_alloc();
   const Node* const fresh = node.get();
-  if (owners_.empty()) current_->offset = current_->slabs->offset_of(fresh, number);  // no reader has a slot yet
+  if (owners_.empty())
+    current_->offset = current_->slabs->offset_of(fresh, number);  // before any reader can have a slot
   const Owner& owner = owners_.emplace(fresh, Owner{std::move(node), hash, number}).first->second;
   const auto [place, before] = current_->place(hash, is_it);
   fill(*current_, owner, place);
@@ -156,7 +160,7 @@ template <class Predicate>
 std::size_t ReadMostlyTable<Node>::remove_if(const Predicate& goes) {
   std::size_t removed = 0;
   retired_.reserve(retired_.size() + owners_.size());
-  auto slots = make_slots(owners_.size());  // the last that may throw
+  auto slots = make_slots(owners_.size());  // nothing after this throws
   for (auto owner = owners_.begin(); owner != owners_.end();) {
     if (!goes(*owner->first)) {
       ++owner;
@@ -170,7 +174,7 @@ std::size_t ReadMostlyTable<Node>::remove_if(const Predicate& goes) {
   return removed;
 }
 
-// Free ones, with room for `nodes`, and all else that replace_slots needs.
+// Empty slots with room for `nodes`. Allocates everything that replace_slots needs.
 template <class Node>
 auto ReadMostlyTable<Node>::make_slots(std::size_t nodes) -> std::unique_ptr<Slots> {
   std::size_t count = kFewest;
@@ -179,8 +183,8 @@ auto ReadMostlyTable<Node>::make_slots(std::size_t nodes) -> std::unique_ptr<Slo
   return std::make_unique<Slots>(count, std::make_shared<Slabs>());
 }
 
-// Fills them with the nodes that there are. An empty table begins with new slabs: the old ones' memory goes with the
-// last node that somebody holds.
+// Inserts the existing nodes into the new slots. An empty table starts with new slabs: the memory of the old ones is
+// freed with the last node that is still held.
 template <class Node>
 void ReadMostlyTable<Node>::replace_slots(std::unique_ptr<Slots> slots) {
   if (!owners_.empty()) slots->slabs = current_->slabs;
@@ -193,7 +197,7 @@ void ReadMostlyTable<Node>::replace_slots(std::unique_ptr<Slots> slots) {
 
 template <class Node>
 std::vector<typename ReadMostlyTable<Node>::Pointer> ReadMostlyTable<Node>::collect() {
-  if ((retired_.empty() && retired_slots_.empty()) || !readers_.nobody()) return {};
+  if ((retired_.empty() && retired_slots_.empty()) || !readers_.quiescent()) return {};
   retired_slots_.clear();
   return std::exchange(retired_, {});
 }

@@ -24,8 +24,8 @@ std::string read_all(int file) {
   }
 }
 
-// Where the application ignores SIGCHLD, or waits for any child itself, nobody can tell how ours ended; what it made
-// then has to show it.
+// If the application ignores SIGCHLD, or waits for any child itself, the exit status of ours is lost; its output files
+// then have to show whether it succeeded.
 int wait_for(pid_t child) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {

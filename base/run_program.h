@@ -1,4 +1,4 @@
-// Running another program and reading what it says.
+// Runs another program and captures its output.
 #ifndef QUERN_BASE_RUN_PROGRAM_H_
 #define QUERN_BASE_RUN_PROGRAM_H_
 
@@ -8,15 +8,15 @@
 namespace quern {
 
 struct Finished {
-  // The exit status; 128 and the signal's number if it was killed; -1: it could not be started. 0 too where the
-  // application leaves no way to know, so look at what the program made.
+  // The exit status; 128 plus the signal's number if it was killed; -1 if it could not be started. Also 0 if the
+  // application makes the status unavailable, so check the program's output files.
   int status = -1;
   std::string output;  // stdout and stderr
-  int error = 0;       // why it could not be started, an errno value
+  int error = 0;       // an errno value if it could not be started
 };
 
-// Runs `program` (a path) with `arguments` in `folder` ("": here) and waits. `environment`: all that it gets,
-// "NAME=value" each. No shell. Safe in any thread.
+// Runs `program` (a path) with `arguments` in `folder` ("": the current one) and waits. `environment`: its complete
+// environment, as "NAME=value" strings. No shell. Thread-safe.
 Finished run_program(const std::string& program, const std::vector<std::string>& arguments, const std::string& folder,
                      const std::vector<std::string>& environment);
 

@@ -1,4 +1,4 @@
-// Which sanitizer this is compiled with; g++ and clang say it in ways of their own.
+// The sanitizer of this build. g++ and clang report it with different macros.
 #ifndef QUERN_BASE_SANITIZERS_H_
 #define QUERN_BASE_SANITIZERS_H_
 

@@ -1,4 +1,4 @@
-// One run at a time for each key, shared by all who ask meanwhile.
+// Coalesces concurrent runs for one key: one thread runs, the others wait for its result.
 #ifndef QUERN_BASE_SINGLE_FLIGHT_H_
 #define QUERN_BASE_SINGLE_FLIGHT_H_
 
@@ -15,12 +15,12 @@
 
 namespace quern {
 
-// Thread-safe. The lock is held for a map operation, never during a run. Value is copied to those who wait.
+// Thread-safe. The lock is held for a map operation, never during a run. Waiters get a copy of the Value.
 template <class Name, class Value, class Hash>
 class SingleFlight {
  public:
-  // Calls `lead` and returns what it returns or throws; if another thread is doing so for this name, waits for that
-  // one's outcome instead. `led` says which it was. REQUIRES: `lead` does not come back here with the same name.
+  // Calls `lead` and returns or throws what it does; if another thread is running for this name, waits for that
+  // thread's result instead. `led` says which it was. REQUIRES: `lead` does not call this with the same name.
   template <class Lead>
   Value run(const Name& name, const Lead& lead, bool* led) {
     std::promise<Value> promise;
@@ -32,7 +32,7 @@ class SingleFlight {
  private:
   struct Flight {
     std::shared_future<Value> outcome;
-    ::pid_t process = 0;  // in a forked child, the parent's flights never land
+    ::pid_t process = 0;  // in a forked child, the parent's flights never finish
   };
 
   std::shared_future<Value> join(const Name& name, std::promise<Value>& promise, bool* led) {
@@ -44,7 +44,7 @@ class SingleFlight {
     return flight.outcome;
   }
 
-  // Each waiter gets an Error of its own to throw: what() and callers who add a field write to it.
+  // Each waiter gets its own Error to throw: what() and callers that add a field modify it.
   static Value wait(const std::shared_future<Value>& flight) {
     try {
       return flight.get();
@@ -53,7 +53,7 @@ class SingleFlight {
     }
   }
 
-  // The name is taken off the board before anybody hears the outcome, so that whoever asks again starts anew.
+  // Removes the key before notifying the waiters, so that a retry starts a new run.
   template <class Lead>
   Value fly(const Name& name, std::promise<Value>& promise, const Lead& lead) {
     try {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kHugePage = 2 << 20;
 
-// Of a chunk of so many bytes.
+// Of a chunk of `bytes` bytes.
 std::align_val_t alignment_of(std::size_t bytes) {
   return std::align_val_t{bytes < kHugePage ? kCacheLine : kHugePage};
 }
@@ -34,7 +34,7 @@ void* Slabs::take(std::size_t bytes) {
 }
 
 void Slabs::give(void* object) {
-  if (forked_in_the_middle()) return;  // it goes with the process
+  if (forked_in_the_middle()) return;  // leaked; the process frees it
   const std::lock_guard lock(mutex_);
   free_ = new (object) Free{free_};
 }
@@ -43,7 +43,7 @@ void Slabs::add_chunk() {
   if (chunk_count_ == kChunks) throw std::bad_alloc();
   const std::size_t bytes = count_of(chunk_count_) * step_;
   void* const chunk = ::operator new(bytes, alignment_of(bytes));
-  if (bytes >= kHugePage) madvise(chunk, bytes, MADV_HUGEPAGE);  // where they are to be had
+  if (bytes >= kHugePage) madvise(chunk, bytes, MADV_HUGEPAGE);  // if huge pages are available
   chunks_[static_cast<std::size_t>(chunk_count_++)] = static_cast<unsigned char*>(chunk);
   used_ = 0;
 }

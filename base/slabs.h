@@ -1,4 +1,4 @@
-// Memory for many objects of one size, close together and numbered.
+// Slab allocator: objects of one size, close together and numbered.
 #ifndef QUERN_BASE_SLABS_H_
 #define QUERN_BASE_SLABS_H_
 
@@ -12,9 +12,9 @@
 
 namespace quern {
 
-// Objects that are looked up at random among very many share pages here, so that the processor finds their addresses,
-// and a number of 32 bits takes half the cache that an address takes. Chunks double: of 64 objects, 128, 256, …, in
-// huge pages where they are that large. Thread-safe. Memory is given back when this ends.
+// Randomly accessed objects share pages, which saves TLB misses, and a 32-bit number takes half the cache of a pointer.
+// Chunks double: of 64 objects, 128, 256, …, in huge pages where they are large enough. Thread-safe. The destructor
+// frees the memory.
 class Slabs {
  public:
   Slabs() = default;
@@ -24,18 +24,18 @@ class Slabs {
 
   // REQUIRES: `bytes` is the same at each call. Aligned to a cache line. Throws std::bad_alloc.
   void* take(std::size_t bytes);
-  // Throws nothing.
+  // Does not throw.
   void give(void* object);
 
-  // The number of an object, or of one that lies in it, from 0 on without gaps; a number's object. The second takes no
-  // lock.
+  // The number of the object that contains an address, from 0 on without gaps; the object of a number. The second takes
+  // no lock.
   std::uint32_t number_of(const void* object) const;
   void* at(std::uint32_t number) const {
     const int chunk = chunk_of(number);
     return chunks_[static_cast<std::size_t>(chunk)].load(std::memory_order_relaxed) +
            (number - first_of(chunk)) * step_.load(std::memory_order_relaxed);
   }
-  // Where `object` lies in the object of that number, in bytes.
+  // The offset of `object` in the slab object of that number, in bytes.
   std::size_t offset_of(const void* object, std::uint32_t number) const {
     return static_cast<std::size_t>(static_cast<const unsigned char*>(object) -
                                     static_cast<const unsigned char*>(at(number)));

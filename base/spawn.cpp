@@ -6,7 +6,7 @@
 namespace quern {
 namespace {
 
-// As posix_spawn wants them.
+// Argument and environment arrays for posix_spawn.
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> all;
   for (const std::string& text : texts) all.push_back(const_cast<char*>(text.c_str()));

@@ -1,4 +1,4 @@
-// Starting another program: what both ways of talking with one have in common.
+// posix_spawn with its file actions: shared by run_program and ChildProcess.
 #ifndef QUERN_BASE_SPAWN_H_
 #define QUERN_BASE_SPAWN_H_
 
@@ -10,7 +10,7 @@
 
 namespace quern {
 
-// What the child does before it becomes the program. One thread.
+// Set-up of the child before exec. Not thread-safe.
 class Spawn {
  public:
   Spawn();
@@ -22,11 +22,12 @@ class Spawn {
   Spawn& input(int file);
   Spawn& output(int file);
   Spawn& error(int file);
-  Spawn& folder(const std::string& path);  // "": here
-  Spawn& no_other_files();                 // but standard error; where glibc can, from 2.34 on
-  Spawn& own_group();                      // a process group, so that what it starts can be ended with it
+  Spawn& folder(const std::string& path);  // "": the current one
+  Spawn& no_other_files();                 // except standard error; needs glibc 2.34
+  Spawn& own_group();                      // a process group, so that its descendants can be killed with it
 
-  // `program` is a path; no shell. `environment`: all that it gets, "NAME=value" each. 0 or an errno value.
+  // `program` is a path; no shell. `environment`: its complete environment, as "NAME=value" strings. Returns 0 or an
+  // errno value.
   int start(pid_t* child, const std::string& program, const std::vector<std::string>& arguments,
             const std::vector<std::string>& environment) const;
 

@@ -22,7 +22,7 @@ void StripedCounter::reset() {
   for (Stripe& stripe : stripes_) stripe.count.store(0, std::memory_order_relaxed);
 }
 
-bool StripedReaders::nobody() const {
+bool StripedReaders::quiescent() const {
   return std::all_of(stripes_.begin(), stripes_.end(), [](const Stripe& stripe) { return stripe.count == 0; });
 }
 

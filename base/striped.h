@@ -1,4 +1,4 @@
-// What many threads touch at once without writing one cache line: each thread has a stripe, and writes only there.
+// State that many threads update without contending for one cache line: each thread writes only its own stripe.
 #ifndef QUERN_BASE_STRIPED_H_
 #define QUERN_BASE_STRIPED_H_
 
@@ -13,15 +13,16 @@ namespace quern {
 inline constexpr std::size_t kStripes = 16;
 inline constexpr std::size_t kCacheLine = 64;
 
-// The calling thread's, below kStripes. Threads are numbered as they come, so that up to kStripes of them share none.
+// The calling thread's stripe, below kStripes. Threads are numbered in order of their first call, so that up to
+// kStripes of them share none.
 std::size_t this_stripe();
 
-// Counts; a total that is taken meanwhile may miss what is being added.
+// A counter. A total taken during updates may miss some of them.
 class StripedCounter {
  public:
   void add(std::uint64_t count = 1) { stripes_[this_stripe()].count.fetch_add(count, std::memory_order_relaxed); }
   std::uint64_t total() const;
-  // Not while others add.
+  // Not concurrently with add.
   void reset();
 
  private:
@@ -31,9 +32,9 @@ class StripedCounter {
   std::array<Stripe, kStripes> stripes_;
 };
 
-// Says when nobody reads any more what a writer has taken out of sight. Readers never wait, and writers need not: who
-// finds readers inside keeps what it took and asks again later. In a child forked while another thread was inside, that
-// one stays inside for ever, so a writer must not wait.
+// Epoch check for lock-free readers: tells a writer when no reader can still hold a retired pointer. Neither side
+// blocks: a writer that finds readers inside keeps the retired objects and checks again later. In a child forked while
+// another thread was inside, that stripe stays occupied forever, so a writer must not wait.
 class StripedReaders {
  public:
   class Inside {
@@ -47,9 +48,9 @@ class StripedReaders {
     std::atomic<std::uint32_t>& count_;
   };
 
-  // Whether each stripe was empty at some time since the call began. Who enters afterwards sees what the caller stored
-  // before. REQUIRES: that store, and the readers' load of it, are sequentially consistent, as the counts are here.
-  bool nobody() const;
+  // Whether each stripe was empty at some time since the call began. Later readers see the caller's earlier stores.
+  // REQUIRES: those stores, and the readers' loads of them, are sequentially consistent, as the counts are here.
+  bool quiescent() const;
 
  private:
   struct alignas(kCacheLine) Stripe {
@@ -58,10 +59,10 @@ class StripedReaders {
   std::array<Stripe, kStripes> stripes_;
 };
 
-// A shared pointer of which many threads take copies. Copies of one std::shared_ptr all write its one reference count;
-// here each stripe has a count of its own, and each of these holds one reference to the value.
+// A shared pointer that many threads copy. Copies of one std::shared_ptr all update its one reference count; here each
+// stripe has its own count and holds one reference to the value.
 template <class T>
-class alignas(kCacheLine) StripedPointer {  // so that nobody writes where the pointers lie
+class alignas(kCacheLine) StripedPointer {  // so that no writes hit the cache lines of the pointers
  public:
   using Pointer = std::shared_ptr<const T>;
 
@@ -72,14 +73,14 @@ class alignas(kCacheLine) StripedPointer {  // so that nobody writes where the p
   StripedPointer(const StripedPointer&) = delete;
   StripedPointer& operator=(const StripedPointer&) = delete;
 
-  // Points to the same value in every thread, and keeps it alive also after this object.
+  // Points to the same value in every thread, and keeps it alive beyond the lifetime of this object.
   Pointer get() const { return stripes_[this_stripe()]; }
   bool empty() const { return value_ == nullptr; }
-  // Whether there are copies of the pointer besides this object's own and `others` that the caller knows of.
+  // Whether copies of the pointer exist besides this object's own and the `others` that the caller knows of.
   bool shared(long others = 0) const;
 
  private:
-  // With std::make_shared the count lies in front of this, aligned as it is.
+  // std::make_shared puts the count in front of this, with the same alignment.
   struct alignas(kCacheLine) Held {
     Pointer value;
   };

@@ -16,7 +16,7 @@ std::optional<T> parse_whole(std::string_view text) {
   return value;
 }
 
-// Edits that turn one word into the other; two neighbours that change places are one.
+// Damerau-Levenshtein distance: two swapped neighbours are one edit.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> edits(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) edits[i][0] = i;
@@ -105,7 +105,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 
 namespace {
 
-// C1 too, in UTF-8: U+0080 to U+009F.
+// Includes C1 in UTF-8: U+0080 to U+009F.
 std::string without_controls(std::string_view text, std::string_view but) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -1,4 +1,4 @@
-// Small text helpers: joining, splitting, numbers and hexadecimal. Locale plays no part in any of them.
+// Small text helpers: joining, splitting, numbers and hexadecimal. None depends on the locale.
 #ifndef QUERN_BASE_TEXT_H_
 #define QUERN_BASE_TEXT_H_
 
@@ -26,11 +26,11 @@ std::string cat(const Parts&... parts) {
   return out;
 }
 
-// Whole-string parses: nothing else may follow the number.
+// Parse the whole string: nothing may follow the number.
 std::optional<std::int64_t> parse_integer(std::string_view text);
 std::optional<double> parse_number(std::string_view text);
 
-// Splits at each separator; an empty text has no parts, and neither has what follows a last separator.
+// Splits at each separator. An empty text has no parts, and a trailing separator adds none.
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string_view trim(std::string_view text);
@@ -40,7 +40,7 @@ std::string to_hex(const void* data, std::size_t bytes);
 
 // "1.50 MiB", "512 B".
 std::string human_bytes(double bytes);
-// A fixed number of digits behind the point.
+// A fixed number of digits after the decimal point.
 std::string fixed(double value, int digits);
 
 // The name closest to `word`, for "did you mean"; empty if none is close.
@@ -48,20 +48,20 @@ std::string closest(std::string_view word, const std::vector<std::string>& names
 // " Did you mean sweep?", or nothing where no name is close.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& names);
 
-// Without control characters: "\\x1b" for the byte, as what somebody else wrote may not rule a terminal.
+// Escapes control characters, as "\\x1b" for the byte: untrusted text must not control a terminal.
 std::string printable(std::string_view text);
-// The same of a text of several lines: newlines and tabulators stay.
+// The same for text of several lines: newlines and tabs stay.
 std::string printable_lines(std::string_view text);
 
 // ASCII letters in lower case.
 std::string lower(std::string_view text);
 
-// Another name of something, in lower case.
+// An alternative name, in lower case.
 struct Alias {
   std::string_view typed;
   std::string_view meant;
 };
-// What is meant by `text`, whatever its case; the text in lower case where the table does not have it.
+// The meaning of `text`, ignoring case; the text in lower case if the table does not have it.
 std::string meant_by(std::string_view text, std::span<const Alias> aliases);
 
 }  // namespace quern

@@ -6,7 +6,7 @@
 
 namespace quern {
 
-// `none` stands for an operand that is absent, or "the same as dtype" where a field's sentence says so.
+// `none`: the operand is absent, or "the same as dtype" where a field's description says so.
 enum class DType : std::uint8_t { none, f64, f32, f16, bf16, e4m3, e5m2, e8m0, i64, i32, i16, i8, u8, c64, c128 };
 
 inline constexpr DType f64 = DType::f64;
@@ -30,7 +30,7 @@ struct DTypeInfo {
   bool is_float;       // real floating point: f64 … e5m2
 };
 
-// One row a type, in the order of the enumeration.
+// One row per type, in the order of the enumeration.
 inline constexpr DTypeInfo kDTypes[] = {
     {"none", 0, false}, {"f64", 8, true},  {"f32", 4, true},   {"f16", 2, true},  {"bf16", 2, true},
     {"e4m3", 1, true},  {"e5m2", 1, true}, {"e8m0", 1, false}, {"i64", 8, false}, {"i32", 4, false},

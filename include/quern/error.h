@@ -12,16 +12,16 @@
 namespace quern {
 
 enum class Code {
-  bad_input,    // what was asked for is wrong: an unknown name, a value out of range, a buffer that is too small
-  unsupported,  // well formed, but this family, target or compiler cannot do it
+  bad_input,    // the request is wrong: an unknown name, a value out of range, a buffer that is too small
+  unsupported,  // well formed, but this family, target or compiler does not support it
   no_compiler,  // NVRTC is needed and was not found
   no_driver,    // libcuda is needed and was not found
   no_device,    // the driver has no such device
-  compile,      // the compiler refused the source; `log` has its words
+  compile,      // the compiler refused the source; see `log`
   driver,       // a driver call failed
   io,           // a file could not be read or written
   resources,    // memory or threads ran out
-  internal,     // a mistake of quern's own: please report the sentence
+  internal,     // a bug in quern: please report the message
 };
 
 enum class Stage { problem, specialize, compile, store, load, launch, tool };
@@ -40,13 +40,13 @@ class QUERN_API Error : public std::exception {
   Code code = Code::bad_input;
   Stage stage = Stage::problem;
   std::string sentence;
-  std::string family;       // empty where no family is involved
-  std::string problem;      // problem text, can be pasted into `quern run`
-  std::string key;          // of the image being made, 32 hexadecimal digits a part
+  std::string family;       // empty if no family is involved
+  std::string problem;      // problem text, can be passed to `quern run`
+  std::string key;          // of the image being made, 32 hexadecimal digits per part
   std::string log;          // the compiler's log
   int driver_code = 0;      // CUresult where `code` is driver
-  bool lasting = false;     // the compiler's verdict on the source: the same would be said again
-  bool remembered = false;  // said by an earlier compile, which is not tried again for a while
+  bool lasting = false;     // the compiler rejected the source: another try would fail the same way
+  bool remembered = false;  // from an earlier compile that failed, which is not retried for a while
 
   // "STAGE: SENTENCE [PROBLEM]"; valid as long as the error.
   const char* what() const noexcept override;
@@ -55,7 +55,7 @@ class QUERN_API Error : public std::exception {
   mutable std::string what_;
 };
 
-// A value or the error that stands in its way. Not thread-safe.
+// A value, or the error that prevented it. Not thread-safe.
 template <class T>
 class Result {
  public:

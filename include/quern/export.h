@@ -4,9 +4,9 @@
 
 #include "quern/version.h"
 
-// With QUERN_STATIC, which the CMake package and pkg-config set for libquern.a, nothing is: the archive's symbols are
-// hidden, and a plugin that has it in it calls its own copy, whatever quern its host has. What is inline in these
-// headers has the visibility that the plugin is compiled with; -fvisibility=hidden is good for it too.
+// With QUERN_STATIC, which the CMake package and pkg-config set for libquern.a, nothing is exported: the archive's
+// symbols are hidden, and a plugin that links it calls its own copy, even if its host has another quern. Inline
+// functions of these headers have the visibility that the plugin is compiled with; use -fvisibility=hidden there too.
 #ifdef QUERN_STATIC
 #define QUERN_API
 #else

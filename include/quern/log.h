@@ -9,8 +9,8 @@ namespace quern {
 
 enum class LogLevel { debug, info, warning, error, off };
 
-// Called with one line, without a newline. Must be safe to call from several threads at once and must not call quern.
-// What it throws is dropped. It must not wait for a thread that is in fork(), which may be waiting for the caller.
+// Called with one line, without a newline. Must be thread-safe and must not call quern. Its exceptions are dropped. It
+// must not wait for a thread that is in fork(), which may be waiting for the caller.
 using LogSink = std::function<void(LogLevel, std::string_view)>;
 
 }  // namespace quern

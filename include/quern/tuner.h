@@ -1,5 +1,5 @@
-// Tuning inside of an application: what a Runtime asks in the modes Tuning::on_prepare and Tuning::background. It is a
-// library of its own, libquern_tuner, so that an application that only launches embeds none of it:
+// Tuning inside an application, which a Runtime uses in the modes Tuning::on_prepare and Tuning::background. It is a
+// separate library, libquern_tuner, so that an application that only launches does not link it:
 //
 //   target_link_libraries(app PRIVATE quern::tuner)
 //
@@ -23,46 +23,46 @@
 
 namespace quern {
 
-// One problem to tune, and what that may take.
+// A problem to tune, with its limits.
 struct TuningTask {
   const Family* family = nullptr;
   const void* problem = nullptr;  // the family's, without an open extent
   int device = 0;                 // ordinal
-  // The Runtime's, resolved: records, the program that measures, libraries. `cache.directory` is where workers and this
-  // process share images.
+  // The Runtime's, resolved: records, the program that measures, libraries. Workers and this process share images
+  // through `cache.directory`.
   Options options;
-  std::vector<const Family*> families;  // that the Runtime knows by name
+  std::vector<const Family*> families;  // registered with the Runtime by name
   std::string worker;                   // path of the program that measures
 
-  double seconds = 0;             // of searching; 0: until there is evidence
-  int jobs = 1;                   // compiles at a time
-  std::int64_t memory_bytes = 0;  // of the device, for the operands; above 0
-  double share = 1;               // of the time in which the device may be used, from 0.001 to 1
-  std::function<bool()> hold;     // nothing begins while this is true, where it is given
+  double seconds = 0;             // search time; 0: until there is evidence
+  int jobs = 1;                   // concurrent compiles
+  std::int64_t memory_bytes = 0;  // device memory for the operands; above 0
+  double share = 1;               // share of device time, from 0.001 to 1
+  std::function<bool()> hold;     // optional; nothing starts while it returns true
   std::function<bool()> stop;     // polled; a stopped sweep resumes from its journal next time
-  // The key of the image that this process would launch with a config ("": the default's). A winner whose image has
-  // another key is rejected.
+  // The key of the image that this process would launch with a config ("": the default's). A winner with another image
+  // key is rejected.
   std::function<std::string(const std::string& config)> key_of;
 };
 
 // A config that was measured for one problem on one device.
 struct TunedConfig {
-  std::string config;  // as PrepareOptions has it
+  std::string config;  // in the form of PrepareOptions
   std::string from;    // for plan.why(): "measured, 40 configs in 3.1 s: 2.0 % faster than the default"
-  bool swept = false;  // now; else another process's record was found
+  bool swept = false;  // by this sweep; else another process's record was found
 };
 
 // Thread-safe.
 class Tuner {
  public:
   virtual ~Tuner() = default;
-  // Nothing, with a line in the log of `task.options`, where the problem cannot be tuned or `stop` came first. The
-  // winner is in the file of records then; where another process put one there meanwhile, that is it. No candidate runs
-  // in this process. Throws nothing.
+  // Returns nothing, and logs a line to `task.options`, if the problem cannot be tuned or `stop` came first. Else the
+  // winner is in the record file; if another process put one there meanwhile, that one is returned. No candidate runs
+  // in this process. Does not throw.
   virtual std::optional<TunedConfig> tune(const TuningTask& task) = 0;
 };
 
-// Of libquern_tuner. Starts nothing yet; may serve several Runtimes.
+// Implemented in libquern_tuner. Starts nothing yet; may serve several Runtimes.
 QUERN_API std::shared_ptr<Tuner> make_tuner();
 
 }  // namespace quern

@@ -98,13 +98,13 @@ TEST(Striped, AnEmptyPointerGivesNull) {
 
 TEST(Striped, ReadersAreSeenWhileTheyAreInside) {
   StripedReaders readers;
-  EXPECT_TRUE(readers.nobody());
+  EXPECT_TRUE(readers.quiescent());
   {
     const StripedReaders::Inside outer(readers);
     { const StripedReaders::Inside inner(readers); }
-    EXPECT_FALSE(readers.nobody());
+    EXPECT_FALSE(readers.quiescent());
   }
-  EXPECT_TRUE(readers.nobody());
+  EXPECT_TRUE(readers.quiescent());
 }
 
 // The rule that StripedReaders is for: what was taken out of sight may be freed once nobody is inside.
@@ -120,7 +120,7 @@ TEST(Striped, WhatIsFreedWhenNobodyIsInsideIsNotReadAfterwards) {
     }
     for (int i = 0; thread == 0 && i < 2000; ++i) {
       taken.push_back(shown.exchange(new int(1)));
-      if (!readers.nobody()) continue;
+      if (!readers.quiescent()) continue;
       for (const int* old : taken) delete old;
       taken.clear();
     }

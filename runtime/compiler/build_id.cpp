@@ -25,7 +25,7 @@ void refuse_passing(const std::string& path, int error) {
     throw Error(Code::io, Stage::compile, cat("could not read ", path, ": ", error_text(error), "; try again"));
 }
 
-// Reads of a file at any place. Headers and notes stand at its front, so that one read gets them all.
+// Reads of a file at any offset. Headers and notes are at its start, so that usually one read gets them all.
 class ElfFile {
  public:
   explicit ElfFile(const std::string& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
@@ -56,7 +56,7 @@ class ElfFile {
   ssize_t front_bytes_ = 0;
 };
 
-// Copies bytes from an offset; false where there are none.
+// Copies bytes from an offset; false if there are none.
 using Read = std::function<bool(std::uint64_t offset, void* to, std::size_t bytes)>;
 
 template <class T>
@@ -67,7 +67,7 @@ std::optional<T> at(const Read& read, std::uint64_t offset) {
 
 constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + 3) & ~std::uint64_t{3}; }
 
-// Looks through one PT_NOTE segment.
+// Searches one PT_NOTE segment.
 std::string build_id_in(const Read& read, std::uint64_t begin, std::uint64_t end) {
   while (begin + sizeof(Elf64_Nhdr) <= end) {
     const auto note = at<Elf64_Nhdr>(read, begin);

@@ -38,7 +38,7 @@ class Search {
     return std::any_of(candidates.begin(), candidates.end(), [](const NvrtcCandidate& c) { return c.found; });
   }
 
-  // Each soname in `folder`, if the folder is there at all.
+  // Each soname in `folder`, if the folder exists.
   void folder(const fs::path& folder, const std::string& why) {
     if (folder.empty() || !is(fs::file_type::directory, folder)) return;
     for (const char* soname : kSonames) file(folder / soname, why);
@@ -84,7 +84,7 @@ class Search {
   const WantedNvrtc wanted_;
 };
 
-// The file that a handle came from.
+// The file of a library handle.
 std::string path_of(void* handle) {
   Dl_info info{};
   void* symbol = dlsym(handle, "nvrtcVersion");
@@ -92,7 +92,7 @@ std::string path_of(void* handle) {
   return known ? info.dli_fname : "";
 }
 
-// Asking the loader by name for what is not there makes it search its whole path.
+// dlopen of a bare name that is not loaded would search the loader's whole path.
 bool any_loaded() {
   const auto is_nvrtc = [](dl_phdr_info* module, std::size_t, void*) {
     return module->dlpi_name != nullptr && std::strstr(module->dlpi_name, "libnvrtc") != nullptr ? 1 : 0;
@@ -134,7 +134,7 @@ void usual_toolkits(Search& search) {
   toolkit(search, "/opt/cuda", "usual toolkit folder");
 }
 
-// Last, since only the loader knows what a bare name means and asking it means loading.
+// Last, because only the loader can resolve a bare name, and asking it loads the library.
 void by_name(Search& search) {
   if (search.any()) return;
   for (const char* soname : kSonames) {

@@ -23,15 +23,16 @@ namespace fs = std::filesystem;
 
 constexpr const char* kNames[] = {"c++", "g++", "clang++"};
 constexpr const char* kPrelude = "common/twin.cuh";
-constexpr std::string_view kElf{"\x7f\x45\x4c\x46", 4};  // how every image begins
+constexpr std::string_view kElf{"\x7f\x45\x4c\x46", 4};  // the magic at the start of every image
 
-// No -march: an image may be used on another machine. -O1 compiles twice as fast as -O2 and runs as fast here.
+// No -march: an image may be used on another machine. -O1 compiles twice as fast as -O2, and its code runs as fast
+// here.
 constexpr const char* kOptions[] = {
     "-std=c++20",
     "-O1",
     "-w",                      // the template's pragmas are nvcc's
-    "-ffp-contract=off",       // fma is written where it is meant
-    "-fmacro-prefix-map=./=",  // files have the names that the unit gives them
+    "-ffp-contract=off",       // templates write fma explicitly
+    "-fmacro-prefix-map=./=",  // file names as in the unit
     "-fno-exceptions",
     "-fno-rtti",
     "-fPIC",
@@ -42,11 +43,11 @@ constexpr const char* kOptions[] = {
     "-fno-omit-frame-pointer",
     "-g1",
 #else
-    "-fsanitize=thread",  // has raw accesses told of: common/twin_raw.cuh
+    "-fsanitize=thread",  // instruments raw accesses: common/twin_raw.cuh
 #endif
 };
 
-// Absolute, as the compiler runs in a folder of its own.
+// Absolute, because the compiler runs in its own folder.
 HostCandidate candidate(const fs::path& path, const std::string& why) {
   std::error_code error;
   const bool found = runnable(path.string());
@@ -59,13 +60,13 @@ HostCandidate candidate(const fs::path& path, const std::string& why) {
           found};
 }
 
-// The first of the folders of PATH that has `name`; none gives a candidate that says so.
+// The first folder of PATH that has `name`; if none has, a candidate with that verdict.
 HostCandidate in_path(const std::string& name, const std::string& folders, const std::string& why) {
   const std::string path = find_program(name, folders);
   return path.empty() ? HostCandidate{name, why, "not in PATH", false} : candidate(path, why);
 }
 
-// Whether it may be started another time.
+// Whether a failure to start it is transient.
 bool start_may_pass(const Finished& finished) {
   constexpr int kPassing[] = {EAGAIN, ENOMEM, EMFILE, ENFILE, EINTR};
   return finished.status == -1 && std::count(std::begin(kPassing), std::end(kPassing), finished.error) != 0;
@@ -82,8 +83,8 @@ std::string identity_of_program(const std::string& path) {
   return file_identity(error ? path : real.string());
 }
 
-// All of the environment that the compiler gets: CPATH and others would decide what an image is, and no key has them.
-// Its messages are in the language in which they are read here.
+// The compiler's whole environment: CPATH and similar variables would change the image, and no key contains them. Its
+// messages are in the language that is parsed here.
 std::vector<std::string> clean_environment(const Environment& environment) {
   std::vector<std::string> all = {"LC_ALL=C"};
   for (const Variable variable : {Variable::path, Variable::ld_library_path, Variable::tmpdir, Variable::home}) {
@@ -94,13 +95,13 @@ std::vector<std::string> clean_environment(const Environment& environment) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// A folder of its own, gone at the end.
+// A temporary folder, removed at the end.
 class Scratch {
  public:
   explicit Scratch(const std::string& parent) : path_(cat(parent.empty() ? "/tmp" : parent, "/quern-XXXXXX")) {
     if (mkdtemp(path_.data()) == nullptr)
       throw Error(Code::compile, Stage::compile,
-                  cat("no folder for the compiler could be made at ", path_, ": ", error_text(errno), "; set TMPDIR"));
+                  cat("cannot create a folder for the compiler at ", path_, ": ", error_text(errno), "; set TMPDIR"));
   }
   ~Scratch() {
     std::error_code ignored;
@@ -117,7 +118,7 @@ class Scratch {
     std::FILE* const file = std::fopen(path.c_str(), "wbe");
     const bool wrote = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
     if (file == nullptr || std::fclose(file) != 0 || !wrote)
-      throw Error(Code::compile, Stage::compile, cat("could not write ", path, " for the compiler"));
+      throw Error(Code::compile, Stage::compile, cat("cannot write ", path, " for the compiler"));
   }
 
  private:
@@ -145,7 +146,7 @@ HostCompiler::Found HostCompiler::look() const {
     if (start_may_pass(said)) throw not_started(candidate.path, said);
     candidate.found = said.status == 0 && !first_line(said.output).empty();
     if (!candidate.found) {
-      candidate.verdict = cat("is no compiler: --version says nothing, or ended with ", said.status);
+      candidate.verdict = cat("is not a compiler: --version printed nothing, or ended with ", said.status);
       continue;
     }
     found.path = candidate.path;
@@ -157,14 +158,14 @@ HostCompiler::Found HostCompiler::look() const {
   return found;
 }
 
-// Nothing is kept of a look that throws.
+// Keeps nothing of a search that throws.
 std::shared_ptr<const HostCompiler::Found> HostCompiler::found() {
   const std::lock_guard lock(mutex_);
   if (found_ == nullptr) found_ = std::make_shared<const Found>(look());
   return found_;
 }
 
-// Looks again where the compiler was replaced under a running process.
+// Searches again if the compiler was replaced while the process runs.
 std::shared_ptr<const HostCompiler::Found> HostCompiler::found_unchanged() {
   auto now = found();
   if (now->path.empty() || identity_of_program(now->path) == now->file) return now;
@@ -213,7 +214,7 @@ Image HostCompiler::compile(const Unit& unit, const std::string& kernel, const T
   image.kernel = kernel;
   image.cubin = read_file(cat(scratch.path(), "/image.so")).value_or("");
   if (finished.status != 0 || !image.cubin.starts_with(kElf)) {
-    Error error(Code::compile, Stage::compile, cat(compiler->version, " made no image of ", unit.main.name));
+    Error error(Code::compile, Stage::compile, cat(compiler->version, " produced no image of ", unit.main.name));
     error.lasting = finished.status == 1 && blames_source(unit, finished.output, kGccErrors);
     error.log = std::move(finished.output);
     throw error;

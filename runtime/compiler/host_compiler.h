@@ -1,5 +1,4 @@
-// The compiler for the target `host`: the system's C++ compiler, which makes a shared object that the host driver
-// loads.
+// The compiler for the target `host`: the system's C++ compiler, which builds a shared object for the host driver.
 #ifndef QUERN_COMPILER_HOST_COMPILER_H_
 #define QUERN_COMPILER_HOST_COMPILER_H_
 
@@ -15,27 +14,27 @@
 
 namespace quern {
 
-// A compiler that may be there, in the order of the search.
+// A possible compiler, in search order.
 struct HostCandidate {
   std::string path;
-  std::string why;      // which step of the search named it
+  std::string why;      // the search step that named it
   std::string verdict;  // "found", "no such file", …
   bool found = false;
 };
 
-// Thread-safe; compiles of several threads run side by side. Every function may throw Error (io) where the compiler
-// could not be asked for a reason that may pass; nothing is concluded from that, and the next call asks again.
+// Thread-safe; several threads can compile concurrently. Every function may throw Error (io) on a transient failure to
+// run the compiler; such a failure is not cached, and the next call tries again.
 class HostCompiler {
  public:
   HostCompiler(std::string explicit_path, Environment environment);
 
   // The option or QUERN_CXX, else c++, g++ and clang++ in the folders of PATH.
   std::vector<HostCandidate> candidates() { return found()->candidates; }
-  // "" where there is none.
+  // "" if there is none.
   std::string path() { return found()->path; }
-  // "g++ (Debian 12.2.0) 12.2.0", as it says itself.
+  // "g++ (Debian 12.2.0) 12.2.0", the first line of --version.
   std::string version() { return found()->version; }
-  // The version and which file it is; "" where there is none.
+  // The version and the file's identity; "" if there is none.
   std::string identity() { return found()->identity; }
 
   static std::vector<std::string> options(const Target& target, bool lineinfo);
@@ -43,7 +42,7 @@ class HostCompiler {
 
   // Throws Error (no_compiler) that lists each place tried.
   void require();
-  // Writes the unit into a folder of its own under TMPDIR and removes it. Throws Error.
+  // Writes the unit into a temporary folder under TMPDIR and removes it. Throws Error.
   Image compile(const Unit& unit, const std::string& kernel, const Target& target, bool lineinfo);
 
  private:

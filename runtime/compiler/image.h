@@ -1,4 +1,4 @@
-// What a compile gives.
+// The result of a compile.
 #ifndef QUERN_COMPILER_IMAGE_H_
 #define QUERN_COMPILER_IMAGE_H_
 
@@ -11,14 +11,14 @@ namespace quern {
 
 struct Image {
   std::string kernel;  // entry point
-  std::string cubin;   // for the host a shared object; empty where the compiler does not know the architecture: the
-                       // driver finishes the PTX
+  std::string cubin;   // a shared object for the host; empty if the compiler does not know the architecture, and the
+                       // driver compiles the PTX
   std::string ptx;
   std::string log;
   Resources resources;
   std::string identity;              // of the compiler that made it; see Compiler::identity
-  std::string compiler;              // for people: "nvrtc 13.0"
-  std::uint64_t compiler_order = 0;  // newer releases have larger numbers; 0: cannot be told
+  std::string compiler;              // readable: "nvrtc 13.0"
+  std::uint64_t compiler_order = 0;  // newer releases have larger numbers; 0: unknown
   double compile_ms = 0;
 };
 

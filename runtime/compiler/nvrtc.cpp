@@ -16,12 +16,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The builtins lie beside libnvrtc under a name with major and minor version: libnvrtc-builtins.so.13.0. Where the
-// library's own name tells its major version, that one counts; else all of them do.
+// The builtins are next to libnvrtc, with major and minor version in their name: libnvrtc-builtins.so.13.0. If the
+// library's own name has a major version, only builtins of that version count; else all do.
 std::vector<std::string> builtins_beside(const std::string& library) {
   std::error_code error;
   const fs::path real = fs::canonical(library, error);
-  const std::string filename = real.filename();  // `parts` look into it
+  const std::string filename = real.filename();  // `parts` points into it
   const std::vector<std::string_view> parts = split(filename, '.');
   const std::string major = parts.size() > 2 ? cat(parts[2], ".") : "";
   const std::string prefix = cat("libnvrtc-builtins.so.", major);
@@ -33,7 +33,7 @@ std::vector<std::string> builtins_beside(const std::string& library) {
   return found;
 }
 
-// glibc's words for a failure end with those of errno.
+// glibc's message for a failure ends with the text of errno.
 bool may_pass(std::string_view words) {
   for (const int error : {EMFILE, ENFILE, ENOMEM, EAGAIN, EIO, ESTALE, EINTR}) {
     if (words.find(error_text(error)) != std::string_view::npos) return true;
@@ -54,7 +54,7 @@ void bind(void* handle, const std::string& path, const char* symbol, F& member) 
   if (member != nullptr) return;
   dlclose(handle);
   throw Error(Code::no_compiler, Stage::compile,
-              cat(path, " has no ", symbol, ": it is not an NVRTC of CUDA 12 or 13"));
+              cat(path, " lacks ", symbol, ", so it is not an NVRTC of CUDA 12 or 13"));
 }
 
 std::vector<int> supported_architectures(const Nvrtc& nvrtc) {
@@ -82,7 +82,7 @@ NvrtcIdentity nvrtc_identity(const std::string& path) {
   return identity;
 }
 
-// NVRTC asks the loader for its builtins by a name with its version, so there is one of each in a process.
+// NVRTC loads its builtins by a name with its version, so a process has one of each version.
 bool correct_identity(const Nvrtc& opened, NvrtcIdentity& identity) {
   const std::string before = identity.text();
   const LoadedLibrary library = loaded_library(reinterpret_cast<const void*>(opened.Version));

@@ -1,4 +1,4 @@
-// NVRTC: where it is, which build it is, and its entry points.
+// NVRTC: its location, its exact build, and its entry points.
 #ifndef QUERN_COMPILER_NVRTC_H_
 #define QUERN_COMPILER_NVRTC_H_
 
@@ -28,7 +28,7 @@ namespace quern {
   ROW(GetProgramLog, nvrtcGetProgramLog)               \
   ROW(GetErrorString, nvrtcGetErrorString)
 
-// An opened NVRTC. Never closed: it keeps threads and static state of its own.
+// An opened NVRTC. Never closed: it keeps its own threads and static state.
 struct Nvrtc {
 #define QUERN_NVRTC_MEMBER(member, symbol) decltype(&symbol) member = nullptr;
   QUERN_NVRTC_FUNCTIONS(QUERN_NVRTC_MEMBER)
@@ -38,42 +38,42 @@ struct Nvrtc {
   std::vector<int> architectures;  // 75, 80, …
 };
 
-// A place where NVRTC may be, in the order of the search, and what was found there.
+// A place where NVRTC may be, in search order, and the result of the search there.
 struct NvrtcCandidate {
-  std::string path;     // of the library; a bare soname is left to the loader
-  std::string why;      // which step of the search named it
+  std::string path;     // of the library; the loader resolves a bare soname
+  std::string why;      // the search step that named it
   std::string verdict;  // "found", "no such file", …; filled by find_nvrtc
   bool found = false;
 };
 
-// CUDA's major version as the file's name tells it, "libnvrtc.so.13"; 0 where it does not.
+// CUDA's major version from the file's name, "libnvrtc.so.13"; 0 if the name has none.
 int major_version(const NvrtcCandidate& candidate);
 
-// The search order: the option or QUERN_NVRTC; a copy that the process has loaded already; NVIDIA's wheels; the conda
-// prefix; the loader's path; CUDA_HOME and CUDA_PATH; the toolkit's usual folders; what the loader finds by name.
-// With an explicit path nothing else is looked at. Names are exact (libnvrtc.so.13, .12): libnvrtc.alt never matches.
-// Ends with the step that finds one which is `wanted`, since each place costs a system call or two; an empty function:
-// all steps. Throws Error (io) where a place could not be looked at for a reason that may pass.
+// The search order: the option or QUERN_NVRTC; a copy that the process has already loaded; NVIDIA's wheels; the conda
+// prefix; the loader's path; CUDA_HOME and CUDA_PATH; the toolkit's usual folders; a bare name resolved by the loader.
+// With an explicit path nothing else is searched. Names are exact (libnvrtc.so.13, .12): libnvrtc.alt never matches.
+// Stops at the first step that finds a `wanted` one, since each place costs a system call or two; an empty function:
+// all steps. Throws Error (io) on a transient failure to look at a place.
 using WantedNvrtc = std::function<bool(const NvrtcCandidate&)>;
 std::vector<NvrtcCandidate> find_nvrtc(const std::string& explicit_path, const Environment& environment,
                                        const WantedNvrtc& wanted = {});
 
-// The names in a folder that is looked through, none where there is no such folder. Throws Error (io) likewise.
+// The names in a searched folder; none if it does not exist. Throws Error (io) likewise.
 std::vector<std::string> names_in(const std::string& folder);
 
-// The exact build: the ELF build ids of libnvrtc and of its builtins, or a digest of the file where a build id is
-// missing. Of a library that this process has loaded from that path, what was loaded counts; of others the files, which
-// are not opened as libraries. Throws Error (io) as find_nvrtc does.
+// The exact build: the ELF build ids of libnvrtc and of its builtins, or a digest of the file if a build id is missing.
+// For a library that this process has loaded from that path, the loaded copy counts; for others the files, which are
+// not opened as libraries. Throws Error (io) as find_nvrtc does.
 struct NvrtcIdentity {
   std::string library;
   std::vector<std::string> builtins;  // of each file or loaded library
-  std::string text() const;           // "nvrtc ID builtins ID"; "" where there is no library
+  std::string text() const;           // "nvrtc ID builtins ID"; "" if there is no library
 };
 NvrtcIdentity nvrtc_identity(const std::string& path);
-// Corrects `identity` by what was opened; whether that was another build.
+// Updates `identity` from the opened library; returns whether it was another build.
 bool correct_identity(const Nvrtc& opened, NvrtcIdentity& identity);
 
-// Opens it. Throws Error (no_compiler), or (io) where that may pass.
+// Opens it. Throws Error (no_compiler), or (io) for a transient failure.
 Nvrtc open_nvrtc(const std::string& path);
 
 }  // namespace quern

@@ -9,7 +9,7 @@
 namespace quern {
 namespace {
 
-// NVRTC refuses an option that it does not know, so each carries the version that brought it. `key`: changes the image.
+// NVRTC refuses unknown options, so each has the version that introduced it. `key`: changes the image.
 struct OptionRow {
   const char* text;
   int since;
@@ -17,11 +17,11 @@ struct OptionRow {
 };
 constexpr OptionRow kOptions[] = {
     {"--std=c++17", 0, true},
-    {"--fmad=false", 0, true},        // fma is written where it is meant
-    {"--ptxas-options=-v", 0, true},  // resources are read from the log
-    {"--no-cache", 12009, false},     // NVRTC's own cache would hide what a compile costs
+    {"--fmad=false", 0, true},        // templates write fma explicitly
+    {"--ptxas-options=-v", 0, true},  // resources are parsed from the log
+    {"--no-cache", 12009, false},     // NVRTC's own cache would hide the cost of a compile
     {"--no-source-include", 12009,
-     false},  // else a header in the working directory, which no key covers, could be read
+     false},  // else a header in the working directory, which is not part of the key, could be read
 };
 
 class Program {
@@ -57,7 +57,7 @@ class Program {
   }
 
  private:
-  // The size counts the terminating zero.
+  // The size includes the terminating zero.
   template <class Size, class Get>
   std::string text(Size size, Get get) {
     std::size_t bytes = 0;
@@ -79,7 +79,7 @@ Error refused(const Nvrtc& nvrtc, nvrtcResult result, const Unit& unit, std::str
   Error error(Code::compile, Stage::compile,
               cat("NVRTC ", nvrtc.version / 1000, ".", nvrtc.version % 1000, " refused ", unit.main.name, ": ",
                   nvrtc.GetErrorString(result)));
-  // NVRTC gives the same code where memory runs out, with another log or none.
+  // NVRTC returns the same code when memory runs out, with another log or none.
   error.lasting = result == NVRTC_ERROR_COMPILATION && blames_source(unit, log, kNvrtcErrors);
   error.log = std::move(log);
   return error;
@@ -88,7 +88,7 @@ Error refused(const Nvrtc& nvrtc, nvrtcResult result, const Unit& unit, std::str
 Error none_found(const std::vector<NvrtcCandidate>& places) {
   std::string text;
   for (const NvrtcCandidate& c : places) text += cat("\n  ", c.path, " (", c.why, "): ", c.verdict);
-  if (places.empty()) text = "\n  nowhere: none of the folders searched exists";
+  if (places.empty()) text = "\n  none of the searched folders exists";
   return Error(Code::no_compiler, Stage::compile,
                cat("no NVRTC found. Install the CUDA toolkit or `pip install nvidia-cuda-nvrtc`, or give the path of "
                    "libnvrtc.so in QUERN_NVRTC. Looked at:",
@@ -115,19 +115,19 @@ std::vector<NvrtcCandidate> NvrtcCompiler::search(const WantedNvrtc& wanted) con
   return places;
 }
 
-// Nothing is kept of a search that throws.
+// Keeps nothing of a search that throws.
 void NvrtcCompiler::find_once() {
   if (chosen_) return;
   const int most_major = driver_major_;
   auto places = search([&](const NvrtcCandidate& c) { return usable(c, most_major); });
-  for (const int most : {most_major, 0}) {  // rather one that is too new than none
+  for (const int most : {most_major, 0}) {  // one that is too new is better than none
     for (const NvrtcCandidate& candidate : places) {
       if (!usable(candidate, most)) continue;
       identity_ = nvrtc_identity(candidate.path);
       chosen_ = candidate.path;
       places_ = std::move(places);
       if (most != most_major)
-        log_.warning(cat(*chosen_, " is of a newer CUDA than the driver (", most_major,
+        log_.warning(cat(*chosen_, " is from a newer CUDA than the driver (", most_major,
                          ".x), which may refuse its images; install NVRTC ", most_major));
       return;
     }
@@ -137,7 +137,7 @@ void NvrtcCompiler::find_once() {
   places_ = std::move(places);
 }
 
-// What suits is kept, so that a search before the driver was known is the only one.
+// Keeps a suitable result, so that a search before the driver was known is not repeated.
 void NvrtcCompiler::suit_driver(int cuda_version) {
   const std::lock_guard lock(mutex_);
   const int before = driver_major_.exchange(cuda_version / 1000);
@@ -168,14 +168,14 @@ std::vector<NvrtcCandidate> NvrtcCompiler::candidates() {
 
 // ---- opening
 
-// False where another one is to be tried.
+// Returns false if another one should be tried.
 bool NvrtcCompiler::try_open() {
   try {
     nvrtc_ = &opened_.emplace_back(open_nvrtc(*chosen_));
     return true;
   } catch (const Error& error) {
     if (error.code == Code::io || !explicit_path_.empty()) throw;
-    log_.warning(cat("NVRTC: ", error.sentence, "; another one is looked for"));
+    log_.warning(cat("NVRTC: ", error.sentence, "; trying the next one"));
     unopenable_[*chosen_] = error.sentence;
     chosen_.reset();
     return false;
@@ -198,11 +198,11 @@ const Nvrtc& NvrtcCompiler::nvrtc() {
   return *nvrtc_;
 }
 
-// The builtins are opened by the first compile, so this is asked after compiles too.
+// The first compile opens the builtins, so this is called after compiles too.
 void NvrtcCompiler::check_identity() {
   if (correct_identity(*nvrtc_, identity_))
-    log_.warning(cat("NVRTC was replaced since it was looked for: ", nvrtc_->path, " is now ", identity_.text(),
-                     ", and its images are kept under that name"));
+    log_.warning(cat("NVRTC was replaced after it was found: ", nvrtc_->path, " is now ", identity_.text(),
+                     ", and its images are stored under that name"));
 }
 
 // ---- compiling
@@ -246,7 +246,7 @@ Image NvrtcCompiler::compile(const Unit& unit, const std::string& kernel, const 
   return image;
 }
 
-// False where another NVRTC is used by now, to suit a driver that was opened meanwhile.
+// Returns false if another NVRTC is in use now, to match a driver that was opened meanwhile.
 bool NvrtcCompiler::compile_here(const Nvrtc& nvrtc, const Unit& unit, const std::string& kernel, const Target& target,
                                  bool lineinfo, Image& image) {
   const auto start = std::chrono::steady_clock::now();
@@ -278,7 +278,7 @@ bool NvrtcCompiler::compile_here(const Nvrtc& nvrtc, const Unit& unit, const std
 
 void NvrtcCompiler::warm() {
   if (nvrtc().architectures.empty())
-    throw Error(Code::no_compiler, Stage::compile, cat(nvrtc().path, " names no architecture that it compiles for"));
+    throw Error(Code::no_compiler, Stage::compile, cat(nvrtc().path, " reports no supported architecture"));
   const Unit unit{{"warm.cu", "extern \"C\" __global__ void quern_warm() {}"}, {}, {}};
   compile(unit, "quern_warm", {nvrtc().architectures.back(), ""}, false);
 }

@@ -8,7 +8,7 @@
 namespace quern {
 namespace {
 
-// The opcode of a line, "ld.global.nc.v4.u32": behind a block's brace and a predicate.
+// The opcode of a line, "ld.global.nc.v4.u32": after an opening brace and a predicate.
 std::string_view opcode(std::string_view line) {
   line = trim(line);
   while (!line.empty() && (line.front() == '{' || line.front() == '@')) {
@@ -18,7 +18,7 @@ std::string_view opcode(std::string_view line) {
   return line.substr(0, line.find_first_of(" \t"));
 }
 
-// Of "u8", "b32", "bf16x2", "b128"; 0 if it is no type.
+// The bits of "u8", "b32", "bf16x2", "b128"; 0 if it is not a type.
 int type_bits(std::string_view type) {
   const std::size_t digits = type.find_first_of("0123456789");
   if (digits == std::string_view::npos) return 0;
@@ -29,7 +29,7 @@ int type_bits(std::string_view type) {
   return times == type.size() ? bits : 2 * bits;
 }
 
-// "v4" is 4; anything else is no vector.
+// "v4" is 4; anything else is not a vector and gives 1.
 int vector_width(std::string_view part) {
   if (part.size() < 2 || part.front() != 'v') return 1;
   return static_cast<int>(parse_integer(part.substr(1)).value_or(1));
@@ -53,7 +53,8 @@ std::vector<Access> count_global_accesses(std::string_view ptx) {
   return accesses;
 }
 
-// cp.async.bulk.TO.FROM, where shared memory is "shared::cta" or "shared::cluster"; of tensors cp.async.bulk.tensor.2d.
+// cp.async.bulk.TO.FROM, where shared memory is "shared::cta" or "shared::cluster"; for tensors
+// cp.async.bulk.tensor.2d.
 BulkCopies count_bulk_copies(std::string_view ptx) {
   BulkCopies copies;
   for (const std::string_view line : split(ptx, '\n')) {

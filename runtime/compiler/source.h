@@ -1,4 +1,4 @@
-// What a compiler reads.
+// The input of a compiler.
 #ifndef QUERN_COMPILER_SOURCE_H_
 #define QUERN_COMPILER_SOURCE_H_
 
@@ -7,17 +7,17 @@
 
 namespace quern {
 
-// A file of the unit, by the name that diagnostics will show.
+// A file of the unit, by its name in diagnostics.
 struct SourceText {
   std::string name;
   std::string text;
 };
 
-// Everything that the compiler reads.
+// A translation unit.
 struct Unit {
   SourceText main;
   std::vector<SourceText> headers;
-  std::vector<std::string> prelude = {};  // the headers that come before `main`, which does not include them
+  std::vector<std::string> prelude = {};  // headers that precede `main`, which does not include them
 };
 
 }  // namespace quern

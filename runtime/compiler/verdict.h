@@ -1,4 +1,4 @@
-// Whether a compile that failed would fail again: only what the compiler says of the source is worth remembering.
+// Whether a failed compile would fail again: only errors in the source are worth remembering.
 #ifndef QUERN_COMPILER_VERDICT_H_
 #define QUERN_COMPILER_VERDICT_H_
 
@@ -8,17 +8,17 @@
 
 namespace quern {
 
-// How a compiler reports an error in a source: the file's name, `after_name`, and `says` somewhere in the line.
+// The form of a compiler's error in a source: the file's name, `after_name`, and `says` somewhere in the line.
 struct ErrorForm {
   std::string_view after_name;
   std::string_view says;
-  std::string_view unless;  // not if the line holds this: the compiler itself could not go on
+  std::string_view unless;  // excludes lines with this: the compiler itself could not continue
 };
 inline constexpr ErrorForm kNvrtcErrors = {"(", "): error", "): catastrophic error"};
 inline constexpr ErrorForm kGccErrors = {":", " error: ", " fatal error: "};
 
-// Whether a line of `output` names a file of the unit and an error in it. Lack of memory, a full disk and a compiler
-// that was killed name none, or say that they could not go on.
+// Whether a line of `output` names a file of the unit and an error in it. Lack of memory, a full disk and a killed
+// compiler name none, or say that they could not continue.
 bool blames_source(const Unit& unit, std::string_view output, const ErrorForm& form);
 
 }  // namespace quern

@@ -1,4 +1,4 @@
-// Driver calls while streams are captured.
+// Driver calls during stream capture.
 #ifndef QUERN_DRIVER_CAPTURE_MODE_H_
 #define QUERN_DRIVER_CAPTURE_MODE_H_
 
@@ -6,11 +6,10 @@
 
 namespace quern {
 
-// While it lives, no capture forbids the calling thread a driver call, and no such call invalidates a capture,
-// whichever thread began it: loading and unloading kernels has nothing to do with what is captured. Seen on an H200
-// with driver 580: without it, unloading in a thread that captures ends the capture (900, then 901 from
-// cuStreamEndCapture). A driver that cannot change the mode leaves the thread its own: the calls go on, and say
-// themselves what they cannot do.
+// While it exists, no capture forbids the calling thread a driver call, and no such call invalidates a capture of any
+// thread: loading and unloading kernels does not affect captured work. Seen on an H200 with driver 580: without it,
+// unloading in a capturing thread ends the capture (900, then 901 from cuStreamEndCapture). If a driver cannot change
+// the mode, the thread keeps its own mode, and calls that it forbids fail.
 class RelaxedCaptureMode {
  public:
   explicit RelaxedCaptureMode(const Driver& driver)
@@ -23,7 +22,7 @@ class RelaxedCaptureMode {
 
  private:
   const Driver& driver_;
-  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;  // the thread's own while this lives
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;  // after the exchange, the thread's own mode
   const bool changed_;
 };
 

@@ -11,7 +11,7 @@
 namespace quern {
 namespace {
 
-// From NVML's reference: what its functions take, the clocks that are asked for, and the bits of the reasons.
+// From NVML's reference: argument values, the clock types that are read, and the bits of the throttle reasons.
 using Device = struct nvmlDevice_st*;
 constexpr int kSuccess = 0;
 constexpr int kSmClock = 1;
@@ -76,7 +76,7 @@ class Nvml {
   int (*reasons_)(Device, unsigned long long*) = nullptr;
 };
 
-// "00000000:1B:00.0"; empty where the driver does not say.
+// "00000000:1B:00.0"; empty if the driver does not report it.
 std::string pci_of(const Driver& driver, int ordinal) {
   CUdevice device = 0;
   std::array<int, 3> numbers{};

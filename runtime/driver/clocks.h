@@ -1,4 +1,4 @@
-// Clocks and power of a GPU, read and never set: a time means something beside them.
+// Clocks and power of a GPU, read but never set: they are recorded with each measured time.
 #ifndef QUERN_DRIVER_CLOCKS_H_
 #define QUERN_DRIVER_CLOCKS_H_
 
@@ -9,11 +9,11 @@
 
 namespace quern {
 
-// Now, from NVIDIA's management library, which comes with the driver. All 0 and "" where it is not there, does not
-// say, or the device is none of its own.
+// The current values from NVML, which comes with the driver. All 0 and "" if NVML is missing, reports nothing, or does
+// not know the device.
 ClockRates read_clocks(const Driver& driver, int ordinal);
 
-// The reasons that hold clocks down, of the library's bits: idling and clocks that were asked for are none.
+// The throttle reasons in NVML's bits; idling and application clocks are not counted.
 std::string throttle_words(unsigned long long reasons);
 
 }  // namespace quern

@@ -32,7 +32,7 @@ Device describe_device(const Driver& driver, int ordinal) {
                "cuDeviceGetName");
   std::size_t memory = 0;
   driver.check(driver->DeviceTotalMem(&memory, handle), Stage::load, "cuDeviceTotalMem");
-  // Not the clock rate: the driver takes half a millisecond to say it.
+  // Not the clock rate: that query takes the driver half a millisecond.
   const auto get = [&](CUdevice_attribute which) { return attribute(driver, handle, which); };
   Device device;
   device.ordinal = ordinal;

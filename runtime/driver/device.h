@@ -17,8 +17,8 @@ struct Device {
   int ordinal = 0;
   std::string name;
   int arch = 0;           // 90 for compute capability 9.0
-  Target target;          // what images for it are compiled for
-  bool emulated = false;  // its times say nothing: the host driver's, without a scripted clock
+  Target target;          // target for images of this device
+  bool emulated = false;  // host driver without a scripted clock: its times are meaningless
   int multiprocessors = 0;
   int threads_per_multiprocessor = 0;
   std::int64_t shared_bytes_per_multiprocessor = 0;
@@ -36,9 +36,9 @@ struct Context {
   std::uint64_t id = 0;
   int device = 0;
 };
-// Throws Error (no_device) where no context is current, saying what to do.
+// Throws Error (no_device) if no context is current, with what to do.
 Context current_context(const Driver& driver);
-// The context's id alone: what the plan table is keyed by. 0 where none is current.
+// Only the context's id, the key of the plan table. 0 if no context is current.
 std::uint64_t current_context_id(const Driver& driver);
 
 // Retains a device's primary context and makes it current for the calling thread, for tools and tests; a library call
@@ -55,25 +55,25 @@ class PrimaryContext {
   CUdevice device_ = 0;
 };
 
-// The compiler's target for a GPU's compute capability. "a" where the architecture has specific features that templates
+// The compile target for a GPU's compute capability. With "a" if the architecture has specific features that templates
 // use.
 Target target_of(int arch);
-// For a device of the host driver that stands for such a GPU.
+// For an emulated device of the host driver.
 Target host_target(int arch);
-// From "sm_90a", "sm_80", "host", "host_80", and from what people call these: "h200"; "90a", "sm90a". A number alone,
-// "90" or "9.0", means what a device of it asks for, sm_90a. Throws Error that lists the known ones.
+// Parses "sm_90a", "sm_80", "host", "host_80", and common spellings: "h200"; "90a", "sm90a". A plain number, "90" or
+// "9.0", means the target of such a device, sm_90a. Throws Error that lists the known ones.
 Target parse_target(std::string_view text);
-// What it takes, as Target::text() has them.
+// The accepted targets, in the form of Target::text().
 std::vector<std::string> target_names();
 
-// Models known by name and one generic row an architecture; the generic row comes first.
+// Models known by name, and one generic row per architecture; the generic rows come first.
 Table<DeviceModel> device_models();
 const DeviceModel& generic_model(int arch);
-// The row that a live device uses: named rows match by device name, else the generic row. Throws for an unknown name.
+// The row for a live device: a named row if the device name matches, else the generic row. Throws for an unknown name.
 const DeviceModel& model_of(const Device& device);
 // That row with the live device's own figures.
 DeviceModel live_model(const Device& device);
-// Whatever the case, with or without "NVIDIA ".
+// Ignores case and a leading "NVIDIA ".
 const DeviceModel& model_by_name(std::string_view name);
 
 }  // namespace quern

@@ -1,5 +1,5 @@
-// Figures of devices, so that configs and prewarmed keys do not need the device. NVIDIA's data sheets and
-// cuDeviceGetAttribute; the H200's row was read off one (132 SMs, 60 MB of L2 as the driver reports it).
+// Figures of devices, so that choosing configs and prewarming need no device. From NVIDIA's data sheets and
+// cuDeviceGetAttribute; the H200's row was read from a device (132 SMs, 60 MB of L2 as the driver reports it).
 #include <algorithm>
 
 #include "base/text.h"
@@ -20,7 +20,7 @@ constexpr DeviceModel kModels[] = {
     {"generic sm_100", 100, 148, 2048, 228 * kKiB, 126 * kMiB},
     {"generic sm_103", 103, 148, 2048, 228 * kKiB, 126 * kMiB},
     {"generic sm_120", 120, 170, 1536, 100 * kKiB, 96 * kMiB},
-    // Devices that differ from it, by the driver's name.
+    // Devices that differ from the generic row, by the driver's name.
     {"NVIDIA H200", 90, 132, 2048, 228 * kKiB, 60 * kMiB},
     {"NVIDIA H100 PCIe", 90, 114, 2048, 228 * kKiB, 50 * kMiB},
 };
@@ -30,7 +30,7 @@ constexpr Target kTargets[] = {
     {103, "a"}, {120, ""}, {120, "a"}, {90, "", true}, {80, "", true}, {100, "", true}, {120, "", true},
 };
 
-// What people call a GPU, and what it asks for.
+// Common names of GPUs, and their targets.
 constexpr Alias kTargetAliases[] = {
     {"a100", "sm_80"},    {"a30", "sm_80"},     {"a10", "sm_86"},    {"a40", "sm_86"},     {"a6000", "sm_86"},
     {"rtx3090", "sm_86"}, {"l4", "sm_89"},      {"l40", "sm_89"},    {"l40s", "sm_89"},    {"rtx4090", "sm_89"},
@@ -39,8 +39,8 @@ constexpr Alias kTargetAliases[] = {
     {"cpu", "host"},
 };
 
-// "sm_90a" from "sm90a", "90a", "9.0a"; for a number alone what a device of it asks for. The text itself where it is
-// none of these.
+// "sm_90a" from "sm90a", "90a", "9.0a"; for a plain number the target of such a device. Returns the text itself if it
+// is none of these.
 std::string target_name(std::string_view text) {
   std::string name = meant_by(text, kTargetAliases);
   if (name.rfind("sm_", 0) == 0) return name;
@@ -86,9 +86,9 @@ const DeviceModel& model_by_name(std::string_view name) {
     if (lower(name) == known || cat("nvidia ", lower(name)) == known) return model;
     names.emplace_back(model.name);
   }
-  throw Error(
-      Code::bad_input, Stage::problem,
-      cat("device model \"", name, "\" is unknown; known are: ", join(names, ", "), ".", did_you_mean(name, names)));
+  throw Error(Code::bad_input, Stage::problem,
+              cat("device model \"", name, "\" is unknown; expected one of ", join(names, ", "), ".",
+                  did_you_mean(name, names)));
 }
 
 Target host_target(int arch) { return {arch, "", true}; }
@@ -107,7 +107,7 @@ Target parse_target(std::string_view text) {
     if (name == target.text()) return target;
   }
   throw Error(Code::bad_input, Stage::problem,
-              cat("architecture \"", text, "\" is not supported; supported are: ", join(target_names(), ", "), ".",
+              cat("architecture \"", text, "\" is not supported; expected one of ", join(target_names(), ", "), ".",
                   did_you_mean(name, target_names())));
 }
 

@@ -15,7 +15,7 @@ struct Opened {
   std::string path;
 };
 
-// libcuda is never closed: the driver keeps threads of its own.
+// libcuda is never closed: the driver keeps its own threads.
 Opened open_library(const std::string& path) {
   const std::vector<std::string> places =
       path.empty() ? std::vector<std::string>{"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1",
@@ -48,7 +48,7 @@ DriverTable bind_table(const Opened& library) {
   return table;
 }
 
-// All of them or none.
+// All or none of them.
 HostControls bind_controls(const Opened& library) {
   HostControls controls;
 #define QUERN_BIND(member, symbol) \
@@ -60,7 +60,7 @@ HostControls bind_controls(const Opened& library) {
 
 }  // namespace
 
-// What the host driver has to say about a failure, after ": "; "" for any other.
+// The host driver's message about a failure, after ": "; "" for any other driver.
 static std::string report(const HostControls& host) {
   if (host.Report == nullptr) return {};
   std::string words(host.Report(nullptr, 0), '\0');
@@ -95,7 +95,8 @@ std::string Driver::describe(CUresult result) const {
 
 const HostControls& Driver::host() const {
   if (!runs_host_images())
-    throw Error(Code::bad_input, Stage::tool, cat(origin_, " is no host driver, which this needs: say --device host"));
+    throw Error(Code::bad_input, Stage::tool,
+                cat(origin_, " is not a host driver, which this needs: pass --device host"));
   return host_;
 }
 

@@ -1,4 +1,4 @@
-// Where libquern_hostdriver.so is.
+// Finds libquern_hostdriver.so.
 #ifndef QUERN_DRIVER_FIND_HOST_DRIVER_H_
 #define QUERN_DRIVER_FIND_HOST_DRIVER_H_
 
@@ -11,8 +11,8 @@
 
 namespace quern {
 
-// QUERN_HOSTDRIVER_LIBRARY alone where it is set; else beside the program, in the library folder beside its own, and by
-// the loader.
+// The places to search: QUERN_HOSTDRIVER_LIBRARY only, if it is set; else next to the program, in the library folder
+// next to the program's folder, and by the loader.
 std::vector<std::string> host_driver_places(const Environment& environment);
 
 // Opens it. Throws Error (no_driver) that lists each place.

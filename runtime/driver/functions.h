@@ -1,4 +1,4 @@
-// The driver's entry points that quern uses: one row each, `ROW(member, exported symbol)`. The symbol carries the ABI
+// The driver's entry points that quern uses: one row each, `ROW(member, exported symbol)`. The symbol includes the ABI
 // version on purpose: cuda.h maps plain names to the newest one, which an older driver may lack.
 #ifndef QUERN_DRIVER_FUNCTIONS_H_
 #define QUERN_DRIVER_FUNCTIONS_H_

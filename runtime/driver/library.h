@@ -13,18 +13,18 @@ namespace quern {
 
 class Library {
  public:
-  // Loads `image` (cubin, or PTX text for the driver to finish) and the function `kernel` in the current context, so
-  // that a first launch inside a graph capture finds everything in place. Throws Error.
+  // Loads `image` (cubin, or PTX text for the driver's JIT) and the function `kernel` in the current context, so that a
+  // first launch inside a graph capture has nothing left to load. Throws Error.
   Library(std::shared_ptr<const Driver> driver, const std::string& image, const std::string& kernel);
-  ~Library();  // unloads, unless the process ends or has forked
+  ~Library();  // unloads, unless the process exits or has forked
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
   CUfunction function() const { return function_; }
-  // Dynamic shared memory that a block has without asking.
+  // Dynamic shared memory that a block may use without opting in.
   static constexpr std::uint32_t kSharedWithoutAsking = 48 << 10;
-  // Asks the driver for so much dynamic shared memory a block, where a kernel has less without asking. Success where it
-  // was allowed before. No lock: of two threads that ask at once both do.
+  // Raises the limit of dynamic shared memory per block, if the kernel's is lower. Returns success if it was already
+  // allowed. Takes no lock: concurrent callers both make the driver call.
   CUresult allow_shared(std::uint32_t bytes) const {
     return bytes <= shared_limit_.load(std::memory_order_relaxed) ? CUDA_SUCCESS : raise_shared_limit(bytes);
   }
@@ -40,7 +40,7 @@ class Library {
   CUfunction function_ = nullptr;
 };
 
-// Whether this driver error says that the image is at fault, so that another build of it may do better.
+// Whether this driver error means that the image is at fault, so that rebuilding it may help.
 bool image_rejected(CUresult result);
 
 }  // namespace quern

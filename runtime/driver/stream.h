@@ -1,4 +1,4 @@
-// Owners of driver objects, for tools, tests and the tuner. A library call makes none of them.
+// RAII owners of driver objects, for tools, tests and the tuner. A library call creates none of them.
 #ifndef QUERN_DRIVER_STREAM_H_
 #define QUERN_DRIVER_STREAM_H_
 
@@ -36,7 +36,7 @@ class DeviceMemory {
   CUdeviceptr pointer_ = 0;
 };
 
-// What `record` enqueues on the stream it is given, as an executable graph.
+// The work that `record` enqueues on its stream argument, as an executable graph.
 class Graph {
  public:
   Graph(const Driver& driver, const std::function<void(CUstream)>& record);
@@ -53,7 +53,7 @@ class Graph {
   std::size_t nodes_ = 0;
 };
 
-// Microseconds between the two ends of what `work` enqueues on `stream`, by events.
+// The time of the work that `work` enqueues on `stream`, in microseconds, measured with events.
 double time_us(const Driver& driver, CUstream stream, const std::function<void()>& work);
 
 }  // namespace quern

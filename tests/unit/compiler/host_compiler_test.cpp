@@ -107,12 +107,13 @@ TEST_F(HostCompilerTest, ARelativePathStaysRight) {
 
 TEST_F(HostCompilerTest, AProgramThatSaysNothingIsNoCompiler) {
   HostCompiler compiler(script("silent", "exit 0\n"), environment_);
-  EXPECT_NE(refusal(compiler).find("is no compiler"), std::string::npos);
+  EXPECT_NE(refusal(compiler).find("is not a compiler"), std::string::npos);
 }
 
 TEST_F(HostCompilerTest, ACompilerThatMakesNothingIsAnErrorAndNoImage) {
   HostCompiler compiler(script("idle", "[ \"$1\" = --version ] && echo idle 1.0\nexit 0\n"), environment_);
-  EXPECT_NE(refusal(compiler).find("idle 1.0 made no image of made/made.cu"), std::string::npos) << refusal(compiler);
+  EXPECT_NE(refusal(compiler).find("idle 1.0 produced no image of made/made.cu"), std::string::npos)
+      << refusal(compiler);
 }
 
 TEST_F(HostCompilerTest, AnApplicationMayIgnoreItsChildren) {

@@ -25,20 +25,20 @@ constexpr std::uint64_t kAdmittedBetweenLooks = 4096;
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kBetweenLooks = std::int64_t{24} * 3600 * kSecond;
 
-// So much is looked at and removed in a step that one more writer waits for: a look at 100,000 files takes seconds.
-// Folders are named by hashes, so those that follow one another are a random choice.
+// One eviction step scans and removes this much, so that another writer waits for it only briefly: a scan of 100,000
+// files takes seconds. Folders are named by hashes, so consecutive ones are a random sample.
 constexpr std::size_t kFoldersInAStep = 512;
 constexpr std::size_t kRemovedInAStep = 64;
-constexpr int kMostSteps = 16;  // after one write; limits that were lowered are reached by many
+constexpr int kMostSteps = 16;  // per write; lowered limits are reached over several writes
 
-// What to keep: a tenth stays free, so that not every file that comes makes room. The newest has its place in any case.
+// Eviction keeps a tenth free, so that not every new file triggers it. The newest file always fits.
 Limits low_water(const Limits& limits, std::uint64_t newest_bytes) {
   return {std::max(limits.bytes - limits.bytes / 10, newest_bytes), limits.entries - limits.entries / 10};
 }
 
 std::uint64_t less(std::uint64_t from, std::uint64_t amount) { return from - std::min(from, amount); }
 
-// What is being written counts too: it may never get its name.
+// Staging files count too: they may never be renamed.
 std::uint64_t bytes_of(const std::vector<StoredFile>& files) {
   std::uint64_t bytes = 0;
   for (const StoredFile& file : files) bytes += disk_bytes(file.bytes);
@@ -49,7 +49,7 @@ bool over(const Usage& usage, const Limits& limits) {
   return usage.bytes > limits.bytes || usage.entries > limits.entries;
 }
 
-// Whether everything is to be looked at again.
+// Whether a full scan is due.
 bool is_stale(const Usage& usage, std::int64_t now) {
   return less(usage.admitted, usage.admitted_at_look) >= kAdmittedBetweenLooks ||
          apart(now, usage.looked_unix_ns) > kBetweenLooks;
@@ -99,10 +99,10 @@ std::optional<Usage> parse_usage(std::string_view bytes) {
   return usage;
 }
 
-// The usage file, locked while it lives. Locks that the file system does not have are done without.
+// The usage file, locked during the lifetime of this object. Works without the lock if the file system has no locks.
 class Budget::Account {
  public:
-  // `stuck`: the lock could not be had the last time; then one try must do.
+  // `stuck`: the last attempt to lock timed out; then only one attempt is made.
   Account(Services& services, const std::string& path, std::atomic<bool>& stuck) : services_(services), path_(path) {
     open();
     if (leads_elsewhere_too() && error_of(services_.files.remove(path_)) == 0) open();
@@ -129,8 +129,8 @@ class Budget::Account {
     return error;
   }
 
-  // By the clock that stamps new files, which may be another machine's: a clock that is wrong here must not make a file
-  // look old that is being written.
+  // By the clock that stamps new files, which may be another machine's: a wrong local clock must not make a file that
+  // is being written look old.
   std::int64_t now(const Usage& usage) {
     FileStatus status;
     const bool known = write(usage) == 0 && services_.files.status(file_->get(), &status) == 0;
@@ -140,14 +140,14 @@ class Budget::Account {
  private:
   void open() { file_.emplace(services_.files, path_, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, kFileMode); }
 
-  // It is written in place: a hard link would have its own bytes overwritten.
+  // The usage file is written in place, so a hard link to it would have its bytes overwritten.
   bool leads_elsewhere_too() {
     FileStatus status;
     return file_->error() == 0 && services_.files.status(file_->get(), &status) == 0 && status.links > 1;
   }
 
-  // Who holds it may be stopped, or dead with a child that lives on: then the account is kept without, and the limits
-  // hold less exactly until the next look.
+  // The owner of the lock may be stopped, or dead with a child that inherited the lock. Then the account is kept
+  // without the lock, and the limits are less exact until the next scan.
   int lock(std::atomic<bool>& stuck) {
     const auto end = std::chrono::steady_clock::now() + (stuck ? std::chrono::seconds{0} : kLongestWait);
     for (std::chrono::milliseconds nap{1};; nap = std::min(2 * nap, std::chrono::milliseconds{16})) {
@@ -180,7 +180,7 @@ int Budget::admit(std::uint64_t bytes, const std::function<int(std::int64_t)>& p
   if (account.error() != 0) return account.error();
   const std::int64_t now = services_.files.now_unix_ns();
   Usage usage = account.read().value_or(Usage{});
-  if (over(usage, limits_)) {  // who published before has yet to make room, or ended before that
+  if (over(usage, limits_)) {  // an earlier writer has yet to make room, or died before that
     std::vector<StoredFile> files = look_at_some();
     shrink(files, low_water(limits_, 0), usage, kRemovedInAStep);
   }
@@ -248,7 +248,7 @@ std::size_t Budget::tidy(const Limits& limits) {
   return removed;
 }
 
-// What came while the files were looked at counts too, seen or not: `before` is from then, `usage` from now.
+// Files that arrived during the scan count too, seen or not: `before` is from its start, `usage` from now.
 void Budget::count(const std::vector<StoredFile>& files, const Usage& before, Usage& usage) {
   usage.bytes = bytes_of(files) + less(usage.admitted_bytes, before.admitted_bytes);
   usage.entries = less(usage.admitted, before.admitted);
@@ -301,7 +301,7 @@ void Budget::look_at(const std::string& folder, std::vector<StoredFile>& files) 
   }
 }
 
-// Files are looked at without the lock: meanwhile one may have been used, or replaced by another that counts otherwise.
+// Files are scanned without the lock: one may have been used since, or replaced by one of another size.
 bool Budget::is_as_seen(const StoredFile& file) {
   FileStatus status;
   return services_.files.status(file.path, &status) == 0 && status.bytes == file.bytes &&
@@ -314,7 +314,7 @@ bool Budget::remove(const StoredFile& file) {
   return error == 0;
 }
 
-// To either side: whose clock was ahead left a file from tomorrow.
+// In either direction: a clock that was ahead leaves files from the future.
 std::size_t Budget::sweep(std::vector<StoredFile>& files, std::int64_t now) {
   const std::size_t removed = std::erase_if(files, [&](const StoredFile& file) {
     const bool old = apart(now, file.stamp) >= staging_age_.count() * kSecond;
@@ -327,12 +327,12 @@ std::size_t Budget::sweep(std::vector<StoredFile>& files, std::int64_t now) {
 void Budget::sweep(const std::string& folder) {
   std::vector<StoredFile> files;
   look_at(folder, files);
-  FileStatus account;  // written just now, by the clock that stamps new files
+  FileStatus account;  // just written, by the clock that stamps new files
   if (services_.files.status(path(), &account) == 0) sweep(files, account.modified_ns);
 }
 
-// What was not used for longest goes first. Of a stamp from the future nobody knows when that was, but not since: a use
-// now would have set it right.
+// LRU: the least recently used go first. A stamp from the future counts as oldest: any use since the clock was
+// corrected would have corrected the stamp.
 std::size_t Budget::shrink(std::vector<StoredFile>& files, const Limits& to, Usage& usage, std::size_t most) {
   std::size_t removed = 0;
   const std::int64_t now = services_.files.now_unix_ns();
@@ -343,10 +343,10 @@ std::size_t Budget::shrink(std::vector<StoredFile>& files, const Limits& to, Usa
     if (file.kind == StoredFile::Kind::staging || !is_as_seen(file)) continue;
     const Removal gone = remove_own(services_, file.path);
     if (gone != Removal::done && gone != Removal::kept) continue;
-    usage.bytes = less(usage.bytes, disk_bytes(file.bytes));  // what is not the store's own does not count
+    usage.bytes = less(usage.bytes, disk_bytes(file.bytes));  // a file that the store did not write stops counting
     usage.entries = less(usage.entries, 1);
     if (gone == Removal::kept) continue;
-    services_.files.remove_directory(parent_directory(file.path));  // where it was the last one
+    services_.files.remove_directory(parent_directory(file.path));  // if this was its last file
     services_.counters.evictions += 1;
     services_.counters.evicted_bytes += file.bytes;
     ++removed;

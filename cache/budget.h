@@ -1,4 +1,4 @@
-// How much the written directory may hold, and what goes when it is full.
+// The size limits of the written directory, and LRU eviction.
 #ifndef QUERN_CACHE_BUDGET_H_
 #define QUERN_CACHE_BUDGET_H_
 
@@ -22,18 +22,18 @@ struct Limits {
   std::uint64_t entries = 100'000;
 };
 
-// What a file of so many bytes takes on a disk: whole blocks of 4 KiB, and one for the folder that it lies in.
+// The disk usage of a file: whole blocks of 4 KiB, and one more for its folder.
 std::uint64_t disk_bytes(std::uint64_t file_bytes);
 
-// What is known of the directory between two looks at all of it. Never less than there is, but for what others put
-// there by hand and for what a loss of power took from the account: a file counts from before it is published. The
-// bytes are described in FORMAT.md.
+// The account of the directory between two full scans. Never less than the actual usage, because a file counts before
+// it is published; except for files put there by hand and for account updates lost in a power failure. The bytes are
+// described in FORMAT.md.
 struct Usage {
   std::uint64_t bytes = 0;
   std::uint64_t entries = 0;
-  std::int64_t newest_stamp = 0;  // no stamp is older than the one before, even when the clock is set back
+  std::int64_t newest_stamp = 0;  // stamps never decrease, even if the clock is set back
   std::int64_t looked_unix_ns = 0;
-  std::uint64_t admitted = 0;  // files that ever came, and their bytes
+  std::uint64_t admitted = 0;  // files ever admitted, and their bytes
   std::uint64_t admitted_bytes = 0;
   std::uint64_t admitted_at_look = 0;
 
@@ -42,7 +42,7 @@ struct Usage {
 std::string serialize(const Usage& usage);
 std::optional<Usage> parse_usage(std::string_view bytes);
 
-// A file in the directory that is the store's own.
+// A file of the store in the directory.
 struct StoredFile {
   enum class Kind : std::uint8_t { image, failure, staging };
   std::string path;
@@ -51,31 +51,30 @@ struct StoredFile {
   std::int64_t stamp = 0;
 };
 
-// Thread-safe, and safe beside other processes.
+// Thread-safe, and safe with concurrent processes.
 class Budget {
  public:
   Budget(DirectoryLayer& layer, const Limits& limits, std::chrono::seconds staging_age, Services& services)
       : layer_(layer), limits_(limits), staging_age_(staging_age), services_(services) {}
 
-  // Counts one more file of a size of `bytes`, and calls `place` with the stamp that the file shall bear. Other
-  // processes wait meanwhile (two seconds at most), so that what was counted is what is there: `place` is a rename, and
-  // what takes long is done before, or by make_room. So there may be one file more than the limits allow, and where
-  // there is already, some that were not used for long go first. 0, what `place` returns, or the errno value of what
-  // stands in the way: EFBIG for a file that is larger than all that may be kept.
+  // Counts one more file of `bytes` bytes and calls `place` with its stamp, under the lock of the account, so that the
+  // count matches the directory. Other processes wait for that lock (two seconds at most), so `place` is only a rename;
+  // slow work is done before, or in make_room. So the directory may exceed its limits by one file; if it already does,
+  // some least recently used files are evicted first. Returns 0, the result of `place`, or an errno value: EFBIG for a
+  // file larger than the limit.
   int admit(std::uint64_t bytes, const std::function<int(std::int64_t stamp)>& place);
 
-  // Brings what `admit` let in back to the limits, in steps that other processes need not wait for, and now and then
-  // looks at everything: whether it did now. To be called when nobody waits for the file any more.
+  // Evicts down to the limits after `admit`, in steps between which other processes can take the lock, and sometimes
+  // scans everything; returns whether it did. Call it when no caller waits for the file any more.
   bool make_room();
-  // Removes staging files that were left behind in one folder.
+  // Removes abandoned staging files in one folder.
   void sweep(const std::string& folder);
 
-  // Removes at least `bytes`, if so much is there, of what was not used for longest: the disk is full. Whether anything
-  // went.
+  // Evicts at least `bytes`, if there are that many, because the disk is full. Returns whether anything was removed.
   bool give_back(std::uint64_t bytes);
 
-  // Looks at everything now, removes staging files that were left behind and what is beyond `limits`. How many files
-  // went.
+  // Scans everything now, removes abandoned staging files and evicts down to `limits`. Returns the number of removed
+  // files.
   std::size_t tidy(const Limits& limits);
 
  private:
@@ -97,7 +96,7 @@ class Budget {
   const std::chrono::seconds staging_age_;
   Services& services_;
   std::atomic<bool> stuck_{false};
-  std::atomic<std::uint64_t> newest_bytes_{kNothing};  // of the file after which room is to be made
+  std::atomic<std::uint64_t> newest_bytes_{kNothing};  // the file that make_room makes room for
 };
 
 inline constexpr std::string_view kFailureSuffix = ".failed";

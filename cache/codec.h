@@ -1,4 +1,5 @@
-// How the store's files hold numbers and texts: little-endian, unpadded, read in bounds, ended by a checksum.
+// Encoding of numbers and texts in the store's files: little-endian, unpadded, bounds-checked, with a checksum at the
+// end.
 #ifndef QUERN_CACHE_CODEC_H_
 #define QUERN_CACHE_CODEC_H_
 
@@ -25,14 +26,15 @@ inline void put_hash(std::string& out, const Hash128& hash) {
 
 inline void put_checksum(std::string& out) { put_hash(out, hash128(out)); }
 
-// REQUIRES: kChecksumBytes bytes or more.
+// REQUIRES: at least kChecksumBytes bytes.
 inline bool checksum_holds(std::string_view bytes) {
   std::string sum;
   put_hash(sum, hash128(bytes.substr(0, bytes.size() - kChecksumBytes)));
   return bytes.substr(bytes.size() - kChecksumBytes) == sum;
 }
 
-// Reads from the front of a text that may end at any point; then all is zero and `failed` stays set.
+// Reads from the front of a text that may be truncated anywhere; after the end all values are zero and `failed` stays
+// set.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}

@@ -14,12 +14,12 @@ namespace quern::cache {
 namespace {
 
 constexpr std::uint32_t kDirectoryMode = 0700;
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 28;  // more than any image; a bound for what is read
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 28;  // more than any image; an upper bound for reads
 constexpr std::size_t kWhole = std::numeric_limits<std::size_t>::max();
-// A hit is stamped when the last stamp is older: one more system call an hour and entry, not one a hit.
+// A hit updates the stamp only if it is older than this: one more system call per hour and entry, not one per hit.
 constexpr std::int64_t kStampAge = std::int64_t{3600} * 1'000'000'000;
 
-// Absolute, so that a host that changes its directory keeps its cache; without an end that would follow a link.
+// Absolute, so that the cache survives a chdir of the host; without a trailing "/" or "/.", which would follow a link.
 std::string clean(const std::string& dir) {
   if (dir.empty()) return dir;
   std::error_code failed;
@@ -29,11 +29,11 @@ std::string clean(const std::string& dir) {
   return path;
 }
 
-Oddity oddity_of(int error) {
-  if (error == ENOENT) return Oddity::absent;
-  if (error == ELOOP || error == EINVAL) return Oddity::untrusted;
-  if (error == ENXIO || error == ENODEV) return Oddity::untrusted;  // a socket or a device
-  return error == EFBIG ? Oddity::damaged : Oddity::unreadable;
+MissReason miss_reason_of(int error) {
+  if (error == ENOENT) return MissReason::absent;
+  if (error == ELOOP || error == EINVAL) return MissReason::untrusted;
+  if (error == ENXIO || error == ENODEV) return MissReason::untrusted;  // a socket or a device
+  return error == EFBIG ? MissReason::damaged : MissReason::unreadable;
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ DirectoryLayer::DirectoryLayer(const std::string& dir, DirectoryRole role, Cache
 
 // ---- the directory
 
-// The log is written to when the lock is free again: its sink may be somebody who asks this store.
+// The log is written after the lock is released: its sink may call this store.
 DirectoryLayer::Access DirectoryLayer::access() {
   if (opened_.load(std::memory_order_acquire)) return access_;
   std::string warning;
@@ -62,8 +62,8 @@ DirectoryLayer::Access DirectoryLayer::access() {
   return found;
 }
 
-// A warning, if there is something to say for the first time. What only passes (no free descriptor, a server that is
-// not there yet) is looked at again the next time.
+// Returns a warning for a new problem. Transient failures (no free descriptor, a server that is not mounted yet) are
+// retried at the next use.
 std::string DirectoryLayer::open() {
   bool passing = false;
   unusable_.clear();
@@ -132,15 +132,15 @@ Reading DirectoryLayer::examine(const std::string& path, FileKind kind) {
   const int error = error_of(services_.files.status(path, &status));
   if (error == ENOENT) return reading;
   reading.why = error != 0 ? error_text(error) : why_untrusted(status, kind, trust_, services_.files.user());
-  reading.oddity = error != 0 ? Oddity::unreadable : reading.why.empty() ? Oddity::none : Oddity::untrusted;
-  pass_over(path, reading);
+  reading.miss = error != 0 ? MissReason::unreadable : reading.why.empty() ? MissReason::none : MissReason::untrusted;
+  note_skipped(path, reading);
   return reading;
 }
 
-// Once: a directory that was restored with another umask has as many as it has images.
-void DirectoryLayer::untrusted_is_passed_over(const std::string& path, const std::string& why) {
+// One warning in all: a directory restored with another umask would give one per image.
+void DirectoryLayer::on_untrusted(const std::string& path, const std::string& why) {
   if (warned_of_untrusted_.exchange(true)) return;
-  services_.log.warning(cat("cache: ", path, " is not used: ", why, "; `quern cache verify` lists all that is so, ",
+  services_.log.warning(cat("cache: ", path, " is not used: ", why, "; `quern cache verify` lists all such files, ",
                             untrusted_remedy(path_, role_ != DirectoryRole::shipped)));
 }
 
@@ -173,9 +173,9 @@ Reading DirectoryLayer::read_bytes(const std::string& path, std::size_t most, st
   FileSystem& files = services_.files;
   if (const int error = most == kWhole ? read_whole(files, path, kMostBytes, bytes, &status)
                                        : read_beginning(files, path, most, bytes, &status)) {
-    reading.oddity = oddity_of(error);
+    reading.miss = miss_reason_of(error);
     reading.why = error_text(error);
-    if (reading.oddity == Oddity::untrusted && files.status(path, &status) == 0)
+    if (reading.miss == MissReason::untrusted && files.status(path, &status) == 0)
       reading.why = why_untrusted(status, FileKind::regular, trust_, services_.files.user());
     return reading;
   }
@@ -183,20 +183,20 @@ Reading DirectoryLayer::read_bytes(const std::string& path, std::size_t most, st
   reading.modified_ns = status.modified_ns;
   reading.owner = status.owner;
   reading.why = why_untrusted(status, FileKind::regular, trust_, services_.files.user());
-  reading.oddity = reading.why.empty() ? Oddity::none : Oddity::untrusted;
+  reading.miss = reading.why.empty() ? MissReason::none : MissReason::untrusted;
   return reading;
 }
 
 Reading DirectoryLayer::read(const std::string& path, Check check) {
   if (check == Check::header)
-    return if_believed(
+    return if_trusted(
         read_description([&](std::size_t most, std::string* bytes) { return read_bytes(path, most, bytes); }), trust_,
         services_.files.user());
   std::string bytes;
   Reading reading = read_other(path, &bytes);
-  if (reading.oddity != Oddity::none) return reading;
+  if (reading.miss != MissReason::none) return reading;
   parse_into(reading, bytes);
-  return if_believed(std::move(reading), trust_, services_.files.user());
+  return if_trusted(std::move(reading), trust_, services_.files.user());
 }
 
 EntryPointer DirectoryLayer::read_for(const std::string& path, const Wanted& wanted, std::int64_t* modified_ns) {
@@ -205,8 +205,8 @@ EntryPointer DirectoryLayer::read_for(const std::string& path, const Wanted& wan
   return accept(path, std::move(reading), wanted);
 }
 
-// What is used is evicted last. The time of the file is the store's own stamp: nothing else sets it, and access times
-// lie. A stamp from a clock that was ahead is set right.
+// Updates the stamp for LRU eviction. The stamp is the file's modification time, which only the store sets; access
+// times are unreliable. A stamp from a clock that was ahead is corrected.
 void DirectoryLayer::stamp(const std::string& path, std::int64_t modified_ns) {
   const std::int64_t now = services_.files.now_unix_ns();
   const bool recent = elapsed(modified_ns, now) < kStampAge && !is_ahead(modified_ns, now);
@@ -227,14 +227,14 @@ bool DirectoryLayer::serves(const Entry& entry) const {
   return match_ == CacheMatch::any || role_ == DirectoryRole::shipped || entry.prewarmed;
 }
 
-// The newest compiler's first. `others` is set where there is one that may not serve.
+// Newest compiler first. Sets `others` if there is an entry that must not serve this key.
 std::vector<std::string> DirectoryLayer::newest_first(const std::vector<std::string>& paths, const Wanted& wanted,
                                                       bool* others) {
   std::vector<std::pair<Entry, std::string>> candidates;
   for (const std::string& path : paths) {
     Reading reading = read(path, Check::header);
     expect(reading, wanted);
-    pass_over(path, reading);
+    note_skipped(path, reading);
     if (!reading.entry) continue;
     *others = *others || !serves(*reading.entry);
     if (serves(*reading.entry)) candidates.emplace_back(*std::move(reading.entry), path);
@@ -246,8 +246,8 @@ std::vector<std::string> DirectoryLayer::newest_first(const std::vector<std::str
   return sorted;
 }
 
-// One entry is read whole, and the next one where that is damaged or rejected. Which is first the headers say, if there
-// are several.
+// Reads one entry whole, and the next one if that is damaged or rejected. If there are several, their headers decide
+// the order.
 EntryPointer DirectoryLayer::find_match(const Key& key, const Rejected& rejected, bool* others) {
   const std::string folder = folder_of(key);
   if (!readable() || !is_trusted(folder, FileKind::directory)) return nullptr;

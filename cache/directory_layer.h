@@ -1,4 +1,4 @@
-// A directory of entries: DIR/hex(what)/hex(who), a file each. Reading it; what writes there is Writer.
+// A directory of entries: DIR/hex(what)/hex(who), one file each. This class reads; Writer writes.
 #ifndef QUERN_CACHE_DIRECTORY_LAYER_H_
 #define QUERN_CACHE_DIRECTORY_LAYER_H_
 
@@ -14,21 +14,21 @@
 
 namespace quern::cache {
 
-// The store's own files beside the folders of entries.
+// The store's own files next to the folders of entries.
 inline constexpr const char* kUsageName = ".usage";
 inline constexpr const char* kLeasesName = ".leases";
-inline constexpr const char* kTagName = "CACHEDIR.TAG";  // https://bford.info/cachedir: backups pass the directory over
+inline constexpr const char* kTagName = "CACHEDIR.TAG";  // https://bford.info/cachedir: backups skip the directory
 
 enum class DirectoryRole : std::uint8_t {
-  written,  // the user's own, which quern makes and writes to
-  read,     // the same, but nothing is written
-  maybe,    // the same, where other layers serve: that it is not there is no news
-  shipped,  // made by somebody for others: what was made on demand there serves every compiler
+  written,  // the user's own, which quern creates and writes to
+  read,     // the same, but read-only
+  maybe,    // the same, if other layers serve too: no warning if it does not exist
+  shipped,  // made for others: entries that were made on demand there serve every compiler too
 };
 
 class DirectoryLayer : public Layer {
  public:
-  // `trust` is for directories that are not written to; a written one belongs to the user alone.
+  // `trust` is for read-only directories; a written one must belong to the user.
   DirectoryLayer(const std::string& dir, DirectoryRole role, CacheMatch match, const Trust& trust, Services& services);
 
   EntryPointer find_exact(const Key& key, const Rejected& rejected) override;
@@ -39,25 +39,25 @@ class DirectoryLayer : public Layer {
   LayerReport report() override;
   std::vector<Item> untrusted() override;
 
-  // Looks at the directory at the first call, and makes it if it may be written.
+  // Opens the directory at the first call, and creates it if it may be written.
   bool readable() { return access() != Access::none; }
   bool writable() { return access() == Access::write; }
 
-  // What a file holds, an entry if all is well; with Check::header its description.
+  // Reads an entry file; with Check::header only its description.
   Reading read(const std::string& path, Check check = Check::whole);
   // A remembered failure's bytes, if there are any to trust.
   Reading read_other(const std::string& path, std::string* bytes);
   std::string folder_of(const Key& key) const;
   std::string entry_path(const Key& key) const;
-  // Whether this file or folder is there and to be trusted: its `oddity` and `why`. Counts.
+  // Whether this file or folder exists and is trusted: its `miss` and `why`. Updates the counters.
   Reading examine(const std::string& path, FileKind kind);
-  bool is_trusted(const std::string& path, FileKind kind) { return examine(path, kind).oddity == Oddity::none; }
-  // The folders of entries, and the names in one directory, sorted, so that a tie falls the same way everywhere.
+  bool is_trusted(const std::string& path, FileKind kind) { return examine(path, kind).miss == MissReason::none; }
+  // The folders of entries, and the names in one directory; sorted, so that ties are resolved the same way everywhere.
   std::vector<std::string> folders();
   std::vector<std::string> names(const std::string& directory);
 
  protected:
-  void untrusted_is_passed_over(const std::string& path, const std::string& why) override;
+  void on_untrusted(const std::string& path, const std::string& why) override;
 
  private:
   enum class Access { none, read, write };
@@ -78,9 +78,9 @@ class DirectoryLayer : public Layer {
   const CacheMatch match_;
   const Trust trust_;
 
-  ForkSafeMutex opening_;  // no call_once: thread sanitizer's hangs after an exception
+  ForkSafeMutex opening_;  // no call_once: ThreadSanitizer's hangs after an exception
   std::atomic<bool> opened_{false};
-  Access access_ = Access::none;  // after `opened_`
+  Access access_ = Access::none;  // valid once `opened_` is set
   std::string unusable_;
   bool refused_ = false;
   std::atomic<bool> warned_of_untrusted_{false};

@@ -15,7 +15,7 @@ constexpr std::size_t kHeaderBytes = 56;
 constexpr std::size_t kRowBytes = 16;
 constexpr std::uint64_t kPrewarmed = 1;
 
-// In the order of the file. A section's tag is its place here, from 1.
+// In file order. A section's tag is its position here, from 1.
 enum Section : std::size_t { kWhat, kWho, kCompiler, kKernel, kNumbers, kCubin, kPtx, kSource, kLog, kSections };
 constexpr std::size_t kBodyStart = kHeaderBytes + kSections * kRowBytes;
 
@@ -29,7 +29,7 @@ std::string write_numbers(const std::map<std::string, std::int64_t>& from) {
   return out;
 }
 
-// False unless the names rise: one list has one form.
+// False unless the names are strictly rising: each list has one encoding.
 bool read_numbers(std::string_view bytes, std::map<std::string, std::int64_t>& to) {
   Reader reader(bytes);
   while (!reader.at_end() && !reader.failed()) {
@@ -41,26 +41,26 @@ bool read_numbers(std::string_view bytes, std::map<std::string, std::int64_t>& t
   return !reader.failed();
 }
 
-// What is wrong with the file, by its header; empty if nothing.
+// Why the header is invalid; empty if it is valid.
 std::string header_fault(std::string_view bytes, std::uint64_t file_bytes) {
-  if (bytes.substr(0, kMagic.size()) != kMagic) return "no quern entry: the first bytes differ";
+  if (bytes.substr(0, kMagic.size()) != kMagic) return "not a quern entry: the first bytes differ";
   Reader reader(bytes.substr(kMagic.size()));
   const auto schema = reader.number<std::uint32_t>();
   const auto sections = reader.number<std::uint32_t>();
   const auto size = reader.number<std::uint64_t>();
-  if (reader.failed()) return cat("cut short: ", bytes.size(), " bytes");
+  if (reader.failed()) return cat("truncated: ", bytes.size(), " bytes");
   if (schema != kEntrySchema) return cat("schema ", schema, ", this reader knows ", kEntrySchema);
   if (sections != kSections) return cat(sections, " sections, schema ", schema, " has ", std::size_t{kSections});
   if (size != file_bytes) return cat("size is ", file_bytes, " bytes, ", size, " were written");
-  return size < kBodyStart + kChecksumBytes ? cat("cut short: ", size, " bytes") : "";
+  return size < kBodyStart + kChecksumBytes ? cat("truncated: ", size, " bytes") : "";
 }
 
-constexpr const char* kWrongTable = "the section table is wrong";
+constexpr const char* kWrongTable = "invalid section table";
 
 using Sections = std::array<std::string_view, kSections>;
 using Sizes = std::array<std::uint64_t, kSections>;
 
-// False unless the sections fill `body_bytes`.
+// False unless the sections add up to `body_bytes`.
 bool read_table(std::string_view table, std::uint64_t body_bytes, Sizes& sizes) {
   Reader rows(table);
   std::uint32_t tag = 0;
@@ -113,7 +113,7 @@ std::uint64_t end_of(const Sizes& sizes, std::size_t sections) {
 
 std::size_t head_sections(const Sizes& sizes) { return sizes[kCubin] != 0 ? kCubin + 1 : kPtx + 1; }
 
-// The first sections, as many as `count` says by their sizes. See parse_description.
+// The first `count` sections, by their sizes. See parse_description.
 template <class Count>
 std::optional<Entry> parse_sections(std::string_view beginning, std::uint64_t file_bytes, const Count& count,
                                     std::uint64_t* needed, std::string* why_not) {
@@ -188,7 +188,7 @@ std::uint64_t head_bytes(std::string_view serialized) {
 std::optional<Entry> parse_head(std::string_view head, std::uint64_t file_bytes, std::string* why_not) {
   std::uint64_t needed = 0;
   auto entry = parse_sections(head, file_bytes, &head_sections, &needed, why_not);
-  if (needed != 0 && why_not != nullptr) *why_not = "cut short";
+  if (needed != 0 && why_not != nullptr) *why_not = "truncated";
   if (entry) entry->texts_elsewhere = true;
   return entry;
 }

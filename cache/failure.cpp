@@ -13,14 +13,14 @@ constexpr std::uint32_t kSchema = 1;
 constexpr std::size_t kSections = 4;
 constexpr std::size_t kBodyStart = 8 + 4 + 4 + 8 + 8 + kSections * 8;
 
-// What is wrong with the file as a whole; empty if nothing.
+// Why the file as a whole is invalid; empty if it is valid.
 std::string whole_fault(std::string_view bytes) {
-  if (bytes.substr(0, kMagic.size()) != kMagic) return "no quern failure: the first bytes differ";
+  if (bytes.substr(0, kMagic.size()) != kMagic) return "not a quern failure: the first bytes differ";
   Reader reader(bytes.substr(kMagic.size()));
   const auto schema = reader.number<std::uint32_t>();
   const auto zero = reader.number<std::uint32_t>();
   const auto size = reader.number<std::uint64_t>();
-  if (reader.failed() || bytes.size() < kBodyStart + kChecksumBytes) return cat("cut short: ", bytes.size(), " bytes");
+  if (reader.failed() || bytes.size() < kBodyStart + kChecksumBytes) return cat("truncated: ", bytes.size(), " bytes");
   if (schema != kSchema) return cat("schema ", schema, ", this reader knows ", kSchema);
   if (zero != 0 || size != bytes.size()) return cat("size is ", bytes.size(), " bytes, ", size, " were written");
   return checksum_holds(bytes) ? "" : "the checksum differs";
@@ -58,7 +58,7 @@ std::string serialize(const Failure& failure) {
 std::optional<Failure> parse_failure(std::string_view bytes, std::string* why_not) {
   std::optional<Failure> failure(std::in_place);
   std::string fault = whole_fault(bytes);
-  if (fault.empty() && !read_failure(bytes, *failure)) fault = "the sizes of its parts are wrong";
+  if (fault.empty() && !read_failure(bytes, *failure)) fault = "invalid sizes of its parts";
   if (fault.empty()) return failure;
   if (why_not != nullptr) *why_not = std::move(fault);
   return std::nullopt;

@@ -1,4 +1,4 @@
-// A compile that the compiler refused, as the store remembers it. The bytes are described in FORMAT.md.
+// A failed compile, as the store remembers it (negative caching). The bytes are described in FORMAT.md.
 #ifndef QUERN_CACHE_FAILURE_H_
 #define QUERN_CACHE_FAILURE_H_
 
@@ -10,7 +10,7 @@
 namespace quern::cache {
 
 struct Failure {
-  std::string what, who;  // the full key texts, compared before it is believed
+  std::string what, who;  // the full key texts, compared before it is used
   std::string sentence;   // of the Error
   std::string log;        // the compiler's
   std::int64_t created_unix_ns = 0;
@@ -18,8 +18,8 @@ struct Failure {
   friend bool operator==(const Failure&, const Failure&) = default;
 };
 
-// As for an entry: equal ones give equal bytes; any bytes may be parsed, and any change is found. `why_not` may be
-// null.
+// As for an entry: equal failures give equal bytes; any bytes may be parsed, and any accidental change is detected.
+// `why_not` may be null.
 std::string serialize(const Failure& failure);
 std::optional<Failure> parse_failure(std::string_view bytes, std::string* why_not);
 

@@ -14,7 +14,7 @@ void append_string(std::string& out, std::string_view value) {
   out += value;
 }
 
-// "LENGTH:BYTES" and the character that ends it, taken off the front.
+// Removes "LENGTH:BYTES" and its terminator from the front.
 std::optional<std::string_view> take_string(std::string_view& text, char end) {
   std::size_t size = 0;
   const auto [rest, status] = std::from_chars(text.data(), text.data() + text.size(), size);

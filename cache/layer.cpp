@@ -10,29 +10,29 @@ namespace quern::cache {
 namespace {
 
 constexpr const char* kForeign = "holds another key's entry";
-constexpr const char* kNewer = "a later quern made it, with another schema of entries";
+constexpr const char* kNewer = "made by a later quern, with another entry schema";
 constexpr std::size_t kHashDigits = 2 * sizeof(Hash128::bytes);
 
-// Of bytes that are no entry of this schema.
-void set_oddity(Reading& reading, bool newer) {
-  reading.oddity = newer ? Oddity::newer : Oddity::damaged;
+// Why these bytes are not an entry of this schema.
+void set_miss(Reading& reading, bool newer) {
+  reading.miss = newer ? MissReason::newer : MissReason::damaged;
   if (newer) reading.why = kNewer;
 }
 
 }  // namespace
 
-void Layer::pass_over(const std::string& path, const Reading& reading) {
+void Layer::note_skipped(const std::string& path, const Reading& reading) {
   AtomicCounters& counters = services_.counters;
   std::atomic<std::uint64_t>* const rows[] = {
       nullptr,           nullptr,           &counters.unreadable, &counters.untrusted,
       &counters.damaged, &counters.foreign, &counters.untrusted,  &counters.newer};
-  std::atomic<std::uint64_t>* const row = rows[static_cast<int>(reading.oddity)];
+  std::atomic<std::uint64_t>* const row = rows[static_cast<int>(reading.miss)];
   if (row == nullptr) return;
   ++*row;
-  services_.log.info(cat("cache: passed over ", path, ": ", reading.why));
-  if (reading.oddity == Oddity::refused && !warned_of_refused_.exchange(true))
+  services_.log.info(cat("cache: skipped ", path, ": ", reading.why));
+  if (reading.miss == MissReason::refused && !warned_of_refused_.exchange(true))
     services_.log.warning(cat("cache: ", path, " is not used: ", reading.why));
-  if (reading.oddity == Oddity::untrusted) untrusted_is_passed_over(path, reading.why);
+  if (reading.miss == MissReason::untrusted) on_untrusted(path, reading.why);
 }
 
 void Layer::expect(Reading& reading, const Wanted& wanted) {
@@ -40,7 +40,7 @@ void Layer::expect(Reading& reading, const Wanted& wanted) {
   if (!reading.entry) return;
   if (reading.entry->what == wanted.what && (who == nullptr || reading.entry->who == *who)) return;
   reading.entry.reset();
-  reading.oddity = Oddity::foreign;
+  reading.miss = MissReason::foreign;
   reading.why = kForeign;
 }
 
@@ -49,37 +49,37 @@ EntryPointer Layer::accept(const std::string& path, Reading reading, const Wante
   expect(reading, wanted);
   if (reading.entry && is_rejected(*reading.entry, wanted.rejected)) return nullptr;
   if (reading.entry) return std::make_shared<const Entry>(*std::move(reading.entry));
-  pass_over(path, reading);
+  note_skipped(path, reading);
   return nullptr;
 }
 
 void parse_into(Reading& reading, std::string_view bytes) {
   reading.entry = parse(bytes, &reading.why);
-  reading.oddity = Oddity::none;
-  if (!reading.entry) set_oddity(reading, is_of_newer_schema(bytes));
+  reading.miss = MissReason::none;
+  if (!reading.entry) set_miss(reading, is_of_newer_schema(bytes));
 }
 
 void parse_head_into(Reading& reading, std::string_view head, std::uint64_t file_bytes) {
   reading.entry = parse_head(head, file_bytes, &reading.why);
-  reading.oddity = Oddity::none;
-  if (!reading.entry) set_oddity(reading, begins_as_newer_schema(head));
+  reading.miss = MissReason::none;
+  if (!reading.entry) set_miss(reading, begins_as_newer_schema(head));
 }
 
 Reading read_description(const std::function<Reading(std::size_t most, std::string* bytes)>& read) {
   constexpr std::uint64_t kUsual = 4096;
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 26;  // a bound for what is read of a file that lies
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 26;  // an upper bound for a file with an invalid size
   Reading reading;
   std::string beginning;
   std::uint64_t needed = kUsual;
   for (std::uint64_t had = 0; needed > had && needed <= kMost;) {
     had = needed;
     reading = read(static_cast<std::size_t>(needed), &beginning);
-    if (reading.oddity != Oddity::none) return reading;
+    if (reading.miss != MissReason::none) return reading;
     reading.entry = parse_description(beginning, reading.bytes, &needed, &reading.why);
   }
   if (reading.entry) return reading;
-  if (needed != 0) reading.why = "cut short";
-  set_oddity(reading, begins_as_newer_schema(beginning));
+  if (needed != 0) reading.why = "truncated";
+  set_miss(reading, begins_as_newer_schema(beginning));
   return reading;
 }
 
@@ -108,17 +108,17 @@ std::string item_key_of(const Entry& entry) { return cat(hash128(entry.what).hex
 Reading of_its_own_name(const std::string& item_key, Reading reading) {
   if (!reading.entry || item_key_of(*reading.entry) == item_key) return reading;
   reading.entry.reset();
-  reading.oddity = Oddity::foreign;
+  reading.miss = MissReason::foreign;
   reading.why = kForeign;
   return reading;
 }
 
-Reading if_believed(Reading reading, const Trust& trust, std::uint32_t user) {
+Reading if_trusted(Reading reading, const Trust& trust, std::uint32_t user) {
   if (!reading.entry) return reading;
   reading.why = why_code_untrusted(reading.entry->what, reading.owner, trust, user);
   if (reading.why.empty()) return reading;
   reading.entry.reset();
-  reading.oddity = Oddity::refused;
+  reading.miss = MissReason::refused;
   return reading;
 }
 
@@ -132,9 +132,9 @@ Item describe(const std::string& layer, const std::string& item_key, Reading rea
   item.layer = layer;
   item.bytes = reading.bytes;
   item.damage = reading.why;
-  item.newer = reading.oddity == Oddity::newer;
-  item.untrusted = reading.oddity == Oddity::untrusted;
-  item.refused = reading.oddity == Oddity::refused;
+  item.newer = reading.miss == MissReason::newer;
+  item.untrusted = reading.miss == MissReason::untrusted;
+  item.refused = reading.miss == MissReason::refused;
   if (!reading.entry) return item;
   Entry& entry = *reading.entry;
   if (item_key != item_key_of(entry)) item.damage = kForeign;

@@ -17,9 +17,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kDirectoryMode = 0700;
 constexpr std::uint32_t kFileMode = 0600;
-constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";  // one a kernel, whatever containers it runs
+constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";  // one per kernel, shared by its containers
 constexpr std::uint64_t kMostBootId = 256;
-constexpr std::string_view kSuccessor = "+";  // ends the name of the lease that follows one that expired
+constexpr std::string_view kSuccessor = "+";  // suffix of the lease that follows an expired one
 
 }  // namespace
 
@@ -31,13 +31,13 @@ bool is_lease(const std::string& file_name) {
 
 // ---- Lease
 
-// Without a thread of its own the lease is merely shorter.
+// Without a heartbeat thread the lease only expires earlier.
 Lease::Lease(Services& services, std::string path, std::unique_ptr<OpenFile> file, std::chrono::milliseconds every)
     : services_(services), path_(std::move(path)), file_(std::move(file)) {
   try {
     beating_ = std::thread([this, every] { beat(every); });
   } catch (const std::system_error& error) {
-    services_.log.debug(cat("cache: no thread for a lease: ", error.what()));
+    services_.log.debug(cat("cache: cannot start a thread for a lease: ", error.what()));
   }
 }
 
@@ -47,8 +47,8 @@ void Lease::beat(std::chrono::milliseconds every) {
     services_.files.set_modified(file_->get(), services_.files.now_unix_ns());
 }
 
-// The file goes while it is still locked: whoever locks it later sees that its name is gone and starts anew. Unlocked
-// by name too, as a forked child may have the same open file.
+// Removes the file while it is still locked: a process that locks it later sees that the name is gone and starts over.
+// Also unlocks explicitly, because a forked child may share the open file.
 Lease::~Lease() {
   {
     const std::lock_guard lock(mutex_);
@@ -87,7 +87,7 @@ bool Leases::may_be_held_elsewhere(const std::string& path) {
   return std::chrono::nanoseconds(apart(services_.files.now_unix_ns(), status.modified_ns)) < times_.longest;
 }
 
-// `seen` gets the file that is locked, by whomever.
+// `seen` gets the status of the locked file.
 Leases::Attempt Leases::attempt(const std::string& path, std::unique_ptr<Lease>* lease, FileStatus* seen) {
   FileSystem& files = services_.files;
   auto file = open(path);
@@ -106,7 +106,7 @@ Leases::Attempt Leases::attempt(const std::string& path, std::unique_ptr<Lease>*
     services_.failed(cat("cannot lock ", path, ": ", error_text(error)));
     return Attempt::impossible;
   }
-  // Its owner may have removed it between our opening and our locking.
+  // Its owner may have removed it after we opened it and before we locked it.
   if (files.status(path, &named) != 0 || named.inode != locked.inode || named.device != locked.device)
     return Attempt::held;
   *seen = locked;
@@ -114,7 +114,7 @@ Leases::Attempt Leases::attempt(const std::string& path, std::unique_ptr<Lease>*
   return Attempt::taken;
 }
 
-// One of those who waited builds in the place of an owner that shows no sign of life, and the others wait for that one.
+// One of the waiting processes takes over from an owner that shows no sign of life, and the others wait for that one.
 std::unique_ptr<Lease> Leases::take(const std::string& name, const std::function<bool()>& done,
                                     const Patience& patience) {
   const std::string path = cat(dir_, "/", machine(), "-", name);
@@ -124,7 +124,7 @@ std::unique_ptr<Lease> Leases::take(const std::string& name, const std::function
     if (patience.begins) patience.begins();
   };
   if (wait_at(path, done, {patience.until, begins}, &lease) == Waited::enough) return lease;
-  const bool in_haste = Clock::now() >= patience.until;  // who does not wait knows why it builds
+  const bool in_haste = Clock::now() >= patience.until;  // a caller that does not wait needs no warning
   const bool alone = in_haste || wait_at(cat(path, kSuccessor), done, {patience.until, {}}, &lease) == Waited::in_vain;
   if (!alone && lease == nullptr) return nullptr;
   ++services_.counters.lease_timeouts;
@@ -144,7 +144,7 @@ Leases::Waited Leases::wait_at(const std::string& path, const std::function<bool
     const FileStatus before = seen;
     const Attempt result = attempt(path, lease, &seen);
     if (result == Attempt::impossible) return Waited::enough;
-    // An owner that ends removes its file, one that dies leaves it.
+    // An owner that finishes removes its file; one that dies leaves it.
     const bool ended = before.inode != 0 && seen.inode != before.inode;
     if (result == Attempt::taken) {
       if (done() || ended) lease->reset();
@@ -169,7 +169,7 @@ void Leases::sweep() {
     std::unique_ptr<Lease> lease;
     FileStatus seen;
     if (is_lease(name) && !may_be_held_elsewhere(path))
-      attempt(path, &lease, &seen);  // what nobody holds goes with ours
+      attempt(path, &lease, &seen);  // an unlocked file is removed with our lease on it
   }
 }
 

@@ -1,5 +1,5 @@
-// One build of a key at a time on a machine. A lease saves work and is never needed for correctness: whoever cannot
-// have one builds all the same.
+// At most one concurrent build per key and machine. A lease only saves work and is never needed for correctness: a
+// process that cannot get one builds anyway.
 #ifndef QUERN_CACHE_LEASE_H_
 #define QUERN_CACHE_LEASE_H_
 
@@ -18,22 +18,23 @@
 namespace quern::cache {
 
 struct LeaseTimes {
-  std::chrono::milliseconds beat{1000};      // how often an owner says that its process lives
-  std::chrono::milliseconds expiry{10000};   // without a sign for so long, an owner is taken for dead or stopped
-  std::chrono::milliseconds longest{60000};  // no build is waited for longer, whatever its owner says
-  std::chrono::milliseconds poll{10};        // the longest sleep between two looks
+  std::chrono::milliseconds beat{1000};      // heartbeat interval of an owner
+  std::chrono::milliseconds expiry{10000};   // an owner without a heartbeat for this long counts as dead or stopped
+  std::chrono::milliseconds longest{60000};  // maximum wait for one build, even with heartbeats
+  std::chrono::milliseconds poll{10};        // the longest sleep between two checks
 };
 
-// How long a caller waits for other processes at most, whatever they do, and whom it tells when it begins to wait.
+// The caller's limit on waiting for other processes, and its callback when a wait begins.
 struct Patience {
   std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max();
-  std::function<void()> begins;  // may be empty; called at most once for a key
+  std::function<void()> begins;  // may be empty; called at most once per key
 };
 
-// "MACHINE-what-who", as `take` makes them, or that with a "+".
+// "MACHINE-what-who", as made by `take`, optionally with a "+".
 bool is_lease(const std::string& file_name);
 
-// Held by one build. The kernel ends it with the process; a forked child that lives on is told by the missing beats.
+// Held by one build. The kernel releases it when the process ends; if a forked child keeps the lock alive, the missing
+// heartbeats reveal it.
 class Lease {
  public:
   Lease(Services& services, std::string path, std::unique_ptr<OpenFile> file, std::chrono::milliseconds beat);
@@ -55,38 +56,38 @@ class Lease {
 // Thread-safe.
 class Leases {
  public:
-  // `dir` is made when it is needed.
+  // `dir` is created when needed.
   Leases(std::string dir, const LeaseTimes& times, Services& services)
       : dir_(std::move(dir)), times_(times), services_(services) {}
 
-  // The lease of `name`; waits while another has it, looking at `done` now and then. Where the other one shows no sign
-  // of life, or takes longer than `times` allow, one of those who wait gets a lease in its place, and the others wait
-  // for that one as they did before. Null if `done` says true, if the successor lasts too long as well, `patience`
-  // ends, or an owner ended without success (then all who waited go on at once, not one after the other), or if the
-  // file system has no locks.
+  // Acquires the lease of `name`; waits while another process holds it, polling `done`. If the owner shows no
+  // heartbeat, or exceeds the limits in `times`, one of the waiting processes gets a successor lease, and the others
+  // wait for that one in the same way. Returns null if `done` returns true, if the successor also exceeds its limits,
+  // `patience` ends, an owner ended without success (then all waiting processes build at once, not one after the
+  // other), or the file system has no locks.
   std::unique_ptr<Lease> take(const std::string& name, const std::function<bool()>& done, const Patience& patience);
 
-  // Removes what dead owners left behind: of this machine those that nobody holds, of others those without a sign of
-  // life for longer than anybody waits.
+  // Removes the files of dead owners: of this machine the unlocked ones, of others those without a heartbeat for longer
+  // than any wait.
   void sweep();
 
  private:
   enum class Attempt { taken, held, impossible };
-  enum class Waited { enough, in_vain };  // for a lease, or for nothing more; for an owner that is to be given up
+  enum class Waited { enough, in_vain };  // enough: got the lease, or need none; in_vain: the owner timed out
   Waited wait_at(const std::string& path, const std::function<bool()>& done, const Patience& patience,
                  std::unique_ptr<Lease>* lease);
   Attempt attempt(const std::string& path, std::unique_ptr<Lease>* lease, FileStatus* seen);
   std::unique_ptr<OpenFile> open(const std::string& path);
   bool may_be_held_elsewhere(const std::string& path);
-  // Starts the names of this machine's leases: on some file servers locks end at the machine, and one that frees a
-  // name which another one holds would let that one's processes build twice.
+  // The name prefix of this machine's leases. On some file servers locks are only visible within one machine; with a
+  // shared name, one machine could remove a lease that another one holds, and processes there would build twice.
   std::string machine();
 
   const std::string dir_;
   const LeaseTimes times_;
   Services& services_;
   ForkSafeMutex mutex_;
-  std::string machine_;  // empty until it was asked for
+  std::string machine_;  // empty until first needed
 };
 
 }  // namespace quern::cache

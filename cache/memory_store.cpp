@@ -8,7 +8,7 @@
 namespace quern::cache {
 namespace {
 
-// The hashes first: where they differ, and they nearly always do, no text is read.
+// Compares the hashes first: they nearly always differ, and then no text is read.
 bool same(const Key& left, const Key& right) {
   return left.what_hash == right.what_hash && left.who_hash == right.who_hash && left.what == right.what &&
          left.who == right.who;

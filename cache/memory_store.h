@@ -1,4 +1,4 @@
-// The images this process has: a table that is read far more often than written.
+// The in-memory images of this process: a table with many reads and few writes.
 #ifndef QUERN_CACHE_MEMORY_STORE_H_
 #define QUERN_CACHE_MEMORY_STORE_H_
 
@@ -19,39 +19,38 @@ struct KeyHash {
   std::size_t operator()(const Key& key) const;
 };
 
-// Thread-safe. Reading takes no lock and writes no cache line that another thread writes. A key whose entry was
-// rejected stays known, without it, and so do the images that were rejected under it: what is on disk may be one of
-// them.
+// Thread-safe. Readers are lock-free and write no shared cache line. A key with a rejected entry stays known, without
+// the entry, and so do the images rejected under it: the one on disk may be one of them.
 class MemoryStore {
  public:
-  // Null if not here. Counts a hit.
+  // Null on a miss. Counts a hit.
   EntryPointer find(const Key& key);
   // The images that were rejected under the key.
   Rejected rejected(const Key& key);
 
-  // Unless there is one under the key, or this one was rejected. What is then there; null for a rejected one.
+  // Adds unless the key has an entry, or this one was rejected. Returns the resident entry; null for a rejected one.
   EntryPointer add(const Key& key, const EntryPointer& entry);
-  // Whatever is there, and whatever was rejected.
+  // Replaces any entry, also a rejected one.
   void replace(const Key& key, const EntryPointer& entry);
-  // Takes out what is there, and notes it as rejected; `expected` where nothing is there. False, with nothing done, if
-  // `expected` is given and something else is there. `was` gets what was there.
+  // Removes the resident entry and marks it as rejected; `expected` if there is none. Returns false without a change if
+  // `expected` is given and another entry is resident. `was` gets the previous entry.
   bool reject(const Key& key, const EntryPointer& expected, EntryPointer* was);
   void clear();
-  // Drops the entries of which there are no copies outside.
+  // Drops the entries without copies outside.
   void drop_unused();
 
-  // All that are there, in no particular order.
+  // All resident entries, in no particular order.
   std::vector<EntryPointer> entries();
 
   std::uint64_t hits() const { return hits_.total(); }
 
  private:
-  // What is known under a key.
+  // The state of a key.
   struct Known {
     Known(const Key& known_key, const EntryPointer& known_entry, Rejected known_rejected)
         : key(known_key), entry(known_entry), rejected(std::move(known_rejected)) {}
     Key key;
-    StripedPointer<Entry> entry;  // empty: there is none
+    StripedPointer<Entry> entry;  // empty: no entry
     Rejected rejected;
   };
   using Table = ReadMostlyTable<Known>;

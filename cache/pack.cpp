@@ -11,10 +11,10 @@ namespace quern::cache {
 namespace {
 
 constexpr std::string_view kMagic = "\x89QUERNP\n";
-constexpr std::uint32_t kSchemas[] = {1, 2};  // of the forms
-constexpr std::uint32_t kFileMode = 0644;     // a pack is made to be read by others
-// Bounds of what is read and allocated before a checksum has been looked at: the index, an entry.
-constexpr std::uint64_t kFewestEntryBytes[] = {216, 20};  // of the forms
+constexpr std::uint32_t kSchemas[] = {1, 2};  // of the two forms
+constexpr std::uint32_t kFileMode = 0644;     // a pack is read by other users
+// Limits for sizes that are used before a checksum was verified: of the index, of an entry.
+constexpr std::uint64_t kFewestEntryBytes[] = {216, 20};  // of the two forms
 constexpr std::uint64_t kMostRows = 1 << 20;
 constexpr std::uint64_t kMostEntryBytes = std::uint64_t{1} << 28;
 
@@ -68,18 +68,18 @@ PackRow take_row(Reader& reader, PackForm form) {
   return row;
 }
 
-// What is allocated before a byte is unpacked.
+// Sizes of allocations before decompression.
 bool frames_hold(const PackRow& row) {
   return row.head_frame_bytes > 0 && row.head_frame_bytes < row.bytes && row.head_bytes <= kMostEntryBytes &&
          row.rest_bytes <= kMostEntryBytes;
 }
 
-// The header is under the checksum too, so that a changed byte of it is found.
+// The checksum covers the header too, so that a changed byte of it is detected.
 Hash128 index_checksum(std::string_view header_bytes, std::string_view index_and_footer) {
   return hash128(cat(header_bytes, index_and_footer));
 }
 
-// The entries lie back to back between header and index, in strictly rising order of their hashes.
+// The entries are contiguous between header and index, in strictly rising order of their hashes.
 bool rows_tile(const std::vector<PackRow>& rows, PackForm form, std::uint64_t end) {
   std::uint64_t offset = kPackHeaderBytes;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -107,7 +107,7 @@ const PackRow* PackIndex::find(const Hash128& what, const Hash128& who) const {
   return nullptr;
 }
 
-// The digits of a hash sort as its bytes do.
+// Hexadecimal digits sort like the bytes.
 const PackRow* PackIndex::find_key(std::string_view key) const {
   const auto place =
       std::partition_point(rows_.begin(), rows_.end(), [&](const PackRow& row) { return row.key() < key; });
@@ -128,38 +128,39 @@ std::optional<std::uint64_t> pack_index_offset(std::string_view footer, std::uin
   const auto offset = reader.number<std::uint64_t>();
   const auto size = reader.number<std::uint64_t>();
   const std::uint64_t least = kPackHeaderBytes + kPackFooterBytes;
-  if (footer.size() != kPackFooterBytes || file_bytes < least) return because(why_not, "cut short");
+  if (footer.size() != kPackFooterBytes || file_bytes < least) return because(why_not, "truncated");
   if (size != file_bytes) return because(why_not, cat("size is ", file_bytes, " bytes, ", size, " were written"));
   const std::uint64_t end = file_bytes - kPackFooterBytes;
   const bool within = offset >= kPackHeaderBytes && offset <= end;
   if (!within || (end - offset) % row_bytes(form) != 0 || (end - offset) / row_bytes(form) != count ||
       count > (offset - kPackHeaderBytes) / kFewestEntryBytes[static_cast<int>(form)])
-    return because(why_not, "the footer is wrong");
+    return because(why_not, "invalid footer");
   if (count > kMostRows) return because(why_not, cat("it has ", count, " images, and ", kMostRows, " are the most"));
   return offset;
 }
 
 std::optional<PackIndex> parse_pack_index(std::string_view header_bytes, std::string_view tail,
                                           std::uint64_t file_bytes, std::string* why_not) {
-  if (header_bytes.substr(0, kMagic.size()) != kMagic) return because(why_not, "no quern pack: the first bytes differ");
+  if (header_bytes.substr(0, kMagic.size()) != kMagic)
+    return because(why_not, "not a quern pack: the first bytes differ");
   const auto form = form_of(header_bytes);
-  if (!form) return because(why_not, "a schema that this reader does not know; it knows 1 and 2");
-  if (tail.size() < kPackFooterBytes || tail.size() > file_bytes) return because(why_not, "cut short");
+  if (!form) return because(why_not, "unknown schema; this reader knows 1 and 2");
+  if (tail.size() < kPackFooterBytes || tail.size() > file_bytes) return because(why_not, "truncated");
   const auto offset = pack_index_offset(tail.substr(tail.size() - kPackFooterBytes), file_bytes, *form, why_not);
   if (!offset) return std::nullopt;
-  if (*offset != file_bytes - tail.size()) return because(why_not, "the footer is wrong");
+  if (*offset != file_bytes - tail.size()) return because(why_not, "invalid footer");
   const std::string_view covered = tail.substr(0, tail.size() - kChecksumBytes);
   if (Reader(tail.substr(covered.size())).hash() != index_checksum(header_bytes, covered))
     return because(why_not, "the index's checksum differs");
   std::vector<PackRow> rows((tail.size() - kPackFooterBytes) / row_bytes(*form));
   Reader reader(tail);
   for (PackRow& row : rows) row = take_row(reader, *form);
-  if (!rows_tile(rows, *form, *offset)) return because(why_not, "the index is wrong");
+  if (!rows_tile(rows, *form, *offset)) return because(why_not, "invalid index");
   return PackIndex(std::move(rows), *form);
 }
 
 std::optional<PackIndex> read_pack_index(FileSystem& files, int file, std::uint64_t file_bytes, std::string* why_not) {
-  if (file_bytes < kPackHeaderBytes + kPackFooterBytes) return because(why_not, "no quern pack: too short");
+  if (file_bytes < kPackHeaderBytes + kPackFooterBytes) return because(why_not, "not a quern pack: too short");
   std::string head(kPackHeaderBytes, '\0');
   std::string tail(kPackFooterBytes, '\0');
   int error = read_exactly(files, file, 0, head.size(), head.data());
@@ -169,7 +170,7 @@ std::optional<PackIndex> read_pack_index(FileSystem& files, int file, std::uint6
   if (form == PackForm::compressed && Zstd::open(why_not) == nullptr) return std::nullopt;
   const auto offset = pack_index_offset(tail, file_bytes, form, why_not);
   if (!offset) {
-    if (head.substr(0, kMagic.size()) != kMagic) return because(why_not, "no quern pack: the first bytes differ");
+    if (head.substr(0, kMagic.size()) != kMagic) return because(why_not, "not a quern pack: the first bytes differ");
     return std::nullopt;
   }
   tail.resize(static_cast<std::size_t>(file_bytes - *offset));

@@ -13,8 +13,8 @@ namespace quern::cache {
 PackLayer::PackLayer(std::string path, const Trust& trust, Services& services)
     : Layer(std::move(path), services), trust_(trust) {}
 
-// The log is written to when the lock is free again: its sink may be somebody who asks this store. What only passes (no
-// free descriptor, a server that is not there yet) is looked at again the next time.
+// The log is written after the lock is released: its sink may call this store. Transient failures (no free descriptor,
+// a server that is not mounted yet) are retried at the next use.
 PackLayer::PackPointer PackLayer::open() {
   std::string warning;
   PackPointer pack;
@@ -76,7 +76,7 @@ Reading PackLayer::read_first(const Pack& pack, const PackRow& row, std::size_t 
   reading.bytes = row.bytes;
   reading.owner = pack.owner;
   const int error = read_exactly(services_.files, pack.file->get(), row.offset, bytes->size(), bytes->data());
-  reading.oddity = error != 0 ? Oddity::unreadable : Oddity::none;
+  reading.miss = error != 0 ? MissReason::unreadable : MissReason::none;
   if (error != 0) reading.why = error_text(error);
   return reading;
 }
@@ -87,37 +87,37 @@ Reading PackLayer::read_part(const Pack& pack, const PackRow& row, PackPart part
   reading.bytes = row.bytes;
   reading.owner = pack.owner;
   const bool read = read_pack_bytes(services_.files, pack.file->get(), row, part, bytes, &error, &reading.why);
-  reading.oddity = error != 0 ? Oddity::unreadable : read ? Oddity::none : Oddity::damaged;
+  reading.miss = error != 0 ? MissReason::unreadable : read ? MissReason::none : MissReason::damaged;
   return reading;
 }
 
 Reading PackLayer::read(const Pack& pack, const PackRow& row) {
   std::string bytes;
   Reading reading = read_part(pack, row, PackPart::whole, &bytes);
-  if (reading.oddity != Oddity::none) return reading;
+  if (reading.miss != MissReason::none) return reading;
   parse_into(reading, bytes);
-  return if_believed(std::move(reading), trust_, services_.files.user());
+  return if_trusted(std::move(reading), trust_, services_.files.user());
 }
 
 Reading PackLayer::read_head(const Pack& pack, const PackRow& row) {
   if (pack.index.form() == PackForm::plain) return read(pack, row);
   std::string bytes;
   Reading reading = read_part(pack, row, PackPart::head, &bytes);
-  if (reading.oddity != Oddity::none) return reading;
+  if (reading.miss != MissReason::none) return reading;
   parse_head_into(reading, bytes, row.entry_bytes());
-  return if_believed(std::move(reading), trust_, services_.files.user());
+  return if_trusted(std::move(reading), trust_, services_.files.user());
 }
 
 Reading PackLayer::describe(const Pack& pack, const PackRow& row) {
   if (pack.index.form() == PackForm::compressed) return read_head(pack, row);
   const auto first = [&](std::size_t most, std::string* bytes) { return read_first(pack, row, most, bytes); };
-  return if_believed(read_description(first), trust_, services_.files.user());
+  return if_trusted(read_description(first), trust_, services_.files.user());
 }
 
-// What cannot be read may have been replaced on its server: the name leads to the new one.
+// A pack that cannot be read may have been replaced on its server: the name leads to the new one.
 EntryPointer PackLayer::read_for(const PackPointer& pack, const PackRow& row, const Wanted& wanted) {
   Reading reading = read_head(*pack, row);
-  if (reading.oddity == Oddity::unreadable) {
+  if (reading.miss == MissReason::unreadable) {
     const PackPointer again = reopen(pack);
     const PackRow* const there = again ? again->index.find(row.what_hash, row.who_hash) : nullptr;
     if (there != nullptr) reading = read_head(*again, *there);
@@ -131,7 +131,7 @@ EntryPointer PackLayer::find_exact(const Key& key, const Rejected& rejected) {
   return row == nullptr ? nullptr : read_for(pack, *row, {key.what, &key.who, rejected});
 }
 
-// The index says which is the newest, so that one entry is read.
+// The index shows which entry is the newest, so that only one is read.
 EntryPointer PackLayer::find_match(const Key& key, const Rejected& rejected, bool* /*others*/) {
   const PackPointer pack = open();
   if (!pack) return nullptr;

@@ -15,7 +15,7 @@
 
 namespace quern::cache {
 
-// What was made on demand serves every compiler here: whoever made the pack meant it for others.
+// Entries that were made on demand serve every compiler here, because a pack is made for others.
 class PackLayer : public Layer {
  public:
   PackLayer(std::string path, const Trust& trust, Services& services);
@@ -28,7 +28,7 @@ class PackLayer : public Layer {
   LayerReport report() override;
 
  private:
-  // The file that was looked at is the one that is read from then on, whatever happens to its name.
+  // Once checked, this file stays in use, even if its name is replaced.
   struct Pack {
     std::unique_ptr<OpenFile> file;
     PackIndex index;
@@ -37,12 +37,12 @@ class PackLayer : public Layer {
   using PackPointer = std::shared_ptr<const Pack>;
 
   PackPointer open();
-  // Not the pack that could not be read: another one by the same name, if it can be.
+  // Replaces the `unreadable` pack by another file of the same name, if that can be opened.
   PackPointer reopen(const PackPointer& unreadable);
   PackPointer look(std::string* why, bool* passing);
   std::string refuse(const std::string& why);
   Reading read(const Pack& pack, const PackRow& row);
-  // Its texts stay in a compressed pack.
+  // The entry's texts stay in a compressed pack.
   Reading read_head(const Pack& pack, const PackRow& row);
   Reading describe(const Pack& pack, const PackRow& row);
   Reading read_first(const Pack& pack, const PackRow& row, std::size_t most, std::string* bytes);
@@ -51,7 +51,7 @@ class PackLayer : public Layer {
 
   const Trust trust_;
   ForkSafeMutex opening_;
-  bool opened_ = false;  // the rest after that; null: not used
+  bool opened_ = false;  // the members below are valid after that; pack_ null: not used
   PackPointer pack_;
   std::string unusable_;
   bool refused_ = false;

@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint32_t kFileMode = 0644;  // a pack is made to be read by others
+constexpr std::uint32_t kFileMode = 0644;  // a pack is read by other users
 constexpr std::chrono::milliseconds kLongestNap{20};
 
 std::string staging_of(const std::string& pack) {
@@ -46,8 +46,8 @@ PackLock::PackLock(FileSystem& files, const std::string& pack, std::chrono::mill
   }
 }
 
-// `seen` gets the file that is locked, by whomever. Its owner may have made it the pack between our opening and our
-// locking: then the name leads elsewhere by now.
+// `seen` gets the status of the locked file. Its owner may have renamed it to the pack after we opened it and before we
+// locked it: then the staging name leads elsewhere by now.
 PackLock::Attempt PackLock::attempt(FileStatus* seen) {
   file_ = std::make_unique<OpenFile>(files_, staging_, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, kFileMode);
   if (file_->error() != 0)

@@ -1,4 +1,4 @@
-// One writer of a pack at a time.
+// At most one concurrent writer of a pack.
 #ifndef QUERN_CACHE_PACK_LOCK_H_
 #define QUERN_CACHE_PACK_LOCK_H_
 
@@ -10,16 +10,15 @@
 
 namespace quern::cache {
 
-// The lock is the file that becomes the pack, ".NAME.staging" beside it: what a killed writer leaves is one file, which
-// the next writer takes. Where there are no locks, writers do not see each other, and each has a staging file of its
-// own.
+// The lock is an flock of the staging file ".NAME.staging" in the pack's folder: a killed writer leaves only this file,
+// which the next writer reuses. Without file locks, writers do not see each other, and each has its own staging file.
 class PackLock {
  public:
-  // Waits for other writers. Throws Error (io) that names `pack`: where the folder cannot be written, and where the
-  // other writer has written nothing for `patience`.
+  // Waits for other writers. Throws Error (io) that names `pack` if the folder cannot be written, or if the other
+  // writer has written nothing for `patience`.
   PackLock(FileSystem& files, const std::string& pack, std::chrono::milliseconds patience);
 
-  // Where to write: a file that is there and empty; empty without locks.
+  // The path to write to: an existing empty file; "" without locks.
   const std::string& staging() const { return staging_; }
 
  private:

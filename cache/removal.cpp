@@ -23,12 +23,12 @@ Removal result_of(Services& services, const std::string& path, int error) {
   return Removal::failed;
 }
 
-// Without power a file may come to have its size and none of its bytes: zeros.
+// After a power failure a file may have its size but only zeros as content.
 bool begins_as_ours(std::string_view bytes) {
   return bytes.substr(0, kMagic.size()) == kMagic || bytes.find_first_not_of('\0') == std::string_view::npos;
 }
 
-// 0, an errno value, or EEXIST where somebody else's bytes are there.
+// 0, an errno value, or EEXIST if the store did not write the content.
 int why_not_ours(FileSystem& files, const std::string& path, const FileStatus& status) {
   if (status.kind != FileKind::regular) return 0;
   std::string beginning(std::min<std::uint64_t>(status.bytes, kBeginning), '\0');

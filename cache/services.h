@@ -1,4 +1,4 @@
-// What every part of a store shares: the file layer, the log, the counters.
+// Shared by all parts of a store: the file system interface, the log, the counters.
 #ifndef QUERN_CACHE_SERVICES_H_
 #define QUERN_CACHE_SERVICES_H_
 
@@ -16,15 +16,15 @@
 
 namespace quern::cache {
 
-// Counts the calls that failed, but for answers that are to be expected: not there, there already, somebody else's
-// turn. What is asked for by name is asked for again where a file server's answer passes.
+// Counts failed calls, except for expected results: not found, already exists, locked by another process. Calls by name
+// are retried after a transient error of a file server.
 class CountedFiles final : public ForwardingFileSystem {
  public:
   CountedFiles(FileSystem& to, std::atomic<std::uint64_t>& failures) : ForwardingFileSystem(to), failures_(failures) {}
 
   using ForwardingFileSystem::set_modified;
   using ForwardingFileSystem::status;
-  // What is only read is taken up again as a whole; see read_whole.
+  // A read is retried as a whole; see read_whole.
   long open(const std::string& path, int flags, std::uint32_t mode) override {
     if ((flags & O_CREAT) == 0) return Base::open(path, flags, mode);
     return patiently([&] { return Base::open(path, flags, mode); });
@@ -75,8 +75,8 @@ class CountedFiles final : public ForwardingFileSystem {
 struct Services {
   Services(FileSystem& file_system, Log to) : log(std::move(to)), files(file_system, counters.failures) {}
 
-  // A file operation failed and is passed over. The first is worth a warning (a full disk, say), the others would be
-  // noise.
+  // Counts a failed file operation that is otherwise ignored. The first logs a warning (a full disk, say), the others
+  // are not logged as warnings.
   void failed(const std::string& why) {
     log.write(warned_.exchange(true) ? LogLevel::debug : LogLevel::warning, cat("cache: ", why));
   }

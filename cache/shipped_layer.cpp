@@ -11,7 +11,7 @@
 namespace quern::cache {
 namespace {
 
-// So that a host that changes its directory keeps its layers.
+// Absolute, so that the layers survive a chdir of the host.
 std::string absolute(const std::string& path) {
   std::error_code failed;
   const std::filesystem::path full = std::filesystem::absolute(path, failed);
@@ -23,7 +23,7 @@ std::string absolute(const std::string& path) {
 ShippedLayer::ShippedLayer(const std::string& path, CacheMatch match, const Trust& trust, Services& services)
     : Layer(absolute(path), services), match_(match), trust_(trust) {}
 
-// The log is written to when the lock is free again: its sink may be somebody who asks this store.
+// The log is written after the lock is released: its sink may call this store.
 Layer* ShippedLayer::layer() {
   if (Layer* const there = there_.load(std::memory_order_acquire)) return there;
   std::string warning;
@@ -43,7 +43,7 @@ Layer* ShippedLayer::layer() {
   return there_.load(std::memory_order_acquire);
 }
 
-// What is a directory is read as one, everything else as a pack, which then says what is wrong with it.
+// A directory is read as one, everything else as a pack, which then reports its own errors.
 std::unique_ptr<Layer> ShippedLayer::look(std::string* why) {
   std::string canonical;
   FileStatus status;

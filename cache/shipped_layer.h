@@ -1,5 +1,4 @@
-// A layer that somebody made for others: a directory or a pack, which may come after the process that uses it, as a
-// mount does.
+// A layer made for others, a directory or a pack, which may appear after the process has started, as a mount does.
 #ifndef QUERN_CACHE_SHIPPED_LAYER_H_
 #define QUERN_CACHE_SHIPPED_LAYER_H_
 
@@ -13,8 +12,8 @@
 
 namespace quern::cache {
 
-// As long as nothing is at the path, each look-up looks again, at the cost of a system call or two; what is there then
-// is used from then on.
+// While nothing exists at the path, each look-up checks again, at the cost of a system call or two; what appears is
+// then used from then on.
 class ShippedLayer : public Layer {
  public:
   ShippedLayer(const std::string& path, CacheMatch match, const Trust& trust, Services& services);
@@ -28,7 +27,7 @@ class ShippedLayer : public Layer {
   std::vector<Item> untrusted() override;
 
  private:
-  // Null while nothing is there.
+  // Null while nothing exists there.
   Layer* layer();
   std::unique_ptr<Layer> look(std::string* why);
 
@@ -37,7 +36,7 @@ class ShippedLayer : public Layer {
   ForkSafeMutex looking_;
   std::atomic<Layer*> there_{nullptr};
   std::unique_ptr<Layer> owned_;
-  std::string missing_;  // why nothing is there
+  std::string missing_;  // why there is no layer
 };
 
 }  // namespace quern::cache

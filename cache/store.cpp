@@ -28,7 +28,7 @@ Store::Store(const Settings& settings, const Log& log, FileSystem& files)
     layers_.push_back(std::make_unique<ShippedLayer>(path, settings.match, settings.trust, services_));
 }
 
-// Whatever goes wrong there, memory and a log sink that throws included, the caller still gets its image.
+// Whatever fails there, including memory and a log sink that throws, the caller still gets its image.
 template <class Operation>
 void Store::guarded(const Operation& operation) {
   try {
@@ -40,7 +40,7 @@ void Store::guarded(const Operation& operation) {
 
 // ---- looking up
 
-// The exact compiler's entry from the first layer that has it, else the first layer's that has one that serves.
+// The exact compiler's entry from the first layer that has it, else from the first layer with an entry that may serve.
 EntryPointer Store::look_up(const Key& key, const Rejected& rejected, bool* others) {
   for (const auto& layer : layers_) {
     EntryPointer entry = key.who.empty() ? nullptr : layer->find_exact(key, rejected);
@@ -92,7 +92,7 @@ FileStatus Store::own_file(const Key& key) {
   return status;
 }
 
-// What another process wrote since `before`, so that what was passed over once is not read again.
+// An entry that another process wrote since `before`; an unchanged file that was skipped once is not read again.
 EntryPointer Store::published_meanwhile(const Key& key, const FileStatus& before) {
   EntryPointer entry;
   const FileStatus now = own_file(key);
@@ -106,7 +106,7 @@ EntryPointer Store::published_meanwhile(const Key& key, const FileStatus& before
 }
 
 Found Store::lead(const Key& key, const Build& build, const Patience& patience, std::unique_ptr<Lease>& lease) {
-  // Once more: another thread may have built it between our look-up and the start of this flight.
+  // Check again: another thread may have built it between our look-up and the start of this flight.
   if (auto entry = memory_.find(key)) return {std::move(entry), Origin::memory};
   throw_remembered(key, false);
   FileStatus before = own_file(key);
@@ -136,7 +136,7 @@ Entry Store::build_once(const Key& key, const Build& build, std::unique_ptr<Leas
 
 Found Store::get_or_build(const Key& key, const Build& build, const Patience& patience) {
   if (auto entry = memory_.find(key)) return {std::move(entry), Origin::memory};
-  std::unique_ptr<Lease> lease;  // outlives the flight: others may look when the entry is written
+  std::unique_ptr<Lease> lease;  // outlives the flight: released when the entry is written
   bool led = false;
   Found found = flights_.run(
       key, [&] { return lead(key, build, patience, lease); }, &led);
@@ -192,10 +192,10 @@ void Store::later(std::function<void()> operation) {
 
 void Store::flush() { writes_.flush(); }
 
-// Under the key's own hashes where the texts are the key's: a test may have chosen them. The lease ends when the entry
-// is on disk, before room is made for it: other processes look there then.
+// Under the key's own hashes if the texts are the key's: a test may have forced them. The lease ends when the entry is
+// on disk, before room is made for it, so that waiting processes find it at once.
 void Store::publish(const Key& key, const EntryPointer& entry, std::shared_ptr<Lease> lease) {
-  if (entry->texts_elsewhere) return;  // what is on disk is whole
+  if (entry->texts_elsewhere) return;  // the layer has the complete entry
   later([this, key, entry, lease = std::move(lease)]() mutable {
     const bool own = entry->what == key.what && entry->who == key.who;
     writer_->put(own ? key : Key{entry->what, entry->who, hash128(entry->what), hash128(entry->who)}, *entry);
@@ -213,7 +213,7 @@ EntryPointer Store::put(const Key& key, Entry entry) {
 void Store::reject(const Key& key, const EntryPointer& rejected) {
   EntryPointer was;
   if (!memory_.reject(key, rejected, &was)) return;
-  flush();  // else it could be written after it is removed
+  flush();  // else it could be written after its removal
   guarded([&] {
     if (writer_) writer_->remove(key, rejected ? rejected.get() : was.get());
   });
@@ -348,7 +348,8 @@ EntryPointer Store::load(const std::string& item_key, std::string* why_not) {
   flush();
   Reading reading;
   reading.why = layers_.empty() ? "the cache is off" : "";
-  if (!is_item_key(item_key)) reading.why = "not a key: two times 32 hexadecimal digits with a slash between them";
+  if (!is_item_key(item_key))
+    reading.why = "invalid key; expected 32 hexadecimal digits, a slash and 32 hexadecimal digits";
   guarded([&] {
     if (!is_item_key(item_key)) return;
     for (std::size_t i = 0; i < layers_.size() && !reading.entry; ++i) {
@@ -361,7 +362,7 @@ EntryPointer Store::load(const std::string& item_key, std::string* why_not) {
   return nullptr;
 }
 
-// What is not on disk yet would be compiled again.
+// An entry that is not on disk yet would be compiled again.
 void Store::drop_unused() {
   flush();
   memory_.drop_unused();

@@ -1,5 +1,5 @@
-// The image store: memory above a directory that is written to, above any number of layers that are only read. Rule 7
-// of the house: a failure here never fails a launch.
+// The image store: memory, above one writable directory, above any number of read-only layers. A failure here never
+// fails a launch.
 #ifndef QUERN_CACHE_STORE_H_
 #define QUERN_CACHE_STORE_H_
 
@@ -31,21 +31,21 @@ const char* name(Origin origin);
 
 struct Found {
   std::shared_ptr<const Entry> entry;  // never null
-  Origin origin = Origin::memory;      // memory too for a caller who waited while another thread built
+  Origin origin = Origin::memory;      // also memory for a caller that waited while another thread built
 };
 
 struct StoreSettings {
   std::string dir;  // empty: no directory of the user's own
   CacheMode mode = CacheMode::read_write;
   CacheMatch match = CacheMatch::standard;
-  std::vector<std::string> layers;        // packs and directories that are only read, the first one first
-  Trust trust{Trust::Owners::owner, {}};  // whom they may belong to
+  std::vector<std::string> layers;        // read-only packs and directories, in look-up order
+  Trust trust{Trust::Owners::owner, {}};  // trusted owners of these layers
   WriterSettings writer;
-  bool write_behind = true;  // false: what is built is on disk when the call returns
+  bool write_behind = true;  // false: write-through, so that built entries are on disk when the call returns
 };
 
-// Thread-safe. Nothing here throws but what `build` throws and std::bad_alloc for the caller's own copy. A layer is
-// looked at, and the directory made in read_write mode, on first use; one that is refused costs one warning.
+// Thread-safe. Throws only what `build` throws, and std::bad_alloc for the caller's own copy. A layer is opened, and in
+// read_write mode the directory created, on first use; a refused layer logs one warning.
 class Store {
  public:
   using Settings = StoreSettings;
@@ -53,74 +53,77 @@ class Store {
   Store(const Settings& settings, const Log& log, FileSystem& files = real_file_system());
 
   using Build = std::function<Entry()>;
-  // From memory, from a layer, or else from `build`, which runs at most once at a time for a key on this machine: other
-  // threads wait for it and get what it returns or throws; other processes wait for what it writes, for as long as it
-  // shows signs of life (see LeaseTimes), then build themselves. After an exception the next caller builds again,
-  // unless the Error is `lasting`: that one is kept, here and for a while on disk, and comes back marked `remembered`.
-  // A hit never waits for another key. The entry is in memory, for all, before it is written, which happens after the
-  // call (see `flush`), as a disk may be slow. `build` must not ask for the same key. Other processes are waited for as
-  // long as `patience` says at most.
+  // Returns the entry from memory, from a layer, or from `build`. At most one `build` runs at a time per key and
+  // machine: other threads wait for it and get its result or exception; other processes wait for its entry while it
+  // shows signs of life (see LeaseTimes), at most as long as `patience` allows, then build themselves. After an
+  // exception the next caller builds again, unless the Error is `lasting`: then the Error is cached, in memory and for
+  // a while on disk, and returned marked as `remembered`. A hit never waits for another key. The entry is visible in
+  // memory before it is written, which happens after the call (see `flush`), because a disk may be slow. `build` must
+  // not request the same key.
   Found get_or_build(const Key& key, const Build& build, const Patience& patience = {});
 
-  // From memory or a layer, else null. There is no `contains`: what it says could be untrue a moment later.
+  // From memory or a layer, else null. There is no `contains`: its result could be outdated a moment later.
   EntryPointer find(const Key& key);
-  // The entry with its ptx, source and log, if these were left in its pack; null if they cannot be had.
+  // The entry with its ptx, source and log, if these were left in its pack; null if they cannot be read.
   EntryPointer whole(const EntryPointer& entry);
-  // Whether a layer has it, whatever memory holds: then a process that starts now needs no compile.
+  // Whether a layer has it, ignoring memory: then a new process needs no compile.
   bool is_kept(const Key& key);
 
-  // Waits until what was built, put and remembered is on disk, or has failed to get there. The store's end does so too.
+  // Waits until everything built, put and remembered is on disk, or has failed to be written. The destructor does so
+  // too.
   void flush();
 
-  // Kept in memory under `key`, and written under the entry's own texts, which are the key's where they are empty. For
-  // entries that were made elsewhere, and to mark one that is there as prewarmed.
+  // Keeps the entry in memory under `key`, and writes it under its own texts, or the key's if those are empty. For
+  // entries made elsewhere, and to mark an existing one as prewarmed.
   EntryPointer put(const Key& key, Entry entry);
 
-  // Written to the directory under its own texts, and not kept in memory. Does nothing where nothing is written.
-  // With Sync::later it may be lost or damaged by a loss of power before `sync`.
+  // Writes the entry to the directory under its own texts, without keeping it in memory. Does nothing unless the mode
+  // is read_write.
+  // With Sync::later a power failure before `sync` may lose or damage it.
   void write(const Entry& entry, Sync sync = Sync::now);
   void sync();
-  // Whether the directory has it, sound and made ahead of time.
+  // Whether the directory has a valid entry for it that was made ahead of time.
   bool keeps_for_all(const std::string& item_key);
 
-  // The driver rejected it: removed from memory and from the directory, and passed over in all layers from now on, so
-  // that the next candidate is found, or it is built. Does nothing if `rejected` is given and another thread has
-  // replaced it already.
+  // The driver rejected the entry: removes it from memory and from the directory, and skips it in all layers from now
+  // on, so that the next candidate is found, or it is rebuilt. Does nothing if `rejected` is given and another thread
+  // has replaced it already.
   void reject(const Key& key, const EntryPointer& rejected = nullptr);
 
   Counters counters() const;
-  // The directory first, then the others, each looked at now if it was not yet.
+  // The directory first, then the others; opens those that have not been used yet.
   std::vector<LayerReport> layers();
 
   // For the command line. Every entry of every layer.
   std::vector<Item> list(Check check = Check::whole);
-  // The keys of Items that start like this, sorted: names are looked at and no file is opened.
+  // The keys of Items with this prefix, sorted; lists names without opening files.
   std::vector<std::string> keys(const std::string& start);
-  // What is not trusted below the top of a directory, besides entries of `list`: see Layer::untrusted.
+  // Untrusted files below the top of a directory, besides entries of `list`: see Layer::untrusted.
   std::vector<Item> untrusted();
   // The entry of an Item, by its key, from the first layer that has it. Null with a reason in `why_not`.
   EntryPointer load(const std::string& item_key, std::string* why_not);
-  // The compiles that failed and are not tried again for a while, as the directory has them.
+  // The failed compiles in the directory that are not retried for a while.
   std::vector<Item> failures();
-  // Lets them be tried again: one, or all; how many the directory had.
+  // Forgets one failed compile, or all, so that they are retried; returns how many the directory had.
   void forget_failure(const Key& key);
   std::size_t forget_failures();
-  // Drops from memory what has no user outside.
+  // Drops entries from memory that have no user outside.
   void drop_unused();
-  // What is in memory, in no order.
+  // The resident entries, in no particular order.
   std::vector<EntryPointer> resident();
-  // Empties memory and the directory, what was left behind included. How many images were removed from the directory.
+  // Clears memory and the directory, including abandoned files. Returns the number of images removed from the
+  // directory.
   std::size_t clear();
-  // Removes one image from the directory, or one thing that is not trusted, by its name. False if it is still there, or
-  // was not.
+  // Removes one image from the directory, or one untrusted file, by its name. False if it is still there, or did not
+  // exist.
   bool remove(const std::string& item_key);
-  // Removes what was left behind in the directory and what is beyond `limits`, oldest use first. How many files went.
+  // Removes abandoned files in the directory and evicts down to `limits` (LRU). Returns the number of removed files.
   std::size_t tidy(const Limits& limits);
   Limits limits() const;
 
-  // Absolute; empty without one.
+  // Absolute; empty if there is none.
   std::string directory() const;
-  // Why nothing is kept in the directory, in one line; empty if it is, and in mode off.
+  // Why the directory is not used, in one line; empty if it is used, and in mode off.
   std::string unusable();
 
  private:
@@ -150,7 +153,7 @@ class Store {
 
   ForkSafeMutex failed_mutex_;
   std::unordered_map<Key, Error, KeyHash> failed_;
-  WriteBehind writes_;  // last: its jobs use all the rest
+  WriteBehind writes_;  // last: its jobs use all other members
 };
 
 }  // namespace quern::cache

@@ -14,7 +14,7 @@
 namespace quern::cache {
 namespace {
 
-// Sorted as a pack wants them.
+// Sorted in the order of a pack.
 using Sources = std::map<std::string, std::function<EntryPointer()>>;
 
 Transfer write(PackWriter& writer, const Sources& sources) {
@@ -32,23 +32,24 @@ Transfer write(PackWriter& writer, const Sources& sources) {
   return done;
 }
 
-// A pack that somebody names, read as it is.
+// A pack given by the user, read as it is.
 class NamedPack {
  public:
-  // `own`: it must be the user's.
+  // `own`: it must belong to the user.
   explicit NamedPack(FileSystem& files, const std::string& path, bool own = false)
       : files_(files), file_(files, path, O_RDONLY | O_NONBLOCK) {
     std::string why = file_.error() != 0 ? error_text(file_.error()) : std::string();
     FileStatus status;
     if (why.empty()) why = error_text_or_empty(files.status(file_.get(), &status));
-    if (why.empty() && status.kind != FileKind::regular) why = "is no plain file";
+    if (why.empty() && status.kind != FileKind::regular) why = "is not a plain file";
     if (why.empty()) index_ = read_pack_index(files, file_.get(), status.bytes, &why);
-    if (!index_) throw Error(Code::bad_input, Stage::store, cat(path, " is no pack that can be read: ", why));
+    if (!index_) throw Error(Code::bad_input, Stage::store, cat(path, " is not a readable pack: ", why));
     if (own) why = why_untrusted(status, FileKind::regular, Trust{}, files.user());
     if (!why.empty())
-      throw Error(Code::bad_input, Stage::store,
-                  cat(path, " ", why, ". Nothing is added to it, as its images would become yours. If you trust them, ",
-                      "make it yours with cp to another name; else name another file"));
+      throw Error(
+          Code::bad_input, Stage::store,
+          cat(path, " ", why, ". Nothing is added to it, because its images would become yours. If you trust them, ",
+              "make it yours with cp to another name; else name another file"));
   }
   const std::vector<PackRow>& rows() const { return index_->rows(); }
   PackForm form() const { return index_->form(); }
@@ -71,7 +72,7 @@ bool exists(FileSystem& files, const std::string& path) {
   return files.status(path, &status) == 0;
 }
 
-// Else each image would take the place of one that came before.
+// Otherwise each image would evict one that was imported earlier.
 void require_room(Store& store, const std::string& path, const std::vector<PackRow>& rows) {
   const Limits limits = store.limits();
   std::uint64_t bytes = 0;
@@ -102,7 +103,7 @@ Transfer export_pack(Store& store, const std::string& path, PackForm form, FileS
   return done;
 }
 
-// What is there is read under the lock, so that nothing is lost of what another process adds meanwhile.
+// Reads the existing pack under the lock, so that entries added by another process meanwhile are kept.
 Transfer add_to_pack(const std::vector<EntryPointer>& entries, const std::string& path, PackForm form,
                      FileSystem& files) {
   Sources sources;

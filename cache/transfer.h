@@ -1,4 +1,4 @@
-// Images between a store and a pack.
+// Exports images from a store to a pack, and imports them.
 #ifndef QUERN_CACHE_TRANSFER_H_
 #define QUERN_CACHE_TRANSFER_H_
 
@@ -15,34 +15,33 @@
 namespace quern::cache {
 
 struct Transfer {
-  std::size_t entries = 0;  // that the pack holds, or that were taken from it
+  std::size_t entries = 0;  // in the pack, or imported from it
   std::uint64_t bytes = 0;
-  std::size_t known = 0;    // of an import: there already
-  std::size_t damaged = 0;  // left out
-  std::size_t refused = 0;  // of an import: CPU code, left out
+  std::size_t known = 0;    // import: already present
+  std::size_t damaged = 0;  // skipped
+  std::size_t refused = 0;  // import: CPU code, skipped
 };
 
-// Writes every sound entry of every layer to a pack at `path`, in place of what is there. Of two entries under one key
-// the nearer layer's goes. Throws Error (io), and (bad_input) as require_pack_or_nothing does.
+// Writes every valid entry of every layer to a pack at `path`, replacing it. Of two entries under one key the one from
+// the earlier layer is used. Throws Error (io), and (bad_input) as require_pack_or_nothing does.
 Transfer export_pack(Store& store, const std::string& path, PackForm form = PackForm::plain,
                      FileSystem& files = real_file_system());
 
-// Writes `entries` to a pack, with what a pack of this name holds already under other keys. Processes that add to one
-// pack do so one after the other. A compressed pack stays one. Throws Error (io), and (bad_input) as
-// require_own_pack_or_nothing does.
+// Adds `entries` to a pack, which keeps its entries under other keys. Concurrent processes add one after the other. A
+// compressed pack stays compressed. Throws Error (io), and (bad_input) as require_own_pack_or_nothing does.
 Transfer add_to_pack(const std::vector<EntryPointer>& entries, const std::string& path, PackForm form = PackForm::plain,
                      FileSystem& files = real_file_system());
 
-// Throws Error (bad_input) if there is something at `path` that is no pack, or no folder for it.
+// Throws Error (bad_input) if `path` exists and is not a pack, or its folder does not exist.
 void require_pack_or_nothing(const std::string& path, FileSystem& files = real_file_system());
 
-// The same, and if the pack that is there belongs to another user or others may write to it: what it holds would
-// become the user's own.
+// The same, and if an existing pack belongs to another user or others may write to it: its content would become the
+// user's own.
 void require_own_pack_or_nothing(const std::string& path, FileSystem& files = real_file_system());
 
-// Writes the entries of a pack to the store's directory, marked as made ahead of time. Whoever calls this trusts the
-// pack; with `cpu_code` its images of the target `host` too, which are left out otherwise. Throws Error (bad_input) if
-// there is no pack at `path`, or if the directory's limits are too low for all that it holds.
+// Writes the entries of a pack to the store's directory, marked as made ahead of time. The caller trusts the pack; with
+// `cpu_code` also its images of the target `host`, which are skipped otherwise. Throws Error (bad_input) if there is no
+// pack at `path`, or if the directory's limits are too low for all of it.
 Transfer import_pack(Store& store, const std::string& path, bool cpu_code = false,
                      FileSystem& files = real_file_system());
 

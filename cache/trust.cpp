@@ -46,7 +46,7 @@ bool accepts(const Trust& trust, std::uint32_t owner, std::uint32_t user) {
 
 std::string owner_fault(std::uint32_t owner, const Trust& trust, std::uint32_t user) {
   std::string why = cat("belongs to uid ", owner, ", this process is uid ", user);
-  if (owner == overflow_uid()) why += " (a file server or user namespace shows every owner that it cannot name so)";
+  if (owner == overflow_uid()) why += " (a file server or user namespace shows every unknown owner like this)";
   if (owner == user) return cat(why, "; QUERN_CACHE_TRUST=mode-only would accept it");
   if (trust.owners != Trust::Owners::user)
     why += cat("; QUERN_CACHE_TRUST=uids=", owner, " would accept it, mode-only any owner");
@@ -148,9 +148,9 @@ std::string why_untrusted(const FileStatus& status, FileKind kind, const Trust& 
 }
 
 std::string untrusted_remedy(const std::string& dir, bool own) {
-  const std::string chmod = cat("`chmod -R go-w ", dir, "` mends what others may write");
-  if (!own) return cat(chmod, "; its owner must type it");
-  return cat(chmod, ", and `quern cache prune` removes what else is not trusted");
+  const std::string chmod = cat("`chmod -R go-w ", dir, "` removes the write permission of others");
+  if (!own) return cat(chmod, "; its owner must run it");
+  return cat(chmod, ", and `quern cache prune` removes all other untrusted files");
 }
 
 std::string why_path_untrusted(FileSystem& files, const std::string& path, const Trust& trust, int* error) {

@@ -1,4 +1,4 @@
-// Whose files are believed: an entry is machine code that will run.
+// Which owners are trusted: an entry is machine code that will run.
 #ifndef QUERN_CACHE_TRUST_H_
 #define QUERN_CACHE_TRUST_H_
 
@@ -11,10 +11,10 @@
 
 namespace quern::cache {
 
-// Whom a layer may belong to. Whoever it is, group and others must not be able to write there.
+// The trusted owners of a layer. Group and others must not have write permission in any case.
 struct Trust {
   enum class Owners : std::uint8_t {
-    user,   // the effective user alone: the layer that is written to
+    user,   // only the effective user: for the written directory
     owner,  // root or the effective user
     uids,   // these too
     any,    // "mode-only"
@@ -22,33 +22,33 @@ struct Trust {
   Owners owners = Owners::user;
   std::vector<std::uint32_t> uids;
   bool overflow_is_user = false;  // see below
-  bool cpu_code = false;  // ",host": images of the target `host` too, which are libraries that this process loads
+  bool cpu_code = false;  // ",host": also images of the target `host`, which are libraries that this process loads
 };
 
-// The uid that the kernel shows for every owner that it cannot name, in a user namespace or from a file server: it is
-// nobody's. A process that runs under it cannot know what is its own, so by itself it trusts none of it.
+// The uid that the kernel shows for every owner that it cannot map, in a user namespace or from a file server. It
+// belongs to no one, so a process that runs under it cannot identify its own files and by default trusts none.
 std::uint32_t overflow_uid();
 
 // "owner", "uids=0,1000" or "mode-only", each with ",host" or without. Throws Error (bad_input) that names `variable`
-// and what it takes.
+// and the accepted values.
 Trust parse_trust(std::string_view text, std::string_view variable);
 std::string trust_text(const Trust& trust);
 
-// Why a thing of this status is not believed; empty if it is. It must be of `kind`.
+// Why a file of this status is not trusted; empty if it is. It must be of `kind`.
 std::string why_untrusted(const FileStatus& status, FileKind kind, const Trust& trust, std::uint32_t user);
 
-// The same for a read-only layer's path and every directory above it, as it is written and as it is without links: who
-// may rename one of them decides what is found there. A directory that others may write passes where its sticky bit
-// keeps them from renaming what is not theirs. Starts with the component that is in the way; `error` gets the errno
-// value where it could not be looked at.
+// The same for a read-only layer's path and every directory above it, both as given and with links resolved: a user who
+// can rename one of them controls what is found there. A directory that others may write is accepted if its sticky bit
+// protects the entries of other users. The result starts with the component at fault; `error` gets the errno value if a
+// component could not be examined.
 std::string why_path_untrusted(FileSystem& files, const std::string& path, const Trust& trust, int* error);
 
-// Whether an image is CPU code, by the text that says what was built.
+// Whether an image is CPU code, from the key text `what`.
 bool is_cpu_code(std::string_view what);
-// Why an image that lay in a file of `owner` is not believed; empty if it is. `what` as above.
+// Why an image in a file of `owner` is not trusted; empty if it is. `what` as above.
 std::string why_code_untrusted(std::string_view what, std::uint32_t owner, const Trust& trust, std::uint32_t user);
 
-// What to type where things in a directory are not trusted; `own`: it is the user's own, not a layer.
+// What to run if a directory has untrusted files; `own`: it is the user's own, not a layer.
 std::string untrusted_remedy(const std::string& dir, bool own);
 
 }  // namespace quern::cache

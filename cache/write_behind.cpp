@@ -25,11 +25,11 @@ struct WriteBehind::Queue {
   std::condition_variable_any idle;
   std::deque<Job> jobs;
   std::thread thread;
-  bool running = false;  // there are jobs, or one runs
+  bool running = false;  // there are queued or running jobs
 
-  // REQUIRES: the mutex is held, and no thread runs. False where none can be started.
+  // REQUIRES: the mutex is held, and no thread runs. False if no thread can be started.
   bool start() {
-    if (thread.joinable()) thread.join();  // it has ended, or is about to
+    if (thread.joinable()) thread.join();  // it has finished, or is about to
     try {
       thread = std::thread([this] { drain(); });
     } catch (const std::system_error&) {
@@ -45,7 +45,7 @@ struct WriteBehind::Queue {
       jobs.pop_front();
       lock.unlock();
       job();
-      job = nullptr;  // with what it holds, leases among it
+      job = nullptr;  // and its captures, including leases
       lock.lock();
     }
     running = false;
@@ -63,8 +63,8 @@ WriteBehind::~WriteBehind() {
   delete &own;
 }
 
-// In a forked child a new one: the parent's has a thread that is not here. It is left alone, as its jobs hold leases
-// that the parent goes on holding.
+// A forked child gets a new queue: the parent's thread does not exist there. The old queue is leaked, because its jobs
+// hold leases that the parent still holds.
 WriteBehind::Queue& WriteBehind::queue() {
   Queue* known = queue_.load(std::memory_order_acquire);
   if (known->process == ::getpid()) return *known;

@@ -1,4 +1,4 @@
-// Writing to the disk after the caller has gone on.
+// Write-behind: writes to the disk after the caller has returned.
 #ifndef QUERN_CACHE_WRITE_BEHIND_H_
 #define QUERN_CACHE_WRITE_BEHIND_H_
 
@@ -7,12 +7,11 @@
 
 namespace quern::cache {
 
-// Runs jobs one after the other in a thread of its own, which ends when there are none. A caller whose job finds the
-// queue full, or no thread to be had, runs it itself. Thread-safe. In a forked child the parent's jobs are the
-// parent's.
+// Runs jobs in order on its own thread, which ends when the queue is empty. If the queue is full, or no thread can be
+// started, the caller runs its job itself. Thread-safe. A forked child does not run the parent's jobs.
 class WriteBehind {
  public:
-  // Throws nothing.
+  // Does not throw.
   using Job = std::function<void()>;
 
   WriteBehind();
@@ -21,7 +20,7 @@ class WriteBehind {
   WriteBehind& operator=(const WriteBehind&) = delete;
 
   void add(Job job);
-  // Waits until all jobs that were added before have run. REQUIRES: not called by a job.
+  // Waits until all jobs added so far have run. REQUIRES: not called by a job.
   void flush();
 
  private:

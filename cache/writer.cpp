@@ -22,7 +22,7 @@ constexpr std::string_view kTag =
     "# Compiled GPU kernels of quern, which makes them again where they are missing. See https://bford.info/cachedir\n";
 
 std::string why_no_room(int error) {
-  if (error == EFBIG) return "the limits of the cache keep it out";
+  if (error == EFBIG) return "larger than the limits of the cache allow";
   return error_text(error);
 }
 
@@ -44,7 +44,7 @@ void Writer::put(const Key& key, const Entry& entry, Sync sync) {
   const std::string path = layer_.entry_path(key);
   if (holds_newer(path)) {
     ++services_.counters.not_stored;
-    return services_.failed(cat(path, " is a later quern's, and stays; this image is not stored"));
+    return services_.failed(cat(path, " was made by a later quern and is kept; this image is not stored"));
   }
   store(key, path, serialize(entry), sync);
 }
@@ -59,20 +59,20 @@ void Writer::sync() {
   if (result < 0) services_.failed(cat("cannot sync ", layer_.path(), ": ", error_text(error_of(result))));
 }
 
-// Two versions that write under one name would take each other's images away with every launch.
+// If two versions wrote under one name, they would replace each other's images at every launch.
 bool Writer::holds_newer(const std::string& path) {
   FileStatus status;
   if (services_.files.status(path, &status) != 0) return false;
-  return layer_.read(path).oddity == Oddity::newer;
+  return layer_.read(path).miss == MissReason::newer;
 }
 
 void Writer::store(const Key& key, const std::string& path, std::string_view bytes, Sync sync) {
   const std::string folder = layer_.folder_of(key);
   std::string why;
   int error = ENOENT;
-  // Again where another process that clears the store, or evicts the last file in the folder, took it away in between,
-  // where a file server lost track of the new file, where a directory lies in its place that can go, and once where the
-  // disk is full and older images can go.
+  // Retries if another process removed the folder meanwhile (clear, or eviction of its last file), a file server lost
+  // track of the new file, a removable directory is in its place, and once if the disk is full and older images can be
+  // evicted.
   bool given_back = false;
   const auto again = [&] {
     const bool full = error == ENOSPC || error == EDQUOT;
@@ -84,14 +84,14 @@ void Writer::store(const Key& key, const std::string& path, std::string_view byt
     if (error == 0) error = store_once(path, bytes, sync, &why);
   }
   if (error == 0) return budget_.sweep(folder);
-  services_.files.remove_directory(folder);  // where nothing else lies in it
+  services_.files.remove_directory(folder);  // if it is empty
   ++services_.counters.not_stored;
   services_.failed(why);
 }
 
 int Writer::store_once(const std::string& path, std::string_view bytes, Sync sync, std::string* why) {
   StagedFile file(services_.files, path);
-  heal(kUsageName, FileKind::regular);
+  repair(kUsageName, FileKind::regular);
   int error = file.create(kFileMode);
   if (error == 0) error = file.append(bytes);
   if (error == 0) error = sync == Sync::now ? file.finish() : file.close();
@@ -116,7 +116,7 @@ int Writer::store_once(const std::string& path, std::string_view bytes, Sync syn
   return error;
 }
 
-// The directory itself may have been removed since it was looked at.
+// The directory itself may have been removed since it was opened.
 int Writer::make_folder(const std::string& folder, Sync sync, std::string* why) {
   int error = error_of(services_.files.make_directory(folder, kDirectoryMode));
   if (error == ENOENT) {
@@ -129,22 +129,23 @@ int Writer::make_folder(const std::string& folder, Sync sync, std::string* why) 
   return error;
 }
 
-// What is there already, if it is trusted; else ENOENT, so that a new one is made, if it can go.
+// Returns 0 if a trusted folder exists; ENOENT if there is none, or an untrusted one could be removed, so that a new
+// one is created.
 int Writer::replace_folder(const std::string& folder, std::string* why) {
   const Reading there = layer_.examine(folder, FileKind::directory);
-  if (there.oddity == Oddity::none) return 0;
-  if (there.oddity == Oddity::absent) return ENOENT;
+  if (there.miss == MissReason::none) return 0;
+  if (there.miss == MissReason::absent) return ENOENT;
   *why = cat(folder, " is not used: ", there.why);
-  if (there.oddity == Oddity::unreadable) return EACCES;
+  if (there.miss == MissReason::unreadable) return EACCES;
   if (clear_place(folder, Bytes::own)) return ENOENT;
-  *why += "; it cannot be replaced, as it holds what quern may not remove: move it elsewhere";
+  *why += "; it cannot be replaced, because it contains files that quern may not remove: move it elsewhere";
   return EACCES;
 }
 
-// Replaces one of the store's own files or folders where it is not what it must be.
-void Writer::heal(const char* name, FileKind kind) {
+// Replaces one of the store's own files or folders if it is untrusted.
+void Writer::repair(const char* name, FileKind kind) {
   const std::string path = cat(layer_.path(), "/", name);
-  if (layer_.examine(path, kind).oddity == Oddity::untrusted) clear_place(path, Bytes::own);
+  if (layer_.examine(path, kind).miss == MissReason::untrusted) clear_place(path, Bytes::own);
 }
 
 void Writer::make_room() {
@@ -165,11 +166,11 @@ std::optional<Failure> Writer::read_failure(const std::string& path, std::uint64
   std::string bytes;
   Reading reading = layer_.read_other(path, &bytes);
   std::optional<Failure> failure;
-  if (reading.oddity == Oddity::none) {
+  if (reading.miss == MissReason::none) {
     failure = parse_failure(bytes, &reading.why);
-    if (!failure) reading.oddity = Oddity::damaged;
+    if (!failure) reading.miss = MissReason::damaged;
   }
-  layer_.pass_over(path, reading);
+  layer_.note_skipped(path, reading);
   if (!failure) return std::nullopt;
   if (read_bytes != nullptr) *read_bytes = reading.bytes;
   const std::int64_t age = elapsed(failure->created_unix_ns, services_.files.now_unix_ns());
@@ -182,7 +183,7 @@ std::optional<Failure> Writer::failure(const Key& key) {
   return failure && failure->what == key.what && failure->who == key.who ? failure : std::nullopt;
 }
 
-// `visit` takes the item key and the path.
+// Calls `visit` with the item key and the path.
 template <class Visitor>
 void Writer::for_each_failure(const Visitor& visit) {
   for (const std::string& folder : layer_.folders()) {
@@ -229,7 +230,7 @@ std::size_t Writer::forget_failures() {
 
 std::unique_ptr<Lease> Writer::lease(const Key& key, const std::function<bool()>& done, const Patience& patience) {
   if (key.who.empty() || !layer_.writable()) return nullptr;
-  heal(kLeasesName, FileKind::directory);
+  repair(kLeasesName, FileKind::directory);
   return leases_.take(cat(key.what_hash.hex(), "-", key.who_hash.hex()), done, patience);
 }
 
@@ -256,8 +257,8 @@ bool Writer::remove(const std::string& item_key) {
 
 std::size_t Writer::tidy(const Limits& limits) {
   if (!layer_.writable()) return 0;
-  heal(kUsageName, FileKind::regular);
-  heal(kLeasesName, FileKind::directory);
+  repair(kUsageName, FileKind::regular);
+  repair(kLeasesName, FileKind::directory);
   leases_.sweep();
   return budget_.tidy(limits);
 }
@@ -272,8 +273,8 @@ std::size_t Writer::clear() {
   return removed;
 }
 
-// A folder of entries or of leases, trusted or not, or what lies in its place. A link is removed, never followed: the
-// directory above is the user's alone, so what is looked at here is what is removed.
+// A folder of entries or of leases, trusted or not, or another object in its place. A link is removed, never followed:
+// only the user can write to the directory above, so the object examined here is the one removed.
 bool Writer::clear_place(const std::string& place, Bytes bytes, std::size_t* images) {
   FileStatus status;
   const bool folder = services_.files.status(place, &status) == 0 && status.kind == FileKind::directory;

@@ -1,4 +1,4 @@
-// What the store writes to its own directory: images, remembered failures, and their removal.
+// Writes to the store's own directory: images, remembered failures, and their removal.
 #ifndef QUERN_CACHE_WRITER_H_
 #define QUERN_CACHE_WRITER_H_
 
@@ -22,43 +22,43 @@ namespace quern::cache {
 struct WriterSettings {
   Limits limits;
   LeaseTimes lease;
-  std::chrono::seconds staging_age{600};  // a publication takes less; what is older was left behind
-  std::chrono::seconds failure_age{600};  // how long a failed compile is not tried again
+  std::chrono::seconds staging_age{600};  // longer than any publication; older staging files are abandoned
+  std::chrono::seconds failure_age{600};  // how long a failed compile is not retried
 };
 
-// When what was written is on the disk.
+// When a write is synced to disk.
 enum class Sync : std::uint8_t { now, later };
 
-// Thread-safe. Every failure is passed over and counted. Does nothing where the layer may not be written.
+// Thread-safe. Failures are ignored and counted. Does nothing if the layer is not writable.
 class Writer {
  public:
   Writer(DirectoryLayer& layer, const WriterSettings& settings, Services& services);
 
-  // REQUIRES: `entry` holds the texts of `key`. Nothing is written for a key without `who`. With Sync::later the entry
-  // may be lost or damaged by a loss of power before `sync`, which is some milliseconds cheaper for each of many.
+  // REQUIRES: `entry` has the texts of `key`. Writes nothing for a key without `who`. With Sync::later a power failure
+  // before `sync` may lose or damage the entry; for many entries this saves some milliseconds each.
   void put(const Key& key, const Entry& entry, Sync sync = Sync::now);
   void sync();
   void put(const Key& key, const Failure& failure);
-  // What a `put` leaves for later: keeping within the limits. To be called when nobody waits for the entry any more.
+  // The deferred part of `put`: evicts down to the limits. Call it when no caller waits for the entry any more.
   void make_room();
-  // A failure that is not too old.
+  // A failure that has not expired.
   std::optional<Failure> failure(const Key& key);
   // All of these.
   std::vector<Item> failures();
-  // So that it is tried again; how many there were, old ones and damaged ones included.
+  // Forgets them, so that they are retried; returns how many there were, including expired and damaged ones.
   void forget_failure(const Key& key);
   std::size_t forget_failures();
-  // The key's own entry, and `served`, where given, which may lie under another compiler's name.
+  // Removes the key's own entry, and `served`, if given, which may be under another compiler's name.
   void remove(const Key& key, const Entry* served);
 
-  // Who builds the key now. Null where nobody can say; see Leases::take.
+  // The lease for building the key. Null if there is none; see Leases::take.
   std::unique_ptr<Lease> lease(const Key& key, const std::function<bool()>& done, const Patience& patience);
 
-  // Removes one file of the layer, by its item key, or what is not trusted, by its name.
+  // Removes one file of the layer, by its item key, or an untrusted one, by its name.
   bool remove(const std::string& item_key);
-  // Removes what was left behind and what is beyond `limits`, oldest use first. How many files went.
+  // Removes abandoned files and evicts down to `limits` (LRU). Returns the number of removed files.
   std::size_t tidy(const Limits& limits);
-  // How many images were removed.
+  // Returns the number of removed images.
   std::size_t clear();
   const Limits& limits() const { return settings_.limits; }
 
@@ -71,7 +71,7 @@ class Writer {
   int replace_folder(const std::string& folder, std::string* why);
   bool remove_file(const std::string& path);
   bool clear_place(const std::string& place, Bytes bytes, std::size_t* images = nullptr);
-  void heal(const char* name, FileKind kind);
+  void repair(const char* name, FileKind kind);
   std::string failure_path(const Key& key) const;
   std::optional<Failure> read_failure(const std::string& path, std::uint64_t* bytes);
   template <class Visitor>

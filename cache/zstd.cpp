@@ -51,12 +51,12 @@ std::string Zstd::compress(std::string_view bytes) const {
 }
 
 bool Zstd::decompress(std::string_view frame, std::size_t size, std::string* bytes, std::string* why_not) const {
-  std::string why = "it holds another number of bytes than its row says";
+  std::string why = "its size differs from the index row";
   if (content_(frame.data(), frame.size()) == size) {
     bytes->resize(size);
     const std::size_t got = decompress_(bytes->data(), size, frame.data(), frame.size());
     if (got == size) return true;
-    if (is_error_(got) != 0) why = cat("zstd cannot unpack it: ", error_name_(got));
+    if (is_error_(got) != 0) why = cat("zstd cannot decompress it: ", error_name_(got));
   }
   if (why_not != nullptr) *why_not = std::move(why);
   return false;

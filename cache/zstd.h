@@ -1,4 +1,4 @@
-// libzstd, opened when it is first wanted: compressed packs need it, and nothing else does.
+// libzstd, loaded at first use: only compressed packs need it.
 #ifndef QUERN_CACHE_ZSTD_H_
 #define QUERN_CACHE_ZSTD_H_
 
@@ -11,15 +11,15 @@ namespace quern::cache {
 // Thread-safe. Lives as long as the process.
 class Zstd {
  public:
-  // The system's, or null with a sentence that says what to install.
+  // The system's, or null with a message that says what to install.
   static const Zstd* open(std::string* why_not);
-  // A library by another name. Nothing of it is destroyed: static objects of others may still read packs.
+  // A library by another name. Never destroyed: static objects of the application may still read packs.
   explicit Zstd(const char* library);
 
   // One frame. Throws Error (io) if there is no memory for it.
   std::string compress(std::string_view bytes) const;
-  // What `frame` holds, which it must say is `size` bytes, before any memory is taken, and be. False with a reason
-  // otherwise.
+  // Decompresses `frame`, which must state a content size of exactly `size` bytes (checked before any allocation) and
+  // have it. Returns false with a reason otherwise.
   bool decompress(std::string_view frame, std::size_t size, std::string* bytes, std::string* why_not) const;
 
   explicit operator bool() const { return ready_; }
@@ -28,11 +28,11 @@ class Zstd {
   template <class Function>
   bool find(void* library, const char* name, Function*& function);
 
-  // From its manual: sizes are of bytes, and one above a limit is an error.
+  // From its manual: sizes are in bytes, and a result above a limit is an error.
   std::size_t (*bound_)(std::size_t) = nullptr;
   std::size_t (*compress_)(void*, std::size_t, const void*, std::size_t, int) = nullptr;
   std::size_t (*decompress_)(void*, std::size_t, const void*, std::size_t) = nullptr;
-  unsigned long long (*content_)(const void*, std::size_t) = nullptr;  // what a frame says that it holds
+  unsigned long long (*content_)(const void*, std::size_t) = nullptr;  // the content size that a frame states
   unsigned (*is_error_)(std::size_t) = nullptr;
   const char* (*error_name_)(std::size_t) = nullptr;
   bool ready_ = false;

@@ -114,7 +114,7 @@ TEST(Entry, EveryTruncationAndAdditionIsFound) {
 TEST(Entry, ReasonsSayWhatIsWrong) {
   const std::string bytes = serialize(small_entry());
   EXPECT_NE(reason("hello").find("first bytes"), std::string::npos);
-  EXPECT_NE(reason(bytes.substr(0, 20)).find("cut short"), std::string::npos);
+  EXPECT_NE(reason(bytes.substr(0, 20)).find("truncated"), std::string::npos);
   EXPECT_NE(reason(bytes.substr(0, 100)).find("size is 100 bytes"), std::string::npos);
   EXPECT_NE(reason(with_byte(bytes, 8, 2)).find("schema 2"), std::string::npos);
   EXPECT_NE(reason(with_byte(bytes, 210, 'x')).find("checksum"), std::string::npos);
@@ -137,7 +137,7 @@ TEST(Entry, HostileBytesAreReadInBounds) {
 TEST(Entry, SectionSizesThatOverflowAreRefused) {
   std::string bytes = serialize(small_entry());
   for (std::size_t i = 0; i < 8; ++i) bytes[64 + i] = '\xff';
-  EXPECT_EQ(reason(resealed(bytes)), "the section table is wrong");
+  EXPECT_EQ(reason(resealed(bytes)), "invalid section table");
 }
 
 }  // namespace

@@ -227,7 +227,8 @@ TEST(Limits, AnImageThatIsLargerThanAllStaysInMemory) {
   EXPECT_EQ(store.counters().not_stored, 1U);
   EXPECT_EQ(files_below(scratch / "cache").size(), 1U) << "nobody was evicted for it";
   ASSERT_EQ(warnings.lines().size(), 1U);
-  EXPECT_NE(warnings.lines()[0].find("the limits of the cache keep it out"), std::string::npos) << warnings.lines()[0];
+  EXPECT_NE(warnings.lines()[0].find("larger than the limits of the cache allow"), std::string::npos)
+      << warnings.lines()[0];
 }
 
 TEST(Limits, OfOneOrNone) {

@@ -119,7 +119,7 @@ TEST(Store, LoadTakesNothingButKeys) {
   overwrite(scratch / "secret", "x");
   std::string why;
   EXPECT_EQ(store.load("../secret", &why), nullptr);
-  EXPECT_NE(why.find("not a key"), std::string::npos);
+  EXPECT_NE(why.find("invalid key"), std::string::npos);
   EXPECT_EQ(store.load(key_named("a").path(), &why), nullptr);
   EXPECT_EQ(why, "No such file or directory");
 }

@@ -37,7 +37,7 @@ TEST(PackFooter, AnIndexBehindTheEndIsRefused) {
     const OpenFile file(files, "/odd.pack", O_RDONLY);
     std::string why;
     EXPECT_FALSE(read_pack_index(files, file.get(), bytes.size(), &why)) << offset;
-    EXPECT_EQ(why, "the footer is wrong") << offset;
+    EXPECT_EQ(why, "invalid footer") << offset;
   }
 }
 

@@ -144,7 +144,7 @@ if grep -q '"nvrtc":{"path"' out; then
   rm -r "$work-moved"
   chmod 666 more.pack
   QUERN_CACHE_LAYERS=more.pack expect 0 'chmod go-w' cache stats
-  expect 2 'is no pack' prewarm gather width=8 --pack "$quern"
+  expect 2 'is not a readable pack' prewarm gather width=8 --pack "$quern"
   expect 2 'No such file' prewarm gather width=8 --pack "$work/none/x.pack"
   QUERN_CACHE_MAX_BYTES=1K expect 3 'could not be kept' prewarm gather width=8
   QUERN_CACHE_MAX_ENTRIES=1 expect 2 'may hold 1 images and' cache import all.pack
@@ -209,8 +209,8 @@ expect 2 'stats, list' cache
 expect 2 'stats, list' cache prunes
 expect 2 '--emit belongs to quern cache show, not to quern cache list' cache list --emit ptx
 expect 2 'quern cache export takes FILE' cache export
-expect 2 'is no pack' cache import "$quern"
-expect 2 'is no pack' cache import "$work/none.qpack"
+expect 2 'is not a readable pack' cache import "$quern"
+expect 2 'is not a readable pack' cache import "$work/none.qpack"
 expect 2 'quern cache explain takes FAMILY' cache explain
 expect 2 'width' cache explain gather wdth=8
 expect 2 'it takes a number' cache prune --max-bytes 5Q

@@ -134,7 +134,7 @@ expect 2 'alpha is not used by this problem' run mxfp8 alpha=1
 expect 2 'cuda:N' run gather --device gpu0
 expect 2 'supported are' run gather --arch sm_42
 expect 2 'supported are' prewarm gather --arch sm_90a,sm_42
-expect 2 'known are' prewarm gather --device-model H9000
+expect 2 'expected one of' prewarm gather --device-model H9000
 expect 2 'Did you mean threads?' run gather --config thread=1
 expect 2 'Did you mean gelu?' run pointwise activation=geul
 expect 2 'Did you mean sm_90?' prewarm gather --arch sm_80,sm_91

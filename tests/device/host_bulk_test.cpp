@@ -67,7 +67,7 @@ TEST_F(HostBulk, WhatNobodyWaitedForMayNotBeRead) {
   const std::string said =
       words(CUDA_ERROR_LAUNCH_FAILED, cat(begin, "store<4>(out, load_shared<4>(buffer + 252));", late));
   EXPECT_SAYS(said, "a load of 4 bytes of shared memory that the bulk copy at test.cu:10 has yet to write");
-  EXPECT_SAYS(said, "nobody has waited for it");
+  EXPECT_SAYS(said, "no thread has waited for it");
   EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED,
                     cat(begin, "bulk_store(out + 64, buffer, 256); bulk_commit(); bulk_wait_read<0>();", late)),
               "has yet to write");
@@ -88,12 +88,12 @@ TEST_F(HostBulk, WhatIsStillReadMayNotBeWritten) {
 
 TEST_F(HostBulk, AThreadMustNotEndBeforeItsCopies) {
   EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, cat(kLoad, "bulk_store(out + 64, buffer, 256); bulk_commit();")),
-              "the thread ends before this bulk copy has left shared memory");
+              "the thread ends before this bulk copy has read shared memory");
   EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, cat(kLoad, "bulk_store(out + 64, buffer, 256); bulk_wait_read<0>();")),
               "bulk_commit and bulk_wait_read come first");
   EXPECT_SAYS(
       words(CUDA_ERROR_LAUNCH_FAILED, "mbarrier_expect(came.at(0), 256); bulk_load(buffer, out, 256, came.at(0));"),
-      "the block ends before this bulk copy has come: nobody waits for it");
+      "the block ends before this bulk copy has arrived: no thread waits for it");
 }
 
 TEST_F(HostBulk, SizesAndAddressesAreMultiplesOf16) {
@@ -112,7 +112,7 @@ TEST_F(HostBulk, NeitherSideMayLieOutside) {
   EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, cat(kLoad, "bulk_store(out - 4, buffer, 32);")),
               "a store of 32 bytes, 16 bytes before \"out\"");
   EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, "bulk_load(buffer + 1008, out, 32, came.at(0));"),
-              "a bulk copy of 32 bytes to what is not in the block's shared memory");
+              "a bulk copy of 32 bytes to an address that is not in the block's shared memory");
   EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, "bulk_store(out, out + 64, 32);"), "from what is not in");
 }
 
@@ -121,9 +121,9 @@ TEST_F(HostBulk, BarriersAreMadeFirstAndCountWhatTheyWereMadeFor) {
               "a barrier in shared memory before its mbarrier_init");
   EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED,
                     "mbarrier_expect(came.at(0), 256); mbarrier_arrive(came.at(0)); mbarrier_wait(came.at(0), 0);"),
-              "one arrival more than the 1 that the barrier was made for");
+              "one arrival more than the count of 1 that the barrier was initialized with");
   EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, "mbarrier_expect(came.at(0), 1 << 20); mbarrier_wait(came.at(0), 0);"),
-              "1048576 bytes in one phase of a barrier; it counts to 2^20 - 1");
+              "1048576 bytes in one phase of a barrier; the limit is 2^20 - 1");
   EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, "mbarrier_init(reinterpret_cast<u64*>(out), 1);"),
               "a barrier that is not in the block's shared memory");
   EXPECT_SAYS(words(CUDA_ERROR_MISALIGNED_ADDRESS, "mbarrier_init(reinterpret_cast<u64*>(buffer + 4), 1);"),
@@ -138,7 +138,7 @@ TEST_F(HostBulk, StoresToOtherBlocksAreAwaitedLikeCopies) {
   words(CUDA_SUCCESS, cat(send, late, "load_shared<4>(buffer);"));
   EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, cat(send, "load_shared<4>(buffer);", late)),
               "a load of 4 bytes of shared memory that the store to another block at test.cu:10 has yet to write");
-  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, send), "before this store to another block has come");
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, send), "before this store to another block has arrived");
   EXPECT_SAYS(words(CUDA_ERROR_MISALIGNED_ADDRESS, "store_cluster(buffer + 8, {}, came.at(0));"),
               "a store to another block at an address that is 8 past a multiple of 16");
   EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, "store_cluster(out, {}, came.at(0));"),

@@ -296,7 +296,7 @@ TEST_F(HostChecks, AWaitForMemoryThatNeverChanges) {
     if (threadIdx.x == 0) store<4>(out, {});
     __syncthreads();
     while (atomicAdd(out, 0) != 5) {})"),
-              "waits for memory to change");
+              "waits for memory that has not changed");
 }
 
 TEST_F(HostChecks, AWaitThatAnotherThreadEnds) {

@@ -5,13 +5,13 @@
 namespace quern::host {
 namespace {
 
-// What the calling thread lets captures forbid it.
+// The calling thread's capture mode: which calls captures may forbid it.
 thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
 void require_mode(CUstreamCaptureMode mode) {
   require(mode == CU_STREAM_CAPTURE_MODE_GLOBAL || mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL ||
               mode == CU_STREAM_CAPTURE_MODE_RELAXED,
-          CUDA_ERROR_INVALID_VALUE, "there is no such capture mode");
+          CUDA_ERROR_INVALID_VALUE, "invalid capture mode");
 }
 
 void refuse_invalid(const Stream& stream) {
@@ -32,8 +32,8 @@ void add_node(DriverState& state, Stream& stream, Operation operation) {
   stream.frontier = {nodes.size() - 1};
 }
 
-// Whether each node comes before the end of the stream that the capture began in: a node's index is larger than those
-// of the nodes it comes after.
+// Whether every node leads to the end of the stream that the capture began in. A node's index is larger than those of
+// its dependencies.
 bool joined(const Graph& graph, const std::vector<std::size_t>& frontier) {
   std::vector<bool> reached(graph.nodes.size(), false);
   for (const std::size_t node : frontier) reached[node] = true;
@@ -64,7 +64,7 @@ bool has_blocking_stream(const Capture& capture, const Context& context) {
                      [&](const auto& stream) { return stream->context.get() == &context && stream->blocking; });
 }
 
-// Makes the captures for which `forbids` holds invalid; whether there is one.
+// Invalidates the captures that `forbids` matches; returns whether there was one.
 template <class Predicate>
 bool invalidate(DriverState& state, Predicate&& forbids) {
   bool any = false;
@@ -76,7 +76,7 @@ bool invalidate(DriverState& state, Predicate&& forbids) {
   return any;
 }
 
-// As driver 580 does, whether or not the capture is over; an event of a capture that ended well is refused otherwise.
+// As driver 580, whether or not the capture is over; an event of a successful capture is refused elsewhere.
 void refuse_event_of_failed(const Event& event) {
   require(!event.capture->invalid, CUDA_ERROR_INVALID_VALUE, "the event was recorded in a capture that is invalid");
 }
@@ -126,7 +126,8 @@ void begin_capture(DriverState& state, const std::shared_ptr<Stream>& stream, CU
 std::shared_ptr<Graph> end_capture(DriverState& state, const std::shared_ptr<Stream>& stream) {
   const std::shared_ptr<Capture> capture = stream->capture;
   require(capture != nullptr, CUDA_ERROR_ILLEGAL_STATE, "the stream is not being captured");
-  // As driver 580 does: the wrong thread ends the capture nevertheless, the wrong stream makes it invalid.
+  // As driver 580: a call from the wrong thread ends the capture nevertheless, one with the wrong stream invalidates
+  // it.
   if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != std::this_thread::get_id()) {
     drop(state, capture);
     refuse(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "the capture was begun by another thread, and is over now");

@@ -9,7 +9,7 @@ using namespace quern::host;  // NOLINT(google-build-using-namespace): what foll
 
 namespace {
 
-// The device whose primary context has this handle, or had it before it was released; else -1.
+// The device with this handle as its primary context's, also after its release; else -1.
 int primary_device(const DriverState& state, CUcontext handle) {
   for (std::size_t i = 0; i < state.devices.size(); ++i)
     if (state.devices[i]->primary_handle == handle) return static_cast<int>(i);
@@ -22,7 +22,7 @@ std::shared_ptr<Context> living_context(DriverState& state, CUcontext handle) {
   return context;
 }
 
-// Primary contexts keep their handles; what follows for those that are released is as with driver 580.
+// Primary contexts keep their handles; calls with a released one behave as with driver 580.
 bool is_primary(const DriverState& state, CUcontext handle) { return primary_device(state, handle) >= 0; }
 
 int device_of_current(DriverState& state) {
@@ -72,7 +72,7 @@ QUERN_HOST_ENTRY CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal) {
 QUERN_HOST_ENTRY CUresult cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice ordinal) {
   return guarded("cuCtxCreate_v2", Needs::init, [&](Call& call) {
     CUcontext& result = needed(context, "pctx");
-    // How the host waits is all that the low flags say.
+    // The low flags only select how the host waits.
     require((flags & ~unsigned{CU_CTX_SCHED_MASK}) == 0, CUDA_ERROR_NOT_SUPPORTED, "flags other than CU_CTX_SCHED_*");
     device_at(call.state, ordinal);
     const auto handle = new_handle<CUcontext>(call.state.last_handle);

@@ -1,4 +1,4 @@
-// What the host driver has beside the driver API: see driver/host_controls.h.
+// The host driver's functions beyond the driver API: see driver/host_controls.h.
 #include <algorithm>
 #include <cstring>
 
@@ -86,13 +86,13 @@ QUERN_HOST_ENTRY unsigned long long quernHostCalls(const char* call) {
 QUERN_HOST_ENTRY unsigned long long quernHostAlive(const char* kind) {
   unsigned long long count = 0;
   guarded("quernHostAlive", Needs::nothing, [&](Call& call) {
-    bool known = kind == nullptr;  // all kinds together
+    bool known = kind == nullptr;  // null: all kinds together
     for (const Kind& one : kKinds) {
       if (kind != nullptr && std::strcmp(kind, one.name) != 0) continue;
       count += one.count(call.state);
       known = true;
     }
-    if (!known) refuse(CUDA_ERROR_INVALID_VALUE, quern::cat("there is no kind ", kind));
+    if (!known) refuse(CUDA_ERROR_INVALID_VALUE, quern::cat("unknown kind ", kind));
   });
   return count;
 }
@@ -111,7 +111,7 @@ QUERN_HOST_ENTRY CUresult quernHostNameMemory(CUdeviceptr address, const char* n
     need(name, "name");
     Allocation* const allocation = call.state.find_memory(address);
     require(allocation != nullptr && allocation->begin == address, CUDA_ERROR_INVALID_VALUE,
-            "the address is not the begin of an allocation");
+            "the address is not the start of an allocation");
     allocation->name = name;
   });
 }

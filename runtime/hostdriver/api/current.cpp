@@ -8,7 +8,7 @@
 namespace quern::host {
 namespace {
 
-// Of plain data, so that it is still there when other static objects of the thread are destroyed.
+// Trivially destructible, so that destructors of other static objects of the thread can still use it.
 constexpr unsigned kMaxDepth = 64;
 struct Stack {
   std::array<CUcontext, kMaxDepth> contexts;

@@ -1,4 +1,4 @@
-// Each thread's stack of current contexts, and how contexts begin and end.
+// Each thread's stack of current contexts, and the creation and destruction of contexts.
 #ifndef QUERN_HOSTDRIVER_API_CURRENT_H_
 #define QUERN_HOSTDRIVER_API_CURRENT_H_
 
@@ -6,15 +6,15 @@
 
 namespace quern::host {
 
-// Of the calling thread. A context that was destroyed while it was current comes back with `destroyed` set.
+// Of the calling thread. A context that was destroyed while it was current is returned with `destroyed` set.
 std::shared_ptr<Context> current_context(DriverState& state);
 CUcontext current_handle();
 void push_current(CUcontext context);
-CUcontext pop_current();              // null where the stack is empty
+CUcontext pop_current();              // null if the stack is empty
 void set_current(CUcontext context);  // null: pops
 
 std::shared_ptr<Context> make_context(DriverState& state, int device, CUcontext handle, bool primary);
-// Waits for its work; then all that belongs to it is gone.
+// Waits for the context's work, then destroys everything that belongs to it.
 void end_context(Call& call, const std::shared_ptr<Context>& context);
 
 }  // namespace quern::host

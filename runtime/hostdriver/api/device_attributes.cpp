@@ -21,7 +21,7 @@ int figure(const DeviceSettings& device) {
   return device.*kMember;
 }
 
-// Register counts and clocks are those of common devices: nothing here depends on them.
+// Register counts and clocks are typical values: nothing here depends on them.
 constexpr Row kRows[] = {
     {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, figure<&DeviceSettings::threads_per_block>},
     {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, always<1024>},
@@ -62,7 +62,7 @@ constexpr Row kRows[] = {
     {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, always<1>},
     {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, always<1>},
     {CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, [](const DeviceSettings& d) { return d.arch >= 90 ? 1 : 0; }},
-    // What this driver does not have.
+    // Unsupported features.
     {CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, always<0>},
     {CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, always<0>},
     {CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, always<0>},

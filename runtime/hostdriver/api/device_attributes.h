@@ -1,4 +1,4 @@
-// What cuDeviceGetAttribute answers.
+// The results of cuDeviceGetAttribute.
 #ifndef QUERN_HOSTDRIVER_API_DEVICE_ATTRIBUTES_H_
 #define QUERN_HOSTDRIVER_API_DEVICE_ATTRIBUTES_H_
 
@@ -8,7 +8,7 @@
 
 namespace quern::host {
 
-// Throws Refusal (INVALID_VALUE) for an attribute that the table does not have.
+// Throws Refusal (INVALID_VALUE) for an attribute that is not in the table.
 int device_attribute(const DeviceSettings& device, CUdevice_attribute attribute);
 
 }  // namespace quern::host

@@ -13,7 +13,7 @@ namespace {
 
 std::atomic<bool> forked{false};
 
-// Streams begin nothing new, and what runs gets a moment to end: images are unloaded right after.
+// Streams start no new work, and running work gets a moment to finish: images are unloaded right after.
 void end_of_process() {
   if (in_forked_child()) return;
   Lock lock(state().mutex);

@@ -22,7 +22,7 @@ using Lock = std::unique_lock<std::mutex>;
 struct Device {
   DeviceSettings figures;
   std::unique_ptr<Memory> memory;
-  CUcontext primary_handle = nullptr;  // stays the same when the context is made anew, as on a real device
+  CUcontext primary_handle = nullptr;  // unchanged when the context is recreated, as on a real device
   std::shared_ptr<Context> primary;
   unsigned retained = 0;
   bool lost = false;
@@ -30,12 +30,13 @@ struct Device {
 
 struct DriverState {
   std::mutex mutex;
-  std::condition_variable changed;  // a job was given or is done, a stream was destroyed, the process ends
+  // Notified when a job was enqueued or finished, a stream was destroyed, or the process exits.
+  std::condition_variable changed;
 
   bool initialized = false;
   bool ending = false;
   std::shared_ptr<const Settings> settings = std::make_shared<Settings>();
-  std::vector<std::unique_ptr<Device>> devices;  // made by cuInit
+  std::vector<std::unique_ptr<Device>> devices;  // created by cuInit
 
   Handles<Context, CUcontext> contexts;
   Handles<Stream, CUstream> streams;
@@ -49,8 +50,8 @@ struct DriverState {
 
   std::uintptr_t last_handle = 0x10000;
   std::uint64_t last_context = 0;
-  unsigned running = 0;          // jobs
-  unsigned living_contexts = 0;  // those that are ending among them
+  unsigned running = 0;          // running jobs
+  unsigned living_contexts = 0;  // including those being destroyed
 
   AccessLog access_log;
   std::atomic<bool> logs_accesses{false};
@@ -62,11 +63,11 @@ struct DriverState {
     handles.add(handle, std::move(object));
     return handle;
   }
-  // Reads QUERN_HOSTDRIVER, the first time; a sentence about what is wrong with it, or "".
+  // Applies QUERN_HOSTDRIVER at the first call; returns an error message, or "".
   const std::string& read_environment();
   void make_devices();
   std::size_t allocations() const;
-  // The allocation that holds `address` or is nearest to it, on whichever device; else null.
+  // The allocation that contains `address` or is nearest to it, on any device; else null.
   Allocation* find_memory(std::uintptr_t address, Memory** memory = nullptr);
 
  private:
@@ -74,17 +75,17 @@ struct DriverState {
   std::string environment_problem_;
 };
 
-// What calls return for a device that was lost. A real GPU that falls off the bus ends the calls of running processes
-// with CUDA_ERROR_UNKNOWN; CUDA_ERROR_DEVICE_UNAVAILABLE is what a busy one in exclusive mode says.
+// The result of calls for a lost device. When a real GPU falls off the bus, calls of running processes return
+// CUDA_ERROR_UNKNOWN; CUDA_ERROR_DEVICE_UNAVAILABLE is for a busy device in exclusive mode.
 constexpr CUresult kDeviceLost = CUDA_ERROR_UNKNOWN;
-// Throws Refusal for a device that is not there, or lost.
+// Throws Refusal for a device that does not exist or was lost.
 Device& device_at(DriverState& state, CUdevice ordinal);
 
-// Never destroyed: threads and other people's static objects may outlive main.
+// Never destroyed: threads and static objects of the application may outlive main.
 DriverState& state();
-// Set in a child of fork(), where the streams' threads are missing.
+// True in a forked child, where the streams' threads do not exist.
 bool in_forked_child();
-// Arranges for what happens when the process ends or forks; called by cuInit.
+// Registers the handlers for process exit and fork; called by cuInit.
 void watch_process();
 
 }  // namespace quern::host

@@ -10,7 +10,7 @@
 namespace quern::host {
 namespace {
 
-// What this driver has beside what quern's table of functions names; the last rows refuse by name.
+// This driver's functions that are not in quern's table of functions; the last rows only refuse by name.
 #define QUERN_HOST_MORE_FUNCTIONS(ROW) \
   ROW(cuEventElapsedTime_v2)           \
   ROW(cuCtxCreate_v2)                  \
@@ -57,7 +57,7 @@ const EntryPoint* find_entry_point(std::string_view name) {
 
 }  // namespace quern::host
 
-// Names come without a version: the newest one that there is.
+// Names come without a version and stand for the newest one.
 QUERN_HOST_ENTRY CUresult cuGetProcAddress_v2(const char* symbol, void** address, int, cuuint64_t flags,
                                               CUdriverProcAddressQueryResult* status) {
   using namespace quern::host;
@@ -71,6 +71,6 @@ QUERN_HOST_ENTRY CUresult cuGetProcAddress_v2(const char* symbol, void** address
     result = found == nullptr ? nullptr : found->address;
     if (status != nullptr)
       *status = found == nullptr ? CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND : CU_GET_PROC_ADDRESS_SUCCESS;
-    if (found == nullptr) refuse(CUDA_ERROR_NOT_FOUND, "this driver has no " + name);
+    if (found == nullptr) refuse(CUDA_ERROR_NOT_FOUND, "this driver lacks " + name);
   });
 }

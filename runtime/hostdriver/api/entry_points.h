@@ -1,4 +1,4 @@
-// Every entry point of this driver by name: for faults, and for cuGetProcAddress.
+// All entry points of this driver by name: for faults, and for cuGetProcAddress.
 #ifndef QUERN_HOSTDRIVER_API_ENTRY_POINTS_H_
 #define QUERN_HOSTDRIVER_API_ENTRY_POINTS_H_
 
@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-// cuda.h names the newest versions only.
+// cuda.h only declares the newest versions.
 #undef cuEventElapsedTime
 extern "C" {
 CUresult cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice device);
@@ -20,7 +20,7 @@ struct EntryPoint {
   void* address;
 };
 
-// Null for one that this driver does not have.
+// Null for an unknown name.
 const EntryPoint* find_entry_point(std::string_view name);
 
 }  // namespace quern::host

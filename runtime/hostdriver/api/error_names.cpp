@@ -1,5 +1,5 @@
-// Names and words of the codes that this driver gives, and of those that real kernels and images run into; others get
-// their number.
+// Names and descriptions of the codes that this driver returns, and of those from real kernels and images; others are
+// shown as numbers.
 #include <map>
 #include <mutex>
 
@@ -77,7 +77,7 @@ const Row* find(CUresult code) {
   return nullptr;
 }
 
-// Texts are handed out for good, so each is kept.
+// Callers keep the returned texts, so each is stored.
 const char* numbered(CUresult code) {
   static auto* const mutex = new std::mutex;
   static auto* const names = new std::map<int, std::string>;

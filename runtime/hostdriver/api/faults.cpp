@@ -22,13 +22,13 @@ std::vector<std::string_view> words_of(const std::string& text) {
   return words;
 }
 
-// Takes "key=N" out of `words`; `otherwise` where it is not there.
+// Removes "key=N" from `words` and returns N; `otherwise` if it is missing.
 std::int64_t take(std::vector<std::string_view>& words, const std::string& key, std::int64_t otherwise) {
   const auto found = std::find_if(words.begin(), words.end(),
                                   [&](std::string_view word) { return word.substr(0, key.size() + 1) == key + "="; });
   if (found == words.end()) return otherwise;
   const auto number = parse_integer(found->substr(key.size() + 1));
-  if (!number || *number < 0 || *number > 1'000'000'000) wrong(cat(*found, " is no number"));
+  if (!number || *number < 0 || *number > 1'000'000'000) wrong(cat(*found, " is not a number"));
   words.erase(found);
   return *number;
 }
@@ -39,14 +39,14 @@ Fault::Kind kind_of(std::string_view word) {
   if (word == "kill") return Fault::Kind::kill;
   if (word == "lose") return Fault::Kind::lose;
   if (word == "clear") return Fault::Kind::clear;
-  wrong(cat("there is no fault \"", word, "\""));
+  wrong(cat("unknown fault \"", word, "\""));
 }
 
-// Takes the call's name, which comes right after the kind.
+// Removes the call's name, which is right after the kind.
 std::string take_call(std::vector<std::string_view>& words) {
-  if (words.empty()) wrong("which call?");
+  if (words.empty()) wrong("the name of a call is missing");
   std::string name(words.front());
-  if (find_entry_point(name) == nullptr) wrong(cat("this driver has no ", name));
+  if (find_entry_point(name) == nullptr) wrong(cat("this driver lacks ", name));
   words.erase(words.begin());
   return name;
 }
@@ -55,7 +55,7 @@ void take_details(Fault& fault, std::vector<std::string_view>& words) {
   if (fault.kind == Fault::Kind::fail || fault.kind == Fault::Kind::delay) fault.call = take_call(words);
   if (fault.kind == Fault::Kind::fail) {
     fault.code = static_cast<CUresult>(take(words, "code", CUDA_ERROR_UNKNOWN));
-    if (fault.code == CUDA_SUCCESS) wrong("code=0 is no failure");
+    if (fault.code == CUDA_SUCCESS) wrong("code=0 is not a failure");
   }
   if (fault.kind == Fault::Kind::delay) fault.delay = std::chrono::microseconds(take(words, "us", 1000));
   if (fault.kind == Fault::Kind::lose) fault.device = static_cast<int>(take(words, "device", 0));

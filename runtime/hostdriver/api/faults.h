@@ -1,4 +1,4 @@
-// Counts calls and injects faults: what quernHostInject is told, and what `guarded` asks at the begin of each call.
+// Fault injection and call counts: quernHostInject sets faults, and `guarded` applies them at the start of each call.
 #ifndef QUERN_HOSTDRIVER_API_FAULTS_H_
 #define QUERN_HOSTDRIVER_API_FAULTS_H_
 
@@ -13,24 +13,24 @@
 
 namespace quern::host {
 
-// One fault as it was told.
+// One requested fault.
 struct Fault {
   enum class Kind { fail, delay, kill, lose, clear };
   Kind kind = Kind::clear;
   std::string call;      // of fail and delay
-  std::int64_t nth = 1;  // how many calls, this one included, until it strikes
+  std::int64_t nth = 1;  // strikes at the nth call from now, starting at 1
   CUresult code = CUDA_ERROR_UNKNOWN;
   std::chrono::microseconds delay{0};
   int device = 0;
 };
 
-// "fail cuMemAlloc_v2 nth=2 code=2" and its like. Throws Refusal (INVALID_VALUE) that says what is wrong.
+// Parses "fail cuMemAlloc_v2 nth=2 code=2" and similar. Throws Refusal (INVALID_VALUE) with the reason.
 Fault parse_fault(const std::string& text);
 
 // Thread-safe.
 class Faults {
  public:
-  // What a call meets.
+  // The faults of one call.
   struct WarpCollective {
     CUresult code = CUDA_SUCCESS;
     std::chrono::microseconds delay{0};

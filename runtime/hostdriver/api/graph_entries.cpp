@@ -8,7 +8,7 @@ namespace {
 constexpr const char* kGraph = "graph, or it was destroyed";
 constexpr const char* kExecutable = "executable graph, or it was destroyed";
 
-// Node after node: each comes after those that it depends on, and forks gain nothing from threads of their own here.
+// Runs the nodes in index order, which respects dependencies; parallel branches would gain nothing here.
 Outcome run_nodes(Executable& executable, const Settings& settings) {
   std::int64_t ns = 0;
   for (const Node& node : executable.nodes) {

@@ -11,7 +11,7 @@
 namespace quern::host {
 namespace {
 
-// A sticky error: its words were reported when it happened, and stay.
+// A sticky error: its message was reported when it happened, and is kept.
 struct Sticky {
   CUresult code;
 };
@@ -59,7 +59,7 @@ CUresult code_of_exception(const char* name) {
     report(cat(name, ": ", refusal.words, " (", error_name(refusal.code), ")"));
     return refusal.code;
   } catch (const std::bad_alloc&) {
-    report(cat(name, ": the state has no more memory"));
+    report(cat(name, ": out of host memory"));
     return CUDA_ERROR_OUT_OF_MEMORY;
   } catch (const std::system_error& error) {
     report(cat(name, ": ", error.what()));

@@ -1,4 +1,5 @@
-// The way into every entry point: counting, faults, what must hold before the call, and exceptions into codes.
+// The wrapper of every entry point: counts calls, injects faults, checks preconditions, and converts exceptions to
+// codes.
 #ifndef QUERN_HOSTDRIVER_API_GUARDED_H_
 #define QUERN_HOSTDRIVER_API_GUARDED_H_
 
@@ -14,18 +15,18 @@ namespace quern::host {
 enum class Needs {
   nothing,  // not even cuInit
   init,
-  context,  // a living current context
-  healthy,  // one without a sticky error
-  release,  // cuInit; a sticky error of the current context is returned, but the thing is released nevertheless
+  context,  // a live current context
+  healthy,  // a live current context without a sticky error
+  release,  // cuInit; the object is released even if the current context has a sticky error, which is returned
 };
 
-// What an entry point's body is given. The lock is held; waiting gives it up.
+// The argument of an entry point's body. The lock is held, and released while waiting.
 struct Call {
   DriverState& state;
   Lock lock;
-  std::shared_ptr<Context> context;  // the current one; null unless needed or there
+  std::shared_ptr<Context> context;  // the current one; may be null unless needed
 
-  // Until `holds`, which is asked under the lock.
+  // Waits until `holds`, called under the lock, returns true.
   template <class Predicate>
   void wait(Predicate&& holds) {
     state.changed.wait(lock, [&] { return state.ending || holds(); });
@@ -33,14 +34,14 @@ struct Call {
   Device& device() const { return *state.devices[static_cast<std::size_t>(context->device)]; }
 };
 
-// What a handle stands for; refuses one that is not, or no longer, known. `what`: "event, or it was destroyed".
+// Looks up a handle; refuses an unknown or destroyed one. `what`: "event, or it was destroyed".
 template <class T, class Handle>
 std::shared_ptr<T> known(const Handles<T, Handle>& handles, Handle handle, const char* what) {
   std::shared_ptr<T> object = handles.find(handle);
   if (object == nullptr) refuse(CUDA_ERROR_INVALID_HANDLE, std::string("there is no such ") + what);
   return object;
 }
-// The same, and the handle is known no longer.
+// The same, and removes the handle.
 template <class T, class Handle>
 std::shared_ptr<T> taken(Handles<T, Handle>& handles, Handle handle, const char* what) {
   std::shared_ptr<T> object = known(handles, handle, what);
@@ -50,13 +51,13 @@ std::shared_ptr<T> taken(Handles<T, Handle>& handles, Handle handle, const char*
 inline constexpr const char* kStream = "stream, or it was destroyed";
 inline constexpr const char* kFunction = "function (cuKernelGetFunction gives one), or its library was unloaded";
 
-// Counts the call and lets faults strike. Success: go on.
+// Counts the call and applies faults. Success: continue.
 CUresult meet_faults(const char* name);
-// Takes the lock and checks what `needs` says; throws Refusal.
+// Takes the lock and checks `needs`; throws Refusal.
 Call begin_call(Needs needs);
-// The sticky error that the call ends with where its body found nothing wrong.
+// The sticky error to return if the body succeeded.
 CUresult end_call(const Call& call, Needs needs);
-// Inside a catch block: the code of what was thrown, which is reported.
+// Inside a catch block: reports the exception and returns its code.
 CUresult code_of_exception(const char* name);
 
 // `body(Call&)` returns nothing, or a code.

@@ -1,4 +1,4 @@
-// Handles that are given out and checked: numbers that are never given out again, so that a stale one is always found.
+// Checked handles: numbers that are never reused, so that a stale one is always detected.
 #ifndef QUERN_HOSTDRIVER_API_HANDLES_H_
 #define QUERN_HOSTDRIVER_API_HANDLES_H_
 
@@ -8,7 +8,7 @@
 
 namespace quern::host {
 
-// A new number for a handle; 1 and 2 are streams that always exist, so numbers start well above.
+// A new number for a handle; 1 and 2 are the predefined streams, so numbers start well above.
 template <class Handle>
 Handle new_handle(std::uintptr_t& last) {
   last += 64;
@@ -20,7 +20,7 @@ template <class T, class Handle>
 class Handles {
  public:
   void add(Handle handle, std::shared_ptr<T> object) { objects_[handle] = std::move(object); }
-  // Null where the handle is not, or no longer, known.
+  // Null if the handle is unknown or was removed.
   std::shared_ptr<T> find(Handle handle) const {
     const auto found = objects_.find(handle);
     return found == objects_.end() ? nullptr : found->second;

@@ -38,7 +38,7 @@ int function_attribute(Call& call, const Function& function, CUfunction_attribut
       return figures(call, function).arch;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       return -1;  // the driver's choice
-    // A CPU has none of these.
+    // Not meaningful on a CPU.
     case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
     case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
     case CU_FUNC_ATTRIBUTE_NUM_REGS:
@@ -55,7 +55,7 @@ int function_attribute(Call& call, const Function& function, CUfunction_attribut
   }
 }
 
-// What the image decides, which nobody can set.
+// Decided by the image; cannot be set.
 bool read_only(CUfunction_attribute attribute) { return attribute <= CU_FUNC_ATTRIBUTE_CACHE_MODE_CA; }
 
 void set_dynamic_shared(Call& call, Function& function, int bytes) {
@@ -66,7 +66,7 @@ void set_dynamic_shared(Call& call, Function& function, int bytes) {
   function.dynamic_shared_limit = bytes;
 }
 
-// One of each kernel in each context.
+// One function per kernel and context.
 CUfunction make_function(Call& call, const std::shared_ptr<Library>& library) {
   if (const auto known = library->functions.find(call.context->id); known != library->functions.end())
     return known->second;
@@ -101,8 +101,8 @@ QUERN_HOST_ENTRY CUresult cuLibraryLoadData(CUlibrary* library, const void* code
   });
 }
 
-// Waits for all work of the contexts that have its kernel, also of other libraries, as driver 580 does. Libraries
-// belong to no context: its error is not told here.
+// Waits for all work of the contexts that have its kernel, including other libraries' work, as driver 580 does.
+// Libraries belong to no context, so a context's error is not returned here.
 QUERN_HOST_ENTRY CUresult cuLibraryUnload(CUlibrary handle) {
   return guarded("cuLibraryUnload", Needs::init, [&](Call& call) {
     refuse_unsafe(call.state);

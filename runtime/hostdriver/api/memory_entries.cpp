@@ -11,18 +11,18 @@ void check_host(const void* host, std::size_t bytes, const char* what) {
   if (bytes > 0) need(host, what);
 }
 
-// In the legacy stream, for which the caller waits. A capture forbids it only where it forbids that stream's work, as
-// with driver 580.
+// Runs in the legacy stream, and the caller waits. A capture forbids it only if it forbids work in that stream, as with
+// driver 580.
 void do_now(Call& call, Operation operation) {
   wait_for_job(call, enqueue(call, call.context->legacy, std::move(operation)));
 }
 
-// Work may still use the memory, so its context comes to rest first, as with a real driver.
+// Running work may still use the memory, so the call first waits for the context, as a real driver does.
 CUresult free_memory(Call& call, CUdeviceptr address) {
   Memory* memory = nullptr;
   const Allocation* const allocation = call.state.find_memory(address, &memory);
   require(allocation != nullptr && allocation->begin == address, CUDA_ERROR_INVALID_VALUE,
-          "the address is not the begin of an allocation");
+          "the address is not the start of an allocation");
   if (call.context != nullptr) wait_for_context(call, *call.context);
   std::string damage;
   require(memory->free(address, &damage), CUDA_ERROR_INVALID_VALUE, "the memory was freed by another thread");
@@ -76,7 +76,7 @@ QUERN_HOST_ENTRY CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, std::size_
   });
 }
 
-// Does not wait for the host, as with a real driver.
+// Does not block the host, as with a real driver.
 QUERN_HOST_ENTRY CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
   return guarded("cuMemcpyDtoD_v2", Needs::healthy,
                  [&](Call& call) { enqueue(call, call.context->legacy, copy_on_device(to, from, bytes)); });
@@ -97,7 +97,7 @@ QUERN_HOST_ENTRY CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from,
   });
 }
 
-// To pageable memory, so it returns when the bytes are there.
+// The destination is pageable, so the call returns after the copy.
 QUERN_HOST_ENTRY CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes, CUstream handle) {
   return guarded("cuMemcpyDtoHAsync_v2", Needs::healthy, [&](Call& call) {
     check_host(to, bytes, "dstHost");

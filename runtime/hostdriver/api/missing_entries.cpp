@@ -1,4 +1,4 @@
-// Well known functions that this driver does not have: they refuse by name, where a missing symbol would say less.
+// Common functions that this driver does not support: they refuse by name, which is clearer than a missing symbol.
 #include "hostdriver/api/guarded.h"
 
 using namespace quern::host;  // NOLINT(google-build-using-namespace): what follows are entry points only

@@ -1,4 +1,4 @@
-// What the driver API's handles stand for. Everything here is read and changed under the state's lock.
+// The objects of the driver API's handles. Everything here is read and changed under the state's lock.
 #ifndef QUERN_HOSTDRIVER_API_OBJECTS_H_
 #define QUERN_HOSTDRIVER_API_OBJECTS_H_
 
@@ -21,25 +21,25 @@ namespace quern::host {
 struct Library;
 struct Stream;
 
-// How an operation runs. A graph does what it holds again and again: by the scripted clock that is timed, and done only
-// where nothing else tells what it moves.
+// How an operation runs. A graph repeats its operations: with the scripted clock a repetition is only timed, and
+// executed only if its traffic is not known otherwise.
 struct Pass {
   const Settings& settings;
   bool replayed = false;
   bool only_timed() const { return replayed && settings.scripted(); }
 };
 
-// What a stream does, as told once; a graph does it again and again.
+// One operation of a stream; a graph repeats it.
 struct Operation {
   const char* kind = "";           // "kernel", "copy", "set"
   std::weak_ptr<Library> library;  // of a kernel
   std::function<Outcome(const Pass&)> run;
 };
 
-// One operation on its way through a stream.
+// One operation in a stream's queue.
 struct Job {
-  std::function<Outcome()> run;             // empty: only its place in the order matters
-  std::vector<std::shared_ptr<Job>> after;  // jobs of other streams that must be done before
+  std::function<Outcome()> run;             // empty: only its position in the order matters
+  std::vector<std::shared_ptr<Job>> after;  // jobs of other streams that must finish before
   bool done = false;
   std::chrono::steady_clock::time_point ended;  // by the scripted clock: since the stream began
 };
@@ -54,12 +54,12 @@ struct Graph {
   std::vector<Node> nodes;
 };
 
-// A capture that was begun and not ended.
+// A capture in progress.
 struct Capture {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
-  std::thread::id thread;  // that began it
+  std::thread::id thread;  // the one that began it
   Stream* origin = nullptr;
-  std::vector<std::shared_ptr<Stream>> streams;  // that record into it
+  std::vector<std::shared_ptr<Stream>> streams;  // streams being captured into it
   std::shared_ptr<Graph> graph = std::make_shared<Graph>();
   bool invalid = false;
 };
@@ -80,19 +80,19 @@ struct Stream {
   bool blocking = true;  // ordered with the legacy stream
   bool legacy = false;
   bool destroyed = false;
-  bool started = false;  // has a thread
+  bool started = false;  // has a worker thread
   std::deque<std::shared_ptr<Job>> queue;
   std::shared_ptr<Job> last;
-  std::chrono::nanoseconds time{};  // of the scripted clock
+  std::chrono::nanoseconds time{};  // on the scripted clock
   std::shared_ptr<Capture> capture;
-  std::vector<std::size_t> frontier;  // nodes that the next one of this stream comes after
+  std::vector<std::size_t> frontier;  // dependencies of the stream's next node
 };
 
 struct Event {
   std::shared_ptr<Context> context;
   bool timed = true;
-  std::shared_ptr<Job> job;          // of its last recording; null: none
-  std::shared_ptr<Capture> capture;  // where its last recording was captured
+  std::shared_ptr<Job> job;          // its last recording; null: none
+  std::shared_ptr<Capture> capture;  // the capture of its last recording
   std::vector<std::size_t> frontier;
 };
 
@@ -113,7 +113,7 @@ struct Executable {
   std::shared_ptr<Context> context;
   std::vector<Node> nodes;
   std::shared_ptr<Job> last;  // launches of one executable do not overlap
-  std::int64_t launches = 0;  // those that ran
+  std::int64_t launches = 0;  // completed launches
 };
 
 }  // namespace quern::host

@@ -58,7 +58,7 @@ void check_cooperative(const Grid& grid, const Function& function, const DeviceS
 
 void apply_attribute(Grid& grid, const CUlaunchAttribute& attribute) {
   switch (attribute.id) {
-    // The second allows a kernel to begin before the one before it has ended; beginning later is always right.
+    // The second allows a kernel to begin before the previous one has ended; beginning later is always correct.
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
       return;

@@ -1,4 +1,4 @@
-// How many blocks of a kernel a multiprocessor holds, and what a launch may ask for.
+// Occupancy: blocks per multiprocessor, and the limits of a launch.
 #ifndef QUERN_HOSTDRIVER_API_OCCUPANCY_H_
 #define QUERN_HOSTDRIVER_API_OCCUPANCY_H_
 
@@ -11,7 +11,7 @@ namespace quern::host {
 constexpr int kMaxBlocksPerMultiprocessor = 32;
 constexpr unsigned kMaxClusterBlocks = 8;
 
-// What the system keeps of each block's shared memory.
+// Shared memory per block reserved by the system.
 int reserved_shared_bytes(const DeviceSettings& device);
 int max_threads(const Function& function, const DeviceSettings& device);
 int blocks_per_multiprocessor(const Function& function, const DeviceSettings& device, int threads,

@@ -12,7 +12,7 @@
 namespace quern::host {
 namespace {
 
-// A place in device memory that is known to hold the bytes that were asked for.
+// Device memory that has been checked to lie inside one allocation.
 struct Range {
   unsigned char* bytes;
   unsigned char* written;
@@ -29,7 +29,7 @@ Range device_range(CUdeviceptr address, std::size_t bytes, CUresult otherwise) {
   return {begin, allocation->written.get() + (address - allocation->begin)};
 }
 
-// At the call; when the operation runs, the address is one that the device cannot reach.
+// At the call. When the operation runs, an invalid address is a device fault instead.
 void check_now(CUdeviceptr address, std::size_t bytes) { device_range(address, bytes, CUDA_ERROR_INVALID_VALUE); }
 Range range(CUdeviceptr address, std::size_t bytes) { return device_range(address, bytes, CUDA_ERROR_ILLEGAL_ADDRESS); }
 
@@ -40,12 +40,12 @@ void write(CUdeviceptr to, const void* from, std::size_t bytes) {
   std::memset(target.written, 1, bytes);
 }
 
-// A copy from or to the host takes no time of the device.
+// A copy from or to the host takes no device time.
 Operation operation(const char* kind, std::function<void()> run) {
   return {kind, {}, [run = std::move(run)](const Pass&) { return run(), Outcome{}; }};
 }
 
-// Once for each image: its accesses are checked, but no report can say where they stand.
+// Once per image: its raw accesses are checked, but no report can name their source line.
 void say_raw(const twin::Image& image, const std::string& words) {
   static std::mutex mutex;
   static auto& said = *new std::set<const twin::Image*>;
@@ -61,14 +61,14 @@ Span span(CUdeviceptr begin, std::size_t bytes) { return {begin, begin + bytes};
 
 std::int64_t or_memory(std::int64_t rate, const Rates& rates) { return rate > 0 ? rate : rates.memory; }
 
-// What it takes to move this by the scripted clock; 0 without one.
+// The scripted time of this traffic; 0 without a scripted clock.
 Outcome timed(const Traffic& traffic, Memory& memory, const Settings& settings, std::int64_t rate) {
   if (!settings.scripted()) return {};
   const Rates& rates = settings.rates;
   return {.ns = memory.clock().ns(traffic, or_memory(rate, rates), or_memory(rates.l2, rates))};
 }
 
-// What moves `traffic` within the memory that holds `to`.
+// An operation that causes `traffic` in the memory that contains `to`.
 Operation move(const char* kind, CUdeviceptr to, Traffic traffic, std::function<void()> run) {
   return {kind, {}, [=, run = std::move(run), traffic = std::move(traffic)](const Pass& pass) {
             Memory* memory = nullptr;
@@ -152,7 +152,7 @@ Operation set_bytes(CUdeviceptr to, unsigned char value, std::size_t bytes) {
 }
 
 Operation kernel(const std::shared_ptr<Library>& library, Grid grid, Memory& memory) {
-  // The image stays until the last kernel of it has ended, also where its library is unloaded before.
+  // The image stays loaded until its last kernel has ended, even if its library is unloaded before.
   return {"kernel", library,
           [image = library->image, grid = std::make_shared<const Grid>(std::move(grid)), &memory](const Pass& pass) {
             return run_kernel(*grid, pass, memory, image->known_traffic());

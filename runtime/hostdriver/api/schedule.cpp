@@ -11,21 +11,20 @@ bool ready(const Job& job) {
   return std::all_of(job.after.begin(), job.after.end(), [](const auto& other) { return other->done; });
 }
 
-// An exception must not leave a stream's thread; to the application it is a kernel that failed.
+// Exceptions must not leave a stream's thread; to the application they are failed kernels.
 Outcome run_guarded(const std::function<Outcome()>& run) {
   try {
     return run();
   } catch (const Refusal& refusal) {
     return {refusal.code, refusal.words};
   } catch (const std::bad_alloc&) {
-    return {CUDA_ERROR_OUT_OF_MEMORY, "the state has no more memory for what a stream was to do"};
+    return {CUDA_ERROR_OUT_OF_MEMORY, "out of host memory for an operation of a stream"};
   } catch (const std::exception& error) {
     return {CUDA_ERROR_LAUNCH_FAILED, error.what()};
   }
 }
 
-// Takes the lock off while the job runs. What a job held goes with `run`, also without the lock. Returns what it took
-// by the scripted clock.
+// Releases the lock while the job runs and while its captures are destroyed. Returns its time on the scripted clock.
 std::chrono::nanoseconds run_job(DriverState& state, Lock& lock, Stream& stream, Job& job) {
   std::function<Outcome()> run = std::move(job.run);
   const bool dropped = run == nullptr || stream.context->error != CUDA_SUCCESS;
@@ -42,7 +41,7 @@ std::chrono::nanoseconds run_job(DriverState& state, Lock& lock, Stream& stream,
   return {};
 }
 
-// The stream goes on after all that the job waited for.
+// The stream continues after everything that the job waited for.
 std::chrono::steady_clock::time_point scripted_end(Stream& stream, const Job& job, std::chrono::nanoseconds took) {
   for (const auto& other : job.after) stream.time = std::max(stream.time, other->ended.time_since_epoch());
   stream.time += took;
@@ -82,7 +81,7 @@ void add_last(std::vector<std::shared_ptr<Job>>& jobs, const Stream& stream) {
   if (!idle(stream)) jobs.push_back(stream.last);
 }
 
-// The legacy stream and the blocking streams wait for each other; a stream's own order is that of its queue.
+// The legacy stream and the blocking streams wait for each other; within a stream the queue gives the order.
 void add_implicit(std::vector<std::shared_ptr<Job>>& jobs, const Stream& stream) {
   if (stream.legacy) {
     for (const auto& other : stream.context->streams)

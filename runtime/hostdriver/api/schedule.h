@@ -1,4 +1,5 @@
-// Streams: jobs in order within one, beside each other across them, each stream with a thread from its first job on.
+// Streams: jobs run in order within a stream and concurrently across streams. Each stream has its own thread from its
+// first job on.
 #ifndef QUERN_HOSTDRIVER_API_SCHEDULE_H_
 #define QUERN_HOSTDRIVER_API_SCHEDULE_H_
 
@@ -8,19 +9,19 @@
 
 namespace quern::host {
 
-// The stream that a handle stands for in the current context. Throws Refusal.
+// Looks up a stream handle in the current context. Throws Refusal.
 std::shared_ptr<Stream> stream_of(Call& call, CUstream handle);
-// Gives a job to a stream, after what its kind of stream waits for and after `others`.
+// Enqueues a job on a stream, after the implicit dependencies of its kind of stream and after `others`.
 std::shared_ptr<Job> submit(DriverState& state, const std::shared_ptr<Stream>& stream, std::function<Outcome()> run,
                             std::vector<std::shared_ptr<Job>> others = {});
-// Whether all that was given to the stream is done.
+// Whether all work of the stream is done.
 bool idle(const Stream& stream);
 void wait_for_job(Call& call, const std::shared_ptr<Job>& job);
 void wait_for_context(Call& call, const Context& context);
-// The stream gets no more work and its thread ends after the work that it has.
+// The stream accepts no more work, and its thread ends when the queue is empty.
 void destroy_stream(DriverState& state, const std::shared_ptr<Stream>& stream);
 
-// All later calls in the context return `code`, and what waits there is dropped.
+// All later calls in the context return `code`, and its queued work is dropped.
 void corrupt(Context& context, CUresult code);
 
 }  // namespace quern::host

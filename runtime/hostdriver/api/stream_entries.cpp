@@ -10,7 +10,7 @@ constexpr const char* kEvent = "event, or it was destroyed";
 
 std::shared_ptr<Event> event_of(Call& call, CUevent handle) { return known(call.state.events, handle, kEvent); }
 
-// A capture forbids to ask for any stream, as driver 580 does.
+// A capture forbids queries of any stream, as driver 580 does.
 void refuse_asking(Call& call, const Stream& stream, const char* what) {
   refuse_capturing(stream, what);
   if (stream.legacy) refuse_legacy(call.state, *stream.context);
@@ -47,7 +47,7 @@ CUresult elapsed(const char* name, float* milliseconds, CUevent begin, CUevent e
 QUERN_HOST_ENTRY CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
   return guarded("cuStreamCreate", Needs::healthy, [&](Call& call) {
     CUstream& result = needed(stream, "phStream");
-    require((flags & ~unsigned{CU_STREAM_NON_BLOCKING}) == 0, CUDA_ERROR_INVALID_VALUE, "there are no such flags");
+    require((flags & ~unsigned{CU_STREAM_NON_BLOCKING}) == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags");
     auto made = std::make_shared<Stream>();
     made->context = call.context;
     made->blocking = flags == CU_STREAM_DEFAULT;
@@ -56,7 +56,7 @@ QUERN_HOST_ENTRY CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
   });
 }
 
-// Its work goes on to its end.
+// Queued work still runs to its end.
 QUERN_HOST_ENTRY CUresult cuStreamDestroy_v2(CUstream handle) {
   return guarded("cuStreamDestroy_v2", Needs::release, [&](Call& call) {
     const std::shared_ptr<Stream> stream = taken(call.state.streams, handle, kStream);
@@ -95,7 +95,7 @@ QUERN_HOST_ENTRY CUresult cuEventCreate(CUevent* event, unsigned flags) {
     CUevent& result = needed(event, "phEvent");
     require((flags & CU_EVENT_INTERPROCESS) == 0, CUDA_ERROR_NOT_SUPPORTED, "CU_EVENT_INTERPROCESS");
     require((flags & ~unsigned{CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING}) == 0, CUDA_ERROR_INVALID_VALUE,
-            "there are no such flags");
+            "unknown flags");
     auto made = std::make_shared<Event>();
     made->context = call.context;
     made->timed = (flags & CU_EVENT_DISABLE_TIMING) == 0;

@@ -9,13 +9,13 @@ namespace {
 
 constexpr std::uintptr_t kSectorBytes = 32;
 
-// What the lanes of one warp asked for at once.
+// One warp-level request: the accesses that its lanes make together.
 struct Request {
   const Touch* begin;
   const Touch* end;
 };
 
-// All touches of a request share this.
+// Equal for all touches of a request.
 auto request_of(const Touch& t) { return std::tie(t.file, t.line, t.access, t.bytes, t.memory, t.warp, t.turn); }
 
 std::uint64_t sectors_of(const Request& request) {
@@ -27,7 +27,7 @@ std::uint64_t sectors_of(const Request& request) {
   return sectors.size();
 }
 
-// Different bytes, so that a broadcast asks for one.
+// Distinct bytes, so that a broadcast counts one.
 std::uint64_t bytes_of(const Request& request) {
   std::set<std::uintptr_t> begins;
   for (const Touch* t = request.begin; t != request.end; ++t) begins.insert(t->address);

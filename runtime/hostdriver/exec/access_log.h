@@ -1,4 +1,4 @@
-// Which memory each access of a template touched, by warps: answers "are my loads and stores coalesced?".
+// Logs memory accesses of templates by warp: shows whether loads and stores are coalesced.
 #ifndef QUERN_HOSTDRIVER_EXEC_ACCESS_LOG_H_
 #define QUERN_HOSTDRIVER_EXEC_ACCESS_LOG_H_
 
@@ -23,14 +23,14 @@ struct Touch {
   std::uint32_t bytes;
   std::uintptr_t address;
   const Allocation* memory;
-  std::uint32_t warp;  // of the block
+  std::uint32_t warp;  // within the block
   std::uint32_t turn;  // how often this thread had executed this access before
 };
 
 // Thread-safe.
 class AccessLog {
  public:
-  // What the threads of one block did, in any order, while the memory is still there.
+  // Adds the touches of one block's threads, in any order, while the memory still exists.
   void add_block(std::vector<Touch>&& touches);
   void visit(const std::function<void(const quernHostAccess&)>& visitor) const;
   void clear();
@@ -42,7 +42,7 @@ class AccessLog {
     twin::Access access;
     std::uint32_t bytes;
     std::string memory;                            // its name
-    std::uintptr_t begin;                          // where it begins: several may have one name
+    std::uintptr_t begin;                          // its start, because names are not unique
     auto operator<=>(const Key&) const = default;  // NOLINT(modernize-use-nullptr): sees one in what this makes
   };
   struct Sum {
@@ -50,7 +50,7 @@ class AccessLog {
     std::uint64_t sectors = 0;
     std::uint64_t ideal_sectors = 0;
     std::uint64_t asked_bytes = 0;
-    std::vector<bool> touched;  // a byte of the allocation each
+    std::vector<bool> touched;  // one bit per byte of the allocation
   };
   mutable std::mutex mutex_;
   std::map<Key, Sum> sums_;

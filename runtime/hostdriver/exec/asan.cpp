@@ -11,10 +11,10 @@
 namespace quern::host {
 namespace {
 
-// Never destroyed, as reports may come until the very end.
+// Never destroyed, because reports may come until the process ends.
 struct Known {
   std::mutex mutex;
-  std::map<std::uintptr_t, const Allocation*> allocations;  // by begin
+  std::map<std::uintptr_t, const Allocation*> allocations;  // by start address
 };
 Known& known() {
   static Known& all = *new Known();

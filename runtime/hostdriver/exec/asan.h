@@ -1,5 +1,5 @@
-// What AddressSanitizer is told of device memory, in builds that have it: raw accesses of images, which go through no
-// primitive, are then found as well. Its report goes to stderr and ends the process; a line of ours names the memory.
+// Poisons device memory for AddressSanitizer, in builds that have it, so that it detects invalid raw accesses of
+// images, which use no primitive. Its report goes to stderr and ends the process; a line of ours names the memory.
 #ifndef QUERN_HOSTDRIVER_EXEC_ASAN_H_
 #define QUERN_HOSTDRIVER_EXEC_ASAN_H_
 

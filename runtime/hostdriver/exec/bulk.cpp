@@ -1,4 +1,4 @@
-// Bulk copies, and the barriers in shared memory that await them.
+// Bulk copies, and the mbarriers in shared memory that track them.
 #include "hostdriver/exec/bulk.h"
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 namespace quern::host {
 namespace {
 
-constexpr unsigned kUnit = 16;  // addresses and sizes of bulk copies are multiples of it
+constexpr unsigned kUnit = 16;  // alignment of addresses and sizes of bulk copies
 constexpr unsigned kBarrierBytes = 8;
-constexpr unsigned kMostAnnounced = 1u << 20;  // bytes of a phase are fewer
+constexpr unsigned kMostAnnounced = 1u << 20;  // limit for the bytes of a phase
 
 std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
@@ -22,7 +22,7 @@ void make(const BulkCopy& copy) {
   std::memcpy(to, from == nullptr ? copy.value.data() : from, copy.bytes);
 }
 
-// "" or the rule that the copy breaks.
+// The rule that the copy violates, or "".
 std::string broken_rule(const BulkCopy& copy) {
   if (copy.bytes == 0 || copy.bytes % kUnit != 0)
     return cat("a bulk copy of ", copy.bytes, " bytes; it moves a multiple of ", kUnit);
@@ -66,7 +66,7 @@ void CoResidentSet::mbarrier(CudaThread& thread, twin::Mbarrier what, void* addr
   CountingBarrier& barrier = counting_barrier(thread, *thread.block, number(address), !init, site);
   if (init) {
     if (value == 0 || !barrier.waiting.empty())
-      fail(thread, CUDA_ERROR_LAUNCH_FAILED, "a barrier is made for one arrival or more, and while nobody waits", site);
+      fail(thread, CUDA_ERROR_LAUNCH_FAILED, "mbarrier_init needs a count of 1 or more and no waiting thread", site);
     barrier = {value, value, 0, 0, {}};
   } else if (what == twin::Mbarrier::wait) {
     wait_for_phase(thread, number(address), value, site);
@@ -79,17 +79,17 @@ void CoResidentSet::arrive(CudaThread& thread, std::uintptr_t address, unsigned 
   CountingBarrier& barrier = thread.block->bulk.barriers[address];
   if (barrier.missing == 0)
     fail(thread, CUDA_ERROR_LAUNCH_FAILED,
-         cat("one arrival more than the ", barrier.arrivals, " that the barrier was made for"), site);
+         cat("one arrival more than the count of ", barrier.arrivals, " that the barrier was initialized with"), site);
   --barrier.missing;
   barrier.bytes += bytes;
   if (barrier.bytes >= kMostAnnounced)
     fail(thread, CUDA_ERROR_LAUNCH_FAILED,
-         cat(barrier.bytes, " bytes in one phase of a barrier; it counts to 2^20 - 1"), site);
+         cat(barrier.bytes, " bytes in one phase of a barrier; the limit is 2^20 - 1"), site);
   end_phase(*thread.block, barrier);
   if (!barrier.waiting.empty()) bring(*thread.block, address);
 }
 
-// Copies come when they are waited for.
+// Performs the pending copies, then waits if the phase is not complete.
 void CoResidentSet::wait_for_phase(CudaThread& thread, std::uintptr_t address, unsigned parity, twin::Site site) {
   CountingBarrier& barrier = thread.block->bulk.barriers[address];
   if (barrier.parity != parity) return;
@@ -100,7 +100,7 @@ void CoResidentSet::wait_for_phase(CudaThread& thread, std::uintptr_t address, u
   synchronize(thread);
 }
 
-// Makes the copies that count for the barrier.
+// Performs the copies that the barrier tracks.
 void CoResidentSet::bring(Block& block, std::uintptr_t address) {
   CountingBarrier& barrier = block.bulk.barriers[address];
   std::erase_if(block.bulk.copies, [&](const BulkCopy& copy) {
@@ -112,7 +112,7 @@ void CoResidentSet::bring(Block& block, std::uintptr_t address) {
   end_phase(block, barrier);
 }
 
-// The end of a phase orders what came before it and what comes after it, for the whole block.
+// Completing a phase orders all accesses before and after it, for the whole block.
 void CoResidentSet::end_phase(Block& block, CountingBarrier& barrier) {
   if (barrier.missing != 0 || barrier.bytes != 0) return;
   barrier.missing = barrier.arrivals;
@@ -130,7 +130,7 @@ void CoResidentSet::bulk_copy(CudaThread& thread, void* to, const void* from, un
   if (!is_shared(*thread.block, copy.shared(), bytes))
     fail(thread, CUDA_ERROR_ILLEGAL_ADDRESS,
          cat("a bulk copy of ", bytes, " bytes ", copy.is_load() ? "to" : "from",
-             " what is not in the block's shared memory"),
+             " an address that is not in the block's shared memory"),
          site);
   shared_access(thread, *thread.block, copy.is_load() ? twin::Access::shared_store : twin::Access::shared_load,
                 copy.shared(), bytes, site);
@@ -141,7 +141,7 @@ void CoResidentSet::bulk_copy(CudaThread& thread, void* to, const void* from, un
   if (copy.is_load() && !bulk.barriers[copy.barrier].waiting.empty()) bring(*thread.block, copy.barrier);
 }
 
-// Under way like a bulk copy into that block, and ordered by that block's barriers.
+// Asynchronous like a bulk copy into that block, and ordered by that block's barriers.
 void CoResidentSet::cluster_store(CudaThread& thread, void* to, const void* value, void* barrier, twin::Site site) {
   BulkCopy store{number(to), 0, kUnit, number(barrier), thread.number, 0, site, {}};
   std::memcpy(store.value.data(), value, kUnit);
@@ -168,18 +168,18 @@ void CoResidentSet::bulk_wait(CudaThread& thread, unsigned pending) {
   });
 }
 
-// A thread is about to end: its shared memory may go to another block.
+// Called when a thread ends: its shared memory may be given to another block.
 void CoResidentSet::end_copies(CudaThread& thread) {
   Block& block = *thread.block;
   const bool last = ++block.ended == block_threads_;
   for (const BulkCopy& copy : block.bulk.copies) {
     if (!copy.is_load() && copy.thread == thread.number)
       fail(thread, CUDA_ERROR_LAUNCH_FAILED,
-           "the thread ends before this bulk copy has left shared memory: bulk_commit and bulk_wait_read come first",
+           "the thread ends before this bulk copy has read shared memory: call bulk_commit and bulk_wait_read before",
            copy.site);
     if (last)
       fail(thread, CUDA_ERROR_LAUNCH_FAILED,
-           cat("the block ends before this ", copy.name(), " has come: nobody waits for it"), copy.site);
+           cat("the block ends before this ", copy.name(), " has arrived: no thread waits for it"), copy.site);
   }
 }
 

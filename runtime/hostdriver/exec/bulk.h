@@ -1,7 +1,7 @@
-// What a block knows of its bulk copies and of the barriers in shared memory that await them.
+// A block's pending bulk copies, and the mbarriers in shared memory that track them.
 //
-// A copy is made as late as it may be: one into shared memory when somebody waits for it, one out of it when its thread
-// waits for the group. So a wait that is missing shows.
+// A copy is performed as late as allowed: into shared memory when a thread waits for its barrier, out of it when its
+// thread waits for the group. So a missing wait becomes visible.
 #ifndef QUERN_HOSTDRIVER_EXEC_BULK_H_
 #define QUERN_HOSTDRIVER_EXEC_BULK_H_
 
@@ -16,16 +16,16 @@ namespace quern::host {
 
 struct CudaThread;
 
-// A copy that is under way.
+// A pending copy.
 struct BulkCopy {
   std::uintptr_t to = 0;
   std::uintptr_t from = 0;
   unsigned bytes = 0;
   std::uintptr_t barrier = 0;  // of a copy into shared memory; 0: out of it
-  std::uint32_t thread = 0;    // that began it, as the set numbers threads
-  unsigned group = 0;          // of that thread, from 0
+  std::uint32_t thread = 0;    // the issuing thread, by its number in the set
+  unsigned group = 0;          // bulk group of that thread, from 0
   twin::Site site{nullptr, 0};
-  std::array<unsigned char, 16> value{};  // of a store to another block, in place of `from`
+  std::array<unsigned char, 16> value{};  // payload of a store to another block, instead of `from`
 
   const char* name() const { return from == 0 ? "store to another block" : "bulk copy"; }
   bool is_load() const { return barrier != 0; }
@@ -35,11 +35,12 @@ struct BulkCopy {
   }
 };
 
-// A barrier that counts arrivals and bytes.
+// An mbarrier: counts arrivals and bytes.
 struct CountingBarrier {
-  unsigned arrivals = 0;   // of a phase
-  unsigned missing = 0;    // arrivals in this phase
-  std::int64_t bytes = 0;  // announced in this phase and not come; below 0 where they came first
+  unsigned arrivals = 0;  // expected per phase
+  unsigned missing = 0;   // still missing in this phase
+  // Announced in this phase and still pending; negative if they arrived before the announcement.
+  std::int64_t bytes = 0;
   unsigned parity = 0;
   std::vector<CudaThread*> waiting;
 };

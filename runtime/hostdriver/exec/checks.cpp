@@ -1,4 +1,4 @@
-// What every access of a thread is held against.
+// The checks of every memory access.
 #include <algorithm>
 #include <cstring>
 
@@ -14,7 +14,7 @@ constexpr twin::Site kRaw{"a raw pointer", 0};
 constexpr const char* kNoOrder =
     ": blocks of a launch have no order; use atomics, or load_relaxed and store_relaxed of common/sync.cuh";
 
-// So many accesses of one address at one place are a wait.
+// This many accesses of one address at one place count as spinning.
 constexpr unsigned kSpins = 64;
 
 bool is_load(Access access) {
@@ -23,7 +23,7 @@ bool is_load(Access access) {
 bool is_store(Access access) {
   return access == Access::global_store || access == Access::relaxed_store || access == Access::shared_store;
 }
-// What tells other blocks of something, and may tell of what others did.
+// An access that releases to other blocks and may acquire from them.
 bool synchronizes(Access access) {
   return access == Access::global_atomic || access == Access::relaxed_load || access == Access::relaxed_store;
 }
@@ -57,7 +57,8 @@ void CoResidentSet::access(CudaThread& thread, Access access, const void* pointe
   }
 }
 
-// Checked like all others. What is in no device memory and no shared one is the parameter, or the image's own.
+// Checked like all other accesses. An address in neither device nor shared memory is the parameter, or the image's own
+// data.
 void CoResidentSet::raw_access(CudaThread& thread, bool store, const void* pointer, unsigned bytes) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   const auto parameter = reinterpret_cast<std::uintptr_t>(run_.grid.parameter.data());
@@ -77,7 +78,7 @@ void CoResidentSet::raw_access(CudaThread& thread, bool store, const void* point
   access(thread, (store ? stores : loads)[shared ? 1 : 0], pointer, bytes, kRaw);
 }
 
-// Whether the thread does nothing but look at an address whose value stays the same.
+// Whether the thread only polls an address with a constant value.
 bool CoResidentSet::spins(CudaThread& thread, const void* address, unsigned bytes, int line) {
   const bool again = thread.last_address == address && thread.last_line == line;
   if (!again) {
@@ -100,20 +101,20 @@ Visit CoResidentSet::visit_of(const CudaThread& thread, const Block& order, twin
           block.warps[warp].step, site};
 }
 
-// Memory that a bulk copy writes is nobody's before somebody has waited for it; what it reads stays as it is.
+// A thread must not touch the target of a bulk copy before it has waited for it, nor write its source.
 void CoResidentSet::refuse_under_way(CudaThread& thread, const Block& there, Access access, std::uintptr_t address,
                                      unsigned bytes, twin::Site site) {
   for (const BulkCopy& copy : there.bulk.copies) {
     if (!copy.overlaps(address, bytes) || (is_load(access) && !copy.is_load())) continue;
     fail(thread, CUDA_ERROR_LAUNCH_FAILED,
          cat(words_of(access, bytes), " of shared memory that the ", copy.name(), " at ", place_of(copy.site),
-             copy.is_load() ? " has yet to write" : " has yet to read", ": nobody has waited for it"),
+             copy.is_load() ? " has yet to write" : " has yet to read", ": no thread has waited for it"),
          site);
   }
 }
 
-// What no thread of the block has written holds what another kernel left there. The launch fails when the block has
-// ended: where a thread writes the bytes later and no barrier is between, the missing barrier is the cause.
+// Bytes that no thread of the block has written hold another kernel's data. The launch only fails when the block has
+// ended: if a thread writes the bytes later without a barrier in between, the missing barrier is reported as the cause.
 void CoResidentSet::check_shared_is_written(CudaThread& thread, Access access, std::uintptr_t address, unsigned bytes,
                                             twin::Site site) {
   unsigned char* const written = shared_written_.data() + (address - reinterpret_cast<std::uintptr_t>(arena_begin_));
@@ -149,8 +150,8 @@ void CoResidentSet::shared_access(CudaThread& thread, const Block& order, Access
        site);
 }
 
-// Whether an access of device memory came before what the thread does now in every order: a barrier is between, or the
-// one told of itself through an atomic afterwards, and the other listened before now.
+// Whether an earlier access of device memory happens before the thread's current one in every order: a barrier is in
+// between, or its warp or block released through an atomic afterwards and the current one acquired before now.
 bool CoResidentSet::is_ordered(const Mark& before, const CudaThread& thread, const Visit& now) const {
   if (!unordered(before.visit, now)) return true;
   if (before.visit.block == now.block) {
@@ -196,7 +197,7 @@ void CoResidentSet::synchronize(CudaThread& thread) {
   block.segments.emplace_back();
 }
 
-// What the set did.
+// The set's accesses.
 std::vector<Run> CoResidentSet::runs() const {
   std::vector<Run> all;
   global_races_.visit_runs([&](std::uintptr_t begin, std::uintptr_t end, const Mark& mark) {
@@ -210,7 +211,7 @@ std::vector<Run> CoResidentSet::runs() const {
   return all;
 }
 
-// Holds what the set did against the other sets, and forgets it.
+// Checks the set's accesses against those of the other sets, and clears them.
 void CoResidentSet::hand_to_grid() {
   const auto race = run_.many_sets ? run_.races.add(runs()) : std::nullopt;
   global_races_.reset();

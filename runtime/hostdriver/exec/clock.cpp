@@ -10,7 +10,7 @@
 namespace quern::host {
 namespace {
 
-// Sorted, with what touches or overlaps made one.
+// Sorted, with adjacent and overlapping spans merged.
 std::vector<Span> merged(std::vector<Span> spans) {
   std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
   std::vector<Span> result;
@@ -39,7 +39,7 @@ void append_extent(std::string& text, const twin::Dim3& extent) {
 
 bool holds(const Span& all, const Span& part) { return part.begin >= all.begin && part.end <= all.end; }
 
-// In place of an address: the allocation's number above, the byte in it below.
+// Instead of an address: the allocation's number in the high bits, the offset in it in the low bits.
 constexpr unsigned kPlaceBits = 48;
 
 std::optional<std::vector<Span>> relative_spans(const std::vector<Span>& spans, const std::vector<Span>& allocations) {
@@ -64,7 +64,7 @@ std::vector<Span> absolute_spans(const std::vector<Span>& spans, const std::vect
   return result;
 }
 
-// Takes `span` out of what is held; how many of its bytes were there.
+// Removes `span` from the cached spans; returns how many of its bytes were cached.
 std::size_t take_out(std::vector<Span>& held, const Span& span) {
   std::size_t hits = 0;
   std::vector<Span> kept;
@@ -79,7 +79,7 @@ std::size_t take_out(std::vector<Span>& held, const Span& span) {
   return hits;
 }
 
-// From the front, until no more than `most` bytes are left.
+// Evicts from the front until at most `most` bytes are left.
 void drop_oldest(std::vector<Span>& held, std::size_t most) {
   std::size_t all = 0;
   for (const Span& each : held) all += each.bytes();
@@ -94,8 +94,8 @@ void drop_oldest(std::vector<Span>& held, std::size_t most) {
 
 }  // namespace
 
-// The bytes of the span that were there. Of one that is larger than the L2 the begin goes before the end has come, so
-// that nothing of it is there when it comes again.
+// The hit bytes of the span. Of a span larger than the L2, the start is evicted before the end is read, so that a
+// second pass hits nothing.
 std::size_t Clock::take(const Span& span) {
   const std::size_t hits = take_out(cached_, span);
   cached_.push_back(span);

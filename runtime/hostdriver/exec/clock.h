@@ -1,5 +1,5 @@
-// The clock that a test scripts: what a device does takes as long as the bytes that it moves say, whatever the CPU
-// takes. An L2 tells what is moved from memory and what is still there.
+// The scripted clock of tests: the time of an operation follows from the bytes that it moves, independent of the CPU.
+// An L2 model decides which bytes come from memory.
 #ifndef QUERN_HOSTDRIVER_EXEC_CLOCK_H_
 #define QUERN_HOSTDRIVER_EXEC_CLOCK_H_
 
@@ -16,11 +16,11 @@ class Memory;
 struct Grid;
 struct Touch;
 
-// Bytes a microsecond. 0 for the first: events tell the time of the CPU; 0 for another one: as the first.
+// Bytes per microsecond. 0 for the first: events measure CPU time; 0 for another one: the same as the first.
 struct Rates {
   std::int64_t memory = 0;
   std::int64_t l2 = 0;
-  std::int64_t copy = 0;  // from memory, where the driver copies
+  std::int64_t copy = 0;  // memory rate of copies and sets by the driver
   bool operator==(const Rates&) const = default;
 };
 
@@ -31,17 +31,17 @@ struct Span {
   bool operator==(const Span&) const = default;
 };
 
-// What one kernel, copy or set moves: each byte once that it reads, and once that it writes.
+// The traffic of one kernel, copy or set: each byte once if it is read, and once if it is written.
 struct Traffic {
   std::vector<Span> reads;
   std::vector<Span> writes;
 };
 
-// Of one device. Thread-safe.
+// The clock of one device. Thread-safe.
 class Clock {
  public:
   explicit Clock(std::size_t l2_bytes) : l2_bytes_(l2_bytes) {}
-  // How long it takes to move this at `memory_rate` from memory and at `l2_rate` from the L2, which holds it
+  // The time to move this traffic at `memory_rate` from memory and at `l2_rate` from the L2, which caches it
   // afterwards.
   std::int64_t ns(const Traffic& traffic, std::int64_t memory_rate, std::int64_t l2_rate);
 
@@ -49,10 +49,10 @@ class Clock {
   std::size_t take(const Span& span);
   std::mutex mutex_;
   const std::size_t l2_bytes_;
-  std::vector<Span> cached_;  // what was not used for longest comes first; none overlaps another
+  std::vector<Span> cached_;  // least recently used first; disjoint
 };
 
-// What the blocks of one launch touch in global memory. Thread-safe.
+// The global memory that the blocks of one launch touch. Thread-safe.
 class Footprint {
  public:
   void add_block(const std::vector<Touch>& touches);
@@ -64,13 +64,13 @@ class Footprint {
   std::vector<Span> writes_;
 };
 
-// A launch apart from where its memory is: two that are equal here move the same bytes of their allocations. That is
-// not so where the addresses depend on data; what a test compares has the same data everywhere.
+// A launch independent of its memory addresses: equal launches move the same bytes of their allocations. That is wrong
+// if addresses depend on data; tests that compare times use the same data everywhere.
 class RelativeLaunch {
  public:
   RelativeLaunch(const Grid& grid, Memory& memory);
   const std::string& text() const { return text_; }
-  // Null where a span is in none of the allocations that the parameter names.
+  // Null if a span is in none of the allocations that the parameter points to.
   std::optional<Traffic> relative(const Traffic& traffic) const;
   Traffic absolute(const Traffic& relative) const;
 
@@ -80,7 +80,7 @@ class RelativeLaunch {
   std::vector<Span> allocations_;
 };
 
-// The traffic of the launches of one image that ran. Thread-safe.
+// The traffic of completed launches of one image. Thread-safe.
 class KnownTraffic {
  public:
   std::optional<Traffic> find(const RelativeLaunch& launch) const;

@@ -11,7 +11,7 @@ bool same_step(const Visit& a, const Visit& b) {
   return a.block == b.block && a.block_step == b.block_step && a.cluster_step == b.cluster_step;
 }
 
-// A read by another lane of the same warp, at the same time: one of them speaks for both.
+// Concurrent reads by two lanes of one warp: one mark represents both.
 bool read_together(const Mark& a, const Mark& b) {
   return !a.write && !b.write && a.atomic == b.atomic && a.visit.warp == b.visit.warp && a.segment == b.segment &&
          same_step(a.visit, b.visit) && a.visit.warp_step == b.visit.warp_step;
@@ -50,8 +50,8 @@ void CoResidentRaces::grow() {
   }
 }
 
-// A write takes the place of all that was before it; a read that of reads by its own thread and of earlier steps. Of
-// reads that could be many two are enough, of two warps: one of them is of another warp than a writer that comes.
+// A write replaces all earlier marks; a read replaces reads by its own thread and of earlier steps. Two readers of
+// different warps are enough: at least one of them is in another warp than any later writer.
 void CoResidentRaces::supersede(Slot& slot, const Mark& access) {
   int readers = 0;
   for (std::int32_t* link = &slot.first; *link >= 0;) {

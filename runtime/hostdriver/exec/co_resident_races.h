@@ -1,5 +1,5 @@
-// Races in device memory between the threads of blocks that run together. What one such set leaves behind,
-// grid_races.h holds against the other sets of the launch.
+// Data races in device memory between threads of co-resident blocks. grid_races.h checks the accesses of one such set
+// against the other sets of the launch.
 #ifndef QUERN_HOSTDRIVER_EXEC_CO_RESIDENT_RACES_H_
 #define QUERN_HOSTDRIVER_EXEC_CO_RESIDENT_RACES_H_
 
@@ -11,23 +11,23 @@
 
 namespace quern::host {
 
-// That a thread reached some bytes of a cell.
+// A thread's access to some bytes of a cell.
 struct Mark {
   Visit visit;
   std::uint32_t time = 0;     // on the launch's clock
-  std::uint32_t segment = 0;  // of its block: how often that had synchronized with others
-  std::uint16_t bytes = 0;    // of the cell, a bit each
+  std::uint32_t segment = 0;  // how often its block had synchronized with other blocks before
+  std::uint16_t bytes = 0;    // mask within the cell
   bool write = false;
   bool atomic = false;
-  std::int32_t next = -1;  // of the same cell
+  std::int32_t next = -1;  // next mark of the same cell
 };
 
-// Remembers who wrote each byte last and who read it since, in cells of 16 bytes.
+// The last writer of each byte and its readers since, in cells of 16 bytes.
 class CoResidentRaces {
  public:
   void reset();
-  // The other side of a race that this access would make, if any; else remembers the access. `ordered` says whether an
-  // access of another thread came before this one in every order. Atomics do not race with each other.
+  // Returns the mark that this access races with, if any; else records the access. `ordered` says whether an access of
+  // another thread happens before this one in every order. Atomics do not race with each other.
   template <class Ordered>
   const Mark* visit(std::uintptr_t address, unsigned bytes, const Mark& access, const Ordered& ordered) {
     const std::uintptr_t end = address + bytes;
@@ -40,9 +40,9 @@ class CoResidentRaces {
     }
     return nullptr;
   }
-  // So much is remembered that it should be given to the grid and forgotten.
+  // Whether so many cells are recorded that they should be handed to the grid and cleared.
   bool full() const { return used_.size() >= kMostCells; }
-  // Calls `each` with the begin, the end and the mark of every run of bytes that a mark has.
+  // Calls `each` with the start, the end and the mark of every run of bytes of a mark.
   void visit_runs(const std::function<void(std::uintptr_t, std::uintptr_t, const Mark&)>& each) const;
 
  private:
@@ -50,9 +50,9 @@ class CoResidentRaces {
   static constexpr std::size_t kMostCells = std::size_t{1} << 18;
   struct Slot {
     std::uintptr_t cell = 0;  // address / 16; 0: free
-    std::int32_t first = -1;  // of its marks
+    std::int32_t first = -1;  // head of its list of marks
   };
-  // The bytes of a cell that [begin, end) has.
+  // The mask of the bytes of a cell in [begin, end).
   static std::uint16_t bytes_in(std::uintptr_t cell, std::uintptr_t begin, std::uintptr_t end);
   Slot& slot_of(std::uintptr_t cell);
   void grow();
@@ -68,7 +68,7 @@ class CoResidentRaces {
   void supersede(Slot& slot, const Mark& access);
 
   std::vector<Slot> slots_;
-  std::vector<std::uint32_t> used_;  // slots that are not free
+  std::vector<std::uint32_t> used_;  // occupied slots
   std::vector<Mark> marks_;
 };
 

@@ -22,7 +22,7 @@ Dim3 place_in(std::uint64_t number, const Dim3& extent) {
 
 unsigned rounded_up(unsigned value, unsigned unit) { return (value + unit - 1) / unit * unit; }
 
-// Ends a thread that did what it must not.
+// Unwinds a thread that violated a rule.
 struct Stopped {};
 
 void body(void* argument) {
@@ -68,12 +68,12 @@ CoResidentSet::CoResidentSet(GridRun& run, CudaThreadPool& threads)
       shared_stride_(rounded_up(shared_bytes_, kSharedAlignment)) {}
 
 void CoResidentSet::run(std::uint64_t first, unsigned count) {
-  // Each set has numbers of its own, so that its order does not depend on which worker runs it.
+  // Each set has its own random numbers, so that its order does not depend on the worker that runs it.
   shuffle_ = Shuffle(run_.settings.seed == 0 ? 0 : run_.settings.seed * 0x2545f4914f6cdd1du + first + 1);
   place_blocks(first, count);
   order_threads();
   idle_yields_ = 0;
-  // Threads hand on to each other; here they come when nobody can go on, or the launch has failed.
+  // Threads switch directly to each other; control returns here when none can run, or the launch has failed.
   if (CudaThread* const first_thread = pick()) home_.switch_to(first_thread->fiber);
   if (!unwritten_.empty()) run_.fail(CUDA_ERROR_LAUNCH_FAILED, unwritten_);
   if (!failed() && ended_ != total_) report_dead_end();
@@ -205,12 +205,12 @@ void CoResidentSet::run_threads(CudaThread& thread) {
       break;  // the launch has failed
     }
     end_thread(thread);
-    // Those that can go on go first, so that few fibers are in use; a shuffled order is pick's.
+    // Runnable threads run before new ones start, so that few fibers are in use; with a shuffled order pick decides.
   } while (next_ready_ == ready_.size() && !shuffle_.on() && !failed() && start_next(thread));
   retire(thread);
 }
 
-// The thread has no thread any more, and another goes on, maybe on this very thread.
+// Releases the thread's fiber and switches to another one, perhaps one on this very fiber.
 void CoResidentSet::retire(CudaThread& thread) {
   live_.back()->live_at = thread.live_at;
   live_[thread.live_at] = live_.back();
@@ -253,7 +253,7 @@ void CoResidentSet::abandon() {
   }
   live_.clear();
   if (!run_.failed) return;
-  // What the abandoned threads had begun.
+  // Barriers and collectives that the abandoned threads had entered.
   for (Block& block : blocks_) block.barriers.clear(), block.warps.clear();
   cluster_barriers_.clear();
 }
@@ -264,14 +264,14 @@ void CoResidentSet::yield(CudaThread& thread, twin::Site site) {
   const auto limit = std::chrono::milliseconds(run_.settings.dead_wait_ms);
   if (idle_yields_ % 256 == 0 && steady_clock::now() - idle_since_ > limit)
     fail(thread, CUDA_ERROR_LAUNCH_TIMEOUT,
-         cat("waits for memory to change, which it did not for ", run_.settings.dead_wait_ms, " ms"), site);
+         cat("waits for memory that has not changed for ", run_.settings.dead_wait_ms, " ms"), site);
   if (idle_yields_ % 256 == 0) sched_yield();
   yielding_.push_back(&thread);
   wait(thread, "memory to change", site);
 }
 
 void CoResidentSet::fail(CudaThread& thread, CUresult result, const std::string& words, twin::Site site) {
-  // What was read before it was written may have led here.
+  // An earlier read of uninitialized memory may be the cause.
   const bool misled = !unwritten_.empty();
   run_.fail(misled ? CUDA_ERROR_LAUNCH_FAILED : result, misled ? unwritten_ : words_at(thread, words, site));
   throw Stopped();
@@ -290,8 +290,8 @@ std::string CoResidentSet::describe_thread(std::uint32_t number) const {
              text_of(place_in_block(number % block_threads_)));
 }
 
-// All threads that began wait, and there is nobody left to end it. Tells of the first that waits, and of the first of
-// its block that does not wait with it.
+// Deadlock: all started threads wait. Reports the first waiting thread, and the first thread of its block that does not
+// wait with it.
 void CoResidentSet::report_dead_end() {
   const auto first =
       std::find_if(of_thread_.begin(), of_thread_.end(), [](const CudaThread* s) { return s != nullptr; });

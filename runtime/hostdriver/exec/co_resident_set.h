@@ -1,8 +1,8 @@
-// The blocks that are there at once on one worker, and the order in which their threads run: one block, the blocks of a
-// cluster, or all blocks of a cooperative launch.
+// The co-resident blocks of one worker, and the order in which their threads run: one block, the blocks of a cluster,
+// or all blocks of a cooperative launch.
 //
-// A thread runs until it must wait for others; then another goes on. Where none can go on and not all have ended, what
-// they wait for will not come, and the launch fails with the names of those who are missing.
+// A thread runs until it must wait for others; then another continues. If none can continue and not all have ended, the
+// block is deadlocked, and the launch fails with the names of the missing threads.
 #ifndef QUERN_HOSTDRIVER_EXEC_CO_RESIDENT_SET_H_
 #define QUERN_HOSTDRIVER_EXEC_CO_RESIDENT_SET_H_
 
@@ -30,31 +30,31 @@ struct GridRun {
   const Listeners listeners;
   const bool many_sets;
   std::atomic<bool> failed{false};
-  std::atomic<std::uint32_t> clock{0};  // counts atomics and what comes after them
+  std::atomic<std::uint32_t> clock{0};  // logical time: atomics and the accesses after them
   GridRaces races{};
   std::atomic<bool> reached_raw{false};
   std::mutex mutex{};
   Outcome outcome{};  // of the first set that failed
 
   void fail(CUresult result, std::string words);
-  // Keeps the words about the first access by a raw pointer.
+  // Keeps the message about the first access through a raw pointer.
   void note_raw(std::string words);
 };
 
 inline constexpr const char* kNoMemory =
-    "the state has no memory for the stacks of so many threads; take fewer workers (QUERN_HOSTDRIVER=\"workers=2\")";
+    "out of host memory for the stacks of all threads; use fewer workers (QUERN_HOSTDRIVER=\"workers=2\")";
 
 struct Barrier {
   unsigned expected = 0;
   unsigned votes = 0;
   twin::BlockVote vote = twin::BlockVote::none;
-  unsigned result = 0;  // of the last time; all read it before they can come again
+  unsigned result = 0;  // of the last vote; all threads read it before the next one can complete
   std::vector<CudaThread*> waiting;
 };
 
-// Lanes of a warp that do something together.
+// A collective operation of a warp's lanes.
 struct WarpCollective {
-  unsigned mask = 0;  // 0: this place is free
+  unsigned mask = 0;  // 0: free slot
   unsigned arrived = 0;
   twin::Collective what{};
   std::uint64_t values[32];
@@ -78,33 +78,32 @@ struct Block {
   std::vector<Barrier> barriers;
   std::vector<Warp> warps;
   BulkState bulk;
-  unsigned ended = 0;  // threads
+  unsigned ended = 0;  // threads that have ended
   std::vector<Touch> touches;
-  std::vector<Segment> segments;  // what it did between its atomics; the last one goes on
+  std::vector<Segment> segments;  // its accesses between atomics; the last one is still open
 };
 
-// Numbers for the order of threads and blocks: the same for the same seed.
+// Random numbers for the order of threads and blocks, determined by the seed.
 class Shuffle {
  public:
   explicit Shuffle(std::uint64_t seed) : state_(seed) {}
   bool on() const { return state_ != 0; }
   std::uint64_t below(std::uint64_t limit);
-  // The numbers below `count` in some order.
+  // A permutation of the numbers below `count`.
   std::vector<std::uint32_t> order(std::uint32_t count);
 
  private:
   std::uint64_t state_;
 };
 
-// Used by one worker for one set after another.
+// Reused by one worker for set after set.
 class CoResidentSet {
  public:
   CoResidentSet(GridRun& run, CudaThreadPool& threads);
-  // Blocks [first, first + count) as they are numbered, in whole clusters. Returns when all have ended or the job
-  // failed.
+  // Runs blocks [first, first + count), in whole clusters. Returns when all have ended or the launch failed.
   void run(std::uint64_t first, unsigned count);
 
-  // What threads ask for; see twin_abi.cuh.
+  // Services that threads call; see twin_abi.cuh.
   void access(CudaThread& thread, twin::Access access, const void* address, unsigned bytes, twin::Site site);
   void raw_access(CudaThread& thread, bool store, const void* address, unsigned bytes);
   unsigned barrier(CudaThread& thread, unsigned id, unsigned threads, twin::BlockVote vote, unsigned value,
@@ -118,14 +117,14 @@ class CoResidentSet {
   void bulk_copy(CudaThread& thread, void* to, const void* from, unsigned bytes, void* barrier, twin::Site site);
   void bulk_wait(CudaThread& thread, unsigned pending);
   void yield(CudaThread& thread, twin::Site site);
-  // Ends the launch; the thread never goes on.
+  // Fails the launch; the thread never continues.
   [[noreturn]] void fail(CudaThread& thread, CUresult result, const std::string& words, twin::Site site);
 
-  // The threads that a thread runs until it must wait.
+  // Runs one CUDA thread after another on this fiber, until one must wait.
   void run_threads(CudaThread& thread);
 
  private:
-  // ---- set.cpp: which thread runs
+  // ---- co_resident_set.cpp: scheduling of threads
   void place_blocks(std::uint64_t first, unsigned count);
   void order_threads();
   CudaThread* pick();
@@ -146,12 +145,12 @@ class CoResidentSet {
   std::string describe_thread(std::uint32_t number) const;
   std::string words_at(const CudaThread& thread, const std::string& words, twin::Site site) const;
 
-  // ---- waiting.cpp: barriers and what warps do together
+  // ---- waiting.cpp: barriers and warp collectives
   void finish(WarpCollective& collective, CudaThread& last);
   std::uint64_t result_for(const WarpCollective& collective, unsigned lane, CudaThread& last);
   unsigned lanes_of(const CudaThread& thread) const;
 
-  // ---- bulk.cpp: bulk copies and the barriers that await them
+  // ---- bulk.cpp: bulk copies and mbarriers
   bool is_shared(const Block& block, std::uintptr_t address, unsigned bytes) const;
   bool is_any_shared(std::uintptr_t address) const;  // of one of the set's blocks
   Block& block_of(std::uintptr_t shared_address);
@@ -168,8 +167,8 @@ class CoResidentSet {
                         unsigned bytes, twin::Site site);
   void check_shared_is_written(CudaThread& thread, twin::Access access, std::uintptr_t address, unsigned bytes,
                                twin::Site site);
-  // `order`: the block whose barriers order the access and others; the thread's, but for what a barrier of another
-  // block counts.
+  // `order`: the block with the barriers that order the access; the thread's own, except for accesses that a barrier of
+  // another block tracks.
   void shared_access(CudaThread& thread, const Block& order, twin::Access access, std::uintptr_t address,
                      unsigned bytes, twin::Site site);
   void global_access(CudaThread& thread, twin::Access access, std::uintptr_t address, unsigned bytes, twin::Site site);
@@ -191,7 +190,7 @@ class CoResidentSet {
   Continuation home_;  // the worker's own stack
   Shuffle shuffle_;
   const unsigned block_threads_;
-  const unsigned shared_bytes_;   // of a block
+  const unsigned shared_bytes_;   // of one block
   const unsigned shared_stride_;  // from block to block
   std::vector<unsigned char> arena_;
   unsigned char* arena_begin_ = nullptr;
@@ -201,18 +200,18 @@ class CoResidentSet {
   std::vector<unsigned> cluster_steps_;
   RaceCheck races_;
   CoResidentRaces global_races_;
-  std::vector<unsigned char> shared_written_;  // one a byte: whether it was ever written
-  std::string unwritten_;                      // what is said of the first read of a byte that was not
+  std::vector<unsigned char> shared_written_;  // one per byte: whether it was ever written
+  std::string unwritten_;                      // message about the first read of an unwritten byte
 
-  std::vector<std::uint32_t> order_;  // of threads that are to start; empty: as they are numbered
+  std::vector<std::uint32_t> order_;  // of threads not yet started; empty: by number
   std::uint32_t started_ = 0;
   std::uint32_t ended_ = 0;
   std::uint32_t total_ = 0;
-  std::vector<CudaThread*> of_thread_;  // null before its begin and after its end
+  std::vector<CudaThread*> of_thread_;  // null before a thread starts and after it ends
   std::vector<bool> has_ended_;
   std::vector<CudaThread*> ready_;
   std::size_t next_ready_ = 0;
-  std::deque<CudaThread*> yielding_;  // wait for memory to change; go on when nobody else can
+  std::deque<CudaThread*> yielding_;  // poll memory; run when no other thread can
   std::vector<CudaThread*> live_;
 
   std::uint64_t idle_yields_ = 0;  // since the last progress

@@ -1,4 +1,4 @@
-// One CUDA thread that runs or waits, and the fiber that it does so on.
+// One running or waiting CUDA thread, and its fiber.
 #ifndef QUERN_HOSTDRIVER_EXEC_CUDA_THREAD_H_
 #define QUERN_HOSTDRIVER_EXEC_CUDA_THREAD_H_
 
@@ -12,7 +12,7 @@
 
 namespace quern::host {
 
-// "gather/rows.cuh:12", or what stands for accesses that no primitive makes.
+// "gather/rows.cuh:12", or a description for accesses that no primitive makes.
 inline std::string place_of(const twin::Site& site) {
   return site.line == 0 ? site.file : std::string(site.file) + ":" + std::to_string(site.line);
 }
@@ -20,28 +20,28 @@ inline std::string place_of(const twin::Site& site) {
 class CoResidentSet;
 struct Block;
 
-// Reused for thread after thread. What every wait touches comes first, in one line of the cache, up to where the fiber
-// goes on.
+// Reused for one thread after another. The members that every wait touches come first, in one cache line, up to the
+// fiber's continuation.
 struct alignas(64) CudaThread {
   const char* waits_for = nullptr;
   twin::Site site{nullptr, 0};  // where it waits
   CoResidentSet* set = nullptr;
   Block* block = nullptr;
-  std::uint64_t result = 0;  // what a warp's lanes gave it
-  std::uint32_t number = 0;  // of the thread in the set
-  bool fresh = true;         // the fiber is to be started anew
+  std::uint64_t result = 0;  // result of its warp collective
+  std::uint32_t number = 0;  // the thread's number in the set
+  bool fresh = true;         // the fiber must be restarted
   Fiber fiber;
-  std::size_t live_at = 0;  // its place among the set's threads that have a thread
+  std::size_t live_at = 0;  // its index in the set's list of live threads
 
-  // Reading or changing one address over and over, at one place, is waiting for it to change.
+  // Reading or changing one address repeatedly, at one place, counts as waiting for it to change.
   const void* last_address = nullptr;
   int last_line = 0;
   std::uint64_t last_value = 0;
   unsigned repeats = 0;
 
-  unsigned groups = 0;  // of bulk copies that it committed
+  unsigned groups = 0;  // bulk groups that it committed
 
-  // How often this thread executed each access; only while accesses are logged.
+  // Number of executions of each access by this thread; only while accesses are logged.
   struct SchedulingOrder {
     const char* file;
     int line;
@@ -53,10 +53,10 @@ struct alignas(64) CudaThread {
   static CudaThread& of(twin::Thread& thread) { return *reinterpret_cast<CudaThread*>(thread.private_); }
 };
 
-// CUDA threads that are not in use.
+// Pool of unused CUDA threads.
 class CudaThreadPool {
  public:
-  // Null where there is no memory for another.
+  // Null if there is no memory for another.
   CudaThread* take() noexcept {
     if (free_.empty()) return make();
     CudaThread* const thread = free_.back();
@@ -64,7 +64,7 @@ class CudaThreadPool {
     return thread;
   }
   void give(CudaThread& thread) { free_.push_back(&thread); }
-  // Gives the memory back; no thread may have a thread.
+  // Frees the memory; no thread may be in use.
   void clear() {
     free_.clear();
     all_.clear();
@@ -74,7 +74,7 @@ class CudaThreadPool {
   CudaThread* make() noexcept {
     try {
       all_.push_back(std::make_unique<CudaThread>());
-      free_.reserve(all_.size());  // so that giving one back needs no memory
+      free_.reserve(all_.size());  // so that returning one needs no allocation
       return all_.back().get();
     } catch (const std::bad_alloc&) {
       return nullptr;

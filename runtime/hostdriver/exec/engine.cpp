@@ -12,7 +12,7 @@
 namespace quern::host {
 namespace {
 
-// Threads that help to run blocks. Never destroyed: the process may end while they wait.
+// Pool of worker threads for blocks. Never destroyed: the process may exit while they wait.
 class Helpers {
  public:
   static Helpers& get() {
@@ -20,7 +20,7 @@ class Helpers {
     return helpers;
   }
 
-  // Runs `work` on `count` threads of its own and on this one; returns when all have returned.
+  // Runs `work` on `count` pool threads and on the calling thread; returns when all have returned.
   void run(unsigned count, const std::function<void()>& work) {
     Task task{&work, count, count};
     {
@@ -31,7 +31,7 @@ class Helpers {
     if (count != 0) wake_.notify_all();
     work();
     std::unique_lock lock(mutex_);
-    // What no helper has begun is done already: `work` ends when nothing is left.
+    // Unclaimed shares of the task can be dropped: `work` returns when nothing is left to do.
     if (const auto left = std::find(tasks_.begin(), tasks_.end(), &task); left != tasks_.end()) {
       tasks_.erase(left);
       task.running -= task.unclaimed;
@@ -43,10 +43,10 @@ class Helpers {
   struct Task {
     const std::function<void()>* work;
     unsigned unclaimed;
-    unsigned running;  // unclaimed ones count
+    unsigned running;  // including unclaimed ones
   };
 
-  // Fewer where the state has no more: what no helper takes, the caller does.
+  // Starts fewer if the system has no more threads: the caller does the rest.
   void start(unsigned count) {
     try {
       for (; threads_ < count; ++threads_) std::thread([this] { serve(); }).detach();
@@ -80,24 +80,24 @@ CudaThreadPool& threads_of_this_thread() {
   return pool;
 }
 
-// How the blocks of a launch are dealt out.
+// The distribution of a launch's blocks over workers.
 struct Deal {
   unsigned set_blocks;
   std::uint64_t sets;
-  std::vector<std::uint32_t> order;  // of sets; empty: as they are numbered
+  std::vector<std::uint32_t> order;  // of sets; empty: by number
 };
 
 Deal deal(const Grid& grid, const Settings& settings) {
   const std::uint64_t blocks = volume(grid.grid);
   Deal deal{static_cast<unsigned>(grid.cooperative ? blocks : volume(grid.cluster)), 0, {}};
   deal.sets = blocks / deal.set_blocks;
-  constexpr std::uint64_t kMostShuffled = 1 << 24;  // beyond, the order alone would take 64 MB
+  constexpr std::uint64_t kMostShuffled = 1 << 24;  // above that, the permutation alone would take 64 MB
   if (settings.seed != 0 && deal.sets <= kMostShuffled)
     deal.order = Shuffle(settings.seed).order(static_cast<std::uint32_t>(deal.sets));
   return deal;
 }
 
-// Sets that a worker takes at once, so that small ones do not queue for the counter.
+// Sets that a worker claims at once, to reduce contention on the counter.
 constexpr std::uint64_t kTaken = 8;
 
 }  // namespace
@@ -115,14 +115,14 @@ Outcome run_grid(const Grid& grid, const Settings& settings, Memory& memory, con
         set.run((dealt.order.empty() ? i : dealt.order[i]) * dealt.set_blocks, dealt.set_blocks);
     }
   };
-  // It may be on a thread of ours, which no exception may leave.
+  // This may run on a pool thread, which no exception may leave.
   const std::function<void()> work = [&] {
     try {
       run_sets();
     } catch (const std::bad_alloc&) {
       run.fail(CUDA_ERROR_OUT_OF_MEMORY, kNoMemory);
     }
-    if (run.failed) threads_of_this_thread().clear();  // maybe there were too many
+    if (run.failed) threads_of_this_thread().clear();  // perhaps there were too many
   };
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
   const std::uint64_t workers = settings.workers != 0 ? static_cast<std::uint64_t>(settings.workers) : cores;

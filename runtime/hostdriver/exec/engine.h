@@ -1,4 +1,4 @@
-// Runs the blocks of one launch: blocks over a pool of workers, CUDA threads as fibers.
+// Runs the blocks of one launch: blocks on a worker pool, CUDA threads as fibers.
 #ifndef QUERN_HOSTDRIVER_EXEC_ENGINE_H_
 #define QUERN_HOSTDRIVER_EXEC_ENGINE_H_
 
@@ -15,36 +15,36 @@
 
 namespace quern::host {
 
-// One launch, with everything that it was given. `parameter` is a copy.
+// One launch with all its arguments. `parameter` is a copy.
 struct Grid {
   const twin::Image* image = nullptr;
   twin::Dim3 grid{1, 1, 1};
   twin::Dim3 block{1, 1, 1};
   twin::Dim3 cluster{1, 1, 1};
   unsigned dynamic_shared_bytes = 0;
-  bool cooperative = false;  // all blocks are there at once
+  bool cooperative = false;  // all blocks are co-resident
   std::vector<unsigned char> parameter;
 };
 
 inline std::uint64_t volume(const twin::Dim3& extent) { return std::uint64_t{extent.x} * extent.y * extent.z; }
 
-// How a kernel ended. `words` say what went wrong, where and in which thread.
+// The result of a kernel. `words` say what went wrong, with the source line and the thread.
 struct Outcome {
   CUresult result = CUDA_SUCCESS;
   std::string words{};
-  std::string raw{};    // what was reached by a raw pointer first; "" if nothing was
-  std::int64_t ns = 0;  // that it took by the scripted clock
+  std::string raw{};    // the first access through a raw pointer; "" if there was none
+  std::int64_t ns = 0;  // time on the scripted clock
 };
 
-// Who is told of the accesses to global memory; either may be null.
+// Observers of accesses to global memory; either may be null.
 struct Listeners {
   AccessLog* log = nullptr;
   Footprint* footprint = nullptr;
   bool any() const { return log != nullptr || footprint != nullptr; }
 };
 
-// Returns when all blocks have ended, or one has failed. Called by the thread of a stream; several grids may run at
-// once.
+// Returns when all blocks have ended, or one has failed. Called on a stream's thread; several grids may run
+// concurrently.
 Outcome run_grid(const Grid& grid, const Settings& settings, Memory& memory, const Listeners& listeners);
 
 }  // namespace quern::host

@@ -22,7 +22,7 @@ using boost::context::detail::jump_fcontext;
 using boost::context::detail::make_fcontext;
 using boost::context::detail::transfer_t;
 
-// What a switch carries to the other side.
+// Passed to the target of a switch.
 struct Passage {
   Continuation* from;
   Continuation* to;
@@ -37,7 +37,7 @@ void leave([[maybe_unused]] Continuation& from, [[maybe_unused]] const Continuat
 #endif
 }
 
-// On the stack of passage.to: remembers where the other goes on, and on which stack that is.
+// Runs on the stack of passage.to: saves the other side's continuation and stack.
 void arrive(transfer_t transfer) {
   const Passage passage = *static_cast<const Passage*>(transfer.data);
   passage.from->context = transfer.fctx;
@@ -46,7 +46,7 @@ void arrive(transfer_t transfer) {
 #endif
 }
 
-// What was abandoned on a stack left its locals poisoned.
+// Frames abandoned on a stack left their locals poisoned.
 void forget_locals([[maybe_unused]] unsigned char* bottom) {
 #if QUERN_ADDRESS_SANITIZER
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -57,7 +57,7 @@ void forget_locals([[maybe_unused]] unsigned char* bottom) {
 }  // namespace
 
 Stack::Stack() {
-  // Twice the size holds one stack at a multiple of its size; the rest goes back.
+  // Maps twice the size, which contains one aligned stack, and unmaps the rest.
   constexpr std::size_t kBytes = twin::kStackBytes;
   void* const all =
       mmap(nullptr, 2 * kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -68,12 +68,12 @@ Stack::Stack() {
   if (lead != 0) munmap(begin, lead);
   if (lead != kBytes) munmap(bottom_ + kBytes, kBytes - lead);
   if (mprotect(bottom_, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)), PROT_NONE) == 0) return;
-  munmap(bottom_, kBytes);  // the system counts mappings too, and would have no more
+  munmap(bottom_, kBytes);  // the system also limits the number of mappings
   throw std::bad_alloc();
 }
 
 Stack::~Stack() {
-  forget_locals(bottom_);  // the next mapping here is somebody else's
+  forget_locals(bottom_);  // the next mapping at this address belongs to someone else
   munmap(bottom_, twin::kStackBytes);
 }
 

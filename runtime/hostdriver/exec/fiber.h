@@ -1,5 +1,5 @@
-// A stack of its own for a CUDA thread. The context switch is Boost.Context's; Debian's build of it does not tell
-// the sanitizers of switches, so that is done here.
+// A stack for one CUDA thread (fiber). Context switches use Boost.Context; Debian's build of it does not inform the
+// sanitizers of switches, so that is done here.
 #ifndef QUERN_HOSTDRIVER_EXEC_FIBER_H_
 #define QUERN_HOSTDRIVER_EXEC_FIBER_H_
 
@@ -9,7 +9,7 @@
 
 namespace quern::host {
 
-// kStackBytes of memory at a multiple of kStackBytes, with an inaccessible page below; used through Fiber.
+// kStackBytes of memory aligned to kStackBytes, with an inaccessible guard page below; used through Fiber.
 class Stack {
  public:
   Stack();  // throws std::bad_alloc
@@ -18,14 +18,14 @@ class Stack {
   Stack& operator=(const Stack&) = delete;
   unsigned char* bottom() const { return bottom_; }
   twin::Thread& thread() const { return twin::thread_at(reinterpret_cast<unsigned long>(bottom_)); }
-  // Where frames begin, downwards.
+  // The top of the stack, which grows downwards.
   unsigned char* top() const { return reinterpret_cast<unsigned char*>(&thread()); }
 
  private:
   unsigned char* bottom_;
 };
 
-// Something that can be switched from and to: where it goes on, and on which stack.
+// A context to switch from and to: its continuation and its stack.
 struct Continuation {
   boost::context::detail::fcontext_t context = nullptr;
   const void* bottom = nullptr;
@@ -33,11 +33,11 @@ struct Continuation {
   void* fake_stack = nullptr;      // AddressSanitizer's
   void* thread_of_tsan = nullptr;  // ThreadSanitizer's
 
-  // Goes on at `to`, and returns when somebody goes on here. Both belong to the calling system thread.
+  // Switches to `to`, and returns when another context switches back here. Both belong to the calling system thread.
   void switch_to(Continuation& to);
 };
 
-// A continuation of its own stack. Not thread-safe: one system thread at a time runs it.
+// A continuation with its own stack. Not thread-safe: only one system thread at a time runs it.
 class Fiber : public Continuation {
  public:
   using Body = void (*)(void* argument);
@@ -47,7 +47,7 @@ class Fiber : public Continuation {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // The first switch to it runs `body`, which must never return; what ran before is forgotten, wherever it was.
+  // The first switch to it runs `body`, which must never return; an earlier body is abandoned, wherever it was.
   void start(Body body, void* argument);
   twin::Thread& thread() const { return stack_.thread(); }
 

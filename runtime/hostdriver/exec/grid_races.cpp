@@ -10,7 +10,7 @@ bool same_block(const Party& a, const Party& b) {
   return a.block.x == b.block.x && a.block.y == b.block.y && a.block.z == b.block.z;
 }
 
-// One of them told of itself after its access, and the other one listened before its own.
+// One of them released after its access, and the other one acquired before its own.
 bool ordered(const Party& a, const Party& b) {
   return a.segment.released < b.segment.acquired || b.segment.released < a.segment.acquired;
 }
@@ -25,7 +25,7 @@ bool follows(const Run& before, const Run& run) {
 
 bool race(const Party& a, const Party& b) { return !same_block(a, b) && !(a.atomic && b.atomic) && !ordered(a, b); }
 
-// The first range that ends behind the address.
+// The first range that ends after the address.
 template <class Ranges>
 auto first_behind(Ranges& ranges, std::uintptr_t address) {
   auto at = ranges.upper_bound(address);
@@ -36,7 +36,7 @@ auto first_behind(Ranges& ranges, std::uintptr_t address) {
 }  // namespace
 
 void add_run(std::vector<Run>& runs, const Run& run) {
-  constexpr std::size_t kOpen = 8;  // as many accesses as a thread makes by order
+  constexpr std::size_t kOpen = 8;  // number of accesses that a thread makes in turn
   for (std::size_t i = runs.size(); i > 0 && i + kOpen > runs.size(); --i) {
     if (!follows(runs[i - 1], run)) continue;
     runs[i - 1].end = run.end;
@@ -87,7 +87,7 @@ std::optional<Race> GridRaces::conflict(const Ranges& ranges, const Run& run) {
   return std::nullopt;
 }
 
-// Makes `at` the begin or the end of a range, if it is in one.
+// Splits the range that contains `at`, so that a range starts there.
 void GridRaces::split(Ranges& ranges, std::uintptr_t at) {
   const auto found = first_behind(ranges, at);
   if (found == ranges.end() || found->first >= at) return;

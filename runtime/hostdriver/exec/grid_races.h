@@ -1,5 +1,4 @@
-// Races in device memory between blocks that do not run together: nothing orders them but what one tells another
-// through atomics.
+// Data races in device memory between blocks that are not co-resident: only atomics order them.
 #ifndef QUERN_HOSTDRIVER_EXEC_GRID_RACES_H_
 #define QUERN_HOSTDRIVER_EXEC_GRID_RACES_H_
 
@@ -13,7 +12,7 @@
 
 namespace quern::host {
 
-// What a block did between two atomics. Times are on the launch's clock: when its first access came after an atomic
+// A block's accesses between two atomics. Times are on the launch's clock: when its first access came after an atomic
 // (0: none was before) and when the next atomic came (kNever: none has).
 struct Segment {
   static constexpr std::uint32_t kNever = 0xffffffff;
@@ -24,23 +23,23 @@ struct Segment {
 // One side of a race.
 struct Party {
   twin::Dim3 block{0, 0, 0};
-  std::uint32_t thread = 0;  // in its block
+  std::uint32_t thread = 0;  // within its block
   Segment segment;
   twin::Site site{nullptr, 0};
   bool write = false;
   bool atomic = false;
 };
 
-// Bytes that one block reached in one way.
+// Bytes that one block accessed in one way.
 struct Run {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
   Party party;
 };
 
-// Adds a run to those before it, or makes one of the last few of them longer.
+// Adds a run to the earlier ones, or extends one of the last few.
 void add_run(std::vector<Run>& runs, const Run& run);
-// Makes one of runs that follow each other, of any order; few runs stay as they are.
+// Merges consecutive runs in any order; few runs stay as they are.
 void join_runs(std::vector<Run>& runs);
 
 struct Race {
@@ -51,11 +50,12 @@ struct Race {
 // Of one launch. Thread-safe.
 class GridRaces {
  public:
-  // Holds what a set did against what the sets before it did, and remembers it.
+  // Checks a set's accesses against those of earlier sets, and records them.
   std::optional<Race> add(const std::vector<Run>& runs);
 
  private:
-  // Bytes up to `end` that were all reached alike. Of readers two blocks are enough: one is another than a writer.
+  // Bytes up to `end` with the same accesses. Two reading blocks are enough: at least one of them differs from any
+  // writer.
   struct Range {
     std::uintptr_t end = 0;
     Party first, second;

@@ -25,14 +25,14 @@ constexpr Elf64_Half kMachineCuda = 190;
   invalid(cat("the image is ", what, ", for a GPU: it was prepared for another target than \"host\""));
 }
 
-// Compares no further than the first difference: what is not an image may be short.
+// Stops at the first difference: bytes that are not an image may be short.
 bool begins_with(const unsigned char* bytes, std::basic_string_view<unsigned char> magic) {
   for (std::size_t i = 0; i < magic.size(); ++i)
     if (bytes[i] != magic[i]) return false;
   return true;
 }
 
-// PTX is a text with ".version" as its first statement, after comments.
+// A PTX text's first statement is ".version", after comments.
 bool is_ptx(const unsigned char* bytes) {
   const auto* const text = reinterpret_cast<const char*>(bytes);
   const std::string_view head(text, strnlen(text, 4096));
@@ -43,7 +43,7 @@ void check_kind(const unsigned char* bytes) {
   if (begins_with(bytes, {reinterpret_cast<const unsigned char*>(ELFMAG), SELFMAG})) return;
   if (begins_with(bytes, {kFatbinMagic, sizeof kFatbinMagic})) for_gpu("a fat binary");
   if (is_ptx(bytes)) for_gpu("PTX");
-  invalid("the image is no ELF file");
+  invalid("the image is not an ELF file");
 }
 
 void check_header(const Elf64_Ehdr& header) {
@@ -52,7 +52,7 @@ void check_header(const Elf64_Ehdr& header) {
     invalid("the image is an ELF file, but not a 64-bit shared object");
 }
 
-// Where the last section or segment ends: nobody says how long the image is.
+// The end of the last section or segment, because callers do not pass the image's size.
 std::size_t length_of(const unsigned char* bytes, const Elf64_Ehdr& header) {
   std::uint64_t end = header.e_shoff + std::uint64_t{header.e_shnum} * header.e_shentsize;
   for (unsigned i = 0; i < header.e_phnum; ++i) {
@@ -64,7 +64,7 @@ std::size_t length_of(const unsigned char* bytes, const Elf64_Ehdr& header) {
   return static_cast<std::size_t>(end);
 }
 
-// The kernel reads the bytes: where they end too early it says so, and the process goes on.
+// The kernel reads the bytes: if they end too early it returns an error instead of a crash.
 void write_all(int file, const unsigned char* bytes, std::size_t count) {
   while (count > 0) {
     const ssize_t written = write(file, bytes, count);
@@ -86,7 +86,7 @@ HostImage::HostImage(const void* bytes) {
   check_header(header);
   const std::size_t length = length_of(begin, header);
   file_ = memfd_create("quern_image", MFD_CLOEXEC);
-  if (file_ < 0) refuse(CUDA_ERROR_OPERATING_SYSTEM, "no file in memory could be made for the image");
+  if (file_ < 0) refuse(CUDA_ERROR_OPERATING_SYSTEM, "cannot create a memory file for the image");
   try {
     write_all(file_, begin, length);
     open();
@@ -104,13 +104,12 @@ void HostImage::open() {
   image_ = static_cast<const twin::Image*>(dlsym(handle_, "quern_image"));
   if (image_ == nullptr) invalid("the image is a shared object, but has no quern_image");
   if (image_->abi_version != twin::kAbiVersion)
-    invalid(
-        cat("the image speaks version ", image_->abi_version, " of the interface, this driver ", twin::kAbiVersion));
+    invalid(cat("the image has version ", image_->abi_version, " of the interface, this driver ", twin::kAbiVersion));
   if (image_->kernel == nullptr || image_->run == nullptr) invalid("the image names no kernel");
 }
 
-// The loader knows objects by path: where one does not go (it has unique symbols), its number must not be given to
-// another file, or the next image would be this one.
+// The loader identifies objects by path: if one stays loaded (it has unique symbols), its number must not be reused for
+// another file, or the next image would resolve to this one.
 void HostImage::close() noexcept {
   if (handle_ != nullptr) dlclose(handle_);
   void* const left = file_ < 0 ? nullptr : dlopen(path_of(file_).c_str(), RTLD_NOW | RTLD_NOLOAD);

@@ -1,4 +1,4 @@
-// A host image in the process: a shared object that came as bytes.
+// A host image in the process: a shared object loaded from bytes.
 #ifndef QUERN_HOSTDRIVER_EXEC_IMAGES_H_
 #define QUERN_HOSTDRIVER_EXEC_IMAGES_H_
 
@@ -9,7 +9,7 @@ namespace quern::host {
 
 class HostImage {
  public:
-  // Throws Refusal (INVALID_IMAGE) where `bytes` are no host image; how many they are is read from their ELF header.
+  // Throws Refusal (INVALID_IMAGE) if `bytes` are not a host image; the size is read from the ELF header.
   explicit HostImage(const void* bytes);
   ~HostImage();
   HostImage(const HostImage&) = delete;

@@ -24,7 +24,8 @@ void release(const Allocation& allocation) {
   std::free(pointer(allocation.begin - Memory::kGuardBytes));
 }
 
-// Where the guard zone that begins at `guard` was first written to, or `bytes`. The one reader that may look there.
+// The offset of the first overwritten byte in the guard zone at `guard`, or `bytes`. Only this function reads guard
+// zones.
 [[gnu::no_sanitize_address]] std::size_t first_change(std::uintptr_t guard, std::size_t bytes) {
   const unsigned char* const begin = pointer(guard);
   std::size_t i = 0;
@@ -35,7 +36,7 @@ void release(const Allocation& allocation) {
 std::string damage_of(const Allocation& allocation) {
   const std::size_t below = first_change(allocation.begin - Memory::kGuardBytes, Memory::kGuardBytes);
   if (below < Memory::kGuardBytes)
-    return cat("memory was written ", Memory::kGuardBytes - below, " bytes before the begin of ", name_of(allocation));
+    return cat("memory was written ", Memory::kGuardBytes - below, " bytes before the start of ", name_of(allocation));
   const std::size_t above = first_change(allocation.begin + allocation.bytes, Memory::kGuardBytes);
   if (above < Memory::kGuardBytes)
     return cat("memory was written ", above, " bytes past the end of ", name_of(allocation));
@@ -49,7 +50,7 @@ std::string name_of(const Allocation& allocation) {
              " bytes)");
 }
 
-// Where an address outside of every allocation is.
+// Describes an address outside of every allocation.
 std::string place_of(std::uintptr_t address, unsigned bytes, const Allocation* near) {
   if (near == nullptr) return "in no device memory";
   if (address < near->begin) return cat(near->begin - address, " bytes before ", name_of(*near));

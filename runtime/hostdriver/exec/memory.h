@@ -1,4 +1,4 @@
-// Device memory: host memory with a guard zone on both sides, a record of which bytes were ever written, and a name.
+// Device memory: host memory with a guard zone on both sides, a record of initialized bytes, and a name.
 #ifndef QUERN_HOSTDRIVER_EXEC_MEMORY_H_
 #define QUERN_HOSTDRIVER_EXEC_MEMORY_H_
 
@@ -18,7 +18,7 @@ struct Allocation {
   std::size_t bytes = 0;
   std::string name;                          // "" until quernHostNameMemory
   std::uint64_t owner = 0;                   // the context's id
-  std::unique_ptr<unsigned char[]> written;  // one a byte: whether it was ever written
+  std::unique_ptr<unsigned char[]> written;  // one per byte: whether it was ever written
 
   bool contains(std::uintptr_t address, std::size_t count) const {
     return address >= begin && count <= bytes && address - begin <= bytes - count;
@@ -27,11 +27,11 @@ struct Allocation {
 
 // "\"out\" (256 bytes)".
 std::string name_of(const Allocation& allocation);
-// Where an access is that no allocation holds as a whole; `near`: the nearest one, or null.
+// Describes an access that no allocation fully contains; `near`: the nearest one, or null.
 std::string place_of(std::uintptr_t address, unsigned bytes, const Allocation* near);
 
-// Thread-safe. An Allocation stays where it is until it is freed; freeing one that a kernel still uses is the caller's
-// error, which the checks of a kernel cannot see.
+// Thread-safe. An Allocation stays in place until it is freed; freeing one that a kernel still uses is the caller's
+// error, which a kernel's checks cannot detect.
 class Memory {
  public:
   static constexpr std::size_t kGuardBytes = 4096;
@@ -42,16 +42,16 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  // 0 where the limit or the state has no more. The bytes hold 0xCD and count as never written.
+  // 0 if the limit or the system's memory is exhausted. The bytes hold 0xCD and count as uninitialized.
   std::uintptr_t allocate(std::size_t bytes, std::uint64_t owner);
-  // False where `address` is not the begin of an allocation. `damage`: a sentence where a guard zone was written to.
+  // False if `address` is not the start of an allocation. `damage`: a message if a guard zone was overwritten.
   bool free(std::uintptr_t address, std::string* damage);
   void free_all(std::uint64_t owner);
-  // The allocation that holds `address`, or the nearest one whose guard zones do; else null.
+  // The allocation that contains `address`, or the nearest one with a guard zone that does; else null.
   Allocation* find(std::uintptr_t address);
-  // The allocation that `address` is the fewest bytes away from; null where there is none. For reports.
+  // The allocation closest to `address`; null if there is none. For reports.
   const Allocation* nearest(std::uintptr_t address);
-  // A sentence about the first guard zone that was written to, or "".
+  // A message about the first overwritten guard zone, or "".
   std::string damage();
   std::size_t used() const;
   std::size_t count() const;
@@ -59,7 +59,7 @@ class Memory {
 
  private:
   mutable std::shared_mutex mutex_;
-  std::map<std::uintptr_t, std::unique_ptr<Allocation>> allocations_;  // by begin
+  std::map<std::uintptr_t, std::unique_ptr<Allocation>> allocations_;  // by start address
   std::int64_t limit_;
   std::size_t used_ = 0;
   Clock clock_;

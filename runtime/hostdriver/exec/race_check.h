@@ -1,4 +1,5 @@
-// Races in the shared memory of blocks: two threads reach the same byte, one of them writes, and nothing orders them.
+// Data races in the shared memory of blocks: two threads access the same byte, one of them writes, and nothing orders
+// them.
 #ifndef QUERN_HOSTDRIVER_EXEC_RACE_CHECK_H_
 #define QUERN_HOSTDRIVER_EXEC_RACE_CHECK_H_
 
@@ -10,10 +11,10 @@
 
 namespace quern::host {
 
-// Who reaches a byte: a thread, and how many barriers its cluster, its block and its warp had passed by then. Numbers
-// count through all blocks that run together.
+// An accessing thread, and the number of barriers its cluster, its block and its warp had passed by then. Numbers count
+// through all co-resident blocks.
 struct Visit {
-  std::uint32_t thread = 0;  // from 1; 0: nobody
+  std::uint32_t thread = 0;  // from 1; 0: none
   std::uint32_t block = 0;
   std::uint32_t warp = 0;
   std::uint32_t cluster_step = 0;
@@ -22,25 +23,25 @@ struct Visit {
   twin::Site site{nullptr, 0};
 };
 
-// Nothing orders `before`, of an earlier time, and `now`.
+// Whether nothing orders the earlier `before` and `now`.
 bool unordered(const Visit& before, const Visit& now);
 
-// For the shared memory of the blocks that run together.
+// For the shared memory of the co-resident blocks.
 class RaceCheck {
  public:
   void reset(std::size_t bytes);
-  // The other side of a race that this access would make, if any; else remembers the access. Atomics race with loads
-  // and stores, not with each other.
+  // Returns the visit that this access races with, if any; else records the access. Atomics race with loads and stores,
+  // not with each other.
   std::optional<Visit> visit(std::size_t offset, unsigned bytes, twin::Access access, const Visit& visit);
 
  private:
-  // Each byte's last writer and the last readers of two different warps: one of them is of another warp than a writer
-  // that comes. Of readers of the writer's own warp only the last is known.
+  // Each byte's last writer and the last readers of two different warps: at least one of them is in another warp than
+  // any later writer. Of the readers in the writer's own warp only the last is recorded.
   struct Byte {
     Visit writer;
     Visit reader;
     Visit other_reader;
-    bool atomic = false;  // the writer was
+    bool atomic = false;  // the writer's access was atomic
   };
   std::vector<Byte> bytes_;
 };

@@ -5,7 +5,7 @@
 namespace quern::host {
 namespace {
 
-// Never destroyed: threads of streams report while the process ends.
+// Never destroyed: streams' threads report while the process exits.
 struct Words {
   std::mutex mutex;
   std::string last;

@@ -1,4 +1,4 @@
-// The words of the last fault or refusal, for people.
+// The message of the last fault or refusal.
 #ifndef QUERN_HOSTDRIVER_EXEC_REPORT_H_
 #define QUERN_HOSTDRIVER_EXEC_REPORT_H_
 
@@ -8,15 +8,15 @@
 
 namespace quern::host {
 
-// Thread-safe; each replaces the words before it.
+// Thread-safe; each replaces the previous message.
 void report(std::string words);
 std::string last_report();
 
-// "CUDA_ERROR_OUT_OF_MEMORY", and what it says; both stay valid. Codes without a row in the table get their number.
+// "CUDA_ERROR_OUT_OF_MEMORY", and its description; both stay valid. Codes without a row in the table get their number.
 const char* error_name(CUresult code);
 const char* error_words(CUresult code);
 
-// What an entry point throws to refuse: `guarded` reports the words and returns the code.
+// Thrown by an entry point to refuse a call: `guarded` reports the message and returns the code.
 struct Refusal {
   CUresult code;
   std::string words;

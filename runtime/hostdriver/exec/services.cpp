@@ -1,4 +1,4 @@
-// The host driver's side of twin_abi.cuh: from a thread to the set that runs it.
+// The host driver's implementation of twin_abi.cuh: forwards from a thread to its set.
 #include "base/text.h"
 #include "hostdriver/exec/co_resident_set.h"
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kMaxDevices = 16;
 
-// A refusal inside this file: `apply` order it into its result.
+// A refusal within this file: `apply` converts it to its result.
 struct Wrong {
   std::string words;
 };
@@ -64,7 +64,7 @@ std::int64_t number(std::string_view key, std::string_view text, std::int64_t le
   return *value;
 }
 
-// A list gives one device an item; devices that it adds start with the default figures.
+// A list gives one device per item; new devices start with the default figures.
 void resize(Settings& settings, std::string_view key, std::int64_t count) {
   if (count < 1 || count > kMaxDevices) throw Wrong{cat(key, ": there may be 1 to ", kMaxDevices, " devices")};
   settings.devices.resize(static_cast<std::size_t>(count));
@@ -105,10 +105,10 @@ const Key* find(std::span<const Key> keys, std::string_view name) {
   std::vector<std::string> known{"defaults", "devices"};
   for (const RunKey& key : kRunKeys) known.emplace_back(key.name);
   for (const DeviceKey& key : kDeviceKeys) known.emplace_back(key.name);
-  throw Wrong{cat("there is no setting ", name, "; known are ", join(known, " "))};
+  throw Wrong{cat("unknown setting ", name, "; expected one of ", join(known, " "))};
 }
 
-// The number of devices must be known before their figures are set, whatever the order of the words.
+// The number of devices is set before their figures, whatever the order of the words.
 void set_count(Settings& settings, const std::vector<Item>& items) {
   for (const Item& item : items) {
     if (item.key == "defaults") settings = Settings{};

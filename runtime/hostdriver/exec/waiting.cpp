@@ -1,4 +1,4 @@
-// Barriers, and what the lanes of a warp do together.
+// Barriers and warp collectives.
 #include <bit>
 
 #include "base/text.h"
@@ -70,7 +70,7 @@ const char* name(Collective what) {
 unsigned CoResidentSet::barrier(CudaThread& thread, unsigned id, unsigned threads, BlockVote vote, unsigned value,
                                 twin::Site site) {
   if (id >= kBarriers)
-    fail(thread, CUDA_ERROR_LAUNCH_FAILED, cat("barrier ", id, " does not exist; there are 0 to 15"), site);
+    fail(thread, CUDA_ERROR_LAUNCH_FAILED, cat("barrier ", id, " does not exist; expected 0 to 15"), site);
   const unsigned expected = threads == 0 ? block_threads_ : threads;
   if (expected > block_threads_)
     fail(thread, CUDA_ERROR_LAUNCH_FAILED, cat("a barrier for ", expected, " threads in a block of ", block_threads_),
@@ -122,7 +122,7 @@ void* CoResidentSet::cluster_map(CudaThread& thread, const void* address, unsign
   return blocks_[thread.block->cluster * blocks + rank].shared + offset;
 }
 
-// The lanes that the thread's warp has.
+// The lanes of the thread's warp.
 unsigned CoResidentSet::lanes_of(const CudaThread& thread) const {
   const unsigned first = thread.number % block_threads_ / 32 * 32;
   const unsigned count = block_threads_ - first;

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 // The builtins are next to libnvrtc, with major and minor version in their name: libnvrtc-builtins.so.13.0. If the
 // library's own name has a major version, only builtins of that version count; else all do.
-std::vector<std::string> builtins_beside(const std::string& library) {
+std::vector<std::string> builtins_next_to(const std::string& library) {
   std::error_code error;
   const fs::path real = fs::canonical(library, error);
   const std::string filename = real.filename();  // `parts` points into it
@@ -78,7 +78,7 @@ NvrtcIdentity nvrtc_identity(const std::string& path) {
     if (loaded.path == path) identity.library = loaded.build_id;
   }
   if (identity.library.empty()) identity.library = file_identity(path);
-  for (const std::string& library : builtins_beside(path)) identity.builtins.push_back(file_identity(library));
+  for (const std::string& library : builtins_next_to(path)) identity.builtins.push_back(file_identity(library));
   return identity;
 }
 

@@ -6,7 +6,7 @@
 namespace quern::fuzz {
 namespace {
 
-// What stands before the cubin says of an entry what the whole says, however much of it is read.
+// The description parsed from the bytes before the cubin equals that of the whole entry, whatever part is read.
 void check_description(std::string_view bytes, const cache::Entry* whole) {
   std::uint64_t needed = 0;
   auto description = cache::parse_description(bytes.substr(0, 100), bytes.size(), &needed, nullptr);
@@ -17,11 +17,11 @@ void check_description(std::string_view bytes, const cache::Entry* whole) {
   require(description.has_value(), "an entry has a description");
   cache::Entry expected = *whole;
   expected.cubin = expected.ptx = expected.source = expected.log = "";
-  // By their bytes: a time that is not a number is equal to nothing.
+  // Compares bytes: a NaN time is not equal to itself.
   require(cache::serialize(*description) == cache::serialize(expected), "a description is the entry's");
 }
 
-// An entry has one form.
+// An entry has exactly one encoding.
 void check(std::string_view bytes) {
   std::string why;
   const auto entry = cache::parse(bytes, &why);

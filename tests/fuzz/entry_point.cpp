@@ -1,4 +1,4 @@
-// What libFuzzer calls, with QUERN_FUZZ_TARGET for the target's name. An exception that escapes is a finding.
+// libFuzzer's entry point, with QUERN_FUZZ_TARGET for the target's name. An exception that escapes is a finding.
 #include <cstddef>
 #include <cstdint>
 

@@ -22,17 +22,17 @@ bool starts_with(const Fields& fields, const Fields& start) {
   return fields.size() >= start.size() && std::equal(start.begin(), start.end(), fields.begin());
 }
 
-// The text of the fields that are found is the start of what was read, but for zeros in front of a length.
+// The text of the parsed fields is the start of the input, except for leading zeros of a length.
 void check_reading(std::string_view bytes) {
   const Fields fields = cache::parse_key_text(bytes);
   const std::string text = text_of(fields);
   require(text.size() <= bytes.size(), "the fields that are found take no more room than the text");
   require(cache::parse_key_text(text) == fields, "what is read is written so that it reads the same");
   const bool no_zeros = text == bytes.substr(0, text.size());
-  require(no_zeros || bytes.find('0') != std::string_view::npos, "a length without zeros in front has one form");
+  require(no_zeros || bytes.find('0') != std::string_view::npos, "a length without leading zeros has one encoding");
 }
 
-// Labels and values of any bytes; the first byte is how long they are.
+// Labels and values of arbitrary bytes; the first byte is their length.
 Fields fields_of(std::string_view bytes) {
   Fields fields;
   const std::size_t step = bytes.empty() ? 1 : 1 + static_cast<unsigned char>(bytes.front()) % 32;
@@ -43,14 +43,14 @@ Fields fields_of(std::string_view bytes) {
   return fields;
 }
 
-// No value can pretend to be a field, whatever is cut off or follows.
+// No value can imitate a field, wherever the text is truncated and whatever follows.
 void check_writing(std::string_view bytes) {
   const Fields fields = fields_of(bytes);
   const std::string text = text_of(fields);
   require(cache::parse_key_text(text) == fields, "every field that is written is read");
   require(starts_with(cache::parse_key_text(cat(text, bytes)), fields), "what follows changes no field");
   const std::string cut = text.substr(0, bytes.size() % (text.size() + 1));
-  require(starts_with(fields, cache::parse_key_text(cut)), "what is left of a text has its first fields");
+  require(starts_with(fields, cache::parse_key_text(cut)), "a truncated text keeps its first fields");
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ cache::StoreSettings settings_of(const Choice& choice) {
   return settings;
 }
 
-// Every line is made, as for somebody who reads them.
+// Every log line is formatted, as with a sink.
 Log unread() {
   return {LogLevel::debug, [](LogLevel, std::string_view) {}};
 }
@@ -42,7 +42,7 @@ void fill(test::MemoryFiles& files, cache::Reader input, bool seal) {
   }
 }
 
-// One look-up after another, over the same files.
+// Several look-ups over the same files.
 class Session {
  public:
   Session(test::MemoryFiles& files, const Choice& choice)
@@ -52,7 +52,7 @@ class Session {
     const EntryPointer found = store_.find(choice_.key);
     if (found) check_hit(*found);
     const auto got = get();
-    if (found) require(got && got->entry == found, "what was found stays found");
+    if (found) require(got && got->entry == found, "an entry that was found stays found");
     if (got && got->origin == Origin::disk) check_hit(*got->entry);
     if (got && got->origin == Origin::built) check_built(*got->entry);
     check_lists();
@@ -64,25 +64,25 @@ class Session {
   }
 
  private:
-  // A hit has the text asked for, and the compiler's unless the entry may serve others'.
+  // A hit has the requested text, and the compiler's unless the entry may serve others.
   void check_hit(const Entry& entry) {
     const bool own = entry.who == choice_.key.who && !choice_.key.who.empty();
     const bool others = choice_.match == CacheMatch::any || entry.prewarmed || store_.layers().back().hits > 0;
-    require(entry.what == choice_.key.what, "a hit is for what was asked for");
+    require(entry.what == choice_.key.what, "a hit is for the requested key");
     require(own || (others && choice_.match != CacheMatch::exact), "a hit is by a compiler that may serve");
     require(entry.cubin != kBuilt, "nothing was built");
   }
 
-  // Whatever was in the way, what came to the disk is what the next process finds.
+  // Whatever files were there before, the next process finds the written entry.
   void check_built(const Entry& entry) {
     require(entry.cubin == kBuilt && store_.counters().builds == 1, "it was built once");
     if (store_.counters().bytes_written == 0) return;
     Store next(settings_of(choice_), unread(), files_);
     const EntryPointer again = next.find(choice_.key);
-    require(again && *again == entry, "what was written is found");
+    require(again && *again == entry, "the written entry is found");
   }
 
-  // Nothing where a compile is known to fail.
+  // Returns nothing if the compile is known to fail.
   std::optional<Found> get() {
     Entry made;
     made.cubin = kBuilt;
@@ -95,7 +95,7 @@ class Session {
     }
   }
 
-  // A key may have images of several compilers: each is rejected once, and in the end none is left.
+  // A key may have images of several compilers: each is rejected once, until none is left.
   void reject_all_from(const Entry& first) {
     std::vector<Hash128> rejected = {cache::image_hash(first)};
     while (const EntryPointer next = store_.find(choice_.key)) {
@@ -119,7 +119,7 @@ class Session {
   Store store_;
 };
 
-// A file server without locks. With them, each lease starts a thread, which takes longer than all the rest.
+// A file system without locks. With locks, each lease starts a thread, which takes longer than everything else.
 class Unlocked : public test::MemoryFiles {
  public:
   using MemoryFiles::MemoryFiles;

@@ -15,11 +15,11 @@ using cache::PackRow;
 
 constexpr const char* kPath = "/images.pack";
 
-// Every row is found, and the entries fill what lies between header and index.
+// Every row is found, and the entries fill the space between header and index.
 void check_index(const PackIndex& index, std::uint64_t file_bytes) {
   std::uint64_t end = cache::kPackHeaderBytes;
   for (const PackRow& row : index.rows()) {
-    require(row.offset == end, "the entries lie back to back");
+    require(row.offset == end, "the entries are contiguous");
     require(index.find(row.what_hash, row.who_hash) == &row, "each row is found by its hashes");
     require(!index.find(row.what_hash).empty(), "and among those of one problem");
     end += row.bytes;
@@ -29,7 +29,7 @@ void check_index(const PackIndex& index, std::uint64_t file_bytes) {
   require(end + index_bytes + cache::kPackFooterBytes == file_bytes, "the rows cover the file");
 }
 
-// Any cut between header and index, and any size that the file is said to have.
+// Any split between header and index, and any claimed file size.
 void check_parsing(std::string_view bytes, std::uint64_t cut, std::uint64_t file_bytes) {
   const std::size_t header = std::min(bytes.size(), cache::kPackHeaderBytes);
   const std::string_view tail = bytes.substr(std::min<std::uint64_t>(bytes.size(), cut));
@@ -53,14 +53,14 @@ bool tells_the_truth(const PackRow& row, const Entry& entry) {
          row.compiler_order == entry.compiler_order && row.created_unix_ns == entry.created_unix_ns;
 }
 
-// What a hit reads of a compressed pack.
+// The part of a compressed pack that a hit reads.
 void check_head(FileSystem& files, int file, const PackRow& row, Entry whole) {
   std::string bytes;
   int error = 0;
   require(cache::read_pack_bytes(files, file, row, cache::PackPart::head, &bytes, &error, nullptr),
-          "the head of an entry that can be read can be read");
+          "the head of a readable entry is readable");
   const auto head = cache::parse_head(bytes, row.entry_bytes(), nullptr);
-  if (!head) return;  // the row's size of the head is another one's
+  if (!head) return;  // the row has a wrong size of the head
   if (!whole.cubin.empty()) whole.ptx.clear();
   whole.source.clear();
   whole.log.clear();
@@ -77,7 +77,7 @@ std::optional<Entry> read_row(FileSystem& files, int file, const PackRow& row) {
   return entry;
 }
 
-// Nothing where a row says something else than its entry.
+// Nothing if a row contradicts its entry.
 std::optional<std::vector<Entry>> true_entries(FileSystem& files, int file, const PackIndex& index) {
   std::vector<Entry> entries;
   for (const PackRow& row : index.rows()) {
@@ -107,13 +107,13 @@ void check_reading(std::string_view bytes) {
   std::string why;
   const auto index = cache::read_pack_index(files, file.get(), bytes.size(), &why);
   require(why.empty() == index.has_value(), "either an index or a reason");
-  require(!cache::read_pack_index(files, file.get(), bytes.size() + 1, nullptr), "a file cut short is refused");
+  require(!cache::read_pack_index(files, file.get(), bytes.size() + 1, nullptr), "a truncated file is refused");
   if (!index) return;
   check_index(*index, bytes.size());
   const auto entries = true_entries(files, file.get(), *index);
   if (!entries) return;
   const std::string again = written(files, *entries, index->form());
-  // Many frames hold the same bytes.
+  // Different frames may decompress to the same bytes.
   if (index->form() == cache::PackForm::plain) require(again == bytes, "true rows are what the writer writes");
 }
 

@@ -1,8 +1,8 @@
-// How the target `layer` reads its input: which store, and what lies in its directory and pack. Shared with the program
-// that writes the first inputs.
+// How the target `layer` decodes its input: the store's settings, and the files in its directory and pack. Shared with
+// the program that writes the seeds.
 //
-//   1 byte     which look-up: see Choice
-//   for each file: 1 byte place, 1 byte oddity, 2 bytes size, then its bytes; the last one may be cut short
+//   1 byte     settings: see Choice
+//   for each file: 1 byte place, 1 byte oddity, 2 bytes size, then its bytes; the last one may be truncated
 #ifndef QUERN_TESTS_FUZZ_PLACES_H_
 #define QUERN_TESTS_FUZZ_PLACES_H_
 
@@ -31,8 +31,8 @@ inline cache::Key key_for(const std::string& who) {
 inline cache::Key own_key() { return key_for("nvrtc 13.0.88"); }
 inline cache::Key other_key() { return key_for("nvrtc 12.9.86"); }
 
-// Bits 0 and 1: CacheMatch. Bit 2: nothing is written. Bit 3: no compiler is known. Bit 4: the bytes are put there as
-// they are. Bit 5: the file system has locks.
+// Bits 0 and 1: CacheMatch. Bit 2: read-only. Bit 3: no compiler is known. Bit 4: the bytes are used as they are. Bit
+// 5: the file system has locks.
 struct Choice {
   explicit Choice(std::uint8_t from)
       : match(static_cast<CacheMatch>(from % 4 % 3)),
@@ -46,7 +46,7 @@ struct Choice {
   bool seal, locks;
 };
 
-// A path that a store looks at, and what puts sizes and checksums of the bytes there right.
+// A path that a store reads, and the function that corrects sizes and checksums in its bytes.
 struct Place {
   std::string path;
   std::string (*seal)(std::string_view);
@@ -75,8 +75,8 @@ inline const std::array<Place, 12>& places() {
   return all;
 }
 
-// The status of a place: as the store would have made it for 0. The low half is what it is, the high half when it was
-// changed.
+// The status of a file; 0: as the store would have made it. The low half selects kind, mode and owner, the high half
+// the modification time.
 inline void make_odd(FileStatus& status, std::uint8_t oddity) {
   static constexpr std::int64_t kTimes[] = {kNow,
                                             kNow - 2 * kHour,

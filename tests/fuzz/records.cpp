@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kPath = "/data/records.jsonl";
 
-// An object with the check that belongs to it, in the place where a line has one.
+// An object with its check, in the position that it has in a line.
 std::string sealed_line(std::string_view line) {
   const std::string_view check = ",\"check\":\"";
   const std::string_view body = line.substr(0, std::min(line.rfind(check), line.empty() ? 0 : line.size() - 1));
@@ -26,7 +26,7 @@ std::string sealed_lines(std::string_view text) {
   return sealed;
 }
 
-// What is read without a JSON parser reads the same with one, which other orders of the members need.
+// The fast path without a JSON parser agrees with the parser, which is needed for other orders of the members.
 void check_quick_reading(std::string_view line) {
   Record record;
   const std::string_view members = line.substr(0, line.rfind(",\"check\":\""));
@@ -41,7 +41,7 @@ void check_lines(const std::vector<PassedLine>& lines) {
   int last = 0;
   for (const PassedLine& line : lines) {
     require(line.line > last, "line numbers rise from 1");
-    require(!line.why.empty(), "every line that is passed over has a reason");
+    require(!line.why.empty(), "every skipped line has a reason");
     last = line.line;
   }
 }
@@ -62,7 +62,7 @@ Record own_record() {
   return record;
 }
 
-// A file that holds the bytes, appended to and merged: nothing that could be read is lost.
+// A file with these bytes, appended to and merged: no readable line is lost.
 void check_file(std::string_view bytes, const ReadRecords& before) {
   test::MemoryFiles files;
   files.put(kPath, FileKind::regular, std::string(bytes));
@@ -74,7 +74,7 @@ void check_file(std::string_view bytes, const ReadRecords& before) {
   require(after.records.back().record == own_record(), "what is appended comes last");
   const Merged merged = merge_records(files, kPath, {});
   require(file.read(after) == 0 && after.damaged.empty(), "a merged file has no damaged line");
-  require(after.records.size() == merged.records, "and what was said to be in it");
+  require(after.records.size() == merged.records, "and the reported records");
   require(after.newer_lines.size() == merged.newer_schema, "with lines of a newer schema");
   const Merged again = merge_records(files, kPath, {});
   require(again.records == merged.records && again.older == 0 && again.damaged.empty(), "merging again does nothing");

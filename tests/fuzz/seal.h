@@ -1,5 +1,5 @@
-// Puts right what hides everything else from a fuzzer: sizes and checksums. The bytes between them stay as they are, so
-// that a changed input gets past the checksum and into the reader.
+// Corrects sizes and checksums, which would otherwise stop a fuzzer at once. All other bytes stay as they are, so that
+// a mutated input gets past the checksum and into the reader.
 #ifndef QUERN_TESTS_FUZZ_SEAL_H_
 #define QUERN_TESTS_FUZZ_SEAL_H_
 
@@ -42,7 +42,7 @@ inline std::string sealed(std::string_view from) {
   return bytes;
 }
 
-// The account of a directory, which has one size.
+// The account of a directory, which has a fixed size.
 inline std::string sealed_usage(std::string_view from) {
   static const std::size_t size = cache::serialize(cache::Usage{}).size();
   std::string bytes(from);
@@ -51,8 +51,8 @@ inline std::string sealed_usage(std::string_view from) {
   return bytes;
 }
 
-// Seals the entry that the row at `row` of a pack tells of, if it lies before the index.
-// The checksums of the frames. What the frames hold nobody seals: a fuzzer rarely makes one.
+// Seals the entry of row `row` of a pack, if it lies before the index.
+// The checksums of the frames. The frames' content is not sealed: a fuzzer rarely creates one.
 inline void seal_frames_of_row(std::string& bytes, std::size_t row, std::uint64_t index) {
   const std::uint64_t offset = number_at(bytes, row + 32);
   const std::uint64_t size = number_at(bytes, row + 40);
@@ -72,7 +72,7 @@ inline void seal_entry_of_row(std::string& bytes, std::size_t row, std::uint64_t
   bytes.replace(offset, size, entry);
 }
 
-// As many rows as the footer says and the bytes have room for, and their entries.
+// As many rows as the footer claims and the bytes have room for, and their entries.
 inline std::string sealed_pack(std::string_view from) {
   std::string bytes(from);
   const std::size_t least = cache::kPackHeaderBytes + cache::kPackFooterBytes;

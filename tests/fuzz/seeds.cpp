@@ -1,4 +1,5 @@
-// Writes the first inputs of every target: quern_fuzz_seeds FOLDER. What libFuzzer finds from there is kept in corpus/.
+// Writes the seeds of every target: quern_fuzz_seeds FOLDER. Inputs that libFuzzer finds from there are kept in
+// corpus/.
 #include <cstdio>
 #include <filesystem>
 

@@ -1,5 +1,5 @@
-// The fuzz targets: what must hold for any bytes that a reader of quern may meet. libFuzzer's programs call one of them
-// each, the unit tier all of them on the inputs that are kept in corpus/.
+// The fuzz targets: properties that hold for any bytes that a reader of quern may get. Each libFuzzer program calls one
+// of them; the unit tests call all of them on the inputs kept in corpus/.
 #ifndef QUERN_TESTS_FUZZ_TARGETS_H_
 #define QUERN_TESTS_FUZZ_TARGETS_H_
 
@@ -20,12 +20,12 @@
 
 namespace quern::fuzz {
 
-// Throws on the first byte sequence for which the target's properties do not hold.
+// Throws on bytes that violate the target's properties.
 #define QUERN_FUZZ_DECLARE(name) void name(std::string_view bytes);
 QUERN_FUZZ_TARGETS(QUERN_FUZZ_DECLARE)
 #undef QUERN_FUZZ_DECLARE
 
-// `property` is a sentence that should have been true.
+// `property`: the statement that was expected to hold.
 inline void require(bool holds, const char* property) {
   if (!holds) throw std::logic_error(property);
 }

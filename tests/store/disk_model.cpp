@@ -145,7 +145,7 @@ DiskModel::DiskModel(const RecordingFiles& recording) {
     files_[file].durable = recording.first_bytes[static_cast<std::size_t>(file)];
 }
 
-// The watched directory itself has a name in no directory of ours: nothing ever makes that one durable.
+// The watched directory's own name is in a directory that is not modelled, so nothing makes it durable.
 std::string DiskModel::directory_of(const std::string& path) {
   if (path.empty()) return "/";
   const std::size_t slash = path.rfind('/');
@@ -161,7 +161,7 @@ void put_bytes(std::string& to, const DiskCall& write, std::size_t count, bool z
   if (zeros) to.replace(static_cast<std::size_t>(write.offset), count, count, '\0');
 }
 
-// Everything in a directory goes with it.
+// Removes everything in the directory too.
 template <class Set>
 void drop_below(Set& names, const std::string& prefix) {
   std::erase_if(names, [&](const auto& row) {
@@ -240,7 +240,7 @@ std::string DiskModel::bytes(const File& file, Choices& choices) const {
 
 DiskState DiskModel::after_power_loss(Choices& choices) const {
   Names names = durable_;
-  std::set<std::string> lost;  // a change was lost, so every later one of this name is
+  std::set<std::string> lost;  // names with a lost change: later changes are lost too
   for (const DiskCall& call : changes_) {
     const bool after_lost = lost.contains(call.path) || (call.kind == Kind::rename && lost.contains(call.to));
     if (!after_lost && choices.choose(2) == 0) {
@@ -254,7 +254,7 @@ DiskState DiskModel::after_power_loss(Choices& choices) const {
   state.exists = names.directories.erase("") != 0;
   if (!state.exists) return state;
   state.directories = names.directories;
-  std::map<int, std::string> decided;  // a file has one content, whatever its names are
+  std::map<int, std::string> decided;  // a file has one content, whatever names it has
   for (const auto& [path, file] : names.files) {
     const std::string directory = directory_of(path);
     if (!directory.empty() && !names.directories.contains(directory)) continue;

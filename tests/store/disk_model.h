@@ -1,4 +1,4 @@
-// A disk that loses power: what was written and not synced may be there, in part, or not.
+// A disk that loses power: writes that were not synced may survive completely, partly, or not at all.
 #ifndef QUERN_TESTS_STORE_DISK_MODEL_H_
 #define QUERN_TESTS_STORE_DISK_MODEL_H_
 
@@ -12,8 +12,8 @@
 
 namespace quern::cache {
 
-// One call that changes the disk or makes a change last. Paths are relative to the directory that is watched, which is
-// "" itself.
+// A call that changes the disk or makes a change durable. Paths are relative to the watched directory, which is ""
+// itself.
 struct DiskCall {
   enum class Kind {
     make_file,
@@ -29,12 +29,12 @@ struct DiskCall {
   Kind kind;
   std::string path;
   std::string to;            // of a rename
-  int file = -1;             // which one: names change, the file stays
+  int file = -1;             // its identity: names change, the file stays
   std::uint64_t offset = 0;  // of a write
   std::string bytes;
 };
 
-// Writes down the calls below `dir` that succeed. Times are left out: none is promised to survive.
+// Records the successful calls below `dir`. Times are left out: none is guaranteed to survive.
 class RecordingFiles : public ForwardingFileSystem {
  public:
   explicit RecordingFiles(std::string dir);
@@ -50,7 +50,7 @@ class RecordingFiles : public ForwardingFileSystem {
   long remove_directory(const std::string& path) override;
 
   std::vector<DiskCall> calls;
-  std::map<std::string, int> first_files;  // what was there at the start, and each one's bytes
+  std::map<std::string, int> first_files;  // the initial state, and each file's bytes
   std::vector<std::string> first_bytes;
   std::set<std::string> first_directories;
 
@@ -71,11 +71,11 @@ class RecordingFiles : public ForwardingFileSystem {
   int files_ = 0;
 };
 
-// Takes every way through a function that asks it, one a turn; or ways at random.
+// Enumerates all paths through a function that asks it, one per turn; or takes random ones.
 class Choices {
  public:
   int choose(int ways);
-  bool next();  // false when every way was taken
+  bool next();  // false when all paths were taken
   void at_random(std::uint64_t seed);
 
  private:
@@ -87,7 +87,7 @@ class Choices {
   std::optional<Random> random_;
 };
 
-// What a loss of power after some of the calls leaves: names and bytes.
+// The state of the disk after a power failure: names and bytes.
 struct DiskState {
   bool exists = true;  // the directory itself
   std::set<std::string> directories;
@@ -99,18 +99,18 @@ class DiskModel {
  public:
   explicit DiskModel(const RecordingFiles& recording);
   void apply(const DiskCall& call);
-  // A state that is legal now. The bytes of a file are durable once it was synced; before, they may be missing, half
-  // there, short of one, or zeros. A name's changes are durable once its directory was synced; before, the changes of
-  // each name are there up to any one of them.
+  // A state that is allowed now. The bytes of a file are durable once it was synced; before, they may be missing, half
+  // there, short of one, or zeros. A name's changes are durable once its directory was synced; before, a prefix of the
+  // changes of each name is there.
   DiskState after_power_loss(Choices& choices) const;
 
  private:
   struct File {
     std::string durable;
-    std::vector<DiskCall> writes;  // since it was synced
+    std::vector<DiskCall> writes;  // since its last sync
   };
   struct Names {
-    std::set<std::string> directories;  // "" is the one that is watched
+    std::set<std::string> directories;  // "" is the watched one
     std::map<std::string, int> files;
   };
   void make_durable(File& file);
@@ -120,7 +120,7 @@ class DiskModel {
 
   std::map<int, File> files_;
   Names durable_;
-  std::vector<DiskCall> changes_;  // of names, since their directory was synced
+  std::vector<DiskCall> changes_;  // of names, since their directory's last sync
 };
 
 void materialize(const DiskState& state, const std::string& dir);

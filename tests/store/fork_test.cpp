@@ -1,4 +1,4 @@
-// A process forks after it used its store, and containers in which every process has the number 1.
+// A process forks after using its store; containers in which every process has the pid 1.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
@@ -19,7 +19,7 @@ namespace {
 
 // ---- fork after first use
 
-// Key 0 is built by a thread of the parent, which is in the middle of it until `end` is set.
+// A thread of the parent is building key 0 until `end` is set.
 class Building {
  public:
   Building(Store& store, const BuildLog& log)
@@ -46,7 +46,7 @@ class Building {
 
 bool right(const EntryPointer& entry, int number) { return entry && why_wrong(*entry, number).empty(); }
 
-// What a child does with its parent's store, whose thread with the lease is not in it.
+// A child uses its parent's store; the thread with the lease does not exist in the child.
 int use_in_child(Store& store, const BuildLog& log, int child) {
   const int own = 100 + child, shared = 2;
   if (!right(store.find(key_of(1)), 1)) return 1;
@@ -84,7 +84,7 @@ TEST(Fork, AChildUsesTheStoreOfItsParent) {
               watch.text()));
 }
 
-// A child that lives on has the lease's open file too: it must not keep the lease.
+// A surviving child has the lease's open file too: it must not keep the lease.
 TEST(Fork, AChildThatLivesOnHoldsNoLease) {
   const Scratch scratch;
   const BuildLog log(scratch / "builds");
@@ -101,7 +101,7 @@ TEST(Fork, AChildThatLivesOnHoldsNoLease) {
   kill_and_wait(child);
 }
 
-// Such a thread's file can be opened and then not be read.
+// Such a thread's file can be opened, but reading it may fail.
 TEST(Fork, AThreadThatEndsWhileItIsLookedAtIsNoError) {
   std::atomic<int> id{0};
   std::atomic<bool> end{false};
@@ -119,13 +119,13 @@ TEST(Fork, AThreadThatEndsWhileItIsLookedAtIsNoError) {
   EXPECT_TRUE(sleeps(state));
 }
 
-// ---- the number 1
+// ---- pid 1
 
-// In a process that is the first of its namespace: the parent's counter, and a number that all have.
-int write_as_first(const std::string& dir, const std::string& names, const std::string& check, int keys) {
+// In the first process of a pid namespace: the parent's counter, and a pid that all have.
+int write_as_first(const std::string& dir, const std::string& names, const std::string& barrier, int keys) {
   const Tally tally(names);
   if (::getpid() != 1) return 1;
-  pass_check(check);
+  pass_barrier(barrier);
   for (int number = 0; number < keys; ++number) {
     tally.add({{staging_name(), 1}});
     Store store(in(dir), silent());
@@ -135,11 +135,11 @@ int write_as_first(const std::string& dir, const std::string& names, const std::
   return 0;
 }
 
-// As a container runtime does it. The exit status is the first process's own, or 77 where that is not permitted.
+// As a container runtime does it. Returns the exit status of the first process, or 77 if that is not permitted.
 int in_a_namespace(const std::function<int()>& work) {
   if (::unshare(CLONE_NEWPID) != 0) return 77;
   return wait_for(start_fork([&] {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // SIGALRM does nothing to a first process
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // SIGALRM does not end the first process of a namespace
     return work();
   }));
 }
@@ -149,15 +149,15 @@ TEST(Fork, StagingNamesOfContainersDiffer) {
     GTEST_SKIP() << "not permitted to make a process namespace";
   const int containers = sized(16, 4), keys = sized(100, 20);
   const Scratch scratch;
-  CorrectnessCheck check;
+  ProcessBarrier barrier;
   std::vector<pid_t> started;
   for (int i = 0; i < containers; ++i)
     started.push_back(start_fork([&] {
-      check.leave_to_parent();
+      barrier.leave_to_parent();
       return in_a_namespace(
-          [&] { return write_as_first(scratch / "cache", scratch / "names", check.argument(), keys); });
+          [&] { return write_as_first(scratch / "cache", scratch / "names", barrier.argument(), keys); });
     }));
-  check.let_through(containers);
+  barrier.let_through(containers);
   for (const pid_t process : started) EXPECT_EQ(wait_for(process), 0);
   std::set<std::string> names;
   int lines = 0;
@@ -174,9 +174,9 @@ TEST(Fork, StagingNamesOfContainersDiffer) {
               " different names"));
 }
 
-// ---- the name of the host
+// ---- the host name
 
-// The names below a directory while an image is built and when it is there; empty where they could not be had.
+// The names below a directory during a build and after it; empty if they could not be listed.
 std::set<std::string> names_while_building(const std::string& dir) {
   std::set<std::string> names;
   const auto look = [&] {
@@ -193,7 +193,7 @@ std::set<std::string> names_while_building(const std::string& dir) {
   return names;
 }
 
-// Linux takes 64 bytes, of any kind: a name of 200, or one with a slash, must not be part of a path.
+// Linux accepts any 64 bytes: a name of 200, or one with a slash, must not be part of a path.
 TEST(Fork, NoPathHasTheNameOfTheHost) {
   const Scratch scratch;
   const std::set<std::string> usual = names_while_building(scratch / "usual");

@@ -1,4 +1,5 @@
-// SIGKILL before every call of the file layer, in the middle of every write, and at random: what is left is sound.
+// SIGKILL before every file system call, in the middle of every write, and at random: the remaining state is
+// consistent.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -9,7 +10,7 @@
 namespace quern::cache {
 namespace {
 
-// A copy of a directory keeps what the store looks at: names, bytes, modes and stamps.
+// Copies everything of a directory that the store depends on: names, bytes, modes and stamps.
 void copy_with_stamps(const std::string& from, const std::string& to) {
   namespace fs = std::filesystem;
   if (!fs::exists(from)) return;
@@ -20,7 +21,7 @@ void copy_with_stamps(const std::string& from, const std::string& to) {
   }
 }
 
-// How often the scenario was killed before it got to its end.
+// The number of kills before the scenario completed.
 int kill_everywhere(const Scenario& scenario, Moment moment) {
   const Scratch prepared;
   scenario.prepare(prepared / "cache");
@@ -70,7 +71,7 @@ StoreSettings crowded(const std::string& dir) {
   return settings;
 }
 
-// What a fresh store does with one key.
+// A new store's result for one key.
 void do_something(const std::string& dir, Random& random) {
   Store store(crowded(dir), silent());
   const int number = below(random, kKeys);
@@ -115,7 +116,7 @@ int do_things(const std::string& dir, std::uint64_t seed) {
   return 0;
 }
 
-// Each cycle goes on with what the one before left.
+// Each cycle continues with the files of the previous one.
 TEST(Kill, AtRandom) {
   const int cycles = sized(10'000, 200);
   const std::uint64_t seed = 20'000;

@@ -1,4 +1,4 @@
-// The file layer of a process that is killed: before a call of one's choice, or in the middle of a write.
+// A file system that kills its process: before a chosen call, or in the middle of a write.
 #ifndef QUERN_TESTS_STORE_KILLING_FILES_H_
 #define QUERN_TESTS_STORE_KILLING_FILES_H_
 
@@ -14,17 +14,17 @@ namespace quern::cache {
 
 enum class Moment { before_a_call, in_a_write };
 
-// Ends this process at the n-th call, from 0. A write is then half made.
+// Kills this process at the n-th call, from 0. A write is then half done.
 class KillingFiles : public test::InterceptedFiles {
  public:
-  // A process that is killed takes nothing with it from the page cache: no need to wait for the disk.
+  // A killed process loses nothing in the page cache: no need to wait for the disk.
   KillingFiles(int at, Moment moment, FileSystem& unsynced)
       : InterceptedFiles([this](const test::FileCall& call) { return look(call); }, unsynced),
         at_(at),
         moment_(moment) {}
 
  private:
-  // InterceptedFiles makes half of a write that fails; the next call is then never made.
+  // InterceptedFiles does half of a failing write; the next call is then never made.
   long look(const test::FileCall& call) {
     const bool write = std::string_view(call.name).starts_with("write");
     if (half_made_) ::raise(SIGKILL);

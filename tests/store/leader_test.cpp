@@ -1,5 +1,5 @@
-// The process that builds what others wait for is stopped, never ends its build, or is killed in it: everybody gets an
-// image, after the lease at the latest.
+// The process that builds while others wait is stopped, never finishes, or is killed: every process gets an image, at
+// the latest when the lease expires.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -12,12 +12,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Those of the product in full, a twentieth of them and less otherwise.
+// The real times in full runs, a twentieth of them otherwise.
 LeaseTimes short_times() {
   return sized(LeaseTimes{}, {milliseconds(50), milliseconds(500), milliseconds(1000), milliseconds(10)});
 }
 
-// A dead owner's lock is gone at once: what is in these times must not matter.
+// A dead owner's lock is released at once: these times must not matter.
 LeaseTimes long_times() { return {milliseconds(1000), milliseconds(60000), milliseconds(60000), milliseconds(10)}; }
 
 StoreSettings with(const std::string& dir, const LeaseTimes& times) {
@@ -28,7 +28,7 @@ StoreSettings with(const std::string& dir, const LeaseTimes& times) {
 
 LeaseTimes times_named(const std::string& name) { return name == "short" ? short_times() : long_times(); }
 
-// DIR LOG TIMES stop|hang|kill: key 0, with an accident in the middle of the build.
+// DIR LOG TIMES stop|hang|kill: builds key 0, with an accident in the middle of the build.
 int lead(const Arguments& arguments) {
   const BuildLog log(arguments[1]);
   Store store(with(arguments[0], times_named(arguments[2])), silent());
@@ -43,11 +43,11 @@ int lead(const Arguments& arguments) {
 }
 const WorkerRow kLead("lead", lead);
 
-// DIR LOG TIMES TALLY GATE: wants key 0, and another one that nobody has.
+// DIR LOG TIMES TALLY GATE: requests key 0, and another one that does not exist yet.
 int follow(const Arguments& arguments) {
   const BuildLog log(arguments[1]);
   Store store(with(arguments[0], times_named(arguments[2])), silent());
-  pass_check(arguments[4]);
+  pass_barrier(arguments[4]);
   const Stopwatch watch;
   const auto found = store.get_or_build(key_of(0), log.build(0));
   const auto waited = static_cast<std::uint64_t>(watch.seconds() * 1000);
@@ -61,7 +61,7 @@ const WorkerRow kFollow("follow", follow);
 
 class Leader : public testing::Test {
  protected:
-  // Everybody else's way through, while the leader is as it is.
+  // The other processes, while the leader stays as it is.
   void run(const std::string& accident, const std::string& times) {
     leader_ = start_worker("lead", {dir_, scratch_ / "builds", times, accident});
     while (log_.total() == 0) std::this_thread::sleep_for(milliseconds(1));
@@ -70,12 +70,12 @@ class Leader : public testing::Test {
   }
 
   void start_others(const std::string& times) {
-    CorrectnessCheck check;
+    ProcessBarrier barrier;
     for (int i = 0; i < kOthers; ++i) {
-      const Arguments arguments{dir_, scratch_ / "builds", times, scratch_ / "tally", check.argument()};
+      const Arguments arguments{dir_, scratch_ / "builds", times, scratch_ / "tally", barrier.argument()};
       others_.push_back(start_worker("follow", arguments));
     }
-    check.let_through(kOthers);
+    barrier.let_through(kOthers);
   }
 
   void end_others() {
@@ -110,7 +110,7 @@ class Leader : public testing::Test {
 TEST_F(Leader, ThatIsStoppedDelaysByTheExpiry) {
   run("stop", "short");
   expect_one_to_build_in_its_place();
-  ::kill(leader_, SIGCONT);  // it ends its build as if nothing had been
+  ::kill(leader_, SIGCONT);  // the leader finishes its build normally
   EXPECT_EQ(wait_for(leader_), 0);
   report(cat("stopped (expiry ", short_times().expiry.count(), " ms)"));
 }
@@ -130,7 +130,7 @@ TEST_F(Leader, ThatIsKilledBeforehandDelaysNobody) {
   report("killed");
 }
 
-// DIR LOG TIMES FILE: builds until FILE is there, then is killed.
+// DIR LOG TIMES FILE: builds until FILE exists, then is killed.
 int lead_for_a_while(const Arguments& arguments) {
   const BuildLog log(arguments[1]);
   Store store(with(arguments[0], times_named(arguments[2])), silent());

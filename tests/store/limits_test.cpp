@@ -1,4 +1,4 @@
-// The limits hold where each process writes one entry, and where what they push out is being read.
+// The limits hold if each process writes one entry, and during reads of entries that are evicted.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ int write_one(const Arguments& arguments) {
 }
 const WorkerRow kWriteOne("write_one", write_one);
 
-// What is there while no file can come: they come under this lock.
+// The account while no file can be added: files are added under this lock.
 Limits stored_now(const std::string& dir) {
   const OpenFile account(real_file_system(), dir + "/.usage", O_RDWR);
   if (account.error() != 0) return {0, 0};
@@ -83,7 +83,7 @@ struct Reads {
   int hits = 0, misses = 0, wrong = 0;
 };
 
-// Each time with a store that knows nothing yet: a look, and a build where it finds nothing.
+// Each round uses a new store: a look-up, and a build on a miss.
 Reads read_victims(const std::string& dir, int rounds, std::uint64_t seed, const Tally& tally) {
   Reads reads;
   Random random(seed);
@@ -136,9 +136,9 @@ TEST(Limits, EvictionHurtsNoReader) {
     EXPECT_EQ(tally.sum(name), 0U) << name;
   EXPECT_LE(stored_in(dir).entries, kCrowded.entries);
   EXPECT_EQ(why_account_short(dir), "");
-  figures(cat("eviction beside ", kThreads, " readers and ", kProcesses, " processes: ", hits.load(), " hits and ",
-              misses.load(), " misses in the threads, ", tally.sum("evictions"), " evicted, ", tally.sum("not_stored"),
-              " not stored; ", watch.text()));
+  figures(cat("eviction during reads by ", kThreads, " readers and ", kProcesses, " processes: ", hits.load(),
+              " hits and ", misses.load(), " misses in the threads, ", tally.sum("evictions"), " evicted, ",
+              tally.sum("not_stored"), " not stored; ", watch.text()));
 }
 
 }  // namespace

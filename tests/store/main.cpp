@@ -1,4 +1,4 @@
-// The tests of the store with many processes, and those processes: one program.
+// The store's tests with several processes, and those processes: one program.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -7,8 +7,8 @@
 
 namespace {
 
-// In full on the disk that TMPDIR names. Otherwise, where nobody named one, in memory: tens of thousands of calls that
-// wait for a disk which others use too are most of the time.
+// In full runs on the disk that TMPDIR names. Otherwise, without TMPDIR, in memory: most of the time would be spent
+// waiting for a shared disk in tens of thousands of calls.
 void choose_temporary_directory() {
   constexpr const char* kMemory = "/dev/shm";
   if (!quern::cache::in_full() && ::access(kMemory, W_OK | X_OK) == 0) ::setenv("TMPDIR", kMemory, 0);

@@ -1,4 +1,4 @@
-// Loss of power after any call: each state that a disk may then be in is sound.
+// Power failure after any call: each possible state of the disk is consistent.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,9 +13,9 @@ constexpr std::uint64_t kSeed = 5;
 
 struct Totals {
   std::size_t calls = 0, points = 0, sampled_points = 0;
-  std::set<DiskState> seen;  // of one scenario: most points share most states
+  std::set<DiskState> seen;  // of one scenario: most points have the same states
   std::size_t states = 0;
-  std::size_t short_accounts = 0;  // until the sweep: the account is not synced
+  std::size_t short_accounts = 0;  // until the next full scan: the account is not synced
 };
 
 void check(const DiskState& state, Totals* totals) {
@@ -27,7 +27,7 @@ void check(const DiskState& state, Totals* totals) {
   expect_scenario_sound(scratch / "cache");
 }
 
-// All states of one point if there are not more than `most`, else that many at random.
+// All states of one point if there are at most `most`, else that many random ones.
 void lose_power(const DiskModel& model, int most, Totals* totals) {
   std::vector<DiskState> states;
   Choices choices;
@@ -77,7 +77,7 @@ TEST(PowerLoss, AfterEveryCall) {
               " and were sampled, seed ", kSeed, "; ", watch.text()));
 }
 
-// The model is a test's own: it must find what a store without its syncs would leave.
+// Tests the model itself: it must detect a store without syncs.
 TEST(PowerLoss, TheModelFindsAMissingSync) {
   const Scratch scratch;
   std::optional<DiskModel> model;
@@ -94,7 +94,7 @@ TEST(PowerLoss, TheModelFindsAMissingSync) {
   EXPECT_EQ(contents.size(), 5U);  // nothing, all, half, short of one, zeros
 }
 
-// A second compiler's image, in a folder that is there: its name is synced before the put is over.
+// A second compiler's image in an existing folder: its name is synced before put returns.
 TEST(PowerLoss, WhatWasPutIsThereAfterwards) {
   const Scratch scratch;
   const Key second = key_named("kernel 0", "another compiler");
@@ -111,7 +111,7 @@ TEST(PowerLoss, WhatWasPutIsThereAfterwards) {
   } while (choices.next());
 }
 
-// All of it at once, at its end: not one file after the other.
+// All of it with one sync at the end, not one per file.
 TEST(PowerLoss, WhatWasImportedIsThereAfterwards) {
   const Scratch scratch;
   const auto row = std::find_if(scenarios().begin(), scenarios().end(),

@@ -1,4 +1,4 @@
-// Files of records that several processes append to, merge and read, and that are killed at any call of theirs.
+// Record files that several processes append to, merge and read, and that are killed at any of their calls.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -20,7 +20,7 @@ int append(const std::string& path, const std::string& problem, FileSystem& file
   return RecordsFile(files, path).append(record_for(problem));
 }
 
-// What every process finds in the file at any time: whole records, and at most one line that is being written.
+// What every process sees in the file at any time: whole records, and at most one line being written.
 int damaged_in(const std::string& path) {
   int damaged = 0;
   for (const PassedLine& line : test::read_records(path).damaged) damaged += line.unfinished ? 0 : 1;
@@ -66,7 +66,7 @@ TEST(Records, TwoProcessesAppendOthersMergeAndReadAndNothingIsLost) {
   EXPECT_EQ(std::set<std::string>(problems.begin(), problems.end()).size(), problems.size());
 }
 
-// How often `work` was killed before it got to its end; `check` looks at what it left each time.
+// The number of kills before `work` completed; `check` checks the state after each.
 template <class Work, class Check>
 int kill_everywhere(const std::string& path, const Work& work, const Check& check) {
   for (const Moment moment : {Moment::before_a_call, Moment::in_a_write}) {

@@ -29,7 +29,7 @@ void fill_a_pack(const std::string& dir) {
   export_pack(store, pack_of(dir));
 }
 
-// With what processes left that died in the middle, and with a remembered failure.
+// Leftovers of processes that died while writing, and a remembered failure.
 void fill_and_litter(const std::string& dir) {
   fill(dir, 3);
   Store store(in(dir), silent());
@@ -56,7 +56,7 @@ void mark(const std::string& dir, FileSystem& files) {
   store.put(key_of(0), marked(*store.find(key_of(0))));
 }
 
-// The fifth image, where four may be and the oldest goes.
+// Writes a fifth image with room for four, which evicts the oldest.
 void evict(const std::string& dir, FileSystem& files) {
   StoreSettings settings = in(dir);
   settings.writer.limits.entries = 4;
@@ -64,7 +64,7 @@ void evict(const std::string& dir, FileSystem& files) {
   store.get_or_build(key_of(4), [] { return image_of(4); });
 }
 
-// The same by size: each image takes 8 KiB or more.
+// The same with a limit on bytes: each image takes 8 KiB or more.
 void evict_bytes(const std::string& dir, FileSystem& files) {
   StoreSettings settings = in(dir);
   settings.writer.limits.bytes = 40'000;

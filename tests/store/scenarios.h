@@ -1,4 +1,4 @@
-// What a writer does to a directory, one thing each: to be killed in, or to lose power in.
+// Operations of a writer on a directory, one per scenario: to be killed in, or to lose power in.
 #ifndef QUERN_TESTS_STORE_SCENARIOS_H_
 #define QUERN_TESTS_STORE_SCENARIOS_H_
 
@@ -17,19 +17,19 @@ struct Scenario {
   std::string name;
   std::function<void(const std::string& dir)> prepare;
   std::function<void(const std::string& dir, FileSystem& files)> run;
-  bool synced = true;  // before it is over each file is on the disk before it has its name
+  bool synced = true;  // each file is synced before it is renamed
 };
 const std::vector<Scenario>& scenarios();
 
-// The pack that lies in a scenario's directory, if there is one.
+// The pack in a scenario's directory, if there is one.
 std::string pack_of(const std::string& dir);
 
-// expect_sound, a pack is whole, and what was remembered of kFailing is the whole of it or nothing.
+// expect_sound; in addition a pack is complete, and the remembered failure of kFailing is complete or absent.
 void expect_scenario_sound(const std::string& dir);
 
 // A build that the compiler refuses.
 Entry fail_for_good();
-// As prewarm makes it.
+// As prewarm writes it.
 Entry marked(Entry entry);
 
 }  // namespace quern::cache

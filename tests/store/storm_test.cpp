@@ -1,4 +1,4 @@
-// Many processes meet an empty cache at once: each key is built once, and everybody gets whole images.
+// Many processes start at once on an empty cache: each key is built once, and every process gets complete images.
 #include <gtest/gtest.h>
 
 #include "store/support.h"
@@ -6,7 +6,7 @@
 namespace quern::cache {
 namespace {
 
-constexpr std::chrono::milliseconds kBuildTime{2};  // long enough for others to come and wait
+constexpr std::chrono::milliseconds kBuildTime{2};  // long enough for others to start waiting
 
 // DIR LOG TALLY KEYS SEED GATE
 int storm(const Arguments& arguments) {
@@ -14,7 +14,7 @@ int storm(const Arguments& arguments) {
   Random random(std::stoul(arguments[4]));
   Store store(in(arguments[0]), silent());
   const std::vector<int> order = shuffled(std::stoi(arguments[3]), random);
-  pass_check(arguments[5]);
+  pass_barrier(arguments[5]);
   for (const int number : order) {
     const std::string wrong =
         why_wrong(*store.get_or_build(key_of(number), log.build(number, kBuildTime)).entry, number);
@@ -34,14 +34,14 @@ void run_storm(int processes, int keys, int round, Totals* totals) {
   const Scratch scratch;
   const BuildLog log(scratch / "builds");
   const Tally tally(scratch / "tally");
-  CorrectnessCheck check;
+  ProcessBarrier barrier;
   std::vector<pid_t> started;
   for (int i = 0; i < processes; ++i) {
     const std::string seed = std::to_string(1000 * round + i);
     started.push_back(start_worker("storm", {scratch / "cache", scratch / "builds", scratch / "tally",
-                                             std::to_string(keys), seed, check.argument()}));
+                                             std::to_string(keys), seed, barrier.argument()}));
   }
-  check.let_through(processes);
+  barrier.let_through(processes);
   for (const pid_t process : started) EXPECT_EQ(wait_for(process), 0);
   const std::map<int, int> builds = log.counts();
   EXPECT_EQ(builds.size(), static_cast<std::size_t>(keys));

@@ -43,7 +43,7 @@ std::string Stopwatch::text() const {
 
 namespace {
 
-// What only the bytes themselves decide, so that a reader can say what they must be.
+// Content derived from key and build, so that a reader can verify it.
 std::string bytes_of(const char* part, const std::string& what, const std::string& nonce) {
   std::string bytes = cat(part, " of ", what, " ", nonce);
   const std::size_t size = 1000 + std::hash<std::string>()(nonce) % 3000;
@@ -197,10 +197,10 @@ void kill_and_wait(pid_t process) {
   wait_for(process);
 }
 
-// The letter follows the thread's name, which may contain anything but a last parenthesis.
+// The state letter follows the thread's name, which may contain anything except a last parenthesis.
 bool sleeps(std::istream& state) {
   std::string line;
-  std::getline(state, line);  // an iterator over the stream's buffer throws at a thread that has ended
+  std::getline(state, line);  // an iterator over the stream's buffer throws if the thread has ended
   const std::size_t end = line.rfind(") ");
   return end == std::string::npos || line.at(end + 2) == 'S';
 }
@@ -225,30 +225,30 @@ void let_others_rest() {
 
 void end_if_hung() { ::alarm(sized(3600U, 120U)); }
 
-// The ends that stay here are closed in a worker, or none would ever see the other side's end.
-CorrectnessCheck::CorrectnessCheck() {
+// Closes this side's ends in a worker, or no worker would see the other side close.
+ProcessBarrier::ProcessBarrier() {
   if (::pipe(ready_) != 0 || ::pipe(release_) != 0) std::abort();
   ::fcntl(ready_[0], F_SETFD, FD_CLOEXEC);
   ::fcntl(release_[1], F_SETFD, FD_CLOEXEC);
 }
 
-CorrectnessCheck::~CorrectnessCheck() {
+ProcessBarrier::~ProcessBarrier() {
   for (const int file : {ready_[0], ready_[1], release_[0], release_[1]})
     if (file >= 0) ::close(file);
 }
 
-std::string CorrectnessCheck::argument() const { return cat(ready_[1], ",", release_[0]); }
+std::string ProcessBarrier::argument() const { return cat(ready_[1], ",", release_[0]); }
 
-void CorrectnessCheck::let_through(int processes) {
+void ProcessBarrier::let_through(int processes) {
   char byte = 0;
   ::close(std::exchange(ready_[1], -1));
   for (int here = 0; here < processes && ::read(ready_[0], &byte, 1) == 1;) ++here;
   ::close(std::exchange(release_[1], -1));
 }
 
-void CorrectnessCheck::leave_to_parent() { ::close(std::exchange(release_[1], -1)); }
+void ProcessBarrier::leave_to_parent() { ::close(std::exchange(release_[1], -1)); }
 
-void pass_check(const std::string& argument) {
+void pass_barrier(const std::string& argument) {
   const int ready = std::atoi(argument.c_str());
   const int release = std::atoi(argument.c_str() + argument.find(',') + 1);
   char byte = 0;

@@ -1,5 +1,5 @@
-// What the tests with many processes share: numbered keys, images of which no two are alike, a log of builds, worker
-// processes and the check that lets them all through at once.
+// Shared by the tests with several processes: numbered keys, unique images, a log of builds, worker processes and a
+// barrier that starts them all at once.
 #ifndef QUERN_TESTS_STORE_SUPPORT_H_
 #define QUERN_TESTS_STORE_SUPPORT_H_
 
@@ -21,14 +21,14 @@ namespace quern::cache {
 
 // ---- sizes and figures
 
-// Whether the sizes of the specification are asked for, QUERN_TEST_FULL=1: that takes some hours.
+// Whether the sizes of the specification are requested, QUERN_TEST_FULL=1: that takes some hours.
 bool in_full();
 template <class Size>
 Size sized(Size full, Size bounded) {
   return in_full() ? full : bounded;
 }
 
-// One plain line a test, to be kept beside the code.
+// One plain line per test, to be kept with the code.
 void figures(const std::string& line);
 
 class Stopwatch {
@@ -49,13 +49,13 @@ inline int below(Random& random, int end) { return static_cast<int>(random() % s
 Key key_of(int number);
 std::vector<int> shuffled(int keys, Random& random);
 
-// Valid bytes that no other call gives, here or in another process, and the key's text in cubin and PTX: what mixes two
-// builds, or belongs to another key, is not taken for right.
+// Valid bytes that no other call returns, here or in another process, with the key's text in cubin and PTX: a mixture
+// of two builds, or another key's image, is detected.
 Entry image_of(int number);
-// Empty if it is one whole result of image_of(number).
+// Empty if it is one complete result of image_of(number).
 std::string why_wrong(const Entry& entry, int number);
 
-// Of build calls, by any number of processes: a line each, outside of the cache's directory.
+// A log of build calls, by any number of processes: one line each, outside of the cache's directory.
 class BuildLog {
  public:
   explicit BuildLog(std::string path) : path_(std::move(path)) {}
@@ -68,7 +68,7 @@ class BuildLog {
   std::string path_;
 };
 
-// The numbers that processes add up: "name=value …" a line.
+// Counters that the processes add up: one line "name=value …" each.
 class Tally {
  public:
   explicit Tally(std::string path) : path_(std::move(path)) {}
@@ -87,41 +87,42 @@ class Tally {
 using Arguments = std::vector<std::string>;
 using Worker = int (*)(const Arguments& arguments);
 
-// A function that this program runs instead of the tests when it is started as `--worker NAME …`.
+// A function that this program runs instead of the tests if it is started as `--worker NAME …`.
 struct WorkerRow {
   WorkerRow(const char* name, Worker worker);
 };
-// The exit status of the worker that the command line names, if it names one.
+// The exit status of the worker named on the command line, if there is one.
 std::optional<int> run_worker(int argc, char** argv);
 
-// A process of its own that runs a worker: this program once more.
+// A separate process that runs a worker: this program, started again.
 pid_t start_worker(const std::string& name, const Arguments& arguments);
-// The same by fork alone, for what is done thousands of times. Other threads of this process hold no lock meanwhile.
+// The same by fork alone, for work that is done thousands of times. No other thread of this process may hold a lock
+// then.
 template <class Work>
 pid_t start_fork(const Work& work);
 // Exit status, or minus the signal that ended it.
 int wait_for(pid_t process);
 void kill_and_wait(pid_t process);
 
-// A worker that hangs is ended by SIGALRM, so that the test fails and does not hang as well.
+// SIGALRM ends a hanging worker, so that the test fails instead of hanging as well.
 void end_if_hung();
 
-// Holds processes up until all are there.
-class CorrectnessCheck {
+// A barrier for processes.
+class ProcessBarrier {
  public:
-  CorrectnessCheck();
-  ~CorrectnessCheck();
-  CorrectnessCheck(const CorrectnessCheck&) = delete;
-  CorrectnessCheck& operator=(const CorrectnessCheck&) = delete;
-  std::string argument() const;  // for pass_check, in a process that was started meanwhile
+  ProcessBarrier();
+  ~ProcessBarrier();
+  ProcessBarrier(const ProcessBarrier&) = delete;
+  ProcessBarrier& operator=(const ProcessBarrier&) = delete;
+  std::string argument() const;  // for pass_barrier, in a process started meanwhile
   void let_through(int processes);
-  void leave_to_parent();  // in a process that was forked meanwhile, and has all that is open here
+  void leave_to_parent();  // in a process forked meanwhile, which has inherited all open files
 
  private:
   int ready_[2];
   int release_[2];
 };
-void pass_check(const std::string& argument);
+void pass_barrier(const std::string& argument);
 
 // ---- directories
 
@@ -129,28 +130,29 @@ void pass_check(const std::string& argument);
 std::vector<std::string> left_behind(const std::string& dir);
 // The sizes of the images and remembered failures, and how many there are.
 Limits stored_in(const std::string& dir);
-// Why the account of `dir` claims less than there is; empty where it does not, or where there is none to believe.
+// Why the account of `dir` claims less than the actual usage; empty if it does not, or if there is no valid account.
 std::string why_account_short(const std::string& dir);
 
-// The settings of in(), with which a sweep takes every staging and lease file that no process here holds, however new.
+// The settings of in(), with a scan that removes every staging and lease file that no process here holds, however new.
 StoreSettings sweeping(const std::string& dir);
 
-// Does not wait for the disk: where nobody loses power.
+// Does not wait for the disk: for tests without power failures.
 class UnsyncedFiles : public ForwardingFileSystem {
  public:
   long sync(int) override { return 0; }
   long sync_all(const std::string&) override { return 0; }
 };
 
-// What must hold of a directory after anything that can happen to a writer: each of the keys 0 … keys - 1 is a right
-// hit or a miss, nothing is damaged, a sweep leaves nothing behind, the account is not short, and building goes on.
+// The invariants of a directory after any accident of a writer: each of the keys 0 … keys - 1 is a correct hit or a
+// miss, nothing is damaged, a full scan leaves no abandoned files, the account is not too small, and building still
+// works.
 void expect_sound(const std::string& dir, int keys);
 
-// Whether the thread sleeps, or has ended, of which `state` is /proc/PID/task/TID/stat.
+// Whether the thread with this /proc/PID/task/TID/stat, `state`, sleeps or has ended.
 bool sleeps(std::istream& state);
 
-// Address sanitizer's allocator keeps its locks over a fork: one that a thread held which was just starting hangs the
-// child. Returns when all others sleep, at once in any other build.
+// AddressSanitizer's allocator does not release its locks at a fork: a lock held by a starting thread hangs the child.
+// Returns when all other threads sleep; at once in any other build.
 void let_others_rest();
 
 template <class Work>

@@ -23,7 +23,7 @@ bool SharedDirectory::hidden(const std::string& path, int view) const {
   return found != names_.end() && Clock::now() < found->second.hidden_until[view];
 }
 
-// 0 or what a view answers to the use of a name that it does not mean to make.
+// 0, or a view's answer when it uses a name without creating it.
 long SharedDirectory::look_up(const std::string& path, int view) {
   if (hidden(parent_directory(path), view) || hidden(path, view)) return -ENOENT;
   const auto found = names_.find(path);

@@ -1,4 +1,4 @@
-// One directory as two machines see it through a file server: late, and with locks of their own.
+// One directory as two machines see it through a file server: with delays, and with separate locks.
 #ifndef QUERN_TESTS_STORE_TWO_VIEWS_H_
 #define QUERN_TESTS_STORE_TWO_VIEWS_H_
 
@@ -13,10 +13,10 @@
 
 namespace quern::cache {
 
-// What both views share. A name that one view makes stays hidden from the other for a time: it is not found, and is
-// missing in lists. It comes to light early where that view tries to make it itself, as the server then says that it is
-// there. A name that one view removes stays visible in the other, where to use it is ESTALE. A file that one view
-// replaces is ESTALE once in the other.
+// The state shared by both views. A name that one view creates stays hidden from the other for a time: it is not found,
+// and is missing in lists. It appears early if that view tries to create it itself, because the server then reports
+// that it exists. A name that one view removes stays visible in the other, where using it gives ESTALE. A file that one
+// view replaces gives ESTALE once in the other.
 class SharedDirectory {
  public:
   explicit SharedDirectory(std::chrono::milliseconds delay) : delay_(delay) {}
@@ -40,7 +40,7 @@ class SharedDirectory {
 
 class View : public ForwardingFileSystem {
  public:
-  // `scratch` takes a file that no other view has: the name of its machine.
+  // `scratch` is the path of a file that no other view uses: the name of its machine.
   View(SharedDirectory& shared, int number, const std::string& scratch);
   long open(const std::string& path, int flags, std::uint32_t mode) override;
   long close(int file) override;
@@ -64,7 +64,7 @@ class View : public ForwardingFileSystem {
   SharedDirectory& shared_;
   const int number_;
   const std::string boot_id_;
-  std::map<Inode, int> locked_;  // by which open file of this view
+  std::map<Inode, int> locked_;  // by the open file of this view that holds it
 };
 
 }  // namespace quern::cache

@@ -1,5 +1,5 @@
-// Two machines share one cold directory through a slow file server: each of them builds a key at most once, and nobody
-// sees an error.
+// Two machines share one cold directory through a slow file server: each of them builds a key at most once, and no
+// caller sees an error.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -15,12 +15,12 @@ constexpr std::chrono::milliseconds kBuildTime{1};
 
 enum class Mood {
   calm,
-  moody,  // calls for images answer ESTALE or EBUSY now and then
-  wild,   // and so do those for leases, locks and the account
+  moody,  // calls for images sometimes return ESTALE or EBUSY
+  wild,   // and so do calls for leases, locks and the account
 };
 
-// How often a call gets such an answer. Each is asked a few times, so that at this rate, and in the number of calls of
-// the full test, none should run out of tries where builds are counted.
+// The rate of such errors. Each call is retried a few times, so that at this rate, and with the number of calls of the
+// full test, no call should run out of retries where builds are counted.
 int one_in(Mood mood) { return mood == Mood::moody ? 100 : 20; }
 
 class MoodyFiles : public test::InterceptedFiles {
@@ -48,7 +48,7 @@ class MoodyFiles : public test::InterceptedFiles {
   std::atomic<int> answers_{0};
 };
 
-// Stores are like processes: each has its own memory, and meets the others on the disk alone.
+// Stores act as processes: each has its own memory, and shares only the disk with the others.
 class Views {
  public:
   Views(Mood mood, std::chrono::milliseconds delay, int stores, int keys, std::uint64_t seed)
@@ -116,14 +116,14 @@ void run(Mood mood, const char* name) {
     for (int view = 0; view < 2 && mood != Mood::wild; ++view)
       for (const auto& [number, count] : views.builds(view))
         EXPECT_EQ(count, 1) << "key " << number << ", view " << view;
-    // Where locks and leases fail too, some build what another one builds: twice as many would be no lease at all.
+    // If locks and leases fail too, some builds are duplicated: twice as many would mean no lease at all.
     if (mood == Mood::wild) {
       EXPECT_LE(views.total(), 2 * 2 * keys);
     }
     builds += views.total();
     answers += views.answers();
     not_stored += views.not_stored();
-    // When all has come to light, both see what either made.
+    // When all names are visible, both see each other's entries.
     if (round == 0) std::this_thread::sleep_for(delay);
     if (round == 0) expect_sound(views.dir(), keys);
   }

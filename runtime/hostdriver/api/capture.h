@@ -12,7 +12,8 @@ void begin_capture(DriverState& state, const std::shared_ptr<Stream>& stream, CU
 // Throws Refusal if the capture cannot be ended by this stream or thread, or has failed. The capture is over
 // nevertheless, except with the wrong stream, which invalidates it.
 std::shared_ptr<Graph> end_capture(DriverState& state, const std::shared_ptr<Stream>& stream);
-// Of a stream of the current context; throws Refusal (IMPLICIT) for the legacy stream beside a blocking one.
+// For a stream of the current context; throws Refusal (IMPLICIT) for the legacy stream while a blocking one is
+// captured.
 CUstreamCaptureStatus capture_status(DriverState& state, const Stream& stream);
 
 // For calls that a capture forbids: throw Refusal and invalidate the captures that forbid the call.

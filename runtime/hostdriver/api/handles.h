@@ -12,7 +12,7 @@ namespace quern::host {
 template <class Handle>
 Handle new_handle(std::uintptr_t& last) {
   last += 64;
-  return reinterpret_cast<Handle>(last);  // NOLINT(performance-no-int-to-ptr): nobody follows it
+  return reinterpret_cast<Handle>(last);  // NOLINT(performance-no-int-to-ptr): never dereferenced
 }
 
 // Not thread-safe: used under the state's lock.

@@ -83,7 +83,7 @@ TEST(ChildProcess, WhatItStartedEndsWithIt) {
   const pid_t grandchild = std::stoi(next(child));
   EXPECT_EQ(::kill(grandchild, 0), 0);
   EXPECT_NE(child.end().find("signal 9"), std::string::npos);
-  // Its parent is gone, so somebody else takes it off the list, at some time.
+  // Its parent has exited, so another process reaps it at some time.
   for (int i = 0; i < 10'000 && ::kill(grandchild, 0) == 0; ++i) {
     std::string state;
     ChildProcess ps("/bin/sh", {"-c", "cut -d' ' -f3 /proc/" + std::to_string(grandchild) + "/stat"});

@@ -57,8 +57,7 @@ TEST(Environment, ReadTakesASnapshot) {
   EXPECT_EQ(emptied[Variable::dump], "");
 }
 
-// A program that is started with another effective group than its user's, as one with the setgid bit is: this very test
-// in a process of its own.
+// A program with another effective group than its user's, as with the setgid bit: this very test in a separate process.
 constexpr const char* kInside = "QUERN_TEST_MORE_RIGHTS";
 constexpr gid_t kOtherGroup = 1;
 constexpr int kNotPermitted = 77;

@@ -1,4 +1,4 @@
-// The table that many threads read, and the memory of its nodes.
+// The read-mostly table, and the memory of its nodes.
 #include "base/read_mostly_table.h"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ TEST(ReadMostlyTable, HoldsWhatAMapHoldsUnderRandomWrites) {
   {
     ReadMostlyTable<Word> table;
     std::map<std::uint64_t, std::uint64_t> expected;
-    // Few hashes, so that slots are often taken, tags equal, and runs wrap round the end.
+    // Few hashes, so that slots are often taken, tags are equal, and runs wrap around the end.
     const auto hash = [](std::uint64_t key) { return (key % 7 << 56) + (~std::uint64_t{0} >> 8) - key % 13; };
     for (int step = 0; step < 20000; ++step) {
       const std::uint64_t key = random() % 300;
@@ -107,7 +107,7 @@ TEST(ReadMostlyTable, KeepsWhatAReaderMaySeeUntilItIsGone) {
     table.remove_if(has(5));
     EXPECT_TRUE(table.collect().empty());
     EXPECT_EQ(seen->key, 5u);
-    EXPECT_EQ(reader.find(5, has(5)), seen);  // what a reader sees does not change under it
+    EXPECT_EQ(reader.find(5, has(5)), seen);  // an entry that a reader holds does not change
     EXPECT_EQ(table.find(5, has(5)), nullptr);
   }
   EXPECT_EQ(table.collect().size(), 1u);
@@ -141,7 +141,7 @@ TEST(ReadMostlyTable, ReadersMissNothingWhileItGrowsAndShrinks) {
   EXPECT_EQ(wrong, 0u);
 }
 
-// What a writer puts into the free slot at which a search ends is not what was searched for.
+// A node that a writer puts into the free slot where a search ends is not the result of that search.
 TEST(ReadMostlyTable, AReaderThatFindsNothingGetsNoNodeThatIsAddedMeanwhile) {
   ReadMostlyTable<Word> table;
   constexpr std::uint64_t kAbsent = std::uint64_t{1} << 63;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kThreads = 8;
 
-// Runs `work` on threads that start together and are all there until the last one is done.
+// Runs `work` on threads that start together and stay alive until the last one is done.
 template <class Work>
 void together(int count, const Work& work) {
   std::latch start(count);
@@ -62,7 +62,7 @@ TEST(Striped, CopiesAreOfOneValueWithACountForEachStripe) {
   const auto here = striped.get();
   EXPECT_EQ(here, value);
   EXPECT_EQ(striped.get(), here);
-  EXPECT_EQ(here.use_count(), 2) << "here and in the stripe, whoever else has a copy";
+  EXPECT_EQ(here.use_count(), 2) << "here and in the stripe, whatever other copies exist";
   together(kThreads, [&](int) {
     for (int i = 0; i < 1000; ++i) EXPECT_EQ(striped.get().get(), value.get());
   });
@@ -107,7 +107,7 @@ TEST(Striped, ReadersAreSeenWhileTheyAreInside) {
   EXPECT_TRUE(readers.quiescent());
 }
 
-// The rule that StripedReaders is for: what was taken out of sight may be freed once nobody is inside.
+// The rule of StripedReaders: a retired object may be freed once no reader is inside.
 TEST(Striped, WhatIsFreedWhenNobodyIsInsideIsNotReadAfterwards) {
   StripedReaders readers;
   std::atomic<const int*> shown{new int(1)};

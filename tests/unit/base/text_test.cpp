@@ -77,7 +77,7 @@ TEST(Text, ClosestSuggestsOnlyWhatIsClose) {
   EXPECT_EQ(closest("sourcestride", names), "source_stride");
   EXPECT_EQ(closest("activation", names), "");
   EXPECT_EQ(closest("width", {}), "");
-  EXPECT_EQ(closest("bf61", {"f64", "bf16"}), "bf16") << "neighbours that change places are one edit";
+  EXPECT_EQ(closest("bf61", {"f64", "bf16"}), "bf16") << "two swapped neighbours are one edit";
 }
 
 TEST(Text, AliasesAreFoundWhateverTheirCase) {

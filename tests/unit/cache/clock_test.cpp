@@ -1,4 +1,4 @@
-// Times that come from a disk may be anything.
+// Times read from a disk may have any value.
 #include "base/clock.h"
 
 #include <sys/stat.h>
@@ -28,7 +28,7 @@ TEST(Clock, StopsAtTheEnds) {
   EXPECT_EQ(nanoseconds(-10'000'000'000, 0), kFarPast);
 }
 
-// A store that builds beside what is in `files`, tidies up and goes.
+// A store that builds in the directory `files`, evicts, and is destroyed.
 void use(test::MemoryFiles& files, const Key& key) {
   Store store(in("/store"), silent(), files);
   Builder builder;
@@ -69,7 +69,7 @@ TEST(Clock, AFailureOfAnyTimeIsNotBelieved) {
   }
 }
 
-// In the year 2400, where the file system can say so: more nanoseconds than a number holds.
+// In the year 2400, if the file system can represent it: more nanoseconds than a number holds.
 TEST(Clock, AFileFromTheFarFutureHasATime) {
   const Scratch scratch;
   const std::string path = scratch / "file";

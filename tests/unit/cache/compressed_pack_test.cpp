@@ -1,4 +1,4 @@
-// Packs whose entries are frames of zstd, of which a hit unpacks the first.
+// Packs with entries of two zstd frames; a hit decompresses the first.
 #include <algorithm>
 #include <random>
 
@@ -41,7 +41,7 @@ class CompressedPack : public ::testing::Test {
     settings.layers = {path_};
     return settings;
   }
-  // The names whose images are served; what is served is right.
+  // The names of the served images; checks that each served image is correct.
   std::string served() const {
     std::string names;
     Store store(reading(), silent());
@@ -50,7 +50,7 @@ class CompressedPack : public ::testing::Test {
     EXPECT_TRUE(!b || (b->cubin.empty() && b->ptx == "only ptx"));
     return cat(a ? "a" : "", b ? "b" : "");
   }
-  // Whose entries are whole.
+  // The names of the entries that are complete.
   std::string sound() const {
     std::string keys;
     Store store(reading(), silent());
@@ -60,7 +60,7 @@ class CompressedPack : public ::testing::Test {
     std::sort(keys.begin(), keys.end());
     return keys;
   }
-  // With the checksum of the index right for the bytes.
+  // With a correct checksum of the index.
   void overwrite_sealed(std::string bytes, std::size_t index) {
     const std::string covered =
         bytes.substr(0, kPackHeaderBytes) + bytes.substr(index, bytes.size() - index - kChecksumBytes);
@@ -120,7 +120,7 @@ TEST_F(CompressedPack, EveryFlippedBitIsFound) {
     bytes[i] ^= static_cast<char>(1 << (i % 8));
     overwrite(path_, bytes);
     ASSERT_NE(sound(), "ab") << i;
-    served();  // the rest of an entry may be wrong, and what a launch needs right
+    served();  // the rest may be damaged, the head must be correct
   }
 }
 
@@ -132,7 +132,7 @@ TEST_F(CompressedPack, EveryTruncationIsFound) {
   }
 }
 
-// Each number of a row, under checksums that are right.
+// Each number of a row, with correct checksums.
 TEST_F(CompressedPack, RowsThatLieAreRefusedOrServeNobody) {
   const std::string good = *read_file(path_);
   const std::size_t index = good.size() - kPackFooterBytes - 2 * kCompressedRowBytes;
@@ -154,7 +154,7 @@ TEST_F(CompressedPack, RowsThatLieAreRefusedOrServeNobody) {
   }
 }
 
-// A few bytes that unpack to many: no more is written than the row says.
+// A few bytes that decompress to many: no more is written than the row states.
 TEST_F(CompressedPack, AFrameThatUnpacksToMoreThanItsRowSaysIsDamaged) {
   write({entry_with("a", std::string(4'000'000, 'x'), ""), entry_with("b", "", "only ptx")});
   const std::string good = *read_file(path_);
@@ -204,7 +204,7 @@ TEST_F(CompressedPack, ImportUnpacksAll) {
   EXPECT_FALSE(loaded->texts_elsewhere);
 }
 
-// A hit of it has no texts, and what is written must have them.
+// A hit has no texts, but a written entry must have them.
 TEST_F(CompressedPack, AnEntryWithoutItsTextsIsNotWritten) {
   StoreSettings settings = in(scratch_ / "cache");
   settings.layers = {path_};

@@ -1,4 +1,4 @@
-// The inputs that the fuzzers found worth keeping, through the same functions.
+// The inputs kept from fuzzing, run through the same functions.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -20,7 +20,7 @@ struct Target {
 constexpr Target kTargets[] = {QUERN_FUZZ_TARGETS(QUERN_FUZZ_ROW)};
 #undef QUERN_FUZZ_ROW
 
-// In memory of exactly their size, so that a sanitizer sees a read past their end.
+// In memory of exactly their size, so that a sanitizer detects a read past the end.
 std::vector<char> bytes_of(const std::string& path) {
   const std::string text = read_file(path).value();
   return {text.begin(), text.end()};

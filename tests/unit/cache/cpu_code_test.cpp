@@ -13,8 +13,8 @@ Key host_key() {
                   KeyText().field("c++", "13").text());
 }
 
-// The user of the files, seen by another.
-class AsSomebodyElse : public ForwardingFileSystem {
+// The file system as another user sees it.
+class OtherUserFiles : public ForwardingFileSystem {
  public:
   std::uint32_t user() override { return ForwardingFileSystem::user() + 1; }
 };
@@ -25,7 +25,7 @@ TEST(CpuCode, OfALayerOfAnotherUserIsUsedOnlyWhereItIsAskedFor) {
   maker.put(host_key(), image("library"));
   maker.put(key_named("gpu"), image("cubin"));
   export_pack(maker, scratch / "made.pack");
-  AsSomebodyElse files;
+  OtherUserFiles files;
   for (const std::string layer : {"made", "made.pack"}) {
     for (const bool asked : {false, true}) {
       SCOPED_TRACE(cat(layer, asked ? " asked" : ""));

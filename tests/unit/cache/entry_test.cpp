@@ -33,7 +33,7 @@ std::string reason(std::string_view bytes) {
   return why;
 }
 
-// What somebody does who wants to get past the checksum.
+// A forged checksum.
 std::string resealed(std::string bytes) {
   bytes.resize(bytes.size() - 16);
   const Hash128 sum = hash128(bytes);
@@ -64,7 +64,7 @@ TEST(Entry, RoundTripOfNothingAndOfMuch) {
   EXPECT_EQ(parse(serialize(large), nullptr), large);
 }
 
-// FORMAT.md in bytes. If this fails, kEntrySchema must rise; keep this entry and add one of the new schema.
+// FORMAT.md in bytes. If this fails, increment kEntrySchema; keep this entry and add one of the new schema.
 constexpr const char* kGoldenSchema1 =
     "89515545524e0d0a0100000009000000"                                              // magic, schema, sections
     "22010000000000000100000000000000"                                              // size, flags
@@ -105,7 +105,7 @@ TEST(Entry, EverySingleByteFlipIsFound) {
 
 TEST(Entry, EveryTruncationAndAdditionIsFound) {
   const std::string bytes = serialize(small_entry());
-  // A copy of exactly that size, so that a sanitizer sees a read past its end.
+  // A copy of exactly that size, so that a sanitizer detects a read past the end.
   for (std::size_t size = 0; size < bytes.size(); ++size) reason(std::string(bytes.data(), size));
   reason(bytes + '\0');
   reason(bytes + bytes);
@@ -120,7 +120,7 @@ TEST(Entry, ReasonsSayWhatIsWrong) {
   EXPECT_NE(reason(with_byte(bytes, 210, 'x')).find("checksum"), std::string::npos);
 }
 
-// With a right checksum every byte is set to every value: parsed or refused, never read past.
+// With a correct checksum every byte is set to every value: parsed or refused, never read out of bounds.
 TEST(Entry, HostileBytesAreReadInBounds) {
   const std::string bytes = serialize(small_entry());
   for (std::size_t at = 24; at < bytes.size() - 16; ++at) {

@@ -1,4 +1,4 @@
-// Compiles that failed, as they are remembered.
+// Remembered failures of compiles.
 #include "cache/failure.h"
 
 #include "support.h"
@@ -6,7 +6,7 @@
 namespace quern::cache {
 namespace {
 
-// A clock that can be set.
+// A settable clock.
 class Clock : public ForwardingFileSystem {
  public:
   std::int64_t now_unix_ns() override { return ForwardingFileSystem::now_unix_ns() + ahead * 1'000'000'000; }
@@ -20,7 +20,7 @@ Error refusal(bool lasting = true) {
   return error;
 }
 
-// What `store` says of a key whose build fails with `error`; `runs` counts the builds.
+// The error of `store` for a key whose build fails with `error`; `runs` counts the builds.
 Error outcome(Store& store, const Key& key, int* runs, const Error& error = refusal()) {
   try {
     store.get_or_build(key, [&]() -> Entry {

@@ -1,4 +1,4 @@
-// Each call of the file layer fails once: the caller gets its image, a counter rises, nothing is left behind.
+// Each file system call fails once: the caller gets its image, a counter is incremented, no file is left over.
 #include <cerrno>
 #include <utility>
 
@@ -136,7 +136,7 @@ TEST_P(Faults, OfAPack) {
   });
 }
 
-// A pack is there whole, or not at all, and who asked for it hears of it.
+// A pack is complete or absent, and the caller gets the error.
 TEST_P(Faults, OfAnExport) {
   const Scratch scratch;
   Store made(in(scratch / "cache"), silent(), hasty_files());
@@ -188,7 +188,7 @@ TEST_P(Faults, OfAnImport) {
 INSTANTIATE_TEST_SUITE_P(Errors, Faults,
                          ::testing::Values(EIO, ENOSPC, EDQUOT, EROFS, EACCES, EMFILE, ESTALE, EBUSY, EINTR));
 
-// As at the end of a quota, or where a signal comes.
+// As at the end of a quota, or after a signal.
 TEST(FaultsOnce, ShortWritesAreContinuedEverywhere) {
   class ShortWrites : public ForwardingFileSystem {
    public:

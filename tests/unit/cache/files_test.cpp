@@ -63,7 +63,7 @@ TEST(Files, ReadRefusesWhatIsNoPlainFile) {
   EXPECT_EQ(read_file(scratch / "link"), "12345");
 }
 
-// The real file system, but for one call that is interrupted or does half of its work, again and again.
+// The real file system, except that one call is repeatedly interrupted or does half of its work.
 class HalfHearted : public ForwardingFileSystem {
  public:
   long open(const std::string& path, int flags, std::uint32_t mode) override {

@@ -64,7 +64,7 @@ TEST(Key, PathIsTheTwoHashes) {
   EXPECT_EQ(key.path().size(), 65U);
 }
 
-// A change here loses every cache in the field.
+// A change here invalidates every existing cache.
 TEST(Key, Golden) {
   const Key key = make_key(KeyText().field("family", "gather").text(), KeyText().field("compiler", "nvrtc").text());
   EXPECT_EQ(key.what, "6:schema=1:1\n6:family=6:gather\n");

@@ -1,4 +1,4 @@
-// Layers that are only read: who is asked, who is believed, and that nothing is written there.
+// Read-only layers: look-up order, trust, and that nothing is written there.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -127,7 +127,7 @@ TEST_P(Layers, ADamagedImageIsAMiss) {
   EXPECT_EQ(store.get_or_build(key_named("b"), builder.build()).origin, Origin::disk) << "the other one serves";
 }
 
-// No descriptor is free for a moment, say: in a slim image nothing else could serve.
+// No free descriptor for a moment, say: in a slim image no other layer could serve.
 TEST_P(Layers, ThatCannotBeLookedAtForAMomentServeAfterwards) {
   bool full = true;
   test::InterceptedFiles files([&](const test::FileCall&) { return full ? -long{EMFILE} : 0L; });
@@ -138,7 +138,7 @@ TEST_P(Layers, ThatCannotBeLookedAtForAMomentServeAfterwards) {
   EXPECT_EQ(store.layers()[1].unusable, "");
 }
 
-// Whoever hears of a refusal may ask what there is.
+// A log sink that gets a refusal may call the store.
 TEST_P(Layers, ARefusalMayBeAnsweredWithAQuestion) {
   ASSERT_EQ(::chmod(layer_.c_str(), 0777), 0);
   Store* asked = nullptr;
@@ -177,7 +177,7 @@ TEST_P(Layers, OfAnotherOwnerAreRefusedUnlessListed) {
   }
 }
 
-// Made by root in an image build, read by another user.
+// Created by root in an image build, read by another user.
 TEST_P(Layers, OfRootServeAnotherUser) {
   if (!root()) GTEST_SKIP() << "needs root";
   ASSERT_EQ(::chmod(scratch_.path().c_str(), 0755), 0);
@@ -194,16 +194,16 @@ TEST_P(Layers, BehindALinkAreTakenWhereTheLinkIsTrusted) {
   std::filesystem::create_symlink(layer_, scratch_ / "link");
   StoreSettings settings = with_layers(scratch_ / "own", {scratch_ / "link"});
   Store store(settings, silent());
-  // The folder itself is a link, and a name that leads elsewhere is no directory.
+  // The folder itself is a link, or its name is not a directory.
   const bool pack = GetParam() == std::string("site.pack");
   EXPECT_EQ(store.find(key_named("a")) != nullptr, pack) << store.layers()[1].unusable;
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Layers, ::testing::Values("site", "site.pack"));
 
-// ---- what a hit costs
+// ---- the cost of a hit
 
-// The opens that gave a file, by path.
+// The successful opens, by path.
 class CountedOpens : public ForwardingFileSystem {
  public:
   long open(const std::string& path, int flags, std::uint32_t mode) override {
@@ -235,7 +235,7 @@ TEST(Opens, AreOneAKeyAndLayerInAPrewarmedStart) {
   }
 }
 
-// Of each compiler's image the header says which is the newest; each was read whole.
+// Only the headers are needed to find the newest compiler's image; each file was read whole before.
 TEST(Opens, OfTwentyCompilersOneImageIsReadWhole) {
   constexpr int kCompilers = 20;
   constexpr std::size_t kBytes = 200'000;
@@ -290,9 +290,9 @@ TEST(Opens, ANewestImageThatIsDamagedGivesWayToTheNext) {
   EXPECT_EQ(store.counters().damaged, 1U);
 }
 
-// ---- what is there instead
+// ---- other objects at the path
 
-// As a mount that comes up late.
+// As a late mount.
 TEST(Layer, ThatComesLaterServesFromThenOn) {
   const Scratch scratch;
   {

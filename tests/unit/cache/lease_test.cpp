@@ -8,11 +8,11 @@ namespace {
 using std::chrono::hours;
 using std::chrono::milliseconds;
 
-// Both are held by naps of at least 1 ms that are counted, so that no time of this machine decides.
+// Both limits are reached by counted naps of at least 1 ms, so that this machine's speed does not matter.
 constexpr LeaseTimes kTimes{milliseconds(1000), milliseconds(30), hours(1), milliseconds(1)};
 constexpr int kManyLooks = 5000;
 
-// Somebody else's hold on a file, without any sign of life.
+// Another owner's lock of a file, without a heartbeat.
 class Held {
  public:
   explicit Held(const std::string& path) : file_(real_file_system(), path, O_RDWR | O_CREAT, 0644) {
@@ -72,8 +72,8 @@ TEST(Lease, NamesAreKnownAndOthersAreNot) {
     EXPECT_FALSE(is_lease(other)) << other;
 }
 
-// The owner removes its file, and the next one makes another, between our opening and our locking: what is locked then
-// has no name, and whoever took it for a lease would build beside the next one.
+// The owner removes its file, and the next owner creates another, after we opened it and before we locked it: the
+// locked file then has no name, and a process that took it for a lease would build concurrently with the next owner.
 TEST(Lease, OfAFileThatWasReplacedMeanwhileIsNone) {
   const Scratch scratch;
   std::string path;

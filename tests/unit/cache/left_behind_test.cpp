@@ -1,4 +1,4 @@
-// What writes that failed and processes that were killed leave in the directory, and when it goes.
+// Leftovers of failed writes and killed processes, and when they are removed.
 #include "support.h"
 
 namespace quern::cache {
@@ -11,7 +11,7 @@ std::string folder_of_first(const Scratch& scratch) {
   return parent_directory(scratch / "cache/" + numbered(0).path());
 }
 
-// Two files in a folder that never got their names.
+// Two staging files in a folder that were never renamed.
 struct LeftOver {
   explicit LeftOver(const std::string& folder)
       : young(folder + "/" + staging_name()), old(folder + "/" + staging_name()) {
@@ -57,11 +57,11 @@ TEST(LeftBehind, FilesGoWithTheNextLook) {
   const LeftOver left(folder_of_first(scratch));
   EXPECT_EQ(store.tidy(store.limits()), 1U);
   EXPECT_EQ(store.counters().swept, 1U);
-  EXPECT_TRUE(std::filesystem::exists(left.young)) << "somebody may be writing it";
+  EXPECT_TRUE(std::filesystem::exists(left.young)) << "another process may be writing it";
   EXPECT_NE(Store(in(scratch / "cache"), silent()).find(numbered(0)), nullptr);
 }
 
-// A process that is killed with each start leaves one for one image: they do not wait for the next look at everything.
+// A process that is killed at each start leaves a file for one image: they are removed before the next full scan.
 TEST(LeftBehind, FilesGoWithTheNextImageOfTheirFolder) {
   const Scratch scratch;
   Store(in(scratch / "cache"), silent()).put(numbered(0), image());

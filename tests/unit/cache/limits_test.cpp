@@ -1,4 +1,4 @@
-// What the directory may hold: who goes first, and what a process that writes one entry contributes.
+// The directory's limits: the order of eviction, and the share of a process that writes one entry.
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kDay = 86400 * kSecond;
 
-// A clock that can be set.
+// A settable clock.
 class Clock : public ForwardingFileSystem {
  public:
   std::int64_t now_unix_ns() override { return now += kSecond; }
@@ -32,7 +32,7 @@ std::uint64_t disk_bytes_below(const std::string& dir) {
 
 Key numbered(int i) { return key_named(cat("key ", i)); }
 
-// Finding A14: a name that looks like a hash does not make a file the store's.
+// Finding A14: a name that looks like a hash does not make a file the store's own.
 TEST(Limits, EvictionSparesWhatTheStoreDidNotWrite) {
   const Scratch scratch;
   const StoreSettings settings = limited(scratch / "cache", 1);
@@ -71,7 +71,7 @@ TEST(Limits, OfEntriesHoldAndTheOldestUseGoesFirst) {
   EXPECT_NE(later.find(numbered(10)), nullptr);
 }
 
-// Else an image that was only looked at would outlive one that serves.
+// Otherwise an image that was only listed would outlive one that is used.
 TEST(Limits, OnlyTheImageThatServesCountsAsUsed) {
   const Scratch scratch;
   Clock clock;
@@ -105,7 +105,7 @@ TEST(Limits, OfBytesHold) {
   EXPECT_GT(evicted, 150'000U);
 }
 
-// The calls that open the account to lock it, publish, give the lease back and remove, in their order.
+// The calls that lock the account, publish, release the lease and remove, in order.
 class Order {
  public:
   test::InterceptedFiles::Hook hook() {
@@ -121,7 +121,7 @@ class Order {
       if (calls_[i].first == name && calls_[i].second.find(part) != std::string::npos) return i;
     return npos;
   }
-  // Most images that went under one lock of the account.
+  // The maximum number of images removed under one lock of the account.
   std::size_t most_under_one_lock() const {
     std::size_t most = 0, now = 0;
     for (const auto& [name, path] : calls_) {
@@ -136,7 +136,7 @@ class Order {
   std::vector<std::pair<std::string, std::string>> calls_;
 };
 
-// Finding A5: every rank that wanted the new image waited until a tenth of all images was gone.
+// Finding A5: every rank that wanted the new image waited until a tenth of all images was removed.
 TEST(Limits, AnImageIsPublishedAndItsLeaseFreeBeforeRoomIsMade) {
   const Scratch scratch;
   const StoreSettings settings = limited(scratch / "cache", 10);
@@ -170,7 +170,7 @@ TEST(Limits, RoomIsMadeInSmallSteps) {
   EXPECT_EQ(order.most_under_one_lock(), 64U);
 }
 
-// Limits that were lowered are reached by many writes, none of which stands for long.
+// Lowered limits are reached over many writes, none of which takes long.
 TEST(Limits, OneWriterDoesNotRemoveAllThatIsOver) {
   const Scratch scratch;
   for (int i = 0; i < 1500; ++i) Store(in(scratch / "cache"), silent(), hasty_files()).put(numbered(i), image());
@@ -184,7 +184,7 @@ TEST(Limits, OneWriterDoesNotRemoveAllThatIsOver) {
   EXPECT_LE(files_below(scratch / "cache").size(), 101U);
 }
 
-// A full disk takes nothing: what was not used for longest gives its place.
+// On a full disk the least recently used entries are evicted.
 TEST(Limits, AFullDiskEvictsTheOldestOfOurs) {
   const Scratch scratch;
   Clock clock;
@@ -202,7 +202,7 @@ TEST(Limits, AFullDiskEvictsTheOldestOfOurs) {
   EXPECT_NE(Store(in(scratch / "cache"), silent()).find(numbered(5)), nullptr);
 }
 
-// Another disk's trouble, or a folder of somebody else: it is asked once, not for ever.
+// An error of another disk, or another user's folder: one attempt, not an endless loop.
 TEST(Limits, ADiskThatStaysFullKeepsTheImageInMemory) {
   const Scratch scratch;
   for (int i = 0; i < 5; ++i) Store(in(scratch / "cache"), silent()).put(numbered(i), image());
@@ -225,7 +225,7 @@ TEST(Limits, AnImageThatIsLargerThanAllStaysInMemory) {
   store.put(numbered(1), image(std::string(9000, 'x')));
   EXPECT_NE(store.find(numbered(1)), nullptr);
   EXPECT_EQ(store.counters().not_stored, 1U);
-  EXPECT_EQ(files_below(scratch / "cache").size(), 1U) << "nobody was evicted for it";
+  EXPECT_EQ(files_below(scratch / "cache").size(), 1U) << "no entry was evicted for it";
   ASSERT_EQ(warnings.lines().size(), 1U);
   EXPECT_NE(warnings.lines()[0].find("larger than the limits of the cache allow"), std::string::npos)
       << warnings.lines()[0];
@@ -244,8 +244,8 @@ TEST(Limits, OfOneOrNone) {
   EXPECT_TRUE(files_below(scratch / "none").empty());
 }
 
-// Else everything new would be the oldest, and go first.
-// The limits are the disk's: 4,000 images of 2 KB were 8.45 MB by their sizes and 33 MB of blocks and folders.
+// Otherwise everything new would be the oldest and be evicted first.
+// Limits are disk usage: 4,000 images of 2 KB were 8.45 MB by their sizes and 33 MB of blocks and folders.
 TEST(Limits, CountWholeBlocksAndTheFolderOfAFile) {
   const Scratch scratch;
   const StoreSettings settings = limited(scratch / "cache", 1000, 100'000);
@@ -284,7 +284,7 @@ TEST(Limits, AClockThatIsSetBackADayCausesNoEvictionStorm) {
   for (int i = 10; i < 14; ++i) EXPECT_NE(later.find(numbered(i)), nullptr) << i;
 }
 
-// Finding A12: what was used every day went, and what nobody used stayed, for a year.
+// Finding A12: entries used every day were evicted, and unused ones stayed, for a year.
 TEST(Limits, AClockThatWasAYearAheadSpoilsNoOrder) {
   const Scratch scratch;
   Clock clock;
@@ -340,7 +340,7 @@ TEST(Limits, FilesThatAreBeingWrittenCount) {
   EXPECT_GT(store.counters().evictions, 5U);
 }
 
-// Stopped, or dead with a child that lives on: nobody else is kept from storing, and nobody waits twice.
+// Stopped, or dead with a surviving child: other processes can still store, and none waits twice.
 TEST(Limits, AnAccountThatStaysLockedIsDoneWithout) {
   const Scratch scratch;
   Store store(in(scratch / "cache"), silent());
@@ -398,7 +398,7 @@ TEST(Usage, NeverSaysLessThanThereIs) {
   EXPECT_EQ(parse_usage(*read_file(scratch / "cache/.usage"))->bytes, 0U);
 }
 
-// It is written in place: a text of the user's that was linked there lost its first bytes.
+// Written in place: a user's file that was linked there lost its first bytes.
 TEST(Usage, AHardLinkIsReplacedAndNotWrittenTo) {
   const Scratch scratch;
   Store store(in(scratch / "cache"), silent());

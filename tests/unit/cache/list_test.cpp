@@ -1,4 +1,4 @@
-// What the command line asks of a store: its entries, their keys, one of them.
+// The command line's queries of a store: its entries, their keys, one of them.
 #include <algorithm>
 #include <map>
 
@@ -33,7 +33,7 @@ TEST(Store, ListsLoadsAndClears) {
   EXPECT_EQ(store.find(key_named("gather")), nullptr);
 }
 
-// 100,000 entries took 3.6 s and more to list, all of their bytes being read.
+// Listing 100,000 entries took 3.6 s and more while all of their bytes were read.
 TEST(Store, AListByHeadersReadsTheBeginningsAlone) {
   class CountedReads : public ForwardingFileSystem {
    public:

@@ -13,7 +13,7 @@ constexpr int kThreads = 8;
 
 EntryPointer entry(const std::string& cubin) { return std::make_shared<const Entry>(image(cubin)); }
 
-// Calls `read` on kThreads threads, over and over, while this one calls `write`.
+// Calls `read` repeatedly on kThreads threads, while this one calls `write`.
 template <class Read, class Write>
 void while_reading(const Read& read, const Write& write) {
   std::atomic<bool> done{false};
@@ -77,7 +77,7 @@ TEST(MemoryStore, RejectedImagesStayKnownUntilTheyAreCleared) {
   EXPECT_TRUE(store.reject(key, nullptr, &was));
   EXPECT_EQ(store.rejected(key), (Rejected{image_hash(*first), image_hash(*second)}));
   store.replace(key, entry("first"));
-  EXPECT_NE(store.find(key), nullptr) << "it was built anew";
+  EXPECT_NE(store.find(key), nullptr) << "it was built again";
   store.clear();
   EXPECT_TRUE(store.rejected(key).empty());
 }

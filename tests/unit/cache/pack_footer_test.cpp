@@ -1,4 +1,4 @@
-// The footer of a pack is read before any checksum is.
+// The footer of a pack is parsed before any checksum is verified.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::string empty_pack() {
   return bytes;
 }
 
-// A pack whose footer puts the index at `offset`.
+// A pack with a footer that puts the index at `offset`.
 std::string pack_with_index_at(std::uint64_t offset) {
   std::string bytes = empty_pack();
   std::string number;
@@ -41,8 +41,7 @@ TEST(PackFooter, AnIndexBehindTheEndIsRefused) {
   }
 }
 
-// A sparse file of `bytes`, which ends with a footer that counts `count` images. Whatever is read is zero, but for
-// that.
+// A sparse file of `bytes` that ends with a footer for `count` images; all other bytes are zero.
 class SparsePack : public ForwardingFileSystem {
  public:
   SparsePack(std::uint64_t bytes, std::uint64_t count) : bytes_(bytes) {

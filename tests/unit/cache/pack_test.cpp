@@ -1,4 +1,4 @@
-// The pack format, and images that travel by it.
+// The pack format, export and import.
 #include "cache/pack.h"
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ class Pack : public ::testing::Test {
     const OpenFile file(real_file_system(), path_, O_RDONLY);
     return read_pack_index(real_file_system(), file.get(), std::filesystem::file_size(path_), why);
   }
-  // How many of the four images a store that has this pack alone serves.
+  // The number of the four images that a store with only this pack serves.
   int served() const {
     StoreSettings settings = in("", CacheMode::read_only, CacheMatch::exact);
     settings.layers = {path_};
@@ -64,7 +64,7 @@ TEST_F(Pack, TheSameEntriesGiveTheSameBytes) {
   EXPECT_EQ(read_file(scratch_ / "again.pack"), read_file(path_));
 }
 
-// Whatever byte is another, the images that are served are right, and at least one is missed.
+// Whatever byte is changed, the served images are correct, and at least one is missed.
 TEST_F(Pack, EverySingleByteFlipIsFound) {
   const std::string good = *read_file(path_);
   for (std::size_t i = 0; i < good.size(); ++i) {
@@ -110,7 +110,7 @@ TEST_F(Pack, WhatIsCutShortWhileItIsOpenIsAMiss) {
   EXPECT_EQ(store.find(key_named("b")), nullptr);
   EXPECT_EQ(store.find(key_named("c")), nullptr);
   EXPECT_EQ(store.counters().unreadable, 1U);
-  EXPECT_EQ(store.counters().refused, 1U) << "what is there by that name now is no pack";
+  EXPECT_EQ(store.counters().refused, 1U) << "the file now at that path is not a pack";
 }
 
 TEST_F(Pack, IsReplacedUnderAReaderWithoutHarm) {
@@ -145,7 +145,7 @@ TEST_F(Pack, ImportMarksWhatWasMadeOnDemandHereToo) {
   EXPECT_NE(later.find(key_named("b", "another compiler")), nullptr);
 }
 
-// 500 images were "imported" into a cache of 6, and those that were in use went.
+// 500 images were "imported" into a cache of 6, and the ones in use were evicted.
 TEST_F(Pack, ThatIsLargerThanTheLimitsIsNotImported) {
   for (const Limits& limits : {Limits{std::uint64_t{1} << 30, 3}, Limits{20'000, 1000}}) {
     const Scratch scratch;
@@ -238,7 +238,7 @@ TEST_F(Pack, AWriterThatIsStuckIsNotWaitedForForEver) {
   }
 }
 
-// As on a file system without them.
+// As on a file system without locks.
 class NoLocks : public ForwardingFileSystem {
  public:
   long try_lock(int) override { return -ENOLCK; }

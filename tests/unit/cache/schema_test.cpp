@@ -1,4 +1,4 @@
-// Two querns that share a directory and know different schemas of entries: neither takes the other's images away.
+// Two versions of quern with different entry schemas share a directory: neither removes the other's images.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kSchemaAt = 8;
 
-// An entry as a later quern would make it, as far as this one may know.
+// An entry as a later quern would make it, as far as this one can know.
 std::string of_schema(unsigned char schema, const Key& key) {
   Entry entry = image();
   entry.what = key.what;
@@ -81,7 +81,7 @@ TEST_F(Schemas, TheListTellsLaterFromDamaged) {
   EXPECT_FALSE(items[0].newer || is_damaged(items[0]));
   EXPECT_TRUE(items[1].newer && !is_damaged(items[1])) << items[1].damage;
   EXPECT_TRUE(!items[2].newer && is_damaged(items[2])) << items[2].damage;
-  EXPECT_EQ(export_pack(store, scratch_ / "all.pack").entries, 1U) << "what cannot be read goes in no pack";
+  EXPECT_EQ(export_pack(store, scratch_ / "all.pack").entries, 1U) << "an unreadable entry is not exported";
 }
 
 TEST_F(Schemas, AnotherSchemaWithoutItsChecksumIsDamage) {

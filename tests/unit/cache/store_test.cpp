@@ -71,7 +71,7 @@ TEST(Store, MovedDirectoryHitsInFull) {
   EXPECT_NE(Store(in(scratch / "moved"), silent()).find(key_named("gather")), nullptr);
 }
 
-// ---- odd is a miss
+// ---- unexpected states are misses
 
 TEST(Store, DamagedEntryIsAMissAndIsReplaced) {
   const Scratch scratch;
@@ -188,7 +188,7 @@ TEST(Store, WithoutACompilerOnlyPrewarmedEntriesServe) {
   EXPECT_EQ(Store(in(scratch / "cache", CacheMode::read_write, CacheMatch::any), silent()).find(nobody)->cubin,
             "on demand");
   writer.put(nobody, image());
-  EXPECT_EQ(writer.list().size(), 2U) << "an entry that nobody made was written";
+  EXPECT_EQ(writer.list().size(), 2U) << "an entry without a compiler was written";
 }
 
 TEST(Store, PutMarksAnEntryAsPrewarmed) {
@@ -316,7 +316,7 @@ TEST(Store, ARejectedImageHidesNoGoodOneBesideIt) {
   }
 }
 
-// Else a rejected image that cannot be removed would come back for ever.
+// Otherwise a rejected image that cannot be removed would be found again forever.
 TEST(Store, ForgottenEntryOfAReadOnlyStoreIsRebuiltOnce) {
   const Scratch scratch;
   const Key key = key_named("gather");
@@ -359,7 +359,7 @@ TEST(Store, StagingAndOtherFilesAreNotEntries) {
 
 // ---- speed: printed, not asserted
 
-// The best of several rounds: other work on the machine only adds.
+// The best of several rounds: other load on the machine only adds time.
 double microseconds(int runs, const std::function<void()>& work) {
   double best = 1e9;
   for (int round = 0; round < 10; ++round) {

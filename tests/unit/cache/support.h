@@ -1,4 +1,4 @@
-// What the tests of the store share: a scratch directory, a log that is kept, entries, and a file system that fails.
+// Shared by the tests of the store: a scratch directory, a recorded log, entries, and a file system that fails.
 #ifndef QUERN_TESTS_UNIT_CACHE_SUPPORT_H_
 #define QUERN_TESTS_UNIT_CACHE_SUPPORT_H_
 
@@ -73,11 +73,11 @@ inline StoreSettings in(const std::string& dir, CacheMode mode = CacheMode::read
   settings.dir = dir;
   settings.mode = mode;
   settings.match = match;
-  settings.write_behind = false;  // what most tests look at is on disk then
+  settings.write_behind = false;  // most tests look at the disk next
   return settings;
 }
 
-// Counts how often it was asked to build.
+// Counts its builds.
 class Builder {
  public:
   explicit Builder(Entry entry = image()) : entry_(std::move(entry)) {}
@@ -94,7 +94,7 @@ class Builder {
   std::atomic<int> runs_{0};
 };
 
-// What the store keeps of itself beside the images.
+// The store's own files next to the images.
 inline bool is_account(const std::string& name) { return name == kUsageName || name == kTagName; }
 
 inline std::vector<std::string> files_below(const std::string& dir) {
@@ -109,7 +109,7 @@ inline void overwrite(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-// Does not wait for the disk, which is most of what a write costs.
+// Skips syncs, which are most of the time of a write.
 class HastyFiles : public ForwardingFileSystem {
  public:
   long sync(int) override { return 0; }
@@ -125,8 +125,8 @@ class FaultyFileSystem : public test::InterceptedFiles {
  public:
   int fail_at = -1;  // the number of the call, from 0; -1: none
   int error = 5;
-  std::string failed;  // its name, once it was reached
-  std::string on;      // and its path
+  std::string failed;  // its name, once reached
+  std::string on;      // its path
   int calls = 0;
 
   FaultyFileSystem() : InterceptedFiles([this](const test::FileCall& call) { return stop(call); }, hasty_files()) {}

@@ -26,7 +26,7 @@ void together(const Work& work) {
   }
 }
 
-// A build that is under way until it is released.
+// A build that runs until it is released.
 class SlowBuild {
  public:
   Store::Build build() {
@@ -44,7 +44,7 @@ class SlowBuild {
   std::atomic<int> runs{0};
 };
 
-// All but the leader have asked, and have had the time to start waiting.
+// All other callers have started waiting.
 void wait_for(const std::atomic<int>& asked) {
   while (asked < kThreads) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -91,7 +91,7 @@ TEST(Threads, AFailedBuildFailsAllWhoWaitAndNobodyElse) {
     try {
       store.get_or_build(key_named("gather"), build);
     } catch (Error& error) {
-      error.problem = std::to_string(i);  // each has an error of its own
+      error.problem = std::to_string(i);  // each has its own error
       EXPECT_EQ(error.what(), cat("compile: no such type [", i, "]"));
       ++failed;
     }
@@ -130,7 +130,7 @@ TEST(Threads, AHitReturnsWhileAnotherKeyIsBuilding) {
   slow.release.count_down();
 }
 
-// The entry serves other threads before fsync is done with it.
+// The entry serves other threads before fsync has finished.
 TEST(Threads, WritingToDiskHoldsUpNobodyElse) {
   const Scratch scratch;
   class SlowDisk : public ForwardingFileSystem {
@@ -168,8 +168,8 @@ TEST(Threads, TwoStoresRaceForOneDirectory) {
   EXPECT_EQ(files_below(scratch / "cache").size(), 20U);
 }
 
-// Everything at once, for the sanitizers.
-// In place, as no writer of ours does it: whatever is read meanwhile is right or a miss.
+// Everything concurrently, for the sanitizers.
+// Written in place, as the store never does: a concurrent read gives a correct entry or a miss.
 TEST(Threads, AnEntryThatChangesWhileItIsReadIsRightOrAMiss) {
   const Scratch scratch;
   const Key key = key_named("gather");
@@ -199,7 +199,7 @@ TEST(Threads, AnEntryThatChangesWhileItIsReadIsRightOrAMiss) {
   EXPECT_NE(Store(in(scratch / "cache"), silent()).find(key), nullptr) << hits;
 }
 
-// A build of the parent's never ends in the child, which must not wait for it.
+// A build of the parent never finishes in the child, which must not wait for it.
 TEST(Threads, AForkedChildBuildsWhatTheParentWasBuilding) {
   Store store(in(""), silent());
   SlowBuild slow;

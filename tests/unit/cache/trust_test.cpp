@@ -20,7 +20,7 @@ constexpr ::uid_t kNobody = 65534;
 
 bool root() { return ::geteuid() == 0; }
 
-// Made beside and renamed: the name of a socket is at most 107 bytes long.
+// Created in another place and renamed: the name of a socket is at most 107 bytes long.
 void make_socket(const std::string& path) {
   const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
   ::sockaddr_un address{};
@@ -36,7 +36,7 @@ bool make_device(const std::string& path) {
   return root() && ::mknod(path.c_str(), S_IFCHR | 0600, makedev(1, 3)) == 0;
 }
 
-// Memory serves, the reason is one line and is warned of once.
+// Memory serves, the reason is one line, and it is logged once.
 void expect_refused(const std::string& dir, const std::string& reason, FileSystem& files = real_file_system()) {
   Warnings warnings;
   Builder builder;
@@ -101,7 +101,7 @@ TEST(Trust, TheOverflowUidIsTheKernels) {
   EXPECT_EQ(overflow_uid(), uid);
 }
 
-// As in a user namespace without a map: every owner, and the process itself, are shown as one that is nobody.
+// As in a user namespace without a map: every owner, and the process itself, have the overflow uid.
 class Unmapped : public ForwardingFileSystem {
  public:
   std::uint32_t user() override { return overflow_uid(); }
@@ -144,7 +144,7 @@ TEST(Trust, DirectoryOfAnotherOwner) {
   expect_refused(scratch / "cache", "belongs to uid 65534");
 }
 
-// Another user for a while, where this one may do everything.
+// Another user for a while, because root may do everything.
 class AsNobody {
  public:
   AsNobody() : was_(::geteuid()) {
@@ -198,7 +198,7 @@ class HostileEntry : public ::testing::Test {
     Store(in(dir_), silent()).put(key_, image());
     entry_ = dir_ + "/" + key_.path();
   }
-  // It is passed over as untrusted, and the file that it links to is not harmed by the build that follows.
+  // It is skipped as untrusted, and the build that follows does not change the link's target.
   void expect_passed_over() {
     Builder builder;
     Store store(in(dir_), silent());
@@ -287,7 +287,7 @@ TEST_F(HostileEntry, FolderThatIsALink) {
 
 // ---- below the top directory: finding A6
 
-// What may lie in place of a folder of entries, of `.leases` or of `.usage`.
+// Objects that may be in place of a folder of entries, of `.leases` or of `.usage`.
 struct Intruder {
   const char* name;
   const char* why;
@@ -315,7 +315,7 @@ const Intruder kIntruders[] = {
 
 class BelowTheTop : public HostileEntry {
  protected:
-  // Each intruder that can be made here, in place of `path`.
+  // Each intruder that can be created here, in place of `path`.
   template <class Check>
   void in_place_of(const std::string& path, const Check& check) {
     for (const Intruder& intruder : kIntruders) {
@@ -379,7 +379,7 @@ TEST_F(BelowTheTop, WhatIsInPlaceOfTheLeasesIsReplaced) {
 
 TEST_F(BelowTheTop, WhatIsInPlaceOfTheUsageIsReplaced) {
   in_place_of(dir_ + "/.usage", [&](const Intruder& intruder) {
-    if (std::string(intruder.name) == "an empty file") return;  // is what it should be, but for its bytes
+    if (std::string(intruder.name) == "an empty file") return;  // valid, except for its bytes
     Builder builder;
     Store store(in(dir_), silent());
     ASSERT_EQ(store.untrusted().size(), 1U);

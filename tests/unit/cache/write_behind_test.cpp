@@ -1,4 +1,4 @@
-// A slow disk, a hung file server: nothing waits for them but what must.
+// A slow disk, a hung file server: only callers that must wait for them do.
 #include "cache/write_behind.h"
 
 #include <sys/wait.h>
@@ -18,7 +18,7 @@ namespace {
 
 using test::InterceptedFiles;
 
-// A disk whose syncs wait until they are let go.
+// A disk with syncs that block until they are released.
 class SlowDisk {
  public:
   ~SlowDisk() { release(); }
@@ -75,7 +75,7 @@ TEST_F(WrittenBehind, ACallReturnsBeforeTheDiskHasSyncedAndTheStoresEndWaitsForI
   EXPECT_EQ(Store(in(scratch_ / "cache"), log_).get_or_build(key_, [] { return image(); }).origin, Origin::disk);
 }
 
-// Else it would be built by each process that comes while a disk is slow.
+// Otherwise each process that starts while a disk is slow would build it.
 TEST_F(WrittenBehind, AnotherProcessWaitsForTheFileAndBuildsNothing) {
   SlowDisk disk;
   Store slow(settings(), log_, disk.files());
@@ -99,7 +99,7 @@ TEST_F(WrittenBehind, WhatIsForgottenIsNotWrittenAfterwards) {
   EXPECT_EQ(Store(in(scratch_ / "cache"), log_).find(key_), nullptr);
 }
 
-// What looks at the directory, or empties it or memory, sees what was built before.
+// Functions that list or clear the directory, or clear memory, see earlier builds.
 TEST_F(WrittenBehind, ListLoadRemoveClearTidyAndDropWaitForIt) {
   using Call = std::function<bool(Store&)>;
   const std::string item = key_.path();

@@ -60,7 +60,7 @@ TEST_F(BuildId, ATruncatedFileIsNoTrap) {
 
 TEST_F(BuildId, OtherFilesHaveNone) {
   const std::string path = scratch_ / "text";
-  overwrite(path, "no ELF file at all, but long enough to hold the header of one, which takes 64 bytes or so");
+  overwrite(path, "not an ELF file, but long enough to hold the header of one, which takes 64 bytes or so");
   EXPECT_EQ(elf_build_id(path), "");
   const std::string identity = file_identity(path);
   EXPECT_EQ(identity.rfind("xxh3:", 0), 0u);
@@ -69,7 +69,7 @@ TEST_F(BuildId, OtherFilesHaveNone) {
   EXPECT_EQ(file_identity(scratch_ / "missing"), "");
 }
 
-// "Could not look" is not "has none".
+// "Could not look" is different from "has none".
 TEST_F(BuildId, AMomentWithoutDescriptorsIsAnError) {
   const std::string path = scratch_ / "libempty.so";
   build(path, "-Wl,--build-id=none");

@@ -15,7 +15,7 @@ using cache::Scratch;
 
 class FindNvrtc : public ::testing::Test {
  protected:
-  // Makes a file, which no test opens, with the folders above it.
+  // Creates a file, which no test opens, and its parent folders.
   std::string plant(const std::string& name) {
     const std::string path = scratch_ / name;
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
@@ -113,7 +113,7 @@ TEST_F(FindNvrtc, NoPlaceIsListedTwice) {
   EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end());
 }
 
-// What is compiled with is the first of the whole list, however far the search went.
+// The compiler in use is the first of the whole list, however far the search went.
 TEST_F(FindNvrtc, TheSearchThatEndsEarlyFindsTheFirstOfAll) {
   environment_[Variable::virtual_env] = scratch_ / "venv";
   environment_[Variable::cuda_path] = scratch_ / "toolkit";

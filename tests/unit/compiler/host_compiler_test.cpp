@@ -15,7 +15,7 @@ namespace quern {
 namespace {
 
 const Target kHost{90, "", true};
-// As small as an image can be: the back end asks for QUERN_HOST_KERNEL of its prelude and for nothing else.
+// A minimal image: the back end needs QUERN_HOST_KERNEL of its prelude and nothing else.
 const Unit kUnit{{"made/made.cu", "#include \"made/part.cuh\"\n"},
                  {{"made/part.cuh", "// one\nextern \"C\" int part() { return 1; }\n"},
                   {"prelude.cuh", "#define QUERN_HOST_KERNEL(name)\n"}},
@@ -52,7 +52,7 @@ TEST_F(HostCompilerTest, MakesASharedObjectAndLeavesNothingBehind) {
   EXPECT_TRUE(std::filesystem::is_empty(scratch_.path()));
 }
 
-// g++ reads stdc-predef.h before all else, wherever CPATH leads.
+// g++ reads stdc-predef.h first, wherever CPATH points.
 TEST_F(HostCompilerTest, WhatTheEnvironmentSaysOfIncludesDecidesNothing) {
   cache::overwrite(scratch_ / "stdc-predef.h", "#error not of this unit\n");
   HostCompiler compiler("", environment_);
@@ -134,7 +134,7 @@ TEST_F(HostCompilerTest, AMomentWithoutDescriptorsIsNoVerdictOnTheCompiler) {
   EXPECT_EQ(refusal(compiler), "");
 }
 
-// The linker's words for a full disk are an "error", and the compiler's exit status is that of a wrong source.
+// The linker reports a full disk as an "error", and the compiler's exit status is that of a wrong source.
 TEST_F(HostCompilerTest, AFullTmpdirIsNotTheCompilersVerdict) {
   const auto lasting = [&](const std::string& name, const std::string& words) {
     HostCompiler compiler(script(name, cat("[ \"$1\" = --version ] && echo mine 1.0 && exit 0\n", words, "\nexit 1\n")),

@@ -1,4 +1,4 @@
-// Compilers that change, break or cannot be looked for while a process runs.
+// Compilers that change, break or cannot be examined while a process runs.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -77,7 +77,7 @@ TEST_F(Replaced, AMomentWithoutDescriptorsLeavesTheCacheRight) {
   EXPECT_EQ(other.statistics().hits.disk, 2u);
 }
 
-// What opens is what compiles, and so what images are kept under.
+// The opened library compiles, so its identity is used for the images.
 TEST_F(Replaced, AnNvrtcThatIsReplacedBeforeItIsOpenedNamesItsOwnImages) {
   Options given = options(scratch_ / "cache");
   given.cache.match = CacheMatch::exact;
@@ -99,7 +99,7 @@ TEST_F(Replaced, AnNvrtcThatIsReplacedBeforeItIsOpenedNamesItsOwnImages) {
   EXPECT_EQ(back.statistics().hits.disk, 0u) << "and not under the old one's";
 }
 
-// Nor is what it refuses remembered under the other one's name.
+// Its failures are not remembered under the other identity either.
 TEST_F(Replaced, AnNvrtcThatIsReplacedBeforeItIsOpenedRefusesForItselfOnly) {
   Options given = options(scratch_ / "cache");
   given.cache.match = CacheMatch::exact;
@@ -116,10 +116,10 @@ TEST_F(Replaced, AnNvrtcThatIsReplacedBeforeItIsOpenedRefusesForItselfOnly) {
   EXPECT_NO_THROW(Runtime(given).prepare(Gather{.dtype = f32}));
 }
 
-// NVRTC opens its builtins at the first compile, whatever the files were when it was looked for.
+// NVRTC opens its builtins at the first compile, whatever files were there during the search.
 TEST_F(Replaced, BuiltinsThatAreReplacedBeforeTheFirstCompileAreItsImages) {
   const std::string path = copy_of_compiler(scratch_ / "lib", false);
-  control_of(path).version = 13077;  // of no other test's builtins
+  control_of(path).version = 13077;  // not those of another test's builtins
   const std::string builtins = scratch_ / "lib/libnvrtc-builtins.so.13.77";
   std::filesystem::copy(path, builtins);
   const Log log(LogLevel::warning, log_.sink());
@@ -141,7 +141,7 @@ TEST_F(Replaced, TheIdentityOfALoadedLibraryIsNotThatOfTheFileThatReplacedIt) {
   std::filesystem::remove(path);
   copy_of_compiler(scratch_ / "lib", true);
   NvrtcCompiler second(path, {}, log);
-  EXPECT_EQ(second.identity(), before) << "this process goes on with what it has loaded";
+  EXPECT_EQ(second.identity(), before) << "this process continues with the loaded library";
   EXPECT_EQ(compile(second).identity, before);
 }
 
@@ -160,7 +160,7 @@ TEST_F(Replaced, ABrokenNvrtcDoesNotHideAGoodOne) {
   EXPECT_NE(compile(compiler).cubin, "");
   EXPECT_EQ(compiler.path(), good);
   EXPECT_EQ(log_.count(LogLevel::warning, "bad1/libnvrtc.so.13 could not be opened"), 1) << log_.all();
-  EXPECT_EQ(log_.count(LogLevel::warning, "bad2/libnvrtc.so.13 has no nvrtc"), 1) << log_.all();
+  EXPECT_EQ(log_.count(LogLevel::warning, "bad2/libnvrtc.so.13 lacks nvrtc"), 1) << log_.all();
 }
 
 TEST_F(Replaced, ADriverOfAnOlderCudaGetsTheNvrtcThatSuitsIt) {
@@ -197,7 +197,7 @@ TEST_F(Replaced, ADriverThatTakesTheChosenNvrtcCostsNoOtherSearch) {
   EXPECT_EQ(compiler.path(), later) << "a newer driver may take a better one";
 }
 
-// A driver that cannot say of which CUDA it is opens at another time.
+// A driver that cannot report its CUDA version is asked again later.
 TEST_F(Replaced, TheRuntimeAsksTheDriverOfWhichCudaItIs) {
   const std::string packages = scratch_ / "venv/lib/python3.12/site-packages/nvidia/";
   copy_of_compiler(packages + "cu13/lib", true, 13);
@@ -219,7 +219,7 @@ TEST_F(Replaced, TheRuntimeAsksTheDriverOfWhichCudaItIs) {
   EXPECT_EQ(runtime.statistics().hits.plan, 1u);
 }
 
-// As one that was warmed, or that prewarm used, before the driver was known.
+// An NVRTC that was warmed, or used by prewarm, before the driver was known.
 TEST_F(Replaced, ADriverOfAnOlderCudaGetsTheNvrtcThatSuitsItAfterAnotherWasOpened) {
   Environment environment;
   environment[Variable::ld_library_path] = scratch_ / "lib";

@@ -10,7 +10,7 @@ namespace {
 // The bits are those of NVML's reference.
 TEST(Clocks, OnlyWhatHoldsThemDownIsAReason) {
   EXPECT_EQ(throttle_words(0), "");
-  EXPECT_EQ(throttle_words(0x01 | 0x02), "");  // idle; clocks that somebody asked for
+  EXPECT_EQ(throttle_words(0x01 | 0x02), "");  // idle; application clocks
   EXPECT_EQ(throttle_words(0x04), "power cap");
   EXPECT_EQ(throttle_words(0x04 | 0x20 | 0x80), "power cap, thermal, power brake");
 }

@@ -74,7 +74,7 @@ TEST(Targets, AreKnownByWhatPeopleCallThem) {
   for (const auto& [typed, canonical] : names) EXPECT_EQ(parse_target(typed).text(), canonical) << typed;
 }
 
-// Code for sm_90 would be right, and no device would ever ask for it.
+// Code for sm_90 would be correct, but no device would ever request it.
 TEST(Targets, ANumberAloneMeansWhatADeviceAsksFor) {
   for (const char* typed : {"90", "sm90", "9.0"}) EXPECT_EQ(parse_target(typed).text(), target_of(90).text()) << typed;
   EXPECT_EQ(parse_target("sm_90").text(), "sm_90");

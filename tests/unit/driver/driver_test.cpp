@@ -120,10 +120,10 @@ TEST(NoHostDriver, EachPlaceIsListedWithItsReason) {
   EXPECT_NE(words().find(": no such file"), std::string::npos) << words();
   cache::overwrite(environment[Variable::hostdriver], "no library");
   EXPECT_NE(words().find("libquern_hostdriver.so: "), std::string::npos) << words();
-  EXPECT_NE(words().find("file too short"), std::string::npos) << words();  // what the loader says
+  EXPECT_NE(words().find("file too short"), std::string::npos) << words();  // the loader's message
 }
 
-// A thread whose mode did not change must not be given another one afterwards.
+// A thread whose mode was not changed must not get another one afterwards.
 TEST(RelaxedCaptureMode, LeavesTheThreadItsOwnWhereTheDriverCannotChangeIt) {
   static int calls = 0;
   DriverTable table = null_driver_table();

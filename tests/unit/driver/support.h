@@ -5,7 +5,7 @@
 
 namespace quern::test {
 
-// As it is when the process starts.
+// Resets to the initial state of a process.
 inline void reset_null_driver() {
   NullDriver& state = null_driver();
   state.arch = 90;

@@ -35,7 +35,7 @@ class HostDriverCaptures : public HostDriver {
     EXPECT_OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     return event;
   }
-  // In a thread of its own, with the same context current.
+  // On another thread, with the same context current.
   template <class Call>
   static CUresult elsewhere(Call&& call) {
     CUresult result = CUDA_SUCCESS;
@@ -216,7 +216,7 @@ TEST_F(HostDriverCaptures, AnEndByAForkedStreamMakesTheCaptureInvalid) {
   EXPECT_EQ(end(blocking_), CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
   EXPECT_EQ(status(independent_), CU_STREAM_CAPTURE_STATUS_INVALIDATED);
   EXPECT_EQ(cuEventRecord(before, blocking_), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-  // Not ISOLATION, though the event's last recording was outside.
+  // Not ISOLATION, though the event's last recording was outside of the capture.
   EXPECT_EQ(cuStreamWaitEvent(independent_, before, 0), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
   EXPECT_EQ(end(independent_), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
@@ -259,7 +259,7 @@ TEST_F(HostDriverCaptures, EventsForkAndJoin) {
   EXPECT_EQ(end(independent_), CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
   record(true);
   EXPECT_EQ(end(independent_), CUDA_SUCCESS);
-  // Twice: the refusal does not change what the capture, which is over, was.
+  // Twice: the refusal does not change the state of the ended capture.
   EXPECT_EQ(cuEventSynchronize(join), CUDA_ERROR_CAPTURED_EVENT);
   EXPECT_EQ(cuEventSynchronize(join), CUDA_ERROR_CAPTURED_EVENT);
 }

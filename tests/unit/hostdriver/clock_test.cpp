@@ -5,13 +5,13 @@
 namespace quern::host::test {
 namespace {
 
-constexpr std::int64_t kMemory = 10;  // bytes a microsecond
+constexpr std::int64_t kMemory = 10;  // bytes per microsecond
 constexpr std::int64_t kL2 = 1000;
 
 Traffic reads(std::uintptr_t begin, std::uintptr_t bytes) { return {{{begin, begin + bytes}}, {}}; }
 
 std::int64_t cold_bytes(Clock& clock, const Traffic& traffic) {
-  // 1 ns a byte of memory; what the L2 holds costs nothing here.
+  // 1 ns per byte of memory; L2 hits cost nothing here.
   return clock.ns(traffic, 1000, std::int64_t{1} << 60);
 }
 
@@ -33,7 +33,7 @@ TEST(HostClock, APartThatIsHeldIsNotMovedAgain) {
 TEST(HostClock, ASpanLargerThanTheL2LeavesItsEnd) {
   Clock clock(1000);
   EXPECT_EQ(cold_bytes(clock, reads(0, 5000)), 5000);
-  EXPECT_EQ(cold_bytes(clock, reads(0, 5000)), 5000) << "its begin went before its end came";
+  EXPECT_EQ(cold_bytes(clock, reads(0, 5000)), 5000) << "its start was evicted before its end was read";
   EXPECT_EQ(cold_bytes(clock, reads(4000, 1000)), 0);
 }
 
@@ -43,7 +43,7 @@ TEST(HostClock, WritesCountLikeReads) {
   EXPECT_EQ(cold_bytes(clock, {{{0, 100}}, {{0, 100}}}), 0);
 }
 
-// With a clock of 100 bytes a microsecond, 400 for copies.
+// With a clock of 100 bytes per microsecond, 400 for copies.
 class HostClockEvents : public HostDriver {
  protected:
   void SetUp() override {

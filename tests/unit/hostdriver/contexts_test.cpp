@@ -142,7 +142,7 @@ TEST_F(HostDriverContexts, WhatIsMissingIsRefusedByName) {
   EXPECT_EQ(cuGetProcAddress_v2("cuNothing", &address, 12000, 0, nullptr), CUDA_ERROR_NOT_FOUND);
 }
 
-// The process ends with a thread of a stream at work, and with contexts, streams and memory alive.
+// The process exits while a stream's thread is at work and contexts, streams and memory are alive.
 TEST(HostDriverProcessDeathTest, EndsWhileWorkIsRunning) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(

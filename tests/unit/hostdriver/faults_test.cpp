@@ -60,7 +60,7 @@ TEST_F(HostDriverFaults, InACorruptContextReleasesReturnItsErrorButThoseOfLibrar
   EXPECT_OK(cuDevicePrimaryCtxRelease_v2(0));
 }
 
-// Unlike a real driver, where a process whose kernel failed stays without the device.
+// Unlike a real driver, where a process with a failed kernel cannot use the device again.
 TEST_F(HostDriverFaults, ACorruptPrimaryContextIsRenewedByReleasingItToZero) {
   const CUfunction function = load();
   CUcontext context = nullptr;

@@ -1,4 +1,4 @@
-// What AddressSanitizer must not be left with; other builds have nothing to ask.
+// Fibers leave no poisoned stack memory to AddressSanitizer; other builds check nothing.
 #include "hostdriver/exec/fiber.h"
 
 #include "base/sanitizers.h"
@@ -19,7 +19,7 @@ struct Visit {
   volatile char* seen = nullptr;
 };
 
-// Leaves a local behind, with what AddressSanitizer keeps around it.
+// Leaves a local on the stack, with AddressSanitizer's redzones around it.
 void leave_in_the_middle(void* argument) {
   auto& visit = *static_cast<Visit*>(argument);
   volatile char local[40] = {};
@@ -27,7 +27,7 @@ void leave_in_the_middle(void* argument) {
   for (;;) visit.fiber->switch_to(visit.back);
 }
 
-// An image that was loaded where such a stack had been was reported at its first byte.
+// Loading an image at the address of such a stack was reported at its first byte.
 TEST(HostDriverFiber, AnAbandonedStackLeavesNothingPoisoned) {
   Visit visit;
   auto fiber = std::make_unique<Fiber>();

@@ -79,7 +79,7 @@ TEST_F(HostDriverLaunches, AFunctionBelongsToItsContext) {
   EXPECT_EQ(cuLaunchKernelEx(&config, nullptr, nullptr, nullptr), CUDA_ERROR_INVALID_HANDLE);
 }
 
-// The plain store is not asked for, so the guard zone tells.
+// The plain store is not checked, so the guard zone detects it.
 TEST_F(HostDriverLaunches, AKernelThatWritesPastItsMemoryCorruptsTheContextUntilItIsMadeAnew) {
   const CUfunction function = load();
   const CUdeviceptr out = allocate(64);

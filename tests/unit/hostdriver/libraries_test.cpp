@@ -27,8 +27,8 @@ TEST_F(HostDriverLibraries, ImagesForAGpuAreRefusedAsSuch) {
 }
 
 TEST_F(HostDriverLibraries, WhatIsNoImageIsRefused) {
-  expect_refused("", "no ELF file");
-  expect_refused("rubbish", "no ELF file");
+  expect_refused("", "not an ELF file");
+  expect_refused("rubbish", "not an ELF file");
   expect_refused(build_image("int something = 1;"), "no quern_image");
   expect_refused(build_image("extern \"C\" { extern unsigned quern_image[64]; unsigned quern_image[64] = {9999}; }"),
                  "version 9999");
@@ -56,14 +56,15 @@ TEST_F(HostDriverLibraries, AnUnloadedLibrarysHandlesAreStale) {
   EXPECT_OK(cuKernelGetFunction(&function, kernel));
   const CUdeviceptr out = allocate(4);
   EXPECT_OK(launch(function, nullptr, store_late(out, 8, 20)));
-  EXPECT_OK(cuLibraryUnload(library));  // what runs ends
+  EXPECT_OK(cuLibraryUnload(library));  // waits for running work
   EXPECT_EQ(read(out), 8u);
   EXPECT_EQ(cuLibraryUnload(library), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(launch(function, nullptr, store(out, 9)), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(quernHostAlive("libraries"), 0u);
 }
 
-// As on an H200 (driver 580): unloading took 10.1 ms beside a kernel of 10 ms, of another library and another stream.
+// As on an H200 (driver 580): unloading took 10.1 ms during a kernel of 10 ms, of another library and on another
+// stream.
 TEST_F(HostDriverLibraries, UnloadingWaitsForAllWorkOfItsContexts) {
   CUlibrary library = nullptr;
   CUkernel kernel = nullptr;
@@ -109,7 +110,7 @@ TEST_F(HostDriverLibraries, FunctionAttributes) {
             CUDA_ERROR_INVALID_VALUE);
   EXPECT_OK(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 100 * 1024));
   EXPECT_EQ(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2), CUDA_ERROR_NOT_SUPPORTED);
-  // As driver 580 does with what the image decides.
+  // As driver 580 does for attributes that the image decides.
   EXPECT_EQ(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NUM_REGS, 4), CUDA_ERROR_INVALID_VALUE);
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 unsigned char* bytes_at(std::uintptr_t address) { return reinterpret_cast<unsigned char*>(address); }
 
-// What a kernel does that AddressSanitizer does not see.
+// A kernel's access that AddressSanitizer does not see.
 [[gnu::no_sanitize_address]] void overwrite(std::uintptr_t address) { *bytes_at(address) = 0; }
 
 TEST(HostDriverMemory, NewMemoryIsPoisonedAndCountsAsNeverWritten) {

@@ -1,4 +1,4 @@
-// Who races with whom in shared memory, one access after the other: kernels meet these orders only now and then.
+// Races in shared memory, one access after the other: kernels produce these orders only occasionally.
 #include "hostdriver/exec/race_check.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What tests of the host driver share: a current context that is gone afterwards, and an image to launch.
+// Shared by the host driver's tests: a temporary current context, and an image to launch.
 #ifndef QUERN_TESTS_UNIT_HOSTDRIVER_SUPPORT_H_
 #define QUERN_TESTS_UNIT_HOSTDRIVER_SUPPORT_H_
 
@@ -14,7 +14,7 @@
 
 namespace quern::host::test {
 
-// The parameter of the test image's kernel, "act": what its only thread does.
+// The parameter of the test image's kernel, "act": the action of its only thread.
 struct Act {
   enum What : int { store, sleep_then_store, copy, wait_then_store };
   unsigned* out = nullptr;
@@ -25,7 +25,7 @@ struct Act {
   const std::atomic<bool>* open = nullptr;
 };
 
-// What kernels wait for, so that a test that looks at one which still runs needs no clock. Open at the end.
+// A gate that kernels wait for, so that a test of a running kernel needs no clock. Open at the end.
 class HeldKernels {
  public:
   HeldKernels() = default;
@@ -33,7 +33,7 @@ class HeldKernels {
   HeldKernels(const HeldKernels&) = delete;
   HeldKernels& operator=(const HeldKernels&) = delete;
   void open() { open_ = true; }
-  // Ends when this is open.
+  // Returns when the gate is open.
   Act store(CUdeviceptr out, unsigned value) const {
     return {reinterpret_cast<unsigned*>(out), nullptr, value, Act::wait_then_store, 0, &open_};
   }
@@ -51,7 +51,7 @@ std::string last_report_text();
 class HostDriver : public ::testing::Test {
  protected:
   void SetUp() override;
-  // Gives the context back and expects that nothing is left.
+  // Destroys the context and expects that no object is left.
   void TearDown() override;
 
   CUdeviceptr allocate(std::size_t bytes);

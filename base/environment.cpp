@@ -66,7 +66,8 @@ T parse_choice(std::string_view text, std::string_view given, const List& choice
     if (text == name) return value;
     names.emplace_back(name);
   }
-  throw Error(Code::bad_input, Stage::problem, cat(given, "=", text, " is invalid; it takes ", join(names, ", ")));
+  throw Error(Code::bad_input, Stage::problem,
+              cat("invalid value ", given, "=", text, "; expected one of ", join(names, ", ")));
 }
 
 constexpr std::array<std::pair<const char*, CacheMode>, 3> kCacheModes = {
@@ -87,8 +88,9 @@ constexpr std::array<std::pair<const char*, LogLevel>, 5> kLogLevels = {{{"debug
 double number_in(std::string_view given, std::string_view text, std::optional<double> number, double least,
                  double most) {
   if (number && *number >= least && *number <= most) return *number;
-  throw Error(Code::bad_input, Stage::problem,
-              cat(given, "=", text, " is invalid; it takes a number from ", fixed(least, 3), " to ", fixed(most, 0)));
+  throw Error(
+      Code::bad_input, Stage::problem,
+      cat("invalid value ", given, "=", text, "; expected a number from ", fixed(least, 3), " to ", fixed(most, 0)));
 }
 
 // Fills options from variables. An invalid value adds a message, and the default is used.
@@ -210,7 +212,7 @@ std::uint64_t parse_amount(std::string_view text, std::string_view given) {
   const bool understood = status == std::errc() && (rest == end || unit != std::string_view::npos);
   if (understood && number <= std::numeric_limits<std::uint64_t>::max() >> shift) return number << shift;
   throw Error(Code::bad_input, Stage::problem,
-              cat(given, "=", text, " is invalid; it takes a number, which K, M, G or T may follow"));
+              cat("invalid value ", given, "=", text, "; expected a number, optionally followed by K, M, G or T"));
 }
 
 Environment Environment::read() {

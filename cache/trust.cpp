@@ -120,8 +120,8 @@ Trust parse_trust(std::string_view text, std::string_view variable) {
       return {Trust::Owners::uids, std::move(uids), false, cpu_code};
   }
   throw Error(Code::bad_input, Stage::problem,
-              cat(variable, "=", text,
-                  " is invalid; it takes owner, uids=0,1000 (user ids) or mode-only, and \",host\" after each for "
+              cat("invalid value ", variable, "=", text,
+                  "; expected owner, uids=0,1000 (user ids) or mode-only, each optionally followed by \",host\" for "
                   "CPU code too"));
 }
 

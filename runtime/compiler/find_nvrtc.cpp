@@ -21,7 +21,7 @@ constexpr std::array<const char*, 2> kSonames = {"libnvrtc.so.13", "libnvrtc.so.
 Error unseen(const std::string& path, int error) {
   return Error(
       Code::io, Stage::compile,
-      cat("could not look for NVRTC in ", path, ": ", error_text(error), "; try again, or give it by QUERN_NVRTC"));
+      cat("cannot search for NVRTC in ", path, ": ", error_text(error), "; try again, or give it by QUERN_NVRTC"));
 }
 
 class Search {

@@ -61,7 +61,7 @@ const WorkerRow kFollow("follow", follow);
 
 class Leader : public testing::Test {
  protected:
-  // The other processes, while the leader stays as it is.
+  // Runs the other processes while the leader stays in this state.
   void run(const std::string& accident, const std::string& times) {
     leader_ = start_worker("lead", {dir_, scratch_ / "builds", times, accident});
     while (log_.total() == 0) std::this_thread::sleep_for(milliseconds(1));

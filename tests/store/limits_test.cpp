@@ -74,7 +74,7 @@ void write_one_each(const Limits& limits, const char* what) {
 TEST(Limits, OfEntriesHoldOverShortProcesses) { write_one_each({kManyBytes, 40}, "40 entries"); }
 TEST(Limits, OfBytesHoldOverShortProcesses) { write_one_each({100'000, 100'000}, "100,000 bytes"); }
 
-// ---- readers of what is evicted
+// ---- readers of evicted entries
 
 constexpr int kKeys = 32;
 constexpr Limits kCrowded{kManyBytes, 8};  // a quarter of the keys

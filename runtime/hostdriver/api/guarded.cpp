@@ -34,7 +34,7 @@ CUresult meet_faults(const char* name) {
 Call begin_call(Needs needs) {
   DriverState& all = state();
   Call call{all, Lock(all.mutex), nullptr};
-  if (all.ending) refuse(CUDA_ERROR_DEINITIALIZED, "the process ends");
+  if (all.ending) refuse(CUDA_ERROR_DEINITIALIZED, "the process is exiting");
   if (needs == Needs::nothing) return call;
   if (!all.initialized) refuse(CUDA_ERROR_NOT_INITIALIZED, "cuInit was not called");
   call.context = current_context(all);

@@ -260,7 +260,8 @@ TEST_F(RuntimeRecords, TheFileAndTheLayersComeFromTheEnvironment) {
   environment[Variable::tune] = "always";
   EXPECT_TRUE(misread.empty());
   EXPECT_EQ(resolve({}, environment, &misread).tuning.mode, Tuning::lookup);
-  EXPECT_TRUE(has(misread.at(0), "QUERN_TUNE=always is invalid; it takes off, lookup, on-prepare, background"));
+  EXPECT_TRUE(
+      has(misread.at(0), "invalid value QUERN_TUNE=always; expected one of off, lookup, on-prepare, background"));
 }
 
 TEST_F(RuntimeRecords, WhatTuningMayTakeComesFromTheEnvironment) {
@@ -288,7 +289,7 @@ TEST_F(RuntimeRecords, WhatTuningMayTakeComesFromTheEnvironment) {
   Options given;
   given.tuning.share = 0.0;
   EXPECT_TRUE(
-      has(refusal([&] { resolve(given, Environment(), &misread); }).sentence, "it takes a number from 0.001 to 1"));
+      has(refusal([&] { resolve(given, Environment(), &misread); }).sentence, "expected a number from 0.001 to 1"));
 }
 
 }  // namespace

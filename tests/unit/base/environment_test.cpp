@@ -155,16 +155,17 @@ TEST(Resolve, OptionsWinOverTheEnvironment) {
 }
 
 TEST(Resolve, ABadValueIsTheDefaultAndASentenceThatNamesTheVariableAndWhatItTakes) {
-  const std::pair<Variable, const char*> variables[] = {{Variable::cache, "read-write, read-only, off"},
-                                                        {Variable::cache_match, "default, exact, any"},
-                                                        {Variable::log, "debug, info, warning, error, off"},
-                                                        {Variable::tune, "off, lookup, on-prepare, background"},
-                                                        {Variable::tune_seconds, "a number from 0.001 to 86400"},
-                                                        {Variable::tune_share, "a number from 0.001 to 1"},
-                                                        {Variable::tune_memory, "a number, with K, M, G or T"},
-                                                        {Variable::wait_seconds, "a number from 0.000 to 86400"},
-                                                        {Variable::cache_max_bytes, "a number, with K, M, G or T"},
-                                                        {Variable::cache_max_entries, "a number, with K, M, G or T"}};
+  const std::pair<Variable, const char*> variables[] = {
+      {Variable::cache, "read-write, read-only, off"},
+      {Variable::cache_match, "default, exact, any"},
+      {Variable::log, "debug, info, warning, error, off"},
+      {Variable::tune, "off, lookup, on-prepare, background"},
+      {Variable::tune_seconds, "a number from 0.001 to 86400"},
+      {Variable::tune_share, "a number from 0.001 to 1"},
+      {Variable::tune_memory, "a number, optionally followed by K, M, G or T"},
+      {Variable::wait_seconds, "a number from 0.000 to 86400"},
+      {Variable::cache_max_bytes, "a number, optionally followed by K, M, G or T"},
+      {Variable::cache_max_entries, "a number, optionally followed by K, M, G or T"}};
   const Options usual = resolve({}, {}, &misread);
   for (const auto& [variable, accepted] : variables) {
     Environment environment;
@@ -172,7 +173,7 @@ TEST(Resolve, ABadValueIsTheDefaultAndASentenceThatNamesTheVariableAndWhatItTake
     std::vector<std::string> sentences;
     const Options options = resolve({}, environment, &sentences);
     ASSERT_EQ(sentences.size(), 1u) << row(variable).name;
-    EXPECT_EQ(sentences[0].find(std::string(row(variable).name) + "=nonsense is invalid"), 0u) << sentences[0];
+    EXPECT_EQ(sentences[0].find("invalid value " + std::string(row(variable).name) + "=nonsense"), 0u) << sentences[0];
     EXPECT_NE(sentences[0].find(accepted), std::string::npos) << sentences[0];
     EXPECT_EQ(options.cache.mode, usual.cache.mode);
     EXPECT_EQ(options.cache.match, usual.cache.match);

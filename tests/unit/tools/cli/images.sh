@@ -213,7 +213,7 @@ expect 2 'is not a readable pack' cache import "$quern"
 expect 2 'is not a readable pack' cache import "$work/none.qpack"
 expect 2 'quern cache explain takes FAMILY' cache explain
 expect 2 'width' cache explain gather wdth=8
-expect 2 'it takes a number' cache prune --max-bytes 5Q
+expect 2 'expected a number' cache prune --max-bytes 5Q
 expect 2 'quern cache show takes KEY' cache show
 
 # ---- no compiler, no cache

@@ -172,17 +172,17 @@ expect 2 '--copy-config does not go with --host' bench --host --copy-config unro
 expect 2 'quern tune FAMILY FIELD=VALUE... --strategy exhaustive' run gather width=8 --sweep
 expect 2 '--samples belongs to --compile' bench gather --samples 3
 expect 2 'is open' bench --problem 'gather width=8'
-QUERN_CACHE=perhaps expect 0 'warning: QUERN_CACHE=perhaps is invalid' list
-QUERN_CACHE=perhaps expect 1 'Wrong: QUERN_CACHE=perhaps is invalid' doctor
+QUERN_CACHE=perhaps expect 0 'warning: invalid value QUERN_CACHE=perhaps' list
+QUERN_CACHE=perhaps expect 1 'Wrong: invalid value QUERN_CACHE=perhaps' doctor
 QUERN_TUNE=perhaps expect 0 'it takes off, lookup' list
 expect 1 '"tuning":"lookup","records":[{"file":"'"$work"'/records.jsonl","records":0' doctor --json
 QUERN_WORKER=/bin/false expect 1 '"worker":"/bin/false"' doctor --json
 QUERN_TUNE=background QUERN_WORKER=$work/none expect 1 'set QUERN_WORKER to the path of the quern command' doctor
-QUERN_TUNE=on-prepare QUERN_TUNE_SHARE=2 expect 1 'QUERN_TUNE_SHARE=2 is invalid' doctor
+QUERN_TUNE=on-prepare QUERN_TUNE_SHARE=2 expect 1 'invalid value QUERN_TUNE_SHARE=2' doctor
 echo broken >other.jsonl
 QUERN_RECORD_LAYERS=other.jsonl expect 1 'other.jsonl:1: it is no JSON' doctor
 QUERN_RECORD_LAYERS=none.jsonl expect 1 'records are not read: none.jsonl' doctor
 # Escape sequences in what somebody else wrote may not rule a terminal: errors, notes and warnings.
 expect 2 'gather\x1b[2J' describe "$(printf 'gather\033[2J')"
-QUERN_CACHE=$(printf 'a\033[2Jb') expect 0 'QUERN_CACHE=a\x1b[2Jb is invalid' list
+QUERN_CACHE=$(printf 'a\033[2Jb') expect 0 'invalid value QUERN_CACHE=a\x1b[2Jb' list
 check 'no escape sequence reaches the terminal' test "$(grep -c "$(printf '\033')" err)" = 0

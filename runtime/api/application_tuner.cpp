@@ -16,7 +16,7 @@
 #include "api/images.h"
 #include "api/prepare.h"
 #include "api/runtime_state.h"
-#include "base/find_program.h"
+#include "base/program.h"
 #include "base/text.h"
 #include "driver/capture_mode.h"
 #include "plan/problem.h"

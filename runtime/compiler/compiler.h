@@ -5,10 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "compiler/compilation.h"
 #include "compiler/host_compiler.h"
-#include "compiler/image.h"
 #include "compiler/nvrtc_compiler.h"
-#include "compiler/source.h"
 
 namespace quern {
 

@@ -8,12 +8,11 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "base/find_program.h"
-#include "base/run_program.h"
+#include "base/program.h"
 #include "base/sanitizers.h"
 #include "base/text.h"
 #include "compiler/build_id.h"
-#include "compiler/verdict.h"
+#include "compiler/compiler_log.h"
 #include "quern/error.h"
 
 namespace quern {

@@ -8,8 +8,7 @@
 
 #include "base/environment.h"
 #include "base/fork_barrier.h"
-#include "compiler/image.h"
-#include "compiler/source.h"
+#include "compiler/compilation.h"
 #include "quern/family.h"
 
 namespace quern {

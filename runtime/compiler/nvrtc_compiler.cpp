@@ -4,7 +4,7 @@
 
 #include "base/large_stack.h"
 #include "base/text.h"
-#include "compiler/verdict.h"
+#include "compiler/compiler_log.h"
 
 namespace quern {
 namespace {

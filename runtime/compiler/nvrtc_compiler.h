@@ -11,9 +11,8 @@
 
 #include "base/fork_barrier.h"
 #include "base/log.h"
-#include "compiler/image.h"
+#include "compiler/compilation.h"
 #include "compiler/nvrtc.h"
-#include "compiler/source.h"
 #include "quern/family.h"
 
 namespace quern {
@@ -79,9 +78,6 @@ class NvrtcCompiler {
   std::deque<Nvrtc> opened_;                       // never closed: callers hold pointers into them
   const Nvrtc* nvrtc_ = nullptr;                   // the chosen one, once it is open
 };
-
-// Parses registers, memory and spills from ptxas' report in a log.
-Resources parse_resources(const std::string& log);
 
 }  // namespace quern
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compiler/compiler_log.h"
 #include "unit/api/fake_nvrtc.h"
 #include "unit/cache/support.h"
 

@@ -11,9 +11,9 @@ namespace quern {
 namespace {
 
 constexpr std::chrono::seconds kLongestWait{10};
-constexpr int kMostReplacements = 100;  // between opening and locking: each needs a merge just then
+constexpr int kMostReplacements = 100;  // of the file between open and lock; each needs a concurrent merge
 constexpr std::uint32_t kFileMode = 0666;
-constexpr std::uint32_t kDirectoryMode = 0700;  // as the XDG base directory specification asks
+constexpr std::uint32_t kDirectoryMode = 0700;  // as the XDG base directory specification requires
 
 }  // namespace
 
@@ -51,7 +51,7 @@ int LockedRecords::open(const std::string& path) {
   return status.kind == FileKind::regular ? 0 : EINVAL;
 }
 
-// A merge may have put another file in the place of the one that was opened.
+// A merge may have replaced the file since it was opened.
 bool LockedRecords::still_named(const std::string& path) {
   FileStatus mine;
   FileStatus named;

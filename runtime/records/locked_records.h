@@ -1,4 +1,4 @@
-// The open file of records that a writer holds the lock of.
+// A file of records that is open and locked for writing.
 #ifndef QUERN_RECORDS_LOCKED_RECORDS_H_
 #define QUERN_RECORDS_LOCKED_RECORDS_H_
 
@@ -9,23 +9,25 @@
 
 namespace quern {
 
-// Where links lead; a name that leads nowhere yet is itself.
+// Resolves links. A name that does not exist yet is returned as given.
 std::string without_links(FileSystem& files, const std::string& path);
 
 class LockedRecords {
  public:
-  // Opens and locks `path`, made where it is missing; opens it again where another file was put in its place meanwhile.
+  // Opens and locks `path`; creates it where it is missing. Opens it again if another file replaced it meanwhile.
   LockedRecords(FileSystem& files, const std::string& path);
   ~LockedRecords();
   LockedRecords(const LockedRecords&) = delete;
   LockedRecords& operator=(const LockedRecords&) = delete;
 
-  int error() const { return error_; }       // 0 or an errno value
-  bool locked() const { return locked_; }    // false: the file system has no locks, or a holder does not let go
+  int error() const { return error_; }  // 0 or an errno value
+  bool locked() const {
+    return locked_;
+  }  // false: the file system has no locks, or the holder did not release its lock in time
   bool created() const { return created_; }  // it was empty
   int get() const { return file_->get(); }
-  const std::string& path() const { return path_; }  // without links
-  // Whether what is there ends with a line's end, or is empty.
+  const std::string& path() const { return path_; }  // links resolved
+  // Whether the file is empty or ends with a newline.
   bool ends_with_line();
 
  private:

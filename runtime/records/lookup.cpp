@@ -13,12 +13,12 @@
 namespace quern {
 namespace {
 
-constexpr double kPartsOfAnOctave = 0x1p32;  // extents below four thousand million are told apart
+constexpr double kUnitsPerOctave = 0x1p32;  // distinguishes extents below 2^32
 constexpr std::size_t kMostExtents = kMaxProblemBytes / sizeof(std::int64_t);
 
 // An empty extent counts as 1.
 std::int64_t octaves_of(std::int64_t extent) {
-  return std::llround(std::log2(static_cast<double>(std::max<std::int64_t>(extent, 1))) * kPartsOfAnOctave);
+  return std::llround(std::log2(static_cast<double>(std::max<std::int64_t>(extent, 1))) * kUnitsPerOctave);
 }
 
 int parameter_named(const Family& family, std::string_view name) {
@@ -35,12 +35,12 @@ bool takes(const Parameter& parameter, std::int64_t value) {
   return false;
 }
 
-// "gather width=8" -> "width=8".
+// Strips the family: "gather width=8" -> "width=8".
 std::string_view fields_of(std::string_view problem) {
   return problem.substr(std::min(problem.find(' '), problem.size()));
 }
 
-// A list of the subjects seen; the problem by its values, since several texts may mean one.
+// Identifies what a record is for. The problem is given by its values, since several texts may mean the same one.
 std::string subject_of(const Family& family, const void* problem, const Record& record) {
   PackedProblem packed;
   pack(family, problem, packed);
@@ -50,7 +50,7 @@ std::string subject_of(const Family& family, const void* problem, const Record& 
 
 }  // namespace
 
-// Target and the fields that are no extents, as bytes.
+// Target and the fields that are not extents, as bytes.
 struct FamilyRecords::Shape {
   std::array<char, 16 + kMaxProblemBytes> bytes;
   std::size_t size = 0;
@@ -88,7 +88,7 @@ FamilyRecords::FamilyRecords(const Family& family, const std::vector<const Recor
   std::set<std::string> seen;
   for (auto record = records.rbegin(); record != records.rend(); ++record) {
     const std::string why = add(**record, seen);
-    if (!why.empty()) log.debug(cat("records: that for ", (*record)->problem, " is passed over: ", why));
+    if (!why.empty()) log.debug(cat("records: skipped the record for ", (*record)->problem, ": ", why));
   }
   for (Bucket& bucket : buckets_) {
     std::sort(bucket.groups.begin(), bucket.groups.end(),
@@ -110,7 +110,7 @@ std::string FamilyRecords::add(const Record& record, std::set<std::string>& seen
     if (get_integer(*field, problem.data()) == kOpen) return cat(field->name, " is open");
   }
   if (!seen.insert(subject_of(family_, problem.data(), record)).second) return {};
-  if (record.target.size() > 16) return cat("there is no target ", record.target);
+  if (record.target.size() > 16) return cat("unknown target ", record.target);
   Group& group = group_for(shape_of(problem.data(), record.target), record.device);
   for (const Field* field : extents_) {
     group.values.push_back(get_integer(*field, problem.data()));
@@ -122,7 +122,7 @@ std::string FamilyRecords::add(const Record& record, std::set<std::string>& seen
   return {};
 }
 
-// As config_text writes it, or as --config takes it.
+// As config_text writes it, or in the form of --config.
 std::string FamilyRecords::parse_config(const std::string& text, Item& item) const {
   std::string spaced = text;
   std::replace(spaced.begin(), spaced.end(), ',', ' ');
@@ -195,7 +195,7 @@ bool FamilyRecords::better(const Candidate& a, const Candidate& b) {
   return preferred(*a.item, *b.item);
 }
 
-// The last ones make the order whole, so that the order of the files' lines is none.
+// The last comparison makes the order total, so that the order of lines in the files does not matter.
 bool FamilyRecords::preferred(const Item& a, const Item& b) {
   if (a.warm != b.warm) return b.warm;
   if (a.size != b.size) return a.size > b.size;
@@ -215,8 +215,8 @@ Config FamilyRecords::config_of(const Candidate& candidate, const RecordQuery& q
 
 bool FamilyRecords::is_legal(const Candidate& candidate, const RecordQuery& query) const {
   const Config config = config_of(candidate, query);
-  // What is borrowed from another problem must be a kernel of the kind that the default is here; what it demands of
-  // addresses tells. A row that no vector divides has nothing to say about one that a vector divides.
+  // A config that was measured for another problem must demand the same alignment as the default does here. A config
+  // for rows that no vector divides is no evidence for rows that one divides.
   const auto alignment = [&](const Config& c) { return family_.alignment(query.problem, c); };
   if (!candidate.exact && alignment(config) != alignment(query.base)) return false;
   return std::all_of(family_.constraints.begin(), family_.constraints.end(), [&](const Constraint& constraint) {
@@ -224,7 +224,7 @@ bool FamilyRecords::is_legal(const Candidate& candidate, const RecordQuery& quer
   });
 }
 
-// Whether a config is legal is asked only of what would win.
+// Checks whether a config is legal only for candidates that would win.
 void FamilyRecords::take_best(const Group& group, const RecordQuery& query, const Asked& asked, Candidate& best) const {
   for (std::size_t i = 0; i < group.items.size(); ++i) {
     const Candidate next = candidate(group, i, asked);
@@ -234,7 +234,7 @@ void FamilyRecords::take_best(const Group& group, const RecordQuery& query, cons
 
 FoundRecord FamilyRecords::to_found(const Candidate& candidate, const RecordQuery& query, bool sibling) const {
   return {candidate.item->record, config_of(candidate, query), sibling, candidate.exact,
-          static_cast<double>(candidate.distance) / kPartsOfAnOctave};
+          static_cast<double>(candidate.distance) / kUnitsPerOctave};
 }
 
 std::optional<FoundRecord> FamilyRecords::find(const RecordQuery& query) const {

@@ -1,11 +1,11 @@
-// Which record serves a problem: the exact one, else the nearest on the same device, else one of a sibling device.
+// Record look-up: the exact record for a problem, else the nearest on the same device, else one of a sibling device.
 //
-// Records and problems meet in a bucket where they have the same target and agree in every field that is no extent; in
-// a bucket the distance is the sum over the extents of how many octaves (factors of two) lie between them. An extent
-// that is open in what is asked for costs nothing. A config is borrowed only where it demands of the operands'
-// addresses what the default does. Ties go to the cold regime, the larger problem, then the newer
-// record. Distances are whole parts of an octave, so that ties are ties on every machine and keys made ahead are those
-// asked for.
+// Records and problems share a bucket if they have the same target and equal fields apart from extents. The distance in
+// a bucket is the sum over the extents of the absolute log2 ratio (in octaves). An extent that is open in the query
+// adds nothing. A config is taken from another problem only if it demands the same alignment of the operands' addresses
+// as the default. Ties go to the cold regime, then the larger problem, then the newer record. Distances are integers
+// (fractions of an octave), so ties are the same on every machine, and keys that were compiled ahead are the keys that
+// are requested.
 #ifndef QUERN_RECORDS_LOOKUP_H_
 #define QUERN_RECORDS_LOOKUP_H_
 
@@ -22,52 +22,53 @@
 
 namespace quern {
 
-// What a config is wanted for. All of it decides which, and nothing else does.
+// Everything that decides which config is found.
 struct RecordQuery {
   const void* problem;  // the family's; extents may be open
   const Target& target;
-  std::string_view device;  // by the driver's name
-  const Config& base;       // the model's default: what a record does not say stays so
+  std::string_view device;  // the driver's name of it
+  const Config& base;       // the model's default; supplies parameters that a record does not set
 };
 
-// `record` lives as long as what was asked.
+// `record` lives as long as the records that were searched.
 struct FoundRecord {
   const Record* record = nullptr;
   Config config;
   bool sibling = false;  // of another device of the same target
-  bool exact = false;    // every extent that the query closes is the record's
+  bool exact = false;    // every closed extent of the query equals the record's
   double octaves = 0;    // to the record's problem
 };
 
 // "exact", "nearest, 1.3 octaves away", "of a sibling, exact".
 std::string how_text(const FoundRecord& found);
 
-// The records of one family, parsed. Immutable and thread-safe.
+// The parsed records of one family. Immutable and thread-safe.
 class FamilyRecords {
  public:
-  // Of two records for one subject the later one wins. What is not of this family's fields and tuning space is passed
-  // over with a debug line. The records must outlive this.
+  // Of two records for one subject the later one wins. A record that does not match the family's fields and tuning
+  // space is skipped with a debug line. The records must outlive this.
   FamilyRecords(const Family& family, const std::vector<const Record*>& records, const Log& log);
 
-  // Nothing if no record is legal for the problem. Allocates nothing. COST: a linear scan of the bucket, some 10 ns a
+  // Nothing if no record is legal for the problem. Does not allocate. COST: a linear scan of the bucket, some 10 ns a
   // record.
   std::optional<FoundRecord> find(const RecordQuery& query) const;
-  // The best few, each config once: own device first, then siblings, nearest first. What a sweep measures early.
+  // The best few, without duplicate configs: own device first, then siblings, nearest first. A sweep measures them
+  // early.
   std::vector<FoundRecord> related(const RecordQuery& query, std::size_t most) const;
-  // The devices that have records for a target, in the order of their names.
+  // The devices that have records for a target, sorted by name.
   std::vector<std::string> devices(const Target& target) const;
-  // How many records can be found.
+  // The number of usable records.
   std::size_t size() const { return size_; }
 
  private:
   struct Item {
     const Record* record;
     Config config;
-    std::uint32_t given;  // bit i: the record says parameter i
+    std::uint32_t given;  // bit i: the record sets parameter i
     bool warm;
-    std::int64_t size;  // all extents' octaves
+    std::int64_t size;  // sum of the extents' octaves
   };
-  // The records of one device in a bucket; the extents of item i begin at i * extents_.size().
+  // The records of one device in a bucket. The extents of item i begin at i * extents_.size().
   struct Group {
     std::string device;
     std::vector<Item> items;
@@ -76,7 +77,7 @@ class FamilyRecords {
   };
   struct Bucket {
     std::string shape;
-    std::vector<Group> groups;  // in the order of the devices' names
+    std::vector<Group> groups;  // sorted by device name
   };
   struct Shape;
   struct Asked;

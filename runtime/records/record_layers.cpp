@@ -40,7 +40,7 @@ void RecordLayers::load_file(Layer& layer) {
   layer.done = !may_pass(error);
   const std::string why_not = error == 0 ? "" : error_text(error);
   if (!why_not.empty() && why_not != layer.report.unusable)
-    log_.warning(cat("records: ", path, " is not read: ", why_not, layer.done ? "" : "; it is tried again"));
+    log_.warning(cat("records: ", path, " cannot be read: ", why_not, layer.done ? "" : "; will be retried"));
   layer.report.unusable = why_not;
   layer.report.records = layer.read.records.size();
   layer.report.passed = layer.read.damaged;
@@ -48,7 +48,7 @@ void RecordLayers::load_file(Layer& layer) {
   report_passed(layer.read, log_);
 }
 
-// A later record wins, so what is asked first comes last.
+// A later record wins, so the layer with the highest priority is added last.
 std::unique_ptr<RecordLayers::Known> RecordLayers::make(const Family& family) {
   auto known = std::make_unique<Known>();
   ReadRecords shipped = parse_records(shipped_records(family), cat("shipped with ", family.name));

@@ -1,8 +1,8 @@
-// The records that a Runtime reads: its own file, read-only files below it, and what families ship with.
+// The records that a Runtime reads: its own file, read-only files below it, and the records shipped with families.
 //
-// All are read and parsed once, when a config is first wanted; what is written later is for later processes. Nothing
-// here fails: a file that cannot be read costs a warning, a damaged line is passed over and named. A file that cannot
-// be read for a reason that may pass, such as no free descriptor, is read when a config is wanted next.
+// All are read and parsed once, when a config is first needed; records written later are seen by later processes.
+// Nothing here fails: a file that cannot be read gives a warning, a damaged line is skipped and reported. If the cause
+// may be temporary, such as no free file descriptor, the file is read again when the next config is needed.
 #ifndef QUERN_RECORDS_RECORD_LAYERS_H_
 #define QUERN_RECORDS_RECORD_LAYERS_H_
 
@@ -23,11 +23,11 @@
 
 namespace quern {
 
-// One file, or what is shipped, for people.
+// One file, or the shipped records, for reports to people.
 struct RecordLayer {
-  std::string path;  // "shipped with gather" for what has none
+  std::string path;  // "shipped with gather" for embedded records
   std::size_t records = 0;
-  std::vector<PassedLine> passed;  // damaged and of a newer schema
+  std::vector<PassedLine> passed;  // damaged lines and lines of a newer schema
   std::string unusable;            // why it cannot be read; empty if it can
 };
 
@@ -36,22 +36,22 @@ class RecordLayers {
  public:
   struct Settings {
     Tuning tuning = Tuning::lookup;
-    std::string file;                 // the first that is asked; empty: none. One that is not there is empty
-    std::vector<std::string> layers;  // below it, the first one first
+    std::string file;                 // asked first; empty: none. A missing file has no records
+    std::vector<std::string> layers;  // below it, highest priority first
   };
-  // The log must outlive this. Reads nothing yet.
+  // The log must outlive this. Does not read yet.
   RecordLayers(Settings settings, const Log& log, FileSystem& files = real_file_system());
 
-  // As FamilyRecords; nothing where tuning is off. COST: the first call reads the files, some 2 us a record; the first
-  // of a family reads what it ships with and parses its problems, some 3 us a record; then see FamilyRecords.
+  // As in FamilyRecords; nothing where tuning is off. COST: the first call reads the files, some 2 us a record; the
+  // first of a family parses its shipped records and its problems, some 3 us a record; then as in FamilyRecords.
   std::optional<FoundRecord> find(const Family& family, const RecordQuery& query);
   std::vector<FoundRecord> related(const Family& family, const RecordQuery& query, std::size_t most);
   std::vector<std::string> devices(const Family& family, const Target& target);
-  // How many records of a family can be found.
+  // The number of usable records of a family.
   std::size_t count(const Family& family);
 
   const Settings& settings() const { return settings_; }
-  // The files, in the order in which they are asked.
+  // The files, highest priority first.
   std::vector<RecordLayer> layers();
 
  private:
@@ -59,7 +59,7 @@ class RecordLayers {
     RecordLayer report;
     ReadRecords read;
     bool must_be_there = false;
-    bool done = false;  // read, or unreadable for good
+    bool done = false;  // read, or permanently unreadable
   };
   struct Known {
     std::vector<ReadRecord> shipped;
@@ -77,11 +77,12 @@ class RecordLayers {
   ForkSafeMutex mutex_;
   std::vector<Layer> layers_;
   std::map<const Family*, std::unique_ptr<Known>> families_;
-  std::vector<std::unique_ptr<Known>> outdated_;  // made before the last layers were read; what was found in them stays
+  std::vector<std::unique_ptr<Known>>
+      outdated_;  // from before the last layers were read; kept for records found in them
 };
 
-// The text of the records that are embedded beside a family's sources, FAMILY/records.jsonl; in pieces, since a string
-// literal has an end. "" where it has none.
+// The text of the records embedded with a family's sources, FAMILY/records.jsonl; in pieces, since the length of a
+// string literal is limited. "" where it has none.
 std::string shipped_records(const Family& family);
 
 }  // namespace quern

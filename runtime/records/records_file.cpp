@@ -88,16 +88,16 @@ ReadRecords read_input(FileSystem& files, const std::string& path) {
   std::string text;
   const int error = read_text(files, path, &text);
   if (error == ENOENT)
-    throw Error(Code::bad_input, Stage::tool, cat(path, ": no such file; a file of records is accepted"));
+    throw Error(Code::bad_input, Stage::tool, cat(path, ": no such file; expected a file of records"));
   if (error != 0) throw io_error(path, "read", error);
   return parse_records(text, path);
 }
 
-// Lines of which none is a record: somebody else's file, which nobody wants replaced.
+// No line is a record: the file is something else, which must not be replaced.
 void refuse_foreign(const ReadRecords& own, const std::string& out) {
   if (own.damaged.empty() || !own.records.empty() || !own.newer.empty()) return;
   throw Error(Code::bad_input, Stage::tool,
-              cat(out, " is no file of records (line ", own.damaged.front().line, ": ", own.damaged.front().why,
+              cat(out, " is not a file of records (line ", own.damaged.front().line, ": ", own.damaged.front().why,
                   "); name another file to write"));
 }
 
@@ -126,7 +126,7 @@ ReadRecords parse_records(std::string_view text, const std::string& path) {
   return read;
 }
 
-// With their sizes, so that no two subjects have one text whatever is in the parts.
+// With the sizes of the parts, so that different subjects never have the same text.
 std::string subject_of(const Record& record) {
   std::string subject;
   for (const std::string* part : {&record.family, &record.device, &record.target, &record.regime, &record.problem})
@@ -141,7 +141,8 @@ int RecordsFile::read(ReadRecords& records) const {
   return error == ENOENT ? 0 : error;
 }
 
-// Without the lock somebody may be in the middle of a line: an end too many is harmless, since blank lines are nothing.
+// Without the lock another process may be in the middle of a line. An extra newline is harmless, since blank lines are
+// skipped.
 int RecordsFile::append(const Record& record) const {
   const std::string line = cat(record_line(record), "\n");
   LockedRecords file(files_, path_);
@@ -178,7 +179,7 @@ void report_passed(const ReadRecords& records, const Log& log) {
   }
   if (lines.empty()) return;
   const std::string others = lines.size() == 1 ? "" : cat(" (one of ", lines.size(), " such lines in this file)");
-  log.warning(cat("records: a line is passed over: ", lines.front()->text(), others));
+  log.warning(cat("records: skipped a line: ", lines.front()->text(), others));
 }
 
 }  // namespace quern

@@ -15,7 +15,7 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_plain(char c) { return c >= ' ' && c <= '~' && c != '\\'; }
 
-// Takes a text from its start on. After the first piece that is not there, every answer is false.
+// Parses a text from its start. After the first mismatch every result is false.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
@@ -36,7 +36,7 @@ class Reader {
     rest_.remove_prefix(inner.size() + 1);
   }
 
-  // Of the forms that JSON has for a number that is not negative, those that from_chars reads alike.
+  // Of the forms that JSON has for a non-negative number, those that from_chars parses to the same value.
   template <class Number>
   void number(Number& number) {
     const auto end = std::find_if(rest_.begin(), rest_.end(), [](char c) { return c == ',' || c == '}'; });
@@ -64,7 +64,7 @@ class Reader {
     take("]");
   }
 
-  // All members of an object, each after a comma but the first.
+  // All members of an object, each after a comma except the first.
   template <class Object, class VisitAll>
   void members(Object& object, const VisitAll& visit_all, std::string_view before = "") {
     visit_all(object, [&](const char* name, auto& member, bool) {

@@ -166,7 +166,7 @@ TEST_F(Lookup, WhatCannotBeUsedIsPassedOverWithADebugLine) {
   KeptLog log;
   const FamilyRecords family = known(Log(LogLevel::debug, log.sink()));
   EXPECT_EQ(family.size(), 0u);
-  EXPECT_EQ(log.count(LogLevel::debug, "is passed over"), 6) << log.all();
+  EXPECT_EQ(log.count(LogLevel::debug, "skipped the record for"), 6) << log.all();
   EXPECT_EQ(log.count(LogLevel::debug, "unroll=3 is not in the tuning space of gather"), 1) << log.all();
   EXPECT_EQ(log.count(LogLevel::debug, "rows is open"), 1) << log.all();
 }

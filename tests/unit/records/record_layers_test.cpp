@@ -95,7 +95,7 @@ TEST_F(Layers, AMomentWithoutDescriptorsIsNotTheLastWord) {
     EXPECT_NE(unroll(layers), 8);
     EXPECT_NE(unroll(layers), 8);
   }
-  EXPECT_EQ(log_.count(LogLevel::warning, "Too many open files; it is tried again"), 1) << log_.all();
+  EXPECT_EQ(log_.count(LogLevel::warning, "Too many open files; will be retried"), 1) << log_.all();
   EXPECT_EQ(unroll(layers), 8);
   EXPECT_EQ(layers.layers()[0].unusable, "");
 }

@@ -51,7 +51,7 @@ TEST_F(CorrectnessCheckTest, FindsWhatIsWrongInTheLastTileOnly) {
   expect(Flaw::last_tile, FailureKind::wrong, "and should be");
 }
 TEST_F(CorrectnessCheckTest, FindsAWriteBehindTheEnd) {
-  expect(Flaw::past_the_end, FailureKind::guards, "bytes behind out");
+  expect(Flaw::past_the_end, FailureKind::guards, "bytes after out");
 }
 TEST_F(CorrectnessCheckTest, FindsAReadOfWhatNobodyWrote) { expect(Flaw::uninitialized, FailureKind::wrong, "out["); }
 TEST_F(CorrectnessCheckTest, FindsAnAdditionThatShouldBeAnAssignment) {
@@ -76,8 +76,8 @@ TEST_F(CorrectnessCheckTest, NamesALaunchThatFails) { expect(Flaw::launch, Failu
 TEST_F(CorrectnessCheckTest, NamesACompileThatFails) { expect(Flaw::compile_error, FailureKind::compile, "flawed.cu"); }
 
 TEST_F(CorrectnessCheckTest, RefusesToTrustAWrongConfig) {
-  const std::pair<Flaw, const char*> wrong[] = {{Flaw::nan, "wrong itself: out["},
-                                                {Flaw::past_the_end, "wrong itself: it wrote to the bytes behind out"}};
+  const std::pair<Flaw, const char*> wrong[] = {{Flaw::nan, "itself wrong: out["},
+                                                {Flaw::past_the_end, "itself wrong: it wrote to the bytes behind out"}};
   for (const auto& [flaw, words] : wrong) {
     try {
       CorrectnessCheck check(runtime(), driver(), runtime().parse("flawed rows=33 width=100"), config(flaw));

@@ -30,7 +30,7 @@ TunedConfig measured(const Journal& journal) {
           true};
 }
 
-// A Runtime of a sweep's own: it reads the records anew, and nothing is tuned in it in turn.
+// A separate Runtime for sweeps: it reads the records again, and it does not tune.
 Runtime runtime_for_sweeps(const TuningTask& task) {
   Options options = task.options;
   options.tuning.mode = Tuning::lookup;
@@ -43,20 +43,20 @@ Runtime runtime_for_sweeps(const TuningTask& task) {
   return runtime;
 }
 
-// `quern` knows the families that come with it. By name: the Runtime's may be those of another library.
+// `quern` knows its builtin families. Compared by name, as the Runtime's family may be from another library.
 bool is_unknown_to_the_worker(const TuningTask& task) {
   const std::vector<const Family*> known = builtin_families();
   const auto is_this = [&](const Family* family) { return std::string_view(family->name) == task.family->name; };
   return task.options.tuning.worker.empty() && std::none_of(known.begin(), known.end(), is_this);
 }
 
-// The image that passed is the one that the application will launch, or nothing was shown.
+// The worker must have checked the same image that the application will launch.
 void require_same_image(const TuningTask& task, const Journal& journal) {
   const std::string& winner = journal.result->winner;
   if (trial_of(journal, winner)->image == task.key_of(option_of(winner))) return;
   throw Error(Code::unsupported, Stage::tool,
               cat("the worker ", task.worker,
-                  " makes other images than this process: it is another build of quern, or has another compiler "
+                  " makes other images than this process: it is another build of quern, or uses another compiler "
                   "(QUERN_NVRTC) or other options (Options::compiler.lineinfo)"));
 }
 
@@ -88,8 +88,7 @@ void ProblemTuner::keep(const AnyProblem& problem, const Journal& journal, const
   const std::string& path = task.options.tuning.records;
   if (path.empty()) return;
   const int error = RecordsFile(real_file_system(), path).append(record_of(problem, journal, SweepSettings{}.seed));
-  if (error != 0)
-    warn_once(task, cat("cannot write ", path, ": ", error_text(error), "; what is tuned is not remembered"));
+  if (error != 0) warn_once(task, cat("cannot write ", path, ": ", error_text(error), "; tuning results are not kept"));
 }
 
 std::optional<TunedConfig> ProblemTuner::sweep_problem(Runtime& runtime, const AnyProblem& problem,
@@ -125,7 +124,7 @@ std::optional<TunedConfig> ProblemTuner::tune_or_throw(const TuningTask& task, c
 
 std::optional<TunedConfig> ProblemTuner::tune_once(const TuningTask& task, const AnyProblem& problem,
                                                    const std::string& name) {
-  // What is known for one Runtime is not for another that makes other images.
+  // The key is part of it, since another Runtime may make other images.
   const std::string subject = cat(name, "\n", task.key_of(""));
   std::unique_lock lock(mutex_, std::defer_lock);
   while (!lock.try_lock_for(std::chrono::milliseconds(20))) {
@@ -144,7 +143,7 @@ std::optional<TunedConfig> ProblemTuner::tune(const TuningTask& task) {
     return tune_once(task, problem, name);
   } catch (const Stopped&) {
     Log(*task.options.log.level, task.options.log.sink)
-        .info(cat(name, " was not tuned to the end; what was measured is kept"));
+        .info(cat(name, " was not tuned completely; measurements so far are kept"));
   } catch (const Error& error) {
     warn_once(task, cat("not tuned: ", error.sentence, error.problem.empty() ? "" : cat(" [", error.problem, "]")));
   } catch (const std::exception& error) {

@@ -1,4 +1,5 @@
-// The Tuner of an application: one problem at a time, in workers, with what records know; it leaves a record.
+// The Tuner of an application: tunes one problem at a time in a worker process, starts from records, and writes a
+// record.
 #ifndef QUERN_TUNER_APPLICATION_PROBLEM_TUNER_H_
 #define QUERN_TUNER_APPLICATION_PROBLEM_TUNER_H_
 
@@ -17,7 +18,7 @@
 
 namespace quern {
 
-// One tunes, others wait.
+// One thread tunes; others wait.
 class ProblemTuner : public Tuner {
  public:
   std::optional<TunedConfig> tune(const TuningTask& task) override;
@@ -32,7 +33,7 @@ class ProblemTuner : public Tuner {
   void warn_once(const TuningTask& task, const std::string& sentence);
 
   std::timed_mutex mutex_;                    // one at a time
-  std::map<std::string, TunedConfig> tuned_;  // by problem, device and the default's image
+  std::map<std::string, TunedConfig> tuned_;  // by problem, device and image of the default
   const std::shared_ptr<Rest> rest_ = std::make_shared<Rest>();
   std::mutex warning_;
   std::set<std::string> warned_;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<unsigned char, 2> kPoisons = {0xA5, 0x5A};
 constexpr std::int64_t kSmallBytes = 4 << 20;
 
-// All operands on the device, bands among them.
+// All operands on the device, with a guard band on either side of each.
 std::int64_t operand_bytes(const AnyProblem& problem) {
   std::int64_t all = 0;
   for (const Operand& operand : problem.family().operands) all += operand.layout(problem.data()).span_bytes() + 4096;
@@ -60,8 +60,8 @@ bool context_lost(int driver_code) {
 
 namespace {
 
-// Where the family does not take an odd extent (blocks of 32 do not come in odd numbers), the next smaller one that it
-// takes, or that of `whole`, which it does.
+// Where the family does not take an odd extent (as a multiple of 32), the next smaller one that it takes, else that of
+// `whole`, which it takes.
 void take_legal_extents(AnyProblem& odd, const AnyProblem& whole) {
   const Family& family = odd.family();
   for (const LaunchExtent& extent : family.launch_extents) {
@@ -72,7 +72,7 @@ void take_legal_extents(AnyProblem& odd, const AnyProblem& whole) {
   }
 }
 
-// Launch extents halved until a call moves some megabytes.
+// Launch extents are halved until a call moves some megabytes.
 AnyProblem halved(const AnyProblem& problem) {
   AnyProblem small = problem;
   while (operand_bytes(small) > kSmallBytes) {
@@ -83,7 +83,8 @@ AnyProblem halved(const AnyProblem& problem) {
   return small;
 }
 
-// Whether a small problem has every config of the whole one: what vectors divide there may be odd here.
+// Whether every config of the whole problem is legal for a small one: an extent that a vector divides there may be odd
+// here.
 bool has_all_configs(const AnyProblem& small, const AnyProblem& whole, const Target& target) {
   const std::vector<Config> configs = legal_configs(whole.family(), whole.data(), target);
   return std::all_of(configs.begin(), configs.end(), [&](const Config& config) {
@@ -106,7 +107,7 @@ AnyProblem odd_problem(const AnyProblem& problem) {
   return odd;
 }
 
-// One problem's data, and what the trusted config made of it for each poison.
+// The data of one problem, and the output of the trusted config for each poison byte.
 class CorrectnessCheck::TestProblem {
  public:
   TestProblem(Runtime& runtime, const Driver& driver, const AnyProblem& problem, bool wild)
@@ -157,7 +158,7 @@ class CorrectnessCheck::TestProblem {
 
   Error wrong(const std::string& why) const {
     Error error(Code::unsupported, Stage::tool,
-                cat("the config that all others are to agree with is wrong itself: ", why));
+                cat("the reference config, which all others must agree with, is itself wrong:  ", why));
     error.family = problem_.family().name;
     error.problem = problem_.text();
     return error;
@@ -183,8 +184,8 @@ class CorrectnessCheck::TestProblem {
     if (!comparison.equal) throw wrong(comparison.difference);
   }
 
-  // Every byte as the trusted run left it: its outputs are poisoned anew, the rest is as it was before that run too,
-  // but for updates and workspaces, which come from the host.
+  // Resets every byte to its value before the trusted run. Outputs are poisoned again; inputs and guard bands did not
+  // change; updates and workspaces are copied from the host.
   void reset(std::size_t poison) const {
     copy(work_.base(), expected_[poison]->get());
     for (int i = 0; i < problem_.family().operands.count; ++i) {
@@ -196,7 +197,7 @@ class CorrectnessCheck::TestProblem {
     }
   }
 
-  // The first byte that differs, -1 for none.
+  // The offset of the first byte that differs, -1 if none does.
   std::int64_t difference(CUdeviceptr a, CUdeviceptr b) const {
     std::int64_t first = -1;
     driver_.check(driver_->MemcpyHtoD(first_.get(), &first, sizeof(first)), Stage::tool, "cuMemcpyHtoD");
@@ -219,7 +220,7 @@ class CorrectnessCheck::TestProblem {
     CheckFailure failure = failure_of(first, poison);
     if (failure.kind == FailureKind::wrong && !repeats(plan, poison)) {
       failure.kind = FailureKind::unstable;
-      failure.why += "; another run on the same data gave something else";
+      failure.why += "; another run on the same data gave a different result";
     }
     return failure;
   }
@@ -238,7 +239,7 @@ class CorrectnessCheck::TestProblem {
     driver_.check(driver_->MemcpyDtoH(element.data(), range + static_cast<CUdeviceptr>(begin),
                                       static_cast<std::size_t>(bytes(type))),
                   Stage::tool, "cuMemcpyDtoH");
-    std::reverse(element.begin(), element.begin() + bytes(type));  // as the number is written
+    std::reverse(element.begin(), element.begin() + bytes(type));  // most significant byte first
     return cat("0x", to_hex(element.data(), static_cast<std::size_t>(bytes(type))));
   }
 
@@ -251,7 +252,7 @@ class CorrectnessCheck::TestProblem {
       return {FailureKind::guards, cat("it wrote ", -place.offset, " bytes before ", operand.name, where)};
     if (place.band)
       return {FailureKind::guards,
-              cat("it wrote ", place.offset - host_.bytes(place.operand) + 1, " bytes behind ", operand.name, where)};
+              cat("it wrote ", place.offset - host_.bytes(place.operand) + 1, " bytes after ", operand.name, where)};
     const std::string element = element_name(operand, layout, place.offset);
     const std::string words =
         cat(element, " is ", element_at(work_.base(), byte, layout.dtype, place.offset), " and should be ",
@@ -268,7 +269,7 @@ class CorrectnessCheck::TestProblem {
   const AnyArgs args_;
   const DeviceMemory first_;
   const Plan<Compare> compare_;
-  std::vector<std::unique_ptr<DeviceMemory>> expected_;  // one a poison
+  std::vector<std::unique_ptr<DeviceMemory>> expected_;  // one per poison byte
 };
 
 CorrectnessCheck::CorrectnessCheck(Runtime& runtime, const Driver& driver, const AnyProblem& problem,
@@ -280,12 +281,12 @@ CorrectnessCheck::CorrectnessCheck(Runtime& runtime, const Driver& driver, const
   if (!has_all_configs(test_problems_.front()->problem(), problem, target_))
     test_problems_.insert(test_problems_.end() - 1,
                           std::make_unique<TestProblem>(runtime, driver, small_problem(problem), true));
-  for (const auto& problem_ : test_problems_) problem_->learn(takes(*problem_, plan) ? trusted : "");
+  for (const auto& test : test_problems_) test->learn(takes(*test, plan) ? trusted : "");
 }
 
-// Whether an problem_'s problem has the config of a plan of the whole one.
-bool CorrectnessCheck::takes(const TestProblem& problem_, const AnyPlan& plan) const {
-  const AnyProblem& problem = problem_.problem();
+// Whether the config of a plan of the whole problem is legal for the test problem.
+bool CorrectnessCheck::takes(const TestProblem& test, const AnyPlan& plan) const {
+  const AnyProblem& problem = test.problem();
   return violated(problem.family(), plan.state()->variants.front().variant.config, problem.data(), target_).empty();
 }
 
@@ -294,9 +295,9 @@ CorrectnessCheck::~CorrectnessCheck() = default;
 std::optional<CheckFailure> CorrectnessCheck::check(const std::string& config) {
   try {
     const AnyPlan plan = test_problems_.back()->prepare(config);
-    for (const auto& problem_ : test_problems_) {
-      if (!takes(*problem_, plan)) continue;
-      if (auto failure = problem_->check(config)) return failure;
+    for (const auto& test : test_problems_) {
+      if (!takes(*test, plan)) continue;
+      if (auto failure = test->check(config)) return failure;
     }
   } catch (const Error& error) {
     const bool candidates = error.code == Code::compile || error.driver_code != 0;

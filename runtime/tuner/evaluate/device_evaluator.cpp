@@ -13,8 +13,8 @@
 namespace quern {
 namespace {
 
-constexpr int kEmulatedSamples = 3;      // the host driver's times are of nothing; they show that the path works
-constexpr std::int64_t kLocalShare = 8;  // at most 1/8 of the device's memory for the threads' own
+constexpr int kEmulatedSamples = 3;      // the host driver's times are not meaningful; they only test the path
+constexpr std::int64_t kLocalShare = 8;  // at most 1/8 of the device's memory for local memory
 
 HostOperands generated(const AnyProblem& problem) {
   HostOperands host(problem.family(), problem.data());
@@ -27,10 +27,10 @@ const AnyProblem& closed(const AnyProblem& problem) {
   if (open.empty()) return problem;
   const char* const name = open.front()->name;
   throw problem_error(problem.family(), problem.data(),
-                      cat(name, " is open; what is measured needs every extent, ", name, "=8192 for one"));
+                      cat(name, " is open; measuring needs every extent, for example ", name, "=8192"));
 }
 
-// Throws where the evaluator would take more than it may. Before anything is allocated.
+// Throws where the evaluator would use more memory than it may, before anything is allocated.
 const AnyProblem& affordable(const Driver& driver, const Device& device, const AnyProblem& problem,
                              const EvaluatorSettings& settings) {
   std::size_t free = 0;
@@ -41,8 +41,8 @@ const AnyProblem& affordable(const Driver& driver, const Device& device, const A
   if (needed <= limit) return problem;
   throw problem_error(
       problem.family(), problem.data(),
-      cat("measuring it takes ", needed >> 20, " MiB of device memory, and it may take ", limit >> 20,
-          " MiB; free some, allow more (--memory, QUERN_TUNE_MEMORY), or measure a problem with fewer rows"));
+      cat("measuring needs ", needed >> 20, " MiB of device memory; the limit is ", limit >> 20,
+          " MiB; free some, raise the limit (--memory, QUERN_TUNE_MEMORY), or measure a problem with fewer rows"));
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ std::int64_t evaluator_bytes(const AnyProblem& problem, const Device& device, Re
   std::int64_t set = 0;
   for (const Operand& operand : problem.family().operands) set += operand.layout(problem.data()).span_bytes() + 4096;
   if (device.target.host) return CorrectnessCheck::memory_bytes(problem) + set;
-  // The copy beside it is measured in buffers of its own, with cold L2 whatever the regime is.
+  // The copy is measured in its own buffers, with cold L2 whatever the regime is.
   const std::int64_t copies = call * rotating_sets(call, device.l2_bytes);
   return CorrectnessCheck::memory_bytes(problem) + copies +
          set * (regime == Regime::cold ? rotating_sets(call, device.l2_bytes) : 1);
@@ -77,13 +77,13 @@ AnyPlan DeviceEvaluator::prepare(const std::string& config) {
   return runtime_.prepare_any(problem_.family(), problem_.data(), options);
 }
 
-// The driver sets it aside for every thread that could be resident, whatever the launch.
+// The driver reserves local memory for every thread that could be resident, not only for the launch.
 bool DeviceEvaluator::too_much_local_memory(const AnyPlan& plan, std::string* why) const {
   const std::int64_t threads = std::int64_t{device_.multiprocessors} * device_.threads_per_multiprocessor;
   const std::int64_t all = plan.resources().stack_bytes * threads;
   const std::int64_t most = device_.memory_bytes / kLocalShare;
   if (all <= (settings_.memory_bytes > 0 ? std::min(settings_.memory_bytes, most) : most)) return false;
-  *why = cat("it takes ", plan.resources().stack_bytes, " bytes of local memory a thread, ", all >> 20,
+  *why = cat("it uses ", plan.resources().stack_bytes, " bytes of local memory per thread, ", all >> 20,
              " MiB on this device");
   return true;
 }
@@ -106,7 +106,7 @@ SweepTrial DeviceEvaluator::evaluate(const std::string& config, double best_us) 
     trial.why = std::move(why);
     return trial;
   };
-  runtime_.state().kernels.drop_unused();  // of the configs before
+  runtime_.state().kernels.drop_unused();  // of earlier configs
   try {
     const AnyPlan plan = prepare(config);
     const ImageInfo& image = plan.images().front();
@@ -116,7 +116,7 @@ SweepTrial DeviceEvaluator::evaluate(const std::string& config, double best_us) 
     trial.spills = image.resources.spill_store_bytes + image.resources.spill_load_bytes;
     trial.compile_ms = image.compile_ms;
     std::string why;
-    if (data_.image_of(plan) != 0) return fail(FailureKind::launch, "no launch at these addresses takes this image");
+    if (data_.image_of(plan) != 0) return fail(FailureKind::launch, "no launch at these addresses uses this image");
     if (too_much_local_memory(plan, &why)) return fail(FailureKind::resources, why);
     if (auto failure = check_.check(config)) return fail(failure->kind, failure->why);
     time(plan, best_us, trial);

@@ -1,5 +1,5 @@
-// Evaluates configs of one problem on one device: right first, then how fast. In the process that calls it, so what a
-// candidate breaks is broken there; `quern worker` is an evaluator in a process of its own.
+// Evaluates configs of one problem on one device: first the correctness check, then the time. It works in the calling
+// process, so a candidate that crashes breaks that process; `quern worker` is an evaluator in a separate process.
 #ifndef QUERN_TUNER_EVALUATE_DEVICE_EVALUATOR_H_
 #define QUERN_TUNER_EVALUATE_DEVICE_EVALUATOR_H_
 
@@ -15,17 +15,17 @@
 
 namespace quern {
 
-// Not thread-safe; the device's context is current in each call.
+// Not thread-safe. The device's context is current in each call.
 class DeviceEvaluator : public Evaluator {
  public:
-  // Throws Error: (bad_input) for a problem with an open extent, (driver) where memory does not suffice, (unsupported)
-  // where the trusted config is wrong.
+  // Throws Error: (bad_input) for a problem with an open extent, (driver) for too little memory, (unsupported) where
+  // the trusted config is wrong.
   DeviceEvaluator(Runtime& runtime, std::shared_ptr<const Driver> driver, const Device& device,
                   const AnyProblem& problem, const EvaluatorSettings& settings);
   ~DeviceEvaluator() override;
 
   DeviceFacts facts() override;
-  // After a failure of kind `crash` nothing else works in this process.
+  // After a failure of kind `crash` the context of this process is lost.
   SweepTrial evaluate(const std::string& config, double best_us) override;
   std::vector<Round> rounds(const std::string& a, const std::string& b, int count) override;
 
@@ -42,10 +42,10 @@ class DeviceEvaluator : public Evaluator {
   HostOperands host_;
   DeviceCase data_;
   CorrectnessCheck check_;
-  double copy_us_ = 0;  // measured when it is asked for
+  double copy_us_ = 0;  // measured on first use
 };
 
-// What an evaluator of this problem takes of the device's memory.
+// Device memory that an evaluator of this problem uses.
 std::int64_t evaluator_bytes(const AnyProblem& problem, const Device& device, Regime regime);
 
 }  // namespace quern

@@ -1,4 +1,4 @@
-// What a sweep asks of the place where its candidates run, in this process or in another. Not thread-safe.
+// Evaluator: checks and times candidates for a sweep, in this process or in a worker. Not thread-safe.
 #ifndef QUERN_TUNER_EVALUATE_EVALUATOR_H_
 #define QUERN_TUNER_EVALUATE_EVALUATOR_H_
 
@@ -14,18 +14,18 @@ namespace quern {
 
 struct EvaluatorSettings {
   Regime regime = Regime::cold;
-  std::string trusted;            // the config that all others must agree with; "": the default
-  std::int64_t memory_bytes = 0;  // of the device that it may take; 0: half of what is free
+  std::string trusted;            // the reference for all other configs; "": the default
+  std::int64_t memory_bytes = 0;  // limit on the device; 0: half of the free memory
 };
 
-// Where results come from, for records and reports.
+// The device and software that measured, for records and reports.
 struct DeviceFacts {
   std::string device;  // the driver's name
   std::string target;  // "sm_90a"
   std::string driver;  // version, "13.0"
   ClockRates clocks;
-  std::int64_t bytes = 0;  // that one call moves
-  double copy_us = 0;      // a copy of as many; 0 where nothing is measured
+  std::int64_t bytes = 0;  // moved by one call
+  double copy_us = 0;      // a copy of the same bytes; 0 where nothing is measured
 };
 
 class Evaluator {
@@ -34,12 +34,12 @@ class Evaluator {
 
   virtual DeviceFacts facts() = 0;
 
-  // What is written down of one config: its time, or why it has none. What is clearly slower than `best_us` gets fewer
+  // The trial of one config: its time, or why it failed. A config that is clearly slower than `best_us` gets fewer
   // samples than kMinSamples. `config` is changes to the default, "threads=128,unroll=2". Throws Error for what is not
   // the candidate's fault.
   virtual SweepTrial evaluate(const std::string& config, double best_us) = 0;
 
-  // A and B in pairs. REQUIRES: both have passed. Throws Error.
+  // Times A and B in pairs. REQUIRES: both have passed. Throws Error.
   virtual std::vector<Round> rounds(const std::string& a, const std::string& b, int count) = 0;
 };
 

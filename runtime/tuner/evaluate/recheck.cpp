@@ -10,8 +10,8 @@
 namespace quern {
 namespace {
 
-// Records write configs with spaces, --config takes commas; either may be in a file.
-Config config_of(const std::string& text, const FamilySpace& space, int usual) {
+// Records write configs with spaces, --config takes commas; a file may have either.
+Config config_of(const std::string& text, const FamilySpace& space, int default_point) {
   std::string changes;
   std::string spaced = text;
   std::replace(spaced.begin(), spaced.end(), ',', ' ');
@@ -19,10 +19,10 @@ Config config_of(const std::string& text, const FamilySpace& space, int usual) {
     if (!change.empty()) changes += cat(changes.empty() ? "" : ",", change);
   }
   const AnyProblem& problem = space.problem();
-  return parse_config(problem.family(), changes, space.config(usual), problem.data(), space.target());
+  return parse_config(problem.family(), changes, space.config(default_point), problem.data(), space.target());
 }
 
-// How much more time the first takes than one that differs from it so.
+// How much slower the first is than one with this difference from it.
 double slower_than(double difference) { return std::max(0.0, 1 / (1 + difference) - 1); }
 
 Interval regret_of(const std::vector<Finalist>& finalists) {
@@ -36,7 +36,7 @@ Interval regret_of(const std::vector<Finalist>& finalists) {
   return {slower_than(difference.high), slower_than(difference.middle), slower_than(difference.low)};
 }
 
-// Without a time to beat: each gets as many samples as it takes.
+// There is no best time to compare with, so each gets its full number of samples.
 SweepTrial evaluate(Evaluator& evaluator, const FamilySpace& space, int point) {
   SweepTrial trial = evaluator.evaluate(space.option(point), std::numeric_limits<double>::infinity());
   trial.config = space.text(point);
@@ -58,14 +58,14 @@ std::vector<std::string> differences(const Record& record, const Family& family,
   return found;
 }
 
-RecheckPoints points_of(const Record& record, const FamilySpace& space, int usual) {
+RecheckPoints points_of(const Record& record, const FamilySpace& space, int default_point) {
   RecheckPoints points;
-  points.usual = usual;
-  points.recorded = space.find(config_of(record.config, space, usual));
+  points.default_point = default_point;
+  points.recorded = space.find(config_of(record.config, space, default_point));
   for (const Rival& rival : record.rivals) {
     try {
-      const int point = space.find(config_of(rival.config, space, usual));
-      const bool known = point == points.recorded || point == usual ||
+      const int point = space.find(config_of(rival.config, space, default_point));
+      const bool known = point == points.recorded || point == default_point ||
                          std::find(points.rivals.begin(), points.rivals.end(), point) != points.rivals.end();
       if (!known) points.rivals.push_back(point);
     } catch (const Error&) {
@@ -81,12 +81,12 @@ Rechecked recheck(Evaluator& evaluator, const FamilySpace& space, const RecheckP
   const auto enter = [&](int point) {
     const SweepTrial trial = evaluate(evaluator, space, point);
     if (point == points.recorded) now.recorded = trial;
-    if (point == points.usual && !trial.failure) now.default_us = trial.us;
-    if (!trial.failure) contenders.push_back({point, {}, point == points.usual, point == points.recorded});
+    if (point == points.default_point && !trial.failure) now.default_us = trial.us;
+    if (!trial.failure) contenders.push_back({point, {}, point == points.default_point, point == points.recorded});
     if (trial.failure && point != points.recorded) now.failed.push_back(trial);
   };
   enter(points.recorded);
-  if (points.usual != points.recorded) enter(points.usual);
+  if (points.default_point != points.recorded) enter(points.default_point);
   if (now.recorded.failure) return now;  // nothing to compare with
   for (const int rival : points.rivals) enter(rival);
   const FinalComparison final_comparison = compare_finalists(

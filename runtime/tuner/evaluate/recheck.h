@@ -1,4 +1,4 @@
-// A record looked at again: whether what it chose still passes, and whether anything that it knew is faster by now.
+// Rechecks a record: whether its config still passes, and whether a known config is faster now.
 #ifndef QUERN_TUNER_EVALUATE_RECHECK_H_
 #define QUERN_TUNER_EVALUATE_RECHECK_H_
 
@@ -12,39 +12,39 @@
 
 namespace quern {
 
-// What compiles and loads images here and now. "": not known.
+// What compiles and loads images in this process. "": not known.
 struct Toolchain {
-  std::string driver;    // as driver_text gives it
-  std::string compiler;  // the identity
+  std::string driver;    // as from driver_text
+  std::string compiler;  // its identity
 };
 
-// In what a record was made otherwise than it would be today, a few words each. No such record is wrong.
+// What has changed since the record was made, a few words each. The record may still be right.
 std::vector<std::string> differences(const Record& record, const Family& family, const Toolchain& now);
 
-// A record's configs as points of its problem's space.
+// The configs of a record as points of its problem's space.
 struct RecheckPoints {
   int recorded = -1;
-  int usual = -1;           // the model's default
-  std::vector<int> rivals;  // each once, without the two above
-  int lost_rivals = 0;      // that are not legal any more
+  int default_point = -1;   // the model's default
+  std::vector<int> rivals;  // without duplicates and the two above
+  int lost_rivals = 0;      // no longer legal
 };
-// What a record does not say of a config is as in the default, as in look-up. Throws Error (bad_input) where the
-// recorded config is not legal any more, with the constraint.
-RecheckPoints points_of(const Record& record, const FamilySpace& space, int usual);
+// Parameters that a record does not set are as in the default, as in look-up. Throws Error (bad_input) where the
+// recorded config is no longer legal, with the constraint.
+RecheckPoints points_of(const Record& record, const FamilySpace& space, int default_point);
 
 // Differences are fractions.
 struct Rechecked {
-  SweepTrial recorded;             // by the check and by its time
+  SweepTrial recorded;             // check and time
   double default_us = 0;           // 0: the default did not pass
-  std::vector<SweepTrial> failed;  // of the default and the rivals
-  // How much slower the recorded config is than the best of the others: 0 where it is the best itself. Nothing where it
-  // did not pass.
+  std::vector<SweepTrial> failed;  // default and rivals that failed
+  // How much slower the recorded config is than the best of the others; 0 where it is the best. nullopt where it did
+  // not pass.
   std::optional<Interval> regret;
-  std::string faster;  // the config that a sweep would put in its place; "": none
+  std::string faster;  // the config that a sweep would choose instead; "": none
 };
 
-// Evaluates all, and holds a final comparison among those that passed, in which the recorded config is the incumbent.
-// Throws Error for what is no config's fault.
+// Evaluates all, then runs a final comparison of those that passed, with the recorded config as the incumbent. Throws
+// Error for what is not a config's fault.
 Rechecked recheck(Evaluator& evaluator, const FamilySpace& space, const RecheckPoints& points);
 
 }  // namespace quern

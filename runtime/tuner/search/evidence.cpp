@@ -5,9 +5,9 @@
 namespace quern {
 namespace {
 
-constexpr double kGain = 0.005;    // less is noise
-constexpr int kFloor = 100;        // trials without a gain, whatever came before
-constexpr double kPatience = 1.0;  // and as many again, as it took to reach the best
+constexpr double kGain = 0.005;    // smaller gains are noise
+constexpr int kFloor = 100;        // trials without a gain, at least
+constexpr double kPatience = 1.0;  // plus this multiple of the trials that it took to reach the best
 
 }  // namespace
 
@@ -18,7 +18,7 @@ void Evidence::add(const Trial& trial) {
   last_gain_ = trials_;
 }
 
-// While everything failed there is nothing to be content with.
+// There is no evidence while every trial has failed.
 bool Evidence::enough() const {
   return std::isfinite(best_us_) && trials_ - last_gain_ >= kFloor + kPatience * last_gain_;
 }

@@ -1,4 +1,4 @@
-// When to stop a search: on evidence that more measuring would not pay, not on a fixed count.
+// Stop rule of a search: stop on evidence that more measuring would not pay, not after a fixed count.
 #ifndef QUERN_TUNER_SEARCH_EVIDENCE_H_
 #define QUERN_TUNER_SEARCH_EVIDENCE_H_
 
@@ -8,9 +8,9 @@
 
 namespace quern {
 
-// The evidence is how long the best has stood: a search that goes on improving does so at shares of its length so far
-// that shrink slowly, so the patience is a floor and a multiple of what it took to reach the best. Improvements too
-// small to be told from noise do not count. One thread.
+// The evidence is the number of trials since the best last improved. Improvements come at shares of the search's length
+// that shrink slowly, so the patience is a minimum plus a multiple of the trials that it took to reach the best.
+// Improvements within the noise do not count. One thread.
 class Evidence {
  public:
   void add(const Trial& trial);
@@ -18,7 +18,7 @@ class Evidence {
 
  private:
   int trials_ = 0;
-  int last_gain_ = 0;  // the trial that last improved the best by more than the noise
+  int last_gain_ = 0;  // the last trial that improved the best by more than the noise
   double best_us_ = std::numeric_limits<double>::infinity();
 };
 

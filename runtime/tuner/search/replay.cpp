@@ -12,7 +12,7 @@
 namespace quern {
 namespace {
 
-// One search's figures. -1: not reached.
+// Results of one search. -1: not reached.
 struct Run {
   int within_5 = -1;
   int within_1 = -1;
@@ -20,7 +20,7 @@ struct Run {
   double stop_regret = 0;
 };
 
-// Answers at once, the first candidate; ends when all there is to know is known.
+// A backend that answers at once with the first candidate, and ends when every point is known.
 class Replay : public Backend {
  public:
   explicit Replay(const SavedSpace& saved) : saved_(saved), best_us_(saved.us[static_cast<std::size_t>(saved.best)]) {}
@@ -71,7 +71,7 @@ double quantile(const std::vector<Run>& runs, Member member, double share) {
 
 std::vector<Run> run_all(const SavedSpace& saved, Strategy search, int seeds, std::uint64_t first_seed) {
   std::vector<Run> runs(static_cast<std::size_t>(seeds));
-  std::atomic<std::size_t> next{0};  // runs differ in length: each thread takes the next one
+  std::atomic<std::size_t> next{0};  // dynamic scheduling: runs differ in length
   parallel_for(seeds, 1, [&](std::int64_t, std::int64_t) {
     for (std::size_t i = next++; i < runs.size(); i = next++) {
       Replay backend(saved);

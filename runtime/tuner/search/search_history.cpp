@@ -42,7 +42,7 @@ std::optional<Trial> SearchHistory::any_of(const std::vector<int>& candidates) {
 }
 
 bool SearchHistory::all_of(const std::vector<int>& points) {
-  // A window moves along: long lists are not looked through again for each point.
+  // A moving window: long lists are not scanned again for each point.
   std::vector<int> window;
   std::size_t taken = 0;
   do {

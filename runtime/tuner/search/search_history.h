@@ -1,4 +1,4 @@
-// What a search knows: every strategy measures through it, so that none pays twice for a point.
+// Search history: every strategy measures through it, so no point is measured twice.
 #ifndef QUERN_TUNER_SEARCH_SEARCH_HISTORY_H_
 #define QUERN_TUNER_SEARCH_SEARCH_HISTORY_H_
 
@@ -19,24 +19,24 @@ class SearchHistory {
 
   const Space& space() const { return space_; }
   bool knows(int point) const { return known_[static_cast<std::size_t>(point)]; }
-  // Infinity: it failed. REQUIRES: knows(point).
+  // Infinity if it failed. REQUIRES: knows(point).
   double us(int point) const { return us_[static_cast<std::size_t>(point)]; }
   // The backend said stop, or every point is known.
   bool over() const { return stopped_ || trials_.size() == known_.size(); }
   // In the order in which they were measured.
   const std::vector<Trial>& trials() const { return trials_; }
 
-  // Measures one of `candidates` that is not known yet, the first by preference; at most 64 are shown to the backend.
+  // Measures one of `candidates` that is not known yet, preferably the first; at most 64 are offered to the backend.
   // nullopt: all of them are known, or the backend said stop.
   std::optional<Trial> any_of(const std::vector<int>& candidates);
   // Measures all of `points` that are not known yet. Returns !over().
   bool all_of(const std::vector<int>& points);
 
-  // A point that is not known. REQUIRES: !over(). O(size) at worst, where nearly all are known.
+  // A random point that is not known. REQUIRES: !over(). O(size) at worst, where nearly all are known.
   int unknown(Random& random) const;
   // Up to `count` different ones.
   std::vector<int> unknowns(Random& random, int count) const;
-  // The fastest `count` of the points that are known, fastest first; among equals the one measured first.
+  // The fastest `count` of the known points, fastest first; on a tie the one measured first.
   std::vector<int> fastest(int count) const;
 
  private:

@@ -22,7 +22,7 @@ std::vector<Config> checked(const AnyProblem& problem, std::vector<Config> confi
   std::vector<std::string> sentences;
   for (const Constraint& constraint : problem.family().constraints) sentences.emplace_back(constraint.sentence);
   throw problem_error(problem.family(), problem.data(),
-                      cat("no config is legal for this problem; what must hold: ", join(sentences, "; ")));
+                      cat("no config is legal for this problem; the constraints are: ", join(sentences, "; ")));
 }
 
 std::vector<Axis> axes_of(const Family& family) {

@@ -1,4 +1,4 @@
-// A family's tuning space for one problem, as a search sees it.
+// A family's tuning space for one problem, for a search.
 #ifndef QUERN_TUNER_SPACE_FAMILY_SPACE_H_
 #define QUERN_TUNER_SPACE_FAMILY_SPACE_H_
 
@@ -10,7 +10,7 @@
 
 namespace quern {
 
-// Immutable. Points are numbered as `legal_configs` has them.
+// Immutable. Points are numbered in the order of `legal_configs`.
 class FamilySpace {
  public:
   // Throws Error (bad_input) where no config is legal, with the constraints.
@@ -22,20 +22,20 @@ class FamilySpace {
   const Target& target() const { return target_; }
 
   const Config& config(int point) const { return configs_[static_cast<std::size_t>(point)]; }
-  // -1 where it is not legal here.
+  // -1 where it is not legal for this problem.
   int find(const Config& config) const;
-  // "threads=256 vector=16", as records and sweeps have it.
+  // "threads=256 vector=16", as in records and sweeps.
   std::string text(int point) const;
-  // The same as PrepareOptions::config takes it.
+  // The same, in the form that PrepareOptions::config takes.
   std::string option(int point) const;
-  // The point of such a text; -1 where it names none that is legal here.
+  // The point of such a text; -1 where it is not a legal config.
   int find(const std::string& text) const;
 
-  // Points whose compiled parameters are equal share an image: its number, from 0, in the order of the points.
+  // Points whose compiled parameters are equal share an image. Images are numbered from 0, in the order of the points.
   int image(int point) const { return images_[static_cast<std::size_t>(point)]; }
   int images() const { return image_count_; }
 
-  // Of the axes and the legal points, hexadecimal.
+  // Digest of the axes and the legal points, hexadecimal.
   std::string digest() const;
 
  private:

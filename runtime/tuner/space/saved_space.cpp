@@ -18,7 +18,7 @@ constexpr double kFailed = std::numeric_limits<double>::infinity();
 
 [[noreturn]] void refuse(std::string sentence) { throw Error(Code::bad_input, Stage::tool, std::move(sentence)); }
 
-// A reader's sentence without the name that it gives itself.
+// A parser's message without its own prefix.
 std::string reason(const Json::exception& error) {
   const std::string_view text = error.what();
   const std::size_t end = text.find("] ");
@@ -38,23 +38,23 @@ const Json& member(std::string_view place, const Json& object, const char* key) 
   return object[key];
 }
 
-// 16, 16.0 and "16" are one value, as true and "true" are.
+// 16, 16.0 and "16" are one value, as are true and "true".
 std::string value_text(std::string_view place, const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean() || value.is_number_integer()) return value.dump();
   if (!value.is_number_float())
-    refuse(cat(place, " has the value ", value.dump(), ", which is no number, text or bool"));
+    refuse(cat(place, " has the value ", value.dump(), ", which is not a number, a string or a bool"));
   const double number = value.get<double>();
   const bool whole = std::abs(number) < 1e15 && number == std::floor(number);
   return whole ? std::to_string(static_cast<std::int64_t>(number)) : value.dump();
 }
 
 double checked_us(std::string_view place, double us) {
-  if (!std::isfinite(us) || us <= 0) refuse(cat(place, " has a time that is not above zero"));
+  if (!std::isfinite(us) || us <= 0) refuse(cat(place, " has a time that is not positive"));
   return us;
 }
 
-// Collects configs as a file names them; numbered once all are there.
+// Collects configs as they are in a file; numbers them once all are read.
 class Reading {
  public:
   Reading(std::string_view name, std::vector<Axis> axes) : name_(name), axes_(std::move(axes)) {}
@@ -63,7 +63,7 @@ class Reading {
   std::size_t size() const { return times_.size(); }
 
   void add(std::string_view place, std::vector<int> indices, double us) {
-    if (!times_.emplace(std::move(indices), us).second) refuse(cat(place, " has been there before"));
+    if (!times_.emplace(std::move(indices), us).second) refuse(cat(place, " is a duplicate"));
   }
 
   SavedSpace finish() {
@@ -74,7 +74,7 @@ class Reading {
       us.push_back(time);
     }
     if (std::all_of(us.begin(), us.end(), [](double time) { return time == kFailed; }))
-      refuse(cat(name_, us.empty() ? ": it holds no config" : ": every config failed", "; there is nothing to find"));
+      refuse(cat(name_, us.empty() ? ": it has no config" : ": every config failed", "; there is nothing to search"));
     SavedSpace saved{Space(std::move(axes_), std::move(points)), std::move(us), {}, 0, 0};
     saved.failed = static_cast<int>(std::count(saved.us.begin(), saved.us.end(), kFailed));
     saved.best = static_cast<int>(std::min_element(saved.us.begin(), saved.us.end()) - saved.us.begin());
@@ -90,13 +90,13 @@ class Reading {
 int place_of(std::string_view place, const Axis& axis, const std::string& value) {
   const auto found = std::find(axis.values.begin(), axis.values.end(), value);
   if (found == axis.values.end())
-    refuse(cat(place, " has ", axis.name, "=", value, ", which is not among that axis's values"));
+    refuse(cat(place, " has ", axis.name, "=", value, ", which is not a value of that axis"));
   return static_cast<int>(found - axis.values.begin());
 }
 
 // ---- Kernel Tuner's caches ----------------------------------------------------------------------------------------
 
-// What `text` leaves open: a '{' or '[' each, and whether it ends inside a string.
+// The brackets that `text` leaves open, '{' or '[' each, and whether it ends inside a string.
 struct Open {
   std::string brackets;
   bool quoted = false;
@@ -121,14 +121,14 @@ Open open_at_end(std::string_view text) {
 
 int line_of_end(std::string_view text) { return 1 + static_cast<int>(std::count(text.begin(), text.end(), '\n')); }
 
-// The file as it will be when it is complete: the braces of the cache and of the whole may be missing after a config.
+// The completed file: the closing braces of the cache and of the whole may be missing after a config.
 std::string closed(std::string_view name, std::string_view text) {
   std::string whole(trim(text));
   const Open open = open_at_end(whole);
   if (open.brackets.empty() && !open.quoted) return whole;
   if (open.quoted || open.brackets.size() > 2 || open.brackets.find('[') != std::string::npos)
     refuse(cat(name, " is truncated: it ends inside a config, in line ", line_of_end(whole),
-               "; copy it again, or cut what follows the last whole config"));
+               "; copy it again, or remove the text after the last complete config"));
   if (whole.back() == ',') whole.pop_back();
   return whole + std::string(open.brackets.size(), '}');
 }
@@ -137,7 +137,7 @@ std::vector<Axis> cache_axes(std::string_view name, const Json& file) {
   const Json& values = member(name, file, "tune_params");
   std::vector<Axis> axes;
   for (const Json& key : member(name, file, "tune_params_keys")) {
-    if (!key.is_string()) refuse(cat(name, " has ", key.dump(), " among its tune_params_keys, which is no name"));
+    if (!key.is_string()) refuse(cat(name, " has ", key.dump(), " among its tune_params_keys, which is not a name"));
     Axis axis{key.get<std::string>(), {}};
     const std::string place = cat("the axis ", axis.name, " of ", name);
     for (const Json& value : member(cat("tune_params of ", name), values, axis.name.c_str()))
@@ -147,7 +147,7 @@ std::vector<Axis> cache_axes(std::string_view name, const Json& file) {
   return axes;
 }
 
-// Milliseconds; a text names how the config failed.
+// Milliseconds; a string is the name of a failure.
 double cache_us(std::string_view place, const Json& time) {
   if (time.is_string()) return kFailed;
   if (!time.is_number()) refuse(cat(place, " has a time that is neither a number nor the name of a failure"));
@@ -183,21 +183,21 @@ std::vector<int> sweep_indices(std::string_view place, const std::vector<Axis>& 
     const std::size_t equals = std::min(word.find('='), word.size());
     const auto axis =
         std::find_if(axes.begin(), axes.end(), [&](const Axis& a) { return a.name == word.substr(0, equals); });
-    if (axis == axes.end()) refuse(cat(place, " has \"", word, "\", which names no axis"));
+    if (axis == axes.end()) refuse(cat(place, " has \"", word, "\", which is not an axis"));
     indices[static_cast<std::size_t>(axis - axes.begin())] =
         place_of(place, *axis, std::string(word.substr(std::min(equals + 1, word.size()))));
   }
-  if (std::count(indices.begin(), indices.end(), -1) != 0) refuse(cat(place, " names too few axes: ", config));
+  if (std::count(indices.begin(), indices.end(), -1) != 0) refuse(cat(place, " has too few axes: ", config));
   return indices;
 }
 
 void add_sweep_line(Reading& reading, std::string_view place, std::string_view text) {
   const Json line = parse(place, text);
-  if (!line.is_object() || !line.contains("config")) return;  // finalists, the result, what later versions add
+  if (!line.is_object() || !line.contains("config")) return;  // finalists, the result, lines of later versions
   try {
     const double us = line.contains("failure") ? kFailed : checked_us(place, member(place, line, "us").get<double>());
     reading.add(place, sweep_indices(place, reading.axes(), line["config"].get<std::string>()), us);
-  } catch (const Json::exception& error) {  // a member of another type than the format says
+  } catch (const Json::exception& error) {  // a member of the wrong type
     refuse(cat(place, " is damaged: ", reason(error)));
   }
 }
@@ -214,7 +214,7 @@ SavedSpace read_sweep(std::string_view name, const Json& head, std::string_view 
   int number = 1;
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');
-    if (end == std::string_view::npos) break;  // a line that was being written
+    if (end == std::string_view::npos) break;  // an unfinished line
     const std::string place = cat("line ", ++number, " of ", name);
     if (!trim(rest.substr(0, end)).empty()) add_sweep_line(reading, place, rest.substr(0, end));
     rest.remove_prefix(end + 1);
@@ -228,7 +228,7 @@ SavedSpace read_sweep(std::string_view name, const Json& head, std::string_view 
   if (head.contains("default")) {
     const auto text = head["default"].get<std::string>();
     saved.first = {saved.space.find(sweep_indices(cat("the default of ", name), axes, text))};
-    if (saved.first.front() < 0) refuse(cat("the default of ", name, " is none of its points: ", text));
+    if (saved.first.front() < 0) refuse(cat("the default of ", name, " is not one of its points: ", text));
   }
   return saved;
 }
@@ -252,7 +252,7 @@ SavedSpace read_saved_space(std::string_view name, std::string_view text) {
       return read_sweep(name, *head, text.substr(end + 1));
     }
     return read_cache(name, text);
-  } catch (const Json::exception& error) {  // a member of another type than the format says
+  } catch (const Json::exception& error) {  // a member of the wrong type
     refuse(cat(name, " is damaged: ", reason(error)));
   } catch (Error& error) {
     if (error.sentence.find(name) == std::string::npos) error.sentence = cat(name, ": ", error.sentence);

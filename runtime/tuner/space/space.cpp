@@ -43,7 +43,7 @@ void Space::check_points() const {
   if (points_.empty()) refuse("the tuning space has no legal point; its constraints exclude every config");
   for (const std::vector<int>& point : points_) {
     if (point.size() != axes_.size())
-      refuse(cat("a point of the tuning space has ", point.size(), " places for ", axes_.size(), " axes"));
+      refuse(cat("a point of the tuning space has ", point.size(), " values for ", axes_.size(), " axes"));
     for (std::size_t a = 0; a < axes_.size(); ++a) {
       if (point[a] < 0 || point[a] >= static_cast<int>(axes_[a].values.size()))
         refuse(cat("a point of the tuning space is at place ", point[a], " of ", axes_[a].name, ", which has ",
@@ -74,7 +74,7 @@ int Space::find(std::string_view text) const {
   for (const std::string_view word : split(text, ' ')) {
     if (word.empty()) continue;
     const std::size_t equals = word.find('=');
-    if (equals == std::string_view::npos) refuse(cat("\"", word, "\" is no NAME=VALUE"));
+    if (equals == std::string_view::npos) refuse(cat("expected NAME=VALUE, got \"", word, "\""));
     const auto axis = static_cast<std::size_t>(axis_of(word.substr(0, equals)));
     if (indices[axis] >= 0) refuse(cat(axes_[axis].name, " is given twice in \"", text, "\""));
     indices[axis] = place_of(axes_[axis], word.substr(equals + 1));
@@ -91,11 +91,11 @@ std::vector<Neighbour> Space::neighbours(int point) const {
   for (std::size_t a = 0; a < axes_.size(); ++a) {
     const int here = indices[a];
     const int end = static_cast<int>(axes_[a].values.size());
-    for (const int way : {-1, 1}) {
+    for (const int direction : {-1, 1}) {
       int rank = 0;
-      for (indices[a] = here + way; indices[a] >= 0 && indices[a] < end; indices[a] += way) {
+      for (indices[a] = here + direction; indices[a] >= 0 && indices[a] < end; indices[a] += direction) {
         const int other = find(indices);
-        if (other >= 0) found.push_back({other, static_cast<int>(a), way, ++rank});
+        if (other >= 0) found.push_back({other, static_cast<int>(a), direction, ++rank});
       }
     }
     indices[a] = here;

@@ -20,7 +20,7 @@ namespace quern {
 namespace {
 
 constexpr std::size_t kFinalists = 6;
-constexpr double kNear = 1.03;  // of the best: what may be a finalist
+constexpr double kNear = 1.03;  // times the best: limit for finalists
 
 class Sweep {
  public:
@@ -37,19 +37,19 @@ class Sweep {
                             .front()
                             .config)) {
     if (default_point_ < 0)
-      throw Error(Code::unsupported, Stage::tool, "the default config is not in the family's own space");
+      throw Error(Code::unsupported, Stage::tool, "the family's default config is not in its tuning space");
   }
 
   Journal run() {
     if (!settings_.path.empty()) writer_.emplace(settings_.path);
-    go_on();
+    resume();
     LiveBackend backend(space_, pool(), backend_settings(), runtime_.state().log,
                         [this](const SweepTrial& trial) { add(trial); });
     start(backend);
     for (const SweepTrial& trial : before_) backend.know(trial);
-    tell(backend);
-    Told told(*this, backend);
-    strategy_.search(space_.space(), first_points(), settings_.seed, told);
+    report_progress(backend);
+    Reporting reporting(*this, backend);
+    strategy_.search(space_.space(), first_points(), settings_.seed, reporting);
     backend.rest();
     journal_.trials = backend.trials();
     if (!stopped()) finish(backend);
@@ -57,13 +57,13 @@ class Sweep {
   }
 
  private:
-  // Tells of each step, in the thread of the search.
-  class Told : public Backend {
+  // Reports each step, on the search's thread.
+  class Reporting : public Backend {
    public:
-    Told(Sweep& sweep, LiveBackend& backend) : sweep_(sweep), backend_(backend) {}
+    Reporting(Sweep& sweep, LiveBackend& backend) : sweep_(sweep), backend_(backend) {}
     std::optional<Trial> any_of(const std::vector<int>& candidates) override {
       const auto trial = backend_.any_of(candidates);
-      sweep_.tell(backend_);
+      sweep_.report_progress(backend_);
       return trial;
     }
 
@@ -90,7 +90,7 @@ class Sweep {
     return backend;
   }
 
-  // The head that this sweep writes, but for what only an evaluator knows.
+  // The head that this sweep writes, except what only an evaluator knows.
   SweepHead head() const {
     const Family& family = space_.problem().family();
     SweepHead head;
@@ -116,7 +116,7 @@ class Sweep {
     return head;
   }
 
-  // Of the space and of the sources: times of other kernels are worth nothing here.
+  // Digest of the space and of the sources: times of other kernels do not apply.
   std::string digest() const {
     const Variant variant{"", space_.config(default_point_), 1};
     const AnyProblem& problem = space_.problem();
@@ -125,8 +125,8 @@ class Sweep {
     return hash128(cat(space_.digest(), key.what_hash.hex())).hex();
   }
 
-  // In what another sweep's file differs from this one's; "": it is this sweep's.
-  std::string how_other(const SweepHead& there) const {
+  // How another sweep's file differs from this sweep's; "" if it does not.
+  std::string difference_from(const SweepHead& there) const {
     const SweepHead here = head();
     const struct {
       const char* what;
@@ -138,29 +138,29 @@ class Sweep {
                 {"regime", there.regime, here.regime},
                 {"space", there.space, here.space}};
     for (const auto& row : rows) {
-      if (row.there != row.here) return cat("its ", row.what, " is ", row.there, " and this one's is ", row.here);
+      if (row.there != row.here) return cat("its ", row.what, " is ", row.there, "; this one's is ", row.here);
     }
     return {};
   }
 
-  // Whether a sweep that ended so has all that this one's budget allows.
+  // Whether a sweep with this result already used what this one's budget allows.
   bool has_enough(const SweepResult& result) const {
     const SweepBudget& budget = settings_.budget;
     return result.stopped != "budget" || (budget.evaluations > 0 && result.evaluations >= budget.evaluations) ||
            (budget.seconds > 0 && result.seconds >= budget.seconds);
   }
 
-  // What an earlier run of the same sweep left in the file. It is dropped, where it may be, under the file's lock: by
-  // name, a file would go that another process has just begun.
-  void go_on() {
+  // Resumes an earlier run of the same sweep from its file. Where allowed, the file is reset instead, under its lock:
+  // removing it by name could remove a file that another process has just started.
+  void resume() {
     if (!writer_ || !writer_->before()) return;
     const Journal& before = *writer_->before();
-    const std::string other = how_other(before.head);
+    const std::string other = difference_from(before.head);
     if (settings_.may_start_over && (!other.empty() || (before.result && has_enough(*before.result))))
       return writer_->start_over();
     if (!other.empty())
       throw Error(Code::bad_input, Stage::tool,
-                  cat(settings_.path, " is another sweep's: ", other, "; give another file, or remove it"));
+                  cat(settings_.path, " is another sweep's file: ", other, "; give another file, or remove it"));
     before_ = before.trials;
     journal_.head = before.head;
   }
@@ -170,8 +170,8 @@ class Sweep {
     const std::string& wanted = place_.device.name;
     if (facts.device != wanted || facts.target != space_.target().text())
       throw Error(Code::unsupported, Stage::tool,
-                  cat("here ", settings_.devices.front(), " is ", wanted, " (", space_.target().text(),
-                      "), and to its worker it is ", facts.device, " (", facts.target,
+                  cat("in this process ", settings_.devices.front(), " is ", wanted, " (", space_.target().text(),
+                      "), in its worker it is ", facts.device, " (", facts.target,
                       "); both must see the same devices (CUDA_VISIBLE_DEVICES)"));
     if (!journal_.head.problem.empty()) return;
     journal_.head = head();
@@ -197,7 +197,7 @@ class Sweep {
     return first;
   }
 
-  void tell(LiveBackend& backend) const {
+  void report_progress(LiveBackend& backend) const {
     SweepProgress now;
     backend.look([&](const std::vector<SweepTrial>& trials, int evaluations) {
       now.measured = evaluations;
@@ -222,7 +222,7 @@ class Sweep {
     return nullptr;
   }
 
-  // The default, the incumbent, and the best that are no twins, where they passed.
+  // The default, the incumbent, and the best that have distinct launches, where they passed.
   std::vector<int> final_points() const {
     std::vector<const SweepTrial*> passed;
     for (const SweepTrial& trial : journal_.trials) {

@@ -36,7 +36,7 @@ const SweepTrial* trial_of(const Journal& journal, const std::string& config) {
 std::string no_winner_text(const Journal& journal, const std::string& path) {
   if (journal.trials.empty())
     return cat("the sweep ended before a config was measured (", journal.result->stopped, ", ",
-               fixed(journal.result->seconds, 1), " s): give a larger budget, as data and reference take time too");
+               fixed(journal.result->seconds, 1), " s): give a larger budget, since data and reference take time too");
   return cat("no config passed; `quern tune report ", path.empty() ? "FILE" : path, "` says why each failed");
 }
 

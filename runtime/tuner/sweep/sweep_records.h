@@ -1,4 +1,4 @@
-// Between records and sweeps: what records give a sweep to begin with, and the record that a sweep leaves.
+// Conversion between records and sweeps: the start points from records, and the record of a finished sweep.
 #ifndef QUERN_TUNER_SWEEP_SWEEP_RECORDS_H_
 #define QUERN_TUNER_SWEEP_SWEEP_RECORDS_H_
 
@@ -12,24 +12,24 @@
 
 namespace quern {
 
-// Config texts, as SweepSettings has them.
+// Config texts, as in SweepSettings.
 struct KnownConfigs {
-  std::string incumbent;             // of the record for this very problem and device; "": there is none
+  std::string incumbent;             // of the exact record for this problem and device; "": none
   std::vector<std::string> related;  // of the nearest records, nearest first
 };
 KnownConfigs known_configs(Runtime& runtime, const AnyProblem& problem, const DevicePlace& place);
 
-// What a sweep measured of a config; null if it did not.
+// The trial of a config; null if it was not measured.
 const SweepTrial* trial_of(const Journal& journal, const std::string& config);
 
-// Of a sweep without a winner: why, and what to do. `path`: of its file; "" where none is kept.
+// For a sweep without a winner: why, and what to do. `path`: of its file; "" if none is kept.
 std::string no_winner_text(const Journal& journal, const std::string& path);
 
-// Of a sweep with a winner. `seed` is the search's.
+// For a sweep with a winner. `seed` is the search's.
 Record record_of(const AnyProblem& problem, const Journal& journal, std::uint64_t seed);
 
-// Where a sweep of this identity (whatever decides what is measured) is written: a file in the folder "sweeps" beside
-// the Runtime's own file of records; "" where there is none.
+// The path of a sweep's file: in the folder "sweeps" next to the Runtime's own file of records; "" where there is none.
+// `identity` is everything that decides what is measured.
 std::string sweep_path(Runtime& runtime, const AnyProblem& problem, const std::string& identity);
 
 }  // namespace quern

@@ -17,7 +17,7 @@ TuningLock::TuningLock(FileSystem& files, const std::string& path, const std::fu
   while (!(held_ = taken()) && !stop()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
 
-// Not by closing alone: a process that was forked meanwhile has the file open too.
+// Closing the file is not enough: a forked process may have it open too.
 TuningLock::~TuningLock() {
   if (file_ && file_->error() == 0 && held_) files_.unlock(file_->get());
 }

@@ -1,4 +1,4 @@
-// Held by the process that tunes a problem, so that others who want the same wait for its record.
+// Lock of the process that tunes a problem; others that want the same problem wait for its record.
 #ifndef QUERN_TUNER_SWEEP_TUNING_LOCK_H_
 #define QUERN_TUNER_SWEEP_TUNING_LOCK_H_
 
@@ -12,14 +12,14 @@ namespace quern {
 
 class TuningLock {
  public:
-  // Waits for others until `stop` says so. `path` is made where it is missing, and stays. An empty path, and a file
-  // system that has no locks, hold nobody back.
+  // Waits for the lock until `stop` returns true. `path` is created where it is missing, and is not removed. With an
+  // empty path, or a file system without locks, nobody waits.
   TuningLock(FileSystem& files, const std::string& path, const std::function<bool()>& stop);
   ~TuningLock();
   TuningLock(const TuningLock&) = delete;
   TuningLock& operator=(const TuningLock&) = delete;
 
-  // False: `stop` came while another had it.
+  // False: stopped while another process held it.
   bool held() const { return held_; }
 
  private:

@@ -1,4 +1,4 @@
-// Making a candidate's image, for whoever asks.
+// Compiling a candidate's image.
 #ifndef QUERN_TUNER_WORKER_COMPILE_CANDIDATE_H_
 #define QUERN_TUNER_WORKER_COMPILE_CANDIDATE_H_
 
@@ -10,7 +10,7 @@ namespace quern {
 // From the store, or compiled now. Throws Error.
 ImageMessage make_image(Runtime& runtime, const CompileMessage& message);
 
-// The same in this process, where a compile has no time limit. Throws Error for what is not the candidate's fault.
+// The same in this process, without a time limit. Throws Error for what is not the candidate's fault.
 CompileOutcome compile_here(Runtime& runtime, const CompileMessage& message);
 
 }  // namespace quern

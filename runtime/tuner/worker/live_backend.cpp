@@ -11,7 +11,7 @@ namespace quern {
 namespace {
 
 constexpr double kFailed = std::numeric_limits<double>::infinity();
-constexpr std::chrono::milliseconds kBetweenLooks{20};  // at whether to stop
+constexpr std::chrono::milliseconds kPollInterval{20};  // for stop requests
 
 }  // namespace
 
@@ -69,9 +69,9 @@ bool LiveBackend::wants_to_stop() {
   const bool spent = (budget.evaluations > 0 && evaluations_ >= budget.evaluations) ||
                      (budget.seconds > 0 && seconds() >= budget.seconds);
   const bool enough = settings_.stop_on_evidence && evidence_.enough();
-  const bool told = told_to_stop();
-  if (told || spent || enough) stopped_ = told ? "asked to" : spent ? "budget" : "evidence";
-  return told || spent || enough;
+  const bool requested = stop_requested();
+  if (requested || spent || enough) stopped_ = requested ? "asked to" : spent ? "budget" : "evidence";
+  return requested || spent || enough;
 }
 
 std::optional<Trial> LiveBackend::any_of(const std::vector<int>& candidates) {
@@ -86,9 +86,9 @@ std::optional<Trial> LiveBackend::any_of(const std::vector<int>& candidates) {
       asked_ = false;
       return Trial{point, at(point).us};
     }
-    if (told_to_stop()) return std::nullopt;
+    if (stop_requested()) return std::nullopt;
     if (error_ && evaluators_left_ == 0) std::rethrow_exception(error_);
-    settings_.stop ? void(changed_.wait_for(lock, kBetweenLooks)) : changed_.wait(lock);
+    settings_.stop ? void(changed_.wait_for(lock, kPollInterval)) : changed_.wait(lock);
   }
 }
 
@@ -115,12 +115,12 @@ std::vector<Round> LiveBackend::compare(int a, int b, int count) {
 
 // ---- what is known of a point
 
-// A launch is decided by its image and its geometry; two points that have both in common are one.
-std::string LiveBackend::twin_key(int point) const {
+// The image and the launch geometry decide a launch. Points that have both in common are measured once.
+std::string LiveBackend::launch_key(int point) const {
   const AnyProblem& problem = space_.problem();
   AnyArgs args(problem.family());
   args.set_extents(problem.data());
-  Launch launch{};  // what the family does not set is 0
+  Launch launch{};  // zeroes what the family does not set
   problem.family().launch(problem.data(), args.data(), settings_.model, space_.config(point), launch);
   std::string key = image_of(point).outcome.image->digest;
   for (const std::uint32_t number : {launch.grid[0], launch.grid[1], launch.grid[2], launch.block[0], launch.block[1],
@@ -129,21 +129,21 @@ std::string LiveBackend::twin_key(int point) const {
   return cat(key, " ", to_hex(launch.params, sizeof(launch.params)));
 }
 
-bool LiveBackend::known_by_its_twin(int point) {
-  const auto [found, first] = measured_.emplace(twin_key(point), point);
+bool LiveBackend::reuse_equal_launch(int point) {
+  const auto [found, first] = measured_.emplace(launch_key(point), point);
   if (first || found->second == point || !at(found->second).done) return false;
   for (const SweepTrial& trial : trials_) {
     if (trial.config != space_.text(found->second)) continue;
-    SweepTrial twin = trial;
-    twin.same_as = trial.same_as.empty() ? trial.config : trial.same_as;
-    finish(point, std::move(twin));
+    SweepTrial equal = trial;
+    equal.same_as = trial.same_as.empty() ? trial.config : trial.same_as;
+    finish(point, std::move(equal));
     return true;
   }
   return false;
 }
 
 void LiveBackend::settle(int point, SweepTrial trial) {
-  asked_ = false;  // the search knows more now, and may want something else
+  asked_ = false;  // the search may want other points now
   at(point).done = true;
   at(point).us = trial.failure ? kFailed : trial.us;
   if (trial.same_as.empty()) ++evaluations_;
@@ -166,8 +166,8 @@ CompileMessage LiveBackend::message_for(int point) const {
   return {space_.problem().text(), space_.target().text(), settings_.model.name, space_.option(point)};
 }
 
-// The first wanted point whose image nobody has begun, -1 for none, or where enough are waiting to be evaluated: a
-// search that finds something better wants others.
+// The first wanted point whose image is not being compiled, -1 for none. Also -1 while enough images wait for an
+// evaluator: a search that finds something better wants others.
 int LiveBackend::image_to_compile() const {
   int waiting = 0;
   for (const int point : wanted_) {
@@ -179,7 +179,7 @@ int LiveBackend::image_to_compile() const {
   return -1;
 }
 
-// Every point that is wanted and has this image has failed with it.
+// Fails every wanted point that has this image.
 void LiveBackend::fail_image(int point) {
   const CompileOutcome& outcome = image_of(point).outcome;
   for (const int other : std::vector<int>(wanted_)) {
@@ -213,14 +213,14 @@ void LiveBackend::compile_ahead(const std::function<WorkerPool::Compile()>& make
   } catch (...) {
     if (!lock.owns_lock()) lock.lock();
     error_ = std::current_exception();
-    evaluators_left_ = 0;  // what cannot be compiled cannot be evaluated
+    evaluators_left_ = 0;  // without images there is nothing to evaluate
     changed_.notify_all();
   }
 }
 
 // ---- evaluating
 
-// The first wanted point whose image is there, -1 for none.
+// The first wanted point whose image is ready, -1 for none.
 int LiveBackend::point_to_evaluate() const {
   if (!asked_) return -1;
   for (const int point : wanted_) {
@@ -261,7 +261,7 @@ void LiveBackend::evaluate_points(Evaluator& evaluator) {
       fail_image(point);
       continue;
     }
-    if (known_by_its_twin(point)) continue;
+    if (reuse_equal_launch(point)) continue;
     at(point).evaluating = true;
     const double best_us = best_us_ > 0 ? best_us_ : kFailed;
     lock.unlock();
@@ -294,8 +294,9 @@ void LiveBackend::evaluate(const std::function<std::unique_ptr<Evaluator>()>& ma
     const std::lock_guard lock(mutex_);
     error_ = std::current_exception();
     evaluators_left_ = std::max(0, evaluators_left_ - 1);
-    // The last one's error is the sweep's.
-    if (evaluators_left_ > 0 && !told_to_stop()) log_.warning(cat("a device of the sweep is out: ", error.what()));
+    // The error of the last evaluator is the sweep's.
+    if (evaluators_left_ > 0 && !stop_requested())
+      log_.warning(cat("the sweep continues without a device: ", error.what()));
     changed_.notify_all();
   }
 }

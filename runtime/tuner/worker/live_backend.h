@@ -1,5 +1,5 @@
-// The backend of a sweep: compilers that work ahead, and evaluators, one a device, each in a thread of its own. What
-// is measured never waits for a compile while an image is there that the search wants.
+// The backend of a sweep: a pipeline of compilers, which work ahead, and evaluators, one per device, each on its own
+// thread. An evaluator does not wait for a compile while there is a ready image that the search wants.
 #ifndef QUERN_TUNER_WORKER_LIVE_BACKEND_H_
 #define QUERN_TUNER_WORKER_LIVE_BACKEND_H_
 
@@ -24,7 +24,7 @@
 
 namespace quern {
 
-// Who works. Each is made in the thread in which it works, and goes there.
+// Worker pool. Each worker is constructed on its own thread, and destroyed there.
 struct WorkerPool {
   using Compile = std::function<CompileOutcome(const CompileMessage&)>;
   std::vector<std::function<std::unique_ptr<Evaluator>()>> evaluators;
@@ -32,14 +32,14 @@ struct WorkerPool {
 };
 
 struct BackendSettings {
-  DeviceModel model{};  // the live device's figures
+  DeviceModel model{};  // of the live device
   SweepBudget budget;   // 0: no limit
   bool stop_on_evidence = true;
-  double seconds_before = 0;   // of sweeping, before a resume
-  std::function<bool()> stop;  // asked now and then; true: nothing more is begun
+  double seconds_before = 0;   // of the sweep before it was resumed
+  std::function<bool()> stop;  // polled; true: start nothing more
 };
 
-// What a sweep asks an evaluator beside single configs.
+// A request of the sweep to an evaluator: a comparison in pairs.
 struct AskedComparison {
   int a = 0;
   int b = 0;
@@ -51,31 +51,32 @@ struct AskedComparison {
 
 class LiveBackend : public Backend {
  public:
-  // `space` and `log` must outlive it. `finished` is called for each trial that was measured here, one at a time.
+  // `space` and `log` must outlive it. `finished` is called for each new trial, one call at a time.
   LiveBackend(const FamilySpace& space, const WorkerPool& pool, const BackendSettings& settings, const Log& log,
               std::function<void(const SweepTrial&)> finished);
-  ~LiveBackend() override;  // ends the threads, and waits for what they are doing
+  ~LiveBackend() override;  // stops the threads, and waits for their current work
 
-  // What the first evaluator says that could open its device. Throws Error where none can.
+  // The facts of the first evaluator that could open its device. Throws Error where none can.
   DeviceFacts facts();
 
-  // Counts as measured, and is not measured again. Before the search.
+  // Adds a trial that is already known, so that it is not measured again. Before the search.
   void know(const SweepTrial& trial);
 
   // Throws Error where no evaluator is left, or nothing can be compiled.
   std::optional<Trial> any_of(const std::vector<int>& candidates) override;
 
-  // Waits for what is being measured, and begins nothing more until it is asked.
+  // Waits for current measurements, and starts no more until the next request.
   void rest();
 
   // A and B in pairs on one device. REQUIRES: both have passed. Throws Error.
   std::vector<Round> compare(int a, int b, int count);
 
-  // In the order in which they were measured, those from before among them. Not during a search.
+  // In the order in which they were measured, including those of before. Not during a search.
   const std::vector<SweepTrial>& trials() const { return trials_; }
-  // Configs measured here and before, but for those whose image and launch were another's. Not during a search.
+  // Configs measured, including those of before, except those with the image and launch of another. Not during a
+  // search.
   int evaluations() const { return evaluations_; }
-  // Both, while others work: they wait for `see`.
+  // Both, during a search; the threads wait for `see`.
   void look(const std::function<void(const std::vector<SweepTrial>&, int)>& see) const {
     const std::lock_guard lock(mutex_);
     see(trials_, evaluations_);
@@ -102,12 +103,12 @@ class LiveBackend : public Backend {
   void evaluate(const std::function<std::unique_ptr<Evaluator>()>& make);
   void evaluate_points(Evaluator& evaluator);
   bool serve_comparison(Lock& lock, Evaluator& evaluator);
-  bool told_to_stop() const { return settings_.stop && settings_.stop(); }
+  bool stop_requested() const { return settings_.stop && settings_.stop(); }
   bool wants_to_stop();
   int image_to_compile() const;
   int point_to_evaluate() const;
-  bool known_by_its_twin(int point);
-  std::string twin_key(int point) const;
+  bool reuse_equal_launch(int point);
+  std::string launch_key(int point) const;
   CompileMessage message_for(int point) const;
   void settle(int point, SweepTrial trial);
   void finish(int point, SweepTrial trial);
@@ -126,19 +127,19 @@ class LiveBackend : public Backend {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool ending_ = false;
-  std::vector<int> wanted_;  // what the search wants now, most wanted first
-  bool asked_ = false;       // it waits for one of them
+  std::vector<int> wanted_;  // the points that the search wants now, most wanted first
+  bool asked_ = false;       // the search waits for one of them
   std::vector<Point> points_;
   std::vector<Image> images_;
-  std::map<std::string, int> measured_;  // image and launch: the point that had them first
+  std::map<std::string, int> measured_;  // the first point with an image and launch
   std::vector<SweepTrial> trials_;
   Evidence evidence_;
-  double best_us_ = 0;  // 0: nothing passed yet
+  double best_us_ = 0;  // 0: none passed yet
   int evaluations_ = 0;
   const char* stopped_ = "all measured";
   std::optional<DeviceFacts> facts_;
   std::optional<AskedComparison> comparison_;
-  const int ahead_;  // images that may wait for an evaluator
+  const int ahead_;  // limit of images that wait for an evaluator
   int evaluators_left_;
   std::exception_ptr error_;  // of the last evaluator, or of a compiler
   std::vector<std::thread> threads_;

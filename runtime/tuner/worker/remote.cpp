@@ -8,8 +8,8 @@
 namespace quern {
 namespace {
 
-constexpr std::chrono::milliseconds kLastWords{2000};   // from the end of a worker's answers to its exit
-constexpr std::chrono::milliseconds kBetweenLooks{20};  // at whether to stop
+constexpr std::chrono::milliseconds kExitTimeout{2000};  // from the end of a worker's output to its exit
+constexpr std::chrono::milliseconds kPollInterval{20};   // for stop requests
 
 double seconds(std::chrono::milliseconds limit) { return std::chrono::duration<double>(limit).count(); }
 
@@ -18,7 +18,7 @@ double seconds(std::chrono::milliseconds limit) { return std::chrono::duration<d
 WorkerSettings worker_of(const std::string& program, const std::string& cache_dir, const WorkerLibraries& libraries) {
   WorkerSettings settings;
   settings.program = program;
-  // Nor does it write down what it prepares: candidates are in nobody's manifest.
+  // Candidates must not be in a manifest, so QUERN_MANIFEST is cleared.
   settings.variables = {
       {"QUERN_CACHE_DIR", cache_dir}, {"QUERN_CACHE", "read-write"}, {"QUERN_MANIFEST", ""}, {"QUERN_IN_WORKER", "1"}};
   const auto add = [&](const char* name, const std::string& value) {
@@ -32,13 +32,12 @@ WorkerSettings worker_of(const std::string& program, const std::string& cache_di
 
 // ---- RemoteWorker
 
-// The member that answers the question. A worker that says anything else is thrown away.
+// The expected member of the answer. A worker that sends anything else is stopped.
 template <class Answer>
 Answer RemoteWorker::expect(Message& message, std::optional<Answer> Message::*member) {
   if (message.*member) return *std::move(message.*member);
   stop();
-  throw Error(Code::io, Stage::tool,
-              cat("the worker ", settings_.program, " answered something else than it was asked for"));
+  throw Error(Code::io, Stage::tool, cat("the worker ", settings_.program, " sent an answer of the wrong kind"));
 }
 
 Message RemoteWorker::parse(const std::string& line) {
@@ -47,7 +46,7 @@ Message RemoteWorker::parse(const std::string& line) {
   } catch (const Error& error) {
     stop();
     throw Error(Code::io, Stage::tool,
-                cat("the worker ", settings_.program, " said \"", line.substr(0, 80), "\", which is no answer (",
+                cat("the worker ", settings_.program, " sent \"", line.substr(0, 80), "\", which is not an answer (",
                     error.sentence, "); a worker prints nothing to standard output before it calls serve_worker"));
   }
 }
@@ -61,8 +60,8 @@ ChildProcess::Reading RemoteWorker::read(std::string* line, std::chrono::millise
       throw Stopped();
     }
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-    const auto reading = process_->read_line(line, std::clamp(left, std::chrono::milliseconds{0}, kBetweenLooks));
-    if (reading != ChildProcess::Reading::timeout || left <= kBetweenLooks) return reading;
+    const auto reading = process_->read_line(line, std::clamp(left, std::chrono::milliseconds{0}, kPollInterval));
+    if (reading != ChildProcess::Reading::timeout || left <= kPollInterval) return reading;
   }
 }
 
@@ -75,14 +74,14 @@ RemoteWorker::Reply RemoteWorker::ask(const Message& question, std::chrono::mill
   const bool timeout = reading == ChildProcess::Reading::timeout;
   Reply reply{timeout ? Outcome::timeout : Outcome::ended,
               {},
-              process_->end(timeout ? std::chrono::milliseconds{0} : kLastWords)};
+              process_->end(timeout ? std::chrono::milliseconds{0} : kExitTimeout)};
   process_.reset();
   return reply;
 }
 
 // ---- RemoteEvaluator
 
-// An answer, or an Error for anything else.
+// The answer; throws Error where the worker answers with an error, times out or ends.
 Message RemoteEvaluator::ask(const Message& question, std::chrono::milliseconds limit) {
   RemoteWorker::Reply reply = worker_.ask(question, limit);
   if (reply.outcome == RemoteWorker::Outcome::answered) {
@@ -127,7 +126,7 @@ SweepTrial RemoteEvaluator::evaluate(const std::string& config, double best_us) 
   Message question;
   question.evaluate = EvaluateMessage{config, std::isfinite(best_us) ? best_us : 0};
   SweepTrial trial = trial_of(config, worker_.ask(question, settings_.evaluate_limit));
-  if (trial.failure == FailureKind::crash) worker_.stop();  // its context serves nobody any more
+  if (trial.failure == FailureKind::crash) worker_.stop();  // its context is lost
   return trial;
 }
 

@@ -1,4 +1,4 @@
-// Workers, seen from the process that they work for.
+// Worker processes, from the side of the process that starts them.
 #ifndef QUERN_TUNER_WORKER_REMOTE_H_
 #define QUERN_TUNER_WORKER_REMOTE_H_
 
@@ -15,55 +15,54 @@
 
 namespace quern {
 
-// How a worker is started and how long it may take.
+// How a worker is started, and its time limits.
 struct WorkerSettings {
   std::string program;  // a path: `quern`, or an application's own
   std::vector<std::string> arguments = {"worker"};
-  ChildProcess::Variables variables;  // of its environment
+  ChildProcess::Variables variables;  // added to its environment
   std::chrono::milliseconds compile_limit{60'000};
-  std::chrono::milliseconds evaluate_limit{20'000};  // of one config: runs for the check, and samples
+  std::chrono::milliseconds evaluate_limit{20'000};  // of one config: check and samples
   std::chrono::milliseconds open_limit{300'000};     // a context, data, and the reference on the host
-  // Asked all the while a worker is at work, where it is given: true ends the worker, and whoever waits for it gets a
-  // Stopped. Thread-safe.
+  // Polled while a worker is busy, if set: true kills the worker, and the waiting call throws Stopped. Thread-safe.
   std::function<bool()> stop;
 };
 
-// Nobody wants the answer any more.
+// The answer is no longer wanted.
 class Stopped : public Error {
  public:
   Stopped() : Error(Code::unsupported, Stage::tool, "the sweep was stopped") {}
 };
 
-// Where a worker finds what its images are made with; "" for what it may look for itself.
+// Where a worker finds the compilers; "": it searches for itself.
 struct WorkerLibraries {
   std::string nvrtc;
   std::string cxx;
   std::string libcuda;
 };
 
-// Started as `program worker`, with images in `cache_dir`, and never tuning anything by itself.
+// Started as `program worker`, with images in `cache_dir`, and with tuning off.
 WorkerSettings worker_of(const std::string& program, const std::string& cache_dir, const WorkerLibraries& libraries);
 
-// One worker, started anew when the last one is gone. Not thread-safe.
+// One worker process, restarted when the last one is gone. Not thread-safe.
 class RemoteWorker {
  public:
   explicit RemoteWorker(const WorkerSettings& settings) : settings_(settings) {}
 
-  // What became of a question.
+  // The outcome of a question.
   enum class Outcome { answered, timeout, ended };
   struct Reply {
     Outcome outcome = Outcome::answered;
-    Message message;  // where it was answered
-    std::string how;  // where the worker ended: "signal 11 (Segmentation fault)"
+    Message message;  // if answered
+    std::string how;  // if the worker ended: "signal 11 (Segmentation fault)"
   };
   // After a timeout or an end the worker is gone, and the next question starts another. Throws Error (io) where none
   // can be started, and Stopped.
   Reply ask(const Message& question, std::chrono::milliseconds limit);
-  // What an answer must hold. Throws Error (io), without the worker, where it holds something else.
+  // The expected member of an answer. If it is missing, stops the worker and throws Error (io).
   template <class Answer>
   Answer expect(Message& message, std::optional<Answer> Message::*member);
   bool running() const { return process_ != nullptr; }
-  // Of a worker that cannot go on.
+  // Kills a worker that cannot continue.
   void stop() { process_.reset(); }
 
  private:
@@ -73,15 +72,15 @@ class RemoteWorker {
   std::unique_ptr<ChildProcess> process_;
 };
 
-// An evaluator in a worker. What a candidate breaks is thrown away with the worker.
+// An evaluator in a worker process. What a candidate breaks ends with that process.
 class RemoteEvaluator : public Evaluator {
  public:
-  // Opens nothing yet.
+  // Does not start a worker yet.
   RemoteEvaluator(const WorkerSettings& settings, OpenMessage open)
       : settings_(settings), open_(std::move(open)), worker_(settings) {}
 
   DeviceFacts facts() override;
-  // Failures of kind `timeout` and `crash` among the others; `worker` where a new worker would not open.
+  // Failures also include `timeout` and `crash`, and `worker` where a new worker cannot open the device.
   SweepTrial evaluate(const std::string& config, double best_us) override;
   std::vector<Round> rounds(const std::string& a, const std::string& b, int count) override;
 
@@ -92,10 +91,10 @@ class RemoteEvaluator : public Evaluator {
   const WorkerSettings settings_;
   const OpenMessage open_;
   RemoteWorker worker_;
-  std::optional<DeviceFacts> facts_;  // of the worker that runs
+  std::optional<DeviceFacts> facts_;  // of the running worker
 };
 
-// What a compile in a worker gives: the image, or why there is none.
+// The result of a compile in a worker: the image, or why there is none.
 struct CompileOutcome {
   std::optional<ImageMessage> image;
   FailureKind failure = FailureKind::compile;
@@ -105,7 +104,7 @@ struct CompileOutcome {
 class RemoteCompiler {
  public:
   explicit RemoteCompiler(const WorkerSettings& settings) : settings_(settings), worker_(settings) {}
-  // Throws Error for what is not the candidate's fault: no compiler, for one.
+  // Throws Error for what is not the candidate's fault, for example no compiler.
   CompileOutcome compile(const CompileMessage& message);
 
  private:

@@ -12,9 +12,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kBetweenLooks{20};  // at whether to stop, or to go on
+constexpr std::chrono::milliseconds kPollInterval{20};  // for a stop request, and whether to continue
 
-// From its begin to its end somebody works.
+// Measures the time of a call in its scope, and sets the rest that must follow.
 class RestAfter {
  public:
   explicit RestAfter(const Throttle& throttle) : throttle_(throttle) {}
@@ -48,7 +48,7 @@ class Throttled : public Evaluator {
   }
 
  private:
-  // The rest comes before the next call, so that nobody waits for what is known already.
+  // The rest comes before the next call, so that results are returned at once.
   template <class Call>
   std::invoke_result_t<Call> throttled_evaluator(const Call& call) {
     wait_until([&] { return Clock::now() >= *throttle_.rest; });
@@ -63,7 +63,7 @@ class Throttled : public Evaluator {
       if (stop_ && stop_()) throw Stopped();
       if (done()) return;
       std::this_thread::sleep_for(
-          std::clamp<Clock::duration>(*throttle_.rest - Clock::now(), std::chrono::milliseconds{1}, kBetweenLooks));
+          std::clamp<Clock::duration>(*throttle_.rest - Clock::now(), std::chrono::milliseconds{1}, kPollInterval));
     }
   }
 

@@ -19,19 +19,19 @@ namespace {
 
 constexpr int kContextLost = 3;
 
-// Ends this process when the one it works for is gone, whatever a candidate is doing here. Its end of the input may be
-// open in a process that it forked; then only the parent's number tells.
+// Ends this process when its parent is gone, even while a candidate runs. A forked process may keep the parent's end of
+// the input open; then only the parent's process id tells.
 void end_with_parent() {
   std::thread([parent = ::getppid()] {
-    constexpr int kLooksEvery = 1000;  // milliseconds
+    constexpr int kPollMilliseconds = 1000;
     pollfd input = {STDIN_FILENO, POLLRDHUP, 0};
     while ((input.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) == 0 && ::getppid() == parent)
-      ::poll(&input, 1, kLooksEvery);
+      ::poll(&input, 1, kPollMilliseconds);
     ::_exit(0);
   }).detach();
 }
 
-// Standard output as the channel of answers, and standard error in its place for what anybody prints.
+// Sends answers on standard output. Anything else that is printed goes to standard error instead.
 class Channel {
  public:
   Channel() : out_(::dup(STDOUT_FILENO)) { ::dup2(STDERR_FILENO, STDOUT_FILENO); }
@@ -53,7 +53,7 @@ class Channel {
 
  private:
   const int out_;
-  char* read_ = nullptr;  // getline's, as long as the process
+  char* read_ = nullptr;  // getline's buffer; not freed
   std::size_t space_ = 0;
 };
 
@@ -68,23 +68,23 @@ class Worker {
     if (request.compare)
       answer.rounds = evaluator().rounds(request.compare->a, request.compare->b, request.compare->count);
     if (request.compile) answer.image = make_image(runtime_, *request.compile);
-    runtime_.flush();  // for whoever has the answer; and this process ends without its destructors
+    runtime_.flush();  // before the answer is used; and this process ends without destructors
     return answer;
   }
 
-  // After a crash the context serves nobody any more.
+  // After a crash the context is lost.
   bool lost() const { return lost_; }
 
  private:
   DeviceEvaluator& evaluator() {
-    if (!evaluator_) throw Error(Code::bad_input, Stage::tool, "nothing is open yet; send an \"open\" first");
+    if (!evaluator_) throw Error(Code::bad_input, Stage::tool, "no problem is open; send an \"open\" first");
     return *evaluator_;
   }
 
   DeviceFacts open(const OpenMessage& message) {
     evaluator_.reset();
     device_.reset();
-    const AnyProblem problem = runtime_.parse(message.problem);  // what is not known here needs no device
+    const AnyProblem problem = runtime_.parse(message.problem);  // reports an unknown family before a device is opened
     device_ = open_device(runtime_, parse_device(message.device));
     EvaluatorSettings settings;
     settings.regime = parse_regime(message.regime);
@@ -103,7 +103,7 @@ class Worker {
 
   Runtime& runtime_;
   std::optional<OpenDevice> device_;
-  std::optional<DeviceEvaluator> evaluator_;  // goes before the device
+  std::optional<DeviceEvaluator> evaluator_;  // destroyed before the device
   bool lost_ = false;
 };
 
@@ -129,7 +129,7 @@ void serve_worker(const std::vector<const Family*>& families, const Options& opt
   Worker worker(runtime);
   for (std::string line; channel.read(&line);) {
     channel.write(answer_or_error(worker, line));
-    if (worker.lost()) ::_exit(kContextLost);  // destructors would call a driver that refuses everything
+    if (worker.lost()) ::_exit(kContextLost);  // every driver call in a destructor would fail
   }
   ::_exit(0);
 }

@@ -9,7 +9,7 @@
 namespace quern {
 namespace {
 
-// An evaluator and the device that it needs, in the thread that made it.
+// An evaluator and the device that it needs, on the thread that made it.
 class LocalEvaluator : public Evaluator {
  public:
   LocalEvaluator(Runtime& runtime, const std::string& device, const AnyProblem& problem,

@@ -1,4 +1,4 @@
-// Who works in a sweep: workers, or evaluators and compilers in this process.
+// Worker pool of a sweep: worker processes, or evaluators and compilers in this process.
 #ifndef QUERN_TUNER_WORKER_WORKER_POOL_H_
 #define QUERN_TUNER_WORKER_WORKER_POOL_H_
 
@@ -15,8 +15,8 @@ namespace quern {
 
 struct WorkerPoolSettings {
   std::vector<std::string> devices;
-  WorkerSettings worker;  // without a program all work is done in this process
-  int jobs = 1;           // compilers
+  WorkerSettings worker;  // without a program everything runs in this process
+  int jobs = 1;           // number of compilers
   Regime regime = Regime::cold;
   std::string trusted;
   std::int64_t memory_bytes = 0;
@@ -26,15 +26,15 @@ struct WorkerPoolSettings {
 // `runtime` must outlive the pool.
 WorkerPool make_worker_pool(const WorkerPoolSettings& settings, Runtime& runtime, const AnyProblem& problem);
 
-// A device as a process sees it that makes no context there.
+// A device as seen by a process that makes no context on it.
 struct DevicePlace {
   Device device;
-  DeviceModel model;  // the live figures
+  DeviceModel model;  // of the live device
 };
 DevicePlace place_of(Runtime& runtime, const std::string& device);
 
-// One evaluator on the first device, for whoever asks for one config after the other: the image is made first, by a
-// compiler and within its limit. `runtime` must outlive it. Throws as the pool's members do.
+// One evaluator on the first device, for configs that are evaluated one by one: each call first compiles the image,
+// within the compile limit. `runtime` must outlive it. Throws as the pool's members do.
 std::unique_ptr<Evaluator> single_evaluator(const WorkerPoolSettings& settings, const DevicePlace& place,
                                             Runtime& runtime, const AnyProblem& problem);
 

@@ -1,4 +1,4 @@
-#include "tuner/evaluate/pick_winner.h"
+#include "tuner/evaluate/final_comparison.h"
 
 #include <gtest/gtest.h>
 

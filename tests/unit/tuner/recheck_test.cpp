@@ -155,7 +155,7 @@ TEST_F(RecheckTest, ARecordsConfigsAreFoundHoweverTheyAreWritten) {
   written.rivals = {{space_.option(kRival), 1}, {space_.text(kUsual), 1}, {space_.text(kRival), 1}, {"unroll=77", 1}};
   const RecheckPoints points = points_of(written, space_, kUsual);
   EXPECT_EQ(points.recorded, kRecorded);
-  EXPECT_EQ(points.usual, kUsual);
+  EXPECT_EQ(points.default_point, kUsual);
   EXPECT_EQ(points.rivals, (std::vector<int>{kRival}));
   EXPECT_EQ(points.lost_rivals, 1);
   EXPECT_EQ(points_of(record(""), space_, kUsual).recorded, kUsual) << "what is not said is as in the default";

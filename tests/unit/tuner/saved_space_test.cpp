@@ -69,7 +69,7 @@ TEST(SavedSpace, ADamagedCacheIsNamedWithItsPlace) {
   EXPECT_TRUE(contains(refusal(with("\"pad\": true", "\"pad\": 3")), "64,True,col"));
   EXPECT_TRUE(contains(refusal(with("\"pad\": true", "\"pod\": true")), "has no \"pad\""));
   EXPECT_TRUE(contains(refusal(with("\"time\": 0.25", "\"time\": null")), "32,False,row"));
-  EXPECT_TRUE(contains(refusal(with("\"time\": 0.25", "\"time\": -1")), "not above zero"));
+  EXPECT_TRUE(contains(refusal(with("\"time\": 0.25", "\"time\": -1")), "not positive"));
   EXPECT_TRUE(
       contains(refusal(with("\"threads\": 128.0, \"pad\": true", "\"threads\": 32, \"pad\": false")), "before"));
   EXPECT_TRUE(contains(refusal(with("\"cache\"", "\"cash\"")), "has no \"cache\""));

@@ -67,10 +67,10 @@ TEST(Space, NeighboursDifferInOneAxisNearestFirst) {
   const std::vector<Neighbour> found = space.neighbours(space.find(std::vector<int>{2, 0}));
   // Value 1 is not legal there: 0 is the nearest below.
   ASSERT_EQ(found.size(), 4U);
-  const auto expect = [&](std::size_t i, std::vector<int> indices, int axis, int way, int rank) {
+  const auto expect = [&](std::size_t i, std::vector<int> indices, int axis, int direction, int rank) {
     EXPECT_EQ(space.indices(found[i].point), indices);
     EXPECT_EQ(found[i].axis, axis);
-    EXPECT_EQ(found[i].way, way);
+    EXPECT_EQ(found[i].direction, direction);
     EXPECT_EQ(found[i].rank, rank);
   };
   expect(0, {0, 0}, 0, -1, 1);
@@ -84,7 +84,7 @@ TEST(Space, APointAloneHasNoNeighbours) { EXPECT_TRUE(test::grid({1, 1}).neighbo
 TEST(Space, RefusesWhatContradictsItself) {
   EXPECT_TRUE(contains(refusal(kAxes, {}), "no legal point"));
   EXPECT_TRUE(contains(refusal(kAxes, {{0, 1}, {1, 0}, {0, 1}}), "the point threads=64 vector=16 twice"));
-  EXPECT_TRUE(contains(refusal(kAxes, {{0}}), "1 places for 2 axes"));
+  EXPECT_TRUE(contains(refusal(kAxes, {{0}}), "1 values for 2 axes"));
   EXPECT_TRUE(contains(refusal(kAxes, {{0, 2}}), "place 2 of vector"));
   EXPECT_TRUE(contains(refusal(kAxes, {{-1, 0}}), "place -1 of threads"));
   EXPECT_TRUE(contains(refusal({{"a", {"1"}}, {"a", {"2"}}}, {{0, 0}}), "two axes named a"));

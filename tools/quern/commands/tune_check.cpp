@@ -98,7 +98,7 @@ class Checks {
     pool.devices = {request_.device};
     pool.worker = worker_;
     pool.regime = parse_regime(checked.record.regime);
-    pool.trusted = space.option(points.usual);
+    pool.trusted = space.option(points.default_point);
     pool.memory_bytes = memory_bytes(request_.worker);
     try {
       const auto evaluator = single_evaluator(pool, *place_, runtime_, space.problem());

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Sourced by tools/test.sh and tools/check/count.sh.
 
-# Sums what the log $1 says of $2, PASSED, FAILED or SKIPPED: GoogleTest's closing lines, and the lines "ok …",
+# Sums the counts of $2, PASSED, FAILED or SKIPPED, in the log $1: GoogleTest's summary lines, and the lines "ok …",
 # "not ok …", "FAIL …" and "skipped: …" of our own scripts.
 count_of() {
   awk -v what="$2" '

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Renews the counts of docs/measured.md: how many cases each family's table has, and what the host tier takes of them.
+# Updates the counts of docs/measured.md: how many cases each family's table has, and how many the host tier runs.
 # Runs the conformance tests on the host driver, or reads the log of such a run: tools/counts.sh [LOG]
 set -euo pipefail
 # shellcheck source=tools/setup.sh
@@ -13,7 +13,7 @@ if [ $# = 0 ]; then
   QUERN_TEST_DEVICE=host build/dev/quern_device_tests --gtest_filter='Conformance.*' | tee "$log"
 fi
 
-# A row a test: its table's cases, those that were taken, the images made for them, seconds.
+# A row for each test: cases in its table, cases run, images compiled for them, seconds.
 rows() {
   awk '
     /^\[ RUN/ { sub(/.*\./, ""); test = $0; table = 0; taken = 0; images = 0 }

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Gets what is missing, builds the library and the command, and runs the main job twice: the second run compiles nothing.
+# Installs what is missing, builds the library and the command, and runs the main job twice: the second run compiles
+# nothing.
 # Then it installs both into a folder of the build, and builds and runs an application against that.
-# On a GPU where there is one, else on the CPU by the host driver; compiling for sm_90a needs no GPU either.
-# usage: tools/demo.sh [PRESET]     release when none is named
+# Uses a GPU if there is one, else the host driver on the CPU; compiling for sm_90a needs no GPU either.
+# usage: tools/demo.sh [PRESET]     default release
 set -euo pipefail
 # shellcheck source=tools/setup.sh
 source "$(dirname "$0")/setup.sh"
@@ -32,7 +33,7 @@ run cache list
 # ---- An application against the installed package --------------------------------------------------------------------
 
 demo=build/$preset/demo
-# quietly LOG COMMAND…: prints what it said where it failed.
+# quietly LOG COMMAND…: prints its output only if it failed.
 quietly() { "${@:2}" >"$demo/$1.log" 2>&1 || { cat "$demo/$1.log"; return 1; }; }
 build_app() {
   quietly configure cmake -S tests/consumer/app -B "$demo/app" -DCMAKE_PREFIX_PATH="$root/$demo/prefix" &&

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Runs the fuzzers for a CPU time. Needs this file, the programs (`cmake --build --preset fuzz` makes them) and the
-# inputs, nothing else of the tree, so that it can be done on another machine.
+# Runs the fuzzers for a given CPU time. Needs this file, the programs (`cmake --build --preset fuzz` makes them) and the
+# inputs, nothing else of the tree, so it can run on another machine.
 set -euo pipefail
 
 usage() {
   cat <<'TEXT'
 usage: tools/fuzz.sh PROGRAMS SECONDS [JOBS [INPUTS]]
-  PROGRAMS  the folder of quern_fuzz_*: build/fuzz. What is found goes to its folder fuzz-results
+  PROGRAMS  the folder of quern_fuzz_*: build/fuzz. Results go to its folder fuzz-results
   SECONDS   CPU time for each program, spread over the jobs
-  JOBS      how many run at a time (default: as many as there are processors)
+  JOBS      parallel jobs (default: the number of processors)
   INPUTS    a folder with a folder of inputs for each program (default: tests/fuzz/corpus)
-Runs every input once; then each job goes on from a copy of its own, until its time is spent or something is found.
-fuzz-results/NAME has `corpus`, which is all that is worth keeping, `findings`, and the logs. Exits 1 after a finding.
+Runs every input once; then each job continues from its own copy, until its time is spent or it has a finding.
+fuzz-results/NAME has `corpus`, the inputs worth keeping, `findings`, and the logs. Exits 1 after a finding.
 TEXT
 }
 
@@ -23,7 +23,7 @@ programs=$(cd "$1" && pwd)
 seconds=$2
 jobs=${3:-$(nproc)}
 inputs=$(cd "${4:-$(dirname "$0")/../tests/fuzz/corpus}" && pwd)
-slice=60  # seconds: between two of them a job looks at its CPU time
+slice=60  # seconds after which a job checks its CPU time
 options=(-timeout=20 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=1)
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1} UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
@@ -37,7 +37,7 @@ timed() {
   { time "$@" >>"$log" 2>&1 || touch "$folder/failed"; } 2>>"$log.cpu"
 }
 
-# The seconds that job $1 may run before it looks again; fails when its time is spent.
+# The seconds that job $1 may run before the next check; fails when its time is spent.
 left() {
   sum "$folder/job-$1.log.cpu" |
     awk -v all="$seconds" -v jobs="$jobs" -v slice="$slice" '{
@@ -56,7 +56,7 @@ job() {
   done
 }
 
-# The least inputs that reach every edge; not those that reach it more often, so that what is kept stays small.
+# The smallest set of inputs that reaches every edge, regardless of hit counts, to keep the set small.
 merge() {
   mkdir "$folder/corpus"
   timed "$folder/merge.log" "$program" -merge=1 -set_cover_merge=1 -use_counters=0 -max_len=4096 "$folder/corpus" "$folder"/corpus-*

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Takes over what tools/fuzz.sh found worth keeping: a few inputs a target, those that reach the most that the others do
-# not. Inputs with a name of their own (what a finding left, and the first ones) always stay.
+# Keeps the best inputs that tools/fuzz.sh found: for each target a few that add the most coverage. Named inputs
+# (those of past findings, and the seeds) always stay.
 set -euo pipefail
 
 if [ $# -lt 1 ] || [ $# -gt 2 ]; then
-  printf 'usage: tools/fuzz_keep.sh PROGRAMS [COUNT]     PROGRAMS as for tools/fuzz.sh; COUNT inputs a target, or 10\n'
+  printf 'usage: tools/fuzz_keep.sh PROGRAMS [COUNT]     PROGRAMS as for tools/fuzz.sh; COUNT inputs for each target, default 10\n'
   exit 2
 fi
 programs=$(cd "$1" && pwd)
@@ -13,7 +13,8 @@ cd "$(dirname "$0")/../tests/fuzz/corpus"
 scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT
 
-# From libFuzzer's account of a merge: the paths to keep, the one that adds most first. Those in the folder $1 are there.
+# From libFuzzer's log of a merge: the paths to keep, largest coverage gain first. Inputs in the folder $1
+# are there already.
 choose() {
   awk -v count="$count" -v there="$1/" '
     NR == 1 { files = $1; next }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Every conformance case of every family on the host driver, not only the part that the host tier takes. Some minutes.
+# Runs every conformance case of every family on the host driver, not only the subset of the host tier. Takes
+# some minutes.
 set -euo pipefail
 # shellcheck source=tools/setup.sh
 source "$(dirname "$0")/setup.sh"

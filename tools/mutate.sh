@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Would the tests notice? Makes the changes of tools/mutants/*.txt one at a time in a copy of the tree, as a careless
-# maintainer makes them, builds what the named tests need, and runs these tests alone: each must fail. By hand, before a
-# release; CI only checks that every change still applies (tools/check/mutants.sh).
-# A mutant of templates/ changes kernel and host code alike.
+# Mutation tests: applies the changes of tools/mutants/*.txt one at a time in a copy of the tree, builds the named tests
+# and runs only these: each must fail. Run by hand before a release; CI only checks that every change still applies
+# (tools/check/mutants.sh). A mutant of templates/ changes both kernel and host code.
 set -euo pipefail
 if [ "${1:-}" = --help ] || [ "${1:-}" = -h ]; then
-  echo "usage: tools/mutate.sh [WORD…]    the mutants whose names hold a WORD; all without one. Exits 1 when one lived."
+  echo "usage: tools/mutate.sh [WORD…]    the mutants whose names contain a WORD; default all. Exits 1 if one survived."
   exit 0
 fi
 # shellcheck source=tools/setup.sh
@@ -18,7 +17,7 @@ out=$root/build/mutate/out
 build_dir=$tree/build/dev
 mkdir -p "$tree" "$out"
 
-# The tree as it is; what is the same already keeps its time, so that little is built.
+# Copies the tree; unchanged files keep their time stamps, so that little is rebuilt.
 refresh() {
   git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
     [ -e "$file" ] || continue

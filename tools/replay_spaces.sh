@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every strategy on every saved tuning space of a directory, as Markdown: the tables of docs/search.md.
+# Runs every strategy on every saved tuning space of a directory. Prints Markdown: the tables of docs/search.md.
 # Usage: tools/replay_spaces.sh DIR [SEEDS]; QUERN names the command, default build/release/bin/quern or build/dev/bin/quern.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -13,14 +13,14 @@ done
 
 shopt -s nullglob
 files=("$directory"/*.json "$directory"/*.json.gz "$directory"/*.jsonl "$directory"/*.jsonl.gz)
-[ ${#files[@]} -gt 0 ] || { echo "replay_spaces.sh: $directory holds no .json or .jsonl, plain or .gz" >&2; exit 2; }
+[ ${#files[@]} -gt 0 ] || { echo "replay_spaces.sh: $directory has no .json or .jsonl file, plain or .gz" >&2; exit 2; }
 replays=()
 for file in "${files[@]}"; do replays+=(--replay "$file"); done
 
 echo "Made $(date -u +%F) at commit $(git -C "$root" rev-parse --short HEAD) by \`tools/replay_spaces.sh $(basename "$directory") $seeds\`."
 echo
 
-# Exhaustive search too: what canonical order costs shows how hard a space is.
+# Exhaustive search too: the cost of canonical order shows how hard a space is.
 strategies=(ils random exhaustive)
 for strategy in "${strategies[@]}"; do
   printf '## %s\n\n' "$strategy"

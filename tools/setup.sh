@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034  # the lists are used by the scripts that source this
-# Sourced by tools/*.sh: finds or gets what a build needs, and times steps.
-# Afterwards: `cmake` picks the generator, CUDA's headers are found, and NVRTC is where the library looks for it.
-# QUERN_FORCE_WHEELS=1 takes CUDA from NVIDIA's wheels even where a toolkit is installed.
+# Sourced by tools/*.sh: finds or installs what a build needs, and times steps.
+# Afterwards `cmake` picks the generator, CUDA's headers are found, and NVRTC is where the library searches for it.
+# QUERN_FORCE_WHEELS=1 uses CUDA from NVIDIA's wheels even if a toolkit is installed.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -11,7 +11,7 @@ fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 # Tenths of seconds since $1, a value of $EPOCHREALTIME.
 seconds_since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }'; }
 
-# step NAME COMMAND…: runs it and says how long it took.
+# step NAME COMMAND…: runs it and prints its time.
 step() {
   local name=$1 start=$EPOCHREALTIME status=0
   shift
@@ -28,13 +28,13 @@ have_header() {
   have_command c++ && printf '#if !__has_include(<%s>)\n#error\n#endif\n' "$1" | c++ -E -x c++ - >/dev/null 2>&1
 }
 
-# PACKAGE:KIND:NAME, where KIND NAME is what shows that it is there.
+# PACKAGE:KIND:NAME; KIND NAME tells how to detect the package.
 build_packages=(
   g++:command:g++ cmake:command:cmake make:command:make pkg-config:command:pkg-config
   libspdlog-dev:header:spdlog/spdlog.h libfmt-dev:header:fmt/format.h libxxhash-dev:header:xxhash.h
   libcli11-dev:header:CLI/CLI.hpp nlohmann-json3-dev:header:nlohmann/json.hpp zlib1g-dev:header:zlib.h
   libboost-context-dev:header:boost/context/detail/fcontext.hpp)
-# Good to have: installed where that is possible, and done without otherwise.
+# Optional: installed if possible.
 optional_packages=(
   ninja-build:command:ninja libgtest-dev:header:gtest/gtest.h libbenchmark-dev:header:benchmark/benchmark.h)
 test_packages=(
@@ -50,7 +50,7 @@ have_fuzzer() {
 }
 have_pip() { python3 -m "$1" --version >/dev/null 2>&1; }
 
-# missing PACKAGE:KIND:NAME…: the packages that are not there.
+# missing PACKAGE:KIND:NAME…: the packages that are not installed.
 missing() {
   local row package kind name
   for row in "$@"; do
@@ -84,13 +84,13 @@ need() {
   fail "install these Debian packages first (as root, or run this as root): $packages"
 }
 
-# want PACKAGE:KIND:NAME…: the same, but goes on without.
+# want PACKAGE:KIND:NAME…: the same, but continues without them.
 want() {
   local packages
   packages=$(missing "$@")
   if [ -n "$packages" ] && [ "$(id -u)" = 0 ] && have_command apt-get; then
     # shellcheck disable=SC2086
-    apt_install $packages || say "going on without $packages"
+    apt_install $packages || say "continuing without $packages"
   fi
 }
 
@@ -143,7 +143,7 @@ setup_cuda() {
       return
     fi
   fi
-  # The first of CUDA 13: what it makes, every driver of CUDA 13 takes.
+  # The first of CUDA 13: every driver of CUDA 13 loads its images.
   install_wheels "$folder" 'nvidia-cuda-nvrtc==13.0.*' 'nvidia-cuda-runtime==13.0.*' ||
     fail "quern needs the headers and NVRTC of CUDA 12 or newer: install a toolkit and set CUDA_HOME to it, or make" \
       "NVIDIA's wheels nvidia-cuda-nvrtc and nvidia-cuda-runtime reachable for pip"

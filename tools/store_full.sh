@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The store's tests in the sizes of the specification: a line of figures a test, then what passed. With the path of a
-# quern_store_tests it needs nothing else of the tree, so that it can be run on another machine; TMPDIR chooses the disk.
+# Runs the store's tests in full size: a line of measurements for each test, then what passed. With the path of a
+# quern_store_tests it needs nothing else of the tree, so it can run on another machine; TMPDIR chooses the disk.
 # About half an hour.
 set -euo pipefail
 

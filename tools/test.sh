@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up, builds and passes the tests. Ends with "N passed, M failed"; exits 1 when anything failed.
+# Sets up, builds and runs the tests. Ends with "N passed, M failed"; exits 1 when anything failed.
 set -euo pipefail
 # shellcheck source=tools/setup.sh
 source "$(dirname "$0")/setup.sh"
@@ -38,7 +38,7 @@ done
 
 # ---- Stages --------------------------------------------------------------------------------------------------------
 
-# The files that are ours to format and check.
+# The files to format and check.
 host_sources() { find base include runtime cache templates tools tests \( -name '*.cpp' -o -name '*.h' \) "$@" | sort; }
 all_sources() { find base include runtime cache templates tools tests -regex '.*\.\(cpp\|h\|cu\|cuh\)' | sort; }
 
@@ -91,7 +91,7 @@ stage_fuzz() {
 }
 stage_tidy() {
   mkdir -p build/tidy
-  # An option that g++ alone knows.
+  # An option that only g++ knows.
   sed 's/ -fno-gnu-unique//' build/dev/compile_commands.json >build/tidy/compile_commands.json
   host_sources -name '*.cpp' -not -path 'tests/*' |
     xargs --max-args=1 --max-procs="$(nproc)" clang-tidy -p build/tidy --quiet --warnings-as-errors='*'

@@ -12,7 +12,7 @@ def rows(path):
 
 
 def canonical(problem):
-    """A problem text without what is at its default, as quern prints it."""
+    """A problem text without the fields at their default, as quern prints it."""
     defaults = {"dtype=bf16", "width=4096", "activation=relu"}
     return " ".join(word for word in problem.split() if word not in defaults)
 

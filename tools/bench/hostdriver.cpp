@@ -1,4 +1,4 @@
-// What the host driver costs: a switch between fibers, and a step of a CUDA thread from barrier to barrier.
+// Cost of the host driver: a switch between fibers, and a step of a CUDA thread from barrier to barrier.
 #include <benchmark/benchmark.h>
 #include <dlfcn.h>
 
@@ -25,11 +25,11 @@ void switch_between_fibers(benchmark::State& state) {
       },
       &pair);
   for (auto _ : state) pair.home.switch_to(pair.fiber);
-  state.SetItemsProcessed(2 * state.iterations());  // there and back
+  state.SetItemsProcessed(2 * state.iterations());  // two switches
 }
 BENCHMARK(switch_between_fibers);
 
-// One core, so that the rate is a core's.
+// One core, so that the rate is per core.
 class Kernel {
  public:
   explicit Kernel(const std::string& body)
@@ -70,7 +70,7 @@ void shuffle_steps(benchmark::State& state) {
 }
 BENCHMARK(shuffle_steps)->Arg(128)->UseRealTime();
 
-// Threads that wait for nobody.
+// Threads that do not wait.
 void threads(benchmark::State& state) {
   Kernel kernel("store<4>(out + blockIdx.x * blockDim.x + threadIdx.x, {{1}});");
   const test::Shape shape{1000, 128};

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What a PyTorch user would run instead of `gather`, `pointwise` and `mxfp8`, timed as `quern bench` times its own kernels:
-CUDA-graph replays with cold L2 (rotating operands of 256 MB or more; small calls between L2 flushes, less the flushes),
+CUDA-graph replays with cold L2 (rotating operands of 256 MB or more; small calls between L2 flushes, minus the flush time),
 medians. One JSON line a row: problem, peer, us. Needs torch and triton.
 
 usage: peers.py [--only SUBSTRING]   (of the problem text)"""
@@ -37,7 +37,7 @@ def capture(calls, count, flush=None):
             if flush is not None:
                 flush.zero_()
             if calls:
-                keep = (keep + [calls[i % len(calls)]()])[-len(calls):]  # outputs rotate as inputs do
+                keep = (keep + [calls[i % len(calls)]()])[-len(calls):]  # outputs rotate like inputs
         graph.capture_end()
     current.wait_stream(stream)
     return graph
@@ -213,7 +213,7 @@ def report(problem, peer, call, operands, nbytes):
     row = {"problem": problem, "peer": peer}
     try:
         row["us"] = round(cold_us([lambda o=o: call(*o) for o in operands], nbytes), 3)
-    except Exception as error:  # a peer that cannot do a shape is a row, not the end
+    except Exception as error:  # a peer that does not support a shape gives a row, and the run continues
         row["error"] = f"{type(error).__name__}: {error}"[:200]
     print(json.dumps(row), flush=True)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What other run-time compilers cost on the host, beside `quern bench --host` and `--compile`: nanoseconds a launch of a
-tiny kernel through their Python entries (loops of calls, one wait at the end), and milliseconds to the first and to a
-second kernel of a process, each in a process of its own. One JSON line a row."""
+"""Host cost of other run-time compilers, to compare with `quern bench --host` and `--compile`: nanoseconds per launch of a
+tiny kernel through their Python API (loops of calls, one synchronization at the end), and milliseconds to the first and
+to a second kernel of a process, each in a separate process. One JSON line a row."""
 import json
 import statistics
 import subprocess
@@ -34,7 +34,7 @@ def torch_compile():
 
 def triton_jit():
     import torch
-    import triton_kernels  # written beside this run: Triton reads the source of a kernel from its file
+    import triton_kernels  # written by this run: Triton reads the source of a kernel from its file
 
     x, made = torch.zeros(64, device="cuda"), {}
 
@@ -123,7 +123,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "triton_kernels.py"), "w") as file:
             file.write(TRITON)
-        # Empty caches, so that a compile is one.
+        # Empty caches, so that every compile is a real one.
         environment = dict(os.environ, PYTHONPATH=folder, TRITON_CACHE_DIR=folder + "/triton",
                            TORCHINDUCTOR_CACHE_DIR=folder + "/inductor", CUPY_CACHE_DIR=folder + "/cupy")
         for peer in PEERS:

@@ -1,5 +1,5 @@
-// quern_store_bench: what the image store and the plan table cost, each figure beside its floor in the same run. One
-// program with nothing beside it, so that it runs on a machine that has a GPU and nothing else.
+// quern_store_bench: cost of the image store and the plan table, each time with its floor in the same run. A standalone
+// program, so that it runs on a machine with a GPU and nothing else installed.
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@
 namespace quern::bench {
 namespace {
 
-// ---- a driver that keeps the time
+// ---- a driver that measures its time
 
 std::atomic<std::int64_t> driver_ns{0};
 const DriverTable* plain_table = nullptr;
@@ -56,7 +56,7 @@ void make_images(const std::string& folder, const std::string& arch) {
   }
 }
 
-// In a process of its own, so that no NVRTC is loaded in this one: a warm start would not have one.
+// In a separate process, so that this one does not load NVRTC, as in a warm start.
 void make_images_beside(const std::string& folder, const std::string& arch) {
   const pid_t child = fork();
   if (child == 0) {
@@ -65,12 +65,13 @@ void make_images_beside(const std::string& folder, const std::string& arch) {
   }
   int status = 0;
   if (waitpid(child, &status, 0) != child || status != 0)
-    throw Error(Code::no_compiler, Stage::tool,
-                cat("the images could not be made here; make them where NVRTC is (--make-images DIR --arch ", arch,
-                    ") and give them with --images DIR"));
+    throw Error(
+        Code::no_compiler, Stage::tool,
+        cat("the images could not be compiled here; compile them on a machine with NVRTC (--make-images DIR --arch ",
+            arch, ") and pass them with --images DIR"));
 }
 
-// A copy that this user owns alone, as the store wants it.
+// A copy that only this user may write, as the store demands.
 void copy_images(const std::string& from, const std::string& to) {
   namespace fs = std::filesystem;
   fs::copy(from, to, fs::copy_options::recursive);
@@ -92,11 +93,12 @@ struct Typed {
 
 void declare(CLI::App& app, Typed& typed) {
   app.add_option("--device", typed.device, "null (default), a driver that returns at once, or cuda:N");
-  app.add_option("--images", typed.images, "A directory that --make-images made; default: make them now");
-  app.add_option("--make-images", typed.make_images, "Compile the images into this directory and do nothing else");
+  app.add_option("--images", typed.images, "A directory from --make-images; default: compile the images now");
+  app.add_option("--make-images", typed.make_images, "Only compile the images into this directory");
   app.add_option("--arch", typed.arch, "For --make-images; default sm_90a");
-  app.add_option("--threads", typed.settings.threads, "At most; default 16, and never more than there are cores");
-  app.add_option("--samples", typed.settings.samples, "Of each disk figure; default 201");
+  app.add_option("--threads", typed.settings.threads,
+                 "Maximum number of threads; default 16, limited by the number of cores");
+  app.add_option("--samples", typed.settings.samples, "Samples of each disk time; default 201");
   app.add_flag("--json", typed.json, "Print JSON lines");
 }
 
@@ -149,7 +151,7 @@ Folder::~Folder() {
 Place open_place(const std::string& name) {
   const auto ordinal = parse_integer(name.substr(std::min(name.find(':') + 1, name.size())));
   if (name != "null" && (name.rfind("cuda:", 0) != 0 || !ordinal))
-    throw Error(Code::bad_input, Stage::tool, cat("--device ", name, ": say null or cuda:N"));
+    throw Error(Code::bad_input, Stage::tool, cat("--device ", name, " is invalid; it takes null or cuda:N"));
   Place place;
   place.driver = name == "null" ? std::make_shared<Driver>(null_driver_table()) : Driver::open("");
   const int number = name == "null" ? 0 : static_cast<int>(*ordinal);
@@ -177,7 +179,7 @@ std::vector<std::string> problems() { return {"gather width=8192 dtype=bf16", "p
 
 int main(int argc, char** argv) {
   quern::bench::Typed typed;
-  CLI::App app("What the image store and the plan table cost");
+  CLI::App app("Cost of the image store and the plan table");
   quern::bench::declare(app, typed);
   CLI11_PARSE(app, argc, argv);
   try {

@@ -1,4 +1,4 @@
-// What the parts of quern_store_bench share: where they run, the images they read, and medians.
+// Common parts of quern_store_bench: the device, the images, and medians.
 #ifndef QUERN_TOOLS_BENCH_STORE_BENCH_H_
 #define QUERN_TOOLS_BENCH_STORE_BENCH_H_
 
@@ -30,7 +30,7 @@ class Stopwatch {
 
 double median(std::vector<double> values);
 
-// A folder that is gone at the end.
+// A temporary folder, removed at the end.
 class Folder {
  public:
   Folder();
@@ -43,15 +43,15 @@ class Folder {
   std::string path_;
 };
 
-// The device, its context current in this thread.
+// The device, with its context current on this thread.
 struct Place {
   std::shared_ptr<Driver> driver;
-  std::shared_ptr<Driver> timed;  // the same entry points, with their time added up: see driver_us
+  std::shared_ptr<Driver> timed;  // the same entry points, which also sum up their time: see driver_us
   Device device;
   std::unique_ptr<PrimaryContext> primary;  // none with the null driver
   CUcontext context = nullptr;
 
-  // For threads of our own.
+  // For other threads of this program.
   void make_current() const { driver->check((*driver)->CtxSetCurrent(context), Stage::tool, "cuCtxSetCurrent"); }
 };
 
@@ -62,7 +62,7 @@ Place open_place(const std::string& name);
 double take_driver_us();
 
 struct Settings {
-  std::string images;  // a store's directory that has the images of all problems below
+  std::string images;  // a store's directory with the images of all problems below
   int threads = 16;    // at most
   int samples = 201;
 };
@@ -77,7 +77,7 @@ struct Section {
   std::vector<Row> rows;
 };
 
-// Memory hits and known problems, by many threads.
+// Memory hits and known problems, by several threads.
 Section measure_memory_hits(const Place& place, const Settings& settings);
 Section measure_known_problems(const Place& place, const Settings& settings);
 // A new Runtime that finds its images on disk.

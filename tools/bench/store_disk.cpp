@@ -1,4 +1,4 @@
-// What a new Runtime costs that finds its images on disk.
+// Cost of a new Runtime that finds its images on disk.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@
 namespace quern::bench {
 namespace {
 
-// A problem and the files that its images are in.
+// A problem and the files of its images.
 struct Case {
   AnyProblem problem;
   std::vector<std::string> paths;
@@ -26,7 +26,7 @@ struct Case {
   std::uint64_t bytes = 0;
 };
 
-// The one that serves is a matter of the store; its file has the asked key's first half, and so have all others.
+// The store chooses one of them. Their names all begin with the first half of the key.
 void add_file(cache::Store& store, const std::string& key, Case& found) {
   for (const cache::Item& item : store.list()) {
     if (item.key.substr(0, item.key.find('/')) != key.substr(0, key.find('/'))) continue;
@@ -88,7 +88,7 @@ double load_libraries(const Place& place, const Case& measured, bool read) {
   return us;
 }
 
-// The same until the functions are loaded into the context, as a plan has them.
+// The same, plus loading the functions into the context, as for a plan.
 double load_functions(const Place& place, const Case& measured) {
   std::vector<std::unique_ptr<Library>> libraries;
   const Stopwatch watch;
@@ -104,8 +104,8 @@ double load_functions(const Place& place, const Case& measured) {
 
 struct Start {
   double whole_us = 0;     // prepare
-  double own_us = 0;       // less what the driver took
-  double identity_us = 0;  // finding out which NVRTC there is, before
+  double own_us = 0;       // without the time in the driver
+  double identity_us = 0;  // identifying NVRTC, before prepare
 };
 
 Start start(const Place& place, const Options& options, const Case& measured) {
@@ -122,7 +122,7 @@ Start start(const Place& place, const Options& options, const Case& measured) {
   return result;
 }
 
-// Medians by name, in the order of the names' first use.
+// Medians by name, in the order of first use.
 class Medians {
  public:
   void add(const std::string& name, double value) {
@@ -155,13 +155,13 @@ void timed(Medians& medians, const std::string& name, const Work& work) {
   medians.add(name, watch.us());
 }
 
-// What comes before the prepare that is measured, so that each floor finds the processor's caches as that does.
+// Work before the measured prepare, so that each floor starts with the same state of the CPU caches.
 void begin(const Place& place, const Settings& settings) {
   Runtime runtime(options_for(settings.images, place.timed));
   runtime.state().compiler.identity(place.device.target);
 }
 
-// No directory, and a pack of the same images.
+// No directory; only a pack of the same images.
 Options with_pack(const Place& place, const Settings& settings, cache::PackForm form) {
   const std::string path = cat(settings.images, form == cache::PackForm::plain ? ".plain" : ".compressed", ".pack");
   Runtime runtime(options_for(settings.images, place.driver));

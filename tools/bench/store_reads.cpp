@@ -1,4 +1,4 @@
-// What is in memory already, asked for by one thread and by many.
+// Reads of images and plans that are in memory, by one thread and by several.
 #include <cstring>
 #include <functional>
 #include <latch>
@@ -17,11 +17,11 @@ constexpr double kWindowNs = 40e6;
 constexpr int kChunk = 256;
 constexpr std::size_t kDistinct = 64;
 
-// One call by thread `thread`, its `i`th.
+// The `i`th call by thread `thread`.
 using Call = std::function<void(std::size_t thread, std::size_t i)>;
 
-// Calls in a nanosecond by one thread, over one window. The loop is instantiated for each kind of call, so that
-// nothing but the call is in it.
+// Calls per nanosecond by one thread, over one window. The loop is a template over the call, so that it contains
+// nothing else.
 template <class Work>
 double rate(const Work& work, std::size_t thread) {
   std::size_t calls = 0;
@@ -56,7 +56,7 @@ double rate_of(int count, const Place& place, const Work& work) {
   return sum;
 }
 
-// 1, 2, 4, … up to the cores that there are.
+// 1, 2, 4, … up to the number of cores.
 std::vector<int> thread_counts(int most) {
   std::vector<int> counts;
   for (int count = 1; count <= std::min<int>(most, static_cast<int>(std::thread::hardware_concurrency())); count *= 2)
@@ -64,12 +64,12 @@ std::vector<int> thread_counts(int most) {
   return counts;
 }
 
-// Collects the rates of several kinds of call, round by round, so that what changes over time changes all alike.
+// Collects the rates of several kinds of call in rounds, so that drift affects all of them equally.
 class Table {
  public:
   Table(const Place& place, const Settings& settings) : place_(place), counts_(thread_counts(settings.threads)) {}
 
-  // `floor`: no scaling is asked of it, one thread is enough.
+  // `floor`: one thread is enough, as scaling is not measured.
   template <class Work>
   void measure(const std::string& what, const Work& work, bool floor = false) {
     Kind& kind = kind_of(what);
@@ -88,7 +88,7 @@ class Table {
  private:
   struct Kind {
     std::string what;
-    std::vector<std::vector<double>> rates;  // one list a count of threads
+    std::vector<std::vector<double>> rates;  // one list for each thread count
   };
 
   Kind& kind_of(const std::string& what) {

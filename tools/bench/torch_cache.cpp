@@ -1,4 +1,4 @@
-// The library that torch_cache.py loads into a process of PyTorch's: quern as a guest there.
+// The library that torch_cache.py loads into a PyTorch process: quern as a guest there.
 #include <cstdio>
 #include <string>
 

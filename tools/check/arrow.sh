@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks every #include of the tree against the arrow of docs/design.md. Prints FILE:LINE: for each that points back.
+# Checks every #include of the tree against the arrow of docs/design.md. Prints FILE:LINE: for each include that points back.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -8,7 +8,7 @@ families=$(find templates -mindepth 1 -maxdepth 1 -type d -not -name common -not
 find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \) -print0 | sort -z |
   xargs -0 awk -v families="$families" '
   BEGIN {
-    # Layer: the layers that it may include, its own among them.
+    # Layer: the layers that it may include, including its own.
     allowed["public"] = "public"
     allowed["base"] = "base public"
     allowed["driver"] = "driver base public"
@@ -19,9 +19,9 @@ find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name 
     allowed["plan"] = "plan cache compiler driver base public families embedded host_common"
     allowed["records"] = "records plan base public"
     allowed["api"] = "api records plan cache compiler driver base public families embedded"
-    # internal_family: compare, which no application sees.
+    # internal_family: compare, which is not visible to applications.
     allowed["testbench"] = "testbench internal_family api plan cache compiler driver base public families host_common common"
-    # The rooms of the tuner, each on those before it.
+    # The folders of the tuner; each may include those before it.
     ground = "testbench internal_family api records plan cache compiler driver base public families host_common common"
     allowed["tuner/space"] = "tuner/space " ground
     allowed["tuner/search"] = "tuner/search " allowed["tuner/space"]
@@ -39,7 +39,7 @@ find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name 
     allowed["device"] = "common spec own"                           # templates/<f>/*.cu, *.cuh, params.h
     allowed["family"] = "host_common common base public own embedded families"  # templates/<f>/*.cpp, <f>.h
 
-    # <header>: the layers that may include it; none other may.
+    # <header>: the only layers that may include it.
     only["cuda.h"] = "driver hostdriver/api hostdriver/exec testbench"
     only["boost/"] = "hostdriver/exec"
     only["nvrtc.h"] = "compiler"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks that tools/test.sh counts what passed, failed and was skipped, the last also where a script leaves out a part.
+# Checks that tools/test.sh counts what passed, failed and was skipped, the last also if a script skips a part.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=tools/count.sh

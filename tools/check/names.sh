@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks that no two files define a type of the same name in the same namespace: their inline functions would be one for
-# the linker, whichever it meets first. Prints both places.
+# Checks that no two files define a type of the same name in the same namespace: the linker would keep
+# only one of their inline functions. Prints both places.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

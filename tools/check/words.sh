@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks what a reader of the tree should never meet: paths of one machine, notes to oneself, names that were replaced,
-# files that are too long.
+# Finds text that must not be in the tree: paths of one machine, notes to oneself, replaced names, files that are too
+# long.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

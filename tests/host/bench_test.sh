@@ -15,7 +15,7 @@ unset "${!QUERN_@}"
 export QUERN_CACHE_DIR=$work/cache QUERN_RECORDS=$work/records.jsonl
 failures=0
 
-# Bytes a microsecond. The L2 is that of the device, 8 MB, and ten times as fast: what is warm shows.
+# Bytes per microsecond. The L2 is that of the device, 8 MB, and ten times as fast, so that warm data shows.
 clock='memory_rate=1000 l2_rate=10000'
 small='pointwise rows=1000 width=40 activation=identity dtype=f32 bias_spread=none' # 320,000 bytes: with flushes
 large='pointwise rows=15000 width=4 activation=identity dtype=f32 bias_spread=none' # 480,000 bytes: rotating
@@ -24,7 +24,7 @@ large='pointwise rows=15000 width=4 activation=identity dtype=f32 bias_spread=no
 measure() {
   QUERN_HOSTDRIVER=$1 "$quern" "${@:2}" --device host --json >out 2>err
 }
-# is WHAT LINE MEMBER VALUE: a number, to a thousandth of it, or a text.
+# is WHAT LINE MEMBER VALUE: a number, within 0.1 %, or a text.
 is() {
   local got
   got=$(sed -n "$2p" out | grep -o "\"$3\":[^,}]*" | cut -d: -f2 | tr -d '"')

@@ -95,7 +95,7 @@ class Check {
     return nullptr;
   }
 
-  // `any`: what stands for members whose names are data.
+  // `any`: stands for members whose names are data.
   void one(const std::string& name, const std::string& any, const Json& value) {
     const Member* const member = find(name) != nullptr ? find(name) : find(any);
     if (member == nullptr) return complain(name, "is printed and not on the page");
@@ -123,7 +123,7 @@ class Check {
   bool bad_ = false;
 };
 
-// The name of the line's schema; "" where it is not as the page has it.
+// The name of the line's schema; "" if it is not on the page.
 std::string check_line(const std::string& line, const Page& page) {
   const Json object = Json::parse(line);
   const std::string name = object.begin().key() == "schema" ? object.begin()->get<std::string>() : "";

@@ -51,7 +51,7 @@ silent() { ! says "$1"; }
 # The lines of a sweep's file that are measurements, and whether no config has two.
 trials() { grep '^{"config"' "$1"; }
 no_config_twice() { [ -z "$(trials "$1" | sed 's/^{"config":"\([^"]*\)".*/\1/' | sort | uniq -d)" ]; }
-# What BEFORE held whole is where it was in AFTER.
+# The complete lines of BEFORE are at the same place in AFTER.
 kept() { [ -s "$1" ] && cmp -s "$1" <(trials "$2" | head -n "$(wc -l <"$1")"); }
 lines_of() { if [ -e "$1" ]; then trials "$1" | wc -l; else echo 0; fi; }
 # wait_for SECONDS COMMAND…
@@ -64,31 +64,31 @@ wait_for() {
   done
 }
 
-# ---- a sweep, gone on with and begun anew
+# ---- a sweep, resumed and restarted
 problem='gather rows=4 count=4 width=16'
-# In the order of the space: the evidence that ends a search is made of times.
+# In the order of the space: the stop rule of a search depends on times.
 # shellcheck disable=SC2086
 sweep() { expect 0 "$1" $problem --device host --strategy exhaustive --json "${@:2}"; }
 sweep '"measured":5,' --budget 5
-check 'the winner is said' says '"config":"form='
+check 'the winner is printed' says '"config":"form='
 check 'the sweep file is named' says "\"file\":\"$work/data/sweeps/gather-"
-# One sign: faster_percent is of the default's time what the winner needs less, whatever was measured.
+# One sign: faster_percent is the time that the winner saves, in percent of the default's time.
 one_sign() {
   sed -n 's/.*"us":\([0-9.e+]*\),"default_us":\([0-9.e+]*\),"faster_percent":\([-0-9.e+]*\),"faster_low":\([-0-9.e+]*\),"faster_high":\([-0-9.e+]*\),.*/\1 \2 \3 \4 \5/p' out |
     awk '{ seen = 1; if ($4 > $3 || $3 > $5 || ($3 > 1 && $1 > $2) || ($3 < -1 && $1 < $2)) bad = 1 } END { exit bad || !seen }'
 }
 check 'faster is positive' one_sign
-check 'the host is said to be one' says 'says nothing about a GPU'
+check 'the host is reported as one' says 'does not apply to a GPU'
 check 'no record is kept of the host' test ! -e "$QUERN_RECORDS"
 file=$(find data/sweeps -name 'gather-*.jsonl')
 check 'there is one file' test "$(wc -l <<<"$file")" = 1
 trials "$file" >before
-sweep "going on with $work/$file, $(wc -l <before) configs known" --budget 8
+sweep "resuming $work/$file, $(wc -l <before) configs known" --budget 8
 check 'a larger budget measures the rest' says '"measured":8,'
 check 'nothing is measured twice' no_config_twice "$file"
-check 'what was measured before stays' kept before "$file"
+check 'earlier measurements stay' kept before "$file"
 sweep '"measured":8,' --budget 8
-check 'what is finished is done anew' silent 'going on with'
+check 'a finished sweep is restarted' silent 'resuming'
 check 'in the same file' no_config_twice "$file"
 sweep '"measured":4,' --budget 4 --in-process --no-record
 expect 0 wrote report "$file" --output page.html
@@ -110,7 +110,7 @@ else
   echo "skipped: progress at a terminal: no script"
 fi
 
-# ---- what it says in the end
+# ---- the output at the end
 # shellcheck disable=SC2086
 expect 0 'faster_percent' $problem --device host --strategy exhaustive --budget 8
 check 'the verdict is one sentence' grep -Eq "^$problem: (kept the default: no config was faster by more than [0-9.]* %|(found|took) .*% (faster|slower) than the default .*)\\.\$" out
@@ -146,15 +146,15 @@ no_workers() { ! grep -lzxF -f pattern /proc/[0-9]*/cmdline >out 2>/dev/null; }
 check 'its workers end with it' wait_for 20 no_workers
 head -c "$(grep -b . space.jsonl | tail -n 1 | cut -d: -f1)" space.jsonl | grep '^{"config"' >before
 printf '{"config":"form=0 vec' >>space.jsonl
-expect 0 'going on with space.jsonl, ' "${space[@]}"
+expect 0 'resuming space.jsonl, ' "${space[@]}"
 check 'every config is measured' says '"stopped":"all measured"'
 check 'after a kill nothing is measured twice' no_config_twice space.jsonl
-check 'after a kill what was measured stays' kept before space.jsonl
+check 'measurements stay after a kill' kept before space.jsonl
 points=$(sed -n 's/.*"points":\([0-9]*\).*/\1/p' out)
 expect 0 "\"file\":\"space.jsonl\",\"points\":$points,\"failed\":0" --replay space.jsonl --seeds 5 --json
 expect 2 "space.jsonl is another sweep's" gather rows=1 count=1 width=2 dtype=u8 --device host --save-space space.jsonl
 
-# ---- two at once, whoever comes first
+# ---- two at once, in any order
 # Either one is refused in words, or it came later and had the file to itself.
 ended_well() { [ "$1" = 0 ] || { [ "$1" = 1 ] && grep -q 'is being written by another sweep; wait for it' "$2"; }; }
 both=(gather rows=2 count=2 width=1 dtype=u8 --device host --strategy exhaustive --budget 6 --json)
@@ -172,7 +172,7 @@ check "two at once: the second ends well ($two)" ended_well $two err.2
 check 'two at once: one has measured' grep -q '"measured":6,' out.1 out.2
 shared=$(grep -lF '"problem":"gather rows=2 count=2 width=1 dtype=u8"' data/sweeps/*.jsonl)
 expect 0 'wrote shared.html' report "$shared" --output shared.html
-check 'two at once: the file is whole' silent 'left out'
+check 'two at once: the file is whole' silent 'is skipped'
 check 'two at once: nothing is measured twice' no_config_twice "$shared"
 
 # ---- records, measured again
@@ -182,9 +182,9 @@ expect 2 "sweep first: quern tune $tiny --device host" check "$tiny" --device ho
 record problem="$tiny" device='NVIDIA H200' target=sm_90a >"$QUERN_RECORDS"
 expect 1 'there are no records for quern host device (sm_90), host, among the 1 that were asked for' \
   check "$tiny" --device host
-check 'it says what to type' says "sweep first: quern tune $tiny --device host"
+check 'it prints the next command' says "sweep first: quern tune $tiny --device host"
 expect 5 'device 7 does not exist' check --device host:7
-# Without a config it is the default: there is nothing that it could lose to.
+# Without a config it is the default: it has no rival.
 record problem="$tiny" >>"$QUERN_RECORDS"
 record problem="$tiny" regime=warm >>"$QUERN_RECORDS"
 cp "$QUERN_RECORDS" records.before
@@ -202,25 +202,25 @@ expect 2 'there are no such records' check pointwise dtype=f16 --device host
 } >others.jsonl
 expect '0 3' 'not measured: the config form=0 vector=32' check --records others.jsonl --device host --json
 flips() { if says '"flip":true'; then echo 3; else echo 0; fi; }
-check "the exit code says whether a record flips ($status)" test "$status" = "$(flips)"
-check 'a lost rival is said' says 'rivals that are not legal any more: 1'
-check 'another compiler is said' says 'compiler c++ of old then, c++'
-check 'an open problem is said' says 'not measured: rows is open'
-check 'a family that is not there is said' says 'not measured: there is no family'
+check "the exit code tells whether a record flips ($status)" test "$status" = "$(flips)"
+check 'a lost rival is reported' says 'rivals that are not legal any more: 1'
+check 'another compiler is reported' says 'compiler c++ of old then, c++'
+check 'an open problem is reported' says 'not measured: rows is open'
+check 'an unknown family is reported' says 'not measured: there is no family'
 check 'each record has its row' test "$(wc -l <out)" = 4
 expect 3 '1 failed' check --records others.jsonl "$tiny" --memory 1K --device host
 check 'the failure has its reason' says 'device memory'
 check 'no record was written' cmp -s "$QUERN_RECORDS" records.before
 check 'no file was made' cmp -s <(find data -type f | sort) files.before
 
-# ---- a worker whose input somebody else has open too
+# ---- a worker whose input another process has open too
 
 mkfifo questions
 exec 9<>questions
 echo 'no question' >&9
 ( "$quern" worker <questions >answers 2>/dev/null & echo $! >worker
   for _ in {1..300}; do if [ -s answers ]; then break; fi; sleep 0.1; done )
-check 'it answers what is no question' grep -q '^{"error":' answers
+check 'it answers an invalid question' grep -q '^{"error":' answers
 for _ in {1..300}; do if ! kill -0 "$(cat worker)" 2>/dev/null; then break; fi; sleep 0.1; done
 check 'a worker ends with its parent' test ! -e "/proc/$(cat worker)/exe"
 exec 9>&-

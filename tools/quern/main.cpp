@@ -1,4 +1,4 @@
-// The command line of quern. Subcommands are in the files of their names.
+// The command line of quern. Each subcommand is in the file of its name.
 #include <algorithm>
 #include <exception>
 #include <new>
@@ -11,7 +11,7 @@
 namespace quern::tool {
 namespace {
 
-// Known before the command line is read, as that may fail.
+// Set before the command line is parsed, as parsing may fail.
 bool wants_json(int argc, char** argv) {
   return std::any_of(argv + 1, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
 }
@@ -27,7 +27,7 @@ int run(int argc, char** argv) {
   } catch (const Error& error) {
     return end_with(error, argc, argv);
   } catch (const std::bad_alloc&) {
-    const char* const sentence = "there is not enough memory; make the problem smaller, or free some";
+    const char* const sentence = "out of memory; make the problem smaller, or free some memory";
     return end_with(Error(Code::io, Stage::tool, sentence), argc, argv);
   } catch (const std::exception& error) {
     return end_with(Error(Code::io, Stage::tool, error.what()), argc, argv);

@@ -35,7 +35,7 @@ TEST_F(BenchHost, TheBareLaunchIsNotThePlans) {
   EXPECT_EQ(rows, (std::vector<std::string>{"bare launch", "plan launch", "plan less bare, with its 95 % interval"}));
   const int launches = null_driver().launches;
   EXPECT_GT(launches, 1000);
-  EXPECT_EQ(geometries, launches / 2 + 1) << "the plan's launches, and the one that the bare ones have it from";
+  EXPECT_EQ(geometries, launches / 2 + 1) << "the plan's launches, and the one that the bare launches copy";
 }
 
 }  // namespace

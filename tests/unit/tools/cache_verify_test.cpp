@@ -1,4 +1,4 @@
-// What `quern cache verify` and `prune --outdated` make of images that other programs asked for.
+// `quern cache verify` and `prune --outdated` with images of other programs.
 #include <gtest/gtest.h>
 
 #include "api/runtime_state.h"

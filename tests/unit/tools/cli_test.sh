@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks of the command line that need no device: exit codes and what is said.
+# Checks of the command line that need no device: exit codes and output.
 # Usage: cli_test.sh QUERN_BINARY RECORD_MAKER JSON_PAGE_CHECKER
-# The checks are in cli/*.sh, which use what is set here.
+# The checks are in cli/*.sh, which use the variables set here.
 # shellcheck disable=SC2034
 set -u
 usage='usage: cli_test.sh QUERN_BINARY RECORD_MAKER JSON_PAGE_CHECKER'
@@ -14,14 +14,14 @@ trap 'rm -rf "$work"' EXIT
 parts=$(realpath "$(dirname "$0")")/cli
 cd "$work" || exit 1
 export QUERN_CACHE_DIR=$work/cache
-# No device, whatever this machine has: these checks are about what happens without one.
+# No device, even if this machine has one: these checks test the case without one.
 unset QUERN_LIBCUDA
 export CUDA_VISIBLE_DEVICES=-1
 no_driver=$work/no-driver.so.1
 # Nor the host driver, but where it is asked for.
 export QUERN_HOSTDRIVER_LIBRARY=$work/no-host-driver.so
 unset QUERN_CACHE QUERN_CACHE_MATCH QUERN_CACHE_LAYERS QUERN_CACHE_TRUST QUERN_CACHE_MAX_BYTES QUERN_CACHE_MAX_ENTRIES QUERN_NVRTC QUERN_LOG QUERN_DUMP QUERN_MANIFEST QUERN_RECORD_LAYERS QUERN_TUNE QUERN_WORKER
-# Nor records, whatever this user has.
+# No records, even if this user has some.
 export QUERN_RECORDS=$work/records.jsonl
 failures=0
 
@@ -32,12 +32,12 @@ fail() {
   failures=$((failures + 1))
 }
 
-# skip WHAT WHY: counted by tools/test.sh, so that nobody takes what was left out for passed.
+# skip WHAT WHY: counted by tools/test.sh, so that a skipped check does not count as passed.
 skip() { echo "skipped: $1: $2"; }
 
 # With --json an error is an object too, and nothing else is printed.
 is_an_error() { [ "$(wc -l <out)" = 1 ] && grep -q '^{"schema":"quern.error/1",' out; }
-# expect CODES WORD ARGUMENT…: the exit code, one of "0" or "0 3", and WORD in what is printed.
+# expect CODES WORD ARGUMENT…: the exit code, one of "0" or "0 3", and WORD in the output.
 expect() {
   local code=$1 word=$2 status
   shift 2
@@ -73,7 +73,7 @@ npy() {
   } >"$1"
 }
 
-# In this order: later parts use what earlier ones have made.
+# In this order: later parts use files of earlier ones.
 for part in words files completion images host failures operations json; do
   # shellcheck source=/dev/null
   . "$parts/$part.sh"

@@ -1,4 +1,4 @@
-#include "io/file_dtypes.h"
+#include "io/file_fields.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "io/file_extents.h"
+#include "io/file_fields.h"
 
 #include <gtest/gtest.h>
 

@@ -42,7 +42,7 @@ TEST(Manifest, AMemberGivenTwiceIsWrong) {
   EXPECT_EQ(reason_of("{\"problem\": \"gather\", \"problem\": \"gather\"}"), "it has problem twice");
 }
 
-// What is wrong with a line is shown with it: a gigabyte of it was.
+// Regression: an error quotes its line, and a gigabyte of it was printed.
 TEST(Manifest, ALongLineIsWrongAndNotShown) {
   const std::string reason = reason_of("{\"problem\": \"gather " + std::string(20000, 'x') + "\"}");
   EXPECT_EQ(reason, "it has 20022 bytes, and 16384 are the most; give each problem a line");
@@ -50,7 +50,7 @@ TEST(Manifest, ALongLineIsWrongAndNotShown) {
 
 TEST(Manifest, SaysWhatIsWrong) {
   EXPECT_NE(reason_of("{\"problem\": \"gather\""), "");
-  EXPECT_NE(reason_of("[1, 2]").find("no JSON object"), std::string::npos);
+  EXPECT_NE(reason_of("[1, 2]").find("not a JSON object"), std::string::npos);
   EXPECT_NE(reason_of("{}").find("problem is missing"), std::string::npos);
   EXPECT_NE(reason_of("{\"problem\": \"\"}").find("empty"), std::string::npos);
   EXPECT_NE(reason_of("{\"problem\": \"gather\", \"arhc\": \"sm_90a\"}").find("arhc"), std::string::npos);

@@ -99,7 +99,7 @@ TEST(NamedFile, ACharacterDeviceIsWrittenInPlace) {
   ASSERT_GE(terminal, 0);
   ASSERT_EQ(::unlockpt(terminal), 0);
   const std::string device = ::ptsname(terminal);
-  const int other_end = ::open(device.c_str(), O_RDWR | O_NOCTTY);  // keeps what was written
+  const int other_end = ::open(device.c_str(), O_RDWR | O_NOCTTY);  // keeps written data readable
   fs::create_symlink(device, scratch / "link");
   for (const std::string& path : {device, scratch / "link"}) {
     EXPECT_EQ(refusal(path), "");

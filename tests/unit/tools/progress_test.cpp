@@ -7,7 +7,7 @@
 namespace quern::tool {
 namespace {
 
-// A clock that is set, and what was written.
+// A fake clock, and the output.
 struct Screen {
   double now = 0;
   std::string written;
@@ -50,7 +50,7 @@ TEST(Progress, ShortJobsSayNothingWithoutATerminal) {
   EXPECT_EQ(screen.take(), "");
 }
 
-// What an earlier run did says nothing about this one's rate; a budget of time ends the job before all is done.
+// The items of an earlier run do not count for the rate; a time budget ends the job before all items are done.
 TEST(Progress, KnowsWhatWasDoneBeforeAndWhatTheBudgetLeaves) {
   Screen screen;
   Progress progress(20, 10, screen.as(80));

@@ -1,4 +1,4 @@
-// Made-up sweeps for the tests of the report, and what they look for in its pages.
+// Synthetic sweeps for the tests of the report, and helpers that search its pages.
 #ifndef QUERN_TESTS_UNIT_TOOLS_REPORT_SWEEPS_H_
 #define QUERN_TESTS_UNIT_TOOLS_REPORT_SWEEPS_H_
 
@@ -81,7 +81,7 @@ inline Journal interrupted(std::size_t trials) {
   return journal;
 }
 
-// The page's file, as it is in the link.
+// The page's embedded file, from its link.
 inline std::string download_of(const std::string& html) {
   const std::string head = "href=\"data:application/gzip;base64,";
   const std::size_t from = html.find(head);

@@ -47,7 +47,7 @@ bool may_stay_open(const std::string& name) {
   return kVoid.count(name) != 0;
 }
 
-// "" or what is wrong.
+// "" or the error.
 std::string imbalance(std::string_view html) {
   std::vector<std::string> open;
   for (std::size_t at = html.find('<'); at != std::string_view::npos; at = html.find('<', at)) {
@@ -199,7 +199,7 @@ TEST(Report, SaysWhatTheFileLacks) {
   const std::string html = html_report({journal});
   EXPECT_TRUE(has(html, "ends within a line"));
   EXPECT_TRUE(has(html, "the first is line 7: it is no JSON"));
-  EXPECT_TRUE(has(html, "The clocks were held down: power cap"));
+  EXPECT_TRUE(has(html, "The clocks were throttled: power cap"));
 }
 
 TEST(Report, DrawsEachConfigAndEachFailure) {
@@ -218,7 +218,7 @@ TEST(Report, DrawsEachConfigAndEachFailure) {
   EXPECT_EQ(count(html, "<tr data-i="), 3);
 }
 
-// A chart alone in its row was stretched to the page's width.
+// Regression: a single chart in its row was stretched to the page's width.
 TEST(Report, ALoneChartKeepsItsSize) {
   Journal journal = finished();
   for (SweepTrial& t : journal.trials) t.registers = 0;
@@ -255,7 +255,7 @@ TEST(Report, WhatAllOfTheBestHaveIsSaidOnceAndIsNoColumn) {
   EXPECT_FALSE(has(table.substr(0, table.find("</table>")), "stages"));
 }
 
-// A table that is wider than the page shows that it goes on.
+// A table that is wider than the page shows that it continues.
 TEST(Report, ATableThatScrollsHasAShadeAtItsEdge) {
   EXPECT_TRUE(has(html_report({finished()}), ".scroll { overflow-x: auto; background: linear-gradient("));
 }
@@ -314,7 +314,7 @@ TEST(Report, StaysSmallHoweverLongTheSweep) {
   EXPECT_TRUE(has(html, "20\u202f000"));
 }
 
-// ---- What is worked out of a file
+// ---- SweepView
 
 TEST(SweepView, TheLaterLineOfAConfigHolds) {
   Journal journal = interrupted(4);
@@ -344,7 +344,7 @@ TEST(SweepView, ThinningKeepsTheBestAndTheEnds) {
 TEST(SweepView, SharesAreThoseOfTheVariance) {
   Journal journal;
   journal.head = some_head();
-  // vector alone decides, unroll does nothing.
+  // Only vector has an effect, unroll has none.
   for (const char* unroll : {"1", "2"}) {
     journal.trials.push_back(trial(cat("vector=4 unroll=", unroll), 40, 1));
     journal.trials.push_back(trial(cat("vector=8 unroll=", unroll), 20, 1));

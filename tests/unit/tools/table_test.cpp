@@ -32,7 +32,7 @@ TEST(Table, IsMarkdownInAPipe) {
             "|------|-----:|\n"
             "| a  b | 1.50 |\n"
             "| ×    | -    |\n");
-  EXPECT_EQ(table_text(rows, 80), table_text(rows, 0)) << "what fits stays";
+  EXPECT_EQ(table_text(rows, 80), table_text(rows, 0)) << "a table that fits is not changed";
   EXPECT_EQ(table_text({}, 80), "");
   EXPECT_GT(widest(table_text(two_rows(), 0)), 80u) << "however wide it is";
 }
@@ -79,7 +79,7 @@ TEST(Layout, WrapsAtSpacesAndBreaksWhatIsLonger) {
   EXPECT_EQ(wrap_hard("ääääää", 4), (Lines{"ääää", "ää"})) << "characters, not bytes";
 }
 
-// Finding A9: what an entry or a pack says is shown, not obeyed.
+// Finding A9: text from an entry or a pack is escaped, so it cannot control the terminal.
 TEST(Table, ControlCharactersAreEscaped) {
   const std::string table = table_text({Row().add("compiler", std::string("\x1b[2J\n| fake"))}, 0);
   EXPECT_NE(table.find("\\x1b[2J\\x0a| fake"), std::string::npos) << table;

@@ -1,5 +1,5 @@
-// quern tune check: its rows, what they come to, and what is refused before a device is looked for.
-#include "commands/tune_check.h"
+// quern tune check: its rows, its summary, and errors that are reported before a device is opened.
+#include "commands/tune_actions.h"
 
 #include <gtest/gtest.h>
 
@@ -83,7 +83,7 @@ TEST(TuneCheck, WhatNeedsNoDeviceIsSaidWithoutOne) {
   EXPECT_EQ(refused().code, Code::bad_input);
 }
 
-// Workers could not be given what this process compiles.
+// Workers could not share images with this process.
 TEST(TuneCheck, WithoutAStoreItAsksForOne) {
   const test::Scratch scratch;
   cache::overwrite(scratch / "records", record_line(test::record_for("gather rows=8 count=8 width=64")) + "\n");

@@ -1,5 +1,5 @@
-// quern tune show and merge, by the functions behind them.
-#include "commands/tune_records.h"
+// quern tune show and merge, through the functions that implement them.
+#include "commands/tune_actions.h"
 
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ class TuneRecords : public ::testing::Test {
   Printed show(std::vector<std::string> words, const std::string& records = "") const {
     return print(tune_show, {std::move(words), records, true});
   }
-  // Without those of what is shipped.
+  // Without shipped records.
   static int lines(const std::string& text) {
     int count = 0;
     std::istringstream in(text);
@@ -108,7 +108,7 @@ TEST_F(TuneRecords, DamagedLinesAreNamedOnStderr) {
   const Printed printed = show({});
   EXPECT_EQ(printed.code, kDone);
   EXPECT_EQ(lines(printed.out), 1);
-  EXPECT_TRUE(has(printed.err, "passed over: " + scratch_ / "own:2: it is no JSON")) << printed.err;
+  EXPECT_TRUE(has(printed.err, "skipped: " + scratch_ / "own:2: it is no JSON")) << printed.err;
   EXPECT_TRUE(has(printed.err, "own:3: it is of schema 2")) << printed.err;
 }
 

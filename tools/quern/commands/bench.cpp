@@ -1,4 +1,4 @@
-// quern bench [FAMILY …]: figures, each beside its floor in the same run.
+// quern bench [FAMILY …]: measured times, each with its floor from the same run.
 #include "commands/bench.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::string today() {
   return {text, std::strftime(text, sizeof(text), "%Y-%m-%d", &utc)};
 }
 
-// Which of the three kinds of measuring take an option.
+// Which of the three kinds of benchmark take an option.
 struct OptionUse {
   std::string_view option;
   bool kernels;
@@ -39,20 +39,20 @@ constexpr OptionUse kOptionUses[] = {
 class Bench : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.words("[FAMILY...]", families_, "Families that are measured; default all");
-    arguments.option("--problem PROBLEM", problems_, "A problem instead, \"gather rows=64 count=64\"");
+    arguments.words("[FAMILY...]", families_, "Families to measure; default all");
+    arguments.option("--problem PROBLEM", problems_, "A problem instead of families, \"gather rows=64 count=64\"");
     arguments.option("--device DEVICE", device_, "Where to run, cuda:0 (default), or host, for a functional run");
     arguments.option("--config CONFIG", kernel_.config, "Changes to each default config");
     arguments.option("--copy-config CONFIG", kernel_.copy_config, "Changes to the copy kernel's config");
-    arguments.flag("--host", host_, "What launches and look-ups cost on the host");
-    arguments.flag("--compile", compile_, "What a cold specialization costs; needs no device");
-    arguments.option("--arch ARCH", arch_, "Architecture of --compile; default sm_90a");
+    arguments.flag("--host", host_, "Host cost of launches and look-ups");
+    arguments.flag("--compile", compile_, "Cost of a cold specialization; needs no device");
+    arguments.option("--arch ARCH", arch_, "Architecture for --compile; default sm_90a");
     arguments.option("--samples N", samples_, {1, 1000}, "Samples of --compile");
     arguments.flag("--json", json_, "Print JSON lines");
-    arguments.example("quern bench gather", "Kernel times beside a copy of the same bytes, on a GPU");
-    arguments.example("quern bench --compile", "What the first and the second kernel of a process cost");
+    arguments.example("quern bench gather", "Kernel times, with a copy of the same bytes, on a GPU");
+    arguments.example("quern bench --compile", "Cost of the first and the second kernel of a process");
     arguments.example("quern bench --problem 'gather rows=64 count=64 width=40' --device host",
-                      "Does it work? Once on the CPU, against the reference");
+                      "Does it work? Runs once on the CPU and compares with the reference");
   }
 
   int run(const Global& global) override {
@@ -78,7 +78,7 @@ class Bench : public Command {
   }
 
  private:
-  // No option is passed over in silence.
+  // No option is silently ignored.
   void check(const Global& global) const {
     if (host_ && compile_) throw wrong("give --host or --compile, not both");
     for (const OptionUse& use : kOptionUses) {
@@ -96,9 +96,9 @@ class Bench : public Command {
   AnyProblem parse_problem(const Runtime& runtime, const std::string& text) const {
     const Subject subject = parse_subject(runtime, {text});
     if (const auto open = open_extents(subject.problem); !open.empty())
-      throw problem_error(
-          subject.family(), subject.problem.data(),
-          cat(open.front()->name, " is open; a benchmark needs every extent, ", open.front()->name, "=8192 for one"));
+      throw problem_error(subject.family(), subject.problem.data(),
+                          cat(open.front()->name, " is open; a benchmark needs every extent, for example ",
+                              open.front()->name, "=8192"));
     check_config(subject, kernel_.config);
     return subject.problem;
   }
@@ -117,14 +117,15 @@ class Bench : public Command {
     }
     std::vector<AnyProblem> problems;
     for (const std::string& text : texts) problems.push_back(parse_problem(runtime, text));
-    // Small ones first: after calls on gigabytes the same small call takes some 0.3 us longer.
+    // Small ones first: a small call after calls on gigabytes takes some 0.3 us longer.
     const auto bytes = [](const AnyProblem& p) { return p.family().bytes(p.data()); };
     std::stable_sort(problems.begin(), problems.end(),
                      [&](const AnyProblem& a, const AnyProblem& b) { return bytes(a) < bytes(b); });
     return problems;
   }
 
-  // JSON lines come as they are measured, a table when its columns are known. `total`: how many there are at most.
+  // JSON lines are printed as they are measured, a table when its columns are known. `total`: the most rows there can
+  // be.
   template <class F>
   int print_all(const std::string& where, std::size_t total, const F& measure) const {
     std::vector<Row> rows;
@@ -142,7 +143,7 @@ class Bench : public Command {
     return kDone;
   }
 
-  // A table for each run of rows that have the same columns.
+  // A table for each sequence of rows with the same columns.
   static void print_tables(const std::vector<Row>& rows) {
     std::vector<Row> table;
     for (const Row& row : rows) {
@@ -177,7 +178,7 @@ class Bench : public Command {
     std::optional<OpenDevice> device;
     if (!device_.empty()) device = open_device(runtime, wanted);
     if (device_.empty()) device = try_first_gpu(runtime, &why_not);
-    if (!device) note("no device: only what needs none is measured");
+    if (!device) note("no device: measures only what needs no device");
     return print_all(device ? device->device.name : "no device", host_rows(families, device.has_value()),
                      [&](const Emit& emit) { bench_host(runtime, families, device, options, emit); });
   }
@@ -194,7 +195,7 @@ class Bench : public Command {
   bool json_ = false;
 };
 
-const Registration<Bench> registration("bench", "Kernel, host and compile times, beside their floors");
+const Registration<Bench> registration("bench", "Kernel, host and compile times, with their floors");
 
 }  // namespace
 }  // namespace quern::tool

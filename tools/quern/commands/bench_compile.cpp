@@ -17,7 +17,7 @@
 #include "plan/variants.h"
 #include "testbench/device_case.h"
 
-// From the header that is generated for the library's own sources.
+// From the header generated for the library's own sources.
 namespace quern::embedded {
 Table<SourceFile> common_sources();
 }
@@ -41,10 +41,10 @@ struct Phases {
 
 Unit empty_unit() { return {{"empty.cu", kEmpty}, {}}; }
 
-// What stands for the GPU on the CPU: no kernel includes it, and NVRTC does not take it.
+// Headers that replace the GPU on the CPU: no kernel includes them, and NVRTC cannot compile them.
 bool is_twin(const SourceFile& file) { return std::string_view(file.path).rfind("common/twin", 0) == 0; }
 
-// Every header that kernels may include, in front of a kernel that uses none.
+// Includes every header that kernels may include, before a kernel that uses none.
 Unit common_unit() {
   Unit unit;
   for (const SourceFile& file : embedded::common_sources()) {
@@ -73,7 +73,7 @@ std::vector<CompileCase> subjects(const std::vector<const Family*>& families, co
   return all;
 }
 
-// "file, phase, metric, unit" a line; the sum of a phase in milliseconds.
+// "file, phase, metric, unit" a line; sums a phase in milliseconds.
 double phase_ms(const std::string& report, std::string_view phase) {
   double ms = 0;
   for (const std::string_view line : split(report, '\n')) {
@@ -85,7 +85,7 @@ double phase_ms(const std::string& report, std::string_view phase) {
   return ms;
 }
 
-// A file for NVRTC's report that is gone afterwards.
+// A temporary file for NVRTC's report.
 class ReportFile {
  public:
   ReportFile() : path_((std::filesystem::temp_directory_path() / cat("quern", staging_name())).string()) {}
@@ -110,7 +110,7 @@ std::string log_of(const Nvrtc& nvrtc, nvrtcProgram program) {
   return log.substr(0, log.find('\0'));
 }
 
-// One compile, as Compiler::compile does it, with NVRTC's report of its phases.
+// One compile, as in Compiler::compile, with NVRTC's report of its phases.
 Phases compile(const Nvrtc& nvrtc, const Unit& unit, std::vector<std::string> options) {
   const ReportFile report;
   options.push_back(cat("--time=", report.path()));
@@ -161,7 +161,7 @@ Row row_of(const std::string& what, const std::vector<Phases>& samples, double f
   return row.add("assembler_ms", median_of(samples, &Phases::assembler)).add("samples", samples.size());
 }
 
-// Writes the times of the first and the second kernel to `pipe`; the first one's include finding and opening NVRTC.
+// Writes the times of the first and the second kernel to `pipe`. The first one's includes finding and opening NVRTC.
 void compile_two(const Options& options, const Target& target, const std::string& family, int pipe) {
   const Stopwatch first;
   Runtime runtime(options);
@@ -175,7 +175,7 @@ void compile_two(const Options& options, const Target& target, const std::string
   if (write(pipe, times.data(), sizeof(times)) != sizeof(times)) _exit(kFailed);
 }
 
-// In a child process. Zeros if it failed.
+// Runs in a child process. Zeros if it failed.
 std::array<double, 2> in_new_process(const Options& options, const Target& target, const std::string& family) {
   std::array<int, 2> ends{};
   std::array<double, 2> times{};
@@ -221,7 +221,7 @@ void bench_first_compile(const Options& options, const std::vector<const Family*
     emit("quern.bench.first/1", first_row(options, target, name, std::min(samples, kMostProcesses)));
 }
 
-// The subjects take turns, so that a slow moment of the machine does not hit one alone.
+// The subjects take turns, so that a slow moment of the machine affects all of them.
 void bench_compile(Runtime& runtime, const std::vector<const Family*>& families, const Target& target, int samples,
                    const Emit& emit) {
   NvrtcCompiler& compiler = runtime.state().compiler.nvrtc();

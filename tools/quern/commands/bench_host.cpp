@@ -1,4 +1,4 @@
-// Host costs: quern's own against a driver that returns at once, and launches on a device beside bare ones.
+// Host costs: quern's own with a driver that returns at once, and launches on a device compared with bare ones.
 #include <algorithm>
 
 #include "api/images.h"
@@ -58,8 +58,8 @@ void bench_null(Runtime& null, const Family& family, const Emit& emit) {
   emit(kSchema, ns_row("store, memory hit", problem, measure_host_ns([&] { null.state().store.find(key); })));
 }
 
-// Known problems that differ in one extent, as of a service that puts token counts into its problems. Asked for as an
-// application does it, of the driver that it has.
+// Known problems that differ in one extent, as in a service with token counts in its problems. Uses the driver of the
+// machine, as an application does.
 void bench_many_plans(Runtime& runtime, const Emit& emit) {
   Gather problem;
   const auto prepare = [&](std::int64_t count) {
@@ -86,7 +86,7 @@ bool measures_many_plans(const std::vector<const Family*>& families) {
   return std::find(families.begin(), families.end(), &Gather::family()) != families.end();
 }
 
-// A record of a size of its own: every extent of `small` times up to 50, the next one moving when one has been through.
+// A record with its own extents: those of `small` times 1 to 50, counted like the digits of a number.
 Record made_up_record(const AnyProblem& small, const Target& target, int number) {
   AnyProblem problem = small;
   for (const Field& field : small.family().fields) {
@@ -102,7 +102,7 @@ Record made_up_record(const AnyProblem& small, const Target& target, int number)
   return record;
 }
 
-// Among more of one device than any family ships with, which agree in all but their extents, so that all are looked at.
+// Look-up among many records of one device that differ only in their extents, so that all of them are scanned.
 void bench_records(const Family& family, const Emit& emit) {
   const AnyProblem small = small_problem(family);
   const Target target = target_of(null_driver().arch);
@@ -124,7 +124,7 @@ void bench_records(const Family& family, const Emit& emit) {
   measure("record look-up, open extents", AnyProblem(family));
 }
 
-// The launch that a plan makes, with everything worked out before.
+// The launch that a plan makes, computed ahead.
 class BareLaunch {
  public:
   BareLaunch(const OpenDevice& device, const AnyPlan& plan, const AnyArgs& args, CUstream stream)

@@ -1,6 +1,7 @@
-// Kernel times by graph replay with cold L2, beside a copy of the same bytes in the same run.
+// Kernel times by graph replay with cold L2, with a copy of the same bytes in the same run.
 #include <map>
 
+#include "base/text.h"
 #include "commands/bench.h"
 #include "io/subject.h"
 #include "testbench/copy_floor.h"
@@ -10,7 +11,7 @@
 namespace quern::tool {
 namespace {
 
-// One measurement for each number of bytes.
+// One measurement for each byte count.
 class CopyFloors {
  public:
   CopyFloors(Runtime& runtime, const OpenDevice& device, const std::string& config)
@@ -44,6 +45,8 @@ Row row_of(const AnyProblem& problem, const Timing& timing, std::int64_t bytes, 
   return row.add("copy_percent", Value(100.0 * copy.us / timing.us, 1));
 }
 
+constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
+
 }  // namespace
 
 void bench_kernels(Runtime& runtime, const OpenDevice& device, const Options& options,
@@ -57,12 +60,41 @@ void bench_kernels(Runtime& runtime, const OpenDevice& device, const Options& op
     host.generate(1, false);
     DeviceCase data(*device.driver, device.device, host, AnyArgs(problem.family()), 0);
     const AnyPlan plan = runtime.prepare_any(problem.family(), problem.data(), prepare);
-    if (!data.launch(plan)) continue;  // an empty problem takes no time
+    if (!data.launch(plan)) continue;  // an empty problem has no launch
     const Timing timing = data.time(plan);
     Row row = row_of(problem, timing, data.bytes(), floors.of(data.bytes()));
     row.add("host_ns", Value(launch_ns(*null, problem, bench.config), 1));
     emit("quern.bench/1", row);
   }
+}
+
+// Runs every case once on the CPU. This shows that it works, not how fast it is.
+bool bench_on_host(Runtime& runtime, const OpenDevice& device, const std::vector<AnyProblem>& problems,
+                   const KernelBench& bench, const Emit& emit) {
+  PrepareOptions prepare;
+  prepare.config = bench.config;
+  bool all_agree = true;
+  for (const AnyProblem& problem : problems) {
+    const std::int64_t bytes = problem.family().bytes(problem.data());
+    if (bytes > kMostBytes) {
+      note(cat("quern: skipped, too large for the host: ", problem.text()));
+      continue;
+    }
+    HostOperands host(problem.family(), problem.data());
+    host.generate(1, false);
+    const AnyArgs scalars(problem.family());
+    const DeviceCase data(*device.driver, device.device, host, scalars, 0);
+    const AnyPlan plan = runtime.prepare_any(problem.family(), problem.data(), prepare);
+    data.launch(plan);
+    const Comparison comparison = compare(data.download(), host.reference(scalars));
+    all_agree = all_agree && comparison.equal;
+    emit("quern.bench.emulated/1", Row()
+                                       .add("problem", problem.text())
+                                       .add("bytes", bytes)
+                                       .add("verified", comparison.equal)
+                                       .add("max_error", comparison.max_error));
+  }
+  return all_agree;
 }
 
 }  // namespace quern::tool

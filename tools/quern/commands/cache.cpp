@@ -63,7 +63,7 @@ int stats(Runtime& runtime, const CacheArguments& arguments) {
   }
   print_table({row});
   if (layers.size() > 1) {
-    print_line("\nLayers, in the order in which they are asked:");
+    print_line("\nLayers, highest priority first:");
     print_table(layers);
   }
   return kDone;
@@ -95,7 +95,7 @@ int list(Runtime& runtime, const CacheArguments& arguments) {
   return kDone;
 }
 
-// The one key that starts like this.
+// The one key that starts with this.
 std::string find_key(cache::Store& store, const std::string& wanted) {
   std::vector<std::string> matches = store.keys(wanted);
   if (matches.size() == 1) return matches.front();
@@ -103,7 +103,7 @@ std::string find_key(cache::Store& store, const std::string& wanted) {
   if (all.empty()) throw wrong(cat("there is no key ", wanted, ": ", store.directory(), " has no entries"));
   all.resize(std::min<std::size_t>(all.size(), 8));
   throw wrong(cat(matches.empty() ? "no key starts with " : "several keys start with ", wanted,
-                  "; accepted would be, for one:\n  ", join(all, "\n  ")));
+                  "; examples of keys:\n  ", join(all, "\n  ")));
 }
 
 // Labels repeat ("header", "option"), so a JSON object could not hold them.
@@ -204,54 +204,55 @@ int import_entries(Runtime& runtime, const CacheArguments& arguments) {
              arguments.json);
   if (done.refused != 0)
     note(cat(done.refused, done.refused == 1 ? " image is" : " images are",
-             " CPU code (target host), which would be loaded into processes here: left out. If you trust who made ",
-             path, ", type `quern cache import --host-code ", path, "`"));
+             " CPU code (target host), which processes here would load: skipped. If you trust the origin of ", path,
+             ", run `quern cache import --host-code ", path, "`"));
   const cache::Counters counters = runtime.state().store.counters();
   const std::uint64_t lost = counters.not_stored + counters.evictions;
   if (lost != 0)
-    note(cat(
-        counters.not_stored, " images could not be kept, and ", counters.evictions,
-        " went to make room; QUERN_CACHE_MAX_BYTES and QUERN_CACHE_MAX_ENTRIES are the limits, --log info says more"));
+    note(cat(counters.not_stored, " images could not be kept, and ", counters.evictions,
+             " were evicted to make room; QUERN_CACHE_MAX_BYTES and QUERN_CACHE_MAX_ENTRIES are the limits, --log info "
+             "says more"));
   return done.damaged + done.refused + lost == 0 ? kDone : kSomeFailed;
 }
 
 void declare_show(Arguments& action, CacheArguments& given) {
-  action.option("--emit PART", given.emit, "Print the cubin, ptx, source or log as it is");
+  action.option("--emit PART", given.emit, "Print the raw cubin, ptx, source or log");
 }
 
 void declare_explain(Arguments& action, CacheArguments& given) {
-  action.option("--arch ARCH", given.arch, "The architecture; default sm_90a");
-  action.option("--device-model MODEL", given.device_model, "The device model, by name");
+  action.option("--arch ARCH", given.arch, "Architecture; default sm_90a");
+  action.option("--device-model MODEL", given.device_model, "Device model, by name");
   action.option("--config CONFIG", given.config, "Changes to the default config");
 }
 
 void declare_prune(Arguments& action, CacheArguments& given) {
-  action.option("--max-bytes BYTES", given.max_bytes, "Keep so much, 500M or 2G; default QUERN_CACHE_MAX_BYTES");
-  action.option("--max-entries N", given.max_entries, "Keep so many; default QUERN_CACHE_MAX_ENTRIES");
-  action.flag("--outdated", given.outdated, "Also what this quern never asks for");
+  action.option("--max-bytes BYTES", given.max_bytes,
+                "Keep at most this much, 500M or 2G; default QUERN_CACHE_MAX_BYTES");
+  action.option("--max-entries N", given.max_entries, "Keep at most this many; default QUERN_CACHE_MAX_ENTRIES");
+  action.flag("--outdated", given.outdated, "Also images that this quern never uses");
 }
 
 void declare_import(Arguments& action, CacheArguments& given) {
-  action.flag("--host-code", given.host_code, "Also images of the target host: CPU code, which this machine runs");
+  action.flag("--host-code", given.host_code, "Also images of the target host: CPU code that runs on this machine");
 }
 
 void declare_export(Arguments& action, CacheArguments& given) {
-  action.flag("--compress", given.compress, "With zstd: smaller, and a hit unpacks what it needs");
+  action.flag("--compress", given.compress, "With zstd: smaller, and a cache hit unpacks what it needs");
 }
 
 struct ActionRow {
   const char* name;
   const char* sentence;
-  const char* form;  // of its words; null: it takes none
+  const char* form;  // of its words; null if it takes none
   const char* words;
   bool needs_directory;
-  void (*declare)(Arguments& action, CacheArguments& given);  // null: it has no options of its own
+  void (*declare)(Arguments& action, CacheArguments& given);  // null if it has no options
   int (*run)(Runtime& runtime, const CacheArguments& given);
   Example example;
 };
 const ActionRow kActions[] = {
     {"stats",
-     "How much there is, layer by layer",
+     "Entries and bytes, layer by layer",
      nullptr,
      nullptr,
      false,
@@ -259,7 +260,7 @@ const ActionRow kActions[] = {
      stats,
      {"quern cache stats", "Entries, bytes and limits"}},
     {"list",
-     "The images, one a row",
+     "Lists the images",
      nullptr,
      nullptr,
      true,
@@ -267,13 +268,13 @@ const ActionRow kActions[] = {
      list,
      {"quern cache list", "Keys, families, targets and ages"}},
     {"show",
-     "One image",
+     "Shows one image",
      "KEY",
-     "the key of an image, or how it begins; `quern cache list` shows them",
+     "the key of an image, or its prefix; `quern cache list` shows them",
      true,
      declare_show,
      show,
-     {"quern cache show 4f1e --emit ptx", "The PTX of the image whose key begins so"}},
+     {"quern cache show 4f1e --emit ptx", "The PTX of the image with this key prefix"}},
     {"verify",
      "Reads every image; exit code 3 if one is damaged",
      nullptr,
@@ -281,31 +282,31 @@ const ActionRow kActions[] = {
      true,
      nullptr,
      cache_verify,
-     {"quern cache verify", "What is damaged, and what is outdated"}},
+     {"quern cache verify", "Damaged and outdated images"}},
     {"explain",
-     "Why a problem's images are there or not, field by field",
+     "Explains a problem's cache hits and misses, field by field",
      "FAMILY [FIELD=VALUE...]",
      "a problem, as `quern describe FAMILY` shows it",
      false,
      declare_explain,
      cache_explain,
-     {"quern cache explain gather width=7168 --arch sm_100a", "Hit or miss, and the nearest image there is"}},
+     {"quern cache explain gather width=7168 --arch sm_100a", "Hit or miss, and the nearest image"}},
     {"prune",
-     "Removes what is damaged, and what is over the limits",
+     "Removes damaged images, and the oldest ones above the limits",
      nullptr,
      nullptr,
      true,
      declare_prune,
      cache_prune,
-     {"quern cache prune --max-bytes 500M --outdated", "Make it small"}},
+     {"quern cache prune --max-bytes 500M --outdated", "Remove outdated images, and shrink the cache to 500 MB"}},
     {"clear",
-     "Removes every image of the directory",
+     "Removes all images of the directory",
      nullptr,
      nullptr,
      true,
      nullptr,
      clear,
-     {"quern cache clear", "Everything is compiled again when it is asked for"}},
+     {"quern cache clear", "Every image is compiled again when it is needed"}},
     {"export",
      "Writes all images to a pack",
      "FILE",
@@ -315,13 +316,13 @@ const ActionRow kActions[] = {
      export_entries,
      {"quern cache export app.pack", "One file, which QUERN_CACHE_LAYERS=app.pack uses"}},
     {"import",
-     "Takes the images of a pack into the directory",
+     "Copies the images of a pack into the directory",
      "FILE",
      "the pack to read",
      false,
      declare_import,
      import_entries,
-     {"quern cache import app.pack", "Its images become the directory's own"}},
+     {"quern cache import app.pack", "Its images are then in the directory"}},
 };
 
 class Cache : public Command {
@@ -343,7 +344,7 @@ class Cache : public Command {
     given_.global = &global;
     if (action.run == cache_explain) check_problem_words(global);
     Runtime runtime(runtime_options(global));
-    // What is about the directory alone has nothing to say without one.
+    // Actions on the directory cannot work without one.
     const std::string why = runtime.state().store.unusable();
     if (action.needs_directory && !why.empty()) throw store_error(global, why);
     return action.run(runtime, given_);
@@ -355,7 +356,7 @@ class Cache : public Command {
     if (!given_.max_entries.empty()) parse_amount(given_.max_entries, "--max-entries");
   }
 
-  // What was typed is looked at before any file is.
+  // Arguments are checked before any file is opened.
   void check_problem_words(const Global& global) const {
     Options options = runtime_options(global);
     options.cache.mode = CacheMode::off;
@@ -366,8 +367,7 @@ class Cache : public Command {
   CacheArguments given_;
 };
 
-const Registration<Cache> registration("cache",
-                                       "The images on disk: what there is, why a problem hits or misses, packs");
+const Registration<Cache> registration("cache", "The image cache on disk: contents, cache hits and misses, packs");
 
 }  // namespace
 

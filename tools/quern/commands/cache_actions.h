@@ -1,4 +1,4 @@
-// What `quern cache` can do: an action is a row of the table in cache.cpp, the larger ones have files of their own.
+// The actions of `quern cache`: each is a row of the table in cache.cpp; the larger ones have files of their own.
 #ifndef QUERN_TOOLS_COMMANDS_CACHE_ACTIONS_H_
 #define QUERN_TOOLS_COMMANDS_CACHE_ACTIONS_H_
 
@@ -12,7 +12,7 @@
 
 namespace quern::tool {
 
-// What was typed after `quern cache ACTION`.
+// The arguments after `quern cache ACTION`.
 struct CacheArguments {
   std::vector<std::string> words;
   std::string emit;
@@ -33,30 +33,30 @@ int cache_verify(Runtime& runtime, const CacheArguments& arguments);
 int cache_prune(Runtime& runtime, const CacheArguments& arguments);
 int cache_explain(Runtime& runtime, const CacheArguments& arguments);
 
-// Throws Error (bad_input) unless what was typed is a problem and a place for it.
+// Throws Error (bad_input) unless the arguments are a problem and a target for it.
 void check_explained(Runtime& runtime, const CacheArguments& arguments);
 
-// What there is in each layer.
+// The contents of each layer.
 struct Holding {
-  std::size_t entries = 0;  // damaged ones too
+  std::size_t entries = 0;  // including damaged ones
   std::uint64_t bytes = 0;
   std::size_t damaged = 0;
-  std::size_t untrusted = 0;  // of these and of folders
+  std::size_t untrusted = 0;  // entries and folders
   std::size_t newer = 0;      // of a later quern's schema
 };
 Holding holding_of(const std::string& layer, const std::vector<cache::Item>& items,
                    const std::vector<cache::Item>& untrusted);
-// Of a layer that has any: how many, which is the first, and what to type; else empty.
+// About damaged or untrusted files of a layer, if any: how many, the first, and what to do; else empty.
 std::string untrusted_sentence(const cache::Store& store, const std::string& layer,
                                const std::vector<cache::Item>& untrusted);
-// What is not trusted in any layer: of the items, and besides them.
+// Untrusted files in all layers: cache items, and other files.
 std::vector<cache::Item> all_untrusted(cache::Store& store, const std::vector<cache::Item>& items);
 
 // UTC, ISO 8601.
 std::string time_text(std::int64_t unix_ns);
-// The value of a key text's field; empty if it has none.
+// The value of a field of a key's text; empty if it has none.
 std::string key_field(std::string_view text, std::string_view label);
-// Why this build of quern never asks for the image whose key text this is; empty if it may.
+// Why this build of quern never uses an image with this key text; empty if it may.
 std::string why_outdated(const Runtime& runtime, std::string_view what);
 
 }  // namespace quern::tool

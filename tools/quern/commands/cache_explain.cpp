@@ -1,4 +1,4 @@
-// quern cache explain FAMILY k=v …: why a problem's images are there or not, field by field.
+// quern cache explain FAMILY k=v …: explains a problem's cache hits and misses, field by field.
 #include <map>
 #include <optional>
 
@@ -15,7 +15,7 @@
 namespace quern::tool {
 namespace {
 
-// Label to value. Labels that repeat are told apart by what they are about: "header common/vector.cuh".
+// Label to value. A repeated label gets its subject too: "header common/vector.cuh".
 using Fields = std::map<std::string, std::string>;
 
 void add_fields(const std::string& text, Fields& fields) {
@@ -132,23 +132,22 @@ class Explain {
 
   static std::string why_hit(const cache::Entry& entry, const cache::Key& key) {
     if (entry.who == key.who) return "made by this compiler";
-    return cat(
-        "made by another compiler (", key_field(entry.who, "compiler"), "), ",
-        entry.prewarmed ? "ahead of time for all" : "and it may serve this one (its layer, or QUERN_CACHE_MATCH=any)");
+    return cat("made by another compiler (", key_field(entry.who, "compiler"), "), ",
+               entry.prewarmed ? "ahead of time for all" : "but usable here (by its layer, or QUERN_CACHE_MATCH=any)");
   }
 
   std::string why_miss(const cache::Counters& before, const cache::Key& key) {
     const cache::Counters now = runtime_.state().store.counters();
     if (runtime_.state().store.layers().empty()) return "the cache is off (QUERN_CACHE)";
-    if (now.damaged != before.damaged) return "what there is is damaged; `quern cache verify` says how";
-    if (now.newer != before.newer) return "what there is is a later quern's, whose entries this one cannot read";
-    if (now.untrusted != before.untrusted) return "what there is is not trusted; --log info says why";
-    if (now.unreadable != before.unreadable) return "what there is cannot be read; --log info says why";
-    if (now.foreign != before.foreign) return "under its name is another key's image";
+    if (now.damaged != before.damaged) return "the image is damaged; `quern cache verify` says how";
+    if (now.newer != before.newer) return "the image was written by a later quern, whose entries this one cannot read";
+    if (now.untrusted != before.untrusted) return "the image is not trusted; --log info says why";
+    if (now.unreadable != before.unreadable) return "the image cannot be read; --log info says why";
+    if (now.foreign != before.foreign) return "its file has the image of another key";
     if (now.other_compiler != before.other_compiler)
       return "another compiler made it on demand; `quern prewarm` there marks it as made for all, or "
-             "QUERN_CACHE_MATCH=any takes it as it is";
-    return key.who.empty() ? "nobody made it, and there is no compiler here" : "nobody made it";
+             "QUERN_CACHE_MATCH=any accepts it";
+    return key.who.empty() ? "it was never compiled, and there is no compiler here" : "it was never compiled";
   }
 
   std::optional<Nearest> find_nearest(const cache::Key& key) const {
@@ -164,7 +163,7 @@ class Explain {
 
   void for_people(const std::vector<Row>& rows, const Target& target) {
     const std::string& compiler = runtime_.state().compiler.identity(target);
-    print_item("compiler", compiler.empty() ? "none found; only what was made ahead of time can serve" : compiler);
+    print_item("compiler", compiler.empty() ? "none found; only images compiled ahead of time can be used" : compiler);
     for (const cache::LayerReport& layer : runtime_.state().store.layers())
       print_item("layer", cat(layer.path, layer.unusable.empty() ? "" : cat(" (", layer.unusable, ")")));
     for (const Row& row : rows) print_one(row);

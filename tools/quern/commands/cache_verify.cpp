@@ -1,4 +1,4 @@
-// quern cache verify and prune: what is wrong with what is kept, and removing it.
+// quern cache verify and prune: finds bad and outdated images, and removes them.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -16,7 +16,7 @@
 namespace quern::tool {
 namespace {
 
-// "gather/gather.cu 0123…": the digest is of this build's file too.
+// "gather/gather.cu 0123…": whether this build has the same digest of the file.
 bool is_current(const Family& family, std::string_view value) {
   const std::size_t space = value.rfind(' ');
   if (space == std::string_view::npos) return false;
@@ -56,11 +56,11 @@ std::string key_field(std::string_view text, std::string_view label) {
   return {};
 }
 
-// What a later quern may ask for, or an application whose family this command does not have, is not outdated.
+// An image is not outdated if a later quern may use it, or an application whose family this command does not have.
 std::string why_outdated(const Runtime& runtime, std::string_view what) {
   const std::string schema = key_field(what, "schema");
   if (parse_integer(schema).value_or(0) < cache::kKeySchema)
-    return cat("key schema ", schema, ", this quern asks for ", cache::kKeySchema);
+    return cat("key schema ", schema, ", this quern uses ", cache::kKeySchema);
   const Family* const family = family_named(runtime, key_field(what, "family"));
   if (schema != std::to_string(cache::kKeySchema) || family == nullptr) return {};
   for (const auto& [label, value] : cache::parse_key_text(what)) {
@@ -102,7 +102,7 @@ std::string untrusted_sentence(const cache::Store& store, const std::string& lay
              cache::untrusted_remedy(layer, layer == store.directory()));
 }
 
-// 3 if anything is damaged or not trusted: somebody should look.
+// Exit code 3 if anything is damaged or not trusted.
 int cache_verify(Runtime& runtime, const CacheArguments& arguments) {
   RowPrinter printer("quern.cache.verify/1", arguments.json);
   cache::Store& store = runtime.state().store;

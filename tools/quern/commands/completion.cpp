@@ -1,5 +1,5 @@
-// quern completion bash: a script that completes commands, options, values, families and fields, made of what commands
-// and families declare.
+// quern completion bash: a script that completes commands, options, values, families and fields, from the declarations
+// of commands and families.
 #include "base/text.h"
 #include "io/arguments.h"
 #include "io/help.h"
@@ -14,7 +14,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// What does the work; the tables that it asks are in front of it. bash splits words at "=" and ":".
+// The code of the script; its tables precede it. bash splits words at "=" and ":".
 constexpr const char* kScript = R"SH(
 # Offers the lines of $1 that begin with $2. What ends with "=" gets no space after it.
 _quern_offer() {
@@ -98,7 +98,7 @@ _quern() {
 complete -F _quern quern
 )SH";
 
-// A function that sets REPLY to the lines of a row of a table, and fails where there is no such row.
+// A function that sets REPLY to the lines of a table row, and fails if there is no such row.
 class Table {
  public:
   void add(const std::string& key, const Words& lines) {
@@ -117,7 +117,7 @@ Words action_names(const Arguments& arguments) {
   return names;
 }
 
-// What stands for a value: words, or a name that begins with @ for what the script finds itself.
+// Completions of a value: words, or a name that begins with @ for values that the script finds itself.
 Words value_words(const OptionRow& row) {
   const std::string first = row.placeholder.substr(0, row.placeholder.find_first_of(",="));
   if (row.placeholder == kFile) return {"@files"};
@@ -157,7 +157,7 @@ void add_arguments(const HelpPath& path, Table& table) {
   }
 }
 
-// "width=", as fields, operands and parameters are typed.
+// "width=", the form of fields, operands and parameters.
 template <class Rows>
 Words names_before_equals(const Rows& rows) {
   Words names;
@@ -198,7 +198,7 @@ class Completion : public Command {
     Arguments& bash = arguments.action("bash", "Prints a script that bash reads");
     bash.note(
         "An installed quern has it in share/bash-completion/completions already, where bash-completion finds it.");
-    bash.example("quern completion bash >quern.bash", "To be read by `. ./quern.bash`, in ~/.bashrc for instance");
+    bash.example("quern completion bash >quern.bash", "Read it with `. ./quern.bash`, for example in ~/.bashrc");
   }
 
   int run(const Global& global) override {

@@ -1,4 +1,4 @@
-// quern describe FAMILY: fields, operands, numbers, tuning space; with fields given, the images of that problem.
+// quern describe FAMILY: fields, operands, numbers, tuning space; with fields given, also the images of that problem.
 #include <cstring>
 
 #include "base/text.h"
@@ -34,7 +34,7 @@ Value::Rows fields_of(const Family& family) {
   return rows;
 }
 
-// The type that an operand has in this problem, with open extents closed so that its layout can be asked for.
+// The dtype of an operand in this problem. Open extents are closed so that its layout can be computed.
 std::string dtype_of(const Operand& operand, const AnyProblem& problem) {
   AnyProblem closed = problem;
   for (const Field* field : open_extents(problem)) set_integer(*field, closed.data(), 1);
@@ -92,12 +92,12 @@ Value::Rows variants_of(const AnyProblem& problem, const Place& place) {
 class Describe : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.words("FAMILY [FIELD=VALUE...]", words_, "The family, and a problem of it");
+    arguments.words("FAMILY [FIELD=VALUE...]", words_, "The family, and optionally a problem");
     arguments.option("--arch ARCH", arch_, "Architecture of the default configs; default sm_90a");
     arguments.option("--device-model MODEL", model_, "Device model of the default configs, by name");
     arguments.flag("--json", json_, "Print one JSON object");
     arguments.example("quern describe gather", "Fields, operands and tuning space");
-    arguments.example("quern describe gather width=4097 --arch sm_100a", "And the images of this problem there");
+    arguments.example("quern describe gather width=4097 --arch sm_100a", "Also the images of this problem on sm_100a");
   }
 
   int run(const Global& global) override {
@@ -150,7 +150,7 @@ class Describe : public Command {
       print_line(cat("\n", part.title, ":"));
       print_table(part.rows);
     }
-    print_line("\nWhat a config must satisfy:");
+    print_line("\nConstraints on a config:");
     for (const std::string& sentence : constraints(subject.family())) print_line(cat("- ", sentence));
     print_line("\nBench cases:");
     for (const std::string& text : cases(subject.family())) print_line(cat("- ", text));

@@ -1,4 +1,4 @@
-// quern doctor: what was found, where, and what is wrong: exit code 1 where anything is.
+// quern doctor: what was found, where, and what is wrong. Exit code 1 if anything is wrong.
 #include <optional>
 
 #include "api/application_tuner.h"
@@ -44,15 +44,15 @@ class Doctor : public Command {
   void declare(Arguments& arguments) override {
     arguments.flag("--json", json_, "Print one JSON object");
     arguments.note(
-        "The exit code is 1 where a line begins with \"Wrong:\". Having no driver or no NVRTC is wrong; having no "
+        "The exit code is 1 if a line begins with \"Wrong:\". Having no driver or no NVRTC is wrong; having no "
         "host driver and no C++ compiler for it is not.");
-    arguments.example("quern doctor", "What was found, where it was looked for, and what is wrong");
+    arguments.example("quern doctor", "What was found, where it was searched for, and what is wrong");
   }
 
   int run(const Global& global) override {
     report_.add("version", QUERN_VERSION);
     Options options = runtime_options(global);
-    options.tuning.mode.reset();  // as an application that tunes would have it
+    options.tuning.mode.reset();  // as in an application that tunes
     options.tuning.tuner = make_tuner();
     std::optional<Runtime> runtime;
     guard([&] { runtime.emplace(options); });
@@ -102,7 +102,7 @@ class Doctor : public Command {
     report_.add("driver", driver_).add("devices", devices_);
   }
 
-  // Having none is no fault either.
+  // A missing host driver is not wrong either.
   void examine_host_driver(const Environment& environment) {
     try {
       host_driver_.add("path", open_host_driver(environment)->origin());
@@ -126,7 +126,7 @@ class Doctor : public Command {
     report_.add("nvrtc", nvrtc_).add("nvrtc_candidates", candidates_);
   }
 
-  // Having none is no fault: only the target host needs it.
+  // A missing one is not wrong: only the target host needs it.
   void examine_host_compiler(HostCompiler& compiler) {
     Value::Rows candidates;
     for (const HostCandidate& candidate : compiler.candidates())
@@ -184,13 +184,13 @@ class Doctor : public Command {
     report_.add("tuning", name(records.settings().tuning)).add("records", records_);
   }
 
-  // Which program would measure for an application.
+  // The worker program that would measure for an application.
   void examine_worker(Runtime& runtime) {
     const std::string worker = find_worker(runtime.state().options, runtime.state().environment);
     report_.add("worker", worker.empty() ? Value() : Value(worker));
     worker_.add("mode", name(*runtime.state().options.tuning.mode)).add("worker", worker.empty() ? "none" : worker);
     if (worker.empty() && runtime.state().tuner != nullptr)
-      problems_.push_back("nothing is tuned, as there is no worker: set QUERN_WORKER to the path of the quern command");
+      problems_.push_back("tuning is on, but there is no worker: set QUERN_WORKER to the path of the quern command");
   }
 
   void add_records(const std::string& path, std::size_t count, const std::vector<PassedLine>& passed,
@@ -201,8 +201,7 @@ class Doctor : public Command {
                            .add("passed_over", passed.size())
                            .add("unusable", unusable.empty() ? Value() : Value(unusable)));
     if (!passed.empty())
-      problems_.push_back(
-          cat(passed.size(), " lines of records are passed over, the first is ", passed.front().text()));
+      problems_.push_back(cat(passed.size(), " lines of records are skipped; the first is ", passed.front().text()));
   }
 
   void examine_environment() {
@@ -239,7 +238,7 @@ class Doctor : public Command {
       for (const Row& layer : cache_layers_) print_item("", line_of(layer));
       for (const Row& file : records_) print_item("records", line_of(file));
       print_item("tuning", line_of(worker_));
-      print_line("\nWhere NVRTC was looked for:");
+      print_line("\nWhere NVRTC was searched for:");
       print_table(candidates_);
     }
     print_line("\nEnvironment:");

@@ -19,7 +19,7 @@ void check_named_driver(Runtime& runtime) {
     if (error.code != Code::no_driver) throw;
     throw Error(
         Code::no_driver, Stage::load,
-        cat("QUERN_LIBCUDA=", path, " is not a driver; unset it, and quern searches for one. ", error.sentence));
+        cat("QUERN_LIBCUDA=", path, " is not a driver; unset it to let quern search for one. ", error.sentence));
   }
 }
 
@@ -40,7 +40,7 @@ std::optional<OpenDevice> gpu_or_host(Runtime& runtime, std::string* why_not) {
     note(cat("quern: ", why_not->substr(0, std::min(why_not->find(". "), why_not->find('\n'))),
              ": the kernel runs on the CPU, by the host driver (--device host)"));
   else
-    *why_not += cat("\nNor is there a host driver: ", why_no_host);
+    *why_not += cat("\nThere is no host driver either: ", why_no_host);
   return device;
 }
 

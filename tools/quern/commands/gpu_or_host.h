@@ -1,4 +1,4 @@
-// Where a command runs when nobody says.
+// The default device of a command.
 #ifndef QUERN_TOOLS_COMMANDS_GPU_OR_HOST_H_
 #define QUERN_TOOLS_COMMANDS_GPU_OR_HOST_H_
 
@@ -13,8 +13,8 @@ namespace quern::tool {
 // (no_driver) where QUERN_LIBCUDA names a library that is not a driver: running elsewhere would hide the mistake.
 std::optional<OpenDevice> try_first_gpu(Runtime& runtime, std::string* why_not);
 
-// The first GPU, as above; where there is none, the host driver's first device, with a line on stderr that says so.
-// Nothing where there is neither, or no C++ compiler for the host, with the reason why there is no GPU.
+// The first GPU, as above. Without one, the first device of the host driver, which is noted on stderr. Nothing where
+// the host driver or its C++ compiler is missing too, with the reason why there is no GPU.
 std::optional<OpenDevice> gpu_or_host(Runtime& runtime, std::string* why_not);
 
 }  // namespace quern::tool

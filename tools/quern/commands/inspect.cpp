@@ -1,12 +1,10 @@
-// quern inspect FAMILY k=v …: what was generated, and what the compiler made of it.
+// quern inspect FAMILY k=v …: the generated source, and what the compiler made of it.
 #include <algorithm>
 
 #include "api/configs.h"
 #include "api/images.h"
 #include "base/text.h"
-#include "commands/accesses.h"
-#include "commands/occupancy.h"
-#include "commands/widths.h"
+#include "commands/image_analysis.h"
 #include "driver/library.h"
 #include "io/arguments.h"
 #include "io/output.h"
@@ -19,7 +17,7 @@ namespace {
 struct Inspected {
   ObtainedImage image;
   Block block;
-  int blocks = 0;  // on one multiprocessor
+  int blocks = 0;  // per SM
 };
 
 class Inspect : public Command {
@@ -33,7 +31,7 @@ class Inspect : public Command {
     arguments.option("--variant N", variant_, {0, kMaxVariants - 1}, "Only this image, counted from 0");
     arguments.flag("--source", source_, "Print the generated source");
     arguments.flag("--ptx", ptx_, "Print the PTX");
-    arguments.flag("--accesses", accesses_, "Run it on the host driver and print how well its accesses are coalesced");
+    arguments.flag("--accesses", accesses_, "Run it on the host driver and print whether its accesses are coalesced");
     arguments.flag("--all", all_, "Print everything");
     arguments.flag("--json", json_, "Print a JSON line an image");
     arguments.example("quern inspect pointwise activation=silu --arch sm_100a", "Registers, spills, widths, occupancy");
@@ -49,7 +47,7 @@ class Inspect : public Command {
     if (!device_.empty()) parse_device(device_);
     if (accesses_ && (variant_ >= 0 || !device_.empty() || source_ || ptx_ || all_))
       throw wrong(
-          "--accesses is about the image that a launch takes; give it with --arch, --device-model and --config only");
+          "--accesses is about the image that a launch uses; give it with --arch, --device-model and --config only");
     if (!device_.empty() && !(arch_.empty() && model_.empty())) throw wrong("give --device or --arch, not both");
     if (accesses_) return print_accesses(global, subject, place);
     std::optional<OpenDevice> device;

@@ -9,7 +9,7 @@ class List : public Command {
  public:
   void declare(Arguments& arguments) override {
     arguments.flag("--json", json_, "Print JSON lines");
-    arguments.example("quern list", "Names and sentences; `quern describe FAMILY` says more of one");
+    arguments.example("quern list", "Names and descriptions; `quern describe FAMILY` shows more of one");
   }
 
   int run(const Global& global) override {

@@ -1,4 +1,4 @@
-// quern prewarm FAMILY k=v … | --manifest F: compiles ahead of time. Looks for a device for `--arch native` alone.
+// quern prewarm FAMILY k=v … | --manifest F: compiles ahead of time. Opens a device only for `--arch native`.
 #include <optional>
 #include <set>
 
@@ -26,7 +26,7 @@ struct Outcome {
   double ms = 0;
 };
 
-// Of an item that is only looked for.
+// Result of --check for an item.
 struct Presence {
   std::size_t images = 0;
   std::size_t missing = 0;
@@ -37,34 +37,34 @@ class Prewarm : public Command {
   void declare(Arguments& arguments) override {
     arguments.words("[FAMILY [FIELD=VALUE...]]", request_.words, "The problem, as `quern describe FAMILY` shows it");
     arguments.option("--manifest FILE", request_.manifest,
-                     "Problems of a file instead, - for standard input: JSON lines, as QUERN_MANIFEST writes them");
+                     "Problems of a file instead, - for standard input: JSON lines, as written by QUERN_MANIFEST");
     arguments.option("--arch ARCH,...", request_.arch,
-                     "Architectures; default sm_90a, or what each line of the manifest says; also h200, native (the "
+                     "Architectures; default sm_90a, or those of each line of the manifest; also h200, native (the "
                      "first GPU's) and all");
-    arguments.option("--device-model MODEL", request_.device_model, "Only what this device model asks for");
+    arguments.option("--device-model MODEL", request_.device_model, "Only images for this device model");
     arguments.option("--config CONFIG", request_.config, "Changes to the default config, threads=128,unroll=2 for two");
-    arguments.option("--jobs N", jobs_, kJobs, "Compiles at a time; default one a core");
-    arguments.option("--pack FILE", pack_, "Put the images into this pack too, with what it holds already");
-    arguments.flag("--compress", compress_, "Make the pack with zstd; one that is compressed already stays so");
-    arguments.flag("--check", check_, "Compile nothing: say what is there; exit code 3 if anything would be compiled");
+    arguments.option("--jobs N", jobs_, kJobs, "Parallel compiles; default one per core");
+    arguments.option("--pack FILE", pack_, "Add the images to this pack too; images already in it stay");
+    arguments.flag("--compress", compress_, "Compress the pack with zstd; a compressed pack stays compressed");
+    arguments.flag("--check", check_, "Compile nothing, report cache hits; exit code 3 if anything would be compiled");
     arguments.flag("--keep-going", request_.keep_going,
-                   "Report bad lines of the manifest and do the others; exit code 3");
-    arguments.flag("--json", json_, "Print a JSON line an item, as it is done");
-    arguments.note("--arch, --device-model and --config win over what a manifest's line says of itself.");
+                   "Report bad lines of the manifest and compile the others; exit code 3");
+    arguments.flag("--json", json_, "Print a JSON line for each item when it is done");
+    arguments.note("--arch, --device-model and --config override those of a manifest's line.");
     arguments.example("quern prewarm gather width=7168 --arch sm_90a,sm_100a", "One problem, for two architectures");
     arguments.example("quern prewarm --manifest problems.jsonl --jobs 8",
                       "What an application prepared while QUERN_MANIFEST=problems.jsonl was set");
     arguments.example("quern prewarm --manifest problems.jsonl --pack app.pack",
                       "One file of images, which QUERN_CACHE_LAYERS=app.pack uses");
     arguments.example("quern prewarm --manifest problems.jsonl --arch native --check",
-                      "Is all there that this machine will ask for?");
+                      "Is every image there that this machine will need?");
   }
 
   int run(const Global& global) override {
     Runtime runtime(runtime_options(global));
     check_options();
     const PrewarmItems found = prewarm_items(runtime, request_);
-    if (found.items.empty() && found.bad.empty()) note(cat(text_file_name(request_.manifest), " names no problem"));
+    if (found.items.empty() && found.bad.empty()) note(cat(text_file_name(request_.manifest), " has no problem"));
     const int code = check_ ? check(runtime, found.items) : compile(runtime, found.items, global);
     for (const BadLine& line : found.bad)
       report_error(wrong(cat(text_file_name(request_.manifest), ":", line.line, ": ", line.reason)), json_);
@@ -80,9 +80,9 @@ class Prewarm : public Command {
     if (!pack_.empty()) cache::require_own_pack_or_nothing(follow_links(pack_));
   }
 
-  // ---- looking only
+  // ---- --check
 
-  // The keys of its images, each once.
+  // The keys of its images, without duplicates.
   static std::vector<cache::Key> keys_of(RuntimeState& state, const PrewarmItem& item) {
     const Family& family = item.problem.family();
     const Target target = parse_target(item.arch);
@@ -125,10 +125,10 @@ class Prewarm : public Command {
   // ---- compiling
 
   int compile(Runtime& runtime, const std::vector<PrewarmItem>& items, const Global& global) const {
-    // What is compiled ahead of time must be kept.
+    // Images compiled ahead of time must be kept.
     if (pack_.empty())
       require_store(runtime, global,
-                    "prewarm needs a directory it may write (--cache-dir or QUERN_CACHE_DIR) or a pack (--pack)");
+                    "prewarm needs a writable directory (--cache-dir or QUERN_CACHE_DIR) or a pack (--pack)");
     if (request_.manifest.empty()) try_again(runtime.state(), items);
     const std::vector<Outcome> outcomes = compile_all(runtime, items);
     cache::Store& store = runtime.state().store;
@@ -138,29 +138,29 @@ class Prewarm : public Command {
     return code == kDone && !kept ? kSomeFailed : code;
   }
 
-  // Who types a problem wants its compile, whatever was said of it a short while ago.
+  // A typed problem is compiled even if its compile failed a short while ago.
   static void try_again(RuntimeState& state, const std::vector<PrewarmItem>& items) {
     for (const PrewarmItem& item : items) {
       for (const cache::Key& key : keys_of(state, item)) state.store.forget_failure(key);
     }
   }
 
-  // What memory holds is what was asked for. False, and said, where an image that the pack held before could not be
-  // kept.
+  // The images in memory are those of this call. Returns false, with a note, if an image that the pack held before
+  // could not be kept.
   bool write_pack(cache::Store& store) const {
     std::vector<cache::EntryPointer> entries;
     for (const cache::EntryPointer& entry : store.resident()) entries.push_back(store.whole(entry));
     if (std::erase(entries, nullptr) != 0)
-      note("images of a damaged pack are left out; `quern cache verify` names them");
+      note("images of a damaged pack are skipped; `quern cache verify` names them");
     const cache::Transfer done = cache::add_to_pack(entries, follow_links(pack_),
                                                     compress_ ? cache::PackForm::compressed : cache::PackForm::plain);
     note(cat(pack_, " holds ", done.entries, " images, ", human_bytes(static_cast<double>(done.bytes))));
     if (done.damaged != 0)
-      note(cat(done.damaged, " that it held before were damaged, and are left out; prewarm their problems again"));
+      note(cat(done.damaged, " images of the old pack were damaged, and are skipped; prewarm their problems again"));
     return done.damaged == 0;
   }
 
-  // Says so where not. Images of others may go to make room: that is what limits are for.
+  // Notes images that could not be kept. Other images may be evicted, as the limits demand.
   static bool all_kept(RuntimeState& state, const std::vector<PrewarmItem>& items,
                        const std::vector<Outcome>& outcomes) {
     std::size_t lost = 0;
@@ -172,7 +172,7 @@ class Prewarm : public Command {
     const std::uint64_t evicted = state.store.counters().evictions;
     if (evicted != 0)
       note(cat(evicted,
-               " images that were not used for longest went to make room; QUERN_CACHE_MAX_BYTES and "
+               " least recently used images were evicted to make room; QUERN_CACHE_MAX_BYTES and "
                "QUERN_CACHE_MAX_ENTRIES are the limits"));
     if (lost != 0)
       note(cat(lost, lost == 1 ? " image" : " images",
@@ -195,7 +195,7 @@ class Prewarm : public Command {
     return outcome;
   }
 
-  // With --json rows come in the order in which they are done, else all in the end.
+  // With --json rows are printed as they are done, else all at the end.
   std::vector<Outcome> compile_all(Runtime& runtime, const std::vector<PrewarmItem>& items) const {
     std::vector<Outcome> outcomes(items.size());
     Progress progress(items.size(), 0, stderr_screen(json_));
@@ -217,7 +217,7 @@ class Prewarm : public Command {
     return row.add("error", outcome.error ? Value(outcome.error->sentence) : Value());
   }
 
-  // The sentences of errors are below the table, not in it.
+  // The sentences of errors follow the table, not inside it.
   void report(const std::vector<PrewarmItem>& items, const std::vector<Outcome>& outcomes) const {
     std::vector<Row> rows;
     for (std::size_t i = 0; i < items.size(); ++i) {

@@ -13,7 +13,7 @@
 namespace quern::tool {
 namespace {
 
-// What `--arch all` means: what a device of each known architecture asks for.
+// The images for `--arch all`: those of a device of each known architecture.
 std::set<std::string> all_architectures() {
   std::set<std::string> names;
   for (const DeviceModel& model : device_models()) names.insert(target_of(model.arch).text());
@@ -34,7 +34,7 @@ class Items {
   PrewarmItems of_manifest() {
     if (!request_.words.empty()) throw wrong("give a problem or --manifest, not both");
     Manifest manifest = parse_manifest(read_text_file(request_.manifest));
-    if (is_typed()) architectures();  // a wrong --arch is not the lines' fault
+    if (is_typed()) architectures();  // report a wrong --arch before reading lines
     found_.bad = std::move(manifest.bad);
     std::size_t others = 0;
     for (const ManifestItem& line : manifest.items) {
@@ -54,7 +54,7 @@ class Items {
  private:
   bool is_typed() const { return !request_.arch.empty() || !request_.device_model.empty(); }
 
-  // Applications write manifests too, of families of their own, which this command does not have.
+  // Applications may write lines for families that this command does not have.
   bool is_of_another_family(const ManifestItem& line) const {
     const std::string_view name = split(trim(line.problem), ' ').front();
     const auto families = runtime_.families();
@@ -77,7 +77,7 @@ class Items {
     return names;
   }
 
-  // What was typed wins over what the line says itself: --arch and --device-model over either, --config over its own.
+  // Command-line options override the line: --arch and --device-model replace either, --config replaces its config.
   void add_line(const ManifestItem& line) {
     const AnyProblem problem = runtime_.parse(line.problem);
     const std::string& config = request_.config.empty() ? line.config : request_.config;
@@ -88,7 +88,7 @@ class Items {
     }
   }
 
-  // Lines that differ only in what was overridden ask for the same.
+  // Lines that differ only in what was overridden are duplicates.
   void add(PrewarmItem item) {
     const Family& family = item.problem.family();
     check_problem(family, item.problem.data());

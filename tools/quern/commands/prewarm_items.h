@@ -1,4 +1,4 @@
-// What `quern prewarm` compiles: a typed problem or a manifest's lines, each for one architecture.
+// The work list of `quern prewarm`: a typed problem or a manifest's lines, each for one architecture.
 #ifndef QUERN_TOOLS_COMMANDS_PREWARM_ITEMS_H_
 #define QUERN_TOOLS_COMMANDS_PREWARM_ITEMS_H_
 
@@ -30,11 +30,11 @@ struct PrewarmItem {
 
 struct PrewarmItems {
   std::vector<PrewarmItem> items;
-  std::vector<BadLine> bad;  // of the manifest, by their numbers: of families of others, and all with `keep_going`
+  std::vector<BadLine> bad;  // of the manifest, by number: of unknown families, and all others with `keep_going`
 };
 
-// Each item once. Everything that can be wrong with one is said before anything is compiled. Throws Error (bad_input),
-// of a manifest with all lines that are bad.
+// Each item once. Everything is checked before anything is compiled. Throws Error (bad_input), for a manifest with all
+// bad lines.
 PrewarmItems prewarm_items(Runtime& runtime, const PrewarmRequest& request);
 
 }  // namespace quern::tool

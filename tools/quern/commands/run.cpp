@@ -7,7 +7,7 @@
 #include "api/images.h"
 #include "base/text.h"
 #include "commands/gpu_or_host.h"
-#include "commands/widths.h"
+#include "commands/image_analysis.h"
 #include "io/arguments.h"
 #include "io/operand_files.h"
 #include "io/output.h"
@@ -21,7 +21,7 @@ namespace {
 
 std::int64_t memory_of_machine() { return std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE); }
 
-// Refused here, since a system that promises more memory than it has kills whoever uses it.
+// Refused here, since a system that overcommits memory kills the process that uses it.
 void require_memory(const AnyProblem& closed, bool twice) {
   std::int64_t bytes = 0;
   for (const Operand& operand : closed.family().operands) {
@@ -47,8 +47,9 @@ std::string spec_of(const std::string& source) { return source.substr(0, source.
 class Run : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.words("FAMILY [FIELD=VALUE...]", words_,
-                    "The problem, as `quern describe FAMILY` shows it; run-time numbers too, multiplier=0.5 for one");
+    arguments.words(
+        "FAMILY [FIELD=VALUE...]", words_,
+        "The problem, as `quern describe FAMILY` shows it, and run-time numbers, for example multiplier=0.5");
     arguments.option("--device DEVICE", device_, "Where to run, cuda:0 or host; default the first GPU, else host");
     arguments.option("--arch ARCH", arch_, "Compile for this architecture and do not launch");
     arguments.flag("--verify", verify_, "Compare the result with the reference; exit code 1 if it disagrees");
@@ -58,16 +59,15 @@ class Run : public Command {
     arguments.option("--set NAME=NUMBER", set_, "A run-time number");
     arguments.option("--seed N", seed_, {0, kNoLimit}, "Of the generated data");
     arguments.option("--offset N", offset_, {0, 1 << 20}, "Elements between each pointer and a 256-byte boundary");
-    arguments.option("--repeat N", repeat_, {1, 1000}, "Measure so often; the median is shown");
+    arguments.option("--repeat N", repeat_, {1, 1000}, "Number of measurements; the median is shown");
     arguments.flag("--wild", wild_, "Generated data with infinities, NaNs, denormals and zeros");
     arguments.flag("--json", json_, "Print one JSON object");
-    arguments.note(
-        "Dtypes and extents that are not typed are those of the --in files; extents that nothing gives are 1024.");
-    arguments.note("[experts, rows, cols] is a file of three dimensions, or of two with the rows of all experts.");
+    arguments.note("Dtypes and extents that are not given are taken from the --in files; other extents are 1024.");
+    arguments.note("A file for [experts, rows, cols] has three dimensions, or two with the rows of all experts.");
     arguments.example("quern run gather width=4096 rows=8192 count=8192 dtype=bf16 --verify",
                       "Compile, launch and time it, and compare the result with the reference");
     arguments.example("quern run gather width=4096 --in source=x.npy --in index=i.npy --out out=y.npy",
-                      "On data of files");
+                      "With data from files");
     arguments.example("quern run pointwise rows=4096 activation=gelu op=add_mul_act --set multiplier=0.5",
                       "With a run-time number");
     arguments.example("quern run gather width=100 --device host --verify", "On the CPU, every access checked");
@@ -106,7 +106,7 @@ class Run : public Command {
     if (!device_.empty()) parse_device(device_);
     if (!device_.empty() && !arch_.empty()) throw wrong("give --device or --arch, not both");
     if (!arch_.empty() && (verify_ || !out_.empty()))
-      throw wrong("--arch launches nothing, so --verify and --out cannot be had");
+      throw wrong("--arch does not launch; it does not go with --verify or --out");
   }
 
   void require_no_device_needed(const OperandFiles& files, const std::string& why_not) const {
@@ -141,7 +141,7 @@ class Run : public Command {
       print_images(runtime, images, place, prepare_ms);
       print_item("reference", cat("computed in ", ms_text(reference_ms)));
       print_line("no device: not launched");
-      print_line(cat("All of the source and the PTX: quern inspect ", subject.problem.text(), " --all"));
+      print_line(cat("Full source and PTX: quern inspect ", subject.problem.text(), " --all"));
     }
     if (arch_.empty()) note(cat(why_not.substr(0, why_not.find(". ")), "; see `quern doctor`"));
     return kDone;
@@ -168,12 +168,12 @@ class Run : public Command {
                cat(std::count(images.front().entry->ptx.begin(), images.front().entry->ptx.end(), '\n'), " lines"));
   }
 
-  // ---- with one
+  // ---- with a device
 
   static std::string where(Runtime& runtime, const std::string& key) {
     cache::Store& store = runtime.state().store;
     const bool on_disk = !store.directory().empty() && store.unusable().empty();
-    return on_disk ? cat(store.directory(), "/", key) : cat("memory alone, as ", key);
+    return on_disk ? cat(store.directory(), "/", key) : cat("memory only, as ", key);
   }
 
   static Row head_row(Runtime& runtime, const Subject& subject, const std::vector<ImageInfo>& images,
@@ -193,7 +193,7 @@ class Run : public Command {
     return timings[timings.size() / 2];
   }
 
-  // What --verify found.
+  // Result of --verify.
   struct Verdict {
     bool equal = false;
     double max_error = 0;

@@ -1,38 +1,34 @@
-// quern tune: searching tuning spaces, on devices and in saved spaces, and what is kept of it.
+// quern tune: searches tuning spaces, on devices and in saved spaces, and manages records and sweeps.
 #include <algorithm>
 #include <array>
 #include <string_view>
 
 #include "base/text.h"
-#include "commands/tune_check.h"
-#include "commands/tune_records.h"
-#include "commands/tune_replay.h"
-#include "commands/tune_report.h"
-#include "commands/tune_sweep.h"
+#include "commands/tune_actions.h"
 #include "io/arguments.h"
 
 namespace quern::tool {
 namespace {
 
-// What goes with --replay.
+// Options that go with --replay.
 constexpr std::array<std::string_view, 4> kReplayOptions = {"--replay", "--strategy", "--seeds", "--json"};
 
-// No option is passed over in silence.
+// No option is silently ignored.
 void check_replay_options(bool replay, const std::vector<std::string>& given) {
   for (const std::string& option : given) {
     const bool of_replay = std::find(kReplayOptions.begin(), kReplayOptions.end(), option) != kReplayOptions.end();
     if (replay && !of_replay) throw wrong(cat(option, " does not go with --replay"));
-    if (!replay && option == "--seeds") throw wrong("--seeds goes with --replay alone; a sweep takes --seed");
+    if (!replay && option == "--seeds") throw wrong("--seeds goes with --replay only; a sweep takes --seed");
   }
 }
 
 void declare_worker(Arguments& arguments, WorkerRequest& worker) {
   arguments.option("--memory BYTES", worker.memory,
-                   "What data may take of each device, 8G; default half of what is free");
-  arguments.option("--timeout SECONDS", worker.timeout_s, {1, kNoLimit}, "How long one config may run");
-  arguments.option("--compile-timeout SECONDS", worker.compile_timeout_s, {1, kNoLimit},
-                   "How long one compile may take");
-  arguments.flag("--in-process", worker.in_process, "No workers: quicker to start, and a bad config ends everything");
+                   "Memory limit for data on each device, 8G; default half of the free memory");
+  arguments.option("--timeout SECONDS", worker.timeout_s, {1, kNoLimit}, "Time limit for one config");
+  arguments.option("--compile-timeout SECONDS", worker.compile_timeout_s, {1, kNoLimit}, "Time limit for one compile");
+  arguments.flag("--in-process", worker.in_process,
+                 "No worker processes: starts faster, but a config that crashes ends the sweep");
 }
 
 class Tune : public Command {
@@ -41,8 +37,8 @@ class Tune : public Command {
     declare_sweep(arguments);
     declare_show(arguments.action("show", "The records that prepare would find"));
     declare_check(arguments.action("check", "Measures the records of this device again; exit code 3 if one flips"));
-    declare_merge(arguments.action("merge", "Makes one file of records of several"));
-    declare_report(arguments.action("report", "Makes an HTML page or CSV of sweeps, or compares two"));
+    declare_merge(arguments.action("merge", "Merges several files of records into one"));
+    declare_report(arguments.action("report", "Writes an HTML page or CSV of sweeps, or compares two"));
   }
 
   int run(const Global& global) override {
@@ -52,7 +48,7 @@ class Tune : public Command {
     check_replay_options(!replay_.files.empty(), global.options);
     refuse_action(global);
     if (!replay_.files.empty()) return replay();
-    if (strategies_.size() > 1) throw wrong("--strategy may be given once, unless with --replay");
+    if (strategies_.size() > 1) throw wrong("--strategy may be given only once without --replay");
     sweep_.words = words_;
     sweep_.json = json_;
     if (!strategies_.empty()) sweep_.strategy = strategies_.front();
@@ -61,41 +57,40 @@ class Tune : public Command {
 
  private:
   void declare_sweep(Arguments& arguments) {
-    arguments.words("[FAMILY FIELD=VALUE...]", words_, "The problem to tune for, all extents given");
+    arguments.words("[FAMILY FIELD=VALUE...]", words_, "The problem to tune, with all extents");
     arguments.option("--manifest FILE", sweep_.manifest,
-                     "Problems of a file instead: JSON lines, as QUERN_MANIFEST writes them");
+                     "Problems of a file instead: JSON lines, as written by QUERN_MANIFEST");
     arguments.flag("--bench-table", sweep_.bench_table, "The problems that `quern bench` measures instead");
     arguments.option("--device DEVICE", sweep_.devices, "Where to run, cuda:0 by default; several share each sweep");
-    arguments.option("--strategy STRATEGY", strategies_, "How to search; default the best, docs/search.md");
+    arguments.option("--strategy STRATEGY", strategies_, "Search strategy; default ils, see docs/search.md");
     arguments.option("--budget BUDGET", sweep_.budget, "Stop after a time, 90s or 10m, or a number of configs, 200");
-    arguments.option("--regime REGIME", sweep_.regime, "cold (default): nothing in L2 when a call begins; or warm");
+    arguments.option("--regime REGIME", sweep_.regime, "cold (default): L2 is flushed before each call; or warm");
     arguments.option("--seed N", sweep_.seed, {0, kNoLimit}, "Of the search");
-    arguments.option("--jobs N", sweep_.jobs, kJobs, "Compiles at a time; default one a core");
+    arguments.option("--jobs N", sweep_.jobs, kJobs, "Parallel compiles; default one per core");
     declare_worker(arguments, sweep_.worker);
-    arguments.flag("--no-record", sweep_.no_record, "Keep no record of the winner");
+    arguments.flag("--no-record", sweep_.no_record, "Do not keep a record of the winner");
     arguments.option("--save-space FILE", sweep_.save_space, "Measure every config and keep the file, for --replay");
-    arguments.option(
-        "--replay FILE", replay_.files,
-        "Search in a saved space instead of on a device: a cache file of Kernel Tuner's or a complete sweep "
-        "of quern's, plain or gzipped");
+    arguments.option("--replay FILE", replay_.files,
+                     "Search a saved space instead of a device: a cache file of Kernel Tuner or a complete sweep "
+                     "of quern, plain or gzipped");
     arguments.option("--seeds N", replay_.seeds, {1, 100000}, "Searches of each replayed space");
     arguments.flag("--json", json_, "Print JSON lines");
     arguments.example("quern tune gather rows=8192 count=8192 width=4096",
-                      "The fastest config, kept as a record that prepare uses");
+                      "Finds the fastest config, and keeps it as a record for prepare");
     arguments.example("quern tune --manifest problems.jsonl --budget 10m", "Each problem that an application prepared");
     arguments.example("quern tune --replay space.jsonl.gz --strategy ils --strategy random",
-                      "What two strategies find in a saved space");
+                      "Compares two strategies on a saved space");
   }
 
   void declare_show(Arguments& action) {
-    action.words("[FAMILY [FIELD=VALUE...]]", words_, "Only records that agree in these fields");
+    action.words("[FAMILY [FIELD=VALUE...]]", words_, "Only records with these fields");
     action.option("--records FILE", records_.records, "This file alone");
     action.flag("--json", json_, "Print JSON lines");
-    action.example("quern tune show gather dtype=bf16", "Records of gather in bf16, whatever their sizes");
+    action.example("quern tune show gather dtype=bf16", "Records of gather in bf16, of any size");
   }
 
   void declare_check(Arguments& action) {
-    action.words("[FAMILY [FIELD=VALUE...]]", words_, "Only records that agree in these fields");
+    action.words("[FAMILY [FIELD=VALUE...]]", words_, "Only records with these fields");
     action.option("--records FILE", records_.records, "This file alone");
     action.option("--device DEVICE", check_device_, "Where to measure; default cuda:0");
     declare_worker(action, sweep_.worker);
@@ -107,21 +102,23 @@ class Tune : public Command {
   void declare_merge(Arguments& action) {
     action.words("OUT FILE...", words_, "the file to write, and those to read");
     action.flag("--json", json_, "Print one JSON line");
-    action.note("Of several records for one problem, device and regime the newest is kept. OUT may be there already.");
-    action.example("quern tune merge all.jsonl a.jsonl b.jsonl", "Records of two machines");
+    action.note(
+        "Of several records for one problem, device and regime the newest is kept. OUT may exist; its records are "
+        "merged too.");
+    action.example("quern tune merge all.jsonl a.jsonl b.jsonl", "Merges the records of two machines");
   }
 
   void declare_report(Arguments& action) {
-    action.words("FILE...", words_, "files of sweeps, as `quern tune` names them, plain or gzipped");
+    action.words("FILE...", words_, "sweep files, as `quern tune` names them, plain or gzipped");
     action.option("--output FILE", report_.output, "The file to write; default standard output");
-    action.flag("--compare", report_.compare, "Set two sweeps of one family side by side: machines, versions, seeds");
-    action.flag("--csv", report_.csv, "Every measurement as CSV in place of a page");
+    action.flag("--compare", report_.compare, "Compare two sweeps of one family: machines, versions, seeds");
+    action.flag("--csv", report_.csv, "Every measurement as CSV instead of a page");
     action.example("quern tune report sweep.jsonl --output sweep.html", "One page that needs no network");
     action.example("quern tune report before.jsonl after.jsonl --compare --output both.html",
-                   "Is the second faster, and on what machine was it?");
+                   "Is the second sweep faster?");
   }
 
-  // "repot": neither a family nor an action, and close to an action.
+  // "repot": neither a family nor an action, but close to an action.
   void refuse_action(const Global& global) const {
     if (words_.empty()) return;
     std::vector<std::string> names;
@@ -142,7 +139,7 @@ class Tune : public Command {
     return action == "show" ? tune_show(runtime, records_) : tune_merge(runtime, records_);
   }
 
-  // Records say what is measured and how; a search is not made.
+  // Records decide what is measured and how; there is no search.
   int check(const Global& global) {
     CheckRequest request{records_, check_device_, sweep_.worker};
     request.records.words = words_;

@@ -1,4 +1,4 @@
-#include "commands/tune_check.h"
+#include "commands/tune_actions.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 namespace quern::tool {
 namespace {
 
-// What to type where there is nothing to check.
+// The command to run when there are no records to check.
 std::string sweep_first(const CheckRequest& request) {
   std::string problem = join(request.records.words, " ");
   if (problem.empty()) problem = "FAMILY";
@@ -124,7 +124,7 @@ class Checks {
     const int point = space.find(
         variants_of(problem.family(), problem.data(), space.target(), model_of(place_->device), {}).front().config);
     if (point < 0)
-      throw problem_error(problem.family(), problem.data(), "its default is not in the family's own space");
+      throw problem_error(problem.family(), problem.data(), "its default config is not in the family's tuning space");
     return point;
   }
 
@@ -151,7 +151,7 @@ Value us_or_nothing(double us) { return us > 0 ? Value(us) : Value(); }
 
 Value text_or_nothing(const std::string& text) { return text.empty() ? Value() : Value(text); }
 
-// One line: what follows in an error are lists of places and logs.
+// One line: later lines of an error are lists of places and logs.
 std::string failure_of(const CheckedRecord& checked) {
   std::string why = checked.error;
   if (checked.now && checked.now->recorded.failure)

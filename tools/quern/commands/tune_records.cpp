@@ -1,4 +1,4 @@
-#include "commands/tune_records.h"
+#include "commands/tune_actions.h"
 
 #include <algorithm>
 #include <set>
@@ -13,7 +13,7 @@
 namespace quern::tool {
 namespace {
 
-// Records of one place that prepare asks.
+// The records of one layer.
 struct Source {
   std::string name;
   ReadRecords read;
@@ -25,12 +25,12 @@ ReadRecords read_file_of_records(const std::string& path, bool must_be_there) {
   int error = RecordsFile(real_file_system(), path).read(read);
   if (error == 0 && must_be_there) error = error_of(real_file_system().status(path, &status));
   if (error != 0 && must_be_there)
-    throw wrong(cat("--records ", path, ": ", error_text(error), "; a file of records is accepted"));
-  if (error != 0) note(cat(path, " is not read: ", error_text(error)));
+    throw wrong(cat("--records ", path, ": ", error_text(error), "; expected a file of records"));
+  if (error != 0) note(cat(path, " cannot be read: ", error_text(error)));
   return read;
 }
 
-// In the order in which they are asked.
+// Highest priority first.
 std::vector<Source> sources_of(Runtime& runtime, const TuneRecordArguments& arguments) {
   if (!arguments.records.empty()) return {{arguments.records, read_file_of_records(arguments.records, true)}};
   const RecordLayers::Settings& settings = runtime.state().records.settings();
@@ -46,7 +46,7 @@ std::vector<Source> sources_of(Runtime& runtime, const TuneRecordArguments& argu
   return sources;
 }
 
-// What was typed: a family and the fields that a record must agree in.
+// The filter from the command line: a family, and the fields that a record must have.
 class Filter {
  public:
   Filter(const Runtime& runtime, const std::vector<std::string>& words) : runtime_(runtime) {
@@ -67,7 +67,7 @@ class Filter {
       return std::all_of(fields_.begin(), fields_.end(),
                          [&](const std::string& field) { return problem.get(field) == wanted_->get(field); });
     } catch (const Error&) {
-      return false;  // of fields that this quern does not have
+      return false;  // it has fields that this quern does not know
     }
   }
 
@@ -77,7 +77,7 @@ class Filter {
   std::vector<std::string> fields_;
 };
 
-// Those that prepare would find: of several for one subject the first place's last one.
+// The records that prepare would find: the first layer with the subject, and in it the last record.
 std::vector<PlacedRecord> found_in(std::vector<Source>& sources, const Filter& filter) {
   std::set<std::string> seen;
   std::vector<PlacedRecord> found;
@@ -94,7 +94,7 @@ std::vector<PlacedRecord> found_in(std::vector<Source>& sources, const Filter& f
 
 void name_passed(const ReadRecords& read) {
   for (const auto* lines : {&read.damaged, &read.newer}) {
-    for (const PassedLine& line : *lines) note(cat("passed over: ", line.text()));
+    for (const PassedLine& line : *lines) note(cat("skipped: ", line.text()));
   }
 }
 
@@ -143,7 +143,7 @@ int tune_show(Runtime& runtime, const TuneRecordArguments& arguments) {
 int tune_merge(Runtime&, const TuneRecordArguments& arguments) {
   const std::string& out = arguments.words.front();
   const Merged merged = merge_records(real_file_system(), out, {arguments.words.begin() + 1, arguments.words.end()});
-  for (const PassedLine& line : merged.damaged) note(cat("passed over: ", line.text()));
+  for (const PassedLine& line : merged.damaged) note(cat("skipped: ", line.text()));
   print_rows("quern.tune.merge/1",
              {Row()
                   .add("file", out)

@@ -1,4 +1,4 @@
-#include "commands/tune_replay.h"
+#include "commands/tune_actions.h"
 
 #include <filesystem>
 
@@ -12,7 +12,7 @@ namespace quern::tool {
 namespace {
 
 struct Subject {
-  std::string file;  // without its folder
+  std::string file;  // name without its folder
   SavedSpace saved;
 };
 

@@ -1,4 +1,4 @@
-#include "commands/tune_report.h"
+#include "commands/tune_actions.h"
 
 #include "base/text.h"
 #include "io/command.h"
@@ -14,7 +14,7 @@ namespace {
 Journal read(const std::string& file) {
   Journal journal = read_journal_of(file, read_text_file(file), Damaged::skip);
   for (const DamagedLine& damaged : journal.skipped)
-    note(cat(file, ": line ", damaged.line, " is left out: ", damaged.reason));
+    note(cat(file, ": line ", damaged.line, " is skipped: ", damaged.reason));
   return journal;
 }
 

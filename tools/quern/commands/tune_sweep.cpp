@@ -1,4 +1,4 @@
-#include "commands/tune_sweep.h"
+#include "commands/tune_actions.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -43,7 +43,7 @@ SweepBudget parse_budget(const std::string& text) {
   return budget;
 }
 
-// How far a sweep is, with the part that its budget lets it do.
+// Progress of a sweep, relative to its budget.
 class Line {
  public:
   explicit Line(std::string problem) : problem_(std::move(problem)) {}
@@ -65,7 +65,7 @@ class Line {
 struct Swept {
   AnyProblem problem;
   Journal journal;
-  std::string path;  // of its file; "": there is none
+  std::string path;  // of its file; "": none
 };
 
 class Sweeps {
@@ -101,19 +101,19 @@ class Sweeps {
     return request_.devices.empty() ? std::vector<std::string>{"cuda:0"} : request_.devices;
   }
 
-  // Everything that can be wrong with what was typed is said before a device is looked for.
+  // Arguments are checked before a device is opened.
   void check(const std::vector<AnyProblem>& problems) const {
     for (const std::string& device : devices()) parse_device(device);
     check_worker(request_.worker);
     if (!request_.save_space.empty() &&
         (problems.size() != 1 || !request_.budget.empty() || !request_.strategy.empty()))
-      throw wrong("--save-space measures every config of one problem; it takes neither --budget nor --strategy");
+      throw wrong("--save-space measures every config of one problem; it does not go with --budget or --strategy");
     for (const AnyProblem& problem : problems) {
       check_problem(problem.family(), problem.data());
       if (const auto open = open_extents(problem); !open.empty())
         throw problem_error(
             problem.family(), problem.data(),
-            cat(open.front()->name, " is open; a sweep needs every extent, ", open.front()->name, "=8192 for one"));
+            cat(open.front()->name, " is open; a sweep needs every extent, for example ", open.front()->name, "=8192"));
     }
   }
 
@@ -144,13 +144,13 @@ class Sweeps {
     for (const ManifestItem& item : manifest.items) {
       if (seen.insert(item.problem).second) problems.push_back(runtime_.parse(item.problem));
     }
-    if (problems.empty()) note(cat(text_file_name(request_.manifest), " names no problem"));
+    if (problems.empty()) note(cat(text_file_name(request_.manifest), " has no problem"));
     return problems;
   }
 
   // ---- one problem
 
-  // Without the budget: a sweep that it stopped goes on with a larger one.
+  // Without the budget, so that a larger budget resumes a sweep that it stopped.
   std::string file_for(const AnyProblem& problem) {
     if (!request_.save_space.empty()) return request_.save_space;
     return sweep_path(runtime_, problem,
@@ -166,7 +166,7 @@ class Sweeps {
     if (!request_.regime.empty()) settings.regime = parse_regime(request_.regime);
     settings.memory_bytes = memory_bytes(request_.worker);
     settings.path = file_for(problem);
-    settings.may_start_over = request_.save_space.empty();  // its name is ours to give
+    settings.may_start_over = request_.save_space.empty();  // the file name is chosen by quern
     settings.command = global_.typed;
     settings.devices = devices();
     const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
@@ -184,7 +184,7 @@ class Sweeps {
     bool told = false;
     Journal journal = sweep(runtime_, problem, settings, [&](const SweepProgress& now) {
       if (now.known > 0 && !std::exchange(told, true))
-        note(cat("going on with ", settings.path, ", ", now.known, " configs known"));
+        note(cat("resuming ", settings.path, ", ", now.known, " configs known"));
       line.show(now, budget);
     });
     if (journal.result->winner.empty())
@@ -193,7 +193,7 @@ class Sweeps {
     return {problem, std::move(journal), settings.path};
   }
 
-  // ---- what is kept and said
+  // ---- records and output
 
   void keep(const AnyProblem& problem, const Journal& journal, const SweepSettings& settings) {
     const std::string path = runtime_.state().records.settings().file;
@@ -208,7 +208,7 @@ class Sweeps {
                                       [](const SweepTrial& t) { return t.failure.has_value(); });
     Row row;
     row.add("problem", problem.text()).add("us", result.us).add("default_us", result.default_us);
-    // The file has differences of times, which are negative where it is faster.
+    // The file has differences of times, which are negative if it is faster.
     row.add("faster_percent", Value(0 - result.percent, 1));
     row.add("faster_low", Value(0 - result.high, 1)).add("faster_high", Value(0 - result.low, 1));
     row.add("copy_percent", journal.head.copy_us > 0 ? Value(100 * journal.head.copy_us / result.us, 1) : Value());
@@ -223,7 +223,7 @@ class Sweeps {
     return row.add("file", swept.path.empty() ? Value() : Value(swept.path));
   }
 
-  // Below the table each verdict in words, where it is kept, and what to type next.
+  // After the table: each verdict as a sentence, the path of its file, and the command to run next.
   static void print_all(const std::vector<Swept>& all) {
     std::vector<Row> rows;
     std::vector<std::string> files;

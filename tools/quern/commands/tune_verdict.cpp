@@ -10,7 +10,7 @@ namespace {
 
 std::string percent(double value) { return cat(fixed(value, 1), " %"); }
 
-// "3.2 % faster than the default", from a difference that is negative where it is faster.
+// "3.2 % faster than the default", from a difference that is negative if it is faster.
 std::string against_default(double difference) {
   return cat(percent(std::abs(difference)), difference <= 0 ? " faster" : " slower", " than the default");
 }
@@ -19,7 +19,7 @@ std::string interval(const SweepResult& result) {
   return cat(" (95 % interval ", fixed(-result.high, 1), " to ", percent(-result.low), ")");
 }
 
-// As a shell reads it.
+// Quoted for a shell.
 std::string quoted(const std::string& path) {
   const bool plain =
       path.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%") ==

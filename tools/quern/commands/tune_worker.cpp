@@ -12,8 +12,8 @@ void check_worker(const WorkerRequest& request) { memory_bytes(request); }
 void require_worker_store(Runtime& runtime, const WorkerRequest& request, const Global& global) {
   if (request.in_process) return;
   require_store(runtime, global,
-                "tune's workers share images in a directory that they may write (--cache-dir or QUERN_CACHE_DIR); "
-                "--in-process does without");
+                "tune's workers share images in a writable directory (--cache-dir or QUERN_CACHE_DIR); "
+                "--in-process needs none");
 }
 
 WorkerSettings worker_settings(Runtime& runtime, const WorkerRequest& request, const Global& global) {
@@ -30,7 +30,7 @@ std::int64_t memory_bytes(const WorkerRequest& request) {
 }
 
 void warn_of_emulation() {
-  note("the host driver's times are those of an emulation; a winner here says nothing about a GPU");
+  note("the host driver's times are those of an emulation; a winner here does not apply to a GPU");
 }
 
 }  // namespace quern::tool

@@ -1,4 +1,4 @@
-// quern worker: where a sweep's candidates are compiled and run.
+// quern worker: compiles and runs a sweep's candidates.
 #include "quern/worker.h"
 
 #include "io/arguments.h"
@@ -11,7 +11,7 @@ class Worker : public Command {
  public:
   void declare(Arguments&) override {}
   int run(const Global& global) override { serve_worker({}, runtime_options(global)); }
-  bool names_variables() const override { return true; }  // the command that started it has told
+  bool names_variables() const override { return true; }  // its parent has reported them
 };
 
 const Registration<Worker> registration("worker",

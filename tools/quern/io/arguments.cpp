@@ -24,14 +24,13 @@ struct CommandLine {
 };
 
 void declare(CommandLine& line) {
-  line.root.flag("--help", line.help, "What this takes; -h is short for it");
-  line.root.flag("--version", line.version, "The version");
-  line.root.option("--log LEVEL", line.global.log, "What is logged: debug, info, warning (default), error or off");
-  line.root.option("--cache-dir DIR", line.global.cache_dir, "Where images are kept; default QUERN_CACHE_DIR");
-  line.root.option("--nvrtc FILE", line.global.nvrtc,
-                   "The NVRTC to compile with; default the search of `quern doctor`");
-  line.root.note("`quern help COMMAND` says what a command takes, with examples.");
-  line.root.example("quern doctor", "What was found on this machine, and what is wrong");
+  line.root.flag("--help", line.help, "Show this help; also -h");
+  line.root.flag("--version", line.version, "Show the version");
+  line.root.option("--log LEVEL", line.global.log, "Log level: debug, info, warning (default), error or off");
+  line.root.option("--cache-dir DIR", line.global.cache_dir, "Directory of the image cache; default QUERN_CACHE_DIR");
+  line.root.option("--nvrtc FILE", line.global.nvrtc, "The NVRTC to compile with; default: search, see `quern doctor`");
+  line.root.note("`quern help COMMAND` shows the arguments of a command, with examples.");
+  line.root.example("quern doctor", "Shows what was found on this machine, and what is wrong");
   line.root.example("quern run gather width=4096 rows=8192 count=8192 --verify", "Compile a kernel, run it, check it");
   line.root.example("quern prewarm gather width=4096 --arch sm_90a,sm_100a", "Compile ahead of time, without a GPU");
   std::vector<CommandRow> rows = commands();
@@ -42,9 +41,9 @@ void declare(CommandLine& line) {
   }
 }
 
-// ---- The reader's side: an app for each Arguments, whose words and options are read as they are.
+// ---- The parser's side: a CLI11 app for each Arguments; words and options are read as text.
 
-// Its own, and those of a command's actions, which may be typed in front of them.
+// Its own options, and those of a command's actions, which may be typed before the action.
 std::vector<const OptionRow*> options_at(const Arguments& arguments, bool is_root) {
   std::map<std::string_view, const OptionRow*> rows;
   for (const Arguments& action : arguments.actions()) {
@@ -71,10 +70,10 @@ void add_to(CLI::App& app, const Arguments& arguments, bool is_root = false) {
   if (!arguments.words_form().empty())
     app.add_option(kWords)->expected(-1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   for (const Arguments& action : arguments.actions()) add_to(*app.add_subcommand(action.name()), action);
-  app.require_subcommand(0, 1);  // what follows, as in `quern run list`, are words
+  app.require_subcommand(0, 1);  // later ones, as in `quern run list`, are words
 }
 
-// What was called: quern, a command, an action.
+// The path of the call: quern, a command, an action.
 struct Level {
   const CLI::App* app;
   const Arguments* arguments;
@@ -101,7 +100,7 @@ std::vector<std::string> words_of(const Level& level) {
   return level.app->get_option(kWords)->results();
 }
 
-// ---- What does not fit
+// ---- Wrong arguments
 
 std::vector<std::string> option_names(const Levels& levels) {
   std::vector<std::string> names;
@@ -124,7 +123,7 @@ std::string meant_by_letter(std::string_view word, const std::vector<std::string
   return found == names.end() ? "" : cat(" Did you mean ", *found, "?");
 }
 
-// Those of the same command, and the command itself, that take the option.
+// Commands and actions of the same command that take the option.
 std::vector<std::string> takers(const Levels& levels, std::string_view option) {
   std::vector<std::string> takers;
   if (levels.size() < 2) return takers;
@@ -136,14 +135,14 @@ std::vector<std::string> takers(const Levels& levels, std::string_view option) {
   return takers;
 }
 
-// Options that were, and what does the same now.
+// Removed options, and their replacements.
 struct ReplacedOption {
   const char* name;
   const char* instead;
 };
 constexpr ReplacedOption kReplacedOptions[] = {
     {"--sweep", "`quern tune FAMILY FIELD=VALUE... --strategy exhaustive` checks and times every config"},
-    {"--record-space", "it is `quern tune --save-space` now"},
+    {"--record-space", "use `quern tune --save-space`"},
 };
 
 [[noreturn]] void refuse_option(const Levels& levels, const std::string& word) {
@@ -166,17 +165,17 @@ constexpr ReplacedOption kReplacedOptions[] = {
   const std::string path = path_text(path_of(levels));
   if (levels.size() == 1)
     throw wrong(
-        cat("there is no command \"", word, "\".", did_you_mean(word, names), " Commands are: ", join(names, ", ")));
+        cat("unknown command \"", word, "\".", did_you_mean(word, names), " Commands are: ", join(names, ", ")));
   if (names.empty()) throw wrong(cat(path, " does not take \"", word, "\"; see `", path, " --help`"));
   throw wrong(cat(path, " takes ", join(names, ", "), ", not \"", word, "\".", did_you_mean(word, names)));
 }
 
 [[noreturn]] void refuse_value(const OptionRow& row) {
-  if (row.placeholder.empty()) throw wrong(cat(row.name, " takes no value"));
+  if (row.placeholder.empty()) throw wrong(cat(row.name, " does not take a value"));
   throw wrong(cat(row.name, " takes a value, ", row.name, " ", row.placeholder, ": ", row.sentence));
 }
 
-// CLI11 names the option first, a flag without its dashes.
+// CLI11 puts the option first, and a flag without its dashes.
 [[noreturn]] void refuse_syntax(const Levels& levels, const CLI::ParseError& error) {
   const std::string said = error.what();
   const std::string first = said.substr(0, said.find_first_of(": "));
@@ -189,12 +188,12 @@ constexpr ReplacedOption kReplacedOptions[] = {
   throw wrong(cat(said, "; see `", path_text(path_of(levels)), " --help`"));
 }
 
-// ---- What does
+// ---- Correct arguments
 
 void give_option(const Levels& levels, const Level& level, const OptionRow& typed, Global& global) {
   const CLI::Option& option = *level.app->get_option(typed.name);
   if (option.count() == 0) return;
-  // Typed in front of the action, it is the action's.
+  // An option before the action belongs to the action.
   const OptionRow* const row =
       level.arguments == levels.front().arguments ? &typed : levels.back().arguments->find_option(typed.name);
   if (row == nullptr) refuse_option(levels, typed.name);

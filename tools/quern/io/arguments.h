@@ -1,5 +1,5 @@
-// What the command line takes, as data: commands declare it, and reading, help, the man page and completion are made of
-// it. Only arguments.cpp knows the library that reads it.
+// Declarations of the command line, as data: commands declare their arguments; the parser, help, the man page and
+// completion are made from them. Only arguments.cpp knows the library that parses.
 #ifndef QUERN_TOOLS_IO_ARGUMENTS_H_
 #define QUERN_TOOLS_IO_ARGUMENTS_H_
 
@@ -15,7 +15,7 @@
 
 namespace quern::tool {
 
-// What a number may be.
+// The valid range of a number.
 struct Range {
   int least;
   int most;
@@ -38,41 +38,41 @@ struct Example {
   std::string meaning;
 };
 
-// A command, or an action of one. The variables are filled when the command line has been read.
+// A command, or an action of one. Parsing fills the variables.
 class Arguments {
  public:
   Arguments(std::string name, std::string sentence) : name_(std::move(name)), sentence_(std::move(sentence)) {}
 
   void flag(const char* name, bool& value, const char* sentence);
-  // `form`: the option and what it takes, "--arch ARCH".
+  // `form`: the option and its value, "--arch ARCH".
   void option(std::string_view form, std::string& value, const char* sentence);
-  // Refuses what is out of range. The value that the variable has is the default; one that is out of range stands for
-  // something that the sentence says.
+  // Refuses what is out of range. The value of the variable is the default; an out-of-range default has a meaning that
+  // the sentence states.
   void option(std::string_view form, int& value, Range range, const char* sentence);
   // May be given several times, one value each time.
   void option(std::string_view form, std::vector<std::string>& values, const char* sentence);
-  // The words that belong to no option. `form`: those in brackets may be missing, the one before "..." may repeat.
+  // The words that belong to no option. `form`: words in brackets are optional, the one before "..." may repeat.
   void words(const char* form, std::vector<std::string>& values, const char* sentence);
-  // What is done if its name is the first word: `Global::action`. The reference holds as long as this.
+  // What runs if its name is the first word: `Global::action`. The reference is valid as long as this object.
   Arguments& action(const char* name, const char* sentence);
   void example(const char* line, const char* meaning) { examples_.push_back({line, meaning}); }
   // A paragraph of the help.
   void note(const char* paragraph) { notes_.emplace_back(paragraph); }
 
-  // ---- What was declared
+  // ---- The declarations
   const std::string& name() const { return name_; }
   const std::string& sentence() const { return sentence_; }
-  const std::string& words_form() const { return words_form_; }  // empty: it takes none
+  const std::string& words_form() const { return words_form_; }  // empty if it takes none
   const std::string& words_sentence() const { return words_sentence_; }
   const std::vector<OptionRow>& options() const { return options_; }
   const std::vector<Example>& examples() const { return examples_; }
   const std::vector<std::string>& notes() const { return notes_; }
   const std::list<Arguments>& actions() const { return actions_; }
-  // Null if there is none of that name.
+  // Null if there is none with that name.
   const OptionRow* find_option(std::string_view name) const;
   const Arguments* find_action(std::string_view name) const;
-  // Fills the variable of words(). Throws Error (bad_input) if they are too few or too many; `path` is what was called,
-  // "quern cache show".
+  // Fills the variable of words(). Throws Error (bad_input) for too few or too many; `path` is the call, "quern cache
+  // show".
   void give_words(const std::string& path, const std::vector<std::string>& words) const;
 
  private:
@@ -89,7 +89,7 @@ class Arguments {
   std::list<Arguments> actions_;
 };
 
-// Reads the command line and runs what it asks for. Returns the exit code; throws Error.
+// Parses the command line and runs the command. Returns the exit code; throws Error.
 int run_command_line(int argc, char** argv);
 
 }  // namespace quern::tool

@@ -41,7 +41,7 @@ Options runtime_options(const Global& global) {
   Options options;
   options.cache.directory = global.cache_dir;
   options.compiler.nvrtc = global.nvrtc;
-  // What an application is told is not meant for a command: nothing is swapped in the middle of a benchmark.
+  // Tuning modes for applications do not apply to commands: a plan must not change in the middle of a benchmark.
   const std::string tuning = Environment::read()[Variable::tune];
   if (tuning == "on-prepare" || tuning == "background") options.tuning.mode = Tuning::lookup;
   if (!global.log.empty()) options.log.level = parse_level(global.log);

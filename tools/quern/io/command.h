@@ -13,8 +13,8 @@ namespace quern::tool {
 
 enum Exit {
   kDone = 0,
-  kFailed = 1,      // also: the result disagrees with the reference
-  kWrongInput = 2,  // what was typed, or a file that it names
+  kFailed = 1,      // or the result disagrees with the reference
+  kWrongInput = 2,  // bad arguments, or a bad input file
   kSomeFailed = 3,
   kNoCompiler = 4,
   kNoDevice = 5,
@@ -23,15 +23,15 @@ int exit_code(Code code);
 
 class Arguments;
 
-// What every command is told of the command line.
+// Common arguments of all commands.
 struct Global {
   std::string log;
   std::string cache_dir;
   std::string nvrtc;
-  std::string action;                // of the command, "" where none was typed
+  std::string action;                // of the command; "" if none was given
   std::vector<std::string> options;  // the command's own that were given, "--json"
-  std::string typed;                 // the command line, for the heads of tables
-  const Arguments* root = nullptr;   // all that was declared
+  std::string typed;                 // the command line, for headers of tables
+  const Arguments* root = nullptr;   // all declarations
 };
 
 Options runtime_options(const Global& global);
@@ -44,7 +44,7 @@ class Command {
   virtual void declare(Arguments& arguments) = 0;
   // Returns the exit code; throws Error.
   virtual int run(const Global& global) = 0;
-  // Whether it has its own say on variables that are mistyped, or none; else a line on stderr goes ahead of it.
+  // Whether the command itself handles misspelt variables; otherwise they are reported on stderr before it runs.
   virtual bool names_variables() const { return false; }
 };
 
@@ -53,7 +53,7 @@ struct CommandRow {
   const char* sentence;
   std::unique_ptr<Command> (*make)();
 };
-// In the order of their names.
+// Sorted by name.
 std::vector<CommandRow>& commands();
 
 // At namespace scope of the command's file: const Registration<Doctor> registration("doctor", "…");
@@ -64,17 +64,16 @@ struct Registration {
   }
 };
 
-// What was typed is wrong.
+// An error in the arguments.
 Error wrong(std::string sentence);
 
-// Why images can't be found or kept, `why`, as an error of its kind: (bad_input) where --cache-dir named the directory,
+// An error for images that cannot be read or written because of `why`: (bad_input) if --cache-dir named the directory,
 // else (io).
 Error store_error(const Global& global, const std::string& why);
 // Throws store_error with `advice` where this process may not write images to a directory.
 void require_store(Runtime& runtime, const Global& global, std::string_view advice);
 
-// Prints an error as people read it, one line, then the compiler's log, to stderr; with `json` also as an object to
-// stdout.
+// Prints an error for people, one line, then the compiler's log, to stderr; with `json` also as an object to stdout.
 void report_error(const Error& error, bool json);
 
 }  // namespace quern::tool

@@ -1,4 +1,4 @@
-// How commands declare what they take.
+// Declarations of arguments by commands.
 #include <algorithm>
 
 #include "base/text.h"
@@ -9,7 +9,7 @@ namespace quern::tool {
 namespace {
 
 std::string range_text(Range range) {
-  return range.most == kNoLimit ? cat("a number from ", range.least, " on") : cat(range.least, " to ", range.most);
+  return range.most == kNoLimit ? cat("a number of at least ", range.least) : cat(range.least, " to ", range.most);
 }
 
 int parse_in_range(std::string_view name, const std::string& text, Range range) {
@@ -19,7 +19,7 @@ int parse_in_range(std::string_view name, const std::string& text, Range range) 
   throw wrong(cat(name, " ", text, " is out of range; it takes ", range_text(range)));
 }
 
-// Where the placeholder names a fixed set: throws Error (bad_input) for what is not in it.
+// If the placeholder has a fixed set of values: throws Error (bad_input) for any other value.
 void check_kind(std::string_view name, std::string_view placeholder, const std::string& text) {
   const ValueKind* const kind = find_value_kind(placeholder);
   if (kind == nullptr || !kind->closed) return;
@@ -28,7 +28,7 @@ void check_kind(std::string_view name, std::string_view placeholder, const std::
   throw wrong(cat(name, " ", text, " is invalid; it takes ", join(accepted, ", "), ".", did_you_mean(text, accepted)));
 }
 
-// How many words a form asks for at least: those outside brackets.
+// The minimum number of words of a form: those outside brackets.
 std::size_t least_words(std::string_view form) {
   std::size_t words = 0;
   int depth = 0;

@@ -21,7 +21,7 @@ struct Close {
   void operator()(gzFile file) const { gzclose_r(file); }
 };
 
-// zlib's own words carry the path again.
+// zlib's messages repeat the path.
 std::string reason(gzFile file) {
   int code = 0;
   const std::string words = gzerror(file, &code);
@@ -46,7 +46,7 @@ std::string read_text_file(const std::string& path) {
     text.append(buffer, 0, static_cast<std::size_t>(got));
   int code = Z_OK;
   gzerror(file.get(), &code);
-  // A cut stream reads as far as it goes and leaves Z_BUF_ERROR behind.
+  // Reads a truncated stream up to its end; zlib then reports Z_BUF_ERROR.
   if (got < 0 || code == Z_BUF_ERROR)
     refuse(path,
            cat("its gzipped data is truncated or damaged after ", text.size(), " bytes of text: ", reason(file.get())));

@@ -1,4 +1,4 @@
-// Files that may be gzipped, by their first bytes.
+// Reads files that may be gzipped; the first bytes tell.
 #ifndef QUERN_TOOLS_IO_GUNZIP_H_
 #define QUERN_TOOLS_IO_GUNZIP_H_
 
@@ -8,11 +8,11 @@
 
 namespace quern::tool {
 
-// The whole file, or FIFO, or with "-" standard input, unpacked if it is gzipped (RFC 1952; several members in a row
-// are one text). Throws Error (bad_input) that names the file: there is none, it cannot be read, or its packed data is
+// The whole file, FIFO, or with "-" standard input, unpacked if it is gzipped (RFC 1952; several members in a row are
+// one text). Throws Error (bad_input) with the file name: it does not exist, cannot be read, or its compressed data is
 // truncated or damaged.
 std::string read_text_file(const std::string& path);
-// What people call it: "problems.jsonl", "standard input".
+// Its name in messages: "problems.jsonl", "standard input".
 std::string text_file_name(const std::string& path);
 
 }  // namespace quern::tool

@@ -5,13 +5,12 @@
 
 #include "base/text.h"
 #include "io/layout.h"
-#include "io/man_page.h"
 #include "io/output.h"
 
 namespace quern::tool {
 namespace {
 
-constexpr std::size_t kColumn = 24;  // where the sentences begin
+constexpr std::size_t kColumn = 24;  // of the sentences
 constexpr std::size_t kWidest = 100;
 
 std::string form_of(const OptionRow& row) {
@@ -49,13 +48,12 @@ std::string exit_part(std::size_t width) {
 }  // namespace
 
 const std::vector<ExitRow>& exit_rows() {
-  static const std::vector<ExitRow> rows = {
-      {kDone, "done"},
-      {kFailed, "failed"},
-      {kWrongInput, "something wrong in what was typed or in a file that it names"},
-      {kSomeFailed, "some items failed"},
-      {kNoCompiler, "no compiler"},
-      {kNoDevice, "no device"}};
+  static const std::vector<ExitRow> rows = {{kDone, "done"},
+                                            {kFailed, "failed"},
+                                            {kWrongInput, "bad arguments or a bad input file"},
+                                            {kSomeFailed, "some items failed"},
+                                            {kNoCompiler, "no compiler"},
+                                            {kNoDevice, "no device"}};
   return rows;
 }
 
@@ -115,15 +113,15 @@ HelpPath find_path(const Arguments& root, const std::vector<std::string>& words)
 class Help : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.words("[COMMAND [ACTION]]", words_, "What to tell about; without it, quern");
+    arguments.words("[COMMAND [ACTION]]", words_, "The command to explain; default quern itself");
     arguments.flag("--man", man_, "Print the man page, quern(1)");
-    arguments.example("quern help run", "What `quern run` takes; `quern run --help` says the same");
-    arguments.example("quern help tune check", "The same of an action");
-    arguments.example("quern help --man >quern.1", "All of it, as an installed quern has it in share/man");
+    arguments.example("quern help run", "The arguments of `quern run`; the same as `quern run --help`");
+    arguments.example("quern help tune check", "The same for an action");
+    arguments.example("quern help --man >quern.1", "The man page, which an installed quern has in share/man");
   }
 
   int run(const Global& global) override {
-    if (man_ && !words_.empty()) throw wrong("--man is the page of all commands; give no COMMAND");
+    if (man_ && !words_.empty()) throw wrong("--man prints the page of all commands; do not give a COMMAND");
     print(man_ ? man_page(*global.root) : help_text(find_path(*global.root, words_), help_width()));
     return kDone;
   }
@@ -134,7 +132,7 @@ class Help : public Command {
   bool man_ = false;
 };
 
-const Registration<Help> registration("help", "What a command takes");
+const Registration<Help> registration("help", "Shows the arguments of a command");
 
 }  // namespace
 }  // namespace quern::tool

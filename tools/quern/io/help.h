@@ -1,4 +1,4 @@
-// Help for people, made of what commands declare.
+// Help text and man page, made from the declarations of commands.
 #ifndef QUERN_TOOLS_IO_HELP_H_
 #define QUERN_TOOLS_IO_HELP_H_
 
@@ -15,13 +15,13 @@ using HelpPath = std::vector<const Arguments*>;
 // "quern tune check".
 std::string path_text(const HelpPath& path);
 
-// What is typed, a line each: "quern tune [OPTION...] FAMILY FIELD=VALUE...".
+// Usage, a line each: "quern tune [OPTION...] FAMILY FIELD=VALUE...".
 std::vector<std::string> usage_lines(const HelpPath& path);
 
-// All of what the last of the path takes, for lines of `width`.
+// The help of the last element of the path, for lines of `width`.
 std::string help_text(const HelpPath& path, std::size_t width);
 
-// The terminal's, at most what reads well; 80 where stdout is none.
+// The terminal's width, up to a readable limit; 80 if stdout is not a terminal.
 std::size_t help_width();
 
 struct ExitRow {
@@ -29,6 +29,9 @@ struct ExitRow {
   const char* meaning;
 };
 const std::vector<ExitRow>& exit_rows();
+
+// quern(1), in man macros.
+std::string man_page(const Arguments& root);
 
 }  // namespace quern::tool
 

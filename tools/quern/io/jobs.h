@@ -1,4 +1,4 @@
-// Independent pieces of work on several threads.
+// Runs independent work items on several threads.
 #ifndef QUERN_TOOLS_IO_JOBS_H_
 #define QUERN_TOOLS_IO_JOBS_H_
 
@@ -7,8 +7,8 @@
 
 namespace quern::tool {
 
-// Calls work(i) for each i below `count` on `jobs` threads, 0 or less: one a core. `work` must not throw. `done` is
-// told how many are finished, one call at a time, with the number of the last one; it may be empty.
+// Calls work(i) for each i below `count` on `jobs` threads; 0 or less: one per core. `work` must not throw. After each
+// item `done`, unless empty, is called with the number of finished items and the last item's index, one call at a time.
 void run_jobs(std::size_t count, int jobs, const std::function<void(std::size_t)>& work,
               const std::function<void(std::size_t finished, std::size_t last)>& done);
 

@@ -55,8 +55,8 @@ std::string paragraph(std::string_view text, std::size_t indent, std::size_t wid
 
 std::string labelled(std::string_view label, std::string_view text, std::size_t column, std::size_t width) {
   std::string out = cat("  ", label);
-  const bool beside = width_of(out) + 1 < column;
-  out += beside ? std::string(column - width_of(out), ' ') : "\n" + std::string(column, ' ');
+  const bool fits = width_of(out) + 1 < column;
+  out += fits ? std::string(column - width_of(out), ' ') : "\n" + std::string(column, ' ');
   return out + paragraph(text, column, width).substr(column);
 }
 

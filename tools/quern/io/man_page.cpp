@@ -1,16 +1,15 @@
-#include "io/man_page.h"
+#include "io/help.h"
 
 #include <map>
 
 #include "base/environment.h"
 #include "base/text.h"
-#include "io/help.h"
 #include "quern/version.h"
 
 namespace quern::tool {
 namespace {
 
-// As groff is told to show it as it is: a "-" and quotes that can be copied, no line that begins like a request.
+// Escapes text for groff: a "-" and quotes that can be copied, and no line that looks like a request.
 std::string escaped(std::string_view text) {
   static const std::map<char, const char*> kEscapes = {{'\\', "\\e"},   {'-', "\\-"},   {'`', "\\(ga"},
                                                        {'\'', "\\(aq"}, {'^', "\\(ha"}, {'~', "\\(ti"}};

@@ -23,11 +23,11 @@ constexpr std::array<Member, 4> kMembers = {{{"problem", &ManifestItem::problem}
                                              {"device_model", &ManifestItem::device_model},
                                              {"config", &ManifestItem::config}}};
 
-// "" or what is wrong.
+// "" or the error.
 std::string set_member(const std::string& name, const Json& value, ManifestItem& item) {
   for (const Member& member : kMembers) {
     if (name != member.name) continue;
-    if (!value.is_string()) return cat(name, " is no text");
+    if (!value.is_string()) return cat(name, " is not a string");
     item.*member.text = value.get<std::string>();
     return (item.*member.text).empty() ? cat(name, " is empty") : "";
   }
@@ -35,7 +35,7 @@ std::string set_member(const std::string& name, const Json& value, ManifestItem&
 }
 
 std::string fill(const Json& object, ManifestItem& item) {
-  if (!object.is_object()) return "it is no JSON object";
+  if (!object.is_object()) return "it is not a JSON object";
   for (const auto& [name, value] : object.items()) {
     if (std::string reason = set_member(name, value, item); !reason.empty()) return reason;
   }
@@ -44,7 +44,7 @@ std::string fill(const Json& object, ManifestItem& item) {
   return {};
 }
 
-// A parser keeps one of two members of one name.
+// A parser would keep only one of two members with the same name.
 std::string parse_line(std::string_view line, ManifestItem& item) {
   if (line.size() > kMostLineBytes)
     return cat("it has ", line.size(), " bytes, and ", kMostLineBytes, " are the most; give each problem a line");
@@ -59,7 +59,7 @@ std::string parse_line(std::string_view line, ManifestItem& item) {
     const Json object = Json::parse(line, note_names);
     return twice.empty() ? fill(object, item) : cat("it has ", twice, " twice");
   } catch (const Json::parse_error& error) {
-    return cat("it is no JSON: wrong at byte ", error.byte);
+    return cat("invalid JSON at byte ", error.byte);
   } catch (const Json::out_of_range&) {
     return "it has a number that is too large";
   }

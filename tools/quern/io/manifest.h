@@ -1,4 +1,4 @@
-// Manifests: JSON lines of problems to prepare, as QUERN_MANIFEST writes them.
+// Manifests: JSON lines of problems to prepare, as written by QUERN_MANIFEST.
 #ifndef QUERN_TOOLS_IO_MANIFEST_H_
 #define QUERN_TOOLS_IO_MANIFEST_H_
 
@@ -12,7 +12,7 @@ namespace quern::tool {
 struct ManifestItem {
   int line = 0;  // from 1
   std::string problem;
-  std::string arch;  // empty: what the command line says
+  std::string arch;  // empty: that of the command line
   std::string device_model;
   std::string config;
 };
@@ -27,8 +27,8 @@ struct Manifest {
   std::vector<BadLine> bad;
 };
 
-// Blank lines and lines that start with # are passed over. Says what each other line means, or what is wrong with it;
-// what its texts mean is for the caller to check.
+// Skips blank lines and lines that start with #. Returns each other line's item, or its error. The caller must check
+// what the texts mean.
 Manifest parse_manifest(std::string_view text);
 
 }  // namespace quern::tool

@@ -12,14 +12,14 @@
 namespace quern::tool {
 namespace {
 
-constexpr int kMostLinks = 40;  // as Linux has it
+constexpr int kMostLinks = 40;  // Linux's limit
 
 struct Destination {
   std::string path;
-  bool in_place;  // it is there and no regular file
+  bool in_place;  // it exists and is not a regular file
 };
 
-// What such a link says is a description: it leads to an open file, not to a name.
+// The text of such a link describes an open file; it is not a path.
 bool is_link_of_proc(const std::string& path) {
   std::error_code error;
   const std::string parent = std::filesystem::canonical(parent_directory(path), error).string();
@@ -32,7 +32,7 @@ std::string target_of_link(const std::string& path) {
   return (std::filesystem::path(path).parent_path() / target).string();
 }
 
-// Of a circle of links: its last name, which nothing can open.
+// For a cycle of links: one of their names, which cannot be opened.
 Destination destination_of(std::string path) {
   std::error_code error;
   for (int links = 0; links < kMostLinks; ++links) {

@@ -1,4 +1,4 @@
-// Files that a person names for output, whatever is there already.
+// Output files named by the user, whatever exists there already.
 #ifndef QUERN_TOOLS_IO_NAMED_FILE_H_
 #define QUERN_TOOLS_IO_NAMED_FILE_H_
 
@@ -9,21 +9,20 @@
 
 namespace quern::tool {
 
-// Where links lead, also one that leads to a file that is not there yet: so the link stays and its target is replaced.
-// `path` itself where it is not a link.
+// Resolves links, also to a target that does not exist yet, so that the target is replaced and the link stays. `path`
+// itself if it is not a link.
 std::string follow_links(const std::string& path);
 
-// The file that writing to `path` makes or replaces, the same for all paths that lead to it; empty where what is there
-// is written in place.
+// The file that writing to `path` creates or replaces, the same for all paths to it; empty if the target is written in
+// place.
 std::string replaced_file(const std::string& path);
 
-// Throws Error (bad_input) that begins with `what` and the path ("--out y.npy") for a directory and for a place that
-// cannot be written to.
+// Throws Error (bad_input) that begins with `what` and the path ("--out y.npy") for a directory and for a location that
+// is not writable.
 void check_named_file(std::string_view what, const std::string& path);
 
-// Replaces a regular file in one step, or makes it: readers see the old one or the new one, whole. Links are followed.
-// Anything else that is there (a device, a FIFO, a socket, an open file below /proc) is opened and written in place.
-// Throws Error (io).
+// Creates or atomically replaces a regular file: readers see the old or the new content. Follows links. Anything else
+// (a device, a FIFO, a socket, an open file below /proc) is opened and written in place. Throws Error (io).
 void write_named_file(const std::string& path, std::string_view bytes);
 
 }  // namespace quern::tool

@@ -12,11 +12,11 @@
 namespace quern::tool {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, ".npy files are read and written as they lie in memory");
+static_assert(std::endian::native == std::endian::little, ".npy files are read and written in memory order");
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::uint32_t kMaxHead = 1 << 20;  // real ones have some hundred bytes
-constexpr std::size_t kMaxRank = 32;         // NumPy's own limit was this for long
+constexpr std::uint32_t kMaxHead = 1 << 20;  // real ones have a few hundred bytes
+constexpr std::size_t kMaxRank = 32;         // NumPy's own limit before version 2
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw Error(Code::bad_input, Stage::tool, cat(path, ": ", why));
@@ -24,9 +24,9 @@ constexpr std::size_t kMaxRank = 32;         // NumPy's own limit was this for l
 
 struct TypeRow {
   DType type;
-  std::vector<std::string> types;  // that hold it, the one that is written first
-  const char* made_by;             // what array.astype() takes to make it
-  bool numpy_has_it = true;        // else only ml_dtypes, whose arrays are saved as raw bytes ("V")
+  std::vector<std::string> types;  // that hold it; the first is written
+  const char* made_by;             // argument of array.astype() that makes it
+  bool numpy_has_it = true;        // else only ml_dtypes has it; its arrays are saved as raw bytes ("V")
 };
 
 const std::vector<TypeRow>& type_rows() {
@@ -57,7 +57,7 @@ const TypeRow* row_of(DType type) {
   return nullptr;
 }
 
-// Walks over the Python dictionary that heads the file: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
+// Parses the Python dictionary at the start of the file: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
 class HeadReader {
  public:
   HeadReader(std::string_view text, NpyHeader& header) : rest_(text), header_(header) {}
@@ -77,7 +77,7 @@ class HeadReader {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& why) const { refuse(header_.path, cat("its head is broken: ", why)); }
+  [[noreturn]] void fail(const std::string& why) const { refuse(header_.path, cat("invalid header: ", why)); }
 
   void skip_space() {
     const std::size_t start = rest_.find_first_not_of(" \t\r\n");
@@ -102,7 +102,7 @@ class HeadReader {
   std::string quoted() {
     skip_space();
     const char quote = rest_.empty() ? '\0' : rest_.front();
-    if (quote != '\'' && quote != '"') fail("a quoted word was expected; types of records are not supported");
+    if (quote != '\'' && quote != '"') fail("expected a quoted word; structured dtypes are not supported");
     const std::size_t end = rest_.find(quote, 1);
     if (end == std::string_view::npos) fail("a quote is not closed");
     std::string word(rest_.substr(1, end - 1));
@@ -120,7 +120,7 @@ class HeadReader {
       shape();
       has_shape_ = true;
     } else {
-      fail("it has a field that .npy does not have");
+      fail("unknown field");
     }
   }
 
@@ -147,7 +147,7 @@ class HeadReader {
     skip_space();
     const std::size_t end = std::min(rest_.find_first_not_of("0123456789"), rest_.size());
     const auto number = parse_integer(rest_.substr(0, end));
-    if (!number) fail("shape has a dimension that is no count");
+    if (!number) fail("shape has a dimension that is not an integer of at least 0");
     rest_.remove_prefix(end);
     return *number;
   }
@@ -158,7 +158,7 @@ class HeadReader {
   bool has_shape_ = false;
 };
 
-// "<f4" -> 4; 0 for what quern never reads.
+// "<f4" -> 4; 0 for unsupported types.
 std::int64_t bytes_of_type(std::string_view type) {
   if (type.size() < 3) return 0;
   const auto bytes = parse_integer(type.substr(2));
@@ -169,7 +169,7 @@ std::int64_t whole_bytes(const NpyHeader& header) {
   std::int64_t bytes = header.element_bytes;
   for (const std::int64_t extent : header.shape) {
     if (__builtin_mul_overflow(bytes, extent, &bytes))
-      refuse(header.path, cat("its shape ", shape_text(header.shape), " is larger than any memory"));
+      refuse(header.path, cat("its shape ", shape_text(header.shape), " exceeds the address space"));
   }
   return bytes;
 }
@@ -188,20 +188,21 @@ std::uint32_t little_endian(std::string_view bytes) {
   return number;
 }
 
-// The dictionary's text; `header.data_offset` is where it ends.
+// The dictionary's text. `header.data_offset` is its end.
 std::string read_head(std::ifstream& file, NpyHeader& header) {
   const std::string start = read_some(file, 8);
   if (start.size() != 8 || start.compare(0, kMagic.size(), kMagic) != 0)
-    refuse(header.path, "this is no .npy file: it does not start with \\x93NUMPY; numpy.save makes one");
+    refuse(header.path, "not a .npy file: it does not start with \\x93NUMPY; numpy.save writes one");
   const int version = static_cast<unsigned char>(start[6]);
   if (version < 1 || version > 3) refuse(header.path, cat(".npy version ", version, " is unknown; known are 1 to 3"));
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   const std::string length_text = read_some(file, length_bytes);
   const std::uint32_t length = little_endian(length_text);
   if (length_text.size() != length_bytes || length > kMaxHead)
-    refuse(header.path, "its head is cut off or far too long");
+    refuse(header.path, "its header is truncated or too long");
   std::string head = read_some(file, length);
-  if (head.size() != length) refuse(header.path, cat("its head is cut off: ", head.size(), " of ", length, " bytes"));
+  if (head.size() != length)
+    refuse(header.path, cat("its header is truncated: ", head.size(), " of ", length, " bytes"));
   header.data_offset = static_cast<std::int64_t>(8 + length_bytes + length);
   return head;
 }
@@ -209,7 +210,7 @@ std::string read_head(std::ifstream& file, NpyHeader& header) {
 std::int64_t file_bytes(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
-    refuse(path, std::filesystem::exists(path, error) ? "this is no file; a .npy file is accepted" : "no such file");
+    refuse(path, std::filesystem::exists(path, error) ? "not a regular file; expected a .npy file" : "no such file");
   }
   const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(path, error));
   if (error) refuse(path, error.message());
@@ -236,7 +237,7 @@ std::string accepted_text(const Layout& layout) {
 std::string head_text(const Layout& layout) {
   std::string head = cat("{'descr': '", npy_types(layout.dtype).front(),
                          "', 'fortran_order': False, 'shape': ", shape_text(shape_of(layout)), ", }");
-  // NumPy aligns the data to 64 bytes, and so do we; the head ends with a newline.
+  // The data is aligned to 64 bytes, as in NumPy; the header ends with a newline.
   const std::size_t before = kMagic.size() + 4;
   head.append(63 - (before + head.size()) % 64, ' ');
   return head + "\n";
@@ -304,7 +305,7 @@ void read_npy_data(const NpyHeader& header, const Layout& layout, std::byte* mem
   const std::int64_t size = bytes(layout.dtype);
   for_each_run(layout, [&](std::int64_t offset, std::int64_t count, std::int64_t) {
     file.read(reinterpret_cast<char*>(memory + offset * size), count * size);
-    if (file.gcount() != count * size) refuse(header.path, "it became shorter while it was read");
+    if (file.gcount() != count * size) refuse(header.path, "it was truncated while it was read");
   });
 }
 

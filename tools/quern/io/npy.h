@@ -1,4 +1,4 @@
-// NumPy's .npy files: what `--in` reads and `--out` writes. C order, little endian.
+// NumPy's .npy files, for `--in` and `--out`. C order, little endian.
 #ifndef QUERN_TOOLS_IO_NPY_H_
 #define QUERN_TOOLS_IO_NPY_H_
 
@@ -13,7 +13,7 @@
 
 namespace quern::tool {
 
-// What the file says about itself. Its data starts at `data_offset` and is exactly as long as type and shape say.
+// The file's header. Its data starts at `data_offset`, and its size is exactly that of type and shape.
 struct NpyHeader {
   std::string path;
   std::string type;  // NumPy's name: "<f4"
@@ -24,31 +24,31 @@ struct NpyHeader {
   std::int64_t data_bytes = 0;
 };
 
-// Reads the head alone. Throws Error (bad_input) that names the file and what is wrong with it: no such file, no .npy,
-// a version that does not exist, a broken or hostile head, fewer or more bytes after it than it says.
+// Reads only the header. Throws Error (bad_input) with the file and what is wrong: no such file, not a .npy file, an
+// unknown version, an invalid or hostile header, fewer or more data bytes than it says.
 NpyHeader read_npy_header(const std::string& path);
 
-// NumPy's types that hold `type`, the one that is written first: bf16 is "<u2", as NumPy has none of its own.
+// NumPy types that hold `type`; the first is written. bf16 is "<u2", as NumPy has no bf16.
 std::vector<std::string> npy_types(DType type);
-// The dtype that a type of NumPy's is: u8 for "|u1"; none for "<u2", which only holds another one's bytes.
+// The dtype of a NumPy type: u8 for "|u1"; none for "<u2", which only holds the bytes of another one.
 DType numpy_dtype(std::string_view npy_type);
 
 // "(8192, 4096)", "(7,)".
 std::string shape_text(const std::vector<std::int64_t>& shape);
-// As it is written: of several matrices three dimensions.
+// The shape that is written: three dimensions for several matrices.
 std::vector<std::int64_t> shape_of(const Layout& layout);
 
-// Throws Error (bad_input) unless the file holds exactly `layout`, of matrices also with all rows in one dimension,
-// saying what would be accepted and how to make it. `operand` is its name, `fitting` are settings of the problem with
-// which the file's type would fit.
+// Throws Error (bad_input) unless the file holds exactly `layout`, for matrices also with all rows in one dimension.
+// The error says what is accepted and how to make it. `operand` is its name; `fitting` are settings of the problem that
+// match the file's type.
 void require_layout(const NpyHeader& header, const Layout& layout, std::string_view operand,
                     const std::vector<std::string>& fitting = {});
 
-// Reads the data into memory of `layout`, whose rows may be further apart than they are long.
-// REQUIRES: require_layout has passed. Throws Error (bad_input) if the file has become shorter.
+// Reads the data into memory with `layout`, whose row stride may exceed the row length. REQUIRES: require_layout has
+// passed. Throws Error (bad_input) if the file was truncated meanwhile.
 void read_npy_data(const NpyHeader& header, const Layout& layout, std::byte* memory);
 
-// The bytes of a file that holds `layout`, rows close together.
+// The bytes of a file that holds `layout`, with contiguous rows.
 std::string npy_bytes(const Layout& layout, const std::byte* memory);
 
 }  // namespace quern::tool

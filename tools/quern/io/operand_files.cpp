@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "io/command.h"
-#include "io/file_extents.h"
+#include "io/file_fields.h"
 #include "io/named_file.h"
 #include "io/output.h"
 #include "io/subject.h"
@@ -31,7 +31,7 @@ void refuse_twice(const std::vector<File>& files, int operand, const char* optio
   }
 }
 
-// Two names of one regular file would leave the one that is written last.
+// Two paths to one regular file would leave only the output that is written last.
 template <class File>
 void refuse_same_file(const std::vector<File>& files, const std::string& name, const std::string& path,
                       const Family& family) {
@@ -76,9 +76,9 @@ OperandFiles::OperandFiles(const Family& family, const std::vector<std::string>&
 
 void OperandFiles::set_fields(Subject& subject) const {
   const std::vector<std::string> dtypes = infer_dtypes(subject.problem, in_, subject.typed);
-  if (!dtypes.empty()) note(cat("by the files' types: ", join(dtypes, " ")));
+  if (!dtypes.empty()) note(cat("from the files' types: ", join(dtypes, " ")));
   const std::vector<std::string> extents = infer_extents(subject.problem, in_, subject.typed);
-  if (!extents.empty()) note(cat("by the files' shapes: ", join(extents, " ")));
+  if (!extents.empty()) note(cat("from the files' shapes: ", join(extents, " ")));
 }
 
 AnyProblem OperandFiles::close(const AnyProblem& problem) const {
@@ -89,7 +89,7 @@ AnyProblem OperandFiles::close(const AnyProblem& problem) const {
     set_integer(*field, closed.data(), said.value_or(kMadeUp));
     if (!said) made_up.push_back(cat(field->name, "=", kMadeUp));
   }
-  if (!made_up.empty()) note(cat("made up, since nothing says them: ", join(made_up, " ")));
+  if (!made_up.empty()) note(cat("not given, so chosen: ", join(made_up, " ")));
   check_problem(family_, closed.data());
   require_fit(closed);
   return closed;

@@ -1,4 +1,4 @@
-// How far a long job is, on stderr.
+// Progress of a long job, on stderr.
 #ifndef QUERN_TOOLS_IO_PROGRESS_H_
 #define QUERN_TOOLS_IO_PROGRESS_H_
 
@@ -9,25 +9,25 @@
 
 namespace quern::tool {
 
-// Where progress goes.
+// How progress is printed.
 struct ProgressScreen {
-  std::size_t columns = 0;  // a line that is written over, so wide; 0: plain lines, one each 10 s
+  std::size_t columns = 0;  // width of a line that is overwritten; 0: plain lines, one each 10 s
   std::function<double()> seconds;
   std::function<void(std::string_view)> write;
 };
-// stderr. A terminal that knows no escape codes (TERM=dumb) gets plain lines too. `prints_rows`: rows go to stdout
-// meanwhile; where that is a terminal they are progress enough.
+// stderr. A terminal without escape codes (TERM=dumb) gets plain lines too. `prints_rows`: rows go to stdout meanwhile;
+// on a terminal they show enough progress.
 ProgressScreen stderr_screen(bool prints_rows = false);
 
 // "[3/10] 1.5/s, 5 s left: gather width=…".
 class Progress {
  public:
-  // `already`: how many of `total` were done before the clock was started.
+  // `already`: how many of `total` were done before the clock started.
   explicit Progress(std::size_t total, std::size_t already = 0, ProgressScreen screen = stderr_screen());
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
-  // `most_left`: the job ends after so many seconds whatever is done by then; below 0: it does not.
+  // `most_left`: upper limit of the remaining seconds, whatever is done by then; below 0: none.
   void show(std::size_t done, std::string_view what, double most_left = -1);
 
  private:
@@ -36,7 +36,7 @@ class Progress {
   const std::size_t already_;
   const ProgressScreen screen_;
   const double start_;
-  double last_;  // when a plain line was written
+  double last_;  // time of the last plain line
 };
 
 // "5 s", "12 min", "1.5 h".

@@ -1,4 +1,4 @@
-// Wall time since it was made.
+// Wall time since construction.
 #ifndef QUERN_TOOLS_IO_STOPWATCH_H_
 #define QUERN_TOOLS_IO_STOPWATCH_H_
 

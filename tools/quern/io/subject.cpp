@@ -31,7 +31,7 @@ void set_word(Subject& subject, const std::string& word) {
   const Family& family = subject.family();
   const std::size_t equals = word.find('=');
   if (equals == std::string::npos)
-    throw wrong(cat("\"", word, "\" is no FIELD=VALUE; `quern describe ", family.name, "` shows the fields"));
+    throw wrong(cat("expected FIELD=VALUE, got \"", word, "\"; `quern describe ", family.name, "` shows the fields"));
   const std::string name = word.substr(0, equals);
   if (!subject.typed.insert(name).second) throw wrong(cat(name, " is given twice; give it once"));
   if (is_scalar(family, name)) {
@@ -50,7 +50,7 @@ Target target_of_arch(Runtime& runtime, const std::string& arch) {
 
 Subject read_subject(const Runtime& runtime, const std::vector<std::string>& words) {
   const std::vector<std::string> all = single_words(words);
-  if (all.empty()) throw wrong("a family is missing; `quern list` shows them");
+  if (all.empty()) throw wrong("a family is missing; `quern list` shows the families");
   Subject subject(runtime.family(all.front()));
   for (std::size_t i = 1; i < all.size(); ++i) set_word(subject, all[i]);
   return subject;
@@ -76,7 +76,7 @@ void check_subject(const Subject& subject) {
 void set_scalar(Subject& subject, std::string_view setting) {
   const auto [name, value] = split_setting(setting, "NAME=NUMBER");
   const auto number = parse_number(value);
-  if (!number) throw wrong(cat(name, "=", value, " is no number"));
+  if (!number) throw wrong(cat(name, "=", value, " is not a number"));
   subject.scalars.set_scalar(name, static_cast<float>(*number));
   subject.typed.insert(name);
 }
@@ -84,7 +84,7 @@ void set_scalar(Subject& subject, std::string_view setting) {
 std::pair<std::string, std::string> split_setting(std::string_view text, std::string_view form) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size())
-    throw wrong(cat("\"", text, "\" is not of the form ", form));
+    throw wrong(cat("expected ", form, ", got \"", text, "\""));
   return {std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
 }
 

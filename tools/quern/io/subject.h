@@ -1,4 +1,4 @@
-// The problem that a command is about, from the words FAMILY k=v …, and the target that it is for.
+// The problem of a command, from the words FAMILY k=v …, and its target.
 #ifndef QUERN_TOOLS_IO_SUBJECT_H_
 #define QUERN_TOOLS_IO_SUBJECT_H_
 
@@ -19,42 +19,41 @@ struct Subject {
   const Family& family() const { return problem.family(); }
   AnyProblem problem;
   AnyArgs scalars;
-  std::set<std::string> typed;  // the fields and numbers that were given
+  std::set<std::string> typed;  // names of the fields and numbers that were given
 };
 
-// From words like "gather", "width=8192", "multiplier=0.5"; a word may hold several, so that problem texts can be
+// From words like "gather", "width=8192", "multiplier=0.5". A word may hold several, so that problem texts can be
 // pasted as one. Checks fields and rules. Throws Error (bad_input).
 Subject parse_subject(const Runtime& runtime, const std::vector<std::string>& words);
-// The same without the rules that tie fields together: some fields are still to be set.
+// The same without the rules between fields, as some fields are set later.
 Subject read_subject(const Runtime& runtime, const std::vector<std::string>& words);
 // "multiplier=0.5": sets a run-time number. Throws Error (bad_input).
 void set_scalar(Subject& subject, std::string_view setting);
-// Fields, the rules that tie them together, and that every run-time number that was given is used. Throws Error
-// (bad_input).
+// Checks fields, the rules between them, and that every given run-time number is used. Throws Error (bad_input).
 void check_subject(const Subject& subject);
 
-// A name and what follows its "="; throws Error that shows `form` if there is none.
+// Splits at the first "=" into name and value; throws Error that shows `form` if there is none.
 std::pair<std::string, std::string> split_setting(std::string_view text, std::string_view form);
 
 // The fields that are still open.
 std::vector<const Field*> open_extents(const AnyProblem& problem);
 
-// The target that "--arch" and "--device-model" name, sm_90a where both are empty; "native" is the first GPU's, for
-// which the driver is opened. Throws Error (bad_input; no_driver and no_device for "native").
+// The target of "--arch" and "--device-model"; sm_90a if both are empty. "native" is the first GPU's, for which the
+// driver is opened. Throws Error (bad_input; no_driver and no_device for "native").
 struct Place {
   Target target;
   DeviceModel model;
 };
 Place parse_place(Runtime& runtime, const std::string& arch, const std::string& device_model);
 
-// Throws Error (bad_input) unless `config` is legal for the problem on some architecture: all that can be said before a
-// device is looked for.
+// Throws Error (bad_input) unless `config` is legal for the problem on some architecture: all that can be checked
+// before a device is opened.
 void check_config(const Subject& subject, const std::string& config);
 
-// A config as `--config` takes it: "threads=128,vector=16".
+// A config in the form of `--config`: "threads=128,vector=16".
 std::string config_option(const Family& family, const Config& config);
 
-// "compiled" if any was, else "disk", else "memory".
+// "compiled" if any was compiled, else "disk", else "memory".
 ImageOrigin worst_origin(const std::vector<ImageInfo>& images);
 
 }  // namespace quern::tool

@@ -10,7 +10,7 @@
 namespace quern::tool {
 namespace {
 
-constexpr std::size_t kLeastColumn = 16;  // of a text that is broken
+constexpr std::size_t kLeastColumn = 16;  // minimum width of a wrapped column
 constexpr std::size_t kFrame = 3;         // of a column: " ", " |"
 
 struct Cell {
@@ -41,13 +41,13 @@ std::size_t total(const Widths& widths) {
   return std::accumulate(widths.begin(), widths.end(), std::size_t{1}) + kFrame * widths.size();
 }
 
-// Each column at most `cap` wide.
+// Widths of the columns, each at most `cap`.
 Widths capped(Widths widths, std::size_t cap) {
   for (std::size_t& width : widths) width = std::min(width, cap);
   return widths;
 }
 
-// The widest cap with which the table fits; nothing where that is too small to read.
+// The largest cap with which the table fits; nothing if that is too small to read.
 Widths fitting(const Widths& natural, std::size_t columns) {
   if (columns == 0 || total(natural) <= columns) return natural;
   std::size_t cap = *std::max_element(natural.begin(), natural.end());
@@ -60,7 +60,7 @@ std::string padded(const std::string& text, bool right, std::size_t width) {
   return right ? space + text : text + space;
 }
 
-// A row, in as many lines as its tallest cell has.
+// A row, with as many lines as its tallest cell.
 std::string row_text(const Cells& cells, const Widths& widths) {
   std::vector<std::vector<std::string>> lines;
   std::size_t height = 1;
@@ -85,7 +85,7 @@ std::string rule_text(const Cells& cells, const Widths& widths) {
   return out + "\n";
 }
 
-// "name   value", a line each, and an empty one between rows.
+// "name   value", a line each, and an empty line between rows.
 std::string blocks_text(const std::vector<Cells>& table, std::size_t columns) {
   std::size_t names = 0;
   for (const Cell& cell : table.front()) names = std::max(names, width_of(cell.text) + 2);

@@ -10,9 +10,9 @@
 
 namespace quern::tool {
 
-// A Markdown table that is aligned for a terminal too; the columns are the names of the first row. Where it is wider
-// than `columns`, texts are broken within their cells, and where that leaves too little of them each row is a block of
-// lines, a name and a value. 0 columns: as wide as it is, as a pipe gets it.
+// A Markdown table that is also aligned for a terminal. Its columns are the names of the first row. If it is wider than
+// `columns`, texts are wrapped in their cells; if that leaves too little room, each row is a block of lines with a name
+// and a value each. 0 columns: unlimited width, as for a pipe.
 std::string table_text(const std::vector<Row>& rows, std::size_t columns);
 
 }  // namespace quern::tool

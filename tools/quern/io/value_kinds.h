@@ -1,4 +1,4 @@
-// What the placeholders of options stand for: what they accept, and what completion offers.
+// Placeholders of options: the values that they accept, and the values that completion offers.
 #ifndef QUERN_TOOLS_IO_VALUE_KINDS_H_
 #define QUERN_TOOLS_IO_VALUE_KINDS_H_
 
@@ -10,14 +10,14 @@ namespace quern::tool {
 
 struct ValueKind {
   const char* placeholder;
-  bool closed;  // it takes nothing but the words
+  bool closed;  // only these words are valid
   std::vector<std::string> (*words)();
 };
 
-// Null for a placeholder that stands for anything: N, TIME, CONFIG.
+// Null for a placeholder that accepts any value: N, TIME, CONFIG.
 const ValueKind* find_value_kind(std::string_view placeholder);
 
-// Placeholders that stand for what the file system has.
+// Placeholders of files and directories.
 inline constexpr std::string_view kFile = "FILE";
 inline constexpr std::string_view kDirectory = "DIR";
 

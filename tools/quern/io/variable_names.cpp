@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::string_view kPrefix = "QUERN_";
 constexpr std::string_view kTests = "QUERN_TEST_";
-// What others than the library read: the host driver, and the scripts that build quern.
+// Variables that only other programs read: the host driver, and the build scripts.
 constexpr std::array<std::string_view, 3> kOthers = {"QUERN_HOSTDRIVER", "QUERN_CUDA_INCLUDE", "QUERN_FORCE_WHEELS"};
-// What a variable was called once.
+// Former names of variables.
 constexpr Alias kFormer[] = {{"quern_record", "QUERN_MANIFEST"}};
 
 std::vector<std::string> known_names() {
@@ -28,7 +28,7 @@ std::vector<std::string> known_names() {
   return names;
 }
 
-// The name that was meant; "" where none is close. What all names begin with tells nothing.
+// The known name that is close to it; "" if none is. The common prefix is not compared.
 std::string meant_by_name(const std::string& name, const std::vector<std::string>& known) {
   if (std::string former = meant_by(name, kFormer); former != lower(name)) return former;
   std::vector<std::string> ends;

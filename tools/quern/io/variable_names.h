@@ -1,4 +1,4 @@
-// Names in the environment that look like ours and are none.
+// Detects misspelt QUERN_ variables in the environment.
 #ifndef QUERN_TOOLS_IO_VARIABLE_NAMES_H_
 #define QUERN_TOOLS_IO_VARIABLE_NAMES_H_
 
@@ -7,8 +7,8 @@
 
 namespace quern::tool {
 
-// A sentence for each QUERN_ name that nothing reads and that is close to one that something reads, or was one once.
-// `names`: the names of the environment.
+// A sentence for each QUERN_ name that nothing reads, if it is close to a known name or a former name. `names`: the
+// names in the environment.
 std::vector<std::string> mistyped_variables(const std::vector<std::string>& names);
 
 // The names of this process's environment.

@@ -1,26 +1,25 @@
-// The table of a sweep's best configs. Configs whose image and launch are equal are one row: one of them was measured.
+// The table of a sweep's best configs. Configs with equal image and launch share a row: one of them was measured.
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "base/text.h"
 #include "report/html.h"
-#include "report/sweep_section.h"
-#include "report/table_parts.h"
+#include "report/sections.h"
 
 namespace quern::tool::report {
 namespace {
 
 constexpr std::size_t kBest = 20;
 
-// Indices into SweepView::timed, the one that stands for all first.
+// Indices into SweepView::timed; the first represents the group.
 using Group = std::vector<int>;
 
 const std::string& measured_config(const SweepTrial& trial) {
   return trial.same_as.empty() ? trial.config : trial.same_as;
 }
 
-// The best, fastest first. The winner stands for its group, else the default, else the first in the file.
+// The best, fastest first. A group is represented by the winner, else the default, else the first in the file.
 std::vector<Group> best_groups(const SweepView& view) {
   std::vector<Group> groups;
   std::map<std::string_view, std::size_t> place;
@@ -39,7 +38,7 @@ std::vector<Group> best_groups(const SweepView& view) {
   return groups;
 }
 
-// Half the middle 60 % of the samples, in percent of their median: how sure a single time is.
+// Half the middle 60 % of the samples, in percent of their median: the uncertainty of a single time.
 std::string spread_text(const SweepTrial& trial) {
   if (trial.samples.size() < 5) return std::string(kDash);
   std::vector<double> sorted = trial.samples;
@@ -48,12 +47,12 @@ std::string spread_text(const SweepTrial& trial) {
 }
 
 struct Columns {
-  int us_digits = 0;  // one number of digits a column, so that its points are aligned
+  int us_digits = 0;  // the same for the whole column, so that decimal points are aligned
   bool copy = false;
   bool standard = false;
-  bool counts = false;            // how many configs a row stands for
+  bool counts = false;            // show the number of configs of a row
   std::vector<std::size_t> axes;  // those in which the rows differ
-  std::vector<std::string> same;  // "stages=1" of the others
+  std::vector<std::string> same;  // "stages=1": the other axes
 };
 
 std::set<int> values_of(const SweepView& view, const Group& group, std::size_t axis) {
@@ -89,7 +88,7 @@ std::string badges(const SweepView& view, const Group& group, const std::set<std
   return rival ? "<span class=\"badge r\">rival</span>" : "";
 }
 
-// Of many values the first and the last.
+// For many values: the first and the last.
 std::string values_cell(const SweepView& view, const Group& group, std::size_t axis) {
   const std::set<int> values = values_of(view, group, axis);
   if (values.size() == 1) return number_cell(value_text(view, group.front(), axis));

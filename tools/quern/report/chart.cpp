@@ -9,7 +9,7 @@
 namespace quern::tool::report {
 namespace {
 
-// The least of 1, 2, 5 times a power of ten that is not below `value`.
+// The smallest of 1, 2, 5 times a power of ten that is at least `value`.
 double round_up_to_125(double value) {
   const double power = std::pow(10, std::floor(std::log10(value)));
   for (const double factor : {1.0, 2.0, 5.0}) {
@@ -21,7 +21,7 @@ double round_up_to_125(double value) {
 std::vector<double> even_ticks(double low, double high, int about, double least_step) {
   const double step = std::max(round_up_to_125((high - low) / about), least_step);
   std::vector<double> ticks;
-  // By whole steps, so that no error adds up.
+  // By whole steps, so that errors do not accumulate.
   for (double n = std::ceil(low / step - 1e-9); n * step <= high + 1e-9 * step; ++n) ticks.push_back(n * step);
   return ticks;
 }
@@ -60,7 +60,7 @@ std::string styled(std::string_view style, int index) {
 Scale::Scale(double low, double high, double from, double to, Kind kind)
     : low_(low), high_(high), from_(from), to_(to), kind_(kind) {
   if (kind_ == Kind::log) low_ = std::clamp(low_, 1e-9, 1e15), high_ = std::clamp(high_, 1e-9, 1e15);
-  // A width that rounding could lose is none: steps over it would never arrive.
+  // A width that rounding could lose counts as 0: a loop over steps would never end.
   if (high_ - low_ > 1e-9 * std::max(std::abs(low_), std::abs(high_))) return;
   const double around = low_ == 0 ? 1 : std::abs(low_) * 0.05;
   low_ -= around;
@@ -89,7 +89,7 @@ std::vector<std::string> tick_texts(const std::vector<double>& ticks) {
   return texts;
 }
 
-// By characters: a byte that continues one has no width.
+// Counts characters: continuation bytes have no width.
 double text_width(std::string_view text) {
   const auto starts = [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; };
   return 6.4 * static_cast<double>(std::count_if(text.begin(), text.end(), starts));

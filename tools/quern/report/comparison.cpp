@@ -15,12 +15,13 @@ struct Interval {
   double high;
 };
 
-// The 95 % interval of a median by order statistics: how many of n samples lie below it is binomial with one half.
+// The 95 % confidence interval of a median by order statistics: the number of n samples below it is binomial with p =
+// 1/2.
 Interval median_interval(const SweepTrial& trial) {
   std::vector<double> sorted = trial.samples;
   std::sort(sorted.begin(), sorted.end());
   const auto n = static_cast<int>(sorted.size());
-  double probability = std::pow(0.5, n);  // of exactly `below`
+  double probability = std::pow(0.5, n);  // of exactly `below` samples
   double tail = 0;
   int below = 0;
   while (below < n && tail + probability <= 0.025) {
@@ -28,14 +29,14 @@ Interval median_interval(const SweepTrial& trial) {
     probability *= static_cast<double>(n - below) / (below + 1);
     ++below;
   }
-  if (below == 0) return {trial.us, trial.us};  // too few samples for any
+  if (below == 0) return {trial.us, trial.us};  // too few samples
   return {std::min(trial.us, sorted[static_cast<std::size_t>(below - 1)]),
           std::max(trial.us, sorted[static_cast<std::size_t>(n - below)])};
 }
 
 double less_time(double first, double second) { return 100 * (1 - second / first); }
 
-// Equal times share the mean of their ranks.
+// Ties share the mean of their ranks.
 std::vector<double> ranks_of(const std::vector<double>& times) {
   std::vector<std::size_t> order(times.size());
   std::iota(order.begin(), order.end(), 0);
@@ -91,14 +92,14 @@ void note_what_differs(Comparison& comparison) {
   const SweepHead& a = comparison.first->head();
   const SweepHead& b = comparison.second->head();
   if (a.problem != b.problem)
-    comparison.notes.emplace_back("the problems differ, so the times are not of the same work");
+    comparison.notes.emplace_back("the problems differ, so the times are not for the same work");
   if (a.regime != b.regime)
     comparison.notes.push_back(
         cat("the first was measured with a ", a.regime, " L2, the second with a ", b.regime, " one"));
   if (a.space != b.space) comparison.notes.emplace_back("the tuning spaces differ");
   for (const auto& [head, which] : {std::pair(&a, "first"), std::pair(&b, "second")}) {
     if (!head->clocks.throttled.empty())
-      comparison.notes.push_back(cat("the clocks of the ", which, " were held down: ", head->clocks.throttled));
+      comparison.notes.push_back(cat("the clocks of the ", which, " were throttled: ", head->clocks.throttled));
   }
 }
 

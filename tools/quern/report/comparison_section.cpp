@@ -1,14 +1,13 @@
-#include "report/comparison_section.h"
+#include "report/sections.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/text.h"
 #include "report/chart.h"
-#include "report/drawn_data.h"
 #include "report/html.h"
+#include "report/page_parts.h"
 #include "report/sweep_charts.h"
-#include "report/table_parts.h"
 
 namespace quern::tool::report {
 namespace {
@@ -19,15 +18,15 @@ std::string interval_text(const Difference& d) {
   return cat("95\u00a0% interval ", signed_percent(d.low), " to ", signed_percent(d.high));
 }
 
-// "3.2 % faster", "as fast, as far as can be told".
+// "3.2 % faster", "not significantly different".
 std::string against_first(const Difference& d) {
-  if (!d.told_apart()) return cat("as fast, as far as these samples tell (", interval_text(d), ")");
+  if (!d.told_apart()) return cat("not significantly different (", interval_text(d), ")");
   return cat(percent_text(std::abs(d.percent), 1), d.percent > 0 ? " faster" : " slower", " (", interval_text(d), ")");
 }
 
 // ---- Head to head
 
-// A config with its times in both sweeps, where they have them.
+// A config with its times in both sweeps, if measured.
 struct Row {
   const char* name;
   int first = -1;
@@ -72,7 +71,7 @@ std::string row_html(const Comparison& c, const Row& row) {
 std::string head_to_head(const Comparison& c) {
   std::string head = head_cell("", "config") + head_cell("n", "first", "µs") + head_cell("n", "second", "µs");
   head += head_cell("n", "second is faster by") + head_cell("n", "95 % interval");
-  head += head_cell("n", "behind the first's best", "%") + head_cell("n", "behind the second's best", "%");
+  head += head_cell("n", "slower than the first's best", "%") + head_cell("n", "slower than the second's best", "%");
   head += head_cell("", "what differs from the default");
   const std::string& best = c.first->at(c.first->leader()).trial->config;
   const bool one_best = best == c.second->at(c.second->leader()).trial->config;
@@ -84,7 +83,7 @@ std::string head_to_head(const Comparison& c) {
   return table(head, rows);
 }
 
-// ---- All configs that both have
+// ---- All common configs
 
 std::string agreement_text(const Comparison& c) {
   const std::string count = count_of(static_cast<std::int64_t>(c.common.size()), "config");
@@ -106,7 +105,7 @@ Scale scale_of(double low, double high, double from, double to) {
   return {low / 1.03, high * 1.03, from, to, Kind::log};
 }
 
-// Every so many of the common configs is drawn.
+// Draws every n-th common config.
 std::size_t step_of(const Comparison& c) { return c.common.size() / kDrawn + 1; }
 
 std::string scatter(const Comparison& c) {
@@ -186,8 +185,8 @@ std::string comparison_section(const Comparison& c) {
   for (const std::string& note : c.notes) out += text_element("p", "class=\"note\"", cat("Note: ", note, "."));
   out += text_element(
       "p", "class=\"soft\"",
-      "The sweeps were separate runs: differences are of medians, not of pairs, and each interval is what is left when "
-      "both medians may lie anywhere in their own 95 % intervals. Positive: the second is faster.");
+      "The sweeps were separate runs: differences are of medians, not of pairs, and each interval is the range if "
+      "both medians are anywhere in their own 95 % confidence intervals. Positive: the second is faster.");
   if (c.first->leader() >= 0 && c.second->leader() >= 0) out += heading("Head to head") + head_to_head(c);
   if (!c.common.empty()) {
     out += heading("All configs of both") + text_element("p", "", agreement_text(c));

@@ -120,4 +120,21 @@ std::string date_text(std::int64_t unix_ns) {
   return {text, std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M UTC", &utc)};
 }
 
+std::string cell(std::string_view style, std::string_view text) {
+  return text_element("td", style.empty() ? "" : cat("class=\"", style, "\""), text);
+}
+
+std::string number_cell(std::string_view text) { return cell("n", text); }
+
+std::string head_cell(std::string_view style, std::string_view name, std::string_view unit) {
+  const std::string below = unit.empty() ? "" : cat(" ", text_element("span", "class=\"unit\"", unit));
+  return element("th", cat("scope=\"col\"", style.empty() ? "" : cat(" class=\"", style, "\"")),
+                 cat(escape(name), below));
+}
+
+std::string table(const std::string& head, const std::string& rows) {
+  const std::string body = cat(element("thead", "", element("tr", "", head)), element("tbody", "", rows));
+  return element("div", "class=\"scroll\"", element("table", "", body));
+}
+
 }  // namespace quern::tool::report

@@ -4,12 +4,10 @@
 
 #include "base/text.h"
 #include "quern/error.h"
-#include "report/comparison_section.h"
 #include "report/csv.h"
-#include "report/download.h"
 #include "report/html.h"
 #include "report/page_parts.h"
-#include "report/sweep_section.h"
+#include "report/sections.h"
 #include "report/sweep_view.h"
 
 namespace quern::tool {
@@ -58,7 +56,7 @@ std::string subtitle(const std::vector<SweepView>& views) {
   return cat(count_of(static_cast<std::int64_t>(views.size()), "sweep"), on, ", ", count_of(tried, "config"), " tried");
 }
 
-// How many configs each chart of a sweep draws: what one sweep may have, less where many share the page.
+// How many configs each chart of a sweep draws: a limit for one sweep, less if many share the page.
 int points_for(std::size_t sweeps) {
   return static_cast<int>(std::clamp<std::size_t>(6000 / std::max<std::size_t>(sweeps, 1), 150, 1500));
 }
@@ -78,7 +76,7 @@ std::string measurements(const std::vector<Journal>& journals) {
   return element("p", "", download_link("Every measurement as CSV", "sweeps.csv", csv_of(journals)));
 }
 
-// A whole page: `first` between its head and the sweeps.
+// A whole page, with `first` between its header and the sweeps.
 std::string page(const std::vector<Journal>& journals, const std::vector<SweepView>& views, const std::string& title,
                  const std::string& first) {
   std::string body = cat("<header><h1>Tuning report</h1>", text_element("p", "class=\"soft\"", subtitle(views)),

@@ -77,7 +77,7 @@ const std::string_view kScript = R"js(
     section.querySelector(".charts").before(bar);
   };
 
-  // A file in the page is gzipped: it is saved unpacked, where the browser can do that.
+  // A file in the page is gzipped: it is saved unpacked, if the browser can unpack it.
   const unpack = async event => {
     const link = event.currentTarget;
     if (!window.DecompressionStream) return;

@@ -2,8 +2,8 @@
 
 namespace quern::tool::report {
 
-// Blue and vermilion are told apart by everybody; shapes and words repeat what they say. The shades of the parallel
-// coordinates run from the strongest contrast (best) to the weakest, in light and in dark.
+// Blue and vermilion are distinguishable with any colour vision; shapes and words repeat their meaning. The shades of
+// the parallel coordinates run from the strongest contrast (best) to the weakest, in light and in dark mode.
 const std::string_view kStyle = R"css(
 :root {
   color-scheme: light dark;

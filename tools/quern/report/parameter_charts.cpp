@@ -1,4 +1,4 @@
-// The charts by parameter: what each value does to the time, and whole configs across all parameters.
+// The charts by parameter: the effect of each value on the time, and whole configs across all parameters.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,7 @@
 namespace quern::tool::report {
 namespace {
 
-// The same for a config in every chart and every report: in [-1, 1), with neighbours far apart.
+// Jitter in [-1, 1): the same for a config in every chart and report, with neighbours far apart.
 double spread(int index) {
   const double part = index * 0.6180339887498949;
   return 2 * (part - std::floor(part)) - 1;
@@ -37,7 +37,7 @@ void draw_box(Chart& chart, const Scale& y, const Column& column, const std::vec
   chart.line(column.x - column.half, median, column.x + column.half, median, "median");
 }
 
-// The values' names and under each the best time that a config with it has, as far as there is room.
+// The values' names, and under each, if there is room, the best time of a config with it.
 void draw_labels(Chart& chart, const SweepView& view, const Effect& effect) {
   const SweepAxis& axis = view.head().axes[static_cast<std::size_t>(effect.axis)];
   const int leader = view.leader();
@@ -67,7 +67,7 @@ std::size_t drawn(const Effect& effect) {
 
 void draw_values(Chart& chart, const SweepView& view, const Effect& effect, const Scale& y) {
   const auto place = static_cast<std::size_t>(effect.axis);
-  // Boxes tell the distribution; the points are there to be found.
+  // Boxes show the distribution; points can be selected.
   const std::size_t every = std::max<std::size_t>(view.shown.size() / 400, 1);
   for (std::size_t i = 0; i < view.shown.size(); ++i) {
     const int index = view.shown[i];
@@ -153,7 +153,7 @@ std::vector<std::pair<double, double>> path_of(const Chart& chart, const SweepVi
   return path;
 }
 
-// At most so many lines, slowest first, so that the best lie on top.
+// At most this many lines, slowest first, so that the best are on top.
 std::vector<int> lines_of(const SweepView& view) {
   constexpr std::size_t kMost = 500;
   std::vector<int> order = view.shown;

@@ -11,14 +11,14 @@
 namespace quern::tool::report {
 namespace {
 
-// What a chart's axis of times covers; what is slower is drawn on its upper border.
+// The time range of a chart's axis; slower configs are drawn on its upper border.
 struct Range {
   double low = 0;
   double high = 0;
   int beyond = 0;
 };
 
-// Up to `wanted`, but never less than the default, nor more than there is.
+// Up to `wanted`, but at least the default, and at most the slowest.
 Range times_range(const SweepView& view, double wanted) {
   std::vector<double> times;
   for (const int i : view.by_time) times.push_back(view.us(i));
@@ -33,9 +33,9 @@ std::string beyond_note(const Range& range) {
   return cat(" At the upper border: ", count_of(range.beyond, "slower one"), ".");
 }
 
-// Where the search is decided.
+// The range near the best, where the search is decided.
 Range near_best(const SweepView& view) { return times_range(view, 1.6 * view.us(view.best)); }
-// All but those far out.
+// All but the outliers.
 Range usual_times(const SweepView& view) {
   const auto place = static_cast<std::size_t>(0.95 * static_cast<double>(view.by_time.size() - 1));
   return times_range(view, 1.25 * view.us(view.by_time[place]));
@@ -45,7 +45,7 @@ Scale times_scale(const Chart& chart, const Range& range) {
   return {range.low, range.high, chart.y0(), chart.y1(), Kind::log};
 }
 
-// "default" beside a horizontal line at the default's time.
+// "default" next to a horizontal line at the default's time.
 void rule_for_default(Chart& chart, const Scale& y, double us) {
   if (us <= 0) return;
   chart.line(chart.x0(), y(us), chart.x1(), y(us), "default rule");
@@ -68,10 +68,10 @@ void draw_points(const SweepView& view, const std::function<void(int)>& draw) {
 
 std::string selection_note(const SweepView& view) {
   const bool all = view.shown.size() == view.timed.size();
-  return all ? "" : " Of the others a selection is drawn: all of the best, and an even sample of the rest.";
+  return all ? "" : " A sample is drawn: all of the best, and an even sample of the rest.";
 }
 
-// Where a config lies on the axis of a convergence chart, from its number and its line.
+// The position of a config on the axis of a convergence chart, from its number and its line.
 using Along = std::function<double(int evaluation, const SweepTrial& trial)>;
 
 // Ticks on the upper border, a few hundred at most.
@@ -154,7 +154,7 @@ std::string distribution(const SweepView& view, const char* title, const char* x
   Frame frame;
   frame.top = 54;
   Chart chart(frame);
-  // A few bins alone would look like a wall.
+  // Few bins get a margin, so that the bars are not too wide.
   const double margin = bins.counts.size() < 6 ? 3 * bins.width : 0;
   const double end = bins.low + bins.width * static_cast<double>(bins.counts.size());
   const Scale x(bins.low - margin, end + margin, chart.x0(), chart.x1());
@@ -262,8 +262,7 @@ std::string registers_chart(const SweepView& view) {
                       [](const SweepTrial& trial) { return static_cast<double>(trial.registers); });
 }
 
-// Only of what was compiled: an image from the cache has no compile time, and one that is equal to another has that
-// one's.
+// Only compiled configs: an image from the cache has no compile time, and one that equals another has the other's.
 std::string compile_chart(const SweepView& view) {
   return against_time(view, "Compile time and time", "compile, ms",
                       [](const SweepTrial& trial) { return trial.same_as.empty() ? trial.compile_ms : 0; });
@@ -292,8 +291,8 @@ std::string finalists_chart(const SweepView& view) {
   chart.line(x(0), chart.y1(), x(0), chart.y0(), "default rule");
   for (std::size_t i = 0; i < rows; ++i)
     draw_finalist(chart, x, chart.y1() + 14 + 32 * static_cast<double>(i), view, finalists[i]);
-  const char* note = band > 0 ? "95 % intervals of paired re-runs, best first. Shaded: the noise band."
-                              : "95 % intervals of paired re-runs, best first.";
+  const char* note = band > 0 ? "95 % confidence intervals of paired re-runs, best first. Shaded: the noise band."
+                              : "95 % confidence intervals of paired re-runs, best first.";
   return figure("", "Finalists against the default", note, chart.svg("Finalists against the default"));
 }
 

@@ -1,4 +1,4 @@
-// The charts of a sweep, each a <figure>; "" where there is nothing to draw.
+// The charts of a sweep, each a <figure>; "" if there is nothing to draw.
 #ifndef QUERN_TOOLS_REPORT_SWEEP_CHARTS_H_
 #define QUERN_TOOLS_REPORT_SWEEP_CHARTS_H_
 
@@ -8,7 +8,7 @@
 
 namespace quern::tool::report {
 
-// What is right of the title is HTML.
+// The part after the title is HTML.
 std::string figure(std::string_view style, std::string_view title, std::string_view note, const std::string& svg);
 
 std::string convergence_over_evaluations(const SweepView& view);
@@ -21,7 +21,7 @@ std::string compile_chart(const SweepView& view);
 std::string effect_charts(const SweepView& view);
 std::string parallel_chart(const SweepView& view);
 
-// How far behind the best a time is, in steps from 0 (best) to kShades - 1, each with a colour of its own.
+// How much slower than the best a time is, in steps from 0 (best) to kShades - 1, each with its own colour.
 inline constexpr int kShades = 7;
 int shade_of(double us, double best);
 

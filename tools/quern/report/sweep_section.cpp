@@ -1,11 +1,11 @@
-#include "report/sweep_section.h"
+#include "report/sections.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/text.h"
-#include "report/drawn_data.h"
 #include "report/html.h"
+#include "report/page_parts.h"
 #include "report/sweep_charts.h"
 
 namespace quern::tool::report {
@@ -20,7 +20,7 @@ std::string tile(std::string_view label, const std::string& value, std::string_v
 
 bool has_gain(const SweepView& view) { return view.leader_us() > 0 && view.default_us() > 0; }
 
-// In percent of the default's time; positive: faster. The file has differences of times, whose sign is the other one.
+// In percent of the default's time; positive: faster. The file has differences of times, with the opposite sign.
 double gain_of(const SweepView& view) {
   if (view.journal->result && view.winner >= 0) return -view.journal->result->percent;
   return 100 * (1 - view.leader_us() / view.default_us());
@@ -67,7 +67,7 @@ std::string tiles(const SweepView& view) {
   return element("dl", "class=\"tiles\"", out);
 }
 
-// Where all of the interval is on one side, it is told in the words of the sentence, without signs.
+// If the whole interval has one sign, it is written without signs, as in the sentence.
 std::string faster_by(const SweepResult& result) {
   const bool one_side = result.high <= 0 || result.low >= 0;
   const auto [least, most] = std::minmax({std::abs(result.low), std::abs(result.high)});
@@ -97,23 +97,23 @@ std::string verdict(const SweepView& view) {
   return faster_by(*result);
 }
 
-// What the reader should know before trusting the figures.
+// Caveats that the reader should know before trusting the numbers.
 std::string warnings(const SweepView& view) {
   std::string out;
   const std::string& throttled = view.head().clocks.throttled;
   if (!throttled.empty())
-    out += text_element("p", "class=\"note\"", cat("The clocks were held down: ", throttled, "."));
+    out += text_element("p", "class=\"note\"", cat("The clocks were throttled: ", throttled, "."));
   if (const std::size_t skipped = view.journal->skipped.size(); skipped != 0)
     out +=
         text_element("p", "class=\"note\"",
-                     cat(count_of(static_cast<std::int64_t>(skipped), "damaged line"), " left out; the first is line ",
+                     cat(count_of(static_cast<std::int64_t>(skipped), "damaged line"), " skipped; the first is line ",
                          view.journal->skipped.front().line, ": ", view.journal->skipped.front().reason, "."));
   if (view.journal->unfinished)
     out += text_element("p", "class=\"note\"", "The file ends within a line: the sweep was stopped while writing it.");
   return out;
 }
 
-// What the script needs of the configs that are drawn.
+// Data of the drawn configs for the script.
 std::string drawn_data(const SweepView& view) {
   std::vector<int> drawn = view.shown;
   for (const int i : best_rows(view)) drawn.push_back(i);
@@ -143,10 +143,11 @@ std::string charts_part(const SweepView& view) {
                      finalists_chart(view)));
   if (!effects.empty()) {
     out += heading("What each parameter does");
-    out += text_element("p", "class=\"soft\"",
-                        "Boxes: the middle half of the configs with a value, with the median; lines: 5 to 95 %; "
-                        "diamonds, and the figures below: the best. The share is that of the variance of log time "
-                        "between the values alone; constraints tie parameters together, so shares may overlap.");
+    out += text_element(
+        "p", "class=\"soft\"",
+        "Boxes: the middle half of the configs with a value, with the median; lines: 5 to 95 %; "
+        "diamonds, and the numbers below: the best. The share is the part of the variance of log time "
+        "that lies between the values; parameters depend on each other by constraints, so shares may overlap.");
     out += element("div", "class=\"charts small\"", effects);
   }
   out += parallel_chart(view);

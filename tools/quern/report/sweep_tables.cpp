@@ -1,12 +1,11 @@
-// The tables of a sweep's section, but that of the best configs.
+// The tables of a sweep's section, except that of the best configs.
 #include <algorithm>
 #include <array>
 #include <set>
 
 #include "base/text.h"
 #include "report/html.h"
-#include "report/sweep_section.h"
-#include "report/table_parts.h"
+#include "report/sections.h"
 
 namespace quern::tool::report {
 namespace {
@@ -80,7 +79,7 @@ std::string equal_images_text(const SweepView& view) {
 
 }  // namespace
 
-// Winner and default side by side.
+// Winner and default next to each other.
 std::string config_table(const SweepView& view) {
   const char* name = view.winner >= 0 ? "winner" : "best so far";
   std::string head = head_cell("", "");

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "report/html.h"
 
 namespace quern::tool::report {
 namespace {
@@ -61,7 +62,7 @@ void rank(SweepView& view) {
   }
 }
 
-// A third for the best, the rest evenly over all ranks, so that every part of the distribution keeps its weight.
+// A third for the best, the rest evenly over all ranks, so that the distribution keeps its shape.
 void thin_out(SweepView& view, int most) {
   const std::size_t all = view.by_time.size();
   const auto limit = static_cast<std::size_t>(most);
@@ -159,6 +160,11 @@ double quantile(const std::vector<double>& sorted, double part) {
   const auto below = static_cast<std::size_t>(at);
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
   return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+std::string value_text(const SweepView& view, int index, std::size_t axis) {
+  const int value = index < 0 ? -1 : view.at(index).values[axis];
+  return value < 0 ? std::string(kDash) : view.head().axes[axis].values[static_cast<std::size_t>(value)];
 }
 
 }  // namespace quern::tool::report

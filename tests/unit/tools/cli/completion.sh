@@ -3,7 +3,7 @@
 
 "$quern" completion bash >quern.bash
 check 'the completion script is bash' bash -n quern.bash
-# completes WANTED WORD…: the last word is completed, and WANTED is among what is offered. As bash splits them, at "=".
+# completes WANTED WORD…: completes the last word; WANTED is among the candidates. Words are split at "=", as in bash.
 cat >ask.bash <<'SH'
 . ./quern.bash
 COMP_WORDS=("$@")
@@ -59,7 +59,7 @@ not_completed() {
   done <commands
 }
 check 'every option of every command is completed' test -z "$(not_completed)"
-# A real bash at a terminal: the option that a tabulator completes is what the command is called with.
+# A real bash on a terminal: the command gets the option that a tab completed.
 if command -v script >/dev/null; then
   # shellcheck disable=SC2016
   {
@@ -75,7 +75,7 @@ fi
 # ---- the man page
 "$quern" help --man >quern.1
 if command -v groff >/dev/null; then
-  check 'groff has nothing to say about the man page' test -z "$(groff -man -Tutf8 -ww -z quern.1 2>&1)"
+  check 'groff has no warnings about the man page' test -z "$(groff -man -Tutf8 -ww -z quern.1 2>&1)"
 else
   skip 'the man page as groff reads it' 'no groff'
 fi

@@ -23,7 +23,7 @@ expect 2 '(4, 16)' run gather width=16 --in source=u2.npy
 expect 2 'in Fortran order; source takes bf16 (<u2 or <V2 or |V2) of shape (4, 8) in C order; numpy.ascontiguousarray(array) puts' run gather width=8 --in source=fortran.npy
 expect 2 'bytes of data' run gather width=8 --in source=short.npy
 expect 2 'larger than any memory' run gather width=8 --in source=huge.npy
-expect 2 'no .npy' run gather width=8 --in source="$quern"
+expect 2 'not a .npy' run gather width=8 --in source="$quern"
 expect 2 'has no input' run gather width=8 --in sauce=u2.npy
 expect 2 'has no input' run gather width=8 --in out=u2.npy
 expect 2 'this problem has no scale' run gather width=8 scale=none --in scale=f4.npy
@@ -96,7 +96,7 @@ expect 0 '"records":3,"older":1,"newer_schema":0,"damaged":0' tune merge all.jso
 expect 0 'gather rows=8 count=8 width=128' tune show --records all.jsonl
 sed 's/unroll=1/unroll=2/' records.jsonl >bad_records.jsonl
 expect 3 'bad_records.jsonl:3: its check does not hold' tune merge all.jsonl bad_records.jsonl
-expect 0 'passed over' tune show --records bad_records.jsonl
+expect 0 'skipped: ' tune show --records bad_records.jsonl
 : >blank.jsonl
 expect 2 'no such records; sweep first: quern tune FAMILY FIELD=VALUE...' tune check --records blank.jsonl
 expect 2 'sweep first: quern tune gather width=65' tune check gather width=65
@@ -107,7 +107,7 @@ expect 2 '--device is given twice' tune check --device cuda:0 --device cuda:1
 expect 2 '--regime belongs to quern tune, not to quern tune check' tune check --regime warm
 expect 2 '--budget belongs to quern tune, not to quern tune check' tune check --budget 5
 expect 2 '--jobs belongs to quern tune, not to quern tune check' tune check --jobs 3
-expect 2 '--seeds goes with --replay alone' tune gather rows=4 count=4 width=64 --seeds 3
+expect 2 '--seeds goes with --replay only' tune gather rows=4 count=4 width=64 --seeds 3
 expect 2 '--seed does not go with --replay' tune --replay space.json --seed 3
 expect 2 '--json belongs to quern tune, quern tune show, quern tune check, quern tune merge, not to quern tune report' tune report x.jsonl --json
 expect 2 '--manifest belongs to quern tune, not to quern tune check' tune check --manifest problems.jsonl
@@ -144,7 +144,7 @@ expect 2 'nowhere does not exist' tune report sweep.jsonl --output nowhere/sweep
 expect 2 'is a directory; name a file' tune report sweep.jsonl --output "$work"
 rm records.jsonl
 
-# ---- files that are named for output: what is there and no regular file is written in place
+# ---- output files: an existing file that is not a regular file is written in place
 ln -s page.html page.link
 expect 0 'wrote page.link' tune report sweep.jsonl --output page.link
 check 'a link stays, and its target is written' sh -c 'test -L page.link && cmp page.html sweep.html'

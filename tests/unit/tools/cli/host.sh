@@ -17,13 +17,13 @@ if [ -e "$host_driver" ] && command -v c++ >/dev/null; then
   check 'a link to an output stays' sh -c 'test -L out.link && test -s y.npy'
   npy experts.npy '<u2' '(2, 4, 64)' 1024
   expect 0 'mxfp8 rows=4 cols=64 experts=2' run mxfp8 --in source=experts.npy --out out=made.npy
-  check 'what is made of three dimensions has three' grep -qa '(2, 4, 64)' made.npy
+  check 'an output with three dimensions is written with three' grep -qa '(2, 4, 64)' made.npy
   expect 0 'written     status.npy' run mxfp8 rows=64 cols=64 groups=2 --out status=status.npy
   check 'a status without its input begins as 0' test "$(tail -c 4 status.npy | od -An -tx1)" = ' 00 00 00 00'
   expect 0 'written     /dev/null' run mxfp8 rows=4 cols=64 --out out=/dev/null --out scales=/dev/null
   # Finding A9: an image for the CPU is code that this process would run.
   expect 0 'host.pack holds 1 image' prewarm gather width=9 --arch host --pack host.pack
-  expect 3 'type `quern cache import --host-code host.pack`' cache import host.pack --cache-dir "$work/imported"
+  expect 3 'run `quern cache import --host-code host.pack`' cache import host.pack --cache-dir "$work/imported"
   expect 3 '"imported":0,"bytes":0,"known":0,"damaged":0,"refused":1' cache import host.pack --cache-dir "$work/imported" --json
   expect 0 '"imported":1,' cache import --host-code host.pack --cache-dir "$work/imported" --json
   expect 0 '| disk ' prewarm gather width=9 --arch host --cache-dir "$work/imported"

@@ -24,7 +24,7 @@ expect 5 'QUERN_HOSTDRIVER_LIBRARY' run gather width=8 --device host
 if grep -q '"nvrtc":{"path"' out; then
   expect 0 'not launched' run gather width=8 --in source=u2.npy --in index=index.npy
   expect 0 '"image":"disk","compiles":0' run gather width=8 --in source=u2.npy --in index=index.npy --json
-  expect 0 "by the files' types: dtype=f64 index=i32" run gather width=8 --in source=f8.npy --in index=i4.npy
+  expect 0 "from the files' types: dtype=f64 index=i32" run gather width=8 --in source=f8.npy --in index=i4.npy
   expect 0 '"problem":"gather width=8 dtype=f64 index=i32"' run gather width=8 --in source=f8.npy --in index=i4.npy --json
   expect 0 '"problem":"gather width=8"' run gather width=8 dtype=bf16 --in source=u2.npy --json
   expect 0 '"device":null' run pointwise width=8 op=add_mul_act multiplier=0.5 --json
@@ -53,7 +53,7 @@ if grep -q '"nvrtc":{"path"' out; then
   expect 2 'it takes cubin' cache show "$key" --emit sass
   printf '# a comment\n\n{"problem": "gather width=8", "arch": "sm_90a"}\n{"problem": "gather width=8"}\n' >good.jsonl
   expect 0 disk prewarm --manifest good.jsonl
-  # What is typed wins over what a line says of itself.
+  # Command-line options override those of a line.
   {
     echo '{"problem": "gather width=8", "arch": "host"}'
     echo '{"problem": "gather width=8", "device_model": "NVIDIA H200"}'
@@ -68,10 +68,10 @@ if grep -q '"nvrtc":{"path"' out; then
   # A typed --config wins over the lines: without it this image would not be there.
   expect 0 '"image":"disk","compiles":0' run gather width=8 dtype=u8 --config unroll=8 --arch sm_90a --json
   printf '{"problem": "gather width=8"}\nnope\n{"problem": "gather wdth=8"}\n{"problem": "gather", "arch": "sm_1"}\n' >bad.jsonl
-  # What is there, without compiling.
+  # --check reports cache hits without compiling.
   expect 0 '' cache clear
   expect 3 '"arch":"sm_90a","image":"missing","images":2,"missing":2' prewarm --manifest good.jsonl --check --json
-  check 'how many is said' grep -q '^quern: 2 images would be compiled' <<<"$(cat err)"
+  check 'the number of images is printed' grep -q '^quern: 2 images would be compiled' <<<"$(cat err)"
   expect 0 '' cache stats --json
   check 'nothing was compiled' grep -q '"entries":0' <<<"$(cat out)"
   expect 0 compiled prewarm --manifest good.jsonl
@@ -88,10 +88,10 @@ if grep -q '"nvrtc":{"path"' out; then
   expect 0 '| disk ' prewarm --manifest <(cat good.jsonl)
   expect 0 '| disk ' prewarm --manifest - < <(gzip -c good.jsonl)
   expect 2 'standard input has 1 bad line; nothing was compiled. --keep-going compiles the others' prewarm --manifest - <<<nope
-  expect 0 'standard input names no problem' prewarm --manifest - <<<'# nothing'
+  expect 0 'standard input has no problem' prewarm --manifest - <<<'# nothing'
   expect 2 'line 2' prewarm --manifest bad.jsonl
   expect 2 'sm_1' prewarm --manifest bad.jsonl
-  expect 3 'bad.jsonl:2: it is no JSON' prewarm --manifest bad.jsonl --keep-going
+  expect 3 'bad.jsonl:2: invalid JSON' prewarm --manifest bad.jsonl --keep-going
   check 'the others are done' grep -q '^| gather width=8 | sm_90a | disk ' <<<"$(cat out)"
   expect 3 '"sentence":"bad.jsonl:3: gather has no field' prewarm --manifest bad.jsonl --keep-going --json
   check 'a row for each good line, an error for each bad one' test "$(grep -c quern.prewarm/1 out) $(grep -c quern.error/1 out)" = '1 3'
@@ -100,7 +100,7 @@ if grep -q '"nvrtc":{"path"' out; then
   printf '{"problem": "gather width=8"}\n{"problem": "mine rows=4", "arch": "sm_90a"}\n' >others.jsonl
   expect 3 'others.jsonl:2: there is no family "mine"' prewarm --manifest others.jsonl
   check 'the others are done without --keep-going' grep -q '^| gather width=8 | sm_90a | disk ' <<<"$(cat out)"
-  # Rows come as they are done: the second item waits for a compiler that never ends, and the first row is there.
+  # Rows are printed as they are done: the second item waits for a compiler that never ends, the first row is printed.
   if command -v c++ >/dev/null; then
     printf '#!/bin/sh\ncase " $* " in *" --version "*) exec c++ "$@" ;; esac\necho $$ >%s\nexec sleep 60\n' "$work/slow.pid" >slow-c++
     chmod +x slow-c++
@@ -149,7 +149,7 @@ if grep -q '"nvrtc":{"path"' out; then
   QUERN_CACHE_MAX_BYTES=1K expect 3 'could not be kept' prewarm gather width=8
   QUERN_CACHE_MAX_ENTRIES=1 expect 2 'may hold 1 images and' cache import all.pack
   expect 0 compiled prewarm gather width=8 --arch sm_90a --cache-dir "$work/crowded"
-  QUERN_CACHE_MAX_ENTRIES=2 expect 0 'went to make room' prewarm gather width=8 --arch sm_80 --cache-dir "$work/crowded"
+  QUERN_CACHE_MAX_ENTRIES=2 expect 0 'evicted to make room' prewarm gather width=8 --arch sm_80 --cache-dir "$work/crowded"
   QUERN_CACHE_MAX_ENTRIES=1 expect 3 '1 image of these problems could not be kept' prewarm gather width=8 --arch sm_90a --cache-dir "$work/crowded"
   expect 0 compiled prewarm gather width=8 --arch sm_90a
   ln -s linked.pack pack.link

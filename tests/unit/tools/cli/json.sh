@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2154
-# docs/json.md and what the command printed. Sourced by ../cli_test.sh.
+# Compares docs/json.md with the command's output. Sourced by ../cli_test.sh.
 
 all=
 if [ -e "$host_driver" ] && command -v c++ >/dev/null && QUERN_LIBCUDA=$host_driver "$quern" inspect gather width=8 >out 2>err; then
@@ -21,7 +21,7 @@ else
 fi
 "$page_checker" "$json_page" lines.jsonl $all >out 2>err
 status=$?
-check "docs/json.md has what was printed: $(cat out err | head -20)" test $status = 0
+check "docs/json.md has every printed member:  $(cat out err | head -20)" test $status = 0
 "$page_checker" <(sed '/^| `arch` /d' "$json_page") lines.jsonl >out 2>err
 check 'a member that is not on the page is found' grep -q 'arch is printed and not on the page' <<<"$(cat out)"
 "$page_checker" <(sed 's/^| `images` | integer/| `images` | text/' "$json_page") lines.jsonl >out 2>err

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2154
-# What docs/operations.md says of packs, and of volumes that a group may write. Sourced by ../cli_test.sh.
+# Checks docs/operations.md on packs, and on group-writable volumes. Sourced by ../cli_test.sh.
 
 if "$quern" doctor --json 2>err | grep -q '"nvrtc":{"path"'; then
   mkdir operations && cd operations || exit 1

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154
-# Help, failed writes, and what was typed wrong. Sourced by ../cli_test.sh.
+# Help, failed writes, and wrong arguments. Sourced by ../cli_test.sh.
 
-# ---- what needs nothing
+# ---- commands without requirements
 expect 0 quern --version
 expect 0 Examples --help
 expect 0 Examples help
@@ -24,8 +24,8 @@ while read -r command; do
 done <commands
 check 'each action has an example' test "$(wc -l <examples)" -ge 35
 "$quern" tune check --help >direct
-check 'help of an action tells of this action' sh -c 'grep -q -e --records direct && ! grep -q -e --budget direct'
-# What is read after the words and options of an example is the first thing that is wrong: they are all known.
+check 'help of an action is about this action' sh -c 'grep -q -e --records direct && ! grep -q -e --budget direct'
+# The words and options of an example are all known: the first error is about something read later.
 while read -r line; do
   line=${line%% >*}
   bash -c "$quern ${line#quern } --log loud" >out 2>err
@@ -37,13 +37,13 @@ expect 0 '"family":"gather"' list --json
 expect 0 operand describe gather
 expect 0 '"constraints"' describe pointwise --json
 expect 0 sm_100a describe gather width=64 --arch sm_100a
-# There is no driver, which is wrong.
+# A missing driver is reported as wrong.
 expect 1 'Wrong: ' doctor
 expect 1 QUERN_CACHE_DIR doctor
 expect 1 '"environment"' doctor --json
 
 # ---- a failed write to stdout
-# cannot_write ARGUMENT…: with stdout on a full disk, and with none at all.
+# cannot_write ARGUMENT…: with stdout on a full disk, and with stdout closed.
 cannot_write() {
   "$quern" "$@" >/dev/full 2>err
   [ $? = 1 ] && [ "$(cat err)" = 'quern: cannot write to stdout: No space left on device' ] || return 1
@@ -52,15 +52,15 @@ cannot_write() {
 }
 for words in --help --version list 'list --json' 'describe gather' 'tune show' 'run --help'; do
   # shellcheck disable=SC2086
-  check "a failed write is said once, with 1: $words" cannot_write $words
+  check "a failed write is reported once, with exit code 1: $words" cannot_write $words
 done
-# More than stdio's buffer holds: the first write that fails is not the last one.
-check 'a failed write of much is said once' cannot_write tune show --json
+# More than stdio's buffer: the first write that fails is not the last one.
+check 'a failed write of a long output is reported once' cannot_write tune show --json
 says_nothing() { "$quern" nothing >/dev/full 2>err; [ $? = 2 ]; }
-check 'nothing on stdout is no failure' says_nothing
+check 'an empty stdout is not a failure' says_nothing
 
 # ---- terminals
-# at_terminal COLUMNS ARGUMENT…: what is printed on a terminal of that many columns, in `screen`.
+# at_terminal COLUMNS ARGUMENT…: output on a terminal of that many columns, in `screen`.
 at_terminal() {
   local columns=$1
   shift
@@ -97,18 +97,18 @@ QUERN_CACH_DIR=x expect 1 '"QUERN_CACH_DIR is set, and nothing' doctor --json
 QUERN_CACH_DIR=x QUERN_RECORD=y expect 0 'quern: QUERN_CACH_DIR is set, and nothing reads it. Did you mean QUERN_CACHE_DIR? QUERN_RECORD is set' list
 check 'that is one line' test "$(wc -l <err)" = 1
 QUERN_CACH_DIR=x expect 0 Usage help list
-check 'help says nothing of it' test ! -s err
+check 'help does not report it' test ! -s err
 QUERN_HOSTDRIVER=x QUERN_TEST_CACHE=x QUERN_OF_AN_APPLICATION=x expect 0 gather list
-check 'what others read is no typo' test ! -s err
+check 'a variable of another program is not a typo' test ! -s err
 
-# ---- what was typed is wrong
+# ---- wrong arguments
 expect 2 'Did you mean cache' cach
 expect 2 'Did you mean list? There are: stats' help cache lst
 expect 2 'there is no "repot". Did you mean report?' tune repot x.jsonl
 expect 2 'not "prun". Did you mean prune?' cache prun
 expect 2 '"gather" is in front of show' tune gather show
 expect 2 '--records belongs to quern tune show' tune --records x.jsonl
-expect 2 'there is no command' frobnicate
+expect 2 'unknown command' frobnicate
 expect 2 'Did you mean --json' list --jsno
 expect 2 'did you mean gather' run gathr
 expect 2 'did you mean width' run gather wdth=8
@@ -126,7 +126,7 @@ expect 2 'memory' run gather width=4096 rows=70368744177664 count=1
 expect 2 'memory' run gather width=8 rows=1 count=70368744177664
 expect 2 'out_stride' run gather width=64 out_stride=8
 expect 2 'no run-time number' run gather --set multiplier=2
-expect 2 'is no number' run pointwise multiplier=two
+expect 2 'is not a number' run pointwise multiplier=two
 expect 2 'multiplier is not used by this problem: it is of y; with op=add_mul_act [pointwise]' run pointwise --set multiplier=3
 expect 2 'multiplier is not used by this problem' run pointwise multiplier=3
 expect 2 'alpha is not used by this problem' run pointwise op=add_mul_act --set multiplier=3 --set alpha=1
@@ -157,14 +157,14 @@ done
 expect 2 '--jobs x is not a number; it takes 1 to 1024' prewarm gather --jobs x
 expect 2 '--arch takes a value, --arch ARCH' run gather --arch
 expect 2 '--arch takes a value, --arch ARCH' run gather --arch --json
-expect 2 '--json takes no value' run gather --json=1
+expect 2 '--json does not take a value' run gather --json=1
 expect 2 '--seed is given twice' run gather --seed 1 --seed 2
 expect 2 'quern list does not take "gather"' list gather
 expect 2 'quern cache show does not take "b"' cache show a b
 expect 2 'Did you mean --version?' --vresion
 expect 2 'Did you mean --version?' -v
 expect 2 'it takes debug' list --log loud
-expect 2 '--seed x is not a number; it takes a number from 0 on' run gather --seed x
+expect 2 '--seed x is not a number; it takes a number of at least 0' run gather --seed x
 expect 2 'not both' run gather --device cuda:0 --arch sm_90a
 expect 2 '--variant' inspect gather --variant 7
 expect 2 '--problem does not go with --compile' bench --problem 'gather rows=8 count=8' --compile
@@ -182,7 +182,7 @@ QUERN_TUNE=on-prepare QUERN_TUNE_SHARE=2 expect 1 'invalid value QUERN_TUNE_SHAR
 echo broken >other.jsonl
 QUERN_RECORD_LAYERS=other.jsonl expect 1 'other.jsonl:1: it is no JSON' doctor
 QUERN_RECORD_LAYERS=none.jsonl expect 1 'records are not read: none.jsonl' doctor
-# Escape sequences in what somebody else wrote may not rule a terminal: errors, notes and warnings.
+# Escape sequences in foreign data must not control a terminal: errors, notes and warnings.
 expect 2 'gather\x1b[2J' describe "$(printf 'gather\033[2J')"
 QUERN_CACHE=$(printf 'a\033[2Jb') expect 0 'invalid value QUERN_CACHE=a\x1b[2Jb' list
 check 'no escape sequence reaches the terminal' test "$(grep -c "$(printf '\033')" err)" = 0

@@ -1,4 +1,4 @@
-#include "io/file_dtypes.h"
+#include "io/file_fields.h"
 
 #include <algorithm>
 #include <tuple>
@@ -10,7 +10,9 @@
 namespace quern::tool {
 namespace {
 
-// The type of an operand, with open extents closed so that its layout can be asked for.
+// ---- Dtypes
+
+// The dtype of an operand. Open extents are closed so that its layout can be computed.
 DType dtype_of(const AnyProblem& problem, int operand) {
   AnyProblem closed = problem;
   for (const Field* field : open_extents(problem)) set_integer(*field, closed.data(), 1);
@@ -30,7 +32,7 @@ std::vector<const Field*> dtype_fields(const Family& family, const std::set<std:
   return fields;
 }
 
-// How good a choice of dtypes is; the smallest is the best.
+// Cost of a choice of dtypes; the smallest is the best.
 struct Misfit {
   int misfits = 0;  // files
   int changes = 0;  // fields
@@ -51,7 +53,7 @@ Misfit misfit_of(const AnyProblem& problem, const AnyProblem& before, const std:
   return misfit;
 }
 
-// Goes through every choice of values for `fields`, from the first on.
+// Tries every combination of values for `fields`.
 class Choices {
  public:
   Choices(const AnyProblem& before, const std::vector<InFile>& files, const std::vector<const Field*>& fields)
@@ -60,7 +62,7 @@ class Choices {
     AnyProblem problem = before;
     try_from(0, problem);
   }
-  // Nothing where several are as good.
+  // Null if several are equally good.
   const AnyProblem* best() const { return ties_ == 0 ? &best_ : nullptr; }
 
  private:
@@ -94,6 +96,49 @@ std::string setting(const Field& field, const AnyProblem& problem) {
   return cat(field.name, "=", field_text(field, problem.data()));
 }
 
+// ---- Extents
+
+// Two probe values for an extent that are no defaults, and neither a multiple of the other.
+constexpr std::int64_t kSmall = 7;
+constexpr std::int64_t kLarge = 11;
+
+// An operand's layout with the field at `value`, and with open extents at 1.
+Layout layout_with(const Operand& operand, const Field& field, const AnyProblem& problem, std::int64_t value) {
+  AnyProblem probe = problem;
+  for (const Field* open : open_extents(problem)) set_integer(*open, probe.data(), 1);
+  set_integer(field, probe.data(), value);
+  return operand.layout(probe.data());
+}
+
+// The dimensions of an array of `rank` that holds the layout; none if no such array does. A 2D array holds the rows of
+// several matrices.
+std::vector<std::int64_t> dimensions(const Layout& layout, std::size_t rank) {
+  if (layout.dtype == DType::none) return {};
+  if (static_cast<int>(rank) == layout.rank) return {layout.extents, layout.extents + layout.rank};
+  if (rank == 2 && layout.rank == 3) return {layout.extents[0] * layout.extents[1], layout.extents[2]};
+  return {};
+}
+
+// A dimension of an operand that is always the same multiple of the extent.
+struct Following {
+  std::size_t dimension;
+  std::int64_t times;
+};
+
+std::optional<Following> following(const Operand& operand, const Field& field, const AnyProblem& problem,
+                                   std::size_t rank) {
+  const Layout one = layout_with(operand, field, problem, kSmall);
+  const Layout other = layout_with(operand, field, problem, kLarge);
+  const bool open = get_integer(field, problem.data()) == kOpen;
+  if (rank == 2 && one.rank == 3 && one.extents[0] != other.extents[0] && !open) return std::nullopt;
+  const std::vector<std::int64_t> small = dimensions(one, rank), large = dimensions(other, rank);
+  for (std::size_t d = 0; d < small.size() && d < large.size(); ++d) {
+    const std::int64_t times = small[d] / kSmall;
+    if (times > 0 && small[d] == times * kSmall && large[d] == times * kLarge) return Following{d, times};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<std::string> infer_dtypes(AnyProblem& problem, const std::vector<InFile>& files,
@@ -123,6 +168,30 @@ std::vector<std::string> fitting_dtypes(const AnyProblem& problem, const InFile&
     }
   }
   return fitting;
+}
+
+std::optional<std::int64_t> extent_of_files(const AnyProblem& problem, const Field& field,
+                                            const std::vector<InFile>& files) {
+  for (const InFile& file : files) {
+    const std::vector<std::int64_t>& shape = file.header.shape;
+    const auto found = following(problem.family().operands[file.operand], field, problem, shape.size());
+    if (found) return shape[found->dimension] / found->times;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> infer_extents(AnyProblem& problem, const std::vector<InFile>& files,
+                                       const std::set<std::string>& typed) {
+  std::vector<std::string> changed;
+  for (const Field& field : problem.family().fields) {
+    const std::int64_t before = get_integer(field, problem.data());
+    if (field.kind != FieldKind::extent || before == kOpen || typed.count(field.name) != 0) continue;
+    const std::optional<std::int64_t> said = extent_of_files(problem, field, files);
+    if (!said || *said == before) continue;
+    set_integer(field, problem.data(), *said);
+    changed.push_back(cat(field.name, "=", *said));
+  }
+  return changed;
 }
 
 }  // namespace quern::tool

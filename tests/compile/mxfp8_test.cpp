@@ -131,7 +131,7 @@ TEST_F(Mxfp8Compile, Fp32Scales) {
   expect_good(compile(jobs));
 }
 
-// Dequantization and the families beside mxfp8: 8 elements to 16 bytes of numbers, units of 16 scales.
+// Dequantization and the other MX families:  8 elements to 16 bytes of numbers, units of 16 scales.
 TEST_F(Mxfp8Compile, OtherOperations) {
   std::vector<Job> jobs;
   for (const char* types : {"", " dtype=f32 element=e5m2"}) {
@@ -186,7 +186,7 @@ TEST_F(Mxfp8Compile, LinesThatBeginAnywhereAreWrittenSixteenAtATime) {
   }
 }
 
-// Blocked scales are written as whole units of their atoms, whatever the direction.
+// Blocked scales are written as whole units of their atoms, for any direction.
 TEST_F(Mxfp8Compile, BlockedScalesAreWrittenSixteenAtATime) {
   for (const auto& [direction, want] :
        std::initializer_list<std::pair<const char*, const char*>>{{"row", "8 16"}, {"col", "16"}, {"both", "8 16"}}) {

@@ -45,7 +45,7 @@ TEST_F(RuntimeCompile, CubinsAreElfFilesAndThePtxIsText) {
   EXPECT_EQ(cubins, 8);
 }
 
-// Of real logs: what is taken for the source's error, and so remembered, and what is not.
+// Real logs: errors of the source, which are remembered, and other errors, which are not.
 TEST_F(RuntimeCompile, OnlyAnErrorOfTheSourceLasts) {
   Runtime runtime(Options{});
   const auto error_of = [&](const Unit& unit) {
@@ -127,7 +127,7 @@ TEST_F(RuntimeCompile, TheSameProblemGivesTheSameBytes) {
   EXPECT_EQ(first.sources, second.sources);
 }
 
-// NVRTC's own locks are in the child too; with the library's alone it hung in four of five.
+// The child needs NVRTC's own locks too; with only the library's it deadlocked in four of five runs.
 TEST_F(RuntimeCompile, AChildCompilesThatWasForkedWhileNvrtcCompiled) {
   Options options;
   options.cache.mode = CacheMode::off;

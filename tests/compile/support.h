@@ -25,7 +25,7 @@ struct Compiled {
   std::string error;
 };
 
-// Skips, visibly, where there is no NVRTC. QUERN_NVRTC names the one to test.
+// Skips, visibly, if there is no NVRTC. QUERN_NVRTC names the one to test.
 class CompileTest : public ::testing::Test {
  protected:
   void SetUp() override;

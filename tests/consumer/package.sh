@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2154
-# The packages that cpack makes: what they say, and quern where they are installed or unpacked. Sourced by run.sh.
+# The packages that cpack makes: their metadata, and quern when they are installed or unpacked. Sourced by run.sh.
 
 packages=$work/packages
 debian=$work/debian
@@ -52,10 +52,10 @@ serves "the tarball, unpacked" "$work/unpacked"
 
 if command -v dpkg >/dev/null; then
   deb=$(find "$packages" -maxdepth 1 -name 'quern_*.deb')
-  check "the .deb says its version" deb_says Version "$version"
-  check "the .deb says its architecture" deb_says Architecture "$(dpkg --print-architecture)"
-  check "the .deb says what it needs" deb_says Depends libstdc++6
-  check "the .deb says what quern is" deb_says Description 'command quern'
+  check "the .deb has its version" deb_says Version "$version"
+  check "the .deb has its architecture" deb_says Architecture "$(dpkg --print-architecture)"
+  check "the .deb has its dependencies" deb_says Depends libstdc++6
+  check "the .deb has a description" deb_says Description 'command quern'
   check "the .deb installs" install_deb
   serves "the .deb, installed" "$debian/usr"
   if [ "$(id -u)" = 0 ]; then check "the .deb goes without a file left" remove_deb; fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Uses quern as its users do. run.sh WORK BUILD: WORK is made anew, BUILD is a build folder of quern.
+# Uses quern as its users do. run.sh WORK BUILD: WORK is recreated, BUILD is a build folder of quern.
 # Prints "ok WHAT" or "not ok WHAT" for each check; exits 1 when one failed.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -22,7 +22,7 @@ check() {
   fi
 }
 
-# ---- What is in the files ------------------------------------------------------------------------------------------
+# ---- Contents of the files -----------------------------------------------------------------------------------------
 
 # With Ninja a file `quern` in the build's root would be taken for the target of that name.
 target_quern_is_the_library() {
@@ -187,7 +187,7 @@ check "quern finds the host driver that is installed with it" \
   "$prefix/bin/quern" run gather rows=8 count=8 width=8 --device host --verify --cache-dir "$work/cache"
 
 check "find_package: application builds as C++17 and C++20" build_app "$work/package" -DCMAKE_PREFIX_PATH="$prefix"
-# The demo ends with a launch by such an application, on the CPU where there is no GPU.
+# The demo ends with a launch by such an application, on the CPU if there is no GPU.
 if [ "$build" = "$root/build/$(basename "$build")" ]; then
   check "tools/demo.sh runs, and its application launches a kernel" demo_ends_with_a_launch
 fi
@@ -203,7 +203,7 @@ check "add_subdirectory: C++17 application runs" run_app "$work/subdirectory/app
 check "add_subdirectory: C++20 application runs" run_app "$work/subdirectory/app20"
 check "add_subdirectory: an application tunes on prepare" tunes "$work/subdirectory/tuned"
 check "libquern.a has nothing of the tuner" nothing_of_the_tuner "$work/subdirectory/quern/libquern.a"
-check "libquern.a holds nothing of spdlog and fmt" no_log_library "$work/subdirectory/quern/libquern.a"
+check "libquern.a contains nothing of spdlog and fmt" no_log_library "$work/subdirectory/quern/libquern.a"
 
 "$here/isolation/run.sh" "$work/isolation" "$prefix" "$work/subdirectory/quern/libquern.a" ||
   failures=$((failures + 1))
@@ -221,7 +221,7 @@ check "a launch takes its own arguments" arguments
 check "a family of one's own compiles" family
 check "a member of a problem without a field is refused" family_is_refused WRONG_MEMBER 'needs a row in kFields'
 check "a parameter too many is refused" family_is_refused WRONG_PARAMETERS 'at most kMaxParameters'
-check "a program of the old string ABI is told how to build quern for it" old_abi_is_refused_by_name
+check "a program with the old string ABI gets the advice how to build quern for it" old_abi_is_refused_by_name
 check "a launch refuses another family's arguments" wrong_arguments_are_refused
 # shellcheck source=tests/consumer/package.sh
 . "$here/package.sh"

@@ -1,4 +1,4 @@
-// Every activation of every 16-bit value, as it is stored: on a GPU with its own powers and reciprocals.
+// Every activation of every 16-bit value, as stored: on a GPU with its approximate powers and reciprocals.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -15,7 +15,7 @@ namespace {
 
 class ActivationValues : public DeviceTest {
  protected:
-  // What the kernel stores for all 65536 values of T.
+  // The kernel's results for all 65536 values of T.
   template <class T>
   std::vector<T> stored(const char* dtype, const char* activation) {
     const AnyProblem problem =

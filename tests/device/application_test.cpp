@@ -26,7 +26,7 @@ constexpr std::int64_t kCount = 5000;
 
 class ApplicationTest : public test::DeviceTest {
  protected:
-  // As an application is set up that tunes, with records of its own.
+  // The setup of an application that tunes, with its own records.
   Options tuning(Tuning mode) {
     Options all = options();
     all.tuning.mode = mode;
@@ -55,7 +55,7 @@ class ApplicationTest : public test::DeviceTest {
     for (std::size_t at = 0; (at = all.find("warning: ", at)) != std::string::npos; ++at) ++count;
     return count;
   }
-  // Whether there is a config in a file of a sweep; one that begins with none has no head yet.
+  // Whether a sweep file has a config. A file that has just been created has no head yet.
   bool measured() const {
     std::error_code none;
     for (const auto& entry : std::filesystem::directory_iterator(scratch_ / "sweeps", none)) {
@@ -92,7 +92,7 @@ class Counts {
   Counts& operator=(const Counts&) = delete;
 
   CounterArgs args() const { return {reinterpret_cast<void*>(memory_), kCount}; }
-  // Whether each is what it was in the beginning and `more`, bit for bit.
+  // Whether each is its initial value plus `more`, bit for bit.
   bool grew_by(int more) const {
     std::vector<float> now(values_.size());
     driver_.check(driver_->MemcpyDtoH(now.data(), memory_, bytes()), Stage::tool, "cuMemcpyDtoH");
@@ -180,7 +180,7 @@ TEST_F(ApplicationTest, TheBackgroundSwapsTheBetterPlanIn) {
   EXPECT_EQ(warnings(), 0) << log();
 }
 
-// Launches go on while the pointer is swapped; every one of them counts once.
+// Launches continue while the pointer is swapped; each is counted once.
 TEST_F(ApplicationTest, LaunchesGoOnWhileThePlanIsSwapped) {
   const Counts counts(driver(), kCount);
   Runtime runtime(tuning(Tuning::background));
@@ -196,7 +196,7 @@ TEST_F(ApplicationTest, LaunchesGoOnWhileThePlanIsSwapped) {
   EXPECT_TRUE(counts.grew_by(launches));
 }
 
-// Of this stream's capture the driver tells, so that nothing is measured, and what is loaded then harms no capture.
+// The driver reports this stream's capture, so nothing is measured, and loading an image does not break the capture.
 TEST_F(ApplicationTest, NothingIsMeasuredWhileAStreamIsCaptured) {
   const Counts counts(driver(), kCount);
   Options all = tuning(Tuning::background);
@@ -227,7 +227,7 @@ TEST_F(ApplicationTest, NothingIsMeasuredWhileAStreamIsCaptured) {
   EXPECT_TRUE(measured());
 }
 
-// In a stream that does not wait for the legacy one, whose capture the driver does not tell of.
+// In a stream that does not wait for the legacy one; the driver does not report its capture.
 TEST_F(ApplicationTest, ASwapDoesNotSpoilACaptureThatNobodyTellsOf) {
   const Counts counts(driver(), kCount);
   Runtime runtime(tuning(Tuning::background));
@@ -280,7 +280,7 @@ TEST_F(ApplicationTest, MemoryThatItMayNotTakeIsNotTaken) {
   }
 }
 
-// This process's images have line numbers, and a worker's have none: what passed there is not what would be launched.
+// This process's images have line numbers, and a worker's do not: the image that passed would not be launched.
 TEST_F(ApplicationTest, AnotherImageThanTheWorkersIsNotLaunched) {
   Options all = tuning(Tuning::on_prepare);
   all.compiler.lineinfo = true;
@@ -292,7 +292,7 @@ TEST_F(ApplicationTest, AnotherImageThanTheWorkersIsNotLaunched) {
   EXPECT_FALSE(std::ifstream(all.tuning.records).good()) << "no record of it";
 }
 
-// Two Runtimes may share a tuner: what it knows for one is no answer for another that makes other images.
+// Two Runtimes may share a tuner: its result for one does not apply to another that makes other images.
 TEST_F(ApplicationTest, ATunerOfTwoRuntimesKeepsTheirImagesApart) {
   Options all = tuning(Tuning::on_prepare);
   Runtime first(all);
@@ -325,7 +325,7 @@ TEST_F(ApplicationTest, WithoutAWorkerItLooksUpAndSaysSoOnce) {
   }
 }
 
-// A program that is no worker: the sweep ends, and prepare does without.
+// A program that is not a worker: the sweep ends, and prepare uses the default.
 TEST_F(ApplicationTest, AWorkerThatIsNoneIsNamed) {
   Options all = tuning(Tuning::on_prepare);
   all.tuning.worker = "/bin/false";
@@ -335,7 +335,7 @@ TEST_F(ApplicationTest, AWorkerThatIsNoneIsNamed) {
   EXPECT_TRUE(logged("/bin/false")) << log();
 }
 
-// Any program may be named; what it says is not believed.
+// Any program may be named; its answers are checked.
 TEST_F(ApplicationTest, AWorkerThatSaysSomethingElseIsNamed) {
   const std::pair<const char*, const char*> programs[] = {
       {"echo hello; sleep 20", "before it calls serve_worker"},
@@ -353,7 +353,7 @@ TEST_F(ApplicationTest, AWorkerThatSaysSomethingElseIsNamed) {
   }
 }
 
-// The command that is found in PATH knows what comes with quern.
+// The command found in PATH knows the builtin families.
 TEST_F(ApplicationTest, AFamilyThatTheWorkerDoesNotKnowIsNamedOnce) {
   const std::string path = std::getenv("PATH");
   std::filesystem::create_symlink("/bin/true", scratch_ / "quern");

@@ -106,7 +106,7 @@ TEST_F(DriverRules, PrepareBesideOrInsideACaptureLeavesItWhole) {
   }
 }
 
-// This very test in a process of its own: the main thread ends the process while another goes on launching.
+// This test in a separate process: the main thread ends the process while another thread continues to launch.
 TEST_F(DriverRules, AnOrderlyExitWhileAnotherThreadLaunches) {
   static constexpr const char* kInside = "QUERN_TEST_EXIT";
   if (std::getenv(kInside) != nullptr) {
@@ -171,7 +171,7 @@ TEST_F(DriverRules, AContextThatIsNotThePrimaryOne) {
   }
   CUcontext current = nullptr;
   driver()->CtxGetCurrent(&current);
-  EXPECT_EQ(current, own) << "a library call must leave the current context alone";
+  EXPECT_EQ(current, own) << "a library call must not change the current context";
   EXPECT_EQ(destroy(own), CUDA_SUCCESS);
 }
 

@@ -158,7 +158,7 @@ TEST_F(DeviceEvaluatorTest, GoesOnBehindACandidateThatFails) {
 }
 
 TEST_F(DeviceEvaluatorTest, RefusesTooMuchLocalMemory) {
-  if (test::on_host()) GTEST_SKIP() << "the host's compiler does not say how much a thread takes";
+  if (test::on_host()) GTEST_SKIP() << "the host's compiler does not report local memory per thread";
   DeviceEvaluator evaluator = this->evaluator("flawed rows=33 width=100");
   const SweepTrial trial = evaluator.evaluate(config(Flaw::local_memory), 1e9);
   ASSERT_TRUE(trial.failure);

@@ -1,4 +1,4 @@
-// What the host driver finds in kernels that copy in bulk, and how it says so.
+// Errors that the host driver finds in kernels with bulk copies, and its messages.
 #include <gtest/gtest.h>
 
 #include "base/text.h"
@@ -150,7 +150,7 @@ TEST_F(HostBulk, StoresToOtherBlocksAreAwaitedLikeCopies) {
               "races with block (0, 0, 0), thread");
 }
 
-// The end of a phase orders what one thread reads and the next copy writes; without it they race.
+// The end of a phase orders a thread's read before the next copy's write; without it there is a data race.
 TEST_F(HostBulk, AReaderThatNobodyAwaitsRaces) {
   const std::string read = R"(if (threadIdx.x == 32) load_shared<4>(buffer);)";
   const std::string again = cat("if (threadIdx.x == 0) { mbarrier_expect(came.at(1), 256);\n",

@@ -1,4 +1,4 @@
-// What the host driver finds in kernels, and how it says so.
+// Errors that the host driver finds in kernels, and its messages.
 #include <gtest/gtest.h>
 
 #include "base/sanitizers.h"
@@ -11,7 +11,7 @@ namespace {
 
 class HostChecks : public HostTest {
  protected:
-  // Runs the kernel, which must end with `result`, and gives what the driver says.
+  // Runs the kernel, which must end with `result`, and returns the driver's message.
   std::string words(CUresult result, const Shape& shape, const std::string& body, const std::string& before = "",
                     int count = 64) {
     std::string said;
@@ -40,7 +40,7 @@ TEST_F(HostChecks, AStoreBeforeTheBegin) {
 }
 
 #if !QUERN_ADDRESS_SANITIZER
-// The compiler tells of accesses that no primitive makes, but not of their lines.
+// The compiler instruments accesses outside the primitives, but does not report their lines.
 TEST_F(HostChecks, RawPointersAreCheckedAndNamed) {
   EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, {1, 32}, "out[threadIdx.x] = out[threadIdx.x + n - 1 - 32];"),
               "a raw pointer: a load of 4 bytes, 132 bytes before \"out\" (256 bytes), in block (0, 0, 0), thread (0");
@@ -54,7 +54,7 @@ TEST_F(HostChecks, RawPointersAreCheckedAndNamed) {
   raw.run({1, 16}, 64), raw.run({1, 16}, 64);
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_SAYS(said, "quern host driver: quern_test reaches \"out\" (256 bytes) by a raw pointer in block (0, 0, 0)");
-  EXPECT_EQ(said.find('\n'), said.size() - 1) << "an image says it once: " << said;
+  EXPECT_EQ(said.find('\n'), said.size() - 1) << "an image reports it once: " << said;
   testing::internal::CaptureStderr();
   const TestKernel kept(runtime().state().compiler, options().driver, "store<4>(out + threadIdx.x, load<4>(out));");
   configure("check_races=0");
@@ -77,7 +77,7 @@ TEST_F(HostChecks, ARawStorePastTheEnd) {
 #endif
 }
 
-// The first byte that is not there, which a comparison that is off by one takes for the last.
+// The first byte past the end, which an off-by-one comparison takes for the last.
 TEST_F(HostChecks, AnAccessOfOneByteJustPastTheEnd) {
   const std::string byte = "reinterpret_cast<unsigned char*>(out) + 256";
   EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, {1, 1}, "store<1>(" + byte + ", {});"),
@@ -104,7 +104,7 @@ TEST_F(HostChecks, AReadOfSharedMemoryThatWasNeverWritten) {
   EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, {1, 32}, "out[threadIdx.x] = buffer.get(threadIdx.x + 1);", array),
               "test.cu:1: a load of 4 bytes of shared memory that were never written, at byte 4 of 256");
   EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, {1, 1}, "atomicAdd(buffer.at(3), 1);", array), "an atomic of 4 bytes");
-  // Each block begins without what the block before it wrote.
+  // A block does not see the shared memory of the previous block.
   EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, {2, 1, 64}, R"(
     if (blockIdx.x == 0) store_shared<4>(dynamic_shared(), {});
     load_shared<4>(dynamic_shared());)"),
@@ -203,7 +203,7 @@ TEST_F(HostChecks, ARaceOfBlocksInDeviceMemory) {
   EXPECT_SAYS(said, "blocks of a launch have no order; use atomics");
   EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, {2, 32}, "store<4>(out + threadIdx.x, {{blockIdx.x}});"),
               "test.cu:1: a store in block");
-  // One block reads what the other one writes, in either order.
+  // One block reads a word that the other writes, in either order.
   for (const char* seed : {"seed=0", "seed=1", "seed=2", "seed=3"}) {
     configure(seed);
     words(CUDA_ERROR_LAUNCH_FAILED, {2, 1}, "if (blockIdx.x == 0) load<16>(out); else store<4>(out + 3, {});");
@@ -226,7 +226,7 @@ TEST_F(HostChecks, TwoThreadsThatStoreToOneNumber) {
   words(CUDA_SUCCESS, {1, 64}, "store<4>(out + threadIdx.x, {}); __syncthreads(); load<4>(out + 63 - threadIdx.x);");
 }
 
-// The last block that arrives adds up what the others have stored; and one block that awaits another's word.
+// The last block that arrives sums the values of the others; and one block waits for another's word.
 TEST_F(HostChecks, WhatAtomicsOrderIsNoRace) {
   const std::string arrive = R"(
     if (threadIdx.x < 4) store<4>(out + 4 + 4 * blockIdx.x + threadIdx.x, {{1}});

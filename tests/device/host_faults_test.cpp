@@ -30,10 +30,10 @@ class HostFaults : public HostTest {
     host_->generate(3, false);
     data_ = std::make_unique<DeviceOperands>(driver(), *host_);
     args_ = std::make_unique<AnyArgs>(data_->args(AnyArgs(Gather::family())));
-    runtime().prepare(problem_);  // into the store, so that what follows compiles nothing
+    runtime().prepare(problem_);  // into the store, so that nothing is compiled later
   }
 
-  // What a host application does, with a Runtime of its own.
+  // A host application with its own Runtime.
   void prepare_and_launch() {
     Runtime own(options());
     launch(own);
@@ -164,7 +164,7 @@ TEST_F(HostFaults, MemoryRunsOutAtTheLimitAndIsThereAgainWhenItIsFreed) {
   EXPECT_EQ(again, free);
 }
 
-// Each waiting thread has a stack, and the machine only so many mappings.
+// Each waiting thread has a stack, and the number of mappings is limited.
 TEST_F(HostFaults, TooManyWorkersAreAnErrorAndNotTheEnd) {
   const TestKernel kernel(runtime().state().compiler, options().driver, "__syncthreads();");
   configure("workers=100");

@@ -1,4 +1,4 @@
-// Deliberate bugs in templates, each with what finds it. The families are copies whose sources are changed.
+// Deliberate bugs in templates, each with the check that finds it. The families are copies whose sources are changed.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -46,7 +46,7 @@ class Mutant {
 
 class HostMutations : public HostTest {
  protected:
-  // What the conformance check says of a case of the changed family.
+  // The result of the conformance check for a case of the changed family.
   std::string verdict(const Family& family, const std::string& fields, int offset = 0, const std::string& config = "") {
     Runtime own(options());
     AnyProblem problem(family);

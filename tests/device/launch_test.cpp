@@ -11,7 +11,7 @@ namespace {
 
 class LaunchTest : public DeviceTest {
  protected:
-  // What is in `out` after a launch, which held -1, and how many blocks said that they arrived.
+  // The contents of `out`, initially -1, after a launch, and the number of blocks that arrived.
   std::vector<int> launched(const Wide& problem, int* arrived = nullptr) {
     if (runtime().state().families.count("wide") == 0) runtime().add(Wide::family());
     const auto plan = runtime().prepare(problem);

@@ -121,7 +121,7 @@ TEST_F(Mxfp8Groups, WrongOffsetsAreReportedAndNothingIsWritten) {
   }
 }
 
-// The difference of two ends wrapped around, and what was far outside was taken for a group.
+// Regression: the difference of two ends overflowed, and an offset far outside was taken for a group.
 TEST_F(Mxfp8Groups, EndsOfSixtyFourBitsThatAreFarApartAreWrong) {
   for (const char* text :
        {"mxfp8 rows=512 cols=96 groups=2 offset=i64", "mxfp8 rows=512 cols=96 groups=2 offset=i64 direction=both",
@@ -137,7 +137,7 @@ TEST_F(Mxfp8Groups, EndsOfSixtyFourBitsThatAreFarApartAreWrong) {
   }
 }
 
-// A whole cluster has nothing to do where a group is wrong, or behind the last one.
+// A whole cluster is idle if a group is wrong, or after the last group.
 TEST_F(Mxfp8Groups, ClustersLeaveTogether) {
   if (describe_device(driver(), 0).arch < 90) GTEST_SKIP() << "clusters came with sm_90";
   PrepareOptions changed;
@@ -197,7 +197,7 @@ TEST_F(Mxfp8Layout, ScalesLieWhereTheDocumentationOfCublasHasThem) {
   }
 }
 
-// What quantizes writes its scales where mx_scales puts them.
+// Quantization writes its scales to the same places as mx_scales.
 TEST_F(Mxfp8Layout, QuantizedScalesLieThereToo) {
   Work plain(driver(), runtime().parse("mxfp8 rows=256 cols=256"));
   Work blocked(driver(), runtime().parse("mxfp8 rows=256 cols=256 scale_layout=blocked"));
@@ -222,7 +222,7 @@ class Mxfp8Sums : public Mxfp8Device {
   }
 };
 
-// 102 tiles of rows in four chunks. What a launch leaves in the workspace is what the next one finds.
+// 102 tiles of rows in four chunks. The next launch starts with the workspace of the previous one.
 TEST_F(Mxfp8Sums, AWorkspaceIsZeroedOnce) {
   for (const char* text : {"mxfp8 rows=13000 cols=96 tail=pad bias_gradient=sums",
                            "mxfp8 rows=4096 cols=160 direction=both bias_gradient=sums experts=2",
@@ -263,7 +263,7 @@ TEST_F(Mxfp8Sums, APlanSaysWhatTheWorkspaceTakes) {
   }
   EXPECT_THROW(static_cast<void>(plan.workspace_bytes({})), Error) << "rows are open";
   args.rows = std::int64_t{1} << 46;
-  EXPECT_THROW(static_cast<void>(plan.workspace_bytes(args)), Error) << "no memory holds that";
+  EXPECT_THROW(static_cast<void>(plan.workspace_bytes(args)), Error) << "exceeds any memory";
   args.rows = 0;
   EXPECT_EQ(plan.workspace_bytes(args), 0);
 }

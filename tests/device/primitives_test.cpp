@@ -10,7 +10,7 @@
 namespace quern::test {
 namespace {
 
-// A test's kernel reads by bulk copy what it has stored itself, which needs a fence that no family does.
+// A test's kernel reads its own stores by bulk copy, which needs a fence that no family needs.
 const std::string kFenceGlobal = R"(
 QUERN_DEVICE void fence_global() {
 #ifdef __CUDA_ARCH__
@@ -230,7 +230,7 @@ TEST_F(Primitives, StoresToOtherBlocksCountForTheirBarriers) {
   EXPECT_EQ(k.run(shape, 128), numbers(128, sent));
 }
 
-// All threads wait for what one of them asked for, and a second barrier says when they have read it.
+// All threads wait for a copy that one of them started; a second barrier tells when they have read it.
 TEST_F(Primitives, BarriersInSharedMemoryCountArrivalsAndBytes) {
   if (describe_device(driver(), 0).arch < 90) GTEST_SKIP() << "bulk copies came with sm_90";
   const auto k = kernel(R"(

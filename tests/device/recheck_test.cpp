@@ -1,4 +1,4 @@
-// Records looked at again where their candidates run: in workers, beside such as are wrong, hang and crash.
+// Rechecking records in workers, together with configs that are wrong, hang or crash.
 #include "tuner/evaluate/recheck.h"
 
 #include <algorithm>

@@ -104,7 +104,7 @@ TEST_P(Repeat, TwentySweepsFromEmptyRecordsAndTwentyFromOne) {
   EXPECT_EQ(later, std::set<std::string>{each.front()});
 }
 
-// What a worker costs: the same configs, whose images are all there, with one and without.
+// Overhead of a worker: the same configs with all images cached, with a worker and without.
 TEST_P(Repeat, AWorkerCostsLittle) {
   const auto seconds = [&](bool in_worker) {
     SweepSettings with = settings();

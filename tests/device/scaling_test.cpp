@@ -38,7 +38,7 @@ QUERN_DEVICE bool is_right(u32 amax) {
   return scale_of<Element, M, P>(amax) == defined<Element>(amax, M, P);
 }
 
-// fp32 scales by their definitions, through double: what is rounded once to 53 bits and then to 24 is as if rounded once.
+// fp32 scales from their definitions, through double: rounding to 53 bits and then to 24 equals rounding once.
 template <class Element>
 QUERN_DEVICE u32 defined_exact(u32 amax) {
   const double scale = static_cast<double>(bit_cast<float>(amax)) / (ScaledElement<Element>::kMantissaBits == 2 ? 57344 : 448);

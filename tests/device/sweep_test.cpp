@@ -50,12 +50,12 @@ class SweepTest : public test::DeviceTest {
   const test::Scratch scratch_;
 };
 
-// Every flaw in one sweep: each is named, none wins, and the sweep goes on to its end.
+// Every flaw in one sweep: each is reported, none wins, and the sweep completes.
 TEST_F(SweepTest, NamesEveryFlawAndGoesOn) {
   SweepSettings settings = in_workers();
   settings.strategy = "exhaustive";
   settings.stop_on_evidence = false;
-  // With gaps between its rows: without, what writes into them is right, and may win.
+  // With gaps between rows: without gaps, a config that writes into them is right, and may win.
   const Journal journal = sweep("flawed rows=33 width=100 out_stride=101", settings);
   const std::pair<Flaw, FailureKind> expected[] = {
       {Flaw::last_tile, FailureKind::wrong},
@@ -109,7 +109,7 @@ TEST_F(SweepTest, SearchesAFamilyAndWritesItDown) {
   EXPECT_EQ(read.head, journal.head);
 }
 
-// Killed at four fifths: what was measured then is not measured again.
+// Killed at four fifths: nothing is measured twice.
 TEST_F(SweepTest, GoesOnWhereItWasKilled) {
   SweepSettings settings = here();
   settings.budget.evaluations = 20;
@@ -200,7 +200,7 @@ TEST_F(SweepTest, EqualImagesWithEqualLaunchesAreMeasuredOnce) {
   SweepSettings settings = here();
   settings.strategy = "exhaustive";
   settings.stop_on_evidence = false;
-  // One row: fewer warps are taken whatever the config says, so these launches are the same.
+  // One row: fewer warps are launched than the config says, so these launches are the same.
   const Journal journal = sweep("skeleton rows=1 width=64", settings);
   int twins = 0;
   for (const SweepTrial& trial : journal.trials) twins += trial.same_as.empty() ? 0 : 1;

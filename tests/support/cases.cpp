@@ -213,7 +213,7 @@ std::vector<Case> pointwise_cases() {
   return cases;
 }
 
-// Whole atoms, parts of some, rows of blocks that are no multiple of 4, and groups.
+// Whole and partial atoms, rows of blocks that are not a multiple of 4, and groups.
 std::vector<Case> mx_scales_cases() {
   std::vector<Case> cases;
   for (const char* to : {"blocked", "plain"}) {

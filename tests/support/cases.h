@@ -1,4 +1,4 @@
-// Conformance cases, one table a family: what the gpu tier runs, and the compile tier compiles.
+// Conformance cases, one table per family: the gpu tier runs them, and the compile tier compiles them.
 #ifndef QUERN_TESTS_SUPPORT_CASES_H_
 #define QUERN_TESTS_SUPPORT_CASES_H_
 
@@ -25,7 +25,7 @@ Case with(const std::string& config, const std::string& problem, int offset = 0)
 std::vector<Case> gather_cases();
 std::vector<Case> pointwise_cases();
 std::vector<Case> skeleton_cases();
-// The shapes that torchao and TransformerEngine test, and what neither does.
+// The shapes that torchao and TransformerEngine test, and others.
 std::vector<Case> mxfp8_cases();
 std::vector<Case> mxfp8_dequantize_cases();
 std::vector<Case> mx_scales_cases();

@@ -77,7 +77,7 @@ bool same_outputs(const HostOperands& a, const HostOperands& b) {
   return true;
 }
 
-// Threads and blocks in another order, where there is a driver that can.
+// Threads and blocks in another order, if the driver supports it.
 void shuffle(const Driver& driver, std::uint64_t seed) {
   if (driver.runs_host_images())
     driver.check(driver.host().Configure(cat("seed=", seed).c_str()), Stage::tool, "quernHostConfigure");

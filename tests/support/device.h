@@ -51,7 +51,7 @@ class DeviceTest : public ::testing::Test {
   const Driver& driver() const { return *options_.driver; }
   void synchronize() const { driver().check(driver()->CtxSynchronize(), Stage::tool, "cuCtxSynchronize"); }
 
-  // For tests that break a context: gives the primary one back and takes a new one.
+  // For tests that break a context: releases the primary context and retains a new one.
   void renew_context() {
     context_.reset();
     context_.emplace(driver(), 0);
@@ -63,7 +63,7 @@ class DeviceTest : public ::testing::Test {
   std::optional<PrimaryContext> context_;
 };
 
-// For tests of what only the host driver can do.
+// For tests of features of the host driver.
 class HostTest : public DeviceTest {
  protected:
   void SetUp() override {

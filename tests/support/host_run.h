@@ -41,7 +41,7 @@ class LoggedAccesses {
   const Driver& driver_;
 };
 
-// One case on the host driver with exact allocations: "" or what is wrong with it, driver errors included.
+// One case on the host driver with exact allocations: "" or its error, including driver errors.
 inline std::string run_on_host(Runtime& runtime, const Driver& driver, const std::string& problem, int offset = 0) {
   CheckOptions options;
   options.guards = false;

@@ -1,4 +1,4 @@
-// The real file system with a hook before every call: what tests make fail, kill, delay or count.
+// The real file system with a hook before every call, for tests that fail, kill, delay or count calls.
 #ifndef QUERN_TESTS_SUPPORT_INTERCEPTED_FILES_H_
 #define QUERN_TESTS_SUPPORT_INTERCEPTED_FILES_H_
 
@@ -11,7 +11,7 @@
 
 namespace quern::test {
 
-// What is about to be called: "open", "write", …; `path` is empty for calls on an open file.
+// The next call: "open", "write", …; `path` is empty for calls on an open file.
 struct FileCall {
   const char* name;
   const std::string& path;

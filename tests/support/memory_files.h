@@ -1,4 +1,4 @@
-// A file system in memory, whose files may hold anything and be of any kind, owner, mode and time.
+// A file system in memory, whose files may have any contents, kind, owner, mode and time.
 #ifndef QUERN_TESTS_SUPPORT_MEMORY_FILES_H_
 #define QUERN_TESTS_SUPPORT_MEMORY_FILES_H_
 

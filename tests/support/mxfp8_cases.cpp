@@ -63,7 +63,7 @@ void layouts(std::vector<Case>& cases) {
   }
 }
 
-// Dimensions that are no multiple of 32, at every alignment; pointers off theirs.
+// Dimensions that are not a multiple of 32, at every alignment; misaligned pointers.
 void tails(std::vector<Case>& cases) {
   for (const std::string& type : kTypes) {
     for (const std::string& direction : kDirections) {
@@ -348,7 +348,7 @@ void block_scales(std::vector<Case>& cases) {
     cases.push_back(with(config, mxfp8(300, 640, "scaling=block128 mode=exact")));
 }
 
-// Called off or not, as the seed of a case says.
+// The no-op flag is set or not, from the seed of a case.
 void noops(std::vector<Case>& cases) {
   for (const char* rest : {"", "direction=col", "direction=both", "groups=3 direction=both"}) {
     for (const int rows : {96, 128, 160, 192}) cases.push_back({mxfp8(rows, 160, cat("noop=flag ", rest))});

@@ -47,7 +47,7 @@ void fp32_scales(std::vector<Case>& cases) {
   }
 }
 
-// A line of each expert by turns, and gaps behind each line.
+// Interleaved lines of the experts, and a gap after each line.
 void strides(std::vector<Case>& cases) {
   for (const char* order : {"", "direction=col"}) {
     cases.push_back({number_matrix(96, 96, cat("source_stride=100 source_expert_stride=9700 ", order), 3)});

@@ -1,4 +1,4 @@
-// A moment without a free file descriptor, as a busy server has it.
+// Uses up all file descriptors, as on a busy server.
 #ifndef QUERN_TESTS_SUPPORT_NO_DESCRIPTORS_H_
 #define QUERN_TESTS_SUPPORT_NO_DESCRIPTORS_H_
 

@@ -14,7 +14,7 @@
 
 namespace quern::test {
 
-// Grid, block and what else a launch has.
+// Grid, block and other launch parameters.
 struct Shape {
   unsigned blocks = 1;
   unsigned threads = 32;
@@ -30,7 +30,7 @@ class TestKernel {
   TestKernel(Compiler& compiler, std::shared_ptr<const Driver> driver, const std::string& body,
              const std::string& before = "", const std::vector<SourceText>& instead = {});
 
-  // What the kernel left in `count` numbers of out, which hold `before` before.
+  // `count` numbers of out after the kernel; initially they are `before`.
   std::vector<int> run(const Shape& shape, int count, int n = 0, int before = -1) const;
   // The driver's code for the launch and the wait for it; `out` has `count` numbers.
   CUresult outcome(const Shape& shape, int count, int n = 0) const;

@@ -13,9 +13,9 @@ namespace app {
 
 class Device {
  public:
-  // Makes the first device's primary context current; false where there is no driver or no device.
+  // Makes the first device's primary context current; false without a driver or device.
   bool open() {
-    const char* given = std::getenv("QUERN_LIBCUDA");  // what quern opens too: a context belongs to one library
+    const char* given = std::getenv("QUERN_LIBCUDA");  // the same as quern's: a context belongs to one library
     library_ = dlopen(given != nullptr ? given : "libcuda.so.1", RTLD_NOW);
     if (library_ == nullptr || call<unsigned>("cuInit", 0u) != 0) return false;
     int device = 0, count = 0;

@@ -1,4 +1,4 @@
-// Must compile; with -DWRONG must not: a launch takes its own family's arguments.
+// Must compile; must not compile with -DWRONG: a launch takes only its own family's arguments.
 #include <quern/quern.h>
 
 void launch(const quern::Plan<quern::Gather>& plan) {

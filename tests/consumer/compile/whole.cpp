@@ -1,4 +1,4 @@
-// One file that includes everything, for compilers that are told nothing but pkg-config's flags.
+// One file that includes everything, for compilers that get only pkg-config's flags.
 #include <quern/quern.h>
 
 #include <cstdio>

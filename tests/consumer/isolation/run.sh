@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Programs that have libquern.a in them, beside others with a quern of their own.
+# Programs that link libquern.a, in one process with libraries that have their own quern.
 # run.sh WORK PREFIX ARCHIVE: PREFIX is an installed quern with libquern.so, ARCHIVE a libquern.a.
 # Prints "ok WHAT" or "not ok WHAT" for each check; exits 1 when one failed.
 set -uo pipefail
@@ -21,9 +21,9 @@ check() {
   fi
 }
 
-# What would run before main, in an order that nobody chose. Prints it.
+# Prints code that would run before main, in unspecified order.
 no_dynamic_initializers() { [ -e "$archive" ] && ! nm -A "$archive" 2>/dev/null | grep '_GLOBAL__sub_I'; }
-# What is destroyed before static objects of others that use it. Prints it; watching the process needs no destructor.
+# Prints objects that are destroyed before other static objects that use them. Watching the process needs no destructor.
 no_static_destructors() {
   ! nm -A "$archive" 2>/dev/null | grep -E 'U __cxa_(thread_)?atexit' | grep -v process_state
 }
@@ -46,7 +46,7 @@ host_and_plugin() {  # LINK WORDS OF THE HOST…
 check "libquern.a: nothing of it runs before main" no_dynamic_initializers
 check "libquern.a: nothing of it is destroyed before a static Runtime of others" no_static_destructors
 check "libquern.a: prepare in static initializers and destructors" statics_prepare
-check "libquern.a: what links it exports nothing of it" hides_its_symbols
+check "libquern.a: a program that links it exports no symbols of it" hides_its_symbols
 check "libquern.so: symbols have a version" has_a_version
 check "a plugin with libquern.a in a host with libquern.so: each its own, and closing unloads" \
   host_and_plugin "-L$libraries" -lquern

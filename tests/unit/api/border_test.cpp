@@ -1,4 +1,4 @@
-// What leaves the library is an Error, and a host application survives what its environment does to it.
+// Every exception from the library is an Error, and a host application survives faults of its environment.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ TEST_F(Border, ASinkThatThrowsLosesItsLineAndNothingElse) {
   given.compiler.warm = true;
   Runtime runtime(given);
   EXPECT_TRUE(static_cast<bool>(runtime.try_prepare(Gather{})));
-  given.compiler.nvrtc = scratch_ / "missing";  // the warming thread fails, and says so
+  given.compiler.nvrtc = scratch_ / "missing";  // the warming thread fails, and logs it
   const Runtime other(given);
 }
 

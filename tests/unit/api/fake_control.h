@@ -1,4 +1,4 @@
-// What a test sets and reads in the library that fake_nvrtc_library.cc makes. Read by both.
+// Shared between a test and the library from fake_nvrtc_library.cc: settings and counters.
 #ifndef QUERN_TESTS_UNIT_API_FAKE_CONTROL_H_
 #define QUERN_TESTS_UNIT_API_FAKE_CONTROL_H_
 

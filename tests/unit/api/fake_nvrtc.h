@@ -13,7 +13,7 @@ namespace quern::test {
 bool run_compiler(const std::string& arguments, std::string* words);
 
 struct FakeNvrtc {
-  std::string path;  // of the library; empty: `why_not` says why there is none
+  std::string path;  // of the library; empty: `why_not` has the reason
   std::string why_not;
   FakeControl* control = nullptr;  // the opened library's; shared by all Runtimes of this process
   // Everything as it is at first: CUDA 13.0, sm_80 to sm_120, nothing held, refused or counted.
@@ -27,7 +27,7 @@ const FakeNvrtc& fake_nvrtc();
 // That library in `folder`, as libnvrtc.so.MAJOR; `another_build`: with another build id. One that is opened from there
 // has settings and counters of its own, as they are at first. Its path.
 std::string copy_of_compiler(const std::string& folder, bool another_build, int major = 13);
-// What a copy is told, which has its own.
+// The controls of a copy, which has its own.
 FakeControl& control_of(const std::string& copy);
 
 }  // namespace quern::test

@@ -1,4 +1,4 @@
-// A libnvrtc that compiles nothing: images are texts made of what it was given. Built by the tests that use it.
+// A libnvrtc that does not compile: images are texts made from its arguments. Built by the tests that use it.
 #include <unistd.h>
 
 #include <chrono>
@@ -24,7 +24,7 @@ struct Program {
 
 std::mutex writing;
 
-// As it is opened: CUDA 13.0 and the architectures that it knows.
+// Initial state: CUDA 13.0 and the architectures that it knows.
 __attribute__((constructor)) void begin() {
   constexpr int kArchitectures[] = {75, 80, 86, 89, 90, 100, 103, 120};
   for (const int arch : kArchitectures)
@@ -33,7 +33,7 @@ __attribute__((constructor)) void begin() {
 }
 
 // NVRTC holds locks while it compiles. In a child that was forked meanwhile the thread that would release them is not
-// there, and the next compile waits for ever.
+// there, and the next compile deadlocks.
 class Running {
  public:
   Running() {
@@ -69,7 +69,7 @@ void wait_if_held(const Program& program) {
   --control.held;
 }
 
-// NVRTC has a code for it, and says NVRTC_ERROR_COMPILATION all the same where its parts run out.
+// NVRTC has a code for it, but returns NVRTC_ERROR_COMPILATION when a component of it runs out of memory.
 int out_of_memory(Program& p, int way) {
   if (way == 1) return 1;  // NVRTC_ERROR_OUT_OF_MEMORY
   if (way == 2) p.log = p.name + "(151): catastrophic error: out of memory\n\n1 catastrophic error detected\n";

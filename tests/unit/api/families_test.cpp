@@ -70,7 +70,7 @@ TEST_F(Families, ADescriptorThatIsNotWholeIsRefusedByName) {
   static const Scalar kScalar[] = {{"alpha", sizeof(GatherArgs), "", nullptr}};
   static const Field kTwice[] = {extent_field("rows", 0, true, ""), extent_field("count", 0, true, "")};
   const auto refused = [&](void (*spoil)(Family&), const char* words) {
-    static std::deque<Family> families;  // a Runtime keeps what it is given
+    static std::deque<Family> families;  // a Runtime keeps pointers to its families
     Family& family = families.emplace_back(copy("mine"));
     spoil(family);
     Runtime runtime(options());

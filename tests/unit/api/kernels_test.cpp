@@ -1,4 +1,4 @@
-// What a Runtime holds: plans by problem, kernels by image and context, and when they go.
+// Contents of a Runtime: plans by problem, kernels by image and context, and when they are freed.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -155,7 +155,7 @@ TEST(KnownContexts, AreGoneWhereTheirHandleIsAnothersNow) {
   EXPECT_TRUE(contexts.take_gone(driver).empty());
 }
 
-// What it launched may be queued still, or be in a graph.
+// Its launches may still be queued, or be in a graph.
 TEST_F(Kernels, OfAPlanThatIsDroppedAtOnceStayLoadedUntilTheyAreTrimmed) {
   std::optional<Runtime> runtime(options());
   PrepareOptions changed;
@@ -225,7 +225,7 @@ PlanKey key_for(std::int64_t count, std::uint64_t context = 1) {
   return {Gather::family(), &problem, context};
 }
 
-// A plan that says which it is.
+// A plan that can be identified.
 std::shared_ptr<PlanState> plan_named(const std::string& name) {
   auto plan = std::make_shared<PlanState>();
   plan->text = name;

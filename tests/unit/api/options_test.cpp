@@ -1,4 +1,4 @@
-// What the options and the environment do: cache directories, dumps, manifests, libraries.
+// Effects of options and environment: cache directories, dumps, manifests, libraries.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

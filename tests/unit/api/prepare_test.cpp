@@ -1,4 +1,4 @@
-// Problems become plans: how often something is compiled, and what is refused.
+// Problems become plans: the number of compiles, and errors.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -430,7 +430,7 @@ TEST_F(Prepare, ADeviceOlderThanTheCompilerIsRefusedWithWhatItKnows) {
   EXPECT_EQ(compiles(), 0);
 }
 
-// Fiber runtimes have such stacks; a warm cache alone must not be what saves them.
+// Fiber runtimes have such stacks; they must work with a cold cache too.
 TEST_F(Prepare, AColdCompileWorksOnASmallStack) {
   Runtime runtime(options(scratch_ / "cache"));
   run_on_small_stack([&] { EXPECT_NO_THROW(runtime.prepare(Gather{})); });

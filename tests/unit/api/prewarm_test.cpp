@@ -1,4 +1,4 @@
-// What is compiled without a device is what the device asks for.
+// Images that are compiled without a device are those that the device needs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -84,7 +84,7 @@ TEST_F(Prewarm, ServesARuntimeThatHasAnotherBuildOfTheCompiler) {
   EXPECT_FALSE(has(read_file("/proc/self/maps").value(), other)) << "loaded";
 }
 
-// What a problem asks for, without making it.
+// The images of a problem, without compiling them.
 std::vector<cache::Key> keys_asked(Runtime& runtime) {
   const Gather problem;
   const Target target{90, "a"};
@@ -94,7 +94,7 @@ std::vector<cache::Key> keys_asked(Runtime& runtime) {
   return keys;
 }
 
-// After an upgrade of the compiler, say: else the old images would be shipped for ever.
+// For example after an upgrade of the compiler: otherwise the old images would be shipped forever.
 TEST_F(Prewarm, CompilesWithTheCompilerThereIsWhateverAnotherMade) {
   const Gather problem;
   Runtime runtime(options(scratch_ / "cache"));
@@ -119,7 +119,7 @@ TEST_F(Prewarm, DoesNotMarkPtxForAnOlderArchitecture) {
   EXPECT_EQ(refusal([&] { runtime.prewarm(Gather::family(), &problem, "sm_120a"); }).code, Code::unsupported);
 }
 
-// Moved, made in an image build, started elsewhere: the keys say nothing of it.
+// Keys do not depend on the location or on the machine that built the image.
 TEST_F(Prewarm, TheKeysDependOnNoPlaceTimeOrLocale) {
   Runtime here(options(scratch_ / "cache"));
   const auto first = keys_asked(here);

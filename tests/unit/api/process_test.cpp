@@ -1,4 +1,4 @@
-// Rule 13: what happens to plans in forked children and in static objects.
+// Plans in forked children and in static objects.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ namespace {
 
 using Process = ApiTest;
 
-// What `f` returns in a forked child: 0 to 255.
+// The result of `f` in a forked child: 0 to 255.
 template <class F>
 int in_child(F f) {
   const pid_t child = fork();
@@ -82,7 +82,7 @@ TEST_F(Process, APlanThatDiesInAForkedChildLeavesTheDriverAlone) {
   EXPECT_EQ(null_driver().unloads, 0);
 }
 
-// The thread that tunes in the background stays behind, and what it waits at must not be waited for.
+// The child does not have the background tuning thread, and must not wait for its locks.
 TEST_F(Process, ARuntimeThatTunesMayEndInAForkedChild) {
   Options tuning = options(scratch_ / "cache");
   tuning.tuning.mode = Tuning::background;
@@ -136,7 +136,7 @@ TEST_F(Process, ALaunchWhileTheProcessEndsDoesNothingAndSaysSoWhenTried) {
   EXPECT_FALSE(has(unprepared.error().sentence, "forked")) << unprepared.error().sentence;
 }
 
-// The plan of a program whose statics are destroyed at exit: this very test in a process of its own.
+// The plan of a program whose statics are destroyed at exit: runs this test in a separate process.
 constexpr const char* kInside = "QUERN_TEST_STATICS";
 std::optional<Runtime> static_runtime;
 Plan<Gather> static_plan;

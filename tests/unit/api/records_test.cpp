@@ -1,4 +1,4 @@
-// Records decide configs at prepare and prewarm, and say so.
+// Records decide configs at prepare and prewarm, and plans report it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -209,7 +209,7 @@ TEST_F(RuntimeRecords, ThePrewarmedKeysAreThoseOfTheLiveDevice) {
   EXPECT_GT(decided, 10);
 }
 
-// A device without a row and without records asks for what the generic row asks for.
+// A device without a row and without records uses the images of the generic row.
 TEST_F(RuntimeRecords, AnUnknownDeviceGetsWhatTheGenericRowGets) {
   write({record_for(kText, "unroll=8", "NVIDIA H200"), record_for(kText, "unroll=1", "another")});
   Runtime runtime(options());

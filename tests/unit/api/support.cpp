@@ -76,7 +76,7 @@ Options ApiTest::options() {
   options.cache.match = CacheMatch::standard;
   options.compiler.nvrtc = fake_nvrtc().path;
   options.tuning.records = scratch_ / "records.jsonl";
-  options.tuning.mode = Tuning::off;  // what is shipped says nothing here
+  options.tuning.mode = Tuning::off;  // ignores shipped records
   options.driver = counting_driver();
   options.log.level = LogLevel::info;
   options.log.sink = log_.sink();

@@ -1,4 +1,4 @@
-// What the tests of the Runtime share: a driver that counts every call, a fake compiler, and a log that is kept.
+// Common parts of the tests of the Runtime: a driver that counts calls, a fake compiler, and a log in memory.
 #ifndef QUERN_TESTS_UNIT_API_SUPPORT_H_
 #define QUERN_TESTS_UNIT_API_SUPPORT_H_
 
@@ -25,7 +25,7 @@ int driver_calls();
 class KeptLog {
  public:
   LogSink sink();
-  // How many lines of this level hold `words`.
+  // The number of lines of this level that contain `words`.
   int count(LogLevel level, const std::string& words = "");
   std::string all();
 

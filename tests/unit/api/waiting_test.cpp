@@ -12,7 +12,7 @@
 namespace quern::test {
 namespace {
 
-// Holds, as another process would, the leases of a problem's images.
+// Holds the leases of a problem's images, as another process would.
 class Waiting : public ApiTest {
  protected:
   // The lease of the image number `i` of a gather.
@@ -75,7 +75,7 @@ TEST_F(Waiting, ForOneImageStartsTheOthers) {
   EXPECT_EQ(compiles(), 2);
 }
 
-// The deadline is the prepare's, also for what it makes again.
+// The deadline is the prepare's, also for images that it compiles again.
 TEST_F(Waiting, EndsAtTheDeadlineForAnImageThatTheDriverRejected) {
   std::filesystem::permissions(scratch_ / "cache", std::filesystem::perms::owner_all);
   Runtime(options(scratch_ / "cache")).prepare(Gather{});

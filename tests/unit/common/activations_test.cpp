@@ -119,7 +119,7 @@ TEST_P(Rows, DerivativeIsFiniteForLargeNumbers) {
   }
 }
 
-// What callers, cached keys and other people's models rely on: names, order and defaults do not change.
+// Callers, cached keys and models rely on names, order and defaults: they do not change.
 TEST(Activations, NamesOrderAndDefaults) {
   const std::vector<std::pair<std::string, float>> rows = {{"identity", 0},  {"relu", 0},
                                                            {"gelu", 0},      {"gelu_tanh", 0},

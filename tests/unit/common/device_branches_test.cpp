@@ -77,7 +77,7 @@ class DeviceBranches : public testing::Test {
     ASSERT_NE(functions_.values, nullptr);
     ASSERT_NE(functions_.slopes, nullptr);
   }
-  // Within what no type of 16 bits shows, or of the size of gelu's bound.
+  // Within an error that no 16-bit type shows, or within gelu's bound.
   static void expect_near(float got, double want, double absolute, const char* name, float x) {
     ASSERT_NEAR(got, want, std::max(std::abs(want) * 0x1p-13, absolute)) << name << " at " << x;
   }

@@ -16,7 +16,7 @@ void expect_divides(u64 n, u64 d, const Divisor& divisor) {
   ASSERT_TRUE(n >= kEnd32 || divide32(static_cast<u32>(n), make_divisor32(d)) == n / d) << n << " / " << d;
 }
 
-// A quotient can only be wrong next to a multiple of the divisor, and there is worst for large numbers.
+// A quotient can only be wrong next to a multiple of the divisor; the error is largest for large numbers.
 void expect_divides_near(u64 n, u64 d, const Divisor& divisor) {
   const u64 multiple = n / d * d;
   for (u64 i = 0; i < 5; ++i) expect_divides(multiple + i - 2, d, divisor);  // wraps to numbers that are skipped

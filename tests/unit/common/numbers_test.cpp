@@ -14,7 +14,7 @@ namespace {
 const float kInfinity = std::numeric_limits<float>::infinity();
 const float kNotANumber = std::numeric_limits<float>::quiet_NaN();
 
-// A format as its definition says it, in doubles: nothing here is shared with the code under test.
+// A format from its definition, in doubles: shares no code with the code under test.
 template <class T>
 struct Format;
 template <>

@@ -19,7 +19,7 @@ namespace {
 using Bytes = std::array<u8, 33>;  // a scale and 32 elements
 using Bits = std::array<u32, 32>;
 
-// The columns of the golden file, behind what kind of row it is and the numbers.
+// The columns of the golden file, after the kind of the row and the numbers.
 struct Column {
   DType element;
   Mxfp8Policy policy;
@@ -117,7 +117,7 @@ TEST(Scaling, TheFamilysReferenceAgreesWithTheGoldenBlocks) {
   }
 }
 
-// The smallest power of two that is not below amax / largest, as the definition says: by a multiplication.
+// The smallest power of two of at least amax / largest, from the definition: by multiplication.
 u32 rceil_by_definition(u32 amax, float largest) {
   const float quotient = bit_cast<float>(amax) * (1.0F / largest);
   if (!std::isfinite(quotient)) return 255;
@@ -160,7 +160,7 @@ TEST(Scaling, AReciprocalTimesItsScaleIsOne) {
   EXPECT_TRUE(std::isnan(scale_reciprocal(255)));
 }
 
-// What the shuffles of a kernel rely on: the order of magnitudes is that of their bits, NaNs above all.
+// A kernel's shuffles rely on this: magnitudes are ordered like their bits, with NaNs above all.
 TEST(Scaling, MagnitudesOfHalfWordsAreTakenTwoAtATime) {
   EXPECT_EQ(max_halves(0x12345678u, 0x21436587u), 0x21436587u);
   EXPECT_EQ(max_halves(0xffff0001u, 0x0000fffeu), 0xfffffffeu);

@@ -111,7 +111,7 @@ Spec spec_with(const std::string& text, const std::string& changes) {
   return spec;
 }
 
-// What `describe` says of each parameter.
+// The text of `describe` for each parameter.
 TEST(GatherSpec, ChangesWithWhatIsCompiledAndWithNothingElse) {
   const auto with = [](const std::string& changes) {
     return constants(spec_with("gather width=4096 dtype=bf16", changes));
@@ -265,7 +265,7 @@ TEST(GatherCheck, NoRowsAreRefusedWhereAnIndexMustNameOne) {
     EXPECT_EQ(refusal(std::string("gather rows=0 count=1 mode=") + mode), "") << mode;
 }
 
-// A kernel that takes `rows` itself for a row shows where the data has it.
+// The data contains the index `rows`, so that a kernel that accepts it as a row is caught.
 TEST(GatherData, MeetsTheIndicesNextToTheGoodOnesOften) {
   for (const GatherMode mode : {GatherMode::zero, GatherMode::clamp, GatherMode::report, GatherMode::wrap_negative}) {
     const Gather p{.rows = 7, .count = 200, .mode = mode};

@@ -1,4 +1,4 @@
-// mx_scales' refusals, the memory of its operands, its geometry, and what old texts of mxfp8 are told.
+// mx_scales' refusals, the memory of its operands, its geometry, and errors for old texts of mxfp8.
 #include "mx_scales/mx_scales.h"
 
 #include <gtest/gtest.h>

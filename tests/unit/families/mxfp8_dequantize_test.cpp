@@ -1,4 +1,4 @@
-// mxfp8_dequantize's refusals, variants, the memory of its operands, and what old texts of mxfp8 are told.
+// mxfp8_dequantize's refusals, variants, the memory of its operands, and errors for old texts of mxfp8.
 #include "mxfp8_dequantize/mxfp8_dequantize.h"
 
 #include <gtest/gtest.h>

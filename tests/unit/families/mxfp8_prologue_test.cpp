@@ -28,7 +28,7 @@ class Mxfp8Prologues : public testing::TestWithParam<common::ActivationRow> {
 
   double value(float x) const { return GetParam().reference(x, GetParam().alpha); }
   double slope(float x) const { return slope_of(GetParam().reference, x, GetParam().alpha); }
-  // Made of one row of source and of input, column by column.
+  // From one row of source and of input, column by column.
   template <class Want>
   void expect_made(Mxfp8Prologue prologue, const std::vector<float>& source, const std::vector<float>& input,
                    const Want& want) const {

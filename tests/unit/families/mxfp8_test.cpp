@@ -249,7 +249,7 @@ TEST(Mxfp8Problem, ProloguesHaveActivationsAndWholeHalves) {
   EXPECT_EQ(refusal("cols=64 prologue=gated source_stride=128"), "");
   EXPECT_EQ(refusal("cols=64 prologue=dgated source_stride=32"), "");
   EXPECT_TRUE(has(refusal("cols=536870912 prologue=gated"), "2^30"));
-  EXPECT_TRUE(has(refusal("cols=1073741824 prologue=dgated"), "2^30")) << "slots are of what is quantized";
+  EXPECT_TRUE(has(refusal("cols=1073741824 prologue=dgated"), "2^30")) << "slots are counted in the quantized matrix";
 }
 
 TEST(Mxfp8Operands, OfProloguesAreWhatTheyRead) {
@@ -327,7 +327,7 @@ TEST(Mxfp8Operands, OfFp32ScalesHaveOneForAllForARowOrFor128) {
   EXPECT_EQ(span("rows=129 cols=385 scaling=block128 direction=both tail=pad", "scales_col"), 2 * 385 * 4);
 }
 
-// The default of fp32 with blocks of 128 was in no space, so that nobody could tune or change it.
+// Regression: the default of fp32 with blocks of 128 was not in the space, so it could not be tuned or changed.
 TEST(Mxfp8Variants, AreInTheSpace) {
   for (const char* scaling : {"mx", "tensor", "row", "block128"}) {
     for (const char* rest : {"", " direction=col", " direction=both", " direction=both bias_gradient=sums",
@@ -379,7 +379,7 @@ TEST(Mxfp8Operands, AreWhatMustMove) {
   EXPECT_EQ(moved("rows=96 cols=416 experts=3 direction=col block=square"), 3 * elements + elements / 1024);
 }
 
-// What is compared with kernels must itself meet blocks of every kind.
+// The data of comparisons with kernels must contain blocks of every kind.
 TEST(Mxfp8Data, HasBlocksOfEverySizeAndSomeThatAreNotFinite) {
   Mxfp8 problem;
   problem.rows = 1024;

@@ -157,7 +157,7 @@ TEST(PointwiseReference, AlphaIsTheActivationsOwnUnlessGiven) {
   EXPECT_EQ(run(p, a), Floats({1, -1}));
 }
 
-// x + m * y + bias = 1 + 2^-8 + 2^-9 - 1: exact in fp32, but 1 + 2^-8 alone rounds to 1 in bf16.
+// x + m * y + bias = 1 + 2^-8 + 2^-9 - 1: exact in fp32, but 1 + 2^-8 rounds to 1 in bf16.
 TEST(PointwiseReference, TheRoundingContractsDiffer) {
   const std::uint16_t x[] = {0x3f80};     // 1
   const std::uint16_t y[] = {0x3b80};     // 2^-8

@@ -1,4 +1,4 @@
-// row_pad's refusals, variants, the memory of its operands, and what old texts of mxfp8 are told.
+// row_pad's refusals, variants, the memory of its operands, and errors for old texts of mxfp8.
 #include "row_pad/row_pad.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What the tests of families ask of a problem's text.
+// Queries of a problem's text for the tests of families.
 #ifndef QUERN_TESTS_UNIT_FAMILIES_SUPPORT_H_
 #define QUERN_TESTS_UNIT_FAMILIES_SUPPORT_H_
 
@@ -11,7 +11,7 @@ namespace quern::test {
 
 inline bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
 
-// What the family's rules between fields say; "" if all is well.
+// The error of the family's rules between fields; "" if there is none.
 inline std::string refusal(const std::string& text) {
   const AnyProblem p = problem(text);
   return p.family().check(p.data());
@@ -26,7 +26,7 @@ inline std::int64_t span(const std::string& text, std::string_view operand) {
   return -1;
 }
 
-// What parsing the text says.
+// The error of parsing the text.
 inline std::string parse_error(const std::string& text) {
   try {
     problem(text);

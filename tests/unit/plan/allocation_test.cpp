@@ -80,7 +80,7 @@ PointwiseArgs pointwise_args() {
 }
 
 TEST_F(Allocations, AreCounted) {
-  // Through a volatile pointer, since a compiler may leave out an allocation that nobody sees.
+  // Through a volatile pointer, since a compiler may remove an unused allocation.
   EXPECT_EQ(allocations_of([] {
               int* volatile seen = new int(3);
               delete seen;
@@ -145,7 +145,7 @@ TEST_F(Allocations, ALookUpOfARecordMakesNone) {
   EXPECT_EQ(found, 3);
 }
 
-// Whether `f` could do with so many allocations.
+// Whether `f` succeeds with this many allocations.
 template <class F>
 bool done_with(std::int64_t most, F f) {
   most_allocations = allocations + most;

@@ -28,7 +28,7 @@ struct Covered {
   common::Slots slots;
 };
 
-// Blocks are as many as it takes and no more.
+// The grid has exactly the blocks that are needed.
 void expect_exact(const Covered& c, int unroll, const std::string& what) {
   const std::uint64_t tile = std::uint64_t{c.launch.block[0]} * static_cast<std::uint64_t>(unroll);
   const std::uint64_t blocks = c.launch.grid[0];
@@ -132,7 +132,7 @@ TEST(GatherGeometry, MoreThanTwoToTheThirtyTwoSlotsAreCovered) {
   }
 }
 
-// What a config makes of a problem that is aligned to 256 bytes.
+// The launch of a config for a problem that is aligned to 256 bytes.
 template <class Params, class Args>
 std::pair<Launch, Params> launch_with(const AnyProblem& p, Args args, const std::string& changes,
                                       const DeviceModel& model) {

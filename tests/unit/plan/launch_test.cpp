@@ -1,4 +1,4 @@
-// What the launch path refuses, and which variant it picks.
+// Errors of the launch path, and the variant that it picks.
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -151,7 +151,7 @@ TEST(Suggestions, AreMadeForValuesToo) {
   EXPECT_FALSE(has(refusal([] { problem("gather width=4k"); }), "Did you mean"));
 }
 
-// Each field alone away from its default, and pairs of them.
+// Each single field at a non-default value, and pairs of them.
 TEST_P(EveryFamily, ProblemsPackEqualExactlyWhenTheyAreEqual) {
   std::set<std::string> texts;
   std::set<std::string> packs;

@@ -1,4 +1,4 @@
-// Problems as texts, and plans without a compiler: what prepare_launch works on.
+// Problems as texts, and plans without a compiler, for prepare_launch.
 #ifndef QUERN_TESTS_UNIT_PLAN_SUPPORT_H_
 #define QUERN_TESTS_UNIT_PLAN_SUPPORT_H_
 

@@ -93,7 +93,7 @@ TEST(SpecHeader, IncludesHeadersBeforeTheConstantsAndPartsBehindThem) {
   EXPECT_NE(part, std::string::npos);
 }
 
-// What the spec includes is part of the unit, and what it leaves out is not.
+// Headers that the spec includes are part of the unit, and others are not.
 TEST(Unit, HoldsThePartsThatTheSpecNames) {
   const auto names = [](const Spec& spec) {
     std::set<std::string> all;

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kH200 = "NVIDIA H200";
 constexpr const char* kH100 = "NVIDIA H100 PCIe";
 
-// Unrolls tell records apart: 1, 2, 4 and 8 are legal for all problems here.
+// Unroll identifies a record: 1, 2, 4 and 8 are legal for all problems here.
 class Lookup : public ::testing::Test {
  protected:
   void add(const std::string& problem, const std::string& config, const std::string& device = kH200) {
@@ -221,7 +221,7 @@ TEST_F(Lookup, RelatedAreItsOwnNearestFirstThenSiblingsEachConfigOnce) {
   EXPECT_EQ(names(1), std::vector<std::string>{"1 exact"});
 }
 
-// What looks at a part of the bucket against what looks at all of it.
+// A search of a part of the bucket against a search of all of it.
 TEST_F(Lookup, NothingNearerIsOverlooked) {
   std::mt19937_64 random(7);
   const auto extent = [&] { return 1 + static_cast<std::int64_t>(random() % (1U << random() % 12)); };

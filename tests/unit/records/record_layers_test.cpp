@@ -1,4 +1,4 @@
-// The files that a Runtime reads, and what families ship with.
+// The record files that a Runtime reads, and shipped records.
 #include "records/record_layers.h"
 
 #include <gtest/gtest.h>
@@ -117,7 +117,7 @@ TEST_F(Layers, BelowAllIsWhatTheFamilyShipsWith) {
   EXPECT_EQ(unroll(above, family), 1);
   Family bare = Gather::family();
   bare.sources = {};
-  EXPECT_EQ(unroll(alone, bare), 0) << "another descriptor of that name";
+  EXPECT_EQ(unroll(alone, bare), 0) << "another descriptor with that name";
 }
 
 TEST_F(Layers, AFaultInTheFirstReadFailsNothing) {

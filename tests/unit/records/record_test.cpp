@@ -1,4 +1,4 @@
-// One record as a line: what is written is read, and nothing that was changed is.
+// One record as a line: it is read back, and a changed line is refused.
 #include "records/record.h"
 
 #include <gtest/gtest.h>

@@ -123,7 +123,7 @@ TEST_F(RecordsFiles, WithoutLocksNothingIsLost) {
   EXPECT_TRUE(read_records(path()).damaged.empty());
 }
 
-// One call of an append fails, whichever: what was there stays, and the file stays one of records.
+// Any one call of an append fails: earlier records stay, and the file stays valid.
 TEST_F(RecordsFiles, AFaultCostsNoRecordButItsOwn) {
   for (const int error : {EIO, ENOSPC, EINTR}) {
     for (int at = 0;; ++at) {

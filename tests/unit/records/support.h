@@ -1,4 +1,4 @@
-// Records to test with: whole ones, their lines, and what a file holds.
+// Test records, their lines, and the contents of a file.
 #ifndef QUERN_TESTS_UNIT_RECORDS_SUPPORT_H_
 #define QUERN_TESTS_UNIT_RECORDS_SUPPORT_H_
 
@@ -13,7 +13,7 @@ namespace quern::test {
 
 inline constexpr std::int64_t kNovember = 1'795'219'200'000'000'000;  // 2026-11-21
 
-// Every member has a value of its own.
+// Every member has a different value.
 inline Record whole_record() {
   Record record;
   record.family = "gather";

@@ -1,4 +1,4 @@
-// The quick way to read a record's line reads what a JSON parser reads, or leaves the line to one.
+// The fast path for a record's line gives the result of a JSON parser, or leaves the line to one.
 #include "records/written_line.h"
 
 #include <gtest/gtest.h>

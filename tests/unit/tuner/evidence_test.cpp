@@ -7,7 +7,7 @@
 namespace quern {
 namespace {
 
-// How many trials of `us` it takes until there is enough; `limit` if that does not come.
+// The number of trials of `us` until the rule stops; `limit` if it does not.
 template <class F>
 int trials_until_enough(Evidence& evidence, F us, int limit = 2000) {
   int count = 0;
@@ -30,7 +30,7 @@ TEST(Evidence, GainsPutTheStopOff) {
                 gaining, [](int i) { return 1000.0 - i / 2; }, 500),
             500);
   const int after = trials_until_enough(gaining, [](int) { return 1000.0; });
-  EXPECT_GT(after, alone) << "a search that took long to gain is waited for longer";
+  EXPECT_GT(after, alone) << "a search that gained late gets more patience";
 }
 
 TEST(Evidence, GainsWithinTheNoiseDoNot) {

@@ -7,7 +7,7 @@
 namespace quern {
 namespace {
 
-// Times by point, and what was asked.
+// Times by point, and the comparisons that were requested.
 struct Pairs {
   std::map<int, double> us;
   std::vector<std::pair<int, int>> asked;

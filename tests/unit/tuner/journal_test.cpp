@@ -328,7 +328,7 @@ TEST_F(JournalWriterTest, AFullDiskCostsOneLine) {
 TEST_F(JournalWriterTest, NamesTheFileThatItCannotWrite) {
   try {
     const JournalWriter writer(directory_.path());
-    FAIL() << "a directory is no file";
+    FAIL() << "a directory is not a file";
   } catch (const Error& error) {
     EXPECT_EQ(error.code, Code::io);
     EXPECT_TRUE(says(error.sentence, directory_.path()));

@@ -19,7 +19,7 @@ TEST(RotatingSets, TogetherExceedTheCacheSeveralTimes) {
       EXPECT_GE(sets, 2);
       EXPECT_LE(sets, 400);
       EXPECT_TRUE(sets == 400 || sets * bytes >= 4 * l2) << bytes << " bytes, L2 of " << l2;
-      EXPECT_GE((sets - 1) * bytes, 2 * l2) << "what ran since a set was used";
+      EXPECT_GE((sets - 1) * bytes, 2 * l2) << "bytes read since a set was last used";
     }
   }
 }

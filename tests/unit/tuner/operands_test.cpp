@@ -268,7 +268,7 @@ TEST(Generate, TheSameSeedGivesTheSameDataAndAnotherDoesNot) {
   }
 }
 
-// What was made does not depend on how many threads made it: element i of a longer operand is that of a shorter one.
+// The data does not depend on the number of threads: element i of a longer operand equals that of a shorter one.
 TEST(Generate, IsTheSameWhateverTheSize) {
   const AnyProblem longer = problem("pointwise rows=3000 width=1024 dtype=f32");
   const AnyProblem shorter = problem("pointwise rows=1 width=1024 dtype=f32");

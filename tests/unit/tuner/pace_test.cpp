@@ -58,7 +58,7 @@ TEST(Throttle, ATwentiethOfTheTimeMeansNineteenTimesAsMuchRest) {
   EXPECT_EQ(calls, 3);
 }
 
-// A thousand problems that cannot be measured are no reason to be at work all the time.
+// A thousand problems that cannot be measured must not keep the device busy all the time.
 TEST(Throttle, OneSweepsRestIsTheNextOnesToo) {
   std::atomic<int> calls{0};
   const Throttle shared = throttle(0.1);

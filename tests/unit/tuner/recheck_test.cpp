@@ -108,7 +108,7 @@ TEST_F(RecheckTest, ARivalThatIsFasterByFivePercentIsAFlip) {
   EXPECT_NEAR(now.regret->middle, 10 / 9.5 - 1, 1e-9);
   EXPECT_LT(now.regret->low, now.regret->middle);
   EXPECT_GT(now.regret->high, now.regret->middle);
-  EXPECT_EQ(evaluator_.comparisons, 4) << "two, and two more of the incumbent and what beat it";
+  EXPECT_EQ(evaluator_.comparisons, 4) << "two, and two more of the incumbent against the challenger";
 }
 
 TEST_F(RecheckTest, WithinTheBandThereIsRegretButNoFlip) {
@@ -128,7 +128,7 @@ TEST_F(RecheckTest, ARecordedConfigThatFailsIsComparedWithNothing) {
   const Rechecked now = recheck();
   EXPECT_EQ(now.recorded.failure, FailureKind::wrong);
   EXPECT_FALSE(now.regret);
-  EXPECT_EQ(now.default_us, 10) << "what is there instead of it";
+  EXPECT_EQ(now.default_us, 10) << "the other times are there";
   EXPECT_EQ(evaluator_.comparisons, 0);
   EXPECT_EQ(now.faster, "");
 }
@@ -140,7 +140,7 @@ TEST_F(RecheckTest, OthersThatFailAreNamedAndLeftOut) {
   EXPECT_EQ(now.failed[1].config, space_.text(kRival));
   EXPECT_EQ(now.default_us, 0);
   ASSERT_TRUE(now.regret);
-  EXPECT_EQ(now.regret->high, 0) << "there is nothing else";
+  EXPECT_EQ(now.regret->high, 0) << "there is no other config";
 }
 
 TEST_F(RecheckTest, ARecordThatIsTheDefaultIsMeasuredOnce) {
@@ -158,7 +158,8 @@ TEST_F(RecheckTest, ARecordsConfigsAreFoundHoweverTheyAreWritten) {
   EXPECT_EQ(points.default_point, kUsual);
   EXPECT_EQ(points.rivals, (std::vector<int>{kRival}));
   EXPECT_EQ(points.lost_rivals, 1);
-  EXPECT_EQ(points_of(record(""), space_, kUsual).recorded, kUsual) << "what is not said is as in the default";
+  EXPECT_EQ(points_of(record(""), space_, kUsual).recorded, kUsual)
+      << "parameters that are not set are as in the default";
 }
 
 TEST_F(RecheckTest, AConfigThatIsNotLegalAnyMoreIsRefusedWithItsConstraint) {
@@ -176,7 +177,7 @@ TEST_F(RecheckTest, AConfigThatIsNotLegalAnyMoreIsRefusedWithItsConstraint) {
 TEST_F(RecheckTest, SaysWhatWasOtherwise) {
   Record then = record("");
   const Family& family = Gather::family();
-  EXPECT_TRUE(differences(then, family, {"13.0", "nvrtc"}).empty()) << "what nobody wrote down is no difference";
+  EXPECT_TRUE(differences(then, family, {"13.0", "nvrtc"}).empty()) << "unknown values are not a difference";
   then.driver = "12.8";
   then.compiler = "nvrtc 12.8";
   then.space_digest = space_digest(family);

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Counted in looks, each of which takes 20 ms at least, whatever the machine does.
+// Counted in polls of at least 20 ms, so that the load of the machine does not matter.
 TEST(RemoteWorker, IsWaitedForAsLongAsItsLimitSaysAndNoLonger) {
   WorkerSettings settings;
   settings.program = "/bin/sleep";

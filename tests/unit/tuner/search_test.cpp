@@ -21,7 +21,7 @@ struct Landscape {
   TestBackend::Time time;
 };
 
-// Chance that depends on the point alone.
+// Randomness that depends only on the point.
 double noise(const std::vector<int>& point) {
   std::uint64_t mixed = 1;
   for (const int place : point) mixed = Random(mixed * 31 + static_cast<std::uint64_t>(place)).next();
@@ -67,7 +67,7 @@ TEST_P(EachStrategy, MeasuresEveryPointOnceIfItIsNotStopped) {
   }
 }
 
-// A backend with several devices answers with what is ready.
+// A backend with several devices answers with any candidate that is ready.
 TEST_P(EachStrategy, CopesWithAnyCandidateBeingMeasured) {
   for (const Landscape& landscape : landscapes()) {
     Random random(7);

@@ -7,7 +7,7 @@
 namespace quern {
 namespace {
 
-// What the constructor says about axes and points.
+// The constructor's error for axes and points.
 std::string refusal(std::vector<Axis> axes, std::vector<std::vector<int>> points) {
   try {
     const Space space(std::move(axes), std::move(points));

@@ -5,7 +5,7 @@
 namespace quern {
 namespace {
 
-// It was said that no config had passed, of a budget that the reference had used up.
+// Regression: the message was "no config passed" when the reference had used up the budget.
 TEST(NoWinner, OfABudgetThatEndedBeforeTheFirstConfigSaysSo) {
   Journal journal;
   journal.result.emplace();

@@ -1,4 +1,4 @@
-// What the host hands the kernel. Read by both.
+// Kernel parameters, shared by host and kernel.
 #ifndef APP_SCALE_ROWS_PARAMS_H_
 #define APP_SCALE_ROWS_PARAMS_H_
 

@@ -292,7 +292,7 @@ const ActionRow kActions[] = {
      cache_explain,
      {"quern cache explain gather width=7168 --arch sm_100a", "Hit or miss, and the nearest image"}},
     {"prune",
-     "Removes damaged images, and the oldest ones above the limits",
+     "Removes damaged images, and the least recently used above the limits",
      nullptr,
      nullptr,
      true,

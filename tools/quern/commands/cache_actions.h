@@ -46,7 +46,7 @@ struct Holding {
 };
 Holding holding_of(const std::string& layer, const std::vector<cache::Item>& items,
                    const std::vector<cache::Item>& untrusted);
-// About damaged or untrusted files of a layer, if any: how many, the first, and what to do; else empty.
+// A sentence about the untrusted files of a layer: how many, the first, and what to do; "" if there are none.
 std::string untrusted_sentence(const cache::Store& store, const std::string& layer,
                                const std::vector<cache::Item>& untrusted);
 // Untrusted files in all layers: cache items, and other files.

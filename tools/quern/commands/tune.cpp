@@ -64,7 +64,7 @@ class Tune : public Command {
     arguments.option("--device DEVICE", sweep_.devices, "Where to run, cuda:0 by default; several share each sweep");
     arguments.option("--strategy STRATEGY", strategies_, "Search strategy; default ils, see docs/search.md");
     arguments.option("--budget BUDGET", sweep_.budget, "Stop after a time, 90s or 10m, or a number of configs, 200");
-    arguments.option("--regime REGIME", sweep_.regime, "cold (default): L2 is flushed before each call; or warm");
+    arguments.option("--regime REGIME", sweep_.regime, "cold (default): no data in L2 when a call begins; or warm");
     arguments.option("--seed N", sweep_.seed, {0, kNoLimit}, "Of the search");
     arguments.option("--jobs N", sweep_.jobs, kJobs, "Parallel compiles; default one per core");
     declare_worker(arguments, sweep_.worker);

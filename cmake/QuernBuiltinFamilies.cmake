@@ -1,8 +1,13 @@
 # Used by templates/CMakeLists.txt to compile the families that ship with the library and to list them.
 
-# quern/<file> in the build tree: includes the file where it is, so that messages name the original.
-function(quern_forward_header file path)
-  file(CONFIGURE OUTPUT ${QUERN_GENERATED_INCLUDE}/quern/${file} CONTENT "#include \"${path}\"\n")
+# Public headers that lie in templates/. In the build tree quern/<file> includes the file where it is, so that messages
+# name the original; QuernInstall.cmake copies it.
+function(quern_public_headers)
+  foreach(path IN LISTS ARGN)
+    cmake_path(GET path FILENAME file)
+    file(CONFIGURE OUTPUT ${QUERN_GENERATED_INCLUDE}/quern/${file} CONTENT "#include \"${path}\"\n")
+    set_property(GLOBAL APPEND PROPERTY QUERN_FAMILY_HEADERS ${path})
+  endforeach()
 endfunction()
 
 # EXAMPLE: not part of the library; compiled into the archive quern_example_families for the tests.
@@ -25,9 +30,9 @@ function(quern_builtin_family name)
       return()
     endif()
     quern_add_family(TARGET quern_objects NAME ${name})
-    quern_forward_header(${name}.h ${folder}/${name}.h)
+    file(GLOB choices CONFIGURE_DEPENDS ${folder}/*_choices.h)
+    quern_public_headers(${folder}/${name}.h ${choices})
     set_property(GLOBAL APPEND PROPERTY QUERN_BUILTIN_FAMILIES ${name})
-    set_property(GLOBAL APPEND PROPERTY QUERN_FAMILY_HEADERS ${folder}/${name}.h)
   endif()
 endfunction()
 
@@ -47,15 +52,13 @@ endfunction()
 # Embeds common/ and mx/, which families share, writes quern/families.h and builtin_families.cpp.
 function(quern_finish_builtin_families)
   set(folder ${CMAKE_CURRENT_SOURCE_DIR})
-  file(GLOB common CONFIGURE_DEPENDS ${folder}/common/*.cuh ${folder}/common/*_table.h ${folder}/mx/*.cuh)
-  quern_embed_sources(quern_objects common ${common})
+  file(GLOB common CONFIGURE_DEPENDS ${folder}/common/*.cuh ${folder}/mx/*.cuh)
+  file(GLOB public CONFIGURE_DEPENDS
+    ${folder}/common/*_table.h ${folder}/common/*_choices.h ${folder}/mx/*_choices.h)
+  quern_embed_sources(quern_objects common ${common} ${public})
+  quern_public_headers(${public})
   file(GLOB shared CONFIGURE_DEPENDS ${folder}/mx/*.cpp)
   target_sources(quern_objects PRIVATE ${shared})
-  set(table ${CMAKE_CURRENT_SOURCE_DIR}/common/activation_table.h)
-  if(EXISTS ${table})
-    quern_forward_header(activation_table.h ${table})
-    set_property(GLOBAL APPEND PROPERTY QUERN_FAMILY_HEADERS ${table})
-  endif()
 
   get_property(families GLOBAL PROPERTY QUERN_BUILTIN_FAMILIES)
   set(QUERN_INCLUDES "")

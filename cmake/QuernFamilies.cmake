@@ -7,8 +7,8 @@
 #   quern_add_family(TARGET app NAME scale_rows DIR families/scale_rows)
 #
 # The folder has the family's name and holds <name>.cpp, <name>.cu (the template), and any *.cpp, *.cuh and *.h. The device
-# sources (<name>.cu, *.cuh, params.h) are embedded, and so are the records that the family ships with, where it has
-# any (records.jsonl, as `quern tune merge` writes them); <name>.cpp returns all from its `sources()`:
+# sources (<name>.cu, *.cuh, params.h, *_choices.h) are embedded, and so are the records that the family ships with,
+# where it has any (records.jsonl, as `quern tune merge` writes them); <name>.cpp returns all from its `sources()`:
 #
 #   #include "quern_embedded/scale_rows.h"
 #   static quern::Table<quern::SourceFile> sources() { return quern::embedded::scale_rows_sources(); }
@@ -56,7 +56,7 @@ function(quern_add_family)
   endforeach()
 
   file(GLOB others CONFIGURE_DEPENDS
-    ${arg_DIR}/*.cu ${arg_DIR}/*.cuh ${arg_DIR}/params.h ${arg_DIR}/records.jsonl)
+    ${arg_DIR}/*.cu ${arg_DIR}/*.cuh ${arg_DIR}/params.h ${arg_DIR}/*_choices.h ${arg_DIR}/records.jsonl)
   list(REMOVE_ITEM others ${arg_DIR}/${arg_NAME}.cu)
   quern_embed_sources(${arg_TARGET} ${arg_NAME} ${arg_DIR}/${arg_NAME}.cu ${others})
 

@@ -41,7 +41,7 @@ struct Field {
   std::int64_t min;      // extent, integer
   std::int64_t max;
   DTypeSet dtypes;             // dtype: what is accepted
-  const char* const* choices;  // choice: null-terminated
+  const char* const* choices;  // choice: null-terminated; see quern/choice.h
   const char* sentence;        // shown by `describe` and in refusals
 };
 

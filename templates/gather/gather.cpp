@@ -7,6 +7,7 @@
 #include "common/geometry.h"
 #include "common/host_types.h"
 #include "gather/params.h"
+#include "quern/choice.h"
 #include "quern_embedded/gather.h"
 
 namespace quern {
@@ -18,8 +19,7 @@ constexpr std::int64_t kMaxSlots = std::int64_t{1} << 30;   // of a row, see com
 constexpr std::int64_t kMaxRowBytes = 16 * kMaxSlots - 32;  // fewer slots than that, wherever a row starts
 constexpr DTypeSet kIndexTypes = only(i64) | only(i32) | only(i16) | only(i8) | only(u8);
 constexpr DTypeSet kScaleTypes = only(DType::none) | only(f32) | only(f16) | only(bf16);
-constexpr const char* kModes[] = {
-    "assume_valid", "minus_one_is_zero", "zero", "clamp", "wrap_negative", "trap", "report", nullptr};
+constexpr const char* kModes[] = {QUERN_GATHER_MODES(QUERN_CHOICE_NAME) nullptr};
 
 // In the order of kParameters.
 enum Parameters { kForm, kVector, kUnroll, kThreads, kLoadOnce, kStoreStream, kPersistent, kBlocksPerSm };

@@ -6,19 +6,9 @@
 
 #include "quern/export.h"
 #include "quern/family.h"
+#include "quern/gather_choices.h"
 
 namespace quern {
-
-// What an index that names no row of `source` means. All but the first two need `rows`.
-enum class GatherMode : std::uint8_t {
-  assume_valid,       // every index is in [0, rows); anything else is undefined
-  minus_one_is_zero,  // -1 gives a zero row, the others are in range
-  zero,               // outside [0, rows): a zero row
-  clamp,              // outside: the nearest row
-  wrap_negative,      // [-rows, 0) counts from the end, as in Python; the others are in range
-  trap,               // outside: the kernel asserts; the context is then lost (CUDA_ERROR_ASSERT)
-  report,             // outside: a zero row, and *report becomes the lowest such position
-};
 
 // Pointers to device memory; see Operand in family.h for ownership.
 struct GatherArgs {
@@ -32,7 +22,7 @@ struct GatherArgs {
 };
 
 // The bytes are moved as they are, NaN payloads included. With a scale each element is multiplied in fp32 (f64 in f64)
-// and rounded once to nearest even; e4m3 and e5m2 saturate.
+// and rounded once to nearest even; e4m3 and e5m2 saturate. The modes are in quern/gather_choices.h.
 struct Gather {
   using Args = GatherArgs;
 

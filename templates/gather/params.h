@@ -3,11 +3,11 @@
 #define QUERN_GATHER_PARAMS_H_
 
 #include "common/slots.cuh"
+#include "gather/gather_choices.h"
 
 namespace quern::gather {
 
-// In the order of GatherMode.
-enum class Mode { assume_valid, minus_one_is_zero, zero, clamp, wrap_negative, trap, report };
+using Mode = GatherMode;
 
 struct Params {
   const void* source;

@@ -3,11 +3,11 @@
 #define QUERN_POINTWISE_PARAMS_H_
 
 #include "common/slots.cuh"
+#include "pointwise/pointwise_choices.h"
 
 namespace quern::pointwise {
 
-// In the order of quern::Spread.
-enum class Spread { full, row, column, scalar, none };
+using quern::Spread;
 
 struct Params {
   const void* x;

@@ -20,10 +20,10 @@ using common::kActivationRows;
 constexpr std::int64_t kMaxWidth = std::int64_t{1} << 31;  // below 2^30 slots of any form
 constexpr DTypeSet kData = only(f32) | only(f16) | only(bf16);
 constexpr DTypeSet kSame = kData | only(DType::none);
-constexpr const char* kOps[] = {"bias_act", "add_mul_act", nullptr};
-constexpr const char* kSpreads[] = {"full", "row", "column", "scalar", nullptr};
-constexpr const char* kBiasSpreads[] = {"full", "row", "column", "scalar", "none", nullptr};
-constexpr const char* kRoundings[] = {"single", "torch", nullptr};
+constexpr const char* kOps[] = {QUERN_POINTWISE_OPS(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kSpreads[] = {QUERN_OPERAND_SPREADS(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kBiasSpreads[] = {QUERN_SPREADS(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kRoundings[] = {QUERN_ROUNDINGS(QUERN_CHOICE_NAME) nullptr};
 
 // In the order of kParameters.
 enum Parameters { kForm, kVector, kUnroll, kThreads, kLoadStream, kStoreStream, kPersistent, kBlocksPerSm };

@@ -5,29 +5,24 @@
 #include <cstdint>
 
 #include "quern/activation_table.h"
+#include "quern/choice.h"
 #include "quern/export.h"
 #include "quern/family.h"
+#include "quern/pointwise_choices.h"
 
 namespace quern {
 
-enum class PointwiseOp : std::uint8_t {
-  bias_act,     // act(x + bias)
-  add_mul_act,  // act(x + multiplier * y + bias)
-};
+#define QUERN_POINTWISE_OPS(VALUE)       \
+  VALUE(bias_act)    /* act(x + bias) */ \
+  VALUE(add_mul_act) /* act(x + multiplier * y + bias) */
+enum class PointwiseOp : std::uint8_t { QUERN_POINTWISE_OPS(QUERN_CHOICE_VALUE) };
 
-// How an operand is spread over [rows, width].
-enum class Spread : std::uint8_t {
-  full,    // [rows, width]
-  row,     // [width]: the same for each row
-  column,  // [rows]: the same for each element of a row
-  scalar,  // [1]
-  none,    // absent (bias only)
-};
-
-enum class Rounding : std::uint8_t {
-  single,  // fp32 throughout, z = fma(multiplier, y, x) + bias, one rounding at the store
-  torch,   // as PyTorch's eager operators: every product, sum and activation is rounded to its operands' common type
-};
+// single: fp32 throughout, z = fma(multiplier, y, x) + bias, one rounding at the store.
+// torch: as PyTorch's eager operators, every product, sum and activation is rounded to its operands' common type.
+#define QUERN_ROUNDINGS(VALUE) \
+  VALUE(single)                \
+  VALUE(torch)
+enum class Rounding : std::uint8_t { QUERN_ROUNDINGS(QUERN_CHOICE_VALUE) };
 
 struct PointwiseArgs {
   In x = {};
@@ -39,7 +34,7 @@ struct PointwiseArgs {
   std::int64_t rows = kOpen;
 };
 
-// COST: one read of each operand and one write of out.
+// COST: one read of each operand and one write of out. Spread is in quern/pointwise_choices.h.
 struct Pointwise {
   using Args = PointwiseArgs;
 

@@ -9,7 +9,7 @@ SOURCES = ('.cpp', '.h', '.cu', '.cuh', '.cmake', '.sh', '.py', '.in', '.txt')
 # Options of other programs: NVRTC's, GoogleTest's, CMake's.
 OTHER_PROGRAMS = {'--fmad', '--gpu-architecture', '--std', '--ptxas-options', '--generate-line-info', '--no-cache', '--gtest_filter'}
 # Files that are not in a checkout: generated for each image, and the family that docs/adding-a-family.md has one make.
-MADE = {'spec.cuh', 'row_max.h', 'row_max.cpp', 'row_max.cu'}
+MADE = {'spec.cuh', 'row_max.h', 'row_max_choices.h', 'row_max.cpp', 'row_max.cu'}
 
 
 @functools.lru_cache

@@ -34,9 +34,9 @@ find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name 
     allowed["commands"] = "commands " allowed["main"]
     allowed["io"] = "io " allowed["tuner/application"]
     allowed["report"] = "report io tuner/journal base public"
-    allowed["common"] = "common"                                    # of common and mx, what kernels include: *.cuh, *_table.h
+    allowed["common"] = "common"                                    # of common and mx, what kernels include: *.cuh, *_table.h, *_choices.h
     allowed["host_common"] = "host_common common base public"       # templates/common/*.h, templates/mx/*.h, *.cpp
-    allowed["device"] = "common spec own"                           # templates/<f>/*.cu, *.cuh, params.h
+    allowed["device"] = "common spec own"                           # templates/<f>/*.cu, *.cuh, params.h, *_choices.h
     allowed["family"] = "host_common common base public own embedded families"  # templates/<f>/*.cpp, <f>.h
 
     # <header>: the only layers that may include it.
@@ -63,10 +63,10 @@ find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name 
     else if (part[1] == "base") layer = "base"
     else if (part[1] == "include") layer = "public"
     else if (part[1] == "tools") layer = part[4] == "" ? "main" : part[3]
-    else if (part[1] == "templates" && (part[2] == "common" || part[2] == "mx")) layer = FILENAME ~ /(\.cuh|_table\.h)$/ ? "common" : "host_common"
+    else if (part[1] == "templates" && (part[2] == "common" || part[2] == "mx")) layer = FILENAME ~ /(\.cuh|_(table|choices)\.h)$/ ? "common" : "host_common"
     else if (part[1] == "templates") {
       own = part[2]
-      layer = FILENAME ~ /(\.cuh?|\/params\.h)$/ ? "device" : "family"
+      layer = FILENAME ~ /(\.cuh?|\/params\.h|_choices\.h)$/ ? "device" : "family"
     } else layer = part[2] == "tuner" || part[2] == "hostdriver" ? part[2] "/" part[3] : part[2]
   }
 
@@ -82,9 +82,9 @@ find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name 
       stem = part[2]
       sub(/\.h$/, "", stem)
       if (stem == own) return "own"
-      return stem == "families" || stem == "activation_table" || stem in is_family ? "families" : "public"
+      return stem == "families" || stem ~ /_(table|choices)$/ || stem in is_family ? "families" : "public"
     }
-    if (part[1] == "common" || part[1] == "mx") return path ~ /(\.cuh|_table\.h)$/ ? "common" : "host_common"
+    if (part[1] == "common" || part[1] == "mx") return path ~ /(\.cuh|_(table|choices)\.h)$/ ? "common" : "host_common"
     if (part[1] == "tuner" || part[1] == "hostdriver") return part[1] "/" part[2]
     if (part[1] in is_layer) return part[1]
     if (part[1] == "compare" && own != "compare") return "internal_family"

@@ -1,8 +1,7 @@
-// C++20. What an application does with a family of its own.
-#include <quern/quern.h>
+#include <quern/choice.h>
+#include <quern/family.h>
 
-#include "../../consumer/app/families/scale_rows/scale_rows.h"
-
-void example(const void* x, const void* scale, void* out, std::int64_t n, quern::Stream stream) {
 #include QUERN_PAGE_EXAMPLE
-}
+
+static_assert(static_cast<int>(RowMaxNans::ignore) == 1);
+static_assert(quern::choice_field("nans", 0, kNans, "").choices[2] == nullptr);

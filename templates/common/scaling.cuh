@@ -2,6 +2,7 @@
 #define QUERN_COMMON_SCALING_CUH_
 
 #include "common/numbers.cuh"
+#include "common/scale_choices.h"
 
 // Scales of blocks, of rows or of whole tensors: from the largest magnitude to the stored scale, and from that to
 // the factor for elements. Formulas and edge cases of powers of two are those of the OCP Microscaling
@@ -15,25 +16,13 @@
 
 namespace quern::common {
 
-// How a scale is rounded to a power of two.
-enum class ScaleMode {
-  floor,  // the exponent of the largest magnitude, less that of the element type's: the largest values may saturate
-  rceil,  // the largest magnitude divided by the largest element, rounded up: nothing saturates
-  ceil,   // as floor, the magnitude rounded up to a power of two before
-  even,   // as floor, the magnitude rounded to the element's mantissa before
-  exact,  // not rounded: fp32 scales only
-};
+using quern::ScaleMode;
+using quern::ScalePolicy;
 
 // How a scale is stored.
 enum class ScaleFormat { e8m0, fp32 };
 
-// What a block with a NaN or an infinity becomes.
-enum class ScalePolicy {
-  ao,  // all of it NaN, its scale 255
-  te,  // NaNs are ignored; with an infinity the scale is 254
-};
-
-// The properties of an element type that scaling needs.
+// What scaling needs to know of an element type.
 template <class Element>
 struct ScaledElement;
 template <>

@@ -7,6 +7,7 @@
 
 #include "common/geometry.h"
 #include "common/host_types.h"
+#include "mx/choice_names.h"
 #include "mx/groups.h"
 #include "mx/scales.h"
 #include "mx_scales/params.h"
@@ -18,11 +19,7 @@ namespace {
 using mx::round_up_to;
 using mx::ScaleGrid;
 
-constexpr const char* kTargets[] = {"blocked", "plain", nullptr};
-constexpr const char* kDirections[] = {"row", "col", nullptr};
-constexpr const char* kBlocks[] = {"line", "square", "square_spread", nullptr};
-constexpr const char* kTails[] = {"refuse", "pad", nullptr};
-constexpr const char* kNoops[] = {"never", "flag", nullptr};
+constexpr const char* kTargets[] = {QUERN_MX_SCALES_TARGETS(QUERN_CHOICE_NAME) nullptr};
 
 // In the order of kParameters.
 enum Parameters { kVector, kThreads, kStoreStream };
@@ -168,12 +165,13 @@ struct MxScalesFamily {
       extent_field("rows", offsetof(MxScales, rows), true, "rows of the matrix, of each expert"),
       extent_field("cols", offsetof(MxScales, cols), false, "columns of the matrix"),
       extent_field("experts", offsetof(MxScales, experts), true, "matrices of one size"),
-      choice_field("direction", offsetof(MxScales, direction), kDirections, "along what blocks lie"),
-      choice_field("block", offsetof(MxScales, block), kBlocks, "what shares a scale"),
-      choice_field("tail", offsetof(MxScales, tail), kTails, "what a dimension that is not a multiple of a block means"),
+      choice_field("direction", offsetof(MxScales, direction), mx::kDirections, "along what blocks lie"),
+      choice_field("block", offsetof(MxScales, block), mx::kBlocks, "what shares a scale"),
+      choice_field("tail", offsetof(MxScales, tail), mx::kTails,
+                   "what a dimension that is not a multiple of a block means"),
       extent_field("groups", offsetof(MxScales, groups), false, "consecutive groups of rows; 0: none"),
       dtype_field("offset", offsetof(MxScales, offset), only(i32) | only(i64), "type of the groups' ends"),
-      choice_field("noop", offsetof(MxScales, noop), kNoops,
+      choice_field("noop", offsetof(MxScales, noop), mx::kNoops,
                    "flag: a float on the device calls the launch off where it is 1"),
   };
   static constexpr Operand kOperands[] = {

@@ -11,32 +11,23 @@
 
 #include <cstdint>
 
+#include "quern/choice.h"
 #include "quern/export.h"
 #include "quern/family.h"
+#include "quern/mx_choices.h"
 
 namespace quern {
 
-enum class MxScalesTo : std::uint8_t {
-  blocked,
-  plain,  // with block=square the first line of a square speaks for it
-};
+#define QUERN_MX_SCALES_TARGETS(VALUE) \
+  VALUE(blocked)                       \
+  VALUE(plain) /* with block=square the first line of a square speaks for it */
+enum class MxScalesTo : std::uint8_t { QUERN_MX_SCALES_TARGETS(QUERN_CHOICE_VALUE) };
 
-// Along what blocks lie.
-enum class MxScalesDirection : std::uint8_t { row, col };
-
-enum class MxScalesBlock : std::uint8_t {
-  line,           // 32 elements of a row or a column
-  square,         // 32 x 32 elements; plain, one scale each: [experts, rows / 32, cols / 32]
-  square_spread,  // plain, each square's scale written for all its lines, where `line` has theirs
-};
-
-enum class MxScalesTail : std::uint8_t {
-  refuse,  // the dimension that is cut into blocks must be a multiple of 32
-  pad,     // the last block may be cut
-};
-
-// Whether a float on the device may call the launch off.
-enum class MxScalesNoop : std::uint8_t { never, flag };
+// Those of quern/mx_choices.h, under this family's names.
+using MxScalesDirection = MxDirection;
+using MxScalesBlock = MxBlock;
+using MxScalesTail = MxTail;
+using MxScalesNoop = MxNoop;
 
 struct MxScalesArgs {
   In source = {};   // scales of e8m0

@@ -1,5 +1,5 @@
 // What goes together in a problem, and what is refused.
-#include "mxfp8/choices.h"
+#include "mxfp8/choice_names.h"
 #include "mxfp8/quantize.h"
 
 namespace quern::mxfp8 {

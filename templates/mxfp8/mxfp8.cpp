@@ -4,7 +4,7 @@
 
 #include "common/activation_reference.h"
 #include "common/geometry.h"
-#include "mxfp8/choices.h"
+#include "mxfp8/choice_names.h"
 #include "mxfp8/operands.h"
 #include "mxfp8/params.h"
 #include "mxfp8/parts.h"

@@ -10,78 +10,38 @@
 #include <cstdint>
 
 #include "quern/activation_table.h"
+#include "quern/choice.h"
 #include "quern/export.h"
 #include "quern/family.h"
+#include "quern/mx_choices.h"
+#include "quern/mxfp8_choices.h"
+#include "quern/scale_choices.h"
 
 namespace quern {
 
-enum class Mxfp8Direction : std::uint8_t { row, col, both };
+// Along what blocks lie.
+#define QUERN_MXFP8_DIRECTIONS(VALUE) \
+  QUERN_MX_DIRECTIONS(VALUE)          \
+  VALUE(both)
+enum class Mxfp8Direction : std::uint8_t { QUERN_MXFP8_DIRECTIONS(QUERN_CHOICE_VALUE) };
 
-// Whether a float on the device may call the launch off.
-enum class Mxfp8Noop : std::uint8_t { never, flag };
+#define QUERN_MXFP8_BIAS_GRADIENTS(VALUE) \
+  VALUE(none)                             \
+  VALUE(sums) /* what is quantized, summed over the rows of each column, in fp32 and in one order */
+enum class Mxfp8BiasGradient : std::uint8_t { QUERN_MXFP8_BIAS_GRADIENTS(QUERN_CHOICE_VALUE) };
 
-// What shares a scale, and how that is stored. With fp32 scales an element is the number times the scale's reciprocal,
-// and what is said of blocks of 32 holds for those of 128; a scale that is a power of two is the number that the byte
-// stands for, and 255 is NaN.
-enum class Mxfp8Scaling : std::uint8_t {
-  mx,        // 32 elements, an E8M0 byte
-  tensor,    // everything: `given_scale`, a float on the device
-  row,       // a row: an fp32, made of its largest magnitude
-  block128,  // 128 elements: an fp32
-};
-
-// How a scale is rounded to a power of two. `amax` is the largest magnitude of a block, `max` that of the element type
-// (448 of e4m3, 57344 of e5m2), whose exponent is P (8, 15).
-enum class Mxfp8Mode : std::uint8_t {
-  floor,  // 2^(exponent of amax - P), as in OCP Microscaling 1.0: an amax above 1.75 times a power of two saturates
-  rceil,  // amax / max rounded up to a power of two: nothing saturates
-  ceil,   // as floor, of amax rounded up to a power of two
-  even,   // as floor, of amax rounded to the element's mantissa
-  exact,  // amax / max, not rounded to a power of two: fp32 scales only
-};
-
-// What is made of source before it is quantized, in fp32 and rounded to dtype; act is the activation.
-enum class Mxfp8Prologue : std::uint8_t {
-  none,
-  act,     // act(source)
-  gated,   // act(a) * g, source being [experts, rows, 2 * cols], a and g its halves
-  dact,    // source * act'(input): the gradient of act's argument, source being that of its value
-  dgated,  // the gradients of a and g, as [experts, rows, cols]: source * act'(a) * g and source * act(a), a and g
-           // being the halves of input, and source, [experts, rows, cols / 2], the gradient of act(a) * g
-};
-
-enum class Mxfp8BiasGradient : std::uint8_t {
-  none,
-  sums,  // what is quantized, summed over the rows of each column, in fp32 and in one order
-};
-
-enum class Mxfp8Policy : std::uint8_t {
-  ao,  // torchao: a block with a NaN or an infinity has scale 255, and all its elements are NaN
-  te,  // TransformerEngine: NaNs do not count, an infinity gives scale 254; rceil only
-};
-
-enum class Mxfp8Block : std::uint8_t {
-  line,           // 32 elements of a row or a column
-  square,         // 32 x 32 elements, one scale each: [experts, rows / 32, cols / 32]
-  square_spread,  // the same numbers, each square's scale written for all its lines, where `line` has theirs
-};
-
-// Which elements of source are neighbours in memory.
-enum class Mxfp8Order : std::uint8_t {
-  cols,  // those of a row: [experts, rows, cols]
-  rows,  // those of a column: [experts, cols, rows]
-};
-
-enum class Mxfp8Scales : std::uint8_t {
-  plain,    // row direction [experts, rows, cols / 32], col direction [experts, rows / 32, cols]
-  blocked,  // of each expert's lines and blocks in atoms of 128 x 4, as block-scaled matrix products read them; lines
-            // are padded to 128 and blocks to 4 with zeros. A line is a row (row direction) or a column
-};
-
-enum class Mxfp8Tail : std::uint8_t {
-  refuse,  // the dimension that is cut into blocks must be a multiple of 32, or of 128 with scaling=block128
-  pad,     // the last block is as if zeros followed
-};
+// Those of quern/scale_choices.h and quern/mx_choices.h, under this family's names. Mxfp8Prologue is in
+// quern/mxfp8_choices.h.
+using Mxfp8Mode = ScaleMode;
+using Mxfp8Policy = ScalePolicy;
+// With fp32 scales an element is the number times the scale's reciprocal, and what is said of blocks of 32 holds for
+// those of 128; a scale that is a power of two is the number that the byte stands for, and 255 is NaN.
+using Mxfp8Scaling = MxScaling;
+using Mxfp8Block = MxBlock;
+using Mxfp8Order = MxOrder;
+using Mxfp8Scales = MxScaleLayout;
+using Mxfp8Tail = MxTail;
+using Mxfp8Noop = MxNoop;
 
 struct Mxfp8Args {
   In source = {};

@@ -3,15 +3,14 @@
 #define QUERN_MXFP8_PARAMS_H_
 
 #include "common/slots.cuh"
+#include "mx/mx_choices.h"
 #include "mx/scale_params.cuh"
+#include "mxfp8/mxfp8_choices.h"
 
 namespace quern::mxfp8 {
 
-// In the order of quern::Mxfp8Block.
-enum class Block { line, square, square_spread };
-
-// In the order of quern::Mxfp8Prologue.
-enum class Prologue { none, act, gated, dact, dgated };
+using Block = MxBlock;
+using Prologue = Mxfp8Prologue;
 
 using mx::kAtomBytes;
 

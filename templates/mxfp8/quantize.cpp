@@ -6,7 +6,7 @@
 #include "common/geometry.h"
 #include "common/host_types.h"
 #include "mxfp8/bias.h"
-#include "mxfp8/choices.h"
+#include "mxfp8/choice_names.h"
 #include "mxfp8/matrix.h"
 #include "mxfp8/params.h"
 #include "mxfp8/quantize.h"

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "common/geometry.h"
 #include "common/host_types.h"
+#include "mx/choice_names.h"
 #include "mx/groups.h"
 #include "mx/scales.h"
 #include "mx/strided.h"
@@ -20,13 +21,6 @@ using Problem = Mxfp8Dequantize;
 
 constexpr DTypeSet kNumberTypes = only(f32) | only(f16) | only(bf16);
 constexpr DTypeSet kElementTypes = only(e4m3) | only(e5m2);
-constexpr const char* kDirections[] = {"row", "col", nullptr};
-constexpr const char* kScalings[] = {"mx", "tensor", "row", "block128", nullptr};
-constexpr const char* kBlocks[] = {"line", "square", "square_spread", nullptr};
-constexpr const char* kOrders[] = {"cols", "rows", nullptr};
-constexpr const char* kScaleLayouts[] = {"plain", "blocked", nullptr};
-constexpr const char* kTails[] = {"refuse", "pad", nullptr};
-constexpr const char* kNoops[] = {"never", "flag", nullptr};
 
 // In the order of kParameters.
 enum Parameters { kVector, kUnroll, kThreads, kStoreStream, kPersistent, kBlocksPerSm };
@@ -125,7 +119,7 @@ constexpr auto holds = &holds_for<Problem, F>;
 
 std::string check_fp32_scales(const Problem& p) {
   if (!has_fp32_scales(p)) return {};
-  const std::string scaling = std::string("scaling=") + kScalings[static_cast<int>(p.scaling)];
+  const std::string scaling = std::string("scaling=") + mx::kScalings[static_cast<int>(p.scaling)];
   if (blocked(p)) return "scale_layout=blocked goes with scaling=mx; " + scaling + " has plain scales";
   if (square(p)) return "blocks of squares go with scaling=mx; " + scaling + " has block=line";
   if (p.scaling != Mxfp8DequantizeScaling::row) return {};
@@ -183,18 +177,19 @@ struct Mxfp8DequantizeFamily {
       extent_field("rows", offsetof(Problem, rows), true, "rows of the numbers, of each expert"),
       extent_field("cols", offsetof(Problem, cols), false, "columns of the numbers"),
       extent_field("experts", offsetof(Problem, experts), true, "matrices of one size"),
-      choice_field("direction", offsetof(Problem, direction), kDirections, "along what blocks lie"),
+      choice_field("direction", offsetof(Problem, direction), mx::kDirections, "along what blocks lie"),
       dtype_field("dtype", offsetof(Problem, dtype), kNumberTypes, "type of the numbers"),
       dtype_field("element", offsetof(Problem, element), kElementTypes, "element type of source"),
-      choice_field("scaling", offsetof(Problem, scaling), kScalings,
+      choice_field("scaling", offsetof(Problem, scaling), mx::kScalings,
                    "what shares a scale: mx blocks of 32; with fp32 scales tensor, row or block128"),
-      choice_field("block", offsetof(Problem, block), kBlocks, "what shares a scale"),
-      choice_field("out_order", offsetof(Problem, out_order), kOrders,
+      choice_field("block", offsetof(Problem, block), mx::kBlocks, "what shares a scale"),
+      choice_field("out_order", offsetof(Problem, out_order), mx::kOrders,
                    "whose elements are neighbours with direction=col; rows: transposed"),
-      choice_field("scale_layout", offsetof(Problem, scale_layout), kScaleLayouts,
+      choice_field("scale_layout", offsetof(Problem, scale_layout), mx::kScaleLayouts,
                    "blocked: atoms of 128 lines x 4 blocks, as block-scaled matrix products read them"),
-      choice_field("tail", offsetof(Problem, tail), kTails, "what a dimension that is not a multiple of a block means"),
-      choice_field("noop", offsetof(Problem, noop), kNoops,
+      choice_field("tail", offsetof(Problem, tail), mx::kTails,
+                   "what a dimension that is not a multiple of a block means"),
+      choice_field("noop", offsetof(Problem, noop), mx::kNoops,
                    "flag: a float on the device calls the launch off where it is 1"),
       integer_field("source_stride", offsetof(Problem, source_stride), 0, kMaxExtent,
                     "elements from a line of neighbours in source to the next; 0: as many as it has"),

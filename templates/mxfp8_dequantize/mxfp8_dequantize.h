@@ -10,40 +10,18 @@
 
 #include "quern/export.h"
 #include "quern/family.h"
+#include "quern/mx_choices.h"
 
 namespace quern {
 
-// Along what blocks lie.
-enum class Mxfp8DequantizeDirection : std::uint8_t { row, col };
-
-enum class Mxfp8DequantizeScaling : std::uint8_t {
-  mx,        // 32 elements, an E8M0 byte; 255 is NaN
-  tensor,    // everything: `given_scale`, a float on the device
-  row,       // a row: an fp32
-  block128,  // 128 elements: an fp32
-};
-
-enum class Mxfp8DequantizeBlock : std::uint8_t {
-  line,           // elements of a row or a column
-  square,         // 32 x 32 elements, one scale each
-  square_spread,  // the same, each square's scale written for all its lines
-};
-
-// With direction=col whose elements are neighbours in source.
-enum class Mxfp8DequantizeOrder : std::uint8_t {
-  cols,  // [experts, rows, cols]
-  rows,  // [experts, cols, rows], as mxfp8 transposes them
-};
-
-enum class Mxfp8DequantizeScales : std::uint8_t { plain, blocked };
-
-enum class Mxfp8DequantizeTail : std::uint8_t {
-  refuse,  // the dimension that is cut into blocks must be a multiple of 32, or of 128 with scaling=block128
-  pad,     // the last block may be cut
-};
-
-// Whether a float on the device may call the launch off.
-enum class Mxfp8DequantizeNoop : std::uint8_t { never, flag };
+// Those of quern/mx_choices.h, under this family's names.
+using Mxfp8DequantizeDirection = MxDirection;
+using Mxfp8DequantizeScaling = MxScaling;
+using Mxfp8DequantizeBlock = MxBlock;
+using Mxfp8DequantizeOrder = MxOrder;  // with direction=col, of source; rows: as mxfp8 transposes them
+using Mxfp8DequantizeScales = MxScaleLayout;
+using Mxfp8DequantizeTail = MxTail;
+using Mxfp8DequantizeNoop = MxNoop;
 
 struct Mxfp8DequantizeArgs {
   In source = {};         // of element

@@ -6,6 +6,7 @@
 
 #include "common/geometry.h"
 #include "common/host_types.h"
+#include "mx/choice_names.h"
 #include "mx/groups.h"
 #include "quern_embedded/row_pad.h"
 #include "row_pad/params.h"
@@ -13,8 +14,7 @@
 namespace quern {
 namespace {
 
-constexpr const char* kDirections[] = {"pad", "unpad", nullptr};
-constexpr const char* kNoops[] = {"never", "flag", nullptr};
+constexpr const char* kDirections[] = {QUERN_ROW_PAD_DIRECTIONS(QUERN_CHOICE_NAME) nullptr};
 
 // In the order of kParameters.
 enum Parameters { kVector, kUnroll, kThreads, kStoreStream };
@@ -79,7 +79,7 @@ struct RowPadFamily {
       integer_field("align", offsetof(RowPad, align), 1, std::int64_t{1} << 30, "a padded group has a multiple of it"),
       dtype_field("dtype", offsetof(RowPad, dtype), kAnyElement, "element type of source and out"),
       dtype_field("offset", offsetof(RowPad, offset), only(i32) | only(i64), "type of offsets, starts and ends"),
-      choice_field("noop", offsetof(RowPad, noop), kNoops,
+      choice_field("noop", offsetof(RowPad, noop), mx::kNoops,
                    "flag: a float on the device calls the launch off where it is 1"),
   };
   static constexpr Operand kOperands[] = {

@@ -8,18 +8,19 @@
 
 #include <cstdint>
 
+#include "quern/choice.h"
 #include "quern/export.h"
 #include "quern/family.h"
+#include "quern/mx_choices.h"
 
 namespace quern {
 
-enum class RowPadDirection : std::uint8_t {
-  pad,    // out is [round_up(rows + groups * align, align), cols], as many rows as all groups can need
-  unpad,  // source is, and rows of out after the last group are not touched
-};
+#define QUERN_ROW_PAD_DIRECTIONS(VALUE)                                                                         \
+  VALUE(pad)   /* out is [round_up(rows + groups * align, align), cols], as many rows as all groups can need */ \
+  VALUE(unpad) /* source is, and rows of out after the last group are not touched */
+enum class RowPadDirection : std::uint8_t { QUERN_ROW_PAD_DIRECTIONS(QUERN_CHOICE_VALUE) };
 
-// Whether a float on the device may call the launch off.
-enum class RowPadNoop : std::uint8_t { never, flag };
+using RowPadNoop = MxNoop;  // of quern/mx_choices.h
 
 struct RowPadArgs {
   In source = {};

@@ -9,8 +9,9 @@ namespace quern::test {
 namespace {
 
 enum Parameters { kFlaw, kThreads };
-constexpr std::int32_t kFlaws[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, kNoMore};
-static_assert(std::size(kFlaws) == static_cast<std::size_t>(Flaw::count) + 1);
+#define QUERN_NUMBER(name) static_cast<std::int32_t>(Flaw::name),
+constexpr std::int32_t kFlaws[] = {QUERN_FLAWS(QUERN_NUMBER) kNoMore};
+#undef QUERN_NUMBER
 constexpr std::int32_t kThreadCounts[] = {64, 128, kNoMore};
 
 std::int64_t out_stride(const Flawed& p) { return p.out_stride == 0 ? p.width : p.out_stride; }

@@ -9,7 +9,7 @@
 namespace quern::test {
 namespace {
 
-constexpr const char* kLaunches[] = {"plain", "cooperative", "programmatic", nullptr};
+constexpr const char* kLaunches[] = {QUERN_WIDE_LAUNCHES(QUERN_CHOICE_NAME) nullptr};
 
 int value(int number) { return 7 * number + 1; }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "quern/choice.h"
 #include "quern/family.h"
 
 namespace quern::test {
@@ -14,7 +15,11 @@ struct WideArgs {
   Out arrived = {};
 };
 
-enum class WideLaunch : std::uint8_t { plain, cooperative, programmatic };
+#define QUERN_WIDE_LAUNCHES(VALUE) \
+  VALUE(plain)                     \
+  VALUE(cooperative)               \
+  VALUE(programmatic)
+enum class WideLaunch : std::uint8_t { QUERN_WIDE_LAUNCHES(QUERN_CHOICE_VALUE) };
 
 struct Wide {
   using Args = WideArgs;

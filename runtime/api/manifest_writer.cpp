@@ -2,10 +2,10 @@
 
 #include <fcntl.h>
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 
 namespace quern {
@@ -14,7 +14,7 @@ ManifestWriter::ManifestWriter(std::string path, const Log& log) : path_(std::mo
 
 void ManifestWriter::add(const std::string& problem, const std::string& arch, const std::string& config) {
   if (path_.empty()) return;
-  nlohmann::ordered_json line = {{"problem", problem}, {"arch", arch}};
+  Json line = {{"problem", problem}, {"arch", arch}};
   if (!config.empty()) line["config"] = config;
   const std::lock_guard lock(mutex_);
   read_once();

@@ -1,8 +1,5 @@
 #include "tuner/journal/journal.h"
 
-#include <cmath>
-#include <limits>
-
 #include "base/text.h"
 #include "quern/error.h"
 #include "tuner/journal/journal_members.h"
@@ -16,29 +13,29 @@ void check(const SweepTrial& trial) {
 }
 
 SweepHead read_head(std::string_view line) {
-  const Json json = parse_line(line);
+  const Json json = parse_object(line);
   std::int64_t schema = 0;
   SweepHead head;
-  JsonReading(json).required("quern_sweep", schema);
+  read_required(json, "quern_sweep", schema);
   if (schema > kJournalSchema)
     throw Damage{cat("it has schema ", schema, " and this quern reads up to ", kJournalSchema, "; use a newer quern")};
   if (schema < 1) throw Damage{cat("there is no schema ", schema)};
-  from_json(json, "the head", head);
+  read_json(json, "the head", head);
   return head;
 }
 
 void read_line(std::string_view line, Journal& journal) {
-  const Json json = parse_line(line);
+  const Json json = parse_object(line);
   if (json.contains("config")) {
     SweepTrial trial;
-    from_json(json, "the line", trial);
+    read_json(json, "the line", trial);
     check(trial);
     journal.trials.push_back(std::move(trial));
   } else if (json.contains("finalists")) {
-    JsonReading(json).required("finalists", journal.finalists);
+    read_required(json, "finalists", journal.finalists);
   } else if (json.contains("result")) {
     SweepResult result;
-    JsonReading(json).required("result", result);
+    read_required(json, "result", result);
     journal.result = std::move(result);
   } else if (json.contains("quern_sweep")) {
     throw Damage{"it is a second head; a file holds one sweep"};
@@ -49,7 +46,13 @@ void read_line(std::string_view line, Journal& journal) {
 
 Error bad(std::string sentence) { return {Code::bad_input, Stage::tool, std::move(sentence)}; }
 
-// Of whole lines alone.
+std::string kind_names() {
+  std::vector<std::string> names;
+  for (const FailureKindRow& row : kFailureKinds) names.emplace_back(row.name);
+  return join(names, ", ");
+}
+
+// `text` holds complete lines only.
 Journal read_lines(std::string_view text, Damaged damaged) {
   Journal journal;
   bool has_head = false;
@@ -89,16 +92,26 @@ std::optional<FailureKind> failure_kind(std::string_view name) {
   return std::nullopt;
 }
 
+Json json_of(FailureKind kind) { return name(kind); }
+
+void read_json(const Json& json, const std::string& name, FailureKind& kind) {
+  std::string text;
+  read_json(json, name, text);
+  const std::optional<FailureKind> known = failure_kind(text);
+  if (!known) throw Damage{cat(name, " is \"", text, "\"; it may be ", kind_names())};
+  kind = *known;
+}
+
 std::string serialize(const SweepHead& head) {
   Json json = {{"quern_sweep", kJournalSchema}};
-  json.update(to_json(head));
+  add_members(head, json);
   return line_of(json);
 }
-std::string serialize(const SweepTrial& trial) { return line_of(to_json(trial)); }
+std::string serialize(const SweepTrial& trial) { return line_of(json_of(trial)); }
 std::string serialize(const std::vector<SweepFinalist>& finalists) {
-  return line_of({{"finalists", to_json(finalists)}});
+  return line_of({{"finalists", json_of(finalists)}});
 }
-std::string serialize(const SweepResult& result) { return line_of({{"result", to_json(result)}}); }
+std::string serialize(const SweepResult& result) { return line_of({{"result", json_of(result)}}); }
 
 Journal read_journal(std::string_view text, Damaged damaged) {
   const std::size_t whole = whole_lines(text);

@@ -1,113 +1,99 @@
 #include "tuner/worker/worker_messages.h"
 
+#include "base/json.h"
 #include "tuner/journal/journal_members.h"
 
 namespace quern {
 
-template <class Visit>
-void members(Visit& v, OpenMessage& m) {
-  v.required("device", m.device);
-  v.required("problem", m.problem);
-  v.required("regime", m.regime);
-  v.optional("trusted", m.trusted);
-  v.optional("memory_bytes", m.memory_bytes);
+constexpr auto members(const OpenMessage&) {
+  return std::tuple{
+      required("device", &OpenMessage::device),
+      required("problem", &OpenMessage::problem),
+      required("regime", &OpenMessage::regime),
+      optional("trusted", &OpenMessage::trusted),
+      optional("memory_bytes", &OpenMessage::memory_bytes),
+  };
 }
 
-template <class Visit>
-void members(Visit& v, EvaluateMessage& m) {
-  v.required("config", m.config);
-  v.optional("best_us", m.best_us);
+constexpr auto members(const EvaluateMessage&) {
+  return std::tuple{
+      required("config", &EvaluateMessage::config),
+      optional("best_us", &EvaluateMessage::best_us),
+  };
 }
 
-template <class Visit>
-void members(Visit& v, CompareMessage& m) {
-  v.required("a", m.a);
-  v.required("b", m.b);
-  v.required("count", m.count);
+constexpr auto members(const CompareMessage&) {
+  return std::tuple{
+      required("a", &CompareMessage::a),
+      required("b", &CompareMessage::b),
+      required("count", &CompareMessage::count),
+  };
 }
 
-template <class Visit>
-void members(Visit& v, CompileMessage& m) {
-  v.required("problem", m.problem);
-  v.required("target", m.target);
-  v.required("device_model", m.device_model);
-  v.required("config", m.config);
+constexpr auto members(const CompileMessage&) {
+  return std::tuple{
+      required("problem", &CompileMessage::problem),
+      required("target", &CompileMessage::target),
+      required("device_model", &CompileMessage::device_model),
+      required("config", &CompileMessage::config),
+  };
 }
 
-template <class Visit>
-void members(Visit& v, DeviceFacts& f) {
-  v.required("device", f.device);
-  v.required("target", f.target);
-  v.required("driver", f.driver);
-  v.required("clocks", f.clocks);
-  v.required("bytes", f.bytes);
-  v.required("copy_us", f.copy_us);
+constexpr auto members(const DeviceFacts&) {
+  return std::tuple{
+      required("device", &DeviceFacts::device), required("target", &DeviceFacts::target),
+      required("driver", &DeviceFacts::driver), required("clocks", &DeviceFacts::clocks),
+      required("bytes", &DeviceFacts::bytes),   required("copy_us", &DeviceFacts::copy_us),
+  };
 }
 
-template <class Visit>
-void members(Visit& v, Round& r) {
-  v.required("a1", r.a1);
-  v.required("b1", r.b1);
-  v.required("b2", r.b2);
-  v.required("a2", r.a2);
+constexpr auto members(const Round&) {
+  return std::tuple{
+      required("a1", &Round::a1),
+      required("b1", &Round::b1),
+      required("b2", &Round::b2),
+      required("a2", &Round::a2),
+  };
 }
 
-template <class Visit>
-void members(Visit& v, ImageMessage& m) {
-  v.required("key", m.key);
-  v.required("digest", m.digest);
-  v.plain("registers", m.registers);
-  v.plain("shared_bytes", m.shared_bytes);
-  v.plain("stack_bytes", m.stack_bytes);
-  v.plain("spills", m.spills);
-  v.plain("compile_ms", m.compile_ms);
+constexpr auto members(const ImageMessage&) {
+  return std::tuple{
+      required("key", &ImageMessage::key),
+      required("digest", &ImageMessage::digest),
+      always("registers", &ImageMessage::registers),
+      always("shared_bytes", &ImageMessage::shared_bytes),
+      always("stack_bytes", &ImageMessage::stack_bytes),
+      always("spills", &ImageMessage::spills),
+      always("compile_ms", &ImageMessage::compile_ms),
+  };
 }
 
-template <class Visit>
-void members(Visit& v, ErrorMessage& m) {
-  v.required("code", m.code);
-  v.required("sentence", m.sentence);
-  v.optional("problem", m.problem);
-  v.optional("log", m.log);
-  v.optional("lasting", m.lasting);
+constexpr auto members(const ErrorMessage&) {
+  return std::tuple{
+      required("code", &ErrorMessage::code),       required("sentence", &ErrorMessage::sentence),
+      optional("problem", &ErrorMessage::problem), optional("log", &ErrorMessage::log),
+      optional("lasting", &ErrorMessage::lasting),
+  };
 }
 
-namespace {
-
-template <class Each>
-void each_kind(Message& m, const Each& each) {
-  each("open", m.open);
-  each("evaluate", m.evaluate);
-  each("compare", m.compare);
-  each("compile", m.compile);
-  each("facts", m.facts);
-  each("trial", m.trial);
-  each("rounds", m.rounds);
-  each("image", m.image);
-  each("error", m.error);
+constexpr auto members(const Message&) {
+  return std::tuple{
+      optional("open", &Message::open),       optional("evaluate", &Message::evaluate),
+      optional("compare", &Message::compare), optional("compile", &Message::compile),
+      optional("facts", &Message::facts),     optional("trial", &Message::trial),
+      optional("rounds", &Message::rounds),   optional("image", &Message::image),
+      optional("error", &Message::error),
+  };
 }
 
-}  // namespace
-
-std::string serialize(const Message& message) {
-  Json json = Json::object();
-  Message copy = message;
-  each_kind(copy, [&](const char* name, const auto& part) {
-    if (part) json[name] = to_json(*part);
-  });
-  return line_of(json);
-}
+std::string serialize(const Message& message) { return line_of(json_of(message)); }
 
 Message parse_message(std::string_view line) {
   try {
-    const Json json = parse_line(line);
     Message message;
+    read_json(parse_object(line), "the message", message);
     int parts = 0;
-    each_kind(message, [&](const char* name, auto& part) {
-      if (!json.contains(name)) return;
-      from_json(json[name], name, part.emplace());
-      ++parts;
-    });
+    each_member(message, [&](auto, const auto& part) { parts += part ? 1 : 0; });
     if (parts != 1) throw Damage{cat("it has ", parts, " known members and should have one")};
     return message;
   } catch (const Damage& damage) {

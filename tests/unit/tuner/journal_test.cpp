@@ -196,7 +196,7 @@ TEST(Journal, SaysWhatIsWrongWithALine) {
   EXPECT_TRUE(says(of("{\"config\":\"a=1\",\"us\":1e999}"), "too large"));
   EXPECT_TRUE(says(of("{\"config\":\"a=1\",\"us\":1,\"spills\":1.5}"), "spills is no whole number"));
   EXPECT_TRUE(says(of("{\"config\":\"a=1\",\"us\":1,\"spills\":18446744073709551615}"), "spills is out of range"));
-  EXPECT_TRUE(says(of("{\"config\":\"a=1\",\"us\":1,\"samples\":[1,\"2\"]}"), "samples is no number"));
+  EXPECT_TRUE(says(of("{\"config\":\"a=1\",\"us\":1,\"samples\":[1,\"2\"]}"), "samples[1] is no number"));
   EXPECT_TRUE(says(of("{\"config\":\"a=1\",\"us\":1,\"samples\":1}"), "samples is no list"));
   EXPECT_TRUE(says(of("{\"config\":\"a=1\",\"failure\":\"odd\"}"), "it may be compile, compile_timeout, resources"));
   EXPECT_TRUE(says(of("{\"finalists\":{}}"), "finalists is no list"));

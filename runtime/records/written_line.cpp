@@ -15,7 +15,7 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_plain(char c) { return c >= ' ' && c <= '~' && c != '\\'; }
 
-// Parses a text from its start. After the first mismatch every result is false.
+// Consumes a text from its start. Once a piece was not found, every answer is false.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
@@ -36,7 +36,7 @@ class Reader {
     rest_.remove_prefix(inner.size() + 1);
   }
 
-  // Of the forms that JSON has for a non-negative number, those that from_chars parses to the same value.
+  // Takes those JSON forms of a non-negative number that from_chars reads as the same value.
   template <class Number>
   void number(Number& number) {
     const auto end = std::find_if(rest_.begin(), rest_.end(), [](char c) { return c == ',' || c == '}'; });
@@ -50,7 +50,7 @@ class Reader {
 
   void value(ClockRates& clocks) {
     take("{");
-    members(clocks, [](auto& value, const auto& visit) { visit_clocks(value, visit); });
+    members_of(clocks);
     take("}");
   }
 
@@ -58,17 +58,17 @@ class Reader {
     take("[");
     while (good_ && !rest_.starts_with("]")) {
       take(rivals.empty() ? "{" : ",{");
-      members(rivals.emplace_back(), [](auto& rival, const auto& visit) { visit_rival(rival, visit); });
+      members_of(rivals.emplace_back());
       take("}");
     }
     take("]");
   }
 
-  // All members of an object, each after a comma except the first.
-  template <class Object, class VisitAll>
-  void members(Object& object, const VisitAll& visit_all, std::string_view before = "") {
-    visit_all(object, [&](const char* name, auto& member, bool) {
-      if (take(before) && take("\"") && take(name) && take("\":")) read(member);
+  // All members of an object. `before` precedes the first, a comma every other.
+  template <class Object>
+  void members_of(Object& object, std::string_view before = "") {
+    each_member(object, [&](auto member, auto& value) {
+      if (take(before) && take("\"") && take(member.name) && take("\":")) read(value);
       before = ",";
     });
   }
@@ -99,8 +99,7 @@ class Reader {
 bool read_written_line(std::string_view text, Record& record) {
   Reader reader(text);
   reader.take(cat("{\"quern_record\":", kRecordSchema));
-  reader.members(
-      record, [](auto& value, const auto& visit) { visit_members(value, visit); }, ",");
+  reader.members_of(record, ",");
   return reader.at_end();
 }
 

@@ -45,7 +45,7 @@ find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name 
     only["nvrtc.h"] = "compiler"
     only["xxhash.h"] = "base"
     only["spdlog/"] = "base"
-    only["nlohmann/"] = "base records tuner/space io"
+    only["nlohmann/"] = "base tuner/space io"
     only["CLI/"] = "io"
     only["zlib.h"] = "io report"
 

@@ -7,16 +7,14 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "io/table.h"
 
 namespace quern::tool {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 template <class... F>
 struct Overloaded : F... {
@@ -24,26 +22,6 @@ struct Overloaded : F... {
 };
 template <class... F>
 Overloaded(F...) -> Overloaded<F...>;
-
-Json json_of(const Row& row);
-
-Json json_of(const Value& value) {
-  return std::visit(Overloaded{[](Value::Nothing) { return Json(nullptr); },
-                               [](const Value::Rows& rows) {
-                                 Json array = Json::array();
-                                 for (const Row& row : rows) array.push_back(json_of(row));
-                                 return array;
-                               },
-                               [](const Value::Object& object) { return json_of(object.row.front()); },
-                               [](const auto& plain) { return Json(plain); }},
-                    value.value);
-}
-
-Json json_of(const Row& row) {
-  Json object = Json::object();
-  for (const auto& [name, value] : row.fields) object[name] = json_of(value);
-  return object;
-}
 
 std::string number_text(double number, int digits) {
   if (std::isnan(number)) return "nan";
@@ -57,7 +35,7 @@ void flush() {
   if (std::fflush(stdout) != 0 && output_error == 0) output_error = errno;
 }
 
-// 0 where it is not a terminal.
+// 0 if it is not a terminal.
 std::size_t columns_of(int file) {
   if (isatty(file) == 0) return 0;
   winsize size{};
@@ -65,6 +43,21 @@ std::size_t columns_of(int file) {
 }
 
 }  // namespace
+
+static Json json_of(const Row& row);
+
+static Json json_of(const Value& value) {
+  return std::visit(Overloaded{[](Value::Nothing) { return Json(); },
+                               [](const Value::Object& object) { return json_of(object.row.front()); },
+                               [](const auto& plain) { return quern::json_of(plain); }},
+                    value.value);
+}
+
+static Json json_of(const Row& row) {
+  Json object = Json::object();
+  for (const auto& [name, value] : row.fields) object[name] = json_of(value);
+  return object;
+}
 
 std::string text_of(const Value& value) {
   return std::visit(Overloaded{[](Value::Nothing) { return std::string("-"); },
@@ -81,8 +74,8 @@ std::string text_of(const Value& value) {
                     value.value);
 }
 
-// Bytes that are no UTF-8, a file name's for one, are replaced: a row is always printed.
-std::string to_json(const Row& row) { return json_of(row).dump(-1, ' ', false, Json::error_handler_t::replace); }
+// Replaces bytes that are not UTF-8, as a file name may have: a row is always printed.
+std::string to_json(const Row& row) { return line_of(json_of(row)); }
 
 void print_json(std::string_view schema, const Row& row) {
   Row whole;
@@ -133,7 +126,7 @@ void print_line(std::string_view text) {
 }
 
 void note(std::string_view text) {
-  const std::string line = cat(printable_lines(text), "\n");  // it may hold names that somebody else chose
+  const std::string line = cat(printable_lines(text), "\n");  // it may hold names from files
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

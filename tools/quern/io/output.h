@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -13,7 +14,8 @@ namespace quern::tool {
 
 struct Row;
 
-// A cell. A number shows `digits` behind the point in tables, and a number of bytes "1.50 MiB"; JSON has all of it.
+// A cell. In tables a number has `digits` decimal places, and a number of bytes is "1.50 MiB". JSON has the exact
+// value.
 struct Value {
   struct Nothing {};
   using Texts = std::vector<std::string>;
@@ -25,19 +27,23 @@ struct Value {
   int digits = 2;
   bool is_bytes = false;
 
+  Value() = default;
+  // From a type that the variant takes, a std::size_t or a Row.
+  template <class T>
+  Value(T v, int d = 2) : value(stored(std::move(v))), digits(d) {}  // NOLINT(google-explicit-constructor)
   static Value of_bytes(std::int64_t bytes);
-  // Defined below Row, which a list of rows needs whole.
-  Value();
-  Value(bool v);               // NOLINT(google-explicit-constructor)
-  Value(int v);                // NOLINT(google-explicit-constructor)
-  Value(std::int64_t v);       // NOLINT(google-explicit-constructor)
-  Value(std::size_t v);        // NOLINT(google-explicit-constructor)
-  Value(double v, int d = 2);  // NOLINT(google-explicit-constructor)
-  Value(const char* v);        // NOLINT(google-explicit-constructor)
-  Value(std::string v);        // NOLINT(google-explicit-constructor)
-  Value(Texts v);              // NOLINT(google-explicit-constructor)
-  Value(Rows v);               // NOLINT(google-explicit-constructor)
-  Value(Row v);                // NOLINT(google-explicit-constructor)
+
+ private:
+  template <class T>
+  static auto stored(T v) {
+    if constexpr (std::is_same_v<T, Row>) {
+      return Object{{std::move(v)}};
+    } else if constexpr (std::is_same_v<T, std::size_t>) {
+      return static_cast<std::int64_t>(v);
+    } else {
+      return v;
+    }
+  }
 };
 
 // Named values in order: a JSON object, or a row of a table.
@@ -49,17 +55,6 @@ struct Row {
   }
 };
 
-inline Value::Value() = default;
-inline Value::Value(bool v) : value(v) {}
-inline Value::Value(int v) : value(std::int64_t{v}) {}
-inline Value::Value(std::int64_t v) : value(v) {}
-inline Value::Value(std::size_t v) : value(static_cast<std::int64_t>(v)) {}
-inline Value::Value(double v, int d) : value(v), digits(d) {}
-inline Value::Value(const char* v) : value(std::string(v)) {}
-inline Value::Value(std::string v) : value(std::move(v)) {}
-inline Value::Value(Texts v) : value(std::move(v)) {}
-inline Value::Value(Rows v) : value(std::move(v)) {}
-inline Value::Value(Row v) : value(Object{{std::move(v)}}) {}
 inline Value Value::of_bytes(std::int64_t bytes) {
   Value value(bytes);
   value.is_bytes = true;
@@ -69,13 +64,13 @@ inline Value Value::of_bytes(std::int64_t bytes) {
 std::string to_json(const Row& row);
 std::string text_of(const Value& value);
 
-// One JSON object a line, seen at once. `schema` is its first member, "quern.prewarm/1": docs/json.md has its members.
+// One JSON object a line, flushed. `schema` is its first member, "quern.prewarm/1": docs/json.md has its members.
 void print_json(std::string_view schema, const Row& row);
 // As table_text has it, fitted to the terminal.
 void print_table(const std::vector<Row>& rows);
 void print_rows(std::string_view schema, const std::vector<Row>& rows, bool json);
 
-// Rows of one schema, as they come: JSON lines at once, or one table in the end.
+// Rows of one schema: each printed as a JSON line when it is added, or all as one table at the end.
 class RowPrinter {
  public:
   RowPrinter(std::string_view schema, bool json) : schema_(schema), json_(json) {}
@@ -90,20 +85,20 @@ class RowPrinter {
   std::vector<Row> rows_;
 };
 
-// Once, before anything is opened: a standard file that is closed becomes one that can neither be read nor written, so
-// that no file of ours is taken for it.
+// Called once, before anything is opened: opens /dev/null for each closed standard file, so that a file opened later
+// does not get its descriptor.
 void open_standard_files();
-// Once, at the end: "" where all that was printed was written, else why not.
+// Called once, at the end: "" if all output was written, else the error.
 std::string finish_output();
 
-// The terminal's columns; 0 where stdout, or stderr, is not one.
+// The terminal's columns; 0 if stdout or stderr is not a terminal.
 std::size_t output_columns();
 std::size_t error_columns();
 
 void print(std::string_view text);       // to stdout, as it is
 void print_line(std::string_view text);  // to stdout
 void note(std::string_view text);        // a line to stderr
-// "label     text", for reports that are no tables.
+// "label     text", for reports that are not tables.
 void print_item(std::string_view label, std::string_view text);
 
 }  // namespace quern::tool

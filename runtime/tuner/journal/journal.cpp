@@ -32,7 +32,9 @@ void read_line(std::string_view line, Journal& journal) {
     check(trial);
     journal.trials.push_back(std::move(trial));
   } else if (json.contains("finalists")) {
-    read_required(json, "finalists", journal.finalists);
+    std::vector<SweepFinalist> finalists;
+    read_required(json, "finalists", finalists);
+    journal.finalists = std::move(finalists);
   } else if (json.contains("result")) {
     SweepResult result;
     read_required(json, "result", result);

@@ -183,6 +183,13 @@ TEST(Journal, NamesADamagedLineOrSkipsIt) {
   EXPECT_TRUE(says(journal.skipped[0].reason, "no JSON"));
 }
 
+TEST(Journal, ADamagedLineChangesNothing) {
+  const std::string damaged = "{\"finalists\":[{\"config\":\"form=1 vector=1\",\"us\":1},3]}\n";
+  const Journal journal = read_journal(whole_file() + damaged, Damaged::skip);
+  EXPECT_EQ(journal.skipped.size(), 1U);
+  EXPECT_EQ(journal.finalists, kFinalists);
+}
+
 TEST(Journal, SaysWhatIsWrongWithALine) {
   const auto of = [](const std::string& line) { return refusal(head_line() + line + "\n"); };
   EXPECT_TRUE(says(of("[1]"), "no JSON object"));

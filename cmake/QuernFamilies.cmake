@@ -6,8 +6,8 @@
 #   target_link_libraries(app PRIVATE quern::quern)
 #   quern_add_family(TARGET app NAME scale_rows DIR families/scale_rows)
 #
-# The folder has the family's name and holds <name>.cpp, <name>.cu (the template), and any *.cpp, *.cuh and *.h. The device
-# sources (<name>.cu, *.cuh, params.h, *_choices.h) are embedded, and so are the records that the family ships with,
+# The folder has the family's name and holds <name>.cpp, <name>.cu (the template; of several steps a *.cu each), and any
+# *.cpp, *.cuh and *.h. The device sources (*.cu, *.cuh, params.h, *_choices.h) are embedded, and so are the records that the family ships with,
 # where it has any (records.jsonl, as `quern tune merge` writes them); <name>.cpp returns all from its `sources()`:
 #
 #   #include "quern_embedded/scale_rows.h"
@@ -49,16 +49,16 @@ function(quern_add_family)
     set(arg_DIR ${arg_NAME})
   endif()
   cmake_path(ABSOLUTE_PATH arg_DIR BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
-  foreach(file ${arg_NAME}.cpp ${arg_NAME}.cu)
-    if(NOT EXISTS ${arg_DIR}/${file})
-      message(FATAL_ERROR "quern_add_family: the family ${arg_NAME} needs ${arg_DIR}/${file}.")
-    endif()
-  endforeach()
-
+  file(GLOB templates CONFIGURE_DEPENDS ${arg_DIR}/*.cu)
   file(GLOB others CONFIGURE_DEPENDS
-    ${arg_DIR}/*.cu ${arg_DIR}/*.cuh ${arg_DIR}/params.h ${arg_DIR}/*_choices.h ${arg_DIR}/records.jsonl)
-  list(REMOVE_ITEM others ${arg_DIR}/${arg_NAME}.cu)
-  quern_embed_sources(${arg_TARGET} ${arg_NAME} ${arg_DIR}/${arg_NAME}.cu ${others})
+    ${arg_DIR}/*.cuh ${arg_DIR}/params.h ${arg_DIR}/*_choices.h ${arg_DIR}/records.jsonl)
+  if(NOT EXISTS ${arg_DIR}/${arg_NAME}.cpp)
+    message(FATAL_ERROR "quern_add_family: the family ${arg_NAME} needs ${arg_DIR}/${arg_NAME}.cpp.")
+  endif()
+  if(NOT templates)
+    message(FATAL_ERROR "quern_add_family: the family ${arg_NAME} needs ${arg_DIR}/${arg_NAME}.cu, or a *.cu a step.")
+  endif()
+  quern_embed_sources(${arg_TARGET} ${arg_NAME} ${templates} ${others})
 
   file(GLOB host_sources CONFIGURE_DEPENDS ${arg_DIR}/*.cpp)
   target_sources(${arg_TARGET} PRIVATE ${host_sources})

@@ -9,59 +9,16 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "quern/dtype.h"
 #include "quern/export.h"
+#include "quern/field.h"
 #include "quern/layout.h"
+#include "quern/spec.h"
 
 namespace quern {
-
-// ---- The problem ---------------------------------------------------------------------------------------------------
-
-// An extent that is left open until the launch.
-inline constexpr std::int64_t kOpen = -1;
-
-enum class FieldKind : std::uint8_t {
-  extent,   // std::int64_t; kOpen where `may_be_open`
-  integer,  // std::int64_t
-  dtype,    // DType
-  choice,   // an enum of one byte; `choices` names its values from 0 on
-};
-
-// A field of a problem. A problem is a standard-layout aggregate whose members are all described by fields.
-struct Field {
-  const char* name;
-  FieldKind kind;
-  std::uint16_t offset;  // offsetof in the problem
-  bool may_be_open;      // extent: kOpen is legal
-  std::int64_t min;      // extent, integer
-  std::int64_t max;
-  DTypeSet dtypes;             // dtype: what is accepted
-  const char* const* choices;  // choice: null-terminated; see quern/choice.h
-  const char* sentence;        // shown by `describe` and in refusals
-};
-
-inline constexpr std::size_t kMaxProblemBytes = 256;
-inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 46;
-
-constexpr Field extent_field(const char* name, std::size_t offset, bool may_be_open, const char* sentence) {
-  return {name,    FieldKind::extent, static_cast<std::uint16_t>(offset), may_be_open, 0, kMaxExtent, 0,
-          nullptr, sentence};
-}
-constexpr Field integer_field(const char* name, std::size_t offset, std::int64_t min, std::int64_t max,
-                              const char* sentence) {
-  return {name, FieldKind::integer, static_cast<std::uint16_t>(offset), false, min, max, 0, nullptr, sentence};
-}
-constexpr Field dtype_field(const char* name, std::size_t offset, DTypeSet accepted, const char* sentence) {
-  return {name, FieldKind::dtype, static_cast<std::uint16_t>(offset), false, 0, 0, accepted, nullptr, sentence};
-}
-constexpr Field choice_field(const char* name, std::size_t offset, const char* const* choices, const char* sentence) {
-  return {name, FieldKind::choice, static_cast<std::uint16_t>(offset), false, 0, 0, 0, choices, sentence};
-}
 
 // ---- The arguments -------------------------------------------------------------------------------------------------
 
@@ -83,6 +40,17 @@ struct Out {
 };
 static_assert(sizeof(In) == sizeof(Out), "operands are reached by offset");
 
+// An operand that is a list: entries in host memory, read during the call of launch alone.
+struct InList {
+  const In* entries = nullptr;
+  std::int64_t count = 0;
+};
+struct OutList {
+  const Out* entries = nullptr;
+  std::int64_t count = 0;
+};
+static_assert(sizeof(InList) == sizeof(OutList), "operands are reached by offset");
+
 enum class Role : std::uint8_t {
   input,
   output,
@@ -92,24 +60,33 @@ enum class Role : std::uint8_t {
   workspace,
 };
 
-// One operand. `layout` is called with a problem whose extents are closed. Of a problem with open extents an operand
-// whose layout is the same whether these are 1 or 1048583 is taken to depend on none: launches do not ask for it again.
+inline constexpr int kMaxOperands = 32;
+
+// One operand, or a list of them. A layout is asked of a problem whose extents are closed. Of a problem with open
+// extents an operand whose layout is the same whether these are 1 or 1048583 is taken to depend on none: launches do
+// not ask for it again.
 struct Operand {
   const char* name;
   Role role;
-  std::uint16_t offset;  // of the In or Out in the arguments
-  bool bulk;             // moved with the wide accesses: its address decides the variant
-  Layout (*layout)(const void* problem);
-  const char* shape;  // for people: "[rows, width]"
+  std::uint16_t offset;  // of the In or Out in the arguments; of a list: of the InList or OutList
+  bool bulk;             // moved with wide accesses: its address decides the variant
+  Layout (*layout_of_entry)(const void* problem, int entry);  // 0 where it is no list
+  const char* shape;                                          // for people: "[rows, width]"
   const char* sentence;
-};
+  // Of a list: how many entries a problem has, open extents still open; up to kMaxEntries. null: not a list.
+  int (*count)(const void* problem) = nullptr;
 
-// A run-time number that is no extent.
+  Layout layout(const void* problem, int entry = 0) const { return layout_of_entry(problem, entry); }
+};
+inline constexpr int kMaxEntries = 64;
+
+// A run-time number that is not an extent.
 struct Scalar {
   const char* name;
-  std::uint16_t offset;  // of the float in the arguments
+  std::uint16_t offset;  // in the arguments
   const char* sentence;
   bool (*used)(const void* problem) = nullptr;  // whether it changes this problem's result; null: always
+  DType dtype = DType::f32;                     // f32: float, f64: double, i64: std::int64_t
 };
 
 // An extent that the launch may give: the field it closes and where it is in the arguments.
@@ -121,15 +98,7 @@ struct LaunchExtent {
 
 // ---- The tuning space ----------------------------------------------------------------------------------------------
 
-inline constexpr int kMaxParameters = 12;
-
-struct Parameter {
-  const char* name;
-  const std::int32_t* values;  // legal values, ended by kNoMore
-  bool compiled;               // false: reaches the launch geometry only, so no image depends on it
-  const char* sentence;
-};
-inline constexpr std::int32_t kNoMore = -0x7fffffff;
+inline constexpr int kMaxParameters = 16;
 
 // One point of the space: a value for each parameter, in the family's order.
 struct Config {
@@ -139,6 +108,18 @@ struct Config {
   friend bool operator==(const Config& a, const Config& b) { return a.values == b.values; }
   friend bool operator!=(const Config& a, const Config& b) { return !(a == b); }
 };
+
+struct Parameter {
+  const char* name;
+  const std::int32_t* values;  // legal values, ended by kNoMore
+  bool compiled;               // false: reaches the launch geometry only, so no image depends on it
+  const char* sentence;
+  // Whether the parameter applies to a problem and the parameters before it in the table; null: always. Where it does
+  // not, it has the value `otherwise`, which must be one of `values`, and no text of a config names it.
+  bool (*applies)(const void* problem, const Config& config) = nullptr;
+  std::int32_t otherwise = 0;
+};
+inline constexpr std::int32_t kNoMore = -0x7fffffff;
 
 // Where a kernel will run. `arch` is the compiler's name without the "sm_": 80, 90, 100, 120; `suffix` is "a" or "".
 struct Target {
@@ -167,49 +148,16 @@ struct Constraint {
   bool (*holds)(const void* problem, const Target& target, const Config& config);
 };
 
-// An image of a problem: its config and what it demands of the bulk operands' addresses.
+// An image of a problem. A launch takes the first variant whose alignment divides the address of each bulk operand (see
+// Family::alignment) and that `fits`.
 struct Variant {
   const char* name = "";
   Config config;
-  std::uint32_t alignment = 1;  // bytes, a power of two
+  // Asked at each launch with all extents closed, on the launch path; null: it fits every problem.
+  bool (*fits)(const void* problem) = nullptr;
 };
 inline constexpr int kMaxVariants = 4;
-
-// ---- The spec ------------------------------------------------------------------------------------------------------
-
-// One compile-time constant.
-struct Constant {
-  std::string type;  // "int", "bool", "type" (an alias), or an enum's name
-  std::string name;
-  std::string value;
-};
-
-// The constants of one image, in order. Becomes namespace quern::spec of spec.cuh.
-class Spec {
- public:
-  void integer(const char* name, std::int64_t value) { add("long long", name, std::to_string(value)); }
-  void flag(const char* name, bool value) { add("bool", name, value ? "true" : "false"); }
-  void type(const char* name, std::string value) { add("type", name, std::move(value)); }
-  void choice(const char* enumeration, const char* name, const std::string& value) {
-    add(enumeration, name, std::string(enumeration) + "::" + value);
-  }
-  // A header that the constants need, included before them.
-  void header(const char* path) { headers_.emplace_back(path); }
-  // A part of the family's source that this image needs, included behind the constants. Leaving the others out is what
-  // keeps a compile short.
-  void part(const char* path) { parts_.emplace_back(path); }
-  const std::vector<Constant>& constants() const { return constants_; }
-  const std::vector<std::string>& headers() const { return headers_; }
-  const std::vector<std::string>& parts() const { return parts_; }
-
- private:
-  void add(const char* type, const char* name, std::string value) {
-    constants_.push_back({type, name, std::move(value)});
-  }
-  std::vector<Constant> constants_;
-  std::vector<std::string> headers_;
-  std::vector<std::string> parts_;
-};
+inline constexpr std::uint32_t kMaxAlignment = 256;
 
 // ---- The launch ----------------------------------------------------------------------------------------------------
 
@@ -274,6 +222,29 @@ struct Replaced {
   const char* now;    // "row_pad direction=pad"
 };
 
+// A kernel of a family's plans. The steps that a problem needs run one after the other on the stream; what one leaves
+// for a later one is in an operand. Each has images, a tuning space and a geometry of its own. Functions must be pure
+// and thread-safe. Fill it with make_step below; a family of one step needs none, make_family makes it.
+struct Step {
+  const char* name;    // the kernel is quern_FAMILY_NAME; "" where it is the family's only step: quern_FAMILY
+  const char* source;  // path of its template among the family's sources
+  Table<Parameter> parameters;
+  Table<Constraint> constraints;
+  bool (*needed)(const void* problem);  // whether a problem, open extents still open, has this step; null: always
+  // The images of a problem, most wanted first; the last one takes any element-aligned address and fits every problem.
+  // Returns how many.
+  int (*variants)(const void* problem, const Target&, const DeviceModel&, Variant (&out)[kMaxVariants]);
+  // The alignment in bytes that a config demands of a bulk operand, by its place in `operands`: a power of two, at most
+  // kMaxAlignment.
+  std::uint32_t (*alignment)(const void* problem, int operand, const Config&);
+  // The constants of the image.
+  void (*specialize)(const void* problem, const Target&, const Config&, Spec&);
+  // Geometry and parameters of one launch; extents are closed. On the launch path: must not allocate. Called twice a
+  // launch in a family of several steps, so that all are checked before the first is enqueued.
+  void (*launch)(const void* problem, const void* args, const DeviceModel&, const Config&, Launch&);
+};
+inline constexpr int kMaxSteps = 16;
+
 // The descriptor. Constant and static: it must outlive every Runtime that knows it. Functions must be pure and
 // thread-safe; `problem` and `args` point at the family's own types. Fill it with make_family below.
 struct Family {
@@ -283,9 +254,8 @@ struct Family {
   Table<Operand> operands;
   Table<Scalar> scalars;
   Table<LaunchExtent> launch_extents;
-  Table<Parameter> parameters;
-  Table<Constraint> constraints;
-  Table<SourceFile> sources;       // the first is the template
+  Table<Step> steps;               // 1 to kMaxSteps, in the order in which they run
+  Table<SourceFile> sources;       // what the steps' templates may include; of one step the first is the template
   Table<const char*> bench_cases;  // problem texts, extents closed
   Table<Replaced> replaced;        // for the refusal of old texts; make_family leaves it empty
   std::size_t problem_bytes;
@@ -295,25 +265,18 @@ struct Family {
 
   // Rules between fields; returns a sentence that names the field and what would be accepted, or "" if all is well.
   std::string (*check)(const void* problem);
-  // The images of a problem, most wanted first; the last one takes any element-aligned address. Returns how many.
-  int (*variants)(const void* problem, const Target&, const DeviceModel&, Variant (&out)[kMaxVariants]);
-  // What `config` demands of the bulk operands' addresses, for configs that are not from `variants`.
-  std::uint32_t (*alignment)(const void* problem, const Config&);
-  // The constants of the image.
-  void (*specialize)(const void* problem, const Target&, const Config&, Spec&);
-  // Geometry and parameters of one launch; extents are closed. On the launch path: must not allocate.
-  void (*launch)(const void* problem, const void* args, const DeviceModel&, const Config&, Launch&);
   // The plain reference: reads and writes host memory through the arguments' pointers.
   void (*reference)(const void* problem, const void* args);
   Tolerance (*tolerance)(const void* problem, int operand);
   // The fewest bytes that must move.
   std::int64_t (*bytes)(const void* problem);
-  // Makes an input's data where random numbers of its type will not do; returns false where they will.
-  bool (*generate)(const void* problem, int operand, std::uint64_t seed, void* data);
+  // Makes an input's data where random numbers of its type will not do; returns false where they will. `entry`: of a
+  // list, else 0.
+  bool (*generate)(const void* problem, int operand, int entry, std::uint64_t seed, void* data);
 };
 
-// Turns a family's typed functions into the descriptor's. A family F names its types and functions:
-//   struct F { using Problem = …; using Args = …; static constexpr Field kFields[] = …; … };
+// Turns the typed functions of a family F, or of a step of it, into the descriptor's. A family names its types and
+// functions: struct F { using Problem = …; using Args = …; static constexpr Field kFields[] = …; … };
 template <class F>
 struct Erase {
   using Problem = typename F::Problem;
@@ -324,7 +287,7 @@ struct Erase {
   static int variants(const void* p, const Target& t, const DeviceModel& m, Variant (&out)[kMaxVariants]) {
     return F::variants(problem(p), t, m, out);
   }
-  static std::uint32_t alignment(const void* p, const Config& c) { return F::alignment(problem(p), c); }
+  static std::uint32_t alignment(const void* p, int o, const Config& c) { return F::alignment(problem(p), o, c); }
   static void specialize(const void* p, const Target& t, const Config& c, Spec& s) {
     F::specialize(problem(p), t, c, s);
   }
@@ -334,20 +297,40 @@ struct Erase {
   static void reference(const void* p, const void* a) { F::reference(problem(p), *static_cast<const Args*>(a)); }
   static Tolerance tolerance(const void* p, int o) { return F::tolerance(problem(p), o); }
   static std::int64_t bytes(const void* p) { return F::bytes(problem(p)); }
-  static bool generate(const void* p, int o, std::uint64_t seed, void* d) {
-    return F::generate(problem(p), o, seed, d);
+  // A family without lists leaves `entry` out.
+  static bool generate(const void* p, int o, int e, std::uint64_t seed, void* d) {
+    if constexpr (std::is_invocable<decltype(F::generate), const Problem&, int, int, std::uint64_t, void*>::value) {
+      return F::generate(problem(p), o, e, seed, d);
+    } else {
+      return F::generate(problem(p), o, seed, d);
+    }
   }
 };
 
-// Wraps `Layout f(const Problem&)` for the operand table.
+// Wraps `Layout f(const Problem&)` for the operand table, and `Layout f(const Problem&, int entry)` for a list.
 template <class Problem, Layout (*F)(const Problem&)>
-Layout layout_of(const void* problem) {
+Layout layout_of(const void* problem, int /*entry*/) {
   return F(*static_cast<const Problem*>(problem));
+}
+template <class Problem, Layout (*F)(const Problem&, int)>
+Layout layout_of(const void* problem, int entry) {
+  return F(*static_cast<const Problem*>(problem), entry);
 }
 // Wraps `bool f(const Problem&, const Target&, const Config&)` for the constraint table.
 template <class Problem, bool (*F)(const Problem&, const Target&, const Config&)>
 bool holds_for(const void* problem, const Target& target, const Config& config) {
   return F(*static_cast<const Problem*>(problem), target, config);
+}
+
+// Wraps `bool f(const Problem&, const Config&)` for Parameter::applies.
+template <class Problem, bool (*F)(const Problem&, const Config&)>
+bool applies_to(const void* problem, const Config& config) {
+  return F(*static_cast<const Problem*>(problem), config);
+}
+// Wraps `bool f(const Problem&)` for Variant::fits, LaunchExtent::needed and Scalar::used.
+template <class Problem, bool (*F)(const Problem&)>
+bool is_so(const void* problem) {
+  return F(*static_cast<const Problem*>(problem));
 }
 
 // ---- What the compiler checks of a family
@@ -385,17 +368,46 @@ constexpr std::size_t row_count(const Table<T>& table) {
 
 }  // namespace detail
 
+// S names Problem, Args, kParameters, kConstraints, variants, alignment, specialize and launch, as a family of one step
+// does. `source` is the path of the step's template.
+template <class S>
+constexpr Step make_step(const char* name, const char* source, bool (*needed)(const void* problem) = nullptr) {
+  using E = Erase<S>;
+  static_assert(detail::row_count(S::kParameters) <= static_cast<std::size_t>(kMaxParameters),
+                "a step has at most kMaxParameters parameters");
+  return {name,         source,        S::kParameters, S::kConstraints, needed,
+          &E::variants, &E::alignment, &E::specialize, &E::launch};
+}
+
+namespace detail {
+
+template <class F, class = void>
+struct HasSteps : std::false_type {};
+template <class F>
+struct HasSteps<F, std::void_t<decltype(F::steps())>> : std::true_type {};
+
+template <class F>
+Table<Step> steps_of() {
+  if constexpr (HasSteps<F>::value) {
+    return F::steps();
+  } else {
+    static const Step step[] = {make_step<F>("", F::sources()[0].path)};
+    return step;
+  }
+}
+
+}  // namespace detail
+
 template <class F>
 Family make_family() {
   using E = Erase<F>;
   static_assert(std::is_aggregate<typename F::Problem>::value &&
                     detail::member_count<typename F::Problem>() == detail::row_count(F::kFields),
                 "each member of a problem needs a row in kFields: one without would not be part of its identity");
-  static_assert(detail::row_count(F::kParameters) <= static_cast<std::size_t>(kMaxParameters),
-                "a family has at most kMaxParameters parameters");
   static_assert(std::is_standard_layout<typename F::Problem>::value && std::is_standard_layout<typename F::Args>::value,
                 "fields are reached by offset");
   static_assert(sizeof(typename F::Problem) <= kMaxProblemBytes, "launch keeps a copy on the stack");
+  static_assert(std::is_trivially_copyable<typename F::Problem>::value, "problems are copied as bytes");
   static const typename F::Problem default_problem{};
   static const typename F::Args default_args{};
   Family f{};
@@ -405,8 +417,7 @@ Family make_family() {
   f.operands = F::kOperands;
   f.scalars = F::scalars();
   f.launch_extents = F::kLaunchExtents;
-  f.parameters = F::kParameters;
-  f.constraints = F::kConstraints;
+  f.steps = detail::steps_of<F>();
   f.sources = F::sources();
   f.bench_cases = F::kBenchCases;
   f.problem_bytes = sizeof(typename F::Problem);
@@ -414,10 +425,6 @@ Family make_family() {
   f.default_problem = &default_problem;
   f.default_args = &default_args;
   f.check = &E::check;
-  f.variants = &E::variants;
-  f.alignment = &E::alignment;
-  f.specialize = &E::specialize;
-  f.launch = &E::launch;
   f.reference = &E::reference;
   f.tolerance = &E::tolerance;
   f.bytes = &E::bytes;

@@ -1,4 +1,4 @@
-// A plan: loaded kernels and launch geometry for one problem. What `launch` is called on.
+// A plan: loaded kernels and launch geometry for one problem, one step or several. What `launch` is called on.
 #ifndef QUERN_PLAN_H_
 #define QUERN_PLAN_H_
 
@@ -34,10 +34,11 @@ QUERN_API const char* name(ImageOrigin origin);
 
 // One image of a plan, for people and tools.
 struct ImageInfo {
-  std::string variant;  // "vector", "ragged", …
-  std::string config;   // "threads=256 vector=16 …"
-  std::uint32_t alignment = 1;
-  std::string key;  // WHAT/WHO, the entry's path in the store
+  std::string step;             // "" in a plan of one
+  std::string variant;          // "vector", "ragged", …
+  std::string config;           // "threads=256 vector=16 …"
+  std::uint32_t alignment = 1;  // the largest that it demands of an operand
+  std::string key;              // WHAT/WHO, the entry's path in the store
   ImageOrigin origin = ImageOrigin::memory;
   Resources resources;
   double compile_ms = 0;  // 0 unless compiled
@@ -58,7 +59,7 @@ class QUERN_API AnyPlan {
   AnyPlan() = default;
   explicit AnyPlan(std::shared_ptr<const PlanState> state) : state_(std::move(state)) {}
 
-  // Enqueues the kernel on `stream` (null: the context's legacy default stream, if that is what the caller wants).
+  // Enqueues the kernels on `stream` (null: the context's legacy default stream, if that is what the caller wants).
   // `args` points at the family's arguments. Never compiles, allocates, locks or waits; can be captured in a graph.
   // An empty problem launches nothing. Once the process ends and the driver has shut down, nothing is launched either,
   // in silence. In a child forked since the driver was opened it is refused. Throws Error.
@@ -79,7 +80,8 @@ class QUERN_API AnyPlan {
   const std::string& problem() const;
   // Which config each image has and where it came from.
   std::string why() const;
-  // What was compiled, most wanted image first. Strings live as long as the plan, those of an older kernel too.
+  // What was compiled: step by step, the most wanted image of each first. Strings live as long as the plan, those of an
+  // older kernel too.
   const std::vector<ImageInfo>& images() const;
   // Of image `i`: the generated spec and the template; PTX. Empty where the store had only the cubin. Throws Error for
   // an image that it does not have, as do the next two.

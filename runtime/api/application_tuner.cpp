@@ -64,8 +64,9 @@ class TunerOfRuntime {
     task.worker = worker_;
     task.memory_bytes = memory_for(state_, *state_.driver());
     task.key_of = [this, &family, problem, device](const std::string& config) {
-      const auto variants = variants_of(family, problem, device.target, model_of(device), config);
-      return key_of_image(state_, {&family, problem, device.target, variants.front()}).path();
+      const Step& step = family.steps[0];
+      const auto variants = variants_of(family, step, problem, device.target, model_of(device), config);
+      return key_of_image(state_, {&family, &step, problem, device.target, variants.front()}).path();
     };
     const std::lock_guard lock(state_.families_mutex);
     for (const auto& [name, known] : state_.families) task.families.push_back(known);
@@ -74,7 +75,7 @@ class TunerOfRuntime {
 
   // Asked before a task is made, which looks for NVRTC.
   bool can_tune(const Family& family, const void* problem) {
-    return open_extents(family, problem).empty() && is_usable();
+    return open_extents(family, problem).empty() && family.steps.count == 1 && is_usable();
   }
 
   std::optional<TunedConfig> tune(const TuningTask& task) {

@@ -15,12 +15,12 @@ void add_difference(const char* what, const std::string& there, const std::strin
   if (!there.empty() && !here.empty() && there != here) differences.push_back(cat(what, there));
 }
 
-std::string hint_text(RuntimeState& state, const Family& family, const Record& record, const Target& target,
+std::string hint_text(RuntimeState& state, const Step& step, const Record& record, const Target& target,
                       const std::string& driver) {
   std::vector<std::string> differences;
   add_difference("measured with driver ", record.driver, driver, differences);
   add_difference("compiled by ", record.compiler, state.compiler.identity(target), differences);
-  if (!record.space_digest.empty() && record.space_digest != space_digest(family))
+  if (!record.space_digest.empty() && record.space_digest != space_digest(step))
     differences.emplace_back("chosen from another tuning space");
   return join(differences, ", ");
 }
@@ -59,7 +59,7 @@ std::string passed_over_text(const FoundRecord& found) {
 void take_record(RuntimeState& state, const Family& family, const void* problem, const ConfigPlace& place,
                  const std::string& driver, Choice& choice) {
   Variant& first = choice.variants.front();
-  choice.record = state.records.find(family, {problem, place.target, place.device, first.config});
+  choice.record = state.records.find(family, {problem, place.target, place.device, first.config, choice.step});
   if (!choice.record) {
     if (state.records.count(family) != 0) choice.from += "; no record fits";
     return;
@@ -70,19 +70,15 @@ void take_record(RuntimeState& state, const Family& family, const void* problem,
     return;
   }
   first.config = choice.record->config;
-  first.alignment = family.alignment(problem, first.config);
-  choice.hint = hint_text(state, family, *choice.record->record, place.target, driver);
+  choice.hint = hint_text(state, *choice.step, *choice.record->record, place.target, driver);
   choice.from = cat(record_text(*choice.record), choice.hint.empty() ? "" : cat("; a hint: ", choice.hint));
 }
 
-}  // namespace
-
-ConfigPlace place_of(const Target& target, const DeviceModel& model) { return {target, model, model.name}; }
-
-Choice select_config(RuntimeState& state, const Family& family, const void* problem, const ConfigPlace& place,
-                     std::string_view config, const std::string& driver) {
+Choice select_config(RuntimeState& state, const Family& family, const Step& step, const void* problem,
+                     const ConfigPlace& place, std::string_view config, const std::string& driver) {
   Choice choice;
-  choice.variants = variants_of(family, problem, place.target, place.model, config);
+  choice.step = &step;
+  choice.variants = variants_of(family, step, problem, place.target, place.model, config);
   if (!config.empty()) {
     choice.from = cat("the default changed by ", config);
   } else {
@@ -92,9 +88,16 @@ Choice select_config(RuntimeState& state, const Family& family, const void* prob
   return choice;
 }
 
-std::vector<Variant> variants_with_records(RuntimeState& state, const Family& family, const void* problem,
-                                           const Target& target, const DeviceModel& model, std::string_view config) {
-  return select_config(state, family, problem, place_of(target, model), config).variants;
+}  // namespace
+
+ConfigPlace place_of(const Target& target, const DeviceModel& model) { return {target, model, model.name}; }
+
+std::vector<Choice> select_configs(RuntimeState& state, const Family& family, const void* problem,
+                                   const ConfigPlace& place, std::string_view config, const std::string& driver) {
+  std::vector<Choice> choices;
+  for (const Step* step : steps_of(family, problem))
+    choices.push_back(select_config(state, family, *step, problem, place, config, driver));
+  return choices;
 }
 
 std::vector<ConfigPlace> places_for(RuntimeState& state, const Family& family, const Target& target,

@@ -5,6 +5,7 @@
 #include "plan/config.h"
 #include "plan/problem.h"
 #include "plan/unit.h"
+#include "plan/variants.h"
 
 namespace quern {
 namespace {
@@ -58,12 +59,13 @@ cache::Entry to_entry(const ImageRequest& request, const Unit& unit, Image image
 
 cache::Entry compile(RuntimeState& state, const ImageRequest& request, const cache::Key& key, const Unit& unit) {
   const std::string what =
-      cat(problem_text(*request.family, request.problem), " (", request.variant.name, ", ", request.target.text(), ")");
+      cat(problem_text(*request.family, request.problem), " (", request.step->name,
+          *request.step->name == '\0' ? "" : ", ", request.variant.name, ", ", request.target.text(), ")");
   if (request.prewarm) state.compiler.require(request.target);
   state.log.info(cat("compiling ", what));
   try {
-    Image image =
-        state.compiler.compile(unit, kernel_name(*request.family), request.target, state.options.compiler.lineinfo);
+    Image image = state.compiler.compile(unit, kernel_name(*request.family, *request.step), request.target,
+                                         state.options.compiler.lineinfo);
     state.compiles += 1;
     state.compile_nanoseconds += static_cast<std::uint64_t>(image.compile_ms * 1e6);
     state.log.info(cat("compiled ", what, " in ", fixed(image.compile_ms, 1), " ms"));
@@ -93,8 +95,9 @@ ImageOrigin to_origin(cache::Origin origin) {
 ImageInfo describe(const ImageRequest& request, const cache::Key& key, const cache::Found& found) {
   ImageInfo info;
   info.variant = request.variant.name;
-  info.config = config_text(*request.family, request.variant.config);
-  info.alignment = request.variant.alignment;
+  info.step = request.step->name;
+  info.config = config_text(*request.step, request.problem, request.variant.config);
+  info.alignment = largest_alignment(*request.family, *request.step, request.problem, request.variant.config);
   info.key = found.origin == cache::Origin::built ? cat(key.what_hash.hex(), "/", hash128(found.entry->who).hex())
                                                   : key.path();
   info.origin = to_origin(found.origin);
@@ -115,28 +118,34 @@ void mark_prewarmed(RuntimeState& state, const ImageRequest& request, const cach
 
 // What decides an image, and its name.
 struct Identity {
+  Identity() = default;
+  Identity(const Identity&) = delete;  // `sources` has views of `spec`
+  Identity& operator=(const Identity&) = delete;
   Spec spec;
   UnitSources sources;
   cache::Key key;
 };
 
-Identity identify(RuntimeState& state, const ImageRequest& request) {
+void identify(RuntimeState& state, const ImageRequest& request, Identity& identity) {
   const Family& family = *request.family;
-  Identity identity;
-  family.specialize(request.problem, request.target, request.variant.config, identity.spec);
-  identity.sources = find_sources(family, identity.spec, request.target);
-  identity.key = image_key(family, identity.sources, identity.spec, request.target, state.options.compiler.lineinfo,
-                           state.compiler.identity(request.target));
-  return identity;
+  request.step->specialize(request.problem, request.target, request.variant.config, identity.spec);
+  identity.sources = find_sources(family, *request.step, identity.spec, request.target);
+  identity.key = image_key(family, *request.step, identity.sources, identity.spec, request.target,
+                           state.options.compiler.lineinfo, state.compiler.identity(request.target));
 }
 
 }  // namespace
 
-cache::Key key_of_image(RuntimeState& state, const ImageRequest& request) { return identify(state, request).key; }
+cache::Key key_of_image(RuntimeState& state, const ImageRequest& request) {
+  Identity identity;
+  identify(state, request, identity);
+  return std::move(identity.key);
+}
 
 ObtainedImage obtain_image(RuntimeState& state, const ImageRequest& request, const cache::Patience& patience) {
   const Family& family = *request.family;
-  Identity identity = identify(state, request);
+  Identity identity;
+  identify(state, request, identity);
   ObtainedImage image;
   image.key = std::move(identity.key);
   try {

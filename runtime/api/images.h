@@ -17,6 +17,7 @@ namespace quern {
 // What is asked for.
 struct ImageRequest {
   const Family* family;
+  const Step* step;
   const void* problem;
   Target target;
   Variant variant;

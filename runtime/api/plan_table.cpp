@@ -5,7 +5,37 @@
 #include <thread>
 #include <utility>
 
+#include "base/hash.h"
+
 namespace quern {
+
+PlanKey::PlanKey(const Family& key_family, const void* problem, std::uint64_t context_id)
+    : family(&key_family), context(context_id) {
+  pack(key_family, problem, packed);
+  hash = hash64(packed.bytes.data(), packed.size) ^ (context * 0x9e3779b97f4a7c15u) ^
+         (reinterpret_cast<std::uintptr_t>(family) >> 4);
+}
+
+bool operator==(const PlanKey& left, const PlanKey& right) {
+  return left.hash == right.hash && left.family == right.family && left.context == right.context &&
+         left.packed.size == right.packed.size &&
+         std::memcmp(left.packed.bytes.data(), right.packed.bytes.data(), left.packed.size) == 0;
+}
+
+KeptPlanKey::KeptPlanKey(const PlanKey& key)
+    : hash_(key.hash), family_(key.family), context_(key.context), size_(key.packed.size) {
+  if (size_ > kInside) outside_ = std::make_unique<unsigned char[]>(size_);
+  std::memcpy(outside_ != nullptr ? outside_.get() : inside_.data(), key.packed.bytes.data(), size_);
+}
+
+bool KeptPlanKey::is_of(const Family& family, const PackedProblem& packed) const {
+  return family_ == &family && size_ == packed.size && std::memcmp(bytes(), packed.bytes.data(), size_) == 0;
+}
+
+bool operator==(const KeptPlanKey& kept, const PlanKey& key) {
+  return kept.hash_ == key.hash && kept.context_ == key.context && kept.is_of(*key.family, key.packed);
+}
+
 namespace {
 
 // Threads that take copies of one pointer write its one count, a cache line that then travels between their cores. A
@@ -90,15 +120,11 @@ void PlanTable::unstripe(const Node& node) {
 }
 
 std::size_t PlanTable::forget(const Family& family, const PackedProblem& problem) {
-  return remove_if([&](const Node& node) {
-    const PackedProblem& packed = node.key.packed;
-    return node.key.family == &family && packed.size == problem.size &&
-           std::memcmp(packed.bytes.data(), problem.bytes.data(), packed.size) == 0;
-  });
+  return remove_if([&](const Node& node) { return node.key.is_of(family, problem); });
 }
 
 std::size_t PlanTable::forget_context(std::uint64_t context) {
-  return remove_if([&](const Node& node) { return node.key.context == context; });
+  return remove_if([&](const Node& node) { return node.key.context() == context; });
 }
 
 std::size_t PlanTable::forget_unused() {

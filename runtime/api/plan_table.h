@@ -3,6 +3,7 @@
 #ifndef QUERN_API_PLAN_TABLE_H_
 #define QUERN_API_PLAN_TABLE_H_
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -13,10 +14,47 @@
 #include "base/fork_barrier.h"
 #include "base/read_mostly_table.h"
 #include "base/striped.h"
-#include "plan/plan_key.h"
 #include "plan/plan_state.h"
+#include "plan/problem.h"
 
 namespace quern {
+
+// Family, problem, and the context that the plan is loaded in. Large: made on the stack to look something up.
+struct PlanKey {
+  PlanKey(const Family& key_family, const void* problem, std::uint64_t context_id);
+  friend bool operator==(const PlanKey& left, const PlanKey& right);
+
+  std::uint64_t hash;
+  const Family* family;
+  std::uint64_t context;
+  PackedProblem packed;
+};
+
+// The same as it is kept. The small members first: a look-up that finds another plan's key reads no further.
+class KeptPlanKey {
+ public:
+  explicit KeptPlanKey(const PlanKey& key);
+  friend bool operator==(const KeptPlanKey& kept, const PlanKey& key);
+
+  bool is_of(const Family& family, const PackedProblem& packed) const;
+  std::uint64_t context() const { return context_; }
+
+ private:
+  // Most problems have a few fields that are not at their default.
+  static constexpr std::size_t kInside = 64;
+  const unsigned char* bytes() const { return outside_ != nullptr ? outside_.get() : inside_.data(); }
+
+  std::uint64_t hash_;
+  const Family* family_;
+  std::uint64_t context_;
+  std::size_t size_;
+  std::array<unsigned char, kInside> inside_;
+  std::unique_ptr<unsigned char[]> outside_;  // of a larger problem
+};
+
+struct PlanKeyHash {
+  std::size_t operator()(const PlanKey& key) const { return static_cast<std::size_t>(key.hash); }
+};
 
 // Thread-safe.
 class PlanTable {
@@ -51,7 +89,7 @@ class PlanTable {
     mutable std::atomic<unsigned> visits{0};                                 // by threads of other stripes than `home`
     const unsigned home = static_cast<unsigned>(this_stripe());
     const Pointer plan;
-    const PlanKey key;
+    const KeptPlanKey key;
   };
   static Pointer pointer(const Node& node) { return {node.shared_from_this(), node.plan.get()}; }
   static bool is_shared(const Node& node);

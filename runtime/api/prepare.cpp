@@ -102,13 +102,16 @@ std::shared_ptr<const Library> load(RuntimeState& state, const Context& context,
   }
 }
 
-std::string why_text(const PlanState& plan, const std::string& from) {
+std::string why_text(const PlanState& plan, const std::vector<Choice>& choices) {
   std::string why;
-  for (std::size_t i = 0; i < plan.images.size(); ++i) {
-    const ImageInfo& image = plan.images[i];
-    why += cat(i == 0 ? "" : "\n", image.variant, " (addresses aligned to ", static_cast<int>(image.alignment),
-               "): ", image.config, ", ", i == 0 ? from : cat("default for ", plan.model.name), "; image from ",
-               name(image.origin));
+  std::size_t i = 0;
+  for (const Choice& choice : choices) {
+    for (std::size_t v = 0; v < choice.variants.size(); ++v, ++i) {
+      const ImageInfo& image = plan.images[i];
+      why += cat(i == 0 ? "" : "\n", image.step, image.step.empty() ? "" : ", ", image.variant,
+                 " (addresses aligned to ", static_cast<int>(image.alignment), "): ", image.config, ", ",
+                 v == 0 ? choice.from : cat("default for ", plan.model.name), "; image from ", name(image.origin));
+    }
   }
   return why;
 }
@@ -127,9 +130,10 @@ bool for_this_very_problem(const Choice& choice) {
   return choice.record && choice.record->exact && !choice.record->sibling;
 }
 
-// Whether the application wants this problem tuned.
-bool is_to_be_tuned(const RuntimeState& state, const Choice& choice, const PrepareOptions& options) {
-  return state.tuner != nullptr && options.config.empty() && !for_this_very_problem(choice);
+// Whether the application wants this problem tuned. A plan of several steps is tuned by `quern tune --step` alone.
+bool is_to_be_tuned(const RuntimeState& state, const std::vector<Choice>& choices, const PrepareOptions& options) {
+  return state.tuner != nullptr && options.config.empty() && choices.size() == 1 &&
+         !for_this_very_problem(choices.front());
 }
 
 // Whether a sweep found a config now; not where the mode has none.
@@ -137,7 +141,8 @@ bool tune_now(RuntimeState& state, const PlanState& plan, const Device& device, 
               Choice& choice) {
   const auto tuned = state.tuner->before_plan(*plan.family, plan.problem.data(), device);
   if (!tuned) return false;
-  choice.variants = variants_of(*plan.family, plan.problem.data(), place.target, place.model, tuned->config);
+  choice.variants =
+      variants_of(*plan.family, *choice.step, plan.problem.data(), place.target, place.model, tuned->config);
   choice.record.reset();
   choice.from = tuned->from;
   state.log.info(cat(plan.text, ": ", choice.from));
@@ -153,15 +158,9 @@ void require_supported(const Device& device, const Family& family, const void* p
   throw error;
 }
 
-}  // namespace
-
-static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Family& family, const void* problem,
-                                                   const Context& context, const PrepareOptions& options,
-                                                   std::string_view from) {
-  check_problem(family, problem);
-  const Device device = describe_device(*state.driver(), context.device);
-  require_supported(device, family, problem);
-  const Target& target = device.target;
+// A plan without its images.
+std::shared_ptr<PlanState> begin_plan(const Family& family, const void* problem, const Device& device,
+                                      std::shared_ptr<const Driver> driver) {
   auto plan = std::make_shared<PlanState>();
   plan->family = &family;
   const auto* bytes = static_cast<const unsigned char*>(problem);
@@ -169,28 +168,57 @@ static std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Fa
   plan->text = problem_text(family, problem);
   plan->model = live_model(device);
   plan->device = device.ordinal;
-  plan->driver = state.driver();
+  plan->driver = std::move(driver);
   look_up_arguments(*plan);
+  return plan;
+}
 
-  const ConfigPlace place{target, model_of(device), device.name};
-  Choice choice = select_config(state, family, problem, place, options.config, driver_text(plan->driver->version()));
-  if (!from.empty()) choice.from = from;
-  const bool tunes = is_to_be_tuned(state, choice, options);
-  if (!tunes || !tune_now(state, *plan, device, place, choice)) log_choice(state, *plan, choice, options.config);
+// Makes and loads the images of all steps. What must be compiled is compiled at the same time.
+void add_images(RuntimeState& state, const Context& context, const Target& target, const std::vector<Choice>& choices,
+                PlanState& plan) {
   std::vector<ImageRequest> requests;
-  for (const Variant& variant : choice.variants) requests.push_back({&family, problem, target, variant, false, true});
+  for (const Choice& choice : choices) {
+    for (const Variant& variant : choice.variants)
+      requests.push_back({plan.family, choice.step, plan.problem.data(), target, variant, false, true});
+  }
   const cache::Patience patience = patience_of(state);
   std::vector<ObtainedImage> images = ImagesInMaking(state, requests, patience).all();
-  for (std::size_t i = 0; i < images.size(); ++i) {
-    plan->variants.push_back({requests[i].variant, load(state, context, requests[i], patience, images[i])});
-    plan->images.push_back(images[i].info);
-    plan->entries.push_back(std::move(images[i].entry));
+  std::size_t i = 0;
+  for (const Choice& choice : choices) {
+    std::vector<PlanState::Loaded> loaded;
+    for (const Variant& variant : choice.variants) {
+      loaded.push_back({variant, load(state, context, requests[i], patience, images[i])});
+      plan.images.push_back(images[i].info);
+      plan.entries.push_back(std::move(images[i].entry));
+      ++i;
+    }
+    add_step(plan, *choice.step, std::move(loaded));
   }
-  plan->why = why_text(*plan, choice.from);
-  state.manifest.add(plan->text, target.text(), options.config);
+}
+
+std::shared_ptr<const PlanState> build_plan(RuntimeState& state, const Family& family, const void* problem,
+                                            const Context& context, const PrepareOptions& options,
+                                            std::string_view from) {
+  check_problem(family, problem);
+  const Device device = describe_device(*state.driver(), context.device);
+  require_supported(device, family, problem);
+  const std::shared_ptr<PlanState> plan = begin_plan(family, problem, device, state.driver());
+  const ConfigPlace place{device.target, model_of(device), device.name};
+  std::vector<Choice> choices =
+      select_configs(state, family, problem, place, options.config, driver_text(plan->driver->version()));
+  if (!from.empty()) choices.front().from = from;
+  const bool tunes = is_to_be_tuned(state, choices, options);
+  if (!tunes || !tune_now(state, *plan, device, place, choices.front())) {
+    for (const Choice& choice : choices) log_choice(state, *plan, choice, options.config);
+  }
+  add_images(state, context, device.target, choices, *plan);
+  plan->why = why_text(*plan, choices);
+  state.manifest.add(plan->text, device.target.text(), options.config);
   if (tunes) state.tuner->after_plan(plan, context);
   return plan;
 }
+
+}  // namespace
 
 std::shared_ptr<const PlanState> make_plan(RuntimeState& state, const Family& family, const void* problem,
                                            const Context& context, const PrepareOptions& options,

@@ -184,12 +184,14 @@ static Prewarmed make_ahead(RuntimeState& state, const Family& family, const voi
   result.arch = target.text();
   std::set<std::string> keys;
   for (const ConfigPlace& place : places_for(state, family, target, device_model)) {
-    for (const Variant& variant : select_config(state, family, problem, place, config).variants) {
-      ObtainedImage image = obtain_image(state, {&family, problem, target, variant, true});
-      if (!keys.insert(image.info.key).second) continue;
-      result.images.push_back(std::move(image.info));
-      result.sources.push_back(image.entry->source);
-      result.ptx.push_back(image.entry->ptx);
+    for (const Choice& choice : select_configs(state, family, problem, place, config)) {
+      for (const Variant& variant : choice.variants) {
+        ObtainedImage image = obtain_image(state, {&family, choice.step, problem, target, variant, true});
+        if (!keys.insert(image.info.key).second) continue;
+        result.images.push_back(std::move(image.info));
+        result.sources.push_back(image.entry->source);
+        result.ptx.push_back(image.entry->ptx);
+      }
     }
   }
   state.store.flush();

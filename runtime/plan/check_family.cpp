@@ -17,22 +17,60 @@ template <class... Parts>
 }
 
 void check_functions(const Family& family) {
-  const bool whole = family.check != nullptr && family.variants != nullptr && family.alignment != nullptr &&
-                     family.specialize != nullptr && family.launch != nullptr && family.reference != nullptr &&
-                     family.tolerance != nullptr && family.bytes != nullptr && family.generate != nullptr;
+  const bool whole = family.check != nullptr && family.reference != nullptr && family.tolerance != nullptr &&
+                     family.bytes != nullptr && family.generate != nullptr;
   if (!whole) refuse(family, " lacks one of its functions; fill it with make_family");
   if (family.sources.count == 0) refuse(family, " has no sources; the first is its template");
   if (family.default_problem == nullptr || family.default_args == nullptr)
     refuse(family, " has no default problem or arguments");
 }
 
+bool has(const Parameter& parameter, std::int32_t wanted) {
+  const std::int32_t* value = parameter.values;
+  while (*value != kNoMore && *value != wanted) ++value;
+  return *value != kNoMore;
+}
+
+void check_parameters(const Family& family, const Step& step) {
+  if (step.parameters.count > kMaxParameters)
+    refuse(family, " has a step of ", step.parameters.count, " parameters; at most ", kMaxParameters, " are possible");
+  for (const Parameter& parameter : step.parameters) {
+    if (parameter.applies != nullptr && !has(parameter, parameter.otherwise))
+      refuse(family, ": ", parameter.otherwise, ", which ", parameter.name,
+             " has where it does not apply, is not one of its values");
+  }
+}
+
+void check_steps(const Family& family) {
+  if (family.steps.count < 1 || family.steps.count > kMaxSteps)
+    refuse(family, " has ", family.steps.count, " steps; it takes 1 to ", kMaxSteps);
+  std::set<std::string> names;
+  for (const Step& step : family.steps) {
+    const bool whole = step.name != nullptr && step.source != nullptr && step.variants != nullptr &&
+                       step.alignment != nullptr && step.specialize != nullptr && step.launch != nullptr;
+    if (!whole) refuse(family, " lacks one of its functions; fill it with make_family, and its steps with make_step");
+    if (!names.insert(step.name).second) refuse(family, " has the step \"", step.name, "\" twice");
+    if (family.steps.count > 1 && *step.name == '\0') refuse(family, " has several steps, so each needs a name");
+    check_parameters(family, step);
+  }
+}
+
+// What a field takes of the problem.
+std::size_t bytes_of(const Field& field) {
+  const auto capacity = static_cast<std::size_t>(field.capacity);
+  if (field.kind == FieldKind::list) return sizeof(std::int64_t) * (1 + capacity);
+  if (field.kind == FieldKind::text) return sizeof(std::int64_t) + capacity;
+  return field.kind == FieldKind::extent || field.kind == FieldKind::integer ? sizeof(std::int64_t) : 1;
+}
+
 // Each field lies in the problem, and none twice.
 void check_fields(const Family& family) {
+  if (family.fields.count > kMaxFields)
+    refuse(family, " has ", family.fields.count, " fields; at most ", kMaxFields, " are possible");
   std::set<std::uint16_t> places;
   std::set<std::string> names;
   for (const Field& field : family.fields) {
-    const bool wide = field.kind == FieldKind::extent || field.kind == FieldKind::integer;
-    if (field.offset + (wide ? 8U : 1U) > family.problem_bytes)
+    if (field.offset + bytes_of(field) > family.problem_bytes)
       refuse(family, ": the field ", field.name, " lies beyond the problem's ", family.problem_bytes, " bytes");
     if (!places.insert(field.offset).second || !names.insert(field.name).second)
       refuse(family, " has the field ", field.name, " twice");
@@ -40,12 +78,16 @@ void check_fields(const Family& family) {
 }
 
 void check_arguments(const Family& family) {
+  if (family.operands.count > kMaxOperands)
+    refuse(family, " has ", family.operands.count, " operands; at most ", kMaxOperands, " are possible");
   for (const Operand& operand : family.operands) {
     if (operand.offset + sizeof(In) > family.args_bytes)
       refuse(family, ": the operand ", operand.name, " lies beyond the arguments' ", family.args_bytes, " bytes");
   }
   for (const Scalar& scalar : family.scalars) {
-    if (scalar.offset + sizeof(float) > family.args_bytes)
+    if (scalar.dtype != f32 && scalar.dtype != f64 && scalar.dtype != i64)
+      refuse(family, ": the number ", scalar.name, " is ", name(scalar.dtype), "; it may be f32, f64 or i64");
+    if (scalar.offset + static_cast<std::size_t>(bytes(scalar.dtype)) > family.args_bytes)
       refuse(family, ": the number ", scalar.name, " lies beyond the arguments' ", family.args_bytes, " bytes");
   }
   for (const LaunchExtent& extent : family.launch_extents) {
@@ -63,8 +105,7 @@ void check_family(const Family& family) {
   check_functions(family);
   if (family.problem_bytes > kMaxProblemBytes)
     refuse(family, " has a problem of ", family.problem_bytes, " bytes; at most ", kMaxProblemBytes, " are possible");
-  if (family.parameters.count > kMaxParameters)
-    refuse(family, " has ", family.parameters.count, " parameters; at most ", kMaxParameters, " are possible");
+  check_steps(family);
   check_fields(family);
   check_arguments(family);
 }

@@ -1,6 +1,7 @@
 #include "plan/config.h"
 
 #include "base/text.h"
+#include "plan/variants.h"
 
 namespace quern {
 namespace {
@@ -11,76 +12,101 @@ std::vector<std::string> value_names(const Parameter& parameter) {
   return names;
 }
 
-int parameter_index(const Family& family, std::string_view name) {
+int parameter_index(const Step& step, std::string_view name) {
   std::vector<std::string> known;
-  for (int i = 0; i < family.parameters.count; ++i) {
-    if (name == family.parameters[i].name) return i;
-    known.emplace_back(family.parameters[i].name);
+  for (int i = 0; i < step.parameters.count; ++i) {
+    if (name == step.parameters[i].name) return i;
+    known.emplace_back(step.parameters[i].name);
   }
   throw Error(Code::bad_input, Stage::problem,
-              cat(family.name, " has no parameter \"", name, "\"; its parameters are: ", join(known, ", "), ".",
+              cat("there is no parameter \"", name, "\"; the parameters are: ", join(known, ", "), ".",
                   did_you_mean(name, known)));
 }
 
-void set_parameter(const Family& family, std::string_view change, Config& config) {
+// The parameter that a change names.
+int set_parameter(const Step& step, std::string_view change, Config& config) {
   const std::size_t equals = std::min(change.find('='), change.size());
-  const int index = parameter_index(family, trim(change.substr(0, equals)));
+  const int index = parameter_index(step, trim(without_step(step, change.substr(0, equals))));
   const std::string value(trim(change.substr(std::min(equals + 1, change.size()))));
-  const Parameter& parameter = family.parameters[index];
+  const Parameter& parameter = step.parameters[index];
   for (const std::int32_t* legal = parameter.values; *legal != kNoMore; ++legal) {
     if (cat(*legal) == value) {
       config[index] = *legal;
-      return;
+      return index;
     }
   }
-  throw Error(Code::bad_input, Stage::problem,
-              cat(parameter.name, "=", value, " is not in the tuning space of ", family.name, "; it takes ",
-                  join(value_names(parameter), ", ")));
+  throw Error(
+      Code::bad_input, Stage::problem,
+      cat(parameter.name, "=", value, " is not in the tuning space; it takes ", join(value_names(parameter), ", ")));
+}
+
+// A value that would be passed over is refused.
+void require_applied(const Step& step, const void* problem, const Config& config, int index) {
+  const Parameter& parameter = step.parameters[index];
+  if (config[index] == parameter.otherwise || applies(parameter, problem, config)) return;
+  throw Error(
+      Code::bad_input, Stage::problem,
+      cat(parameter.name, "=", config[index], " does not apply to the config ",
+          config_text(step, problem, normalized(step, problem, config)), " of this problem: ", parameter.sentence));
 }
 
 }  // namespace
 
-std::string config_text(const Family& family, const Config& config) {
+std::string config_text(const Step& step, const void* problem, const Config& config) {
   std::string text;
-  for (int i = 0; i < family.parameters.count; ++i)
-    text += cat(i == 0 ? "" : " ", family.parameters[i].name, "=", config[i]);
+  for (int i = 0; i < step.parameters.count; ++i) {
+    if (applies(step.parameters[i], problem, config))
+      text += cat(text.empty() ? "" : " ", step.name, *step.name == '\0' ? "" : ".", step.parameters[i].name, "=",
+                  config[i]);
+  }
   return text;
 }
 
-Config parse_config(const Family& family, std::string_view changes, const Config& base, const void* problem,
+Config parse_config(const Step& step, std::string_view changes, const Config& base, const void* problem,
                     const Target& target) {
   Config config = base;
   if (!changes.empty() && changes.back() == ',')
     throw Error(Code::bad_input, Stage::problem, cat("the config \"", changes, "\" ends with a comma"));
-  for (std::string_view change : split(changes, ',')) set_parameter(family, change, config);
-  if (const std::string sentence = violated(family, config, problem, target); !sentence.empty())
+  std::vector<int> changed;
+  for (std::string_view change : split(changes, ',')) {
+    if (is_of_step(step, trim(change))) changed.push_back(set_parameter(step, trim(change), config));
+  }
+  for (const int index : changed) require_applied(step, problem, config, index);
+  config = normalized(step, problem, config);
+  if (const std::string sentence = violated(step, config, problem, target); !sentence.empty())
     throw Error(Code::bad_input, Stage::problem,
-                cat("the config ", config_text(family, config), " is not legal for this problem: ", sentence));
+                cat("the config ", config_text(step, problem, config), " is not legal for this problem: ", sentence));
   return config;
 }
 
-std::string violated(const Family& family, const Config& config, const void* problem, const Target& target) {
-  for (const Constraint& constraint : family.constraints) {
+std::string violated(const Step& step, const Config& config, const void* problem, const Target& target) {
+  for (const Constraint& constraint : step.constraints) {
     if (!constraint.holds(problem, target, config)) return constraint.sentence;
   }
   return {};
 }
 
-std::vector<Config> legal_configs(const Family& family, const void* problem, const Target& target) {
+std::vector<Config> legal_configs(const Step& step, const void* problem, const Target& target) {
   std::vector<Config> partial(1);
-  for (int i = 0; i < family.parameters.count; ++i) {
+  for (int i = 0; i < step.parameters.count; ++i) {
+    const Parameter& parameter = step.parameters[i];
     std::vector<Config> longer;
+    const auto add = [&](Config config, std::int32_t value) {
+      config[i] = value;
+      longer.push_back(config);
+    };
     for (const Config& config : partial) {
-      for (const std::int32_t* value = family.parameters[i].values; *value != kNoMore; ++value) {
-        longer.push_back(config);
-        longer.back()[i] = *value;
+      if (!applies(parameter, problem, config)) {
+        add(config, parameter.otherwise);
+        continue;
       }
+      for (const std::int32_t* value = parameter.values; *value != kNoMore; ++value) add(config, *value);
     }
     partial = std::move(longer);
   }
   std::vector<Config> legal;
   for (const Config& config : partial) {
-    if (violated(family, config, problem, target).empty()) legal.push_back(config);
+    if (violated(step, config, problem, target).empty()) legal.push_back(config);
   }
   return legal;
 }

@@ -1,4 +1,4 @@
-// Points of a tuning space as text, and whether they are legal.
+// Points of a step's tuning space as text, and whether they are legal.
 #ifndef QUERN_PLAN_CONFIG_H_
 #define QUERN_PLAN_CONFIG_H_
 
@@ -11,19 +11,21 @@
 
 namespace quern {
 
-// "threads=256 vector=16".
-std::string config_text(const Family& family, const Config& config);
+// "threads=256 vector=16": the parameters that apply, each with the step's name before it where the step has one:
+// "scatter.threads=256".
+std::string config_text(const Step& step, const void* problem, const Config& config);
 
-// `base` with the changes of "threads=128,unroll=2". Throws Error (bad_input) for an unknown parameter, a value that is
-// not in its list, or a constraint that does not hold, with the constraint's sentence.
-Config parse_config(const Family& family, std::string_view changes, const Config& base, const void* problem,
+// `base` with the changes of "threads=128,unroll=2", normalized. Of a step with a name the changes that begin with it
+// are taken, and the others are another step's. Throws Error (bad_input) for an unknown parameter, a value that is not
+// in its list, a parameter that does not apply, or a constraint that does not hold, with the constraint's sentence.
+Config parse_config(const Step& step, std::string_view changes, const Config& base, const void* problem,
                     const Target& target);
 
 // The sentence of the first constraint that does not hold, or "".
-std::string violated(const Family& family, const Config& config, const void* problem, const Target& target);
+std::string violated(const Step& step, const Config& config, const void* problem, const Target& target);
 
-// Every legal config, in canonical order (the last parameter varies fastest).
-std::vector<Config> legal_configs(const Family& family, const void* problem, const Target& target);
+// Every legal config, normalized, in canonical order (the last parameter varies fastest).
+std::vector<Config> legal_configs(const Step& step, const void* problem, const Target& target);
 
 }  // namespace quern
 

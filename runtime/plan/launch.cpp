@@ -1,4 +1,5 @@
 // The launch path: arguments in, cuLaunchKernelEx out. No lock, no allocation, no string unless something is refused.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -7,6 +8,68 @@
 #include "plan/problem.h"
 
 namespace quern {
+namespace {
+
+// ---- At prepare: what launches will ask the arguments for
+
+// A layout that depends on an open extent differs between 1 and this: no multiple and no power of anything.
+constexpr std::int64_t kAnotherExtent = 1048583;
+
+std::vector<unsigned char> closed_with(std::vector<unsigned char> problem, const std::vector<const Field*>& open,
+                                       std::int64_t extent) {
+  for (const Field* field : open) set_integer(*field, problem.data(), extent);
+  return problem;
+}
+
+bool is_same(const Layout& a, const Layout& b) {
+  return a.dtype == b.dtype && a.rank == b.rank && std::equal(a.extents, a.extents + a.rank, b.extents) &&
+         std::equal(a.strides, a.strides + a.rank, b.strides);
+}
+
+// `small` and `large`: the problem closed in two ways.
+void bind_operand(PlanState& plan, int number, const void* small, const void* large) {
+  const Operand& operand = plan.family->operands[number];
+  const int count = entries_of(operand, small);
+  if (operand.count != nullptr) plan.lists.push_back({&operand, count});
+  for (int entry = 0; entry < count; ++entry) {
+    const Layout layout = operand.layout(small, entry);
+    if (layout.dtype == DType::none) continue;
+    const bool first = plan.operands.empty() || plan.operands.back().number != number;
+    plan.operands.push_back({&operand, number, entry, first, is_same(layout, operand.layout(large, entry)),
+                             layout.span_bytes(), static_cast<std::uintptr_t>(bytes(layout.dtype) - 1)});
+  }
+}
+
+}  // namespace
+
+void look_up_arguments(PlanState& plan) {
+  const Family& family = *plan.family;
+  for (const LaunchExtent& extent : family.launch_extents)
+    plan.extents.push_back({find_field(family, extent.field), extent.offset,
+                            extent.needed == nullptr || extent.needed(plan.problem.data())});
+  const std::vector<const Field*> open = open_extents(family, plan.problem.data());
+  plan.closed = open.empty();
+  const std::vector<unsigned char> small = closed_with(plan.problem, open, 1),
+                                   large = closed_with(plan.problem, open, kAnotherExtent);
+  for (int i = 0; i < family.operands.count; ++i) bind_operand(plan, i, small.data(), large.data());
+}
+
+void add_step(PlanState& plan, const Step& step, std::vector<PlanState::Loaded> variants) {
+  PlanState::PlannedStep planned{&step, plan.variants.size(), plan.variants.size() + variants.size(), {}};
+  for (int i = 0; i < plan.family->operands.count; ++i) {
+    const auto is_this = [&](const PlanState::BoundOperand& bound) { return bound.number == i; };
+    if (!plan.family->operands[i].bulk || std::none_of(plan.operands.begin(), plan.operands.end(), is_this)) continue;
+    std::uint32_t masks = 0;
+    for (std::size_t v = 0; v < variants.size(); ++v)
+      masks |= (step.alignment(plan.problem.data(), i, variants[v].variant.config) - 1) << 8 * v;
+    planned.demands.push_back({i, masks});
+  }
+  for (PlanState::Loaded& loaded : variants) plan.variants.push_back(std::move(loaded));
+  plan.steps.push_back(std::move(planned));
+}
+
+// ---- At launch
+
 namespace {
 
 template <class T>
@@ -62,43 +125,77 @@ const void* close_checked(const PlanState& state, const void* args, ClosedProble
   return room.bytes;
 }
 
-[[noreturn]] void refuse_operand(const PlanState& state, const void* problem, const Operand& operand, const In& given) {
-  const Layout layout = operand.layout(problem);
+[[noreturn]] void refuse_operand(const PlanState& state, const void* problem, const PlanState::BoundOperand& bound,
+                                 const In& given) {
+  const Operand& operand = *bound.operand;
+  const std::string name_of_it = entry_name(operand, bound.entry);
+  const Layout layout = operand.layout(problem, bound.entry);
   const std::int64_t span = layout.span_bytes();
-  if (span < 0) refuse(state, problem, cat(operand.name, " would be larger than any memory"));
-  if (given.data == nullptr) refuse(state, problem, cat(operand.name, " is null; it takes ", span, " bytes"));
+  if (span < 0) refuse(state, problem, cat(name_of_it, " would be larger than any memory"));
+  if (given.data == nullptr) refuse(state, problem, cat(name_of_it, " is null; it takes ", span, " bytes"));
   if (given.bytes != kOpen && given.bytes < span)
-    refuse(state, problem, cat(operand.name, " has ", given.bytes, " bytes; ", operand.shape, " takes ", span));
-  refuse(state, problem,
-         cat(operand.name, " is not aligned to its element type ", name(layout.dtype), ", ", bytes(layout.dtype),
-             " bytes"));
+    refuse(state, problem, cat(name_of_it, " has ", given.bytes, " bytes; ", operand.shape, " takes ", span));
+  refuse(
+      state, problem,
+      cat(name_of_it, " is not aligned to its element type ", name(layout.dtype), ", ", bytes(layout.dtype), " bytes"));
 }
 
-struct Addresses {
-  std::uintptr_t bulk = 0;                 // the OR of the bulk operands' addresses
+// The arguments of a launch once they are checked: what each step's launch is made of.
+struct CheckedArgs {
+  const void* problem = nullptr;           // with all its extents, in `closed` where it is not the plan's own
   const Operand* open_and_null = nullptr;  // size unknown and no address: legal where nothing is launched
+  unsigned char last_bytes[kMaxOperands];  // of each operand's address; of a list, of all its addresses together
+  ClosedProblem closed;
 };
 
-Addresses check_operands(const PlanState& state, const void* args, const void* problem) {
-  Addresses addresses;
-  for (const PlanState::BoundOperand& each : state.operands) {
-    const Operand& operand = *each.operand;
-    const In& given = member<In>(args, operand.offset);
-    const auto address = reinterpret_cast<std::uintptr_t>(given.data);
-    const std::int64_t span = each.fixed ? each.span : operand.layout(problem).span_bytes();
-    const bool small = given.bytes != kOpen && given.bytes < span;
-    const bool missing = given.data == nullptr && span != 0;
-    if (span < 0 || small || missing || (address & each.misaligned) != 0)
-      refuse_operand(state, problem, operand, given);
-    if (operand.bulk) addresses.bulk |= address;
-    if (given.data == nullptr && !each.fixed && operand.layout(problem).open()) addresses.open_and_null = &operand;
+void check_lists(const PlanState& state, const void* args, const void* problem) {
+  for (const PlanState::BoundList& list : state.lists) {
+    const InList& given = member<InList>(args, list.operand->offset);
+    if (given.count == list.count && (given.entries != nullptr || list.count == 0)) continue;
+    refuse(state, problem,
+           cat(list.operand->name, " is a list of ", list.count, " for this problem; the launch gives ",
+               given.entries == nullptr ? "none" : std::to_string(given.count)));
   }
-  return addresses;
 }
 
-const PlanState::Loaded* select_variant(const PlanState& state, std::uintptr_t addresses) {
-  for (const PlanState::Loaded& loaded : state.variants) {
-    if ((addresses & (loaded.variant.alignment - 1)) == 0) return &loaded;
+const In& given_operand(const PlanState::BoundOperand& bound, const void* args) {
+  const Operand& operand = *bound.operand;
+  if (operand.count == nullptr) return member<In>(args, operand.offset);
+  return member<InList>(args, operand.offset).entries[bound.entry];
+}
+
+void check_operands(const PlanState& state, const void* args, CheckedArgs& checked) {
+  const void* const problem = checked.problem;
+  for (const PlanState::BoundOperand& each : state.operands) {
+    const In& given = given_operand(each, args);
+    const auto address = reinterpret_cast<std::uintptr_t>(given.data);
+    const std::int64_t span = each.fixed ? each.span : each.operand->layout(problem, each.entry).span_bytes();
+    const bool small = given.bytes != kOpen && given.bytes < span;
+    const bool missing = given.data == nullptr && span != 0;
+    if (span < 0 || small || missing || (address & each.misaligned) != 0) refuse_operand(state, problem, each, given);
+    const auto last_byte = static_cast<unsigned char>(address);
+    unsigned char& seen = checked.last_bytes[each.number];
+    seen = each.first ? last_byte : static_cast<unsigned char>(seen | last_byte);
+    if (given.data == nullptr && !each.fixed && each.operand->layout(problem, each.entry).open())
+      checked.open_and_null = each.operand;
+  }
+}
+
+void check_args(const PlanState& state, const void* args, CheckedArgs& checked) {
+  checked.problem = close_checked(state, args, checked.closed);
+  if (!state.lists.empty()) check_lists(state, args, checked.problem);
+  check_operands(state, args, checked);
+}
+
+// The first whose demands all addresses meet. They are asked of all variants at once, a byte each.
+const PlanState::Loaded* select_variant(const PlanState& state, const PlanState::PlannedStep& step,
+                                        const CheckedArgs& checked) {
+  std::uint32_t unmet = 0;
+  for (const PlanState::Demand& demand : step.demands)
+    unmet |= checked.last_bytes[demand.operand] * 0x01010101U & demand.masks;
+  for (std::size_t i = step.begin; i < step.end; ++i, unmet >>= 8) {
+    const PlanState::Loaded& loaded = state.variants[i];
+    if ((unmet & 0xff) == 0 && (loaded.variant.fits == nullptr || loaded.variant.fits(checked.problem))) return &loaded;
   }
   return nullptr;
 }
@@ -125,18 +222,49 @@ void check_geometry(const PlanState& state, const void* problem, const Launch& l
   refuse(state, problem, "the problem needs more blocks than one launch can have; split it");
 }
 
+void prepare_step(const PlanState& state, const PlanState::PlannedStep& step, const void* args,
+                  const CheckedArgs& checked, PreparedLaunch& out) {
+  out.variant = select_variant(state, step, checked);
+  if (out.variant == nullptr) refuse(state, checked.problem, "no image of this plan takes such addresses");
+  step.step->launch(checked.problem, args, state.model, out.variant->variant.config, out.launch);
+  if (checked.open_and_null != nullptr && !out.launch.empty)
+    refuse(state, checked.problem, cat(checked.open_and_null->name, " is null"));
+  check_geometry(state, checked.problem, out.launch);
+}
+
+// Whether a kernel was launched.
+bool launch_step(const PlanState& state, const PlanState::PlannedStep& step, Stream stream, const void* args,
+                 const CheckedArgs& checked) {
+  PreparedLaunch prepared;
+  prepare_step(state, step, args, checked, prepared);
+  Launch& launch = prepared.launch;
+  if (launch.empty) return false;
+  DriverLaunch out;
+  for_driver(launch, stream, out);
+  void* params[] = {launch.params};
+  const Driver& driver = *state.driver;
+  if (!driver.survived_fork()) throw Driver::forked();
+  const Library& library = *prepared.variant->library;
+  if (launch.shared_bytes > Library::kSharedWithoutAsking) allow_shared(state, library, launch.shared_bytes);
+  const CUresult result = driver->LaunchKernelEx(&out.config, library.function(), params, nullptr);
+  if (result != CUDA_SUCCESS) refuse_launch(state, result, "cuLaunchKernelEx");
+  return true;
+}
+
+// Of several steps all are worked out before the first is enqueued, so that what is refused has enqueued nothing.
+void check_steps(const PlanState& state, const void* args, const CheckedArgs& checked) {
+  for (const PlanState::PlannedStep& step : state.steps) {
+    PreparedLaunch prepared;
+    prepare_step(state, step, args, checked, prepared);
+  }
+}
+
 }  // namespace
 
-void prepare_launch(const PlanState& state, const void* args, PreparedLaunch& out) {
-  ClosedProblem room;
-  const void* const problem = close_checked(state, args, room);
-  const Addresses addresses = check_operands(state, args, problem);
-  out.variant = select_variant(state, addresses.bulk);
-  if (out.variant == nullptr) refuse(state, problem, "no image of this plan takes such addresses");
-  state.family->launch(problem, args, state.model, out.variant->variant.config, out.launch);
-  if (addresses.open_and_null != nullptr && !out.launch.empty)
-    refuse(state, problem, cat(addresses.open_and_null->name, " is null"));
-  check_geometry(state, problem, out.launch);
+void prepare_launch(const PlanState& state, const void* args, PreparedLaunch& out, std::size_t step) {
+  CheckedArgs checked;
+  check_args(state, args, checked);
+  prepare_step(state, state.steps[step], args, checked, out);
 }
 
 std::int64_t workspace_bytes(const PlanState& state, const void* args) {
@@ -176,20 +304,38 @@ void for_driver(const Launch& launch, Stream stream, DriverLaunch& out) {
 }
 
 bool enqueue(const PlanState& state, Stream stream, const void* args) {
-  PreparedLaunch prepared;
-  prepare_launch(state, args, prepared);
-  Launch& launch = prepared.launch;
-  if (launch.empty) return false;
-  DriverLaunch out;
-  for_driver(launch, stream, out);
-  void* params[] = {launch.params};
-  const Driver& driver = *state.driver;
-  if (!driver.survived_fork()) throw Driver::forked();
-  const Library& library = *prepared.variant->library;
-  if (launch.shared_bytes > Library::kSharedWithoutAsking) allow_shared(state, library, launch.shared_bytes);
-  const CUresult result = driver->LaunchKernelEx(&out.config, library.function(), params, nullptr);
-  if (result != CUDA_SUCCESS) refuse_launch(state, result, "cuLaunchKernelEx");
-  return true;
+  CheckedArgs checked;
+  check_args(state, args, checked);
+  if (state.steps.size() > 1) check_steps(state, args, checked);
+  bool launched = false;
+  for (const PlanState::PlannedStep& step : state.steps)
+    launched = launch_step(state, step, stream, args, checked) || launched;
+  return launched;
 }
+
+static Error empty_plan() {
+  return Error(Code::bad_input, Stage::launch, "this plan is empty: it was made by default; prepare gives one");
+}
+
+// A thread that goes on launching while the process ends must not end it with an exception that no one catches.
+void AnyPlan::launch(Stream stream, const void* args) const {
+  if (state_ == nullptr) throw empty_plan();
+  try {
+    enqueue(state_->newest(), stream, args);
+  } catch (const Error& error) {
+    if (error.driver_code != CUDA_ERROR_DEINITIALIZED) throw;
+  }
+}
+
+Result<bool> AnyPlan::try_launch(Stream stream, const void* args) const {
+  if (state_ == nullptr) return empty_plan();
+  try {
+    return enqueue(state_->newest(), stream, args);
+  } catch (const Error& error) {
+    return error;
+  }
+}
+
+std::int64_t AnyPlan::workspace_bytes(const void* args) const { return quern::workspace_bytes(*state_, args); }
 
 }  // namespace quern

@@ -41,12 +41,25 @@ struct PlanState {
   int device = 0;
   std::shared_ptr<const Driver> driver;
 
-  // A variant with its kernel; most wanted first.
+  // A variant with its kernel.
   struct Loaded {
     Variant variant;
     std::shared_ptr<const Library> library;
   };
-  std::vector<Loaded> variants;
+  std::vector<Loaded> variants;  // step by step, the most wanted of each first
+
+  // What the variants of a step demand of an operand's address.
+  struct Demand {
+    int operand;          // by its number in the family
+    std::uint32_t masks;  // byte v: the bits that must be 0 in the address's last byte for the step's variant v
+  };
+  struct PlannedStep {
+    const Step* step;
+    std::size_t begin;  // its variants, in `variants`
+    std::size_t end;
+    std::vector<Demand> demands;
+  };
+  std::vector<PlannedStep> steps;  // in the order in which they run
 
   // The family's launch extents with their fields looked up.
   struct Extent {
@@ -56,13 +69,23 @@ struct PlanState {
   };
   std::vector<Extent> extents;
 
+  // An operand that the problem has, or an entry of a list.
   struct BoundOperand {
     const Operand* operand;
+    int number;                 // of the operand in the family
+    int entry;                  // of the list; 0 where it is none
+    bool first;                 // of its operand
     bool fixed;                 // its layout depends on no open extent
     std::int64_t span;          // of a fixed one: its bytes, -1 where 64 bits do not hold them
     std::uintptr_t misaligned;  // bits that are 0 in its address
   };
-  std::vector<BoundOperand> operands;  // that the problem has
+  std::vector<BoundOperand> operands;
+
+  struct BoundList {
+    const Operand* operand;
+    int count;
+  };
+  std::vector<BoundList> lists;
 
   bool closed = false;  // no extent is open, so prepare has checked all that a launch can ask of the problem
 
@@ -78,15 +101,18 @@ struct PlanState {
 
 // What launches ask the arguments for: extents and operands. REQUIRES: family and problem are set.
 void look_up_arguments(PlanState& plan);
+// Adds a step with its variants, most wanted first. REQUIRES: look_up_arguments was called.
+void add_step(PlanState& plan, const Step& step, std::vector<PlanState::Loaded> variants);
 
-// One launch, worked out but not enqueued: what tests and `inspect` look at.
+// The launch of one step, worked out but not enqueued: what tests and `inspect` look at.
 struct PreparedLaunch {
   const PlanState::Loaded* variant = nullptr;
   Launch launch;
 };
 
-// Closes the extents, checks the arguments and picks the variant. Throws Error. Does not allocate unless it throws.
-void prepare_launch(const PlanState& state, const void* args, PreparedLaunch& out);
+// Closes the extents, checks the arguments and picks the variant of a step. Throws Error. Does not allocate unless it
+// throws.
+void prepare_launch(const PlanState& state, const void* args, PreparedLaunch& out, std::size_t step = 0);
 
 // A launch as the driver wants it. The configuration points at the attributes beside it.
 struct DriverLaunch {
@@ -101,7 +127,7 @@ void for_driver(const Launch& launch, Stream stream, DriverLaunch& out);
 // See AnyPlan::workspace_bytes.
 std::int64_t workspace_bytes(const PlanState& state, const void* args);
 
-// prepare_launch, then cuLaunchKernelEx. Whether a kernel was launched.
+// Checks the arguments and every step, then calls cuLaunchKernelEx for each. Whether a kernel was launched.
 bool enqueue(const PlanState& state, Stream stream, const void* args);
 
 }  // namespace quern

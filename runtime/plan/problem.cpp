@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -46,9 +47,10 @@ std::vector<std::string> names(const Field& field) {
   return names;
 }
 
-// Numbers have none.
+bool is_named(const Field& field) { return field.kind == FieldKind::choice || field.kind == FieldKind::dtype; }
+
 std::string suggestion(const Field& field, std::string_view value) {
-  const std::string meant = is_wide(field) ? "" : did_you_mean(lower(value), names(field));
+  const std::string meant = is_named(field) ? did_you_mean(lower(value), names(field)) : "";
   return meant.empty() ? "" : cat(".", meant);
 }
 
@@ -74,6 +76,33 @@ Error unknown_field(const Family& family, std::string_view name) {
 bool in_range(const Field& field, std::int64_t value) {
   if (field.may_be_open && value == kOpen) return true;
   return value >= field.min && value <= field.max;
+}
+
+// Of lists and texts: how many entries or bytes. Behind it they lie.
+std::int64_t count_of(const Field& field, const void* problem) {
+  std::int64_t count = 0;
+  std::memcpy(&count, at(field, problem), sizeof(count));
+  return count;
+}
+
+std::vector<std::int64_t> list_values(const Field& field, const void* problem) {
+  std::vector<std::int64_t> values(
+      static_cast<std::size_t>(std::clamp<std::int64_t>(count_of(field, problem), 0, field.capacity)));
+  std::memcpy(values.data(), at(field, problem) + sizeof(std::int64_t), values.size() * sizeof(std::int64_t));
+  return values;
+}
+
+std::string_view text_value(const Field& field, const void* problem) {
+  const std::int64_t count = std::clamp<std::int64_t>(count_of(field, problem), 0, field.capacity);
+  return {reinterpret_cast<const char*>(at(field, problem)) + sizeof(std::int64_t), static_cast<std::size_t>(count)};
+}
+
+// A list's or a text's bytes, with zeros behind them. REQUIRES: they fit.
+void set_bytes(const Field& field, void* problem, std::int64_t count, const void* bytes, std::size_t size,
+               std::size_t room) {
+  std::memcpy(at(field, problem), &count, sizeof(count));
+  std::memset(at(field, problem) + sizeof(count), 0, room);
+  if (size != 0) std::memcpy(at(field, problem) + sizeof(count), bytes, size);
 }
 
 bool legal(const Field& field, std::int64_t value) {
@@ -109,7 +138,87 @@ std::optional<std::int64_t> parse_value(const Field& field, std::string_view val
   return parse_name(field, value);
 }
 
+// Whether a value of the problem is what the field accepts.
+bool holds_legal(const Field& field, const void* problem) {
+  if (is_number(field)) return legal(field, get_integer(field, problem));
+  const std::int64_t count = count_of(field, problem);
+  if (count < 0 || count > field.capacity) return false;
+  const std::vector<std::int64_t> values =
+      field.kind == FieldKind::list ? list_values(field, problem) : std::vector<std::int64_t>();
+  return std::all_of(values.begin(), values.end(), [&](std::int64_t value) { return in_range(field, value); });
+}
+
+// "64,32,16" or "none"; nothing if it is invalid.
+std::optional<std::vector<std::int64_t>> parse_list(std::string_view text) {
+  std::vector<std::int64_t> values;
+  if (text == "none") return values;
+  if (text.ends_with(',')) return std::nullopt;
+  for (const std::string_view part : split(text, ',')) {
+    const std::optional<std::int64_t> value = parse_integer(trim(part));
+    if (!value) return std::nullopt;
+    values.push_back(*value);
+  }
+  if (values.empty()) return std::nullopt;
+  return values;
+}
+
+bool set_list(const Field& field, void* problem, std::string_view text) {
+  const auto values = parse_list(text);
+  if (!values || values->size() > static_cast<std::size_t>(field.capacity)) return false;
+  set_bytes(field, problem, static_cast<std::int64_t>(values->size()), values->data(),
+            values->size() * sizeof(std::int64_t), static_cast<std::size_t>(field.capacity) * sizeof(std::int64_t));
+  return holds_legal(field, problem);
+}
+
+bool set_text(const Field& field, void* problem, std::string_view text) {
+  if (text.size() > static_cast<std::size_t>(field.capacity)) return false;
+  set_bytes(field, problem, static_cast<std::int64_t>(text.size()), text.data(), text.size(),
+            static_cast<std::size_t>(field.capacity));
+  return true;
+}
+
+bool set_value(const Field& field, void* problem, std::string_view value) {
+  if (field.kind == FieldKind::list) return set_list(field, problem, value);
+  if (field.kind == FieldKind::text) return set_text(field, problem, value);
+  const std::optional<std::int64_t> number = parse_value(field, value);
+  if (!number || !legal(field, *number)) return false;
+  set_integer(field, problem, *number);
+  return true;
+}
+
+// A text as a problem's text has it: in quotes where it must be.
+std::string quoted(std::string_view text) {
+  const bool plain = !text.empty() && text.find_first_of(" \t\n\"\\") == std::string_view::npos;
+  if (plain) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
+std::string list_text(const std::vector<std::int64_t>& values) {
+  std::vector<std::string> texts;
+  for (const std::int64_t value : values) texts.push_back(std::to_string(value));
+  return texts.empty() ? "none" : join(texts, ",");
+}
+
+bool is_default(const Family& family, const Field& field, const void* problem) {
+  return field_bytes(field, problem) == field_bytes(field, family.default_problem);
+}
+
 }  // namespace
+
+bool is_number(const Field& field) { return is_wide(field) || is_named(field); }
+
+std::string_view field_bytes(const Field& field, const void* problem) {
+  const char* const begin = reinterpret_cast<const char*>(at(field, problem));
+  if (is_number(field)) return {begin, is_wide(field) ? sizeof(std::int64_t) : 1};
+  const std::size_t entry = field.kind == FieldKind::list ? sizeof(std::int64_t) : 1;
+  const std::int64_t count = std::clamp<std::int64_t>(count_of(field, problem), 0, field.capacity);
+  return {begin, sizeof(std::int64_t) + static_cast<std::size_t>(count) * entry};
+}
 
 std::int64_t get_integer(const Field& field, const void* problem) {
   if (!is_wide(field)) return *at(field, problem);
@@ -134,6 +243,8 @@ const Field* find_field(const Family& family, std::string_view name) {
 }
 
 std::string field_text(const Field& field, const void* problem) {
+  if (field.kind == FieldKind::list) return list_text(list_values(field, problem));
+  if (field.kind == FieldKind::text) return std::string(text_value(field, problem));
   const std::int64_t value = get_integer(field, problem);
   if (field.kind == FieldKind::dtype) return value < kDTypeCount ? kDTypes[value].name : cat("dtype ", value);
   if (field.kind == FieldKind::choice) return legal(field, value) ? field.choices[value] : cat("value ", value);
@@ -141,33 +252,72 @@ std::string field_text(const Field& field, const void* problem) {
 }
 
 std::string accepted_text(const Field& field) {
-  if (!is_wide(field)) return join(names(field), ", ");
+  if (is_named(field)) return join(names(field), ", ");
+  if (field.kind == FieldKind::text) return cat("up to ", field.capacity, " bytes of text");
+  if (field.kind == FieldKind::list)
+    return cat("up to ", field.capacity, " integers from ", field.min, " to ", field.max, ", 64,32; or none");
   return cat(field.min, " to ", field.max, field.may_be_open ? ", or open" : "");
 }
 
 void set_field(const Family& family, void* problem, std::string_view name, std::string_view value) {
   const Field* field = find_field(family, name);
   if (field == nullptr) throw unknown_field(family, name);
-  const std::optional<std::int64_t> number = parse_value(*field, value);
-  if (!number || !legal(*field, *number)) throw field_error(family, *field, value);
-  set_integer(*field, problem, *number);
+  if (!set_value(*field, problem, value)) throw field_error(family, *field, value);
 }
 
 void check_problem(const Family& family, const void* problem) {
   for (const Field& field : family.fields) {
-    if (!legal(field, get_integer(field, problem))) throw field_error(family, field, field_text(field, problem));
+    if (holds_legal(field, problem)) continue;
+    const bool long_one = !is_number(field) && count_of(field, problem) > field.capacity;
+    throw field_error(family, field, long_one ? cat("(", count_of(field, problem), ")") : field_text(field, problem));
   }
   if (std::string sentence = family.check(problem); !sentence.empty())
     throw problem_error(family, problem, std::move(sentence));
 }
 
+std::vector<std::string> split_words(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool quote = false, begun = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (!quote && (c == ' ' || c == '\t' || c == '\n')) {
+      if (begun) words.push_back(std::exchange(word, {}));
+      begun = false;
+      continue;
+    }
+    begun = true;
+    if (c == '"') {
+      quote = !quote;
+    } else {
+      word += c == '\\' && i + 1 < text.size() ? text[++i] : c;
+    }
+  }
+  if (quote) throw Error(Code::bad_input, Stage::problem, cat("a quote does not end in ", text));
+  if (begun) words.push_back(word);
+  return words;
+}
+
 std::string problem_text(const Family& family, const void* problem) {
   std::string text = family.name;
   for (const Field& field : family.fields) {
-    if (get_integer(field, problem) == get_integer(field, family.default_problem)) continue;
-    text += cat(" ", field.name, "=", field_text(field, problem));
+    if (is_default(family, field, problem)) continue;
+    const std::string value = field_text(field, problem);
+    text += cat(" ", field.name, "=", field.kind == FieldKind::text ? quoted(value) : value);
   }
   return text;
+}
+
+int entries_of(const Operand& operand, const void* problem) {
+  if (operand.count == nullptr) return 1;
+  const int count = operand.count(problem);
+  if (count >= 0 && count <= kMaxEntries) return count;
+  throw Error(Code::bad_input, Stage::problem,
+              cat("a problem has ", count, " entries of ", operand.name, "; at most ", kMaxEntries, " are possible"));
+}
+
+std::string entry_name(const Operand& operand, int entry) {
+  return operand.count == nullptr ? operand.name : cat(operand.name, ".", entry);
 }
 
 std::vector<const Field*> open_extents(const Family& family, const void* problem) {
@@ -183,12 +333,12 @@ namespace {
 
 // With the whole of the new text, to be pasted.
 void refuse_replaced(const Family& family, std::string_view text) {
-  const std::vector<std::string_view> parts = split(text, ' ');
+  const std::vector<std::string> parts = split_words(text);
   for (const Replaced& replaced : family.replaced) {
     if (std::find(parts.begin(), parts.end(), replaced.field) == parts.end()) continue;
     std::string now = replaced.now;
-    for (std::string_view part : parts) {
-      if (part != replaced.field && !trim(part).empty()) now += cat(" ", part);
+    for (const std::string& part : parts) {
+      if (part != replaced.field) now += cat(" ", part);
     }
     throw Error(Code::bad_input, Stage::problem,
                 cat(family.name, " has no ", replaced.field, " any more; write \"", now, "\""));
@@ -199,29 +349,33 @@ void refuse_replaced(const Family& family, std::string_view text) {
 
 void parse_fields(const Family& family, std::string_view text, void* problem) {
   refuse_replaced(family, text);
-  std::vector<std::string_view> given;
-  for (std::string_view part : split(text, ' ')) {
-    if (trim(part).empty()) continue;
+  std::vector<std::string> given;
+  for (const std::string& part : split_words(text)) {
     const std::size_t equals = part.find('=');
-    if (equals == std::string_view::npos)
+    if (equals == std::string::npos)
       throw Error(Code::bad_input, Stage::problem,
                   cat("\"", part, "\" is no field=value; ", family.name, " is described by `quern describe ",
                       family.name, "`"));
-    const std::string_view name = trim(part.substr(0, equals));
+    const std::string name = part.substr(0, equals);
     if (std::find(given.begin(), given.end(), name) != given.end())
       throw Error(Code::bad_input, Stage::problem, cat(name, " is given twice"));
     given.push_back(name);
-    set_field(family, problem, name, trim(part.substr(equals + 1)));
+    set_field(family, problem, name, std::string_view(part).substr(equals + 1));
   }
 }
 
 void pack(const Family& family, const void* problem, PackedProblem& packed) {
-  packed.size = 0;
-  for (const Field& field : family.fields) {
-    const std::size_t bytes = is_wide(field) ? 8 : 1;
-    std::memcpy(packed.bytes.data() + packed.size, at(field, problem), bytes);
-    packed.size += bytes;
+  unsigned char* to = packed.bytes.data();
+  for (int i = 0; i < family.fields.count; ++i) {
+    const std::string_view value = field_bytes(family.fields[i], problem);
+    if (value == field_bytes(family.fields[i], family.default_problem)) continue;
+    const auto length = static_cast<std::uint16_t>(value.size());
+    *to++ = static_cast<unsigned char>(i);
+    std::memcpy(to, &length, sizeof(length));
+    std::memcpy(to + sizeof(length), value.data(), value.size());
+    to += sizeof(length) + value.size();
   }
+  packed.size = static_cast<std::size_t>(to - packed.bytes.data());
 }
 
 Error problem_error(const Family& family, const void* problem, std::string sentence) {

@@ -14,8 +14,12 @@
 namespace quern {
 
 // ---- Single fields ----
-std::int64_t get_integer(const Field& field, const void* problem);  // extent, integer; choice and dtype by number
+// One number: extent, integer; choice and dtype by their number. Lists and texts have none.
+bool is_number(const Field& field);
+std::int64_t get_integer(const Field& field, const void* problem);  // REQUIRES: is_number
 void set_integer(const Field& field, void* problem, std::int64_t value);
+// The bytes that a field's value has in the problem: all that tells two values apart.
+std::string_view field_bytes(const Field& field, const void* problem);
 // Null if the family has no such field.
 const Field* find_field(const Family& family, std::string_view name);
 // "open" for an extent that is open.
@@ -28,17 +32,25 @@ std::string accepted_text(const Field& field);
 // ---- Whole problems ----
 // Every field's range, then the family's own rules. Throws Error (bad_input).
 void check_problem(const Family& family, const void* problem);
+// The parts of a problem's text: they are split at blanks that are not within double quotes. A backslash keeps the
+// character after it. Throws Error (bad_input) for a quote that does not end.
+std::vector<std::string> split_words(std::string_view text);
 // Family name and the fields that are not at their default.
 std::string problem_text(const Family& family, const void* problem);
+// How many entries an operand has in a problem, 1 where it is not a list. Throws Error (bad_input) beyond kMaxEntries.
+int entries_of(const Operand& operand, const void* problem);
+// "x", or "source.2" of a list.
+std::string entry_name(const Operand& operand, int entry);
 // The extents that are still open.
 std::vector<const Field*> open_extents(const Family& family, const void* problem);
 // Sets fields from "width=8192 dtype=bf16".
 void parse_fields(const Family& family, std::string_view text, void* problem);
 
-// The fields one after the other, without padding: equal problems have equal bytes.
+// The fields that are not at their default, each as its number, its length and its value: equal problems have equal
+// bytes.
 struct PackedProblem {
   std::size_t size = 0;
-  std::array<unsigned char, kMaxProblemBytes> bytes;
+  std::array<unsigned char, kMaxProblemBytes + 3 * kMaxFields> bytes;
 };
 void pack(const Family& family, const void* problem, PackedProblem& packed);
 

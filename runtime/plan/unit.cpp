@@ -43,43 +43,63 @@ std::vector<Include> includes(std::string_view text) {
   return found;
 }
 
+// A file's text, and whether it is the family's or the spec's, not quern's.
+struct FoundSource {
+  SourceView file;
+  bool own;
+};
+
 bool has(const UnitSources& unit, std::string_view name) {
   const auto same = [&](const SourceView& header) { return header.name == name; };
   return name == kSpecName || std::any_of(unit.headers.begin(), unit.headers.end(), same);
 }
 
-void add_includes(const Family& family, const SourceFile& file, UnitSources& unit);
+// Follows includes among the sources of a family, those that a spec generates and those that all share.
+class Includes {
+ public:
+  Includes(const Family& family, const Spec& spec, UnitSources& unit) : family_(family), spec_(spec), unit_(unit) {}
 
-void add_header(const Family& family, std::string_view name, UnitSources& unit) {
-  if (has(unit, name)) return;
-  const SourceFile* found = find_source(family, name);
-  if (found == nullptr)
-    throw Error(Code::bad_input, Stage::specialize,
-                cat("a source of ", family.name, " includes \"", name,
-                    "\", which neither the family nor templates/common has"));
-  unit.headers.push_back({found->path, found->text});
-  add_includes(family, *found, unit);
-}
+  void add(std::string_view name) {
+    if (has(unit_, name)) return;
+    const FoundSource found = find(name);
+    unit_.headers.push_back(found.file);
+    follow(found);
+  }
 
-bool is_own(const Family& family, const SourceFile& file) {
-  return std::any_of(family.sources.begin(), family.sources.end(),
-                     [&](const SourceFile& own) { return &own == &file; });
-}
-
-// What the compiler would read from the machine is in no key: an image of it could be served where it is another. The
-// twins of templates/common may, as their headers belong to the C++ compiler.
-void add_includes(const Family& family, const SourceFile& file, UnitSources& unit) {
-  for (const Include& include : includes(file.text)) {
-    if (include.what.starts_with('"')) {
-      add_header(family, include.what.substr(1, include.what.find('"', 1) - 1), unit);
-    } else if (is_own(family, file)) {
-      throw Error(Code::bad_input, Stage::specialize,
-                  cat(file.path, " of ", family.name, " has the line ", trim(include.line),
-                      ": the key of an image covers no file of the machine. Add the file to the family's sources and "
-                      "include it by its name in quotes"));
+  // What the compiler would read from the machine is in no key: an image of it could be served where it is another. The
+  // twins of templates/common may, as their headers belong to the C++ compiler.
+  void follow(const FoundSource& source) {
+    for (const Include& include : includes(source.file.text)) {
+      if (include.what.starts_with('"')) {
+        add(include.what.substr(1, include.what.find('"', 1) - 1));
+      } else if (source.own) {
+        throw Error(Code::bad_input, Stage::specialize,
+                    cat(source.file.name, " of ", family_.name, " has the line ", trim(include.line),
+                        ": the key of an image covers no file of the machine. Add the file to the family's sources and "
+                        "include it by its name in quotes"));
+      }
     }
   }
-}
+
+ private:
+  FoundSource find(std::string_view name) const {
+    for (const GeneratedSource& source : spec_.generated()) {
+      if (name == source.path) return {{source.path, source.text}, true};
+    }
+    const SourceFile* const found = find_source(family_, name);
+    if (found == nullptr)
+      throw Error(Code::bad_input, Stage::specialize,
+                  cat("a source of ", family_.name, " includes \"", name,
+                      "\", which neither the family nor templates/common has"));
+    const bool own = std::any_of(family_.sources.begin(), family_.sources.end(),
+                                 [&](const SourceFile& file) { return &file == found; });
+    return {{found->path, found->text}, own};
+  }
+
+  const Family& family_;
+  const Spec& spec_;
+  UnitSources& unit_;
+};
 
 }  // namespace
 
@@ -109,14 +129,19 @@ UnitSources::UnitSources(const Unit& unit) : main{unit.main.name, unit.main.text
   }
 }
 
-UnitSources find_sources(const Family& family, const Spec& spec, const Target& target) {
+UnitSources find_sources(const Family& family, const Step& step, const Spec& spec, const Target& target) {
+  const SourceFile* const main = find_source(family, step.source);
+  if (main == nullptr)
+    throw Error(Code::bad_input, Stage::specialize,
+                cat("the template ", step.source, " is not among the sources of ", family.name));
   UnitSources unit;
-  unit.main = {family.sources[0].path, family.sources[0].text};
-  add_includes(family, family.sources[0], unit);
-  for (const std::string& name : spec.headers()) add_header(family, name, unit);
-  for (const std::string& name : spec.parts()) add_header(family, name, unit);
+  unit.main = {main->path, main->text};
+  Includes all(family, spec, unit);
+  all.follow({unit.main, true});
+  for (const std::string& name : spec.headers()) all.add(name);
+  for (const std::string& name : spec.parts()) all.add(name);
   unit.prelude = Compiler::prelude(target);
-  for (const std::string& name : unit.prelude) add_header(family, name, unit);
+  for (const std::string& name : unit.prelude) all.add(name);
   return unit;
 }
 
@@ -130,25 +155,28 @@ Unit make_unit(const UnitSources& sources, const Spec& spec) {
   return unit;
 }
 
-Unit make_unit(const Family& family, const Spec& spec, const Target& target) {
-  return make_unit(find_sources(family, spec, target), spec);
+Unit make_unit(const Family& family, const Step& step, const Spec& spec, const Target& target) {
+  return make_unit(find_sources(family, step, spec, target), spec);
 }
 
 std::string unit_text(const Unit& unit) {
-  return cat("// ---- ", kSpecName, "\n", unit.headers.front().text, "\n// ---- ", unit.main.name, "\n",
-             unit.main.text);
+  std::string text = cat("// ---- ", kSpecName, "\n", unit.headers.front().text);
+  for (const SourceText& header : unit.headers) {
+    if (header.name.starts_with("generated/")) text += cat("\n// ---- ", header.name, "\n", header.text);
+  }
+  return cat(text, "\n// ---- ", unit.main.name, "\n", unit.main.text);
 }
-
-std::string kernel_name(const Family& family) { return cat("quern_", family.name); }
 
 std::string who_text(const std::string& compiler) {
   return compiler.empty() ? std::string() : cache::KeyText().field("compiler", compiler).text();
 }
 
-cache::Key image_key(const Family& family, const UnitSources& unit, const Spec& spec, const Target& target,
-                     bool lineinfo, const std::string& compiler) {
+cache::Key image_key(const Family& family, const Step& step, const UnitSources& unit, const Spec& spec,
+                     const Target& target, bool lineinfo, const std::string& compiler) {
   cache::KeyText what;
-  what.field("family", family.name).field("target", target.text());
+  what.field("family", family.name);
+  if (*step.name != '\0') what.field("step", step.name);
+  what.field("target", target.text());
   what.field("source", cat(unit.main.name, " ", hash128(unit.main.text).hex()));
   std::vector<std::string> headers;
   for (const SourceView& header : unit.headers) headers.push_back(cat(header.name, " ", hash128(header.text).hex()));

@@ -1,7 +1,9 @@
-// The variants that a family gives a problem: a pure function of the family, the problem, the target and the model.
+// The steps of a problem's plan, the variants of each and the parameters of these: pure functions of the family, the
+// problem, the target and the model.
 #ifndef QUERN_PLAN_VARIANTS_H_
 #define QUERN_PLAN_VARIANTS_H_
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -9,10 +11,33 @@
 
 namespace quern {
 
-// With `config`, changes to the default, applied to the most wanted one, which is the first. Throws Error (bad_input)
-// for a config that is not legal.
-std::vector<Variant> variants_of(const Family& family, const void* problem, const Target& target,
+// The steps that a problem needs, in the order in which they run. Throws Error (bad_input) where it needs none.
+std::vector<const Step*> steps_of(const Family& family, const void* problem);
+// The step that the first parameter of a config's text is of, "scatter.threads=256"; null where it is of none.
+const Step* step_of_config(const Family& family, std::string_view config);
+// "quern_gather", "quern_embedding_scatter": what profilers show.
+std::string kernel_name(const Family& family, const Step& step);
+
+// Whether a change, or a part of config_text, is of this step.
+bool is_of_step(const Step& step, std::string_view change);
+// "scatter.threads" -> "threads". REQUIRES: the name is of this step.
+std::string_view without_step(const Step& step, std::string_view name);
+
+// Whether a parameter applies to the problem with the parameters before it.
+bool applies(const Parameter& parameter, const void* problem, const Config& config);
+// The config with `otherwise` for each parameter that does not apply. Configs with the same text are equal after it.
+Config normalized(const Step& step, const void* problem, Config config);
+
+// The variants of one step, their configs normalized. With `config`, changes to the default, applied to the most wanted
+// one, which is the first. Throws Error (bad_input) for a config that is not legal, or that names no step of the
+// family.
+std::vector<Variant> variants_of(const Family& family, const Step& step, const void* problem, const Target& target,
                                  const DeviceModel& model, std::string_view config);
+
+// The largest alignment that a config demands of an operand.
+std::uint32_t largest_alignment(const Family& family, const Step& step, const void* problem, const Config& config);
+// Whether two configs demand the same of every operand's address.
+bool align_alike(const Family& family, const Step& step, const void* problem, const Config& a, const Config& b);
 
 }  // namespace quern
 

@@ -7,23 +7,25 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "plan/config.h"
 #include "plan/problem.h"
+#include "plan/variants.h"
 #include "quern/runtime.h"
 
 namespace quern {
 namespace {
 
 constexpr double kUnitsPerOctave = 0x1p32;  // distinguishes extents below 2^32
-constexpr std::size_t kMostExtents = kMaxProblemBytes / sizeof(std::int64_t);
+constexpr std::size_t kMostExtents = kMaxFields;
 
 // An empty extent counts as 1.
 std::int64_t octaves_of(std::int64_t extent) {
   return std::llround(std::log2(static_cast<double>(std::max<std::int64_t>(extent, 1))) * kUnitsPerOctave);
 }
 
-int parameter_named(const Family& family, std::string_view name) {
-  for (int i = 0; i < family.parameters.count; ++i) {
-    if (name == family.parameters[i].name) return i;
+int parameter_named(const Step& step, std::string_view name) {
+  for (int i = 0; i < step.parameters.count; ++i) {
+    if (name == step.parameters[i].name) return i;
   }
   return -1;
 }
@@ -40,11 +42,11 @@ std::string_view fields_of(std::string_view problem) {
   return problem.substr(std::min(problem.find(' '), problem.size()));
 }
 
-// Identifies what a record is for. The problem is given by its values, since several texts may mean the same one.
-std::string subject_of(const Family& family, const void* problem, const Record& record) {
+// A list of the subjects seen; the problem by its values, since several texts may mean one.
+std::string subject_of(const Family& family, const Step& step, const void* problem, const Record& record) {
   PackedProblem packed;
   pack(family, problem, packed);
-  return cat(record.device, "\n", record.target, "\n", record.regime, "\n",
+  return cat(record.device, "\n", record.target, "\n", record.regime, "\n", step.name, "\n",
              std::string_view(reinterpret_cast<const char*>(packed.bytes.data()), packed.size));
 }
 
@@ -97,7 +99,7 @@ FamilyRecords::FamilyRecords(const Family& family, const std::vector<const Recor
 }
 
 std::string FamilyRecords::add(const Record& record, std::set<std::string>& seen) {
-  Item item{&record, {}, 0, record.regime != "cold", 0};
+  Item item{&record, nullptr, {}, 0, record.regime != "cold", 0};
   if (std::string why = parse_config(record.config, item); !why.empty()) return why;
   AnyProblem problem(family_);
   try {
@@ -109,7 +111,7 @@ std::string FamilyRecords::add(const Record& record, std::set<std::string>& seen
   for (const Field* field : extents_) {
     if (get_integer(*field, problem.data()) == kOpen) return cat(field->name, " is open");
   }
-  if (!seen.insert(subject_of(family_, problem.data(), record)).second) return {};
+  if (!seen.insert(subject_of(family_, *item.step, problem.data(), record)).second) return {};
   if (record.target.size() > 16) return cat("unknown target ", record.target);
   Group& group = group_for(shape_of(problem.data(), record.target), record.device);
   for (const Field* field : extents_) {
@@ -124,14 +126,18 @@ std::string FamilyRecords::add(const Record& record, std::set<std::string>& seen
 
 // As config_text writes it, or in the form of --config.
 std::string FamilyRecords::parse_config(const std::string& text, Item& item) const {
+  item.step = step_of_config(family_, text);
+  if (item.step == nullptr) return cat(text, " is of no step of ", family_.name);
   std::string spaced = text;
   std::replace(spaced.begin(), spaced.end(), ',', ' ');
   for (const std::string_view part : split(spaced, ' ')) {
     if (part.empty()) continue;
     const std::size_t equals = std::min(part.find('='), part.size());
-    const int parameter = parameter_named(family_, part.substr(0, equals));
+    const std::string_view name = part.substr(0, equals);
+    const int parameter =
+        is_of_step(*item.step, name) ? parameter_named(*item.step, without_step(*item.step, name)) : -1;
     const auto value = parse_integer(part.substr(std::min(equals + 1, part.size())));
-    if (parameter < 0 || !value || !takes(family_.parameters[parameter], *value))
+    if (parameter < 0 || !value || !takes(item.step->parameters[parameter], *value))
       return cat(part, " is not in the tuning space of ", family_.name);
     item.config[parameter] = static_cast<std::int32_t>(*value);
     item.given |= std::uint32_t{1} << parameter;
@@ -154,8 +160,8 @@ FamilyRecords::Shape FamilyRecords::shape_of(const void* problem, std::string_vi
   shape.add(target.data(), target.size());
   shape.add("\n", 1);
   for (const Field* field : others_) {
-    const std::int64_t value = get_integer(*field, problem);
-    shape.add(&value, field->kind == FieldKind::integer ? sizeof(value) : 1);
+    const std::string_view value = field_bytes(*field, problem);
+    shape.add(value.data(), value.size());
   }
   return shape;
 }
@@ -205,23 +211,26 @@ bool FamilyRecords::preferred(const Item& a, const Item& b) {
   return std::tie(x.config, x.device, x.problem) < std::tie(y.config, y.device, y.problem);
 }
 
+const Step& FamilyRecords::step_of(const RecordQuery& query) const {
+  return query.step == nullptr ? family_.steps[0] : *query.step;
+}
+
 Config FamilyRecords::config_of(const Candidate& candidate, const RecordQuery& query) const {
   Config config = query.base;
-  for (int i = 0; i < family_.parameters.count; ++i) {
+  for (int i = 0; i < candidate.item->step->parameters.count; ++i) {
     if ((candidate.item->given >> i & 1U) != 0) config[i] = candidate.item->config[i];
   }
-  return config;
+  return normalized(step_of(query), query.problem, config);
 }
 
 bool FamilyRecords::is_legal(const Candidate& candidate, const RecordQuery& query) const {
+  const Step& step = step_of(query);
+  if (candidate.item->step != &step) return false;
   const Config config = config_of(candidate, query);
-  // A config that was measured for another problem must demand the same alignment as the default does here. A config
-  // for rows that no vector divides is no evidence for rows that one divides.
-  const auto alignment = [&](const Config& c) { return family_.alignment(query.problem, c); };
-  if (!candidate.exact && alignment(config) != alignment(query.base)) return false;
-  return std::all_of(family_.constraints.begin(), family_.constraints.end(), [&](const Constraint& constraint) {
-    return constraint.holds(query.problem, query.target, config);
-  });
+  // What is borrowed from another problem must be a kernel of the kind that the default is here; what it demands of
+  // addresses tells. A row that no vector divides has nothing to say about one that a vector divides.
+  if (!candidate.exact && !align_alike(family_, step, query.problem, config, query.base)) return false;
+  return violated(step, config, query.problem, query.target).empty();
 }
 
 // Checks whether a config is legal only for candidates that would win.

@@ -26,8 +26,9 @@ namespace quern {
 struct RecordQuery {
   const void* problem;  // the family's; extents may be open
   const Target& target;
-  std::string_view device;  // the driver's name of it
-  const Config& base;       // the model's default; supplies parameters that a record does not set
+  std::string_view device;     // by the driver's name
+  const Config& base;          // the model's default: what a record does not say stays so
+  const Step* step = nullptr;  // of the family; null: its first
 };
 
 // `record` lives as long as the records that were searched.
@@ -63,6 +64,7 @@ class FamilyRecords {
  private:
   struct Item {
     const Record* record;
+    const Step* step;  // whose parameters the record's config names
     Config config;
     std::uint32_t given;  // bit i: the record sets parameter i
     bool warm;
@@ -91,6 +93,7 @@ class FamilyRecords {
   Shape shape_of(const void* problem, std::string_view target) const;
   Asked asked(const RecordQuery& query) const;
   Candidate candidate(const Group& group, std::size_t item, const Asked& asked) const;
+  const Step& step_of(const RecordQuery& query) const;
   Config config_of(const Candidate& candidate, const RecordQuery& query) const;
   bool is_legal(const Candidate& candidate, const RecordQuery& query) const;
   void take_best(const Group& group, const RecordQuery& query, const Asked& asked, Candidate& best) const;

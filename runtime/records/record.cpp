@@ -109,14 +109,15 @@ ParsedLine parse_record(std::string_view line) {
 
 std::string driver_text(int version) { return cat(version / 1000, ".", version % 1000 / 10); }
 
-std::string space_digest(const Family& family) {
+std::string space_digest(const Step& step) {
   std::string text;
-  for (const Parameter& parameter : family.parameters) {
+  for (const Parameter& parameter : step.parameters) {
     text += cat(parameter.name, parameter.compiled ? ":" : "*");
+    if (parameter.applies != nullptr) text += cat("else ", parameter.otherwise, ":");
     for (const std::int32_t* value = parameter.values; *value != kNoMore; ++value) text += cat(*value, ",");
     text += "\n";
   }
-  for (const Constraint& constraint : family.constraints) text += cat(constraint.sentence, "\n");
+  for (const Constraint& constraint : step.constraints) text += cat(constraint.sentence, "\n");
   return hash128(text).hex();
 }
 

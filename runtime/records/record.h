@@ -33,8 +33,8 @@ struct Record {
   double band_percent = 0;  // half the width of the noise
   int samples = 0;
   std::vector<Rival> rivals;
-  double copy_us = 0;  // a copy of the same bytes; 0: not measured
-  ClockRates clocks;   // what the device said of itself meanwhile; 0: it did not say
+  double copy_us = 0;        // a copy of the same bytes; 0: not measured
+  ClockRates clocks;         // what the device said of itself meanwhile; 0: it did not say
   std::string driver;        // as driver_text gives it
   std::string compiler;      // the identity of what compiled the image
   std::string image_key;     // WHAT/WHO
@@ -69,7 +69,7 @@ ParsedLine parse_record(std::string_view line);
 // "13.0" of cuDriverGetVersion's 13000.
 std::string driver_text(int version);
 // Names, values and constraints of a family's tuning space: what a record's config was chosen from.
-std::string space_digest(const Family& family);
+std::string space_digest(const Step& step);
 
 // "2026-11-21", UTC.
 std::string date_text(std::int64_t unix_ns);

@@ -56,9 +56,9 @@ std::unique_ptr<Sampler> DeviceCase::sampler(const AnyPlan& plan, Regime regime)
   return make_sampler(driver_, calls(plan, regime));
 }
 
-std::size_t DeviceCase::image_of(const AnyPlan& plan) const {
+std::size_t DeviceCase::image_of(const AnyPlan& plan, std::size_t step) const {
   PreparedLaunch prepared;
-  prepare_launch(*plan.state(), args_.front().data(), prepared);
+  prepare_launch(*plan.state(), args_.front().data(), prepared, step);
   return static_cast<std::size_t>(prepared.variant - plan.state()->variants.data());
 }
 

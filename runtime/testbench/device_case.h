@@ -32,8 +32,8 @@ class DeviceCase {
   Timing time(const AnyPlan& plan, const Effort& effort = {}, Regime regime = Regime::cold);
   std::unique_ptr<Sampler> sampler(const AnyPlan& plan, Regime regime);
 
-  // The image that a launch of the plan takes at these addresses, counted from 0.
-  std::size_t image_of(const AnyPlan& plan) const;
+  // The image that a launch of the plan's step takes at these addresses, counted from 0 among all of the plan's.
+  std::size_t image_of(const AnyPlan& plan, std::size_t step = 0) const;
 
   const AnyArgs& args() const { return args_.front(); }
   std::int64_t bytes() const { return bytes_; }

@@ -86,11 +86,11 @@ void note(Comparison& result, double error, const std::string& difference) {
   result.max_error = std::max(result.max_error, error);
 }
 
-std::string name_of(const Operand& operand, const Layout& layout, std::int64_t number) {
-  return cat(operand.name, "[", index_text(index_of(layout, number), layout.rank), "]");
+std::string name_of(const std::string& operand, const Layout& layout, std::int64_t number) {
+  return cat(operand, "[", index_text(index_of(layout, number), layout.rank), "]");
 }
 
-void compare_bytes(const Operand& operand, const Layout& layout, const std::byte* got, const std::byte* expected,
+void compare_bytes(const std::string& operand, const Layout& layout, const std::byte* got, const std::byte* expected,
                    Comparison& result) {
   const std::int64_t size = bytes(layout.dtype);
   for_each_run(layout, [&](std::int64_t offset, std::int64_t count, std::int64_t first) {
@@ -104,12 +104,12 @@ void compare_bytes(const Operand& operand, const Layout& layout, const std::byte
   });
 }
 
-std::string gap_name(const Operand& operand, const Layout& layout, const Index& before) {
-  return cat("the gap behind row ", index_text(before, std::max(1, layout.rank - 1)), " of ", operand.name);
+std::string gap_name(const std::string& operand, const Layout& layout, const Index& before) {
+  return cat("the gap behind row ", index_text(before, std::max(1, layout.rank - 1)), " of ", operand);
 }
 
 // Between elements nothing may have been written.
-void compare_gaps(const Operand& operand, const Layout& layout, const std::byte* got, const std::byte* expected,
+void compare_gaps(const std::string& operand, const Layout& layout, const std::byte* got, const std::byte* expected,
                   Comparison& result) {
   const std::int64_t size = bytes(layout.dtype);
   std::int64_t end = 0;  // of the run before
@@ -122,7 +122,7 @@ void compare_gaps(const Operand& operand, const Layout& layout, const std::byte*
 }
 
 template <class T>
-void compare_floats(const Operand& operand, const Layout& layout, const Tolerance& tolerance, const std::byte* got,
+void compare_floats(const std::string& operand, const Layout& layout, const Tolerance& tolerance, const std::byte* got,
                     const std::byte* expected, Comparison& result) {
   const T* a = reinterpret_cast<const T*>(got);
   const T* b = reinterpret_cast<const T*>(expected);
@@ -144,25 +144,66 @@ void compare_floats(const Operand& operand, const Layout& layout, const Toleranc
 AnyArgs::AnyArgs(const Family& family)
     : family_(family),
       bytes_(static_cast<const unsigned char*>(family.default_args),
-             static_cast<const unsigned char*>(family.default_args) + family.args_bytes) {}
+             static_cast<const unsigned char*>(family.default_args) + family.args_bytes),
+      lists_(static_cast<std::size_t>(family.operands.count)) {}
 
-void AnyArgs::set_operand(int operand, const void* pointer, std::int64_t bytes) {
-  const In value(pointer, bytes);
-  std::memcpy(bytes_.data() + family_.operands[operand].offset, &value, sizeof(value));
+AnyArgs::AnyArgs(const AnyArgs& other) : family_(other.family_), bytes_(other.bytes_), lists_(other.lists_) {
+  point_at_lists();
 }
 
-void AnyArgs::set_scalar(std::string_view name, float value) {
+void AnyArgs::point_at_lists() {
+  for (int i = 0; i < family_.operands.count; ++i) {
+    if (family_.operands[i].count == nullptr) continue;
+    const std::vector<In>& entries = lists_[static_cast<std::size_t>(i)];
+    const InList list{entries.data(), static_cast<std::int64_t>(entries.size())};
+    std::memcpy(bytes_.data() + family_.operands[i].offset, &list, sizeof(list));
+  }
+}
+
+void AnyArgs::set_operand(int operand, const void* pointer, std::int64_t bytes, int entry) {
+  const In value(pointer, bytes);
+  if (family_.operands[operand].count != nullptr) {
+    lists_[static_cast<std::size_t>(operand)].at(static_cast<std::size_t>(entry)) = value;
+  } else {
+    std::memcpy(bytes_.data() + family_.operands[operand].offset, &value, sizeof(value));
+  }
+}
+
+const Scalar& AnyArgs::scalar(std::string_view name) const {
   std::vector<std::string> known;
-  for (const Scalar& scalar : family_.scalars) {
-    if (name == scalar.name) {
-      std::memcpy(bytes_.data() + scalar.offset, &value, sizeof(value));
-      return;
-    }
-    known.emplace_back(scalar.name);
+  for (const Scalar& each : family_.scalars) {
+    if (name == each.name) return each;
+    known.emplace_back(each.name);
   }
   throw Error(Code::bad_input, Stage::problem,
               cat(family_.name, " has no run-time number \"", name, "\"",
                   known.empty() ? "" : cat("; it has ", join(known, ", "))));
+}
+
+void AnyArgs::set_scalar(std::string_view name, double value) {
+  const Scalar& to = scalar(name);
+  const auto single = static_cast<float>(value);
+  const auto integer = static_cast<std::int64_t>(to.dtype == i64 ? value : 0);
+  const void* const from = to.dtype == f32   ? static_cast<const void*>(&single)
+                           : to.dtype == f64 ? static_cast<const void*>(&value)
+                                             : &integer;
+  std::memcpy(bytes_.data() + to.offset, from, static_cast<std::size_t>(bytes(to.dtype)));
+}
+
+void AnyArgs::parse_scalar(std::string_view name, std::string_view value) {
+  const Scalar& to = scalar(name);
+  const auto refuse = [&](const char* what) {
+    return Error(Code::bad_input, Stage::problem, cat(name, "=", value, " is not ", what));
+  };
+  if (to.dtype == i64) {
+    const auto integer = parse_integer(value);
+    if (!integer) throw refuse("an integer of 64 bits");
+    std::memcpy(bytes_.data() + to.offset, &*integer, sizeof(*integer));
+    return;
+  }
+  const auto number = parse_number(value);
+  if (!number) throw refuse("a number");
+  set_scalar(name, *number);
 }
 
 void AnyArgs::set_extents(const void* problem) {
@@ -170,18 +211,32 @@ void AnyArgs::set_extents(const void* problem) {
     const std::int64_t value = get_integer(*find_field(family_, extent.field), problem);
     std::memcpy(bytes_.data() + extent.offset, &value, sizeof(value));
   }
+  for (int i = 0; i < family_.operands.count; ++i) {
+    if (family_.operands[i].count != nullptr)
+      lists_[static_cast<std::size_t>(i)].resize(static_cast<std::size_t>(entries_of(family_.operands[i], problem)));
+  }
+  point_at_lists();
+}
+
+std::vector<OperandEntry> operand_entries(const Family& family, const void* problem) {
+  std::vector<OperandEntry> entries;
+  for (int i = 0; i < family.operands.count; ++i) {
+    for (int entry = 0; entry < entries_of(family.operands[i], problem); ++entry) entries.push_back({i, entry});
+  }
+  return entries;
 }
 
 HostOperands::HostOperands(const Family& family, const void* problem)
     : family_(&family),
       problem_(static_cast<const unsigned char*>(problem),
-               static_cast<const unsigned char*>(problem) + family.problem_bytes) {
-  for (const Operand& operand : family.operands) {
-    layouts_.push_back(operand.layout(problem));
+               static_cast<const unsigned char*>(problem) + family.problem_bytes),
+      entries_(operand_entries(family, problem)) {
+  for (int i = 0; i < size(); ++i) {
+    layouts_.push_back(operand(i).layout(problem, entries_[static_cast<std::size_t>(i)].entry));
     const std::int64_t span = layouts_.back().span_bytes();
-    if (span < 0) throw problem_error(family, problem, cat(operand.name, " would be larger than any memory"));
+    if (span < 0) throw problem_error(family, problem, cat(name(i), " would be larger than any memory"));
     const auto refuse = [&] {
-      throw problem_error(family, problem, cat(operand.name, " takes ", span, " bytes, more than there is memory"));
+      throw problem_error(family, problem, cat(name(i), " takes ", span, " bytes, more than there is memory"));
     };
     if (span > kMostMemory) refuse();  // sanitizers end the process where others throw bad_alloc
     try {
@@ -192,16 +247,28 @@ HostOperands::HostOperands(const Family& family, const void* problem)
   }
 }
 
+std::string HostOperands::name(int entry) const {
+  return entry_name(operand(entry), entries_[static_cast<std::size_t>(entry)].entry);
+}
+
+int HostOperands::place(const OperandEntry& which) const {
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const OperandEntry& each) {
+    return each.operand == which.operand && each.entry == which.entry;
+  });
+  return static_cast<int>(found - entries_.begin());
+}
+
 void HostOperands::generate(std::uint64_t seed, bool wild) {
-  for (int i = 0; i < family_->operands.count; ++i) {
+  for (int i = 0; i < size(); ++i) {
     if (!present(i)) continue;
+    const OperandEntry& which = entries_[static_cast<std::size_t>(i)];
     const std::uint64_t own_seed = seed * 100 + static_cast<std::uint64_t>(i);
     const DType type = layout(i).dtype;
-    if (family_->operands[i].role == Role::workspace) {
+    if (operand(i).role == Role::workspace) {
       std::fill_n(data(i), bytes(i), std::byte{0});
-    } else if (!is_input(family_->operands[i])) {
+    } else if (!is_input(operand(i))) {
       std::fill_n(data(i), bytes(i), std::byte{kPoison});
-    } else if (family_->generate(problem(), i, own_seed, data(i))) {
+    } else if (family_->generate(problem(), which.operand, which.entry, own_seed, data(i))) {
       continue;
     } else if (info(type).is_float) {
       fill_floats(type, data(i), bytes(i) / quern::bytes(type), own_seed, wild);
@@ -215,19 +282,22 @@ HostOperands HostOperands::reference(const AnyArgs& scalars) const {
   HostOperands result = *this;
   AnyArgs args = scalars;
   args.set_extents(problem());
-  for (int i = 0; i < family_->operands.count; ++i) args.set_operand(i, result.data(i));
+  for (int i = 0; i < size(); ++i) {
+    const OperandEntry& which = entries_[static_cast<std::size_t>(i)];
+    args.set_operand(which.operand, result.data(i), kOpen, which.entry);
+  }
   family_->reference(problem(), args.data());
   return result;
 }
 
 DeviceOperands::DeviceOperands(const Driver& driver, const HostOperands& host, int offset_elements, Guards guards)
-    : driver_(driver), family_(host.family()), guards_(guards) {
+    : driver_(driver), family_(host.family()), entries_(host.entries()), guards_(guards) {
   const auto* problem = static_cast<const unsigned char*>(host.problem());
   problem_.assign(problem, problem + family_.problem_bytes);
-  blocks_.resize(static_cast<std::size_t>(family_.operands.count));
+  blocks_.resize(entries_.size());
   const std::int64_t band = guards == Guards::bands ? kBand : 0;
   std::int64_t all = 0;
-  for (int i = 0; i < family_.operands.count; ++i) {
+  for (int i = 0; i < host.size(); ++i) {
     if (!host.present(i)) continue;
     Block& block = blocks_[static_cast<std::size_t>(i)];
     block.bytes = host.bytes(i);
@@ -243,11 +313,11 @@ DeviceOperands::DeviceOperands(const Driver& driver, const HostOperands& host, i
                  "cuMemsetD8Async");
     for (Block& block : blocks_) block.base += base;
   } else {
-    for (int i = 0; i < family_.operands.count; ++i) {
+    for (int i = 0; i < host.size(); ++i) {
       Block& block = blocks_[static_cast<std::size_t>(i)];
       if (block.total == 0) continue;
       block.base = allocate(block.total);
-      driver.name_memory(block.base, family_.operands[i].name);
+      driver.name_memory(block.base, host.name(i).c_str());
     }
   }
   upload(host);
@@ -266,28 +336,29 @@ DeviceOperands::~DeviceOperands() {
 }
 
 void DeviceOperands::upload(const HostOperands& host) {
-  for (int i = 0; i < family_.operands.count; ++i) {
-    const Block& block = blocks_[static_cast<std::size_t>(i)];
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const Block& block = blocks_[i];
     if (block.bytes == 0) continue;
-    driver_.check(driver_->MemcpyHtoD(block.base + static_cast<CUdeviceptr>(block.offset), host.data(i),
-                                      static_cast<std::size_t>(block.bytes)),
+    driver_.check(driver_->MemcpyHtoD(block.base + static_cast<CUdeviceptr>(block.offset),
+                                      host.data(static_cast<int>(i)), static_cast<std::size_t>(block.bytes)),
                   Stage::tool, "cuMemcpyHtoD");
   }
 }
 
 void DeviceOperands::download(HostOperands& host) const {
-  for (int i = 0; i < family_.operands.count; ++i) {
-    const Block& block = blocks_[static_cast<std::size_t>(i)];
-    if (block.bytes == 0 || !is_output(family_.operands[i])) continue;
-    driver_.check(driver_->MemcpyDtoH(host.data(i), block.base + static_cast<CUdeviceptr>(block.offset),
-                                      static_cast<std::size_t>(block.bytes)),
-                  Stage::tool, "cuMemcpyDtoH");
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const Block& block = blocks_[i];
+    if (block.bytes == 0 || !is_output(operand(i))) continue;
+    driver_.check(
+        driver_->MemcpyDtoH(host.data(static_cast<int>(i)), block.base + static_cast<CUdeviceptr>(block.offset),
+                            static_cast<std::size_t>(block.bytes)),
+        Stage::tool, "cuMemcpyDtoH");
   }
 }
 
 std::string DeviceOperands::damage(const HostOperands& host) const {
-  for (int i = 0; i < family_.operands.count; ++i) {
-    const Block& block = blocks_[static_cast<std::size_t>(i)];
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const Block& block = blocks_[i];
     if (block.total == 0) continue;
     std::vector<std::byte> copy(static_cast<std::size_t>(block.total));
     driver_.check(driver_->MemcpyDtoH(copy.data(), block.base, copy.size()), Stage::tool, "cuMemcpyDtoH");
@@ -295,9 +366,12 @@ std::string DeviceOperands::damage(const HostOperands& host) const {
     const auto begin = copy.begin() + block.offset;
     const auto end = begin + block.bytes;
     const bool bands = guards_ == Guards::bands;
-    if (bands && !std::all_of(copy.begin(), begin, poisoned)) return cat("the bytes before ", family_.operands[i].name);
-    if (bands && !std::all_of(end, copy.end(), poisoned)) return cat("the bytes behind ", family_.operands[i].name);
-    if (!is_output(family_.operands[i]) && !std::equal(begin, end, host.data(i))) return family_.operands[i].name;
+    if (bands && !std::all_of(copy.begin(), begin, poisoned))
+      return cat("the bytes before ", host.name(static_cast<int>(i)));
+    if (bands && !std::all_of(end, copy.end(), poisoned))
+      return cat("the bytes after ", host.name(static_cast<int>(i)));
+    if (!is_output(operand(i)) && !std::equal(begin, end, host.data(static_cast<int>(i))))
+      return host.name(static_cast<int>(i));
   }
   return {};
 }
@@ -305,9 +379,10 @@ std::string DeviceOperands::damage(const HostOperands& host) const {
 AnyArgs DeviceOperands::args(const AnyArgs& scalars) const {
   AnyArgs args = scalars;
   args.set_extents(problem_.data());
-  for (int i = 0; i < family_.operands.count; ++i) {
-    const Block& block = blocks_[static_cast<std::size_t>(i)];
-    if (block.total != 0) args.set_operand(i, pointer(i), block.bytes);
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const Block& block = blocks_[i];
+    if (block.total != 0)
+      args.set_operand(entries_[i].operand, pointer(static_cast<int>(i)), block.bytes, entries_[i].entry);
   }
   return args;
 }
@@ -319,9 +394,9 @@ void* DeviceOperands::pointer(int operand) const {
 }
 
 void DeviceOperands::fill_outputs(unsigned char value) const {
-  for (int i = 0; i < family_.operands.count; ++i) {
-    const Block& block = blocks_[static_cast<std::size_t>(i)];
-    if (block.bytes == 0 || family_.operands[i].role != Role::output) continue;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const Block& block = blocks_[i];
+    if (block.bytes == 0 || operand(i).role != Role::output) continue;
     driver_.check(driver_->MemsetD8Async(block.base + static_cast<CUdeviceptr>(block.offset), value,
                                          static_cast<std::size_t>(block.bytes), nullptr),
                   Stage::tool, "cuMemsetD8Async");
@@ -330,30 +405,31 @@ void DeviceOperands::fill_outputs(unsigned char value) const {
 
 DeviceOperands::Place DeviceOperands::place(std::int64_t byte) const {
   const CUdeviceptr address = base() + static_cast<CUdeviceptr>(byte);
-  int operand = 0;
-  for (int i = 0; i < family_.operands.count; ++i) {
-    const Block& block = blocks_[static_cast<std::size_t>(i)];
-    if (block.total != 0 && block.base <= address) operand = i;
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const Block& block = blocks_[i];
+    if (block.total != 0 && block.base <= address) found = i;
   }
-  const Block& block = blocks_[static_cast<std::size_t>(operand)];
+  const Block& block = blocks_[found];
   const std::int64_t offset = static_cast<std::int64_t>(address - block.base) - block.offset;
-  return {operand, offset < 0 || offset >= block.bytes, offset};
+  return {static_cast<int>(found), offset < 0 || offset >= block.bytes, offset};
 }
 
-std::string element_name(const Operand& operand, const Layout& layout, std::int64_t offset) {
+std::string element_name(const std::string& operand, const Layout& layout, std::int64_t offset) {
   const ElementAt at = element_at(layout, offset / bytes(layout.dtype));
   if (at.in_gap) return gap_name(operand, layout, at.index);
-  return cat(operand.name, "[", index_text(at.index, layout.rank), "]");
+  return cat(operand, "[", index_text(at.index, layout.rank), "]");
 }
 
 Comparison compare(const HostOperands& got, const HostOperands& expected) {
   Comparison result;
-  for (int i = 0; i < got.family().operands.count; ++i) {
-    const Operand& operand = got.family().operands[i];
-    if (!got.present(i) || !is_output(operand) || got.bytes(i) == 0) continue;
+  for (int i = 0; i < got.size(); ++i) {
+    if (!got.present(i) || !is_output(got.operand(i)) || got.bytes(i) == 0) continue;
+    const std::string operand = got.name(i);
     const Layout& layout = got.layout(i);
     compare_gaps(operand, layout, got.data(i), expected.data(i), result);
-    const Tolerance tolerance = got.family().tolerance(got.problem(), i);
+    const Tolerance tolerance =
+        got.family().tolerance(got.problem(), got.entries()[static_cast<std::size_t>(i)].operand);
     if (!info(layout.dtype).is_float || tolerance.bitwise) {
       compare_bytes(operand, layout, got.data(i), expected.data(i), result);
     } else {

@@ -18,20 +18,37 @@ namespace quern {
 class AnyArgs {
  public:
   explicit AnyArgs(const Family& family);
+  AnyArgs(const AnyArgs& other);
+  AnyArgs& operator=(const AnyArgs&) = delete;
+  AnyArgs(AnyArgs&&) noexcept = default;
+
   void* data() { return bytes_.data(); }
   const void* data() const { return bytes_.data(); }
-  void set_operand(int operand, const void* pointer, std::int64_t bytes = kOpen);
-  // Throws Error (bad_input) for an unknown name.
-  void set_scalar(std::string_view name, float value);
-  // The extents that the launch takes, from a problem in which they are closed.
+  // `entry`: of a list, whose length set_extents has given.
+  void set_operand(int operand, const void* pointer, std::int64_t bytes = kOpen, int entry = 0);
+  // Both throw Error (bad_input) for an unknown name, the second for a text that is not a number of the scalar's type.
+  void set_scalar(std::string_view name, double value);
+  void parse_scalar(std::string_view name, std::string_view value);
+  // The extents that the launch takes and the lengths of lists, from a problem in which extents are closed.
   void set_extents(const void* problem);
 
  private:
+  const Scalar& scalar(std::string_view name) const;
+  void point_at_lists();
   const Family& family_;
   std::vector<unsigned char> bytes_;
+  std::vector<std::vector<In>> lists_;  // an operand's entries; empty where it is not a list
 };
 
-// Host memory of each operand. The problem must be closed: no open extent that a layout needs.
+// One In or Out of a problem: an operand, or an entry of a list.
+struct OperandEntry {
+  int operand;  // in the family's table
+  int entry;    // of the list, else 0
+};
+std::vector<OperandEntry> operand_entries(const Family& family, const void* problem);
+
+// Host memory of each operand, by its place in operand_entries, which is that in the family's table where no list comes
+// before it. The problem must be closed: no open extent that a layout needs.
 class HostOperands {
  public:
   HostOperands(const Family& family, const void* problem);
@@ -43,6 +60,14 @@ class HostOperands {
   // Runs the reference on the inputs and gives its outputs; this object stays unchanged.
   HostOperands reference(const AnyArgs& scalars) const;
 
+  int size() const { return static_cast<int>(entries_.size()); }
+  const std::vector<OperandEntry>& entries() const { return entries_; }
+  const Operand& operand(int entry) const {
+    return family_->operands[entries_[static_cast<std::size_t>(entry)].operand];
+  }
+  // REQUIRES: the problem has it.
+  int place(const OperandEntry& which) const;
+  std::string name(int entry) const;  // "out", "source.2"
   const Layout& layout(int operand) const { return layouts_[static_cast<std::size_t>(operand)]; }
   bool present(int operand) const { return layout(operand).dtype != DType::none; }
   std::int64_t bytes(int operand) const { return layout(operand).span_bytes(); }
@@ -54,6 +79,7 @@ class HostOperands {
  private:
   const Family* family_;
   std::vector<unsigned char> problem_;
+  std::vector<OperandEntry> entries_;
   std::vector<Layout> layouts_;
   std::vector<std::vector<std::byte>> memory_;
 };
@@ -88,16 +114,19 @@ class DeviceOperands {
   void fill_outputs(unsigned char value) const;
   // Where a byte of that range is: which operand, or which band of it.
   struct Place {
-    int operand = 0;
+    int operand = 0;          // by its place in operand_entries
     bool band = false;        // before or behind the operand
     std::int64_t offset = 0;  // in the operand, in bytes; below 0 or beyond its size in a band
   };
   Place place(std::int64_t byte) const;
 
  private:
+  const Operand& operand(std::size_t entry) const { return family_.operands[entries_[entry].operand]; }
+
   const Driver& driver_;
   const Family& family_;
   std::vector<unsigned char> problem_;
+  const std::vector<OperandEntry> entries_;
   CUdeviceptr allocate(std::int64_t bytes);
   // With guard bands all operands share one allocation, so that their places in memory, and with them what the address
   // translation costs a small kernel, do not depend on what was allocated before.
@@ -113,8 +142,8 @@ class DeviceOperands {
   std::int64_t total_ = 0;
 };
 
-// The element of an operand that holds byte `offset` of it: "out[12, 5]", or the gap behind a row.
-std::string element_name(const Operand& operand, const Layout& layout, std::int64_t offset);
+// The element of an operand that holds byte `offset` of it: "out[12, 5]", or the gap after a row.
+std::string element_name(const std::string& operand, const Layout& layout, std::int64_t offset);
 
 // A result against the reference's.
 struct Comparison {

@@ -22,7 +22,7 @@ using quern::ScalePolicy;
 // How a scale is stored.
 enum class ScaleFormat { e8m0, fp32 };
 
-// What scaling needs to know of an element type.
+// The properties of an element type that scaling needs.
 template <class Element>
 struct ScaledElement;
 template <>

@@ -51,17 +51,17 @@ struct CompareFamily {
     return p.bytes > kMostBytes ? "bytes is too large: one launch compares 2^40" : std::string();
   }
 
-  static int variants(const Compare& p, const Target&, const DeviceModel&, Variant (&out)[kMaxVariants]) {
+  static int variants(const Compare&, const Target&, const DeviceModel&, Variant (&out)[kMaxVariants]) {
     Config config;
     config[kVector] = 16;
     config[kUnroll] = 4;
     config[kThreads] = 256;
-    out[0] = {"vector", config, alignment(p, config)};
+    out[0] = {"vector", config};
     config[kVector] = 1;
-    out[1] = {"byte", config, alignment(p, config)};
+    out[1] = {"byte", config};
     return 2;
   }
-  static std::uint32_t alignment(const Compare&, const Config& config) {
+  static std::uint32_t alignment(const Compare&, int, const Config& config) {
     return static_cast<std::uint32_t>(config[kVector]);
   }
 

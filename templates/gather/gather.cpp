@@ -59,9 +59,10 @@ bool vector_exists(const Gather&, const Target& t, const Config& c) { return c[k
 bool vector_holds_elements(const Gather& p, const Target&, const Config& c) {
   return p.scale == DType::none || c[kVector] >= element_bytes(p);
 }
-bool ragged_is_16(const Gather& p, const Target&, const Config& c) {
-  return c[kForm] != kRagged || (c[kVector] == 16 && element_bytes(p) < 16);
+bool ragged_has_small_elements(const Gather& p, const Target&, const Config& c) {
+  return c[kForm] != kRagged || element_bytes(p) < 16;
 }
+bool is_whole(const Gather&, const Config& c) { return c[kForm] == kWhole; }
 bool row_has_few_slots(const Gather& p, const Target&, const Config& c) {
   return row_bytes(p) / c[kVector] < kMaxSlots;
 }
@@ -69,9 +70,7 @@ bool registers_suffice(const Gather&, const Target&, const Config& c) {
   return c[kVector] * c[kUnroll] <= (c[kForm] == kRagged ? 64 : 128);
 }
 
-bool persistent_where_limited(const Gather&, const Target&, const Config& c) {
-  return c[kPersistent] == 1 || c[kBlocksPerSm] == 0;
-}
+bool is_persistent(const Gather&, const Config& c) { return c[kPersistent] == 1; }
 bool blocks_are_resident(const Gather&, const Target& t, const Config& c) {
   return c[kBlocksPerSm] * c[kThreads] <= common::resident_threads(t);
 }
@@ -92,6 +91,8 @@ template <Layout (*F)(const Gather&)>
 constexpr auto layout = &layout_of<Gather, F>;
 template <bool (*F)(const Gather&, const Target&, const Config&)>
 constexpr auto holds = &holds_for<Gather, F>;
+template <bool (*F)(const Gather&, const Config&)>
+constexpr auto applies = &applies_to<Gather, F>;
 
 // A loaded row resolved on the host: null for a zero row.
 const std::byte* resolve(const Gather& p, const GatherArgs& a, std::int64_t position) {
@@ -151,22 +152,22 @@ struct GatherFamily {
   };
   static constexpr Parameter kParameters[] = {
       {"form", kForms, true, "0: whole vectors; 1: ragged, for rows that no vector divides"},
-      {"vector", kVectors, true, "bytes per access"},
+      {"vector", kVectors, true, "bytes per access; the ragged form has 16", applies<is_whole>, 16},
       {"unroll", kUnrolls, true, "accesses in flight per thread"},
       {"threads", kThreadCounts, false, "threads per block; fewer where a problem is small"},
       {"load_once", kSwitch, true, "1: loads of source are evict-first, for indices without repeats"},
       {"store_stream", kSwitch, true, "1: stores of out are evict-first"},
       {"persistent", kSwitch, true, "1: persistent (grid-stride) kernel"},
-      {"blocks_per_sm", kBlockCounts, false, "blocks per SM, at most, of a persistent kernel; 0: no limit"},
+      {"blocks_per_sm", kBlockCounts, false, "blocks per SM, at most, of a persistent kernel; 0: no limit",
+       applies<is_persistent>},
   };
   static constexpr Constraint kConstraints[] = {
       {"the vector must divide the row length and both strides", holds<vector_divides>},
       {"32-byte accesses exist on sm_100 and sm_103 only", holds<vector_exists>},
       {"with a scale a vector must hold whole elements", holds<vector_holds_elements>},
-      {"the ragged form works on 16-byte windows of elements below 16 bytes", holds<ragged_is_16>},
+      {"the ragged form works on elements below 16 bytes", holds<ragged_has_small_elements>},
       {"a row must have fewer than 2^30 vectors", holds<row_has_few_slots>},
       {"vector times unroll must fit the registers: 128 bytes, 64 in the ragged form", holds<registers_suffice>},
-      {"blocks_per_sm limits persistent kernels and is 0 in the others", holds<persistent_where_limited>},
       {"blocks_per_sm blocks must fit a multiprocessor's threads", holds<blocks_are_resident>},
   };
   static constexpr const char* kBenchCases[] = {
@@ -219,14 +220,14 @@ struct GatherFamily {
 
   static int variants(const Gather& p, const Target& target, const DeviceModel&, Variant (&out)[kMaxVariants]) {
     const Config first = preferred(p, target);
-    out[0] = {kFormNames[first[kForm]], first, alignment(p, first)};
-    if (out[0].alignment <= element_bytes(p)) return 1;
+    out[0] = {kFormNames[first[kForm]], first};
+    if (alignment(p, 0, first) <= element_bytes(p)) return 1;
     const Config any = config_for(element_bytes(p) < 16 ? kRagged : kWhole, 16);
-    out[1] = {kFormNames[any[kForm]], any, alignment(p, any)};
+    out[1] = {kFormNames[any[kForm]], any};
     return 2;
   }
 
-  static std::uint32_t alignment(const Gather& p, const Config& config) {
+  static std::uint32_t alignment(const Gather& p, int, const Config& config) {
     const std::int64_t needed = config[kForm] == kRagged ? 1 : config[kVector];
     return static_cast<std::uint32_t>(std::max(needed, element_bytes(p)));
   }

@@ -220,12 +220,12 @@ struct MxScalesFamily {
     config[kThreads] = 256;
     Config any = config;
     any[kVector] = 1;
-    out[0] = {"vector", config, 16};
-    out[1] = {"element", any, 1};
+    out[0] = {"vector", config};
+    out[1] = {"element", any};
     return 2;
   }
 
-  static std::uint32_t alignment(const MxScales&, const Config& config) {
+  static std::uint32_t alignment(const MxScales&, int, const Config& config) {
     return static_cast<std::uint32_t>(config[kVector]);
   }
 

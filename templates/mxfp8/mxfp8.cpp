@@ -38,26 +38,16 @@ bool vector_holds_elements(const Mxfp8& p, const Target&, const Config& c) { ret
 bool tile_quantizes(const Mxfp8& p, const Target&, const Config& c) {
   return c[kForm] == kStream || p.scaling != Mxfp8Scaling::row;
 }
-bool rows_are_fixed(const Mxfp8& p, const Target&, const Config& c) {
-  return p.scaling != Mxfp8Scaling::row || c[kPersistent] == 0;
-}
 bool stream_fits_registers(const Mxfp8&, const Target&, const Config& c) { return c[kVector] * c[kUnroll] <= 128; }
-bool tile_is_fixed(const Mxfp8&, const Target&, const Config& c) {
-  return c[kForm] == kStream || (c[kUnroll] == 1 && c[kThreads] == kTileThreads && c[kPersistent] == 0);
-}
-bool stream_is_fixed(const Mxfp8&, const Target&, const Config& c) {
-  return c[kForm] == kTile ||
-         (c[kRows] == 32 && c[kStack] == 1 && c[kResident] == 0 && c[kPanel] == 1 && c[kCluster] == 1);
-}
 bool registers_are_shared(const Mxfp8&, const Target& t, const Config& c) {
   return c[kResident] * kTileThreads <= common::resident_threads(t);
 }
-bool clusters_fill_panels(const Mxfp8&, const Target&, const Config& c) {
-  return c[kPanel] % c[kCluster] == 0 || c[kForm] == kStream;
-}
-bool persistent_where_limited(const Mxfp8&, const Target&, const Config& c) {
-  return c[kPersistent] == 1 || c[kBlocksPerSm] == 0;
-}
+bool clusters_fill_panels(const Mxfp8&, const Target&, const Config& c) { return c[kPanel] % c[kCluster] == 0; }
+// Whether a parameter applies.
+bool is_stream(const Mxfp8&, const Config& c) { return c[kForm] == kStream; }
+bool is_tile(const Mxfp8&, const Config& c) { return c[kForm] == kTile; }
+bool may_persist(const Mxfp8& p, const Config& c) { return c[kForm] == kStream && p.scaling != Mxfp8Scaling::row; }
+bool is_persistent(const Mxfp8&, const Config& c) { return c[kPersistent] == 1; }
 bool blocks_are_resident(const Mxfp8&, const Target& t, const Config& c) {
   return c[kBlocksPerSm] * c[kThreads] <= common::resident_threads(t);
 }
@@ -66,6 +56,8 @@ template <Layout (*F)(const Mxfp8&)>
 constexpr auto layout = &layout_of<Mxfp8, F>;
 template <bool (*F)(const Mxfp8&, const Target&, const Config&)>
 constexpr auto holds = &holds_for<Mxfp8, F>;
+template <bool (*F)(const Mxfp8&, const Config&)>
+constexpr auto applies = &applies_to<Mxfp8, F>;
 
 struct Mxfp8Family {
   using Problem = Mxfp8;
@@ -141,22 +133,24 @@ struct Mxfp8Family {
   static constexpr Parameter kParameters[] = {
       {"form", kForms, true, "0: streams of blocks along rows; 1: tiles of 128 rows, for all else"},
       {"vector", kVectors, true, "bytes per load"},
-      {"unroll", kUnrolls, true, "stream form: reads in flight per thread"},
-      {"threads", kThreadCounts, false, "stream form: threads per block; fewer where a problem is small"},
-      {"rows", kRowCounts, true, "tile form: rows of a thread"},
-      {"stack", kStacks, true, "tile form: tiles of a block, one below the other"},
+      {"unroll", kUnrolls, true, "stream form: reads in flight per thread", applies<is_stream>, 1},
+      {"threads", kThreadCounts, false, "stream form: threads per block; fewer where a problem is small",
+       applies<is_stream>, kTileThreads},
+      {"rows", kRowCounts, true, "tile form: rows of a thread", applies<is_tile>, 32},
+      {"stack", kStacks, true, "tile form: tiles of a block, one below the other", applies<is_tile>, 1},
       {"resident", kResidentBlocks, true,
-       "tile form: blocks whose registers must fit a multiprocessor; 0: as the compiler likes"},
-      {"panel", kPanels, false, "tile form: blocks side by side before the next row of them; 0: all of a row"},
-      {"cluster", kClusters, true, "tile form: neighbours that write their rows' scales together"},
+       "tile form: blocks whose registers must fit a multiprocessor; 0: as the compiler likes", applies<is_tile>, 0},
+      {"panel", kPanels, false, "tile form: blocks side by side before the next row of them; 0: all of a row",
+       applies<is_tile>, 1},
+      {"cluster", kClusters, true, "tile form: neighbours that write their rows' scales together", applies<is_tile>, 1},
       {"store_stream", kSwitch, true, "1: stores of out are evict-first"},
-      {"persistent", kSwitch, true, "1: the stream form is a persistent (grid-stride) kernel"},
-      {"blocks_per_sm", kBlockCounts, false, "blocks per SM, at most, of a persistent kernel; 0: no limit"},
+      {"persistent", kSwitch, true, "1: the stream form is a persistent (grid-stride) kernel", applies<may_persist>},
+      {"blocks_per_sm", kBlockCounts, false, "blocks per SM, at most, of a persistent kernel; 0: no limit",
+       applies<is_persistent>},
   };
   static constexpr Constraint kConstraints[] = {
       {"the vector must divide the length of a line of source, and its stride", holds<vector_divides>},
       {"scaling=row has the stream form", holds<tile_quantizes>},
-      {"scaling=row has persistent=0", holds<rows_are_fixed>},
       {"32-byte accesses exist on sm_100 and sm_103 only", holds<vector_exists>},
       {"a vector must hold whole elements", holds<vector_holds_elements>},
       {"the stream form makes blocks or rows that lie along memory, with plain scales in that order, and "
@@ -171,14 +165,11 @@ struct Mxfp8Family {
        holds<vector_fits_columns>},
       {"a tile must fit 48 KB of shared memory", holds<tile_fits_shared>},
       {"vector times unroll must fit the registers: 128 bytes", holds<stream_fits_registers>},
-      {"the tile form has unroll=1, threads=128 and persistent=0", holds<tile_is_fixed>},
-      {"the stream form has rows=32, stack=1, resident=0, panel=1 and cluster=1", holds<stream_is_fixed>},
       {"resident blocks must fit a multiprocessor's threads", holds<registers_are_shared>},
       {"clusters exist from sm_90 on and are for rows whose scales lie together: scaling=mx, a row direction, "
        "source_order=cols, plain scales of lines",
        holds<cluster_has_scales>},
       {"a panel must be whole clusters", holds<clusters_fill_panels>},
-      {"blocks_per_sm limits persistent kernels and is 0 in the others", holds<persistent_where_limited>},
       {"blocks_per_sm blocks must fit a multiprocessor's threads", holds<blocks_are_resident>},
   };
   static constexpr const char* kBenchCases[] = {
@@ -228,19 +219,19 @@ struct Mxfp8Family {
 
   static int variants(const Mxfp8& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
     const Config first = quantize_default(p, target, model);
-    out[0] = {first[kForm] == kTile ? "tile" : "stream", first, alignment(p, first)};
-    if (out[0].alignment == 1) return 1;
+    out[0] = {first[kForm] == kTile ? "tile" : "stream", first};
+    if (mxfp8::alignment(p, first) == 1) return 1;
     Config any = first;
     any[kVector] = static_cast<std::int32_t>(source_bytes(p));
     any[kRows] = 32;
     any[kStack] = any[kCluster] = 1;
     // Where nothing is asked for, ptxas takes 48 registers for some and spills a few for more blocks.
     if (any[kForm] == kTile) any[kResident] = p.prologue == Mxfp8Prologue::none && !has_fp32_scales(p) ? 4 : 0;
-    out[1] = {"element", any, alignment(p, any)};
+    out[1] = {"element", any};
     return 2;
   }
 
-  static std::uint32_t alignment(const Mxfp8& p, const Config& config) { return mxfp8::alignment(p, config); }
+  static std::uint32_t alignment(const Mxfp8& p, int, const Config& config) { return mxfp8::alignment(p, config); }
 
   static void specialize(const Mxfp8& p, const Target&, const Config& config, Spec& spec) {
     spec.integer("resident", config[kResident]);

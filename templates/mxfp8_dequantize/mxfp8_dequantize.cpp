@@ -89,9 +89,7 @@ bool vector_divides(const Problem& p, const Target&, const Config& c) {
 bool vector_exists(const Problem&, const Target& t, const Config& c) { return c[kVector] <= widest_access(t); }
 bool vector_holds_elements(const Problem& p, const Target&, const Config& c) { return c[kVector] >= number_bytes(p); }
 bool registers_suffice(const Problem&, const Target&, const Config& c) { return c[kVector] * c[kUnroll] <= 128; }
-bool persistent_where_limited(const Problem&, const Target&, const Config& c) {
-  return c[kPersistent] == 1 || c[kBlocksPerSm] == 0;
-}
+bool is_persistent(const Problem&, const Config& c) { return c[kPersistent] == 1; }
 bool blocks_are_resident(const Problem&, const Target& t, const Config& c) {
   return c[kBlocksPerSm] * c[kThreads] <= common::resident_threads(t);
 }
@@ -114,6 +112,8 @@ template <Layout (*F)(const Problem&)>
 constexpr auto layout = &layout_of<Problem, F>;
 template <bool (*F)(const Problem&, const Target&, const Config&)>
 constexpr auto holds = &holds_for<Problem, F>;
+template <bool (*F)(const Problem&, const Config&)>
+constexpr auto applies = &applies_to<Problem, F>;
 
 // ---- Refusals
 
@@ -218,14 +218,14 @@ struct Mxfp8DequantizeFamily {
       {"threads", kThreadCounts, false, "threads per block; fewer where a problem is small"},
       {"store_stream", kSwitch, true, "1: stores of out are evict-first"},
       {"persistent", kSwitch, true, "1: a persistent, grid-stride kernel"},
-      {"blocks_per_sm", kBlockCounts, false, "blocks per SM, at most, of a persistent kernel; 0: no limit"},
+      {"blocks_per_sm", kBlockCounts, false, "blocks per SM, at most, of a persistent kernel; 0: no limit",
+       applies<is_persistent>},
   };
   static constexpr Constraint kConstraints[] = {
       {"the vector must divide the length of a line of out, and hold elements of whole strides", holds<vector_divides>},
       {"32-byte accesses exist on sm_100 and sm_103 only", holds<vector_exists>},
       {"a vector must hold whole numbers", holds<vector_holds_elements>},
       {"vector times unroll must fit the registers: 128 bytes", holds<registers_suffice>},
-      {"blocks_per_sm limits persistent kernels and is 0 in the others", holds<persistent_where_limited>},
       {"blocks_per_sm blocks must fit a multiprocessor's threads", holds<blocks_are_resident>},
   };
   static constexpr const char* kBenchCases[] = {
@@ -251,14 +251,14 @@ struct Mxfp8DequantizeFamily {
     config[kThreads] = 256;
     Config any = config;
     any[kVector] = static_cast<std::int32_t>(number_bytes(p));
-    if (config == any) return out[0] = {"element", any, 1}, 1;
-    out[0] = {"vector", config, alignment(p, config)};
-    out[1] = {"element", any, 1};
+    if (config == any) return out[0] = {"element", any}, 1;
+    out[0] = {"vector", config};
+    out[1] = {"element", any};
     return 2;
   }
 
   // A vector of one number takes any address of it.
-  static std::uint32_t alignment(const Problem& p, const Config& config) {
+  static std::uint32_t alignment(const Problem& p, int, const Config& config) {
     return config[kVector] == number_bytes(p) ? 1 : static_cast<std::uint32_t>(config[kVector]);
   }
 

@@ -97,7 +97,7 @@ bool form_fits(const Pointwise& p, const Target&, const Config& c) {
   return c[kForm] == kRagged || (packed(p) && p.bias_spread != Spread::full);
 }
 bool vector_exists(const Pointwise&, const Target& t, const Config& c) { return c[kVector] <= widest_access(t); }
-bool ragged_is_16(const Pointwise&, const Target&, const Config& c) { return c[kForm] != kRagged || c[kVector] == 16; }
+bool has_vectors(const Pointwise&, const Config& c) { return c[kForm] != kRagged; }
 bool row_has_few_slots(const Pointwise& p, const Target&, const Config& c) {
   return c[kForm] == kFlat || p.width / slot_elements(p, c) < (std::int64_t{1} << 30);
 }
@@ -105,9 +105,7 @@ bool registers_suffice(const Pointwise& p, const Target&, const Config& c) {
   return slot_elements(p, c) * c[kUnroll] <= 32;
 }
 
-bool persistent_where_limited(const Pointwise&, const Target&, const Config& c) {
-  return c[kPersistent] == 1 || c[kBlocksPerSm] == 0;
-}
+bool is_persistent(const Pointwise&, const Config& c) { return c[kPersistent] == 1; }
 bool blocks_are_resident(const Pointwise&, const Target& t, const Config& c) {
   return c[kBlocksPerSm] * c[kThreads] <= common::resident_threads(t);
 }
@@ -138,6 +136,8 @@ template <Layout (*F)(const Pointwise&)>
 constexpr auto layout = &layout_of<Pointwise, F>;
 template <bool (*F)(const Pointwise&, const Target&, const Config&)>
 constexpr auto holds = &holds_for<Pointwise, F>;
+template <bool (*F)(const Pointwise&, const Config&)>
+constexpr auto applies = &applies_to<Pointwise, F>;
 
 // The type that an eager operator on both computes in and returns.
 DType promoted(DType a, DType b) { return a == b ? a : f32; }
@@ -270,22 +270,22 @@ struct PointwiseFamily {
   static constexpr LaunchExtent kLaunchExtents[] = {{"rows", offsetof(PointwiseArgs, rows), nullptr}};
   static constexpr Parameter kParameters[] = {
       {"form", kFormValues, true, "0: slots in rows; 1: packed operands as one long row; 2: ragged, any alignment"},
-      {"vector", kVectors, true, "bytes per access of the widest operand"},
+      {"vector", kVectors, true, "bytes per access of the widest operand; the ragged form has 16", applies<has_vectors>,
+       16},
       {"unroll", kUnrolls, true, "slots in flight per thread"},
       {"threads", kThreadCounts, false, "threads per block; fewer where a problem is small"},
       {"load_stream", kSwitch, true, "1: loads of x and y are evict-first"},
       {"store_stream", kSwitch, true, "1: stores of out are evict-first"},
       {"persistent", kSwitch, true, "1: persistent (grid-stride) kernel"},
-      {"blocks_per_sm", kBlockCounts, false, "blocks per SM, at most, of a persistent kernel; 0: no limit"},
+      {"blocks_per_sm", kBlockCounts, false, "blocks per SM, at most, of a persistent kernel; 0: no limit",
+       applies<is_persistent>},
   };
   static constexpr Constraint kConstraints[] = {
       {"form 0 needs a width and strides that a slot divides; form 1 packed operands and no full bias",
        holds<form_fits>},
       {"32-byte accesses exist on sm_100 and sm_103 only", holds<vector_exists>},
-      {"the ragged form works on 16-byte slots", holds<ragged_is_16>},
       {"a row must have fewer than 2^30 slots", holds<row_has_few_slots>},
       {"elements a slot times unroll must be at most 32, to fit the registers", holds<registers_suffice>},
-      {"blocks_per_sm limits persistent kernels and is 0 in the others", holds<persistent_where_limited>},
       {"blocks_per_sm blocks must fit a multiprocessor's threads", holds<blocks_are_resident>},
   };
   static constexpr const char* kBenchCases[] = {
@@ -341,15 +341,15 @@ struct PointwiseFamily {
   static int variants(const Pointwise& p, const Target& target, const DeviceModel&, Variant (&out)[kMaxVariants]) {
     static constexpr const char* kNames[] = {"rows", "flat", "ragged"};
     const Config first = preferred(p, target);
-    out[0] = {kNames[first[kForm]], first, alignment(p, first)};
+    out[0] = {kNames[first[kForm]], first};
     if (first[kForm] == kRagged) return 1;
     const Config any = config_for(target, kRagged);
-    out[1] = {"ragged", any, alignment(p, any)};
+    out[1] = {"ragged", any};
     return 2;
   }
 
   // The widest access to an operand that is read or written in vectors, broadcasts along rows included.
-  static std::uint32_t alignment(const Pointwise& p, const Config& config) {
+  static std::uint32_t alignment(const Pointwise& p, int, const Config& config) {
     if (config[kForm] == kRagged) return 1;
     std::int64_t widest = widest_element(p);
     if (config[kForm] == kRows && p.x_spread == Spread::row)

@@ -136,13 +136,13 @@ struct RowPadFamily {
     config[kThreads] = 256;
     Config any = config;
     any[kVector] = static_cast<std::int32_t>(element_bytes(p));
-    if (config == any) return out[0] = {"element", any, alignment(p, any)}, 1;
-    out[0] = {"vector", config, alignment(p, config)};
-    out[1] = {"element", any, alignment(p, any)};
+    if (config == any) return out[0] = {"element", any}, 1;
+    out[0] = {"vector", config};
+    out[1] = {"element", any};
     return 2;
   }
 
-  static std::uint32_t alignment(const RowPad&, const Config& config) {
+  static std::uint32_t alignment(const RowPad&, int, const Config& config) {
     return static_cast<std::uint32_t>(config[kVector]);
   }
 

@@ -35,9 +35,7 @@ std::int64_t row_bytes(const Skeleton& p) { return p.width * element_bytes(p); }
 bool vector_divides(const Skeleton& p, const Target&, const Config& c) { return row_bytes(p) % c[kVector] == 0; }
 bool vector_holds_elements(const Skeleton& p, const Target&, const Config& c) { return c[kVector] >= element_bytes(p); }
 
-bool persistent_where_limited(const Skeleton&, const Target&, const Config& c) {
-  return c[kPersistent] == 1 || c[kBlocksPerSm] == 0;
-}
+bool is_persistent(const Skeleton&, const Config& c) { return c[kPersistent] == 1; }
 
 // The memory of each operand: dtype, rank, extents, elements between rows. DType::none: it is absent.
 Layout x_layout(const Skeleton& p) { return Layout::matrix(p.dtype, p.rows, p.width, p.width); }
@@ -47,6 +45,8 @@ template <Layout (*F)(const Skeleton&)>
 constexpr auto layout = &layout_of<Skeleton, F>;
 template <bool (*F)(const Skeleton&, const Target&, const Config&)>
 constexpr auto holds = &holds_for<Skeleton, F>;
+template <bool (*F)(const Skeleton&, const Config&)>
+constexpr auto applies = &applies_to<Skeleton, F>;
 
 // Made-up data: multiples of 1/8 in [-4, 4), whose sums are exact below 2^19 elements, so that a lost or doubled
 // element shows whatever the tolerance. Every 16th row or so has an infinity or a NaN.
@@ -95,18 +95,20 @@ struct SkeletonFamily {
   };
   // The fields that a launch may close. The last column: a function that says whether it must; null: always.
   static constexpr LaunchExtent kLaunchExtents[] = {{"rows", offsetof(SkeletonArgs, rows), nullptr}};
-  // compiled (the 3rd column) false: the parameter reaches the geometry only, so its values share one image.
+  // compiled (the 3rd column) false: the parameter reaches the geometry only, so its values share one image. The last
+  // column: a function that says whether the parameter applies; none: always. Where it does not it is 0, or what stands
+  // after that function.
   static constexpr Parameter kParameters[] = {
       {"vector", kVectors, true, "bytes per access"},
       {"unroll", kUnrolls, true, "16-byte chunks in flight per thread"},
       {"warps", kWarpCounts, false, "rows at a time, and warps, in a block; fewer where a problem is small"},
       {"persistent", kSwitch, true, "1: a persistent, grid-stride kernel"},
-      {"blocks_per_sm", kBlockCounts, false, "blocks per SM, at most, of a persistent kernel; 0: no limit"},
+      {"blocks_per_sm", kBlockCounts, false, "blocks per SM, at most, of a persistent kernel; 0: no limit",
+       applies<is_persistent>},
   };
   static constexpr Constraint kConstraints[] = {
       {"the vector must divide the row length", holds<vector_divides>},
       {"a vector must hold whole elements", holds<vector_holds_elements>},
-      {"blocks_per_sm limits persistent kernels and is 0 in the others", holds<persistent_where_limited>},
   };
   // What `quern bench` and the sweeps run: problem texts with every extent closed.
   static constexpr const char* kBenchCases[] = {
@@ -130,14 +132,14 @@ struct SkeletonFamily {
     config[kWarps] = kMaxWarps;
     Config any = config;
     any[kVector] = static_cast<std::int32_t>(element_bytes(p));
-    if (config == any) return out[0] = {"element", any, alignment(p, any)}, 1;
-    out[0] = {"vector", config, alignment(p, config)};
-    out[1] = {"element", any, alignment(p, any)};
+    if (config == any) return out[0] = {"element", any}, 1;
+    out[0] = {"vector", config};
+    out[1] = {"element", any};
     return 2;
   }
 
-  // What a config demands of the bulk operands' addresses.
-  static std::uint32_t alignment(const Skeleton&, const Config& config) {
+  // What a config demands of a bulk operand's address; the second parameter is the operand's place in kOperands.
+  static std::uint32_t alignment(const Skeleton&, int, const Config& config) {
     return static_cast<std::uint32_t>(config[kVector]);
   }
 

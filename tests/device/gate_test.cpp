@@ -77,7 +77,7 @@ TEST_F(CorrectnessCheckTest, NamesACompileThatFails) { expect(Flaw::compile_erro
 
 TEST_F(CorrectnessCheckTest, RefusesToTrustAWrongConfig) {
   const std::pair<Flaw, const char*> wrong[] = {{Flaw::nan, "itself wrong: out["},
-                                                {Flaw::past_the_end, "itself wrong: it wrote to the bytes behind out"}};
+                                                {Flaw::past_the_end, "itself wrong: it wrote to the bytes after out"}};
   for (const auto& [flaw, words] : wrong) {
     try {
       CorrectnessCheck check(runtime(), driver(), runtime().parse("flawed rows=33 width=100"), config(flaw));

@@ -90,7 +90,7 @@ TEST_F(HostBulk, AThreadMustNotEndBeforeItsCopies) {
   EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, cat(kLoad, "bulk_store(out + 64, buffer, 256); bulk_commit();")),
               "the thread ends before this bulk copy has read shared memory");
   EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, cat(kLoad, "bulk_store(out + 64, buffer, 256); bulk_wait_read<0>();")),
-              "bulk_commit and bulk_wait_read come first");
+              "call bulk_commit and bulk_wait_read before");
   EXPECT_SAYS(
       words(CUDA_ERROR_LAUNCH_FAILED, "mbarrier_expect(came.at(0), 256); bulk_load(buffer, out, 256, came.at(0));"),
       "the block ends before this bulk copy has arrived: no thread waits for it");
@@ -113,7 +113,7 @@ TEST_F(HostBulk, NeitherSideMayLieOutside) {
               "a store of 32 bytes, 16 bytes before \"out\"");
   EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, "bulk_load(buffer + 1008, out, 32, came.at(0));"),
               "a bulk copy of 32 bytes to an address that is not in the block's shared memory");
-  EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, "bulk_store(out, out + 64, 32);"), "from what is not in");
+  EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, "bulk_store(out, out + 64, 32);"), "from an address that is not in");
 }
 
 TEST_F(HostBulk, BarriersAreMadeFirstAndCountWhatTheyWereMadeFor) {
@@ -128,7 +128,7 @@ TEST_F(HostBulk, BarriersAreMadeFirstAndCountWhatTheyWereMadeFor) {
               "a barrier that is not in the block's shared memory");
   EXPECT_SAYS(words(CUDA_ERROR_MISALIGNED_ADDRESS, "mbarrier_init(reinterpret_cast<u64*>(buffer + 4), 1);"),
               "a barrier at an address that is 4 past a multiple of 8");
-  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, "mbarrier_init(came.at(0), 0);"), "for one arrival or more");
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, "mbarrier_init(came.at(0), 0);"), "needs a count of 1 or more");
 }
 
 // Of blocks of a cluster, here of one.

@@ -39,7 +39,9 @@ class RecheckOnDevice : public test::DeviceTest {
     record.config = config(recorded);
     for (const Flaw rival : rivals) record.rivals.push_back({config(rival), 1});
     const int usual = space.find(
-        variants_of(space.problem().family(), space.problem().data(), space.target(), place.model, {}).front().config);
+        variants_of(space.problem().family(), space.step(), space.problem().data(), space.target(), place.model, {})
+            .front()
+            .config);
     pool.trusted = space.option(usual);
     const auto evaluator = single_evaluator(pool, place, runtime(), space.problem());
     return quern::recheck(*evaluator, space, points_of(record, space, usual));

@@ -225,26 +225,29 @@ void measure_phases_once(const Place& place, const Settings& settings, const Cas
   timed(medians, "device", [&] { describe_device(*place.driver, place.device.ordinal); });
   timed(medians, "records", [&] { state.records.count(family); });
   std::vector<Variant> variants;
-  timed(medians, "variants", [&] { variants = variants_of(family, problem, target, model_of(place.device), {}); });
+  timed(medians, "variants",
+        [&] { variants = variants_of(family, family.steps[0], problem, target, model_of(place.device), {}); });
   std::vector<Spec> specs(variants.size());
   std::vector<UnitSources> units;
   std::vector<cache::Key> keys;
   timed(medians, "specialize", [&] {
-    for (std::size_t i = 0; i < specs.size(); ++i) family.specialize(problem, target, variants[i].config, specs[i]);
+    for (std::size_t i = 0; i < specs.size(); ++i)
+      family.steps[0].specialize(problem, target, variants[i].config, specs[i]);
   });
   timed(medians, "find_sources", [&] {
-    for (const Spec& spec : specs) units.push_back(find_sources(family, spec, target));
+    for (const Spec& spec : specs) units.push_back(find_sources(family, family.steps[0], spec, target));
   });
   timed(medians, "image_key", [&] {
     for (std::size_t i = 0; i < specs.size(); ++i)
-      keys.push_back(image_key(family, units[i], specs[i], target, false, state.compiler.identity(target)));
+      keys.push_back(
+          image_key(family, family.steps[0], units[i], specs[i], target, false, state.compiler.identity(target)));
   });
   timed(medians, "store, first hit", [&] { state.store.find(keys.front()); });
   timed(medians, "store, other hits", [&] {
     for (std::size_t i = 1; i < keys.size(); ++i) state.store.find(keys[i]);
   });
   timed(medians, "obtain_image, from memory", [&] {
-    for (const Variant& variant : variants) obtain_image(state, {&family, problem, target, variant});
+    for (const Variant& variant : variants) obtain_image(state, {&family, &family.steps[0], problem, target, variant});
   });
   timed(medians, "prepare, images in memory", [&] { runtime->prepare_any(family, problem); });
 }

@@ -115,9 +115,11 @@ class Table {
 
 cache::Key first_key(Runtime& runtime, const Place& place) {
   const AnyProblem problem = runtime.parse(problems().front());
+  const Family& family = problem.family();
+  const Step& step = family.steps[0];
   const Target& target = place.device.target;
-  const auto variants = variants_of(problem.family(), problem.data(), target, model_of(place.device), {});
-  return obtain_image(runtime.state(), {&problem.family(), problem.data(), target, variants.front()}).key;
+  const auto variants = variants_of(family, step, problem.data(), target, model_of(place.device), {});
+  return obtain_image(runtime.state(), {&family, &step, problem.data(), target, variants.front()}).key;
 }
 
 // Keys as long as a real one.

@@ -87,7 +87,8 @@ SweepSettings ProblemTuner::settings_for(const TuningTask& task, const Device& d
 void ProblemTuner::keep(const AnyProblem& problem, const Journal& journal, const TuningTask& task) {
   const std::string& path = task.options.tuning.records;
   if (path.empty()) return;
-  const int error = RecordsFile(real_file_system(), path).append(record_of(problem, journal, SweepSettings{}.seed));
+  const int error =
+      RecordsFile(real_file_system(), path).append(record_of(problem.family().steps[0], journal, SweepSettings{}.seed));
   if (error != 0) warn_once(task, cat("cannot write ", path, ": ", error_text(error), "; tuning results are not kept"));
 }
 
@@ -96,7 +97,7 @@ std::optional<TunedConfig> ProblemTuner::sweep_problem(Runtime& runtime, const A
   SweepSettings settings = settings_for(task, device);
   settings.path = sweep_path(runtime, problem, cat(device.name, "\napplication"));
   const TuningLock lock(real_file_system(), settings.path.empty() ? "" : settings.path + ".lock", task.stop);
-  KnownConfigs known = known_configs(runtime, problem, {device, live_model(device)});
+  KnownConfigs known = known_configs(runtime, problem, problem.family().steps[0], {device, live_model(device)});
   if (!known.incumbent.empty()) return TunedConfig{option_of(known.incumbent), "measured by another process", false};
   if (!lock.held()) throw Stopped();
   settings.related = std::move(known.related);

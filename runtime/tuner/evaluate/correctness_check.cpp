@@ -9,6 +9,7 @@
 #include "plan/config.h"
 #include "plan/plan_state.h"
 #include "plan/problem.h"
+#include "plan/variants.h"
 
 namespace quern {
 namespace {
@@ -19,7 +20,8 @@ constexpr std::int64_t kSmallBytes = 4 << 20;
 // All operands on the device, with a guard band on either side of each.
 std::int64_t operand_bytes(const AnyProblem& problem) {
   std::int64_t all = 0;
-  for (const Operand& operand : problem.family().operands) all += operand.layout(problem.data()).span_bytes() + 4096;
+  for (const OperandEntry& each : operand_entries(problem.family(), problem.data()))
+    all += problem.family().operands[each.operand].layout(problem.data(), each.entry).span_bytes() + 4096;
   return all;
 }
 
@@ -86,9 +88,11 @@ AnyProblem halved(const AnyProblem& problem) {
 // Whether every config of the whole problem is legal for a small one: an extent that a vector divides there may be odd
 // here.
 bool has_all_configs(const AnyProblem& small, const AnyProblem& whole, const Target& target) {
-  const std::vector<Config> configs = legal_configs(whole.family(), whole.data(), target);
-  return std::all_of(configs.begin(), configs.end(), [&](const Config& config) {
-    return violated(small.family(), config, small.data(), target).empty();
+  const std::vector<const Step*> steps = steps_of(whole.family(), whole.data());
+  return std::all_of(steps.begin(), steps.end(), [&](const Step* step) {
+    const std::vector<Config> configs = legal_configs(*step, whole.data(), target);
+    return std::all_of(configs.begin(), configs.end(),
+                       [&](const Config& config) { return violated(*step, config, small.data(), target).empty(); });
   });
 }
 
@@ -188,8 +192,8 @@ class CorrectnessCheck::TestProblem {
   // change; updates and workspaces are copied from the host.
   void reset(std::size_t poison) const {
     copy(work_.base(), expected_[poison]->get());
-    for (int i = 0; i < problem_.family().operands.count; ++i) {
-      const Role role = problem_.family().operands[i].role;
+    for (int i = 0; i < host_.size(); ++i) {
+      const Role role = host_.operand(i).role;
       if ((role != Role::update && role != Role::workspace) || host_.bytes(i) == 0) continue;
       driver_.check(driver_->MemcpyHtoD(reinterpret_cast<CUdeviceptr>(work_.pointer(i)), host_.data(i),
                                         static_cast<std::size_t>(host_.bytes(i))),
@@ -245,19 +249,20 @@ class CorrectnessCheck::TestProblem {
 
   CheckFailure failure_of(std::int64_t byte, std::size_t poison) const {
     const DeviceOperands::Place place = work_.place(byte);
-    const Operand& operand = problem_.family().operands[place.operand];
+    const std::string name = host_.name(place.operand);
     const Layout& layout = host_.layout(place.operand);
     const std::string where = cat(" [", problem_.text(), "]");
     if (place.band && place.offset < 0)
-      return {FailureKind::guards, cat("it wrote ", -place.offset, " bytes before ", operand.name, where)};
+      return {FailureKind::guards, cat("it wrote ", -place.offset, " bytes before ", name, where)};
     if (place.band)
       return {FailureKind::guards,
-              cat("it wrote ", place.offset - host_.bytes(place.operand) + 1, " bytes after ", operand.name, where)};
-    const std::string element = element_name(operand, layout, place.offset);
+              cat("it wrote ", place.offset - host_.bytes(place.operand) + 1, " bytes after ", name, where)};
+    const std::string element = element_name(name, layout, place.offset);
     const std::string words =
         cat(element, " is ", element_at(work_.base(), byte, layout.dtype, place.offset), " and should be ",
             element_at(expected_[poison]->get(), byte, layout.dtype, place.offset), where);
-    if (operand.role == Role::input) return {FailureKind::inputs, cat("it changed an input: ", words)};
+    if (host_.operand(place.operand).role == Role::input)
+      return {FailureKind::inputs, cat("it changed an input: ", words)};
     return {FailureKind::wrong, words};
   }
 
@@ -284,10 +289,13 @@ CorrectnessCheck::CorrectnessCheck(Runtime& runtime, const Driver& driver, const
   for (const auto& test : test_problems_) test->learn(takes(*test, plan) ? trusted : "");
 }
 
-// Whether the config of a plan of the whole problem is legal for the test problem.
-bool CorrectnessCheck::takes(const TestProblem& test, const AnyPlan& plan) const {
-  const AnyProblem& problem = test.problem();
-  return violated(problem.family(), plan.state()->variants.front().variant.config, problem.data(), target_).empty();
+// Whether an problem_'s problem has the config of a plan of the whole one.
+bool CorrectnessCheck::takes(const TestProblem& problem_, const AnyPlan& plan) const {
+  const PlanState& state = *plan.state();
+  return std::all_of(state.steps.begin(), state.steps.end(), [&](const PlanState::PlannedStep& step) {
+    const Config& config = state.variants[step.begin].variant.config;
+    return violated(*step.step, config, problem_.problem().data(), target_).empty();
+  });
 }
 
 CorrectnessCheck::~CorrectnessCheck() = default;

@@ -8,6 +8,7 @@
 #include "plan/config.h"
 #include "plan/plan_state.h"
 #include "plan/problem.h"
+#include "plan/variants.h"
 #include "testbench/copy_floor.h"
 
 namespace quern {
@@ -50,7 +51,8 @@ const AnyProblem& affordable(const Driver& driver, const Device& device, const A
 std::int64_t evaluator_bytes(const AnyProblem& problem, const Device& device, Regime regime) {
   const std::int64_t call = problem.family().bytes(problem.data());
   std::int64_t set = 0;
-  for (const Operand& operand : problem.family().operands) set += operand.layout(problem.data()).span_bytes() + 4096;
+  for (const OperandEntry& each : operand_entries(problem.family(), problem.data()))
+    set += problem.family().operands[each.operand].layout(problem.data(), each.entry).span_bytes() + 4096;
   if (device.target.host) return CorrectnessCheck::memory_bytes(problem) + set;
   // The copy is measured in its own buffers, with cold L2 whatever the regime is.
   const std::int64_t copies = call * rotating_sets(call, device.l2_bytes);
@@ -71,20 +73,27 @@ DeviceEvaluator::DeviceEvaluator(Runtime& runtime, std::shared_ptr<const Driver>
 
 DeviceEvaluator::~DeviceEvaluator() = default;
 
+// The step of the plan that a config is of.
+static std::size_t step_with(const AnyPlan& plan, const std::string& config) {
+  const std::vector<PlanState::PlannedStep>& steps = plan.state()->steps;
+  const Step* const named = step_of_config(plan.family(), config);
+  const auto found = std::find_if(steps.begin(), steps.end(), [&](const auto& step) { return step.step == named; });
+  return found == steps.end() ? 0 : static_cast<std::size_t>(found - steps.begin());
+}
+
 AnyPlan DeviceEvaluator::prepare(const std::string& config) {
   PrepareOptions options;
   options.config = config;
   return runtime_.prepare_any(problem_.family(), problem_.data(), options);
 }
 
-// The driver reserves local memory for every thread that could be resident, not only for the launch.
-bool DeviceEvaluator::too_much_local_memory(const AnyPlan& plan, std::string* why) const {
+// The driver sets it aside for every thread that could be resident, whatever the launch.
+bool DeviceEvaluator::too_much_local_memory(const Resources& resources, std::string* why) const {
   const std::int64_t threads = std::int64_t{device_.multiprocessors} * device_.threads_per_multiprocessor;
-  const std::int64_t all = plan.resources().stack_bytes * threads;
+  const std::int64_t all = resources.stack_bytes * threads;
   const std::int64_t most = device_.memory_bytes / kLocalShare;
   if (all <= (settings_.memory_bytes > 0 ? std::min(settings_.memory_bytes, most) : most)) return false;
-  *why = cat("it uses ", plan.resources().stack_bytes, " bytes of local memory per thread, ", all >> 20,
-             " MiB on this device");
+  *why = cat("it takes ", resources.stack_bytes, " bytes of local memory a thread, ", all >> 20, " MiB on this device");
   return true;
 }
 
@@ -109,15 +118,18 @@ SweepTrial DeviceEvaluator::evaluate(const std::string& config, double best_us) 
   runtime_.state().kernels.drop_unused();  // of earlier configs
   try {
     const AnyPlan plan = prepare(config);
-    const ImageInfo& image = plan.images().front();
+    const std::size_t step = step_with(plan, config);
+    const std::size_t first = plan.state()->steps[step].begin;
+    const ImageInfo& image = plan.images()[first];
     trial.image = image.key;
     trial.registers = image.resources.registers;
     trial.shared_bytes = image.resources.shared_bytes;
     trial.spills = image.resources.spill_store_bytes + image.resources.spill_load_bytes;
     trial.compile_ms = image.compile_ms;
     std::string why;
-    if (data_.image_of(plan) != 0) return fail(FailureKind::launch, "no launch at these addresses uses this image");
-    if (too_much_local_memory(plan, &why)) return fail(FailureKind::resources, why);
+    if (data_.image_of(plan, step) != first)
+      return fail(FailureKind::launch, "no launch at these addresses takes this image");
+    if (too_much_local_memory(image.resources, &why)) return fail(FailureKind::resources, why);
     if (auto failure = check_.check(config)) return fail(failure->kind, failure->why);
     time(plan, best_us, trial);
   } catch (const Error& error) {

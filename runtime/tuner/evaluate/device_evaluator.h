@@ -31,7 +31,7 @@ class DeviceEvaluator : public Evaluator {
 
  private:
   AnyPlan prepare(const std::string& config);
-  bool too_much_local_memory(const AnyPlan& plan, std::string* why) const;
+  bool too_much_local_memory(const Resources& resources, std::string* why) const;
   void time(const AnyPlan& plan, double best_us, SweepTrial& trial);
 
   Runtime& runtime_;

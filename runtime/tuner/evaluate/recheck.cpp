@@ -19,7 +19,7 @@ Config config_of(const std::string& text, const FamilySpace& space, int default_
     if (!change.empty()) changes += cat(changes.empty() ? "" : ",", change);
   }
   const AnyProblem& problem = space.problem();
-  return parse_config(problem.family(), changes, space.config(default_point), problem.data(), space.target());
+  return parse_config(space.step(), changes, space.config(default_point), problem.data(), space.target());
 }
 
 // How much slower the first is than one with this difference from it.
@@ -45,13 +45,13 @@ SweepTrial evaluate(Evaluator& evaluator, const FamilySpace& space, int point) {
 
 }  // namespace
 
-std::vector<std::string> differences(const Record& record, const Family& family, const Toolchain& now) {
+std::vector<std::string> differences(const Record& record, const Step& step, const Toolchain& now) {
   std::vector<std::string> found;
   const auto changed = [&](const char* what, const std::string& then, const std::string& today) {
     if (!then.empty() && !today.empty() && then != today)
       found.push_back(cat(what, " ", then, " then, ", today, " now"));
   };
-  if (!record.space_digest.empty() && record.space_digest != space_digest(family))
+  if (!record.space_digest.empty() && record.space_digest != space_digest(step))
     found.emplace_back("made from another tuning space");
   changed("driver", record.driver, now.driver);
   changed("compiler", record.compiler, now.compiler);

@@ -18,8 +18,8 @@ struct Toolchain {
   std::string compiler;  // its identity
 };
 
-// What has changed since the record was made, a few words each. The record may still be right.
-std::vector<std::string> differences(const Record& record, const Family& family, const Toolchain& now);
+// In what a record was made otherwise than it would be today, a few words each. No such record is wrong.
+std::vector<std::string> differences(const Record& record, const Step& step, const Toolchain& now);
 
 // The configs of a record as points of its problem's space.
 struct RecheckPoints {

@@ -65,6 +65,7 @@ struct SweepAxis {
   std::string name;
   std::vector<std::string> values;
   std::string sentence;
+  std::string otherwise = {};  // the value where the parameter does not apply; "": it always does
   bool operator==(const SweepAxis&) const = default;
 };
 

@@ -13,6 +13,7 @@ constexpr auto members(const SweepAxis&) {
       required("name", &SweepAxis::name),
       required("values", &SweepAxis::values),
       optional("sentence", &SweepAxis::sentence),
+      optional("otherwise", &SweepAxis::otherwise),
   };
 }
 

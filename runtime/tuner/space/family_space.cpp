@@ -17,30 +17,31 @@ std::vector<std::int32_t> values_of(const Parameter& parameter) {
   return values;
 }
 
-std::vector<Config> checked(const AnyProblem& problem, std::vector<Config> configs) {
+std::vector<Config> checked(const AnyProblem& problem, const Step& step, std::vector<Config> configs) {
   if (!configs.empty()) return configs;
   std::vector<std::string> sentences;
-  for (const Constraint& constraint : problem.family().constraints) sentences.emplace_back(constraint.sentence);
+  for (const Constraint& constraint : step.constraints) sentences.emplace_back(constraint.sentence);
   throw problem_error(problem.family(), problem.data(),
                       cat("no config is legal for this problem; the constraints are: ", join(sentences, "; ")));
 }
 
-std::vector<Axis> axes_of(const Family& family) {
+std::vector<Axis> axes_of(const Step& step) {
   std::vector<Axis> axes;
-  for (const Parameter& parameter : family.parameters) {
-    Axis axis{parameter.name, {}};
+  for (const Parameter& parameter : step.parameters) {
+    Axis axis{cat(step.name, *step.name == '\0' ? "" : ".", parameter.name), {}};
+    if (parameter.applies != nullptr) axis.otherwise = std::to_string(parameter.otherwise);
     for (const std::int32_t value : values_of(parameter)) axis.values.push_back(std::to_string(value));
     axes.push_back(std::move(axis));
   }
   return axes;
 }
 
-std::vector<std::vector<int>> places_of(const Family& family, const std::vector<Config>& configs) {
+std::vector<std::vector<int>> places_of(const Step& step, const std::vector<Config>& configs) {
   std::vector<std::vector<int>> points;
   for (const Config& config : configs) {
     std::vector<int>& point = points.emplace_back();
-    for (int i = 0; i < family.parameters.count; ++i) {
-      const std::vector<std::int32_t> values = values_of(family.parameters[i]);
+    for (int i = 0; i < step.parameters.count; ++i) {
+      const std::vector<std::int32_t> values = values_of(step.parameters[i]);
       point.push_back(static_cast<int>(std::find(values.begin(), values.end(), config[i]) - values.begin()));
     }
   }
@@ -50,12 +51,16 @@ std::vector<std::vector<int>> places_of(const Family& family, const std::vector<
 }  // namespace
 
 FamilySpace::FamilySpace(const AnyProblem& problem, const Target& target)
+    : FamilySpace(problem, target, problem.family().steps[0]) {}
+
+FamilySpace::FamilySpace(const AnyProblem& problem, const Target& target, const Step& step)
     : problem_(problem),
       target_(target),
-      configs_(checked(problem, legal_configs(problem.family(), problem.data(), target))),
-      space_(axes_of(problem.family()), places_of(problem.family(), configs_)) {
+      step_(step),
+      configs_(checked(problem, step, legal_configs(step, problem.data(), target))),
+      space_(axes_of(step), places_of(step, configs_)) {
   std::map<std::array<std::int32_t, kMaxParameters>, int> numbers;
-  const Table<Parameter>& parameters = problem.family().parameters;
+  const Table<Parameter>& parameters = step.parameters;
   for (Config config : configs_) {
     for (int i = 0; i < parameters.count; ++i) config[i] = parameters[i].compiled ? config[i] : 0;
     images_.push_back(numbers.emplace(config.values, static_cast<int>(numbers.size())).first->second);
@@ -68,7 +73,7 @@ int FamilySpace::find(const Config& config) const {
   return found == configs_.end() ? -1 : static_cast<int>(found - configs_.begin());
 }
 
-std::string FamilySpace::text(int point) const { return config_text(problem_.family(), config(point)); }
+std::string FamilySpace::text(int point) const { return config_text(step_, problem_.data(), config(point)); }
 
 std::string FamilySpace::option(int point) const {
   std::string option = text(point);

@@ -1,4 +1,4 @@
-// A family's tuning space for one problem, for a search.
+// The tuning space of a family's step for one problem, as a search sees it.
 #ifndef QUERN_TUNER_SPACE_FAMILY_SPACE_H_
 #define QUERN_TUNER_SPACE_FAMILY_SPACE_H_
 
@@ -13,12 +13,14 @@ namespace quern {
 // Immutable. Points are numbered in the order of `legal_configs`.
 class FamilySpace {
  public:
-  // Throws Error (bad_input) where no config is legal, with the constraints.
+  // Of the family's first step. Throws Error (bad_input) where no config is legal, with the constraints.
   FamilySpace(const AnyProblem& problem, const Target& target);
+  FamilySpace(const AnyProblem& problem, const Target& target, const Step& step);
 
   const Space& space() const { return space_; }
   int size() const { return space_.size(); }
   const AnyProblem& problem() const { return problem_; }
+  const Step& step() const { return step_; }
   const Target& target() const { return target_; }
 
   const Config& config(int point) const { return configs_[static_cast<std::size_t>(point)]; }
@@ -41,6 +43,7 @@ class FamilySpace {
  private:
   const AnyProblem problem_;
   const Target target_;
+  const Step& step_;
   const std::vector<Config> configs_;
   const Space space_;
   std::vector<int> images_;

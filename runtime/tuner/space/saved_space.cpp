@@ -172,8 +172,8 @@ SavedSpace read_cache(std::string_view name, std::string_view text) {
 std::vector<Axis> sweep_axes(std::string_view place, const Json& head) {
   std::vector<Axis> axes;
   for (const Json& row : member(place, head, "axes"))
-    axes.push_back(
-        {member(place, row, "name").get<std::string>(), member(place, row, "values").get<std::vector<std::string>>()});
+    axes.push_back({member(place, row, "name").get<std::string>(),
+                    member(place, row, "values").get<std::vector<std::string>>(), row.value("otherwise", "")});
   return axes;
 }
 
@@ -186,6 +186,9 @@ std::vector<int> sweep_indices(std::string_view place, const std::vector<Axis>& 
     if (axis == axes.end()) refuse(cat(place, " has \"", word, "\", which is not an axis"));
     indices[static_cast<std::size_t>(axis - axes.begin())] =
         place_of(place, *axis, std::string(word.substr(std::min(equals + 1, word.size()))));
+  }
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (indices[i] < 0 && !axes[i].otherwise.empty()) indices[i] = place_of(place, axes[i], axes[i].otherwise);
   }
   if (std::count(indices.begin(), indices.end(), -1) != 0) refuse(cat(place, " has too few axes: ", config));
   return indices;

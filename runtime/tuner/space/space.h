@@ -15,6 +15,7 @@ namespace quern {
 struct Axis {
   std::string name;
   std::vector<std::string> values;
+  std::string otherwise = {};  // the value where the parameter does not apply; "": it always does
 };
 
 // A legal neighbour of a point: they differ only in `axis`.

@@ -22,6 +22,11 @@ namespace {
 constexpr std::size_t kFinalists = 6;
 constexpr double kNear = 1.03;  // times the best: limit for finalists
 
+Config default_config(const FamilySpace& space, const DeviceModel& model) {
+  const AnyProblem& problem = space.problem();
+  return variants_of(problem.family(), space.step(), problem.data(), space.target(), model, {}).front().config;
+}
+
 class Sweep {
  public:
   Sweep(Runtime& runtime, const AnyProblem& problem, const SweepSettings& settings,
@@ -31,11 +36,8 @@ class Sweep {
         progress_(progress),
         place_(place_of(runtime, settings.devices.at(0))),
         strategy_(settings.strategy.empty() ? strategies()[0] : find_strategy(settings.strategy)),
-        space_(problem, place_.device.target),
-        default_point_(
-            space_.find(variants_of(problem.family(), problem.data(), place_.device.target, model_of(place_.device), {})
-                            .front()
-                            .config)) {
+        space_(problem, place_.device.target, settings.step == nullptr ? problem.family().steps[0] : *settings.step),
+        default_point_(space_.find(default_config(space_, model_of(place_.device)))) {
     if (default_point_ < 0)
       throw Error(Code::unsupported, Stage::tool, "the family's default config is not in its tuning space");
   }
@@ -92,16 +94,16 @@ class Sweep {
 
   // The head that this sweep writes, except what only an evaluator knows.
   SweepHead head() const {
-    const Family& family = space_.problem().family();
+    const Table<Parameter>& parameters = space_.step().parameters;
     SweepHead head;
-    head.family = family.name;
+    head.family = space_.problem().family().name;
     head.problem = space_.problem().text();
     head.device = place_.device.name;
     head.target = space_.target().text();
     head.regime = name(settings_.regime);
     for (std::size_t i = 0; i < space_.space().axes().size(); ++i) {
       const Axis& axis = space_.space().axes()[i];
-      head.axes.push_back({axis.name, axis.values, family.parameters[static_cast<int>(i)].sentence});
+      head.axes.push_back({axis.name, axis.values, parameters[static_cast<int>(i)].sentence, axis.otherwise});
     }
     head.points = space_.size();
     head.default_config = space_.text(default_point_);
@@ -118,10 +120,10 @@ class Sweep {
 
   // Digest of the space and of the sources: times of other kernels do not apply.
   std::string digest() const {
-    const Variant variant{"", space_.config(default_point_), 1};
+    const Variant variant{"", space_.config(default_point_)};
     const AnyProblem& problem = space_.problem();
-    const cache::Key key =
-        key_of_image(runtime_.state(), {&problem.family(), problem.data(), space_.target(), variant, false});
+    const cache::Key key = key_of_image(
+        runtime_.state(), {&problem.family(), &space_.step(), problem.data(), space_.target(), variant, false});
     return hash128(cat(space_.digest(), key.what_hash.hex())).hex();
   }
 

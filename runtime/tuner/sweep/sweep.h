@@ -16,7 +16,8 @@
 namespace quern {
 
 struct SweepSettings {
-  std::string strategy;  // "": the default
+  const Step* step = nullptr;  // whose space is searched, with the others at their defaults; null: the family's first
+  std::string strategy;        // "": the default one
   std::uint64_t seed = 1;
   SweepBudget budget;
   bool stop_on_evidence = true;

@@ -40,20 +40,20 @@ std::string no_winner_text(const Journal& journal, const std::string& path) {
   return cat("no config passed; `quern tune report ", path.empty() ? "FILE" : path, "` says why each failed");
 }
 
-KnownConfigs known_configs(Runtime& runtime, const AnyProblem& problem, const DevicePlace& place) {
+KnownConfigs known_configs(Runtime& runtime, const AnyProblem& problem, const Step& step, const DevicePlace& place) {
   const Family& family = problem.family();
-  const Config base = variants_of(family, problem.data(), place.device.target, place.model, {}).front().config;
-  const RecordQuery query{problem.data(), place.device.target, place.device.name, base};
+  const Config base = variants_of(family, step, problem.data(), place.device.target, place.model, {}).front().config;
+  const RecordQuery query{problem.data(), place.device.target, place.device.name, base, &step};
   RecordLayers& records = runtime.state().records;
   KnownConfigs known;
   if (const auto found = records.find(family, query); found && found->exact && !found->sibling)
-    known.incumbent = config_text(family, found->config);
+    known.incumbent = config_text(step, problem.data(), found->config);
   for (const FoundRecord& found : records.related(family, query, kRelated))
-    known.related.push_back(config_text(family, found.config));
+    known.related.push_back(config_text(step, problem.data(), found.config));
   return known;
 }
 
-Record record_of(const AnyProblem& problem, const Journal& journal, std::uint64_t seed) {
+Record record_of(const Step& step, const Journal& journal, std::uint64_t seed) {
   const SweepHead& head = journal.head;
   const SweepResult& result = *journal.result;
   Record record;
@@ -76,7 +76,7 @@ Record record_of(const AnyProblem& problem, const Journal& journal, std::uint64_
   record.clocks = head.clocks;
   record.driver = head.driver;
   record.compiler = head.compiler;
-  record.space_digest = space_digest(problem.family());
+  record.space_digest = space_digest(step);
   record.quern = QUERN_VERSION;
   record.strategy = head.strategy;
   record.seed = seed;

@@ -10,11 +10,12 @@ namespace quern {
 ImageMessage make_image(Runtime& runtime, const CompileMessage& message) {
   const AnyProblem problem = runtime.parse(message.problem);
   const Target target = parse_target(message.target);
+  const Family& family = problem.family();
+  const Step* const named = step_of_config(family, message.config);
+  const Step& step = named == nullptr ? family.steps[0] : *named;
   const Variant variant =
-      variants_of(problem.family(), problem.data(), target, model_by_name(message.device_model), message.config)
-          .front();
-  const ObtainedImage image =
-      obtain_image(runtime.state(), {&problem.family(), problem.data(), target, variant, false});
+      variants_of(family, step, problem.data(), target, model_by_name(message.device_model), message.config).front();
+  const ObtainedImage image = obtain_image(runtime.state(), {&family, &step, problem.data(), target, variant, false});
   const Resources& r = image.info.resources;
   const cache::Entry& entry = *image.entry;
   ImageMessage made;

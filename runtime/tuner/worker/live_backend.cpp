@@ -120,8 +120,8 @@ std::string LiveBackend::launch_key(int point) const {
   const AnyProblem& problem = space_.problem();
   AnyArgs args(problem.family());
   args.set_extents(problem.data());
-  Launch launch{};  // zeroes what the family does not set
-  problem.family().launch(problem.data(), args.data(), settings_.model, space_.config(point), launch);
+  Launch launch{};  // what the family does not set is 0
+  space_.step().launch(problem.data(), args.data(), settings_.model, space_.config(point), launch);
   std::string key = image_of(point).outcome.image->digest;
   for (const std::uint32_t number : {launch.grid[0], launch.grid[1], launch.grid[2], launch.block[0], launch.block[1],
                                      launch.block[2], launch.shared_bytes})

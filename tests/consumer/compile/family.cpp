@@ -44,7 +44,7 @@ struct SmallFamily {
                       quern::Variant (&)[quern::kMaxVariants]) {
     return 1;
   }
-  static std::uint32_t alignment(const Problem&, const quern::Config&) { return 1; }
+  static std::uint32_t alignment(const Problem&, int, const quern::Config&) { return 1; }
   static void specialize(const Problem&, const quern::Target&, const quern::Config&, quern::Spec&) {}
   static void launch(const Problem&, const Args&, const quern::DeviceModel&, const quern::Config&, quern::Launch&) {}
   static void reference(const Problem&, const Args&) {}

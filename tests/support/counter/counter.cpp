@@ -35,12 +35,12 @@ struct CounterFamily {
   static Table<SourceFile> sources() { return embedded::counter_sources(); }
   static std::string check(const Counter&) { return {}; }
   static int variants(const Counter&, const Target&, const DeviceModel&, Variant (&out)[kMaxVariants]) {
-    out[0] = {"any", {}, 4};
+    out[0] = {"any", {}};
     out[0].config[kLaps] = 300;
     out[0].config[kThreads] = 64;
     return 1;
   }
-  static std::uint32_t alignment(const Counter&, const Config&) { return 4; }
+  static std::uint32_t alignment(const Counter&, int, const Config&) { return 4; }
   static void specialize(const Counter&, const Target&, const Config& config, Spec& spec) {
     spec.integer("params_bytes", sizeof(counter::Params));
     spec.integer("laps", config[kLaps]);

@@ -50,11 +50,11 @@ struct FlawedFamily {
     return p.out_stride != 0 && p.out_stride < p.width ? "out_stride is below width" : std::string();
   }
   static int variants(const Flawed&, const Target&, const DeviceModel&, Variant (&out)[kMaxVariants]) {
-    out[0] = {"any", {}, 4};
+    out[0] = {"any", {}};
     out[0].config[kThreads] = 64;
     return 1;
   }
-  static std::uint32_t alignment(const Flawed&, const Config&) { return 4; }
+  static std::uint32_t alignment(const Flawed&, int, const Config&) { return 4; }
   static void specialize(const Flawed&, const Target&, const Config& config, Spec& spec) {
     spec.integer("params_bytes", sizeof(flawed::Params));
     spec.integer("flaw", config[kFlaw]);

@@ -42,11 +42,11 @@ struct WideFamily {
   static Table<SourceFile> sources() { return embedded::wide_sources(); }
   static std::string check(const Wide&) { return {}; }
   static int variants(const Wide&, const Target&, const DeviceModel&, Variant (&out)[kMaxVariants]) {
-    out[0] = {"any", {}, 4};
+    out[0] = {"any", {}};
     out[0].config[0] = 1;
     return 1;
   }
-  static std::uint32_t alignment(const Wide&, const Config&) { return 4; }
+  static std::uint32_t alignment(const Wide&, int, const Config&) { return 4; }
   static void specialize(const Wide& p, const Target&, const Config&, Spec& spec) {
     spec.integer("params_bytes", sizeof(wide::Params));
     spec.integer("shared_bytes", p.shared_bytes);

@@ -46,7 +46,9 @@ TEST_F(Border, TryPrepareReturnsWhateverIsThrownInside) {
 TEST_F(Border, WhatAFamilyThrowsLeavesAsAnError) {
   static Family mine = Gather::family();
   mine.name = "mine";
-  mine.specialize = [](const void*, const Target&, const Config&, Spec&) { throw std::runtime_error("made up"); };
+  static Step step = mine.steps[0];
+  step.specialize = [](const void*, const Target&, const Config&, Spec&) { throw std::runtime_error("made up"); };
+  mine.steps.rows = &step;
   Runtime runtime(options());
   const Gather problem;
   EXPECT_EQ(refusal([&] { runtime.prepare_any(mine, &problem); }).sentence, "made up");

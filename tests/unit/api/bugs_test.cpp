@@ -73,7 +73,7 @@ TEST_F(Bug, EveryVariantIsLegal) {
     }
     for (const Target& t : {Target{90, "a"}, Target{100, "a"}})
       for (const Variant& v : variants_of(p, t))
-        EXPECT_EQ(violated(p.family(), v.config, p.data(), t), "") << text << " " << v.name << " " << t.text();
+        EXPECT_EQ(violated(step_of(p), v.config, p.data(), t), "") << text << " " << v.name << " " << t.text();
   }
 }
 
@@ -132,7 +132,7 @@ TEST_F(Bug, AnEmptyPlanIsRefused) {
 TEST_F(Bug, ClosestIsCloseForShortWords) { EXPECT_EQ(closest("zz", {"op", "y"}), ""); }
 
 TEST_F(Bug, ConfigTrailingComma) {
-  EXPECT_THROW(parse_config(Gather::family(), "threads=128,", variants_of(problem("gather"))[0].config,
+  EXPECT_THROW(parse_config(Gather::family().steps[0], "threads=128,", variants_of(problem("gather"))[0].config,
                             Gather::family().default_problem, {90, "a"}),
                Error);
 }

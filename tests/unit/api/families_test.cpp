@@ -17,9 +17,17 @@ Family copy(const char* name) {
   return family;
 }
 
+// The family with its only step changed; what that returns must live on.
+using Steps = std::deque<Step>;
+void change_step(Family& family, Steps& steps, void (*change)(Step&)) {
+  Step& step = steps.emplace_back(family.steps[0]);
+  change(step);
+  family.steps.rows = &step;
+}
+
 // One whose tuning depends on the device model: the larger the L2, the more is in flight.
 int by_l2(const void* problem, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
-  const int count = Gather::family().variants(problem, target, model, out);
+  const int count = Gather::family().steps[0].variants(problem, target, model, out);
   out[0].config[2] = model.l2_bytes > 55 << 20 ? 8 : 1;
   return count;
 }
@@ -60,11 +68,10 @@ TEST_F(Families, OneWhoseLaunchGivesNoFieldIsRefused) {
 // make_family refuses them when it is compiled; a descriptor may come from elsewhere.
 TEST_F(Families, ADescriptorThatIsNotWholeIsRefusedByName) {
   static constexpr std::int32_t kValues[] = {1, kNoMore};
-  static constexpr Parameter kThirteen[13] = {
-      {"a", kValues, true, ""}, {"b", kValues, true, ""}, {"c", kValues, true, ""}, {"d", kValues, true, ""},
-      {"e", kValues, true, ""}, {"f", kValues, true, ""}, {"g", kValues, true, ""}, {"h", kValues, true, ""},
-      {"i", kValues, true, ""}, {"j", kValues, true, ""}, {"k", kValues, true, ""}, {"l", kValues, true, ""},
-      {"m", kValues, true, ""}};
+  static const std::vector<Parameter> seventeen(17, {"a", kValues, true, ""});
+  static constexpr Parameter kElsewhere[] = {
+      {"a", kValues, true, "", [](const void*, const Config&) { return false; }, 7}};
+  static Steps steps;
   static const Field kBeyond[] = {extent_field("rows", sizeof(Gather), true, "")};
   static const LaunchExtent kExtent[] = {{"rows", sizeof(GatherArgs), nullptr}};
   static const Scalar kScalar[] = {{"alpha", sizeof(GatherArgs), "", nullptr}};
@@ -82,21 +89,37 @@ TEST_F(Families, ADescriptorThatIsNotWholeIsRefusedByName) {
       EXPECT_TRUE(has(error.sentence, words)) << error.sentence;
     }
   };
-  refused([](Family& f) { f.parameters = kThirteen; }, "has 13 parameters; at most 12");
-  refused([](Family& f) { f.variants = nullptr; }, "lacks one of its functions");
+  const auto step_refused = [&](void (*spoil)(Step&), const char* words) {
+    static void (*change)(Step&);
+    change = spoil;
+    refused([](Family& f) { change_step(f, steps, change); }, words);
+  };
+  step_refused(
+      [](Step& s) {
+        s.parameters.rows = seventeen.data();
+        s.parameters.count = 17;
+      },
+      "has a step of 17 parameters; at most 16");
+  step_refused([](Step& s) { s.parameters = kElsewhere; }, "7, which a has where it does not apply");
+  step_refused([](Step& s) { s.variants = nullptr; }, "lacks one of its functions");
+  refused([](Family& f) { f.steps.count = 0; }, "has 0 steps; it takes 1 to 16");
+  refused([](Family& f) { f.check = nullptr; }, "lacks one of its functions");
   refused([](Family& f) { f.sources = {}; }, "has no sources");
   refused([](Family& f) { f.fields = kBeyond; }, "the field rows lies beyond");
   refused([](Family& f) { f.fields = kTwice; }, "has the field count twice");
   refused([](Family& f) { f.args_bytes = 8; }, "lies beyond the arguments' 8 bytes");
   refused([](Family& f) { f.launch_extents = kExtent; }, "the launch's rows lies beyond");
   refused([](Family& f) { f.scalars = kScalar; }, "the number alpha lies beyond");
-  refused([](Family& f) { f.problem_bytes = 1000; }, "a problem of 1000 bytes");
+  refused([](Family& f) { f.problem_bytes = 5000; }, "a problem of 5000 bytes");
   refused([](Family& f) { f.name = ""; }, "needs one");
 }
 
 TEST_F(Families, OneWithoutAVariantIsRefusedWhereItIsAsked) {
   static Family mine = copy("mine");
-  mine.variants = [](const void*, const Target&, const DeviceModel&, Variant(&)[kMaxVariants]) { return 0; };
+  static Steps steps;
+  change_step(mine, steps, [](Step& step) {
+    step.variants = [](const void*, const Target&, const DeviceModel&, Variant(&)[kMaxVariants]) { return 0; };
+  });
   Runtime runtime(options());
   runtime.add(mine);
   const Error error = refusal([&] { runtime.prepare_text("mine width=64"); });
@@ -116,7 +139,8 @@ TEST_F(Families, ATypedPlanTakesItsOwnFamilyOnly) {
 
 TEST_F(Families, PrewarmMakesWhatEachModelOfTheArchitectureWants) {
   static Family mine = copy("by_l2");
-  mine.variants = &by_l2;
+  static Steps steps;
+  change_step(mine, steps, [](Step& step) { step.variants = &by_l2; });
   Runtime runtime(options());
   const Gather problem;
   EXPECT_EQ(runtime.prewarm(mine, &problem, "sm_90a").images.size(), 3u);

@@ -365,7 +365,7 @@ TEST_F(Prepare, ACompileThatFailedIsNotTriedAgainForAWhile) {
     EXPECT_EQ(error.log, first.log);
     EXPECT_EQ(error.sentence, first.sentence);
     EXPECT_EQ(error.problem, first.problem);
-    EXPECT_TRUE(has(error.what(), "is not tried again")) << error.what();
+    EXPECT_TRUE(has(error.what(), "is not retried yet")) << error.what();
   }
   EXPECT_GE(other.statistics().compiles.remembered_failures, 1u);
   EXPECT_EQ(other.statistics().compiles.count, 0u);

@@ -89,8 +89,10 @@ std::vector<cache::Key> keys_asked(Runtime& runtime) {
   const Gather problem;
   const Target target{90, "a"};
   std::vector<cache::Key> keys;
-  for (const Variant& variant : variants_of(Gather::family(), &problem, target, generic_model(90), ""))
-    keys.push_back(key_of_image(runtime.state(), {&Gather::family(), &problem, target, variant}));
+  for (const Variant& variant :
+       variants_of(Gather::family(), Gather::family().steps[0], &problem, target, generic_model(90), ""))
+    keys.push_back(
+        key_of_image(runtime.state(), {&Gather::family(), &Gather::family().steps[0], &problem, target, variant}));
   return keys;
 }
 

@@ -86,7 +86,7 @@ TEST_F(RuntimeRecords, WhatIsShippedDecidesWithoutAnyFile) {
   const AnyProblem problem = runtime.parse(text);
   const auto from = [&](const std::string& device) {
     const ConfigPlace place{{90, "a"}, generic_model(90), device};
-    return select_config(runtime.state(), problem.family(), problem.data(), place, "").from;
+    return select_configs(runtime.state(), problem.family(), problem.data(), place, "").front().from;
   };
   EXPECT_TRUE(has(from("NVIDIA H200"), cat("record of NVIDIA H200 for ", text, " (exact)"))) << from("NVIDIA H200");
   EXPECT_TRUE(has(from("another"), "; the record of NVIDIA H200 for ")) << from("another");
@@ -115,7 +115,7 @@ TEST_F(RuntimeRecords, OneFromElsewhereIsAHintThatIsUsedAndSaid) {
 TEST_F(RuntimeRecords, OneFromHereIsNoHint) {
   Record mine = one("unroll=8");
   mine.driver = driver_text(counting_driver()->version());
-  mine.space_digest = space_digest(Gather::family());
+  mine.space_digest = space_digest(Gather::family().steps[0]);
   mine.compiler = Runtime(options()).state().compiler.identity({90, "a"});
   write({mine});
   EXPECT_FALSE(has(Runtime(options()).prepare_text(kText).why(), "hint"));
@@ -217,7 +217,7 @@ TEST_F(RuntimeRecords, AnUnknownDeviceGetsWhatTheGenericRowGets) {
   const Target target{90, "a"};
   const auto unroll = [&](const std::string& device) {
     const ConfigPlace place{target, generic_model(90), device};
-    return select_config(runtime.state(), problem.family(), problem.data(), place, "").variants[0].config[2];
+    return select_configs(runtime.state(), problem.family(), problem.data(), place, "").front().variants[0].config[2];
   };
   EXPECT_EQ(unroll(live().name), unroll("generic sm_90"));
   EXPECT_EQ(unroll("NVIDIA H200"), 8);

@@ -19,7 +19,8 @@ class Waiting : public ApiTest {
   std::unique_ptr<cache::Lease> hold_lease(int i) {
     Runtime runtime(options(scratch_ / "cache"));
     const AnyProblem p = problem("gather");
-    const ImageRequest request{&p.family(), p.data(), {90, "a"}, variants_of(p).at(static_cast<std::size_t>(i))};
+    const ImageRequest request{
+        &p.family(), &step_of(p), p.data(), {90, "a"}, variants_of(p).at(static_cast<std::size_t>(i))};
     const cache::Key key = key_of_image(runtime.state(), request);
     const std::string name = cat(key.what_hash.hex(), "-", key.who_hash.hex());
     return leases_.take(name, [] { return false; }, {});

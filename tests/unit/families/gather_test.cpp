@@ -15,12 +15,13 @@ namespace quern {
 namespace {
 
 using test::problem;
+using test::step_of;
 using test::variants_of;
 
 Spec spec_of(const std::string& text, std::size_t variant = 0) {
   const AnyProblem p = problem(text);
   Spec spec;
-  p.family().specialize(p.data(), {90, "a"}, variants_of(p).at(variant).config, spec);
+  step_of(p).specialize(p.data(), {90, "a"}, variants_of(p).at(variant).config, spec);
   return spec;
 }
 
@@ -41,7 +42,7 @@ std::string summary(const char* text, const Target& target) {
   std::string all;
   for (const Variant& v : variants_of(problem(text), target))
     all += std::string(all.empty() ? "" : " ") + v.name + ":" + std::to_string(v.config[1]) + ":" +
-           std::to_string(v.alignment);
+           std::to_string(test::alignment_of(problem(text), v.config));
   return all;
 }
 
@@ -84,7 +85,7 @@ TEST(GatherAlignment, IsThatOfTheVectorButNeverBelowTheElement) {
   Config config = variants_of(p).front().config;
   for (const int vector : {1, 2, 4, 8, 16}) {
     config[1] = vector;
-    EXPECT_EQ(p.family().alignment(p.data(), config), static_cast<std::uint32_t>(std::max(8, vector)));
+    EXPECT_EQ(step_of(p).alignment(p.data(), 0, config), static_cast<std::uint32_t>(std::max(8, vector)));
   }
 }
 
@@ -106,8 +107,8 @@ Spec spec_with(const std::string& text, const std::string& changes) {
   const AnyProblem p = problem(text);
   const Target target{90, "a"};
   Spec spec;
-  const Config config = parse_config(p.family(), changes, variants_of(p).front().config, p.data(), target);
-  p.family().specialize(p.data(), target, config, spec);
+  const Config config = parse_config(step_of(p), changes, variants_of(p).front().config, p.data(), target);
+  step_of(p).specialize(p.data(), target, config, spec);
   return spec;
 }
 
@@ -270,7 +271,7 @@ TEST(GatherData, MeetsTheIndicesNextToTheGoodOnesOften) {
   for (const GatherMode mode : {GatherMode::zero, GatherMode::clamp, GatherMode::report, GatherMode::wrap_negative}) {
     const Gather p{.rows = 7, .count = 200, .mode = mode};
     std::vector<std::int64_t> index(200);
-    Gather::family().generate(&p, 1, 1, index.data());
+    Gather::family().generate(&p, 1, 0, 1, index.data());
     EXPECT_GE(std::count(index.begin(), index.end(), -1), 3);
     EXPECT_GE(std::count(index.begin(), index.end(), 7), mode == GatherMode::wrap_negative ? 0 : 3);
     EXPECT_GE(std::count_if(index.begin(), index.end(), [](std::int64_t i) { return i < -1 || i > 7; }), 3);

@@ -82,7 +82,7 @@ std::string summary(const std::string& fields, const Target& target = {90, "a"})
   std::string all;
   for (const Variant& v : test::variants_of(parsed(fields), target))
     all += (all.empty() ? "" : " ") + std::string(v.name) + ":" + std::to_string(v.config[1]) + ":" +
-           std::to_string(v.alignment);
+           std::to_string(test::alignment_of(parsed(fields), v.config));
   return all;
 }
 
@@ -341,7 +341,8 @@ TEST(Mxfp8Variants, AreInTheSpace) {
           const AnyProblem problem = parsed(fields);
           for (const Target& target : {Target{80, ""}, Target{90, "a"}, Target{100, "a"}, Target{120, "a"}}) {
             for (const Variant& v : test::variants_of(problem, target))
-              EXPECT_EQ(violated(problem.family(), v.config, problem.data(), target), "") << fields << " " << v.name;
+              EXPECT_EQ(violated(test::step_of(problem), v.config, problem.data(), target), "")
+                  << fields << " " << v.name;
           }
         }
       }

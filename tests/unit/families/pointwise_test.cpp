@@ -11,13 +11,14 @@ namespace quern {
 namespace {
 
 using test::problem;
+using test::step_of;
 using test::variants_of;
 
 std::string summary(const std::string& text, const Target& target = {90, "a"}) {
   std::string all;
   for (const Variant& v : variants_of(problem(text), target))
     all += std::string(all.empty() ? "" : " ") + v.name + ":" + std::to_string(v.config[1]) + ":" +
-           std::to_string(v.alignment);
+           std::to_string(test::alignment_of(problem(text), v.config));
   return all;
 }
 
@@ -54,7 +55,7 @@ TEST(PointwiseVariants, ThirtyTwoBytesAreForBlackwellOnly) {
 std::map<std::string, std::string> constants(const std::string& text) {
   const AnyProblem p = problem(text);
   Spec spec;
-  p.family().specialize(p.data(), {90, "a"}, variants_of(p).front().config, spec);
+  step_of(p).specialize(p.data(), {90, "a"}, variants_of(p).front().config, spec);
   std::map<std::string, std::string> values;
   for (const Constant& constant : spec.constants()) {
     EXPECT_TRUE(values.emplace(constant.name, constant.value).second) << constant.name << " is there twice";

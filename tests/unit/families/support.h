@@ -39,12 +39,13 @@ inline std::string parse_error(const std::string& text) {
 // "vector:16:16 element:2:1 ": name, value of the parameter `vector` and alignment of each variant.
 inline std::string variant_summary(const std::string& text) {
   const AnyProblem p = problem(text);
-  const auto& parameters = p.family().parameters;
+  const auto& parameters = step_of(p).parameters;
   int vector = 0;
   while (std::string_view(parameters[vector].name) != "vector") ++vector;
   std::string all;
   for (const Variant& v : variants_of(p))
-    all += std::string(v.name) + ":" + std::to_string(v.config[vector]) + ":" + std::to_string(v.alignment) + " ";
+    all += std::string(v.name) + ":" + std::to_string(v.config[vector]) + ":" +
+           std::to_string(alignment_of(p, v.config)) + " ";
   return all;
 }
 

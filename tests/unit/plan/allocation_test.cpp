@@ -132,7 +132,7 @@ TEST_F(Allocations, ALookUpOfARecordMakesNone) {
   const Target target;
   Variant variants[kMaxVariants];
   const Gather any;
-  Gather::family().variants(&any, target, generic_model(90), variants);
+  Gather::family().steps[0].variants(&any, target, generic_model(90), variants);
   int found = 0;
   EXPECT_EQ(allocations_of([&] {
               for (const std::int64_t width : {64, 72, 98304}) {

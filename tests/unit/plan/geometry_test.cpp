@@ -16,6 +16,7 @@ using test::address;
 using test::BarePlan;
 using test::params_of;
 using test::problem;
+using test::step_of;
 using test::variants_of;
 
 bool has(std::string_view text, std::string_view words) { return text.find(words) != std::string_view::npos; }
@@ -42,8 +43,8 @@ void expect_exact(const Covered& c, int unroll, const std::string& what) {
 }
 
 int index_of(const Family& family, std::string_view name) {
-  for (int i = 0; i < family.parameters.count; ++i) {
-    if (name == family.parameters[i].name) return i;
+  for (int i = 0; i < family.steps[0].parameters.count; ++i) {
+    if (name == family.steps[0].parameters[i].name) return i;
   }
   return -1;
 }
@@ -137,9 +138,9 @@ template <class Params, class Args>
 std::pair<Launch, Params> launch_with(const AnyProblem& p, Args args, const std::string& changes,
                                       const DeviceModel& model) {
   args.out = address(0x40000);
-  const Config config = parse_config(p.family(), changes, variants_of(p).front().config, p.data(), {model.arch, "a"});
+  const Config config = parse_config(step_of(p), changes, variants_of(p).front().config, p.data(), {model.arch, "a"});
   Launch launch;
-  p.family().launch(p.data(), &args, model, config, launch);
+  step_of(p).launch(p.data(), &args, model, config, launch);
   return {launch, params_of<Params>(launch)};
 }
 
@@ -164,7 +165,7 @@ TEST(PersistentGeometry, TheGridIsLimitedAndNeverWidened) {
 // Elements that a slot of this launch covers, from the spec.
 std::int64_t slot_elements(const AnyProblem& p, const Config& config) {
   Spec spec;
-  p.family().specialize(p.data(), {90, "a"}, config, spec);
+  step_of(p).specialize(p.data(), {90, "a"}, config, spec);
   for (const Constant& constant : spec.constants()) {
     if (constant.name == "elements") return std::stoll(constant.value);
   }

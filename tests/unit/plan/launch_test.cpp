@@ -281,10 +281,11 @@ TEST(LaunchVariant, TheLastOneTakesAnyElementAlignedAddress) {
   for (const Family* family : builtin_families()) {
     for (const char* text : family->bench_cases) {
       const BarePlan plan(problem(text));
-      const Variant& last = plan.variants.back().variant;
-      EXPECT_LE(last.alignment, 16u) << text;
-      for (std::size_t i = 1; i < plan.variants.size(); ++i)
-        EXPECT_LT(plan.variants[i].variant.alignment, plan.variants[i - 1].variant.alignment) << text;
+      const auto alignment = [&](std::size_t i) {
+        return largest_alignment(*family, family->steps[0], plan.problem.data(), plan.variants[i].variant.config);
+      };
+      EXPECT_LE(alignment(plan.variants.size() - 1), 16u) << text;
+      for (std::size_t i = 1; i < plan.variants.size(); ++i) EXPECT_LT(alignment(i), alignment(i - 1)) << text;
     }
   }
 }
@@ -343,8 +344,9 @@ TEST_F(Enqueue, ABetterPlanIsLaunchedAsSoonAsItIsThere) {
   plan.launch(nullptr, &args);
   const unsigned before = null_driver().last_launch.blockDimX;
   auto better = std::make_shared<DrivenPlan>("gather width=4096 dtype=bf16 count=100000", driver_);
-  for (int i = 0; i < better->family->parameters.count; ++i) {
-    if (better->family->parameters[i].name != std::string_view("threads")) continue;
+  const Table<Parameter>& parameters = better->family->steps[0].parameters;
+  for (int i = 0; i < parameters.count; ++i) {
+    if (parameters[i].name != std::string_view("threads")) continue;
     for (PlanState::Loaded& loaded : better->variants) loaded.variant.config[i] = 64;
   }
   better->why = "tuned";
@@ -388,13 +390,13 @@ void launch_asked_grid(const void*, const void*, const DeviceModel&, const Confi
 
 // No family that ships has a grid of two dimensions; an application's may.
 std::string refusal_of_grid(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
-  static const Family family = [] {
-    Family own = Gather::family();
+  static const Step step = [] {
+    Step own = Gather::family().steps[0];
     own.launch = launch_asked_grid;
     return own;
   }();
   BarePlan plan(problem("gather"));
-  plan.family = &family;
+  plan.steps[0].step = &step;
   const std::uint32_t grid[] = {x, y, z};
   std::copy(std::begin(grid), std::end(grid), std::begin(asked_grid));
   const GatherArgs args = gather_args();

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "support/joined/joined.h"
 #include "unit/plan/support.h"
 
 namespace quern {
@@ -193,7 +194,7 @@ TEST_P(EveryFamily, PackIgnoresPadding) {
 
 TEST_P(EveryFamily, FitsWhatTheLaunchPathReserves) {
   EXPECT_LE(GetParam()->problem_bytes, kMaxProblemBytes);
-  EXPECT_LE(GetParam()->parameters.count, kMaxParameters);
+  for (const Step& step : GetParam()->steps) EXPECT_LE(step.parameters.count, kMaxParameters);
   for (const LaunchExtent& extent : GetParam()->launch_extents)
     EXPECT_NE(find_field(*GetParam(), extent.field), nullptr) << extent.field;
 }
@@ -246,6 +247,78 @@ TEST(CheckProblem, ItsErrorCarriesFamilyAndProblem) {
     EXPECT_EQ(error.family, "gather");
     EXPECT_EQ(error.problem, "gather width=8 out_stride=7");
   }
+}
+
+const AnyProblem& joined() {
+  static const AnyProblem problem(test::Joined::family());
+  return problem;
+}
+AnyProblem parsed(std::string_view fields) {
+  AnyProblem p = joined();
+  parse_fields(p.family(), fields, p.data());
+  return p;
+}
+
+TEST(ListField, IsParsedAndPrinted) {
+  for (const char* text : {"joined", "joined widths=4", "joined widths=4,0,17", "joined widths=none"})
+    EXPECT_EQ(parsed(std::string_view(text).substr(6)).text(), text);
+  EXPECT_EQ(parsed("widths=8").text(), "joined") << "the default";
+  EXPECT_EQ(parsed("widths=1,2").get("widths"), "1,2");
+  for (const char* wrong : {"", ",", "1,", "1,,2", "x", "-1", "1048577"}) {
+    const std::string sentence = refusal([&] { parsed(cat("widths=", wrong)); });
+    EXPECT_TRUE(has(sentence, cat("widths=", wrong, " is not accepted by joined; it takes up to 64 integers")))
+        << sentence;
+  }
+  std::string most = "1";
+  for (int i = 1; i < 64; ++i) most += ",1";
+  EXPECT_EQ(parsed("widths=" + most).get("widths"), most);
+  EXPECT_TRUE(has(refusal([&] { parsed(cat("widths=", most, ",1")); }), "up to 64 integers"));
+}
+
+TEST(ListField, OneThatIsTooLongIsRefusedByPrepare) {
+  test::Joined problem;
+  problem.widths.count = 65;
+  EXPECT_TRUE(has(refusal([&] { check_problem(test::Joined::family(), &problem); }), "widths=(65) is not accepted"));
+  problem.widths.count = -1;
+  EXPECT_TRUE(has(refusal([&] { check_problem(test::Joined::family(), &problem); }), "is not accepted"));
+}
+
+TEST(TextField, IsQuotedWhereItMustBe) {
+  for (const std::string text : {"a", "x * x", "say \"no\"", "back\\slash", " x ", "a=b", ""}) {
+    AnyProblem p = joined();
+    p.set("formula", text);
+    EXPECT_EQ(p.get("formula"), text);
+    EXPECT_EQ(parsed(p.text().substr(6)).get("formula"), text) << p.text();
+  }
+  AnyProblem p = joined();
+  p.set("formula", "x * x");
+  EXPECT_EQ(p.text(), "joined formula=\"x * x\"");
+  EXPECT_TRUE(has(refusal([] { parsed("formula=\"x"); }), "a quote does not end"));
+  EXPECT_TRUE(has(refusal([&] { p.set("formula", std::string(65, 'x')); }), "it takes up to 64 bytes of text"));
+}
+
+TEST(SplitWords, AreSplitAtBlanksOutsideOfQuotes) {
+  EXPECT_EQ(split_words("  a  b=\"c d\"\te\\ f "), (std::vector<std::string>{"a", "b=c d", "e f"}));
+  EXPECT_EQ(split_words(""), std::vector<std::string>());
+  EXPECT_EQ(split_words("\"\""), std::vector<std::string>{""});
+}
+
+// What tells problems apart is the fields that are not at their default, however long they are.
+TEST(PackedProblems, HoldListsAndTexts) {
+  const auto packed = [](const AnyProblem& p) {
+    PackedProblem bytes;
+    pack(p.family(), p.data(), bytes);
+    return std::string(reinterpret_cast<const char*>(bytes.bytes.data()), bytes.size);
+  };
+  EXPECT_EQ(packed(joined()), "");
+  EXPECT_EQ(packed(parsed("widths=8 formula=x")), "");
+  std::set<std::string> all;
+  for (const char* fields :
+       {"widths=1", "widths=1,0", "widths=none", "formula=xx", "formula=\"\"", "rows=1", "widths=1 rows=1"})
+    EXPECT_TRUE(all.insert(packed(parsed(fields))).second) << fields;
+  AnyProblem longer = parsed("widths=1,2,3");
+  longer.set("widths", "1");
+  EXPECT_EQ(packed(longer), packed(parsed("widths=1"))) << "what was past the end";
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "driver/device.h"
 #include "plan/plan_state.h"
 #include "plan/problem.h"
+#include "plan/variants.h"
 #include "quern/quern.h"
 
 namespace quern::test {
@@ -33,10 +34,13 @@ const P& as(const AnyProblem& any) {
   return *static_cast<const P*>(any.data());
 }
 
+// Of the first step, which is the only one of the library's families.
+inline const Step& step_of(const AnyProblem& p) { return p.family().steps[0]; }
 inline std::vector<Variant> variants_of(const AnyProblem& p, const Target& target = {90, "a"}) {
-  Variant variants[kMaxVariants];
-  const int count = p.family().variants(p.data(), target, generic_model(target.arch), variants);
-  return {variants, variants + count};
+  return variants_of(p.family(), step_of(p), p.data(), target, generic_model(target.arch), {});
+}
+inline std::uint32_t alignment_of(const AnyProblem& p, const Config& config) {
+  return largest_alignment(p.family(), step_of(p), p.data(), config);
 }
 
 // A plan whose kernels are not there: good for everything but enqueueing.
@@ -48,7 +52,9 @@ struct BarePlan : PlanState {
     text = p.text();
     model = generic_model(target.arch);
     look_up_arguments(*this);
-    for (const Variant& variant : variants_of(p, target)) variants.push_back({variant, nullptr});
+    std::vector<Loaded> loaded;
+    for (const Variant& variant : variants_of(p, target)) loaded.push_back({variant, nullptr});
+    add_step(*this, step_of(p), std::move(loaded));
   }
 };
 

@@ -27,7 +27,7 @@ Spec small_spec() {
 Spec spec_of(const std::string& text, const Target& target = {90, "a"}) {
   const AnyProblem p = problem(text);
   Spec spec;
-  p.family().specialize(p.data(), target, test::variants_of(p, target).front().config, spec);
+  test::step_of(p).specialize(p.data(), target, test::variants_of(p, target).front().config, spec);
   return spec;
 }
 
@@ -45,7 +45,7 @@ TEST(SpecHeader, IsANamespaceOfConstants) {
 
 TEST(Unit, HoldsTheSpecAndEachIncludedHeaderOnce) {
   for (const Family* family : builtin_families()) {
-    const Unit unit = make_unit(*family, small_spec(), {90, "a"});
+    const Unit unit = make_unit(*family, family->steps[0], small_spec(), {90, "a"});
     EXPECT_EQ(unit.main.name, family->sources[0].path);
     EXPECT_EQ(unit.headers.front().name, "spec.cuh");
     EXPECT_EQ(unit.headers.front().text, spec_header(small_spec()));
@@ -72,9 +72,14 @@ Family made(Table<SourceFile> sources, const char* name) {
   family.sources = sources;
   return family;
 }
+Unit made_unit(Table<SourceFile> sources, const char* name) {
+  Step step = Gather::family().steps[0];
+  step.source = sources[0].path;
+  return make_unit(made(sources, name), step, Spec(), {90, "a"});
+}
 
 TEST(Unit, FollowsIncludesInCirclesAndNoFurther) {
-  const Unit unit = make_unit(made(kSources, "made"), Spec(), {90, "a"});
+  const Unit unit = made_unit(kSources, "made");
   std::vector<std::string> names;
   for (const SourceText& header : unit.headers) names.push_back(header.name);
   EXPECT_EQ(names, std::vector<std::string>({"spec.cuh", "made/a.h", "made/b.h"}));
@@ -97,7 +102,8 @@ TEST(SpecHeader, IncludesHeadersBeforeTheConstantsAndPartsBehindThem) {
 TEST(Unit, HoldsThePartsThatTheSpecNames) {
   const auto names = [](const Spec& spec) {
     std::set<std::string> all;
-    for (const SourceText& header : make_unit(Gather::family(), spec, {90, "a"}).headers) all.insert(header.name);
+    for (const SourceText& header : make_unit(Gather::family(), Gather::family().steps[0], spec, {90, "a"}).headers)
+      all.insert(header.name);
     return all;
   };
   const auto vectors = names(spec_of("gather width=4096"));
@@ -107,12 +113,12 @@ TEST(Unit, HoldsThePartsThatTheSpecNames) {
   EXPECT_EQ(scaled.count("gather/windows.cuh") + scaled.count("common/numbers.cuh"), 2u);
   Spec wrong;
   wrong.part("gather/no_such.cuh");
-  EXPECT_THROW(make_unit(Gather::family(), wrong, {90, "a"}), Error);
+  EXPECT_THROW(make_unit(Gather::family(), Gather::family().steps[0], wrong, {90, "a"}), Error);
 }
 
 TEST(Unit, AnIncludeThatNobodyAnswersIsRefusedByName) {
   try {
-    make_unit(made(kBrokenSources, "broken"), Spec(), {90, "a"});
+    made_unit(kBrokenSources, "broken");
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.stage, Stage::specialize);
@@ -124,7 +130,7 @@ TEST(Unit, FindsAnIncludeWhateverBlanksAreInIt) {
   for (const char* line : {"#include\"common/vector.cuh\"\n", " #  include  \"common/vector.cuh\" // why\n",
                            "int x;\n#\tinclude\t\"common/vector.cuh\""}) {
     const SourceFile sources[] = {{"mine/mine.cu", line}};
-    const Unit unit = make_unit(made(sources, "mine"), Spec(), {90, "a"});
+    const Unit unit = made_unit(sources, "mine");
     EXPECT_TRUE(std::any_of(unit.headers.begin(), unit.headers.end(), [](const SourceText& header) {
       return header.name == "common/vector.cuh";
     })) << line;
@@ -136,7 +142,7 @@ TEST(Unit, AnIncludeThatTheKeyWouldNotCoverIsRefused) {
                            "#\tinclude\tMACRO\n"}) {
     const SourceFile sources[] = {{"mine/mine.cu", line}};
     try {
-      make_unit(made(sources, "mine"), Spec(), {90, "a"});
+      made_unit(sources, "mine");
       ADD_FAILURE() << line;
     } catch (const Error& error) {
       EXPECT_TRUE(has(error.sentence, "mine/mine.cu") && has(error.sentence, "include it by its name in quotes"))
@@ -144,28 +150,30 @@ TEST(Unit, AnIncludeThatTheKeyWouldNotCoverIsRefused) {
     }
   }
   const SourceFile fine[] = {{"mine/mine.cu", "// #include <a>\n"}};
-  EXPECT_NO_THROW(make_unit(made(fine, "mine"), Spec(), {90, "a"}));
+  EXPECT_NO_THROW(made_unit(fine, "mine"));
 }
 
 TEST(Unit, AsTextIsTheSpecThenTheTemplate) {
-  const std::string text = unit_text(make_unit(Gather::family(), small_spec(), {90, "a"}));
+  const std::string text = unit_text(make_unit(Gather::family(), Gather::family().steps[0], small_spec(), {90, "a"}));
   EXPECT_LT(text.find("namespace quern::spec"), text.find("quern_gather"));
   EXPECT_TRUE(has(text, "gather/gather.cu"));
 }
 
 TEST(KernelName, IsTheFamilysWithAPrefix) {
-  EXPECT_EQ(kernel_name(Gather::family()), "quern_gather");
+  EXPECT_EQ(kernel_name(Gather::family(), Gather::family().steps[0]), "quern_gather");
   for (const Family* family : builtin_families())
-    EXPECT_TRUE(has(family->sources[0].text, kernel_name(*family) + "(")) << family->name;
+    EXPECT_TRUE(has(family->sources[0].text, kernel_name(*family, family->steps[0]) + "(")) << family->name;
 }
 
 class ImageKey : public ::testing::Test {
  protected:
-  std::string key() const { return image_key(*family_, unit_, spec_, target_, lineinfo_, compiler_).path(); }
+  std::string key() const {
+    return image_key(*family_, family_->steps[0], unit_, spec_, target_, lineinfo_, compiler_).path();
+  }
 
   const Family* family_ = &Gather::family();
   Spec spec_ = small_spec();
-  Unit unit_ = make_unit(*family_, spec_, {90, "a"});
+  Unit unit_ = make_unit(*family_, family_->steps[0], spec_, {90, "a"});
   Target target_{90, "a"};
   bool lineinfo_ = false;
   std::string compiler_ = "nvrtc 1 builtins 2";
@@ -225,7 +233,7 @@ TEST_F(ImageKey, CountsTargetOptionFamilyAndCompiler) {
 }
 
 TEST_F(ImageKey, HoldsEachOptionWhole) {
-  const std::string what = image_key(*family_, unit_, spec_, target_, lineinfo_, compiler_).what;
+  const std::string what = image_key(*family_, family_->steps[0], unit_, spec_, target_, lineinfo_, compiler_).what;
   for (const std::string& option : Compiler::options(target_, lineinfo_))
     EXPECT_NE(what.find(cat("option=", option.size(), ":", option, "\n")), std::string::npos)
         << option << " is not in\n"
@@ -233,11 +241,12 @@ TEST_F(ImageKey, HoldsEachOptionWhole) {
 }
 
 TEST_F(ImageKey, TheCompilerIsWhoAndTheRestIsWhat) {
-  const cache::Key before = image_key(*family_, unit_, spec_, target_, lineinfo_, compiler_);
-  const cache::Key other = image_key(*family_, unit_, spec_, target_, lineinfo_, "nvrtc 9 builtins 9");
+  const cache::Key before = image_key(*family_, family_->steps[0], unit_, spec_, target_, lineinfo_, compiler_);
+  const cache::Key other =
+      image_key(*family_, family_->steps[0], unit_, spec_, target_, lineinfo_, "nvrtc 9 builtins 9");
   EXPECT_EQ(before.what, other.what);
   EXPECT_NE(before.who, other.who);
-  EXPECT_EQ(image_key(*family_, unit_, spec_, target_, lineinfo_, "").who, "");
+  EXPECT_EQ(image_key(*family_, family_->steps[0], unit_, spec_, target_, lineinfo_, "").who, "");
 }
 
 TEST_F(ImageKey, DoesNotCountTheOrderOfHeaders) {

@@ -58,10 +58,11 @@ TEST_F(Lookup, TheExactOneComesFirst) {
 TEST_F(Lookup, TheWholeConfigIsTakenAndWhatItDoesNotSayIsTheDefault) {
   add("gather rows=8 count=8 width=64",
       "form=0 vector=8 unroll=4 threads=512 load_once=0 store_stream=0 persistent=0 blocks_per_sm=0");
-  auto found = find("gather rows=8 count=8 width=64");
+  const AnyProblem asked = problem("gather rows=8 count=8 width=64");
+  auto found = find(asked.text());
   ASSERT_TRUE(found);
-  EXPECT_EQ(config_text(Gather::family(), found->config),
-            "form=0 vector=8 unroll=4 threads=512 load_once=0 store_stream=0 persistent=0 blocks_per_sm=0");
+  EXPECT_EQ(config_text(Gather::family().steps[0], asked.data(), found->config),
+            "form=0 vector=8 unroll=4 threads=512 load_once=0 store_stream=0 persistent=0");
   records_.front().config = "unroll=8,threads=64";
   found = find("gather rows=8 count=8 width=64");
   ASSERT_TRUE(found);

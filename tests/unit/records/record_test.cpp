@@ -122,14 +122,20 @@ TEST(RecordTexts, AreForPeople) {
 }
 
 TEST(SpaceDigest, ChangesWithTheSpace) {
-  const std::string digest = space_digest(Gather::family());
-  EXPECT_NE(digest, space_digest(Pointwise::family()));
-  Family changed = Gather::family();
+  const std::string digest = space_digest(Gather::family().steps[0]);
+  EXPECT_NE(digest, space_digest(Pointwise::family().steps[0]));
+  const Step& step = Gather::family().steps[0];
+  Step changed = step;
   changed.constraints.count -= 1;
   EXPECT_NE(space_digest(changed), digest);
-  changed = Gather::family();
+  changed = step;
   changed.parameters.count -= 1;
   EXPECT_NE(space_digest(changed), digest);
+  std::vector<Parameter> always(step.parameters.begin(), step.parameters.end());
+  for (Parameter& parameter : always) parameter.applies = nullptr;
+  changed = step;
+  changed.parameters.rows = always.data();
+  EXPECT_NE(space_digest(changed), digest) << "a parameter that applies by condition";
 }
 
 }  // namespace

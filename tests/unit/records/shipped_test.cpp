@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "driver/device.h"
+#include "plan/config.h"
 #include "plan/variants.h"
 #include "quern/families.h"
 #include "quern/runtime.h"
@@ -27,12 +28,14 @@ TEST(ShippedRecords, EachDecidesForItsOwnProblem) {
     EXPECT_EQ(known.size(), pointers.size()) << family->name << ": a record's config is not in the tuning space";
     Runtime runtime;
     for (const Record* record : pointers) {
-      EXPECT_EQ(record->space_digest, space_digest(*family)) << record->problem;
+      EXPECT_EQ(record->space_digest, space_digest(family->steps[0])) << record->problem;
       const AnyProblem problem = runtime.parse(record->problem);
       const Target target = target_named(record->target);
-      const Config base = variants_of(*family, problem.data(), target, generic_model(target.arch), {}).front().config;
+      const Config base =
+          variants_of(*family, family->steps[0], problem.data(), target, generic_model(target.arch), {}).front().config;
       const auto found = known.find({problem.data(), target, record->device, base});
       ASSERT_TRUE(found) << record->problem;
+      EXPECT_EQ(record->config, config_text(family->steps[0], problem.data(), found->config)) << record->problem;
       EXPECT_TRUE(found->exact && found->record == record) << record->problem;
       ++all;
     }

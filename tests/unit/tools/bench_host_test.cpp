@@ -12,18 +12,17 @@ int geometries = 0;
 
 void counted(const void* problem, const void* args, const DeviceModel& model, const Config& config, Launch& launch) {
   ++geometries;
-  Gather::family().launch(problem, args, model, config, launch);
+  Gather::family().steps[0].launch(problem, args, model, config, launch);
 }
 
 class BenchHost : public test::ApiTest {};
 
 // Both launch as often; the bare one has its geometry, which is most of a plan's own cost, from before.
 TEST_F(BenchHost, TheBareLaunchIsNotThePlans) {
-  static const Family family = [] {
-    Family own = Gather::family();
-    own.launch = counted;
-    return own;
-  }();
+  static Step step = Gather::family().steps[0];
+  step.launch = counted;
+  static Family family = Gather::family();
+  family.steps.rows = &step;
   test::reset_null_driver();
   Options own = options();
   own.driver = std::make_shared<Driver>(null_driver_table());

@@ -16,7 +16,7 @@ class FileDtypes : public ::testing::Test {
       const std::size_t colon = word.find(':');
       for (int i = 0; i < family.operands.count; ++i) {
         if (word.substr(0, colon) != family.operands[i].name) continue;
-        files.push_back({i, {}});
+        files.push_back({{i, 0}, {}});
         files.back().header.type = word.substr(colon + 1);
       }
     }

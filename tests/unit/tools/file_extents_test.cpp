@@ -16,7 +16,7 @@ class FileExtents : public ::testing::Test {
     std::vector<InFile> files;
     for (int i = 0; i < family.operands.count; ++i) {
       if (std::string_view(operand) != family.operands[i].name) continue;
-      files.push_back({i, {}});
+      files.push_back({{i, 0}, {}});
       files.back().header.shape = shape;
     }
     return files;

@@ -212,8 +212,8 @@ TEST(Report, DrawsEachConfigAndEachFailure) {
   EXPECT_EQ(count(html, "class=\"interval"), 2);
   EXPECT_TRUE(has(html, ">vector=16 unroll=2<"));
   EXPECT_EQ(count(html, "<polyline"), 2 + 4);
-  EXPECT_FALSE(has(html, "a selection is drawn"));
-  EXPECT_TRUE(has(html_report({long_sweep(5000)}), "a selection is drawn"));
+  EXPECT_FALSE(has(html, "A sample is drawn"));
+  EXPECT_TRUE(has(html_report({long_sweep(5000)}), "A sample is drawn"));
   EXPECT_EQ(count(html, "<tr class=\"winner\" data-i=\"1\">"), 1);
   EXPECT_EQ(count(html, "<tr data-i="), 3);
 }

@@ -20,22 +20,22 @@ TEST(FamilySpace, HasTheLegalConfigsInTheirOrder) {
   const Target target{90, "a"};
   const AnyProblem problem = gather(64);
   const FamilySpace space(problem, target);
-  const std::vector<Config> legal = legal_configs(problem.family(), problem.data(), target);
+  const std::vector<Config> legal = legal_configs(space.step(), problem.data(), target);
   ASSERT_EQ(space.size(), static_cast<int>(legal.size()));
   for (const int point : {0, space.size() / 2, space.size() - 1}) {
     EXPECT_EQ(space.config(point), legal[static_cast<std::size_t>(point)]);
-    EXPECT_EQ(space.text(point), config_text(problem.family(), space.config(point)));
-    EXPECT_EQ(space.text(point), space.space().text(point));
+    EXPECT_EQ(space.text(point), config_text(space.step(), problem.data(), space.config(point)));
+    EXPECT_EQ(space.space().find(space.space().text(point)), point);
     EXPECT_EQ(space.find(space.text(point)), point);
     EXPECT_EQ(space.find(space.config(point)), point);
-    EXPECT_EQ(parse_config(problem.family(), space.option(point), {}, problem.data(), target), space.config(point));
+    EXPECT_EQ(parse_config(space.step(), space.option(point), {}, problem.data(), target), space.config(point));
   }
   EXPECT_EQ(space.find("no such config"), -1);
 }
 
 TEST(FamilySpace, ConfigsThatDifferInTheGeometryOnlyShareAnImage) {
   const FamilySpace space(gather(64), {90, "a"});
-  const Table<Parameter>& parameters = Gather::family().parameters;
+  const Table<Parameter>& parameters = Gather::family().steps[0].parameters;
   const auto differ_compiled = [&](int a, int b) {
     for (int i = 0; i < parameters.count; ++i) {
       if (parameters[i].compiled && space.config(a)[i] != space.config(b)[i]) return true;

@@ -154,7 +154,7 @@ TEST(ElementName, FindsRowsOfMatricesApartAndByTurns) {
       {two_matrices(8, 4), 5, "x[1, 0, 1]"},
       {two_matrices(8, 4), 7, "the gap behind row 1, 0 of x"},
       {two_matrices(8, 4), 8, "x[0, 1, 0]"}};
-  for (const auto& [layout, offset, name] : table) EXPECT_EQ(element_name(operand, layout, offset), name);
+  for (const auto& [layout, offset, name] : table) EXPECT_EQ(element_name(operand.name, layout, offset), name);
 }
 
 TEST(Layout, OfMatricesEndsWithTheirLastRow) {
@@ -180,8 +180,8 @@ TEST(LayoutWalk, GoesThroughFourDimensionsInTheOrderOfIndicesWhateverTheStrides)
   EXPECT_EQ(q.span_bytes(), 108);
   EXPECT_EQ(index_text(index_of(q, 47), 4), "1, 2, 1, 3");
   const Operand operand{"q", Role::output, 0, true, nullptr, "", ""};
-  EXPECT_EQ(element_name(operand, q, 105), "q[1, 2, 1, 1]");
-  EXPECT_EQ(element_name(operand, q, 13), "the gap behind row 0, 2, 0 of q");
+  EXPECT_EQ(element_name(operand.name, q, 105), "q[1, 2, 1, 1]");
+  EXPECT_EQ(element_name(operand.name, q, 13), "the gap behind row 0, 2, 0 of q");
 }
 
 // Drawn at random: dimensions in any order of memory, padded, some of one element.

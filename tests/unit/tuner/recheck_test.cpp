@@ -177,15 +177,15 @@ TEST_F(RecheckTest, AConfigThatIsNotLegalAnyMoreIsRefusedWithItsConstraint) {
 TEST_F(RecheckTest, SaysWhatWasOtherwise) {
   Record then = record("");
   const Family& family = Gather::family();
-  EXPECT_TRUE(differences(then, family, {"13.0", "nvrtc"}).empty()) << "unknown values are not a difference";
+  EXPECT_TRUE(differences(then, family.steps[0], {"13.0", "nvrtc"}).empty()) << "unknown values are not a difference";
   then.driver = "12.8";
   then.compiler = "nvrtc 12.8";
-  then.space_digest = space_digest(family);
-  EXPECT_TRUE(differences(then, family, {"12.8", ""}).empty());
-  EXPECT_EQ(differences(then, family, {"13.0", "nvrtc 13.0"}),
+  then.space_digest = space_digest(family.steps[0]);
+  EXPECT_TRUE(differences(then, family.steps[0], {"12.8", ""}).empty());
+  EXPECT_EQ(differences(then, family.steps[0], {"13.0", "nvrtc 13.0"}),
             (std::vector<std::string>{"driver 12.8 then, 13.0 now", "compiler nvrtc 12.8 then, nvrtc 13.0 now"}));
   then.space_digest = "0123";
-  EXPECT_EQ(differences(then, family, {}), (std::vector<std::string>{"made from another tuning space"}));
+  EXPECT_EQ(differences(then, family.steps[0], {}), (std::vector<std::string>{"made from another tuning space"}));
 }
 
 }  // namespace

@@ -70,12 +70,12 @@ TEST(SavedSpace, ADamagedCacheIsNamedWithItsPlace) {
   EXPECT_TRUE(contains(refusal(with("\"pad\": true", "\"pod\": true")), "has no \"pad\""));
   EXPECT_TRUE(contains(refusal(with("\"time\": 0.25", "\"time\": null")), "32,False,row"));
   EXPECT_TRUE(contains(refusal(with("\"time\": 0.25", "\"time\": -1")), "not positive"));
-  EXPECT_TRUE(
-      contains(refusal(with("\"threads\": 128.0, \"pad\": true", "\"threads\": 32, \"pad\": false")), "before"));
+  EXPECT_TRUE(contains(refusal(with("\"threads\": 128.0, \"pad\": true", "\"threads\": 32, \"pad\": false")),
+                       "is a duplicate"));
   EXPECT_TRUE(contains(refusal(with("\"cache\"", "\"cash\"")), "has no \"cache\""));
   EXPECT_TRUE(contains(refusal(with("[\"threads\", ", "[\"wide\", ")), "has no \"wide\""));
   EXPECT_TRUE(contains(refusal(with("[false, true]", "[false, true, false]")), "twice"));
-  EXPECT_TRUE(contains(refusal(with("[false, true]", "[false, [true]]")), "no number"));
+  EXPECT_TRUE(contains(refusal(with("[false, true]", "[false, [true]]")), "not a number"));
 }
 
 TEST(SavedSpace, AnEmptySpaceIsRefused) {
@@ -123,7 +123,8 @@ TEST(SavedSpace, RefusesASweepThatIsNotWhole) {
   EXPECT_TRUE(contains(refusal(head(1, 3) + kLines + "{\"config\":\"form=1 warps=1\",\"us\":1}\n"), "warps"));
   EXPECT_TRUE(contains(refusal(head(1, 3) + kLines + "{\"config\":\"form=1\",\"us\":1}\n"), "too few"));
   EXPECT_TRUE(contains(refusal(head(1, 3) + kLines + "{\"config\":\"form=1 threads=256\",\"us\":\"x\"}\n"), "line 5"));
-  EXPECT_TRUE(contains(refusal(head(1, 3) + kLines + "{\"config\":\"form=0 threads=128\",\"us\":1}\n"), "before"));
+  EXPECT_TRUE(
+      contains(refusal(head(1, 3) + kLines + "{\"config\":\"form=0 threads=128\",\"us\":1}\n"), "is a duplicate"));
   EXPECT_TRUE(contains(refusal(head(1, 3) + "\n"), "0 of 3"));
 }
 

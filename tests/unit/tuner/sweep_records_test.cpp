@@ -13,7 +13,7 @@ TEST(NoWinner, OfABudgetThatEndedBeforeTheFirstConfigSaysSo) {
   journal.result->seconds = 14.25;
   EXPECT_EQ(
       no_winner_text(journal, "s.jsonl"),
-      "the sweep ended before a config was measured (budget, 14.2 s): give a larger budget, as data and reference "
+      "the sweep ended before a config was measured (budget, 14.2 s): give a larger budget, since data and reference "
       "take time too");
 }
 

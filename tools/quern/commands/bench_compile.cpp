@@ -59,10 +59,11 @@ Unit common_unit() {
 
 Unit default_unit(const Family& family, const Target& target) {
   const AnyProblem problem(family);
-  const Variant variant = variants_of(family, problem.data(), target, generic_model(target.arch), {}).front();
+  const Step& step = *steps_of(family, problem.data()).front();
+  const Variant variant = variants_of(family, step, problem.data(), target, generic_model(target.arch), {}).front();
   Spec spec;
-  family.specialize(problem.data(), target, variant.config, spec);
-  return make_unit(family, spec, target);
+  step.specialize(problem.data(), target, variant.config, spec);
+  return make_unit(family, step, spec, target);
 }
 
 std::vector<CompileCase> subjects(const std::vector<const Family*>& families, const Target& target) {

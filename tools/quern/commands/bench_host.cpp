@@ -52,8 +52,9 @@ void bench_null(Runtime& null, const Family& family, const Emit& emit) {
   emit(kSchema,
        ns_row("prepare, known problem", problem, measure_host_ns([&] { null.prepare_any(family, problem.data()); })));
   const Target target = target_of(null_driver().arch);
-  const Variant variant = variants_of(family, problem.data(), target, generic_model(target.arch), {}).front();
-  const ImageRequest request{&family, problem.data(), target, variant};
+  const Variant variant =
+      variants_of(family, family.steps[0], problem.data(), target, generic_model(target.arch), {}).front();
+  const ImageRequest request{&family, &family.steps[0], problem.data(), target, variant};
   const cache::Key key = obtain_image(null.state(), request).key;
   emit(kSchema, ns_row("store, memory hit", problem, measure_host_ns([&] { null.state().store.find(key); })));
 }
@@ -106,7 +107,8 @@ Record made_up_record(const AnyProblem& small, const Target& target, int number)
 void bench_records(const Family& family, const Emit& emit) {
   const AnyProblem small = small_problem(family);
   const Target target = target_of(null_driver().arch);
-  const Config base = variants_of(family, small.data(), target, generic_model(target.arch), {}).front().config;
+  const Config base =
+      variants_of(family, family.steps[0], small.data(), target, generic_model(target.arch), {}).front().config;
   std::vector<Record> records;
   std::vector<const Record*> pointers;
   for (int i = 0; i < kRecords; ++i) records.push_back(made_up_record(small, target, 37 * i % kRecords));
@@ -157,8 +159,10 @@ std::unique_ptr<Runtime> null_runtime(const Options& options, const OpenDevice* 
 AnyArgs null_args(const AnyProblem& closed) {
   AnyArgs args(closed.family());
   args.set_extents(closed.data());
-  for (int i = 0; i < closed.family().operands.count; ++i)
-    args.set_operand(i, reinterpret_cast<const void*>(kAddress));  // NOLINT(performance-no-int-to-ptr): never read
+  for (const OperandEntry& each : operand_entries(closed.family(), closed.data())) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): never read
+    args.set_operand(each.operand, reinterpret_cast<const void*>(kAddress), kOpen, each.entry);
+  }
   return args;
 }
 

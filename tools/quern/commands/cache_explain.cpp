@@ -71,10 +71,13 @@ class Explain {
     const Subject subject = parse_subject(runtime_, arguments_.words);
     const Place place = parse_place(runtime_, arguments_.arch, arguments_.device_model);
     std::vector<Row> rows;
-    for (const Variant& variant : variants_with_records(runtime_.state(), subject.family(), subject.problem.data(),
-                                                        place.target, place.model, arguments_.config))
-      rows.push_back(explain(variant.name, key_of_image(runtime_.state(), {&subject.family(), subject.problem.data(),
-                                                                           place.target, variant})));
+    const void* const problem = subject.problem.data();
+    for (const Choice& choice : select_configs(runtime_.state(), subject.family(), problem,
+                                               place_of(place.target, place.model), arguments_.config)) {
+      for (const Variant& variant : choice.variants)
+        rows.push_back(explain(variant.name, key_of_image(runtime_.state(), {&subject.family(), choice.step, problem,
+                                                                             place.target, variant})));
+    }
     if (arguments_.json) {
       print_rows("quern.cache.explain/1", rows, true);
     } else {
@@ -197,7 +200,7 @@ class Explain {
 void check_explained(Runtime& runtime, const CacheArguments& arguments) {
   const Subject subject = parse_subject(runtime, arguments.words);
   const Place place = parse_place(runtime, arguments.arch, arguments.device_model);
-  variants_of(subject.family(), subject.problem.data(), place.target, place.model, arguments.config);
+  check_config(subject.problem, place.target, place.model, arguments.config);
 }
 
 int cache_explain(Runtime& runtime, const CacheArguments& arguments) { return Explain(runtime, arguments).run(); }

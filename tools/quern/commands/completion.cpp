@@ -165,10 +165,19 @@ Words names_before_equals(const Rows& rows) {
   return names;
 }
 
+Words parameter_names(const Family& family) {
+  Words names;
+  for (const Step& step : family.steps) {
+    for (const Parameter& parameter : step.parameters)
+      names.push_back(cat(step.name, *step.name == '\0' ? "" : ".", parameter.name, "="));
+  }
+  return names;
+}
+
 Words operand_names(const Family& family, bool inputs) {
   Words names;
   for (const Operand& operand : family.operands) {
-    if (is_file_role(operand.role, inputs)) names.push_back(cat(operand.name, "="));
+    if (is_file_role(operand.role, inputs)) names.push_back(cat(entry_name(operand, 0), "="));
   }
   return names;
 }
@@ -189,7 +198,7 @@ void add_family(const Family& family, Table& table) {
   table.add(cat("--out ", family.name), operand_names(family, false));
   table.add(cat("--set ", family.name), names_before_equals(family.scalars));
   for (const char* option : {"--config", "--copy-config"})
-    table.add(cat(option, " ", family.name), names_before_equals(family.parameters));
+    table.add(cat(option, " ", family.name), parameter_names(family));
 }
 
 class Completion : public Command {

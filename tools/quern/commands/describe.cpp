@@ -13,7 +13,7 @@ namespace quern::tool {
 namespace {
 
 const char* kind_text(FieldKind kind) {
-  static constexpr const char* kNames[] = {"extent", "integer", "dtype", "choice"};
+  static constexpr const char* kNames[] = {"extent", "integer", "dtype", "choice", "list", "text"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -38,14 +38,14 @@ Value::Rows fields_of(const Family& family) {
 std::string dtype_of(const Operand& operand, const AnyProblem& problem) {
   AnyProblem closed = problem;
   for (const Field* field : open_extents(problem)) set_integer(*field, closed.data(), 1);
-  return name(operand.layout(closed.data()).dtype);
+  return name(entries_of(operand, closed.data()) == 0 ? DType::none : operand.layout(closed.data()).dtype);
 }
 
 Value::Rows operands_of(const AnyProblem& problem) {
   Value::Rows rows;
   for (const Operand& operand : problem.family().operands)
     rows.push_back(Row()
-                       .add("operand", operand.name)
+                       .add("operand", cat(operand.name, operand.count == nullptr ? "" : ".N"))
                        .add("role", role_text(operand.role))
                        .add("shape", operand.shape)
                        .add("dtype", dtype_of(operand, problem))
@@ -53,27 +53,45 @@ Value::Rows operands_of(const AnyProblem& problem) {
   return rows;
 }
 
+template <class T>
+T default_argument(const Family& family, std::uint16_t offset) {
+  T value;
+  std::memcpy(&value, static_cast<const unsigned char*>(family.default_args) + offset, sizeof(value));
+  return value;
+}
+
+Value default_of(const Family& family, const Scalar& scalar) {
+  if (scalar.dtype == i64) return Value(default_argument<std::int64_t>(family, scalar.offset));
+  if (scalar.dtype == f64) return Value(default_argument<double>(family, scalar.offset));
+  return Value(double{default_argument<float>(family, scalar.offset)});
+}
+
 Value::Rows scalars_of(const Family& family) {
   Value::Rows rows;
   for (const Scalar& scalar : family.scalars) {
-    float value = 0;
-    std::memcpy(&value, static_cast<const unsigned char*>(family.default_args) + scalar.offset, sizeof(value));
     rows.push_back(
-        Row().add("number", scalar.name).add("default", Value(double{value})).add("meaning", scalar.sentence));
+        Row().add("number", scalar.name).add("default", default_of(family, scalar)).add("meaning", scalar.sentence));
   }
   return rows;
 }
 
+// "" where the step is its family's only one.
+std::string step_prefix(const Step& step, const char* separator) {
+  return cat(step.name, *step.name == '\0' ? "" : separator);
+}
+
 Value::Rows parameters_of(const Family& family) {
   Value::Rows rows;
-  for (const Parameter& parameter : family.parameters) {
-    std::vector<std::string> values;
-    for (const std::int32_t* value = parameter.values; *value != kNoMore; ++value) values.push_back(cat(*value));
-    rows.push_back(Row()
-                       .add("parameter", parameter.name)
-                       .add("values", join(values, ", "))
-                       .add("compiled", parameter.compiled)
-                       .add("meaning", parameter.sentence));
+  for (const Step& step : family.steps) {
+    for (const Parameter& parameter : step.parameters) {
+      std::vector<std::string> values;
+      for (const std::int32_t* value = parameter.values; *value != kNoMore; ++value) values.push_back(cat(*value));
+      rows.push_back(Row()
+                         .add("parameter", cat(step_prefix(step, "."), parameter.name))
+                         .add("values", join(values, ", "))
+                         .add("compiled", parameter.compiled)
+                         .add("meaning", parameter.sentence));
+    }
   }
   return rows;
 }
@@ -81,11 +99,14 @@ Value::Rows parameters_of(const Family& family) {
 Value::Rows variants_of(const AnyProblem& problem, const Place& place) {
   Value::Rows rows;
   const Family& family = problem.family();
-  for (const Variant& variant : variants_of(family, problem.data(), place.target, place.model, {}))
-    rows.push_back(Row()
-                       .add("variant", variant.name)
-                       .add("alignment", static_cast<int>(variant.alignment))
-                       .add("config", config_option(family, variant.config)));
+  for (const Step* step : steps_of(family, problem.data())) {
+    for (const Variant& variant : variants_of(family, *step, problem.data(), place.target, place.model, {}))
+      rows.push_back(
+          Row()
+              .add("variant", cat(step_prefix(*step, ", "), variant.name))
+              .add("alignment", static_cast<int>(largest_alignment(family, *step, problem.data(), variant.config)))
+              .add("config", config_option(*step, problem.data(), variant.config)));
+  }
   return rows;
 }
 
@@ -129,7 +150,10 @@ class Describe : public Command {
 
   static Value::Texts constraints(const Family& family) {
     Value::Texts sentences;
-    for (const Constraint& constraint : family.constraints) sentences.emplace_back(constraint.sentence);
+    for (const Step& step : family.steps) {
+      for (const Constraint& constraint : step.constraints)
+        sentences.push_back(cat(step_prefix(step, ": "), constraint.sentence));
+    }
     return sentences;
   }
   static Value::Texts cases(const Family& family) { return {family.bench_cases.begin(), family.bench_cases.end()}; }

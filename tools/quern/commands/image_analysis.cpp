@@ -89,13 +89,13 @@ Row widths_row(const std::string& ptx, bool stores) {
   return row;
 }
 
-Block block_of(const Subject& subject, const DeviceModel& model, const Config& config) {
+Block block_of(const Subject& subject, const Step& step, const DeviceModel& model, const Config& config) {
   AnyProblem closed = subject.problem;
   for (const Field* field : open_extents(closed)) set_integer(*field, closed.data(), kLarge);
   AnyArgs args = subject.scalars;
   args.set_extents(closed.data());
   Launch launch;
-  subject.family().launch(closed.data(), args.data(), model, config, launch);
+  step.launch(closed.data(), args.data(), model, config, launch);
   return {static_cast<int>(launch.block[0] * launch.block[1] * launch.block[2]), static_cast<int>(launch.shared_bytes)};
 }
 

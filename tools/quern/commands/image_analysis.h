@@ -27,7 +27,7 @@ struct Block {
 };
 
 // The blocks of a launch of the problem with this config. Open extents are assumed to be large.
-Block block_of(const Subject& subject, const DeviceModel& model, const Config& config);
+Block block_of(const Subject& subject, const Step& step, const DeviceModel& model, const Config& config);
 
 // Limited by registers, threads, shared memory and the number of blocks of the model's architecture.
 int blocks_that_fit(const Resources& resources, const Block& block, const DeviceModel& model);

@@ -28,7 +28,7 @@ class Inspect : public Command {
     arguments.option("--device-model MODEL", model_, "Device model, by name");
     arguments.option("--device DEVICE", device_, "Ask this device's driver for the occupancy, cuda:0");
     arguments.option("--config CONFIG", config_, "Changes to the default config of the first image");
-    arguments.option("--variant N", variant_, {0, kMaxVariants - 1}, "Only this image, counted from 0");
+    arguments.option("--variant N", variant_, {0, kMaxSteps * kMaxVariants - 1}, "Only this image, counted from 0");
     arguments.flag("--source", source_, "Print the generated source");
     arguments.flag("--ptx", ptx_, "Print the PTX");
     arguments.flag("--accesses", accesses_, "Run it on the host driver and print whether its accesses are coalesced");
@@ -55,8 +55,8 @@ class Inspect : public Command {
       device = open_device(runtime, parse_device(device_));
       place = {device->target, model_of(device->device)};
     }
-    for (const Variant& variant : chosen(runtime, subject, place, device))
-      print_image(subject, place, device, look(runtime, subject, place, device, variant));
+    for (const Wanted& wanted : chosen(runtime, subject, place, device))
+      print_image(subject, place, device, look(runtime, subject, place, device, wanted));
     return kDone;
   }
 
@@ -67,23 +67,32 @@ class Inspect : public Command {
     return kDone;
   }
 
-  std::vector<Variant> chosen(Runtime& runtime, const Subject& subject, const Place& place,
-                              const std::optional<OpenDevice>& device) const {
+  struct Wanted {
+    const Step* step;
+    Variant variant;
+  };
+
+  std::vector<Wanted> chosen(Runtime& runtime, const Subject& subject, const Place& place,
+                             const std::optional<OpenDevice>& device) const {
     const ConfigPlace where{place.target, place.model, device ? device->device.name : place.model.name};
-    std::vector<Variant> variants =
-        select_config(runtime.state(), subject.family(), subject.problem.data(), where, config_).variants;
-    if (variant_ < 0) return variants;
+    std::vector<Wanted> all;
+    for (const Choice& choice :
+         select_configs(runtime.state(), subject.family(), subject.problem.data(), where, config_)) {
+      for (const Variant& variant : choice.variants) all.push_back({choice.step, variant});
+    }
+    if (variant_ < 0) return all;
     const auto index = static_cast<std::size_t>(variant_);
-    if (index >= variants.size())
-      throw wrong(cat("--variant ", variant_, " does not exist; this problem has images 0 to ", variants.size() - 1));
-    return {variants[index]};
+    if (index >= all.size())
+      throw wrong(cat("--variant ", variant_, " does not exist; this problem has images 0 to ", all.size() - 1));
+    return {all[index]};
   }
 
   static Inspected look(Runtime& runtime, const Subject& subject, const Place& place,
-                        const std::optional<OpenDevice>& device, const Variant& variant) {
+                        const std::optional<OpenDevice>& device, const Wanted& wanted) {
     Inspected inspected;
-    inspected.image = obtain_image(runtime.state(), {&subject.family(), subject.problem.data(), place.target, variant});
-    inspected.block = block_of(subject, place.model, variant.config);
+    inspected.image = obtain_image(
+        runtime.state(), {&subject.family(), wanted.step, subject.problem.data(), place.target, wanted.variant});
+    inspected.block = block_of(subject, *wanted.step, place.model, wanted.variant.config);
     const Resources& resources = inspected.image.info.resources;
     if (device) {
       const cache::Entry& entry = *inspected.image.entry;
@@ -118,8 +127,8 @@ class Inspect : public Command {
     const Resources& r = info.resources;
     const std::string& ptx = inspected.image.entry->ptx;
     print_item("problem", subject.problem.text());
-    print_item("image", cat(info.variant, " for addresses aligned to ", static_cast<int>(info.alignment), ", ",
-                            place.target.text(), ", from ", name(info.origin)));
+    print_item("image", cat(info.step, info.step.empty() ? "" : ", ", info.variant, " for addresses aligned to ",
+                            static_cast<int>(info.alignment), ", ", place.target.text(), ", from ", name(info.origin)));
     print_item("config", info.config);
     print_item("key", info.key);
     print_item("resources", cat(r.registers, " registers, ", r.shared_bytes, " B shared, ", r.stack_bytes, " B stack, ",
@@ -137,6 +146,7 @@ class Inspect : public Command {
     const std::string& ptx = inspected.image.entry->ptx;
     Row row;
     row.add("family", subject.family().name).add("problem", subject.problem.text()).add("arch", place.target.text());
+    if (!info.step.empty()) row.add("step", info.step);
     row.add("variant", info.variant).add("config", info.config).add("alignment", static_cast<int>(info.alignment));
     row.add("key", info.key).add("image", name(info.origin)).add("compile_ms", info.compile_ms);
     row.add("registers", r.registers).add("shared_bytes", r.shared_bytes).add("stack_bytes", r.stack_bytes);

@@ -89,9 +89,11 @@ class Prewarm : public Command {
     std::vector<cache::Key> keys;
     std::set<std::string> seen;
     for (const ConfigPlace& place : places_for(state, family, target, item.device_model)) {
-      for (const Variant& variant : select_config(state, family, item.problem.data(), place, item.config).variants) {
-        cache::Key key = key_of_image(state, {&family, item.problem.data(), target, variant, true});
-        if (seen.insert(key.path()).second) keys.push_back(std::move(key));
+      for (const Choice& choice : select_configs(state, family, item.problem.data(), place, item.config)) {
+        for (const Variant& variant : choice.variants) {
+          cache::Key key = key_of_image(state, {&family, choice.step, item.problem.data(), target, variant, true});
+          if (seen.insert(key.path()).second) keys.push_back(std::move(key));
+        }
       }
     }
     return keys;

@@ -93,7 +93,7 @@ class Items {
     const Family& family = item.problem.family();
     check_problem(family, item.problem.data());
     const Place place = parse_place(runtime_, item.arch, item.device_model);
-    variants_of(family, item.problem.data(), place.target, place.model, item.config);
+    check_config(item.problem, place.target, place.model, item.config);
     item.arch = place.target.text();
     const std::string all = cat(item.problem.text(), "\n", item.arch, "\n", item.device_model, "\n", item.config);
     if (seen_.insert(all).second) found_.items.push_back(std::move(item));

@@ -13,6 +13,7 @@
 #include "io/output.h"
 #include "io/stopwatch.h"
 #include "io/subject.h"
+#include "plan/plan_state.h"
 #include "plan/problem.h"
 #include "testbench/device_case.h"
 
@@ -24,8 +25,8 @@ std::int64_t memory_of_machine() { return std::int64_t{sysconf(_SC_PHYS_PAGES)} 
 // Refused here, since a system that overcommits memory kills the process that uses it.
 void require_memory(const AnyProblem& closed, bool twice) {
   std::int64_t bytes = 0;
-  for (const Operand& operand : closed.family().operands) {
-    const Layout layout = operand.layout(closed.data());
+  for (const OperandEntry& each : operand_entries(closed.family(), closed.data())) {
+    const Layout layout = closed.family().operands[each.operand].layout(closed.data(), each.entry);
     const bool large = layout.span_bytes() < 0 || __builtin_add_overflow(bytes, layout.span_bytes(), &bytes);
     if (large || bytes > memory_of_machine() / (twice ? 3 : 1))
       throw problem_error(closed.family(), closed.data(),
@@ -123,10 +124,13 @@ class Run : public Command {
     std::vector<ObtainedImage> images;
     std::vector<ImageInfo> infos;
     const Stopwatch preparing;
-    for (const Variant& variant :
-         variants_with_records(runtime.state(), family, subject.problem.data(), place.target, place.model, config_)) {
-      images.push_back(obtain_image(runtime.state(), {&family, subject.problem.data(), place.target, variant}));
-      infos.push_back(images.back().info);
+    const void* const problem = subject.problem.data();
+    for (const Choice& choice :
+         select_configs(runtime.state(), family, problem, place_of(place.target, place.model), config_)) {
+      for (const Variant& variant : choice.variants) {
+        images.push_back(obtain_image(runtime.state(), {&family, choice.step, problem, place.target, variant}));
+        infos.push_back(images.back().info);
+      }
     }
     const double prepare_ms = preparing.ms();
     const Stopwatch computing;
@@ -227,12 +231,12 @@ class Run : public Command {
     if (verify_) verdict = verdict_of(subject, host, got, data);
     files.save(got);
     const Timing timing = launched && !device.device.emulated ? measure(data, plan) : Timing{};
-    const ImageInfo& image = plan.images()[launched ? data.image_of(plan) : 0];
+    const std::vector<ImageInfo> images = launched ? launched_images(plan, data) : std::vector{plan.images().front()};
     if (json_) {
-      Row row = head_row(runtime, subject, plan.images(), image, prepare_ms);
+      Row row = head_row(runtime, subject, plan.images(), images.front(), prepare_ms);
       print_json("quern.run/1", finish_row(row, device, timing, data.bytes(), verdict));
     } else {
-      print_launch(runtime, plan, image, device, prepare_ms, upload_ms);
+      print_launch(runtime, plan, images, device, prepare_ms, upload_ms);
       if (!device.device.emulated) print_timing(timing, data.bytes(), launched);
       if (device.device.emulated)
         print_item("kernel", launched ? "run by the host driver: not timed" : "nothing to launch");
@@ -252,16 +256,24 @@ class Run : public Command {
     return row.add("reference_ms", verdict ? Value(verdict->ms) : Value());
   }
 
-  static void print_launch(Runtime& runtime, const AnyPlan& plan, const ImageInfo& image, const OpenDevice& device,
-                           double prepare_ms, double upload_ms) {
+  // One a step.
+  static std::vector<ImageInfo> launched_images(const AnyPlan& plan, const DeviceCase& data) {
+    std::vector<ImageInfo> images;
+    for (std::size_t step = 0; step < plan.state()->steps.size(); ++step)
+      images.push_back(plan.images()[data.image_of(plan, step)]);
+    return images;
+  }
+
+  static void print_launch(Runtime& runtime, const AnyPlan& plan, const std::vector<ImageInfo>& images,
+                           const OpenDevice& device, double prepare_ms, double upload_ms) {
     print_item("device", cat(device.device.name, " (", device.host() ? "host:" : "cuda:", device.device.ordinal, ", ",
                              device.target.text(), ")"));
     for (const ImageInfo& each : plan.images())
       print_item("image", cat(each.variant, " from ", name(each.origin),
                               each.origin == ImageOrigin::compiled ? cat(" in ", ms_text(each.compile_ms)) : "", ", ",
                               resources_text(each.resources)));
-    print_item("launched", cat(image.variant, ", ", image.config));
-    print_item("kept in", where(runtime, image.key));
+    for (const ImageInfo& image : images) print_item("launched", cat(image.variant, ", ", image.config));
+    print_item("kept in", where(runtime, images.front().key));
     print_item("prepare", ms_text(prepare_ms));
     print_item("upload", ms_text(upload_ms));
   }

@@ -62,6 +62,7 @@ class Tune : public Command {
                      "Problems of a file instead: JSON lines, as written by QUERN_MANIFEST");
     arguments.flag("--bench-table", sweep_.bench_table, "The problems that `quern bench` measures instead");
     arguments.option("--device DEVICE", sweep_.devices, "Where to run, cuda:0 by default; several share each sweep");
+    arguments.option("--step STEP", sweep_.step, "Tune this step of a family of several; default each");
     arguments.option("--strategy STRATEGY", strategies_, "Search strategy; default ils, see docs/search.md");
     arguments.option("--budget BUDGET", sweep_.budget, "Stop after a time, 90s or 10m, or a number of configs, 200");
     arguments.option("--regime REGIME", sweep_.regime, "cold (default): no data in L2 when a call begins; or warm");

@@ -78,8 +78,10 @@ class Checks {
     std::optional<FamilySpace> space;
     RecheckPoints points;
     try {
-      space.emplace(problem_of(record), place_->device.target);
-      checked.hints = differences(record, space->problem().family(), toolchain());
+      const AnyProblem problem = problem_of(record);
+      const Step* const step = step_of_config(problem.family(), record.config);
+      space.emplace(problem, place_->device.target, step == nullptr ? problem.family().steps[0] : *step);
+      checked.hints = differences(record, space->step(), toolchain());
       points = points_of(record, *space, default_point(*space));
       parse_regime(record.regime);
     } catch (const Error& error) {
@@ -122,7 +124,9 @@ class Checks {
   int default_point(const FamilySpace& space) const {
     const AnyProblem& problem = space.problem();
     const int point = space.find(
-        variants_of(problem.family(), problem.data(), space.target(), model_of(place_->device), {}).front().config);
+        variants_of(problem.family(), space.step(), problem.data(), space.target(), model_of(place_->device), {})
+            .front()
+            .config);
     if (point < 0)
       throw problem_error(problem.family(), problem.data(), "its default config is not in the family's tuning space");
     return point;

@@ -17,6 +17,7 @@
 #include "io/subject.h"
 #include "plan/config.h"
 #include "plan/problem.h"
+#include "plan/variants.h"
 #include "quern/version.h"
 #include "testbench/open_device.h"
 #include "tuner/sweep/sweep.h"
@@ -61,6 +62,12 @@ class Line {
   std::optional<Progress> progress_;
 };
 
+// What one sweep is of.
+struct Work {
+  AnyProblem problem;
+  const Step* step;
+};
+
 // A sweep that ended well.
 struct Swept {
   AnyProblem problem;
@@ -77,17 +84,18 @@ class Sweeps {
     const SweepBudget budget = parse_budget(request_.budget);
     const std::vector<AnyProblem> problems = this->problems();
     check(problems);
+    const std::vector<Work> works = works_of(problems);
     require_worker_store(runtime_, request_.worker, global_);
     device_ = place_of(runtime_, devices().front());
     if (device_->device.target.host) warn_of_emulation();
     std::vector<Swept> all;
     int code = kDone;
-    for (const AnyProblem& problem : problems) {
+    for (const Work& work : works) {
       try {
-        all.push_back(sweep_one(problem, budget));
+        all.push_back(sweep_one(work, budget));
         if (request_.json) print_json("quern.tune/1", json_row(all.back()));
       } catch (const Error& error) {
-        if (problems.size() == 1 || error.code == Code::no_compiler || error.code == Code::no_device) throw;
+        if (works.size() == 1 || error.code == Code::no_compiler || error.code == Code::no_device) throw;
         report_error(error, request_.json);
         code = kSomeFailed;
       }
@@ -115,6 +123,20 @@ class Sweeps {
             problem.family(), problem.data(),
             cat(open.front()->name, " is open; a sweep needs every extent, for example ", open.front()->name, "=8192"));
     }
+  }
+
+  std::vector<Work> works_of(const std::vector<AnyProblem>& problems) const {
+    std::vector<Work> works;
+    std::vector<std::string> known;
+    for (const AnyProblem& problem : problems) {
+      for (const Step* step : steps_of(problem.family(), problem.data())) {
+        known.emplace_back(step->name);
+        if (request_.step.empty() || request_.step == step->name) works.push_back({problem, step});
+      }
+    }
+    if (works.empty() && !problems.empty())
+      throw wrong(cat("--step ", request_.step, ": no problem has this step; they have ", join(known, ", ")));
+    return works;
   }
 
   std::vector<AnyProblem> problems() const {
@@ -150,36 +172,39 @@ class Sweeps {
 
   // ---- one problem
 
-  // Without the budget, so that a larger budget resumes a sweep that it stopped.
-  std::string file_for(const AnyProblem& problem) {
+  // Without the budget: a sweep that it stopped goes on with a larger one.
+  std::string file_for(const Work& work) {
     if (!request_.save_space.empty()) return request_.save_space;
-    return sweep_path(runtime_, problem,
-                      cat(device_->device.name, "\n", request_.regime, "\n", request_.strategy, "\n", request_.seed));
+    return sweep_path(runtime_, work.problem,
+                      cat(device_->device.name, "\n", request_.regime, "\n", request_.strategy, "\n", request_.seed,
+                          *work.step->name == '\0' ? "" : "\n", work.step->name));
   }
 
-  SweepSettings settings_for(const AnyProblem& problem, const SweepBudget& budget) {
+  SweepSettings settings_for(const Work& work, const SweepBudget& budget) {
     SweepSettings settings;
+    settings.step = work.step;
     settings.strategy = request_.save_space.empty() ? request_.strategy : "exhaustive";
     settings.seed = static_cast<std::uint64_t>(request_.seed);
     settings.budget = budget;
     settings.stop_on_evidence = request_.save_space.empty() && settings.strategy != "exhaustive";
     if (!request_.regime.empty()) settings.regime = parse_regime(request_.regime);
     settings.memory_bytes = memory_bytes(request_.worker);
-    settings.path = file_for(problem);
-    settings.may_start_over = request_.save_space.empty();  // the file name is chosen by quern
+    settings.path = file_for(work);
+    settings.may_start_over = request_.save_space.empty();  // its name is ours to give
     settings.command = global_.typed;
     settings.devices = devices();
     const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     settings.jobs = request_.jobs > 0 ? request_.jobs : cores;
     settings.worker = worker_settings(runtime_, request_.worker, global_);
-    const KnownConfigs known = known_configs(runtime_, problem, *device_);
+    const KnownConfigs known = known_configs(runtime_, work.problem, *work.step, *device_);
     settings.incumbent = known.incumbent;
     settings.related = known.related;
     return settings;
   }
 
-  Swept sweep_one(const AnyProblem& problem, const SweepBudget& budget) {
-    const SweepSettings settings = settings_for(problem, budget);
+  Swept sweep_one(const Work& work, const SweepBudget& budget) {
+    const AnyProblem& problem = work.problem;
+    const SweepSettings settings = settings_for(work, budget);
     Line line(problem.text());
     bool told = false;
     Journal journal = sweep(runtime_, problem, settings, [&](const SweepProgress& now) {
@@ -189,16 +214,16 @@ class Sweeps {
     });
     if (journal.result->winner.empty())
       throw problem_error(problem.family(), problem.data(), no_winner_text(journal, settings.path));
-    if (!request_.no_record) keep(problem, journal, settings);
+    if (!request_.no_record) keep(work, journal, settings);
     return {problem, std::move(journal), settings.path};
   }
 
   // ---- records and output
 
-  void keep(const AnyProblem& problem, const Journal& journal, const SweepSettings& settings) {
+  void keep(const Work& work, const Journal& journal, const SweepSettings& settings) {
     const std::string path = runtime_.state().records.settings().file;
     if (path.empty() || device_->device.target.host) return;
-    const int error = RecordsFile(real_file_system(), path).append(record_of(problem, journal, settings.seed));
+    const int error = RecordsFile(real_file_system(), path).append(record_of(*work.step, journal, settings.seed));
     if (error != 0) throw Error(Code::io, Stage::tool, cat("cannot write ", path, ": ", error_text(error)));
   }
 

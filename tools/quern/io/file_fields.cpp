@@ -10,13 +10,11 @@
 namespace quern::tool {
 namespace {
 
-// ---- Dtypes
-
-// The dtype of an operand. Open extents are closed so that its layout can be computed.
-DType dtype_of(const AnyProblem& problem, int operand) {
+// The type of an operand, with open extents closed so that its layout can be asked for.
+DType dtype_of(const AnyProblem& problem, const OperandEntry& which) {
   AnyProblem closed = problem;
   for (const Field* field : open_extents(problem)) set_integer(*field, closed.data(), 1);
-  return problem.family().operands[operand].layout(closed.data()).dtype;
+  return problem.family().operands[which.operand].layout(closed.data(), which.entry).dtype;
 }
 
 bool holds(const InFile& file, DType type) {
@@ -103,11 +101,11 @@ constexpr std::int64_t kSmall = 7;
 constexpr std::int64_t kLarge = 11;
 
 // An operand's layout with the field at `value`, and with open extents at 1.
-Layout layout_with(const Operand& operand, const Field& field, const AnyProblem& problem, std::int64_t value) {
+Layout layout_with(const OperandEntry& which, const Field& field, const AnyProblem& problem, std::int64_t value) {
   AnyProblem probe = problem;
   for (const Field* open : open_extents(problem)) set_integer(*open, probe.data(), 1);
   set_integer(field, probe.data(), value);
-  return operand.layout(probe.data());
+  return problem.family().operands[which.operand].layout(probe.data(), which.entry);
 }
 
 // The dimensions of an array of `rank` that holds the layout; none if no such array does. A 2D array holds the rows of
@@ -125,10 +123,10 @@ struct Following {
   std::int64_t times;
 };
 
-std::optional<Following> following(const Operand& operand, const Field& field, const AnyProblem& problem,
+std::optional<Following> following(const OperandEntry& which, const Field& field, const AnyProblem& problem,
                                    std::size_t rank) {
-  const Layout one = layout_with(operand, field, problem, kSmall);
-  const Layout other = layout_with(operand, field, problem, kLarge);
+  const Layout one = layout_with(which, field, problem, kSmall);
+  const Layout other = layout_with(which, field, problem, kLarge);
   const bool open = get_integer(field, problem.data()) == kOpen;
   if (rank == 2 && one.rank == 3 && one.extents[0] != other.extents[0] && !open) return std::nullopt;
   const std::vector<std::int64_t> small = dimensions(one, rank), large = dimensions(other, rank);
@@ -174,7 +172,7 @@ std::optional<std::int64_t> extent_of_files(const AnyProblem& problem, const Fie
                                             const std::vector<InFile>& files) {
   for (const InFile& file : files) {
     const std::vector<std::int64_t>& shape = file.header.shape;
-    const auto found = following(problem.family().operands[file.operand], field, problem, shape.size());
+    const auto found = following(file.operand, field, problem, shape.size());
     if (found) return shape[found->dimension] / found->times;
   }
   return std::nullopt;
@@ -184,8 +182,9 @@ std::vector<std::string> infer_extents(AnyProblem& problem, const std::vector<In
                                        const std::set<std::string>& typed) {
   std::vector<std::string> changed;
   for (const Field& field : problem.family().fields) {
+    if (field.kind != FieldKind::extent || typed.count(field.name) != 0) continue;
     const std::int64_t before = get_integer(field, problem.data());
-    if (field.kind != FieldKind::extent || before == kOpen || typed.count(field.name) != 0) continue;
+    if (before == kOpen) continue;
     const std::optional<std::int64_t> said = extent_of_files(problem, field, files);
     if (!said || *said == before) continue;
     set_integer(field, problem.data(), *said);

@@ -10,12 +10,13 @@
 
 #include "io/npy.h"
 #include "quern/runtime.h"
+#include "testbench/operands.h"
 
 namespace quern::tool {
 
 // An input and its file.
 struct InFile {
-  int operand;
+  OperandEntry operand;
   NpyHeader header;
 };
 

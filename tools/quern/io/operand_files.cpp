@@ -1,5 +1,7 @@
 #include "io/operand_files.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "io/command.h"
 #include "io/file_fields.h"
@@ -13,21 +15,35 @@ namespace {
 
 constexpr std::int64_t kMadeUp = 1024;
 
-int find_operand(const Family& family, const std::string& name, bool input) {
+// "out", or "source.2" of a list.
+OperandEntry find_operand(const Family& family, const std::string& name, bool input) {
   std::vector<std::string> accepted;
+  const std::size_t dot = std::min(name.find('.'), name.size());
+  const auto number = parse_integer(std::string_view(name).substr(std::min(dot + 1, name.size())));
   for (int i = 0; i < family.operands.count; ++i) {
-    if (!is_file_role(family.operands[i].role, input)) continue;
-    if (name == family.operands[i].name) return i;
-    accepted.emplace_back(family.operands[i].name);
+    const Operand& operand = family.operands[i];
+    if (!is_file_role(operand.role, input)) continue;
+    const bool list = operand.count != nullptr;
+    if (!list && name == operand.name) return {i, 0};
+    if (list && name.substr(0, dot) == operand.name && number && *number >= 0 && *number < kMaxEntries)
+      return {i, static_cast<int>(*number)};
+    accepted.push_back(cat(operand.name, list ? ".0" : ""));
   }
   throw wrong(cat(input ? "--in " : "--out ", name, ": ", family.name, " has no ", input ? "input" : "output", " \"",
                   name, "\"; it has ", join(accepted, ", ")));
 }
 
+bool is_same(const OperandEntry& a, const OperandEntry& b) { return a.operand == b.operand && a.entry == b.entry; }
+
+std::string name_of(const Family& family, const OperandEntry& which) {
+  return entry_name(family.operands[which.operand], which.entry);
+}
+
 template <class File>
-void refuse_twice(const std::vector<File>& files, int operand, const char* option, const std::string& name) {
+void refuse_twice(const std::vector<File>& files, const OperandEntry& operand, const char* option,
+                  const std::string& name) {
   for (const File& file : files) {
-    if (file.operand == operand) throw wrong(cat(option, " ", name, " is given twice; give it once"));
+    if (is_same(file.operand, operand)) throw wrong(cat(option, " ", name, " is given twice; give it once"));
   }
 }
 
@@ -38,15 +54,17 @@ void refuse_same_file(const std::vector<File>& files, const std::string& name, c
   const std::string replaced = replaced_file(path);
   for (const File& file : files) {
     if (replaced.empty() || replaced_file(file.path) != replaced) continue;
-    throw wrong(cat("--out ", name, "=", path, " is the file of ", family.operands[file.operand].name,
+    throw wrong(cat("--out ", name, "=", path, " is the file of ", name_of(family, file.operand),
                     " too; give each output a file of its own"));
   }
 }
 
-void require_present(const AnyProblem& problem, int operand, const char* option) {
-  const Operand& row = problem.family().operands[operand];
-  if (row.layout(problem.data()).dtype != DType::none) return;
-  throw problem_error(problem.family(), problem.data(), cat(option, " ", row.name, ": this problem has no ", row.name));
+void require_present(const AnyProblem& problem, const OperandEntry& which, const char* option) {
+  const Operand& row = problem.family().operands[which.operand];
+  if (which.entry < entries_of(row, problem.data()) && row.layout(problem.data(), which.entry).dtype != DType::none)
+    return;
+  const std::string name = name_of(problem.family(), which);
+  throw problem_error(problem.family(), problem.data(), cat(option, " ", name, ": this problem has no ", name));
 }
 
 }  // namespace
@@ -60,13 +78,13 @@ OperandFiles::OperandFiles(const Family& family, const std::vector<std::string>&
     : family_(family) {
   for (const std::string& text : in) {
     const auto [name, path] = split_setting(text, "NAME=FILE.npy");
-    const int operand = find_operand(family, name, true);
+    const OperandEntry operand = find_operand(family, name, true);
     refuse_twice(in_, operand, "--in", name);
     in_.push_back({operand, read_npy_header(path)});
   }
   for (const std::string& text : out) {
     const auto [name, path] = split_setting(text, "NAME=FILE.npy");
-    const int operand = find_operand(family, name, false);
+    const OperandEntry operand = find_operand(family, name, false);
     refuse_twice(out_, operand, "--out", name);
     check_named_file("--out", path);
     refuse_same_file(out_, name, path, family);
@@ -98,19 +116,21 @@ AnyProblem OperandFiles::close(const AnyProblem& problem) const {
 void OperandFiles::require_fit(const AnyProblem& closed) const {
   for (const InFile& file : in_) {
     require_present(closed, file.operand, "--in");
-    const Operand& operand = family_.operands[file.operand];
-    require_layout(file.header, operand.layout(closed.data()), operand.name, fitting_dtypes(closed, file));
+    const Operand& operand = family_.operands[file.operand.operand];
+    require_layout(file.header, operand.layout(closed.data(), file.operand.entry), name_of(family_, file.operand),
+                   fitting_dtypes(closed, file));
   }
   for (const OutFile& file : out_) require_present(closed, file.operand, "--out");
 }
 
 void OperandFiles::load(HostOperands& host) const {
-  for (const InFile& file : in_) read_npy_data(file.header, host.layout(file.operand), host.data(file.operand));
+  for (const InFile& file : in_)
+    read_npy_data(file.header, host.layout(host.place(file.operand)), host.data(host.place(file.operand)));
 }
 
 void OperandFiles::save(const HostOperands& host) const {
   for (const OutFile& file : out_)
-    write_named_file(file.path, npy_bytes(host.layout(file.operand), host.data(file.operand)));
+    write_named_file(file.path, npy_bytes(host.layout(host.place(file.operand)), host.data(host.place(file.operand))));
 }
 
 std::vector<std::string> OperandFiles::out_paths() const {

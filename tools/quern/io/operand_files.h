@@ -37,7 +37,7 @@ class OperandFiles {
 
  private:
   struct OutFile {
-    int operand;
+    OperandEntry operand;
     std::string path;
   };
   void require_fit(const AnyProblem& closed) const;

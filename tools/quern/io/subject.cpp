@@ -12,13 +12,23 @@
 namespace quern::tool {
 namespace {
 
-// All words, split at spaces.
-std::vector<std::string> single_words(const std::vector<std::string>& words) {
+// Whether a word as the shell gives it is a text field with its whole value, whatever blanks are in it.
+bool is_text(const Family* family, const std::string& word) {
+  const Field* const field = family == nullptr ? nullptr : find_field(*family, word.substr(0, word.find('=')));
+  return field != nullptr && field->kind == FieldKind::text && word.find("=\"") == std::string::npos;
+}
+
+// All words, split at blanks.
+std::vector<std::string> single_words(const Runtime& runtime, const std::vector<std::string>& words) {
   std::vector<std::string> single;
+  const Family* family = nullptr;
   for (const std::string& word : words) {
-    for (const std::string_view part : split(word, ' ')) {
-      if (!trim(part).empty()) single.emplace_back(trim(part));
+    if (is_text(family, word)) {
+      single.push_back(word);
+      continue;
     }
+    for (std::string& part : split_words(word)) single.push_back(std::move(part));
+    if (family == nullptr && !single.empty()) family = &runtime.family(single.front());
   }
   return single;
 }
@@ -49,7 +59,7 @@ Target target_of_arch(Runtime& runtime, const std::string& arch) {
 }  // namespace
 
 Subject read_subject(const Runtime& runtime, const std::vector<std::string>& words) {
-  const std::vector<std::string> all = single_words(words);
+  const std::vector<std::string> all = single_words(runtime, words);
   if (all.empty()) throw wrong("a family is missing; `quern list` shows the families");
   Subject subject(runtime.family(all.front()));
   for (std::size_t i = 1; i < all.size(); ++i) set_word(subject, all[i]);
@@ -75,9 +85,7 @@ void check_subject(const Subject& subject) {
 
 void set_scalar(Subject& subject, std::string_view setting) {
   const auto [name, value] = split_setting(setting, "NAME=NUMBER");
-  const auto number = parse_number(value);
-  if (!number) throw wrong(cat(name, "=", value, " is not a number"));
-  subject.scalars.set_scalar(name, static_cast<float>(*number));
+  subject.scalars.parse_scalar(name, value);
   subject.typed.insert(name);
 }
 
@@ -104,12 +112,18 @@ Place parse_place(Runtime& runtime, const std::string& arch, const std::string& 
   return {target, model};
 }
 
+void check_config(const AnyProblem& problem, const Target& target, const DeviceModel& model,
+                  const std::string& config) {
+  for (const Step* step : steps_of(problem.family(), problem.data()))
+    variants_of(problem.family(), *step, problem.data(), target, model, config);
+}
+
 void check_config(const Subject& subject, const std::string& config) {
   if (config.empty()) return;
   std::optional<Error> refusal;
   for (const DeviceModel& model : device_models()) {
     try {
-      variants_of(subject.family(), subject.problem.data(), target_of(model.arch), model, config);
+      check_config(subject.problem, target_of(model.arch), model, config);
       return;
     } catch (const Error& error) {
       refusal.emplace(error);
@@ -118,8 +132,8 @@ void check_config(const Subject& subject, const std::string& config) {
   throw *refusal;
 }
 
-std::string config_option(const Family& family, const Config& config) {
-  std::string text = config_text(family, config);
+std::string config_option(const Step& step, const void* problem, const Config& config) {
+  std::string text = config_text(step, problem, config);
   std::replace(text.begin(), text.end(), ' ', ',');
   return text;
 }

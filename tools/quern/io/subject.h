@@ -49,9 +49,11 @@ Place parse_place(Runtime& runtime, const std::string& arch, const std::string& 
 // Throws Error (bad_input) unless `config` is legal for the problem on some architecture: all that can be checked
 // before a device is opened.
 void check_config(const Subject& subject, const std::string& config);
+// The same for one target.
+void check_config(const AnyProblem& problem, const Target& target, const DeviceModel& model, const std::string& config);
 
-// A config in the form of `--config`: "threads=128,vector=16".
-std::string config_option(const Family& family, const Config& config);
+// A config as `--config` takes it: "threads=128,vector=16".
+std::string config_option(const Step& step, const void* problem, const Config& config);
 
 // "compiled" if any was compiled, else "disk", else "memory".
 ImageOrigin worst_origin(const std::vector<ImageInfo>& images);

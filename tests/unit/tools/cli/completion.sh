@@ -93,5 +93,5 @@ while read -r command; do
   check "the man page has the options of $command" test -z "$(not_in_the_page "$command")"
 done <commands
 check 'the man page has the options of an action' test -z "$(not_in_the_page tune check)"
-expect 2 'give no COMMAND' help run --man
+expect 2 'do not give a COMMAND' help run --man
 expect 2 'quern completion takes bash, not "zsh"' completion zsh

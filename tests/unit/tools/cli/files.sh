@@ -22,7 +22,7 @@ expect 2 'with dtype=e4m3 or dtype=e5m2 or dtype=e8m0 the' run gather width=8 --
 expect 2 '(4, 16)' run gather width=16 --in source=u2.npy
 expect 2 'in Fortran order; source takes bf16 (<u2 or <V2 or |V2) of shape (4, 8) in C order; numpy.ascontiguousarray(array) puts' run gather width=8 --in source=fortran.npy
 expect 2 'bytes of data' run gather width=8 --in source=short.npy
-expect 2 'larger than any memory' run gather width=8 --in source=huge.npy
+expect 2 'exceeds the address space' run gather width=8 --in source=huge.npy
 expect 2 'not a .npy' run gather width=8 --in source="$quern"
 expect 2 'has no input' run gather width=8 --in sauce=u2.npy
 expect 2 'has no input' run gather width=8 --in out=u2.npy
@@ -116,7 +116,7 @@ expect 2 '--memory' tune check --memory lots
 expect 2 'belongs to quern tune report, not to quern tune check' tune check --output x.html
 QUERN_LIBCUDA=$no_driver expect 5 'QUERN_LIBCUDA' tune check
 check 'no row is printed without a device' test ! -s out
-QUERN_CACHE=off expect 1 '--in-process does without' tune check
+QUERN_CACHE=off expect 1 '--in-process needs none' tune check
 
 # ---- reports of sweeps
 expect 2 'none.jsonl' tune report none.jsonl

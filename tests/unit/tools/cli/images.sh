@@ -13,7 +13,7 @@ expect 5 'no device' run gather width=8 --out out=y.npy
 expect 5 '--verify needs a launch, and there is no device' run gather width=8 --verify
 expect 5 '--verify needs a launch, and there is no device' run gather width=8 --verify --json
 check 'nothing is printed where nothing is verified' test ! -s out
-expect 2 '--arch launches nothing, so --verify' run gather width=8 --verify --arch sm_90a
+expect 2 '--arch does not launch; it does not go with --verify' run gather width=8 --verify --arch sm_90a
 expect 5 'driver' bench gather
 check 'nothing is written half' test ! -e y.npy
 expect 2 'cuda:N' run gather width=8 --device hosts
@@ -228,6 +228,6 @@ expect 0 'usable' cache stats --cache-dir "$work/file"
 # The same sentence has the same exit code: 2 where --cache-dir was typed, else 1.
 expect 2 'quern: --cache-dir: ' cache list --cache-dir "$work/file"
 QUERN_CACHE_DIR=$work/file expect 1 'is a plain file, not a directory' cache list
-QUERN_CACHE_DIR=$work/file expect 1 'prewarm needs a directory' prewarm gather width=8
+QUERN_CACHE_DIR=$work/file expect 1 'prewarm needs a writable directory' prewarm gather width=8
 QUERN_CACHE_DIR=$work/file expect 1 "tune's workers share images" tune gather rows=4 count=4 width=64
 expect 2 "tune's workers share images" tune gather rows=4 count=4 width=64 --cache-dir "$work/file"

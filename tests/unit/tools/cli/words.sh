@@ -132,8 +132,8 @@ expect 2 'multiplier is not used by this problem' run pointwise multiplier=3
 expect 2 'alpha is not used by this problem' run pointwise op=add_mul_act --set multiplier=3 --set alpha=1
 expect 2 'alpha is not used by this problem' run mxfp8 alpha=1
 expect 2 'cuda:N' run gather --device gpu0
-expect 2 'supported are' run gather --arch sm_42
-expect 2 'supported are' prewarm gather --arch sm_90a,sm_42
+expect 2 'is not supported; expected one of sm_80' run gather --arch sm_42
+expect 2 'is not supported; expected one of sm_80' prewarm gather --arch sm_90a,sm_42
 expect 2 'expected one of' prewarm gather --device-model H9000
 expect 2 'Did you mean threads?' run gather --config thread=1
 expect 2 'Did you mean gelu?' run pointwise activation=geul
@@ -174,7 +174,7 @@ expect 2 '--samples belongs to --compile' bench gather --samples 3
 expect 2 'is open' bench --problem 'gather width=8'
 QUERN_CACHE=perhaps expect 0 'warning: invalid value QUERN_CACHE=perhaps' list
 QUERN_CACHE=perhaps expect 1 'Wrong: invalid value QUERN_CACHE=perhaps' doctor
-QUERN_TUNE=perhaps expect 0 'it takes off, lookup' list
+QUERN_TUNE=perhaps expect 0 'expected one of off, lookup' list
 expect 1 '"tuning":"lookup","records":[{"file":"'"$work"'/records.jsonl","records":0' doctor --json
 QUERN_WORKER=/bin/false expect 1 '"worker":"/bin/false"' doctor --json
 QUERN_TUNE=background QUERN_WORKER=$work/none expect 1 'set QUERN_WORKER to the path of the quern command' doctor

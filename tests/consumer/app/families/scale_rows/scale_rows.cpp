@@ -47,10 +47,9 @@ struct ScaleRowsFamily {
                       quern::Variant (&out)[quern::kMaxVariants]) {
     out[0].name = "any";
     out[0].config[0] = p.width < 1024 ? 64 : 256;
-    out[0].alignment = 4;
     return 1;
   }
-  static std::uint32_t alignment(const ScaleRows&, const quern::Config&) { return 4; }
+  static std::uint32_t alignment(const ScaleRows&, int, const quern::Config&) { return 4; }
   static void specialize(const ScaleRows&, const quern::Target&, const quern::Config& config, quern::Spec& spec) {
     spec.integer("params_bytes", sizeof(scale_rows::Params));
     spec.integer("threads", config[0]);

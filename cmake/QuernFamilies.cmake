@@ -4,7 +4,7 @@
 #   find_package(quern REQUIRED)
 #   add_executable(app main.cpp)
 #   target_link_libraries(app PRIVATE quern::quern)
-#   quern_add_family(TARGET app NAME scale_rows DIR families/scale_rows)
+#   quern_add_family(TARGET app NAME scale_rows DIR families/scale_rows)  # DIR . for the folder of this CMakeLists.txt
 #
 # The folder has the family's name and holds <name>.cpp, <name>.cu (the template; of several steps a *.cu each), and any
 # *.cpp, *.cuh and *.h. The device sources (*.cu, *.cuh, params.h, *_choices.h) are embedded, and so are the records that the family ships with,
@@ -49,6 +49,11 @@ function(quern_add_family)
     set(arg_DIR ${arg_NAME})
   endif()
   cmake_path(ABSOLUTE_PATH arg_DIR BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
+  string(REGEX REPLACE "/$" "" arg_DIR ${arg_DIR})  # of `DIR .`, whose parent would be itself
+  cmake_path(GET arg_DIR FILENAME folder)
+  if(NOT folder STREQUAL arg_NAME)  # "<name>/params.h" would not be found
+    message(FATAL_ERROR "quern_add_family: the folder of the family ${arg_NAME} must have its name, not ${folder}.")
+  endif()
   file(GLOB templates CONFIGURE_DEPENDS ${arg_DIR}/*.cu)
   file(GLOB others CONFIGURE_DEPENDS
     ${arg_DIR}/*.cuh ${arg_DIR}/params.h ${arg_DIR}/*_choices.h ${arg_DIR}/records.jsonl)

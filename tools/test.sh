@@ -39,8 +39,8 @@ done
 # ---- Stages --------------------------------------------------------------------------------------------------------
 
 # The files to format and check.
-host_sources() { find base include runtime cache templates tools tests \( -name '*.cpp' -o -name '*.h' \) "$@" | sort; }
-all_sources() { find base include runtime cache templates tools tests -regex '.*\.\(cpp\|h\|cu\|cuh\)' | sort; }
+host_sources() { find base include runtime cache templates tools tests examples \( -name '*.cpp' -o -name '*.h' \) "$@" | sort; }
+all_sources() { find base include runtime cache templates tools tests examples -regex '.*\.\(cpp\|h\|cu\|cuh\)' | sort; }
 
 # tier LABEL [OPTION…]
 tier() { ctest --test-dir build/dev --label-regex "^$1\$" --no-tests=error --verbose "${@:2}"; }
@@ -93,7 +93,7 @@ stage_tidy() {
   mkdir -p build/tidy
   # An option that only g++ knows.
   sed 's/ -fno-gnu-unique//' build/dev/compile_commands.json >build/tidy/compile_commands.json
-  host_sources -name '*.cpp' -not -path 'tests/*' |
+  host_sources -name '*.cpp' -not -path 'tests/*' -not -path 'examples/*' |
     xargs --max-args=1 --max-procs="$(nproc)" clang-tidy -p build/tidy --quiet --warnings-as-errors='*'
 }
 

@@ -61,6 +61,19 @@ build_app() {
   cmake -S "$here/app" -B "$folder" -DCMAKE_BUILD_TYPE=Debug "$@" && cmake --build "$folder" --parallel "$(nproc)"
 }
 
+# build_example FOLDER OPTION…
+build_example() {
+  cmake -S "$root/examples/row_softmax" -B "$1" -DCMAKE_BUILD_TYPE=Debug "${@:2}" && cmake --build "$1" --parallel "$(nproc)"
+}
+
+# On the CPU; the kernels for a GPU are compiled only.
+run_example() {
+  local output
+  output=$(QUERN_CACHE_DIR=$work/cache "$1" "$(find "$prefix" -name libquern_hostdriver.so)" 2>&1 &&
+    QUERN_CACHE_DIR=$work/cache "$1" prewarm sm_90a 2>&1) && grep -q 'agree bit for bit' <<<"$output" &&
+    grep -q ' images for sm_90a' <<<"$output" || { printf '%s\n' "$output"; return 1; }
+}
+
 demo_ends_with_a_launch() {
   "$root/tools/demo.sh" "$(basename "$build")" >"$work/demo.log" 2>&1 &&
     grep -q "^launched: the result is the reference's" "$work/demo.log" || { cat "$work/demo.log"; return 1; }
@@ -195,6 +208,8 @@ check "find_package: C++17 application runs" run_app "$work/package/app17"
 check "find_package: C++20 application runs" run_app "$work/package/app20"
 check "an application's program is a worker for its own family" run_worker "$work/package/app20"
 check "find_package: an application tunes on prepare" tunes "$work/package/tuned"
+check "find_package: examples/row_softmax builds" build_example "$work/row_softmax" -DCMAKE_PREFIX_PATH="$prefix"
+check "find_package: examples/row_softmax equals its reference, whatever the config" run_example "$work/row_softmax/row_softmax"
 
 # The same with the static library.
 check "add_subdirectory: application builds as C++17 and C++20" \

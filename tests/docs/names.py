@@ -4,7 +4,7 @@ import re
 
 from pages import Page
 
-FOLDERS = 'base|cache|cmake|docs|include|runtime|templates|tests|tools'
+FOLDERS = 'base|cache|cmake|docs|examples|include|runtime|templates|tests|tools'
 SOURCES = ('.cpp', '.h', '.cu', '.cuh', '.cmake', '.sh', '.py', '.in', '.txt')
 # Options of other programs: NVRTC's, GoogleTest's, CMake's.
 OTHER_PROGRAMS = {'--fmad', '--gpu-architecture', '--std', '--ptxas-options', '--generate-line-info', '--no-cache', '--gtest_filter'}

@@ -92,7 +92,7 @@ class Page:
 
 def read_pages(root):
     """Every page of the repository, README.md first."""
-    folders = ['.', 'base', 'cache', 'docs', 'include', 'runtime', 'templates', 'tests', 'tools', 'cmake']
+    folders = ['.', 'base', 'cache', 'docs', 'include', 'runtime', 'templates', 'tests', 'tools', 'cmake', 'examples']
     found = [path for folder in folders for path in sorted((root / folder).glob('*.md' if folder == '.' else '**/*.md'))]
     return [Page(root, path) for path in sorted(found, key=lambda path: path != root / 'README.md')]
 

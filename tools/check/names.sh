@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-find base include runtime cache templates tools/quern tests/support \( -name "*.cpp" -o -name "*.h" -o -name "*.cuh" \) -print0 | sort -z |
+find base include runtime cache templates tools/quern tests/support examples \( -name "*.cpp" -o -name "*.h" -o -name "*.cuh" \) -print0 | sort -z |
   xargs -0 awk '
   FNR == 1 { depth = 0; hidden = 0 }
   /^namespace [A-Za-z0-9_:]+ \{/ { space[++depth] = $2; next }

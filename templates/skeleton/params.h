@@ -1,4 +1,4 @@
-// What the host hands the kernel: one struct, at most 256 bytes. Read by both compilers, so it includes nothing but
+// What the host hands the kernel: one struct, at most 4096 bytes. Read by both compilers, so it includes nothing but
 // templates/common, and skeleton.cu checks that both see the same size.
 #ifndef QUERN_SKELETON_PARAMS_H_
 #define QUERN_SKELETON_PARAMS_H_

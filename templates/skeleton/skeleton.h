@@ -18,8 +18,8 @@ struct SkeletonArgs {
   std::int64_t rows = kOpen;  // kOpen: as the problem says
 };
 
-// What the caller thinks of: shapes, types, options. A standard-layout aggregate of at most 256 bytes; every member has
-// a default and a row in the family's field table. The name is the folder's in CamelCase.
+// What the caller thinks of: shapes, types, options. A standard-layout aggregate of at most 4096 bytes; every member
+// has a default and a row in the family's field table. The name is the folder's in CamelCase.
 struct Skeleton {
   using Args = SkeletonArgs;
 

@@ -24,14 +24,14 @@ struct SmallFamily {
   static constexpr const char* kSentence = "as small as a family can be";
   static constexpr quern::Field kFields[] = {quern::extent_field("width", offsetof(Small, width), true, "a width")};
   static constexpr quern::Operand kOperands[] = {
-      {"x", quern::Role::input, 0, true, [](const void*) { return quern::Layout{}; }, "[width]", "an operand"}};
+      {"x", quern::Role::input, 0, true, [](const void*, int) { return quern::Layout{}; }, "[width]", "an operand"}};
   static quern::Table<quern::Scalar> scalars() { return {}; }
   static constexpr quern::LaunchExtent kLaunchExtents[] = {{"width", 0, nullptr}};
   static constexpr std::int32_t kValues[] = {1, quern::kNoMore};
   static constexpr quern::Parameter kParameters[] = {
       P(a),
 #ifdef WRONG_PARAMETERS
-      P(b), P(c), P(d), P(e), P(f), P(g), P(h), P(i), P(j), P(k), P(l), P(m),
+      P(b), P(c), P(d), P(e), P(f), P(g), P(h), P(i), P(j), P(k), P(l), P(m), P(n), P(o), P(p), P(q),
 #endif
   };
   static constexpr quern::Constraint kConstraints[] = {

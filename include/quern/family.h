@@ -22,8 +22,8 @@ namespace quern {
 
 // ---- The arguments -------------------------------------------------------------------------------------------------
 
-// A device pointer, with the size of its memory where the caller wants it checked. The memory stays the caller's
-// and must live until the launch has run on the stream.
+// A device pointer, and the size of its memory if the caller wants it checked. The caller keeps owning the memory,
+// which must stay allocated until the launch has run on the stream.
 struct In {
   const void* data = nullptr;
   std::int64_t bytes = kOpen;  // kOpen: not checked
@@ -40,7 +40,7 @@ struct Out {
 };
 static_assert(sizeof(In) == sizeof(Out), "operands are reached by offset");
 
-// An operand that is a list: entries in host memory, read during the call of launch alone.
+// An operand that is a list: entries in host memory, read only during the call to launch.
 struct InList {
   const In* entries = nullptr;
   std::int64_t count = 0;
@@ -55,32 +55,32 @@ enum class Role : std::uint8_t {
   input,
   output,
   update,  // read and written; the caller initializes it
-  // What a kernel works in, for one launch at a time (two at once may wait for each other for ever). The caller zeroes
-  // it before the first, and each leaves it so. One a family at most.
+  // Scratch memory of a kernel, for one launch at a time (two concurrent launches may deadlock). The caller zeroes it
+  // before the first launch, and each launch leaves it zeroed. At most one per family.
   workspace,
 };
 
 inline constexpr int kMaxOperands = 32;
 
-// One operand, or a list of them. A layout is asked of a problem whose extents are closed. Of a problem with open
-// extents an operand whose layout is the same whether these are 1 or 1048583 is taken to depend on none: launches do
-// not ask for it again.
+// One operand, or a list of them. `layout_of_entry` is called with a problem whose extents are closed. If a problem has
+// open extents, an operand with the same layout for extents of 1 and of 1048583 is taken to depend on none of them:
+// launches do not ask for its layout again.
 struct Operand {
   const char* name;
   Role role;
-  std::uint16_t offset;  // of the In or Out in the arguments; of a list: of the InList or OutList
-  bool bulk;             // moved with wide accesses: its address decides the variant
-  Layout (*layout_of_entry)(const void* problem, int entry);  // 0 where it is no list
-  const char* shape;                                          // for people: "[rows, width]"
+  std::uint16_t offset;  // of the In or Out in the arguments; for a list: of the InList or OutList
+  bool bulk;             // moved with wide accesses: its address selects the variant
+  Layout (*layout_of_entry)(const void* problem, int entry);  // entry: 0 if it is not a list
+  const char* shape;                                          // for display: "[rows, width]"
   const char* sentence;
-  // Of a list: how many entries a problem has, open extents still open; up to kMaxEntries. null: not a list.
+  // For a list: the number of entries for a problem (its open extents still open), up to kMaxEntries. null: not a list.
   int (*count)(const void* problem) = nullptr;
 
   Layout layout(const void* problem, int entry = 0) const { return layout_of_entry(problem, entry); }
 };
 inline constexpr int kMaxEntries = 64;
 
-// A run-time number that is not an extent.
+// A run-time number other than an extent.
 struct Scalar {
   const char* name;
   std::uint16_t offset;  // in the arguments
@@ -89,18 +89,18 @@ struct Scalar {
   DType dtype = DType::f32;                     // f32: float, f64: double, i64: std::int64_t
 };
 
-// An extent that the launch may give: the field it closes and where it is in the arguments.
+// An extent that a launch may supply: the field it closes, and its place in the arguments.
 struct LaunchExtent {
   const char* field;
   std::uint16_t offset;                 // of the std::int64_t in the arguments
-  bool (*needed)(const void* problem);  // whether a launch needs it closed; null: always
+  bool (*needed)(const void* problem);  // whether a launch must close it; null: always
 };
 
 // ---- The tuning space ----------------------------------------------------------------------------------------------
 
 inline constexpr int kMaxParameters = 16;
 
-// One point of the space: a value for each parameter, in the family's order.
+// One point of the space: a value for each parameter, in the order of the step's table.
 struct Config {
   std::array<std::int32_t, kMaxParameters> values{};
   std::int32_t operator[](int parameter) const { return values[static_cast<std::size_t>(parameter)]; }
@@ -114,8 +114,8 @@ struct Parameter {
   const std::int32_t* values;  // legal values, ended by kNoMore
   bool compiled;               // false: reaches the launch geometry only, so no image depends on it
   const char* sentence;
-  // Whether the parameter applies to a problem and the parameters before it in the table; null: always. Where it does
-  // not, it has the value `otherwise`, which must be one of `values`, and no text of a config names it.
+  // Whether the parameter applies to a problem, given the parameters before it in the table; null: always. If it does
+  // not apply, it has the value `otherwise`, which must be one of `values`, and config texts omit it.
   bool (*applies)(const void* problem, const Config& config) = nullptr;
   std::int32_t otherwise = 0;
 };
@@ -125,15 +125,15 @@ inline constexpr std::int32_t kNoMore = -0x7fffffff;
 struct Target {
   int arch = 90;
   const char* suffix = "a";
-  bool host = false;  // the system's processor, through the host driver, in place of such a GPU
+  bool host = false;  // the system's processor, through the host driver, instead of such a GPU
   std::string text() const {
     if (host) return arch == 90 ? "host" : "host_" + std::to_string(arch);
     return "sm_" + std::to_string(arch) + suffix;
   }
 };
 
-// What the defaults and the geometry may know of a device. A table, so that `prewarm` without a GPU makes what the
-// device will ask for.
+// The device properties that defaults and launch geometry may use. They come from a table, so that `prewarm` without a
+// GPU makes the images that the device will need.
 struct DeviceModel {
   const char* name;
   int arch;
@@ -144,16 +144,16 @@ struct DeviceModel {
 };
 
 struct Constraint {
-  const char* sentence;  // what must hold, for `describe` and for the refusal of a config
+  const char* sentence;  // the requirement, for `describe` and for the error that refuses a config
   bool (*holds)(const void* problem, const Target& target, const Config& config);
 };
 
-// An image of a problem. A launch takes the first variant whose alignment divides the address of each bulk operand (see
-// Family::alignment) and that `fits`.
+// An image of a problem. A launch takes the first variant that `fits` and whose alignment divides the address of each
+// bulk operand (see Step::alignment).
 struct Variant {
   const char* name = "";
   Config config;
-  // Asked at each launch with all extents closed, on the launch path; null: it fits every problem.
+  // Called at each launch with all extents closed, on the launch path; null: it fits every problem.
   bool (*fits)(const void* problem) = nullptr;
 };
 inline constexpr int kMaxVariants = 4;
@@ -161,22 +161,22 @@ inline constexpr std::uint32_t kMaxAlignment = 256;
 
 // ---- The launch ----------------------------------------------------------------------------------------------------
 
-// What every driver takes as a kernel's parameters.
+// The size of kernel parameters that every driver accepts.
 inline constexpr std::size_t kMaxParamsBytes = 4096;
 
-// What cuLaunchKernelEx needs; filled by the family without allocating.
+// The arguments of cuLaunchKernelEx; filled by the family without allocating.
 struct Launch {
   std::uint32_t grid[3] = {1, 1, 1};
   std::uint32_t block[3] = {1, 1, 1};
-  std::uint32_t shared_bytes = 0;  // dynamic, up to what the device gives a block on request
-  std::uint32_t cluster = 1;       // blocks of a cluster, neighbours along x: from sm_90 on
-  bool cooperative = false;   // all blocks run at once, so they may wait for each other; else the launch is refused
-  bool programmatic = false;  // it may begin before the kernel before it ends (programmatic dependent launch)
-  bool empty = false;         // nothing to do: legal, nothing is launched
-  // Left as it is but for what set_params copies: a launch does not pay for the rest.
+  std::uint32_t shared_bytes = 0;  // dynamic, up to the device's opt-in limit per block
+  std::uint32_t cluster = 1;       // blocks per cluster, adjacent along x: from sm_90 on
+  bool cooperative = false;        // all blocks run at once, so they may wait for each other; else the launch fails
+  bool programmatic = false;       // it may begin before the preceding kernel ends (programmatic dependent launch)
+  bool empty = false;              // no work: legal, nothing is launched
+  // Uninitialized except for the bytes that set_params copies, so that a launch does not pay for the rest.
   alignas(16) unsigned char params[kMaxParamsBytes];
 
-  // Copies the kernel's one parameter.
+  // Copies the kernel's single parameter.
   template <class P>
   void set_params(const P& p) {
     static_assert(sizeof(P) <= kMaxParamsBytes, "a kernel takes at most kMaxParamsBytes bytes of parameters");
@@ -186,8 +186,9 @@ struct Launch {
 
 // ---- Checks --------------------------------------------------------------------------------------------------------
 
-// How far an operand may be from the reference's: `ulps` of the stored type or `absolute`, whichever is larger. NaNs
-// equal each other whatever their payload, unless the family moves bits without computing.
+// How far an operand may differ from the reference's: `ulps` of the stored type or `absolute`, whichever is larger.
+// NaNs are equal to each other regardless of payload, unless `bitwise` is set: then the family moves bits without
+// computing.
 struct Tolerance {
   double ulps = 0;
   double absolute = 0;
@@ -216,31 +217,32 @@ struct Table {
   constexpr const T& operator[](int i) const { return rows[i]; }
 };
 
-// A field's value in problem texts of earlier versions, and what is written now in place of the family's name and it.
+// A field's value in problem texts of earlier versions, and the text that now replaces the family's name and that
+// value.
 struct Replaced {
   const char* field;  // "op=pad"
   const char* now;    // "row_pad direction=pad"
 };
 
-// A kernel of a family's plans. The steps that a problem needs run one after the other on the stream; what one leaves
-// for a later one is in an operand. Each has images, a tuning space and a geometry of its own. Functions must be pure
-// and thread-safe. Fill it with make_step below; a family of one step needs none, make_family makes it.
+// A kernel of a family's plans. The steps that a problem needs run one after the other on the stream; a step passes
+// results to a later one through an operand. Each step has its own images, tuning space and geometry. Functions must be
+// pure and thread-safe. Fill it with make_step below; for a family of one step make_family does that.
 struct Step {
-  const char* name;    // the kernel is quern_FAMILY_NAME; "" where it is the family's only step: quern_FAMILY
+  const char* name;    // the kernel is quern_FAMILY_NAME; "" for the family's only step: quern_FAMILY
   const char* source;  // path of its template among the family's sources
   Table<Parameter> parameters;
   Table<Constraint> constraints;
-  bool (*needed)(const void* problem);  // whether a problem, open extents still open, has this step; null: always
-  // The images of a problem, most wanted first; the last one takes any element-aligned address and fits every problem.
-  // Returns how many.
+  bool (*needed)(const void* problem);  // whether a problem (its open extents still open) has this step; null: always
+  // The images of a problem, in order of preference; the last one takes any element-aligned address and fits every
+  // problem. Returns their number.
   int (*variants)(const void* problem, const Target&, const DeviceModel&, Variant (&out)[kMaxVariants]);
-  // The alignment in bytes that a config demands of a bulk operand, by its place in `operands`: a power of two, at most
-  // kMaxAlignment.
+  // The alignment in bytes that a config requires of a bulk operand, given by its index in `operands`: a power of two,
+  // at most kMaxAlignment.
   std::uint32_t (*alignment)(const void* problem, int operand, const Config&);
-  // The constants of the image.
+  // Writes the constants of the image.
   void (*specialize)(const void* problem, const Target&, const Config&, Spec&);
-  // Geometry and parameters of one launch; extents are closed. On the launch path: must not allocate. Called twice a
-  // launch in a family of several steps, so that all are checked before the first is enqueued.
+  // Fills geometry and parameters of one launch; extents are closed. On the launch path: must not allocate. In a family
+  // of several steps it is called twice per launch, so that all steps are checked before the first is enqueued.
   void (*launch)(const void* problem, const void* args, const DeviceModel&, const Config&, Launch&);
 };
 inline constexpr int kMaxSteps = 16;
@@ -254,29 +256,30 @@ struct Family {
   Table<Operand> operands;
   Table<Scalar> scalars;
   Table<LaunchExtent> launch_extents;
-  Table<Step> steps;               // 1 to kMaxSteps, in the order in which they run
-  Table<SourceFile> sources;       // what the steps' templates may include; of one step the first is the template
+  Table<Step> steps;               // 1 to kMaxSteps, in execution order
+  Table<SourceFile> sources;       // what the steps' templates may include; with one step the first is its template
   Table<const char*> bench_cases;  // problem texts, extents closed
-  Table<Replaced> replaced;        // for the refusal of old texts; make_family leaves it empty
+  Table<Replaced> replaced;        // for the error that refuses an old text; make_family leaves it empty
   std::size_t problem_bytes;
   std::size_t args_bytes;
   const void* default_problem;
   const void* default_args;
 
-  // Rules between fields; returns a sentence that names the field and what would be accepted, or "" if all is well.
+  // Checks the rules between fields. Returns "" if they hold, else a sentence that names the field and what would be
+  // accepted.
   std::string (*check)(const void* problem);
   // The plain reference: reads and writes host memory through the arguments' pointers.
   void (*reference)(const void* problem, const void* args);
   Tolerance (*tolerance)(const void* problem, int operand);
   // The fewest bytes that must move.
   std::int64_t (*bytes)(const void* problem);
-  // Makes an input's data where random numbers of its type will not do; returns false where they will. `entry`: of a
-  // list, else 0.
+  // Generates an input's data if random numbers of its type are not suitable; returns false if they are. `entry`: index
+  // in a list, else 0.
   bool (*generate)(const void* problem, int operand, int entry, std::uint64_t seed, void* data);
 };
 
-// Turns the typed functions of a family F, or of a step of it, into the descriptor's. A family names its types and
-// functions: struct F { using Problem = …; using Args = …; static constexpr Field kFields[] = …; … };
+// Type erasure: turns the typed functions of a family F, or of one of its steps, into the descriptor's. A family names
+// its types and functions: struct F { using Problem = …; using Args = …; static constexpr Field kFields[] = …; … };
 template <class F>
 struct Erase {
   using Problem = typename F::Problem;
@@ -297,7 +300,7 @@ struct Erase {
   static void reference(const void* p, const void* a) { F::reference(problem(p), *static_cast<const Args*>(a)); }
   static Tolerance tolerance(const void* p, int o) { return F::tolerance(problem(p), o); }
   static std::int64_t bytes(const void* p) { return F::bytes(problem(p)); }
-  // A family without lists leaves `entry` out.
+  // A family without lists omits `entry`.
   static bool generate(const void* p, int o, int e, std::uint64_t seed, void* d) {
     if constexpr (std::is_invocable<decltype(F::generate), const Problem&, int, int, std::uint64_t, void*>::value) {
       return F::generate(problem(p), o, e, seed, d);
@@ -339,7 +342,7 @@ namespace detail {
 
 struct AnyMember {
   template <class T>
-  constexpr operator T() const;  // NOLINT(google-explicit-constructor): never defined, as it is never called
+  constexpr operator T() const;  // NOLINT(google-explicit-constructor): not defined, since it is never called
 };
 template <class T, class Indices, class = void>
 struct Takes : std::false_type {};
@@ -347,7 +350,7 @@ template <class T, std::size_t... I>
 struct Takes<T, std::index_sequence<I...>, std::void_t<decltype(T{(static_cast<void>(I), AnyMember{})...})>>
     : std::true_type {};
 
-// How many members an aggregate has.
+// The number of members of an aggregate.
 template <class T, std::size_t N = 0>
 constexpr std::size_t member_count() {
   if constexpr (Takes<T, std::make_index_sequence<N + 1>>::value) {

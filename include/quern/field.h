@@ -1,4 +1,4 @@
-// The fields of a family's problem: what kinds there are, and the table rows that describe them.
+// The fields of a family's problem: their kinds, and the table rows that describe them.
 #ifndef QUERN_FIELD_H_
 #define QUERN_FIELD_H_
 
@@ -23,8 +23,8 @@ enum class FieldKind : std::uint8_t {
   text,     // Text<N>: up to N bytes, in quotes where a problem's text needs them: expr="x + 1"
 };
 
-// Up to N integers in a problem. What is past the last one is 0, so that equal lists have equal bytes. A longer list
-// is refused by prepare.
+// Up to N integers in a problem. Values past the last one are 0, so that equal lists have equal bytes. Prepare refuses
+// a longer list.
 template <int N>
 struct List {
   std::int64_t count = 0;
@@ -40,7 +40,7 @@ struct List {
   constexpr std::int64_t operator[](int i) const { return values[i]; }
 };
 
-// Up to N bytes of text in a problem, without a zero at the end. Longer text is refused by prepare.
+// Up to N bytes of text in a problem, without a terminating zero. Prepare refuses longer text.
 template <int N>
 struct Text {
   std::int64_t count = 0;
@@ -62,7 +62,7 @@ struct Field {
   bool may_be_open;      // extent: kOpen is legal
   std::int64_t min;      // extent, integer
   std::int64_t max;
-  DTypeSet dtypes;             // dtype: what is accepted
+  DTypeSet dtypes;             // dtype: the accepted types
   const char* const* choices;  // choice: null-terminated; see quern/choice.h
   const char* sentence;        // shown by `describe` and in refusals
   int capacity = 0;            // list, text: N
@@ -87,7 +87,7 @@ constexpr Field choice_field(const char* name, std::size_t offset, const char* c
   return {name, FieldKind::choice, static_cast<std::uint16_t>(offset), false, 0, 0, 0, choices, sentence};
 }
 
-// `member` is the List or Text itself, of which only the size is read.
+// `member` is the List or Text itself; only its type is used, to deduce N.
 template <int N>
 constexpr Field list_field(const char* name, std::size_t offset, const List<N>& /*member*/, std::int64_t min,
                            std::int64_t max, const char* sentence) {

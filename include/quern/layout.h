@@ -8,17 +8,20 @@
 
 namespace quern {
 
-// The memory of one operand: an element for each index, `strides` elements apart in each dimension, in any order. Of
-// inputs elements may coincide (a stride of 0 repeats them, rows may lie by turns); of others they must not.
+// The memory of one operand: an element for each index, `strides` elements apart in each dimension, in any order.
+// Elements of inputs may coincide (a stride of 0 repeats them; rows of several matrices may be interleaved); elements
+// of other operands must not.
 inline constexpr int kMaxRank = 5;
 struct Layout {
-  DType dtype = DType::none;  // none: this problem has no such operand, whatever its open extents are
+  DType dtype = DType::none;  // none: this problem has no such operand, for any value of its open extents
   int rank = 0;
-  std::int64_t extents[kMaxRank];  // as people name them: [experts, rows, cols]; anything beyond the rank
+  std::int64_t extents[kMaxRank];  // in the documented order: [experts, rows, cols]; unspecified beyond the rank
   std::int64_t strides[kMaxRank];  // 0 and more
 
-  // These leave what is beyond the rank as it is: a launch asks for each operand's layout, and clearing all of it costs
-  // 2 ns. Elements without a gap.
+  // The three functions below do not initialize extents and strides beyond the rank: a launch asks for each operand's
+  // layout, and clearing all of it costs 2 ns.
+
+  // Elements without gaps.
   static Layout list(DType dtype, std::int64_t count) {
     Layout layout;
     layout.dtype = dtype;
@@ -27,7 +30,7 @@ struct Layout {
     layout.strides[0] = 1;
     return layout;
   }
-  // Rows without a gap, so far apart.
+  // Contiguous rows, `row_stride` elements apart.
   static Layout matrix(DType dtype, std::int64_t rows, std::int64_t width, std::int64_t row_stride) {
     Layout layout;
     layout.dtype = dtype;
@@ -38,7 +41,7 @@ struct Layout {
     layout.strides[1] = 1;
     return layout;
   }
-  // Matrices of such rows.
+  // Matrices of such rows, `matrix_stride` elements apart.
   static Layout matrices(DType dtype, std::int64_t count, std::int64_t rows, std::int64_t width,
                          std::int64_t matrix_stride, std::int64_t row_stride) {
     Layout layout;
@@ -65,7 +68,8 @@ struct Layout {
     for (int d = 0; d < rank; ++d) all *= extents[d];
     return all;
   }
-  // From the first byte to the last one: 0 for an empty operand or an open extent, -1 where 64 bits do not hold it.
+  // Bytes from the first one to the last one: 0 for an empty operand or an open extent, -1 if the number does not fit
+  // in 64 bits.
   constexpr std::int64_t span_bytes() const {
     if (dtype == DType::none) return 0;
     std::int64_t last = 0;  // where the last element is

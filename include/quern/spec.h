@@ -31,14 +31,15 @@ class Spec {
   void choice(const char* enumeration, const char* name, const std::string& value) {
     add(enumeration, name, std::string(enumeration) + "::" + value);
   }
-  // A generated source that templates include as "generated/NAME". It is part of the image's key, like any other.
+  // A generated source that templates include as "generated/NAME". It is part of the image's key, like every other
+  // source.
   void source(std::string_view name, std::string text) {
     generated_.push_back({"generated/" + std::string(name), std::move(text)});
   }
   // A header that the constants need, included before them.
   void header(const char* path) { headers_.emplace_back(path); }
-  // A part of the family's source that this image needs, included behind the constants. Leaving the others out is what
-  // keeps a compile short.
+  // A part of the family's source that this image needs, included after the constants. Leaving out the other parts
+  // keeps the compile time short.
   void part(const char* path) { parts_.emplace_back(path); }
   const std::vector<Constant>& constants() const { return constants_; }
   const std::vector<std::string>& headers() const { return headers_; }

@@ -55,7 +55,7 @@ void check_steps(const Family& family) {
   }
 }
 
-// What a field takes of the problem.
+// The bytes that a field takes in the problem.
 std::size_t bytes_of(const Field& field) {
   const auto capacity = static_cast<std::size_t>(field.capacity);
   if (field.kind == FieldKind::list) return sizeof(std::int64_t) * (1 + capacity);
@@ -63,7 +63,7 @@ std::size_t bytes_of(const Field& field) {
   return field.kind == FieldKind::extent || field.kind == FieldKind::integer ? sizeof(std::int64_t) : 1;
 }
 
-// Each field lies in the problem, and none twice.
+// Each field lies within the problem, and no offset or name is used twice.
 void check_fields(const Family& family) {
   if (family.fields.count > kMaxFields)
     refuse(family, " has ", family.fields.count, " fields; at most ", kMaxFields, " are possible");

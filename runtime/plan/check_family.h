@@ -1,4 +1,4 @@
-// Whether a family's descriptor is whole: what is an application's comes through here.
+// Checks that a family's descriptor is complete. Every family that an application adds is checked here.
 #ifndef QUERN_PLAN_CHECK_FAMILY_H_
 #define QUERN_PLAN_CHECK_FAMILY_H_
 
@@ -6,8 +6,8 @@
 
 namespace quern {
 
-// Throws Error (bad_input) that says what is wrong. make_family checks more of it, and earlier; this is for descriptors
-// that were filled otherwise, or by a make_family of other headers.
+// Throws Error (bad_input) with the reason. make_family checks more, and earlier; this is for descriptors that were
+// filled in another way, or by a make_family of other headers.
 void check_family(const Family& family);
 
 }  // namespace quern

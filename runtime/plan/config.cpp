@@ -40,7 +40,7 @@ int set_parameter(const Step& step, std::string_view change, Config& config) {
       cat(parameter.name, "=", value, " is not in the tuning space; it takes ", join(value_names(parameter), ", ")));
 }
 
-// A value that would be passed over is refused.
+// Refuses a value that would be ignored.
 void require_applied(const Step& step, const void* problem, const Config& config, int index) {
   const Parameter& parameter = step.parameters[index];
   if (config[index] == parameter.otherwise || applies(parameter, problem, config)) return;

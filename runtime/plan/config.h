@@ -1,4 +1,4 @@
-// Points of a step's tuning space as text, and whether they are legal.
+// Points of a step's tuning space as text, and the check that they are legal.
 #ifndef QUERN_PLAN_CONFIG_H_
 #define QUERN_PLAN_CONFIG_H_
 
@@ -11,13 +11,13 @@
 
 namespace quern {
 
-// "threads=256 vector=16": the parameters that apply, each with the step's name before it where the step has one:
+// "threads=256 vector=16": the parameters that apply. If the step has a name, each is prefixed with it:
 // "scatter.threads=256".
 std::string config_text(const Step& step, const void* problem, const Config& config);
 
-// `base` with the changes of "threads=128,unroll=2", normalized. Of a step with a name the changes that begin with it
-// are taken, and the others are another step's. Throws Error (bad_input) for an unknown parameter, a value that is not
-// in its list, a parameter that does not apply, or a constraint that does not hold, with the constraint's sentence.
+// `base` with the changes of "threads=128,unroll=2", normalized. For a step with a name only the changes with its
+// prefix apply; the others belong to other steps. Throws Error (bad_input) for an unknown parameter, a value that is
+// not in its list, a parameter that does not apply, or a constraint that does not hold, with the constraint's sentence.
 Config parse_config(const Step& step, std::string_view changes, const Config& base, const void* problem,
                     const Target& target);
 

@@ -1,4 +1,5 @@
-// The launch path: arguments in, cuLaunchKernelEx out. No lock, no allocation, no string unless something is refused.
+// The launch path: arguments in, cuLaunchKernelEx out. No lock; no allocation and no string unless the launch is
+// refused.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -10,9 +11,10 @@
 namespace quern {
 namespace {
 
-// ---- At prepare: what launches will ask the arguments for
+// ---- At prepare: bind what launches read from the arguments
 
-// A layout that depends on an open extent differs between 1 and this: no multiple and no power of anything.
+// A layout that depends on an open extent differs between 1 and this value: a prime, so no rounding or division hides
+// it.
 constexpr std::int64_t kAnotherExtent = 1048583;
 
 std::vector<unsigned char> closed_with(std::vector<unsigned char> problem, const std::vector<const Field*>& open,
@@ -91,7 +93,8 @@ const T& member(const void* args, std::uint16_t offset) {
   refuse(state, problem, cat(field.name, "=", given, " contradicts the problem, which says ", own));
 }
 
-// What the arguments say of an extent that the problem leaves open, else kOpen. An extent given twice must be the same.
+// The value that the arguments give for an extent that the problem leaves open, else kOpen. An extent given twice must
+// have the same value.
 std::int64_t given_extent(const PlanState& state, const PlanState::Extent& extent, const void* args,
                           const void* problem) {
   const Field& field = *extent.field;
@@ -107,8 +110,8 @@ struct ClosedProblem {
   alignas(16) unsigned char bytes[kMaxProblemBytes];
 };
 
-// The problem with all its extents, in `room` where it is not the plan's own. Of one that was open all rules between
-// fields must hold again.
+// The problem with all extents closed, in `room` unless it is the plan's own. For a problem that was open, all rules
+// between fields are checked again.
 const void* close_checked(const PlanState& state, const void* args, ClosedProblem& room) {
   const void* const own = state.problem.data();
   if (state.closed) {
@@ -140,11 +143,11 @@ const void* close_checked(const PlanState& state, const void* args, ClosedProble
       cat(name_of_it, " is not aligned to its element type ", name(layout.dtype), ", ", bytes(layout.dtype), " bytes"));
 }
 
-// The arguments of a launch once they are checked: what each step's launch is made of.
+// The checked arguments of a launch, from which each step's launch is computed.
 struct CheckedArgs {
-  const void* problem = nullptr;           // with all its extents, in `closed` where it is not the plan's own
-  const Operand* open_and_null = nullptr;  // size unknown and no address: legal where nothing is launched
-  unsigned char last_bytes[kMaxOperands];  // of each operand's address; of a list, of all its addresses together
+  const void* problem = nullptr;           // with all extents, in `closed` unless it is the plan's own
+  const Operand* open_and_null = nullptr;  // size unknown and no address: legal if nothing is launched
+  unsigned char last_bytes[kMaxOperands];  // of each operand's address; for a list, of all its addresses ORed
   ClosedProblem closed;
 };
 
@@ -187,7 +190,8 @@ void check_args(const PlanState& state, const void* args, CheckedArgs& checked) 
   check_operands(state, args, checked);
 }
 
-// The first whose demands all addresses meet. They are asked of all variants at once, a byte each.
+// The first variant that fits and whose alignments all addresses satisfy. All variants are checked at once, a byte for
+// each.
 const PlanState::Loaded* select_variant(const PlanState& state, const PlanState::PlannedStep& step,
                                         const CheckedArgs& checked) {
   std::uint32_t unmet = 0;
@@ -208,7 +212,7 @@ const PlanState::Loaded* select_variant(const PlanState& state, const PlanState:
     error.problem = state.text;
     throw;
   }
-  std::abort();  // not reached: a result that is no success is thrown
+  std::abort();  // not reached: check() throws for every error
 }
 
 void allow_shared(const PlanState& state, const Library& library, std::uint32_t bytes) {
@@ -232,7 +236,7 @@ void prepare_step(const PlanState& state, const PlanState::PlannedStep& step, co
   check_geometry(state, checked.problem, out.launch);
 }
 
-// Whether a kernel was launched.
+// Returns whether a kernel was launched.
 bool launch_step(const PlanState& state, const PlanState::PlannedStep& step, Stream stream, const void* args,
                  const CheckedArgs& checked) {
   PreparedLaunch prepared;
@@ -251,7 +255,8 @@ bool launch_step(const PlanState& state, const PlanState::PlannedStep& step, Str
   return true;
 }
 
-// Of several steps all are worked out before the first is enqueued, so that what is refused has enqueued nothing.
+// With several steps, all launches are computed before the first is enqueued, so that a refused launch enqueues
+// nothing.
 void check_steps(const PlanState& state, const void* args, const CheckedArgs& checked) {
   for (const PlanState::PlannedStep& step : state.steps) {
     PreparedLaunch prepared;
@@ -314,10 +319,11 @@ bool enqueue(const PlanState& state, Stream stream, const void* args) {
 }
 
 static Error empty_plan() {
-  return Error(Code::bad_input, Stage::launch, "this plan is empty: it was made by default; prepare gives one");
+  return Error(Code::bad_input, Stage::launch,
+               "this plan is empty (default-constructed); obtain one from Runtime::prepare");
 }
 
-// A thread that goes on launching while the process ends must not end it with an exception that no one catches.
+// A thread that still launches while the process exits must not terminate it with an uncaught exception.
 void AnyPlan::launch(Stream stream, const void* args) const {
   if (state_ == nullptr) throw empty_plan();
   try {

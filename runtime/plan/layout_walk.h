@@ -1,4 +1,4 @@
-// Going through the elements of a layout, in the order of their indices or of their addresses.
+// Iteration over the elements of a layout, in the order of their indices or of their addresses.
 #ifndef QUERN_PLAN_LAYOUT_WALK_H_
 #define QUERN_PLAN_LAYOUT_WALK_H_
 
@@ -13,12 +13,12 @@ namespace quern {
 
 using Index = std::array<std::int64_t, kMaxRank>;
 
-// The same elements with dimensions that are contiguous made one: fewer and longer runs.
+// The same elements with contiguous dimensions merged: fewer and longer runs.
 inline Layout merged(const Layout& layout) {
   Layout out = layout;
   out.rank = 0;
   for (int d = 0; d < layout.rank; ++d) {
-    if (layout.extents[d] == 1) continue;  // its stride says nothing
+    if (layout.extents[d] == 1) continue;  // its stride has no effect
     const bool inner = out.rank > 0 && out.strides[out.rank - 1] == layout.extents[d] * layout.strides[d];
     const int to = inner ? out.rank - 1 : out.rank++;
     out.extents[to] = (inner ? out.extents[to] : 1) * layout.extents[d];
@@ -27,8 +27,8 @@ inline Layout merged(const Layout& layout) {
   return out.rank == 0 && layout.rank > 0 ? Layout::list(layout.dtype, 1) : out;
 }
 
-// Calls f(where in elements, how many are contiguous, the first one's number in the order of indices) for each
-// run of elements without a gap.
+// Calls f(offset in elements, number of contiguous elements, index-order number of the first one) for each contiguous
+// run.
 template <class F>
 void for_each_run(const Layout& given, F f) {
   const Layout layout = merged(given);
@@ -88,7 +88,7 @@ inline Layout in_memory_order(const Layout& layout) {
 // The element at an offset in elements, or the last one before it. REQUIRES: an offset within the span.
 struct ElementAt {
   Index index{};
-  bool in_gap = false;  // the offset is behind that element, and no other is there
+  bool in_gap = false;  // the offset is past that element, in a gap
 };
 inline ElementAt element_at(const Layout& layout, std::int64_t offset) {
   ElementAt found;

@@ -1,4 +1,4 @@
-// What a plan holds. Built once by prepare, then only read.
+// The contents of a plan. Built once by prepare, then only read.
 #ifndef QUERN_PLAN_PLAN_STATE_H_
 #define QUERN_PLAN_PLAN_STATE_H_
 
@@ -17,12 +17,12 @@ namespace quern {
 
 struct PlanState;
 
-// The place for a plan that turned out to be faster, filled once while others launch.
+// Holds the faster plan that tuning found. Set once, while other threads launch.
 class BetterPlan {
  public:
   // Null until then.
   const PlanState* get() const { return now_.load(std::memory_order_acquire); }
-  // REQUIRES: was not called before.
+  // REQUIRES: not called before.
   void set(std::shared_ptr<const PlanState> plan) {
     owner_ = std::move(plan);
     now_.store(owner_.get(), std::memory_order_release);
@@ -46,9 +46,9 @@ struct PlanState {
     Variant variant;
     std::shared_ptr<const Library> library;
   };
-  std::vector<Loaded> variants;  // step by step, the most wanted of each first
+  std::vector<Loaded> variants;  // step by step, in order of preference
 
-  // What the variants of a step demand of an operand's address.
+  // The alignments that the variants of a step require of an operand.
   struct Demand {
     int operand;          // by its number in the family
     std::uint32_t masks;  // byte v: the bits that must be 0 in the address's last byte for the step's variant v
@@ -59,7 +59,7 @@ struct PlanState {
     std::size_t end;
     std::vector<Demand> demands;
   };
-  std::vector<PlannedStep> steps;  // in the order in which they run
+  std::vector<PlannedStep> steps;  // in execution order
 
   // The family's launch extents with their fields looked up.
   struct Extent {
@@ -73,11 +73,11 @@ struct PlanState {
   struct BoundOperand {
     const Operand* operand;
     int number;                 // of the operand in the family
-    int entry;                  // of the list; 0 where it is none
+    int entry;                  // of the list; 0 if it is not a list
     bool first;                 // of its operand
     bool fixed;                 // its layout depends on no open extent
-    std::int64_t span;          // of a fixed one: its bytes, -1 where 64 bits do not hold them
-    std::uintptr_t misaligned;  // bits that are 0 in its address
+    std::int64_t span;          // if fixed: its bytes, -1 if they do not fit in 64 bits
+    std::uintptr_t misaligned;  // bits that must be 0 in its address
   };
   std::vector<BoundOperand> operands;
 
@@ -87,24 +87,24 @@ struct PlanState {
   };
   std::vector<BoundList> lists;
 
-  bool closed = false;  // no extent is open, so prepare has checked all that a launch can ask of the problem
+  bool closed = false;  // no extent is open, so prepare has checked every rule of the problem
 
-  // For people; one an image.
+  // For display; one per image.
   std::vector<ImageInfo> images;
   std::vector<std::shared_ptr<const cache::Entry>> entries;
   std::string why;
 
-  // For the same problem and context. Launches go there as soon as it is there.
+  // A plan for the same problem and context. Once it is set, launches use it.
   mutable BetterPlan better;
   const PlanState& newest() const { return better.get() == nullptr ? *this : *better.get(); }
 };
 
-// What launches ask the arguments for: extents and operands. REQUIRES: family and problem are set.
+// Binds the extents and operands that launches read from the arguments. REQUIRES: family and problem are set.
 void look_up_arguments(PlanState& plan);
-// Adds a step with its variants, most wanted first. REQUIRES: look_up_arguments was called.
+// Adds a step with its variants, in order of preference. REQUIRES: look_up_arguments was called.
 void add_step(PlanState& plan, const Step& step, std::vector<PlanState::Loaded> variants);
 
-// The launch of one step, worked out but not enqueued: what tests and `inspect` look at.
+// The launch of one step, computed but not enqueued, for tests and `inspect`.
 struct PreparedLaunch {
   const PlanState::Loaded* variant = nullptr;
   Launch launch;
@@ -114,7 +114,7 @@ struct PreparedLaunch {
 // throws.
 void prepare_launch(const PlanState& state, const void* args, PreparedLaunch& out, std::size_t step = 0);
 
-// A launch as the driver wants it. The configuration points at the attributes beside it.
+// A launch in the driver's types. The configuration points at the attributes in the same struct.
 struct DriverLaunch {
   DriverLaunch() = default;
   DriverLaunch(const DriverLaunch&) = delete;
@@ -127,7 +127,7 @@ void for_driver(const Launch& launch, Stream stream, DriverLaunch& out);
 // See AnyPlan::workspace_bytes.
 std::int64_t workspace_bytes(const PlanState& state, const void* args);
 
-// Checks the arguments and every step, then calls cuLaunchKernelEx for each. Whether a kernel was launched.
+// Checks the arguments and every step, then calls cuLaunchKernelEx for each. Returns whether a kernel was launched.
 bool enqueue(const PlanState& state, Stream stream, const void* args);
 
 }  // namespace quern

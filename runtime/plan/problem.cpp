@@ -18,7 +18,7 @@ unsigned char* at(const Field& field, void* problem) { return static_cast<unsign
 
 bool is_wide(const Field& field) { return field.kind == FieldKind::extent || field.kind == FieldKind::integer; }
 
-// Names that other libraries have for the same.
+// Other libraries' names for the same types.
 constexpr Alias kDTypeAliases[] = {
     {"float64", "f64"},     {"double", "f64"},       {"float32", "f32"},   {"float", "f32"},
     {"float16", "f16"},     {"half", "f16"},         {"bfloat16", "bf16"}, {"fp64", "f64"},
@@ -78,7 +78,7 @@ bool in_range(const Field& field, std::int64_t value) {
   return value >= field.min && value <= field.max;
 }
 
-// Of lists and texts: how many entries or bytes. Behind it they lie.
+// For lists and texts: the number of entries or bytes, which follow it in memory.
 std::int64_t count_of(const Field& field, const void* problem) {
   std::int64_t count = 0;
   std::memcpy(&count, at(field, problem), sizeof(count));
@@ -97,7 +97,7 @@ std::string_view text_value(const Field& field, const void* problem) {
   return {reinterpret_cast<const char*>(at(field, problem)) + sizeof(std::int64_t), static_cast<std::size_t>(count)};
 }
 
-// A list's or a text's bytes, with zeros behind them. REQUIRES: they fit.
+// Stores a list's or a text's bytes, followed by zeros. REQUIRES: they fit.
 void set_bytes(const Field& field, void* problem, std::int64_t count, const void* bytes, std::size_t size,
                std::size_t room) {
   std::memcpy(at(field, problem), &count, sizeof(count));
@@ -111,7 +111,7 @@ bool legal(const Field& field, std::int64_t value) {
   return value < static_cast<std::int64_t>(names(field).size());
 }
 
-// A dtype's or a choice's, by its name or an alias of it, whatever the case.
+// The number of a dtype or a choice, by its name or an alias, ignoring case.
 std::optional<std::int64_t> parse_name(const Field& field, std::string_view value) {
   if (field.kind == FieldKind::dtype) {
     const std::string meant = meant_by(value, kDTypeAliases);
@@ -128,7 +128,7 @@ std::optional<std::int64_t> parse_name(const Field& field, std::string_view valu
   return std::nullopt;
 }
 
-// The number behind a text, or nothing if the text is invalid for the field.
+// The number that a text stands for, or nothing if the text is invalid for the field.
 std::optional<std::int64_t> parse_value(const Field& field, std::string_view value) {
   if (is_wide(field)) {
     if (field.may_be_open && value == "open") return kOpen;
@@ -138,7 +138,7 @@ std::optional<std::int64_t> parse_value(const Field& field, std::string_view val
   return parse_name(field, value);
 }
 
-// Whether a value of the problem is what the field accepts.
+// Whether the field accepts its value in the problem.
 bool holds_legal(const Field& field, const void* problem) {
   if (is_number(field)) return legal(field, get_integer(field, problem));
   const std::int64_t count = count_of(field, problem);
@@ -186,7 +186,7 @@ bool set_value(const Field& field, void* problem, std::string_view value) {
   return true;
 }
 
-// A text as a problem's text has it: in quotes where it must be.
+// A text as it appears in a problem's text: in quotes where necessary.
 std::string quoted(std::string_view text) {
   const bool plain = !text.empty() && text.find_first_of(" \t\n\"\\") == std::string_view::npos;
   if (plain) return std::string(text);
@@ -331,7 +331,7 @@ std::vector<const Field*> open_extents(const Family& family, const void* problem
 
 namespace {
 
-// With the whole of the new text, to be pasted.
+// The error has the complete new text, ready to paste.
 void refuse_replaced(const Family& family, std::string_view text) {
   const std::vector<std::string> parts = split_words(text);
   for (const Replaced& replaced : family.replaced) {
@@ -341,7 +341,7 @@ void refuse_replaced(const Family& family, std::string_view text) {
       if (part != replaced.field) now += cat(" ", part);
     }
     throw Error(Code::bad_input, Stage::problem,
-                cat(family.name, " has no ", replaced.field, " any more; write \"", now, "\""));
+                cat(family.name, " no longer has ", replaced.field, "; write \"", now, "\""));
   }
 }
 
@@ -354,7 +354,7 @@ void parse_fields(const Family& family, std::string_view text, void* problem) {
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos)
       throw Error(Code::bad_input, Stage::problem,
-                  cat("\"", part, "\" is no field=value; ", family.name, " is described by `quern describe ",
+                  cat("expected FIELD=VALUE, got \"", part, "\"; ", family.name, " is described by `quern describe ",
                       family.name, "`"));
     const std::string name = part.substr(0, equals);
     if (std::find(given.begin(), given.end(), name) != given.end())

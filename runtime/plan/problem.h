@@ -1,4 +1,4 @@
-// Problems through their field table: texts, checks, and the packed form that finds a plan.
+// Problems described by their field table: texts, checks, and the packed form that is the key of a plan.
 #ifndef QUERN_PLAN_PROBLEM_H_
 #define QUERN_PLAN_PROBLEM_H_
 
@@ -14,11 +14,11 @@
 namespace quern {
 
 // ---- Single fields ----
-// One number: extent, integer; choice and dtype by their number. Lists and texts have none.
+// Fields with one number: extent, integer, and choice and dtype by their enum value. Not lists and texts.
 bool is_number(const Field& field);
 std::int64_t get_integer(const Field& field, const void* problem);  // REQUIRES: is_number
 void set_integer(const Field& field, void* problem, std::int64_t value);
-// The bytes that a field's value has in the problem: all that tells two values apart.
+// The bytes of a field's value in the problem. Two values are equal if these bytes are.
 std::string_view field_bytes(const Field& field, const void* problem);
 // Null if the family has no such field.
 const Field* find_field(const Family& family, std::string_view name);
@@ -26,27 +26,27 @@ const Field* find_field(const Family& family, std::string_view name);
 std::string field_text(const Field& field, const void* problem);
 // Throws Error (bad_input) that names the field, the value and what would be accepted.
 void set_field(const Family& family, void* problem, std::string_view name, std::string_view value);
-// What a field accepts, for people: "f16, bf16 or f32", "0 to 70368744177664 or open".
+// The values that a field accepts, for display: "f16, bf16 or f32", "0 to 70368744177664 or open".
 std::string accepted_text(const Field& field);
 
 // ---- Whole problems ----
-// Every field's range, then the family's own rules. Throws Error (bad_input).
+// Checks every field's range, then the family's own rules. Throws Error (bad_input).
 void check_problem(const Family& family, const void* problem);
-// The parts of a problem's text: they are split at blanks that are not within double quotes. A backslash keeps the
-// character after it. Throws Error (bad_input) for a quote that does not end.
+// Splits a problem's text at blanks outside double quotes. A backslash escapes the next character. Throws Error
+// (bad_input) for an unterminated quote.
 std::vector<std::string> split_words(std::string_view text);
-// Family name and the fields that are not at their default.
+// The family's name and the fields that differ from their defaults.
 std::string problem_text(const Family& family, const void* problem);
-// How many entries an operand has in a problem, 1 where it is not a list. Throws Error (bad_input) beyond kMaxEntries.
+// The number of entries of an operand in a problem, 1 if it is not a list. Throws Error (bad_input) beyond kMaxEntries.
 int entries_of(const Operand& operand, const void* problem);
-// "x", or "source.2" of a list.
+// "x", or "source.2" for an entry of a list.
 std::string entry_name(const Operand& operand, int entry);
 // The extents that are still open.
 std::vector<const Field*> open_extents(const Family& family, const void* problem);
 // Sets fields from "width=8192 dtype=bf16".
 void parse_fields(const Family& family, std::string_view text, void* problem);
 
-// The fields that are not at their default, each as its number, its length and its value: equal problems have equal
+// The fields that differ from their defaults, each as its number, its length and its value: equal problems have equal
 // bytes.
 struct PackedProblem {
   std::size_t size = 0;

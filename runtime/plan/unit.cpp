@@ -16,22 +16,23 @@ std::string declaration(const Constant& constant) {
   return cat("constexpr ", constant.type, " ", constant.name, " = ", constant.value, ";\n");
 }
 
-// One `#include`, whatever blanks are in it.
+// One `#include`, with any blanks in it.
 struct Include {
   std::string_view line;  // from the # on
-  std::string_view what;  // from behind the word on: "name", <name> or a macro
+  std::string_view what;  // the rest after the word: "name", <name> or a macro
 };
 
 constexpr std::string_view kBlanks = " \t";
 constexpr std::string_view kWord = "include";
 
-// Whether nothing but blanks stands before `at` in its line.
+// Whether only blanks precede `at` in its line.
 bool starts_line(std::string_view text, std::size_t at) {
   const std::size_t last = at == 0 ? std::string_view::npos : text.find_last_not_of(kBlanks, at - 1);
   return last == std::string_view::npos || text[last] == '\n';
 }
 
-// By its #, which is rare, and not line by line: this reads every source of the unit, and a prepare waits for it.
+// Searches for the #, which is rare, instead of going line by line: this reads every source of the unit while prepare
+// waits.
 std::vector<Include> includes(std::string_view text) {
   std::vector<Include> found;
   for (std::size_t at = text.find('#'); at != std::string_view::npos; at = text.find('#', at + 1)) {
@@ -43,7 +44,7 @@ std::vector<Include> includes(std::string_view text) {
   return found;
 }
 
-// A file's text, and whether it is the family's or the spec's, not quern's.
+// A file's text, and whether it belongs to the family or the spec rather than to quern.
 struct FoundSource {
   SourceView file;
   bool own;
@@ -54,7 +55,7 @@ bool has(const UnitSources& unit, std::string_view name) {
   return name == kSpecName || std::any_of(unit.headers.begin(), unit.headers.end(), same);
 }
 
-// Follows includes among the sources of a family, those that a spec generates and those that all share.
+// Follows includes among the sources of a family, those that a spec generates and the shared ones.
 class Includes {
  public:
   Includes(const Family& family, const Spec& spec, UnitSources& unit) : family_(family), spec_(spec), unit_(unit) {}
@@ -66,8 +67,9 @@ class Includes {
     follow(found);
   }
 
-  // What the compiler would read from the machine is in no key: an image of it could be served where it is another. The
-  // twins of templates/common may, as their headers belong to the C++ compiler.
+  // No key covers a file that the compiler reads from the machine: its image could be served on a machine with another
+  // version of that file. The host counterparts in templates/common may include such files, since these headers belong
+  // to the C++ compiler.
   void follow(const FoundSource& source) {
     for (const Include& include : includes(source.file.text)) {
       if (include.what.starts_with('"')) {

@@ -9,7 +9,7 @@
 namespace quern {
 namespace {
 
-// parse_config takes the changes of one step; here none may be left over.
+// parse_config takes the changes of one step; this refuses changes that belong to no step.
 void require_known_steps(const Family& family, std::string_view config) {
   for (const std::string_view change : split(config, ',')) {
     if (step_of_config(family, change) != nullptr) continue;

@@ -1,4 +1,4 @@
-// The steps of a problem's plan, the variants of each and the parameters of these: pure functions of the family, the
+// The steps of a problem's plan, their variants and the parameters of the variants: pure functions of the family, the
 // problem, the target and the model.
 #ifndef QUERN_PLAN_VARIANTS_H_
 #define QUERN_PLAN_VARIANTS_H_
@@ -11,32 +11,31 @@
 
 namespace quern {
 
-// The steps that a problem needs, in the order in which they run. Throws Error (bad_input) where it needs none.
+// The steps that a problem needs, in execution order. Throws Error (bad_input) if it needs none.
 std::vector<const Step*> steps_of(const Family& family, const void* problem);
-// The step that the first parameter of a config's text is of, "scatter.threads=256"; null where it is of none.
+// The step of the first parameter in a config's text, "scatter.threads=256"; null if no step has that name.
 const Step* step_of_config(const Family& family, std::string_view config);
-// "quern_gather", "quern_embedding_scatter": what profilers show.
+// "quern_gather", "quern_embedding_scatter": the kernel's name in profilers.
 std::string kernel_name(const Family& family, const Step& step);
 
-// Whether a change, or a part of config_text, is of this step.
+// Whether a change, or a part of config_text, belongs to this step.
 bool is_of_step(const Step& step, std::string_view change);
-// "scatter.threads" -> "threads". REQUIRES: the name is of this step.
+// "scatter.threads" -> "threads". REQUIRES: the name belongs to this step.
 std::string_view without_step(const Step& step, std::string_view name);
 
-// Whether a parameter applies to the problem with the parameters before it.
+// Whether a parameter applies to the problem, given the parameters before it.
 bool applies(const Parameter& parameter, const void* problem, const Config& config);
-// The config with `otherwise` for each parameter that does not apply. Configs with the same text are equal after it.
+// The config with `otherwise` for each parameter that does not apply. Afterwards configs with the same text are equal.
 Config normalized(const Step& step, const void* problem, Config config);
 
-// The variants of one step, their configs normalized. With `config`, changes to the default, applied to the most wanted
-// one, which is the first. Throws Error (bad_input) for a config that is not legal, or that names no step of the
-// family.
+// The variants of one step, their configs normalized. `config`: changes to the default, applied to the first
+// (preferred) variant. Throws Error (bad_input) for a config that is not legal, or that names no step of the family.
 std::vector<Variant> variants_of(const Family& family, const Step& step, const void* problem, const Target& target,
                                  const DeviceModel& model, std::string_view config);
 
-// The largest alignment that a config demands of an operand.
+// The largest alignment that a config requires of an operand.
 std::uint32_t largest_alignment(const Family& family, const Step& step, const void* problem, const Config& config);
-// Whether two configs demand the same of every operand's address.
+// Whether two configs require the same alignment of every operand.
 bool align_alike(const Family& family, const Step& step, const void* problem, const Config& a, const Config& b);
 
 }  // namespace quern

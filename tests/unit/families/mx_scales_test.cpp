@@ -51,7 +51,7 @@ TEST(MxScalesOperands, AreWhatMxfp8Writes) {
 
 TEST(MxScalesProblem, OldTextsOfMxfp8AreToldTheNewOnes) {
   EXPECT_EQ(parse_error("mxfp8 op=to_blocked rows=64 cols=32 direction=col"),
-            "mxfp8 has no op=to_blocked any more; write \"mx_scales to=blocked rows=64 cols=32 direction=col\"");
+            "mxfp8 no longer has op=to_blocked; write \"mx_scales to=blocked rows=64 cols=32 direction=col\"");
   EXPECT_TRUE(has(parse_error("mxfp8 rows=64 op=from_blocked"), "\"mx_scales to=plain rows=64\""));
 }
 

@@ -54,8 +54,8 @@ TEST(Mxfp8DequantizeVariants, TakeTheWidestVectorOfAWholeStride) {
 
 TEST(Mxfp8DequantizeProblem, OldTextsOfMxfp8AreToldTheNewOnes) {
   EXPECT_EQ(parse_error("mxfp8 op=dequantize rows=64 cols=32 direction=col"),
-            "mxfp8 has no op=dequantize any more; write \"mxfp8_dequantize rows=64 cols=32 direction=col\"");
-  EXPECT_EQ(parse_error("mxfp8 op=quantize cols=32"), "mxfp8 has no op=quantize any more; write \"mxfp8 cols=32\"");
+            "mxfp8 no longer has op=dequantize; write \"mxfp8_dequantize rows=64 cols=32 direction=col\"");
+  EXPECT_EQ(parse_error("mxfp8 op=quantize cols=32"), "mxfp8 no longer has op=quantize; write \"mxfp8 cols=32\"");
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ TEST(RowPadVariants, TakeTheWidestVectorAndThenAnyAddress) {
 
 TEST(RowPadProblem, OldTextsOfMxfp8AreToldTheNewOnes) {
   EXPECT_EQ(parse_error("mxfp8 rows=64 op=pad cols=32 groups=2"),
-            "mxfp8 has no op=pad any more; write \"row_pad direction=pad rows=64 cols=32 groups=2\"");
+            "mxfp8 no longer has op=pad; write \"row_pad direction=pad rows=64 cols=32 groups=2\"");
   EXPECT_TRUE(has(parse_error("mxfp8 op=unpad align=16 groups=2"), "\"row_pad direction=unpad align=16 groups=2\""));
 }
 

@@ -217,7 +217,7 @@ TEST(ProblemText, HoldsWhatIsNotTheDefault) {
 
 TEST(ProblemText, WhatIsNoFieldIsRefusedByItself) {
   const std::string sentence = refusal([] { problem("gather width"); });
-  EXPECT_TRUE(has(sentence, "\"width\" is no field=value")) << sentence;
+  EXPECT_TRUE(has(sentence, "expected FIELD=VALUE, got \"width\"")) << sentence;
   EXPECT_TRUE(has(refusal([] { problem("gather =3"); }), "no field \"\""));
 }
 

@@ -27,11 +27,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kFreeShare = 0.05;    // of the free memory, where nobody says how much
+constexpr double kFreeShare = 0.05;    // of the free memory, if no limit is given
 constexpr double kSearchShare = 0.75;  // of the time: the rest is for the finalists
 constexpr unsigned kMostJobs = 8;      // compiles at a time
 
-// Of the current context's device. At least 1.
+// The memory limit in bytes: the caller's, else a share of the current device's free memory. At least 1.
 std::int64_t memory_for(const RuntimeState& state, const Driver& driver) {
   std::size_t free = 0;
   std::size_t total = 0;
@@ -46,13 +46,13 @@ std::string worker_name(const Options& options) {
   return options.tuning.worker.empty() ? "quern" : options.tuning.worker;
 }
 
-// What is common to both modes: the Tuner with what it must know of the Runtime.
+// The common part of both modes: the Tuner with the Runtime's settings that it needs.
 class TunerOfRuntime {
  public:
   explicit TunerOfRuntime(RuntimeState& state)
       : state_(state), tuner_(state.options.tuning.tuner), worker_(find_worker(state.options, state.environment)) {}
 
-  // What is to be tuned, and how long; what it may take is the caller's to add. `problem` must live on.
+  // The tuning task: problem and time limit; the caller adds the memory limit. `problem` must outlive it.
   TuningTask task(const Family& family, const void* problem, const Device& device) {
     TuningTask task;
     task.family = &family;
@@ -73,7 +73,7 @@ class TunerOfRuntime {
     return task;
   }
 
-  // Asked before a task is made, which looks for NVRTC.
+  // Called before a task is made, since making one looks for NVRTC.
   bool can_tune(const Family& family, const void* problem) {
     return open_extents(family, problem).empty() && family.steps.count == 1 && is_usable();
   }
@@ -85,7 +85,7 @@ class TunerOfRuntime {
   }
 
  private:
-  // Whether anything can be tuned now; each reason why not is one warning.
+  // Whether tuning is possible now; each reason against it is logged as one warning.
   bool is_usable() {
     const std::string why = why_not();
     if (!why.empty()) warn_once(cat("nothing is tuned: ", why, ", or QUERN_TUNE=lookup"));
@@ -147,8 +147,8 @@ class TunesOnPrepare : public ApplicationTuner {
 
 // ---- in the background
 
-// Makes a context current here for as long as it lives, provided that it is the device's primary one: another could be
-// destroyed under a thread that its owner does not know of. None is made for that.
+// Makes a context current in this thread while it exists, if it is the device's primary one: the owner of another
+// context could destroy it, not knowing that this thread uses it. Never creates a context.
 class BorrowedContext {
  public:
   BorrowedContext(const Driver& driver, const Context& wanted) {
@@ -168,7 +168,7 @@ class BorrowedContext {
   bool is_wanted_ = false;
 };
 
-// As far as the driver tells: of streams that wait for the legacy one.
+// Only as far as the driver reports it: for streams that synchronize with the legacy one.
 bool capturing(const Driver& driver, CUcontext context) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   if (!driver.may_release() || driver->CtxSetCurrent(context) != CUDA_SUCCESS) return false;
@@ -180,8 +180,8 @@ class TunesInBackground : public ApplicationTuner {
  public:
   explicit TunesInBackground(RuntimeState& state) : state_(state), tuner_(state) {}
 
-  // The thread stays in the process that this one was forked from; what it waits at is left alone here, since to
-  // destroy that would be to wait for it.
+  // In a forked child the thread does not exist; the queue is leaked there, since destroying its condition variable
+  // could block on the missing thread.
   ~TunesInBackground() override {
     if (queue_->process != 0 && queue_->process != getpid()) {
       static_cast<void>(queue_.release());
@@ -215,7 +215,7 @@ class TunesInBackground : public ApplicationTuner {
     std::condition_variable changed;
     std::atomic<bool> ending{false};
     std::deque<Job> jobs;
-    pid_t process = 0;  // where the thread is
+    pid_t process = 0;  // the process that has the thread
     std::thread thread;
   };
 

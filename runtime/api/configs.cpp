@@ -25,9 +25,9 @@ std::string hint_text(RuntimeState& state, const Step& step, const Record& recor
   return join(differences, ", ");
 }
 
-// What a record must have gained where it was measured before it decides elsewhere: for another size, for all sizes at
-// once (an open extent), on another device. Less is the config of one size and no more: a record's 1.0 % on 65536 rows
-// cost 7 % on 512 (docs/tuned.md).
+// The least gain, where it was measured, at which a record also decides elsewhere: for another size, for all sizes at
+// once (an open extent), on another device. A smaller gain holds for one size only: a record that gained 1.0 % on 65536
+// rows cost 7 % on 512 (docs/tuned.md).
 constexpr double kBorrowedGainPercent = 3;
 
 double gain_percent(const Record& record) { return 100 * (1 - record.us / record.default_us); }

@@ -27,7 +27,7 @@ Resources resources(const cache::Entry& entry) {
           number("spill_load_bytes")};
 }
 
-// One file a part: DIR/FAMILY-KEY.{cu,ptx,cubin}.
+// One file per part: DIR/FAMILY-KEY.{cu,ptx,cubin}.
 void dump(RuntimeState& state, const ImageRequest& request, const cache::Key& key, const cache::Entry& entry) {
   if (state.options.compiler.dump_dir.empty()) return;
   const std::string stem =
@@ -69,12 +69,12 @@ cache::Entry compile(RuntimeState& state, const ImageRequest& request, const cac
     state.compiles += 1;
     state.compile_nanoseconds += static_cast<std::uint64_t>(image.compile_ms * 1e6);
     state.log.info(cat("compiled ", what, " in ", fixed(image.compile_ms, 1), " ms"));
-    if (image.cubin.empty())  // never for the host
+    if (image.cubin.empty())  // never the case for the host
       state.log.warning(cat("this NVRTC does not know ", request.target.text(), ": ", what,
                             " was compiled to PTX for an older architecture, which the driver finishes"));
     return to_entry(request, unit, std::move(image));
   } catch (Error& error) {
-    // Another build's verdict is not to be remembered under the key.
+    // Another compiler build's failure must not be stored under this key.
     if (error.lasting && who_text(state.compiler.identity(request.target)) != key.who) error.lasting = false;
     throw;
   }
@@ -106,8 +106,9 @@ ImageInfo describe(const ImageRequest& request, const cache::Key& key, const cac
   return info;
 }
 
-// An entry that was made on demand serves its own compiler only; prewarm marks it for all. Not one that is PTX for an
-// older architecture, because its compiler knew no better: that would be refused if it were made now.
+// An entry that was compiled on demand serves its own compiler only; prewarm marks it for all compilers. Except an
+// entry with PTX for an older architecture, whose compiler did not know the target: a prewarm that compiled it now
+// would refuse it.
 void mark_prewarmed(RuntimeState& state, const ImageRequest& request, const cache::Key& key, cache::Found& found) {
   if (found.entry->prewarmed) return;
   if (found.entry->cubin.empty()) state.compiler.require(request.target);
@@ -116,7 +117,7 @@ void mark_prewarmed(RuntimeState& state, const ImageRequest& request, const cach
   found.entry = state.store.put(key, std::move(marked));
 }
 
-// What decides an image, and its name.
+// Everything that determines an image, and the image's key.
 struct Identity {
   Identity() = default;
   Identity(const Identity&) = delete;  // `sources` has views of `spec`
@@ -160,8 +161,8 @@ ObtainedImage obtain_image(RuntimeState& state, const ImageRequest& request, con
     }
     if (request.prewarm && found.origin != cache::Origin::built && !image.key.who.empty() &&
         found.entry->who != image.key.who) {
-      found = {state.store.put(image.key, build()),
-               cache::Origin::built};  // another compiler's serves, but was not asked
+      // The store has another compiler's image, which would serve, but prewarm makes this compiler's.
+      found = {state.store.put(image.key, build()), cache::Origin::built};
     }
     if (request.prewarm) mark_prewarmed(state, request, image.key, found);
     if (found.origin == cache::Origin::built) dump(state, request, image.key, *found.entry);

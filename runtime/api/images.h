@@ -1,4 +1,4 @@
-// One image of a problem: from the store, or compiled now.
+// Obtains one image of a problem: from the store, or by compiling it.
 #ifndef QUERN_API_IMAGES_H_
 #define QUERN_API_IMAGES_H_
 
@@ -14,7 +14,7 @@
 
 namespace quern {
 
-// What is asked for.
+// The image that is requested.
 struct ImageRequest {
   const Family* family;
   const Step* step;
@@ -22,7 +22,7 @@ struct ImageRequest {
   Target target;
   Variant variant;
   bool prewarm = false;    // store it so that other compilers' processes hit it
-  bool to_launch = false;  // ptx, source and log are not wanted: those of a compressed pack stay packed
+  bool to_launch = false;  // ptx, source and log are not needed: those of a compressed pack stay packed
 };
 
 struct ObtainedImage {
@@ -31,11 +31,11 @@ struct ObtainedImage {
   ImageInfo info;
 };
 
-// The key of an image, without making it. Throws Error (bad_input).
+// The key of an image, which is not made. Throws Error (bad_input).
 cache::Key key_of_image(RuntimeState& state, const ImageRequest& request);
 
-// Waits for other processes that compile it as `patience` says, whose `begins` is called too where this call is to
-// compile. Throws Error (compile, no_compiler, bad_input).
+// Waits for other processes that compile the image, as `patience` says. `patience.begins` is also called if this call
+// compiles it. Throws Error (compile, no_compiler, bad_input).
 ObtainedImage obtain_image(RuntimeState& state, const ImageRequest& request, const cache::Patience& patience = {});
 
 }  // namespace quern

@@ -5,7 +5,7 @@
 namespace quern {
 namespace {
 
-// A driver that cannot say, for want of memory perhaps, has not said that the context is gone.
+// A driver call that fails for another reason, such as lack of memory, does not mean that the context was destroyed.
 bool is_gone(const Driver& driver, std::uint64_t id, CUcontext handle) {
   unsigned long long now = 0;
   const CUresult result = driver->CtxGetId(handle, &now);

@@ -1,4 +1,4 @@
-// The contexts that a Runtime has plans in, and which of them are gone.
+// The contexts that a Runtime has plans in, and which of them were destroyed.
 #ifndef QUERN_API_KNOWN_CONTEXTS_H_
 #define QUERN_API_KNOWN_CONTEXTS_H_
 
@@ -11,14 +11,14 @@
 
 namespace quern {
 
-// Thread-safe. A destroyed context has no way to tell us, so the others are asked for when a new one is met: the driver
-// answers CUDA_ERROR_CONTEXT_IS_DESTROYED for the handle of one that is gone, and another id for one that was made in
-// its place (seen for 40 of 40 on an H200, and for a primary context that was reset).
+// Thread-safe. There is no notification that a context was destroyed, so the known ones are checked whenever a new one
+// appears: for the handle of a destroyed context the driver returns CUDA_ERROR_CONTEXT_IS_DESTROYED, or another id if a
+// new context got the same handle (seen for 40 of 40 on an H200, and for a primary context that was reset).
 class KnownContexts {
  public:
-  // Notes `context`; returns the ids of those that are gone, if it is new. They are not known any more.
+  // Registers `context`. If it is new, removes the destroyed contexts and returns their ids.
   std::vector<std::uint64_t> note(const Driver& driver, const Context& context);
-  // The same of all, at any time.
+  // Removes all destroyed contexts and returns their ids; may be called at any time.
   std::vector<std::uint64_t> take_gone(const Driver& driver);
 
  private:

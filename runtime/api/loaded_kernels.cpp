@@ -32,7 +32,7 @@ std::shared_ptr<const Library> LoadedKernels::get(const std::shared_ptr<const Dr
       &led);
 }
 
-// What goes is unloaded without the lock: the driver may wait for work that is queued.
+// Unload outside the lock: the driver may wait for queued work.
 template <class Predicate>
 void LoadedKernels::drop_if(const Predicate& goes) {
   std::vector<Loaded> gone;

@@ -17,29 +17,30 @@
 
 namespace quern {
 
-// An image is loaded once in a context, whatever number of plans launch it, and stays loaded when they are gone: what
-// they launched may be queued still, and graphs hold no kernels (docs/design.md). Thread-safe.
+// An image is loaded once per context for any number of plans, and stays loaded after they are destroyed: their
+// launches may still be queued, and graphs do not keep kernels loaded (docs/design.md). Thread-safe.
 class LoadedKernels {
  public:
   using Entry = std::shared_ptr<const cache::Entry>;
 
-  // Loads where that was not done yet; threads that want the same wait for one of them. Throws Error (driver).
+  // Loads the image unless it is loaded; concurrent callers for the same image wait for one of them. Throws Error
+  // (driver).
   std::shared_ptr<const Library> get(const std::shared_ptr<const Driver>& driver, const Context& context,
                                      const Entry& entry);
 
-  // Lets go of kernels, which are unloaded when the last plan with them goes: all of a context, or those that no plan
-  // has now.
+  // Releases kernels, which are unloaded when the last plan that uses them is destroyed: all of a context, or those
+  // that no plan uses now.
   void drop_context(std::uint64_t context);
   void drop_unused();
 
   struct Total {
     std::size_t libraries = 0;
-    std::uint64_t bytes = 0;  // of their images; the driver's copy on the device may take more
+    std::uint64_t bytes = 0;  // size of their images; the driver's copy on the device may be larger
   };
   Total total() const;
 
  private:
-  // Entries are never changed, and held here, so that one's address says which it is.
+  // Entries are immutable and kept alive here, so that an entry's address identifies it.
   using Name = std::pair<std::uint64_t, const cache::Entry*>;  // context, image
   struct NameHash {
     std::size_t operator()(const Name& name) const;

@@ -22,7 +22,7 @@ void ManifestWriter::add(const std::string& problem, const std::string& arch, co
   while (!waiting_.empty() && append(waiting_.front())) waiting_.pop_front();
 }
 
-// What earlier processes wrote. What came before it could be read may be there already.
+// The lines of earlier processes. Pending lines that were added before the file could be read may already be in it.
 void ManifestWriter::read_once() {
   if (read_) return;
   std::string before;
@@ -32,7 +32,8 @@ void ManifestWriter::read_once() {
   }
 }
 
-// One write to a file opened for appending: lines of several processes do not mix. What was cut short is ended first.
+// One write to a file opened for appending, so that lines of several processes do not mix. A truncated line is
+// terminated first.
 bool ManifestWriter::append(const std::string& line) {
   FileSystem& files = real_file_system();
   const std::string text = torn_ ? "\n" + line : line;

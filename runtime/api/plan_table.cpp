@@ -38,12 +38,12 @@ bool operator==(const KeptPlanKey& kept, const PlanKey& key) {
 
 namespace {
 
-// Threads that take copies of one pointer write its one count, a cache line that then travels between their cores. A
-// plan that threads of other stripes asked for so often gets a count for each stripe, of 2 KiB. Not more plans than
-// that: where all of very many are asked for, threads rarely meet at one.
+// Threads that copy one pointer write its count, a cache line that then moves between their cores. After kBusy look-ups
+// by threads of other stripes a plan gets a count per stripe, of 2 KiB. At most kMostStriped plans do: if very many
+// plans are in use, threads rarely contend for one.
 constexpr unsigned kBusy = 64;
 constexpr std::size_t kMostStriped = 1024;
-constexpr int kPatience = 1000;  // looks at whether readers are gone
+constexpr int kPatience = 1000;  // attempts to see all readers finished
 
 auto is(const PlanKey& key) {
   return [&key](const auto& node) { return node.key == key; };
@@ -51,7 +51,7 @@ auto is(const PlanKey& key) {
 
 }  // namespace
 
-// Needs no lock and no memory: whoever still uses the table is wrong.
+// Needs no lock and allocates nothing: using the table during its destruction is an error.
 PlanTable::~PlanTable() {
   table_.for_each([this](const Node& node) { unstripe(node); });
   for (const auto& node : table_.collect()) unstripe(*node);
@@ -86,7 +86,8 @@ PlanTable::Pointer PlanTable::add(const PlanKey& key, Pointer plan) {
   return pointer(table_.set(key.hash, is(key), key, std::move(plan)));
 }
 
-// Whether there are copies of the plan's pointer besides the table's own: one of the node, one of the plan.
+// Whether there are copies of the plan's pointer other than the table's own, which are one of the node and one of the
+// plan.
 bool PlanTable::is_shared(const Node& node) {
   const StripedPointer<PlanState>* const striped = node.striped.load();
   const bool copied = striped != nullptr ? striped->shared(1) : node.weak_from_this().use_count() > 1;
@@ -103,10 +104,10 @@ std::size_t PlanTable::remove_if(const std::function<bool(const Node&)>& goes) {
   return removed;
 }
 
-// Ends the nodes that were taken out: first their counts for each stripe, which hold them. False where a reader may
-// still see them; then the next call does it.
+// Destroys the removed nodes: first their counts per stripe, which hold them. False if a reader may still see them;
+// then a later call destroys them.
 bool PlanTable::collect() {
-  std::vector<std::shared_ptr<const Node>> gone;  // ends without the lock
+  std::vector<std::shared_ptr<const Node>> gone;  // destroyed outside the lock
   const std::lock_guard lock(writing_);
   gone = table_.collect();
   for (const auto& node : gone) unstripe(*node);

@@ -1,5 +1,5 @@
-// Known problems and their plans. Looking one up takes one hash and no lock, and writes no cache line that another
-// thread writes.
+// Known problems and their plans. A look-up takes one hash and no lock, and writes no cache line that another thread
+// writes.
 #ifndef QUERN_API_PLAN_TABLE_H_
 #define QUERN_API_PLAN_TABLE_H_
 
@@ -19,7 +19,7 @@
 
 namespace quern {
 
-// Family, problem, and the context that the plan is loaded in. Large: made on the stack to look something up.
+// Family, problem, and the context that the plan is loaded in. Large: constructed on the stack for a look-up.
 struct PlanKey {
   PlanKey(const Family& key_family, const void* problem, std::uint64_t context_id);
   friend bool operator==(const PlanKey& left, const PlanKey& right);
@@ -30,7 +30,8 @@ struct PlanKey {
   PackedProblem packed;
 };
 
-// The same as it is kept. The small members first: a look-up that finds another plan's key reads no further.
+// The same key as stored in the table. The small members come first: a look-up that meets another plan's key reads no
+// further.
 class KeptPlanKey {
  public:
   explicit KeptPlanKey(const PlanKey& key);
@@ -40,7 +41,7 @@ class KeptPlanKey {
   std::uint64_t context() const { return context_; }
 
  private:
-  // Most problems have a few fields that are not at their default.
+  // Most problems have few fields that differ from their defaults.
   static constexpr std::size_t kInside = 64;
   const unsigned char* bytes() const { return outside_ != nullptr ? outside_.get() : inside_.data(); }
 
@@ -49,7 +50,7 @@ class KeptPlanKey {
   std::uint64_t context_;
   std::size_t size_;
   std::array<unsigned char, kInside> inside_;
-  std::unique_ptr<unsigned char[]> outside_;  // of a larger problem
+  std::unique_ptr<unsigned char[]> outside_;  // for a larger problem
 };
 
 struct PlanKeyHash {
@@ -67,25 +68,25 @@ class PlanTable {
 
   // Null if the problem is new. COST: one slot of the table and one node, which lie close together.
   Pointer find(const PlanKey& key) const;
-  // The plan that is there then: another thread's, where one was quicker.
+  // Returns the plan that the table has afterwards: another thread's if that was inserted first.
   Pointer add(const PlanKey& key, Pointer plan);
 
-  // Takes plans out; how many: those of one problem in every context, those of one context, those of which there are no
-  // copies outside. A plan ends here if it is not held.
+  // Remove plans and return their number: those of one problem in every context, those of one context, those without
+  // copies outside the table. A plan that nothing else holds is destroyed here.
   std::size_t forget(const Family& family, const PackedProblem& problem);
   std::size_t forget_context(std::uint64_t context);
   std::size_t forget_unused();
 
   std::size_t size() const;
-  // How many plans have a count for each stripe.
+  // The number of plans with a reference count per stripe.
   std::size_t striped() const { return striped_; }
 
  private:
-  // What a look-up reads, and nothing else. A copy of the plan's pointer counts in the node.
+  // Only the data that a look-up reads. Copies of the plan's pointer are counted in the node.
   struct Node : std::enable_shared_from_this<Node> {
     Node(const PlanKey& node_key, Pointer node_plan) : plan(std::move(node_plan)), key(node_key) {}
-    // In the order in which a look-up needs the cache lines; the end of the key is rarely used.
-    mutable std::atomic<const StripedPointer<PlanState>*> striped{nullptr};  // null: few threads ask for the plan
+    // Members are in the order in which a look-up reads the cache lines; the end of the key is rarely read.
+    mutable std::atomic<const StripedPointer<PlanState>*> striped{nullptr};  // null: few threads look the plan up
     mutable std::atomic<unsigned> visits{0};                                 // by threads of other stripes than `home`
     const unsigned home = static_cast<unsigned>(this_stripe());
     const Pointer plan;

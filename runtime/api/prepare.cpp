@@ -16,16 +16,16 @@
 namespace quern {
 namespace {
 
-// Nothing that prepare asks of the driver is forbidden while a stream is captured; a driver that says otherwise is
-// quoted by a name that users know.
+// None of the driver calls in prepare is forbidden while a stream is captured. If a driver still refuses one, the
+// message names the cause in the user's terms.
 bool capture_error(int code) {
   return code == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED || code == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD ||
          code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 }
 
-// One after the other as long as the store has them, since starting a thread takes longer than a hit. When the first
-// must be compiled, or waited for while another process compiles it, the others are started beside it; without threads
-// they are made one after the other all the same.
+// Obtains images one after the other while they are cache hits, since starting a thread takes longer than a hit. When
+// the first one must be compiled, or another process compiles it, the others are started in parallel; if no thread can
+// be started, they are made one after the other.
 class ImagesInMaking {
  public:
   ImagesInMaking(RuntimeState& state, const std::vector<ImageRequest>& requests, const cache::Patience& patience)
@@ -56,11 +56,11 @@ class ImagesInMaking {
   const std::vector<ImageRequest>& requests_;
   const cache::Patience patience_;
   std::vector<ObtainedImage> images_;
-  std::size_t next_ = 0;  // the first that is not begun
+  std::size_t next_ = 0;  // the first that is not started
   std::vector<std::future<void>> others_;
 };
 
-// One deadline for all that a prepare makes, begun now.
+// One deadline for all images of a prepare, starting now.
 cache::Patience patience_of(const RuntimeState& state) {
   using Clock = std::chrono::steady_clock;
   const std::chrono::duration<double> wait(*state.options.cache.wait_seconds);
@@ -76,7 +76,7 @@ std::shared_ptr<const Library> load_image(RuntimeState& state, const Context& co
   }
 }
 
-// Says why an image was not loaded, and throws unless another one may be.
+// Logs why an image was not loaded, and throws unless another image may be tried.
 void note_rejected(RuntimeState& state, const ImageRequest& request, const ObtainedImage& image, const Error& error) {
   if (capture_error(error.driver_code))
     throw problem_error(*request.family, request.problem,
@@ -86,8 +86,8 @@ void note_rejected(RuntimeState& state, const ImageRequest& request, const Obtai
                         "; another compiler's is looked for, else it is built again"));
 }
 
-// An image that the driver rejects gives way to the next candidate that the store has, and in the end to one that is
-// built. Where that one is rejected too, no more are tried.
+// If the driver rejects an image, the next candidate in the store is tried, and finally one that is built. If that is
+// rejected too, prepare fails.
 std::shared_ptr<const Library> load(RuntimeState& state, const Context& context, const ImageRequest& request,
                                     const cache::Patience& patience, ObtainedImage& image) {
   for (bool again = false;; again = true) {
@@ -116,7 +116,7 @@ std::string why_text(const PlanState& plan, const std::vector<Choice>& choices) 
   return why;
 }
 
-// Whose records there are, but none for this problem, does not get a default in silence.
+// If the family has records, but none for this problem, the default is logged too.
 void log_choice(RuntimeState& state, const PlanState& plan, const Choice& choice, const std::string& config) {
   if (choice.record) {
     state.log.info(cat(plan.text, ": ", choice.from));
@@ -130,13 +130,13 @@ bool for_this_very_problem(const Choice& choice) {
   return choice.record && choice.record->exact && !choice.record->sibling;
 }
 
-// Whether the application wants this problem tuned. A plan of several steps is tuned by `quern tune --step` alone.
+// Whether the application tunes this problem. Only `quern tune --step` tunes a plan of several steps.
 bool is_to_be_tuned(const RuntimeState& state, const std::vector<Choice>& choices, const PrepareOptions& options) {
   return state.tuner != nullptr && options.config.empty() && choices.size() == 1 &&
          !for_this_very_problem(choices.front());
 }
 
-// Whether a sweep found a config now; not where the mode has none.
+// Whether a sweep found a config now; false if the mode does not sweep in prepare.
 bool tune_now(RuntimeState& state, const PlanState& plan, const Device& device, const ConfigPlace& place,
               Choice& choice) {
   const auto tuned = state.tuner->before_plan(*plan.family, plan.problem.data(), device);
@@ -173,7 +173,7 @@ std::shared_ptr<PlanState> begin_plan(const Family& family, const void* problem,
   return plan;
 }
 
-// Makes and loads the images of all steps. What must be compiled is compiled at the same time.
+// Makes and loads the images of all steps. Missing images are compiled in parallel.
 void add_images(RuntimeState& state, const Context& context, const Target& target, const std::vector<Choice>& choices,
                 PlanState& plan) {
   std::vector<ImageRequest> requests;

@@ -1,4 +1,4 @@
-// From a problem to a plan on the current context's device: everything behind Runtime::prepare but the look-up.
+// Makes a plan for a problem on the current context's device: all of Runtime::prepare except the look-up.
 #ifndef QUERN_API_PREPARE_H_
 #define QUERN_API_PREPARE_H_
 
@@ -11,7 +11,7 @@
 
 namespace quern {
 
-// `from`: where options.config comes from, for `why`, if the caller did not make it up. Throws Error.
+// `from`: the origin of options.config, for `why`, if it is not the caller's own. Throws Error.
 std::shared_ptr<const PlanState> make_plan(RuntimeState& state, const Family& family, const void* problem,
                                            const Context& context, const PrepareOptions& options,
                                            std::string_view from = {});

@@ -18,7 +18,7 @@
 namespace quern {
 namespace {
 
-// An operator's typing error must not end a server; one in the options must.
+// An operator's typing error (in an environment variable) must not stop a server; one in the options must.
 cache::Trust parse_trust(const Options& options, const Environment& environment, std::vector<std::string>* misread) {
   if (options.cache.trust.empty()) return {cache::Trust::Owners::owner, {}};
   try {
@@ -41,7 +41,7 @@ cache::Store::Settings store_settings(const Options& options, cache::Trust trust
   return settings;
 }
 
-// "gather width=8192" -> "gather" and the rest.
+// Splits "gather width=8192" into "gather" and the rest.
 std::pair<std::string_view, std::string_view> split_problem(std::string_view text) {
   text = trim(text);
   const std::size_t space = std::min(text.find(' '), text.size());
@@ -74,7 +74,7 @@ RuntimeState::RuntimeState(Options given)
   if (options.compiler.warm) warm();
 }
 
-// Without a thread, or where it fails, the first compile is as slow as without warming.
+// If no thread can be started, or it fails, the first compile is as slow as without warming.
 void RuntimeState::warm() {
   const auto work = [this]() noexcept {
     try {
@@ -125,7 +125,7 @@ Runtime::~Runtime() = default;
 Runtime::Runtime(Runtime&&) noexcept = default;
 Runtime& Runtime::operator=(Runtime&&) noexcept = default;
 
-// Null where the plan is to be made.
+// Null if the plan must be made.
 static std::shared_ptr<const PlanState> known_plan(RuntimeState& state, const Family& family, const void* problem,
                                                    const PrepareOptions& options) {
   const Driver* open = state.driver_if_open();

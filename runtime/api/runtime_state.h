@@ -1,5 +1,5 @@
-// The parts of a Runtime and how they are wired. Everything is made by the constructor except the driver, which is
-// opened by the first prepare, and NVRTC, which is opened by the first compile.
+// The parts of a Runtime and their connections. The constructor makes everything except the driver, which the first
+// prepare opens, and NVRTC, which the first compile opens.
 #ifndef QUERN_API_RUNTIME_STATE_H_
 #define QUERN_API_RUNTIME_STATE_H_
 
@@ -34,15 +34,15 @@ class RuntimeState {
 
   // Opens the driver at the first call. Throws Error (no_driver, no_device).
   const std::shared_ptr<Driver>& driver();
-  // Drops what belongs to contexts that are gone.
+  // Removes the plans and kernels of destroyed contexts.
   void drop_contexts(const std::vector<std::uint64_t>& gone);
-  // Takes `driver` in place of libcuda, or of one that was asked already; before the first prepare.
+  // Uses `driver` instead of libcuda or a driver that was opened before; call it before the first prepare.
   void use(std::shared_ptr<Driver> driver);
-  // Null until driver() was asked for it.
+  // Null until driver() was called.
   const Driver* driver_if_open() const { return open_driver_.load(std::memory_order_acquire); }
 
   const Environment environment;
-  std::vector<std::string> misread;  // what of it is invalid, in sentences
+  std::vector<std::string> misread;  // its invalid settings, a sentence each
   const Options options;             // resolved
   const Log log;
   cache::Store store;
@@ -71,7 +71,7 @@ class RuntimeState {
   std::thread warming_;
 
  public:
-  // Null unless the application tunes. Last, as its thread uses all the rest.
+  // Null unless the application tunes. The last member, since its thread uses all others.
   const std::unique_ptr<ApplicationTuner> tuner;
 };
 

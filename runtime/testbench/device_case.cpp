@@ -18,7 +18,7 @@ DeviceCase::DeviceCase(const Driver& driver, const Device& device, const HostOpe
 
 void DeviceCase::add_set() {
   sets_.push_back(std::make_unique<DeviceOperands>(driver_, host_, offset_,
-                                                   // The host driver sees every access outside.
+                                                   // The host driver detects every access outside.
                                                    device_.target.host ? Guards::none : Guards::bands));
   args_.push_back(sets_.back()->args(scalars_));
 }

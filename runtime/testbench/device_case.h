@@ -15,12 +15,12 @@ namespace quern {
 
 class DeviceCase {
  public:
-  // `driver` and `host` must outlive it; the device's context must be current wherever it is used. Uploads. Throws
-  // Error (driver).
+  // `driver` and `host` must outlive it; the device's context must be current during every use. Uploads the data.
+  // Throws Error (driver).
   DeviceCase(const Driver& driver, const Device& device, const HostOperands& host, const AnyArgs& scalars,
              int offset_elements);
 
-  // Puts the inputs and the poisoned outputs back.
+  // Restores the inputs and the poisoned outputs.
   void reset();
   // Launches and waits. False: the problem is empty, nothing was launched.
   bool launch(const AnyPlan& plan) const;
@@ -28,11 +28,11 @@ class DeviceCase {
   // See DeviceOperands::damage.
   std::string damage() const { return sets_.front()->damage(host_); }
 
-  // Makes as many copies of the operands as the regime takes.
+  // Makes as many copies of the operands as the regime needs.
   Timing time(const AnyPlan& plan, const Effort& effort = {}, Regime regime = Regime::cold);
   std::unique_ptr<Sampler> sampler(const AnyPlan& plan, Regime regime);
 
-  // The image that a launch of the plan's step takes at these addresses, counted from 0 among all of the plan's.
+  // The index, among all images of the plan, of the image that a launch of this step selects at these addresses.
   std::size_t image_of(const AnyPlan& plan, std::size_t step = 0) const;
 
   const AnyArgs& args() const { return args_.front(); }

@@ -9,8 +9,8 @@ namespace {
 
 constexpr double kConfidence = 0.95;
 
-// The largest k for which the k-th smallest and the k-th largest of `n` enclose the median with kConfidence; 1 where
-// none does.
+// The largest k for which the k-th smallest and the k-th largest of `n` enclose the median with kConfidence; 1 if there
+// is none.
 std::size_t rank_of_interval(std::size_t n) {
   double tail = 0;                                       // P(heads < k)
   double heads = std::pow(0.5, static_cast<double>(n));  // P(heads == k - 1)

@@ -9,8 +9,8 @@
 namespace quern {
 namespace {
 
-constexpr int kLook = 3;           // samples after which what is hopeless is dropped
-constexpr double kHopeless = 1.3;  // times the best: more than any band of noise
+constexpr int kLook = 3;           // samples after which a hopeless candidate is dropped
+constexpr double kHopeless = 1.3;  // times the best: more than any noise
 
 Timing summarize(std::vector<double> samples, const char* method) {
   const std::vector<double>& all = samples;

@@ -1,4 +1,4 @@
-// Times with what they are worth: of a call on the device, and of a call on the host.
+// Times with their uncertainty: of a call on the device, and of a call on the host.
 #ifndef QUERN_TESTBENCH_MEASURE_H_
 #define QUERN_TESTBENCH_MEASURE_H_
 
@@ -23,7 +23,7 @@ struct Timing {
   bool timed() const { return !samples.empty(); }
 };
 
-// How long to look. What is clearly slower than `hopeless_us` is not looked at longer than it takes to see that.
+// How long to measure. A call that is clearly slower than `hopeless_us` is dropped as soon as that is known.
 struct Effort {
   int samples = 21;
   double hopeless_us = std::numeric_limits<double>::infinity();
@@ -32,10 +32,10 @@ struct Effort {
 // Device time of one call. Throws Error (driver).
 Timing measure(const Driver& driver, const Calls& calls, const Effort& effort = {});
 
-// `rounds` rounds A B B A of two samplers.
+// Measures `rounds` rounds A B B A of two samplers.
 std::vector<Round> measure_rounds(Sampler& a, Sampler& b, int rounds);
 
-// 10^9 bytes in a second.
+// 10^9 bytes per second.
 double gigabytes_a_second(std::int64_t bytes, double us);
 
 // Host time of one call of `call` in nanoseconds, the median of blocks of calls.

@@ -35,7 +35,7 @@ CUresult device_name(char* name, int length, CUdevice) {
   return CUDA_SUCCESS;
 }
 
-// Stricter than driver 580, which forbids loading in no mode.
+// Stricter than driver 580, which allows loading in every mode.
 bool forbidden() { return null_driver().capturing && NullDriver::capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED; }
 
 CUresult load(CUlibrary* library, const void*, CUjit_option*, void**, unsigned, CUlibraryOption*, void**, unsigned) {
@@ -78,7 +78,7 @@ CUresult capturing(CUstream, CUstreamCaptureStatus* status) {
   return null_driver().capturing ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT : CUDA_SUCCESS;
 }
 
-// Every call that is not told otherwise succeeds and leaves its results alone.
+// By default every call succeeds and does not write its results.
 template <class... Arguments>
 void succeed(CUresult (*&member)(Arguments...)) {
   member = [](Arguments...) { return CUDA_SUCCESS; };

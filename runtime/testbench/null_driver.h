@@ -1,5 +1,5 @@
-// A driver whose calls return at once: one made-up device, contexts and kernels that are only numbers, launches that do
-// nothing. For measuring what quern itself costs, and for tests of everything above the driver.
+// A fake driver whose calls return at once: one device, contexts and kernels that are only numbers, launches that do
+// nothing. For measuring quern's own overhead, and for tests of everything above the driver.
 #ifndef QUERN_TESTBENCH_NULL_DRIVER_H_
 #define QUERN_TESTBENCH_NULL_DRIVER_H_
 
@@ -12,7 +12,7 @@ namespace quern {
 
 DriverTable null_driver_table();
 
-// Reads and is set like a number; many threads may add to it without slowing one another.
+// A counter that is read and set like a number; many threads may add to it without contention.
 class NullCount {
  public:
   void add() { count_.add(); }
@@ -27,15 +27,15 @@ class NullCount {
   StripedCounter count_;
 };
 
-// What the calls of null_driver_table count and how they answer, for the calling process. Tests set it; launches only
-// read it.
+// The counters of null_driver_table's calls and the settings that control their results, per process. Tests set it;
+// launches only read it.
 struct NullDriver {
   int arch = 90;
   int devices = 1;
-  std::uintptr_t current_context = 1;  // 0: none is current
-  std::uintptr_t oldest_context = 1;   // those with lower numbers were destroyed
+  std::uintptr_t current_context = 1;  // 0: no context is current
+  std::uintptr_t oldest_context = 1;   // contexts with lower numbers were destroyed
   bool capturing = false;              // a stream is captured: loading and unloading need the relaxed mode
-  bool ended = false;                  // the process ends and the driver has shut down
+  bool ended = false;                  // the process is exiting and the driver has shut down
   int reject_images = 0;               // how many of the next library loads fail as invalid images
   NullCount loads, unloads, launches;
   static thread_local CUlaunchConfig last_launch;        // the calling thread's

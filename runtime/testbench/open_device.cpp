@@ -8,7 +8,7 @@
 
 namespace quern {
 
-// What others call the two.
+// Other common names for the two.
 static constexpr Alias kDeviceAliases[] = {{"cpu", "host"}, {"gpu", "cuda"}};
 
 DeviceName parse_device(const std::string& text) {

@@ -56,7 +56,7 @@ void fill_bytes(std::byte* data, std::int64_t bytes, std::uint64_t seed) {
   });
 }
 
-// A floating number as an integer that counts units in the last place, in the order of the numbers.
+// Maps a floating number to an integer that counts units in the last place and preserves the order.
 template <class T>
 std::int64_t ordered(T value) {
   using Bits = std::conditional_t<
@@ -68,7 +68,7 @@ std::int64_t ordered(T value) {
   return bits < 0 ? -magnitude : magnitude;
 }
 
-// What one element is off by: ulps, 0 where both are NaN or within the absolute bound.
+// The error of one element in ulps; 0 if both are NaN or within the absolute bound.
 template <class T>
 double ulps_off(const T& got, const T& expected, const Tolerance& tolerance) {
   if (std::memcmp(&got, &expected, sizeof(T)) == 0) return 0;
@@ -105,14 +105,14 @@ void compare_bytes(const std::string& operand, const Layout& layout, const std::
 }
 
 std::string gap_name(const std::string& operand, const Layout& layout, const Index& before) {
-  return cat("the gap behind row ", index_text(before, std::max(1, layout.rank - 1)), " of ", operand);
+  return cat("the gap after row ", index_text(before, std::max(1, layout.rank - 1)), " of ", operand);
 }
 
-// Between elements nothing may have been written.
+// Checks that nothing was written between elements.
 void compare_gaps(const std::string& operand, const Layout& layout, const std::byte* got, const std::byte* expected,
                   Comparison& result) {
   const std::int64_t size = bytes(layout.dtype);
-  std::int64_t end = 0;  // of the run before
+  std::int64_t end = 0;  // of the preceding run
   for_each_run(in_memory_order(layout), [&](std::int64_t offset, std::int64_t count, std::int64_t) {
     const std::int64_t gap = std::max<std::int64_t>(offset - end, 0);
     if (std::memcmp(got + end * size, expected + end * size, static_cast<std::size_t>(gap * size)) != 0)

@@ -1,5 +1,5 @@
-// The data of one problem: made up or given, on the host and on the device, with the reference's answer beside it.
-// Shared by `quern run`, the benchmarks, the tests and the tuner.
+// The data of one problem, generated or given, on the host and on the device, with the reference's result. Shared by
+// `quern run`, the benchmarks, the tests and the tuner.
 #ifndef QUERN_TESTBENCH_OPERANDS_H_
 #define QUERN_TESTBENCH_OPERANDS_H_
 
@@ -24,12 +24,12 @@ class AnyArgs {
 
   void* data() { return bytes_.data(); }
   const void* data() const { return bytes_.data(); }
-  // `entry`: of a list, whose length set_extents has given.
+  // `entry`: index in a list, whose length was set by set_extents.
   void set_operand(int operand, const void* pointer, std::int64_t bytes = kOpen, int entry = 0);
   // Both throw Error (bad_input) for an unknown name, the second for a text that is not a number of the scalar's type.
   void set_scalar(std::string_view name, double value);
   void parse_scalar(std::string_view name, std::string_view value);
-  // The extents that the launch takes and the lengths of lists, from a problem in which extents are closed.
+  // Sets the launch's extents and the lengths of lists, from a problem with closed extents.
   void set_extents(const void* problem);
 
  private:
@@ -47,17 +47,17 @@ struct OperandEntry {
 };
 std::vector<OperandEntry> operand_entries(const Family& family, const void* problem);
 
-// Host memory of each operand, by its place in operand_entries, which is that in the family's table where no list comes
+// Host memory of each operand, indexed as in operand_entries, which is the index in the family's table if no list comes
 // before it. The problem must be closed: no open extent that a layout needs.
 class HostOperands {
  public:
   HostOperands(const Family& family, const void* problem);
 
-  // Fills each input: by the family's own generator, else with numbers of its type: floats in [-4, 4) with, every so
-  // often, a zero, an infinity, a NaN, a denormal or the largest value if `wild`; any byte for integers. Outputs are
-  // filled with 0xA5, a workspace with 0.
+  // Fills each input: by the family's own generator, else with numbers of its type: floats in [-4, 4), and if `wild`,
+  // an occasional zero, infinity, NaN, denormal or largest value; any byte for integers. Outputs are filled with 0xA5,
+  // a workspace with 0.
   void generate(std::uint64_t seed, bool wild);
-  // Runs the reference on the inputs and gives its outputs; this object stays unchanged.
+  // Runs the reference on the inputs and returns its outputs; this object is not changed.
   HostOperands reference(const AnyArgs& scalars) const;
 
   int size() const { return static_cast<int>(entries_.size()); }
@@ -85,37 +85,37 @@ class HostOperands {
 };
 
 // Device copies. Each operand starts `offset_elements` elements past a 256-byte boundary. With guard bands there are
-// 1024 bytes of 0xA5 before and after it; without, the allocation ends with the operand and nothing but the operand is
-// initialized, so that compute-sanitizer sees every access outside.
+// 1024 bytes of 0xA5 before and after it; without, the allocation ends with the operand and only the operand is
+// initialized, so that compute-sanitizer detects every access outside.
 enum class Guards { bands, none };
 class DeviceOperands {
  public:
-  // Allocates in the current context. Throws Error (driver), out of memory among them.
+  // Allocates in the current context. Throws Error (driver), also if out of memory.
   DeviceOperands(const Driver& driver, const HostOperands& host, int offset_elements = 0,
                  Guards guards = Guards::bands);
   ~DeviceOperands();
   DeviceOperands(const DeviceOperands&) = delete;
   DeviceOperands& operator=(const DeviceOperands&) = delete;
 
-  // Everything to the device; outputs as the host has them (poisoned by generate).
+  // Copies everything to the device; outputs with the host's contents (poisoned by generate).
   void upload(const HostOperands& host);
-  // Outputs and updates back.
+  // Copies outputs and updates back to the host.
   void download(HostOperands& host) const;
-  // The name of an operand whose guard bands were written, or that is an input and was changed; "" if none.
+  // The name of an operand whose guard bands were written, or of an input that was changed; "" if there is none.
   std::string damage(const HostOperands& host) const;
-  // Arguments with these pointers and sizes, the extents of the problem, and `scalars`' numbers.
+  // Arguments with these pointers and sizes, the problem's extents, and the run-time numbers of `scalars`.
   AnyArgs args(const AnyArgs& scalars) const;
   void* pointer(int operand) const;
 
-  // With guard bands: all of the memory, operands and bands, as one range.
+  // With guard bands: all of the memory (operands and bands) as one range.
   CUdeviceptr base() const { return allocations_.front(); }
   std::int64_t total() const { return total_; }
-  // Every byte between an output's first and its last, on the default stream. Updates stay as they are.
+  // Fills every byte of each output's span, on the default stream. Updates are not changed.
   void fill_outputs(unsigned char value) const;
-  // Where a byte of that range is: which operand, or which band of it.
+  // The location of a byte in that range: its operand, or a band of that operand.
   struct Place {
     int operand = 0;          // by its place in operand_entries
-    bool band = false;        // before or behind the operand
+    bool band = false;        // before or after the operand
     std::int64_t offset = 0;  // in the operand, in bytes; below 0 or beyond its size in a band
   };
   Place place(std::int64_t byte) const;
@@ -128,8 +128,8 @@ class DeviceOperands {
   std::vector<unsigned char> problem_;
   const std::vector<OperandEntry> entries_;
   CUdeviceptr allocate(std::int64_t bytes);
-  // With guard bands all operands share one allocation, so that their places in memory, and with them what the address
-  // translation costs a small kernel, do not depend on what was allocated before.
+  // With guard bands all operands share one allocation, so that their addresses, and with them the cost of address
+  // translation in a small kernel, do not depend on earlier allocations.
   struct Block {
     CUdeviceptr base = 0;
     std::int64_t offset = 0;  // of the operand in the block
@@ -145,11 +145,11 @@ class DeviceOperands {
 // The element of an operand that holds byte `offset` of it: "out[12, 5]", or the gap after a row.
 std::string element_name(const std::string& operand, const Layout& layout, std::int64_t offset);
 
-// A result against the reference's.
+// A result compared with the reference's.
 struct Comparison {
   bool equal = true;       // within the family's tolerance
   double max_error = 0;    // in units of the last place of the stored type; 0: bit for bit
-  std::string difference;  // the first element that is out: operand, position, both values
+  std::string difference;  // the first element outside the tolerance: operand, position, both values
 };
 Comparison compare(const HostOperands& got, const HostOperands& expected);
 

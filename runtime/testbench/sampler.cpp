@@ -8,9 +8,10 @@
 namespace quern {
 namespace {
 
-// Total of the rotating sets: several times any L2 so far, so that nothing of a set is left when its turn comes.
+// Total of the rotating sets: several times the largest L2 of current GPUs, so that no part of a set is still cached
+// when it is used again.
 constexpr std::int64_t kRotatingBytes = 256'000'000;
-constexpr int kSmallSets = 4;  // where calls are so small that rotating enough of them would take thousands
+constexpr int kSmallSets = 4;  // for calls so small that thousands of sets would be needed
 constexpr int kFlushCalls = 40;
 constexpr int kWarmups = 2;
 
@@ -21,7 +22,7 @@ void require_nodes(const Graph& graph, int calls) {
   throw Error(Code::driver, Stage::tool, "the captured graph has fewer nodes than calls: nothing was measured");
 }
 
-// Calls a graph: enough that the graph's own start does not count, few enough to stay quick.
+// Calls per graph: enough to make the graph's launch overhead negligible, few enough to be fast.
 int calls_a_graph(const Calls& calls) {
   if (calls.emulated) return 1;
   const double guess_us = std::max(2.0, static_cast<double>(calls.bytes) / 3.5e6);
@@ -29,7 +30,7 @@ int calls_a_graph(const Calls& calls) {
   return calls.sets * ((wanted + calls.sets - 1) / calls.sets);
 }
 
-// The calls one after another, on one set after another.
+// Captures the calls in sequence, each on the next set.
 class Replay : public Sampler {
  public:
   Replay(const Driver& driver, const Calls& calls)
@@ -57,7 +58,7 @@ class Replay : public Sampler {
   const StreamOwner stream_;
 };
 
-// A flush of L2 before each call; what the flushes alone take is measured beside each sample and subtracted.
+// Flushes L2 before each call; the time of the flushes alone is measured with each sample and subtracted.
 class Flushed : public Sampler {
  public:
   Flushed(const Driver& driver, const Calls& calls)

@@ -1,6 +1,6 @@
-// Device time of one call, sample by sample. The regime is fixed and stated with every figure: CUDA-graph replays, so
-// that launch overhead stays out, between two events; and a cold L2, by rotating through enough copies of the operands
-// that none is still cached, or on request a warm one.
+// Device time of one call, sample by sample. The regime is fixed and stated with every figure: CUDA-graph replays
+// between two events, which exclude launch overhead; and a cold L2, by rotating through enough copies of the operands
+// that none is still cached, or on request a warm L2.
 #ifndef QUERN_TESTBENCH_SAMPLER_H_
 #define QUERN_TESTBENCH_SAMPLER_H_
 
@@ -14,30 +14,30 @@
 namespace quern {
 
 enum class Regime : std::uint8_t {
-  cold,  // nothing of the operands is in L2 when a call begins
-  warm,  // whatever of them L2 holds is there
+  cold,  // no part of the operands is in L2 when a call begins
+  warm,  // the operands are in L2, as far as they fit
 };
 const char* name(Regime regime);
-// Throws Error (bad_input) that lists them.
+// Throws Error (bad_input) that lists the accepted names.
 Regime parse_regime(std::string_view text);
 
-// Enqueues one call on operand set `set`, and keeps alive what it launches.
+// Enqueues one call on operand set `set`, and keeps alive the kernels that it launches.
 using Enqueue = std::function<void(CUstream stream, int set)>;
 
-// How many operand sets of `bytes` (read and written by one call) a cold regime rotates through.
+// The number of operand sets of `bytes` (read and written by one call) that a cold regime rotates through.
 int rotating_sets(std::int64_t bytes, std::int64_t l2_bytes);
 
-// What is called, and where.
+// The calls to measure, and their device.
 struct Calls {
   Enqueue enqueue;
-  int sets = 1;            // that enqueue knows; what rotating_sets gave where the regime is cold
+  int sets = 1;            // that enqueue accepts; from rotating_sets if the regime is cold
   std::int64_t bytes = 0;  // of one call
   std::int64_t l2_bytes = 0;
   Regime regime = Regime::cold;
-  bool emulated = false;  // on the host driver: one call a sample, as its times say nothing of a GPU's
+  bool emulated = false;  // on the host driver: one call per sample, since its times are not a GPU's
 };
 
-// The calls are captured once, by the constructor; not thread-safe.
+// The constructor captures the calls once. Not thread-safe.
 class Sampler {
  public:
   virtual ~Sampler() = default;

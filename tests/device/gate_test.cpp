@@ -63,7 +63,7 @@ TEST_F(CorrectnessCheckTest, FindsAResultThatChangesFromRunToRun) {
 TEST_F(CorrectnessCheckTest, FindsANanInPlaceOfANumber) { expect(Flaw::nan, FailureKind::wrong, "is 0x7fc00000"); }
 TEST_F(CorrectnessCheckTest, FindsAChangedInput) { expect(Flaw::input, FailureKind::inputs, "x[0, 0]"); }
 TEST_F(CorrectnessCheckTest, FindsAWriteBetweenRows) {
-  expect(Flaw::gap, FailureKind::wrong, "the gap behind row 0 of out", "flawed rows=33 width=100 out_stride=101");
+  expect(Flaw::gap, FailureKind::wrong, "the gap after row 0 of out", "flawed rows=33 width=100 out_stride=101");
 }
 // The problem itself has even rows and finite numbers.
 TEST_F(CorrectnessCheckTest, FindsWhatIsWrongForAnOddExtentOnly) {

@@ -136,7 +136,7 @@ TEST(Compare, TheGapsBetweenRowsMustStayAsTheyWere) {
     pair.got.data(kGatherOut)[4 * (7 + 5)] = std::byte{0};
     const Comparison result = pair.compare();
     EXPECT_FALSE(result.equal);
-    EXPECT_EQ(result.difference, "the gap behind row 1 of out was written");
+    EXPECT_EQ(result.difference, "the gap after row 1 of out was written");
   }
 }
 
@@ -149,10 +149,10 @@ TEST(ElementName, FindsRowsOfMatricesApartAndByTurns) {
   const Operand operand{"x", Role::input, 0, true, nullptr, "", ""};
   const std::tuple<Layout, std::int64_t, const char*> table[] = {
       {two_matrices(4, 10), 5, "x[0, 1, 1]"},
-      {two_matrices(4, 10), 9, "the gap behind row 0, 1 of x"},
+      {two_matrices(4, 10), 9, "the gap after row 0, 1 of x"},
       {two_matrices(4, 10), 16, "x[1, 1, 2]"},
       {two_matrices(8, 4), 5, "x[1, 0, 1]"},
-      {two_matrices(8, 4), 7, "the gap behind row 1, 0 of x"},
+      {two_matrices(8, 4), 7, "the gap after row 1, 0 of x"},
       {two_matrices(8, 4), 8, "x[0, 1, 0]"}};
   for (const auto& [layout, offset, name] : table) EXPECT_EQ(element_name(operand.name, layout, offset), name);
 }
@@ -181,7 +181,7 @@ TEST(LayoutWalk, GoesThroughFourDimensionsInTheOrderOfIndicesWhateverTheStrides)
   EXPECT_EQ(index_text(index_of(q, 47), 4), "1, 2, 1, 3");
   const Operand operand{"q", Role::output, 0, true, nullptr, "", ""};
   EXPECT_EQ(element_name(operand.name, q, 105), "q[1, 2, 1, 1]");
-  EXPECT_EQ(element_name(operand.name, q, 13), "the gap behind row 0, 2, 0 of q");
+  EXPECT_EQ(element_name(operand.name, q, 13), "the gap after row 0, 2, 0 of q");
 }
 
 // Drawn at random: dimensions in any order of memory, padded, some of one element.

@@ -34,7 +34,7 @@ inline double reference_mish(double x) {
   return x * (p / (p + 2));
 }
 
-// 6x is formed before it is divided, as in PyTorch, so an x whose sixfold is no float gives infinity.
+// 6x is computed before the division, as in PyTorch, so an x for which 6x overflows gives infinity.
 inline double reference_hardswish(double x) {
   if (6 * x > 3.4028235677973366e38) return HUGE_VAL;
   return x <= -3 ? 0 * x : x >= 3 ? x : x * (x + 3) / 6;
@@ -58,7 +58,7 @@ inline constexpr ActivationRow kActivationRows[] = {QUERN_ACTIVATIONS(QUERN_ACTI
 inline constexpr const char* kActivationNames[] = {QUERN_ACTIVATIONS(QUERN_ACTIVATION_NAME) nullptr};
 #undef QUERN_ACTIVATION_NAME
 
-// Whether the formula has the run-time parameter: for some x it shows.
+// Whether the formula uses the run-time parameter: for some x its value depends on it.
 inline bool takes_alpha(int activation) {
   const ActivationRow& row = kActivationRows[activation];
   return row.reference(-0.5, 1) != row.reference(-0.5, 2) || row.reference(1.5, 1) != row.reference(1.5, 2);

@@ -1,4 +1,4 @@
-// Launch geometry of kernels that work on slots. Host code.
+// Launch geometry of kernels that process slots. Host code.
 #ifndef QUERN_COMMON_GEOMETRY_H_
 #define QUERN_COMMON_GEOMETRY_H_
 
@@ -13,8 +13,8 @@ namespace quern::common {
 // The widest block that such kernels are compiled for.
 inline constexpr int kMaxThreads = 512;
 
-// Blocks of `threads`; narrower ones where a small problem would leave multiprocessors idle. Two blocks a
-// multiprocessor are enough to have every one of them load.
+// Blocks of `threads` threads; narrower blocks if a small problem would leave multiprocessors idle. Two blocks per
+// multiprocessor are enough to keep all of them loading.
 inline void launch_slots(std::uint64_t slots, int unroll, int threads, const DeviceModel& model, Launch& launch) {
   const auto blocks = [&](int width) {
     const std::uint64_t tile = static_cast<std::uint64_t>(width) * static_cast<std::uint64_t>(unroll);
@@ -27,7 +27,7 @@ inline void launch_slots(std::uint64_t slots, int unroll, int threads, const Dev
       static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks(threads), std::numeric_limits<std::uint32_t>::max()));
 }
 
-// What a multiprocessor of the architecture can hold at once, for constraints: the device itself is not known yet.
+// The capacity of a multiprocessor of the architecture, for constraints: the device itself is not known yet.
 inline std::int32_t resident_threads(const Target& target) {
   return target.arch == 80 || (target.arch >= 90 && target.arch < 120) ? 2048 : 1536;
 }
@@ -35,8 +35,7 @@ inline std::int32_t resident_shared_bytes(const Target& target) {
   return (target.arch >= 90 && target.arch < 120 ? 227 : 99) * 1024;
 }
 
-// At most `blocks_per_sm` blocks a multiprocessor, for kernels whose blocks go on to further tiles; 0: as many as the
-// grid has.
+// At most `blocks_per_sm` blocks per multiprocessor, for persistent (grid-stride) kernels; 0: no limit.
 inline void limit_grid(int blocks_per_sm, const DeviceModel& model, Launch& launch) {
   const auto most = static_cast<std::uint32_t>(blocks_per_sm) * static_cast<std::uint32_t>(model.multiprocessors);
   if (most != 0) launch.grid[0] = std::min(launch.grid[0], most);

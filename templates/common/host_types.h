@@ -1,4 +1,4 @@
-// The names that number types have in generated specs, and host code that is written once for all of them.
+// The names of number types in generated specs, and host code that is generic over them.
 #ifndef QUERN_COMMON_HOST_TYPES_H_
 #define QUERN_COMMON_HOST_TYPES_H_
 
@@ -98,7 +98,7 @@ inline void write_integer(DType type, void* data, std::int64_t at, std::int64_t 
   }
 }
 
-// A floating number as double, exactly; and the one nearest to a double.
+// Converts a floating number to double, exactly; and a double to the nearest number of the type.
 inline double read_float(DType type, const void* data, std::int64_t at) {
   return with_float(type,
                     [&](auto x) { return static_cast<double>(to_compute(static_cast<const decltype(x)*>(data)[at])); });

@@ -1,4 +1,4 @@
-// How scales are made of largest magnitudes. Read by applications, by the host and by kernels.
+// How scales are computed from largest magnitudes. Read by applications, by the host and by kernels.
 #ifndef QUERN_COMMON_SCALE_CHOICES_H_
 #define QUERN_COMMON_SCALE_CHOICES_H_
 
@@ -16,7 +16,7 @@ namespace quern {
   VALUE(exact) /* amax / max, not rounded to a power of two: fp32 scales only */
 enum class ScaleMode : unsigned char { QUERN_SCALE_MODES(QUERN_VALUE) };
 
-// What a block with a NaN or an infinity becomes.
+// The result for a block with a NaN or an infinity.
 #define QUERN_SCALE_POLICIES(VALUE)                                       \
   VALUE(ao) /* torchao: its scale is 255, and all its elements are NaN */ \
   VALUE(te) /* TransformerEngine: NaNs do not count, an infinity gives scale 254; rceil only */

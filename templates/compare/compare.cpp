@@ -14,7 +14,7 @@ enum Parameters { kVector, kUnroll, kThreads };
 constexpr std::int32_t kVectors[] = {1, 16, kNoMore};
 constexpr std::int32_t kUnrolls[] = {4, kNoMore};
 constexpr std::int32_t kThreadCounts[] = {256, kNoMore};
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;  // of one grid, a byte an access
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;  // of one grid, with one byte per access
 
 Layout range_layout(const Compare& p) { return Layout::list(u8, p.bytes); }
 Layout first_layout(const Compare&) { return Layout::list(i64, 1); }

@@ -1,5 +1,5 @@
-// compare: the first byte in which two ranges of device memory differ. What the tuner checks results with, so that a
-// candidate on gigabytes is looked at as fast as it is run; not listed among the families.
+// compare: the first byte in which two ranges of device memory differ. The tuner checks results with it, so that
+// checking a candidate on gigabytes is as fast as running it. Not listed among the families.
 #ifndef QUERN_COMPARE_H_
 #define QUERN_COMPARE_H_
 

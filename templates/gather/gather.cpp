@@ -44,7 +44,7 @@ bool allows_no_rows(const Gather& p) {
 }
 bool needs_rows_erased(const void* p) { return needs_rows(*static_cast<const Gather*>(p)); }
 
-// What the row length and both strides have in common: the widest vector that a slot may be.
+// The widest vector that divides the row length and both strides: the largest possible slot.
 std::int64_t natural_vector(const Gather& p, std::int64_t limit) {
   const std::int64_t size = element_bytes(p);
   return common_alignment({row_bytes(p), source_stride(p) * size, out_stride(p) * size}, limit);
@@ -75,7 +75,7 @@ bool blocks_are_resident(const Gather&, const Target& t, const Config& c) {
   return c[kBlocksPerSm] * c[kThreads] <= common::resident_threads(t);
 }
 
-// Slots of a row. A ragged row starts anywhere in its first window.
+// Slots per row. A ragged row starts anywhere in its first window.
 std::int64_t slots_per_row(const Gather& p, const Config& c) {
   if (c[kForm] == kRagged) return (16 - element_bytes(p) + row_bytes(p) + 15) / 16;
   return (row_bytes(p) + c[kVector] - 1) / c[kVector];
@@ -94,7 +94,7 @@ constexpr auto holds = &holds_for<Gather, F>;
 template <bool (*F)(const Gather&, const Config&)>
 constexpr auto applies = &applies_to<Gather, F>;
 
-// A loaded row resolved on the host: null for a zero row.
+// The source row of an index, resolved on the host: null for a zero row.
 const std::byte* resolve(const Gather& p, const GatherArgs& a, std::int64_t position) {
   std::int64_t row = common::read_integer(p.index, a.index.data, position);
   if (p.mode == GatherMode::wrap_negative && row < 0) row += p.rows;
@@ -203,15 +203,15 @@ struct GatherFamily {
   }
 
   // Rows that a vector of 8 bytes or more divides are moved in vectors; others in the ragged form, unless they are too
-  // short for its windows to pay. 2 accesses of 16 bytes in flight a thread, at full occupancy, are 64 KB a
-  // multiprocessor: three times what the latency asks for, and an index must come before its row.
+  // short to benefit from its windows. 2 accesses of 16 bytes in flight per thread, at full occupancy, are 64 KB per
+  // multiprocessor: three times what the latency needs, since an index must be loaded before its row.
   static Config preferred(const Gather& p, const Target& target) {
     const std::int64_t vector = natural_vector(p, widest_access(target));
     const bool narrow = vector < 8 || row_bytes(p) / vector >= kMaxSlots;
     const bool ragged = narrow && row_bytes(p) >= 64 && element_bytes(p) < 16;
     Config config = ragged ? config_for(kRagged, 16) : config_for(kWhole, std::max(vector, element_bytes(p)));
-    // On an H200 the hints gain 0.5 % for rows of 8 KB and more and lose up to 3 % for short ones, whose neighbours
-    // share what is fetched; ragged windows share their reads through L1.
+    // On an H200 the hints gain 0.5 % for rows of 8 KB and more and lose up to 3 % for short ones, where adjacent rows
+    // share fetched sectors; ragged windows share their reads through L1.
     const bool hints = !ragged && row_bytes(p) >= 8192;
     config[kLoadOnce] = hints ? 1 : 0;
     config[kStoreStream] = hints ? 1 : 0;
@@ -274,7 +274,7 @@ struct GatherFamily {
   }
 
   static void reference(const Gather& p, const Args& a) {
-    if (p.width == 0) return;  // as no kernel is launched, no index is looked at either
+    if (p.width == 0) return;  // no kernel is launched, so no index is checked either
     const std::int64_t size = element_bytes(p);
     const auto copy_rows = [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
@@ -301,8 +301,8 @@ struct GatherFamily {
     return 2 * p.count * row_bytes(p) + p.count * (quern::bytes(p.index) + quern::bytes(p.scale));
   }
 
-  // Indices: a permutation where count <= rows, else every row again and again in a shuffled order; with some that name
-  // no row where the mode gives them a meaning.
+  // Indices: a permutation if count <= rows, else every row repeatedly in a shuffled order; with some indices outside
+  // of source if the mode gives them a meaning.
   static bool generate(const Gather& p, int operand, std::uint64_t seed, void* data) {
     if (operand == 4) return common::write_integer(i64, data, 0, -1), true;
     if (operand != 1) return false;
@@ -313,7 +313,7 @@ struct GatherFamily {
  private:
   static std::int64_t rows_or_one(const Gather& p) { return std::max<std::int64_t>(1, p.rows); }
 
-  // Half of them are those next to the good ones, where a comparison that is off by one shows.
+  // Half of them are adjacent to the valid ones, to detect an off-by-one comparison.
   static std::int64_t bad_index(const Gather& p, std::uint64_t random) {
     if (p.mode == GatherMode::minus_one_is_zero) return -1;
     const bool below = random % 2 == 0 || p.mode == GatherMode::wrap_negative;

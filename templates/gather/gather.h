@@ -21,14 +21,14 @@ struct GatherArgs {
   std::int64_t count = kOpen;
 };
 
-// The bytes are moved as they are, NaN payloads included. With a scale each element is multiplied in fp32 (f64 in f64)
+// The bytes are moved unchanged, NaN payloads included. With a scale each element is multiplied in fp32 (f64 in f64)
 // and rounded once to nearest even; e4m3 and e5m2 saturate. The modes are in quern/gather_choices.h.
 struct Gather {
   using Args = GatherArgs;
 
   std::int64_t rows = kOpen;   // of source; may stay open where the mode does not need it
   std::int64_t count = kOpen;  // of index and out
-  std::int64_t width = 4096;   // elements a row
+  std::int64_t width = 4096;   // elements per row
   DType dtype = DType::bf16;
   DType index = DType::i64;
   GatherMode mode = GatherMode::assume_valid;

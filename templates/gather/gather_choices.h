@@ -1,4 +1,4 @@
-// What fields of gather may be. Read by applications, by the host and by the kernel.
+// The values of gather's fields. Read by applications, by the host and by the kernel.
 #ifndef QUERN_GATHER_CHOICES_H_
 #define QUERN_GATHER_CHOICES_H_
 
@@ -6,7 +6,7 @@ namespace quern {
 
 #define QUERN_VALUE(name) name,
 
-// What an index that names no row of `source` means. All but the first two need `rows`.
+// The meaning of an index outside of `source`. All but the first two need `rows`.
 #define QUERN_GATHER_MODES(VALUE)                                                                          \
   VALUE(assume_valid)      /* every index is in [0, rows); anything else is undefined */                   \
   VALUE(minus_one_is_zero) /* -1 gives a zero row, the others are in range */                              \

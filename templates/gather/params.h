@@ -1,4 +1,4 @@
-// What the host hands the kernel. Read by both.
+// The kernel's parameter struct. Read by host and kernel.
 #ifndef QUERN_GATHER_PARAMS_H_
 #define QUERN_GATHER_PARAMS_H_
 

@@ -1,4 +1,4 @@
-// Groups of rows on the host: their ends as references read them and as tests make them up.
+// Groups of rows on the host: reading their ends in references, and generating them for tests.
 #ifndef QUERN_MX_GROUPS_H_
 #define QUERN_MX_GROUPS_H_
 
@@ -12,7 +12,7 @@ namespace quern::mx {
 
 struct Groups {
   std::int64_t count;
-  std::int64_t rows;  // of all, and perhaps some more after the last group
+  std::int64_t rows;  // of all groups; there may be more rows after the last group
   std::int64_t step;  // a group's rows must be a multiple of it
   DType offset;       // of the ends: i32 or i64
 };
@@ -22,14 +22,13 @@ struct RowRange {
   std::int64_t end;
 };
 
-// The rows of each group. None if one is wrong; 1 + its number is then in *status, an int32.
+// The rows of each group. Empty if a group is invalid; then *status, an int32, is 1 + its number.
 std::vector<RowRange> read_groups(const Groups& groups, const void* offsets, void* status);
 
-// Test data of the operands that say what a launch is to do, by name: offsets, noop, status and given_scale. False for
-// others.
+// Test data of the operands that control a launch, by name: offsets, noop, status and given_scale. False for others.
 bool generate_control(std::string_view operand, const Groups& groups, std::uint64_t seed, void* data);
 
-// Ends of groups: some groups are empty, and the last one does not always end with the last row.
+// Generates ends of groups: some groups are empty, and the last one does not always end with the last row.
 void generate_offsets(const Groups& groups, std::uint64_t seed, void* offsets);
 
 }  // namespace quern::mx

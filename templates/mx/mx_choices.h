@@ -1,4 +1,4 @@
-// What fields that the families of MX formats share may be. Read by applications, by the host and by kernels.
+// The values of fields that the families of MX formats share. Read by applications, by the host and by kernels.
 #ifndef QUERN_MX_CHOICES_H_
 #define QUERN_MX_CHOICES_H_
 
@@ -12,7 +12,7 @@ namespace quern {
   VALUE(col)
 enum class MxDirection : unsigned char { QUERN_MX_DIRECTIONS(QUERN_VALUE) };
 
-// What shares a scale, and how that is stored.
+// Which elements share a scale, and how scales are stored.
 #define QUERN_MX_SCALINGS(VALUE)                                         \
   VALUE(mx)       /* 32 elements, an E8M0 byte; 255 is NaN */            \
   VALUE(tensor)   /* everything: `given_scale`, a float on the device */ \
@@ -33,21 +33,21 @@ enum class MxBlock : unsigned char { QUERN_MX_BLOCKS(QUERN_VALUE) };
   VALUE(rows) /* those of a column: [experts, cols, rows] */
 enum class MxOrder : unsigned char { QUERN_MX_ORDERS(QUERN_VALUE) };
 
-// plain: row direction [experts, rows, cols / 32], col direction [experts, rows / 32, cols].
-// blocked: of each expert's lines and blocks in atoms of 128 x 4, as block-scaled matrix products read them; lines are
-// padded to 128 and blocks to 4 with zeros. A line is a row (row direction) or a column.
+// plain: row direction [experts, rows, cols / 32], col direction [experts, rows / 32, cols]. blocked: each expert's
+// lines and blocks in atoms of 128 x 4, as block-scaled matrix products read them; lines are padded to 128 and blocks
+// to 4 with zeros. A line is a row (row direction) or a column.
 #define QUERN_MX_SCALE_LAYOUTS(VALUE) \
   VALUE(plain)                        \
   VALUE(blocked)
 enum class MxScaleLayout : unsigned char { QUERN_MX_SCALE_LAYOUTS(QUERN_VALUE) };
 
-// What a dimension that is cut into blocks may be.
+// The extents that are legal for a dimension that is cut into blocks.
 #define QUERN_MX_TAILS(VALUE)                                           \
   VALUE(refuse) /* a multiple of 32, or of 128 with scaling=block128 */ \
   VALUE(pad)    /* any size: the last block may be cut, and is as if zeros followed */
 enum class MxTail : unsigned char { QUERN_MX_TAILS(QUERN_VALUE) };
 
-// Whether a float on the device may call the launch off.
+// Whether a float on the device may skip the launch.
 #define QUERN_MX_NOOPS(VALUE) \
   VALUE(never)                \
   VALUE(flag) /* where it is 1 nothing is read or written */

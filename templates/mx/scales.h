@@ -1,4 +1,4 @@
-// The scales of blocks on the host: how many there are, what memory they take, and where each is.
+// The scales of blocks on the host: their number, their memory, and the index of each.
 #ifndef QUERN_MX_SCALES_H_
 #define QUERN_MX_SCALES_H_
 
@@ -20,8 +20,8 @@ struct ScaleGrid {
   bool col;             // lines are columns
   std::int64_t block;   // elements of a line that share a scale
   bool square;          // plain: one scale for the blocks of 32 lines
-  std::int64_t groups;  // of rows, each with scales of its own, contiguous; 0: none
-  bool cut_groups;      // a group may end with a block that is cut
+  std::int64_t groups;  // of rows, each with its own contiguous scales; 0: none
+  bool cut_groups;      // a group may end with a partial block
   DType type;           // of a scale
 
   std::int64_t blocks_of(std::int64_t n) const { return (n + block - 1) / block; }
@@ -29,7 +29,7 @@ struct ScaleGrid {
   std::int64_t blocks() const { return blocks_of(col ? rows : cols); }  // of a line
 };
 
-// Of one expert: lines padded to 128 and blocks to 4.
+// Blocked scales of one expert: lines padded to 128 and blocks to 4.
 inline std::int64_t blocked_bytes(const ScaleGrid& g) {
   return round_up_to(g.lines(), 128) * round_up_to(g.blocks(), 4);
 }
@@ -39,14 +39,14 @@ inline std::int64_t plain_scales(const ScaleGrid& g) {
   return g.square ? g.blocks_of(g.rows) * g.blocks_of(g.cols) : g.lines() * g.blocks();
 }
 
-// Each group begins with an atom of its own, so there is room for as many more as may be cut.
+// Each group begins with a new atom, so the layout has room for one partial atom per group.
 inline Layout blocked_layout(const ScaleGrid& g) {
   const std::int64_t lines = round_up_to(g.lines() + (g.col ? 0 : 127 * g.groups), 128);
   const std::int64_t blocks = round_up_to(g.blocks() + (g.col ? 4 * g.groups : 0), 4);
   return Layout::matrix(e8m0, g.experts, lines * blocks, lines * blocks);
 }
 
-// Of rows [experts, rows, blocks], of columns [experts, blocks, cols], of squares [experts, blocks, blocks].
+// For rows [experts, rows, blocks], for columns [experts, blocks, cols], for squares [experts, blocks, blocks].
 inline Layout plain_layout(const ScaleGrid& g) {
   const std::int64_t bands = g.blocks_of(g.rows) + (g.cut_groups ? g.groups : 0);
   const std::int64_t rows = g.square || g.col ? bands : g.rows;
@@ -54,7 +54,7 @@ inline Layout plain_layout(const ScaleGrid& g) {
   return Layout::matrices(g.type, g.experts, rows, cols, rows * cols, cols);
 }
 
-// The name of the plain scales' ScaleOrder.
+// The name of the ScaleOrder of plain scales.
 inline const char* plain_order(const ScaleGrid& g) {
   if (g.square) return g.col ? "square_blocks" : "square_lines";
   return g.col ? "block_major" : "line_major";
@@ -74,7 +74,7 @@ inline std::int64_t blocked_index(const ScaleGrid& g, std::int64_t expert, std::
   return expert * blocked_bytes(g) + atom * 512 + line % 32 * 16 + line % 128 / 32 * 4 + block % 4;
 }
 
-// For tests, a scale of a whole tensor: now and then none that a sane caller has.
+// For tests, a scale of a whole tensor: occasionally an unusual one: zero, denormal, infinite, NaN or negative.
 float given_scale(std::uint64_t seed);
 
 }  // namespace quern::mx

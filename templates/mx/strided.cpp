@@ -16,8 +16,8 @@ bool is_beyond_memory(std::int64_t matrices, std::int64_t rows, std::int64_t col
          __builtin_mul_overflow(all, cols, &all) || all > kMaxExtent;
 }
 
-// With every line and column padded to a whole atom, whatever the layout, and nothing taken for empty. Of two strides
-// the larger has the other in it.
+// Assumes that every line and column is padded to a whole atom, in any layout, and that no extent is 0. Of the two
+// strides the larger one includes the other.
 bool is_too_large(const Strided& m, std::int64_t cols) {
   const auto padded = [](std::int64_t n) { return round_up_to(std::max<std::int64_t>(n, 1), 128); };
   const std::int64_t rows = padded(m.rows), stride = padded(m.stride);
@@ -26,7 +26,8 @@ bool is_too_large(const Strided& m, std::int64_t cols) {
   return is_beyond_memory(1, rows, stride) || is_beyond_memory(m.experts, 1, m.expert_stride);
 }
 
-// Experts lie apart, or by turns: a line of each, then the next of each. What is open is asked for at the launch.
+// Experts are either separate or interleaved: a line of each, then the next line of each. Open extents are checked at
+// the launch.
 bool experts_overlap(const Strided& m) {
   if (m.expert_stride == 0 || m.experts == kOpen || m.rows == kOpen || m.experts * m.rows == 0) return false;
   return m.expert_stride < (m.rows - 1) * m.stride + m.line && m.stride < (m.experts - 1) * m.expert_stride + m.line;

@@ -29,13 +29,13 @@ constexpr std::int32_t kSwitch[] = {0, 1, kNoMore};
 
 constexpr std::int64_t kBlockElements = 32;
 constexpr std::int64_t kMaxLine = std::int64_t{1} << 33;  // a strip's units are counted in 32 bits
-constexpr std::uint32_t kGroupBytes = 64;                 // of shared memory: what find_group of mx/groups.cuh leaves
+constexpr std::uint32_t kGroupBytes = 64;                 // of shared memory: the result of find_group of mx/groups.cuh
 
 bool to_blocked(const MxScales& p) { return p.to == MxScalesTo::blocked; }
 bool col(const MxScales& p) { return p.direction == MxScalesDirection::col; }
 bool square(const MxScales& p) { return p.block != MxScalesBlock::line; }
 bool is_whole(const MxScales& p) { return p.tail == MxScalesTail::refuse; }
-// Where no block lies across the rows of a group, they may be any number.
+// If no block spans several rows, a group may have any number of rows.
 bool has_whole_groups(const MxScales& p) { return is_whole(p) && (col(p) || square(p)); }
 
 ScaleGrid grid_of(const MxScales& p) {
@@ -59,8 +59,8 @@ Layout noop_layout(const MxScales& p) { return Layout::list(p.noop == MxScalesNo
 template <Layout (*F)(const MxScales&)>
 constexpr auto layout = &layout_of<MxScales, F>;
 
-// ---- Geometry: the atoms of 128 lines are a strip; of a group in the col direction, those of 4 blocks, since it is a
-// matrix of its own.
+// ---- Geometry: the atoms of 128 lines are a strip; for a group in the col direction, those of 4 blocks, since it is a
+// separate matrix.
 
 bool strips_of_blocks(const MxScales& p) { return p.groups > 0 && col(p); }
 std::int64_t strips(const MxScales& p) {
@@ -72,14 +72,14 @@ std::int64_t atoms_of_strip(const MxScales& p) {
   const ScaleGrid g = grid_of(p);
   return strips_of_blocks(p) ? round_up_to(g.lines(), 128) / 128 : round_up_to(g.blocks(), 4) / 4;
 }
-// Atoms whose plain scales lie together in rows, up to a sector.
+// Atoms whose plain scales are adjacent in rows, up to a sector.
 std::int64_t beside(const MxScales& p) {
   if (col(p)) return 1;
   return static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(atoms_of_strip(p), 1, 8))));
 }
 
-// Blocks of a line that are neighbours wherever an atom begins.
+// Blocks of a line whose plain scales are adjacent and aligned for every atom.
 int together(const MxScales& p, const Config& config) {
   const bool neighbours = !col(p) && grid_of(p).blocks() % 4 == 0;
   return neighbours && config[kVector] >= 4 ? 4 : 1;
@@ -87,7 +87,7 @@ int together(const MxScales& p, const Config& config) {
 
 // ---- Refusals
 
-// With all padding, and nothing taken for empty, so that no product of some of the extents overflows.
+// Includes all padding and takes no extent for 0, so that no product of the extents overflows.
 bool is_too_large(const MxScales& p) {
   const auto padded = [](std::int64_t n) { return round_up_to(std::max<std::int64_t>(n, 1), 128); };
   std::int64_t all = 0;
@@ -111,7 +111,7 @@ std::string cut_blocks(const MxScales& p) {
 
 // ---- The reference
 
-// One matrix: an expert's, or a group's.
+// One matrix: of an expert, or of a group.
 struct Part {
   ScaleGrid grid;
   std::int64_t plain;    // where its scales begin
@@ -144,7 +144,7 @@ void move_part(const Part& part, bool to_blocked, const std::uint8_t* source, st
   const std::int64_t blocked_bytes = mx::blocked_bytes(g);
   if (to_blocked && blocked_bytes > 0) std::memset(out + part.blocked, 0, static_cast<std::size_t>(blocked_bytes));
   for (std::int64_t line = 0; line < g.lines(); ++line) {
-    // The first line speaks for a square.
+    // All lines of a square have the same scale; the first line's is used.
     if (!to_blocked && g.square && line % mx::kSquareLines != 0) continue;
     for (std::int64_t block = 0; block < g.blocks(); ++block) {
       const std::int64_t plain = part.plain + mx::plain_index(g, 0, line, block);
@@ -172,7 +172,7 @@ struct MxScalesFamily {
       extent_field("groups", offsetof(MxScales, groups), false, "consecutive groups of rows; 0: none"),
       dtype_field("offset", offsetof(MxScales, offset), only(i32) | only(i64), "type of the groups' ends"),
       choice_field("noop", offsetof(MxScales, noop), mx::kNoops,
-                   "flag: a float on the device calls the launch off where it is 1"),
+                   "flag: a float on the device that is 1 skips the launch"),
   };
   static constexpr Operand kOperands[] = {
       {"source", Role::input, offsetof(MxScalesArgs, source), true, layout<source_layout>,
@@ -180,7 +180,7 @@ struct MxScalesFamily {
       {"offsets", Role::input, offsetof(MxScalesArgs, offsets), false, layout<offsets_layout>, "[groups]",
        "groups: where each ends"},
       {"noop", Role::input, offsetof(MxScalesArgs, noop), false, layout<noop_layout>, "[1]",
-       "noop=flag: 1 calls the launch off"},
+       "noop=flag: 1 skips the launch"},
       {"out", Role::output, offsetof(MxScalesArgs, out), true, layout<out_layout>,
        "blocked: lines padded to 128 times blocks padded to 4", "the same scales in the other layout"},
       {"status", Role::update, offsetof(MxScalesArgs, status), false, layout<status_layout>, "[1]",

@@ -1,11 +1,11 @@
 // mx_scales: E8M0 scales of blocks of 32 from their plain layout to the one that block-scaled matrix products read, and
 // back.
 //
-// The scales are those of mxfp8 with scaling=mx and the same rows, cols, experts, direction, block, tail and groups. In
-// direction row a line is a row of the matrix, in direction col a column; a line has a scale for each 32 elements.
-// Plain, they are [experts, rows, cols / 32], or in direction col [experts, rows / 32, cols]. Blocked, each expert has
-// its lines padded to 128 and its blocks to 4 with zeros, in atoms of 512 bytes: 128 lines and 4 blocks of each, where
-// block b of line l is byte 16 * (l % 32) + 4 * (l / 32) + b.
+// The scales are laid out as those of mxfp8 with scaling=mx and the same rows, cols, experts, direction, block, tail
+// and groups. In direction row a line is a row of the matrix, in direction col a column; a line has a scale for each 32
+// elements. Plain, they are [experts, rows, cols / 32], or in direction col [experts, rows / 32, cols]. Blocked, each
+// expert has its lines padded to 128 and its blocks to 4 with zeros, in atoms of 512 bytes: 128 lines and 4 blocks of
+// each, where block b of line l is byte 16 * (l % 32) + 4 * (l / 32) + b.
 #ifndef QUERN_MX_SCALES_MX_SCALES_H_
 #define QUERN_MX_SCALES_MX_SCALES_H_
 
@@ -31,7 +31,7 @@ using MxScalesNoop = MxNoop;
 
 struct MxScalesArgs {
   In source = {};   // scales of e8m0
-  In offsets = {};  // groups: [groups] of `offset`, where each ends; one begins where that before it ends
+  In offsets = {};  // groups: [groups] of `offset`, where each ends; a group begins where the one before it ends
   In noop = {};     // noop=flag: a float; where it is 1 nothing is read or written
   Out out = {};     // must not overlap source
   Out status = {};  // groups: an int32 that the caller has set to 0; 1 + the number of the first group that ends before
@@ -46,7 +46,7 @@ struct MxScales {
   using Args = MxScalesArgs;
 
   MxScalesTo to = MxScalesTo::blocked;
-  std::int64_t rows = kOpen;  // of the matrix whose scales they are
+  std::int64_t rows = kOpen;  // of the matrix that the scales belong to
   std::int64_t cols = 4096;
   std::int64_t experts = 1;
   MxScalesDirection direction = MxScalesDirection::row;

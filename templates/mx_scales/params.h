@@ -1,4 +1,4 @@
-// What the host hands the kernel. Read by both.
+// The kernel's parameter struct. Read by host and kernel.
 #ifndef QUERN_MX_SCALES_PARAMS_H_
 #define QUERN_MX_SCALES_PARAMS_H_
 
@@ -7,8 +7,8 @@
 
 namespace quern::mx_scales {
 
-// A strip is the atoms of 128 lines; of a group in the col direction, those of 4 blocks. A thread block has a piece
-// of a strip, a thread a 16-byte unit of an atom.
+// A strip is the atoms of 128 lines; for a group in the col direction, the atoms of 4 blocks. A thread block processes
+// a piece of a strip, a thread a 16-byte unit of an atom.
 struct Params {
   const void* noop;  // a float; 1: nothing is done
   const void* source;
@@ -19,7 +19,7 @@ struct Params {
   common::Divisor by_strips;
   unsigned pieces;  // of a strip
   unsigned strips;  // of an expert
-  unsigned beside;  // atoms of a line that neighbours have: a power of two
+  unsigned beside;  // adjacent atoms of a line that neighbouring threads process: a power of two
   const void* offsets;
   int* status;
   unsigned groups;

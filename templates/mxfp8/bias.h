@@ -1,4 +1,4 @@
-// The bias gradient on the host: the memory that it is made in, and its plain reference.
+// The bias gradient on the host: its workspace, and its plain reference.
 #ifndef QUERN_MXFP8_BIAS_H_
 #define QUERN_MXFP8_BIAS_H_
 
@@ -9,9 +9,10 @@
 
 namespace quern::mxfp8 {
 
-// Where the workspace has what, in 4-byte words: the sums of tiles, [experts, tiles, cols]; those of 32 tiles each,
-// [experts, chunks, cols]; and for each strip of columns how many tiles of each chunk, and how many chunks, are done,
-// [experts, strips, chunks + 1]. A strip has 32 columns, the last one perhaps fewer. All zeros between launches.
+// Offsets in the workspace, in 4-byte words: the sums of tiles, [experts, tiles, cols]; the sums of chunks of 32 tiles,
+// [experts, chunks, cols]; and for each strip of columns the number of finished tiles of each chunk and of finished
+// chunks, [experts, strips, chunks + 1]. A strip has 32 columns, the last one possibly fewer. All zeros between
+// launches.
 struct BiasWorkspace {
   std::int64_t tiles;
   std::int64_t chunks;
@@ -27,7 +28,7 @@ inline BiasWorkspace bias_workspace(const Mxfp8& p) {
   w.chunks = pieces(w.tiles, kChunkTiles);
   w.chunk_sums = p.experts * w.tiles * p.cols;
   w.arrived = w.chunk_sums + p.experts * w.chunks * p.cols;
-  if (p.rows == 0) return w;  // nothing passes between blocks
+  if (p.rows == 0) return w;  // blocks exchange no data
   w.words = w.arrived + p.experts * pieces(p.cols, kBlockElements) * (w.chunks + 1);
   return w;
 }
@@ -37,7 +38,7 @@ inline Layout bias_workspace_layout(const Mxfp8& p) {
   return Layout::list(i32, open ? kOpen : bias_workspace(p).words);
 }
 
-// The sum of one column's `rows` numbers, in the order that is the same everywhere.
+// The sum of one column's `rows` numbers, in the order that all implementations use.
 float column_sum(std::int64_t rows, const std::function<float(std::int64_t row)>& number);
 
 }  // namespace quern::mxfp8

@@ -1,4 +1,4 @@
-// What goes together in a problem, and what is refused.
+// The rules between the fields of a problem.
 #include "mxfp8/choice_names.h"
 #include "mxfp8/quantize.h"
 
@@ -41,7 +41,7 @@ std::string check_groups(const Mxfp8& p) {
   return {};
 }
 
-// What a scaling that is not mx has not.
+// The options that need scaling=mx.
 std::string check_fp32_scales(const Mxfp8& p) {
   const std::string scaling = std::string("scaling=") + kScalings[static_cast<int>(p.scaling)];
   if (p.policy == Mxfp8Policy::te) return "policy=te goes with scaling=mx; " + scaling + " has policy=ao";

@@ -1,4 +1,5 @@
-// The problem as the kernel sees it: which dimension lies along memory, what is made, and how large it is. Host code.
+// The problem from the kernel's point of view: which dimension is contiguous in memory, and which outputs of which
+// sizes it has. Host code.
 #ifndef QUERN_MXFP8_MATRIX_H_
 #define QUERN_MXFP8_MATRIX_H_
 
@@ -12,15 +13,15 @@ inline constexpr std::int64_t kBlockElements = 32;
 
 using mx::round_up_to;
 
-// Source is `rows` rows of `cols` neighbours for each expert. `along`: blocks lie along its rows, `across`: across
-// them; one or both.
+// Source is `rows` rows of `cols` contiguous elements for each expert. `along`: blocks lie along its rows, `across`:
+// across them; one or both.
 struct Matrix {
   std::int64_t experts;
   std::int64_t rows;
   std::int64_t cols;
   std::int64_t line;    // elements of a row of source: cols, unless a prologue reads more or fewer
   std::int64_t stride;  // elements from a row of source to the next
-  std::int64_t gap;     // and what there is more, or less, from an expert's last row to the next expert's first
+  std::int64_t gap;     // added to it, may be negative, from an expert's last row to the next expert's first
   bool along;
   bool across;
 };
@@ -34,7 +35,7 @@ inline std::int64_t source_line(const Mxfp8& p) {
 
 inline bool has_expert_stride(const Mxfp8& p) { return p.source_expert_stride != 0; }
 
-// Source as it lies in memory.
+// The memory of source.
 inline mx::Strided source_of(const Mxfp8& p) {
   const std::int64_t line = source_line(p);
   return {p.experts, p.source_order == Mxfp8Order::rows ? p.cols : p.rows, line,
@@ -50,23 +51,23 @@ inline Matrix matrix_of(const Mxfp8& p) {
           swapped ? row : col};
 }
 
-// Where a row begins; `row`: of all experts.
+// The first element of a row; `row` counts the rows of all experts.
 inline std::int64_t row_begin(const Matrix& m, std::int64_t row) {
   return row * m.stride + (m.gap == 0 ? 0 : row / m.rows * m.gap);
 }
 
-// ---- What shares a scale
+// ---- Which elements share a scale
 
 inline bool has_given_scale(const Mxfp8& p) { return p.scaling == Mxfp8Scaling::tensor; }
 inline bool has_fp32_scales(const Mxfp8& p) { return p.scaling != Mxfp8Scaling::mx; }
-// Whether lines are cut into blocks, so that a dimension must be whole ones or has a tail. With scaling=tensor they
-// share nothing, but so it is known that lines can be written 16 bytes at a time.
+// Whether lines are cut into blocks, so that a dimension is a multiple of the block or has a tail. With scaling=tensor
+// a block has no scale, but the rule ensures that lines can be written 16 bytes at a time.
 inline bool has_blocks(const Mxfp8& p) { return p.scaling != Mxfp8Scaling::row; }
 inline bool is_whole(const Mxfp8& p) { return has_blocks(p) && p.tail == Mxfp8Tail::refuse; }
 
-inline constexpr std::int64_t kWholeLine = std::int64_t{1} << 30;  // more than a line has
+inline constexpr std::int64_t kWholeLine = std::int64_t{1} << 30;  // more than any line has
 
-// Elements of a line that share a scale; with scaling=tensor those of a step.
+// Elements of a line that share a scale; with scaling=tensor the elements of a step.
 inline std::int64_t block_length(const Mxfp8& p) {
   if (p.scaling == Mxfp8Scaling::row) return kWholeLine;
   return p.scaling == Mxfp8Scaling::block128 ? 128 : kBlockElements;
@@ -86,10 +87,11 @@ inline bool has_input(const Mxfp8& p) {
 }
 inline bool has_sums(const Mxfp8& p) { return p.bias_gradient != Mxfp8BiasGradient::none; }
 inline bool is_empty(const Mxfp8& p) { return p.experts == 0 || p.rows == 0 || p.cols == 0; }
-// Whether there are sums, and all are of no rows.
+// Whether there are sums, and all are over zero rows.
 inline bool sums_nothing(const Mxfp8& p) { return has_sums(p) && p.rows == 0 && p.experts != 0 && p.cols != 0; }
 
-// Whether the rows of every group are whole blocks. Where no block lies across them they may be any number.
+// Whether every group must have whole blocks of rows. If no block lies across rows, a group may have any number of
+// rows.
 inline bool has_whole_groups(const Mxfp8& p) { return is_whole(p) && (matrix_of(p).across || square(p)); }
 
 // The scales of one direction.
@@ -101,12 +103,12 @@ inline mx::ScaleGrid scale_grid(const Mxfp8& p, bool col) {
           scale_type(p)};
 }
 
-// Whether a square's scale is written once, in place of once for each of its lines.
+// Whether a square's scale is written once instead of once for each of its lines.
 inline bool one_scale_a_square(const Mxfp8& p) {
   return p.block == Mxfp8Block::square && p.scale_layout == Mxfp8Scales::plain;
 }
 
-// ---- Memory. `col`: of the col direction.
+// ---- Memory. `col`: for the col direction.
 
 inline Layout experts_layout(DType type, std::int64_t experts, std::int64_t rows, std::int64_t cols) {
   return Layout::matrices(type, experts, rows, cols, rows * cols, cols);
@@ -122,7 +124,7 @@ inline Layout scales_layout(const Mxfp8& p, bool col) {
   return blocked(p) ? mx::blocked_layout(scale_grid(p, col)) : mx::plain_layout(scale_grid(p, col));
 }
 
-// Scales that must be written: all of them, but for the padding of atoms.
+// Bytes of scales that must be written: all except the padding of atoms.
 inline std::int64_t scale_bytes(const Mxfp8& p, bool col) {
   if (has_given_scale(p)) return scale_size(p);
   const mx::ScaleGrid g = scale_grid(p, col);
@@ -132,7 +134,7 @@ inline std::int64_t scale_bytes(const Mxfp8& p, bool col) {
 
 // The plain reference.
 void quantize_reference(const Mxfp8& p, const Mxfp8Args& a);
-// Blocks of every size of numbers, from denormals to the largest, some with NaNs or infinities.
+// Generates blocks of all magnitudes, from denormals to the largest, some with NaNs or infinities.
 void generate_source(const Mxfp8& p, std::uint64_t seed, void* data);
 
 }  // namespace quern::mxfp8

@@ -87,8 +87,7 @@ struct Mxfp8Family {
                    "blocked: atoms of 128 lines x 4 blocks, as block-scaled matrix products read them"),
       choice_field("tail", offsetof(Mxfp8, tail), kTails, "what a dimension that is not a multiple of a block means"),
       extent_field("groups", offsetof(Mxfp8, groups), false, "consecutive groups of rows; 0: none"),
-      choice_field("noop", offsetof(Mxfp8, noop), kNoops,
-                   "flag: a float on the device calls the launch off where it is 1"),
+      choice_field("noop", offsetof(Mxfp8, noop), kNoops, "flag: a float on the device that is 1 skips the launch"),
       choice_field("prologue", offsetof(Mxfp8, prologue), kPrologues, "what is made of source before it is quantized"),
       choice_field("activation", offsetof(Mxfp8, activation), common::kActivationNames,
                    "of the prologue; see quern/activation_table.h"),
@@ -110,7 +109,7 @@ struct Mxfp8Family {
       {"given_scale", Role::input, offsetof(Mxfp8Args, given_scale), false, layout<given_scale_layout>, "[1]",
        "scaling=tensor: the scale of everything, f32"},
       {"noop", Role::input, offsetof(Mxfp8Args, noop), false, layout<noop_layout>, "[1]",
-       "noop=flag: 1 calls the launch off"},
+       "noop=flag: 1 skips the launch"},
       {"out", Role::output, offsetof(Mxfp8Args, out), true, layout<out_layout>,
        "[experts, rows, cols]; direction col: [experts, cols, rows]", "the elements"},
       {"scales", Role::output, offsetof(Mxfp8Args, scales), true, layout<own_scales_layout>,
@@ -225,7 +224,7 @@ struct Mxfp8Family {
     any[kVector] = static_cast<std::int32_t>(source_bytes(p));
     any[kRows] = 32;
     any[kStack] = any[kCluster] = 1;
-    // Where nothing is asked for, ptxas takes 48 registers for some and spills a few for more blocks.
+    // Without a limit, ptxas uses 48 registers for some kernels and spills a few to fit more blocks.
     if (any[kForm] == kTile) any[kResident] = p.prologue == Mxfp8Prologue::none && !has_fp32_scales(p) ? 4 : 0;
     out[1] = {"element", any};
     return 2;
@@ -255,7 +254,7 @@ struct Mxfp8Family {
     quantize_reference(p, a);
   }
 
-  // In a sum of fp32 nothing rounds away what an activation is off by.
+  // In a sum of fp32 numbers no rounding hides the error of an activation.
   static Tolerance tolerance(const Mxfp8& p, int operand) { return prologue_tolerance(p, kOperands[operand].name); }
 
   static std::int64_t bytes(const Mxfp8& p) {

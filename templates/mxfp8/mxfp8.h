@@ -1,9 +1,9 @@
 // mxfp8: quantization to MXFP8, 8-bit elements with a power-of-two scale (E8M0) for each block of 32; by `scaling` also
 // to 8-bit elements with fp32 scales.
 //
-// source is [experts, rows, cols]. With direction row, blocks are 32 neighbours of a row, and out is laid out as
-// source. With direction col, blocks are 32 rows of a column, and out is transposed: [experts, cols, rows], what the
-// second matrix product of a layer reads. `both` makes both from one read.
+// source is [experts, rows, cols]. With direction row, a block is 32 consecutive elements of a row, and out is laid out
+// as source. With direction col, a block is 32 rows of a column, and out is transposed: [experts, cols, rows], as the
+// second matrix product of a layer reads it. `both` makes both from one read.
 #ifndef QUERN_MXFP8_H_
 #define QUERN_MXFP8_H_
 
@@ -34,8 +34,8 @@ enum class Mxfp8BiasGradient : std::uint8_t { QUERN_MXFP8_BIAS_GRADIENTS(QUERN_C
 // quern/mxfp8_choices.h.
 using Mxfp8Mode = ScaleMode;
 using Mxfp8Policy = ScalePolicy;
-// With fp32 scales an element is the number times the scale's reciprocal, and what is said of blocks of 32 holds for
-// those of 128; a scale that is a power of two is the number that the byte stands for, and 255 is NaN.
+// With fp32 scales an element is the number times the scale's reciprocal, and all statements about blocks of 32 hold
+// for blocks of 128. A scale that is rounded to a power of two has the value of the E8M0 byte, where 255 is NaN.
 using Mxfp8Scaling = MxScaling;
 using Mxfp8Block = MxBlock;
 using Mxfp8Order = MxOrder;
@@ -51,10 +51,10 @@ struct Mxfp8Args {
   In noop = {};         // noop=flag: a float; where it is 1 nothing is read or written
   Out out = {};         // of element; must not overlap source or input
   Out scales = {};      // e8m0, or f32 as scaling says; none with scaling=tensor
-  Out out_col = {};     // with direction both: of the col direction; out and scales are then of the row direction
+  Out out_col = {};     // direction both: the col direction's; out and scales are then the row direction's
   Out scales_col = {};
   Out bias_gradient = {};  // bias_gradient=sums: [experts, cols] of f32
-  Out workspace = {};      // and what it is made in: zeros, as each launch leaves it, one at a time; see
+  Out workspace = {};      // its scratch memory: zeros, which each launch restores; one launch at a time; see
                            // Plan::workspace_bytes
   Out status = {};  // groups: an int32 that the caller has set to 0; 1 + the number of the first group that ends before
                     // it begins or after the last row (or whose rows must be whole blocks and are not): then nothing

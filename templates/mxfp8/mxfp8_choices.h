@@ -1,4 +1,4 @@
-// What fields of mxfp8 may be. Read by applications, by the host and by kernels.
+// The values of mxfp8's fields. Read by applications, by the host and by kernels.
 #ifndef QUERN_MXFP8_CHOICES_H_
 #define QUERN_MXFP8_CHOICES_H_
 
@@ -6,8 +6,8 @@ namespace quern {
 
 #define QUERN_VALUE(name) name,
 
-// What is made of source before it is quantized, in fp32 and rounded to dtype; act is the activation. In dgated source
-// is [experts, rows, cols / 2], the gradient of act(a) * g, and a and g are the halves of input.
+// The function applied to source before quantization, in fp32 and rounded to dtype; act is the activation. In dgated
+// source is [experts, rows, cols / 2], the gradient of act(a) * g, and a and g are the halves of input.
 #define QUERN_MXFP8_PROLOGUES(VALUE)                                                                       \
   VALUE(none)                                                                                              \
   VALUE(act)    /* act(source) */                                                                          \

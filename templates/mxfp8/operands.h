@@ -1,4 +1,4 @@
-// The memory of mxfp8's operands; of type none where a problem has no such operand.
+// The memory of mxfp8's operands; dtype none if a problem does not have the operand.
 #ifndef QUERN_MXFP8_OPERANDS_H_
 #define QUERN_MXFP8_OPERANDS_H_
 
@@ -20,7 +20,7 @@ inline Layout bias_gradient_layout(const Mxfp8& p) {
 }
 inline Layout workspace_layout(const Mxfp8& p) { return has_sums(p) ? bias_workspace_layout(p) : Layout{}; }
 
-// What the device says of the launch: where groups end, if there are any, and whether there is anything to do.
+// Operands on the device that control the launch: the ends of groups, if there are any, and the no-op flag.
 inline Layout offsets_layout(const Mxfp8& p) { return p.groups == 0 ? Layout{} : Layout::list(p.offset, p.groups); }
 inline Layout status_layout(const Mxfp8& p) { return p.groups == 0 ? Layout{} : Layout::list(i32, 1); }
 inline Layout given_scale_layout(const Mxfp8& p) { return has_given_scale(p) ? Layout::list(f32, 1) : Layout{}; }

@@ -1,4 +1,4 @@
-// What the host hands the kernel. Read by both.
+// The kernel's parameter structs. Read by host and kernel.
 #ifndef QUERN_MXFP8_PARAMS_H_
 #define QUERN_MXFP8_PARAMS_H_
 
@@ -14,8 +14,8 @@ using Prologue = Mxfp8Prologue;
 
 using mx::kAtomBytes;
 
-// As the quantizers see the problem: a matrix of `rows` rows of `cols` neighbours in memory for each expert. Blocks lie
-// along the rows (row direction), across them (col direction), or both.
+// The problem from the quantizers' point of view: for each expert a matrix of `rows` rows of `cols` contiguous
+// elements. Blocks lie along the rows (row direction), across them (col direction), or both.
 struct Params {
   const void* noop;  // a float; 1: nothing is done
   const void* source;
@@ -38,7 +38,7 @@ struct Params {
   common::Divisor by_rows;  // expert_stride: of an expert
 };
 
-// A slot is a lane's share of a block, a vector of source or some; experts are further rows.
+// A slot is a lane's share of a block, one vector of source or more; the rows of all experts count as one sequence.
 struct StreamParams : Params {
   common::Slots slots;
 };
@@ -47,10 +47,9 @@ struct RowParams : Params {
   long long all_rows;  // of all experts
 };
 
-// What a block of the tile form has is a stack of tiles, one below the other. Stacks are numbered so that those at work
-// at one time lie in a part of the matrix that is long where memory wants it: `panel` side by side, then the next such
-// row. What is written at one time should lie together along rows for the row direction and along columns for the
-// other.
+// A block of the tile form processes a stack of tiles, one below the other. Stacks are numbered so that those that run
+// at the same time cover a part of the matrix with good memory locality: `panel` side by side, then the next such row.
+// Concurrent writes should be adjacent along rows for the row direction and along columns for the other.
 struct TileParams : Params {
   unsigned across;  // stacks side by side
   unsigned down;
@@ -66,7 +65,7 @@ struct TileParams : Params {
 };
 
 constexpr int kPartBytes = 128;
-constexpr int kBarrierBytes = 16;  // with what keeps the rest aligned
+constexpr int kBarrierBytes = 16;  // including padding that keeps the rest aligned
 
 // A tile: 128 rows, a warp for 32 of them, a band.
 constexpr int kTileRows = 128;
@@ -74,13 +73,13 @@ constexpr int kBand = 32;
 constexpr int kTileThreads = 128;
 
 // For the bias gradient.
-constexpr int kChunkTiles = 32;         // whose sums one block adds
-constexpr unsigned kNan = 0x7fffffffu;  // the only one
+constexpr int kChunkTiles = 32;         // tiles whose sums one block adds
+constexpr unsigned kNan = 0x7fffffffu;  // the only NaN that is stored
 
-// Where the shared memory of a block has what, in bytes: transposed lines of the stack; reciprocals of a tile's blocks
-// along rows; scales of the stack's blocks along rows; those that the blocks of a cluster have sent, of a share of the
-// rows, and the barrier that counts them; scales of the stack's blocks along columns, in atoms; which part of the rows
-// the block is for; sums of the stack's bands; largest magnitudes of the columns of the stack's bands.
+// Offsets in a block's shared memory, in bytes: transposed lines of the stack; reciprocals of a tile's blocks along
+// rows; scales of the stack's blocks along rows; scales received from the other blocks of the cluster, for a share of
+// the rows, and the barrier that counts them; scales of the stack's blocks along columns, in atoms; the part of the
+// rows that the block processes; sums of the stack's bands; largest magnitudes of the columns of the stack's bands.
 struct TileShared {
   int reciprocals;
   int row_scales;

@@ -3,7 +3,7 @@
 namespace quern::mxfp8 {
 namespace {
 
-// What the scales of one matrix take, in bytes.
+// The bytes of one matrix's scales.
 std::int64_t scale_room(const Mxfp8& one, bool col) {
   const mx::ScaleGrid g = scale_grid(one, col);
   return blocked(one) ? mx::blocked_bytes(g) : mx::plain_scales(g) * scale_size(one);

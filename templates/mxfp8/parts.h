@@ -10,16 +10,16 @@
 namespace quern::mxfp8 {
 
 struct Part {
-  Mxfp8 problem;            // of it alone: one expert, no groups
-  std::int64_t source_row;  // its first, of source's rows in memory
-  std::int64_t out_row;     // of what lies as [experts, rows, cols]
+  Mxfp8 problem;            // this matrix only: one expert, no groups
+  std::int64_t source_row;  // its first row, among source's rows in memory
+  std::int64_t out_row;     // its first row, in outputs laid out as [experts, rows, cols]
   std::int64_t lines;       // where its transposed lines begin, in elements
   std::int64_t line_pitch;  // from one to the next
   std::int64_t row_scales;  // where its scales begin, in bytes
   std::int64_t col_scales;
 };
 
-// Of groups none if one is wrong; 1 + its number is then in *status.
+// Empty if a group is invalid; then *status is 1 + its number.
 std::vector<Part> parts_of(const Mxfp8& p, const Mxfp8Args& a);
 
 mx::Groups groups_of(const Mxfp8& p);

@@ -26,19 +26,21 @@ float number_at(const Mxfp8& p, const void* data, std::int64_t index) {
 constexpr float kLargestArgument = 8;
 constexpr float kLargestFactor = 0x1p7F;  // of power_of_two
 
-// By how much a device may be off: the table's bound and what cheaper functions add where 16 bits are stored;
-// derivatives have their differences of large terms.
+// The error that a device may have: the table's bound, the additional error of the cheaper functions for 16-bit
+// storage, and the cancellation of large terms in derivatives.
 float slack(float value) { return std::max(std::abs(value) * 0x1p-14F, 0x1p-20F); }
 
-// Of an fp32 scale: 2^-14 of its size.
+// The tolerance of an fp32 scale: 2^-14 of its value.
 constexpr double kScaleUlps = 512;
 
-// What all roundings have in common: bf16, fp16, elements and powers of two turn at numbers of few bits. fp32 is not
-// rounded before a block's scale is taken, which then turns at numbers of 6 bits at most.
+// Two numbers in the same bucket round the same way in every rounding: bf16, fp16, elements and powers of two have
+// their rounding boundaries at numbers with few mantissa bits. fp32 is not rounded before a block's scale is computed,
+// whose boundaries have at most 6 bits.
 std::uint32_t bucket(const Mxfp8& p, float value) {
   std::uint32_t bits;
   std::memcpy(&bits, &value, sizeof(bits));
-  const int kept = p.dtype == DType::f32 ? 6 : p.dtype == DType::bf16 ? 8 : 11;  // with the turn of a rounding
+  // The kept bits include the bit of the rounding boundary.
+  const int kept = p.dtype == DType::f32 ? 6 : p.dtype == DType::bf16 ? 8 : 11;
   return bits >> (23 - kept);
 }
 
@@ -48,7 +50,7 @@ bool is_safe(const Mxfp8& p, float value) {
   return bucket(p, value - off) == bucket(p, value + off);
 }
 
-// Whether everything that this problem makes of an argument is.
+// Whether all values that this problem computes from an argument are safe.
 bool is_safe_argument(const Mxfp8& p, float x) {
   const ActivationRow& row = row_of(p);
   const bool derivative = has_input(p), value = p.prologue != Mxfp8Prologue::dact;
@@ -62,7 +64,7 @@ float rounded(const Mxfp8& p, float x) {
   });
 }
 
-// From -kLargestArgument to that, now and then a special value.
+// From -kLargestArgument to kLargestArgument, occasionally a special value.
 float argument(const Mxfp8& p, std::uint64_t random) {
   static constexpr float kSpecials[] = {0.0F, -0.0F, HUGE_VALF, NAN};
   if (random >> 50 == 0) return kSpecials[random % 4];
@@ -81,7 +83,7 @@ float power_of_two(std::uint64_t random) {
   return random % 2 == 0 ? size : -size;
 }
 
-// The first that is safe; most are.
+// The first safe argument; most are safe.
 float safe_argument(const Mxfp8& p, std::uint64_t seed, std::uint64_t index) {
   for (std::uint64_t turn = 0;; ++turn) {
     const float x = argument(p, random_at(seed + turn * 1000003, index));
@@ -89,7 +91,7 @@ float safe_argument(const Mxfp8& p, std::uint64_t seed, std::uint64_t index) {
   }
 }
 
-// Whether the activation is taken of an element of source or input.
+// Whether the activation is applied to an element of source or input.
 bool is_argument(const Mxfp8& p, bool input, std::int64_t column) {
   switch (p.prologue) {
     case Mxfp8Prologue::act:
@@ -103,8 +105,8 @@ bool is_argument(const Mxfp8& p, bool input, std::int64_t column) {
   }
 }
 
-// Whether a GPU and the host make the same bits of the same arguments, before they are rounded: some operations of IEEE
-// fp32 each.
+// Whether a GPU and the host compute the same bits from the same arguments, before rounding: a few IEEE fp32 operations
+// each.
 bool is_exact(const Mxfp8& p) {
   switch (p.activation) {
     case Activation::identity:
@@ -120,20 +122,20 @@ bool is_exact(const Mxfp8& p) {
   }
 }
 
-// What a sum of the numbers that generate_arguments leads to may be off by where they are fp32.
+// The error bound of a column sum of fp32 numbers that result from generate_arguments.
 double sum_slack(const Mxfp8& p) {
   const ActivationRow& row = row_of(p);
   float largest = 0;
   for (float x = -kLargestArgument; x <= kLargestArgument; x += 0x1p-4F)
     largest = std::max({largest, std::abs(row.value(x, row.alpha)), std::abs(row.derivative(x, row.alpha))});
-  // Numbers of the gradient of a gated activation have two factors.
+  // The numbers in the gradient of a gated activation have two factors.
   return static_cast<double>(p.rows) * slack(largest) * kLargestFactor * kLargestFactor;
 }
 
 }  // namespace
 
-// Where numbers of fp32 differ by some units, so do scales that are made of them and not rounded to a power of two, and
-// an element may be the next one; see generate_arguments for all else.
+// If fp32 numbers differ by a few ulps, so do scales that are computed from them without rounding to a power of two,
+// and an element may be off by one; everything else is exact, see generate_arguments.
 Tolerance prologue_tolerance(const Mxfp8& p, std::string_view operand) {
   if (p.dtype != DType::f32 || is_exact(p)) return {0, 0, true};
   if (operand == "bias_gradient") return {0, sum_slack(p)};

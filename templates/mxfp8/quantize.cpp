@@ -25,10 +25,10 @@ bool has_cut_bands(const Mxfp8& p) {
 
 std::int64_t natural_vector(const Mxfp8& p, std::int64_t limit) {
   const Matrix m = matrix_of(p);
-  // Of an extent that is open it is known whether it is cut into whole blocks.
+  // For an open extent it is known whether it is a multiple of the block.
   const bool whole = is_whole(p) && (m.along || square(p));
   const std::int64_t cols = m.cols != kOpen ? m.cols : whole ? block_length(p) : 1;
-  // Halves of a line are read beside each other.
+  // The two halves of a line are read together.
   const std::int64_t half = p.prologue == Mxfp8Prologue::dgated ? cols / 2 : cols;
   const std::int64_t stride = p.source_stride != 0 ? p.source_stride : half;
   return common::common_alignment(
@@ -54,9 +54,9 @@ std::int32_t tile_columns(const Mxfp8& p, const Config& c) {
 namespace {
 
 constexpr std::int32_t kMostPatch = 256;         // bytes of a thread: 64 registers
-constexpr std::int32_t kMostShared = 48 * 1024;  // what every kernel may have
+constexpr std::int32_t kMostShared = 48 * 1024;  // available to every kernel without opt-in
 
-// Whether blocked scales are put together in shared memory and written 4 bytes at a time or more; with vectors of one
+// Whether blocked scales are collected in shared memory and written at least 4 bytes at a time; with vectors of one
 // element, which take any address, they are written one by one.
 bool writes_atoms(const Mxfp8& p, const Config& c) {
   return blocked(p) && c[kForm] == kTile && c[kVector] > source_bytes(p);
@@ -154,7 +154,7 @@ void launch_stream(const Mxfp8& p, const DeviceModel& model, const Config& confi
   common::limit_grid(config[kBlocksPerSm], model, launch);
 }
 
-// Whether a warp's registers hold a row, so that it may have it for itself.
+// Whether a row fits in a warp's registers, so that one warp processes it.
 bool has_warp_rows(const Mxfp8& p, const Config& config) {
   return p.cols * source_bytes(p) <= std::int64_t{32} * config[kUnroll] * config[kVector];
 }
@@ -170,7 +170,7 @@ void launch_rows(const Mxfp8& p, const Config& config, RowParams params, Launch&
   launch.shared_bytes = teams == 1 ? static_cast<std::uint32_t>(config[kThreads] / 32 * 4) : 0;
 }
 
-// With blocked scales the padding of the atoms is a part of the work. Each group may end with a cut stack.
+// With blocked scales the padding of the atoms is also written. Each group may end with a partial stack.
 void launch_tiles(const Mxfp8& p, const Config& config, TileParams params, Launch& launch) {
   const std::int64_t cols = blocked(p) ? round_up_to(params.cols, 128) : params.cols;
   const std::int64_t across = round_up_to(pieces(cols, tile_columns(p, config)), config[kCluster]);
@@ -185,7 +185,7 @@ void launch_tiles(const Mxfp8& p, const Config& config, TileParams params, Launc
   params.by_width = common::make_divisor32(params.panel);
   params.by_last_width = common::make_divisor32(last == 0 ? params.panel : last);
   launch.set_params(params);
-  launch.empty = is_empty(p) && !sums_nothing(p);  // wrong ends of groups of nothing are not asked for
+  launch.empty = is_empty(p) && !sums_nothing(p);  // if the matrix is empty, ends of groups are not checked
   launch.block[0] = kTileThreads;
   launch.cluster = static_cast<std::uint32_t>(config[kCluster]);
   launch.grid[0] = static_cast<std::uint32_t>(
@@ -210,7 +210,7 @@ std::uint32_t alignment(const Mxfp8& p, const Config& config) {
 
 namespace {
 
-// Scales of a row that a tile, or a cluster of them, writes at once.
+// Scales of a row that a tile, or a cluster of tiles, writes with one access.
 std::int64_t scales_together(const Mxfp8& p, const Config& config) {
   const bool by_block = p.source_order == Mxfp8Order::rows && !blocked(p);
   if (by_block || config[kVector] == source_bytes(p) || has_fp32_scales(p)) return 1;

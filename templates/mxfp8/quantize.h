@@ -1,4 +1,4 @@
-// What the quantizers' default, constraints and launches agree on.
+// Definitions that the quantizers' default, constraints and launches share.
 #ifndef QUERN_MXFP8_QUANTIZE_H_
 #define QUERN_MXFP8_QUANTIZE_H_
 
@@ -17,20 +17,21 @@ inline std::int64_t pieces(std::int64_t n, std::int64_t each) {
 
 bool transposed(const Mxfp8& p);
 
-// Whether the kernel meets bands of fewer than 32 rows, or blocks along rows of fewer than 32 columns: those are read
-// as zeros. Rows that no block lies across may be any number.
+// Whether there may be bands of fewer than 32 rows, or blocks along rows of fewer than 32 columns; the missing elements
+// are read as zeros. Without blocks across rows any number of rows is legal.
 bool has_cut_bands(const Mxfp8& p);
 
-// What row length and stride have in common: the widest vector.
+// The widest vector that divides row length and stride.
 std::int64_t natural_vector(const Mxfp8& p, std::int64_t limit);
 
-// The tile form can do everything; the other reads each block by itself, along rows.
+// The tile form handles every problem; the stream form reads each block separately, along rows.
 bool can_stream(const Mxfp8& p);
 
-// Whether scales of a row lie together and are its own bytes: what the blocks of a cluster can put together.
+// Whether the scales of a row are contiguous bytes of that row only, so that the blocks of a cluster can write them
+// together.
 bool rows_have_scales(const Mxfp8& p);
 
-// Blocks of 128 along rows lie in one tile, however narrow its vectors.
+// A block of 128 along rows lies in one tile, for every vector width.
 bool has_wide_tile(const Mxfp8& p);
 std::int32_t tile_columns(const Mxfp8& p, const Config& c);
 
@@ -52,7 +53,7 @@ inline std::int64_t widest_access(const Target& target) { return target.arch >= 
 
 Config quantize_default(const Mxfp8& p, const Target& target, const DeviceModel& model);
 
-// The family's functions of these names.
+// The implementation of the family's functions with these names.
 std::string check(const Mxfp8& p);
 std::uint32_t alignment(const Mxfp8& p, const Config& config);
 void specialize(const Mxfp8& p, const Config& config, Spec& spec);

@@ -1,4 +1,4 @@
-// The configs that quantizers have untuned, and what was measured for them.
+// The default configs of the quantizers, with the measurements that support them.
 #include <algorithm>
 
 #include "mxfp8/params.h"
@@ -7,8 +7,8 @@
 namespace quern::mxfp8 {
 namespace {
 
-// Registers are left to the compiler, but see resident_for: on sm_90a it needs 128 at most for lines of bf16, which
-// four blocks can have.
+// The compiler chooses the number of registers, but see resident_for: on sm_90a it needs at most 128 for lines of bf16,
+// so four blocks fit.
 Config tile_config(std::int64_t vector, std::int32_t rows) {
   Config config = stream_config(vector, 1);
   config[kForm] = kTile;
@@ -18,7 +18,7 @@ Config tile_config(std::int64_t vector, std::int32_t rows) {
   return config;
 }
 
-// Whether there are `each` tiles a multiprocessor and more. An open extent counts as large.
+// Whether there are at least `each` tiles per multiprocessor. An open extent counts as large.
 bool has_tiles(const Mxfp8& p, const DeviceModel& model, const Config& config, std::int64_t each) {
   const Matrix m = matrix_of(p);
   if (m.experts == kOpen || m.rows == kOpen || m.cols == kOpen) return true;
@@ -26,8 +26,8 @@ bool has_tiles(const Mxfp8& p, const DeviceModel& model, const Config& config, s
   return tiles >= each * model.multiprocessors;
 }
 
-// Narrower tiles where not every multiprocessor has one, as far as they hold a block and vectors two elements. Blocked
-// scales of rows are whole atoms in tiles of 128 columns only.
+// Narrows tiles while some multiprocessors would have none, as long as a tile holds a block and a vector two elements.
+// Not with blocked scales: those of rows are whole atoms only in tiles of 128 columns.
 void spread_tiles(const Mxfp8& p, const DeviceModel& model, Config& config) {
   if (has_wide_tile(p) || blocked(p)) return;
   while (!has_tiles(p, model, config, 1) && tile_columns(p, config) > kBlockElements &&
@@ -35,55 +35,56 @@ void spread_tiles(const Mxfp8& p, const DeviceModel& model, Config& config) {
     config[kVector] /= 2;
 }
 
-// Half a band a thread where a vector has two elements at least: half the reads and writes, of twice the width. To
-// ask for each row whether it is there needs registers.
+// Half a band per thread if a vector has at least two elements: half the reads and writes, of twice the width. Bounds
+// checks for each row need registers.
 Config usual_tile(const Mxfp8& p) {
   const std::int64_t vector = natural_vector(p, has_cut_bands(p) && matrix_of(p).across ? 8 : 16);
   if (has_wide_tile(p)) return tile_config(vector, vector >= 8 * source_bytes(p) ? 16 : 32);
   return vector > source_bytes(p) ? tile_config(vector, 16) : tile_config(vector, 32);
 }
 
-// Whether work is rounded up by no more than an eighth where `n` of something are done `each` at a time.
+// Whether rounding `n` up to a multiple of `each` adds at most an eighth.
 bool wastes_little(std::int64_t n, std::int64_t each) { return (round_up_to(n, each) - n) * 8 <= n; }
 
-// Clusters of fewer than 8 were slower than none: their parts of a sector are as many.
+// Clusters of fewer than 8 were slower than none: they write as many partial sectors.
 std::int32_t cluster_for(std::int64_t across) { return across >= 8 && wastes_little(across, 8) ? 8 : 1; }
 
-// A stack of two tiles needs matrices of as many rows; groups are as large as they are on average.
+// A stack of two tiles needs matrices with at least as many rows; groups are assumed to have the average size.
 bool has_tall_matrices(const Mxfp8& p) {
   const std::int64_t rows = matrix_of(p).rows;
   return rows == kOpen || wastes_little(rows / std::max<std::int64_t>(1, p.groups), std::int64_t{2} * kTileRows);
 }
 
-// Both ways some need a few registers more where nobody asks, and spill none where 128 must do. (That of te on sm_100
-// would spill.)
+// With direction both, some kernels take a few more than 128 registers if unlimited, and do not spill if limited to
+// 128. (policy=te on sm_100 would spill.)
 bool fits_four(const Mxfp8& p, const Target& target) {
   if (has_cut_bands(p)) return false;
   return target.arch == 90 || (target.arch > 90 && target.arch < 120 && p.policy == Mxfp8Policy::ao);
 }
 
-// Of a prologue that the compiler would give a few registers more, four blocks were faster though some spill (16384 x
-// 16384 of silu both ways: 70 % to 64 %, silu's derivative 78 % to 72 %). Three inputs and blocked scales spill more.
+// With a prologue for which the compiler would use a few more registers, four blocks were faster although some kernels
+// spill (16384 x 16384, silu, direction both: 70 % against 64 %; silu's derivative 78 % against 72 %). Three inputs and
+// blocked scales spill more.
 bool made_in_four(const Mxfp8& p, const Target& target) {
   if (p.prologue == Mxfp8Prologue::none || p.prologue == Mxfp8Prologue::dgated) return false;
   return target.arch == 90 && p.scale_layout == Mxfp8Scales::plain && matrix_of(p).across && !has_cut_bands(p);
 }
 
-// Squares of 16 bits took up to 167 registers where nobody asked, as the compiler's version had it; of fp32 they take
-// fewer than 128, and its other variant would spill.
+// Squares of 16-bit types took up to 167 registers if unlimited, depending on the compiler's version; squares of fp32
+// take fewer than 128, and the other variant of fp32 would spill.
 bool summed_in_four(const Mxfp8& p, const Target& target) {
   if (has_cut_bands(p) || target.arch < 90) return false;
   return square(p) ? p.dtype != f32 : target.arch == 90;
 }
 
-// Tiles of a multiprocessor from which larger parts of a line at one time are worth more than more blocks, and blocks
-// that wait for each other. On an H200, both ways: 2048 x 2048 takes 7.1 us, and 8.4 in clusters; 8192 x 5120
-// takes 48.3 and 46.5, with stacks 47.6; README.md has more.
+// Tiles per multiprocessor from which writing larger parts of a line at a time outweighs having fewer blocks, and
+// blocks that wait for each other. On an H200, direction both: 2048 x 2048 takes 7.1 us, and 8.4 us with clusters; 8192
+// x 5120 takes 48.3 us, 46.5 us with clusters, and 47.6 us with stacks; README.md has more.
 constexpr std::int64_t kTilesForClusters = 8;
 constexpr std::int64_t kTilesForStacks = 32;
 
-// As many as spill nothing, or next to it: the barrier between the bands of blocks of 128 keeps more alive, and cut
-// ends more again.
+// The number of blocks at which the kernel does not spill, or hardly: the barrier between the bands of blocks of 128
+// keeps more registers live, and partial blocks even more.
 std::int32_t fp32_resident(const Mxfp8& p, const Target& target) {
   if (target.arch < 90 || !matrix_of(p).across || p.dtype == f32 || has_cut_bands(p)) return 0;
   if (p.prologue != Mxfp8Prologue::none) return 0;
@@ -97,23 +98,25 @@ std::int32_t resident_for(const Mxfp8& p, const Target& target) {
   if (p.prologue != Mxfp8Prologue::none) return made_in_four(p, target) ? 4 : 0;
   if (has_sums(p)) return summed_in_four(p, target) ? 4 : 0;
   if (m.along && m.across && !square(p) && !has_sums(p) && fits_four(p, target)) return 4;
-  // Blocked scales of 131072 x 7168: 102.2 % of a copy's speed to 101.4 % with registers for five blocks; squares, and
-  // columns that lie along memory, of 16384 x 16384: 102.0 % to 101.6 %, 101.9 % to 101.1 %.
+  // Blocked scales of 131072 x 7168: 102.2 % of a copy's speed, against 101.4 % with registers for five blocks; 16384 x
+  // 16384 with squares 102.0 % against 101.6 %, and with columns that are contiguous in memory 101.9 % against 101.1 %.
   return !m.across && target.arch == 90 && p.groups == 0 ? 3 : 0;
 }
 
-// A stack makes transposed lines longer, and nothing else better (16384 x 16384 both ways with out_order=cols: 94.0 %
-// to 95.7 % of a copy's speed without). Of a prologue the code of one tile is long enough; sums across rows alone were
-// slower of two tiles (16384 x 16384: 86 % to 94 %).
+// A stack only makes transposed lines longer; without them it does not help (16384 x 16384, direction both,
+// out_order=cols: 94.0 % of a copy's speed, against 95.7 % without stacks). With a prologue the code of one tile is
+// already long; with sums and blocks across rows only, stacks of two tiles were slower (16384 x 16384: 86 % against 94
+// %).
 bool is_stacked(const Mxfp8& p) {
   return transposed(p) && !has_fp32_scales(p) && p.prologue == Mxfp8Prologue::none &&
          (!has_sums(p) || matrix_of(p).along);
 }
 
-// Three blocks, with more registers each, were faster of stacks than more: both ways (131072 x 7168: 90.0 % of a copy's
-// speed to 89.2 %), and by columns where rows are asked for (16001 x 16000: 83 % to 76 %). Not so of groups (16384 x
-// 16384 both ways: 89 % to 90 %), of both at once (16001 x 16000: 58 % to 66 %), and of single tiles (8192 x 5120 both
-// ways: 88 % to 90 %).
+// With stacks, three blocks with more registers each were faster than more blocks: with direction both (131072 x 7168:
+// 90.0 % of a copy's speed against 89.2 %), and with direction col and bounds checks for rows (16001 x 16000: 83 %
+// against 76 %). They were slower with groups (16384 x 16384, direction both: 89 % against 90 %), with direction both
+// and bounds checks (16001 x 16000: 58 % against 66 %), and with single tiles (8192 x 5120, direction both: 88 %
+// against 90 %).
 bool stacks_in_three(const Mxfp8& p, const Target& target) {
   if (p.groups > 0 || has_sums(p) || square(p)) return false;
   const bool along = matrix_of(p).along;
@@ -135,14 +138,14 @@ Config preferred_tile(const Mxfp8& p, const Target& target, const DeviceModel& m
   return config;
 }
 
-// The power of two from `n` on, from `least` to `most`.
+// The smallest power of two that is at least `n`, clamped to `least` and `most`.
 std::int32_t power_for(std::int64_t n, std::int32_t least, std::int32_t most) {
   while (least < n && least < most) least *= 2;
   return least;
 }
 
-// A warp for a row that 4 vectors a lane hold, or else as many threads as hold it at 4, up to 512. What more there is
-// is read twice: registers for more vectors would halve the warps of a multiprocessor.
+// One warp for a row that fits in 4 vectors per lane, else as many threads as hold it with 4 vectors each, up to 512.
+// The rest of a longer row is read twice: registers for more vectors would halve the warps per multiprocessor.
 Config preferred_rows(const Mxfp8& p, const Target& target) {
   const std::int64_t vector = natural_vector(p, std::min<std::int64_t>(16, widest_access(target)));
   const std::int64_t vectors = p.cols * source_bytes(p) / vector;
@@ -152,7 +155,7 @@ Config preferred_rows(const Mxfp8& p, const Target& target) {
   return config;
 }
 
-// Two vectors a thread where that leaves every multiprocessor four blocks.
+// Two vectors per thread if every multiprocessor still gets four blocks.
 Config preferred_stream(const Mxfp8& p, const Target& target, const DeviceModel& model) {
   Config config = stream_config(natural_vector(p, widest_access(target)), 2);
   if (p.experts == kOpen || p.rows == kOpen || p.cols == kOpen) return config;

@@ -1,4 +1,4 @@
-// The plain reference of quantize: block by block, as the definitions read.
+// The plain reference of quantize: block by block, directly from the definitions.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -16,7 +16,7 @@
 namespace quern::mxfp8 {
 namespace {
 
-// Which of the scales of one direction is that of block `block` of line `line`.
+// The index, among the scales of one direction, of the scale of block `block` of line `line`.
 std::int64_t scale_index(const Mxfp8& p, bool col, std::int64_t expert, std::int64_t line, std::int64_t block) {
   const mx::ScaleGrid g = scale_grid(p, col);
   return blocked(p) ? mx::blocked_index(g, expert, line, block) : mx::plain_index(g, expert, line, block);
@@ -38,7 +38,7 @@ std::uint32_t bits_of(float x) {
   return bits;
 }
 
-// The E8M0 byte of the smallest power of two that is not below x; 255 where there is none.
+// The E8M0 byte of the smallest power of two that is not below x; 255 if there is none.
 int byte_above(float x) {
   if (!std::isfinite(x)) return 255;
   if (x <= std::ldexp(1.0F, -127)) return 0;
@@ -50,7 +50,7 @@ int byte_above(float x) {
 // 1 / largest, rounded to fp32: as in torchao and TransformerEngine.
 int rceil_byte(float amax, const ElementType& type) { return byte_above(amax * (1.0F / type.largest)); }
 
-// The exponent field of a finite amax that was rounded in its bits: it may become 255.
+// The exponent field of a finite amax after rounding in its bit pattern: it may become 255.
 int rounded_field(float amax, Mxfp8Mode mode, const ElementType& type) {
   std::uint32_t bits = bits_of(amax);
   if (mode == Mxfp8Mode::even) bits += std::uint32_t{1} << (23 - type.mantissa_bits - 1);
@@ -66,7 +66,7 @@ int scale_byte(const Mxfp8& p, float amax) {
   return std::max(0, rounded_field(amax, p.mode, type) - type.largest_exponent);
 }
 
-// What is stored, and what elements are multiplied by.
+// The stored scale, and the factor of the elements.
 struct Scale {
   std::uint32_t stored;
   float reciprocal;
@@ -78,7 +78,7 @@ float value_of_byte(int scale) {
 
 Scale fp32_scale(float scale) { return {std::isnan(scale) ? kNan : bits_of(scale), 1.0F / scale}; }
 
-// Of a block, from its largest magnitude.
+// The scale of a block, from its largest magnitude.
 Scale scale_of_block(const Mxfp8& p, float amax) {
   if (p.mode != Mxfp8Mode::exact) {
     const int byte = scale_byte(p, amax);
@@ -89,13 +89,13 @@ Scale scale_of_block(const Mxfp8& p, float amax) {
   return fp32_scale(std::max(amax / element_type(p.element).largest, 0x1p-126F));
 }
 
-// NaN if there is one, unless the policy leaves them out.
+// The larger magnitude; NaN if one is NaN, unless the policy ignores NaNs.
 float larger(const Mxfp8& p, float amax, float x) {
   if (std::isnan(x)) return p.policy == Mxfp8Policy::te ? amax : x;
   return std::isnan(amax) ? amax : std::max(amax, std::abs(x));
 }
 
-// Sees source as a matrix of [rows, cols], wherever an element lies.
+// Treats source as a matrix of [rows, cols], independent of its memory layout.
 template <class T>
 class Quantizer {
  public:
@@ -215,10 +215,10 @@ class Quantizer {
   const Mxfp8Args& a_;
   Matrix matrix_;
   std::int64_t length_;  // of a block
-  std::int64_t band_;    // rows at a time: those of a block along a column, where there are any
+  std::int64_t band_;    // rows processed at a time: those of a block along a column, at most 128
 };
 
-// A number near 2^exponent; now and then with a mantissa at which a rounding turns, or a special value.
+// A number near 2^exponent; occasionally with a mantissa at a rounding boundary, or a special value.
 std::uint32_t number_near(int exponent, std::uint64_t random, bool special) {
   static constexpr std::uint32_t kTurns[] = {0, 0x600000, 0x600001, 0x7fffff, 0x700000, 0x780000, 0x400000, 1};
   static constexpr std::uint32_t kSpecials[] = {0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f7fffff, 0x80000000};
@@ -249,13 +249,13 @@ void quantize_reference(const Mxfp8& p, const Mxfp8Args& a) {
     common::with_float(p.dtype, [&](auto x) { Quantizer<decltype(x)>(part, a).run(); });
 }
 
-// Whether the column is one of those, three in four, whose sum shows each number and the order of all: sizes that are
-// near each other, all finite. The sum of any sizes is the largest, or NaN.
+// Whether the column's data makes its sum depend on each number and on the order of addition: finite numbers of similar
+// magnitude. Three in four columns are. With arbitrary magnitudes the sum would be the largest number, or NaN.
 static bool is_summed(const Mxfp8& p, std::int64_t column) {
   return p.bias_gradient == Mxfp8BiasGradient::sums && column / 32 % 4 != 0;
 }
 
-// 32 neighbours of 32 rows have one size, so that blocks of either direction do.
+// 32 consecutive elements of 32 rows have one magnitude, so that blocks of both directions have one.
 void generate_source(const Mxfp8& p, std::uint64_t seed, void* data) {
   const Matrix m = matrix_of(p);
   common::with_float(p.dtype, [&](auto x) {
@@ -264,7 +264,7 @@ void generate_source(const Mxfp8& p, std::uint64_t seed, void* data) {
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t r = begin; r < end; ++r) {
                      T* const row = static_cast<T*>(data) + row_begin(m, r);
-                     // One number that is not finite makes a row that shares a scale NaN: most must have none.
+                     // One non-finite number makes a whole row that shares a scale NaN, so most rows must have none.
                      const bool finite =
                          p.scaling == Mxfp8Scaling::row && random_at(seed + 2, static_cast<std::uint64_t>(r)) % 8 != 0;
                      for (std::int64_t c = 0; c < m.cols; ++c) {

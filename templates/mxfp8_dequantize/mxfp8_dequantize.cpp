@@ -30,9 +30,9 @@ constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
 constexpr std::int32_t kSwitch[] = {0, 1, kNoMore};
 constexpr std::int32_t kBlockCounts[] = {0, 1, 2, 4, 8, kNoMore};
 
-// ---- The problem in other words
+// ---- Properties of the problem
 
-constexpr std::int64_t kWholeLine = std::int64_t{1} << 30;  // more than a line has
+constexpr std::int64_t kWholeLine = std::int64_t{1} << 30;  // more than any line has
 
 bool col(const Problem& p) { return p.direction == Mxfp8DequantizeDirection::col; }
 bool transposed(const Problem& p) { return col(p) && p.out_order == Mxfp8DequantizeOrder::rows; }
@@ -65,15 +65,15 @@ mx::ScaleGrid grid_of(const Problem& p) {
           has_fp32_scales(p) ? f32 : e8m0};
 }
 
-// The elements as they lie in memory.
+// The memory of the elements.
 mx::Strided source_of(const Problem& p) {
   const std::int64_t rows = transposed(p) ? p.cols : p.rows, line = transposed(p) ? p.rows : p.cols;
   return {p.experts, rows, line, p.source_stride == 0 ? line : p.source_stride, p.source_expert_stride};
 }
-// Whether blocks lie along its lines, or else across them.
+// Whether blocks lie along the lines of memory; otherwise they lie across them.
 bool along(const Problem& p) { return !col(p) || transposed(p); }
 
-// A vector of out must be a whole vector of elements, of one block where blocks lie along lines.
+// A vector of out must be a whole vector of elements, within one block if blocks lie along lines.
 std::int64_t natural_vector(const Problem& p, std::int64_t limit) {
   const mx::Strided m = source_of(p);
   const bool whole = is_whole(p) && (along(p) || square(p));
@@ -151,7 +151,7 @@ std::int64_t scale_index(const Problem& p, std::int64_t expert, std::int64_t lin
   return blocked(p) ? mx::blocked_index(grid, expert, line, block) : mx::plain_index(grid, expert, line, block);
 }
 
-// Row `r` of all experts'.
+// Row `r`, counting the rows of all experts.
 template <class T>
 void dequantize_row(const Problem& p, const Mxfp8DequantizeArgs& a, std::int64_t r) {
   const mx::Strided m = source_of(p);
@@ -190,7 +190,7 @@ struct Mxfp8DequantizeFamily {
       choice_field("tail", offsetof(Problem, tail), mx::kTails,
                    "what a dimension that is not a multiple of a block means"),
       choice_field("noop", offsetof(Problem, noop), mx::kNoops,
-                   "flag: a float on the device calls the launch off where it is 1"),
+                   "flag: a float on the device that is 1 skips the launch"),
       integer_field("source_stride", offsetof(Problem, source_stride), 0, kMaxExtent,
                     "elements from a line of neighbours in source to the next; 0: as many as it has"),
       integer_field("source_expert_stride", offsetof(Problem, source_expert_stride), 0, kMaxExtent,
@@ -203,8 +203,7 @@ struct Mxfp8DequantizeFamily {
        "[experts, rows, cols / 32]; direction col: [experts, rows / 32, cols]", "a scale a block"},
       {"given_scale", Role::input, offsetof(Args, given_scale), false, layout<given_scale_layout>, "[1]",
        "scaling=tensor: the scale of everything, f32"},
-      {"noop", Role::input, offsetof(Args, noop), false, layout<noop_layout>, "[1]",
-       "noop=flag: 1 calls the launch off"},
+      {"noop", Role::input, offsetof(Args, noop), false, layout<noop_layout>, "[1]", "noop=flag: 1 skips the launch"},
       {"out", Role::output, offsetof(Args, out), true, layout<out_layout>,
        "[experts, rows, cols]; direction col: [experts, cols, rows]", "the numbers, in the order of source"},
   };
@@ -257,7 +256,7 @@ struct Mxfp8DequantizeFamily {
     return 2;
   }
 
-  // A vector of one number takes any address of it.
+  // A vector of one number takes any element-aligned address.
   static std::uint32_t alignment(const Problem& p, int, const Config& config) {
     return config[kVector] == number_bytes(p) ? 1 : static_cast<std::uint32_t>(config[kVector]);
   }

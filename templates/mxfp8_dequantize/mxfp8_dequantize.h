@@ -1,8 +1,8 @@
-// mxfp8_dequantize: back from what mxfp8 writes, 8-bit elements and their scales, to numbers.
+// mxfp8_dequantize: converts the output of mxfp8, 8-bit elements and their scales, back to numbers.
 //
 // Each number is element * 2^(scale - 127), rounded once to dtype; with fp32 scales element * scale in fp32, then
-// rounded to dtype. It is NaN where either is. Fields of the same name mean what they mean for mxfp8, and source and
-// scales are laid out as mxfp8 with the same fields writes them.
+// rounded to dtype. It is NaN if either is. Fields have the same meaning as the fields of mxfp8 with the same name, and
+// source and scales are laid out as mxfp8 with the same fields writes them.
 #ifndef QUERN_MXFP8_DEQUANTIZE_H_
 #define QUERN_MXFP8_DEQUANTIZE_H_
 

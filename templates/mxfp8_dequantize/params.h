@@ -1,4 +1,4 @@
-// What the host hands the kernel. Read by both.
+// The kernel's parameter struct. Read by host and kernel.
 #ifndef QUERN_MXFP8_DEQUANTIZE_PARAMS_H_
 #define QUERN_MXFP8_DEQUANTIZE_PARAMS_H_
 
@@ -7,7 +7,7 @@
 
 namespace quern::mxfp8_dequantize {
 
-// A slot is a vector of out, and as many elements of source; experts are further rows.
+// A slot is a vector of out, and as many elements of source; the rows of all experts count as one sequence.
 struct Params {
   const void* noop;  // a float; 1: nothing is done
   const void* source;

@@ -1,4 +1,4 @@
-// What the host hands the kernel. Read by both.
+// The kernel's parameter struct. Read by host and kernel.
 #ifndef QUERN_POINTWISE_PARAMS_H_
 #define QUERN_POINTWISE_PARAMS_H_
 
@@ -17,8 +17,8 @@ struct Params {
   long long x_stride;  // elements between rows
   long long y_stride;
   long long out_stride;
-  long long width;   // of a row; of everything where the kernel sees one long row
-  long long period;  // the true width of a row, at whose end broadcasts start again
+  long long width;   // of a row; of all rows together if the kernel processes them as one row
+  long long period;  // the problem's width of a row, after which broadcasts repeat
   float multiplier;
   float alpha;
   common::Divisor by_period;

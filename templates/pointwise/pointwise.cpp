@@ -63,7 +63,7 @@ bool packed(const Pointwise& p) {
 }
 
 bool is_periodic(Spread spread) { return spread == Spread::row || spread == Spread::column; }
-// Whether the place of an element in its row, or its row, matters.
+// Whether the result depends on an element's row or on its place in the row.
 bool has_periodic(const Pointwise& p) {
   return is_periodic(p.x_spread) || (has_y(p) && is_periodic(p.y_spread)) || is_periodic(p.bias_spread) ||
          p.bias_spread == Spread::full;
@@ -77,7 +77,7 @@ std::int64_t widest_element(const Pointwise& p) {
   return widest;
 }
 
-// Elements a slot: the widest operand's access is `vector` bytes; ragged slots are one aligned access of out.
+// Elements per slot: the access to the widest operand is `vector` bytes; a ragged slot is one aligned access of out.
 std::int64_t slot_elements(const Pointwise& p, const Config& c) {
   return c[kVector] / (c[kForm] == kRagged ? bytes(out_dtype(p)) : widest_element(p));
 }
@@ -139,7 +139,7 @@ constexpr auto holds = &holds_for<Pointwise, F>;
 template <bool (*F)(const Pointwise&, const Config&)>
 constexpr auto applies = &applies_to<Pointwise, F>;
 
-// The type that an eager operator on both computes in and returns.
+// The type in which an eager operator on both computes and returns.
 DType promoted(DType a, DType b) { return a == b ? a : f32; }
 DType sum_dtype(const Pointwise& p) { return has_y(p) ? promoted(p.dtype, y_dtype(p)) : p.dtype; }
 DType biased_dtype(const Pointwise& p) { return has_bias(p) ? promoted(sum_dtype(p), bias_dtype(p)) : sum_dtype(p); }
@@ -151,7 +151,7 @@ float rounded(DType type, float value) {
   });
 }
 
-// Frameworks that have these two round every step of them.
+// Frameworks that have these two activations round every step of them.
 bool rounds_steps(const Pointwise& p) {
   return p.rounding == Rounding::torch &&
          (p.activation == Activation::gelu_new || p.activation == Activation::gelu_fast);
@@ -202,7 +202,7 @@ class Reference {
     return p_.rounding == Rounding::torch ? rounded(biased_dtype(p_), static_cast<float>(exact)) : exact;
   }
 
-  // The table's formula itself, since the rounding of its steps is what it is about.
+  // The table's formula itself, since the rounding of its steps is the subject here.
   double rounded_steps(float z) const {
     return common::with_float(biased_dtype(p_), [&](auto x) {
       using Round = common::RoundTo<std::conditional_t<std::is_same_v<decltype(x), double>, float, decltype(x)>>;
@@ -319,14 +319,14 @@ struct PointwiseFamily {
     config[kForm] = form;
     config[kVector] = form == kRagged ? 16 : static_cast<std::int32_t>(widest_access(target));
     config[kThreads] = 128;
-    config[kUnroll] = 1;  // two or three operands in flight a thread, at full occupancy, are enough
+    config[kUnroll] = 1;  // two or three operands in flight per thread, at full occupancy, are enough
     config[kLoadStream] = 1;
     config[kStoreStream] = 1;
     return config;
   }
 
-  // Rows that slots divide keep broadcasts in vectors; packed operands of odd rows go as one long row; the rest is
-  // ragged.
+  // If slots divide a row, broadcasts stay in vectors; packed operands of other row lengths are processed as one long
+  // row; the rest is ragged.
   static Config preferred(const Pointwise& p, const Target& target) {
     if (packed(p) && !has_periodic(p)) return config_for(target, kFlat);
     Config rows = config_for(target, kRows);
@@ -428,8 +428,8 @@ struct PointwiseFamily {
   }
 
   // The activation's fp32 bound, seen in the stored type: below fp32 an error of a few fp32 units can only flip a
-  // rounding, but where eager operators cancel, as they are followed. Where steps are rounded, a flip of tanh near -1
-  // is a unit of 1 in the stored type, times x / 2.
+  // rounding, except if eager operators, which are followed step by step, cancel. If steps are rounded, a flip of tanh
+  // near -1 is an ulp of 1 in the stored type, times x / 2.
   static Tolerance tolerance(const Pointwise& p, int) {
     const ActivationRow& row = kActivationRows[static_cast<int>(p.activation)];
     if (row.ulps == 0) return {};

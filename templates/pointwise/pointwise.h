@@ -17,8 +17,8 @@ namespace quern {
   VALUE(add_mul_act) /* act(x + multiplier * y + bias) */
 enum class PointwiseOp : std::uint8_t { QUERN_POINTWISE_OPS(QUERN_CHOICE_VALUE) };
 
-// single: fp32 throughout, z = fma(multiplier, y, x) + bias, one rounding at the store.
-// torch: as PyTorch's eager operators, every product, sum and activation is rounded to its operands' common type.
+// single: fp32 throughout, z = fma(multiplier, y, x) + bias, one rounding at the store. torch: as in PyTorch's eager
+// operators, every product, sum and activation is rounded to its operands' common type.
 #define QUERN_ROUNDINGS(VALUE) \
   VALUE(single)                \
   VALUE(torch)
@@ -28,7 +28,7 @@ struct PointwiseArgs {
   In x = {};
   In y = {};     // add_mul_act
   In bias = {};  // unless bias_spread is none
-  Out out = {};  // may be x or y where they are full and of out's type and stride; must not overlap otherwise
+  Out out = {};  // may be x or y if that is full and has out's type and stride; must not overlap otherwise
   float multiplier = 1.0f;
   float alpha = kDefaultAlpha;  // parameter of elu, leaky_relu, fatrelu and qgelu
   std::int64_t rows = kOpen;
@@ -39,7 +39,7 @@ struct Pointwise {
   using Args = PointwiseArgs;
 
   std::int64_t rows = kOpen;
-  std::int64_t width = 4096;  // elements a row
+  std::int64_t width = 4096;  // elements per row
   PointwiseOp op = PointwiseOp::bias_act;
   Activation activation = Activation::relu;
   DType dtype = DType::bf16;    // of x, and of the others unless they say otherwise: f32, f16 or bf16

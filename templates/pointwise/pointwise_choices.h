@@ -1,4 +1,4 @@
-// What fields of pointwise may be. Read by applications, by the host and by the kernel.
+// The values of pointwise's fields. Read by applications, by the host and by the kernel.
 #ifndef QUERN_POINTWISE_CHOICES_H_
 #define QUERN_POINTWISE_CHOICES_H_
 
@@ -6,7 +6,7 @@ namespace quern {
 
 #define QUERN_VALUE(name) name,
 
-// How an operand is spread over [rows, width].
+// How an operand is broadcast over [rows, width].
 #define QUERN_OPERAND_SPREADS(VALUE)                             \
   VALUE(full)   /* [rows, width] */                              \
   VALUE(row)    /* [width]: the same for each row */             \

@@ -1,4 +1,4 @@
-// What the host hands the kernel. Read by both.
+// The kernel's parameter struct. Read by host and kernel.
 #ifndef QUERN_ROW_PAD_PARAMS_H_
 #define QUERN_ROW_PAD_PARAMS_H_
 
@@ -6,7 +6,8 @@
 
 namespace quern::row_pad {
 
-// A slab is `align` rows of the padded matrix, of one group or behind them all. A thread block has a piece of a slab.
+// A slab is `align` rows of the padded matrix, of one group or after the last group. A thread block processes a piece
+// of a slab.
 struct Params {
   const void* noop;  // a float; 1: nothing is done
   const void* source;

@@ -23,12 +23,12 @@ constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
 constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
 constexpr std::int32_t kSwitch[] = {0, 1, kNoMore};
 
-constexpr std::uint32_t kGroupBytes = 64;  // of shared memory: what find_group of mx/groups.cuh leaves there
+constexpr std::uint32_t kGroupBytes = 64;  // of shared memory: the result of find_group of mx/groups.cuh
 
 bool pads(const RowPad& p) { return p.direction == RowPadDirection::pad; }
 std::int64_t element_bytes(const RowPad& p) { return bytes(p.dtype); }
 std::int64_t row_bytes(const RowPad& p) { return p.cols * element_bytes(p); }
-// As many as all groups can need.
+// The most rows that all groups can need.
 std::int64_t padded_rows(const RowPad& p) { return (p.rows + p.groups * p.align + p.align - 1) / p.align * p.align; }
 
 std::int64_t natural_vector(const RowPad& p, std::int64_t limit) {
@@ -58,7 +58,7 @@ constexpr auto holds = &holds_for<RowPad, F>;
 
 mx::Groups groups_of(const RowPad& p) { return {p.groups, p.rows, 1, p.offset}; }
 
-// With open rows taken for none. No product of extents overflows after this.
+// Takes open rows for 0. No product of extents overflows after this check.
 bool is_too_large(const RowPad& p) {
   std::int64_t all = 0;
   const std::int64_t rows = std::max<std::int64_t>(p.rows, 0) + (p.groups + 1) * p.align;
@@ -80,7 +80,7 @@ struct RowPadFamily {
       dtype_field("dtype", offsetof(RowPad, dtype), kAnyElement, "element type of source and out"),
       dtype_field("offset", offsetof(RowPad, offset), only(i32) | only(i64), "type of offsets, starts and ends"),
       choice_field("noop", offsetof(RowPad, noop), mx::kNoops,
-                   "flag: a float on the device calls the launch off where it is 1"),
+                   "flag: a float on the device that is 1 skips the launch"),
   };
   static constexpr Operand kOperands[] = {
       {"source", Role::input, offsetof(RowPadArgs, source), true, layout<source_layout>,
@@ -88,7 +88,7 @@ struct RowPadFamily {
       {"offsets", Role::input, offsetof(RowPadArgs, offsets), false, layout<offsets_layout>, "[groups]",
        "where each group ends in the rows that are not padded"},
       {"noop", Role::input, offsetof(RowPadArgs, noop), false, layout<noop_layout>, "[1]",
-       "noop=flag: 1 calls the launch off"},
+       "noop=flag: 1 skips the launch"},
       {"out", Role::output, offsetof(RowPadArgs, out), true, layout<out_layout>,
        "[round_up(rows + groups * align, align), cols]; unpad: [rows, cols]", "the rows, padded or not"},
       {"starts", Role::output, offsetof(RowPadArgs, starts), false, layout<places_layout>, "[groups]",
@@ -206,7 +206,7 @@ struct RowPadFamily {
 
   static Tolerance tolerance(const RowPad&, int) { return {0, 0, true}; }
 
-  // Padding is written, and not read.
+  // Padding is written but not read.
   static std::int64_t bytes(const RowPad& p) { return (p.rows + (pads(p) ? padded_rows(p) : p.rows)) * row_bytes(p); }
 
   static bool generate(const RowPad& p, int operand, std::uint64_t seed, void* data) {

@@ -1,8 +1,8 @@
-// row_pad: groups of rows moved to where each begins at a multiple of `align`, with zeros between them, as products of
-// groups of matrices want them; and back.
+// row_pad: moves groups of rows so that each begins at a multiple of `align`, with zeros between them, as grouped
+// matrix products need it; and back.
 //
-// Which rows are a group's is on the device: `offsets` says where each of `groups` ends in the rows that are not
-// padded. A group begins where the one before it ends, the first at 0; rows after the last are of no group.
+// The boundaries of groups are on the device: `offsets` has the end of each of `groups` in the unpadded rows. A group
+// begins where the one before it ends, the first at 0; rows after the last group belong to none.
 #ifndef QUERN_ROW_PAD_H_
 #define QUERN_ROW_PAD_H_
 
@@ -24,7 +24,7 @@ using RowPadNoop = MxNoop;  // of quern/mx_choices.h
 
 struct RowPadArgs {
   In source = {};
-  In offsets = {};  // [groups] of `offset`: where each ends in the rows that are not padded
+  In offsets = {};  // [groups] of `offset`: where each ends in the unpadded rows
   In noop = {};     // noop=flag: a float; where it is 1 nothing is read or written
   Out out = {};     // must not overlap source
   Out starts = {};  // pad: [groups] of `offset`, where each group begins in out
@@ -39,11 +39,11 @@ struct RowPad {
   using Args = RowPadArgs;
 
   RowPadDirection direction = RowPadDirection::pad;
-  std::int64_t rows = kOpen;  // that are not padded
+  std::int64_t rows = kOpen;  // of the unpadded matrix
   std::int64_t cols = 4096;
   std::int64_t groups = 1;
   std::int64_t align = 32;    // rows
-  DType dtype = DType::bf16;  // any: elements are moved as they are
+  DType dtype = DType::bf16;  // any: elements are moved unchanged
   DType offset = DType::i32;  // i32 or i64
   RowPadNoop noop = RowPadNoop::never;
 

@@ -1,5 +1,5 @@
-// What the host hands the kernel: one struct, at most 4096 bytes. Read by both compilers, so it includes nothing but
-// templates/common, and skeleton.cu checks that both see the same size.
+// The kernel's parameter struct, at most kMaxParamsBytes bytes. Both compilers read this file, so it includes only
+// files of templates/common, and skeleton.cu checks that both see the same size.
 #ifndef QUERN_SKELETON_PARAMS_H_
 #define QUERN_SKELETON_PARAMS_H_
 

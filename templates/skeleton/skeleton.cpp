@@ -1,5 +1,5 @@
 // The family's descriptor: tables, and functions from a problem to constants and to a launch. Everything generic
-// (texts, checks, command line, tests, benchmarks) reads it. What each function must promise is in quern/family.h.
+// (texts, checks, command line, tests, benchmarks) reads it. quern/family.h specifies each function.
 #include "skeleton/skeleton.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ constexpr std::int32_t kBlockCounts[] = {0, 1, 2, 4, 8, kNoMore};
 std::int64_t element_bytes(const Skeleton& p) { return bytes(p.dtype); }
 std::int64_t row_bytes(const Skeleton& p) { return p.width * element_bytes(p); }
 
-// What must hold between a problem and a config. Each has a sentence in kConstraints.
+// The constraints between a problem and a config. Each has a sentence in kConstraints.
 bool vector_divides(const Skeleton& p, const Target&, const Config& c) { return row_bytes(p) % c[kVector] == 0; }
 bool vector_holds_elements(const Skeleton& p, const Target&, const Config& c) { return c[kVector] >= element_bytes(p); }
 
@@ -48,8 +48,8 @@ constexpr auto holds = &holds_for<Skeleton, F>;
 template <bool (*F)(const Skeleton&, const Config&)>
 constexpr auto applies = &applies_to<Skeleton, F>;
 
-// Made-up data: multiples of 1/8 in [-4, 4), whose sums are exact below 2^19 elements, so that a lost or doubled
-// element shows whatever the tolerance. Every 16th row or so has an infinity or a NaN.
+// Generated data: multiples of 1/8 in [-4, 4), whose sums are exact below 2^19 elements, so that a lost or doubled
+// element is detected at any tolerance. About every 16th row has an infinity or a NaN.
 class Generator {
  public:
   explicit Generator(std::uint64_t seed) : state_(seed) {}
@@ -82,13 +82,13 @@ struct SkeletonFamily {
   static constexpr const char* kName = "skeleton";  // the folder's name
   static constexpr const char* kSentence = "row sums: out[r] = x[r, 0] + x[r, 1] + …, in fp32";
 
-  // One row a member of the problem. From here come parsing, printing, equality, hash and refusals.
+  // One row per member of the problem. Parsing, printing, equality, hash and range checks come from this table.
   static constexpr Field kFields[] = {
       extent_field("rows", offsetof(Skeleton, rows), true, "rows of x, and elements of out"),
       extent_field("width", offsetof(Skeleton, width), false, "elements in a row"),
       dtype_field("dtype", offsetof(Skeleton, dtype), kElementTypes, "element type of x"),
   };
-  // One row an In or Out. `bulk` (the 4th column): read or written in vectors, so its address decides the variant.
+  // One row per In or Out. `bulk` (the 4th column): read or written in vectors, so its address selects the variant.
   static constexpr Operand kOperands[] = {
       {"x", Role::input, offsetof(SkeletonArgs, x), true, layout<x_layout>, "[rows, width]", "the rows to add up"},
       {"out", Role::output, offsetof(SkeletonArgs, out), false, layout<out_layout>, "[rows]", "their sums"},
@@ -96,8 +96,8 @@ struct SkeletonFamily {
   // The fields that a launch may close. The last column: a function that says whether it must; null: always.
   static constexpr LaunchExtent kLaunchExtents[] = {{"rows", offsetof(SkeletonArgs, rows), nullptr}};
   // compiled (the 3rd column) false: the parameter reaches the geometry only, so its values share one image. The last
-  // column: a function that says whether the parameter applies; none: always. Where it does not it is 0, or what stands
-  // after that function.
+  // column: a function that says whether the parameter applies; none: always. If it does not, its value is 0, or the
+  // value given after that function.
   static constexpr Parameter kParameters[] = {
       {"vector", kVectors, true, "bytes per access"},
       {"unroll", kUnrolls, true, "16-byte chunks in flight per thread"},
@@ -110,7 +110,7 @@ struct SkeletonFamily {
       {"the vector must divide the row length", holds<vector_divides>},
       {"a vector must hold whole elements", holds<vector_holds_elements>},
   };
-  // What `quern bench` and the sweeps run: problem texts with every extent closed.
+  // The problems that `quern bench` and the sweeps run: texts with every extent closed.
   static constexpr const char* kBenchCases[] = {
       "skeleton rows=64 width=4096 dtype=bf16",
       "skeleton rows=65536 width=4096 dtype=bf16",
@@ -121,10 +121,10 @@ struct SkeletonFamily {
   static Table<Scalar> scalars() { return {}; }  // run-time numbers; pointwise has some
   static Table<SourceFile> sources() { return embedded::skeleton_sources(); }
 
-  // Rules between fields that the field table cannot say; "" if all is well. Sees open extents as kOpen.
+  // The rules between fields that the field table cannot express; "" if they hold. Open extents are kOpen.
   static std::string check(const Skeleton&) { return {}; }
 
-  // The default configs, most wanted first. The last variant takes any element-aligned address.
+  // The default configs, in order of preference. The last variant takes any element-aligned address.
   static int variants(const Skeleton& p, const Target&, const DeviceModel&, Variant (&out)[kMaxVariants]) {
     Config config;
     config[kVector] = static_cast<std::int32_t>(common::common_alignment({row_bytes(p)}, 16));
@@ -138,12 +138,13 @@ struct SkeletonFamily {
     return 2;
   }
 
-  // What a config demands of a bulk operand's address; the second parameter is the operand's place in kOperands.
+  // The alignment that a config requires of a bulk operand; the second parameter is the operand's index in kOperands.
   static std::uint32_t alignment(const Skeleton&, int, const Config& config) {
     return static_cast<std::uint32_t>(config[kVector]);
   }
 
-  // The constants of the image, and nothing else: what is not here cannot reach the source. No row counts, no warps.
+  // The constants of the image. Only they reach the source, so leave out what should not split images: row counts,
+  // warps.
   static void specialize(const Skeleton& p, const Target&, const Config& config, Spec& spec) {
     spec.integer("params_bytes", sizeof(skeleton::Params));
     spec.integer("max_threads", kMaxThreads);
@@ -169,7 +170,7 @@ struct SkeletonFamily {
     launch.set_params(skeleton::Params{a.x.data, a.out.data, p.rows, p.width});
   }
 
-  // As plain as can be, in double; reads and writes host memory.
+  // As simple as possible, in double; reads and writes host memory.
   static void reference(const Skeleton& p, const Args& a) {
     common::with_float(p.dtype, [&](auto x) {
       const auto* row = static_cast<const decltype(x)*>(a.x.data);
@@ -183,8 +184,8 @@ struct SkeletonFamily {
   }
 
   // Each addition on the way to the result may be half a unit off, and the reference is rounded once. Rows that cancel
-  // lose more, seen in units: for them the bound is that of partial sums up to sqrt(width), which is where those of
-  // numbers of about 1 and of either sign stay.
+  // lose more, in ulps of the result: for them the bound is that of partial sums up to sqrt(width), the expected
+  // magnitude of partial sums of numbers of about 1 and of either sign.
   static Tolerance tolerance(const Skeleton& p, int) {
     const std::int64_t chunk = 16 / element_bytes(p);
     const std::int64_t chunks_a_lane = (p.width + 32 * chunk - 1) / (32 * chunk);
@@ -192,10 +193,10 @@ struct SkeletonFamily {
     return {additions + 1, additions * std::sqrt(static_cast<double>(p.width)) * 0x1p-24};
   }
 
-  // The fewest bytes that must move: what GB/s and the percentage of a copy are made of.
+  // The fewest bytes that must move: GB/s and the percentage of a copy are computed from them.
   static std::int64_t bytes(const Skeleton& p) { return p.rows * row_bytes(p) + p.rows * quern::bytes(f32); }
 
-  // Data for an operand (by its place in kOperands) where random numbers will not do; false where they will.
+  // Data for an operand (by its index in kOperands) if random numbers are not suitable; false if they are.
   static bool generate(const Skeleton& p, int, std::uint64_t seed, void* data) {
     Generator generator(seed);
     common::with_float(p.dtype, [&](auto x) {

@@ -1,6 +1,6 @@
 // skeleton: out[r] = the sum of x[r, :], in fp32. The family to copy: docs/adding-a-family.md walks through it.
 //
-// This file is what an application sees: the problem, its arguments, and where the descriptor is.
+// The header that applications include: the problem, its arguments, and access to the descriptor.
 #ifndef QUERN_SKELETON_H_
 #define QUERN_SKELETON_H_
 
@@ -10,16 +10,17 @@
 
 namespace quern {
 
-// What a launch gives: pointers to device memory, extents that the problem left open, run-time numbers (floats).
-// Each member has a default, so that a compiler does not warn where a caller leaves one out.
+// The arguments of a launch: pointers to device memory, extents that the problem left open, run-time numbers (floats).
+// Each member has a default, so that a compiler does not warn if a caller omits one.
 struct SkeletonArgs {
   In x = {};                  // [rows, width] of dtype
   Out out = {};               // [rows] of f32; must not overlap x
   std::int64_t rows = kOpen;  // kOpen: as the problem says
 };
 
-// What the caller thinks of: shapes, types, options. A standard-layout aggregate of at most 4096 bytes; every member
-// has a default and a row in the family's field table. The name is the folder's in CamelCase.
+// The problem as the caller describes it: shapes, types, options. A standard-layout aggregate of at most
+// kMaxProblemBytes bytes; every member has a default and a row in the family's field table. The name is the folder's in
+// CamelCase.
 struct Skeleton {
   using Args = SkeletonArgs;
 

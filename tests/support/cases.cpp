@@ -79,7 +79,7 @@ void gather_scales(std::vector<Case>& cases) {
   }
 }
 
-// Persistent kernels that have far more tiles than blocks, exactly as many, and fewer.
+// Persistent kernels with far more tiles than blocks, equally many, and fewer.
 void persistent_gathers(std::vector<Case>& cases) {
   for (const char* blocks : {"0", "1", "8"}) {
     const std::string config = cat("persistent=1,threads=64,blocks_per_sm=", blocks);
@@ -245,7 +245,7 @@ std::vector<Case> mx_scales_cases() {
   return cases;
 }
 
-// Types and widths of 1 byte to many vectors.
+// Types and widths from 1 byte to many vectors.
 std::vector<Case> row_pad_cases() {
   const auto row_pad = [](int rows, int cols, const std::string& rest) {
     return cat("row_pad rows=", rows, " cols=", cols, " ", rest);

@@ -14,14 +14,14 @@ struct Case {
   int offset = 0;         // elements past an aligned address, for every operand
   bool in_place = false;  // out takes the memory of the first operand
   Indices indices = Indices::generated;
-  float multiplier = 0.5f;  // where the family has one
+  float multiplier = 0.5f;  // if the family has one
   std::string config = {};  // changes to the default, "unroll=2"
 };
 
 std::string describe(const Case& c);
 Case with(const std::string& config, const std::string& problem, int offset = 0);
 
-// Shapes, types and modes of ../kernels.md sections 1.8 and 5.3 and the odd ones; a few seconds on a GPU.
+// Common shapes, types and modes, and edge cases; a few seconds on a GPU.
 std::vector<Case> gather_cases();
 std::vector<Case> pointwise_cases();
 std::vector<Case> skeleton_cases();

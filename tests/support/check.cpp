@@ -58,7 +58,7 @@ class Run {
     return got;
   }
 
-  // In place the first input is the output, so it may change.
+  // In-place cases use the first input as the output, so it may change.
   std::string damage() const { return case_.in_place ? std::string() : device_.damage(host_); }
 
  private:
@@ -77,7 +77,7 @@ bool same_outputs(const HostOperands& a, const HostOperands& b) {
   return true;
 }
 
-// Threads and blocks in another order, if the driver supports it.
+// Runs threads and blocks in another order, if the driver supports it.
 void shuffle(const Driver& driver, std::uint64_t seed) {
   if (driver.runs_host_images())
     driver.check(driver.host().Configure(cat("seed=", seed).c_str()), Stage::tool, "quernHostConfigure");

@@ -11,18 +11,20 @@
 namespace quern::test {
 
 struct CheckResult {
-  std::string failure;  // empty: right
+  std::string failure;  // empty: correct
   double max_error = 0;
 };
 
 struct CheckOptions {
   std::uint64_t seed = 1;
-  bool open = false;   // the plan is prepared with its extents open
-  bool guards = true;  // guard bands around the operands; without, exact allocations, for whoever sees accesses outside
-  bool twice = true;   // a second launch, whose bits must agree; the host driver uses another order of threads for it
+  bool open = false;  // the plan is prepared with its extents open
+  bool guards =
+      true;  // guard bands around the operands; else exact allocations, for tools that detect accesses outside
+  bool twice =
+      true;  // a second launch, which must give the same bits; the host driver uses another order of threads for it
 };
 
-// Fresh data with infinities and NaNs, and poisoned outputs.
+// Generates data with infinities and NaNs, and poisons the outputs.
 CheckResult check_case(Runtime& runtime, const Driver& driver, const Case& c, const CheckOptions& options);
 // The same for a closed problem, instead of the case's text.
 CheckResult check_problem_case(Runtime& runtime, const Driver& driver, const AnyProblem& problem, const Case& c,

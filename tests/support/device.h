@@ -1,5 +1,5 @@
-// The fixture of what runs on a device: a GPU in the gpu tier, which skips, visibly, where there is none; the host
-// driver in the host tier (QUERN_TEST_DEVICE=host), which every machine has.
+// The fixture of tests that run on a device: in the gpu tier a GPU, where the test is reported as skipped if there is
+// none; in the host tier (QUERN_TEST_DEVICE=host) the host driver, which every machine has.
 #ifndef QUERN_TESTS_SUPPORT_DEVICE_H_
 #define QUERN_TESTS_SUPPORT_DEVICE_H_
 
@@ -24,7 +24,7 @@ inline bool on_host() {
   return device != nullptr && std::string_view(device) == "host";
 }
 
-// For the whole program, so that an image is made once.
+// One for the whole program, so that each image is made once.
 inline const std::string& cache_of_this_program() {
   static const Scratch folder;
   return folder.path();

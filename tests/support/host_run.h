@@ -19,7 +19,7 @@ struct AccessSite {
   unsigned long long requests = 0, sectors = 0, ideal_sectors = 0, asked_bytes = 0, unique_bytes = 0;
 };
 
-// Logs accesses as long as it lives.
+// Logs accesses during its lifetime.
 class LoggedAccesses {
  public:
   explicit LoggedAccesses(const Driver& driver) : driver_(driver) { driver.host().LogAccesses(1); }

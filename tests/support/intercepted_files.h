@@ -19,8 +19,8 @@ struct FileCall {
 
 class InterceptedFiles : public ForwardingFileSystem {
  public:
-  // 0: go on. Else the call is not made and returns this, but for a write, half of which is made first (-EINTR
-  // says that nothing was written).
+  // 0: continue. Otherwise the call is not made and returns this value, except a write, of which half is done first
+  // (-EINTR means that nothing was written).
   using Hook = std::function<long(const FileCall&)>;
   explicit InterceptedFiles(Hook hook = {}, FileSystem& to = real_file_system())
       : ForwardingFileSystem(to), hook_(std::move(hook)) {}
@@ -30,7 +30,7 @@ class InterceptedFiles : public ForwardingFileSystem {
     const long stop = ask("open", path);
     return stop != 0 ? stop : Base::open(path, flags, mode);
   }
-  // A file that does not close all the same would leak.
+  // The file is closed even if the hook fails the call; otherwise it would leak.
   long close(int file) override {
     const long stop = ask("close");
     const long result = Base::close(file);

@@ -19,14 +19,14 @@
 
 namespace quern::test {
 
-// Paths are absolute and canonical; links lead nowhere. Time stands still.
+// Paths are absolute and canonical; links are not followed. Time does not advance.
 class MemoryFiles : public FileSystem {
  public:
   explicit MemoryFiles(std::int64_t now_unix_ns = 0, std::uint32_t user = 1000) : now_(now_unix_ns), user_(user) {
     put("/", FileKind::directory);
   }
 
-  // Makes or replaces it, and what is missing of the directories above. The status is the caller's to change.
+  // Creates or replaces the file, and creates missing parent directories. The caller may change the returned status.
   FileStatus& put(const std::string& path, FileKind kind, std::string bytes = {}) {
     const std::string above = parent_directory(path);
     if (above != path && nodes_.count(above) == 0) put(above, FileKind::directory);

@@ -32,7 +32,7 @@ void published_shapes(std::vector<Case>& cases) {
   }
 }
 
-// Every policy, mode, element and source type that go together, in each direction.
+// Every legal combination of policy, mode, element and source type, in each direction.
 void numerics(std::vector<Case>& cases) {
   for (const std::string& type : kTypes) {
     for (const char* element : {"e4m3", "e5m2"}) {
@@ -72,7 +72,7 @@ void tails(std::vector<Case>& cases) {
                                {127, 400}, {33, 31}, {130, 1001}, {31, 2050}};
       for (const auto& [rows, cols] : shapes) cases.push_back({mxfp8(rows, cols, cat(rest, " tail=pad")), rows % 2});
       for (const int offset : {1, 3}) cases.push_back({mxfp8(96, 96, rest, 2), offset});
-      // Several scales of a row were written at once to any address.
+      // Regression: several scales of a row were written with one access to unaligned addresses.
       if (direction != "col")
         cases.push_back(
             with(cat("form=1,unroll=1,threads=128,panel=0,cluster=8,rows=32,vector=", type == "f32" ? 4 : 2),
@@ -86,7 +86,7 @@ void tails(std::vector<Case>& cases) {
   }
 }
 
-// Transposed lines that begin anywhere, of stacks of two tiles whose second one is cut or not there.
+// Transposed lines at any alignment, with stacks of two tiles whose second tile is partial or absent.
 void crooked_lines(std::vector<Case>& cases) {
   for (const char* stack : {"stack=1", "stack=2"}) {
     const std::string config = cat("form=1,unroll=1,threads=128,rows=16,panel=0,", stack);
@@ -99,7 +99,7 @@ void crooked_lines(std::vector<Case>& cases) {
   }
 }
 
-// Experts with something between them, at every alignment, and a row of each before the next of each.
+// Experts with gaps between them, at every alignment, and interleaved experts.
 void expert_strides(std::vector<Case>& cases) {
   for (const std::string& direction : kDirections) {
     const std::string made = cat("direction=", direction);
@@ -121,7 +121,8 @@ void expert_strides(std::vector<Case>& cases) {
   }
 }
 
-// Rows that no block lies across may be any number: a band of fewer than 32 was written past its end.
+// Any number of rows is legal without blocks across rows. Regression: a band of fewer than 32 rows was written past its
+// end.
 void cut_bands(std::vector<Case>& cases) {
   for (const int lines : {1, 31, 33, 100, 129}) {
     for (const std::string& type : kTypes) {
@@ -156,7 +157,7 @@ void tile_configs(std::vector<Case>& cases) {
   }
 }
 
-// Clusters that end inside a row and after it, of rows whose scales go out 1 to 16 at a time.
+// Clusters that end inside a row and after it, with rows whose scales are written 1 to 16 at a time.
 void clusters(std::vector<Case>& cases) {
   for (const char* cluster : {"cluster=2", "cluster=4", "cluster=8", "cluster=8,stack=2", "cluster=4,stack=2,panel=8",
                               "cluster=2,vector=8,rows=32", "cluster=8,vector=8"}) {
@@ -230,7 +231,7 @@ void prologues(std::vector<Case>& cases) {
   }
 }
 
-// Sums of columns: rows of less than a band up to several chunks of tiles, by each form of tile.
+// Sums of columns: from fewer rows than a band up to several chunks of tiles, with each shape of tile.
 void sums(std::vector<Case>& cases) {
   const std::string sums = "tail=pad bias_gradient=sums ";
   for (const std::string& direction : kDirections) {
@@ -257,8 +258,8 @@ void sums(std::vector<Case>& cases) {
                        mxfp8(416, 1184, "direction=both bias_gradient=sums")));
 }
 
-// fp32 scales: a scale for everything, a row or 128 elements, of every type, direction, order, mode, tail and prologue
-// that they go with.
+// fp32 scales: one for everything, per row or per 128 elements, with every legal type, direction, order, mode, tail and
+// prologue.
 void tensor_scales(std::vector<Case>& cases) {
   for (const std::string& direction : kDirections) {
     const std::string rest = cat("scaling=tensor direction=", direction);
@@ -290,7 +291,7 @@ void row_scales(std::vector<Case>& cases) {
         cases.push_back({mxfp8(67, 1000, cat("scaling=row mode=", mode, " dtype=", type, " element=", element))});
     }
     const std::string rest = cat("scaling=row mode=exact dtype=", type);
-    // A lane's vector, a warp's, all that a block keeps, and more.
+    // Rows of a lane's vector, of a warp's, of all that a block's registers hold, and longer.
     for (const int cols : {1, 7, 8, 128, 2048, 4099, 7168, 20000, 70000})
       cases.push_back({mxfp8(cols > 10000 ? 3 : 37, cols, rest, 2), cols % 3 == 0 ? 1 : 0});
     for (const char* more : {"source_stride=299", "prologue=dact activation=silu", "prologue=gated activation=relu",

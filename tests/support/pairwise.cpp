@@ -9,7 +9,7 @@
 namespace quern::test {
 namespace {
 
-// Beyond these a kernel does the same again.
+// Larger extents only repeat the same work in a kernel.
 constexpr std::int64_t kMostRows = 2113;
 constexpr std::int64_t kMostElements = 1 << 18;
 

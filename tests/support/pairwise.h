@@ -1,4 +1,4 @@
-// A small part of a case table that still has every pair of settings which occurs together anywhere in it.
+// Selects a small subset of a case table that covers every pair of settings that occurs together in the table.
 #ifndef QUERN_TESTS_SUPPORT_PAIRWISE_H_
 #define QUERN_TESTS_SUPPORT_PAIRWISE_H_
 
@@ -15,11 +15,12 @@ struct Cover {
   std::size_t covered = 0;  // by `cases`; fewer only where `limit` cut it
 };
 
-// Greedy: always the case with the most pairs that none has yet. A setting is a field with its value, extents by their
-// kind (0, 1, odd, a multiple of 8, …), or a property of the case.
+// Greedy: always takes the case with the most pairs that are not covered yet. A setting is a field with its value,
+// extents by their kind (0, 1, odd, a multiple of 8, …), or a property of the case.
 Cover pairwise(const std::vector<Case>& table, std::size_t limit);
 
-// The case with its extents cut down, so that it takes milliseconds on the CPU; odd stays odd, and a multiple of 8 one.
+// The case with smaller extents, so that it takes milliseconds on the CPU; odd extents stay odd, and multiples of 8
+// stay multiples of 8.
 Case scaled_down(const Case& c);
 
 }  // namespace quern::test

@@ -1,6 +1,6 @@
 // Where the scale of row r and block b of an atom of 128 rows and 4 blocks lies, in bytes, by NVIDIA's cuBLAS
-// documentation ("1D Block Scaling Factors Layout"): row by row of its figure, and no formula, so that what is held to
-// it shares nothing with it. Atoms follow each other along the blocks, then along the rows.
+// documentation ("1D Block Scaling Factors Layout"): copied row by row from its figure instead of a formula, so that it
+// is independent of the code under test. Atoms follow each other along the blocks, then along the rows.
 #ifndef QUERN_TESTS_SUPPORT_SCALES_128X4_H_
 #define QUERN_TESTS_SUPPORT_SCALES_128X4_H_
 

@@ -1,4 +1,4 @@
-// A folder of a test's own, gone at the end.
+// A temporary folder of one test, removed at the end.
 #ifndef QUERN_TESTS_SUPPORT_SCRATCH_H_
 #define QUERN_TESTS_SUPPORT_SCRATCH_H_
 

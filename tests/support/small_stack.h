@@ -1,4 +1,4 @@
-// A thread with little stack, as fiber runtimes have them.
+// A thread with a small stack, as in fiber runtimes.
 #ifndef QUERN_TESTS_SUPPORT_SMALL_STACK_H_
 #define QUERN_TESTS_SUPPORT_SMALL_STACK_H_
 

@@ -25,12 +25,12 @@ double stored_error(T got, double exact) {
   return std::abs(value - exact) / std::ldexp(1.0, exponent);
 }
 
-// A half, which the best rounding has, and a 64th of a unit.
+// Half a unit, the error of correct rounding, plus a 64th of a unit.
 inline constexpr double kMostStoredError = 0.5 + 1.0 / 64;
 
-// "" or the first value of T at which `got`, 65536 results in the order of their arguments' bits, is further from the
-// exact result than that, or differs from PyTorch's eager operator in the sign of a zero or at an infinity. Then no
-// result is further off than the eager operator's, but for a 64th of a unit. `worst`: the largest error.
+// "" or the first value of T at which `got`, 65536 results in the order of their arguments' bits, exceeds that error or
+// differs from PyTorch's eager operator in the sign of a zero or at an infinity. If it is "", no result's error exceeds
+// the eager operator's by more than a 64th of a unit. `worst`: the largest error.
 template <class T>
 std::string stored_worse_than_eager(const common::ActivationRow& row, const std::vector<T>& got, double& worst) {
   for (unsigned bits = 0; bits < 65536; ++bits) {

@@ -1,4 +1,4 @@
-// A kernel written down in a test: compiled for the device at hand, launched, and its outcome looked at.
+// A kernel with its source in a test: compiled for the current device, launched, and its results read.
 #ifndef QUERN_TESTS_SUPPORT_TEST_KERNEL_H_
 #define QUERN_TESTS_SUPPORT_TEST_KERNEL_H_
 
@@ -25,14 +25,14 @@ struct Shape {
 
 class TestKernel {
  public:
-  // `body` is what `extern "C" __global__ void quern_test(Params)` does, with `n` and `out` (i32s) at hand; `before`
-  // stands at namespace scope. `instead` replaces files of templates/common.
+  // `body` is the body of `extern "C" __global__ void quern_test(Params)`, with `n` and `out` (i32s) in scope; `before`
+  // is placed at namespace scope. `instead` replaces files of templates/common.
   TestKernel(Compiler& compiler, std::shared_ptr<const Driver> driver, const std::string& body,
              const std::string& before = "", const std::vector<SourceText>& instead = {});
 
-  // `count` numbers of out after the kernel; initially they are `before`.
+  // Returns `count` numbers of out after the kernel; initially they are `before`.
   std::vector<int> run(const Shape& shape, int count, int n = 0, int before = -1) const;
-  // The driver's code for the launch and the wait for it; `out` has `count` numbers.
+  // Returns the driver's code of the launch and of waiting for it; `out` has `count` numbers.
   CUresult outcome(const Shape& shape, int count, int n = 0) const;
   const Library& library() const { return library_; }
 

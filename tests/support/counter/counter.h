@@ -1,4 +1,4 @@
-// A family that works in place, whose default is slow beyond doubt and whose space is small: counts[i] += 1.
+// A family that works in place, with a clearly slow default and a small space: counts[i] += 1.
 #ifndef QUERN_TESTS_SUPPORT_COUNTER_H_
 #define QUERN_TESTS_SUPPORT_COUNTER_H_
 

@@ -1,5 +1,4 @@
-// A family whose configs are wrong, each in a different way, for the correctness check to find. out[r, c] = x[r, c]
-// + 1.
+// A family whose configs are wrong, each in a different way, to test the correctness check. out[r, c] = x[r, c] + 1.
 #ifndef QUERN_TESTS_SUPPORT_FLAWED_H_
 #define QUERN_TESTS_SUPPORT_FLAWED_H_
 

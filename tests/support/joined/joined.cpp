@@ -108,7 +108,7 @@ struct JoinedFamily {
   }
   static Tolerance tolerance(const Joined&, int) { return {}; }
   static std::int64_t bytes(const Joined& p) { return 8 * p.rows * width_of(p); }
-  // What tells the sources apart.
+  // Distinguishes the sources.
   static bool generate(const Joined& p, int, int entry, std::uint64_t seed, void* data) {
     auto* out = static_cast<float*>(data);
     for (std::int64_t i = 0; i < p.rows * p.widths[entry]; ++i)

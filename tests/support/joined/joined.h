@@ -1,5 +1,5 @@
-// A family that asks for what no family of the library does: operands as a list, a list and a text as fields, a source
-// that is generated, and a run-time number of 64 bits.
+// A family that uses features that no family of the library uses: operands as a list, a list and a text as fields, a
+// generated source, and a 64-bit run-time number.
 #ifndef QUERN_TESTS_SUPPORT_JOINED_H_
 #define QUERN_TESTS_SUPPORT_JOINED_H_
 
@@ -10,7 +10,7 @@
 namespace quern::test {
 
 struct JoinedArgs {
-  InList sources = {};   // of rows and widths[i] each
+  InList sources = {};   // source i: [rows, widths[i]]
   Out out = {};          // [rows, the sum of widths]
   std::int64_t add = 0;  // to each element
   double unused = 1;

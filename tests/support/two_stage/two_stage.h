@@ -1,5 +1,5 @@
-// A family whose plans have two steps: sums of chunks, then their sum. Small problems have another variant of the
-// first, and its operands demand different alignments.
+// A family whose plans have two steps: sums of chunks, then their sum. Small problems have another variant of the first
+// step, and its operands require different alignments.
 #ifndef QUERN_TESTS_SUPPORT_TWO_STAGE_H_
 #define QUERN_TESTS_SUPPORT_TWO_STAGE_H_
 

@@ -9,7 +9,7 @@ struct Params {
   int* out;
   unsigned* arrived;
   long long blocks;
-  int values[kValues];  // with them 4,024 bytes: more than any family of the library hands over
+  int values[kValues];  // with them 4,024 bytes: more than any family of the library passes
 };
 
 }  // namespace quern::wide

@@ -1,5 +1,5 @@
-// A family that asks for what no family of the library does: parameters of 4,024 bytes, dynamic shared memory that a
-// device gives on request only, a cooperative launch, and a launch that may begin before the one before it ends.
+// A family that uses features that no family of the library uses: parameters of 4,024 bytes, dynamic shared memory
+// above the default limit (opt-in), a cooperative launch, and a programmatic dependent launch.
 #ifndef QUERN_TESTS_SUPPORT_WIDE_H_
 #define QUERN_TESTS_SUPPORT_WIDE_H_
 

@@ -66,7 +66,7 @@ TEST_F(Border, ASinkThatThrowsLosesItsLineAndNothingElse) {
   const Runtime other(given);
 }
 
-// Without memory for another thread's stack: images are made one after the other, and NVRTC is not warmed.
+// Without memory for another thread's stack, images are made one after the other, and NVRTC is not warmed.
 TEST_F(Border, WithoutThreadsPrepareTakesLongerAndWorks) {
   if (QUERN_ADDRESS_SANITIZER || QUERN_THREAD_SANITIZER) GTEST_SKIP() << "sanitizers need the address space";
   options();  // makes the fake compiler before the fork
@@ -86,7 +86,7 @@ TEST_F(Border, WithoutThreadsPrepareTakesLongerAndWorks) {
     Runtime runtime(given);
     const auto prepared = runtime.try_prepare(Gather{});
     if (!prepared) std::fprintf(stderr, "%s\n", prepared.error().what());
-    _exit(prepared && compiles() == 2 ? 0 : 1);  // and none that warms
+    _exit(prepared && compiles() == 2 ? 0 : 1);  // and no warming compile
   }
   int status = 0;
   waitpid(child, &status, 0);

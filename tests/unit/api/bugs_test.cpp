@@ -1,4 +1,4 @@
-// Bugs that were found and mended, each by a test that failed before.
+// Regression tests: each failed before the fix of its bug.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ namespace quern::test {
 using Bug = ApiTest;
 
 TEST_F(Bug, AFunctionLocalStaticPlanMakesNoDriverCallAtExit) {
-  options();  // makes the fake compiler before the fork, so that the child is not the one to remove it
+  options();  // builds the fake compiler before the fork, so that the child does not remove it
   const pid_t child = fork();
   if (child == 0) {
     static int before;

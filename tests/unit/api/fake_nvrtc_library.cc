@@ -32,8 +32,8 @@ __attribute__((constructor)) void begin() {
   quern_fake_control.version = 13000;
 }
 
-// NVRTC holds locks while it compiles. In a child that was forked meanwhile the thread that would release them is not
-// there, and the next compile deadlocks.
+// NVRTC holds locks while it compiles. A child that was forked meanwhile does not have the thread that would release
+// them, and its next compile deadlocks.
 class Running {
  public:
   Running() {
@@ -54,7 +54,7 @@ class Running {
   }
 };
 
-// NVRTC needs some hundred KiB of stack; a thread that has less ends the process.
+// NVRTC needs a few hundred KiB of stack; in a thread with less it crashes the process.
 __attribute__((noinline)) int use_stack() {
   volatile char stack[512 << 10];
   for (std::size_t i = 0; i < sizeof(stack); i += 1024) stack[i] = static_cast<char>(i);
@@ -78,8 +78,8 @@ int out_of_memory(Program& p, int way) {
 }
 
 std::string text_of(const Program& p, const char* kind) {
-  return std::string(kind) + " " + p.architecture + " " + std::to_string(std::hash<std::string>()(p.text + p.options)) + " by " +
-         std::to_string(quern_fake_control.version);
+  return std::string(kind) + " " + p.architecture + " " + std::to_string(std::hash<std::string>()(p.text + p.options)) +
+         " by " + std::to_string(quern_fake_control.version);
 }
 std::string ptx_of(const Program& p) { return p.done ? text_of(p, "ptx") : ""; }
 std::string cubin_of(const Program& p) {

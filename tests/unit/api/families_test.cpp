@@ -17,7 +17,7 @@ Family copy(const char* name) {
   return family;
 }
 
-// The family with its only step changed; what that returns must live on.
+// The family with its only step changed; `steps` owns the step and must outlive the Runtime.
 using Steps = std::deque<Step>;
 void change_step(Family& family, Steps& steps, void (*change)(Step&)) {
   Step& step = steps.emplace_back(family.steps[0]);
@@ -25,7 +25,7 @@ void change_step(Family& family, Steps& steps, void (*change)(Step&)) {
   family.steps.rows = &step;
 }
 
-// One whose tuning depends on the device model: the larger the L2, the more is in flight.
+// A family whose tuning depends on the device model: the larger the L2, the more accesses are in flight.
 int by_l2(const void* problem, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
   const int count = Gather::family().steps[0].variants(problem, target, model, out);
   out[0].config[2] = model.l2_bytes > 55 << 20 ? 8 : 1;
@@ -65,7 +65,7 @@ TEST_F(Families, OneWhoseLaunchGivesNoFieldIsRefused) {
   EXPECT_TRUE(has(refusal([&] { runtime.add(mine); }).sentence, "\"rowz\""));
 }
 
-// make_family refuses them when it is compiled; a descriptor may come from elsewhere.
+// make_family refuses them at compile time; a descriptor may be made in another way.
 TEST_F(Families, ADescriptorThatIsNotWholeIsRefusedByName) {
   static constexpr std::int32_t kValues[] = {1, kNoMore};
   static const std::vector<Parameter> seventeen(17, {"a", kValues, true, ""});

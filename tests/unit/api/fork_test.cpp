@@ -19,16 +19,17 @@ namespace {
 
 class Fork : public ApiTest {
  protected:
-  // AddressSanitizer's malloc has locks that fork() does not take, so that a child that allocates may wait for ever for
-  // one that another thread of the parent held; ThreadSanitizer ends a child of several threads that starts one.
+  // AddressSanitizer's malloc has locks that fork() does not take, so a child that allocates may deadlock on one that
+  // another thread of the parent held; ThreadSanitizer terminates the child of a multi-threaded process if it starts a
+  // thread.
   void SetUp() override {
     if (QUERN_ADDRESS_SANITIZER || QUERN_THREAD_SANITIZER)
-      GTEST_SKIP() << "sanitizers do not fork beside other threads";
+      GTEST_SKIP() << "sanitizers do not support fork in a multi-threaded process";
     ApiTest::SetUp();
   }
 };
 
-// What `f` returns in a forked child, 0 to 255; -1 where it was killed, as it hung for ten seconds.
+// Returns the result of `f` in a forked child, 0 to 255; -1 if the child hung for ten seconds and was killed.
 template <class F>
 int in_child(F f) {
   const pid_t child = fork();
@@ -47,7 +48,7 @@ int compile(Runtime& runtime, std::int64_t width, DType dtype) {
   return runtime.prewarm(Gather::family(), &problem, "sm_90a").images.empty() ? 1 : 0;
 }
 
-// Calls `f` again and again while it lives, with a number that rises.
+// Calls `f` repeatedly during its lifetime, with an increasing number.
 template <class F>
 class InAnotherThread {
  public:
@@ -93,7 +94,7 @@ TEST_F(Fork, AChildCompilesThatWasForkedWhileTheCompilerWasWarmed) {
 }
 
 TEST_F(Fork, AChildSaysAnErrorThoughAnotherThreadWasSayingOne) {
-  const std::string log(16 << 20, 'x');  // takes a while to say
+  const std::string log(16 << 20, 'x');  // slow to log
   const InAnotherThread saying([&](int) {
     Error error(Code::compile, Stage::compile, "made up");
     error.log = log;
@@ -123,16 +124,16 @@ TEST_F(Fork, AForkWaitsForACompileAndTheNextCompileForTheFork) {
             }),
             0);
   compiling.join();
-  const ForkSection section;  // and the parent may go on
+  const ForkSection section;  // and the parent may continue
 }
 
-// 0 if a thread may compile here.
+// Returns 0 if a thread may compile here.
 int enter() {
   const ForkSection section;
   return 0;
 }
 
-// Else threads that take turns would keep it waiting to the end.
+// Otherwise alternating threads would make it wait for the full time.
 TEST_F(Fork, AForkIsNotOvertakenByNewCompiles) {
   const auto was = exchange_longest_fork_wait(std::chrono::milliseconds(500));
   {
@@ -194,7 +195,8 @@ TEST_F(Fork, AChildOfAForkThatDidNotWaitGetsANamedError) {
   EXPECT_EQ(in_child([&] { return compile(runtime, 8, f32); }), 0) << "an idle parent";
 }
 
-// Such a child can lock nothing; what it inherited must still end quietly there, at exit() at the latest.
+// Such a child cannot lock anything; the objects that it inherited must still be destroyed there without error, at
+// exit() at the latest.
 TEST_F(Fork, AChildOfAForkThatDidNotWaitMayEndItsPlansAndRuntime) {
   std::optional<Runtime> runtime(options(scratch_ / "cache"));
   std::optional<AnyPlan> plan(runtime->prepare(Gather{}));

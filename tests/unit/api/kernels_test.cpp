@@ -58,7 +58,7 @@ TEST_F(Kernels, AHundredThreadsThatPrepareOneProblemGetOnePlan) {
   EXPECT_EQ(runtime.statistics().held.plans, 1u);
 }
 
-// Other problems, whose plans are made side by side, but the same images.
+// Different problems, whose plans are made in parallel, with the same images.
 TEST_F(Kernels, ThreadsThatWantTheSameImageLoadItOnce) {
   Options given = options();
   DriverTable table = null_driver_table();
@@ -88,7 +88,7 @@ TEST_F(Kernels, ThreadsThatWantTheSameImageLoadItOnce) {
 TEST_F(Kernels, AreReleasedWithTheirContext) {
   Runtime runtime(options());
   for (std::uintptr_t context = 1; context <= 50; ++context) {
-    null_driver().current_context = null_driver().oldest_context = context;  // the one before is destroyed
+    null_driver().current_context = null_driver().oldest_context = context;  // the previous one is destroyed
     runtime.prepare(Gather{});
   }
   EXPECT_EQ(null_driver().loads, 100);
@@ -123,7 +123,7 @@ TEST_F(Kernels, OfTheContextThatIsGoneGoAlone) {
   EXPECT_EQ(runtime.statistics().held.libraries, 6u);
 }
 
-// "Could not look" is not "is gone".
+// A failed check does not mean that the context was destroyed.
 TEST(KnownContexts, StayKnownWhereTheDriverCannotSay) {
   static CUresult answer = CUDA_ERROR_OUT_OF_MEMORY;
   DriverTable table = null_driver_table();
@@ -136,10 +136,10 @@ TEST(KnownContexts, StayKnownWhereTheDriverCannotSay) {
   EXPECT_TRUE(contexts.take_gone(driver).empty());
   answer = CUDA_ERROR_CONTEXT_IS_DESTROYED;
   EXPECT_EQ(contexts.take_gone(driver), std::vector<std::uint64_t>{7});
-  EXPECT_TRUE(contexts.take_gone(driver).empty()) << "not known any more";
+  EXPECT_TRUE(contexts.take_gone(driver).empty()) << "already forgotten";
 }
 
-// As the primary context is after cuDevicePrimaryCtxReset: the handle is the same, the context another.
+// Like the primary context after cuDevicePrimaryCtxReset: the same handle, a different context.
 TEST(KnownContexts, AreGoneWhereTheirHandleIsAnothersNow) {
   static unsigned long long id_now = 7;
   DriverTable table = null_driver_table();

@@ -1,4 +1,4 @@
-// Lines of a manifest where the file cannot be written or read for a moment.
+// Lines of a manifest whose file temporarily cannot be written or read.
 #include "api/manifest_writer.h"
 
 #include <gtest/gtest.h>

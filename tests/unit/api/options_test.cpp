@@ -179,7 +179,7 @@ TEST_F(RuntimeOptions, WarmingWithoutACompilerIsNoError) {
   EXPECT_EQ(log_.count(LogLevel::warning), 0) << log_.all();
 }
 
-// An operator may set QUERN_TUNE for a program that has no tuner in it.
+// An operator may set QUERN_TUNE for a program without a tuner.
 TEST_F(RuntimeOptions, ModesThatTuneWithoutATunerLookRecordsUpAndWarnOnce) {
   for (const Tuning mode : {Tuning::on_prepare, Tuning::background}) {
     Options given = options();

@@ -67,7 +67,7 @@ TEST_F(Prepare, SixteenThreadsCompileEachImageOnce) {
   EXPECT_EQ(runtime.statistics().compiles.count, 2u);
 }
 
-// Neither a known problem nor a new one whose images are there waits for the compile of another key.
+// Neither a known problem nor a new one whose images are in the store waits for the compile of another key.
 TEST_F(Prepare, HitsNeverWaitForAnotherCompile) {
   Runtime runtime(options(scratch_ / "cache"));
   runtime.prepare(Gather{});
@@ -165,7 +165,7 @@ TEST_F(Prepare, AConfigMayGiveUpAlignment) {
   EXPECT_EQ(runtime.prepare(Gather{}, changed).images()[0].alignment, 4u);
 }
 
-// The one that was asked before is gone: a look-up must not ask it.
+// The previous driver is destroyed: a look-up must not call it.
 TEST_F(Prepare, AnotherDriverTakesThePlaceOfOneThatWasAsked) {
   Runtime runtime(options());
   runtime.state().driver();
@@ -308,7 +308,7 @@ TEST_F(Prepare, ARejectedImageFromDiskIsNotReadAgain) {
   EXPECT_EQ(compiles(), 3) << "the new image is on disk";
 }
 
-// As where a fleet's pack has images of two compilers, the newer of which is too new for this driver.
+// For example, a fleet's pack has images of two compilers, and the newer one is too new for this driver.
 TEST_F(Prepare, ARejectedImageHidesNoGoodOneWhereThereIsNoCompiler) {
   const Gather problem;
   for (const bool another : {false, true}) {
@@ -350,7 +350,7 @@ TEST_F(Prepare, ACompileErrorCarriesFamilyProblemKeyAndLog) {
   EXPECT_FALSE(error.remembered);
 }
 
-// Else a loop over problems, or every rank of a job, would wait for the same refusal again.
+// Otherwise a loop over problems, or every rank of a job, would wait for the same error again.
 TEST_F(Prepare, ACompileThatFailedIsNotTriedAgainForAWhile) {
   control().refuse = 1;
   Runtime runtime(options(scratch_ / "cache"));
@@ -430,7 +430,7 @@ TEST_F(Prepare, ADeviceOlderThanTheCompilerIsRefusedWithWhatItKnows) {
   EXPECT_EQ(compiles(), 0);
 }
 
-// Fiber runtimes have such stacks; they must work with a cold cache too.
+// Fiber runtimes have such small stacks; prepare must work there with a cold cache too.
 TEST_F(Prepare, AColdCompileWorksOnASmallStack) {
   Runtime runtime(options(scratch_ / "cache"));
   run_on_small_stack([&] { EXPECT_NO_THROW(runtime.prepare(Gather{})); });

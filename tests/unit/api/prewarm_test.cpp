@@ -1,4 +1,4 @@
-// Images that are compiled without a device are those that the device needs.
+// The images that are compiled without a device are those that the device needs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 using Prewarm = ApiTest;
 
-// A Runtime on the same cache whose compiler is not there.
+// A Runtime on the same cache without a compiler.
 Options without_compiler(Options options, const std::string& path) {
   options.compiler.nvrtc = path;
   return options;

@@ -16,7 +16,7 @@ namespace {
 
 using Process = ApiTest;
 
-// The result of `f` in a forked child: 0 to 255.
+// Returns the result of `f` in a forked child: 0 to 255.
 template <class F>
 int in_child(F f) {
   const pid_t child = fork();
@@ -143,7 +143,7 @@ Plan<Gather> static_plan;
 int calls_in_main = 0;
 
 void be_that_program(const Options& options) {
-  // The first registered is the last that is called: after every static object is gone.
+  // The handler registered first is called last: after all static objects are destroyed.
   std::atexit([] { _exit(driver_calls() == calls_in_main && calls_in_main > 0 ? 0 : 42); });
   static_runtime.emplace(options);
   static_plan = static_runtime->prepare(Gather{});

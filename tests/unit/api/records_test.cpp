@@ -27,7 +27,7 @@ class RuntimeRecords : public ApiTest {
     for (const Record& record : records) text += record_line(record) + "\n";
     cache::overwrite(scratch_ / "records.jsonl", text);
   }
-  // Of the device that the null driver has.
+  // A record of the null driver's device.
   static Record one(const std::string& config, const std::string& problem = kText) {
     return record_for(problem, config, live().name);
   }
@@ -79,7 +79,8 @@ TEST_F(RuntimeRecords, WhereNoneFitsTheDefaultIsSaidOnce) {
   EXPECT_EQ(log_.count(LogLevel::info, "no record fits"), 1) << "there are none of that family: " << log_.all();
 }
 
-// Those of the H200 come with the library: they decide there, and as a sibling's on other devices of its target.
+// The H200's records ship with the library: they decide on an H200, and as a sibling's records on other devices of its
+// target.
 TEST_F(RuntimeRecords, WhatIsShippedDecidesWithoutAnyFile) {
   Runtime runtime(options());
   const char* const text = "gather rows=64 count=64 width=7168";
@@ -159,7 +160,7 @@ TEST_F(RuntimeRecords, DamagedLinesCostOneWarningAndNoRecord) {
   EXPECT_EQ(log_.count(LogLevel::warning, "records.jsonl:1:"), 1) << log_.all();
 }
 
-// With full records nothing is compiled when all is on disk, and nothing was ever launched.
+// With complete records nothing is compiled if all images are on disk, and prepare launches nothing.
 TEST_F(RuntimeRecords, AWarmStartCompilesAndTimesNothing) {
   write({one("unroll=8")});
   { Runtime(options(scratch_ / "cache")).prepare_text(kText); }
@@ -172,7 +173,7 @@ TEST_F(RuntimeRecords, AWarmStartCompilesAndTimesNothing) {
 }
 
 // For every bench case of every family on every architecture, with records of the live device, of one with a row, and
-// of one that nobody knows; exact ones, near ones and ones that are not legal there.
+// of an unknown device; exact, near and illegal ones.
 TEST_F(RuntimeRecords, ThePrewarmedKeysAreThoseOfTheLiveDevice) {
   std::vector<Record> records;
   for (const Family* family : Runtime(options()).families()) {

@@ -1,5 +1,5 @@
-// Plans of several steps, variants by operand and by problem, and operands that are lists: what prepare makes of them
-// and what a launch picks and refuses.
+// Plans of several steps, variants by operand and by problem, and operands that are lists: their plans, and the
+// variants and errors of their launches.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -70,7 +70,7 @@ TEST_F(Steps, ALaunchEnqueuesEach) {
   EXPECT_EQ(null_driver().launches, 3) << "nothing to do";
 }
 
-// The second step of this one needs more blocks than there are.
+// The second step of this problem needs more blocks than a grid can have.
 TEST_F(Steps, WhatIsRefusedInALaterStepHasEnqueuedNothing) {
   static Family mine = TwoStage::family();
   static Step steps[] = {mine.steps[0], mine.steps[1]};

@@ -13,7 +13,7 @@ namespace {
 std::mutex one_at_a_time;
 std::atomic<int> calls{0};
 
-// An entry point of the null driver with the lock and the count around it.
+// An entry point of the null driver, wrapped with the lock and the count.
 template <auto Member, class Function>
 struct Counted;
 template <auto Member, class... Arguments>

@@ -18,7 +18,7 @@ namespace quern::test {
 
 // The null driver, one call at a time, so that its counters may be read while several threads prepare.
 std::shared_ptr<Driver> counting_driver();
-// Calls of all counting drivers so far, of any entry point.
+// The number of calls of all entry points of all counting drivers until now.
 int driver_calls();
 
 // The log of a Runtime.
@@ -48,7 +48,7 @@ Error refusal(F f) {
 
 inline bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
 
-// Skips, visibly, where the fake compiler cannot be built.
+// Reports the test as skipped if the fake compiler cannot be built.
 class ApiTest : public ::testing::Test {
  protected:
   void SetUp() override;
@@ -57,12 +57,12 @@ class ApiTest : public ::testing::Test {
   // Memory only, no records, a null driver, the fake compiler, the log into `log_`.
   Options options();
   Options options(const std::string& cache_dir);
-  // Of the fake compiler.
+  // The number of the fake compiler's compiles.
   int compiles() const { return control().compiles; }
   FakeControl& control() const { return *fake_nvrtc().control; }
   void hold(const std::string& text);
   void release() { control().hold = 0; }
-  // False if that did not come to pass within ten seconds.
+  // False if that did not happen within ten seconds.
   bool wait_for_held(int count) const;
 
   const cache::Scratch scratch_;

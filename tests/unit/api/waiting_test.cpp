@@ -15,7 +15,7 @@ namespace {
 // Holds the leases of a problem's images, as another process would.
 class Waiting : public ApiTest {
  protected:
-  // The lease of the image number `i` of a gather.
+  // The lease of image `i` of a gather.
   std::unique_ptr<cache::Lease> hold_lease(int i) {
     Runtime runtime(options(scratch_ / "cache"));
     const AnyProblem p = problem("gather");
@@ -76,7 +76,7 @@ TEST_F(Waiting, ForOneImageStartsTheOthers) {
   EXPECT_EQ(compiles(), 2);
 }
 
-// The deadline is the prepare's, also for images that it compiles again.
+// One deadline holds for the whole prepare, also for images that it compiles again.
 TEST_F(Waiting, EndsAtTheDeadlineForAnImageThatTheDriverRejected) {
   std::filesystem::permissions(scratch_ / "cache", std::filesystem::perms::owner_all);
   Runtime(options(scratch_ / "cache")).prepare(Gather{});

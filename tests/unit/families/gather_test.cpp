@@ -35,7 +35,7 @@ std::map<std::string, std::string> constants(const Spec& spec) {
 
 struct Row {
   const char* problem;
-  const char* variants;  // "name:vector:alignment", most wanted first
+  const char* variants;  // "name:vector:alignment", in order of preference
 };
 
 std::string summary(const char* text, const Target& target) {
@@ -131,7 +131,7 @@ TEST(GatherSpec, AScaleBringsItsTypesAndTheirHeader) {
   EXPECT_EQ(spec.headers(), Parts({"common/numbers.cuh"}));
 }
 
-// Rule 8: types that are moved alike share their image.
+// Types that are moved in the same way share their image.
 TEST(GatherSpec, WithoutAScaleOnlyTheSizeOfAnElementCounts) {
   const auto values = [](const char* text) { return constants(spec_of(text)); };
   EXPECT_EQ(values("gather width=64 dtype=bf16"), values("gather width=64 dtype=i16"));
@@ -239,7 +239,7 @@ TEST(GatherReference, ReportHoldsTheLowestBadPosition) {
   EXPECT_EQ(bad.report, 1);
 }
 
-// As the kernel, which is not launched for rows of no width.
+// Like the kernel, which is not launched for rows of width 0.
 TEST(GatherReference, ReportStaysWhereWidthIsZero) {
   const std::int64_t index[] = {5, -1};
   std::int64_t report = -1;

@@ -29,7 +29,7 @@ TEST(MxScalesProblem, GroupsAreRowsOfOneMatrix) {
   EXPECT_TRUE(has(refusal("rows=256 cols=64 groups=2147483648"), "2^31"));
 }
 
-// A thread's place in a strip has 32 bits. Longer columns were accepted, and their scales lost.
+// A thread's index in a strip has 32 bits. Regression: longer columns were accepted, and their scales lost.
 TEST(MxScalesProblem, ALineWhoseUnitsOverflowIsRefused) {
   EXPECT_TRUE(has(refusal("rows=34359738368 cols=32 direction=col"), "2^33"));
   EXPECT_EQ(refusal("rows=34359738368 cols=32"), "") << "its lines are short";

@@ -1,5 +1,5 @@
-// What mxfp8's reference quantizes after a prologue, held to the double formulas of the activation table: the reference
-// itself calls the functions that kernels call.
+// Compares the numbers that mxfp8's reference quantizes after a prologue with the double formulas of the activation
+// table, since the reference itself calls the functions that kernels call.
 #include "mxfp8/prologue.h"
 
 #include <gtest/gtest.h>
@@ -22,13 +22,13 @@ double slope_of(double (*f)(double, double), double x, double a) {
 class Mxfp8Prologues : public testing::TestWithParam<common::ActivationRow> {
  protected:
   static constexpr std::int64_t kCols = 256;
-  // Off the kinks, and nothing that is zero.
+  // Arguments away from the kinks, and no zeros.
   static float argument(std::int64_t i) { return (static_cast<float>(i) + 0.37F) / 20 - 6; }
   static float factor(std::int64_t i) { return i % 2 == 0 ? 1.5F : -0.75F; }
 
   double value(float x) const { return GetParam().reference(x, GetParam().alpha); }
   double slope(float x) const { return slope_of(GetParam().reference, x, GetParam().alpha); }
-  // From one row of source and of input, column by column.
+  // Computes one row from a row of source and of input, column by column.
   template <class Want>
   void expect_made(Mxfp8Prologue prologue, const std::vector<float>& source, const std::vector<float>& input,
                    const Want& want) const {

@@ -51,7 +51,7 @@ TEST(Mxfp8Problem, APolicyHasItsModesAndASourceItsOutput) {
   EXPECT_TRUE(has(refusal("cols=1073741824"), "2^30"));
 }
 
-// Overlapping experts were accepted, and data for them made by several threads at once.
+// Regression: overlapping experts were accepted, and several threads wrote their data concurrently.
 TEST(Mxfp8Problem, ExpertsLieApartOrByTurns) {
   const std::string two = "rows=128 cols=64 experts=2 ";
   EXPECT_TRUE(has(refusal(two + "source_expert_stride=64"), "overlap"));
@@ -64,7 +64,7 @@ TEST(Mxfp8Problem, ExpertsLieApartOrByTurns) {
       << "as many elements as 65536 dense experts have, counted 65536 times before";
 }
 
-// Products that wrapped around were taken for small problems.
+// Regression: products that overflowed were taken for small problems.
 TEST(Mxfp8Problem, WhatNoMemoryHoldsIsRefused) {
   EXPECT_EQ(refusal("rows=1073741824 cols=32"), "");
   for (const char* fields :
@@ -203,7 +203,8 @@ Tolerance tolerance(const std::string& fields, const std::string& name) {
   return Mxfp8::family().tolerance(parsed(fields).data(), at);
 }
 
-// A GPU and the host make fp32 scales of numbers that differ by some units: they were compared bit for bit.
+// Regression: a GPU and the host compute fp32 scales from numbers that differ by a few ulps, but they were compared bit
+// for bit.
 TEST(Mxfp8Tolerance, IsOfBitsWhereNoActivationOfFp32MakesTheScale) {
   const std::string made = "rows=64 cols=128 bias_gradient=sums dtype=f32 prologue=dact activation=silu scaling=";
   for (const std::string fields :
@@ -277,7 +278,7 @@ TEST(Mxfp8Operands, OfSumsHaveTilesAndChunksOfThem) {
   EXPECT_EQ(span("rows=4097 cols=33 tail=pad bias_gradient=sums", "workspace"), (33 * 33 + 2 * 33 + 2 * 3) * 4);
 }
 
-// The order is one of many; that it is a sum, of little error, is not a matter of order.
+// The order is one of many; a sum with a small error is required for every order.
 TEST(Mxfp8Sums, AreNearTheSumInDouble) {
   for (const std::int64_t rows : {0, 1, 15, 17, 33, 127, 128, 4096, 4097, 20000}) {
     const auto number = [](std::int64_t row) { return std::sin(static_cast<float>(row) * 1.7F) + 0.5F; };
@@ -350,7 +351,7 @@ TEST(Mxfp8Variants, AreInTheSpace) {
   }
 }
 
-// Lengths at which a row has a warp, and a block of 64 to 512 threads.
+// Lengths at which a row is processed by a warp, or by a block of 64 to 512 threads.
 TEST(Mxfp8Variants, LongRowsHaveMoreThreads) {
   const auto threads = [](const std::string& fields) {
     const Config config = test::variants_of(parsed("scaling=row " + fields))[0].config;

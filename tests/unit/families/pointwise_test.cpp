@@ -96,7 +96,7 @@ TEST(PointwiseSpec, WithoutYItsSpreadIsNone) {
   EXPECT_EQ(constants("pointwise").at("has_y"), "false");
 }
 
-// The reference on a problem of rows x width in f32 unless the problem says otherwise.
+// Runs the reference on a problem of rows x width, in f32 unless the problem sets another type.
 template <class Out = float>
 std::vector<Out> run(const Pointwise& p, PointwiseArgs args) {
   std::vector<Out> out(static_cast<std::size_t>(p.rows * p.width), Out{});

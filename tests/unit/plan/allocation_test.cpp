@@ -1,5 +1,5 @@
 // The launch path and the look-up of a known problem do not allocate. Replaces operator new for the whole program and
-// counts in the thread that asks. What else is here needs one that fails.
+// counts in the calling thread. The other tests in this file need an operator new that fails.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ void* allocate(std::size_t bytes, std::size_t alignment) {
   void* memory = alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__
                      ? std::malloc(bytes == 0 ? 1 : bytes)
                      : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-  if (memory == nullptr) throw std::bad_alloc();  // ends the program where the caller asked for null: it is a test's
+  if (memory == nullptr) throw std::bad_alloc();  // terminates callers of the nothrow form: only tests use this
   return memory;
 }
 
@@ -118,7 +118,7 @@ TEST_F(Allocations, PrepareOfAKnownProblemMakesNone) {
   EXPECT_EQ(runtime.statistics().hits.plan, 2u);
 }
 
-// Thousands of records in hundreds of buckets: found by one hash, however many others there are.
+// Thousands of records in hundreds of buckets: one is found by one hash, independent of their number.
 TEST_F(Allocations, ALookUpOfARecordMakesNone) {
   std::vector<Record> records;
   for (const char* fields : {"dtype=bf16", "dtype=f32", "dtype=f16", "mode=zero", "index=i32"}) {
@@ -159,7 +159,7 @@ bool done_with(std::int64_t most, F f) {
   return done;
 }
 
-// Nodes that are alive: one that a table still leads to is.
+// Counts live nodes; a node that a table still refers to is live.
 struct Counted {
   explicit Counted(std::uint64_t node_key) : key(node_key) { ++alive; }
   ~Counted() { --alive; }

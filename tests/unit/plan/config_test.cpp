@@ -92,7 +92,7 @@ TEST(Config, BlocksPerSmLimitPersistentKernelsOnly) {
   }
 }
 
-// The product of all values, filtered: written out another way than legal_configs does.
+// The filtered product of all values, computed in another way than in legal_configs.
 std::size_t count_legal(const AnyProblem& p, const Target& target, int parameter, Config config) {
   if (parameter == step_of(p).parameters.count)
     return config == normalized(step_of(p), p.data(), config) && violated(step_of(p), config, p.data(), target).empty();

@@ -29,7 +29,7 @@ struct Covered {
   common::Slots slots;
 };
 
-// The grid has exactly the blocks that are needed.
+// The grid has exactly the number of blocks that is needed.
 void expect_exact(const Covered& c, int unroll, const std::string& what) {
   const std::uint64_t tile = std::uint64_t{c.launch.block[0]} * static_cast<std::uint64_t>(unroll);
   const std::uint64_t blocks = c.launch.grid[0];
@@ -52,7 +52,7 @@ int value_of(const AnyProblem& p, const Config& config, std::string_view name) {
   return config[index_of(p.family(), name)];
 }
 
-// Of the variant for addresses that are multiples of 256, or of the element only.
+// The launch of the variant for addresses aligned to 256 bytes, or to the element only.
 template <class Params, class Args>
 Covered cover(const AnyProblem& p, Args args, std::uintptr_t off, const Target& target = {90, "a"}) {
   args.out = address(0x40000 + off);
@@ -76,7 +76,7 @@ PointwiseArgs pointwise_args() {
   return args;
 }
 
-// The most 16-byte windows that a row can touch, by trying every start.
+// The largest number of 16-byte windows that a row can touch, by trying every start.
 std::int64_t windows(std::int64_t row_bytes, std::int64_t element) {
   std::int64_t most = 0;
   for (std::int64_t lead = 0; lead < 16; lead += element) most = std::max(most, (lead + row_bytes + 15) / 16);

@@ -110,7 +110,7 @@ TEST(LaunchOperands, ANullPointerIsRefusedByNameAndSize) {
   EXPECT_EQ(refusal("gather mode=report", args), "report is null; it takes 8 bytes");
 }
 
-// Its size is not known then, but something is read.
+// Its size is not known then, but it is read.
 TEST(LaunchOperands, ANullSourceIsRefusedWhereItsRowsAreOpen) {
   GatherArgs args = gather_args();
   args.rows = kOpen;
@@ -126,8 +126,8 @@ TEST(LaunchOperands, RulesBetweenFieldsHoldForTheLaunchsExtentsToo) {
   EXPECT_TRUE(has(refusal("gather mode=clamp", args), "rows=0"));
 }
 
-// Each conformance case with its extents open, and closed again at random: what prepare takes for the same at every
-// launch is.
+// Each conformance case with extents opened and closed again at random: spans that prepare takes as fixed are the same
+// at every launch.
 TEST(LaunchOperands, AFixedSpanIsThatOfEveryLaunch) {
   std::uint64_t draw = 0;
   int open_plans = 0, fixed = 0, asked_again = 0;
@@ -388,7 +388,7 @@ void launch_asked_grid(const void*, const void*, const DeviceModel&, const Confi
   std::copy(std::begin(asked_grid), std::end(asked_grid), std::begin(launch.grid));
 }
 
-// No family that ships has a grid of two dimensions; an application's may.
+// No shipped family has a two-dimensional grid, but an application's may.
 std::string refusal_of_grid(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
   static const Step step = [] {
     Step own = Gather::family().steps[0];

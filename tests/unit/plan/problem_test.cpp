@@ -303,7 +303,7 @@ TEST(SplitWords, AreSplitAtBlanksOutsideOfQuotes) {
   EXPECT_EQ(split_words("\"\""), std::vector<std::string>{""});
 }
 
-// What tells problems apart is the fields that are not at their default, however long they are.
+// Problems are distinguished by the fields that differ from their defaults, of any length.
 TEST(PackedProblems, HoldListsAndTexts) {
   const auto packed = [](const AnyProblem& p) {
     PackedProblem bytes;

@@ -1,4 +1,4 @@
-// Problems as texts, and plans without a compiler, for prepare_launch.
+// Problems from texts, and plans without a compiler, for prepare_launch.
 #ifndef QUERN_TESTS_UNIT_PLAN_SUPPORT_H_
 #define QUERN_TESTS_UNIT_PLAN_SUPPORT_H_
 
@@ -34,7 +34,7 @@ const P& as(const AnyProblem& any) {
   return *static_cast<const P*>(any.data());
 }
 
-// Of the first step, which is the only one of the library's families.
+// For the first step, the only one in the library's families.
 inline const Step& step_of(const AnyProblem& p) { return p.family().steps[0]; }
 inline std::vector<Variant> variants_of(const AnyProblem& p, const Target& target = {90, "a"}) {
   return variants_of(p.family(), step_of(p), p.data(), target, generic_model(target.arch), {});
@@ -43,7 +43,7 @@ inline std::uint32_t alignment_of(const AnyProblem& p, const Config& config) {
   return largest_alignment(p.family(), step_of(p), p.data(), config);
 }
 
-// A plan whose kernels are not there: good for everything but enqueueing.
+// A plan without kernels: usable for everything except enqueueing.
 struct BarePlan : PlanState {
   explicit BarePlan(const AnyProblem& p, const Target& target = {90, "a"}) {
     family = &p.family();
@@ -58,7 +58,7 @@ struct BarePlan : PlanState {
   }
 };
 
-// A device address; nothing is ever read there.
+// A device address that is never read.
 inline void* address(std::uintptr_t number) {
   return reinterpret_cast<void*>(number);  // NOLINT(performance-no-int-to-ptr)
 }

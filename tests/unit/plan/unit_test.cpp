@@ -56,7 +56,7 @@ TEST(Unit, HoldsTheSpecAndEachIncludedHeaderOnce) {
   }
 }
 
-// A family of made-up sources.
+// A family with test sources.
 const SourceFile kSources[] = {
     {"made/made.cu", "#include \"made/a.h\"\n  #include \"spec.cuh\"\n#include \"made/b.h\"\n// #include <nothing>\n"},
     {"made/a.h", "#include \"made/b.h\"\n// #include \"commented/out.h\"\n"},
@@ -254,7 +254,7 @@ TEST_F(ImageKey, DoesNotCountTheOrderOfHeaders) {
   EXPECT_EQ(key(), first_);
 }
 
-// Rule 8: shapes are arguments. A hundred of them need a handful of images.
+// Shapes are arguments: a hundred shapes need only a few images.
 TEST(SpecOf, ProblemsThatDifferInExtentsShareTheirImages) {
   EXPECT_EQ(spec_header(spec_of("gather rows=5 count=7 width=4096")), spec_header(spec_of("gather width=4096")));
   EXPECT_EQ(spec_header(spec_of("pointwise rows=5 width=4096")), spec_header(spec_of("pointwise width=4096")));

@@ -17,11 +17,9 @@ struct CheckResult {
 
 struct CheckOptions {
   std::uint64_t seed = 1;
-  bool open = false;  // the plan is prepared with its extents open
-  bool guards =
-      true;  // guard bands around the operands; else exact allocations, for tools that detect accesses outside
-  bool twice =
-      true;  // a second launch, which must give the same bits; the host driver uses another order of threads for it
+  bool open = false;   // the plan is prepared with its extents open
+  bool guards = true;  // guard bands around the operands; else exact allocations, so that tools detect accesses outside
+  bool twice = true;   // a second launch must give the same bits; the host driver uses another order of threads for it
 };
 
 // Generates data with infinities and NaNs, and poisons the outputs.

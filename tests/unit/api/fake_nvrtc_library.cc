@@ -78,8 +78,8 @@ int out_of_memory(Program& p, int way) {
 }
 
 std::string text_of(const Program& p, const char* kind) {
-  return std::string(kind) + " " + p.architecture + " " + std::to_string(std::hash<std::string>()(p.text + p.options)) +
-         " by " + std::to_string(quern_fake_control.version);
+  return std::string(kind) + " " + p.architecture + " " + std::to_string(std::hash<std::string>()(p.text + p.options)) + " by " +
+         std::to_string(quern_fake_control.version);
 }
 std::string ptx_of(const Program& p) { return p.done ? text_of(p, "ptx") : ""; }
 std::string cubin_of(const Program& p) {

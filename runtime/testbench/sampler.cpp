@@ -52,7 +52,7 @@ class Replay : public Sampler {
     for (int i = 0; i < count_; ++i) calls_.enqueue(stream, i % calls_.sets);
   }
   const Driver& driver_;
-  const Calls calls_;  // keeps alive what the graph launches
+  const Calls calls_;  // keeps the kernels of the graph alive
   const int count_;
   const Graph graph_;
   const StreamOwner stream_;
@@ -87,7 +87,7 @@ class Flushed : public Sampler {
     }
   }
   const Driver& driver_;
-  const Calls calls_;  // keeps alive what the graph launches
+  const Calls calls_;  // keeps the kernels of the graph alive
   const std::size_t flush_bytes_;
   const DeviceMemory flush_;
   const Graph with_;

@@ -128,7 +128,7 @@ struct GatherFamily {
       extent_field("width", offsetof(Gather, width), false, "elements in a row"),
       dtype_field("dtype", offsetof(Gather, dtype), kAnyElement, "element type of source and out"),
       dtype_field("index", offsetof(Gather, index), kIndexTypes, "type of the indices"),
-      choice_field("mode", offsetof(Gather, mode), kModes, "what an index outside of source means"),
+      choice_field("mode", offsetof(Gather, mode), kModes, "meaning of an index outside of source"),
       dtype_field("scale", offsetof(Gather, scale), kScaleTypes,
                   "type of a factor for each row of out; none: no scale"),
       integer_field("source_stride", offsetof(Gather, source_stride), 0, kMaxExtent,

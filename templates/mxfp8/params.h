@@ -30,7 +30,7 @@ struct Params {
   long long row_blocks;  // blocks of a row, rounded up
   long long col_blocks;  // blocks of a column
   const void* offsets;   // ends of groups of rows
-  int* status;           // what is wrong with them
+  int* status;           // error status of these ends
   unsigned groups;
   float alpha;              // of the prologue's activation
   const void* input;        // of the prologue

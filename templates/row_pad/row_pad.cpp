@@ -125,7 +125,7 @@ struct RowPadFamily {
     if (p.groups >= std::int64_t{1} << 31) return "groups must be fewer than 2^31";
     if (is_too_large(p)) return "rows, with their padding, and cols are too large: at most 2^46 elements";
     if (p.offset == DType::i32 && p.rows + p.groups * p.align >= std::int64_t{1} << 31)
-      return "offset=i32 does not hold the ends of so many padded rows; use offset=i64";
+      return "offset=i32 cannot hold the ends of this many padded rows; use offset=i64";
     return {};
   }
 

@@ -63,7 +63,7 @@ enum class Role : std::uint8_t {
 inline constexpr int kMaxOperands = 32;
 
 // One operand, or a list of them. `layout_of_entry` is called with a problem whose extents are closed. If a problem has
-// open extents, an operand with the same layout for extents of 1 and of 1048583 is taken to depend on none of them:
+// open extents, an operand with the same layout for two different closings is taken to depend on none of them:
 // launches do not ask for its layout again.
 struct Operand {
   const char* name;
@@ -411,6 +411,8 @@ Family make_family() {
                 "fields are reached by offset");
   static_assert(sizeof(typename F::Problem) <= kMaxProblemBytes, "launch keeps a copy on the stack");
   static_assert(std::is_trivially_copyable<typename F::Problem>::value, "problems are copied as bytes");
+  static_assert(detail::row_count(F::kFields) <= static_cast<std::size_t>(kMaxFields),
+                "a problem has kMaxFields at most");
   static const typename F::Problem default_problem{};
   static const typename F::Args default_args{};
   Family f{};

@@ -20,7 +20,7 @@ enum class FieldKind : std::uint8_t {
   dtype,    // DType
   choice,   // an enum of one byte; `choices` names its values from 0 on
   list,     // List<N>: up to N integers, "64,32,16"; "none" has no entry
-  text,     // Text<N>: up to N bytes, in quotes where a problem's text needs them: expr="x + 1"
+  text,     // Text<N>: up to N printable ASCII characters, in quotes where a shell needs them: expr="x + 1"
 };
 
 // Up to N integers in a problem. Values past the last one are 0, so that equal lists have equal bytes. Prepare refuses
@@ -51,7 +51,7 @@ struct Text {
     for (int i = 0; i < N && i < count; ++i) bytes[i] = text[static_cast<std::size_t>(i)];
   }
   constexpr Text(const char* text) : Text(std::string_view(text)) {}  // NOLINT(google-explicit-constructor)
-  constexpr std::string_view view() const { return {bytes, static_cast<std::size_t>(count)}; }
+  constexpr std::string_view view() const { return {bytes, static_cast<std::size_t>(count < N ? count : N)}; }
 };
 
 // A field of a problem. A problem is a standard-layout aggregate whose members are all described by fields.

@@ -23,6 +23,8 @@ bool capture_error(int code) {
          code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 }
 
+constexpr std::size_t kMostThreads = 8;  // that compile for one prepare, in addition to its own
+
 // Obtains images one after the other while they are cache hits, since starting a thread takes longer than a hit. When
 // the first one must be compiled, or another process compiles it, the others are started in parallel; if no thread can
 // be started, they are made one after the other.
@@ -45,7 +47,7 @@ class ImagesInMaking {
   }
   void start_others() {
     try {
-      for (; next_ < requests_.size(); ++next_)
+      for (; next_ < requests_.size() && others_.size() < kMostThreads; ++next_)
         others_.push_back(std::async(std::launch::async, [this, i = next_] { make(i, patience_); }));
     } catch (const std::system_error& error) {
       state_.log.debug(cat("no thread for an image: ", error.what()));

@@ -1,8 +1,10 @@
 #include "plan/check_family.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "base/text.h"
 #include "plan/problem.h"
@@ -35,6 +37,8 @@ void check_parameters(const Family& family, const Step& step) {
   if (step.parameters.count > kMaxParameters)
     refuse(family, " has a step of ", step.parameters.count, " parameters; at most ", kMaxParameters, " are possible");
   for (const Parameter& parameter : step.parameters) {
+    if (parameter.name == nullptr || parameter.values == nullptr || *parameter.values == kNoMore)
+      refuse(family, " has a parameter without a name or values");
     if (parameter.applies != nullptr && !has(parameter, parameter.otherwise))
       refuse(family, ": ", parameter.otherwise, ", which ", parameter.name,
              " has where it does not apply, is not one of its values");
@@ -51,6 +55,8 @@ void check_steps(const Family& family) {
     if (!whole) refuse(family, " lacks one of its functions; fill it with make_family, and its steps with make_step");
     if (!names.insert(step.name).second) refuse(family, " has the step \"", step.name, "\" twice");
     if (family.steps.count > 1 && *step.name == '\0') refuse(family, " has several steps, so each needs a name");
+    if (std::string_view(step.name).find_first_of(".,= ") != std::string_view::npos)
+      refuse(family, " has the step \"", step.name, "\"; a name has no blank, dot, comma or equals sign");
     check_parameters(family, step);
   }
 }
@@ -63,27 +69,50 @@ std::size_t bytes_of(const Field& field) {
   return field.kind == FieldKind::extent || field.kind == FieldKind::integer ? sizeof(std::int64_t) : 1;
 }
 
-// Each field lies within the problem, and no offset or name is used twice.
+void check_field(const Family& family, const Field& field) {
+  if (field.name == nullptr || *field.name == '\0') refuse(family, " has a field without a name");
+  if (field.kind == FieldKind::choice && field.choices == nullptr)
+    refuse(family, ": the field ", field.name, " has no choices");
+  const bool sized = field.kind == FieldKind::list || field.kind == FieldKind::text;
+  if (sized && field.capacity < 1) refuse(family, ": the field ", field.name, " has no capacity");
+  if (field.offset + bytes_of(field) > family.problem_bytes)
+    refuse(family, ": the field ", field.name, " lies beyond the problem's ", family.problem_bytes, " bytes");
+}
+
+// Each field lies within the problem, and none overlaps another.
 void check_fields(const Family& family) {
   if (family.fields.count > kMaxFields)
     refuse(family, " has ", family.fields.count, " fields; at most ", kMaxFields, " are possible");
-  std::set<std::uint16_t> places;
   std::set<std::string> names;
+  std::map<std::size_t, const Field*> by_offset;
   for (const Field& field : family.fields) {
-    if (field.offset + bytes_of(field) > family.problem_bytes)
-      refuse(family, ": the field ", field.name, " lies beyond the problem's ", family.problem_bytes, " bytes");
-    if (!places.insert(field.offset).second || !names.insert(field.name).second)
+    check_field(family, field);
+    if (!by_offset.emplace(field.offset, &field).second || !names.insert(field.name).second)
       refuse(family, " has the field ", field.name, " twice");
   }
+  std::size_t end = 0;
+  for (const auto& [offset, field] : by_offset) {
+    if (offset < end) refuse(family, ": the field ", field->name, " overlaps the one before it");
+    end = offset + bytes_of(*field);
+  }
+}
+
+void check_operand(const Family& family, const Operand& operand) {
+  if (operand.name == nullptr || operand.layout_of_entry == nullptr)
+    refuse(family, " has an operand without a name or a layout");
+  if (operand.offset + sizeof(In) > family.args_bytes)
+    refuse(family, ": the operand ", operand.name, " lies beyond the arguments' ", family.args_bytes, " bytes");
+  if (operand.role == Role::workspace && operand.count != nullptr)
+    refuse(family, ": the workspace ", operand.name, " must not be a list");
 }
 
 void check_arguments(const Family& family) {
   if (family.operands.count > kMaxOperands)
     refuse(family, " has ", family.operands.count, " operands; at most ", kMaxOperands, " are possible");
-  for (const Operand& operand : family.operands) {
-    if (operand.offset + sizeof(In) > family.args_bytes)
-      refuse(family, ": the operand ", operand.name, " lies beyond the arguments' ", family.args_bytes, " bytes");
-  }
+  for (const Operand& operand : family.operands) check_operand(family, operand);
+  const auto is_workspace = [](const Operand& operand) { return operand.role == Role::workspace; };
+  if (std::count_if(family.operands.begin(), family.operands.end(), is_workspace) > 1)
+    refuse(family, " has two workspaces; at most one is possible");
   for (const Scalar& scalar : family.scalars) {
     if (scalar.dtype != f32 && scalar.dtype != f64 && scalar.dtype != i64)
       refuse(family, ": the number ", scalar.name, " is ", name(scalar.dtype), "; it may be f32, f64 or i64");
@@ -93,8 +122,9 @@ void check_arguments(const Family& family) {
   for (const LaunchExtent& extent : family.launch_extents) {
     if (extent.offset + sizeof(std::int64_t) > family.args_bytes)
       refuse(family, ": the launch's ", extent.field, " lies beyond the arguments' ", family.args_bytes, " bytes");
-    if (find_field(family, extent.field) == nullptr)
-      refuse(family, " lets a launch give \"", extent.field, "\", which is not one of its fields");
+    const Field* const field = find_field(family, extent.field);
+    if (field == nullptr || field->kind != FieldKind::extent)
+      refuse(family, " lets a launch give \"", extent.field, "\", which is not one of its extents");
   }
 }
 

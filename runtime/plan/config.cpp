@@ -41,13 +41,11 @@ int set_parameter(const Step& step, std::string_view change, Config& config) {
 }
 
 // Refuses a value that would be ignored.
-void require_applied(const Step& step, const void* problem, const Config& config, int index) {
-  const Parameter& parameter = step.parameters[index];
-  if (config[index] == parameter.otherwise || applies(parameter, problem, config)) return;
-  throw Error(
-      Code::bad_input, Stage::problem,
-      cat(parameter.name, "=", config[index], " does not apply to the config ",
-          config_text(step, problem, normalized(step, problem, config)), " of this problem: ", parameter.sentence));
+void require_applied(const Step& step, const void* problem, const Config& wanted, const Config& config, int index) {
+  if (wanted[index] == config[index]) return;
+  throw Error(Code::bad_input, Stage::problem,
+              cat(step.parameters[index].name, "=", wanted[index], " does not apply to the config ",
+                  config_text(step, problem, config), " of this problem: ", step.parameters[index].sentence));
 }
 
 }  // namespace
@@ -71,8 +69,9 @@ Config parse_config(const Step& step, std::string_view changes, const Config& ba
   for (std::string_view change : split(changes, ',')) {
     if (is_of_step(step, trim(change))) changed.push_back(set_parameter(step, trim(change), config));
   }
-  for (const int index : changed) require_applied(step, problem, config, index);
+  const Config wanted = config;
   config = normalized(step, problem, config);
+  for (const int index : changed) require_applied(step, problem, wanted, config, index);
   if (const std::string sentence = violated(step, config, problem, target); !sentence.empty())
     throw Error(Code::bad_input, Stage::problem,
                 cat("the config ", config_text(step, problem, config), " is not legal for this problem: ", sentence));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 #include "base/text.h"
 #include "plan/plan_state.h"
@@ -13,13 +14,18 @@ namespace {
 
 // ---- At prepare: bind what launches read from the arguments
 
-// A layout that depends on an open extent differs between 1 and this value: a prime, so no rounding or division hides
-// it.
-constexpr std::int64_t kAnotherExtent = 1048583;
+// Values for open extents. A layout that depends on one of them, or on how several are to each other, differs between
+// 1, 2, 3, … and these: primes, each much larger or smaller than the one before.
+constexpr std::int64_t kOtherExtents[] = {1048583, 1009, 524309, 4099, 262147, 16411};
 
-std::vector<unsigned char> closed_with(std::vector<unsigned char> problem, const std::vector<const Field*>& open,
-                                       std::int64_t extent) {
-  for (const Field* field : open) set_integer(*field, problem.data(), extent);
+std::vector<unsigned char> closed_small(std::vector<unsigned char> problem, const std::vector<const Field*>& open) {
+  for (std::size_t i = 0; i < open.size(); ++i) set_integer(*open[i], problem.data(), static_cast<std::int64_t>(i) + 1);
+  return problem;
+}
+
+std::vector<unsigned char> closed_large(std::vector<unsigned char> problem, const std::vector<const Field*>& open) {
+  for (std::size_t i = 0; i < open.size(); ++i)
+    set_integer(*open[i], problem.data(), kOtherExtents[i % std::size(kOtherExtents)]);
   return problem;
 }
 
@@ -31,7 +37,7 @@ bool is_same(const Layout& a, const Layout& b) {
 // `small` and `large`: the problem closed in two ways.
 void bind_operand(PlanState& plan, int number, const void* small, const void* large) {
   const Operand& operand = plan.family->operands[number];
-  const int count = entries_of(operand, small);
+  const int count = entries_of(operand, plan.problem.data());
   if (operand.count != nullptr) plan.lists.push_back({&operand, count});
   for (int entry = 0; entry < count; ++entry) {
     const Layout layout = operand.layout(small, entry);
@@ -40,6 +46,14 @@ void bind_operand(PlanState& plan, int number, const void* small, const void* la
     plan.operands.push_back({&operand, number, entry, first, is_same(layout, operand.layout(large, entry)),
                              layout.span_bytes(), static_cast<std::uintptr_t>(bytes(layout.dtype) - 1)});
   }
+}
+
+std::uint32_t checked_alignment(const PlanState& plan, const Step& step, int operand, const Config& config) {
+  const std::uint32_t alignment = step.alignment(plan.problem.data(), operand, config);
+  if (alignment != 0 && (alignment & (alignment - 1)) == 0 && alignment <= kMaxAlignment) return alignment;
+  throw problem_error(*plan.family, plan.problem.data(),
+                      cat("the family ", plan.family->name, " demands an alignment of ", alignment, " of ",
+                          plan.family->operands[operand].name, "; it may be a power of two up to ", kMaxAlignment));
 }
 
 }  // namespace
@@ -51,8 +65,7 @@ void look_up_arguments(PlanState& plan) {
                             extent.needed == nullptr || extent.needed(plan.problem.data())});
   const std::vector<const Field*> open = open_extents(family, plan.problem.data());
   plan.closed = open.empty();
-  const std::vector<unsigned char> small = closed_with(plan.problem, open, 1),
-                                   large = closed_with(plan.problem, open, kAnotherExtent);
+  const std::vector<unsigned char> small = closed_small(plan.problem, open), large = closed_large(plan.problem, open);
   for (int i = 0; i < family.operands.count; ++i) bind_operand(plan, i, small.data(), large.data());
 }
 
@@ -63,7 +76,7 @@ void add_step(PlanState& plan, const Step& step, std::vector<PlanState::Loaded> 
     if (!plan.family->operands[i].bulk || std::none_of(plan.operands.begin(), plan.operands.end(), is_this)) continue;
     std::uint32_t masks = 0;
     for (std::size_t v = 0; v < variants.size(); ++v)
-      masks |= (step.alignment(plan.problem.data(), i, variants[v].variant.config) - 1) << 8 * v;
+      masks |= (checked_alignment(plan, step, i, variants[v].variant.config) - 1) << 8 * v;
     planned.demands.push_back({i, masks});
   }
   for (PlanState::Loaded& loaded : variants) plan.variants.push_back(std::move(loaded));
@@ -222,6 +235,9 @@ void allow_shared(const PlanState& state, const Library& library, std::uint32_t 
 
 void check_geometry(const PlanState& state, const void* problem, const Launch& launch) {
   constexpr std::uint32_t kMaxGridX = 0x7fffffff;
+  if (launch.empty) return;
+  const bool none = launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0;
+  if (none) refuse(state, problem, "the family gives a launch without a block; an empty one says so");
   if (launch.grid[0] <= kMaxGridX && launch.grid[1] <= 65535 && launch.grid[2] <= 65535) return;
   refuse(state, problem, "the problem needs more blocks than one launch can have; split it");
 }
@@ -236,7 +252,12 @@ void prepare_step(const PlanState& state, const PlanState::PlannedStep& step, co
   check_geometry(state, checked.problem, out.launch);
 }
 
-// Returns whether a kernel was launched.
+void allow_shared_of(const PlanState& state, const PreparedLaunch& prepared) {
+  if (prepared.launch.shared_bytes > Library::kSharedWithoutAsking)
+    allow_shared(state, *prepared.variant->library, prepared.launch.shared_bytes);
+}
+
+// Whether a kernel was launched.
 bool launch_step(const PlanState& state, const PlanState::PlannedStep& step, Stream stream, const void* args,
                  const CheckedArgs& checked) {
   PreparedLaunch prepared;
@@ -248,19 +269,20 @@ bool launch_step(const PlanState& state, const PlanState::PlannedStep& step, Str
   void* params[] = {launch.params};
   const Driver& driver = *state.driver;
   if (!driver.survived_fork()) throw Driver::forked();
-  const Library& library = *prepared.variant->library;
-  if (launch.shared_bytes > Library::kSharedWithoutAsking) allow_shared(state, library, launch.shared_bytes);
-  const CUresult result = driver->LaunchKernelEx(&out.config, library.function(), params, nullptr);
+  allow_shared_of(state, prepared);
+  const CUresult result = driver->LaunchKernelEx(&out.config, prepared.variant->library->function(), params, nullptr);
   if (result != CUDA_SUCCESS) refuse_launch(state, result, "cuLaunchKernelEx");
   return true;
 }
 
-// With several steps, all launches are computed before the first is enqueued, so that a refused launch enqueues
-// nothing.
+// Works out every step of several before the first is enqueued, so that a refusal has enqueued nothing. What only
+// cuLaunchKernelEx itself can find (a cooperative grid that does not fit the device) is found at its step.
 void check_steps(const PlanState& state, const void* args, const CheckedArgs& checked) {
+  if (!state.driver->survived_fork()) throw Driver::forked();
   for (const PlanState::PlannedStep& step : state.steps) {
     PreparedLaunch prepared;
     prepare_step(state, step, args, checked, prepared);
+    if (!prepared.launch.empty) allow_shared_of(state, prepared);
   }
 }
 

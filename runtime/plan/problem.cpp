@@ -138,11 +138,17 @@ std::optional<std::int64_t> parse_value(const Field& field, std::string_view val
   return parse_name(field, value);
 }
 
+// What logs, JSON, manifests and shells all carry unchanged.
+bool is_printable(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
 // Whether the field accepts its value in the problem.
 bool holds_legal(const Field& field, const void* problem) {
   if (is_number(field)) return legal(field, get_integer(field, problem));
   const std::int64_t count = count_of(field, problem);
   if (count < 0 || count > field.capacity) return false;
+  if (field.kind == FieldKind::text) return is_printable(text_value(field, problem));
   const std::vector<std::int64_t> values =
       field.kind == FieldKind::list ? list_values(field, problem) : std::vector<std::int64_t>();
   return std::all_of(values.begin(), values.end(), [&](std::int64_t value) { return in_range(field, value); });
@@ -171,7 +177,7 @@ bool set_list(const Field& field, void* problem, std::string_view text) {
 }
 
 bool set_text(const Field& field, void* problem, std::string_view text) {
-  if (text.size() > static_cast<std::size_t>(field.capacity)) return false;
+  if (text.size() > static_cast<std::size_t>(field.capacity) || !is_printable(text)) return false;
   set_bytes(field, problem, static_cast<std::int64_t>(text.size()), text.data(), text.size(),
             static_cast<std::size_t>(field.capacity));
   return true;
@@ -188,11 +194,11 @@ bool set_value(const Field& field, void* problem, std::string_view value) {
 
 // A text as it appears in a problem's text: in quotes where necessary.
 std::string quoted(std::string_view text) {
-  const bool plain = !text.empty() && text.find_first_of(" \t\n\"\\") == std::string_view::npos;
-  if (plain) return std::string(text);
+  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.,:+/=@%-";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) return std::string(text);
   std::string out = "\"";
   for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
+    if (std::string_view("\"\\$`").find(c) != std::string_view::npos) out += '\\';
     out += c;
   }
   return out + '"';
@@ -253,7 +259,7 @@ std::string field_text(const Field& field, const void* problem) {
 
 std::string accepted_text(const Field& field) {
   if (is_named(field)) return join(names(field), ", ");
-  if (field.kind == FieldKind::text) return cat("up to ", field.capacity, " bytes of text");
+  if (field.kind == FieldKind::text) return cat("up to ", field.capacity, " printable ASCII characters");
   if (field.kind == FieldKind::list)
     return cat("up to ", field.capacity, " integers from ", field.min, " to ", field.max, ", 64,32; or none");
   return cat(field.min, " to ", field.max, field.may_be_open ? ", or open" : "");
@@ -370,6 +376,8 @@ void pack(const Family& family, const void* problem, PackedProblem& packed) {
     const std::string_view value = field_bytes(family.fields[i], problem);
     if (value == field_bytes(family.fields[i], family.default_problem)) continue;
     const auto length = static_cast<std::uint16_t>(value.size());
+    if (to + 3 + value.size() > packed.bytes.data() + packed.bytes.size())
+      throw Error(Code::bad_input, Stage::problem, cat("the fields of the family ", family.name, " overlap"));
     *to++ = static_cast<unsigned char>(i);
     std::memcpy(to, &length, sizeof(length));
     std::memcpy(to + sizeof(length), value.data(), value.size());

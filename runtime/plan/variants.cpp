@@ -71,6 +71,8 @@ std::vector<Variant> variants_of(const Family& family, const Step& step, const v
     throw problem_error(
         family, problem,
         cat("the family ", family.name, " gives ", count, " variants; a problem has 1 to ", kMaxVariants));
+  if (variants[count - 1].fits != nullptr)
+    throw problem_error(family, problem, cat("the last variant of ", family.name, " must fit every problem"));
   for (int i = 0; i < count; ++i) variants[i].config = normalized(step, problem, variants[i].config);
   if (!config.empty()) {
     require_known_steps(family, config);

@@ -54,7 +54,7 @@ std::string subject_of(const Family& family, const Step& step, const void* probl
 
 // Target and the fields that are not extents, as bytes.
 struct FamilyRecords::Shape {
-  std::array<char, 16 + kMaxProblemBytes> bytes;
+  std::array<char, 17 + kMaxProblemBytes> bytes;
   std::size_t size = 0;
 
   void add(const void* from, std::size_t count) {

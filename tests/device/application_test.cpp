@@ -339,7 +339,7 @@ TEST_F(ApplicationTest, AWorkerThatIsNoneIsNamed) {
 TEST_F(ApplicationTest, AWorkerThatSaysSomethingElseIsNamed) {
   const std::pair<const char*, const char*> programs[] = {
       {"echo hello; sleep 20", "before it calls serve_worker"},
-      {"while read question; do echo '{\"rounds\":[]}'; done", "something else than it was asked"},
+      {"while read question; do echo '{\"rounds\":[]}'; done", "sent an answer of the wrong kind"},
   };
   for (const auto& [script, words] : programs) {
     Options all = tuning(Tuning::on_prepare);

@@ -85,6 +85,13 @@ AnyProblem halved(const AnyProblem& problem) {
   return small;
 }
 
+// Whether a problem has the step, and the config is a legal one of it.
+bool has_config(const AnyProblem& problem, const Step& step, const Config& config, const Target& target) {
+  const std::vector<const Step*> steps = steps_of(problem.family(), problem.data());
+  return std::find(steps.begin(), steps.end(), &step) != steps.end() &&
+         normalized(step, problem.data(), config) == config && violated(step, config, problem.data(), target).empty();
+}
+
 // Whether every config of the whole problem is legal for a small one: an extent that a vector divides there may be odd
 // here.
 bool has_all_configs(const AnyProblem& small, const AnyProblem& whole, const Target& target) {
@@ -92,7 +99,7 @@ bool has_all_configs(const AnyProblem& small, const AnyProblem& whole, const Tar
   return std::all_of(steps.begin(), steps.end(), [&](const Step* step) {
     const std::vector<Config> configs = legal_configs(*step, whole.data(), target);
     return std::all_of(configs.begin(), configs.end(),
-                       [&](const Config& config) { return violated(*step, config, small.data(), target).empty(); });
+                       [&](const Config& config) { return has_config(small, *step, config, target); });
   });
 }
 
@@ -162,7 +169,7 @@ class CorrectnessCheck::TestProblem {
 
   Error wrong(const std::string& why) const {
     Error error(Code::unsupported, Stage::tool,
-                cat("the reference config, which all others must agree with, is itself wrong:  ", why));
+                cat("the reference config, which all others must agree with, is itself wrong: ", why));
     error.family = problem_.family().name;
     error.problem = problem_.text();
     return error;
@@ -238,7 +245,7 @@ class CorrectnessCheck::TestProblem {
   }
 
   std::string element_at(CUdeviceptr range, std::int64_t byte, DType type, std::int64_t offset) const {
-    std::array<std::byte, 8> element{};
+    std::array<std::byte, 16> element{};
     const std::int64_t begin = byte - offset % bytes(type);
     driver_.check(driver_->MemcpyDtoH(element.data(), range + static_cast<CUdeviceptr>(begin),
                                       static_cast<std::size_t>(bytes(type))),
@@ -293,8 +300,7 @@ CorrectnessCheck::CorrectnessCheck(Runtime& runtime, const Driver& driver, const
 bool CorrectnessCheck::takes(const TestProblem& problem_, const AnyPlan& plan) const {
   const PlanState& state = *plan.state();
   return std::all_of(state.steps.begin(), state.steps.end(), [&](const PlanState::PlannedStep& step) {
-    const Config& config = state.variants[step.begin].variant.config;
-    return violated(*step.step, config, problem_.problem().data(), target_).empty();
+    return has_config(problem_.problem(), *step.step, state.variants[step.begin].variant.config, target_);
   });
 }
 

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "plan/config.h"
 #include "plan/problem.h"
+#include "plan/variants.h"
 
 namespace quern {
 namespace {
@@ -48,6 +49,16 @@ std::vector<std::vector<int>> places_of(const Step& step, const std::vector<Conf
   return points;
 }
 
+// Whether a text has a value for each parameter that applies.
+bool names_all(const Step& step, const void* problem, const Config& config, const std::string& changes) {
+  const std::string padded = cat(",", changes);
+  for (int i = 0; i < step.parameters.count; ++i) {
+    const std::string name = cat(",", step.name, *step.name == '\0' ? "" : ".", step.parameters[i].name, "=");
+    if (applies(step.parameters[i], problem, config) && padded.find(name) == std::string::npos) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 FamilySpace::FamilySpace(const AnyProblem& problem, const Target& target)
@@ -81,16 +92,27 @@ std::string FamilySpace::option(int point) const {
   return option;
 }
 
+// A text may also say the value of a parameter that does not apply, as records of older versions do.
 int FamilySpace::find(const std::string& text) const {
   for (int point = 0; point < size(); ++point) {
     if (this->text(point) == text) return point;
   }
-  return -1;
+  std::string changes = text;
+  std::replace(changes.begin(), changes.end(), ' ', ',');
+  const Config none = normalized(step_, problem_.data(), {});
+  try {
+    const int found = find(parse_config(step_, changes, none, problem_.data(), target_));
+    return found >= 0 && names_all(step_, problem_.data(), configs_[static_cast<std::size_t>(found)], changes) ? found
+                                                                                                               : -1;
+  } catch (const Error&) {
+    return -1;
+  }
 }
 
 std::string FamilySpace::digest() const {
   std::string all;
-  for (const Axis& axis : space_.axes()) all += cat(axis.name, "=", join(axis.values, ","), "\n");
+  for (const Axis& axis : space_.axes())
+    all += cat(axis.name, "=", join(axis.values, ","), " else ", axis.otherwise, "\n");
   for (int point = 0; point < size(); ++point) all += text(point) + "\n";
   return hash128(all).hex();
 }

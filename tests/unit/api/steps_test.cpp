@@ -106,6 +106,37 @@ TEST_F(Steps, AVariantIsPickedByEachOperandsAddressAndByTheProblem) {
   EXPECT_EQ(picked(open, &given, 1), "any");
 }
 
+TEST_F(Steps, AnAlignmentThatNoMaskHoldsAndALastVariantThatMayNotFitAreRefused) {
+  static Family mine = TwoStage::family();
+  static Step step = mine.steps[0];
+  mine.name = "mine";
+  mine.steps = {};
+  mine.steps.rows = &step;
+  mine.steps.count = 1;
+  Runtime runtime(options());
+  const TwoStage problem{kMany, 1};
+  static std::uint32_t demanded = 0;
+  step.alignment = [](const void*, int, const Config&) { return demanded; };
+  for (const std::uint32_t alignment : {0U, 48U, 512U}) {
+    demanded = alignment;
+    const std::string sentence = refusal([&] { runtime.prepare_any(mine, &problem); }).sentence;
+    EXPECT_TRUE(has(sentence, cat("demands an alignment of ", alignment, " of x; it may be a power of two up to 256")))
+        << sentence;
+  }
+  demanded = 256;
+  const AnyPlan plan = runtime.prepare_any(mine, &problem);
+  TwoStageArgs given = args(0x10080);
+  EXPECT_TRUE(has(refused(plan, &given), "no image of this plan takes such addresses"));
+  given = args(0x10100);
+  EXPECT_EQ(picked(plan, &given), "vector");
+  step.variants = [](const void*, const Target&, const DeviceModel&, Variant(&out)[kMaxVariants]) {
+    out[0] = {"never", {}, [](const void*) { return false; }};
+    return 1;
+  };
+  EXPECT_TRUE(has(refusal([&] { runtime.prewarm(mine, &problem, "sm_90a"); }).sentence,
+                  "the last variant of mine must fit every problem"));
+}
+
 TEST_F(Steps, AConfigNamesTheStep) {
   Runtime runtime(options());
   PrepareOptions changed;

@@ -48,6 +48,13 @@ TEST(Config, AParameterThatDoesNotApplyStandsInNoTextAndHasOneValue) {
   EXPECT_TRUE(has(refusal(p, "form=1,vector=8"), "vector=8 does not apply to the config form=1 unroll=2"))
       << refusal(p, "form=1,vector=8");
   EXPECT_TRUE(has(refusal(p, "form=1,vector=8"), "of this problem: bytes per access; the ragged form has 16"));
+  const Config persistent = parse_config(step_of(p), "persistent=1,blocks_per_sm=4", base, p.data(), {90, "a"});
+  try {
+    parse_config(step_of(p), "persistent=0,blocks_per_sm=2", persistent, p.data(), {90, "a"});
+    ADD_FAILURE() << "a value that is passed over";
+  } catch (const Error& error) {
+    EXPECT_TRUE(has(error.sentence, "blocks_per_sm=2 does not apply")) << error.sentence;
+  }
   Config other = base;
   other[7] = 4;
   EXPECT_EQ(normalized(step_of(p), p.data(), other), base) << "blocks_per_sm of a kernel that is not persistent";

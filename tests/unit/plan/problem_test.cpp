@@ -284,7 +284,8 @@ TEST(ListField, OneThatIsTooLongIsRefusedByPrepare) {
 }
 
 TEST(TextField, IsQuotedWhereItMustBe) {
-  for (const std::string text : {"a", "x * x", "say \"no\"", "back\\slash", " x ", "a=b", ""}) {
+  for (const std::string text :
+       {"a", "x * x", "say \"no\"", "back\\slash", " x ", "a=b", "", "x>0?x:0", "$HOME", "`id`", "a=\"b\""}) {
     AnyProblem p = joined();
     p.set("formula", text);
     EXPECT_EQ(p.get("formula"), text);
@@ -293,8 +294,16 @@ TEST(TextField, IsQuotedWhereItMustBe) {
   AnyProblem p = joined();
   p.set("formula", "x * x");
   EXPECT_EQ(p.text(), "joined formula=\"x * x\"");
+  p.set("formula", "x>$0`");
+  EXPECT_EQ(p.text(), "joined formula=\"x>\\$0\\`\"") << "a shell must not read it";
+  for (const char* text : {"\n", "a\tb", "caf\xc3\xa9", "\r"})
+    EXPECT_TRUE(has(refusal([&] { p.set("formula", text); }), "printable ASCII")) << text;
+  test::Joined bell;
+  bell.formula = "\a";
+  EXPECT_TRUE(has(refusal([&] { check_problem(test::Joined::family(), &bell); }), "printable ASCII"));
   EXPECT_TRUE(has(refusal([] { parsed("formula=\"x"); }), "a quote does not end"));
-  EXPECT_TRUE(has(refusal([&] { p.set("formula", std::string(65, 'x')); }), "it takes up to 64 bytes of text"));
+  EXPECT_TRUE(
+      has(refusal([&] { p.set("formula", std::string(65, 'x')); }), "it takes up to 64 printable ASCII characters"));
 }
 
 TEST(SplitWords, AreSplitAtBlanksOutsideOfQuotes) {

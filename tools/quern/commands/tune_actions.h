@@ -25,7 +25,7 @@ struct SweepRequest {
   std::vector<std::string> devices;  // "cuda:0"; several share each sweep
   std::string strategy;
   std::string budget;  // "90s", "10m", or a number of evaluations
-  std::string step;  // of the family; "": each that the problem needs, one after the other
+  std::string step;    // of the family; "": each that the problem needs, one after the other
   std::string regime;
   std::string save_space;  // measure every legal config and keep the file here
   int seed = 1;

@@ -15,7 +15,7 @@ namespace {
 // Whether a word as the shell gives it is a text field with its whole value, whatever blanks are in it.
 bool is_text(const Family* family, const std::string& word) {
   const Field* const field = family == nullptr ? nullptr : find_field(*family, word.substr(0, word.find('=')));
-  return field != nullptr && field->kind == FieldKind::text && word.find("=\"") == std::string::npos;
+  return field != nullptr && field->kind == FieldKind::text && word.compare(word.find('='), 2, "=\"") != 0;
 }
 
 // All words, split at blanks.

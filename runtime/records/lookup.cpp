@@ -233,12 +233,18 @@ bool FamilyRecords::is_legal(const Candidate& candidate, const RecordQuery& quer
   return violated(step, config, query.problem, query.target).empty();
 }
 
-// Checks whether a config is legal only for candidates that would win.
-void FamilyRecords::take_best(const Group& group, const RecordQuery& query, const Asked& asked, Candidate& best) const {
-  for (std::size_t i = 0; i < group.items.size(); ++i) {
-    const Candidate next = candidate(group, i, asked);
-    if ((best.item == nullptr || better(next, best)) && is_legal(next, query)) best = next;
+// The best candidate of the query's own device, or of its siblings, that is worse than `after`.
+FamilyRecords::Candidate FamilyRecords::best_after(const Candidate& after, const Bucket& bucket,
+                                                   const RecordQuery& query, const Asked& asked, bool sibling) const {
+  Candidate best;
+  for (const Group& group : bucket.groups) {
+    if ((group.device != query.device) != sibling) continue;
+    for (std::size_t i = 0; i < group.items.size(); ++i) {
+      const Candidate next = candidate(group, i, asked);
+      if ((best.item == nullptr || better(next, best)) && (after.item == nullptr || better(after, next))) best = next;
+    }
   }
+  return best;
 }
 
 FoundRecord FamilyRecords::to_found(const Candidate& candidate, const RecordQuery& query, bool sibling) const {
@@ -250,16 +256,12 @@ std::optional<FoundRecord> FamilyRecords::find(const RecordQuery& query) const {
   const Bucket* bucket = find_bucket(shape_of(query.problem, query.target.text()));
   if (bucket == nullptr) return std::nullopt;
   const Asked extents = asked(query);
-  Candidate own;
-  Candidate sibling;
-  for (const Group& group : bucket->groups) {
-    if (group.device == query.device) take_best(group, query, extents, own);
+  // A config is checked only once it has won: most of the first winners are legal.
+  for (const bool sibling : {false, true}) {
+    Candidate best = best_after({}, *bucket, query, extents, sibling);
+    while (best.item != nullptr && !is_legal(best, query)) best = best_after(best, *bucket, query, extents, sibling);
+    if (best.item != nullptr) return to_found(best, query, sibling);
   }
-  if (own.item != nullptr) return to_found(own, query, false);
-  for (const Group& group : bucket->groups) {
-    if (group.device != query.device) take_best(group, query, extents, sibling);
-  }
-  if (sibling.item != nullptr) return to_found(sibling, query, true);
   return std::nullopt;
 }
 

@@ -96,7 +96,8 @@ class FamilyRecords {
   const Step& step_of(const RecordQuery& query) const;
   Config config_of(const Candidate& candidate, const RecordQuery& query) const;
   bool is_legal(const Candidate& candidate, const RecordQuery& query) const;
-  void take_best(const Group& group, const RecordQuery& query, const Asked& asked, Candidate& best) const;
+  Candidate best_after(const Candidate& after, const Bucket& bucket, const RecordQuery& query, const Asked& asked,
+                       bool sibling) const;
   static bool better(const Candidate& a, const Candidate& b);
   static bool preferred(const Item& a, const Item& b);
   FoundRecord to_found(const Candidate& candidate, const RecordQuery& query, bool sibling) const;

@@ -259,9 +259,9 @@ class Sweep {
   }
 
   void decide(LiveBackend& backend, const std::vector<int>& points, SweepResult& result) {
+    const int incumbent = settings_.incumbent.empty() ? -1 : space_.find(settings_.incumbent);
     std::vector<Finalist> contenders;
-    for (const int point : points)
-      contenders.push_back({point, {}, point == default_point_, space_.text(point) == settings_.incumbent});
+    for (const int point : points) contenders.push_back({point, {}, point == default_point_, point == incumbent});
     const FinalComparison final_comparison =
         compare_finalists(std::move(contenders), [&](int a, int b) { return backend.compare(a, b, kRounds); });
     write(final_comparison.finalists, final_comparison.decision, result);

@@ -42,9 +42,9 @@ void bind_operand(PlanState& plan, int number, const void* small, const void* la
   for (int entry = 0; entry < count; ++entry) {
     const Layout layout = operand.layout(small, entry);
     if (layout.dtype == DType::none) continue;
-    const bool first = plan.operands.empty() || plan.operands.back().number != number;
-    plan.operands.push_back({&operand, number, entry, first, is_same(layout, operand.layout(large, entry)),
-                             layout.span_bytes(), static_cast<std::uintptr_t>(bytes(layout.dtype) - 1)});
+    plan.operands.push_back({operand.offset, operand.count != nullptr, is_same(layout, operand.layout(large, entry)), 0,
+                             layout.span_bytes(), static_cast<std::uintptr_t>(bytes(layout.dtype) - 1), &operand,
+                             entry});
   }
 }
 
@@ -71,13 +71,13 @@ void look_up_arguments(PlanState& plan) {
 
 void add_step(PlanState& plan, const Step& step, std::vector<PlanState::Loaded> variants) {
   PlanState::PlannedStep planned{&step, plan.variants.size(), plan.variants.size() + variants.size(), {}};
-  for (int i = 0; i < plan.family->operands.count; ++i) {
-    const auto is_this = [&](const PlanState::BoundOperand& bound) { return bound.number == i; };
-    if (!plan.family->operands[i].bulk || std::none_of(plan.operands.begin(), plan.operands.end(), is_this)) continue;
+  for (PlanState::BoundOperand& bound : plan.operands) {
+    const auto number = static_cast<int>(bound.operand - plan.family->operands.begin());
     std::uint32_t masks = 0;
-    for (std::size_t v = 0; v < variants.size(); ++v)
-      masks |= (checked_alignment(plan, step, i, variants[v].variant.config) - 1) << 8 * v;
-    planned.demands.push_back({i, masks});
+    for (std::size_t v = 0; bound.operand->bulk && v < variants.size(); ++v)
+      masks |= (checked_alignment(plan, step, number, variants[v].variant.config) - 1) << 8 * v;
+    planned.masks.push_back(masks);
+    if (plan.steps.empty()) bound.masks = masks;
   }
   for (PlanState::Loaded& loaded : variants) plan.variants.push_back(std::move(loaded));
   plan.steps.push_back(std::move(planned));
@@ -156,11 +156,11 @@ const void* close_checked(const PlanState& state, const void* args, ClosedProble
       cat(name_of_it, " is not aligned to its element type ", name(layout.dtype), ", ", bytes(layout.dtype), " bytes"));
 }
 
-// The checked arguments of a launch, from which each step's launch is computed.
+// The arguments of a launch once they are checked. The launch of each step is computed from them.
 struct CheckedArgs {
-  const void* problem = nullptr;           // with all extents, in `closed` unless it is the plan's own
-  const Operand* open_and_null = nullptr;  // size unknown and no address: legal if nothing is launched
-  unsigned char last_bytes[kMaxOperands];  // of each operand's address; for a list, of all its addresses ORed
+  const void* problem = nullptr;           // with all its extents; in `closed` if it is not the plan's own
+  const Operand* open_and_null = nullptr;  // its size is unknown and its address null: legal if nothing is launched
+  std::uint32_t unmet = 0;                 // byte v: not 0 if an address does not meet the first step's variant v
   ClosedProblem closed;
 };
 
@@ -175,13 +175,17 @@ void check_lists(const PlanState& state, const void* args, const void* problem) 
 }
 
 const In& given_operand(const PlanState::BoundOperand& bound, const void* args) {
-  const Operand& operand = *bound.operand;
-  if (operand.count == nullptr) return member<In>(args, operand.offset);
-  return member<InList>(args, operand.offset).entries[bound.entry];
+  return bound.list ? member<InList>(args, bound.offset).entries[bound.entry] : member<In>(args, bound.offset);
+}
+
+// What an address does not meet, of all variants at once: a byte each.
+std::uint32_t unmet_demands(std::uintptr_t address, std::uint32_t masks) {
+  return (static_cast<std::uint32_t>(address) & 0xff) * 0x01010101U & masks;
 }
 
 void check_operands(const PlanState& state, const void* args, CheckedArgs& checked) {
   const void* const problem = checked.problem;
+  std::uint32_t unmet = 0;
   for (const PlanState::BoundOperand& each : state.operands) {
     const In& given = given_operand(each, args);
     const auto address = reinterpret_cast<std::uintptr_t>(given.data);
@@ -189,12 +193,11 @@ void check_operands(const PlanState& state, const void* args, CheckedArgs& check
     const bool small = given.bytes != kOpen && given.bytes < span;
     const bool missing = given.data == nullptr && span != 0;
     if (span < 0 || small || missing || (address & each.misaligned) != 0) refuse_operand(state, problem, each, given);
-    const auto last_byte = static_cast<unsigned char>(address);
-    unsigned char& seen = checked.last_bytes[each.number];
-    seen = each.first ? last_byte : static_cast<unsigned char>(seen | last_byte);
+    unmet |= unmet_demands(address, each.masks);
     if (given.data == nullptr && !each.fixed && each.operand->layout(problem, each.entry).open())
       checked.open_and_null = each.operand;
   }
+  checked.unmet = unmet;
 }
 
 void check_args(const PlanState& state, const void* args, CheckedArgs& checked) {
@@ -203,13 +206,20 @@ void check_args(const PlanState& state, const void* args, CheckedArgs& checked) 
   check_operands(state, args, checked);
 }
 
-// The first variant that fits and whose alignments all addresses satisfy. All variants are checked at once, a byte for
-// each.
-const PlanState::Loaded* select_variant(const PlanState& state, const PlanState::PlannedStep& step,
-                                        const CheckedArgs& checked) {
+// Of a later step; the first step's are collected while the operands are checked.
+std::uint32_t unmet_demands(const PlanState& state, const PlanState::PlannedStep& step, const void* args) {
   std::uint32_t unmet = 0;
-  for (const PlanState::Demand& demand : step.demands)
-    unmet |= checked.last_bytes[demand.operand] * 0x01010101U & demand.masks;
+  for (std::size_t i = 0; i < state.operands.size(); ++i) {
+    const In& given = given_operand(state.operands[i], args);
+    unmet |= unmet_demands(reinterpret_cast<std::uintptr_t>(given.data), step.masks[i]);
+  }
+  return unmet;
+}
+
+// The first variant whose demands every address meets, and that fits the problem.
+const PlanState::Loaded* select_variant(const PlanState& state, const PlanState::PlannedStep& step, const void* args,
+                                        const CheckedArgs& checked) {
+  std::uint32_t unmet = &step == &state.steps.front() ? checked.unmet : unmet_demands(state, step, args);
   for (std::size_t i = step.begin; i < step.end; ++i, unmet >>= 8) {
     const PlanState::Loaded& loaded = state.variants[i];
     if ((unmet & 0xff) == 0 && (loaded.variant.fits == nullptr || loaded.variant.fits(checked.problem))) return &loaded;
@@ -233,23 +243,26 @@ void allow_shared(const PlanState& state, const Library& library, std::uint32_t 
   if (result != CUDA_SUCCESS) refuse_launch(state, result, "cuFuncSetAttribute");
 }
 
-void check_geometry(const PlanState& state, const void* problem, const Launch& launch) {
-  constexpr std::uint32_t kMaxGridX = 0x7fffffff;
-  if (launch.empty) return;
-  const bool none = launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0;
-  if (none) refuse(state, problem, "the family gives a launch without a block; an empty one says so");
-  if (launch.grid[0] <= kMaxGridX && launch.grid[1] <= 65535 && launch.grid[2] <= 65535) return;
+// A dimension of 0 wraps around, so one comparison refuses both ends.
+bool has_blocks(const Launch& launch) {
+  constexpr std::uint32_t kMaxGridX = 0x7fffffff, kMaxGridYZ = 65535;
+  return launch.grid[0] - 1 < kMaxGridX && launch.grid[1] - 1 < kMaxGridYZ && launch.grid[2] - 1 < kMaxGridYZ;
+}
+
+[[noreturn]] void refuse_geometry(const PlanState& state, const void* problem, const Launch& launch) {
+  if (launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0)
+    refuse(state, problem, "the family gives a launch without a block; an empty one says so");
   refuse(state, problem, "the problem needs more blocks than one launch can have; split it");
 }
 
 void prepare_step(const PlanState& state, const PlanState::PlannedStep& step, const void* args,
                   const CheckedArgs& checked, PreparedLaunch& out) {
-  out.variant = select_variant(state, step, checked);
+  out.variant = select_variant(state, step, args, checked);
   if (out.variant == nullptr) refuse(state, checked.problem, "no image of this plan takes such addresses");
   step.step->launch(checked.problem, args, state.model, out.variant->variant.config, out.launch);
   if (checked.open_and_null != nullptr && !out.launch.empty)
     refuse(state, checked.problem, cat(checked.open_and_null->name, " is null"));
-  check_geometry(state, checked.problem, out.launch);
+  if (!has_blocks(out.launch) && !out.launch.empty) refuse_geometry(state, checked.problem, out.launch);
 }
 
 void allow_shared_of(const PlanState& state, const PreparedLaunch& prepared) {

@@ -48,16 +48,12 @@ struct PlanState {
   };
   std::vector<Loaded> variants;  // step by step, in order of preference
 
-  // The alignments that the variants of a step require of an operand.
-  struct Demand {
-    int operand;          // by its number in the family
-    std::uint32_t masks;  // byte v: the bits that must be 0 in the address's last byte for the step's variant v
-  };
   struct PlannedStep {
     const Step* step;
     std::size_t begin;  // its variants, in `variants`
     std::size_t end;
-    std::vector<Demand> demands;
+    // For each of `operands`. Byte v: the bits that must be 0 in the last byte of its address for variant v.
+    std::vector<std::uint32_t> masks;
   };
   std::vector<PlannedStep> steps;  // in execution order
 
@@ -71,13 +67,14 @@ struct PlanState {
 
   // An operand that the problem has, or an entry of a list.
   struct BoundOperand {
+    std::uint16_t offset;  // in the arguments; of a list: that of the list
+    bool list;
+    bool fixed;                 // its layout does not depend on open extents
+    std::uint32_t masks = 0;    // what the variants of the first step demand of its address, see PlannedStep
+    std::int64_t span;          // of a fixed one: its bytes, -1 where 64 bits do not hold them
+    std::uintptr_t misaligned;  // bits that are 0 in its address
     const Operand* operand;
-    int number;                 // of the operand in the family
-    int entry;                  // of the list; 0 if it is not a list
-    bool first;                 // of its operand
-    bool fixed;                 // its layout depends on no open extent
-    std::int64_t span;          // if fixed: its bytes, -1 if they do not fit in 64 bits
-    std::uintptr_t misaligned;  // bits that must be 0 in its address
+    int entry;  // of the list
   };
   std::vector<BoundOperand> operands;
 

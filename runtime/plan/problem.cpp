@@ -370,20 +370,35 @@ void parse_fields(const Family& family, std::string_view text, void* problem) {
   }
 }
 
+static void append(const Family& family, int field, std::string_view value, PackedProblem& packed) {
+  const auto length = static_cast<std::uint16_t>(value.size());
+  if (packed.size + 3 + value.size() > packed.bytes.size())
+    throw Error(Code::bad_input, Stage::problem, cat("the fields of the family ", family.name, " overlap"));
+  unsigned char* const to = packed.bytes.data() + packed.size;
+  *to = static_cast<unsigned char>(field);
+  std::memcpy(to + 1, &length, sizeof(length));
+  std::memcpy(to + 1 + sizeof(length), value.data(), value.size());
+  packed.size += 1 + sizeof(length) + value.size();
+}
+
+// On the look-up of a known plan: numbers, which most fields are, are compared without a call.
 void pack(const Family& family, const void* problem, PackedProblem& packed) {
-  unsigned char* to = packed.bytes.data();
+  const auto* const own = static_cast<const unsigned char*>(problem);
+  const auto* const defaults = static_cast<const unsigned char*>(family.default_problem);
+  packed.size = 0;
   for (int i = 0; i < family.fields.count; ++i) {
-    const std::string_view value = field_bytes(family.fields[i], problem);
-    if (value == field_bytes(family.fields[i], family.default_problem)) continue;
-    const auto length = static_cast<std::uint16_t>(value.size());
-    if (to + 3 + value.size() > packed.bytes.data() + packed.bytes.size())
-      throw Error(Code::bad_input, Stage::problem, cat("the fields of the family ", family.name, " overlap"));
-    *to++ = static_cast<unsigned char>(i);
-    std::memcpy(to, &length, sizeof(length));
-    std::memcpy(to + sizeof(length), value.data(), value.size());
-    to += sizeof(length) + value.size();
+    const Field& field = family.fields[i];
+    if (field.kind == FieldKind::list || field.kind == FieldKind::text) {
+      if (!is_default(family, field, problem)) append(family, i, field_bytes(field, problem), packed);
+    } else if (is_wide(field)) {
+      std::uint64_t value = 0, usual = 0;
+      std::memcpy(&value, own + field.offset, sizeof(value));
+      std::memcpy(&usual, defaults + field.offset, sizeof(usual));
+      if (value != usual) append(family, i, field_bytes(field, problem), packed);
+    } else if (own[field.offset] != defaults[field.offset]) {
+      append(family, i, field_bytes(field, problem), packed);
+    }
   }
-  packed.size = static_cast<std::size_t>(to - packed.bytes.data());
 }
 
 Error problem_error(const Family& family, const void* problem, std::string sentence) {

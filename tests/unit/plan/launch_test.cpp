@@ -416,6 +416,8 @@ TEST(LaunchGeometry, AsManyBlocksAsTheDriverTakesInEachDimension) {
   EXPECT_TRUE(has(refusal_of_grid(0x80000000, 1, 1), "more blocks than one launch can have"));
   EXPECT_TRUE(has(refusal_of_grid(1, 65536, 1), "more blocks than one launch can have"));
   EXPECT_TRUE(has(refusal_of_grid(1, 1, 65536), "more blocks than one launch can have"));
+  EXPECT_TRUE(has(refusal_of_grid(0, 1, 1), "a launch without a block"));
+  EXPECT_TRUE(has(refusal_of_grid(1, 1, 0), "a launch without a block"));
 }
 
 TEST(DriverLaunch, HasOneAttributeForEachThingThatIsAsked) {

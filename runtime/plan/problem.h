@@ -50,7 +50,7 @@ void parse_fields(const Family& family, std::string_view text, void* problem);
 // bytes.
 struct PackedProblem {
   std::size_t size = 0;
-  std::array<unsigned char, kMaxProblemBytes + 3 * kMaxFields> bytes;
+  std::array<unsigned char, kMaxProblemBytes + std::size_t{3} * kMaxFields> bytes;
 };
 void pack(const Family& family, const void* problem, PackedProblem& packed);
 

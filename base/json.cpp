@@ -5,10 +5,10 @@ namespace quern {
 Json parse_object(std::string_view text) {
   try {
     Json json = Json::parse(text);
-    if (!json.is_object()) throw Damage{"it is no JSON object"};
+    if (!json.is_object()) throw Damage{"it is not a JSON object"};
     return json;
   } catch (const Json::parse_error& error) {
-    throw Damage{cat("it is no JSON: wrong at byte ", error.byte)};
+    throw Damage{cat("invalid JSON at byte ", error.byte)};
   } catch (const Json::out_of_range&) {
     throw Damage{"it has a number that is too large"};
   }
@@ -22,12 +22,12 @@ void read_json(const Json& json, const std::string& name, bool& value) {
 }
 
 void read_json(const Json& json, const std::string& name, double& value) {
-  if (!json.is_number()) throw Damage{cat(name, " is no number")};
+  if (!json.is_number()) throw Damage{cat(name, " is not a number")};
   value = json.get<double>();
 }
 
 void read_json(const Json& json, const std::string& name, std::string& text) {
-  if (!json.is_string()) throw Damage{cat(name, " is no text")};
+  if (!json.is_string()) throw Damage{cat(name, " is not a string")};
   text = json.get<std::string>();
 }
 

@@ -86,7 +86,7 @@ void read_json(const Json& json, const std::string& name, T& object);
 
 template <class T>
 void read_json(const Json& json, const std::string& name, T& value) requires std::is_integral_v<T> {
-  if (!json.is_number_integer()) throw Damage{cat(name, " is no whole number")};
+  if (!json.is_number_integer()) throw Damage{cat(name, " is not an integer")};
   const bool fits = json.is_number_unsigned() ? std::in_range<T>(json.get<std::uint64_t>())
                                               : std::in_range<T>(json.get<std::int64_t>());
   if (!fits) throw Damage{cat(name, " is out of range")};
@@ -113,7 +113,7 @@ void read_json(const Json& json, const std::string& name, std::optional<T>& valu
 
 template <class T>
 void read_json(const Json& json, const std::string& name, std::vector<T>& values) {
-  if (!json.is_array()) throw Damage{cat(name, " is no list")};
+  if (!json.is_array()) throw Damage{cat(name, " is not an array")};
   values.clear();
   for (const Json& value : json) {
     const std::string item = cat(name, "[", values.size(), "]");
@@ -123,7 +123,7 @@ void read_json(const Json& json, const std::string& name, std::vector<T>& values
 
 template <HasMembers T>
 void read_json(const Json& json, const std::string& name, T& object) {
-  if (!json.is_object()) throw Damage{cat(name, " is no object")};
+  if (!json.is_object()) throw Damage{cat(name, " is not an object")};
   each_member(object, [&](auto member, auto& value) {
     if constexpr (member.presence == Presence::required) {
       read_required(json, member.name, value);

@@ -106,21 +106,21 @@ TEST(Json, SaysWhichMemberIsWrong) {
     return refusal(cat("{\"seed\":0,\"", name, "\":", value, "}"));
   };
   EXPECT_EQ(of("seed", "-1"), "seed is out of range");
-  EXPECT_EQ(of("seed", "1.5"), "seed is no whole number");
+  EXPECT_EQ(of("seed", "1.5"), "seed is not an integer");
   EXPECT_EQ(of("offset", "9223372036854775808"), "offset is out of range");
-  EXPECT_EQ(of("us", "\"1\""), "us is no number");
+  EXPECT_EQ(of("us", "\"1\""), "us is not a number");
   EXPECT_EQ(of("done", "1"), "done is neither true nor false");
-  EXPECT_EQ(of("why", "null"), "why is no text");
-  EXPECT_EQ(of("samples", "{}"), "samples is no list");
-  EXPECT_EQ(of("samples", "[1,null]"), "samples[1] is no number");
-  EXPECT_EQ(of("list", "[[]]"), "list[0] is no object");
+  EXPECT_EQ(of("why", "null"), "why is not a string");
+  EXPECT_EQ(of("samples", "{}"), "samples is not an array");
+  EXPECT_EQ(of("samples", "[1,null]"), "samples[1] is not a number");
+  EXPECT_EQ(of("list", "[[]]"), "list[0] is not an object");
   EXPECT_EQ(of("list", R"([{"name":"","count":3000000000}])"), "count is out of range");
-  EXPECT_EQ(of("part", "null"), "part is no object");
+  EXPECT_EQ(of("part", "null"), "part is not an object");
 }
 
 TEST(Json, RefusesWhatIsNotOneObject) {
-  EXPECT_EQ(refusal("[]"), "it is no JSON object");
-  EXPECT_EQ(refusal("nonsense"), "it is no JSON: wrong at byte 2");
+  EXPECT_EQ(refusal("[]"), "it is not a JSON object");
+  EXPECT_EQ(refusal("nonsense"), "invalid JSON at byte 2");
   EXPECT_EQ(refusal(R"({"seed":1e999})"), "it has a number that is too large");
 }
 

@@ -91,19 +91,19 @@ TEST(RecordLine, OnlyTheEvidenceMayBeMissing) {
 
 TEST(RecordLine, SaysWhatIsWrong) {
   const std::string line = record_line(whole_record());
-  EXPECT_EQ(why("[]"), "it is no JSON object");
+  EXPECT_EQ(why("[]"), "it is not a JSON object");
   EXPECT_EQ(why("{\"problem\":\"gather\"}"), "it is no record of quern");
-  EXPECT_EQ(why("nonsense"), "it is no JSON: wrong at byte 2");
+  EXPECT_EQ(why("nonsense"), "invalid JSON at byte 2");
   EXPECT_EQ(why(R"({"quern_record":"1"})"), "quern_record is no schema");
   EXPECT_EQ(why(R"({"quern_record":1e999})"), "it has a number that is too large");
   EXPECT_EQ(why(R"({"quern_record":1})"), "its check does not hold: bytes were changed or are missing");
   EXPECT_EQ(why(with(line, "\"samples\":31", "\"samples\":3000000000")), "samples is out of range");
   EXPECT_EQ(why(with(line, "\"samples\":31", "\"samples\":-1")), "samples is negative");
-  EXPECT_EQ(why(with(line, "\"us\":9.69", "\"us\":\"9\"")), "us is no number");
+  EXPECT_EQ(why(with(line, "\"us\":9.69", "\"us\":\"9\"")), "us is not a number");
   EXPECT_EQ(why(with(line, "\"us\":9.69", "\"us\":-9")), "us is negative");
-  EXPECT_EQ(why(with(line, "\"family\":\"gather\"", "\"family\":3")), "family is no text");
-  EXPECT_EQ(why(with(line, "\"rivals\":[", "\"rivals\":[1,")), "rivals[0] is no object");
-  EXPECT_EQ(why(with(line, "\"sm_mhz\":1980", "\"sm_mhz\":1.5")), "sm_mhz is no whole number");
+  EXPECT_EQ(why(with(line, "\"family\":\"gather\"", "\"family\":3")), "family is not a string");
+  EXPECT_EQ(why(with(line, "\"rivals\":[", "\"rivals\":[1,")), "rivals[0] is not an object");
+  EXPECT_EQ(why(with(line, "\"sm_mhz\":1980", "\"sm_mhz\":1.5")), "sm_mhz is not an integer");
 }
 
 TEST(RecordLine, WhatCouldNotBeReadAgainIsNotWritten) {

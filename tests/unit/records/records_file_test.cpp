@@ -65,7 +65,7 @@ TEST_F(RecordsFiles, AfterAWriterWasKilledTheNextStartsANewLine) {
   const ReadRecords read = read_records(path());
   ASSERT_EQ(read.damaged.size(), 1u);
   EXPECT_FALSE(read.damaged.front().unfinished);
-  EXPECT_EQ(read.damaged.front().text(), path() + ":2: it is no JSON: wrong at byte 41");
+  EXPECT_EQ(read.damaged.front().text(), path() + ":2: invalid JSON at byte 41");
 }
 
 TEST_F(RecordsFiles, DamagedNewerAndBlankLinesArePassedOver) {
@@ -87,7 +87,7 @@ TEST_F(RecordsFiles, OneWarningAFileNamesTheFirstLine) {
   const Log to(LogLevel::debug, log.sink());
   report_passed(parse_records("a\n\nb\nc\n", "F"), to);
   EXPECT_EQ(log.count(LogLevel::warning), 1) << log.all();
-  EXPECT_EQ(log.count(LogLevel::warning, "F:1: it is no JSON: wrong at byte 1 (one of 3 such lines"), 1) << log.all();
+  EXPECT_EQ(log.count(LogLevel::warning, "F:1: invalid JSON at byte 1 (one of 3 such lines"), 1) << log.all();
   report_passed(parse_records("half", "G"), to);
   EXPECT_EQ(log.count(LogLevel::warning), 1) << log.all();
   EXPECT_EQ(log.count(LogLevel::debug, "G:1"), 1) << log.all();
@@ -195,7 +195,7 @@ TEST_F(RecordsFiles, MergeCopiesLinesAsTheyAre) {
   EXPECT_EQ(bytes(), record_line(whole_record()) + "\n" + unknown + "\n");
   EXPECT_EQ(merged.newer_schema, 1u);
   ASSERT_EQ(merged.damaged.size(), 1u);
-  EXPECT_EQ(merged.damaged[0].text(), scratch_ / "in:3: it is no JSON: wrong at byte 1");
+  EXPECT_EQ(merged.damaged[0].text(), scratch_ / "in:3: invalid JSON at byte 1");
 }
 
 TEST_F(RecordsFiles, MergeKeepsWhatTheOutputHadAndMayNameIt) {

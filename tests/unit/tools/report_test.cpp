@@ -194,11 +194,11 @@ TEST(Report, WithoutAnyTimeThereAreTheFailures) {
 TEST(Report, SaysWhatTheFileLacks) {
   Journal journal = finished();
   journal.unfinished = true;
-  journal.skipped = {{7, "it is no JSON"}};
+  journal.skipped = {{7, "invalid JSON"}};
   journal.head.clocks.throttled = "power cap";
   const std::string html = html_report({journal});
   EXPECT_TRUE(has(html, "ends within a line"));
-  EXPECT_TRUE(has(html, "the first is line 7: it is no JSON"));
+  EXPECT_TRUE(has(html, "the first is line 7: invalid JSON"));
   EXPECT_TRUE(has(html, "The clocks were throttled: power cap"));
 }
 

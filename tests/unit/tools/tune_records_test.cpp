@@ -108,7 +108,7 @@ TEST_F(TuneRecords, DamagedLinesAreNamedOnStderr) {
   const Printed printed = show({});
   EXPECT_EQ(printed.code, kDone);
   EXPECT_EQ(lines(printed.out), 1);
-  EXPECT_TRUE(has(printed.err, "skipped: " + scratch_ / "own:2: it is no JSON")) << printed.err;
+  EXPECT_TRUE(has(printed.err, "skipped: " + scratch_ / "own:2: invalid JSON")) << printed.err;
   EXPECT_TRUE(has(printed.err, "own:3: it is of schema 2")) << printed.err;
 }
 

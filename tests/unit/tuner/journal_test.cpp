@@ -180,7 +180,7 @@ TEST(Journal, NamesADamagedLineOrSkipsIt) {
   EXPECT_EQ(journal.trials.size(), 1U);
   ASSERT_EQ(journal.skipped.size(), 1U);
   EXPECT_EQ(journal.skipped[0].line, 2);
-  EXPECT_TRUE(says(journal.skipped[0].reason, "no JSON"));
+  EXPECT_TRUE(says(journal.skipped[0].reason, "invalid JSON"));
 }
 
 TEST(Journal, ADamagedLineChangesNothing) {
@@ -192,22 +192,22 @@ TEST(Journal, ADamagedLineChangesNothing) {
 
 TEST(Journal, SaysWhatIsWrongWithALine) {
   const auto of = [](const std::string& line) { return refusal(head_line() + line + "\n"); };
-  EXPECT_TRUE(says(of("[1]"), "no JSON object"));
+  EXPECT_TRUE(says(of("[1]"), "not a JSON object"));
   EXPECT_TRUE(says(of("{\"a\":1}"), "none of config, finalists and result"));
   EXPECT_TRUE(says(of(serialize(some_head())), "second head"));
-  EXPECT_TRUE(says(of("{\"config\":3,\"us\":1}"), "config is no text"));
+  EXPECT_TRUE(says(of("{\"config\":3,\"us\":1}"), "config is not a string"));
   EXPECT_TRUE(says(of("{\"config\":\"\",\"us\":1}"), "config is empty"));
   EXPECT_TRUE(says(of("{\"config\":\"a=1\"}"), "neither a failure nor a time"));
   EXPECT_TRUE(says(of("{\"config\":\"a=1\",\"us\":-1}"), "neither a failure nor a time"));
-  EXPECT_TRUE(says(of("{\"config\":\"a=1\",\"us\":null}"), "us is no number"));
+  EXPECT_TRUE(says(of("{\"config\":\"a=1\",\"us\":null}"), "us is not a number"));
   EXPECT_TRUE(says(of("{\"config\":\"a=1\",\"us\":1e999}"), "too large"));
-  EXPECT_TRUE(says(of("{\"config\":\"a=1\",\"us\":1,\"spills\":1.5}"), "spills is no whole number"));
+  EXPECT_TRUE(says(of("{\"config\":\"a=1\",\"us\":1,\"spills\":1.5}"), "spills is not an integer"));
   EXPECT_TRUE(says(of("{\"config\":\"a=1\",\"us\":1,\"spills\":18446744073709551615}"), "spills is out of range"));
-  EXPECT_TRUE(says(of("{\"config\":\"a=1\",\"us\":1,\"samples\":[1,\"2\"]}"), "samples[1] is no number"));
-  EXPECT_TRUE(says(of("{\"config\":\"a=1\",\"us\":1,\"samples\":1}"), "samples is no list"));
+  EXPECT_TRUE(says(of("{\"config\":\"a=1\",\"us\":1,\"samples\":[1,\"2\"]}"), "samples[1] is not a number"));
+  EXPECT_TRUE(says(of("{\"config\":\"a=1\",\"us\":1,\"samples\":1}"), "samples is not an array"));
   EXPECT_TRUE(says(of("{\"config\":\"a=1\",\"failure\":\"odd\"}"), "it may be compile, compile_timeout, resources"));
-  EXPECT_TRUE(says(of("{\"finalists\":{}}"), "finalists is no list"));
-  EXPECT_TRUE(says(of("{\"result\":[]}"), "result is no object"));
+  EXPECT_TRUE(says(of("{\"finalists\":{}}"), "finalists is not an array"));
+  EXPECT_TRUE(says(of("{\"result\":[]}"), "result is not an object"));
   EXPECT_TRUE(says(of("{\"result\":{}}"), "winner is missing"));
   EXPECT_TRUE(says(of("{\"result\":{\"winner\":\"\",\"complete\":1}}"), "neither true nor false"));
   EXPECT_NE(of(std::string(100000, '[')), "");
@@ -233,7 +233,7 @@ TEST(Journal, BytesThatAreNoTextAreReplaced) {
 TEST(Journal, ANumberThatIsNotFiniteIsNoTime) {
   SweepTrial trial = measured();
   trial.us = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_TRUE(says(refusal(head_line() + serialize(trial) + "\n"), "us is no number"));
+  EXPECT_TRUE(says(refusal(head_line() + serialize(trial) + "\n"), "us is not a number"));
 }
 
 class JournalWriterTest : public ::testing::Test {

@@ -56,11 +56,11 @@ TEST(WorkerMessages, AnErrorKeepsWhatItSays) {
 }
 
 TEST(WorkerMessages, WhatIsNoneIsRefusedWithAReason) {
-  EXPECT_NE(refusal("").find("no JSON"), std::string::npos);
-  EXPECT_NE(refusal("[1]").find("no JSON object"), std::string::npos);
+  EXPECT_NE(refusal("").find("invalid JSON"), std::string::npos);
+  EXPECT_NE(refusal("[1]").find("not a JSON object"), std::string::npos);
   EXPECT_NE(refusal("{}").find("0 known members"), std::string::npos);
   EXPECT_NE(refusal(R"({"evaluate": {}})").find("config is missing"), std::string::npos);
-  EXPECT_NE(refusal(R"({"evaluate": {"config": 3}})").find("config is no text"), std::string::npos);
+  EXPECT_NE(refusal(R"({"evaluate": {"config": 3}})").find("config is not a string"), std::string::npos);
   EXPECT_NE(refusal(R"({"evaluate": {"config": ""}, "compare": {"a": "", "b": "", "count": 1}})").find("2 known"),
             std::string::npos);
 }

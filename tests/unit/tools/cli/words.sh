@@ -180,7 +180,7 @@ QUERN_WORKER=/bin/false expect 1 '"worker":"/bin/false"' doctor --json
 QUERN_TUNE=background QUERN_WORKER=$work/none expect 1 'set QUERN_WORKER to the path of the quern command' doctor
 QUERN_TUNE=on-prepare QUERN_TUNE_SHARE=2 expect 1 'invalid value QUERN_TUNE_SHARE=2' doctor
 echo broken >other.jsonl
-QUERN_RECORD_LAYERS=other.jsonl expect 1 'other.jsonl:1: it is no JSON' doctor
+QUERN_RECORD_LAYERS=other.jsonl expect 1 'other.jsonl:1: invalid JSON' doctor
 QUERN_RECORD_LAYERS=none.jsonl expect 1 'records are not read: none.jsonl' doctor
 # Escape sequences in foreign data must not control a terminal: errors, notes and warnings.
 expect 2 'gather\x1b[2J' describe "$(printf 'gather\033[2J')"

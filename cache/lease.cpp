@@ -80,9 +80,8 @@ std::string Leases::machine() {
   return machine_;
 }
 
-bool Leases::may_be_held_elsewhere(const std::string& path) {
+bool Leases::may_have_an_owner(const std::string& path) {
   FileStatus status;
-  if (path.starts_with(cat(dir_, "/", machine(), "-"))) return false;
   if (services_.files.status(path, &status) != 0) return true;
   return std::chrono::nanoseconds(apart(services_.files.now_unix_ns(), status.modified_ns)) < times_.longest;
 }
@@ -168,7 +167,7 @@ void Leases::sweep() {
     const std::string path = cat(dir_, "/", name);
     std::unique_ptr<Lease> lease;
     FileStatus seen;
-    if (is_lease(name) && !may_be_held_elsewhere(path))
+    if (is_lease(name) && !may_have_an_owner(path))
       attempt(path, &lease, &seen);  // an unlocked file is removed with our lease on it
   }
 }

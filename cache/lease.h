@@ -67,8 +67,8 @@ class Leases {
   // other), or the file system has no locks.
   std::unique_ptr<Lease> take(const std::string& name, const std::function<bool()>& done, const Patience& patience);
 
-  // Removes the files of dead owners: of this machine the unlocked ones, of others those without a heartbeat for longer
-  // than any wait.
+  // Removes the files of dead owners: those that are unlocked and had no heartbeat for longer than any wait. A younger
+  // file may be about to be locked by its owner, and on some file servers another machine's lock is not visible here.
   void sweep();
 
  private:
@@ -78,7 +78,7 @@ class Leases {
                  std::unique_ptr<Lease>* lease);
   Attempt attempt(const std::string& path, std::unique_ptr<Lease>* lease, FileStatus* seen);
   std::unique_ptr<OpenFile> open(const std::string& path);
-  bool may_be_held_elsewhere(const std::string& path);
+  bool may_have_an_owner(const std::string& path);
   // The name prefix of this machine's leases. On some file servers locks are only visible within one machine; with a
   // shared name, one machine could remove a lease that another one holds, and processes there would build twice.
   std::string machine();

@@ -95,5 +95,22 @@ TEST(Lease, OfAFileThatWasReplacedMeanwhileIsNone) {
   EXPECT_EQ(services.counters.lease_waits, 1U) << "it waits for the next one";
 }
 
+// A full scan of the directory between an owner's open and its lock: a scan that locked the new file made the owner give
+// up its lease, as after an owner that failed, and two processes built the same image.
+TEST(Lease, IsNotTakenByAScanBeforeItsOwnerLocksIt) {
+  const Scratch scratch;
+  Leases* scanning = nullptr;
+  test::InterceptedFiles files([&](const test::FileCall& call) -> long {
+    if (std::string_view(call.name) == "try_lock" && scanning != nullptr) std::exchange(scanning, nullptr)->sweep();
+    return 0;
+  });
+  Services services(real_file_system(), silent()), watched(files, silent());
+  Leases others(scratch.path(), kTimes, services), leases(scratch.path(), kTimes, watched);
+  scanning = &others;
+  EXPECT_NE(leases.take(cat(std::string(32, 'a'), "-", std::string(32, 'b')), [] { return false; }, {}), nullptr);
+  EXPECT_EQ(scanning, nullptr);
+  EXPECT_EQ(watched.counters.lease_waits, 0U);
+}
+
 }  // namespace
 }  // namespace quern::cache

@@ -47,6 +47,10 @@ TEST(LeftBehind, LeasesOfKilledProcessesGoWithALookAtEverything) {
   EXPECT_TRUE(std::filesystem::exists(lease)) << "not with every image";
   std::filesystem::remove(scratch / "cache/.usage");
   Store(in(scratch / "cache"), silent()).put(numbered(3), image());
+  EXPECT_TRUE(std::filesystem::exists(lease)) << "its owner may be about to lock it";
+  std::filesystem::remove(scratch / "cache/.usage");
+  real_file_system().set_modified(lease, real_file_system().now_unix_ns() - kDay);
+  Store(in(scratch / "cache"), silent()).put(numbered(4), image());
   EXPECT_FALSE(std::filesystem::exists(lease));
 }
 

@@ -61,14 +61,6 @@ void check_steps(const Family& family) {
   }
 }
 
-// The bytes that a field takes in the problem.
-std::size_t bytes_of(const Field& field) {
-  const auto capacity = static_cast<std::size_t>(field.capacity);
-  if (field.kind == FieldKind::list) return sizeof(std::int64_t) * (1 + capacity);
-  if (field.kind == FieldKind::text) return sizeof(std::int64_t) + capacity;
-  return field.kind == FieldKind::extent || field.kind == FieldKind::integer ? sizeof(std::int64_t) : 1;
-}
-
 void check_field(const Family& family, const Field& field) {
   if (field.name == nullptr || *field.name == '\0') refuse(family, " has a field without a name");
   if (field.kind == FieldKind::choice && field.choices == nullptr)

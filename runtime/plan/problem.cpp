@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "plan/check_family.h"
 #include "quern/runtime.h"
 
 namespace quern {
@@ -88,7 +89,8 @@ std::int64_t count_of(const Field& field, const void* problem) {
 std::vector<std::int64_t> list_values(const Field& field, const void* problem) {
   std::vector<std::int64_t> values(
       static_cast<std::size_t>(std::clamp<std::int64_t>(count_of(field, problem), 0, field.capacity)));
-  std::memcpy(values.data(), at(field, problem) + sizeof(std::int64_t), values.size() * sizeof(std::int64_t));
+  if (!values.empty())
+    std::memcpy(values.data(), at(field, problem) + sizeof(std::int64_t), values.size() * sizeof(std::int64_t));
   return values;
 }
 
@@ -193,7 +195,7 @@ bool set_value(const Field& field, void* problem, std::string_view value) {
 }
 
 // A text as it appears in a problem's text: in quotes where necessary.
-std::string quoted(std::string_view text) {
+std::string shell_word(std::string_view text) {
   constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.,:+/=@%-";
   if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) return std::string(text);
   std::string out = "\"";
@@ -215,6 +217,13 @@ bool is_default(const Family& family, const Field& field, const void* problem) {
 }
 
 }  // namespace
+
+std::size_t bytes_of(const Field& field) {
+  const auto capacity = static_cast<std::size_t>(field.capacity);
+  if (field.kind == FieldKind::list) return sizeof(std::int64_t) * (1 + capacity);
+  if (field.kind == FieldKind::text) return sizeof(std::int64_t) + capacity;
+  return is_wide(field) ? sizeof(std::int64_t) : 1;
+}
 
 bool is_number(const Field& field) { return is_wide(field) || is_named(field); }
 
@@ -309,7 +318,7 @@ std::string problem_text(const Family& family, const void* problem) {
   for (const Field& field : family.fields) {
     if (is_default(family, field, problem)) continue;
     const std::string value = field_text(field, problem);
-    text += cat(" ", field.name, "=", field.kind == FieldKind::text ? quoted(value) : value);
+    text += cat(" ", field.name, "=", field.kind == FieldKind::text ? shell_word(value) : value);
   }
   return text;
 }
@@ -381,13 +390,15 @@ static void append(const Family& family, int field, std::string_view value, Pack
   packed.size += 1 + sizeof(length) + value.size();
 }
 
-// On the look-up of a known plan: numbers, which most fields are, are compared without a call.
+// On the look-up of a known plan: numbers, which most fields are, are compared without a call. It comes before
+// check_family, which is left out where a plan is known, so a field beyond the problem is noticed here.
 void pack(const Family& family, const void* problem, PackedProblem& packed) {
   const auto* const own = static_cast<const unsigned char*>(problem);
   const auto* const defaults = static_cast<const unsigned char*>(family.default_problem);
   packed.size = 0;
   for (int i = 0; i < family.fields.count; ++i) {
     const Field& field = family.fields[i];
+    if (field.offset + bytes_of(field) > family.problem_bytes) check_family(family);
     if (field.kind == FieldKind::list || field.kind == FieldKind::text) {
       if (!is_default(family, field, problem)) append(family, i, field_bytes(field, problem), packed);
     } else if (is_wide(field)) {

@@ -14,6 +14,8 @@
 namespace quern {
 
 // ---- Single fields ----
+// The bytes that a field takes in the problem.
+std::size_t bytes_of(const Field& field);
 // Fields with one number: extent, integer, and choice and dtype by their enum value. Not lists and texts.
 bool is_number(const Field& field);
 std::int64_t get_integer(const Field& field, const void* problem);  // REQUIRES: is_number

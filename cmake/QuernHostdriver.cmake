@@ -16,6 +16,7 @@ set_target_properties(quern_hostdriver_objects PROPERTIES
   POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 target_include_directories(quern_hostdriver_objects SYSTEM PRIVATE ${quern_boost_context_INCLUDE})
 target_link_libraries(quern_hostdriver_objects PRIVATE quern_private)
+quern_precompile(quern_hostdriver_objects)
 if(CMAKE_BUILD_TYPE MATCHES "^(Debug|RelWithDebInfo)?$" AND NOT QUERN_SANITIZE)
   target_compile_options(quern_hostdriver_objects PRIVATE -O2)  # it runs every thread of every kernel
 endif()

@@ -53,9 +53,9 @@ stage_checks() {
   return $status
 }
 stage_format() { all_sources | xargs clang-format --dry-run --Werror; }
-stage_unit() { tier unit; }
+stage_unit() { tier unit --parallel "$(nproc)"; }
 stage_store() { tier store; }
-stage_compile() { tier compile; }
+stage_compile() { tier compile --parallel "$(nproc)"; }
 stage_host() { tier host --parallel "$(nproc)"; }
 stage_docs() { tier docs; }
 stage_gpu() { tier gpu; }
@@ -65,7 +65,7 @@ stage_compile12() {
   nvrtc=$(cuda12_nvrtc) || fail "could not get the wheel nvidia-cuda-nvrtc-cu12"
   [ -f "$nvrtc" ] || fail "the wheel nvidia-cuda-nvrtc-cu12 has no libnvrtc.so.12"  # else every test would be skipped
   say "QUERN_NVRTC=$nvrtc"
-  QUERN_NVRTC=$nvrtc tier compile
+  QUERN_NVRTC=$nvrtc tier compile --parallel "$(nproc)"
 }
 stage_asan() {
   export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1

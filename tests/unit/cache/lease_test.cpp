@@ -95,8 +95,8 @@ TEST(Lease, OfAFileThatWasReplacedMeanwhileIsNone) {
   EXPECT_EQ(services.counters.lease_waits, 1U) << "it waits for the next one";
 }
 
-// A full scan of the directory between an owner's open and its lock: a scan that locked the new file made the owner give
-// up its lease, as after an owner that failed, and two processes built the same image.
+// A full scan of the directory between an owner's open and its lock: a scan that locked the new file made the owner
+// give up its lease, as after an owner that failed, and two processes built the same image.
 TEST(Lease, IsNotTakenByAScanBeforeItsOwnerLocksIt) {
   const Scratch scratch;
   Leases* scanning = nullptr;

@@ -41,7 +41,7 @@ test_packages=(
   libgtest-dev:header:gtest/gtest.h clang:command:clang++ clang-format:command:clang-format
   clang-tidy:command:clang-tidy binutils:command:nm dpkg-dev:command:dpkg-shlibdeps file:command:file
   python3:command:python3 libbenchmark-dev:header:benchmark/benchmark.h)
-fuzz_packages=(clang:command:clang++ libclang-rt-dev:fuzzer:clang++)
+sanitizer_packages=(clang:command:clang++ libclang-rt-dev:fuzzer:clang++)
 wheel_packages=(python3:command:python3 python3-pip:pip:pip)
 
 have_fuzzer() {

@@ -390,12 +390,13 @@ static void append(const Family& family, int field, std::string_view value, Pack
   packed.size += 1 + sizeof(length) + value.size();
 }
 
-// On the look-up of a known plan: numbers, which most fields are, are compared without a call. It comes before
-// check_family, which is left out where a plan is known, so a field beyond the problem is noticed here.
+// On the look-up of a known plan: numbers, which most fields are, are compared without a call. A family is checked when
+// a plan of it is made, which is after this: so what would be read outside is noticed here.
 void pack(const Family& family, const void* problem, PackedProblem& packed) {
   const auto* const own = static_cast<const unsigned char*>(problem);
   const auto* const defaults = static_cast<const unsigned char*>(family.default_problem);
   packed.size = 0;
+  if (defaults == nullptr) check_family(family);
   for (int i = 0; i < family.fields.count; ++i) {
     const Field& field = family.fields[i];
     if (field.offset + bytes_of(field) > family.problem_bytes) check_family(family);

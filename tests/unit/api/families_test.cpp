@@ -105,6 +105,7 @@ TEST_F(Families, ADescriptorThatIsNotWholeIsRefusedByName) {
   refused([](Family& f) { f.steps.count = 0; }, "has 0 steps; it takes 1 to 16");
   refused([](Family& f) { f.check = nullptr; }, "lacks one of its functions");
   refused([](Family& f) { f.sources = {}; }, "has no sources");
+  refused([](Family& f) { f.default_problem = nullptr; }, "has no default problem");
   refused([](Family& f) { f.fields = kBeyond; }, "the field rows lies beyond");
   refused([](Family& f) { f.fields = kTwice; }, "has the field count twice");
   static const Field kOverlap[] = {extent_field("rows", 0, true, ""), extent_field("count", 4, true, "")};

@@ -27,12 +27,7 @@ using Scale = Vector<kScaleBytes>;  // as it is stored
 // Of a folded magnitude.
 QUERN_DEVICE u32 stored_scale(u32 magnitude) { return Scaling::stored(Magnitude::as_fp32(magnitude)); }
 
-QUERN_DEVICE Scale scale_vector(u32 stored) {
-  if constexpr (kScaleBytes == 1)
-    return {{static_cast<u8>(stored)}};
-  else
-    return {{stored}};
-}
+QUERN_DEVICE Scale scale_vector(u32 stored) { return {{static_cast<Scale::Word>(stored)}}; }
 
 // The caller's scale for everything.
 QUERN_DEVICE float given_reciprocal(const Params& p) { return 1.0f / bit_cast<float>(load<4>(p.given_scale)); }

@@ -163,6 +163,18 @@ TEST_F(RuntimeCompile, AColdCompileWorksOnASmallStack) {
   });
 }
 
+// A narrowing that g++ only warns of made each image of mxfp8 fail.
+TEST(HostCompile, EveryFamilyCompilesWithClangToo) {
+  Options options;
+  options.cache.mode = CacheMode::off;
+  options.compiler.cxx = "clang++";
+  Runtime runtime(options);
+  for (const Family* family : runtime.families()) {
+    const AnyProblem problem = runtime.parse(*family->bench_cases.begin());
+    EXPECT_NO_THROW(runtime.prewarm(*family, problem.data(), "host")) << family->name;
+  }
+}
+
 TEST_F(RuntimeCompile, WarmingOpensTheCompiler) { shared_runtime().state().compiler.nvrtc().warm(); }
 
 }  // namespace

@@ -206,7 +206,8 @@ std::uint64_t parse_amount(std::string_view text, std::string_view given) {
   constexpr std::string_view kUnits = "KMGT";
   std::uint64_t number = 0;
   const char* const end = text.data() + text.size();
-  const auto [rest, status] = std::from_chars(text.data(), end, number);
+  const auto [rest, status] =
+      std::from_chars(text.data(), end, number);  // NOLINT(bugprone-suspicious-stringview-data-usage): `end` is its end
   const std::size_t unit = rest + 1 == end ? kUnits.find(*rest) : std::string_view::npos;
   const unsigned shift = rest == end ? 0 : 10 * (static_cast<unsigned>(unit) + 1);
   const bool understood = status == std::errc() && (rest == end || unit != std::string_view::npos);

@@ -21,8 +21,8 @@ usage: tools/test.sh [STAGE…]     all of them when none is named
   compile12  the compile tier with the newest NVRTC of CUDA 12
   consumer   host applications against the installed package, add_subdirectory, pkg-config and what cpack makes
   asan       the unit, store and host tiers under AddressSanitizer and UndefinedBehaviorSanitizer
-  tsan       the unit tier under ThreadSanitizer
-  fuzz       the readers of files: the kept inputs, then libFuzzer for 10 s each; tools/fuzz.sh does it for longer
+  tsan       the unit tier, less what runs in one thread, under ThreadSanitizer
+  fuzz       the readers of files: the kept inputs, then libFuzzer for 5 s each; tools/fuzz.sh does it for longer
   tidy       clang-tidy
 TEXT
 }
@@ -71,27 +71,29 @@ stage_asan() {
   need "${sanitizer_packages[@]}"
   export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
   build asan quern_unit quern_store_tests quern_device_tests quern_hostdriver
-  timeout 900 build/asan/quern_unit --gtest_brief=1
-  timeout 900 build/asan/quern_store_tests --gtest_brief=1
-  # Not the command's host tests: it is not built here.
-  ctest --test-dir build/asan --tests-regex '^host_[0-9]+$' --no-tests=error --verbose --parallel "$(nproc)"
+  sanitized asan '^(unit_[0-9]+|store|host_[0-9]+)$'  # not the command's tests: it is not built here
 }
 stage_tsan() {
   need "${sanitizer_packages[@]}"
+  export TSAN_OPTIONS=halt_on_error=1
   build tsan quern_unit
-  TSAN_OPTIONS=halt_on_error=1 timeout 900 build/tsan/quern_unit --gtest_brief=1
+  sanitized tsan '^unit_[0-9]+$'
 }
+# sanitized PRESET TESTS
+sanitized() { ctest --test-dir "build/$1" --tests-regex "$2" --no-tests=error --verbose --parallel "$(nproc)"; }
 stage_fuzz() {
   need "${sanitizer_packages[@]}"
   build fuzz quern_fuzz
-  tools/fuzz.sh build/fuzz $((10 * $(nproc)))
+  tools/fuzz.sh build/fuzz $((5 * $(nproc)))
 }
 stage_tidy() {
+  local clang_tidy
+  clang_tidy=$(clang_tidy) || fail "could not get the wheel clang-tidy"
   mkdir -p build/tidy
-  # An option that only g++ knows.
-  sed 's/ -fno-gnu-unique//' build/dev/compile_commands.json >build/tidy/compile_commands.json
+  # Without an option that only g++ knows, and its precompiled headers.
+  sed -E 's/ -fno-gnu-unique//; s/ -Winvalid-pch -include [^ ]+//' build/dev/compile_commands.json >build/tidy/compile_commands.json
   host_sources -name '*.cpp' -not -path 'tests/*' -not -path 'examples/*' |
-    xargs --max-args=1 --max-procs="$(nproc)" clang-tidy -p build/tidy --quiet --warnings-as-errors='*'
+    xargs --max-args=1 --max-procs="$(nproc)" "$clang_tidy" -p build/tidy --quiet --warnings-as-errors='*'
 }
 
 # ---- Counting ------------------------------------------------------------------------------------------------------

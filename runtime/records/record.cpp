@@ -115,7 +115,7 @@ std::string space_digest(const Step& step) {
     text += cat(parameter.name, parameter.compiled ? ":" : "*");
     if (parameter.applies != nullptr) text += cat("else ", parameter.otherwise, ":");
     for (const std::int32_t* value = parameter.values; *value != kNoMore; ++value) text += cat(*value, ",");
-    text += "\n";
+    text += '\n';
   }
   for (const Constraint& constraint : step.constraints) text += cat(constraint.sentence, "\n");
   return hash128(text).hex();

@@ -56,7 +56,7 @@ class Reader {
 
   void value(std::vector<Rival>& rivals) {
     take("[");
-    while (good_ && !rest_.starts_with("]")) {
+    while (good_ && !rest_.starts_with(']')) {
       take(rivals.empty() ? "{" : ",{");
       members_of(rivals.emplace_back());
       take("}");

@@ -11,12 +11,6 @@
 namespace quern::test {
 namespace {
 
-AnyProblem opened(const AnyProblem& closed) {
-  AnyProblem open = closed;
-  for (const LaunchExtent& extent : closed.family().launch_extents) open.set(extent.field, "open");
-  return open;
-}
-
 void set_indices(HostOperands& host, Indices pattern) {
   if (pattern == Indices::generated) return;
   const Layout& layout = host.layout(1);
@@ -84,6 +78,12 @@ void shuffle(const Driver& driver, std::uint64_t seed) {
 }
 
 }  // namespace
+
+AnyProblem opened(const AnyProblem& closed) {
+  AnyProblem open = closed;
+  for (const LaunchExtent& extent : closed.family().launch_extents) open.set(extent.field, "open");
+  return open;
+}
 
 CheckResult check_case(Runtime& runtime, const Driver& driver, const Case& c, const CheckOptions& options) {
   return check_problem_case(runtime, driver, runtime.parse(c.problem), c, options);

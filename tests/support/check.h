@@ -22,6 +22,9 @@ struct CheckOptions {
   bool twice = true;   // a second launch must give the same bits; the host driver uses another order of threads for it
 };
 
+// The problem with its extents open.
+AnyProblem opened(const AnyProblem& closed);
+
 // Generates data with infinities and NaNs, and poisons the outputs.
 CheckResult check_case(Runtime& runtime, const Driver& driver, const Case& c, const CheckOptions& options);
 // The same for a closed problem, instead of the case's text.

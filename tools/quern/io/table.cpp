@@ -70,10 +70,10 @@ std::string row_text(const Cells& cells, const Widths& widths) {
   }
   std::string out;
   for (std::size_t line = 0; line < height; ++line) {
-    out += "|";
+    out += '|';
     for (std::size_t i = 0; i < cells.size(); ++i)
       out += cat(" ", padded(line < lines[i].size() ? lines[i][line] : "", cells[i].right, widths[i]), " |");
-    out += "\n";
+    out += '\n';
   }
   return out;
 }
@@ -92,7 +92,7 @@ std::string blocks_text(const std::vector<Cells>& table, std::size_t columns) {
   const std::size_t values = std::max(kLeastColumn, columns - std::min(columns, names));
   std::string out;
   for (std::size_t row = 1; row < table.size(); ++row) {
-    if (row > 1) out += "\n";
+    if (row > 1) out += '\n';
     for (std::size_t i = 0; i < table[row].size(); ++i) {
       std::string name = table.front()[i].text;
       for (const std::string& line : wrap_hard(table[row][i].text, values))

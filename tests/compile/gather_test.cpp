@@ -16,7 +16,7 @@ TEST_F(GatherCompile, EveryTypeOnEveryArchitecture) {
   for (const char* type : kTypes) {
     for (const std::string& arch : kArchitectures) jobs.push_back({cat("gather width=4096 dtype=", type), arch});
   }
-  expect_good(compile(jobs));
+  expect_each_good(jobs);
 }
 
 // Every pair of mode and index type, in both forms; architectures in turn.
@@ -29,7 +29,7 @@ TEST_F(GatherCompile, EveryModeWithEveryIndex) {
       jobs.push_back({cat("gather width=1000 dtype=bf16", rest), kArchitectures[turn / 2 % kArchitectures.size()]});
     }
   }
-  expect_good(compile(jobs));
+  expect_each_good(jobs);
 }
 
 // Every pair of a floating type and a scale's.
@@ -39,7 +39,7 @@ TEST_F(GatherCompile, EveryScaleOfEveryFloat) {
     for (const char* scale : {"f32", "f16", "bf16"})
       jobs.push_back({cat("gather width=4096 dtype=", type, " scale=", scale), kArchitectures[jobs.size() % 4]});
   }
-  expect_good(compile(jobs));
+  expect_each_good(jobs);
 }
 
 // Every vector that a row length can ask for.

@@ -21,7 +21,7 @@ TEST_F(PointwiseCompile, EveryActivationOfEveryType) {
           {cat("pointwise width=4096 dtype=", type, " activation=", activation, " rounding=", rounding), "sm_90a"});
     }
   }
-  expect_good(compile(jobs));
+  expect_each_good(jobs);
 }
 
 TEST_F(PointwiseCompile, EveryTypeOnEveryArchitecture) {
@@ -32,7 +32,7 @@ TEST_F(PointwiseCompile, EveryTypeOnEveryArchitecture) {
         jobs.push_back({cat("pointwise op=add_mul_act width=4096 dtype=", type, " activation=", activation), arch});
     }
   }
-  expect_good(compile(jobs));
+  expect_each_good(jobs);
 }
 
 // Every pair of spreads of two operands, of spread and form, and of spread and rounding.
@@ -51,7 +51,7 @@ TEST_F(PointwiseCompile, EverySpread) {
       }
     }
   }
-  expect_good(compile(jobs));
+  expect_each_good(jobs);
 }
 
 TEST_F(PointwiseCompile, EveryMixOfTypes) {
@@ -67,7 +67,7 @@ TEST_F(PointwiseCompile, EveryMixOfTypes) {
       }
     }
   }
-  expect_good(compile(jobs));
+  expect_each_good(jobs);
 }
 
 // x and out; the bias is read in vectors too.

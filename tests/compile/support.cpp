@@ -1,6 +1,8 @@
 #include "compile/support.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <thread>
 
 #include "api/runtime_state.h"
@@ -162,6 +164,15 @@ std::vector<Compiled> CompileTest::compile(const std::vector<Job>& jobs) {
   work();
   for (std::thread& thread : threads) thread.join();
   return all;
+}
+
+std::vector<Job> CompileTest::part_of(const std::vector<Job>& jobs) {
+  const char* const given = std::getenv("QUERN_TEST_STRIDE");  // NOLINT(concurrency-mt-unsafe)
+  const std::int64_t stride = given == nullptr ? 1 : parse_integer(given).value_or(1);
+  std::vector<Job> part;
+  for (std::size_t i = 0; i < jobs.size(); i += static_cast<std::size_t>(std::max<std::int64_t>(1, stride)))
+    part.push_back(jobs[i]);
+  return part;
 }
 
 void CompileTest::expect_good(const std::vector<Compiled>& all) {

@@ -34,8 +34,13 @@ class CompileTest : public ::testing::Test {
   Compiled compile(const std::string& problem, const std::string& arch, const std::string& config = {}) {
     return compile(std::vector<Job>{{problem, arch, config}}).front();
   }
+  // Compiles the jobs, QUERN_TEST_STRIDE=N every N-th of them.
+  void expect_each_good(const std::vector<Job>& jobs) { expect_good(compile(part_of(jobs))); }
   // Each compiled, nothing spilled, few registers, the PTX for the architecture.
   void expect_good(const std::vector<Compiled>& all);
+
+ private:
+  static std::vector<Job> part_of(const std::vector<Job>& jobs);
 };
 
 // Runtime of the whole program: every problem's images are compiled once.

@@ -365,11 +365,15 @@ struct PointwiseFamily {
     const auto spread = [&](const char* name, Spread value) {
       spec.choice("pointwise::Spread", name, kBiasSpreads[static_cast<int>(value)]);
     };
+    const std::int64_t elements = slot_elements(p, config);
+    const bool periodic = config[kForm] == kFlat && has_periodic(p);
     spec.integer("params_bytes", sizeof(pointwise::Params));
     spec.integer("max_threads", common::kMaxThreads);
     spec.flag("flat", config[kForm] == kFlat);
     spec.flag("ragged", config[kForm] == kRagged);
-    spec.integer("elements", slot_elements(p, config));
+    spec.integer("elements", elements);
+    spec.flag("rows_hold_slots", periodic && p.width >= elements);
+    spec.flag("warps_hold_rows", periodic && p.width <= 32 * elements);
     spec.integer("unroll", config[kUnroll]);
     spec.flag("load_stream", config[kLoadStream] == 1);
     spec.flag("store_stream", config[kStoreStream] == 1);

@@ -34,37 +34,50 @@ struct Place {
 };
 
 template <class T>
-QUERN_DEVICE float element(const T* from) {
-  return to_compute(bit_cast<T>(load<sizeof(T), LoadHint::plain>(from)));
+QUERN_DEVICE T element(const T* from) {
+  return bit_cast<T>(load<sizeof(T), LoadHint::plain>(from));
 }
 
-// The row and column in the matrix of an element of a slot; in the flat form it may be in a later row.
+// The row and column in the matrix of an element of a slot; in the flat form it may be in a later row. Columns are
+// below 2^31.
 QUERN_DEVICE void true_place(const Params& p, const Place& at, int i, i64& row, i64& column) {
   row = at.true_row;
   column = at.true_column + i;
   if constexpr (spec::flat) {
-    while (column >= p.period) {
-      column -= p.period;
-      ++row;
+    const u32 period = static_cast<u32>(p.period);
+    u32 left = static_cast<u32>(column);
+    if constexpr (spec::rows_hold_slots) {
+      const bool next = left >= period;
+      row += next ? 1 : 0;
+      left -= next ? period : 0;
+    } else {
+      for (; left >= period; left -= period) ++row;
     }
+    column = left;
   }
 }
 
-// One element of an operand, at any address.
+// Where an element of an operand is, at any address. The operand is not absent.
 template <class T, Spread S>
-QUERN_DEVICE float element_of(const void* base, i64 stride, const Params& p, const Place& at, int i) {
+QUERN_DEVICE const T* element_at(const void* base, i64 stride, const Params& p, const Place& at, int i) {
   const T* const from = static_cast<const T*>(base);
-  if constexpr (S == Spread::none) {
-    return 0;
-  } else if constexpr (S == Spread::full) {
-    return element(from + at.row * stride + at.column + i);
+  if constexpr (S == Spread::full) {
+    return from + at.row * stride + at.column + i;
   } else if constexpr (S == Spread::scalar) {
-    return element(from);
+    return from;
   } else {
     i64 row, column;
     true_place(p, at, i, row, column);
-    return element(from + (S == Spread::row ? column : row));
+    return from + (S == Spread::row ? column : row);
   }
+}
+
+template <class T, Spread S>
+QUERN_DEVICE float element_of(const void* base, i64 stride, const Params& p, const Place& at, int i) {
+  if constexpr (S == Spread::none)
+    return 0;
+  else
+    return to_compute(element(element_at<T, S>(base, stride, p, at, i)));
 }
 
 // How a whole slot of an operand is read.
@@ -73,6 +86,7 @@ enum class Read {
   one,      // a value for all elements
   vector,   // one aligned access
   shifted,  // two aligned accesses, unless one is enough or they would leave the row
+  around,   // the same; where they would leave the row, element by element, from its end on at its begin
   each,     // element by element
 };
 
@@ -84,7 +98,9 @@ QUERN_DEVICE constexpr Read read_of() {
   if (S == Spread::column) return Read::each;
   if (S == Spread::full && !spec::ragged) return Read::vector;
   if (S == Spread::row && !spec::ragged && !spec::flat) return Read::vector;
-  return shiftable ? Read::shifted : Read::each;
+  if (!shiftable) return Read::each;
+  if (!spec::flat) return Read::shifted;
+  return spec::warps_hold_rows ? Read::each : Read::around;  // else each warp would do both
 }
 
 // The bits of a whole slot of an operand, as read; converted to numbers when they are used. `read` returns whether it
@@ -128,7 +144,7 @@ struct Slice<T, S, Read::each> {
   T elements[kElements];
   QUERN_DEVICE bool read(const void* base, i64 stride, const Params& p, const Place& at) {
 #pragma unroll
-    for (int i = 0; i < kElements; ++i) elements[i] = from_compute<T>(element_of<T, S>(base, stride, p, at, i));
+    for (int i = 0; i < kElements; ++i) elements[i] = element(element_at<T, S>(base, stride, p, at, i));
     return true;
   }
   QUERN_DEVICE void values(float (&out)[kElements]) const {
@@ -137,26 +153,52 @@ struct Slice<T, S, Read::each> {
   }
 };
 
-template <class T, Spread S>
-struct Slice<T, S, Read::shifted> {
+// The 16 bytes at `from` from two aligned reads, or one if it is aligned.
+struct Window {
   Vector<16> low;
   Vector<16> high;
   u32 offset;
-  QUERN_DEVICE bool read(const void* base, i64 stride, const Params& p, const Place& at) {
-    const i64 row = static_cast<i64>(S == Spread::full ? at.row : 0);
-    const i64 column = S == Spread::full ? at.column : at.true_column;
-    const i64 width = S == Spread::full ? p.width : p.period;
-    const T* const begin = static_cast<const T*>(base) + (S == Spread::full ? row * stride : 0);
-    const u8* const from = reinterpret_cast<const u8*>(begin + column);
-    const u8* const end = reinterpret_cast<const u8*>(begin + width);
+  // Fails if a read would leave `begin` .. `end`.
+  QUERN_DEVICE bool read(const void* from, const void* begin, const void* end) {
     offset = reinterpret_cast<u64>(from) & 15;
-    const u8* const aligned = from - offset;
-    if (aligned < reinterpret_cast<const u8*>(begin) || aligned + (offset != 0 ? 32 : 16) > end) return false;
+    const u8* const aligned = static_cast<const u8*>(from) - offset;
+    if (aligned < static_cast<const u8*>(begin) || aligned + (offset != 0 ? 32 : 16) > static_cast<const u8*>(end))
+      return false;
     low = load<16, LoadHint::plain>(aligned);
     if (offset != 0) high = load<16, LoadHint::plain>(aligned + 16);
     return true;
   }
-  QUERN_DEVICE void values(float (&out)[kElements]) const { unpack<T, kElements>(realign(low, high, offset), out); }
+  QUERN_DEVICE Vector<16> bits() const { return realign(low, high, offset); }
+};
+
+template <class T, Spread S>
+struct Slice<T, S, Read::shifted> {
+  Window window;
+  QUERN_DEVICE bool read(const void* base, i64 stride, const Params& p, const Place& at) {
+    const T* const begin = static_cast<const T*>(base) + (S == Spread::full ? static_cast<i64>(at.row) * stride : 0);
+    return window.read(begin + at.column, begin, begin + p.width);
+  }
+  QUERN_DEVICE void values(float (&out)[kElements]) const { unpack<T, kElements>(window.bits(), out); }
+};
+
+template <class T, Spread S>
+struct Slice<T, S, Read::around> {
+  struct Elements {
+    T of[kElements];
+  };
+  Window window;
+  QUERN_DEVICE bool read(const void* base, i64 stride, const Params& p, const Place& at) {
+    const T* const begin = static_cast<const T*>(base);
+    if (!window.read(begin + at.true_column, begin, begin + p.period)) {
+      Elements elements;
+#pragma unroll
+      for (int i = 0; i < kElements; ++i) elements.of[i] = element(element_at<T, S>(base, stride, p, at, i));
+      window.low = bit_cast<Vector<16>>(elements);
+      window.offset = 0;
+    }
+    return true;
+  }
+  QUERN_DEVICE void values(float (&out)[kElements]) const { unpack<T, kElements>(window.bits(), out); }
 };
 
 struct Operands {

@@ -249,6 +249,11 @@ inline constexpr int kMaxSteps = 16;
 
 // The descriptor. Constant and static: it must outlive every Runtime that knows it. Functions must be pure and
 // thread-safe; `problem` and `args` point at the family's own types. Fill it with make_family below.
+//
+// `draws` is what problems are drawn from at random, to find those that are slow though no table has them. A row sets
+// fields as a problem's text does. It may list several settings, "op=add | op=mul y_dtype=f32", of which a draw takes
+// any; an integer may be LOW..HIGH, whose logarithm is uniform, or a multiple of STEP, LOW..HIGH/STEP. Draws that
+// `check` refuses are drawn again. Together the rows close every extent.
 struct Family {
   const char* name;
   const char* sentence;
@@ -259,6 +264,7 @@ struct Family {
   Table<Step> steps;               // 1 to kMaxSteps, in execution order
   Table<SourceFile> sources;       // what the steps' templates may include; with one step the first is its template
   Table<const char*> bench_cases;  // problem texts, extents closed
+  Table<const char*> draws;        // the distribution of its problems; empty: nothing is drawn
   Table<Replaced> replaced;        // for the error that refuses an old text; make_family leaves it empty
   std::size_t problem_bytes;
   std::size_t args_bytes;
@@ -389,6 +395,11 @@ struct HasSteps : std::false_type {};
 template <class F>
 struct HasSteps<F, std::void_t<decltype(F::steps())>> : std::true_type {};
 
+template <class F, class = void>
+struct HasDraws : std::false_type {};
+template <class F>
+struct HasDraws<F, std::void_t<decltype(F::kDraws)>> : std::true_type {};
+
 template <class F>
 Table<Step> steps_of() {
   if constexpr (HasSteps<F>::value) {
@@ -425,6 +436,7 @@ Family make_family() {
   f.steps = detail::steps_of<F>();
   f.sources = F::sources();
   f.bench_cases = F::kBenchCases;
+  if constexpr (detail::HasDraws<F>::value) f.draws = F::kDraws;
   f.problem_bytes = sizeof(typename F::Problem);
   f.args_bytes = sizeof(typename F::Args);
   f.default_problem = &default_problem;

@@ -178,6 +178,15 @@ struct GatherFamily {
       "gather rows=65536 count=65536 width=1000 dtype=bf16",  "gather rows=16384 count=16384 width=4097 dtype=bf16",
       "gather rows=1048576 count=1048576 width=64 dtype=f32", "gather rows=64 count=64 width=7168 dtype=bf16",
   };
+  // Permutes of tokens: rows of models, mostly of whole sectors, and of any length.
+  static constexpr const char* kDraws[] = {
+      "rows=16..262144",
+      "count=16..262144",
+      "width=64..16384/64 | width=64..16384/64 | width=8..16384/8 | width=8..8192",
+      "dtype=bf16 | dtype=bf16 | dtype=f16 | dtype=f32 | dtype=u8",
+      "index=i64 | index=i32",
+      "mode=assume_valid | mode=assume_valid | mode=minus_one_is_zero",
+  };
 
   static Table<Scalar> scalars() { return {}; }
   static Table<SourceFile> sources() { return embedded::gather_sources(); }

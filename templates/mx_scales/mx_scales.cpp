@@ -201,6 +201,14 @@ struct MxScalesFamily {
       "mx_scales rows=131072 cols=7168 direction=col",
       "mx_scales to=plain rows=131072 cols=7168",
   };
+  // Scales of the matrices that mxfp8 quantizes.
+  static constexpr const char* kDraws[] = {
+      "to=blocked | to=blocked | to=plain",
+      "rows=128..262144/128 | rows=32..262144/32",
+      "cols=128..16384/128 | cols=128..16384/128 | cols=32..16384/32",
+      "experts=1 | experts=1 | experts=2..64",
+      "direction=row | direction=col",
+  };
 
   static Table<Scalar> scalars() { return {}; }
   static Table<SourceFile> sources() { return embedded::mx_scales_sources(); }

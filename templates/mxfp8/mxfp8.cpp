@@ -204,6 +204,16 @@ struct Mxfp8Family {
       "mxfp8 rows=16384 cols=16384 direction=col scale_layout=blocked",
       "mxfp8 rows=16384 cols=16384 direction=both scale_layout=blocked",
   };
+  // Weights and activations of models, of experts, and of sequences that end anywhere.
+  static constexpr const char* kDraws[] = {
+      "rows=32..131072/32 | rows=128..131072/128 | rows=1..131072 tail=pad",
+      "cols=128..16384/128 | cols=128..16384/128 | cols=32..16384/32",
+      "experts=1 | experts=1 | experts=2..64",
+      "direction=row | direction=col | direction=both",
+      "dtype=bf16 | dtype=bf16 | dtype=bf16 | dtype=f16 | dtype=f32",
+      "mode=rceil | mode=floor",
+      "scale_layout=plain | scale_layout=plain | scale_layout=blocked",
+  };
 
   static constexpr Scalar kScalars[] = {
       {"alpha", offsetof(Mxfp8Args, alpha), "the prologue's activation's parameter, where it has one; nan: its default",

@@ -232,6 +232,15 @@ struct Mxfp8DequantizeFamily {
       "mxfp8_dequantize rows=16384 cols=16384 direction=col",
       "mxfp8_dequantize rows=8192 cols=5120 scaling=block128",
   };
+  // What mxfp8 makes of matrices.
+  static constexpr const char* kDraws[] = {
+      "rows=32..131072/32 | rows=128..131072/128 | rows=1..131072 tail=pad",
+      "cols=128..16384/128 | cols=128..16384/128 | cols=32..16384/32",
+      "experts=1 | experts=1 | experts=2..64",
+      "direction=row | direction=col",
+      "dtype=bf16 | dtype=bf16 | dtype=f32",
+      "scale_layout=plain | scale_layout=plain | scale_layout=blocked",
+  };
 
   static Table<Scalar> scalars() { return {}; }
   static Table<SourceFile> sources() { return embedded::mxfp8_dequantize_sources(); }

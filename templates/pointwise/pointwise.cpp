@@ -305,6 +305,16 @@ struct PointwiseFamily {
       "pointwise rows=65536 width=4097 activation=silu dtype=bf16",
       "pointwise rows=65536 width=4096 activation=identity bias_spread=none dtype=bf16",
   };
+  // Activations of models: widths mostly of whole sectors, and of any length.
+  static constexpr const char* kDraws[] = {
+      "rows=1..262144",
+      "width=64..16384/64 | width=64..16384/64 | width=8..16384/8 | width=8..8192",
+      "dtype=bf16 | dtype=bf16 | dtype=f16 | dtype=f32",
+      "op=bias_act | op=add_mul_act",
+      "bias_spread=row | bias_spread=row | bias_spread=none",
+      "activation=relu | activation=silu | activation=gelu | activation=gelu_tanh | activation=sigmoid | "
+      "activation=identity",
+  };
 
   static Table<Scalar> scalars() { return kScalars; }
   static Table<SourceFile> sources() { return embedded::pointwise_sources(); }

@@ -116,6 +116,15 @@ struct RowPadFamily {
       "row_pad rows=131072 cols=7168 groups=8 align=128 dtype=e4m3",
       "row_pad rows=131072 cols=7168 groups=8 align=128 dtype=e4m3 direction=unpad",
   };
+  // Rows of tokens that were routed to experts.
+  static constexpr const char* kDraws[] = {
+      "direction=pad | direction=unpad",
+      "rows=16..262144",
+      "cols=128..16384/128 | cols=128..16384/128 | cols=8..16384/8",
+      "groups=1..256",
+      "align=16 | align=32 | align=128",
+      "dtype=bf16 | dtype=e4m3 | dtype=f32",
+  };
 
   static Table<Scalar> scalars() { return {}; }
   static Table<SourceFile> sources() { return embedded::row_pad_sources(); }

@@ -117,6 +117,12 @@ struct SkeletonFamily {
       "skeleton rows=65536 width=4096 dtype=f32",
       "skeleton rows=65536 width=4097 dtype=bf16",
   };
+  // From which problems are drawn at random: `quern bench --draw`.
+  static constexpr const char* kDraws[] = {
+      "rows=1..65536",
+      "width=64..16384/64 | width=8..8192",
+      "dtype=bf16 | dtype=f32",
+  };
 
   static Table<Scalar> scalars() { return {}; }  // run-time numbers; pointwise has some
   static Table<SourceFile> sources() { return embedded::skeleton_sources(); }

@@ -3,7 +3,10 @@
 CUDA-graph replays with cold L2 (rotating operands of 256 MB or more; small calls between L2 flushes, minus the flush time),
 medians. One JSON line a row: problem, peer, us. Needs torch and triton.
 
-usage: peers.py [--only SUBSTRING]   (of the problem text)"""
+usage: peers.py [FILE] [--only SUBSTRING]
+  FILE       problems, as `quern bench --json` prints them; default: the tables below. A problem that no peer can take
+             gives a row that says so
+  SUBSTRING  of the problem text"""
 import argparse
 import json
 import statistics
@@ -88,7 +91,11 @@ def compiled(function):
     return torch.compile(function, fullgraph=True, dynamic=False)
 
 
-def gather_peers(width):
+def gather_peers(width, mode):
+    if mode == "minus_one_is_zero":
+        eager = lambda x, i: torch.where((i < 0).unsqueeze(1), 0, x[i.clamp(min=0)])
+        return {"torch eager": eager, "torch.compile": compiled(eager)}
+
     def triton_rows(x, i):
         y = torch.empty(i.numel(), width, dtype=x.dtype, device="cuda")
         gather_rows[(i.numel(),)](x, i, y, width, 4096 if width >= 4096 else triton.next_power_of_2(width))
@@ -104,18 +111,27 @@ def gather_peers(width):
 ACTIVATIONS = {
     "relu": torch.relu,
     "gelu": torch.nn.functional.gelu,
+    "gelu_tanh": lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
     "silu": torch.nn.functional.silu,
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
     "identity": lambda x: x,
 }
 
 
-def pointwise_peers(activation, multiply_add):
+def pointwise_eager(activation, multiply_add, bias):
     act = ACTIVATIONS[activation]
-    eager = (lambda x, y, b: act(x + 0.5 * y + b)) if multiply_add else (lambda x, y, b: act(x + b))
-    if activation == "identity":
-        eager = lambda x, y, b: x.clone()
+    if multiply_add:
+        return (lambda x, y, b: act(x + 0.5 * y + b)) if bias else (lambda x, y, b: act(x + 0.5 * y))
+    if bias:
+        return lambda x, y, b: act(x + b)
+    return (lambda x, y, b: x.clone()) if activation == "identity" else (lambda x, y, b: act(x))
+
+
+def pointwise_peers(activation, multiply_add, bias):
+    eager = pointwise_eager(activation, multiply_add, bias)
     peers = {"torch eager": eager, "torch.compile": compiled(eager)}
-    if multiply_add and activation == "relu":
+    if multiply_add and bias and activation == "relu":
 
         def triton_flat(x, y, b):
             out = torch.empty_like(x)
@@ -127,37 +143,51 @@ def pointwise_peers(activation, multiply_add):
     return peers
 
 
-# ---- mxfp8: rceil, e4m3, plain scales
+# ---- mxfp8: e4m3; modes rceil and floor; dimensions that are no multiple of 32 are padded
 
 
-def mx_blocks(x):
+def mx_blocks(x, mode):
+    x = torch.nn.functional.pad(x, (0, -x.shape[-1] % 32))
     blocks = x.float().unflatten(-1, (-1, 32))
-    scale = (((blocks.abs().amax(-1, keepdim=True).view(torch.int32) + 0x1FFFFF) >> 23) - 8).clamp(min=0)
+    bits = blocks.abs().amax(-1, keepdim=True).view(torch.int32) + (0x1FFFFF if mode == "rceil" else 0)
+    scale = ((bits >> 23) - 8).clamp(min=0)
     factor = ((254 - scale) << 23).view(torch.float32)
     elements = (blocks * factor).clamp(-448, 448).to(torch.float8_e4m3fn).flatten(-2)
     return elements, scale.squeeze(-1).to(torch.uint8)
 
 
-def mx_eager(direction):
+# Atoms of 128 lines x 4 blocks.
+def blocked(scales):
+    lines, blocks = scales.shape[-2:]
+    scales = torch.nn.functional.pad(scales, (0, -blocks % 4, 0, -lines % 128))
+    atoms = scales.unflatten(-1, (-1, 4)).unflatten(-3, (-1, 4, 32))
+    return atoms.permute(0, 1, 4, 3, 2, 5).contiguous()
+
+
+def mx_eager(direction, mode, layout):
+    def one(x):
+        elements, scales = mx_blocks(x, mode)
+        return elements, blocked(scales) if layout == "blocked" else scales
+
     def quantize(x):
-        rows = mx_blocks(x) if direction != "col" else ()
-        return rows + (mx_blocks(x.transpose(-2, -1).contiguous()) if direction != "row" else ())
+        rows = one(x) if direction != "col" else ()
+        return rows + (one(x.transpose(-2, -1).contiguous()) if direction != "row" else ())
 
     return quantize
 
 
 @triton.jit
-def mx_scaled(tile, M: tl.constexpr, N: tl.constexpr):
+def mx_scaled(tile, M: tl.constexpr, N: tl.constexpr, TURN: tl.constexpr):
     blocks = tl.reshape(tile, [M, N // 32, 32])
     bits = tl.max(tl.abs(blocks), 2).to(tl.int32, bitcast=True)
-    scale = tl.maximum(((bits + 0x1FFFFF) >> 23) - 8, 0)
+    scale = tl.maximum(((bits + TURN) >> 23) - 8, 0)
     factor = ((254 - scale) << 23).to(tl.float32, bitcast=True)
     return tl.reshape((blocks * factor[:, :, None]).to(tl.float8e4nv), [M, N]), scale.to(tl.uint8)
 
 
 @triton.jit
-def mx_store(tile, elements, scales, row, column, lines, line, M: tl.constexpr, N: tl.constexpr):
-    q, s = mx_scaled(tile, M, N)
+def mx_store(tile, elements, scales, row, column, lines, line, M: tl.constexpr, N: tl.constexpr, TURN: tl.constexpr):
+    q, s = mx_scaled(tile, M, N, TURN)
     at = row + tl.arange(0, M).to(tl.int64)
     inside = (at < lines)[:, None]
     columns, blocks = column + tl.arange(0, N), column // 32 + tl.arange(0, N // 32)
@@ -168,8 +198,8 @@ def mx_store(tile, elements, scales, row, column, lines, line, M: tl.constexpr, 
 @triton.autotune([triton.Config({"M": m, "N": n}, num_warps=w) for m in (64, 128) for n in (64, 128) for w in (4, 8)],
                  ["rows", "cols", "ROW", "COL"])
 @triton.jit
-def mx_tiles(x, row_q, row_s, col_q, col_s, rows, cols, ROW: tl.constexpr, COL: tl.constexpr, M: tl.constexpr,
-             N: tl.constexpr):
+def mx_tiles(x, row_q, row_s, col_q, col_s, rows, cols, ROW: tl.constexpr, COL: tl.constexpr, TURN: tl.constexpr,
+             M: tl.constexpr, N: tl.constexpr):
     across = tl.cdiv(cols, N)
     row, column = tl.program_id(0) // across * M, tl.program_id(0) % across * N
     first = tl.program_id(1).to(tl.int64) * rows * cols
@@ -177,12 +207,14 @@ def mx_tiles(x, row_q, row_s, col_q, col_s, rows, cols, ROW: tl.constexpr, COL: 
     inside = (at < rows)[:, None] & (columns < cols)[None, :]
     tile = tl.load(x + first + at[:, None] * cols + columns[None, :], inside, 0.0).to(tl.float32)
     if ROW:
-        mx_store(tile, row_q + first, row_s + first // 32, row, column, rows, cols, M, N)
+        mx_store(tile, row_q + first, row_s + first // 32, row, column, rows, cols, M, N, TURN)
     if COL:
-        mx_store(tl.trans(tile), col_q + first, col_s + first // 32, column, row, cols, rows, N, M)
+        mx_store(tl.trans(tile), col_q + first, col_s + first // 32, column, row, cols, rows, N, M, TURN)
 
 
-def mx_triton(direction):
+def mx_triton(direction, mode):
+    turn = 0x1FFFFF if mode == "rceil" else 0
+
     def quantize(x):
         experts, rows, cols = x.shape
 
@@ -193,20 +225,11 @@ def mx_triton(direction):
         by_row = pair(rows, cols) if direction != "col" else ()
         by_col = pair(cols, rows) if direction != "row" else ()
         grid = lambda c: (triton.cdiv(rows, c["M"]) * triton.cdiv(cols, c["N"]), experts)
-        mx_tiles[grid](x, *(by_row or by_col), *(by_col or by_row), rows, cols, direction != "col", direction != "row")
+        mx_tiles[grid](x, *(by_row or by_col), *(by_col or by_row), rows, cols, direction != "col", direction != "row",
+                       turn)
         return by_row + by_col
 
     return quantize
-
-
-def mxfp8(rows, cols, experts, direction):
-    names = ["" if experts == 1 else f" experts={experts}", "" if direction == "row" else f" direction={direction}"]
-    problem = f"mxfp8 rows={rows} cols={cols}{names[0]}{names[1]}"
-    nbytes = experts * rows * cols * (2 + (2 if direction == "both" else 1) * 33 / 32)
-    operands = [(torch.randn(experts, rows, cols, device="cuda", dtype=torch.bfloat16),)
-                for _ in range(sets_for(int(nbytes)))]
-    peers = {"torch.compile": compiled(mx_eager(direction)), "Triton, tiles": mx_triton(direction)}
-    return problem, peers, operands, int(nbytes)
 
 
 def report(problem, peer, call, operands, nbytes):
@@ -218,73 +241,103 @@ def report(problem, peer, call, operands, nbytes):
     print(json.dumps(row), flush=True)
 
 
-def gather(rows, count, width, dtype):
-    kind = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}[dtype]
-    problem = f"gather rows={rows} count={count} width={width} dtype={dtype}"
-    nbytes = 2 * count * width * kind.itemsize + 8 * count
-    operands = [
-        (torch.randn(rows, width, device="cuda").to(kind), torch.randperm(rows, device="cuda")[:count].contiguous())
-        for _ in range(sets_for(nbytes))
-    ]
-    return problem, gather_peers(width), operands, nbytes
+# ---- Problems. Each takes the fields of a problem's text and returns peers, sets of operands, and the bytes of a call.
+
+TYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "u8": torch.uint8}
 
 
-def pointwise(rows, width, dtype, activation="relu", multiply_add=True):
-    kind = {"bf16": torch.bfloat16, "f32": torch.float32}[dtype]
-    op = "op=add_mul_act " if multiply_add else ""
-    act = "" if activation == "relu" else f"activation={activation} "
-    bias = "bias_spread=none " if activation == "identity" else ""
-    problem = f"pointwise rows={rows} width={width} {op}{act}{bias}dtype={dtype}"
+def random(kind, *shape):
+    return torch.randint(0, 255, shape, dtype=kind, device="cuda") if kind is torch.uint8 else torch.randn(
+        *shape, device="cuda").to(kind)
+
+
+def gather(rows, count, width=4096, dtype="bf16", index="i64", mode="assume_valid"):
+    rows, count, width, kind = int(rows), int(count), int(width), TYPES[dtype]
+    entry = {"i64": torch.int64, "i32": torch.int32}[index]
+    if mode not in ("assume_valid", "minus_one_is_zero"):
+        raise ValueError(f"mode={mode}")
+    nbytes = 2 * count * width * kind.itemsize + entry.itemsize * count
+    operands = [(random(kind, rows, width), torch.randint(0, rows, (count,), device="cuda", dtype=entry)
+                 if count > rows else torch.randperm(rows, device="cuda")[:count].to(entry))
+                for _ in range(sets_for(nbytes))]
+    return gather_peers(width, mode), operands, nbytes
+
+
+def pointwise(rows, width=4096, dtype="bf16", op="bias_act", activation="relu", bias_spread="row"):
+    rows, width, kind, multiply_add = int(rows), int(width), TYPES[dtype], op == "add_mul_act"
+    if bias_spread not in ("row", "none"):
+        raise ValueError(f"bias_spread={bias_spread}")
     nbytes = (3 if multiply_add else 2) * rows * width * kind.itemsize
-
-    def one():
-        def random(*shape):
-            return torch.randn(*shape, device="cuda").to(kind)
-
-        return random(rows, width), random(rows, width) if multiply_add else None, random(width)
-
-    return problem, pointwise_peers(activation, multiply_add), [one() for _ in range(sets_for(nbytes))], nbytes
+    operands = [(random(kind, rows, width), random(kind, rows, width) if multiply_add else None, random(kind, width))
+                for _ in range(sets_for(nbytes))]
+    return pointwise_peers(activation, multiply_add, bias_spread == "row"), operands, nbytes
 
 
-GATHERS = [(1024, 512, 4096, "f16"), (4096, 4096, 4096, "f16"), (8192, 8192, 4096, "f16"),
-           (131072, 131072, 2048, "f16"), (4096, 4096, 5120, "bf16"), (8192, 8192, 8192, "bf16"),
-           (65536, 65536, 7168, "bf16"), (16384, 16384, 2880, "bf16"), (65536, 65536, 1000, "bf16"),
-           (16384, 16384, 4097, "bf16"), (1048576, 1048576, 64, "f32"), (64, 64, 7168, "bf16")]
-POINTWISE = [(4 ** i, 2 << i, "f32") for i in range(1, 10)] + [
-    (262144, 1024, "bf16"), (262144, 1024, "bf16", "gelu"), (65536, 4096, "bf16", "silu", False),
-    (65536, 4097, "bf16", "silu", False), (65536, 4096, "bf16", "identity", False)]
+def mxfp8(rows, cols=4096, experts=1, direction="row", dtype="bf16", mode="rceil", scale_layout="plain", tail="refuse"):
+    rows, cols, experts, kind = int(rows), int(cols), int(experts), TYPES[dtype]
+    if mode not in ("rceil", "floor"):
+        raise ValueError(f"mode={mode}")
+    nbytes = int(experts * rows * cols * (kind.itemsize + (2 if direction == "both" else 1) * 33 / 32))
+    operands = [(random(kind, experts, rows, cols),) for _ in range(sets_for(nbytes))]
+    peers = {"torch.compile": compiled(mx_eager(direction, mode, scale_layout))}
+    if scale_layout == "plain" and rows % 32 == 0 and cols % 32 == 0:
+        peers["Triton, tiles"] = mx_triton(direction, mode)
+    return peers, operands, nbytes
 
-MXFP8 = [(rows, cols, experts, direction) for rows, cols, experts in ((8192, 5120, 1), (16384, 16384, 1), (131072, 7168, 1),
-                                                                     (7168, 2048, 8), (8192, 5120, 8), (8192, 5120, 32))
-         for direction in ("row", "col", "both")]
+
+GATHERS = [f"gather rows={r} count={c} width={w} dtype={d}" for r, c, w, d in (
+    (1024, 512, 4096, "f16"), (4096, 4096, 4096, "f16"), (8192, 8192, 4096, "f16"), (131072, 131072, 2048, "f16"),
+    (4096, 4096, 5120, "bf16"), (8192, 8192, 8192, "bf16"), (65536, 65536, 7168, "bf16"), (16384, 16384, 2880, "bf16"),
+    (65536, 65536, 1000, "bf16"), (16384, 16384, 4097, "bf16"), (1048576, 1048576, 64, "f32"), (64, 64, 7168, "bf16"))]
+POINTWISE = [f"pointwise rows={4 ** i} width={2 << i} op=add_mul_act dtype=f32" for i in range(1, 10)] + [
+    "pointwise rows=262144 width=1024 op=add_mul_act dtype=bf16",
+    "pointwise rows=262144 width=1024 op=add_mul_act activation=gelu dtype=bf16",
+    "pointwise rows=65536 width=4096 activation=silu dtype=bf16",
+    "pointwise rows=65536 width=4097 activation=silu dtype=bf16",
+    "pointwise rows=65536 width=4096 activation=identity bias_spread=none dtype=bf16"]
+MXFP8 = [f"mxfp8 rows={rows} cols={cols}" + ("" if experts == 1 else f" experts={experts}") +
+         ("" if direction == "row" else f" direction={direction}")
+         for rows, cols, experts in ((8192, 5120, 1), (16384, 16384, 1), (131072, 7168, 1), (7168, 2048, 8), (8192, 5120, 8),
+                                     (8192, 5120, 32)) for direction in ("row", "col", "both")]
+FAMILIES = {"gather": gather, "pointwise": pointwise, "mxfp8": mxfp8}
 
 
 def check_mxfp8():
     """Both peers must make the same bits."""
     for direction in ("row", "col", "both"):
-        x = torch.randn(2, 96, 160, device="cuda", dtype=torch.bfloat16) * 1000
-        for a, b in zip(mx_eager(direction)(x), mx_triton(direction)(x), strict=True):
-            assert torch.equal(a.view(torch.uint8), b.view(torch.uint8)), direction
+        for mode in ("rceil", "floor"):
+            x = torch.randn(2, 96, 160, device="cuda", dtype=torch.bfloat16) * 1000
+            pairs = zip(mx_eager(direction, mode, "plain")(x), mx_triton(direction, mode)(x), strict=True)
+            for a, b in pairs:
+                assert torch.equal(a.view(torch.uint8), b.view(torch.uint8)), (direction, mode)
+
+
+def measure(problem):
+    family, *settings = problem.split()
+    try:
+        peers, operands, nbytes = FAMILIES[family](**dict(setting.split("=", 1) for setting in settings))
+    except (KeyError, TypeError, ValueError) as error:
+        print(json.dumps({"problem": problem, "peer": None, "error": f"no peer for {error}"}), flush=True)
+        return
+    for peer, call in peers.items():
+        report(problem, peer, call, operands, nbytes)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", nargs="?")
     parser.add_argument("--only", default="")
-    only = parser.parse_args().only
-    tables = ((gather, GATHERS), (pointwise, POINTWISE), (mxfp8, MXFP8))
-    named = {make.__name__ for make, _ in tables} & set(only.split())
-    for make, shapes in tables:
-        if named and make.__name__ not in named:
-            continue
-        if make is mxfp8:
-            check_mxfp8()
-        for shape in shapes:
-            problem, peers, operands, nbytes = make(*shape)
-            if only in problem:
-                for peer, call in peers.items():
-                    report(problem, peer, call, operands, nbytes)
-            del operands
-            torch.cuda.empty_cache()
+    arguments = parser.parse_args()
+    problems = GATHERS + POINTWISE + MXFP8
+    if arguments.file:
+        with open(arguments.file, encoding="utf-8") as lines:
+            problems = [row["problem"] for row in map(json.loads, lines) if "problem" in row]
+    problems = [problem for problem in problems if arguments.only in problem]
+    if any(problem.startswith("mxfp8 ") for problem in problems):
+        check_mxfp8()
+    for problem in problems:
+        measure(problem)
+        torch.cuda.empty_cache()
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "commands/gpu_or_host.h"
 #include "io/arguments.h"
+#include "io/draw.h"
 #include "io/progress.h"
 #include "io/subject.h"
 #include "plan/problem.h"
@@ -32,8 +33,9 @@ struct OptionUse {
   bool compile;
 };
 constexpr OptionUse kOptionUses[] = {
-    {"--problem", true, false, false},     {"--device", true, true, false}, {"--config", true, false, false},
-    {"--copy-config", true, false, false}, {"--arch", false, false, true},  {"--samples", false, false, true},
+    {"--problem", true, false, false}, {"--device", true, true, false},       {"--config", true, false, false},
+    {"--draw", true, false, false},    {"--copy-config", true, false, false}, {"--arch", false, false, true},
+    {"--seed", true, false, false},    {"--samples", false, false, true},
 };
 
 class Bench : public Command {
@@ -41,6 +43,8 @@ class Bench : public Command {
   void declare(Arguments& arguments) override {
     arguments.words("[FAMILY...]", families_, "Families to measure; default all");
     arguments.option("--problem PROBLEM", problems_, "A problem instead of families, \"gather rows=64 count=64\"");
+    arguments.option("--draw N", draw_, {1, 10000}, "N problems of each family, at random from its distribution");
+    arguments.option("--seed N", seed_, {0, kNoLimit}, "Of --draw; the same one gives the same problems; default 1");
     arguments.option("--device DEVICE", device_, "Where to run, cuda:0 (default), or host, for a functional run");
     arguments.option("--config CONFIG", kernel_.config, "Changes to each default config");
     arguments.option("--copy-config CONFIG", kernel_.copy_config, "Changes to the copy kernel's config");
@@ -50,6 +54,7 @@ class Bench : public Command {
     arguments.option("--samples N", samples_, {1, 1000}, "Samples of --compile");
     arguments.flag("--json", json_, "Print JSON lines");
     arguments.example("quern bench gather", "Kernel times, with a copy of the same bytes, on a GPU");
+    arguments.example("quern bench gather --draw 20 --seed 7", "The same of 20 problems that no table has");
     arguments.example("quern bench --compile", "Cost of the first and the second kernel of a process");
     arguments.example("quern bench --problem 'gather rows=64 count=64 width=40' --device host",
                       "Does it work? Runs once on the CPU and compares with the reference");
@@ -57,6 +62,7 @@ class Bench : public Command {
 
   int run(const Global& global) override {
     typed_ = global.typed;
+    kernel_.drawn = draw_ > 0;
     const Options options = runtime_options(global);
     Runtime runtime(options);
     const std::vector<const Family*> families = this->families(runtime);
@@ -78,12 +84,14 @@ class Bench : public Command {
   }
 
  private:
+  static bool given(const Global& global, std::string_view option) {
+    return std::find(global.options.begin(), global.options.end(), option) != global.options.end();
+  }
   // No option is silently ignored.
   void check(const Global& global) const {
     if (host_ && compile_) throw wrong("give --host or --compile, not both");
     for (const OptionUse& use : kOptionUses) {
-      const bool given = std::find(global.options.begin(), global.options.end(), use.option) != global.options.end();
-      if (given && !(compile_ ? use.compile : host_ ? use.host : use.kernels))
+      if (given(global, use.option) && !(compile_ ? use.compile : host_ ? use.host : use.kernels))
         throw wrong(cat(use.option, compile_ ? " does not go with --compile"
                                     : host_  ? " does not go with --host"
                                              : " belongs to --compile"));
@@ -91,6 +99,8 @@ class Bench : public Command {
     if (!device_.empty() && parse_device(device_).host && host_)
       throw wrong("nothing is measured on the host; give --device cuda:0");
     if (!problems_.empty() && !families_.empty()) throw wrong("give families or --problem, not both");
+    if (!problems_.empty() && draw_ > 0) throw wrong("give --problem or --draw, not both");
+    if (given(global, "--seed") && draw_ == 0) throw wrong("--seed goes with --draw");
   }
 
   AnyProblem parse_problem(const Runtime& runtime, const std::string& text) const {
@@ -110,13 +120,16 @@ class Bench : public Command {
   }
 
   std::vector<AnyProblem> parse_problems(const Runtime& runtime, const std::vector<const Family*>& families) const {
-    std::vector<std::string> texts = problems_;
-    if (texts.empty()) {
-      for (const Family* family : families)
-        texts.insert(texts.end(), family->bench_cases.begin(), family->bench_cases.end());
-    }
     std::vector<AnyProblem> problems;
-    for (const std::string& text : texts) problems.push_back(parse_problem(runtime, text));
+    for (const std::string& text : problems_) problems.push_back(parse_problem(runtime, text));
+    if (draw_ > 0) {
+      problems = draw_problems(runtime, families_, draw_, static_cast<std::uint64_t>(seed_));
+      for (const AnyProblem& problem : problems) check_config(Subject(problem), kernel_.config);
+    } else if (problems_.empty()) {
+      for (const Family* family : families) {
+        for (const char* text : family->bench_cases) problems.push_back(parse_problem(runtime, text));
+      }
+    }
     // Small ones first: a small call after calls on gigabytes takes some 0.3 us longer.
     const auto bytes = [](const AnyProblem& p) { return p.family().bytes(p.data()); };
     std::stable_sort(problems.begin(), problems.end(),
@@ -190,6 +203,8 @@ class Bench : public Command {
   std::string typed_;
   KernelBench kernel_;
   int samples_ = 15;
+  int draw_ = 0;
+  int seed_ = 1;
   bool host_ = false;
   bool compile_ = false;
   bool json_ = false;

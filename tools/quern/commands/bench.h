@@ -22,6 +22,7 @@ using Emit = std::function<void(std::string_view schema, const Row&)>;
 struct KernelBench {
   std::string config;       // changes to each default config
   std::string copy_config;  // the same for the copy kernel
+  bool drawn = false;       // a row for the draws of each family follows
 };
 // Kernel time of each problem, with a copy of the same bytes. Their extents are closed.
 void bench_kernels(Runtime& runtime, const OpenDevice& device, const Options& options,

@@ -1,4 +1,5 @@
 // Kernel times by graph replay with cold L2, with a copy of the same bytes in the same run.
+#include <algorithm>
 #include <map>
 
 #include "base/text.h"
@@ -45,6 +46,15 @@ Row row_of(const AnyProblem& problem, const Timing& timing, std::int64_t bytes, 
   return row.add("copy_percent", Value(100.0 * copy.us / timing.us, 1));
 }
 
+// What the draws of a family came to: the slowest, the slowest of ten, and the one in the middle.
+Row row_of_draws(const std::string& family, std::vector<double> copy_percents) {
+  std::sort(copy_percents.begin(), copy_percents.end());
+  const auto at = [&](std::size_t tenths) { return Value(copy_percents[(copy_percents.size() - 1) * tenths / 10], 1); };
+  Row row;
+  row.add("family", family).add("draws", copy_percents.size());
+  return row.add("copy_percent_least", at(0)).add("copy_percent_p10", at(1)).add("copy_percent_median", at(5));
+}
+
 constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
 
 }  // namespace
@@ -55,6 +65,7 @@ void bench_kernels(Runtime& runtime, const OpenDevice& device, const Options& op
   const std::unique_ptr<Runtime> null = null_runtime(options, &device);
   PrepareOptions prepare;
   prepare.config = bench.config;
+  std::map<std::string, std::vector<double>> copy_percents;
   for (const AnyProblem& problem : problems) {
     HostOperands host(problem.family(), problem.data());
     host.generate(1, false);
@@ -62,10 +73,14 @@ void bench_kernels(Runtime& runtime, const OpenDevice& device, const Options& op
     const AnyPlan plan = runtime.prepare_any(problem.family(), problem.data(), prepare);
     if (!data.launch(plan)) continue;  // an empty problem has no launch
     const Timing timing = data.time(plan);
-    Row row = row_of(problem, timing, data.bytes(), floors.of(data.bytes()));
+    const CopyFloor& copy = floors.of(data.bytes());
+    copy_percents[problem.family().name].push_back(100.0 * copy.us / timing.us);
+    Row row = row_of(problem, timing, data.bytes(), copy);
     row.add("host_ns", Value(launch_ns(*null, problem, bench.config), 1));
     emit("quern.bench/1", row);
   }
+  if (!bench.drawn) return;
+  for (const auto& [family, percents] : copy_percents) emit("quern.bench.draws/1", row_of_draws(family, percents));
 }
 
 // Runs every case once on the CPU. This shows that it works, not how fast it is.

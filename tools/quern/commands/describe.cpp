@@ -157,13 +157,14 @@ class Describe : public Command {
     return sentences;
   }
   static Value::Texts cases(const Family& family) { return {family.bench_cases.begin(), family.bench_cases.end()}; }
+  static Value::Texts draws(const Family& family) { return {family.draws.begin(), family.draws.end()}; }
 
   static Row to_row(const Subject& subject, const std::vector<Part>& parts) {
     const Family& family = subject.family();
     Row row;
     row.add("family", family.name).add("sentence", family.sentence).add("problem", subject.problem.text());
     for (const Part& part : parts) row.add(part.name, part.rows);
-    return row.add("constraints", constraints(family)).add("bench_cases", cases(family));
+    return row.add("constraints", constraints(family)).add("bench_cases", cases(family)).add("draws", draws(family));
   }
 
   static void for_people(const Subject& subject, const std::vector<Part>& parts) {
@@ -178,6 +179,8 @@ class Describe : public Command {
     for (const std::string& sentence : constraints(subject.family())) print_line(cat("- ", sentence));
     print_line("\nBench cases:");
     for (const std::string& text : cases(subject.family())) print_line(cat("- ", text));
+    print_line("\nProblems are drawn from (quern bench --draw):");
+    for (const std::string& text : draws(subject.family())) print_line(cat("- ", text));
   }
 
   std::vector<std::string> words_;

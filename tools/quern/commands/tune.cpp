@@ -61,12 +61,14 @@ class Tune : public Command {
     arguments.option("--manifest FILE", sweep_.manifest,
                      "Problems of a file instead: JSON lines, as written by QUERN_MANIFEST");
     arguments.flag("--bench-table", sweep_.bench_table, "The problems that `quern bench` measures instead");
+    arguments.option("--draw N", sweep_.draw, {1, 10000},
+                     "N problems at random from the distribution of each family instead; the words are families");
     arguments.option("--device DEVICE", sweep_.devices, "Where to run, cuda:0 by default; several share each sweep");
     arguments.option("--step STEP", sweep_.step, "Tune this step of a family of several; default each");
     arguments.option("--strategy STRATEGY", strategies_, "Search strategy; default ils, see docs/search.md");
     arguments.option("--budget BUDGET", sweep_.budget, "Stop after a time, 90s or 10m, or a number of configs, 200");
     arguments.option("--regime REGIME", sweep_.regime, "cold (default): no data in L2 when a call begins; or warm");
-    arguments.option("--seed N", sweep_.seed, {0, kNoLimit}, "Of the search");
+    arguments.option("--seed N", sweep_.seed, {0, kNoLimit}, "Of the search, and of --draw");
     arguments.option("--jobs N", sweep_.jobs, kJobs, "Parallel compiles; default one per core");
     declare_worker(arguments, sweep_.worker);
     arguments.flag("--no-record", sweep_.no_record, "Do not keep a record of the winner");

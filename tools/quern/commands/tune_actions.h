@@ -22,6 +22,7 @@ struct SweepRequest {
   std::vector<std::string> words;    // a problem
   std::string manifest;              // a file of problems instead
   bool bench_table = false;          // the families' bench cases instead
+  int draw = 0;                      // so many problems at random instead; `words` are families
   std::vector<std::string> devices;  // "cuda:0"; several share each sweep
   std::string strategy;
   std::string budget;  // "90s", "10m", or a number of evaluations

@@ -1,6 +1,7 @@
 #include "commands/tune_actions.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <set>
 #include <thread>
@@ -10,6 +11,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "commands/tune_verdict.h"
+#include "io/draw.h"
 #include "io/gunzip.h"
 #include "io/manifest.h"
 #include "io/output.h"
@@ -140,11 +142,14 @@ class Sweeps {
   }
 
   std::vector<AnyProblem> problems() const {
-    const int given =
-        (request_.words.empty() ? 0 : 1) + (request_.manifest.empty() ? 0 : 1) + (request_.bench_table ? 1 : 0);
-    if (given != 1) throw wrong("give a problem, --manifest FILE or --bench-table");
+    const bool words = !request_.words.empty() && request_.draw == 0;
+    const int given = (words ? 1 : 0) + (request_.draw > 0 ? 1 : 0) + (request_.manifest.empty() ? 0 : 1) +
+                      (request_.bench_table ? 1 : 0);
+    if (given != 1) throw wrong("give a problem, --draw N, --manifest FILE or --bench-table");
     std::vector<AnyProblem> problems;
-    if (request_.bench_table) {
+    if (request_.draw > 0) {
+      problems = draw_problems(runtime_, request_.words, request_.draw, static_cast<std::uint64_t>(request_.seed));
+    } else if (request_.bench_table) {
       for (const Family* family : runtime_.families()) {
         for (const char* text : family->bench_cases) problems.push_back(runtime_.parse(text));
       }
@@ -261,7 +266,23 @@ class Sweeps {
       print_line(cat("\n", swept.problem.text(), ": ", verdict_text(*swept.journal.result), "."));
       if (!swept.path.empty()) print_item("sweep file", swept.path);
     }
+    if (all.size() > 1) print_line(cat("\n", regret_text(all)));
     if (!files.empty()) print_item("next", report_command(files));
+  }
+
+  // How much slower than the winner the default is.
+  static std::string regret_text(const std::vector<Swept>& all) {
+    const auto ratio = [](const Swept& s) { return s.journal.result->default_us / s.journal.result->us; };
+    double logarithms = 0;
+    const Swept* worst = &all.front();
+    for (const Swept& swept : all) {
+      logarithms += std::log(ratio(swept));
+      if (ratio(swept) > ratio(*worst)) worst = &swept;
+    }
+    const double mean = std::exp(logarithms / static_cast<double>(all.size()));
+    return cat("The default of ", all.size(), " problems takes ", fixed(100 * (mean - 1), 1),
+               " % longer than the winner in the geometric mean, ", fixed(100 * (ratio(*worst) - 1), 1),
+               " % at worst: ", worst->problem.text());
   }
 
   const SweepRequest& request_;

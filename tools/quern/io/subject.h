@@ -15,7 +15,8 @@ namespace quern::tool {
 
 // A problem with its run-time numbers.
 struct Subject {
-  explicit Subject(const Family& own_family) : problem(own_family), scalars(own_family) {}
+  explicit Subject(const Family& own_family) : Subject(AnyProblem(own_family)) {}
+  explicit Subject(const AnyProblem& own_problem) : problem(own_problem), scalars(own_problem.family()) {}
   const Family& family() const { return problem.family(); }
   AnyProblem problem;
   AnyArgs scalars;

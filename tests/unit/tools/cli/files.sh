@@ -49,7 +49,7 @@ expect 0 '| space.json |      4 |      1 | ils' tune --replay space.json
 expect 0 'geometric mean' tune --replay space.json --replay space.json.gz --strategy random --seeds 3
 expect 0 '"file":"space.json.gz","points":4,"failed":1,"strategy":"exhaustive","seeds":7,"median_5":3.0,"p90_5":3.0,"median_1":3.0,"p90_1":3.0,"stop_evaluations":4.0,' \
   tune --replay space.json.gz --strategy exhaustive --seeds 7 --json
-expect 2 'give a problem, --manifest FILE or --bench-table' tune
+expect 2 'give a problem, --draw N, --manifest FILE or --bench-table' tune
 expect 2 'rows is open' tune gather width=64
 expect 2 '--budget 0 is invalid' tune gather rows=4 count=4 width=64 --budget 0
 expect 2 'strategy' tune gather rows=4 count=4 width=64 --strategy no_such

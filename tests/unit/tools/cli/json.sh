@@ -14,6 +14,7 @@ if [ -e "$host_driver" ] && command -v c++ >/dev/null && QUERN_LIBCUDA=$host_dri
 fi
 if [ -n "$all" ]; then
   QUERN_HOSTDRIVER='memory_rate=1000' expect 0 '"schema":"quern.bench/1"' bench --problem 'gather rows=64 count=64 width=64' --device host --json
+  QUERN_HOSTDRIVER='memory_rate=1000' expect 0 '"schema":"quern.bench.draws/1"' bench mx_scales --draw 1 --seed 7 --device host --json
 elif env -u CUDA_VISIBLE_DEVICES "$quern" bench --problem 'gather rows=64 count=64 width=64' --json >out 2>err; then
   cat out >>lines.jsonl
 else

@@ -172,6 +172,11 @@ expect 2 '--copy-config does not go with --host' bench --host --copy-config unro
 expect 2 'quern tune FAMILY FIELD=VALUE... --strategy exhaustive' run gather width=8 --sweep
 expect 2 '--samples belongs to --compile' bench gather --samples 3
 expect 2 'is open' bench --problem 'gather width=8'
+expect 2 '--seed goes with --draw' bench gather --seed 3
+expect 2 'give --problem or --draw, not both' bench --problem 'gather rows=8 count=8' --draw 3
+expect 2 '--draw does not go with --host' bench --host --draw 3
+expect 2 'there is no family "no_family"' bench no_family --draw 3
+expect 2 'give a problem, --draw N' tune --draw 3 --bench-table
 QUERN_CACHE=perhaps expect 0 'warning: invalid value QUERN_CACHE=perhaps' list
 QUERN_CACHE=perhaps expect 1 'Wrong: invalid value QUERN_CACHE=perhaps' doctor
 QUERN_TUNE=perhaps expect 0 'expected one of off, lookup' list

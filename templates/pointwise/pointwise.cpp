@@ -312,8 +312,7 @@ struct PointwiseFamily {
       "dtype=bf16 | dtype=bf16 | dtype=f16 | dtype=f32",
       "op=bias_act | op=add_mul_act",
       "bias_spread=row | bias_spread=row | bias_spread=none",
-      "activation=relu | activation=silu | activation=gelu | activation=gelu_tanh | activation=sigmoid | "
-      "activation=identity",
+      "activation=relu | activation=silu | activation=gelu | activation=gelu_tanh | activation=identity",
   };
 
   static Table<Scalar> scalars() { return kScalars; }

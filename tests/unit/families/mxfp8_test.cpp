@@ -97,7 +97,7 @@ TEST(Mxfp8Variants, FollowDirectionLineLengthAndElement) {
   EXPECT_EQ(summary("cols=4096 block=square"), "tile:16:16 element:2:1");
   EXPECT_EQ(summary("cols=4096 direction=col"), "tile:16:16 element:2:1");
   EXPECT_EQ(summary("cols=4096 direction=col out_order=cols"), "tile:16:16 element:2:1");
-  EXPECT_EQ(summary("cols=4096 direction=col rows=993 tail=pad"), "tile:8:8 element:2:1");
+  EXPECT_EQ(summary("cols=4096 direction=col rows=993 tail=pad"), "tile:4:4 element:2:1");
   EXPECT_EQ(summary("cols=36 direction=col"), "tile:8:16 element:2:1") << "lines take 16, blocks of rows 8";
   EXPECT_EQ(summary("cols=36 direction=col out_order=cols"), "tile:8:8 element:2:1") << "nothing is transposed";
   EXPECT_EQ(summary("cols=4096 direction=both dtype=f32"), "tile:16:16 element:4:1");
@@ -112,7 +112,7 @@ TEST(Mxfp8Variants, SmallProblemsHaveNarrowTilesAndOneVectorAThread) {
   EXPECT_EQ(summary("rows=96 cols=416 experts=3 direction=col"), "tile:4:16 element:2:1");
   EXPECT_EQ(summary("rows=160 cols=1408 experts=5 direction=both"), "tile:8:16 element:2:1") << "enough";
   EXPECT_EQ(summary("rows=96 cols=416 dtype=f32 direction=col"), "tile:8:16 element:4:1") << "a tile has 32 columns";
-  EXPECT_EQ(summary("rows=96 cols=416 scale_layout=blocked"), "tile:16:16 element:2:1") << "atoms are of 128 columns";
+  EXPECT_EQ(summary("rows=96 cols=416 scale_layout=blocked"), "tile:8:16 element:2:1") << "half an atom";
   EXPECT_EQ(summary("rows=128 cols=128 direction=both scaling=block128"), "tile:16:16 element:2:1") << "a tile has 128";
   const auto unroll = [](const std::string& fields) { return test::variants_of(parsed(fields), {})[0].config[2]; };
   EXPECT_EQ(unroll("rows=160 cols=1408 experts=5"), 1);

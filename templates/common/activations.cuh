@@ -110,10 +110,11 @@ QUERN_DEVICE float normal_below(NarrowStore, float x) {
   const float beyond = normal_beyond(fminf(fabsf(x), 20.0f));
   return x < 0.0f ? beyond : x >= 0.0f ? 1.0f - beyond : x;
 }
-// The multiplication keeps NaN. At -inf the share is 0, and the product NaN, as in the exact form.
+// max(x, 0) - |x| times the share beyond |x|: one multiplication for both sides. The limit of 20 leaves inf as it is;
+// at -inf the share is 0, and the product NaN, as in the exact form.
 QUERN_DEVICE float gelu_of(NarrowStore, float x) {
-  const float beyond = normal_beyond(fminf(fabsf(x), 20.0f));
-  return x * (x < 0.0f ? beyond : 1.0f - beyond);
+  const float size = fabsf(fminf(x, 20.0f));
+  return fmaf(-size, normal_beyond(size), x < 0.0f ? -0.0f : x);
 }
 
 QUERN_DEVICE float step_at(float edge, float x, float below, float above) {

@@ -21,7 +21,10 @@ struct Params {
   long long period;  // the problem's width of a row, after which broadcasts repeat
   float multiplier;
   float alpha;
-  common::Divisor by_period;
+  // Flat form with broadcasts: the fewest rows that are whole slots together. slots.per_row is of a cycle, slots.count
+  // of one cycle in each group of as many as a thread has slots.
+  unsigned cycle_rows;
+  common::Divisor32 by_period;
   common::Slots slots;
 };
 

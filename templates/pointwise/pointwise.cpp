@@ -1,13 +1,11 @@
 #include "pointwise/pointwise.h"
 
 #include <array>
-#include <cmath>
-#include <type_traits>
 
-#include "base/parallel.h"
 #include "common/activation_reference.h"
 #include "common/geometry.h"
 #include "common/host_types.h"
+#include "pointwise/operands.h"
 #include "pointwise/params.h"
 #include "quern_embedded/pointwise.h"
 
@@ -16,6 +14,7 @@ namespace {
 
 using common::ActivationRow;
 using common::kActivationRows;
+using namespace pointwise;
 
 constexpr std::int64_t kMaxWidth = std::int64_t{1} << 31;  // below 2^30 slots of any form
 constexpr DTypeSet kData = only(f32) | only(f16) | only(bf16);
@@ -34,14 +33,6 @@ constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
 constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
 constexpr std::int32_t kSwitch[] = {0, 1, kNoMore};
 constexpr std::int32_t kBlockCounts[] = {0, 1, 2, 4, 8, kNoMore};
-
-bool has_y(const Pointwise& p) { return p.op == PointwiseOp::add_mul_act; }
-bool has_bias(const Pointwise& p) { return p.bias_spread != Spread::none; }
-DType or_dtype(const Pointwise& p, DType type) { return type == DType::none ? p.dtype : type; }
-DType y_dtype(const Pointwise& p) { return or_dtype(p, p.y_dtype); }
-DType bias_dtype(const Pointwise& p) { return or_dtype(p, p.bias_dtype); }
-DType out_dtype(const Pointwise& p) { return or_dtype(p, p.out_dtype); }
-std::int64_t stride(const Pointwise& p, std::int64_t given) { return given == 0 ? p.width : given; }
 
 // One of the operands that may cover all of [rows, width].
 struct FullOperand {
@@ -92,13 +83,22 @@ bool rows_divide(const Pointwise& p, std::int64_t elements) {
 
 std::int64_t widest_access(const Target& target) { return target.arch >= 100 && target.arch < 120 ? 32 : 16; }
 
+// The rows of the flat form after which slots meet the same columns: the width's largest power of two, which is its
+// last bit, divides as much of a slot. For a width above 0.
+std::int64_t cycle_rows(const Pointwise& p, std::int64_t elements) {
+  return elements / std::min(elements, p.width & -p.width);
+}
+bool has_cycles(const Pointwise& p, const Config& c) { return c[kForm] == kFlat && has_periodic(p); }
+
 bool form_fits(const Pointwise& p, const Target&, const Config& c) {
   if (c[kForm] == kRows) return rows_divide(p, slot_elements(p, c));
   return c[kForm] == kRagged || (packed(p) && p.bias_spread != Spread::full);
 }
 bool vector_exists(const Pointwise&, const Target& t, const Config& c) { return c[kVector] <= widest_access(t); }
 bool has_vectors(const Pointwise&, const Config& c) { return c[kForm] != kRagged; }
+// The flat form numbers the elements of a cycle of rows in 32 bits.
 bool row_has_few_slots(const Pointwise& p, const Target&, const Config& c) {
+  if (has_cycles(p, c)) return p.width == 0 || cycle_rows(p, slot_elements(p, c)) * p.width < kMaxWidth;
   return c[kForm] == kFlat || p.width / slot_elements(p, c) < (std::int64_t{1} << 30);
 }
 bool registers_suffice(const Pointwise& p, const Target&, const Config& c) {
@@ -138,90 +138,6 @@ template <bool (*F)(const Pointwise&, const Target&, const Config&)>
 constexpr auto holds = &holds_for<Pointwise, F>;
 template <bool (*F)(const Pointwise&, const Config&)>
 constexpr auto applies = &applies_to<Pointwise, F>;
-
-// The type in which an eager operator on both computes and returns.
-DType promoted(DType a, DType b) { return a == b ? a : f32; }
-DType sum_dtype(const Pointwise& p) { return has_y(p) ? promoted(p.dtype, y_dtype(p)) : p.dtype; }
-DType biased_dtype(const Pointwise& p) { return has_bias(p) ? promoted(sum_dtype(p), bias_dtype(p)) : sum_dtype(p); }
-
-float rounded(DType type, float value) {
-  return common::with_float(type, [&](auto x) {
-    using T = decltype(x);
-    return static_cast<float>(common::to_compute(common::from_compute<T>(static_cast<common::ComputeOf<T>>(value))));
-  });
-}
-
-// Frameworks that have these two activations round every step of them.
-bool rounds_steps(const Pointwise& p) {
-  return p.rounding == Rounding::torch &&
-         (p.activation == Activation::gelu_new || p.activation == Activation::gelu_fast);
-}
-
-// The reference works element by element in the order that Rounding promises, with the activation in double.
-class Reference {
- public:
-  Reference(const Pointwise& problem, const PointwiseArgs& args)
-      : p_(problem), a_(args), alpha_(common::alpha_or_default(static_cast<int>(problem.activation), args.alpha)) {}
-
-  void rows(std::int64_t begin, std::int64_t end) const {
-    common::with_float(out_dtype(p_), [&](auto x) {
-      using T = decltype(x);
-      T* out = static_cast<T*>(a_.out.data);
-      for (std::int64_t r = begin; r < end; ++r) {
-        for (std::int64_t c = 0; c < p_.width; ++c)
-          out[r * stride(p_, p_.out_stride) + c] = nearest<T>(activated(pre_activation(r, c)));
-      }
-    });
-  }
-
- private:
-  static float at(const In& in, DType dtype, Spread spread, std::int64_t stride, std::int64_t r, std::int64_t c) {
-    const std::int64_t offset = spread == Spread::full     ? r * stride + c
-                                : spread == Spread::row    ? c
-                                : spread == Spread::column ? r
-                                                           : 0;
-    return static_cast<float>(common::read_float(dtype, in.data, offset));
-  }
-
-  float pre_activation(std::int64_t r, std::int64_t c) const {
-    const bool torch = p_.rounding == Rounding::torch;
-    float z = at(a_.x, p_.dtype, p_.x_spread, stride(p_, p_.x_stride), r, c);
-    if (has_y(p_)) {
-      const float y = at(a_.y, y_dtype(p_), p_.y_spread, stride(p_, p_.y_stride), r, c);
-      z = torch ? rounded(sum_dtype(p_), z + rounded(y_dtype(p_), a_.multiplier * y)) : std::fma(a_.multiplier, y, z);
-    }
-    if (!has_bias(p_)) return z;
-    z += at(a_.bias, bias_dtype(p_), p_.bias_spread, p_.width, r, c);
-    return torch ? rounded(biased_dtype(p_), z) : z;
-  }
-
-  double activated(float z) const {
-    const ActivationRow& row = kActivationRows[static_cast<int>(p_.activation)];
-    if (rounds_steps(p_)) return rounded_steps(z);
-    const double exact = row.reference(static_cast<double>(z), static_cast<double>(alpha_));
-    return p_.rounding == Rounding::torch ? rounded(biased_dtype(p_), static_cast<float>(exact)) : exact;
-  }
-
-  // The table's formula itself, since the rounding of its steps is the subject here.
-  double rounded_steps(float z) const {
-    return common::with_float(biased_dtype(p_), [&](auto x) {
-      using Round = common::RoundTo<std::conditional_t<std::is_same_v<decltype(x), double>, float, decltype(x)>>;
-      const float value = p_.activation == Activation::gelu_new
-                              ? common::activate<common::Activation::gelu_new>(z, alpha_, Round())
-                              : common::activate<common::Activation::gelu_fast>(z, alpha_, Round());
-      return static_cast<double>(rounded(biased_dtype(p_), value));
-    });
-  }
-
-  template <class T>
-  static T nearest(double value) {
-    return common::from_compute<T>(static_cast<common::ComputeOf<T>>(value));
-  }
-
-  const Pointwise& p_;
-  const PointwiseArgs& a_;
-  float alpha_;
-};
 
 struct PointwiseFamily {
   using Problem = Pointwise;
@@ -337,7 +253,7 @@ struct PointwiseFamily {
 
   // If slots divide a row, broadcasts stay in vectors; packed operands of other row lengths are processed as one long
   // row; the rest is ragged.
-  static Config preferred(const Pointwise& p, const Target& target) {
+  static Config preferred(const Pointwise& p, const Target& target, const DeviceModel& model) {
     if (packed(p) && !has_periodic(p)) return config_for(target, kFlat);
     Config rows = config_for(target, kRows);
     for (std::int32_t vector = rows[kVector]; vector >= 16; vector /= 2) {
@@ -345,12 +261,27 @@ struct PointwiseFamily {
       if (rows_divide(p, slot_elements(p, rows)) && row_has_few_slots(p, target, rows)) return rows;
     }
     Config flat = config_for(target, kFlat);
-    return form_fits(p, target, flat) ? flat : config_for(target, kRagged);
+    if (!form_fits(p, target, flat) || !row_has_few_slots(p, target, flat)) return config_for(target, kRagged);
+    flat[kUnroll] = cycles_in_flight(p, slot_elements(p, flat), model);
+    return flat;
   }
 
-  static int variants(const Pointwise& p, const Target& target, const DeviceModel&, Variant (&out)[kMaxVariants]) {
+  // A thread that reads a broadcast row once uses it for as many slots as leave each multiprocessor 1024 threads. Wider
+  // slots, and elements of broadcast columns, take the registers of more than one; with four elements a slot there is
+  // less to share (on an H200, 100000 x 33 in fp32: 11.0 us, with two 11.4, with four 11.7).
+  static std::int32_t cycles_in_flight(const Pointwise& p, std::int64_t elements, const DeviceModel& model) {
+    const bool columns =
+        p.x_spread == Spread::column || (has_y(p) && p.y_spread == Spread::column) || p.bias_spread == Spread::column;
+    if (columns || elements != 8) return 1;
+    const std::int64_t threads = 1024 * std::int64_t{model.multiprocessors};
+    const std::int64_t slots = p.rows == kOpen ? 2 * threads : p.rows * p.width / elements;
+    return slots >= 4 * threads ? 4 : slots >= 2 * threads ? 2 : 1;
+  }
+
+  static int variants(const Pointwise& p, const Target& target, const DeviceModel& model,
+                      Variant (&out)[kMaxVariants]) {
     static constexpr const char* kNames[] = {"rows", "flat", "ragged"};
-    const Config first = preferred(p, target);
+    const Config first = preferred(p, target, model);
     out[0] = {kNames[first[kForm]], first};
     if (first[kForm] == kRagged) return 1;
     const Config any = config_for(target, kRagged);
@@ -375,14 +306,14 @@ struct PointwiseFamily {
       spec.choice("pointwise::Spread", name, kBiasSpreads[static_cast<int>(value)]);
     };
     const std::int64_t elements = slot_elements(p, config);
-    const bool periodic = config[kForm] == kFlat && has_periodic(p);
+    const bool periodic = has_cycles(p, config);
     spec.integer("params_bytes", sizeof(pointwise::Params));
     spec.integer("max_threads", common::kMaxThreads);
     spec.flag("flat", config[kForm] == kFlat);
     spec.flag("ragged", config[kForm] == kRagged);
+    spec.flag("has_period", periodic);
     spec.integer("elements", elements);
     spec.flag("rows_hold_slots", periodic && p.width >= elements);
-    spec.flag("warps_hold_rows", periodic && p.width <= 32 * elements);
     spec.integer("unroll", config[kUnroll]);
     spec.flag("load_stream", config[kLoadStream] == 1);
     spec.flag("store_stream", config[kStoreStream] == 1);
@@ -424,22 +355,30 @@ struct PointwiseFamily {
     params.period = p.width;
     params.multiplier = a.multiplier;
     params.alpha = common::alpha_or_default(static_cast<int>(p.activation), a.alpha);
-    const bool divides = flat && has_periodic(p) && p.width > 0;
-    params.by_period = common::make_divisor(divides ? static_cast<std::uint64_t>(p.width) : 1);
     const bool empty = p.rows == 0 || p.width == 0;
-    params.slots = flat ? common::make_slots(empty ? 0 : static_cast<std::uint64_t>(slots), 1)
-                        : common::make_slots(empty ? 0 : static_cast<std::uint64_t>(rows),
-                                             static_cast<std::uint64_t>(std::max<std::int64_t>(1, slots)));
+    const bool cycles = has_cycles(p, config) && !empty;
+    if (cycles)
+      set_cycles(p, config, params);
+    else
+      params.slots = flat ? common::make_slots(empty ? 0 : static_cast<std::uint64_t>(slots), 1)
+                          : common::make_slots(empty ? 0 : static_cast<std::uint64_t>(rows),
+                                               static_cast<std::uint64_t>(std::max<std::int64_t>(1, slots)));
     launch.set_params(params);
-    common::launch_slots(params.slots.count, config[kUnroll], config[kThreads], model, launch);
+    common::launch_slots(params.slots.count, cycles ? 1 : config[kUnroll], config[kThreads], model, launch);
     common::limit_grid(config[kBlocksPerSm], model, launch);
   }
 
-  static void reference(const Pointwise& p, const Args& a) {
-    const Reference reference(p, a);
-    parallel_for(p.rows, 1 + (1 << 16) / std::max<std::int64_t>(1, p.width),
-                 [&](std::int64_t begin, std::int64_t end) { reference.rows(begin, end); });
+  static void set_cycles(const Pointwise& p, const Config& config, pointwise::Params& params) {
+    const std::int64_t elements = slot_elements(p, config);
+    const std::int64_t rows = cycle_rows(p, elements);
+    const std::int64_t group = rows * config[kUnroll];
+    params.cycle_rows = static_cast<unsigned>(rows);
+    params.by_period = common::make_divisor32(static_cast<std::uint64_t>(p.width));
+    params.slots = common::make_slots(static_cast<std::uint64_t>((p.rows + group - 1) / group),
+                                      static_cast<std::uint64_t>(rows * p.width / elements));
   }
+
+  static void reference(const Pointwise& p, const Args& a) { pointwise::reference(p, a); }
 
   // The activation's fp32 bound, seen in the stored type: below fp32 an error of a few fp32 units can only flip a
   // rounding, except if eager operators, which are followed step by step, cancel. If steps are rounded, a flip of tanh

@@ -1,5 +1,7 @@
 // Three forms, all of kElements elements a slot. `rows`: rows, strides and addresses are multiples of a slot. `flat`:
-// packed operands of any row length seen as one long row, so that slots straddle rows. `ragged`: any element-aligned
+// packed operands of any row length seen as one long row, so that slots straddle rows; where an operand is broadcast
+// along rows or columns, the slots of a thread are a cycle of rows apart, where they meet the same columns, so that it
+// reads a broadcast row once. `ragged`: any element-aligned
 // rows; slots are aligned to out, and the other operands are combined from two aligned reads by shifts.
 //
 // Whole slots have two phases: all reads of all operands, then their use, so a thread waits once. Slots at the ends of
@@ -38,12 +40,15 @@ QUERN_DEVICE T element(const T* from) {
   return bit_cast<T>(load<sizeof(T), LoadHint::plain>(from));
 }
 
+// Whether the slots of a thread meet the same columns.
+constexpr bool kCycles = spec::flat && spec::has_period;
+
 // The row and column in the matrix of an element of a slot; in the flat form it may be in a later row. Columns are
 // below 2^31.
 QUERN_DEVICE void true_place(const Params& p, const Place& at, int i, i64& row, i64& column) {
   row = at.true_row;
   column = at.true_column + i;
-  if constexpr (spec::flat) {
+  if constexpr (kCycles) {
     const u32 period = static_cast<u32>(p.period);
     u32 left = static_cast<u32>(column);
     if constexpr (spec::rows_hold_slots) {
@@ -86,8 +91,8 @@ enum class Read {
   one,      // a value for all elements
   vector,   // one aligned access
   shifted,  // two aligned accesses, unless one is enough or they would leave the row
-  around,   // the same; where they would leave the row, element by element, from its end on at its begin
   each,     // element by element
+  shared,   // the same, for all slots of the thread
 };
 
 template <class T, Spread S>
@@ -96,11 +101,9 @@ QUERN_DEVICE constexpr Read read_of() {
   if (S == Spread::none) return Read::none;
   if (S == Spread::scalar || (S == Spread::column && !spec::flat)) return Read::one;
   if (S == Spread::column) return Read::each;
-  if (S == Spread::full && !spec::ragged) return Read::vector;
-  if (S == Spread::row && !spec::ragged && !spec::flat) return Read::vector;
-  if (!shiftable) return Read::each;
-  if (!spec::flat) return Read::shifted;
-  return spec::warps_hold_rows ? Read::each : Read::around;  // else each warp would do both
+  if (S == Spread::row && spec::flat) return Read::shared;
+  if (!spec::ragged) return Read::vector;
+  return shiftable ? Read::shifted : Read::each;
 }
 
 // The bits of a whole slot of an operand, as read; converted to numbers when they are used. `read` returns whether it
@@ -182,24 +185,7 @@ struct Slice<T, S, Read::shifted> {
 };
 
 template <class T, Spread S>
-struct Slice<T, S, Read::around> {
-  struct Elements {
-    T of[kElements];
-  };
-  Window window;
-  QUERN_DEVICE bool read(const void* base, i64 stride, const Params& p, const Place& at) {
-    const T* const begin = static_cast<const T*>(base);
-    if (!window.read(begin + at.true_column, begin, begin + p.period)) {
-      Elements elements;
-#pragma unroll
-      for (int i = 0; i < kElements; ++i) elements.of[i] = element(element_at<T, S>(base, stride, p, at, i));
-      window.low = bit_cast<Vector<16>>(elements);
-      window.offset = 0;
-    }
-    return true;
-  }
-  QUERN_DEVICE void values(float (&out)[kElements]) const { unpack<T, kElements>(window.bits(), out); }
-};
+struct Slice<T, S, Read::shared> : Slice<T, S, Read::each> {};
 
 struct Operands {
   Slice<spec::X, spec::x_spread> x;
@@ -227,10 +213,19 @@ QUERN_DEVICE spec::Output* out_at(const Params& p, const Place& at) {
   return static_cast<spec::Output*>(p.out) + at.row * p.out_stride + at.column;
 }
 
-QUERN_DEVICE bool read_slot(const Params& p, const Place& at, Operands& o) {
-  const bool x = o.x.read(p.x, p.x_stride, p, at);
-  const bool y = o.y.read(p.y, p.y_stride, p, at);
-  const bool bias = o.bias.read(p.bias, p.period, p, at);
+// Reads a slice, or copies that of the thread's first slot. Where a slot is whole, so is the first.
+template <class T, Spread S>
+QUERN_DEVICE bool read_or_share(Slice<T, S>& slice, const Slice<T, S>& first, const void* base, i64 stride,
+                                const Params& p, const Place& at) {
+  if (read_of<T, S>() != Read::shared || &slice == &first) return slice.read(base, stride, p, at);
+  slice = first;
+  return true;
+}
+
+QUERN_DEVICE bool read_slot(const Params& p, const Place& at, const Operands& first, Operands& o) {
+  const bool x = read_or_share<spec::X, spec::x_spread>(o.x, first.x, p.x, p.x_stride, p, at);
+  const bool y = read_or_share<spec::Y, spec::y_spread>(o.y, first.y, p.y, p.y_stride, p, at);
+  const bool bias = read_or_share<spec::Bias, spec::bias_spread>(o.bias, first.bias, p.bias, p.period, p, at);
   return x && y && bias;
 }
 
@@ -255,20 +250,19 @@ QUERN_DEVICE void run_elements(const Params& p, const Place& at) {
   }
 }
 
-// The row and column in the matrix of a slot of the flat form. The block's first element is divided in 64 bits, with
-// the same result in all threads; the offset of a thread is small.
-QUERN_DEVICE void find_true_place(const Params& p, const Tile<spec::unroll>& tile, const Slot& slot, Place& at) {
-  const u64 first = tile.first() * kElements;
-  const u64 row = divide(first, p.by_period);
-  const u64 column = first - row * p.period + (slot.index - tile.first()) * kElements;
-  const bool small = p.period < 1 << 30;
-  const u64 later = small ? divide32(static_cast<u32>(column), p.by_period) : column >= static_cast<u64>(p.period);
-  at.true_row = static_cast<i64>(row + later);
-  at.true_column = static_cast<i64>(column - later * p.period);
+constexpr int kTileUnroll = kCycles ? 1 : spec::unroll;
+
+// The thread's slot `i`: in the flat form with cycles that of cycle `i` of the group at the tile's only slot.
+QUERN_DEVICE Slot slot_of(const Params& p, const Tile<kTileUnroll>& tile, int i) {
+  if constexpr (!kCycles) return tile[i];
+  Slot slot = tile[0];
+  slot.row = slot.row * spec::unroll + i;
+  slot.index = slot.row * p.slots.per_row + slot.column;
+  return slot;
 }
 
 // Ragged slots start where out is aligned, up to a slot before the row.
-QUERN_DEVICE Place place(const Params& p, const Tile<spec::unroll>& tile, const Slot& slot) {
+QUERN_DEVICE Place place(const Params& p, const Slot& slot) {
   const u64 row = spec::flat ? 0 : slot.row;
   i64 column = static_cast<i64>(spec::flat ? slot.index : slot.column) * kElements;
   if constexpr (spec::ragged) {
@@ -278,21 +272,26 @@ QUERN_DEVICE Place place(const Params& p, const Tile<spec::unroll>& tile, const 
   const i64 left = slot.inside ? p.width - column : 0;
   Place at = {row, column, static_cast<i64>(row), column, column < 0 ? static_cast<int>(-column) : 0, kElements};
   if (left < kElements) at.end = left < 0 ? 0 : static_cast<int>(left);
-  if constexpr (spec::flat) find_true_place(p, tile, slot, at);
+  if constexpr (kCycles) {
+    const u32 first = slot.column * kElements;
+    const u32 later = divide32(first, p.by_period);
+    at.true_row = static_cast<i64>(slot.row * p.cycle_rows + later);
+    at.true_column = first - later * static_cast<u32>(p.period);
+  }
   return at;
 }
 
-QUERN_DEVICE void run_tile(const Params& p, const Tile<spec::unroll>& tile) {
+QUERN_DEVICE void run_tile(const Params& p, const Tile<kTileUnroll>& tile) {
   Operands operands[spec::unroll];
   bool whole[spec::unroll];
 #pragma unroll
   for (int i = 0; i < spec::unroll; ++i) {
-    const Place at = place(p, tile, tile[i]);
-    whole[i] = at.whole() && read_slot(p, at, operands[i]);
+    const Place at = place(p, slot_of(p, tile, i));
+    whole[i] = at.whole() && read_slot(p, at, operands[0], operands[i]);
   }
 #pragma unroll
   for (int i = 0; i < spec::unroll; ++i) {
-    if (whole[i]) store_slot(p, place(p, tile, tile[i]), operands[i]);
+    if (whole[i]) store_slot(p, place(p, slot_of(p, tile, i)), operands[i]);
   }
   if constexpr (spec::flat || spec::ragged) {
     u32 left = 0;
@@ -300,13 +299,13 @@ QUERN_DEVICE void run_tile(const Params& p, const Tile<spec::unroll>& tile) {
     for (int i = 0; i < spec::unroll; ++i) left |= whole[i] ? 0u : 1u << i;
 #pragma unroll 1
     for (int i = 0; left != 0; ++i, left >>= 1) {
-      if ((left & 1) != 0) run_elements(p, place(p, tile, tile[i]));
+      if ((left & 1) != 0) run_elements(p, place(p, slot_of(p, tile, i)));
     }
   }
 }
 
 QUERN_DEVICE void run(const Params& p) {
-  for_tiles<spec::unroll, spec::persistent>(p.slots, [&](const Tile<spec::unroll>& tile) { run_tile(p, tile); });
+  for_tiles<kTileUnroll, spec::persistent>(p.slots, [&](const Tile<kTileUnroll>& tile) { run_tile(p, tile); });
 }
 
 }  // namespace quern::pointwise

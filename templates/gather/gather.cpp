@@ -21,6 +21,8 @@ constexpr DTypeSet kIndexTypes = only(i64) | only(i32) | only(i16) | only(i8) | 
 constexpr DTypeSet kScaleTypes = only(DType::none) | only(f32) | only(f16) | only(bf16);
 constexpr const char* kModes[] = {QUERN_GATHER_MODES(QUERN_CHOICE_NAME) nullptr};
 
+// In the order of kOperands.
+enum Operands { kSource, kIndex, kScale, kOut, kReport };
 // In the order of kParameters.
 enum Parameters { kForm, kVector, kUnroll, kThreads, kLoadOnce, kStoreStream, kPersistent, kBlocksPerSm };
 enum Forms { kWhole, kRagged };
@@ -75,10 +77,27 @@ bool blocks_are_resident(const Gather&, const Target& t, const Config& c) {
   return c[kBlocksPerSm] * c[kThreads] <= common::resident_threads(t);
 }
 
+// Whether the windows of the ragged form are of out as a whole, where they may hold parts of two rows, not of one row:
+// short rows have too many ends (on an H200, 70 bytes: 6.6 us, window by row 11.2; 198 bytes: 5.3 and 5.0). The smaller
+// an element, the longer is an end.
+bool is_packed(const Gather& p, const Config& c) {
+  const std::int64_t row = row_bytes(p), element = element_bytes(p);
+  return c[kForm] == kRagged && out_stride(p) == p.width && row >= 16 - element && row * element < 256;
+}
+
 // Slots per row. A ragged row starts anywhere in its first window.
 std::int64_t slots_per_row(const Gather& p, const Config& c) {
   if (c[kForm] == kRagged) return (16 - element_bytes(p) + row_bytes(p) + 15) / 16;
   return (row_bytes(p) + c[kVector] - 1) / c[kVector];
+}
+
+common::Slots make_slots(const Gather& p, const Config& c) {
+  const bool empty = p.count == 0 || p.width == 0;
+  if (!is_packed(p, c) || empty)
+    return common::make_slots(empty ? 0 : static_cast<std::uint64_t>(p.count),
+                              static_cast<std::uint64_t>(std::max<std::int64_t>(1, slots_per_row(p, c))));
+  const std::int64_t windows = (16 - element_bytes(p) + p.count * row_bytes(p) + 15) / 16;
+  return {static_cast<std::uint64_t>(windows), 0, common::make_divisor(static_cast<std::uint64_t>(row_bytes(p)))};
 }
 
 Layout source_layout(const Gather& p) { return Layout::matrix(p.dtype, p.rows, p.width, source_stride(p)); }
@@ -94,6 +113,10 @@ constexpr auto holds = &holds_for<Gather, F>;
 template <bool (*F)(const Gather&, const Config&)>
 constexpr auto applies = &applies_to<Gather, F>;
 
+const std::byte* source_at(const Gather& p, const GatherArgs& a, std::int64_t row) {
+  return static_cast<const std::byte*>(a.source.data) + row * source_stride(p) * element_bytes(p);
+}
+
 // The source row of an index, resolved on the host: null for a zero row.
 const std::byte* resolve(const Gather& p, const GatherArgs& a, std::int64_t position) {
   std::int64_t row = common::read_integer(p.index, a.index.data, position);
@@ -101,7 +124,7 @@ const std::byte* resolve(const Gather& p, const GatherArgs& a, std::int64_t posi
   if (p.mode == GatherMode::clamp) row = std::clamp<std::int64_t>(row, 0, p.rows - 1);
   const bool inside = row >= 0 && (!needs_rows(p) || row < p.rows);
   if (!inside) return nullptr;
-  return static_cast<const std::byte*>(a.source.data) + row * source_stride(p) * element_bytes(p);
+  return source_at(p, a, row);
 }
 
 template <class T>
@@ -202,36 +225,53 @@ struct GatherFamily {
     return {};
   }
 
-  static Config config_for(Forms form, std::int64_t vector) {
+  static Config config_for(const Gather& p, Forms form, std::int64_t vector) {
     Config config;
     config[kForm] = form;
     config[kVector] = static_cast<std::int32_t>(vector);
-    config[kUnroll] = 2;
+    config[kUnroll] = is_packed(p, config) ? 1 : 2;  // two packed windows take too many registers
     config[kThreads] = 128;
     return config;
   }
 
-  // Rows that a vector of 8 bytes or more divides are moved in vectors; others in the ragged form, unless they are too
-  // short to benefit from its windows. 2 accesses of 16 bytes in flight per thread, at full occupancy, are 64 KB per
-  // multiprocessor: three times what the latency needs, since an index must be loaded before its row.
-  static Config preferred(const Gather& p, const Target& target) {
-    const std::int64_t vector = natural_vector(p, widest_access(target));
+  // Rows that a vector of 8 bytes or more divides are moved in vectors. Others in the ragged form, unless they are so
+  // short that element by element is as fast.
+  static Config shape_for(const Gather& p, std::int64_t vector) {
     const bool narrow = vector < 8 || row_bytes(p) / vector >= kMaxSlots;
-    const bool ragged = narrow && row_bytes(p) >= 64 && element_bytes(p) < 16;
-    Config config = ragged ? config_for(kRagged, 16) : config_for(kWhole, std::max(vector, element_bytes(p)));
-    // On an H200 the hints gain 0.5 % for rows of 8 KB and more and lose up to 3 % for short ones, where adjacent rows
-    // share fetched sectors; ragged windows share their reads through L1.
-    const bool hints = !ragged && row_bytes(p) >= 8192;
-    config[kLoadOnce] = hints ? 1 : 0;
-    config[kStoreStream] = hints ? 1 : 0;
+    const Config ragged = config_for(p, kRagged, 16);
+    if (!narrow || element_bytes(p) >= 16 || (row_bytes(p) < 64 && !is_packed(p, ragged)))
+      return config_for(p, kWhole, std::max(vector, element_bytes(p)));
+    return ragged;
+  }
+
+  // 2 accesses of 16 bytes in flight per thread, at full occupancy, are 64 KB per multiprocessor: three times what the
+  // latency needs, since an index must be loaded before its row. A row length has three configs, so that a change of an
+  // extent is rarely a new image:
+  // - small: one access in flight, or few threads would be left; rows of less than 64 bytes element by element;
+  // - rows that repeat twice or more: evict-first stores leave room in L2 for what is read again, which gains up to 19
+  // %
+  //   on an H200;
+  // - others: both hints, which gain 1 to 3 % up to 20 MB and up to 12 % in small problems. Not for short rows, where
+  //   adjacent rows share fetched sectors, nor for windows, which share their reads through L1.
+  static Config preferred(const Gather& p, const Target& target, const DeviceModel& model) {
+    const std::int64_t vector = natural_vector(p, widest_access(target));
+    Config config = shape_for(p, vector);
+    const bool counted = p.count != kOpen && p.rows != kOpen;
+    const bool small = counted && p.count * row_bytes(p) / config[kVector] < std::int64_t{1024} * model.multiprocessors;
+    const bool repeats = counted && p.count / 2 > p.rows;
+    const bool once = config[kForm] == kWhole && row_bytes(p) >= 256 && (small || !repeats);
+    if (small && row_bytes(p) < 64) config = config_for(p, kWhole, std::max(vector, element_bytes(p)));
+    if (small) config[kUnroll] = 1;
+    config[kLoadOnce] = once ? 1 : 0;
+    config[kStoreStream] = once || repeats ? 1 : 0;
     return config;
   }
 
-  static int variants(const Gather& p, const Target& target, const DeviceModel&, Variant (&out)[kMaxVariants]) {
-    const Config first = preferred(p, target);
+  static int variants(const Gather& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
+    const Config first = preferred(p, target, model);
     out[0] = {kFormNames[first[kForm]], first};
     if (alignment(p, 0, first) <= element_bytes(p)) return 1;
-    const Config any = config_for(element_bytes(p) < 16 ? kRagged : kWhole, 16);
+    const Config any = config_for(p, element_bytes(p) < 16 ? kRagged : kWhole, 16);
     out[1] = {kFormNames[any[kForm]], any};
     return 2;
   }
@@ -259,13 +299,15 @@ struct GatherFamily {
       spec.type("Scale", common::spec_type(p.scale));
     }
     spec.part(p.scale != DType::none ? "gather/scale.cuh" : "gather/no_scale.cuh");
-    spec.part(kFormParts[config[kForm]]);
+    spec.part(is_packed(p, config) ? "gather/packed.cuh" : kFormParts[config[kForm]]);
   }
 
   static void launch(const Gather& p, const Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
     const std::int64_t size = element_bytes(p);
     gather::Params params{};
     params.source = a.source.data;
+    const bool bounded = p.rows > 0 && source_stride(p) <= p.width;
+    if (bounded) params.source_end = source_at(p, a, p.rows - 1) + row_bytes(p);
     params.index = a.index.data;
     params.scale = a.scale.data;
     params.out = a.out.data;
@@ -274,9 +316,8 @@ struct GatherFamily {
     params.source_stride = source_stride(p) * size;
     params.out_stride = out_stride(p) * size;
     params.row_bytes = row_bytes(p);
-    const bool empty = p.count == 0 || p.width == 0;
-    params.slots = common::make_slots(empty ? 0 : static_cast<std::uint64_t>(p.count),
-                                      static_cast<std::uint64_t>(std::max<std::int64_t>(1, slots_per_row(p, config))));
+    params.out_bytes = p.count * params.row_bytes;
+    params.slots = make_slots(p, config);
     launch.set_params(params);
     common::launch_slots(params.slots.count, config[kUnroll], config[kThreads], model, launch);
     common::limit_grid(config[kBlocksPerSm], model, launch);
@@ -313,8 +354,8 @@ struct GatherFamily {
   // Indices: a permutation if count <= rows, else every row repeatedly in a shuffled order; with some indices outside
   // of source if the mode gives them a meaning.
   static bool generate(const Gather& p, int operand, std::uint64_t seed, void* data) {
-    if (operand == 4) return common::write_integer(i64, data, 0, -1), true;
-    if (operand != 1) return false;
+    if (operand == kReport) return common::write_integer(i64, data, 0, -1), true;
+    if (operand != kIndex) return false;
     fill_indices(p, seed, data);
     return true;
   }

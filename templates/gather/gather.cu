@@ -1,5 +1,5 @@
-// The kernel. The spec chooses its parts: it includes one of scale.cuh and no_scale.cuh, and one of vectors.cuh and
-// windows.cuh, the forms of gather_rows.
+// The kernel. The spec chooses its parts: it includes one of scale.cuh and no_scale.cuh, and one of vectors.cuh,
+// windows.cuh and packed.cuh, the forms of gather_rows.
 #include "gather/params.h"
 #include "spec.cuh"
 

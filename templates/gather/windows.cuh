@@ -47,15 +47,24 @@ QUERN_DEVICE bool read_halves(const Params& p, const Window& w, Halves& h) {
   return true;
 }
 
+// Four reads are in flight at once: more would take registers from the whole windows.
 QUERN_DEVICE void copy_elements(const Params& p, const Window& w) {
   if (w.begin >= w.end) return;
   const SourceRow source = resolve(p, w.row);
   constexpr int kBytes = spec::element_bytes;
 #pragma unroll 1
-  for (i64 i = w.begin; i < w.end; i += kBytes) {
-    Vector<kBytes> value = {};
-    if (!source.zero) value = load<kBytes, LoadHint::plain>(source.data + i);
-    store<kBytes, StoreHint::plain>(out_row(p, w.row) + i, scaled(p, w.row, value));
+  for (i64 first = w.begin; first < w.end; first += 4 * kBytes) {
+    Vector<kBytes> values[4] = {};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const i64 at = first + i * kBytes;
+      if (at < w.end && !source.zero) values[i] = load<kBytes, LoadHint::plain>(source.data + at);
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const i64 at = first + i * kBytes;
+      if (at < w.end) store<kBytes, StoreHint::plain>(out_row(p, w.row) + at, scaled(p, w.row, values[i]));
+    }
   }
 }
 

@@ -69,6 +69,26 @@ void gather_modes(std::vector<Case>& cases) {
   }
 }
 
+// Windows of out with the end of one row and the begin of the next, at every place; the last one is not full.
+void packed_gathers(std::vector<Case>& cases) {
+  for (const char* type : {"u8", "bf16", "f32"}) {
+    for (int width = 1; width < 70; ++width) {
+      const std::string mode = width % 3 == 0 ? " mode=zero" : width % 3 == 1 ? " mode=report index=i32" : "";
+      const std::string text = gather(50, width, 40 + width, cat("dtype=", type, mode));
+      cases.push_back({text, width % 5});
+      if (width >= 16) cases.push_back(with("form=1,unroll=2", text));
+    }
+    for (const char* scale : {" scale=f32", " scale=bf16 mode=zero"}) {
+      if (type == std::string("u8")) continue;
+      for (const int width : {13, 14, 33, 1001}) cases.push_back({gather(50, width, 41, cat("dtype=", type, scale))});
+      cases.push_back({gather(50, 13, 41, cat("dtype=", type, scale)), 1});
+    }
+  }
+  cases.push_back(with("form=1,unroll=4,persistent=1,blocks_per_sm=1,threads=64", gather(50, 29, 2049, "dtype=bf16")));
+  cases.push_back({gather(50, 46, 41, "dtype=bf16 source_stride=55")});
+  cases.push_back({gather(50, 46, 41, "dtype=bf16 source_stride=45")});
+}
+
 void gather_scales(std::vector<Case>& cases) {
   for (const char* type : {"f64", "f32", "f16", "bf16", "e4m3", "e5m2"}) {
     for (const char* scale : {"f32", "f16", "bf16"}) {
@@ -198,6 +218,7 @@ std::vector<Case> gather_cases() {
   published_gathers(cases);
   odd_gathers(cases);
   gather_modes(cases);
+  packed_gathers(cases);
   gather_scales(cases);
   persistent_gathers(cases);
   return cases;

@@ -57,7 +57,9 @@ TEST(GatherVariants, FollowRowLengthStridesAndElement) {
       {"gather width=4097 dtype=bf16", "ragged:16:2"},
       {"gather width=4098 dtype=bf16", "ragged:16:2"},
       {"gather width=100 dtype=u8", "ragged:16:1"},
-      {"gather width=7 dtype=f32", "vector:4:4"},
+      {"gather width=7 dtype=f32", "ragged:16:4"},
+      {"gather width=15 dtype=u8", "ragged:16:1"},
+      {"gather width=14 dtype=u8", "vector:2:2 ragged:16:1"},
       {"gather width=3 dtype=u8", "vector:1:1"},
       {"gather width=6 dtype=u8", "vector:2:2 ragged:16:1"},
       {"gather width=3 dtype=f64", "vector:8:8"},
@@ -67,6 +69,8 @@ TEST(GatherVariants, FollowRowLengthStridesAndElement) {
       {"gather width=64 dtype=bf16 out_stride=72", "vector:16:16 ragged:16:2"},
       {"gather width=64 dtype=bf16 out_stride=65", "ragged:16:2"},
       {"gather width=64 dtype=bf16 source_stride=1", "ragged:16:2"},
+      {"gather width=63 dtype=bf16 source_stride=1", "ragged:16:2"},
+      {"gather width=1073741825 dtype=u8", "ragged:16:1"},
   };
   for (const Row& row : rows) EXPECT_EQ(summary(row.problem, {90, "a"}), row.variants) << row.problem;
 }

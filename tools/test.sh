@@ -6,7 +6,8 @@ source "$(dirname "$0")/setup.sh"
 cd "$root"
 mkdir -p build
 
-stages=(checks format unit store compile host docs gpu compile12 consumer asan tsan fuzz tidy)
+stages=(checks format unit store compile host docs consumer gpu compile12 asan tsan fuzz tidy)
+tiers=(unit store compile host docs consumer)  # whose tests may run side by side
 usage() {
   cat <<'TEXT'
 usage: tools/test.sh [STAGE…]     all of them when none is named
@@ -17,11 +18,11 @@ usage: tools/test.sh [STAGE…]     all of them when none is named
   compile    every family through NVRTC
   host       every kernel on the CPU, by the host driver
   docs       the commands, listings, examples, links and names of every page and help text
+  consumer   host applications against the installed package, add_subdirectory, pkg-config and what cpack makes
   gpu        the kernels on a GPU; skipped where there is none
   compile12  a fifth of the compile tier with the newest NVRTC of CUDA 12
-  consumer   host applications against the installed package, add_subdirectory, pkg-config and what cpack makes
   asan       the unit, store and host tiers under AddressSanitizer and UndefinedBehaviorSanitizer
-  tsan       the unit tier, less what runs in one thread, under ThreadSanitizer
+  tsan       the tests of the unit tier that start threads, under ThreadSanitizer
   fuzz       the readers of files: the kept inputs, then libFuzzer for 5 s each; tools/fuzz.sh does it for longer
   tidy       clang-tidy
 TEXT
@@ -36,14 +37,23 @@ for argument in "$@"; do
 done
 [ ${#chosen[@]} -gt 0 ] || chosen=("${stages[@]}")
 
+# chosen_tiers SEPARATOR
+chosen_tiers() {
+  local stage all=
+  for stage in "${chosen[@]}"; do
+    [[ " ${tiers[*]} " != *" $stage "* ]] || all+=${all:+$1}$stage
+  done
+  printf '%s' "$all"
+}
+
 # ---- Stages --------------------------------------------------------------------------------------------------------
 
 # The files to format and check.
 host_sources() { find base include runtime cache templates tools tests examples \( -name '*.cpp' -o -name '*.h' \) "$@" | sort; }
 all_sources() { find base include runtime cache templates tools tests examples -regex '.*\.\(cpp\|h\|cu\|cuh\)' | sort; }
 
-# tier LABEL [OPTION…]
-tier() { ctest --test-dir build/dev --label-regex "^$1\$" --no-tests=error --verbose "${@:2}"; }
+# tier LABELS: one, or several as a regular expression.
+tier() { ctest --test-dir build/dev --label-regex "^($1)\$" --no-tests=error --verbose --parallel "$(nproc)"; }
 
 stage_checks() {
   local status=0 check
@@ -53,20 +63,15 @@ stage_checks() {
   return $status
 }
 stage_format() { all_sources | xargs clang-format --dry-run --Werror; }
-stage_unit() { tier unit --parallel "$(nproc)"; }
-stage_store() { tier store; }
-stage_compile() { tier compile --parallel "$(nproc)"; }
-stage_host() { tier host --parallel "$(nproc)"; }
-stage_docs() { tier docs; }
+stage_tiers() { tier "$(chosen_tiers '|')"; }
 stage_gpu() { tier gpu; }
-stage_consumer() { tier consumer; }
 stage_compile12() {
   local nvrtc
   nvrtc=$(cuda12_nvrtc) || fail "could not get the wheel nvidia-cuda-nvrtc-cu12"
   [ -f "$nvrtc" ] || fail "the wheel nvidia-cuda-nvrtc-cu12 has no libnvrtc.so.12"  # else every test would be skipped
   say "QUERN_NVRTC=$nvrtc"
   # Every fifth image of the long lists: types, directions and architectures come in turn, by two to four.
-  QUERN_NVRTC=$nvrtc QUERN_TEST_STRIDE=5 tier compile --parallel "$(nproc)"
+  QUERN_NVRTC=$nvrtc QUERN_TEST_STRIDE=5 tier compile
 }
 stage_asan() {
   need "${sanitizer_packages[@]}"
@@ -104,10 +109,11 @@ passed=0 failed=0 skipped=0 summary=()
 # shellcheck source=tools/count.sh
 source "$root/tools/count.sh"
 
+# run_stage STAGE [NAME]
 run_stage() {
-  local stage=$1 start=$EPOCHREALTIME log=build/test-$1.log status p f s
+  local stage=$1 name=${2:-$1} start=$EPOCHREALTIME log=build/test-$1.log status p f s
   say
-  say "== $stage"
+  say "== $name"
   set +e  # not `|| status=…`: that would switch -e off inside the stage too
   (set -e; "stage_$stage") 2>&1 | tee "$log"
   status=${PIPESTATUS[0]}
@@ -119,7 +125,7 @@ run_stage() {
     f=1
   fi
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-  summary+=("$(printf '%-10s %8s s  %5d passed %3d failed %3d skipped' "$stage" "$(seconds_since "$start")" "$p" "$f" "$s")")
+  summary+=("$(printf '%-10s %8s s  %5d passed %3d failed %3d skipped' "$name" "$(seconds_since "$start")" "$p" "$f" "$s")")
   say "== ${summary[-1]}"
 }
 
@@ -130,7 +136,15 @@ case " ${chosen[*]} " in
   *" unit "* | *" store "* | *" compile "* | *" host "* | *" docs "* | *" gpu "* | *" compile12 "* | *" consumer "* | *" tidy "*)
     step "build (preset dev)" build dev || { say "0 passed, 1 failed"; exit 1; } ;;
 esac
-for stage in "${chosen[@]}"; do run_stage "$stage"; done
+ran=
+for stage in "${chosen[@]}"; do
+  if [[ " ${tiers[*]} " != *" $stage "* ]]; then
+    run_stage "$stage"
+  elif [ -z "$ran" ]; then
+    run_stage tiers "$(chosen_tiers ' ')"
+    ran=1
+  fi
+done
 
 say
 printf '%s\n' "${summary[@]}"

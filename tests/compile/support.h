@@ -34,7 +34,7 @@ class CompileTest : public ::testing::Test {
   Compiled compile(const std::string& problem, const std::string& arch, const std::string& config = {}) {
     return compile(std::vector<Job>{{problem, arch, config}}).front();
   }
-  // Compiles the jobs, QUERN_TEST_STRIDE=N every N-th of them.
+  // Compiles the jobs, QUERN_TEST_STRIDE=N an N-th of them, always the same.
   void expect_each_good(const std::vector<Job>& jobs) { expect_good(compile(part_of(jobs))); }
   // Each compiled, nothing spilled, few registers, the PTX for the architecture.
   void expect_good(const std::vector<Compiled>& all);

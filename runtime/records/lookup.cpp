@@ -16,8 +16,6 @@ namespace quern {
 namespace {
 
 constexpr double kUnitsPerOctave = 0x1p32;  // distinguishes extents below 2^32
-// An octave. Farther away the default is the better guess: its rules go by size, and a record knows one size only.
-constexpr std::int64_t kFarthest = std::int64_t{1} << 32;
 constexpr std::size_t kMostExtents = kMaxFields;
 
 // An empty extent counts as 1.
@@ -262,7 +260,7 @@ std::optional<FoundRecord> FamilyRecords::find(const RecordQuery& query) const {
   for (const bool sibling : {false, true}) {
     Candidate best = best_after({}, *bucket, query, extents, sibling);
     while (best.item != nullptr && !is_legal(best, query)) best = best_after(best, *bucket, query, extents, sibling);
-    if (best.item != nullptr && best.distance <= kFarthest) return to_found(best, query, sibling);
+    if (best.item != nullptr) return to_found(best, query, sibling);
   }
   return std::nullopt;
 }

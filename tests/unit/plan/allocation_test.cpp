@@ -135,7 +135,7 @@ TEST_F(Allocations, ALookUpOfARecordMakesNone) {
   Gather::family().steps[0].variants(&any, target, generic_model(90), variants);
   int found = 0;
   EXPECT_EQ(allocations_of([&] {
-              for (const std::int64_t width : {64, 72, 30000}) {
+              for (const std::int64_t width : {64, 72, 98304}) {
                 const Gather problem{.width = width, .mode = GatherMode::zero};
                 const auto record = known.find({&problem, target, "NVIDIA H200", variants[0].config});
                 found += record ? 1 : 0;

@@ -74,17 +74,10 @@ TEST_F(Lookup, TheWholeConfigIsTakenAndWhatItDoesNotSayIsTheDefault) {
 
 TEST_F(Lookup, ElseTheNearestInLogSpace) {
   add("gather rows=1024 count=64 width=64", "unroll=1");
-  add("gather rows=1024 count=64 width=192", "unroll=4");
-  EXPECT_EQ(answer("gather rows=1024 count=64 width=96"), "1 nearest, 0.6 octaves away");
-  EXPECT_EQ(answer("gather rows=1024 count=64 width=128"), "4 nearest, 0.6 octaves away");
-  EXPECT_EQ(answer("gather rows=1024 count=48 width=256"), "4 nearest, 0.8 octaves away");
-}
-
-TEST_F(Lookup, WhatIsMoreThanAnOctaveAwaySaysNothing) {
   add("gather rows=1024 count=64 width=1024", "unroll=4");
-  EXPECT_EQ(answer("gather rows=1024 count=64 width=2048"), "4 nearest, 1.0 octaves away");
-  EXPECT_EQ(answer("gather rows=1024 count=64 width=2056"), "nothing");
-  EXPECT_EQ(answer("gather rows=2048 count=128 width=1024"), "nothing");
+  EXPECT_EQ(answer("gather rows=1024 count=64 width=192"), "1 nearest, 1.6 octaves away");
+  EXPECT_EQ(answer("gather rows=1024 count=64 width=320"), "4 nearest, 1.7 octaves away");
+  EXPECT_EQ(answer("gather rows=4096 count=32 width=1024"), "4 nearest, 3.0 octaves away");
 }
 
 TEST_F(Lookup, AnOpenExtentCostsNothingAndTiesGoToTheLarger) {
@@ -124,19 +117,19 @@ TEST_F(Lookup, ElseASiblingDevice) {
   add("gather rows=8 count=8 width=64", "unroll=4", kH100);
   EXPECT_EQ(answer("gather rows=8 count=8 width=64"), "4 of a sibling, exact");
   EXPECT_EQ(answer("gather rows=8 count=8 width=128"), "4 of a sibling, 1.0 octaves away");
-  add("gather rows=8 count=8 width=128", "unroll=1");
-  EXPECT_EQ(answer("gather rows=8 count=8 width=64"), "1 nearest, 1.0 octaves away") << "its own comes first";
+  add("gather rows=8 count=8 width=4096", "unroll=1");
+  EXPECT_EQ(answer("gather rows=8 count=8 width=64"), "1 nearest, 6.0 octaves away") << "its own comes first";
 }
 
 TEST_F(Lookup, WhatIsNotLegalForTheProblemIsPassedOver) {
   add("gather rows=8 count=8 width=64", "form=0 vector=16 unroll=8");
-  add("gather rows=8 count=8 width=62", "form=1 vector=16 unroll=4");
+  add("gather rows=8 count=8 width=512", "form=0 vector=2 unroll=4");
   add("gather rows=8 count=8 width=63", "form=1 vector=16 unroll=2", kH100);
-  EXPECT_EQ(answer("gather rows=8 count=8 width=61"), "4 nearest, 0.0 octaves away");
-  records_[1].config = "form=1 vector=16 unroll=8";
-  EXPECT_EQ(answer("gather rows=8 count=8 width=61"), "2 of a sibling, 0.0 octaves away");
+  EXPECT_EQ(answer("gather rows=8 count=8 width=65"), "4 nearest, 3.0 octaves away");
+  records_[1].config = "form=0 vector=4 unroll=4";
+  EXPECT_EQ(answer("gather rows=8 count=8 width=65"), "2 of a sibling, 0.0 octaves away");
   records_[2].config = "form=0 vector=16 unroll=2";
-  EXPECT_EQ(answer("gather rows=8 count=8 width=61"), "nothing");
+  EXPECT_EQ(answer("gather rows=8 count=8 width=65"), "nothing");
 }
 
 // Seen on an H200: the ragged form, best for rows of 4097 elements, was borrowed for rows of 7168 and cost 2 %.
@@ -246,12 +239,9 @@ TEST_F(Lookup, NothingNearerIsOverlooked) {
     const RecordQuery query{&asked, target, i % 5 == 0 ? "another" : kH200, base};
     const auto found = family.find(query);
     const auto all = family.related(query, 1);
-    if (!all.empty() && all.front().octaves <= 1) {
-      ASSERT_TRUE(found);
-      ASSERT_EQ(found->record, all.front().record) << AnyProblem(Gather::family(), &asked).text();
-    } else if (found) {
-      ASSERT_TRUE(found->sibling && found->octaves <= 1);
-    }
+    ASSERT_EQ(found.has_value(), !all.empty());
+    if (!found) continue;
+    ASSERT_EQ(found->record, all.front().record) << AnyProblem(Gather::family(), &asked).text();
   }
 }
 

@@ -1,6 +1,5 @@
 // The default configs of the quantizers, with the measurements that support them.
 #include <algorithm>
-#include <limits>
 
 #include "mxfp8/params.h"
 #include "mxfp8/quantize.h"
@@ -19,31 +18,22 @@ Config tile_config(std::int64_t vector, std::int32_t rows) {
   return config;
 }
 
-// An open extent counts as large.
-std::int64_t tiles_of(const Mxfp8& p, const Config& config) {
-  const Matrix m = matrix_of(p);
-  if (m.experts == kOpen || m.rows == kOpen || m.cols == kOpen) return std::numeric_limits<std::int32_t>::max();
-  return m.experts * pieces(m.rows, kTileRows) * pieces(m.cols, tile_columns(p, config));
-}
-
-// Whether there are at least `each` tiles per multiprocessor.
+// Whether there are at least `each` tiles per multiprocessor. An open extent counts as large.
 bool has_tiles(const Mxfp8& p, const DeviceModel& model, const Config& config, std::int64_t each) {
-  return tiles_of(p, config) >= each * model.multiprocessors;
+  const Matrix m = matrix_of(p);
+  if (m.experts == kOpen || m.rows == kOpen || m.cols == kOpen) return true;
+  const std::int64_t tiles = m.experts * pieces(m.rows, kTileRows) * pieces(m.cols, tile_columns(p, config));
+  return tiles >= each * model.multiprocessors;
 }
 
-// Narrows tiles while there are few of them, as long as a tile holds a block and a vector two elements. On an H200
-// blocks across rows only were 2 to 8 % faster with narrower tiles up to seven a multiprocessor (3840 x 2304, 7 times
-// 32 x 8832). With blocks along rows a tile of one block has partial sectors: two of three multiprocessors with two
-// blocks each were 18 % faster than all of them with one (64 x 7168).
+// Narrows tiles while some multiprocessors would have none, as long as a tile holds a block and a vector two elements.
+// With blocks along rows a tile of one block writes partial sectors: on an H200 tiles of two blocks were 18 % faster
+// although they left a sixth of the multiprocessors idle (64 x 7168).
 void spread_tiles(const Mxfp8& p, const DeviceModel& model, Config& config) {
   if (has_wide_tile(p)) return;
-  const bool along = matrix_of(p).along;
-  while (tile_columns(p, config) > kBlockElements && config[kVector] > 2 * source_bytes(p)) {
-    const bool last = tile_columns(p, config) == 2 * kBlockElements;
-    if (last && along && blocked(p)) return;  // an atom is of 128 columns
-    if (2 * tiles_of(p, config) >= (along ? last ? 1 : 2 : 14) * std::int64_t{model.multiprocessors}) return;
+  const int least = matrix_of(p).along ? 2 * kBlockElements : kBlockElements;
+  while (!has_tiles(p, model, config, 1) && tile_columns(p, config) > least && config[kVector] > 2 * source_bytes(p))
     config[kVector] /= 2;
-  }
 }
 
 // Half a band per thread if a vector has at least two elements: half the reads and writes, of twice the width. Bounds
@@ -166,12 +156,12 @@ Config preferred_rows(const Mxfp8& p, const Target& target) {
   return config;
 }
 
-// Two vectors per thread if every multiprocessor still gets six blocks.
+// Two vectors per thread if every multiprocessor still gets four blocks.
 Config preferred_stream(const Mxfp8& p, const Target& target, const DeviceModel& model) {
   Config config = stream_config(natural_vector(p, widest_access(target)), 2);
   if (p.experts == kOpen || p.rows == kOpen || p.cols == kOpen) return config;
   const std::int64_t vectors = p.experts * p.rows * pieces(p.cols * source_bytes(p), config[kVector]);
-  if (vectors < std::int64_t{6} * model.multiprocessors * config[kUnroll] * config[kThreads]) config[kUnroll] = 1;
+  if (vectors < std::int64_t{4} * model.multiprocessors * config[kUnroll] * config[kThreads]) config[kUnroll] = 1;
   return config;
 }
 

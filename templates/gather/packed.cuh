@@ -1,6 +1,6 @@
 // The ragged form for short rows without gaps in out: a slot is a 16-byte aligned window of out, which may hold the end
-// of a row and the begin of the next. Its bytes are combined by shifts from two aligned reads of source, which may hold
-// bytes beside the row, but none beside the source. A thread's reads are all in flight before its first store.
+// of a row and the start of the next. Two aligned loads of source are combined by funnel shifts. They may cover bytes
+// outside the row, but none outside of source. A thread issues all its loads before its first store.
 #ifndef QUERN_GATHER_PACKED_CUH_
 #define QUERN_GATHER_PACKED_CUH_
 

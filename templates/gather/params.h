@@ -11,7 +11,7 @@ using Mode = GatherMode;
 
 struct Params {
   const void* source;
-  const void* source_end;  // null: not known, or rows have gaps
+  const void* source_end;  // packed windows; null: not known, or rows have gaps
   const void* index;
   const void* scale;
   void* out;
@@ -20,7 +20,7 @@ struct Params {
   long long source_stride;  // bytes
   long long out_stride;     // bytes
   long long row_bytes;
-  long long out_bytes;  // of all rows without gaps
+  long long out_bytes;  // packed windows: of all rows
   // Vectors of a row; ragged form: 16-byte windows that a row can touch, or, of short rows without gaps, those that out
   // can touch, and by_row divides bytes by row_bytes.
   common::Slots slots;

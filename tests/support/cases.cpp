@@ -69,7 +69,7 @@ void gather_modes(std::vector<Case>& cases) {
   }
 }
 
-// Windows of out with the end of one row and the begin of the next, at every place; the last one is not full.
+// Windows of out with the end of one row and the start of the next, at every place; the last one is not full.
 void packed_gathers(std::vector<Case>& cases) {
   for (const char* type : {"u8", "bf16", "f32"}) {
     for (int width = 1; width < 70; ++width) {

@@ -93,8 +93,10 @@ TEST_F(RuntimeRecords, WhatIsShippedDecidesWithoutAnyFile) {
   EXPECT_TRUE(has(from("another"), "; the record of NVIDIA H200 for ")) << from("another");
   EXPECT_TRUE(has(from("another"), "(of a sibling, exact)")) << from("another");
   for (const Family* family : runtime.families()) {
-    const std::size_t count = runtime.state().records.count(*family);
-    EXPECT_TRUE(count > 0 && count <= static_cast<std::size_t>(family->bench_cases.count)) << family->name;
+    // Five of pointwise await a new sweep: their kernel has changed.
+    const int without = family == &Pointwise::family() ? 5 : 0;
+    EXPECT_EQ(runtime.state().records.count(*family), static_cast<std::size_t>(family->bench_cases.count - without))
+        << family->name;
   }
 }
 

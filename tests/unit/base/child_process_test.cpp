@@ -31,15 +31,15 @@ TEST(ChildProcess, TalksInLines) {
 }
 
 TEST(ChildProcess, HasOurEnvironmentButForWhatIsSaid) {
-  ::setenv("QUERN_TEST_KEPT", "kept", 1);
-  ::setenv("QUERN_TEST_SAID", "ours", 1);
+  ::setenv("QUERN_CHILD_KEPT", "kept", 1);
+  ::setenv("QUERN_CHILD_SAID", "ours", 1);
   ChildProcess child("/bin/sh",
-                     {"-c", "echo $QUERN_TEST_KEPT $QUERN_TEST_SAID $QUERN_TEST_NEW; env | grep -c QUERN_TEST"},
-                     {{"QUERN_TEST_SAID", "said"}, {"QUERN_TEST_NEW", "new"}});
+                     {"-c", "echo $QUERN_CHILD_KEPT $QUERN_CHILD_SAID $QUERN_CHILD_NEW; env | grep -c ^QUERN_CHILD_"},
+                     {{"QUERN_CHILD_SAID", "said"}, {"QUERN_CHILD_NEW", "new"}});
   EXPECT_EQ(next(child), "kept said new");
   EXPECT_EQ(next(child), "3");
-  ::unsetenv("QUERN_TEST_KEPT");
-  ::unsetenv("QUERN_TEST_SAID");
+  ::unsetenv("QUERN_CHILD_KEPT");
+  ::unsetenv("QUERN_CHILD_SAID");
 }
 
 TEST(ChildProcess, HasNoFileOfOursButStandardError) {

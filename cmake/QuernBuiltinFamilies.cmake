@@ -49,15 +49,16 @@ function(quern_camel_case name out)
   set(${out} ${camel} PARENT_SCOPE)
 endfunction()
 
-# Embeds common/ and mx/, which families share, writes quern/families.h and builtin_families.cpp.
+# Embeds common/, mx/ and moe/, which families share, writes quern/families.h and builtin_families.cpp.
 function(quern_finish_builtin_families)
   set(folder ${CMAKE_CURRENT_SOURCE_DIR})
   file(GLOB common CONFIGURE_DEPENDS ${folder}/common/*.cuh ${folder}/mx/*.cuh)
   file(GLOB public CONFIGURE_DEPENDS
-    ${folder}/common/*_table.h ${folder}/common/*_choices.h ${folder}/mx/*_choices.h)
+    ${folder}/common/*_table.h ${folder}/common/*_choices.h ${folder}/mx/*_choices.h
+    ${folder}/moe/*_choices.h)
   quern_embed_sources(quern_objects common ${common} ${public})
   quern_public_headers(${public})
-  file(GLOB shared CONFIGURE_DEPENDS ${folder}/mx/*.cpp)
+  file(GLOB shared CONFIGURE_DEPENDS ${folder}/mx/*.cpp ${folder}/moe/*.cpp)
   target_sources(quern_objects PRIVATE ${shared})
 
   get_property(families GLOBAL PROPERTY QUERN_BUILTIN_FAMILIES)

@@ -15,7 +15,7 @@ constexpr std::int64_t kMostElements = 1 << 18;
 
 bool is_width(std::string_view name) { return name == "width" || name == "cols"; }
 bool is_extent(std::string_view name) {
-  return is_width(name) || name == "rows" || name == "count" || name == "experts";
+  return is_width(name) || name == "rows" || name == "count" || name == "experts" || name == "tokens";
 }
 
 std::string kind_of(std::int64_t extent) {

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-families=$(find templates -mindepth 1 -maxdepth 1 -type d -not -name common -not -name mx -printf '%f ')
+families=$(find templates -mindepth 1 -maxdepth 1 -type d -not -name common -not -name mx -not -name moe -printf '%f ')
 
 find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \) -print0 | sort -z |
   xargs -0 awk -v families="$families" '
@@ -35,7 +35,7 @@ find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name 
     allowed["io"] = "io " allowed["tuner/application"]
     allowed["report"] = "report io tuner/journal base public"
     allowed["common"] = "common"                                    # of common and mx, what kernels include: *.cuh, *_table.h, *_choices.h
-    allowed["host_common"] = "host_common common base public"       # templates/common/*.h, templates/mx/*.h, *.cpp
+    allowed["host_common"] = "host_common common base public"       # templates/{common,mx,moe}/*.h, *.cpp
     allowed["device"] = "common spec own"                           # templates/<f>/*.cu, *.cuh, params.h, *_choices.h
     allowed["family"] = "host_common common base public own embedded families"  # templates/<f>/*.cpp, <f>.h
 
@@ -63,7 +63,7 @@ find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name 
     else if (part[1] == "base") layer = "base"
     else if (part[1] == "include") layer = "public"
     else if (part[1] == "tools") layer = part[4] == "" ? "main" : part[3]
-    else if (part[1] == "templates" && (part[2] == "common" || part[2] == "mx")) layer = FILENAME ~ /(\.cuh|_(table|choices)\.h)$/ ? "common" : "host_common"
+    else if (part[1] == "templates" && part[2] ~ /^(common|mx|moe)$/) layer = FILENAME ~ /(\.cuh|_(table|choices)\.h)$/ ? "common" : "host_common"
     else if (part[1] == "templates") {
       own = part[2]
       layer = FILENAME ~ /(\.cuh?|\/params\.h|_choices\.h)$/ ? "device" : "family"
@@ -84,7 +84,7 @@ find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name 
       if (stem == own) return "own"
       return stem == "families" || stem ~ /_(table|choices)$/ || stem in is_family ? "families" : "public"
     }
-    if (part[1] == "common" || part[1] == "mx") return path ~ /(\.cuh|_(table|choices)\.h)$/ ? "common" : "host_common"
+    if (part[1] ~ /^(common|mx|moe)$/) return path ~ /(\.cuh|_(table|choices)\.h)$/ ? "common" : "host_common"
     if (part[1] == "tuner" || part[1] == "hostdriver") return part[1] "/" part[2]
     if (part[1] in is_layer) return part[1]
     if (part[1] == "compare" && own != "compare") return "internal_family"

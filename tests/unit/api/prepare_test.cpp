@@ -182,7 +182,7 @@ TEST_F(Prepare, TextDoesWhatAStructDoes) {
   EXPECT_EQ(runtime.prepare_text(plan.problem()).state(), plan.state());
   EXPECT_TRUE(has(refusal([&] { runtime.prepare_text("gathr width=512"); }).sentence, "did you mean gather?"));
   EXPECT_TRUE(has(refusal([&] { runtime.prepare_text(""); }).sentence,
-                  "Families are: gather, mx_scales, mxfp8, mxfp8_dequantize, pointwise, row_pad"));
+                  "Families are: gather, moe_map, mx_scales, mxfp8, mxfp8_dequantize, pointwise, row_pad"));
 }
 
 TEST_F(Prepare, ABadProblemIsRefusedBeforeAnythingIsDone) {

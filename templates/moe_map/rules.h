@@ -1,0 +1,33 @@
+// What follows from a problem of moe_map: shapes, refusals, test data and the plain reference.
+#ifndef QUERN_MOE_MAP_RULES_H_
+#define QUERN_MOE_MAP_RULES_H_
+
+#include <string>
+#include <string_view>
+
+#include "common/host_types.h"
+#include "moe/routing.h"
+#include "moe_map/moe_map.h"
+
+namespace quern::moe_map {
+
+inline bool has_marks(const MoeMap& p) { return p.map != MoeMapKind::ids; }
+inline bool has_pads(const MoeMap& p) { return p.align > 1 || p.tail == MoeTail::list; }
+inline bool has_row_ids(const MoeMap& p) { return p.row_id_map == MoeRowIdMap::write; }
+inline DType index_of(const MoeMap& p) { return p.index != DType::none ? p.index : has_marks(p) ? u8 : i32; }
+inline std::int64_t map_width(const MoeMap& p) {
+  return p.map == MoeMapKind::ids ? p.topk : p.map == MoeMapKind::mask ? p.experts : (p.experts + 7) / 8;
+}
+
+// `capacity`: of the rules, if the problem gives none.
+moe::RowRules rules_of(const MoeMap& p, std::int64_t capacity);
+// kOpen if `tokens` is.
+std::int64_t capacity_of(const MoeMap& p);
+
+std::string check_map(const MoeMap& p);
+bool generate_map(const MoeMap& p, std::string_view operand, std::uint64_t seed, void* data);
+void write_map(const MoeMap& p, const MoeMapArgs& a);
+
+}  // namespace quern::moe_map
+
+#endif  // QUERN_MOE_MAP_RULES_H_

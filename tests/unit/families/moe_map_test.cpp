@@ -1,0 +1,133 @@
+// moe_map's refusals and shapes, and the rows of a small routing, worked out by hand.
+#include "moe_map/moe_map.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "moe/routing.h"
+#include "unit/families/support.h"
+
+namespace quern {
+namespace {
+
+using test::has;
+using test::span;
+using Numbers = std::vector<std::int32_t>;
+
+std::string refusal(const std::string& fields) { return test::refusal("moe_map " + fields); }
+
+TEST(MoeMapProblem, TakesEachMapInItsTypes) {
+  for (const char* fields : {"index=i32", "index=i64", "map=mask", "map=mask index=u8", "map=mask index=i32",
+                             "map=bits", "map=bits index=u8", "global=64", "experts=1024 topk=1024 map=mask"})
+    EXPECT_EQ(refusal(fields), "") << fields;
+  for (const char* fields : {"index=u8", "map=mask index=i64", "map=bits index=i32"})
+    EXPECT_TRUE(has(refusal(fields), "ids has i32 or i64, mask u8 or i32, bits u8")) << fields;
+}
+
+TEST(MoeMapProblem, RefusesWhatNoRoutingCanBe) {
+  EXPECT_TRUE(has(refusal("experts=0"), "from 1 to 1024"));
+  EXPECT_TRUE(has(refusal("experts=1025"), "from 1 to 1024"));
+  EXPECT_TRUE(has(refusal("topk=0"), "give 1 or more"));
+  EXPECT_TRUE(has(refusal("map=mask topk=9"), "more than experts"));
+  EXPECT_EQ(refusal("topk=9"), "") << "ids may repeat";
+  EXPECT_TRUE(has(refusal("map=bits global=8"), "map=ids"));
+  EXPECT_TRUE(has(refusal("global=7"), "less than experts"));
+  EXPECT_TRUE(has(refusal("row_id_map=write"), "map=mask and bits"));
+  EXPECT_TRUE(has(test::parse_error("moe_map align=0"), "align"));
+  EXPECT_TRUE(has(test::parse_error("moe_map align=-16"), "align"));
+}
+
+TEST(MoeMapProblem, RefusesMoreRowsThanAnInt32Numbers) {
+  EXPECT_TRUE(has(refusal("capacity=2147483648"), "2^31"));
+  EXPECT_TRUE(has(refusal("tokens=1073741824 topk=2"), "2^31"));
+  EXPECT_TRUE(has(refusal("tokens=4 experts=8 align=1073741824"), "2^31"));
+  EXPECT_TRUE(has(refusal("tokens=70368744177664 topk=70368744177664"), "2^31"));
+  EXPECT_EQ(refusal("tokens=1073741823 topk=2"), "");
+}
+
+TEST(MoeMapOperands, FollowFromTheMapAndTheCapacity) {
+  const std::string ids = "moe_map tokens=100 experts=10 topk=3 ";
+  EXPECT_EQ(span(ids, "map"), 100 * 3 * 4);
+  EXPECT_EQ(span(ids + "map=mask", "map"), 100 * 10);
+  EXPECT_EQ(span(ids + "map=bits", "map"), 100 * 2);
+  EXPECT_EQ(span(ids, "token_experts"), 0);
+  EXPECT_EQ(span(ids + "map=bits", "token_experts"), 100 * 3 * 4);
+  EXPECT_EQ(span(ids, "row_tokens"), 300 * 4);
+  EXPECT_EQ(span(ids, "pads"), 0);
+  EXPECT_EQ(span(ids + "tail=list", "pads"), 300 * 4);
+  EXPECT_EQ(span(ids + "align=16", "row_tokens"), (300 + 10 * 15) / 16 * 16 * 4);
+  EXPECT_EQ(span(ids + "capacity=77", "row_tokens"), 77 * 4);
+  EXPECT_EQ(span(ids + "offset=i64", "offsets"), 11 * 8);
+  EXPECT_EQ(span(ids + "map=mask row_id_map=write", "row_id_map"), 100 * 21 * 4);
+  EXPECT_EQ(span(ids + "global=40", "expert_map"), 40 * 4);
+}
+
+TEST(MoeRouting, GivesRowsByExpertThenByToken) {
+  const moe::Routes routes{4, 2, {2, 0, 0, -1, 2, 1, -1, -1}};
+  const moe::RowMap map = moe::map_rows(routes, {4, 3, false, 10, true});
+  EXPECT_EQ(map.counts, (std::vector<std::int64_t>{2, 1, 2, 0}));
+  EXPECT_EQ(map.offsets, (std::vector<std::int64_t>{0, 3, 6, 9, 9}));
+  EXPECT_EQ(map.rows, (Numbers{6, 0, 1, -1, 7, 3, -1, -1}));
+  EXPECT_EQ(map.unpadded, (Numbers{3, 0, 1, -1, 4, 2, -1, -1}));
+  EXPECT_EQ(map.tokens, (Numbers{0, 1, -1, 2, -1, -1, 0, 2, -1, -1}));
+  EXPECT_EQ(map.pads, (Numbers{2, 4, 5, 8, 9}));
+  EXPECT_EQ(map.dropped, 0);
+}
+
+TEST(MoeRouting, DropsWhatIsBehindTheCapacityAndNothingElse) {
+  const moe::Routes routes{4, 2, {2, 0, 0, -1, 2, 1, -1, -1}};
+  const moe::RowMap map = moe::map_rows(routes, {4, 3, false, 7, false});
+  EXPECT_EQ(map.rows, (Numbers{6, 0, 1, -1, -1, 3, -1, -1}));
+  EXPECT_EQ(map.tokens, (Numbers{0, 1, -1, 2, -1, -1, 0}));
+  EXPECT_EQ(map.pads, (Numbers{2, 4, 5}));
+  EXPECT_EQ(map.dropped, 1);
+}
+
+TEST(MoeRouting, AnEmptyExpertIsFilledIfAsked) {
+  const moe::RowMap map = moe::map_rows({1, 1, {1}}, {3, 4, true, 12, false});
+  EXPECT_EQ(map.offsets, (std::vector<std::int64_t>{0, 4, 8, 12}));
+  EXPECT_EQ(map.pads, (Numbers{0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11}));
+}
+
+// The rows that a problem without a capacity has are enough for each routing, and for one of them just enough.
+TEST(MoeRouting, TheMostRowsAreReachedAndNotPassed) {
+  for (const bool fill : {false, true}) {
+    for (const std::int64_t align : {1, 2, 5}) {
+      for (std::int64_t tokens = 0; tokens < 7; ++tokens) {
+        const moe::RowRules rules{3, align, fill, 1000, false};
+        std::int64_t most = 0, routings = 1;
+        for (std::int64_t t = 0; t < tokens; ++t) routings *= 3;
+        for (std::int64_t r = 0; r < routings; ++r) {
+          moe::Routes routes{tokens, 1, {}};
+          for (std::int64_t t = 0, rest = r; t < tokens; ++t, rest /= 3)
+            routes.experts.push_back(static_cast<std::int32_t>(rest % 3));
+          most = std::max(most, moe::map_rows(routes, rules).offsets.back());
+        }
+        EXPECT_EQ(moe::most_rows(tokens, rules), most) << fill << " " << align << " " << tokens;
+      }
+    }
+  }
+}
+
+TEST(MoeRouting, GeneratedRoutesAreOfDifferentExpertsAndDifferBySeed) {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    const moe::Routes routes = moe::generate_routes(50, 16, 5, seed, seed % 2 == 0);
+    bool fewer = false;
+    for (std::int64_t t = 0; t < 50; ++t) {
+      Numbers own(routes.experts.begin() + t * 5, routes.experts.begin() + t * 5 + 5);
+      EXPECT_TRUE(seed % 2 == 1 || std::is_sorted(own.rbegin(), own.rend()));
+      fewer = fewer || own.back() == -1;
+      std::sort(own.begin(), own.end());
+      EXPECT_EQ(std::unique(own.begin(), own.end()), own.end());
+      EXPECT_GE(own.front(), -1);
+      EXPECT_LT(own.back(), 16);
+    }
+    EXPECT_EQ(fewer, seed % 4 != 1);
+    EXPECT_NE(routes.experts, moe::generate_routes(50, 16, 5, seed + 1, seed % 2 == 0).experts);
+  }
+}
+
+}  // namespace
+}  // namespace quern

@@ -90,7 +90,7 @@ void generate_ids(const MoeMap& p, const moe::Routes& routes, std::uint64_t seed
 }
 
 void generate_marks(const MoeMap& p, const moe::Routes& routes, void* data) {
-  std::memset(data, 0, static_cast<std::size_t>(p.tokens * map_width(p) * quern::bytes(index_of(p))));
+  std::fill_n(static_cast<std::uint8_t*>(data), p.tokens * map_width(p) * quern::bytes(index_of(p)), std::uint8_t{0});
   for (std::int64_t t = 0; t < p.tokens; ++t) {
     for (std::int64_t k = 0; k < routes.topk; ++k) {
       const std::int64_t e = routes(t, k);

@@ -10,6 +10,17 @@ namespace quern::common {
 // Reductions in a fixed order: the same inputs on the same number of threads give the same bits, in every lane.
 // All 32 lanes of each warp take part; a block has a multiple of 32 threads.
 
+// The sum of what this lane and those below it have.
+template <class T>
+QUERN_DEVICE T warp_prefix_sum(T mine) {
+#pragma unroll
+  for (u32 distance = 1; distance < 32; distance *= 2) {
+    const T below = __shfl_up_sync(0xffffffffu, mine, distance);
+    if (threadIdx.x % 32 >= distance) mine += below;
+  }
+  return mine;
+}
+
 struct Sum {
   static QUERN_DEVICE float nothing() { return 0.0f; }
   static QUERN_DEVICE float combine(float a, float b) { return a + b; }

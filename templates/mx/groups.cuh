@@ -2,22 +2,13 @@
 #ifndef QUERN_MX_GROUPS_CUH_
 #define QUERN_MX_GROUPS_CUH_
 
+#include "common/reduce.cuh"
 #include "common/shared.cuh"
 #include "common/vector.cuh"
 
 namespace quern::mx {
 
 using namespace common;
-
-// The sum of what this lane and those below it have.
-QUERN_DEVICE i64 sum_up_to(i64 mine) {
-#pragma unroll
-  for (u32 distance = 1; distance < 32; distance *= 2) {
-    const i64 below = __shfl_up_sync(0xffffffffu, mine, distance);
-    if (threadIdx.x % 32 >= distance) mine += below;
-  }
-  return mine;
-}
 
 QUERN_DEVICE i64 last_lane(i64 v) { return __shfl_sync(0xffffffffu, v, 31); }
 
@@ -111,8 +102,9 @@ QUERN_DEVICE Search put_group(const Ends& ends, i64 unit, u8* numbers, const Uni
   const bool right = for_groups(ends, [&](const Group& group) {
     const i64 own = units_of(group.rows), own_blocks = (group.rows + 31) / 32;
     const i64 own_rows = (group.rows + 127) / 128 * 128, own_padded = (own_blocks + 3) / 4 * 4;
-    const i64 units_then = units + sum_up_to(own), blocks_then = blocks + sum_up_to(own_blocks);
-    const i64 rows_then = padded_rows + sum_up_to(own_rows), padded_then = padded_blocks + sum_up_to(own_padded);
+    const i64 units_then = units + warp_prefix_sum(own), blocks_then = blocks + warp_prefix_sum(own_blocks);
+    const i64 rows_then = padded_rows + warp_prefix_sum(own_rows),
+              padded_then = padded_blocks + warp_prefix_sum(own_padded);
     if (unit < units_then && unit >= units_then - own) {
       const i64 place[] = {group.rows,
                            group.start,

@@ -29,7 +29,7 @@ QUERN_DEVICE void write_padded_offsets(const Params& p) {
   i64 before = 0;
   u32 first = 0;
   for_groups(ends_of(p), [&](const Group& group) {
-    const i64 own = slabs_of(p, group.rows) * p.align, end = before + sum_up_to(own);
+    const i64 own = slabs_of(p, group.rows) * p.align, end = before + warp_prefix_sum(own);
     const u32 g = first + threadIdx.x;
     if (g < p.groups) {
       put_offset<spec::Offset>(p.starts, g, end - own);

@@ -6,26 +6,26 @@ namespace quern {
 
 #define QUERN_VALUE(name) name,
 
-// How a routing of tokens to experts is given, and in which order a token's routes are.
-#define QUERN_MOE_MAPS(VALUE)                                                                                  \
-  VALUE(ids)  /* [tokens, topk]: a token's experts, in its order; a number of no expert, as -1, is no route */ \
-  VALUE(mask) /* [tokens, experts]: not 0 where a token has the expert; its last expert comes first */         \
-  VALUE(bits) /* [tokens, experts / 8, rounded up]: the same in bit `expert mod 8` */
+// The form of a routing. A route is a pair of a token and an expert; a token's routes are in this order.
+#define QUERN_MOE_MAPS(VALUE)                                                                                     \
+  VALUE(ids)  /* [tokens, topk] of expert ids, in their order; invalid ids (negative or too large) are ignored */ \
+  VALUE(mask) /* [tokens, experts], nonzero where the token is routed to the expert; from the last expert down */ \
+  VALUE(bits) /* [tokens, ceil(experts / 8)], the same mask in bits: expert e is bit e % 8 of byte e / 8 */
 enum class MoeMapKind : unsigned char { QUERN_MOE_MAPS(QUERN_VALUE) };
 
 // The rows of an expert without routes.
 #define QUERN_MOE_EMPTY(VALUE) \
   VALUE(none)                  \
-  VALUE(fill) /* `align`, as grouped products that refuse empty groups need */
+  VALUE(fill) /* `align` padding rows, for grouped GEMMs that refuse empty groups */
 enum class MoeEmpty : unsigned char { QUERN_MOE_EMPTY(QUERN_VALUE) };
 
-// The rows behind the last expert's, up to the capacity.
-#define QUERN_MOE_TAILS(VALUE)       \
-  VALUE(leave) /* are not touched */ \
-  VALUE(list)  /* are listed in `pads`, and so cleared */
+// Unused rows: those between the last expert's and the capacity.
+#define QUERN_MOE_TAILS(VALUE)     \
+  VALUE(leave) /* not in `pads` */ \
+  VALUE(list)  /* in `pads`, so that they are zeroed like padding rows */
 enum class MoeTail : unsigned char { QUERN_MOE_TAILS(QUERN_VALUE) };
 
-// Whether TransformerEngine's map is written too.
+// Whether TransformerEngine's row_id_map is written too.
 #define QUERN_MOE_ROW_ID_MAPS(VALUE) \
   VALUE(none)                        \
   VALUE(write)

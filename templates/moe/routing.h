@@ -1,4 +1,4 @@
-// Routes of tokens to experts on the host: what references compute, and what tests and benchmarks generate.
+// Routings of tokens to experts on the host, for references, tests and benchmarks.
 #ifndef QUERN_MOE_ROUTING_H_
 #define QUERN_MOE_ROUTING_H_
 
@@ -7,7 +7,7 @@
 
 namespace quern::moe {
 
-// The expert of each route, [tokens, topk] in the order of the map, or -1 where a token has no further route.
+// The expert of each route, [tokens, topk] in the order of MoeMapKind; -1: no route.
 struct Routes {
   std::int64_t tokens = 0;
   std::int64_t topk = 0;
@@ -17,37 +17,37 @@ struct Routes {
   }
 };
 
-// How rows are given to routes.
+// How rows are assigned to routes.
 struct RowRules {
   std::int64_t experts;
-  std::int64_t align;     // each expert's rows are padded to a multiple of it
+  std::int64_t align;     // the rows of each expert are padded to a multiple of it
   bool fill_empty;        // an expert without routes has `align` rows too
-  std::int64_t capacity;  // rows that there are
-  bool list_tail;         // rows behind the last expert's are in `pads` too
+  std::int64_t capacity;  // valid rows are below it
+  bool list_tail;         // unused rows after the last expert are in `pads` too
 };
 
-// Rows are by expert, inside of an expert by token, inside of a token in the order of its routes.
+// Rows are sorted by expert, then by token, then by the order of a token's routes.
 struct RowMap {
   std::vector<std::int64_t> counts;    // [experts]: routes
-  std::vector<std::int64_t> offsets;   // [experts + 1]: the first row of each expert, and the end of the last
-  std::vector<std::int32_t> rows;      // [tokens, topk]: -1 without a route, or at or behind the capacity
-  std::vector<std::int32_t> unpadded;  // [tokens, topk]: the row if nothing were padded; -1 without a route
-  std::vector<std::int32_t> tokens;    // [capacity]: -1 in rows without a route
-  std::vector<std::int32_t> pads;      // the rows of the experts that have no route, ascending
-  std::int64_t dropped = 0;            // routes at or behind the capacity
+  std::vector<std::int64_t> offsets;   // [experts + 1]: the first row of each expert, then the end of the last
+  std::vector<std::int32_t> rows;      // [tokens, topk]: -1 without a route, or if the row exceeds the capacity
+  std::vector<std::int32_t> unpadded;  // [tokens, topk]: the row for align=1; -1 without a route
+  std::vector<std::int32_t> tokens;    // [capacity]: -1 in padding and unused rows
+  std::vector<std::int32_t> pads;      // padding rows, ascending
+  std::int64_t dropped = 0;            // routes whose row exceeds the capacity
 };
 
 RowMap map_rows(const Routes& routes, const RowRules& rules);
 
-// The most rows that any routing of so many routes needs.
+// The rows that the worst routing with this many routes needs.
 std::int64_t most_rows(std::int64_t routes, const RowRules& rules);
 
-// What a family's `generate` is given is SEED * kSeedsOfProblem + a number of the operand.
+// Operand i of a family gets the seed SEED * kSeedsOfProblem + i in `generate`.
 inline constexpr std::uint64_t kSeedsOfProblem = 100;
 
-// Routes of different experts. If seed mod 4 is 1, as for benchmarks: as many as there are, to all experts alike. Else
-// some tokens have one fewer and some experts none; if it is 2, most go to an eighth of the experts. `descending`: a
-// token's experts from the last to the first, as a mask has them.
+// A random routing without duplicate experts. If seed mod 4 is 1, as in benchmarks, it is uniform and each token has
+// `topk` routes. Else some tokens have one fewer and a quarter of the experts has none; if it is 2, it is skewed as
+// well. `descending`: from the last expert down, as in a mask.
 Routes generate_routes(std::int64_t tokens, std::int64_t experts, std::int64_t topk, std::uint64_t seed,
                        bool descending);
 

@@ -3,7 +3,7 @@
 #define QUERN_MOE_MAP_BLOCK_CUH_
 
 #include "common/divide.cuh"
-#include "common/shared.cuh"
+#include "common/reduce.cuh"
 #include "moe_map/params.h"
 #include "spec.cuh"
 
@@ -42,46 +42,36 @@ class Words {
   u8* at_;
 };
 
-// An entry for each expert, and one for the routes that a token has too many: first how many the block has, then the
-// next row.
+// For each expert the number of the block's routes; later the row of its next route. The last entry counts routes
+// beyond the topk-th of their token.
 QUERN_DEVICE Words experts_of_block() { return Words(0); }
-// How far padding has moved the rows of each expert.
-QUERN_DEVICE Words moved(const Params& p) { return Words(p.experts + 1); }
+// The padding rows before each expert.
+QUERN_DEVICE Words padding_before(const Params& p) { return Words(p.experts + 1); }
 QUERN_DEVICE Words sums(const Params& p) { return Words(2 * p.experts + 1); }
-constexpr u32 kSums = 3 * 32;
-// What counts the map has the rest.
+constexpr u32 kSums = 2 * 32;
+// The rest is for ids.cuh or mask.cuh.
 QUERN_DEVICE u32 first_word(const Params& p) { return 2 * p.experts + 1 + kSums; }
 
-QUERN_DEVICE u32 sum_of_warp_up_to(u32 mine) {
-#pragma unroll
-  for (u32 distance = 1; distance < 32; distance *= 2) {
-    const u32 below = __shfl_up_sync(kAll, mine, distance);
-    if (lane() >= distance) mine += below;
-  }
-  return mine;
-}
-
-// Of the threads before this one, and of all.
-struct Sum {
+struct PrefixSum {
   u32 before;
   u32 all;
 };
 
-// N sums at once, by all threads of the block.
+// N exclusive prefix sums over the threads of the block, and their totals.
 template <int N>
-QUERN_DEVICE void sum_over_block(const Params& p, const u32 (&mine)[N], Sum (&out)[N]) {
+QUERN_DEVICE void block_prefix_sums(const Params& p, const u32 (&mine)[N], PrefixSum (&out)[N]) {
   static_assert(N * 32 <= kSums);
   const Words shared = sums(p);
   u32 up_to[N];
 #pragma unroll
   for (int i = 0; i < N; ++i) {
-    up_to[i] = sum_of_warp_up_to(mine[i]);
+    up_to[i] = warp_prefix_sum(mine[i]);
     if (lane() == 31) shared.set(i * 32 + warp(), up_to[i]);
   }
   __syncthreads();
 #pragma unroll
   for (int i = 0; i < N; ++i) {
-    const u32 warps_up_to = sum_of_warp_up_to(lane() < warps() ? shared.get(i * 32 + lane()) : 0);
+    const u32 warps_up_to = warp_prefix_sum(lane() < warps() ? shared.get(i * 32 + lane()) : 0);
     const u32 before = __shfl_sync(kAll, warps_up_to, static_cast<int>(warp() + 31) % 32);
     out[i] = {(warp() == 0 ? 0 : before) + up_to[i] - mine[i], __shfl_sync(kAll, warps_up_to, 31)};
   }

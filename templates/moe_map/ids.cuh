@@ -1,5 +1,5 @@
 // The map as the experts of each token. Each warp has consecutive routes, 32 at a time, one a lane. A route's place in
-// its expert is the number of equal experts in lower lanes, in earlier turns, and in earlier warps.
+// its expert is the number of equal experts in lower lanes, in earlier iterations, and in earlier warps.
 #ifndef QUERN_MOE_MAP_IDS_CUH_
 #define QUERN_MOE_MAP_IDS_CUH_
 
@@ -8,22 +8,23 @@
 namespace quern::moe_map {
 
 constexpr u32 kNone = 0xffffffffu;
-constexpr int kAhead = 4;  // turns whose routes are read at once
+constexpr int kAhead = 4;  // iterations whose routes are loaded together
+constexpr bool kLimitsRoutes = false;
 
 struct Slice {
   u32 begin;
   u32 end;
 };
 
-// The warp's routes, counted from the block's first.
+// The warp's routes, counted from the block's first. Warps without counters have none.
 QUERN_DEVICE Slice slice_of_warp(const Params& p, const Tokens& tokens) {
-  const u32 all = tokens.count * p.topk, each = ((all + warps() - 1) / warps() + 31) / 32 * 32;
-  const u32 begin = warp() * each;
-  return {begin, begin + each < all ? begin + each : all};
+  const u32 all = tokens.count * p.topk, own = ((all + p.counters - 1) / p.counters + 31) / 32 * 32;
+  const u32 begin = warp() * own;
+  return {begin, begin + own < all ? begin + own : all};
 }
 
-// A warp's number of routes of each expert; then the next row of each.
-QUERN_DEVICE Words words_of_warp(const Params& p, u32 w) { return Words(first_word(p) + w * p.experts); }
+// A warp's number of routes of each expert; later the row of its next route.
+QUERN_DEVICE Words counters_of_warp(const Params& p, u32 w) { return Words(first_word(p) + w * p.experts); }
 
 QUERN_DEVICE u32 expert_at(const Params& p, u64 route) {
   using Index = spec::Index;
@@ -64,15 +65,15 @@ QUERN_DEVICE u32 advance(const Words& words, u32 expert, u32 same) {
 }
 
 QUERN_DEVICE void count_routes(const Params& p, const Tokens& tokens) {
-  const Words own = words_of_warp(p, warp());
-  for (u32 e = lane(); e < p.experts; e += 32) own.set(e, 0);
+  const Words own = counters_of_warp(p, warp());
+  for (u32 e = lane(); warp() < p.counters && e < p.experts; e += 32) own.set(e, 0);
   __syncwarp();
   for_routes(p, tokens, [&](u32, u32 expert, u32 same) { advance(own, expert, same); });
   __syncthreads();
   if (const u32 e = threadIdx.x; e < p.experts) {
     u32 all = 0;
 #pragma unroll 4
-    for (u32 w = 0; w < warps(); ++w) all += words_of_warp(p, w).get(e);
+    for (u32 w = 0; w < p.counters; ++w) all += counters_of_warp(p, w).get(e);
     experts_of_block().set(e, all);
   }
   if (threadIdx.x == 0) experts_of_block().set(p.experts, 0);
@@ -83,14 +84,14 @@ QUERN_DEVICE void write_routes(const Params& p, const Tokens& tokens) {
   if (const u32 e = threadIdx.x; e < p.experts) {
     u32 next = experts_of_block().get(e);
 #pragma unroll 4
-    for (u32 w = 0; w < warps(); ++w) {
-      const u32 own = words_of_warp(p, w).get(e);
-      words_of_warp(p, w).set(e, next);
+    for (u32 w = 0; w < p.counters; ++w) {
+      const u32 own = counters_of_warp(p, w).get(e);
+      counters_of_warp(p, w).set(e, next);
       next += own;
     }
   }
   __syncthreads();
-  const Words next = words_of_warp(p, warp());
+  const Words next = counters_of_warp(p, warp());
   for_routes(p, tokens, [&](u32 route, u32 expert, u32 same) {
     const u32 first = advance(next, expert, same);
     if (route >= slice_of_warp(p, tokens).end) return;

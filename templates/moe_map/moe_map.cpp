@@ -43,7 +43,7 @@ Layout counts_layout(const MoeMap& p) { return Layout::list(p.offset, p.experts)
 Layout offsets_layout(const MoeMap& p) { return Layout::list(p.offset, p.experts + 1); }
 Layout token_rows_layout(const MoeMap& p) { return Layout::matrix(i32, p.tokens, p.topk, p.topk); }
 Layout token_experts_layout(const MoeMap& p) {
-  return Layout::matrix(has_marks(p) ? i32 : DType::none, p.tokens, p.topk, p.topk);
+  return Layout::matrix(has_mask(p) ? i32 : DType::none, p.tokens, p.topk, p.topk);
 }
 Layout row_tokens_layout(const MoeMap& p) { return Layout::list(i32, capacity_of(p)); }
 Layout pads_layout(const MoeMap& p) { return Layout::list(has_pads(p) ? i32 : DType::none, capacity_of(p)); }
@@ -70,18 +70,18 @@ struct MoeMapFamily {
 
   static constexpr Field kFields[] = {
       extent_field("tokens", offsetof(MoeMap, tokens), true, "tokens"),
-      extent_field("experts", offsetof(MoeMap, experts), false, "experts that get rows, up to 1024"),
-      extent_field("topk", offsetof(MoeMap, topk), false, "routes of a token, at most"),
-      choice_field("map", offsetof(MoeMap, map), kMaps, "how the routing is given"),
+      extent_field("experts", offsetof(MoeMap, experts), false, "local experts, up to 1024"),
+      extent_field("topk", offsetof(MoeMap, topk), false, "the most routes of a token"),
+      choice_field("map", offsetof(MoeMap, map), kMaps, "form of the routing"),
       dtype_field("index", offsetof(MoeMap, index), kIndexTypes,
-                  "type of map; ids: i32 or i64, mask: u8 or i32, bits: u8; none: the first of them"),
+                  "element type of map; ids: i32 or i64, mask: u8 or i32, bits: u8; none: the first one"),
       extent_field("global", offsetof(MoeMap, global), false,
-                   "ids: experts in all, of which expert_map says which are here; 0: all are"),
+                   "ids: experts on all devices, with expert_map; 0: ids are local"),
       integer_field("align", offsetof(MoeMap, align), 1, std::int64_t{1} << 30,
                     "the rows of an expert are a multiple of it"),
       choice_field("empty", offsetof(MoeMap, empty), kEmpty, "fill: an expert without routes has align rows"),
-      extent_field("capacity", offsetof(MoeMap, capacity), false, "rows; 0: as many as any routing can need"),
-      choice_field("tail", offsetof(MoeMap, tail), kTails, "list: rows behind the last expert's are pads too"),
+      extent_field("capacity", offsetof(MoeMap, capacity), false, "rows; 0: enough for any routing"),
+      choice_field("tail", offsetof(MoeMap, tail), kTails, "list: unused rows after the last expert are in pads too"),
       dtype_field("offset", offsetof(MoeMap, offset), only(i32) | only(i64), "type of counts and offsets"),
       choice_field("row_id_map", offsetof(MoeMap, row_id_map), moe::kRowIdMaps, "write: TransformerEngine's map too"),
   };
@@ -89,7 +89,7 @@ struct MoeMapFamily {
       {"map", Role::input, offsetof(MoeMapArgs, map), false, layout<map_layout>,
        "[tokens, topk]; mask: [tokens, experts]; bits: [tokens, experts / 8]", "the routing"},
       {"expert_map", Role::input, offsetof(MoeMapArgs, expert_map), false, layout<expert_map_layout>, "[global]",
-       "global > 0: the expert here, or -1"},
+       "global > 0: local expert of each global id, or -1"},
       {"counts", Role::output, offsetof(MoeMapArgs, counts), false, layout<counts_layout>, "[experts]",
        "routes of each expert"},
       {"offsets", Role::output, offsetof(MoeMapArgs, offsets), false, layout<offsets_layout>, "[experts + 1]",
@@ -101,9 +101,9 @@ struct MoeMapFamily {
       {"row_tokens", Role::output, offsetof(MoeMapArgs, row_tokens), false, layout<row_tokens_layout>, "[capacity]",
        "the token of each row, or -1"},
       {"pads", Role::output, offsetof(MoeMapArgs, pads), false, layout<pads_layout>, "[capacity]",
-       "rows without a token, then -1"},
+       "padding rows, then -1"},
       {"totals", Role::output, offsetof(MoeMapArgs, totals), false, layout<totals_layout>, "[3]",
-       "rows, pads, dropped routes"},
+       "rows, padding rows, dropped routes"},
       {"row_id_map", Role::output, offsetof(MoeMapArgs, row_id_map), false, layout<row_id_map_layout>,
        "[tokens, 2 * experts + 1]", "row_id_map=write: TransformerEngine's"},
       {"workspace", Role::workspace, offsetof(MoeMapArgs, workspace), false, layout<workspace_layout>,
@@ -172,7 +172,7 @@ struct MoeMapFamily {
     spec.flag("row_id_map", has_row_ids(p));
     spec.type("Index", common::spec_type(index_of(p)));
     spec.type("Offset", common::spec_type(p.offset));
-    spec.part(has_marks(p) ? "moe_map/marks.cuh" : "moe_map/ids.cuh");
+    spec.part(has_mask(p) ? "moe_map/mask.cuh" : "moe_map/ids.cuh");
   }
 
   static void launch(const MoeMap& p, const Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
@@ -184,6 +184,7 @@ struct MoeMapFamily {
     params.block_tokens = static_cast<unsigned>(block_tokens(p, most));
     params.experts = static_cast<unsigned>(p.experts);
     params.valid = static_cast<unsigned>(p.global > 0 ? p.global : p.experts);
+    params.counters = static_cast<unsigned>(counters_of(p, config));
     params.topk = static_cast<unsigned>(p.topk);
     params.align = static_cast<unsigned>(p.align);
     params.capacity = static_cast<unsigned>(capacity_of(p));
@@ -210,11 +211,16 @@ struct MoeMapFamily {
     params.table = static_cast<unsigned*>(a.workspace.data);
   }
 
-  // Arranged in block.cuh, ids.cuh and marks.cuh.
+  // Warps that have a counter for each expert, of 64 KB in all: any architecture has these.
+  static std::int64_t counters_of(const MoeMap& p, const Config& config) {
+    return std::min<std::int64_t>(config[kThreads] / 32, 16384 / p.experts);
+  }
+
+  // Arranged in block.cuh, ids.cuh and mask.cuh.
   static std::uint32_t shared_words(const MoeMap& p, const Config& config) {
-    const std::int64_t warps = config[kThreads] / 32, groups = (p.experts + 31) / 32, at_once = warps / groups;
-    const std::int64_t part = has_marks(p) ? at_once * (p.experts + 32 * groups) : warps * p.experts;
-    return static_cast<std::uint32_t>(2 * p.experts + 1 + 96 + part);
+    const std::int64_t groups = (p.experts + 31) / 32, at_once = config[kThreads] / 32 / groups;
+    const std::int64_t part = has_mask(p) ? at_once * (p.experts + 32 * groups) : counters_of(p, config) * p.experts;
+    return static_cast<std::uint32_t>(2 * p.experts + 1 + 64 + part);
   }
 
   static void reference(const MoeMap& p, const Args& a) { write_map(p, a); }
@@ -222,7 +228,7 @@ struct MoeMapFamily {
 
   static std::int64_t bytes(const MoeMap& p) {
     const std::int64_t map = p.tokens * map_width(p) * quern::bytes(index_of(p)) + p.global * 4;
-    const std::int64_t routes = p.tokens * p.topk * (has_marks(p) ? 2 : 1);
+    const std::int64_t routes = p.tokens * p.topk * (has_mask(p) ? 2 : 1);
     const std::int64_t rows = 4 * (routes + capacity_of(p) * (has_pads(p) ? 2 : 1));
     const std::int64_t row_ids = has_row_ids(p) ? p.tokens * (2 * p.experts + 1) * 4 : 0;
     return map + rows + row_ids + (2 * p.experts + 1) * quern::bytes(p.offset) + 12;

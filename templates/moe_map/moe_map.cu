@@ -1,4 +1,4 @@
-// The kernel. The spec includes one of ids.cuh and marks.cuh, which count and write the routes.
+// The kernel. The spec includes one of ids.cuh and mask.cuh, which count and write the routes.
 #include "moe_map/params.h"
 #include "spec.cuh"
 

@@ -24,7 +24,8 @@ struct Params {
   long long tokens;
   unsigned block_tokens;  // of a thread block, a multiple of 32
   unsigned experts;
-  unsigned valid;  // ids: numbers from 0 to valid - 1 name an expert
+  unsigned valid;     // ids: the exclusive upper bound of expert ids
+  unsigned counters;  // ids: warps that count routes, as many as shared memory has counters for
   unsigned topk;
   unsigned align;
   unsigned capacity;

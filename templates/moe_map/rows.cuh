@@ -1,4 +1,4 @@
-// The rows of each expert, and those that have no token.
+// The rows of each expert, and the padding rows.
 #ifndef QUERN_MOE_MAP_ROWS_CUH_
 #define QUERN_MOE_MAP_ROWS_CUH_
 
@@ -30,7 +30,7 @@ struct ExpertRows {
 struct AllRows {
   u32 rows;
   u32 routes;
-  u32 kept;  // routes before the capacity
+  u32 kept;  // routes within the capacity
 };
 
 QUERN_DEVICE void put_pad(const Params& p, u32 row, u32 at) {
@@ -38,7 +38,7 @@ QUERN_DEVICE void put_pad(const Params& p, u32 row, u32 at) {
   if constexpr (spec::pads) put(p.pads + at, row);
 }
 
-// Each expert's pads are written by a warp of one block.
+// The padding rows of an expert are written by one warp of one block.
 QUERN_DEVICE void write_pads(const Params& p, const ExpertRows& e) {
   const bool mine = threadIdx.x < p.experts && threadIdx.x % gridDim.x == blockIdx.x && e.rows != e.routes;
   u32 left = __ballot_sync(kAll, static_cast<int>(mine));
@@ -55,7 +55,7 @@ QUERN_DEVICE u32 pad_count(const Params& p, const AllRows& all) {
   return (spec::list_tail ? p.capacity : least(all.rows, p.capacity)) - all.kept;
 }
 
-// The rows behind the last expert's, and the rest of `pads`.
+// The unused rows after the last expert, and the rest of `pads`.
 QUERN_DEVICE void write_tail(const Params& p, const AllRows& all) {
   const u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
   for (u32 row = all.rows + thread; row < p.capacity; row += threads) {
@@ -77,28 +77,28 @@ QUERN_DEVICE void write_counts(const Params& p, const ExpertRows& e, const AllRo
   put_count<Offset>(p.offsets, p.experts, all.rows);
   put(p.totals, all.rows);
   put(p.totals + 1, spec::pads ? pad_count(p, all) : 0);
-  put(p.totals + 2, all.routes - all.kept + counted(p, p.experts).all);
+  put(p.totals + 2, all.routes - all.kept + (kLimitsRoutes ? counted(p, p.experts).all : 0));
 }
 
-// Finds the first row of this block's routes of each expert, for write_routes, and writes what belongs to no route.
+// Computes the row of this block's first route of each expert, for write_routes, and writes counts and padding rows.
 QUERN_DEVICE void place_experts(const Params& p) {
   const u32 e = threadIdx.x;
   const bool mine = e < p.experts;
   const Counted own = mine ? counted(p, e) : Counted{};
   const u32 counts[] = {own.all, mine ? padded(p, own.all) : 0};
-  Sum sums[2];
-  sum_over_block(p, counts, sums);
+  PrefixSum sums[2];
+  block_prefix_sums(p, counts, sums);
   const ExpertRows rows = {sums[1].before, own.all, counts[1], sums[0].before};
   const u32 kept[] = {least(rows.first + rows.routes, p.capacity) - least(rows.first, p.capacity)};
-  Sum all_kept[1];
-  sum_over_block(p, kept, all_kept);
+  PrefixSum all_kept[1];
+  block_prefix_sums(p, kept, all_kept);
   const AllRows all = {sums[1].all, sums[0].all, all_kept[0].all};
   if (blockIdx.x == 0) write_counts(p, rows, all);
   write_pads(p, rows);
   write_tail(p, all);
   __syncthreads();  // thread 0 has read the block's counts
   if (mine) experts_of_block().set(e, rows.first + own.before);
-  if (mine && spec::row_id_map) moved(p).set(e, rows.first - rows.routes_before);
+  if (mine && spec::row_id_map) padding_before(p).set(e, rows.first - rows.routes_before);
   __syncthreads();
 }
 

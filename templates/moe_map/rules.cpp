@@ -23,7 +23,7 @@ bool is_index(const MoeMap& p) {
   }
 }
 
-// Numbers that an id may have.
+// The exclusive upper bound of ids.
 std::int64_t valid(const MoeMap& p) { return p.global > 0 ? p.global : p.experts; }
 
 std::int32_t expert_of(const MoeMap& p, const MoeMapArgs& a, std::int64_t route) {
@@ -39,19 +39,19 @@ bool marked(const MoeMap& p, const MoeMapArgs& a, std::int64_t token, std::int64
   return (static_cast<const std::uint8_t*>(a.map.data)[token * map_width(p) + expert / 8] >> expert % 8 & 1) != 0;
 }
 
-// Counts the routes that a token has too many.
+// Adds to *dropped the routes beyond the topk-th of a token.
 moe::Routes read_routes(const MoeMap& p, const MoeMapArgs& a, std::int64_t* dropped) {
   moe::Routes routes{p.tokens, p.topk, std::vector<std::int32_t>(static_cast<std::size_t>(p.tokens * p.topk), -1)};
   for (std::int64_t t = 0; t < p.tokens; ++t) {
     std::int32_t* const own = routes.experts.data() + t * p.topk;
     std::int64_t k = 0;
-    for (std::int64_t e = p.experts; has_marks(p) && e-- > 0;) {
+    for (std::int64_t e = p.experts; has_mask(p) && e-- > 0;) {
       if (!marked(p, a, t, e)) continue;
       if (k < p.topk) own[k] = static_cast<std::int32_t>(e);
       ++k;
     }
     *dropped += std::max<std::int64_t>(0, k - p.topk);
-    for (k = 0; !has_marks(p) && k < p.topk; ++k) own[k] = expert_of(p, a, t * p.topk + k);
+    for (k = 0; !has_mask(p) && k < p.topk; ++k) own[k] = expert_of(p, a, t * p.topk + k);
   }
   return routes;
 }
@@ -74,22 +74,22 @@ void copy(const std::vector<T>& from, const Out& to) {
   if (!from.empty()) std::memcpy(to.data, from.data(), from.size() * sizeof(T));
 }
 
-// The number that an expert has everywhere; the others are of other devices.
-std::int64_t global_number(const MoeMap& p, std::int64_t expert) { return p.global - p.experts + expert; }
+// Of a local expert; lower ids are of other devices.
+std::int64_t global_id(const MoeMap& p, std::int64_t expert) { return p.global - p.experts + expert; }
 
 void generate_ids(const MoeMap& p, const moe::Routes& routes, std::uint64_t seed, void* data) {
   for (std::int64_t i = 0; i < p.tokens * p.topk; ++i) {
     const std::int64_t expert = routes.experts[static_cast<std::size_t>(i)];
     const std::uint64_t random = random_at(seed + 1, static_cast<std::uint64_t>(i));
     const std::int64_t nobody = random % 2 == 0 ? -1 : valid(p) + static_cast<std::int64_t>(random / 2 % 3);
-    const std::int64_t id = expert < 0 ? nobody : p.global == 0 ? expert : global_number(p, expert);
+    const std::int64_t id = expert < 0 ? nobody : p.global == 0 ? expert : global_id(p, expert);
     const bool elsewhere = p.global > p.experts && random % 4 == 0;
     const std::int64_t other = elsewhere ? static_cast<std::int64_t>(random / 8) % (p.global - p.experts) : 0;
     common::write_integer(index_of(p), data, i, elsewhere ? other : id);
   }
 }
 
-void generate_marks(const MoeMap& p, const moe::Routes& routes, void* data) {
+void generate_mask(const MoeMap& p, const moe::Routes& routes, void* data) {
   std::fill_n(static_cast<std::uint8_t*>(data), p.tokens * map_width(p) * quern::bytes(index_of(p)), std::uint8_t{0});
   for (std::int64_t t = 0; t < p.tokens; ++t) {
     for (std::int64_t k = 0; k < routes.topk; ++k) {
@@ -117,12 +117,13 @@ std::int64_t capacity_of(const MoeMap& p) {
 std::string check_map(const MoeMap& p) {
   if (p.experts < 1 || p.experts > kMaxExperts) return cat("experts must be from 1 to ", kMaxExperts);
   if (p.topk < 1) return "topk=0: a token has no route; give 1 or more";
+  if (p.topk > kMostRows || p.global > kMostRows) return "topk and global must be fewer than 2^31";
   if (!is_index(p))
     return cat("index=", name(p.index), " is not for this map: ids has i32 or i64, mask u8 or i32, bits u8");
-  if (has_marks(p) && p.topk > p.experts) return "topk is more than experts, of which a token has each once";
-  if (has_marks(p) && p.global > 0) return "global is for map=ids: a mask has a column for each expert that is here";
-  if (p.global > 0 && p.global < p.experts) return "global is less than experts, which are a part of it";
-  if (!has_marks(p) && has_row_ids(p)) return "row_id_map=write is for map=mask and bits: its rows are by expert";
+  if (has_mask(p) && p.topk > p.experts) return "topk is more than experts: a mask routes a token to each at most once";
+  if (has_mask(p) && p.global > 0) return "global needs map=ids: a mask has a column for each local expert";
+  if (p.global > 0 && p.global < p.experts) return "global is less than experts; it counts the experts of all devices";
+  if (!has_mask(p) && has_row_ids(p)) return "row_id_map=write needs map=mask or bits";
   if (p.capacity > kMostRows) return "capacity must be fewer than 2^31 rows";
   std::int64_t most = 0;
   if (p.tokens == kOpen) return {};
@@ -141,12 +142,12 @@ bool generate_map(const MoeMap& p, std::string_view operand, std::uint64_t seed,
     return true;
   }
   if (operand != "map") return false;
-  // A mask may have one route more than a token can.
+  // A mask may have one route too many.
   const std::int64_t most =
-      has_marks(p) && seed / moe::kSeedsOfProblem % 4 == 3 ? std::min(p.experts, p.topk + 1) : p.topk;
-  const moe::Routes routes = moe::generate_routes(p.tokens, p.experts, most, seed / moe::kSeedsOfProblem, has_marks(p));
-  if (has_marks(p)) generate_marks(p, routes, data);
-  if (!has_marks(p)) generate_ids(p, routes, seed, data);
+      has_mask(p) && seed / moe::kSeedsOfProblem % 4 == 3 ? std::min(p.experts, p.topk + 1) : p.topk;
+  const moe::Routes routes = moe::generate_routes(p.tokens, p.experts, most, seed / moe::kSeedsOfProblem, has_mask(p));
+  if (has_mask(p)) generate_mask(p, routes, data);
+  if (!has_mask(p)) generate_ids(p, routes, seed, data);
   return true;
 }
 
@@ -160,7 +161,7 @@ void write_map(const MoeMap& p, const MoeMapArgs& a) {
     common::write_integer(p.offset, a.offsets.data, e, map.offsets[static_cast<std::size_t>(e)]);
   }
   copy(map.rows, a.token_rows);
-  if (has_marks(p)) copy(routes.experts, a.token_experts);
+  if (has_mask(p)) copy(routes.experts, a.token_experts);
   copy(map.tokens, a.row_tokens);
   if (has_pads(p)) {
     std::vector<std::int32_t> pads = map.pads;

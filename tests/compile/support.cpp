@@ -75,8 +75,8 @@ Kind kind_of(const Compiled& compiled, std::size_t i) {
   const std::string problem = compiled.job.problem + " ", arch = compiled.job.arch;
   const auto has = [&](const char* words) { return problem.find(words) != std::string::npos; };
   const bool long_blocks = has("scaling=block128"), prologue = has("prologue=");
-  const bool marks = has("map=mask") || has("map=bits");  // 32 loads in flight
-  const bool wide = marks || (arch == "sm_100a" && (compiled.result.images[i].variant == "flat" || prologue));
+  const bool mask = has("map=mask") || has("map=bits");  // 32 loads in flight
+  const bool wide = mask || (arch == "sm_100a" && (compiled.result.images[i].variant == "flat" || prologue));
   return {parameter(compiled, static_cast<int>(i), "resident"),
           has("mxfp8 ") && parameter(compiled, static_cast<int>(i), "form") == 1,
           prologue,

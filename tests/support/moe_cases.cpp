@@ -1,5 +1,5 @@
 // Routings of tokens to experts: the sizes that TransformerEngine, vLLM and torchtitan test, and the edges between
-// warps, words, thread blocks and turns.
+// warps, words, thread blocks and iterations.
 #include "base/text.h"
 #include "support/cases.h"
 
@@ -41,7 +41,7 @@ void odd_maps(std::vector<Case>& cases) {
     cases.push_back({map(70, 1024, 1, cat(kind, " align=2"))});
     cases.push_back({map(2049, 96, 96, kind)});
     cases.push_back({map(700, 8, 4, cat(kind, " align=1000 empty=fill tail=list"))});
-    // Behind the capacity: some routes, all, and pads alone.
+    // The capacity drops almost all routes, some, padding rows alone, and nothing.
     for (const int capacity : {1, 100, 1000, 2800, 6000})
       cases.push_back({map(700, 8, 4, cat(kind, " align=16 tail=list capacity=", capacity))});
     for (const char* config : {"blocks=0,threads=128", "blocks=0,threads=1024", "blocks=1,threads=256"})

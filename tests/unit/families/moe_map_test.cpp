@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/text.h"
+#include "common/geometry.h"
 #include "moe/routing.h"
 #include "unit/families/support.h"
 
@@ -30,11 +32,11 @@ TEST(MoeMapProblem, RefusesWhatNoRoutingCanBe) {
   EXPECT_TRUE(has(refusal("experts=0"), "from 1 to 1024"));
   EXPECT_TRUE(has(refusal("experts=1025"), "from 1 to 1024"));
   EXPECT_TRUE(has(refusal("topk=0"), "give 1 or more"));
-  EXPECT_TRUE(has(refusal("map=mask topk=9"), "more than experts"));
+  EXPECT_TRUE(has(refusal("map=mask topk=9"), "more than experts: a mask"));
   EXPECT_EQ(refusal("topk=9"), "") << "ids may repeat";
   EXPECT_TRUE(has(refusal("map=bits global=8"), "map=ids"));
-  EXPECT_TRUE(has(refusal("global=7"), "less than experts"));
-  EXPECT_TRUE(has(refusal("row_id_map=write"), "map=mask and bits"));
+  EXPECT_TRUE(has(refusal("global=7"), "less than experts; it counts"));
+  EXPECT_TRUE(has(refusal("row_id_map=write"), "needs map=mask or bits"));
   EXPECT_TRUE(has(test::parse_error("moe_map align=0"), "align"));
   EXPECT_TRUE(has(test::parse_error("moe_map align=-16"), "align"));
 }
@@ -45,6 +47,8 @@ TEST(MoeMapProblem, RefusesMoreRowsThanAnInt32Numbers) {
   EXPECT_TRUE(has(refusal("tokens=4 experts=8 align=1073741824"), "2^31"));
   EXPECT_TRUE(has(refusal("tokens=70368744177664 topk=70368744177664"), "2^31"));
   EXPECT_EQ(refusal("tokens=1073741823 topk=2"), "");
+  EXPECT_TRUE(has(refusal("tokens=0 topk=4294967296"), "topk and global")) << "the kernel takes 32 bits of it";
+  EXPECT_TRUE(has(refusal("global=4294967296"), "topk and global"));
 }
 
 TEST(MoeMapOperands, FollowFromTheMapAndTheCapacity) {
@@ -64,6 +68,38 @@ TEST(MoeMapOperands, FollowFromTheMapAndTheCapacity) {
   EXPECT_EQ(span(ids + "global=40", "expert_map"), 40 * 4);
 }
 
+// Regression: 1024 experts took 139 KB, more than GPUs of sm_86, sm_89 and sm_120 have.
+TEST(MoeMapLaunch, SharedMemoryFitsEveryArchitecture) {
+  for (const char* map : {"map=ids", "map=mask"}) {
+    for (const int experts : {1, 8, 33, 128, 256, 500, 512, 513, 1000, 1024}) {
+      const AnyProblem p = test::problem(cat("moe_map tokens=100 topk=1 experts=", experts, " ", map));
+      for (const int threads : {128, 256, 512, 1024}) {
+        Config config;
+        config[1] = threads;
+        if (threads < experts) continue;
+        Launch launch;
+        const MoeMapArgs args;
+        test::step_of(p).launch(p.data(), &args, generic_model(89), config, launch);
+        EXPECT_LE(launch.shared_bytes, common::resident_shared_bytes({89, ""})) << p.text() << " " << threads;
+      }
+    }
+  }
+}
+
+// Each block waits for all others.
+TEST(MoeMapLaunch, HasNoMoreBlocksThanMultiprocessors) {
+  const AnyProblem p = test::problem("moe_map tokens=100000");
+  const MoeMapArgs args;
+  DeviceModel model = generic_model(90);
+  for (const int multiprocessors : {1, 7, 132}) {
+    model.multiprocessors = multiprocessors;
+    Launch launch;
+    test::step_of(p).launch(p.data(), &args, model, test::variants_of(p)[0].config, launch);
+    EXPECT_LE(launch.grid[0], static_cast<std::uint32_t>(std::min(multiprocessors, 64)));
+    EXPECT_TRUE(launch.cooperative);
+  }
+}
+
 TEST(MoeRouting, GivesRowsByExpertThenByToken) {
   const moe::Routes routes{4, 2, {2, 0, 0, -1, 2, 1, -1, -1}};
   const moe::RowMap map = moe::map_rows(routes, {4, 3, false, 10, true});
@@ -76,7 +112,7 @@ TEST(MoeRouting, GivesRowsByExpertThenByToken) {
   EXPECT_EQ(map.dropped, 0);
 }
 
-TEST(MoeRouting, DropsWhatIsBehindTheCapacityAndNothingElse) {
+TEST(MoeRouting, DropsWhatExceedsTheCapacityAndNothingElse) {
   const moe::Routes routes{4, 2, {2, 0, 0, -1, 2, 1, -1, -1}};
   const moe::RowMap map = moe::map_rows(routes, {4, 3, false, 7, false});
   EXPECT_EQ(map.rows, (Numbers{6, 0, 1, -1, -1, 3, -1, -1}));

@@ -46,10 +46,10 @@ CopyKernel own_copy(Runtime& runtime, const std::string& config) {
 
 CopyFloor measure_copy(const Driver& driver, std::int64_t bytes, std::int64_t l2_bytes, const CopyKernel& kernel) {
   const std::int64_t half = std::max<std::int64_t>(16, bytes / 2 / 16 * 16);
-  const int sets = rotating_sets(2 * half, l2_bytes);
+  const ColdSets cold = cold_sets(2 * half, 2 * half, l2_bytes);
   std::vector<std::unique_ptr<DeviceMemory>> from;
   std::vector<std::unique_ptr<DeviceMemory>> to;
-  for (int i = 0; i < sets; ++i) {
+  for (int i = 0; i < cold.sets; ++i) {
     from.push_back(std::make_unique<DeviceMemory>(driver, static_cast<std::size_t>(half)));
     to.push_back(std::make_unique<DeviceMemory>(driver, static_cast<std::size_t>(half)));
     fill_random(driver, *from.back(), static_cast<std::size_t>(half));
@@ -60,7 +60,7 @@ CopyFloor measure_copy(const Driver& driver, std::int64_t bytes, std::int64_t l2
         driver->MemcpyDtoDAsync(at(to, set).get(), at(from, set).get(), static_cast<std::size_t>(half), stream),
         Stage::tool, "cuMemcpyDtoDAsync");
   };
-  const auto us_of = [&](const Enqueue& enqueue) { return measure(driver, {enqueue, sets, 2 * half, l2_bytes}).us; };
+  const auto us_of = [&](const Enqueue& enqueue) { return measure(driver, {enqueue, cold, 2 * half, l2_bytes}).us; };
   CopyFloor floor{us_of(by_driver), "driver"};
   const Enqueue by_kernel = [&](CUstream stream, int set) {
     kernel(stream, at(from, set).data(), at(to, set).data(), half);

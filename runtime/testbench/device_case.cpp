@@ -39,13 +39,14 @@ HostOperands DeviceCase::download() const {
 }
 
 Calls DeviceCase::calls(const AnyPlan& plan, Regime regime) {
-  const bool rotating = regime == Regime::cold && !device_.emulated;
-  const int sets = rotating ? rotating_sets(bytes_, device_.l2_bytes) : 1;
-  while (sets_.size() < static_cast<std::size_t>(sets)) add_set();
+  ColdSets cold;
+  if (regime == Regime::cold && !device_.emulated)
+    cold = cold_sets(bytes_, operand_set_bytes(host_.family(), host_.problem()), device_.l2_bytes);
+  while (sets_.size() < static_cast<std::size_t>(cold.sets)) add_set();
   const Enqueue enqueue = [this, plan](CUstream stream, int set) {
     plan.launch(stream, args_[static_cast<std::size_t>(set)].data());
   };
-  return {enqueue, sets, bytes_, device_.l2_bytes, regime, device_.emulated};
+  return {enqueue, cold, bytes_, device_.l2_bytes, regime, device_.emulated};
 }
 
 Timing DeviceCase::time(const AnyPlan& plan, const Effort& effort, Regime regime) {

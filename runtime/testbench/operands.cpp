@@ -226,6 +226,14 @@ std::vector<OperandEntry> operand_entries(const Family& family, const void* prob
   return entries;
 }
 
+std::int64_t operand_set_bytes(const Family& family, const void* problem) {
+  constexpr std::int64_t kBands = 4096;  // of an operand, at most
+  std::int64_t all = 0;
+  for (const OperandEntry& each : operand_entries(family, problem))
+    all += family.operands[each.operand].layout(problem, each.entry).span_bytes() + kBands;
+  return all;
+}
+
 HostOperands::HostOperands(const Family& family, const void* problem)
     : family_(&family),
       problem_(static_cast<const unsigned char*>(problem),

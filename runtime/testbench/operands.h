@@ -46,6 +46,8 @@ struct OperandEntry {
   int entry;    // of the list, else 0
 };
 std::vector<OperandEntry> operand_entries(const Family& family, const void* problem);
+// Device memory of all operands, with guard bands.
+std::int64_t operand_set_bytes(const Family& family, const void* problem);
 
 // Host memory of each operand, indexed as in operand_entries, which is the index in the family's table if no list comes
 // before it. The problem must be closed: no open extent that a layout needs.

@@ -12,6 +12,7 @@ namespace {
 // when it is used again.
 constexpr std::int64_t kRotatingBytes = 256'000'000;
 constexpr int kSmallSets = 4;  // for calls so small that thousands of sets would be needed
+constexpr std::int64_t kMostSetBytes = 4'000'000'000;  // of more than two sets
 constexpr int kFlushCalls = 40;
 constexpr int kWarmups = 2;
 
@@ -27,7 +28,7 @@ int calls_a_graph(const Calls& calls) {
   if (calls.emulated) return 1;
   const double guess_us = std::max(2.0, static_cast<double>(calls.bytes) / 3.5e6);
   const int wanted = static_cast<int>(std::clamp(2000.0 / guess_us, 2.0, 400.0));
-  return calls.sets * ((wanted + calls.sets - 1) / calls.sets);
+  return calls.cold.sets * ((wanted + calls.cold.sets - 1) / calls.cold.sets);
 }
 
 // Captures the calls in sequence, each on the next set.
@@ -49,7 +50,7 @@ class Replay : public Sampler {
 
  private:
   void record(CUstream stream) const {
-    for (int i = 0; i < count_; ++i) calls_.enqueue(stream, i % calls_.sets);
+    for (int i = 0; i < count_; ++i) calls_.enqueue(stream, i % calls_.cold.sets);
   }
   const Driver& driver_;
   const Calls calls_;  // keeps the kernels of the graph alive
@@ -83,7 +84,7 @@ class Flushed : public Sampler {
   void record(CUstream stream, bool with_calls) const {
     for (int i = 0; i < kFlushCalls; ++i) {
       driver_.check(driver_->MemsetD8Async(flush_.get(), 0, flush_bytes_, stream), Stage::tool, "cuMemsetD8Async");
-      if (with_calls) calls_.enqueue(stream, i % calls_.sets);
+      if (with_calls) calls_.enqueue(stream, i % calls_.cold.sets);
     }
   }
   const Driver& driver_;
@@ -106,14 +107,15 @@ Regime parse_regime(std::string_view text) {
   throw Error(Code::bad_input, Stage::tool, cat("the regime \"", text, "\" is unknown; there are cold and warm"));
 }
 
-int rotating_sets(std::int64_t bytes, std::int64_t l2_bytes) {
-  if (is_small(bytes)) return kSmallSets;
+ColdSets cold_sets(std::int64_t bytes, std::int64_t set_bytes, std::int64_t l2_bytes) {
   const std::int64_t total = std::max(kRotatingBytes, 4 * l2_bytes);
-  return static_cast<int>(std::clamp<std::int64_t>((total + bytes - 1) / bytes, 2, 400));
+  const std::int64_t sets = is_small(bytes) ? kSmallSets : std::clamp<std::int64_t>((total + bytes - 1) / bytes, 2, 400);
+  if (sets > 2 && sets * set_bytes > kMostSetBytes) return {1, true};
+  return {static_cast<int>(sets), is_small(bytes)};
 }
 
 std::unique_ptr<Sampler> make_sampler(const Driver& driver, const Calls& calls) {
-  const bool flushed = calls.regime == Regime::cold && is_small(calls.bytes) && !calls.emulated;
+  const bool flushed = calls.regime == Regime::cold && calls.cold.flush && !calls.emulated;
   if (flushed) return std::make_unique<Flushed>(driver, calls);
   return std::make_unique<Replay>(driver, calls);
 }

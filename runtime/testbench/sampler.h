@@ -24,13 +24,18 @@ Regime parse_regime(std::string_view text);
 // Enqueues one call on operand set `set`, and keeps alive the kernels that it launches.
 using Enqueue = std::function<void(CUstream stream, int set)>;
 
-// The number of operand sets of `bytes` (read and written by one call) that a cold regime rotates through.
-int rotating_sets(std::int64_t bytes, std::int64_t l2_bytes);
+// How a cold regime has no part of the operands in L2.
+struct ColdSets {
+  int sets = 1;        // operand sets that the calls rotate through
+  bool flush = false;  // L2 is flushed before each call, since the sets alone are too small or would take too much memory
+};
+// `bytes`: read and written by one call; `set_bytes`: the memory of an operand set, of which a call may use only a part.
+ColdSets cold_sets(std::int64_t bytes, std::int64_t set_bytes, std::int64_t l2_bytes);
 
 // The calls to measure, and their device.
 struct Calls {
   Enqueue enqueue;
-  int sets = 1;            // that enqueue accepts; from rotating_sets if the regime is cold
+  ColdSets cold{};         // one set if the regime is warm; enqueue accepts each set
   std::int64_t bytes = 0;  // of one call
   std::int64_t l2_bytes = 0;
   Regime regime = Regime::cold;

@@ -50,14 +50,12 @@ const AnyProblem& affordable(const Driver& driver, const Device& device, const A
 
 std::int64_t evaluator_bytes(const AnyProblem& problem, const Device& device, Regime regime) {
   const std::int64_t call = problem.family().bytes(problem.data());
-  std::int64_t set = 0;
-  for (const OperandEntry& each : operand_entries(problem.family(), problem.data()))
-    set += problem.family().operands[each.operand].layout(problem.data(), each.entry).span_bytes() + 4096;
+  const std::int64_t set = operand_set_bytes(problem.family(), problem.data());
   if (device.target.host) return CorrectnessCheck::memory_bytes(problem) + set;
   // The copy is measured in its own buffers, with cold L2 whatever the regime is.
-  const std::int64_t copies = call * rotating_sets(call, device.l2_bytes);
+  const std::int64_t copies = call * cold_sets(call, call, device.l2_bytes).sets;
   return CorrectnessCheck::memory_bytes(problem) + copies +
-         set * (regime == Regime::cold ? rotating_sets(call, device.l2_bytes) : 1);
+         set * (regime == Regime::cold ? cold_sets(call, set, device.l2_bytes).sets : 1);
 }
 
 DeviceEvaluator::DeviceEvaluator(Runtime& runtime, std::shared_ptr<const Driver> driver, const Device& device,

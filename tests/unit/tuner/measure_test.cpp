@@ -15,7 +15,8 @@ constexpr std::int64_t kMiB = 1 << 20;
 TEST(RotatingSets, TogetherExceedTheCacheSeveralTimes) {
   for (const std::int64_t l2 : {6 * kMiB, 50 * kMiB, 60 * kMiB, 126 * kMiB}) {
     for (const std::int64_t bytes : {kMiB, 7 * kMiB, 64 * kMiB, 256 * kMiB, 1024 * kMiB}) {
-      const int sets = rotating_sets(bytes, l2);
+      const auto [sets, flush] = cold_sets(bytes, bytes, l2);
+      EXPECT_FALSE(flush);
       EXPECT_GE(sets, 2);
       EXPECT_LE(sets, 400);
       EXPECT_TRUE(sets == 400 || sets * bytes >= 4 * l2) << bytes << " bytes, L2 of " << l2;
@@ -24,9 +25,21 @@ TEST(RotatingSets, TogetherExceedTheCacheSeveralTimes) {
   }
 }
 
+// Found by a drawn gather of 191 rows from 2.5 GB: 42 sets of it exceeded the memory of an H200.
+TEST(RotatingSets, AreOneWhereACallUsesLittleOfItsOperands) {
+  for (const std::int64_t bytes : {1000 * kMiB / 1000, 6 * kMiB, 100 * kMiB}) {
+    const ColdSets cold = cold_sets(bytes, 2500 * kMiB, 60 * kMiB);
+    EXPECT_EQ(cold.sets, 1) << bytes;
+    EXPECT_TRUE(cold.flush) << bytes;
+  }
+  EXPECT_EQ(cold_sets(3000 * kMiB, 3000 * kMiB, 60 * kMiB).sets, 2);
+}
+
 TEST(RotatingSets, AreFewWhereCallsAreSmall) {
-  EXPECT_EQ(rotating_sets(1, 50 * kMiB), rotating_sets(1000, 50 * kMiB));
-  EXPECT_LE(rotating_sets(1000, 50 * kMiB), 8);
+  for (const std::int64_t bytes : {1, 1000, 400'000}) {
+    EXPECT_LE(cold_sets(bytes, bytes, 50 * kMiB).sets, 8);
+    EXPECT_TRUE(cold_sets(bytes, bytes, 50 * kMiB).flush);
+  }
 }
 
 class NullMeasure : public ::testing::Test {
@@ -39,7 +52,7 @@ class NullMeasure : public ::testing::Test {
 TEST_F(NullMeasure, AGraphWithoutNodesIsNoMeasurement) {
   for (const std::int64_t bytes : {1000, 1 << 30}) {
     try {
-      measure(driver_, {[](CUstream, int) {}, rotating_sets(bytes, kMiB), bytes, kMiB});
+      measure(driver_, {[](CUstream, int) {}, cold_sets(bytes, bytes, kMiB), bytes, kMiB});
       FAIL();
     } catch (const Error& error) {
       EXPECT_NE(error.sentence.find("fewer nodes than calls"), std::string::npos) << error.sentence;

@@ -92,29 +92,48 @@ QUERN_DEVICE float logistic(NarrowStore, float x) {
   return narrow_reciprocal(fmaf(root, root, 0x1p-26f)) * 0x1p-26f;
 }
 
-// The normal distribution's share beyond a size from 0 to 20: k P(k) exp(-size^2 / 2) for k = 1 / (1 + 0.265 size). P
-// is the polynomial of degree 6 with the least relative error up to size 14.5, where the share times the size is below
-// the smallest number of 16 bits: 6.3e-7. The power is a square, as above.
-QUERN_DEVICE float normal_beyond(float size) {
-  const float k = narrow_reciprocal(fmaf(0.265f, size, 1.0f));
-  float p = fmaf(k, -0.067787011f, 0.19527308f);
-  p = fmaf(k, p, -0.066362882f);
-  p = fmaf(k, p, 0.14249331f);
-  p = fmaf(k, p, 0.082946601f);
-  p = fmaf(k, p, 0.10783678f);
-  p = fmaf(k, p, 0.1055997f);
-  const float root = narrow_power_of_two(size * (size * -0.36067376f));
-  return k * p * root * root;
+// The parts of the normal distribution's share beyond a size: k R(size k) exp(-size^2 / 2) for k = 1 / (1 + 0.3075
+// size). R is the polynomial of degree 5 with the least relative error up to size 14.5, beyond which the share times
+// the size is below the smallest number of 16 bits: 4.6e-6. The power is multiplied by 2^24 and R by 2^-24, so that
+// only the last multiplication can give a denormal result.
+struct NormalBeyond {
+  float k;
+  float size_k;
+  float rest;
+  float power;
+};
+QUERN_DEVICE NormalBeyond normal_beyond(float size) {
+  NormalBeyond n;
+  n.k = narrow_reciprocal(fmaf(0.3075f, size, 1.0f));
+  n.size_k = size * n.k;
+  float rest = fmaf(n.size_k, 2.06852332e-4f * 0x1p-24f, -1.66173722e-3f * 0x1p-24f);
+  rest = fmaf(n.size_k, rest, -4.58802417e-4f * 0x1p-24f);
+  rest = fmaf(n.size_k, rest, 5.16816489e-2f * 0x1p-24f);
+  rest = fmaf(n.size_k, rest, -2.45154455e-1f * 0x1p-24f);
+  n.rest = fmaf(n.size_k, rest, 5.00000358e-1f * 0x1p-24f);
+  n.power = narrow_power_of_two(fmaf(size, size * -0.72134752f, 24.0f));
+  return n;
 }
 QUERN_DEVICE float normal_below(NarrowStore, float x) {
-  const float beyond = normal_beyond(fminf(fabsf(x), 20.0f));
+  const NormalBeyond n = normal_beyond(fminf(fabsf(x), 20.0f));
+  const float beyond = n.k * n.rest * n.power;
   return x < 0.0f ? beyond : x >= 0.0f ? 1.0f - beyond : x;
 }
+// max(x, -0). NaN propagates.
+QUERN_DEVICE float positive_part(float x) {
+#ifdef __CUDA_ARCH__
+  float part;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(part) : "f"(x), "f"(-0.0f));
+  return part;
+#else
+  return x < 0.0f ? -0.0f : x;
+#endif
+}
 // max(x, 0) - |x| times the share beyond |x|: one multiplication for both sides. The limit of 20 leaves inf as it is;
-// at -inf the share is 0, and the product NaN, as in the exact form.
+// at -inf it is inf times 0, NaN, as in the exact form.
 QUERN_DEVICE float gelu_of(NarrowStore, float x) {
-  const float size = fabsf(fminf(x, 20.0f));
-  return fmaf(-size, normal_beyond(size), x < 0.0f ? -0.0f : x);
+  const NormalBeyond n = normal_beyond(fabsf(fminf(x, 20.0f)));
+  return fmaf(-(n.size_k * n.power), n.rest, positive_part(x));
 }
 
 QUERN_DEVICE float step_at(float edge, float x, float below, float above) {

@@ -185,7 +185,20 @@ struct Slice<T, S, Read::shifted> {
 };
 
 template <class T, Spread S>
-struct Slice<T, S, Read::shared> : Slice<T, S, Read::each> {};
+struct Slice<T, S, Read::shared> : Slice<T, S, Read::each> {
+  QUERN_DEVICE bool read(const void* base, i64 stride, const Params& p, const Place& at) {
+    if constexpr (S != Spread::row || !spec::rows_hold_slots) return Slice<T, S, Read::each>::read(base, stride, p, at);
+    // A slot is in at most two rows: one comparison and one addition an element.
+    const u32 column = static_cast<u32>(at.true_column), period = static_cast<u32>(p.period);
+    const T* const from = static_cast<const T*>(base);
+#pragma unroll
+    for (int i = 0; i < kElements; ++i) {
+      const u32 other = i < static_cast<int>(period - column) ? 0 : period;
+      this->elements[i] = element(from + (column + i - other));
+    }
+    return true;
+  }
+};
 
 struct Operands {
   Slice<spec::X, spec::x_spread> x;
@@ -250,13 +263,13 @@ QUERN_DEVICE void run_elements(const Params& p, const Place& at) {
   }
 }
 
-constexpr int kTileUnroll = kCycles ? 1 : spec::unroll;
+constexpr int kSlotsOfTile = kCycles ? 1 : spec::unroll;
+using ThreadTile = Tile<kSlotsOfTile>;
 
-// The thread's slot `i`: in the flat form with cycles that of cycle `i` of the group at the tile's only slot.
-QUERN_DEVICE Slot slot_of(const Params& p, const Tile<kTileUnroll>& tile, int i) {
-  if constexpr (!kCycles) return tile[i];
+// Where slots are cycles apart, the first one of a thread: the rows of a tile are groups of cycles.
+QUERN_DEVICE Slot first_slot(const Params& p, const ThreadTile& tile) {
   Slot slot = tile[0];
-  slot.row = slot.row * spec::unroll + i;
+  slot.row *= spec::unroll;
   slot.index = slot.row * p.slots.per_row + slot.column;
   return slot;
 }
@@ -281,17 +294,55 @@ QUERN_DEVICE Place place(const Params& p, const Slot& slot) {
   return at;
 }
 
-QUERN_DEVICE void run_tile(const Params& p, const Tile<kTileUnroll>& tile) {
+// The place of the slot that is so many cycles after it: in the same columns.
+QUERN_DEVICE Place later(const Params& p, Place at, int cycles) {
+  at.column += static_cast<i64>(p.slots.per_row) * kElements * cycles;
+  at.true_row += static_cast<i64>(p.cycle_rows) * cycles;
+  return at;
+}
+
+// The elements from that slot to the end of the operands.
+QUERN_DEVICE i64 left_after(const Params& p, const Place& at, int cycles) {
+  return p.width - later(p, at, cycles).column;
+}
+
+// Slots of a thread that are cycles apart are whole but for the operands' last. So that no read waits for a branch, a
+// slot after the last is read where the thread's first one is, and not stored.
+QUERN_DEVICE void run_cycles(const Params& p, const ThreadTile& tile) {
+  Place first = place(p, first_slot(p, tile));
+  if (first.whole()) {
+    Operands operands[spec::unroll];
+#pragma unroll
+    for (int i = 0; i < spec::unroll; ++i) {
+      const int cycles = left_after(p, first, i) >= kElements ? i : 0;
+      read_slot(p, later(p, first, cycles), operands[0], operands[i]);
+    }
+    int whole = 0;
+#pragma unroll
+    for (int i = 0; i < spec::unroll; ++i) {
+      if (left_after(p, first, i) < kElements) continue;
+      store_slot(p, later(p, first, i), operands[i]);
+      ++whole;
+    }
+    const i64 left = left_after(p, first, whole);
+    if (whole == spec::unroll || left <= 0) return;
+    first = later(p, first, whole);
+    first.end = static_cast<int>(left);
+  }
+  run_elements(p, first);
+}
+
+QUERN_DEVICE void run_slots(const Params& p, const ThreadTile& tile) {
   Operands operands[spec::unroll];
   bool whole[spec::unroll];
 #pragma unroll
   for (int i = 0; i < spec::unroll; ++i) {
-    const Place at = place(p, slot_of(p, tile, i));
+    const Place at = place(p, tile[i]);
     whole[i] = at.whole() && read_slot(p, at, operands[0], operands[i]);
   }
 #pragma unroll
   for (int i = 0; i < spec::unroll; ++i) {
-    if (whole[i]) store_slot(p, place(p, slot_of(p, tile, i)), operands[i]);
+    if (whole[i]) store_slot(p, place(p, tile[i]), operands[i]);
   }
   if constexpr (spec::flat || spec::ragged) {
     u32 left = 0;
@@ -299,13 +350,14 @@ QUERN_DEVICE void run_tile(const Params& p, const Tile<kTileUnroll>& tile) {
     for (int i = 0; i < spec::unroll; ++i) left |= whole[i] ? 0u : 1u << i;
 #pragma unroll 1
     for (int i = 0; left != 0; ++i, left >>= 1) {
-      if ((left & 1) != 0) run_elements(p, place(p, slot_of(p, tile, i)));
+      if ((left & 1) != 0) run_elements(p, place(p, tile[i]));
     }
   }
 }
 
 QUERN_DEVICE void run(const Params& p) {
-  for_tiles<kTileUnroll, spec::persistent>(p.slots, [&](const Tile<kTileUnroll>& tile) { run_tile(p, tile); });
+  for_tiles<kSlotsOfTile, spec::persistent>(
+      p.slots, [&](const ThreadTile& tile) { kCycles ? run_cycles(p, tile) : run_slots(p, tile); });
 }
 
 }  // namespace quern::pointwise

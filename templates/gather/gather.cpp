@@ -234,32 +234,44 @@ struct GatherFamily {
     return config;
   }
 
-  // Rows that a vector of 8 bytes or more divides are moved in vectors. Others in the ragged form, unless they are so
-  // short that element by element is as fast.
-  static Config shape_for(const Gather& p, std::int64_t vector) {
+  // Whether all rows are fewer than `each` slots of `bytes` for each multiprocessor. Open extents count as large.
+  static bool few_slots(const Gather& p, const DeviceModel& model, std::int64_t bytes, std::int64_t each) {
+    if (p.count == kOpen || p.rows == kOpen) return false;
+    return p.count * row_bytes(p) / bytes < each * model.multiprocessors;
+  }
+
+  // Rows that a vector of 8 bytes or more divides are moved in vectors, others in the ragged form: unless they are so
+  // few that its longer code costs more than it saves (on an H200, 4756 rows of 812 bytes take 4.5 us, in words 3.7;
+  // 20000 of 198 bytes 6.3, in elements of two bytes the same), or so short that element by element is as fast.
+  static Config shape_for(const Gather& p, std::int64_t vector, const DeviceModel& model) {
+    const std::int64_t whole = std::max(vector, element_bytes(p));
     const bool narrow = vector < 8 || row_bytes(p) / vector >= kMaxSlots;
     const Config ragged = config_for(p, kRagged, 16);
-    if (!narrow || element_bytes(p) >= 16 || (row_bytes(p) < 64 && !is_packed(p, ragged)))
-      return config_for(p, kWhole, std::max(vector, element_bytes(p)));
-    return ragged;
+    const bool few = row_bytes(p) / whole < kMaxSlots && few_slots(p, model, whole, 12288);
+    const bool few_bytes = row_bytes(p) < 64 && !is_packed(p, ragged);
+    return !narrow || element_bytes(p) >= 16 || few || few_bytes ? config_for(p, kWhole, whole) : ragged;
   }
 
   // 2 accesses of 16 bytes in flight per thread, at full occupancy, are 64 KB per multiprocessor: three times what the
-  // latency needs, since an index must be loaded before its row. A row length has three configs, so that a change of an
-  // extent is rarely a new image:
-  // - small: one access in flight, or few threads would be left; rows of less than 64 bytes element by element;
+  // latency needs, since an index must be loaded before its row. One where few threads would be left, more of narrower
+  // ones. Windows share their reads through L1, the better the fewer are in flight.
+  static std::int32_t in_flight(const Gather& p, const Config& config, const DeviceModel& model) {
+    const auto few = [&](std::int64_t each) { return few_slots(p, model, config[kVector], each); };
+    if (few(1024)) return 1;
+    if (config[kForm] == kRagged) return few(16384) ? 1 : config[kUnroll];
+    return config[kVector] >= 8 || few(4096) ? 2 : 4;
+  }
+
+  // A row length has few configs, so that a change of an extent is rarely a new image. The hints:
   // - rows that are read more than twice: evict-first stores leave room for them in L2, up to 19 % faster on an H200;
   // - others: both hints, which gain 1 to 3 % up to 20 MB and up to 12 % in small problems. Not for short rows, where
-  //   adjacent rows share fetched sectors, nor for windows, which share their reads through L1.
+  //   adjacent rows share fetched sectors, nor for windows and narrow elements, which share their reads through L1.
   static Config preferred(const Gather& p, const Target& target, const DeviceModel& model) {
-    const std::int64_t vector = natural_vector(p, widest_access(target));
-    Config config = shape_for(p, vector);
-    const bool counted = p.count != kOpen && p.rows != kOpen;
-    const bool small = counted && p.count * row_bytes(p) / config[kVector] < std::int64_t{1024} * model.multiprocessors;
-    const bool repeats = counted && p.count / 2 > p.rows;
-    const bool once = config[kForm] == kWhole && row_bytes(p) >= 256 && (small || !repeats);
-    if (small && row_bytes(p) < 64) config = config_for(p, kWhole, std::max(vector, element_bytes(p)));
-    if (small) config[kUnroll] = 1;
+    Config config = shape_for(p, natural_vector(p, widest_access(target)), model);
+    const bool repeats = p.count != kOpen && p.rows != kOpen && p.count / 2 > p.rows;
+    const bool long_rows = config[kForm] == kWhole && config[kVector] >= 8 && row_bytes(p) >= 256;
+    const bool once = long_rows && (!repeats || few_slots(p, model, config[kVector], 1024));
+    config[kUnroll] = in_flight(p, config, model);
     config[kLoadOnce] = once ? 1 : 0;
     config[kStoreStream] = once || repeats ? 1 : 0;
     return config;
@@ -353,8 +365,9 @@ struct GatherFamily {
     return 2 * p.count * row_bytes(p) + p.count * (quern::bytes(p.index) + quern::bytes(p.scale));
   }
 
-  // Indices: a permutation if count <= rows, else every row repeatedly in a shuffled order; with some indices outside
-  // of source if the mode gives them a meaning.
+  // Indices: a permutation if count <= rows, else one permutation after another, each of its own: a period would have
+  // an L2 of less than the source's size miss always. Some indices are outside of source if the mode gives them a
+  // meaning.
   static bool generate(const Gather& p, int operand, std::uint64_t seed, void* data) {
     if (operand == kReport) return common::write_integer(i64, data, 0, -1), true;
     if (operand != kIndex) return false;
@@ -379,13 +392,17 @@ struct GatherFamily {
     return state >> 33;
   }
 
+  static void shuffle(std::vector<std::int64_t>& order, std::uint64_t& state) {
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[next(state) * next(state) % i]);
+  }
+
   static void fill_indices(const Gather& p, std::uint64_t seed, void* data) {
     const std::int64_t limit = std::min(rows_or_one(p), index_limit(p.index));
     std::vector<std::int64_t> order(static_cast<std::size_t>(limit));
     for (std::int64_t i = 0; i < limit; ++i) order[static_cast<std::size_t>(i)] = i;
-    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[next(seed) * next(seed) % i]);
     const bool some_bad = p.mode != GatherMode::assume_valid && p.mode != GatherMode::trap && p.index != u8;
     for (std::int64_t i = 0; i < p.count; ++i) {
+      if (i % limit == 0) shuffle(order, seed);
       const bool bad = (some_bad && next(seed) % 8 == 0) || p.rows == 0;
       const std::int64_t row = bad ? bad_index(p, next(seed)) : order[static_cast<std::size_t>(i % limit)];
       common::write_integer(p.index, data, i, row);

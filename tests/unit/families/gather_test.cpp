@@ -75,6 +75,21 @@ TEST(GatherVariants, FollowRowLengthStridesAndElement) {
   for (const Row& row : rows) EXPECT_EQ(summary(row.problem, {90, "a"}), row.variants) << row.problem;
 }
 
+// "form:vector:unroll" of the first choice.
+std::string first_config(const std::string& text) {
+  const Config config = variants_of(problem(text)).front().config;
+  return std::to_string(config[0]) + ":" + std::to_string(config[1]) + ":" + std::to_string(config[2]);
+}
+
+TEST(GatherVariants, FewOddRowsAreMovedInElements) {
+  EXPECT_EQ(first_config("gather rows=555 count=27 width=1286 dtype=u8"), "0:2:1");
+  EXPECT_EQ(first_config("gather rows=300 count=300 width=1023"), "0:2:2");
+  EXPECT_EQ(first_config("gather rows=874 count=4756 width=406"), "0:4:4");
+  EXPECT_EQ(first_config("gather rows=3000 count=3000 width=1023"), "1:16:1");
+  EXPECT_EQ(first_config("gather rows=65536 count=65536 width=1023"), "1:16:2");
+  EXPECT_EQ(first_config("gather width=1023"), "1:16:2") << "open extents count as large";
+}
+
 TEST(GatherVariants, ThirtyTwoBytesAreForBlackwellOnly) {
   const char* const text = "gather width=4096 dtype=bf16";
   EXPECT_EQ(summary(text, {100, "a"}), "vector:32:32 ragged:16:2");
@@ -162,6 +177,7 @@ TEST(GatherGenerate, IndicesAreAPermutation) {
   EXPECT_EQ(std::set<std::int64_t>(some.begin(), some.end()).size(), 300u);
   const std::vector<std::int64_t> again = indices("gather rows=10 count=30 width=1");
   for (std::int64_t row = 0; row < 10; ++row) EXPECT_EQ(std::count(again.begin(), again.end(), row), 3);
+  EXPECT_FALSE(std::equal(again.begin(), again.begin() + 10, again.begin() + 10)) << "no period";
 }
 
 TEST(GatherGenerate, IndicesStayInTheRangeThatTheModeGivesAMeaning) {

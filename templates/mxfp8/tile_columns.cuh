@@ -113,6 +113,23 @@ QUERN_DEVICE void write_end(const KernelParams& p, const ThreadPosition& at, u32
     store<1>(w.begin + byte, load_shared<1>(line_unit(line, static_cast<u32>(byte) / 16) + byte % 16));
 }
 
+// Lines shorter than two sectors, byte by byte: adjacent threads have adjacent bytes of a line, and then of the next.
+constexpr u32 kShortLine = 32;
+
+QUERN_DEVICE void write_short_lines(const KernelParams& p, const ThreadPosition& at) {
+  const u32 rows = static_cast<u32>(at.part.rows), lines = kTileThreads / rows, bytes = kTileThreads % rows;
+  u32 line = threadIdx.x / rows, byte = threadIdx.x % rows;
+#pragma unroll 4
+  while (line < kTileColumns && at.first_column + line < p.cols) {
+    store<1>(line_begin(p, at, line) + byte, load_shared<1>(line_unit(line, byte / 16) + byte % 16));
+    line += lines;
+    byte += bytes;
+    if (byte < rows) continue;
+    byte -= rows;
+    ++line;
+  }
+}
+
 // Of the whole stack, whose first tile is at `at`: for each column `kEach` parts of its line, one thread's each.
 template <u32 kEach, class Write>
 QUERN_DEVICE void for_lines(const KernelParams& p, const ThreadPosition& at, const Write& write) {
@@ -125,6 +142,8 @@ QUERN_DEVICE void for_lines(const KernelParams& p, const ThreadPosition& at, con
 QUERN_DEVICE void write_lines(const KernelParams& p, const ThreadPosition& at) {
   if constexpr (spec::aligned_lines) {
     for_lines<kUnits>(p, at, [&](u32 line, u32 unit) { write_unit(p, at, line, unit); });
+  } else if (at.part.rows < kShortLine) {
+    write_short_lines(p, at);
   } else {
     for_lines<kUnits>(p, at, [&](u32 line, u32 window) { write_window(p, at, line, window); });
     for_lines<32>(p, at, [&](u32 line, u32 lane) { write_end(p, at, line, static_cast<int>(lane)); });

@@ -247,6 +247,9 @@ struct Step {
 };
 inline constexpr int kMaxSteps = 16;
 
+// Seeds of a problem's data: operand i, counted with the entries of lists, has SEED * kSeedsOfProblem + i.
+inline constexpr std::uint64_t kSeedsOfProblem = 100;
+
 // The descriptor. Constant and static: it must outlive every Runtime that knows it. Functions must be pure and
 // thread-safe; `problem` and `args` point at the family's own types. Fill it with make_family below.
 //
@@ -280,7 +283,8 @@ struct Family {
   // The fewest bytes that must move.
   std::int64_t (*bytes)(const void* problem);
   // Generates an input's data if random numbers of its type are not suitable; returns false if they are. `entry`: index
-  // in a list, else 0.
+  // in a list, else 0. All operands of a problem have seeds with the same quotient seed / kSeedsOfProblem, so that what
+  // they share (a routing of tokens, say) can be drawn from it. It is 1 in benchmarks.
   bool (*generate)(const void* problem, int operand, int entry, std::uint64_t seed, void* data);
 };
 

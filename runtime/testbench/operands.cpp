@@ -270,7 +270,7 @@ void HostOperands::generate(std::uint64_t seed, bool wild) {
   for (int i = 0; i < size(); ++i) {
     if (!present(i)) continue;
     const OperandEntry& which = entries_[static_cast<std::size_t>(i)];
-    const std::uint64_t own_seed = seed * 100 + static_cast<std::uint64_t>(i);
+    const std::uint64_t own_seed = seed * kSeedsOfProblem + static_cast<std::uint64_t>(i);
     const DType type = layout(i).dtype;
     if (operand(i).role == Role::workspace) {
       std::fill_n(data(i), bytes(i), std::byte{0});

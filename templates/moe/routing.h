@@ -42,9 +42,6 @@ RowMap map_rows(const Routes& routes, const RowRules& rules);
 // The rows that the worst routing with this many routes needs.
 std::int64_t most_rows(std::int64_t routes, const RowRules& rules);
 
-// Operand i of a family gets the seed SEED * kSeedsOfProblem + i in `generate`.
-inline constexpr std::uint64_t kSeedsOfProblem = 100;
-
 // A random routing without duplicate experts. If seed mod 4 is 1, as in benchmarks, it is uniform and each token has
 // `topk` routes. Else some tokens have one fewer and a quarter of the experts has none; if it is 2, it is skewed as
 // well. `descending`: from the last expert down, as in a mask.

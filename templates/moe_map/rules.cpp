@@ -143,9 +143,8 @@ bool generate_map(const MoeMap& p, std::string_view operand, std::uint64_t seed,
   }
   if (operand != "map") return false;
   // A mask may have one route too many.
-  const std::int64_t most =
-      has_mask(p) && seed / moe::kSeedsOfProblem % 4 == 3 ? std::min(p.experts, p.topk + 1) : p.topk;
-  const moe::Routes routes = moe::generate_routes(p.tokens, p.experts, most, seed / moe::kSeedsOfProblem, has_mask(p));
+  const std::int64_t most = has_mask(p) && seed / kSeedsOfProblem % 4 == 3 ? std::min(p.experts, p.topk + 1) : p.topk;
+  const moe::Routes routes = moe::generate_routes(p.tokens, p.experts, most, seed / kSeedsOfProblem, has_mask(p));
   if (has_mask(p)) generate_mask(p, routes, data);
   if (!has_mask(p)) generate_ids(p, routes, seed, data);
   return true;

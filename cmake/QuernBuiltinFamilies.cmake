@@ -52,7 +52,7 @@ endfunction()
 # Embeds common/, mx/ and moe/, which families share, writes quern/families.h and builtin_families.cpp.
 function(quern_finish_builtin_families)
   set(folder ${CMAKE_CURRENT_SOURCE_DIR})
-  file(GLOB common CONFIGURE_DEPENDS ${folder}/common/*.cuh ${folder}/mx/*.cuh)
+  file(GLOB common CONFIGURE_DEPENDS ${folder}/common/*.cuh ${folder}/mx/*.cuh ${folder}/moe/*.cuh)
   file(GLOB public CONFIGURE_DEPENDS
     ${folder}/common/*_table.h ${folder}/common/*_choices.h ${folder}/mx/*_choices.h
     ${folder}/moe/*_choices.h)
@@ -60,6 +60,8 @@ function(quern_finish_builtin_families)
   quern_public_headers(${public})
   file(GLOB shared CONFIGURE_DEPENDS ${folder}/mx/*.cpp ${folder}/moe/*.cpp)
   target_sources(quern_objects PRIVATE ${shared})
+  # References are in these too.
+  set_property(SOURCE ${shared} TARGET_DIRECTORY quern_objects APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
 
   get_property(families GLOBAL PROPERTY QUERN_BUILTIN_FAMILIES)
   set(QUERN_INCLUDES "")

@@ -25,6 +25,18 @@ enum class MoeEmpty : unsigned char { QUERN_MOE_EMPTY(QUERN_VALUE) };
   VALUE(list)  /* in `pads`, so that they are zeroed like padding rows */
 enum class MoeTail : unsigned char { QUERN_MOE_TAILS(QUERN_VALUE) };
 
+// The rows that move, or their gradients.
+#define QUERN_MOE_PASSES(VALUE) \
+  VALUE(forward)                \
+  VALUE(backward)
+enum class MoePass : unsigned char { QUERN_MOE_PASSES(QUERN_VALUE) };
+
+// What the sum of a token's rows is added to.
+#define QUERN_MOE_RESIDUALS(VALUE) \
+  VALUE(none)                      \
+  VALUE(add) /* a row for each token */
+enum class MoeResidual : unsigned char { QUERN_MOE_RESIDUALS(QUERN_VALUE) };
+
 // Whether TransformerEngine's row_id_map is written too.
 #define QUERN_MOE_ROW_ID_MAPS(VALUE) \
   VALUE(none)                        \

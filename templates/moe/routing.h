@@ -26,6 +26,9 @@ struct RowRules {
   bool list_tail;         // unused rows after the last expert are in `pads` too
 };
 
+// Whether rows may be padding rows, which are listed in `pads`.
+inline bool lists_pads(const RowRules& rules) { return rules.align > 1 || rules.list_tail; }
+
 // Rows are sorted by expert, then by token, then by the order of a token's routes.
 struct RowMap {
   std::vector<std::int64_t> counts;    // [experts]: routes

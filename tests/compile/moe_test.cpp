@@ -26,5 +26,43 @@ TEST_F(MoeCompile, EachTypeOfMapWithFewAndManyExperts) {
   expect_each_good(jobs);
 }
 
+// The forms of the kernel that moves rows, with and without probabilities.
+const std::vector<std::string> kForms = {"moe_permute probs=f32",       "moe_permute pass=backward probs=f32",
+                                         "moe_unpermute probs=f32",     "moe_unpermute probs=bf16 residual=add",
+                                         "moe_unpermute pass=backward", "moe_unpermute pass=backward probs=f32"};
+
+TEST_F(MoeCompile, EachFormThatMovesRowsOnEveryArchitecture) {
+  std::vector<Job> jobs;
+  for (const std::string& form : kForms) {
+    for (const std::string& arch : kArchitectures)
+      jobs.push_back({cat(form, " experts=256 hidden=7168 topk=8 align=16"), arch});
+  }
+  expect_each_good(jobs);
+}
+
+// Architectures in turn.
+TEST_F(MoeCompile, EachFormWithFewAndManyRoutesInShortAndOddRows) {
+  std::vector<Job> jobs;
+  for (const std::string& form : kForms) {
+    for (const char* rest : {" tokens=512 hidden=4096 topk=2", " hidden=4097 topk=6", " hidden=32 topk=1 dtype=f32",
+                             " hidden=2056 topk=33 dtype=f16", " hidden=7168 topk=12 align=128 tail=list"})
+      jobs.push_back({cat(form, rest), kArchitectures[jobs.size() % kArchitectures.size()]});
+  }
+  for (const char* dtype : {"e4m3", "u8"})
+    jobs.push_back({cat("moe_permute hidden=7168 topk=8 dtype=", dtype), "sm_90a"});
+  expect_each_good(jobs);
+}
+
+// Accesses of 16 bytes: of a token's rows all loads at once, and two each for the numbers and the factors of 8 rows.
+TEST_F(MoeCompile, RowsAndTheirNumbersAreReadInWideAccesses) {
+  const Compiled combine = compile("moe_unpermute probs=f32 hidden=7168 topk=8", "sm_90a");
+  EXPECT_EQ(accesses(combine, 0, false, 16), 8 + 2 + 2);
+  EXPECT_EQ(widths(combine, 0, false), "16");
+  EXPECT_EQ(accesses(combine, 0, true, 16), 1);
+  const Compiled dispatch = compile("moe_permute hidden=7168 topk=8", "sm_90a");
+  EXPECT_EQ(accesses(dispatch, 0, false, 16), 4 + 2) << "read once";
+  EXPECT_EQ(accesses(dispatch, 0, true, 16), 4 * 8) << "written for each route";
+}
+
 }  // namespace
 }  // namespace quern::test

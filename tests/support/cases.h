@@ -31,6 +31,8 @@ std::vector<Case> mxfp8_dequantize_cases();
 std::vector<Case> mx_scales_cases();
 std::vector<Case> row_pad_cases();
 std::vector<Case> moe_map_cases();
+std::vector<Case> moe_permute_cases();
+std::vector<Case> moe_unpermute_cases();
 // More than 2^31 elements; needs tens of GB.
 std::vector<Case> huge_cases();
 

@@ -1,5 +1,6 @@
 // Routings of tokens to experts: the sizes that TransformerEngine, vLLM and torchtitan test, and the edges between
 // warps, words, thread blocks and iterations.
+#include "base/random.h"
 #include "base/text.h"
 #include "support/cases.h"
 
@@ -49,12 +50,121 @@ void odd_maps(std::vector<Case>& cases) {
   }
 }
 
+// ---- Rows that move
+
+std::string rows(const std::string& family, int tokens, int experts, int hidden, int topk, const std::string& rest) {
+  return cat(family, " tokens=", tokens, " experts=", experts, " hidden=", hidden, " topk=", topk, " ", rest);
+}
+
+// TransformerEngine's and vLLM's.
+void published_rows(const std::string& family, const std::vector<std::string>& kinds, std::vector<Case>& cases) {
+  const int shapes[][4] = {{4096, 7, 4096, 2},   {4096, 16, 4096, 5},  {4096, 8, 1280, 2},   {4096, 64, 4096, 6},
+                           {4096, 256, 7168, 6}, {4096, 512, 9216, 8}, {16384, 4, 7168, 1},  {12, 4, 16, 2},
+                           {1, 16, 2048, 2},     {33, 64, 7168, 6},    {1024, 256, 2048, 8}, {32, 128, 7168, 8}};
+  for (const auto& [tokens, experts, hidden, topk] : shapes) {
+    for (const std::string& kind : kinds)
+      cases.push_back({rows(family, tokens, experts, hidden, topk, cat(kind, " align=16"))});
+  }
+}
+
+// Rows shorter and longer than what a warp takes at once, of each width of access; routings without a route, of one
+// expert, of more routes than a thread loads at once.
+void odd_rows(const std::string& family, const std::vector<std::string>& kinds, std::vector<Case>& cases) {
+  for (const std::string& kind : kinds) {
+    for (const int hidden : {0, 1, 8, 9, 64, 100, 1000, 2056, 4097}) {
+      const int topk = 1 + hidden % 11;
+      cases.push_back({rows(family, 37, 12, hidden, topk, cat(kind, " align=5"))});
+      cases.push_back({rows(family, 21, 12, hidden, topk, cat(kind, " dtype=f32 tail=list")), 1});
+    }
+    for (const int tokens : {0, 1, 2, 300}) {
+      cases.push_back({rows(family, tokens, 1, 72, 1, kind)});
+      cases.push_back({rows(family, tokens, 512, 40, 16, cat(kind, " align=8 empty=fill"))});
+      cases.push_back({rows(family, tokens, 40, 520, 33, cat(kind, " dtype=f16 align=2"))});
+    }
+    // The capacity drops almost all routes, some, and none.
+    for (const int capacity : {1, 100, 1000})
+      cases.push_back({rows(family, 70, 8, 264, 4, cat(kind, " align=16 tail=list capacity=", capacity))});
+  }
+}
+
+std::string one_of(Random& random, const std::vector<std::string>& of) { return of[random.next() % of.size()]; }
+
+void drawn_rows(const std::string& family, const std::vector<std::string>& kinds, int count, std::vector<Case>& cases) {
+  Random random(20);
+  for (int i = 0; i < count; ++i) {
+    std::string text = family;
+    text += one_of(random, {" tokens=1", " tokens=45", " tokens=129"});
+    text += one_of(random, {" experts=3", " experts=16"});
+    text += one_of(random, {" hidden=24", " hidden=131", " hidden=1028", " hidden=1280"});
+    text += one_of(random, {" topk=1", " topk=2", " topk=3", " topk=6", " topk=8", " topk=12"});
+    text += one_of(random, {" align=1", " align=16"});
+    text += one_of(random, {" dtype=bf16", " dtype=f16", " dtype=f32"});
+    text += cat(" ", one_of(random, kinds));
+    cases.push_back({text, random.below(3) == 0 ? 1 : 0});
+  }
+}
+
+// Each value of each parameter, for rows that all of them may have.
+void configured_rows(const std::string& family, const std::vector<std::string>& kinds,
+                     const std::vector<std::string>& configs, std::vector<Case>& cases) {
+  for (const std::string& kind : kinds) {
+    for (const std::string& config : configs)
+      cases.push_back(with(config, rows(family, 50, 12, 1288, 8, cat(kind, " align=4"))));
+  }
+}
+
 }  // namespace
 
 std::vector<Case> moe_map_cases() {
   std::vector<Case> cases;
   published_maps(cases);
   odd_maps(cases);
+  return cases;
+}
+
+std::vector<Case> moe_permute_cases() {
+  const std::vector<std::string> kinds = {"pass=forward", "pass=forward probs=f32", "pass=backward",
+                                          "pass=backward probs=bf16"};
+  std::vector<Case> cases;
+  published_rows("moe_permute", kinds, cases);
+  odd_rows("moe_permute", kinds, cases);
+  drawn_rows("moe_permute", kinds, 60, cases);
+  for (const char* dtype : {"e4m3", "e5m2", "u8"}) {
+    cases.push_back({rows("moe_permute", 60, 9, 272, 3, cat("pass=forward probs=f16 align=16 dtype=", dtype))});
+    cases.push_back({rows("moe_permute", 60, 9, 77, 3, cat("pass=forward align=16 dtype=", dtype)), 1});
+  }
+  configured_rows("moe_permute", {kinds[0], kinds[1]},
+                  {"vector=8,unroll=8", "vector=4,unroll=1,lanes=8", "vector=2,unroll=8,lanes=4",
+                   "unroll=2,threads=512", "unroll=8,lanes=16,threads=64", "load_once=0,store_stream=0"},
+                  cases);
+  configured_rows("moe_permute", {kinds[2], kinds[3]},
+                  {"batch=1,unroll=8", "batch=2,unroll=4,lanes=8", "batch=4,unroll=2,threads=512", "vector=8,unroll=2",
+                   "vector=2,unroll=8,lanes=4", "load_once=0,store_stream=0,lanes=16"},
+                  cases);
+  return cases;
+}
+
+std::vector<Case> moe_unpermute_cases() {
+  const std::vector<std::string> kinds = {
+      "pass=forward",  "pass=forward probs=f32",  "pass=forward probs=bf16 residual=add",
+      "pass=backward", "pass=backward probs=f32", "pass=backward probs=f16"};
+  std::vector<Case> cases;
+  published_rows("moe_unpermute", {kinds[1], kinds[4]}, cases);
+  odd_rows("moe_unpermute", kinds, cases);
+  drawn_rows("moe_unpermute", kinds, 90, cases);
+  for (const char* dtype : {"e4m3", "u8"})
+    cases.push_back({rows("moe_unpermute", 60, 9, 272, 3, cat("pass=backward align=16 dtype=", dtype))});
+  configured_rows("moe_unpermute", {kinds[1], kinds[2]},
+                  {"batch=1,unroll=8", "batch=2,unroll=4,lanes=8", "batch=4,unroll=2,threads=512", "vector=8,unroll=2",
+                   "vector=2,unroll=8,lanes=4", "load_once=0,store_stream=0,lanes=16"},
+                  cases);
+  configured_rows("moe_unpermute", {kinds[4], kinds[5]},
+                  {"warps=1,threads=64", "warps=2", "warps=4", "warps=8,batch=2", "warps=1,batch=2,vector=8",
+                   "vector=2,warps=4", "warps=1,load_once=0,store_stream=0,threads=512"},
+                  cases);
+  // A row of one vector for each of fewer lanes than 32.
+  for (const char* config : {"lanes=4,warps=1", "lanes=8,warps=1", "lanes=16,warps=1,batch=2", "lanes=32,warps=2"})
+    cases.push_back(with(config, rows("moe_unpermute", 50, 12, 32, 8, "pass=backward probs=f32 align=4")));
   return cases;
 }
 

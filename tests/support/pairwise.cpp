@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kMostRows = 2113;
 constexpr std::int64_t kMostElements = 1 << 18;
 
-bool is_width(std::string_view name) { return name == "width" || name == "cols"; }
+bool is_width(std::string_view name) { return name == "width" || name == "cols" || name == "hidden"; }
 bool is_extent(std::string_view name) {
   return is_width(name) || name == "rows" || name == "count" || name == "experts" || name == "tokens";
 }

@@ -1,0 +1,101 @@
+// The rows of a token's routes are added up in fp32 in the order of the routes, weighted or not, and rounded once.
+#ifndef QUERN_MOE_COMBINE_CUH_
+#define QUERN_MOE_COMBINE_CUH_
+
+#include "common/numbers.cuh"
+#include "moe/probs.cuh"
+
+namespace quern::moe {
+
+using Element = spec::Element;
+constexpr int kElements = kVector / static_cast<int>(sizeof(Element));
+
+struct Weights {
+  float of[kBatch] = {};
+};
+
+QUERN_DEVICE Weights load_weights(const Params& p, u64 token, u32 first) {
+  Weights weights;
+  if constexpr (spec::weighted) {
+    ProbBits probs[kBatch] = {};
+    load_entries<kProb>(p.probs, token, first, probs);
+#pragma unroll
+    for (u32 i = 0; i < kBatch; ++i) weights.of[i] = to_float(bit_cast<spec::Prob>(probs[i]));
+  }
+  return weights;
+}
+
+using Values = Vector<kVector>[kUnroll];
+using Sums = float[kUnroll][kElements];
+
+QUERN_DEVICE void load_part(const Params& p, const void* rows, u64 row, const Part& part, Values& values) {
+#pragma unroll
+  for (u32 i = 0; i < kUnroll; ++i) {
+    const u32 column = part.column_of(i);
+    if (column < p.vectors) values[i] = load<kVector, kLoad>(vector_at(p, rows, row, column));
+  }
+}
+
+QUERN_DEVICE void add(const Values& values, float weight, Sums& sums) {
+#pragma unroll
+  for (u32 i = 0; i < kUnroll; ++i) {
+    float own[kElements];
+    unpack<Element, kElements>(values[i], own);
+#pragma unroll
+    for (int e = 0; e < kElements; ++e)
+      sums[i][e] = spec::weighted ? fmaf(weight, own[e], sums[i][e]) : sums[i][e] + own[e];
+  }
+}
+
+// A route without a row adds nothing: not even 0, since its weight may be a NaN.
+QUERN_DEVICE void add_routes(const Params& p, const Part& part, u32 first, Sums& sums) {
+  const Rows rows = load_rows(p, part.row, first);
+  const Weights weights = load_weights(p, part.row, first);
+  Values values[kBatch] = {};
+#pragma unroll
+  for (u32 i = 0; i < kBatch; ++i) {
+    if (rows.of[i] != kNoRow) load_part(p, p.source, rows.of[i], part, values[i]);
+  }
+#pragma unroll
+  for (u32 i = 0; i < kBatch; ++i) {
+    if (rows.of[i] != kNoRow) add(values[i], weights.of[i], sums);
+  }
+}
+
+QUERN_DEVICE void add_residual(const Params& p, const Part& part, Sums& sums) {
+  Values values = {};
+  load_part(p, p.residual, part.row, part, values);
+#pragma unroll
+  for (u32 i = 0; i < kUnroll; ++i) {
+    float own[kElements];
+    unpack<Element, kElements>(values[i], own);
+#pragma unroll
+    for (int e = 0; e < kElements; ++e) sums[i][e] += own[e];
+  }
+}
+
+QUERN_DEVICE void combine_part(const Params& p, const Part& part) {
+  Sums sums = {};
+#pragma unroll 1
+  for (u32 first = 0; first < kTopk; first += kBatch) add_routes(p, part, first, sums);
+  if constexpr (spec::residual) add_residual(p, part, sums);
+#pragma unroll
+  for (u32 i = 0; i < kUnroll; ++i) {
+    const u32 column = part.column_of(i);
+    if (column < p.vectors)
+      store<kVector, kStore>(vector_at(p, p.out, part.row, column), pack<Element, kElements>(sums[i]));
+  }
+}
+
+QUERN_DEVICE void move_rows(const Params& p) {
+  const Part part = part_at(p, group_from(0));
+  if (part.row >= p.tokens) return;
+  combine_part(p, part);
+  if constexpr (spec::prob_bytes != 0 && !spec::weighted) {
+    if (part.of_row == 0) collect_probs(p, part.row);
+  }
+}
+
+}  // namespace quern::moe
+
+#endif  // QUERN_MOE_COMBINE_CUH_

@@ -1,0 +1,166 @@
+// The gradients of a weighted combine: of each row, the token's gradient times the route's weight; of each weight, the
+// dot product of the token's gradient and the row. The token's gradient is read once.
+//
+// Dot products are added in an order that only the row's length and type decide. A row is cut into segments of 128
+// chunks of 16 bytes. Of a segment, lane l of 32 takes chunks l, l + 32, l + 64 and l + 96 in this order; the 32 sums
+// are added in a tree, and the segments' sums in sequence. A short row leaves lanes of the tree at zero, so fewer lanes
+// do as well: a sum that starts at +0 is never -0 at the end.
+#ifndef QUERN_MOE_COMBINE_GRADIENT_CUH_
+#define QUERN_MOE_COMBINE_GRADIENT_CUH_
+
+#include "common/numbers.cuh"
+#include "common/shared.cuh"
+#include "moe/pads.cuh"
+
+namespace quern::moe {
+
+using Element = spec::Element;
+using Prob = spec::Prob;
+constexpr int kChunk = 16 / static_cast<int>(sizeof(Element));  // elements
+constexpr u32 kWarps = spec::warps;                             // of a token
+constexpr u32 kVectorsOfChunk = 16 / kVector;
+constexpr u32 kSteps = 4;  // chunks of a lane in a segment
+static_assert(kUnroll == kSteps * kVectorsOfChunk, "a part of a row is a segment");
+static_assert(kWarps == 1 || kLanes == 32, "the warps of a token are whole");
+
+// Narrow reads of a chunk use one sector, so it must stay in the cache.
+constexpr LoadHint kChunkLoad = kVector == 16 ? kLoad : LoadHint::plain;
+
+struct Token {
+  u64 number;
+  bool inside;
+  u32 of_block;
+  u32 warp;  // of the token's
+
+  // The threads of a token take its routes in turn.
+  QUERN_DEVICE u32 thread() const { return warp * kLanes + lane(); }
+};
+
+QUERN_DEVICE Token token_of_thread(const Params& p) {
+  const u64 group = group_from(p.pad_blocks);
+  const u64 number = group / kWarps;
+  return {number, number < p.tokens, threadIdx.x / (kLanes * kWarps), static_cast<u32>(group % kWarps)};
+}
+
+// The sum of each segment and route of the block's tokens.
+QUERN_DEVICE u8* segment_sum(const Params& p, const Token& token, u32 segment, u32 route) {
+  return dynamic_shared() + ((token.of_block * p.parts + segment) * kTopk + route) * 4;
+}
+
+struct Segment {
+  Vector<16> chunks[kSteps];
+};
+
+// Of the vectors of a chunk, the `i`th.
+QUERN_DEVICE u32 column_of(u32 segment, u32 step, u32 i) {
+  return ((segment * kSteps + step) * kLanes + lane()) * kVectorsOfChunk + i;
+}
+
+// Beyond the row, and without a row, zeros.
+QUERN_DEVICE Segment load_segment(const Params& p, const void* rows, u64 row, bool exists, u32 number) {
+  Segment segment = {};
+#pragma unroll
+  for (u32 s = 0; s < kSteps; ++s) {
+#pragma unroll
+    for (u32 i = 0; i < kVectorsOfChunk; ++i) {
+      const u32 column = column_of(number, s, i);
+      if (exists && column < p.vectors)
+        put_piece(segment.chunks[s], static_cast<int>(i), load<kVector, kChunkLoad>(vector_at(p, rows, row, column)));
+    }
+  }
+  return segment;
+}
+
+QUERN_DEVICE float lane_dot(const Segment& a, const Segment& b) {
+  float sum = 0;
+#pragma unroll
+  for (u32 s = 0; s < kSteps; ++s) {
+    float of_a[kChunk], of_b[kChunk];
+    unpack<Element, kChunk>(a.chunks[s], of_a);
+    unpack<Element, kChunk>(b.chunks[s], of_b);
+#pragma unroll
+    for (int e = 0; e < kChunk; ++e) sum = fmaf(of_a[e], of_b[e], sum);
+  }
+  return sum;
+}
+
+QUERN_DEVICE float group_sum(float sum) {
+#pragma unroll
+  for (u32 mask = kLanes / 2; mask > 0; mask /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, static_cast<int>(mask));
+  return sum;
+}
+
+QUERN_DEVICE void store_scaled(const Params& p, u32 row, float weight, const Segment& segment, u32 number) {
+#pragma unroll
+  for (u32 s = 0; s < kSteps; ++s) {
+    float values[kChunk];
+    unpack<Element, kChunk>(segment.chunks[s], values);
+#pragma unroll
+    for (int e = 0; e < kChunk; ++e) values[e] *= weight;
+    const Vector<16> chunk = pack<Element, kChunk>(values);
+#pragma unroll
+    for (u32 i = 0; i < kVectorsOfChunk; ++i) {
+      const u32 column = column_of(number, s, i);
+      if (column < p.vectors)
+        store<kVector, kStore>(vector_at(p, p.out, row, column), piece_of<kVector>(chunk, static_cast<int>(i)));
+    }
+  }
+}
+
+QUERN_DEVICE Rows rows_of(const Params& p, const Token& token, u32 first) {
+  if (token.inside) return load_rows(p, token.number, first);
+  Rows none;
+#pragma unroll
+  for (u32 i = 0; i < kBatch; ++i) none.of[i] = kNoRow;
+  return none;
+}
+
+// All lanes of a warp take part, also where a token has no such route.
+QUERN_DEVICE void routes_of_segment(const Params& p, const Token& token, const Segment& gradient, u32 number,
+                                    u32 first) {
+  const Rows rows = rows_of(p, token, first);
+  ProbBits probs[kBatch] = {};
+  if (token.inside) load_entries<kProb>(p.probs, token.number, first, probs);
+  Segment forward[kBatch];
+#pragma unroll
+  for (u32 i = 0; i < kBatch; ++i) forward[i] = load_segment(p, p.rows, rows.of[i], rows.of[i] != kNoRow, number);
+#pragma unroll
+  for (u32 i = 0; i < kBatch; ++i) {
+    const bool exists = rows.of[i] != kNoRow;
+    const float sum = group_sum(exists ? lane_dot(forward[i], gradient) : 0.0f);
+    if (exists) store_scaled(p, rows.of[i], to_float(bit_cast<Prob>(probs[i])), gradient, number);
+    if (lane() == 0 && first + i < kTopk)
+      store_shared<4>(segment_sum(p, token, number, first + i), bit_cast<Vector<4>>(sum));
+  }
+}
+
+QUERN_DEVICE void store_probs(const Params& p, const Token& token) {
+  if (!token.inside) return;
+#pragma unroll 1
+  for (u32 k = token.thread(); k < kTopk; k += kLanes * kWarps) {
+    float sum = 0;
+    for (u32 segment = 0; segment < p.parts; ++segment)
+      sum += bit_cast<float>(load_shared<4>(segment_sum(p, token, segment, k)));
+    store<kProb>(prob_at(p.out_probs, token.number * kTopk + k), bit_cast<ProbBits>(from_compute<Prob>(sum)));
+  }
+}
+
+QUERN_DEVICE void move_rows(const Params& p) {
+  if constexpr (spec::pads) {
+    if (blockIdx.x < p.pad_blocks) return clear_pads(p);
+  }
+  const Token token = token_of_thread(p);
+#pragma unroll 1
+  for (u32 segment = token.warp; segment < p.parts; segment += kWarps) {
+    const Segment gradient = load_segment(p, p.source, token.number, token.inside, segment);
+#pragma unroll 1
+    for (u32 first = 0; first < kTopk; first += kBatch) routes_of_segment(p, token, gradient, segment, first);
+  }
+  if constexpr (kWarps == 1) __syncwarp();
+  if constexpr (kWarps > 1) __syncthreads();
+  store_probs(p, token);
+}
+
+}  // namespace quern::moe
+
+#endif  // QUERN_MOE_COMBINE_GRADIENT_CUH_

@@ -1,0 +1,124 @@
+#include "moe/movement.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "base/parallel.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "common/host_types.h"
+
+namespace quern::moe {
+namespace {
+
+constexpr std::int64_t kMostRows = (std::int64_t{1} << 31) - 1;  // rows are i32
+constexpr std::int64_t kMostExperts = 1024;                      // as in moe_map
+constexpr std::int64_t kMostRoutes = 1024;                       // of a token
+constexpr std::uint64_t kBenchSeed = 1;
+
+// Of a token: a number for each segment of a row and route.
+bool sums_fit(const Movement& m) {
+  const std::int64_t segments = row_bytes(m) / (kChunkBytes * kChunksOfSegment) + 1;
+  return segments <= kMostSumBytes / 4 / m.topk;
+}
+
+std::string check_rows(const Movement& m) {
+  if (m.rules.capacity > kMostRows) return "capacity must be fewer than 2^31 rows";
+  if (m.tokens == kOpen) return {};
+  if (m.tokens > kMostRows / m.topk || capacity_of(m) > kMostRows)
+    return "tokens, topk and the padding are too many: fewer than 2^31 rows";
+  std::int64_t all = 0;
+  if (__builtin_mul_overflow(std::max(m.tokens, capacity_of(m)), std::max<std::int64_t>(1, m.hidden), &all) ||
+      all > kMaxExtent)
+    return "hidden is too large for this many rows: at most 2^46 elements";
+  return {};
+}
+
+// The map that `token_rows` and `pads` of a problem are of.
+RowMap generated_map(const Movement& m, std::uint64_t seed) {
+  const Routes routes = generate_routes(m.tokens, m.rules.experts, m.topk, seed / kSeedsOfProblem, false);
+  RowRules rules = m.rules;
+  rules.capacity = capacity_of(m);
+  return map_rows(routes, rules);
+}
+
+void copy(const std::vector<std::int32_t>& from, void* to) {
+  if (!from.empty()) std::memcpy(to, from.data(), from.size() * sizeof(std::int32_t));
+}
+
+// Of these a dot product is still a number in most rows: one of 16 has an infinity, a NaN or a denormal.
+template <class T>
+void fill_row(T* row, std::int64_t hidden, std::uint64_t seed) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kOdd[] = {kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(), 1e-40};
+  for (std::int64_t i = 0; i < hidden; ++i) {
+    const std::uint64_t random = random_at(seed, static_cast<std::uint64_t>(i));
+    row[i] = common::from_compute<T>(static_cast<float>(static_cast<double>(random >> 11) * 0x1p-50 - 4.0));
+  }
+  const std::uint64_t random = random_at(seed, ~std::uint64_t{0});
+  if (hidden > 0 && random % 16 == 0)
+    row[random / 16 % static_cast<std::uint64_t>(hidden)] =
+        common::from_compute<T>(static_cast<float>(kOdd[random >> 62]));
+}
+
+void fill_rows(const Movement& m, std::int64_t rows, std::uint64_t seed, void* data) {
+  common::with_float(m.dtype, [&](auto x) {
+    using T = decltype(x);
+    if constexpr (!std::is_same_v<T, double>) {
+      parallel_for(rows, 1 + (1 << 16) / std::max<std::int64_t>(1, m.hidden),
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t row = begin; row < end; ++row)
+                       fill_row(static_cast<T*>(data) + row * m.hidden, m.hidden,
+                                random_at(seed, static_cast<std::uint64_t>(row)));
+                   });
+    }
+  });
+}
+
+}  // namespace
+
+std::int64_t capacity_of(const Movement& m) {
+  if (m.rules.capacity > 0) return m.rules.capacity;
+  return m.tokens == kOpen ? kOpen : most_rows(m.tokens * m.topk, m.rules);
+}
+
+std::string check_movement(const Movement& m) {
+  if (m.rules.experts < 1 || m.rules.experts > kMostExperts)
+    return cat("experts must be from 1 to ", kMostExperts, ", as in moe_map");
+  if (m.topk < 1 || m.topk > kMostRoutes) return cat("topk must be from 1 to ", kMostRoutes, " routes of a token");
+  if (m.form != Form::dispatch && m.dtype != f32 && m.dtype != f16 && m.dtype != bf16)
+    return cat(
+        "dtype=", name(m.dtype),
+        " can only be moved, not added up: give f32, f16 or bf16, or the pass that moves rows to experts without "
+        "factors");
+  if (m.form == Form::combine_gradient && !sums_fit(m))
+    return "hidden times topk is too large for the gradient of probs: at most 24 MB of rows of a token";
+  return check_rows(m);
+}
+
+bool generate_movement(const Movement& m, std::string_view operand, std::uint64_t seed, void* data) {
+  if (operand == "token_rows") return copy(generated_map(m, seed).rows, data), true;
+  if (operand == "pads") {
+    std::vector<std::int32_t> pads = generated_map(m, seed).pads;
+    pads.resize(static_cast<std::size_t>(capacity_of(m)), -1);
+    return copy(pads, data), true;
+  }
+  if (m.form != Form::combine_gradient || (operand != "source" && operand != "rows")) return false;
+  return fill_rows(m, operand == "rows" ? capacity_of(m) : m.tokens, seed, data), true;
+}
+
+std::int64_t moved_bytes(const Movement& m) {
+  const RowMap map = generated_map(m, kBenchSeed * kSeedsOfProblem);
+  const std::int64_t routes =
+      std::count_if(map.rows.begin(), map.rows.end(), [](std::int32_t row) { return row >= 0; });
+  const std::int64_t pads = clears_pads(m) ? static_cast<std::int64_t>(map.pads.size()) : 0;
+  const std::int64_t of_tokens = m.tokens * (m.residual ? 2 : 1);
+  const std::int64_t of_routes = routes * (m.form == Form::combine_gradient ? 2 : 1);
+  // Probabilities are read of routes; where they move they are written as well, as gradients are.
+  const bool twice = has_probs(m) && (!m.weighted || m.form == Form::combine_gradient);
+  const std::int64_t probs = m.tokens * m.topk * bytes(m.probs) * (twice ? 2 : 1);
+  return (of_tokens + of_routes + pads) * row_bytes(m) + probs + (m.tokens * m.topk + pads) * 4;
+}
+
+}  // namespace quern::moe

@@ -1,0 +1,74 @@
+// Rows that move between tokens and experts: what the families moe_permute and moe_unpermute share on the host.
+#ifndef QUERN_MOE_MOVEMENT_H_
+#define QUERN_MOE_MOVEMENT_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "moe/routing.h"
+#include "quern/family.h"
+
+namespace quern::moe {
+
+enum class Form : std::uint8_t {
+  dispatch,          // a token's row to the row of each of its routes; padding rows are zeros
+  combine,           // the sum of a token's rows
+  combine_gradient,  // of a weighted combine: of the rows, and of the weights
+};
+
+struct Movement {
+  Form form;
+  bool weighted;  // probs are factors of rows; else they move with the rows
+  bool residual;
+  DType dtype;
+  DType probs;  // none: there are none
+  std::int64_t tokens;
+  std::int64_t hidden;
+  std::int64_t topk;
+  RowRules rules;  // capacity 0: enough for any routing
+};
+
+// The order in which the gradient of probs is added up, see moe/combine_gradient.cuh, and the sums of a token that a
+// block may keep: what any launch has without asking.
+inline constexpr std::int64_t kChunkBytes = 16;
+inline constexpr std::int64_t kChunksOfSegment = 128;
+inline constexpr std::int64_t kMostSumBytes = 48 << 10;
+
+inline bool has_probs(const Movement& m) { return m.probs != DType::none; }
+// Whether padding rows are written.
+inline bool clears_pads(const Movement& m) { return m.form != Form::combine && lists_pads(m.rules); }
+inline std::int64_t row_bytes(const Movement& m) { return m.hidden * bytes(m.dtype); }
+// Rows of the grouped matrix; kOpen if `tokens` is.
+std::int64_t capacity_of(const Movement& m);
+
+// The memory of the operands, [tokens, hidden] or [capacity, hidden], and so on.
+inline Layout token_matrix(const Movement& m) { return Layout::matrix(m.dtype, m.tokens, m.hidden, m.hidden); }
+inline Layout row_matrix(const Movement& m) { return Layout::matrix(m.dtype, capacity_of(m), m.hidden, m.hidden); }
+inline Layout of_routes(const Movement& m, DType dtype) { return Layout::matrix(dtype, m.tokens, m.topk, m.topk); }
+inline Layout of_rows(const Movement& m, DType dtype) { return Layout::list(dtype, capacity_of(m)); }
+inline Layout absent() { return Layout::list(DType::none, 0); }
+
+// The operands of a launch; null where the problem does not have one.
+struct Operands {
+  const void* source;
+  const void* token_rows;
+  const void* pads;
+  const void* probs;
+  void* out;
+  void* out_probs;
+  const void* rows;      // combine_gradient: what was combined
+  const void* residual;  // combine
+};
+
+// "" or the reason why a problem is refused.
+std::string check_movement(const Movement& m);
+// Test data of one routing for all operands of a problem. False: numbers of the operand's type.
+bool generate_movement(const Movement& m, std::string_view operand, std::uint64_t seed, void* data);
+void move_on_host(const Movement& m, const Operands& operands);
+// The fewest bytes that the routing of benchmarks moves.
+std::int64_t moved_bytes(const Movement& m);
+
+}  // namespace quern::moe
+
+#endif  // QUERN_MOE_MOVEMENT_H_

@@ -1,0 +1,137 @@
+// The plain reference of the families that move rows. Sums are in fp32 and in the order of the kernels.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "base/parallel.h"
+#include "common/host_types.h"
+#include "moe/movement.h"
+
+namespace quern::moe {
+namespace {
+
+std::int32_t row_of(const Movement& m, const Operands& o, std::int64_t token, std::int64_t k) {
+  return static_cast<const std::int32_t*>(o.token_rows)[token * m.topk + k];
+}
+
+const std::byte* row_at(const Movement& m, const void* rows, std::int64_t row) {
+  return static_cast<const std::byte*>(rows) + row * row_bytes(m);
+}
+std::byte* row_at(const Movement& m, void* rows, std::int64_t row) {
+  return static_cast<std::byte*>(rows) + row * row_bytes(m);
+}
+
+float prob_at(const Movement& m, const Operands& o, std::int64_t at) {
+  return static_cast<float>(common::read_float(m.probs, o.probs, at));
+}
+
+// probs are bits where they move with the rows. From null: zeros.
+void copy_prob(const Movement& m, const Operands& o, std::int64_t to, std::int64_t from) {
+  const auto size = static_cast<std::size_t>(bytes(m.probs));
+  auto* const out = static_cast<std::byte*>(o.out_probs) + to * bytes(m.probs);
+  if (from < 0) std::memset(out, 0, size);
+  if (from >= 0) std::memcpy(out, static_cast<const std::byte*>(o.probs) + from * bytes(m.probs), size);
+}
+
+void clear_rows(const Movement& m, const Operands& o) {
+  if (!clears_pads(m)) return;
+  const auto* const pads = static_cast<const std::int32_t*>(o.pads);
+  for (std::int64_t i = 0; i < capacity_of(m) && pads[i] >= 0; ++i) {
+    if (m.hidden > 0) std::memset(row_at(m, o.out, pads[i]), 0, static_cast<std::size_t>(row_bytes(m)));
+    if (has_probs(m) && !m.weighted) copy_prob(m, o, pads[i], -1);
+  }
+}
+
+void dispatch_token(const Movement& m, const Operands& o, std::int64_t token) {
+  const auto size = static_cast<std::size_t>(row_bytes(m));
+  for (std::int64_t k = 0; k < m.topk; ++k) {
+    const std::int32_t row = row_of(m, o, token, k);
+    if (row < 0) continue;
+    const bool zero = has_probs(m) && prob_at(m, o, token * m.topk + k) == 0;
+    if (size > 0 && zero) std::memset(row_at(m, o.out, row), 0, size);
+    if (size > 0 && !zero) std::memcpy(row_at(m, o.out, row), row_at(m, o.source, token), size);
+    if (has_probs(m)) copy_prob(m, o, row, token * m.topk + k);
+  }
+}
+
+template <class T>
+void combine_token(const Movement& m, const Operands& o, std::int64_t token) {
+  std::vector<float> sums(static_cast<std::size_t>(m.hidden));
+  for (std::int64_t k = 0; k < m.topk; ++k) {
+    const std::int32_t row = row_of(m, o, token, k);
+    if (has_probs(m) && !m.weighted) copy_prob(m, o, token * m.topk + k, row);
+    if (row < 0) continue;
+    const float weight = m.weighted && has_probs(m) ? prob_at(m, o, token * m.topk + k) : 1;
+    const T* const values = reinterpret_cast<const T*>(row_at(m, o.source, row));
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = std::fmaf(weight, common::to_float(values[i]), sums[i]);
+  }
+  const T* const residual = m.residual ? reinterpret_cast<const T*>(row_at(m, o.residual, token)) : nullptr;
+  T* const out = reinterpret_cast<T*>(row_at(m, o.out, token));
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    out[i] = common::from_compute<T>(residual == nullptr ? sums[i] : sums[i] + common::to_float(residual[i]));
+}
+
+// In segments of 128 chunks of 16 bytes, in the order that moe/combine_gradient.cuh describes.
+template <class T>
+float dot(const T* a, const T* b, std::int64_t count) {
+  constexpr std::int64_t kChunk = 16 / sizeof(T), kSegment = 128 * kChunk;
+  float all = 0;
+  for (std::int64_t first = 0; first < count; first += kSegment) {
+    float sums[32] = {};
+    for (std::int64_t i = first; i < std::min(count, first + kSegment); ++i) {
+      float& sum = sums[(i - first) / kChunk % 32];
+      sum = std::fmaf(common::to_float(a[i]), common::to_float(b[i]), sum);
+    }
+    for (int half = 16; half > 0; half /= 2) {
+      for (int i = 0; i < half; ++i) sums[i] += sums[i + half];
+    }
+    all += sums[0];
+  }
+  return all;
+}
+
+template <class T>
+void gradient_of_token(const Movement& m, const Operands& o, std::int64_t token) {
+  const T* const gradient = reinterpret_cast<const T*>(row_at(m, o.source, token));
+  for (std::int64_t k = 0; k < m.topk; ++k) {
+    const std::int64_t route = token * m.topk + k;
+    const std::int32_t row = row_of(m, o, token, k);
+    float of_weight = 0;
+    if (row >= 0) {
+      const float weight = prob_at(m, o, route);
+      T* const out = reinterpret_cast<T*>(row_at(m, o.out, row));
+      for (std::int64_t i = 0; i < m.hidden; ++i)
+        out[i] = common::from_compute<T>(common::to_float(gradient[i]) * weight);
+      of_weight = dot(reinterpret_cast<const T*>(row_at(m, o.rows, row)), gradient, m.hidden);
+    }
+    common::with_float(m.probs, [&](auto x) {
+      using P = decltype(x);
+      static_cast<P*>(o.out_probs)[route] = common::from_compute<P>(of_weight);
+    });
+  }
+}
+
+void move_token(const Movement& m, const Operands& o, std::int64_t token) {
+  if (m.form == Form::dispatch) return dispatch_token(m, o, token);
+  common::with_float(m.dtype, [&](auto x) {
+    using T = decltype(x);
+    if constexpr (!std::is_same_v<T, double>) {
+      if (m.form == Form::combine) combine_token<T>(m, o, token);
+      if (m.form == Form::combine_gradient) gradient_of_token<T>(m, o, token);
+    }
+  });
+}
+
+}  // namespace
+
+void move_on_host(const Movement& m, const Operands& operands) {
+  clear_rows(m, operands);
+  if (m.hidden == 0 && !has_probs(m)) return;
+  parallel_for(m.tokens, 1 + (1 << 18) / (m.topk * std::max<std::int64_t>(1, row_bytes(m))),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t token = begin; token < end; ++token) move_token(m, operands, token);
+               });
+}
+
+}  // namespace quern::moe

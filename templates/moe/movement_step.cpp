@@ -1,0 +1,203 @@
+#include "moe/movement_step.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "common/geometry.h"
+#include "common/host_types.h"
+
+namespace quern::moe {
+namespace {
+
+bool has_gradient(const Movement& m) { return m.form == Form::combine_gradient; }
+
+std::int64_t element_bytes(const Movement& m) { return bytes(m.dtype); }
+std::int64_t natural_vector(const Movement& m) { return common::common_alignment({row_bytes(m)}, 16); }
+std::int64_t vectors_of(const Movement& m, const Config& c) { return row_bytes(m) / c[kVector]; }
+
+// Vectors of a thread.
+std::int64_t unroll_of(const Movement& m, const Config& c) {
+  return has_gradient(m) ? kChunkBytes / c[kVector] * (kChunksOfSegment / 32) : c[kUnroll];
+}
+std::int64_t parts_of(const Movement& m, const Config& c) {
+  const std::int64_t of_part = c[kLanes] * unroll_of(m, c);
+  return std::max<std::int64_t>(1, (vectors_of(m, c) + of_part - 1) / of_part);
+}
+std::int64_t batch_of(const Movement& m, const Config& c) { return std::min<std::int64_t>(c[kBatch], m.topk); }
+
+// Bytes of an access to entries of a token's routes, as in moe/rows.cuh.
+std::int64_t entries_access(const Movement& m, const Config& c, std::int64_t entry_bytes) {
+  if (c[kVector] < 16) return entry_bytes;
+  return common::common_alignment({m.topk * entry_bytes, batch_of(m, c) * entry_bytes}, 16);
+}
+
+// ---- The default config
+
+std::int64_t power_of_two_from(std::int64_t number) {
+  std::int64_t power = 1;
+  while (power < number) power *= 2;
+  return power;
+}
+
+// The most vectors for each thread. Without the number of tokens: as for many of them.
+std::int64_t vectors_per_thread(const Movement& m, const DeviceModel& model, std::int64_t vector) {
+  if (m.form == Form::combine) return m.topk >= 3 ? 1 : 2;
+  if (m.tokens == kOpen) return 4;
+  const std::int64_t of_multiprocessor = m.tokens * row_bytes(m) / vector / model.multiprocessors;
+  return of_multiprocessor < 1024 ? 1 : of_multiprocessor < 4096 ? 2 : 4;
+}
+
+// Of `most` and half of it, that with which fewer lanes have no vector at the end of a row.
+std::int64_t better_unroll(std::int64_t vectors, std::int64_t lanes, std::int64_t most) {
+  const auto idle = [&](std::int64_t unroll) {
+    return (lanes * unroll - vectors % (lanes * unroll)) % (lanes * unroll);
+  };
+  return most > 1 && idle(most / 2) < idle(most) ? most / 2 : most;
+}
+
+// A warp for each token, more where there are too few tokens: 32 warps are half of what a multiprocessor holds.
+std::int64_t warps_of_token(const Movement& m, const DeviceModel& model, std::int64_t segments) {
+  if (m.tokens == kOpen) return 1;
+  std::int64_t warps = 1;
+  while (warps < 8 && warps < segments && m.tokens * warps < std::int64_t{32} * model.multiprocessors) warps *= 2;
+  return warps;
+}
+
+Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vector) {
+  const std::int64_t vectors = row_bytes(m) / vector, chunks = (row_bytes(m) + kChunkBytes - 1) / kChunkBytes;
+  const std::int64_t of_row = has_gradient(m) ? chunks : vectors;
+  const std::int64_t lanes = std::clamp<std::int64_t>(power_of_two_from(of_row), 4, 32);
+  Config config;
+  const auto set = [&](MovementParameter parameter, std::int64_t value) {
+    config[parameter] = static_cast<std::int32_t>(value);
+  };
+  set(kVector, vector);
+  set(kLanes, lanes);
+  set(kUnroll, has_gradient(m) ? 4 : better_unroll(vectors, lanes, vectors_per_thread(m, model, vector)));
+  set(kBatch, has_gradient(m) ? 1 : m.form == Form::combine ? std::min<std::int64_t>(8, power_of_two_from(m.topk)) : 8);
+  set(kWarps, has_gradient(m) ? warps_of_token(m, model, (chunks + kChunksOfSegment - 1) / kChunksOfSegment) : 1);
+  set(kThreads, 128);
+  set(kLoadOnce, row_bytes(m) >= 256);
+  set(kStoreStream, row_bytes(m) >= 256);
+  return config;
+}
+
+// ---- The launch
+
+// Blocks, of which the last may have fewer groups than it has room for.
+std::int64_t blocks_for(std::int64_t groups, std::int64_t threads, std::int64_t lanes) {
+  const std::int64_t of_block = threads / lanes;
+  return (groups + of_block - 1) / of_block;
+}
+
+std::int64_t shared_bytes_of(const Movement& m, const Config& c, std::int64_t threads) {
+  return has_gradient(m) ? threads / (c[kLanes] * c[kWarps]) * parts_of(m, c) * m.topk * 4 : 0;
+}
+
+// Smaller blocks where a problem would leave multiprocessors idle. Several warps of a token are a block.
+std::int64_t threads_for(const Movement& m, const Config& c, const DeviceModel& model, std::int64_t groups) {
+  if (c[kWarps] > 1) return std::int64_t{32} * c[kWarps];
+  std::int64_t threads = c[kThreads];
+  while (threads > 32 && (blocks_for(groups, threads, c[kLanes]) < std::int64_t{2} * model.multiprocessors ||
+                          shared_bytes_of(m, c, threads) > kMostSumBytes))
+    threads /= 2;
+  return threads;
+}
+
+// Only the device knows the number of padding rows: blocks for as many as there may be, until the device is full.
+std::int64_t pad_blocks_of(const Movement& m, const Config& c, const DeviceModel& model, std::int64_t threads) {
+  if (!clears_pads(m)) return 0;
+  const RowRules& r = m.rules;
+  const std::int64_t rows = r.list_tail ? capacity_of(m) : std::min(capacity_of(m), r.experts * r.align);
+  const std::int64_t most = std::int64_t{512} * model.multiprocessors / threads;
+  return std::clamp<std::int64_t>(blocks_for(rows * parts_of(m, c), threads, c[kLanes]), 1,
+                                  std::max<std::int64_t>(most, 1));
+}
+
+void set_operands(const Operands& o, Params& params) {
+  params.source = o.source;
+  params.rows = o.rows;
+  params.residual = o.residual;
+  params.probs = o.probs;
+  params.token_rows = static_cast<const int*>(o.token_rows);
+  params.pads = static_cast<const int*>(o.pads);
+  params.out = o.out;
+  params.out_probs = o.out_probs;
+}
+
+const char* part_of(Form form) {
+  static constexpr const char* kParts[] = {"moe/dispatch.cuh", "moe/combine.cuh", "moe/combine_gradient.cuh"};
+  return kParts[static_cast<int>(form)];
+}
+
+}  // namespace
+
+bool vector_divides(const Movement& m, const Config& c) { return row_bytes(m) % c[kVector] == 0; }
+bool vector_holds_elements(const Movement& m, const Config& c) { return c[kVector] >= element_bytes(m); }
+bool registers_suffice(const Movement& m, const Config& c) {
+  if (has_gradient(m)) return c[kBatch] <= 2;
+  return c[kVector] * c[kUnroll] * (m.form == Form::combine ? batch_of(m, c) : 1) <= 128;
+}
+bool batch_has_routes(const Movement& m, const Config& c) { return m.form == Form::dispatch || c[kBatch] / 2 < m.topk; }
+bool lanes_have_a_row(const Movement& m, const Config& c) {
+  return !has_gradient(m) || c[kLanes] == 32 || (c[kWarps] == 1 && row_bytes(m) <= kChunkBytes * c[kLanes]);
+}
+bool row_has_few_vectors(const Movement& m, const Config& c) { return vectors_of(m, c) < std::int64_t{1} << 30; }
+
+int movement_variants(const Movement& m, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
+  const std::int64_t vector = natural_vector(m);
+  out[0] = {vector == 16 ? "vector" : "narrow", config_for(m, model, vector)};
+  if (vector == element_bytes(m)) return 1;
+  out[1] = {"element", config_for(m, model, element_bytes(m))};
+  return 2;
+}
+
+std::uint32_t routes_alignment(const Movement& m, const Config& c, std::int64_t entry_bytes) {
+  return static_cast<std::uint32_t>(entries_access(m, c, entry_bytes));
+}
+
+void specialize_movement(const Movement& m, const Config& c, Spec& spec) {
+  spec.integer("params_bytes", sizeof(Params));
+  spec.integer("max_threads", common::kMaxThreads);
+  spec.integer("vector", c[kVector]);
+  spec.integer("unroll", unroll_of(m, c));
+  spec.integer("lanes", c[kLanes]);
+  spec.integer("warps", c[kWarps]);
+  spec.integer("topk", m.topk);
+  spec.integer("batch", batch_of(m, c));
+  spec.integer("prob_bytes", bytes(m.probs));
+  spec.flag("weighted", m.weighted && has_probs(m));
+  spec.flag("residual", m.residual);
+  spec.flag("pads", clears_pads(m));
+  spec.flag("load_once", c[kLoadOnce] == 1);
+  spec.flag("store_stream", c[kStoreStream] == 1);
+  if (m.form != Form::dispatch) {
+    spec.header("common/numbers.cuh");
+    spec.type("Element", common::spec_type(m.dtype));
+    spec.type("Prob", common::spec_type(has_probs(m) ? m.probs : f32));
+  }
+  spec.part(part_of(m.form));
+}
+
+void launch_movement(const Movement& m, const Operands& o, const DeviceModel& model, const Config& c, Launch& launch) {
+  const std::int64_t parts = parts_of(m, c), groups = m.tokens * (has_gradient(m) ? c[kWarps] : parts);
+  const std::int64_t threads = threads_for(m, c, model, groups), pad_blocks = pad_blocks_of(m, c, model, threads);
+  Params params{};
+  set_operands(o, params);
+  params.tokens = static_cast<std::uint64_t>(m.tokens);
+  params.row_bytes = static_cast<std::uint64_t>(row_bytes(m));
+  params.vectors = static_cast<unsigned>(vectors_of(m, c));
+  params.parts = static_cast<unsigned>(parts);
+  params.by_parts = common::make_divisor(static_cast<std::uint64_t>(parts));
+  params.pad_blocks = static_cast<unsigned>(pad_blocks);
+  params.pad_parts = static_cast<std::uint64_t>(clears_pads(m) ? capacity_of(m) * parts : 0);
+  launch.set_params(params);
+  launch.block[0] = static_cast<std::uint32_t>(threads);
+  const std::int64_t blocks = pad_blocks + blocks_for(groups, threads, c[kLanes]);
+  launch.grid[0] =
+      static_cast<std::uint32_t>(std::min<std::int64_t>(blocks, std::numeric_limits<std::uint32_t>::max()));
+  launch.shared_bytes = static_cast<std::uint32_t>(shared_bytes_of(m, c, threads));
+  launch.empty = blocks == 0 || (m.hidden == 0 && !has_probs(m));
+}
+
+}  // namespace quern::moe

@@ -1,0 +1,100 @@
+// The kernel of the families that move rows: tuning space, default config, constants and launch.
+#ifndef QUERN_MOE_MOVEMENT_STEP_H_
+#define QUERN_MOE_MOVEMENT_STEP_H_
+
+#include "moe/movement.h"
+#include "moe/params.cuh"
+
+namespace quern::moe {
+
+// In the order of MovementStep::kParameters.
+enum MovementParameter { kVector, kUnroll, kBatch, kLanes, kWarps, kThreads, kLoadOnce, kStoreStream };
+inline constexpr std::int32_t kVectors[] = {1, 2, 4, 8, 16, kNoMore};
+inline constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
+inline constexpr std::int32_t kBatches[] = {1, 2, 4, 8, kNoMore};
+inline constexpr std::int32_t kLaneCounts[] = {4, 8, 16, 32, kNoMore};
+inline constexpr std::int32_t kWarpCounts[] = {1, 2, 4, 8, kNoMore};
+inline constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
+inline constexpr std::int32_t kSwitch[] = {0, 1, kNoMore};
+
+bool vector_divides(const Movement& m, const Config& c);
+bool vector_holds_elements(const Movement& m, const Config& c);
+bool registers_suffice(const Movement& m, const Config& c);
+bool batch_has_routes(const Movement& m, const Config& c);
+bool lanes_have_a_row(const Movement& m, const Config& c);
+bool row_has_few_vectors(const Movement& m, const Config& c);
+
+int movement_variants(const Movement& m, const DeviceModel& model, Variant (&out)[kMaxVariants]);
+// Of operands that are bulk: rows by default, or entries of `entry_bytes` for each route.
+inline std::uint32_t rows_alignment(const Config& c) { return static_cast<std::uint32_t>(c[kVector]); }
+std::uint32_t routes_alignment(const Movement& m, const Config& c, std::int64_t entry_bytes);
+void specialize_movement(const Movement& m, const Config& c, Spec& spec);
+void launch_movement(const Movement& m, const Operands& o, const DeviceModel& model, const Config& c, Launch& launch);
+
+// The types of fields.
+inline constexpr DTypeSet kNumberTypes = only(f32) | only(f16) | only(bf16);
+inline constexpr DTypeSet kMovedTypes = kNumberTypes | only(e4m3) | only(e5m2) | only(u8);
+inline constexpr DTypeSet kProbTypes = kNumberTypes | only(DType::none);
+
+// What a family inherits.
+template <class P, class A, Movement (*movement_of)(const P&), Operands (*operands_of)(const A&)>
+struct MovementStep {
+  using Problem = P;
+  using Args = A;
+
+  template <bool (*F)(const Movement&, const Config&)>
+  static bool holds(const void* problem, const Target&, const Config& c) {
+    return F(movement_of(*static_cast<const P*>(problem)), c);
+  }
+  template <bool (*F)(const Movement&, const Config&)>
+  static bool applies(const void* problem, const Config& c) {
+    return F(movement_of(*static_cast<const P*>(problem)), c);
+  }
+  static bool adds(const Movement& m, const Config&) { return m.form != Form::dispatch; }
+  static bool has_gradient(const Movement& m, const Config&) { return m.form == Form::combine_gradient; }
+  static bool has_unroll(const Movement& m, const Config&) { return m.form != Form::combine_gradient; }
+  static bool has_threads(const Movement&, const Config& c) { return c[kWarps] == 1; }
+
+  static constexpr Parameter kParameters[] = {
+      {"vector", kVectors, true, "bytes per access"},
+      {"unroll", kUnrolls, true, "vectors of a row per thread; a gradient of probs has 4 chunks of 16 bytes",
+       applies<has_unroll>, 4},
+      {"batch", kBatches, true, "rows of a token that are loaded at once", applies<adds>, 8},
+      {"lanes", kLaneCounts, true, "adjacent threads that share a row"},
+      {"warps", kWarpCounts, true, "warps of a token, for the gradient of probs", applies<has_gradient>, 1},
+      {"threads", kThreadCounts, false, "threads per block; fewer where a problem is small", applies<has_threads>, 128},
+      {"load_once", kSwitch, true, "1: loads of rows are evict-first"},
+      {"store_stream", kSwitch, true, "1: stores of rows are evict-first"},
+  };
+  static constexpr Constraint kConstraints[] = {
+      {"the vector must divide the row length", holds<vector_divides>},
+      {"a vector must hold whole elements", holds<vector_holds_elements>},
+      {"vector times unroll, times batch where rows are added up, must fit the registers: 128 bytes; the gradient of "
+       "probs has a batch of at most 2",
+       holds<registers_suffice>},
+      {"half of batch must be fewer than topk", holds<batch_has_routes>},
+      {"for the gradient of probs fewer than 32 lanes need warps=1 and rows of at most 16 bytes a lane",
+       holds<lanes_have_a_row>},
+      {"a row must have fewer than 2^30 vectors", holds<row_has_few_vectors>},
+  };
+
+  static int variants(const P& p, const Target&, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
+    return movement_variants(movement_of(p), model, out);
+  }
+  static void specialize(const P& p, const Target&, const Config& c, Spec& spec) {
+    specialize_movement(movement_of(p), c, spec);
+  }
+  static void launch(const P& p, const A& a, const DeviceModel& model, const Config& c, Launch& launch) {
+    launch_movement(movement_of(p), operands_of(a), model, c, launch);
+  }
+  static void reference(const P& p, const A& a) { move_on_host(movement_of(p), operands_of(a)); }
+  static std::string check(const P& p) { return check_movement(movement_of(p)); }
+  static std::int64_t bytes(const P& p) { return moved_bytes(movement_of(p)); }
+  // Rows are moved as bits; sums are added in the reference's order.
+  static Tolerance tolerance(const P& p, int) { return {0, 0, movement_of(p).form == Form::dispatch}; }
+  static Table<Scalar> scalars() { return {}; }
+};
+
+}  // namespace quern::moe
+
+#endif  // QUERN_MOE_MOVEMENT_STEP_H_

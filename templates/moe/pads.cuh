@@ -1,0 +1,30 @@
+// Padding rows: zeros, written by the first blocks of the grid.
+#ifndef QUERN_MOE_PADS_CUH_
+#define QUERN_MOE_PADS_CUH_
+
+#include "moe/probs.cuh"
+
+namespace quern::moe {
+
+// Only the device knows how many padding rows there are: `pads` ends with the first -1.
+QUERN_DEVICE void clear_pads(const Params& p) {
+  const u64 step = static_cast<u64>(p.pad_blocks) * (blockDim.x / kLanes);
+#pragma unroll 1
+  for (u64 number = group_from(0); number < p.pad_parts; number += step) {
+    const Part part = part_at(p, number);
+    const u32 row = load<4>(p.pads + part.row).w[0];
+    if (row == kNoRow) return;
+#pragma unroll
+    for (u32 i = 0; i < kUnroll; ++i) {
+      const u32 column = part.column_of(i);
+      if (column < p.vectors) store<kVector, kStore>(vector_at(p, p.out, row, column), Vector<kVector>{});
+    }
+    if constexpr (spec::prob_bytes != 0 && !spec::weighted) {
+      if (part.of_row == 0 && lane() == 0) store<kProb>(prob_at(p.out_probs, row), ProbBits{});
+    }
+  }
+}
+
+}  // namespace quern::moe
+
+#endif  // QUERN_MOE_PADS_CUH_

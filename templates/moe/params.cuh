@@ -1,0 +1,29 @@
+// The parameter struct of the kernels that move rows between tokens and experts. Read by host and kernels.
+#ifndef QUERN_MOE_PARAMS_CUH_
+#define QUERN_MOE_PARAMS_CUH_
+
+#include "common/divide.cuh"
+
+namespace quern::moe {
+
+struct Params {
+  const void* source;
+  const void* rows;      // combine_gradient: what the forward pass combined
+  const void* residual;  // combine: added to the sum
+  const void* probs;
+  const int* token_rows;
+  const int* pads;
+  void* out;
+  void* out_probs;
+  unsigned long long tokens;
+  unsigned long long row_bytes;
+  unsigned long long pad_parts;  // parts of as many rows as `pads` has entries
+  unsigned vectors;              // of a row
+  unsigned parts;                // of a row
+  unsigned pad_blocks;           // the first blocks of the grid, which clear padding rows
+  common::Divisor by_parts;
+};
+
+}  // namespace quern::moe
+
+#endif  // QUERN_MOE_PARAMS_CUH_

@@ -1,0 +1,140 @@
+#include "moe_permute/moe_permute.h"
+
+#include "moe/choice_names.h"
+#include "moe/movement_step.h"
+#include "quern_embedded/moe_permute.h"
+
+namespace quern {
+namespace {
+
+using namespace moe;
+
+bool is_forward(const MoePermute& p) { return p.pass == MoePass::forward; }
+
+Movement movement_of(const MoePermute& p) {
+  Movement m{};
+  m.form = is_forward(p) ? Form::dispatch : Form::combine;
+  m.dtype = p.dtype;
+  m.probs = p.probs;
+  m.tokens = p.tokens;
+  m.hidden = p.hidden;
+  m.topk = p.topk;
+  m.rules = {p.experts, p.align, p.empty == MoeEmpty::fill, p.capacity, p.tail == MoeTail::list};
+  return m;
+}
+
+Operands operands_of(const MoePermuteArgs& a) {
+  return {a.source.data, a.token_rows.data, a.pads.data, a.probs.data, a.out.data, a.out_probs.data, nullptr, nullptr};
+}
+
+Layout source_layout(const MoePermute& p) {
+  const Movement m = movement_of(p);
+  return is_forward(p) ? token_matrix(m) : row_matrix(m);
+}
+Layout out_layout(const MoePermute& p) {
+  const Movement m = movement_of(p);
+  return is_forward(p) ? row_matrix(m) : token_matrix(m);
+}
+Layout token_rows_layout(const MoePermute& p) { return of_routes(movement_of(p), i32); }
+Layout pads_layout(const MoePermute& p) {
+  const Movement m = movement_of(p);
+  return of_rows(m, clears_pads(m) ? i32 : DType::none);
+}
+Layout probs_layout(const MoePermute& p) {
+  const Movement m = movement_of(p);
+  return is_forward(p) ? of_routes(m, p.probs) : of_rows(m, p.probs);
+}
+Layout out_probs_layout(const MoePermute& p) {
+  const Movement m = movement_of(p);
+  return is_forward(p) ? of_rows(m, p.probs) : of_routes(m, p.probs);
+}
+
+template <Layout (*F)(const MoePermute&)>
+constexpr auto layout = &layout_of<MoePermute, F>;
+
+// In the order of kOperands.
+enum OperandNumber { kSource, kTokenRows, kPads, kProbs, kOut, kOutProbs };
+
+struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, operands_of> {
+  static constexpr const char* kName = "moe_permute";
+  static constexpr const char* kSentence = "rows of tokens, copied to the rows of their experts, and the gradient";
+
+  static constexpr Field kFields[] = {
+      extent_field("tokens", offsetof(MoePermute, tokens), true, "tokens"),
+      extent_field("hidden", offsetof(MoePermute, hidden), false, "elements in a row"),
+      extent_field("experts", offsetof(MoePermute, experts), false, "local experts, up to 1024"),
+      extent_field("topk", offsetof(MoePermute, topk), false, "the most routes of a token"),
+      integer_field("align", offsetof(MoePermute, align), 1, std::int64_t{1} << 30,
+                    "the rows of an expert are a multiple of it"),
+      choice_field("empty", offsetof(MoePermute, empty), kEmpty, "fill: an expert without routes has align rows"),
+      extent_field("capacity", offsetof(MoePermute, capacity), false, "rows; 0: enough for any routing"),
+      choice_field("tail", offsetof(MoePermute, tail), kTails, "list: unused rows after the last expert are zeros too"),
+      choice_field("pass", offsetof(MoePermute, pass), kPasses, "backward: the gradient"),
+      dtype_field("dtype", offsetof(MoePermute, dtype), kMovedTypes,
+                  "element type of source and out; backward: f32, f16 or bf16"),
+      dtype_field("probs", offsetof(MoePermute, probs), kProbTypes,
+                  "type of a probability for each route, which moves with its row; none: there are none"),
+  };
+  static constexpr Operand kOperands[] = {
+      {"source", Role::input, offsetof(MoePermuteArgs, source), true, layout<source_layout>,
+       "[tokens, hidden]; backward: [capacity, hidden]", "the rows of tokens; backward: the gradient of out"},
+      {"token_rows", Role::input, offsetof(MoePermuteArgs, token_rows), true, layout<token_rows_layout>,
+       "[tokens, topk]", "the row of each route, or -1"},
+      {"pads", Role::input, offsetof(MoePermuteArgs, pads), false, layout<pads_layout>, "[capacity]",
+       "forward, with align > 1 or tail=list: padding rows, then -1"},
+      {"probs", Role::input, offsetof(MoePermuteArgs, probs), true, layout<probs_layout>,
+       "[tokens, topk]; backward: [capacity]", "a probability for each route; backward: the gradient of out_probs"},
+      {"out", Role::output, offsetof(MoePermuteArgs, out), true, layout<out_layout>,
+       "[capacity, hidden]; backward: [tokens, hidden]", "the rows of experts; backward: the gradient of source"},
+      {"out_probs", Role::output, offsetof(MoePermuteArgs, out_probs), false, layout<out_probs_layout>,
+       "[capacity]; backward: [tokens, topk]", "the probability of each row; backward: the gradient of probs"},
+  };
+  static constexpr LaunchExtent kLaunchExtents[] = {{"tokens", offsetof(MoePermuteArgs, tokens), nullptr}};
+  static constexpr const char* kBenchCases[] = {
+      "moe_permute tokens=4096 experts=256 hidden=7168 topk=8 align=16",
+      "moe_permute tokens=16384 experts=128 hidden=4096 topk=6 align=16",
+      "moe_permute tokens=16384 experts=4 hidden=7168 topk=1 align=16",
+      "moe_permute tokens=4096 experts=128 hidden=7168 topk=8 align=16",
+      "moe_permute tokens=4096 experts=8 hidden=1280 topk=2 align=16",
+      "moe_permute tokens=512 experts=8 hidden=4096 topk=2 align=16",
+      "moe_permute tokens=4096 experts=256 hidden=7168 topk=8 align=16 probs=f32",
+      "moe_permute tokens=4096 experts=256 hidden=7168 topk=8 align=16 pass=backward",
+      "moe_permute tokens=16384 experts=128 hidden=4096 topk=6 align=16 pass=backward",
+      "moe_permute tokens=16384 experts=4 hidden=7168 topk=1 align=16 pass=backward",
+      "moe_permute tokens=4096 experts=128 hidden=7168 topk=8 align=16 pass=backward",
+      "moe_permute tokens=4096 experts=8 hidden=1280 topk=2 align=16 pass=backward",
+      "moe_permute tokens=512 experts=8 hidden=4096 topk=2 align=16 pass=backward",
+  };
+  // Rows of models, of a decoding step and of a prompt.
+  static constexpr const char* kDraws[] = {
+      "tokens=1..65536",
+      "experts=2..512",
+      "hidden=64..16384/64",
+      "topk=1..16",
+      "align=1 | align=16 | align=128",
+      "pass=forward | pass=forward probs=f32 | pass=backward | pass=backward probs=f32",
+  };
+
+  static Table<SourceFile> sources() { return embedded::moe_permute_sources(); }
+
+  static std::uint32_t alignment(const MoePermute& p, int operand, const Config& config) {
+    const Movement m = movement_of(p);
+    if (operand == kTokenRows) return routes_alignment(m, config, 4);
+    if (operand == kProbs)
+      return is_forward(p) && has_probs(m) ? routes_alignment(m, config, quern::bytes(p.probs)) : 1;
+    return rows_alignment(config);
+  }
+
+  static bool generate(const MoePermute& p, int operand, std::uint64_t seed, void* data) {
+    return generate_movement(movement_of(p), kOperands[operand].name, seed, data);
+  }
+};
+
+}  // namespace
+
+const Family& MoePermute::family() {
+  static const Family family = make_family<MoePermuteFamily>();
+  return family;
+}
+
+}  // namespace quern

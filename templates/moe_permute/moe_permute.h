@@ -1,0 +1,48 @@
+// moe_permute: the rows of tokens, copied to the rows of their experts (dispatch), and the gradient of that.
+//
+// The map is moe_map's: the same tokens, experts, topk, align, empty, capacity and tail give operands of equal shapes.
+#ifndef QUERN_MOE_PERMUTE_H_
+#define QUERN_MOE_PERMUTE_H_
+
+#include <cstdint>
+
+#include "quern/export.h"
+#include "quern/family.h"
+#include "quern/moe_choices.h"
+
+namespace quern {
+
+// A route is a pair of a token and an expert.
+struct MoePermuteArgs {
+  In source = {};      // forward: [tokens, hidden]; backward: [capacity, hidden], the gradient of the forward's out
+  In token_rows = {};  // [tokens, topk] of i32: the row of each route, -1 without one; each row once
+  In pads = {};        // forward, with align > 1 or tail=list: [capacity] of i32, the padding rows, then -1
+  In probs = {};  // probs other than none, forward: [tokens, topk]; backward: [capacity], the gradient of out_probs
+  Out out = {};   // forward: [capacity, hidden], grouped by expert; backward: [tokens, hidden]
+  Out out_probs = {};  // probs other than none, forward: [capacity]; backward: [tokens, topk]
+  std::int64_t tokens = kOpen;
+};
+
+// COST: one launch. Forward, a row is read once and written topk times; of the rest of out, padding rows are written
+// (zeros, and a probability of 0) and unused rows are not.
+struct MoePermute {
+  using Args = MoePermuteArgs;
+
+  std::int64_t tokens = kOpen;
+  std::int64_t hidden = 4096;  // elements in a row
+  std::int64_t experts = 8;    // up to 1024
+  std::int64_t topk = 2;       // the most routes of a token
+  std::int64_t align = 1;      // rows
+  MoeEmpty empty = MoeEmpty::none;
+  std::int64_t capacity = 0;  // rows of the grouped matrix; 0: enough for any routing
+  MoeTail tail = MoeTail::leave;
+  MoePass pass = MoePass::forward;
+  DType dtype = DType::bf16;  // backward: f32, f16 or bf16
+  DType probs = DType::none;  // a probability of each route moves with its row: f32, f16 or bf16
+
+  QUERN_API static const Family& family();
+};
+
+}  // namespace quern
+
+#endif  // QUERN_MOE_PERMUTE_H_

@@ -1,0 +1,112 @@
+// moe_permute and moe_unpermute in a graph, with the routings that moe_map makes.
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "driver/stream.h"
+#include "quern/quern.h"
+#include "support/device.h"
+#include "testbench/operands.h"
+
+namespace quern::test {
+namespace {
+
+class MoeMovementOnDevice : public DeviceTest {
+ protected:
+  // Captured once and replayed with the data of other seeds: uniform and skewed routings, and other padding rows.
+  void expect_replays(const std::string& text) {
+    const AnyProblem problem = runtime().parse(text);
+    HostOperands host(problem.family(), problem.data());
+    const AnyArgs scalars(problem.family());
+    host.generate(1, false);
+    DeviceOperands device(driver(), host);
+    const AnyArgs args = device.args(scalars);
+    const AnyPlan plan = runtime().prepare_any(problem.family(), problem.data(), {});
+    const Graph graph(driver(), [&](CUstream capturing) { plan.launch(capturing, args.data()); });
+    const StreamOwner stream(driver());
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+      host.generate(seed, false);
+      device.upload(host);
+      graph.launch(stream.get());
+      stream.synchronize();
+      HostOperands got = host;
+      device.download(got);
+      EXPECT_EQ(compare(got, host.reference(scalars)).difference, "") << text << " " << seed;
+    }
+  }
+};
+
+TEST_F(MoeMovementOnDevice, AReplayMovesTheRowsOfANewRouting) {
+  for (const char* form : {"moe_permute probs=f32", "moe_permute pass=backward probs=f32", "moe_unpermute probs=f32",
+                           "moe_unpermute pass=backward", "moe_unpermute pass=backward probs=f32"}) {
+    expect_replays(cat(form, " tokens=150 experts=20 hidden=264 topk=4 align=8"));
+    expect_replays(cat(form, " tokens=150 experts=20 hidden=264 topk=4 align=8 tail=list capacity=500"));
+  }
+}
+
+// The operands of the families fit together: what moe_map wrote, moe_permute and moe_unpermute read, in one graph. With
+// factors of 1/2 and two routes, tokens come back as they were.
+TEST_F(MoeMovementOnDevice, TokensComeBackThroughTheMap) {
+  constexpr std::int64_t kTokens = 70, kHidden = 40, kExperts = 6, kTopk = 2;
+  MoeMap map;
+  map.tokens = kTokens, map.experts = kExperts, map.topk = kTopk, map.align = 8;
+  MoePermute permute;
+  permute.tokens = kTokens, permute.hidden = kHidden, permute.experts = kExperts, permute.topk = kTopk;
+  permute.align = 8, permute.dtype = f32;
+  MoeUnpermute unpermute;
+  unpermute.tokens = kTokens, unpermute.hidden = kHidden, unpermute.experts = kExperts, unpermute.topk = kTopk;
+  unpermute.align = 8, unpermute.dtype = f32, unpermute.probs = f32;
+  constexpr std::int64_t kCapacity = (kTokens * kTopk + kExperts * 7) / 8 * 8;
+  std::vector<std::int32_t> ids;
+  std::vector<float> tokens;
+  for (int t = 0; t < kTokens; ++t) ids.insert(ids.end(), {t * t % 6, (t * t + 1 + t % 5) % 6});
+  for (int i = 0; i < kTokens * kHidden; ++i) tokens.push_back(static_cast<float>(i % 1000));
+  const std::vector<float> factors(kTokens * kTopk, 0.5F);
+
+  const Driver& d = driver();
+  const DeviceMemory ids_at(d, kTokens * kTopk * 4), small(d, 256), token_rows(d, kTokens * kTopk * 4),
+      row_tokens(d, kCapacity * 4), pads(d, kCapacity * 4), workspace(d, 64 * 7 * 4 + 4),
+      source(d, kTokens * kHidden * 4), rows(d, kCapacity * kHidden * 4), factors_at(d, kTokens * kTopk * 4),
+      back(d, kTokens * kHidden * 4);
+  const auto upload = [&](const DeviceMemory& to, const auto& from) {
+    d.check(d->MemcpyHtoD(to.get(), from.data(), from.size() * sizeof(from[0])), Stage::tool, "cuMemcpyHtoD");
+  };
+  upload(ids_at, ids), upload(source, tokens), upload(factors_at, factors);
+  d.check(d->MemsetD8Async(workspace.get(), 0, 64 * 7 * 4 + 4, nullptr), Stage::tool, "cuMemsetD8Async");
+  d.check(d->CtxSynchronize(), Stage::tool, "cuCtxSynchronize");
+
+  MoeMapArgs map_args;
+  auto* const words = static_cast<std::int32_t*>(small.data());
+  map_args.map = ids_at.data(), map_args.counts = words, map_args.offsets = words + 8, map_args.totals = words + 16;
+  map_args.token_rows = token_rows.data(), map_args.row_tokens = row_tokens.data(), map_args.pads = pads.data();
+  map_args.workspace = workspace.data();
+  MoePermuteArgs permute_args;
+  permute_args.source = source.data(), permute_args.token_rows = token_rows.data(), permute_args.pads = pads.data();
+  permute_args.out = rows.data();
+  MoeUnpermuteArgs unpermute_args;
+  unpermute_args.source = rows.data(), unpermute_args.token_rows = token_rows.data();
+  unpermute_args.probs = factors_at.data(), unpermute_args.out = back.data();
+  const auto map_plan = runtime().prepare(map);
+  const auto permute_plan = runtime().prepare(permute);
+  const auto unpermute_plan = runtime().prepare(unpermute);
+  const Graph graph(d, [&](CUstream capturing) {
+    map_plan.launch(capturing, map_args);
+    permute_plan.launch(capturing, permute_args);
+    unpermute_plan.launch(capturing, unpermute_args);
+  });
+  const StreamOwner stream(d);
+  graph.launch(stream.get());
+  stream.synchronize();
+  std::vector<float> got(tokens.size()), grouped(kCapacity * kHidden);
+  d.check(d->MemcpyDtoH(got.data(), back.get(), got.size() * 4), Stage::tool, "cuMemcpyDtoH");
+  EXPECT_EQ(got, tokens);
+  std::vector<std::int32_t> of_rows(kCapacity);
+  d.check(d->MemcpyDtoH(of_rows.data(), row_tokens.get(), of_rows.size() * 4), Stage::tool, "cuMemcpyDtoH");
+  d.check(d->MemcpyDtoH(grouped.data(), rows.get(), grouped.size() * 4), Stage::tool, "cuMemcpyDtoH");
+  for (std::size_t row = 0; row < kCapacity; ++row) {
+    if (of_rows[row] < 0) continue;
+    EXPECT_EQ(grouped[row * kHidden + 3], tokens[static_cast<std::size_t>(of_rows[row]) * kHidden + 3]);
+  }
+}
+
+}  // namespace
+}  // namespace quern::test

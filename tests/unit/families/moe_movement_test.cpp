@@ -1,0 +1,333 @@
+// moe_permute and moe_unpermute: refusals, shapes, launches, test data, and gradients against finite differences.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "moe/movement.h"
+#include "moe/params.cuh"
+#include "plan/config.h"
+#include "unit/families/support.h"
+
+namespace quern {
+namespace {
+
+using test::has;
+using test::refusal;
+using test::span;
+using Numbers = std::vector<std::int32_t>;
+using Floats = std::vector<float>;
+
+TEST(MoeMovementProblem, RefusesWhatNoRoutingCanBe) {
+  for (const std::string family : {"moe_permute ", "moe_unpermute "}) {
+    EXPECT_EQ(refusal(family + "experts=1024 topk=1024"), "");
+    EXPECT_TRUE(has(refusal(family + "experts=0"), "from 1 to 1024, as in moe_map"));
+    EXPECT_TRUE(has(refusal(family + "experts=1025"), "from 1 to 1024"));
+    EXPECT_TRUE(has(refusal(family + "topk=0"), "topk must be from 1 to 1024"));
+    EXPECT_TRUE(has(refusal(family + "topk=1025"), "topk must be from 1 to 1024"));
+    EXPECT_TRUE(has(refusal(family + "capacity=2147483648"), "2^31"));
+    EXPECT_TRUE(has(refusal(family + "tokens=1073741824"), "2^31"));
+    EXPECT_TRUE(has(refusal(family + "tokens=4 align=1073741824"), "2^31"));
+    EXPECT_TRUE(has(refusal(family + "tokens=1073741823 hidden=4294967296"), "2^46"));
+    EXPECT_TRUE(has(test::parse_error(family + "align=0"), "align"));
+    EXPECT_TRUE(has(test::parse_error(family + "align=-16"), "align"));
+    EXPECT_TRUE(has(test::parse_error(family + "probs=i32"), "probs"));
+    EXPECT_TRUE(has(test::parse_error(family + "dtype=f64"), "dtype"));
+  }
+}
+
+TEST(MoeMovementProblem, AddsUpNumbersThatAreNotQuantizedOnly) {
+  for (const char* dtype : {"e4m3", "e5m2", "u8"}) {
+    const std::string moved = cat("dtype=", dtype);
+    EXPECT_EQ(refusal("moe_permute probs=f32 " + moved), "");
+    EXPECT_EQ(refusal("moe_unpermute pass=backward " + moved), "");
+    for (const char* adds : {"moe_permute pass=backward ", "moe_unpermute ", "moe_unpermute pass=backward probs=f32 "})
+      EXPECT_TRUE(has(refusal(adds + moved), "give f32, f16 or bf16")) << adds;
+  }
+  EXPECT_TRUE(has(refusal("moe_unpermute pass=backward residual=add"), "is for pass=forward"));
+  EXPECT_TRUE(has(refusal("moe_unpermute pass=backward probs=f32 topk=1024 hidden=16384"), "hidden times topk"));
+  EXPECT_EQ(refusal("moe_unpermute pass=backward probs=f32 topk=512 hidden=16384"), "");
+}
+
+// As moe_map has it for the same fields.
+TEST(MoeMovementOperands, FollowFromTheMap) {
+  for (const char* routing : {"tokens=100 experts=10 topk=3", "tokens=100 experts=10 topk=3 align=16",
+                              "tokens=7 experts=9 topk=2 align=8 empty=fill", "tokens=7 experts=9 capacity=33",
+                              "tokens=7 experts=9 topk=2 tail=list"}) {
+    const std::string map = cat("moe_map ", routing), permute = cat("moe_permute hidden=24 ", routing, " "),
+                      unpermute = cat("moe_unpermute hidden=24 ", routing, " ");
+    const std::int64_t rows = span(map, "row_tokens") / 4 * 24 * 2, tokens = span(permute, "source");
+    for (const std::string& family : {permute, unpermute})
+      EXPECT_EQ(span(family, "token_rows"), span(map, "token_rows"));
+    EXPECT_EQ(span(permute, "pads"), span(map, "pads"));
+    EXPECT_EQ(span(permute + "pass=backward", "pads"), 0);
+    EXPECT_EQ(span(unpermute, "pads"), 0);
+    EXPECT_EQ(span(unpermute + "pass=backward", "pads"), span(map, "pads"));
+    EXPECT_EQ(span(permute, "out"), rows);
+    EXPECT_EQ(span(permute + "pass=backward", "source"), rows);
+    EXPECT_EQ(span(permute + "pass=backward", "out"), tokens);
+    EXPECT_EQ(span(permute + "probs=f32", "probs"), span(map, "token_rows"));
+    EXPECT_EQ(span(permute + "probs=f32", "out_probs"), span(map, "row_tokens"));
+    EXPECT_EQ(span(permute + "probs=f32 pass=backward", "probs"), span(map, "row_tokens"));
+    EXPECT_EQ(span(permute + "probs=f32 pass=backward", "out_probs"), span(map, "token_rows"));
+    EXPECT_EQ(span(unpermute + "probs=f32", "out_probs"), 0);
+    EXPECT_EQ(span(unpermute + "probs=f32", "rows"), 0);
+    EXPECT_EQ(span(unpermute + "probs=f32 pass=backward", "rows"), rows);
+    EXPECT_EQ(span(unpermute + "probs=f32 pass=backward", "out_probs"), span(map, "token_rows"));
+    EXPECT_EQ(span(unpermute + "residual=add", "residual"), tokens);
+    EXPECT_EQ(span(unpermute, "residual"), 0);
+  }
+}
+
+// All operands of a problem are of one routing, as moe_map maps it.
+TEST(MoeMovementData, IsOfOneRoutingForAllOperands) {
+  moe::Movement m{};
+  m.form = moe::Form::dispatch;
+  m.dtype = bf16;
+  m.tokens = 40;
+  m.hidden = 8;
+  m.topk = 3;
+  m.rules = {6, 8, false, 0, false};
+  Numbers rows(120), pads(static_cast<std::size_t>(moe::capacity_of(m))), other(120);
+  ASSERT_TRUE(moe::generate_movement(m, "token_rows", 701, rows.data()));
+  ASSERT_TRUE(moe::generate_movement(m, "pads", 702, pads.data()));
+  ASSERT_TRUE(moe::generate_movement(m, "token_rows", 801, other.data()));
+  EXPECT_NE(rows, other);
+  rows.insert(rows.end(), pads.begin(), pads.end());
+  rows.erase(std::remove(rows.begin(), rows.end(), -1), rows.end());
+  std::sort(rows.begin(), rows.end());
+  Numbers all(rows.size());
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_EQ(rows, all) << "each row is a route's or a padding row";
+}
+
+Launch launch_of(const AnyProblem& p, const Config& config, int multiprocessors = 132) {
+  const std::vector<std::byte> args(p.family().args_bytes);
+  DeviceModel model = generic_model(90);
+  model.multiprocessors = multiprocessors;
+  Launch launch;
+  test::step_of(p).launch(p.data(), args.data(), model, config, launch);
+  return launch;
+}
+
+TEST(MoeMovementLaunch, NothingIsLaunchedForNothing) {
+  const auto empty = [](const std::string& text) {
+    const AnyProblem p = test::problem(text);
+    return launch_of(p, test::variants_of(p)[0].config).empty;
+  };
+  EXPECT_TRUE(empty("moe_permute tokens=0"));
+  EXPECT_TRUE(empty("moe_permute tokens=0 pass=backward"));
+  EXPECT_TRUE(empty("moe_permute tokens=5 hidden=0"));
+  EXPECT_FALSE(empty("moe_permute tokens=5 hidden=0 probs=f32")) << "probabilities move";
+  EXPECT_FALSE(empty("moe_permute tokens=0 tail=list capacity=8")) << "8 rows are zeros";
+  EXPECT_FALSE(empty("moe_unpermute tokens=5 hidden=0 probs=f32 pass=backward")) << "the gradient of probs is 0";
+}
+
+// A block of the grid has work, and the sums of a block fit what a launch has without asking.
+TEST(MoeMovementLaunch, BlocksFollowFromTheProblem) {
+  for (const char* text : {"moe_permute tokens=4096 hidden=7168 topk=8", "moe_permute tokens=3 hidden=7168 topk=8",
+                           "moe_unpermute tokens=512 hidden=4096 probs=f32",
+                           "moe_unpermute tokens=512 hidden=16384 topk=16 probs=f32 dtype=f32 pass=backward",
+                           "moe_unpermute tokens=50000 hidden=64 topk=1024 probs=f32 pass=backward"}) {
+    const AnyProblem p = test::problem(text);
+    for (const Variant& variant : test::variants_of(p)) {
+      const Launch launch = launch_of(p, variant.config);
+      const auto params = test::params_of<moe::Params>(launch);
+      const std::uint64_t lanes = static_cast<std::uint64_t>(variant.config[3]),
+                          warps = variant.config[4] > 1 ? variant.config[4] : 1;
+      const bool gradient = has(text, "pass=backward");
+      const std::uint64_t groups = params.tokens * (gradient ? warps : params.parts);
+      const std::uint64_t room = std::uint64_t{launch.grid[0]} * launch.block[0] / lanes;
+      EXPECT_GE(room, groups) << text;
+      EXPECT_LT(room, groups + launch.block[0] / lanes) << text;
+      EXPECT_LE(launch.shared_bytes, 48U << 10) << text;
+      EXPECT_EQ(launch.shared_bytes > 0, gradient) << text;
+      EXPECT_GE(std::uint64_t{params.parts} * lanes *
+                    (gradient ? 64 / static_cast<std::uint64_t>(variant.config[0])
+                              : static_cast<std::uint64_t>(variant.config[1])),
+                params.vectors)
+          << text;
+    }
+  }
+}
+
+TEST(MoeMovementLaunch, PadsHaveTheFirstBlocks) {
+  const AnyProblem p = test::problem("moe_permute tokens=512 experts=8 hidden=4096 topk=2 align=16");
+  const AnyProblem without = test::problem("moe_permute tokens=512 experts=8 hidden=4096 topk=2");
+  const Config config = test::variants_of(p)[0].config;
+  const auto blocks = test::params_of<moe::Params>(launch_of(p, config)).pad_blocks;
+  EXPECT_GT(blocks, 0U);
+  EXPECT_EQ(test::params_of<moe::Params>(launch_of(without, config)).pad_blocks, 0U);
+  EXPECT_EQ(launch_of(p, config).grid[0], launch_of(without, config).grid[0] + blocks);
+}
+
+// 4 vectors of each token's thread for many tokens; fewer where threads would be too few; whole rows.
+TEST(MoeMovementDefault, FollowsTheShape) {
+  const auto config = [](const std::string& text) {
+    const AnyProblem p = test::problem(text);
+    return config_text(test::step_of(p), p.data(), test::variants_of(p)[0].config);
+  };
+  EXPECT_TRUE(has(config("moe_permute tokens=4096 hidden=7168 topk=8"), "vector=16 unroll=4 lanes=32"));
+  EXPECT_TRUE(has(config("moe_permute hidden=7168 topk=8"), "unroll=4"));
+  EXPECT_TRUE(has(config("moe_permute tokens=16 hidden=7168 topk=8"), "unroll=1"));
+  EXPECT_TRUE(has(config("moe_permute tokens=4096 hidden=1280"), "unroll=2")) << "160 vectors";
+  EXPECT_TRUE(has(config("moe_permute tokens=4096 hidden=64"), "lanes=8"));
+  EXPECT_TRUE(has(config("moe_permute tokens=4096 hidden=63"), "vector=2"));
+  EXPECT_TRUE(has(config("moe_unpermute tokens=4096 hidden=7168 topk=8"), "unroll=1 batch=8"));
+  EXPECT_TRUE(has(config("moe_unpermute tokens=4096 hidden=7168 topk=2"), "unroll=2 batch=2"));
+  EXPECT_TRUE(has(config("moe_unpermute tokens=16384 hidden=4096 probs=f32 pass=backward"), "warps=1"));
+  EXPECT_TRUE(has(config("moe_unpermute tokens=512 hidden=4096 probs=f32 pass=backward"), "warps=4"));
+}
+
+// ---- Gradients of the reference, against central differences in double
+
+struct Small {
+  static constexpr std::int64_t kTokens = 5, kHidden = 11, kTopk = 3, kRows = 16;
+  Numbers token_rows = {3, 0, 9, 1, -1, 8, 2, 10, -1, -1, -1, -1, 4, 11, 5};
+  Numbers pads = {6, 7, 12, 13, 14, 15, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+
+  std::int32_t row(std::int64_t t, std::int64_t k) const { return token_rows[static_cast<std::size_t>(t * kTopk + k)]; }
+  static moe::Movement movement(moe::Form form, bool weighted, bool probs) {
+    moe::Movement m{};
+    m.form = form;
+    m.weighted = weighted;
+    m.dtype = f32;
+    m.probs = probs ? f32 : DType::none;
+    m.tokens = kTokens;
+    m.hidden = kHidden;
+    m.topk = kTopk;
+    m.rules = {2, 8, false, kRows, false};
+    return m;
+  }
+};
+
+Floats random_floats(std::int64_t count, std::uint64_t seed) {
+  Random random(seed);
+  Floats floats(static_cast<std::size_t>(count));
+  for (float& f : floats) f = static_cast<float>(random.unit() * 2 - 1);
+  return floats;
+}
+
+// The derivative of `loss` by each entry.
+template <class Loss>
+std::vector<double> derivative(const Floats& at, const Loss& loss) {
+  constexpr double kStep = 1e-3;
+  std::vector<double> x(at.begin(), at.end()), all;
+  for (double& entry : x) {
+    const double before = entry;
+    entry = before + kStep;
+    const double above = loss(x);
+    entry = before - kStep;
+    all.push_back((above - loss(x)) / (2 * kStep));
+    entry = before;
+  }
+  return all;
+}
+
+void expect_near(const Floats& got, const std::vector<double>& expected, const char* what) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-5) << what << " " << i;
+}
+
+// sum over tokens and columns of gradient * sum over routes of prob * row
+template <class Rows, class Probs>
+double combine_loss(const Small& s, const Rows& rows, const Probs& probs, const Floats& gradient) {
+  double loss = 0;
+  for (std::int64_t t = 0; t < Small::kTokens; ++t) {
+    for (std::int64_t k = 0; k < Small::kTopk; ++k) {
+      for (std::int64_t h = 0; h < Small::kHidden && s.row(t, k) >= 0; ++h)
+        loss += double{gradient[static_cast<std::size_t>(t * Small::kHidden + h)]} *
+                probs[static_cast<std::size_t>(t * Small::kTopk + k)] *
+                rows[static_cast<std::size_t>(s.row(t, k) * Small::kHidden + h)];
+    }
+  }
+  return loss;
+}
+
+TEST(MoeMovementGradient, OfACombineIsItsDerivative) {
+  const Small s;
+  const Floats rows = random_floats(Small::kRows * Small::kHidden, 1), probs = random_floats(15, 2);
+  const Floats gradient = random_floats(Small::kTokens * Small::kHidden, 3);
+  Floats out(rows.size(), 7), out_probs(probs.size(), 7);
+  moe::move_on_host(Small::movement(moe::Form::combine_gradient, true, true),
+                    {gradient.data(), s.token_rows.data(), s.pads.data(), probs.data(), out.data(), out_probs.data(),
+                     rows.data(), nullptr});
+  expect_near(out, derivative(rows, [&](const auto& x) { return combine_loss(s, x, probs, gradient); }), "rows");
+  expect_near(out_probs, derivative(probs, [&](const auto& x) { return combine_loss(s, rows, x, gradient); }), "probs");
+
+  // Without factors it is the dispatch of the gradient.
+  const Floats ones(probs.size(), 1);
+  std::fill(out.begin(), out.end(), 7.0F);
+  moe::move_on_host(
+      Small::movement(moe::Form::dispatch, true, false),
+      {gradient.data(), s.token_rows.data(), s.pads.data(), nullptr, out.data(), nullptr, nullptr, nullptr});
+  expect_near(out, derivative(rows, [&](const auto& x) { return combine_loss(s, x, ones, gradient); }), "rows");
+}
+
+TEST(MoeMovementGradient, OfADispatchIsItsDerivative) {
+  const Small s;
+  const Floats tokens = random_floats(Small::kTokens * Small::kHidden, 4), probs = random_floats(15, 5);
+  const Floats gradient = random_floats(Small::kRows * Small::kHidden, 6), of_probs = random_floats(Small::kRows, 7);
+  // Through the dispatch itself: both are linear.
+  const auto loss = [&](const auto& x, const auto& p) {
+    const Floats source(x.begin(), x.end()), given(p.begin(), p.end());
+    Floats out(gradient.size()), out_probs(of_probs.size());
+    moe::move_on_host(Small::movement(moe::Form::dispatch, false, true),
+                      {source.data(), s.token_rows.data(), s.pads.data(), given.data(), out.data(), out_probs.data(),
+                       nullptr, nullptr});
+    return std::inner_product(out.begin(), out.end(), gradient.begin(), 0.0) +
+           std::inner_product(out_probs.begin(), out_probs.end(), of_probs.begin(), 0.0);
+  };
+  Floats out(tokens.size(), 7), out_probs(probs.size(), 7);
+  moe::move_on_host(
+      Small::movement(moe::Form::combine, false, true),
+      {gradient.data(), s.token_rows.data(), nullptr, of_probs.data(), out.data(), out_probs.data(), nullptr, nullptr});
+  const auto by_tokens = derivative(tokens, [&](const auto& x) { return loss(x, probs); });
+  const auto by_probs = derivative(probs, [&](const auto& x) { return loss(tokens, x); });
+  ASSERT_EQ(out.size(), by_tokens.size());
+  for (std::size_t i = 0; i < out.size(); ++i) EXPECT_NEAR(out[i], by_tokens[i], 1e-3) << "inputs are rounded to fp32";
+  for (std::size_t i = 0; i < out_probs.size(); ++i) EXPECT_NEAR(out_probs[i], by_probs[i], 1e-3);
+}
+
+TEST(MoeMovementReference, ARouteWithAProbabilityOfZeroIsARowOfZeros) {
+  const Small s;
+  Floats source(Small::kTokens * Small::kHidden, 3), probs(15, 1), out(Small::kRows * Small::kHidden, 7), moved(16, 7);
+  probs[1] = 0;
+  probs[3] = -0.0F;
+  moe::move_on_host(
+      Small::movement(moe::Form::dispatch, false, true),
+      {source.data(), s.token_rows.data(), s.pads.data(), probs.data(), out.data(), moved.data(), nullptr, nullptr});
+  const auto value = [&](std::int32_t row) { return out[static_cast<std::size_t>(row) * Small::kHidden + 10]; };
+  EXPECT_EQ(value(s.row(0, 0)), 3);
+  EXPECT_EQ(value(s.row(0, 1)), 0);
+  EXPECT_EQ(value(s.row(1, 0)), 0);
+  EXPECT_EQ(value(6), 0) << "a padding row";
+  EXPECT_EQ(moved[0], 0);
+  EXPECT_EQ(moved[3], 1);
+  EXPECT_EQ(moved[6], 0) << "a padding row";
+}
+
+// The bytes that benchmarks compare with: of the routes and padding rows that there are.
+TEST(MoeMovementBytes, CountWhatTheGeneratedRoutingMoves) {
+  const auto bytes = [](const std::string& text) {
+    const AnyProblem p = test::problem(text);
+    return p.family().bytes(p.data());
+  };
+  const std::string shape = "tokens=1000 experts=4 hidden=512 topk=2 ";
+  EXPECT_EQ(bytes("moe_permute " + shape), 3000 * 1024 + 2000 * 4);
+  EXPECT_EQ(bytes("moe_permute probs=f32 " + shape), 3000 * 1024 + 2000 * (4 + 8));
+  EXPECT_EQ(bytes("moe_permute pass=backward " + shape), 3000 * 1024 + 2000 * 4);
+  EXPECT_EQ(bytes("moe_unpermute probs=bf16 " + shape), 3000 * 1024 + 2000 * (4 + 2));
+  EXPECT_EQ(bytes("moe_unpermute residual=add " + shape), 4000 * 1024 + 2000 * 4);
+  EXPECT_EQ(bytes("moe_unpermute probs=f32 pass=backward " + shape), 5000 * 1024 + 2000 * (4 + 8));
+  const std::int64_t pads = (bytes("moe_permute align=1000 " + shape) - 3000 * 1024 - 2000 * 4) / (1024 + 4);
+  EXPECT_EQ((2000 + pads) % 1000, 0);
+  EXPECT_GT(pads, 0);
+}
+
+}  // namespace
+}  // namespace quern

@@ -55,12 +55,23 @@ std::int64_t better_unroll(std::int64_t vectors, std::int64_t lanes, std::int64_
   return most > 1 && idle(most / 2) < idle(most) ? most / 2 : most;
 }
 
-// A warp for each token, more where there are too few tokens: 32 warps are half of what a multiprocessor holds.
-std::int64_t warps_of_token(const Movement& m, const DeviceModel& model, std::int64_t segments) {
+// Many tokens have a warp each: 32 warps, half of what a multiprocessor holds, are as many as its registers take. Fewer
+// tokens have more warps, up to one for each whole segment of a row.
+std::int64_t warps_of_token(const Movement& m, const DeviceModel& model) {
   if (m.tokens == kOpen) return 1;
+  const std::int64_t segments = row_bytes(m) / (kChunkBytes * kChunksOfSegment);
   std::int64_t warps = 1;
   while (warps < 8 && warps < segments && m.tokens * warps < std::int64_t{32} * model.multiprocessors) warps *= 2;
   return warps;
+}
+
+// Rows of a token at once. The gradient of probs takes 64 registers for one, which is enough where 32 warps wait for
+// theirs; with half of them the second row no longer waits for the first.
+std::int64_t rows_at_once(const Movement& m, const DeviceModel& model, std::int64_t warps) {
+  if (m.form != Form::combine_gradient)
+    return m.form == Form::combine ? power_of_two_from(std::min<std::int64_t>(m.topk, 8)) : 8;
+  const bool few = m.tokens != kOpen && m.tokens * warps <= std::int64_t{16} * model.multiprocessors;
+  return few && m.topk > 1 ? 2 : 1;
 }
 
 Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vector) {
@@ -74,8 +85,9 @@ Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vect
   set(kVector, vector);
   set(kLanes, lanes);
   set(kUnroll, has_gradient(m) ? 4 : better_unroll(vectors, lanes, vectors_per_thread(m, model, vector)));
-  set(kBatch, has_gradient(m) ? 1 : m.form == Form::combine ? std::min<std::int64_t>(8, power_of_two_from(m.topk)) : 8);
-  set(kWarps, has_gradient(m) ? warps_of_token(m, model, (chunks + kChunksOfSegment - 1) / kChunksOfSegment) : 1);
+  const std::int64_t warps = has_gradient(m) ? warps_of_token(m, model) : 1;
+  set(kBatch, rows_at_once(m, model, warps));
+  set(kWarps, warps);
   set(kThreads, 128);
   set(kLoadOnce, row_bytes(m) >= 256);
   set(kStoreStream, row_bytes(m) >= 256);

@@ -41,14 +41,18 @@ struct Phases {
 
 Unit empty_unit() { return {{"empty.cu", kEmpty}, {}}; }
 
-// Headers that replace the GPU on the CPU: no kernel includes them, and NVRTC cannot compile them.
-bool is_twin(const SourceFile& file) { return std::string_view(file.path).rfind("common/twin", 0) == 0; }
+// Not those that replace the GPU on the CPU, which NVRTC cannot compile, nor the kernels that families share, which
+// need a spec.
+bool is_for_any_kernel(const SourceFile& file) {
+  const std::string_view path = file.path;
+  return !path.starts_with("common/twin") && !path.starts_with("moe/");
+}
 
-// Includes every header that kernels may include, before a kernel that uses none.
+// Includes every header that any kernel may include, before a kernel that uses none.
 Unit common_unit() {
   Unit unit;
   for (const SourceFile& file : embedded::common_sources()) {
-    if (is_twin(file)) continue;
+    if (!is_for_any_kernel(file)) continue;
     unit.headers.push_back({file.path, file.text});
     unit.main.text += cat("#include \"", file.path, "\"\n");
   }

@@ -11,6 +11,7 @@ inline constexpr const char* kMaps[] = {QUERN_MOE_MAPS(QUERN_CHOICE_NAME) nullpt
 inline constexpr const char* kEmpty[] = {QUERN_MOE_EMPTY(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kTails[] = {QUERN_MOE_TAILS(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kResiduals[] = {QUERN_MOE_RESIDUALS(QUERN_CHOICE_NAME) nullptr};
+inline constexpr const char* kScalings[] = {QUERN_MOE_SCALINGS(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kPasses[] = {QUERN_MOE_PASSES(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kRowIdMaps[] = {QUERN_MOE_ROW_ID_MAPS(QUERN_CHOICE_NAME) nullptr};
 

@@ -34,6 +34,20 @@ QUERN_DEVICE void store_part(const Params& p, const Part& part, u32 row, bool ze
   }
 }
 
+// Calls put(row, zero) for each row of a token.
+template <class Put>
+QUERN_DEVICE void for_rows(const Params& p, u64 token, const Put& put) {
+#pragma unroll 1
+  for (u32 first = 0; first < kTopk; first += kBatch) {
+    const Rows rows = load_rows(p, token, first);
+    const Zeros zeros = load_zeros(p, token, first);
+#pragma unroll
+    for (u32 i = 0; i < kBatch; ++i) {
+      if (rows.of[i] != kNoRow) put(rows.of[i], zeros.of[i]);
+    }
+  }
+}
+
 QUERN_DEVICE void dispatch_part(const Params& p, const Part& part) {
   Vector<kVector> values[kUnroll] = {};
 #pragma unroll
@@ -41,14 +55,16 @@ QUERN_DEVICE void dispatch_part(const Params& p, const Part& part) {
     const u32 column = part.column_of(i);
     if (column < p.vectors) values[i] = load<kVector, kLoad>(vector_at(p, p.source, part.row, column));
   }
+  for_rows(p, part.row, [&](u32 row, bool zero) { store_part(p, part, row, zero, values); });
+}
+
+QUERN_DEVICE void dispatch_scales(const Params& p, u64 token) {
 #pragma unroll 1
-  for (u32 first = 0; first < kTopk; first += kBatch) {
-    const Rows rows = load_rows(p, part.row, first);
-    const Zeros zeros = load_zeros(p, part.row, first);
-#pragma unroll
-    for (u32 i = 0; i < kBatch; ++i) {
-      if (rows.of[i] != kNoRow) store_part(p, part, rows.of[i], zeros.of[i], values);
-    }
+  for (u32 column = lane(); column < p.scale_vectors; column += kLanes) {
+    const Vector<kScaleVector> scales = load_scales(p, token, column);
+    for_rows(p, token, [&](u32 row, bool zero) {
+      store_scales(p, row, column, kProbs && zero ? Vector<kScaleVector>{} : scales);
+    });
   }
 }
 
@@ -59,9 +75,9 @@ QUERN_DEVICE void move_rows(const Params& p) {
   const Part part = part_at(p, group_from(p.pad_blocks));
   if (part.row >= p.tokens) return;
   dispatch_part(p, part);
-  if constexpr (kProbs) {
-    if (part.of_row == 0) dispatch_probs(p, part.row);
-  }
+  if (part.of_row != 0) return;
+  if constexpr (kScales) dispatch_scales(p, part.row);
+  if constexpr (kProbs) dispatch_probs(p, part.row);
 }
 
 }  // namespace quern::moe

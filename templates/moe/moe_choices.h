@@ -31,6 +31,14 @@ enum class MoeTail : unsigned char { QUERN_MOE_TAILS(QUERN_VALUE) };
   VALUE(backward)
 enum class MoePass : unsigned char { QUERN_MOE_PASSES(QUERN_VALUE) };
 
+// The scales that move with quantized rows.
+#define QUERN_MOE_SCALINGS(VALUE)                         \
+  VALUE(none)     /* also for one scale of everything */  \
+  VALUE(row)      /* an fp32 for each row */              \
+  VALUE(block128) /* an fp32 for 128 elements of a row */ \
+  VALUE(mx)       /* an E8M0 byte for 32 elements */
+enum class MoeScaling : unsigned char { QUERN_MOE_SCALINGS(QUERN_VALUE) };
+
 // What the sum of a token's rows is added to.
 #define QUERN_MOE_RESIDUALS(VALUE) \
   VALUE(none)                      \

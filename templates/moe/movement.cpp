@@ -94,6 +94,10 @@ std::string check_movement(const Movement& m) {
         "factors");
   if (m.form == Form::combine_gradient && !sums_fit(m))
     return "hidden times topk is too large for the gradient of probs: at most 24 MB of rows of a token";
+  if (m.scaling != MoeScaling::none && (m.form != Form::dispatch || bytes(m.dtype) != 1))
+    return "scaling moves the scales of quantized rows: it needs dtype=e4m3, e5m2 or u8, and the pass that moves rows "
+           "to "
+           "experts";
   return check_rows(m);
 }
 
@@ -118,7 +122,8 @@ std::int64_t moved_bytes(const Movement& m) {
   // Probabilities are read of routes; where they move they are written as well, as gradients are.
   const bool twice = has_probs(m) && (!m.weighted || m.form == Form::combine_gradient);
   const std::int64_t probs = m.tokens * m.topk * bytes(m.probs) * (twice ? 2 : 1);
-  return (of_tokens + of_routes + pads) * row_bytes(m) + probs + (m.tokens * m.topk + pads) * 4;
+  const std::int64_t scales = m.scaling == MoeScaling::none ? 0 : scales_of_row(m) * bytes(scale_type(m));
+  return (of_tokens + of_routes + pads) * (row_bytes(m) + scales) + probs + (m.tokens * m.topk + pads) * 4;
 }
 
 }  // namespace quern::moe

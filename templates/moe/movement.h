@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "moe/moe_choices.h"
 #include "moe/routing.h"
 #include "quern/family.h"
 
@@ -22,7 +23,8 @@ struct Movement {
   bool weighted;  // probs are factors of rows; else they move with the rows
   bool residual;
   DType dtype;
-  DType probs;  // none: there are none
+  DType probs;         // none: there are none
+  MoeScaling scaling;  // dispatch: of the scales that move with the rows
   std::int64_t tokens;
   std::int64_t hidden;
   std::int64_t topk;
@@ -47,18 +49,32 @@ inline Layout token_matrix(const Movement& m) { return Layout::matrix(m.dtype, m
 inline Layout row_matrix(const Movement& m) { return Layout::matrix(m.dtype, capacity_of(m), m.hidden, m.hidden); }
 inline Layout of_routes(const Movement& m, DType dtype) { return Layout::matrix(dtype, m.tokens, m.topk, m.topk); }
 inline Layout of_rows(const Movement& m, DType dtype) { return Layout::list(dtype, capacity_of(m)); }
+// Scales of a row, and their type.
+inline std::int64_t scales_of_row(const Movement& m) {
+  return m.scaling == MoeScaling::row        ? 1
+         : m.scaling == MoeScaling::block128 ? (m.hidden + 127) / 128
+                                             : (m.hidden + 31) / 32;
+}
+inline DType scale_type(const Movement& m) {
+  return m.scaling == MoeScaling::none ? DType::none : m.scaling == MoeScaling::mx ? e8m0 : f32;
+}
+inline Layout scales_matrix(const Movement& m, std::int64_t rows) {
+  return Layout::matrix(scale_type(m), rows, scales_of_row(m), scales_of_row(m));
+}
 inline Layout absent() { return Layout::list(DType::none, 0); }
 
 // The operands of a launch; null where the problem does not have one.
 struct Operands {
-  const void* source;
-  const void* token_rows;
-  const void* pads;
-  const void* probs;
-  void* out;
-  void* out_probs;
-  const void* rows;      // combine_gradient: what was combined
-  const void* residual;  // combine
+  const void* source = nullptr;
+  const void* token_rows = nullptr;
+  const void* pads = nullptr;
+  const void* probs = nullptr;
+  void* out = nullptr;
+  void* out_probs = nullptr;
+  const void* rows = nullptr;      // combine_gradient: what was combined
+  const void* residual = nullptr;  // combine
+  const void* scales = nullptr;    // dispatch
+  void* out_scales = nullptr;
 };
 
 // "" or the reason why a problem is refused.

@@ -34,12 +34,23 @@ void copy_prob(const Movement& m, const Operands& o, std::int64_t to, std::int64
   if (from >= 0) std::memcpy(out, static_cast<const std::byte*>(o.probs) + from * bytes(m.probs), size);
 }
 
+// The scales of a row; of no token: zeros.
+void copy_scales(const Movement& m, const Operands& o, std::int64_t row, std::int64_t token) {
+  if (m.scaling == MoeScaling::none) return;
+  const std::int64_t size = scales_of_row(m) * bytes(scale_type(m));
+  auto* const out = static_cast<std::byte*>(o.out_scales) + row * size;
+  const auto* const scales = static_cast<const std::byte*>(o.scales);
+  if (size > 0 && token < 0) std::memset(out, 0, static_cast<std::size_t>(size));
+  if (size > 0 && token >= 0) std::memcpy(out, scales + token * size, static_cast<std::size_t>(size));
+}
+
 void clear_rows(const Movement& m, const Operands& o) {
   if (!clears_pads(m)) return;
   const auto* const pads = static_cast<const std::int32_t*>(o.pads);
   for (std::int64_t i = 0; i < capacity_of(m) && pads[i] >= 0; ++i) {
     if (m.hidden > 0) std::memset(row_at(m, o.out, pads[i]), 0, static_cast<std::size_t>(row_bytes(m)));
     if (has_probs(m) && !m.weighted) copy_prob(m, o, pads[i], -1);
+    copy_scales(m, o, pads[i], -1);
   }
 }
 
@@ -52,6 +63,7 @@ void dispatch_token(const Movement& m, const Operands& o, std::int64_t token) {
     if (size > 0 && zero) std::memset(row_at(m, o.out, row), 0, size);
     if (size > 0 && !zero) std::memcpy(row_at(m, o.out, row), row_at(m, o.source, token), size);
     if (has_probs(m)) copy_prob(m, o, row, token * m.topk + k);
+    copy_scales(m, o, row, zero ? -1 : token);
   }
 }
 
@@ -127,7 +139,7 @@ void move_token(const Movement& m, const Operands& o, std::int64_t token) {
 
 void move_on_host(const Movement& m, const Operands& operands) {
   clear_rows(m, operands);
-  if (m.hidden == 0 && !has_probs(m)) return;
+  if (m.hidden == 0 && !has_probs(m) && m.scaling == MoeScaling::none) return;
   parallel_for(m.tokens, 1 + (1 << 18) / (m.topk * std::max<std::int64_t>(1, row_bytes(m))),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t token = begin; token < end; ++token) move_token(m, operands, token);

@@ -23,6 +23,11 @@ std::int64_t parts_of(const Movement& m, const Config& c) {
   const std::int64_t of_part = c[kLanes] * unroll_of(m, c);
   return std::max<std::int64_t>(1, (vectors_of(m, c) + of_part - 1) / of_part);
 }
+// Bytes of an access to the scales of a row.
+std::int64_t scale_access(const Movement& m, const Config& c) {
+  const std::int64_t element = bytes(scale_type(m));
+  return c[kVector] == element_bytes(m) ? element : common::common_alignment({scales_of_row(m) * element}, 16);
+}
 std::int64_t batch_of(const Movement& m, const Config& c) { return std::min<std::int64_t>(c[kBatch], m.topk); }
 
 // Bytes of an access to entries of a token's routes, as in moe/rows.cuh.
@@ -103,7 +108,7 @@ std::int64_t blocks_for(std::int64_t groups, std::int64_t threads, std::int64_t 
 }
 
 std::int64_t shared_bytes_of(const Movement& m, const Config& c, std::int64_t threads) {
-  return has_gradient(m) ? threads / (c[kLanes] * c[kWarps]) * parts_of(m, c) * m.topk * 4 : 0;
+  return has_gradient(m) ? threads / c[kLanes] / c[kWarps] * parts_of(m, c) * m.topk * 4 : 0;
 }
 
 // Smaller blocks where a problem would leave multiprocessors idle. Several warps of a token are a block.
@@ -135,6 +140,8 @@ void set_operands(const Operands& o, Params& params) {
   params.pads = static_cast<const int*>(o.pads);
   params.out = o.out;
   params.out_probs = o.out_probs;
+  params.scales = o.scales;
+  params.out_scales = o.out_scales;
 }
 
 const char* part_of(Form form) {
@@ -148,7 +155,7 @@ bool vector_divides(const Movement& m, const Config& c) { return row_bytes(m) % 
 bool vector_holds_elements(const Movement& m, const Config& c) { return c[kVector] >= element_bytes(m); }
 bool registers_suffice(const Movement& m, const Config& c) {
   if (has_gradient(m)) return c[kBatch] <= 2;
-  return c[kVector] * c[kUnroll] * (m.form == Form::combine ? batch_of(m, c) : 1) <= 128;
+  return std::int64_t{c[kVector]} * c[kUnroll] * (m.form == Form::combine ? batch_of(m, c) : 1) <= 128;
 }
 bool batch_has_routes(const Movement& m, const Config& c) { return m.form == Form::dispatch || c[kBatch] / 2 < m.topk; }
 bool lanes_have_a_row(const Movement& m, const Config& c) {
@@ -164,6 +171,9 @@ int movement_variants(const Movement& m, const DeviceModel& model, Variant (&out
   return 2;
 }
 
+std::uint32_t scales_alignment(const Movement& m, const Config& c) {
+  return m.scaling == MoeScaling::none ? 1 : static_cast<std::uint32_t>(scale_access(m, c));
+}
 std::uint32_t routes_alignment(const Movement& m, const Config& c, std::int64_t entry_bytes) {
   return static_cast<std::uint32_t>(entries_access(m, c, entry_bytes));
 }
@@ -179,6 +189,7 @@ void specialize_movement(const Movement& m, const Config& c, Spec& spec) {
   spec.integer("batch", batch_of(m, c));
   spec.integer("prob_bytes", bytes(m.probs));
   spec.flag("weighted", m.weighted && has_probs(m));
+  spec.integer("scale_vector", m.scaling == MoeScaling::none ? 0 : scale_access(m, c));
   spec.flag("residual", m.residual);
   spec.flag("pads", clears_pads(m));
   spec.flag("load_once", c[kLoadOnce] == 1);
@@ -203,13 +214,15 @@ void launch_movement(const Movement& m, const Operands& o, const DeviceModel& mo
   params.by_parts = common::make_divisor(static_cast<std::uint64_t>(parts));
   params.pad_blocks = static_cast<unsigned>(pad_blocks);
   params.pad_parts = static_cast<std::uint64_t>(clears_pads(m) ? capacity_of(m) * parts : 0);
+  if (m.scaling != MoeScaling::none)
+    params.scale_vectors = static_cast<unsigned>(scales_of_row(m) * bytes(scale_type(m)) / scale_access(m, c));
   launch.set_params(params);
   launch.block[0] = static_cast<std::uint32_t>(threads);
   const std::int64_t blocks = pad_blocks + blocks_for(groups, threads, c[kLanes]);
   launch.grid[0] =
       static_cast<std::uint32_t>(std::min<std::int64_t>(blocks, std::numeric_limits<std::uint32_t>::max()));
   launch.shared_bytes = static_cast<std::uint32_t>(shared_bytes_of(m, c, threads));
-  launch.empty = blocks == 0 || (m.hidden == 0 && !has_probs(m));
+  launch.empty = blocks == 0 || (m.hidden == 0 && !has_probs(m) && m.scaling == MoeScaling::none);
 }
 
 }  // namespace quern::moe

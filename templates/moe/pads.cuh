@@ -3,8 +3,17 @@
 #define QUERN_MOE_PADS_CUH_
 
 #include "moe/probs.cuh"
+#include "moe/scales.cuh"
 
 namespace quern::moe {
+
+// What moves with the rows.
+QUERN_DEVICE void clear_beside(const Params& p, u32 row) {
+  if constexpr (spec::prob_bytes != 0 && !spec::weighted) {
+    if (lane() == 0) store<kProb>(prob_at(p.out_probs, row), ProbBits{});
+  }
+  if constexpr (kScales) clear_scales(p, row);
+}
 
 // Only the device knows how many padding rows there are: `pads` ends with the first -1.
 QUERN_DEVICE void clear_pads(const Params& p) {
@@ -19,9 +28,7 @@ QUERN_DEVICE void clear_pads(const Params& p) {
       const u32 column = part.column_of(i);
       if (column < p.vectors) store<kVector, kStore>(vector_at(p, p.out, row, column), Vector<kVector>{});
     }
-    if constexpr (spec::prob_bytes != 0 && !spec::weighted) {
-      if (part.of_row == 0 && lane() == 0) store<kProb>(prob_at(p.out_probs, row), ProbBits{});
-    }
+    if (part.of_row == 0) clear_beside(p, row);
   }
 }
 

@@ -11,15 +11,18 @@ struct Params {
   const void* rows;      // combine_gradient: what the forward pass combined
   const void* residual;  // combine: added to the sum
   const void* probs;
+  const void* scales;
   const int* token_rows;
   const int* pads;
   void* out;
   void* out_probs;
+  void* out_scales;
   unsigned long long tokens;
   unsigned long long row_bytes;
   unsigned long long pad_parts;  // parts of as many rows as `pads` has entries
   unsigned vectors;              // of a row
   unsigned parts;                // of a row
+  unsigned scale_vectors;        // of the scales of a row
   unsigned pad_blocks;           // the first blocks of the grid, which clear padding rows
   common::Divisor by_parts;
 };

@@ -16,6 +16,7 @@ Movement movement_of(const MoePermute& p) {
   m.form = is_forward(p) ? Form::dispatch : Form::combine;
   m.dtype = p.dtype;
   m.probs = p.probs;
+  m.scaling = p.scaling;
   m.tokens = p.tokens;
   m.hidden = p.hidden;
   m.topk = p.topk;
@@ -24,7 +25,8 @@ Movement movement_of(const MoePermute& p) {
 }
 
 Operands operands_of(const MoePermuteArgs& a) {
-  return {a.source.data, a.token_rows.data, a.pads.data, a.probs.data, a.out.data, a.out_probs.data, nullptr, nullptr};
+  return {a.source.data,    a.token_rows.data, a.pads.data, a.probs.data,  a.out.data,
+          a.out_probs.data, nullptr,           nullptr,     a.scales.data, a.out_scales.data};
 }
 
 Layout source_layout(const MoePermute& p) {
@@ -49,11 +51,17 @@ Layout out_probs_layout(const MoePermute& p) {
   return is_forward(p) ? of_rows(m, p.probs) : of_routes(m, p.probs);
 }
 
+Layout scales_layout(const MoePermute& p) { return scales_matrix(movement_of(p), p.tokens); }
+Layout out_scales_layout(const MoePermute& p) {
+  const Movement m = movement_of(p);
+  return scales_matrix(m, capacity_of(m));
+}
+
 template <Layout (*F)(const MoePermute&)>
 constexpr auto layout = &layout_of<MoePermute, F>;
 
 // In the order of kOperands.
-enum OperandNumber { kSource, kTokenRows, kPads, kProbs, kOut, kOutProbs };
+enum OperandNumber { kSource, kTokenRows, kPads, kProbs, kOut, kOutProbs, kScales, kOutScales };
 
 struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, operands_of> {
   static constexpr const char* kName = "moe_permute";
@@ -74,6 +82,8 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
                   "element type of source and out; backward: f32, f16 or bf16"),
       dtype_field("probs", offsetof(MoePermute, probs), kProbTypes,
                   "type of a probability for each route, which moves with its row; none: there are none"),
+      choice_field("scaling", offsetof(MoePermute, scaling), kScalings,
+                   "forward, of e4m3, e5m2 and u8: scales that move with the rows"),
   };
   static constexpr Operand kOperands[] = {
       {"source", Role::input, offsetof(MoePermuteArgs, source), true, layout<source_layout>,
@@ -88,6 +98,10 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
        "[capacity, hidden]; backward: [tokens, hidden]", "the rows of experts; backward: the gradient of source"},
       {"out_probs", Role::output, offsetof(MoePermuteArgs, out_probs), false, layout<out_probs_layout>,
        "[capacity]; backward: [tokens, topk]", "the probability of each row; backward: the gradient of probs"},
+      {"scales", Role::input, offsetof(MoePermuteArgs, scales), true, layout<scales_layout>,
+       "[tokens, scales]; row: 1, block128: hidden / 128, mx: hidden / 32", "scaling: the scales of source"},
+      {"out_scales", Role::output, offsetof(MoePermuteArgs, out_scales), true, layout<out_scales_layout>,
+       "[capacity, scales]", "scaling: the scales of out"},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {{"tokens", offsetof(MoePermuteArgs, tokens), nullptr}};
   static constexpr const char* kBenchCases[] = {
@@ -98,6 +112,7 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
       "moe_permute tokens=4096 experts=8 hidden=1280 topk=2 align=16",
       "moe_permute tokens=512 experts=8 hidden=4096 topk=2 align=16",
       "moe_permute tokens=4096 experts=256 hidden=7168 topk=8 align=16 probs=f32",
+      "moe_permute tokens=4096 experts=256 hidden=7168 topk=8 align=16 dtype=e4m3 scaling=block128",
       "moe_permute tokens=4096 experts=256 hidden=7168 topk=8 align=16 pass=backward",
       "moe_permute tokens=16384 experts=128 hidden=4096 topk=6 align=16 pass=backward",
       "moe_permute tokens=16384 experts=4 hidden=7168 topk=1 align=16 pass=backward",
@@ -122,6 +137,7 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
     if (operand == kTokenRows) return routes_alignment(m, config, 4);
     if (operand == kProbs)
       return is_forward(p) && has_probs(m) ? routes_alignment(m, config, quern::bytes(p.probs)) : 1;
+    if (operand == kScales || operand == kOutScales) return scales_alignment(m, config);
     return rows_alignment(config);
   }
 

@@ -19,7 +19,9 @@ struct MoePermuteArgs {
   In pads = {};        // forward, with align > 1 or tail=list: [capacity] of i32, the padding rows, then -1
   In probs = {};  // probs other than none, forward: [tokens, topk]; backward: [capacity], the gradient of out_probs
   Out out = {};   // forward: [capacity, hidden], grouped by expert; backward: [tokens, hidden]
-  Out out_probs = {};  // probs other than none, forward: [capacity]; backward: [tokens, topk]
+  Out out_probs = {};   // probs other than none, forward: [capacity]; backward: [tokens, topk]
+  In scales = {};       // scaling other than none: the scales of source, [tokens, 1 or hidden / 128 or hidden / 32]
+  Out out_scales = {};  // their copies, [capacity, the same]
   std::int64_t tokens = kOpen;
 };
 
@@ -37,8 +39,9 @@ struct MoePermute {
   std::int64_t capacity = 0;  // rows of the grouped matrix; 0: enough for any routing
   MoeTail tail = MoeTail::leave;
   MoePass pass = MoePass::forward;
-  DType dtype = DType::bf16;  // backward: f32, f16 or bf16
-  DType probs = DType::none;  // a probability of each route moves with its row: f32, f16 or bf16
+  DType dtype = DType::bf16;              // backward: f32, f16 or bf16
+  DType probs = DType::none;              // a probability of each route moves with its row: f32, f16 or bf16
+  MoeScaling scaling = MoeScaling::none;  // forward of e4m3, e5m2 and u8
 
   QUERN_API static const Family& family();
 };

@@ -19,6 +19,7 @@ Movement movement_of(const MoeUnpermute& p) {
   m.residual = p.residual == MoeResidual::add;
   m.dtype = p.dtype;
   m.probs = p.probs;
+  m.scaling = p.scaling;
   m.tokens = p.tokens;
   m.hidden = p.hidden;
   m.topk = p.topk;
@@ -27,8 +28,8 @@ Movement movement_of(const MoeUnpermute& p) {
 }
 
 Operands operands_of(const MoeUnpermuteArgs& a) {
-  return {a.source.data, a.token_rows.data, a.pads.data, a.probs.data,
-          a.out.data,    a.out_probs.data,  a.rows.data, a.residual.data};
+  return {a.source.data,    a.token_rows.data, a.pads.data,     a.probs.data,  a.out.data,
+          a.out_probs.data, a.rows.data,       a.residual.data, a.scales.data, a.out_scales.data};
 }
 
 bool has_gradient(const MoeUnpermute& p) { return !is_forward(p) && p.probs != DType::none; }
@@ -55,11 +56,17 @@ Layout residual_layout(const MoeUnpermute& p) {
   return p.residual == MoeResidual::add ? token_matrix(movement_of(p)) : absent();
 }
 
+Layout scales_layout(const MoeUnpermute& p) { return scales_matrix(movement_of(p), p.tokens); }
+Layout out_scales_layout(const MoeUnpermute& p) {
+  const Movement m = movement_of(p);
+  return scales_matrix(m, capacity_of(m));
+}
+
 template <Layout (*F)(const MoeUnpermute&)>
 constexpr auto layout = &layout_of<MoeUnpermute, F>;
 
 // In the order of kOperands.
-enum OperandNumber { kSource, kTokenRows, kPads, kProbs, kOut, kOutProbs, kRows, kResidual };
+enum OperandNumber { kSource, kTokenRows, kPads, kProbs, kOut, kOutProbs, kRows, kResidual, kScales, kOutScales };
 
 struct MoeUnpermuteFamily : MovementStep<MoeUnpermute, MoeUnpermuteArgs, movement_of, operands_of> {
   static constexpr const char* kName = "moe_unpermute";
@@ -83,6 +90,8 @@ struct MoeUnpermuteFamily : MovementStep<MoeUnpermute, MoeUnpermuteArgs, movemen
                   "type of a factor for each row in the sum; none: 1"),
       choice_field("residual", offsetof(MoeUnpermute, residual), kResiduals,
                    "add: forward, a row is added to each sum"),
+      choice_field("scaling", offsetof(MoeUnpermute, scaling), kScalings,
+                   "backward without probs, of e4m3, e5m2 and u8: scales that move with the rows"),
   };
   static constexpr Operand kOperands[] = {
       {"source", Role::input, offsetof(MoeUnpermuteArgs, source), true, layout<source_layout>,
@@ -101,6 +110,10 @@ struct MoeUnpermuteFamily : MovementStep<MoeUnpermute, MoeUnpermuteArgs, movemen
        "backward with probs: the forward's source"},
       {"residual", Role::input, offsetof(MoeUnpermuteArgs, residual), true, layout<residual_layout>, "[tokens, hidden]",
        "residual=add: what is added to the sums"},
+      {"scales", Role::input, offsetof(MoeUnpermuteArgs, scales), true, layout<scales_layout>,
+       "[tokens, scales]; row: 1, block128: hidden / 128, mx: hidden / 32", "scaling: the scales of source"},
+      {"out_scales", Role::output, offsetof(MoeUnpermuteArgs, out_scales), true, layout<out_scales_layout>,
+       "[capacity, scales]", "scaling: the scales of out"},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {{"tokens", offsetof(MoeUnpermuteArgs, tokens), nullptr}};
   static constexpr const char* kBenchCases[] = {
@@ -141,6 +154,7 @@ struct MoeUnpermuteFamily : MovementStep<MoeUnpermute, MoeUnpermuteArgs, movemen
     const Movement m = movement_of(p);
     if (operand == kTokenRows) return routes_alignment(m, config, 4);
     if (operand == kProbs) return has_probs(m) ? routes_alignment(m, config, quern::bytes(p.probs)) : 1;
+    if (operand == kScales || operand == kOutScales) return scales_alignment(m, config);
     return rows_alignment(config);
   }
 

@@ -48,8 +48,8 @@ TEST_F(MoeCompile, EachFormWithFewAndManyRoutesInShortAndOddRows) {
                              " hidden=2056 topk=33 dtype=f16", " hidden=7168 topk=12 align=128 tail=list"})
       jobs.push_back({cat(form, rest), kArchitectures[jobs.size() % kArchitectures.size()]});
   }
-  for (const char* dtype : {"e4m3", "u8"})
-    jobs.push_back({cat("moe_permute hidden=7168 topk=8 dtype=", dtype), "sm_90a"});
+  for (const char* rest : {"dtype=u8", "dtype=e4m3 scaling=block128 align=128", "dtype=e4m3 scaling=mx probs=f32"})
+    jobs.push_back({cat("moe_permute hidden=7168 topk=8 ", rest), "sm_90a"});
   expect_each_good(jobs);
 }
 

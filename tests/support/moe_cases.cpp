@@ -133,6 +133,13 @@ std::vector<Case> moe_permute_cases() {
     cases.push_back({rows("moe_permute", 60, 9, 272, 3, cat("pass=forward probs=f16 align=16 dtype=", dtype))});
     cases.push_back({rows("moe_permute", 60, 9, 77, 3, cat("pass=forward align=16 dtype=", dtype)), 1});
   }
+  for (const char* scaling : {"row", "block128", "mx"}) {
+    for (const int hidden : {1, 300, 512, 7168}) {
+      const std::string kind = cat("pass=forward align=16 dtype=e4m3 scaling=", scaling);
+      cases.push_back({rows("moe_permute", 60, 9, hidden, 3, kind)});
+      cases.push_back({rows("moe_permute", 60, 9, hidden, 9, cat(kind, " probs=f32")), 1});
+    }
+  }
   configured_rows("moe_permute", {kinds[0], kinds[1]},
                   {"vector=8,unroll=8", "vector=4,unroll=1,lanes=8", "vector=2,unroll=8,lanes=4",
                    "unroll=2,threads=512", "unroll=8,lanes=16,threads=64", "load_once=0,store_stream=0"},
@@ -152,8 +159,8 @@ std::vector<Case> moe_unpermute_cases() {
   published_rows("moe_unpermute", {kinds[1], kinds[4]}, cases);
   odd_rows("moe_unpermute", kinds, cases);
   drawn_rows("moe_unpermute", kinds, 90, cases);
-  for (const char* dtype : {"e4m3", "u8"})
-    cases.push_back({rows("moe_unpermute", 60, 9, 272, 3, cat("pass=backward align=16 dtype=", dtype))});
+  for (const char* rest : {"dtype=e4m3", "dtype=u8", "dtype=e4m3 scaling=mx", "dtype=e5m2 scaling=block128"})
+    cases.push_back({rows("moe_unpermute", 60, 9, 272, 3, cat("pass=backward align=16 ", rest))});
   configured_rows("moe_unpermute", {kinds[1], kinds[2]},
                   {"batch=1,unroll=8", "batch=2,unroll=4,lanes=8", "batch=4,unroll=2,threads=512", "vector=8,unroll=2",
                    "vector=2,unroll=8,lanes=4", "load_once=0,store_stream=0,lanes=16"},

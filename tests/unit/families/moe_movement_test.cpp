@@ -48,6 +48,11 @@ TEST(MoeMovementProblem, AddsUpNumbersThatAreNotQuantizedOnly) {
     for (const char* adds : {"moe_permute pass=backward ", "moe_unpermute ", "moe_unpermute pass=backward probs=f32 "})
       EXPECT_TRUE(has(refusal(adds + moved), "give f32, f16 or bf16")) << adds;
   }
+  for (const char* not_moved :
+       {"moe_permute ", "moe_permute pass=backward ", "moe_unpermute ", "moe_unpermute pass=backward "})
+    EXPECT_TRUE(has(refusal(not_moved + std::string("scaling=mx")), "scales of quantized rows")) << not_moved;
+  EXPECT_EQ(refusal("moe_permute scaling=mx dtype=u8"), "");
+  EXPECT_EQ(refusal("moe_unpermute pass=backward scaling=row dtype=e4m3"), "");
   EXPECT_TRUE(has(refusal("moe_unpermute pass=backward residual=add"), "is for pass=forward"));
   EXPECT_TRUE(has(refusal("moe_unpermute pass=backward probs=f32 topk=1024 hidden=16384"), "hidden times topk"));
   EXPECT_EQ(refusal("moe_unpermute pass=backward probs=f32 topk=512 hidden=16384"), "");
@@ -80,6 +85,12 @@ TEST(MoeMovementOperands, FollowFromTheMap) {
     EXPECT_EQ(span(unpermute + "probs=f32 pass=backward", "out_probs"), span(map, "token_rows"));
     EXPECT_EQ(span(unpermute + "residual=add", "residual"), tokens);
     EXPECT_EQ(span(unpermute, "residual"), 0);
+    EXPECT_EQ(span(permute, "scales"), 0);
+    for (const auto& [scaling, bytes] : {std::pair("row", 4), std::pair("block128", 4 * 3), std::pair("mx", 9)}) {
+      const std::string scaled = cat("moe_permute hidden=272 dtype=e4m3 ", routing, " scaling=", scaling);
+      EXPECT_EQ(span(scaled, "scales"), tokens / 48 * bytes) << scaling;
+      EXPECT_EQ(span(scaled, "out_scales"), rows / 48 * bytes) << scaling;
+    }
   }
 }
 
@@ -179,9 +190,11 @@ TEST(MoeMovementDefault, FollowsTheShape) {
   EXPECT_TRUE(has(config("moe_permute tokens=4096 hidden=63"), "vector=2"));
   EXPECT_TRUE(has(config("moe_unpermute tokens=4096 hidden=7168 topk=8"), "unroll=1 batch=8"));
   EXPECT_TRUE(has(config("moe_unpermute tokens=4096 hidden=7168 topk=2"), "unroll=2 batch=2"));
-  EXPECT_TRUE(has(config("moe_unpermute tokens=16384 hidden=4096 probs=f32 pass=backward"), "batch=1 lanes=32 warps=1"));
+  EXPECT_TRUE(
+      has(config("moe_unpermute tokens=16384 hidden=4096 probs=f32 pass=backward"), "batch=1 lanes=32 warps=1"));
   EXPECT_TRUE(has(config("moe_unpermute tokens=512 hidden=4096 probs=f32 pass=backward"), "batch=2 lanes=32 warps=4"));
-  EXPECT_TRUE(has(config("moe_unpermute tokens=9 hidden=32 topk=1 probs=f32 pass=backward"), "batch=1 lanes=4 warps=1"));
+  EXPECT_TRUE(
+      has(config("moe_unpermute tokens=9 hidden=32 topk=1 probs=f32 pass=backward"), "batch=1 lanes=4 warps=1"));
 }
 
 // ---- Gradients of the reference, against central differences in double
@@ -263,9 +276,8 @@ TEST(MoeMovementGradient, OfACombineIsItsDerivative) {
   // Without factors it is the dispatch of the gradient.
   const Floats ones(probs.size(), 1);
   std::fill(out.begin(), out.end(), 7.0F);
-  moe::move_on_host(
-      Small::movement(moe::Form::dispatch, true, false),
-      {gradient.data(), s.token_rows.data(), s.pads.data(), nullptr, out.data(), nullptr, nullptr, nullptr});
+  moe::move_on_host(Small::movement(moe::Form::dispatch, true, false),
+                    {gradient.data(), s.token_rows.data(), s.pads.data(), nullptr, out.data(), nullptr, nullptr});
   expect_near(out, derivative(rows, [&](const auto& x) { return combine_loss(s, x, ones, gradient); }), "rows");
 }
 
@@ -277,16 +289,16 @@ TEST(MoeMovementGradient, OfADispatchIsItsDerivative) {
   const auto loss = [&](const auto& x, const auto& p) {
     const Floats source(x.begin(), x.end()), given(p.begin(), p.end());
     Floats out(gradient.size()), out_probs(of_probs.size());
-    moe::move_on_host(Small::movement(moe::Form::dispatch, false, true),
-                      {source.data(), s.token_rows.data(), s.pads.data(), given.data(), out.data(), out_probs.data(),
-                       nullptr, nullptr});
+    moe::move_on_host(
+        Small::movement(moe::Form::dispatch, false, true),
+        {source.data(), s.token_rows.data(), s.pads.data(), given.data(), out.data(), out_probs.data(), nullptr});
     return std::inner_product(out.begin(), out.end(), gradient.begin(), 0.0) +
            std::inner_product(out_probs.begin(), out_probs.end(), of_probs.begin(), 0.0);
   };
   Floats out(tokens.size(), 7), out_probs(probs.size(), 7);
   moe::move_on_host(
       Small::movement(moe::Form::combine, false, true),
-      {gradient.data(), s.token_rows.data(), nullptr, of_probs.data(), out.data(), out_probs.data(), nullptr, nullptr});
+      {gradient.data(), s.token_rows.data(), nullptr, of_probs.data(), out.data(), out_probs.data(), nullptr});
   const auto by_tokens = derivative(tokens, [&](const auto& x) { return loss(x, probs); });
   const auto by_probs = derivative(probs, [&](const auto& x) { return loss(tokens, x); });
   ASSERT_EQ(out.size(), by_tokens.size());
@@ -301,7 +313,7 @@ TEST(MoeMovementReference, ARouteWithAProbabilityOfZeroIsARowOfZeros) {
   probs[3] = -0.0F;
   moe::move_on_host(
       Small::movement(moe::Form::dispatch, false, true),
-      {source.data(), s.token_rows.data(), s.pads.data(), probs.data(), out.data(), moved.data(), nullptr, nullptr});
+      {source.data(), s.token_rows.data(), s.pads.data(), probs.data(), out.data(), moved.data(), nullptr});
   const auto value = [&](std::int32_t row) { return out[static_cast<std::size_t>(row) * Small::kHidden + 10]; };
   EXPECT_EQ(value(s.row(0, 0)), 3);
   EXPECT_EQ(value(s.row(0, 1)), 0);

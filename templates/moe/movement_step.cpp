@@ -72,11 +72,11 @@ std::int64_t warps_of_token(const Movement& m, const DeviceModel& model) {
 
 // Rows of a token at once. The gradient of probs takes 64 registers for one, which is enough where 32 warps wait for
 // theirs; with half of them the second row no longer waits for the first.
-std::int64_t rows_at_once(const Movement& m, const DeviceModel& model, std::int64_t warps) {
+std::int64_t rows_at_once(const Movement& m, const DeviceModel& model, std::int64_t vector, std::int64_t warps) {
   if (m.form != Form::combine_gradient)
     return m.form == Form::combine ? power_of_two_from(std::min<std::int64_t>(m.topk, 8)) : 8;
   const bool few = m.tokens != kOpen && m.tokens * warps <= std::int64_t{16} * model.multiprocessors;
-  return few && m.topk > 1 ? 2 : 1;
+  return few && m.topk > 1 && vector == 16 ? 2 : 1;
 }
 
 Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vector) {
@@ -91,7 +91,7 @@ Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vect
   set(kLanes, lanes);
   set(kUnroll, has_gradient(m) ? 4 : better_unroll(vectors, lanes, vectors_per_thread(m, model, vector)));
   const std::int64_t warps = has_gradient(m) ? warps_of_token(m, model) : 1;
-  set(kBatch, rows_at_once(m, model, warps));
+  set(kBatch, rows_at_once(m, model, vector, warps));
   set(kWarps, warps);
   set(kThreads, 128);
   set(kLoadOnce, row_bytes(m) >= 256);
@@ -154,7 +154,7 @@ const char* part_of(Form form) {
 bool vector_divides(const Movement& m, const Config& c) { return row_bytes(m) % c[kVector] == 0; }
 bool vector_holds_elements(const Movement& m, const Config& c) { return c[kVector] >= element_bytes(m); }
 bool registers_suffice(const Movement& m, const Config& c) {
-  if (has_gradient(m)) return c[kBatch] <= 2;
+  if (has_gradient(m)) return c[kBatch] <= (c[kVector] >= 8 ? 2 : 1);
   return std::int64_t{c[kVector]} * c[kUnroll] * (m.form == Form::combine ? batch_of(m, c) : 1) <= 128;
 }
 bool batch_has_routes(const Movement& m, const Config& c) { return m.form == Form::dispatch || c[kBatch] / 2 < m.topk; }

@@ -71,7 +71,7 @@ struct MovementStep {
       {"the vector must divide the row length", holds<vector_divides>},
       {"a vector must hold whole elements", holds<vector_holds_elements>},
       {"vector times unroll, times batch where rows are added up, must fit the registers: 128 bytes; the gradient of "
-       "probs has a batch of at most 2",
+       "probs has a batch of at most 2, of 1 for accesses below 8 bytes",
        holds<registers_suffice>},
       {"half of batch must be fewer than topk", holds<batch_has_routes>},
       {"for the gradient of probs fewer than 32 lanes need warps=1 and rows of at most 16 bytes a lane",

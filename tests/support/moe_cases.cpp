@@ -167,7 +167,7 @@ std::vector<Case> moe_unpermute_cases() {
                   cases);
   configured_rows("moe_unpermute", {kinds[4], kinds[5]},
                   {"warps=1,threads=64", "warps=2", "warps=4", "warps=8,batch=2", "warps=1,batch=2,vector=8",
-                   "vector=2,warps=4", "warps=1,load_once=0,store_stream=0,threads=512"},
+                   "vector=2,warps=4,batch=1", "warps=1,load_once=0,store_stream=0,threads=512"},
                   cases);
   // A row of one vector for each of fewer lanes than 32.
   for (const char* config : {"lanes=4,warps=1", "lanes=8,warps=1", "lanes=16,warps=1,batch=2", "lanes=32,warps=2"})

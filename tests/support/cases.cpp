@@ -328,7 +328,11 @@ std::vector<Case> huge_cases() {
           {"mxfp8 rows=1048608 cols=2080 groups=8 direction=col scale_layout=blocked"},
           {"mxfp8 rows=262151 cols=8200 tail=pad direction=both", 1},
           {"mxfp8 rows=262151 cols=8200 scaling=row mode=exact", 1},
-          {"mxfp8_dequantize rows=8192 cols=10240 experts=32 direction=col"}};
+          {"mxfp8_dequantize rows=8192 cols=10240 experts=32 direction=col"},
+          {"moe_permute tokens=40960 experts=64 hidden=7168 topk=8 align=16 probs=f32"},
+          {"moe_permute tokens=40960 experts=64 hidden=7168 topk=8 align=16 pass=backward"},
+          {"moe_unpermute tokens=40960 experts=64 hidden=7168 topk=8 probs=f32"},
+          {"moe_unpermute tokens=40960 experts=64 hidden=7168 topk=8 align=16 probs=f32 pass=backward"}};
 }
 
 }  // namespace quern::test

@@ -24,6 +24,7 @@ struct Params {
   // Flat form with broadcasts: the fewest rows that are whole slots together. slots.per_row is of a cycle, slots.count
   // of one cycle in each group of as many as a thread has slots.
   unsigned cycle_rows;
+  unsigned tail_block;  // flat form: the block that has the operands' last slot, if that is not whole
   common::Divisor32 by_period;
   common::Slots slots;
 };

@@ -5,7 +5,7 @@
 // rows; slots are aligned to out, and the other operands are combined from two aligned reads by shifts.
 //
 // Whole slots have two phases: all reads of all operands, then their use, so a thread waits once. Slots at the ends of
-// rows go element by element.
+// rows go element by element; the end of the flat form has a block of its own.
 #include "common/activations.cuh"
 #include "common/numbers.cuh"
 #include "common/realign.cuh"
@@ -252,15 +252,12 @@ QUERN_DEVICE void store_slot(const Params& p, const Place& at, const Operands& o
   store<sizeof(spec::Output) * kElements, kStore>(out_at(p, at), pack<spec::Output, kElements>(x));
 }
 
-QUERN_DEVICE void run_elements(const Params& p, const Place& at) {
-#pragma unroll 1
-  for (int i = at.begin; i < at.end; ++i) {
-    const float x = element_of<spec::X, spec::x_spread>(p.x, p.x_stride, p, at, i);
-    const float y = element_of<spec::Y, spec::y_spread>(p.y, p.y_stride, p, at, i);
-    const float bias = element_of<spec::Bias, spec::bias_spread>(p.bias, p.period, p, at, i);
-    const auto value = from_compute<spec::Output>(compute(p, x, y, bias));
-    store<sizeof(value), StoreHint::plain>(out_at(p, at) + i, bit_cast<Vector<sizeof(value)>>(value));
-  }
+QUERN_DEVICE void run_element(const Params& p, const Place& at, int i) {
+  const float x = element_of<spec::X, spec::x_spread>(p.x, p.x_stride, p, at, i);
+  const float y = element_of<spec::Y, spec::y_spread>(p.y, p.y_stride, p, at, i);
+  const float bias = element_of<spec::Bias, spec::bias_spread>(p.bias, p.period, p, at, i);
+  const auto value = from_compute<spec::Output>(compute(p, x, y, bias));
+  store<sizeof(value), StoreHint::plain>(out_at(p, at) + i, bit_cast<Vector<sizeof(value)>>(value));
 }
 
 constexpr int kSlotsOfTile = kCycles ? 1 : spec::unroll;
@@ -306,30 +303,21 @@ QUERN_DEVICE i64 left_after(const Params& p, const Place& at, int cycles) {
   return p.width - later(p, at, cycles).column;
 }
 
-// Slots of a thread that are cycles apart are whole but for the operands' last. So that no read waits for a branch, a
-// slot after the last is read where the thread's first one is, and not stored.
+// So that no read waits for a branch, a slot after the operands' last whole one is read where the thread's first one
+// is, and not stored.
 QUERN_DEVICE void run_cycles(const Params& p, const ThreadTile& tile) {
-  Place first = place(p, first_slot(p, tile));
-  if (first.whole()) {
-    Operands operands[spec::unroll];
+  const Place first = place(p, first_slot(p, tile));
+  if (!first.whole()) return;
+  Operands operands[spec::unroll];
 #pragma unroll
-    for (int i = 0; i < spec::unroll; ++i) {
-      const int cycles = left_after(p, first, i) >= kElements ? i : 0;
-      read_slot(p, later(p, first, cycles), operands[0], operands[i]);
-    }
-    int whole = 0;
-#pragma unroll
-    for (int i = 0; i < spec::unroll; ++i) {
-      if (left_after(p, first, i) < kElements) continue;
-      store_slot(p, later(p, first, i), operands[i]);
-      ++whole;
-    }
-    const i64 left = left_after(p, first, whole);
-    if (whole == spec::unroll || left <= 0) return;
-    first = later(p, first, whole);
-    first.end = static_cast<int>(left);
+  for (int i = 0; i < spec::unroll; ++i) {
+    const int cycles = left_after(p, first, i) >= kElements ? i : 0;
+    read_slot(p, later(p, first, cycles), operands[0], operands[i]);
   }
-  run_elements(p, first);
+#pragma unroll
+  for (int i = 0; i < spec::unroll; ++i) {
+    if (left_after(p, first, i) >= kElements) store_slot(p, later(p, first, i), operands[i]);
+  }
 }
 
 QUERN_DEVICE void run_slots(const Params& p, const ThreadTile& tile) {
@@ -344,18 +332,38 @@ QUERN_DEVICE void run_slots(const Params& p, const ThreadTile& tile) {
   for (int i = 0; i < spec::unroll; ++i) {
     if (whole[i]) store_slot(p, place(p, tile[i]), operands[i]);
   }
-  if constexpr (spec::flat || spec::ragged) {
+  if constexpr (spec::ragged) {
     u32 left = 0;
 #pragma unroll
     for (int i = 0; i < spec::unroll; ++i) left |= whole[i] ? 0u : 1u << i;
 #pragma unroll 1
     for (int i = 0; left != 0; ++i, left >>= 1) {
-      if ((left & 1) != 0) run_elements(p, place(p, tile[i]));
+      const Place at = place(p, tile[i]);
+#pragma unroll 1
+      for (int k = at.begin; (left & 1) != 0 && k < at.end; ++k) run_element(p, at, k);
     }
   }
 }
 
+// The operands' last slot, where it is not whole: an element a thread, so that a small problem does not wait for one
+// after another.
+QUERN_DEVICE void run_tail(const Params& p) {
+  Slot slot = {static_cast<u64>(p.width) / kElements, 0, 0, true};
+  if constexpr (kCycles) {
+    slot.row = divide(slot.index, p.slots.by_row);
+    slot.column = static_cast<u32>(slot.index - slot.row * p.slots.per_row);
+  }
+  const Place at = place(p, slot);
+  if (static_cast<int>(threadIdx.x) < at.end) run_element(p, at, static_cast<int>(threadIdx.x));
+}
+
 QUERN_DEVICE void run(const Params& p) {
+  if constexpr (spec::flat) {
+    if (blockIdx.x == p.tail_block) {
+      run_tail(p);
+      if constexpr (!spec::persistent) return;
+    }
+  }
   for_tiles<kSlotsOfTile, spec::persistent>(
       p.slots, [&](const ThreadTile& tile) { kCycles ? run_cycles(p, tile) : run_slots(p, tile); });
 }

@@ -52,14 +52,6 @@ std::string first_config(const std::string& text) {
   return std::to_string(config[0]) + ":" + std::to_string(config[1]) + ":" + std::to_string(config[2]);
 }
 
-TEST(PointwiseVariants, SlotsAreNarrowWhereTheyWouldBeFew) {
-  EXPECT_EQ(first_config("rows=55 width=594"), "1:4:1");
-  EXPECT_EQ(first_config("rows=400 width=594"), "1:8:1");
-  EXPECT_EQ(first_config("rows=1000 width=594"), "1:16:1");
-  EXPECT_EQ(first_config("rows=55 width=592"), "0:16:1") << "all slots of rows are whole";
-  EXPECT_EQ(first_config("rows=5 width=33 dtype=f32"), "1:8:1") << "two elements at least";
-}
-
 TEST(PointwiseVariants, LargeProblemsWhoseActivationTakesInstructionsHaveMoreSlotsAThread) {
   EXPECT_EQ(first_config("rows=65536 width=2048 activation=silu"), "0:16:2");
   EXPECT_EQ(first_config("rows=65536 width=2048 activation=silu bias_spread=none"), "1:16:2");

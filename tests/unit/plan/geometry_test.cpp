@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <type_traits>
+
 #include "base/text.h"
 #include "gather/params.h"
 #include "plan/config.h"
@@ -59,7 +61,14 @@ Covered cover(const AnyProblem& p, Args args, std::uintptr_t off, const Target& 
   const BarePlan plan(p, target);
   PreparedLaunch prepared;
   prepare_launch(plan, &args, prepared);
-  return {prepared.launch, prepared.variant->variant.config, params_of<Params>(prepared.launch).slots};
+  const Params params = params_of<Params>(prepared.launch);
+  if constexpr (std::is_same_v<Params, pointwise::Params>) {
+    // The block of a slot that is not whole comes after the others.
+    if (params.tail_block != ~0u) {
+      EXPECT_EQ(params.tail_block, --prepared.launch.grid[0]);
+    }
+  }
+  return {prepared.launch, prepared.variant->variant.config, params.slots};
 }
 
 GatherArgs gather_args() {

@@ -241,13 +241,14 @@ struct GatherFamily {
   }
 
   // Rows that a vector of 8 bytes or more divides are moved in vectors, others in the ragged form: unless they are so
-  // few that its longer code costs more than it saves (on an H200, 4756 rows of 812 bytes take 4.5 us, in words 3.7;
-  // 20000 of 198 bytes 6.3, in elements of two bytes the same), or so short that element by element is as fast.
+  // few that its longer code costs more than it saves (on an H200, 4756 rows of 812 bytes take 4.5 us, in words 3.7,
+  // and 20000 of 1332 bytes 18.9 and 17.9; 20000 of 198 bytes 6.3, in elements of two bytes the same), or so short that
+  // element by element is as fast.
   static Config shape_for(const Gather& p, std::int64_t vector, const DeviceModel& model) {
     const std::int64_t whole = std::max(vector, element_bytes(p));
     const bool narrow = vector < 8 || row_bytes(p) / vector >= kMaxSlots;
     const Config ragged = config_for(p, kRagged, 16);
-    const bool few = row_bytes(p) / whole < kMaxSlots && few_slots(p, model, whole, 12288);
+    const bool few = row_bytes(p) / whole < kMaxSlots && few_slots(p, model, whole, whole >= 4 ? 65536 : 12288);
     const bool few_bytes = row_bytes(p) < 64 && !is_packed(p, ragged);
     return !narrow || element_bytes(p) >= 16 || few || few_bytes ? config_for(p, kWhole, whole) : ragged;
   }
@@ -263,12 +264,12 @@ struct GatherFamily {
   }
 
   // A row length has few configs, so that a change of an extent is rarely a new image. The hints:
-  // - rows that are read more than twice: evict-first stores leave room for them in L2, up to 19 % faster on an H200;
+  // - rows that are read again: evict-first stores leave room for them in L2, up to 19 % faster on an H200;
   // - others: both hints, which gain 1 to 3 % up to 20 MB and up to 12 % in small problems. Not for short rows, where
   //   adjacent rows share fetched sectors, nor for windows and narrow elements, which share their reads through L1.
   static Config preferred(const Gather& p, const Target& target, const DeviceModel& model) {
     Config config = shape_for(p, natural_vector(p, widest_access(target)), model);
-    const bool repeats = p.count != kOpen && p.rows != kOpen && p.count / 2 > p.rows;
+    const bool repeats = p.count != kOpen && p.rows != kOpen && p.count > p.rows + p.rows / 4;
     const bool long_rows = config[kForm] == kWhole && config[kVector] >= 8 && row_bytes(p) >= 256;
     const bool once = long_rows && (!repeats || few_slots(p, model, config[kVector], 1024));
     config[kUnroll] = in_flight(p, config, model);

@@ -253,14 +253,19 @@ def random(kind, *shape):
         *shape, device="cuda").to(kind)
 
 
+def indices(rows, count, mode):
+    """As quern generates them: one permutation after another; an eighth is -1 where that has a meaning."""
+    all = torch.cat([torch.randperm(rows, device="cuda") for _ in range(-(-count // rows))])[:count]
+    return torch.where(torch.rand(count, device="cuda") < 0.125, -1, all) if mode == "minus_one_is_zero" else all
+
+
 def gather(rows, count, width=4096, dtype="bf16", index="i64", mode="assume_valid"):
     rows, count, width, kind = int(rows), int(count), int(width), TYPES[dtype]
     entry = {"i64": torch.int64, "i32": torch.int32}[index]
     if mode not in ("assume_valid", "minus_one_is_zero"):
         raise ValueError(f"mode={mode}")
     nbytes = 2 * count * width * kind.itemsize + entry.itemsize * count
-    operands = [(random(kind, rows, width), torch.randint(0, rows, (count,), device="cuda", dtype=entry)
-                 if count > rows else torch.randperm(rows, device="cuda")[:count].to(entry))
+    operands = [(random(kind, rows, width), indices(rows, count, mode).to(entry))
                 for _ in range(sets_for(nbytes, rows * width * kind.itemsize))]
     return gather_peers(width, mode), operands, nbytes
 

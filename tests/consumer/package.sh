@@ -8,7 +8,8 @@ version=$("$work/prefix/bin/quern" --version | grep -oE '[0-9]+\.[0-9]+\.[0-9]+'
 make_packages() { cpack --config "$build/CPackConfig.cmake" -B "$packages" && ls "$packages"/quern-"$version"-linux-*.tar.gz; }
 
 # deb_says FIELD WORDS
-deb_says() { dpkg-deb --field "$deb" "$1" | tee /dev/stderr | grep -qF -- "$2"; }
+# grep reads to the end: one that stops at the first match ends the others with a signal.
+deb_says() { dpkg-deb --field "$deb" "$1" | tee /dev/stderr | grep -F -- "$2" >/dev/null; }
 
 # In a root of its own, which knows the packages of this machine: what the package depends on must be there. Its scripts
 # run ldconfig, which here does nothing.

@@ -49,6 +49,8 @@ QUERN_DEVICE bool read_aligned(const Params& p, const Window& w, const SourceRow
   bits.offset = static_cast<u32>(reinterpret_cast<u64>(from) & 15);
   const i64 at = w.begin - bits.offset;
   if (at < 0 || at + (bits.offset != 0 ? 32 : 16) > p.row_bytes) return false;
+  bits.low = {};
+  bits.high = {};
   if (source.zero) return true;
   bits.low = load<16, kLoad>(from - bits.offset);
   if (bits.offset != 0) bits.high = load<16, kLoad>(from - bits.offset + 16);
@@ -60,9 +62,8 @@ QUERN_DEVICE bool read(const Params& p, const Window& w, WindowBits& bits) {
   if (w.end - w.begin != 16) return false;
   const SourceRow source = resolve(p, w.row);
   bits.to = out_row(p, w.row) + w.begin;
-  bits.low = {};
-  bits.high = {};
   if constexpr (!kReadsElements) return read_aligned(p, w, source, bits);
+  bits.low = {};
   if (!source.zero) bits.low = read_elements(source.data + w.begin);
   return true;
 }

@@ -27,7 +27,7 @@ struct RowRules {
 };
 
 // Whether rows may be padding rows, which are listed in `pads`.
-inline bool lists_pads(const RowRules& rules) { return rules.align > 1 || rules.list_tail; }
+inline bool lists_pads(const RowRules& rules) { return rules.align > 1 || rules.fill_empty || rules.list_tail; }
 
 // Rows are sorted by expert, then by token, then by the order of a token's routes.
 struct RowMap {

@@ -22,9 +22,9 @@ struct MoeMapArgs {
   Out token_rows = {};     // [tokens, topk] of i32: the row of each route; -1: no route, or dropped
   Out token_experts = {};  // mask and bits, [tokens, topk] of i32: the expert of each route; -1: no route
   Out row_tokens = {};     // [capacity] of i32: the token of each row; -1 in padding and unused rows
-  Out pads = {};           // align > 1 or tail=list, [capacity] of i32: the padding rows, ascending, then -1
-  Out totals = {};         // [3] of i32: rows that the routing needs, which may exceed the capacity; padding rows in
-                           // `pads`; dropped routes: beyond the capacity, or beyond the topk-th of a token in a mask
+  Out pads = {};        // align > 1, empty=fill or tail=list, [capacity] of i32: the padding rows, ascending, then -1
+  Out totals = {};      // [3] of i32: rows that the routing needs, which may exceed the capacity; padding rows in
+                        // `pads`; dropped routes: beyond the capacity, or beyond the topk-th of a token in a mask
   Out row_id_map = {};  // row_id_map=write, [tokens, 2 * experts + 1] of i32: TransformerEngine's. A token's rows for
                         // align=1, descending; from column `experts` on their experts; in the last column their number;
                         // -1 elsewhere

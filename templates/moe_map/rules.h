@@ -11,16 +11,17 @@
 
 namespace quern::moe_map {
 
+// `capacity`: of the rules, if the problem gives none.
+moe::RowRules rules_of(const MoeMap& p, std::int64_t capacity);
+
 inline bool has_mask(const MoeMap& p) { return p.map != MoeMapKind::ids; }
-inline bool has_pads(const MoeMap& p) { return p.align > 1 || p.tail == MoeTail::list; }
+inline bool has_pads(const MoeMap& p) { return moe::lists_pads(rules_of(p, 0)); }
 inline bool has_row_ids(const MoeMap& p) { return p.row_id_map == MoeRowIdMap::write; }
 inline DType index_of(const MoeMap& p) { return p.index != DType::none ? p.index : has_mask(p) ? u8 : i32; }
 inline std::int64_t map_width(const MoeMap& p) {
   return p.map == MoeMapKind::ids ? p.topk : p.map == MoeMapKind::mask ? p.experts : (p.experts + 7) / 8;
 }
 
-// `capacity`: of the rules, if the problem gives none.
-moe::RowRules rules_of(const MoeMap& p, std::int64_t capacity);
 // kOpen if `tokens` is.
 std::int64_t capacity_of(const MoeMap& p);
 

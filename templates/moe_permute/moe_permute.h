@@ -16,7 +16,7 @@ namespace quern {
 struct MoePermuteArgs {
   In source = {};      // forward: [tokens, hidden]; backward: [capacity, hidden], the gradient of the forward's out
   In token_rows = {};  // [tokens, topk] of i32: the row of each route, -1 without one; each row once
-  In pads = {};        // forward, with align > 1 or tail=list: [capacity] of i32, the padding rows, then -1
+  In pads = {};        // forward, with align > 1, empty=fill or tail=list: [capacity] of i32, the padding rows, then -1
   In probs = {};  // probs other than none, forward: [tokens, topk]; backward: [capacity], the gradient of out_probs
   Out out = {};   // forward: [capacity, hidden], grouped by expert; backward: [tokens, hidden]
   Out out_probs = {};   // probs other than none, forward: [capacity]; backward: [tokens, topk]

@@ -99,7 +99,7 @@ struct MoeUnpermuteFamily : MovementStep<MoeUnpermute, MoeUnpermuteArgs, movemen
       {"token_rows", Role::input, offsetof(MoeUnpermuteArgs, token_rows), true, layout<token_rows_layout>,
        "[tokens, topk]", "the row of each route, or -1"},
       {"pads", Role::input, offsetof(MoeUnpermuteArgs, pads), false, layout<pads_layout>, "[capacity]",
-       "backward, with align > 1 or tail=list: padding rows, then -1"},
+       "backward, with align > 1, empty=fill or tail=list: padding rows, then -1"},
       {"probs", Role::input, offsetof(MoeUnpermuteArgs, probs), true, layout<probs_layout>, "[tokens, topk]",
        "a factor for each row in the sum"},
       {"out", Role::output, offsetof(MoeUnpermuteArgs, out), true, layout<out_layout>,

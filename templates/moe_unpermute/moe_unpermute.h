@@ -14,11 +14,11 @@ namespace quern {
 
 // A route is a pair of a token and an expert.
 struct MoeUnpermuteArgs {
-  In source = {};       // forward: [capacity, hidden]; backward: [tokens, hidden], the gradient of the forward's out
-  In token_rows = {};   // [tokens, topk] of i32: the row of each route, -1 without one; each row once
-  In pads = {};         // backward, with align > 1 or tail=list: [capacity] of i32, the padding rows, then -1
-  In probs = {};        // probs other than none: [tokens, topk], the factors of the rows
-  Out out = {};         // forward: [tokens, hidden]; backward: [capacity, hidden], the gradient of the forward's source
+  In source = {};      // forward: [capacity, hidden]; backward: [tokens, hidden], the gradient of the forward's out
+  In token_rows = {};  // [tokens, topk] of i32: the row of each route, -1 without one; each row once
+  In pads = {};   // backward, with align > 1, empty=fill or tail=list: [capacity] of i32, the padding rows, then -1
+  In probs = {};  // probs other than none: [tokens, topk], the factors of the rows
+  Out out = {};   // forward: [tokens, hidden]; backward: [capacity, hidden], the gradient of the forward's source
   Out out_probs = {};   // backward with probs: [tokens, topk], their gradient
   In rows = {};         // backward with probs: [capacity, hidden], the forward's source
   In residual = {};     // forward with residual=add: [tokens, hidden]

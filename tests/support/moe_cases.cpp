@@ -37,6 +37,7 @@ void odd_maps(std::vector<Case>& cases) {
       cases.push_back({map(tokens, 1, 1, kind)});
       cases.push_back({map(tokens, 31, 3, cat(kind, " align=8"))});
       cases.push_back({map(tokens, 33, 2, cat(kind, " align=5 empty=fill"))});
+      cases.push_back({map(tokens, 33, 2, cat(kind, " align=1 empty=fill"))});
       cases.push_back({map(tokens, 130, 9, cat(kind, " tail=list"))});
     }
     cases.push_back({map(70, 1024, 1, cat(kind, " align=2"))});
@@ -79,6 +80,7 @@ void odd_rows(const std::string& family, const std::vector<std::string>& kinds, 
     for (const int tokens : {0, 1, 2, 300}) {
       cases.push_back({rows(family, tokens, 1, 72, 1, kind)});
       cases.push_back({rows(family, tokens, 512, 40, 16, cat(kind, " align=8 empty=fill"))});
+      cases.push_back({rows(family, tokens, 512, 40, 16, cat(kind, " align=1 empty=fill"))});
       cases.push_back({rows(family, tokens, 40, 520, 33, cat(kind, " dtype=f16 align=2"))});
     }
     // The capacity drops almost all routes, some, and none.

@@ -22,6 +22,14 @@ using test::span;
 using Numbers = std::vector<std::int32_t>;
 using Floats = std::vector<float>;
 
+// moe_permute left the row of an expert without routes as it was.
+TEST(MoePads, FilledRowsAreListedWithoutAlignment) {
+  EXPECT_FALSE(moe::lists_pads({4, 1, false, 0, false}));
+  EXPECT_TRUE(moe::lists_pads({4, 1, true, 0, false}));
+  const moe::RowMap map = moe::map_rows({2, 1, {0, 3}}, {4, 1, true, 4, false});
+  EXPECT_EQ(map.pads, (std::vector<std::int32_t>{1, 2}));
+}
+
 TEST(MoeMovementProblem, RefusesWhatNoRoutingCanBe) {
   for (const std::string family : {"moe_permute ", "moe_unpermute "}) {
     EXPECT_EQ(refusal(family + "experts=1024 topk=1024"), "");

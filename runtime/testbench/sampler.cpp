@@ -11,7 +11,7 @@ namespace {
 // Total of the rotating sets: several times the largest L2 of current GPUs, so that no part of a set is still cached
 // when it is used again.
 constexpr std::int64_t kRotatingBytes = 256'000'000;
-constexpr int kSmallSets = 4;  // for calls so small that thousands of sets would be needed
+constexpr int kSmallSets = 4;                          // for calls so small that thousands of sets would be needed
 constexpr std::int64_t kMostSetBytes = 4'000'000'000;  // of more than two sets
 constexpr int kFlushCalls = 40;
 constexpr int kWarmups = 2;
@@ -109,7 +109,8 @@ Regime parse_regime(std::string_view text) {
 
 ColdSets cold_sets(std::int64_t bytes, std::int64_t set_bytes, std::int64_t l2_bytes) {
   const std::int64_t total = std::max(kRotatingBytes, 4 * l2_bytes);
-  const std::int64_t sets = is_small(bytes) ? kSmallSets : std::clamp<std::int64_t>((total + bytes - 1) / bytes, 2, 400);
+  const std::int64_t sets =
+      is_small(bytes) ? kSmallSets : std::clamp<std::int64_t>((total + bytes - 1) / bytes, 2, 400);
   if (sets > 2 && sets * set_bytes > kMostSetBytes) return {1, true};
   return {static_cast<int>(sets), is_small(bytes)};
 }

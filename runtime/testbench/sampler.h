@@ -26,10 +26,12 @@ using Enqueue = std::function<void(CUstream stream, int set)>;
 
 // How a cold regime has no part of the operands in L2.
 struct ColdSets {
-  int sets = 1;        // operand sets that the calls rotate through
-  bool flush = false;  // L2 is flushed before each call, since the sets alone are too small or would take too much memory
+  int sets = 1;  // operand sets that the calls rotate through
+  bool flush =
+      false;  // L2 is flushed before each call, since the sets alone are too small or would take too much memory
 };
-// `bytes`: read and written by one call; `set_bytes`: the memory of an operand set, of which a call may use only a part.
+// `bytes`: read and written by one call; `set_bytes`: the memory of an operand set, of which a call may use only a
+// part.
 ColdSets cold_sets(std::int64_t bytes, std::int64_t set_bytes, std::int64_t l2_bytes);
 
 // The calls to measure, and their device.

@@ -47,6 +47,38 @@ void copy(const std::vector<std::int32_t>& from, void* to) {
   if (!from.empty()) std::memcpy(to, from.data(), from.size() * sizeof(std::int32_t));
 }
 
+void write_list(DType type, const std::vector<std::int64_t>& values, void* data) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    common::write_integer(type, data, static_cast<std::int64_t>(i), values[i]);
+}
+
+// In benchmarks all rows are of chunks, of about the same size. Else one of four chunks is empty, and there may be rows
+// after the last.
+std::vector<std::int64_t> chunk_sizes(const Movement& m, std::uint64_t seed) {
+  const bool bench = seed % 4 == 1;
+  const std::int64_t rows = bench || m.tokens == 0 || seed % 4 == 2
+                                ? m.tokens
+                                : static_cast<std::int64_t>(random_at(seed, 0) % static_cast<std::uint64_t>(m.tokens));
+  std::vector<std::int64_t> ends(static_cast<std::size_t>(m.chunks), rows);
+  for (std::size_t c = 0; c + 1 < ends.size(); ++c) {
+    const auto even = static_cast<std::int64_t>(static_cast<double>(rows) * static_cast<double>(c + 1) /
+                                                static_cast<double>(m.chunks));
+    ends[c] = bench ? even : static_cast<std::int64_t>(random_at(seed, c + 1) % static_cast<std::uint64_t>(rows + 1));
+    if (!bench && c > 0 && random_at(seed, c + 1) % 4 == 0) ends[c] = ends[c - 1];
+  }
+  std::sort(ends.begin(), ends.end());
+  std::vector<std::int64_t> sizes;
+  for (std::size_t c = 0; c < ends.size(); ++c) sizes.push_back(ends[c] - (c == 0 ? 0 : ends[c - 1]));
+  return sizes;
+}
+
+std::vector<std::int64_t> chunk_order(const Movement& m, std::uint64_t seed) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(m.chunks));
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_at(~seed, i) % i]);
+  return order;
+}
+
 // Of these a dot product is still a number in most rows: one of 16 has an infinity, a NaN or a denormal.
 template <class T>
 void fill_row(T* row, std::int64_t hidden, std::uint64_t seed) {
@@ -87,21 +119,22 @@ std::string check_movement(const Movement& m) {
   if (m.rules.experts < 1 || m.rules.experts > kMostExperts)
     return cat("experts must be from 1 to ", kMostExperts, ", as in moe_map");
   if (m.topk < 1 || m.topk > kMostRoutes) return cat("topk must be from 1 to ", kMostRoutes, " routes of a token");
-  if (m.form != Form::dispatch && m.dtype != f32 && m.dtype != f16 && m.dtype != bf16)
+  if (!moves_bits(m) && m.dtype != f32 && m.dtype != f16 && m.dtype != bf16)
     return cat(
         "dtype=", name(m.dtype),
         " can only be moved, not added up: give f32, f16 or bf16, or the pass that moves rows to experts without "
         "factors");
   if (m.form == Form::combine_gradient && !sums_fit(m))
     return "hidden times topk is too large for the gradient of probs: at most 24 MB of rows of a token";
-  if (m.scaling != MoeScaling::none && (m.form != Form::dispatch || bytes(m.dtype) != 1))
+  if (m.scaling != MoeScaling::none && (!moves_bits(m) || bytes(m.dtype) != 1))
     return "scaling moves the scales of quantized rows: it needs dtype=e4m3, e5m2 or u8, and the pass that moves rows "
-           "to "
-           "experts";
+           "to experts, or chunk_sort";
   return check_rows(m);
 }
 
 bool generate_movement(const Movement& m, std::string_view operand, std::uint64_t seed, void* data) {
+  if (operand == "sizes") return write_list(m.index, chunk_sizes(m, seed / kSeedsOfProblem), data), true;
+  if (operand == "order") return write_list(m.index, chunk_order(m, seed / kSeedsOfProblem), data), true;
   if (operand == "token_rows") return copy(generated_map(m, seed).rows, data), true;
   if (operand == "pads") {
     std::vector<std::int32_t> pads = generated_map(m, seed).pads;
@@ -123,7 +156,8 @@ std::int64_t moved_bytes(const Movement& m) {
   const bool twice = has_probs(m) && (!m.weighted || m.form == Form::combine_gradient);
   const std::int64_t probs = m.tokens * m.topk * bytes(m.probs) * (twice ? 2 : 1);
   const std::int64_t scales = m.scaling == MoeScaling::none ? 0 : scales_of_row(m) * bytes(scale_type(m));
-  return (of_tokens + of_routes + pads) * (row_bytes(m) + scales) + probs + (m.tokens * m.topk + pads) * 4;
+  const std::int64_t of_map = m.form == Form::reorder ? 2 * m.chunks * bytes(m.index) : (m.tokens * m.topk + pads) * 4;
+  return (of_tokens + of_routes + pads) * (row_bytes(m) + scales) + probs + of_map;
 }
 
 }  // namespace quern::moe

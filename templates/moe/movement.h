@@ -1,4 +1,4 @@
-// Rows that move between tokens and experts: what the families moe_permute and moe_unpermute share on the host.
+// Rows that move between tokens and experts: what moe_permute, moe_unpermute and chunk_sort share on the host.
 #ifndef QUERN_MOE_MOVEMENT_H_
 #define QUERN_MOE_MOVEMENT_H_
 
@@ -16,6 +16,7 @@ enum class Form : std::uint8_t {
   dispatch,          // a token's row to the row of each of its routes; padding rows are zeros
   combine,           // the sum of a token's rows
   combine_gradient,  // of a weighted combine: of the rows, and of the weights
+  reorder,           // each row to one row, in chunks; a token is a row and has one route
 };
 
 struct Movement {
@@ -24,11 +25,15 @@ struct Movement {
   bool residual;
   DType dtype;
   DType probs;         // none: there are none
-  MoeScaling scaling;  // dispatch: of the scales that move with the rows
+  MoeScaling scaling;  // dispatch and reorder: of the scales that move with the rows
   std::int64_t tokens;
   std::int64_t hidden;
   std::int64_t topk;
   RowRules rules;  // capacity 0: enough for any routing
+  // Of reorder:
+  bool backward;
+  DType index;  // of the sizes of chunks and their order
+  std::int64_t chunks;
 };
 
 // The order in which the gradient of probs is added up, see moe/combine_gradient.cuh, and the sums of a token that a
@@ -36,7 +41,11 @@ struct Movement {
 inline constexpr std::int64_t kChunkBytes = 16;
 inline constexpr std::int64_t kChunksOfSegment = 128;
 inline constexpr std::int64_t kMostSumBytes = 48 << 10;
+// Their table is in shared memory, 32 KB.
+inline constexpr std::int64_t kMostChunks = 4096;
 
+// Whether rows are moved as bits.
+inline bool moves_bits(const Movement& m) { return m.form == Form::dispatch || m.form == Form::reorder; }
 inline bool has_probs(const Movement& m) { return m.probs != DType::none; }
 // Whether padding rows are written.
 inline bool clears_pads(const Movement& m) { return m.form != Form::combine && lists_pads(m.rules); }
@@ -73,8 +82,10 @@ struct Operands {
   void* out_probs = nullptr;
   const void* rows = nullptr;      // combine_gradient: what was combined
   const void* residual = nullptr;  // combine
-  const void* scales = nullptr;    // dispatch
+  const void* scales = nullptr;    // dispatch and reorder
   void* out_scales = nullptr;
+  const void* sizes = nullptr;  // reorder
+  const void* order = nullptr;
 };
 
 // "" or the reason why a problem is refused.

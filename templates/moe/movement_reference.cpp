@@ -124,6 +124,33 @@ void gradient_of_token(const Movement& m, const Operands& o, std::int64_t token)
   }
 }
 
+// Of each row of a matrix in chunks, where it goes.
+std::vector<std::int64_t> moved_rows(const Movement& m, const Operands& o) {
+  std::vector<std::int64_t> first(static_cast<std::size_t>(m.chunks) + 1), moved(static_cast<std::size_t>(m.tokens));
+  for (std::int64_t c = 0; c < m.chunks; ++c)
+    first[static_cast<std::size_t>(c) + 1] =
+        first[static_cast<std::size_t>(c)] + common::read_integer(m.index, o.sizes, c);
+  std::int64_t next = 0;
+  for (std::int64_t i = 0; i < m.chunks; ++i) {
+    const auto chunk = static_cast<std::size_t>(common::read_integer(m.index, o.order, i));
+    for (std::int64_t row = first[chunk]; row < first[chunk + 1]; ++row) moved[static_cast<std::size_t>(row)] = next++;
+  }
+  for (; next < m.tokens; ++next) moved[static_cast<std::size_t>(next)] = next;
+  return moved;
+}
+
+void reorder_on_host(const Movement& m, const Operands& o) {
+  const std::vector<std::int64_t> moved = moved_rows(m, o);
+  const auto size = static_cast<std::size_t>(row_bytes(m));
+  for (std::int64_t row = 0; row < m.tokens; ++row) {
+    const std::int64_t other = moved[static_cast<std::size_t>(row)];
+    const std::int64_t from = m.backward ? other : row, to = m.backward ? row : other;
+    if (size > 0) std::memcpy(row_at(m, o.out, to), row_at(m, o.source, from), size);
+    if (has_probs(m)) copy_prob(m, o, to, from);
+    copy_scales(m, o, to, from);
+  }
+}
+
 void move_token(const Movement& m, const Operands& o, std::int64_t token) {
   if (m.form == Form::dispatch) return dispatch_token(m, o, token);
   common::with_float(m.dtype, [&](auto x) {
@@ -138,6 +165,7 @@ void move_token(const Movement& m, const Operands& o, std::int64_t token) {
 }  // namespace
 
 void move_on_host(const Movement& m, const Operands& operands) {
+  if (m.form == Form::reorder) return reorder_on_host(m, operands);
   clear_rows(m, operands);
   if (m.hidden == 0 && !has_probs(m) && m.scaling == MoeScaling::none) return;
   parallel_for(m.tokens, 1 + (1 << 18) / (m.topk * std::max<std::int64_t>(1, row_bytes(m))),

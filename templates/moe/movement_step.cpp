@@ -9,6 +9,8 @@
 namespace quern::moe {
 namespace {
 
+constexpr std::int64_t kResidentThreads = 2048;  // of a multiprocessor, on any architecture at most
+
 bool has_gradient(const Movement& m) { return m.form == Form::combine_gradient; }
 
 std::int64_t element_bytes(const Movement& m) { return bytes(m.dtype); }
@@ -91,7 +93,8 @@ Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vect
   const std::int64_t warps = has_gradient(m) ? warps_of_token(m) : 1;
   set(kBatch, rows_at_once(m, model, vector, warps));
   set(kWarps, warps);
-  set(kThreads, 128);
+  // Each block has a table of the chunks: fewer blocks where it is long.
+  set(kThreads, m.form == Form::reorder && m.chunks > 512 ? 512 : 128);
   // Evict-first accesses gain where rows are combined, and cost 1 to 4 % where each row is written.
   set(kLoadOnce, m.form == Form::combine && row_bytes(m) >= 256);
   set(kStoreStream, m.form == Form::combine && row_bytes(m) >= 256);
@@ -107,6 +110,7 @@ std::int64_t blocks_for(std::int64_t groups, std::int64_t threads, std::int64_t 
 }
 
 std::int64_t shared_bytes_of(const Movement& m, const Config& c, std::int64_t threads) {
+  if (m.form == Form::reorder) return (2 * m.chunks + 1 + 32) * 4;  // see chunks.cuh
   return has_gradient(m) ? threads / c[kLanes] / c[kWarps] * parts_of(m, c) * m.topk * 4 : 0;
 }
 
@@ -141,10 +145,13 @@ void set_operands(const Operands& o, Params& params) {
   params.out_probs = o.out_probs;
   params.scales = o.scales;
   params.out_scales = o.out_scales;
+  params.sizes = o.sizes;
+  params.order = o.order;
 }
 
 const char* part_of(Form form) {
-  static constexpr const char* kParts[] = {"moe/dispatch.cuh", "moe/combine.cuh", "moe/combine_gradient.cuh"};
+  static constexpr const char* kParts[] = {"moe/dispatch.cuh", "moe/combine.cuh", "moe/combine_gradient.cuh",
+                                           "moe/reorder.cuh"};
   return kParts[static_cast<int>(form)];
 }
 
@@ -156,7 +163,7 @@ bool registers_suffice(const Movement& m, const Config& c) {
   if (has_gradient(m)) return c[kBatch] <= (c[kVector] >= 8 ? 2 : 1);
   return std::int64_t{c[kVector]} * c[kUnroll] * (m.form == Form::combine ? batch_of(m, c) : 1) <= 128;
 }
-bool batch_has_routes(const Movement& m, const Config& c) { return m.form == Form::dispatch || c[kBatch] / 2 < m.topk; }
+bool batch_has_routes(const Movement& m, const Config& c) { return moves_bits(m) || c[kBatch] / 2 < m.topk; }
 bool lanes_have_a_row(const Movement& m, const Config& c) {
   return !has_gradient(m) || c[kLanes] == 32 || (c[kWarps] == 1 && row_bytes(m) <= kChunkBytes * c[kLanes]);
 }
@@ -193,7 +200,11 @@ void specialize_movement(const Movement& m, const Config& c, Spec& spec) {
   spec.flag("pads", clears_pads(m));
   spec.flag("load_once", c[kLoadOnce] == 1);
   spec.flag("store_stream", c[kStoreStream] == 1);
-  if (m.form != Form::dispatch) {
+  if (m.form == Form::reorder) {
+    spec.flag("backward", m.backward);
+    spec.type("Index", common::spec_type(m.index));
+  }
+  if (!moves_bits(m)) {
     spec.header("common/numbers.cuh");
     spec.type("Element", common::spec_type(m.dtype));
     spec.type("Prob", common::spec_type(has_probs(m) ? m.probs : f32));
@@ -215,9 +226,13 @@ void launch_movement(const Movement& m, const Operands& o, const DeviceModel& mo
   params.pad_parts = static_cast<std::uint64_t>(clears_pads(m) ? capacity_of(m) * parts : 0);
   if (m.scaling != MoeScaling::none)
     params.scale_vectors = static_cast<unsigned>(scales_of_row(m) * bytes(scale_type(m)) / scale_access(m, c));
+  params.all_parts = static_cast<std::uint64_t>(groups);
+  params.chunks = static_cast<unsigned>(m.chunks);
   launch.set_params(params);
   launch.block[0] = static_cast<std::uint32_t>(threads);
-  const std::int64_t blocks = pad_blocks + blocks_for(groups, threads, c[kLanes]);
+  std::int64_t blocks = pad_blocks + blocks_for(groups, threads, c[kLanes]);
+  // As many as run at once: each begins with a table of the chunks.
+  if (m.form == Form::reorder) blocks = std::min(blocks, kResidentThreads / threads * model.multiprocessors);
   launch.grid[0] =
       static_cast<std::uint32_t>(std::min<std::int64_t>(blocks, std::numeric_limits<std::uint32_t>::max()));
   launch.shared_bytes = static_cast<std::uint32_t>(shared_bytes_of(m, c, threads));

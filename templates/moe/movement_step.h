@@ -51,7 +51,7 @@ struct MovementStep {
   static bool applies(const void* problem, const Config& c) {
     return F(movement_of(*static_cast<const P*>(problem)), c);
   }
-  static bool adds(const Movement& m, const Config&) { return m.form != Form::dispatch; }
+  static bool adds(const Movement& m, const Config&) { return !moves_bits(m); }
   static bool has_gradient(const Movement& m, const Config&) { return m.form == Form::combine_gradient; }
   static bool has_unroll(const Movement& m, const Config&) { return m.form != Form::combine_gradient; }
   static bool has_threads(const Movement&, const Config& c) { return c[kWarps] == 1; }
@@ -92,7 +92,7 @@ struct MovementStep {
   static std::string check(const P& p) { return check_movement(movement_of(p)); }
   static std::int64_t bytes(const P& p) { return moved_bytes(movement_of(p)); }
   // Rows are moved as bits; sums are added in the reference's order.
-  static Tolerance tolerance(const P& p, int) { return {0, 0, movement_of(p).form == Form::dispatch}; }
+  static Tolerance tolerance(const P& p, int) { return {0, 0, moves_bits(movement_of(p))}; }
   static Table<Scalar> scalars() { return {}; }
 };
 

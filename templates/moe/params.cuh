@@ -14,16 +14,20 @@ struct Params {
   const void* scales;
   const int* token_rows;
   const int* pads;
+  const void* sizes;  // reorder: rows of each chunk
+  const void* order;  // reorder: the chunk that comes first, second and so on
   void* out;
   void* out_probs;
   void* out_scales;
   unsigned long long tokens;
   unsigned long long row_bytes;
   unsigned long long pad_parts;  // parts of as many rows as `pads` has entries
+  unsigned long long all_parts;  // reorder: of all rows
   unsigned vectors;              // of a row
   unsigned parts;                // of a row
   unsigned scale_vectors;        // of the scales of a row
   unsigned pad_blocks;           // the first blocks of the grid, which clear padding rows
+  unsigned chunks;
   common::Divisor by_parts;
 };
 

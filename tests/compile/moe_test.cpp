@@ -30,12 +30,16 @@ TEST_F(MoeCompile, EachTypeOfMapWithFewAndManyExperts) {
 const std::vector<std::string> kForms = {"moe_permute probs=f32",       "moe_permute pass=backward probs=f32",
                                          "moe_unpermute probs=f32",     "moe_unpermute probs=bf16 residual=add",
                                          "moe_unpermute pass=backward", "moe_unpermute pass=backward probs=f32"};
+const std::vector<std::string> kReorders = {"chunk_sort probs=f32", "chunk_sort pass=backward index=i64"};
 
 TEST_F(MoeCompile, EachFormThatMovesRowsOnEveryArchitecture) {
   std::vector<Job> jobs;
   for (const std::string& form : kForms) {
     for (const std::string& arch : kArchitectures)
       jobs.push_back({cat(form, " experts=256 hidden=7168 topk=8 align=16"), arch});
+  }
+  for (const std::string& form : kReorders) {
+    for (const std::string& arch : kArchitectures) jobs.push_back({cat(form, " hidden=7168"), arch});
   }
   expect_each_good(jobs);
 }
@@ -50,6 +54,10 @@ TEST_F(MoeCompile, EachFormWithFewAndManyRoutesInShortAndOddRows) {
   }
   for (const char* rest : {"dtype=u8", "dtype=e4m3 scaling=block128 align=128", "dtype=e4m3 scaling=mx probs=f32"})
     jobs.push_back({cat("moe_permute hidden=7168 topk=8 ", rest), "sm_90a"});
+  for (const char* rest : {"hidden=4097", "hidden=32 dtype=f32", "hidden=7168 dtype=e4m3 scaling=mx"}) {
+    for (const std::string& form : kReorders)
+      jobs.push_back({cat(form, " ", rest), kArchitectures[jobs.size() % kArchitectures.size()]});
+  }
   expect_each_good(jobs);
 }
 
@@ -62,6 +70,9 @@ TEST_F(MoeCompile, RowsAndTheirNumbersAreReadInWideAccesses) {
   const Compiled dispatch = compile("moe_permute hidden=7168 topk=8", "sm_90a");
   EXPECT_EQ(accesses(dispatch, 0, false, 16), 4 + 2) << "read once";
   EXPECT_EQ(accesses(dispatch, 0, true, 16), 4 * 8) << "written for each route";
+  const Compiled reorder = compile("chunk_sort hidden=7168", "sm_90a");
+  EXPECT_EQ(accesses(reorder, 0, false, 16), 4);
+  EXPECT_EQ(accesses(reorder, 0, true, 16), 4);
 }
 
 }  // namespace

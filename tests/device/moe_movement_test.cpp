@@ -43,6 +43,12 @@ TEST_F(MoeMovementOnDevice, AReplayMovesTheRowsOfANewRouting) {
   }
 }
 
+// Of a matrix of several iterations of each block.
+TEST_F(MoeMovementOnDevice, AReplayMovesChunksOfOtherSizes) {
+  for (const char* form : {"pass=forward probs=f32", "pass=backward"})
+    expect_replays(cat("chunk_sort rows=3000 hidden=264 chunks=90 ", form));
+}
+
 // The operands of the families fit together: what moe_map wrote, moe_permute and moe_unpermute read, in one graph. With
 // factors of 1/2 and two routes, tokens come back as they were.
 TEST_F(MoeMovementOnDevice, TokensComeBackThroughTheMap) {

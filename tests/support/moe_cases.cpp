@@ -177,4 +177,33 @@ std::vector<Case> moe_unpermute_cases() {
   return cases;
 }
 
+// Chunks fewer and more than the threads of a block, than rows, and none with rows; rows as above. The sizes and orders
+// of TransformerEngine's tests are among the first.
+std::vector<Case> chunk_sort_cases() {
+  const std::vector<std::string> kinds = {"pass=forward", "pass=forward probs=f32", "pass=backward",
+                                          "pass=backward probs=bf16"};
+  const auto text = [](int rows, int hidden, int chunks, const std::string& rest) {
+    return cat("chunk_sort rows=", rows, " hidden=", hidden, " chunks=", chunks, " ", rest);
+  };
+  std::vector<Case> cases;
+  for (const std::string& kind : kinds) {
+    for (const int chunks : {14, 32, 56, 128}) cases.push_back({text(4096, 4096, chunks, kind)});
+    for (const int rows : {0, 1, 33, 1000}) {
+      for (const int chunks : {1, 2, 127, 129, 700, 4096}) cases.push_back({text(rows, 72, chunks, kind)});
+    }
+    for (const int hidden : {0, 1, 9, 100, 2056, 4097}) {
+      cases.push_back({text(90, hidden, 7, cat(kind, " index=i64"))});
+      cases.push_back({text(90, hidden, 40, cat(kind, " dtype=f32")), 1});
+    }
+    for (const char* config : {"vector=8,unroll=8", "vector=4,unroll=1,lanes=8", "vector=2,unroll=8,lanes=4",
+                               "unroll=2,threads=512", "unroll=8,lanes=16,threads=64", "load_once=1,store_stream=1"})
+      cases.push_back(with(config, text(150, 1288, 50, kind)));
+    for (const char* scaling : {"none", "row", "block128", "mx"}) {
+      cases.push_back({text(70, 272, 20, cat(kind, " dtype=e4m3 scaling=", scaling))});
+      cases.push_back({text(70, 33, 20, cat(kind, " dtype=u8 scaling=", scaling)), 1});
+    }
+  }
+  return cases;
+}
+
 }  // namespace quern::test

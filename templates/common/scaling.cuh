@@ -167,6 +167,15 @@ struct Fp32Scaling {
   }
 };
 
+// The elements of a vector, each multiplied by the factor and rounded once.
+template <class Element, class Source, int N>
+QUERN_DEVICE Vector<N> scaled_to(const Vector<N* static_cast<int>(sizeof(Source))>& vector, float factor) {
+  float values[N];
+  unpack<Source, N>(vector, values);
+  QUERN_UNROLL for (int i = 0; i < N; ++i) values[i] *= factor;
+  return pack<Element, N>(values);
+}
+
 template <ScaleFormat F, class Element, ScaleMode M, ScalePolicy P>
 struct ScalingOf {
   using Type = E8m0Scaling<Element, M, P>;

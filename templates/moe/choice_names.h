@@ -2,6 +2,7 @@
 #ifndef QUERN_MOE_CHOICE_NAMES_H_
 #define QUERN_MOE_CHOICE_NAMES_H_
 
+#include "common/scale_choices.h"
 #include "moe/moe_choices.h"
 #include "quern/choice.h"
 
@@ -13,6 +14,8 @@ inline constexpr const char* kTails[] = {QUERN_MOE_TAILS(QUERN_CHOICE_NAME) null
 inline constexpr const char* kResiduals[] = {QUERN_MOE_RESIDUALS(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kScalings[] = {QUERN_MOE_SCALINGS(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kPasses[] = {QUERN_MOE_PASSES(QUERN_CHOICE_NAME) nullptr};
+inline constexpr const char* kScaleModes[] = {QUERN_SCALE_MODES(QUERN_CHOICE_NAME) nullptr};
+inline constexpr const char* kScalePolicies[] = {QUERN_SCALE_POLICIES(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kRowIdMaps[] = {QUERN_MOE_ROW_ID_MAPS(QUERN_CHOICE_NAME) nullptr};
 
 }  // namespace quern::moe

@@ -1,4 +1,5 @@
-// Each token's row is read once and written to the row of each of its routes.
+// Each token's row is read once and written to the row of each of its routes, as it is (keep.cuh) or quantized
+// (quantize.cuh).
 #ifndef QUERN_MOE_DISPATCH_CUH_
 #define QUERN_MOE_DISPATCH_CUH_
 
@@ -24,14 +25,17 @@ QUERN_DEVICE Zeros load_zeros(const Params& p, u64 token, u32 first) {
   return zeros;
 }
 
-QUERN_DEVICE void store_part(const Params& p, const Part& part, u32 row, bool zero,
-                             const Vector<kVector> (&values)[kUnroll]) {
+// `Made`: of keep.cuh or quantize.cuh.
+template <class Made>
+QUERN_DEVICE void store_part(const Params& p, const Part& part, u32 row, bool zero, const Made& made) {
 #pragma unroll
   for (u32 i = 0; i < kUnroll; ++i) {
     const u32 column = part.column_of(i);
     if (column < p.vectors)
-      store<kVector, kStore>(vector_at(p, p.out, row, column), kProbs && zero ? Vector<kVector>{} : values[i]);
+      store<kOutVector, kStore>(made_at(p, row, column, kOutVector),
+                                kProbs && zero ? Vector<kOutVector>{} : made.elements[i]);
   }
+  store_made_scales(p, part, row, kProbs && zero, made);
 }
 
 // Calls put(row, zero) for each row of a token.
@@ -55,7 +59,8 @@ QUERN_DEVICE void dispatch_part(const Params& p, const Part& part) {
     const u32 column = part.column_of(i);
     if (column < p.vectors) values[i] = load<kVector, kLoad>(vector_at(p, p.source, part.row, column));
   }
-  for_rows(p, part.row, [&](u32 row, bool zero) { store_part(p, part, row, zero, values); });
+  const auto made = make(p, values);
+  for_rows(p, part.row, [&](u32 row, bool zero) { store_part(p, part, row, zero, made); });
 }
 
 QUERN_DEVICE void dispatch_scales(const Params& p, u64 token) {

@@ -8,6 +8,8 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "common/host_types.h"
+#include "mx/block_scale.h"
+#include "mx/scales.h"
 
 namespace quern::moe {
 namespace {
@@ -21,6 +23,24 @@ constexpr std::uint64_t kBenchSeed = 1;
 bool sums_fit(const Movement& m) {
   const std::int64_t segments = row_bytes(m) / (kChunkBytes * kChunksOfSegment) + 1;
   return segments <= kMostSumBytes / 4 / m.topk;
+}
+
+// Of rows that are quantized as they move.
+std::string check_quantization(const Movement& m) {
+  if (m.form != Form::dispatch) return "element quantizes rows that move to experts: it needs pass=forward";
+  if (bytes(m.dtype) == 1)
+    return cat("dtype=", name(m.dtype), " is quantized already: leave element out, or give dtype=f32, f16 or bf16");
+  if (m.scaling == MoeScaling::row)
+    return "element goes with scaling=mx, block128 or none (given_scale): for one scale a row run mxfp8 scaling=row, "
+           "then moe_permute dtype=e4m3 scaling=row";
+  if (m.policy == ScalePolicy::te && (m.scaling != MoeScaling::mx || m.mode != ScaleMode::rceil))
+    return "policy=te goes with scaling=mx and mode=rceil";
+  if (m.mode == ScaleMode::exact && m.scaling == MoeScaling::mx)
+    return "mode=exact is for fp32 scales: scaling=block128";
+  if (m.blocked && m.scaling != MoeScaling::mx) return "scale_layout=blocked is for scaling=mx";
+  if (m.blocked && m.rules.align % 128 != 0)
+    return "scale_layout=blocked needs an align that is a multiple of 128, so that each expert begins with a new atom";
+  return {};
 }
 
 std::string check_rows(const Movement& m) {
@@ -108,11 +128,54 @@ void fill_rows(const Movement& m, std::int64_t rows, std::uint64_t seed, void* d
   });
 }
 
+// Rows to quantize: 32 elements of one magnitude, some at an edge of rounding, in one of 8 blocks some not finite.
+void fill_blocks(const Movement& m, std::uint64_t seed, void* data) {
+  common::with_float(m.dtype, [&](auto x) {
+    using T = decltype(x);
+    if constexpr (sizeof(T) == 2 || std::is_same_v<T, float>) {
+      parallel_for(
+          m.tokens, 1 + (1 << 16) / std::max<std::int64_t>(1, m.hidden), [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t i = begin * m.hidden; i < end * m.hidden; ++i) {
+              const std::uint64_t block = random_at(seed, static_cast<std::uint64_t>(i / 32));
+              const int exponent =
+                  std::is_same_v<T, common::Fp16> ? 112 + static_cast<int>(block % 32) : static_cast<int>(block % 256);
+              const std::uint64_t random = random_at(seed + 1, static_cast<std::uint64_t>(i));
+              static_cast<T*>(data)[i] =
+                  mx::number_near<T>(exponent, random, (block >> 20 & 7) == 0 && (random >> 40) % 64 == 0);
+            }
+          });
+    }
+  });
+}
+
 }  // namespace
 
 std::int64_t capacity_of(const Movement& m) {
   if (m.rules.capacity > 0) return m.rules.capacity;
   return m.tokens == kOpen ? kOpen : most_rows(m.tokens * m.topk, m.rules);
+}
+
+namespace {
+
+mx::ScaleGrid scale_grid(const Movement& m) {
+  mx::ScaleGrid grid{};
+  grid.experts = 1;
+  grid.rows = capacity_of(m);
+  grid.cols = m.hidden;
+  grid.block = block_length(m);
+  grid.type = scale_type(m);
+  return grid;
+}
+
+}  // namespace
+
+std::int64_t made_scale_index(const Movement& m, std::int64_t row, std::int64_t block) {
+  return m.blocked ? mx::blocked_index(scale_grid(m), 0, row, block) : row * scales_of_row(m) + block;
+}
+
+Layout made_scales(const Movement& m) {
+  if (!m.blocked || capacity_of(m) == kOpen) return scales_matrix(m, capacity_of(m));
+  return mx::blocked_layout(scale_grid(m));
 }
 
 std::string check_movement(const Movement& m) {
@@ -126,7 +189,13 @@ std::string check_movement(const Movement& m) {
         "factors");
   if (m.form == Form::combine_gradient && !sums_fit(m))
     return "hidden times topk is too large for the gradient of probs: at most 24 MB of rows of a token";
-  if (m.scaling != MoeScaling::none && (!moves_bits(m) || bytes(m.dtype) != 1))
+  if (!quantizes(m) && (m.blocked || m.mode != ScaleMode::rceil || m.policy != ScalePolicy::ao))
+    return "mode, policy and scale_layout are of rows that are quantized: give element=e4m3 or e5m2 too";
+  if (quantizes(m)) {
+    const std::string refusal = check_quantization(m);
+    if (!refusal.empty()) return refusal;
+  }
+  if (m.scaling != MoeScaling::none && !quantizes(m) && (!moves_bits(m) || bytes(m.dtype) != 1))
     return "scaling moves the scales of quantized rows: it needs dtype=e4m3, e5m2 or u8, and the pass that moves rows "
            "to experts, or chunk_sort";
   return check_rows(m);
@@ -140,6 +209,12 @@ bool generate_movement(const Movement& m, std::string_view operand, std::uint64_
     std::vector<std::int32_t> pads = generated_map(m, seed).pads;
     pads.resize(static_cast<std::size_t>(capacity_of(m)), -1);
     return copy(pads, data), true;
+  }
+  if (operand == "source" && quantizes(m)) return fill_blocks(m, seed, data), true;
+  if (operand == "given_scale") {
+    const float scale = mx::given_scale(seed);
+    std::memcpy(data, &scale, sizeof(scale));
+    return true;
   }
   if (m.form != Form::combine_gradient || (operand != "source" && operand != "rows")) return false;
   return fill_rows(m, operand == "rows" ? capacity_of(m) : m.tokens, seed, data), true;
@@ -156,8 +231,9 @@ std::int64_t moved_bytes(const Movement& m) {
   const bool twice = has_probs(m) && (!m.weighted || m.form == Form::combine_gradient);
   const std::int64_t probs = m.tokens * m.topk * bytes(m.probs) * (twice ? 2 : 1);
   const std::int64_t scales = m.scaling == MoeScaling::none ? 0 : scales_of_row(m) * bytes(scale_type(m));
+  const std::int64_t read = row_bytes(m) + (quantizes(m) ? 0 : scales), written = out_row_bytes(m) + scales;
   const std::int64_t of_map = m.form == Form::reorder ? 2 * m.chunks * bytes(m.index) : (m.tokens * m.topk + pads) * 4;
-  return (of_tokens + of_routes + pads) * (row_bytes(m) + scales) + probs + of_map;
+  return of_tokens * read + (of_routes + pads) * written + probs + of_map;
 }
 
 }  // namespace quern::moe

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/scale_choices.h"
 #include "moe/moe_choices.h"
 #include "moe/routing.h"
 #include "quern/family.h"
@@ -30,6 +31,11 @@ struct Movement {
   std::int64_t hidden;
   std::int64_t topk;
   RowRules rules;  // capacity 0: enough for any routing
+  // Of dispatch: rows are quantized to `element`; none: they are not.
+  DType element;
+  ScaleMode mode = ScaleMode::rceil;
+  ScalePolicy policy;
+  bool blocked;  // the layout of the scales
   // Of reorder:
   bool backward;
   DType index;  // of the sizes of chunks and their order
@@ -46,10 +52,13 @@ inline constexpr std::int64_t kMostChunks = 4096;
 
 // Whether rows are moved as bits.
 inline bool moves_bits(const Movement& m) { return m.form == Form::dispatch || m.form == Form::reorder; }
+inline bool quantizes(const Movement& m) { return m.element != DType::none; }
 inline bool has_probs(const Movement& m) { return m.probs != DType::none; }
 // Whether padding rows are written.
 inline bool clears_pads(const Movement& m) { return m.form != Form::combine && lists_pads(m.rules); }
 inline std::int64_t row_bytes(const Movement& m) { return m.hidden * bytes(m.dtype); }
+inline DType out_type(const Movement& m) { return quantizes(m) ? m.element : m.dtype; }
+inline std::int64_t out_row_bytes(const Movement& m) { return m.hidden * bytes(out_type(m)); }
 // Rows of the grouped matrix; kOpen if `tokens` is.
 std::int64_t capacity_of(const Movement& m);
 
@@ -67,9 +76,21 @@ inline std::int64_t scales_of_row(const Movement& m) {
 inline DType scale_type(const Movement& m) {
   return m.scaling == MoeScaling::none ? DType::none : m.scaling == MoeScaling::mx ? e8m0 : f32;
 }
+// Elements that share a made scale; 0: all of them have a given one.
+inline std::int64_t block_length(const Movement& m) {
+  return m.scaling == MoeScaling::mx ? 32 : m.scaling == MoeScaling::block128 ? 128 : 0;
+}
 inline Layout scales_matrix(const Movement& m, std::int64_t rows) {
   return Layout::matrix(scale_type(m), rows, scales_of_row(m), scales_of_row(m));
 }
+// The scale of a block of a row, in out_scales.
+std::int64_t made_scale_index(const Movement& m, std::int64_t row, std::int64_t block);
+// Blocks of a row of out_scales: the blocked layout has a multiple of 4, with zeros after the last.
+inline std::int64_t made_scales_of_row(const Movement& m) {
+  return m.blocked ? (scales_of_row(m) + 3) / 4 * 4 : scales_of_row(m);
+}
+// Those that a quantization makes.
+Layout made_scales(const Movement& m);
 inline Layout absent() { return Layout::list(DType::none, 0); }
 
 // The operands of a launch; null where the problem does not have one.
@@ -82,7 +103,7 @@ struct Operands {
   void* out_probs = nullptr;
   const void* rows = nullptr;      // combine_gradient: what was combined
   const void* residual = nullptr;  // combine
-  const void* scales = nullptr;    // dispatch and reorder
+  const void* scales = nullptr;    // dispatch and reorder: those that move, or a given one
   void* out_scales = nullptr;
   const void* sizes = nullptr;  // reorder
   const void* order = nullptr;

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "common/host_types.h"
 #include "moe/movement.h"
+#include "mx/block_scale.h"
 
 namespace quern::moe {
 namespace {
@@ -34,9 +35,63 @@ void copy_prob(const Movement& m, const Operands& o, std::int64_t to, std::int64
   if (from >= 0) std::memcpy(out, static_cast<const std::byte*>(o.probs) + from * bytes(m.probs), size);
 }
 
+// A row, or what quantization makes of it.
+struct Made {
+  std::vector<std::byte> elements;
+  std::vector<std::uint32_t> scales;
+};
+
+mx::BlockScale scale_of(const Movement& m, const Operands& o, const float* values, std::int64_t count) {
+  if (block_length(m) == 0) return mx::fp32_scale(*static_cast<const float*>(o.scales));
+  float amax = 0;
+  for (std::int64_t i = 0; i < count; ++i) amax = mx::larger_magnitude(m.policy, amax, values[i]);
+  return mx::scale_of_block({m.element, m.mode, m.policy, m.scaling != MoeScaling::mx}, amax);
+}
+
+Made quantized_row(const Movement& m, const Operands& o, std::int64_t token) {
+  Made made;
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < m.hidden; ++i)
+    values.push_back(static_cast<float>(common::read_float(m.dtype, row_at(m, o.source, token), i)));
+  const std::int64_t length = block_length(m) == 0 ? std::max<std::int64_t>(1, m.hidden) : block_length(m);
+  for (std::int64_t first = 0; first < m.hidden; first += length) {
+    const std::int64_t count = std::min(length, m.hidden - first);
+    const mx::BlockScale scale = scale_of(m, o, values.data() + first, count);
+    made.scales.push_back(scale.stored);
+    for (std::int64_t i = first; i < first + count; ++i)
+      made.elements.push_back(
+          std::byte{mx::encode_element(m.element, values[static_cast<std::size_t>(i)] * scale.reciprocal)});
+  }
+  return made;
+}
+
+Made made_row(const Movement& m, const Operands& o, std::int64_t token) {
+  if (quantizes(m)) return quantized_row(m, o, token);
+  const std::byte* const row = row_at(m, o.source, token);
+  return {{row, row + row_bytes(m)}, {}};
+}
+
+void put_made(const Movement& m, const Operands& o, std::int64_t row, const Made& made) {
+  auto* const out = static_cast<std::byte*>(o.out) + row * out_row_bytes(m);
+  std::copy(made.elements.begin(), made.elements.end(), out);
+  if (!quantizes(m) || block_length(m) == 0) return;
+  const std::int64_t size = bytes(scale_type(m));
+  for (std::int64_t block = 0; block < made_scales_of_row(m); ++block) {
+    const auto b = static_cast<std::size_t>(block);
+    const std::uint32_t scale = b < made.scales.size() ? made.scales[b] : 0;
+    std::memcpy(static_cast<std::byte*>(o.out_scales) + made_scale_index(m, row, block) * size, &scale,
+                static_cast<std::size_t>(size));
+  }
+}
+
+// Of a padding row, or of a route whose probability is 0.
+void put_zeros(const Movement& m, const Operands& o, std::int64_t row) {
+  put_made(m, o, row, {std::vector<std::byte>(static_cast<std::size_t>(out_row_bytes(m))), {}});
+}
+
 // The scales of a row; of no token: zeros.
 void copy_scales(const Movement& m, const Operands& o, std::int64_t row, std::int64_t token) {
-  if (m.scaling == MoeScaling::none) return;
+  if (m.scaling == MoeScaling::none || quantizes(m)) return;
   const std::int64_t size = scales_of_row(m) * bytes(scale_type(m));
   auto* const out = static_cast<std::byte*>(o.out_scales) + row * size;
   const auto* const scales = static_cast<const std::byte*>(o.scales);
@@ -48,20 +103,20 @@ void clear_rows(const Movement& m, const Operands& o) {
   if (!clears_pads(m)) return;
   const auto* const pads = static_cast<const std::int32_t*>(o.pads);
   for (std::int64_t i = 0; i < capacity_of(m) && pads[i] >= 0; ++i) {
-    if (m.hidden > 0) std::memset(row_at(m, o.out, pads[i]), 0, static_cast<std::size_t>(row_bytes(m)));
+    put_zeros(m, o, pads[i]);
     if (has_probs(m) && !m.weighted) copy_prob(m, o, pads[i], -1);
     copy_scales(m, o, pads[i], -1);
   }
 }
 
 void dispatch_token(const Movement& m, const Operands& o, std::int64_t token) {
-  const auto size = static_cast<std::size_t>(row_bytes(m));
+  const Made made = made_row(m, o, token);
   for (std::int64_t k = 0; k < m.topk; ++k) {
     const std::int32_t row = row_of(m, o, token, k);
     if (row < 0) continue;
     const bool zero = has_probs(m) && prob_at(m, o, token * m.topk + k) == 0;
-    if (size > 0 && zero) std::memset(row_at(m, o.out, row), 0, size);
-    if (size > 0 && !zero) std::memcpy(row_at(m, o.out, row), row_at(m, o.source, token), size);
+    if (zero) put_zeros(m, o, row);
+    if (!zero) put_made(m, o, row, made);
     if (has_probs(m)) copy_prob(m, o, row, token * m.topk + k);
     copy_scales(m, o, row, zero ? -1 : token);
   }

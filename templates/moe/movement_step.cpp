@@ -5,6 +5,7 @@
 
 #include "common/geometry.h"
 #include "common/host_types.h"
+#include "moe/choice_names.h"
 
 namespace quern::moe {
 namespace {
@@ -30,6 +31,7 @@ std::int64_t scale_access(const Movement& m, const Config& c) {
   const std::int64_t element = bytes(scale_type(m));
   return c[kVector] == element_bytes(m) ? element : common::common_alignment({scales_of_row(m) * element}, 16);
 }
+bool moves_scales(const Movement& m) { return m.scaling != MoeScaling::none && !quantizes(m); }
 std::int64_t batch_of(const Movement& m, const Config& c) { return std::min<std::int64_t>(c[kBatch], m.topk); }
 
 // Bytes of an access to entries of a token's routes, as in moe/rows.cuh.
@@ -82,14 +84,17 @@ std::int64_t rows_at_once(const Movement& m, const DeviceModel& model, std::int6
 Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vector) {
   const std::int64_t vectors = row_bytes(m) / vector, chunks = (row_bytes(m) + kChunkBytes - 1) / kChunkBytes;
   const std::int64_t of_row = has_gradient(m) ? chunks : vectors;
-  const std::int64_t lanes = std::clamp<std::int64_t>(power_of_two_from(of_row), 4, 32);
+  const std::int64_t of_block =
+      quantizes(m) ? std::max<std::int64_t>(1, block_length(m) * element_bytes(m) / vector) : 1;
+  const std::int64_t lanes = std::clamp<std::int64_t>(std::max(power_of_two_from(of_row), of_block), 4, 32);
   Config config;
   const auto set = [&](MovementParameter parameter, std::int64_t value) {
     config[parameter] = static_cast<std::int32_t>(value);
   };
   set(kVector, vector);
   set(kLanes, lanes);
-  set(kUnroll, has_gradient(m) ? 4 : better_unroll(vectors, lanes, vectors_per_thread(m, model, vector)));
+  const std::int64_t unroll = better_unroll(vectors, lanes, vectors_per_thread(m, model, vector));
+  set(kUnroll, has_gradient(m) ? 4 : std::max(unroll, of_block / lanes));
   const std::int64_t warps = has_gradient(m) ? warps_of_token(m) : 1;
   set(kBatch, rows_at_once(m, model, vector, warps));
   set(kWarps, warps);
@@ -149,6 +154,15 @@ void set_operands(const Operands& o, Params& params) {
   params.order = o.order;
 }
 
+void specialize_quantization(const Movement& m, Spec& spec) {
+  spec.type("Quantized", common::spec_type(m.element));
+  spec.choice("common::ScaleMode", "mode", kScaleModes[static_cast<int>(m.mode)]);
+  spec.choice("common::ScalePolicy", "policy", kScalePolicies[static_cast<int>(m.policy)]);
+  spec.choice("common::ScaleFormat", "scale_format", m.scaling == MoeScaling::mx ? "e8m0" : "fp32");
+  spec.integer("block_length", block_length(m));
+  spec.flag("blocked", m.blocked);
+}
+
 const char* part_of(Form form) {
   static constexpr const char* kParts[] = {"moe/dispatch.cuh", "moe/combine.cuh", "moe/combine_gradient.cuh",
                                            "moe/reorder.cuh"};
@@ -162,6 +176,11 @@ bool vector_holds_elements(const Movement& m, const Config& c) { return c[kVecto
 bool registers_suffice(const Movement& m, const Config& c) {
   if (has_gradient(m)) return c[kBatch] <= (c[kVector] >= 8 ? 2 : 1);
   return std::int64_t{c[kVector]} * c[kUnroll] * (m.form == Form::combine ? batch_of(m, c) : 1) <= 128;
+}
+// Whole blocks of a row in each part: see moe/quantize.cuh.
+bool part_has_blocks(const Movement& m, const Config& c) {
+  const std::int64_t vectors = block_length(m) * element_bytes(m) / c[kVector];
+  return !quantizes(m) || vectors <= c[kLanes] || vectors <= std::int64_t{c[kLanes]} * c[kUnroll];
 }
 bool batch_has_routes(const Movement& m, const Config& c) { return moves_bits(m) || c[kBatch] / 2 < m.topk; }
 bool lanes_have_a_row(const Movement& m, const Config& c) {
@@ -178,7 +197,8 @@ int movement_variants(const Movement& m, const DeviceModel& model, Variant (&out
 }
 
 std::uint32_t scales_alignment(const Movement& m, const Config& c) {
-  return m.scaling == MoeScaling::none ? 1 : static_cast<std::uint32_t>(scale_access(m, c));
+  if (m.scaling == MoeScaling::none) return 1;
+  return static_cast<std::uint32_t>(moves_scales(m) ? scale_access(m, c) : bytes(scale_type(m)));
 }
 std::uint32_t routes_alignment(const Movement& m, const Config& c, std::int64_t entry_bytes) {
   return static_cast<std::uint32_t>(entries_access(m, c, entry_bytes));
@@ -195,7 +215,7 @@ void specialize_movement(const Movement& m, const Config& c, Spec& spec) {
   spec.integer("batch", batch_of(m, c));
   spec.integer("prob_bytes", bytes(m.probs));
   spec.flag("weighted", m.weighted && has_probs(m));
-  spec.integer("scale_vector", m.scaling == MoeScaling::none ? 0 : scale_access(m, c));
+  spec.integer("scale_vector", moves_scales(m) ? scale_access(m, c) : 0);
   spec.flag("residual", m.residual);
   spec.flag("pads", clears_pads(m));
   spec.flag("load_once", c[kLoadOnce] == 1);
@@ -204,11 +224,13 @@ void specialize_movement(const Movement& m, const Config& c, Spec& spec) {
     spec.flag("backward", m.backward);
     spec.type("Index", common::spec_type(m.index));
   }
-  if (!moves_bits(m)) {
-    spec.header("common/numbers.cuh");
+  if (!moves_bits(m) || quantizes(m)) {
+    spec.header(quantizes(m) ? "common/scaling.cuh" : "common/numbers.cuh");
     spec.type("Element", common::spec_type(m.dtype));
     spec.type("Prob", common::spec_type(has_probs(m) ? m.probs : f32));
   }
+  if (quantizes(m)) specialize_quantization(m, spec);
+  if (m.form == Form::dispatch || has_gradient(m)) spec.part(quantizes(m) ? "moe/quantize.cuh" : "moe/keep.cuh");
   spec.part(part_of(m.form));
 }
 
@@ -219,12 +241,14 @@ void launch_movement(const Movement& m, const Operands& o, const DeviceModel& mo
   set_operands(o, params);
   params.tokens = static_cast<std::uint64_t>(m.tokens);
   params.row_bytes = static_cast<std::uint64_t>(row_bytes(m));
+  params.out_row_bytes = static_cast<std::uint64_t>(out_row_bytes(m));
+  if (quantizes(m)) params.blocks = static_cast<unsigned>(scales_of_row(m));
   params.vectors = static_cast<unsigned>(vectors_of(m, c));
   params.parts = static_cast<unsigned>(parts);
   params.by_parts = common::make_divisor(static_cast<std::uint64_t>(parts));
   params.pad_blocks = static_cast<unsigned>(pad_blocks);
   params.pad_parts = static_cast<std::uint64_t>(clears_pads(m) ? capacity_of(m) * parts : 0);
-  if (m.scaling != MoeScaling::none)
+  if (moves_scales(m))
     params.scale_vectors = static_cast<unsigned>(scales_of_row(m) * bytes(scale_type(m)) / scale_access(m, c));
   params.all_parts = static_cast<std::uint64_t>(groups);
   params.chunks = static_cast<unsigned>(m.chunks);

@@ -20,6 +20,7 @@ inline constexpr std::int32_t kSwitch[] = {0, 1, kNoMore};
 bool vector_divides(const Movement& m, const Config& c);
 bool vector_holds_elements(const Movement& m, const Config& c);
 bool registers_suffice(const Movement& m, const Config& c);
+bool part_has_blocks(const Movement& m, const Config& c);
 bool batch_has_routes(const Movement& m, const Config& c);
 bool lanes_have_a_row(const Movement& m, const Config& c);
 bool row_has_few_vectors(const Movement& m, const Config& c);
@@ -73,6 +74,7 @@ struct MovementStep {
       {"vector times unroll, times batch where rows are added up, must fit the registers: 128 bytes; the gradient of "
        "probs has a batch of at most 2, of 1 for accesses below 8 bytes",
        holds<registers_suffice>},
+      {"lanes times unroll must hold the vectors of a block that shares a scale", holds<part_has_blocks>},
       {"half of batch must be fewer than topk", holds<batch_has_routes>},
       {"for the gradient of probs fewer than 32 lanes need warps=1 and rows of at most 16 bytes a lane",
        holds<lanes_have_a_row>},

@@ -1,4 +1,5 @@
-// Padding rows: zeros, written by the first blocks of the grid.
+// Padding rows: zeros, written by the first blocks of the grid. The spec includes one of keep.cuh and quantize.cuh
+// before it.
 #ifndef QUERN_MOE_PADS_CUH_
 #define QUERN_MOE_PADS_CUH_
 
@@ -13,6 +14,7 @@ QUERN_DEVICE void clear_beside(const Params& p, u32 row) {
     if (lane() == 0) store<kProb>(prob_at(p.out_probs, row), ProbBits{});
   }
   if constexpr (kScales) clear_scales(p, row);
+  clear_made_scales(p, row);
 }
 
 // Only the device knows how many padding rows there are: `pads` ends with the first -1.
@@ -26,7 +28,7 @@ QUERN_DEVICE void clear_pads(const Params& p) {
 #pragma unroll
     for (u32 i = 0; i < kUnroll; ++i) {
       const u32 column = part.column_of(i);
-      if (column < p.vectors) store<kVector, kStore>(vector_at(p, p.out, row, column), Vector<kVector>{});
+      if (column < p.vectors) store<kOutVector, kStore>(made_at(p, row, column, kOutVector), Vector<kOutVector>{});
     }
     if (part.of_row == 0) clear_beside(p, row);
   }

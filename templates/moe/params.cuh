@@ -21,12 +21,14 @@ struct Params {
   void* out_scales;
   unsigned long long tokens;
   unsigned long long row_bytes;
-  unsigned long long pad_parts;  // parts of as many rows as `pads` has entries
-  unsigned long long all_parts;  // reorder: of all rows
-  unsigned vectors;              // of a row
-  unsigned parts;                // of a row
-  unsigned scale_vectors;        // of the scales of a row
-  unsigned pad_blocks;           // the first blocks of the grid, which clear padding rows
+  unsigned long long out_row_bytes;  // dispatch: fewer, if rows are quantized
+  unsigned long long pad_parts;      // parts of as many rows as `pads` has entries
+  unsigned long long all_parts;      // reorder: of all rows
+  unsigned vectors;                  // of a row
+  unsigned parts;                    // of a row
+  unsigned scale_vectors;            // of the scales of a row
+  unsigned blocks;                   // quantized rows: of a row
+  unsigned pad_blocks;               // the first blocks of the grid, which clear padding rows
   unsigned chunks;
   common::Divisor by_parts;
 };

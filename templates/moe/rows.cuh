@@ -47,6 +47,11 @@ QUERN_DEVICE u8* vector_at(const Params& p, void* rows, u64 row, u32 column) {
   return static_cast<u8*>(rows) + row * p.row_bytes + static_cast<u64>(column) * kVector;
 }
 
+// Where the elements go that are made of a vector; `bytes` of them.
+QUERN_DEVICE u8* made_at(const Params& p, u64 row, u32 column, int bytes) {
+  return static_cast<u8*>(p.out) + row * p.out_row_bytes + static_cast<u64>(column) * static_cast<u32>(bytes);
+}
+
 // ---- The routes of a token, kBatch at a time
 
 // The greatest power of two that divides a number, up to `most`.

@@ -2,6 +2,7 @@
 
 #include "moe/choice_names.h"
 #include "moe/movement_step.h"
+#include "mx/choice_names.h"
 #include "quern_embedded/moe_permute.h"
 
 namespace quern {
@@ -17,6 +18,10 @@ Movement movement_of(const MoePermute& p) {
   m.dtype = p.dtype;
   m.probs = p.probs;
   m.scaling = p.scaling;
+  m.element = p.element;
+  m.mode = p.mode;
+  m.policy = p.policy;
+  m.blocked = p.scale_layout == MxScaleLayout::blocked;
   m.tokens = p.tokens;
   m.hidden = p.hidden;
   m.topk = p.topk;
@@ -25,8 +30,16 @@ Movement movement_of(const MoePermute& p) {
 }
 
 Operands operands_of(const MoePermuteArgs& a) {
-  return {a.source.data,    a.token_rows.data, a.pads.data, a.probs.data,  a.out.data,
-          a.out_probs.data, nullptr,           nullptr,     a.scales.data, a.out_scales.data};
+  Operands o;
+  o.source = a.source.data;
+  o.token_rows = a.token_rows.data;
+  o.pads = a.pads.data;
+  o.probs = a.probs.data;
+  o.out = a.out.data;
+  o.out_probs = a.out_probs.data;
+  o.scales = a.given_scale.data != nullptr ? a.given_scale.data : a.scales.data;
+  o.out_scales = a.out_scales.data;
+  return o;
 }
 
 Layout source_layout(const MoePermute& p) {
@@ -35,7 +48,7 @@ Layout source_layout(const MoePermute& p) {
 }
 Layout out_layout(const MoePermute& p) {
   const Movement m = movement_of(p);
-  return is_forward(p) ? row_matrix(m) : token_matrix(m);
+  return is_forward(p) ? Layout::matrix(out_type(m), capacity_of(m), p.hidden, p.hidden) : token_matrix(m);
 }
 Layout token_rows_layout(const MoePermute& p) { return of_routes(movement_of(p), i32); }
 Layout pads_layout(const MoePermute& p) {
@@ -51,17 +64,24 @@ Layout out_probs_layout(const MoePermute& p) {
   return is_forward(p) ? of_rows(m, p.probs) : of_routes(m, p.probs);
 }
 
-Layout scales_layout(const MoePermute& p) { return scales_matrix(movement_of(p), p.tokens); }
+Layout scales_layout(const MoePermute& p) {
+  const Movement m = movement_of(p);
+  return quantizes(m) ? absent() : scales_matrix(m, p.tokens);
+}
+Layout given_scale_layout(const MoePermute& p) {
+  const Movement m = movement_of(p);
+  return Layout::list(quantizes(m) && block_length(m) == 0 ? f32 : DType::none, 1);
+}
 Layout out_scales_layout(const MoePermute& p) {
   const Movement m = movement_of(p);
-  return scales_matrix(m, capacity_of(m));
+  return quantizes(m) ? made_scales(m) : scales_matrix(m, capacity_of(m));
 }
 
 template <Layout (*F)(const MoePermute&)>
 constexpr auto layout = &layout_of<MoePermute, F>;
 
 // In the order of kOperands.
-enum OperandNumber { kSource, kTokenRows, kPads, kProbs, kOut, kOutProbs, kScales, kOutScales };
+enum OperandNumber { kSource, kTokenRows, kPads, kProbs, kOut, kOutProbs, kScales, kOutScales, kGivenScale };
 
 struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, operands_of> {
   static constexpr const char* kName = "moe_permute";
@@ -83,7 +103,14 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
       dtype_field("probs", offsetof(MoePermute, probs), kProbTypes,
                   "type of a probability for each route, which moves with its row; none: there are none"),
       choice_field("scaling", offsetof(MoePermute, scaling), kScalings,
-                   "forward, of e4m3, e5m2 and u8: scales that move with the rows"),
+                   "forward, of e4m3, e5m2 and u8: scales that move with the rows; with element: scales that are made"),
+      dtype_field("element", offsetof(MoePermute, element), only(DType::none) | only(e4m3) | only(e5m2),
+                  "forward: element type of out, to which rows are quantized; none: they are not"),
+      choice_field("mode", offsetof(MoePermute, mode), kScaleModes, "with element: how scales are rounded"),
+      choice_field("policy", offsetof(MoePermute, policy), kScalePolicies,
+                   "with element: what becomes of a NaN or an infinity"),
+      choice_field("scale_layout", offsetof(MoePermute, scale_layout), mx::kScaleLayouts,
+                   "with element and scaling=mx: blocked, as block-scaled matrix products read scales"),
   };
   static constexpr Operand kOperands[] = {
       {"source", Role::input, offsetof(MoePermuteArgs, source), true, layout<source_layout>,
@@ -102,6 +129,8 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
        "[tokens, scales]; row: 1, block128: hidden / 128, mx: hidden / 32", "scaling: the scales of source"},
       {"out_scales", Role::output, offsetof(MoePermuteArgs, out_scales), true, layout<out_scales_layout>,
        "[capacity, scales]", "scaling: the scales of out"},
+      {"given_scale", Role::input, offsetof(MoePermuteArgs, given_scale), false, layout<given_scale_layout>, "[1]",
+       "element without scaling: the scale of everything"},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {{"tokens", offsetof(MoePermuteArgs, tokens), nullptr}};
   static constexpr const char* kBenchCases[] = {
@@ -113,6 +142,9 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
       "moe_permute tokens=512 experts=8 hidden=4096 topk=2 align=16",
       "moe_permute tokens=4096 experts=256 hidden=7168 topk=8 align=16 probs=f32",
       "moe_permute tokens=4096 experts=256 hidden=7168 topk=8 align=16 dtype=e4m3 scaling=block128",
+      "moe_permute tokens=4096 experts=256 hidden=7168 topk=8 align=128 element=e4m3 scaling=mx scale_layout=blocked",
+      "moe_permute tokens=16384 experts=128 hidden=4096 topk=6 align=16 element=e4m3 scaling=mx",
+      "moe_permute tokens=4096 experts=256 hidden=7168 topk=8 align=128 element=e4m3 scaling=block128 mode=exact",
       "moe_permute tokens=4096 experts=256 hidden=7168 topk=8 align=16 pass=backward",
       "moe_permute tokens=16384 experts=128 hidden=4096 topk=6 align=16 pass=backward",
       "moe_permute tokens=16384 experts=4 hidden=7168 topk=1 align=16 pass=backward",
@@ -127,7 +159,7 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
       "hidden=64..16384/64",
       "topk=1..16",
       "align=1 | align=16 | align=128",
-      "pass=forward | pass=forward probs=f32 | pass=backward | pass=backward probs=f32",
+      "pass=forward | pass=forward probs=f32 | pass=backward | pass=backward probs=f32 | element=e4m3 scaling=mx",
   };
 
   static Table<SourceFile> sources() { return embedded::moe_permute_sources(); }
@@ -138,6 +170,8 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
     if (operand == kProbs)
       return is_forward(p) && has_probs(m) ? routes_alignment(m, config, quern::bytes(p.probs)) : 1;
     if (operand == kScales || operand == kOutScales) return scales_alignment(m, config);
+    if (operand == kOut && quantizes(m))
+      return static_cast<std::uint32_t>(rows_alignment(config) / static_cast<std::uint32_t>(quern::bytes(p.dtype)));
     return rows_alignment(config);
   }
 

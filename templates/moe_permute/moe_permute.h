@@ -9,6 +9,8 @@
 #include "quern/export.h"
 #include "quern/family.h"
 #include "quern/moe_choices.h"
+#include "quern/mx_choices.h"
+#include "quern/scale_choices.h"
 
 namespace quern {
 
@@ -21,7 +23,8 @@ struct MoePermuteArgs {
   Out out = {};   // forward: [capacity, hidden], grouped by expert; backward: [tokens, hidden]
   Out out_probs = {};   // probs other than none, forward: [capacity]; backward: [tokens, topk]
   In scales = {};       // scaling other than none: the scales of source, [tokens, 1 or hidden / 128 or hidden / 32]
-  Out out_scales = {};  // their copies, [capacity, the same]
+  Out out_scales = {};  // their copies, [capacity, the same]; with element those that are made
+  In given_scale = {};  // element without scaling: a float, the scale of everything
   std::int64_t tokens = kOpen;
 };
 
@@ -41,7 +44,13 @@ struct MoePermute {
   MoePass pass = MoePass::forward;
   DType dtype = DType::bf16;              // backward: f32, f16 or bf16
   DType probs = DType::none;              // a probability of each route moves with its row: f32, f16 or bf16
-  MoeScaling scaling = MoeScaling::none;  // forward of e4m3, e5m2 and u8
+  MoeScaling scaling = MoeScaling::none;  // forward of e4m3, e5m2 and u8, or with element
+  // Forward of f32, f16 and bf16: rows are quantized to e4m3 or e5m2 as they move, with the numerics of mxfp8 (see
+  // quern/mxfp8.h). scaling: mx, block128, or none for given_scale; the last block of a row may be partial.
+  DType element = DType::none;
+  ScaleMode mode = ScaleMode::rceil;
+  ScalePolicy policy = ScalePolicy::ao;
+  MxScaleLayout scale_layout = MxScaleLayout::plain;  // blocked: scaling=mx, with an align that is a multiple of 128
 
   QUERN_API static const Family& family();
 };

@@ -35,11 +35,7 @@ QUERN_DEVICE float given_reciprocal(const Params& p) { return 1.0f / bit_cast<fl
 // The elements of a vector, scaled.
 template <int N>
 QUERN_DEVICE Vector<N> quantize(const Vector<N* static_cast<int>(sizeof(Source))>& vector, float reciprocal) {
-  float values[N];
-  unpack<Source, N>(vector, values);
-#pragma unroll
-  for (int i = 0; i < N; ++i) values[i] *= reciprocal;
-  return pack<Element, N>(values);
+  return scaled_to<Element, Source, N>(vector, reciprocal);
 }
 
 // Writes the scales of adjacent blocks of a line: one, or as many as are contiguous. `scales`: of one matrix. A line is

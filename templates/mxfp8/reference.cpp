@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "base/random.h"
 #include "common/host_types.h"
+#include "mx/block_scale.h"
 #include "mxfp8/bias.h"
 #include "mxfp8/matrix.h"
 #include "mxfp8/params.h"
@@ -22,78 +23,7 @@ std::int64_t scale_index(const Mxfp8& p, bool col, std::int64_t expert, std::int
   return blocked(p) ? mx::blocked_index(g, expert, line, block) : mx::plain_index(g, expert, line, block);
 }
 
-struct ElementType {
-  float largest;
-  int largest_exponent;
-  int mantissa_bits;
-};
-
-ElementType element_type(DType element) {
-  return element == DType::e4m3 ? ElementType{448.0F, 8, 3} : ElementType{57344.0F, 15, 2};
-}
-
-std::uint32_t bits_of(float x) {
-  std::uint32_t bits;
-  std::memcpy(&bits, &x, sizeof(bits));
-  return bits;
-}
-
-// The E8M0 byte of the smallest power of two that is not below x; 255 if there is none.
-int byte_above(float x) {
-  if (!std::isfinite(x)) return 255;
-  if (x <= std::ldexp(1.0F, -127)) return 0;
-  int exponent = 0;
-  const float fraction = std::frexp(x, &exponent);  // x = fraction * 2^exponent, fraction in [0.5, 1)
-  return 127 + (fraction == 0.5F ? exponent - 1 : exponent);
-}
-
-// 1 / largest, rounded to fp32: as in torchao and TransformerEngine.
-int rceil_byte(float amax, const ElementType& type) { return byte_above(amax * (1.0F / type.largest)); }
-
-// The exponent field of a finite amax after rounding in its bit pattern: it may become 255.
-int rounded_field(float amax, Mxfp8Mode mode, const ElementType& type) {
-  std::uint32_t bits = bits_of(amax);
-  if (mode == Mxfp8Mode::even) bits += std::uint32_t{1} << (23 - type.mantissa_bits - 1);
-  if (mode == Mxfp8Mode::ceil && (bits & 0x7fffff) != 0) bits += 0x800000;
-  return static_cast<int>(bits >> 23);
-}
-
-int scale_byte(const Mxfp8& p, float amax) {
-  const ElementType type = element_type(p.element);
-  if (p.policy == Mxfp8Policy::te) return std::min(254, rceil_byte(amax, type));
-  if (!std::isfinite(amax)) return 255;
-  if (p.mode == Mxfp8Mode::rceil) return rceil_byte(amax, type);
-  return std::max(0, rounded_field(amax, p.mode, type) - type.largest_exponent);
-}
-
-// The stored scale, and the factor of the elements.
-struct Scale {
-  std::uint32_t stored;
-  float reciprocal;
-};
-
-float value_of_byte(int scale) {
-  return scale == 255 ? std::numeric_limits<float>::quiet_NaN() : std::ldexp(1.0F, scale - 127);
-}
-
-Scale fp32_scale(float scale) { return {std::isnan(scale) ? kNan : bits_of(scale), 1.0F / scale}; }
-
-// The scale of a block, from its largest magnitude.
-Scale scale_of_block(const Mxfp8& p, float amax) {
-  if (p.mode != Mxfp8Mode::exact) {
-    const int byte = scale_byte(p, amax);
-    if (has_fp32_scales(p)) return fp32_scale(value_of_byte(byte));
-    return {static_cast<std::uint32_t>(byte), byte == 255 ? value_of_byte(255) : std::ldexp(1.0F, 127 - byte)};
-  }
-  if (!std::isfinite(amax)) return fp32_scale(std::numeric_limits<float>::quiet_NaN());
-  return fp32_scale(std::max(amax / element_type(p.element).largest, 0x1p-126F));
-}
-
-// The larger magnitude; NaN if one is NaN, unless the policy ignores NaNs.
-float larger(const Mxfp8& p, float amax, float x) {
-  if (std::isnan(x)) return p.policy == Mxfp8Policy::te ? amax : x;
-  return std::isnan(amax) ? amax : std::max(amax, std::abs(x));
-}
+mx::ScaleRule rule_of(const Mxfp8& p) { return {p.element, p.mode, p.policy, has_fp32_scales(p)}; }
 
 // Treats source as a matrix of [rows, cols], independent of its memory layout.
 template <class T>
@@ -140,7 +70,7 @@ class Quantizer {
     for (std::int64_t c = 0; c < scale_grid(p_, false).blocks(); ++c) {
       for (std::int64_t r = band * band_; r < std::min(p_.rows, (band + 1) * band_); ++r) {
         const Box line = box(r, c * length_, 1, length_);
-        const Scale scale = scale_of(square(p_) ? box(band * 32, c * 32, 32, 32) : line);
+        const mx::BlockScale scale = scale_of(square(p_) ? box(band * 32, c * 32, 32, 32) : line);
         write(line, scale, false);
         put_scale(false, r, c, scale);
       }
@@ -150,7 +80,7 @@ class Quantizer {
   void quantize_columns(std::int64_t band) const {
     for (std::int64_t c = 0; c < p_.cols; ++c) {
       const Box line = box(band * length_, c, length_, 1);
-      const Scale scale = scale_of(square(p_) ? box(band * 32, c / 32 * 32, 32, 32) : line);
+      const mx::BlockScale scale = scale_of(square(p_) ? box(band * 32, c / 32 * 32, 32, 32) : line);
       write(line, scale, true);
       put_scale(true, c, band, scale);
     }
@@ -178,16 +108,16 @@ class Quantizer {
     return static_cast<float>(common::to_compute(static_cast<const T*>(a_.source.data)[index]));
   }
 
-  Scale scale_of(const Box& b) const {
-    if (has_given_scale(p_)) return fp32_scale(*static_cast<const float*>(a_.given_scale.data));
+  mx::BlockScale scale_of(const Box& b) const {
+    if (has_given_scale(p_)) return mx::fp32_scale(*static_cast<const float*>(a_.given_scale.data));
     float amax = 0;
     for (std::int64_t r = b.row; r < b.row + b.rows; ++r) {
-      for (std::int64_t c = b.col; c < b.col + b.cols; ++c) amax = larger(p_, amax, at(r, c));
+      for (std::int64_t c = b.col; c < b.col + b.cols; ++c) amax = mx::larger_magnitude(p_.policy, amax, at(r, c));
     }
-    return scale_of_block(p_, amax);
+    return mx::scale_of_block(rule_of(p_), amax);
   }
 
-  void write(const Box& b, const Scale& scale, bool col) const {
+  void write(const Box& b, const mx::BlockScale& scale, bool col) const {
     const bool second = col && p_.direction == Mxfp8Direction::both;
     auto* out = static_cast<std::uint8_t*>(second ? a_.out_col.data : a_.out.data);
     const bool transposed = col && p_.out_order == Mxfp8Order::rows;
@@ -195,16 +125,12 @@ class Quantizer {
       for (std::int64_t c = b.col; c < b.col + b.cols; ++c) {
         const std::int64_t index =
             transposed ? part_.lines + c * part_.line_pitch + r : (part_.out_row + r) * p_.cols + c;
-        out[index] = encode(at(r, c) * scale.reciprocal);
+        out[index] = mx::encode_element(p_.element, at(r, c) * scale.reciprocal);
       }
     }
   }
 
-  std::uint8_t encode(float x) const {
-    return p_.element == DType::e4m3 ? common::E4m3::encode(x) : common::E5m2::encode(x);
-  }
-
-  void put_scale(bool col, std::int64_t line, std::int64_t block, const Scale& scale) const {
+  void put_scale(bool col, std::int64_t line, std::int64_t block, const mx::BlockScale& scale) const {
     if (has_given_scale(p_)) return;
     const std::int64_t at = scale_index(p_, col, 0, line, block) * scale_size(p_);
     std::memcpy(scales(col) + at, &scale.stored, static_cast<std::size_t>(scale_size(p_)));  // its low bytes
@@ -217,27 +143,6 @@ class Quantizer {
   std::int64_t length_;  // of a block
   std::int64_t band_;    // rows processed at a time: those of a block along a column, at most 128
 };
-
-// A number near 2^exponent; occasionally with a mantissa at a rounding boundary, or a special value.
-std::uint32_t number_near(int exponent, std::uint64_t random, bool special) {
-  static constexpr std::uint32_t kTurns[] = {0, 0x600000, 0x600001, 0x7fffff, 0x700000, 0x780000, 0x400000, 1};
-  static constexpr std::uint32_t kSpecials[] = {0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f7fffff, 0x80000000};
-  if (special) return kSpecials[random % 6];
-  const int field = std::clamp(exponent - static_cast<int>(random >> 4 & 15), 0, 254);
-  const auto mantissa = random % 4 == 0 ? kTurns[random >> 8 & 7] : static_cast<std::uint32_t>(random >> 16) & 0x7fffff;
-  return static_cast<std::uint32_t>(random >> 63) << 31 | static_cast<std::uint32_t>(field) << 23 | mantissa;
-}
-
-template <class T>
-T from_bits(std::uint32_t bits) {
-  float x;
-  std::memcpy(&x, &bits, sizeof(x));
-  if constexpr (sizeof(T) == 4) {
-    return x;
-  } else {
-    return common::from_compute<T>(x);
-  }
-}
 
 }  // namespace
 
@@ -274,8 +179,8 @@ void generate_source(const Mxfp8& p, std::uint64_t seed, void* data) {
                                             : p.dtype == DType::f16 ? 112 + static_cast<int>(tile % 32)
                                                                     : static_cast<int>(tile % 256);
                        const auto random = random_at(seed + 1, static_cast<std::uint64_t>(r * m.cols + c));
-                       row[c] = from_bits<T>(number_near(
-                           exponent, random, tile >> 20 & 7 || finite || summed ? false : (random >> 40) % 512 == 0));
+                       row[c] = mx::number_near<T>(
+                           exponent, random, tile >> 20 & 7 || finite || summed ? false : (random >> 40) % 512 == 0);
                      }
                    }
                  });

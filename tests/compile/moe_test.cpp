@@ -54,6 +54,10 @@ TEST_F(MoeCompile, EachFormWithFewAndManyRoutesInShortAndOddRows) {
   }
   for (const char* rest : {"dtype=u8", "dtype=e4m3 scaling=block128 align=128", "dtype=e4m3 scaling=mx probs=f32"})
     jobs.push_back({cat("moe_permute hidden=7168 topk=8 ", rest), "sm_90a"});
+  for (const char* rest : {"scaling=mx", "scaling=mx scale_layout=blocked align=128 probs=f32 dtype=f32",
+                           "scaling=block128 mode=exact", ""})
+    jobs.push_back({cat("moe_permute hidden=7168 topk=8 element=e4m3 ", rest),
+                    kArchitectures[jobs.size() % kArchitectures.size()]});
   for (const char* rest : {"hidden=4097", "hidden=32 dtype=f32", "hidden=7168 dtype=e4m3 scaling=mx"}) {
     for (const std::string& form : kReorders)
       jobs.push_back({cat(form, " ", rest), kArchitectures[jobs.size() % kArchitectures.size()]});
@@ -70,6 +74,10 @@ TEST_F(MoeCompile, RowsAndTheirNumbersAreReadInWideAccesses) {
   const Compiled dispatch = compile("moe_permute hidden=7168 topk=8", "sm_90a");
   EXPECT_EQ(accesses(dispatch, 0, false, 16), 4 + 2) << "read once";
   EXPECT_EQ(accesses(dispatch, 0, true, 16), 4 * 8) << "written for each route";
+  const Compiled quantized = compile("moe_permute hidden=7168 topk=8 element=e4m3 scaling=mx", "sm_90a");
+  EXPECT_EQ(accesses(quantized, 0, false, 16), 4 + 2) << "read once";
+  EXPECT_EQ(accesses(quantized, 0, true, 8), 4 * 8) << "half of what was read, for each route";
+  EXPECT_EQ(accesses(quantized, 0, true, 1), 8) << "a lane a scale";
   const Compiled reorder = compile("chunk_sort hidden=7168", "sm_90a");
   EXPECT_EQ(accesses(reorder, 0, false, 16), 4);
   EXPECT_EQ(accesses(reorder, 0, true, 16), 4);

@@ -106,6 +106,28 @@ void drawn_rows(const std::string& family, const std::vector<std::string>& kinds
   }
 }
 
+// Rows that are quantized as they move: blocks in some lanes of a group, in all, and in several vectors of each;
+// partial blocks at the end of a row, and scales of one to several stores of a part.
+void quantized_rows(std::vector<Case>& cases) {
+  for (const char* scaling : {"scaling=mx", "scaling=mx scale_layout=blocked", "scaling=block128",
+                              "scaling=block128 mode=exact", "scaling=none"}) {
+    for (const int hidden : {0, 1, 31, 32, 40, 100, 129, 512, 1100, 4104}) {
+      const std::string kind = cat("element=e4m3 align=128 ", scaling);
+      cases.push_back({rows("moe_permute", 33, 5, hidden, 3, kind)});
+      cases.push_back({rows("moe_permute", 21, 5, hidden, 9, cat(kind, " dtype=f32 probs=f32 tail=list")), 1});
+      cases.push_back({rows("moe_permute", 21, 5, hidden, 1, cat(kind, " dtype=f16 tail=list"))});
+    }
+    for (const char* config :
+         {"lanes=4,unroll=4", "lanes=8,unroll=8", "lanes=16,unroll=4,threads=512", "lanes=32,unroll=8",
+          "vector=8,unroll=8", "vector=4,lanes=16,unroll=8", "vector=2,unroll=8"})
+      cases.push_back(with(config, rows("moe_permute", 40, 6, 1288, 4, cat("element=e4m3 align=128 ", scaling))));
+  }
+  for (const char* mode : {"floor", "ceil", "even", "rceil policy=te"}) {
+    for (const char* element : {"e4m3", "e5m2"})
+      cases.push_back({rows("moe_permute", 64, 4, 288, 2, cat("scaling=mx element=", element, " mode=", mode))});
+  }
+}
+
 // Each value of each parameter, for rows that all of them may have.
 void configured_rows(const std::string& family, const std::vector<std::string>& kinds,
                      const std::vector<std::string>& configs, std::vector<Case>& cases) {
@@ -142,6 +164,7 @@ std::vector<Case> moe_permute_cases() {
       cases.push_back({rows("moe_permute", 60, 9, hidden, 9, cat(kind, " probs=f32")), 1});
     }
   }
+  quantized_rows(cases);
   configured_rows("moe_permute", {kinds[0], kinds[1]},
                   {"vector=8,unroll=8", "vector=4,unroll=1,lanes=8", "vector=2,unroll=8,lanes=4",
                    "unroll=2,threads=512", "unroll=8,lanes=16,threads=64", "load_once=0,store_stream=0"},

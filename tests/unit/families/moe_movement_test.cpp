@@ -66,6 +66,37 @@ TEST(MoeMovementProblem, AddsUpNumbersThatAreNotQuantizedOnly) {
   EXPECT_EQ(refusal("moe_unpermute pass=backward probs=f32 topk=512 hidden=16384"), "");
 }
 
+TEST(MoePermuteProblem, QuantizesNumbersThatMoveToExperts) {
+  EXPECT_EQ(refusal("moe_permute element=e4m3"), "") << "given_scale";
+  EXPECT_EQ(refusal("moe_permute element=e5m2 scaling=mx mode=floor probs=f32 hidden=33"), "");
+  EXPECT_EQ(refusal("moe_permute element=e4m3 scaling=mx scale_layout=blocked align=256"), "");
+  EXPECT_EQ(refusal("moe_permute element=e4m3 scaling=block128 mode=exact"), "");
+  EXPECT_TRUE(has(refusal("moe_permute element=e4m3 pass=backward"), "needs pass=forward"));
+  EXPECT_TRUE(has(refusal("moe_permute element=e4m3 dtype=u8"), "is quantized already"));
+  EXPECT_TRUE(has(refusal("moe_permute element=e4m3 scaling=row"), "run mxfp8 scaling=row"));
+  EXPECT_TRUE(has(refusal("moe_permute element=e4m3 scaling=mx policy=te mode=floor"), "policy=te goes with"));
+  EXPECT_TRUE(has(refusal("moe_permute element=e4m3 scaling=block128 policy=te"), "policy=te goes with"));
+  EXPECT_TRUE(has(refusal("moe_permute element=e4m3 scaling=mx mode=exact"), "scaling=block128"));
+  EXPECT_TRUE(has(refusal("moe_permute element=e4m3 scale_layout=blocked align=128"), "is for scaling=mx"));
+  EXPECT_TRUE(has(refusal("moe_permute element=e4m3 scaling=mx scale_layout=blocked align=64"), "multiple of 128"));
+  for (const char* of_element : {"mode=floor", "policy=te", "scale_layout=blocked align=128"})
+    EXPECT_TRUE(has(refusal(cat("moe_permute ", of_element)), "give element=e4m3 or e5m2 too")) << of_element;
+  EXPECT_TRUE(has(test::parse_error("moe_permute element=bf16"), "element"));
+}
+
+TEST(MoePermuteOperands, OfAQuantizationAreOfOut) {
+  const std::string text = "moe_permute tokens=10 topk=2 experts=3 hidden=300 align=128 capacity=500 element=e4m3 ";
+  EXPECT_EQ(span(text, "source"), 10 * 300 * 2);
+  EXPECT_EQ(span(text, "out"), 500 * 300);
+  EXPECT_EQ(span(text, "given_scale"), 4);
+  EXPECT_EQ(span(text, "out_scales"), 0);
+  EXPECT_EQ(span(text + "scaling=mx", "given_scale"), 0);
+  EXPECT_EQ(span(text + "scaling=mx", "scales"), 0);
+  EXPECT_EQ(span(text + "scaling=mx", "out_scales"), 500 * 10);
+  EXPECT_EQ(span(text + "scaling=mx scale_layout=blocked", "out_scales"), 512 * 12) << "atoms of 128 x 4";
+  EXPECT_EQ(span(text + "scaling=block128", "out_scales"), 500 * 3 * 4);
+}
+
 TEST(ChunkSortProblem, RefusesWhatItsTableCannotHold) {
   EXPECT_EQ(refusal("chunk_sort chunks=4096 rows=2147483647"), "");
   EXPECT_TRUE(has(refusal("chunk_sort chunks=0"), "chunks must be from 1 to 4096"));

@@ -1,0 +1,123 @@
+// Rows are quantized before they are written: once, however many rows of out they become. A block of elements that
+// share a scale is in adjacent lanes, or in all lanes of a group and several vectors of each. Beyond the end of a row
+// are zeros.
+#ifndef QUERN_MOE_QUANTIZE_CUH_
+#define QUERN_MOE_QUANTIZE_CUH_
+
+#include "common/scaling.cuh"
+#include "moe/rows.cuh"
+#include "mx/scale_places.cuh"
+
+namespace quern::moe {
+
+using Source = spec::Element;
+using Quantized = spec::Quantized;
+using Magnitude = Magnitudes<Source>;
+using Scaling = ScalingOf<spec::scale_format, Quantized, spec::mode, spec::policy>::Type;
+
+constexpr int kOutVector = kVector / static_cast<int>(sizeof(Source));  // bytes of out for each vector of source
+constexpr bool kGiven = spec::block_length == 0;                        // the caller gives a scale for everything
+constexpr u32 kBlockVectors = kGiven ? 1 : spec::block_length / kOutVector;
+constexpr u32 kBlockLanes = kBlockVectors < kLanes ? kBlockVectors : kLanes;
+constexpr u32 kPieces = kBlockVectors / kBlockLanes;              // vectors of a lane in a block
+constexpr u32 kBlocksOfLane = kUnroll / kPieces;                  // blocks that a lane has a share of
+constexpr u32 kBlocksAtOnce = kLanes / kBlockLanes;               // of a group
+constexpr u32 kPartBlocks = kBlocksOfLane * kBlocksAtOnce;        // of a part
+constexpr u32 kLaneScales = (kPartBlocks + kLanes - 1) / kLanes;  // that a lane stores
+static_assert(kBlocksOfLane * kPieces == kUnroll, "a part holds whole blocks");
+
+struct QuantizedPart {
+  Vector<kOutVector> elements[kUnroll];
+  u32 scales[kLaneScales];  // of blocks lane, lane + kLanes and so on of the part
+};
+
+// The lanes of this thread's group.
+QUERN_DEVICE u32 group_mask() {
+  if constexpr (kLanes == 32) return 0xffffffffu;
+  return ((1u << (kLanes % 32)) - 1) << (threadIdx.x % 32 / kLanes * kLanes);
+}
+
+// The largest magnitude of a block, in each of its lanes. `vectors`: this lane's.
+QUERN_DEVICE u32 block_magnitude(const Vector<kVector>* vectors) {
+  u32 m = 0;
+#pragma unroll
+  for (u32 k = 0; k < kPieces; ++k) {
+#pragma unroll
+    for (int i = 0; i < Vector<kVector>::kWords; ++i)
+      m = Magnitude::larger(m, magnitudes<Source, spec::policy>(vectors[k].w[i]));
+  }
+#pragma unroll
+  for (u32 mask = kBlockLanes / 2; mask > 0; mask /= 2)
+    m = Magnitude::larger(m, __shfl_xor_sync(group_mask(), m, static_cast<int>(mask)));
+  return Magnitude::as_fp32(Magnitude::fold(m));
+}
+
+// Gives each lane the scales that it stores. `scales`: of this lane's blocks.
+QUERN_DEVICE void hand_out(const u32 (&scales)[kBlocksOfLane], QuantizedPart& made) {
+#pragma unroll
+  for (u32 s = 0; s < kLaneScales; ++s) {
+    const u32 block = s * kLanes + lane();
+    made.scales[s] = 0;
+#pragma unroll
+    for (u32 step = 0; step < kBlocksOfLane; ++step) {
+      const int from = static_cast<int>(block % kBlocksAtOnce * kBlockLanes);
+      const u32 scale = __shfl_sync(group_mask(), scales[step], from, static_cast<int>(kLanes));
+      if (block / kBlocksAtOnce == step) made.scales[s] = scale;
+    }
+  }
+}
+
+QUERN_DEVICE QuantizedPart make(const Params& p, const Vector<kVector> (&values)[kUnroll]) {
+  QuantizedPart made;
+  u32 scales[kBlocksOfLane] = {};
+#pragma unroll
+  for (u32 step = 0; step < kBlocksOfLane; ++step) {
+    const Vector<kVector>* const vectors = values + step * kPieces;
+    float reciprocal = 0;
+    if constexpr (kGiven) {
+      reciprocal = 1.0f / bit_cast<float>(load<4, LoadHint::keep>(p.scales));
+    } else {
+      scales[step] = Scaling::stored(block_magnitude(vectors));
+      reciprocal = Scaling::reciprocal(scales[step]);
+    }
+#pragma unroll
+    for (u32 k = 0; k < kPieces; ++k)
+      made.elements[step * kPieces + k] = scaled_to<Quantized, Source, kOutVector>(vectors[k], reciprocal);
+  }
+  if constexpr (!kGiven) hand_out(scales, made);
+  return made;
+}
+
+// Blocks of a row of scales: the blocked layout has a multiple of 4, with zeros after the last.
+QUERN_DEVICE u32 blocks_of_row(const Params& p) { return spec::blocked ? (p.blocks + 3) / 4 * 4 : p.blocks; }
+
+QUERN_DEVICE void put_scale(const Params& p, u32 row, u32 block, u32 scale) {
+  constexpr int kBytes = Scaling::kBytes;
+  const u64 at = spec::blocked ? static_cast<u64>(mx::blocked_offset(row, block, p.blocks))
+                               : static_cast<u64>(row) * p.blocks + block;
+  store<kBytes, kStore>(static_cast<u8*>(p.out_scales) + at * kBytes,
+                        Vector<kBytes>{{static_cast<typename Vector<kBytes>::Word>(scale)}});
+}
+
+QUERN_DEVICE void store_made_scales(const Params& p, const Part& part, u32 row, bool zero, const QuantizedPart& made) {
+  if constexpr (kGiven) return;
+  const u32 first = part.of_row * kPartBlocks;
+#pragma unroll
+  for (u32 s = 0; s < kLaneScales; ++s) {
+    const u32 of_part = s * kLanes + lane();
+    if (of_part < kPartBlocks && first + of_part < p.blocks)
+      put_scale(p, row, first + of_part, zero ? 0 : made.scales[s]);
+  }
+  if (spec::blocked && part.of_row + 1 == p.parts && p.blocks + lane() < blocks_of_row(p))
+    put_scale(p, row, p.blocks + lane(), 0);
+}
+
+QUERN_DEVICE void clear_made_scales(const Params& p, u32 row) {
+  if constexpr (kGiven) return;
+#pragma unroll 1
+  for (u32 block = lane(); block < blocks_of_row(p); block += kLanes) put_scale(p, row, block, 0);
+}
+
+}  // namespace quern::moe
+
+#endif  // QUERN_MOE_QUANTIZE_CUH_

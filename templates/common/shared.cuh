@@ -82,6 +82,17 @@ QUERN_DEVICE u8* dynamic_shared() {
 #endif
 }
 
+// An array of words in the dynamic shared memory, from word `first` on.
+class SharedWords {
+ public:
+  explicit QUERN_DEVICE SharedWords(u32 first) : at_(dynamic_shared() + first * 4) {}
+  QUERN_DEVICE u32 get(u32 i) const { return load_shared<4>(at_ + i * 4).w[0]; }
+  QUERN_DEVICE void set(u32 i, u32 word) const { store_shared<4>(at_ + i * 4, Vector<4>{{word}}); }
+
+ private:
+  u8* at_;
+};
+
 }  // namespace quern::common
 
 #endif

@@ -63,6 +63,22 @@ QUERN_DEVICE u32 awaited(const u32* from, u32 word) {
   return word;
 }
 
+// A barrier of all threads of a grid whose blocks run at once and have one dimension; what they wrote before is visible
+// after, except to reads through the read-only path. `word`: 0 before the first barrier; its last bit changes at each,
+// so whoever needs it to be 0 again must clear it after an odd number of them.
+QUERN_DEVICE void grid_barrier(u32* word) {
+  __syncthreads();
+  if (gridDim.x == 1) return;
+  if (threadIdx.x == 0) {
+    __threadfence();
+    const u32 before = add_relaxed(true, word, blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1);
+    while (((before ^ load_relaxed(word)) >> 31) == 0) {
+    }
+    __threadfence();
+  }
+  __syncthreads();
+}
+
 // ---- Clusters: from sm_90 on.
 
 // A barrier of all threads of the cluster; what they wrote before is visible after.

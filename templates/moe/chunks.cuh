@@ -7,23 +7,11 @@
 
 namespace quern::moe {
 
-// Of the dynamic shared memory: entry i of an array of words.
-QUERN_DEVICE u32 get_word(u32 i) { return load_shared<4>(dynamic_shared() + i * 4).w[0]; }
-QUERN_DEVICE void set_word(u32 i, u32 word) { store_shared<4>(dynamic_shared() + i * 4, Vector<4>{{word}}); }
-
-// The first row of chunk c; of c == p.chunks the end of the last.
-QUERN_DEVICE u32 first_row(u32 c) { return get_word(c); }
-// What is added to a row of chunk c, modulo 2^32.
-QUERN_DEVICE u32 shift_of(const Params& p, u32 c) { return get_word(p.chunks + 1 + c); }
-QUERN_DEVICE void set_shift(const Params& p, u32 c, u32 shift) { set_word(p.chunks + 1 + c, shift); }
-
-// For block_prefix_sum, after the table.
-struct WarpSums {
-  u32 first;
-
-  QUERN_DEVICE u32 get(int i) const { return get_word(first + static_cast<u32>(i)); }
-  QUERN_DEVICE void set(int i, u32 word) const { set_word(first + static_cast<u32>(i), word); }
-};
+// The first row of each chunk, and the end of the last; before that the sizes.
+QUERN_DEVICE SharedWords first_rows() { return SharedWords(0); }
+// What is added to the rows of each chunk, modulo 2^32.
+QUERN_DEVICE SharedWords shifts(const Params& p) { return SharedWords(p.chunks + 1); }
+QUERN_DEVICE SharedWords warp_sums(const Params& p) { return SharedWords(2 * p.chunks + 1); }
 
 QUERN_DEVICE u32 load_index(const void* list, u32 i) {
   using Index = spec::Index;
@@ -47,50 +35,63 @@ QUERN_DEVICE u32 rows_before(const Params& p, const ChunkRange& mine, const Rows
   u32 own = 0;
 #pragma unroll 1
   for (u32 i = mine.begin; i < mine.end; ++i) own += rows_of(i);
-  const WarpSums sums{2 * p.chunks + 1};
+  const SharedWords sums = warp_sums(p);
   return block_prefix_sum(own, sums);
 }
 
-// Sizes are not checked: reorder.cuh moves no row outside of the matrix, whatever they are.
-QUERN_DEVICE void make_table(const Params& p) {
+// Makes first rows of the sizes.
+QUERN_DEVICE void place_chunks(const Params& p, const ChunkRange& mine) {
+  const SharedWords first = first_rows();
 #pragma unroll 1
-  for (u32 c = threadIdx.x; c < p.chunks; c += blockDim.x) set_word(c, load_index(p.sizes, c));
+  for (u32 c = threadIdx.x; c < p.chunks; c += blockDim.x) first.set(c, load_index(p.sizes, c));
   __syncthreads();
-  const ChunkRange mine = chunks_of_thread(p);
-  u32 row = rows_before(p, mine, [](u32 c) { return get_word(c); });
+  u32 row = rows_before(p, mine, [&](u32 c) { return first.get(c); });
 #pragma unroll 1
   for (u32 c = mine.begin; c < mine.end; ++c) {
-    const u32 rows = get_word(c);
-    set_word(c, row);
+    const u32 rows = first.get(c);
+    first.set(c, row);
     row += rows;
   }
-  if (mine.end == p.chunks && mine.begin < mine.end) set_word(p.chunks, row);
-  __syncthreads();
+  if (mine.end == p.chunks && mine.begin < mine.end) first.set(p.chunks, row);
+}
+
+// Places the chunks in their new order.
+QUERN_DEVICE void shift_chunks(const Params& p, const ChunkRange& mine) {
+  const SharedWords first = first_rows();
   const auto ordered = [&](u32 i) {
     const u32 c = load_index(p.order, i);
     return c < p.chunks ? c : p.chunks;
   };
-  const auto size_of = [&](u32 c) { return c < p.chunks ? first_row(c + 1) - first_row(c) : 0; };
-  row = rows_before(p, mine, [&](u32 i) { return size_of(ordered(i)); });
+  const auto size_of = [&](u32 c) { return c < p.chunks ? first.get(c + 1) - first.get(c) : 0; };
+  u32 row = rows_before(p, mine, [&](u32 i) { return size_of(ordered(i)); });
 #pragma unroll 1
   for (u32 i = mine.begin; i < mine.end; ++i) {
     const u32 c = ordered(i);
-    if (c < p.chunks) set_shift(p, c, row - first_row(c));
+    if (c < p.chunks) shifts(p).set(c, row - first.get(c));
     row += size_of(c);
   }
+}
+
+// Sizes are not checked: reorder.cuh moves no row outside of the matrix, whatever they are.
+QUERN_DEVICE void make_table(const Params& p) {
+  const ChunkRange mine = chunks_of_thread(p);
+  place_chunks(p, mine);
+  __syncthreads();
+  shift_chunks(p, mine);
   __syncthreads();
 }
 
 // Where a row goes, and where the gradient of a row comes from. Rows after the last chunk stay where they are.
 QUERN_DEVICE u32 moved_row(const Params& p, u32 row) {
-  if (row >= first_row(p.chunks)) return row;
+  const SharedWords first = first_rows();
+  if (row >= first.get(p.chunks)) return row;
   u32 chunk = 0, end = p.chunks;  // the last one that begins at the row or before
 #pragma unroll 1
   while (end - chunk > 1) {
     const u32 middle = (chunk + end) / 2;
-    (first_row(middle) <= row ? chunk : end) = middle;
+    (first.get(middle) <= row ? chunk : end) = middle;
   }
-  return row + shift_of(p, chunk);
+  return row + shifts(p).get(chunk);
 }
 
 }  // namespace quern::moe

@@ -44,6 +44,13 @@ TEST_F(MoeCompile, EachFormThatMovesRowsOnEveryArchitecture) {
   expect_each_good(jobs);
 }
 
+TEST_F(MoeCompile, ASortOfIndicesOnEveryArchitecture) {
+  std::vector<Job> jobs;
+  for (const std::string& arch : kArchitectures) jobs.push_back({"index_sort rows=8192 count=65536", arch});
+  jobs.push_back({"index_sort index=i32", "sm_90a"});
+  expect_each_good(jobs);
+}
+
 // Architectures in turn.
 TEST_F(MoeCompile, EachFormWithFewAndManyRoutesInShortAndOddRows) {
   std::vector<Job> jobs;

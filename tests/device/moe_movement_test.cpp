@@ -1,4 +1,5 @@
-// moe_permute and moe_unpermute in a graph, with the routings that moe_map makes.
+// moe_permute, moe_unpermute, chunk_sort and index_sort in a graph, and the first two with the routings that moe_map
+// makes.
 #include <gtest/gtest.h>
 
 #include "base/text.h"
@@ -41,6 +42,11 @@ TEST_F(MoeMovementOnDevice, AReplayMovesTheRowsOfANewRouting) {
     expect_replays(cat(form, " tokens=150 experts=20 hidden=264 topk=4 align=8"));
     expect_replays(cat(form, " tokens=150 experts=20 hidden=264 topk=4 align=8 tail=list capacity=500"));
   }
+}
+
+// In a used workspace: the launch before has left zeros.
+TEST_F(MoeMovementOnDevice, AReplaySortsOtherIndices) {
+  for (const char* rows : {"200", "9000", "3000000"}) expect_replays(cat("index_sort count=9000 rows=", rows));
 }
 
 // Of a matrix of several iterations of each block.

@@ -183,8 +183,8 @@ TEST_F(Prepare, TextDoesWhatAStructDoes) {
   EXPECT_TRUE(has(refusal([&] { runtime.prepare_text("gathr width=512"); }).sentence, "did you mean gather?"));
   EXPECT_TRUE(
       has(refusal([&] { runtime.prepare_text(""); }).sentence,
-          "Families are: chunk_sort, gather, moe_map, moe_permute, moe_unpermute, mx_scales, mxfp8, mxfp8_dequantize, "
-          "pointwise, row_pad"));
+          "Families are: chunk_sort, gather, index_sort, moe_map, moe_permute, moe_unpermute, mx_scales, mxfp8, "
+          "mxfp8_dequantize, pointwise, row_pad"));
 }
 
 TEST_F(Prepare, ABadProblemIsRefusedBeforeAnythingIsDone) {

@@ -1,0 +1,208 @@
+#include "index_sort/index_sort.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "base/random.h"
+#include "common/geometry.h"
+#include "common/host_types.h"
+#include "index_sort/params.h"
+#include "quern_embedded/index_sort.h"
+
+namespace quern {
+namespace {
+
+using index_sort::kMostBits;
+
+// In the order of kOperands.
+enum Operands { kIndex, kOrder, kSorted, kWorkspace };
+// In the order of kParameters.
+enum Parameters { kBlocks, kThreads, kUnroll, kBits };
+constexpr std::int32_t kBlockCounts[] = {0, 1, 8, 16, 32, 64, kNoMore};
+constexpr std::int32_t kThreadCounts[] = {256, 512, 1024, kNoMore};
+constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
+constexpr std::int32_t kBitCounts[] = {4, 5, 6, 7, kMostBits, kNoMore};
+
+constexpr std::int64_t kMostCount = (std::int64_t{1} << 31) - 1;
+constexpr std::int64_t kMostBlocks = 256;  // whose digits the workspace has room for
+constexpr std::int64_t kFew = 4096;        // items that one block sorts sooner than several that wait for each other
+// Items of a block, at least: with fewer, reading the digits of all blocks takes longer than what more blocks save.
+constexpr std::int64_t kBlockItems = 2048;
+
+// Bits of a key: an index, or `rows`.
+int key_bits(const IndexSort& p) {
+  if (p.rows == kOpen) return 31;
+  int bits = 1;
+  while (p.rows >> bits != 0) ++bits;
+  return bits;
+}
+int passes_of(const IndexSort& p, int bits) { return (key_bits(p) + bits - 1) / bits; }
+// The fewest passes, with digits of one size.
+std::int32_t preferred_bits(const IndexSort& p) {
+  const int passes = passes_of(p, kMostBits);
+  return std::max(kBitCounts[0], (key_bits(p) + passes - 1) / passes);
+}
+
+Layout index_layout(const IndexSort& p) { return Layout::list(p.index, p.count); }
+Layout order_layout(const IndexSort& p) { return Layout::list(i32, p.count); }
+Layout workspace_layout(const IndexSort& p) {
+  if (p.count == kOpen) return Layout::list(i32, kOpen);
+  return Layout::list(i32, 2 + (kMostBlocks << kMostBits) + 2 * p.count);
+}
+
+template <Layout (*F)(const IndexSort&)>
+constexpr auto layout = &layout_of<IndexSort, F>;
+
+// Arranged in digits.cuh.
+std::uint32_t shared_bytes(const Config& c) {
+  const int shares = c[kThreads] >> c[kBits], arrays = c[kThreads] / 32 + 1 + 2 * shares;
+  return static_cast<std::uint32_t>(((arrays << c[kBits]) + 32) * 4);
+}
+
+struct IndexSortFamily {
+  using Problem = IndexSort;
+  using Args = IndexSortArgs;
+  static constexpr const char* kName = "index_sort";
+  static constexpr const char* kSentence = "the order of indices by value, as a stable sort gives it";
+
+  static constexpr Field kFields[] = {
+      extent_field("rows", offsetof(IndexSort, rows), true, "indices are below it; others are last"),
+      extent_field("count", offsetof(IndexSort, count), true, "indices"),
+      dtype_field("index", offsetof(IndexSort, index), only(i64) | only(i32), "type of the indices"),
+  };
+  static constexpr Operand kOperands[] = {
+      {"index", Role::input, offsetof(IndexSortArgs, index), false, layout<index_layout>, "[count]", "the indices"},
+      {"order", Role::output, offsetof(IndexSortArgs, order), false, layout<order_layout>, "[count]",
+       "positions in index, by value"},
+      {"sorted", Role::output, offsetof(IndexSortArgs, sorted), false, layout<order_layout>, "[count]",
+       "the indices in that order; rows where one is not in [0, rows)"},
+      {"workspace", Role::workspace, offsetof(IndexSortArgs, workspace), false, layout<workspace_layout>,
+       "[65538 + 2 * count]", "scratch memory, zeros before the first launch"},
+  };
+  static constexpr LaunchExtent kLaunchExtents[] = {{"rows", offsetof(IndexSortArgs, rows), nullptr},
+                                                    {"count", offsetof(IndexSortArgs, count), nullptr}};
+  static constexpr Parameter kParameters[] = {
+      {"blocks", kBlockCounts, false, "most thread blocks; 0: one for up to 4096 indices, else one for each 2048"},
+      {"threads", kThreadCounts, true, "threads per block"},
+      {"unroll", kUnrolls, true, "indices of a thread that are loaded together"},
+      {"bits", kBitCounts, true, "bits of a key that a pass sorts by"},
+  };
+  static constexpr Table<Constraint> kConstraints{};
+  static constexpr const char* kBenchCases[] = {
+      "index_sort rows=8192 count=65536",
+      "index_sort rows=65536 count=65536",
+      "index_sort rows=1000000 count=1048576",
+      "index_sort rows=50000 count=2048",
+  };
+  static constexpr const char* kDraws[] = {
+      "rows=2..10000000",
+      "count=1..4194304",
+      "index=i64 | index=i32",
+  };
+
+  static Table<Scalar> scalars() { return {}; }
+  static Table<SourceFile> sources() { return embedded::index_sort_sources(); }
+
+  static std::string check(const IndexSort& p) {
+    if (p.rows != kOpen && p.rows > kMostCount) return "rows must be fewer than 2^31: sorted has i32";
+    if (p.count != kOpen && p.count > kMostCount) return "count must be fewer than 2^31: order has i32";
+    return {};
+  }
+
+  static int variants(const IndexSort& p, const Target&, const DeviceModel&, Variant (&out)[kMaxVariants]) {
+    out[0].name = "any";
+    out[0].config[kThreads] = 1024;
+    out[0].config[kUnroll] = 4;
+    out[0].config[kBits] = preferred_bits(p);
+    return 1;
+  }
+
+  static std::uint32_t alignment(const IndexSort&, int, const Config&) { return 1; }
+
+  static void specialize(const IndexSort& p, const Target&, const Config& config, Spec& spec) {
+    spec.integer("params_bytes", sizeof(index_sort::Params));
+    spec.integer("max_threads", config[kThreads]);
+    spec.integer("unroll", config[kUnroll]);
+    spec.integer("bits", config[kBits]);
+    spec.type("Index", common::spec_type(p.index));
+  }
+
+  static std::int64_t blocks_of(const IndexSort& p, const DeviceModel& model, const Config& config) {
+    const std::int64_t most = std::min<std::int64_t>(kMostBlocks, model.multiprocessors);
+    const std::int64_t enough = p.count <= kFew ? 1 : (p.count + kBlockItems - 1) / kBlockItems;
+    const std::int64_t asked = config[kBlocks] == 0 ? enough : config[kBlocks];
+    return std::clamp<std::int64_t>(asked, 1, most);
+  }
+
+  static void launch(const IndexSort& p, const Args& a, const DeviceModel& model, const Config& config,
+                     Launch& launch) {
+    const std::int64_t each =
+        (p.count + blocks_of(p, model, config) * 32 - 1) / (blocks_of(p, model, config) * 32) * 32;
+    const std::int64_t blocks = each == 0 ? 0 : (p.count + each - 1) / each;
+    auto* const words = static_cast<unsigned*>(a.workspace.data);
+    index_sort::Params params{};
+    params.index = a.index.data;
+    params.out = {static_cast<unsigned*>(a.sorted.data), static_cast<unsigned*>(a.order.data)};
+    params.barrier = words;
+    params.table = words + 2;
+    params.spare = {words + 2 + (kMostBlocks << kMostBits), words + 2 + (kMostBlocks << kMostBits) + p.count};
+    params.rows = p.rows;
+    params.count = static_cast<unsigned>(p.count);
+    params.block_items = static_cast<unsigned>(each);
+    params.passes = static_cast<unsigned>(passes_of(p, config[kBits]));
+    launch.set_params(params);
+    launch.empty = p.count == 0;
+    launch.block[0] = static_cast<std::uint32_t>(config[kThreads]);
+    launch.grid[0] = static_cast<std::uint32_t>(std::max<std::int64_t>(1, blocks));
+    launch.shared_bytes = shared_bytes(config);
+    launch.cooperative = blocks > 1;
+  }
+
+  static std::int64_t key_at(const IndexSort& p, const Args& a, std::int64_t i) {
+    const std::int64_t index = common::read_integer(p.index, a.index.data, i);
+    return index < 0 || index >= p.rows ? p.rows : index;
+  }
+
+  static void reference(const IndexSort& p, const Args& a) {
+    std::vector<std::int32_t> order(static_cast<std::size_t>(p.count));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::int32_t x, std::int32_t y) { return key_at(p, a, x) < key_at(p, a, y); });
+    for (std::int64_t i = 0; i < p.count; ++i) {
+      static_cast<std::int32_t*>(a.order.data)[i] = order[static_cast<std::size_t>(i)];
+      static_cast<std::int32_t*>(a.sorted.data)[i] =
+          static_cast<std::int32_t>(key_at(p, a, order[static_cast<std::size_t>(i)]));
+    }
+  }
+
+  static Tolerance tolerance(const IndexSort&, int) { return {0, 0, true}; }
+  static std::int64_t bytes(const IndexSort& p) { return p.count * (quern::bytes(p.index) + 8); }
+
+  // In benchmarks, seed 1, uniform. Else some are not in [0, rows), and of every second seed most are few different
+  // ones.
+  static bool generate(const IndexSort& p, int operand, std::uint64_t seed, void* data) {
+    if (operand != kIndex) return false;
+    const std::uint64_t problem = seed / kSeedsOfProblem;
+    const auto rows = static_cast<std::uint64_t>(std::max<std::int64_t>(1, p.rows));
+    for (std::int64_t i = 0; i < p.count; ++i) {
+      const std::uint64_t random = random_at(seed, static_cast<std::uint64_t>(i));
+      const bool few = problem % 2 == 0 && random % 8 != 0;
+      auto index = static_cast<std::int64_t>((random >> 8) % (few ? std::min<std::uint64_t>(rows, 3) : rows));
+      if (problem != 1 && random % 16 == 1) index = p.rows + static_cast<std::int64_t>(random >> 8 & 1);
+      if (problem != 1 && random % 16 == 2) index = -1 - static_cast<std::int64_t>(random >> 8 & 1);
+      if (p.index == i32) index = std::min<std::int64_t>(index, (std::int64_t{1} << 31) - 1);
+      common::write_integer(p.index, data, i, index);
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+const Family& IndexSort::family() {
+  static const Family family = make_family<IndexSortFamily>();
+  return family;
+}
+
+}  // namespace quern

@@ -1,0 +1,30 @@
+// The kernel's parameter struct. Read by host and kernel.
+#ifndef QUERN_INDEX_SORT_PARAMS_H_
+#define QUERN_INDEX_SORT_PARAMS_H_
+
+namespace quern::index_sort {
+
+// The most bits of a digit.
+constexpr int kMostBits = 8;
+
+// Keys and the positions that they had in `index`.
+struct Pairs {
+  unsigned* keys;
+  unsigned* positions;
+};
+
+struct Params {
+  const void* index;
+  Pairs out;          // sorted and order
+  Pairs spare;        // workspace: what every other pass writes
+  unsigned* table;    // workspace: [blocks, digits]
+  unsigned* barrier;  // workspace: that of the grid, then a number of blocks
+  long long rows;
+  unsigned count;
+  unsigned block_items;  // of a thread block, a multiple of 32
+  unsigned passes;
+};
+
+}  // namespace quern::index_sort
+
+#endif  // QUERN_INDEX_SORT_PARAMS_H_

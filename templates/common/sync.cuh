@@ -57,6 +57,14 @@ QUERN_DEVICE u32 add_relaxed(bool mine, u32* to, u32 addend QUERN_SITE) {
   return before;
 }
 
+// In a loop that polls several words of other blocks. On the host driver other threads run here.
+QUERN_DEVICE void poll_again(QUERN_ONLY_SITE) {
+#ifndef __CUDA_ARCH__
+  twin::Thread& t = twin::self();
+  t.services->yield(t, site);
+#endif
+}
+
 // A non-zero word that another block has stored or will store; `word` was read from there.
 QUERN_DEVICE u32 awaited(const u32* from, u32 word) {
   while (word == 0) word = load_relaxed(from);

@@ -1,4 +1,4 @@
-// A thread block: its tokens, its shared memory, and sums over its threads.
+// A thread block: its tokens, its shared memory, and how its lanes share the experts.
 #ifndef QUERN_MOE_MAP_BLOCK_CUH_
 #define QUERN_MOE_MAP_BLOCK_CUH_
 
@@ -12,12 +12,13 @@ namespace quern::moe_map {
 using namespace common;
 
 constexpr u32 kAll = 0xffffffffu;
+constexpr u32 kThreads = spec::max_threads, kWarps = kThreads / 32;
 
 QUERN_DEVICE u32 lane() { return threadIdx.x % 32; }
 QUERN_DEVICE u32 warp() { return threadIdx.x / 32; }
-QUERN_DEVICE u32 warps() { return blockDim.x / 32; }
 QUERN_DEVICE u32 lanes_below() { return (1u << lane()) - 1; }
 
+QUERN_DEVICE u32 least(u32 a, u32 b) { return a < b ? a : b; }
 QUERN_DEVICE u32 popc(u32 bits) { return static_cast<u32>(__popc(bits)); }
 QUERN_DEVICE void put(int* to, u32 value) { store<4>(to, Vector<4>{{value}}); }
 
@@ -31,51 +32,65 @@ QUERN_DEVICE Tokens tokens_of_block(const Params& p) {
   return {first, left < p.block_tokens ? static_cast<u32>(left) : p.block_tokens};
 }
 
+QUERN_DEVICE int* row_ids(const Params& p, u64 token) { return p.row_id_map + token * (2 * p.experts + 1); }
+
 // An array of words in shared memory.
 class Words {
  public:
   explicit QUERN_DEVICE Words(u32 first) : at_(dynamic_shared() + first * 4) {}
   QUERN_DEVICE u32 get(u32 i) const { return load_shared<4>(at_ + i * 4).w[0]; }
   QUERN_DEVICE void set(u32 i, u32 word) const { store_shared<4>(at_ + i * 4, Vector<4>{{word}}); }
+  // Returns what the word was.
+  QUERN_DEVICE u32 add(u32 i, u32 addend) const { return atomicAdd(reinterpret_cast<u32*>(at_) + i, addend); }
 
  private:
   u8* at_;
 };
 
-// For each expert the number of the block's routes; later the row of its next route. The last entry counts routes
-// beyond the topk-th of their token.
-QUERN_DEVICE Words experts_of_block() { return Words(0); }
-// The padding rows before each expert.
-QUERN_DEVICE Words padding_before(const Params& p) { return Words(p.experts + 1); }
-QUERN_DEVICE Words sums(const Params& p) { return Words(2 * p.experts + 1); }
-constexpr u32 kSums = 2 * 32;
-// The rest is for ids.cuh or mask.cuh.
-QUERN_DEVICE u32 first_word(const Params& p) { return 2 * p.experts + 1 + kSums; }
+// Of each warp: the routes of its experts, then their rows, then the dropped routes of its tokens.
+QUERN_DEVICE Words sums_of_warps(u32 which) { return Words(which * 32); }
+// Of each expert: the block's first row, counted from the first row of the expert's warp.
+QUERN_DEVICE Words first_rows(const Params& p) { return Words(p.places.experts); }
+// The padding rows before each expert, counted from the expert's warp.
+QUERN_DEVICE Words padding_before(const Params& p) { return Words(p.places.padding); }
+// A warp's number of routes of each expert; later those of earlier warps.
+QUERN_DEVICE Words counters_of_warp(const Params& p, u32 w) { return Words(p.places.counters + w * p.stride); }
 
-struct PrefixSum {
-  u32 before;
-  u32 all;
+// Whether row_tokens goes through shared memory.
+QUERN_DEVICE bool is_staged(const Params& p) { return spec::one_block && p.staged != 0; }
+
+// A warp has kWarpExperts consecutive experts, and kShares lanes for each, which divide the work on it.
+constexpr u32 kWarpExperts = spec::warp_experts, kShares = 32 / kWarpExperts;
+
+struct ExpertLane {
+  u32 expert;
+  u32 share;
+  bool exists;
+
+  QUERN_DEVICE bool first() const { return exists && share == 0; }
 };
 
-// N exclusive prefix sums over the threads of the block, and their totals.
-template <int N>
-QUERN_DEVICE void block_prefix_sums(const Params& p, const u32 (&mine)[N], PrefixSum (&out)[N]) {
-  static_assert(N * 32 <= kSums);
-  const Words shared = sums(p);
-  u32 up_to[N];
+QUERN_DEVICE ExpertLane expert_of_lane(const Params& p) {
+  const u32 expert = warp() * kWarpExperts + lane() % kWarpExperts;
+  return {expert, lane() / kWarpExperts, expert < p.experts};
+}
+
+// The sum over the lanes of an expert, in all of them.
+QUERN_DEVICE u32 sum_of_shares(u32 mine) {
 #pragma unroll
-  for (int i = 0; i < N; ++i) {
-    up_to[i] = warp_prefix_sum(mine[i]);
-    if (lane() == 31) shared.set(i * 32 + warp(), up_to[i]);
-  }
-  __syncthreads();
+  for (u32 distance = kWarpExperts; distance < 32; distance *= 2)
+    mine += __shfl_xor_sync(kAll, mine, static_cast<int>(distance));
+  return mine;
+}
+
+// The sum of what this lane's expert and the warp's earlier experts have.
+QUERN_DEVICE u32 sum_up_to_expert(u32 mine) {
 #pragma unroll
-  for (int i = 0; i < N; ++i) {
-    const u32 warps_up_to = warp_prefix_sum(lane() < warps() ? shared.get(i * 32 + lane()) : 0);
-    const u32 before = __shfl_sync(kAll, warps_up_to, static_cast<int>(warp() + 31) % 32);
-    out[i] = {(warp() == 0 ? 0 : before) + up_to[i] - mine[i], __shfl_sync(kAll, warps_up_to, 31)};
+  for (u32 distance = 1; distance < kWarpExperts; distance *= 2) {
+    const u32 below = __shfl_up_sync(kAll, mine, distance, static_cast<int>(kWarpExperts));
+    if (lane() % kWarpExperts >= distance) mine += below;
   }
-  __syncthreads();
+  return mine;
 }
 
 }  // namespace quern::moe_map

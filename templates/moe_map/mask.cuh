@@ -1,172 +1,130 @@
-// The map as a mask of tokens by experts, in bytes or bits. A warp works on a tile of 32 x 32: a lane first has the
-// tokens of an expert, in 32 bits, then, transposed, the experts of a token.
+// A mask's routes: a warp turns the marks of its tokens into a list of the experts of each, in shared memory. A token
+// has a lane for each piece of 16 experts, up to 32; its routes are from its last expert to its first, and those beyond
+// the topk-th are dropped.
 #ifndef QUERN_MOE_MAP_MASK_CUH_
 #define QUERN_MOE_MAP_MASK_CUH_
 
+#include "moe_map/marks.cuh"
 #include "moe_map/routes.cuh"
 
 namespace quern::moe_map {
 
-constexpr bool kLimitsRoutes = true;
+constexpr bool kListsRoutes = true;
 
-QUERN_DEVICE u32 groups(const Params& p) { return (p.experts + 31) / 32; }
-// Words of 32 tokens that a block works on at once.
-QUERN_DEVICE u32 words_at_once(const Params& p) { return warps() / groups(p); }
+constexpr u32 kLanes = spec::lanes, kGroups = spec::groups;  // lanes of a token, which go through its pieces in groups
+constexpr u32 kTokens = 32 / kLanes;                         // of a warp at once
+// Such tokens whose loads are in flight together: a lane has up to 64 bytes of them, and the marks of 4.
+constexpr int kLoaded = kAccesses * Vector<kAccess>::kWords, kAhead = kLoaded < 4 ? 4 : 16 / kLoaded;
 
-// For each word, the number of tokens of each expert; later the row of the next route.
-QUERN_DEVICE Words words(const Params& p, u32 word) { return Words(first_word(p) + word * p.experts); }
-// The experts of each token, a bit each.
-QUERN_DEVICE Words masks(const Params& p) { return Words(first_word(p) + words_at_once(p) * p.experts); }
-
-QUERN_DEVICE bool marked(const Params& p, u64 token, u32 expert) {
-  if constexpr (spec::bits) {
-    const u64 at = token * ((p.experts + 7) / 8) + expert / 8;
-    return (load<1>(static_cast<const u8*>(p.map) + at).w[0] >> expert % 8 & 1) != 0;
-  } else {
-    using Index = spec::Index;
-    return load<sizeof(Index)>(static_cast<const Index*>(p.map) + (token * p.experts + expert)).w[0] != 0;
+// Experts of routes, in 16 bits each.
+class List {
+ public:
+  explicit QUERN_DEVICE List(const Params& p) : at_(dynamic_shared() + (p.places.lists + warp() * p.list) * 4) {}
+  QUERN_DEVICE u32 get(u32 i) const {
+    const u32 expert = load_shared<2>(at_ + i * 2).w[0];
+    return expert == 0xffffu ? kNone : expert;
   }
-}
-
-// Bit i of lane j becomes bit j of lane i.
-QUERN_DEVICE u32 transposed(u32 bits) {
-  u32 out = 0;
-#pragma unroll
-  for (u32 i = 0; i < 32; ++i) {
-    const u32 of_lane = __ballot_sync(kAll, static_cast<int>(bits >> i & 1));
-    if (lane() == i) out = of_lane;
+  QUERN_DEVICE void set(u32 i, u32 expert) const {
+    store_shared<2>(at_ + i * 2, Vector<2>{{static_cast<u16>(expert)}});
   }
-  return out;
-}
 
-// The warp's tile in an iteration.
-struct MaskTile {
-  u32 word;   // of 32 tokens, of those that the block works on at once
-  u32 group;  // of 32 experts
-  u32 first;  // token, counted from the block's
-  bool any;
-
-  QUERN_DEVICE u32 expert() const { return group * 32 + lane(); }
-  QUERN_DEVICE u32 token() const { return first + lane(); }
+ private:
+  u8* at_;
 };
 
-QUERN_DEVICE MaskTile tile_of_warp(const Params& p, const Tokens& tokens, u32 first_token) {
-  const u32 word = warp() / groups(p), first = first_token + word * 32;
-  return {word, warp() - word * groups(p), first, word < words_at_once(p) && first < tokens.count};
+QUERN_DEVICE Slice slice_of_warp(const Params& p, const Tokens& tokens) {
+  const u32 own = (tokens.count + p.counters - 1) / p.counters, begin = least(warp() * own, tokens.count);
+  return {begin * p.topk, least(begin + own, tokens.count) * p.topk};
 }
 
-struct RoutesOfTile {
-  u32 of_expert;  // which of 32 tokens it has
-  u32 of_token;   // which of 32 experts it has
-  u32 above;      // routes that the token has among later experts
-  u32 dropped;    // routes of the token beyond the topk-th
-};
-
-// Loads of a lane in flight, as many as the registers of a thread hold.
-constexpr u32 kLoads = spec::max_threads > 512 ? 8 : 32;
-
-// The tokens of the lane's expert.
-QUERN_DEVICE u32 tokens_with(const Params& p, const Tokens& tokens, const MaskTile& tile) {
-  u32 bits = 0;
-  const u64 first = tokens.first + tile.first;
-  const u32 count = tokens.count - tile.first;
-#pragma unroll 1
-  for (u32 from = 0; from < 32; from += kLoads) {
+// The sum over this lane and the later ones of the token.
+QUERN_DEVICE u32 sum_from_lane(u32 mine) {
 #pragma unroll
-    for (u32 i = from; i < from + kLoads; ++i) bits |= i < count && marked(p, first + i, tile.expert()) ? 1u << i : 0;
+  for (u32 distance = 1; distance < kLanes; distance *= 2) {
+    const u32 above = __shfl_down_sync(kAll, mine, distance, static_cast<int>(kLanes));
+    if (lane() % kLanes + distance < kLanes) mine += above;
   }
-  return bits;
+  return mine;
 }
 
-// Routes of a token are from its last expert to its first; those beyond the topk-th are dropped. By all threads.
-QUERN_DEVICE RoutesOfTile read_tile(const Params& p, const Tokens& tokens, const MaskTile& tile) {
-  RoutesOfTile m = {};
-  if (tile.any && tile.expert() < p.experts) m.of_expert = tokens_with(p, tokens, tile);
-  m.of_token = transposed(m.of_expert);
-  const u32 row = (tile.word * 32 + lane()) * groups(p);
-  if (tile.any) masks(p).set(row + tile.group, m.of_token);
-  __syncthreads();
-  if (!tile.any) return m;
-  for (u32 g = tile.group + 1; g < groups(p); ++g) m.above += popc(masks(p).get(row + g));
-  m.above = m.above < p.topk ? m.above : p.topk;
-  for (; popc(m.of_token) > p.topk - m.above; ++m.dropped) m.of_token &= m.of_token - 1;
-  if (__any_sync(kAll, m.dropped != 0)) m.of_expert = transposed(m.of_token);
-  if (tile.expert() < p.experts) words(p, tile.word).set(tile.expert(), popc(m.of_expert));
-  return m;
-}
-
-// Calls body(tile, its routes, words in this iteration) in all threads.
-template <class Body>
-QUERN_DEVICE void for_tiles_of_mask(const Params& p, const Tokens& tokens, const Body& body) {
+// Lists the experts of a piece from place `k` of the token on; `list_at`: the token's first place.
+QUERN_DEVICE void list_marks(const Params& p, const List& list, u32 list_at, u32 k, u32 marks, u32 piece) {
 #pragma unroll 1
-  for (u32 first = 0; first < tokens.count; first += words_at_once(p) * 32) {
-    const MaskTile tile = tile_of_warp(p, tokens, first);
-    const RoutesOfTile routes = read_tile(p, tokens, tile);
-    __syncthreads();
-    const u32 words_left = (tokens.count - first + 31) / 32;
-    body(tile, routes, words_left < words_at_once(p) ? words_left : words_at_once(p));
-    __syncthreads();
+  for (; marks != 0 && k < p.topk; ++k) {
+    const u32 last = 31 - static_cast<u32>(__clz(static_cast<int>(marks)));
+    list.set(list_at + k, piece * kPieceExperts + last);
+    marks ^= 1u << last;
   }
 }
 
-QUERN_DEVICE void count_routes(const Params& p, const Tokens& tokens) {
-  u32 own = 0, dropped = 0;
-  for_tiles_of_mask(p, tokens, [&](const MaskTile&, const RoutesOfTile& m, u32 count) {
-    dropped += m.dropped;
-    if (threadIdx.x >= p.experts) return;
-    for (u32 w = 0; w < count; ++w) own += words(p, w).get(threadIdx.x);
-  });
-  if (threadIdx.x < p.experts) experts_of_block().set(threadIdx.x, own);
-  const u32 mine[] = {dropped};
-  PrefixSum sum[1];
-  block_prefix_sums(p, mine, sum);
-  if (threadIdx.x == 0) experts_of_block().set(p.experts, sum[0].all);
-  __syncthreads();
+// Of kAhead tokens of a lane, the marks of one piece each, 16 bits a token. `first`: the warp's first token in the
+// block, of `end` tokens.
+QUERN_DEVICE u64 read_marks(const Params& p, const Tokens& tokens, u32 first, u32 end, u32 piece) {
+  Piece pieces[kAhead];
+#pragma unroll
+  for (int i = 0; i < kAhead; ++i) {
+    const u32 token = first + i * kTokens + lane() / kLanes;
+    pieces[i] = token < end ? load_piece(p, tokens.first + token, piece) : Piece{};
+  }
+  u64 marks = 0;
+#pragma unroll
+  for (int i = 0; i < kAhead; ++i) marks |= static_cast<u64>(marks_of(p, pieces[i], piece)) << (16 * i);
+  return marks;
 }
 
-QUERN_DEVICE int* row_ids(const Params& p, u64 token) { return p.row_id_map + token * (2 * p.experts + 1); }
-
-// The warp's routes, in the lanes of their tokens.
-QUERN_DEVICE void write_tile(const Params& p, const Tokens& tokens, const MaskTile& tile, const RoutesOfTile& m) {
-  const u64 token = tokens.first + tile.token();
-  const Words next = words(p, tile.word);
-  u32 left = m.of_token, k = m.above;
-  while (__any_sync(kAll, left != 0)) {
-    const u32 bit = left == 0 ? 0 : 31 - static_cast<u32>(__clz(static_cast<int>(left)));
-    const u32 tokens_of_expert = __shfl_sync(kAll, m.of_expert, static_cast<int>(bit));
-    if (left == 0) continue;
-    const u32 expert = tile.group * 32 + bit, row = next.get(expert) + popc(tokens_of_expert & lanes_below());
-    write_route(p, token * p.topk + k, token, row);
-    put(p.token_experts + token * p.topk + k, expert);
-    if constexpr (spec::row_id_map) {
-      put(row_ids(p, token) + k, row - padding_before(p).get(expert));
-      put(row_ids(p, token) + p.experts + k, expert);
-    }
-    left &= ~(1u << bit);
-    ++k;
-  }
-  if (tile.group != 0 || tile.token() >= tokens.count) return;
-  if constexpr (spec::row_id_map) put(row_ids(p, token) + 2 * p.experts, k);
-  for (; k < p.topk; ++k) {
-    put(p.token_rows + token * p.topk + k, ~0u);
-    put(p.token_experts + token * p.topk + k, ~0u);
-  }
-}
-
-QUERN_DEVICE void write_routes(const Params& p, const Tokens& tokens) {
-  for_tiles_of_mask(p, tokens, [&](const MaskTile& tile, const RoutesOfTile& m, u32 count) {
-    if (const u32 e = threadIdx.x; e < p.experts) {
-      u32 next = experts_of_block().get(e);
-      for (u32 w = 0; w < count; ++w) {
-        const u32 own = words(p, w).get(e);
-        words(p, w).set(e, next);
-        next += own;
+// Lists the routes `first` to `end`, of whole tokens. Returns the routes that this lane dropped.
+QUERN_DEVICE u32 list_routes(const Params& p, const Tokens& tokens, const List& list, u32 first, u32 end) {
+  const u32 first_token = divide32(first, p.by_topk), end_token = divide32(end, p.by_topk);
+  u32 dropped = 0;
+#pragma unroll 1
+  for (u32 batch = first_token; batch < end_token; batch += kAhead * kTokens) {
+    u64 marks[kGroups];
+#pragma unroll
+    for (u32 g = 0; g < kGroups; ++g)
+      marks[g] = read_marks(p, tokens, batch, end_token, g * kLanes + lane() % kLanes);
+#pragma unroll 1
+    for (u32 token = batch + lane() / kLanes, i = 0; i < kAhead; ++i, token += kTokens) {
+      const u32 list_at = (token - first_token) * p.topk;
+      u32 count = 0;
+#pragma unroll
+      for (u32 g = kGroups; g-- > 0;) {
+        const u32 own = static_cast<u32>(marks[g]) & 0xffffu, from_lane = sum_from_lane(popc(own));
+        const u32 k = count + from_lane - popc(own);
+        list_marks(p, list, list_at, k, own, g * kLanes + lane() % kLanes);
+        dropped += popc(own) - least(popc(own), p.topk - least(k, p.topk));
+        count += __shfl_sync(kAll, from_lane, 0, static_cast<int>(kLanes));
+        marks[g] >>= 16;
       }
-      experts_of_block().set(e, next);
+      if (lane() % kLanes != 0 || token >= end_token) continue;
+      for (u32 k = count; k < p.topk; ++k) list.set(list_at + k, 0xffffu);
+      if constexpr (spec::row_id_map) put(row_ids(p, tokens.first + token) + 2 * p.experts, least(count, p.topk));
     }
-    __syncthreads();
-    if (tile.any) write_tile(p, tokens, tile, m);
-  });
+  }
+  __syncwarp();
+  return dropped;
+}
+
+// Calls body(first route, routes of this lane) for each step of the slice. Returns the routes that this lane dropped.
+template <class Body>
+QUERN_DEVICE u32 for_steps(const Params& p, const Tokens& tokens, const Slice& slice, const Body& body) {
+  const List list(p);
+  u32 dropped = 0;
+#pragma unroll 1
+  for (u32 batch = slice.begin; batch < slice.end; batch += p.batch) {
+    const u32 end = least(batch + p.batch, slice.end);
+    dropped += list_routes(p, tokens, list, batch, end);
+#pragma unroll 1
+    for (u32 first = batch; first < end; first += kStep) {
+      Routes routes = no_routes();
+#pragma unroll
+      for (int i = 0; i < kRoutes; ++i) {
+        if (const u32 route = route_at(first, i); route < end) routes.expert[i] = list.get(route - batch);
+      }
+      body(first, routes);
+    }
+    __syncwarp();
+  }
+  return dropped;
 }
 
 }  // namespace quern::moe_map

@@ -4,6 +4,7 @@
 
 #include "common/geometry.h"
 #include "moe/choice_names.h"
+#include "moe_map/geometry.h"
 #include "moe_map/params.h"
 #include "moe_map/rules.h"
 #include "quern_embedded/moe_map.h"
@@ -19,23 +20,13 @@ using moe::kTails;
 constexpr DTypeSet kIndexTypes = only(DType::none) | only(u8) | only(i32) | only(i64);
 
 // In the order of kParameters.
-enum Parameters { kBlocks, kThreads };
-enum Blocks { kMany, kOne };
-constexpr std::int32_t kBlockCounts[] = {kMany, kOne, kNoMore};
+enum Parameters { kBlocks, kThreads, kRoutes, kVector };
+constexpr std::int32_t kBlockCounts[] = {1, 8, 16, 32, 64, kMostBlocks, kNoMore};
 constexpr std::int32_t kThreadCounts[] = {128, 256, 512, 1024, kNoMore};
+constexpr std::int32_t kRouteCounts[] = {1, 2, 4, 8, kNoMore};
+constexpr std::int32_t kVectors[] = {1, 2, 4, 8, 16, kNoMore};
 
-// Each block reads the counts of all: 64 KB for 256 experts.
-constexpr std::int64_t kMostBlocks = 64;
-constexpr std::int64_t kFewRoutes = 4096;
-
-// Of each of at most `blocks` thread blocks, a multiple of 32.
-std::int64_t block_tokens(const MoeMap& p, std::int64_t blocks) {
-  return std::max<std::int64_t>(1, (p.tokens + 32 * blocks - 1) / (32 * blocks)) * 32;
-}
-// All of them run at once, so a device has at most one for each multiprocessor.
-std::int64_t blocks_of(const MoeMap& p, std::int64_t most) {
-  return std::max<std::int64_t>(1, (p.tokens + block_tokens(p, most) - 1) / block_tokens(p, most));
-}
+Shape shape_of(const Config& c) { return {c[kThreads], c[kRoutes], c[kBlocks] == 1}; }
 
 Layout map_layout(const MoeMap& p) { return Layout::matrix(index_of(p), p.tokens, map_width(p), map_width(p)); }
 Layout expert_map_layout(const MoeMap& p) { return Layout::list(p.global > 0 ? i32 : DType::none, p.global); }
@@ -53,14 +44,47 @@ Layout row_id_map_layout(const MoeMap& p) {
   return Layout::matrix(has_row_ids(p) ? i32 : DType::none, p.tokens, width, width);
 }
 Layout workspace_layout(const MoeMap& p) {
-  return Layout::list(i32, p.tokens == kOpen ? kOpen : blocks_of(p, kMostBlocks) * (p.experts + 1) + 1);
+  return Layout::list(i32, p.tokens == kOpen ? kOpen : std::clamp<std::int64_t>(p.tokens, 1, kMostBlocks) * (p.experts + 1) + 1);
 }
 
 template <Layout (*F)(const MoeMap&)>
 constexpr auto layout = &layout_of<MoeMap, F>;
 
 bool threads_suffice(const MoeMap& p, const Target&, const Config& c) { return c[kThreads] >= p.experts; }
-bool is_small(const MoeMap& p) { return p.tokens * p.topk <= kFewRoutes; }
+
+// Of a mask: a part of 16 experts is read in one or several accesses.
+std::int64_t element_bytes(const MoeMap& p) { return quern::bytes(index_of(p)); }
+std::int64_t natural_vector(const MoeMap& p) {
+  return common::common_alignment({map_width(p) * element_bytes(p)}, p.map == MoeMapKind::bits ? 2 : 16);
+}
+bool is_mask(const MoeMap& p, const Config&) { return has_mask(p); }
+bool vector_fits(const MoeMap& p, const Target&, const Config& c) {
+  return !has_mask(p) || (natural_vector(p) % c[kVector] == 0 && c[kVector] >= element_bytes(p));
+}
+
+// Of a thread: as few as keep all routes in registers, if that many blocks exist.
+std::int32_t routes_for(const MoeMap& p, const DeviceModel& model, std::int32_t threads) {
+  const std::int64_t most = std::min<std::int64_t>(kMostBlocks, model.multiprocessors);
+  if (p.tokens == kOpen) return 4;
+  std::int32_t routes = 2;
+  while (routes < 8 && p.tokens * p.topk > most * threads * routes) routes *= 2;
+  return routes;
+}
+
+// One thread block where the exchange of counts between several would take longer than their work saves.
+constexpr std::int64_t kFewRoutes = 4096, kFewRoutesOfMask = 1024;
+bool is_small(const MoeMap& p) { return p.tokens * p.topk <= (has_mask(p) ? kFewRoutesOfMask : kFewRoutes); }
+
+enum class Grid : std::uint8_t { one, many };
+Config config_for(const MoeMap& p, const DeviceModel& model, Grid grid, std::int64_t vector) {
+  Config config;
+  config[kBlocks] = grid == Grid::one ? 1 : kMostBlocks;
+  config[kThreads] = grid == Grid::one ? 1024 : 512;
+  while (config[kThreads] < p.experts) config[kThreads] *= 2;
+  config[kRoutes] = grid == Grid::one ? 4 : routes_for(p, model, config[kThreads]);
+  config[kVector] = static_cast<std::int32_t>(vector);
+  return config;
+}
 
 struct MoeMapFamily {
   using Problem = MoeMap;
@@ -86,7 +110,7 @@ struct MoeMapFamily {
       choice_field("row_id_map", offsetof(MoeMap, row_id_map), moe::kRowIdMaps, "write: TransformerEngine's map too"),
   };
   static constexpr Operand kOperands[] = {
-      {"map", Role::input, offsetof(MoeMapArgs, map), false, layout<map_layout>,
+      {"map", Role::input, offsetof(MoeMapArgs, map), true, layout<map_layout>,
        "[tokens, topk]; mask: [tokens, experts]; bits: [tokens, experts / 8]", "the routing"},
       {"expert_map", Role::input, offsetof(MoeMapArgs, expert_map), false, layout<expert_map_layout>, "[global]",
        "global > 0: local expert of each global id, or -1"},
@@ -111,11 +135,15 @@ struct MoeMapFamily {
   };
   static constexpr LaunchExtent kLaunchExtents[] = {{"tokens", offsetof(MoeMapArgs, tokens), nullptr}};
   static constexpr Parameter kParameters[] = {
-      {"blocks", kBlockCounts, true, "0: up to 64 thread blocks; 1: one"},
+      {"blocks", kBlockCounts, true, "thread blocks, at most"},
       {"threads", kThreadCounts, true, "threads per block"},
+      {"routes", kRouteCounts, true, "routes that a thread keeps in registers; fewer of them need more blocks"},
+      {"vector", kVectors, true, "mask and bits: bytes per access of map", &applies_to<MoeMap, is_mask>, 1},
   };
   static constexpr Constraint kConstraints[] = {
       {"a thread block must have a thread for each expert", &holds_for<MoeMap, threads_suffice>},
+      {"the vector must divide the bytes of a token, and hold whole elements; of bits, at most 2 bytes",
+       &holds_for<MoeMap, vector_fits>},
   };
   static constexpr const char* kBenchCases[] = {
       "moe_map tokens=4096 experts=256 topk=8 map=mask",
@@ -140,30 +168,31 @@ struct MoeMapFamily {
   static Table<SourceFile> sources() { return embedded::moe_map_sources(); }
   static std::string check(const MoeMap& p) { return check_map(p); }
 
-  static Config config_for(const MoeMap& p, Blocks blocks) {
-    Config config;
-    config[kBlocks] = blocks;
-    config[kThreads] = blocks == kOne ? 1024 : 512;
-    while (config[kThreads] < p.experts) config[kThreads] *= 2;
-    return config;
+  // With tokens open, each form for one block and for many. The last ones take masks at any address.
+  static int variants(const MoeMap& p, const Target&, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
+    int count = 0;
+    const auto add = [&](std::int64_t vector, const char* one, const char* many) {
+      const bool open = p.tokens == kOpen;
+      if (open || is_small(p))
+        out[count++] = {one, config_for(p, model, Grid::one, vector), open ? &is_so<MoeMap, is_small> : nullptr};
+      if (open || !is_small(p)) out[count++] = {many, config_for(p, model, Grid::many, vector), nullptr};
+    };
+    const std::int64_t vector = has_mask(p) ? natural_vector(p) : 1, element = has_mask(p) ? element_bytes(p) : 1;
+    add(vector, "one", "many");
+    if (vector != element) add(element, "one_element", "many_element");
+    return count;
   }
 
-  // One thread block where the exchange of counts between several would take longer than their work saves.
-  static int variants(const MoeMap& p, const Target&, const DeviceModel&, Variant (&out)[kMaxVariants]) {
-    out[0] = {"one", config_for(p, kOne), &is_so<MoeMap, is_small>};
-    out[1] = {"many", config_for(p, kMany)};
-    if (p.tokens == kOpen) return 2;
-    if (!is_small(p)) out[0] = out[1];
-    out[0].fits = nullptr;
-    return 1;
+  static std::uint32_t alignment(const MoeMap&, int operand, const Config& config) {
+    return operand == 0 ? static_cast<std::uint32_t>(config[kVector]) : 1;
   }
-
-  static std::uint32_t alignment(const MoeMap&, int, const Config&) { return 1; }
 
   static void specialize(const MoeMap& p, const Target&, const Config& config, Spec& spec) {
     spec.integer("params_bytes", sizeof(Params));
     spec.integer("max_threads", config[kThreads]);
-    spec.flag("one_block", config[kBlocks] == kOne);
+    spec.integer("routes", config[kRoutes]);
+    spec.integer("warp_experts", warp_experts(p, shape_of(config)));
+    spec.flag("one_block", config[kBlocks] == 1);
     spec.flag("bits", p.map == MoeMapKind::bits);
     spec.flag("expert_map", p.global > 0);
     spec.flag("fill_empty", p.empty == MoeEmpty::fill);
@@ -172,29 +201,40 @@ struct MoeMapFamily {
     spec.flag("row_id_map", has_row_ids(p));
     spec.type("Index", common::spec_type(index_of(p)));
     spec.type("Offset", common::spec_type(p.offset));
+    if (has_mask(p)) {
+      spec.integer("vector", config[kVector]);
+      spec.integer("lanes", std::min<std::int64_t>(32, pieces_of(p)));
+      spec.integer("groups", std::max<std::int64_t>(32, pieces_of(p)) / 32);
+    }
     spec.part(has_mask(p) ? "moe_map/mask.cuh" : "moe_map/ids.cuh");
   }
 
   static void launch(const MoeMap& p, const Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
     Params params{};
     set_operands(a, params);
-    const std::int64_t most = config[kBlocks] == kOne ? 1 : std::min<std::int64_t>(kMostBlocks, model.multiprocessors);
-    const std::int64_t blocks = blocks_of(p, most);
+    const Shape shape = shape_of(config);
+    const Blocks blocks = blocks_of(p, shape, std::min<std::int64_t>(config[kBlocks], model.multiprocessors));
+    const Shared shared = shared_of(p, shape);
     params.tokens = p.tokens;
-    params.block_tokens = static_cast<unsigned>(block_tokens(p, most));
+    params.block_tokens = static_cast<unsigned>(blocks.tokens);
     params.experts = static_cast<unsigned>(p.experts);
     params.valid = static_cast<unsigned>(p.global > 0 ? p.global : p.experts);
-    params.counters = static_cast<unsigned>(counters_of(p, config));
+    params.counters = static_cast<unsigned>(counters_of(p, shape));
+    params.stride = static_cast<unsigned>(shared.stride);
+    params.batch = static_cast<unsigned>(std::max<std::int64_t>(1, shape.step() / p.topk) * p.topk);
+    params.list = static_cast<unsigned>(shared.list);
+    params.staged = shared.staged ? 1 : 0;
     params.topk = static_cast<unsigned>(p.topk);
     params.align = static_cast<unsigned>(p.align);
     params.capacity = static_cast<unsigned>(capacity_of(p));
+    params.places = shared.places;
     params.by_align = common::make_divisor(static_cast<std::uint64_t>(p.align));
     params.by_topk = common::make_divisor(static_cast<std::uint64_t>(p.topk));
     launch.set_params(params);
     launch.block[0] = static_cast<std::uint32_t>(config[kThreads]);
-    launch.grid[0] = static_cast<std::uint32_t>(blocks);
-    launch.shared_bytes = shared_words(p, config) * 4;
-    launch.cooperative = config[kBlocks] == kMany;
+    launch.grid[0] = static_cast<std::uint32_t>(blocks.count);
+    launch.shared_bytes = static_cast<std::uint32_t>(shared.words) * 4;
+    launch.cooperative = config[kBlocks] > 1;
   }
 
   static void set_operands(const Args& a, Params& params) {
@@ -208,19 +248,7 @@ struct MoeMapFamily {
     params.pads = static_cast<int*>(a.pads.data);
     params.totals = static_cast<int*>(a.totals.data);
     params.row_id_map = static_cast<int*>(a.row_id_map.data);
-    params.table = static_cast<unsigned*>(a.workspace.data);
-  }
-
-  // Warps that have a counter for each expert, of 64 KB in all: any architecture has these.
-  static std::int64_t counters_of(const MoeMap& p, const Config& config) {
-    return std::min<std::int64_t>(config[kThreads] / 32, 16384 / p.experts);
-  }
-
-  // Arranged in block.cuh, ids.cuh and mask.cuh.
-  static std::uint32_t shared_words(const MoeMap& p, const Config& config) {
-    const std::int64_t groups = (p.experts + 31) / 32, at_once = config[kThreads] / 32 / groups;
-    const std::int64_t part = has_mask(p) ? at_once * (p.experts + 32 * groups) : counters_of(p, config) * p.experts;
-    return static_cast<std::uint32_t>(2 * p.experts + 1 + 64 + part);
+    params.table = static_cast<int*>(a.workspace.data);
   }
 
   static void reference(const MoeMap& p, const Args& a) { write_map(p, a); }

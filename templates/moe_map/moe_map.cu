@@ -1,27 +1,49 @@
-// The kernel. The spec includes one of ids.cuh and mask.cuh, which count and write the routes.
+// The kernel. The spec includes one of ids.cuh and mask.cuh, which read the routes.
 #include "moe_map/params.h"
 #include "spec.cuh"
 
-#include "moe_map/rows.cuh"
+#include "moe_map/pads.cuh"
+#include "moe_map/write.cuh"
 
 static_assert(sizeof(quern::moe_map::Params) == quern::spec::params_bytes, "host and device disagree about Params");
 
 namespace quern::moe_map {
 
-QUERN_DEVICE void clear_row_ids(const Params& p, const Tokens& tokens) {
-  const u64 width = 2 * p.experts + 1;
-  int* const first = p.row_id_map + tokens.first * width;
-  for (u64 i = threadIdx.x; i < tokens.count * width; i += blockDim.x) put(first + i, ~0u);
+// Counts the routes of the warp, and gives those of its last step.
+QUERN_DEVICE Routes count_routes(const Params& p, const Tokens& tokens, const Slice& slice) {
+  const Words counters = counters_of_warp(p, warp());
+  clear_counters(p, counters);
+  Routes last = no_routes();
+  const u32 dropped = for_steps(p, tokens, slice, [&](u32, Routes& routes) {
+    rank(counters, routes);
+    last = routes;
+  });
+  if constexpr (kListsRoutes) {
+    const u32 of_warp = __reduce_add_sync(kAll, dropped);
+    if (lane() == 0) sums_of_warps(2).set(warp(), of_warp);
+  }
+  return last;
 }
 
 QUERN_DEVICE void map_tokens(const Params& p) {
   const Tokens tokens = tokens_of_block(p);
-  count_routes(p, tokens);
-  publish(p);
-  if constexpr (spec::row_id_map) clear_row_ids(p, tokens);
-  place_experts(p);
-  write_routes(p, tokens);
-  clear_table(p);
+  const Slice slice = slice_of_warp(p, tokens);
+  const ExpertLane expert = expert_of_lane(p);
+  clear_stage(p);
+  Routes routes = count_routes(p, tokens, slice);
+  __syncthreads();
+  const u32 own = scan_counters(p, expert);
+  publish(p, expert, own);
+  clear_row_ids(p, tokens, slice);
+  const u32 dropped = kListsRoutes && warp() == 0 ? exchange_dropped(p) : 0;
+  const Rows rows = place_experts(p, expert, counted(p, expert, own));
+  const u32 ended = end_reading(p);
+  write_routes(p, tokens, slice, rows, routes);
+  if (blockIdx.x == 0) write_counts(p, expert, rows, dropped);
+  write_pads(p, expert, rows.expert);
+  write_tail(p, rows.all);
+  write_stage(p);
+  clear_table(p, ended);
 }
 
 }  // namespace quern::moe_map

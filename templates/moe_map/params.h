@@ -6,8 +6,17 @@
 
 namespace quern::moe_map {
 
-// The most experts. A thread block has a thread for each.
+// The most experts. A warp has up to 32 of them, one a lane.
 constexpr int kMaxExperts = 1024;
+
+// Where an array begins in the shared memory of a block, in words. The sums of warps are at 0.
+struct Places {
+  unsigned experts;
+  unsigned padding;
+  unsigned counters;
+  unsigned lists;
+  unsigned rows;
+};
 
 struct Params {
   const void* map;
@@ -20,15 +29,20 @@ struct Params {
   int* pads;
   int* totals;
   int* row_id_map;
-  unsigned* table;  // workspace: [blocks, experts + 1], then a number of blocks
+  int* table;  // workspace: [blocks, experts], then [blocks], then a number of blocks
   long long tokens;
-  unsigned block_tokens;  // of a thread block, a multiple of 32
+  unsigned block_tokens;  // of a thread block
   unsigned experts;
   unsigned valid;     // ids: the exclusive upper bound of expert ids
-  unsigned counters;  // ids: warps that count routes, as many as shared memory has counters for
+  unsigned counters;  // warps that have routes, as many as shared memory has counters for
+  unsigned stride;    // words from the counters of a warp to those of the next
+  unsigned batch;     // masks: routes that a warp lists at once, of whole tokens
+  unsigned list;      // masks: words of a warp's list
+  unsigned staged;    // one block: 1 if row_tokens is written to shared memory first
   unsigned topk;
   unsigned align;
   unsigned capacity;
+  Places places;
   common::Divisor by_align;
   common::Divisor by_topk;
 };

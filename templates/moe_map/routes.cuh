@@ -1,4 +1,5 @@
-// Writes a route.
+// The routes of a warp in registers. A route's rank is the number of earlier routes of its expert in its warp: those in
+// lower lanes, in earlier words and in earlier steps.
 #ifndef QUERN_MOE_MAP_ROUTES_CUH_
 #define QUERN_MOE_MAP_ROUTES_CUH_
 
@@ -6,11 +7,88 @@
 
 namespace quern::moe_map {
 
-// `at`: its place in token_rows.
-QUERN_DEVICE void write_route(const Params& p, u64 at, u64 token, u32 row) {
-  const bool inside = row < p.capacity;
-  put(p.token_rows + at, inside ? row : ~0u);
-  if (inside) put(p.row_tokens + row, static_cast<u32>(token));
+constexpr u32 kNone = 0xffffffffu;
+constexpr int kRoutes = spec::routes;
+constexpr u32 kStep = 32 * kRoutes;
+
+// The warp's routes, counted from the block's first.
+struct Slice {
+  u32 begin;
+  u32 end;
+
+  // Whether its routes stay in registers while the blocks exchange their counts.
+  QUERN_DEVICE bool is_kept() const { return end - begin <= kStep; }
+};
+
+// Of this lane: each 32nd of up to kStep consecutive routes.
+struct Routes {
+  u32 expert[kRoutes];  // kNone: no route
+  u32 rank[kRoutes];
+};
+
+// The i-th route of this lane, of those that begin at `first`.
+QUERN_DEVICE u32 route_at(u32 first, int i) { return first + static_cast<u32>(i) * 32 + lane(); }
+
+QUERN_DEVICE Routes no_routes() {
+  Routes routes = {};
+#pragma unroll
+  for (u32& expert : routes.expert) expert = kNone;
+  return routes;
+}
+
+QUERN_DEVICE void clear_counters(const Params& p, const Words& counters) {
+  for (u32 e = lane(); warp() < p.counters && e < p.experts; e += 32) counters.set(e, 0);
+  __syncwarp();
+}
+
+// Ranks the routes and counts them. The first lane of an expert adds up its lanes.
+QUERN_DEVICE void rank(const Words& counters, Routes& routes) {
+  u32 same[kRoutes];
+#pragma unroll
+  for (int i = 0; i < kRoutes; ++i) {
+    const u32 expert = routes.expert[i];
+    same[i] = __match_any_sync(kAll, expert);
+    if (expert != kNone && (same[i] & lanes_below()) == 0) routes.rank[i] = counters.add(expert, popc(same[i]));
+    __syncwarp();
+  }
+#pragma unroll
+  for (int i = 0; i < kRoutes; ++i) {
+    const u32 before = __shfl_sync(kAll, routes.rank[i], __ffs(static_cast<int>(same[i])) - 1);
+    routes.rank[i] = before + popc(same[i] & lanes_below());
+  }
+}
+
+// The counters have the routes of earlier warps now.
+QUERN_DEVICE void add_earlier_warps(const Words& counters, Routes& routes) {
+#pragma unroll
+  for (int i = 0; i < kRoutes; ++i) {
+    if (routes.expert[i] != kNone) routes.rank[i] += counters.get(routes.expert[i]);
+  }
+}
+
+// Of this lane's expert, the routes of the block. Each counter becomes the number of routes in earlier warps.
+QUERN_DEVICE u32 scan_counters(const Params& p, const ExpertLane& e) {
+  const u32 share = (p.counters + kShares - 1) / kShares;
+  const u32 begin = e.exists ? least(e.share * share, p.counters) : 0;
+  const u32 end = e.exists ? least(begin + share, p.counters) : 0;
+  u32 own = 0;
+#pragma unroll 4
+  for (u32 w = begin; w < end; ++w) own += counters_of_warp(p, w).get(e.expert);
+  u32 up_to = own;
+#pragma unroll
+  for (u32 distance = kWarpExperts; distance < 32; distance *= 2) {
+    const u32 below = __shfl_up_sync(kAll, up_to, distance);
+    if (lane() >= distance) up_to += below;
+  }
+  u32 before = up_to - own;
+#pragma unroll 4
+  for (u32 w = begin; w < end; ++w) {
+    const Words counters = counters_of_warp(p, w);
+    const u32 routes = counters.get(e.expert);
+    counters.set(e.expert, before);
+    before += routes;
+  }
+  return __shfl_sync(kAll, up_to, static_cast<int>(32 - kWarpExperts + lane() % kWarpExperts));
 }
 
 }  // namespace quern::moe_map

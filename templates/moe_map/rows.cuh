@@ -1,4 +1,4 @@
-// The rows of each expert, and the padding rows.
+// The rows of each expert: how many, where they begin, and the arrays that tell it.
 #ifndef QUERN_MOE_MAP_ROWS_CUH_
 #define QUERN_MOE_MAP_ROWS_CUH_
 
@@ -6,19 +6,12 @@
 
 namespace quern::moe_map {
 
-QUERN_DEVICE u32 least(u32 a, u32 b) { return a < b ? a : b; }
-
 QUERN_DEVICE u32 padded(const Params& p, u32 count) {
   if (spec::fill_empty && count == 0) count = 1;
   return static_cast<u32>(divide(u64{count} + p.align - 1, p.by_align)) * p.align;
 }
 
-template <class T>
-QUERN_DEVICE void put_count(void* counts, u32 at, u32 count) {
-  store<sizeof(T)>(static_cast<T*>(counts) + at, bit_cast<Vector<sizeof(T)>>(static_cast<T>(count)));
-}
-
-// The rows of this thread's expert.
+// Of this lane's expert. The lanes of an expert have the same.
 struct ExpertRows {
   u32 first;
   u32 routes;
@@ -33,73 +26,81 @@ struct AllRows {
   u32 kept;  // routes within the capacity
 };
 
-QUERN_DEVICE void put_pad(const Params& p, u32 row, u32 at) {
-  put(p.row_tokens + row, ~0u);
-  if constexpr (spec::pads) put(p.pads + at, row);
+// What the lanes of a warp know of the rows.
+struct Rows {
+  ExpertRows expert;
+  AllRows all;
+  u32 rows_of_warps;     // of the warps before the lane-th
+  u32 padding_of_warps;  // of which padding
+
+  // Of an expert's warp; all lanes call.
+  QUERN_DEVICE u32 rows_before_warp_of(u32 expert) const {
+    return __shfl_sync(kAll, rows_of_warps, static_cast<int>(expert / kWarpExperts % 32));
+  }
+  QUERN_DEVICE u32 padding_before_warp_of(u32 expert) const {
+    return __shfl_sync(kAll, padding_of_warps, static_cast<int>(expert / kWarpExperts % 32));
+  }
+};
+
+// Barriers are only needed where the routes exceed the capacity.
+QUERN_DEVICE u32 kept_routes(const Params& p, const ExpertLane& e, const ExpertRows& rows, const AllRows& all) {
+  if (all.rows <= p.capacity) return all.routes;
+  const u32 own = least(rows.first + rows.routes, p.capacity) - least(rows.first, p.capacity);
+  const u32 of_warp = __reduce_add_sync(kAll, e.first() ? own : 0u);
+  __syncthreads();
+  if (lane() == 0) sums_of_warps(0).set(warp(), of_warp);
+  __syncthreads();
+  return __reduce_add_sync(kAll, lane() < kWarps ? sums_of_warps(0).get(lane()) : 0u);
 }
 
-// The padding rows of an expert are written by one warp of one block.
-QUERN_DEVICE void write_pads(const Params& p, const ExpertRows& e) {
-  const bool mine = threadIdx.x < p.experts && threadIdx.x % gridDim.x == blockIdx.x && e.rows != e.routes;
-  u32 left = __ballot_sync(kAll, static_cast<int>(mine));
-  for (; left != 0; left &= left - 1) {
-    const int from = __ffs(static_cast<int>(left)) - 1;
-    const u32 end = __shfl_sync(kAll, least(e.first + e.rows, p.capacity), from);
-    const u32 routes_before = __shfl_sync(kAll, e.routes_before + e.routes, from);
-    for (u32 row = __shfl_sync(kAll, e.first + e.routes, from) + lane(); row < end; row += 32)
-      put_pad(p, row, row - routes_before);
+// One barrier: each warp tells its sums, and adds up those of all. Leaves the first row of each expert in shared
+// memory.
+QUERN_DEVICE Rows place_experts(const Params& p, const ExpertLane& e, const Counted& count) {
+  const u32 rows = e.exists ? padded(p, count.all) : 0;
+  const u32 routes_up_to = sum_up_to_expert(count.all), rows_up_to = sum_up_to_expert(rows);
+  if (e.first()) {
+    first_rows(p).set(e.expert, rows_up_to - rows + count.before);
+    if constexpr (spec::row_id_map)
+      padding_before(p).set(e.expert, (rows_up_to - rows) - (routes_up_to - count.all));
   }
+  if (lane() == kWarpExperts - 1) {
+    sums_of_warps(0).set(warp(), routes_up_to);
+    sums_of_warps(1).set(warp(), rows_up_to);
+  }
+  __syncthreads();
+  const u32 routes_of_lane = lane() < kWarps ? sums_of_warps(0).get(lane()) : 0;
+  const u32 rows_of_lane = lane() < kWarps ? sums_of_warps(1).get(lane()) : 0;
+  const u32 routes_to_lane = warp_prefix_sum(routes_of_lane), rows_to_lane = warp_prefix_sum(rows_of_lane);
+  const u32 routes_before_lane = routes_to_lane - routes_of_lane, rows_before_lane = rows_to_lane - rows_of_lane;
+  const auto own_warp = static_cast<int>(warp());
+  const ExpertRows expert = {__shfl_sync(kAll, rows_before_lane, own_warp) + rows_up_to - rows, count.all, rows,
+                             __shfl_sync(kAll, routes_before_lane, own_warp) + routes_up_to - count.all};
+  AllRows all = {__shfl_sync(kAll, rows_to_lane, 31), __shfl_sync(kAll, routes_to_lane, 31), 0};
+  all.kept = kept_routes(p, e, expert, all);
+  return {expert, all, rows_before_lane, rows_before_lane - routes_before_lane};
 }
 
 QUERN_DEVICE u32 pad_count(const Params& p, const AllRows& all) {
   return (spec::list_tail ? p.capacity : least(all.rows, p.capacity)) - all.kept;
 }
 
-// The unused rows after the last expert, and the rest of `pads`.
-QUERN_DEVICE void write_tail(const Params& p, const AllRows& all) {
-  const u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
-  for (u32 row = all.rows + thread; row < p.capacity; row += threads) {
-    put(p.row_tokens + row, ~0u);
-    if constexpr (spec::list_tail) put(p.pads + (row - all.routes), row);
-  }
-  if constexpr (spec::pads) {
-    for (u32 at = pad_count(p, all) + thread; at < p.capacity; at += threads) put(p.pads + at, ~0u);
-  }
+template <class T>
+QUERN_DEVICE void put_count(void* counts, u32 at, u32 count) {
+  store<sizeof(T)>(static_cast<T*>(counts) + at, bit_cast<Vector<sizeof(T)>>(static_cast<T>(count)));
 }
 
-QUERN_DEVICE void write_counts(const Params& p, const ExpertRows& e, const AllRows& all) {
+// By one block. `dropped`: in thread 0, routes beyond the topk-th of their token.
+QUERN_DEVICE void write_counts(const Params& p, const ExpertLane& e, const Rows& rows, u32 dropped) {
   using Offset = spec::Offset;
-  if (threadIdx.x < p.experts) {
-    put_count<Offset>(p.counts, threadIdx.x, e.routes);
-    put_count<Offset>(p.offsets, threadIdx.x, e.first);
+  if (e.first()) {
+    put_count<Offset>(p.counts, e.expert, rows.expert.routes);
+    put_count<Offset>(p.offsets, e.expert, rows.expert.first);
   }
   if (threadIdx.x != 0) return;
-  put_count<Offset>(p.offsets, p.experts, all.rows);
-  put(p.totals, all.rows);
-  put(p.totals + 1, spec::pads ? pad_count(p, all) : 0);
-  put(p.totals + 2, all.routes - all.kept + (kLimitsRoutes ? counted(p, p.experts).all : 0));
-}
-
-// Computes the row of this block's first route of each expert, for write_routes, and writes counts and padding rows.
-QUERN_DEVICE void place_experts(const Params& p) {
-  const u32 e = threadIdx.x;
-  const bool mine = e < p.experts;
-  const Counted own = mine ? counted(p, e) : Counted{};
-  const u32 counts[] = {own.all, mine ? padded(p, own.all) : 0};
-  PrefixSum sums[2];
-  block_prefix_sums(p, counts, sums);
-  const ExpertRows rows = {sums[1].before, own.all, counts[1], sums[0].before};
-  const u32 kept[] = {least(rows.first + rows.routes, p.capacity) - least(rows.first, p.capacity)};
-  PrefixSum all_kept[1];
-  block_prefix_sums(p, kept, all_kept);
-  const AllRows all = {sums[1].all, sums[0].all, all_kept[0].all};
-  if (blockIdx.x == 0) write_counts(p, rows, all);
-  write_pads(p, rows);
-  write_tail(p, all);
-  __syncthreads();  // thread 0 has read the block's counts
-  if (mine) experts_of_block().set(e, rows.first + own.before);
-  if (mine && spec::row_id_map) padding_before(p).set(e, rows.first - rows.routes_before);
-  __syncthreads();
+  put_count<Offset>(p.offsets, p.experts, rows.all.rows);
+  put(p.totals, rows.all.rows);
+  put(p.totals + 1, spec::pads ? pad_count(p, rows.all) : 0);
+  put(p.totals + 2, rows.all.routes - rows.all.kept + dropped);
 }
 
 }  // namespace quern::moe_map

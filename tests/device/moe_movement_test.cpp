@@ -68,6 +68,7 @@ TEST_F(MoeMovementOnDevice, TokensComeBackThroughTheMap) {
   unpermute.tokens = kTokens, unpermute.hidden = kHidden, unpermute.experts = kExperts, unpermute.topk = kTopk;
   unpermute.align = 8, unpermute.dtype = f32, unpermute.probs = f32;
   constexpr std::int64_t kCapacity = (kTokens * kTopk + kExperts * 7) / 8 * 8;
+  constexpr std::int64_t kWorkspace = (kTokens * (kExperts + 1) + 1) * 4;
   std::vector<std::int32_t> ids;
   std::vector<float> tokens;
   for (int t = 0; t < kTokens; ++t) ids.insert(ids.end(), {t * t % 6, (t * t + 1 + t % 5) % 6});
@@ -76,14 +77,14 @@ TEST_F(MoeMovementOnDevice, TokensComeBackThroughTheMap) {
 
   const Driver& d = driver();
   const DeviceMemory ids_at(d, kTokens * kTopk * 4), small(d, 256), token_rows(d, kTokens * kTopk * 4),
-      row_tokens(d, kCapacity * 4), pads(d, kCapacity * 4), workspace(d, 64 * 7 * 4 + 4),
+      row_tokens(d, kCapacity * 4), pads(d, kCapacity * 4), workspace(d, kWorkspace),
       source(d, kTokens * kHidden * 4), rows(d, kCapacity * kHidden * 4), factors_at(d, kTokens * kTopk * 4),
       back(d, kTokens * kHidden * 4);
   const auto upload = [&](const DeviceMemory& to, const auto& from) {
     d.check(d->MemcpyHtoD(to.get(), from.data(), from.size() * sizeof(from[0])), Stage::tool, "cuMemcpyHtoD");
   };
   upload(ids_at, ids), upload(source, tokens), upload(factors_at, factors);
-  d.check(d->MemsetD8Async(workspace.get(), 0, 64 * 7 * 4 + 4, nullptr), Stage::tool, "cuMemsetD8Async");
+  d.check(d->MemsetD8Async(workspace.get(), 0, kWorkspace, nullptr), Stage::tool, "cuMemsetD8Async");
   d.check(d->CtxSynchronize(), Stage::tool, "cuCtxSynchronize");
 
   MoeMapArgs map_args;

@@ -25,7 +25,7 @@ QUERN_DEVICE void publish(const Params& p, const ExpertLane& e, u32 routes) {
 }
 
 // Loads of a lane in flight.
-constexpr u32 kEntries = 16;
+constexpr u32 kEntries = kThreads > 512 ? 8 : 16;
 
 // Reads until each of `found` is not 0.
 template <class Entry>

@@ -13,8 +13,9 @@ constexpr bool kListsRoutes = true;
 
 constexpr u32 kLanes = spec::lanes, kGroups = spec::groups;  // lanes of a token, which go through its pieces in groups
 constexpr u32 kTokens = 32 / kLanes;                         // of a warp at once
-// Such tokens whose loads are in flight together: a lane has up to 64 bytes of them, and the marks of 4.
-constexpr int kLoaded = kAccesses * Vector<kAccess>::kWords, kAhead = kLoaded < 4 ? 4 : 16 / kLoaded;
+// Such tokens whose loads are in flight together: a lane has up to 16 registers of them, and four pieces' marks.
+constexpr u32 kLoaded = kAccesses * Vector<kAccess>::kWords, kPieces = kLoaded < 4 ? 4 : 16 / kLoaded;
+constexpr u32 kAhead = kPieces < kGroups ? 1 : kPieces / kGroups;
 
 // Experts of routes, in 16 bits each.
 class List {
@@ -57,18 +58,23 @@ QUERN_DEVICE void list_marks(const Params& p, const List& list, u32 list_at, u32
   }
 }
 
-// Of kAhead tokens of a lane, the marks of one piece each, 16 bits a token. `first`: the warp's first token in the
-// block, of `end` tokens.
-QUERN_DEVICE u64 read_marks(const Params& p, const Tokens& tokens, u32 first, u32 end, u32 piece) {
-  Piece pieces[kAhead];
-#pragma unroll
-  for (int i = 0; i < kAhead; ++i) {
-    const u32 token = first + i * kTokens + lane() / kLanes;
-    pieces[i] = token < end ? load_piece(p, tokens.first + token, piece) : Piece{};
-  }
+// The marks of kAhead tokens that begin at the warp's token `first` in the block, of `end`. A token has 16 bits for
+// each group.
+QUERN_DEVICE u64 read_marks(const Params& p, const Tokens& tokens, u32 first, u32 end) {
   u64 marks = 0;
+#pragma unroll 1
+  for (u32 step = 0; step < kGroups * kParts; ++step) {
+    const u32 piece = step / kParts * kLanes + lane() % kLanes, part = piece * kParts + step % kParts;
+    Part parts[kAhead];
 #pragma unroll
-  for (int i = 0; i < kAhead; ++i) marks |= static_cast<u64>(marks_of(p, pieces[i], piece)) << (16 * i);
+    for (u32 i = 0; i < kAhead; ++i) {
+      const u32 token = first + i * kTokens + lane() / kLanes;
+      parts[i] = token < end ? load_part(p, tokens.first + token, part) : Part{};
+    }
+#pragma unroll
+    for (u32 i = 0; i < kAhead; ++i)
+      marks |= static_cast<u64>(marks_of(p, parts[i], part)) << (16 * kGroups * i + kPartExperts * step);
+  }
   return marks;
 }
 
@@ -78,22 +84,18 @@ QUERN_DEVICE u32 list_routes(const Params& p, const Tokens& tokens, const List& 
   u32 dropped = 0;
 #pragma unroll 1
   for (u32 batch = first_token; batch < end_token; batch += kAhead * kTokens) {
-    u64 marks[kGroups];
-#pragma unroll
-    for (u32 g = 0; g < kGroups; ++g)
-      marks[g] = read_marks(p, tokens, batch, end_token, g * kLanes + lane() % kLanes);
+    u64 marks = read_marks(p, tokens, batch, end_token);
 #pragma unroll 1
-    for (u32 token = batch + lane() / kLanes, i = 0; i < kAhead; ++i, token += kTokens) {
+    for (u32 token = batch + lane() / kLanes, i = 0; i < kAhead; ++i, token += kTokens, marks >>= 16 * kGroups) {
       const u32 list_at = (token - first_token) * p.topk;
       u32 count = 0;
 #pragma unroll
       for (u32 g = kGroups; g-- > 0;) {
-        const u32 own = static_cast<u32>(marks[g]) & 0xffffu, from_lane = sum_from_lane(popc(own));
+        const u32 own = static_cast<u32>(marks >> (16 * g)) & 0xffffu, from_lane = sum_from_lane(popc(own));
         const u32 k = count + from_lane - popc(own);
         list_marks(p, list, list_at, k, own, g * kLanes + lane() % kLanes);
         dropped += popc(own) - least(popc(own), p.topk - least(k, p.topk));
         count += __shfl_sync(kAll, from_lane, 0, static_cast<int>(kLanes));
-        marks[g] >>= 16;
       }
       if (lane() % kLanes != 0 || token >= end_token) continue;
       for (u32 k = count; k < p.topk; ++k) list.set(list_at + k, 0xffffu);

@@ -44,7 +44,8 @@ Layout row_id_map_layout(const MoeMap& p) {
   return Layout::matrix(has_row_ids(p) ? i32 : DType::none, p.tokens, width, width);
 }
 Layout workspace_layout(const MoeMap& p) {
-  return Layout::list(i32, p.tokens == kOpen ? kOpen : std::clamp<std::int64_t>(p.tokens, 1, kMostBlocks) * (p.experts + 1) + 1);
+  return Layout::list(
+      i32, p.tokens == kOpen ? kOpen : std::clamp<std::int64_t>(p.tokens, 1, kMostBlocks) * (p.experts + 1) + 1);
 }
 
 template <Layout (*F)(const MoeMap&)>
@@ -62,26 +63,29 @@ bool vector_fits(const MoeMap& p, const Target&, const Config& c) {
   return !has_mask(p) || (natural_vector(p) % c[kVector] == 0 && c[kVector] >= element_bytes(p));
 }
 
-// Of a thread: as few as keep all routes in registers, if that many blocks exist.
-std::int32_t routes_for(const MoeMap& p, const DeviceModel& model, std::int32_t threads) {
-  const std::int64_t most = std::min<std::int64_t>(kMostBlocks, model.multiprocessors);
-  if (p.tokens == kOpen) return 4;
-  std::int32_t routes = 2;
-  while (routes < 8 && p.tokens * p.topk > most * threads * routes) routes *= 2;
-  return routes;
-}
-
 // One thread block where the exchange of counts between several would take longer than their work saves.
 constexpr std::int64_t kFewRoutes = 4096, kFewRoutesOfMask = 1024;
 bool is_small(const MoeMap& p) { return p.tokens * p.topk <= (has_mask(p) ? kFewRoutesOfMask : kFewRoutes); }
 
 enum class Grid : std::uint8_t { one, many };
+
+// Of a thread: as few as keep all routes in registers, if that many blocks exist. With more than 512 experts a thread
+// of 1024 has few registers, and few warps have routes.
+std::int32_t routes_for(const MoeMap& p, const DeviceModel& model, Grid grid, std::int32_t threads) {
+  if (p.experts > 512) return 2;
+  if (p.tokens == kOpen || grid == Grid::one) return 4;
+  const std::int64_t blocks = std::min<std::int64_t>(kMostBlocks, model.multiprocessors);
+  std::int32_t routes = 2;
+  while (routes < 8 && p.tokens * p.topk > blocks * threads * routes) routes *= 2;
+  return routes;
+}
+
 Config config_for(const MoeMap& p, const DeviceModel& model, Grid grid, std::int64_t vector) {
   Config config;
   config[kBlocks] = grid == Grid::one ? 1 : kMostBlocks;
   config[kThreads] = grid == Grid::one ? 1024 : 512;
   while (config[kThreads] < p.experts) config[kThreads] *= 2;
-  config[kRoutes] = grid == Grid::one ? 4 : routes_for(p, model, config[kThreads]);
+  config[kRoutes] = routes_for(p, model, grid, config[kThreads]);
   config[kVector] = static_cast<std::int32_t>(vector);
   return config;
 }

@@ -32,8 +32,8 @@ struct MoeMapArgs {
   std::int64_t tokens = kOpen;
 };
 
-// COST: one launch that reads the map twice, once from memory. Cooperative: thread blocks wait for each other once;
-// with few routes one thread block does it all.
+// COST: one launch that reads the map once; twice, if it has more routes than the registers of all blocks hold.
+// Cooperative: thread blocks wait for each other once; with few routes one thread block does it all.
 struct MoeMap {
   using Args = MoeMapArgs;
 

@@ -60,8 +60,7 @@ QUERN_DEVICE Rows place_experts(const Params& p, const ExpertLane& e, const Coun
   const u32 routes_up_to = sum_up_to_expert(count.all), rows_up_to = sum_up_to_expert(rows);
   if (e.first()) {
     first_rows(p).set(e.expert, rows_up_to - rows + count.before);
-    if constexpr (spec::row_id_map)
-      padding_before(p).set(e.expert, (rows_up_to - rows) - (routes_up_to - count.all));
+    if constexpr (spec::row_id_map) padding_before(p).set(e.expert, (rows_up_to - rows) - (routes_up_to - count.all));
   }
   if (lane() == kWarpExperts - 1) {
     sums_of_warps(0).set(warp(), routes_up_to);

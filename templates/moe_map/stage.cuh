@@ -7,9 +7,7 @@
 namespace quern::moe_map {
 
 // Begins as far from a multiple of 16 bytes as row_tokens, so that both have whole vectors at the same rows.
-QUERN_DEVICE u8* staged_rows(const Params& p) {
-  return dynamic_shared() + (p.places.rows + skew_of(p.row_tokens)) * 4;
-}
+QUERN_DEVICE u8* staged_rows(const Params& p) { return dynamic_shared() + (p.places.rows + skew_of(p.row_tokens)) * 4; }
 
 QUERN_DEVICE void clear_stage(const Params& p) {
   if (!is_staged(p)) return;

@@ -33,6 +33,9 @@ constexpr int kMostSpillsOfSums = 96;
 constexpr int kMostRegistersOfLongBlocks = 168;
 constexpr int kMostSpillsOfLongBlocks = 128;  // with sums, or ends that are cut
 constexpr int kMostSpillsOfLongBlocksOfSm80 = 768;
+// moe_map has 16 loads of counts in flight, with their addresses, and at most one block of 512 threads on a
+// multiprocessor.
+constexpr int kMostRegistersOfMaps = 128;
 // The gradient of probs keeps 64 bytes of a token beside as many of a row, which narrow reads put together.
 constexpr int kMostRegistersOfProbGradients = 128;
 constexpr int kMostSpillsOfGivenScales = 16;  // the division of any number by another takes two registers more
@@ -70,16 +73,15 @@ namespace {
 // What the bounds of an image's resources depend on.
 struct Kind {
   int resident;  // blocks that the config asks for; 0: none
-  bool tile, prologue, sums, long_blocks, given_scale, tail, fp32, sm_80, wide_slots, prob_gradient;
+  bool tile, prologue, sums, long_blocks, given_scale, tail, fp32, sm_80, wide_slots, map, prob_gradient;
 };
 
 Kind kind_of(const Compiled& compiled, std::size_t i) {
   const std::string problem = compiled.job.problem + " ", arch = compiled.job.arch;
   const auto has = [&](const char* words) { return problem.find(words) != std::string::npos; };
   const bool long_blocks = has("scaling=block128"), prologue = has("prologue=");
-  const bool mask = has("map=mask") || has("map=bits");            // 32 loads in flight
   const bool rows = has("moe_permute ") || has("moe_unpermute ");  // 8 of them, and their numbers and factors
-  const bool wide = mask || rows || (arch == "sm_100a" && (compiled.result.images[i].variant == "flat" || prologue));
+  const bool wide = rows || (arch == "sm_100a" && (compiled.result.images[i].variant == "flat" || prologue));
   return {parameter(compiled, static_cast<int>(i), "resident"),
           has("mxfp8 ") && parameter(compiled, static_cast<int>(i), "form") == 1,
           prologue,
@@ -90,10 +92,12 @@ Kind kind_of(const Compiled& compiled, std::size_t i) {
           has("dtype=f32"),
           arch == "sm_80",
           wide || (arch == "sm_80" && long_blocks),
+          has("moe_map "),
           has("moe_unpermute ") && has("probs=") && has("pass=backward")};
 }
 
 int most_registers(const Kind& k) {
+  if (k.map) return kMostRegistersOfMaps;
   if (k.prob_gradient) return kMostRegistersOfProbGradients;
   if (!k.tile) return k.wide_slots ? kMostRegistersOfWideSlots : kMostRegisters;
   if (k.resident > 0) return kRegisters / kTileThreads / k.resident / 8 * 8;  // handed out by eights

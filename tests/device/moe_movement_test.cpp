@@ -77,9 +77,8 @@ TEST_F(MoeMovementOnDevice, TokensComeBackThroughTheMap) {
 
   const Driver& d = driver();
   const DeviceMemory ids_at(d, kTokens * kTopk * 4), small(d, 256), token_rows(d, kTokens * kTopk * 4),
-      row_tokens(d, kCapacity * 4), pads(d, kCapacity * 4), workspace(d, kWorkspace),
-      source(d, kTokens * kHidden * 4), rows(d, kCapacity * kHidden * 4), factors_at(d, kTokens * kTopk * 4),
-      back(d, kTokens * kHidden * 4);
+      row_tokens(d, kCapacity * 4), pads(d, kCapacity * 4), workspace(d, kWorkspace), source(d, kTokens * kHidden * 4),
+      rows(d, kCapacity * kHidden * 4), factors_at(d, kTokens * kTopk * 4), back(d, kTokens * kHidden * 4);
   const auto upload = [&](const DeviceMemory& to, const auto& from) {
     d.check(d->MemcpyHtoD(to.get(), from.data(), from.size() * sizeof(from[0])), Stage::tool, "cuMemcpyHtoD");
   };

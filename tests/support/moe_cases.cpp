@@ -46,8 +46,30 @@ void odd_maps(std::vector<Case>& cases) {
     // The capacity drops almost all routes, some, padding rows alone, and nothing.
     for (const int capacity : {1, 100, 1000, 2800, 6000})
       cases.push_back({map(700, 8, 4, cat(kind, " align=16 tail=list capacity=", capacity))});
-    for (const char* config : {"blocks=0,threads=128", "blocks=0,threads=1024", "blocks=1,threads=256"})
+    // Routes that stay in registers, and those that are read twice, in one block and in several.
+    for (const char* config :
+         {"blocks=128,threads=128,routes=1", "blocks=16,threads=256,routes=2", "blocks=8,threads=1024,routes=8",
+          "blocks=64,threads=512,routes=4", "blocks=32,threads=256,routes=8", "blocks=1,threads=256,routes=1",
+          "blocks=1,threads=1024,routes=8"})
       cases.push_back(with(config, map(1000, 100, 7, cat(kind, " align=32"))));
+    // More routes of a token than a warp has in registers.
+    cases.push_back(with("blocks=64,threads=128,routes=1", map(77, 128, 100, kind)));
+    cases.push_back(with("blocks=1,threads=256,routes=2", map(33, 256, 200, cat(kind, " align=4"))));
+    // Rows that one block cannot have in shared memory, and arrays at any address.
+    cases.push_back({map(300, 9, 3, cat(kind, " align=4 tail=list capacity=40000"))});
+    for (const int offset : {1, 2, 3}) cases.push_back({map(150, 48, 5, cat(kind, " align=8")), offset});
+    // A token of more pieces than a warp has lanes.
+    cases.push_back({map(90, 600, 9, cat(kind, " align=2"))});
+    cases.push_back({map(75, 1024, 40, kind), 1});
+  }
+  for (const char* map_kind : {"map=mask", "map=mask index=i32", "map=bits"}) {
+    for (const char* vector : {"vector=1", "vector=2", "vector=4", "vector=8", "vector=16"}) {
+      const std::string kind(map_kind);
+      const int bytes = vector[7] == '1' && vector[8] == '6' ? 16 : vector[7] - '0';
+      if (bytes < (kind == "map=mask index=i32" ? 4 : 1) || bytes > (kind == "map=bits" ? 2 : 16)) continue;
+      for (const char* rest : {"blocks=1,", "blocks=64,threads=128,routes=2,"})
+        cases.push_back(with(cat(rest, vector), map(201, 112, 6, kind)));
+    }
   }
 }
 

@@ -74,9 +74,10 @@ TEST(MoeMapLaunch, SharedMemoryFitsEveryArchitecture) {
     for (const int experts : {1, 8, 33, 128, 256, 500, 512, 513, 1000, 1024}) {
       const AnyProblem p = test::problem(cat("moe_map tokens=100 topk=1 experts=", experts, " ", map));
       for (const int threads : {128, 256, 512, 1024}) {
-        Config config;
-        config[1] = threads;
         if (threads < experts) continue;
+        Config config = test::variants_of(p)[0].config;
+        config[1] = threads;
+        config[2] = 8;
         Launch launch;
         const MoeMapArgs args;
         test::step_of(p).launch(p.data(), &args, generic_model(89), config, launch);
@@ -95,7 +96,7 @@ TEST(MoeMapLaunch, HasNoMoreBlocksThanMultiprocessors) {
     model.multiprocessors = multiprocessors;
     Launch launch;
     test::step_of(p).launch(p.data(), &args, model, test::variants_of(p)[0].config, launch);
-    EXPECT_LE(launch.grid[0], static_cast<std::uint32_t>(std::min(multiprocessors, 64)));
+    EXPECT_EQ(launch.grid[0], static_cast<std::uint32_t>(std::min(multiprocessors, 98)));
     EXPECT_TRUE(launch.cooperative);
   }
 }

@@ -13,6 +13,9 @@ using namespace common;
 
 constexpr u32 kAll = 0xffffffffu;
 constexpr u32 kThreads = spec::max_threads, kWarps = kThreads / 32;
+// Warps that have routes, as many as shared memory has counters for; words from the counters of one to those of the
+// next.
+constexpr u32 kCounters = spec::counters, kStride = spec::stride;
 
 QUERN_DEVICE u32 lane() { return threadIdx.x % 32; }
 QUERN_DEVICE u32 warp() { return threadIdx.x / 32; }
@@ -54,7 +57,7 @@ QUERN_DEVICE Words first_rows(const Params& p) { return Words(p.places.experts);
 // The padding rows before each expert, counted from the expert's warp.
 QUERN_DEVICE Words padding_before(const Params& p) { return Words(p.places.padding); }
 // A warp's number of routes of each expert; later those of earlier warps.
-QUERN_DEVICE Words counters_of_warp(const Params& p, u32 w) { return Words(p.places.counters + w * p.stride); }
+QUERN_DEVICE Words counters_of_warp(const Params& p, u32 w) { return Words(p.places.counters + w * kStride); }
 
 // Whether row_tokens goes through shared memory.
 QUERN_DEVICE bool is_staged(const Params& p) { return spec::one_block && p.staged != 0; }

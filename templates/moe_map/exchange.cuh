@@ -14,8 +14,11 @@ struct Counted {
   u32 before;
 };
 
+// Words from the counts of a block to those of the next: whole lines.
+constexpr u32 kTableStride = spec::table_stride;
+
 QUERN_DEVICE u32* table(const Params& p) { return reinterpret_cast<u32*>(p.table); }
-QUERN_DEVICE u32* entry(const Params& p, u32 block, u32 expert) { return table(p) + block * p.experts + expert; }
+QUERN_DEVICE u32* entry(const Params& p, u32 block, u32 expert) { return table(p) + (block * kTableStride + expert); }
 QUERN_DEVICE u32* dropped_entry(const Params& p, u32 block) { return entry(p, gridDim.x, block); }
 QUERN_DEVICE u32* ended_blocks(const Params& p) { return dropped_entry(p, gridDim.x); }
 
@@ -24,22 +27,28 @@ QUERN_DEVICE void publish(const Params& p, const ExpertLane& e, u32 routes) {
   if (e.first()) store_relaxed(entry(p, blockIdx.x, e.expert), routes + 1);
 }
 
-// Loads of a lane in flight.
+// Loads of a lane in flight: every kShares-th block.
 constexpr u32 kEntries = kThreads > 512 ? 8 : 16;
 
-// Reads until each of `found` is not 0.
-template <class Entry>
-QUERN_DEVICE void await_entries(u32 (&found)[kEntries], const Entry& at) {
+// Reads `count` entries until none is 0. The others become 0.
+QUERN_DEVICE void await_entries(const u32* first, u32 count, u32 (&found)[kEntries]) {
+#pragma unroll
+  for (u32& entry : found) entry = 0;
   for (bool missing = true; missing;) {
 #pragma unroll
     for (u32 i = 0; i < kEntries; ++i) {
-      if (found[i] == 0) found[i] = load_relaxed(at(i));
+      if (i < count && found[i] == 0) found[i] = load_relaxed(first + i * kShares * kTableStride);
     }
     missing = false;
 #pragma unroll
-    for (u32 i = 0; i < kEntries; ++i) missing = missing || found[i] == 0;
+    for (u32 i = 0; i < kEntries; ++i) missing = missing || (i < count && found[i] == 0);
     if (missing) poll_again();
   }
+}
+
+// How many of the blocks first, first + kShares, … are below `end`, and of one round of loads.
+QUERN_DEVICE u32 entries_below(u32 first, u32 end) {
+  return first < end ? least((end - first + kShares - 1) / kShares, kEntries) : 0;
 }
 
 // The lanes of an expert divide the blocks. The lanes of a warp read lines of consecutive experts.
@@ -48,15 +57,16 @@ QUERN_DEVICE Counted counted(const Params& p, const ExpertLane& e, u32 own) {
   Counted sum = {};
 #pragma unroll 1
   for (u32 first = e.share; e.exists && first < gridDim.x; first += kEntries * kShares) {
+    const u32 count = entries_below(first, gridDim.x), before = entries_below(first, blockIdx.x);
     u32 found[kEntries];
-#pragma unroll
-    for (u32 i = 0; i < kEntries; ++i) found[i] = first + i * kShares < gridDim.x ? 0 : 1;
-    await_entries(found, [&](u32 i) { return entry(p, first + i * kShares, e.expert); });
+    await_entries(entry(p, first, e.expert), count, found);
 #pragma unroll
     for (u32 i = 0; i < kEntries; ++i) {
-      sum.all += found[i] - 1;
-      sum.before += first + i * kShares < blockIdx.x ? found[i] - 1 : 0;
+      sum.all += found[i];
+      if (i < before) sum.before += found[i];
     }
+    sum.all -= count;
+    sum.before -= before;
   }
   return {sum_of_shares(sum.all), sum_of_shares(sum.before)};
 }
@@ -83,7 +93,7 @@ QUERN_DEVICE u32 end_reading(const Params& p) {
 QUERN_DEVICE void clear_table(const Params& p, u32 ended) {
   if constexpr (spec::one_block) return;
   if (__syncthreads_or(static_cast<int>(threadIdx.x == 0 && ended + 1 == gridDim.x)) == 0) return;
-  write_range(p.table, static_cast<i64>(gridDim.x) * (p.experts + 1) + 1, 0, 0, of_block());
+  write_range(p.table, static_cast<i64>(gridDim.x) * (kTableStride + 1) + 1, 0, 0, of_block());
 }
 
 }  // namespace quern::moe_map

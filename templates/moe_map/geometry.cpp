@@ -19,14 +19,6 @@ std::int64_t power_of_two_from(std::int64_t least, std::int64_t a) {
   return least;
 }
 
-// The lanes of an expert read the counters of as many warps each, all lanes of a warp at once: apart by as many words
-// as a warp has experts, they read different banks.
-std::int64_t stride_of(const MoeMap& p, const Shape& s) {
-  const std::int64_t experts = warp_experts(p, s), shares = 32 / experts;
-  const std::int64_t warps = divide_up(counters_of(p, s), shares);
-  return round_up(p.experts, 32) + (shares == 1 ? 0 : std::max<std::int64_t>(1, experts / warps));
-}
-
 // Places for a step, or for a token's routes if these are more; 16 bits each.
 std::int64_t list_words(const MoeMap& p, const Shape& s) {
   return has_mask(p) ? round_up(std::max(s.step(), p.topk), 2) / 2 : 0;
@@ -50,6 +42,16 @@ std::int64_t counters_of(const MoeMap& p, const Shape& s) {
   return std::min(s.warps(), kCounterWords / round_up(p.experts, 32));
 }
 
+// The lanes of an expert read the counters of as many warps each, all lanes of a warp at once: apart by as many words
+// as a warp has experts, they read different banks.
+std::int64_t stride_of(const MoeMap& p, const Shape& s) {
+  const std::int64_t experts = warp_experts(p, s), shares = 32 / experts;
+  const std::int64_t warps = divide_up(counters_of(p, s), shares);
+  return round_up(p.experts, 32) + (shares == 1 ? 0 : std::max<std::int64_t>(1, experts / warps));
+}
+
+std::int64_t table_stride(const MoeMap& p) { return round_up(p.experts, 32); }
+
 Blocks blocks_of(const MoeMap& p, const Shape& s, std::int64_t most) {
   const std::int64_t wanted = divide_up(p.tokens, kept_tokens(p, s));
   const std::int64_t tokens = std::max<std::int64_t>(1, divide_up(p.tokens, std::clamp<std::int64_t>(wanted, 1, most)));
@@ -57,7 +59,7 @@ Blocks blocks_of(const MoeMap& p, const Shape& s, std::int64_t most) {
 }
 
 Shared shared_of(const MoeMap& p, const Shape& s) {
-  Shared shared{{}, stride_of(p, s), list_words(p, s), kSumsOfWarps, false};
+  Shared shared{{}, list_words(p, s), kSumsOfWarps, false};
   const auto take = [&](std::int64_t words) {
     const std::int64_t first = shared.words;
     shared.words += round_up(words, 4);
@@ -66,7 +68,7 @@ Shared shared_of(const MoeMap& p, const Shape& s) {
   const std::int64_t counters = counters_of(p, s);
   shared.places.experts = take(p.experts);
   shared.places.padding = take(has_row_ids(p) ? p.experts : 0);
-  shared.places.counters = take(counters * shared.stride);
+  shared.places.counters = take(counters * stride_of(p, s));
   shared.places.lists = take(counters * shared.list);
   const std::int64_t rows = capacity_of(p) + 3;  // up to 3 words before the first, so that vectors are aligned
   shared.staged = s.one_block && shared.words + round_up(rows, 4) <= kSharedWords;

@@ -31,6 +31,12 @@ std::int64_t pieces_of(const MoeMap& p);
 // Warps that have routes.
 std::int64_t counters_of(const MoeMap& p, const Shape& s);
 
+// Words of a block in the workspace: lines of 128 bytes.
+std::int64_t table_stride(const MoeMap& p);
+
+// Words from the counters of a warp to those of the next.
+std::int64_t stride_of(const MoeMap& p, const Shape& s);
+
 struct Blocks {
   std::int64_t count;
   std::int64_t tokens;  // of a block
@@ -41,8 +47,7 @@ Blocks blocks_of(const MoeMap& p, const Shape& s, std::int64_t most);
 // The shared memory of a block, in words. row_tokens is part of it if `staged`.
 struct Shared {
   Places places;
-  std::int64_t stride;  // of the counters
-  std::int64_t list;    // masks: of a warp
+  std::int64_t list;  // masks: of a warp
   std::int64_t words;
   bool staged;
 };

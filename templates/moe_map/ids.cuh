@@ -8,28 +8,38 @@ namespace quern::moe_map {
 
 constexpr bool kListsRoutes = false;
 
+template <int Bytes>
+struct IdOf {
+  using Type = u64;
+};
+template <>
+struct IdOf<4> {
+  using Type = u32;
+};
+using Id = IdOf<sizeof(spec::Index)>::Type;
+
 // Warps without counters have no routes.
 QUERN_DEVICE Slice slice_of_warp(const Params& p, const Tokens& tokens) {
-  const u32 all = tokens.count * p.topk, own = ((all + p.counters - 1) / p.counters + 31) / 32 * 32;
+  const u32 all = tokens.count * p.topk, own = ((all + kCounters - 1) / kCounters + 31) / 32 * 32;
   const u32 begin = least(warp() * own, all);
   return {begin, least(begin + own, all)};
 }
 
-QUERN_DEVICE u32 expert_of(const Params& p, i64 id) {
-  if (id < 0 || id >= p.valid) return kNone;
+// `id`: a negative one is too large.
+QUERN_DEVICE u32 expert_of(const Params& p, Id id) {
+  if (id >= p.valid) return kNone;
   if constexpr (!spec::expert_map) return static_cast<u32>(id);
   const u32 expert = load<4>(p.expert_map + id).w[0];
   return expert < p.experts ? expert : kNone;
 }
 
 QUERN_DEVICE Routes read_routes(const Params& p, const Tokens& tokens, u32 first, u32 end) {
-  using Index = spec::Index;
-  const auto* const ids = static_cast<const Index*>(p.map) + tokens.first * p.topk;
-  Index found[kRoutes];
+  const auto* const ids = static_cast<const Id*>(p.map) + tokens.first * p.topk;
+  Id found[kRoutes];
 #pragma unroll
   for (int i = 0; i < kRoutes; ++i) {
-    found[i] = -1;
-    if (const u32 route = route_at(first, i); route < end) found[i] = bit_cast<Index>(load<sizeof(Index)>(ids + route));
+    found[i] = ~Id{0};
+    if (const u32 route = route_at(first, i); route < end) found[i] = bit_cast<Id>(load<sizeof(Id)>(ids + route));
   }
   Routes routes = {};
 #pragma unroll

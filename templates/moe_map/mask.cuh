@@ -13,8 +13,10 @@ constexpr bool kListsRoutes = true;
 
 constexpr u32 kLanes = spec::lanes, kGroups = spec::groups;  // lanes of a token, which go through its pieces in groups
 constexpr u32 kTokens = 32 / kLanes;                         // of a warp at once
-// Such tokens whose loads are in flight together: a lane has up to 16 registers of them, and four pieces' marks.
-constexpr u32 kLoaded = kAccesses * Vector<kAccess>::kWords, kPieces = kLoaded < 4 ? 4 : 16 / kLoaded;
+// Such tokens whose loads are in flight together: a lane has up to 16 registers of them, half as many where a thread
+// has few, and four pieces' marks.
+constexpr u32 kRegisters = kThreads > 512 ? 8 : 16, kLoaded = kAccesses * Vector<kAccess>::kWords;
+constexpr u32 kPieces = kLoaded * 4 < kRegisters ? 4 : kLoaded < kRegisters ? kRegisters / kLoaded : 1;
 constexpr u32 kAhead = kPieces < kGroups ? 1 : kPieces / kGroups;
 
 // Experts of routes, in 16 bits each.
@@ -34,7 +36,7 @@ class List {
 };
 
 QUERN_DEVICE Slice slice_of_warp(const Params& p, const Tokens& tokens) {
-  const u32 own = (tokens.count + p.counters - 1) / p.counters, begin = least(warp() * own, tokens.count);
+  const u32 own = (tokens.count + kCounters - 1) / kCounters, begin = least(warp() * own, tokens.count);
   return {begin * p.topk, least(begin + own, tokens.count) * p.topk};
 }
 

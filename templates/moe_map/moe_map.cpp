@@ -45,7 +45,7 @@ Layout row_id_map_layout(const MoeMap& p) {
 }
 Layout workspace_layout(const MoeMap& p) {
   return Layout::list(
-      i32, p.tokens == kOpen ? kOpen : std::clamp<std::int64_t>(p.tokens, 1, kMostBlocks) * (p.experts + 1) + 1);
+      i32, p.tokens == kOpen ? kOpen : std::clamp<std::int64_t>(p.tokens, 1, kMostBlocks) * (table_stride(p) + 1) + 1);
 }
 
 template <Layout (*F)(const MoeMap&)>
@@ -135,7 +135,7 @@ struct MoeMapFamily {
       {"row_id_map", Role::output, offsetof(MoeMapArgs, row_id_map), false, layout<row_id_map_layout>,
        "[tokens, 2 * experts + 1]", "row_id_map=write: TransformerEngine's"},
       {"workspace", Role::workspace, offsetof(MoeMapArgs, workspace), false, layout<workspace_layout>,
-       "[blocks * (experts + 1) + 1]", "scratch memory, zeros before the first launch"},
+       "[blocks * (experts, to a multiple of 32, + 1) + 1]", "scratch memory, zeros before the first launch"},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {{"tokens", offsetof(MoeMapArgs, tokens), nullptr}};
   static constexpr Parameter kParameters[] = {
@@ -196,6 +196,9 @@ struct MoeMapFamily {
     spec.integer("max_threads", config[kThreads]);
     spec.integer("routes", config[kRoutes]);
     spec.integer("warp_experts", warp_experts(p, shape_of(config)));
+    spec.integer("counters", counters_of(p, shape_of(config)));
+    spec.integer("stride", stride_of(p, shape_of(config)));
+    spec.integer("table_stride", table_stride(p));
     spec.flag("one_block", config[kBlocks] == 1);
     spec.flag("bits", p.map == MoeMapKind::bits);
     spec.flag("expert_map", p.global > 0);
@@ -223,8 +226,6 @@ struct MoeMapFamily {
     params.block_tokens = static_cast<unsigned>(blocks.tokens);
     params.experts = static_cast<unsigned>(p.experts);
     params.valid = static_cast<unsigned>(p.global > 0 ? p.global : p.experts);
-    params.counters = static_cast<unsigned>(counters_of(p, shape));
-    params.stride = static_cast<unsigned>(shared.stride);
     params.batch = static_cast<unsigned>(std::max<std::int64_t>(1, shape.step() / p.topk) * p.topk);
     params.list = static_cast<unsigned>(shared.list);
     params.staged = shared.staged ? 1 : 0;
@@ -232,8 +233,8 @@ struct MoeMapFamily {
     params.align = static_cast<unsigned>(p.align);
     params.capacity = static_cast<unsigned>(capacity_of(p));
     params.places = shared.places;
-    params.by_align = common::make_divisor(static_cast<std::uint64_t>(p.align));
-    params.by_topk = common::make_divisor(static_cast<std::uint64_t>(p.topk));
+    params.by_align = common::make_divisor32(static_cast<std::uint64_t>(p.align));
+    params.by_topk = common::make_divisor32(static_cast<std::uint64_t>(p.topk));
     launch.set_params(params);
     launch.block[0] = static_cast<std::uint32_t>(config[kThreads]);
     launch.grid[0] = static_cast<std::uint32_t>(blocks.count);

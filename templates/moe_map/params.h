@@ -29,22 +29,20 @@ struct Params {
   int* pads;
   int* totals;
   int* row_id_map;
-  int* table;  // workspace: [blocks, experts], then [blocks], then a number of blocks
+  int* table;  // workspace: [blocks, a multiple of 32 experts], then [blocks], then a number of blocks
   long long tokens;
   unsigned block_tokens;  // of a thread block
   unsigned experts;
-  unsigned valid;     // ids: the exclusive upper bound of expert ids
-  unsigned counters;  // warps that have routes, as many as shared memory has counters for
-  unsigned stride;    // words from the counters of a warp to those of the next
-  unsigned batch;     // masks: routes that a warp lists at once, of whole tokens
-  unsigned list;      // masks: words of a warp's list
-  unsigned staged;    // one block: 1 if row_tokens is written to shared memory first
+  unsigned valid;   // ids: the exclusive upper bound of expert ids
+  unsigned batch;   // masks: routes that a warp lists at once, of whole tokens
+  unsigned list;    // masks: words of a warp's list
+  unsigned staged;  // one block: 1 if row_tokens is written to shared memory first
   unsigned topk;
   unsigned align;
   unsigned capacity;
   Places places;
-  common::Divisor by_align;
-  common::Divisor by_topk;
+  common::Divisor32 by_align;
+  common::Divisor32 by_topk;
 };
 
 }  // namespace quern::moe_map

@@ -37,7 +37,10 @@ QUERN_DEVICE Routes no_routes() {
 }
 
 QUERN_DEVICE void clear_counters(const Params& p, const Words& counters) {
-  for (u32 e = lane(); warp() < p.counters && e < p.experts; e += 32) counters.set(e, 0);
+  if (warp() < kCounters) {
+#pragma unroll 1
+    for (u32 e = lane(); e < p.experts; e += 32) counters.set(e, 0);
+  }
   __syncwarp();
 }
 
@@ -68,12 +71,14 @@ QUERN_DEVICE void add_earlier_warps(const Words& counters, Routes& routes) {
 
 // Of this lane's expert, the routes of the block. Each counter becomes the number of routes in earlier warps.
 QUERN_DEVICE u32 scan_counters(const Params& p, const ExpertLane& e) {
-  const u32 share = (p.counters + kShares - 1) / kShares;
-  const u32 begin = e.exists ? least(e.share * share, p.counters) : 0;
-  const u32 end = e.exists ? least(begin + share, p.counters) : 0;
-  u32 own = 0;
-#pragma unroll 4
-  for (u32 w = begin; w < end; ++w) own += counters_of_warp(p, w).get(e.expert);
+  constexpr u32 kOwn = (kCounters + kShares - 1) / kShares;
+  u32 of_warp[kOwn], own = 0;
+#pragma unroll
+  for (u32 i = 0; i < kOwn; ++i) {
+    const u32 w = e.share * kOwn + i;
+    of_warp[i] = e.exists && w < kCounters ? counters_of_warp(p, w).get(e.expert) : 0;
+    own += of_warp[i];
+  }
   u32 up_to = own;
 #pragma unroll
   for (u32 distance = kWarpExperts; distance < 32; distance *= 2) {
@@ -81,12 +86,11 @@ QUERN_DEVICE u32 scan_counters(const Params& p, const ExpertLane& e) {
     if (lane() >= distance) up_to += below;
   }
   u32 before = up_to - own;
-#pragma unroll 4
-  for (u32 w = begin; w < end; ++w) {
-    const Words counters = counters_of_warp(p, w);
-    const u32 routes = counters.get(e.expert);
-    counters.set(e.expert, before);
-    before += routes;
+#pragma unroll
+  for (u32 i = 0; i < kOwn; ++i) {
+    const u32 w = e.share * kOwn + i;
+    if (e.exists && w < kCounters) counters_of_warp(p, w).set(e.expert, before);
+    before += of_warp[i];
   }
   return __shfl_sync(kAll, up_to, static_cast<int>(32 - kWarpExperts + lane() % kWarpExperts));
 }

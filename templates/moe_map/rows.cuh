@@ -8,7 +8,7 @@ namespace quern::moe_map {
 
 QUERN_DEVICE u32 padded(const Params& p, u32 count) {
   if (spec::fill_empty && count == 0) count = 1;
-  return static_cast<u32>(divide(u64{count} + p.align - 1, p.by_align)) * p.align;
+  return count == 0 ? 0 : (divide32(count - 1, p.by_align) + 1) * p.align;
 }
 
 // Of this lane's expert. The lanes of an expert have the same.

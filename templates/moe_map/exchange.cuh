@@ -1,5 +1,6 @@
 // What the blocks of a launch tell each other: how many routes of each expert they have. Each number is stored plus 1,
-// and read until it is not 0, so that no fence and no barrier is needed. The last block clears the table.
+// and read until it is not 0, so that no fence and no barrier is needed. The last block clears the counts; those of
+// dropped routes are read and cleared by block 0 alone.
 #ifndef QUERN_MOE_MAP_EXCHANGE_CUH_
 #define QUERN_MOE_MAP_EXCHANGE_CUH_
 
@@ -19,8 +20,8 @@ constexpr u32 kTableStride = spec::table_stride;
 
 QUERN_DEVICE u32* table(const Params& p) { return reinterpret_cast<u32*>(p.table); }
 QUERN_DEVICE u32* entry(const Params& p, u32 block, u32 expert) { return table(p) + (block * kTableStride + expert); }
-QUERN_DEVICE u32* dropped_entry(const Params& p, u32 block) { return entry(p, gridDim.x, block); }
-QUERN_DEVICE u32* ended_blocks(const Params& p) { return dropped_entry(p, gridDim.x); }
+QUERN_DEVICE u32* ended_blocks(const Params& p) { return entry(p, gridDim.x, 0); }
+QUERN_DEVICE u32* dropped_entry(const Params& p, u32 block) { return ended_blocks(p) + 1 + block; }
 
 QUERN_DEVICE void publish(const Params& p, const ExpertLane& e, u32 routes) {
   if constexpr (spec::one_block) return;
@@ -71,19 +72,30 @@ QUERN_DEVICE Counted counted(const Params& p, const ExpertLane& e, u32 own) {
   return {sum_of_shares(sum.all), sum_of_shares(sum.before)};
 }
 
-// The dropped routes of all blocks, in the first warp of block 0. By the first warp of each block.
-QUERN_DEVICE u32 exchange_dropped(const Params& p) {
-  const u32 own = __reduce_add_sync(kAll, lane() < kWarps ? sums_of_warps(2).get(lane()) : 0u);
-  if constexpr (spec::one_block) return own;
+// The routes that this block dropped. By a warp.
+QUERN_DEVICE u32 dropped_of_block() {
+  return __reduce_add_sync(kAll, lane() < kWarps ? sums_of_warps(2).get(lane()) : 0u);
+}
+
+QUERN_DEVICE void publish_dropped(const Params& p) {
+  if (spec::one_block || warp() != 0) return;
+  const u32 own = dropped_of_block();
   if (lane() == 0) store_relaxed(dropped_entry(p, blockIdx.x), own + 1);
-  if (blockIdx.x != 0) return 0;
+}
+
+// The routes that all blocks dropped. By the first warp of block 0.
+QUERN_DEVICE u32 dropped_of_all(const Params& p) {
+  if constexpr (spec::one_block) return dropped_of_block();
   u32 sum = 0;
 #pragma unroll 1
-  for (u32 block = lane(); block < gridDim.x; block += 32) sum += awaited(dropped_entry(p, block), 0) - 1;
+  for (u32 block = lane(); block < gridDim.x; block += 32) {
+    sum += awaited(dropped_entry(p, block), 0) - 1;
+    store_relaxed(dropped_entry(p, block), 0);
+  }
   return __reduce_add_sync(kAll, sum);
 }
 
-// After all reads of the block. Returns, in thread 0, how many blocks had read the table before.
+// After all reads of counts. Returns, in thread 0, how many blocks had read them before.
 QUERN_DEVICE u32 end_reading(const Params& p) {
   if constexpr (spec::one_block) return 0;
   return add_relaxed(threadIdx.x == 0, ended_blocks(p), 1);
@@ -93,7 +105,7 @@ QUERN_DEVICE u32 end_reading(const Params& p) {
 QUERN_DEVICE void clear_table(const Params& p, u32 ended) {
   if constexpr (spec::one_block) return;
   if (__syncthreads_or(static_cast<int>(threadIdx.x == 0 && ended + 1 == gridDim.x)) == 0) return;
-  write_range(p.table, static_cast<i64>(gridDim.x) * (kTableStride + 1) + 1, 0, 0, of_block());
+  write_range(p.table, static_cast<i64>(gridDim.x) * kTableStride + 1, 0, 0, of_block());
 }
 
 }  // namespace quern::moe_map

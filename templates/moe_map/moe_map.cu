@@ -34,12 +34,12 @@ QUERN_DEVICE void map_tokens(const Params& p) {
   __syncthreads();
   const u32 own = scan_counters(p, expert);
   publish(p, expert, own);
+  if constexpr (kListsRoutes) publish_dropped(p);
   clear_row_ids(p, tokens, slice);
-  const u32 dropped = kListsRoutes && warp() == 0 ? exchange_dropped(p) : 0;
   const Rows rows = place_experts(p, expert, counted(p, expert, own));
   const u32 ended = end_reading(p);
   write_routes(p, tokens, slice, rows, routes);
-  if (blockIdx.x == 0) write_counts(p, expert, rows, dropped);
+  if (blockIdx.x == 0) write_counts(p, expert, rows, kListsRoutes && warp() == 0 ? dropped_of_all(p) : 0);
   write_pads(p, expert, rows.expert);
   write_tail(p, rows.all);
   write_stage(p);

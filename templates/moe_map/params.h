@@ -29,7 +29,7 @@ struct Params {
   int* pads;
   int* totals;
   int* row_id_map;
-  int* table;  // workspace: [blocks, a multiple of 32 experts], then [blocks], then a number of blocks
+  int* table;  // workspace: [blocks, a multiple of 32 experts], then a number of blocks, then [blocks]
   long long tokens;
   unsigned block_tokens;  // of a thread block
   unsigned experts;

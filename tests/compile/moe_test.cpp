@@ -26,6 +26,17 @@ TEST_F(MoeCompile, EachTypeOfMapWithFewAndManyExperts) {
   expect_each_good(jobs);
 }
 
+// Four loads of 16 bytes for a mask, in both readings, and 16 of the blocks' counts. Ranges of rows are written in 16
+// bytes too.
+TEST_F(MoeCompile, AMapIsReadInWideAccessesAndItsRangesWritten) {
+  const Compiled mask = compile("moe_map map=mask experts=128 topk=6 tokens=16384", "sm_90a");
+  EXPECT_EQ(accesses(mask, 0, false, 16), 2 * 4);
+  EXPECT_EQ(widths(mask, 1, false).substr(0, 1), "1") << "at any address";
+  EXPECT_GE(accesses(mask, 0, true, 16), 2);
+  EXPECT_EQ(accesses(compile("moe_map experts=128 topk=8 tokens=512", "sm_90a"), 0, false, 4), 2 * 4)
+      << "four routes, in both readings";
+}
+
 // The forms of the kernel that moves rows, with and without probabilities.
 const std::vector<std::string> kForms = {"moe_permute probs=f32",       "moe_permute pass=backward probs=f32",
                                          "moe_unpermute probs=f32",     "moe_unpermute probs=bf16 residual=add",

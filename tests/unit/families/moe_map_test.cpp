@@ -101,6 +101,43 @@ TEST(MoeMapLaunch, HasNoMoreBlocksThanMultiprocessors) {
   }
 }
 
+// Fewer routes of a thread need more blocks, up to what the config and the device allow.
+TEST(MoeMapLaunch, HasAsManyBlocksAsKeepTheirRoutesInRegisters) {
+  const AnyProblem p = test::problem("moe_map tokens=16384 experts=128 topk=8");
+  const MoeMapArgs args;
+  const auto blocks = [&](int most, int routes) {
+    Config config = test::variants_of(p)[0].config;
+    config[0] = most, config[1] = 512, config[2] = routes;
+    Launch launch;
+    test::step_of(p).launch(p.data(), &args, generic_model(100), config, launch);
+    return launch.grid[0];
+  };
+  EXPECT_EQ(blocks(128, 8), 16384U * 8 / (512 * 8));
+  EXPECT_EQ(blocks(128, 4), 16384U * 8 / (512 * 4));
+  EXPECT_EQ(blocks(128, 2), 16384U * 8 / (512 * 2));
+  EXPECT_EQ(blocks(32, 2), 32U);
+  EXPECT_EQ(blocks(1, 1), 1U);
+}
+
+// "one:1:16 ": name, blocks at most, and alignment of map, for each variant.
+std::string variants_text(const std::string& text) {
+  const AnyProblem p = test::problem(text);
+  std::string all;
+  for (const Variant& v : test::variants_of(p))
+    all += cat(v.name, ":", v.config[0], ":", test::alignment_of(p, v.config), " ");
+  return all;
+}
+
+TEST(MoeMapVariants, AreForFewAndManyRoutesAndMasksAtAnyAddress) {
+  EXPECT_EQ(variants_text("moe_map"), "one:1:1 many:128:1 ");
+  EXPECT_EQ(variants_text("moe_map tokens=512 experts=128 topk=8"), "one:1:1 ");
+  EXPECT_EQ(variants_text("moe_map tokens=513 experts=128 topk=8"), "many:128:1 ");
+  EXPECT_EQ(variants_text("moe_map map=mask experts=128"), "one:1:16 many:128:16 one_element:1:1 many_element:128:1 ");
+  EXPECT_EQ(variants_text("moe_map tokens=128 map=mask experts=8 topk=8"), "one:1:8 one_element:1:1 ");
+  EXPECT_EQ(variants_text("moe_map tokens=129 map=bits experts=16 topk=8"), "many:128:2 many_element:128:1 ");
+  EXPECT_EQ(variants_text("moe_map tokens=129 map=mask index=i32 experts=9 topk=8"), "many:128:4 ");
+}
+
 TEST(MoeRouting, GivesRowsByExpertThenByToken) {
   const moe::Routes routes{4, 2, {2, 0, 0, -1, 2, 1, -1, -1}};
   const moe::RowMap map = moe::map_rows(routes, {4, 3, false, 10, true});

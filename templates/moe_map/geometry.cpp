@@ -9,7 +9,7 @@ namespace {
 
 // Any architecture has 99 KB for a block.
 constexpr std::int64_t kCounterWords = 48 * 1024 / 4, kSharedWords = 96 * 1024 / 4;
-constexpr std::int64_t kSumsOfWarps = 3 * 32;
+constexpr std::int64_t kSumsOfWarps = 96;  // three of each
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t round_up(std::int64_t a, std::int64_t b) { return divide_up(a, b) * b; }

@@ -69,12 +69,18 @@ bool is_small(const MoeMap& p) { return p.tokens * p.topk <= (has_mask(p) ? kFew
 
 enum class Grid : std::uint8_t { one, many };
 
-// Of a thread: as few as keep all routes in registers, if that many blocks exist. With more than 512 experts a thread
+// Blocks whose counts a thread reads in one round of 16 loads; two where the map, a mask, is more to read.
+std::int64_t default_blocks(const MoeMap& p, const DeviceModel& model, std::int32_t threads) {
+  const std::int64_t round = 16 * 32 / warp_experts(p, {threads, 1, false});
+  return std::min<std::int64_t>({kMostBlocks, model.multiprocessors, round * (has_mask(p) ? 2 : 1)});
+}
+
+// Of a thread: as few as keep all routes in registers, in so many blocks. With more than 512 experts a thread
 // of 1024 has few registers, and few warps have routes.
 std::int32_t routes_for(const MoeMap& p, const DeviceModel& model, Grid grid, std::int32_t threads) {
   if (p.experts > 512) return 2;
   if (p.tokens == kOpen || grid == Grid::one) return 4;
-  const std::int64_t blocks = std::min<std::int64_t>(kMostBlocks, model.multiprocessors);
+  const std::int64_t blocks = default_blocks(p, model, threads);
   std::int32_t routes = 2;
   while (routes < 8 && p.tokens * p.topk > blocks * threads * routes) routes *= 2;
   return routes;

@@ -92,10 +92,12 @@ TEST(MoeMapLaunch, HasNoMoreBlocksThanMultiprocessors) {
   const AnyProblem p = test::problem("moe_map tokens=100000");
   const MoeMapArgs args;
   DeviceModel model = generic_model(90);
+  Config config = test::variants_of(p)[0].config;
+  config[2] = 4;
   for (const int multiprocessors : {1, 7, 132}) {
     model.multiprocessors = multiprocessors;
     Launch launch;
-    test::step_of(p).launch(p.data(), &args, model, test::variants_of(p)[0].config, launch);
+    test::step_of(p).launch(p.data(), &args, model, config, launch);
     EXPECT_EQ(launch.grid[0], static_cast<std::uint32_t>(std::min(multiprocessors, 98)));
     EXPECT_TRUE(launch.cooperative);
   }

@@ -69,9 +69,10 @@ bool is_small(const MoeMap& p) { return p.tokens * p.topk <= (has_mask(p) ? kFew
 
 enum class Grid : std::uint8_t { one, many };
 
-// Blocks whose counts a thread reads in one round of 16 loads; two where the map, a mask, is more to read.
+// Blocks whose counts a thread reads in one round of 16 loads, all lanes of a warp; two where the map, a mask, is more
+// to read.
 std::int64_t default_blocks(const MoeMap& p, const DeviceModel& model, std::int32_t threads) {
-  const std::int64_t round = 16 * 32 / warp_experts(p, {threads, 1, false});
+  const std::int64_t round = 512 / warp_experts(p, {threads, 1, false});
   return std::min<std::int64_t>({kMostBlocks, model.multiprocessors, round * (has_mask(p) ? 2 : 1)});
 }
 

@@ -92,6 +92,9 @@ void generate_ids(const MoeMap& p, const moe::Routes& routes, std::uint64_t seed
 void generate_mask(const MoeMap& p, const moe::Routes& routes, void* data) {
   std::fill_n(static_cast<std::uint8_t*>(data), p.tokens * map_width(p) * quern::bytes(index_of(p)), std::uint8_t{0});
   for (std::int64_t t = 0; t < p.tokens; ++t) {
+    // Bits after the last expert have no meaning.
+    if (p.map == MoeMapKind::bits && p.experts % 8 != 0)
+      static_cast<std::uint8_t*>(data)[(t + 1) * map_width(p) - 1] = static_cast<std::uint8_t>(0xff << p.experts % 8);
     for (std::int64_t k = 0; k < routes.topk; ++k) {
       const std::int64_t e = routes(t, k);
       if (e < 0) continue;

@@ -88,6 +88,8 @@ class SharedWords {
   explicit QUERN_DEVICE SharedWords(u32 first) : at_(dynamic_shared() + first * 4) {}
   QUERN_DEVICE u32 get(u32 i) const { return load_shared<4>(at_ + i * 4).w[0]; }
   QUERN_DEVICE void set(u32 i, u32 word) const { store_shared<4>(at_ + i * 4, Vector<4>{{word}}); }
+  // Returns what the word was.
+  QUERN_DEVICE u32 add(u32 i, u32 addend) const { return atomicAdd(reinterpret_cast<u32*>(at_) + i, addend); }
 
  private:
   u8* at_;

@@ -80,8 +80,7 @@ QUERN_DEVICE void grid_barrier(u32* word) {
   if (threadIdx.x == 0) {
     __threadfence();
     const u32 before = add_relaxed(true, word, blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1);
-    while (((before ^ load_relaxed(word)) >> 31) == 0) {
-    }
+    while (((before ^ load_relaxed(word)) >> 31) == 0) poll_again();
     __threadfence();
   }
   __syncthreads();

@@ -37,27 +37,16 @@ QUERN_DEVICE Tokens tokens_of_block(const Params& p) {
 
 QUERN_DEVICE int* row_ids(const Params& p, u64 token) { return p.row_id_map + token * (2 * p.experts + 1); }
 
-// An array of words in shared memory.
-class Words {
- public:
-  explicit QUERN_DEVICE Words(u32 first) : at_(dynamic_shared() + first * 4) {}
-  QUERN_DEVICE u32 get(u32 i) const { return load_shared<4>(at_ + i * 4).w[0]; }
-  QUERN_DEVICE void set(u32 i, u32 word) const { store_shared<4>(at_ + i * 4, Vector<4>{{word}}); }
-  // Returns what the word was.
-  QUERN_DEVICE u32 add(u32 i, u32 addend) const { return atomicAdd(reinterpret_cast<u32*>(at_) + i, addend); }
-
- private:
-  u8* at_;
-};
-
 // Of each warp: the routes of its experts, then their rows, then the dropped routes of its tokens.
-QUERN_DEVICE Words sums_of_warps(u32 which) { return Words(which * 32); }
+QUERN_DEVICE SharedWords sums_of_warps(u32 which) { return SharedWords(which * 32); }
 // Of each expert: the block's first row, counted from the first row of the expert's warp.
-QUERN_DEVICE Words first_rows(const Params& p) { return Words(p.places.experts); }
+QUERN_DEVICE SharedWords first_rows(const Params& p) { return SharedWords(p.places.experts); }
 // The padding rows before each expert, counted from the expert's warp.
-QUERN_DEVICE Words padding_before(const Params& p) { return Words(p.places.padding); }
+QUERN_DEVICE SharedWords padding_before(const Params& p) { return SharedWords(p.places.padding); }
 // A warp's number of routes of each expert; later those of earlier warps.
-QUERN_DEVICE Words counters_of_warp(const Params& p, u32 w) { return Words(p.places.counters + w * kStride); }
+QUERN_DEVICE SharedWords counters_of_warp(const Params& p, u32 w) {
+  return SharedWords(p.places.counters + w * kStride);
+}
 
 // Whether row_tokens goes through shared memory.
 QUERN_DEVICE bool is_staged(const Params& p) { return spec::one_block && p.staged != 0; }

@@ -36,7 +36,7 @@ QUERN_DEVICE Routes no_routes() {
   return routes;
 }
 
-QUERN_DEVICE void clear_counters(const Params& p, const Words& counters) {
+QUERN_DEVICE void clear_counters(const Params& p, const SharedWords& counters) {
   if (warp() < kCounters) {
 #pragma unroll 1
     for (u32 e = lane(); e < p.experts; e += 32) counters.set(e, 0);
@@ -45,7 +45,7 @@ QUERN_DEVICE void clear_counters(const Params& p, const Words& counters) {
 }
 
 // Ranks the routes and counts them. The first lane of an expert adds up its lanes.
-QUERN_DEVICE void rank(const Words& counters, Routes& routes) {
+QUERN_DEVICE void rank(const SharedWords& counters, Routes& routes) {
   u32 same[kRoutes];
 #pragma unroll
   for (int i = 0; i < kRoutes; ++i) {
@@ -62,7 +62,7 @@ QUERN_DEVICE void rank(const Words& counters, Routes& routes) {
 }
 
 // The counters have the routes of earlier warps now.
-QUERN_DEVICE void add_earlier_warps(const Words& counters, Routes& routes) {
+QUERN_DEVICE void add_earlier_warps(const SharedWords& counters, Routes& routes) {
 #pragma unroll
   for (int i = 0; i < kRoutes; ++i) {
     if (routes.expert[i] != kNone) routes.rank[i] += counters.get(routes.expert[i]);

@@ -48,7 +48,7 @@ QUERN_DEVICE void write_step(const Params& p, const Tokens& tokens, const Rows& 
 // `kept`: the routes of the slice, if it is kept; else they are read once more.
 QUERN_DEVICE void write_routes(const Params& p, const Tokens& tokens, const Slice& slice, const Rows& rows,
                                Routes& kept) {
-  const Words counters = counters_of_warp(p, warp());
+  const SharedWords counters = counters_of_warp(p, warp());
   if (slice.is_kept()) {
     add_earlier_warps(counters, kept);
     write_step(p, tokens, rows, slice.begin, slice.end, kept);

@@ -64,8 +64,8 @@ class Run {
 };
 
 bool same_outputs(const HostOperands& a, const HostOperands& b) {
-  for (int i = 0; i < a.family().operands.count; ++i) {
-    if (a.family().operands[i].role == Role::input || a.bytes(i) == 0) continue;
+  for (int i = 0; i < a.size(); ++i) {
+    if (a.operand(i).role == Role::input || a.bytes(i) == 0) continue;
     if (std::memcmp(a.data(i), b.data(i), static_cast<std::size_t>(a.bytes(i))) != 0) return false;
   }
   return true;

@@ -216,7 +216,8 @@ struct ConcatFamily {
   static constexpr const char* kDraws[] = {
       "rows=16..262144",
       "widths=16,16,16,16,16,16,16,16,16,16,16,16,16,16 | widths=64,128,32,64 | widths=1,64,13,33,7 | widths=128,64 | "
-      "widths=2048,1024,1024 | widths=1000,24,0,511 | widths=5,4091",
+      "widths=2048,1024,1024 | widths=1000,24,0,511 | widths=5,4091 | "
+      "widths=64,16,33 index=i64 source_rows=100000,100,5000 mode=zero",
       "dtype=bf16 | dtype=f32 | dtype=u8",
       "layout=columns | layout=columns | layout=columns pass=backward | layout=flat | layout=flat pass=backward",
   };

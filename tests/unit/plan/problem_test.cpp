@@ -26,6 +26,7 @@ std::vector<std::string> legal_values(const Field& field) {
   } else {
     values = {std::to_string(field.min), "12", std::to_string(field.max)};
     if (field.may_be_open) values.emplace_back("open");
+    if (field.kind == FieldKind::list) values.emplace_back("none");
   }
   return values;
 }
@@ -34,7 +35,8 @@ std::vector<std::string> illegal_values(const Field& field) {
   if (field.kind == FieldKind::choice) return {"", "nonsense", "0", "no ne"};
   if (field.kind == FieldKind::dtype) return {"", "nonsense", "f7", "BF 16", "3"};
   std::vector<std::string> values = {
-      "", "x", "1.5", "12 ", "-2", "99999999999999999999", "0x10", std::to_string(field.max + 1)};
+      "", "x", "1.5", "-2", "99999999999999999999", "0x10", std::to_string(field.max + 1)};
+  values.emplace_back(field.kind == FieldKind::list ? "12,-2" : "12 ");
   if (!field.may_be_open) values.insert(values.end(), {"open", "-1"});
   return values;
 }
@@ -181,6 +183,7 @@ TEST_P(EveryFamily, PackIgnoresPadding) {
   std::vector<unsigned char> zeros(GetParam()->problem_bytes, 0);
   std::vector<unsigned char> ones(GetParam()->problem_bytes, 0xff);
   for (const Field& field : GetParam()->fields) {
+    if (!is_number(field)) std::memset(ones.data() + field.offset, 0, bytes_of(field));  // a list of one zero
     set_integer(field, zeros.data(), 1);
     set_integer(field, ones.data(), 1);
   }

@@ -80,6 +80,7 @@ void strided_concats(std::vector<Case>& cases) {
       add(cases, columns(90, "13,64,1,33", cat(rest, " out_stride=115 strides=0,67,9,33")), 1);
       add(cases, columns(90, "16,64,32", cat(rest, " out_stride=128 strides=32,64,48")));
       add(cases, columns(300, "2,1", cat(rest, " out_stride=5 strides=3,4")));
+      for (const int stride : {65, 68}) cases.push_back({columns(9, "16,48", cat(rest, " out_stride=", stride))});
       add(cases, columns(20, "16,600", cat(rest, " out_stride=1001 strides=5000,10007")));
       add(cases, flat("90,7,0,33", "13,64,1,33", cat(rest, " strides=0,67,9,40")), 1);
       add(cases, flat("90,7", "16,64", cat(rest, " strides=32,96")));

@@ -195,10 +195,10 @@ struct ConcatFamily {
 #define QUERN_DLRM_WIDTHS \
   " widths=16,16,16,16,16,16,16,16,16,16,16,16,16,16,16,16,16,16,16,16,16,16,16,16,16,16,16 dtype=f32"
   static constexpr const char* kBenchCases[] = {
-      ("concat rows=128" QUERN_DLRM_WIDTHS),
-      ("concat rows=2048" QUERN_DLRM_WIDTHS),
-      ("concat rows=65536" QUERN_DLRM_WIDTHS),
-      ("concat rows=65536" QUERN_DLRM_WIDTHS " pass=backward"),
+      "concat rows=128" QUERN_DLRM_WIDTHS,
+      "concat rows=2048" QUERN_DLRM_WIDTHS,
+      "concat rows=65536" QUERN_DLRM_WIDTHS,
+      "concat rows=65536" QUERN_DLRM_WIDTHS " pass=backward",
       "concat rows=65536 widths=64,128,64,32,256,128,64,64",
       "concat rows=262144 widths=13,64,1,33",
       "concat rows=262144 widths=13,64,1,33 pass=backward",

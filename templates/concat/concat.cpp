@@ -84,6 +84,8 @@ unsigned long long address(const void* pointer) { return reinterpret_cast<std::u
 // Fills the tables; returns the number of tiles.
 template <class Params>
 std::int64_t fill(const Concat& p, const ConcatArgs& a, const Cut& cut, Params& params) {
+  constexpr bool kIndexed = std::extent_v<decltype(params.picks)> != 1;
+  constexpr bool kFlat = std::extent_v<decltype(params.blocks)> != 1;
   const std::int64_t size = element_bytes(p);
   const auto matrix = address(splits(p) ? a.source.data : a.out.data);
   params.matrix_stride = matrix_stride(p) * size;
@@ -96,9 +98,8 @@ std::int64_t fill(const Concat& p, const ConcatArgs& a, const Cut& cut, Params& 
     source.at = address(splits(p) ? a.outs.entries[i].data : a.sources.entries[i].data);
     source.stride = stride_of(p, i) * size;
     params.first[i] = static_cast<unsigned>(before);
-    if constexpr (std::extent_v < decltype(params.picks) >> 1)
-      params.picks[i] = {a.index.entries[i].data, p.source_rows[i]};
-    if constexpr (std::extent_v < decltype(params.blocks) >> 1) {
+    if constexpr (kIndexed) params.picks[i] = {a.index.entries[i].data, p.source_rows[i]};
+    if constexpr (kFlat) {
       Block& block = params.blocks[i];
       block = block_of(p, i, cut);
       block.matrix = matrix + static_cast<unsigned long long>(elements * size);

@@ -11,7 +11,7 @@ namespace quern::moe_map {
 
 // Counts the routes of the warp, and gives those of its last step.
 QUERN_DEVICE Routes count_routes(const Params& p, const Tokens& tokens, const Slice& slice) {
-  const Words counters = counters_of_warp(p, warp());
+  const SharedWords counters = counters_of_warp(p, warp());
   clear_counters(p, counters);
   Routes last = no_routes();
   const u32 dropped = for_steps(p, tokens, slice, [&](u32, Routes& routes) {

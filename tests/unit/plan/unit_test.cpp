@@ -52,7 +52,7 @@ TEST(Unit, HoldsTheSpecAndEachIncludedHeaderOnce) {
     std::set<std::string> names;
     for (const SourceText& header : unit.headers) EXPECT_TRUE(names.insert(header.name).second) << header.name;
     EXPECT_EQ(names.count(std::string(family->name) + "/params.h"), 1u);
-    EXPECT_EQ(names.count("common/divide.cuh"), 1u) << "an include of an include";
+    EXPECT_EQ(names.count("common/device.cuh"), 1u) << "an include of an include";
   }
 }
 

@@ -12,7 +12,7 @@ extern "C" {
 // An access site of a template: all executions of one load, store or atomic, by all launches since accesses were last
 // reset.
 struct quernHostAccess {
-  const char* file;  // as in the template: "gather/vectors.cuh"
+  const char* file;  // as in the template: "rows/vectors.cuh"
   int line;
   const char* kind;                  // "load", "store", "atomic"
   const char* memory;                // the name given to the allocation by quernHostNameMemory, or "?"

@@ -9,14 +9,15 @@
 #include "gather/params.h"
 #include "quern/choice.h"
 #include "quern_embedded/gather.h"
+#include "rows/shape.h"
 
 namespace quern {
 namespace {
 
-using common::common_alignment;
+using rows::kMaxRowBytes;
+using rows::kMaxSlots;
+using rows::widest_access;
 
-constexpr std::int64_t kMaxSlots = std::int64_t{1} << 30;   // of a row, see common::Slots
-constexpr std::int64_t kMaxRowBytes = 16 * kMaxSlots - 32;  // fewer slots than that, wherever a row starts
 constexpr DTypeSet kIndexTypes = only(i64) | only(i32) | only(i16) | only(i8) | only(u8);
 constexpr DTypeSet kScaleTypes = only(DType::none) | only(f32) | only(f16) | only(bf16);
 constexpr const char* kModes[] = {QUERN_GATHER_MODES(QUERN_CHOICE_NAME) nullptr};
@@ -46,13 +47,11 @@ bool allows_no_rows(const Gather& p) {
 }
 bool needs_rows_erased(const void* p) { return needs_rows(*static_cast<const Gather*>(p)); }
 
-// The widest vector that divides the row length and both strides: the largest possible slot.
-std::int64_t natural_vector(const Gather& p, std::int64_t limit) {
+rows::Shape shape_of(const Gather& p) {
   const std::int64_t size = element_bytes(p);
-  return common_alignment({row_bytes(p), source_stride(p) * size, out_stride(p) * size}, limit);
+  return {row_bytes(p), size, source_stride(p) * size, out_stride(p) * size};
 }
-
-std::int64_t widest_access(const Target& target) { return target.arch >= 100 && target.arch < 120 ? 32 : 16; }
+std::int64_t natural_vector(const Gather& p, std::int64_t limit) { return rows::natural_vector(shape_of(p), limit); }
 
 bool vector_divides(const Gather& p, const Target&, const Config& c) {
   return c[kForm] == kRagged || natural_vector(p, 32) % c[kVector] == 0;
@@ -85,10 +84,8 @@ bool is_packed(const Gather& p, const Config& c) {
   return c[kForm] == kRagged && out_stride(p) == p.width && row >= 16 - element && row * element < 256;
 }
 
-// Slots per row. A ragged row starts anywhere in its first window.
 std::int64_t slots_per_row(const Gather& p, const Config& c) {
-  if (c[kForm] == kRagged) return (16 - element_bytes(p) + row_bytes(p) + 15) / 16;
-  return (row_bytes(p) + c[kVector] - 1) / c[kVector];
+  return rows::slots_per_row(shape_of(p), c[kForm] == kRagged, c[kVector]);
 }
 
 common::Slots make_slots(const Gather& p, const Config& c) {
@@ -293,7 +290,7 @@ struct GatherFamily {
   }
 
   static void specialize(const Gather& p, const Target&, const Config& config, Spec& spec) {
-    static constexpr const char* kFormParts[] = {"gather/vectors.cuh", "gather/windows.cuh"};
+    static constexpr const char* kFormParts[] = {"rows/vectors.cuh", "rows/windows.cuh"};
     spec.integer("params_bytes", sizeof(gather::Params));
     spec.integer("max_threads", common::kMaxThreads);
     spec.integer("vector", config[kVector]);
@@ -311,6 +308,7 @@ struct GatherFamily {
     }
     spec.part(p.scale != DType::none ? "gather/scale.cuh" : "gather/no_scale.cuh");
     spec.part(is_packed(p, config) ? "gather/packed.cuh" : kFormParts[config[kForm]]);
+    spec.part("gather/rows.cuh");
   }
 
   static void launch(const Gather& p, const Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
@@ -334,8 +332,7 @@ struct GatherFamily {
 
   static void set_packed(const Gather& p, const Args& a, gather::Params& params) {
     params.out_bytes = p.count * params.row_bytes;
-    const bool known = p.rows > 0 && source_stride(p) <= p.width;
-    if (known) params.source_end = source_at(p, a, p.rows - 1) + params.row_bytes;
+    params.source_end = rows::end_of_source(shape_of(p), a.source.data, p.rows);
   }
 
   static void reference(const Gather& p, const Args& a) {

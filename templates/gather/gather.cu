@@ -1,5 +1,5 @@
-// The kernel. The spec chooses its parts: it includes one of scale.cuh and no_scale.cuh, and one of vectors.cuh,
-// windows.cuh and packed.cuh, the forms of gather_rows.
+// The kernel. The spec chooses its parts: it includes one of scale.cuh and no_scale.cuh, and one of rows/vectors.cuh,
+// rows/windows.cuh and packed.cuh, the forms of move_rows.
 #include "gather/params.h"
 #include "spec.cuh"
 
@@ -7,5 +7,5 @@ static_assert(sizeof(quern::gather::Params) == quern::spec::params_bytes, "host 
 
 extern "C" __global__ void __launch_bounds__(quern::spec::max_threads)
     quern_gather(const __grid_constant__ quern::gather::Params params) {
-  quern::gather::gather_rows(params);
+  quern::gather::move_rows<quern::gather::Rows>(params);
 }

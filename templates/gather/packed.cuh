@@ -4,8 +4,8 @@
 #ifndef QUERN_GATHER_PACKED_CUH_
 #define QUERN_GATHER_PACKED_CUH_
 
-#include "common/realign.cuh"
 #include "gather/rows.cuh"
+#include "rows/bits.cuh"
 
 namespace quern::gather {
 
@@ -38,53 +38,9 @@ QUERN_DEVICE PackedWindow window(const Params& p, const Tile<spec::unroll>& tile
 QUERN_DEVICE i64 next_row_at(const Params& p, const PackedWindow& w) { return p.row_bytes - w.column; }
 QUERN_DEVICE bool has_next_row(const Params& p, const PackedWindow& w) { return next_row_at(p, w) < w.end; }
 
-// The bytes that may be read: all of source if its rows are known and have no gaps, else the row.
-struct Readable {
-  const u8* begin;
-  const u8* end;
-};
-
-QUERN_DEVICE Readable readable(const Params& p, const SourceRow& row) {
-  if (p.source_end != nullptr) return {static_cast<const u8*>(p.source), static_cast<const u8*>(p.source_end)};
-  return {row.data, row.data + p.row_bytes};
-}
-
-// The 16 bytes at an aligned address, element by element; 0 where they may not be read.
-QUERN_DEVICE Vector<16> read_elements(const u8* from, const Readable& bytes) {
-  Vector<16> block = {};
-  constexpr int kBytes = spec::element_bytes;
-#pragma unroll
-  for (int at = 0; at < 16; at += kBytes) {
-    if (from + at >= bytes.begin && from + at + kBytes <= bytes.end)
-      put_piece(block, at / kBytes, load<kBytes, LoadHint::plain>(from + at));
-  }
-  return block;
-}
-
-// The 16 bytes at an address as read: two blocks, and where in them it is.
-struct Bits {
-  Vector<16> low;
-  Vector<16> high;
-  u32 offset;
-  QUERN_DEVICE Vector<16> value() const { return realign(low, high, offset); }
-};
-
 // The 16 bytes from byte `column` of a row on.
 QUERN_DEVICE Bits read_at(const Params& p, const SourceRow& row, i64 column) {
-  Bits bits = {};
-  if (row.zero) return bits;
-  const u8* const at = row.data + column;
-  bits.offset = static_cast<u32>(reinterpret_cast<u64>(at) & 15);
-  const u8* const from = at - bits.offset;
-  const Readable bytes = readable(p, row);
-  if (from >= bytes.begin && from + 32 <= bytes.end) {
-    bits.low = load<16, kLoad>(from);
-    bits.high = load<16, kLoad>(from + 16);
-  } else {
-    bits.low = read_elements(from, bytes);
-    bits.high = read_elements(from + 16, bytes);
-  }
-  return bits;
+  return row.zero ? Bits{} : read_bits(p, row.data, column);
 }
 
 // The first `split` bytes of one vector and the others of the other.
@@ -149,7 +105,8 @@ QUERN_DEVICE void gather_tile(const Params& p, const Tile<spec::unroll>& tile) {
   for (int i = 0; i < spec::unroll; ++i) write(p, window(p, tile, i), bits[i]);
 }
 
-QUERN_DEVICE void gather_rows(const Params& p) {
+template <class>
+QUERN_DEVICE void move_rows(const Params& p) {
   for_tiles<spec::unroll, spec::persistent>(p.slots, [&](const Tile<spec::unroll>& tile) { gather_tile(p, tile); });
 }
 

@@ -2,25 +2,16 @@
 #ifndef QUERN_GATHER_ROWS_CUH_
 #define QUERN_GATHER_ROWS_CUH_
 
-#include "common/vector.cuh"
 #include "gather/params.h"
-#include "spec.cuh"
+#include "rows/source.cuh"
 
 namespace quern::gather {
 
-using namespace common;
-
-constexpr LoadHint kLoad = spec::load_once ? LoadHint::once : LoadHint::plain;
-constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint::plain;
+using namespace rows;
 
 // Whether the mode has rows of zeros.
 constexpr bool kZeroRows =
     spec::mode != Mode::assume_valid && spec::mode != Mode::clamp && spec::mode != Mode::wrap_negative;
-
-struct SourceRow {
-  const u8* data;
-  bool zero;
-};
 
 QUERN_DEVICE i64 load_index(const Params& p, u64 position) {
   using Index = spec::Index;
@@ -50,7 +41,17 @@ QUERN_DEVICE SourceRow resolve(const Params& p, u64 position) {
   return {static_cast<const u8*>(p.source) + (zero ? 0 : row) * p.source_stride, zero};
 }
 
-QUERN_DEVICE u8* out_row(const Params& p, u64 row) { return static_cast<u8*>(p.out) + row * p.out_stride; }
+// What rows/vectors.cuh and rows/windows.cuh move. `scaled` is of scale.cuh or no_scale.cuh.
+struct Rows {
+  static constexpr bool kAdds = false, kOutByIndex = false, kSkips = false;
+  static QUERN_DEVICE SourceRow source(const Params& p, u64 position) { return resolve(p, position); }
+  static QUERN_DEVICE u8* out(const Params& p, u64 row) { return static_cast<u8*>(p.out) + row * p.out_stride; }
+  template <int Bytes>
+  static QUERN_DEVICE Vector<Bytes> result(const Params& p, u64 row, u64, const Vector<Bytes>& value,
+                                           const Vector<Bytes>&) {
+    return scaled(p, row, value);
+  }
+};
 
 }  // namespace quern::gather
 

@@ -6,6 +6,7 @@
 #ifndef QUERN_MXFP8_BIAS_CUH_
 #define QUERN_MXFP8_BIAS_CUH_
 
+#include "common/sent_sums.cuh"
 #include "mxfp8/tile_patch.cuh"
 
 namespace quern::mxfp8 {
@@ -79,15 +80,6 @@ QUERN_DEVICE u32* arrived(const KernelParams& p, const Strip& s, i64 chunk) {
   return static_cast<u32*>(p.arrived) + (s.expert * strips + s.column / kStripColumns) * (s.chunks() + 1) + chunk;
 }
 
-// A sum in transit, in a word that is 0 before and after.
-QUERN_DEVICE void send_sum(u32* to, float sum) { store_relaxed(to, sum != sum ? ~kNan : ~bit_cast<u32>(sum)); }
-
-QUERN_DEVICE float received(u32* from, u32 word) {
-  word = awaited(from, word);
-  store_relaxed(from, 0);
-  return bit_cast<float>(~word);
-}
-
 QUERN_DEVICE float sum_of(u32* sums, i64 count, i64 pitch) {
   constexpr int kAtOnce = 16;
   float sum = 0;
@@ -115,13 +107,6 @@ QUERN_DEVICE u32 send_tile_sums(const KernelParams& p) {
     }
   }
   return add_relaxed(threadIdx.x % 32 == 0 && has_column(p, s), arrived(p, s, s.chunk()), s.tiles_of_stack());
-}
-
-// Whether `own` more make `all`; then `arrived` is 0 again. `before`: of the first lane.
-QUERN_DEVICE bool is_last(u32* arrived, u32 before, u32 own, u32 all) {
-  if (__shfl_sync(0xffffffffu, before, 0) + own != all) return false;
-  if (threadIdx.x % 32 == 0) store_relaxed(arrived, 0);
-  return true;
 }
 
 QUERN_DEVICE void write_bias_gradient(const KernelParams& p, const Strip& s, float sum) {

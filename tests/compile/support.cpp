@@ -38,6 +38,9 @@ constexpr int kMostSpillsOfLongBlocksOfSm80 = 768;
 constexpr int kMostRegistersOfMaps = 128;
 // The gradient of probs keeps 64 bytes of a token beside as many of a row, which narrow reads put together.
 constexpr int kMostRegistersOfProbGradients = 128;
+// Sums of scatter have eight rows in flight, or four in two parts, and know where the segments of a window are.
+constexpr int kMostRegistersOfSegments = 128;
+constexpr int kMostSpillsOfSegments = 256;    // around the code for long segments
 constexpr int kMostSpillsOfGivenScales = 16;  // the division of any number by another takes two registers more
 
 // Where ptxas has no instruction it may need a little memory: the reduction of huge arguments of sin and cos, and the
@@ -73,7 +76,7 @@ namespace {
 // What the bounds of an image's resources depend on.
 struct Kind {
   int resident;  // blocks that the config asks for; 0: none
-  bool tile, prologue, sums, long_blocks, given_scale, tail, fp32, sm_80, wide_slots, map, prob_gradient;
+  bool tile, prologue, sums, long_blocks, given_scale, tail, fp32, sm_80, wide_slots, map, prob_gradient, segments;
 };
 
 Kind kind_of(const Compiled& compiled, std::size_t i) {
@@ -81,7 +84,8 @@ Kind kind_of(const Compiled& compiled, std::size_t i) {
   const auto has = [&](const char* words) { return problem.find(words) != std::string::npos; };
   const bool long_blocks = has("scaling=block128"), prologue = has("prologue=");
   const bool rows = has("moe_permute ") || has("moe_unpermute ");  // 8 of them, and their numbers and factors
-  const bool wide = rows || (arch == "sm_100a" && (compiled.result.images[i].variant == "flat" || prologue));
+  const bool wide =
+      rows || has("order=given") || (arch == "sm_100a" && (compiled.result.images[i].variant == "flat" || prologue));
   return {parameter(compiled, static_cast<int>(i), "resident"),
           has("mxfp8 ") && parameter(compiled, static_cast<int>(i), "form") == 1,
           prologue,
@@ -93,12 +97,14 @@ Kind kind_of(const Compiled& compiled, std::size_t i) {
           arch == "sm_80",
           wide || (arch == "sm_80" && long_blocks),
           has("moe_map "),
-          has("moe_unpermute ") && has("probs=") && has("pass=backward")};
+          has("moe_unpermute ") && has("probs=") && has("pass=backward"),
+          has("scatter ") && has("op=add") && has("order=given")};
 }
 
 int most_registers(const Kind& k) {
   if (k.map) return kMostRegistersOfMaps;
   if (k.prob_gradient) return kMostRegistersOfProbGradients;
+  if (k.segments) return kMostRegistersOfSegments;
   if (!k.tile) return k.wide_slots ? kMostRegistersOfWideSlots : kMostRegisters;
   if (k.resident > 0) return kRegisters / kTileThreads / k.resident / 8 * 8;  // handed out by eights
   if (k.long_blocks) return k.sm_80 || k.fp32 || k.tail ? 255 : kMostRegistersOfLongBlocks;
@@ -112,6 +118,7 @@ int most_spills(const Kind& k) {
   if (k.long_blocks && (k.sums || k.tail)) return kMostSpillsOfLongBlocks;
   if (k.prologue) return kMostSpillsOfPrologues;
   if (k.sums) return kMostSpillsOfSums;
+  if (k.segments) return kMostSpillsOfSegments;
   return k.given_scale ? kMostSpillsOfGivenScales : 0;
 }
 

@@ -106,6 +106,7 @@ class Conformance : public DeviceTest {
 };
 
 TEST_F(Conformance, Gather) { check_all(cases_here(gather_cases())); }
+TEST_F(Conformance, Scatter) { check_all(cases_here(scatter_cases())); }
 TEST_F(Conformance, Pointwise) { check_all(cases_here(pointwise_cases())); }
 TEST_F(Conformance, Mxfp8Dequantize) { check_all(cases_here(mxfp8_dequantize_cases())); }
 TEST_F(Conformance, MxScales) { check_all(cases_here(mx_scales_cases())); }

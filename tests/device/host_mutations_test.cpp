@@ -24,14 +24,14 @@ std::string replaced(const std::string& text, const std::string& from, const std
   return text.substr(0, at) + to + text.substr(at + from.size());
 }
 
-// A family with `from` replaced by `to` in its file `path`.
+// A family with `from` replaced by `to` in its file `path`, or in a shared one, which then is its own.
 class Mutant {
  public:
   Mutant(const Family& family, const std::string& path, const std::string& from, const std::string& to)
       : family_(family) {
-    for (const SourceFile& file : family.sources) {
-      texts_.push_back(path == file.path ? replaced(file.text, from, to) : file.text);
-      files_.push_back({file.path, texts_.back().c_str()});
+    for (const SourceFile& file : family.sources) add(file, path, from, to);
+    for (const SourceFile& file : embedded::common_sources()) {
+      if (path == file.path) add(file, path, from, to);
     }
     family_.sources.rows = files_.data();
     family_.sources.count = static_cast<int>(files_.size());
@@ -39,6 +39,11 @@ class Mutant {
   const Family& family() const { return family_; }
 
  private:
+  void add(const SourceFile& file, const std::string& path, const std::string& from, const std::string& to) {
+    texts_.push_back(path == file.path ? replaced(file.text, from, to) : file.text);
+    files_.push_back({file.path, texts_.back().c_str()});
+  }
+
   Family family_;
   std::deque<std::string> texts_;
   std::vector<SourceFile> files_;
@@ -78,20 +83,19 @@ TEST_F(HostMutations, AnUnchangedCopyPasses) {
 }
 
 TEST_F(HostMutations, ALostTailIsAWrongResult) {
-  const Mutant mutant(Gather::family(), "gather/windows.cuh",
-                      "if ((left & 1) != 0) copy_elements(p, window(p, tile[i]));",
-                      "if ((left & 1) != 0 && i == 7) copy_elements(p, window(p, tile[i]));");
+  const Mutant mutant(Gather::family(), "rows/windows.cuh",
+                      "if ((left & 1) != 0) move_elements<Rows>(p, window<Rows>(p, tile[i]));",
+                      "if ((left & 1) != 0 && i == 7) move_elements<Rows>(p, window<Rows>(p, tile[i]));");
   const std::string said = verdict(mutant.family(), "rows=40 count=50 width=77", 1, "form=1,vector=16");
   EXPECT_NE(said.find("out["), std::string::npos) << said;
 }
 
 TEST_F(HostMutations, AnOffByOneStoreIsNamedWithItsArgumentAndLine) {
-  const Mutant mutant(Gather::family(), "gather/vectors.cuh",
-                      "store<kBytes, kStore>(out_row(p, slot.row) + static_cast<u64>(slot.column) * kBytes,",
-                      "store<kBytes, kStore>(out_row(p, slot.row) + static_cast<u64>(slot.column + 1) * kBytes,");
+  const Mutant mutant(Gather::family(), "rows/vectors.cuh", "store<kBytes, kStore>(to + at,",
+                      "store<kBytes, kStore>(to + at + kBytes,");
   const std::string said = verdict(mutant.family(), "rows=40 count=50 width=64");
   EXPECT_NE(said.find("past the end of \"out\""), std::string::npos) << said;
-  EXPECT_NE(said.find("gather/vectors.cuh:"), std::string::npos) << said;
+  EXPECT_NE(said.find("rows/vectors.cuh:"), std::string::npos) << said;
 }
 
 // The result is right; the access log is not.
@@ -120,8 +124,8 @@ TEST_F(HostMutations, AnUnvectorizedStoreIsSeenInTheAccesses) {
 
 // A persistent kernel that forgets a tile.
 TEST_F(HostMutations, ALostTileIsAWrongResult) {
-  const Mutant mutant(Gather::family(), "gather/vectors.cuh", "gather_tile(p, tile); });",
-                      "if (tile.first() != 3 * 128) gather_tile(p, tile); });");
+  const Mutant mutant(Gather::family(), "rows/vectors.cuh", "move_vectors<Rows>(p, tile);",
+                      "if (tile.first() != 3 * 128) move_vectors<Rows>(p, tile);");
   const std::string config = "persistent=1,threads=64,blocks_per_sm=1,unroll=2";
   const std::string said = verdict(mutant.family(), "rows=40 count=300 width=512", 0, config);
   EXPECT_NE(said.find("out["), std::string::npos) << said;

@@ -14,7 +14,7 @@ struct Case {
   int offset = 0;         // elements past an aligned address, for every operand
   bool in_place = false;  // out takes the memory of the first operand
   Indices indices = Indices::generated;
-  float multiplier = 0.5f;  // if the family has one
+  float multiplier = 0.5f;  // if the family has one; scatter's alpha
   std::string config = {};  // changes to the default, "unroll=2"
 };
 
@@ -23,6 +23,7 @@ Case with(const std::string& config, const std::string& problem, int offset = 0)
 
 // Common shapes, types and modes, and edge cases; a few seconds on a GPU.
 std::vector<Case> gather_cases();
+std::vector<Case> scatter_cases();
 std::vector<Case> pointwise_cases();
 std::vector<Case> skeleton_cases();
 // The shapes that torchao and TransformerEngine test, and others.

@@ -100,7 +100,8 @@ CheckResult check_problem_case(Runtime& runtime, const Driver& driver, const Any
   set_indices(host, c.indices);
   AnyArgs scalars(problem.family());
   for (const Scalar& scalar : problem.family().scalars) {
-    if (std::string_view(scalar.name) == "multiplier") scalars.set_scalar("multiplier", c.multiplier);
+    const std::string_view name = scalar.name;
+    if (name == "multiplier" || name == "alpha") scalars.set_scalar(scalar.name, c.multiplier);
   }
   Run run(driver, host, c, scalars, options.guards);
   shuffle(driver, 0);

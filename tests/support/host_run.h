@@ -12,7 +12,7 @@
 namespace quern::test {
 
 struct AccessSite {
-  std::string place;  // "gather/vectors.cuh:20"
+  std::string place;  // "rows/vectors.cuh:20"
   std::string kind;
   std::string memory;
   unsigned bytes = 0;

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-families=$(find templates -mindepth 1 -maxdepth 1 -type d -not -name common -not -name mx -not -name moe -printf '%f ')
+families=$(find templates -mindepth 1 -maxdepth 1 -type d -not -name common -not -name mx -not -name moe -not -name rows -printf '%f ')
 
 find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \) -print0 | sort -z |
   xargs -0 awk -v families="$families" '
@@ -35,9 +35,9 @@ find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name 
     allowed["io"] = "io " allowed["tuner/application"]
     allowed["report"] = "report io tuner/journal base public"
     allowed["common"] = "common"                                    # of common and mx, what kernels include: *.cuh, *_table.h, *_choices.h
-    allowed["moe_device"] = "moe_device common spec"                # templates/moe/*.cuh: kernels that families share
-    allowed["host_common"] = "host_common moe_device common base public"  # templates/{common,mx,moe}/*.h, *.cpp
-    allowed["device"] = "moe_device common spec own"                # templates/<f>/*.cu, *.cuh, params.h, *_choices.h
+    allowed["shared_device"] = "shared_device common spec"                # templates/{moe,rows}/*.cuh: kernels that families share
+    allowed["host_common"] = "host_common shared_device common base public"  # templates/{common,mx,moe,rows}/*.h, *.cpp
+    allowed["device"] = "shared_device common spec own"                # templates/<f>/*.cu, *.cuh, params.h, *_choices.h
     allowed["family"] = "host_common common base public own embedded families"  # templates/<f>/*.cpp, <f>.h
 
     # <header>: the only layers that may include it.
@@ -64,8 +64,8 @@ find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name 
     else if (part[1] == "base") layer = "base"
     else if (part[1] == "include") layer = "public"
     else if (part[1] == "tools") layer = part[4] == "" ? "main" : part[3]
-    else if (FILENAME ~ /^templates\/moe\/.*\.cuh$/) layer = "moe_device"
-    else if (part[1] == "templates" && part[2] ~ /^(common|mx|moe)$/) layer = FILENAME ~ /(\.cuh|_(table|choices)\.h)$/ ? "common" : "host_common"
+    else if (FILENAME ~ /^templates\/(moe|rows)\/.*\.cuh$/) layer = "shared_device"
+    else if (part[1] == "templates" && part[2] ~ /^(common|mx|moe|rows)$/) layer = FILENAME ~ /(\.cuh|_(table|choices)\.h)$/ ? "common" : "host_common"
     else if (part[1] == "templates") {
       own = part[2]
       layer = FILENAME ~ /(\.cuh?|\/params\.h|_choices\.h)$/ ? "device" : "family"
@@ -86,8 +86,8 @@ find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name 
       if (stem == own) return "own"
       return stem == "families" || stem ~ /_(table|choices)$/ || stem in is_family ? "families" : "public"
     }
-    if (path ~ /^moe\/.*\.cuh$/) return "moe_device"
-    if (part[1] ~ /^(common|mx|moe)$/) return path ~ /(\.cuh|_(table|choices)\.h)$/ ? "common" : "host_common"
+    if (path ~ /^(moe|rows)\/.*\.cuh$/) return "shared_device"
+    if (part[1] ~ /^(common|mx|moe|rows)$/) return path ~ /(\.cuh|_(table|choices)\.h)$/ ? "common" : "host_common"
     if (part[1] == "tuner" || part[1] == "hostdriver") return part[1] "/" part[2]
     if (part[1] in is_layer) return part[1]
     if (part[1] == "compare" && own != "compare") return "internal_family"
@@ -112,7 +112,7 @@ find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name 
     sub(/>.*/, "", path)
     for (prefix in only)
       if (index(path, prefix) == 1 && !has(only[prefix], layer)) complain(layer " must not include <" prefix ">")
-    if ((layer == "common" || layer == "moe_device" || layer == "device") && path ~ /[.\/]/)
+    if ((layer == "common" || layer == "shared_device" || layer == "device") && path ~ /[.\/]/)
       complain("templates include nothing but their own headers")
   }
   END { exit bad }'

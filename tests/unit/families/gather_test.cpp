@@ -118,7 +118,7 @@ TEST(GatherSpec, HoldsWhatDecidesTheImage) {
   EXPECT_EQ(values.at("element_bytes"), "2");
   EXPECT_EQ(values.at("Index"), "common::i32");
   EXPECT_EQ(values.at("mode"), "gather::Mode::clamp");
-  EXPECT_EQ(spec.parts(), Parts({"gather/no_scale.cuh", "gather/vectors.cuh"}));
+  EXPECT_EQ(spec.parts(), Parts({"gather/no_scale.cuh", "rows/vectors.cuh", "gather/rows.cuh"}));
   EXPECT_TRUE(spec.headers().empty());
 }
 
@@ -146,7 +146,7 @@ TEST(GatherSpec, AScaleBringsItsTypesAndTheirHeader) {
   const auto values = constants(spec);
   EXPECT_EQ(values.at("Element"), "common::E4m3");
   EXPECT_EQ(values.at("Scale"), "common::Fp16");
-  EXPECT_EQ(spec.parts(), Parts({"gather/scale.cuh", "gather/windows.cuh"}));
+  EXPECT_EQ(spec.parts(), Parts({"gather/scale.cuh", "rows/windows.cuh", "gather/rows.cuh"}));
   EXPECT_EQ(spec.headers(), Parts({"common/numbers.cuh"}));
 }
 

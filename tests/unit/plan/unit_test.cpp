@@ -107,10 +107,10 @@ TEST(Unit, HoldsThePartsThatTheSpecNames) {
     return all;
   };
   const auto vectors = names(spec_of("gather width=4096"));
-  EXPECT_EQ(vectors.count("gather/vectors.cuh"), 1u);
-  EXPECT_EQ(vectors.count("gather/windows.cuh") + vectors.count("common/numbers.cuh"), 0u);
+  EXPECT_EQ(vectors.count("rows/vectors.cuh"), 1u);
+  EXPECT_EQ(vectors.count("rows/windows.cuh") + vectors.count("common/numbers.cuh"), 0u);
   const auto scaled = names(spec_of("gather width=4097 scale=f32"));
-  EXPECT_EQ(scaled.count("gather/windows.cuh") + scaled.count("common/numbers.cuh"), 2u);
+  EXPECT_EQ(scaled.count("rows/windows.cuh") + scaled.count("common/numbers.cuh"), 2u);
   Spec wrong;
   wrong.part("gather/no_such.cuh");
   EXPECT_THROW(make_unit(Gather::family(), Gather::family().steps[0], wrong, {90, "a"}), Error);
@@ -191,7 +191,7 @@ TEST_F(ImageKey, CountsEachConstantAndPart) {
     if (change != 2) spec_.flag("ragged", change == 3);
     spec_.type("Index", change == 4 ? "common::i32" : "common::i64");
     if (change != 5) spec_.choice("gather::Mode", "mode", "zero");
-    if (change == 6) spec_.part("gather/windows.cuh");
+    if (change == 6) spec_.part("rows/windows.cuh");
     EXPECT_TRUE(keys.insert(key()).second) << change;
   }
 }

@@ -1,12 +1,14 @@
 // The ragged form, for any element-aligned rows: a slot is a 16-byte aligned window of out. It is read in elements of 4
 // or 8 bytes; of smaller ones it is combined from two aligned reads by shifts. The ends of a row go element by element.
-#ifndef QUERN_GATHER_WINDOWS_CUH_
-#define QUERN_GATHER_WINDOWS_CUH_
+// `Rows` is what rows/vectors.cuh says.
+#ifndef QUERN_ROWS_WINDOWS_CUH_
+#define QUERN_ROWS_WINDOWS_CUH_
 
 #include "common/realign.cuh"
-#include "gather/rows.cuh"
+#include "common/slots.cuh"
+#include "rows/source.cuh"
 
-namespace quern::gather {
+namespace quern::rows {
 
 // A slot of the ragged form: bytes [begin, end) of a row, 16 of them unless the window crosses an end of the row.
 struct Window {
@@ -15,11 +17,15 @@ struct Window {
   i64 end;
 };
 
+template <class Rows, class Params>
 QUERN_DEVICE Window window(const Params& p, const Slot& slot) {
-  const i64 lead = static_cast<i64>(reinterpret_cast<u64>(out_row(p, slot.row)) & 15);
+  if (Rows::kOutByIndex && !slot.inside) return {};
+  const u8* const to = Rows::out(p, slot.row);
+  const bool inside = slot.inside && (!Rows::kSkips || to != nullptr);
+  const i64 lead = static_cast<i64>(reinterpret_cast<u64>(to) & 15);
   const i64 begin = static_cast<i64>(slot.column) * 16 - lead;
-  const i64 end = slot.inside && begin + 16 < p.row_bytes ? begin + 16 : p.row_bytes;
-  return {slot.row, begin < 0 ? 0 : begin, slot.inside ? end : 0};
+  const i64 end = inside && begin + 16 < p.row_bytes ? begin + 16 : p.row_bytes;
+  return {slot.row, begin < 0 ? 0 : begin, inside ? end : 0};
 }
 
 // Elements of 4 and 8 bytes are read as they are: 100000 rows of 333 in fp32 had 93 % of a copy's speed, with two
@@ -44,6 +50,7 @@ QUERN_DEVICE Vector<16> read_elements(const u8* from) {
 }
 
 // False where the two aligned reads would leave the row.
+template <class Params>
 QUERN_DEVICE bool read_aligned(const Params& p, const Window& w, const SourceRow& source, WindowBits& bits) {
   const u8* const from = source.data + w.begin;
   bits.offset = static_cast<u32>(reinterpret_cast<u64>(from) & 15);
@@ -58,10 +65,11 @@ QUERN_DEVICE bool read_aligned(const Params& p, const Window& w, const SourceRow
 }
 
 // False where the window is not whole, or cannot be read.
+template <class Rows, class Params>
 QUERN_DEVICE bool read(const Params& p, const Window& w, WindowBits& bits) {
   if (w.end - w.begin != 16) return false;
-  const SourceRow source = resolve(p, w.row);
-  bits.to = out_row(p, w.row) + w.begin;
+  const SourceRow source = Rows::source(p, w.row);
+  bits.to = Rows::out(p, w.row) + w.begin;
   if constexpr (!kReadsElements) return read_aligned(p, w, source, bits);
   bits.low = {};
   if (!source.zero) bits.low = read_elements(source.data + w.begin);
@@ -69,45 +77,63 @@ QUERN_DEVICE bool read(const Params& p, const Window& w, WindowBits& bits) {
 }
 
 // Four reads are in flight at once: more would take registers from the whole windows.
-QUERN_DEVICE void copy_elements(const Params& p, const Window& w) {
+template <class Rows, class Params>
+QUERN_DEVICE void move_elements(const Params& p, const Window& w) {
   if (w.begin >= w.end) return;
-  const SourceRow source = resolve(p, w.row);
+  const SourceRow source = Rows::source(p, w.row);
+  u8* const to = Rows::out(p, w.row);
   constexpr int kBytes = spec::element_bytes;
 #pragma unroll 1
   for (i64 first = w.begin; first < w.end; first += 4 * kBytes) {
-    Vector<kBytes> values[4] = {};
+    Vector<kBytes> values[4] = {}, before[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const i64 at = first + i * kBytes;
       if (at < w.end && !source.zero) values[i] = load<kBytes, LoadHint::plain>(source.data + at);
+      if constexpr (Rows::kAdds) {
+        if (at < w.end) before[i] = load<kBytes>(to + at);
+      }
     }
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const i64 at = first + i * kBytes;
-      if (at < w.end) store<kBytes, StoreHint::plain>(out_row(p, w.row) + at, scaled(p, w.row, values[i]));
+      if (at < w.end)
+        store<kBytes, StoreHint::plain>(to + at, Rows::result(p, w.row, static_cast<u64>(at), values[i], before[i]));
     }
   }
 }
 
-QUERN_DEVICE void gather_tile(const Params& p, const Tile<spec::unroll>& tile) {
+template <class Rows, class Params>
+QUERN_DEVICE void move_windows(const Params& p, const Tile<spec::unroll>& tile) {
   WindowBits bits[spec::unroll];
+  Vector<16> before[spec::unroll];
   u32 left = 0;
 #pragma unroll
-  for (int i = 0; i < spec::unroll; ++i) left |= read(p, window(p, tile[i]), bits[i]) ? 0u : 1u << i;
+  for (int i = 0; i < spec::unroll; ++i) {
+    const bool done = read<Rows>(p, window<Rows>(p, tile[i]), bits[i]);
+    left |= done ? 0u : 1u << i;
+    if constexpr (Rows::kAdds) {
+      if (done) before[i] = load<16>(bits[i].to);
+    }
+  }
 #pragma unroll
   for (int i = 0; i < spec::unroll; ++i) {
-    if ((left >> i & 1) == 0) store<16, kStore>(bits[i].to, scaled(p, tile[i].row, bits[i].value()));
+    if ((left >> i & 1) != 0) continue;
+    const Window w = window<Rows>(p, tile[i]);
+    store<16, kStore>(bits[i].to, Rows::result(p, w.row, static_cast<u64>(w.begin), bits[i].value(), before[i]));
   }
 #pragma unroll 1
   for (int i = 0; left != 0; ++i, left >>= 1) {
-    if ((left & 1) != 0) copy_elements(p, window(p, tile[i]));
+    if ((left & 1) != 0) move_elements<Rows>(p, window<Rows>(p, tile[i]));
   }
 }
 
-QUERN_DEVICE void gather_rows(const Params& p) {
-  for_tiles<spec::unroll, spec::persistent>(p.slots, [&](const Tile<spec::unroll>& tile) { gather_tile(p, tile); });
+template <class Rows, class Params>
+QUERN_DEVICE void move_rows(const Params& p) {
+  for_tiles<spec::unroll, spec::persistent>(p.slots,
+                                            [&](const Tile<spec::unroll>& tile) { move_windows<Rows>(p, tile); });
 }
 
-}  // namespace quern::gather
+}  // namespace quern::rows
 
-#endif  // QUERN_GATHER_WINDOWS_CUH_
+#endif  // QUERN_ROWS_WINDOWS_CUH_

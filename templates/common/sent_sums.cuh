@@ -1,0 +1,35 @@
+#ifndef QUERN_COMMON_SENT_SUMS_CUH_
+#define QUERN_COMMON_SENT_SUMS_CUH_
+
+#include "common/sync.cuh"
+
+#if defined(__CUDA_ARCH__) || defined(QUERN_HOST_IMAGE)
+
+namespace quern::common {
+
+// A sum on its way from one thread to another, in a word that is 0 before and after. It is its own flag: no fence is
+// needed. A NaN becomes the canonical one.
+QUERN_DEVICE void send_sum(u32* to, float sum) { store_relaxed(to, sum != sum ? ~0x7fffffffu : ~bit_cast<u32>(sum)); }
+
+// `word` was read from there; waits for the sum if that was before it came.
+QUERN_DEVICE float received(u32* from, u32 word) {
+  word = awaited(from, word);
+  store_relaxed(from, 0);
+  return bit_cast<float>(~word);
+}
+
+// Whether `own` more arrivals make `all`; then `arrived` is 0 again. `before`: what a group of `lanes` adjacent threads
+// found there, in its first one.
+QUERN_DEVICE bool is_last(u32* arrived, u32 before, u32 own, u32 all, u32 lanes = 32) {
+  const u32 lane = threadIdx.x % 32, first = lane / lanes * lanes,
+            mask = (lanes == 32 ? ~0u : (1u << lanes) - 1) << first;
+  if (__shfl_sync(mask, before, 0, static_cast<int>(lanes)) + own != all) return false;
+  if (lane == first) store_relaxed(arrived, 0);
+  return true;
+}
+
+}  // namespace quern::common
+
+#endif
+
+#endif  // QUERN_COMMON_SENT_SUMS_CUH_

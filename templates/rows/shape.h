@@ -1,0 +1,44 @@
+// How the rows of families that move them by an index are cut into accesses. Host code.
+#ifndef QUERN_ROWS_SHAPE_H_
+#define QUERN_ROWS_SHAPE_H_
+
+#include <cstdint>
+
+#include "common/geometry.h"
+#include "quern/family.h"
+
+namespace quern::rows {
+
+inline constexpr std::int64_t kMaxSlots = std::int64_t{1} << 30;   // of a row, see common::Slots
+inline constexpr std::int64_t kMaxRowBytes = 16 * kMaxSlots - 32;  // fewer slots than that, wherever a row starts
+
+// In bytes.
+struct Shape {
+  std::int64_t row;
+  std::int64_t element;
+  std::int64_t source_stride;
+  std::int64_t out_stride;
+};
+
+// The widest vector that divides the row length and both strides: the largest possible slot.
+inline std::int64_t natural_vector(const Shape& s, std::int64_t limit) {
+  return common::common_alignment({s.row, s.source_stride, s.out_stride}, limit);
+}
+
+inline std::int64_t widest_access(const Target& target) { return target.arch >= 100 && target.arch < 120 ? 32 : 16; }
+
+// Slots per row: vectors, or 16-byte windows of out, where a row starts anywhere in its first one.
+inline std::int64_t slots_per_row(const Shape& s, bool ragged, std::int64_t vector) {
+  if (ragged) return (16 - s.element + s.row + 15) / 16;
+  return (s.row + vector - 1) / vector;
+}
+
+// The first byte after source; null if its rows are not known or have gaps.
+inline const std::byte* end_of_source(const Shape& s, const void* source, std::int64_t rows) {
+  const bool known = rows > 0 && s.source_stride <= s.row;
+  return known ? static_cast<const std::byte*>(source) + (rows - 1) * s.source_stride + s.row : nullptr;
+}
+
+}  // namespace quern::rows
+
+#endif  // QUERN_ROWS_SHAPE_H_

@@ -1,0 +1,44 @@
+// The kernel's parameter struct. Read by host and kernel.
+#ifndef QUERN_SCATTER_PARAMS_H_
+#define QUERN_SCATTER_PARAMS_H_
+
+#include "common/slots.cuh"
+
+namespace quern::scatter {
+
+// What blocks tell each other about long segments, as words that are 0 between launches. A place is a group's, see
+// scatter/tree.cuh.
+struct Sums {
+  unsigned* words;        // of groups, [places, stride]: fp32 sums
+  unsigned* chunk_words;  // the same of chunks, by places of 1024: a word is sent once in a launch
+  unsigned* groups;       // [places, parts]: of the place's chunk, how many groups are summed
+  unsigned* chunks;       // [places, parts]: of the place's segment, how many chunks are
+  unsigned long long stride;
+};
+
+struct Params {
+  const void* source;
+  const void* source_end;  // null: not known, or rows have gaps
+  const void* index;
+  const int* order;
+  const void* scale;
+  void* out;
+  long long rows;
+  long long count;
+  long long source_stride;  // bytes
+  long long out_stride;     // bytes
+  long long row_bytes;
+  common::Slots slots;  // without order: as gather's
+  // With order:
+  unsigned long long windows;  // of positions
+  unsigned long long items;    // for a warp each: windows, then blocks of rows that may be zeros; times parts
+  common::Divisor by_parts;
+  unsigned parts;    // of a row
+  unsigned columns;  // of a row, one access each
+  float alpha;
+  Sums sums;
+};
+
+}  // namespace quern::scatter
+
+#endif  // QUERN_SCATTER_PARAMS_H_

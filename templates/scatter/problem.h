@@ -1,0 +1,55 @@
+// What scatter's files ask a problem.
+#ifndef QUERN_SCATTER_PROBLEM_H_
+#define QUERN_SCATTER_PROBLEM_H_
+
+#include "rows/shape.h"
+#include "scatter/scatter.h"
+
+namespace quern::scatter {
+
+inline bool adds(const Scatter& p) { return p.op == ScatterOp::add; }
+inline bool skips(const Scatter& p) { return p.mode == ScatterMode::skip; }
+inline bool is_ordered(const Scatter& p) { return p.order == ScatterOrder::given; }
+inline bool zeroes(const Scatter& p) { return p.rest == ScatterRest::zero; }
+inline bool has_scale(const Scatter& p) { return p.scale != DType::none; }
+inline bool has_column_scale(const Scatter& p) { return has_scale(p) && p.scale_of == ScatterScaleOf::columns; }
+inline bool has_row_scale(const Scatter& p) { return has_scale(p) && p.scale_of == ScatterScaleOf::rows; }
+inline bool needs_rows(const Scatter& p) { return skips(p) || zeroes(p); }
+
+inline std::int64_t element_bytes(const Scatter& p) { return bytes(p.dtype); }
+inline std::int64_t row_bytes(const Scatter& p) { return p.width * element_bytes(p); }
+inline std::int64_t source_stride(const Scatter& p) { return p.source_stride == 0 ? p.width : p.source_stride; }
+inline std::int64_t out_stride(const Scatter& p) { return p.out_stride == 0 ? p.width : p.out_stride; }
+inline rows::Shape shape_of(const Scatter& p) {
+  const std::int64_t size = element_bytes(p);
+  return {row_bytes(p), size, source_stride(p) * size, out_stride(p) * size};
+}
+
+// The order in which rows of a segment are added; as in scatter/tree.cuh.
+inline constexpr std::int64_t kRowsOfGroup = 32, kRowsOfChunk = 32 * kRowsOfGroup;
+
+// Words of the workspace: for each of the groups that long segments may have, its sums and two counters for each part
+// of a row; and for each of the chunks its sums.
+struct Workspace {
+  std::int64_t groups;
+  std::int64_t chunks;
+  std::int64_t stride;
+  std::int64_t parts;  // the most that a row has
+
+  std::int64_t words() const { return (groups + chunks) * stride + 2 * groups * parts; }
+};
+inline Workspace workspace_of(const Scatter& p) {
+  const std::int64_t groups = p.count <= kRowsOfGroup ? 0 : (p.count + kRowsOfGroup - 1) / kRowsOfGroup * 2;
+  const std::int64_t chunks = p.count <= kRowsOfChunk ? 0 : (p.count + kRowsOfChunk - 1) / kRowsOfChunk * 2;
+  return {groups, chunks, p.width + 32, p.width / 32 + 2};
+}
+
+// The plain reference.
+void scatter_on_host(const Scatter& p, const ScatterArgs& a);
+// Data for index and order.
+void fill_index(const Scatter& p, std::uint64_t seed, void* data);
+void fill_order(const Scatter& p, std::uint64_t seed, void* data);
+
+}  // namespace quern::scatter
+
+#endif  // QUERN_SCATTER_PROBLEM_H_

@@ -1,0 +1,238 @@
+#include "scatter/step.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "common/host_types.h"
+#include "scatter/params.h"
+
+namespace quern::scatter {
+namespace {
+
+// A thread that adds rows up has half of them in flight, and what it knows of two segments: over 64 registers.
+constexpr int kMaxThreadsOfSums = 256;
+constexpr const char* kFormNames[] = {"vector", "ragged"};
+
+bool has_sums(const Scatter& p) { return is_ordered(p) && adds(p); }
+bool is_ragged(const Config& c) { return c[kForm] == kRagged; }
+
+// The accesses of a row.
+std::int64_t columns_of(const Scatter& p, const Config& c) {
+  return rows::slots_per_row(shape_of(p), is_ragged(c), c[kVector]);
+}
+
+// With order: parts of a row, each for a group of lanes.
+std::int64_t parts_of(const Scatter& p, const Config& c) {
+  const std::int64_t of_part = std::int64_t{c[kLanes]} * c[kUnroll];
+  return std::max<std::int64_t>(1, (columns_of(p, c) + of_part - 1) / of_part);
+}
+
+// Rows that are cleared as one where none of them has an index: some more of short ones.
+std::int64_t rows_of_block(const Config& c) { return 1024 / c[kLanes]; }
+
+// Windows of positions. Rows after the last index are cleared by the window of the place after it.
+std::int64_t windows_of(const Scatter& p, const Config& c) {
+  return (p.count + (zeroes(p) ? 1 : 0) + c[kPositions] - 1) / c[kPositions];
+}
+std::int64_t blocks_of_rows(const Scatter& p, const Config& c) {
+  return zeroes(p) ? (p.rows + rows_of_block(c) - 1) / rows_of_block(c) : 0;
+}
+
+// ---- The default config
+
+std::int64_t power_of_two_from(std::int64_t number) {
+  std::int64_t power = 1;
+  while (power < number) power *= 2;
+  return power;
+}
+
+// Whether all rows are fewer than `each` accesses for each multiprocessor. Open extents count as large.
+bool few_slots(const Scatter& p, const DeviceModel& model, const Config& c, std::int64_t each) {
+  return p.count != kOpen && p.count * columns_of(p, c) < each * model.multiprocessors;
+}
+
+// As gather's: two accesses in flight for each thread, one where few threads would be left. What out has is read too.
+std::int32_t unroll_without_order(const Scatter& p, const DeviceModel& model, const Config& c) {
+  return few_slots(p, model, c, 1024) || (is_ragged(c) && adds(p)) ? 1 : 2;
+}
+
+// Copies read several vectors of a row at once (of a ragged one fewer: each is two), sums several rows.
+std::int32_t unroll_with_order(const Scatter& p, const Config& c) {
+  if (adds(p)) return 1;
+  const std::int64_t of_lane = (columns_of(p, c) + c[kLanes] - 1) / c[kLanes];
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(power_of_two_from(of_lane), 1, is_ragged(c) ? 2 : 4));
+}
+
+// Enough positions for a warp that it reads its neighbors' rarely, but so few that all multiprocessors have work.
+std::int32_t positions_of(const Scatter& p, const DeviceModel& model, const Config& c) {
+  if (p.count == kOpen) return 8;
+  std::int32_t positions = 32;
+  while (positions > 2 && p.count * parts_of(p, c) / positions < std::int64_t{32} * model.multiprocessors)
+    positions /= 4;
+  return positions;
+}
+
+void set_order(const Scatter& p, const DeviceModel& model, Config& c) {
+  c[kLanes] = static_cast<std::int32_t>(std::clamp<std::int64_t>(power_of_two_from(columns_of(p, c)), 4, 32));
+  c[kUnroll] = unroll_with_order(p, c);
+  c[kBatch] = adds(p) ? std::min(8, (is_ragged(c) ? 64 : 128) / c[kVector]) : 1;
+  c[kPositions] = positions_of(p, model, c);
+}
+
+Config config_for(const Scatter& p, const DeviceModel& model, Forms form, std::int64_t vector) {
+  const std::int32_t once = form == kWhole && vector >= 8 && row_bytes(p) >= 256 ? 1 : 0;
+  Config c;
+  c[kForm] = form;
+  c[kVector] = static_cast<std::int32_t>(vector);
+  c[kBatch] = 1;
+  c[kLanes] = 32;
+  c[kPositions] = 1;
+  c[kThreads] = 128;
+  c[kLoadOnce] = once;
+  c[kStoreStream] = once;
+  c[kUnroll] = unroll_without_order(p, model, c);
+  if (is_ordered(p)) set_order(p, model, c);
+  return c;
+}
+
+Config preferred(const Scatter& p, const Target& target, const DeviceModel& model) {
+  const std::int64_t widest = is_ordered(p) ? 16 : rows::widest_access(target);
+  const std::int64_t natural = rows::natural_vector(shape_of(p), widest);
+  const std::int64_t whole = std::max(natural, element_bytes(p));
+  const bool narrow = natural < 8 || row_bytes(p) / natural >= rows::kMaxSlots;
+  if (!narrow || element_bytes(p) >= 16 || row_bytes(p) < 64) return config_for(p, model, kWhole, whole);
+  return config_for(p, model, kRagged, 16);
+}
+
+// ---- The launch
+
+void set_order(const Scatter& p, const ScatterArgs& a, const Config& c, Params& params) {
+  const std::int64_t parts = parts_of(p, c), windows = windows_of(p, c);
+  params.windows = static_cast<std::uint64_t>(windows);
+  params.items = static_cast<std::uint64_t>((windows + blocks_of_rows(p, c)) * parts);
+  params.by_parts = common::make_divisor(static_cast<std::uint64_t>(parts));
+  params.parts = static_cast<std::uint32_t>(parts);
+  params.columns = static_cast<std::uint32_t>(columns_of(p, c));
+  if (!adds(p)) return;
+  const Workspace w = workspace_of(p);
+  auto* const words = static_cast<unsigned*>(a.workspace.data);
+  auto* const counters = words + (w.groups + w.chunks) * w.stride;
+  params.sums = {words, words + w.groups * w.stride, counters, counters + w.groups * w.parts,
+                 static_cast<std::uint64_t>(w.stride)};
+}
+
+// A warp for each item; smaller blocks where a problem would leave multiprocessors idle.
+void launch_items(std::uint64_t items, std::int32_t threads, const DeviceModel& model, Launch& launch) {
+  common::launch_slots(items * 32, 1, threads, model, launch);
+}
+
+}  // namespace
+
+bool vector_divides(const Scatter& p, const Target&, const Config& c) {
+  return is_ragged(c) || rows::natural_vector(shape_of(p), 32) % c[kVector] == 0;
+}
+bool vector_exists(const Scatter& p, const Target& t, const Config& c) {
+  return c[kVector] <= (is_ordered(p) ? 16 : rows::widest_access(t));
+}
+bool vector_holds_elements(const Scatter& p, const Target&, const Config& c) {
+  return !adds(p) || c[kVector] >= element_bytes(p);
+}
+bool ragged_has_small_elements(const Scatter& p, const Target&, const Config& c) {
+  return !is_ragged(c) || element_bytes(p) < 16;
+}
+bool row_has_few_slots(const Scatter& p, const Target&, const Config& c) {
+  return row_bytes(p) / c[kVector] < rows::kMaxSlots;
+}
+bool registers_suffice(const Scatter& p, const Target&, const Config& c) {
+  const int bytes = c[kVector] * c[kUnroll] * c[kBatch];
+  const int most = 128 / (is_ragged(c) ? 2 : 1) / (adds(p) && !is_ordered(p) ? 2 : 1);
+  return bytes <= most && (!has_sums(p) || c[kVector] * c[kUnroll] <= 32);
+}
+bool threads_have_registers(const Scatter& p, const Target&, const Config& c) {
+  return !has_sums(p) || c[kThreads] <= kMaxThreadsOfSums;
+}
+bool lanes_have_a_row(const Scatter& p, const Target&, const Config& c) {
+  return c[kLanes] == 32 || parts_of(p, c) == 1;
+}
+
+int scatter_variants(const Scatter& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
+  const Config first = preferred(p, target, model);
+  out[0] = {kFormNames[first[kForm]], first};
+  if (is_ragged(first) || first[kVector] <= element_bytes(p)) return 1;
+  const Forms form = element_bytes(p) < 16 ? kRagged : kWhole;
+  out[1] = {kFormNames[form], config_for(p, model, form, 16)};
+  return 2;
+}
+
+std::uint32_t operand_alignment(const Scatter& p, int operand, const Config& c) {
+  const std::int64_t vector = is_ragged(c) ? 1 : c[kVector];
+  if (operand != kScale) return static_cast<std::uint32_t>(std::max(vector, element_bytes(p)));
+  const std::int64_t size = bytes(p.scale), elements = std::max<std::int64_t>(1, vector / element_bytes(p));
+  return static_cast<std::uint32_t>(has_column_scale(p) ? std::min<std::int64_t>(16, elements * size) : size);
+}
+
+void specialize_scatter(const Scatter& p, const Config& c, Spec& spec) {
+  spec.integer("params_bytes", sizeof(Params));
+  spec.integer("max_threads", has_sums(p) ? kMaxThreadsOfSums : common::kMaxThreads);
+  spec.flag("ragged", is_ragged(c));
+  spec.integer("vector", c[kVector]);
+  spec.integer("unroll", c[kUnroll]);
+  spec.integer("element_bytes", element_bytes(p));
+  spec.flag("load_once", c[kLoadOnce] == 1);
+  spec.flag("store_stream", c[kStoreStream] == 1);
+  spec.type("Index", common::spec_type(p.index));
+  spec.flag("adds", adds(p));
+  spec.flag("skips", skips(p));
+  spec.flag("zeroes", zeroes(p));
+  spec.flag("ordered", is_ordered(p));
+  if (adds(p)) {
+    spec.header("common/numbers.cuh");
+    spec.type("Element", common::spec_type(p.dtype));
+    spec.type("Scale", common::spec_type(has_scale(p) ? p.scale : f32));
+    spec.flag("alpha", p.factor == ScatterFactor::alpha);
+    spec.flag("column_scale", has_column_scale(p));
+    spec.flag("row_scale", has_row_scale(p));
+  }
+  if (is_ordered(p)) {
+    spec.integer("batch", c[kBatch]);
+    spec.integer("lanes", c[kLanes]);
+    spec.integer("positions", c[kPositions]);
+    spec.integer("rows_of_block", rows_of_block(c));
+    spec.part(adds(p) ? "scatter/sums.cuh" : "scatter/copies.cuh");
+    spec.part("scatter/ordered.cuh");
+    return;
+  }
+  spec.flag("persistent", false);
+  spec.part(adds(p) ? "scatter/added.cuh" : "scatter/placed.cuh");
+  spec.part(is_ragged(c) ? "rows/windows.cuh" : "rows/vectors.cuh");
+  spec.part("scatter/rows.cuh");
+}
+
+void launch_scatter(const Scatter& p, const ScatterArgs& a, const DeviceModel& model, const Config& c, Launch& launch) {
+  const rows::Shape shape = shape_of(p);
+  Params params{};
+  params.source = a.source.data;
+  params.source_end = rows::end_of_source(shape, a.source.data, p.count);
+  params.index = a.index.data;
+  params.order = static_cast<const int*>(a.order.data);
+  params.scale = a.scale.data;
+  params.out = a.out.data;
+  params.rows = p.rows;
+  params.count = p.count;
+  params.source_stride = shape.source_stride;
+  params.out_stride = shape.out_stride;
+  params.row_bytes = shape.row;
+  params.alpha = a.alpha;
+  if (is_ordered(p)) {
+    set_order(p, a, c, params);
+    launch_items(params.items, c[kThreads], model, launch);
+  } else {
+    const std::int64_t columns = std::max<std::int64_t>(1, columns_of(p, c));
+    params.slots = common::make_slots(static_cast<std::uint64_t>(p.count), static_cast<std::uint64_t>(columns));
+    common::launch_slots(params.slots.count, c[kUnroll], c[kThreads], model, launch);
+  }
+  launch.set_params(params);
+  launch.empty = launch.empty || p.width == 0;
+}
+
+}  // namespace quern::scatter

@@ -1,0 +1,178 @@
+// scatter beyond single cases: segments of given lengths, other indices in a used workspace, and gather's gradient.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "driver/stream.h"
+#include "quern/quern.h"
+#include "support/device.h"
+#include "testbench/operands.h"
+
+namespace quern::test {
+namespace {
+
+enum ScatterOperand { kSource, kIndex, kOrder, kScale, kOut };
+enum GatherOperand { kTable, kIds, kScaleOfIds, kPicked };
+
+// Each row of out as often as `lengths` says, shuffled, and the order of it.
+void set_lengths(HostOperands& host, const std::vector<std::int64_t>& lengths) {
+  std::vector<std::int64_t> rows;
+  for (std::size_t row = 0; row < lengths.size(); ++row)
+    rows.insert(rows.end(), static_cast<std::size_t>(lengths[row]), static_cast<std::int64_t>(row));
+  Random random(rows.size());
+  random.shuffle(rows);
+  std::copy(rows.begin(), rows.end(), reinterpret_cast<std::int64_t*>(host.data(kIndex)));
+  auto* const order = reinterpret_cast<std::int32_t*>(host.data(kOrder));
+  std::iota(order, order + rows.size(), 0);
+  std::stable_sort(order, order + rows.size(), [&](std::int32_t a, std::int32_t b) {
+    return rows[static_cast<std::size_t>(a)] < rows[static_cast<std::size_t>(b)];
+  });
+}
+
+class ScatterOnDevice : public DeviceTest {
+ protected:
+  void expect_sums(const std::vector<std::int64_t>& lengths, const std::string& fields, const std::string& config) {
+    const std::int64_t count = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+    const std::string text = cat("scatter rows=", lengths.size(), " count=", count, " order=given ", fields);
+    const AnyProblem problem = runtime().parse(text);
+    HostOperands host(problem.family(), problem.data());
+    const AnyArgs scalars(problem.family());
+    host.generate(static_cast<std::uint64_t>(count), false);
+    set_lengths(host, lengths);
+    DeviceOperands device(driver(), host);
+    const AnyArgs args = device.args(scalars);
+    PrepareOptions changed;
+    changed.config = config;
+    const AnyPlan plan = runtime().prepare_any(problem.family(), problem.data(), changed);
+    device.upload(host);
+    plan.launch(nullptr, args.data());
+    driver().check(driver()->CtxSynchronize(), Stage::launch, "cuCtxSynchronize");
+    HostOperands got = host;
+    device.download(got);
+    EXPECT_EQ(compare(got, host.reference(scalars)).difference, "") << text << " with " << config;
+  }
+};
+
+// The lengths around those of a group and of a chunk, with and without rows between them; the largest has three chunks.
+TEST_F(ScatterOnDevice, SegmentsOfEveryLengthHaveTheSameSumsInEachConfig) {
+  const std::vector<std::int64_t> lengths = {0, 0,    1,    2,    31, 0,  32, 33, 1,    100,
+                                             0, 1023, 1024, 1025, 0,  63, 64, 65, 2100, 0};
+  for (const char* config :
+       {"", "positions=1", "positions=32,threads=64", "positions=4,batch=1", "form=1,batch=4,positions=8"}) {
+    for (const char* fields : {"op=add width=40", "op=add width=40 rest=zero dtype=f32", "width=40 rest=zero"}) {
+      if (cat(fields).find("add") == std::string::npos && cat(config).find("batch") != std::string::npos) continue;
+      expect_sums(lengths, fields, config);
+    }
+  }
+  expect_sums(lengths, "op=add width=515", "");
+  expect_sums(lengths, "op=add width=1100 rest=zero", "positions=16");
+}
+
+TEST_F(ScatterOnDevice, SegmentsOfOneLength) {
+  for (const std::int64_t length : {1, 2, 31, 32, 33, 100})
+    expect_sums(std::vector<std::int64_t>(static_cast<std::size_t>(200 / length + 2), length), "op=add width=24", "");
+}
+
+TEST_F(ScatterOnDevice, OneSegmentOfAllIndices) {
+  for (const std::int64_t count : {1, 31, 33, 1024, 1025, 5000}) {
+    expect_sums({0, 0, 0, count, 0}, "op=add width=8 rest=zero", "");
+    expect_sums({count}, "op=add width=33 dtype=f16", "");
+  }
+}
+
+// Blocks of rows without any index, and those at the ends of out.
+TEST_F(ScatterOnDevice, RowsWithoutAnIndexAreZeros) {
+  std::vector<std::int64_t> lengths(700, 0);
+  for (const std::size_t row : {0, 31, 32, 33, 200, 255, 256, 699}) lengths[row] = 1;
+  for (const char* fields : {"rest=zero width=520", "op=add rest=zero width=16", "op=add rest=zero width=521"})
+    expect_sums(lengths, fields, "");
+  lengths[0] = lengths[699] = 0;
+  expect_sums(lengths, "rest=zero width=24", "");
+  expect_sums(std::vector<std::int64_t>(300, 0), "op=add rest=zero width=24", "");
+}
+
+// The seeds give other segments, and the workspace is as the launch before left it.
+TEST_F(ScatterOnDevice, AReplayReadsNewIndicesInAUsedWorkspace) {
+  const AnyProblem problem = runtime().parse("scatter op=add rows=60 count=2500 width=100 order=given");
+  HostOperands host(problem.family(), problem.data());
+  const AnyArgs scalars(problem.family());
+  host.generate(1, false);
+  DeviceOperands device(driver(), host);
+  const AnyArgs args = device.args(scalars);
+  const AnyPlan plan = runtime().prepare_any(problem.family(), problem.data(), {});
+  const Graph graph(driver(), [&](CUstream capturing) { plan.launch(capturing, args.data()); });
+  const StreamOwner stream(driver());
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
+    host.generate(seed, false);
+    device.upload(host);
+    graph.launch(stream.get());
+    graph.launch(stream.get());
+    stream.synchronize();
+    HostOperands got = host;
+    device.download(got);
+    HostOperands once = host.reference(scalars);
+    EXPECT_EQ(compare(got, once.reference(scalars)).difference, "") << seed;
+  }
+}
+
+// The loss of gather's result y is the sum of u * y * y, so its gradient by y is 2 * u * y. Scattered it must be the
+// gradient by the table, which differences in double give: exactly, as the loss is a polynomial of degree 2.
+TEST_F(ScatterOnDevice, TheGradientOfGatherIsAScatter) {
+  constexpr std::int64_t kRows = 9, kCount = 40, kWidth = 5;
+  const AnyProblem forward = runtime().parse("gather rows=9 count=40 width=5 dtype=f64");
+  HostOperands table(forward.family(), forward.data());
+  const AnyArgs scalars(forward.family());
+  table.generate(3, false);
+  auto* const x = reinterpret_cast<double*>(table.data(kTable));
+  auto* const ids = reinterpret_cast<std::int64_t*>(table.data(kIds));
+  for (std::int64_t i = 0; i < kRows * kWidth; ++i) x[i] = static_cast<double>(i * 7 % 11 - 5) / 4;
+  for (std::int64_t i = 0; i < kCount; ++i) ids[i] = i * i % kRows;  // some rows often, some never
+  const auto u = [](std::int64_t i) { return static_cast<double>(i % 5 - 2) / 2; };
+  const auto picked = [&](std::int64_t i) {
+    return reinterpret_cast<const double*>(table.reference(scalars).data(kPicked))[i];
+  };
+  const auto loss = [&] {
+    const HostOperands result = table.reference(scalars);
+    const auto* const y = reinterpret_cast<const double*>(result.data(kPicked));
+    double sum = 0;
+    for (std::int64_t i = 0; i < kCount * kWidth; ++i) sum += u(i) * y[i] * y[i];
+    return sum;
+  };
+
+  const AnyProblem backward = runtime().parse("scatter op=add rows=9 count=40 width=5 dtype=f32 order=given rest=zero");
+  HostOperands gradient(backward.family(), backward.data());
+  gradient.generate(3, false);
+  std::copy_n(ids, kCount, reinterpret_cast<std::int64_t*>(gradient.data(kIndex)));
+  auto* const order = reinterpret_cast<std::int32_t*>(gradient.data(kOrder));
+  std::iota(order, order + kCount, 0);
+  std::stable_sort(order, order + kCount, [&](std::int32_t a, std::int32_t b) { return ids[a] < ids[b]; });
+  for (std::int64_t i = 0; i < kCount * kWidth; ++i)
+    reinterpret_cast<float*>(gradient.data(kSource))[i] = static_cast<float>(2 * u(i) * picked(i));
+  DeviceOperands device(driver(), gradient);
+  const AnyArgs none(backward.family());
+  const AnyArgs args = device.args(none);
+  const AnyPlan plan = runtime().prepare_any(backward.family(), backward.data(), {});
+  device.upload(gradient);
+  plan.launch(nullptr, args.data());
+  driver().check(driver()->CtxSynchronize(), Stage::launch, "cuCtxSynchronize");
+  HostOperands got = gradient;
+  device.download(got);
+
+  constexpr double kStep = 0.25;
+  for (std::int64_t i = 0; i < kRows * kWidth; ++i) {
+    const double at = x[i];
+    x[i] = at + kStep;
+    const double above = loss();
+    x[i] = at - kStep;
+    const double below = loss();
+    x[i] = at;
+    EXPECT_EQ(reinterpret_cast<const float*>(got.data(kOut))[i], (above - below) / (2 * kStep)) << i;
+  }
+}
+
+}  // namespace
+}  // namespace quern::test

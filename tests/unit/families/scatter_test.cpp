@@ -1,0 +1,155 @@
+// scatter's refusals, variants, workspace and data.
+#include "scatter/scatter.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "unit/families/support.h"
+
+namespace quern {
+namespace {
+
+using test::has;
+using test::span;
+using test::variant_summary;
+
+std::string refusal(const std::string& fields) { return test::refusal("scatter " + fields); }
+
+TEST(ScatterProblem, TakesRowsOfAnyTypeAndWidth) {
+  for (const char* type : {"u8", "e4m3", "bf16", "i16", "f64", "c128"})
+    EXPECT_EQ(refusal(std::string("dtype=") + type), "");
+  EXPECT_EQ(refusal("rows=0 count=0 width=0"), "");
+  EXPECT_EQ(refusal("op=add dtype=f16 factor=alpha scale=bf16 scale_of=rows order=given rest=zero"), "");
+  EXPECT_EQ(refusal("rows=4 count=9 order=given"), "");
+  EXPECT_EQ(refusal("rows=4 count=9 mode=skip"), "") << "the others may be outside of out";
+  EXPECT_EQ(refusal("rows=0 count=9 mode=skip"), "");
+}
+
+TEST(ScatterProblem, RefusesIndicesThatCannotBeDifferent) {
+  EXPECT_TRUE(has(refusal("rows=4 count=5"), "use order=given"));
+  EXPECT_TRUE(has(refusal("rows=0 count=5"), "count must be 0"));
+  EXPECT_TRUE(has(refusal("rows=0 count=5 order=given"), "mode=skip"));
+}
+
+TEST(ScatterProblem, RefusesAnOrderThatItCannotHave) {
+  EXPECT_TRUE(has(refusal("rest=zero"), "needs order=given"));
+  EXPECT_TRUE(has(refusal("count=2147483648 width=1 order=given"), "below 2^31"));
+  EXPECT_EQ(refusal("count=2147483648 width=1"), "");
+}
+
+TEST(ScatterProblem, RefusesFactorsOfWhatIsNotAdded) {
+  EXPECT_TRUE(has(refusal("op=add dtype=f64"), "f32, f16 or bf16"));
+  EXPECT_TRUE(has(refusal("op=add dtype=u8"), "f32, f16 or bf16"));
+  EXPECT_TRUE(has(refusal("factor=alpha"), "op=add"));
+  EXPECT_TRUE(has(refusal("scale=f32"), "op=add"));
+  EXPECT_TRUE(has(refusal("op=add scale_of=rows"), "needs a scale"));
+}
+
+TEST(ScatterProblem, RefusesRowsThatOverlapOrAreTooLong) {
+  EXPECT_TRUE(has(refusal("width=8 out_stride=7"), "overlap"));
+  EXPECT_EQ(refusal("width=8 source_stride=7"), "");
+  EXPECT_TRUE(has(refusal("width=8589934592"), "too large"));
+}
+
+TEST(ScatterOperands, AreThereWhereTheProblemHasThem) {
+  const std::string problem = "scatter op=add rows=10 count=6 width=8 ";
+  EXPECT_EQ(span(problem, "source"), 6 * 8 * 2);
+  EXPECT_EQ(span(problem, "out"), 10 * 8 * 2);
+  EXPECT_EQ(span(problem, "order"), 0);
+  EXPECT_EQ(span(problem + "order=given", "order"), 6 * 4);
+  EXPECT_EQ(span(problem + "scale=f32", "scale"), 8 * 4);
+  EXPECT_EQ(span(problem + "scale=bf16 scale_of=rows", "scale"), 6 * 2);
+}
+
+// Sums of groups in segments of more than 32 rows, and two counters for each part of a row.
+TEST(ScatterOperands, AWorkspaceHasSumsOfLongSegments) {
+  EXPECT_EQ(span("scatter op=add rows=10 count=6 width=8", "workspace"), 0);
+  EXPECT_EQ(span("scatter rows=10 count=600 width=8 order=given", "workspace"), 0);
+  EXPECT_EQ(span("scatter op=add rows=10 count=32 width=8 order=given", "workspace"), 0) << "no segment is long";
+  EXPECT_EQ(span("scatter op=add rows=10 count=33 width=8 order=given", "workspace"), 4 * (8 + 32 + 2 * 2) * 4);
+  EXPECT_EQ(span("scatter op=add rows=10 count=65536 width=2048 order=given", "workspace"),
+            ((4096 + 128) * (2048 + 32) + 4096 * 2 * 66) * 4);
+}
+
+TEST(ScatterVariants, TakeTheWidestVectorAndThenAnyAddress) {
+  EXPECT_EQ(variant_summary("scatter width=64"), "vector:16:16 ragged:16:2 ");
+  EXPECT_EQ(variant_summary("scatter width=1001"), "ragged:16:2 ");
+  EXPECT_EQ(variant_summary("scatter width=1001 dtype=u8"), "ragged:16:1 ");
+  EXPECT_EQ(variant_summary("scatter width=1004"), "vector:8:8 ragged:16:2 ");
+  EXPECT_EQ(variant_summary("scatter width=3 op=add"), "vector:2:2 ") << "too short for windows";
+  EXPECT_EQ(variant_summary("scatter width=3 dtype=c128"), "vector:16:16 ");
+  EXPECT_EQ(variant_summary("scatter width=64 out_stride=65 order=given op=add"), "ragged:16:2 ");
+}
+
+TEST(ScatterVariants, ReadScalesOfColumnsInVectors) {
+  const auto needed = [](const std::string& text) {
+    const AnyProblem p = test::problem("scatter op=add width=64 " + text);
+    return test::step_of(p).alignment(p.data(), 3, test::variants_of(p)[0].config);
+  };
+  EXPECT_EQ(needed("scale=f32"), 16U);
+  EXPECT_EQ(needed("scale=f16 dtype=f32"), 8U);
+  EXPECT_EQ(needed("scale=f32 scale_of=rows"), 4U);
+}
+
+int parameter(const std::string& text, const std::string& name) {
+  const AnyProblem p = test::problem(text);
+  const auto& parameters = test::step_of(p).parameters;
+  for (int i = 0; i < parameters.count; ++i) {
+    if (parameters[i].name == name) return test::variants_of(p)[0].config[i];
+  }
+  return -1;
+}
+
+TEST(ScatterVariants, ShareAWarpAmongShortRows) {
+  for (const auto& [width, lanes] : {std::pair{8, 4}, {64, 8}, {65 * 8, 32}, {120, 16}, {4096, 32}})
+    EXPECT_EQ(parameter("scatter op=add order=given width=" + std::to_string(width), "lanes"), lanes) << width;
+}
+
+TEST(ScatterVariants, GiveAWarpFewPositionsWhereThereAreFew) {
+  EXPECT_EQ(parameter("scatter op=add order=given rows=64 count=64 width=7168", "positions"), 2);
+  EXPECT_EQ(parameter("scatter op=add order=given rows=8192 count=65536 width=2048", "positions"), 32);
+  EXPECT_EQ(parameter("scatter op=add order=given width=2048", "positions"), 8);
+  EXPECT_EQ(parameter("scatter op=add order=given width=2048", "batch"), 8);
+  EXPECT_EQ(parameter("scatter order=given width=2048", "unroll"), 4);
+}
+
+std::vector<std::int64_t> indices(const std::string& text, std::uint64_t seed) {
+  const AnyProblem p = test::problem(text);
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(test::as<Scatter>(p).count));
+  p.family().generate(p.data(), 1, 0, seed * kSeedsOfProblem + 1, rows.data());
+  return rows;
+}
+
+TEST(ScatterData, IndicesAreDifferentWithoutOrder) {
+  const std::vector<std::int64_t> rows = indices("scatter rows=100 count=90", 4);
+  EXPECT_EQ(std::set<std::int64_t>(rows.begin(), rows.end()).size(), rows.size());
+  EXPECT_GE(*std::min_element(rows.begin(), rows.end()), 0);
+  EXPECT_LT(*std::max_element(rows.begin(), rows.end()), 100);
+}
+
+TEST(ScatterData, SkippedIndicesAreOnBothSidesAndNextToValidOnes) {
+  const std::vector<std::int64_t> rows = indices("scatter rows=100 count=2000 mode=skip", 4);
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), 99), 1);
+  EXPECT_GT(std::count(rows.begin(), rows.end(), -1), 0);
+  EXPECT_GT(std::count(rows.begin(), rows.end(), 100), 0);
+}
+
+TEST(ScatterData, TheOrderSortsTheIndices) {
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
+    const std::string text = "scatter rows=100 count=2000 mode=skip order=given";
+    const std::vector<std::int64_t> rows = indices(text, seed);
+    const AnyProblem p = test::problem(text);
+    std::vector<std::int32_t> order(rows.size());
+    p.family().generate(p.data(), 2, 0, seed * kSeedsOfProblem + 2, order.data());
+    for (std::size_t i = 1; i < order.size(); ++i) {
+      const std::int64_t a = rows[static_cast<std::size_t>(order[i - 1])], b = rows[static_cast<std::size_t>(order[i])];
+      const auto key = [](std::int64_t row) { return row < 0 || row >= 100 ? 100 : row; };
+      EXPECT_TRUE(key(a) < key(b) || (key(a) == key(b) && order[i - 1] < order[i])) << seed << " at " << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace quern

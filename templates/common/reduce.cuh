@@ -21,19 +21,6 @@ QUERN_DEVICE T warp_prefix_sum(T mine) {
   return mine;
 }
 
-// The sum of what the threads below this one have; of a block of one dimension. `shared`: 32 T of shared memory, as
-// QUERN_SHARED has them. The block may use it again after its next barrier.
-template <class T, class Shared>
-QUERN_DEVICE T block_prefix_sum(T mine, Shared& shared) {
-  const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
-  const T up_to = warp_prefix_sum(mine);
-  if (lane == 31) shared.set(warp, up_to);
-  __syncthreads();
-  const T warps_up_to = warp_prefix_sum(lane < static_cast<int>(blockDim.x / 32) ? shared.get(lane) : T{});
-  const T before = __shfl_sync(0xffffffffu, warps_up_to, (warp + 31) % 32);
-  return (warp == 0 ? T{} : before) + up_to - mine;
-}
-
 struct Sum {
   static QUERN_DEVICE float nothing() { return 0.0f; }
   static QUERN_DEVICE float combine(float a, float b) { return a + b; }
@@ -88,6 +75,19 @@ QUERN_DEVICE float block_sum(float v, Shared& shared) {
 template <int kMaxWarps, class Shared>
 QUERN_DEVICE float block_max(float v, Shared& shared) {
   return block_reduce<Max, kMaxWarps>(v, shared);
+}
+
+// The sum of what the threads below this one have; of a block of one dimension. `shared`: 32 T of shared memory, as
+// QUERN_SHARED has them. The block may use it again after its next barrier.
+template <class T, class Shared>
+QUERN_DEVICE T block_prefix_sum(T mine, Shared& shared) {
+  const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
+  const T up_to = warp_prefix_sum(mine);
+  if (lane == 31) shared.set(warp, up_to);
+  __syncthreads();
+  const T warps_up_to = warp_prefix_sum(lane < static_cast<int>(blockDim.x / 32) ? shared.get(lane) : T{});
+  const T before = __shfl_sync(0xffffffffu, warps_up_to, (warp + 31) % 32);
+  return (warp == 0 ? T{} : before) + up_to - mine;
 }
 
 }  // namespace quern::common

@@ -5,36 +5,13 @@
 #include "base/text.h"
 #include "driver/stream.h"
 #include "quern/quern.h"
-#include "support/device.h"
-#include "testbench/operands.h"
+#include "support/replay.h"
 
 namespace quern::test {
 namespace {
 
-class MoeMovementOnDevice : public DeviceTest {
- protected:
-  // Captured once and replayed with the data of other seeds: uniform and skewed routings, and other padding rows.
-  void expect_replays(const std::string& text) {
-    const AnyProblem problem = runtime().parse(text);
-    HostOperands host(problem.family(), problem.data());
-    const AnyArgs scalars(problem.family());
-    host.generate(1, false);
-    DeviceOperands device(driver(), host);
-    const AnyArgs args = device.args(scalars);
-    const AnyPlan plan = runtime().prepare_any(problem.family(), problem.data(), {});
-    const Graph graph(driver(), [&](CUstream capturing) { plan.launch(capturing, args.data()); });
-    const StreamOwner stream(driver());
-    for (const std::uint64_t seed : {1U, 2U, 3U}) {
-      host.generate(seed, false);
-      device.upload(host);
-      graph.launch(stream.get());
-      stream.synchronize();
-      HostOperands got = host;
-      device.download(got);
-      EXPECT_EQ(compare(got, host.reference(scalars)).difference, "") << text << " " << seed;
-    }
-  }
-};
+// The seeds give uniform and skewed routings, and other padding rows.
+class MoeMovementOnDevice : public ReplayTest {};
 
 TEST_F(MoeMovementOnDevice, AReplayMovesTheRowsOfANewRouting) {
   for (const char* form : {"moe_permute probs=f32", "moe_permute pass=backward probs=f32", "moe_unpermute probs=f32",

@@ -1,0 +1,46 @@
+// Replays of a graph that was captured once: each reads the data of another seed, in the same memory.
+#ifndef QUERN_TESTS_SUPPORT_REPLAY_H_
+#define QUERN_TESTS_SUPPORT_REPLAY_H_
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "driver/stream.h"
+#include "support/device.h"
+#include "testbench/operands.h"
+
+namespace quern::test {
+
+class ReplayTest : public DeviceTest {
+ protected:
+  // For each seed the graph is launched twice: the second time a workspace is as the launch before has left it.
+  void expect_replays(const std::string& text) {
+    const AnyProblem problem = runtime().parse(text);
+    HostOperands host(problem.family(), problem.data());
+    const AnyArgs scalars(problem.family());
+    host.generate(1, false);
+    DeviceOperands device(driver(), host);
+    const AnyArgs args = device.args(scalars);
+    const AnyPlan plan = runtime().prepare_any(problem.family(), problem.data(), {});
+    const Graph graph(driver(), [&](CUstream capturing) { plan.launch(capturing, args.data()); });
+    const StreamOwner stream(driver());
+    HostOperands before = host;
+    for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
+      host.generate(seed, false);
+      device.upload(host);
+      graph.launch(stream.get());
+      graph.launch(stream.get());
+      stream.synchronize();
+      HostOperands got = host;
+      device.download(got);
+      EXPECT_EQ(compare(got, host.reference(scalars).reference(scalars)).difference, "") << text << " " << seed;
+      EXPECT_NE(compare(got, before).difference, "") << text << ": as with the seed before, " << seed;
+      before = got;
+    }
+  }
+};
+
+}  // namespace quern::test
+
+#endif  // QUERN_TESTS_SUPPORT_REPLAY_H_

@@ -79,7 +79,7 @@ struct ChunkSortFamily : MovementStep<ChunkSort, ChunkSortArgs, movement_of, ope
       {"out_probs", Role::output, offsetof(ChunkSortArgs, out_probs), false, layout<probs_layout>, "[rows]",
        "the numbers in the new order"},
       {"scales", Role::input, offsetof(ChunkSortArgs, scales), true, layout<scales_layout>,
-       "[rows, scales]; row: 1, block128: hidden / 128, mx: hidden / 32", "scaling: the scales of source"},
+       "[rows, scales]; row: 1, block128: ceil(hidden / 128), mx: ceil(hidden / 32)", "scaling: the scales of source"},
       {"out_scales", Role::output, offsetof(ChunkSortArgs, out_scales), true, layout<scales_layout>, "[rows, scales]",
        "scaling: the scales of out"},
   };

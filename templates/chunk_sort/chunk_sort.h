@@ -20,7 +20,7 @@ struct ChunkSortArgs {
   In probs = {};   // probs other than none, [rows]: a number for each row of source, which moves with it
   Out out = {};    // [rows, hidden]; must not overlap source
   Out out_probs = {};   // probs other than none, [rows]
-  In scales = {};       // scaling other than none: the scales of source, [rows, 1 or hidden / 128 or hidden / 32]
+  In scales = {};       // scaling other than none: the scales of source, [rows, scales], as in moe_permute
   Out out_scales = {};  // their copies, of the same shape
   std::int64_t rows = kOpen;
 };

@@ -42,7 +42,7 @@ std::string check_lists(const Concat& p) {
 std::string check_strides(const Concat& p) {
   if (p.out_stride != 0 && is_flat(p)) return "out_stride is for layout=columns: out of layout=flat has no gaps";
   if (p.out_stride != 0 && p.out_stride < all_widths(p))
-    return cat("out_stride is below the sum of the widths, ", all_widths(p), ", so rows of out would overlap");
+    return cat("out_stride is below the sum of the widths, ", all_widths(p), ", so rows of the matrix would overlap");
   for (int i = 0; splits(p) && i < sources(p); ++i) {
     if (stride_of(p, i) < p.widths[i])
       return cat(entry("strides", i), " is below its width, so rows of outs would overlap");

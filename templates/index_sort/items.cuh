@@ -13,7 +13,7 @@ using namespace common;
 
 constexpr u32 kAll = 0xffffffffu;
 constexpr u32 kNone = 0xffffffffu;
-constexpr u32 kDigits = 1u << spec::bits;
+constexpr u32 kBits = spec::bits, kDigits = 1u << kBits;
 constexpr int kAhead = spec::unroll;  // items of a lane that are loaded together
 // Threads of a digit, which divide the blocks.
 constexpr u32 kShares = spec::max_threads >> spec::bits;
@@ -33,7 +33,7 @@ struct Pass {
 // The last pass writes `out`, the one before it `spare`, and so on.
 QUERN_DEVICE Pass pass_at(const Params& p, u32 number) {
   const bool to_out = (p.passes - number) % 2 == 1;
-  return {number, number * spec::bits, to_out ? p.spare : p.out, to_out ? p.out : p.spare};
+  return {number, number * kBits, to_out ? p.spare : p.out, to_out ? p.out : p.spare};
 }
 
 struct Slice {

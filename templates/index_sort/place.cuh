@@ -65,7 +65,8 @@ QUERN_DEVICE void place_items(const Params& p, const Pass& pass, const Slice& sl
   });
 }
 
-// After the last pass: the last block that has read the table clears it.
+// After the last pass: the last block that has read the table clears it. What a block read from it is in shared memory
+// by then, so its loads need no fence.
 QUERN_DEVICE void clear_table(const Params& p) {
   if (gridDim.x == 1) return;
   __syncthreads();

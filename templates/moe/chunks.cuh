@@ -11,7 +11,9 @@ namespace quern::moe {
 QUERN_DEVICE SharedWords first_rows() { return SharedWords(0); }
 // What is added to the rows of each chunk, modulo 2^32.
 QUERN_DEVICE SharedWords shifts(const Params& p) { return SharedWords(p.chunks + 1); }
-QUERN_DEVICE SharedWords warp_sums(const Params& p) { return SharedWords(2 * p.chunks + 1); }
+// The chunk that comes first, second and so on; p.chunks for one that does not exist.
+QUERN_DEVICE SharedWords ordered(const Params& p) { return SharedWords(2 * p.chunks + 1); }
+QUERN_DEVICE SharedWords warp_sums(const Params& p) { return SharedWords(3 * p.chunks + 1); }
 
 QUERN_DEVICE u32 load_index(const void* list, u32 i) {
   using Index = spec::Index;
@@ -39,12 +41,18 @@ QUERN_DEVICE u32 rows_before(const Params& p, const ChunkRange& mine, const Rows
   return block_prefix_sum(own, sums);
 }
 
+QUERN_DEVICE void load_chunks(const Params& p) {
+#pragma unroll 1
+  for (u32 c = threadIdx.x; c < p.chunks; c += blockDim.x) {
+    const u32 size = load_index(p.sizes, c), chunk = load_index(p.order, c);
+    first_rows().set(c, size);
+    ordered(p).set(c, chunk < p.chunks ? chunk : p.chunks);
+  }
+}
+
 // Makes first rows of the sizes.
 QUERN_DEVICE void place_chunks(const Params& p, const ChunkRange& mine) {
   const SharedWords first = first_rows();
-#pragma unroll 1
-  for (u32 c = threadIdx.x; c < p.chunks; c += blockDim.x) first.set(c, load_index(p.sizes, c));
-  __syncthreads();
   u32 row = rows_before(p, mine, [&](u32 c) { return first.get(c); });
 #pragma unroll 1
   for (u32 c = mine.begin; c < mine.end; ++c) {
@@ -58,15 +66,11 @@ QUERN_DEVICE void place_chunks(const Params& p, const ChunkRange& mine) {
 // Places the chunks in their new order.
 QUERN_DEVICE void shift_chunks(const Params& p, const ChunkRange& mine) {
   const SharedWords first = first_rows();
-  const auto ordered = [&](u32 i) {
-    const u32 c = load_index(p.order, i);
-    return c < p.chunks ? c : p.chunks;
-  };
   const auto size_of = [&](u32 c) { return c < p.chunks ? first.get(c + 1) - first.get(c) : 0; };
-  u32 row = rows_before(p, mine, [&](u32 i) { return size_of(ordered(i)); });
+  u32 row = rows_before(p, mine, [&](u32 i) { return size_of(ordered(p).get(i)); });
 #pragma unroll 1
   for (u32 i = mine.begin; i < mine.end; ++i) {
-    const u32 c = ordered(i);
+    const u32 c = ordered(p).get(i);
     if (c < p.chunks) shifts(p).set(c, row - first.get(c));
     row += size_of(c);
   }
@@ -75,6 +79,8 @@ QUERN_DEVICE void shift_chunks(const Params& p, const ChunkRange& mine) {
 // Sizes are not checked: reorder.cuh moves no row outside of the matrix, whatever they are.
 QUERN_DEVICE void make_table(const Params& p) {
   const ChunkRange mine = chunks_of_thread(p);
+  load_chunks(p);
+  __syncthreads();
   place_chunks(p, mine);
   __syncthreads();
   shift_chunks(p, mine);

@@ -38,6 +38,10 @@ std::string check_quantization(const Movement& m) {
   if (m.mode == ScaleMode::exact && m.scaling == MoeScaling::mx)
     return "mode=exact is for fp32 scales: scaling=block128";
   if (m.blocked && m.scaling != MoeScaling::mx) return "scale_layout=blocked is for scaling=mx";
+  if (m.scaling == MoeScaling::none && m.mode != ScaleMode::rceil)
+    return "mode is for scales that are made: give scaling=mx or block128 too";
+  if (m.blocked && m.rules.capacity % 128 != 0)
+    return "scale_layout=blocked needs a capacity that is a multiple of 128, so that no atom is cut";
   if (m.blocked && m.rules.align % 128 != 0)
     return "scale_layout=blocked needs an align that is a multiple of 128, so that each expert begins with a new atom";
   return {};
@@ -197,7 +201,7 @@ std::string check_movement(const Movement& m) {
   }
   if (m.scaling != MoeScaling::none && !quantizes(m) && (!moves_bits(m) || bytes(m.dtype) != 1))
     return "scaling moves the scales of quantized rows: it needs dtype=e4m3, e5m2 or u8, and the pass that moves rows "
-           "to experts, or chunk_sort";
+           "to experts, or chunk_sort. To quantize rows as moe_permute moves them, give element=e4m3 or e5m2 too";
   return check_rows(m);
 }
 

@@ -80,6 +80,7 @@ inline DType scale_type(const Movement& m) {
 inline std::int64_t block_length(const Movement& m) {
   return m.scaling == MoeScaling::mx ? 32 : m.scaling == MoeScaling::block128 ? 128 : 0;
 }
+inline bool has_given_scale(const Movement& m) { return quantizes(m) && block_length(m) == 0; }
 inline Layout scales_matrix(const Movement& m, std::int64_t rows) {
   return Layout::matrix(scale_type(m), rows, scales_of_row(m), scales_of_row(m));
 }
@@ -103,9 +104,10 @@ struct Operands {
   void* out_probs = nullptr;
   const void* rows = nullptr;      // combine_gradient: what was combined
   const void* residual = nullptr;  // combine
-  const void* scales = nullptr;    // dispatch and reorder: those that move, or a given one
+  const void* scales = nullptr;    // dispatch and reorder: those that move
   void* out_scales = nullptr;
-  const void* sizes = nullptr;  // reorder
+  const void* given_scale = nullptr;  // dispatch that quantizes without making scales
+  const void* sizes = nullptr;        // reorder
   const void* order = nullptr;
 };
 

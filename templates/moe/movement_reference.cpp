@@ -42,7 +42,7 @@ struct Made {
 };
 
 mx::BlockScale scale_of(const Movement& m, const Operands& o, const float* values, std::int64_t count) {
-  if (block_length(m) == 0) return mx::fp32_scale(*static_cast<const float*>(o.scales));
+  if (has_given_scale(m)) return mx::fp32_scale(*static_cast<const float*>(o.given_scale));
   float amax = 0;
   for (std::int64_t i = 0; i < count; ++i) amax = mx::larger_magnitude(m.policy, amax, values[i]);
   return mx::scale_of_block({m.element, m.mode, m.policy, m.scaling != MoeScaling::mx}, amax);
@@ -179,7 +179,7 @@ void gradient_of_token(const Movement& m, const Operands& o, std::int64_t token)
   }
 }
 
-// Of each row of a matrix in chunks, where it goes.
+// Of each row of a matrix in chunks, where it goes. Sizes and orders that are undefined name no row outside of it.
 std::vector<std::int64_t> moved_rows(const Movement& m, const Operands& o) {
   std::vector<std::int64_t> first(static_cast<std::size_t>(m.chunks) + 1), moved(static_cast<std::size_t>(m.tokens));
   for (std::int64_t c = 0; c < m.chunks; ++c)
@@ -187,8 +187,11 @@ std::vector<std::int64_t> moved_rows(const Movement& m, const Operands& o) {
         first[static_cast<std::size_t>(c)] + common::read_integer(m.index, o.sizes, c);
   std::int64_t next = 0;
   for (std::int64_t i = 0; i < m.chunks; ++i) {
-    const auto chunk = static_cast<std::size_t>(common::read_integer(m.index, o.order, i));
-    for (std::int64_t row = first[chunk]; row < first[chunk + 1]; ++row) moved[static_cast<std::size_t>(row)] = next++;
+    const std::int64_t chunk = common::read_integer(m.index, o.order, i);
+    if (chunk < 0 || chunk >= m.chunks) continue;
+    const std::int64_t end = std::min(m.tokens, first[static_cast<std::size_t>(chunk) + 1]);
+    for (std::int64_t row = std::max<std::int64_t>(0, first[static_cast<std::size_t>(chunk)]); row < end; ++row)
+      moved[static_cast<std::size_t>(row)] = std::min(m.tokens - 1, next++);
   }
   for (; next < m.tokens; ++next) moved[static_cast<std::size_t>(next)] = next;
   return moved;

@@ -115,16 +115,19 @@ std::int64_t blocks_for(std::int64_t groups, std::int64_t threads, std::int64_t 
 }
 
 std::int64_t shared_bytes_of(const Movement& m, const Config& c, std::int64_t threads) {
-  if (m.form == Form::reorder) return (2 * m.chunks + 1 + 32) * 4;  // see chunks.cuh
+  if (m.form == Form::reorder) return (3 * m.chunks + 1 + 32) * 4;  // see chunks.cuh
   return has_gradient(m) ? threads / c[kLanes] / c[kWarps] * parts_of(m, c) * m.topk * 4 : 0;
 }
 
 // Smaller blocks where a problem would leave multiprocessors idle. Several warps of a token are a block.
 std::int64_t threads_for(const Movement& m, const Config& c, const DeviceModel& model, std::int64_t groups) {
   if (c[kWarps] > 1) return std::int64_t{32} * c[kWarps];
+  // A thread makes the table of few chunks.
+  const std::int64_t least =
+      m.form == Form::reorder ? std::clamp<std::int64_t>(power_of_two_from(m.chunks / 8), 32, 512) : 32;
   std::int64_t threads = c[kThreads];
-  while (threads > 32 && (blocks_for(groups, threads, c[kLanes]) < std::int64_t{2} * model.multiprocessors ||
-                          shared_bytes_of(m, c, threads) > kMostSumBytes))
+  while (threads > least && (blocks_for(groups, threads, c[kLanes]) < std::int64_t{2} * model.multiprocessors ||
+                             (has_gradient(m) && shared_bytes_of(m, c, threads) > kMostSumBytes)))
     threads /= 2;
   return threads;
 }
@@ -242,6 +245,7 @@ void launch_movement(const Movement& m, const Operands& o, const DeviceModel& mo
   params.tokens = static_cast<std::uint64_t>(m.tokens);
   params.row_bytes = static_cast<std::uint64_t>(row_bytes(m));
   params.out_row_bytes = static_cast<std::uint64_t>(out_row_bytes(m));
+  if (has_given_scale(m)) params.scales = o.given_scale;
   if (quantizes(m)) params.blocks = static_cast<unsigned>(scales_of_row(m));
   params.vectors = static_cast<unsigned>(vectors_of(m, c));
   params.parts = static_cast<unsigned>(parts);

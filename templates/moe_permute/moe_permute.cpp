@@ -37,8 +37,9 @@ Operands operands_of(const MoePermuteArgs& a) {
   o.probs = a.probs.data;
   o.out = a.out.data;
   o.out_probs = a.out_probs.data;
-  o.scales = a.given_scale.data != nullptr ? a.given_scale.data : a.scales.data;
+  o.scales = a.scales.data;
   o.out_scales = a.out_scales.data;
+  o.given_scale = a.given_scale.data;
   return o;
 }
 
@@ -70,7 +71,7 @@ Layout scales_layout(const MoePermute& p) {
 }
 Layout given_scale_layout(const MoePermute& p) {
   const Movement m = movement_of(p);
-  return Layout::list(quantizes(m) && block_length(m) == 0 ? f32 : DType::none, 1);
+  return Layout::list(has_given_scale(m) ? f32 : DType::none, 1);
 }
 Layout out_scales_layout(const MoePermute& p) {
   const Movement m = movement_of(p);
@@ -126,9 +127,10 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
       {"out_probs", Role::output, offsetof(MoePermuteArgs, out_probs), false, layout<out_probs_layout>,
        "[capacity]; backward: [tokens, topk]", "the probability of each row; backward: the gradient of probs"},
       {"scales", Role::input, offsetof(MoePermuteArgs, scales), true, layout<scales_layout>,
-       "[tokens, scales]; row: 1, block128: hidden / 128, mx: hidden / 32", "scaling: the scales of source"},
+       "[tokens, scales]; row: 1, block128: ceil(hidden / 128), mx: ceil(hidden / 32)",
+       "scaling: the scales of source"},
       {"out_scales", Role::output, offsetof(MoePermuteArgs, out_scales), true, layout<out_scales_layout>,
-       "[capacity, scales]", "scaling: the scales of out"},
+       "[capacity, scales]; blocked: scales is a multiple of 4", "scaling: the scales of out"},
       {"given_scale", Role::input, offsetof(MoePermuteArgs, given_scale), false, layout<given_scale_layout>, "[1]",
        "element without scaling: the scale of everything"},
   };

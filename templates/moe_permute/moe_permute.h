@@ -22,9 +22,11 @@ struct MoePermuteArgs {
   In probs = {};  // probs other than none, forward: [tokens, topk]; backward: [capacity], the gradient of out_probs
   Out out = {};   // forward: [capacity, hidden], grouped by expert; backward: [tokens, hidden]
   Out out_probs = {};   // probs other than none, forward: [capacity]; backward: [tokens, topk]
-  In scales = {};       // scaling other than none: the scales of source, [tokens, 1 or hidden / 128 or hidden / 32]
-  Out out_scales = {};  // their copies, [capacity, the same]; with element those that are made
-  In given_scale = {};  // element without scaling: a float, the scale of everything
+  In scales = {};       // scaling other than none: the scales of source, [tokens, scales]: row 1,
+                        // block128 ceil(hidden / 128), mx ceil(hidden / 32)
+  Out out_scales = {};  // their copies, [capacity, scales]; with element those that are made, scale_layout=blocked: of
+                        // a row a multiple of 4
+  In given_scale = {};  // element without scaling: a float, by whose reciprocal everything is multiplied
   std::int64_t tokens = kOpen;
 };
 
@@ -50,7 +52,7 @@ struct MoePermute {
   DType element = DType::none;
   ScaleMode mode = ScaleMode::rceil;
   ScalePolicy policy = ScalePolicy::ao;
-  MxScaleLayout scale_layout = MxScaleLayout::plain;  // blocked: scaling=mx, with an align that is a multiple of 128
+  MxScaleLayout scale_layout = MxScaleLayout::plain;  // blocked: scaling=mx, align and capacity multiples of 128
 
   QUERN_API static const Family& family();
 };

@@ -47,7 +47,8 @@ struct ScatterArgs {
   In source = {};      // [count, width] of dtype, rows source_stride elements apart
   In index = {};       // [count]
   In order = {};       // order=given: [count] of i32, positions of index so that index[order[0]], index[order[1]], …
-                       // do not decrease, skipped ones last; equal ones are added in this order
+                       // do not decrease, skipped ones last; equal ones are added in this order. index_sort's is;
+                       // with any other the launch is undefined and may not end
   In scale = {};       // where the problem has it
   Out out = {};        // [rows, width] of dtype, rows out_stride elements apart; must not overlap an input
   Out workspace = {};  // op=add order=given: scratch, zeros before the first launch; each launch restores them; one

@@ -168,7 +168,7 @@ std::uint32_t operand_alignment(const Scatter& p, int operand, const Config& c) 
   const std::int64_t vector = is_ragged(c) ? 1 : c[kVector];
   if (operand != kScale) return static_cast<std::uint32_t>(std::max(vector, element_bytes(p)));
   const std::int64_t size = bytes(p.scale), elements = std::max<std::int64_t>(1, vector / element_bytes(p));
-  return static_cast<std::uint32_t>(has_column_scale(p) ? std::min<std::int64_t>(16, elements * size) : size);
+  return static_cast<std::uint32_t>(has_column_scale(p) ? std::min<std::int64_t>(32, elements * size) : size);
 }
 
 void specialize_scatter(const Scatter& p, const Config& c, Spec& spec) {

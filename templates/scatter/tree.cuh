@@ -31,13 +31,17 @@ QUERN_DEVICE u64 number_of(const Segment& segment, i64 place) {
   return static_cast<u64>(place) / Rows * 2 + (place == segment.head ? 1 : 0);
 }
 
-// The word of an element for what begins at a place: those of a column's elements are p.columns apart, so that the
-// threads of a warp have adjacent ones. A word is sent once in a launch, so groups and chunks have words of their own.
+// The word of an element for what begins at a place. A word is sent once in a launch, so groups and chunks have words
+// of their own.
 template <u32 Rows>
-QUERN_DEVICE u32* word_of(const Params& p, const Segment& segment, i64 place, u32 element) {
+QUERN_DEVICE u32* word_of(const Params& p, const Segment& segment, i64 place, u64 element) {
   u32* const words = Rows == kRowsOfGroup ? p.sums.words : p.sums.chunk_words;
   return words + number_of<Rows>(segment, place) * p.sums.stride + element;
 }
+
+// The number of a column's element: those of a column are p.columns apart, so that the threads of a warp have adjacent
+// ones.
+QUERN_DEVICE u64 element_of(const Params& p, u32 column, int e) { return column + static_cast<u64>(e) * p.columns; }
 
 constexpr int kElementBytes = static_cast<int>(sizeof(Element));
 
@@ -48,14 +52,14 @@ QUERN_DEVICE void send(const Params& p, const Segment& segment, i64 place, const
 #pragma unroll
   for (int e = 0; e < kElements; ++e) {
     if (has_element(p, out.byte(column) + e * kElementBytes))
-      send_sum(word_of<kRowsOfGroup>(p, segment, place, column + e * p.columns), sums[e]);
+      send_sum(word_of<kRowsOfGroup>(p, segment, place, element_of(p, column, e)), sums[e]);
   }
 }
 
 // The sum of what `count` groups or chunks sent, the first at a place. Their words may still be
 // on the way. They become 0.
 template <u32 Rows>
-QUERN_DEVICE float collect(const Params& p, const Segment& segment, i64 first, u32 count, u32 element) {
+QUERN_DEVICE float collect(const Params& p, const Segment& segment, i64 first, u32 count, u64 element) {
   constexpr u32 kAtOnce = 8;
   const u64 pitch = 2 * p.sums.stride;
   float sum = kNothing;
@@ -99,7 +103,7 @@ QUERN_DEVICE void for_part(const Params& p, const OutRow& out, const Part& part,
 #pragma unroll 1
     for (int e = 0; e < kElements; ++e) {
       const i64 byte = out.byte(part.column(u)) + e * kElementBytes;
-      if (has_element(p, byte)) body(part.column(u) + e * p.columns, byte);
+      if (has_element(p, byte)) body(element_of(p, part.column(u), e), byte);
     }
   }
 }
@@ -121,14 +125,14 @@ QUERN_DEVICE void add_to_segment(const Params& p, const Segment& segment, i64 pl
   const i64 first = segment.head + static_cast<i64>(chunk) * kRowsOfChunk;
   const u32 groups = chunk + 1 < chunks ? kGroupsOfChunk : pieces(segment.end - first, kRowsOfGroup);
   if (!arrives_last(p, p.sums.groups, number_of<kRowsOfGroup>(segment, first), part, groups)) return;
-  for_part(p, out, part, [&](u32 element, i64 byte) {
+  for_part(p, out, part, [&](u64 element, i64 byte) {
     const float sum = collect<kRowsOfGroup>(p, segment, first, groups, element);
     if (chunks == 1) return finish(p, out, byte, sum);
     send_sum(word_of<kRowsOfChunk>(p, segment, first, element), sum);
   });
   if (chunks == 1 || !arrives_last(p, p.sums.chunks, number_of<kRowsOfGroup>(segment, segment.head), part, chunks))
     return;
-  for_part(p, out, part, [&](u32 element, i64 byte) {
+  for_part(p, out, part, [&](u64 element, i64 byte) {
     finish(p, out, byte, collect<kRowsOfChunk>(p, segment, segment.head, chunks, element));
   });
 }

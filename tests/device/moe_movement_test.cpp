@@ -11,13 +11,51 @@ namespace quern::test {
 namespace {
 
 // The seeds give uniform and skewed routings, and other padding rows.
-class MoeMovementOnDevice : public ReplayTest {};
+class MoeMovementOnDevice : public ReplayTest {
+ protected:
+  // Launches the problem on these operands once.
+  void run(const AnyProblem& problem, HostOperands& host) {
+    DeviceOperands device(driver(), host);
+    device.upload(host);
+    const AnyArgs args = device.args(AnyArgs(problem.family()));
+    runtime().prepare_any(problem.family(), problem.data(), {}).launch(nullptr, args.data());
+    synchronize();
+    device.download(host);
+  }
+};
 
 TEST_F(MoeMovementOnDevice, AReplayMovesTheRowsOfANewRouting) {
   for (const char* form : {"moe_permute probs=f32", "moe_permute pass=backward probs=f32", "moe_unpermute probs=f32",
-                           "moe_unpermute pass=backward", "moe_unpermute pass=backward probs=f32"}) {
+                           "moe_unpermute pass=backward", "moe_unpermute pass=backward probs=f32",
+                           "moe_permute element=e4m3 scaling=mx"}) {
     expect_replays(cat(form, " tokens=150 experts=20 hidden=264 topk=4 align=8"));
     expect_replays(cat(form, " tokens=150 experts=20 hidden=264 topk=4 align=8 tail=list capacity=500"));
+  }
+}
+
+// The bytes of the operand of this name.
+std::vector<std::byte> operand_of(const HostOperands& host, std::string_view name) {
+  for (int i = 0; i < host.size(); ++i) {
+    if (host.name(i) == name) return {host.data(i), host.data(i) + host.bytes(i)};
+  }
+  return {};
+}
+
+// With one expert and a route for each token, rows stay where they are.
+TEST_F(MoeMovementOnDevice, RowsAreQuantizedAsMxfp8DoesIt) {
+  for (const char* fields :
+       {"element=e4m3 scaling=mx", "element=e5m2 scaling=mx mode=floor", "element=e4m3 scaling=block128",
+        "element=e4m3 scaling=block128 mode=exact", "element=e4m3 scaling=mx policy=te"}) {
+    const AnyProblem moved = runtime().parse(cat("moe_permute tokens=96 experts=1 topk=1 hidden=640 ", fields));
+    const AnyProblem quantized = runtime().parse(cat("mxfp8 rows=96 cols=640 ", fields));
+    HostOperands rows(moved.family(), moved.data()), same(quantized.family(), quantized.data());
+    rows.generate(1, false);
+    same.generate(1, false);
+    std::copy_n(rows.data(0), rows.bytes(0), same.data(0));
+    run(moved, rows);
+    run(quantized, same);
+    EXPECT_EQ(operand_of(rows, "out"), operand_of(same, "out")) << fields;
+    EXPECT_EQ(operand_of(rows, "out_scales"), operand_of(same, "scales")) << fields;
   }
 }
 

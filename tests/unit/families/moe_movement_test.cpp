@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <vector>
 
@@ -79,22 +80,43 @@ TEST(MoePermuteProblem, QuantizesNumbersThatMoveToExperts) {
   EXPECT_TRUE(has(refusal("moe_permute element=e4m3 scaling=mx mode=exact"), "scaling=block128"));
   EXPECT_TRUE(has(refusal("moe_permute element=e4m3 scale_layout=blocked align=128"), "is for scaling=mx"));
   EXPECT_TRUE(has(refusal("moe_permute element=e4m3 scaling=mx scale_layout=blocked align=64"), "multiple of 128"));
+  EXPECT_TRUE(has(refusal("moe_permute element=e4m3 scaling=mx scale_layout=blocked align=128 capacity=500"),
+                  "capacity that is a multiple of 128"));
+  EXPECT_TRUE(has(refusal("moe_permute element=e4m3 mode=floor"), "mode is for scales that are made"));
+  EXPECT_TRUE(has(refusal("moe_permute scaling=mx"), "give element=e4m3"));
   for (const char* of_element : {"mode=floor", "policy=te", "scale_layout=blocked align=128"})
     EXPECT_TRUE(has(refusal(cat("moe_permute ", of_element)), "give element=e4m3 or e5m2 too")) << of_element;
   EXPECT_TRUE(has(test::parse_error("moe_permute element=bf16"), "element"));
 }
 
 TEST(MoePermuteOperands, OfAQuantizationAreOfOut) {
-  const std::string text = "moe_permute tokens=10 topk=2 experts=3 hidden=300 align=128 capacity=500 element=e4m3 ";
+  const std::string text = "moe_permute tokens=10 topk=2 experts=3 hidden=300 align=128 capacity=512 element=e4m3 ";
   EXPECT_EQ(span(text, "source"), 10 * 300 * 2);
-  EXPECT_EQ(span(text, "out"), 500 * 300);
+  EXPECT_EQ(span(text, "out"), 512 * 300);
   EXPECT_EQ(span(text, "given_scale"), 4);
   EXPECT_EQ(span(text, "out_scales"), 0);
   EXPECT_EQ(span(text + "scaling=mx", "given_scale"), 0);
   EXPECT_EQ(span(text + "scaling=mx", "scales"), 0);
-  EXPECT_EQ(span(text + "scaling=mx", "out_scales"), 500 * 10);
+  EXPECT_EQ(span(text + "scaling=mx", "out_scales"), 512 * 10);
   EXPECT_EQ(span(text + "scaling=mx scale_layout=blocked", "out_scales"), 512 * 12) << "atoms of 128 x 4";
-  EXPECT_EQ(span(text + "scaling=block128", "out_scales"), 500 * 3 * 4);
+  EXPECT_EQ(span(text + "scaling=block128", "out_scales"), 512 * 3 * 4);
+}
+
+// What the problem has no operand for is not checked, so it is not read either.
+TEST(MoePermuteLaunch, IgnoresAGivenScaleThatTheProblemDoesNotTake) {
+  const float scales = 0, given = 0;
+  MoePermuteArgs args;
+  args.scales = &scales, args.given_scale = &given;
+  const auto scales_of = [&](const std::string& text) {
+    const AnyProblem p = test::problem("moe_permute tokens=4 hidden=256 " + text);
+    Launch launch;
+    test::step_of(p).launch(p.data(), &args, generic_model(90), test::variants_of(p)[0].config, launch);
+    moe::Params params;
+    std::memcpy(&params, launch.params, sizeof(params));
+    return params.scales;
+  };
+  EXPECT_EQ(scales_of("dtype=e4m3 scaling=block128"), &scales);
+  EXPECT_EQ(scales_of("element=e4m3"), &given);
 }
 
 TEST(ChunkSortProblem, RefusesWhatItsTableCannotHold) {
@@ -249,9 +271,11 @@ TEST(ChunkSortLaunch, HasBlocksThatRunAtOnceAndATable) {
   const AnyProblem p = test::problem("chunk_sort rows=1000000 hidden=7168 chunks=64");
   const Launch launch = launch_of(p, test::variants_of(p)[0].config);
   EXPECT_EQ(launch.grid[0], 132 * 2048 / 128);
-  EXPECT_EQ(launch.shared_bytes, 4 * (2 * 64 + 1 + 32));
+  EXPECT_EQ(launch.shared_bytes, 4 * (3 * 64 + 1 + 32));
   const AnyProblem many = test::problem("chunk_sort rows=1000000 hidden=7168 chunks=4096");
   EXPECT_EQ(launch_of(many, test::variants_of(many)[0].config).grid[0], 132 * 4);
+  const AnyProblem few = test::problem("chunk_sort rows=8 hidden=7168 chunks=2048");
+  EXPECT_EQ(launch_of(few, test::variants_of(few)[0].config).block[0], 256) << "8 chunks of the table a thread";
   const AnyProblem none = test::problem("chunk_sort rows=0");
   EXPECT_TRUE(launch_of(none, test::variants_of(none)[0].config).empty);
 }

@@ -45,7 +45,7 @@ Unit empty_unit() { return {{"empty.cu", kEmpty}, {}}; }
 // need a spec.
 bool is_for_any_kernel(const SourceFile& file) {
   const std::string_view path = file.path;
-  return !path.starts_with("common/twin") && !path.starts_with("moe/");
+  return !path.starts_with("common/twin") && !path.starts_with("moe/") && !path.starts_with("rows/");
 }
 
 // Includes every header that any kernel may include, before a kernel that uses none.

@@ -140,13 +140,16 @@ struct IndexSortFamily {
     const std::int64_t each =
         (p.count + blocks_of(p, model, config) * 32 - 1) / (blocks_of(p, model, config) * 32) * 32;
     const std::int64_t blocks = each == 0 ? 0 : (p.count + each - 1) / each;
-    auto* const words = static_cast<unsigned*>(a.workspace.data);
+    const auto words = [&](std::int64_t first) {
+      return a.workspace.data == nullptr ? nullptr : static_cast<unsigned*>(a.workspace.data) + first;
+    };
+    constexpr std::int64_t kSpare = 2 + (kMostBlocks << kMostBits);
     index_sort::Params params{};
     params.index = a.index.data;
     params.out = {static_cast<unsigned*>(a.sorted.data), static_cast<unsigned*>(a.order.data)};
-    params.barrier = words;
-    params.table = words + 2;
-    params.spare = {words + 2 + (kMostBlocks << kMostBits), words + 2 + (kMostBlocks << kMostBits) + p.count};
+    params.barrier = words(0);
+    params.table = words(2);
+    params.spare = {words(kSpare), words(kSpare + p.count)};
     params.rows = p.rows;
     params.count = static_cast<unsigned>(p.count);
     params.block_items = static_cast<unsigned>(each);

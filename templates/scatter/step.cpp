@@ -113,7 +113,7 @@ void set_order(const Scatter& p, const ScatterArgs& a, const Config& c, Params& 
   params.by_parts = common::make_divisor(static_cast<std::uint64_t>(parts));
   params.parts = static_cast<std::uint32_t>(parts);
   params.columns = static_cast<std::uint32_t>(columns_of(p, c));
-  if (!adds(p)) return;
+  if (!adds(p) || a.workspace.data == nullptr) return;
   const Workspace w = workspace_of(p);
   auto* const words = static_cast<unsigned*>(a.workspace.data);
   auto* const counters = words + (w.groups + w.chunks) * w.stride;

@@ -37,7 +37,8 @@ QUERN_DEVICE void clear_between(const Params& p, i64 begin, i64 end, const Part&
 }
 
 QUERN_DEVICE void clear_gaps(const Params& p, const Window& window, const Part& part) {
-  const i64 begin = window.before + 1, end = window.row == kAfterAll ? p.rows : window.row;
+  const i64 begin = window.before == kAfterAll ? kAfterAll : window.before + 1,
+            end = window.row == kAfterAll ? p.rows : window.row;
   const bool gap = window.row != window.before && begin < end;
 #pragma unroll 1
   for (u32 left = __ballot_sync(0xffffffffu, gap) & kOwnPlaces; left != 0; left = without_lowest(left, 1)) {

@@ -173,7 +173,7 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
       return is_forward(p) && has_probs(m) ? routes_alignment(m, config, quern::bytes(p.probs)) : 1;
     if (operand == kScales || operand == kOutScales) return scales_alignment(m, config);
     if (operand == kOut && quantizes(m))
-      return static_cast<std::uint32_t>(rows_alignment(config) / static_cast<std::uint32_t>(quern::bytes(p.dtype)));
+      return rows_alignment(config) / static_cast<std::uint32_t>(quern::bytes(p.dtype));
     return rows_alignment(config);
   }
 

@@ -26,9 +26,10 @@ using Enqueue = std::function<void(CUstream stream, int set)>;
 
 // How a cold regime has no part of the operands in L2.
 struct ColdSets {
-  int sets = 1;  // operand sets that the calls rotate through
-  bool flush =
-      false;  // L2 is flushed before each call, since the sets alone are too small or would take too much memory
+  // Operand sets that the calls rotate through.
+  int sets = 1;
+  // L2 is flushed before each call, since the sets alone are too small or would take too much memory.
+  bool flush = false;
 };
 // `bytes`: read and written by one call; `set_bytes`: the memory of an operand set, of which a call may use only a
 // part.

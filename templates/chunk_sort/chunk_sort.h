@@ -25,8 +25,8 @@ struct ChunkSortArgs {
   std::int64_t rows = kOpen;
 };
 
-// Rows after the last chunk stay where they are, so all of out is written. Sizes that are negative or add up to more
-// than `rows`, and an order that is no permutation, give undefined rows of out, and no access outside of it.
+// Rows after the last chunk stay where they are, so all of out is written. If sizes are negative or add up to more than
+// `rows`, or order is not a permutation, the contents of out are undefined, but no access is out of bounds.
 // COST: one launch; each row is read once and written once.
 struct ChunkSort {
   using Args = ChunkSortArgs;

@@ -41,6 +41,17 @@ inline void limit_grid(int blocks_per_sm, const DeviceModel& model, Launch& laun
   if (most != 0) launch.grid[0] = std::min(launch.grid[0], most);
 }
 
+inline std::int64_t divide_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
+
+// The smallest power of two that is not below `n`, and at least `least`, a power of two.
+inline std::int64_t power_of_two_from(std::int64_t n, std::int64_t least = 1) {
+  while (least < n) least *= 2;
+  return least;
+}
+
+// Bytes of the widest access of the architecture.
+inline std::int64_t widest_access(const Target& target) { return target.arch >= 100 && target.arch < 120 ? 32 : 16; }
+
 // The largest power of two that divides all of them, at most `limit`.
 inline std::int64_t common_alignment(std::initializer_list<std::int64_t> bytes, std::int64_t limit) {
   std::int64_t alignment = limit;

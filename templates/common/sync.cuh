@@ -71,9 +71,9 @@ QUERN_DEVICE u32 awaited(const u32* from, u32 word) {
   return word;
 }
 
-// A barrier of all threads of a grid whose blocks run at once and have one dimension; what they wrote before is visible
-// after, except to reads through the read-only path. `word`: 0 before the first barrier; its highest bit changes at
-// each, so whoever needs it to be 0 again must clear it after an odd number of them.
+// A barrier of all threads of a grid whose blocks are co-resident and have one dimension. What they wrote before is
+// visible after, except to reads through the read-only path. `word` must be 0 before the first barrier. Each barrier
+// flips its highest bit and leaves the others 0.
 QUERN_DEVICE void grid_barrier(u32* word) {
   __syncthreads();
   if (gridDim.x == 1) return;

@@ -34,7 +34,7 @@ constexpr std::int32_t kSwitch[] = {0, 1, kNoMore};
 
 constexpr std::int64_t kSharedBytes = std::int64_t{48} * 1024;  // without asking the driver
 
-std::int64_t widest_access(const Target& target) { return target.arch >= 100 && target.arch < 120 ? 32 : 16; }
+using common::widest_access;
 Cut cut_of(const Config& c) { return {c[kVector], c[kUnroll], c[kThreads]}; }
 
 bool vector_divides(const Concat& p, const Target&, const Config& c) { return natural_vector(p, 32) % c[kVector] == 0; }

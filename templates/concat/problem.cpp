@@ -30,7 +30,7 @@ bool is_too_large(const Concat& p) {
 }
 
 std::string check_lists(const Concat& p) {
-  if (p.widths.count == 0) return "widths=none: there is no source; give the width of each, as in widths=64,32";
+  if (p.widths.count == 0) return "widths has no entry: give the width of at least one source, as in widths=64,32";
   if (!has_entries(p.strides, p))
     return cat("strides needs an entry for each of the ", p.widths.count, " widths, or none");
   if (!has_entries(p.counts, p))

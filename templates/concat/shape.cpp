@@ -8,7 +8,7 @@
 namespace quern::concat {
 namespace {
 
-std::int64_t divide_up(std::int64_t n, std::int64_t d) { return (n + d - 1) / d; }
+using common::divide_up;
 
 // The widest power of two that leaves at most a fifth of the lanes without a column, or the one that leaves fewest.
 unsigned lanes_log2_of(std::int64_t columns, std::int64_t threads) {

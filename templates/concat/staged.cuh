@@ -1,5 +1,6 @@
 // The ragged form: a tile goes through shared memory. On the side of the sources an access is a slot, narrow, and
-// adjacent threads have adjacent slots; on the side of the matrix it has 16 bytes and is aligned, but for the ends.
+// adjacent threads have adjacent slots; on the side of the matrix it has 16 bytes and is aligned, except at
+// the ends of a run.
 #ifndef QUERN_CONCAT_STAGED_CUH_
 #define QUERN_CONCAT_STAGED_CUH_
 

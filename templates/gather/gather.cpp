@@ -14,9 +14,9 @@
 namespace quern {
 namespace {
 
+using common::widest_access;
 using rows::kMaxRowBytes;
 using rows::kMaxSlots;
-using rows::widest_access;
 
 constexpr DTypeSet kIndexTypes = only(i64) | only(i32) | only(i16) | only(i8) | only(u8);
 constexpr DTypeSet kScaleTypes = only(DType::none) | only(f32) | only(f16) | only(bf16);

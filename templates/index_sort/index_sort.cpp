@@ -37,7 +37,7 @@ int key_bits(const IndexSort& p) {
   while (p.rows >> bits != 0) ++bits;
   return bits;
 }
-int passes_of(const IndexSort& p, int bits) { return (key_bits(p) + bits - 1) / bits; }
+int passes_of(const IndexSort& p, int bits) { return static_cast<int>(common::divide_up(key_bits(p), bits)); }
 // The fewest passes, with digits of one size.
 std::int32_t preferred_bits(const IndexSort& p) {
   const int passes = passes_of(p, kMostBits);
@@ -130,7 +130,7 @@ struct IndexSortFamily {
 
   static std::int64_t blocks_of(const IndexSort& p, const DeviceModel& model, const Config& config) {
     const std::int64_t most = std::min<std::int64_t>(kMostBlocks, model.multiprocessors);
-    const std::int64_t enough = p.count <= kFew ? 1 : (p.count + kBlockItems - 1) / kBlockItems;
+    const std::int64_t enough = p.count <= kFew ? 1 : common::divide_up(p.count, kBlockItems);
     const std::int64_t asked = config[kBlocks] == 0 ? enough : config[kBlocks];
     return std::clamp<std::int64_t>(asked, 1, most);
   }

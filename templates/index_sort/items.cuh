@@ -49,7 +49,7 @@ QUERN_DEVICE Slice slice_of_warp(const Params& p) {
   return {first + begin, first + (begin + own < items ? begin + own : items)};
 }
 
-// An index that names no row is sorted after all that do.
+// Indices outside of [0, rows) are sorted after all others.
 QUERN_DEVICE u32 key_at(const Params& p, u32 position) {
   using Index = spec::Index;
   const i64 index = bit_cast<Index>(load<sizeof(Index)>(static_cast<const Index*>(p.index) + position));

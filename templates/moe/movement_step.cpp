@@ -10,6 +10,9 @@
 namespace quern::moe {
 namespace {
 
+using common::divide_up;
+using common::power_of_two_from;
+
 constexpr std::int64_t kResidentThreads = 2048;  // of a multiprocessor, on any architecture at most
 
 bool has_gradient(const Movement& m) { return m.form == Form::combine_gradient; }
@@ -24,7 +27,7 @@ std::int64_t unroll_of(const Movement& m, const Config& c) {
 }
 std::int64_t parts_of(const Movement& m, const Config& c) {
   const std::int64_t of_part = c[kLanes] * unroll_of(m, c);
-  return std::max<std::int64_t>(1, (vectors_of(m, c) + of_part - 1) / of_part);
+  return std::max<std::int64_t>(1, divide_up(vectors_of(m, c), of_part));
 }
 // Bytes of an access to the scales of a row.
 std::int64_t scale_access(const Movement& m, const Config& c) {
@@ -41,12 +44,6 @@ std::int64_t entries_access(const Movement& m, const Config& c, std::int64_t ent
 }
 
 // ---- The default config
-
-std::int64_t power_of_two_from(std::int64_t number) {
-  std::int64_t power = 1;
-  while (power < number) power *= 2;
-  return power;
-}
 
 // The most vectors for each thread. Without the number of tokens: as for many of them.
 std::int64_t vectors_per_thread(const Movement& m, const DeviceModel& model, std::int64_t vector) {
@@ -110,8 +107,7 @@ Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vect
 
 // Blocks, of which the last may have fewer groups than it has room for.
 std::int64_t blocks_for(std::int64_t groups, std::int64_t threads, std::int64_t lanes) {
-  const std::int64_t of_block = threads / lanes;
-  return (groups + of_block - 1) / of_block;
+  return divide_up(groups, threads / lanes);
 }
 
 std::int64_t shared_bytes_of(const Movement& m, const Config& c, std::int64_t threads) {

@@ -2,22 +2,20 @@
 
 #include <algorithm>
 
+#include "common/geometry.h"
 #include "moe_map/rules.h"
 
 namespace quern::moe_map {
 namespace {
 
+using common::divide_up;
+using common::power_of_two_from;
+
 // Any architecture has 99 KB for a block.
 constexpr std::int64_t kCounterWords = 48 * 1024 / 4, kSharedWords = 96 * 1024 / 4;
 constexpr std::int64_t kSumsOfWarps = 96;  // three of each
 
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t round_up(std::int64_t a, std::int64_t b) { return divide_up(a, b) * b; }
-
-std::int64_t power_of_two_from(std::int64_t least, std::int64_t a) {
-  while (least < a) least *= 2;
-  return least;
-}
 
 // Places for a step, or for a token's routes if these are more; 16 bits each.
 std::int64_t list_words(const MoeMap& p, const Shape& s) {
@@ -33,10 +31,10 @@ std::int64_t kept_tokens(const MoeMap& p, const Shape& s) {
 }  // namespace
 
 std::int64_t warp_experts(const MoeMap& p, const Shape& s) {
-  return power_of_two_from(8, divide_up(p.experts, s.warps()));
+  return power_of_two_from(divide_up(p.experts, s.warps()), 8);
 }
 
-std::int64_t pieces_of(const MoeMap& p) { return power_of_two_from(1, divide_up(p.experts, 16)); }
+std::int64_t pieces_of(const MoeMap& p) { return power_of_two_from(divide_up(p.experts, 16)); }
 
 std::int64_t counters_of(const MoeMap& p, const Shape& s) {
   return std::min(s.warps(), kCounterWords / round_up(p.experts, 32));

@@ -6,7 +6,7 @@
 
 namespace quern::moe_map {
 
-// The blocks take turns. The padding rows of an expert are written by one warp, those of its lanes.
+// The experts are divided among the blocks. The padding rows of an expert are written by the warp that has its lanes.
 QUERN_DEVICE void write_pads(const Params& p, const ExpertLane& e, const ExpertRows& rows) {
   if (!spec::pads && is_staged(p)) return;
   const bool mine = e.first() && e.expert % gridDim.x == blockIdx.x && rows.rows != rows.routes;

@@ -7,7 +7,8 @@
 
 namespace quern::moe_map {
 
-// TransformerEngine's map, but for the number of a token's routes, which list_routes writes: it begins as -1.
+// Fills TransformerEngine's map with -1, except for the last column, the number of a token's routes: list_routes writes
+// that.
 QUERN_DEVICE void clear_row_ids(const Params& p, const Tokens& tokens, const Slice& slice) {
   if constexpr (spec::row_id_map) {
     const u32 end = divide32(slice.end, p.by_topk);

@@ -81,7 +81,7 @@ std::int64_t natural_vector(const Problem& p, std::int64_t limit) {
   const std::int64_t stride = p.source_stride != 0 ? p.source_stride : line, size = number_bytes(p);
   return common::common_alignment({line * size, stride * size, p.source_expert_stride * size}, limit);
 }
-std::int64_t widest_access(const Target& target) { return target.arch >= 100 && target.arch < 120 ? 32 : 16; }
+using common::widest_access;
 
 bool vector_divides(const Problem& p, const Target&, const Config& c) {
   return natural_vector(p, 32) % c[kVector] == 0;

@@ -81,7 +81,7 @@ bool rows_divide(const Pointwise& p, std::int64_t elements) {
   return true;
 }
 
-std::int64_t widest_access(const Target& target) { return target.arch >= 100 && target.arch < 120 ? 32 : 16; }
+using common::widest_access;
 
 // The rows of the flat form after which slots meet the same columns: the width's largest power of two, which is its
 // last bit, divides as much of a slot. For a width above 0.

@@ -34,7 +34,7 @@ std::int64_t padded_rows(const RowPad& p) { return (p.rows + p.groups * p.align 
 std::int64_t natural_vector(const RowPad& p, std::int64_t limit) {
   return common::common_alignment({row_bytes(p)}, limit);
 }
-std::int64_t widest_access(const Target& target) { return target.arch >= 100 && target.arch < 120 ? 32 : 16; }
+using common::widest_access;
 
 bool vector_divides(const RowPad& p, const Target&, const Config& c) { return natural_vector(p, 32) % c[kVector] == 0; }
 bool vector_exists(const RowPad&, const Target& t, const Config& c) { return c[kVector] <= widest_access(t); }

@@ -25,8 +25,6 @@ inline std::int64_t natural_vector(const Shape& s, std::int64_t limit) {
   return common::common_alignment({s.row, s.source_stride, s.out_stride}, limit);
 }
 
-inline std::int64_t widest_access(const Target& target) { return target.arch >= 100 && target.arch < 120 ? 32 : 16; }
-
 // Slots per row: vectors, or 16-byte windows of out, where a row starts anywhere in its first one.
 inline std::int64_t slots_per_row(const Shape& s, bool ragged, std::int64_t vector) {
   if (ragged) return (16 - s.element + s.row + 15) / 16;

@@ -21,8 +21,8 @@ enum class ScatterOp : std::uint8_t { QUERN_SCATTER_OPS(QUERN_CHOICE_VALUE) };
   VALUE(skip)         /* its row of source is not used */
 enum class ScatterMode : std::uint8_t { QUERN_SCATTER_MODES(QUERN_CHOICE_VALUE) };
 
-#define QUERN_SCATTER_ORDERS(VALUE)                                                                       \
-  VALUE(none)  /* each index occurs at most once, but for those that are skipped; else it is undefined */ \
+#define QUERN_SCATTER_ORDERS(VALUE)                                                                         \
+  VALUE(none)  /* no index repeats, except for those that are skipped; if one does, its row is undefined */ \
   VALUE(given) /* indices may repeat: `order` has the positions of index, sorted by it */
 enum class ScatterOrder : std::uint8_t { QUERN_SCATTER_ORDERS(QUERN_CHOICE_VALUE) };
 

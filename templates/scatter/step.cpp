@@ -9,6 +9,9 @@
 namespace quern::scatter {
 namespace {
 
+using common::divide_up;
+using common::power_of_two_from;
+
 // A thread that adds rows up has half of them in flight, and what it knows of two segments: over 64 registers.
 constexpr int kMaxThreadsOfSums = 256;
 constexpr const char* kFormNames[] = {"vector", "ragged"};
@@ -24,7 +27,7 @@ std::int64_t columns_of(const Scatter& p, const Config& c) {
 // With order: parts of a row, each for a group of lanes.
 std::int64_t parts_of(const Scatter& p, const Config& c) {
   const std::int64_t of_part = std::int64_t{c[kLanes]} * c[kUnroll];
-  return std::max<std::int64_t>(1, (columns_of(p, c) + of_part - 1) / of_part);
+  return std::max<std::int64_t>(1, divide_up(columns_of(p, c), of_part));
 }
 
 // Rows that are cleared as one where none of them has an index: some more of short ones.
@@ -32,19 +35,13 @@ std::int64_t rows_of_block(const Config& c) { return 1024 / c[kLanes]; }
 
 // Windows of positions. Rows after the last index are cleared by the window of the place after it.
 std::int64_t windows_of(const Scatter& p, const Config& c) {
-  return (p.count + (zeroes(p) ? 1 : 0) + c[kPositions] - 1) / c[kPositions];
+  return divide_up(p.count + (zeroes(p) ? 1 : 0), c[kPositions]);
 }
 std::int64_t blocks_of_rows(const Scatter& p, const Config& c) {
-  return zeroes(p) ? (p.rows + rows_of_block(c) - 1) / rows_of_block(c) : 0;
+  return zeroes(p) ? divide_up(p.rows, rows_of_block(c)) : 0;
 }
 
 // ---- The default config
-
-std::int64_t power_of_two_from(std::int64_t number) {
-  std::int64_t power = 1;
-  while (power < number) power *= 2;
-  return power;
-}
 
 // Whether all rows are fewer than `each` accesses for each multiprocessor. Open extents count as large.
 bool few_slots(const Scatter& p, const DeviceModel& model, const Config& c, std::int64_t each) {
@@ -59,7 +56,7 @@ std::int32_t unroll_without_order(const Scatter& p, const DeviceModel& model, co
 // Copies read several vectors of a row at once (of a ragged one fewer: each is two), sums several rows.
 std::int32_t unroll_with_order(const Scatter& p, const Config& c) {
   if (adds(p)) return 1;
-  const std::int64_t of_lane = (columns_of(p, c) + c[kLanes] - 1) / c[kLanes];
+  const std::int64_t of_lane = divide_up(columns_of(p, c), c[kLanes]);
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(power_of_two_from(of_lane), 1, is_ragged(c) ? 2 : 4));
 }
 
@@ -96,7 +93,7 @@ Config config_for(const Scatter& p, const DeviceModel& model, Forms form, std::i
 }
 
 Config preferred(const Scatter& p, const Target& target, const DeviceModel& model) {
-  const std::int64_t widest = is_ordered(p) ? 16 : rows::widest_access(target);
+  const std::int64_t widest = is_ordered(p) ? 16 : common::widest_access(target);
   const std::int64_t natural = rows::natural_vector(shape_of(p), widest);
   const std::int64_t whole = std::max(natural, element_bytes(p));
   const bool narrow = natural < 8 || row_bytes(p) / natural >= rows::kMaxSlots;
@@ -113,7 +110,7 @@ void set_order(const Scatter& p, const ScatterArgs& a, const Config& c, Params& 
   params.by_parts = common::make_divisor(static_cast<std::uint64_t>(parts));
   params.parts = static_cast<std::uint32_t>(parts);
   params.columns = static_cast<std::uint32_t>(columns_of(p, c));
-  if (!adds(p) || a.workspace.data == nullptr) return;
+  if (!adds(p) || a.workspace.data == nullptr) return;  // null: of a launch without work
   const Workspace w = workspace_of(p);
   auto* const words = static_cast<unsigned*>(a.workspace.data);
   auto* const counters = words + (w.groups + w.chunks) * w.stride;
@@ -132,7 +129,7 @@ bool vector_divides(const Scatter& p, const Target&, const Config& c) {
   return is_ragged(c) || rows::natural_vector(shape_of(p), 32) % c[kVector] == 0;
 }
 bool vector_exists(const Scatter& p, const Target& t, const Config& c) {
-  return c[kVector] <= (is_ordered(p) ? 16 : rows::widest_access(t));
+  return c[kVector] <= (is_ordered(p) ? 16 : common::widest_access(t));
 }
 bool vector_holds_elements(const Scatter& p, const Target&, const Config& c) {
   return !adds(p) || c[kVector] >= element_bytes(p);

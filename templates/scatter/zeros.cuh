@@ -1,6 +1,6 @@
 // Rows of out that no index names. Rows are taken in blocks of kRowsOfBlock. A warp looks for a row of each block among
-// the indices, and clears the block if there is none. In the others whoever has a segment clears the rows before it,
-// and those after the segment before it.
+// the indices, and clears the block if there is none. In the others the warp with the first place of a
+// segment clears the rows between that segment and the one before it.
 #ifndef QUERN_SCATTER_ZEROS_CUH_
 #define QUERN_SCATTER_ZEROS_CUH_
 

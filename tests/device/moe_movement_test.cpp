@@ -2,6 +2,8 @@
 // makes.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "base/text.h"
 #include "driver/stream.h"
 #include "quern/quern.h"
@@ -57,6 +59,23 @@ TEST_F(MoeMovementOnDevice, RowsAreQuantizedAsMxfp8DoesIt) {
     EXPECT_EQ(operand_of(rows, "out"), operand_of(same, "out")) << fields;
     EXPECT_EQ(operand_of(rows, "out_scales"), operand_of(same, "scales")) << fields;
   }
+}
+
+// Sizes that no matrix has: what out holds then is undefined, but no access is out of bounds.
+TEST_F(MoeMovementOnDevice, ChunkSortStaysInsideOfItsRowsWhateverTheSizes) {
+  // Two rows may go to one: the host driver is asked for bounds alone.
+  if (on_host()) driver().host().Configure("check_races=0");
+  const std::int32_t kBad[][4] = {{10, -20, 5, 55}, {100, 2000000000, 2000000000, 7}, {-1, -1, -1, -1}};
+  for (const char* pass : {"forward", "backward"}) {
+    const AnyProblem problem = runtime().parse(cat("chunk_sort rows=50 hidden=8 chunks=4 probs=f32 pass=", pass));
+    for (const auto& sizes : kBad) {
+      HostOperands host(problem.family(), problem.data());
+      host.generate(1, false);
+      std::memcpy(host.data(1), sizes, sizeof(sizes));
+      EXPECT_NO_THROW(run(problem, host)) << pass << " " << sizes[0];
+    }
+  }
+  if (on_host()) driver().host().Configure("check_races=1");
 }
 
 // In a used workspace: the launch before has left zeros.

@@ -29,7 +29,7 @@ TEST(ConcatProblem, TakesSourcesOfAnyWidthAndStride) {
 }
 
 TEST(ConcatProblem, RefusesListsThatDoNotFitTogether) {
-  EXPECT_TRUE(has(refusal("widths=none"), "widths=none: there is no source"));
+  EXPECT_TRUE(has(refusal("widths=none"), "widths has no entry"));
   EXPECT_TRUE(has(refusal("widths=1,2 strides=1"), "strides needs an entry for each of the 2 widths"));
   EXPECT_TRUE(has(refusal("layout=flat widths=1,2 counts=1,2,3"), "counts needs an entry for each of the 2 widths"));
   EXPECT_TRUE(has(refusal("widths=1,2 counts=1,2"), "counts is for layout=flat"));

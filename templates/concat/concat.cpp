@@ -244,14 +244,14 @@ struct ConcatFamily {
     return static_cast<std::int32_t>(unroll);
   }
 
-  // 64 bytes of a thread in flight, or 32 where a slot is narrow: in the ragged form, if its tile fits and the problem
-  // is not so small that a thread has one slot anyway.
+  // 64 bytes of a thread in flight, but at most 16 slots. Narrow slots are in the ragged form, if its tile fits and the
+  // problem is not so small that a thread has one slot anyway.
   static Config config_for(const Concat& p, std::int64_t vector, const DeviceModel& model) {
     Config config;
     config[kForm] = vector < 8 ? kRagged : kWhole;
     config[kVector] = static_cast<std::int32_t>(vector);
-    config[kThreads] = 256;
-    config[kUnroll] = vector > 8 ? 4 : vector < 4 ? 16 : 8;
+    config[kThreads] = splits(p) && vector < 8 ? 128 : 256;
+    config[kUnroll] = static_cast<std::int32_t>(std::clamp<std::int64_t>(64 / vector, 2, 16));
     if (!tile_fits(p, {}, config)) config[kForm] = kWhole, config[kUnroll] = 8;
     config[kUnroll] = in_flight(p, model, cut_of(config));
     if (config[kUnroll] == 1) config[kForm] = kWhole;

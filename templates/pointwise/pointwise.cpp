@@ -266,6 +266,12 @@ struct PointwiseFamily {
       if (rows_divide(p, slot_elements(p, rows)) && row_has_few_slots(p, target, rows))
         return with_slots(p, model, rows);
     }
+    rows[kVector] = 8;
+    if (fits && takes_narrow_slots(p, model, slot_elements(p, rows)) && rows_divide(p, slot_elements(p, rows)) &&
+        row_has_few_slots(p, target, rows)) {
+      rows[kUnroll] = has_y(p) && is_large(p, model, slot_elements(p, rows)) ? 2 : 1;
+      return rows;
+    }
     return fits ? flat : config_for(p, target, kRagged);
   }
 
@@ -275,24 +281,39 @@ struct PointwiseFamily {
     return p.activation == Activation::gelu && !has_y(p) && p.bias_spread == Spread::row;
   }
 
+  static bool is_simple(const Pointwise& p) {
+    return p.activation == Activation::identity || p.activation == Activation::relu;
+  }
+
+  // Four slots for each resident thread, or more.
+  static bool is_large(const Pointwise& p, const DeviceModel& model, std::int64_t elements) {
+    return p.rows == kOpen || p.rows * p.width / elements >= 4 * 2048 * std::int64_t{model.multiprocessors};
+  }
+
+  // Whether slots of rows are faster than twice as wide ones of the flat form, which no row is a multiple of: with a
+  // second operand (12000 x 1036 in f16 on an H200: 19.1 and 19.7 us), and where there are few (1000 x 1036: 2.79 and
+  // 3.06 us). One operand of many rows wants wide slots: 2500 x 1932 of silu takes 6.6 us, with these 7.3.
+  static bool takes_narrow_slots(const Pointwise& p, const DeviceModel& model, std::int64_t elements) {
+    return widest_element(p) == 2 && (has_y(p) || !is_large(p, model, elements));
+  }
+
   // Two slots a thread share what comes before the first read, where an activation takes instructions and there are
   // threads to spare: silu of 65536 x 2048 in bf16 99.4 % of a copy's speed for 97.1 %, gelu in fp32 98.1 for 92.8.
   // With a second operand one slot was faster.
   static Config with_slots(const Pointwise& p, const DeviceModel& model, Config config) {
-    const bool simple = p.activation == Activation::identity || p.activation == Activation::relu;
-    const std::int64_t threads = 2048 * std::int64_t{model.multiprocessors};
-    const std::int64_t slots = p.rows == kOpen ? 4 * threads : p.rows * p.width / slot_elements(p, config);
-    if (!simple && !has_y(p) && slots >= 4 * threads && registers_suffice(p, {}, config)) config[kUnroll] = 2;
+    if (!is_simple(p) && !has_y(p) && is_large(p, model, slot_elements(p, config)) && registers_suffice(p, {}, config))
+      config[kUnroll] = 2;
     return config;
   }
 
   // A thread that reads a broadcast row once uses it for as many slots as leave each multiprocessor 1024 threads. Wider
   // slots, and elements of broadcast columns, take the registers of more than one; with four elements a slot there is
-  // less to share (on an H200, 100000 x 33 in fp32: 11.0 us, with two 11.4, with four 11.7).
+  // less to share (on an H200, 100000 x 33 in fp32: 11.0 us, with two 11.4, with four 11.7), and beside an activation
+  // of a few instructions nothing is gained (30000 x 2004 of relu in bf16: 58.2 us, with two 59.7, with four 60.7).
   static std::int32_t cycles_in_flight(const Pointwise& p, std::int64_t elements, const DeviceModel& model) {
     const bool columns =
         p.x_spread == Spread::column || (has_y(p) && p.y_spread == Spread::column) || p.bias_spread == Spread::column;
-    if (columns || elements != 8) return 1;
+    if (columns || elements != 8 || is_simple(p)) return 1;
     const std::int64_t threads = 1024 * std::int64_t{model.multiprocessors};
     const std::int64_t slots = p.rows == kOpen ? 2 * threads : p.rows * p.width / elements;
     return slots >= 4 * threads ? 4 : slots >= 2 * threads ? 2 : 1;

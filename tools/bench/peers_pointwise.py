@@ -1,0 +1,68 @@
+"""Peers of `pointwise`: the formula in PyTorch, compiled and not, and a Triton kernel of the most common one."""
+import torch
+import triton
+import triton.language as tl
+
+from peers_data import TYPES, compiled, random
+from peers_timing import sets_for
+
+
+@triton.jit
+def relu_multiply_add(x, y, bias, out, count, width, multiplier, BLOCK: tl.constexpr):
+    at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < count
+    z = tl.load(x + at, inside) + multiplier * tl.load(y + at, inside) + tl.load(bias + at % width, inside)
+    tl.store(out + at, tl.maximum(z, 0.0), inside)
+
+
+ACTIVATIONS = {
+    "relu": torch.relu,
+    "gelu": torch.nn.functional.gelu,
+    "gelu_tanh": lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
+    "silu": torch.nn.functional.silu,
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
+    "identity": lambda x: x,
+}
+
+
+def pointwise_eager(activation, multiply_add, bias):
+    act = ACTIVATIONS[activation]
+    if multiply_add:
+        return (lambda x, y, b: act(x + 0.5 * y + b)) if bias else (lambda x, y, b: act(x + 0.5 * y))
+    if bias:
+        return lambda x, y, b: act(x + b)
+    return (lambda x, y, b: x.clone()) if activation == "identity" else (lambda x, y, b: act(x))
+
+
+def pointwise_peers(activation, multiply_add, bias):
+    eager = pointwise_eager(activation, multiply_add, bias)
+    peers = {"torch eager": eager, "torch.compile": compiled(eager)}
+    if multiply_add and bias and activation == "relu":
+
+        def triton_flat(x, y, b):
+            out = torch.empty_like(x)
+            block = min(1024, triton.next_power_of_2(x.numel()))
+            relu_multiply_add[(triton.cdiv(x.numel(), block),)](x, y, b, out, x.numel(), x.shape[1], 0.5, block)
+            return out
+
+        peers["Triton"] = triton_flat
+    return peers
+
+
+def pointwise(rows, width=4096, dtype="bf16", op="bias_act", activation="relu", bias_spread="row"):
+    rows, width, kind, multiply_add = int(rows), int(width), TYPES[dtype], op == "add_mul_act"
+    if bias_spread not in ("row", "none"):
+        raise ValueError(f"bias_spread={bias_spread}")
+    nbytes = (3 if multiply_add else 2) * rows * width * kind.itemsize
+    operands = [(random(kind, rows, width), random(kind, rows, width) if multiply_add else None, random(kind, width))
+                for _ in range(sets_for(nbytes))]
+    return pointwise_peers(activation, multiply_add, bias_spread == "row"), operands, nbytes
+
+
+PROBLEMS = [f"pointwise rows={4 ** i} width={2 << i} op=add_mul_act dtype=f32" for i in range(1, 10)] + [
+    "pointwise rows=262144 width=1024 op=add_mul_act dtype=bf16",
+    "pointwise rows=262144 width=1024 op=add_mul_act activation=gelu dtype=bf16",
+    "pointwise rows=65536 width=4096 activation=silu dtype=bf16",
+    "pointwise rows=65536 width=4097 activation=silu dtype=bf16",
+    "pointwise rows=65536 width=4096 activation=identity bias_spread=none dtype=bf16"]

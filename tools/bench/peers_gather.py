@@ -3,7 +3,7 @@ import torch
 import triton
 import triton.language as tl
 
-from peers_data import INDEX_TYPES, TYPES, compiled, random
+from peers_data import INDEX_TYPES, TYPES, compiled, random, row_block
 from peers_timing import sets_for
 
 
@@ -24,7 +24,7 @@ def gather_peers(width, mode):
 
     def triton_rows(x, i):
         y = torch.empty(i.numel(), width, dtype=x.dtype, device="cuda")
-        gather_rows[(i.numel(),)](x, i, y, width, 4096 if width >= 4096 else triton.next_power_of_2(width))
+        gather_rows[(i.numel(),)](x, i, y, width, row_block(width))
         return y
 
     return {

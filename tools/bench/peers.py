@@ -1,26 +1,39 @@
 #!/usr/bin/env python3
-"""What a PyTorch user would run instead of `gather`, `pointwise` and `mxfp8`, timed as `quern bench` times its own kernels:
-CUDA-graph replays with cold L2 (rotating operands of 256 MB or more; small calls between L2 flushes, minus the flush time),
-medians. One JSON line a row: problem, peer, us. Needs torch and triton.
+"""What a PyTorch user would run instead of `gather`, `pointwise`, `mxfp8`, `scatter`, `concat`, `index_sort`, `chunk_sort`,
+`moe_map`, `moe_permute` and `moe_unpermute`, timed as `quern bench` times its own kernels: CUDA-graph replays with cold L2
+(rotating operands of 256 MB or more; small calls between L2 flushes, minus the flush time), medians. One JSON line a row:
+problem, peer, us. Before that the peers of a family are compared with each other. Needs torch and triton.
 
 usage: peers.py [FILE] [--only SUBSTRING]
-  FILE       problems, as `quern bench --json` prints them; default: the tables of PROBLEMS. A problem that no peer can take
-             gives a row that says so
+  FILE       problems, as `quern bench --json` prints them; default: the tables of gather, pointwise and mxfp8. A problem
+             that no peer can take gives a row that says so
   SUBSTRING  of the problem text
 
-Each family's peers are in a file peers_FAMILY.py."""
+The peers of a family are in a file peers_TOPIC.py."""
 import argparse
 import json
 
 import torch
 
+import peers_concat
 import peers_gather
+import peers_moe
+import peers_moe_map
 import peers_mxfp8
 import peers_pointwise
+import peers_scatter
+import peers_sort
 from peers_timing import cold_us
 
 # Each takes the fields of a problem's text and returns peers, sets of operands, and the bytes of a call.
-FAMILIES = {"gather": peers_gather.gather, "pointwise": peers_pointwise.pointwise, "mxfp8": peers_mxfp8.mxfp8}
+FAMILIES = {
+    "gather": peers_gather.gather, "pointwise": peers_pointwise.pointwise, "mxfp8": peers_mxfp8.mxfp8,
+    "scatter": peers_scatter.scatter, "concat": peers_concat.concat, "index_sort": peers_sort.index_sort,
+    "chunk_sort": peers_sort.chunk_sort, "moe_map": peers_moe_map.moe_map, "moe_permute": peers_moe.moe_permute,
+    "moe_unpermute": peers_moe.moe_unpermute
+}
+PROBLEMS = peers_gather.PROBLEMS + peers_pointwise.PROBLEMS + peers_mxfp8.PROBLEMS
+CHECKS = [case for topic in (peers_scatter, peers_concat, peers_sort, peers_moe_map, peers_moe) for case in topic.CHECKS]
 
 
 def report(problem, peer, call, operands, nbytes):
@@ -32,12 +45,53 @@ def report(problem, peer, call, operands, nbytes):
     print(json.dumps(row), flush=True)
 
 
-def measure(problem):
+def made(problem):
     family, *settings = problem.split()
+    return FAMILIES[family](**dict(setting.split("=", 1) for setting in settings))
+
+
+def copied(operand):
+    """Peers that write to an operand must not change what the next one reads."""
+    if isinstance(operand, list):
+        return [copied(entry) for entry in operand]
+    return operand if operand is None or isinstance(operand, (int, float)) else operand.clone()
+
+
+def tensors(result):
+    """Of a peer's result, in their order; None is a place in it."""
+    return [result] if result is None or isinstance(result, torch.Tensor) else [t for part in result for t in tensors(part)]
+
+
+def agree(a, b, tolerance):
+    """As far as `a` reaches: others may have rows after it that nobody writes."""
+    if a is None or b is None:
+        return a is b
+    b = b[:a.shape[0]]
+    if tolerance == 0:
+        return torch.equal(a.to(b.dtype), b)
+    return torch.allclose(a.float(), b.float(), rtol=tolerance, atol=tolerance)
+
+
+def check(problem, tolerance):
+    """All peers of a small problem must give the same as the first. One that fails gives a row, here and when it is timed."""
+    peers, operands, _ = made(problem)
+    expected = None
+    for peer, call in peers.items():
+        try:
+            result = tensors(call(*map(copied, operands[0])))
+        except Exception as error:
+            print(json.dumps({"problem": problem, "peer": peer, "error": f"{type(error).__name__}: {error}"[:200]}), flush=True)
+            continue
+        expected = expected or result
+        if not all(agree(a, b, tolerance) for a, b in zip(expected, result, strict=True)):
+            raise SystemExit(f"peers.py: the peer {peer} of {problem} gives another result than the first")
+
+
+def measure(problem):
     try:
-        peers, operands, nbytes = FAMILIES[family](**dict(setting.split("=", 1) for setting in settings))
-    except (KeyError, TypeError, ValueError) as error:
-        print(json.dumps({"problem": problem, "peer": None, "error": f"no peer for {error}"}), flush=True)
+        peers, operands, nbytes = made(problem)
+    except (KeyError, TypeError, ValueError, torch.OutOfMemoryError) as error:
+        print(json.dumps({"problem": problem, "peer": None, "error": f"no peer for {error}"[:200]}), flush=True)
         return
     for peer, call in peers.items():
         report(problem, peer, call, operands, nbytes)
@@ -48,13 +102,17 @@ def main():
     parser.add_argument("file", nargs="?")
     parser.add_argument("--only", default="")
     arguments = parser.parse_args()
-    problems = peers_gather.PROBLEMS + peers_pointwise.PROBLEMS + peers_mxfp8.PROBLEMS
+    problems = PROBLEMS
     if arguments.file:
         with open(arguments.file, encoding="utf-8") as lines:
             problems = [row["problem"] for row in map(json.loads, lines) if row.get("problem")]
     problems = [problem for problem in problems if arguments.only in problem]
-    if any(problem.startswith("mxfp8 ") for problem in problems):
+    families = {problem.split()[0] for problem in problems}
+    if "mxfp8" in families:
         peers_mxfp8.check_mxfp8()
+    for problem, tolerance in CHECKS:
+        if problem.split()[0] in families:
+            check(problem, tolerance)
     for problem in problems:
         measure(problem)
         torch.cuda.empty_cache()

@@ -41,12 +41,26 @@ QUERN_DEVICE u32 rows_before(const Params& p, const ChunkRange& mine, const Rows
   return block_prefix_sum(own, sums);
 }
 
+// Several loads of a thread are on their way at once.
 QUERN_DEVICE void load_chunks(const Params& p) {
+  constexpr u32 kAtOnce = 4;
 #pragma unroll 1
-  for (u32 c = threadIdx.x; c < p.chunks; c += blockDim.x) {
-    const u32 size = load_index(p.sizes, c), chunk = load_index(p.order, c);
-    first_rows().set(c, size);
-    ordered(p).set(c, chunk < p.chunks ? chunk : p.chunks);
+  for (u32 first = threadIdx.x; first < p.chunks; first += kAtOnce * blockDim.x) {
+    u32 sizes[kAtOnce] = {}, order[kAtOnce] = {};
+#pragma unroll
+    for (u32 i = 0; i < kAtOnce; ++i) {
+      const u32 c = first + i * blockDim.x;
+      if (c >= p.chunks) continue;
+      sizes[i] = load_index(p.sizes, c);
+      order[i] = load_index(p.order, c);
+    }
+#pragma unroll
+    for (u32 i = 0; i < kAtOnce; ++i) {
+      const u32 c = first + i * blockDim.x;
+      if (c >= p.chunks) continue;
+      first_rows().set(c, sizes[i]);
+      ordered(p).set(c, order[i] < p.chunks ? order[i] : p.chunks);
+    }
   }
 }
 
@@ -76,14 +90,81 @@ QUERN_DEVICE void shift_chunks(const Params& p, const ChunkRange& mine) {
   }
 }
 
-// Sizes are not checked: reorder.cuh moves no row outside of the matrix, whatever they are.
-QUERN_DEVICE void make_table(const Params& p) {
+QUERN_DEVICE void make_long_table(const Params& p) {
   const ChunkRange mine = chunks_of_thread(p);
   load_chunks(p);
   __syncthreads();
   place_chunks(p, mine);
   __syncthreads();
   shift_chunks(p, mine);
+}
+
+// ---- The table of few chunks: one warp makes it, without a barrier in between
+
+constexpr u32 kLaneChunks = kFewChunks / 32;  // adjacent ones
+
+// Words of a lane's chunks.
+struct LaneWords {
+  u32 of[kLaneChunks];
+
+  // The sum of the lanes below.
+  QUERN_DEVICE u32 before() const {
+    u32 own = 0;
+#pragma unroll
+    for (u32 j = 0; j < kLaneChunks; ++j) own += of[j];
+    return warp_prefix_sum(own) - own;
+  }
+  // The word of any chunk. All lanes ask.
+  QUERN_DEVICE u32 word(u32 chunk) const {
+    u32 word = 0;
+#pragma unroll
+    for (u32 j = 0; j < kLaneChunks; ++j) {
+      const u32 theirs = __shfl_sync(0xffffffffu, of[j], static_cast<int>(chunk / kLaneChunks % 32));
+      if (chunk % kLaneChunks == j) word = theirs;
+    }
+    return word;
+  }
+};
+
+QUERN_DEVICE void make_short_table(const Params& p) {
+  const u32 begin = threadIdx.x * kLaneChunks;
+  LaneWords sizes = {}, order, firsts, moved;
+#pragma unroll
+  for (u32 j = 0; j < kLaneChunks; ++j) {
+    order.of[j] = p.chunks;
+    if (begin + j >= p.chunks) continue;
+    sizes.of[j] = load_index(p.sizes, begin + j);
+    order.of[j] = load_index(p.order, begin + j);
+  }
+  u32 row = sizes.before();
+#pragma unroll
+  for (u32 j = 0; j < kLaneChunks; ++j) {
+    firsts.of[j] = row;
+    if (begin + j < p.chunks) first_rows().set(begin + j, row);
+    row += sizes.of[j];
+  }
+  if (threadIdx.x == 31) first_rows().set(p.chunks, row);
+#pragma unroll
+  for (u32 j = 0; j < kLaneChunks; ++j) {
+    const u32 size = sizes.word(order.of[j]);
+    moved.of[j] = order.of[j] < p.chunks ? size : 0;
+  }
+  row = moved.before();
+#pragma unroll
+  for (u32 j = 0; j < kLaneChunks; ++j) {
+    const u32 first = firsts.word(order.of[j]);
+    if (order.of[j] < p.chunks) shifts(p).set(order.of[j], row - first);
+    row += moved.of[j];
+  }
+}
+
+// Sizes are not checked: reorder.cuh moves no row outside of the matrix, whatever they are.
+QUERN_DEVICE void make_table(const Params& p) {
+  if (p.chunks > kFewChunks) {
+    make_long_table(p);
+  } else if (threadIdx.x < 32) {
+    make_short_table(p);
+  }
   __syncthreads();
 }
 

@@ -13,7 +13,13 @@ namespace {
 using common::divide_up;
 using common::power_of_two_from;
 
-constexpr std::int64_t kResidentThreads = 2048;  // of a multiprocessor, on any architecture at most
+// Reorder: the parts of a group of lanes. Each block makes a table of the chunks first, which is to take little of its
+// time. While it is made, others move rows.
+constexpr std::int64_t kGroupParts = 4;
+constexpr std::int64_t kGroupPartsOfManyChunks = 8;  // more than kFewChunks
+// With fewer threads of a multiprocessor, or with one block of it, more parts of a group would only be more that it has
+// to do one after the other.
+constexpr std::int64_t kBusyThreads = 1024;
 
 bool has_gradient(const Movement& m) { return m.form == Form::combine_gradient; }
 
@@ -136,6 +142,15 @@ std::int64_t threads_for(const Movement& m, const Config& c, const DeviceModel& 
   return threads;
 }
 
+// `groups`: as if each had one part.
+std::int64_t group_parts_of(const Movement& m, const Config& c, const DeviceModel& model, std::int64_t groups,
+                            std::int64_t threads) {
+  if (m.form != Form::reorder) return 1;
+  const std::int64_t least_blocks = std::max<std::int64_t>(2, kBusyThreads / threads) * model.multiprocessors;
+  const std::int64_t most = m.chunks > kFewChunks ? kGroupPartsOfManyChunks : kGroupParts;
+  return std::clamp<std::int64_t>(groups / (threads / c[kLanes]) / least_blocks, 1, most);
+}
+
 // Only the device knows the number of padding rows: blocks for as many as there may be, until the device is full.
 std::int64_t pad_blocks_of(const Movement& m, const Config& c, const DeviceModel& model, std::int64_t threads) {
   if (!clears_pads(m)) return 0;
@@ -244,6 +259,7 @@ void specialize_movement(const Movement& m, const Config& c, Spec& spec) {
 void launch_movement(const Movement& m, const Operands& o, const DeviceModel& model, const Config& c, Launch& launch) {
   const std::int64_t parts = parts_of(m, c), groups = m.tokens * (has_gradient(m) ? c[kWarps] : parts);
   const std::int64_t threads = threads_for(m, c, model, groups), pad_blocks = pad_blocks_of(m, c, model, threads);
+  const std::int64_t group_parts = group_parts_of(m, c, model, groups, threads);
   Params params{};
   set_operands(o, params);
   params.tokens = static_cast<std::uint64_t>(m.tokens);
@@ -260,11 +276,10 @@ void launch_movement(const Movement& m, const Operands& o, const DeviceModel& mo
     params.scale_vectors = static_cast<unsigned>(scales_of_row(m) * bytes(scale_type(m)) / scale_access(m, c));
   params.all_parts = static_cast<std::uint64_t>(groups);
   params.chunks = static_cast<unsigned>(m.chunks);
+  params.group_parts = static_cast<unsigned>(group_parts);
   launch.set_params(params);
   launch.block[0] = static_cast<std::uint32_t>(threads);
-  std::int64_t blocks = pad_blocks + blocks_for(groups, threads, c[kLanes]);
-  // As many as run at once: each begins with a table of the chunks.
-  if (m.form == Form::reorder) blocks = std::min(blocks, kResidentThreads / threads * model.multiprocessors);
+  const std::int64_t blocks = pad_blocks + blocks_for(divide_up(groups, group_parts), threads, c[kLanes]);
   launch.grid[0] =
       static_cast<std::uint32_t>(std::min<std::int64_t>(blocks, std::numeric_limits<std::uint32_t>::max()));
   launch.shared_bytes = static_cast<std::uint32_t>(shared_bytes_of(m, c, threads));

@@ -6,6 +6,9 @@
 
 namespace quern::moe {
 
+// Reorder: up to this many chunks one warp makes the table of a block.
+constexpr unsigned kFewChunks = 64;
+
 struct Params {
   const void* source;
   const void* rows;      // combine_gradient: what the forward pass combined
@@ -30,6 +33,7 @@ struct Params {
   unsigned blocks;                   // quantized rows: of a row
   unsigned pad_blocks;               // the first blocks of the grid, which clear padding rows
   unsigned chunks;
+  unsigned group_parts;  // reorder: that a group of lanes moves
   common::Divisor by_parts;
 };
 

@@ -234,8 +234,10 @@ std::vector<Case> chunk_sort_cases() {
   for (const std::string& kind : kinds) {
     for (const int chunks : {14, 32, 56, 128}) cases.push_back({text(4096, 4096, chunks, kind)});
     for (const int rows : {0, 1, 33, 1000}) {
-      for (const int chunks : {1, 2, 127, 129, 700, 4096}) cases.push_back({text(rows, 72, chunks, kind)});
+      for (const int chunks : {1, 2, 63, 64, 65, 129, 700, 4096}) cases.push_back({text(rows, 72, chunks, kind)});
     }
+    // Several parts of a group, and fewer for those of the last block.
+    for (const int chunks : {40, 90}) cases.push_back({text(3001, 264, chunks, kind)});
     for (const int hidden : {0, 1, 9, 100, 2056, 4097}) {
       cases.push_back({text(90, hidden, 7, cat(kind, " index=i64"))});
       cases.push_back({text(90, hidden, 40, cat(kind, " dtype=f32")), 1});

@@ -40,6 +40,18 @@ std::int64_t scale_access(const Movement& m, const Config& c) {
   const std::int64_t element = bytes(scale_type(m));
   return c[kVector] == element_bytes(m) ? element : common::common_alignment({scales_of_row(m) * element}, 16);
 }
+// Vectors of a block that shares a scale.
+std::int64_t block_vectors(const Movement& m, std::int64_t vector) {
+  return quantizes(m) ? std::max<std::int64_t>(1, block_length(m) * element_bytes(m) / vector) : 1;
+}
+// Whether the scales of a row that is quantized can be words of four bytes. Accesses of an element allow any address.
+bool scales_fill_words(const Movement& m, std::int64_t vector) {
+  return quantizes(m) && scale_type(m) == e8m0 && made_scales_of_row(m) % 4 == 0 && vector > element_bytes(m);
+}
+// And whether they are stored so: a part needs the four blocks of a word.
+bool stores_scale_words(const Movement& m, const Config& c) {
+  return scales_fill_words(m, c[kVector]) && c[kLanes] * c[kUnroll] >= 4 * block_vectors(m, c[kVector]);
+}
 bool moves_scales(const Movement& m) { return m.scaling != MoeScaling::none && !quantizes(m); }
 std::int64_t batch_of(const Movement& m, const Config& c) { return std::min<std::int64_t>(c[kBatch], m.topk); }
 
@@ -94,8 +106,8 @@ bool writes_lines(const Movement& m, std::int64_t vector) {
 Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vector) {
   const std::int64_t vectors = row_bytes(m) / vector, chunks = (row_bytes(m) + kChunkBytes - 1) / kChunkBytes;
   const std::int64_t of_row = has_gradient(m) ? chunks : vectors;
-  const std::int64_t of_block =
-      quantizes(m) ? std::max<std::int64_t>(1, block_length(m) * element_bytes(m) / vector) : 1;
+  const std::int64_t of_block = block_vectors(m, vector),
+                     of_part = scales_fill_words(m, vector) ? 4 * of_block : of_block;
   const std::int64_t lanes = std::clamp<std::int64_t>(std::max(power_of_two_from(of_row), of_block), 4, 32);
   Config config;
   const auto set = [&](MovementParameter parameter, std::int64_t value) {
@@ -104,7 +116,7 @@ Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vect
   set(kVector, vector);
   const std::int64_t unroll = better_unroll(vectors, lanes, vectors_per_thread(m, model, vector));
   set(kLanes, writes_lines(m, vector) ? 4 : lanes);
-  set(kUnroll, has_gradient(m) ? 4 : writes_lines(m, vector) ? 2 : std::max(unroll, of_block / lanes));
+  set(kUnroll, has_gradient(m) ? 4 : writes_lines(m, vector) ? 2 : std::max(unroll, of_part / lanes));
   const std::int64_t warps = has_gradient(m) ? warps_of_token(m) : 1;
   set(kBatch, rows_at_once(m, model, vector, warps));
   set(kWarps, warps);
@@ -176,13 +188,14 @@ void set_operands(const Operands& o, Params& params) {
   params.order = o.order;
 }
 
-void specialize_quantization(const Movement& m, Spec& spec) {
+void specialize_quantization(const Movement& m, const Config& c, Spec& spec) {
   spec.type("Quantized", common::spec_type(m.element));
   spec.choice("common::ScaleMode", "mode", kScaleModes[static_cast<int>(m.mode)]);
   spec.choice("common::ScalePolicy", "policy", kScalePolicies[static_cast<int>(m.policy)]);
   spec.choice("common::ScaleFormat", "scale_format", m.scaling == MoeScaling::mx ? "e8m0" : "fp32");
   spec.integer("block_length", block_length(m));
   spec.flag("blocked", m.blocked);
+  spec.flag("scale_words", stores_scale_words(m, c));
 }
 
 const char* part_of(Form form) {
@@ -220,7 +233,8 @@ int movement_variants(const Movement& m, const DeviceModel& model, Variant (&out
 
 std::uint32_t scales_alignment(const Movement& m, const Config& c) {
   if (m.scaling == MoeScaling::none) return 1;
-  return static_cast<std::uint32_t>(moves_scales(m) ? scale_access(m, c) : bytes(scale_type(m)));
+  if (moves_scales(m)) return static_cast<std::uint32_t>(scale_access(m, c));
+  return static_cast<std::uint32_t>(stores_scale_words(m, c) ? 4 : bytes(scale_type(m)));
 }
 std::uint32_t routes_alignment(const Movement& m, const Config& c, std::int64_t entry_bytes) {
   return static_cast<std::uint32_t>(entries_access(m, c, entry_bytes));
@@ -251,7 +265,7 @@ void specialize_movement(const Movement& m, const Config& c, Spec& spec) {
     spec.type("Element", common::spec_type(m.dtype));
     spec.type("Prob", common::spec_type(has_probs(m) ? m.probs : f32));
   }
-  if (quantizes(m)) specialize_quantization(m, spec);
+  if (quantizes(m)) specialize_quantization(m, c, spec);
   if (m.form == Form::dispatch || has_gradient(m)) spec.part(quantizes(m) ? "moe/quantize.cuh" : "moe/keep.cuh");
   spec.part(part_of(m.form));
 }

@@ -26,9 +26,15 @@ constexpr u32 kPartBlocks = kBlocksOfLane * kBlocksAtOnce;        // of a part
 constexpr u32 kLaneScales = (kPartBlocks + kLanes - 1) / kLanes;  // that a lane stores
 static_assert(kBlocksOfLane * kPieces == kUnroll, "a part holds whole blocks");
 
+// The scales of adjacent blocks that are stored at once: four of a byte each where their address allows it.
+constexpr u32 kStoredScales = spec::scale_words ? 4 : 1;
+constexpr int kStoredBytes = static_cast<int>(kStoredScales) * Scaling::kBytes;
+using StoredScales = Vector<kStoredBytes>;
+static_assert(kPartBlocks % kStoredScales == 0 && kStoredBytes <= 4, "a part holds whole words of scales");
+
 struct QuantizedPart {
   Vector<kOutVector> elements[kUnroll];
-  u32 scales[kLaneScales];  // of blocks lane, lane + kLanes and so on of the part
+  u32 scales[kLaneScales];  // of blocks lane, lane + kLanes and so on of the part; or of each the word that it is in
 };
 
 // The lanes of this thread's group.
@@ -52,6 +58,14 @@ QUERN_DEVICE u32 block_magnitude(const Vector<kVector>* vectors) {
   return Magnitude::as_fp32(Magnitude::fold(m));
 }
 
+// The scales of four adjacent lanes as a word, in each of them. A block after the end of a row is of zeros, whose scale
+// is 0: so is the padding of the blocked layout.
+QUERN_DEVICE u32 word_of_scales(u32 scale) {
+  u32 word = scale << (lane() % 4 * 8);
+  word |= __shfl_xor_sync(group_mask(), word, 1);
+  return word | __shfl_xor_sync(group_mask(), word, 2);
+}
+
 // Gives each lane the scales that it stores. `scales`: of this lane's blocks.
 QUERN_DEVICE void hand_out(const u32 (&scales)[kBlocksOfLane], QuantizedPart& made) {
 #pragma unroll
@@ -64,6 +78,7 @@ QUERN_DEVICE void hand_out(const u32 (&scales)[kBlocksOfLane], QuantizedPart& ma
       const u32 scale = __shfl_sync(group_mask(), scales[step], from, static_cast<int>(kLanes));
       if (block / kBlocksAtOnce == step) made.scales[s] = scale;
     }
+    if constexpr (spec::scale_words) made.scales[s] = word_of_scales(made.scales[s]);
   }
 }
 
@@ -91,12 +106,12 @@ QUERN_DEVICE QuantizedPart make(const Params& p, const Vector<kVector> (&values)
 // Blocks of a row of scales: the blocked layout has a multiple of 4, with zeros after the last.
 QUERN_DEVICE u32 blocks_of_row(const Params& p) { return spec::blocked ? (p.blocks + 3) / 4 * 4 : p.blocks; }
 
-QUERN_DEVICE void put_scale(const Params& p, u32 row, u32 block, u32 scale) {
-  constexpr int kBytes = Scaling::kBytes;
+// Of a block and those that are stored with it.
+QUERN_DEVICE void put_scales(const Params& p, u32 row, u32 block, u32 scales) {
   const u64 at = spec::blocked ? static_cast<u64>(mx::blocked_offset(row, block, p.blocks))
                                : static_cast<u64>(row) * p.blocks + block;
-  store<kBytes, kStore>(static_cast<u8*>(p.out_scales) + at * kBytes,
-                        Vector<kBytes>{{static_cast<typename Vector<kBytes>::Word>(scale)}});
+  store<kStoredBytes, kStore>(static_cast<u8*>(p.out_scales) + at * Scaling::kBytes,
+                              StoredScales{{static_cast<StoredScales::Word>(scales)}});
 }
 
 QUERN_DEVICE void store_made_scales(const Params& p, const Part& part, u32 row, bool zero, const QuantizedPart& made) {
@@ -105,17 +120,18 @@ QUERN_DEVICE void store_made_scales(const Params& p, const Part& part, u32 row, 
 #pragma unroll
   for (u32 s = 0; s < kLaneScales; ++s) {
     const u32 of_part = s * kLanes + lane();
-    if (of_part < kPartBlocks && first + of_part < p.blocks)
-      put_scale(p, row, first + of_part, zero ? 0 : made.scales[s]);
+    if (of_part % kStoredScales == 0 && of_part < kPartBlocks && first + of_part < p.blocks)
+      put_scales(p, row, first + of_part, zero ? 0 : made.scales[s]);
   }
-  if (spec::blocked && part.of_row + 1 == p.parts && p.blocks + lane() < blocks_of_row(p))
-    put_scale(p, row, p.blocks + lane(), 0);
+  if (spec::blocked && !spec::scale_words && part.of_row + 1 == p.parts && p.blocks + lane() < blocks_of_row(p))
+    put_scales(p, row, p.blocks + lane(), 0);
 }
 
 QUERN_DEVICE void clear_made_scales(const Params& p, u32 row) {
   if constexpr (kGiven) return;
 #pragma unroll 1
-  for (u32 block = lane(); block < blocks_of_row(p); block += kLanes) put_scale(p, row, block, 0);
+  for (u32 block = lane() * kStoredScales; block < blocks_of_row(p); block += kLanes * kStoredScales)
+    put_scales(p, row, block, 0);
 }
 
 }  // namespace quern::moe

@@ -95,7 +95,16 @@ TEST_F(MoeCompile, RowsAndTheirNumbersAreReadInWideAccesses) {
   const Compiled quantized = compile("moe_permute hidden=7168 topk=8 element=e4m3 scaling=mx", "sm_90a");
   EXPECT_EQ(accesses(quantized, 0, false, 16), 4 + 2) << "read once";
   EXPECT_EQ(accesses(quantized, 0, true, 8), 4 * 8) << "half of what was read, for each route";
-  EXPECT_EQ(accesses(quantized, 0, true, 1), 8) << "a lane a scale";
+  EXPECT_EQ(accesses(quantized, 0, true, 4), 8) << "four scales at once, for each route";
+  EXPECT_EQ(accesses(quantized, 0, true, 1), 0);
+  for (const char* blocks : {"hidden=7168", "hidden=7200"}) {
+    const Compiled blocked =
+        compile(cat("moe_permute topk=8 align=128 element=e4m3 scaling=mx scale_layout=blocked ", blocks), "sm_90a");
+    EXPECT_EQ(accesses(blocked, 0, true, 4), 8 + 1) << "also of padding rows";
+    EXPECT_EQ(accesses(blocked, 0, true, 1), 0);
+  }
+  const Compiled odd = compile("moe_permute hidden=7200 topk=8 element=e4m3 scaling=mx", "sm_90a");
+  EXPECT_EQ(accesses(odd, 0, true, 1), 8) << "225 scales of a row: its first may be at any address";
   const Compiled reorder = compile("chunk_sort hidden=7168", "sm_90a");
   EXPECT_EQ(accesses(reorder, 0, false, 16), 4 + 4) << "the first part, and the next one";
   EXPECT_EQ(accesses(reorder, 0, true, 16), 4);

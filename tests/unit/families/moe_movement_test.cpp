@@ -102,6 +102,30 @@ TEST(MoePermuteOperands, OfAQuantizationAreOfOut) {
   EXPECT_EQ(span(text + "scaling=block128", "out_scales"), 512 * 3 * 4);
 }
 
+// Four scales are stored at once where a row has a multiple of four and a part the blocks of a word; in accesses of an
+// element at any address.
+TEST(MoePermuteOperands, ScalesOfAQuantizationAreWordsWhereTheyFit) {
+  const auto alignments = [](const std::string& rest) {
+    const AnyProblem p = test::problem("moe_permute element=e4m3 align=128 " + rest);
+    std::string all;
+    for (const Variant& v : test::variants_of(p)) all += cat(test::step_of(p).alignment(p.data(), 7, v.config), " ");
+    return all;
+  };
+  EXPECT_EQ(alignments("hidden=7168 scaling=mx"), "4 1 ");
+  EXPECT_EQ(alignments("hidden=7200 scaling=mx"), "1 1 ") << "225 scales";
+  EXPECT_EQ(alignments("hidden=7200 scaling=mx scale_layout=blocked"), "4 1 ");
+  EXPECT_EQ(alignments("hidden=7201 scaling=mx scale_layout=blocked"), "1 ") << "rows at any address";
+  EXPECT_EQ(alignments("hidden=7168 scaling=block128"), "4 4 ");
+  for (const char* tokens : {"tokens=1 ", "tokens=100000 "}) {
+    for (const char* hidden : {"hidden=8", "hidden=32", "hidden=96", "hidden=122 dtype=f16", "hidden=122 dtype=f32"})
+      EXPECT_EQ(alignments(cat(tokens, hidden, " scaling=mx scale_layout=blocked")), "4 1 ") << tokens << hidden;
+  }
+  const AnyProblem p = test::problem("moe_permute hidden=7168 element=e4m3 scaling=mx");
+  Config narrow = test::variants_of(p)[0].config;
+  narrow[1] = 2, narrow[3] = 4;
+  EXPECT_EQ(test::step_of(p).alignment(p.data(), 7, narrow), 1U) << "two blocks of a part";
+}
+
 // What the problem has no operand for is not checked, so it is not read either.
 TEST(MoePermuteLaunch, IgnoresAGivenScaleThatTheProblemDoesNotTake) {
   const float scales = 0, given = 0;

@@ -71,6 +71,24 @@ QUERN_DEVICE u32 awaited(const u32* from, u32 word) {
   return word;
 }
 
+// Reads words, `stride` apart, of which other blocks store each once, until none of the first `count` is 0. All loads
+// are in flight at once. The other words of `found` become 0.
+template <u32 kWords>
+QUERN_DEVICE void await_words(const u32* first, u32 stride, u32 count, u32 (&found)[kWords]) {
+#pragma unroll
+  for (u32& word : found) word = 0;
+  for (bool missing = true; missing;) {
+#pragma unroll
+    for (u32 i = 0; i < kWords; ++i) {
+      if (i < count && found[i] == 0) found[i] = load_relaxed(first + i * stride);
+    }
+    missing = false;
+#pragma unroll
+    for (u32 i = 0; i < kWords; ++i) missing = missing || (i < count && found[i] == 0);
+    if (missing) poll_again();
+  }
+}
+
 // A barrier of all threads of a grid whose blocks are co-resident and have one dimension. What they wrote before is
 // visible after, except to reads through the read-only path. `word` must be 0 before the first barrier. Each barrier
 // flips its highest bit and leaves the others 0.

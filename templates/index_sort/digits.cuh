@@ -34,8 +34,14 @@ QUERN_DEVICE void count_digits(const Params& p, const Pass& pass, const Slice& s
   __syncthreads();
 }
 
+// What a block tells the others about a digit in a pass: the items plus 1, so never 0. Each pass has a part of its own
+// in the table: a block that is behind may still read the part of the pass before.
+QUERN_DEVICE u32* entry(const Params& p, const Pass& pass, u32 block, u32 digit) {
+  return p.table + ((pass.number * gridDim.x + block) * kDigits + digit);
+}
+
 // Makes each warp's count of a digit that of the block's earlier warps, and tells the other blocks the sum.
-QUERN_DEVICE void publish_digits(const Params& p) {
+QUERN_DEVICE void publish_digits(const Params& p, const Pass& pass) {
   if (const u32 d = threadIdx.x; d < kDigits) {
     u32 sum = 0;
 #pragma unroll 4
@@ -45,7 +51,7 @@ QUERN_DEVICE void publish_digits(const Params& p) {
       sum += own;
     }
     block_digits().set(d, sum);
-    if (gridDim.x > 1) store_relaxed(p.table + blockIdx.x * kDigits + d, sum);
+    if (gridDim.x > 1) store_relaxed(entry(p, pass, blockIdx.x, d), sum + 1);
   }
 }
 

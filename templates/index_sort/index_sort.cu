@@ -1,5 +1,5 @@
-// The kernel: a radix sort, least significant digit first. All of it is in one launch, whose blocks wait for each other
-// between the steps of a pass.
+// The kernel: a radix sort, least significant digit first. All of it is in one launch. Blocks wait for words of each
+// other, not for a barrier of the grid, whose fences would wait for all stores.
 #include "index_sort/place.cuh"
 
 static_assert(sizeof(quern::index_sort::Params) == quern::spec::params_bytes, "host and device disagree about Params");
@@ -12,13 +12,12 @@ QUERN_DEVICE void sort(const Params& p) {
   for (u32 number = 0; number < p.passes; ++number) {
     const Pass pass = pass_at(p, number);
     count_digits(p, pass, slice);
-    publish_digits(p);
-    grid_barrier(p.barrier);
-    find_places(p);
+    publish_digits(p, pass);
+    find_places(p, pass);
+    clear_entries(p, pass);
     place_items(p, pass, slice);
-    if (number + 1 < p.passes) grid_barrier(p.barrier);
   }
-  clear_table(p);
+  clear_last_entries(p, pass_at(p, p.passes - 1));
 }
 
 }  // namespace quern::index_sort

@@ -23,7 +23,7 @@ struct IndexSortArgs {
 
 // Indices outside of [0, rows) are last, in their order, whatever their value.
 // COST: one launch. For each 8 bits of `rows` the list is read twice and written once. Cooperative: thread blocks wait
-// for each other; a short list is one block's work.
+// for each other; up to 256 indices are one block's work.
 struct IndexSort {
   using Args = IndexSortArgs;
 

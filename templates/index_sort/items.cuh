@@ -23,17 +23,40 @@ QUERN_DEVICE u32 warp() { return threadIdx.x / 32; }
 QUERN_DEVICE u32 warps() { return blockDim.x / 32; }
 QUERN_DEVICE u32 lanes_below() { return (1u << lane()) - 1; }
 
+// A pass does not begin after the one before it: a thread polls for each item that it reads. The highest bit of a word
+// says whether it is there. A buffer is 0 at first, and is used by every other pass: its first use stores words with
+// the flag, its second ones without it, its third ones with it. So words need not be cleared between two uses.
+//
+// Why no word is overwritten too early. A block stores pairs of pass n only when it has the counts of pass n of all
+// blocks. A block publishes these when all its threads have read their items of pass n, in program order after all that
+// they did in pass n - 1, where they read the buffer that pass n writes. All these loads have returned by then, because
+// each was polled.
+// Why no word is overwritten too late, by what pass n - 2 stored into the same buffer: each such store was read in pass
+// n - 1, so it had reached L2 before a store of pass n was issued. (Zeros that a reader stores between two uses are not
+// read by anyone: without a fence they may arrive after the data of the next use. Therefore the flag.)
 struct Pass {
   u32 number;
   u32 shift;
-  Pairs from;  // of the first pass: `index` instead
+  Pairs from;     // of the first pass: `index` instead
+  u32 from_flag;  // kFlag or 0: that of words in `from` that have been stored
   Pairs to;
+  u32 to_flag;
+  bool clears;  // `from` is not used again
 };
 
-// The last pass writes `out`, the one before it `spare`, and so on.
+QUERN_DEVICE Pairs spare_of(const Params& p, u32 number) { return number % 2 == 0 ? p.spare[0] : p.spare[1]; }
+QUERN_DEVICE u32 flag_of(u32 number) { return number / 2 % 2 == 0 ? kFlag : 0; }
+
+// The last pass writes `out`, those before it the two buffers in turn.
 QUERN_DEVICE Pass pass_at(const Params& p, u32 number) {
-  const bool to_out = (p.passes - number) % 2 == 1;
-  return {number, number * kBits, to_out ? p.spare : p.out, to_out ? p.out : p.spare};
+  const bool last = number + 1 == p.passes;
+  return {number,
+          number * kBits,
+          spare_of(p, number + 1),
+          flag_of(number - 1),
+          last ? p.out : spare_of(p, number),
+          last ? 0 : flag_of(number),
+          number > 0 && number + 2 >= p.passes};
 }
 
 struct Slice {
@@ -61,10 +84,36 @@ struct Item {
   u32 position;
 };
 
-// Other blocks have written the pairs: they are not read through L1.
-QUERN_DEVICE Item item_at(const Params& p, const Pass& pass, u32 i) {
-  if (pass.number == 0) return {key_at(p, i), i};
-  return {load_relaxed(pass.from.keys + i), load_relaxed(pass.from.positions + i)};
+// A lane's items first, first + 32 and so on, all loaded together. Those at `end` and behind it are undefined.
+QUERN_DEVICE void first_items(const Params& p, u32 first, u32 end, Item (&items)[kAhead]) {
+#pragma unroll
+  for (int k = 0; k < kAhead; ++k) {
+    const u32 i = first + k * 32;
+    items[k] = {};
+    if (i < end) items[k] = {key_at(p, i), i};
+  }
+}
+
+// The same of a later pass: reads pairs until both words of each are there.
+QUERN_DEVICE void await_items(const Pass& pass, u32 first, u32 end, Item (&items)[kAhead]) {
+  const auto missing = [&](u32 word) { return ((word ^ pass.from_flag) & kFlag) != 0; };
+#pragma unroll
+  for (Item& item : items) item = {pass.from_flag ^ kFlag, pass.from_flag ^ kFlag};
+  for (bool any = true; any;) {
+    any = false;
+#pragma unroll
+    for (int k = 0; k < kAhead; ++k) {
+      const u32 i = first + k * 32;
+      if (i < end && missing(items[k].key)) items[k].key = load_relaxed(pass.from.keys + i);
+      if (i < end && missing(items[k].position)) items[k].position = load_relaxed(pass.from.positions + i);
+    }
+#pragma unroll
+    for (int k = 0; k < kAhead; ++k)
+      any = any || (first + k * 32 < end && (missing(items[k].key) || missing(items[k].position)));
+    if (any) poll_again();
+  }
+#pragma unroll
+  for (Item& item : items) item = {item.key & ~kFlag, item.position & ~kFlag};
 }
 
 // Calls body(i, item i, its digit, lanes that have the same digit) in all lanes of the warp; lanes without an item have
@@ -74,12 +123,10 @@ QUERN_DEVICE void for_items(const Params& p, const Pass& pass, const Slice& slic
 #pragma unroll 1
   for (u32 first = slice.begin; first < slice.end; first += 32 * kAhead) {
     Item items[kAhead];
-#pragma unroll
-    for (int k = 0; k < kAhead; ++k) {
-      const u32 i = first + k * 32 + lane();
-      items[k] = {kNone, kNone};
-      if (i < slice.end) items[k] = item_at(p, pass, i);
-    }
+    if (pass.number == 0)
+      first_items(p, first + lane(), slice.end, items);
+    else
+      await_items(pass, first + lane(), slice.end, items);
 #pragma unroll
     for (int k = 0; k < kAhead; ++k) {
       const u32 i = first + k * 32 + lane();

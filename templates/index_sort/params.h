@@ -6,6 +6,8 @@ namespace quern::index_sort {
 
 // The most bits of a digit.
 constexpr int kMostBits = 8;
+// A key or a position is below it. In the workspace it is a flag: see Pass.
+constexpr unsigned kFlag = 0x80000000u;
 
 // Keys and the positions that they had in `index`.
 struct Pairs {
@@ -15,10 +17,10 @@ struct Pairs {
 
 struct Params {
   const void* index;
-  Pairs out;          // sorted and order
-  Pairs spare;        // workspace: what every other pass writes
-  unsigned* table;    // workspace: [blocks, digits]
-  unsigned* barrier;  // workspace: that of the grid, then a number of blocks
+  Pairs out;        // sorted and order
+  Pairs spare[2];   // workspace: what all passes but the last write, in turn
+  unsigned* table;  // workspace: [passes, blocks, digits], each count plus 1
+  unsigned* ended;  // workspace: a number of blocks
   long long rows;
   unsigned count;
   unsigned block_items;  // of a thread block, a multiple of 32

@@ -31,22 +31,6 @@ QUERN_DEVICE void publish(const Params& p, const ExpertLane& e, u32 routes) {
 // Loads of a lane in flight: every kShares-th block.
 constexpr u32 kEntries = kThreads > 512 ? 8 : 16;
 
-// Reads `count` entries until none is 0. The others become 0.
-QUERN_DEVICE void await_entries(const u32* first, u32 count, u32 (&found)[kEntries]) {
-#pragma unroll
-  for (u32& entry : found) entry = 0;
-  for (bool missing = true; missing;) {
-#pragma unroll
-    for (u32 i = 0; i < kEntries; ++i) {
-      if (i < count && found[i] == 0) found[i] = load_relaxed(first + i * kShares * kTableStride);
-    }
-    missing = false;
-#pragma unroll
-    for (u32 i = 0; i < kEntries; ++i) missing = missing || (i < count && found[i] == 0);
-    if (missing) poll_again();
-  }
-}
-
 // How many of the blocks first, first + kShares, … are below `end`, and of one round of loads.
 QUERN_DEVICE u32 entries_below(u32 first, u32 end) {
   return first < end ? least((end - first + kShares - 1) / kShares, kEntries) : 0;
@@ -60,7 +44,7 @@ QUERN_DEVICE Counted counted(const Params& p, const ExpertLane& e, u32 own) {
   for (u32 first = e.share; e.exists && first < gridDim.x; first += kEntries * kShares) {
     const u32 count = entries_below(first, gridDim.x), before = entries_below(first, blockIdx.x);
     u32 found[kEntries];
-    await_entries(entry(p, first, e.expert), count, found);
+    await_words(entry(p, first, e.expert), kShares * kTableStride, count, found);
 #pragma unroll
     for (u32 i = 0; i < kEntries; ++i) {
       sum.all += found[i];

@@ -18,7 +18,8 @@ std::vector<Case> index_sort_cases() {
     }
     add(0, 700, index, "");
     for (const char* config : {"blocks=8", "blocks=16,threads=256", "blocks=1,threads=512", "blocks=8,unroll=1",
-                               "blocks=8,unroll=8,threads=512,bits=7", "blocks=64,unroll=2,bits=4", "bits=5", "bits=6"})
+                               "blocks=8,unroll=8,threads=512,bits=7", "blocks=64,unroll=2,bits=4",
+                               "threads=1024,unroll=4", "bits=5", "bits=6"})
       for (const std::int64_t rows : {100, 10000, 1000000}) add(rows, 3001, index, config);
   }
   return cases;

@@ -27,7 +27,7 @@ TEST(IndexSortProblem, RefusesWhatDoesNotFit32Bits) {
 TEST(IndexSortOperands, FollowFromTheCount) {
   const std::string text = "index_sort rows=9 count=10 index=i32";
   for (const char* list : {"index", "order", "sorted"}) EXPECT_EQ(span(text, list), 40);
-  EXPECT_EQ(span(text, "workspace"), 4 * (2 + 65536 + 20));
+  EXPECT_EQ(span(text, "workspace"), 4 * (4 * 256 * 256 + 40 + 1));
 }
 
 // Invalid indices are last, in their order.
@@ -46,28 +46,60 @@ struct Launched {
   Launch launch;
   index_sort::Params params;
 };
-Launched launched(const std::string& text, std::int32_t blocks = 0) {
+// `bits`: 0: the default's.
+Launched launched(const std::string& text, std::int32_t blocks = 0, std::int32_t bits = 0, void* workspace = nullptr) {
   const AnyProblem p = test::problem(text);
-  const std::vector<std::byte> args(p.family().args_bytes);
+  IndexSortArgs args;
+  args.workspace = workspace;
   DeviceModel model = generic_model(90);
-  model.multiprocessors = 132;
-  Config config = test::variants_of(p)[0].config;
+  model.multiprocessors = workspace == nullptr ? 132 : 300;
+  Config config = test::variants_of(p).front().config;
   config[0] = blocks;
+  if (bits != 0) config[3] = bits;
   Launched all{};
-  test::step_of(p).launch(p.data(), args.data(), model, config, all.launch);
+  test::step_of(p).launch(p.data(), &args, model, config, all.launch);
   std::memcpy(&all.params, all.launch.params, sizeof(all.params));
   return all;
 }
 
-TEST(IndexSortLaunch, ShortListsAreOneBlock) {
+TEST(IndexSortLaunch, ShortListsHaveNarrowBlocks) {
   EXPECT_TRUE(launched("index_sort rows=5 count=0").launch.empty);
-  EXPECT_EQ(launched("index_sort rows=5 count=4096").launch.grid[0], 1);
-  EXPECT_FALSE(launched("index_sort rows=5 count=4096").launch.cooperative);
+  const Launched one = launched("index_sort rows=5 count=256");
+  EXPECT_EQ(one.launch.grid[0], 1);
+  EXPECT_FALSE(one.launch.cooperative);
+  const Launched few = launched("index_sort rows=5 count=4096");
+  EXPECT_EQ(few.launch.grid[0], 16);
+  EXPECT_EQ(few.launch.block[0], 256);
+  EXPECT_TRUE(few.launch.cooperative);
   const Launched several = launched("index_sort rows=5 count=4097");
   EXPECT_EQ(several.launch.grid[0], 3);
+  EXPECT_EQ(several.launch.block[0], 1024);
   EXPECT_TRUE(several.launch.cooperative);
   EXPECT_EQ(launched("index_sort rows=5 count=100000000").launch.grid[0], 132);
   EXPECT_EQ(launched("index_sort rows=5 count=40", 8).launch.grid[0], 2) << "no block is empty";
+}
+
+TEST(IndexSortLaunch, AnOpenCountHasAnImageForFewAndOneForMany) {
+  const auto variants = test::variants_of(test::problem("index_sort rows=5"));
+  ASSERT_EQ(variants.size(), 2U);
+  const AnyProblem few = test::problem("index_sort rows=5 count=4096"),
+                   many = test::problem("index_sort rows=5 count=4097");
+  EXPECT_TRUE(variants[0].fits(few.data()));
+  EXPECT_FALSE(variants[0].fits(many.data()));
+  EXPECT_EQ(variants[1].fits, nullptr);
+}
+
+// Behind the entries of each pass, for each size of digits and the most blocks.
+TEST(IndexSortLaunch, TheBuffersBeginBehindTheTable) {
+  for (const int bits : {4, 5, 6, 7, 8}) {
+    alignas(256) static unsigned workspace[1] = {};
+    const Launched all = launched("index_sort rows=2147483647 count=1048576", 0, bits, workspace);
+    EXPECT_EQ(all.launch.grid[0], 256);
+    EXPECT_EQ(all.params.table, workspace);
+    EXPECT_LE(std::int64_t{all.params.passes} * 256 << bits, all.params.spare[0].keys - all.params.table) << bits;
+    EXPECT_EQ(all.params.spare[1].keys - all.params.spare[0].keys, 2097152);
+    EXPECT_EQ(all.params.ended - all.params.spare[1].keys, 2097152);
+  }
 }
 
 // Keys are indices and `rows`.

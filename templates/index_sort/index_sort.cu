@@ -15,6 +15,7 @@ QUERN_DEVICE void sort(const Params& p) {
     publish_digits(p, pass);
     find_places(p, pass);
     clear_entries(p, pass);
+    if (reuses_buffer(p, number)) grid_barrier(p.barrier);
     place_items(p, pass, slice);
   }
   clear_last_entries(p, pass_at(p, p.passes - 1));

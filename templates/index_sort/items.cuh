@@ -27,13 +27,9 @@ QUERN_DEVICE u32 lanes_below() { return (1u << lane()) - 1; }
 // says whether it is there. A buffer is 0 at first, and is used by every other pass: its first use stores words with
 // the flag, its second ones without it, its third ones with it. So words need not be cleared between two uses.
 //
-// Why no word is overwritten too early. A block stores pairs of pass n only when it has the counts of pass n of all
-// blocks. A block publishes these when all its threads have read their items of pass n, in program order after all that
-// they did in pass n - 1, where they read the buffer that pass n writes. All these loads have returned by then, because
-// each was polled.
-// Why no word is overwritten too late, by what pass n - 2 stored into the same buffer: each such store was read in pass
-// n - 1, so it had reached L2 before a store of pass n was issued. (Zeros that a reader stores between two uses are not
-// read by anyone: without a fence they may arrive after the data of the next use. Therefore the flag.)
+// A second use of a buffer, which only four passes or more have, is after a barrier of the grid: without one nothing
+// orders its stores after the loads and stores of the first use by other blocks. Zeros that a reader stores, after its
+// last use, are read by no one in the launch.
 struct Pass {
   u32 number;
   u32 shift;
@@ -58,6 +54,9 @@ QUERN_DEVICE Pass pass_at(const Params& p, u32 number) {
           last ? 0 : flag_of(number),
           number > 0 && number + 2 >= p.passes};
 }
+
+// Whether the pass writes a buffer that an earlier one has written.
+QUERN_DEVICE bool reuses_buffer(const Params& p, u32 number) { return number >= 2 && number + 1 < p.passes; }
 
 struct Slice {
   u32 begin;

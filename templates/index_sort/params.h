@@ -17,10 +17,11 @@ struct Pairs {
 
 struct Params {
   const void* index;
-  Pairs out;        // sorted and order
-  Pairs spare[2];   // workspace: what all passes but the last write, in turn
-  unsigned* table;  // workspace: [passes, blocks, digits], each count plus 1
-  unsigned* ended;  // workspace: a number of blocks
+  Pairs out;          // sorted and order
+  Pairs spare[2];     // workspace: what all passes but the last write, in turn
+  unsigned* table;    // workspace: [passes, blocks, digits], each count plus 1
+  unsigned* ended;    // workspace: a number of blocks
+  unsigned* barrier;  // workspace
   long long rows;
   unsigned count;
   unsigned block_items;  // of a thread block, a multiple of 32

@@ -87,7 +87,9 @@ QUERN_DEVICE void clear_last_entries(const Params& p, const Pass& pass) {
   const bool last = threadIdx.x == 0 && add_relaxed(true, p.ended, 1) + 1 == gridDim.x;
   if (__syncthreads_or(static_cast<int>(last)) == 0) return;
   for (u32 i = threadIdx.x; i < gridDim.x * kDigits; i += blockDim.x) store_relaxed(entry(p, pass, 0, i), 0);
-  if (threadIdx.x == 0) store_relaxed(p.ended, 0);
+  if (threadIdx.x > 0) return;
+  store_relaxed(p.ended, 0);
+  store_relaxed(p.barrier, 0);
 }
 
 }  // namespace quern::index_sort

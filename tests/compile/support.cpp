@@ -33,8 +33,8 @@ constexpr int kMostSpillsOfSums = 96;
 constexpr int kMostRegistersOfLongBlocks = 168;
 constexpr int kMostSpillsOfLongBlocks = 128;  // with sums, or ends that are cut
 constexpr int kMostSpillsOfLongBlocksOfSm80 = 768;
-// moe_map has 16 loads of counts in flight, with their addresses, and at most one block of 512 threads on a
-// multiprocessor.
+// moe_map and index_sort have up to 16 loads of counts in flight, with their addresses, and at most one block of 512
+// threads on a multiprocessor.
 constexpr int kMostRegistersOfMaps = 128;
 // The gradient of probs keeps 64 bytes of a token beside as many of a row, which narrow reads put together.
 constexpr int kMostRegistersOfProbGradients = 128;
@@ -96,7 +96,7 @@ Kind kind_of(const Compiled& compiled, std::size_t i) {
           has("dtype=f32"),
           arch == "sm_80",
           wide || (arch == "sm_80" && long_blocks),
-          has("moe_map "),
+          has("moe_map ") || has("index_sort "),
           has("moe_unpermute ") && has("probs=") && has("pass=backward"),
           has("scatter ") && has("op=add") && has("order=given")};
 }

@@ -53,6 +53,8 @@ bool stores_scale_words(const Movement& m, const Config& c) {
   return scales_fill_words(m, c[kVector]) && c[kLanes] * c[kUnroll] >= 4 * block_vectors(m, c[kVector]);
 }
 bool moves_scales(const Movement& m) { return m.scaling != MoeScaling::none && !quantizes(m); }
+// A token has a row of each expert at most.
+std::int64_t most_routes(const Movement& m) { return std::min(m.topk, m.rules.experts); }
 std::int64_t batch_of(const Movement& m, const Config& c) { return std::min<std::int64_t>(c[kBatch], m.topk); }
 
 // Bytes of an access to entries of a token's routes, as in moe/rows.cuh.
@@ -65,7 +67,7 @@ std::int64_t entries_access(const Movement& m, const Config& c, std::int64_t ent
 
 // The most vectors for each thread. Without the number of tokens: as for many of them.
 std::int64_t vectors_per_thread(const Movement& m, const DeviceModel& model, std::int64_t vector) {
-  if (m.form == Form::combine) return m.topk >= 3 ? 1 : 2;
+  if (m.form == Form::combine) return most_routes(m) >= 3 ? 1 : 2;
   if (m.tokens == kOpen) return 4;
   const std::int64_t of_multiprocessor = m.tokens * row_bytes(m) / vector / model.multiprocessors;
   return of_multiprocessor < 1024 ? 1 : of_multiprocessor < 4096 ? 2 : 4;
@@ -91,7 +93,7 @@ std::int64_t warps_of_token(const Movement& m) {
 // theirs; with half of them the second row no longer waits for the first.
 std::int64_t rows_at_once(const Movement& m, const DeviceModel& model, std::int64_t vector, std::int64_t warps) {
   if (m.form != Form::combine_gradient)
-    return m.form == Form::combine ? power_of_two_from(std::min<std::int64_t>(m.topk, 8)) : 8;
+    return m.form == Form::combine ? power_of_two_from(std::min<std::int64_t>(most_routes(m), 8)) : 8;
   const bool few = m.tokens != kOpen && m.tokens * warps <= std::int64_t{16} * model.multiprocessors;
   return few && m.topk > 1 && vector == 16 ? 2 : 1;
 }

@@ -39,13 +39,13 @@ TEST_F(ScatterCompile, EachKernelOfShortAndOddRowsAndOtherTypes) {
   expect_each_good(jobs);
 }
 
-// Accesses of 16 bytes, and eight rows are read before the first is added.
+// Accesses of 16 bytes, and four rows are read before the first is added.
 TEST_F(ScatterCompile, RowsAreReadInWideAccesses) {
   const Compiled copy = compile("scatter width=7168", "sm_90a");
   EXPECT_EQ(accesses(copy, 0, false, 16), 2);
   EXPECT_EQ(accesses(copy, 0, true, 16), 2);
   const Compiled sums = compile("scatter op=add order=given rest=zero width=2048", "sm_90a");
-  EXPECT_EQ(accesses(sums, 0, false, 16), 8);
+  EXPECT_EQ(accesses(sums, 0, false, 16), 4);
   const Compiled add = compile("scatter op=add width=5120", "sm_90a");
   EXPECT_EQ(accesses(add, 0, false, 16), 2 + 2) << "rows, and what out has";
 }

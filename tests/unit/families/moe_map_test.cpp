@@ -132,10 +132,10 @@ std::string variants_text(const std::string& text) {
 
 TEST(MoeMapVariants, AreForFewAndManyRoutesAndMasksAtAnyAddress) {
   EXPECT_EQ(variants_text("moe_map"), "one:1:1 many:128:1 ");
-  EXPECT_EQ(variants_text("moe_map tokens=512 experts=128 topk=8"), "one:1:1 ");
-  EXPECT_EQ(variants_text("moe_map tokens=513 experts=128 topk=8"), "many:128:1 ");
+  EXPECT_EQ(variants_text("moe_map tokens=127 experts=128 topk=8"), "one:1:1 ");
+  EXPECT_EQ(variants_text("moe_map tokens=128 experts=128 topk=8"), "many:128:1 ");
   EXPECT_EQ(variants_text("moe_map map=mask experts=128"), "one:1:16 many:128:16 one_element:1:1 many_element:128:1 ");
-  EXPECT_EQ(variants_text("moe_map tokens=128 map=mask experts=8 topk=8"), "one:1:8 one_element:1:1 ");
+  EXPECT_EQ(variants_text("moe_map tokens=127 map=mask experts=8 topk=8"), "one:1:8 one_element:1:1 ");
   EXPECT_EQ(variants_text("moe_map tokens=129 map=bits experts=16 topk=8"), "many:128:2 many_element:128:1 ");
   EXPECT_EQ(variants_text("moe_map tokens=129 map=mask index=i32 experts=9 topk=8"), "many:128:4 ");
 }

@@ -267,11 +267,15 @@ TEST(MoeMovementDefault, FollowsTheShape) {
     const AnyProblem p = test::problem(text);
     return config_text(test::step_of(p), p.data(), test::variants_of(p)[0].config);
   };
-  EXPECT_TRUE(has(config("moe_permute tokens=4096 hidden=7168 topk=8"), "vector=16 unroll=4 lanes=32"));
-  EXPECT_TRUE(has(config("moe_permute hidden=7168 topk=8"), "unroll=4"));
-  EXPECT_TRUE(has(config("moe_permute tokens=16 hidden=7168 topk=8"), "unroll=1"));
-  EXPECT_TRUE(has(config("moe_permute tokens=4096 hidden=1280"), "unroll=2")) << "160 vectors";
-  EXPECT_TRUE(has(config("moe_permute tokens=4096 hidden=64"), "lanes=8"));
+  const std::string bytes = "moe_permute dtype=e4m3 scaling=block128";
+  EXPECT_TRUE(has(config("moe_permute tokens=4096 hidden=7168 topk=8"), "vector=16 unroll=2 lanes=4"))
+      << "lines of 128 bytes";
+  EXPECT_TRUE(has(config("moe_permute hidden=7168 topk=8"), "unroll=2 lanes=4"));
+  EXPECT_TRUE(has(config(bytes + " tokens=4096 hidden=14336"), "vector=16 unroll=4 lanes=32"));
+  EXPECT_TRUE(has(config(bytes + " hidden=14336"), "unroll=4"));
+  EXPECT_TRUE(has(config(bytes + " tokens=16 hidden=14336"), "unroll=1"));
+  EXPECT_TRUE(has(config(bytes + " tokens=4096 hidden=2560"), "unroll=2")) << "160 vectors";
+  EXPECT_TRUE(has(config(bytes + " tokens=4096 hidden=128"), "lanes=8"));
   EXPECT_TRUE(has(config("moe_permute tokens=4096 hidden=63"), "vector=2"));
   EXPECT_TRUE(has(config("moe_unpermute tokens=4096 hidden=7168 topk=8"), "unroll=1 batch=8"));
   EXPECT_TRUE(has(config("moe_unpermute tokens=4096 hidden=7168 topk=2"), "unroll=2 batch=2"));

@@ -111,7 +111,9 @@ TEST(ScatterVariants, GiveAWarpFewPositionsWhereThereAreFew) {
   EXPECT_EQ(parameter("scatter op=add order=given rows=64 count=64 width=7168", "positions"), 2);
   EXPECT_EQ(parameter("scatter op=add order=given rows=8192 count=65536 width=2048", "positions"), 32);
   EXPECT_EQ(parameter("scatter op=add order=given width=2048", "positions"), 8);
-  EXPECT_EQ(parameter("scatter op=add order=given width=2048", "batch"), 8);
+  EXPECT_EQ(parameter("scatter op=add order=given width=2048", "batch"), 4);
+  EXPECT_EQ(parameter("scatter op=add order=given rows=32768 count=65536 width=2048", "batch"), 2);
+  EXPECT_EQ(parameter("scatter op=add order=given rows=32768 count=65537 width=2048", "batch"), 4);
   EXPECT_EQ(parameter("scatter order=given width=2048", "unroll"), 4);
 }
 

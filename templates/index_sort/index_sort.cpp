@@ -91,7 +91,7 @@ struct IndexSortFamily {
                                                     {"count", offsetof(IndexSortArgs, count), nullptr}};
   static constexpr Parameter kParameters[] = {
       {"blocks", kBlockCounts, false,
-       "most thread blocks; 0: one for each 256 of up to 4096 indices, else for each 2048"},
+       "most thread blocks; 0: one for each 256 of up to 4096 indices, else for each 1024"},
       {"threads", kThreadCounts, true, "threads per block"},
       {"unroll", kUnrolls, true, "indices of a thread that are loaded together"},
       {"bits", kBitCounts, true, "bits of a key that a pass sorts by"},

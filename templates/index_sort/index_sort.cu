@@ -1,5 +1,5 @@
 // The kernel: a radix sort, least significant digit first. All of it is in one launch. Blocks wait for words of each
-// other, not for a barrier of the grid, whose fences would wait for all stores.
+// other. A barrier of the grid, whose fences wait for all stores, is only where nothing else orders them.
 #include "index_sort/place.cuh"
 
 static_assert(sizeof(quern::index_sort::Params) == quern::spec::params_bytes, "host and device disagree about Params");

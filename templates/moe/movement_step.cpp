@@ -50,7 +50,7 @@ bool scales_fill_words(const Movement& m, std::int64_t vector) {
 }
 // And whether they are stored so: a part needs the four blocks of a word.
 bool stores_scale_words(const Movement& m, const Config& c) {
-  return scales_fill_words(m, c[kVector]) && c[kLanes] * c[kUnroll] >= 4 * block_vectors(m, c[kVector]);
+  return scales_fill_words(m, c[kVector]) && std::int64_t{c[kLanes]} * c[kUnroll] >= 4 * block_vectors(m, c[kVector]);
 }
 bool moves_scales(const Movement& m) { return m.scaling != MoeScaling::none && !quantizes(m); }
 // A token has a row of each expert at most.

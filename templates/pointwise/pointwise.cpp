@@ -287,7 +287,8 @@ struct PointwiseFamily {
 
   // Four slots for each resident thread, or more.
   static bool is_large(const Pointwise& p, const DeviceModel& model, std::int64_t elements) {
-    return p.rows == kOpen || p.rows * p.width / elements >= 4 * 2048 * std::int64_t{model.multiprocessors};
+    constexpr std::int64_t kSlots = 4 * std::int64_t{2048};  // of a multiprocessor
+    return p.rows == kOpen || p.rows * p.width / elements >= kSlots * model.multiprocessors;
   }
 
   // Whether slots of rows are faster than twice as wide ones of the flat form, which no row is a multiple of: with a

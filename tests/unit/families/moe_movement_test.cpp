@@ -426,7 +426,8 @@ TEST(MoeMovementBytes, CountWhatTheGeneratedRoutingMoves) {
   EXPECT_EQ(bytes("moe_unpermute probs=bf16 " + shape), 3000 * 1024 + 2000 * (4 + 2));
   EXPECT_EQ(bytes("moe_unpermute residual=add " + shape), 4000 * 1024 + 2000 * 4);
   EXPECT_EQ(bytes("moe_unpermute probs=f32 pass=backward " + shape), 5000 * 1024 + 2000 * (4 + 8));
-  const std::int64_t pads = (bytes("moe_permute align=1000 " + shape) - 3000 * 1024 - 2000 * 4) / (1024 + 4);
+  const std::int64_t pads =
+      (bytes("moe_permute align=1000 " + shape) - std::int64_t{3000 * 1024 + 2000 * 4}) / (1024 + 4);
   EXPECT_EQ((2000 + pads) % 1000, 0);
   EXPECT_GT(pads, 0);
 }

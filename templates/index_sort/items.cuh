@@ -83,7 +83,8 @@ struct Item {
   u32 position;
 };
 
-// A lane's items first, first + 32 and so on, all loaded together. Those at `end` and behind it are undefined.
+// Loads kAhead items of a lane, 32 apart from `first` on, all in flight at once. Items out of bounds, from `end` on,
+// are undefined.
 QUERN_DEVICE void first_items(const Params& p, u32 first, u32 end, Item (&items)[kAhead]) {
 #pragma unroll
   for (int k = 0; k < kAhead; ++k) {

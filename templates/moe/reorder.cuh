@@ -23,7 +23,7 @@ QUERN_DEVICE PartRange parts_of_group(const Params& p) {
   return {first + threadIdx.x / kLanes, end < p.all_parts ? end : p.all_parts, groups};
 }
 
-// What a thread has of a part, and of what moves beside it.
+// The vectors of a part that a thread holds in registers, and the probability of the part's row.
 struct LoadedPart {
   Part part;
   u32 moved;  // backward: where the row comes from

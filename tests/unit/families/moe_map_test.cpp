@@ -140,6 +140,22 @@ TEST(MoeMapVariants, AreForFewAndManyRoutesAndMasksAtAnyAddress) {
   EXPECT_EQ(variants_text("moe_map tokens=129 map=mask index=i32 experts=9 topk=8"), "many:128:4 ");
 }
 
+// Some 32 blocks, and no more threads than the routes of a block need.
+TEST(MoeMapVariants, HaveThreadsAndRoutesForTheRoutesOfABlock) {
+  const auto shape = [](const std::string& text) {
+    const Config c = test::variants_of(test::problem(text))[0].config;
+    return cat(c[1], "x", c[2]);
+  };
+  EXPECT_EQ(shape("moe_map tokens=32 experts=128 topk=8"), "256x2");
+  EXPECT_EQ(shape("moe_map tokens=32 experts=128 topk=8 align=16"), "512x2") << "rows of padding";
+  EXPECT_EQ(shape("moe_map tokens=512 experts=128 topk=8"), "128x2");
+  EXPECT_EQ(shape("moe_map tokens=1024 experts=256 topk=8"), "256x1") << "a thread for each expert";
+  EXPECT_EQ(shape("moe_map tokens=4096 experts=256 topk=8"), "256x4");
+  EXPECT_EQ(shape("moe_map tokens=65536 experts=128 topk=8"), "512x8");
+  EXPECT_EQ(shape("moe_map tokens=4096 experts=256 topk=8 map=mask"), "256x2");
+  EXPECT_EQ(shape("moe_map tokens=16384 experts=128 topk=6 map=mask"), "512x2");
+}
+
 TEST(MoeRouting, GivesRowsByExpertThenByToken) {
   const moe::Routes routes{4, 2, {2, 0, 0, -1, 2, 1, -1, -1}};
   const moe::RowMap map = moe::map_rows(routes, {4, 3, false, 10, true});

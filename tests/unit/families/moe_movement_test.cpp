@@ -279,6 +279,8 @@ TEST(MoeMovementDefault, FollowsTheShape) {
   EXPECT_TRUE(has(config("moe_permute tokens=4096 hidden=63"), "vector=2"));
   EXPECT_TRUE(has(config("moe_unpermute tokens=4096 hidden=7168 topk=8"), "unroll=1 batch=8"));
   EXPECT_TRUE(has(config("moe_unpermute tokens=4096 hidden=7168 topk=2"), "unroll=2 batch=2"));
+  EXPECT_TRUE(has(config("moe_unpermute tokens=4096 hidden=7168 topk=11 experts=2"), "unroll=2 batch=2"))
+      << "a token has no more rows than there are experts";
   EXPECT_TRUE(
       has(config("moe_unpermute tokens=16384 hidden=4096 probs=f32 pass=backward"), "batch=1 lanes=32 warps=4"));
   EXPECT_TRUE(has(config("moe_unpermute tokens=512 hidden=4096 probs=f32 pass=backward"), "batch=2 lanes=32 warps=4"));

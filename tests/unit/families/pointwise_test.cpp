@@ -62,6 +62,16 @@ TEST(PointwiseVariants, LargeProblemsWhoseActivationTakesInstructionsHaveMoreSlo
   EXPECT_EQ(first_config("rows=1000 width=2048 activation=silu"), "0:16:1");
 }
 
+TEST(PointwiseVariants, RowsOfHalfASlotHaveNarrowSlotsForTwoOperandsAndWhereTheyAreFew) {
+  EXPECT_EQ(first_config("rows=12000 width=1036 op=add_mul_act"), "0:8:2");
+  EXPECT_EQ(first_config("rows=1000 width=1036 op=add_mul_act"), "0:8:1");
+  EXPECT_EQ(first_config("rows=1000 width=1036"), "0:8:1");
+  EXPECT_EQ(first_config("rows=12000 width=1036"), "1:16:1") << "of relu a slot a thread";
+  EXPECT_EQ(first_config("rows=12000 width=1036 activation=silu"), "1:16:4");
+  EXPECT_EQ(first_config("rows=1000 width=1034"), "1:16:1") << "8 bytes do not divide a row";
+  EXPECT_EQ(first_config("rows=1000 width=1034 dtype=f32"), "1:16:1") << "two elements are too few for a slot";
+}
+
 TEST(PointwiseVariants, ThirtyTwoBytesAreForBlackwellOnly) {
   EXPECT_EQ(summary("pointwise width=4096", {100, "a"}), "rows:32:32 ragged:16:1");
   EXPECT_EQ(summary("pointwise width=4104", {100, "a"}), "rows:16:16 ragged:16:1");

@@ -21,14 +21,17 @@
 #endif
 
 // Primitives that access memory or wait take QUERN_SITE as their last parameter, so the host driver can name the line
-// of the template that called them. They report accesses with QUERN_WATCH. Both expand to nothing on the GPU.
+// of the template that called them; QUERN_PASS_SITE hands it on. They report accesses with QUERN_WATCH. All expand to
+// nothing on the GPU.
 #ifdef QUERN_HOST_IMAGE
 #define QUERN_ONLY_SITE ::quern::twin::Site site = ::quern::twin::here()
 #define QUERN_SITE , QUERN_ONLY_SITE
+#define QUERN_PASS_SITE , site
 #define QUERN_WATCH(access, address, bytes) ::quern::twin::watch(::quern::twin::Access::access, address, bytes, site)
 #else
 #define QUERN_ONLY_SITE
 #define QUERN_SITE
+#define QUERN_PASS_SITE
 #define QUERN_WATCH(access, address, bytes) static_cast<void>(0)
 #endif
 

@@ -54,26 +54,29 @@ constexpr int kMaxAccess = 16;
 
 // One asm statement for each width; L2 priorities exist for 32 bytes only. All except `keep` are volatile, which keeps
 // them in program order: reads written before the first write are all in flight before it. Those that may see writes
-// clobber memory too.
-#define QUERN_LOAD(Q, Q32, VOLATILE, ...)                                                                         \
-  u32* const w = words;                                                                                           \
-  if constexpr (Bytes == 1) {                                                                                     \
-    asm VOLATILE("ld.global" Q ".u8 %0, [%1];" : "=r"(w[0]) : "l"(from)__VA_ARGS__);                              \
-  } else if constexpr (Bytes == 2) {                                                                              \
-    asm VOLATILE("ld.global" Q ".u16 %0, [%1];" : "=r"(w[0]) : "l"(from)__VA_ARGS__);                             \
-  } else if constexpr (Bytes == 4) {                                                                              \
-    asm VOLATILE("ld.global" Q ".u32 %0, [%1];" : "=r"(w[0]) : "l"(from)__VA_ARGS__);                             \
-  } else if constexpr (Bytes == 8) {                                                                              \
-    asm VOLATILE("ld.global" Q ".v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(from)__VA_ARGS__);        \
-  } else if constexpr (Bytes == 16) {                                                                             \
-    asm VOLATILE("ld.global" Q ".v4.u32 {%0, %1, %2, %3}, [%4];"                                                  \
-                 : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])                                                 \
-                 : "l"(from)__VA_ARGS__);                                                                         \
-  } else {                                                                                                        \
-    asm VOLATILE("ld.global" Q Q32 ".v8.b32 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8];"                              \
-                 : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]), "=r"(w[4]), "=r"(w[5]), "=r"(w[6]), "=r"(w[7]) \
-                 : "l"(from)__VA_ARGS__);                                                                         \
+// clobber memory too. IF and END enclose an instruction with a condition, the operand after the others; OUT is the
+// constraint of a result.
+#define QUERN_LOAD(IF, END, OUT, Q, Q32, VOLATILE, ...)                                                               \
+  u32* const w = words;                                                                                               \
+  if constexpr (Bytes == 1) {                                                                                         \
+    asm VOLATILE(IF("%2") "ld.global" Q ".u8 %0, [%1];" END : OUT(w[0]) : "l"(from)__VA_ARGS__);                      \
+  } else if constexpr (Bytes == 2) {                                                                                  \
+    asm VOLATILE(IF("%2") "ld.global" Q ".u16 %0, [%1];" END : OUT(w[0]) : "l"(from)__VA_ARGS__);                     \
+  } else if constexpr (Bytes == 4) {                                                                                  \
+    asm VOLATILE(IF("%2") "ld.global" Q ".u32 %0, [%1];" END : OUT(w[0]) : "l"(from)__VA_ARGS__);                     \
+  } else if constexpr (Bytes == 8) {                                                                                  \
+    asm VOLATILE(IF("%3") "ld.global" Q ".v2.u32 {%0, %1}, [%2];" END : OUT(w[0]), OUT(w[1]) : "l"(from)__VA_ARGS__); \
+  } else if constexpr (Bytes == 16) {                                                                                 \
+    asm VOLATILE(IF("%5") "ld.global" Q ".v4.u32 {%0, %1, %2, %3}, [%4];" END                                         \
+                 : OUT(w[0]), OUT(w[1]), OUT(w[2]), OUT(w[3])                                                         \
+                 : "l"(from)__VA_ARGS__);                                                                             \
+  } else {                                                                                                            \
+    asm VOLATILE(IF("%9") "ld.global" Q Q32 ".v8.b32 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8];" END                     \
+                 : OUT(w[0]), OUT(w[1]), OUT(w[2]), OUT(w[3]), OUT(w[4]), OUT(w[5]), OUT(w[6]), OUT(w[7])             \
+                 : "l"(from)__VA_ARGS__);                                                                             \
   }
+#define QUERN_ALWAYS(CONDITION)
+#define QUERN_IF(CONDITION) "{ .reg .pred p; setp.ne.u32 p, " CONDITION ", 0; @p "
 
 #define QUERN_STORE(Q, Q32)                                                                                            \
   if constexpr (Bytes == 1) {                                                                                          \
@@ -96,13 +99,26 @@ constexpr int kMaxAccess = 16;
 template <int Bytes, LoadHint H>
 QUERN_DEVICE void load_words(u32* words, const void* from) {
   if constexpr (H == LoadHint::plain) {
-    QUERN_LOAD("", "", volatile, : "memory")
+    QUERN_LOAD(QUERN_ALWAYS, , "=r", "", "", volatile, : "memory")
   } else if constexpr (H == LoadHint::stream) {
-    QUERN_LOAD(".L1::no_allocate", ".L2::evict_first", volatile, : "memory")
+    QUERN_LOAD(QUERN_ALWAYS, , "=r", ".L1::no_allocate", ".L2::evict_first", volatile, : "memory")
   } else if constexpr (H == LoadHint::once) {
-    QUERN_LOAD(".nc.L1::no_allocate", ".L2::evict_first", volatile, )
+    QUERN_LOAD(QUERN_ALWAYS, , "=r", ".nc.L1::no_allocate", ".L2::evict_first", volatile, )
   } else {
-    QUERN_LOAD(".nc.L1::evict_last", ".L2::evict_last", )
+    QUERN_LOAD(QUERN_ALWAYS, , "=r", ".nc.L1::evict_last", ".L2::evict_last", , )
+  }
+}
+
+template <int Bytes, LoadHint H>
+QUERN_DEVICE void load_words_if(u32 condition, u32* words, const void* from) {
+  if constexpr (H == LoadHint::plain) {
+    QUERN_LOAD(QUERN_IF, "}", "+r", "", "", volatile, , "r"(condition) : "memory")
+  } else if constexpr (H == LoadHint::stream) {
+    QUERN_LOAD(QUERN_IF, "}", "+r", ".L1::no_allocate", ".L2::evict_first", volatile, , "r"(condition) : "memory")
+  } else if constexpr (H == LoadHint::once) {
+    QUERN_LOAD(QUERN_IF, "}", "+r", ".nc.L1::no_allocate", ".L2::evict_first", volatile, , "r"(condition))
+  } else {
+    QUERN_LOAD(QUERN_IF, "}", "+r", ".nc.L1::evict_last", ".L2::evict_last", , , "r"(condition))
   }
 }
 
@@ -116,6 +132,8 @@ QUERN_DEVICE void store_words(void* to, const u32* w) {
 }
 
 #undef QUERN_LOAD
+#undef QUERN_ALWAYS
+#undef QUERN_IF
 #undef QUERN_STORE
 
 template <int Bytes, LoadHint H = LoadHint::plain>
@@ -129,6 +147,23 @@ QUERN_DEVICE Vector<Bytes> load(const void* from) {
   } else {
     QUERN_UNROLL for (int i = 0; i < Bytes; i += kStep)
         load_words<kStep, H>(vector.w + i / 4, static_cast<const u8*>(from) + i);
+  }
+  return vector;
+}
+
+// Zeros, and no read, where the condition is false. It is no branch: reads of a thread, each with an address that was
+// read before it, are all in flight at once.
+template <int Bytes, LoadHint H = LoadHint::plain>
+QUERN_DEVICE Vector<Bytes> load_if(bool condition, const void* from) {
+  constexpr int kStep = Bytes < kMaxAccess ? Bytes : kMaxAccess;
+  Vector<Bytes> vector = {};
+  if constexpr (Bytes < 4) {
+    u32 word = 0;
+    load_words_if<Bytes, H>(condition, &word, from);
+    vector.w[0] = static_cast<typename Vector<Bytes>::Word>(word);
+  } else {
+    QUERN_UNROLL for (int i = 0; i < Bytes; i += kStep)
+        load_words_if<kStep, H>(condition, vector.w + i / 4, static_cast<const u8*>(from) + i);
   }
   return vector;
 }
@@ -160,6 +195,11 @@ inline Vector<Bytes> load(const void* from QUERN_SITE) {
   Vector<Bytes> vector;
   memcpy(&vector, from, Bytes);
   return vector;
+}
+
+template <int Bytes, LoadHint H = LoadHint::plain>
+inline Vector<Bytes> load_if(bool condition, const void* from QUERN_SITE) {
+  return condition ? load<Bytes, H>(from QUERN_PASS_SITE) : Vector<Bytes>{};
 }
 
 template <int Bytes, StoreHint H = StoreHint::plain>

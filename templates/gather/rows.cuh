@@ -9,19 +9,16 @@ namespace quern::gather {
 
 using namespace rows;
 
-// Whether the mode has rows of zeros.
-constexpr bool kZeroRows =
-    spec::mode != Mode::assume_valid && spec::mode != Mode::clamp && spec::mode != Mode::wrap_negative;
-
-QUERN_DEVICE i64 load_index(const Params& p, u64 position) {
+// Not inside: 0, and nothing is read.
+QUERN_DEVICE i64 load_index(const Params& p, u64 position, bool inside) {
   using Index = spec::Index;
-  const auto raw = load<sizeof(Index), LoadHint::keep>(static_cast<const Index*>(p.index) + position);
+  const auto raw = load_if<sizeof(Index), LoadHint::keep>(inside, static_cast<const Index*>(p.index) + position);
   return bit_cast<Index>(raw);
 }
 
-// The row of source for a position of index.
-QUERN_DEVICE SourceRow resolve(const Params& p, u64 position) {
-  i64 row = load_index(p, position);
+// The row of source for a position of index. Not inside: a zero row.
+QUERN_DEVICE SourceRow resolve(const Params& p, u64 position, bool inside = true) {
+  i64 row = load_index(p, position, inside);
   bool zero = false;
   if constexpr (spec::mode == Mode::minus_one_is_zero) {
     zero = row == -1;
@@ -30,7 +27,7 @@ QUERN_DEVICE SourceRow resolve(const Params& p, u64 position) {
   } else if constexpr (spec::mode == Mode::clamp) {
     row = row < 0 ? 0 : row >= p.rows ? p.rows - 1 : row;
   } else if constexpr (spec::mode != Mode::assume_valid) {
-    zero = row < 0 || row >= p.rows;
+    zero = inside && (row < 0 || row >= p.rows);
   }
   if constexpr (spec::mode == Mode::trap) {
     if (zero) __assertfail("gather: an index names no row of source", __FILE__, __LINE__, "quern_gather", 1);
@@ -38,13 +35,15 @@ QUERN_DEVICE SourceRow resolve(const Params& p, u64 position) {
   if constexpr (spec::mode == Mode::report) {
     if (zero) atomicMin(p.report, position);
   }
-  return {static_cast<const u8*>(p.source) + (zero ? 0 : row) * p.source_stride, zero};
+  return {static_cast<const u8*>(p.source) + (zero ? 0 : row) * p.source_stride, zero || !inside};
 }
 
 // What rows/vectors.cuh and rows/windows.cuh move. `scaled` is of scale.cuh or no_scale.cuh.
 struct Rows {
   static constexpr bool kAdds = false, kOutByIndex = false, kSkips = false;
-  static QUERN_DEVICE SourceRow source(const Params& p, u64 position) { return resolve(p, position); }
+  static QUERN_DEVICE SourceRow source(const Params& p, u64 position, bool inside) {
+    return resolve(p, position, inside);
+  }
   static QUERN_DEVICE u8* out(const Params& p, u64 row) { return static_cast<u8*>(p.out) + row * p.out_stride; }
   template <int Bytes>
   static QUERN_DEVICE Vector<Bytes> result(const Params& p, u64 row, u64, const Vector<Bytes>& value,

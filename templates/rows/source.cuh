@@ -2,6 +2,7 @@
 #ifndef QUERN_ROWS_SOURCE_CUH_
 #define QUERN_ROWS_SOURCE_CUH_
 
+#include "common/slots.cuh"
 #include "common/vector.cuh"
 #include "spec.cuh"
 
@@ -14,8 +15,22 @@ constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint:
 
 struct SourceRow {
   const u8* data;
-  bool zero;  // nothing is read
+  bool zero;  // nothing is read, and there may be no data
+  QUERN_DEVICE const u8* at(i64 byte) const {
+    return reinterpret_cast<const u8*>(reinterpret_cast<u64>(data) + static_cast<u64>(byte));
+  }
 };
+
+// The rows of a thread's slots; of a slot after the last one a zero row. All indices are read before the first is
+// waited for: with a branch a slot, each was read after the one before it had come.
+template <class Rows, class Params>
+QUERN_DEVICE void find_rows(const Params& p, const Tile<spec::unroll>& tile, SourceRow (&rows)[spec::unroll]) {
+#pragma unroll
+  for (int i = 0; i < spec::unroll; ++i) {
+    const Slot slot = tile[i];
+    rows[i] = Rows::source(p, slot.row, slot.inside);
+  }
+}
 
 }  // namespace quern::rows
 

@@ -41,46 +41,42 @@ struct WindowBits {
   QUERN_DEVICE Vector<16> value() const { return kReadsElements ? low : realign(low, high, offset); }
 };
 
-QUERN_DEVICE Vector<16> read_elements(const u8* from) {
+QUERN_DEVICE Vector<16> read_elements(bool wanted, const SourceRow& source, i64 begin) {
   constexpr int kBytes = spec::element_bytes;
   Vector<16> bits = {};
 #pragma unroll
-  for (int i = 0; i < 16 / kBytes; ++i) put_piece(bits, i, load<kBytes, kLoad>(from + i * kBytes));
+  for (int i = 0; i < 16 / kBytes; ++i)
+    put_piece(bits, i, load_if<kBytes, kLoad>(wanted, source.at(begin + i * kBytes)));
   return bits;
 }
 
 // False where the two aligned reads would leave the row.
 template <class Params>
-QUERN_DEVICE bool read_aligned(const Params& p, const Window& w, const SourceRow& source, WindowBits& bits) {
-  const u8* const from = source.data + w.begin;
-  bits.offset = static_cast<u32>(reinterpret_cast<u64>(from) & 15);
+QUERN_DEVICE bool read_aligned(const Params& p, const Window& w, bool wanted, const SourceRow& source,
+                               WindowBits& bits) {
+  bits.offset = static_cast<u32>(reinterpret_cast<u64>(source.at(w.begin)) & 15);
   const i64 at = w.begin - bits.offset;
-  if (at < 0 || at + (bits.offset != 0 ? 32 : 16) > p.row_bytes) return false;
-  bits.low = {};
-  bits.high = {};
-  if (source.zero) return true;
-  bits.low = load<16, kLoad>(from - bits.offset);
-  if (bits.offset != 0) bits.high = load<16, kLoad>(from - bits.offset + 16);
-  return true;
+  const bool inside = at >= 0 && at + (bits.offset != 0 ? 32 : 16) <= p.row_bytes, reads = inside && wanted;
+  bits.low = load_if<16, kLoad>(reads, source.at(at));
+  bits.high = load_if<16, kLoad>(reads && bits.offset != 0, source.at(at + 16));
+  return inside;
 }
 
 // False where the window is not whole, or cannot be read.
 template <class Rows, class Params>
-QUERN_DEVICE bool read(const Params& p, const Window& w, WindowBits& bits) {
-  if (w.end - w.begin != 16) return false;
-  const SourceRow source = Rows::source(p, w.row);
-  bits.to = Rows::out(p, w.row) + w.begin;
-  if constexpr (!kReadsElements) return read_aligned(p, w, source, bits);
-  bits.low = {};
-  if (!source.zero) bits.low = read_elements(source.data + w.begin);
-  return true;
+QUERN_DEVICE bool read(const Params& p, const Window& w, const SourceRow& source, WindowBits& bits) {
+  const bool whole = w.end - w.begin == 16, wanted = whole && !source.zero;
+  bits.to = whole ? Rows::out(p, w.row) + w.begin : nullptr;
+  if constexpr (!kReadsElements) return read_aligned(p, w, wanted, source, bits) && whole;
+  bits.low = read_elements(wanted, source, w.begin);
+  return whole;
 }
 
 // Four reads are in flight at once: more would take registers from the whole windows.
 template <class Rows, class Params>
 QUERN_DEVICE void move_elements(const Params& p, const Window& w) {
   if (w.begin >= w.end) return;
-  const SourceRow source = Rows::source(p, w.row);
+  const SourceRow source = Rows::source(p, w.row, true);
   u8* const to = Rows::out(p, w.row);
   constexpr int kBytes = spec::element_bytes;
 #pragma unroll 1
@@ -105,12 +101,14 @@ QUERN_DEVICE void move_elements(const Params& p, const Window& w) {
 
 template <class Rows, class Params>
 QUERN_DEVICE void move_windows(const Params& p, const Tile<spec::unroll>& tile) {
+  SourceRow rows[spec::unroll];
   WindowBits bits[spec::unroll];
   Vector<16> before[spec::unroll];
+  find_rows<Rows>(p, tile, rows);
   u32 left = 0;
 #pragma unroll
   for (int i = 0; i < spec::unroll; ++i) {
-    const bool done = read<Rows>(p, window<Rows>(p, tile[i]), bits[i]);
+    const bool done = read<Rows>(p, window<Rows>(p, tile[i]), rows[i], bits[i]);
     left |= done ? 0u : 1u << i;
     if constexpr (Rows::kAdds) {
       if (done) before[i] = load<16>(bits[i].to);

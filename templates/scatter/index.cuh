@@ -14,9 +14,10 @@ QUERN_DEVICE const u8* source_row(const Params& p, u64 position) {
 }
 QUERN_DEVICE u8* out_row(const Params& p, i64 row) { return static_cast<u8*>(p.out) + row * p.out_stride; }
 
-QUERN_DEVICE i64 index_at(const Params& p, u64 position) {
+// Not inside: 0, and nothing is read.
+QUERN_DEVICE i64 index_at(const Params& p, u64 position, bool inside = true) {
   using Index = spec::Index;
-  const auto raw = load<sizeof(Index), LoadHint::keep>(static_cast<const Index*>(p.index) + position);
+  const auto raw = load_if<sizeof(Index), LoadHint::keep>(inside, static_cast<const Index*>(p.index) + position);
   return bit_cast<Index>(raw);
 }
 

@@ -11,8 +11,8 @@ struct Rows {
   static constexpr bool kAdds = spec::adds, kOutByIndex = true, kSkips = spec::skips;
 
   static QUERN_DEVICE bool is_skipped(const Params& p, i64 row) { return kSkips && (row < 0 || row >= p.rows); }
-  static QUERN_DEVICE SourceRow source(const Params& p, u64 position) {
-    return {source_row(p, position), is_skipped(p, index_at(p, position))};
+  static QUERN_DEVICE SourceRow source(const Params& p, u64 position, bool inside) {
+    return {source_row(p, position), !inside || (kSkips && is_skipped(p, index_at(p, position, inside)))};
   }
   static QUERN_DEVICE u8* out(const Params& p, u64 position) {
     const i64 row = index_at(p, position);

@@ -29,18 +29,22 @@ bool has_tiles(const Mxfp8& p, const DeviceModel& model, const Config& config, s
   return tiles_of(p, config) >= each * model.multiprocessors;
 }
 
-// Narrows tiles while some multiprocessors would have none, as long as a tile holds a block and a vector two elements.
-// With blocks along rows a tile of one block writes partial sectors: on an H200 tiles of two blocks were 18 % faster
-// although they left a sixth of the multiprocessors idle (64 x 7168). Where they would leave more than half of them
-// idle and bands are cut, tiles of one block are faster in both directions: 153 x 1536 takes 5.05 us, with them 3.7.
+// Narrows tiles while half of one would have no columns (29440 x 32, direction col: 3.5 us on an H200, narrower 2.7),
+// or some multiprocessors would have no tile, as long as a tile holds a block and a vector two elements. With blocks
+// along rows a tile of one block writes partial sectors: on an H200 tiles of two blocks were 18 % faster although they
+// left a sixth of the multiprocessors idle (64 x 7168). Where they would leave more than half of them idle and bands
+// are cut, tiles of one block are faster in both directions: 153 x 1536 takes 5.05 us, with them 3.7.
 void spread_tiles(const Mxfp8& p, const DeviceModel& model, Config& config) {
   if (has_wide_tile(p)) return;
+  const std::int64_t cols = matrix_of(p).cols;
+  const auto is_idle = [&] { return cols != kOpen && tile_columns(p, config) >= 2 * cols; };
   const auto narrow_enough = [&] {
     if (has_tiles(p, model, config, 1)) return true;
     if (!matrix_of(p).along || tile_columns(p, config) > 2 * kBlockElements) return false;
     return !matrix_of(p).across || !has_cut_bands(p) || 2 * tiles_of(p, config) > model.multiprocessors;
   };
-  while (!narrow_enough() && tile_columns(p, config) > kBlockElements && config[kVector] > 2 * source_bytes(p))
+  while ((is_idle() || !narrow_enough()) && tile_columns(p, config) > kBlockElements &&
+         config[kVector] > 2 * source_bytes(p))
     config[kVector] /= 2;
 }
 

@@ -133,8 +133,10 @@ QUERN_DEVICE void write_short_lines(const KernelParams& p, const ThreadPosition&
 // Of the whole stack, whose first tile is at `at`: for each column `kEach` parts of its line, one thread's each.
 template <u32 kEach, class Write>
 QUERN_DEVICE void for_lines(const KernelParams& p, const ThreadPosition& at, const Write& write) {
+  static_assert(kTileColumns * kEach % kTileThreads == 0, "all threads have the same number of parts");
 #pragma unroll 4
-  for (u32 i = threadIdx.x; i < kTileColumns * kEach; i += kTileThreads) {
+  for (u32 first = 0; first < kTileColumns * kEach; first += kTileThreads) {  // a number of iterations that is known
+    const u32 i = first + threadIdx.x;
     if (at.first_column + i / kEach < p.cols) write(i / kEach, i % kEach);
   }
 }

@@ -25,7 +25,7 @@ constexpr const char* kModes[] = {QUERN_GATHER_MODES(QUERN_CHOICE_NAME) nullptr}
 // In the order of kOperands.
 enum Operands { kSource, kIndex, kScale, kOut, kReport };
 // In the order of kParameters.
-enum Parameters { kForm, kVector, kUnroll, kThreads, kLoadOnce, kStoreStream, kPersistent, kBlocksPerSm };
+enum Parameters { kForm, kVector, kUnroll, kThreads, kLoadOnce, kStoreStream, kPersistent, kBlocksPerSm, kRowThreads };
 enum Forms { kWhole, kRagged };
 constexpr const char* kFormNames[] = {"vector", "ragged"};
 constexpr std::int32_t kForms[] = {kWhole, kRagged, kNoMore};
@@ -34,6 +34,7 @@ constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
 constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
 constexpr std::int32_t kSwitch[] = {0, 1, kNoMore};
 constexpr std::int32_t kBlockCounts[] = {0, 1, 2, 4, 8, kNoMore};
+constexpr std::int32_t kRowThreadCounts[] = {0, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, kNoMore};
 
 std::int64_t element_bytes(const Gather& p) { return bytes(p.dtype); }
 std::int64_t row_bytes(const Gather& p) { return p.width * element_bytes(p); }
@@ -71,7 +72,10 @@ bool registers_suffice(const Gather&, const Target&, const Config& c) {
   return c[kVector] * c[kUnroll] <= (c[kForm] == kRagged ? 64 : 128);
 }
 
+// Whether adjacent threads have a row, instead of accesses that are numbered through all rows.
+bool is_by_row(const Config& c) { return c[kRowThreads] != 0; }
 bool is_persistent(const Gather&, const Config& c) { return c[kPersistent] == 1; }
+bool is_not_persistent(const Gather&, const Config& c) { return c[kPersistent] == 0; }
 bool blocks_are_resident(const Gather&, const Target& t, const Config& c) {
   return c[kBlocksPerSm] * c[kThreads] <= common::resident_threads(t);
 }
@@ -81,11 +85,16 @@ bool blocks_are_resident(const Gather&, const Target& t, const Config& c) {
 // an element, the longer is an end.
 bool is_packed(const Gather& p, const Config& c) {
   const std::int64_t row = row_bytes(p), element = element_bytes(p);
-  return c[kForm] == kRagged && out_stride(p) == p.width && row >= 16 - element && row * element < 256;
+  return c[kForm] == kRagged && !is_by_row(c) && out_stride(p) == p.width && row >= 16 - element && row * element < 256;
 }
 
 std::int64_t slots_per_row(const Gather& p, const Config& c) {
   return rows::slots_per_row(shape_of(p), c[kForm] == kRagged, c[kVector]);
+}
+
+// Lanes that would have nothing to do in any form make a config no faster.
+bool lanes_have_elements(const Gather& p, const Target&, const Config& c) {
+  return c[kRowThreads] <= 8 || c[kRowThreads] < 2 * p.width;
 }
 
 common::Slots make_slots(const Gather& p, const Config& c) {
@@ -180,6 +189,8 @@ struct GatherFamily {
       {"persistent", kSwitch, true, "1: persistent (grid-stride) kernel"},
       {"blocks_per_sm", kBlockCounts, false, "blocks per SM, at most, of a persistent kernel; 0: no limit",
        applies<is_persistent>},
+      {"row_threads", kRowThreadCounts, true,
+       "adjacent threads that have a row; 0: accesses are numbered through all rows", applies<is_not_persistent>},
   };
   static constexpr Constraint kConstraints[] = {
       {"the vector must divide the row length and both strides", holds<vector_divides>},
@@ -188,6 +199,7 @@ struct GatherFamily {
       {"the ragged form works on elements below 16 bytes", holds<ragged_has_small_elements>},
       {"a row must have fewer than 2^30 vectors", holds<row_has_few_slots>},
       {"vector times unroll must fit the registers: 128 bytes, 64 in the ragged form", holds<registers_suffice>},
+      {"row_threads must be below twice the elements of a row, or 8", holds<lanes_have_elements>},
       {"blocks_per_sm blocks must fit a multiprocessor's threads", holds<blocks_are_resident>},
   };
   static constexpr const char* kBenchCases[] = {
@@ -238,14 +250,14 @@ struct GatherFamily {
   }
 
   // Rows that a vector of 8 bytes or more divides are moved in vectors, others in the ragged form: unless they are so
-  // few that its longer code costs more than it saves (on an H200, 4756 rows of 812 bytes take 4.5 us, in words 3.7,
-  // and 20000 of 1332 bytes 18.9 and 17.9; 20000 of 198 bytes 6.3, in elements of two bytes the same), or so short that
-  // element by element is as fast.
+  // short that element by element is as fast, or so few that its longer code costs more than it saves (on an H200, 81
+  // rows of 2354 bytes take 2.4 us, in elements of two bytes 2.2; 1129 of 622 bytes 2.5 and 2.4).
   static Config shape_for(const Gather& p, std::int64_t vector, const DeviceModel& model) {
     const std::int64_t whole = std::max(vector, element_bytes(p));
     const bool narrow = vector < 8 || row_bytes(p) / vector >= kMaxSlots;
     const Config ragged = config_for(p, kRagged, 16);
-    const bool few = row_bytes(p) / whole < kMaxSlots && few_slots(p, model, whole, whole >= 4 ? 65536 : 12288);
+    const bool is_short = is_packed(p, ragged);
+    const bool few = few_slots(p, model, whole, !is_short ? 3072 : whole >= 4 ? 65536 : 12288);
     const bool few_bytes = row_bytes(p) < 64 && !is_packed(p, ragged);
     return !narrow || element_bytes(p) >= 16 || few || few_bytes ? config_for(p, kWhole, whole) : ragged;
   }
@@ -260,6 +272,26 @@ struct GatherFamily {
     return config[kVector] >= 8 || few(4096) ? 2 : 4;
   }
 
+  // By row wherever that was faster on an H200: rows of up to 512 accesses in the ragged form, whose ends a lane each
+  // has (60351 rows of 846 bytes 19 us, through all rows 46; 65536 of 2046 bytes 71.6 and 72.1), and few rows of 8 to
+  // 2048 accesses (1491 of 2304 bytes 2.6 and 2.8 us; 30000 of 512 bytes 9.7 and 9.4). Four accesses in flight, fewer
+  // where that leaves less than 512 threads per multiprocessor.
+  static void choose_row_threads(const Gather& p, const DeviceModel& model, Config& config) {
+    const std::int64_t accesses = common::divide_up(row_bytes(p), config[kVector]);
+    const bool few = few_slots(p, model, config[kVector], 6144), ragged = config[kForm] == kRagged;
+    if (is_packed(p, config) || accesses > (few ? 2048 : 512) || accesses < (ragged ? 4 : 8) || (!ragged && !few))
+      return;
+    const std::int64_t lanes = common::power_of_two_from(accesses, 8),
+                       enough = std::int64_t{512} * model.multiprocessors;
+    std::int64_t unroll = std::min<std::int64_t>(4, lanes / 8);
+    const auto wants_lanes = [&] {
+      return p.count != kOpen && p.count * (lanes / unroll) < enough && !(ragged && lanes / unroll >= 128);
+    };
+    while (unroll > 1 && wants_lanes()) unroll /= 2;
+    config[kUnroll] = static_cast<std::int32_t>(unroll);
+    config[kRowThreads] = static_cast<std::int32_t>(lanes / unroll);
+  }
+
   // A row length has few configs, so that a change of an extent is rarely a new image. The hints:
   // - rows that are read again: evict-first stores leave room for them in L2, up to 19 % faster on an H200;
   // - others: both hints, which gain 1 to 3 % up to 20 MB and up to 12 % in small problems. Not for short rows, where
@@ -272,6 +304,7 @@ struct GatherFamily {
     config[kUnroll] = in_flight(p, config, model);
     config[kLoadOnce] = once ? 1 : 0;
     config[kStoreStream] = once || repeats ? 1 : 0;
+    choose_row_threads(p, model, config);
     return config;
   }
 
@@ -279,7 +312,8 @@ struct GatherFamily {
     const Config first = preferred(p, target, model);
     out[0] = {kFormNames[first[kForm]], first};
     if (alignment(p, 0, first) <= element_bytes(p)) return 1;
-    const Config any = config_for(p, element_bytes(p) < 16 ? kRagged : kWhole, 16);
+    Config any = config_for(p, element_bytes(p) < 16 ? kRagged : kWhole, 16);
+    if (any[kForm] == kRagged) choose_row_threads(p, model, any);
     out[1] = {kFormNames[any[kForm]], any};
     return 2;
   }
@@ -290,7 +324,8 @@ struct GatherFamily {
   }
 
   static void specialize(const Gather& p, const Target&, const Config& config, Spec& spec) {
-    static constexpr const char* kFormParts[] = {"rows/vectors.cuh", "rows/windows.cuh"};
+    static constexpr const char* kFormParts[][2] = {{"rows/vectors.cuh", "rows/windows.cuh"},
+                                                    {"gather/row_vectors.cuh", "gather/row_windows.cuh"}};
     spec.integer("params_bytes", sizeof(gather::Params));
     spec.integer("max_threads", common::kMaxThreads);
     spec.integer("vector", config[kVector]);
@@ -307,7 +342,8 @@ struct GatherFamily {
       spec.type("Scale", common::spec_type(p.scale));
     }
     spec.part(p.scale != DType::none ? "gather/scale.cuh" : "gather/no_scale.cuh");
-    spec.part(is_packed(p, config) ? "gather/packed.cuh" : kFormParts[config[kForm]]);
+    if (is_by_row(config)) spec.integer("row_threads", config[kRowThreads]);
+    spec.part(is_packed(p, config) ? "gather/packed.cuh" : kFormParts[is_by_row(config)][config[kForm]]);
     spec.part("gather/rows.cuh");
   }
 
@@ -325,8 +361,10 @@ struct GatherFamily {
     params.row_bytes = row_bytes(p);
     params.slots = make_slots(p, config);
     if (is_packed(p, config)) set_packed(p, a, params);
+    if (is_by_row(config))
+      params.slots.count = static_cast<std::uint64_t>(p.width == 0 ? 0 : p.count * config[kRowThreads]);
     launch.set_params(params);
-    common::launch_slots(params.slots.count, config[kUnroll], config[kThreads], model, launch);
+    common::launch_slots(params.slots.count, is_by_row(config) ? 1 : config[kUnroll], config[kThreads], model, launch);
     common::limit_grid(config[kBlocksPerSm], model, launch);
   }
 

@@ -22,7 +22,7 @@ struct Params {
   long long row_bytes;
   long long out_bytes;  // packed windows: of all rows
   // Vectors of a row; ragged form: 16-byte windows that a row can touch, or, of short rows without gaps, those that out
-  // can touch, and by_row divides bytes by row_bytes.
+  // can touch, and by_row divides bytes by row_bytes. By row, count is of threads.
   common::Slots slots;
 };
 

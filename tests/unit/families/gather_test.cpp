@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/text.h"
 #include "common/host_types.h"
 #include "gather/params.h"
 #include "plan/config.h"
@@ -75,19 +76,36 @@ TEST(GatherVariants, FollowRowLengthStridesAndElement) {
   for (const Row& row : rows) EXPECT_EQ(summary(row.problem, {90, "a"}), row.variants) << row.problem;
 }
 
-// "form:vector:unroll" of the first choice.
+// "form:vector:unroll:row_threads" of the first choice.
 std::string first_config(const std::string& text) {
   const Config config = variants_of(problem(text)).front().config;
-  return std::to_string(config[0]) + ":" + std::to_string(config[1]) + ":" + std::to_string(config[2]);
+  return cat(config[0], ":", config[1], ":", config[2], ":", config[8]);
 }
 
 TEST(GatherVariants, FewOddRowsAreMovedInElements) {
-  EXPECT_EQ(first_config("gather rows=555 count=27 width=1286 dtype=u8"), "0:2:1");
-  EXPECT_EQ(first_config("gather rows=300 count=300 width=1023"), "0:2:2");
-  EXPECT_EQ(first_config("gather rows=874 count=4756 width=406"), "0:4:4");
-  EXPECT_EQ(first_config("gather rows=3000 count=3000 width=1023"), "1:16:1");
-  EXPECT_EQ(first_config("gather rows=65536 count=65536 width=1023"), "1:16:2");
-  EXPECT_EQ(first_config("gather width=1023"), "1:16:2") << "open extents count as large";
+  EXPECT_EQ(first_config("gather rows=555 count=27 width=1286 dtype=u8"), "0:2:1:1024");
+  EXPECT_EQ(first_config("gather rows=300 count=300 width=1023"), "0:2:4:256");
+  EXPECT_EQ(first_config("gather rows=874 count=4756 width=406"), "1:16:4:16");
+  EXPECT_EQ(first_config("gather rows=162 count=45504 width=46 dtype=u8"), "0:2:4:0") << "short ones, up to more bytes";
+  EXPECT_EQ(first_config("gather rows=162 count=200000 width=46 dtype=u8"), "1:16:1:0");
+}
+
+TEST(GatherVariants, RaggedRowsHaveLanesUnlessManyAreLong) {
+  EXPECT_EQ(first_config("gather rows=65536 count=65536 width=1023"), "1:16:4:32");
+  EXPECT_EQ(first_config("gather width=1023"), "1:16:4:32") << "open extents count as large";
+  EXPECT_EQ(first_config("gather rows=313 count=313 width=1801"), "1:16:2:128") << "more lanes, for few rows";
+  EXPECT_EQ(first_config("gather rows=999 count=999 width=2727 dtype=f32"), "1:16:4:256");
+  EXPECT_EQ(first_config("gather rows=65536 count=65536 width=4097"), "1:16:2:0");
+  EXPECT_EQ(first_config("gather rows=65536 count=65536 width=6 dtype=u8 out_stride=7"), "0:1:2:0") << "two bytes";
+}
+
+TEST(GatherVariants, FewRowsOfVectorsHaveLanes) {
+  EXPECT_EQ(first_config("gather rows=64 count=64 width=7168"), "0:16:1:1024");
+  EXPECT_EQ(first_config("gather rows=300 count=300 width=2048"), "0:16:1:256");
+  EXPECT_EQ(first_config("gather rows=2000 count=1491 width=1152"), "0:16:4:64");
+  EXPECT_EQ(first_config("gather rows=30000 count=30000 width=256"), "0:16:2:0") << "many";
+  EXPECT_EQ(first_config("gather rows=9 count=9 width=32768"), "0:16:1:0") << "long";
+  EXPECT_EQ(first_config("gather rows=9 count=9000 width=56"), "0:16:1:0") << "7 accesses";
 }
 
 TEST(GatherVariants, ThirtyTwoBytesAreForBlackwellOnly) {
@@ -146,7 +164,7 @@ TEST(GatherSpec, AScaleBringsItsTypesAndTheirHeader) {
   const auto values = constants(spec);
   EXPECT_EQ(values.at("Element"), "common::E4m3");
   EXPECT_EQ(values.at("Scale"), "common::Fp16");
-  EXPECT_EQ(spec.parts(), Parts({"gather/scale.cuh", "rows/windows.cuh", "gather/rows.cuh"}));
+  EXPECT_EQ(spec.parts(), Parts({"gather/scale.cuh", "gather/row_windows.cuh", "gather/rows.cuh"}));
   EXPECT_EQ(spec.headers(), Parts({"common/numbers.cuh"}));
 }
 

@@ -42,7 +42,7 @@ TEST(Config, AParameterThatDoesNotApplyStandsInNoTextAndHasOneValue) {
   const Config ragged = parse_config(step_of(p), "form=1", base, p.data(), {90, "a"});
   EXPECT_EQ(ragged[1], 16);
   EXPECT_EQ(config_text(step_of(p), p.data(), ragged),
-            "form=1 unroll=2 threads=128 load_once=1 store_stream=1 persistent=0");
+            "form=1 unroll=2 threads=128 load_once=1 store_stream=1 persistent=0 row_threads=0");
   EXPECT_EQ(parse_config(step_of(p), "form=1,vector=16,blocks_per_sm=0", base, p.data(), {90, "a"}), ragged)
       << "the value that it has there may be said";
   EXPECT_TRUE(has(refusal(p, "form=1,vector=8"), "vector=8 does not apply to the config form=1 unroll=2"))

@@ -263,18 +263,18 @@ TEST(SpecOf, ProblemsThatDifferInExtentsShareTheirImages) {
     std::set<std::string> specs;
     for (int shape = 1; shape <= 100; ++shape)
       specs.insert(spec_header(spec_of(cat(family, " rows=", shape * 37, " width=", shape * 1009 % 9000 + 1))));
-    EXPECT_LE(specs.size(), 8u) << family;
+    EXPECT_LE(specs.size(), 9u) << family;
   }
 }
 
-// Small problems, those with rows that repeat, and the others.
-TEST(SpecOf, GatherHasThreeImagesForAllExtentsOfARow) {
+// Few rows with one, two or four accesses in flight, rows that repeat, and the others.
+TEST(SpecOf, GatherHasFiveImagesForAllExtentsOfARow) {
   std::set<std::string> specs;
   for (std::int64_t rows = 1; rows < 1 << 20; rows *= 2) {
     for (std::int64_t count = 1; count < 1 << 20; count *= 3)
       specs.insert(spec_header(spec_of(cat("gather width=4096 rows=", rows, " count=", count))));
   }
-  EXPECT_EQ(specs.size(), 3u);
+  EXPECT_EQ(specs.size(), 5u);
 }
 
 }  // namespace

@@ -7,10 +7,12 @@ namespace quern {
 #define QUERN_VALUE(name) name,
 
 // The form of a routing. A route is a pair of a token and an expert; a token's routes are in this order.
-#define QUERN_MOE_MAPS(VALUE)                                                                                     \
-  VALUE(ids)  /* [tokens, topk] of expert ids, in their order; invalid ids (negative or too large) are ignored */ \
-  VALUE(mask) /* [tokens, experts], nonzero where the token is routed to the expert; from the last expert down */ \
-  VALUE(bits) /* [tokens, ceil(experts / 8)], the same mask in bits: expert e is bit e % 8 of byte e / 8 */
+#define QUERN_MOE_MAPS(VALUE)                                                                                         \
+  VALUE(ids)    /* [tokens, topk] of expert ids, in their order; invalid ids (negative or too large) are ignored */   \
+  VALUE(mask)   /* [tokens, experts], nonzero where the token is routed to the expert; from the last expert down */   \
+  VALUE(bits)   /* [tokens, ceil(experts / 8)], the same mask in bits: expert e is bit e % 8 of byte e / 8 */         \
+  VALUE(counts) /* [ranks, experts]: how many tokens each expert has on each rank; tokens are sorted by rank, then by \
+                   expert, and have one route */
 enum class MoeMapKind : unsigned char { QUERN_MOE_MAPS(QUERN_VALUE) };
 
 // The rows of an expert without routes.

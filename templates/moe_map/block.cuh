@@ -13,9 +13,6 @@ using namespace common;
 
 constexpr u32 kAll = 0xffffffffu;
 constexpr u32 kThreads = spec::max_threads, kWarps = kThreads / 32;
-// Warps that have routes, as many as shared memory has counters for; words from the counters of one to those of the
-// next.
-constexpr u32 kCounters = spec::counters, kStride = spec::stride;
 
 QUERN_DEVICE u32 lane() { return threadIdx.x % 32; }
 QUERN_DEVICE u32 warp() { return threadIdx.x / 32; }
@@ -43,10 +40,6 @@ QUERN_DEVICE SharedWords sums_of_warps(u32 which) { return SharedWords(which * 3
 QUERN_DEVICE SharedWords first_rows(const Params& p) { return SharedWords(p.places.experts); }
 // The padding rows before each expert, counted from the expert's warp.
 QUERN_DEVICE SharedWords padding_before(const Params& p) { return SharedWords(p.places.padding); }
-// A warp's number of routes of each expert; later those of earlier warps.
-QUERN_DEVICE SharedWords counters_of_warp(const Params& p, u32 w) {
-  return SharedWords(p.places.counters + w * kStride);
-}
 
 // Whether row_tokens goes through shared memory.
 QUERN_DEVICE bool is_staged(const Params& p) { return spec::one_block && p.staged != 0; }
@@ -62,6 +55,12 @@ struct ExpertLane {
   QUERN_DEVICE bool first() const { return exists && share == 0; }
 };
 
+// Of an expert: the routes of all blocks, and of those before this one.
+struct Counted {
+  u32 all;
+  u32 before;
+};
+
 QUERN_DEVICE ExpertLane expert_of_lane(const Params& p) {
   const u32 expert = warp() * kWarpExperts + lane() % kWarpExperts;
   return {expert, lane() / kWarpExperts, expert < p.experts};
@@ -73,6 +72,21 @@ QUERN_DEVICE u32 sum_of_shares(u32 mine) {
   for (u32 distance = kWarpExperts; distance < 32; distance *= 2)
     mine += __shfl_xor_sync(kAll, mine, static_cast<int>(distance));
   return mine;
+}
+
+// The sum over the lanes of an expert up to this one.
+QUERN_DEVICE u32 sum_up_to_share(u32 mine) {
+#pragma unroll
+  for (u32 distance = kWarpExperts; distance < 32; distance *= 2) {
+    const u32 below = __shfl_up_sync(kAll, mine, distance);
+    if (lane() >= distance) mine += below;
+  }
+  return mine;
+}
+
+// Of this lane's expert, what its last lane has.
+QUERN_DEVICE u32 of_last_share(u32 mine) {
+  return __shfl_sync(kAll, mine, static_cast<int>(32 - kWarpExperts + lane() % kWarpExperts));
 }
 
 // The sum of what this lane's expert and the warp's earlier experts have.

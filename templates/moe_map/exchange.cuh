@@ -9,12 +9,6 @@
 
 namespace quern::moe_map {
 
-// Of an expert: the routes of all blocks, and of those before this one.
-struct Counted {
-  u32 all;
-  u32 before;
-};
-
 // Words from the counts of a block to those of the next: whole lines.
 constexpr u32 kTableStride = spec::table_stride;
 

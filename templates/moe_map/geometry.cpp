@@ -56,6 +56,12 @@ Blocks blocks_of(const MoeMap& p, const Shape& s, std::int64_t most) {
   return {std::max<std::int64_t>(1, divide_up(p.tokens, tokens)), tokens};
 }
 
+Warps warps_of(const MoeMap& p, const Shape& s, std::int64_t most) {
+  constexpr std::int64_t kTokens = 256;  // two accesses of each lane to an array
+  const std::int64_t blocks = std::clamp<std::int64_t>(divide_up(p.tokens, kTokens * s.warps()), 1, most);
+  return {blocks, std::max(kTokens, divide_up(p.tokens, blocks * s.warps()))};
+}
+
 Shared shared_of(const MoeMap& p, const Shape& s) {
   Shared shared{{}, list_words(p, s), kSumsOfWarps, false};
   const auto take = [&](std::int64_t words) {
@@ -63,14 +69,15 @@ Shared shared_of(const MoeMap& p, const Shape& s) {
     shared.words += round_up(words, 4);
     return static_cast<unsigned>(first);
   };
-  const std::int64_t counters = counters_of(p, s);
+  const std::int64_t counters = has_counts(p) ? 0 : counters_of(p, s);
   shared.places.experts = take(p.experts);
   shared.places.padding = take(has_row_ids(p) ? p.experts : 0);
   shared.places.counters = take(counters * stride_of(p, s));
   shared.places.lists = take(counters * shared.list);
   const std::int64_t rows = capacity_of(p) + 3;  // up to 3 words before the first, so that vectors are aligned
-  shared.staged = s.one_block && shared.words + round_up(rows, 4) <= kSharedWords;
+  shared.staged = s.one_block && !has_counts(p) && shared.words + round_up(rows, 4) <= kSharedWords;
   shared.places.rows = take(shared.staged ? rows : 0);
+  shared.places.runs = take(has_counts(p) ? 2 * p.ranks * p.experts + 1 : 0);
   return shared;
 }
 

@@ -44,6 +44,13 @@ struct Blocks {
 // As many as keep their routes in registers, at most `most`.
 Blocks blocks_of(const MoeMap& p, const Shape& s, std::int64_t most);
 
+// Of counts: as many as give each warp some hundred tokens, at most `most`.
+struct Warps {
+  std::int64_t blocks;
+  std::int64_t tokens;  // of a warp
+};
+Warps warps_of(const MoeMap& p, const Shape& s, std::int64_t most);
+
 // The shared memory of a block, in words. row_tokens is part of it if `staged`.
 struct Shared {
   Places places;

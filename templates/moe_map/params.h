@@ -9,6 +9,9 @@ namespace quern::moe_map {
 // The most experts. A warp has up to 32 of them, one a lane.
 constexpr int kMaxExperts = 1024;
 
+// The most counts: a block has a table of them.
+constexpr int kMaxRuns = 4096;
+
 // Where an array begins in the shared memory of a block, in words. The sums of warps are at 0.
 struct Places {
   unsigned experts;
@@ -16,6 +19,7 @@ struct Places {
   unsigned counters;
   unsigned lists;
   unsigned rows;
+  unsigned runs;  // counts: two words of each run, and one
 };
 
 struct Params {
@@ -23,6 +27,7 @@ struct Params {
   const int* expert_map;
   void* counts;
   void* offsets;
+  void* sizes;
   int* token_rows;
   int* token_experts;
   int* row_tokens;
@@ -40,6 +45,9 @@ struct Params {
   unsigned topk;
   unsigned align;
   unsigned capacity;
+  unsigned ranks;        // counts
+  unsigned runs;         // ranks times experts
+  unsigned warp_tokens;  // of a warp of the grid
   Places places;
   common::Divisor32 by_align;
   common::Divisor32 by_topk;

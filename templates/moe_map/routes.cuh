@@ -10,6 +10,14 @@ namespace quern::moe_map {
 constexpr u32 kNone = 0xffffffffu;
 constexpr int kRoutes = spec::routes;
 constexpr u32 kStep = 32 * kRoutes;
+// Warps that have routes, as many as shared memory has counters for; words from the counters of one to those of the
+// next.
+constexpr u32 kCounters = spec::counters, kStride = spec::stride;
+
+// A warp's number of routes of each expert; later those of earlier warps.
+QUERN_DEVICE SharedWords counters_of_warp(const Params& p, u32 w) {
+  return SharedWords(p.places.counters + w * kStride);
+}
 
 // The warp's routes, counted from the block's first.
 struct Slice {
@@ -79,12 +87,7 @@ QUERN_DEVICE u32 scan_counters(const Params& p, const ExpertLane& e) {
     of_warp[i] = e.exists && w < kCounters ? counters_of_warp(p, w).get(e.expert) : 0;
     own += of_warp[i];
   }
-  u32 up_to = own;
-#pragma unroll
-  for (u32 distance = kWarpExperts; distance < 32; distance *= 2) {
-    const u32 below = __shfl_up_sync(kAll, up_to, distance);
-    if (lane() >= distance) up_to += below;
-  }
+  const u32 up_to = sum_up_to_share(own);
   u32 before = up_to - own;
 #pragma unroll
   for (u32 i = 0; i < kOwn; ++i) {
@@ -92,7 +95,7 @@ QUERN_DEVICE u32 scan_counters(const Params& p, const ExpertLane& e) {
     if (e.exists && w < kCounters) counters_of_warp(p, w).set(e.expert, before);
     before += of_warp[i];
   }
-  return __shfl_sync(kAll, up_to, static_cast<int>(32 - kWarpExperts + lane() % kWarpExperts));
+  return of_last_share(up_to);
 }
 
 }  // namespace quern::moe_map

@@ -2,7 +2,7 @@
 #ifndef QUERN_MOE_MAP_ROWS_CUH_
 #define QUERN_MOE_MAP_ROWS_CUH_
 
-#include "moe_map/exchange.cuh"
+#include "moe_map/ranges.cuh"
 
 namespace quern::moe_map {
 
@@ -94,6 +94,7 @@ QUERN_DEVICE void write_counts(const Params& p, const ExpertLane& e, const Rows&
   if (e.first()) {
     put_count<Offset>(p.counts, e.expert, rows.expert.routes);
     put_count<Offset>(p.offsets, e.expert, rows.expert.first);
+    if constexpr (spec::sizes) put_count<Offset>(p.sizes, e.expert, rows.expert.rows);
   }
   if (threadIdx.x != 0) return;
   put_count<Offset>(p.offsets, p.experts, rows.all.rows);

@@ -15,6 +15,7 @@ constexpr std::int64_t kMostRows = (std::int64_t{1} << 31) - 1;  // rows are i32
 bool is_index(const MoeMap& p) {
   switch (p.map) {
     case MoeMapKind::ids:
+    case MoeMapKind::counts:
       return index_of(p) == i32 || index_of(p) == i64;
     case MoeMapKind::mask:
       return index_of(p) == u8 || index_of(p) == i32;
@@ -39,9 +40,24 @@ bool marked(const MoeMap& p, const MoeMapArgs& a, std::int64_t token, std::int64
   return (static_cast<const std::uint8_t*>(a.map.data)[token * map_width(p) + expert / 8] >> expert % 8 & 1) != 0;
 }
 
+// Adds to *dropped the tokens that do not exist.
+void read_counts(const MoeMap& p, const MoeMapArgs& a, std::int64_t* dropped, moe::Routes& routes) {
+  std::int64_t token = 0;
+  for (std::int64_t run = 0; run < p.ranks * p.experts; ++run) {
+    const std::int64_t count =
+        std::clamp<std::int64_t>(common::read_integer(index_of(p), a.map.data, run), 0, kMostRows);
+    const std::int64_t kept = std::min(count, p.tokens - token);
+    std::fill_n(routes.experts.begin() + token, kept, static_cast<std::int32_t>(run % p.experts));
+    token += kept;
+    *dropped += count - kept;
+  }
+  *dropped = std::min(*dropped, kMostRows - token);
+}
+
 // Adds to *dropped the routes beyond the topk-th of a token.
 moe::Routes read_routes(const MoeMap& p, const MoeMapArgs& a, std::int64_t* dropped) {
   moe::Routes routes{p.tokens, p.topk, std::vector<std::int32_t>(static_cast<std::size_t>(p.tokens * p.topk), -1)};
+  if (has_counts(p)) return read_counts(p, a, dropped, routes), routes;
   for (std::int64_t t = 0; t < p.tokens; ++t) {
     std::int32_t* const own = routes.experts.data() + t * p.topk;
     std::int64_t k = 0;
@@ -89,6 +105,24 @@ void generate_ids(const MoeMap& p, const moe::Routes& routes, std::uint64_t seed
   }
 }
 
+// One of eight tokens has no route, or there are more routes than tokens. A run without tokens may have a negative
+// count.
+void generate_counts(const MoeMap& p, std::uint64_t seed, void* data) {
+  const std::int64_t runs = p.ranks * p.experts;
+  const bool all = seed % 4 == 1, too_many = seed % 4 == 3;
+  const auto used = static_cast<std::uint64_t>(all ? runs : std::max<std::int64_t>(1, runs - runs / 4));
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(runs));
+  for (std::int64_t t = 0; t < p.tokens + (too_many ? 10 : 0); ++t) {
+    const std::uint64_t random = random_at(seed, static_cast<std::uint64_t>(t));
+    const std::uint64_t few = seed % 4 == 2 && random % 4 != 0 ? std::max<std::uint64_t>(1, used / 8) : used;
+    if (all || too_many || random / 4 % 8 != 0) ++counts[static_cast<std::size_t>((random >> 8) % few)];
+  }
+  for (std::int64_t run = 0; run < runs; ++run) {
+    const std::int64_t count = counts[static_cast<std::size_t>(run)];
+    common::write_integer(index_of(p), data, run, count == 0 && too_many ? -5 : count);
+  }
+}
+
 void generate_mask(const MoeMap& p, const moe::Routes& routes, void* data) {
   std::fill_n(static_cast<std::uint8_t*>(data), p.tokens * map_width(p) * quern::bytes(index_of(p)), std::uint8_t{0});
   for (std::int64_t t = 0; t < p.tokens; ++t) {
@@ -122,9 +156,15 @@ std::string check_map(const MoeMap& p) {
   if (p.topk < 1) return "topk=0: a token has no route; give 1 or more";
   if (p.topk > kMostRows || p.global > kMostRows) return "topk and global must be fewer than 2^31";
   if (!is_index(p))
-    return cat("index=", name(p.index), " is not for this map: ids has i32 or i64, mask u8 or i32, bits u8");
+    return cat("index=", name(p.index),
+               " is not for this map: ids and counts have i32 or i64, mask has u8 or i32, bits has u8");
+  if (has_counts(p) && p.topk != 1) return "map=counts has one route for each token: give topk=1";
+  if (!has_counts(p) && p.ranks != 1) return "ranks is of map=counts: leave it out, or give map=counts";
+  if (p.ranks < 1 || p.ranks > kMaxRuns / p.experts)
+    return cat("ranks must be 1 or more, and ranks times experts at most ", kMaxRuns);
   if (has_mask(p) && p.topk > p.experts) return "topk is more than experts: a mask routes a token to each at most once";
-  if (has_mask(p) && p.global > 0) return "global needs map=ids: a mask has a column for each local expert";
+  if (!has_ids(p) && p.global > 0)
+    return "global needs map=ids: a mask has a column for each local expert, as counts do";
   if (p.global > 0 && p.global < p.experts) return "global is less than experts; it counts the experts of all devices";
   if (!has_mask(p) && has_row_ids(p)) return "row_id_map=write needs map=mask or bits";
   if (p.capacity > kMostRows) return "capacity must be fewer than 2^31 rows";
@@ -145,6 +185,7 @@ bool generate_map(const MoeMap& p, std::string_view operand, std::uint64_t seed,
     return true;
   }
   if (operand != "map") return false;
+  if (has_counts(p)) return generate_counts(p, seed / kSeedsOfProblem, data), true;
   // A mask may have one route too many.
   const std::int64_t most = has_mask(p) && seed / kSeedsOfProblem % 4 == 3 ? std::min(p.experts, p.topk + 1) : p.topk;
   const moe::Routes routes = moe::generate_routes(p.tokens, p.experts, most, seed / kSeedsOfProblem, has_mask(p));
@@ -161,6 +202,9 @@ void write_map(const MoeMap& p, const MoeMapArgs& a) {
   for (std::int64_t e = 0; e <= p.experts; ++e) {
     if (e < p.experts) common::write_integer(p.offset, a.counts.data, e, map.counts[static_cast<std::size_t>(e)]);
     common::write_integer(p.offset, a.offsets.data, e, map.offsets[static_cast<std::size_t>(e)]);
+    if (e < p.experts && has_counts(p))
+      common::write_integer(p.offset, a.sizes.data, e,
+                            map.offsets[static_cast<std::size_t>(e) + 1] - map.offsets[static_cast<std::size_t>(e)]);
   }
   copy(map.rows, a.token_rows);
   if (has_mask(p)) copy(routes.experts, a.token_experts);

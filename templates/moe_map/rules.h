@@ -14,12 +14,16 @@ namespace quern::moe_map {
 // `capacity`: of the rules, if the problem gives none.
 moe::RowRules rules_of(const MoeMap& p, std::int64_t capacity);
 
-inline bool has_mask(const MoeMap& p) { return p.map != MoeMapKind::ids; }
+inline bool has_ids(const MoeMap& p) { return p.map == MoeMapKind::ids; }
+inline bool has_counts(const MoeMap& p) { return p.map == MoeMapKind::counts; }
+inline bool has_mask(const MoeMap& p) { return !has_ids(p) && !has_counts(p); }
 inline bool has_pads(const MoeMap& p) { return moe::lists_pads(rules_of(p, 0)); }
 inline bool has_row_ids(const MoeMap& p) { return p.row_id_map == MoeRowIdMap::write; }
 inline DType index_of(const MoeMap& p) { return p.index != DType::none ? p.index : has_mask(p) ? u8 : i32; }
+// The map is a matrix: of tokens, or of ranks if it has counts.
+inline std::int64_t map_height(const MoeMap& p) { return has_counts(p) ? p.ranks : p.tokens; }
 inline std::int64_t map_width(const MoeMap& p) {
-  return p.map == MoeMapKind::ids ? p.topk : p.map == MoeMapKind::mask ? p.experts : (p.experts + 7) / 8;
+  return has_ids(p) ? p.topk : p.map == MoeMapKind::bits ? (p.experts + 7) / 8 : p.experts;
 }
 
 // kOpen if `tokens` is.

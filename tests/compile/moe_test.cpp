@@ -9,9 +9,9 @@ using MoeCompile = CompileTest;
 
 TEST_F(MoeCompile, AMapOfEachKindOnEveryArchitecture) {
   std::vector<Job> jobs;
-  for (const char* map : {"map=ids global=512", "map=mask row_id_map=write"}) {
-    for (const std::string& arch : kArchitectures)
-      jobs.push_back({cat("moe_map experts=256 topk=8 align=16 ", map), arch});
+  for (const char* map :
+       {"topk=8 map=ids global=512", "topk=8 map=mask row_id_map=write", "topk=1 map=counts ranks=16 empty=fill"}) {
+    for (const std::string& arch : kArchitectures) jobs.push_back({cat("moe_map experts=256 align=16 ", map), arch});
   }
   expect_each_good(jobs);
 }
@@ -23,6 +23,8 @@ TEST_F(MoeCompile, EachTypeOfMapWithFewAndManyExperts) {
     for (const char* rest : {" experts=7 topk=2 align=16", " experts=1024 topk=1 empty=fill"})
       jobs.push_back({cat("moe_map ", map, rest), kArchitectures[jobs.size() % kArchitectures.size()]});
   }
+  for (const char* rest : {"experts=1 ranks=4096 index=i64", "experts=1024 ranks=4 align=8 tail=list offset=i64"})
+    jobs.push_back({cat("moe_map map=counts topk=1 ", rest), kArchitectures[jobs.size() % kArchitectures.size()]});
   expect_each_good(jobs);
 }
 

@@ -13,6 +13,8 @@ class MoeMapOnDevice : public ReplayTest {};
 TEST_F(MoeMapOnDevice, AReplayReadsTheNewRoutingInAUsedWorkspace) {
   for (const char* map : {"ids", "mask"})
     expect_replays(cat("moe_map tokens=1500 experts=40 topk=4 align=16 map=", map));
+  // Among the seeds: fewer tokens than there are, more, and negative counts.
+  expect_replays("moe_map tokens=1500 experts=40 ranks=5 topk=1 align=16 empty=fill map=counts");
 }
 
 }  // namespace

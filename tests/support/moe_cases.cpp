@@ -73,6 +73,39 @@ void odd_maps(std::vector<Case>& cases) {
   }
 }
 
+// torchtitan's indices.
+void published_counts(std::vector<Case>& cases) {
+  for (const int tokens : {0, 1, 512, 4096}) {
+    for (const int experts : {2, 4, 8}) {
+      for (const int ranks : {1, 2, 4}) {
+        for (const int align : {16, 32, 128})
+          cases.push_back({map(tokens, experts, 1, cat("map=counts empty=fill ranks=", ranks, " align=", align))});
+      }
+    }
+  }
+}
+
+// Runs of no token, of a few, and of more than a warp has; those that all lanes of an expert share the ranks of, and
+// those that have one lane. Capacities that drop almost all tokens, some, padding rows alone, and none.
+void odd_counts(std::vector<Case>& cases) {
+  const std::string kind = "map=counts";
+  for (const int tokens : {0, 1, 33, 2049}) {
+    for (const int ranks : {1, 3, 64, 4096}) cases.push_back({map(tokens, 1, 1, cat(kind, " ranks=", ranks))});
+    for (const int ranks : {2, 31, 124}) {
+      cases.push_back({map(tokens, 33, 1, cat(kind, " ranks=", ranks, " align=5 empty=fill"))});
+      cases.push_back({map(tokens, 33, 1, cat(kind, " ranks=", ranks, " index=i64 tail=list")), 1});
+    }
+    cases.push_back({map(tokens, 1024, 1, cat(kind, " ranks=4 align=2 offset=i64"))});
+    cases.push_back({map(tokens, 300, 1, cat(kind, " ranks=13 align=16 tail=list offset=i64")), 3});
+  }
+  for (const int capacity : {1, 100, 600, 760, 6000})
+    cases.push_back({map(700, 8, 1, cat(kind, " ranks=9 align=16 tail=list capacity=", capacity))});
+  for (const char* config : {"blocks=1,threads=128", "blocks=8,threads=512", "blocks=128,threads=1024"}) {
+    cases.push_back(with(config, map(2100, 12, 1, cat(kind, " ranks=7 align=8"))));
+    cases.push_back(with(config, map(60000, 12, 1, cat(kind, " ranks=7 align=8 index=i64")), 2));
+  }
+}
+
 // ---- Rows that move
 
 std::string rows(const std::string& family, int tokens, int experts, int hidden, int topk, const std::string& rest) {
@@ -174,6 +207,8 @@ std::vector<Case> moe_map_cases() {
   std::vector<Case> cases;
   published_maps(cases);
   odd_maps(cases);
+  published_counts(cases);
+  odd_counts(cases);
   return cases;
 }
 

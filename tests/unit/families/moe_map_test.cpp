@@ -4,11 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
+#include "base/random.h"
 #include "base/text.h"
 #include "common/geometry.h"
 #include "moe/routing.h"
+#include "moe_map/params.h"
+#include "moe_map/rules.h"
 #include "unit/families/support.h"
 
 namespace quern {
@@ -22,10 +26,11 @@ std::string refusal(const std::string& fields) { return test::refusal("moe_map "
 
 TEST(MoeMapProblem, TakesEachMapInItsTypes) {
   for (const char* fields : {"index=i32", "index=i64", "map=mask", "map=mask index=u8", "map=mask index=i32",
-                             "map=bits", "map=bits index=u8", "global=64", "experts=1024 topk=1024 map=mask"})
+                             "map=bits", "map=bits index=u8", "global=64", "experts=1024 topk=1024 map=mask",
+                             "map=counts topk=1", "map=counts topk=1 index=i64 ranks=512"})
     EXPECT_EQ(refusal(fields), "") << fields;
-  for (const char* fields : {"index=u8", "map=mask index=i64", "map=bits index=i32"})
-    EXPECT_TRUE(has(refusal(fields), "ids has i32 or i64, mask u8 or i32, bits u8")) << fields;
+  for (const char* fields : {"index=u8", "map=mask index=i64", "map=bits index=i32", "map=counts topk=1 index=u8"})
+    EXPECT_TRUE(has(refusal(fields), "ids and counts have i32 or i64, mask has u8 or i32, bits has u8")) << fields;
 }
 
 TEST(MoeMapProblem, RefusesWhatNoRoutingCanBe) {
@@ -37,6 +42,12 @@ TEST(MoeMapProblem, RefusesWhatNoRoutingCanBe) {
   EXPECT_TRUE(has(refusal("map=bits global=8"), "map=ids"));
   EXPECT_TRUE(has(refusal("global=7"), "less than experts; it counts"));
   EXPECT_TRUE(has(refusal("row_id_map=write"), "needs map=mask or bits"));
+  EXPECT_TRUE(has(refusal("map=counts topk=1 row_id_map=write"), "needs map=mask or bits"));
+  EXPECT_TRUE(has(refusal("map=counts topk=1 global=8"), "map=ids"));
+  EXPECT_TRUE(has(refusal("map=counts"), "give topk=1"));
+  EXPECT_TRUE(has(refusal("ranks=2"), "give map=counts"));
+  EXPECT_TRUE(has(refusal("map=counts topk=1 ranks=0"), "at most 4096"));
+  EXPECT_TRUE(has(refusal("map=counts topk=1 ranks=513"), "at most 4096"));
   EXPECT_TRUE(has(test::parse_error("moe_map align=0"), "align"));
   EXPECT_TRUE(has(test::parse_error("moe_map align=-16"), "align"));
 }
@@ -66,6 +77,14 @@ TEST(MoeMapOperands, FollowFromTheMapAndTheCapacity) {
   EXPECT_EQ(span(ids + "offset=i64", "offsets"), 11 * 8);
   EXPECT_EQ(span(ids + "map=mask row_id_map=write", "row_id_map"), 100 * 21 * 4);
   EXPECT_EQ(span(ids + "global=40", "expert_map"), 40 * 4);
+  EXPECT_EQ(span(ids, "sizes"), 0);
+  const std::string counts = "moe_map tokens=100 experts=10 topk=1 map=counts ranks=3 ";
+  EXPECT_EQ(span(counts, "map"), 3 * 10 * 4);
+  EXPECT_EQ(span(counts + "index=i64", "map"), 3 * 10 * 8);
+  EXPECT_EQ(span(counts + "offset=i64", "sizes"), 10 * 8);
+  EXPECT_EQ(span(counts, "token_rows"), 100 * 4);
+  EXPECT_EQ(span(counts, "token_experts"), 0);
+  EXPECT_EQ(span(counts, "workspace"), 0);
 }
 
 // Regression: 1024 experts took 139 KB, more than GPUs of sm_86, sm_89 and sm_120 have.
@@ -84,6 +103,34 @@ TEST(MoeMapLaunch, SharedMemoryFitsEveryArchitecture) {
         EXPECT_LE(launch.shared_bytes, common::resident_shared_bytes({89, ""})) << p.text() << " " << threads;
       }
     }
+  }
+}
+
+TEST(MoeMapLaunch, SharedMemoryHoldsTheTableOfAllCounts) {
+  for (const int experts : {1, 33, 1024}) {
+    const int ranks = 4096 / experts;
+    const AnyProblem p = test::problem(cat("moe_map tokens=100 topk=1 map=counts experts=", experts, " ranks=", ranks));
+    Launch launch;
+    const MoeMapArgs args;
+    test::step_of(p).launch(p.data(), &args, generic_model(89), test::variants_of(p)[0].config, launch);
+    EXPECT_GE(launch.shared_bytes, 4U * static_cast<std::uint32_t>(2 * experts * ranks + 1));
+    EXPECT_LE(launch.shared_bytes, 48U << 10);
+    EXPECT_FALSE(launch.cooperative) << "no block waits";
+  }
+}
+
+// Each warp has some hundred tokens, and more where the blocks would be more than may be.
+TEST(MoeMapLaunch, WarpsOfTheGridHaveAllTokensOfCounts) {
+  for (const int tokens : {0, 1, 256, 257, 2048, 2049, 65536, 10000000}) {
+    const AnyProblem p = test::problem(cat("moe_map topk=1 map=counts ranks=9 tokens=", tokens));
+    Launch launch;
+    const MoeMapArgs args;
+    test::step_of(p).launch(p.data(), &args, generic_model(90), test::variants_of(p)[0].config, launch);
+    const std::int64_t of_warp = test::params_of<moe_map::Params>(launch).warp_tokens;
+    EXPECT_GE(std::int64_t{launch.grid[0]} * (launch.block[0] / 32) * of_warp, tokens);
+    EXPECT_LE(launch.grid[0], 128U);
+    EXPECT_GE(of_warp, 256);
+    EXPECT_TRUE(of_warp == 256 || launch.grid[0] == 128) << tokens;
   }
 }
 
@@ -140,6 +187,12 @@ TEST(MoeMapVariants, AreForFewAndManyRoutesAndMasksAtAnyAddress) {
   EXPECT_EQ(variants_text("moe_map tokens=129 map=mask index=i32 experts=9 topk=8"), "many:128:4 ");
 }
 
+TEST(MoeMapVariants, OfCountsAreOne) {
+  for (const char* text : {"moe_map map=counts topk=1", "moe_map map=counts topk=1 tokens=3"})
+    EXPECT_EQ(variants_text(text), "counts:128:1 ");
+  EXPECT_EQ(test::variants_of(test::problem("moe_map map=counts topk=1 experts=300"))[0].config[1], 512);
+}
+
 // Some 32 blocks, and no more threads than the routes of a block need.
 TEST(MoeMapVariants, HaveThreadsAndRoutesForTheRoutesOfABlock) {
   const auto shape = [](const std::string& text) {
@@ -181,6 +234,91 @@ TEST(MoeRouting, AnEmptyExpertIsFilledIfAsked) {
   const moe::RowMap map = moe::map_rows({1, 1, {1}}, {3, 4, true, 12, false});
   EXPECT_EQ(map.offsets, (std::vector<std::int64_t>{0, 4, 8, 12}));
   EXPECT_EQ(map.pads, (Numbers{0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11}));
+}
+
+// ---- Counts, against torchtitan's generate_permute_indices, step by step as that is defined
+
+struct Indices {
+  Numbers permuted, sizes, offsets;
+};
+
+Indices permute_indices(const Numbers& counts, std::int64_t experts, std::int64_t ranks, std::int64_t most, int align) {
+  Numbers starts(counts.size() + 1);
+  std::partial_sum(counts.begin(), counts.end(), starts.begin() + 1);
+  Indices indices{Numbers(static_cast<std::size_t>(most), -1), {}, {}};
+  int end = 0;
+  for (std::int64_t e = 0; e < experts; ++e) {
+    int row = end, all = 0;
+    for (std::int64_t r = 0; r < ranks; ++r) {
+      const auto run = static_cast<std::size_t>(r * experts + e);
+      for (int i = 0; i < counts[run]; ++i) indices.permuted[static_cast<std::size_t>(row++)] = starts[run] + i;
+      all += counts[run];
+    }
+    indices.sizes.push_back((std::max(all, align) + align - 1) / align * align);
+    end += indices.sizes.back();
+    indices.offsets.push_back(end);
+  }
+  return indices;
+}
+
+// The operands of a map of counts.
+struct Mapped {
+  Numbers counts, offsets, sizes, token_rows, row_tokens, pads, totals;
+};
+
+Mapped map_counts(MoeMap p, const Numbers& map) {
+  p.map = MoeMapKind::counts, p.topk = 1;
+  EXPECT_EQ(moe_map::check_map(p), "");
+  const auto experts = static_cast<std::size_t>(p.experts), rows = static_cast<std::size_t>(moe_map::capacity_of(p));
+  Mapped m{Numbers(experts), Numbers(experts + 1), Numbers(experts), Numbers(static_cast<std::size_t>(p.tokens)),
+           Numbers(rows),    Numbers(rows),        Numbers(3)};
+  MoeMapArgs args;
+  args.map = map.data(), args.counts = m.counts.data(), args.offsets = m.offsets.data(), args.sizes = m.sizes.data();
+  args.token_rows = m.token_rows.data(), args.row_tokens = m.row_tokens.data(), args.pads = m.pads.data();
+  args.totals = m.totals.data();
+  moe_map::write_map(p, args);
+  return m;
+}
+
+TEST(MoeMapCounts, GiveTheIndicesOfTorchtitan) {
+  for (const int tokens : {0, 1, 512, 4096}) {
+    for (const std::int64_t experts : {2, 4, 8}) {
+      for (const std::int64_t ranks : {1, 2, 4}) {
+        for (const int align : {16, 32, 128}) {
+          Numbers counts(static_cast<std::size_t>(experts * ranks));
+          Random random(static_cast<std::uint64_t>(tokens + experts + ranks + align));
+          for (int t = 0; t < tokens; ++t) ++counts[random.next() % counts.size()];
+          MoeMap p;
+          p.tokens = tokens, p.experts = experts, p.ranks = ranks, p.align = align, p.empty = MoeEmpty::fill;
+          p.capacity = (tokens + experts * align + align - 1) / align * align;
+          const Mapped m = map_counts(p, counts);
+          const Indices indices = permute_indices(counts, experts, ranks, p.capacity, align);
+          EXPECT_EQ(m.row_tokens, indices.permuted);
+          EXPECT_EQ(m.sizes, indices.sizes);
+          EXPECT_EQ(Numbers(m.offsets.begin() + 1, m.offsets.end()), indices.offsets);
+          EXPECT_EQ(m.totals[0], indices.offsets.back());
+          EXPECT_EQ(m.totals[2], 0);
+        }
+      }
+    }
+  }
+}
+
+TEST(MoeMapCounts, OfMoreTokensThanThereAreDropTheLast) {
+  MoeMap p;
+  p.tokens = 5, p.experts = 2, p.ranks = 2, p.align = 2;
+  const Mapped few = map_counts(p, {1, -3, 2, 0});
+  EXPECT_EQ(few.counts, (Numbers{3, 0})) << "a negative count is 0";
+  EXPECT_EQ(few.token_rows, (Numbers{0, 1, 2, -1, -1}));
+  EXPECT_EQ(few.totals, (Numbers{4, 1, 0}));
+  const Mapped many = map_counts(p, {1, 2, 4, 3});
+  EXPECT_EQ(many.counts, (Numbers{3, 2}));
+  EXPECT_EQ(many.sizes, (Numbers{4, 2}));
+  EXPECT_EQ(many.token_rows, (Numbers{0, 4, 5, 1, 2}));
+  EXPECT_EQ(many.row_tokens, (Numbers{0, 3, 4, -1, 1, 2}));
+  EXPECT_EQ(many.totals, (Numbers{6, 1, 5}));
+  constexpr std::int32_t kMost = 2147483647;
+  EXPECT_EQ(map_counts(p, {1, kMost, kMost, kMost}).totals, (Numbers{6, 1, kMost - 5})) << "saturated";
 }
 
 // The rows that a problem without a capacity has are enough for each routing, and for one of them just enough.

@@ -14,11 +14,11 @@ struct Weights {
   float of[kBatch] = {};
 };
 
-QUERN_DEVICE Weights load_weights(const Params& p, u64 token, u32 first) {
+QUERN_DEVICE Weights load_weights(const Params& p, u64 token, u32 first, const Rows& rows) {
   Weights weights;
   if constexpr (spec::weighted) {
     ProbBits probs[kBatch] = {};
-    load_entries<kProb>(p.probs, token, first, probs);
+    load_probs(p, token, first, rows, probs);
 #pragma unroll
     for (u32 i = 0; i < kBatch; ++i) weights.of[i] = to_float(bit_cast<spec::Prob>(probs[i]));
   }
@@ -50,7 +50,7 @@ QUERN_DEVICE void add(const Values& values, float weight, Sums& sums) {
 // A route without a row adds nothing: not even 0, since its weight may be a NaN.
 QUERN_DEVICE void add_routes(const Params& p, const Part& part, u32 first, Sums& sums) {
   const Rows rows = load_rows(p, part.row, first);
-  const Weights weights = load_weights(p, part.row, first);
+  const Weights weights = load_weights(p, part.row, first, rows);
   Values values[kBatch] = {};
 #pragma unroll
   for (u32 i = 0; i < kBatch; ++i) {

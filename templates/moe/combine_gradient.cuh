@@ -120,7 +120,7 @@ QUERN_DEVICE void routes_of_segment(const Params& p, const Token& token, const S
                                     u32 first) {
   const Rows rows = rows_of(p, token, first);
   ProbBits probs[kBatch] = {};
-  if (token.inside) load_entries<kProb>(p.probs, token.number, first, probs);
+  if (token.inside) load_probs(p, token.number, first, rows, probs);
   Segment forward[kBatch];
 #pragma unroll
   for (u32 i = 0; i < kBatch; ++i) forward[i] = load_segment(p, p.rows, rows.of[i], rows.of[i] != kNoRow, number);
@@ -134,15 +134,24 @@ QUERN_DEVICE void routes_of_segment(const Params& p, const Token& token, const S
   }
 }
 
+// The gradient of a route's probability.
+QUERN_DEVICE ProbBits sum_of_route(const Params& p, const Token& token, u32 k) {
+  float sum = 0;
+  for (u32 segment = 0; segment < p.parts; ++segment)
+    sum += bit_cast<float>(load_shared<4>(segment_sum(p, token, segment, k)));
+  return bit_cast<ProbBits>(from_compute<Prob>(sum));
+}
+
 QUERN_DEVICE void store_probs(const Params& p, const Token& token) {
   if (!token.inside) return;
-#pragma unroll 1
-  for (u32 k = token.thread(); k < kTopk; k += kLanes * kWarps) {
-    float sum = 0;
-    for (u32 segment = 0; segment < p.parts; ++segment)
-      sum += bit_cast<float>(load_shared<4>(segment_sum(p, token, segment, k)));
-    store<kProb>(prob_at(p.out_probs, token.number * kTopk + k), bit_cast<ProbBits>(from_compute<Prob>(sum)));
+  if constexpr (spec::dense_probs) {
+    store_dense_probs<kLanes * kWarps>(p, token.number, token.thread(),
+                                       [&](u32 k, u32) { return sum_of_route(p, token, k); });
+    return;
   }
+#pragma unroll 1
+  for (u32 k = token.thread(); k < kTopk; k += kLanes * kWarps)
+    store<kProb>(prob_at(p.out_probs, token.number * kTopk + k), sum_of_route(p, token, k));
 }
 
 QUERN_DEVICE void move_rows(const Params& p) {

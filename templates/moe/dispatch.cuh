@@ -14,11 +14,11 @@ struct Zeros {
   bool of[kBatch] = {};
 };
 
-QUERN_DEVICE Zeros load_zeros(const Params& p, u64 token, u32 first) {
+QUERN_DEVICE Zeros load_zeros(const Params& p, u64 token, u32 first, const Rows& rows) {
   Zeros zeros;
   if constexpr (kProbs) {
     ProbBits probs[kBatch] = {};
-    load_entries<kProb>(p.probs, token, first, probs);
+    load_probs(p, token, first, rows, probs);
 #pragma unroll
     for (u32 i = 0; i < kBatch; ++i) zeros.of[i] = (static_cast<u32>(probs[i].w[0]) << (33 - 8 * kProb)) == 0;
   }
@@ -44,7 +44,7 @@ QUERN_DEVICE void for_rows(const Params& p, u64 token, const Put& put) {
 #pragma unroll 1
   for (u32 first = 0; first < kTopk; first += kBatch) {
     const Rows rows = load_rows(p, token, first);
-    const Zeros zeros = load_zeros(p, token, first);
+    const Zeros zeros = load_zeros(p, token, first, rows);
 #pragma unroll
     for (u32 i = 0; i < kBatch; ++i) {
       if (rows.of[i] != kNoRow) put(rows.of[i], zeros.of[i]);

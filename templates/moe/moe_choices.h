@@ -41,6 +41,12 @@ enum class MoePass : unsigned char { QUERN_MOE_PASSES(QUERN_VALUE) };
   VALUE(mx)       /* an E8M0 byte for 32 elements */
 enum class MoeScaling : unsigned char { QUERN_MOE_SCALINGS(QUERN_VALUE) };
 
+// The probabilities of a token, and their gradients.
+#define QUERN_MOE_PROB_LAYOUTS(VALUE)     \
+  VALUE(routes)  /* one for each route */ \
+  VALUE(experts) /* one for each expert; without a route it is not read, and its gradient is 0 */
+enum class MoeProbLayout : unsigned char { QUERN_MOE_PROB_LAYOUTS(QUERN_VALUE) };
+
 // What the sum of a token's rows is added to.
 #define QUERN_MOE_RESIDUALS(VALUE) \
   VALUE(none)                      \

@@ -59,12 +59,14 @@ std::string check_rows(const Movement& m) {
   return {};
 }
 
-// The map that `token_rows` and `pads` of a problem are of.
+// The routing that all operands of a problem are of, and its map.
+Routes generated_routes(const Movement& m, std::uint64_t seed) {
+  return generate_routes(m.tokens, m.rules.experts, m.topk, seed / kSeedsOfProblem, false);
+}
 RowMap generated_map(const Movement& m, std::uint64_t seed) {
-  const Routes routes = generate_routes(m.tokens, m.rules.experts, m.topk, seed / kSeedsOfProblem, false);
   RowRules rules = m.rules;
   rules.capacity = capacity_of(m);
-  return map_rows(routes, rules);
+  return map_rows(generated_routes(m, seed), rules);
 }
 
 void copy(const std::vector<std::int32_t>& from, void* to) {
@@ -191,6 +193,7 @@ std::string check_movement(const Movement& m) {
         "dtype=", name(m.dtype),
         " can only be moved, not added up: give f32, f16 or bf16, or the pass that moves rows to experts without "
         "factors");
+  if (m.dense && !has_probs(m)) return "prob_layout is of probabilities: give probs=f32, f16 or bf16 too";
   if (m.form == Form::combine_gradient && !sums_fit(m))
     return "hidden times topk is too large for the gradient of probs: at most 24 MB of rows of a token";
   if (!quantizes(m) && (m.blocked || m.mode != ScaleMode::rceil || m.policy != ScalePolicy::ao))
@@ -209,6 +212,7 @@ bool generate_movement(const Movement& m, std::string_view operand, std::uint64_
   if (operand == "sizes") return write_list(m.index, chunk_sizes(m, seed / kSeedsOfProblem), data), true;
   if (operand == "order") return write_list(m.index, chunk_order(m, seed / kSeedsOfProblem), data), true;
   if (operand == "token_rows") return copy(generated_map(m, seed).rows, data), true;
+  if (operand == "token_experts") return copy(generated_routes(m, seed).experts, data), true;
   if (operand == "pads") {
     std::vector<std::int32_t> pads = generated_map(m, seed).pads;
     pads.resize(static_cast<std::size_t>(capacity_of(m)), -1);
@@ -233,7 +237,9 @@ std::int64_t moved_bytes(const Movement& m) {
   const std::int64_t of_routes = routes * (m.form == Form::combine_gradient ? 2 : 1);
   // Probabilities are read of routes; where they move they are written as well, as gradients are.
   const bool twice = has_probs(m) && (!m.weighted || m.form == Form::combine_gradient);
-  const std::int64_t probs = m.tokens * m.topk * bytes(m.probs) * (twice ? 2 : 1);
+  const std::int64_t read_probs = m.tokens * m.topk;
+  const std::int64_t written_probs = m.dense && collects_probs(m) ? m.tokens * m.rules.experts : twice ? read_probs : 0;
+  const std::int64_t probs = (read_probs + written_probs) * bytes(m.probs) + (m.dense ? read_probs * 4 : 0);
   const std::int64_t scales = m.scaling == MoeScaling::none ? 0 : scales_of_row(m) * bytes(scale_type(m));
   const std::int64_t read = row_bytes(m) + (quantizes(m) ? 0 : scales), written = out_row_bytes(m) + scales;
   const std::int64_t of_map = m.form == Form::reorder ? 2 * m.chunks * bytes(m.index) : (m.tokens * m.topk + pads) * 4;

@@ -26,6 +26,7 @@ struct Movement {
   bool residual;
   DType dtype;
   DType probs;         // none: there are none
+  bool dense;          // a token has a probability for each expert; else for each route
   MoeScaling scaling;  // dispatch and reorder: of the scales that move with the rows
   std::int64_t tokens;
   std::int64_t hidden;
@@ -54,6 +55,10 @@ inline constexpr std::int64_t kMostChunks = 4096;
 inline bool moves_bits(const Movement& m) { return m.form == Form::dispatch || m.form == Form::reorder; }
 inline bool quantizes(const Movement& m) { return m.element != DType::none; }
 inline bool has_probs(const Movement& m) { return m.probs != DType::none; }
+// Whether out_probs is of tokens, not of rows.
+inline bool collects_probs(const Movement& m) {
+  return has_probs(m) && (m.form == Form::combine_gradient || (m.form == Form::combine && !m.weighted));
+}
 // Whether padding rows are written.
 inline bool clears_pads(const Movement& m) { return m.form != Form::combine && lists_pads(m.rules); }
 inline std::int64_t row_bytes(const Movement& m) { return m.hidden * bytes(m.dtype); }
@@ -66,6 +71,10 @@ std::int64_t capacity_of(const Movement& m);
 inline Layout token_matrix(const Movement& m) { return Layout::matrix(m.dtype, m.tokens, m.hidden, m.hidden); }
 inline Layout row_matrix(const Movement& m) { return Layout::matrix(m.dtype, capacity_of(m), m.hidden, m.hidden); }
 inline Layout of_routes(const Movement& m, DType dtype) { return Layout::matrix(dtype, m.tokens, m.topk, m.topk); }
+inline Layout of_tokens(const Movement& m, DType probs) {
+  return m.dense ? Layout::matrix(probs, m.tokens, m.rules.experts, m.rules.experts) : of_routes(m, probs);
+}
+inline Layout experts_of_routes(const Movement& m) { return of_routes(m, m.dense ? i32 : DType::none); }
 inline Layout of_rows(const Movement& m, DType dtype) { return Layout::list(dtype, capacity_of(m)); }
 // Scales of a row, and their type.
 inline std::int64_t scales_of_row(const Movement& m) {
@@ -109,6 +118,7 @@ struct Operands {
   const void* given_scale = nullptr;  // dispatch that quantizes without making scales
   const void* sizes = nullptr;        // reorder
   const void* order = nullptr;
+  const void* token_experts = nullptr;  // if each expert has a probability
 };
 
 // "" or the reason why a problem is refused.

@@ -23,6 +23,12 @@ std::byte* row_at(const Movement& m, void* rows, std::int64_t row) {
   return static_cast<std::byte*>(rows) + row * row_bytes(m);
 }
 
+// Where the probability of a route with a row is.
+std::int64_t place_of_prob(const Movement& m, const Operands& o, std::int64_t token, std::int64_t k) {
+  const std::int64_t route = token * m.topk + k;
+  return m.dense ? token * m.rules.experts + static_cast<const std::int32_t*>(o.token_experts)[route] : route;
+}
+
 float prob_at(const Movement& m, const Operands& o, std::int64_t at) {
   return static_cast<float>(common::read_float(m.probs, o.probs, at));
 }
@@ -33,6 +39,13 @@ void copy_prob(const Movement& m, const Operands& o, std::int64_t to, std::int64
   auto* const out = static_cast<std::byte*>(o.out_probs) + to * bytes(m.probs);
   if (from < 0) std::memset(out, 0, size);
   if (from >= 0) std::memcpy(out, static_cast<const std::byte*>(o.probs) + from * bytes(m.probs), size);
+}
+
+// Of a token, before those of its routes with a row are written.
+void clear_probs(const Movement& m, const Operands& o, std::int64_t token) {
+  if (!collects_probs(m)) return;
+  const std::int64_t size = (m.dense ? m.rules.experts : m.topk) * bytes(m.probs);
+  std::memset(static_cast<std::byte*>(o.out_probs) + token * size, 0, static_cast<std::size_t>(size));
 }
 
 // A row, or what quantization makes of it.
@@ -114,10 +127,11 @@ void dispatch_token(const Movement& m, const Operands& o, std::int64_t token) {
   for (std::int64_t k = 0; k < m.topk; ++k) {
     const std::int32_t row = row_of(m, o, token, k);
     if (row < 0) continue;
-    const bool zero = has_probs(m) && prob_at(m, o, token * m.topk + k) == 0;
+    const std::int64_t place = has_probs(m) ? place_of_prob(m, o, token, k) : 0;
+    const bool zero = has_probs(m) && prob_at(m, o, place) == 0;
     if (zero) put_zeros(m, o, row);
     if (!zero) put_made(m, o, row, made);
-    if (has_probs(m)) copy_prob(m, o, row, token * m.topk + k);
+    if (has_probs(m)) copy_prob(m, o, row, place);
     copy_scales(m, o, row, zero ? -1 : token);
   }
 }
@@ -125,11 +139,13 @@ void dispatch_token(const Movement& m, const Operands& o, std::int64_t token) {
 template <class T>
 void combine_token(const Movement& m, const Operands& o, std::int64_t token) {
   std::vector<float> sums(static_cast<std::size_t>(m.hidden));
+  clear_probs(m, o, token);
   for (std::int64_t k = 0; k < m.topk; ++k) {
     const std::int32_t row = row_of(m, o, token, k);
-    if (has_probs(m) && !m.weighted) copy_prob(m, o, token * m.topk + k, row);
     if (row < 0) continue;
-    const float weight = m.weighted && has_probs(m) ? prob_at(m, o, token * m.topk + k) : 1;
+    const std::int64_t place = has_probs(m) ? place_of_prob(m, o, token, k) : 0;
+    if (collects_probs(m)) copy_prob(m, o, place, row);
+    const float weight = m.weighted && has_probs(m) ? prob_at(m, o, place) : 1;
     const T* const values = reinterpret_cast<const T*>(row_at(m, o.source, row));
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = std::fmaf(weight, common::to_float(values[i]), sums[i]);
   }
@@ -161,20 +177,19 @@ float dot(const T* a, const T* b, std::int64_t count) {
 template <class T>
 void gradient_of_token(const Movement& m, const Operands& o, std::int64_t token) {
   const T* const gradient = reinterpret_cast<const T*>(row_at(m, o.source, token));
+  clear_probs(m, o, token);
   for (std::int64_t k = 0; k < m.topk; ++k) {
-    const std::int64_t route = token * m.topk + k;
     const std::int32_t row = row_of(m, o, token, k);
-    float of_weight = 0;
-    if (row >= 0) {
-      const float weight = prob_at(m, o, route);
-      T* const out = reinterpret_cast<T*>(row_at(m, o.out, row));
-      for (std::int64_t i = 0; i < m.hidden; ++i)
-        out[i] = common::from_compute<T>(common::to_float(gradient[i]) * weight);
-      of_weight = dot(reinterpret_cast<const T*>(row_at(m, o.rows, row)), gradient, m.hidden);
-    }
+    if (row < 0) continue;
+    const std::int64_t place = place_of_prob(m, o, token, k);
+    const float weight = prob_at(m, o, place);
+    T* const out = reinterpret_cast<T*>(row_at(m, o.out, row));
+    for (std::int64_t i = 0; i < m.hidden; ++i)
+      out[i] = common::from_compute<T>(common::to_float(gradient[i]) * weight);
+    const float of_weight = dot(reinterpret_cast<const T*>(row_at(m, o.rows, row)), gradient, m.hidden);
     common::with_float(m.probs, [&](auto x) {
       using P = decltype(x);
-      static_cast<P*>(o.out_probs)[route] = common::from_compute<P>(of_weight);
+      static_cast<P*>(o.out_probs)[place] = common::from_compute<P>(of_weight);
     });
   }
 }

@@ -181,6 +181,7 @@ void set_operands(const Operands& o, Params& params) {
   params.residual = o.residual;
   params.probs = o.probs;
   params.token_rows = static_cast<const int*>(o.token_rows);
+  params.token_experts = static_cast<const int*>(o.token_experts);
   params.pads = static_cast<const int*>(o.pads);
   params.out = o.out;
   params.out_probs = o.out_probs;
@@ -252,6 +253,7 @@ void specialize_movement(const Movement& m, const Config& c, Spec& spec) {
   spec.integer("topk", m.topk);
   spec.integer("batch", batch_of(m, c));
   spec.integer("prob_bytes", bytes(m.probs));
+  spec.flag("dense_probs", m.dense);
   spec.flag("weighted", m.weighted && has_probs(m));
   spec.integer("scale_vector", moves_scales(m) ? scale_access(m, c) : 0);
   spec.flag("residual", m.residual);
@@ -291,6 +293,7 @@ void launch_movement(const Movement& m, const Operands& o, const DeviceModel& mo
   if (moves_scales(m))
     params.scale_vectors = static_cast<unsigned>(scales_of_row(m) * bytes(scale_type(m)) / scale_access(m, c));
   params.all_parts = static_cast<std::uint64_t>(groups);
+  params.experts = static_cast<unsigned>(m.rules.experts);
   params.chunks = static_cast<unsigned>(m.chunks);
   params.group_parts = static_cast<unsigned>(group_parts);
   launch.set_params(params);

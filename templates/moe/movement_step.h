@@ -29,6 +29,10 @@ int movement_variants(const Movement& m, const DeviceModel& model, Variant (&out
 // Of operands that are bulk: rows by default, or entries of `entry_bytes` for each route.
 inline std::uint32_t rows_alignment(const Config& c) { return static_cast<std::uint32_t>(c[kVector]); }
 std::uint32_t routes_alignment(const Movement& m, const Config& c, std::int64_t entry_bytes);
+// Of the probabilities of tokens.
+inline std::uint32_t probs_alignment(const Movement& m, const Config& c) {
+  return m.dense || !has_probs(m) ? 1 : routes_alignment(m, c, bytes(m.probs));
+}
 std::uint32_t scales_alignment(const Movement& m, const Config& c);
 void specialize_movement(const Movement& m, const Config& c, Spec& spec);
 void launch_movement(const Movement& m, const Operands& o, const DeviceModel& model, const Config& c, Launch& launch);

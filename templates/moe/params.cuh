@@ -16,6 +16,7 @@ struct Params {
   const void* probs;
   const void* scales;
   const int* token_rows;
+  const int* token_experts;  // if each expert has a probability
   const int* pads;
   const void* sizes;  // reorder: rows of each chunk
   const void* order;  // reorder: the chunk that comes first, second and so on
@@ -32,6 +33,7 @@ struct Params {
   unsigned scale_vectors;            // of the scales of a row
   unsigned blocks;                   // quantized rows: of a row
   unsigned pad_blocks;               // the first blocks of the grid, which clear padding rows
+  unsigned experts;
   unsigned chunks;
   unsigned group_parts;  // reorder: that a group of lanes moves
   common::Divisor by_parts;

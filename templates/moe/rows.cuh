@@ -92,6 +92,20 @@ QUERN_DEVICE Rows load_rows(const Params& p, u64 token, u32 first) {
   return rows;
 }
 
+// The expert of each route.
+struct Experts {
+  u32 of[kBatch];
+};
+
+QUERN_DEVICE Experts load_experts(const Params& p, u64 token, u32 first) {
+  Vector<4> entries[kBatch] = {};
+  load_entries<4>(p.token_experts, token, first, entries);
+  Experts experts;
+#pragma unroll
+  for (u32 i = 0; i < kBatch; ++i) experts.of[i] = entries[i].w[0];
+  return experts;
+}
+
 }  // namespace quern::moe
 
 #endif  // QUERN_MOE_ROWS_CUH_

@@ -17,6 +17,7 @@ Movement movement_of(const MoePermute& p) {
   m.form = is_forward(p) ? Form::dispatch : Form::combine;
   m.dtype = p.dtype;
   m.probs = p.probs;
+  m.dense = p.prob_layout == MoeProbLayout::experts;
   m.scaling = p.scaling;
   m.element = p.element;
   m.mode = p.mode;
@@ -33,6 +34,7 @@ Operands operands_of(const MoePermuteArgs& a) {
   Operands o;
   o.source = a.source.data;
   o.token_rows = a.token_rows.data;
+  o.token_experts = a.token_experts.data;
   o.pads = a.pads.data;
   o.probs = a.probs.data;
   o.out = a.out.data;
@@ -52,17 +54,18 @@ Layout out_layout(const MoePermute& p) {
   return is_forward(p) ? Layout::matrix(out_type(m), capacity_of(m), p.hidden, p.hidden) : token_matrix(m);
 }
 Layout token_rows_layout(const MoePermute& p) { return of_routes(movement_of(p), i32); }
+Layout token_experts_layout(const MoePermute& p) { return experts_of_routes(movement_of(p)); }
 Layout pads_layout(const MoePermute& p) {
   const Movement m = movement_of(p);
   return of_rows(m, clears_pads(m) ? i32 : DType::none);
 }
 Layout probs_layout(const MoePermute& p) {
   const Movement m = movement_of(p);
-  return is_forward(p) ? of_routes(m, p.probs) : of_rows(m, p.probs);
+  return is_forward(p) ? of_tokens(m, p.probs) : of_rows(m, p.probs);
 }
 Layout out_probs_layout(const MoePermute& p) {
   const Movement m = movement_of(p);
-  return is_forward(p) ? of_rows(m, p.probs) : of_routes(m, p.probs);
+  return is_forward(p) ? of_rows(m, p.probs) : of_tokens(m, p.probs);
 }
 
 Layout scales_layout(const MoePermute& p) {
@@ -82,7 +85,18 @@ template <Layout (*F)(const MoePermute&)>
 constexpr auto layout = &layout_of<MoePermute, F>;
 
 // In the order of kOperands.
-enum OperandNumber { kSource, kTokenRows, kPads, kProbs, kOut, kOutProbs, kScales, kOutScales, kGivenScale };
+enum OperandNumber {
+  kSource,
+  kTokenRows,
+  kPads,
+  kProbs,
+  kOut,
+  kOutProbs,
+  kScales,
+  kOutScales,
+  kGivenScale,
+  kTokenExperts
+};
 
 struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, operands_of> {
   static constexpr const char* kName = "moe_permute";
@@ -103,6 +117,8 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
                   "element type of source and out; backward: f32, f16 or bf16"),
       dtype_field("probs", offsetof(MoePermute, probs), kProbTypes,
                   "type of a probability for each route, which moves with its row; none: there are none"),
+      choice_field("prob_layout", offsetof(MoePermute, prob_layout), kProbLayouts,
+                   "of probs; routes: [tokens, topk], experts: [tokens, experts]"),
       choice_field("scaling", offsetof(MoePermute, scaling), kScalings,
                    "forward, of e4m3, e5m2 and u8: scales that move with the rows; with element: scales that are made"),
       dtype_field("element", offsetof(MoePermute, element), only(DType::none) | only(e4m3) | only(e5m2),
@@ -121,11 +137,13 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
       {"pads", Role::input, offsetof(MoePermuteArgs, pads), false, layout<pads_layout>, "[capacity]",
        "forward, with align > 1, empty=fill or tail=list: padding rows, then -1"},
       {"probs", Role::input, offsetof(MoePermuteArgs, probs), true, layout<probs_layout>,
-       "[tokens, topk]; backward: [capacity]", "a probability for each route; backward: the gradient of out_probs"},
+       "[tokens, topk] or [tokens, experts]; backward: [capacity]",
+       "a probability for each route; backward: the gradient of out_probs"},
       {"out", Role::output, offsetof(MoePermuteArgs, out), true, layout<out_layout>,
        "[capacity, hidden]; backward: [tokens, hidden]", "the rows of experts; backward: the gradient of source"},
       {"out_probs", Role::output, offsetof(MoePermuteArgs, out_probs), false, layout<out_probs_layout>,
-       "[capacity]; backward: [tokens, topk]", "the probability of each row; backward: the gradient of probs"},
+       "[capacity]; backward: [tokens, topk] or [tokens, experts]",
+       "the probability of each row; backward: the gradient of probs"},
       {"scales", Role::input, offsetof(MoePermuteArgs, scales), true, layout<scales_layout>,
        "[tokens, scales]; row: 1, block128: ceil(hidden / 128), mx: ceil(hidden / 32)",
        "scaling: the scales of source"},
@@ -133,6 +151,8 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
        "[capacity, scales]; blocked: scales is a multiple of 4", "scaling: the scales of out"},
       {"given_scale", Role::input, offsetof(MoePermuteArgs, given_scale), false, layout<given_scale_layout>, "[1]",
        "element without scaling: the scale of everything"},
+      {"token_experts", Role::input, offsetof(MoePermuteArgs, token_experts), true, layout<token_experts_layout>,
+       "[tokens, topk]", "prob_layout=experts: the expert of each route"},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {{"tokens", offsetof(MoePermuteArgs, tokens), nullptr}};
   static constexpr const char* kBenchCases[] = {
@@ -168,9 +188,8 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
 
   static std::uint32_t alignment(const MoePermute& p, int operand, const Config& config) {
     const Movement m = movement_of(p);
-    if (operand == kTokenRows) return routes_alignment(m, config, 4);
-    if (operand == kProbs)
-      return is_forward(p) && has_probs(m) ? routes_alignment(m, config, quern::bytes(p.probs)) : 1;
+    if (operand == kTokenRows || operand == kTokenExperts) return routes_alignment(m, config, 4);
+    if (operand == kProbs) return is_forward(p) ? probs_alignment(m, config) : 1;
     if (operand == kScales || operand == kOutScales) return scales_alignment(m, config);
     if (operand == kOut && quantizes(m))
       return rows_alignment(config) / static_cast<std::uint32_t>(quern::bytes(p.dtype));

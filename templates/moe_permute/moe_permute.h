@@ -16,12 +16,14 @@ namespace quern {
 
 // A route is a pair of a token and an expert.
 struct MoePermuteArgs {
-  In source = {};      // forward: [tokens, hidden]; backward: [capacity, hidden], the gradient of the forward's out
-  In token_rows = {};  // [tokens, topk] of i32: the row of each route, -1 without one; each row once
-  In pads = {};        // forward, with align > 1, empty=fill or tail=list: [capacity] of i32, the padding rows, then -1
-  In probs = {};  // probs other than none, forward: [tokens, topk]; backward: [capacity], the gradient of out_probs
+  In source = {};         // forward: [tokens, hidden]; backward: [capacity, hidden], the gradient of the forward's out
+  In token_rows = {};     // [tokens, topk] of i32: the row of each route, -1 without one; each row once
+  In token_experts = {};  // prob_layout=experts: [tokens, topk] of i32, the expert of each route, no expert twice
+  In pads = {};   // forward, with align > 1, empty=fill or tail=list: [capacity] of i32, the padding rows, then -1
+  In probs = {};  // probs other than none, forward: [tokens, topk], or [tokens, experts]; backward: [capacity], the
+                  // gradient of out_probs
   Out out = {};   // forward: [capacity, hidden], grouped by expert; backward: [tokens, hidden]
-  Out out_probs = {};   // probs other than none, forward: [capacity]; backward: [tokens, topk]
+  Out out_probs = {};   // probs other than none, forward: [capacity]; backward: [tokens, topk], or [tokens, experts]
   In scales = {};       // scaling other than none: the scales of source, [tokens, scales]: row 1,
                         // block128 ceil(hidden / 128), mx ceil(hidden / 32)
   Out out_scales = {};  // their copies, [capacity, scales]; with element those that are made, scale_layout=blocked: of
@@ -44,9 +46,10 @@ struct MoePermute {
   std::int64_t capacity = 0;  // rows of the grouped matrix; 0: enough for any routing
   MoeTail tail = MoeTail::leave;
   MoePass pass = MoePass::forward;
-  DType dtype = DType::bf16;              // backward: f32, f16 or bf16
-  DType probs = DType::none;              // a probability of each route moves with its row: f32, f16 or bf16
-  MoeScaling scaling = MoeScaling::none;  // forward of e4m3, e5m2 and u8, or with element
+  DType dtype = DType::bf16;  // backward: f32, f16 or bf16
+  DType probs = DType::none;  // a probability of each route moves with its row: f32, f16 or bf16
+  MoeProbLayout prob_layout = MoeProbLayout::routes;  // experts: as TransformerEngine has them
+  MoeScaling scaling = MoeScaling::none;              // forward of e4m3, e5m2 and u8, or with element
   // Forward of f32, f16 and bf16: rows are quantized to e4m3 or e5m2 as they move, with the numerics of mxfp8 (see
   // quern/mxfp8.h). scaling: mx, block128, or none for given_scale; the last block of a row may be partial.
   DType element = DType::none;

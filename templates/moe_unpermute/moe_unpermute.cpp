@@ -19,6 +19,7 @@ Movement movement_of(const MoeUnpermute& p) {
   m.residual = p.residual == MoeResidual::add;
   m.dtype = p.dtype;
   m.probs = p.probs;
+  m.dense = p.prob_layout == MoeProbLayout::experts;
   m.scaling = p.scaling;
   m.tokens = p.tokens;
   m.hidden = p.hidden;
@@ -28,8 +29,19 @@ Movement movement_of(const MoeUnpermute& p) {
 }
 
 Operands operands_of(const MoeUnpermuteArgs& a) {
-  return {a.source.data,    a.token_rows.data, a.pads.data,     a.probs.data,  a.out.data,
-          a.out_probs.data, a.rows.data,       a.residual.data, a.scales.data, a.out_scales.data};
+  Operands o;
+  o.source = a.source.data;
+  o.token_rows = a.token_rows.data;
+  o.token_experts = a.token_experts.data;
+  o.pads = a.pads.data;
+  o.probs = a.probs.data;
+  o.out = a.out.data;
+  o.out_probs = a.out_probs.data;
+  o.rows = a.rows.data;
+  o.residual = a.residual.data;
+  o.scales = a.scales.data;
+  o.out_scales = a.out_scales.data;
+  return o;
 }
 
 bool has_gradient(const MoeUnpermute& p) { return !is_forward(p) && p.probs != DType::none; }
@@ -43,13 +55,14 @@ Layout out_layout(const MoeUnpermute& p) {
   return is_forward(p) ? token_matrix(m) : row_matrix(m);
 }
 Layout token_rows_layout(const MoeUnpermute& p) { return of_routes(movement_of(p), i32); }
+Layout token_experts_layout(const MoeUnpermute& p) { return experts_of_routes(movement_of(p)); }
 Layout pads_layout(const MoeUnpermute& p) {
   const Movement m = movement_of(p);
   return of_rows(m, clears_pads(m) ? i32 : DType::none);
 }
-Layout probs_layout(const MoeUnpermute& p) { return of_routes(movement_of(p), p.probs); }
+Layout probs_layout(const MoeUnpermute& p) { return of_tokens(movement_of(p), p.probs); }
 Layout out_probs_layout(const MoeUnpermute& p) {
-  return of_routes(movement_of(p), has_gradient(p) ? p.probs : DType::none);
+  return of_tokens(movement_of(p), has_gradient(p) ? p.probs : DType::none);
 }
 Layout rows_layout(const MoeUnpermute& p) { return has_gradient(p) ? row_matrix(movement_of(p)) : absent(); }
 Layout residual_layout(const MoeUnpermute& p) {
@@ -66,7 +79,19 @@ template <Layout (*F)(const MoeUnpermute&)>
 constexpr auto layout = &layout_of<MoeUnpermute, F>;
 
 // In the order of kOperands.
-enum OperandNumber { kSource, kTokenRows, kPads, kProbs, kOut, kOutProbs, kRows, kResidual, kScales, kOutScales };
+enum OperandNumber {
+  kSource,
+  kTokenRows,
+  kPads,
+  kProbs,
+  kOut,
+  kOutProbs,
+  kRows,
+  kResidual,
+  kScales,
+  kOutScales,
+  kTokenExperts
+};
 
 struct MoeUnpermuteFamily : MovementStep<MoeUnpermute, MoeUnpermuteArgs, movement_of, operands_of> {
   static constexpr const char* kName = "moe_unpermute";
@@ -88,6 +113,8 @@ struct MoeUnpermuteFamily : MovementStep<MoeUnpermute, MoeUnpermuteArgs, movemen
                   "element type of source and out; e4m3, e5m2 and u8: backward without probs"),
       dtype_field("probs", offsetof(MoeUnpermute, probs), kProbTypes,
                   "type of a factor for each row in the sum; none: 1"),
+      choice_field("prob_layout", offsetof(MoeUnpermute, prob_layout), kProbLayouts,
+                   "of probs; routes: [tokens, topk], experts: [tokens, experts]"),
       choice_field("residual", offsetof(MoeUnpermute, residual), kResiduals,
                    "add: forward, a row is added to each sum"),
       choice_field("scaling", offsetof(MoeUnpermute, scaling), kScalings,
@@ -100,12 +127,12 @@ struct MoeUnpermuteFamily : MovementStep<MoeUnpermute, MoeUnpermuteArgs, movemen
        "[tokens, topk]", "the row of each route, or -1"},
       {"pads", Role::input, offsetof(MoeUnpermuteArgs, pads), false, layout<pads_layout>, "[capacity]",
        "backward, with align > 1, empty=fill or tail=list: padding rows, then -1"},
-      {"probs", Role::input, offsetof(MoeUnpermuteArgs, probs), true, layout<probs_layout>, "[tokens, topk]",
-       "a factor for each row in the sum"},
+      {"probs", Role::input, offsetof(MoeUnpermuteArgs, probs), true, layout<probs_layout>,
+       "[tokens, topk] or [tokens, experts]", "a factor for each row in the sum"},
       {"out", Role::output, offsetof(MoeUnpermuteArgs, out), true, layout<out_layout>,
        "[tokens, hidden]; backward: [capacity, hidden]", "the sums; backward: the gradient of source"},
       {"out_probs", Role::output, offsetof(MoeUnpermuteArgs, out_probs), false, layout<out_probs_layout>,
-       "[tokens, topk]", "backward with probs: their gradient"},
+       "[tokens, topk] or [tokens, experts]", "backward with probs: their gradient"},
       {"rows", Role::input, offsetof(MoeUnpermuteArgs, rows), true, layout<rows_layout>, "[capacity, hidden]",
        "backward with probs: the forward's source"},
       {"residual", Role::input, offsetof(MoeUnpermuteArgs, residual), true, layout<residual_layout>, "[tokens, hidden]",
@@ -114,6 +141,8 @@ struct MoeUnpermuteFamily : MovementStep<MoeUnpermute, MoeUnpermuteArgs, movemen
        "[tokens, scales]; row: 1, block128: hidden / 128, mx: hidden / 32", "scaling: the scales of source"},
       {"out_scales", Role::output, offsetof(MoeUnpermuteArgs, out_scales), true, layout<out_scales_layout>,
        "[capacity, scales]", "scaling: the scales of out"},
+      {"token_experts", Role::input, offsetof(MoeUnpermuteArgs, token_experts), true, layout<token_experts_layout>,
+       "[tokens, topk]", "prob_layout=experts: the expert of each route"},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {{"tokens", offsetof(MoeUnpermuteArgs, tokens), nullptr}};
   static constexpr const char* kBenchCases[] = {
@@ -152,8 +181,8 @@ struct MoeUnpermuteFamily : MovementStep<MoeUnpermute, MoeUnpermuteArgs, movemen
 
   static std::uint32_t alignment(const MoeUnpermute& p, int operand, const Config& config) {
     const Movement m = movement_of(p);
-    if (operand == kTokenRows) return routes_alignment(m, config, 4);
-    if (operand == kProbs) return has_probs(m) ? routes_alignment(m, config, quern::bytes(p.probs)) : 1;
+    if (operand == kTokenRows || operand == kTokenExperts) return routes_alignment(m, config, 4);
+    if (operand == kProbs) return probs_alignment(m, config);
     if (operand == kScales || operand == kOutScales) return scales_alignment(m, config);
     return rows_alignment(config);
   }

@@ -74,6 +74,11 @@ TEST_F(MoeCompile, EachFormWithFewAndManyRoutesInShortAndOddRows) {
   }
   for (const char* rest : {"dtype=u8", "dtype=e4m3 scaling=block128 align=128", "dtype=e4m3 scaling=mx probs=f32"})
     jobs.push_back({cat("moe_permute hidden=7168 topk=8 ", rest), "sm_90a"});
+  for (const std::string& form : kForms) {
+    if (form.find("probs=") != std::string::npos)
+      jobs.push_back({cat(form, " prob_layout=experts experts=256 hidden=7168 topk=8 align=16"),
+                      kArchitectures[jobs.size() % kArchitectures.size()]});
+  }
   for (const char* rest : {"scaling=mx", "scaling=mx scale_layout=blocked align=128 probs=f32 dtype=f32",
                            "scaling=block128 mode=exact", ""})
     jobs.push_back({cat("moe_permute hidden=7168 topk=8 element=e4m3 ", rest),

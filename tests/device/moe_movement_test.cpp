@@ -27,9 +27,11 @@ class MoeMovementOnDevice : public ReplayTest {
 };
 
 TEST_F(MoeMovementOnDevice, AReplayMovesTheRowsOfANewRouting) {
-  for (const char* form : {"moe_permute probs=f32", "moe_permute pass=backward probs=f32", "moe_unpermute probs=f32",
-                           "moe_unpermute pass=backward", "moe_unpermute pass=backward probs=f32",
-                           "moe_permute element=e4m3 scaling=mx"}) {
+  for (const char* form :
+       {"moe_permute probs=f32", "moe_permute pass=backward probs=f32", "moe_unpermute probs=f32",
+        "moe_unpermute pass=backward", "moe_unpermute pass=backward probs=f32", "moe_permute element=e4m3 scaling=mx",
+        "moe_permute probs=f32 prob_layout=experts", "moe_permute pass=backward probs=f32 prob_layout=experts",
+        "moe_unpermute pass=backward probs=f32 prob_layout=experts"}) {
     expect_replays(cat(form, " tokens=150 experts=20 hidden=264 topk=4 align=8"));
     expect_replays(cat(form, " tokens=150 experts=20 hidden=264 topk=4 align=8 tail=list capacity=500"));
   }

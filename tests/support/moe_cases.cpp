@@ -1,5 +1,7 @@
 // Routings of tokens to experts: the sizes that TransformerEngine, vLLM and torchtitan test, and the edges between
 // warps, words, thread blocks and iterations.
+#include <algorithm>
+
 #include "base/random.h"
 #include "base/text.h"
 #include "support/cases.h"
@@ -144,6 +146,25 @@ void odd_rows(const std::string& family, const std::vector<std::string>& kinds, 
   }
 }
 
+// Probabilities of experts: fewer and more of them than threads of a token, and routes that have no row.
+void dense_probs(const std::string& family, const std::vector<std::string>& kinds, std::vector<Case>& cases) {
+  for (const std::string& kind : kinds) {
+    const std::string dense = cat(kind, " prob_layout=experts");
+    for (const int experts : {1, 3, 40, 513}) {
+      for (const int hidden : {0, 9, 72, 2056}) {
+        const int topk = std::min(experts, 1 + hidden % 11);
+        cases.push_back({rows(family, 37, experts, hidden, topk, cat(dense, " align=5"))});
+        cases.push_back({rows(family, 21, experts, hidden, topk, cat(dense, " dtype=f32 tail=list")), 1});
+      }
+    }
+    cases.push_back({rows(family, 0, 8, 64, 2, dense)});
+    for (const int capacity : {1, 100, 1000})
+      cases.push_back({rows(family, 70, 8, 264, 4, cat(dense, " align=16 tail=list capacity=", capacity))});
+    cases.push_back({rows(family, 300, 256, 1280, 8, cat(dense, " align=16"))});
+    cases.push_back(with("lanes=8", rows(family, 50, 100, 64, 6, cat(dense, " dtype=f16"))));
+  }
+}
+
 std::string one_of(Random& random, const std::vector<std::string>& of) { return of[random.next() % of.size()]; }
 
 void drawn_rows(const std::string& family, const std::vector<std::string>& kinds, int count, std::vector<Case>& cases) {
@@ -216,6 +237,7 @@ std::vector<Case> moe_permute_cases() {
   const std::vector<std::string> kinds = {"pass=forward", "pass=forward probs=f32", "pass=backward",
                                           "pass=backward probs=bf16"};
   std::vector<Case> cases;
+  dense_probs("moe_permute", {"pass=forward probs=f32", "pass=backward probs=f32", "pass=forward probs=bf16"}, cases);
   published_rows("moe_permute", kinds, cases);
   odd_rows("moe_permute", kinds, cases);
   drawn_rows("moe_permute", kinds, 60, cases);
@@ -247,6 +269,10 @@ std::vector<Case> moe_unpermute_cases() {
       "pass=forward",  "pass=forward probs=f32",  "pass=forward probs=bf16 residual=add",
       "pass=backward", "pass=backward probs=f32", "pass=backward probs=f16"};
   std::vector<Case> cases;
+  dense_probs("moe_unpermute",
+              {"pass=forward probs=f32", "pass=backward probs=f32", "pass=forward probs=bf16 residual=add",
+               "pass=backward probs=f16"},
+              cases);
   published_rows("moe_unpermute", {kinds[1], kinds[4]}, cases);
   odd_rows("moe_unpermute", kinds, cases);
   drawn_rows("moe_unpermute", kinds, 90, cases);

@@ -33,6 +33,8 @@ TEST(MoeMovementProblem, RefusesWhatNoRoutingCanBe) {
     EXPECT_EQ(refusal(family + "experts=1024 topk=1024"), "");
     EXPECT_TRUE(has(refusal(family + "experts=0"), "from 1 to 1024, as in moe_map"));
     EXPECT_TRUE(has(refusal(family + "experts=1025"), "from 1 to 1024"));
+    EXPECT_TRUE(has(refusal(family + "prob_layout=experts"), "give probs=f32, f16 or bf16"));
+    EXPECT_EQ(refusal(family + "prob_layout=experts probs=bf16 pass=backward"), "");
     EXPECT_TRUE(has(refusal(family + "topk=0"), "topk must be from 1 to 1024"));
     EXPECT_TRUE(has(refusal(family + "topk=1025"), "topk must be from 1 to 1024"));
     EXPECT_TRUE(has(refusal(family + "capacity=2147483648"), "2^31"));
@@ -161,6 +163,20 @@ TEST(MoeMovementOperands, FollowFromTheMap) {
     EXPECT_EQ(span(permute + "probs=f32", "out_probs"), span(map, "row_tokens"));
     EXPECT_EQ(span(permute + "probs=f32 pass=backward", "probs"), span(map, "row_tokens"));
     EXPECT_EQ(span(permute + "probs=f32 pass=backward", "out_probs"), span(map, "token_rows"));
+    EXPECT_EQ(span(permute + "probs=f32", "token_experts"), 0);
+    const std::int64_t of_experts = has(routing, "experts=10") ? 100 * 10 : 7 * 9;
+    for (const std::string& family : {permute, unpermute}) {
+      for (const char* pass : {"pass=forward", "pass=backward"}) {
+        const std::string dense = cat(family, "probs=bf16 prob_layout=experts ", pass);
+        const bool of_rows = has(dense, "moe_permute ") && has(dense, "backward");
+        EXPECT_EQ(span(dense, "token_experts"), span(map, "token_rows"));
+        EXPECT_EQ(span(dense, "probs"), of_rows ? span(map, "row_tokens") / 2 : of_experts * 2);
+      }
+    }
+    EXPECT_EQ(span(permute + "probs=f32 prob_layout=experts", "out_probs"), span(map, "row_tokens"));
+    EXPECT_EQ(span(permute + "probs=f32 prob_layout=experts pass=backward", "out_probs"), of_experts * 4);
+    EXPECT_EQ(span(unpermute + "probs=f32 prob_layout=experts pass=backward", "out_probs"), of_experts * 4);
+    EXPECT_EQ(span(unpermute + "probs=f32 prob_layout=experts", "out_probs"), 0);
     EXPECT_EQ(span(unpermute + "probs=f32", "out_probs"), 0);
     EXPECT_EQ(span(unpermute + "probs=f32", "rows"), 0);
     EXPECT_EQ(span(unpermute + "probs=f32 pass=backward", "rows"), rows);
@@ -174,6 +190,22 @@ TEST(MoeMovementOperands, FollowFromTheMap) {
       EXPECT_EQ(span(scaled, "out_scales"), rows / 48 * bytes) << scaling;
     }
   }
+}
+
+TEST(MoeMovementData, ExpertsAreThoseOfTheRows) {
+  moe::Movement m{};
+  m.form = moe::Form::combine;
+  m.dtype = bf16;
+  m.probs = f32;
+  m.dense = true;
+  m.tokens = 40;
+  m.topk = 3;
+  m.rules = {6, 1, false, 0, false};
+  Numbers rows(120), experts(120);
+  ASSERT_TRUE(moe::generate_movement(m, "token_rows", 701, rows.data()));
+  ASSERT_TRUE(moe::generate_movement(m, "token_experts", 702, experts.data()));
+  const moe::RowMap map = moe::map_rows({40, 3, experts}, {6, 1, false, 120, false});
+  EXPECT_EQ(map.rows, rows);
 }
 
 // All operands of a problem are of one routing, as moe_map maps it.
@@ -298,6 +330,11 @@ TEST(MoeMovementBytes, CountWhatTheGeneratedRoutingMoves) {
   EXPECT_EQ(bytes("moe_unpermute probs=bf16 " + shape), 3000 * 1024 + 2000 * (4 + 2));
   EXPECT_EQ(bytes("moe_unpermute residual=add " + shape), 4000 * 1024 + 2000 * 4);
   EXPECT_EQ(bytes("moe_unpermute probs=f32 pass=backward " + shape), 5000 * 1024 + 2000 * (4 + 8));
+  const std::string dense = "probs=f32 prob_layout=experts " + shape;
+  EXPECT_EQ(bytes("moe_permute " + dense), 3000 * 1024 + 2000 * (4 + 4 + 8));
+  EXPECT_EQ(bytes("moe_permute pass=backward " + dense), 3000 * 1024 + 2000 * (4 + 4 + 4) + 4000 * 4);
+  EXPECT_EQ(bytes("moe_unpermute " + dense), 3000 * 1024 + 2000 * (4 + 4 + 4));
+  EXPECT_EQ(bytes("moe_unpermute pass=backward " + dense), 5000 * 1024 + 2000 * (4 + 4 + 4) + 4000 * 4);
   const std::int64_t pads =
       (bytes("moe_permute align=1000 " + shape) - std::int64_t{3000 * 1024 + 2000 * 4}) / (1024 + 4);
   EXPECT_EQ((2000 + pads) % 1000, 0);

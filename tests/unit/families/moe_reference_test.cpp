@@ -123,6 +123,56 @@ TEST(MoeMovementGradient, OfADispatchIsItsDerivative) {
   for (std::size_t i = 0; i < out_probs.size(); ++i) EXPECT_NEAR(out_probs[i], by_probs[i], 1e-3);
 }
 
+// The probabilities of experts give what those of routes give, and their gradients are at the experts' places.
+TEST(MoeMovementReference, ProbabilitiesOfExpertsAreThoseOfTheirRoutes) {
+  constexpr std::int64_t kExperts = 6;
+  const Small s;
+  const Numbers experts = {5, 0, 2, 3, -1, 1, 0, 4, 9, -1, -1, -1, 2, 3, 4};
+  const Floats source = random_floats(Small::kRows * Small::kHidden, 8), probs = random_floats(16, 9);
+  const Floats rows = random_floats(Small::kRows * Small::kHidden, 10);
+  const auto place = [&](std::size_t route) {
+    return static_cast<std::size_t>(static_cast<std::int64_t>(route) / Small::kTopk * kExperts + experts[route]);
+  };
+  Floats dense(Small::kTokens * kExperts, 100);
+  for (std::size_t route = 0; route < experts.size(); ++route) {
+    if (s.token_rows[route] >= 0) dense[place(route)] = probs[route];
+  }
+  struct {
+    moe::Form form;
+    bool weighted;
+  } const kForms[] = {{moe::Form::dispatch, false},
+                      {moe::Form::combine, false},
+                      {moe::Form::combine, true},
+                      {moe::Form::combine_gradient, true}};
+  for (const auto& [form, weighted] : kForms) {
+    moe::Movement m = Small::movement(form, weighted, true);
+    m.rules.experts = kExperts;
+    // Without a row they are not looked at.
+    const bool of_rows = form == moe::Form::combine && !weighted;
+    const auto run = [&](bool is_dense, Floats& out, Floats& out_probs) {
+      m.dense = is_dense;
+      moe::Operands o{source.data(), s.token_rows.data(), s.pads.data(), nullptr,
+                      out.data(),    out_probs.data(),    rows.data()};
+      o.probs = of_rows || !is_dense ? probs.data() : dense.data();
+      o.token_experts = is_dense ? experts.data() : nullptr;
+      moe::move_on_host(m, o);
+    };
+    Floats out(source.size(), 7), same(source.size(), 7), of_routes(16, 7), of_experts(Small::kTokens * kExperts, 7);
+    run(false, out, of_routes);
+    run(true, same, of_experts);
+    EXPECT_EQ(out, same);
+    if (form == moe::Form::dispatch) {
+      EXPECT_EQ(Floats(of_experts.begin(), of_experts.begin() + 16), of_routes) << "of rows";
+    } else if (moe::collects_probs(m)) {
+      Floats expected(of_experts.size(), 0);
+      for (std::size_t route = 0; route < experts.size(); ++route) {
+        if (s.token_rows[route] >= 0) expected[place(route)] = of_routes[route];
+      }
+      EXPECT_EQ(of_experts, expected);
+    }
+  }
+}
+
 TEST(MoeMovementReference, ARouteWithAProbabilityOfZeroIsARowOfZeros) {
   const Small s;
   Floats source(Small::kTokens * Small::kHidden, 3), probs(15, 1), out(Small::kRows * Small::kHidden, 7), moved(16, 7);

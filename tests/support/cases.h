@@ -16,6 +16,7 @@ struct Case {
   Indices indices = Indices::generated;
   float multiplier = 0.5f;  // if the family has one; scatter's alpha
   std::string config = {};  // changes to the default, "unroll=2"
+  bool full = false;        // one of many large ones: only with QUERN_TEST_FULL=1
 };
 
 std::string describe(const Case& c);

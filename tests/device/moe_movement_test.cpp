@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "base/random.h"
 #include "base/text.h"
 #include "driver/stream.h"
 #include "quern/quern.h"
@@ -43,6 +44,44 @@ std::vector<std::byte> operand_of(const HostOperands& host, std::string_view nam
     if (host.name(i) == name) return {host.data(i), host.data(i) + host.bytes(i)};
   }
   return {};
+}
+
+void set_operand(HostOperands& host, std::string_view name, const std::vector<std::byte>& bytes) {
+  for (int i = 0; i < host.size(); ++i) {
+    if (host.name(i) == name && host.bytes(i) == static_cast<std::int64_t>(bytes.size()))
+      std::copy(bytes.begin(), bytes.end(), host.data(i));
+  }
+}
+
+// TransformerEngine's test of a mask: 2039 routes anywhere, so that a token has from none to all experts, and
+// probabilities of experts, through all passes.
+TEST_F(MoeMovementOnDevice, AMaskOfRoutesAnywhereGoesThroughAllPasses) {
+  constexpr int kTokens = 4096, kRoutes = 2039;
+  for (const int experts : {7, 16}) {
+    const std::string routing = cat(" tokens=", kTokens, " experts=", experts, " topk=", experts, " align=16");
+    const AnyProblem problem = runtime().parse(cat("moe_map map=mask row_id_map=write", routing));
+    HostOperands map(problem.family(), problem.data());
+    map.generate(1, false);
+    std::vector<std::byte> mask(static_cast<std::size_t>(kTokens * experts));
+    std::fill_n(mask.begin(), kRoutes, std::byte{1});
+    Random random(7);
+    for (std::size_t i = mask.size(); i > 1; --i) std::swap(mask[i - 1], mask[random.next() % i]);
+    set_operand(map, "map", mask);
+    const HostOperands given = map;
+    run(problem, map);
+    EXPECT_EQ(compare(map, given.reference(AnyArgs(problem.family()))).difference, "") << experts;
+    for (const char* form : {"moe_permute pass=forward", "moe_permute pass=backward", "moe_unpermute pass=forward",
+                             "moe_unpermute pass=backward"}) {
+      const AnyProblem rows = runtime().parse(
+          cat(form, " dtype=f32 probs=f32 prob_layout=experts hidden=", on_host() ? 20 : 4096, routing));
+      HostOperands host(rows.family(), rows.data());
+      host.generate(2, false);
+      for (const char* name : {"token_rows", "token_experts", "pads"}) set_operand(host, name, operand_of(map, name));
+      const HostOperands before = host;
+      run(rows, host);
+      EXPECT_EQ(compare(host, before.reference(AnyArgs(rows.family()))).difference, "") << form << " " << experts;
+    }
+  }
 }
 
 // With one expert and a route for each token, rows stay where they are.

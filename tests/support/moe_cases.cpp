@@ -1,10 +1,11 @@
-// Routings of tokens to experts: the sizes that TransformerEngine, vLLM and torchtitan test, and the edges between
-// warps, words, thread blocks and iterations.
+// Routings of tokens to experts: the sizes of models, the suites of peers, and the edges between warps, words, thread
+// blocks and iterations.
 #include <algorithm>
 
 #include "base/random.h"
 #include "base/text.h"
 #include "support/cases.h"
+#include "support/moe_peer_cases.h"
 
 namespace quern::test {
 namespace {
@@ -16,20 +17,12 @@ std::string map(int tokens, int experts, int topk, const std::string& rest) {
 const std::vector<std::string> kKinds = {"map=ids",  "map=ids index=i64",        "map=mask", "map=mask index=i32",
                                          "map=bits", "map=mask row_id_map=write"};
 
-// TransformerEngine's and vLLM's.
-void published_maps(std::vector<Case>& cases) {
+// Sizes of models, in each form of the map.
+void common_maps(std::vector<Case>& cases) {
   const int shapes[][3] = {{4096, 7, 2},   {4096, 16, 5},  {4096, 8, 2}, {4096, 64, 6},
                            {4096, 256, 6}, {4096, 512, 8}, {12, 16, 2},  {512, 8, 2}};
   for (const auto& [tokens, experts, topk] : shapes) {
     for (const std::string& kind : kKinds) cases.push_back({map(tokens, experts, topk, cat(kind, " align=16"))});
-  }
-  for (const int tokens : {1, 33, 1024, 5000}) {
-    for (const int experts : {16, 64, 256}) {
-      for (const int ranks : {1, 4, 16}) {
-        const std::string global = ranks == 1 ? "" : cat(" global=", experts);
-        cases.push_back({map(tokens, experts / ranks, 6, cat("align=128 offset=i64", global))});
-      }
-    }
   }
 }
 
@@ -75,18 +68,6 @@ void odd_maps(std::vector<Case>& cases) {
   }
 }
 
-// torchtitan's indices.
-void published_counts(std::vector<Case>& cases) {
-  for (const int tokens : {0, 1, 512, 4096}) {
-    for (const int experts : {2, 4, 8}) {
-      for (const int ranks : {1, 2, 4}) {
-        for (const int align : {16, 32, 128})
-          cases.push_back({map(tokens, experts, 1, cat("map=counts empty=fill ranks=", ranks, " align=", align))});
-      }
-    }
-  }
-}
-
 // Runs of no token, of a few, and of more than a warp has; those that all lanes of an expert share the ranks of, and
 // those that have one lane. Capacities that drop almost all tokens, some, padding rows alone, and none.
 void odd_counts(std::vector<Case>& cases) {
@@ -114,8 +95,8 @@ std::string rows(const std::string& family, int tokens, int experts, int hidden,
   return cat(family, " tokens=", tokens, " experts=", experts, " hidden=", hidden, " topk=", topk, " ", rest);
 }
 
-// TransformerEngine's and vLLM's.
-void published_rows(const std::string& family, const std::vector<std::string>& kinds, std::vector<Case>& cases) {
+// Sizes of models and of the peers' suites. Those are in moe_peer_cases.cpp in full.
+void common_rows(const std::string& family, const std::vector<std::string>& kinds, std::vector<Case>& cases) {
   const int shapes[][4] = {{4096, 7, 4096, 2},   {4096, 16, 4096, 5},  {4096, 8, 1280, 2},   {4096, 64, 4096, 6},
                            {4096, 256, 7168, 6}, {4096, 512, 9216, 8}, {16384, 4, 7168, 1},  {12, 4, 16, 2},
                            {1, 16, 2048, 2},     {33, 64, 7168, 6},    {1024, 256, 2048, 8}, {32, 128, 7168, 8}};
@@ -226,9 +207,9 @@ void configured_rows(const std::string& family, const std::vector<std::string>& 
 
 std::vector<Case> moe_map_cases() {
   std::vector<Case> cases;
-  published_maps(cases);
+  common_maps(cases);
+  add_peer_maps(cases);
   odd_maps(cases);
-  published_counts(cases);
   odd_counts(cases);
   return cases;
 }
@@ -238,7 +219,8 @@ std::vector<Case> moe_permute_cases() {
                                           "pass=backward probs=bf16"};
   std::vector<Case> cases;
   dense_probs("moe_permute", {"pass=forward probs=f32", "pass=backward probs=f32", "pass=forward probs=bf16"}, cases);
-  published_rows("moe_permute", kinds, cases);
+  common_rows("moe_permute", kinds, cases);
+  add_peer_permutes(cases);
   odd_rows("moe_permute", kinds, cases);
   drawn_rows("moe_permute", kinds, 60, cases);
   for (const char* dtype : {"e4m3", "e5m2", "u8"}) {
@@ -273,7 +255,8 @@ std::vector<Case> moe_unpermute_cases() {
               {"pass=forward probs=f32", "pass=backward probs=f32", "pass=forward probs=bf16 residual=add",
                "pass=backward probs=f16"},
               cases);
-  published_rows("moe_unpermute", {kinds[1], kinds[4]}, cases);
+  common_rows("moe_unpermute", {kinds[1], kinds[4]}, cases);
+  add_peer_unpermutes(cases);
   odd_rows("moe_unpermute", kinds, cases);
   drawn_rows("moe_unpermute", kinds, 90, cases);
   for (const char* rest : {"dtype=e4m3", "dtype=u8", "dtype=e4m3 scaling=mx", "dtype=e5m2 scaling=block128"})
@@ -292,8 +275,7 @@ std::vector<Case> moe_unpermute_cases() {
   return cases;
 }
 
-// Chunks fewer and more than the threads of a block, than rows, and none with rows; rows as above. The sizes and orders
-// of TransformerEngine's tests are among the first.
+// Chunks fewer and more than the threads of a block, than rows, and none with rows; rows as above.
 std::vector<Case> chunk_sort_cases() {
   const std::vector<std::string> kinds = {"pass=forward", "pass=forward probs=f32", "pass=backward",
                                           "pass=backward probs=bf16"};
@@ -301,6 +283,7 @@ std::vector<Case> chunk_sort_cases() {
     return cat("chunk_sort rows=", rows, " hidden=", hidden, " chunks=", chunks, " ", rest);
   };
   std::vector<Case> cases;
+  add_peer_chunk_sorts(cases);
   for (const std::string& kind : kinds) {
     for (const int chunks : {14, 32, 56, 128}) cases.push_back({text(4096, 4096, chunks, kind)});
     for (const int rows : {0, 1, 33, 1000}) {

@@ -3,12 +3,9 @@
 #define QUERN_SCATTER_COLUMNS_CUH_
 
 #include "rows/bits.cuh"
-#include "scatter/sorted.cuh"
+#include "scatter/lanes.cuh"
 
 namespace quern::scatter {
-
-constexpr int kVector = spec::vector;  // bytes
-constexpr u32 kUnroll = spec::unroll;
 
 struct Part {
   u32 number;

@@ -3,6 +3,7 @@
 #define QUERN_SCATTER_COPIES_CUH_
 
 #include "scatter/columns.cuh"
+#include "scatter/sorted.cuh"
 
 namespace quern::scatter {
 

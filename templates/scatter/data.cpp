@@ -61,9 +61,9 @@ std::vector<std::int64_t> repeated(const Scatter& p, std::uint64_t kind, Random&
 std::vector<std::int64_t> rows_of(const Scatter& p, std::uint64_t seed) {
   const std::uint64_t of_problem = seed / kSeedsOfProblem;
   Random random(of_problem);
-  std::vector<std::int64_t> rows = p.rows == 0     ? std::vector<std::int64_t>(static_cast<std::size_t>(p.count), -1)
-                                   : is_ordered(p) ? repeated(p, of_problem % 5, random)
-                                                   : different(p, random);
+  std::vector<std::int64_t> rows = p.rows == 0 ? std::vector<std::int64_t>(static_cast<std::size_t>(p.count), -1)
+                                   : is_ordered(p) || is_backward(p) ? repeated(p, of_problem % 5, random)
+                                                                     : different(p, random);
   if (!skips(p)) return rows;
   for (std::int64_t& row : rows) {
     if (row < 0 || random.below(8) == 0) row = skipped(p, random);

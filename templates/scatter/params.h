@@ -23,15 +23,18 @@ struct Params {
   const int* order;
   const void* scale;
   void* out;
+  const void* gradient;  // these three: backward
+  void* source_gradient;
+  void* scale_gradient;
   long long rows;
   long long count;
   long long source_stride;  // bytes
   long long out_stride;     // bytes
   long long row_bytes;
   common::Slots slots;  // without order: as gather's
-  // With order:
-  unsigned long long windows;  // of positions
-  unsigned long long items;    // for a warp each: windows, then blocks of rows that may be zeros; times parts
+  // With order, and backward:
+  unsigned long long windows;  // of positions; with order only
+  unsigned long long items;  // with order for a warp each: windows, then blocks of rows that may be zeros; times parts
   common::Divisor by_parts;
   unsigned parts;    // of a row
   unsigned columns;  // of a row, one access each

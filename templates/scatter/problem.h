@@ -14,6 +14,12 @@ inline bool zeroes(const Scatter& p) { return p.rest == ScatterRest::zero; }
 inline bool has_scale(const Scatter& p) { return p.scale != DType::none; }
 inline bool has_column_scale(const Scatter& p) { return has_scale(p) && p.scale_of == ScatterScaleOf::columns; }
 inline bool has_row_scale(const Scatter& p) { return has_scale(p) && p.scale_of == ScatterScaleOf::rows; }
+inline bool has_alpha(const Scatter& p) { return p.factor == ScatterFactor::alpha; }
+inline bool is_backward(const Scatter& p) { return p.pass == ScatterPass::backward; }
+// Sums of rows that several threads read: of equal indices, or of columns of all of them.
+inline bool has_sums(const Scatter& p) { return adds(p) && (is_ordered(p) || (is_backward(p) && has_column_scale(p))); }
+// Sums of the columns of a row.
+inline bool has_dots(const Scatter& p) { return is_backward(p) && has_row_scale(p); }
 inline bool needs_rows(const Scatter& p) { return skips(p) || zeroes(p); }
 
 inline std::int64_t element_bytes(const Scatter& p) { return bytes(p.dtype); }
@@ -44,8 +50,9 @@ inline Workspace workspace_of(const Scatter& p) {
   return {groups, chunks, p.width + 32, p.width / 32 + 2};
 }
 
-// The plain reference.
+// The plain references of the passes.
 void scatter_on_host(const Scatter& p, const ScatterArgs& a);
+void gradients_on_host(const Scatter& p, const ScatterArgs& a);
 // Data for index and order.
 void fill_index(const Scatter& p, std::uint64_t seed, void* data);
 void fill_order(const Scatter& p, std::uint64_t seed, void* data);

@@ -16,28 +16,39 @@ constexpr const char* kOrders[] = {QUERN_SCATTER_ORDERS(QUERN_CHOICE_NAME) nullp
 constexpr const char* kRests[] = {QUERN_SCATTER_RESTS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kFactors[] = {QUERN_SCATTER_FACTORS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kScalesOf[] = {QUERN_SCATTER_SCALES_OF(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kPasses[] = {QUERN_SCATTER_PASSES(QUERN_CHOICE_NAME) nullptr};
 
 constexpr DTypeSet kNumbers = only(f32) | only(f16) | only(bf16);
 
-Layout source_layout(const Scatter& p) { return Layout::matrix(p.dtype, p.count, p.width, source_stride(p)); }
+// [count, width], and [rows, width].
+Layout rows_of_source(const Scatter& p, bool present) {
+  return Layout::matrix(present ? p.dtype : DType::none, p.count, p.width, source_stride(p));
+}
+Layout rows_of_out(const Scatter& p, bool present) {
+  return Layout::matrix(present ? p.dtype : DType::none, p.rows, p.width, out_stride(p));
+}
+Layout source_layout(const Scatter& p) { return rows_of_source(p, !is_backward(p) || has_scale(p)); }
 Layout index_layout(const Scatter& p) { return Layout::list(p.index, p.count); }
 Layout order_layout(const Scatter& p) { return Layout::list(is_ordered(p) ? i32 : DType::none, p.count); }
 Layout scale_layout(const Scatter& p) { return Layout::list(p.scale, has_row_scale(p) ? p.count : p.width); }
-Layout out_layout(const Scatter& p) { return Layout::matrix(p.dtype, p.rows, p.width, out_stride(p)); }
+Layout out_layout(const Scatter& p) { return rows_of_out(p, !is_backward(p)); }
+Layout gradient_layout(const Scatter& p) { return rows_of_out(p, is_backward(p)); }
+Layout source_gradient_layout(const Scatter& p) { return rows_of_source(p, is_backward(p)); }
+Layout scale_gradient_layout(const Scatter& p) { return is_backward(p) ? scale_layout(p) : Layout{}; }
 Layout workspace_layout(const Scatter& p) {
-  if (!adds(p) || !is_ordered(p)) return {};
+  if (!has_sums(p)) return {};
   return Layout::list(i32, p.count == kOpen ? kOpen : workspace_of(p).words());
 }
 
 template <Layout (*F)(const Scatter&)>
 constexpr auto layout = &layout_of<Scatter, F>;
 
-bool has_alpha(const Scatter& p) { return p.factor == ScatterFactor::alpha; }
-
 std::string check_index(const Scatter& p) {
   if (zeroes(p) && !is_ordered(p)) return "rest=zero needs order=given, which tells the rows without an index";
   if (is_ordered(p) && p.count >= std::int64_t{1} << 31) return "count must be below 2^31 with order=given";
   if (skips(p) || p.count <= 0) return {};
+  if (is_backward(p))
+    return p.rows == 0 ? "rows=0 has no row to read, so count must be 0; with mode=skip it may be more" : "";
   if (p.rows == 0) return "rows=0 has no row to write, so count must be 0; with mode=skip it may be more";
   if (!is_ordered(p) && p.rows != kOpen && p.count > p.rows)
     return "count is above rows, so an index occurs twice: use order=given, or mode=skip if the others are outside of "
@@ -49,6 +60,19 @@ std::string check_sums(const Scatter& p) {
   if (adds(p) && (kNumbers & only(p.dtype)) == 0) return "op=add needs dtype f32, f16 or bf16";
   if (!adds(p) && (has_alpha(p) || has_scale(p))) return "factor=alpha and scale are of what op=add adds";
   if (!has_scale(p) && p.scale_of != ScatterScaleOf::columns) return "scale_of=rows needs a scale: f32, f16 or bf16";
+  return {};
+}
+
+std::string check_pass(const Scatter& p) {
+  if (!is_backward(p)) return {};
+  if (!adds(p))
+    return "pass=backward is of op=add; the gradient of op=copy is a gather of the gradient of out, by index";
+  if (is_ordered(p))
+    return "pass=backward needs no order: each row of source has a gradient of its own; leave out order and rest";
+  if (p.source_stride != 0 && p.source_stride < p.width)
+    return "source_stride is below width, so rows of source_gradient would overlap";
+  if (has_column_scale(p) && p.count >= std::int64_t{1} << 31)
+    return "count must be below 2^31 for the gradient of a scale of columns";
   return {};
 }
 
@@ -76,6 +100,8 @@ struct ScatterFamily : scatter::Step {
                   "type of factors of what is added; none: no scale"),
       choice_field("scale_of", offsetof(Scatter, scale_of), kScalesOf,
                    "a factor for each column, or each row of source"),
+      choice_field("pass", offsetof(Scatter, pass), kPasses,
+                   "backward: the gradients of source and scale, with op=add"),
       integer_field("source_stride", offsetof(Scatter, source_stride), 0, kMaxExtent,
                     "elements between rows of source; 0: width"),
       integer_field("out_stride", offsetof(Scatter, out_stride), 0, kMaxExtent,
@@ -94,6 +120,12 @@ struct ScatterFamily : scatter::Step {
        "the rows that are written; with rest=zero all of them"},
       {"workspace", Role::workspace, offsetof(ScatterArgs, workspace), false, layout<workspace_layout>, "[words]",
        "zeros before the first launch; each launch restores them"},
+      {"gradient", Role::input, offsetof(ScatterArgs, gradient), true, layout<gradient_layout>, "[rows, width]",
+       "backward: the gradient of out"},
+      {"source_gradient", Role::output, offsetof(ScatterArgs, source_gradient), true, layout<source_gradient_layout>,
+       "[count, width]", "backward: the gradient of source"},
+      {"scale_gradient", Role::output, offsetof(ScatterArgs, scale_gradient), false, layout<scale_gradient_layout>,
+       "[width] or [count]", "backward with a scale: its gradient"},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {
       {"rows", offsetof(ScatterArgs, rows), &is_so<Scatter, needs_rows>},
@@ -112,6 +144,8 @@ struct ScatterFamily : scatter::Step {
       "scatter op=add rows=131072 count=16384 width=4096 order=given rest=zero",
       "scatter op=add rows=16 count=65536 width=2048 order=given",
       "scatter op=add rows=1048576 count=1048576 width=64 dtype=f32 order=given",
+      "scatter op=add rows=65536 count=16384 width=1536 dtype=f16 factor=alpha scale=f16 pass=backward",
+      "scatter op=add rows=16384 count=16384 width=5120 scale=f32 scale_of=rows pass=backward",
   };
   static constexpr const char* kDraws[] = {
       "op=copy | op=add | op=add order=given | op=add order=given rest=zero | op=copy order=given rest=zero",
@@ -134,11 +168,15 @@ struct ScatterFamily : scatter::Step {
   static std::string check(const Scatter& p) {
     if (row_bytes(p) > rows::kMaxRowBytes) return "width is too large: a row may have 32 bytes less than 16 GiB";
     if (p.out_stride != 0 && p.out_stride < p.width) return "out_stride is below width, so rows of out would overlap";
-    const std::string of_index = check_index(p);
-    return of_index.empty() ? check_sums(p) : of_index;
+    for (const auto rule : {check_pass, check_index, check_sums}) {
+      if (std::string refusal = rule(p); !refusal.empty()) return refusal;
+    }
+    return {};
   }
 
-  static void reference(const Scatter& p, const Args& a) { scatter_on_host(p, a); }
+  static void reference(const Scatter& p, const Args& a) {
+    is_backward(p) ? gradients_on_host(p, a) : scatter_on_host(p, a);
+  }
   static Tolerance tolerance(const Scatter& p, int) { return {0, 0, !adds(p)}; }
 
   // As if each index named a row of its own, as far as there are rows.
@@ -146,6 +184,10 @@ struct ScatterFamily : scatter::Step {
     const std::int64_t named = std::min(p.count, p.rows == kOpen ? p.count : p.rows);
     const std::int64_t written = zeroes(p) ? p.rows : adds(p) ? 2 * named : named;
     const std::int64_t numbers = quern::bytes(p.index) + (is_ordered(p) ? 4 : 0);
+    if (is_backward(p)) {
+      const std::int64_t rows = named + p.count * (has_scale(p) ? 2 : 1);
+      return rows * row_bytes(p) + p.count * numbers + 2 * scale_layout(p).span_bytes();
+    }
     return (p.count + written) * row_bytes(p) + p.count * numbers + scale_layout(p).span_bytes();
   }
 

@@ -1,5 +1,5 @@
 // The kernel. The spec chooses its parts. Without order: one of placed.cuh and added.cuh, a form of templates/rows, and
-// rows.cuh. With order: one of copies.cuh and sums.cuh, and ordered.cuh.
+// rows.cuh. With order: one of copies.cuh and sums.cuh, and ordered.cuh. Backward: gradients.cuh or dots.cuh.
 #include "scatter/params.h"
 #include "spec.cuh"
 

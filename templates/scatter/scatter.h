@@ -42,24 +42,33 @@ enum class ScatterFactor : std::uint8_t { QUERN_SCATTER_FACTORS(QUERN_CHOICE_VAL
   VALUE(rows)    /* [count] */
 enum class ScatterScaleOf : std::uint8_t { QUERN_SCATTER_SCALES_OF(QUERN_CHOICE_VALUE) };
 
+#define QUERN_SCATTER_PASSES(VALUE) \
+  VALUE(forward)                    \
+  VALUE(backward) /* of op=add: the gradients of source and of scale, from that of out */
+enum class ScatterPass : std::uint8_t { QUERN_SCATTER_PASSES(QUERN_CHOICE_VALUE) };
+
 // Pointers to device memory; see Operand in family.h for ownership.
 struct ScatterArgs {
-  In source = {};      // [count, width] of dtype, rows source_stride elements apart
+  In source = {};      // [count, width] of dtype, rows source_stride elements apart; backward: with a scale only
   In index = {};       // [count]
   In order = {};       // order=given: [count] of i32, positions of index so that index[order[0]], index[order[1]], …
                        // do not decrease, skipped ones last; equal ones are added in this order. index_sort's is;
                        // with any other the launch is undefined and may not end
   In scale = {};       // where the problem has it
-  Out out = {};        // [rows, width] of dtype, rows out_stride elements apart; must not overlap an input
-  Out workspace = {};  // op=add order=given: scratch, zeros before the first launch; each launch restores them; one
-                       // launch at a time; see Plan::workspace_bytes
-  float alpha = 1;     // where the problem has it
+  Out out = {};        // forward: [rows, width] of dtype, rows out_stride elements apart; must not overlap an input
+  Out workspace = {};  // order=given with op=add, and backward with a scale of columns: scratch, zeros before the first
+                       // launch; each launch restores them; one launch at a time; see Plan::workspace_bytes
+  In gradient = {};    // backward: [rows, width] of dtype, rows out_stride elements apart, the gradient of out
+  Out source_gradient = {};  // backward: [count, width] of dtype, rows source_stride elements apart
+  Out scale_gradient = {};   // backward with a scale: as scale
+  float alpha = 1;           // where the problem has it
   std::int64_t rows = kOpen;
   std::int64_t count = kOpen;
 };
 
-// COST: one read of source; one write, and with op=add rest=leave one read, of the rows of out that indices name; with
-// rest=zero one write of all.
+// COST: one launch. One read of source; one write, and with op=add rest=leave one read, of the rows of out that indices
+// name; with rest=zero one write of all. Backward: one read of a row of gradient for each index, and of source if there
+// is a scale; one write of source_gradient.
 struct Scatter {
   using Args = ScatterArgs;
 
@@ -75,6 +84,7 @@ struct Scatter {
   ScatterFactor factor = ScatterFactor::none;
   DType scale = DType::none;  // f32, f16 or bf16: factors of what is added
   ScatterScaleOf scale_of = ScatterScaleOf::columns;
+  ScatterPass pass = ScatterPass::forward;
   std::int64_t source_stride = 0;  // elements; 0: width
   std::int64_t out_stride = 0;
 

@@ -2,7 +2,7 @@
 #ifndef QUERN_SCATTER_SORTED_CUH_
 #define QUERN_SCATTER_SORTED_CUH_
 
-#include "scatter/index.cuh"
+#include "scatter/lanes.cuh"
 
 namespace quern::scatter {
 
@@ -10,8 +10,6 @@ namespace quern::scatter {
 constexpr i64 kBeforeAll = -1, kAfterAll = 0x7fffffffffffffff;
 
 QUERN_DEVICE bool is_row(i64 row) { return row >= 0 && row != kAfterAll; }
-
-QUERN_DEVICE u32 lane() { return threadIdx.x % 32; }
 
 QUERN_DEVICE u64 position_at(const Params& p, i64 place) { return load<4, LoadHint::keep>(p.order + place).w[0]; }
 
@@ -23,12 +21,6 @@ QUERN_DEVICE i64 row_at(const Params& p, i64 place) {
   if constexpr (spec::skips) return row < 0 || row >= p.rows ? kAfterAll : row;
   return row;
 }
-
-// Groups of adjacent threads, each with a part of a row.
-constexpr u32 kLanes = spec::lanes, kGroups = 32 / kLanes;
-
-QUERN_DEVICE u32 group_of_warp() { return lane() / kLanes; }
-QUERN_DEVICE u32 mask_of_group() { return kLanes == 32 ? ~0u : ((1u << kLanes) - 1) << group_of_warp() * kLanes; }
 
 // The first place in [begin, end) whose row is at least this one; end if there is none. By a group of threads, each of
 // which looks at one place at a time.

@@ -14,9 +14,9 @@ using common::power_of_two_from;
 
 // A thread that adds rows up has half of them in flight, and what it knows of two segments: over 64 registers.
 constexpr int kMaxThreadsOfSums = 256;
+int max_threads(const Scatter& p) { return has_sums(p) || is_backward(p) ? kMaxThreadsOfSums : common::kMaxThreads; }
 constexpr const char* kFormNames[] = {"vector", "ragged"};
 
-bool has_sums(const Scatter& p) { return is_ordered(p) && adds(p); }
 bool is_ragged(const Config& c) { return c[kForm] == kRagged; }
 
 // The accesses of a row.
@@ -84,6 +84,20 @@ void set_order(const Scatter& p, const DeviceModel& model, Config& c) {
   c[kPositions] = positions_of(p, model, c);
 }
 
+// Two or three operands of a row are in flight at once, of four rows; of dot products, of one.
+void set_backward(const Scatter& p, std::int64_t vector, Config& c) {
+  const std::int64_t elements = vector / element_bytes(p);
+  if (has_dots(p)) {
+    c[kUnroll] = static_cast<std::int32_t>(std::max<std::int64_t>(8 / elements, 4));
+    return;
+  }
+  c[kLanes] = static_cast<std::int32_t>(std::clamp<std::int64_t>(power_of_two_from(columns_of(p, c)), 4, 32));
+  const std::int64_t of_lane = divide_up(columns_of(p, c), c[kLanes]);
+  c[kUnroll] = static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(power_of_two_from(of_lane), 1, std::clamp<std::int64_t>(16 / vector, 1, 4)));
+  c[kBatch] = 4;
+}
+
 Config config_for(const Scatter& p, const DeviceModel& model, Forms form, std::int64_t vector) {
   const std::int32_t once = form == kWhole && vector >= 8 && row_bytes(p) >= 256 ? 1 : 0;
   Config c;
@@ -97,28 +111,52 @@ Config config_for(const Scatter& p, const DeviceModel& model, Forms form, std::i
   c[kStoreStream] = once;
   c[kUnroll] = unroll_without_order(p, model, c);
   if (is_ordered(p)) set_order(p, model, c);
+  if (is_backward(p)) set_backward(p, vector, c);
   return c;
 }
 
+std::int64_t widest_vector(const Scatter& p, const Target& target) {
+  return is_ordered(p) || is_backward(p) ? 16 : common::widest_access(target);
+}
+
 Config preferred(const Scatter& p, const Target& target, const DeviceModel& model) {
-  const std::int64_t widest = is_ordered(p) ? 16 : common::widest_access(target);
+  const std::int64_t widest = widest_vector(p, target);
   const std::int64_t natural = rows::natural_vector(shape_of(p), widest);
   const std::int64_t whole = std::max(natural, element_bytes(p));
   const bool narrow = natural < 8 || row_bytes(p) / natural >= rows::kMaxSlots;
-  if (!narrow || element_bytes(p) >= 16 || row_bytes(p) < 64) return config_for(p, model, kWhole, whole);
+  if (!narrow || element_bytes(p) >= 16 || row_bytes(p) < 64 || is_backward(p))
+    return config_for(p, model, kWhole, whole);
   return config_for(p, model, kRagged, 16);
 }
 
 // ---- The launch
 
-void set_order(const Scatter& p, const ScatterArgs& a, const Config& c, Params& params) {
+void set_order(const Scatter& p, const Config& c, Params& params) {
   const std::int64_t parts = parts_of(p, c), windows = windows_of(p, c);
   params.windows = static_cast<std::uint64_t>(windows);
   params.items = static_cast<std::uint64_t>((windows + blocks_of_rows(p, c)) * parts);
   params.by_parts = common::make_divisor(static_cast<std::uint64_t>(parts));
   params.parts = static_cast<std::uint32_t>(parts);
   params.columns = static_cast<std::uint32_t>(columns_of(p, c));
-  if (!adds(p) || a.workspace.data == nullptr) return;  // null: of a launch without work
+}
+
+// Rows of source in groups, for parts of a row each; with dot products, rows for a warp each. Without rows the one
+// group writes the gradient of a scale of columns.
+void set_gradients(const Scatter& p, const ScatterArgs& a, const Config& c, Params& params) {
+  const std::int64_t parts = parts_of(p, c);
+  const std::int64_t groups =
+      has_dots(p) ? p.count : std::max<std::int64_t>(has_sums(p) ? 1 : 0, divide_up(p.count, kRowsOfGroup));
+  params.gradient = a.gradient.data;
+  params.source_gradient = a.source_gradient.data;
+  params.scale_gradient = a.scale_gradient.data;
+  params.items = static_cast<std::uint64_t>(has_dots(p) ? groups : groups * parts);
+  params.by_parts = common::make_divisor(static_cast<std::uint64_t>(parts));
+  params.parts = static_cast<std::uint32_t>(parts);
+  params.columns = static_cast<std::uint32_t>(columns_of(p, c));
+}
+
+void set_workspace(const Scatter& p, const ScatterArgs& a, Params& params) {
+  if (!has_sums(p) || a.workspace.data == nullptr) return;  // null: of a launch without work
   const Workspace w = workspace_of(p);
   auto* const words = static_cast<unsigned*>(a.workspace.data);
   auto* const counters = words + (w.groups + w.chunks) * w.stride;
@@ -126,9 +164,9 @@ void set_order(const Scatter& p, const ScatterArgs& a, const Config& c, Params& 
                  static_cast<std::uint64_t>(w.stride)};
 }
 
-// A warp for each item; smaller blocks where a problem would leave multiprocessors idle.
-void launch_items(std::uint64_t items, std::int32_t threads, const DeviceModel& model, Launch& launch) {
-  common::launch_slots(items * 32, 1, threads, model, launch);
+// `lanes` threads for each item; smaller blocks where a problem would leave multiprocessors idle.
+void launch_items(std::uint64_t items, int lanes, std::int32_t threads, const DeviceModel& model, Launch& launch) {
+  common::launch_slots(items * static_cast<std::uint64_t>(lanes), 1, threads, model, launch);
 }
 
 }  // namespace
@@ -136,9 +174,7 @@ void launch_items(std::uint64_t items, std::int32_t threads, const DeviceModel& 
 bool vector_divides(const Scatter& p, const Target&, const Config& c) {
   return is_ragged(c) || rows::natural_vector(shape_of(p), 32) % c[kVector] == 0;
 }
-bool vector_exists(const Scatter& p, const Target& t, const Config& c) {
-  return c[kVector] <= (is_ordered(p) ? 16 : common::widest_access(t));
-}
+bool vector_exists(const Scatter& p, const Target& t, const Config& c) { return c[kVector] <= widest_vector(p, t); }
 bool vector_holds_elements(const Scatter& p, const Target&, const Config& c) {
   return !adds(p) || c[kVector] >= element_bytes(p);
 }
@@ -154,16 +190,23 @@ bool registers_suffice(const Scatter& p, const Target&, const Config& c) {
   return bytes <= most && (!has_sums(p) || c[kVector] * c[kUnroll] <= 32);
 }
 bool threads_have_registers(const Scatter& p, const Target&, const Config& c) {
-  return !has_sums(p) || c[kThreads] <= kMaxThreadsOfSums;
+  return max_threads(p) == common::kMaxThreads || c[kThreads] <= max_threads(p);
 }
 bool lanes_have_a_row(const Scatter& p, const Target&, const Config& c) {
   return c[kLanes] == 32 || parts_of(p, c) == 1;
+}
+bool dots_have_whole_steps(const Scatter& p, const Target&, const Config& c) {
+  return !has_dots(p) || std::int64_t{c[kUnroll]} * c[kVector] >= 8 * element_bytes(p);
 }
 
 int scatter_variants(const Scatter& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
   const Config first = preferred(p, target, model);
   out[0] = {kFormNames[first[kForm]], first};
   if (is_ragged(first) || first[kVector] <= element_bytes(p)) return 1;
+  if (is_backward(p)) {
+    out[1] = {"element", config_for(p, model, kWhole, element_bytes(p))};
+    return 2;
+  }
   const Forms form = element_bytes(p) < 16 ? kRagged : kWhole;
   out[1] = {kFormNames[form], config_for(p, model, form, 16)};
   return 2;
@@ -178,7 +221,7 @@ std::uint32_t operand_alignment(const Scatter& p, int operand, const Config& c) 
 
 void specialize_scatter(const Scatter& p, const Config& c, Spec& spec) {
   spec.integer("params_bytes", sizeof(Params));
-  spec.integer("max_threads", has_sums(p) ? kMaxThreadsOfSums : common::kMaxThreads);
+  spec.integer("max_threads", max_threads(p));
   spec.flag("ragged", is_ragged(c));
   spec.integer("vector", c[kVector]);
   spec.integer("unroll", c[kUnroll]);
@@ -194,9 +237,15 @@ void specialize_scatter(const Scatter& p, const Config& c, Spec& spec) {
     spec.header("common/numbers.cuh");
     spec.type("Element", common::spec_type(p.dtype));
     spec.type("Scale", common::spec_type(has_scale(p) ? p.scale : f32));
-    spec.flag("alpha", p.factor == ScatterFactor::alpha);
+    spec.flag("alpha", has_alpha(p));
     spec.flag("column_scale", has_column_scale(p));
     spec.flag("row_scale", has_row_scale(p));
+  }
+  if (is_backward(p)) {
+    spec.integer("batch", c[kBatch]);
+    spec.integer("lanes", c[kLanes]);
+    spec.part(has_dots(p) ? "scatter/dots.cuh" : "scatter/gradients.cuh");
+    return;
   }
   if (is_ordered(p)) {
     spec.integer("batch", c[kBatch]);
@@ -228,16 +277,20 @@ void launch_scatter(const Scatter& p, const ScatterArgs& a, const DeviceModel& m
   params.out_stride = shape.out_stride;
   params.row_bytes = shape.row;
   params.alpha = a.alpha;
+  set_workspace(p, a, params);
   if (is_ordered(p)) {
-    set_order(p, a, c, params);
-    launch_items(params.items, c[kThreads], model, launch);
+    set_order(p, c, params);
+    launch_items(params.items, 32, c[kThreads], model, launch);
+  } else if (is_backward(p)) {
+    set_gradients(p, a, c, params);
+    launch_items(params.items, c[kLanes], c[kThreads], model, launch);
   } else {
     const std::int64_t columns = std::max<std::int64_t>(1, columns_of(p, c));
     params.slots = common::make_slots(static_cast<std::uint64_t>(p.count), static_cast<std::uint64_t>(columns));
     common::launch_slots(params.slots.count, c[kUnroll], c[kThreads], model, launch);
   }
   launch.set_params(params);
-  launch.empty = launch.empty || p.width == 0;
+  launch.empty = launch.empty || (p.width == 0 && !has_dots(p));
 }
 
 }  // namespace quern::scatter

@@ -4,6 +4,7 @@
 #ifndef QUERN_SCATTER_SUMS_CUH_
 #define QUERN_SCATTER_SUMS_CUH_
 
+#include "scatter/sorted.cuh"
 #include "scatter/tree.cuh"
 
 namespace quern::scatter {
@@ -53,6 +54,14 @@ QUERN_DEVICE Segment segment_of(const Params& p, i64 head, const Window& window,
   return {head, first_at_least(p, row_at(p, head) + 1, window.first + 64, p.count)};
 }
 
+// Of a segment of more than one group, once its sum is known.
+QUERN_DEVICE void finish(const Params& p, const OutRow& out, i64 byte, float sum) {
+  Vector<kElementBytes> old;
+  if constexpr (!spec::zeroes) old = load<kElementBytes>(out.data + byte);
+  const float sums[1] = {sum};
+  store<kElementBytes>(out.data + byte, added<kElementBytes>(p, byte, sums, old));
+}
+
 // `head`: of the segment if it has more than one group, else -1.
 QUERN_DEVICE void add_group(const Params& p, const Window& window, u32 at, const Group& rows, i64 head,
                             const Part& part) {
@@ -70,7 +79,10 @@ QUERN_DEVICE void add_group(const Params& p, const Window& window, u32 at, const
   for (u32 u = 0; u < kUnroll; ++u) clear(sums[u]);
 #pragma unroll 1
   for (u32 begin = 0; begin < rows.count; begin += kBatch) add_batch(p, rows, begin, out, part, sums);
-  if (head >= 0) return add_to_segment(p, segment_of(p, head, window, at), rows.first, out, part, sums);
+  if (head >= 0) {
+    return add_to_segment(p, segment_of(p, head, window, at), rows.first, out, part, sums,
+                          [&](i64 byte, float sum) { finish(p, out, byte, sum); });
+  }
 #pragma unroll
   for (u32 u = 0; u < kUnroll; ++u) {
     const i64 byte = out.byte(part.column(u));

@@ -108,16 +108,10 @@ QUERN_DEVICE void for_part(const Params& p, const OutRow& out, const Part& part,
   }
 }
 
-QUERN_DEVICE void finish(const Params& p, const OutRow& out, i64 byte, float sum) {
-  Vector<kElementBytes> old;
-  if constexpr (!spec::zeroes) old = load<kElementBytes>(out.data + byte);
-  const float sums[1] = {sum};
-  store<kElementBytes>(out.data + byte, added<kElementBytes>(p, byte, sums, old));
-}
-
-// A group of a segment has these sums.
+// A group of a segment has these sums. The last one calls finish(byte, sum) for each element of the part.
+template <class Finish>
 QUERN_DEVICE void add_to_segment(const Params& p, const Segment& segment, i64 place, const OutRow& out,
-                                 const Part& part, const float (&sums)[kUnroll][kElements]) {
+                                 const Part& part, const float (&sums)[kUnroll][kElements], const Finish& finish) {
 #pragma unroll
   for (u32 u = 0; u < kUnroll; ++u) send(p, segment, place, out, part.column(u), sums[u]);
   const i64 rows = segment.end - segment.head;
@@ -127,13 +121,13 @@ QUERN_DEVICE void add_to_segment(const Params& p, const Segment& segment, i64 pl
   if (!arrives_last(p, p.sums.groups, number_of<kRowsOfGroup>(segment, first), part, groups)) return;
   for_part(p, out, part, [&](u64 element, i64 byte) {
     const float sum = collect<kRowsOfGroup>(p, segment, first, groups, element);
-    if (chunks == 1) return finish(p, out, byte, sum);
+    if (chunks == 1) return finish(byte, sum);
     send_sum(word_of<kRowsOfChunk>(p, segment, first, element), sum);
   });
   if (chunks == 1 || !arrives_last(p, p.sums.chunks, number_of<kRowsOfGroup>(segment, segment.head), part, chunks))
     return;
   for_part(p, out, part, [&](u64 element, i64 byte) {
-    finish(p, out, byte, collect<kRowsOfChunk>(p, segment, segment.head, chunks, element));
+    finish(byte, collect<kRowsOfChunk>(p, segment, segment.head, chunks, element));
   });
 }
 

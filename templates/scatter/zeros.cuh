@@ -5,6 +5,7 @@
 #define QUERN_SCATTER_ZEROS_CUH_
 
 #include "scatter/columns.cuh"
+#include "scatter/sorted.cuh"
 
 namespace quern::scatter {
 

@@ -13,7 +13,9 @@ const std::vector<std::string> kKernels = {"",
                                            "op=add factor=alpha scale=f16",
                                            "order=given rest=zero",
                                            "op=add order=given",
-                                           "op=add order=given rest=zero"};
+                                           "op=add order=given rest=zero",
+                                           "op=add pass=backward factor=alpha scale=f16",
+                                           "op=add pass=backward scale=f32 scale_of=rows"};
 
 TEST_F(ScatterCompile, EachKernelOnEveryArchitecture) {
   std::vector<Job> jobs;
@@ -48,6 +50,11 @@ TEST_F(ScatterCompile, RowsAreReadInWideAccesses) {
   EXPECT_EQ(accesses(sums, 0, false, 16), 4);
   const Compiled add = compile("scatter op=add width=5120", "sm_90a");
   EXPECT_EQ(accesses(add, 0, false, 16), 2 + 2) << "rows, and what out has";
+  const Compiled gradients = compile("scatter op=add width=5120 pass=backward factor=alpha", "sm_90a");
+  EXPECT_EQ(accesses(gradients, 0, false, 16), 4);
+  EXPECT_EQ(accesses(gradients, 0, true, 16), 4);
+  const Compiled dots = compile("scatter op=add width=5120 pass=backward scale=f32 scale_of=rows", "sm_90a");
+  EXPECT_EQ(accesses(dots, 0, false, 16), 4 + 4) << "of gradient, and of source";
 }
 
 }  // namespace

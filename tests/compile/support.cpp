@@ -38,7 +38,8 @@ constexpr int kMostSpillsOfLongBlocksOfSm80 = 768;
 constexpr int kMostRegistersOfMaps = 128;
 // The gradient of probs keeps 64 bytes of a token beside as many of a row, which narrow reads put together.
 constexpr int kMostRegistersOfProbGradients = 128;
-// Sums of scatter have eight rows in flight, or four in two parts, and know where the segments of a window are.
+// Sums of scatter have eight rows in flight, or four in two parts, and know where the segments of a window are. The
+// gradient of a scale of columns has four of two operands, beside the scales.
 constexpr int kMostRegistersOfSegments = 128;
 constexpr int kMostSpillsOfSegments = 256;    // around the code for long segments
 constexpr int kMostSpillsOfGivenScales = 16;  // the division of any number by another takes two registers more
@@ -86,6 +87,7 @@ Kind kind_of(const Compiled& compiled, std::size_t i) {
   const bool rows = has("moe_permute ") || has("moe_unpermute ");  // 8 of them, and their numbers and factors
   const bool wide =
       rows || has("order=given") || (arch == "sm_100a" && (compiled.result.images[i].variant == "flat" || prologue));
+  const bool column_gradient = has("pass=backward") && has("scale=") && !has("scale_of=rows");
   return {parameter(compiled, static_cast<int>(i), "resident"),
           has("mxfp8 ") && parameter(compiled, static_cast<int>(i), "form") == 1,
           prologue,
@@ -98,7 +100,7 @@ Kind kind_of(const Compiled& compiled, std::size_t i) {
           wide || (arch == "sm_80" && long_blocks),
           has("moe_map ") || has("index_sort "),
           has("moe_unpermute ") && has("probs=") && has("pass=backward"),
-          has("scatter ") && has("op=add") && has("order=given")};
+          has("scatter ") && has("op=add") && (has("order=given") || column_gradient)};
 }
 
 int most_registers(const Kind& k) {

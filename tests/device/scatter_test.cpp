@@ -15,7 +15,7 @@
 namespace quern::test {
 namespace {
 
-enum ScatterOperand { kSource, kIndex, kOrder, kScale, kOut };
+enum ScatterOperand { kSource, kIndex, kOrder, kScale, kOut, kWorkspace, kGradient, kSourceGradient, kScaleGradient };
 enum GatherOperand { kTable, kIds, kScaleOfIds, kPicked };
 
 // Each row of out as often as `lengths` says, shuffled, and the order of it.
@@ -98,6 +98,69 @@ TEST_F(ScatterOnDevice, RowsWithoutAnIndexAreZeros) {
 // The seeds give other segments.
 TEST_F(ScatterOnDevice, AReplayReadsNewIndicesInAUsedWorkspace) {
   expect_replays("scatter op=add rows=60 count=2500 width=100 order=given");
+  expect_replays("scatter op=add rows=60 count=2500 width=100 scale=f16 mode=skip pass=backward");
+}
+
+// The loss of scatter's result y is the sum of u * y * y, with y = before + alpha * scale * source: a polynomial of
+// degree 2 of each number, so that differences in double give its gradients exactly. All numbers are multiples of
+// powers of 2.
+TEST_F(ScatterOnDevice, GradientsOfAScaledSumAreItsDifferences) {
+  for (const char* scale_of : {"columns", "rows"}) {
+    const std::string text =
+        cat("scatter op=add rows=9 count=7 width=5 dtype=f32 mode=skip factor=alpha scale=f32 scale_of=", scale_of);
+    const AnyProblem forward = runtime().parse(text), backward = runtime().parse(cat(text, " pass=backward"));
+    AnyArgs scalars(forward.family());
+    scalars.set_scalar("alpha", 0.5);
+    HostOperands host(forward.family(), forward.data()), gradient(backward.family(), backward.data());
+    host.generate(3, false);
+    gradient.generate(3, false);
+    const auto numbers = [](HostOperands& of, int operand) { return reinterpret_cast<float*>(of.data(operand)); };
+    const auto size = [](const HostOperands& of, int operand) { return of.bytes(operand) / 4; };
+    for (const int operand : {kSource, kScale, kOut}) {
+      for (std::int64_t i = 0; i < size(host, operand); ++i)
+        numbers(host, operand)[i] = static_cast<float>((i * 7 + operand) % 11 - 5) / 4;
+    }
+    const std::int64_t ids[] = {3, 8, -1, 0, 9, 5, 1};  // two are skipped
+    for (HostOperands* each : {&host, &gradient})
+      std::copy_n(ids, std::size(ids), reinterpret_cast<std::int64_t*>(each->data(kIndex)));
+    const auto u = [](std::int64_t i) { return static_cast<double>(i % 5 - 2) / 2; };
+    const auto loss = [&] {
+      const HostOperands y = host.reference(scalars);
+      double sum = 0;
+      for (std::int64_t i = 0; i < size(y, kOut); ++i) {
+        const double value = reinterpret_cast<const float*>(y.data(kOut))[i];
+        sum += u(i) * value * value;
+      }
+      return sum;
+    };
+    const HostOperands y = host.reference(scalars);
+    for (std::int64_t i = 0; i < size(y, kOut); ++i)
+      numbers(gradient, kGradient)[i] = static_cast<float>(2 * u(i)) * reinterpret_cast<const float*>(y.data(kOut))[i];
+    std::copy_n(numbers(host, kSource), size(host, kSource), numbers(gradient, kSource));
+    std::copy_n(numbers(host, kScale), size(host, kScale), numbers(gradient, kScale));
+
+    DeviceOperands device(driver(), gradient);
+    const AnyArgs args = device.args(scalars);
+    const AnyPlan plan = runtime().prepare_any(backward.family(), backward.data(), {});
+    device.upload(gradient);
+    plan.launch(nullptr, args.data());
+    driver().check(driver()->CtxSynchronize(), Stage::launch, "cuCtxSynchronize");
+    device.download(gradient);
+
+    constexpr double kStep = 0.25;
+    for (const auto& [of, result] : {std::pair{kSource, kSourceGradient}, {kScale, kScaleGradient}}) {
+      for (std::int64_t i = 0; i < size(host, of); ++i) {
+        float& x = numbers(host, of)[i];
+        const float at = x;
+        x = at + static_cast<float>(kStep);
+        const double above = loss();
+        x = at - static_cast<float>(kStep);
+        const double below = loss();
+        x = at;
+        EXPECT_EQ(numbers(gradient, result)[i], (above - below) / (2 * kStep)) << text << " " << of << " " << i;
+      }
+    }
+  }
 }
 
 // The loss of gather's result y is the sum of u * y * y, so its gradient by y is 2 * u * y. Scattered it must be the

@@ -96,6 +96,42 @@ void scatter_factors(std::vector<Case>& cases) {
   }
 }
 
+// The gradients of source and scale: rows of any length, groups and chunks of rows with edges, and each way to read.
+void scatter_gradients(std::vector<Case>& cases) {
+  const std::vector<std::string> factors = {"",
+                                            "factor=alpha",
+                                            "scale=f32",
+                                            "scale=f16 factor=alpha mode=skip",
+                                            "scale=f32 scale_of=rows",
+                                            "scale=bf16 scale_of=rows factor=alpha mode=skip index=i32"};
+  for (const std::string& factor : factors) {
+    const std::string rest = cat("op=add pass=backward ", factor);
+    for (const char* type : {"f32", "f16", "bf16"}) {
+      for (const int width : {1, 3, 8, 31, 64, 100, 257, 264, 1000, 2052})
+        cases.push_back({scatter(120, 110, width, cat(rest, " dtype=", type)), width % 3});
+      cases.push_back({scatter(130, 90, 33, cat(rest, " dtype=", type, " source_stride=41 out_stride=47"))});
+      cases.push_back({scatter(130, 90, 32, cat(rest, " dtype=", type, " source_stride=64 out_stride=40"))});
+    }
+    for (const int count : {0, 1, 2, 31, 32, 33, 64, 1023, 1024, 1025, 2113})
+      cases.push_back({scatter(70, count, 24, rest)});
+    const bool of_rows = rest.find("scale_of=rows") != std::string::npos;
+    for (const char* config :
+         {"vector=4", of_rows ? "unroll=1" : "unroll=2,batch=2", "threads=64", "load_once=0,store_stream=0"})
+      cases.push_back(with(config, scatter(70, 1100, 1032, rest)));
+    if (of_rows) continue;
+    for (const char* config : {"lanes=32", "lanes=4", "lanes=8", "batch=1", "batch=8,vector=8,lanes=8"})
+      cases.push_back(with(config, scatter(70, 1100, 32, rest)));
+  }
+  for (const char* scale : {"scale=f16", "scale=f32 scale_of=rows"}) {
+    cases.push_back({scatter(5, 20, 0, cat("op=add pass=backward ", scale))});
+    cases.push_back({scatter(0, 65, 40, cat("op=add pass=backward mode=skip ", scale))});
+  }
+  // xformers' scaled_index_add.
+  const int shapes[][3] = {{48, 1, 257 * 1536 / 8}, {48, 48, 1536}, {192, 50, 1536}};
+  for (const auto& [rows, count, width] : shapes)
+    cases.push_back({scatter(rows, count, width, "op=add dtype=f16 factor=alpha scale=f16 pass=backward")});
+}
+
 // Each parameter of the tuning space, on segments of all kinds.
 void scatter_configs(std::vector<Case>& cases) {
   for (const char* config :
@@ -127,6 +163,7 @@ std::vector<Case> scatter_cases() {
   ordered_scatters(cases);
   scatter_strides(cases);
   scatter_factors(cases);
+  scatter_gradients(cases);
   scatter_configs(cases);
   return cases;
 }

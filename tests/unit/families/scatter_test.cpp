@@ -47,6 +47,17 @@ TEST(ScatterProblem, RefusesFactorsOfWhatIsNotAdded) {
   EXPECT_TRUE(has(refusal("op=add scale_of=rows"), "needs a scale"));
 }
 
+TEST(ScatterProblem, HasGradientsOfWhatIsAdded) {
+  EXPECT_EQ(refusal("pass=backward op=add factor=alpha scale=f16 mode=skip rows=0 count=5"), "");
+  EXPECT_EQ(refusal("pass=backward op=add rows=4 count=9"), "") << "indices may repeat";
+  EXPECT_TRUE(has(refusal("pass=backward"), "gather"));
+  EXPECT_TRUE(has(refusal("pass=backward op=add order=given"), "leave out order"));
+  EXPECT_TRUE(has(refusal("pass=backward op=add rows=0 count=5"), "no row to read"));
+  EXPECT_TRUE(has(refusal("pass=backward op=add width=8 source_stride=7"), "source_gradient would overlap"));
+  EXPECT_TRUE(has(refusal("pass=backward op=add width=1 count=2147483648 scale=f32"), "below 2^31"));
+  EXPECT_EQ(refusal("pass=backward op=add width=1 count=2147483648 scale=f32 scale_of=rows"), "");
+}
+
 TEST(ScatterProblem, RefusesRowsThatOverlapOrAreTooLong) {
   EXPECT_TRUE(has(refusal("width=8 out_stride=7"), "overlap"));
   EXPECT_EQ(refusal("width=8 source_stride=7"), "");
@@ -63,6 +74,19 @@ TEST(ScatterOperands, AreThereWhereTheProblemHasThem) {
   EXPECT_EQ(span(problem + "scale=bf16 scale_of=rows", "scale"), 6 * 2);
 }
 
+TEST(ScatterOperands, OfTheBackwardPassAreGradients) {
+  const std::string problem = "scatter op=add rows=10 count=6 width=8 pass=backward ";
+  EXPECT_EQ(span(problem, "out"), 0);
+  EXPECT_EQ(span(problem, "source"), 0) << "only the gradient of a scale needs it";
+  EXPECT_EQ(span(problem + "scale=f32", "source"), 6 * 8 * 2);
+  EXPECT_EQ(span(problem, "gradient"), 10 * 8 * 2);
+  EXPECT_EQ(span(problem, "source_gradient"), 6 * 8 * 2);
+  EXPECT_EQ(span(problem, "scale_gradient"), 0);
+  EXPECT_EQ(span(problem + "scale=f32", "scale_gradient"), 8 * 4);
+  EXPECT_EQ(span(problem + "scale=f32 scale_of=rows", "scale_gradient"), 6 * 4);
+  EXPECT_EQ(span("scatter op=add rows=10 count=6 width=8 scale=f32", "scale_gradient"), 0);
+}
+
 // Sums of groups in segments of more than 32 rows, and two counters for each part of a row.
 TEST(ScatterOperands, AWorkspaceHasSumsOfLongSegments) {
   EXPECT_EQ(span("scatter op=add rows=10 count=6 width=8", "workspace"), 0);
@@ -71,6 +95,9 @@ TEST(ScatterOperands, AWorkspaceHasSumsOfLongSegments) {
   EXPECT_EQ(span("scatter op=add rows=10 count=33 width=8 order=given", "workspace"), 4 * (8 + 32 + 2 * 2) * 4);
   EXPECT_EQ(span("scatter op=add rows=10 count=65536 width=2048 order=given", "workspace"),
             ((4096 + 128) * (2048 + 32) + 4096 * 2 * 66) * 4);
+  const std::string backward = "scatter op=add rows=10 count=33 width=8 pass=backward scale=f32";
+  EXPECT_EQ(span(backward, "workspace"), 4 * (8 + 32 + 2 * 2) * 4);
+  EXPECT_EQ(span(backward + " scale_of=rows", "workspace"), 0);
 }
 
 TEST(ScatterVariants, TakeTheWidestVectorAndThenAnyAddress) {
@@ -81,6 +108,13 @@ TEST(ScatterVariants, TakeTheWidestVectorAndThenAnyAddress) {
   EXPECT_EQ(variant_summary("scatter width=3 op=add"), "vector:2:2 ") << "too short for windows";
   EXPECT_EQ(variant_summary("scatter width=3 dtype=c128"), "vector:16:16 ");
   EXPECT_EQ(variant_summary("scatter width=64 out_stride=65 order=given op=add"), "ragged:16:2 ");
+}
+
+TEST(ScatterVariants, OfGradientsHaveNoWindows) {
+  EXPECT_EQ(variant_summary("scatter op=add pass=backward scale=bf16 width=64"), "vector:16:16 element:2:2 ");
+  EXPECT_EQ(variant_summary("scatter op=add pass=backward scale=bf16 width=1001"), "vector:2:2 ");
+  EXPECT_EQ(variant_summary("scatter op=add pass=backward scale=bf16 scale_of=rows width=1004"),
+            "vector:8:8 element:2:2 ");
 }
 
 TEST(ScatterVariants, ReadScalesOfColumnsInVectors) {

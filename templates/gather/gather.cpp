@@ -40,9 +40,11 @@ std::int64_t element_bytes(const Gather& p) { return bytes(p.dtype); }
 std::int64_t row_bytes(const Gather& p) { return p.width * element_bytes(p); }
 std::int64_t source_stride(const Gather& p) { return p.source_stride == 0 ? p.width : p.source_stride; }
 std::int64_t out_stride(const Gather& p) { return p.out_stride == 0 ? p.width : p.out_stride; }
-bool needs_rows(const Gather& p) {
-  return p.mode != GatherMode::assume_valid && p.mode != GatherMode::minus_one_is_zero;
-}
+// Whether the mode compares indices with the number of rows.
+bool checks(const Gather& p) { return p.mode != GatherMode::assume_valid && p.mode != GatherMode::minus_one_is_zero; }
+bool needs_rows(const Gather& p) { return p.outer != 1 || checks(p); }
+// Rows of out, of all matrices; the extents are known.
+std::int64_t all_rows(const Gather& p) { return p.outer * p.count; }
 bool allows_no_rows(const Gather& p) {
   return p.mode == GatherMode::minus_one_is_zero || p.mode == GatherMode::zero || p.mode == GatherMode::report;
 }
@@ -98,18 +100,23 @@ bool lanes_have_elements(const Gather& p, const Target&, const Config& c) {
 }
 
 common::Slots make_slots(const Gather& p, const Config& c) {
-  const bool empty = p.count == 0 || p.width == 0;
+  const bool empty = all_rows(p) == 0 || p.width == 0;
   if (!is_packed(p, c) || empty)
-    return common::make_slots(empty ? 0 : static_cast<std::uint64_t>(p.count),
+    return common::make_slots(empty ? 0 : static_cast<std::uint64_t>(all_rows(p)),
                               static_cast<std::uint64_t>(std::max<std::int64_t>(1, slots_per_row(p, c))));
-  const std::int64_t windows = (16 - element_bytes(p) + p.count * row_bytes(p) + 15) / 16;
+  const std::int64_t windows = (16 - element_bytes(p) + all_rows(p) * row_bytes(p) + 15) / 16;
   return {static_cast<std::uint64_t>(windows), 0, common::make_divisor(static_cast<std::uint64_t>(row_bytes(p)))};
 }
 
-Layout source_layout(const Gather& p) { return Layout::matrix(p.dtype, p.rows, p.width, source_stride(p)); }
+// One matrix, or several.
+Layout rows_layout(const Gather& p, std::int64_t rows, std::int64_t stride) {
+  if (p.outer == 1) return Layout::matrix(p.dtype, rows, p.width, stride);
+  return Layout::matrices(p.dtype, p.outer, rows, p.width, rows == kOpen ? 0 : rows * stride, stride);
+}
+Layout source_layout(const Gather& p) { return rows_layout(p, p.rows, source_stride(p)); }
 Layout index_layout(const Gather& p) { return Layout::list(p.index, p.count); }
 Layout scale_layout(const Gather& p) { return Layout::list(p.scale, p.count); }
-Layout out_layout(const Gather& p) { return Layout::matrix(p.dtype, p.count, p.width, out_stride(p)); }
+Layout out_layout(const Gather& p) { return rows_layout(p, p.count, out_stride(p)); }
 Layout report_layout(const Gather& p) { return Layout::list(p.mode == GatherMode::report ? i64 : DType::none, 1); }
 
 template <Layout (*F)(const Gather&)>
@@ -123,14 +130,14 @@ const std::byte* source_at(const Gather& p, const GatherArgs& a, std::int64_t ro
   return static_cast<const std::byte*>(a.source.data) + row * source_stride(p) * element_bytes(p);
 }
 
-// The source row of an index, resolved on the host: null for a zero row.
-const std::byte* resolve(const Gather& p, const GatherArgs& a, std::int64_t position) {
-  std::int64_t row = common::read_integer(p.index, a.index.data, position);
+// The source row of a row of out, resolved on the host: null for a zero row.
+const std::byte* resolve(const Gather& p, const GatherArgs& a, std::int64_t out_row) {
+  std::int64_t row = common::read_integer(p.index, a.index.data, out_row % p.count);
   if (p.mode == GatherMode::wrap_negative && row < 0) row += p.rows;
   if (p.mode == GatherMode::clamp) row = std::clamp<std::int64_t>(row, 0, p.rows - 1);
-  const bool inside = row >= 0 && (!needs_rows(p) || row < p.rows);
+  const bool inside = row >= 0 && (!checks(p) || row < p.rows);
   if (!inside) return nullptr;
-  return source_at(p, a, row);
+  return source_at(p, a, p.outer == 1 ? row : out_row / p.count * p.rows + row);
 }
 
 template <class T>
@@ -152,7 +159,8 @@ struct GatherFamily {
   static constexpr const char* kSentence = "rows picked by index: out[i, :] = source[index[i], :]";
 
   static constexpr Field kFields[] = {
-      extent_field("rows", offsetof(Gather, rows), true, "rows of source; needed by the modes that check"),
+      extent_field("rows", offsetof(Gather, rows), true,
+                   "rows of source; needed by the modes that check, and by outer"),
       extent_field("count", offsetof(Gather, count), true, "indices, and rows of out"),
       extent_field("width", offsetof(Gather, width), false, "elements in a row"),
       dtype_field("dtype", offsetof(Gather, dtype), kAnyElement, "element type of source and out"),
@@ -164,20 +172,23 @@ struct GatherFamily {
                     "elements between rows of source; 0: width"),
       integer_field("out_stride", offsetof(Gather, out_stride), 0, kMaxExtent,
                     "elements between rows of out; 0: width"),
+      extent_field("outer", offsetof(Gather, outer), true, "matrices whose rows the index picks"),
   };
   static constexpr Operand kOperands[] = {
-      {"source", Role::input, offsetof(GatherArgs, source), true, layout<source_layout>, "[rows, width]",
+      {"source", Role::input, offsetof(GatherArgs, source), true, layout<source_layout>, "[outer, rows, width]",
        "the rows to pick from"},
       {"index", Role::input, offsetof(GatherArgs, index), false, layout<index_layout>, "[count]", "which row to pick"},
       {"scale", Role::input, offsetof(GatherArgs, scale), false, layout<scale_layout>, "[count]",
        "a factor for each picked row"},
-      {"out", Role::output, offsetof(GatherArgs, out), true, layout<out_layout>, "[count, width]", "the picked rows"},
+      {"out", Role::output, offsetof(GatherArgs, out), true, layout<out_layout>, "[outer, count, width]",
+       "the picked rows"},
       {"report", Role::update, offsetof(GatherArgs, report), false, layout<report_layout>, "[1]",
        "mode report: -1, or the first position with a bad index"},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {
       {"rows", offsetof(GatherArgs, rows), &needs_rows_erased},
       {"count", offsetof(GatherArgs, count), nullptr},
+      {"outer", offsetof(GatherArgs, outer), nullptr},
   };
   static constexpr Parameter kParameters[] = {
       {"form", kForms, true, "0: whole vectors; 1: ragged, for rows that no vector divides"},
@@ -228,7 +239,7 @@ struct GatherFamily {
     if (p.out_stride != 0 && p.out_stride < p.width) return "out_stride is below width, so rows of out would overlap";
     if (p.scale != DType::none && !info(p.dtype).is_float)
       return "scale needs a floating dtype: f64, f32, f16, bf16, e4m3 or e5m2";
-    if (p.rows == 0 && p.count > 0 && !allows_no_rows(p))
+    if (p.rows == 0 && p.count > 0 && p.outer > 0 && !allows_no_rows(p))
       return "rows=0 has no row to pick, so count must be 0; with mode=zero, report or minus_one_is_zero it may be "
              "more";
     return {};
@@ -245,8 +256,8 @@ struct GatherFamily {
 
   // Whether all rows are fewer than `each` slots of `bytes` for each multiprocessor. Open extents count as large.
   static bool few_slots(const Gather& p, const DeviceModel& model, std::int64_t bytes, std::int64_t each) {
-    if (p.count == kOpen || p.rows == kOpen) return false;
-    return p.count * row_bytes(p) / bytes < each * model.multiprocessors;
+    if (p.count == kOpen || p.rows == kOpen || p.outer == kOpen) return false;
+    return all_rows(p) * row_bytes(p) / bytes < each * model.multiprocessors;
   }
 
   // Rows that a vector of 8 bytes or more divides are moved in vectors, others in the ragged form: unless they are so
@@ -283,9 +294,10 @@ struct GatherFamily {
       return;
     const std::int64_t lanes = common::power_of_two_from(accesses, 8),
                        enough = std::int64_t{512} * model.multiprocessors;
+    const bool is_known = p.count != kOpen && p.outer != kOpen;
     std::int64_t unroll = std::min<std::int64_t>(4, lanes / 8);
     const auto wants_lanes = [&] {
-      return p.count != kOpen && p.count * (lanes / unroll) < enough && !(ragged && lanes / unroll >= 128);
+      return is_known && all_rows(p) * (lanes / unroll) < enough && !(ragged && lanes / unroll >= 128);
     };
     while (unroll > 1 && wants_lanes()) unroll /= 2;
     config[kUnroll] = static_cast<std::int32_t>(unroll);
@@ -331,6 +343,7 @@ struct GatherFamily {
     spec.integer("vector", config[kVector]);
     spec.integer("unroll", config[kUnroll]);
     spec.flag("persistent", config[kPersistent] == 1);
+    spec.flag("outer", p.outer != 1);
     spec.integer("element_bytes", element_bytes(p));
     spec.flag("load_once", config[kLoadOnce] == 1);
     spec.flag("store_stream", config[kStoreStream] == 1);
@@ -356,21 +369,23 @@ struct GatherFamily {
     params.out = a.out.data;
     params.report = static_cast<unsigned long long*>(a.report.data);
     params.rows = p.rows;
+    params.count = p.count;
+    params.by_count = common::make_divisor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, p.count)));
     params.source_stride = source_stride(p) * size;
     params.out_stride = out_stride(p) * size;
     params.row_bytes = row_bytes(p);
     params.slots = make_slots(p, config);
     if (is_packed(p, config)) set_packed(p, a, params);
     if (is_by_row(config))
-      params.slots.count = static_cast<std::uint64_t>(p.width == 0 ? 0 : p.count * config[kRowThreads]);
+      params.slots.count = static_cast<std::uint64_t>(p.width == 0 ? 0 : all_rows(p) * config[kRowThreads]);
     launch.set_params(params);
     common::launch_slots(params.slots.count, is_by_row(config) ? 1 : config[kUnroll], config[kThreads], model, launch);
     common::limit_grid(config[kBlocksPerSm], model, launch);
   }
 
   static void set_packed(const Gather& p, const Args& a, gather::Params& params) {
-    params.out_bytes = p.count * params.row_bytes;
-    params.source_end = rows::end_of_source(shape_of(p), a.source.data, p.rows);
+    params.out_bytes = all_rows(p) * params.row_bytes;
+    params.source_end = rows::end_of_source(shape_of(p), a.source.data, p.rows == kOpen ? kOpen : p.outer * p.rows);
   }
 
   static void reference(const Gather& p, const Args& a) {
@@ -384,13 +399,13 @@ struct GatherFamily {
         if (row == nullptr) std::memset(out, 0, bytes);
         if (row != nullptr) std::memcpy(out, row, bytes);
         if (p.scale == DType::none) continue;
-        const double scale = common::read_float(p.scale, a.scale.data, i);
+        const double scale = common::read_float(p.scale, a.scale.data, i % p.count);
         common::with_float(p.dtype, [&](auto x) { scale_row(reinterpret_cast<decltype(x)*>(out), p.width, scale); });
       }
     };
-    parallel_for(p.count, 1 + (1 << 20) / row_bytes(p), copy_rows);
+    parallel_for(all_rows(p), 1 + (1 << 20) / row_bytes(p), copy_rows);
     if (p.mode != GatherMode::report) return;
-    for (std::int64_t i = 0; i < p.count; ++i) {
+    for (std::int64_t i = 0; i < p.count && p.outer > 0; ++i) {
       if (resolve(p, a, i) == nullptr) report_bad(a, i);
     }
   }
@@ -398,7 +413,7 @@ struct GatherFamily {
   static Tolerance tolerance(const Gather& p, int) { return {0, 0, p.scale == DType::none}; }
 
   static std::int64_t bytes(const Gather& p) {
-    return 2 * p.count * row_bytes(p) + p.count * (quern::bytes(p.index) + quern::bytes(p.scale));
+    return 2 * all_rows(p) * row_bytes(p) + p.count * (quern::bytes(p.index) + quern::bytes(p.scale));
   }
 
   // Indices: a permutation if count <= rows, else one permutation after another, each of its own: a period would have

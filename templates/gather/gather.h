@@ -1,4 +1,5 @@
-// gather: out[i, :] = source[index[i], :], any row length, stride, alignment and element type.
+// gather: out[i, :] = source[index[i], :], any row length, stride, alignment and element type; of one matrix or of
+// several by the same index.
 #ifndef QUERN_GATHER_H_
 #define QUERN_GATHER_H_
 
@@ -12,13 +13,14 @@ namespace quern {
 
 // Pointers to device memory; see Operand in family.h for ownership.
 struct GatherArgs {
-  In source = {};   // [rows, width] of dtype, rows source_stride elements apart
+  In source = {};   // [outer, rows, width] of dtype, rows source_stride elements apart
   In index = {};    // [count]
   In scale = {};    // [count], where the problem has scale
-  Out out = {};     // [count, width] of dtype, rows out_stride elements apart; must not overlap the inputs
+  Out out = {};     // [outer, count, width] of dtype, rows out_stride elements apart; must not overlap the inputs
   Out report = {};  // one i64 for mode report; the caller sets it to -1, and it stays -1 if every index was good
   std::int64_t rows = kOpen;
   std::int64_t count = kOpen;
+  std::int64_t outer = kOpen;
 };
 
 // The bytes are moved unchanged, NaN payloads included. With a scale each element is multiplied in fp32 (f64 in f64)
@@ -26,7 +28,7 @@ struct GatherArgs {
 struct Gather {
   using Args = GatherArgs;
 
-  std::int64_t rows = kOpen;   // of source; may stay open where the mode does not need it
+  std::int64_t rows = kOpen;   // of source; may stay open where the mode does not need it and outer is 1
   std::int64_t count = kOpen;  // of index and out
   std::int64_t width = 4096;   // elements per row
   DType dtype = DType::bf16;
@@ -35,6 +37,7 @@ struct Gather {
   DType scale = DType::none;       // f32, f16 or bf16: multiply row i by scale[i]
   std::int64_t source_stride = 0;  // elements; 0: width
   std::int64_t out_stride = 0;
+  std::int64_t outer = 1;  // matrices whose rows the index picks: out[o, i, :] = source[o, index[i], :]
 
   QUERN_API static const Family& family();
 };

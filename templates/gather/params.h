@@ -17,6 +17,8 @@ struct Params {
   void* out;
   unsigned long long* report;
   long long rows;
+  long long count;
+  common::Divisor by_count;
   long long source_stride;  // bytes
   long long out_stride;     // bytes
   long long row_bytes;

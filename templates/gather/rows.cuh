@@ -1,4 +1,4 @@
-// The row of source for a position of index, and where its copy goes.
+// The row of source for a row of out, and where its copy goes.
 #ifndef QUERN_GATHER_ROWS_CUH_
 #define QUERN_GATHER_ROWS_CUH_
 
@@ -16,8 +16,21 @@ QUERN_DEVICE i64 load_index(const Params& p, u64 position, bool inside) {
   return bit_cast<Index>(raw);
 }
 
-// The row of source for a position of index. Not inside: a zero row.
-QUERN_DEVICE SourceRow resolve(const Params& p, u64 position, bool inside = true) {
+// A row of out: the matrix that it is from, and its position in index.
+struct Place {
+  u64 outer;
+  u64 position;
+};
+
+QUERN_DEVICE Place place_of(const Params& p, u64 row) {
+  if constexpr (!spec::outer) return {0, row};
+  const u64 outer = divide(row, p.by_count);
+  return {outer, row - outer * static_cast<u64>(p.count)};
+}
+
+// The row of source for a row of out. Not inside: a zero row.
+QUERN_DEVICE SourceRow resolve(const Params& p, u64 out_row, bool inside = true) {
+  const auto [outer, position] = place_of(p, out_row);
   i64 row = load_index(p, position, inside);
   bool zero = false;
   if constexpr (spec::mode == Mode::minus_one_is_zero) {
@@ -35,15 +48,14 @@ QUERN_DEVICE SourceRow resolve(const Params& p, u64 position, bool inside = true
   if constexpr (spec::mode == Mode::report) {
     if (zero) atomicMin(p.report, position);
   }
+  if constexpr (spec::outer) row += static_cast<i64>(outer) * p.rows;
   return {static_cast<const u8*>(p.source) + (zero ? 0 : row) * p.source_stride, zero || !inside};
 }
 
 // What rows/vectors.cuh and rows/windows.cuh move. `scaled` is of scale.cuh or no_scale.cuh.
 struct Rows {
   static constexpr bool kAdds = false, kOutByIndex = false, kSkips = false;
-  static QUERN_DEVICE SourceRow source(const Params& p, u64 position, bool inside) {
-    return resolve(p, position, inside);
-  }
+  static QUERN_DEVICE SourceRow source(const Params& p, u64 row, bool inside) { return resolve(p, row, inside); }
   static QUERN_DEVICE u8* out(const Params& p, u64 row) { return static_cast<u8*>(p.out) + row * p.out_stride; }
   template <int Bytes>
   static QUERN_DEVICE Vector<Bytes> result(const Params& p, u64 row, u64, const Vector<Bytes>& value,

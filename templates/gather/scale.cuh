@@ -8,11 +8,11 @@ namespace quern::gather {
 
 // A row's scale applied to a vector of its elements.
 template <int Bytes>
-QUERN_DEVICE Vector<Bytes> scaled(const Params& p, u64 position, const Vector<Bytes>& vector) {
+QUERN_DEVICE Vector<Bytes> scaled(const Params& p, u64 row, const Vector<Bytes>& vector) {
   using Element = spec::Element;
   constexpr int kElements = Bytes / sizeof(Element);
   using Scale = spec::Scale;
-  const auto raw = load<sizeof(Scale), LoadHint::keep>(static_cast<const Scale*>(p.scale) + position);
+  const auto raw = load<sizeof(Scale), LoadHint::keep>(static_cast<const Scale*>(p.scale) + place_of(p, row).position);
   const ComputeOf<Element> scale = to_compute(bit_cast<Scale>(raw));
   ComputeOf<Element> values[kElements];
   unpack<Element, kElements>(vector, values);

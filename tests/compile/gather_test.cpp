@@ -112,7 +112,8 @@ TEST_F(GatherCompile, PersistentKernelsMoveWholeVectorsToo) {
   std::vector<Job> jobs;
   for (const std::string& arch : kArchitectures) {
     for (const char* rest : {"width=4096 dtype=bf16", "width=4097 dtype=bf16", "width=4096 dtype=f16 scale=f32",
-                             "width=4097 dtype=bf16 mode=report rows=9"})
+                             "width=4097 dtype=bf16 mode=report rows=9", "width=4096 dtype=bf16 outer=open",
+                             "width=42 dtype=bf16 outer=open"})
       for (const char* config : {"", "persistent=1"}) jobs.push_back({cat("gather ", rest), arch, config});
   }
   const std::vector<Compiled> all = compile(jobs);

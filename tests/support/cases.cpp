@@ -99,6 +99,25 @@ void gather_scales(std::vector<Case>& cases) {
   }
 }
 
+// The same index in several matrices, in every form and mode; the edges of a matrix are inside of windows.
+void outer_gathers(std::vector<Case>& cases) {
+  for (const char* outer : {"outer=0", "outer=2", "outer=7"}) {
+    for (const char* type : {"u8", "bf16", "f32"}) {
+      for (const int width : {1, 13, 40, 64, 77, 1001})
+        cases.push_back({gather(50, width, 41, cat("dtype=", type, " ", outer)), width % 3});
+      cases.push_back({gather(90, 33, 130, cat("dtype=", type, " source_stride=41 out_stride=47 ", outer))});
+    }
+    for (const char* mode : {"minus_one_is_zero", "zero", "clamp", "wrap_negative", "trap", "report"}) {
+      for (const int width : {14, 64, 77})
+        cases.push_back({gather(100, width, 130, cat("mode=", mode, " index=i32 scale=f32 ", outer))});
+    }
+    cases.push_back({gather(0, 40, 65, cat("mode=report ", outer))});
+    cases.push_back({gather(20, 40, 0, outer)});
+    cases.push_back(with("persistent=1,threads=64,blocks_per_sm=1", gather(20, 40, 513, outer)));
+    cases.push_back(with("form=1,unroll=4", gather(20, 29, 513, outer)));
+  }
+}
+
 // Persistent kernels with far more tiles than blocks, equally many, and fewer.
 void persistent_gathers(std::vector<Case>& cases) {
   for (const char* blocks : {"0", "1", "8"}) {
@@ -220,6 +239,7 @@ std::vector<Case> gather_cases() {
   gather_modes(cases);
   packed_gathers(cases);
   gather_scales(cases);
+  outer_gathers(cases);
   persistent_gathers(cases);
   return cases;
 }

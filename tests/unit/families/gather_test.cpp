@@ -159,6 +159,13 @@ TEST(GatherSpec, ChangesWithWhatIsCompiledAndWithNothingElse) {
   EXPECT_EQ(with("threads=64"), with(""));
 }
 
+// How many matrices there are is known at launch; one needs no division.
+TEST(GatherSpec, HoldsWhetherThereAreSeveralMatrices) {
+  const auto values = [](const char* text) { return constants(spec_of(text)); };
+  EXPECT_EQ(values("gather width=64 outer=2"), values("gather width=64 outer=open"));
+  EXPECT_NE(values("gather width=64 outer=2"), values("gather width=64"));
+}
+
 TEST(GatherSpec, AScaleBringsItsTypesAndTheirHeader) {
   const Spec spec = spec_of("gather width=4096 dtype=e4m3 scale=f16", 1);
   const auto values = constants(spec);
@@ -258,6 +265,33 @@ TEST(GatherReference, PicksRows) {
   EXPECT_EQ(Example<std::int32_t>().run(GatherMode::assume_valid, {2, 0, 2}), Ints({30, 31, 10, 11, 30, 31}));
 }
 
+// Two matrices of two rows of two elements, and a scale for each position of index.
+TEST(GatherReference, PicksTheSameRowsOfEachMatrix) {
+  const float source[] = {10, 11, 20, 21, 30, 31, 40, 41}, scale[] = {1, 2, 3};
+  const std::int64_t index[] = {1, 0, 1};
+  float out[12] = {};
+  const Gather p{.rows = 2, .count = 3, .width = 2, .dtype = f32, .scale = f32, .outer = 2};
+  GatherArgs args;
+  args.source = source;
+  args.index = index;
+  args.scale = scale;
+  args.out = out;
+  Gather::family().reference(&p, &args);
+  EXPECT_EQ(std::vector<float>(out, out + 12), std::vector<float>({20, 21, 20, 22, 60, 63, 40, 41, 60, 62, 120, 123}));
+}
+
+TEST(GatherOperands, OfSeveralMatricesHaveThreeExtents) {
+  const AnyProblem p = problem("gather rows=9 count=4 width=5 outer=3 source_stride=8");
+  const Layout source = p.family().operands[0].layout(p.data()), out = p.family().operands[3].layout(p.data());
+  EXPECT_EQ(source.rank, 3);
+  EXPECT_EQ(source.extents[0], 3);
+  EXPECT_EQ(source.strides[0], 9 * 8);
+  EXPECT_EQ(out.span_bytes(), 3 * 4 * 5 * 2);
+  EXPECT_EQ(p.family().operands[1].layout(p.data()).span_bytes(), 4 * 8) << "one index for all";
+  EXPECT_EQ(problem("gather rows=9 count=4 width=5").family().operands[0].layout(problem("gather rows=9").data()).rank,
+            2);
+}
+
 TEST(GatherReference, EachModeGivesABadIndexItsMeaning) {
   const auto run = [](GatherMode mode, std::vector<std::int64_t> index) {
     return Example<std::int32_t>().run(mode, std::move(index));
@@ -355,6 +389,8 @@ TEST(GatherTolerance, BitsUnlessTheyAreComputed) {
 TEST(GatherBytes, AreOneReadOneWriteAndTheIndex) {
   EXPECT_EQ(Gather::family().bytes(problem("gather rows=9 count=10 width=64 dtype=bf16 index=i32 scale=f32").data()),
             10 * (2 * 128 + 4 + 4));
+  EXPECT_EQ(Gather::family().bytes(problem("gather rows=9 count=10 width=64 outer=3 index=i32").data()),
+            10 * (3 * 2 * 128 + 4));
 }
 
 }  // namespace

@@ -173,7 +173,7 @@ TEST(LaunchOperands, ABufferThatIsTooSmallIsRefusedWhereTheSizeIsGiven) {
   args.out.bytes = 10 * 64 * 2;
   EXPECT_EQ(refusal("gather width=64 dtype=bf16", args), "accepted");
   args.out.bytes -= 1;
-  EXPECT_EQ(refusal("gather width=64 dtype=bf16", args), "out has 1279 bytes; [count, width] takes 1280");
+  EXPECT_EQ(refusal("gather width=64 dtype=bf16", args), "out has 1279 bytes; [outer, count, width] takes 1280");
   args.out.bytes = -3;
   EXPECT_TRUE(has(refusal("gather width=64 dtype=bf16", args), "out has -3 bytes"));
   args.out.bytes = 9 * 65 * 2 + 64 * 2;  // the last row has no gap after it

@@ -1,4 +1,4 @@
-// What the kernels of the backward pass share: the rows that belong to a position of index, and factors.
+// What the kernels of the backward pass share: the rows that belong to one of source, and what becomes of a sum.
 #ifndef QUERN_SCATTER_BACKWARD_CUH_
 #define QUERN_SCATTER_BACKWARD_CUH_
 
@@ -9,17 +9,19 @@ namespace quern::scatter {
 
 constexpr i64 kNoRow = -1;
 
-// The row of out that a position names; kNoRow if it is skipped.
-QUERN_DEVICE i64 named_row(const Params& p, u64 position) {
-  const i64 row = index_at(p, position);
-  return spec::skips && (row < 0 || row >= p.rows) ? kNoRow : row;
+// The row of out where a row of source went; kNoRow if it was skipped.
+QUERN_DEVICE i64 named_row(const Params& p, u64 number) {
+  const Place place = place_of(p, number);
+  const i64 row = index_at(p, place.position);
+  if (spec::skips && (row < 0 || row >= p.rows)) return kNoRow;
+  return spec::outer ? row + static_cast<i64>(place.outer) * p.rows : row;
 }
 
 QUERN_DEVICE const u8* gradient_row(const Params& p, i64 row) {
   return static_cast<const u8*>(p.gradient) + row * p.out_stride;
 }
-QUERN_DEVICE u8* source_gradient_row(const Params& p, u64 position) {
-  return static_cast<u8*>(p.source_gradient) + static_cast<i64>(position) * p.source_stride;
+QUERN_DEVICE u8* source_gradient_row(const Params& p, u64 number) {
+  return static_cast<u8*>(p.source_gradient) + static_cast<i64>(number) * p.source_stride;
 }
 
 QUERN_DEVICE void store_scale_gradient(const Params& p, i64 at, float sum) {

@@ -75,20 +75,27 @@ QUERN_DEVICE void clear_row(const Params& p, u8* row, i64 first) {
     store<kVector, kStore>(row + byte, Vector<kVector>{});
 }
 
+// A row of source, of the position that has this scale.
+QUERN_DEVICE void put_row(const Params& p, u64 number, float scale, float (&sums)[kSums]) {
+  const i64 row = named_row(p, number), first = static_cast<i64>(lane()) * kVector;
+  if (row == kNoRow) return clear_row(p, source_gradient_row(p, number), first);
+  const RowsOfDot rows = {gradient_row(p, row), source_row(p, number), source_gradient_row(p, number),
+                          spec::alpha ? p.alpha * scale : scale};
+#pragma unroll 1
+  for (i64 byte = first; byte < p.row_bytes; byte += static_cast<i64>(kUnroll) * 32 * kVector)
+    put_accesses(p, rows, byte, sums);
+}
+
 QUERN_DEVICE void scatter_rows(const Params& p) {
   const u64 position = static_cast<u64>(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32;
   if (position >= p.items) return;
-  const i64 row = named_row(p, position), first = static_cast<i64>(lane()) * kVector;
+  const float scale = row_scale(p, position);
   float sums[kSums] = {};
-  if (row == kNoRow) {
-    clear_row(p, source_gradient_row(p, position), first);
-  } else {
-    const float scale = row_scale(p, position);
-    const RowsOfDot rows = {gradient_row(p, row), source_row(p, position), source_gradient_row(p, position),
-                            spec::alpha ? p.alpha * scale : scale};
+  if constexpr (spec::outer) {
 #pragma unroll 1
-    for (i64 byte = first; byte < p.row_bytes; byte += static_cast<i64>(kUnroll) * 32 * kVector)
-      put_accesses(p, rows, byte, sums);
+    for (i64 outer = 0; outer < p.outer; ++outer) put_row(p, static_cast<u64>(outer * p.count) + position, scale, sums);
+  } else {
+    put_row(p, position, scale, sums);
   }
   const float dot = dot_of(sums);
   if (lane() == 0) store_scale_gradient(p, static_cast<i64>(position), dot);

@@ -17,29 +17,34 @@ class Gradients {
 
   template <class T>
   void run() const {
-    parallel_for(p_.count, 1 + (1 << 20) / std::max<std::int64_t>(1, row_bytes(p_)),
+    parallel_for(all_rows(p_), 1 + (1 << 20) / std::max<std::int64_t>(1, row_bytes(p_)),
                  [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t i = begin; i < end; ++i) put_row<T>(i);
+                   for (std::int64_t row = begin; row < end; ++row) put_row<T>(row);
                  });
-    if (!has_column_scale(p_)) return;
-    for (std::int64_t c = 0; c < p_.width; ++c) store_scale(c, column_sum<T>(c));
+    if (has_row_scale(p_)) {
+      for (std::int64_t i = 0; i < p_.count; ++i) store_scale(i, dot<T>(i));
+    }
+    if (has_column_scale(p_)) {
+      for (std::int64_t c = 0; c < p_.width; ++c) store_scale(c, column_sum<T>(c));
+    }
   }
 
  private:
+  // Rows of source are numbered through all matrices.
   template <class T>
-  void put_row(std::int64_t i) const {
-    T* const out = mutable_row<T>(a_.source_gradient.data, i, source_stride(p_));
-    const T* const gradient = gradient_of<T>(i);
+  void put_row(std::int64_t row) const {
+    if (p_.width == 0) return;
+    T* const out = static_cast<T*>(a_.source_gradient.data) + row * source_stride(p_);
+    const T* const gradient = gradient_of<T>(row);
     const auto size = static_cast<std::size_t>(row_bytes(p_));
     if (gradient == nullptr) {
-      if (size != 0) std::memset(out, 0, size);
+      std::memset(out, 0, size);
     } else if (!has_alpha(p_) && !has_scale(p_)) {
-      if (size != 0) std::memcpy(out, gradient, size);
+      std::memcpy(out, gradient, size);
     } else {
       for (std::int64_t c = 0; c < p_.width; ++c)
-        out[c] = common::from_compute<T>(factor(i, c) * common::to_float(gradient[c]));
+        out[c] = common::from_compute<T>(factor(row % p_.count, c) * common::to_float(gradient[c]));
     }
-    if (has_row_scale(p_)) store_scale(i, gradient == nullptr ? 0 : dot(gradient, source_of<T>(i)));
   }
 
   float factor(std::int64_t row, std::int64_t column) const {
@@ -48,13 +53,17 @@ class Gradients {
     return alpha * scale_at(has_row_scale(p_) ? row : column);
   }
 
-  // 256 sums of every 256th product, added up in a tree.
+  // 256 sums of every 256th product, of one matrix after the other, added up in a tree.
   template <class T>
-  float dot(const T* gradient, const T* source) const {
+  float dot(std::int64_t position) const {
     constexpr std::int64_t kSums = 256;
     float sums[kSums] = {};
-    for (std::int64_t c = 0; c < p_.width; ++c)
-      sums[c % kSums] = std::fmaf(common::to_float(gradient[c]), common::to_float(source[c]), sums[c % kSums]);
+    for (std::int64_t row = position; p_.width > 0 && row < all_rows(p_); row += p_.count) {
+      const T* const gradient = gradient_of<T>(row);
+      const T* const source = source_of<T>(row);
+      for (std::int64_t c = 0; gradient != nullptr && c < p_.width; ++c)
+        sums[c % kSums] = std::fmaf(common::to_float(gradient[c]), common::to_float(source[c]), sums[c % kSums]);
+    }
     for (std::int64_t half = 1; half < kSums; half *= 2) {
       for (std::int64_t i = 0; i < kSums; i += 2 * half) sums[i] += sums[i + half];
     }
@@ -65,11 +74,11 @@ class Gradients {
   template <class T>
   float column_sum(std::int64_t column) const {
     float all = 0;
-    for (std::int64_t chunk = 0; chunk < p_.count; chunk += kRowsOfChunk) {
+    for (std::int64_t chunk = 0; chunk < all_rows(p_); chunk += kRowsOfChunk) {
       float of_chunk = 0;
-      for (std::int64_t group = chunk; group < std::min(p_.count, chunk + kRowsOfChunk); group += kRowsOfGroup) {
+      for (std::int64_t group = chunk; group < std::min(all_rows(p_), chunk + kRowsOfChunk); group += kRowsOfGroup) {
         float of_group = 0;
-        for (std::int64_t i = group; i < std::min(p_.count, group + kRowsOfGroup); ++i) {
+        for (std::int64_t i = group; i < std::min(all_rows(p_), group + kRowsOfGroup); ++i) {
           if (const T* const gradient = gradient_of<T>(i))
             of_group =
                 std::fmaf(common::to_float(gradient[column]), common::to_float(source_of<T>(i)[column]), of_group);
@@ -92,19 +101,16 @@ class Gradients {
   float scale_at(std::int64_t at) const { return static_cast<float>(common::read_float(p_.scale, a_.scale.data, at)); }
 
   template <class T>
-  static T* mutable_row(void* rows, std::int64_t row, std::int64_t stride) {
-    return static_cast<T*>(rows) + row * stride;
-  }
-  template <class T>
-  const T* source_of(std::int64_t position) const {
-    return static_cast<const T*>(a_.source.data) + position * source_stride(p_);
+  const T* source_of(std::int64_t row) const {
+    return static_cast<const T*>(a_.source.data) + row * source_stride(p_);
   }
   // Null where the index is skipped.
   template <class T>
-  const T* gradient_of(std::int64_t position) const {
-    const std::int64_t row = common::read_integer(p_.index, a_.index.data, position);
-    if (skips(p_) && (row < 0 || row >= p_.rows)) return nullptr;
-    return static_cast<const T*>(a_.gradient.data) + row * out_stride(p_);
+  const T* gradient_of(std::int64_t row) const {
+    const std::int64_t named = common::read_integer(p_.index, a_.index.data, row % p_.count);
+    if (skips(p_) && (named < 0 || named >= p_.rows)) return nullptr;
+    const std::int64_t first = p_.outer == 1 ? 0 : row / p_.count * p_.rows;
+    return static_cast<const T*>(a_.gradient.data) + (first + named) * out_stride(p_);
   }
 
   const Scatter& p_;

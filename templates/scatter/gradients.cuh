@@ -43,9 +43,9 @@ QUERN_DEVICE Factors load_factors(const Params& p, const Part& part) {
   return factors;
 }
 
-QUERN_DEVICE void store_columns(const Params& p, u64 position, const Part& part, const Factors& factors, bool named,
+QUERN_DEVICE void store_columns(const Params& p, u64 number, const Part& part, const Factors& factors, bool named,
                                 const Columns& columns) {
-  u8* const to = source_gradient_row(p, position);
+  u8* const to = source_gradient_row(p, number);
 #pragma unroll
   for (u32 u = 0; u < kUnroll; ++u) {
     const i64 byte = static_cast<i64>(part.column(u)) * kVector;
@@ -94,11 +94,14 @@ QUERN_DEVICE void put_batch(const Params& p, u64 first, u32 count, const Part& p
   }
 }
 
+QUERN_DEVICE i64 rows_of_source(const Params& p) { return spec::outer ? p.outer * p.count : p.count; }
+
 // The sums of a group's rows become the gradient of the scale, at once if there is no other group.
 QUERN_DEVICE void put_sums(const Params& p, i64 first, const Part& part, const float (&sums)[kUnroll][kElements]) {
   const OutRow row = {};  // sums begin at its first byte
   const auto finish = [&](i64 byte, float sum) { store_scale_gradient(p, byte / kElementBytes, sum); };
-  if (p.count > kRowsOfGroup) return add_to_segment(p, Segment{0, p.count}, first, row, part, sums, finish);
+  if (const i64 all = rows_of_source(p); all > kRowsOfGroup)
+    return add_to_segment(p, Segment{0, all}, first, row, part, sums, finish);
 #pragma unroll
   for (u32 u = 0; u < kUnroll; ++u) {
 #pragma unroll
@@ -115,7 +118,8 @@ QUERN_DEVICE void scatter_rows(const Params& p) {
   const u64 number = divide(item, p.by_parts);
   const Part part = {static_cast<u32>(item - number * p.parts)};
   const i64 first = static_cast<i64>(number) * kRowsOfGroup;
-  const u32 count = p.count - first < kRowsOfGroup ? static_cast<u32>(p.count - first) : kRowsOfGroup;
+  const i64 left = rows_of_source(p) - first;
+  const u32 count = left < kRowsOfGroup ? static_cast<u32>(left) : kRowsOfGroup;
   const Factors factors = load_factors(p, part);
   float sums[kUnroll][kElements] = {};
 #pragma unroll 1

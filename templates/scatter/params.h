@@ -28,18 +28,23 @@ struct Params {
   void* scale_gradient;
   long long rows;
   long long count;
-  long long source_stride;  // bytes
-  long long out_stride;     // bytes
+  common::Divisor by_count;  // without order
+  long long outer;           // backward
+  long long source_stride;   // bytes
+  long long out_stride;      // bytes
   long long row_bytes;
   common::Slots slots;  // without order: as gather's
   // With order, and backward:
   unsigned long long windows;  // of positions; with order only
-  unsigned long long items;  // with order for a warp each: windows, then blocks of rows that may be zeros; times parts
+  unsigned long long numbers;  // of a matrix: windows, then blocks of rows that may be zeros; with order only
+  common::Divisor by_numbers;
+  unsigned long long items;  // with order for a warp each: numbers of all matrices, times parts
   common::Divisor by_parts;
   unsigned parts;    // of a row
   unsigned columns;  // of a row, one access each
   float alpha;
-  Sums sums;
+  Sums sums;  // of the first matrix; those of the next are `words` further
+  unsigned long long words;
 };
 
 }  // namespace quern::scatter

@@ -20,7 +20,11 @@ inline bool is_backward(const Scatter& p) { return p.pass == ScatterPass::backwa
 inline bool has_sums(const Scatter& p) { return adds(p) && (is_ordered(p) || (is_backward(p) && has_column_scale(p))); }
 // Sums of the columns of a row.
 inline bool has_dots(const Scatter& p) { return is_backward(p) && has_row_scale(p); }
-inline bool needs_rows(const Scatter& p) { return skips(p) || zeroes(p); }
+inline bool needs_rows(const Scatter& p) { return skips(p) || zeroes(p) || p.outer != 1; }
+// Rows of source, of all matrices.
+inline std::int64_t all_rows(const Scatter& p) {
+  return p.outer == kOpen || p.count == kOpen ? kOpen : p.outer * p.count;
+}
 
 inline std::int64_t element_bytes(const Scatter& p) { return bytes(p.dtype); }
 inline std::int64_t row_bytes(const Scatter& p) { return p.width * element_bytes(p); }
@@ -34,8 +38,8 @@ inline rows::Shape shape_of(const Scatter& p) {
 // The order in which rows of a segment are added; as in scatter/tree.cuh.
 inline constexpr std::int64_t kRowsOfGroup = 32, kRowsOfChunk = 32 * kRowsOfGroup;
 
-// Words of the workspace: for each of the groups that long segments may have, its sums and two counters for each part
-// of a row; and for each of the chunks its sums.
+// Words of the workspace, with order of each matrix: for each of the groups that long segments may have, its sums and
+// two counters for each part of a row; and for each of the chunks its sums.
 struct Workspace {
   std::int64_t groups;
   std::int64_t chunks;
@@ -45,9 +49,14 @@ struct Workspace {
   std::int64_t words() const { return (groups + chunks) * stride + 2 * groups * parts; }
 };
 inline Workspace workspace_of(const Scatter& p) {
-  const std::int64_t groups = p.count <= kRowsOfGroup ? 0 : (p.count + kRowsOfGroup - 1) / kRowsOfGroup * 2;
-  const std::int64_t chunks = p.count <= kRowsOfChunk ? 0 : (p.count + kRowsOfChunk - 1) / kRowsOfChunk * 2;
+  const std::int64_t rows = is_backward(p) ? all_rows(p) : p.count;
+  const std::int64_t groups = rows <= kRowsOfGroup ? 0 : (rows + kRowsOfGroup - 1) / kRowsOfGroup * 2;
+  const std::int64_t chunks = rows <= kRowsOfChunk ? 0 : (rows + kRowsOfChunk - 1) / kRowsOfChunk * 2;
   return {groups, chunks, p.width + 32, p.width / 32 + 2};
+}
+
+inline std::int64_t workspace_words(const Scatter& p) {
+  return workspace_of(p).words() * (is_backward(p) ? 1 : p.outer);
 }
 
 // The plain references of the passes.

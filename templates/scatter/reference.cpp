@@ -107,7 +107,14 @@ class Reference {
 }  // namespace
 
 void scatter_on_host(const Scatter& p, const ScatterArgs& a) {
-  if (p.width > 0) Reference(p, a).run();
+  for (std::int64_t o = 0; p.width > 0 && o < p.outer; ++o) {
+    const std::int64_t size = element_bytes(p);
+    ScatterArgs own = a;
+    if (p.count > 0)
+      own.source.data = static_cast<const std::byte*>(a.source.data) + o * p.count * source_stride(p) * size;
+    if (p.rows > 0) own.out.data = static_cast<std::byte*>(a.out.data) + o * p.rows * out_stride(p) * size;
+    Reference(p, own).run();
+  }
 }
 
 }  // namespace quern::scatter

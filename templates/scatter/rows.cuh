@@ -11,17 +11,19 @@ struct Rows {
   static constexpr bool kAdds = spec::adds, kOutByIndex = true, kSkips = spec::skips;
 
   static QUERN_DEVICE bool is_skipped(const Params& p, i64 row) { return kSkips && (row < 0 || row >= p.rows); }
-  static QUERN_DEVICE SourceRow source(const Params& p, u64 position, bool inside) {
-    return {source_row(p, position), !inside || (kSkips && is_skipped(p, index_at(p, position, inside)))};
+  static QUERN_DEVICE SourceRow source(const Params& p, u64 number, bool inside) {
+    const bool skipped = kSkips && is_skipped(p, index_at(p, place_of(p, number).position, inside));
+    return {source_row(p, number), !inside || skipped};
   }
-  static QUERN_DEVICE u8* out(const Params& p, u64 position) {
-    const i64 row = index_at(p, position);
-    return is_skipped(p, row) ? nullptr : out_row(p, row);
+  static QUERN_DEVICE u8* out(const Params& p, u64 number) {
+    const Place place = place_of(p, number);
+    const i64 row = index_at(p, place.position);
+    return is_skipped(p, row) ? nullptr : out_row(p, row + static_cast<i64>(place.outer) * p.rows);
   }
   template <int Bytes>
-  static QUERN_DEVICE Vector<Bytes> result(const Params& p, u64 position, u64 byte, const Vector<Bytes>& value,
+  static QUERN_DEVICE Vector<Bytes> result(const Params& p, u64 number, u64 byte, const Vector<Bytes>& value,
                                            const Vector<Bytes>& before) {
-    return stored(p, position, byte, value, before);
+    return stored(p, place_of(p, number).position, byte, value, before);
   }
 };
 

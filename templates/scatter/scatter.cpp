@@ -20,13 +20,14 @@ constexpr const char* kPasses[] = {QUERN_SCATTER_PASSES(QUERN_CHOICE_NAME) nullp
 
 constexpr DTypeSet kNumbers = only(f32) | only(f16) | only(bf16);
 
-// [count, width], and [rows, width].
-Layout rows_of_source(const Scatter& p, bool present) {
-  return Layout::matrix(present ? p.dtype : DType::none, p.count, p.width, source_stride(p));
+// One matrix, or several.
+Layout matrices(const Scatter& p, bool present, std::int64_t rows, std::int64_t stride) {
+  const DType dtype = present ? p.dtype : DType::none;
+  if (p.outer == 1) return Layout::matrix(dtype, rows, p.width, stride);
+  return Layout::matrices(dtype, p.outer, rows, p.width, rows == kOpen ? 0 : rows * stride, stride);
 }
-Layout rows_of_out(const Scatter& p, bool present) {
-  return Layout::matrix(present ? p.dtype : DType::none, p.rows, p.width, out_stride(p));
-}
+Layout rows_of_source(const Scatter& p, bool present) { return matrices(p, present, p.count, source_stride(p)); }
+Layout rows_of_out(const Scatter& p, bool present) { return matrices(p, present, p.rows, out_stride(p)); }
 Layout source_layout(const Scatter& p) { return rows_of_source(p, !is_backward(p) || has_scale(p)); }
 Layout index_layout(const Scatter& p) { return Layout::list(p.index, p.count); }
 Layout order_layout(const Scatter& p) { return Layout::list(is_ordered(p) ? i32 : DType::none, p.count); }
@@ -37,7 +38,7 @@ Layout source_gradient_layout(const Scatter& p) { return rows_of_source(p, is_ba
 Layout scale_gradient_layout(const Scatter& p) { return is_backward(p) ? scale_layout(p) : Layout{}; }
 Layout workspace_layout(const Scatter& p) {
   if (!has_sums(p)) return {};
-  return Layout::list(i32, p.count == kOpen ? kOpen : workspace_of(p).words());
+  return Layout::list(i32, all_rows(p) == kOpen ? kOpen : workspace_words(p));
 }
 
 template <Layout (*F)(const Scatter&)>
@@ -71,8 +72,8 @@ std::string check_pass(const Scatter& p) {
     return "pass=backward needs no order: each row of source has a gradient of its own; leave out order and rest";
   if (p.source_stride != 0 && p.source_stride < p.width)
     return "source_stride is below width, so rows of source_gradient would overlap";
-  if (has_column_scale(p) && p.count >= std::int64_t{1} << 31)
-    return "count must be below 2^31 for the gradient of a scale of columns";
+  if (has_column_scale(p) && all_rows(p) >= std::int64_t{1} << 31)
+    return "outer times count must be below 2^31 for the gradient of a scale of columns";
   return {};
 }
 
@@ -85,7 +86,7 @@ struct ScatterFamily : scatter::Step {
 
   static constexpr Field kFields[] = {
       choice_field("op", offsetof(Scatter, op), kOps, "copy: rows replace those of out; add: they are added to them"),
-      extent_field("rows", offsetof(Scatter, rows), true, "rows of out; needed by mode=skip and rest=zero"),
+      extent_field("rows", offsetof(Scatter, rows), true, "rows of out; needed by mode=skip, rest=zero and outer"),
       extent_field("count", offsetof(Scatter, count), true, "indices, and rows of source"),
       extent_field("width", offsetof(Scatter, width), false, "elements in a row"),
       dtype_field("dtype", offsetof(Scatter, dtype), kAnyElement, "element type of source and out"),
@@ -106,9 +107,10 @@ struct ScatterFamily : scatter::Step {
                     "elements between rows of source; 0: width"),
       integer_field("out_stride", offsetof(Scatter, out_stride), 0, kMaxExtent,
                     "elements between rows of out; 0: width"),
+      extent_field("outer", offsetof(Scatter, outer), true, "matrices that the same index is for"),
   };
   static constexpr Operand kOperands[] = {
-      {"source", Role::input, offsetof(ScatterArgs, source), true, layout<source_layout>, "[count, width]",
+      {"source", Role::input, offsetof(ScatterArgs, source), true, layout<source_layout>, "[outer, count, width]",
        "the rows to write or to add"},
       {"index", Role::input, offsetof(ScatterArgs, index), false, layout<index_layout>, "[count]",
        "the row of out for each"},
@@ -116,7 +118,7 @@ struct ScatterFamily : scatter::Step {
        "the positions of index, sorted by it"},
       {"scale", Role::input, offsetof(ScatterArgs, scale), true, layout<scale_layout>, "[width] or [count]",
        "a factor for each column or row"},
-      {"out", Role::update, offsetof(ScatterArgs, out), true, layout<out_layout>, "[rows, width]",
+      {"out", Role::update, offsetof(ScatterArgs, out), true, layout<out_layout>, "[outer, rows, width]",
        "the rows that are written; with rest=zero all of them"},
       {"workspace", Role::workspace, offsetof(ScatterArgs, workspace), false, layout<workspace_layout>, "[words]",
        "zeros before the first launch; each launch restores them"},
@@ -130,6 +132,7 @@ struct ScatterFamily : scatter::Step {
   static constexpr LaunchExtent kLaunchExtents[] = {
       {"rows", offsetof(ScatterArgs, rows), &is_so<Scatter, needs_rows>},
       {"count", offsetof(ScatterArgs, count), nullptr},
+      {"outer", offsetof(ScatterArgs, outer), nullptr},
   };
   // Rows of models: moved, added up in pairs and eights, and the gradient of a lookup in a table of words.
   static constexpr const char* kBenchCases[] = {
@@ -186,9 +189,9 @@ struct ScatterFamily : scatter::Step {
     const std::int64_t numbers = quern::bytes(p.index) + (is_ordered(p) ? 4 : 0);
     if (is_backward(p)) {
       const std::int64_t rows = named + p.count * (has_scale(p) ? 2 : 1);
-      return rows * row_bytes(p) + p.count * numbers + 2 * scale_layout(p).span_bytes();
+      return p.outer * rows * row_bytes(p) + p.count * numbers + 2 * scale_layout(p).span_bytes();
     }
-    return (p.count + written) * row_bytes(p) + p.count * numbers + scale_layout(p).span_bytes();
+    return p.outer * (p.count + written) * row_bytes(p) + p.count * numbers + scale_layout(p).span_bytes();
   }
 
   static bool generate(const Scatter& p, int operand, std::uint64_t seed, void* data) {

@@ -49,13 +49,13 @@ enum class ScatterPass : std::uint8_t { QUERN_SCATTER_PASSES(QUERN_CHOICE_VALUE)
 
 // Pointers to device memory; see Operand in family.h for ownership.
 struct ScatterArgs {
-  In source = {};      // [count, width] of dtype, rows source_stride elements apart; backward: with a scale only
-  In index = {};       // [count]
-  In order = {};       // order=given: [count] of i32, positions of index so that index[order[0]], index[order[1]], …
-                       // do not decrease, skipped ones last; equal ones are added in this order. index_sort's is;
-                       // with any other the launch is undefined and may not end
-  In scale = {};       // where the problem has it
-  Out out = {};        // forward: [rows, width] of dtype, rows out_stride elements apart; must not overlap an input
+  In source = {};  // [outer, count, width] of dtype, rows source_stride elements apart; backward: with a scale only
+  In index = {};   // [count]
+  In order = {};   // order=given: [count] of i32, positions of index so that index[order[0]], index[order[1]], …
+                   // do not decrease, skipped ones last; equal ones are added in this order. index_sort's is;
+                   // with any other the launch is undefined and may not end
+  In scale = {};   // where the problem has it
+  Out out = {};    // forward: [outer, rows, width] of dtype, rows out_stride elements apart; must not overlap an input
   Out workspace = {};  // order=given with op=add, and backward with a scale of columns: scratch, zeros before the first
                        // launch; each launch restores them; one launch at a time; see Plan::workspace_bytes
   In gradient = {};    // backward: [rows, width] of dtype, rows out_stride elements apart, the gradient of out
@@ -64,6 +64,7 @@ struct ScatterArgs {
   float alpha = 1;           // where the problem has it
   std::int64_t rows = kOpen;
   std::int64_t count = kOpen;
+  std::int64_t outer = kOpen;
 };
 
 // COST: one launch. One read of source; one write, and with op=add rest=leave one read, of the rows of out that indices
@@ -73,7 +74,7 @@ struct Scatter {
   using Args = ScatterArgs;
 
   ScatterOp op = ScatterOp::copy;
-  std::int64_t rows = kOpen;   // of out; may stay open with mode=assume_valid rest=leave
+  std::int64_t rows = kOpen;   // of out; may stay open with mode=assume_valid rest=leave outer=1
   std::int64_t count = kOpen;  // of index and source
   std::int64_t width = 4096;   // elements per row
   DType dtype = DType::bf16;
@@ -87,6 +88,7 @@ struct Scatter {
   ScatterPass pass = ScatterPass::forward;
   std::int64_t source_stride = 0;  // elements; 0: width
   std::int64_t out_stride = 0;
+  std::int64_t outer = 1;  // matrices by the same index: out[o, index[i], :]
 
   QUERN_API static const Family& family();
 };

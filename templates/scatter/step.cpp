@@ -45,7 +45,7 @@ std::int64_t blocks_of_rows(const Scatter& p, const Config& c) {
 
 // Whether all rows are fewer than `each` accesses for each multiprocessor. Open extents count as large.
 bool few_slots(const Scatter& p, const DeviceModel& model, const Config& c, std::int64_t each) {
-  return p.count != kOpen && p.count * columns_of(p, c) < each * model.multiprocessors;
+  return all_rows(p) != kOpen && all_rows(p) * columns_of(p, c) < each * model.multiprocessors;
 }
 
 // As gather's: two accesses in flight for each thread, one where few threads would be left. What out has is read too.
@@ -62,9 +62,9 @@ std::int32_t unroll_with_order(const Scatter& p, const Config& c) {
 
 // Enough positions for a warp that it reads its neighbors' rarely, but so few that all multiprocessors have work.
 std::int32_t positions_of(const Scatter& p, const DeviceModel& model, const Config& c) {
-  if (p.count == kOpen) return 8;
+  if (all_rows(p) == kOpen) return 8;
   std::int32_t positions = 32;
-  while (positions > 2 && p.count * parts_of(p, c) / positions < std::int64_t{32} * model.multiprocessors)
+  while (positions > 2 && all_rows(p) * parts_of(p, c) / positions < std::int64_t{32} * model.multiprocessors)
     positions /= 4;
   return positions;
 }
@@ -133,8 +133,11 @@ Config preferred(const Scatter& p, const Target& target, const DeviceModel& mode
 
 void set_order(const Scatter& p, const Config& c, Params& params) {
   const std::int64_t parts = parts_of(p, c), windows = windows_of(p, c);
+  const std::int64_t numbers = windows + blocks_of_rows(p, c);
   params.windows = static_cast<std::uint64_t>(windows);
-  params.items = static_cast<std::uint64_t>((windows + blocks_of_rows(p, c)) * parts);
+  params.numbers = static_cast<std::uint64_t>(numbers);
+  params.by_numbers = common::make_divisor(std::max<std::uint64_t>(1, params.numbers));
+  params.items = static_cast<std::uint64_t>(p.outer * numbers * parts);
   params.by_parts = common::make_divisor(static_cast<std::uint64_t>(parts));
   params.parts = static_cast<std::uint32_t>(parts);
   params.columns = static_cast<std::uint32_t>(columns_of(p, c));
@@ -145,7 +148,8 @@ void set_order(const Scatter& p, const Config& c, Params& params) {
 void set_gradients(const Scatter& p, const ScatterArgs& a, const Config& c, Params& params) {
   const std::int64_t parts = parts_of(p, c);
   const std::int64_t groups =
-      has_dots(p) ? p.count : std::max<std::int64_t>(has_sums(p) ? 1 : 0, divide_up(p.count, kRowsOfGroup));
+      has_dots(p) ? p.count : std::max<std::int64_t>(has_sums(p) ? 1 : 0, divide_up(all_rows(p), kRowsOfGroup));
+  params.outer = p.outer;
   params.gradient = a.gradient.data;
   params.source_gradient = a.source_gradient.data;
   params.scale_gradient = a.scale_gradient.data;
@@ -162,6 +166,7 @@ void set_workspace(const Scatter& p, const ScatterArgs& a, Params& params) {
   auto* const counters = words + (w.groups + w.chunks) * w.stride;
   params.sums = {words, words + w.groups * w.stride, counters, counters + w.groups * w.parts,
                  static_cast<std::uint64_t>(w.stride)};
+  params.words = static_cast<std::uint64_t>(w.words());
 }
 
 // `lanes` threads for each item; smaller blocks where a problem would leave multiprocessors idle.
@@ -232,6 +237,7 @@ void specialize_scatter(const Scatter& p, const Config& c, Spec& spec) {
   spec.flag("adds", adds(p));
   spec.flag("skips", skips(p));
   spec.flag("zeroes", zeroes(p));
+  spec.flag("outer", p.outer != 1);
   spec.flag("ordered", is_ordered(p));
   if (adds(p)) {
     spec.header("common/numbers.cuh");
@@ -266,13 +272,14 @@ void launch_scatter(const Scatter& p, const ScatterArgs& a, const DeviceModel& m
   const rows::Shape shape = shape_of(p);
   Params params{};
   params.source = a.source.data;
-  params.source_end = rows::end_of_source(shape, a.source.data, p.count);
+  params.source_end = rows::end_of_source(shape, a.source.data, all_rows(p));
   params.index = a.index.data;
   params.order = static_cast<const int*>(a.order.data);
   params.scale = a.scale.data;
   params.out = a.out.data;
   params.rows = p.rows;
   params.count = p.count;
+  params.by_count = common::make_divisor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, p.count)));
   params.source_stride = shape.source_stride;
   params.out_stride = shape.out_stride;
   params.row_bytes = shape.row;
@@ -286,7 +293,7 @@ void launch_scatter(const Scatter& p, const ScatterArgs& a, const DeviceModel& m
     launch_items(params.items, c[kLanes], c[kThreads], model, launch);
   } else {
     const std::int64_t columns = std::max<std::int64_t>(1, columns_of(p, c));
-    params.slots = common::make_slots(static_cast<std::uint64_t>(p.count), static_cast<std::uint64_t>(columns));
+    params.slots = common::make_slots(static_cast<std::uint64_t>(all_rows(p)), static_cast<std::uint64_t>(columns));
     common::launch_slots(params.slots.count, c[kUnroll], c[kThreads], model, launch);
   }
   launch.set_params(params);

@@ -34,9 +34,12 @@ TEST_F(ScatterCompile, EachKernelOfShortAndOddRowsAndOtherTypes) {
           " width=2052 mode=skip index=i32", " rows=64 count=64 width=7168"})
       jobs.push_back({cat("scatter ", kernel, rest), kArchitectures[jobs.size() % kArchitectures.size()]});
   }
-  for (const char* rest : {"dtype=u8 width=77", "dtype=c128 width=3", "dtype=i64 order=given width=5",
-                           "op=add order=given scale=f32 width=1000", "op=add order=given scale=bf16 scale_of=rows",
-                           "op=add scale=bf16 scale_of=rows factor=alpha width=515"})
+  for (const char* rest :
+       {"outer=open width=4096", "op=add outer=open width=4097", "op=add order=given outer=open",
+        "op=add pass=backward scale=f32 outer=open", "op=add pass=backward scale=f32 scale_of=rows outer=open",
+        "dtype=u8 width=77", "dtype=c128 width=3", "dtype=i64 order=given width=5",
+        "op=add order=given scale=f32 width=1000", "op=add order=given scale=bf16 scale_of=rows",
+        "op=add scale=bf16 scale_of=rows factor=alpha width=515"})
     jobs.push_back({cat("scatter ", rest), kArchitectures[jobs.size() % kArchitectures.size()]});
   expect_each_good(jobs);
 }

@@ -132,6 +132,27 @@ void scatter_gradients(std::vector<Case>& cases) {
     cases.push_back({scatter(rows, count, width, "op=add dtype=f16 factor=alpha scale=f16 pass=backward")});
 }
 
+// The same index in several matrices.
+void outer_scatters(std::vector<Case>& cases) {
+  for (const char* outer : {"outer=0", "outer=2", "outer=5"}) {
+    for (const std::vector<std::string>* kinds : {&kUnordered, &kOrdered}) {
+      for (const std::string& kind : *kinds) {
+        for (const int width : {3, 40, 257})
+          cases.push_back({scatter(60, kinds == &kOrdered ? 130 : 41, width, cat(kind, " ", outer)), width % 2});
+        cases.push_back({scatter(60, 0, 24, cat(kind, " ", outer))});
+        cases.push_back({scatter(70, 50, 33, cat(kind, " source_stride=41 out_stride=47 ", outer))});
+      }
+    }
+    for (const char* factor : {"factor=alpha", "scale=f16", "scale=f32 scale_of=rows", "scale=f32 mode=skip"}) {
+      for (const int count : {9, 130})
+        cases.push_back({scatter(60, count, 40, cat("op=add pass=backward ", factor, " ", outer))});
+      cases.push_back({scatter(60, 41, 300, cat("op=add pass=backward dtype=f32 ", factor, " ", outer)), 1});
+    }
+    cases.push_back({scatter(60, 41, 40, cat("op=add scale=f32 scale_of=rows ", outer))});
+    cases.push_back({scatter(60, 1100, 40, cat("op=add order=given scale=f32 scale_of=rows ", outer))});
+  }
+}
+
 // Each parameter of the tuning space, on segments of all kinds.
 void scatter_configs(std::vector<Case>& cases) {
   for (const char* config :
@@ -164,6 +185,7 @@ std::vector<Case> scatter_cases() {
   scatter_strides(cases);
   scatter_factors(cases);
   scatter_gradients(cases);
+  outer_scatters(cases);
   scatter_configs(cases);
   return cases;
 }

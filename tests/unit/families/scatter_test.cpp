@@ -52,6 +52,7 @@ TEST(ScatterProblem, HasGradientsOfWhatIsAdded) {
   EXPECT_EQ(refusal("pass=backward op=add rows=4 count=9"), "") << "indices may repeat";
   EXPECT_TRUE(has(refusal("pass=backward"), "gather"));
   EXPECT_TRUE(has(refusal("pass=backward op=add order=given"), "leave out order"));
+  EXPECT_TRUE(has(refusal("pass=backward op=add width=1 count=1073741824 outer=2 scale=f32"), "below 2^31"));
   EXPECT_TRUE(has(refusal("pass=backward op=add rows=0 count=5"), "no row to read"));
   EXPECT_TRUE(has(refusal("pass=backward op=add width=8 source_stride=7"), "source_gradient would overlap"));
   EXPECT_TRUE(has(refusal("pass=backward op=add width=1 count=2147483648 scale=f32"), "below 2^31"));
@@ -72,6 +73,15 @@ TEST(ScatterOperands, AreThereWhereTheProblemHasThem) {
   EXPECT_EQ(span(problem + "order=given", "order"), 6 * 4);
   EXPECT_EQ(span(problem + "scale=f32", "scale"), 8 * 4);
   EXPECT_EQ(span(problem + "scale=bf16 scale_of=rows", "scale"), 6 * 2);
+}
+
+TEST(ScatterOperands, OfSeveralMatricesShareAnIndex) {
+  const std::string problem = "scatter op=add rows=10 count=40 width=8 order=given outer=3";
+  EXPECT_EQ(span(problem, "source"), 3 * 40 * 8 * 2);
+  EXPECT_EQ(span(problem, "out"), 3 * 10 * 8 * 2);
+  EXPECT_EQ(span(problem, "index"), 40 * 8);
+  EXPECT_EQ(span(problem, "order"), 40 * 4);
+  EXPECT_EQ(span(problem, "workspace"), 3 * 4 * (8 + 32 + 2 * 2) * 4);
 }
 
 TEST(ScatterOperands, OfTheBackwardPassAreGradients) {
@@ -98,6 +108,9 @@ TEST(ScatterOperands, AWorkspaceHasSumsOfLongSegments) {
   const std::string backward = "scatter op=add rows=10 count=33 width=8 pass=backward scale=f32";
   EXPECT_EQ(span(backward, "workspace"), 4 * (8 + 32 + 2 * 2) * 4);
   EXPECT_EQ(span(backward + " scale_of=rows", "workspace"), 0);
+  EXPECT_EQ(span("scatter op=add rows=10 count=11 outer=3 width=8 pass=backward scale=f32", "workspace"),
+            4 * (8 + 32 + 2 * 2) * 4)
+      << "of the rows of all matrices";
 }
 
 TEST(ScatterVariants, TakeTheWidestVectorAndThenAnyAddress) {
@@ -185,6 +198,41 @@ TEST(ScatterData, TheOrderSortsTheIndices) {
       EXPECT_TRUE(key(a) < key(b) || (key(a) == key(b) && order[i - 1] < order[i])) << seed << " at " << i;
     }
   }
+}
+
+// Two matrices of two rows, and three rows for each, of one column; the last index is skipped.
+TEST(ScatterReference, AddsToEachMatrixAndGivesGradientsOfAll) {
+  const std::string text = "scatter op=add rows=2 count=3 width=1 outer=2 dtype=f32 index=i32 mode=skip scale=f32 ";
+  const float source[] = {1, 2, 3, 4, 5, 6}, scale[] = {10};
+  const std::int32_t index[] = {1, 0, 7};
+  float out[] = {100, 200, 300, 400};
+  ScatterArgs args;
+  args.source = source;
+  args.scale = scale;
+  args.index = index;
+  args.out = out;
+  const AnyProblem forward = test::problem(text);
+  forward.family().reference(forward.data(), &args);
+  EXPECT_EQ(std::vector<float>(out, out + 4), std::vector<float>({120, 210, 350, 440}));
+
+  const float gradient[] = {2, 3, 5, 7};
+  float of_source[6] = {}, of_scale[1] = {};
+  args.gradient = gradient;
+  args.source_gradient = of_source;
+  args.scale_gradient = of_scale;
+  const AnyProblem backward = test::problem(text + "pass=backward");
+  backward.family().reference(backward.data(), &args);
+  EXPECT_EQ(std::vector<float>(of_source, of_source + 6), std::vector<float>({30, 20, 0, 70, 50, 0}));
+  EXPECT_EQ(of_scale[0], 1 * 3 + 2 * 2 + 4 * 7 + 5 * 5);
+
+  const float of_rows[] = {1, 10, 100};
+  float of_each[3] = {};
+  args.scale = of_rows;
+  args.scale_gradient = of_each;
+  const AnyProblem by_rows = test::problem(text + "scale_of=rows pass=backward");
+  by_rows.family().reference(by_rows.data(), &args);
+  EXPECT_EQ(std::vector<float>(of_source, of_source + 6), std::vector<float>({3, 20, 0, 7, 50, 0}));
+  EXPECT_EQ(std::vector<float>(of_each, of_each + 3), std::vector<float>({1 * 3 + 4 * 7, 2 * 2 + 5 * 5, 0}));
 }
 
 }  // namespace

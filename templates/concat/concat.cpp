@@ -49,10 +49,10 @@ bool tile_fits(const Concat& p, const Target&, const Config& c) {
 Layout piece_layout(const Concat& p, int i, std::int64_t rows) {
   return Layout::matrix(p.dtype, rows, p.widths[i], stride_of(p, i));
 }
-Layout source_entry_layout(const Concat& p, int i) {
+// Of sources, and of outs.
+Layout entry_layout(const Concat& p, int i) {
   return piece_layout(p, i, is_indexed(p) ? p.source_rows[i] : rows_of(p, i));
 }
-Layout out_entry_layout(const Concat& p, int i) { return piece_layout(p, i, rows_of(p, i)); }
 Layout index_layout(const Concat& p, int i) { return Layout::list(p.index, rows_of(p, i)); }
 Layout matrix_layout(const Concat& p, bool present) {
   const DType dtype = present ? p.dtype : DType::none;
@@ -71,7 +71,10 @@ int out_count(const void* p) {
   const auto& concat = *static_cast<const Concat*>(p);
   return splits(concat) ? sources(concat) : 0;
 }
-int index_count(const void* p) { return is_indexed(*static_cast<const Concat*>(p)) ? source_count(p) : 0; }
+int index_count(const void* p) {
+  const auto& concat = *static_cast<const Concat*>(p);
+  return is_indexed(concat) ? sources(concat) : 0;
+}
 bool needs_rows(const Concat& p) { return !is_flat(p) || p.counts.count == 0; }
 
 template <bool (*F)(const Concat&, const Target&, const Config&)>
@@ -163,7 +166,7 @@ struct ConcatFamily {
       choice_field("pass", offsetof(Concat, pass), kPasses, "backward: source is split to outs"),
   };
   static constexpr Operand kOperands[] = {
-      {"sources", Role::input, offsetof(ConcatArgs, sources), true, &layout_of<Concat, source_entry_layout>,
+      {"sources", Role::input, offsetof(ConcatArgs, sources), true, &layout_of<Concat, entry_layout>,
        "[rows, widths[i]]; with an index [source_rows[i], widths[i]]", "forward: what is put together", &source_count},
       {"index", Role::input, offsetof(ConcatArgs, index), false, &layout_of<Concat, index_layout>, "[rows]",
        "the row of each source to pick", &index_count},
@@ -171,8 +174,9 @@ struct ConcatFamily {
        "[rows, all widths]; flat: [all elements]", "forward: all of them"},
       {"source", Role::input, offsetof(ConcatArgs, source), true, &layout_of<Concat, source_layout>,
        "[rows, all widths]; flat: [all elements]", "backward: what is split"},
-      {"outs", Role::output, offsetof(ConcatArgs, outs), true, &layout_of<Concat, out_entry_layout>,
-       "[rows, widths[i]]", "backward: its parts", &out_count},
+      {"outs", Role::update, offsetof(ConcatArgs, outs), true, &layout_of<Concat, entry_layout>,
+       "[rows, widths[i]]; with an index [source_rows[i], widths[i]]",
+       "backward: its parts; rows that no index names stay as they are", &out_count},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {{"rows", offsetof(ConcatArgs, rows), &is_so<Concat, needs_rows>}};
   static constexpr Parameter kParameters[] = {
@@ -210,6 +214,7 @@ struct ConcatFamily {
       "concat layout=flat rows=16384 widths=4096,4096",
       "concat layout=flat rows=8191 widths=4095,1025",
       "concat layout=flat rows=16384 widths=1536,4608 index=i64 source_rows=32768,16384",
+      "concat layout=flat rows=16384 widths=1536,4608 index=i64 source_rows=32768,16384 pass=backward",
       "concat rows=65536 widths=64,64,64,64 index=i32 source_rows=100000,1000,100,1000000",
   };
 #undef QUERN_DLRM_WIDTHS
@@ -256,7 +261,7 @@ struct ConcatFamily {
     config[kUnroll] = in_flight(p, model, cut_of(config));
     if (config[kUnroll] == 1) config[kForm] = kWhole;
     const bool once = vector >= 8 && has_long_pieces(p);
-    config[kLoadOnce] = once && !is_indexed(p) ? 1 : 0;
+    config[kLoadOnce] = once && (!is_indexed(p) || splits(p)) ? 1 : 0;
     config[kStoreStream] = once ? 1 : 0;
     return config;
   }

@@ -25,9 +25,10 @@ enum class ConcatLayout : std::uint8_t { QUERN_CONCAT_LAYOUTS(QUERN_CHOICE_VALUE
   VALUE(zero)              /* zeros */
 enum class ConcatMode : std::uint8_t { QUERN_CONCAT_MODES(QUERN_CHOICE_VALUE) };
 
-#define QUERN_CONCAT_PASSES(VALUE)     \
-  VALUE(forward)  /* sources to out */ \
-  VALUE(backward) /* source, which has the shape of the forward's out, split to outs */
+#define QUERN_CONCAT_PASSES(VALUE)                                                                                \
+  VALUE(forward)  /* sources to out */                                                                            \
+  VALUE(backward) /* source, which has the shape of the forward's out, split to outs; with an index each row goes \
+                     where the forward pass picked it */
 enum class ConcatPass : std::uint8_t { QUERN_CONCAT_PASSES(QUERN_CHOICE_VALUE) };
 
 // Pointers to device memory; see Operand in family.h for ownership. Outputs must not overlap each other or an input.
@@ -36,7 +37,7 @@ struct ConcatArgs {
   InList index = {};    // with an index: [rows or counts[i]] for each source
   Out out = {};         // forward: columns: [rows, all widths], rows out_stride elements apart; flat: [all elements]
   In source = {};       // backward: the same
-  OutList outs = {};    // backward: out i is [rows or counts[i], widths[i]], rows strides[i] elements apart
+  OutList outs = {};    // backward: as sources. With an index, rows that it does not name stay as they are
   std::int64_t rows = kOpen;
 };
 
@@ -55,7 +56,7 @@ struct Concat {
   DType index = DType::none;    // i32 or i64: out takes row index_i[r] of source i in the place of its row r
   List<64> source_rows = {};    // with an index: rows of each source
   ConcatMode mode = ConcatMode::assume_valid;
-  ConcatPass pass = ConcatPass::forward;  // backward: without an index
+  ConcatPass pass = ConcatPass::forward;  // backward with an index: a row that it names twice is undefined
 
   QUERN_API static const Family& family();
 };

@@ -19,7 +19,7 @@ QUERN_DEVICE Piece piece_of(const Params& p, const Tile& tile, const Lane& lane)
   return {source.at + static_cast<u64>(column) * kBytes, source.stride, p.picks[spec::indexed ? number : 0]};
 }
 
-// The row of the source in the place of a row; -1: zeros.
+// The row of the source in the place of a row; -1: zeros, or backward nowhere.
 QUERN_DEVICE i64 picked(const Pick& pick, i64 row) {
   using Index = spec::Index;
   const auto raw = load<sizeof(Index), LoadHint::keep>(static_cast<const Index*>(pick.index) + row);
@@ -50,9 +50,23 @@ QUERN_DEVICE void read_pieces(const Params& p, const Tile& tile, const Lane& lan
   }
 }
 
+// Each row of the source is picked once at most, so no two threads write it.
+template <bool Full>
+QUERN_DEVICE void write_picked(const Piece& piece, const Tile& tile, const Lane& lane,
+                               const Word (&words)[spec::unroll]) {
+  i64 rows[spec::unroll] = {};
+  for_slots<Full>(lane, [&](int i) { rows[i] = picked(piece.pick, tile.row + lane.first + i * lane.step); });
+  for_slots<Full>(lane, [&](int i) {
+    const u64 at = piece.at + static_cast<u64>(rows[i] * piece.stride);
+    if (spec::zeros && rows[i] == -1) return;
+    store<kBytes, kStore>(reinterpret_cast<void*>(at), words[i]);
+  });
+}
+
 template <bool Full>
 QUERN_DEVICE void write_pieces(const Params& p, const Tile& tile, const Lane& lane, const Word (&words)[spec::unroll]) {
   const Piece piece = piece_of(p, tile, lane);
+  if constexpr (spec::indexed) return write_picked<Full>(piece, tile, lane, words);
   const u64 at = piece.at + static_cast<u64>((tile.row + lane.first) * piece.stride);
   const u64 step = static_cast<u64>(lane.step * piece.stride);
   for_slots<Full>(lane, [&](int i) { store<kBytes, kStore>(reinterpret_cast<void*>(at + i * step), words[i]); });

@@ -57,14 +57,16 @@ std::string check_index(const Concat& p) {
     if (p.source_rows.count != 0) return "source_rows is for an index: without one every source has `rows`, or counts";
     return {};
   }
-  if (splits(p))
-    return "pass=backward with an index would have to add up rows that were picked twice, which concat does not do; "
-           "leave out the index to split, and scatter the parts";
   if (p.source_rows.count != p.widths.count)
     return cat("an index needs source_rows, the rows of each of the ", p.widths.count, " sources");
   for (int i = 0; p.mode == ConcatMode::assume_valid && i < sources(p); ++i) {
     if (p.source_rows[i] == 0 && rows_of(p, i) > 0)
       return cat(entry("source_rows", i), "=0 has no row to pick; with mode=zero or minus_one_is_zero it may");
+    if (splits(p) && rows_of(p, i) > p.source_rows[i])
+      return cat(
+          entry("source_rows", i), " is below the number of its indices, ", rows_of(p, i),
+          ", so a row was picked twice, and pass=backward would have to add up; scatter op=add order=given does, of "
+          "one source a launch");
   }
   return {};
 }
@@ -83,7 +85,7 @@ struct Places {
   std::byte* in_piece(std::int64_t row) const { return piece + row * stride_of(p, i) * element_bytes(p); }
 };
 
-// The row of source i in the place of a row; -1: zeros.
+// The row of source i in the place of a row; -1: zeros, or backward nowhere.
 std::int64_t picked(const Concat& p, const ConcatArgs& a, int i, std::int64_t row) {
   if (!is_indexed(p)) return row;
   const std::int64_t index = common::read_integer(p.index, a.index.entries[i].data, row);
@@ -99,7 +101,7 @@ void copy_source(const Places& at, const ConcatArgs& a) {
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t row = begin; row < end; ++row) {
                    const std::int64_t from = picked(p, a, at.i, row);
-                   if (splits(p)) std::memcpy(at.in_piece(row), at.in_matrix(row), size);
+                   if (splits(p) && from != -1) std::memcpy(at.in_piece(from), at.in_matrix(row), size);
                    if (!splits(p) && from == -1) std::memset(at.in_matrix(row), 0, size);
                    if (!splits(p) && from != -1) std::memcpy(at.in_matrix(row), at.in_piece(from), size);
                  }
@@ -145,7 +147,8 @@ void generate_index(const Concat& p, int source, std::uint64_t seed, void* data)
   Random random(seed);
   random.shuffle(order);
   for (std::int64_t i = 0; i < count; ++i) {
-    const bool bad = order.empty() || (p.mode != ConcatMode::assume_valid && random.next() % 8 == 0);
+    const bool again = splits(p) && i >= static_cast<std::int64_t>(order.size());
+    const bool bad = order.empty() || again || (p.mode != ConcatMode::assume_valid && random.next() % 8 == 0);
     common::write_integer(p.index, data, i,
                           bad ? bad_index(p, rows, random.next()) : order[static_cast<std::size_t>(i) % order.size()]);
   }

@@ -36,8 +36,8 @@ TEST_F(ConcatCompile, IndicesOfEachTypeAndMode) {
   std::vector<Job> jobs;
   for (const char* index : {"i32", "i64"}) {
     for (const char* mode : {"assume_valid", "minus_one_is_zero", "zero"}) {
-      for (const char* layout : {"columns", "flat"}) {
-        const std::string& arch = kArchitectures[jobs.size() % kArchitectures.size()];
+      for (const char* layout : {"columns", "flat", "flat pass=backward", "columns pass=backward"}) {
+        const std::string& arch = kArchitectures[(jobs.size() + jobs.size() / 4) % kArchitectures.size()];
         jobs.push_back(
             {cat("concat widths=64,33 source_rows=7,8 layout=", layout, " index=", index, " mode=", mode), arch});
       }

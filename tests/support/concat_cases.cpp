@@ -42,7 +42,13 @@ void published_concats(std::vector<Case>& cases) {
     cases.push_back({columns(200, "512,128,128", pass)});
     cases.push_back({flat("48,17", "1536,384", pass)});
   }
-  cases.push_back({flat("48,17", "1536,384", "index=i64 source_rows=50,60 dtype=f16")});
+  // xformers' index_select_cat, and its gradient.
+  for (const std::string& pass : kPasses) {
+    cases.push_back({flat("28,115", "38400,76800", cat("index=i64 source_rows=48,192 dtype=f16 ", pass))});
+    for (const char* width : {"64", "128", "256", "512"})
+      cases.push_back({flat("1024", width, cat("index=i64 source_rows=4096 dtype=f16 ", pass))});
+    cases.push_back({flat("48,17", "1536,384", cat("index=i64 source_rows=50,60 dtype=f16 ", pass))});
+  }
 }
 
 // Every width around a vector, with sources of no width at the start, between others and at the end.
@@ -114,7 +120,14 @@ void picked_concats(std::vector<Case>& cases) {
         add(cases, columns(33, "4,8", cat(rest, " source_rows=9,9 strides=8,12 out_stride=20")));
         add(cases, flat("100,0,33,2", "13,64,600,33", cat(rest, " source_rows=50,9,40,100")));
         add(cases, flat("513,70", "4,16", cat(rest, " source_rows=60,90 strides=8,16")));
+        const std::string back = cat(rest, " pass=backward");
+        add(cases, columns(100, "13,64,1,33", cat(back, " source_rows=150,1000,100,101")));
+        add(cases, columns(300, "16,0,32", cat(back, " source_rows=500,300,301")), 1);
+        add(cases, columns(33, "4,8", cat(back, " source_rows=39,33 strides=8,12 out_stride=20")));
+        add(cases, flat("100,0,33,2", "13,64,600,33", cat(back, " source_rows=150,9,40,100")));
+        add(cases, flat("513,70", "4,16", cat(back, " source_rows=600,90 strides=8,16")));
         if (mode == std::string("assume_valid")) continue;
+        add(cases, columns(60, "3,8", cat(rest, " pass=backward source_rows=0,4")));
         add(cases, columns(60, "3,8", cat(rest, " source_rows=0,4")));
         add(cases, flat("60,9", "3,8", cat(rest, " source_rows=0,4")));
       }

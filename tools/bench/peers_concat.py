@@ -51,6 +51,8 @@ def concat(rows="0", layout="columns", widths="64,64", dtype="bf16", counts="", 
     flat, backward, kind, widths = layout == "flat", only_pass(others) == "backward", TYPES[dtype], integers(widths)
     counts = integers(counts) or [int(rows)] * len(widths)
     heights = integers(source_rows) or counts
+    if backward and index != "none":
+        raise ValueError("pass=backward with an index")
     if index != "none" and min(heights) == 0:
         raise ValueError(f"source_rows={source_rows}")
     entry = None if index == "none" else INDEX_TYPES[index]

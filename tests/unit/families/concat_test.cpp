@@ -46,7 +46,9 @@ TEST(ConcatProblem, RefusesWhatAnIndexNeedsOrForbids) {
   EXPECT_TRUE(has(refusal("source_rows=4,4"), "source_rows is for an index"));
   EXPECT_TRUE(has(refusal("index=i32"), "needs source_rows, the rows of each of the 2 sources"));
   EXPECT_TRUE(has(refusal("index=i32 source_rows=4"), "needs source_rows"));
-  EXPECT_TRUE(has(refusal("index=i32 source_rows=4,4 pass=backward"), "leave out the index to split"));
+  EXPECT_EQ(refusal("index=i32 source_rows=4,4 pass=backward rows=4"), "");
+  EXPECT_TRUE(has(refusal("index=i32 source_rows=4,3 pass=backward rows=4"), "source_rows[1] is below"));
+  EXPECT_EQ(refusal("index=i32 source_rows=4,3 pass=backward rows=4 mode=zero"), "") << "the others may be nowhere";
   EXPECT_TRUE(has(refusal("index=i32 source_rows=4,0 rows=1"), "source_rows[1]=0 has no row to pick"));
   EXPECT_EQ(refusal("index=i32 source_rows=4,0"), "") << "there may be no rows";
   EXPECT_EQ(refusal("index=i32 source_rows=4,0 rows=1 mode=zero"), "");
@@ -92,6 +94,26 @@ TEST(ConcatOperands, FollowFromTheLayoutTheIndexAndThePass) {
   EXPECT_EQ(span_of(picked, "index", 0), 10 * 4);
   EXPECT_EQ(span("concat " + picked, "out"), (30 + 15) * 2);
   EXPECT_EQ(span("concat layout=flat rows=6 widths=3,5", "out"), 6 * 8 * 2);
+  const std::string gradient = "rows=3 widths=3,5 index=i32 source_rows=4,6 pass=backward ";
+  EXPECT_EQ(span_of(gradient, "outs", 1), 6 * 5 * 2);
+  EXPECT_EQ(span_of(gradient, "index", 1), 3 * 4);
+}
+
+// Row r of the matrix goes to the row that index names; the others, and those without an index, keep what they had.
+TEST(ConcatReference, TheGradientGoesWhereRowsWerePicked) {
+  const std::int32_t matrix[] = {1, 2, 3, 4, 5, 6}, first[] = {2, -1}, second[] = {0, 1};
+  std::int32_t of_first[] = {9, 9, 9}, of_second[] = {9, 9, 9, 9, 9, 9};
+  const AnyProblem p = test::problem(
+      "concat rows=2 widths=1,2 dtype=i32 index=i32 source_rows=3,3 mode=minus_one_is_zero pass=backward");
+  const In index[] = {{first, sizeof(first)}, {second, sizeof(second)}};
+  const Out outs[] = {{of_first, sizeof(of_first)}, {of_second, sizeof(of_second)}};
+  ConcatArgs args;
+  args.source = matrix;
+  args.index = {index, 2};
+  args.outs = {outs, 2};
+  p.family().reference(p.data(), &args);
+  EXPECT_EQ(std::vector<std::int32_t>(of_first, of_first + 3), std::vector<std::int32_t>({9, 9, 1}));
+  EXPECT_EQ(std::vector<std::int32_t>(of_second, of_second + 6), std::vector<std::int32_t>({2, 3, 5, 6, 9, 9}));
 }
 
 TEST(ConcatVariants, TakeTheWidestVectorAndThenAnyAddress) {

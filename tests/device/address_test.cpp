@@ -1,0 +1,72 @@
+// Each operand alone at an address that is one element off, the others aligned: the variant must follow from all of
+// them.
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "driver/stream.h"
+#include "quern/quern.h"
+#include "support/device.h"
+#include "testbench/operands.h"
+
+namespace quern::test {
+namespace {
+
+class Addresses : public DeviceTest {
+ protected:
+  // With operand `off` of the entries one element further.
+  void expect_same(const AnyProblem& problem, const AnyPlan& plan, int off) {
+    HostOperands host(problem.family(), problem.data());
+    host.generate(static_cast<std::uint64_t>(off) + 1, true);
+    const auto bytes = static_cast<std::size_t>(host.bytes(off));
+    const auto element = static_cast<std::size_t>(quern::bytes(host.layout(off).dtype));
+    DeviceOperands device(driver(), host);
+    const DeviceMemory memory(driver(), bytes + element);
+    const AnyArgs scalars(problem.family());
+    AnyArgs args = device.args(scalars);
+    const OperandEntry& entry = host.entries()[static_cast<std::size_t>(off)];
+    args.set_operand(entry.operand, static_cast<std::byte*>(memory.data()) + element, host.bytes(off), entry.entry);
+    device.upload(host);
+    driver().check(driver()->MemcpyHtoD(memory.get() + element, host.data(off), bytes), Stage::tool, "cuMemcpyHtoD");
+    plan.launch(nullptr, args.data());
+    synchronize();
+    HostOperands got = host;
+    device.download(got);
+    driver().check(driver()->MemcpyDtoH(got.data(off), memory.get() + element, bytes), Stage::tool, "cuMemcpyDtoH");
+    EXPECT_EQ(compare(got, host.reference(scalars)).difference, "") << problem.text() << ", " << host.name(off);
+  }
+
+  void expect_each(const std::string& text) {
+    const AnyProblem problem = runtime().parse(text);
+    const AnyPlan plan = runtime().prepare_any(problem.family(), problem.data(), {});
+    const HostOperands host(problem.family(), problem.data());
+    for (int i = 0; i < host.size(); ++i) {
+      if (host.bytes(i) > 0) expect_same(problem, plan, i);
+    }
+  }
+};
+
+TEST_F(Addresses, OfScatterMayBeOffOneByOne) {
+  for (const char* fields : {"", "op=add", "op=add scale=f32", "op=add scale=f16 scale_of=rows",
+                             "order=given rest=zero", "op=add order=given scale=bf16 factor=alpha",
+                             "op=add pass=backward scale=f32", "op=add pass=backward scale=f16 scale_of=rows"}) {
+    for (const char* type : {"bf16", "f32"})
+      expect_each(cat("scatter rows=90 count=70 width=64 index=i32 dtype=", type, " ", fields));
+  }
+}
+
+TEST_F(Addresses, OfConcatMayBeOffOneByOne) {
+  for (const char* fields : {"", "pass=backward", "index=i32 source_rows=90,80,70",
+                             "index=i32 source_rows=90,80,70 pass=backward", "layout=flat"}) {
+    for (const char* type : {"u8", "bf16", "f32"})
+      expect_each(cat("concat rows=70 widths=64,16,32 dtype=", type, " ", fields));
+  }
+}
+
+TEST_F(Addresses, OfIndexSortMayBeOffOneByOne) {
+  for (const char* index : {"i32", "i64"}) {
+    for (const char* rows : {"100", "1000000"}) expect_each(cat("index_sort rows=", rows, " count=5000 index=", index));
+  }
+}
+
+}  // namespace
+}  // namespace quern::test

@@ -101,6 +101,74 @@ TEST_F(ScatterOnDevice, AReplayReadsNewIndicesInAUsedWorkspace) {
   expect_replays("scatter op=add rows=60 count=2500 width=100 scale=f16 mode=skip pass=backward");
 }
 
+// One workspace for problems of several sizes, cleared once: what a launch leaves in it is where the next one, of
+// another size, has other words.
+TEST_F(ScatterOnDevice, AWorkspaceServesOtherCounts) {
+  for (const char* fields : {"op=add rows=60 width=100 order=given", "op=add rows=60 width=100 scale=f32 pass=backward",
+                             "op=add rows=60 width=33 order=given rest=zero outer=2"}) {
+    constexpr int kCounts[] = {2500, 40, 1100, 33, 2500};
+    const AnyProblem largest = runtime().parse(cat("scatter count=2500 ", fields));
+    const auto bytes =
+        static_cast<std::size_t>(largest.family().operands[kWorkspace].layout(largest.data()).span_bytes());
+    const DeviceMemory workspace(driver(), bytes);
+    driver().check(driver()->MemsetD8Async(workspace.get(), 0, bytes, nullptr), Stage::tool, "cuMemsetD8Async");
+    const AnyProblem open = runtime().parse(cat("scatter ", fields));
+    const AnyPlan plan = runtime().prepare_any(open.family(), open.data(), {});
+    std::uint64_t seed = 0;
+    for (const int count : kCounts) {
+      const AnyProblem problem = runtime().parse(cat("scatter count=", count, " ", fields));
+      HostOperands host(problem.family(), problem.data());
+      host.generate(++seed, false);
+      DeviceOperands device(driver(), host);
+      const AnyArgs scalars(problem.family());
+      AnyArgs args = device.args(scalars);
+      args.set_operand(kWorkspace, workspace.data(), static_cast<std::int64_t>(bytes));
+      device.upload(host);
+      plan.launch(nullptr, args.data());
+      synchronize();
+      HostOperands got = host;
+      device.download(got);
+      EXPECT_EQ(compare(got, host.reference(scalars)).difference, "") << fields << " count " << count;
+    }
+    std::vector<std::byte> left(bytes);
+    driver().check(driver()->MemcpyDtoH(left.data(), workspace.get(), bytes), Stage::tool, "cuMemcpyDtoH");
+    EXPECT_EQ(std::count(left.begin(), left.end(), std::byte{0}), static_cast<std::ptrdiff_t>(bytes)) << fields;
+  }
+}
+
+// index_sort and scatter in one graph, as an embedding's gradient has them. The same bits as with the order of a stable
+// sort on the host, and the same again when the graph is replayed, with other indices too.
+TEST_F(ScatterOnDevice, AddsInTheOrderThatIndexSortFinds) {
+  const AnyProblem sorts = runtime().parse("index_sort rows=300 count=5000");
+  const AnyProblem adds =
+      runtime().parse("scatter op=add rows=300 count=5000 width=40 dtype=f32 order=given rest=zero mode=skip");
+  HostOperands keys(sorts.family(), sorts.data()), rows(adds.family(), adds.data());
+  keys.generate(1, false);
+  rows.generate(1, false);
+  DeviceOperands of_sort(driver(), keys), of_scatter(driver(), rows);
+  const AnyArgs none(adds.family());
+  AnyArgs sort_args = of_sort.args(AnyArgs(sorts.family())), scatter_args = of_scatter.args(none);
+  sort_args.set_operand(0, of_scatter.pointer(kIndex), rows.bytes(kIndex));
+  scatter_args.set_operand(kOrder, of_sort.pointer(1), rows.bytes(kOrder));
+  const AnyPlan sort = runtime().prepare_any(sorts.family(), sorts.data(), {});
+  const AnyPlan scatter = runtime().prepare_any(adds.family(), adds.data(), {});
+  const Graph graph(driver(), [&](CUstream capturing) {
+    sort.launch(capturing, sort_args.data());
+    scatter.launch(capturing, scatter_args.data());
+  });
+  const StreamOwner stream(driver());
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
+    rows.generate(seed, false);
+    of_scatter.upload(rows);
+    graph.launch(stream.get());
+    graph.launch(stream.get());
+    stream.synchronize();
+    HostOperands got = rows;
+    of_scatter.download(got);
+    EXPECT_EQ(compare(got, rows.reference(none)).difference, "") << seed;
+  }
+}
+
 // The loss of scatter's result y is the sum of u * y * y, with y = before + alpha * scale * source: a polynomial of
 // degree 2 of each number, so that differences in double give its gradients exactly. All numbers are multiples of
 // powers of 2.

@@ -97,7 +97,7 @@ Cover pairwise(const std::vector<Case>& table, std::size_t limit) {
 Case scaled_down(const Case& c) {
   Case scaled = c;
   scaled.problem.clear();
-  std::int64_t rows = 1;
+  std::int64_t rows = 1, given_rows = 0;
   for (const std::string_view word : split(c.problem, ' ')) {
     const std::size_t equals = word.find('=');
     const std::string_view name = word.substr(0, std::min(equals, word.size()));
@@ -105,7 +105,10 @@ Case scaled_down(const Case& c) {
     if (is_extent(name)) {
       const std::int64_t extent = parse_integer(word.substr(equals + 1)).value_or(0);
       const std::int64_t most = is_width(name) ? std::max<std::int64_t>(kMostElements / rows, 64) : kMostRows;
-      const std::int64_t kept = cut(extent, most);
+      std::int64_t kept = cut(extent, most);
+      // Indices that can be different stay so.
+      if (name == "count" && extent <= given_rows) kept = std::min(kept, rows);
+      if (name == "rows") given_rows = extent;
       if (!is_width(name)) rows = std::max(rows, kept);
       text = cat(name, "=", kept);
     }

@@ -20,16 +20,29 @@ const std::vector<std::string> kOrdered = {
     "op=add order=given rest=zero mode=skip",
 };
 
-// FBGEMM's scatter_add_along_first_dim and xformers' scaled_index_add.
-void published_scatters(std::vector<Case>& cases) {
+// FBGEMM's scatter_add_along_first_dim, where indices of other numbers of rows repeat.
+void fbgemm_scatters(std::vector<Case>& cases) {
+  const int shapes[][3] = {{257, 127, 1023}, {257, 127, 1024}, {129, 255, 2049}, {129, 255, 2048}};
   for (const char* index : {"i32", "i64"}) {
     for (const int rows : {0, 10, 257}) cases.push_back({scatter(rows, rows, 5120, cat("op=add index=", index))});
-    cases.push_back({scatter(257, 127, 1023, cat("op=add index=", index))});
+    cases.push_back({scatter(1024, 1024, 1024, cat("op=add index=", index))});
+    for (const auto& [rows, count, width] : shapes)
+      cases.push_back({scatter(rows, count, width, cat("op=add order=given index=", index))});
   }
-  const int shapes[][3] = {{48, 1, 257 * 1536 / 8}, {48, 48, 1536}, {192, 50, 1536}};
-  for (const auto& [rows, count, width] : shapes) {
-    cases.push_back({scatter(rows, count, width, "op=add dtype=f16 factor=alpha scale=f16")});
-    cases.push_back({scatter(rows, count, width, "op=add dtype=f16 scale=f16")});
+}
+
+// xformers' scaled_index_add of [rows, inner, width], six tenths of the rows, alpha 0.73, and its gradients. Where
+// inner is not 1 a row has as many indices.
+void xformers_scatters(std::vector<Case>& cases) {
+  const int shapes[][3] = {{48, 1, 257 * 1536}, {48, 257, 1536}, {192, 50, 1536}, {48, 257, 128}, {48, 32, 64}};
+  for (const auto& [rows, inner, width] : shapes) {
+    for (const char* pass : {"", " pass=backward"}) {
+      for (const char* scale : {"", " scale=f16"}) {
+        const std::string rest = cat("op=add dtype=f16 factor=alpha", scale, pass);
+        cases.push_back({scatter(rows * inner, rows * 6 / 10 * inner, width, rest)});
+        cases.back().multiplier = 0.73F;
+      }
+    }
   }
 }
 
@@ -126,10 +139,6 @@ void scatter_gradients(std::vector<Case>& cases) {
     cases.push_back({scatter(5, 20, 0, cat("op=add pass=backward ", scale))});
     cases.push_back({scatter(0, 65, 40, cat("op=add pass=backward mode=skip ", scale))});
   }
-  // xformers' scaled_index_add.
-  const int shapes[][3] = {{48, 1, 257 * 1536 / 8}, {48, 48, 1536}, {192, 50, 1536}};
-  for (const auto& [rows, count, width] : shapes)
-    cases.push_back({scatter(rows, count, width, "op=add dtype=f16 factor=alpha scale=f16 pass=backward")});
 }
 
 // The same index in several matrices.
@@ -179,7 +188,8 @@ void scatter_configs(std::vector<Case>& cases) {
 
 std::vector<Case> scatter_cases() {
   std::vector<Case> cases;
-  published_scatters(cases);
+  fbgemm_scatters(cases);
+  xformers_scatters(cases);
   odd_scatters(cases);
   ordered_scatters(cases);
   scatter_strides(cases);

@@ -270,9 +270,13 @@ struct ConcatFamily {
     const std::int64_t natural = std::max(natural_vector(p, widest_access(target)), element_bytes(p));
     out[0].config = config_for(p, natural, model);
     out[0].name = out[0].config[kForm] == kRagged ? "ragged" : "vector";
-    if (natural == element_bytes(p)) return 1;
-    out[1] = {"element", config_for(p, element_bytes(p), model)};
-    return 2;
+    // Addresses that are not aligned to the widest vector take the widest that divides them all.
+    static constexpr const char* kNarrower[] = {"half", "quarter"};
+    int count = 1;
+    for (std::int64_t vector = natural / 2; count <= 2 && vector > element_bytes(p); vector /= 2, ++count)
+      out[count] = {kNarrower[count - 1], config_for(p, vector, model)};
+    if (natural > element_bytes(p)) out[count++] = {"element", config_for(p, element_bytes(p), model)};
+    return count;
   }
 
   static std::uint32_t alignment(const Concat&, int, const Config& config) {

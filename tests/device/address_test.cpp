@@ -1,4 +1,4 @@
-// Each operand alone at an address that is one element off, the others aligned: the variant must follow from all of
+// Each operand alone at an address that is some elements off, the others aligned: the variant must follow from all of
 // them.
 #include <gtest/gtest.h>
 
@@ -13,34 +13,34 @@ namespace {
 
 class Addresses : public DeviceTest {
  protected:
-  // With operand `off` of the entries one element further.
-  void expect_same(const AnyProblem& problem, const AnyPlan& plan, int off) {
+  // With operand `off` of the entries some elements further.
+  void expect_same(const AnyProblem& problem, const AnyPlan& plan, int off, int elements) {
     HostOperands host(problem.family(), problem.data());
     host.generate(static_cast<std::uint64_t>(off) + 1, true);
     const auto bytes = static_cast<std::size_t>(host.bytes(off));
-    const auto element = static_cast<std::size_t>(quern::bytes(host.layout(off).dtype));
+    const auto further = static_cast<std::size_t>(std::int64_t{elements} * quern::bytes(host.layout(off).dtype));
     DeviceOperands device(driver(), host);
-    const DeviceMemory memory(driver(), bytes + element);
+    const DeviceMemory memory(driver(), bytes + further);
     const AnyArgs scalars(problem.family());
     AnyArgs args = device.args(scalars);
     const OperandEntry& entry = host.entries()[static_cast<std::size_t>(off)];
-    args.set_operand(entry.operand, static_cast<std::byte*>(memory.data()) + element, host.bytes(off), entry.entry);
+    args.set_operand(entry.operand, static_cast<std::byte*>(memory.data()) + further, host.bytes(off), entry.entry);
     device.upload(host);
-    driver().check(driver()->MemcpyHtoD(memory.get() + element, host.data(off), bytes), Stage::tool, "cuMemcpyHtoD");
+    driver().check(driver()->MemcpyHtoD(memory.get() + further, host.data(off), bytes), Stage::tool, "cuMemcpyHtoD");
     plan.launch(nullptr, args.data());
     synchronize();
     HostOperands got = host;
     device.download(got);
-    driver().check(driver()->MemcpyDtoH(got.data(off), memory.get() + element, bytes), Stage::tool, "cuMemcpyDtoH");
+    driver().check(driver()->MemcpyDtoH(got.data(off), memory.get() + further, bytes), Stage::tool, "cuMemcpyDtoH");
     EXPECT_EQ(compare(got, host.reference(scalars)).difference, "") << problem.text() << ", " << host.name(off);
   }
 
-  void expect_each(const std::string& text) {
+  void expect_each(const std::string& text, int elements = 1) {
     const AnyProblem problem = runtime().parse(text);
     const AnyPlan plan = runtime().prepare_any(problem.family(), problem.data(), {});
     const HostOperands host(problem.family(), problem.data());
     for (int i = 0; i < host.size(); ++i) {
-      if (host.bytes(i) > 0) expect_same(problem, plan, i);
+      if (host.bytes(i) > 0) expect_same(problem, plan, i, elements);
     }
   }
 };
@@ -58,7 +58,8 @@ TEST_F(Addresses, OfConcatMayBeOffOneByOne) {
   for (const char* fields : {"", "pass=backward", "index=i32 source_rows=90,80,70",
                              "index=i32 source_rows=90,80,70 pass=backward", "layout=flat"}) {
     for (const char* type : {"u8", "bf16", "f32"})
-      expect_each(cat("concat rows=70 widths=64,16,32 dtype=", type, " ", fields));
+      for (const int elements : {1, 2, 4})
+        expect_each(cat("concat rows=70 widths=64,16,32 dtype=", type, " ", fields), elements);
   }
 }
 

@@ -117,20 +117,32 @@ TEST(ConcatReference, TheGradientGoesWhereRowsWerePicked) {
 }
 
 TEST(ConcatVariants, TakeTheWidestVectorAndThenAnyAddress) {
-  EXPECT_EQ(variant_summary("concat widths=64,8"), "vector:16:16 element:2:2 ");
-  EXPECT_EQ(variant_summary("concat widths=64,12"), "vector:8:8 element:2:2 ");
+  EXPECT_EQ(variant_summary("concat widths=64,8"), "vector:16:16 half:8:8 quarter:4:4 element:2:2 ");
+  EXPECT_EQ(variant_summary("concat widths=64,8 dtype=u8"), "vector:8:8 half:4:4 quarter:2:2 element:1:1 ");
+  EXPECT_EQ(variant_summary("concat widths=64,8 dtype=f32"), "vector:16:16 half:8:8 element:4:4 ");
+  EXPECT_EQ(variant_summary("concat widths=64,12"), "vector:8:8 half:4:4 element:2:2 ");
   EXPECT_EQ(variant_summary("concat widths=64,0,6"), "ragged:4:4 element:2:2 ");
   EXPECT_EQ(variant_summary("concat widths=13,64,1,33"), "ragged:2:2 ");
   EXPECT_EQ(variant_summary("concat widths=3,5 dtype=c128"), "vector:16:16 ");
-  EXPECT_EQ(variant_summary("concat widths=64,8 out_stride=76"), "vector:8:8 element:2:2 ");
+  EXPECT_EQ(variant_summary("concat widths=64,8 out_stride=76"), "vector:8:8 half:4:4 element:2:2 ");
   EXPECT_EQ(variant_summary("concat widths=64,8 strides=64,10"), "ragged:4:4 element:2:2 ");
   EXPECT_EQ(variant_summary("concat widths=13,3 rows=4"), "vector:2:2 ") << "too small for a detour";
   EXPECT_EQ(variant_summary("concat widths=1 out_stride=3"), "vector:2:2 ") << "its tile needs too much memory";
 }
 
+// Half of the widest vector on sm_100 is the widest elsewhere; no step is left out that an image has room for.
+TEST(ConcatVariants, HaveAtMostFourImages) {
+  const AnyProblem p = test::problem("concat widths=64,32 dtype=u8");
+  const std::vector<Variant> all = test::variants_of(p, {100, "a"});
+  ASSERT_EQ(all.size(), 4U);
+  for (const std::size_t i : {0U, 1U, 2U}) EXPECT_EQ(all[i].config[1], 32 >> i);
+  EXPECT_EQ(all[3].config[1], 1);
+}
+
 // Rows that are not picked and have no gaps are one run: its length counts, not that of a row.
 TEST(ConcatVariants, OfARunAskForItsLengthOnly) {
-  EXPECT_EQ(variant_summary("concat layout=flat widths=33,7 counts=800000,400000"), "vector:16:16 element:2:2 ");
+  EXPECT_EQ(variant_summary("concat layout=flat widths=33,7 counts=800000,400000"),
+            "vector:16:16 half:8:8 quarter:4:4 element:2:2 ");
   EXPECT_EQ(variant_summary("concat layout=flat widths=33,7"), "ragged:2:2 ") << "of unknown length";
   EXPECT_EQ(variant_summary("concat layout=flat widths=33,7 counts=800000,400000 strides=33,9"), "ragged:2:2 ");
   EXPECT_EQ(variant_summary("concat layout=flat widths=33,7 counts=800000,400000 index=i32 source_rows=9,9"),

@@ -14,7 +14,9 @@ constexpr std::int64_t kMostRows = 2113;
 constexpr std::int64_t kMostElements = 1 << 18;
 
 bool is_width(std::string_view name) { return name == "width" || name == "cols" || name == "hidden"; }
-bool is_extent(std::string_view name) {
+// A list is none: its entries belong together.
+bool is_extent(std::string_view name, std::string_view value) {
+  if (value.find(',') != std::string_view::npos) return false;
   return is_width(name) || name == "rows" || name == "count" || name == "experts" || name == "tokens";
 }
 
@@ -42,7 +44,8 @@ std::vector<std::string> settings_of(const Case& c) {
     const std::size_t equals = word.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string_view name = word.substr(0, equals), value = word.substr(equals + 1);
-    settings.push_back(is_extent(name) ? cat(name, "=", kind_of(parse_integer(value).value_or(0))) : std::string(word));
+    settings.push_back(is_extent(name, value) ? cat(name, "=", kind_of(parse_integer(value).value_or(0)))
+                                              : std::string(word));
   }
   for (const std::string_view change : split(c.config, ',')) settings.emplace_back(change);
   // Kernels of one scaling differ by direction and tail together.
@@ -102,7 +105,7 @@ Case scaled_down(const Case& c) {
     const std::size_t equals = word.find('=');
     const std::string_view name = word.substr(0, std::min(equals, word.size()));
     std::string text(word);
-    if (is_extent(name)) {
+    if (is_extent(name, word)) {
       const std::int64_t extent = parse_integer(word.substr(equals + 1)).value_or(0);
       const std::int64_t most = is_width(name) ? std::max<std::int64_t>(kMostElements / rows, 64) : kMostRows;
       std::int64_t kept = cut(extent, most);

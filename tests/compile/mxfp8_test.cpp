@@ -153,7 +153,14 @@ TEST_F(Mxfp8Compile, OtherOperations) {
     for (const std::string& arch : kArchitectures)
       jobs.push_back({cat("row_pad cols=4096 groups=8 direction=", direction), arch});
   }
+  for (const char* shape : {"rows=100,7", "rows=1,2,3,4,5,6,7,8,9 dtype=e4m3", "rows=5 dtype=f64 cols=13"}) {
+    for (const std::string& arch : kArchitectures) jobs.push_back({cat("multi_row_pad ", shape), arch});
+  }
   expect_each_good(jobs);
+  // Whatever the width of a row: only what is cut by an end is moved in elements.
+  const Compiled odd = compile("multi_row_pad rows=43,7 cols=43,1", "sm_90a");
+  EXPECT_EQ(accesses(odd, 0, false, 16), 4) << "four vectors in flight";
+  EXPECT_EQ(widths(odd, 0, true), "2 16");
   const Compiled back = compile("mxfp8_dequantize cols=4096", "sm_90a");
   EXPECT_EQ(accesses(back, 0, false, 8), 2) << "elements, two vectors ahead";
   EXPECT_EQ(accesses(back, 0, true, 16), 2) << "numbers";

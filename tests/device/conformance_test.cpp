@@ -131,6 +131,7 @@ TEST_F(Conformance, Scatter) { check_all(cases_here(scatter_cases())); }
 TEST_F(Conformance, Pointwise) { check_all(cases_here(pointwise_cases())); }
 TEST_F(Conformance, Mxfp8Dequantize) { check_all(cases_here(mxfp8_dequantize_cases())); }
 TEST_F(Conformance, MxScales) { check_all(cases_here(mx_scales_cases())); }
+TEST_F(Conformance, MultiRowPad) { check_all(cases_here(multi_row_pad_cases())); }
 TEST_F(Conformance, RowPad) { check_all(cases_here(row_pad_cases())); }
 TEST_F(Conformance, MoeMap) { check_all(cases_here(moe_map_cases())); }
 TEST_F(Conformance, MoePermute) { check_all(cases_here(moe_permute_cases())); }

@@ -311,6 +311,39 @@ std::vector<Case> row_pad_cases() {
   return cases;
 }
 
+// TransformerEngine's sizes, as one list of eight and one by one; as many matrices as there can be, some without rows
+// or columns; every type, alignment and width of access.
+std::vector<Case> multi_row_pad_cases() {
+  const auto pad = [](const std::string& rows, const std::string& cols, const std::string& rest) {
+    return cat("multi_row_pad rows=", rows, " cols=", cols, " ", rest);
+  };
+  std::string many = "1", many_cols = "5";
+  for (int i = 1; i < 64; ++i)
+    many += cat(",", i * 7 % 40), many_cols += cat(",", i % 11 == 0 ? 0 : i % 5 * 30 + i % 3);
+  std::vector<Case> cases;
+  for (const char* direction : {"direction=pad", "direction=unpad"}) {
+    for (const char* type : {"f32", "f16", "bf16", "e4m3", "e5m2", "e8m0", "u8", "i8", "f64", "i64", "i16", "c128"}) {
+      for (const int align : {1, 16, 32, 100}) {
+        const std::string rest = cat(direction, " align=", align, " dtype=", type);
+        for (const int offset : {0, 1, 2})
+          cases.push_back({pad("1,1,768,768,43,43,256,256", "1,768,1,768,43,256,43,256", rest), offset});
+        cases.push_back({pad("43", "43", rest), align % 3});
+        cases.push_back({pad("0,3,0,65,0", "96", rest)});
+      }
+      const std::string rest = cat(direction, " dtype=", type);
+      cases.push_back({pad(many, many_cols, rest)});
+      cases.push_back({pad(many, "33", rest), 1});
+      cases.push_back({pad("1,2,3,4,5,6,7,8,9", "640", rest)});
+      cases.push_back({pad("0,7,9,100", "13,5,0,77", cat(rest, " padded_rows=5,7,32,101"))});
+    }
+    for (const char* config :
+         {"vector=2", "vector=4", "vector=8", "unroll=1", "unroll=8,threads=512", "threads=64", "store_stream=1"})
+      cases.push_back(with(config, pad("300,77,5000", "512,33,40", direction)));
+    cases.push_back({pad("0,0", "64", cat(direction, " padded_rows=0,0"))});
+  }
+  return cases;
+}
+
 std::vector<Case> skeleton_cases() {
   return {{"skeleton rows=0 width=4096"},
           {"skeleton rows=5 width=0 dtype=f32"},

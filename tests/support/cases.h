@@ -32,6 +32,7 @@ std::vector<Case> mxfp8_cases();
 std::vector<Case> mxfp8_dequantize_cases();
 std::vector<Case> mx_scales_cases();
 std::vector<Case> row_pad_cases();
+std::vector<Case> multi_row_pad_cases();
 std::vector<Case> moe_map_cases();
 std::vector<Case> moe_permute_cases();
 std::vector<Case> moe_unpermute_cases();

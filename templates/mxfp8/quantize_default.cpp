@@ -142,7 +142,7 @@ bool stacks_in_three(const Mxfp8& p, const Target& target) {
 // 16001 x 16000 212 for 219.
 bool narrows_stacks(const Mxfp8& p, const Target& target) {
   return target.arch == 90 && has_cut_bands(p) && !matrix_of(p).along && p.groups == 0 && source_bytes(p) == 2 &&
-         !has_wide_tile(p);
+         !has_wide_tile(p) && natural_vector(p, 4) == 4;
 }
 Config narrow_stack(Config config) {
   config[kVector] = 4;

@@ -98,6 +98,8 @@ TEST(Mxfp8Variants, FollowDirectionLineLengthAndElement) {
   EXPECT_EQ(summary("cols=4096 direction=col"), "tile:16:16 element:2:1");
   EXPECT_EQ(summary("cols=4096 direction=col out_order=cols"), "tile:16:16 element:2:1");
   EXPECT_EQ(summary("cols=4096 direction=col rows=993 tail=pad"), "tile:8:8 element:2:1");
+  EXPECT_EQ(summary("rows=20001 cols=2048 direction=col tail=pad"), "tile:4:4 element:2:1") << "narrow stacks";
+  EXPECT_EQ(summary("rows=20001 cols=2049 direction=col tail=pad"), "tile:2:1") << "columns of any number";
   EXPECT_EQ(summary("cols=36 direction=col"), "tile:8:16 element:2:1") << "lines take 16, blocks of rows 8";
   EXPECT_EQ(summary("cols=36 direction=col out_order=cols"), "tile:8:8 element:2:1") << "nothing is transposed";
   EXPECT_EQ(summary("cols=4096 direction=both dtype=f32"), "tile:16:16 element:4:1");

@@ -32,6 +32,25 @@ QUERN_DEVICE Scale scale_vector(u32 stored) { return {{static_cast<Scale::Word>(
 // The caller's scale for everything.
 QUERN_DEVICE float given_reciprocal(const Params& p) { return 1.0f / bit_cast<float>(load<4>(p.given_scale)); }
 
+// Elements from a line of an output to the next. `P`: of a form.
+template <class P>
+QUERN_DEVICE i64 row_pitch(const P& p) {
+  if constexpr (spec::out_strides) {
+    return p.row_pitch;
+  } else {
+    return p.cols;
+  }
+}
+// `transposed`: lines are columns.
+template <class P>
+QUERN_DEVICE i64 col_pitch(const P& p, bool transposed) {
+  if constexpr (spec::out_strides) {
+    return p.col_pitch;
+  } else {
+    return transposed ? p.rows : p.cols;
+  }
+}
+
 // The elements of a vector, scaled.
 template <int N>
 QUERN_DEVICE Vector<N> quantize(const Vector<N* static_cast<int>(sizeof(Source))>& vector, float reciprocal) {

@@ -1,4 +1,6 @@
 // The rules between the fields of a problem.
+#include <algorithm>
+
 #include "mxfp8/choice_names.h"
 #include "mxfp8/quantize.h"
 
@@ -83,7 +85,30 @@ std::string check_blocks(const Mxfp8& p) {
   return why;
 }
 
-std::string check_memory(const Mxfp8& p) { return mx::check_strided(source_of(p), matrix_of(p).cols); }
+// The lines of out, or of out_col, which do not overlap and fit a memory with their gaps.
+std::string check_out_stride(const Mxfp8& p, bool col) {
+  const bool second = col && both_made(p);
+  const std::string field = second ? "out_col_stride" : "out_stride", out = second ? "out_col" : "out";
+  const std::int64_t stride = out_stride_of(p, col), line = line_of(p, col);
+  if (stride == 0) return {};
+  if (stride < line)
+    return field + " is below the length of a line of " + out + ", " + std::to_string(line) +
+           ", so lines would overlap";
+  std::int64_t all = std::max<std::int64_t>(1, has_column_lines(p, col) ? p.cols : p.rows);
+  if (__builtin_mul_overflow(all, std::max<std::int64_t>(1, p.experts), &all) ||
+      __builtin_mul_overflow(all, stride, &all) || all > kMaxExtent)
+    return field + " is too large: all lines of " + out + " may have 2^46 elements, gaps included";
+  return {};
+}
+
+std::string check_memory(const Mxfp8& p) {
+  if (p.out_col_stride != 0 && !both_made(p))
+    return "out_col_stride is for direction=both, which has out_col; out has out_stride";
+  std::string why = mx::check_strided(source_of(p), matrix_of(p).cols);
+  if (why.empty() && row_made(p)) why = check_out_stride(p, false);
+  if (why.empty() && col_made(p)) why = check_out_stride(p, true);
+  return why;
+}
 
 }  // namespace
 

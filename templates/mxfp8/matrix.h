@@ -114,9 +114,22 @@ inline Layout experts_layout(DType type, std::int64_t experts, std::int64_t rows
   return Layout::matrices(type, experts, rows, cols, rows * cols, cols);
 }
 
+// The elements of a direction have a line for each row, or transposed for each column.
+inline bool has_column_lines(const Mxfp8& p, bool col) { return col && p.out_order == Mxfp8Order::rows; }
+inline std::int64_t line_of(const Mxfp8& p, bool col) { return has_column_lines(p, col) ? p.rows : p.cols; }
+// Elements from a line to the next.
+inline std::int64_t out_stride_of(const Mxfp8& p, bool col) {
+  return col && both_made(p) ? p.out_col_stride : p.out_stride;
+}
+inline std::int64_t pitch_of(const Mxfp8& p, bool col) {
+  const std::int64_t stride = out_stride_of(p, col);
+  return stride == 0 ? line_of(p, col) : stride;
+}
+inline bool has_out_strides(const Mxfp8& p) { return p.out_stride != 0 || p.out_col_stride != 0; }
+
 inline Layout elements_layout(const Mxfp8& p, bool col) {
-  const bool swapped = col && p.out_order == Mxfp8Order::rows;
-  return experts_layout(p.element, p.experts, swapped ? p.cols : p.rows, swapped ? p.rows : p.cols);
+  const std::int64_t lines = has_column_lines(p, col) ? p.cols : p.rows;
+  return Layout::matrices(p.element, p.experts, lines, line_of(p, col), lines * pitch_of(p, col), pitch_of(p, col));
 }
 
 inline Layout scales_layout(const Mxfp8& p, bool col) {

@@ -99,6 +99,10 @@ struct Mxfp8Family {
                     "elements from a line of source to the next; 0: the length of a line"),
       integer_field("source_expert_stride", offsetof(Mxfp8, source_expert_stride), 0, kMaxExtent,
                     "elements from an expert of source to the next; 0: the lines of one expert"),
+      integer_field("out_stride", offsetof(Mxfp8, out_stride), 0, kMaxExtent,
+                    "elements from a line of out to the next; 0: the length of a line"),
+      integer_field("out_col_stride", offsetof(Mxfp8, out_col_stride), 0, kMaxExtent,
+                    "direction both: elements from a line of out_col to the next; 0: the length of a line"),
   };
   static constexpr Operand kOperands[] = {
       {"source", Role::input, offsetof(Mxfp8Args, source), true, layout<source_layout>, "[experts, rows, cols]",

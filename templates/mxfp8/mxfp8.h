@@ -93,6 +93,10 @@ struct Mxfp8 {
   std::int64_t source_expert_stride = 0;  // from an expert of source to the next; 0: the rows of one. Fewer are legal:
                                           // a row of each expert, then the next of each
 
+  std::int64_t out_stride = 0;      // elements from a line of out to the next, which is a row, or a column where out is
+                                    // transposed; 0: as many as it has. Gaps are not written
+  std::int64_t out_col_stride = 0;  // direction both: the same of out_col
+
   QUERN_API static const Family& family();
 };
 

@@ -64,6 +64,15 @@ struct TileParams : Params {
   void* arrived;
 };
 
+// A form's parameters, with those of outputs that have gaps between their lines: elements from a line to the next.
+template <class Form, bool Pitches>
+struct WithPitches : Form {};
+template <class Form>
+struct WithPitches<Form, true> : Form {
+  long long row_pitch;
+  long long col_pitch;
+};
+
 constexpr int kPartBytes = 128;
 constexpr int kBarrierBytes = 16;  // including padding that keeps the rest aligned
 

@@ -23,6 +23,13 @@ bool has_cut_bands(const Mxfp8& p) {
   return pads && (m.along || square(p)) && is_cut(m.cols);
 }
 
+// What a vector must divide where an output has gaps: its elements are written at once. Transposed elements are not,
+// they pass through shared memory. 0: nothing.
+static std::int64_t pitch_limit(const Mxfp8& p, bool col) {
+  const bool is_transposed = has_column_lines(p, col) != (p.source_order == Mxfp8Order::rows);
+  return is_transposed ? 0 : out_stride_of(p, col) * source_bytes(p);
+}
+
 std::int64_t natural_vector(const Mxfp8& p, std::int64_t limit) {
   const Matrix m = matrix_of(p);
   // For an open extent it is known whether it is a multiple of the block.
@@ -32,7 +39,9 @@ std::int64_t natural_vector(const Mxfp8& p, std::int64_t limit) {
   const std::int64_t half = p.prologue == Mxfp8Prologue::dgated ? cols / 2 : cols;
   const std::int64_t stride = p.source_stride != 0 ? p.source_stride : half;
   return common::common_alignment(
-      {half * source_bytes(p), stride * source_bytes(p), p.source_expert_stride * source_bytes(p)}, limit);
+      {half * source_bytes(p), stride * source_bytes(p), p.source_expert_stride * source_bytes(p),
+       row_made(p) ? pitch_limit(p, false) : 0, col_made(p) ? pitch_limit(p, true) : 0},
+      limit);
 }
 
 bool can_stream(const Mxfp8& p) {
@@ -126,6 +135,14 @@ void set_matrix(const Mxfp8& p, const Mxfp8Args& a, Params& params) {
   params.alpha = common::alpha_or_default(static_cast<int>(p.activation), a.alpha);
 }
 
+// Copies a form's parameters, with the pitches of the outputs if they have gaps.
+template <class Form>
+void set_params(const Mxfp8& p, const Form& params, Launch& launch) {
+  if (!has_out_strides(p)) return launch.set_params(params);
+  const bool swapped = p.source_order == Mxfp8Order::rows;
+  launch.set_params(WithPitches<Form, true>{params, pitch_of(p, swapped), pitch_of(p, !swapped)});
+}
+
 template <class AnyOfThem>
 AnyOfThem with_matrix(const Mxfp8& p, const Mxfp8Args& a) {
   AnyOfThem params{};
@@ -149,7 +166,7 @@ void launch_stream(const Mxfp8& p, const DeviceModel& model, const Config& confi
   const std::int64_t lanes = std::min<std::int64_t>(32, block_length(p) * source_bytes(p) / config[kVector]);
   params.slots = common::make_slots(is_empty(p) ? 0 : static_cast<std::uint64_t>(p.experts * params.rows),
                                     static_cast<std::uint64_t>(std::max<std::int64_t>(1, params.row_blocks * lanes)));
-  launch.set_params(params);
+  set_params(p, params, launch);
   common::launch_slots(params.slots.count, config[kUnroll], config[kThreads], model, launch);
   common::limit_grid(config[kBlocksPerSm], model, launch);
 }
@@ -162,7 +179,7 @@ bool has_warp_rows(const Mxfp8& p, const Config& config) {
 void launch_rows(const Mxfp8& p, const Config& config, RowParams params, Launch& launch) {
   const std::int64_t teams = has_warp_rows(p, config) ? config[kThreads] / 32 : 1;
   params.all_rows = p.experts * p.rows;
-  launch.set_params(params);
+  set_params(p, params, launch);
   launch.empty = is_empty(p);
   launch.block[0] = static_cast<std::uint32_t>(config[kThreads]);
   launch.grid[0] = static_cast<std::uint32_t>(
@@ -184,7 +201,7 @@ void launch_tiles(const Mxfp8& p, const Config& config, TileParams params, Launc
   params.by_panel = common::make_divisor32(params.panel * static_cast<std::uint64_t>(down));
   params.by_width = common::make_divisor32(params.panel);
   params.by_last_width = common::make_divisor32(last == 0 ? params.panel : last);
-  launch.set_params(params);
+  set_params(p, params, launch);
   launch.empty = is_empty(p) && !sums_nothing(p);  // if the matrix is empty, ends of groups are not checked
   launch.block[0] = kTileThreads;
   launch.cluster = static_cast<std::uint32_t>(config[kCluster]);
@@ -197,8 +214,8 @@ void launch_tiles(const Mxfp8& p, const Config& config, TileParams params, Launc
 
 // Whether transposed lines begin at multiples of 16 bytes. Vectors of one element take any address.
 bool has_aligned_lines(const Mxfp8& p, const Config& config) {
-  const std::int64_t line = matrix_of(p).rows;
-  return transposed(p) && config[kVector] > source_bytes(p) &&
+  const std::int64_t line = matrix_of(p).rows, stride = out_stride_of(p, p.source_order == Mxfp8Order::cols);
+  return transposed(p) && config[kVector] > source_bytes(p) && stride % 16 == 0 &&
          (p.groups > 0 || line == kOpen ? is_whole(p) : line % 16 == 0);
 }
 }  // namespace
@@ -219,9 +236,13 @@ std::int64_t scales_together(const Mxfp8& p, const Config& config) {
                                   config[kCluster] == 1 ? tile : alignment(p, config));
 }
 
+template <class Form>
+std::size_t bytes_with_pitches(const Mxfp8& p) {
+  return has_out_strides(p) ? sizeof(WithPitches<Form, true>) : sizeof(Form);
+}
 std::size_t params_bytes(const Mxfp8& p, const Config& config) {
-  if (p.scaling == Mxfp8Scaling::row) return sizeof(RowParams);
-  return config[kForm] == kTile ? sizeof(TileParams) : sizeof(StreamParams);
+  if (p.scaling == Mxfp8Scaling::row) return bytes_with_pitches<RowParams>(p);
+  return config[kForm] == kTile ? bytes_with_pitches<TileParams>(p) : bytes_with_pitches<StreamParams>(p);
 }
 
 }  // namespace
@@ -238,6 +259,7 @@ void specialize(const Mxfp8& p, const Config& config, Spec& spec) {
   spec.choice("common::ScaleFormat", "scale_format", has_fp32_scales(p) ? "fp32" : "e8m0");
   spec.integer("block_length", block_length(p));
   spec.flag("expert_stride", has_expert_stride(p));
+  spec.flag("out_strides", has_out_strides(p));
   spec.flag("given_scale", has_given_scale(p));
   spec.flag("blocked", blocked(p));
   spec.flag("groups", p.groups > 0);

@@ -120,11 +120,12 @@ class Quantizer {
   void write(const Box& b, const mx::BlockScale& scale, bool col) const {
     const bool second = col && p_.direction == Mxfp8Direction::both;
     auto* out = static_cast<std::uint8_t*>(second ? a_.out_col.data : a_.out.data);
-    const bool transposed = col && p_.out_order == Mxfp8Order::rows;
+    const bool transposed = has_column_lines(p_, col);
+    const std::int64_t pitch = pitch_of(p_, col);
     for (std::int64_t r = b.row; r < b.row + b.rows; ++r) {
       for (std::int64_t c = b.col; c < b.col + b.cols; ++c) {
         const std::int64_t index =
-            transposed ? part_.lines + c * part_.line_pitch + r : (part_.out_row + r) * p_.cols + c;
+            transposed ? part_.lines + c * part_.line_pitch + r : (part_.out_row + r) * pitch + c;
         out[index] = mx::encode_element(p_.element, at(r, c) * scale.reciprocal);
       }
     }

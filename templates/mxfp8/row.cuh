@@ -11,7 +11,7 @@ namespace quern::mxfp8 {
 
 using namespace common;
 
-using KernelParams = RowParams;
+using KernelParams = WithPitches<RowParams, spec::out_strides>;
 
 constexpr int kElements = spec::vector / sizeof(Source);
 constexpr int kKept = spec::unroll;  // vectors of a thread
@@ -46,7 +46,7 @@ QUERN_DEVICE Word numbers_at(const KernelParams& p, const SourceRow& row, i64 co
 }
 
 QUERN_DEVICE void write_elements(const KernelParams& p, i64 row, i64 column, const Word& numbers, float reciprocal) {
-  store<kElements, kStore>(static_cast<u8*>(p.row_out) + row * p.cols + column,
+  store<kElements, kStore>(static_cast<u8*>(p.row_out) + row * row_pitch(p) + column,
                            quantize<kElements>(numbers, reciprocal));
 }
 

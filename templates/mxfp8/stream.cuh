@@ -10,7 +10,7 @@ namespace quern::mxfp8 {
 
 using namespace common;
 
-using KernelParams = StreamParams;
+using KernelParams = WithPitches<StreamParams, spec::out_strides>;
 
 constexpr int kElements = spec::vector / sizeof(Source);
 constexpr int kLanes = kBlock / kElements < 32 ? kBlock / kElements : 32;  // of a block
@@ -61,7 +61,7 @@ QUERN_DEVICE void write_elements(const KernelParams& p, const Slot& slot, const 
 #pragma unroll
   for (int k = 0; k < kPieces; ++k) {
     if (column_of(slot, k) < p.cols)
-      store<kElements, kStore>(static_cast<u8*>(p.row_out) + slot.row * p.cols + column_of(slot, k),
+      store<kElements, kStore>(static_cast<u8*>(p.row_out) + slot.row * row_pitch(p) + column_of(slot, k),
                                quantize<kElements>(share.pieces[k], reciprocal));
   }
 }

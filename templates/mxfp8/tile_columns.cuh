@@ -70,7 +70,7 @@ QUERN_DEVICE void put_line(const ThreadPosition& at, const Patch& patch, int j, 
 
 // Where this stack's part of a column's line begins. `at`: its first tile.
 QUERN_DEVICE u8* line_begin(const KernelParams& p, const ThreadPosition& at, u32 line) {
-  return static_cast<u8*>(p.col_out) + at.part.lines + (at.first_column + line) * line_pitch(p) + at.first_row;
+  return static_cast<u8*>(p.col_out) + at.part.lines + (at.first_column + line) * col_pitch(p, true) + at.first_row;
 }
 
 constexpr int kUnits = kLineBytes / 16;
@@ -156,9 +156,9 @@ QUERN_DEVICE void write_lines(const KernelParams& p, const ThreadPosition& at) {
 QUERN_DEVICE void write_columns(const KernelParams& p, const ThreadPosition& at, const Patch& patch,
                                 const float (&reciprocal)[kColumns]) {
   if (at.rows == 0) return;
-  u8* to = static_cast<u8*>(p.col_out) + (at.part.first_row + at.row) * p.cols + at.column;
+  u8* to = static_cast<u8*>(p.col_out) + (at.part.first_row + at.row) * col_pitch(p, false) + at.column;
 #pragma unroll
-  for (int i = 0; i < kRows; ++i, to += p.cols) {
+  for (int i = 0; i < kRows; ++i, to += col_pitch(p, false)) {
     float values[kColumns];
 #pragma unroll
     for (int j = 0; j < kColumns; ++j) values[j] = element(patch.rows[i], j) * reciprocal[j];

@@ -57,7 +57,7 @@ QUERN_DEVICE TilePart part_of_expert(const KernelParams& p, const StackPosition&
   return {p.rows,
           expert * p.rows,
           gap_before(p, position.expert),
-          expert * p.rows * p.cols,
+          spec::out_strides ? expert * p.cols * col_pitch(p, true) : expert * p.rows * p.cols,
           expert * row_scale_bytes(p),
           expert * col_scale_bytes(p),
           position.row};
@@ -100,9 +100,6 @@ QUERN_DEVICE TilePart part_of(const KernelParams& p, const StackPosition& positi
   if constexpr (spec::groups) return part_of_group();
   return part_of_expert(p, position);
 }
-
-// From one transposed line to the next: groups are columns of one matrix.
-QUERN_DEVICE i64 line_pitch(const KernelParams& p) { return p.rows; }
 
 QUERN_DEVICE i64 blocks_of_columns(const KernelParams& p, const TilePart& part) {
   return spec::groups ? (part.rows + 31) / 32 : p.col_blocks;

@@ -90,12 +90,12 @@ template <class Reciprocals>
 QUERN_DEVICE void write_rows(const KernelParams& p, const ThreadPosition& at, const Patch& patch,
                              const Reciprocals& four_from) {
   if (at.rows == 0) return;
-  u8* to = static_cast<u8*>(p.row_out) + (at.part.first_row + at.row) * p.cols + at.column;
+  u8* to = static_cast<u8*>(p.row_out) + (at.part.first_row + at.row) * row_pitch(p) + at.column;
 #pragma unroll
   for (int i = 0; i < kRows; i += 4) {
     const Vector<16> four = four_from(i);
 #pragma unroll
-    for (int k = 0; k < 4; ++k, to += p.cols) {
+    for (int k = 0; k < 4; ++k, to += row_pitch(p)) {
       if (has_row(at, i + k)) store_row(p, at, to, quantize<kColumns>(patch.rows[i + k], bit_cast<float>(four.w[k])));
     }
   }

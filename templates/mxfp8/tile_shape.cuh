@@ -8,7 +8,7 @@
 
 namespace quern::mxfp8 {
 
-using KernelParams = TileParams;
+using KernelParams = WithPitches<TileParams, spec::out_strides>;
 
 constexpr int kRows = spec::rows;        // of a thread
 constexpr int kParts = kBand / kRows;    // of a warp's rows, each of other lanes

@@ -60,6 +60,18 @@ TEST_F(Mxfp8Compile, Groups) {
   expect_each_good(jobs);
 }
 
+// Outputs with gaps between their lines, in each form.
+TEST_F(Mxfp8Compile, OutStrides) {
+  std::vector<Job> jobs;
+  for (const char* direction : kDirections) {
+    for (const char* rest : {"", " dtype=f32", " out_order=cols", " source_order=rows rows=4096", " scaling=block128"})
+      jobs.push_back({cat("mxfp8 cols=4096 out_stride=8192 direction=", direction, rest),
+                      kArchitectures[jobs.size() % kArchitectures.size()]});
+  }
+  jobs.push_back({"mxfp8 cols=4096 out_stride=8192 scaling=row", "sm_90a"});
+  expect_each_good(jobs);
+}
+
 // Activations of few and many instructions, of one vector and of three. Each prologue has each activation, direction
 // and layout, not each combination.
 TEST_F(Mxfp8Compile, Prologues) {

@@ -121,6 +121,33 @@ void expert_strides(std::vector<Case>& cases) {
   }
 }
 
+// Outputs whose lines have gaps: pitches that divide a vector and that do not, in every direction, order and form.
+void out_strides(std::vector<Case>& cases) {
+  for (const std::string& type : kTypes) {
+    for (const std::string& rest : {cat("dtype=", type), cat("tail=pad dtype=", type)}) {
+      for (const char* stride : {"176", "168", "161"}) {
+        cases.push_back({mxfp8(96, 160, cat(rest, " out_stride=", stride), 3)});
+        cases.push_back({mxfp8(96, 160, cat(rest, " direction=col out_stride=", stride), 3)});
+        cases.push_back({mxfp8(96, 160, cat(rest, " direction=col out_order=cols out_stride=", stride), 3)});
+        cases.push_back({mxfp8(96, 160, cat(rest, " source_order=rows direction=both out_col_stride=", stride), 2)});
+        cases.push_back(
+            {mxfp8(160, 96, cat(rest, " direction=both out_stride=", stride, " out_col_stride=", stride), 2)});
+      }
+    }
+    cases.push_back({mxfp8(67, 1000, cat("scaling=row out_stride=1008 dtype=", type), 2)});
+    cases.push_back({mxfp8(67, 1000, cat("scaling=row out_stride=1001 dtype=", type), 2), 1});
+    cases.push_back(
+        {mxfp8(256, 384, cat("scaling=block128 out_stride=400 out_col_stride=272 direction=both dtype=", type), 2)});
+  }
+  for (const char* rest : {"block=square", "scale_layout=blocked", "scaling=tensor", "out_order=cols", "groups=3",
+                           "groups=3 tail=pad", "prologue=gated activation=relu", "bias_gradient=sums"})
+    cases.push_back({mxfp8(160, 288, cat("direction=both out_stride=304 out_col_stride=309 ", rest)), 1});
+  cases.push_back({mxfp8(333, 200, "direction=col tail=pad groups=5 out_stride=400")});
+  cases.push_back(with("form=1,unroll=1,threads=128,rows=16,panel=0,cluster=8,stack=2",
+                       mxfp8(416, 1184, "direction=both out_stride=1200 out_col_stride=448", 2)));
+  cases.push_back(with("persistent=1,blocks_per_sm=1", mxfp8(700, 1184, "out_stride=1200")));
+}
+
 // Any number of rows is legal without blocks across rows. Regression: a band of fewer than 32 rows was written past its
 // end.
 void cut_bands(std::vector<Case>& cases) {
@@ -366,6 +393,7 @@ std::vector<Case> mxfp8_cases() {
   tails(cases);
   crooked_lines(cases);
   expert_strides(cases);
+  out_strides(cases);
   cut_bands(cases);
   stream_configs(cases);
   tile_configs(cases);

@@ -1,0 +1,53 @@
+// The memory of mxfp8's outputs: strides of their own.
+#include "mxfp8/mxfp8.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/families/support.h"
+
+namespace quern {
+namespace {
+
+using test::has;
+using test::variant_summary;
+
+std::string refusal(const std::string& fields) { return test::refusal("mxfp8 " + fields); }
+std::int64_t span(const std::string& fields, std::string_view operand) {
+  return test::span("mxfp8 " + fields, operand);
+}
+
+TEST(Mxfp8OutStrides, AreOfTheLinesOfEachOutput) {
+  const std::string both = "rows=96 cols=160 experts=2 direction=both ";
+  EXPECT_EQ(span(both + "out_stride=200", "out"), 191 * 200 + 160);
+  EXPECT_EQ(span(both + "out_stride=200", "out_col"), 2 * 96 * 160) << "has its own";
+  EXPECT_EQ(span(both + "out_col_stride=100", "out_col"), 319 * 100 + 96) << "a line is a column";
+  EXPECT_EQ(span(both + "out_col_stride=170 out_order=cols", "out_col"), 191 * 170 + 160);
+  EXPECT_EQ(span("rows=96 cols=160 direction=col out_stride=100", "out"), 159 * 100 + 96);
+  EXPECT_EQ(span("rows=96 cols=160 direction=col out_stride=100", "scales"), 3 * 160) << "scales have no gaps";
+}
+
+TEST(Mxfp8OutStrides, AreNotBelowALine) {
+  EXPECT_EQ(refusal("rows=96 cols=160 out_stride=160"), "");
+  EXPECT_TRUE(has(refusal("rows=96 cols=160 out_stride=159"), "out_stride is below the length of a line of out, 160"));
+  EXPECT_EQ(refusal("rows=96 cols=160 direction=col out_stride=96"), "");
+  EXPECT_TRUE(has(refusal("rows=96 cols=160 direction=col out_stride=95"), "a line of out, 96"));
+  EXPECT_EQ(refusal("cols=160 direction=col out_stride=95"), "") << "open rows are asked for at the launch";
+  EXPECT_TRUE(has(refusal("rows=96 cols=160 direction=both out_col_stride=95"), "out_col_stride is below"));
+  EXPECT_TRUE(has(refusal("rows=96 cols=160 out_col_stride=200"), "out_col_stride is for direction=both"));
+  EXPECT_TRUE(has(refusal("rows=1024 cols=160 out_stride=70368744177664"), "out_stride is too large"));
+}
+
+// Elements that are not transposed are written as many at a time as a vector of source has.
+TEST(Mxfp8OutStrides, NarrowTheVectorWhereElementsAreWrittenFromIt) {
+  EXPECT_EQ(variant_summary("mxfp8 cols=4096 out_stride=4104"), "stream:16:16 element:2:1 ");
+  EXPECT_EQ(variant_summary("mxfp8 cols=4096 out_stride=4100"), "stream:8:8 element:2:1 ");
+  EXPECT_EQ(variant_summary("mxfp8 cols=4096 out_stride=4097"), "stream:2:1 ");
+  EXPECT_EQ(variant_summary("mxfp8 rows=16384 cols=4096 direction=col out_stride=16400"), "tile:16:16 element:2:1 ");
+  EXPECT_EQ(variant_summary("mxfp8 rows=16384 cols=4096 direction=col out_stride=16385"), "tile:16:16 element:2:1 ")
+      << "lines that begin anywhere";
+  EXPECT_EQ(variant_summary("mxfp8 cols=4096 direction=col out_order=cols out_stride=4098"), "tile:4:4 element:2:1 ");
+  EXPECT_EQ(variant_summary("mxfp8 rows=4096 cols=4096 source_order=rows out_stride=4097"), "tile:16:16 element:2:1 ");
+}
+
+}  // namespace
+}  // namespace quern

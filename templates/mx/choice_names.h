@@ -12,6 +12,7 @@ inline constexpr const char* kScalings[] = {QUERN_MX_SCALINGS(QUERN_CHOICE_NAME)
 inline constexpr const char* kBlocks[] = {QUERN_MX_BLOCKS(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kOrders[] = {QUERN_MX_ORDERS(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kScaleLayouts[] = {QUERN_MX_SCALE_LAYOUTS(QUERN_CHOICE_NAME) nullptr};
+inline constexpr const char* kPaddedScaleLayouts[] = {QUERN_MX_PADDED_SCALE_LAYOUTS(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kTails[] = {QUERN_MX_TAILS(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kNoops[] = {QUERN_MX_NOOPS(QUERN_CHOICE_NAME) nullptr};
 

@@ -41,6 +41,14 @@ enum class MxOrder : unsigned char { QUERN_MX_ORDERS(QUERN_VALUE) };
   VALUE(blocked)
 enum class MxScaleLayout : unsigned char { QUERN_MX_SCALE_LAYOUTS(QUERN_VALUE) };
 
+// Those of mxfp8 and mxfp8_dequantize. padded: as plain, but each line of the memory begins at a multiple, and an
+// expert has memory for a multiple of lines: of 4 along blocks, of 128 along the others. TransformerEngine allocates
+// so. The padding is not written, and not read.
+#define QUERN_MX_PADDED_SCALE_LAYOUTS(VALUE) \
+  QUERN_MX_SCALE_LAYOUTS(VALUE)              \
+  VALUE(padded)
+enum class MxPaddedScaleLayout : unsigned char { QUERN_MX_PADDED_SCALE_LAYOUTS(QUERN_VALUE) };
+
 // The extents that are legal for a dimension that is cut into blocks.
 #define QUERN_MX_TAILS(VALUE)                                           \
   VALUE(refuse) /* a multiple of 32, or of 128 with scaling=block128 */ \

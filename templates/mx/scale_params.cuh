@@ -11,6 +11,8 @@ enum class ScaleOrder {
   square_lines,   // [lines / 32, blocks]
   square_blocks,  // [blocks, lines / 32]
   blocked,        // in atoms
+  padded_lines,   // [lines, blocks], lines rounded up to 128, blocks to 4
+  padded_blocks,  // [blocks, lines], the same
   one,            // for everything
 };
 

@@ -30,7 +30,10 @@ QUERN_DEVICE i64 scale_place(const ScaleParams& p, u64 expert, i64 line, i64 blo
   if constexpr (Order == ScaleOrder::block_major) return (expert * p.blocks + block) * p.lines + line;
   if constexpr (Order == ScaleOrder::square_lines) return (expert * squares + line / 32) * p.blocks + block;
   if constexpr (Order == ScaleOrder::square_blocks) return (expert * p.blocks + block) * squares + line / 32;
-  return expert * blocked_bytes(p.lines, p.blocks) + blocked_offset(line, block, p.blocks);
+  const i64 begin = expert * blocked_bytes(p.lines, p.blocks);  // padded ones have as many bytes
+  if constexpr (Order == ScaleOrder::padded_lines) return begin + line * round_up(p.blocks, 4) + block;
+  if constexpr (Order == ScaleOrder::padded_blocks) return begin + block * round_up(p.lines, 128) + line;
+  return begin + blocked_offset(line, block, p.blocks);
 }
 
 }  // namespace quern::mx

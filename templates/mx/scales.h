@@ -29,7 +29,7 @@ struct ScaleGrid {
   std::int64_t blocks() const { return blocks_of(col ? rows : cols); }  // of a line
 };
 
-// Blocked scales of one expert: lines padded to 128 and blocks to 4.
+// Blocked or padded scales of one expert: lines padded to 128 and blocks to 4.
 inline std::int64_t blocked_bytes(const ScaleGrid& g) {
   return round_up_to(g.lines(), 128) * round_up_to(g.blocks(), 4);
 }
@@ -54,11 +54,24 @@ inline Layout plain_layout(const ScaleGrid& g) {
   return Layout::matrices(g.type, g.experts, rows, cols, rows * cols, cols);
 }
 
-// The name of the ScaleOrder of plain scales.
+// Padded: line by line, or block by block, with gaps to multiples of 4 blocks and 128 lines. Of groups each has its own
+// padding, so the gaps are only known on the device.
+inline std::int64_t padded_pitch(const ScaleGrid& g) {
+  return g.col ? round_up_to(g.lines(), 128) : round_up_to(g.blocks(), 4);
+}
+inline Layout padded_layout(const ScaleGrid& g) {
+  if (g.groups > 0) return blocked_layout(g);
+  const std::int64_t rows = g.col ? g.blocks() : g.lines(), cols = g.col ? g.lines() : g.blocks();
+  return Layout::matrices(g.type, g.experts, rows, cols, blocked_bytes(g), padded_pitch(g));
+}
+
+// The name of the ScaleOrder of plain scales, and of padded ones.
 inline const char* plain_order(const ScaleGrid& g) {
   if (g.square) return g.col ? "square_blocks" : "square_lines";
   return g.col ? "block_major" : "line_major";
 }
+
+inline const char* padded_order(const ScaleGrid& g) { return g.col ? "padded_blocks" : "padded_lines"; }
 
 inline std::int64_t plain_index(const ScaleGrid& g, std::int64_t expert, std::int64_t line, std::int64_t block) {
   if (g.square) {
@@ -67,6 +80,10 @@ inline std::int64_t plain_index(const ScaleGrid& g, std::int64_t expert, std::in
   }
   const std::int64_t own = g.col ? block * g.lines() + line : line * g.blocks() + block;
   return expert * g.lines() * g.blocks() + own;
+}
+
+inline std::int64_t padded_index(const ScaleGrid& g, std::int64_t expert, std::int64_t line, std::int64_t block) {
+  return expert * blocked_bytes(g) + (g.col ? block * padded_pitch(g) + line : line * padded_pitch(g) + block);
 }
 
 inline std::int64_t blocked_index(const ScaleGrid& g, std::int64_t expert, std::int64_t line, std::int64_t block) {

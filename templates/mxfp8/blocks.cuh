@@ -14,6 +14,8 @@ using Source = spec::Source;
 using Element = spec::Element;
 
 constexpr int kBlock = spec::block_length;  // elements that share a scale
+constexpr bool kWholeAtoms =
+    spec::blocked || spec::padded;  // a matrix has memory for 128 lines and 4 blocks, or multiples
 constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint::plain;
 
 using Magnitude = Magnitudes<Source>;
@@ -57,6 +59,10 @@ QUERN_DEVICE Vector<N> quantize(const Vector<N* static_cast<int>(sizeof(Source))
   return scaled_to<Element, Source, N>(vector, reciprocal);
 }
 
+// Plain or padded scales: the memory of a line's blocks, and of a block's lines, in scales.
+QUERN_DEVICE i64 room_of_blocks(i64 blocks) { return spec::padded ? round_up(blocks, 4) : blocks; }
+QUERN_DEVICE i64 room_of_lines(i64 lines) { return spec::padded ? round_up(lines, 128) : lines; }
+
 // Writes the scales of adjacent blocks of a line: one, or as many as are contiguous. `scales`: of one matrix. A line is
 // divided into blocks: a row, or a column. `block_major`: the scales of all lines' first blocks come first.
 template <bool kBlockMajor, int kBytes>
@@ -67,7 +73,7 @@ QUERN_DEVICE void store_scales(u8* scales, i64 line, i64 block, i64 lines, i64 b
     at = blocked_offset(line, block, blocks);
   } else {
     if (line >= lines || block >= blocks) return;
-    at = kBlockMajor ? block * lines + line : line * blocks + block;
+    at = kBlockMajor ? block * room_of_lines(lines) + line : line * room_of_blocks(blocks) + block;
   }
   store<kBytes>(scales + at * kScaleBytes, bytes);
 }

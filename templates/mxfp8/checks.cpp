@@ -47,12 +47,16 @@ std::string check_groups(const Mxfp8& p) {
 std::string check_fp32_scales(const Mxfp8& p) {
   const std::string scaling = std::string("scaling=") + kScalings[static_cast<int>(p.scaling)];
   if (p.policy == Mxfp8Policy::te) return "policy=te goes with scaling=mx; " + scaling + " has policy=ao";
-  if (blocked(p)) return "scale_layout=blocked goes with scaling=mx; " + scaling + " has plain scales";
+  if (p.scale_layout != Mxfp8Scales::plain)
+    return std::string("scale_layout=") + kPaddedScaleLayouts[static_cast<int>(p.scale_layout)] +
+           " goes with scaling=mx; " + scaling + " has plain scales";
   if (square(p)) return "blocks of squares go with scaling=mx; " + scaling + " has block=line";
   return {};
 }
 
 std::string check_scaling(const Mxfp8& p) {
+  if (padded(p) && p.block == Mxfp8Block::square)
+    return "scale_layout=padded has a scale for each line: write block=square_spread for squares";
   const bool along_cols = p.source_order == Mxfp8Order::cols;
   switch (p.scaling) {
     case Mxfp8Scaling::tensor:

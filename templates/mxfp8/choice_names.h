@@ -10,7 +10,7 @@ namespace quern::mxfp8 {
 using mx::kBlocks;
 using mx::kNoops;
 using mx::kOrders;
-using mx::kScaleLayouts;
+using mx::kPaddedScaleLayouts;
 using mx::kScalings;
 using mx::kTails;
 inline constexpr const char* kDirections[] = {QUERN_MXFP8_DIRECTIONS(QUERN_CHOICE_NAME) nullptr};

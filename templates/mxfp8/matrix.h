@@ -78,6 +78,7 @@ inline DType scale_type(const Mxfp8& p) { return has_fp32_scales(p) ? f32 : e8m0
 inline std::int64_t scale_size(const Mxfp8& p) { return bytes(scale_type(p)); }
 
 inline bool blocked(const Mxfp8& p) { return p.scale_layout == Mxfp8Scales::blocked; }
+inline bool padded(const Mxfp8& p) { return p.scale_layout == Mxfp8Scales::padded; }
 inline bool square(const Mxfp8& p) { return p.block != Mxfp8Block::line; }
 inline bool row_made(const Mxfp8& p) { return p.direction != Mxfp8Direction::col; }
 inline bool col_made(const Mxfp8& p) { return p.direction != Mxfp8Direction::row; }
@@ -134,6 +135,7 @@ inline Layout elements_layout(const Mxfp8& p, bool col) {
 
 inline Layout scales_layout(const Mxfp8& p, bool col) {
   if (has_given_scale(p)) return {};
+  if (padded(p)) return mx::padded_layout(scale_grid(p, col));
   return blocked(p) ? mx::blocked_layout(scale_grid(p, col)) : mx::plain_layout(scale_grid(p, col));
 }
 

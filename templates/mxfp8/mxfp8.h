@@ -39,7 +39,7 @@ using Mxfp8Policy = ScalePolicy;
 using Mxfp8Scaling = MxScaling;
 using Mxfp8Block = MxBlock;
 using Mxfp8Order = MxOrder;
-using Mxfp8Scales = MxScaleLayout;
+using Mxfp8Scales = MxPaddedScaleLayout;
 using Mxfp8Tail = MxTail;
 using Mxfp8Noop = MxNoop;
 

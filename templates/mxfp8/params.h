@@ -35,7 +35,7 @@ struct Params {
   float alpha;              // of the prologue's activation
   const void* input;        // of the prologue
   const void* given_scale;  // of everything, a float
-  common::Divisor by_rows;  // expert_stride: of an expert
+  common::Divisor by_rows;  // expert_stride and padded scales: of an expert
 };
 
 // A slot is a lane's share of a block, one vector of source or more; the rows of all experts count as one sequence.

@@ -6,7 +6,7 @@ namespace {
 // The bytes of one matrix's scales.
 std::int64_t scale_room(const Mxfp8& one, bool col) {
   const mx::ScaleGrid g = scale_grid(one, col);
-  return blocked(one) ? mx::blocked_bytes(g) : mx::plain_scales(g) * scale_size(one);
+  return blocked(one) || padded(one) ? mx::blocked_bytes(g) : mx::plain_scales(g) * scale_size(one);
 }
 
 std::vector<Part> experts(const Mxfp8& p) {

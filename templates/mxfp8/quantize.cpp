@@ -46,6 +46,7 @@ std::int64_t natural_vector(const Mxfp8& p, std::int64_t limit) {
 
 bool can_stream(const Mxfp8& p) {
   const Matrix m = matrix_of(p);
+  if (padded(p) && p.groups > 0) return false;  // a row's place needs its group
   return m.along && !m.across && !square(p) && !blocked(p) && p.source_order == Mxfp8Order::cols && !has_sums(p);
 }
 
@@ -123,7 +124,7 @@ void set_matrix(const Mxfp8& p, const Mxfp8Args& a, Params& params) {
   params.cols = m.cols;
   params.source_stride = m.stride;
   params.expert_gap = m.gap;
-  if (has_expert_stride(p))
+  if (has_expert_stride(p) || padded(p))
     params.by_rows = common::make_divisor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, m.rows)));
   params.row_blocks = blocks_of(p, m.cols);
   params.col_blocks = blocks_of(p, m.rows);
@@ -262,6 +263,7 @@ void specialize(const Mxfp8& p, const Config& config, Spec& spec) {
   spec.flag("out_strides", has_out_strides(p));
   spec.flag("given_scale", has_given_scale(p));
   spec.flag("blocked", blocked(p));
+  spec.flag("padded", padded(p));
   spec.flag("groups", p.groups > 0);
   spec.flag("whole_groups", has_whole_groups(p));
   spec.type("Offset", common::spec_type(p.offset));

@@ -69,10 +69,10 @@ bool has_tall_matrices(const Mxfp8& p) {
 }
 
 // With direction both, some kernels take a few more than 128 registers if unlimited, and do not spill if limited to
-// 128. (policy=te on sm_100 would spill.)
+// 128. (policy=te and padded scales on sm_100 would spill.)
 bool fits_four(const Mxfp8& p, const Target& target) {
   if (has_cut_bands(p)) return false;
-  return target.arch == 90 || (target.arch > 90 && target.arch < 120 && p.policy == Mxfp8Policy::ao);
+  return target.arch == 90 || (target.arch > 90 && target.arch < 120 && p.policy == Mxfp8Policy::ao && !padded(p));
 }
 
 // With a prologue for which the compiler would use a few more registers, four blocks were faster although some kernels
@@ -80,7 +80,7 @@ bool fits_four(const Mxfp8& p, const Target& target) {
 // blocked scales spill more.
 bool made_in_four(const Mxfp8& p, const Target& target) {
   if (p.prologue == Mxfp8Prologue::none || p.prologue == Mxfp8Prologue::dgated) return false;
-  return target.arch == 90 && p.scale_layout == Mxfp8Scales::plain && matrix_of(p).across && !has_cut_bands(p);
+  return target.arch == 90 && !blocked(p) && matrix_of(p).across && !has_cut_bands(p);
 }
 
 // Squares of 16-bit types took up to 167 registers if unlimited, depending on the compiler's version; squares of fp32

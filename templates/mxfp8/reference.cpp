@@ -20,6 +20,7 @@ namespace {
 // The index, among the scales of one direction, of the scale of block `block` of line `line`.
 std::int64_t scale_index(const Mxfp8& p, bool col, std::int64_t expert, std::int64_t line, std::int64_t block) {
   const mx::ScaleGrid g = scale_grid(p, col);
+  if (padded(p)) return mx::padded_index(g, expert, line, block);
   return blocked(p) ? mx::blocked_index(g, expert, line, block) : mx::plain_index(g, expert, line, block);
 }
 

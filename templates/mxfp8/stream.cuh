@@ -66,12 +66,19 @@ QUERN_DEVICE void write_elements(const KernelParams& p, const Slot& slot, const 
   }
 }
 
+// Where the scales of a row begin.
+QUERN_DEVICE u64 first_scale(const KernelParams& p, u64 row) {
+  if constexpr (!spec::padded) return row * p.row_blocks;
+  const u64 padding = divide(row, p.by_rows) * static_cast<u64>(round_up(p.rows, 128) - p.rows);
+  return (row + padding) * static_cast<u64>(room_of_blocks(p.row_blocks));
+}
+
 QUERN_DEVICE void write_by_own(const KernelParams& p, const Slot& slot, const Share& share) {
   const u32 scale = stored_scale(block_magnitude(share));
   if (!slot.inside) return;
   write_elements(p, slot, share, Scaling::reciprocal(scale));
   if (threadIdx.x % kLanes == 0)
-    store<kScaleBytes>(static_cast<u8*>(p.row_scales) + (slot.row * p.row_blocks + slot.column / kLanes) * kScaleBytes,
+    store<kScaleBytes>(static_cast<u8*>(p.row_scales) + (first_scale(p, slot.row) + slot.column / kLanes) * kScaleBytes,
                        scale_vector(scale));
 }
 

@@ -244,7 +244,7 @@ QUERN_DEVICE void write_column_scales(const KernelParams& p, const ThreadPositio
     Vector<kColumns> bytes = {};
 #pragma unroll
     for (int j = 0; j < kColumns; ++j) put_code(bytes, j, static_cast<u8>(columns.scale[j]));
-    store<kColumns>(col_scales(p, at) + block * p.cols + at.column, bytes);
+    store<kColumns>(col_scales(p, at) + block * room_of_lines(p.cols) + at.column, bytes);
   }
 }
 

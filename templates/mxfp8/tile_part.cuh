@@ -44,11 +44,11 @@ QUERN_DEVICE StackPosition stack_position(const KernelParams& p, u32 index) {
 // ---- Experts: all of one size
 
 QUERN_DEVICE i64 row_scale_bytes(const KernelParams& p) {
-  if constexpr (spec::blocked) return blocked_bytes(p.rows, p.row_blocks);
+  if constexpr (kWholeAtoms) return blocked_bytes(p.rows, p.row_blocks);
   return (kOnceASquare ? p.col_blocks : p.rows) * p.row_blocks * kScaleBytes;
 }
 QUERN_DEVICE i64 col_scale_bytes(const KernelParams& p) {
-  if constexpr (spec::blocked) return blocked_bytes(p.cols, p.col_blocks);
+  if constexpr (kWholeAtoms) return blocked_bytes(p.cols, p.col_blocks);
   return (kOnceASquare ? p.row_blocks : p.cols) * p.col_blocks * kScaleBytes;
 }
 
@@ -71,10 +71,10 @@ QUERN_DEVICE u8* part_numbers() { return group_numbers() + kPartBytes / 2; }
 
 QUERN_DEVICE void put_part_of_group(const KernelParams& p) {
   const GroupPlace g = group_place(group_numbers());
-  const i64 rows = spec::blocked ? g.padded_rows : kOnceASquare ? g.blocks : g.start;
-  const i64 row_bytes = (spec::blocked ? round_up(p.row_blocks, 4) : p.row_blocks) * kScaleBytes;
-  const i64 blocks = spec::blocked ? g.padded_blocks : g.blocks;
-  const i64 block_bytes = spec::blocked ? round_up(p.cols, 128) : kOnceASquare ? p.row_blocks : p.cols;
+  const i64 rows = kWholeAtoms ? g.padded_rows : kOnceASquare ? g.blocks : g.start;
+  const i64 row_bytes = (kWholeAtoms ? round_up(p.row_blocks, 4) : p.row_blocks) * kScaleBytes;
+  const i64 blocks = kWholeAtoms ? g.padded_blocks : g.blocks;
+  const i64 block_bytes = kWholeAtoms ? round_up(p.cols, 128) : kOnceASquare ? p.row_blocks : p.cols;
   const i64 part[] = {g.rows, g.start, g.unit, rows * row_bytes, blocks * block_bytes};
 #pragma unroll
   for (int i = 0; i < 5; ++i) put_number(part_numbers(), i, part[i]);

@@ -37,6 +37,7 @@ constexpr std::int64_t kWholeLine = std::int64_t{1} << 30;  // more than any lin
 bool col(const Problem& p) { return p.direction == Mxfp8DequantizeDirection::col; }
 bool transposed(const Problem& p) { return col(p) && p.out_order == Mxfp8DequantizeOrder::rows; }
 bool blocked(const Problem& p) { return p.scale_layout == Mxfp8DequantizeScales::blocked; }
+bool padded(const Problem& p) { return p.scale_layout == Mxfp8DequantizeScales::padded; }
 bool square(const Problem& p) { return p.block != Mxfp8DequantizeBlock::line; }
 bool one_scale_a_square(const Problem& p) { return p.block == Mxfp8DequantizeBlock::square && !blocked(p); }
 bool has_given_scale(const Problem& p) { return p.scaling == Mxfp8DequantizeScaling::tensor; }
@@ -97,6 +98,7 @@ bool blocks_are_resident(const Problem&, const Target& t, const Config& c) {
 Layout source_layout(const Problem& p) { return mx::strided_layout(p.element, source_of(p)); }
 Layout scales_layout(const Problem& p) {
   if (has_given_scale(p)) return {};
+  if (padded(p)) return mx::padded_layout(grid_of(p));
   return blocked(p) ? mx::blocked_layout(grid_of(p)) : mx::plain_layout(grid_of(p));
 }
 Layout given_scale_layout(const Problem& p) { return Layout::list(has_given_scale(p) ? f32 : DType::none, 1); }
@@ -117,10 +119,14 @@ constexpr auto applies = &applies_to<Problem, F>;
 
 // ---- Refusals
 
-std::string check_fp32_scales(const Problem& p) {
+std::string check_scales(const Problem& p) {
+  if (padded(p) && p.block == Mxfp8DequantizeBlock::square)
+    return "scale_layout=padded has a scale for each line: write block=square_spread for squares";
   if (!has_fp32_scales(p)) return {};
   const std::string scaling = std::string("scaling=") + mx::kScalings[static_cast<int>(p.scaling)];
-  if (blocked(p)) return "scale_layout=blocked goes with scaling=mx; " + scaling + " has plain scales";
+  if (p.scale_layout != Mxfp8DequantizeScales::plain)
+    return std::string("scale_layout=") + mx::kPaddedScaleLayouts[static_cast<int>(p.scale_layout)] +
+           " goes with scaling=mx; " + scaling + " has plain scales";
   if (square(p)) return "blocks of squares go with scaling=mx; " + scaling + " has block=line";
   if (p.scaling != Mxfp8DequantizeScaling::row) return {};
   if (col(p)) return "scaling=row goes with direction=row";
@@ -148,6 +154,7 @@ double scale_value(const Problem& p, const void* scales, std::int64_t index) {
 std::int64_t scale_index(const Problem& p, std::int64_t expert, std::int64_t line, std::int64_t block) {
   if (has_given_scale(p)) return 0;
   const mx::ScaleGrid grid = grid_of(p);
+  if (padded(p)) return mx::padded_index(grid, expert, line, block);
   return blocked(p) ? mx::blocked_index(grid, expert, line, block) : mx::plain_index(grid, expert, line, block);
 }
 
@@ -185,8 +192,8 @@ struct Mxfp8DequantizeFamily {
       choice_field("block", offsetof(Problem, block), mx::kBlocks, "elements that share a scale"),
       choice_field("out_order", offsetof(Problem, out_order), mx::kOrders,
                    "contiguous dimension with direction=col; rows: transposed"),
-      choice_field("scale_layout", offsetof(Problem, scale_layout), mx::kScaleLayouts,
-                   "blocked: atoms of 128 lines x 4 blocks, as block-scaled matrix products read them"),
+      choice_field("scale_layout", offsetof(Problem, scale_layout), mx::kPaddedScaleLayouts,
+                   "blocked: atoms of 128 lines x 4 blocks, for block-scaled matrix products; padded: plain with gaps"),
       choice_field("tail", offsetof(Problem, tail), mx::kTails,
                    "treatment of a dimension that is not a multiple of a block"),
       choice_field("noop", offsetof(Problem, noop), mx::kNoops,
@@ -247,7 +254,7 @@ struct Mxfp8DequantizeFamily {
 
   static std::string check(const Problem& p) {
     const mx::Strided source = source_of(p);
-    std::string why = check_fp32_scales(p);
+    std::string why = check_scales(p);
     if (why.empty()) why = mx::check_strided(source, source.line);
     return why.empty() ? check_blocks(p) : why;
   }
@@ -291,6 +298,7 @@ struct Mxfp8DequantizeFamily {
     spec.choice("mx::ScaleOrder", "order",
                 blocked(p)           ? "blocked"
                 : has_given_scale(p) ? "one"
+                : padded(p)          ? mx::padded_order(grid_of(p))
                                      : mx::plain_order(grid_of(p)));
   }
 

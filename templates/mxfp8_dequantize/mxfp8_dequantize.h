@@ -19,7 +19,7 @@ using Mxfp8DequantizeDirection = MxDirection;
 using Mxfp8DequantizeScaling = MxScaling;
 using Mxfp8DequantizeBlock = MxBlock;
 using Mxfp8DequantizeOrder = MxOrder;  // with direction=col, of source; rows: as mxfp8 transposes them
-using Mxfp8DequantizeScales = MxScaleLayout;
+using Mxfp8DequantizeScales = MxPaddedScaleLayout;
 using Mxfp8DequantizeTail = MxTail;
 using Mxfp8DequantizeNoop = MxNoop;
 

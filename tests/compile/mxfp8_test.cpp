@@ -72,6 +72,18 @@ TEST_F(Mxfp8Compile, OutStrides) {
   expect_each_good(jobs);
 }
 
+TEST_F(Mxfp8Compile, PaddedScales) {
+  std::vector<Job> jobs;
+  for (const char* direction : kDirections) {
+    for (const char* rest : {"", " block=square_spread", " source_order=rows", " tail=pad groups=8"})
+      jobs.push_back({cat("mxfp8 rows=4096 cols=4096 scale_layout=padded direction=", direction, rest),
+                      kArchitectures[jobs.size() % kArchitectures.size()]});
+  }
+  for (const char* direction : {"row", "col"})
+    jobs.push_back({cat("mxfp8_dequantize cols=4096 scale_layout=padded direction=", direction), "sm_90a"});
+  expect_each_good(jobs);
+}
+
 // Activations of few and many instructions, of one vector and of three. Each prologue has each activation, direction
 // and layout, not each combination.
 TEST_F(Mxfp8Compile, Prologues) {

@@ -148,6 +148,33 @@ void out_strides(std::vector<Case>& cases) {
   cases.push_back(with("persistent=1,blocks_per_sm=1", mxfp8(700, 1184, "out_stride=1200")));
 }
 
+// Scales with TransformerEngine's padding: dimensions below, at and above its multiples of 4 and 128; each matrix of
+// experts and of groups has its own.
+void padded_scales(std::vector<Case>& cases) {
+  for (const std::string& direction : kDirections) {
+    for (const char* block : {"line", "square_spread"}) {
+      const std::string rest = cat("scale_layout=padded direction=", direction, " block=", block);
+      for (const auto& [rows, cols] : {std::pair{32, 32}, {128, 128}, {160, 288}, {96, 1184}, {256, 416}}) {
+        cases.push_back({mxfp8(rows, cols, rest)});
+        cases.push_back({mxfp8(rows, cols, cat(rest, " dtype=f32"), 3)});
+      }
+      for (const auto& [rows, cols] : {std::pair{1, 1}, {65, 80}, {127, 400}, {993, 512}, {33, 62}})
+        cases.push_back({mxfp8(rows, cols, cat(rest, " tail=pad"), 2), rows % 3 == 0 ? 1 : 0});
+      for (const char* more : {"source_order=rows", "out_order=cols", "policy=te", "source_expert_stride=50000"})
+        cases.push_back({mxfp8(96, 160, cat(rest, " ", more), 3), 1});
+      for (const int count : {1, 5, 40}) {
+        cases.push_back({mxfp8(1024, 288, cat(rest, " groups=", count))});
+        cases.push_back({mxfp8(700, 200, cat(rest, " tail=pad groups=", count))});
+      }
+      for (const char* config : {"vector=2,rows=32", "vector=16,rows=16,stack=2"})
+        cases.push_back(with(cat("form=1,unroll=1,threads=128,panel=0,", config), mxfp8(416, 352, rest, 2)));
+    }
+  }
+  cases.push_back(with("form=1,unroll=1,threads=128,rows=16,panel=0,cluster=8",
+                       mxfp8(416, 1184, "scale_layout=padded direction=both", 2)));
+  cases.push_back(with("persistent=1,blocks_per_sm=1", mxfp8(700, 1184, "scale_layout=padded", 3)));
+}
+
 // Any number of rows is legal without blocks across rows. Regression: a band of fewer than 32 rows was written past its
 // end.
 void cut_bands(std::vector<Case>& cases) {
@@ -394,6 +421,7 @@ std::vector<Case> mxfp8_cases() {
   crooked_lines(cases);
   expert_strides(cases);
   out_strides(cases);
+  padded_scales(cases);
   cut_bands(cases);
   stream_configs(cases);
   tile_configs(cases);

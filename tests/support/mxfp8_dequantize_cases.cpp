@@ -24,6 +24,12 @@ void scales_of_mx(std::vector<Case>& cases) {
         cases.push_back({number_matrix(65, 33, cat(rest, " tail=pad dtype=f32"))});
       }
     }
+    for (const char* block : {"line", "square_spread"}) {
+      const std::string rest = cat("scale_layout=padded ", order, " block=", block);
+      cases.push_back({number_matrix(160, 224, rest, 3)});
+      cases.push_back({number_matrix(128, 128, cat(rest, " dtype=f32"), 2)});
+      cases.push_back({number_matrix(57, 44, cat(rest, " tail=pad"), 2), 1});
+    }
     cases.push_back({number_matrix(64, 96, cat("source_stride=112 ", order), 2)});
     cases.push_back({number_matrix(0, 96, cat("", order))});
     for (const char* config :

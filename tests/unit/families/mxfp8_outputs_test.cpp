@@ -1,4 +1,4 @@
-// The memory of mxfp8's outputs: strides of their own.
+// The memory of mxfp8's outputs: strides of their own, and padded scales.
 #include "mxfp8/mxfp8.h"
 
 #include <gtest/gtest.h>
@@ -47,6 +47,36 @@ TEST(Mxfp8OutStrides, NarrowTheVectorWhereElementsAreWrittenFromIt) {
       << "lines that begin anywhere";
   EXPECT_EQ(variant_summary("mxfp8 cols=4096 direction=col out_order=cols out_stride=4098"), "tile:4:4 element:2:1 ");
   EXPECT_EQ(variant_summary("mxfp8 rows=4096 cols=4096 source_order=rows out_stride=4097"), "tile:16:16 element:2:1 ");
+}
+
+// TransformerEngine has [round_up(rows, 128), round_up(cols / 32, 4)] scales of rows and [round_up(rows / 32, 4),
+// round_up(cols, 128)] of columns, of which the last ones are padding.
+TEST(Mxfp8PaddedScales, HaveThePitchesOfTransformerEngine) {
+  const std::string padded = "rows=96 cols=160 experts=2 scale_layout=padded ";
+  EXPECT_EQ(span(padded, "scales"), 128 * 8 + 95 * 8 + 5);
+  EXPECT_EQ(span(padded + "direction=col", "scales"), 4 * 256 + 2 * 256 + 160);
+  EXPECT_EQ(span(padded + "direction=both", "scales_col"), 4 * 256 + 2 * 256 + 160);
+  EXPECT_EQ(span("rows=128 cols=128 scale_layout=padded", "scales"), 128 * 4) << "nothing to pad";
+  EXPECT_EQ(span("rows=96 cols=160 scale_layout=padded groups=3", "scales"), 512 * 8) << "each group has its own";
+  EXPECT_EQ(span("rows=96 cols=160 scale_layout=padded groups=3 direction=col", "scales"), 16 * 256);
+  const std::string back = "mxfp8_dequantize rows=96 cols=160 experts=2 scale_layout=padded ";
+  EXPECT_EQ(test::span(back, "source_scales"), 128 * 8 + 95 * 8 + 5);
+  EXPECT_EQ(test::span(back + "direction=col", "source_scales"), 4 * 256 + 2 * 256 + 160);
+}
+
+TEST(Mxfp8PaddedScales, AreOfLines) {
+  EXPECT_TRUE(has(refusal("scale_layout=padded block=square"), "write block=square_spread"));
+  EXPECT_EQ(refusal("scale_layout=padded block=square_spread"), "");
+  EXPECT_TRUE(has(refusal("scale_layout=padded scaling=row"), "scale_layout=padded goes with scaling=mx"));
+  EXPECT_TRUE(has(test::refusal("mxfp8_dequantize scale_layout=padded block=square"), "write block=square_spread"));
+  EXPECT_TRUE(has(test::refusal("mxfp8_dequantize scale_layout=padded scaling=row"), "goes with scaling=mx"));
+  EXPECT_TRUE(has(test::parse_error("moe_permute scale_layout=padded"), "scale_layout"));
+}
+
+// The fastest form stays.
+TEST(Mxfp8PaddedScales, AreWrittenByStreams) {
+  EXPECT_EQ(variant_summary("mxfp8 cols=4096 scale_layout=padded"), "stream:16:16 element:2:1 ");
+  EXPECT_EQ(variant_summary("mxfp8 cols=4096 scale_layout=padded groups=4"), "tile:16:16 element:2:1 ");
 }
 
 }  // namespace

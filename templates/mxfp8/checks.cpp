@@ -33,6 +33,21 @@ std::string check_modes(const Mxfp8& p) {
   return {};
 }
 
+std::string check_varying(const Mxfp8& p) {
+  if (p.capacity != 0 && p.varying != Mxfp8Varying::both)
+    return "capacity is for varying=both; else groups have rows * cols elements at most";
+  if (!has_matrices(p)) return {};
+  const std::string varying = std::string("varying=") + kVaryings[static_cast<int>(p.varying)];
+  if (p.groups == 0) return varying + " is for groups: give their number, as in groups=8";
+  if (p.scaling != Mxfp8Scaling::mx) return varying + " goes with scaling=mx";
+  if (p.prologue != Mxfp8Prologue::none) return varying + " goes with prologue=none";
+  if (p.source_stride != 0) return "source_stride goes with varying=rows; other groups have no gaps";
+  if (has_out_strides(p)) return "out_stride and out_col_stride go with varying=rows; other groups have no gaps";
+  if (!is_whole(p)) return {};
+  std::string why = mx::check_whole_blocks("cols", p.cols, kBlockElements, "groups");
+  return why.empty() ? mx::check_whole_blocks("rows", p.rows, kBlockElements, "groups") : why;
+}
+
 std::string check_groups(const Mxfp8& p) {
   if (p.groups > 0 && p.experts != 1 && p.experts != kOpen)
     return "groups are of one matrix, experts=1; experts are groups of one size";
@@ -117,8 +132,8 @@ std::string check_memory(const Mxfp8& p) {
 }  // namespace
 
 std::string check(const Mxfp8& p) {
-  for (const auto rule :
-       {check_modes, check_prologue, check_sums, check_groups, check_scaling, check_memory, check_blocks}) {
+  for (const auto rule : {check_modes, check_prologue, check_sums, check_groups, check_varying, check_scaling,
+                          check_memory, check_blocks}) {
     if (std::string why = rule(p); !why.empty()) return why;
   }
   return {};

@@ -17,6 +17,7 @@ inline constexpr const char* kDirections[] = {QUERN_MXFP8_DIRECTIONS(QUERN_CHOIC
 inline constexpr const char* kModes[] = {QUERN_SCALE_MODES(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kPolicies[] = {QUERN_SCALE_POLICIES(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kPrologues[] = {QUERN_MXFP8_PROLOGUES(QUERN_CHOICE_NAME) nullptr};
+inline constexpr const char* kVaryings[] = {QUERN_MXFP8_VARYINGS(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kBiasGradients[] = {QUERN_MXFP8_BIAS_GRADIENTS(QUERN_CHOICE_NAME) nullptr};
 
 }  // namespace quern::mxfp8

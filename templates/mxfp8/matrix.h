@@ -6,6 +6,7 @@
 #include "mx/scales.h"
 #include "mx/strided.h"
 #include "mxfp8/mxfp8.h"
+#include "mxfp8/varying.h"
 
 namespace quern::mxfp8 {
 
@@ -92,8 +93,10 @@ inline bool is_empty(const Mxfp8& p) { return p.experts == 0 || p.rows == 0 || p
 inline bool sums_nothing(const Mxfp8& p) { return has_sums(p) && p.rows == 0 && p.experts != 0 && p.cols != 0; }
 
 // Whether every group must have whole blocks of rows. If no block lies across rows, a group may have any number of
-// rows.
-inline bool has_whole_groups(const Mxfp8& p) { return is_whole(p) && (matrix_of(p).across || square(p)); }
+// rows. Matrices of groups have whole blocks in both dimensions, so that each begins at a multiple of a vector.
+inline bool has_whole_groups(const Mxfp8& p) {
+  return is_whole(p) && (has_matrices(p) || matrix_of(p).across || square(p));
+}
 
 // The scales of one direction.
 inline mx::ScaleGrid scale_grid(const Mxfp8& p, bool col) {
@@ -129,12 +132,27 @@ inline std::int64_t pitch_of(const Mxfp8& p, bool col) {
 inline bool has_out_strides(const Mxfp8& p) { return p.out_stride != 0 || p.out_col_stride != 0; }
 
 inline Layout elements_layout(const Mxfp8& p, bool col) {
+  if (has_matrices(p)) return Layout::list(p.element, most_elements(p));
   const std::int64_t lines = has_column_lines(p, col) ? p.cols : p.rows;
   return Layout::matrices(p.element, p.experts, lines, line_of(p, col), lines * pitch_of(p, col), pitch_of(p, col));
 }
 
+// The bytes of the scales of one matrix: an expert's, or a group's.
+inline std::int64_t scale_room(const Mxfp8& one, bool col) {
+  const mx::ScaleGrid g = scale_grid(one, col);
+  return blocked(one) || padded(one) ? mx::blocked_bytes(g) : mx::plain_scales(g) * scale_size(one);
+}
+
+// Scales of groups that are matrices of their own, at most.
+inline std::int64_t most_scales(const Mxfp8& p, bool col) {
+  if (blocked(p) || padded(p)) return most_tiles(p, 128, 128) * 512;
+  const bool once = one_scale_a_square(p);
+  return most_tiles(p, col || once ? kBlockElements : 1, !col || once ? kBlockElements : 1);
+}
+
 inline Layout scales_layout(const Mxfp8& p, bool col) {
   if (has_given_scale(p)) return {};
+  if (has_matrices(p)) return Layout::list(e8m0, most_scales(p, col));
   if (padded(p)) return mx::padded_layout(scale_grid(p, col));
   return blocked(p) ? mx::blocked_layout(scale_grid(p, col)) : mx::plain_layout(scale_grid(p, col));
 }

@@ -88,6 +88,10 @@ struct Mxfp8Family {
                    "blocked: atoms of 128 lines x 4 blocks, for block-scaled matrix products; padded: plain with gaps"),
       choice_field("tail", offsetof(Mxfp8, tail), kTails, "treatment of a dimension that is not a multiple of a block"),
       extent_field("groups", offsetof(Mxfp8, groups), false, "consecutive groups of rows; 0: none"),
+      choice_field("varying", offsetof(Mxfp8, varying), kVaryings,
+                   "dimensions in which groups differ; rows: groups are rows of one matrix"),
+      integer_field("capacity", offsetof(Mxfp8, capacity), 0, kMaxExtent,
+                    "varying=both: elements of all groups, at most; 0: rows * cols"),
       choice_field("noop", offsetof(Mxfp8, noop), kNoops, "flag: a float on the device that is 1 skips the launch"),
       choice_field("prologue", offsetof(Mxfp8, prologue), kPrologues, "function applied to source before quantization"),
       choice_field("activation", offsetof(Mxfp8, activation), common::kActivationNames,
@@ -111,6 +115,8 @@ struct Mxfp8Family {
        "prologue dact and dgated: the input of the activation"},
       {"offsets", Role::input, offsetof(Mxfp8Args, offsets), false, layout<offsets_layout>, "[groups]",
        "groups: where each ends"},
+      {"col_offsets", Role::input, offsetof(Mxfp8Args, col_offsets), false, layout<col_offsets_layout>, "[groups]",
+       "varying=cols and both: where the columns of each group end"},
       {"given_scale", Role::input, offsetof(Mxfp8Args, given_scale), false, layout<given_scale_layout>, "[1]",
        "scaling=tensor: the scale of the whole tensor, f32"},
       {"noop", Role::input, offsetof(Mxfp8Args, noop), false, layout<noop_layout>, "[1]",
@@ -240,7 +246,9 @@ struct Mxfp8Family {
     any[kRows] = 32;
     any[kStack] = any[kCluster] = 1;
     // Without a limit, ptxas uses 48 registers for some kernels and spills a few to fit more blocks.
-    if (any[kForm] == kTile) any[kResident] = p.prologue == Mxfp8Prologue::none && !has_fp32_scales(p) ? 4 : 0;
+    const bool has_registers =
+        p.prologue == Mxfp8Prologue::none && !has_fp32_scales(p) && !(has_matrices(p) && both_made(p));
+    if (any[kForm] == kTile) any[kResident] = has_registers ? 4 : 0;
     out[1] = {"element", any};
     return 2;
   }
@@ -273,9 +281,14 @@ struct Mxfp8Family {
   static Tolerance tolerance(const Mxfp8& p, int operand) { return prologue_tolerance(p, kOperands[operand].name); }
 
   static std::int64_t bytes(const Mxfp8& p) {
+    std::int64_t sum = 0;
+    if (has_matrices(p)) {
+      for (const GroupMatrix& group : bench_matrices(p)) sum += bytes(group.problem);
+      return sum;
+    }
     const std::int64_t elements = p.experts * p.rows * p.cols;
     const Matrix m = matrix_of(p);
-    std::int64_t sum = (m.experts * m.rows * m.line + (has_input(p) ? elements : 0)) * source_bytes(p);
+    sum += (m.experts * m.rows * m.line + (has_input(p) ? elements : 0)) * source_bytes(p);
     if (has_sums(p)) sum += p.experts * p.cols * 4;
     if (row_made(p)) sum += elements + scale_bytes(p, false);
     if (col_made(p)) sum += elements + scale_bytes(p, true);
@@ -284,6 +297,10 @@ struct Mxfp8Family {
 
   static bool generate(const Mxfp8& p, int operand, std::uint64_t seed, void* data) {
     const std::string_view name = kOperands[operand].name;
+    if (has_matrices(p) && (name == "offsets" || name == "col_offsets")) {
+      generate_ends(p, name == "col_offsets", seed, data);
+      return true;
+    }
     if (mx::generate_control(name, groups_of(p), seed, data)) return true;
     if (p.prologue != Mxfp8Prologue::none && (name == "source" || name == "input")) {
       generate_arguments(p, name == "input", seed, data);

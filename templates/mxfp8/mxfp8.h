@@ -30,6 +30,13 @@ enum class Mxfp8Direction : std::uint8_t { QUERN_MXFP8_DIRECTIONS(QUERN_CHOICE_V
   VALUE(sums) /* what is quantized, summed over the rows of each column, in fp32 and in one order */
 enum class Mxfp8BiasGradient : std::uint8_t { QUERN_MXFP8_BIAS_GRADIENTS(QUERN_CHOICE_VALUE) };
 
+// Which dimensions of groups differ from one to the next. Of all groups there are `rows` rows, or `cols` columns.
+#define QUERN_MXFP8_VARYINGS(VALUE)                                                                       \
+  VALUE(rows) /* groups are rows of one matrix; `offsets` are their ends */                               \
+  VALUE(cols) /* a group is a matrix of `rows` rows; `col_offsets` are the ends of the groups' columns */ \
+  VALUE(both) /* a group is a matrix; `offsets` and `col_offsets` are the ends of their rows and columns */
+enum class Mxfp8Varying : std::uint8_t { QUERN_MXFP8_VARYINGS(QUERN_CHOICE_VALUE) };
+
 // Those of quern/scale_choices.h and quern/mx_choices.h, under this family's names. Mxfp8Prologue is in
 // quern/mxfp8_choices.h.
 using Mxfp8Mode = ScaleMode;
@@ -47,6 +54,7 @@ struct Mxfp8Args {
   In source = {};
   In input = {};    // prologue dact and dgated: [experts, rows, cols] of dtype, no gaps
   In offsets = {};  // groups: [groups], where each ends; a group begins where the one before it ends, the first at 0
+  In col_offsets = {};  // varying=cols and both: [groups], where the columns of each end, counted as the rows are
   In given_scale = {};  // scaling=tensor: a float
   In noop = {};         // noop=flag: a float; where it is 1 nothing is read or written
   Out out = {};         // of element; must not overlap source or input
@@ -57,8 +65,8 @@ struct Mxfp8Args {
   Out workspace = {};      // its scratch memory: zeros, which each launch restores; one launch at a time; see
                            // Plan::workspace_bytes
   Out status = {};  // groups: an int32 that the caller has set to 0; 1 + the number of the first group that ends before
-                    // it begins or after the last row (or whose rows must be whole blocks and are not): then nothing
-                    // else is written
+                    // it begins or after the last row (or whose rows must be whole blocks and are not; the same of its
+                    // columns; or with which there are more elements than `capacity`): then nothing else is written
   float alpha = kDefaultAlpha;  // parameter of the activation
   std::int64_t rows = kOpen;
   std::int64_t experts = kOpen;
@@ -82,7 +90,10 @@ struct Mxfp8 {
   Mxfp8Order out_order = Mxfp8Order::rows;  // of the col direction's out; cols: not transposed
   Mxfp8Scales scale_layout = Mxfp8Scales::plain;
   Mxfp8Tail tail = Mxfp8Tail::refuse;
-  std::int64_t groups = 0;  // of rows, whose ends are on the device; 0: none
+  std::int64_t groups = 0;                    // of rows, whose ends are on the device; 0: none
+  Mxfp8Varying varying = Mxfp8Varying::rows;  // cols, both: the groups' matrices lie one after the other in source, and
+                                              // so do those of each output
+  std::int64_t capacity = 0;                  // varying=both: what source has room for, in elements; 0: rows * cols
   Mxfp8Noop noop = Mxfp8Noop::never;
   DType offset = DType::i32;  // type of the ends: i32 or i64
   Mxfp8Prologue prologue = Mxfp8Prologue::none;

@@ -73,6 +73,16 @@ struct WithPitches<Form, true> : Form {
   long long col_pitch;
 };
 
+// Those of groups that are matrices of their own.
+template <class Form, bool Matrices>
+struct WithMatrices : Form {};
+template <class Form>
+struct WithMatrices<Form, true> : Form {
+  const void* col_offsets;
+  long long elements;  // all groups have at most as many
+  unsigned unit;       // of a group, on the device: which of its stacks
+};
+
 constexpr int kPartBytes = 128;
 constexpr int kBarrierBytes = 16;  // including padding that keeps the rest aligned
 

@@ -3,12 +3,6 @@
 namespace quern::mxfp8 {
 namespace {
 
-// The bytes of one matrix's scales.
-std::int64_t scale_room(const Mxfp8& one, bool col) {
-  const mx::ScaleGrid g = scale_grid(one, col);
-  return blocked(one) || padded(one) ? mx::blocked_bytes(g) : mx::plain_scales(g) * scale_size(one);
-}
-
 std::vector<Part> experts(const Mxfp8& p) {
   Mxfp8 one = p;
   one.experts = 1;

@@ -16,6 +16,7 @@ namespace quern::mxfp8 {
 bool transposed(const Mxfp8& p) { return matrix_of(p).across && p.out_order == Mxfp8Order::rows; }
 
 bool has_cut_bands(const Mxfp8& p) {
+  if (has_matrices(p)) return !is_whole(p);
   const Matrix m = matrix_of(p);
   const auto is_cut = [&](std::int64_t n) { return n == kOpen || n % block_length(p) != 0; };
   const bool pads = !is_whole(p);
@@ -32,9 +33,9 @@ static std::int64_t pitch_limit(const Mxfp8& p, bool col) {
 
 std::int64_t natural_vector(const Mxfp8& p, std::int64_t limit) {
   const Matrix m = matrix_of(p);
-  // For an open extent it is known whether it is a multiple of the block.
-  const bool whole = is_whole(p) && (m.along || square(p));
-  const std::int64_t cols = m.cols != kOpen ? m.cols : whole ? block_length(p) : 1;
+  // For an open extent, and for columns of groups, it is known whether it is a multiple of the block.
+  const bool whole = is_whole(p) && (m.along || square(p) || has_matrices(p));
+  const std::int64_t cols = m.cols != kOpen && !has_matrices(p) ? m.cols : whole ? block_length(p) : 1;
   // The two halves of a line are read together.
   const std::int64_t half = p.prologue == Mxfp8Prologue::dgated ? cols / 2 : cols;
   const std::int64_t stride = p.source_stride != 0 ? p.source_stride : half;
@@ -46,13 +47,13 @@ std::int64_t natural_vector(const Mxfp8& p, std::int64_t limit) {
 
 bool can_stream(const Mxfp8& p) {
   const Matrix m = matrix_of(p);
-  if (padded(p) && p.groups > 0) return false;  // a row's place needs its group
+  if (has_matrices(p) || (padded(p) && p.groups > 0)) return false;  // a row's place needs its group
   return m.along && !m.across && !square(p) && !blocked(p) && p.source_order == Mxfp8Order::cols && !has_sums(p);
 }
 
 bool rows_have_scales(const Mxfp8& p) {
   return !has_fp32_scales(p) && row_made(p) && p.source_order == Mxfp8Order::cols && !blocked(p) &&
-         !one_scale_a_square(p);
+         !one_scale_a_square(p) && !has_matrices(p);
 }
 
 bool has_wide_tile(const Mxfp8& p) { return matrix_of(p).along && p.scaling == Mxfp8Scaling::block128; }
@@ -188,6 +189,20 @@ void launch_rows(const Mxfp8& p, const Config& config, RowParams params, Launch&
   launch.shared_bytes = teams == 1 ? static_cast<std::uint32_t>(config[kThreads] / 32 * 4) : 0;
 }
 
+// Thread blocks find their group and its stacks on the device. There are as many as groups of any shape can need.
+void launch_matrices(const Mxfp8& p, const Mxfp8Args& a, const Config& config, TileParams params, Launch& launch) {
+  const std::int64_t rows = std::int64_t{kTileRows} * config[kStack], cols = tile_columns(p, config);
+  const std::int64_t stacks = blocked(p) ? most_tiles(p, rows, 128) * (128 / cols) : most_tiles(p, rows, cols);
+  params.panel =
+      config[kPanel] == 0 ? std::numeric_limits<std::uint32_t>::max() : static_cast<std::uint32_t>(config[kPanel]);
+  launch.set_params(WithMatrices<TileParams, true>{params, a.col_offsets.data, most_elements(p), 0});
+  launch.empty = is_empty(p);
+  launch.block[0] = kTileThreads;
+  launch.grid[0] =
+      static_cast<std::uint32_t>(std::min<std::int64_t>(stacks, std::numeric_limits<std::uint32_t>::max()));
+  launch.shared_bytes = static_cast<std::uint32_t>(shared_of(p, config).bytes);
+}
+
 // With blocked scales the padding of the atoms is also written. Each group may end with a partial stack.
 void launch_tiles(const Mxfp8& p, const Config& config, TileParams params, Launch& launch) {
   const std::int64_t cols = blocked(p) ? round_up_to(params.cols, 128) : params.cols;
@@ -232,6 +247,7 @@ namespace {
 std::int64_t scales_together(const Mxfp8& p, const Config& config) {
   const bool by_block = p.source_order == Mxfp8Order::rows && !blocked(p);
   if (by_block || config[kVector] == source_bytes(p) || has_fp32_scales(p)) return 1;
+  if (has_matrices(p) && !blocked(p)) return 1;  // columns of groups have any number of blocks
   const std::int64_t tile = tile_columns(p, config) / kBlockElements, blocks = tile * config[kCluster];
   return common::common_alignment({blocks, blocked(p) ? blocks : blocks_of(p, p.cols)},
                                   config[kCluster] == 1 ? tile : alignment(p, config));
@@ -243,6 +259,7 @@ std::size_t bytes_with_pitches(const Mxfp8& p) {
 }
 std::size_t params_bytes(const Mxfp8& p, const Config& config) {
   if (p.scaling == Mxfp8Scaling::row) return bytes_with_pitches<RowParams>(p);
+  if (has_matrices(p)) return sizeof(WithMatrices<TileParams, true>);
   return config[kForm] == kTile ? bytes_with_pitches<TileParams>(p) : bytes_with_pitches<StreamParams>(p);
 }
 
@@ -264,7 +281,7 @@ void specialize(const Mxfp8& p, const Config& config, Spec& spec) {
   spec.flag("given_scale", has_given_scale(p));
   spec.flag("blocked", blocked(p));
   spec.flag("padded", padded(p));
-  spec.flag("groups", p.groups > 0);
+  spec.flag("groups", p.groups > 0 && !has_matrices(p));
   spec.flag("whole_groups", has_whole_groups(p));
   spec.type("Offset", common::spec_type(p.offset));
   spec.header("common/activations.cuh");
@@ -290,6 +307,8 @@ void specialize(const Mxfp8& p, const Config& config, Spec& spec) {
   spec.choice("mxfp8::Block", "block", kBlocks[static_cast<int>(p.block)]);
   spec.flag("cut_bands", has_cut_bands(p));
   spec.flag("bias_gradient", has_sums(p));
+  spec.flag("varying", has_matrices(p));
+  spec.flag("varying_rows", p.varying == Mxfp8Varying::both);
   spec.part("mxfp8/tile.cuh");
 }
 
@@ -297,6 +316,7 @@ void launch(const Mxfp8& p, const Mxfp8Args& a, const DeviceModel& model, const 
   if (p.scaling == Mxfp8Scaling::row) return launch_rows(p, config, with_matrix<RowParams>(p, a), launch);
   if (config[kForm] == kStream) return launch_stream(p, model, config, with_matrix<StreamParams>(p, a), launch);
   TileParams params = with_matrix<TileParams>(p, a);
+  if (has_matrices(p)) return launch_matrices(p, a, config, params, launch);
   set_sums(p, a, params);
   launch_tiles(p, config, params, launch);
 }

@@ -22,6 +22,7 @@ Config tile_config(std::int64_t vector, std::int32_t rows) {
 std::int64_t tiles_of(const Mxfp8& p, const Config& config) {
   const Matrix m = matrix_of(p);
   if (m.experts == kOpen || m.rows == kOpen || m.cols == kOpen) return std::int64_t{1} << 60;
+  if (has_matrices(p)) return most_elements(p) / (std::int64_t{kTileRows} * tile_columns(p, config));
   return m.experts * pieces(m.rows, kTileRows) * pieces(m.cols, tile_columns(p, config));
 }
 // Whether there are at least `each` tiles per multiprocessor.
@@ -155,6 +156,10 @@ Config narrow_stack(Config config) {
 Config preferred_tile(const Mxfp8& p, const Target& target, const DeviceModel& model) {
   Config config = usual_tile(p);
   spread_tiles(p, model, config);
+  if (has_matrices(p)) {  // their parameters are in registers
+    config[kResident] = 0;
+    return config;
+  }
   config[kResident] = resident_for(p, target);
   if (matrix_of(p).along) config[kPanel] = 0;
   if (target.arch < 90 || target.arch >= 120) return config;

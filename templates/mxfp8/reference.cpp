@@ -152,6 +152,10 @@ void quantize_reference(const Mxfp8& p, const Mxfp8Args& a) {
   if (sums_nothing(p))
     std::fill_n(static_cast<float*>(a.bias_gradient.data), static_cast<std::size_t>(p.experts * p.cols), 0.0F);
   if (is_empty(p)) return;
+  if (has_matrices(p)) {
+    for (const GroupMatrix& group : matrices_of(p, a)) quantize_reference(group.problem, group.args);
+    return;
+  }
   for (const Part& part : parts_of(p, a))
     common::with_float(p.dtype, [&](auto x) { Quantizer<decltype(x)>(part, a).run(); });
 }
@@ -164,6 +168,13 @@ static bool is_summed(const Mxfp8& p, std::int64_t column) {
 
 // 32 consecutive elements of 32 rows have one magnitude, so that blocks of both directions have one.
 void generate_source(const Mxfp8& p, std::uint64_t seed, void* data) {
+  if (has_matrices(p)) {  // as one matrix with rows of 32, so that 1024 elements have one magnitude
+    Mxfp8 flat = p;
+    flat.varying = Mxfp8Varying::rows;
+    flat.cols = most_elements(p) % 32 == 0 ? 32 : 1;
+    flat.rows = most_elements(p) / flat.cols;
+    return generate_source(flat, seed, data);
+  }
   const Matrix m = matrix_of(p);
   common::with_float(p.dtype, [&](auto x) {
     using T = decltype(x);

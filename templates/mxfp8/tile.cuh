@@ -10,6 +10,7 @@
 #include "mxfp8/tile_cluster.cuh"
 #include "mxfp8/tile_columns.cuh"
 #include "mxfp8/tile_rows.cuh"
+#include "mxfp8/varying.cuh"
 
 namespace quern::mxfp8 {
 
@@ -140,10 +141,7 @@ QUERN_DEVICE void run_tile(const KernelParams& p, u32 tile) {
 // In both directions a loop's variables exceed the registers; in one direction the loop is faster, and half the code.
 constexpr int kTilesUnrolled = spec::row && spec::col ? kStack : 1;
 
-QUERN_DEVICE void run(const KernelParams& p) {
-  if constexpr (spec::groups) {
-    if (!begin_part(p)) return;  // so do all blocks of a cluster, which are adjacent
-  }
+QUERN_DEVICE void run_stack(const KernelParams& p) {
   if constexpr (spec::bias_gradient) {
     if (p.rows == 0) return write_zeros(p);
   }
@@ -155,6 +153,17 @@ QUERN_DEVICE void run(const KernelParams& p) {
   if constexpr (spec::bias_gradient) before = send_tile_sums(p);
   write_stack(p, thread_position(p, 0));
   if constexpr (spec::bias_gradient) add_sums(p, before);
+}
+
+QUERN_DEVICE void run(const KernelParams& p) {
+  if constexpr (spec::varying) {
+    if (find_matrix(p)) run_stack(matrix_of_block(p));
+    return;
+  }
+  if constexpr (spec::groups) {
+    if (!begin_part(p)) return;  // so do all blocks of a cluster, which are adjacent
+  }
+  run_stack(p);
 }
 
 }  // namespace quern::mxfp8

@@ -26,15 +26,29 @@ struct StackPosition {
   u32 column;
 };
 
+// By divisions, which take fewer registers than the numbers that replace them. `stack`: of the expert.
+QUERN_DEVICE StackPosition position_by_division(const KernelParams& p, u64 expert, u32 stack) {
+  const u32 panel = stack / (p.panel * p.down), first = panel * p.panel;
+  const u32 width = p.across - first < p.panel ? p.across - first : p.panel;
+  const u32 in_panel = stack - first * p.down;
+  return {expert, in_panel / width, first + in_panel % width};
+}
+
+// Of groups that are matrices of their own, the block's stack is a parameter.
+template <class P>
+QUERN_DEVICE u32 unit_of(const P& p) {
+  if constexpr (spec::varying) {
+    return p.unit;
+  } else {
+    return 0;
+  }
+}
+
 QUERN_DEVICE StackPosition stack_position(const KernelParams& p, u32 index) {
+  if constexpr (spec::varying) return position_by_division(p, 0, unit_of(p));
   const u64 expert = divide(index, p.by_stacks);
   const u32 stack = static_cast<u32>(index - expert * (static_cast<u64>(p.across) * p.down));
-  if constexpr (spec::bias_gradient) {  // divisions take fewer registers, and sums have none left
-    const u32 panel = stack / (p.panel * p.down), first = panel * p.panel;
-    const u32 width = p.across - first < p.panel ? p.across - first : p.panel;
-    const u32 in_panel = stack - first * p.down;
-    return {expert, in_panel / width, first + in_panel % width};
-  }
+  if constexpr (spec::bias_gradient) return position_by_division(p, expert, stack);  // sums have no registers left
   const u32 first = divide32(stack, p.by_panel) * p.panel, in_panel = stack - first * p.down;
   const bool is_whole = p.across - first >= p.panel;
   const u32 row = divide32(in_panel, is_whole ? p.by_width : p.by_last_width);

@@ -72,6 +72,22 @@ TEST_F(Mxfp8Compile, OutStrides) {
   expect_each_good(jobs);
 }
 
+// Groups that are matrices of their own keep their parameters in registers.
+TEST_F(Mxfp8Compile, VaryingGroups) {
+  std::vector<Job> jobs;
+  for (const char* varying : {"cols", "both"}) {
+    for (const char* direction : kDirections) {
+      for (const char* rest : {"", " scale_layout=blocked", " tail=pad offset=i64", " block=square", " out_order=cols",
+                               " scale_layout=padded dtype=f32"})
+        jobs.push_back({cat("mxfp8 rows=4096 cols=4096 groups=8 varying=", varying, " direction=", direction, rest),
+                        kArchitectures[jobs.size() % kArchitectures.size()]});
+    }
+  }
+  expect_each_good(jobs);
+  const Compiled both = compile("mxfp8 rows=4096 cols=4096 groups=8 varying=both direction=col", "sm_90a");
+  EXPECT_EQ(accesses(both, 0, false, 16), 16) << "whole vectors";
+}
+
 TEST_F(Mxfp8Compile, PaddedScales) {
   std::vector<Job> jobs;
   for (const char* direction : kDirections) {

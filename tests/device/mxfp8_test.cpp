@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/text.h"
 #include "driver/stream.h"
 #include "mxfp8/mxfp8.h"
 #include "plan/problem.h"
@@ -32,8 +33,8 @@ class Mxfp8Device : public DeviceTest {
           std::find_if(operands.begin(), operands.end(), [&](const Operand& o) { return o.name == name; }) -
           operands.begin());
     }
-    void set_offsets(const std::vector<std::int32_t>& ends) {
-      std::copy(ends.begin(), ends.end(), reinterpret_cast<std::int32_t*>(host.data(operand("offsets"))));
+    void set_offsets(const std::vector<std::int32_t>& ends, const char* name = "offsets") {
+      std::copy(ends.begin(), ends.end(), reinterpret_cast<std::int32_t*>(host.data(operand(name))));
       std::memset(host.data(operand("status")), 0, sizeof(std::int32_t));
     }
     HostOperands result() const {
@@ -117,6 +118,112 @@ TEST_F(Mxfp8Groups, WrongOffsetsAreReportedAndNothingIsWritten) {
             << text << " " << family.operands[i].name;
       }
       EXPECT_EQ(work.device->damage(work.host), "") << text;
+    }
+  }
+}
+
+// Groups that are matrices of their own.
+class Mxfp8Matrices : public Mxfp8Device {
+ protected:
+  using Ends = std::vector<std::int32_t>;
+  static constexpr const char* kFields[] = {"", "direction=both", "direction=col scale_layout=blocked",
+                                            "direction=both out_order=cols scale_layout=padded",
+                                            "direction=both block=square_spread"};
+  static void set(Work& work, const Ends& rows, const Ends& cols) {
+    if (work.host.present(work.operand("offsets"))) work.set_offsets(rows);
+    work.set_offsets(cols, "col_offsets");
+  }
+};
+
+// Sizes of TransformerEngine's grouped tests whose last or both dimensions differ.
+TEST_F(Mxfp8Matrices, PublishedShapesAreTheReferences) {
+  struct Shape {
+    const char* fields;
+    Ends rows, cols;
+  };
+  const Shape shapes[] = {
+      {"rows=256 cols=896 groups=3 varying=cols", {}, {128, 384, 896}},
+      {"rows=384 cols=384 groups=2 varying=both capacity=81920", {128, 384}, {128, 384}},
+      {"rows=768 cols=768 groups=2 varying=both capacity=360448", {256, 768}, {128, 768}},
+      {"rows=256 cols=256 groups=3 varying=both capacity=32768", {128, 128, 256}, {128, 128, 256}},
+  };
+  for (const Shape& shape : shapes) {
+    for (const char* fields : kFields) {
+      const std::string text = cat("mxfp8 ", shape.fields, " ", fields);
+      Work work(driver(), runtime().parse(text));
+      set(work, shape.rows, shape.cols);
+      const HostOperands got = launched(work);
+      EXPECT_EQ(compare(got, work.host.reference(work.scalars)).difference, "") << text;
+      EXPECT_EQ(work.status(got), 0) << text;
+    }
+  }
+}
+
+// The elements and scales of a group are those of its matrix alone.
+TEST_F(Mxfp8Matrices, AGroupIsQuantizedAsAlone) {
+  Work all(driver(), runtime().parse("mxfp8 rows=160 cols=448 groups=2 varying=both direction=col capacity=40960"));
+  set(all, {64, 160}, {96, 448});
+  const HostOperands got = launched(all);
+  Work alone(driver(), runtime().parse("mxfp8 rows=96 cols=352 direction=col"));
+  constexpr std::size_t kBefore = std::size_t{64} * 96, kElements = std::size_t{96} * 352, kBands = 3;
+  const std::byte* const source = all.host.data(all.operand("source"));
+  std::memcpy(alone.host.data(alone.operand("source")), source + kBefore * 2, kElements * 2);
+  const HostOperands want = launched(alone);
+  EXPECT_EQ(std::memcmp(got.data(all.operand("out")) + kBefore, want.data(alone.operand("out")), kElements), 0);
+  EXPECT_EQ(std::memcmp(got.data(all.operand("scales")) + kBefore / 32, want.data(alone.operand("scales")),
+                        kBands * std::size_t{352}),
+            0);
+}
+
+TEST_F(Mxfp8Matrices, AReplayReadsNewEnds) {
+  for (const char* fields : kFields) {
+    Work work(driver(), runtime().parse(cat("mxfp8 rows=512 cols=512 groups=4 varying=both capacity=131072 ", fields)));
+    const AnyPlan plan = runtime().prepare_any(work.problem.family(), work.problem.data());
+    const StreamOwner stream(driver());
+    const Graph graph(driver(), [&](CUstream capturing) { plan.launch(capturing, work.args->data()); });
+    for (const auto& [rows, cols] : {std::pair<Ends, Ends>{{128, 256, 384, 512}, {128, 256, 384, 512}},
+                                     {{0, 0, 0, 0}, {32, 64, 96, 128}},
+                                     {{32, 32, 64, 512}, {512, 512, 512, 512}},
+                                     {{256, 256, 256, 256}, {512, 512, 512, 512}},
+                                     {{32, 128, 128, 512}, {32, 160, 512, 512}}}) {
+      work.host.generate(static_cast<std::uint64_t>(rows[0]) + 7, true);
+      set(work, rows, cols);
+      work.device->upload(work.host);
+      graph.launch(stream.get());
+      stream.synchronize();
+      const HostOperands got = work.result();
+      EXPECT_EQ(compare(got, work.host.reference(work.scalars)).difference, "") << fields << " " << rows[0];
+      EXPECT_EQ(work.status(got), 0) << fields;
+    }
+  }
+}
+
+TEST_F(Mxfp8Matrices, WrongEndsAreReportedAndNothingIsWritten) {
+  struct Wrong {
+    Ends rows, cols;
+    std::int32_t status;
+  };
+  const Wrong wrong[] = {
+      {{128, 64, 256, 512}, {32, 64, 96, 128}, 2},      // rows decrease
+      {{32, 64, 96, 128}, {128, 256, 224, 512}, 3},     // columns decrease
+      {{32, 64, 96, 128}, {128, 256, 384, 544}, 4},     // after the last column
+      {{32, 64, 96, 128}, {16, 256, 384, 512}, 1},      // half a block
+      {{256, 512, 512, 512}, {256, 512, 512, 512}, 2},  // more elements than there is room for
+  };
+  for (const char* fields : kFields) {
+    Work work(driver(), runtime().parse(cat("mxfp8 rows=512 cols=512 groups=4 varying=both capacity=131071 ", fields)));
+    for (const Wrong& each : wrong) {
+      set(work, each.rows, each.cols);
+      const HostOperands got = launched(work);
+      EXPECT_EQ(work.status(got), each.status) << fields;
+      EXPECT_EQ(work.status(work.host.reference(work.scalars)), each.status) << fields;
+      const Family& family = work.problem.family();
+      for (int i = 0; i < family.operands.count; ++i) {
+        if (family.operands[i].role != Role::output || !work.host.present(i)) continue;
+        EXPECT_EQ(std::memcmp(got.data(i), work.host.data(i), static_cast<std::size_t>(work.host.bytes(i))), 0)
+            << fields << " " << family.operands[i].name;
+      }
+      EXPECT_EQ(work.device->damage(work.host), "") << fields;
     }
   }
 }

@@ -252,6 +252,38 @@ void groups(std::vector<Case>& cases) {
   cases.push_back(with("persistent=1,blocks_per_sm=1", mxfp8(700, 1184, "groups=6")));
 }
 
+// Groups that are matrices of their own: ends of columns, or of rows and columns, on the device.
+void varying_groups(std::vector<Case>& cases) {
+  for (const char* varying : {"cols", "both"}) {
+    for (const std::string& direction : kDirections) {
+      const std::string made = cat("varying=", varying, " direction=", direction);
+      for (const char* how : {"block=line", "block=square", "block=square_spread", "scale_layout=blocked",
+                              "scale_layout=blocked block=square", "scale_layout=padded"}) {
+        const std::string rest = cat(made, " ", how);
+        cases.push_back({mxfp8(416, 1024, cat(rest, " groups=4"))});
+        cases.push_back({mxfp8(160, 1184, cat(rest, " groups=3 out_order=cols offset=i64 dtype=f32"))});
+        cases.push_back({mxfp8(333, 500, cat(rest, " groups=5 tail=pad"), 1), 1});
+      }
+      for (const int count : {1, 2, 31, 32, 33, 100}) {
+        cases.push_back({mxfp8(96, 2048, cat(made, " groups=", count))});
+        cases.push_back({mxfp8(700, 700, cat(made, " scale_layout=blocked tail=pad groups=", count))});
+      }
+      for (const char* config : {"stack=1,panel=2", "stack=2,panel=0", "vector=8,rows=32", "vector=2,rows=32"})
+        cases.push_back(
+            with(cat("form=1,unroll=1,threads=128,rows=16,", config), mxfp8(1536, 1664, cat(made, " groups=3"))));
+      for (const char* more : {"policy=te", "mode=floor element=e5m2", "noop=flag", "dtype=f16"})
+        cases.push_back({mxfp8(256, 416, cat(made, " groups=3 ", more)), 1});
+      cases.push_back({mxfp8(0, 96, cat(made, " groups=2"))});
+      cases.push_back({mxfp8(96, 0, cat(made, " groups=2"))});
+    }
+  }
+  for (const std::string& direction : kDirections) {
+    const std::string made = cat("varying=both groups=8 direction=", direction);
+    cases.push_back({mxfp8(2048, 2048, cat(made, " capacity=524288"))});
+    cases.push_back({mxfp8(999, 999, cat(made, " tail=pad capacity=130001"))});
+  }
+}
+
 // Every activation's value and derivative; every prologue with some, in each type, direction, layout and tail.
 void prologues(std::vector<Case>& cases) {
   for (const common::ActivationRow& activation : common::kActivationRows) {
@@ -427,6 +459,7 @@ std::vector<Case> mxfp8_cases() {
   tile_configs(cases);
   clusters(cases);
   groups(cases);
+  varying_groups(cases);
   prologues(cases);
   sums(cases);
   tensor_scales(cases);

@@ -106,12 +106,16 @@ QUERN_DEVICE QuantizedPart make(const Params& p, const Vector<kVector> (&values)
 // Blocks of a row of scales: the blocked layout has a multiple of 4, with zeros after the last.
 QUERN_DEVICE u32 blocks_of_row(const Params& p) { return spec::blocked ? (p.blocks + 3) / 4 * 4 : p.blocks; }
 
+// A sector of blocked scales is of eight rows, which different threads write at different times: it is to stay in the
+// cache until all of them have, while rows go by. A sector that leaves it half written is read from memory again.
+constexpr StoreHint kScaleStore = spec::blocked ? StoreHint::plain : kStore;
+
 // Of a block and those that are stored with it.
 QUERN_DEVICE void put_scales(const Params& p, u32 row, u32 block, u32 scales) {
   const u64 at = spec::blocked ? static_cast<u64>(mx::blocked_offset(row, block, p.blocks))
                                : static_cast<u64>(row) * p.blocks + block;
-  store<kStoredBytes, kStore>(static_cast<u8*>(p.out_scales) + at * Scaling::kBytes,
-                              StoredScales{{static_cast<StoredScales::Word>(scales)}});
+  store<kStoredBytes, kScaleStore>(static_cast<u8*>(p.out_scales) + at * Scaling::kBytes,
+                                   StoredScales{{static_cast<StoredScales::Word>(scales)}});
 }
 
 QUERN_DEVICE void store_made_scales(const Params& p, const Part& part, u32 row, bool zero, const QuantizedPart& made) {

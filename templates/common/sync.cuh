@@ -89,18 +89,33 @@ QUERN_DEVICE void await_words(const u32* first, u32 stride, u32 count, u32 (&fou
   }
 }
 
+// What one thread of each block does at the barrier below: arrive, and wait for all blocks.
+QUERN_DEVICE u32 grid_arrive_alone(u32* word) {
+  __threadfence();
+  return add_relaxed(true, word, blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1);
+}
+QUERN_DEVICE void grid_wait_alone(const u32* word, u32 before) {
+  while (((before ^ load_relaxed(word)) >> 31) == 0) poll_again();
+  __threadfence();
+}
+
 // A barrier of all threads of a grid whose blocks are co-resident and have one dimension. What they wrote before is
 // visible after, except to reads through the read-only path. `word` must be 0 before the first barrier. Each barrier
 // flips its highest bit and leaves the others 0.
 QUERN_DEVICE void grid_barrier(u32* word) {
   __syncthreads();
   if (gridDim.x == 1) return;
-  if (threadIdx.x == 0) {
-    __threadfence();
-    const u32 before = add_relaxed(true, word, blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1);
-    while (((before ^ load_relaxed(word)) >> 31) == 0) poll_again();
-    __threadfence();
-  }
+  if (threadIdx.x == 0) grid_wait_alone(word, grid_arrive_alone(word));
+  __syncthreads();
+}
+
+// Its two halves, for work between them whose writes need not be visible after. The first gives what the second takes.
+QUERN_DEVICE u32 grid_arrive(u32* word) {
+  __syncthreads();
+  return threadIdx.x == 0 && gridDim.x > 1 ? grid_arrive_alone(word) : 0;
+}
+QUERN_DEVICE void grid_wait(const u32* word, u32 before) {
+  if (threadIdx.x == 0 && gridDim.x > 1) grid_wait_alone(word, before);
   __syncthreads();
 }
 

@@ -6,6 +6,7 @@
 
 namespace quern::moe {
 
+constexpr bool kBlocked = false;
 constexpr int kOutVector = kVector;  // bytes of out for each vector of source
 
 struct KeptPart {

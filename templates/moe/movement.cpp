@@ -184,6 +184,16 @@ Layout made_scales(const Movement& m) {
   return mx::blocked_layout(scale_grid(m));
 }
 
+Layout token_scales_layout(const Movement& m) {
+  if (!m.blocked) return absent();
+  return Layout::matrix(e8m0, m.tokens, made_scales_of_row(m), made_scales_of_row(m));
+}
+
+Layout workspace_layout(const Movement& m) {
+  if (!m.blocked) return absent();
+  return Layout::list(i32, capacity_of(m) == kOpen ? kOpen : kCountWords + capacity_of(m));
+}
+
 std::string check_movement(const Movement& m) {
   if (m.rules.experts < 1 || m.rules.experts > kMostExperts)
     return cat("experts must be from 1 to ", kMostExperts, ", as in moe_map");

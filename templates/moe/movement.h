@@ -36,7 +36,7 @@ struct Movement {
   DType element;
   ScaleMode mode = ScaleMode::rceil;
   ScalePolicy policy;
-  bool blocked;  // the layout of the scales
+  bool blocked;  // the layout of the scales; with it token_scales are written too, and there is a workspace
   // Of reorder:
   bool backward;
   DType index;  // of the sizes of chunks and their order
@@ -50,6 +50,8 @@ inline constexpr std::int64_t kChunksOfSegment = 128;
 inline constexpr std::int64_t kMostSumBytes = 48 << 10;
 // Their table is in shared memory, 32 KB.
 inline constexpr std::int64_t kMostChunks = 4096;
+// Words of a workspace before those of rows: what blocks count, in a line of its own.
+inline constexpr std::int64_t kCountWords = 32;
 
 // Whether rows are moved as bits.
 inline bool moves_bits(const Movement& m) { return m.form == Form::dispatch || m.form == Form::reorder; }
@@ -101,6 +103,9 @@ inline std::int64_t made_scales_of_row(const Movement& m) {
 }
 // Those that a quantization makes.
 Layout made_scales(const Movement& m);
+// With blocked scales: those of tokens, and a word for each row.
+Layout token_scales_layout(const Movement& m);
+Layout workspace_layout(const Movement& m);
 inline Layout absent() { return Layout::list(DType::none, 0); }
 
 // The operands of a launch; null where the problem does not have one.
@@ -115,6 +120,8 @@ struct Operands {
   const void* residual = nullptr;  // combine
   const void* scales = nullptr;    // dispatch and reorder: those that move
   void* out_scales = nullptr;
+  void* token_scales = nullptr;  // dispatch with blocked scales
+  void* workspace = nullptr;
   const void* given_scale = nullptr;  // dispatch that quantizes without making scales
   const void* sizes = nullptr;        // reorder
   const void* order = nullptr;

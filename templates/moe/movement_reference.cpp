@@ -112,6 +112,15 @@ void copy_scales(const Movement& m, const Operands& o, std::int64_t row, std::in
   if (size > 0 && token >= 0) std::memcpy(out, scales + token * size, static_cast<std::size_t>(size));
 }
 
+// In the plain layout, with zeros after the last of a row.
+void put_token_scales(const Movement& m, const Operands& o, std::int64_t token, const Made& made) {
+  auto* const out = static_cast<std::byte*>(o.token_scales) + token * made_scales_of_row(m);
+  for (std::int64_t block = 0; block < made_scales_of_row(m); ++block) {
+    const auto b = static_cast<std::size_t>(block);
+    out[b] = static_cast<std::byte>(b < made.scales.size() ? made.scales[b] : 0);
+  }
+}
+
 void clear_rows(const Movement& m, const Operands& o) {
   if (!clears_pads(m)) return;
   const auto* const pads = static_cast<const std::int32_t*>(o.pads);
@@ -124,6 +133,7 @@ void clear_rows(const Movement& m, const Operands& o) {
 
 void dispatch_token(const Movement& m, const Operands& o, std::int64_t token) {
   const Made made = made_row(m, o, token);
+  if (m.blocked) put_token_scales(m, o, token, made);
   for (std::int64_t k = 0; k < m.topk; ++k) {
     const std::int32_t row = row_of(m, o, token, k);
     if (row < 0) continue;

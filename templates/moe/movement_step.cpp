@@ -20,6 +20,8 @@ constexpr std::int64_t kGroupPartsOfManyChunks = 8;  // more than kFewChunks
 // With fewer threads of a multiprocessor, or with one block of it, more parts of a group would only be more that it has
 // to do one after the other.
 constexpr std::int64_t kBusyThreads = 1024;
+// Blocks that a multiprocessor of any architecture has room for.
+constexpr std::int64_t kMostResidentBlocks = 16;
 
 bool has_gradient(const Movement& m) { return m.form == Form::combine_gradient; }
 
@@ -52,6 +54,12 @@ bool scales_fill_words(const Movement& m, std::int64_t vector) {
 bool stores_scale_words(const Movement& m, const Config& c) {
   return scales_fill_words(m, c[kVector]) && std::int64_t{c[kLanes]} * c[kUnroll] >= 4 * block_vectors(m, c[kVector]);
 }
+// Bytes of an access to the plain scales of a token, of blocked ones, and to those. Accesses of an element allow any
+// address.
+std::int64_t token_access(const Movement& m, const Config& c) {
+  return c[kVector] == element_bytes(m) ? 1 : common::common_alignment({made_scales_of_row(m)}, 16);
+}
+std::int64_t atom_access(const Movement& m, const Config& c) { return c[kVector] == element_bytes(m) ? 1 : 16; }
 bool moves_scales(const Movement& m) { return m.scaling != MoeScaling::none && !quantizes(m); }
 // A token has a row of each expert at most.
 std::int64_t most_routes(const Movement& m) { return std::min(m.topk, m.rules.experts); }
@@ -122,8 +130,10 @@ Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vect
   const std::int64_t warps = has_gradient(m) ? warps_of_token(m) : 1;
   set(kBatch, rows_at_once(m, model, vector, warps));
   set(kWarps, warps);
-  // Each block has a table of the chunks: fewer blocks where it is long.
-  set(kThreads, m.form == Form::reorder && m.chunks > 512 ? 512 : 128);
+  // Each block has a table of the chunks: fewer blocks where it is long; or a part in a barrier of the grid.
+  set(kThreads, m.blocked || (m.form == Form::reorder && m.chunks > 512) ? 512 : 128);
+  // With blocked scales 40 registers are enough, but not with the probabilities of several routes.
+  set(kResident, !m.blocked ? 1 : has_probs(m) ? 2 : 3);
   // Evict-first loads cost 1 % where each row is written. Evict-first stores gain 1.5 % where it is written several
   // times, and up to a third where most rows are padding.
   set(kLoadOnce, m.form == Form::combine && row_bytes(m) >= 256);
@@ -165,14 +175,39 @@ std::int64_t group_parts_of(const Movement& m, const Config& c, const DeviceMode
   return std::clamp<std::int64_t>(groups / (threads / c[kLanes]) / least_blocks, 1, most);
 }
 
-// Only the device knows the number of padding rows: blocks for as many as there may be, until the device is full.
+// Only the device knows the number of padding rows: as many as there may be.
+std::int64_t most_pads(const Movement& m) {
+  const RowRules& r = m.rules;
+  if (!clears_pads(m)) return 0;
+  return r.list_tail ? capacity_of(m) : std::min(capacity_of(m), r.experts * r.align);
+}
+
+// Blocks for them, until the device is full.
 std::int64_t pad_blocks_of(const Movement& m, const Config& c, const DeviceModel& model, std::int64_t threads) {
   if (!clears_pads(m)) return 0;
-  const RowRules& r = m.rules;
-  const std::int64_t rows = r.list_tail ? capacity_of(m) : std::min(capacity_of(m), r.experts * r.align);
+  const std::int64_t rows = most_pads(m);
   const std::int64_t most = std::int64_t{512} * model.multiprocessors / threads;
   return std::clamp<std::int64_t>(blocks_for(rows * parts_of(m, c), threads, c[kLanes]), 1,
                                   std::max<std::int64_t>(most, 1));
+}
+
+// Blocked scales: all blocks are co-resident. Each has rows of tokens, padding rows and then tiles of 128 rows.
+std::int64_t co_resident_blocks(const Movement& m, const Config& c, const DeviceModel& model, std::int64_t groups,
+                                std::int64_t threads) {
+  const std::int64_t room =
+      std::min(kMostResidentBlocks, std::int64_t{c[kResident]} * common::kMaxThreads / threads) * model.multiprocessors;
+  const std::int64_t work = std::max(blocks_for(groups, threads, c[kLanes]), capacity_of(m) / 128);
+  return std::min(work, room);
+}
+
+void set_blocked_scales(const Movement& m, const Operands& o, Params& params) {
+  auto* const words = static_cast<unsigned*>(o.workspace);
+  params.token_scales = o.token_scales;
+  params.tiles = static_cast<unsigned>(capacity_of(m) / 128);
+  if (words == nullptr) return;  // of a launch without work
+  params.barrier = words;
+  params.ended = words + 1;
+  params.row_sources = words + kCountWords;
 }
 
 void set_operands(const Operands& o, Params& params) {
@@ -199,12 +234,16 @@ void specialize_quantization(const Movement& m, const Config& c, Spec& spec) {
   spec.integer("block_length", block_length(m));
   spec.flag("blocked", m.blocked);
   spec.flag("scale_words", stores_scale_words(m, c));
+  if (!m.blocked) return;
+  spec.integer("token_access", token_access(m, c));
+  spec.integer("atom_access", atom_access(m, c));
+  spec.integer("resident_blocks", c[kResident]);
 }
 
-const char* part_of(Form form) {
+const char* part_of(const Movement& m) {
   static constexpr const char* kParts[] = {"moe/dispatch.cuh", "moe/combine.cuh", "moe/combine_gradient.cuh",
                                            "moe/reorder.cuh"};
-  return kParts[static_cast<int>(form)];
+  return m.blocked ? "moe/dispatch_blocked.cuh" : kParts[static_cast<int>(m.form)];
 }
 
 }  // namespace
@@ -237,7 +276,11 @@ int movement_variants(const Movement& m, const DeviceModel& model, Variant (&out
 std::uint32_t scales_alignment(const Movement& m, const Config& c) {
   if (m.scaling == MoeScaling::none) return 1;
   if (moves_scales(m)) return static_cast<std::uint32_t>(scale_access(m, c));
+  if (m.blocked) return static_cast<std::uint32_t>(atom_access(m, c));
   return static_cast<std::uint32_t>(stores_scale_words(m, c) ? 4 : bytes(scale_type(m)));
+}
+std::uint32_t token_scales_alignment(const Movement& m, const Config& c) {
+  return static_cast<std::uint32_t>(m.blocked ? token_access(m, c) : 1);
 }
 std::uint32_t routes_alignment(const Movement& m, const Config& c, std::int64_t entry_bytes) {
   return static_cast<std::uint32_t>(entries_access(m, c, entry_bytes));
@@ -271,12 +314,15 @@ void specialize_movement(const Movement& m, const Config& c, Spec& spec) {
   }
   if (quantizes(m)) specialize_quantization(m, c, spec);
   if (m.form == Form::dispatch || has_gradient(m)) spec.part(quantizes(m) ? "moe/quantize.cuh" : "moe/keep.cuh");
-  spec.part(part_of(m.form));
+  spec.part(part_of(m));
 }
 
 void launch_movement(const Movement& m, const Operands& o, const DeviceModel& model, const Config& c, Launch& launch) {
   const std::int64_t parts = parts_of(m, c), groups = m.tokens * (has_gradient(m) ? c[kWarps] : parts);
-  const std::int64_t threads = threads_for(m, c, model, groups), pad_blocks = pad_blocks_of(m, c, model, threads);
+  const std::int64_t all_groups = groups + (m.blocked ? most_pads(m) * parts : 0);
+  const std::int64_t threads = threads_for(m, c, model, all_groups);
+  const std::int64_t pad_blocks =
+      m.blocked ? co_resident_blocks(m, c, model, all_groups, threads) : pad_blocks_of(m, c, model, threads);
   const std::int64_t group_parts = group_parts_of(m, c, model, groups, threads);
   Params params{};
   set_operands(o, params);
@@ -296,12 +342,15 @@ void launch_movement(const Movement& m, const Operands& o, const DeviceModel& mo
   params.experts = static_cast<unsigned>(m.rules.experts);
   params.chunks = static_cast<unsigned>(m.chunks);
   params.group_parts = static_cast<unsigned>(group_parts);
+  if (m.blocked) set_blocked_scales(m, o, params);
   launch.set_params(params);
   launch.block[0] = static_cast<std::uint32_t>(threads);
-  const std::int64_t blocks = pad_blocks + blocks_for(divide_up(groups, group_parts), threads, c[kLanes]);
+  const std::int64_t blocks =
+      pad_blocks + (m.blocked ? 0 : blocks_for(divide_up(groups, group_parts), threads, c[kLanes]));
   launch.grid[0] =
       static_cast<std::uint32_t>(std::min<std::int64_t>(blocks, std::numeric_limits<std::uint32_t>::max()));
   launch.shared_bytes = static_cast<std::uint32_t>(shared_bytes_of(m, c, threads));
+  launch.cooperative = m.blocked && blocks > 1;
   launch.empty = blocks == 0 || (m.hidden == 0 && !has_probs(m) && m.scaling == MoeScaling::none);
 }
 

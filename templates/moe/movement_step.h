@@ -8,13 +8,14 @@
 namespace quern::moe {
 
 // In the order of MovementStep::kParameters.
-enum MovementParameter { kVector, kUnroll, kBatch, kLanes, kWarps, kThreads, kLoadOnce, kStoreStream };
+enum MovementParameter { kVector, kUnroll, kBatch, kLanes, kWarps, kThreads, kLoadOnce, kStoreStream, kResident };
 inline constexpr std::int32_t kVectors[] = {1, 2, 4, 8, 16, kNoMore};
 inline constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
 inline constexpr std::int32_t kBatches[] = {1, 2, 4, 8, kNoMore};
 inline constexpr std::int32_t kLaneCounts[] = {4, 8, 16, 32, kNoMore};
 inline constexpr std::int32_t kWarpCounts[] = {1, 2, 4, 8, kNoMore};
 inline constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
+inline constexpr std::int32_t kResidentCounts[] = {1, 2, 3, kNoMore};
 inline constexpr std::int32_t kSwitch[] = {0, 1, kNoMore};
 
 bool vector_divides(const Movement& m, const Config& c);
@@ -34,6 +35,7 @@ inline std::uint32_t probs_alignment(const Movement& m, const Config& c) {
   return m.dense || !has_probs(m) ? 1 : routes_alignment(m, c, bytes(m.probs));
 }
 std::uint32_t scales_alignment(const Movement& m, const Config& c);
+std::uint32_t token_scales_alignment(const Movement& m, const Config& c);
 void specialize_movement(const Movement& m, const Config& c, Spec& spec);
 void launch_movement(const Movement& m, const Operands& o, const DeviceModel& model, const Config& c, Launch& launch);
 
@@ -59,6 +61,7 @@ struct MovementStep {
   static bool adds(const Movement& m, const Config&) { return !moves_bits(m); }
   static bool has_gradient(const Movement& m, const Config&) { return m.form == Form::combine_gradient; }
   static bool has_unroll(const Movement& m, const Config&) { return m.form != Form::combine_gradient; }
+  static bool waits(const Movement& m, const Config&) { return m.blocked; }
   static bool has_threads(const Movement&, const Config& c) { return c[kWarps] == 1; }
 
   static constexpr Parameter kParameters[] = {
@@ -71,6 +74,8 @@ struct MovementStep {
       {"threads", kThreadCounts, false, "threads per block; fewer where a problem is small", applies<has_threads>, 128},
       {"load_once", kSwitch, true, "1: loads of rows are evict-first"},
       {"store_stream", kSwitch, true, "1: stores of rows are evict-first"},
+      {"resident", kResidentCounts, true, "blocked scales: co-resident blocks of 512 threads on a multiprocessor",
+       applies<waits>, 1},
   };
   static constexpr Constraint kConstraints[] = {
       {"the vector must divide the row length", holds<vector_divides>},

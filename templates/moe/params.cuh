@@ -37,6 +37,12 @@ struct Params {
   unsigned chunks;
   unsigned group_parts;  // reorder: that a group of lanes moves
   common::Divisor by_parts;
+  // Dispatch with blocked scales:
+  void* token_scales;     // of the rows of tokens, plain
+  unsigned* row_sources;  // workspace: see moe/quantize.cuh
+  unsigned* barrier;      // workspace
+  unsigned* ended;        // workspace: a number of blocks
+  unsigned tiles;         // of 128 rows of out
 };
 
 }  // namespace quern::moe

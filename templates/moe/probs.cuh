@@ -46,6 +46,9 @@ QUERN_DEVICE void store_dense_probs(const Params& p, u64 token, u32 number, cons
   }
 }
 
+// Either zero.
+QUERN_DEVICE bool is_zero(const ProbBits& prob) { return (static_cast<u32>(prob.w[0]) << (33 - 8 * kProb)) == 0; }
+
 // Calls move(route, row) in one of the threads of a group for each route of a token.
 template <class Move>
 QUERN_DEVICE void for_routes(const Params& p, u64 token, const Move& move) {

@@ -15,6 +15,7 @@ using Quantized = spec::Quantized;
 using Magnitude = Magnitudes<Source>;
 using Scaling = ScalingOf<spec::scale_format, Quantized, spec::mode, spec::policy>::Type;
 
+constexpr bool kBlocked = spec::blocked;
 constexpr int kOutVector = kVector / static_cast<int>(sizeof(Source));  // bytes of out for each vector of source
 constexpr bool kGiven = spec::block_length == 0;                        // the caller gives a scale for everything
 constexpr u32 kBlockVectors = kGiven ? 1 : spec::block_length / kOutVector;
@@ -106,16 +107,14 @@ QUERN_DEVICE QuantizedPart make(const Params& p, const Vector<kVector> (&values)
 // Blocks of a row of scales: the blocked layout has a multiple of 4, with zeros after the last.
 QUERN_DEVICE u32 blocks_of_row(const Params& p) { return spec::blocked ? (p.blocks + 3) / 4 * 4 : p.blocks; }
 
-// A sector of blocked scales is of eight rows, which different threads write at different times: it is to stay in the
-// cache until all of them have, while rows go by. A sector that leaves it half written is read from memory again.
-constexpr StoreHint kScaleStore = spec::blocked ? StoreHint::plain : kStore;
+// Those of a token are soon read again.
+constexpr StoreHint kScaleStore = kBlocked ? StoreHint::plain : kStore;
 
-// Of a block and those that are stored with it.
+// Of a block and those that are stored with it. Blocked scales are first those of tokens: see atoms.cuh.
 QUERN_DEVICE void put_scales(const Params& p, u32 row, u32 block, u32 scales) {
-  const u64 at = spec::blocked ? static_cast<u64>(mx::blocked_offset(row, block, p.blocks))
-                               : static_cast<u64>(row) * p.blocks + block;
-  store<kStoredBytes, kScaleStore>(static_cast<u8*>(p.out_scales) + at * Scaling::kBytes,
-                                   StoredScales{{static_cast<StoredScales::Word>(scales)}});
+  u8* const to = static_cast<u8*>(kBlocked ? p.token_scales : p.out_scales);
+  const u64 at = static_cast<u64>(row) * blocks_of_row(p) + block;
+  store<kStoredBytes, kScaleStore>(to + at * Scaling::kBytes, StoredScales{{static_cast<StoredScales::Word>(scales)}});
 }
 
 QUERN_DEVICE void store_made_scales(const Params& p, const Part& part, u32 row, bool zero, const QuantizedPart& made) {
@@ -127,12 +126,17 @@ QUERN_DEVICE void store_made_scales(const Params& p, const Part& part, u32 row, 
     if (of_part % kStoredScales == 0 && of_part < kPartBlocks && first + of_part < p.blocks)
       put_scales(p, row, first + of_part, zero ? 0 : made.scales[s]);
   }
-  if (spec::blocked && !spec::scale_words && part.of_row + 1 == p.parts && p.blocks + lane() < blocks_of_row(p))
+  if (kBlocked && !spec::scale_words && part.of_row + 1 == p.parts && p.blocks + lane() < blocks_of_row(p))
     put_scales(p, row, p.blocks + lane(), 0);
 }
 
+// With blocked scales, the token that a row is of, plus 1. Until their launch has written it, of each row.
+constexpr u32 kNoSource = 0, kZeros = 0xffffffff;
+
+QUERN_DEVICE void set_source(const Params& p, u32 row, u32 source) { store<4>(p.row_sources + row, {{source}}); }
+
 QUERN_DEVICE void clear_made_scales(const Params& p, u32 row) {
-  if constexpr (kGiven) return;
+  if constexpr (kGiven || kBlocked) return;
 #pragma unroll 1
   for (u32 block = lane() * kStoredScales; block < blocks_of_row(p); block += kLanes * kStoredScales)
     put_scales(p, row, block, 0);

@@ -42,6 +42,8 @@ Operands operands_of(const MoePermuteArgs& a) {
   o.scales = a.scales.data;
   o.out_scales = a.out_scales.data;
   o.given_scale = a.given_scale.data;
+  o.token_scales = a.token_scales.data;
+  o.workspace = a.workspace.data;
   return o;
 }
 
@@ -81,6 +83,9 @@ Layout out_scales_layout(const MoePermute& p) {
   return quantizes(m) ? made_scales(m) : scales_matrix(m, capacity_of(m));
 }
 
+Layout of_token_scales(const MoePermute& p) { return token_scales_layout(movement_of(p)); }
+Layout of_workspace(const MoePermute& p) { return workspace_layout(movement_of(p)); }
+
 template <Layout (*F)(const MoePermute&)>
 constexpr auto layout = &layout_of<MoePermute, F>;
 
@@ -95,7 +100,8 @@ enum OperandNumber {
   kScales,
   kOutScales,
   kGivenScale,
-  kTokenExperts
+  kTokenExperts,
+  kTokenScales
 };
 
 struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, operands_of> {
@@ -153,6 +159,10 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
        "element without scaling: the scale of everything"},
       {"token_experts", Role::input, offsetof(MoePermuteArgs, token_experts), true, layout<token_experts_layout>,
        "[tokens, topk]", "prob_layout=experts: the expert of each route"},
+      {"token_scales", Role::output, offsetof(MoePermuteArgs, token_scales), true, layout<of_token_scales>,
+       "[tokens, scales]", "scale_layout=blocked: the scales of tokens, plain; scales is a multiple of 4"},
+      {"workspace", Role::workspace, offsetof(MoePermuteArgs, workspace), false, layout<of_workspace>,
+       "[32 + capacity]", "scale_layout=blocked: scratch memory, zeros before the first launch"},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {{"tokens", offsetof(MoePermuteArgs, tokens), nullptr}};
   static constexpr const char* kBenchCases[] = {
@@ -191,6 +201,7 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
     if (operand == kTokenRows || operand == kTokenExperts) return routes_alignment(m, config, 4);
     if (operand == kProbs) return is_forward(p) ? probs_alignment(m, config) : 1;
     if (operand == kScales || operand == kOutScales) return scales_alignment(m, config);
+    if (operand == kTokenScales) return token_scales_alignment(m, config);
     if (operand == kOut && quantizes(m))
       return rows_alignment(config) / static_cast<std::uint32_t>(quern::bytes(p.dtype));
     return rows_alignment(config);

@@ -29,11 +29,15 @@ struct MoePermuteArgs {
   Out out_scales = {};  // their copies, [capacity, scales]; with element those that are made, scale_layout=blocked: of
                         // a row a multiple of 4
   In given_scale = {};  // element without scaling: a float, by whose reciprocal everything is multiplied
+  Out token_scales = {};  // scale_layout=blocked: [tokens, scales], the scales of tokens' rows in the plain layout; of
+                          // a row a multiple of 4, with zeros after the last
+  Out workspace = {};  // scale_layout=blocked: scratch, zeros before the first launch; each launch restores them; one
+                       // launch at a time; see Plan::workspace_bytes
   std::int64_t tokens = kOpen;
 };
 
-// COST: one launch. Forward, a row is read once and written topk times; of the rest of out, padding rows are written
-// (zeros, and a probability of 0) and unused rows are not.
+// COST: one launch; with scale_layout=blocked a cooperative one. Forward, a row is read once and written topk times; of
+// the rest of out, padding rows are written (zeros, and a probability of 0) and unused rows are not.
 struct MoePermute {
   using Args = MoePermuteArgs;
 

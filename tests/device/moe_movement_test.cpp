@@ -38,6 +38,34 @@ TEST_F(MoeMovementOnDevice, AReplayMovesTheRowsOfANewRouting) {
   }
 }
 
+// In a used workspace: the launch before has left zeros. Blocks of the grid wait for each other.
+TEST_F(MoeMovementOnDevice, AReplayWritesTheBlockedScalesOfANewRouting) {
+  for (const char* rest : {"", " probs=f32", " capacity=768", " empty=fill"})
+    expect_replays(
+        cat("moe_permute tokens=150 experts=20 hidden=1056 topk=4 align=128 element=e4m3 scaling=mx "
+            "scale_layout=blocked",
+            rest));
+}
+
+// No map of moe_map leaves a part of 128 rows out.
+TEST_F(MoeMovementOnDevice, BlockedScalesOfUnlistedRowsStayAsTheyWere) {
+  for (const char* hidden : {"hidden=256", "hidden=129"}) {
+    const AnyProblem problem = runtime().parse(
+        cat("moe_permute tokens=60 experts=3 topk=2 align=128 element=e4m3 scaling=mx scale_layout=blocked ", hidden));
+    HostOperands host(problem.family(), problem.data());
+    host.generate(1, false);
+    for (int i = 0; i < host.size(); ++i) {
+      auto* const numbers = reinterpret_cast<std::int32_t*>(host.data(i));
+      for (std::int64_t r = 5; host.name(i) == "pads" && r < host.bytes(i) / 4; ++r) numbers[r] = -1;
+      for (std::int64_t r = 0; host.name(i) == "token_rows" && r < host.bytes(i) / 4; r += 3) numbers[r] = -1;
+    }
+    const HostOperands expected = host.reference(AnyArgs(problem.family()));
+    HostOperands got = host;
+    run(problem, got);
+    EXPECT_EQ(compare(got, expected).difference, "") << hidden;
+  }
+}
+
 // The bytes of the operand of this name.
 std::vector<std::byte> operand_of(const HostOperands& host, std::string_view name) {
   for (int i = 0; i < host.size(); ++i) {

@@ -188,6 +188,14 @@ void quantized_rows(std::vector<Case>& cases) {
       cases.push_back(
           with("lanes=4,unroll=2", rows("moe_permute", 40, 6, hidden, 4, cat("element=e4m3 align=128 ", scaling))));
   }
+  // Blocked scales: experts without routes, rows that the launch leaves as they were, routes that are dropped; several
+  // tiles of a thread block, and thread blocks without one.
+  const std::string blocked = "element=e4m3 align=128 scaling=mx scale_layout=blocked ";
+  for (const char* rest : {"empty=fill", "probs=bf16", "capacity=256", "capacity=2560", "capacity=2560 tail=list"})
+    cases.push_back({rows("moe_permute", 90, 7, 544, 4, blocked + rest)});
+  cases.push_back({rows("moe_permute", 500, 40, 160, 6, blocked + "probs=f32")});
+  for (const char* threads : {"threads=64", "threads=256,resident=1"})
+    cases.push_back(with(threads, rows("moe_permute", 70, 12, 1056, 5, blocked)));
   for (const char* mode : {"floor", "ceil", "even", "rceil policy=te"}) {
     for (const char* element : {"e4m3", "e5m2"})
       cases.push_back({rows("moe_permute", 64, 4, 288, 2, cat("scaling=mx element=", element, " mode=", mode))});

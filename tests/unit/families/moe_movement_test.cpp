@@ -98,26 +98,35 @@ TEST(MoePermuteOperands, OfAQuantizationAreOfOut) {
   EXPECT_EQ(span(text + "scaling=mx", "scales"), 0);
   EXPECT_EQ(span(text + "scaling=mx", "out_scales"), 512 * 10);
   EXPECT_EQ(span(text + "scaling=mx scale_layout=blocked", "out_scales"), 512 * 12) << "atoms of 128 x 4";
+  EXPECT_EQ(span(text + "scaling=mx scale_layout=blocked", "token_scales"), 10 * 12);
+  EXPECT_EQ(span(text + "scaling=mx scale_layout=blocked", "workspace"), (32 + 512) * 4);
+  EXPECT_EQ(span(text + "scaling=mx", "token_scales"), 0);
+  EXPECT_EQ(span(text + "scaling=mx", "workspace"), 0);
   EXPECT_EQ(span(text + "scaling=block128", "out_scales"), 512 * 3 * 4);
 }
 
 // Four scales are stored at once where a row has a multiple of four and a part the blocks of a word; in accesses of an
 // element at any address.
 TEST(MoePermuteOperands, ScalesOfAQuantizationAreWordsWhereTheyFit) {
-  const auto alignments = [](const std::string& rest) {
+  const auto alignments = [](const std::string& rest, int operand = 7) {
     const AnyProblem p = test::problem("moe_permute element=e4m3 align=128 " + rest);
     std::string all;
-    for (const Variant& v : test::variants_of(p)) all += cat(test::step_of(p).alignment(p.data(), 7, v.config), " ");
+    for (const Variant& v : test::variants_of(p))
+      all += cat(test::step_of(p).alignment(p.data(), operand, v.config), " ");
     return all;
   };
   EXPECT_EQ(alignments("hidden=7168 scaling=mx"), "4 1 ");
   EXPECT_EQ(alignments("hidden=7200 scaling=mx"), "1 1 ") << "225 scales";
-  EXPECT_EQ(alignments("hidden=7200 scaling=mx scale_layout=blocked"), "4 1 ");
+  EXPECT_EQ(alignments("hidden=7200 scaling=mx scale_layout=blocked"), "16 1 ") << "of whole atoms";
+  EXPECT_EQ(alignments("hidden=7168 scaling=mx scale_layout=blocked", 9), "16 1 ") << "the scales of tokens";
+  EXPECT_EQ(alignments("hidden=7200 scaling=mx scale_layout=blocked", 9), "4 1 ") << "228 of them";
+  EXPECT_EQ(alignments("hidden=7168 scaling=mx", 9), "1 1 ");
   EXPECT_EQ(alignments("hidden=7201 scaling=mx scale_layout=blocked"), "1 ") << "rows at any address";
   EXPECT_EQ(alignments("hidden=7168 scaling=block128"), "4 4 ");
+  EXPECT_EQ(alignments("tokens=1 hidden=98 dtype=f16 scaling=mx"), "4 1 ") << "a warp has four blocks of 16 vectors";
   for (const char* tokens : {"tokens=1 ", "tokens=100000 "}) {
     for (const char* hidden : {"hidden=8", "hidden=32", "hidden=96", "hidden=122 dtype=f16", "hidden=122 dtype=f32"})
-      EXPECT_EQ(alignments(cat(tokens, hidden, " scaling=mx scale_layout=blocked")), "4 1 ") << tokens << hidden;
+      EXPECT_EQ(alignments(cat(tokens, hidden, " scaling=mx scale_layout=blocked")), "16 1 ") << tokens << hidden;
   }
   const AnyProblem p = test::problem("moe_permute hidden=7168 element=e4m3 scaling=mx");
   Config narrow = test::variants_of(p)[0].config;
@@ -140,6 +149,35 @@ TEST(MoePermuteLaunch, IgnoresAGivenScaleThatTheProblemDoesNotTake) {
   };
   EXPECT_EQ(scales_of("dtype=e4m3 scaling=block128"), &scales);
   EXPECT_EQ(scales_of("element=e4m3"), &given);
+}
+
+// The blocks wait for each other: a multiprocessor has room for so many, as the kernel is compiled for.
+TEST(MoePermuteLaunch, OfBlockedScalesIsCoResident) {
+  const DeviceModel model = generic_model(90);
+  const auto launch_of = [&](const std::string& text, int threads) {
+    const AnyProblem p = test::problem("moe_permute element=e4m3 scaling=mx align=128 " + text);
+    Config config = test::variants_of(p)[0].config;
+    EXPECT_EQ(config[5], text.find("blocked") == std::string::npos ? 128 : 512);
+    if (threads != 0) config[5] = threads;
+    MoePermuteArgs args;
+    Launch launch;
+    test::step_of(p).launch(p.data(), &args, model, config, launch);
+    return launch;
+  };
+  const std::string many = "scale_layout=blocked tokens=4096 experts=256 hidden=7168 topk=8";
+  const auto multiprocessors = static_cast<std::uint32_t>(model.multiprocessors);
+  for (const auto& [threads, blocks] :
+       {std::pair(0, 3U), std::pair(256, 6U), std::pair(128, 12U), std::pair(64, 16U)}) {
+    const Launch launch = launch_of(many, threads);
+    EXPECT_TRUE(launch.cooperative) << threads;
+    EXPECT_EQ(launch.grid[0], blocks * multiprocessors) << threads;
+  }
+  EXPECT_EQ(launch_of(many + " probs=f32", 0).grid[0], 2 * multiprocessors);
+  const Launch one = launch_of("scale_layout=blocked tokens=1 experts=1 hidden=32 topk=1", 0);
+  EXPECT_EQ(one.block[0], 32U);
+  EXPECT_GE(one.grid[0], 1U);
+  EXPECT_FALSE(launch_of("tokens=4096 experts=256 hidden=7168 topk=8", 0).cooperative);
+  EXPECT_TRUE(launch_of("scale_layout=blocked tokens=0 experts=8 hidden=32 topk=1", 0).empty);
 }
 
 // As moe_map has it for the same fields.

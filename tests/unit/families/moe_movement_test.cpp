@@ -118,9 +118,9 @@ TEST(MoePermuteOperands, ScalesOfAQuantizationAreWordsWhereTheyFit) {
   EXPECT_EQ(alignments("hidden=7168 scaling=mx"), "4 1 ");
   EXPECT_EQ(alignments("hidden=7200 scaling=mx"), "1 1 ") << "225 scales";
   EXPECT_EQ(alignments("hidden=7200 scaling=mx scale_layout=blocked"), "16 1 ") << "of whole atoms";
-  EXPECT_EQ(alignments("hidden=7168 scaling=mx scale_layout=blocked", 9), "16 1 ") << "the scales of tokens";
-  EXPECT_EQ(alignments("hidden=7200 scaling=mx scale_layout=blocked", 9), "4 1 ") << "228 of them";
-  EXPECT_EQ(alignments("hidden=7168 scaling=mx", 9), "1 1 ");
+  EXPECT_EQ(alignments("hidden=7168 scaling=mx scale_layout=blocked", 10), "16 1 ") << "the scales of tokens";
+  EXPECT_EQ(alignments("hidden=7200 scaling=mx scale_layout=blocked", 10), "4 1 ") << "228 of them";
+  EXPECT_EQ(alignments("hidden=7168 scaling=mx", 10), "1 1 ");
   EXPECT_EQ(alignments("hidden=7201 scaling=mx scale_layout=blocked"), "1 ") << "rows at any address";
   EXPECT_EQ(alignments("hidden=7168 scaling=block128"), "4 4 ");
   EXPECT_EQ(alignments("tokens=1 hidden=98 dtype=f16 scaling=mx"), "4 1 ") << "a warp has four blocks of 16 vectors";
@@ -166,13 +166,11 @@ TEST(MoePermuteLaunch, OfBlockedScalesIsCoResident) {
   };
   const std::string many = "scale_layout=blocked tokens=4096 experts=256 hidden=7168 topk=8";
   const auto multiprocessors = static_cast<std::uint32_t>(model.multiprocessors);
-  for (const auto& [threads, blocks] :
-       {std::pair(0, 3U), std::pair(256, 6U), std::pair(128, 12U), std::pair(64, 16U)}) {
+  for (const auto& [threads, blocks] : {std::pair(0, 2U), std::pair(256, 4U), std::pair(128, 8U), std::pair(64, 16U)}) {
     const Launch launch = launch_of(many, threads);
     EXPECT_TRUE(launch.cooperative) << threads;
     EXPECT_EQ(launch.grid[0], blocks * multiprocessors) << threads;
   }
-  EXPECT_EQ(launch_of(many + " probs=f32", 0).grid[0], 2 * multiprocessors);
   const Launch one = launch_of("scale_layout=blocked tokens=1 experts=1 hidden=32 topk=1", 0);
   EXPECT_EQ(one.block[0], 32U);
   EXPECT_GE(one.grid[0], 1U);

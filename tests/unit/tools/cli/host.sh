@@ -45,7 +45,7 @@ if [ -e "$host_driver" ] && command -v c++ >/dev/null; then
     chmod +x "$1"
   }
   wrong_compiler takes_row_0 's/(zero ? 0 : row) \* p.source_stride/0 * p.source_stride/'
-  wrong_compiler changes_index 's/^  return bit_cast<Index>(raw);/  *(static_cast<Index*>(const_cast<void*>(p.index)) + position) = -9;\n&/'
+  wrong_compiler changes_index 's/^  return bit_cast<Index>(raw);/  if (inside) *(static_cast<Index*>(const_cast<void*>(p.index)) + position) = -9;\n&/'
   few='gather rows=5 count=4 width=4 --device host'
   # shellcheck disable=SC2086
   {

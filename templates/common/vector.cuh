@@ -54,8 +54,8 @@ constexpr int kMaxAccess = 16;
 
 // One asm statement for each width; L2 priorities exist for 32 bytes only. All except `keep` are volatile, which keeps
 // them in program order: reads written before the first write are all in flight before it. Those that may see writes
-// clobber memory too. IF and END enclose an instruction with a condition, the operand after the others; OUT is the
-// constraint of a result.
+// clobber memory too. IF and END enclose an instruction with a condition, the operand after the others, on a line of
+// its own, since PTX is read by lines (compiler/ptx.h); OUT is the constraint of a result.
 #define QUERN_LOAD(IF, END, OUT, Q, Q32, VOLATILE, ...)                                                               \
   u32* const w = words;                                                                                               \
   if constexpr (Bytes == 1) {                                                                                         \
@@ -76,7 +76,7 @@ constexpr int kMaxAccess = 16;
                  : "l"(from)__VA_ARGS__);                                                                             \
   }
 #define QUERN_ALWAYS(CONDITION)
-#define QUERN_IF(CONDITION) "{ .reg .pred p; setp.ne.u32 p, " CONDITION ", 0; @p "
+#define QUERN_IF(CONDITION) "{\n .reg .pred p;\n setp.ne.u32 p, " CONDITION ", 0;\n @p "
 
 #define QUERN_STORE(Q, Q32)                                                                                            \
   if constexpr (Bytes == 1) {                                                                                          \
@@ -112,13 +112,13 @@ QUERN_DEVICE void load_words(u32* words, const void* from) {
 template <int Bytes, LoadHint H>
 QUERN_DEVICE void load_words_if(u32 condition, u32* words, const void* from) {
   if constexpr (H == LoadHint::plain) {
-    QUERN_LOAD(QUERN_IF, "}", "+r", "", "", volatile, , "r"(condition) : "memory")
+    QUERN_LOAD(QUERN_IF, "\n}", "+r", "", "", volatile, , "r"(condition) : "memory")
   } else if constexpr (H == LoadHint::stream) {
-    QUERN_LOAD(QUERN_IF, "}", "+r", ".L1::no_allocate", ".L2::evict_first", volatile, , "r"(condition) : "memory")
+    QUERN_LOAD(QUERN_IF, "\n}", "+r", ".L1::no_allocate", ".L2::evict_first", volatile, , "r"(condition) : "memory")
   } else if constexpr (H == LoadHint::once) {
-    QUERN_LOAD(QUERN_IF, "}", "+r", ".nc.L1::no_allocate", ".L2::evict_first", volatile, , "r"(condition))
+    QUERN_LOAD(QUERN_IF, "\n}", "+r", ".nc.L1::no_allocate", ".L2::evict_first", volatile, , "r"(condition))
   } else {
-    QUERN_LOAD(QUERN_IF, "}", "+r", ".nc.L1::evict_last", ".L2::evict_last", , , "r"(condition))
+    QUERN_LOAD(QUERN_IF, "\n}", "+r", ".nc.L1::evict_last", ".L2::evict_last", , , "r"(condition))
   }
 }
 

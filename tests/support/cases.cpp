@@ -99,6 +99,23 @@ void gather_scales(std::vector<Case>& cases) {
   }
 }
 
+// Both forms with and without threads of a row: fewer than its accesses, as many, and more than a block has.
+void gather_lanes(std::vector<Case>& cases) {
+  for (const char* rest :
+       {"dtype=u8", "dtype=bf16 mode=zero", "dtype=f32 mode=report index=i32", "dtype=f16 scale=f32",
+        "dtype=i64 source_stride=1501 out_stride=1503", "dtype=bf16 mode=minus_one_is_zero outer=3"}) {
+    for (const int width : {3, 29, 77, 1000}) {
+      for (const int lanes : {0, 8, 32, 1024}) {
+        if (lanes >= 2 * width && lanes > 8) continue;
+        const std::string config = cat("form=1,threads=64,unroll=", lanes == 8 ? 4 : 2, ",row_threads=", lanes);
+        cases.push_back(with(config, gather(100, width, 130, rest), lanes % 5));
+      }
+    }
+    cases.push_back(with("form=0,unroll=2,threads=64,row_threads=8", gather(100, 1000, 130, rest)));
+    cases.push_back(with("form=0,unroll=1,threads=64,row_threads=0", gather(100, 1000, 130, rest)));
+  }
+}
+
 // The same index in several matrices, in every form and mode; the edges of a matrix are inside of windows.
 void outer_gathers(std::vector<Case>& cases) {
   for (const char* outer : {"outer=0", "outer=2", "outer=7"}) {
@@ -239,6 +256,7 @@ std::vector<Case> gather_cases() {
   gather_modes(cases);
   packed_gathers(cases);
   gather_scales(cases);
+  gather_lanes(cases);
   outer_gathers(cases);
   persistent_gathers(cases);
   return cases;

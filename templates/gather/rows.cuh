@@ -16,18 +16,6 @@ QUERN_DEVICE i64 load_index(const Params& p, u64 position, bool inside) {
   return bit_cast<Index>(raw);
 }
 
-// A row of out: the matrix that it is from, and its position in index.
-struct Place {
-  u64 outer;
-  u64 position;
-};
-
-QUERN_DEVICE Place place_of(const Params& p, u64 row) {
-  if constexpr (!spec::outer) return {0, row};
-  const u64 outer = divide(row, p.by_count);
-  return {outer, row - outer * static_cast<u64>(p.count)};
-}
-
 // The row of source for a row of out. Not inside: a zero row.
 QUERN_DEVICE SourceRow resolve(const Params& p, u64 out_row, bool inside = true) {
   const auto [outer, position] = place_of(p, out_row);

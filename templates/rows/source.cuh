@@ -21,6 +21,20 @@ struct SourceRow {
   }
 };
 
+// Of a row among those that index has for all matrices (out of a gather, source of a scatter): the matrix, and the
+// position in index.
+struct Place {
+  u64 outer;
+  u64 position;
+};
+
+template <class Params>
+QUERN_DEVICE Place place_of(const Params& p, u64 row) {
+  if constexpr (!spec::outer) return {0, row};
+  const u64 outer = divide(row, p.by_count);
+  return {outer, row - outer * static_cast<u64>(p.count)};
+}
+
 // The rows of a thread's slots; of a slot after the last one a zero row. All indices are read before the first is
 // waited for: with a branch a slot, each was read after the one before it had come.
 template <class Rows, class Params>

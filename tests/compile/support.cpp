@@ -39,19 +39,18 @@ constexpr int kMostRegistersOfMaps = 128;
 // The gradient of probs keeps 64 bytes of a token beside as many of a row, which narrow reads put together.
 constexpr int kMostRegistersOfProbGradients = 128;
 // Sums of scatter have eight rows in flight, or four in two parts, and know where the segments of a window are. The
-// gradient of a scale of columns has four of two operands, beside the scales.
+// gradient of a scale of columns holds four rows of gradient, four of source and the scales in registers.
 constexpr int kMostRegistersOfSegments = 128;
 constexpr int kMostSpillsOfSegments = 256;    // around the code for long segments
 constexpr int kMostSpillsOfGivenScales = 16;  // the division of any number by another takes two registers more
 
 // Where ptxas has no instruction it may need a little memory: the reduction of huge arguments of sin and cos, and the
-// conversions of fp8 before sm_89. On sm_120a NVRTC of CUDA 12 spills two of chunk_sort's 40 registers, that of CUDA 13
-// none.
+// conversions of fp8 before sm_89.
 bool may_use_memory(const std::string& problem, const std::string& arch) {
   const auto has = [&](const char* words) { return problem.find(words) != std::string::npos; };
   return has("activation=sin") || has("activation=cos") ||
          (arch == "sm_80" && has("scale=") && (has("dtype=e4m3") || has("dtype=e5m2"))) ||
-         (arch == "sm_80" && has("mxfp8")) || (arch == "sm_120a" && has("chunk_sort"));
+         (arch == "sm_80" && has("mxfp8"));
 }
 
 Compiled compile_one(const Job& job) {

@@ -151,8 +151,8 @@ QUERN_DEVICE Vector<Bytes> load(const void* from) {
   return vector;
 }
 
-// Zeros, and no read, where the condition is false. It is no branch: reads of a thread, each with an address that was
-// read before it, are all in flight at once.
+// A predicated load: zeros, and no access, where the condition is false. Without a branch, several loads whose
+// addresses were loaded too are in flight at once.
 template <int Bytes, LoadHint H = LoadHint::plain>
 QUERN_DEVICE Vector<Bytes> load_if(bool condition, const void* from) {
   constexpr int kStep = Bytes < kMaxAccess ? Bytes : kMaxAccess;

@@ -96,7 +96,8 @@ QUERN_DEVICE void put_batch(const Params& p, u64 first, u32 count, const Part& p
 
 QUERN_DEVICE i64 rows_of_source(const Params& p) { return spec::outer ? p.outer * p.count : p.count; }
 
-// The sums of a group's rows become the gradient of the scale, at once if there is no other group.
+// Reduces the partial sums of a group of rows to the gradient of the scale. A single group writes it without a second
+// stage.
 QUERN_DEVICE void put_sums(const Params& p, i64 first, const Part& part, const float (&sums)[kUnroll][kElements]) {
   const OutRow row = {};  // sums begin at its first byte
   const auto finish = [&](i64 byte, float sum) { store_scale_gradient(p, byte / kElementBytes, sum); };

@@ -1,6 +1,7 @@
 #include "base/fork_barrier.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
@@ -69,6 +70,16 @@ void leave() {
 
 ForkSection::ForkSection() { enter(); }
 ForkSection::~ForkSection() { leave(); }
+
+InheritedForkSection::InheritedForkSection() : process_(::getpid()) { ++depth; }
+
+// In a child that this thread forked, the thread with the section does not exist, and this one was counted instead.
+InheritedForkSection::~InheritedForkSection() {
+  if (process_ == ::getpid())
+    --depth;
+  else
+    leave();
+}
 
 void ForkSafeMutex::lock() {
   enter();

@@ -2,6 +2,8 @@
 #ifndef QUERN_BASE_FORK_BARRIER_H_
 #define QUERN_BASE_FORK_BARRIER_H_
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <mutex>
 
@@ -22,6 +24,19 @@ class ForkSection {
   ~ForkSection();
   ForkSection(const ForkSection&) = delete;
   ForkSection& operator=(const ForkSection&) = delete;
+};
+
+// The ForkSection of another thread, continued in this one: that thread waits for this one's end. So fork() waits until
+// this thread has exited, which a section of its own could not give: destructors of thread-local objects run later.
+class InheritedForkSection {
+ public:
+  InheritedForkSection();
+  ~InheritedForkSection();
+  InheritedForkSection(const InheritedForkSection&) = delete;
+  InheritedForkSection& operator=(const InheritedForkSection&) = delete;
+
+ private:
+  ::pid_t process_;
 };
 
 // A mutex that is unlocked in every child of fork(), because it is only held inside a ForkSection. For all state that a

@@ -1,6 +1,7 @@
 #include "compiler/nvrtc_compiler.h"
 
 #include <chrono>
+#include <functional>
 
 #include "base/large_stack.h"
 #include "base/text.h"
@@ -83,6 +84,16 @@ Error refused(const Nvrtc& nvrtc, nvrtcResult result, const Unit& unit, std::str
   error.lasting = result == NVRTC_ERROR_COMPILATION && blames_source(unit, log, kNvrtcErrors);
   error.log = std::move(log);
   return error;
+}
+
+// All calls of NVRTC are made like this: it needs much stack, and the destructors of its thread-local objects, which
+// run when a thread exits, take its locks.
+void call_nvrtc(const std::function<void()>& calls) {
+  const ForkSection section;
+  run_on_large_stack([&] {
+    const InheritedForkSection inherited;
+    calls();
+  });
 }
 
 Error none_found(const std::vector<NvrtcCandidate>& places) {
@@ -171,7 +182,7 @@ std::vector<NvrtcCandidate> NvrtcCompiler::candidates() {
 // Returns false if another one should be tried.
 bool NvrtcCompiler::try_open() {
   try {
-    nvrtc_ = &opened_.emplace_back(open_nvrtc(*chosen_));
+    call_nvrtc([&] { nvrtc_ = &opened_.emplace_back(open_nvrtc(*chosen_)); });
     return true;
   } catch (const Error& error) {
     if (error.code == Code::io || !explicit_path_.empty()) throw;
@@ -239,8 +250,7 @@ void NvrtcCompiler::require(const Target& target) {
 
 Image NvrtcCompiler::compile(const Unit& unit, const std::string& kernel, const Target& target, bool lineinfo) {
   Image image;
-  run_on_large_stack([&] {
-    const ForkSection section;
+  call_nvrtc([&] {
     while (!compile_here(nvrtc(), unit, kernel, target, lineinfo, image)) image = {};
   });
   return image;

@@ -12,6 +12,7 @@ struct FakeControl {
   std::atomic<int> refuse;         // 1: compiles fail with a log
   std::atomic<int> out_of_memory;  // 1 to 4: compiles fail as NVRTC does, each in another way
   std::atomic<int> delay_ms;       // each compile takes this long
+  std::atomic<int> exit_ms;        // a thread that called NVRTC takes this long to exit
   std::atomic<int> hold;           // while 1, compiles whose sources hold `held_text` wait
   std::atomic<int> held;           // how many wait
   std::atomic<int> architecture_count;

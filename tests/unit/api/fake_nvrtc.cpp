@@ -42,7 +42,8 @@ bool run_compiler(const std::string& arguments, std::string* words) {
 
 void FakeNvrtc::reset() const {
   control->version = 13000;
-  control->compiles = control->refuse = control->out_of_memory = control->delay_ms = control->hold = 0;
+  control->compiles = control->refuse = control->out_of_memory = control->delay_ms = control->exit_ms = control->hold =
+      0;
   control->last_options[0] = control->last_program[0] = control->held_text[0] = '\0';
   set_architectures({75, 80, 86, 89, 90, 100, 103, 120});
 }

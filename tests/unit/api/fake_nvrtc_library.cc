@@ -54,6 +54,19 @@ class Running {
   }
 };
 
+// NVRTC's thread-local objects take its locks too when their thread exits.
+struct ThreadState {
+  bool used = false;
+  ~ThreadState() {
+    const Running running;
+    std::this_thread::sleep_for(std::chrono::milliseconds(quern_fake_control.exit_ms));
+  }
+};
+void use_thread() {
+  thread_local ThreadState state;
+  state.used = true;
+}
+
 // NVRTC needs a few hundred KiB of stack; in a thread with less it crashes the process.
 __attribute__((noinline)) int use_stack() {
   volatile char stack[512 << 10];
@@ -97,6 +110,7 @@ extern "C" {
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT int nvrtcVersion(int* major, int* minor) {
+  use_thread();
   *major = quern_fake_control.version / 1000;
   *minor = quern_fake_control.version % 1000;
   return 0;
@@ -116,6 +130,7 @@ EXPORT int nvrtcCreateProgram(void** program, const char* text, const char* name
 EXPORT int nvrtcDestroyProgram(void** program) { return delete static_cast<Program*>(*program), *program = nullptr, 0; }
 EXPORT int nvrtcCompileProgram(void* program, int count, const char* const* options) {
   const Running running;
+  use_thread();
   use_stack();
   Program& p = *static_cast<Program*>(program);
   auto& control = quern_fake_control;

@@ -93,6 +93,19 @@ TEST_F(Fork, AChildCompilesThatWasForkedWhileTheCompilerWasWarmed) {
   }
 }
 
+// NVRTC's locks are taken again when a thread that called it exits: one child in 100 had inherited a locked one.
+TEST_F(Fork, AForkWaitsUntilTheThreadsThatCalledNvrtcHaveExited) {
+  Options warming = options();
+  warming.compiler.warm = true;
+  control().exit_ms = 10;
+  Runtime runtime(warming);
+  const InAnotherThread prewarming([&](int i) { compile(runtime, 100 + i, f16); });
+  for (int i = 0; i < 8; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(3 * i));
+    EXPECT_EQ(in_child([&] { return compile(runtime, 8, f32); }), 0) << i;
+  }
+}
+
 TEST_F(Fork, AChildSaysAnErrorThoughAnotherThreadWasSayingOne) {
   const std::string log(16 << 20, 'x');  // slow to log
   const InAnotherThread saying([&](int) {
@@ -155,6 +168,20 @@ TEST_F(Fork, AForkDoesNotWaitForTheThreadThatForks) {
   const auto was = exchange_longest_fork_wait(std::chrono::milliseconds(500));
   const ForkSection section;
   EXPECT_EQ(in_child(enter), 0);
+  exchange_longest_fork_wait(was);
+}
+
+TEST_F(Fork, AForkInAThreadThatInheritedASectionDoesNotWaitForIt) {
+  const auto was = exchange_longest_fork_wait(std::chrono::milliseconds(500));
+  const ForkSection section;
+  std::thread([] {
+    std::optional<InheritedForkSection> inherited(std::in_place);
+    EXPECT_EQ(in_child([&] {
+                inherited.reset();  // no thread of the child is inside a section now
+                return enter() + in_child(enter);
+              }),
+              0);
+  }).join();
   exchange_longest_fork_wait(was);
 }
 

@@ -401,6 +401,8 @@ std::vector<Case> huge_cases() {
           {"scatter op=add rows=184320 count=180000 width=14336 scale=f16 pass=backward"},
           {"scatter op=add rows=184320 count=180000 width=14335 scale=f32 scale_of=rows pass=backward", 1},
           {"index_sort rows=2147483647 count=536870981 index=i32"},  // more than 2^31 words of workspace
+          {"rope batch=8 seq=32768 heads=64 kv_heads=8 head_dim=128"},
+          {"rope batch=8 seq=32768 heads=64 kv_heads=8 head_dim=127 rotary_dim=126 style=interleaved layout=bhsd", 1},
           {"concat rows=262144 widths=8192,13,4096"},
           {"concat rows=262144 widths=8192,13,4096 pass=backward", 1},
           {"pointwise rows=524289 width=4097 dtype=bf16"},

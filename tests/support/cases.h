@@ -39,6 +39,7 @@ std::vector<Case> moe_unpermute_cases();
 std::vector<Case> chunk_sort_cases();
 std::vector<Case> index_sort_cases();
 std::vector<Case> concat_cases();
+std::vector<Case> rope_cases();
 // More than 2^31 elements; needs tens of GB.
 std::vector<Case> huge_cases();
 

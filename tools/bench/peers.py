@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What a PyTorch user would run instead of `gather`, `pointwise`, `mxfp8`, `scatter`, `concat`, `index_sort`, `chunk_sort`,
-`moe_map`, `moe_permute` and `moe_unpermute`, timed as `quern bench` times its own kernels: CUDA-graph replays with cold L2
-(rotating operands of 256 MB or more; small calls between L2 flushes, minus the flush time), medians. One JSON line a row:
-problem, peer, us. Before that the peers of a family are compared with each other. Needs torch and triton.
+`moe_map`, `moe_permute`, `moe_unpermute` and `rope`, timed as `quern bench` times its own kernels: CUDA-graph replays with
+cold L2 (rotating operands of 256 MB or more; small calls between L2 flushes, minus the flush time), medians. One JSON line
+a row: problem, peer, us. Before that the peers of a family are compared with each other. Needs torch and triton.
 
 usage: peers.py [FILE] [--only SUBSTRING]
   FILE       problems, as `quern bench --json` prints them; default: the tables of gather, pointwise and mxfp8. A problem
@@ -21,6 +21,7 @@ import peers_moe
 import peers_moe_map
 import peers_mxfp8
 import peers_pointwise
+import peers_rope
 import peers_scatter
 import peers_sort
 from peers_timing import cold_us
@@ -30,10 +31,11 @@ FAMILIES = {
     "gather": peers_gather.gather, "pointwise": peers_pointwise.pointwise, "mxfp8": peers_mxfp8.mxfp8,
     "scatter": peers_scatter.scatter, "concat": peers_concat.concat, "index_sort": peers_sort.index_sort,
     "chunk_sort": peers_sort.chunk_sort, "moe_map": peers_moe_map.moe_map, "moe_permute": peers_moe.moe_permute,
-    "moe_unpermute": peers_moe.moe_unpermute
+    "moe_unpermute": peers_moe.moe_unpermute, "rope": peers_rope.rope
 }
 PROBLEMS = peers_gather.PROBLEMS + peers_pointwise.PROBLEMS + peers_mxfp8.PROBLEMS
-CHECKS = [case for topic in (peers_scatter, peers_concat, peers_sort, peers_moe_map, peers_moe) for case in topic.CHECKS]
+TOPICS = (peers_scatter, peers_concat, peers_sort, peers_moe_map, peers_moe, peers_rope)
+CHECKS = [case for topic in TOPICS for case in topic.CHECKS]
 
 
 def report(problem, peer, call, operands, nbytes):

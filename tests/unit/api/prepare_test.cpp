@@ -184,7 +184,7 @@ TEST_F(Prepare, TextDoesWhatAStructDoes) {
   EXPECT_TRUE(
       has(refusal([&] { runtime.prepare_text(""); }).sentence,
           "Families are: chunk_sort, concat, gather, index_sort, moe_map, moe_permute, moe_unpermute, multi_row_pad, "
-          "mx_scales, mxfp8, mxfp8_dequantize, pointwise, row_pad, scatter"));
+          "mx_scales, mxfp8, mxfp8_dequantize, pointwise, rope, row_pad, scatter"));
 }
 
 TEST_F(Prepare, ABadProblemIsRefusedBeforeAnythingIsDone) {

@@ -1,0 +1,87 @@
+// Which problems rope refuses.
+#include <algorithm>
+#include <string>
+
+#include "rope/problem.h"
+
+namespace quern::rope {
+namespace {
+
+constexpr std::int64_t kMostDim = 1 << 20;
+
+std::string check_dims(const Rope& p) {
+  if (p.head_dim < 1 || p.head_dim > kMostDim) return "head_dim must be from 1 to 2^20";
+  if (p.rotary_offset > p.head_dim) return "rotary_offset is above head_dim";
+  if (rotary_dim(p) > p.head_dim - p.rotary_offset)
+    return "head_dim has no room for rotary_dim elements from rotary_offset on";
+  if (rotary_dim(p) % 2 != 0)
+    return "rotary_dim=" + std::to_string(rotary_dim(p)) + " is odd, and rotated elements are pairs";
+  return {};
+}
+
+bool is_too_large(const Rope& p) {
+  std::int64_t all = p.head_dim;
+  for (const std::int64_t extent : {p.batch, p.seq, std::max<std::int64_t>(all_heads(p), 1)}) {
+    if (__builtin_mul_overflow(all, std::max<std::int64_t>(extent, 1), &all) || all > kMaxExtent) return true;
+  }
+  return __builtin_mul_overflow(std::max<std::int64_t>(table_rows(p), 1), p.head_dim, &all) || all > kMaxExtent;
+}
+
+// Whether two elements of a tensor share memory. Sufficient, and necessary for all strides that views of memory have:
+// each axis steps over all that the axes with smaller strides reach.
+bool overlaps(const Rope& p, std::int64_t heads, const List<3>& strides) {
+  struct Step {
+    std::int64_t stride, extent;
+  };
+  Step steps[] = {{strides[kBatch], p.batch}, {strides[kToken], p.seq}, {strides[kHead], heads}};
+  std::sort(std::begin(steps), std::end(steps), [](const Step& a, const Step& b) { return a.stride < b.stride; });
+  std::int64_t reach = p.head_dim;
+  for (const Step& step : steps) {
+    if (step.extent == 0) return false;
+    if (step.extent == 1) continue;  // an open extent may be more
+    if (step.stride < reach) return true;
+    if (step.extent != kOpen) reach += (step.extent - 1) * step.stride;
+  }
+  return false;
+}
+
+std::string check_strides(const char* name, const Rope& p, std::int64_t heads, const List<3>& strides, bool is_output) {
+  if (strides.count == 0) return {};
+  if (strides.count != 3) return std::string(name) + " takes three numbers, for batch, seq and heads, or none";
+  if (*std::max_element(strides.values, strides.values + 3) > kMaxExtent) return std::string(name) + " is above 2^46";
+  if (is_output && overlaps(p, heads, strides)) return std::string(name) + " makes elements of the output share memory";
+  return {};
+}
+
+std::string check_all_strides(const Rope& p) {
+  if (is_in_place(p) && p.q_strides.count + p.k_strides.count != 0)
+    return "place=in_place has no q and no k: give q_out_strides and k_out_strides";
+  if (p.kv_heads == 0 && p.k_strides.count + p.k_out_strides.count != 0)
+    return "kv_heads=0: there is no k, so it has no strides";
+  for (const std::string& text : {check_strides("q_strides", p, p.heads, p.q_strides, false),
+                                  check_strides("k_strides", p, p.kv_heads, p.k_strides, false),
+                                  check_strides("q_out_strides", p, p.heads, p.q_out_strides, true),
+                                  check_strides("k_out_strides", p, p.kv_heads, p.k_out_strides, true)}) {
+    if (!text.empty()) return text;
+  }
+  return {};
+}
+
+std::string check_table(const Rope& p) {
+  const bool counts = p.position != RopePosition::ids && p.beyond == RopeBeyond::assume_valid;
+  if (counts && p.table_rows != 0 && p.seq != kOpen && p.table_rows < p.seq)
+    return "table_rows=" + std::to_string(p.table_rows) + " is below seq=" + std::to_string(p.seq) +
+           ": give a longer table, or beyond=identity to leave tokens without an entry as they are";
+  return {};
+}
+
+}  // namespace
+
+std::string check(const Rope& p) {
+  if (std::string text = check_dims(p); !text.empty()) return text;
+  if (is_too_large(p)) return "q and k, or the table, are too large: at most 2^46 elements";
+  if (std::string text = check_all_strides(p); !text.empty()) return text;
+  return check_table(p);
+}
+
+}  // namespace quern::rope

@@ -1,0 +1,38 @@
+// The kernel's parameter struct. Read by host and kernel.
+#ifndef QUERN_ROPE_PARAMS_H_
+#define QUERN_ROPE_PARAMS_H_
+
+#include "common/slots.cuh"
+
+namespace quern::rope {
+
+// Strides in bytes, by axis. Axes are numbered from the one that varies fastest in memory, as the layout says.
+struct Tensor {
+  const void* from;
+  void* to;
+  long long from_strides[3];
+  long long to_strides[3];
+};
+
+// Slots are numbered through rows: a row is a token's group of heads, and its slots are `spec::units` parts of a head.
+struct Params {
+  Tensor q;
+  Tensor k;
+  const void* cos;
+  const void* sin;
+  const void* positions;
+  unsigned long long* report;
+  long long offset;
+  long long table_rows;
+  long long seq;
+  common::Slots slots;
+  common::Divisor by_axis[2];
+  long long axis[2];   // rows along the two fastest axes
+  unsigned heads;      // of q
+  unsigned all_heads;  // of q and k
+  unsigned groups;     // of heads
+};
+
+}  // namespace quern::rope
+
+#endif  // QUERN_ROPE_PARAMS_H_

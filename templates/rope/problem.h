@@ -1,0 +1,61 @@
+// What follows from a problem of rope. Host code.
+#ifndef QUERN_ROPE_PROBLEM_H_
+#define QUERN_ROPE_PROBLEM_H_
+
+#include <cstdint>
+
+#include "rope/rope.h"
+
+namespace quern::rope {
+
+inline std::int64_t rotary_dim(const Rope& p) {
+  return p.rotary_dim == 0 ? p.head_dim - p.rotary_offset : p.rotary_dim;
+}
+inline std::int64_t table_rows(const Rope& p) { return p.table_rows == 0 ? p.seq : p.table_rows; }
+inline std::int64_t table_stride(const Rope& p) {
+  return p.table == RopeTable::separate ? rotary_dim(p) / 2 : rotary_dim(p);
+}
+inline bool is_in_place(const Rope& p) { return p.place == RopePlace::in_place; }
+inline bool is_interleaved(const Rope& p) { return p.style == RopeStyle::interleaved; }
+inline std::int64_t all_heads(const Rope& p) { return p.heads + p.kv_heads; }
+// Elements of a head that are copied.
+inline std::int64_t copies(const Rope& p) { return is_in_place(p) ? 0 : p.head_dim - rotary_dim(p); }
+
+// The axes of a tensor in the order of its fields, which is that of `strides`.
+enum Axis { kBatch, kToken, kHead };
+// Which of the axes varies fastest in memory, and so on. Strides do not change it.
+struct AxisOrder {
+  Axis axis[3];
+  int number(Axis a) const { return axis[0] == a ? 0 : axis[1] == a ? 1 : 2; }
+};
+inline AxisOrder axis_order(const Rope& p) {
+  if (p.layout == RopeLayout::sbhd) return {{kHead, kBatch, kToken}};
+  if (p.layout == RopeLayout::bhsd) return {{kToken, kHead, kBatch}};
+  return {{kHead, kToken, kBatch}};
+}
+
+// Of q or k, in elements, by Axis.
+struct Strides {
+  std::int64_t of[3];
+};
+inline Strides strides_of(const Rope& p, std::int64_t heads, const List<3>& given) {
+  if (given.count != 0) return {{given[0], given[1], given[2]}};
+  const std::int64_t extents[] = {p.batch, p.seq, heads};
+  const AxisOrder order = axis_order(p);
+  Strides strides{};
+  std::int64_t next = p.head_dim;
+  for (const Axis a : order.axis) {
+    strides.of[a] = next;
+    next *= extents[a];
+  }
+  return strides;
+}
+
+// rope/check.cpp
+std::string check(const Rope& p);
+// rope/reference.cpp
+void run_reference(const Rope& p, const RopeArgs& a);
+
+}  // namespace quern::rope
+
+#endif  // QUERN_ROPE_PROBLEM_H_

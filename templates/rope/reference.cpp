@@ -1,0 +1,103 @@
+// The plain reference: the formula of rope.h, pair by pair.
+#include <cmath>
+#include <cstring>
+
+#include "base/parallel.h"
+#include "common/host_types.h"
+#include "rope/problem.h"
+
+namespace quern::rope {
+namespace {
+
+// A token's entry of the table.
+struct Entry {
+  bool exists;
+  std::int64_t position;
+};
+
+Entry entry_of(const Rope& p, const RopeArgs& a, std::int64_t batch, std::int64_t token) {
+  std::int64_t position = a.offset;
+  if (p.position != RopePosition::ids) position += token;
+  if (p.position == RopePosition::starts) position += common::read_integer(p.index, a.positions.data, batch);
+  if (p.position == RopePosition::ids)
+    position += common::read_integer(p.index, a.positions.data, batch * p.seq + token);
+  return {position >= 0 && position < table_rows(p), position};
+}
+
+// cos and sin of pair j.
+struct Angle {
+  float cos;
+  float sin;
+};
+
+Angle angle_of(const Rope& p, const RopeArgs& a, std::int64_t position, std::int64_t j) {
+  const bool joined = p.table == RopeTable::joined;
+  const std::int64_t at = position * table_stride(p) + j;
+  const auto cos = static_cast<float>(common::read_float(p.table_dtype, a.cos.data, at));
+  const auto sin = static_cast<float>(
+      common::read_float(p.table_dtype, joined ? a.cos.data : a.sin.data, at + (joined ? rotary_dim(p) / 2 : 0)));
+  return {cos, p.pass == RopePass::forward ? sin : -sin};
+}
+
+template <class T>
+void rotate_head(const Rope& p, const RopeArgs& a, const Entry& entry, const T* from, T* to) {
+  if (from != to) std::memcpy(to, from, static_cast<std::size_t>(p.head_dim) * sizeof(T));
+  const std::int64_t half = rotary_dim(p) / 2;
+  for (std::int64_t j = 0; j < half && entry.exists; ++j) {
+    const std::int64_t first = p.rotary_offset + (is_interleaved(p) ? 2 * j : j);
+    const std::int64_t second = first + (is_interleaved(p) ? 1 : half);
+    const Angle angle = angle_of(p, a, entry.position, j);
+    const float x0 = common::to_float(from[first]), x1 = common::to_float(from[second]);
+    to[first] = common::from_compute<T>(std::fma(x0, angle.cos, -(x1 * angle.sin)));
+    to[second] = common::from_compute<T>(std::fma(x1, angle.cos, x0 * angle.sin));
+  }
+}
+
+struct Side {
+  std::int64_t heads;
+  const void* from;
+  void* to;
+  Strides from_strides, to_strides;
+};
+
+void rotate_token(const Rope& p, const RopeArgs& a, const Side& side, std::int64_t batch, std::int64_t token) {
+  const Entry entry = entry_of(p, a, batch, token);
+  const auto place = [&](const Strides& s, std::int64_t head) {
+    return batch * s.of[kBatch] + token * s.of[kToken] + head * s.of[kHead];
+  };
+  common::with_float(p.dtype, [&](auto x) {
+    using T = decltype(x);
+    if constexpr (sizeof(T) == 8)
+      return;  // f64 is no type of rope
+    else
+      for (std::int64_t head = 0; head < side.heads; ++head)
+        rotate_head(p, a, entry, static_cast<const T*>(side.from) + place(side.from_strides, head),
+                    static_cast<T*>(side.to) + place(side.to_strides, head));
+  });
+}
+
+Side side_of(const Rope& p, std::int64_t heads, const void* from, const List<3>& from_strides, void* to,
+             const List<3>& to_strides) {
+  const Strides out = strides_of(p, heads, to_strides);
+  if (is_in_place(p)) return {heads, to, to, out, out};
+  return {heads, from, to, strides_of(p, heads, from_strides), out};
+}
+
+}  // namespace
+
+void run_reference(const Rope& p, const RopeArgs& a) {
+  const Side sides[] = {side_of(p, p.heads, a.q.data, p.q_strides, a.q_out.data, p.q_out_strides),
+                        side_of(p, p.kv_heads, a.k.data, p.k_strides, a.k_out.data, p.k_out_strides)};
+  parallel_for(p.batch * p.seq, 1 + (1 << 16) / (1 + all_heads(p) * p.head_dim), [&](std::int64_t i, std::int64_t end) {
+    for (; i < end; ++i) {
+      for (const Side& side : sides) rotate_token(p, a, side, i / p.seq, i % p.seq);
+    }
+  });
+  if (p.beyond != RopeBeyond::report || all_heads(p) == 0) return;
+  auto& report = *static_cast<std::uint64_t*>(a.report.data);
+  for (std::int64_t i = 0; i < p.batch * p.seq; ++i) {
+    if (!entry_of(p, a, i / p.seq, i % p.seq).exists) report = std::min(report, static_cast<std::uint64_t>(i));
+  }
+}
+
+}  // namespace quern::rope

@@ -1,0 +1,215 @@
+#include "rope/rope.h"
+
+#include "base/random.h"
+#include "common/host_types.h"
+#include "quern/choice.h"
+#include "quern_embedded/rope.h"
+#include "rope/problem.h"
+#include "rope/step.h"
+
+namespace quern {
+namespace {
+
+using namespace rope;
+
+constexpr DTypeSet kTypes = only(f32) | only(f16) | only(bf16);
+constexpr const char* kLayouts[] = {QUERN_ROPE_LAYOUTS(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kStyles[] = {QUERN_ROPE_STYLES(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kPasses[] = {QUERN_ROPE_PASSES(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kTables[] = {QUERN_ROPE_TABLES(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kPositionChoices[] = {QUERN_ROPE_POSITIONS(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kBeyonds[] = {QUERN_ROPE_BEYONDS(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kPlaces[] = {QUERN_ROPE_PLACES(QUERN_CHOICE_NAME) nullptr};
+
+constexpr std::int32_t kVectors[] = {2, 4, 8, 16, 32, kNoMore};
+constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
+constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
+
+Layout tensor_layout(const Rope& p, std::int64_t heads, const List<3>& given) {
+  const Strides strides = strides_of(p, heads, given);
+  const bool open = p.batch == kOpen || p.seq == kOpen;  // some strides are not known then
+  return {p.dtype,
+          4,
+          {p.batch, p.seq, heads, p.head_dim},
+          {open ? 0 : strides.of[kBatch], open ? 0 : strides.of[kToken], open ? 0 : strides.of[kHead], 1}};
+}
+Layout q_out_layout(const Rope& p) { return tensor_layout(p, p.heads, p.q_out_strides); }
+Layout k_out_layout(const Rope& p) {
+  return p.kv_heads == 0 ? Layout{} : tensor_layout(p, p.kv_heads, p.k_out_strides);
+}
+Layout q_layout(const Rope& p) { return is_in_place(p) ? Layout{} : tensor_layout(p, p.heads, p.q_strides); }
+Layout k_layout(const Rope& p) {
+  return is_in_place(p) || p.kv_heads == 0 ? Layout{} : tensor_layout(p, p.kv_heads, p.k_strides);
+}
+Layout cos_layout(const Rope& p) {
+  return Layout::matrix(p.table_dtype, table_rows(p), table_stride(p), table_stride(p));
+}
+Layout sin_layout(const Rope& p) { return p.table == RopeTable::joined ? Layout{} : cos_layout(p); }
+Layout positions_layout(const Rope& p) {
+  if (p.position == RopePosition::sequence) return {};
+  if (p.position == RopePosition::starts) return Layout::list(p.index, p.batch);
+  return Layout::matrix(p.index, p.batch, p.seq, p.seq == kOpen ? 0 : p.seq);
+}
+Layout report_layout(const Rope& p) { return Layout::list(p.beyond == RopeBeyond::report ? i64 : DType::none, 1); }
+
+template <Layout (*F)(const Rope&)>
+constexpr auto layout = &layout_of<Rope, F>;
+template <bool (*F)(const Rope&, const Target&, const Config&)>
+constexpr auto holds = &holds_for<Rope, F>;
+
+// Positions that the table has; with a rule for others some before it and some after it, mostly adjacent to it.
+std::int64_t random_position(const Rope& p, std::uint64_t random) {
+  const std::int64_t last = p.position == RopePosition::starts ? table_rows(p) - p.seq : table_rows(p) - 1;
+  const std::int64_t good =
+      last <= 0 ? 0 : static_cast<std::int64_t>(random / 8 % static_cast<std::uint64_t>(last + 1));
+  if (p.beyond == RopeBeyond::assume_valid) return good;
+  return random % 8 == 0 ? -1 : random % 8 == 1 ? last + 1 : random % 8 == 2 ? -good : good;
+}
+
+struct RopeFamily {
+  using Problem = Rope;
+  using Args = RopeArgs;
+  static constexpr const char* kName = "rope";
+  static constexpr const char* kSentence = "rotary position embeddings of queries and keys, and their gradient";
+
+  static constexpr Field kFields[] = {
+      extent_field("batch", offsetof(Rope, batch), true, "sequences"),
+      extent_field("seq", offsetof(Rope, seq), true, "tokens of a sequence"),
+      integer_field("heads", offsetof(Rope, heads), 0, 1 << 20, "heads of q"),
+      integer_field("kv_heads", offsetof(Rope, kv_heads), 0, 1 << 20, "heads of k; 0: there is no k"),
+      extent_field("head_dim", offsetof(Rope, head_dim), false, "elements of a head"),
+      extent_field("rotary_dim", offsetof(Rope, rotary_dim), false,
+                   "elements of a head that are rotated; 0: all from rotary_offset on"),
+      extent_field("rotary_offset", offsetof(Rope, rotary_offset), false, "the first element that is rotated"),
+      choice_field("layout", offsetof(Rope, layout), kLayouts, "order of memory: batch, seq, heads, head_dim"),
+      choice_field("style", offsetof(Rope, style), kStyles,
+                   "half: pairs j, j + rotary_dim / 2; interleaved: 2j, 2j + 1"),
+      choice_field("pass", offsetof(Rope, pass), kPasses, "backward: the gradient; inverse: the input again"),
+      choice_field("table", offsetof(Rope, table), kTables,
+                   "separate: cos and sin of rotary_dim / 2; doubled: of rotary_dim; joined: both in one"),
+      dtype_field("dtype", offsetof(Rope, dtype), kTypes, "element type of q and k"),
+      dtype_field("table_dtype", offsetof(Rope, table_dtype), kTypes, "element type of the table"),
+      extent_field("table_rows", offsetof(Rope, table_rows), false, "positions that the table has; 0: seq"),
+      choice_field("position", offsetof(Rope, position), kPositionChoices,
+                   "of a token: its number; plus a start for each batch; or an id for each token"),
+      dtype_field("index", offsetof(Rope, index), only(i32) | only(i64), "type of positions"),
+      choice_field("beyond", offsetof(Rope, beyond), kBeyonds, "what a position outside of the table gives"),
+      choice_field("place", offsetof(Rope, place), kPlaces, "in_place: q_out and k_out hold the input"),
+      list_field("q_strides", offsetof(Rope, q_strides), Rope{}.q_strides, 0, kMaxExtent,
+                 "elements between batches, tokens and heads of q; none: as layout says"),
+      list_field("k_strides", offsetof(Rope, k_strides), Rope{}.k_strides, 0, kMaxExtent, "the same of k"),
+      list_field("q_out_strides", offsetof(Rope, q_out_strides), Rope{}.q_out_strides, 0, kMaxExtent,
+                 "the same of q_out"),
+      list_field("k_out_strides", offsetof(Rope, k_out_strides), Rope{}.k_out_strides, 0, kMaxExtent,
+                 "the same of k_out"),
+  };
+  static constexpr Operand kOperands[] = {
+      {"q", Role::input, offsetof(RopeArgs, q), true, layout<q_layout>, "[batch, seq, heads, head_dim]",
+       "the queries; backward: the gradient of q_out"},
+      {"k", Role::input, offsetof(RopeArgs, k), true, layout<k_layout>, "[batch, seq, kv_heads, head_dim]",
+       "kv_heads > 0: the keys"},
+      {"cos", Role::input, offsetof(RopeArgs, cos), true, layout<cos_layout>,
+       "[table_rows, rotary_dim / 2]; doubled, joined: [table_rows, rotary_dim]", "cosines; joined: and sines"},
+      {"sin", Role::input, offsetof(RopeArgs, sin), true, layout<sin_layout>, "as cos", "sines; joined: none"},
+      {"positions", Role::input, offsetof(RopeArgs, positions), false, layout<positions_layout>,
+       "starts: [batch]; ids: [batch, seq]", "where tokens are"},
+      {"q_out", Role::update, offsetof(RopeArgs, q_out), true, layout<q_out_layout>, "[batch, seq, heads, head_dim]",
+       "the rotated queries"},
+      {"k_out", Role::update, offsetof(RopeArgs, k_out), true, layout<k_out_layout>, "[batch, seq, kv_heads, head_dim]",
+       "the rotated keys"},
+      {"report", Role::update, offsetof(RopeArgs, report), false, layout<report_layout>, "[1]",
+       "beyond=report: -1, or the first token whose position the table has not"},
+  };
+  static constexpr LaunchExtent kLaunchExtents[] = {
+      {"batch", offsetof(RopeArgs, batch), nullptr},
+      {"seq", offsetof(RopeArgs, seq), nullptr},
+  };
+  static constexpr Parameter kParameters[] = {
+      {"vector", kVectors, true, "bytes per access"},
+      {"unroll", kUnrolls, true, "heads of a thread, for which it reads the table once"},
+      {"threads", kThreadCounts, false, "threads per block; fewer where a problem is small"},
+  };
+  static constexpr Constraint kConstraints[] = {
+      {"the vector must divide the parts of a head and the strides", holds<vector_divides>},
+      {"32-byte accesses exist on sm_100 and sm_103 only", holds<vector_exists>},
+      {"a vector must hold whole elements", holds<vector_holds_elements>},
+      {"vector times unroll must fit the registers: 64 bytes", holds<registers_suffice>},
+  };
+  static constexpr const char* kBenchCases[] = {
+      "rope batch=4 seq=8192 heads=32 head_dim=128",
+      "rope batch=4 seq=8192 heads=32 head_dim=128 style=interleaved",
+      "rope batch=4 seq=8192 heads=32 head_dim=128 pass=backward",
+      "rope batch=2 seq=4096 heads=64 head_dim=128",
+      "rope batch=8 seq=2048 heads=64 head_dim=64",
+      "rope batch=1 seq=4096 heads=32 kv_heads=8 head_dim=128",
+      "rope batch=1 seq=65536 heads=32 kv_heads=8 head_dim=128",
+      "rope batch=64 seq=1 heads=32 head_dim=128",
+      "rope batch=1 seq=1 heads=32 kv_heads=8 head_dim=128",
+      "rope batch=256 seq=1 heads=8 kv_heads=1 head_dim=128",
+      "rope batch=2 seq=4096 heads=32 head_dim=80",
+      "rope batch=2 seq=4096 heads=32 head_dim=92",
+      "rope batch=2 seq=4096 heads=32 head_dim=256",
+  };
+  // Prefills and decodes of models.
+  static constexpr const char* kDraws[] = {
+      "batch=1..8 seq=1..8192 | batch=1..8 seq=1..8192 | batch=1..256 seq=1",
+      "heads=8 kv_heads=1 | heads=32 kv_heads=8 | heads=64 kv_heads=8 | heads=16 | heads=1..64",
+      "head_dim=128 | head_dim=128 | head_dim=64 | head_dim=96 | head_dim=80 | head_dim=256 rotary_dim=64",
+      "style=half | style=half | style=interleaved",
+      "layout=bshd | layout=bshd | layout=sbhd | layout=bhsd",
+      "pass=forward | pass=backward",
+      "dtype=bf16 | dtype=bf16 | dtype=f16 | dtype=f32",
+      "place=separate | place=in_place",
+      "table=separate | table=joined table_dtype=bf16 | table=doubled",
+  };
+
+  static Table<Scalar> scalars() {
+    static constexpr Scalar kScalars[] = {
+        {"offset", offsetof(RopeArgs, offset), "added to every position", nullptr, i64},
+    };
+    return kScalars;
+  }
+  static Table<SourceFile> sources() { return embedded::rope_sources(); }
+  static std::string check(const Rope& p) { return rope::check(p); }
+
+  static int variants(const Rope& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
+    return rope_variants(p, target, model, out);
+  }
+  static std::uint32_t alignment(const Rope& p, int operand, const Config& c) {
+    return operand_alignment(p, operand, c);
+  }
+  static void specialize(const Rope& p, const Target&, const Config& c, Spec& spec) { specialize_rope(p, c, spec); }
+  static void launch(const Rope& p, const Args& a, const DeviceModel& model, const Config& c, Launch& launch) {
+    launch_rope(p, a, model, c, launch);
+  }
+
+  static void reference(const Rope& p, const Args& a) { run_reference(p, a); }
+
+  // The formula is fixed to the last bit. Elements that are not rotated are moved as bits, those that are may be NaNs.
+  static Tolerance tolerance(const Rope&, int) { return {}; }
+
+  // Each head, and the entries of as many positions as a sequence has.
+  static std::int64_t bytes(const Rope& p) {
+    const std::int64_t moved = is_in_place(p) ? rotary_dim(p) : p.head_dim;
+    return 2 * p.batch * p.seq * all_heads(p) * moved * quern::bytes(p.dtype) +
+           p.seq * rotary_dim(p) * quern::bytes(p.table_dtype);
+  }
+
+  static bool generate(const Rope& p, int operand, std::uint64_t seed, void* data) {
+    if (operand == kReport) return common::write_integer(i64, data, 0, -1), true;
+    if (operand != kPositions) return false;
+    const std::int64_t count = p.position == RopePosition::ids ? p.batch * p.seq : p.batch;
+    for (std::int64_t i = 0; i < count; ++i)
+      common::write_integer(p.index, data, i, random_position(p, random_at(seed, static_cast<std::uint64_t>(i))));
+    return true;
+  }
+};
+
+}  // namespace
+
+const Family& Rope::family() {
+  static const Family family = make_family<RopeFamily>();
+  return family;
+}
+
+}  // namespace quern

@@ -1,0 +1,68 @@
+// rope: rotary position embeddings. Pairs of elements of each head are rotated by angles that grow with the token's
+// position: of one tensor, or of queries and keys in one launch; forward, backward and inverse.
+#ifndef QUERN_ROPE_H_
+#define QUERN_ROPE_H_
+
+#include <cstdint>
+
+#include "quern/export.h"
+#include "quern/family.h"
+#include "quern/rope_choices.h"
+
+namespace quern {
+
+// Pointers to device memory; see Operand in family.h for ownership. Tensors are [batch, seq, heads, head_dim] whatever
+// the order of their memory.
+struct RopeArgs {
+  In q = {};       // backward: the gradient of q_out. None where place=in_place
+  In k = {};       // the same with kv_heads heads; none where kv_heads is 0
+  Out q_out = {};  // must not overlap other operands. place=in_place: holds q, and is rotated
+  Out k_out = {};
+  In cos = {};  // the table, by field `table`: [positions, rotary_dim / 2] or [positions, rotary_dim] of table_dtype
+  In sin = {};  // of the same shape; none where table=joined
+  In positions = {};  // of `index`, position=starts: [batch]; position=ids: [batch, seq]
+  Out report = {};    // one i64 for beyond=report; the caller sets it to -1, and it stays -1 if every position was good
+  std::int64_t offset = 0;  // added to every position
+  std::int64_t batch = kOpen;
+  std::int64_t seq = kOpen;
+};
+
+// For pair j of the rotary_dim / 2, with c and s the table's entry j at the token's position, in fp32 with one rounding
+// at the end:
+//   out0 = fma(x0, c, -(x1 * s))    out1 = fma(x1, c, x0 * s)      backward and inverse: with -s in the place of s
+// style=half: x0 and x1 are elements j and j + rotary_dim / 2 of the rotated ones, style=interleaved: 2j and 2j + 1.
+// The other elements of a head are copied; in place they are not touched. NaN payloads of copied elements stay.
+// There are no gradients of the table and of positions.
+// COST: one launch. Each element is read once and written once; entries of the table are read from memory once.
+struct Rope {
+  using Args = RopeArgs;
+
+  std::int64_t batch = 1;
+  std::int64_t seq = kOpen;
+  std::int64_t heads = 32;
+  std::int64_t kv_heads = 0;  // heads of k; 0: there is no k
+  std::int64_t head_dim = 128;
+  std::int64_t rotary_dim = 0;  // elements of a head that are rotated, an even number; 0: all from rotary_offset on
+  std::int64_t rotary_offset = 0;
+  RopeLayout layout = RopeLayout::bshd;  // the order of memory, unless there are strides
+  RopeStyle style = RopeStyle::half;
+  RopePass pass = RopePass::forward;
+  RopeTable table = RopeTable::separate;
+  DType dtype = DType::bf16;       // f32, f16 or bf16
+  DType table_dtype = DType::f32;  // the same
+  std::int64_t table_rows = 0;     // positions that the table has; 0: seq
+  RopePosition position = RopePosition::sequence;
+  DType index = DType::i64;  // of positions: i32 or i64
+  RopeBeyond beyond = RopeBeyond::assume_valid;
+  RopePlace place = RopePlace::separate;
+  List<3> q_strides = {};  // elements between batches, tokens and heads of q; none: as layout says, without gaps
+  List<3> k_strides = {};
+  List<3> q_out_strides = {};
+  List<3> k_out_strides = {};
+
+  QUERN_API static const Family& family();
+};
+
+}  // namespace quern
+
+#endif  // QUERN_ROPE_H_

@@ -1,0 +1,55 @@
+// The values of rope's fields. Read by applications, by the host and by the kernel.
+#ifndef QUERN_ROPE_CHOICES_H_
+#define QUERN_ROPE_CHOICES_H_
+
+namespace quern {
+
+#define QUERN_VALUE(name) name,
+
+// The order of a tensor's memory, from the slowest dimension to the fastest: b batch, s token, h head, d element.
+#define QUERN_ROPE_LAYOUTS(VALUE) VALUE(bshd) VALUE(sbhd) VALUE(bhsd)
+enum class RopeLayout : unsigned char { QUERN_ROPE_LAYOUTS(QUERN_VALUE) };
+
+// Which elements are a pair.
+#define QUERN_ROPE_STYLES(VALUE)                                                                           \
+  VALUE(half)        /* j and j + rotary_dim / 2: GPT-NeoX, Llama in Hugging Face's form; "rotate_half" */ \
+  VALUE(interleaved) /* 2j and 2j + 1: GPT-J, Llama in its authors' form */
+enum class RopeStyle : unsigned char { QUERN_ROPE_STYLES(QUERN_VALUE) };
+
+#define QUERN_ROPE_PASSES(VALUE)                                                   \
+  VALUE(forward)                                                                   \
+  VALUE(backward) /* the gradient of the input: the rotation by minus the angle */ \
+  VALUE(inverse)  /* the input again, which is the same rotation */
+enum class RopePass : unsigned char { QUERN_ROPE_PASSES(QUERN_VALUE) };
+
+// Where entry j at position p is.
+#define QUERN_ROPE_TABLES(VALUE)                                                                         \
+  VALUE(separate) /* cos[p, j] and sin[p, j], rows of rotary_dim / 2: flash-attention's */               \
+  VALUE(doubled)  /* the same in rows of rotary_dim, whose second halves are not read: Hugging Face's */ \
+  VALUE(joined)   /* cos[p, j] and cos[p, j + rotary_dim / 2]: vLLM's and FlashInfer's cos_sin_cache */
+enum class RopeTable : unsigned char { QUERN_ROPE_TABLES(QUERN_VALUE) };
+
+// The position of token s of batch b; `offset` of the launch is added.
+#define QUERN_ROPE_POSITIONS(VALUE)      \
+  VALUE(sequence) /* s */                \
+  VALUE(starts)   /* positions[b] + s */ \
+  VALUE(ids)      /* positions[b, s] */
+enum class RopePosition : unsigned char { QUERN_ROPE_POSITIONS(QUERN_VALUE) };
+
+// What a position outside of the table gives.
+#define QUERN_ROPE_BEYONDS(VALUE)                                                      \
+  VALUE(assume_valid) /* every position is in the table; anything else is undefined */ \
+  VALUE(identity)     /* the token's elements as they are */                           \
+  VALUE(report)       /* the same, and *report becomes the lowest such b * seq + s */
+enum class RopeBeyond : unsigned char { QUERN_ROPE_BEYONDS(QUERN_VALUE) };
+
+#define QUERN_ROPE_PLACES(VALUE)                        \
+  VALUE(separate) /* from q and k to q_out and k_out */ \
+  VALUE(in_place) /* in q_out and k_out */
+enum class RopePlace : unsigned char { QUERN_ROPE_PLACES(QUERN_VALUE) };
+
+#undef QUERN_VALUE
+
+}  // namespace quern
+
+#endif  // QUERN_ROPE_CHOICES_H_

@@ -1,0 +1,173 @@
+#include "rope/step.h"
+
+#include <algorithm>
+
+#include "common/geometry.h"
+#include "common/host_types.h"
+#include "quern/choice.h"
+#include "rope/params.h"
+
+namespace quern::rope {
+namespace {
+
+using common::divide_up;
+
+constexpr const char* kPositionNames[] = {QUERN_ROPE_POSITIONS(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kBeyondNames[] = {QUERN_ROPE_BEYONDS(QUERN_CHOICE_NAME) nullptr};
+
+// Heads of a thread, for which it reads the table once: more of them cost registers, and so threads in flight. One
+// where a problem has few threads.
+std::int32_t many_heads(std::int64_t vector) {
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(32 / vector, 1, 4));
+}
+
+std::int64_t element_bytes(const Rope& p) { return bytes(p.dtype); }
+
+// The widest access that divides all parts of a head and all distances.
+std::int64_t natural_vector(const Rope& p, std::int64_t limit) {
+  const std::int64_t size = element_bytes(p), rotated = is_interleaved(p) ? rotary_dim(p) : rotary_dim(p) / 2;
+  const std::int64_t after = p.head_dim - rotary_dim(p) - p.rotary_offset;
+  std::int64_t vector =
+      common::common_alignment({rotated * size, p.rotary_offset * size, after * size, p.head_dim * size}, limit);
+  for (const List<3>* strides : {&p.q_strides, &p.k_strides, &p.q_out_strides, &p.k_out_strides}) {
+    for (int i = 0; i < strides->count; ++i) vector = common::common_alignment({(*strides)[i] * size}, vector);
+  }
+  return vector;
+}
+
+bool is_across(const Rope& p, const Config& c) { return !is_interleaved(p) || c[kVector] == element_bytes(p); }
+
+// Units of a head, as in rope/unit.cuh.
+std::int64_t units_of(const Rope& p, const Config& c) {
+  const std::int64_t elements = c[kVector] / element_bytes(p);
+  return divide_up(rotary_dim(p) / elements, 2) + divide_up(copies(p) / elements, 2);
+}
+
+std::int64_t groups_of(const Rope& p, const Config& c) { return divide_up(all_heads(p), c[kUnroll]); }
+
+bool is_open(const Rope& p) { return p.batch == kOpen || p.seq == kOpen; }
+
+std::int64_t slots_of(const Rope& p, const Config& c) { return p.batch * p.seq * groups_of(p, c) * units_of(p, c); }
+
+Config config_of(std::int64_t vector, std::int32_t heads) {
+  Config c;
+  c[kVector] = static_cast<std::int32_t>(vector);
+  c[kUnroll] = heads;
+  c[kThreads] = 128;
+  return c;
+}
+
+// Of problems whose size is known at the launch only.
+constexpr std::int64_t kFewElements = std::int64_t{1} << 21;
+bool has_few_elements(const Rope& p) { return p.batch * p.seq * all_heads(p) * p.head_dim < kFewElements; }
+
+// Whether several heads a thread would leave a multiprocessor fewer than 512 threads.
+bool has_few_threads(const Rope& p, const DeviceModel& model, std::int64_t vector) {
+  return slots_of(p, config_of(vector, many_heads(vector))) < std::int64_t{512} * model.multiprocessors;
+}
+
+// ---- The launch
+
+void set_tensor(const Rope& p, std::int64_t heads, const void* from, const List<3>& from_strides, void* to,
+                const List<3>& to_strides, Tensor& tensor) {
+  const Strides out = strides_of(p, heads, to_strides);
+  const Strides in = is_in_place(p) ? out : strides_of(p, heads, from_strides);
+  const AxisOrder order = axis_order(p);
+  tensor.from = is_in_place(p) ? to : from;
+  tensor.to = to;
+  for (int i = 0; i < 3; ++i) {
+    tensor.from_strides[i] = in.of[order.axis[i]] * element_bytes(p);
+    tensor.to_strides[i] = out.of[order.axis[i]] * element_bytes(p);
+  }
+}
+
+void set_axes(const Rope& p, const Config& c, Params& params) {
+  const std::int64_t extents[] = {p.batch, p.seq, groups_of(p, c)};
+  const AxisOrder order = axis_order(p);
+  for (int i = 0; i < 2; ++i) {
+    params.axis[i] = std::max<std::int64_t>(1, extents[order.axis[i]]);
+    params.by_axis[i] = common::make_divisor(static_cast<std::uint64_t>(params.axis[i]));
+  }
+}
+
+void set_table(const Rope& p, const RopeArgs& a, Params& params) {
+  params.cos = a.cos.data;
+  params.sin = a.sin.data;
+  if (p.table == RopeTable::joined && a.cos.data != nullptr)
+    params.sin = static_cast<const std::byte*>(a.cos.data) + rotary_dim(p) / 2 * bytes(p.table_dtype);
+  params.table_rows = table_rows(p);
+}
+
+}  // namespace
+
+bool vector_divides(const Rope& p, const Target&, const Config& c) { return natural_vector(p, 32) % c[kVector] == 0; }
+bool vector_exists(const Rope&, const Target& t, const Config& c) { return c[kVector] <= common::widest_access(t); }
+bool vector_holds_elements(const Rope& p, const Target&, const Config& c) { return c[kVector] >= element_bytes(p); }
+bool registers_suffice(const Rope&, const Target&, const Config& c) { return c[kVector] * c[kUnroll] <= 64; }
+
+int rope_variants(const Rope& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
+  const std::int64_t vector = natural_vector(p, common::widest_access(target));
+  const std::int32_t many = many_heads(vector);
+  int count = 0;
+  if (is_open(p)) {
+    out[count++] = {"few", config_of(vector, 1), &is_so<Rope, has_few_elements>};
+    out[count++] = {"vector", config_of(vector, many)};
+  } else {
+    out[count++] = {"vector", config_of(vector, has_few_threads(p, model, vector) ? 1 : many)};
+  }
+  if (vector > element_bytes(p)) out[count++] = {"element", config_of(element_bytes(p), many_heads(element_bytes(p)))};
+  return count;
+}
+
+// Of the table: as many entries as a thread reads at once.
+std::uint32_t operand_alignment(const Rope& p, int operand, const Config& c) {
+  if (operand != kCos && operand != kSin) return static_cast<std::uint32_t>(c[kVector]);
+  const std::int64_t entries = c[kVector] / element_bytes(p) / (is_across(p, c) ? 1 : 2);
+  return static_cast<std::uint32_t>(std::min<std::int64_t>(16, entries * bytes(p.table_dtype)));
+}
+
+void specialize_rope(const Rope& p, const Config& c, Spec& spec) {
+  const AxisOrder order = axis_order(p);
+  spec.header("rope/rope_choices.h");
+  spec.integer("params_bytes", sizeof(Params));
+  spec.integer("max_threads", common::kMaxThreads);
+  spec.integer("vector", c[kVector]);
+  spec.integer("unroll", c[kUnroll]);
+  spec.type("Element", common::spec_type(p.dtype));
+  spec.type("Table", common::spec_type(p.table_dtype));
+  spec.type("Index", common::spec_type(p.index));
+  spec.integer("rotary_dim", rotary_dim(p));
+  spec.integer("rotary_offset", p.rotary_offset);
+  spec.integer("copies", copies(p));
+  spec.integer("table_stride", table_stride(p));
+  spec.flag("interleaved", is_interleaved(p));
+  spec.flag("conjugate", p.pass != RopePass::forward);
+  spec.flag("in_place", is_in_place(p));
+  spec.choice("RopePosition", "position", kPositionNames[static_cast<int>(p.position)]);
+  spec.choice("RopeBeyond", "beyond", kBeyondNames[static_cast<int>(p.beyond)]);
+  spec.integer("batch_axis", order.number(kBatch));
+  spec.integer("token_axis", order.number(kToken));
+  spec.integer("head_axis", order.number(kHead));
+}
+
+void launch_rope(const Rope& p, const RopeArgs& a, const DeviceModel& model, const Config& c, Launch& launch) {
+  Params params{};
+  set_tensor(p, p.heads, a.q.data, p.q_strides, a.q_out.data, p.q_out_strides, params.q);
+  set_tensor(p, p.kv_heads, a.k.data, p.k_strides, a.k_out.data, p.k_out_strides, params.k);
+  set_axes(p, c, params);
+  set_table(p, a, params);
+  params.positions = a.positions.data;
+  params.report = static_cast<unsigned long long*>(a.report.data);
+  params.offset = a.offset;
+  params.seq = p.seq;
+  params.heads = static_cast<unsigned>(p.heads);
+  params.all_heads = static_cast<unsigned>(all_heads(p));
+  params.groups = static_cast<unsigned>(groups_of(p, c));
+  const std::int64_t units = units_of(p, c), rows = p.batch * p.seq * groups_of(p, c);
+  params.slots = common::make_slots(static_cast<std::uint64_t>(units == 0 ? 0 : rows),
+                                    static_cast<std::uint64_t>(std::max<std::int64_t>(1, units)));
+  launch.set_params(params);
+  common::launch_slots(params.slots.count, 1, c[kThreads], model, launch);
+}
+
+}  // namespace quern::rope

@@ -1,0 +1,26 @@
+// The kernel's tuning space, images and launch.
+#ifndef QUERN_ROPE_STEP_H_
+#define QUERN_ROPE_STEP_H_
+
+#include "quern/family.h"
+#include "rope/problem.h"
+
+namespace quern::rope {
+
+// In the order of kOperands and of kParameters in rope.cpp.
+enum Operands { kQ, kK, kCos, kSin, kPositions, kQOut, kKOut, kReport };
+enum Parameters { kVector, kUnroll, kThreads };
+
+bool vector_divides(const Rope& p, const Target&, const Config& c);
+bool vector_exists(const Rope& p, const Target& t, const Config& c);
+bool vector_holds_elements(const Rope& p, const Target&, const Config& c);
+bool registers_suffice(const Rope& p, const Target&, const Config& c);
+
+int rope_variants(const Rope& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]);
+std::uint32_t operand_alignment(const Rope& p, int operand, const Config& c);
+void specialize_rope(const Rope& p, const Config& c, Spec& spec);
+void launch_rope(const Rope& p, const RopeArgs& a, const DeviceModel& model, const Config& c, Launch& launch);
+
+}  // namespace quern::rope
+
+#endif  // QUERN_ROPE_STEP_H_

@@ -1,0 +1,63 @@
+// Which elements of a head a thread has.
+//
+// A thread has two accesses of a head, `low` and `high`, and so both elements of each of its pairs: no other thread
+// reads what it writes, which makes it safe to rotate in place.
+#ifndef QUERN_ROPE_UNIT_CUH_
+#define QUERN_ROPE_UNIT_CUH_
+
+#include "common/numbers.cuh"
+#include "rope/params.h"
+#include "spec.cuh"
+
+namespace quern::rope {
+
+using namespace common;
+
+using Element = spec::Element;
+constexpr int kElements = spec::vector / sizeof(Element);  // of an access
+// A pair is an element of `low` and one of `high`; otherwise two adjacent elements of one access.
+constexpr bool kAcross = !spec::interleaved || kElements == 1;
+constexpr u32 kChunks = spec::rotary_dim / kElements;  // accesses that are rotated
+constexpr u32 kCopies = spec::copies / kElements;      // accesses that are copied
+constexpr u32 kRotatedUnits = (kChunks + 1) / 2;
+constexpr u32 kUnits = kRotatedUnits + (kCopies + 1) / 2;
+
+struct Unit {
+  u32 low;  // element of the head
+  u32 high;
+  bool has_high;
+  bool rotates;
+  u32 entry;  // of the table, for the first pair of low
+};
+
+// An access of those that are copied: before the rotated elements, or after them.
+QUERN_DEVICE u32 copied_element(u32 i) {
+  const u32 element = i * kElements;
+  return element < spec::rotary_offset ? element : element + spec::rotary_dim;
+}
+
+QUERN_DEVICE Unit copying_unit(u32 i) {
+  constexpr u32 kHalf = (kCopies + 1) / 2;
+  return {copied_element(i), copied_element(i + kHalf), i + kHalf < kCopies, false, 0};
+}
+
+QUERN_DEVICE Unit rotating_unit(u32 i) {
+  if constexpr (kAcross) {
+    const u32 low = spec::rotary_offset + i * kElements * (spec::interleaved ? 2 : 1);
+    return {low, low + (spec::interleaved ? 1 : spec::rotary_dim / 2), true, true, i * kElements};
+  } else {
+    const u32 low = spec::rotary_offset + i * kElements;
+    return {low, low + kRotatedUnits * kElements, i + kRotatedUnits < kChunks, true, i * kElements / 2};
+  }
+}
+
+QUERN_DEVICE Unit unit_of(u32 i) {
+  if constexpr (kCopies != 0) {
+    if (i >= kRotatedUnits) return copying_unit(i - kRotatedUnits);
+  }
+  return rotating_unit(i);
+}
+
+}  // namespace quern::rope
+
+#endif  // QUERN_ROPE_UNIT_CUH_

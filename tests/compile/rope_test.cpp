@@ -1,0 +1,65 @@
+// rope through NVRTC.
+#include <set>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "compile/support.h"
+
+namespace quern::test {
+namespace {
+
+using RopeCompile = CompileTest;
+
+// Architectures in turn.
+TEST_F(RopeCompile, EachStyleTypeAndTable) {
+  std::vector<Job> jobs;
+  for (const char* style : {"half", "interleaved"}) {
+    for (const char* type : {"bf16", "f16", "f32"}) {
+      for (const char* table : {"separate", "doubled table_dtype=bf16", "joined table_dtype=f16"}) {
+        const std::string& arch = kArchitectures[(jobs.size() + jobs.size() / 4) % kArchitectures.size()];
+        jobs.push_back({cat("rope style=", style, " dtype=", type, " table=", table), arch});
+      }
+    }
+  }
+  expect_each_good(jobs);
+}
+
+TEST_F(RopeCompile, EachPositionAndPartOfAHead) {
+  std::vector<Job> jobs;
+  for (const char* fields :
+       {"position=starts beyond=report", "position=ids index=i32 beyond=identity layout=bhsd",
+        "head_dim=256 rotary_dim=64 rotary_offset=128 layout=sbhd", "head_dim=256 rotary_dim=64 place=in_place",
+        "head_dim=92 style=interleaved", "head_dim=33 rotary_dim=30 pass=backward"}) {
+    for (const std::string& arch : kArchitectures) jobs.push_back({cat("rope ", fields), arch});
+  }
+  expect_each_good(jobs);
+}
+
+// Both halves of a head in accesses of 16 bytes, and the table too.
+TEST_F(RopeCompile, HeadsMoveInWideAccesses) {
+  for (const char* style : {"half", "interleaved"}) {
+    const Compiled image = compile(cat("rope seq=4096 batch=4 style=", style), "sm_90a");
+    const int heads = parameter(image, 0, "unroll");
+    EXPECT_EQ(heads, 2);
+    EXPECT_EQ(widths(image, 0, false), "16") << style;
+    EXPECT_EQ(widths(image, 0, true), "16") << style;
+    EXPECT_EQ(accesses(image, 0, false, 16), 2 * heads + 4) << style << ": 8 cosines and 8 sines, once for all heads";
+    EXPECT_EQ(accesses(image, 0, true, 16), 2 * heads) << style;
+  }
+  EXPECT_EQ(widths(compile("rope seq=4096 head_dim=92", "sm_90a"), 0, true), "4");
+  EXPECT_EQ(widths(compile("rope seq=4096", "sm_100a"), 0, true), "32");
+}
+
+TEST_F(RopeCompile, ExtentsAndHeadsShareImages) {
+  Random random(21);
+  std::set<std::string> keys;
+  for (int i = 0; i < 100; ++i) {
+    const std::string text = cat("rope batch=", 1 + random.below(64), " seq=", 1 + random.below(4096),
+                                 " heads=", 1 + random.below(64), " kv_heads=", random.below(9));
+    for (const ImageInfo& image : compile(text, "sm_90a").result.images) keys.insert(image.key);
+  }
+  EXPECT_LE(keys.size(), 4u);
+}
+
+}  // namespace
+}  // namespace quern::test

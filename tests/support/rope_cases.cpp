@@ -1,0 +1,133 @@
+// Rotary embeddings: the shapes that TransformerEngine, flash-attention, Liger, FlashInfer and vLLM test, and every
+// form.
+#include "base/text.h"
+#include "support/cases.h"
+
+namespace quern::test {
+namespace {
+
+// Batch, seq, heads, kv_heads, head_dim.
+std::string shape(int batch, int seq, int heads, int kv_heads, int dim) {
+  return cat("rope batch=", batch, " seq=", seq, " heads=", heads, " kv_heads=", kv_heads, " head_dim=", dim);
+}
+
+const std::vector<std::string> kStyles = {"half", "interleaved"};
+const std::vector<std::string> kPasses = {"forward", "backward", "inverse"};
+const std::vector<std::string> kLayouts = {"bshd", "sbhd", "bhsd"};
+const std::vector<std::string> kTypes = {"bf16", "f16", "f32"};
+
+// Takes one of `choices`, another one at each call.
+const std::string& next(const std::vector<std::string>& choices, std::size_t i) { return choices[i % choices.size()]; }
+
+// The peers' shapes, which differ in what a head has and in how many there are; sequences are shortened, as each token
+// is computed alike.
+void peers_shapes(std::vector<Case>& cases) {
+  const std::string shapes[] = {
+      shape(2, 96, 64, 0, 128),                                         // TransformerEngine
+      cat(shape(2, 96, 64, 0, 256), " rotary_dim=128 table_rows=106"),  // half of a head, a longer table
+      shape(32, 7, 4, 0, 128),                                          // flash-attention
+      cat(shape(3, 217, 4, 0, 128), " rotary_dim=64"),
+      shape(1, 128, 32, 32, 64),  // Liger
+      shape(2, 128, 32, 8, 64),
+      shape(1, 23, 73, 213, 92),
+      shape(2, 23, 73, 155, 92),
+      shape(9, 7, 41, 41, 82),  // 41 of Liger, whose pairs are even
+      shape(1, 2, 2, 1, 8),
+      cat(shape(19, 4, 8, 8, 128), " rotary_dim=32"),  // FlashInfer
+      cat(shape(5, 19, 16, 8, 256), " rotary_dim=192"),
+      cat(shape(5, 11, 17, 17, 80), " rotary_dim=32"),  // vLLM
+      cat(shape(5, 11, 17, 0, 120), " rotary_dim=32 rotary_offset=64"),
+      shape(3, 29, 2, 1, 100),  // xformers
+      shape(1, 3, 1, 0, 4098),
+      shape(64, 1, 32, 8, 128),  // decode
+  };
+  std::size_t i = 0;
+  for (const std::string& each : shapes) {
+    for (const std::string& style : kStyles) {
+      cases.push_back({cat(each, " style=", style, " pass=", next(kPasses, i), " layout=", next(kLayouts, i / 2),
+                           " dtype=", next(kTypes, i / 3))});
+      ++i;
+    }
+  }
+}
+
+// Every way to give a table and positions, in every layout, with addresses that no wide access takes.
+void tables_and_positions(std::vector<Case>& cases) {
+  std::size_t i = 0;
+  for (const char* table : {"separate", "doubled", "joined"}) {
+    for (const char* table_dtype : {"f32", "bf16"}) {
+      for (const char* position : {"sequence", "starts", "ids index=i32"}) {
+        for (const char* beyond : {"assume_valid", "identity", "report"}) {
+          cases.push_back(
+              {cat(shape(3, 13, 3, 2, 48), " rotary_dim=32 table_rows=", cat(beyond) == "assume_valid" ? 40 : 9,
+                   " table=", table, " table_dtype=", table_dtype, " position=", position, " beyond=", beyond,
+                   " style=", next(kStyles, i), " dtype=", next(kTypes, i / 2),
+                   " place=", i % 3 == 0 ? "in_place" : "separate", " layout=", next(kLayouts, i)),
+               static_cast<int>(i % 2)});
+          ++i;
+        }
+      }
+    }
+  }
+}
+
+// Parts of a head of every size around an access.
+void odd_heads(std::vector<Case>& cases) {
+  std::size_t i = 0;
+  for (const std::string& style : kStyles) {
+    for (const char* place : {"separate", "in_place"}) {
+      for (const char* parts :
+           {"head_dim=1 rotary_offset=1", "head_dim=2", "head_dim=6", "head_dim=17 rotary_dim=2",
+            "head_dim=24 rotary_dim=8 rotary_offset=8", "head_dim=34", "head_dim=40 rotary_dim=16 rotary_offset=24",
+            "head_dim=72 rotary_dim=64 rotary_offset=7", "head_dim=33 rotary_dim=30 rotary_offset=2", "head_dim=512"}) {
+        cases.push_back(
+            {cat("rope ", i % 3 == 0 ? "batch=1 seq=1 heads=1 kv_heads=7 " : "batch=2 seq=5 heads=3 ", parts,
+                 " style=", style, " place=", place, " dtype=", next(kTypes, i), " layout=", next(kLayouts, i / 2)),
+             static_cast<int>(i % 2)});
+        ++i;
+      }
+    }
+  }
+}
+
+// q and k inside of a packed tensor, heads with gaps, and transposed views.
+void strided(std::vector<Case>& cases) {
+  for (const std::string& style : kStyles) {
+    const std::string base = cat(shape(2, 9, 4, 2, 32), " style=", style);
+    cases.push_back({cat(base, " q_strides=2304,256,32 k_strides=2304,256,32")});  // [b, s, 4 q + 2 k + 2 v heads]
+    cases.push_back({cat(base, " place=in_place q_out_strides=2304,256,32 k_out_strides=2304,256,32")});
+    cases.push_back({cat(base, " q_strides=32,64,1152 q_out_strides=1179,131,33")});
+    cases.push_back({cat(base, " k_strides=0,0,0 k_out_strides=2000,200,100 layout=sbhd"), 1});
+    cases.push_back({cat(base, " q_out_strides=5000,40,1000 layout=bhsd dtype=f32")});
+  }
+}
+
+void empty(std::vector<Case>& cases) {
+  for (const char* extents :
+       {"batch=0 seq=3 heads=2", "batch=2 seq=0 heads=2", "batch=2 seq=3 heads=0", "batch=2 seq=3 heads=0 kv_heads=2"})
+    cases.push_back({cat("rope ", extents, " head_dim=16")});
+  cases.push_back({"rope batch=2 seq=3 heads=2 head_dim=4 rotary_offset=4 place=in_place"});
+}
+
+void configs(std::vector<Case>& cases) {
+  for (const char* config : {"unroll=1", "unroll=2,threads=64", "unroll=4,threads=256", "vector=8,unroll=8", "vector=4",
+                             "vector=2,unroll=8,threads=512"}) {
+    for (const std::string& style : kStyles)
+      cases.push_back(with(config, cat(shape(2, 11, 7, 3, 64), " rotary_dim=48 style=", style)));
+  }
+}
+
+}  // namespace
+
+std::vector<Case> rope_cases() {
+  std::vector<Case> cases;
+  peers_shapes(cases);
+  tables_and_positions(cases);
+  odd_heads(cases);
+  strided(cases);
+  empty(cases);
+  configs(cases);
+  return cases;
+}
+
+}  // namespace quern::test

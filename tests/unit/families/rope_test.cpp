@@ -1,0 +1,220 @@
+// rope's refusals, operands and variants, and its formula: against double precision, its gradient and its inverse.
+#include "rope/rope.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "base/random.h"
+#include "unit/families/support.h"
+
+namespace quern {
+namespace {
+
+using test::has;
+using test::span;
+using test::variant_summary;
+
+std::string refusal(const std::string& fields) { return test::refusal("rope " + fields); }
+
+TEST(RopeProblem, TakesAnyPartOfAHead) {
+  EXPECT_EQ(refusal("head_dim=80 rotary_dim=32"), "");
+  EXPECT_EQ(refusal("head_dim=80 rotary_dim=32 rotary_offset=48"), "");
+  EXPECT_EQ(refusal("head_dim=79 rotary_offset=1"), "");
+  EXPECT_EQ(refusal("head_dim=7 rotary_offset=7"), "") << "nothing is rotated";
+  EXPECT_EQ(refusal("heads=0 kv_heads=2"), "");
+}
+
+TEST(RopeProblem, RefusesPartsThatAHeadHasNot) {
+  EXPECT_TRUE(has(refusal("head_dim=80 rotary_dim=33"), "rotary_dim=33 is odd"));
+  EXPECT_TRUE(has(refusal("head_dim=79"), "rotary_dim=79 is odd"));
+  EXPECT_TRUE(has(refusal("head_dim=80 rotary_dim=64 rotary_offset=17"), "no room"));
+  EXPECT_TRUE(has(refusal("head_dim=80 rotary_offset=81"), "rotary_offset is above head_dim"));
+  EXPECT_TRUE(has(refusal("head_dim=0"), "head_dim must be"));
+  EXPECT_TRUE(has(refusal("batch=1048576 seq=1048576 heads=64"), "too large"));
+  EXPECT_TRUE(has(refusal("table_rows=70368744177664"), "too large"));
+}
+
+TEST(RopeProblem, RefusesTablesThatAreTooShort) {
+  EXPECT_TRUE(has(refusal("seq=9 table_rows=8"), "table_rows=8 is below seq=9"));
+  EXPECT_TRUE(has(refusal("seq=9 table_rows=8 position=starts"), "beyond=identity"));
+  EXPECT_EQ(refusal("seq=9 table_rows=8 position=ids"), "") << "ids may repeat";
+  EXPECT_EQ(refusal("seq=9 table_rows=8 beyond=identity"), "");
+  EXPECT_EQ(refusal("seq=9 table_rows=9"), "");
+}
+
+TEST(RopeProblem, RefusesOutputsThatShareMemory) {
+  const std::string shape = "batch=2 seq=4 heads=3 head_dim=16 ";
+  EXPECT_EQ(refusal(shape + "q_strides=0,0,0"), "") << "of inputs they may";
+  EXPECT_EQ(refusal(shape + "q_out_strides=192,48,16"), "");
+  EXPECT_EQ(refusal(shape + "q_out_strides=16,32,128"), "") << "heads, then tokens, then batches";
+  EXPECT_TRUE(has(refusal(shape + "q_out_strides=192,48,15"), "q_out_strides makes elements of the output share"));
+  EXPECT_TRUE(has(refusal(shape + "q_out_strides=191,48,16"), "share memory"));
+  EXPECT_TRUE(has(refusal(shape + "q_out_strides=0,48,16"), "share memory"));
+  EXPECT_EQ(refusal("batch=1 seq=4 heads=3 head_dim=16 q_out_strides=0,48,16"), "") << "of one batch";
+  EXPECT_TRUE(has(refusal(shape + "kv_heads=1 k_out_strides=8,16,16"), "k_out_strides"));
+  EXPECT_TRUE(has(refusal(shape + "q_strides=1,2"), "q_strides takes three numbers"));
+  EXPECT_TRUE(has(refusal(shape + "q_strides=192,48,16 place=in_place"), "give q_out_strides"));
+  EXPECT_TRUE(has(refusal(shape + "k_strides=192,48,16"), "there is no k"));
+}
+
+TEST(RopeOperands, FollowLayoutAndPlace) {
+  const std::string shape = "rope batch=2 seq=4 heads=3 kv_heads=1 head_dim=16 ";
+  for (const char* layout : {"bshd", "sbhd", "bhsd"}) {
+    EXPECT_EQ(span(shape + "layout=" + layout, "q"), 2 * 4 * 3 * 16 * 2);
+    EXPECT_EQ(span(shape + "layout=" + layout, "k_out"), 2 * 4 * 16 * 2);
+  }
+  EXPECT_EQ(span(shape + "place=in_place", "q"), 0);
+  EXPECT_EQ(span(shape + "place=in_place", "q_out"), 2 * 4 * 3 * 16 * 2);
+  EXPECT_EQ(span("rope seq=4", "k_out"), 0);
+  EXPECT_EQ(span(shape + "q_strides=1000,100,16", "q"), (1000 + 300 + 32 + 16) * 2);
+  EXPECT_EQ(span(shape, "cos"), 4 * 8 * 4);
+  EXPECT_EQ(span(shape + "table=doubled table_rows=9 table_dtype=bf16", "sin"), 9 * 16 * 2);
+  EXPECT_EQ(span(shape + "table=joined", "sin"), 0);
+  EXPECT_EQ(span(shape + "position=starts index=i32", "positions"), 2 * 4);
+  EXPECT_EQ(span(shape + "position=ids", "positions"), 2 * 4 * 8);
+}
+
+TEST(RopeVariants, TakeTheWidestAccessThatDividesTheParts) {
+  EXPECT_EQ(variant_summary("rope batch=4 seq=4096"), "vector:16:16 element:2:4 ");
+  EXPECT_EQ(variant_summary("rope batch=4 seq=4096 head_dim=92"), "vector:4:8 element:2:4 ");
+  EXPECT_EQ(variant_summary("rope batch=4 seq=4096 head_dim=92 style=interleaved"), "vector:8:8 element:2:4 ");
+  EXPECT_EQ(variant_summary("rope batch=4 seq=4096 head_dim=82"), "vector:2:4 ") << "41 pairs";
+  EXPECT_EQ(variant_summary("rope batch=4 seq=4096 q_strides=0,4100,128"), "vector:8:16 element:2:4 ");
+  EXPECT_EQ(variant_summary("rope batch=4 seq=4096 head_dim=128 rotary_dim=64 rotary_offset=2"),
+            "vector:4:8 element:2:4 ");
+  EXPECT_EQ(variant_summary("rope"), "few:16:16 vector:16:16 element:2:4 ") << "the launch chooses";
+}
+
+// ---- The formula
+
+constexpr int kTokens = 6, kHeads = 3, kDim = 12;
+constexpr std::size_t kElements = kTokens * kHeads * kDim;
+using Values = std::vector<float>;
+
+struct Angles {
+  Values cos, sin;
+};
+
+Rope problem_of(RopeStyle style, RopePass pass) {
+  Rope p;
+  p.seq = kTokens;
+  p.heads = kHeads;
+  p.head_dim = kDim;
+  p.rotary_dim = 8;
+  p.rotary_offset = 2;
+  p.dtype = f32;
+  p.style = style;
+  p.pass = pass;
+  return p;
+}
+
+Values run(const Rope& p, const Values& x, const Angles& angles) {
+  Values out(x.size());
+  RopeArgs a;
+  a.q = x.data();
+  a.q_out = out.data();
+  a.cos = angles.cos.data();
+  a.sin = angles.sin.data();
+  Rope::family().reference(&p, &a);
+  return out;
+}
+
+Values random_values(std::uint64_t seed, std::size_t count = kElements) {
+  Random random(seed);
+  Values values(count);
+  for (float& value : values) value = static_cast<float>(8 * random.unit() - 4);
+  return values;
+}
+
+// Entry j of token t: `times` times its angle.
+Angles table(double times) {
+  Angles angles;
+  for (int t = 0; t < kTokens; ++t) {
+    for (int j = 0; j < 4; ++j) {
+      const double angle = times * t * std::pow(10000.0, -j / 4.0);
+      angles.cos.push_back(static_cast<float>(std::cos(angle)));
+      angles.sin.push_back(static_cast<float>(std::sin(angle)));
+    }
+  }
+  return angles;
+}
+
+double dot(const Values& a, const Values& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += double{a[i]} * double{b[i]};
+  return sum;
+}
+
+double largest_difference(const Values& a, const Values& b) {
+  double largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(double{a[i]} - double{b[i]}));
+  return largest;
+}
+
+constexpr RopeStyle kStyles[] = {RopeStyle::half, RopeStyle::interleaved};
+
+// The product x1 * s is rounded once, and the result once.
+TEST(RopeFormula, IsWithinItsRoundingsOfDoublePrecision) {
+  const Values x = random_values(1);
+  const Angles angles = table(1);
+  for (const RopeStyle style : kStyles) {
+    const Values out = run(problem_of(style, RopePass::forward), x, angles);
+    for (std::size_t i = 0; i < kElements; ++i) {
+      const int token = static_cast<int>(i) / (kHeads * kDim), element = static_cast<int>(i) % kDim - 2;
+      if (element < 0 || element >= 8) {
+        EXPECT_EQ(out[i], x[i]);
+        continue;
+      }
+      const bool half = style == RopeStyle::half, second = half ? element >= 4 : element % 2 == 1;
+      const std::size_t apart = half ? 4 : 1, j = static_cast<std::size_t>(half ? element % 4 : element / 2);
+      const double x0 = x[second ? i - apart : i], x1 = x[second ? i : i + apart];
+      const std::size_t entry = static_cast<std::size_t>(token) * 4 + j;
+      const double c = angles.cos[entry], s = angles.sin[entry];
+      const double exact = second ? x1 * c + x0 * s : x0 * c - x1 * s, product = second ? x0 * s : x1 * s;
+      EXPECT_LE(std::abs(out[i] - exact), 0x1p-24 * (std::abs(exact) + 1.001 * std::abs(product))) << i;
+    }
+  }
+}
+
+// <rope(x), y> = <x, backward(y)>: the derivative of a linear map is its adjoint.
+TEST(RopeFormula, BackwardIsTheAdjoint) {
+  const Values x = random_values(2), y = random_values(3);
+  const Angles angles = table(1);
+  for (const RopeStyle style : kStyles) {
+    const Values forward = run(problem_of(style, RopePass::forward), x, angles);
+    const Values backward = run(problem_of(style, RopePass::backward), y, angles);
+    EXPECT_NEAR(dot(forward, y), dot(x, backward), 1e-3) << "of numbers of some " << dot(x, x);
+    EXPECT_GT(std::abs(dot(x, y) - dot(forward, y)), 1.0) << "the rotation does something";
+  }
+}
+
+// Differences of a linear map are exact but for roundings, at any distance.
+TEST(RopeFormula, BackwardAgreesWithFiniteDifferences) {
+  const Values x = random_values(4), y = random_values(5);
+  const Angles angles = table(1);
+  for (const RopeStyle style : kStyles) {
+    const Values gradient = run(problem_of(style, RopePass::backward), y, angles);
+    for (std::size_t i = 0; i < kElements; ++i) {
+      Values above = x, below = x;
+      above[i] += 1;
+      below[i] -= 1;
+      const Rope forward = problem_of(style, RopePass::forward);
+      EXPECT_NEAR((dot(run(forward, above, angles), y) - dot(run(forward, below, angles), y)) / 2, gradient[i], 1e-4);
+    }
+  }
+}
+
+TEST(RopeFormula, RotationsAddUpAndTheInverseUndoesThem) {
+  const Values x = random_values(6);
+  for (const RopeStyle style : kStyles) {
+    const Rope forward = problem_of(style, RopePass::forward), inverse = problem_of(style, RopePass::inverse);
+    const Values twice = run(forward, run(forward, x, table(2)), table(3));
+    EXPECT_LT(largest_difference(twice, run(forward, x, table(5))), 4e-6);
+    EXPECT_LT(largest_difference(run(inverse, run(forward, x, table(2)), table(2)), x), 2e-6);
+  }
+}
+
+}  // namespace
+}  // namespace quern

@@ -8,6 +8,7 @@ namespace quern::rope {
 namespace {
 
 constexpr std::int64_t kMostDim = 1 << 20;
+constexpr std::int64_t kMostComputed = 1 << 14;  // whose frequencies are in the source
 
 std::string check_dims(const Rope& p) {
   if (p.head_dim < 1 || p.head_dim > kMostDim) return "head_dim must be from 1 to 2^20";
@@ -75,13 +76,38 @@ std::string check_table(const Rope& p) {
   return {};
 }
 
+std::string check_computed(const Rope& p) {
+  const Rope d{};
+  const bool names_frequencies = p.theta != d.theta || p.scaling != d.scaling;
+  if (has_table(p))
+    return names_frequencies ? "theta and scaling are for table=computed; other tables have the angles" : "";
+  if (p.beyond != RopeBeyond::assume_valid || p.table_rows != 0 || p.table_dtype != f32)
+    return "table=computed has every position and no memory: leave out beyond, table_rows and table_dtype";
+  if (rotary_dim(p) > kMostComputed) return "table=computed takes a rotary_dim of at most 16384";
+  return {};
+}
+
+std::string check_scaling(const Rope& p) {
+  const Rope d{};
+  if (p.scaling == RopeScaling::none && p.factor != d.factor) return "factor is for scaling=linear or llama";
+  const bool names_range =
+      p.low_factor != d.low_factor || p.high_factor != d.high_factor || p.old_context != d.old_context;
+  if (p.scaling != RopeScaling::llama && names_range)
+    return "low_factor, high_factor and old_context are for scaling=llama";
+  if (p.low_factor >= p.high_factor) return "high_factor must be above low_factor";
+  return {};
+}
+
 }  // namespace
 
 std::string check(const Rope& p) {
   if (std::string text = check_dims(p); !text.empty()) return text;
   if (is_too_large(p)) return "q and k, or the table, are too large: at most 2^46 elements";
   if (std::string text = check_all_strides(p); !text.empty()) return text;
-  return check_table(p);
+  for (const std::string& text : {check_table(p), check_computed(p), check_scaling(p)}) {
+    if (!text.empty()) return text;
+  }
+  return {};
 }
 
 }  // namespace quern::rope

@@ -3,6 +3,7 @@
 #define QUERN_ROPE_PROBLEM_H_
 
 #include <cstdint>
+#include <string>
 
 #include "rope/rope.h"
 
@@ -15,6 +16,7 @@ inline std::int64_t table_rows(const Rope& p) { return p.table_rows == 0 ? p.seq
 inline std::int64_t table_stride(const Rope& p) {
   return p.table == RopeTable::separate ? rotary_dim(p) / 2 : rotary_dim(p);
 }
+inline bool has_table(const Rope& p) { return p.table != RopeTable::computed; }
 inline bool is_in_place(const Rope& p) { return p.place == RopePlace::in_place; }
 inline bool is_interleaved(const Rope& p) { return p.style == RopeStyle::interleaved; }
 inline std::int64_t all_heads(const Rope& p) { return p.heads + p.kv_heads; }
@@ -51,6 +53,10 @@ inline Strides strides_of(const Rope& p, std::int64_t heads, const List<3>& give
   return strides;
 }
 
+// Of pair j, table=computed: turns a position, in units of 2^-64. rope/frequency.cpp
+std::uint64_t frequency(const Rope& p, std::int64_t j);
+// All of them, as a source. rope/frequency.cpp
+std::string frequencies_source(const Rope& p);
 // rope/check.cpp
 std::string check(const Rope& p);
 // rope/reference.cpp

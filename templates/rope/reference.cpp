@@ -1,10 +1,12 @@
 // The plain reference: the formula of rope.h, pair by pair.
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "base/parallel.h"
 #include "common/host_types.h"
 #include "rope/problem.h"
+#include "rope/turns.cuh"
 
 namespace quern::rope {
 namespace {
@@ -21,7 +23,7 @@ Entry entry_of(const Rope& p, const RopeArgs& a, std::int64_t batch, std::int64_
   if (p.position == RopePosition::starts) position += common::read_integer(p.index, a.positions.data, batch);
   if (p.position == RopePosition::ids)
     position += common::read_integer(p.index, a.positions.data, batch * p.seq + token);
-  return {position >= 0 && position < table_rows(p), position};
+  return {!has_table(p) || (position >= 0 && position < table_rows(p)), position};
 }
 
 // cos and sin of pair j.
@@ -30,23 +32,49 @@ struct Angle {
   float sin;
 };
 
-Angle angle_of(const Rope& p, const RopeArgs& a, std::int64_t position, std::int64_t j) {
+// Where angles come from.
+struct Source {
+  const Rope& p;
+  const RopeArgs& a;
+  std::vector<std::uint64_t> frequencies;  // table=computed
+};
+
+Source source_of(const Rope& p, const RopeArgs& a) {
+  Source source{p, a, {}};
+  for (std::int64_t j = 0; j < rotary_dim(p) / 2 && !has_table(p); ++j) source.frequencies.push_back(frequency(p, j));
+  return source;
+}
+
+Angle read_angle(const Source& source, std::int64_t position, std::int64_t j) {
+  const auto& [p, a, frequencies] = source;
+  if (!has_table(p)) {
+    Angle angle{};
+    cosine_and_sine(static_cast<std::uint64_t>(position) * frequencies[static_cast<std::size_t>(j)], angle.cos,
+                    angle.sin);
+    return angle;
+  }
   const bool joined = p.table == RopeTable::joined;
   const std::int64_t at = position * table_stride(p) + j;
   const auto cos = static_cast<float>(common::read_float(p.table_dtype, a.cos.data, at));
   const auto sin = static_cast<float>(
       common::read_float(p.table_dtype, joined ? a.cos.data : a.sin.data, at + (joined ? rotary_dim(p) / 2 : 0)));
-  return {cos, p.pass == RopePass::forward ? sin : -sin};
+  return {cos, sin};
+}
+
+Angle angle_of(const Source& source, std::int64_t position, std::int64_t j) {
+  const Angle angle = read_angle(source, position, j);
+  return {angle.cos, source.p.pass == RopePass::forward ? angle.sin : -angle.sin};
 }
 
 template <class T>
-void rotate_head(const Rope& p, const RopeArgs& a, const Entry& entry, const T* from, T* to) {
+void rotate_head(const Source& source, const Entry& entry, const T* from, T* to) {
+  const Rope& p = source.p;
   if (from != to) std::memcpy(to, from, static_cast<std::size_t>(p.head_dim) * sizeof(T));
   const std::int64_t half = rotary_dim(p) / 2;
   for (std::int64_t j = 0; j < half && entry.exists; ++j) {
     const std::int64_t first = p.rotary_offset + (is_interleaved(p) ? 2 * j : j);
     const std::int64_t second = first + (is_interleaved(p) ? 1 : half);
-    const Angle angle = angle_of(p, a, entry.position, j);
+    const Angle angle = angle_of(source, entry.position, j);
     const float x0 = common::to_float(from[first]), x1 = common::to_float(from[second]);
     to[first] = common::from_compute<T>(std::fma(x0, angle.cos, -(x1 * angle.sin)));
     to[second] = common::from_compute<T>(std::fma(x1, angle.cos, x0 * angle.sin));
@@ -60,8 +88,9 @@ struct Side {
   Strides from_strides, to_strides;
 };
 
-void rotate_token(const Rope& p, const RopeArgs& a, const Side& side, std::int64_t batch, std::int64_t token) {
-  const Entry entry = entry_of(p, a, batch, token);
+void rotate_token(const Source& source, const Side& side, std::int64_t batch, std::int64_t token) {
+  const Rope& p = source.p;
+  const Entry entry = entry_of(p, source.a, batch, token);
   const auto place = [&](const Strides& s, std::int64_t head) {
     return batch * s.of[kBatch] + token * s.of[kToken] + head * s.of[kHead];
   };
@@ -71,7 +100,7 @@ void rotate_token(const Rope& p, const RopeArgs& a, const Side& side, std::int64
       return;  // f64 is no type of rope
     else
       for (std::int64_t head = 0; head < side.heads; ++head)
-        rotate_head(p, a, entry, static_cast<const T*>(side.from) + place(side.from_strides, head),
+        rotate_head(source, entry, static_cast<const T*>(side.from) + place(side.from_strides, head),
                     static_cast<T*>(side.to) + place(side.to_strides, head));
   });
 }
@@ -86,11 +115,12 @@ Side side_of(const Rope& p, std::int64_t heads, const void* from, const List<3>&
 }  // namespace
 
 void run_reference(const Rope& p, const RopeArgs& a) {
+  const Source source = source_of(p, a);
   const Side sides[] = {side_of(p, p.heads, a.q.data, p.q_strides, a.q_out.data, p.q_out_strides),
                         side_of(p, p.kv_heads, a.k.data, p.k_strides, a.k_out.data, p.k_out_strides)};
   parallel_for(p.batch * p.seq, 1 + (1 << 16) / (1 + all_heads(p) * p.head_dim), [&](std::int64_t i, std::int64_t end) {
     for (; i < end; ++i) {
-      for (const Side& side : sides) rotate_token(p, a, side, i / p.seq, i % p.seq);
+      for (const Side& side : sides) rotate_token(source, side, i / p.seq, i % p.seq);
     }
   });
   if (p.beyond != RopeBeyond::report || all_heads(p) == 0) return;

@@ -17,6 +17,7 @@ constexpr const char* kLayouts[] = {QUERN_ROPE_LAYOUTS(QUERN_CHOICE_NAME) nullpt
 constexpr const char* kStyles[] = {QUERN_ROPE_STYLES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kPasses[] = {QUERN_ROPE_PASSES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kTables[] = {QUERN_ROPE_TABLES(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kScalings[] = {QUERN_ROPE_SCALINGS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kPositionChoices[] = {QUERN_ROPE_POSITIONS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kBeyonds[] = {QUERN_ROPE_BEYONDS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kPlaces[] = {QUERN_ROPE_PLACES(QUERN_CHOICE_NAME) nullptr};
@@ -42,6 +43,7 @@ Layout k_layout(const Rope& p) {
   return is_in_place(p) || p.kv_heads == 0 ? Layout{} : tensor_layout(p, p.kv_heads, p.k_strides);
 }
 Layout cos_layout(const Rope& p) {
+  if (!has_table(p)) return {};
   return Layout::matrix(p.table_dtype, table_rows(p), table_stride(p), table_stride(p));
 }
 Layout sin_layout(const Rope& p) { return p.table == RopeTable::joined ? Layout{} : cos_layout(p); }
@@ -57,8 +59,10 @@ constexpr auto layout = &layout_of<Rope, F>;
 template <bool (*F)(const Rope&, const Target&, const Config&)>
 constexpr auto holds = &holds_for<Rope, F>;
 
-// Positions that the table has; with a rule for others some before it and some after it, mostly adjacent to it.
+// Positions that the table has, up to 2^24 without one; with a rule for others some before it and some after it, mostly
+// adjacent to it.
 std::int64_t random_position(const Rope& p, std::uint64_t random) {
+  if (!has_table(p)) return static_cast<std::int64_t>(random % (1 << 24));
   const std::int64_t last = p.position == RopePosition::starts ? table_rows(p) - p.seq : table_rows(p) - 1;
   const std::int64_t good =
       last <= 0 ? 0 : static_cast<std::int64_t>(random / 8 % static_cast<std::uint64_t>(last + 1));
@@ -85,11 +89,20 @@ struct RopeFamily {
       choice_field("style", offsetof(Rope, style), kStyles,
                    "half: pairs j, j + rotary_dim / 2; interleaved: 2j, 2j + 1"),
       choice_field("pass", offsetof(Rope, pass), kPasses, "backward: the gradient; inverse: the input again"),
-      choice_field("table", offsetof(Rope, table), kTables,
-                   "separate: cos and sin of rotary_dim / 2; doubled: of rotary_dim; joined: both in one"),
+      choice_field(
+          "table", offsetof(Rope, table), kTables,
+          "separate: cos and sin of rotary_dim / 2; doubled: of rotary_dim; joined: both in one; computed: none"),
       dtype_field("dtype", offsetof(Rope, dtype), kTypes, "element type of q and k"),
       dtype_field("table_dtype", offsetof(Rope, table_dtype), kTypes, "element type of the table"),
       extent_field("table_rows", offsetof(Rope, table_rows), false, "positions that the table has; 0: seq"),
+      integer_field("theta", offsetof(Rope, theta), 1, std::int64_t{1} << 40,
+                    "table=computed: the base of frequencies"),
+      choice_field("scaling", offsetof(Rope, scaling), kScalings, "of frequencies: all by factor, or Llama 3.1's"),
+      integer_field("factor", offsetof(Rope, factor), 1, 1 << 20, "scaling: what frequencies are divided by"),
+      integer_field("low_factor", offsetof(Rope, low_factor), 1, 1 << 20,
+                    "llama: fewer turns in old_context are divided by factor"),
+      integer_field("high_factor", offsetof(Rope, high_factor), 1, 1 << 20, "llama: more turns are not"),
+      integer_field("old_context", offsetof(Rope, old_context), 1, std::int64_t{1} << 40, "llama: positions"),
       choice_field("position", offsetof(Rope, position), kPositionChoices,
                    "of a token: its number; plus a start for each batch; or an id for each token"),
       dtype_field("index", offsetof(Rope, index), only(i32) | only(i64), "type of positions"),
@@ -146,6 +159,7 @@ struct RopeFamily {
       "rope batch=64 seq=1 heads=32 head_dim=128",
       "rope batch=1 seq=1 heads=32 kv_heads=8 head_dim=128",
       "rope batch=256 seq=1 heads=8 kv_heads=1 head_dim=128",
+      "rope batch=4 seq=8192 heads=32 head_dim=128 table=computed",
       "rope batch=2 seq=4096 heads=32 head_dim=80",
       "rope batch=2 seq=4096 heads=32 head_dim=92",
       "rope batch=2 seq=4096 heads=32 head_dim=256",
@@ -160,7 +174,7 @@ struct RopeFamily {
       "pass=forward | pass=backward",
       "dtype=bf16 | dtype=bf16 | dtype=f16 | dtype=f32",
       "place=separate | place=in_place",
-      "table=separate | table=joined table_dtype=bf16 | table=doubled",
+      "table=separate | table=joined table_dtype=bf16 | table=doubled | table=computed",
   };
 
   static Table<Scalar> scalars() {
@@ -192,7 +206,7 @@ struct RopeFamily {
   static std::int64_t bytes(const Rope& p) {
     const std::int64_t moved = is_in_place(p) ? rotary_dim(p) : p.head_dim;
     return 2 * p.batch * p.seq * all_heads(p) * moved * quern::bytes(p.dtype) +
-           p.seq * rotary_dim(p) * quern::bytes(p.table_dtype);
+           (has_table(p) ? p.seq * rotary_dim(p) * quern::bytes(p.table_dtype) : 0);
   }
 
   static bool generate(const Rope& p, int operand, std::uint64_t seed, void* data) {

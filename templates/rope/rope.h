@@ -32,6 +32,8 @@ struct RopeArgs {
 //   out0 = fma(x0, c, -(x1 * s))    out1 = fma(x1, c, x0 * s)      backward and inverse: with -s in the place of s
 // style=half: x0 and x1 are elements j and j + rotary_dim / 2 of the rotated ones, style=interleaved: 2j and 2j + 1.
 // The other elements of a head are copied; in place they are not touched. NaN payloads of copied elements stay.
+// table=computed: c and s are within 2^-23 of the exact ones at positions below 2^36: the angle is a product of integers in
+// units of 2^-64 turns, whose whole turns are lost without a rounding. Their bits are the same on every device.
 // There are no gradients of the table and of positions.
 // COST: one launch. Each element is read once and written once; entries of the table are read from memory once.
 struct Rope {
@@ -48,9 +50,15 @@ struct Rope {
   RopeStyle style = RopeStyle::half;
   RopePass pass = RopePass::forward;
   RopeTable table = RopeTable::separate;
-  DType dtype = DType::bf16;       // f32, f16 or bf16
-  DType table_dtype = DType::f32;  // the same
-  std::int64_t table_rows = 0;     // positions that the table has; 0: seq
+  DType dtype = DType::bf16;                // f32, f16 or bf16
+  DType table_dtype = DType::f32;           // the same
+  std::int64_t table_rows = 0;              // positions that the table has; 0: seq
+  std::int64_t theta = 10000;               // table=computed: the base of frequencies
+  RopeScaling scaling = RopeScaling::none;  // the same
+  std::int64_t factor = 8;                  // scaling other than none
+  std::int64_t low_factor = 1;              // scaling=llama
+  std::int64_t high_factor = 4;
+  std::int64_t old_context = 8192;
   RopePosition position = RopePosition::sequence;
   DType index = DType::i64;  // of positions: i32 or i64
   RopeBeyond beyond = RopeBeyond::assume_valid;

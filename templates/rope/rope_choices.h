@@ -26,8 +26,18 @@ enum class RopePass : unsigned char { QUERN_ROPE_PASSES(QUERN_VALUE) };
 #define QUERN_ROPE_TABLES(VALUE)                                                                         \
   VALUE(separate) /* cos[p, j] and sin[p, j], rows of rotary_dim / 2: flash-attention's */               \
   VALUE(doubled)  /* the same in rows of rotary_dim, whose second halves are not read: Hugging Face's */ \
-  VALUE(joined)   /* cos[p, j] and cos[p, j + rotary_dim / 2]: vLLM's and FlashInfer's cos_sin_cache */
+  VALUE(joined)   /* cos[p, j] and cos[p, j + rotary_dim / 2]: vLLM's and FlashInfer's cos_sin_cache */  \
+  VALUE(computed) /* nowhere: the kernel computes cosine and sine of p * theta^(-2j / rotary_dim) */
 enum class RopeTable : unsigned char { QUERN_ROPE_TABLES(QUERN_VALUE) };
+
+// How table=computed changes a pair's frequency f = theta^(-2j / rotary_dim), in radians a position.
+#define QUERN_ROPE_SCALINGS(VALUE)                                                                         \
+  VALUE(none)                                                                                              \
+  VALUE(linear) /* f / factor: positions are divided */                                                    \
+  VALUE(llama)  /* Llama 3.1's: f where 2 pi / f < old_context / high_factor, f / factor where it is above \
+                   old_context / low_factor, between them w f + (1 - w) f / factor with                    \
+                   w = (old_context f / (2 pi) - low_factor) / (high_factor - low_factor) */
+enum class RopeScaling : unsigned char { QUERN_ROPE_SCALINGS(QUERN_VALUE) };
 
 // The position of token s of batch b; `offset` of the launch is added.
 #define QUERN_ROPE_POSITIONS(VALUE)      \

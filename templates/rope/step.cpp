@@ -106,7 +106,8 @@ bool vector_holds_elements(const Rope& p, const Target&, const Config& c) { retu
 bool registers_suffice(const Rope&, const Target&, const Config& c) { return c[kVector] * c[kUnroll] <= 64; }
 
 int rope_variants(const Rope& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
-  const std::int64_t vector = natural_vector(p, common::widest_access(target));
+  // Computing the angles of 16 pairs at once would cost registers.
+  const std::int64_t vector = natural_vector(p, has_table(p) ? common::widest_access(target) : 16);
   const std::int32_t many = many_heads(vector);
   int count = 0;
   if (is_open(p)) {
@@ -128,18 +129,17 @@ std::uint32_t operand_alignment(const Rope& p, int operand, const Config& c) {
 
 void specialize_rope(const Rope& p, const Config& c, Spec& spec) {
   const AxisOrder order = axis_order(p);
+  spec.header("common/numbers.cuh");
   spec.header("rope/rope_choices.h");
   spec.integer("params_bytes", sizeof(Params));
   spec.integer("max_threads", common::kMaxThreads);
   spec.integer("vector", c[kVector]);
   spec.integer("unroll", c[kUnroll]);
   spec.type("Element", common::spec_type(p.dtype));
-  spec.type("Table", common::spec_type(p.table_dtype));
   spec.type("Index", common::spec_type(p.index));
   spec.integer("rotary_dim", rotary_dim(p));
   spec.integer("rotary_offset", p.rotary_offset);
   spec.integer("copies", copies(p));
-  spec.integer("table_stride", table_stride(p));
   spec.flag("interleaved", is_interleaved(p));
   spec.flag("conjugate", p.pass != RopePass::forward);
   spec.flag("in_place", is_in_place(p));
@@ -148,6 +148,15 @@ void specialize_rope(const Rope& p, const Config& c, Spec& spec) {
   spec.integer("batch_axis", order.number(kBatch));
   spec.integer("token_axis", order.number(kToken));
   spec.integer("head_axis", order.number(kHead));
+  if (has_table(p)) {
+    spec.type("Table", common::spec_type(p.table_dtype));
+    spec.integer("table_stride", table_stride(p));
+    spec.part("rope/table.cuh");
+  } else {
+    spec.source("frequencies.cuh", frequencies_source(p));
+    spec.part("rope/computed.cuh");
+  }
+  spec.part("rope/heads.cuh");
 }
 
 void launch_rope(const Rope& p, const RopeArgs& a, const DeviceModel& model, const Config& c, Launch& launch) {

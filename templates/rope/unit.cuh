@@ -22,12 +22,19 @@ constexpr u32 kCopies = spec::copies / kElements;      // accesses that are copi
 constexpr u32 kRotatedUnits = (kChunks + 1) / 2;
 constexpr u32 kUnits = kRotatedUnits + (kCopies + 1) / 2;
 
+// For each pair of a unit: those of `low` come first.
+constexpr int kPairs = kElements;
+struct Angles {
+  float cos[kPairs];
+  float sin[kPairs];
+};
+
 struct Unit {
   u32 low;  // element of the head
   u32 high;
   bool has_high;
   bool rotates;
-  u32 entry;  // of the table, for the first pair of low
+  u32 entry;  // number of low's first pair, of which the table has an entry
 };
 
 // An access of those that are copied: before the rotated elements, or after them.
@@ -41,15 +48,20 @@ QUERN_DEVICE Unit copying_unit(u32 i) {
   return {copied_element(i), copied_element(i + kHalf), i + kHalf < kCopies, false, 0};
 }
 
+constexpr u32 kApart = spec::interleaved ? 1 : spec::rotary_dim / 2;  // a pair's elements
+
 QUERN_DEVICE Unit rotating_unit(u32 i) {
   if constexpr (kAcross) {
     const u32 low = spec::rotary_offset + i * kElements * (spec::interleaved ? 2 : 1);
-    return {low, low + (spec::interleaved ? 1 : spec::rotary_dim / 2), true, true, i * kElements};
+    return {low, low + kApart, true, true, i * kElements};
   } else {
     const u32 low = spec::rotary_offset + i * kElements;
     return {low, low + kRotatedUnits * kElements, i + kRotatedUnits < kChunks, true, i * kElements / 2};
   }
 }
+
+// The number of the first pair of `high`, where pairs are within an access.
+QUERN_DEVICE u32 high_entry(const Unit& unit) { return unit.entry + kRotatedUnits * kElements / 2; }
 
 QUERN_DEVICE Unit unit_of(u32 i) {
   if constexpr (kCopies != 0) {

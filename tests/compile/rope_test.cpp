@@ -15,7 +15,7 @@ TEST_F(RopeCompile, EachStyleTypeAndTable) {
   std::vector<Job> jobs;
   for (const char* style : {"half", "interleaved"}) {
     for (const char* type : {"bf16", "f16", "f32"}) {
-      for (const char* table : {"separate", "doubled table_dtype=bf16", "joined table_dtype=f16"}) {
+      for (const char* table : {"separate", "doubled table_dtype=bf16", "joined table_dtype=f16", "computed"}) {
         const std::string& arch = kArchitectures[(jobs.size() + jobs.size() / 4) % kArchitectures.size()];
         jobs.push_back({cat("rope style=", style, " dtype=", type, " table=", table), arch});
       }
@@ -29,7 +29,8 @@ TEST_F(RopeCompile, EachPositionAndPartOfAHead) {
   for (const char* fields :
        {"position=starts beyond=report", "position=ids index=i32 beyond=identity layout=bhsd",
         "head_dim=256 rotary_dim=64 rotary_offset=128 layout=sbhd", "head_dim=256 rotary_dim=64 place=in_place",
-        "head_dim=92 style=interleaved", "head_dim=33 rotary_dim=30 pass=backward"}) {
+        "head_dim=92 style=interleaved table=computed theta=500000 scaling=llama",
+        "head_dim=33 rotary_dim=30 pass=backward"}) {
     for (const std::string& arch : kArchitectures) jobs.push_back({cat("rope ", fields), arch});
   }
   expect_each_good(jobs);
@@ -45,6 +46,9 @@ TEST_F(RopeCompile, HeadsMoveInWideAccesses) {
     EXPECT_EQ(widths(image, 0, true), "16") << style;
     EXPECT_EQ(accesses(image, 0, false, 16), 2 * heads + 4) << style << ": 8 cosines and 8 sines, once for all heads";
     EXPECT_EQ(accesses(image, 0, true, 16), 2 * heads) << style;
+    const Compiled computed = compile(cat("rope seq=4096 batch=4 table=computed style=", style), "sm_90a");
+    EXPECT_EQ(accesses(computed, 0, false, 16), 2 * heads) << style;
+    EXPECT_EQ(accesses(computed, 0, false, 8), 8) << style << ": a frequency for each pair";
   }
   EXPECT_EQ(widths(compile("rope seq=4096 head_dim=92", "sm_90a"), 0, true), "4");
   EXPECT_EQ(widths(compile("rope seq=4096", "sm_100a"), 0, true), "32");

@@ -71,6 +71,24 @@ void tables_and_positions(std::vector<Case>& cases) {
   }
 }
 
+// Angles without a table, at positions up to 2^24.
+void computed(std::vector<Case>& cases) {
+  std::size_t i = 0;
+  for (const char* frequencies :
+       {"theta=10000", "theta=500000 scaling=llama", "theta=1000000 scaling=linear factor=4"}) {
+    for (const char* parts :
+         {"head_dim=64", "head_dim=44 rotary_dim=34", "head_dim=128 rotary_dim=64 rotary_offset=64"}) {
+      cases.push_back({cat("rope batch=2 seq=9 heads=3 kv_heads=2 ", parts, " table=computed ", frequencies, " style=",
+                           next(kStyles, i), " pass=", next(kPasses, i), " dtype=", next(kTypes, i / 2), " position=",
+                           i % 3 == 0   ? "ids"
+                           : i % 3 == 1 ? "starts"
+                                        : "sequence"),
+                       static_cast<int>(i % 2)});
+      ++i;
+    }
+  }
+}
+
 // Parts of a head of every size around an access.
 void odd_heads(std::vector<Case>& cases) {
   std::size_t i = 0;
@@ -123,6 +141,7 @@ std::vector<Case> rope_cases() {
   std::vector<Case> cases;
   peers_shapes(cases);
   tables_and_positions(cases);
+  computed(cases);
   odd_heads(cases);
   strided(cases);
   empty(cases);

@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "base/random.h"
+#include "rope/problem.h"
+#include "rope/turns.cuh"
 #include "unit/families/support.h"
 
 namespace quern {
@@ -44,6 +47,20 @@ TEST(RopeProblem, RefusesTablesThatAreTooShort) {
   EXPECT_EQ(refusal("seq=9 table_rows=9"), "");
 }
 
+TEST(RopeProblem, RefusesWhatATableOrItsAbsenceHasNot) {
+  EXPECT_EQ(refusal("table=computed theta=500000 scaling=llama factor=32"), "");
+  EXPECT_EQ(refusal("table=computed scaling=linear factor=4"), "");
+  EXPECT_TRUE(has(refusal("theta=500000"), "for table=computed"));
+  EXPECT_TRUE(has(refusal("scaling=linear"), "for table=computed"));
+  EXPECT_TRUE(has(refusal("table=computed beyond=identity"), "leave out beyond"));
+  EXPECT_TRUE(has(refusal("table=computed table_rows=9"), "leave out beyond"));
+  EXPECT_TRUE(has(refusal("table=computed table_dtype=bf16"), "leave out beyond"));
+  EXPECT_TRUE(has(refusal("table=computed factor=4"), "factor is for scaling"));
+  EXPECT_TRUE(has(refusal("table=computed scaling=linear low_factor=2"), "for scaling=llama"));
+  EXPECT_TRUE(has(refusal("table=computed scaling=llama low_factor=4"), "high_factor must be above"));
+  EXPECT_TRUE(has(refusal("table=computed head_dim=32768"), "at most 16384"));
+}
+
 TEST(RopeProblem, RefusesOutputsThatShareMemory) {
   const std::string shape = "batch=2 seq=4 heads=3 head_dim=16 ";
   EXPECT_EQ(refusal(shape + "q_strides=0,0,0"), "") << "of inputs they may";
@@ -72,6 +89,7 @@ TEST(RopeOperands, FollowLayoutAndPlace) {
   EXPECT_EQ(span(shape, "cos"), 4 * 8 * 4);
   EXPECT_EQ(span(shape + "table=doubled table_rows=9 table_dtype=bf16", "sin"), 9 * 16 * 2);
   EXPECT_EQ(span(shape + "table=joined", "sin"), 0);
+  EXPECT_EQ(span(shape + "table=computed", "cos"), 0);
   EXPECT_EQ(span(shape + "position=starts index=i32", "positions"), 2 * 4);
   EXPECT_EQ(span(shape + "position=ids", "positions"), 2 * 4 * 8);
 }
@@ -213,6 +231,64 @@ TEST(RopeFormula, RotationsAddUpAndTheInverseUndoesThem) {
     const Values twice = run(forward, run(forward, x, table(2)), table(3));
     EXPECT_LT(largest_difference(twice, run(forward, x, table(5))), 4e-6);
     EXPECT_LT(largest_difference(run(inverse, run(forward, x, table(2)), table(2)), x), 2e-6);
+  }
+}
+
+// ---- Angles without a table
+
+Rope computed(std::int64_t theta, RopeScaling scaling) {
+  Rope p;
+  p.table = RopeTable::computed;
+  p.theta = theta;
+  p.scaling = scaling;
+  return p;
+}
+
+double radians(const Rope& p, std::int64_t j) {
+  return static_cast<double>(rope::frequency(p, j)) * 0x1p-64 * 6.283185307179586;
+}
+
+TEST(RopeAngles, HaveTheFrequenciesOfTheFormula) {
+  const Rope p = computed(10000, RopeScaling::none);
+  for (const int j : {0, 1, 32, 63}) EXPECT_NEAR(radians(p, j) * std::pow(10000.0, j / 64.0), 1.0, 1e-15) << j;
+  Rope linear = computed(500000, RopeScaling::linear);
+  linear.factor = 4;
+  EXPECT_NEAR(radians(linear, 10) * 4 * std::pow(500000.0, 10 / 64.0), 1.0, 1e-15);
+}
+
+// 8192 positions are 1304, 4.01, 3.27, 1.43 and 0.18 turns of these pairs; from 4 on they stay, up to 1 they are
+// divided.
+TEST(RopeAngles, HaveTheScalingOfLlama) {
+  const Rope plain = computed(500000, RopeScaling::none), scaled = computed(500000, RopeScaling::llama);
+  const auto ratio = [&](std::int64_t j) { return radians(scaled, j) / radians(plain, j); };
+  const auto turns = [&](std::int64_t j) { return 8192 * radians(plain, j) / 6.283185307179586; };
+  EXPECT_EQ(ratio(0), 1);
+  for (const std::int64_t j : {29, 31, 34}) {
+    const double weight = std::clamp((turns(j) - 1) / 3, 0.0, 1.0);
+    EXPECT_NEAR(ratio(j), weight + (1 - weight) / 8, 1e-12) << turns(j);
+  }
+  EXPECT_LT(turns(36), 1);
+  EXPECT_NEAR(ratio(36), 0.125, 1e-12);
+  EXPECT_NEAR(ratio(63), 0.125, 1e-12);
+}
+
+// Also where an fp32 product of position and frequency has lost all of the angle.
+TEST(RopeAngles, AreExactAtEveryPositionBelow2To36) {
+  const Rope p = computed(10000, RopeScaling::none);
+  Random random(8);
+  for (const std::int64_t most : {std::int64_t{1} << 8, std::int64_t{1} << 24, std::int64_t{1} << 36}) {
+    for (int i = 0; i < 20000; ++i) {
+      const auto position = static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(most));
+      const int j = random.below(64);
+      float cosine = 0, sine = 0;
+      rope::cosine_and_sine(static_cast<std::uint64_t>(position) * rope::frequency(p, j), cosine, sine);
+      // In turns, so that long double has bits left: 36 of its 64 are whole turns at most.
+      const long double turns = std::pow(10000.0L, -j / 64.0L) / 6.283185307179586476925286766559L;
+      const long double all = turns * static_cast<long double>(position), rest = all - std::floor(all);
+      const long double angle = rest * 6.283185307179586476925286766559L;
+      ASSERT_NEAR(cosine, static_cast<double>(std::cos(angle)), 0x1p-23) << position << " " << j;
+      ASSERT_NEAR(sine, static_cast<double>(std::sin(angle)), 0x1p-23) << position << " " << j;
+    }
   }
 }
 

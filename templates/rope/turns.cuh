@@ -1,0 +1,43 @@
+// Cosine and sine of an angle that is given in turns. The same bits on every device and on the host.
+#ifndef QUERN_ROPE_TURNS_CUH_
+#define QUERN_ROPE_TURNS_CUH_
+
+#include "common/device.cuh"
+
+namespace quern::rope {
+
+using common::i32;
+using common::i64;
+using common::u32;
+using common::u64;
+
+// Of an angle of at most an eighth of a turn, in radians: Taylor's series, whose next terms are below 2^-27.
+QUERN_DEVICE float small_sine(float x) {
+  const float y = x * x;
+  const float z = fmaf(fmaf(fmaf(2.7557319e-6f, y, -1.9841270e-4f), y, 8.3333333e-3f), y, -1.6666667e-1f);
+  return fmaf(x * y, z, x);
+}
+QUERN_DEVICE float small_cosine(float x) {
+  const float y = x * x;
+  return fmaf(fmaf(fmaf(fmaf(2.4801587e-5f, y, -1.3888889e-3f), y, 4.1666667e-2f), y, -0.5f), y, 1.0f);
+}
+
+// `turns` is the fraction of a turn, in units of 2^-64: whole turns have been lost without a rounding, so that the
+// error does not grow with the angle. Within 2^-23 of the exact values.
+QUERN_DEVICE void cosine_and_sine(u64 turns, float& cosine, float& sine) {
+  const u32 quarter = static_cast<u32>((turns + (u64{1} << 61)) >> 62);  // the nearest
+  const u64 rest = turns - (static_cast<u64>(quarter) << 62);            // from minus an eighth to an eighth
+  constexpr float kHigh = 1.46291807926715968e-9f;                       // two pi, times 2^-32
+  const float high = static_cast<float>(static_cast<i32>(rest >> 32)), low = static_cast<float>(static_cast<u32>(rest));
+  const float x = fmaf(low, 0x1p-32f, high) * kHigh;
+  const float c = small_cosine(x), s = small_sine(x);
+  const bool odd = quarter % 2 == 1;
+  cosine = odd ? s : c;
+  sine = odd ? c : s;
+  if (quarter == 1 || quarter == 2) cosine = -cosine;
+  if (quarter >= 2) sine = -sine;
+}
+
+}  // namespace quern::rope
+
+#endif  // QUERN_ROPE_TURNS_CUH_

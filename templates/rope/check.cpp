@@ -22,7 +22,7 @@ std::string check_dims(const Rope& p) {
 
 bool is_too_large(const Rope& p) {
   std::int64_t all = p.head_dim;
-  for (const std::int64_t extent : {p.batch, p.seq, std::max<std::int64_t>(all_heads(p), 1)}) {
+  for (const std::int64_t extent : {batches(p), p.seq, std::max<std::int64_t>(all_heads(p), 1)}) {
     if (__builtin_mul_overflow(all, std::max<std::int64_t>(extent, 1), &all) || all > kMaxExtent) return true;
   }
   return __builtin_mul_overflow(std::max<std::int64_t>(table_rows(p), 1), p.head_dim, &all) || all > kMaxExtent;
@@ -34,7 +34,7 @@ bool overlaps(const Rope& p, std::int64_t heads, const List<3>& strides) {
   struct Step {
     std::int64_t stride, extent;
   };
-  Step steps[] = {{strides[kBatch], p.batch}, {strides[kToken], p.seq}, {strides[kHead], heads}};
+  Step steps[] = {{strides[kBatch], batches(p)}, {strides[kToken], p.seq}, {strides[kHead], heads}};
   std::sort(std::begin(steps), std::end(steps), [](const Step& a, const Step& b) { return a.stride < b.stride; });
   std::int64_t reach = p.head_dim;
   for (const Step& step : steps) {
@@ -65,6 +65,15 @@ std::string check_all_strides(const Rope& p) {
                                   check_strides("k_out_strides", p, p.kv_heads, p.k_out_strides, true)}) {
     if (!text.empty()) return text;
   }
+  return {};
+}
+
+std::string check_packed(const Rope& p) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;  // cu_seqlens has i32
+  if (!is_packed(p)) return {};
+  if (p.position == RopePosition::ids)
+    return "position=ids needs no cu_seqlens: with layout=bshd batch=1 every token has its id";
+  if (p.seq >= kMost || p.batch >= kMost) return "layout=thd takes fewer than 2^31 tokens and sequences";
   return {};
 }
 
@@ -104,7 +113,7 @@ std::string check(const Rope& p) {
   if (std::string text = check_dims(p); !text.empty()) return text;
   if (is_too_large(p)) return "q and k, or the table, are too large: at most 2^46 elements";
   if (std::string text = check_all_strides(p); !text.empty()) return text;
-  for (const std::string& text : {check_table(p), check_computed(p), check_scaling(p)}) {
+  for (const std::string& text : {check_packed(p), check_table(p), check_computed(p), check_scaling(p)}) {
     if (!text.empty()) return text;
   }
   return {};

@@ -100,7 +100,7 @@ QUERN_DEVICE void rotate_heads(const Params& p, const Slot& slot) {
     QUERN_UNROLL for (int i = 0; i < spec::unroll; ++i) values[i] = rotate(values[i], angles);
   }
   QUERN_UNROLL for (int i = 0; i < spec::unroll; ++i) {
-    if (!heads[i].exists) continue;
+    if (!heads[i].exists || !position.exists) continue;
     store<spec::vector, StoreHint::stream>(write_at(heads[i], unit.low), values[i].low);
     if (unit.has_high) store<spec::vector, StoreHint::stream>(write_at(heads[i], unit.high), values[i].high);
   }

@@ -21,6 +21,7 @@ struct Params {
   const void* cos;
   const void* sin;
   const void* positions;
+  const int* cu_seqlens;
   unsigned long long* report;
   long long offset;
   long long table_rows;
@@ -31,6 +32,7 @@ struct Params {
   unsigned heads;      // of q
   unsigned all_heads;  // of q and k
   unsigned groups;     // of heads
+  int sequences;       // of cu_seqlens
 };
 
 }  // namespace quern::rope

@@ -17,6 +17,9 @@ inline std::int64_t table_stride(const Rope& p) {
   return p.table == RopeTable::separate ? rotary_dim(p) / 2 : rotary_dim(p);
 }
 inline bool has_table(const Rope& p) { return p.table != RopeTable::computed; }
+// Whether sequences of different lengths lie one after the other, as one batch.
+inline bool is_packed(const Rope& p) { return p.layout == RopeLayout::thd; }
+inline std::int64_t batches(const Rope& p) { return is_packed(p) ? 1 : p.batch; }
 inline bool is_in_place(const Rope& p) { return p.place == RopePlace::in_place; }
 inline bool is_interleaved(const Rope& p) { return p.style == RopeStyle::interleaved; }
 inline std::int64_t all_heads(const Rope& p) { return p.heads + p.kv_heads; }
@@ -42,7 +45,7 @@ struct Strides {
 };
 inline Strides strides_of(const Rope& p, std::int64_t heads, const List<3>& given) {
   if (given.count != 0) return {{given[0], given[1], given[2]}};
-  const std::int64_t extents[] = {p.batch, p.seq, heads};
+  const std::int64_t extents[] = {batches(p), p.seq, heads};
   const AxisOrder order = axis_order(p);
   Strides strides{};
   std::int64_t next = p.head_dim;

@@ -15,15 +15,22 @@ namespace {
 struct Entry {
   bool exists;
   std::int64_t position;
+  bool is_written;  // the token is of a sequence
 };
 
 Entry entry_of(const Rope& p, const RopeArgs& a, std::int64_t batch, std::int64_t token) {
   std::int64_t position = a.offset;
+  if (is_packed(p)) {
+    const auto* const begins = static_cast<const std::int32_t*>(a.cu_seqlens.data);
+    for (batch = p.batch; batch >= 0 && begins[batch] > token;) --batch;
+    if (batch < 0 || batch == p.batch) return {false, 0, false};
+    position -= begins[batch];
+  }
   if (p.position != RopePosition::ids) position += token;
   if (p.position == RopePosition::starts) position += common::read_integer(p.index, a.positions.data, batch);
   if (p.position == RopePosition::ids)
     position += common::read_integer(p.index, a.positions.data, batch * p.seq + token);
-  return {!has_table(p) || (position >= 0 && position < table_rows(p)), position};
+  return {!has_table(p) || (position >= 0 && position < table_rows(p)), position, true};
 }
 
 // cos and sin of pair j.
@@ -91,6 +98,7 @@ struct Side {
 void rotate_token(const Source& source, const Side& side, std::int64_t batch, std::int64_t token) {
   const Rope& p = source.p;
   const Entry entry = entry_of(p, source.a, batch, token);
+  if (!entry.is_written) return;
   const auto place = [&](const Strides& s, std::int64_t head) {
     return batch * s.of[kBatch] + token * s.of[kToken] + head * s.of[kHead];
   };
@@ -118,15 +126,17 @@ void run_reference(const Rope& p, const RopeArgs& a) {
   const Source source = source_of(p, a);
   const Side sides[] = {side_of(p, p.heads, a.q.data, p.q_strides, a.q_out.data, p.q_out_strides),
                         side_of(p, p.kv_heads, a.k.data, p.k_strides, a.k_out.data, p.k_out_strides)};
-  parallel_for(p.batch * p.seq, 1 + (1 << 16) / (1 + all_heads(p) * p.head_dim), [&](std::int64_t i, std::int64_t end) {
-    for (; i < end; ++i) {
-      for (const Side& side : sides) rotate_token(source, side, i / p.seq, i % p.seq);
-    }
-  });
+  parallel_for(batches(p) * p.seq, 1 + (1 << 16) / (1 + all_heads(p) * p.head_dim),
+               [&](std::int64_t i, std::int64_t end) {
+                 for (; i < end; ++i) {
+                   for (const Side& side : sides) rotate_token(source, side, i / p.seq, i % p.seq);
+                 }
+               });
   if (p.beyond != RopeBeyond::report || all_heads(p) == 0) return;
   auto& report = *static_cast<std::uint64_t*>(a.report.data);
-  for (std::int64_t i = 0; i < p.batch * p.seq; ++i) {
-    if (!entry_of(p, a, i / p.seq, i % p.seq).exists) report = std::min(report, static_cast<std::uint64_t>(i));
+  for (std::int64_t i = 0; i < batches(p) * p.seq; ++i) {
+    const Entry entry = entry_of(p, a, i / p.seq, i % p.seq);
+    if (entry.is_written && !entry.exists) report = std::min(report, static_cast<std::uint64_t>(i));
   }
 }
 

@@ -1,5 +1,7 @@
 #include "rope/rope.h"
 
+#include <algorithm>
+
 #include "base/random.h"
 #include "common/host_types.h"
 #include "quern/choice.h"
@@ -28,10 +30,10 @@ constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
 
 Layout tensor_layout(const Rope& p, std::int64_t heads, const List<3>& given) {
   const Strides strides = strides_of(p, heads, given);
-  const bool open = p.batch == kOpen || p.seq == kOpen;  // some strides are not known then
+  const bool open = batches(p) == kOpen || p.seq == kOpen;  // some strides are not known then
   return {p.dtype,
           4,
-          {p.batch, p.seq, heads, p.head_dim},
+          {batches(p), p.seq, heads, p.head_dim},
           {open ? 0 : strides.of[kBatch], open ? 0 : strides.of[kToken], open ? 0 : strides.of[kHead], 1}};
 }
 Layout q_out_layout(const Rope& p) { return tensor_layout(p, p.heads, p.q_out_strides); }
@@ -52,6 +54,9 @@ Layout positions_layout(const Rope& p) {
   if (p.position == RopePosition::starts) return Layout::list(p.index, p.batch);
   return Layout::matrix(p.index, p.batch, p.seq, p.seq == kOpen ? 0 : p.seq);
 }
+Layout cu_seqlens_layout(const Rope& p) {
+  return Layout::list(is_packed(p) ? i32 : DType::none, p.batch == kOpen ? kOpen : p.batch + 1);
+}
 Layout report_layout(const Rope& p) { return Layout::list(p.beyond == RopeBeyond::report ? i64 : DType::none, 1); }
 
 template <Layout (*F)(const Rope&)>
@@ -70,6 +75,22 @@ std::int64_t random_position(const Rope& p, std::uint64_t random) {
   return random % 8 == 0 ? -1 : random % 8 == 1 ? last + 1 : random % 8 == 2 ? -good : good;
 }
 
+// Lengths of any size, 0 too; up to a quarter of the tokens are of no sequence, before the first and after the last.
+void fill_sequences(const Rope& p, std::uint64_t seed, std::int32_t* cu_seqlens) {
+  const auto most = static_cast<std::uint64_t>(p.seq / 8 + 1);
+  for (std::int64_t b = 0; b <= p.batch; ++b) {
+    const auto random = [&](std::uint64_t below) {
+      return static_cast<std::int64_t>(random_at(seed, static_cast<std::uint64_t>(b)) % below);
+    };
+    const bool inner = b > 0 && b < p.batch;
+    const std::int64_t at = inner    ? random(static_cast<std::uint64_t>(p.seq + 1))
+                            : b == 0 ? random(most) / 2
+                                     : p.seq - random(most);
+    cu_seqlens[b] = static_cast<std::int32_t>(std::clamp<std::int64_t>(at, 0, p.seq));
+  }
+  std::sort(cu_seqlens, cu_seqlens + p.batch + 1);
+}
+
 struct RopeFamily {
   using Problem = Rope;
   using Args = RopeArgs;
@@ -78,14 +99,15 @@ struct RopeFamily {
 
   static constexpr Field kFields[] = {
       extent_field("batch", offsetof(Rope, batch), true, "sequences"),
-      extent_field("seq", offsetof(Rope, seq), true, "tokens of a sequence"),
+      extent_field("seq", offsetof(Rope, seq), true, "tokens of a sequence; layout=thd: of all sequences"),
       integer_field("heads", offsetof(Rope, heads), 0, 1 << 20, "heads of q"),
       integer_field("kv_heads", offsetof(Rope, kv_heads), 0, 1 << 20, "heads of k; 0: there is no k"),
       extent_field("head_dim", offsetof(Rope, head_dim), false, "elements of a head"),
       extent_field("rotary_dim", offsetof(Rope, rotary_dim), false,
                    "elements of a head that are rotated; 0: all from rotary_offset on"),
       extent_field("rotary_offset", offsetof(Rope, rotary_offset), false, "the first element that is rotated"),
-      choice_field("layout", offsetof(Rope, layout), kLayouts, "order of memory: batch, seq, heads, head_dim"),
+      choice_field("layout", offsetof(Rope, layout), kLayouts,
+                   "order of memory: batch, seq, heads, head_dim; thd: sequences of different lengths, by cu_seqlens"),
       choice_field("style", offsetof(Rope, style), kStyles,
                    "half: pairs j, j + rotary_dim / 2; interleaved: 2j, 2j + 1"),
       choice_field("pass", offsetof(Rope, pass), kPasses, "backward: the gradient; inverse: the input again"),
@@ -126,6 +148,8 @@ struct RopeFamily {
       {"sin", Role::input, offsetof(RopeArgs, sin), true, layout<sin_layout>, "as cos", "sines; joined: none"},
       {"positions", Role::input, offsetof(RopeArgs, positions), false, layout<positions_layout>,
        "starts: [batch]; ids: [batch, seq]", "where tokens are"},
+      {"cu_seqlens", Role::input, offsetof(RopeArgs, cu_seqlens), false, layout<cu_seqlens_layout>, "[batch + 1]",
+       "layout=thd: where sequences begin, and where the last one ends"},
       {"q_out", Role::update, offsetof(RopeArgs, q_out), true, layout<q_out_layout>, "[batch, seq, heads, head_dim]",
        "the rotated queries"},
       {"k_out", Role::update, offsetof(RopeArgs, k_out), true, layout<k_out_layout>, "[batch, seq, kv_heads, head_dim]",
@@ -160,6 +184,7 @@ struct RopeFamily {
       "rope batch=1 seq=1 heads=32 kv_heads=8 head_dim=128",
       "rope batch=256 seq=1 heads=8 kv_heads=1 head_dim=128",
       "rope batch=4 seq=8192 heads=32 head_dim=128 table=computed",
+      "rope batch=16 seq=32768 heads=32 kv_heads=8 head_dim=128 layout=thd",
       "rope batch=2 seq=4096 heads=32 head_dim=80",
       "rope batch=2 seq=4096 heads=32 head_dim=92",
       "rope batch=2 seq=4096 heads=32 head_dim=256",
@@ -170,7 +195,7 @@ struct RopeFamily {
       "heads=8 kv_heads=1 | heads=32 kv_heads=8 | heads=64 kv_heads=8 | heads=16 | heads=1..64",
       "head_dim=128 | head_dim=128 | head_dim=64 | head_dim=96 | head_dim=80 | head_dim=256 rotary_dim=64",
       "style=half | style=half | style=interleaved",
-      "layout=bshd | layout=bshd | layout=sbhd | layout=bhsd",
+      "layout=bshd | layout=bshd | layout=sbhd | layout=bhsd | layout=thd",
       "pass=forward | pass=backward",
       "dtype=bf16 | dtype=bf16 | dtype=f16 | dtype=f32",
       "place=separate | place=in_place",
@@ -205,12 +230,13 @@ struct RopeFamily {
   // Each head, and the entries of as many positions as a sequence has.
   static std::int64_t bytes(const Rope& p) {
     const std::int64_t moved = is_in_place(p) ? rotary_dim(p) : p.head_dim;
-    return 2 * p.batch * p.seq * all_heads(p) * moved * quern::bytes(p.dtype) +
+    return 2 * batches(p) * p.seq * all_heads(p) * moved * quern::bytes(p.dtype) +
            (has_table(p) ? p.seq * rotary_dim(p) * quern::bytes(p.table_dtype) : 0);
   }
 
   static bool generate(const Rope& p, int operand, std::uint64_t seed, void* data) {
     if (operand == kReport) return common::write_integer(i64, data, 0, -1), true;
+    if (operand == kCuSeqlens) return fill_sequences(p, seed, static_cast<std::int32_t*>(data)), true;
     if (operand != kPositions) return false;
     const std::int64_t count = p.position == RopePosition::ids ? p.batch * p.seq : p.batch;
     for (std::int64_t i = 0; i < count; ++i)

@@ -21,7 +21,9 @@ struct RopeArgs {
   In cos = {};  // the table, by field `table`: [positions, rotary_dim / 2] or [positions, rotary_dim] of table_dtype
   In sin = {};  // of the same shape; none where table=joined
   In positions = {};  // of `index`, position=starts: [batch]; position=ids: [batch, seq]
-  Out report = {};    // one i64 for beyond=report; the caller sets it to -1, and it stays -1 if every position was good
+  In cu_seqlens =
+      {};           // layout=thd, [batch + 1] of i32: sequence b has the tokens from cu_seqlens[b] to cu_seqlens[b + 1]
+  Out report = {};  // one i64 for beyond=report; the caller sets it to -1, and it stays -1 if every position was good
   std::int64_t offset = 0;  // added to every position
   std::int64_t batch = kOpen;
   std::int64_t seq = kOpen;
@@ -32,10 +34,12 @@ struct RopeArgs {
 //   out0 = fma(x0, c, -(x1 * s))    out1 = fma(x1, c, x0 * s)      backward and inverse: with -s in the place of s
 // style=half: x0 and x1 are elements j and j + rotary_dim / 2 of the rotated ones, style=interleaved: 2j and 2j + 1.
 // The other elements of a head are copied; in place they are not touched. NaN payloads of copied elements stay.
-// table=computed: c and s are within 2^-23 of the exact ones at positions below 2^36: the angle is a product of integers in
-// units of 2^-64 turns, whose whole turns are lost without a rounding. Their bits are the same on every device.
-// There are no gradients of the table and of positions.
-// COST: one launch. Each element is read once and written once; entries of the table are read from memory once.
+// table=computed: c and s are within 2^-23 of the exact ones at positions below 2^36: the angle is a product of
+// integers in units of 2^-64 turns, whose whole turns are lost without a rounding. Their bits are the same on every
+// device. layout=thd: tokens of no sequence are not written. If cu_seqlens decreases or passes the end, which tokens
+// are rotated by which angles is undefined, but no access is out of bounds. There are no gradients of the table and of
+// positions. COST: one launch. Each element is read once and written once; entries of the table are read from memory
+// once.
 struct Rope {
   using Args = RopeArgs;
 

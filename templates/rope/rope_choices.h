@@ -6,8 +6,9 @@ namespace quern {
 
 #define QUERN_VALUE(name) name,
 
-// The order of a tensor's memory, from the slowest dimension to the fastest: b batch, s token, h head, d element.
-#define QUERN_ROPE_LAYOUTS(VALUE) VALUE(bshd) VALUE(sbhd) VALUE(bhsd)
+// The order of a tensor's memory, from the slowest dimension to the fastest: b batch, s token, h head, d element. thd:
+// `batch` sequences of different lengths, one after the other; `seq` is the number of their tokens.
+#define QUERN_ROPE_LAYOUTS(VALUE) VALUE(bshd) VALUE(sbhd) VALUE(bhsd) VALUE(thd)
 enum class RopeLayout : unsigned char { QUERN_ROPE_LAYOUTS(QUERN_VALUE) };
 
 // Which elements are a pair.

@@ -45,9 +45,9 @@ std::int64_t units_of(const Rope& p, const Config& c) {
 
 std::int64_t groups_of(const Rope& p, const Config& c) { return divide_up(all_heads(p), c[kUnroll]); }
 
-bool is_open(const Rope& p) { return p.batch == kOpen || p.seq == kOpen; }
+bool is_open(const Rope& p) { return batches(p) == kOpen || p.seq == kOpen; }
 
-std::int64_t slots_of(const Rope& p, const Config& c) { return p.batch * p.seq * groups_of(p, c) * units_of(p, c); }
+std::int64_t slots_of(const Rope& p, const Config& c) { return batches(p) * p.seq * groups_of(p, c) * units_of(p, c); }
 
 Config config_of(std::int64_t vector, std::int32_t heads) {
   Config c;
@@ -59,7 +59,7 @@ Config config_of(std::int64_t vector, std::int32_t heads) {
 
 // Of problems whose size is known at the launch only.
 constexpr std::int64_t kFewElements = std::int64_t{1} << 21;
-bool has_few_elements(const Rope& p) { return p.batch * p.seq * all_heads(p) * p.head_dim < kFewElements; }
+bool has_few_elements(const Rope& p) { return batches(p) * p.seq * all_heads(p) * p.head_dim < kFewElements; }
 
 // Whether several heads a thread would leave a multiprocessor fewer than 512 threads.
 bool has_few_threads(const Rope& p, const DeviceModel& model, std::int64_t vector) {
@@ -82,7 +82,7 @@ void set_tensor(const Rope& p, std::int64_t heads, const void* from, const List<
 }
 
 void set_axes(const Rope& p, const Config& c, Params& params) {
-  const std::int64_t extents[] = {p.batch, p.seq, groups_of(p, c)};
+  const std::int64_t extents[] = {batches(p), p.seq, groups_of(p, c)};
   const AxisOrder order = axis_order(p);
   for (int i = 0; i < 2; ++i) {
     params.axis[i] = std::max<std::int64_t>(1, extents[order.axis[i]]);
@@ -143,11 +143,13 @@ void specialize_rope(const Rope& p, const Config& c, Spec& spec) {
   spec.flag("interleaved", is_interleaved(p));
   spec.flag("conjugate", p.pass != RopePass::forward);
   spec.flag("in_place", is_in_place(p));
+  spec.flag("packed", is_packed(p));
   spec.choice("RopePosition", "position", kPositionNames[static_cast<int>(p.position)]);
   spec.choice("RopeBeyond", "beyond", kBeyondNames[static_cast<int>(p.beyond)]);
   spec.integer("batch_axis", order.number(kBatch));
   spec.integer("token_axis", order.number(kToken));
   spec.integer("head_axis", order.number(kHead));
+  spec.flag("has_table", has_table(p));
   if (has_table(p)) {
     spec.type("Table", common::spec_type(p.table_dtype));
     spec.integer("table_stride", table_stride(p));
@@ -169,10 +171,12 @@ void launch_rope(const Rope& p, const RopeArgs& a, const DeviceModel& model, con
   params.report = static_cast<unsigned long long*>(a.report.data);
   params.offset = a.offset;
   params.seq = p.seq;
+  params.cu_seqlens = static_cast<const int*>(a.cu_seqlens.data);
+  params.sequences = static_cast<int>(is_packed(p) ? p.batch : 0);
   params.heads = static_cast<unsigned>(p.heads);
   params.all_heads = static_cast<unsigned>(all_heads(p));
   params.groups = static_cast<unsigned>(groups_of(p, c));
-  const std::int64_t units = units_of(p, c), rows = p.batch * p.seq * groups_of(p, c);
+  const std::int64_t units = units_of(p, c), rows = batches(p) * p.seq * groups_of(p, c);
   params.slots = common::make_slots(static_cast<std::uint64_t>(units == 0 ? 0 : rows),
                                     static_cast<std::uint64_t>(std::max<std::int64_t>(1, units)));
   launch.set_params(params);

@@ -30,7 +30,7 @@ TEST_F(RopeCompile, EachPositionAndPartOfAHead) {
        {"position=starts beyond=report", "position=ids index=i32 beyond=identity layout=bhsd",
         "head_dim=256 rotary_dim=64 rotary_offset=128 layout=sbhd", "head_dim=256 rotary_dim=64 place=in_place",
         "head_dim=92 style=interleaved table=computed theta=500000 scaling=llama",
-        "head_dim=33 rotary_dim=30 pass=backward"}) {
+        "head_dim=33 rotary_dim=30 pass=backward layout=thd"}) {
     for (const std::string& arch : kArchitectures) jobs.push_back({cat("rope ", fields), arch});
   }
   expect_each_good(jobs);

@@ -1,4 +1,7 @@
-// rope beyond single cases: replays with other positions, and the offset of a launch.
+// rope beyond single cases: replays with other positions, the offset of a launch, and bad cu_seqlens.
+#include <algorithm>
+#include <vector>
+
 #include "base/text.h"
 #include "quern/quern.h"
 #include "support/replay.h"
@@ -11,6 +14,7 @@ using RopeOnDevice = ReplayTest;
 TEST_F(RopeOnDevice, ReplaysWithOtherPositions) {
   expect_replays("rope batch=3 seq=7 heads=4 kv_heads=2 head_dim=32 position=ids table_rows=50");
   expect_replays("rope batch=3 seq=7 heads=4 kv_heads=2 head_dim=32 position=starts table_rows=50 place=in_place");
+  expect_replays("rope batch=3 seq=20 heads=4 kv_heads=2 head_dim=32 layout=thd");
 }
 
 // A launch that adds to the positions of all tokens gives what a longer sequence has there.
@@ -34,6 +38,31 @@ TEST_F(RopeOnDevice, AnOffsetMovesTheWholeSequence) {
       EXPECT_EQ(compare(got, host.reference(scalars)).difference, "") << fields << " offset=" << offset;
       EXPECT_EQ(offset == 0, compare(got, host.reference(none)).difference.empty()) << fields << " offset=" << offset;
     }
+  }
+}
+
+// The operands are between guard bands, and the host driver knows where each ends.
+TEST_F(RopeOnDevice, CuSeqlensThatDecreaseOrPassTheEndReachNothingOutside) {
+  const AnyProblem problem = runtime().parse("rope batch=4 seq=9 heads=2 head_dim=16 layout=thd");
+  constexpr int kCuSeqlens = 5;
+  for (const std::vector<std::int32_t>& bad :
+       std::vector<std::vector<std::int32_t>>{{0, 5, 2, 7, 9},
+                                              {9, 7, 5, 3, 0},
+                                              {-7, -3, 0, 20, 40},
+                                              {0, 100, 3, 100, 9},
+                                              {-2147483648, 2147483647, 0, 1, 2}}) {
+    HostOperands host(problem.family(), problem.data());
+    ASSERT_EQ(host.name(kCuSeqlens), "cu_seqlens");
+    host.generate(7, false);
+    std::copy(bad.begin(), bad.end(), reinterpret_cast<std::int32_t*>(host.data(kCuSeqlens)));
+    const AnyArgs scalars(problem.family());
+    DeviceOperands device(driver(), host);
+    const AnyArgs args = device.args(scalars);
+    device.upload(host);
+    runtime().prepare_any(problem.family(), problem.data(), {}).launch(nullptr, args.data());
+    driver().check(driver()->CtxSynchronize(), Stage::launch, "cuCtxSynchronize");
+    HostOperands got = host;
+    EXPECT_NO_THROW(device.download(got));
   }
 }
 

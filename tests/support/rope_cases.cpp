@@ -89,6 +89,22 @@ void computed(std::vector<Case>& cases) {
   }
 }
 
+// Sequences of different lengths: TransformerEngine's 11, none, and more than there are tokens.
+void packed(std::vector<Case>& cases) {
+  std::size_t i = 0;
+  for (const char* extents :
+       {"batch=11 seq=2048 heads=2", "batch=5 seq=77 heads=3 kv_heads=2", "batch=40 seq=9 heads=2",
+        "batch=1 seq=1 heads=1", "batch=0 seq=7 heads=2", "batch=3 seq=0 heads=2"}) {
+    for (const char* rest :
+         {"", "position=starts index=i32", "table=joined beyond=report table_rows=5", "table=computed"}) {
+      cases.push_back({cat("rope ", extents, " head_dim=32 layout=thd place=", i % 2 == 0 ? "separate " : "in_place ",
+                           rest, rest[0] == 0 ? "" : " ", "style=", next(kStyles, i / 2), " dtype=", next(kTypes, i)),
+                       static_cast<int>(i % 2)});
+      ++i;
+    }
+  }
+}
+
 // Parts of a head of every size around an access.
 void odd_heads(std::vector<Case>& cases) {
   std::size_t i = 0;
@@ -142,6 +158,7 @@ std::vector<Case> rope_cases() {
   peers_shapes(cases);
   tables_and_positions(cases);
   computed(cases);
+  packed(cases);
   odd_heads(cases);
   strided(cases);
   empty(cases);

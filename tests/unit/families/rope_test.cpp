@@ -105,6 +105,15 @@ TEST(RopeVariants, TakeTheWidestAccessThatDividesTheParts) {
   EXPECT_EQ(variant_summary("rope"), "few:16:16 vector:16:16 element:2:4 ") << "the launch chooses";
 }
 
+TEST(RopeProblem, PacksSequencesByCuSeqlens) {
+  EXPECT_EQ(refusal("layout=thd batch=3 seq=100 position=starts"), "");
+  EXPECT_TRUE(has(refusal("layout=thd batch=3 seq=100 position=ids"), "layout=bshd batch=1"));
+  EXPECT_TRUE(has(refusal("layout=thd seq=2147483648 heads=1 head_dim=2"), "2^31"));
+  EXPECT_EQ(span("rope layout=thd batch=3 seq=10 heads=2 head_dim=4", "q"), 10 * 2 * 4 * 2);
+  EXPECT_EQ(span("rope layout=thd batch=3 seq=10", "cu_seqlens"), 4 * 4);
+  EXPECT_EQ(span("rope batch=3 seq=10", "cu_seqlens"), 0);
+}
+
 // ---- The formula
 
 constexpr int kTokens = 6, kHeads = 3, kDim = 12;
@@ -128,13 +137,14 @@ Rope problem_of(RopeStyle style, RopePass pass) {
   return p;
 }
 
-Values run(const Rope& p, const Values& x, const Angles& angles) {
+Values run(const Rope& p, const Values& x, const Angles& angles, const std::int32_t* cu_seqlens = nullptr) {
   Values out(x.size());
   RopeArgs a;
   a.q = x.data();
   a.q_out = out.data();
   a.cos = angles.cos.data();
   a.sin = angles.sin.data();
+  a.cu_seqlens = cu_seqlens;
   Rope::family().reference(&p, &a);
   return out;
 }
@@ -232,6 +242,18 @@ TEST(RopeFormula, RotationsAddUpAndTheInverseUndoesThem) {
     EXPECT_LT(largest_difference(twice, run(forward, x, table(5))), 4e-6);
     EXPECT_LT(largest_difference(run(inverse, run(forward, x, table(2)), table(2)), x), 2e-6);
   }
+}
+
+// Three sequences of two tokens, one after the other, are a batch of three.
+TEST(RopeFormula, SequencesOneAfterTheOtherAreABatch) {
+  const Values x = random_values(9);
+  const Angles angles = table(1);
+  Rope batch = problem_of(RopeStyle::half, RopePass::forward), packed = batch;
+  batch.batch = packed.batch = 3;
+  batch.seq = kTokens / 3;
+  packed.layout = RopeLayout::thd;
+  const std::int32_t cu_seqlens[] = {0, 2, 4, 6};
+  EXPECT_EQ(run(packed, x, angles, cu_seqlens), run(batch, x, angles));
 }
 
 // ---- Angles without a table

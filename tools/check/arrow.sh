@@ -77,7 +77,7 @@ find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name 
 
   function layer_of(path,    part, stem) {
     split(path, part, "/")
-    if (path == "spec.cuh") return "spec"
+    if (path == "spec.cuh" || part[1] == "generated") return "spec"
     if (path ~ /(^|\/)\.\.?\//) return "relative"
     if (part[1] == "quern_embedded") return "embedded"
     if (part[1] == "quern") {

@@ -30,16 +30,13 @@ std::string check_quantization(const Movement& m) {
   if (m.form != Form::dispatch) return "element quantizes rows that move to experts: it needs pass=forward";
   if (bytes(m.dtype) == 1)
     return cat("dtype=", name(m.dtype), " is quantized already: leave element out, or give dtype=f32, f16 or bf16");
-  if (m.scaling == MoeScaling::row)
-    return "element goes with scaling=mx, block128 or none (given_scale): for one scale a row run mxfp8 scaling=row, "
-           "then moe_permute dtype=e4m3 scaling=row";
   if (m.policy == ScalePolicy::te && (m.scaling != MoeScaling::mx || m.mode != ScaleMode::rceil))
     return "policy=te goes with scaling=mx and mode=rceil";
   if (m.mode == ScaleMode::exact && m.scaling == MoeScaling::mx)
-    return "mode=exact is for fp32 scales: scaling=block128";
+    return "mode=exact is for fp32 scales: scaling=row or block128";
   if (m.blocked && m.scaling != MoeScaling::mx) return "scale_layout=blocked is for scaling=mx";
   if (m.scaling == MoeScaling::none && m.mode != ScaleMode::rceil)
-    return "mode is for scales that are made: give scaling=mx or block128 too";
+    return "mode is for scales that are made: give scaling=mx, row or block128 too";
   if (m.blocked && m.rules.capacity % 128 != 0)
     return "scale_layout=blocked needs a capacity that is a multiple of 128, so that no atom is cut";
   if (m.blocked && m.rules.align % 128 != 0)
@@ -134,7 +131,8 @@ void fill_rows(const Movement& m, std::int64_t rows, std::uint64_t seed, void* d
   });
 }
 
-// Rows to quantize: 32 elements of one magnitude, some at an edge of rounding, in one of 8 blocks some not finite.
+// Rows to quantize: 32 elements of one magnitude, some at an edge of rounding, in one of 8 blocks some not finite. One
+// such number makes a whole row NaN that shares a scale: then in one of 8 rows.
 void fill_blocks(const Movement& m, std::uint64_t seed, void* data) {
   common::with_float(m.dtype, [&](auto x) {
     using T = decltype(x);
@@ -143,11 +141,13 @@ void fill_blocks(const Movement& m, std::uint64_t seed, void* data) {
           m.tokens, 1 + (1 << 16) / std::max<std::int64_t>(1, m.hidden), [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t i = begin * m.hidden; i < end * m.hidden; ++i) {
               const std::uint64_t block = random_at(seed, static_cast<std::uint64_t>(i / 32));
+              const std::uint64_t sharing =
+                  scales_rows(m) ? random_at(seed + 2, static_cast<std::uint64_t>(i / m.hidden)) : block;
               const int exponent =
                   std::is_same_v<T, common::Fp16> ? 112 + static_cast<int>(block % 32) : static_cast<int>(block % 256);
               const std::uint64_t random = random_at(seed + 1, static_cast<std::uint64_t>(i));
               static_cast<T*>(data)[i] =
-                  mx::number_near<T>(exponent, random, (block >> 20 & 7) == 0 && (random >> 40) % 64 == 0);
+                  mx::number_near<T>(exponent, random, (sharing >> 20 & 7) == 0 && (random >> 40) % 64 == 0);
             }
           });
     }

@@ -87,11 +87,14 @@ inline std::int64_t scales_of_row(const Movement& m) {
 inline DType scale_type(const Movement& m) {
   return m.scaling == MoeScaling::none ? DType::none : m.scaling == MoeScaling::mx ? e8m0 : f32;
 }
-// Elements that share a made scale; 0: all of them have a given one.
+// Elements of a row that share a made scale; 0: all of them, or the scale is given.
 inline std::int64_t block_length(const Movement& m) {
   return m.scaling == MoeScaling::mx ? 32 : m.scaling == MoeScaling::block128 ? 128 : 0;
 }
-inline bool has_given_scale(const Movement& m) { return quantizes(m) && block_length(m) == 0; }
+inline bool has_given_scale(const Movement& m) { return quantizes(m) && m.scaling == MoeScaling::none; }
+inline bool scales_rows(const Movement& m) { return quantizes(m) && m.scaling == MoeScaling::row; }
+// Whether all threads of a row make one number: warps of a block may share the row.
+inline bool has_teams(const Movement& m) { return m.form == Form::combine_gradient || scales_rows(m); }
 inline Layout scales_matrix(const Movement& m, std::int64_t rows) {
   return Layout::matrix(scale_type(m), rows, scales_of_row(m), scales_of_row(m));
 }

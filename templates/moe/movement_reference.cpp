@@ -67,7 +67,8 @@ Made quantized_row(const Movement& m, const Operands& o, std::int64_t token) {
   for (std::int64_t i = 0; i < m.hidden; ++i)
     values.push_back(static_cast<float>(common::read_float(m.dtype, row_at(m, o.source, token), i)));
   const std::int64_t length = block_length(m) == 0 ? std::max<std::int64_t>(1, m.hidden) : block_length(m);
-  for (std::int64_t first = 0; first < m.hidden; first += length) {
+  // A row without elements has a scale too, if each row has one.
+  for (std::int64_t first = 0; first < std::max<std::int64_t>(m.hidden, scales_rows(m)); first += length) {
     const std::int64_t count = std::min(length, m.hidden - first);
     const mx::BlockScale scale = scale_of(m, o, values.data() + first, count);
     made.scales.push_back(scale.stored);
@@ -87,7 +88,7 @@ Made made_row(const Movement& m, const Operands& o, std::int64_t token) {
 void put_made(const Movement& m, const Operands& o, std::int64_t row, const Made& made) {
   auto* const out = static_cast<std::byte*>(o.out) + row * out_row_bytes(m);
   std::copy(made.elements.begin(), made.elements.end(), out);
-  if (!quantizes(m) || block_length(m) == 0) return;
+  if (!quantizes(m) || has_given_scale(m)) return;
   const std::int64_t size = bytes(scale_type(m));
   for (std::int64_t block = 0; block < made_scales_of_row(m); ++block) {
     const auto b = static_cast<std::size_t>(block);

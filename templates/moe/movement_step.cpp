@@ -97,6 +97,11 @@ std::int64_t warps_of_token(const Movement& m) {
   return std::min<std::int64_t>(8, power_of_two_from((row_bytes(m) + segment - 1) / segment));
 }
 
+// With a scale for each row: warps that have four vectors a thread, which are in flight at once.
+std::int64_t warps_of_row(std::int64_t vectors) {
+  return std::clamp<std::int64_t>(power_of_two_from(divide_up(vectors, std::int64_t{32} * 4)), 1, 8);
+}
+
 // Rows of a token at once. The gradient of probs takes 64 registers for one, which is enough where 32 warps wait for
 // theirs; with half of them the second row no longer waits for the first.
 std::int64_t rows_at_once(const Movement& m, const DeviceModel& model, std::int64_t vector, std::int64_t warps) {
@@ -127,7 +132,9 @@ Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vect
   const std::int64_t unroll = better_unroll(vectors, lanes, vectors_per_thread(m, model, vector));
   set(kLanes, writes_lines(m, vector) ? 4 : lanes);
   set(kUnroll, has_gradient(m) ? 4 : writes_lines(m, vector) ? 2 : std::max(unroll, of_part / lanes));
-  const std::int64_t warps = has_gradient(m) ? warps_of_token(m) : 1;
+  const std::int64_t warps = has_gradient(m) ? warps_of_token(m) : scales_rows(m) ? warps_of_row(vectors) : 1;
+  if (scales_rows(m))
+    set(kUnroll, std::clamp<std::int64_t>(power_of_two_from(divide_up(vectors, lanes * warps)), 1, 8));
   set(kBatch, rows_at_once(m, model, vector, warps));
   set(kWarps, warps);
   // Each block has a table of the chunks: fewer blocks where it is long; or a part in a barrier of the grid.
@@ -151,6 +158,7 @@ std::int64_t blocks_for(std::int64_t groups, std::int64_t threads, std::int64_t 
 
 std::int64_t shared_bytes_of(const Movement& m, const Config& c, std::int64_t threads) {
   if (m.form == Form::reorder) return (3 * m.chunks + 1 + 32) * 4;  // see chunks.cuh
+  if (scales_rows(m)) return c[kWarps] > 1 ? std::int64_t{4} * c[kWarps] : 0;
   return has_gradient(m) ? threads / c[kLanes] / c[kWarps] * parts_of(m, c) * m.topk * 4 : 0;
 }
 
@@ -232,6 +240,7 @@ void specialize_quantization(const Movement& m, const Config& c, Spec& spec) {
   spec.choice("common::ScaleMode", "mode", kScaleModes[static_cast<int>(m.mode)]);
   spec.choice("common::ScalePolicy", "policy", kScalePolicies[static_cast<int>(m.policy)]);
   spec.choice("common::ScaleFormat", "scale_format", m.scaling == MoeScaling::mx ? "e8m0" : "fp32");
+  if (scales_rows(m)) return;
   spec.integer("block_length", block_length(m));
   spec.flag("blocked", m.blocked);
   spec.flag("scale_words", stores_scale_words(m, c));
@@ -244,6 +253,7 @@ void specialize_quantization(const Movement& m, const Config& c, Spec& spec) {
 const char* part_of(const Movement& m) {
   static constexpr const char* kParts[] = {"moe/dispatch.cuh", "moe/combine.cuh", "moe/combine_gradient.cuh",
                                            "moe/reorder.cuh"};
+  if (scales_rows(m)) return "moe/dispatch_row.cuh";
   return m.blocked ? "moe/dispatch_blocked.cuh" : kParts[static_cast<int>(m.form)];
 }
 
@@ -263,6 +273,9 @@ bool part_has_blocks(const Movement& m, const Config& c) {
 bool batch_has_routes(const Movement& m, const Config& c) { return moves_bits(m) || c[kBatch] / 2 < m.topk; }
 bool lanes_have_a_row(const Movement& m, const Config& c) {
   return !has_gradient(m) || c[kLanes] == 32 || (c[kWarps] == 1 && row_bytes(m) <= kChunkBytes * c[kLanes]);
+}
+bool warps_are_whole(const Movement& m, const Config& c) {
+  return !scales_rows(m) || c[kLanes] == 32 || c[kWarps] == 1;
 }
 bool row_has_few_vectors(const Movement& m, const Config& c) { return vectors_of(m, c) < std::int64_t{1} << 30; }
 
@@ -314,12 +327,13 @@ void specialize_movement(const Movement& m, const Config& c, Spec& spec) {
     spec.type("Prob", common::spec_type(has_probs(m) ? m.probs : f32));
   }
   if (quantizes(m)) specialize_quantization(m, c, spec);
-  if (m.form == Form::dispatch || has_gradient(m)) spec.part(quantizes(m) ? "moe/quantize.cuh" : "moe/keep.cuh");
+  if (m.form == Form::dispatch || has_gradient(m))
+    spec.part(scales_rows(m) ? "moe/quantize_row.cuh" : quantizes(m) ? "moe/quantize.cuh" : "moe/keep.cuh");
   spec.part(part_of(m));
 }
 
 void launch_movement(const Movement& m, const Operands& o, const DeviceModel& model, const Config& c, Launch& launch) {
-  const std::int64_t parts = parts_of(m, c), groups = m.tokens * (has_gradient(m) ? c[kWarps] : parts);
+  const std::int64_t parts = parts_of(m, c), groups = m.tokens * (has_teams(m) ? c[kWarps] : parts);
   const std::int64_t all_groups = groups + (m.blocked ? most_pads(m) * parts : 0);
   const std::int64_t threads = threads_for(m, c, model, all_groups);
   const std::int64_t pad_blocks =

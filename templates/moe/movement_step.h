@@ -24,6 +24,7 @@ bool registers_suffice(const Movement& m, const Config& c);
 bool part_has_blocks(const Movement& m, const Config& c);
 bool batch_has_routes(const Movement& m, const Config& c);
 bool lanes_have_a_row(const Movement& m, const Config& c);
+bool warps_are_whole(const Movement& m, const Config& c);
 bool row_has_few_vectors(const Movement& m, const Config& c);
 
 int movement_variants(const Movement& m, const DeviceModel& model, Variant (&out)[kMaxVariants]);
@@ -59,7 +60,7 @@ struct MovementStep {
     return F(movement_of(*static_cast<const P*>(problem)), c);
   }
   static bool adds(const Movement& m, const Config&) { return !moves_bits(m); }
-  static bool has_gradient(const Movement& m, const Config&) { return m.form == Form::combine_gradient; }
+  static bool has_warps(const Movement& m, const Config&) { return has_teams(m); }
   static bool has_unroll(const Movement& m, const Config&) { return m.form != Form::combine_gradient; }
   static bool waits(const Movement& m, const Config&) { return m.blocked; }
   static bool has_threads(const Movement&, const Config& c) { return c[kWarps] == 1; }
@@ -70,7 +71,8 @@ struct MovementStep {
        applies<has_unroll>, 4},
       {"batch", kBatches, true, "rows of a token that are loaded at once", applies<adds>, 8},
       {"lanes", kLaneCounts, true, "adjacent threads that share a row"},
-      {"warps", kWarpCounts, true, "warps of a token, for the gradient of probs", applies<has_gradient>, 1},
+      {"warps", kWarpCounts, true, "warps of a token, for the gradient of probs and for a scale of each row",
+       applies<has_warps>, 1},
       {"threads", kThreadCounts, false, "threads per block; fewer where a problem is small", applies<has_threads>, 128},
       {"load_once", kSwitch, true, "1: loads of rows are evict-first"},
       {"store_stream", kSwitch, true, "1: stores of rows are evict-first"},
@@ -87,6 +89,7 @@ struct MovementStep {
       {"half of batch must be fewer than topk", holds<batch_has_routes>},
       {"for the gradient of probs fewer than 32 lanes need warps=1 and rows of at most 16 bytes a lane",
        holds<lanes_have_a_row>},
+      {"for a scale of each row fewer than 32 lanes need warps=1", holds<warps_are_whole>},
       {"a row must have fewer than 2^30 vectors", holds<row_has_few_vectors>},
   };
 

@@ -1,5 +1,5 @@
-// Padding rows: zeros, written by the first blocks of the grid. The spec includes one of keep.cuh and quantize.cuh
-// before it.
+// Padding rows: zeros, written by the first blocks of the grid. The spec includes one of keep.cuh, quantize.cuh
+// and quantize_row.cuh before it.
 #ifndef QUERN_MOE_PADS_CUH_
 #define QUERN_MOE_PADS_CUH_
 

@@ -4,20 +4,13 @@
 #ifndef QUERN_MOE_QUANTIZE_CUH_
 #define QUERN_MOE_QUANTIZE_CUH_
 
-#include "common/scaling.cuh"
-#include "moe/rows.cuh"
+#include "moe/magnitudes.cuh"
 #include "mx/scale_places.cuh"
 
 namespace quern::moe {
 
-using Source = spec::Element;
-using Quantized = spec::Quantized;
-using Magnitude = Magnitudes<Source>;
-using Scaling = ScalingOf<spec::scale_format, Quantized, spec::mode, spec::policy>::Type;
-
 constexpr bool kBlocked = spec::blocked;
-constexpr int kOutVector = kVector / static_cast<int>(sizeof(Source));  // bytes of out for each vector of source
-constexpr bool kGiven = spec::block_length == 0;                        // the caller gives a scale for everything
+constexpr bool kGiven = spec::block_length == 0;  // the caller gives a scale for everything
 constexpr u32 kBlockVectors = kGiven ? 1 : spec::block_length / kOutVector;
 constexpr u32 kBlockLanes = kBlockVectors < kLanes ? kBlockVectors : kLanes;
 constexpr u32 kPieces = kBlockVectors / kBlockLanes;              // vectors of a lane in a block
@@ -37,27 +30,6 @@ struct QuantizedPart {
   Vector<kOutVector> elements[kUnroll];
   u32 scales[kLaneScales];  // of blocks lane, lane + kLanes and so on of the part; or of each the word that it is in
 };
-
-// The lanes of this thread's group.
-QUERN_DEVICE u32 group_mask() {
-  if constexpr (kLanes == 32) return 0xffffffffu;
-  return ((1u << (kLanes % 32)) - 1) << (threadIdx.x % 32 / kLanes * kLanes);
-}
-
-// The largest magnitude of a block, in each of its lanes. `vectors`: this lane's.
-QUERN_DEVICE u32 block_magnitude(const Vector<kVector>* vectors) {
-  u32 m = 0;
-#pragma unroll
-  for (u32 k = 0; k < kPieces; ++k) {
-#pragma unroll
-    for (int i = 0; i < Vector<kVector>::kWords; ++i)
-      m = Magnitude::larger(m, magnitudes<Source, spec::policy>(vectors[k].w[i]));
-  }
-#pragma unroll
-  for (u32 mask = kBlockLanes / 2; mask > 0; mask /= 2)
-    m = Magnitude::larger(m, __shfl_xor_sync(group_mask(), m, static_cast<int>(mask)));
-  return Magnitude::as_fp32(Magnitude::fold(m));
-}
 
 // The scales of four adjacent lanes as a word, in each of them. A block after the end of a row is of zeros, whose scale
 // is 0: so is the padding of the blocked layout.
@@ -93,7 +65,7 @@ QUERN_DEVICE QuantizedPart make(const Params& p, const Vector<kVector> (&values)
     if constexpr (kGiven) {
       reciprocal = 1.0f / bit_cast<float>(load<4, LoadHint::keep>(p.scales));
     } else {
-      scales[step] = Scaling::stored(block_magnitude(vectors));
+      scales[step] = Scaling::stored(largest_of_lanes<kBlockLanes>(largest_of<kPieces>(0, vectors)));
       reciprocal = Scaling::reciprocal(scales[step]);
     }
 #pragma unroll

@@ -55,7 +55,8 @@ struct MoePermute {
   MoeProbLayout prob_layout = MoeProbLayout::routes;  // experts: as TransformerEngine has them
   MoeScaling scaling = MoeScaling::none;              // forward of e4m3, e5m2 and u8, or with element
   // Forward of f32, f16 and bf16: rows are quantized to e4m3 or e5m2 as they move, with the numerics of mxfp8 (see
-  // quern/mxfp8.h). scaling: mx, block128, or none for given_scale; the last block of a row may be partial.
+  // quern/mxfp8.h). scaling: mx, row, block128, or none for given_scale; the last block of a row may be
+  // partial.
   DType element = DType::none;
   ScaleMode mode = ScaleMode::rceil;
   ScalePolicy policy = ScalePolicy::ao;

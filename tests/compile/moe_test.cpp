@@ -79,8 +79,9 @@ TEST_F(MoeCompile, EachFormWithFewAndManyRoutesInShortAndOddRows) {
       jobs.push_back({cat(form, " prob_layout=experts experts=256 hidden=7168 topk=8 align=16"),
                       kArchitectures[jobs.size() % kArchitectures.size()]});
   }
-  for (const char* rest : {"scaling=mx", "scaling=mx scale_layout=blocked align=128 probs=f32 dtype=f32",
-                           "scaling=block128 mode=exact", ""})
+  for (const char* rest :
+       {"scaling=mx", "scaling=row mode=exact align=16 probs=f32", "scaling=row",
+        "scaling=mx scale_layout=blocked align=128 probs=f32 dtype=f32", "scaling=block128 mode=exact", ""})
     jobs.push_back({cat("moe_permute hidden=7168 topk=8 element=e4m3 ", rest),
                     kArchitectures[jobs.size() % kArchitectures.size()]});
   for (const char* rest : {"hidden=4097", "hidden=32 dtype=f32", "hidden=7168 dtype=e4m3 scaling=mx"}) {
@@ -112,6 +113,9 @@ TEST_F(MoeCompile, RowsAndTheirNumbersAreReadInWideAccesses) {
     EXPECT_LE(blocked.result.images.at(0).resources.registers, 65536 / (2 * 512))
         << "two blocks of 512 threads are co-resident";
   }
+  const Compiled row = compile("moe_permute hidden=7168 topk=8 element=e4m3 scaling=row", "sm_90a");
+  EXPECT_EQ(accesses(row, 0, false, 16), 3 * 4 + 2 * 2) << "kept, or read twice; rows' numbers for both";
+  EXPECT_EQ(accesses(row, 0, true, 8), 2 * 4 * 8) << "half of what was read, for each route";
   const Compiled odd = compile("moe_permute hidden=7200 topk=8 element=e4m3 scaling=mx", "sm_90a");
   EXPECT_EQ(accesses(odd, 0, true, 1), 8) << "225 scales of a row: its first may be at any address";
   const Compiled reorder = compile("chunk_sort hidden=7168", "sm_90a");

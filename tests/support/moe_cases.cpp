@@ -202,6 +202,21 @@ void quantized_rows(std::vector<Case>& cases) {
   }
 }
 
+// A scale for each row: rows of fewer lanes than a warp, of one and several warps, kept in registers and read again.
+void rows_with_a_scale(std::vector<Case>& cases) {
+  const std::string kind = "element=e4m3 scaling=row align=16";
+  for (const int hidden : {0, 1, 33, 520, 1288, 7168}) {
+    cases.push_back({rows("moe_permute", 33, 5, hidden, 3, kind)});
+    cases.push_back({rows("moe_permute", 21, 5, hidden, 9, cat(kind, " dtype=f32 probs=f32 mode=exact tail=list")), 1});
+  }
+  for (const char* config : {"warps=1,lanes=4,unroll=8", "warps=1,lanes=8,unroll=2,threads=512", "warps=8,unroll=1",
+                             "warps=2,unroll=2,vector=8"})
+    cases.push_back(with(config, rows("moe_permute", 40, 6, 1288, 4, cat(kind, " mode=exact probs=f32"))));
+  cases.push_back({rows("moe_permute", 3, 5, 40000, 2, "element=e5m2 scaling=row mode=floor dtype=f16")});
+  for (const char* mode : {"ceil", "even"})
+    cases.push_back({rows("moe_permute", 64, 4, 288, 2, cat("scaling=row element=e5m2 empty=fill mode=", mode))});
+}
+
 // Each value of each parameter, for rows that all of them may have.
 void configured_rows(const std::string& family, const std::vector<std::string>& kinds,
                      const std::vector<std::string>& configs, std::vector<Case>& cases) {
@@ -243,6 +258,7 @@ std::vector<Case> moe_permute_cases() {
     }
   }
   quantized_rows(cases);
+  rows_with_a_scale(cases);
   configured_rows("moe_permute", {kinds[0], kinds[1]},
                   {"vector=8,unroll=8", "vector=4,unroll=1,lanes=8", "vector=2,unroll=8,lanes=4",
                    "unroll=2,threads=512", "unroll=8,lanes=16,threads=64", "load_once=0,store_stream=0"},

@@ -73,10 +73,14 @@ TEST(MoePermuteProblem, QuantizesNumbersThatMoveToExperts) {
   EXPECT_EQ(refusal("moe_permute element=e4m3 scaling=block128 mode=exact"), "");
   EXPECT_TRUE(has(refusal("moe_permute element=e4m3 pass=backward"), "needs pass=forward"));
   EXPECT_TRUE(has(refusal("moe_permute element=e4m3 dtype=u8"), "is quantized already"));
-  EXPECT_TRUE(has(refusal("moe_permute element=e4m3 scaling=row"), "run mxfp8 scaling=row"));
+  EXPECT_EQ(refusal("moe_permute element=e4m3 scaling=row"), "");
+  EXPECT_EQ(refusal("moe_permute element=e5m2 scaling=row mode=exact probs=bf16 hidden=33"), "");
+  EXPECT_TRUE(has(refusal("moe_permute element=e4m3 scaling=row policy=te"), "policy=te goes with"));
+  EXPECT_TRUE(has(refusal("moe_permute element=e4m3 scaling=row scale_layout=blocked align=128"), "is for scaling=mx"));
+  EXPECT_TRUE(has(refusal("moe_permute element=e4m3 scaling=row pass=backward"), "needs pass=forward"));
   EXPECT_TRUE(has(refusal("moe_permute element=e4m3 scaling=mx policy=te mode=floor"), "policy=te goes with"));
   EXPECT_TRUE(has(refusal("moe_permute element=e4m3 scaling=block128 policy=te"), "policy=te goes with"));
-  EXPECT_TRUE(has(refusal("moe_permute element=e4m3 scaling=mx mode=exact"), "scaling=block128"));
+  EXPECT_TRUE(has(refusal("moe_permute element=e4m3 scaling=mx mode=exact"), "scaling=row or block128"));
   EXPECT_TRUE(has(refusal("moe_permute element=e4m3 scale_layout=blocked align=128"), "is for scaling=mx"));
   EXPECT_TRUE(has(refusal("moe_permute element=e4m3 scaling=mx scale_layout=blocked align=64"), "multiple of 128"));
   EXPECT_TRUE(has(refusal("moe_permute element=e4m3 scaling=mx scale_layout=blocked align=128 capacity=500"),
@@ -103,6 +107,8 @@ TEST(MoePermuteOperands, OfAQuantizationAreOfOut) {
   EXPECT_EQ(span(text + "scaling=mx", "token_scales"), 0);
   EXPECT_EQ(span(text + "scaling=mx", "workspace"), 0);
   EXPECT_EQ(span(text + "scaling=block128", "out_scales"), 512 * 3 * 4);
+  EXPECT_EQ(span(text + "scaling=row", "out_scales"), 512 * 4);
+  EXPECT_EQ(span(text + "scaling=row", "given_scale"), 0);
 }
 
 // Four scales are stored at once where a row has a multiple of four and a part the blocks of a word; in accesses of an

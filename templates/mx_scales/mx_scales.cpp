@@ -20,6 +20,7 @@ using mx::round_up_to;
 using mx::ScaleGrid;
 
 constexpr const char* kTargets[] = {QUERN_MX_SCALES_TARGETS(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kLayouts[] = {QUERN_MX_SCALES_LAYOUTS(QUERN_CHOICE_NAME) nullptr};
 
 // In the order of kParameters.
 enum Parameters { kVector, kThreads, kStoreStream };
@@ -34,6 +35,7 @@ constexpr std::uint32_t kGroupBytes = 64;                 // of shared memory: t
 bool to_blocked(const MxScales& p) { return p.to == MxScalesTo::blocked; }
 bool col(const MxScales& p) { return p.direction == MxScalesDirection::col; }
 bool square(const MxScales& p) { return p.block != MxScalesBlock::line; }
+bool padded(const MxScales& p) { return p.scale_layout == MxScalesLayout::padded; }
 bool is_whole(const MxScales& p) { return p.tail == MxScalesTail::refuse; }
 // If no block spans several rows, a group may have any number of rows.
 bool has_whole_groups(const MxScales& p) { return is_whole(p) && (col(p) || square(p)); }
@@ -46,12 +48,12 @@ mx::Groups groups_of(const MxScales& p) {
   return {p.groups, p.rows, has_whole_groups(p) ? kBlockElements : 1, p.offset};
 }
 
-Layout source_layout(const MxScales& p) {
-  return to_blocked(p) ? mx::plain_layout(grid_of(p)) : mx::blocked_layout(grid_of(p));
+// Of the side that is not blocked.
+Layout lines_layout(const MxScales& p) {
+  return padded(p) ? mx::padded_layout(grid_of(p)) : mx::plain_layout(grid_of(p));
 }
-Layout out_layout(const MxScales& p) {
-  return to_blocked(p) ? mx::blocked_layout(grid_of(p)) : mx::plain_layout(grid_of(p));
-}
+Layout source_layout(const MxScales& p) { return to_blocked(p) ? lines_layout(p) : mx::blocked_layout(grid_of(p)); }
+Layout out_layout(const MxScales& p) { return to_blocked(p) ? mx::blocked_layout(grid_of(p)) : lines_layout(p); }
 Layout offsets_layout(const MxScales& p) { return Layout::list(p.groups == 0 ? DType::none : p.offset, p.groups); }
 Layout status_layout(const MxScales& p) { return Layout::list(p.groups == 0 ? DType::none : i32, 1); }
 Layout noop_layout(const MxScales& p) { return Layout::list(p.noop == MxScalesNoop::flag ? f32 : DType::none, 1); }
@@ -114,6 +116,7 @@ std::string cut_blocks(const MxScales& p) {
 // One matrix: of an expert, or of a group.
 struct Part {
   ScaleGrid grid;
+  bool padded;
   std::int64_t plain;    // where its scales begin
   std::int64_t blocked;  // and its atoms
 };
@@ -123,11 +126,11 @@ std::vector<Part> parts_of(const MxScales& p, const MxScalesArgs& a) {
   one.experts = 1;
   one.groups = 0;
   std::vector<Part> parts;
-  Part next{one, 0, 0};
+  Part next{one, padded(p), 0, 0};
   const auto add = [&](std::int64_t rows) {
     next.grid.rows = rows;
     parts.push_back(next);
-    next.plain += mx::plain_scales(next.grid);
+    next.plain += next.padded ? mx::blocked_bytes(next.grid) : mx::plain_scales(next.grid);
     next.blocked += mx::blocked_bytes(next.grid);
   };
   if (p.groups == 0) {
@@ -147,7 +150,8 @@ void move_part(const Part& part, bool to_blocked, const std::uint8_t* source, st
     // All lines of a square have the same scale; the first line's is used.
     if (!to_blocked && g.square && line % mx::kSquareLines != 0) continue;
     for (std::int64_t block = 0; block < g.blocks(); ++block) {
-      const std::int64_t plain = part.plain + mx::plain_index(g, 0, line, block);
+      const std::int64_t own = part.padded ? mx::padded_index(g, 0, line, block) : mx::plain_index(g, 0, line, block);
+      const std::int64_t plain = part.plain + own;
       const std::int64_t atom = part.blocked + mx::blocked_index(g, 0, line, block);
       out[to_blocked ? atom : plain] = source[to_blocked ? plain : atom];
     }
@@ -173,6 +177,8 @@ struct MxScalesFamily {
       dtype_field("offset", offsetof(MxScales, offset), only(i32) | only(i64), "type of the groups' ends"),
       choice_field("noop", offsetof(MxScales, noop), mx::kNoops,
                    "flag: a float on the device that is 1 skips the launch"),
+      choice_field("scale_layout", offsetof(MxScales, scale_layout), kLayouts,
+                   "of the scales that are not blocked; padded: with gaps, as TransformerEngine allocates them"),
   };
   static constexpr Operand kOperands[] = {
       {"source", Role::input, offsetof(MxScalesArgs, source), true, layout<source_layout>,
@@ -218,6 +224,8 @@ struct MxScalesFamily {
       return "groups are of one matrix, experts=1; experts are groups of one size";
     if (p.groups >= std::int64_t{1} << 31) return "groups must be fewer than 2^31";
     if (std::max(p.cols, col(p) ? p.rows : 0) >= kMaxLine) return "a line must have fewer than 2^33 elements";
+    if (padded(p) && p.block == MxScalesBlock::square)
+      return "scale_layout=padded has a scale for each line: write block=square_spread for squares";
     if (is_too_large(p)) return "the matrices are too large: all experts together may have 2^46 elements, with padding";
     return cut_blocks(p);
   }
@@ -250,7 +258,7 @@ struct MxScalesFamily {
     spec.flag("whole_groups", has_whole_groups(p));
     spec.type("Offset", common::spec_type(p.offset));
     spec.integer("together", together(p, config));
-    spec.choice("mx::ScaleOrder", "order", mx::plain_order(grid_of(p)));
+    spec.choice("mx::ScaleOrder", "order", padded(p) ? mx::padded_order(grid_of(p)) : mx::plain_order(grid_of(p)));
   }
 
   static void launch(const MxScales& p, const Args& a, const DeviceModel&, const Config& config, Launch& launch) {

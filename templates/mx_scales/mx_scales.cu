@@ -15,6 +15,7 @@ using Unit = Vector<16>;
 constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint::plain;
 constexpr int kTogether = spec::together;  // blocks of a line that are read or written at once: 4 or 1
 constexpr bool kSquare = spec::order == ScaleOrder::square_lines || spec::order == ScaleOrder::square_blocks;
+constexpr bool kPadded = spec::order == ScaleOrder::padded_lines || spec::order == ScaleOrder::padded_blocks;
 
 QUERN_DEVICE GroupEnds<spec::Offset, spec::whole_groups> ends_of(const Params& p) {
   return {p.offsets, p.status, p.rows, p.groups};
@@ -44,7 +45,10 @@ QUERN_DEVICE AtomPosition atom_position(const Params& p) {
   return {expert, static_cast<i64>(strip - expert * p.strips), turn % 32, turn / 32 * p.beside + unit % p.beside};
 }
 
-QUERN_DEVICE i64 plain_bytes(const ScaleParams& p) { return (kSquare ? (p.lines + 31) / 32 : p.lines) * p.blocks; }
+QUERN_DEVICE i64 plain_bytes(const ScaleParams& p) {
+  if constexpr (kPadded) return blocked_bytes(p.lines, p.blocks);
+  return (kSquare ? (p.lines + 31) / 32 : p.lines) * p.blocks;
+}
 
 QUERN_DEVICE ScalePosition place_in_expert(const Params& p, const AtomPosition& at) {
   const i64 expert = static_cast<i64>(at.expert);
@@ -57,15 +61,17 @@ QUERN_DEVICE ScalePosition place_in_group(const Params& p, const AtomPosition& a
   const GroupPlace g = group_place(dynamic_shared());
   if constexpr (spec::col) {
     const i64 line_bytes = kSquare ? (p.shape.lines + 31) / 32 : p.shape.lines;
+    const i64 blocked = g.padded_blocks * round_up(p.shape.lines, 128);
     return {{p.shape.lines, (g.rows + 31) / 32},
-            g.blocks * line_bytes,
-            g.padded_blocks * round_up(p.shape.lines, 128),
+            kPadded ? blocked : g.blocks * line_bytes,
+            blocked,
             at.atom * 128 + at.line,
             g.unit * 4};
   }
+  const i64 blocked = g.padded_rows * round_up(p.shape.blocks, 4);
   return {{g.rows, p.shape.blocks},
-          (kSquare ? g.blocks : g.start) * p.shape.blocks,
-          g.padded_rows * round_up(p.shape.blocks, 4),
+          kPadded ? blocked : (kSquare ? g.blocks : g.start) * p.shape.blocks,
+          blocked,
           g.unit * 128 + at.line,
           at.atom * 4};
 }

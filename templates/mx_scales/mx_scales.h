@@ -23,6 +23,13 @@ namespace quern {
   VALUE(plain) /* with block=square the first line of a square speaks for it */
 enum class MxScalesTo : std::uint8_t { QUERN_MX_SCALES_TARGETS(QUERN_CHOICE_VALUE) };
 
+// The layout of the scales that are not blocked. padded: as TransformerEngine allocates them, see quern/mx_choices.h;
+// the padding is not written, and not read.
+#define QUERN_MX_SCALES_LAYOUTS(VALUE) \
+  VALUE(plain)                         \
+  VALUE(padded)
+enum class MxScalesLayout : std::uint8_t { QUERN_MX_SCALES_LAYOUTS(QUERN_CHOICE_VALUE) };
+
 // Those of quern/mx_choices.h, under this family's names.
 using MxScalesDirection = MxDirection;
 using MxScalesBlock = MxBlock;
@@ -55,6 +62,7 @@ struct MxScales {
   std::int64_t groups = 0;  // of rows, whose ends are on the device; 0: none
   DType offset = DType::i32;
   MxScalesNoop noop = MxScalesNoop::never;
+  MxScalesLayout scale_layout = MxScalesLayout::plain;  // padded: block=line or square_spread
 
   QUERN_API static const Family& family();
 };

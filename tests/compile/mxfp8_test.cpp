@@ -188,6 +188,9 @@ TEST_F(Mxfp8Compile, OtherOperations) {
          {"", " direction=col", " direction=col block=square", " groups=8", " direction=col groups=8"}) {
       for (const std::string& arch : kArchitectures) jobs.push_back({cat("mx_scales cols=4096 to=", to, rest), arch});
     }
+    for (const char* rest : {"", " direction=col", " groups=8"})
+      jobs.push_back({cat("mx_scales cols=4096 scale_layout=padded to=", to, rest),
+                      kArchitectures[jobs.size() % kArchitectures.size()]});
   }
   for (const char* direction : {"pad", "unpad dtype=e4m3"}) {
     for (const std::string& arch : kArchitectures)

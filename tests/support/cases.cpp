@@ -291,6 +291,13 @@ std::vector<Case> mx_scales_cases() {
         cases.push_back(with("threads=64", mx_scales(416, 1184, rest, 2)));
       }
     }
+    for (const char* rest : {"", " direction=col", " block=square_spread"}) {
+      const std::string padded = cat("scale_layout=padded", rest);
+      const int shapes[][3] = {{96, 416, 3}, {256, 4096, 2}, {32, 32, 1}};
+      for (const auto& [rows, cols, experts] : shapes) cases.push_back({mx_scales(rows, cols, padded, experts)});
+      cases.push_back({mx_scales(57, 300, cat(padded, " tail=pad"), 2), 1});
+      cases.push_back({mx_scales(700, 1100, cat("tail=pad groups=4 ", padded))});
+    }
     cases.push_back({mx_scales(0, 64, "")});
     for (const int rows : {96, 128, 160, 192}) cases.push_back({mx_scales(rows, 160, "noop=flag")});
     for (const char* rest : {"direction=row", "direction=col", "direction=row block=square",

@@ -49,6 +49,17 @@ TEST(MxScalesOperands, AreWhatMxfp8Writes) {
   }
 }
 
+TEST(MxScalesOperands, PaddedAreWhatMxfp8Writes) {
+  for (const char* rest :
+       {"", "direction=col ", "block=square_spread ", "groups=3 ", "groups=3 direction=col ", "experts=3 "}) {
+    const std::string fields = " scale_layout=padded rows=96 cols=416 " + std::string(rest);
+    EXPECT_EQ(span("mx_scales" + fields, "source"), span("mxfp8" + fields, "scales")) << rest;
+    EXPECT_EQ(span("mx_scales to=plain" + fields, "out"), span("mxfp8" + fields, "scales")) << rest;
+  }
+  EXPECT_TRUE(has(refusal("scale_layout=padded block=square"), "block=square_spread"));
+  EXPECT_TRUE(has(parse_error("mx_scales scale_layout=blocked"), "padded"));
+}
+
 TEST(MxScalesProblem, OldTextsOfMxfp8AreToldTheNewOnes) {
   EXPECT_EQ(parse_error("mxfp8 op=to_blocked rows=64 cols=32 direction=col"),
             "mxfp8 no longer has op=to_blocked; write \"mx_scales to=blocked rows=64 cols=32 direction=col\"");

@@ -111,7 +111,7 @@ struct ChunkSortFamily : MovementStep<ChunkSort, ChunkSortArgs, movement_of, ope
 
   static std::uint32_t alignment(const ChunkSort& p, int operand, const Config& config) {
     if (operand == kScales || operand == kOutScales) return scales_alignment(movement_of(p), config);
-    return rows_alignment(config);
+    return rows_alignment(movement_of(p), config);
   }
 
   static bool generate(const ChunkSort& p, int operand, std::uint64_t seed, void* data) {

@@ -47,10 +47,26 @@ QUERN_DEVICE void add(const Values& values, float weight, Sums& sums) {
   }
 }
 
+// All rows are read before the first is added.
+QUERN_DEVICE void add_ragged(const Params& p, const Part& part, const Rows& rows, const Weights& weights, Sums& sums) {
+  ColumnBits bits[kBatch][kUnroll];
+#pragma unroll
+  for (u32 i = 0; i < kBatch; ++i)
+    read_columns(p, source_bytes(p), rows.of[i] != kNoRow, rows.of[i], part.column, bits[i]);
+#pragma unroll
+  for (u32 i = 0; i < kBatch; ++i) {
+    if (rows.of[i] == kNoRow) continue;
+    Values values;
+    values_of(p, source_bytes(p), rows.of[i], part.column, bits[i], values);
+    add(values, weights.of[i], sums);
+  }
+}
+
 // A route without a row adds nothing: not even 0, since its weight may be a NaN.
 QUERN_DEVICE void add_routes(const Params& p, const Part& part, u32 first, Sums& sums) {
   const Rows rows = load_rows(p, part.row, first);
   const Weights weights = load_weights(p, part.row, first, rows);
+  if constexpr (kRagged) return add_ragged(p, part, rows, weights, sums);
   Values values[kBatch] = {};
 #pragma unroll
   for (u32 i = 0; i < kBatch; ++i) {
@@ -64,7 +80,12 @@ QUERN_DEVICE void add_routes(const Params& p, const Part& part, u32 first, Sums&
 
 QUERN_DEVICE void add_residual(const Params& p, const Part& part, Sums& sums) {
   Values values = {};
-  load_part(p, p.residual, part.row, part, values);
+  if constexpr (kRagged) {
+    const u8* const begin = static_cast<const u8*>(p.residual);
+    load_columns(p, Readable{begin, begin + p.tokens * p.row_bytes}, part.row, part.column, values);
+  } else {
+    load_part(p, p.residual, part.row, part, values);
+  }
 #pragma unroll
   for (u32 i = 0; i < kUnroll; ++i) {
     float own[kElements];
@@ -79,6 +100,12 @@ QUERN_DEVICE void combine_part(const Params& p, const Part& part) {
 #pragma unroll 1
   for (u32 first = 0; first < kTopk; first += kBatch) add_routes(p, part, first, sums);
   if constexpr (spec::residual) add_residual(p, part, sums);
+  if constexpr (kRagged) {
+    Values made;
+#pragma unroll
+    for (u32 i = 0; i < kUnroll; ++i) made[i] = pack<Element, kElements>(sums[i]);
+    return put_columns(p, part.row, part.column, made);
+  }
 #pragma unroll
   for (u32 i = 0; i < kUnroll; ++i) {
     const u32 column = part.column_of(i);

@@ -56,9 +56,46 @@ QUERN_DEVICE u32 column_of(u32 segment, u32 step, u32 i) {
   return ((segment * kSteps + step) * kLanes + lane()) * kVectorsOfChunk + i;
 }
 
+// What is after the end of a row counts as zeros.
+QUERN_DEVICE void clear_after_row(const Params& p, u32 column, Vector<16>& chunk) {
+  if (column + 1 != p.vectors) return;
+  const i64 inside = static_cast<i64>(p.row_bytes) - static_cast<i64>(column) * 16;
+#pragma unroll
+  for (int w = 0; w < 4; ++w) {
+    const i64 bytes = inside - 4 * w;
+    if (bytes < 4) chunk.w[w] &= bytes <= 0 ? 0 : (1u << (8 * bytes)) - 1;
+  }
+}
+
+QUERN_DEVICE Readable all_bytes(const Params& p, const void* rows) {
+  const void* const end = rows == p.source ? p.source_end : p.rows_end;
+  return {static_cast<const u8*>(rows), static_cast<const u8*>(end)};
+}
+
+// Calls use(step, chunk) for the chunks of a lane.
+template <class Use>
+QUERN_DEVICE void for_ragged_chunks(const Params& p, const void* rows, u64 row, bool exists, u32 number,
+                                    const Use& use) {
+  const Readable bytes = all_bytes(p, rows);
+  ColumnBits bits[kSteps];
+  Vector<16> chunks[kSteps];
+  const u32 first = column_of(number, 0, 0);
+  read_columns(p, bytes, exists, row, first, bits);
+  values_of(p, bytes, row, first, bits, chunks);
+#pragma unroll
+  for (u32 s = 0; s < kSteps; ++s) {
+    clear_after_row(p, first + s * kLanes, chunks[s]);
+    use(s, chunks[s]);
+  }
+}
+
 // Beyond the row, and without a row, zeros.
 QUERN_DEVICE Segment load_segment(const Params& p, const void* rows, u64 row, bool exists, u32 number) {
   Segment segment = {};
+  if constexpr (kRagged) {
+    for_ragged_chunks(p, rows, row, exists, number, [&](u32 s, const Vector<16>& chunk) { segment.chunks[s] = chunk; });
+    return segment;
+  }
 #pragma unroll
   for (u32 s = 0; s < kSteps; ++s) {
 #pragma unroll
@@ -71,16 +108,19 @@ QUERN_DEVICE Segment load_segment(const Params& p, const void* rows, u64 row, bo
   return segment;
 }
 
+QUERN_DEVICE float chunk_dot(const Vector<16>& a, const Vector<16>& b, float sum) {
+  float of_a[kChunk], of_b[kChunk];
+  unpack<Element, kChunk>(a, of_a);
+  unpack<Element, kChunk>(b, of_b);
+#pragma unroll
+  for (int e = 0; e < kChunk; ++e) sum = fmaf(of_a[e], of_b[e], sum);
+  return sum;
+}
+
 QUERN_DEVICE float lane_dot(const Segment& a, const Segment& b) {
   float sum = 0;
 #pragma unroll
-  for (u32 s = 0; s < kSteps; ++s) {
-    float of_a[kChunk], of_b[kChunk];
-    unpack<Element, kChunk>(a.chunks[s], of_a);
-    unpack<Element, kChunk>(b.chunks[s], of_b);
-#pragma unroll
-    for (int e = 0; e < kChunk; ++e) sum = fmaf(of_a[e], of_b[e], sum);
-  }
+  for (u32 s = 0; s < kSteps; ++s) sum = chunk_dot(a.chunks[s], b.chunks[s], sum);
   return sum;
 }
 
@@ -90,14 +130,24 @@ QUERN_DEVICE float group_sum(float sum) {
   return sum;
 }
 
+QUERN_DEVICE Vector<16> scaled_chunk(const Vector<16>& chunk, float weight) {
+  float values[kChunk];
+  unpack<Element, kChunk>(chunk, values);
+#pragma unroll
+  for (int e = 0; e < kChunk; ++e) values[e] *= weight;
+  return pack<Element, kChunk>(values);
+}
+
 QUERN_DEVICE void store_scaled(const Params& p, u32 row, float weight, const Segment& segment, u32 number) {
+  if constexpr (kRagged) {
+    Segment scaled;
+#pragma unroll
+    for (u32 s = 0; s < kSteps; ++s) scaled.chunks[s] = scaled_chunk(segment.chunks[s], weight);
+    return put_columns(p, row, column_of(number, 0, 0), scaled.chunks);
+  }
 #pragma unroll
   for (u32 s = 0; s < kSteps; ++s) {
-    float values[kChunk];
-    unpack<Element, kChunk>(segment.chunks[s], values);
-#pragma unroll
-    for (int e = 0; e < kChunk; ++e) values[e] *= weight;
-    const Vector<16> chunk = pack<Element, kChunk>(values);
+    const Vector<16> chunk = scaled_chunk(segment.chunks[s], weight);
 #pragma unroll
     for (u32 i = 0; i < kVectorsOfChunk; ++i) {
       const u32 column = column_of(number, s, i);
@@ -105,6 +155,19 @@ QUERN_DEVICE void store_scaled(const Params& p, u32 row, float weight, const Seg
         store<kVector, kStore>(vector_at(p, p.out, row, column), piece_of<kVector>(chunk, static_cast<int>(i)));
     }
   }
+}
+
+// Lane 0's is stored where the gradient of the route's probability is made.
+QUERN_DEVICE void put_sum(const Params& p, const Token& token, u32 number, u32 route, float sum) {
+  if (lane() == 0 && route < kTopk) store_shared<4>(segment_sum(p, token, number, route), bit_cast<Vector<4>>(sum));
+}
+
+// A route at a time, whose row is not kept.
+QUERN_DEVICE void ragged_route(const Params& p, const Segment& gradient, u32 number, u32 row, float weight,
+                               float& sum) {
+  for_ragged_chunks(p, p.rows, row, true, number,
+                    [&](u32 s, const Vector<16>& chunk) { sum = chunk_dot(chunk, gradient.chunks[s], sum); });
+  store_scaled(p, row, weight, gradient, number);
 }
 
 QUERN_DEVICE Rows rows_of(const Params& p, const Token& token, u32 first) {
@@ -121,6 +184,15 @@ QUERN_DEVICE void routes_of_segment(const Params& p, const Token& token, const S
   const Rows rows = rows_of(p, token, first);
   ProbBits probs[kBatch] = {};
   if (token.inside) load_probs(p, token.number, first, rows, probs);
+  if constexpr (kRagged) {
+#pragma unroll
+    for (u32 i = 0; i < kBatch; ++i) {
+      float sum = 0;
+      if (rows.of[i] != kNoRow) ragged_route(p, gradient, number, rows.of[i], to_float(bit_cast<Prob>(probs[i])), sum);
+      put_sum(p, token, number, first + i, group_sum(sum));
+    }
+    return;
+  }
   Segment forward[kBatch];
 #pragma unroll
   for (u32 i = 0; i < kBatch; ++i) forward[i] = load_segment(p, p.rows, rows.of[i], rows.of[i] != kNoRow, number);
@@ -129,8 +201,7 @@ QUERN_DEVICE void routes_of_segment(const Params& p, const Token& token, const S
     const bool exists = rows.of[i] != kNoRow;
     const float sum = group_sum(exists ? lane_dot(forward[i], gradient) : 0.0f);
     if (exists) store_scaled(p, rows.of[i], to_float(bit_cast<Prob>(probs[i])), gradient, number);
-    if (lane() == 0 && first + i < kTopk)
-      store_shared<4>(segment_sum(p, token, number, first + i), bit_cast<Vector<4>>(sum));
+    put_sum(p, token, number, first + i, sum);
   }
 }
 

@@ -9,14 +9,20 @@ namespace quern::moe {
 
 QUERN_DEVICE void dispatch_part(const Params& p, const Part& part) {
   Vector<kVector> values[kUnroll] = {};
+  if constexpr (kRagged) load_columns(p, source_bytes(p), part.row, part.column, values);
 #pragma unroll
-  for (u32 i = 0; i < kUnroll; ++i) {
+  for (u32 i = 0; i < kUnroll && !kRagged; ++i) {
     const u32 column = part.column_of(i);
     if (column < p.vectors) values[i] = load<kVector, kLoad>(vector_at(p, p.source, part.row, column));
   }
   const auto made = make(p, values);
   if constexpr (kBlocked) store_made_scales(p, part, static_cast<u32>(part.row), false, made);
-  for_rows(p, part.row, [&](u32 row, bool zero) { store_part(p, part, row, zero, made); });
+  const auto put = [&](u32 row, bool zero) { store_part(p, part, row, zero, made); };
+  if constexpr (kRagged) {
+    for_rows_in_turn(p, part.row, put);
+  } else {
+    for_rows(p, part.row, put);
+  }
 }
 
 QUERN_DEVICE void dispatch_scales(const Params& p, u64 token) {

@@ -14,12 +14,6 @@ using Scaling = ScalingOf<spec::scale_format, Quantized, spec::mode, spec::polic
 
 constexpr int kOutVector = kVector / static_cast<int>(sizeof(Source));  // bytes of out for each vector of source
 
-// The lanes of this thread's group.
-QUERN_DEVICE u32 group_mask() {
-  if constexpr (kLanes == 32) return 0xffffffffu;
-  return ((1u << (kLanes % 32)) - 1) << (threadIdx.x % 32 / kLanes * kLanes);
-}
-
 // The larger of a magnitude and those of several vectors.
 template <u32 kVectors>
 QUERN_DEVICE u32 largest_of(u32 m, const Vector<kVector>* vectors) {

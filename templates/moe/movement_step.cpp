@@ -27,7 +27,10 @@ bool has_gradient(const Movement& m) { return m.form == Form::combine_gradient; 
 
 std::int64_t element_bytes(const Movement& m) { return bytes(m.dtype); }
 std::int64_t natural_vector(const Movement& m) { return common::common_alignment({row_bytes(m)}, 16); }
-std::int64_t vectors_of(const Movement& m, const Config& c) { return row_bytes(m) / c[kVector]; }
+// Vectors of a row; ragged, the last may be cut.
+std::int64_t vectors_of(const Movement& m, const Config& c) { return divide_up(row_bytes(m), c[kVector]); }
+// Whether accesses of routes and scales are of an element, at any address.
+bool takes_any_address(const Movement& m, const Config& c) { return c[kVector] == element_bytes(m) || c[kRagged] == 1; }
 
 // Vectors of a thread.
 std::int64_t unroll_of(const Movement& m, const Config& c) {
@@ -40,7 +43,7 @@ std::int64_t parts_of(const Movement& m, const Config& c) {
 // Bytes of an access to the scales of a row.
 std::int64_t scale_access(const Movement& m, const Config& c) {
   const std::int64_t element = bytes(scale_type(m));
-  return c[kVector] == element_bytes(m) ? element : common::common_alignment({scales_of_row(m) * element}, 16);
+  return takes_any_address(m, c) ? element : common::common_alignment({scales_of_row(m) * element}, 16);
 }
 // Vectors of a block that shares a scale.
 std::int64_t block_vectors(const Movement& m, std::int64_t vector) {
@@ -67,7 +70,7 @@ std::int64_t batch_of(const Movement& m, const Config& c) { return std::min<std:
 
 // Bytes of an access to entries of a token's routes, as in moe/rows.cuh.
 std::int64_t entries_access(const Movement& m, const Config& c, std::int64_t entry_bytes) {
-  if (c[kVector] < 16) return entry_bytes;
+  if (c[kVector] < 16 || c[kRagged] == 1) return entry_bytes;
   return common::common_alignment({m.topk * entry_bytes, batch_of(m, c) * entry_bytes}, 16);
 }
 
@@ -111,15 +114,21 @@ std::int64_t rows_at_once(const Movement& m, const DeviceModel& model, std::int6
   return few && m.topk > 1 && vector == 16 ? 2 : 1;
 }
 
+// Each is two accesses.
+std::int64_t ragged_rows_at_once(const Movement& m) {
+  if (m.form == Form::combine_gradient) return 1;
+  return m.form == Form::combine ? power_of_two_from(std::min<std::int64_t>(most_routes(m), 4)) : 8;
+}
+
 // Whether a group of lanes writes a line of 128 bytes to each row, and no more: then as many groups as there can be are
 // on their way through the rows of a token. On an H200, 4096 x 7168 with eight routes: 144.2 us, with 2 KB for each
 // group 148.9, 1 KB 149.0, 512 bytes 149.4, 256 bytes 159.1. Scales would leave the lanes of one group much to do.
-bool writes_lines(const Movement& m, std::int64_t vector) {
-  return m.form == Form::dispatch && !quantizes(m) && m.scaling == MoeScaling::none && vector == 16;
+bool writes_lines(const Movement& m, std::int64_t vector, bool ragged) {
+  return !ragged && m.form == Form::dispatch && !quantizes(m) && m.scaling == MoeScaling::none && vector == 16;
 }
 
-Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vector) {
-  const std::int64_t vectors = row_bytes(m) / vector, chunks = (row_bytes(m) + kChunkBytes - 1) / kChunkBytes;
+Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vector, bool ragged = false) {
+  const std::int64_t vectors = divide_up(row_bytes(m), vector), chunks = (row_bytes(m) + kChunkBytes - 1) / kChunkBytes;
   const std::int64_t of_row = has_gradient(m) ? chunks : vectors;
   const std::int64_t of_block = block_vectors(m, vector),
                      of_part = scales_fill_words(m, vector) ? 4 * of_block : of_block;
@@ -129,13 +138,16 @@ Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vect
     config[parameter] = static_cast<std::int32_t>(value);
   };
   set(kVector, vector);
-  const std::int64_t unroll = better_unroll(vectors, lanes, vectors_per_thread(m, model, vector));
-  set(kLanes, writes_lines(m, vector) ? 4 : lanes);
-  set(kUnroll, has_gradient(m) ? 4 : writes_lines(m, vector) ? 2 : std::max(unroll, of_part / lanes));
+  const std::int64_t most = std::min<std::int64_t>(vectors_per_thread(m, model, vector), !ragged                 ? 4
+                                                                                         : element_bytes(m) == 1 ? 1
+                                                                                                                 : 2);
+  const std::int64_t unroll = better_unroll(vectors, lanes, most);
+  set(kLanes, writes_lines(m, vector, ragged) ? 4 : lanes);
+  set(kUnroll, has_gradient(m) ? 4 : writes_lines(m, vector, ragged) ? 2 : std::max(unroll, of_part / lanes));
   const std::int64_t warps = has_gradient(m) ? warps_of_token(m) : scales_rows(m) ? warps_of_row(vectors) : 1;
   if (scales_rows(m))
     set(kUnroll, std::clamp<std::int64_t>(power_of_two_from(divide_up(vectors, lanes * warps)), 1, 8));
-  set(kBatch, rows_at_once(m, model, vector, warps));
+  set(kBatch, ragged ? ragged_rows_at_once(m) : rows_at_once(m, model, vector, warps));
   set(kWarps, warps);
   // Each block has a table of the chunks: fewer blocks where it is long; or a part in a barrier of the grid.
   set(kThreads, m.blocked || (m.form == Form::reorder && m.chunks > 512) ? 512 : 128);
@@ -144,8 +156,9 @@ Config config_for(const Movement& m, const DeviceModel& model, std::int64_t vect
   set(kResident, m.blocked ? 2 : 1);
   // Evict-first loads cost 1 % where each row is written. Evict-first stores gain 1.5 % where it is written several
   // times, and up to a third where most rows are padding.
-  set(kLoadOnce, m.form == Form::combine && row_bytes(m) >= 256);
-  set(kStoreStream, (m.form == Form::combine || m.form == Form::dispatch) && row_bytes(m) >= 256);
+  set(kRagged, ragged);
+  set(kLoadOnce, !ragged && m.form == Form::combine && row_bytes(m) >= 256);
+  set(kStoreStream, !ragged && (m.form == Form::combine || m.form == Form::dispatch) && row_bytes(m) >= 256);
   return config;
 }
 
@@ -235,6 +248,17 @@ void set_operands(const Operands& o, Params& params) {
   params.order = o.order;
 }
 
+// What a null pointer would begin is not read.
+const void* end_of(const void* begin, std::int64_t bytes) {
+  return begin == nullptr ? nullptr : static_cast<const std::byte*>(begin) + bytes;
+}
+
+void set_ends(const Movement& m, const Operands& o, Params& params) {
+  const std::int64_t rows = m.form == Form::combine ? capacity_of(m) : m.tokens;
+  params.source_end = end_of(o.source, rows * row_bytes(m));
+  params.rows_end = end_of(o.rows, capacity_of(m) * row_bytes(m));
+}
+
 void specialize_quantization(const Movement& m, const Config& c, Spec& spec) {
   spec.type("Quantized", common::spec_type(m.element));
   spec.choice("common::ScaleMode", "mode", kScaleModes[static_cast<int>(m.mode)]);
@@ -259,11 +283,15 @@ const char* part_of(const Movement& m) {
 
 }  // namespace
 
-bool vector_divides(const Movement& m, const Config& c) { return row_bytes(m) % c[kVector] == 0; }
+bool may_be_ragged(const Movement& m) { return m.form != Form::reorder && !quantizes(m); }
+bool vector_divides(const Movement& m, const Config& c) {
+  return c[kRagged] == 1 ? c[kVector] == 16 && may_be_ragged(m) : row_bytes(m) % c[kVector] == 0;
+}
 bool vector_holds_elements(const Movement& m, const Config& c) { return c[kVector] >= element_bytes(m); }
 bool registers_suffice(const Movement& m, const Config& c) {
-  if (has_gradient(m)) return c[kBatch] <= (c[kVector] >= 8 ? 2 : 1);
-  return std::int64_t{c[kVector]} * c[kUnroll] * (m.form == Form::combine ? batch_of(m, c) : 1) <= 128;
+  if (has_gradient(m)) return c[kBatch] <= (c[kVector] >= 8 && c[kRagged] == 0 ? 2 : 1);
+  return std::int64_t{c[kVector]} * c[kUnroll] * (m.form == Form::combine ? batch_of(m, c) : 1) <=
+         (c[kRagged] == 1 ? 64 : 128);
 }
 // Whole blocks of a row in each part: see moe/quantize.cuh.
 bool part_has_blocks(const Movement& m, const Config& c) {
@@ -279,14 +307,25 @@ bool warps_are_whole(const Movement& m, const Config& c) {
 }
 bool row_has_few_vectors(const Movement& m, const Config& c) { return vectors_of(m, c) < std::int64_t{1} << 30; }
 
+// Rows shorter than a few windows are read in elements: most of them would be ends.
 int movement_variants(const Movement& m, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
+  constexpr std::int64_t kShort = 64;
   const std::int64_t vector = natural_vector(m);
+  const bool ragged = may_be_ragged(m) && row_bytes(m) >= kShort;
+  if (ragged && vector < 8) {
+    out[0] = {"ragged", config_for(m, model, 16, true)};
+    return 1;
+  }
   out[0] = {vector == 16 ? "vector" : "narrow", config_for(m, model, vector)};
   if (vector == element_bytes(m)) return 1;
   out[1] = {"element", config_for(m, model, element_bytes(m))};
+  if (ragged) out[1] = {"ragged", config_for(m, model, 16, true)};
   return 2;
 }
 
+std::uint32_t rows_alignment(const Movement& m, const Config& c) {
+  return static_cast<std::uint32_t>(c[kRagged] == 1 ? element_bytes(m) : c[kVector]);
+}
 std::uint32_t scales_alignment(const Movement& m, const Config& c) {
   if (m.scaling == MoeScaling::none) return 1;
   if (moves_scales(m)) return static_cast<std::uint32_t>(scale_access(m, c));
@@ -304,6 +343,8 @@ void specialize_movement(const Movement& m, const Config& c, Spec& spec) {
   spec.integer("params_bytes", sizeof(Params));
   spec.integer("max_threads", common::kMaxThreads);
   spec.integer("vector", c[kVector]);
+  spec.flag("ragged", c[kRagged] == 1);
+  spec.integer("element_bytes", element_bytes(m));
   spec.integer("unroll", unroll_of(m, c));
   spec.integer("lanes", c[kLanes]);
   spec.integer("warps", c[kWarps]);
@@ -341,6 +382,7 @@ void launch_movement(const Movement& m, const Operands& o, const DeviceModel& mo
   const std::int64_t group_parts = group_parts_of(m, c, model, groups, threads);
   Params params{};
   set_operands(o, params);
+  set_ends(m, o, params);
   params.tokens = static_cast<std::uint64_t>(m.tokens);
   params.row_bytes = static_cast<std::uint64_t>(row_bytes(m));
   params.out_row_bytes = static_cast<std::uint64_t>(out_row_bytes(m));

@@ -8,7 +8,18 @@
 namespace quern::moe {
 
 // In the order of MovementStep::kParameters.
-enum MovementParameter { kVector, kUnroll, kBatch, kLanes, kWarps, kThreads, kLoadOnce, kStoreStream, kResident };
+enum MovementParameter {
+  kVector,
+  kUnroll,
+  kBatch,
+  kLanes,
+  kWarps,
+  kThreads,
+  kLoadOnce,
+  kStoreStream,
+  kResident,
+  kRagged
+};
 inline constexpr std::int32_t kVectors[] = {1, 2, 4, 8, 16, kNoMore};
 inline constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
 inline constexpr std::int32_t kBatches[] = {1, 2, 4, 8, kNoMore};
@@ -18,6 +29,7 @@ inline constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
 inline constexpr std::int32_t kResidentCounts[] = {1, 2, 3, kNoMore};
 inline constexpr std::int32_t kSwitch[] = {0, 1, kNoMore};
 
+bool may_be_ragged(const Movement& m);
 bool vector_divides(const Movement& m, const Config& c);
 bool vector_holds_elements(const Movement& m, const Config& c);
 bool registers_suffice(const Movement& m, const Config& c);
@@ -29,7 +41,7 @@ bool row_has_few_vectors(const Movement& m, const Config& c);
 
 int movement_variants(const Movement& m, const DeviceModel& model, Variant (&out)[kMaxVariants]);
 // Of operands that are bulk: rows by default, or entries of `entry_bytes` for each route.
-inline std::uint32_t rows_alignment(const Config& c) { return static_cast<std::uint32_t>(c[kVector]); }
+std::uint32_t rows_alignment(const Movement& m, const Config& c);
 std::uint32_t routes_alignment(const Movement& m, const Config& c, std::int64_t entry_bytes);
 // Of the probabilities of tokens.
 inline std::uint32_t probs_alignment(const Movement& m, const Config& c) {
@@ -63,6 +75,7 @@ struct MovementStep {
   static bool has_warps(const Movement& m, const Config&) { return has_teams(m); }
   static bool has_unroll(const Movement& m, const Config&) { return m.form != Form::combine_gradient; }
   static bool waits(const Movement& m, const Config&) { return m.blocked; }
+  static bool has_ragged(const Movement& m, const Config&) { return may_be_ragged(m); }
   static bool has_threads(const Movement&, const Config& c) { return c[kWarps] == 1; }
 
   static constexpr Parameter kParameters[] = {
@@ -78,12 +91,13 @@ struct MovementStep {
       {"store_stream", kSwitch, true, "1: stores of rows are evict-first"},
       {"resident", kResidentCounts, true, "blocked scales: co-resident blocks of 512 threads on a multiprocessor",
        applies<waits>, 1},
+      {"ragged", kSwitch, true, "1: rows at any address, in 16 bytes of two accesses", applies<has_ragged>, 0},
   };
   static constexpr Constraint kConstraints[] = {
-      {"the vector must divide the row length", holds<vector_divides>},
+      {"the vector must divide the row length; ragged rows have vectors of 16 bytes", holds<vector_divides>},
       {"a vector must hold whole elements", holds<vector_holds_elements>},
-      {"vector times unroll, times batch where rows are added up, must fit the registers: 128 bytes; the gradient of "
-       "probs has a batch of at most 2, of 1 for accesses below 8 bytes",
+      {"vector times unroll, times batch where rows are added up, must fit the registers: 128 bytes, ragged "
+       "64; the gradient of probs has a batch of at most 2, of 1 for accesses below 8 bytes and for ragged rows",
        holds<registers_suffice>},
       {"lanes times unroll must hold the vectors of a block that shares a scale", holds<part_has_blocks>},
       {"half of batch must be fewer than topk", holds<batch_has_routes>},

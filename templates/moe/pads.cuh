@@ -25,8 +25,12 @@ QUERN_DEVICE void clear_pads(const Params& p) {
     const Part part = part_at(p, number);
     const u32 row = load<4>(p.pads + part.row).w[0];
     if (row == kNoRow) return;
+    if constexpr (kRagged) {
+      const Vector<16> zeros[kUnroll] = {};
+      put_columns(p, row, part.column, zeros);
+    }
 #pragma unroll
-    for (u32 i = 0; i < kUnroll; ++i) {
+    for (u32 i = 0; i < kUnroll && !kRagged; ++i) {
       const u32 column = part.column_of(i);
       if (column < p.vectors) store<kOutVector, kStore>(made_at(p, row, column, kOutVector), Vector<kOutVector>{});
     }

@@ -43,6 +43,9 @@ struct Params {
   unsigned* barrier;      // workspace
   unsigned* ended;        // workspace: a number of blocks
   unsigned tiles;         // of 128 rows of out
+  // Rows at any address: where operands end.
+  const void* source_end;
+  const void* rows_end;
 };
 
 }  // namespace quern::moe

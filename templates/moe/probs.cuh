@@ -2,7 +2,7 @@
 #ifndef QUERN_MOE_PROBS_CUH_
 #define QUERN_MOE_PROBS_CUH_
 
-#include "moe/rows.cuh"
+#include "moe/columns.cuh"
 
 namespace quern::moe {
 

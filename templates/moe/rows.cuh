@@ -20,6 +20,12 @@ constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint:
 
 QUERN_DEVICE u32 lane() { return threadIdx.x % kLanes; }
 
+// The lanes of this thread's group.
+QUERN_DEVICE u32 group_mask() {
+  if constexpr (kLanes == 32) return 0xffffffffu;
+  return ((1u << (kLanes % 32)) - 1) << (threadIdx.x % 32 / kLanes * kLanes);
+}
+
 // The number of this thread's group of kLanes threads among the blocks from `first_block` on.
 QUERN_DEVICE u64 group_from(u32 first_block) {
   return static_cast<u64>(blockIdx.x - first_block) * (blockDim.x / kLanes) + threadIdx.x / kLanes;
@@ -64,7 +70,8 @@ QUERN_DEVICE constexpr u32 greatest_power(u32 number, u32 most) {
 // that fit. Entries beyond the last keep their value.
 template <int Bytes>
 QUERN_DEVICE void load_entries(const void* entries, u64 token, u32 first, Vector<Bytes> (&out)[kBatch]) {
-  constexpr u32 kWidest = kVector == 16 ? greatest_power(kTopk * Bytes, greatest_power(kBatch * Bytes, 16)) : Bytes;
+  constexpr u32 kWidest =
+      kVector == 16 && !spec::ragged ? greatest_power(kTopk * Bytes, greatest_power(kBatch * Bytes, 16)) : Bytes;
   constexpr u32 kPerAccess = kWidest / Bytes;
   const u8* const from = static_cast<const u8*>(entries) + (token * kTopk + first) * Bytes;
 #pragma unroll

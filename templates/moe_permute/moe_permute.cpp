@@ -203,8 +203,8 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
     if (operand == kScales || operand == kOutScales) return scales_alignment(m, config);
     if (operand == kTokenScales) return token_scales_alignment(m, config);
     if (operand == kOut && quantizes(m))
-      return rows_alignment(config) / static_cast<std::uint32_t>(quern::bytes(p.dtype));
-    return rows_alignment(config);
+      return rows_alignment(m, config) / static_cast<std::uint32_t>(quern::bytes(p.dtype));
+    return rows_alignment(m, config);
   }
 
   static bool generate(const MoePermute& p, int operand, std::uint64_t seed, void* data) {

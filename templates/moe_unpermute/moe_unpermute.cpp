@@ -184,7 +184,7 @@ struct MoeUnpermuteFamily : MovementStep<MoeUnpermute, MoeUnpermuteArgs, movemen
     if (operand == kTokenRows || operand == kTokenExperts) return routes_alignment(m, config, 4);
     if (operand == kProbs) return probs_alignment(m, config);
     if (operand == kScales || operand == kOutScales) return scales_alignment(m, config);
-    return rows_alignment(config);
+    return rows_alignment(m, config);
   }
 
   static bool generate(const MoeUnpermute& p, int operand, std::uint64_t seed, void* data) {

@@ -118,6 +118,16 @@ TEST_F(MoeCompile, RowsAndTheirNumbersAreReadInWideAccesses) {
   EXPECT_EQ(accesses(row, 0, true, 8), 2 * 4 * 8) << "half of what was read, for each route";
   const Compiled odd = compile("moe_permute hidden=7200 topk=8 element=e4m3 scaling=mx", "sm_90a");
   EXPECT_EQ(accesses(odd, 0, true, 1), 8) << "225 scales of a row: its first may be at any address";
+  // Rows at any address: two blocks of each column are read, and a column is written as a window.
+  const Compiled misaligned = compile("moe_permute hidden=1283 topk=8", "sm_90a");
+  EXPECT_EQ(accesses(misaligned, 0, false, 16), 2 * 2) << "read once";
+  EXPECT_EQ(accesses(misaligned, 0, true, 16), 2) << "written for one route after the other";
+  const Compiled sum = compile("moe_unpermute hidden=1283 topk=8 probs=f32", "sm_90a");
+  EXPECT_EQ(accesses(sum, 0, false, 16), 2 * 4);
+  EXPECT_EQ(accesses(sum, 0, true, 16), 1);
+  const Compiled gradient = compile("moe_unpermute pass=backward hidden=1283 topk=8 probs=f32", "sm_90a");
+  EXPECT_EQ(accesses(gradient, 0, false, 16), 2 * 4 + 2 * 4) << "the token's gradient, and a row";
+  EXPECT_EQ(accesses(gradient, 0, true, 16), 4);
   const Compiled reorder = compile("chunk_sort hidden=7168", "sm_90a");
   EXPECT_EQ(accesses(reorder, 0, false, 16), 4 + 4) << "the first part, and the next one";
   EXPECT_EQ(accesses(reorder, 0, true, 16), 4);

@@ -49,8 +49,21 @@ TEST_F(Addresses, OfScatterMayBeOffOneByOne) {
   for (const char* fields : {"", "op=add", "op=add scale=f32", "op=add scale=f16 scale_of=rows",
                              "order=given rest=zero", "op=add order=given scale=bf16 factor=alpha",
                              "op=add pass=backward scale=f32", "op=add pass=backward scale=f16 scale_of=rows"}) {
-    for (const char* type : {"bf16", "f32"})
-      expect_each(cat("scatter rows=90 count=70 width=64 index=i32 dtype=", type, " ", fields));
+    for (const char* type : {"bf16", "f32"}) {
+      for (const int elements : {1, 2})
+        expect_each(cat("scatter rows=90 count=70 width=64 index=i32 dtype=", type, " ", fields), elements);
+    }
+  }
+}
+
+// Rows of vectors, and rows that begin at any element.
+TEST_F(Addresses, OfRowsThatMoveMayBeOffOneByOne) {
+  for (const char* form : {"moe_permute probs=f32", "moe_permute pass=backward", "moe_unpermute probs=f32 residual=add",
+                           "moe_unpermute pass=backward probs=f32", "moe_permute element=e4m3 scaling=row"}) {
+    for (const char* hidden : {"hidden=64", "hidden=77"}) {
+      for (const int elements : {1, 2})
+        expect_each(cat(form, " tokens=50 experts=6 topk=4 align=8 ", hidden), elements);
+    }
   }
 }
 

@@ -202,6 +202,18 @@ void quantized_rows(std::vector<Case>& cases) {
   }
 }
 
+// Rows at any address: of fewer and more columns than lanes, whose last column has one element or all; and short ones.
+void ragged_rows(const std::string& family, const std::vector<std::string>& kinds,
+                 const std::vector<std::string>& configs, std::vector<Case>& cases) {
+  for (const std::string& kind : kinds) {
+    for (const int hidden : {31, 33, 127, 259, 1283})
+      cases.push_back({rows(family, 41, 6, hidden, 3, cat(kind, " align=8")), hidden % 3});
+    for (const std::string& config : configs)
+      cases.push_back(with(cat("ragged=1,", config), rows(family, 40, 6, 1283, 4, cat(kind, " tail=list"))));
+    cases.push_back({rows(family, 40, 6, 512, 4, cat(kind, " align=8")), 3});
+  }
+}
+
 // A scale for each row: rows of fewer lanes than a warp, of one and several warps, kept in registers and read again.
 void rows_with_a_scale(std::vector<Case>& cases) {
   const std::string kind = "element=e4m3 scaling=row align=16";
@@ -257,6 +269,11 @@ std::vector<Case> moe_permute_cases() {
       cases.push_back({rows("moe_permute", 60, 9, hidden, 9, cat(kind, " probs=f32")), 1});
     }
   }
+  ragged_rows("moe_permute", {kinds[1]}, {"lanes=4,unroll=4", "lanes=16,unroll=1,store_stream=1"}, cases);
+  ragged_rows("moe_permute", {kinds[2]}, {"batch=1,unroll=4,lanes=8", "batch=2,unroll=2,lanes=4"}, cases);
+  for (const char* dtype : {"u8", "f32"})
+    for (const int hidden : {65, 1283})
+      cases.push_back({rows("moe_permute", 60, 9, hidden, 3, cat("align=16 dtype=", dtype)), 1});
   quantized_rows(cases);
   rows_with_a_scale(cases);
   configured_rows("moe_permute", {kinds[0], kinds[1]},
@@ -293,6 +310,9 @@ std::vector<Case> moe_unpermute_cases() {
                   {"warps=1,threads=64", "warps=2", "warps=4", "warps=8,batch=2", "warps=1,batch=2,vector=8",
                    "vector=2,warps=4,batch=1", "warps=1,load_once=0,store_stream=0,threads=512"},
                   cases);
+  ragged_rows("moe_unpermute", {kinds[2]}, {"batch=1,unroll=2,lanes=8"}, cases);
+  ragged_rows("moe_unpermute", {kinds[3]}, {"unroll=2,lanes=8"}, cases);
+  ragged_rows("moe_unpermute", {kinds[4]}, {"warps=4", "warps=1,threads=64"}, cases);
   // A row of one vector for each of fewer lanes than 32.
   for (const char* config : {"lanes=4,warps=1", "lanes=8,warps=1", "lanes=16,warps=1,batch=2", "lanes=32,warps=2"})
     cases.push_back(with(config, rows("moe_unpermute", 50, 12, 32, 8, "pass=backward probs=f32 align=4")));

@@ -347,7 +347,10 @@ TEST(MoeMovementDefault, FollowsTheShape) {
   EXPECT_TRUE(has(config(bytes + " tokens=16 hidden=14336"), "unroll=1"));
   EXPECT_TRUE(has(config(bytes + " tokens=4096 hidden=2560"), "unroll=2")) << "160 vectors";
   EXPECT_TRUE(has(config(bytes + " tokens=4096 hidden=128"), "lanes=8"));
-  EXPECT_TRUE(has(config("moe_permute tokens=4096 hidden=63"), "vector=2"));
+  EXPECT_TRUE(has(config("moe_permute tokens=4096 hidden=63"), "ragged=1"));
+  EXPECT_TRUE(has(config("moe_permute tokens=4096 hidden=31"), "vector=2")) << "shorter than a few windows";
+  EXPECT_TRUE(has(config("moe_permute tokens=4096 hidden=1284"), "vector=8"));
+  EXPECT_TRUE(has(config("moe_unpermute hidden=1283 topk=8"), "batch=4")) << "each in two accesses";
   EXPECT_TRUE(has(config("moe_unpermute tokens=4096 hidden=7168 topk=8"), "unroll=1 batch=8"));
   EXPECT_TRUE(has(config("moe_unpermute tokens=4096 hidden=7168 topk=2"), "unroll=2 batch=2"));
   EXPECT_TRUE(has(config("moe_unpermute tokens=4096 hidden=7168 topk=11 experts=2"), "unroll=2 batch=2"))

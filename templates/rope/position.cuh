@@ -41,7 +41,7 @@ QUERN_DEVICE Position position_of(const Params& p, i64 batch, i64 token) {
     using Index = spec::Index;
     position += bit_cast<Index>(load<sizeof(Index), LoadHint::keep>(static_cast<const Index*>(p.positions) + at));
   }
-  // cu_seqlens that decreases must not make it read outside of the table.
+  // cu_seqlens with a number below 0 must not make it read outside of the table.
   constexpr bool kAll = spec::beyond == RopeBeyond::assume_valid && !(spec::packed && spec::has_table);
   const bool rotates = kAll || (position >= 0 && position < p.table_rows);
   if constexpr (spec::beyond == RopeBeyond::report) {

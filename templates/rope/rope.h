@@ -33,13 +33,17 @@ struct RopeArgs {
 // at the end:
 //   out0 = fma(x0, c, -(x1 * s))    out1 = fma(x1, c, x0 * s)      backward and inverse: with -s in the place of s
 // style=half: x0 and x1 are elements j and j + rotary_dim / 2 of the rotated ones, style=interleaved: 2j and 2j + 1.
-// The other elements of a head are copied; in place they are not touched. NaN payloads of copied elements stay.
+// The other elements of a head are copied; in place they are not touched. NaN payloads of copied elements stay. There
+// are no gradients of the table and of positions.
+//
 // table=computed: c and s are within 2^-23 of the exact ones at positions below 2^36: the angle is a product of
 // integers in units of 2^-64 turns, whose whole turns are lost without a rounding. Their bits are the same on every
-// device. layout=thd: tokens of no sequence are not written. If cu_seqlens decreases or passes the end, which tokens
-// are rotated by which angles is undefined, but no access is out of bounds. There are no gradients of the table and of
-// positions. COST: one launch. Each element is read once and written once; entries of the table are read from memory
-// once.
+// device.
+//
+// layout=thd: tokens of no sequence are not written. If cu_seqlens decreases, begins below 0 or passes the end, which
+// tokens are rotated by which angles is undefined, but no access is out of bounds.
+//
+// COST: one launch. Each element is read once and written once; entries of the table are read from memory once.
 struct Rope {
   using Args = RopeArgs;
 

@@ -7,7 +7,6 @@
 #define QUERN_SCATTER_DOTS_CUH_
 
 #include "scatter/backward.cuh"
-#include "scatter/ragged_columns.cuh"
 
 namespace quern::scatter {
 
@@ -43,21 +42,6 @@ struct RowsOfDot {
   float factor;
 };
 
-// Adds the products of an access, and returns the gradient of source.
-QUERN_DEVICE Vector<kVector> scaled_column(const RowsOfDot& rows, const Vector<kVector>& gradient,
-                                           const Vector<kVector>& source, u32 access, float (&sums)[kSums]) {
-  float of_gradient[kElements], of_source[kElements], values[kElements];
-  unpack<Element, kElements>(gradient, of_gradient);
-  unpack<Element, kElements>(source, of_source);
-#pragma unroll
-  for (int e = 0; e < kElements; ++e) {
-    float& sum = sums[access % kAccesses * kElements + e];
-    sum = fmaf(of_gradient[e], of_source[e], sum);
-    values[e] = rows.factor * of_gradient[e];
-  }
-  return pack<Element, kElements>(values);
-}
-
 // kUnroll accesses of each thread, from a byte on.
 QUERN_DEVICE void put_accesses(const Params& p, const RowsOfDot& rows, i64 first, float (&sums)[kSums]) {
   Vector<kVector> gradient[kUnroll] = {}, source[kUnroll] = {};
@@ -72,46 +56,20 @@ QUERN_DEVICE void put_accesses(const Params& p, const RowsOfDot& rows, i64 first
   for (u32 u = 0; u < kUnroll; ++u) {
     const i64 byte = first + u * (32 * kVector);
     if (byte >= p.row_bytes) continue;
-    store<kVector, kStore>(rows.source_gradient + byte, scaled_column(rows, gradient[u], source[u], u, sums));
-  }
-}
-
-// What is after the end of a row counts as zeros.
-QUERN_DEVICE void clear_after_row(const Params& p, u32 first, Columns& columns) {
+    float of_gradient[kElements], of_source[kElements], values[kElements];
+    unpack<Element, kElements>(gradient[u], of_gradient);
+    unpack<Element, kElements>(source[u], of_source);
 #pragma unroll
-  for (u32 u = 0; u < kUnroll; ++u) {
-    const i64 inside = p.row_bytes - byte_of(first + u * kLanes);
-#pragma unroll
-    for (int w = 0; w < Vector<kVector>::kWords; ++w) {
-      const i64 bytes = inside - 4 * w;
-      if (bytes < 4) columns[u].w[w] &= bytes <= 0 ? 0 : (1u << (8 * bytes)) - 1;
+    for (int e = 0; e < kElements; ++e) {
+      float& sum = sums[u % kAccesses * kElements + e];
+      sum = fmaf(of_gradient[e], of_source[e], sum);
+      values[e] = rows.factor * of_gradient[e];
     }
+    store<kVector, kStore>(rows.source_gradient + byte, pack<Element, kElements>(values));
   }
-}
-
-// As put_accesses, of all lanes of the warp.
-QUERN_DEVICE void put_ragged(const Params& p, const RowsOfDot& rows, u32 first, float (&sums)[kSums]) {
-  RaggedColumns read_gradient, read_source;
-  Columns gradient, source, results;
-  read_gradient.read(p, rows_of_gradient(p), rows.gradient, first, true);
-  read_source.read(p, rows_of_source(p), rows.source, first, true);
-  read_gradient.put_values(p, rows_of_gradient(p), rows.gradient, first, gradient);
-  read_source.put_values(p, rows_of_source(p), rows.source, first, source);
-  clear_after_row(p, first, gradient);
-  clear_after_row(p, first, source);
-#pragma unroll
-  for (u32 u = 0; u < kUnroll; ++u) results[u] = scaled_column(rows, gradient[u], source[u], u, sums);
-  put_ragged_columns(p, rows.source_gradient, first, results);
 }
 
 QUERN_DEVICE void clear_row(const Params& p, u8* row, i64 first) {
-  if constexpr (spec::ragged) {
-    const Columns zeros = {};
-#pragma unroll 1
-    for (u32 column = 0; column < p.columns; column += kUnroll * kLanes)
-      put_ragged_columns(p, row, column + lane(), zeros);
-    return;
-  }
 #pragma unroll 1
   for (i64 byte = first; byte < p.row_bytes; byte += 32 * kVector)
     store<kVector, kStore>(row + byte, Vector<kVector>{});
@@ -123,11 +81,6 @@ QUERN_DEVICE void put_row(const Params& p, u64 number, float scale, float (&sums
   if (row == kNoRow) return clear_row(p, source_gradient_row(p, number), first);
   const RowsOfDot rows = {gradient_row(p, row), source_row(p, number), source_gradient_row(p, number),
                           spec::alpha ? p.alpha * scale : scale};
-  if constexpr (spec::ragged) {
-#pragma unroll 1
-    for (u32 column = 0; column < p.columns; column += kUnroll * kLanes) put_ragged(p, rows, column + lane(), sums);
-    return;
-  }
 #pragma unroll 1
   for (i64 byte = first; byte < p.row_bytes; byte += static_cast<i64>(kUnroll) * 32 * kVector)
     put_accesses(p, rows, byte, sums);

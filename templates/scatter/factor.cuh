@@ -28,10 +28,8 @@ QUERN_DEVICE float plus(float sum, float value, float scale) {
   return spec::row_scale ? fmaf(scale, value, sum) : sum + value;
 }
 
-// Ragged columns may end after the row, and windows of out with order begin before it.
-constexpr bool kPartialColumns = spec::ordered || spec::backward;
-
-// The scales of the columns from a byte of a row on; 0 outside of the row.
+// The scales of the columns from a byte of a row on. With order a window may begin before the row and end after it:
+// there they are 0.
 template <int N>
 QUERN_DEVICE void load_scales(const Params& p, i64 byte, float (&scales)[N]) {
   using Scale = spec::Scale;
@@ -39,7 +37,7 @@ QUERN_DEVICE void load_scales(const Params& p, i64 byte, float (&scales)[N]) {
   if constexpr (spec::ragged) {
 #pragma unroll
     for (int i = 0; i < N; ++i) {
-      const bool inside = !kPartialColumns || (first + i >= 0 && first + i < width);
+      const bool inside = !spec::ordered || (first + i >= 0 && first + i < width);
       scales[i] = inside ? scale_at(p, first + i) : 0.0f;
     }
   } else {

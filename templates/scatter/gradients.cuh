@@ -5,12 +5,13 @@
 #define QUERN_SCATTER_GRADIENTS_CUH_
 
 #include "scatter/backward.cuh"
-#include "scatter/ragged_columns.cuh"
 #include "scatter/tree.cuh"
 
 namespace quern::scatter {
 
 constexpr u32 kBatch = spec::batch;
+
+using Columns = Vector<kVector>[kUnroll];
 
 QUERN_DEVICE void load_columns(const Params& p, const u8* row, const Part& part, Columns& columns) {
 #pragma unroll
@@ -42,16 +43,6 @@ QUERN_DEVICE Factors load_factors(const Params& p, const Part& part) {
   return factors;
 }
 
-// The gradient of a column of source.
-QUERN_DEVICE Vector<kVector> scaled_column(const float (&factors)[kElements], const Vector<kVector>& column) {
-  if constexpr (!kFactor) return column;
-  float values[kElements];
-  unpack<Element, kElements>(column, values);
-#pragma unroll
-  for (int e = 0; e < kElements; ++e) values[e] *= factors[e];
-  return pack<Element, kElements>(values);
-}
-
 QUERN_DEVICE void store_columns(const Params& p, u64 number, const Part& part, const Factors& factors, bool named,
                                 const Columns& columns) {
   u8* const to = source_gradient_row(p, number);
@@ -59,17 +50,16 @@ QUERN_DEVICE void store_columns(const Params& p, u64 number, const Part& part, c
   for (u32 u = 0; u < kUnroll; ++u) {
     const i64 byte = static_cast<i64>(part.column(u)) * kVector;
     if (byte >= p.row_bytes) continue;
-    const Vector<kVector> result = scaled_column(factors.of[u], columns[u]);
+    Vector<kVector> result = columns[u];
+    if constexpr (kFactor) {
+      float values[kElements];
+      unpack<Element, kElements>(columns[u], values);
+#pragma unroll
+      for (int e = 0; e < kElements; ++e) values[e] *= factors.of[u][e];
+      result = pack<Element, kElements>(values);
+    }
     store<kVector, kStore>(to + byte, named ? result : Vector<kVector>{});
   }
-}
-
-QUERN_DEVICE void store_ragged(const Params& p, u64 number, const Part& part, const Factors& factors, bool named,
-                               const Columns& columns) {
-  Columns results;
-#pragma unroll
-  for (u32 u = 0; u < kUnroll; ++u) results[u] = named ? scaled_column(factors.of[u], columns[u]) : Vector<kVector>{};
-  put_ragged_columns(p, source_gradient_row(p, number), part.column(0), results);
 }
 
 QUERN_DEVICE void add_products(const Columns& gradient, const Columns& source, float (&sums)[kUnroll][kElements]) {
@@ -104,42 +94,14 @@ QUERN_DEVICE void put_batch(const Params& p, u64 first, u32 count, const Part& p
   }
 }
 
-QUERN_DEVICE void put_ragged_batch(const Params& p, u64 first, u32 count, const Part& part, const Factors& factors,
-                                   float (&sums)[kUnroll][kElements]) {
-  i64 rows[kBatch];
-  RaggedColumns gradient[kBatch], source[kBatch];
-  const u32 column = part.column(0);
-#pragma unroll
-  for (u32 i = 0; i < kBatch; ++i) rows[i] = i < count ? named_row(p, first + i) : kNoRow;
-#pragma unroll
-  for (u32 i = 0; i < kBatch; ++i) {
-    const bool named = rows[i] != kNoRow;
-    gradient[i].read(p, rows_of_gradient(p), gradient_row(p, rows[i]), column, named);
-    if constexpr (spec::column_scale) source[i].read(p, rows_of_source(p), source_row(p, first + i), column, named);
-  }
-#pragma unroll
-  for (u32 i = 0; i < kBatch; ++i) {
-    if (i >= count) continue;
-    const bool named = rows[i] != kNoRow;
-    Columns of_gradient;
-    gradient[i].put_values(p, rows_of_gradient(p), gradient_row(p, rows[i]), column, of_gradient);
-    if constexpr (spec::column_scale) {
-      Columns of_source;
-      source[i].put_values(p, rows_of_source(p), source_row(p, first + i), column, of_source);
-      if (named) add_products(of_gradient, of_source, sums);
-    }
-    store_ragged(p, first + i, part, factors, named, of_gradient);
-  }
-}
-
-QUERN_DEVICE i64 number_of_rows(const Params& p) { return spec::outer ? p.outer * p.count : p.count; }
+QUERN_DEVICE i64 rows_of_source(const Params& p) { return spec::outer ? p.outer * p.count : p.count; }
 
 // Reduces the partial sums of a group of rows to the gradient of the scale. A single group writes it without a second
 // stage.
 QUERN_DEVICE void put_sums(const Params& p, i64 first, const Part& part, const float (&sums)[kUnroll][kElements]) {
   const OutRow row = {};  // sums begin at its first byte
   const auto finish = [&](i64 byte, float sum) { store_scale_gradient(p, byte / kElementBytes, sum); };
-  if (const i64 all = number_of_rows(p); all > kRowsOfGroup)
+  if (const i64 all = rows_of_source(p); all > kRowsOfGroup)
     return add_to_segment(p, Segment{0, all}, first, row, part, sums, finish);
 #pragma unroll
   for (u32 u = 0; u < kUnroll; ++u) {
@@ -157,17 +119,13 @@ QUERN_DEVICE void scatter_rows(const Params& p) {
   const u64 number = divide(item, p.by_parts);
   const Part part = {static_cast<u32>(item - number * p.parts)};
   const i64 first = static_cast<i64>(number) * kRowsOfGroup;
-  const i64 left = number_of_rows(p) - first;
+  const i64 left = rows_of_source(p) - first;
   const u32 count = left < kRowsOfGroup ? static_cast<u32>(left) : kRowsOfGroup;
   const Factors factors = load_factors(p, part);
   float sums[kUnroll][kElements] = {};
 #pragma unroll 1
   for (u32 begin = 0; begin < count; begin += kBatch)
-    if constexpr (spec::ragged) {
-      put_ragged_batch(p, static_cast<u64>(first) + begin, count - begin, part, factors, sums);
-    } else {
-      put_batch(p, static_cast<u64>(first) + begin, count - begin, part, factors, sums);
-    }
+    put_batch(p, static_cast<u64>(first) + begin, count - begin, part, factors, sums);
   if constexpr (spec::column_scale) put_sums(p, first, part, sums);
 }
 

@@ -45,7 +45,6 @@ struct Params {
   float alpha;
   Sums sums;  // of the first matrix; those of the next are `words` further
   unsigned long long words;
-  const void* gradient_end;  // as source_end
 };
 
 }  // namespace quern::scatter

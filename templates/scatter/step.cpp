@@ -21,7 +21,6 @@ bool is_ragged(const Config& c) { return c[kForm] == kRagged; }
 
 // The accesses of a row.
 std::int64_t columns_of(const Scatter& p, const Config& c) {
-  if (is_backward(p)) return divide_up(row_bytes(p), c[kVector]);  // of a row of source, not windows of out
   return rows::slots_per_row(shape_of(p), is_ragged(c), c[kVector]);
 }
 
@@ -89,15 +88,14 @@ void set_order(const Scatter& p, const DeviceModel& model, Config& c) {
 void set_backward(const Scatter& p, std::int64_t vector, Config& c) {
   const std::int64_t elements = vector / element_bytes(p);
   if (has_dots(p)) {
-    c[kUnroll] = static_cast<std::int32_t>(std::max<std::int64_t>(8 / elements, is_ragged(c) ? 1 : 4));
+    c[kUnroll] = static_cast<std::int32_t>(std::max<std::int64_t>(8 / elements, 4));
     return;
   }
   c[kLanes] = static_cast<std::int32_t>(std::clamp<std::int64_t>(power_of_two_from(columns_of(p, c)), 4, 32));
   const std::int64_t of_lane = divide_up(columns_of(p, c), c[kLanes]);
   c[kUnroll] = static_cast<std::int32_t>(
       std::clamp<std::int64_t>(power_of_two_from(of_lane), 1, std::clamp<std::int64_t>(16 / vector, 1, 4)));
-  // Ragged, each row is two accesses, and with a scale of columns two rows would spill registers.
-  c[kBatch] = !is_ragged(c) ? 4 : has_column_scale(p) ? 1 : 2;
+  c[kBatch] = 4;
 }
 
 // Bytes of an access to scales of columns: those of a vector.
@@ -128,15 +126,13 @@ std::int64_t widest_vector(const Scatter& p, const Target& target) {
   return is_ordered(p) || is_backward(p) ? 16 : common::widest_access(target);
 }
 
-// Backward, elements of 4 bytes need no windows: a warp reads 128 bytes at once.
-bool may_be_ragged(const Scatter& p) { return element_bytes(p) < (is_backward(p) ? 4 : 16); }
-
 Config preferred(const Scatter& p, const Target& target, const DeviceModel& model) {
   const std::int64_t widest = widest_vector(p, target);
   const std::int64_t natural = rows::natural_vector(shape_of(p), widest);
   const std::int64_t whole = std::max(natural, element_bytes(p));
   const bool narrow = natural < 8 || row_bytes(p) / natural >= rows::kMaxSlots;
-  if (!narrow || !may_be_ragged(p) || row_bytes(p) < 64) return config_for(p, model, kWhole, whole);
+  if (!narrow || element_bytes(p) >= 16 || row_bytes(p) < 64 || is_backward(p))
+    return config_for(p, model, kWhole, whole);
   return config_for(p, model, kRagged, 16);
 }
 
@@ -162,10 +158,6 @@ void set_gradients(const Scatter& p, const ScatterArgs& a, const Config& c, Para
       has_dots(p) ? p.count : std::max<std::int64_t>(has_sums(p) ? 1 : 0, divide_up(all_rows(p), kRowsOfGroup));
   params.outer = p.outer;
   params.gradient = a.gradient.data;
-  const rows::Shape shape = shape_of(p);
-  const bool known = p.rows != kOpen && p.outer != kOpen;
-  params.gradient_end = rows::end_of_source({shape.row, shape.element, shape.out_stride, 0}, a.gradient.data,
-                                            known ? p.outer * p.rows : 0);
   params.source_gradient = a.source_gradient.data;
   params.scale_gradient = a.scale_gradient.data;
   params.items = static_cast<std::uint64_t>(has_dots(p) ? groups : groups * parts);
@@ -199,7 +191,7 @@ bool vector_holds_elements(const Scatter& p, const Target&, const Config& c) {
   return !adds(p) || c[kVector] >= element_bytes(p);
 }
 bool ragged_has_small_elements(const Scatter& p, const Target&, const Config& c) {
-  return !is_ragged(c) || may_be_ragged(p);
+  return !is_ragged(c) || element_bytes(p) < 16;
 }
 bool row_has_few_slots(const Scatter& p, const Target&, const Config& c) {
   return row_bytes(p) / c[kVector] < rows::kMaxSlots;
@@ -230,11 +222,11 @@ int scatter_variants(const Scatter& p, const Target& target, const DeviceModel& 
     out[count] = {"any_scale", first};
     out[count++].config[kAnyScale] = 1;
   }
-  if (is_backward(p) && !may_be_ragged(p)) {
+  if (is_backward(p)) {
     out[count++] = {"element", config_for(p, model, kWhole, element_bytes(p))};
     return count;
   }
-  const Forms form = may_be_ragged(p) ? kRagged : kWhole;
+  const Forms form = element_bytes(p) < 16 ? kRagged : kWhole;
   out[count++] = {kFormNames[form], config_for(p, model, form, 16)};
   return count;
 }
@@ -260,7 +252,6 @@ void specialize_scatter(const Scatter& p, const Config& c, Spec& spec) {
   spec.flag("zeroes", zeroes(p));
   spec.flag("outer", p.outer != 1);
   spec.flag("ordered", is_ordered(p));
-  spec.flag("backward", is_backward(p));
   if (adds(p)) {
     spec.header("common/numbers.cuh");
     spec.type("Element", common::spec_type(p.dtype));

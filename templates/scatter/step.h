@@ -37,6 +37,7 @@ void launch_scatter(const Scatter& p, const ScatterArgs& a, const DeviceModel& m
 
 // What the family inherits.
 struct Step {
+  static bool is_forward(const Scatter& p, const Config&) { return !is_backward(p); }
   static bool is_whole(const Scatter&, const Config& c) { return c[kForm] == kWhole; }
   static bool reads_scales(const Scatter& p, const Config& c) { return has_column_scale(p) && is_whole(p, c); }
   static bool has_order(const Scatter& p, const Config&) { return is_ordered(p); }
@@ -48,7 +49,7 @@ struct Step {
   static constexpr auto holds = &holds_for<Scatter, F>;
 
   static constexpr Parameter kParameters[] = {
-      {"form", kForms, true, "0: whole vectors; 1: ragged, for rows that no vector divides"},
+      {"form", kForms, true, "0: whole vectors; 1: ragged, for rows that no vector divides", applies<is_forward>},
       {"vector", kVectors, true, "bytes per access; the ragged form has 16", applies<is_whole>, 16},
       {"unroll", kUnrolls, true, "accesses in flight per thread; with order, and backward, of each row"},
       {"batch", kUnrolls, true, "rows that are read before they are added or stored", applies<has_batch>, 1},
@@ -64,7 +65,7 @@ struct Step {
       {"the vector must divide the row length and both strides", holds<vector_divides>},
       {"32-byte accesses exist on sm_100 and sm_103 only, and here forward without order", holds<vector_exists>},
       {"rows that are added need vectors of whole elements", holds<vector_holds_elements>},
-      {"the ragged form works on elements below 16 bytes, backward below 4", holds<ragged_has_small_elements>},
+      {"the ragged form works on elements below 16 bytes", holds<ragged_has_small_elements>},
       {"a row must have fewer than 2^30 vectors", holds<row_has_few_slots>},
       {"vector times unroll times batch must fit the registers: 128 bytes, and half of it in the ragged form and again "
        "where rows are added without order, or backward; in sums vector times unroll must be at most 32",

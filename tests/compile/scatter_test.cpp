@@ -58,12 +58,6 @@ TEST_F(ScatterCompile, RowsAreReadInWideAccesses) {
   EXPECT_EQ(accesses(gradients, 0, true, 16), 4);
   const Compiled dots = compile("scatter op=add width=5120 pass=backward scale=f32 scale_of=rows", "sm_90a");
   EXPECT_EQ(accesses(dots, 0, false, 16), 4 + 4) << "of gradient, and of source";
-  const Compiled odd = compile("scatter op=add width=1283 pass=backward factor=alpha", "sm_90a");
-  EXPECT_EQ(accesses(odd, 0, false, 16), 2 * 2) << "two rows, of two blocks each";
-  EXPECT_EQ(accesses(odd, 0, true, 16), 2);
-  const Compiled odd_dots = compile("scatter op=add width=1283 pass=backward scale=f32 scale_of=rows", "sm_90a");
-  EXPECT_EQ(accesses(odd_dots, 0, false, 16), 2 + 2);
-  EXPECT_EQ(accesses(odd_dots, 0, true, 16), 1 + 1) << "of a skipped row too";
 }
 
 }  // namespace

@@ -41,13 +41,8 @@ QUERN_DEVICE void load_scales(const Params& p, i64 byte, float (&scales)[N]) {
       scales[i] = inside ? scale_at(p, first + i) : 0.0f;
     }
   } else {
-    constexpr int kBytes = N * static_cast<int>(sizeof(Scale));
-    constexpr int kAccess = spec::scale_access < kBytes ? spec::scale_access : kBytes;
-    const u8* const from = static_cast<const u8*>(p.scale) + first * static_cast<int>(sizeof(Scale));
-    Vector<kBytes> raw = {};
-#pragma unroll
-    for (int i = 0; i < kBytes / kAccess; ++i) put_piece(raw, i, load<kAccess, LoadHint::keep>(from + i * kAccess));
-    unpack<Scale, N>(raw, scales);
+    unpack<Scale, N>(
+        load<N* static_cast<int>(sizeof(Scale)), LoadHint::keep>(static_cast<const Scale*>(p.scale) + first), scales);
   }
 }
 

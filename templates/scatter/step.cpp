@@ -98,12 +98,6 @@ void set_backward(const Scatter& p, std::int64_t vector, Config& c) {
   c[kBatch] = 4;
 }
 
-// Bytes of an access to scales of columns: those of a vector.
-std::int64_t scale_access(const Scatter& p, const Config& c) {
-  if (is_ragged(c) || c[kAnyScale] == 1 || !has_column_scale(p)) return bytes(p.scale);
-  return std::min<std::int64_t>(32, std::max<std::int64_t>(1, c[kVector] / element_bytes(p)) * bytes(p.scale));
-}
-
 Config config_for(const Scatter& p, const DeviceModel& model, Forms form, std::int64_t vector) {
   const std::int32_t once = form == kWhole && vector >= 8 && row_bytes(p) >= 256 ? 1 : 0;
   Config c;
@@ -115,7 +109,6 @@ Config config_for(const Scatter& p, const DeviceModel& model, Forms form, std::i
   c[kThreads] = 128;
   c[kLoadOnce] = once;
   c[kStoreStream] = once;
-  c[kAnyScale] = 0;
   c[kUnroll] = unroll_without_order(p, model, c);
   if (is_ordered(p)) set_order(p, model, c);
   if (is_backward(p)) set_backward(p, vector, c);
@@ -211,30 +204,24 @@ bool dots_have_whole_steps(const Scatter& p, const Target&, const Config& c) {
   return !has_dots(p) || std::int64_t{c[kUnroll]} * c[kVector] >= 8 * element_bytes(p);
 }
 
-// The widest accesses of everything; the same of all but the scales of columns, which may be at any address; and what
-// takes any address.
 int scatter_variants(const Scatter& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
   const Config first = preferred(p, target, model);
   out[0] = {kFormNames[first[kForm]], first};
   if (is_ragged(first) || first[kVector] <= element_bytes(p)) return 1;
-  int count = 1;
-  if (has_column_scale(p)) {
-    out[count] = {"any_scale", first};
-    out[count++].config[kAnyScale] = 1;
-  }
   if (is_backward(p)) {
-    out[count++] = {"element", config_for(p, model, kWhole, element_bytes(p))};
-    return count;
+    out[1] = {"element", config_for(p, model, kWhole, element_bytes(p))};
+    return 2;
   }
   const Forms form = element_bytes(p) < 16 ? kRagged : kWhole;
-  out[count++] = {kFormNames[form], config_for(p, model, form, 16)};
-  return count;
+  out[1] = {kFormNames[form], config_for(p, model, form, 16)};
+  return 2;
 }
 
 std::uint32_t operand_alignment(const Scatter& p, int operand, const Config& c) {
   const std::int64_t vector = is_ragged(c) ? 1 : c[kVector];
   if (operand != kScale) return static_cast<std::uint32_t>(std::max(vector, element_bytes(p)));
-  return static_cast<std::uint32_t>(scale_access(p, c));
+  const std::int64_t size = bytes(p.scale), elements = std::max<std::int64_t>(1, vector / element_bytes(p));
+  return static_cast<std::uint32_t>(has_column_scale(p) ? std::min<std::int64_t>(32, elements * size) : size);
 }
 
 void specialize_scatter(const Scatter& p, const Config& c, Spec& spec) {
@@ -259,7 +246,6 @@ void specialize_scatter(const Scatter& p, const Config& c, Spec& spec) {
     spec.flag("alpha", has_alpha(p));
     spec.flag("column_scale", has_column_scale(p));
     spec.flag("row_scale", has_row_scale(p));
-    spec.integer("scale_access", has_scale(p) ? scale_access(p, c) : 4);
   }
   if (is_backward(p)) {
     spec.integer("batch", c[kBatch]);

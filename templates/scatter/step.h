@@ -10,7 +10,7 @@ namespace quern::scatter {
 enum Operands { kSource, kIndex, kOrder, kScale, kOut, kWorkspace, kGradient, kSourceGradient, kScaleGradient };
 
 // In the order of Step::kParameters.
-enum Parameters { kForm, kVector, kUnroll, kBatch, kLanes, kPositions, kThreads, kLoadOnce, kStoreStream, kAnyScale };
+enum Parameters { kForm, kVector, kUnroll, kBatch, kLanes, kPositions, kThreads, kLoadOnce, kStoreStream };
 enum Forms { kWhole, kRagged };
 inline constexpr std::int32_t kForms[] = {kWhole, kRagged, kNoMore};
 inline constexpr std::int32_t kVectors[] = {1, 2, 4, 8, 16, 32, kNoMore};
@@ -39,7 +39,6 @@ void launch_scatter(const Scatter& p, const ScatterArgs& a, const DeviceModel& m
 struct Step {
   static bool is_forward(const Scatter& p, const Config&) { return !is_backward(p); }
   static bool is_whole(const Scatter&, const Config& c) { return c[kForm] == kWhole; }
-  static bool reads_scales(const Scatter& p, const Config& c) { return has_column_scale(p) && is_whole(p, c); }
   static bool has_order(const Scatter& p, const Config&) { return is_ordered(p); }
   static bool has_lanes(const Scatter& p, const Config&) { return is_ordered(p) || (is_backward(p) && !has_dots(p)); }
   static bool has_batch(const Scatter& p, const Config& c) { return adds(p) && has_lanes(p, c); }
@@ -58,8 +57,6 @@ struct Step {
       {"threads", kThreadCounts, false, "threads per block; fewer where a problem is small"},
       {"load_once", kSwitch, true, "1: loads of source are evict-first"},
       {"store_stream", kSwitch, true, "1: stores of out are evict-first"},
-      {"any_scale", kSwitch, true, "1: scales of columns are read one by one, at any address", applies<reads_scales>,
-       0},
   };
   static constexpr Constraint kConstraints[] = {
       {"the vector must divide the row length and both strides", holds<vector_divides>},

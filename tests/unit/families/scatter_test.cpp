@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <set>
 
-#include "base/text.h"
 #include "unit/families/support.h"
 
 namespace quern {
@@ -125,7 +124,7 @@ TEST(ScatterVariants, TakeTheWidestVectorAndThenAnyAddress) {
 }
 
 TEST(ScatterVariants, OfGradientsHaveNoWindows) {
-  EXPECT_EQ(variant_summary("scatter op=add pass=backward scale=bf16 width=64"), "vector:16:16 any_scale:16:16 element:2:2 ");
+  EXPECT_EQ(variant_summary("scatter op=add pass=backward scale=bf16 width=64"), "vector:16:16 element:2:2 ");
   EXPECT_EQ(variant_summary("scatter op=add pass=backward scale=bf16 width=1001"), "vector:2:2 ");
   EXPECT_EQ(variant_summary("scatter op=add pass=backward scale=bf16 scale_of=rows width=1004"),
             "vector:8:8 element:2:2 ");
@@ -139,18 +138,6 @@ TEST(ScatterVariants, ReadScalesOfColumnsInVectors) {
   EXPECT_EQ(needed("scale=f32"), 32U) << "one access from sm_100 on";
   EXPECT_EQ(needed("scale=f16 dtype=f32"), 8U);
   EXPECT_EQ(needed("scale=f32 scale_of=rows"), 4U);
-}
-
-// At addresses of 4 or 8 mod 16 they took the accesses of all operands with them.
-TEST(ScatterVariants, ReadWholeVectorsWhereverScalesAre) {
-  for (const char* pass : {"", " order=given", " pass=backward"}) {
-    const AnyProblem p = test::problem(cat("scatter op=add width=64 scale=f32", pass));
-    const auto variants = test::variants_of(p);
-    ASSERT_EQ(variants.size(), 3U);
-    EXPECT_EQ(test::step_of(p).alignment(p.data(), 0, variants[1].config), 16U);
-    EXPECT_EQ(test::step_of(p).alignment(p.data(), 3, variants[1].config), 4U);
-  }
-  EXPECT_EQ(test::variants_of(test::problem("scatter op=add width=64 scale=f32 scale_of=rows")).size(), 2U);
 }
 
 int parameter(const std::string& text, const std::string& name) {

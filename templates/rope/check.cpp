@@ -58,7 +58,7 @@ std::string check_all_strides(const Rope& p) {
   if (is_in_place(p) && p.q_strides.count + p.k_strides.count != 0)
     return "place=in_place has no q and no k: give q_out_strides and k_out_strides";
   if (p.kv_heads == 0 && p.k_strides.count + p.k_out_strides.count != 0)
-    return "kv_heads=0: there is no k, so it has no strides";
+    return "k_strides and k_out_strides need kv_heads above 0";
   for (const std::string& text : {check_strides("q_strides", p, p.heads, p.q_strides, false),
                                   check_strides("k_strides", p, p.kv_heads, p.k_strides, false),
                                   check_strides("q_out_strides", p, p.heads, p.q_out_strides, true),

@@ -105,7 +105,7 @@ void rotate_token(const Source& source, const Side& side, std::int64_t batch, st
   common::with_float(p.dtype, [&](auto x) {
     using T = decltype(x);
     if constexpr (sizeof(T) == 8)
-      return;  // f64 is no type of rope
+      return;  // check refuses f64
     else
       for (std::int64_t head = 0; head < side.heads; ++head)
         rotate_head(source, entry, static_cast<const T*>(side.from) + place(side.from_strides, head),

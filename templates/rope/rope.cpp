@@ -101,7 +101,7 @@ struct RopeFamily {
       extent_field("batch", offsetof(Rope, batch), true, "sequences"),
       extent_field("seq", offsetof(Rope, seq), true, "tokens of a sequence; layout=thd: of all sequences"),
       integer_field("heads", offsetof(Rope, heads), 0, 1 << 20, "heads of q"),
-      integer_field("kv_heads", offsetof(Rope, kv_heads), 0, 1 << 20, "heads of k; 0: there is no k"),
+      integer_field("kv_heads", offsetof(Rope, kv_heads), 0, 1 << 20, "heads of k; 0: q only"),
       extent_field("head_dim", offsetof(Rope, head_dim), false, "elements of a head"),
       extent_field("rotary_dim", offsetof(Rope, rotary_dim), false,
                    "elements of a head that are rotated; 0: all from rotary_offset on"),

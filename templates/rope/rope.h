@@ -50,7 +50,7 @@ struct Rope {
   std::int64_t batch = 1;
   std::int64_t seq = kOpen;
   std::int64_t heads = 32;
-  std::int64_t kv_heads = 0;  // heads of k; 0: there is no k
+  std::int64_t kv_heads = 0;  // heads of k; 0: q only
   std::int64_t head_dim = 128;
   std::int64_t rotary_dim = 0;  // elements of a head that are rotated, an even number; 0: all from rotary_offset on
   std::int64_t rotary_offset = 0;

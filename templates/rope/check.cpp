@@ -73,14 +73,23 @@ std::string check_packed(const Rope& p) {
   if (!is_packed(p)) return {};
   if (p.position == RopePosition::ids)
     return "position=ids needs no cu_seqlens: with layout=bshd batch=1 every token has its id";
-  if (p.seq >= kMost || p.batch >= kMost) return "layout=thd takes fewer than 2^31 tokens and sequences";
+  if (whole_seq(p) >= kMost || p.batch >= kMost) return "layout=thd takes fewer than 2^31 tokens and sequences";
+  return {};
+}
+
+std::string check_ranks(const Rope& p) {
+  if (!has_chunks(p)) return {};
+  if (p.position == RopePosition::ids) return "cp_size is not for position=ids, where every token has its id";
+  if (!is_packed(p) && p.seq != kOpen && p.seq % 2 != 0)
+    return "seq=" + std::to_string(p.seq) + " is odd, and with cp_size a rank has two equal chunks of a sequence";
   return {};
 }
 
 std::string check_table(const Rope& p) {
   const bool counts = p.position != RopePosition::ids && p.beyond == RopeBeyond::assume_valid;
-  if (counts && p.table_rows != 0 && p.seq != kOpen && p.table_rows < p.seq)
+  if (counts && p.table_rows != 0 && p.seq != kOpen && p.table_rows < whole_seq(p))
     return "table_rows=" + std::to_string(p.table_rows) + " is below seq=" + std::to_string(p.seq) +
+           (!has_chunks(p) ? "" : " times cp_size=" + std::to_string(p.cp_size)) +
            ": give a longer table, or beyond=identity to leave tokens without an entry as they are";
   return {};
 }
@@ -113,7 +122,8 @@ std::string check(const Rope& p) {
   if (std::string text = check_dims(p); !text.empty()) return text;
   if (is_too_large(p)) return "q and k, or the table, are too large: at most 2^46 elements";
   if (std::string text = check_all_strides(p); !text.empty()) return text;
-  for (const std::string& text : {check_packed(p), check_table(p), check_computed(p), check_scaling(p)}) {
+  for (const std::string& text :
+       {check_packed(p), check_ranks(p), check_table(p), check_computed(p), check_scaling(p)}) {
     if (!text.empty()) return text;
   }
   return {};

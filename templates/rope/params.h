@@ -26,6 +26,8 @@ struct Params {
   long long offset;
   long long table_rows;
   long long seq;
+  int cp_size;
+  int cp_rank;
   common::Slots slots;
   common::Divisor by_axis[2];
   long long axis[2];   // rows along the two fastest axes

@@ -12,14 +12,17 @@ struct Position {
   bool exists;   // the token is of a sequence
 };
 
-// The last sequence that begins at a token or before it: -1 for one before the first, p.sequences for one after the
-// last.
+QUERN_DEVICE i64 begin_of(const Params& p, i64 sequence) {
+  return bit_cast<i32>(load<4, LoadHint::keep>(p.cu_seqlens + sequence));
+}
+
+// The last sequence that begins at a token of the whole ones or before it: -1 for one before the first, p.sequences
+// for one after the last.
 QUERN_DEVICE i32 sequence_of(const Params& p, i64 token) {
   i32 low = -1, high = p.sequences;
   while (low < high) {
     const i32 middle = low + (high - low + 1) / 2;
-    const i64 begin = bit_cast<i32>(load<4, LoadHint::keep>(p.cu_seqlens + middle));
-    if (begin <= token)
+    if (begin_of(p, middle) <= token)
       low = middle;
     else
       high = middle - 1;
@@ -27,15 +30,28 @@ QUERN_DEVICE i32 sequence_of(const Params& p, i64 token) {
   return low;
 }
 
+// Where token `token` of the `length` that this rank has of a sequence is in the whole sequence: in the chunk cp_rank
+// of 2 cp_size chunks, or in the one that is as far from the end.
+QUERN_DEVICE i64 place_in_chunks(const Params& p, i64 token, i64 length) {
+  const i64 chunk = length / 2;
+  return token < chunk ? token + p.cp_rank * chunk : token + (2 * (p.cp_size - 1) - p.cp_rank) * chunk;
+}
+
 // Of a token.
 QUERN_DEVICE Position position_of(const Params& p, i64 batch, i64 token) {
-  i64 position = p.offset;
+  i64 position = p.offset, in_sequence = token;
   if constexpr (spec::packed) {
-    batch = sequence_of(p, token);
+    // Sequences begin at numbers that cp_size divides, so that the last token of as many decides.
+    batch = sequence_of(p, spec::has_chunks ? (token + 1) * p.cp_size - 1 : token);
     if (batch < 0 || batch == p.sequences) return {0, false, false};
-    position -= bit_cast<i32>(load<4, LoadHint::keep>(p.cu_seqlens + batch));
+    const i64 begin = begin_of(p, batch);
+    in_sequence = token - (spec::has_chunks ? begin / p.cp_size : begin);
+    if constexpr (spec::has_chunks)
+      in_sequence = place_in_chunks(p, in_sequence, (begin_of(p, batch + 1) - begin) / p.cp_size);
+  } else if constexpr (spec::has_chunks) {
+    in_sequence = place_in_chunks(p, token, p.seq);
   }
-  if constexpr (spec::position != RopePosition::ids) position += token;
+  if constexpr (spec::position != RopePosition::ids) position += in_sequence;
   if constexpr (spec::position != RopePosition::sequence) {
     const i64 at = spec::position == RopePosition::ids ? batch * p.seq + token : batch;
     using Index = spec::Index;

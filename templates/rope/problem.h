@@ -12,7 +12,11 @@ namespace quern::rope {
 inline std::int64_t rotary_dim(const Rope& p) {
   return p.rotary_dim == 0 ? p.head_dim - p.rotary_offset : p.rotary_dim;
 }
-inline std::int64_t table_rows(const Rope& p) { return p.table_rows == 0 ? p.seq : p.table_rows; }
+// Whether a token's number here is not that in the whole sequence.
+inline bool has_chunks(const Rope& p) { return p.cp_size > 1; }
+// Tokens of a whole sequence, of which `seq` are here.
+inline std::int64_t whole_seq(const Rope& p) { return p.seq == kOpen ? kOpen : p.seq * p.cp_size; }
+inline std::int64_t table_rows(const Rope& p) { return p.table_rows == 0 ? whole_seq(p) : p.table_rows; }
 inline std::int64_t table_stride(const Rope& p) {
   return p.table == RopeTable::separate ? rotary_dim(p) / 2 : rotary_dim(p);
 }

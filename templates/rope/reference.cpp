@@ -18,15 +18,24 @@ struct Entry {
   bool is_written;  // the token is of a sequence
 };
 
+// The number in a whole sequence of token `token` of the `length` of it that a rank has.
+std::int64_t place_in_chunks(const Rope& p, const RopeArgs& a, std::int64_t token, std::int64_t length) {
+  if (!has_chunks(p)) return token;
+  const std::int64_t chunk = length / 2, number = token < chunk ? a.cp_rank : 2 * p.cp_size - 1 - a.cp_rank;
+  return number * chunk + (token < chunk ? token : token - chunk);
+}
+
 Entry entry_of(const Rope& p, const RopeArgs& a, std::int64_t batch, std::int64_t token) {
   std::int64_t position = a.offset;
   if (is_packed(p)) {
     const auto* const begins = static_cast<const std::int32_t*>(a.cu_seqlens.data);
-    for (batch = p.batch; batch >= 0 && begins[batch] > token;) --batch;
+    for (batch = p.batch; batch >= 0 && begins[batch] / p.cp_size > token;) --batch;
     if (batch < 0 || batch == p.batch) return {false, 0, false};
-    position -= begins[batch];
+    const std::int64_t begin = begins[batch] / p.cp_size, length = (begins[batch + 1] - begins[batch]) / p.cp_size;
+    position += place_in_chunks(p, a, token - begin, length);
+  } else if (p.position != RopePosition::ids) {
+    position += place_in_chunks(p, a, token, p.seq);
   }
-  if (p.position != RopePosition::ids) position += token;
   if (p.position == RopePosition::starts) position += common::read_integer(p.index, a.positions.data, batch);
   if (p.position == RopePosition::ids)
     position += common::read_integer(p.index, a.positions.data, batch * p.seq + token);

@@ -68,25 +68,27 @@ constexpr auto holds = &holds_for<Rope, F>;
 // adjacent to it.
 std::int64_t random_position(const Rope& p, std::uint64_t random) {
   if (!has_table(p)) return static_cast<std::int64_t>(random % (1 << 24));
-  const std::int64_t last = p.position == RopePosition::starts ? table_rows(p) - p.seq : table_rows(p) - 1;
+  const std::int64_t last = p.position == RopePosition::starts ? table_rows(p) - whole_seq(p) : table_rows(p) - 1;
   const std::int64_t good =
       last <= 0 ? 0 : static_cast<std::int64_t>(random / 8 % static_cast<std::uint64_t>(last + 1));
   if (p.beyond == RopeBeyond::assume_valid) return good;
   return random % 8 == 0 ? -1 : random % 8 == 1 ? last + 1 : random % 8 == 2 ? -good : good;
 }
 
-// Lengths of any size, 0 too; up to a quarter of the tokens are of no sequence, before the first and after the last.
+// Lengths of any size that ranks can share, 0 too; up to a quarter of the tokens are of no sequence, before the first
+// and after the last.
 void fill_sequences(const Rope& p, std::uint64_t seed, std::int32_t* cu_seqlens) {
-  const auto most = static_cast<std::uint64_t>(p.seq / 8 + 1);
+  const std::int64_t step = !has_chunks(p) ? 1 : 2 * p.cp_size, steps = whole_seq(p) / step;
+  const auto most = static_cast<std::uint64_t>(steps / 8 + 1);
   for (std::int64_t b = 0; b <= p.batch; ++b) {
     const auto random = [&](std::uint64_t below) {
       return static_cast<std::int64_t>(random_at(seed, static_cast<std::uint64_t>(b)) % below);
     };
     const bool inner = b > 0 && b < p.batch;
-    const std::int64_t at = inner    ? random(static_cast<std::uint64_t>(p.seq + 1))
+    const std::int64_t at = inner    ? random(static_cast<std::uint64_t>(steps + 1))
                             : b == 0 ? random(most) / 2
-                                     : p.seq - random(most);
-    cu_seqlens[b] = static_cast<std::int32_t>(std::clamp<std::int64_t>(at, 0, p.seq));
+                                     : steps - random(most);
+    cu_seqlens[b] = static_cast<std::int32_t>(std::clamp<std::int64_t>(at, 0, steps) * step);
   }
   std::sort(cu_seqlens, cu_seqlens + p.batch + 1);
 }
@@ -127,6 +129,8 @@ struct RopeFamily {
       integer_field("old_context", offsetof(Rope, old_context), 1, std::int64_t{1} << 40, "llama: positions"),
       choice_field("position", offsetof(Rope, position), kPositionChoices,
                    "of a token: its number; plus a start for each batch; or an id for each token"),
+      integer_field("cp_size", offsetof(Rope, cp_size), 1, 1 << 16,
+                    "ranks that share each sequence; seq is what one of them has"),
       dtype_field("index", offsetof(Rope, index), only(i32) | only(i64), "type of positions"),
       choice_field("beyond", offsetof(Rope, beyond), kBeyonds, "what a position outside of the table gives"),
       choice_field("place", offsetof(Rope, place), kPlaces, "in_place: q_out and k_out hold the input"),
@@ -205,6 +209,8 @@ struct RopeFamily {
   static Table<Scalar> scalars() {
     static constexpr Scalar kScalars[] = {
         {"offset", offsetof(RopeArgs, offset), "added to every position", nullptr, i64},
+        {"cp_rank", offsetof(RopeArgs, cp_rank), "cp_size > 1: which chunks of each sequence are here",
+         &is_so<Rope, has_chunks>, i64},
     };
     return kScalars;
   }

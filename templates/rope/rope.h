@@ -24,7 +24,8 @@ struct RopeArgs {
   In cu_seqlens =
       {};           // layout=thd, [batch + 1] of i32: sequence b has the tokens from cu_seqlens[b] to cu_seqlens[b + 1]
   Out report = {};  // one i64 for beyond=report; the caller sets it to -1, and it stays -1 if every position was good
-  std::int64_t offset = 0;  // added to every position
+  std::int64_t offset = 0;   // added to every position
+  std::int64_t cp_rank = 0;  // cp_size > 1: from 0 to cp_size - 1
   std::int64_t batch = kOpen;
   std::int64_t seq = kOpen;
 };
@@ -42,6 +43,11 @@ struct RopeArgs {
 //
 // layout=thd: tokens of no sequence are not written. If cu_seqlens decreases, begins below 0 or passes the end, which
 // tokens are rotated by which angles is undefined, but no access is out of bounds.
+//
+// cp_size > 1, context parallelism: of the 2 cp_size equal chunks of a sequence a rank has the chunks cp_rank and
+// 2 cp_size - 1 - cp_rank, one after the other, which are `seq` tokens; positions are those in the whole sequence.
+// layout=thd: so of each sequence; cu_seqlens is of the whole ones, with lengths that 2 cp_size divides, and tensors
+// have the tokens of this rank.
 //
 // COST: one launch. Each element is read once and written once; entries of the table are read from memory once.
 struct Rope {
@@ -68,6 +74,7 @@ struct Rope {
   std::int64_t high_factor = 4;
   std::int64_t old_context = 8192;
   RopePosition position = RopePosition::sequence;
+  std::int64_t cp_size = 1;  // ranks that share each sequence, as below
   DType index = DType::i64;  // of positions: i32 or i64
   RopeBeyond beyond = RopeBeyond::assume_valid;
   RopePlace place = RopePlace::separate;

@@ -144,6 +144,7 @@ void specialize_rope(const Rope& p, const Config& c, Spec& spec) {
   spec.flag("conjugate", p.pass != RopePass::forward);
   spec.flag("in_place", is_in_place(p));
   spec.flag("packed", is_packed(p));
+  spec.flag("has_chunks", has_chunks(p));
   spec.choice("RopePosition", "position", kPositionNames[static_cast<int>(p.position)]);
   spec.choice("RopeBeyond", "beyond", kBeyondNames[static_cast<int>(p.beyond)]);
   spec.integer("batch_axis", order.number(kBatch));
@@ -171,6 +172,8 @@ void launch_rope(const Rope& p, const RopeArgs& a, const DeviceModel& model, con
   params.report = static_cast<unsigned long long*>(a.report.data);
   params.offset = a.offset;
   params.seq = p.seq;
+  params.cp_size = static_cast<int>(p.cp_size);
+  params.cp_rank = static_cast<int>(a.cp_rank);
   params.cu_seqlens = static_cast<const int*>(a.cu_seqlens.data);
   params.sequences = static_cast<int>(is_packed(p) ? p.batch : 0);
   params.heads = static_cast<unsigned>(p.heads);

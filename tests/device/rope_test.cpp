@@ -9,7 +9,20 @@
 namespace quern::test {
 namespace {
 
-using RopeOnDevice = ReplayTest;
+class RopeOnDevice : public ReplayTest {
+ protected:
+  // What a launch makes of operands.
+  HostOperands launch(const AnyProblem& problem, const HostOperands& host, const AnyArgs& scalars) {
+    DeviceOperands device(driver(), host);
+    const AnyArgs args = device.args(scalars);
+    device.upload(host);
+    runtime().prepare_any(problem.family(), problem.data(), {}).launch(nullptr, args.data());
+    driver().check(driver()->CtxSynchronize(), Stage::launch, "cuCtxSynchronize");
+    HostOperands got = host;
+    device.download(got);
+    return got;
+  }
+};
 
 TEST_F(RopeOnDevice, ReplaysWithOtherPositions) {
   expect_replays("rope batch=3 seq=7 heads=4 kv_heads=2 head_dim=32 position=ids table_rows=50");
@@ -28,42 +41,46 @@ TEST_F(RopeOnDevice, AnOffsetMovesTheWholeSequence) {
       if ((offset < 0 || offset == 30) && cat(fields) == "position=sequence") continue;  // not in the table
       AnyArgs scalars(problem.family());
       scalars.parse_scalar("offset", cat(offset));
-      DeviceOperands device(driver(), host);
-      const AnyArgs args = device.args(scalars);
-      device.upload(host);
-      runtime().prepare_any(problem.family(), problem.data(), {}).launch(nullptr, args.data());
-      driver().check(driver()->CtxSynchronize(), Stage::launch, "cuCtxSynchronize");
-      HostOperands got = host;
-      device.download(got);
+      const HostOperands got = launch(problem, host, scalars);
       EXPECT_EQ(compare(got, host.reference(scalars)).difference, "") << fields << " offset=" << offset;
       EXPECT_EQ(offset == 0, compare(got, host.reference(none)).difference.empty()) << fields << " offset=" << offset;
     }
   }
 }
 
+// Each rank has the tokens of its chunks at the positions that they have in the whole.
+TEST_F(RopeOnDevice, EachRankOfASequence) {
+  for (const char* fields : {"cp_size=2", "cp_size=3 position=starts table_rows=40", "cp_size=4 layout=thd"}) {
+    const AnyProblem problem = runtime().parse(cat("rope batch=2 seq=12 heads=3 head_dim=24 ", fields));
+    HostOperands host(problem.family(), problem.data());
+    host.generate(7, false);
+    const HostOperands first = host.reference(AnyArgs(problem.family()));
+    for (const int rank : {0, 1}) {
+      AnyArgs scalars(problem.family());
+      scalars.parse_scalar("cp_rank", cat(rank));
+      const HostOperands got = launch(problem, host, scalars);
+      EXPECT_EQ(compare(got, host.reference(scalars)).difference, "") << fields << " cp_rank=" << rank;
+      EXPECT_EQ(rank == 0, compare(got, first).difference.empty()) << fields << " cp_rank=" << rank;
+    }
+  }
+}
+
 // The operands are between guard bands, and the host driver knows where each ends.
 TEST_F(RopeOnDevice, CuSeqlensThatDecreaseOrPassTheEndReachNothingOutside) {
-  const AnyProblem problem = runtime().parse("rope batch=4 seq=9 heads=2 head_dim=16 layout=thd");
   constexpr int kCuSeqlens = 5;
-  for (const std::vector<std::int32_t>& bad :
-       std::vector<std::vector<std::int32_t>>{{0, 5, 2, 7, 9},
-                                              {9, 7, 5, 3, 0},
-                                              {-7, 20, 21, 22, 23},
-                                              {-7, -3, 0, 20, 40},
-                                              {0, 100, 3, 100, 9},
-                                              {-2147483648, 2147483647, 0, 1, 2}}) {
+  const std::vector<std::vector<std::int32_t>> all_bad = {
+      {0, 5, 2, 7, 9},     {9, 7, 5, 3, 0},     {-7, 20, 21, 22, 23},
+      {-7, -3, 0, 20, 40}, {0, 100, 3, 100, 9}, {-2147483648, 2147483647, 0, 1, 2},
+  };
+  for (std::size_t i = 0; i < 2 * all_bad.size(); ++i) {
+    const std::string fields = i % 2 == 0 ? "cp_size=1" : "cp_size=2";
+    const std::vector<std::int32_t>& bad = all_bad[i / 2];
+    const AnyProblem problem = runtime().parse("rope batch=4 seq=9 heads=2 head_dim=16 layout=thd " + fields);
     HostOperands host(problem.family(), problem.data());
     ASSERT_EQ(host.name(kCuSeqlens), "cu_seqlens");
     host.generate(7, false);
     std::copy(bad.begin(), bad.end(), reinterpret_cast<std::int32_t*>(host.data(kCuSeqlens)));
-    const AnyArgs scalars(problem.family());
-    DeviceOperands device(driver(), host);
-    const AnyArgs args = device.args(scalars);
-    device.upload(host);
-    runtime().prepare_any(problem.family(), problem.data(), {}).launch(nullptr, args.data());
-    driver().check(driver()->CtxSynchronize(), Stage::launch, "cuCtxSynchronize");
-    HostOperands got = host;
-    EXPECT_NO_THROW(device.download(got));
+    EXPECT_NO_THROW(launch(problem, host, AnyArgs(problem.family()))) << fields;
   }
 }
 

@@ -105,6 +105,17 @@ void packed(std::vector<Case>& cases) {
   }
 }
 
+// The first rank of some that share sequences; tests/device/rope_test.cpp has the others.
+void context_parallel(std::vector<Case>& cases) {
+  for (const std::string& style : kStyles) {
+    cases.push_back({cat(shape(2, 8, 3, 2, 32), " cp_size=2 style=", style)});
+    cases.push_back({cat(shape(2, 6, 3, 0, 32), " cp_size=3 position=starts layout=sbhd table_rows=40 style=", style)});
+    cases.push_back({cat(shape(11, 512, 2, 1, 32), " cp_size=4 layout=thd style=", style)});
+    cases.push_back(
+        {cat(shape(5, 24, 2, 0, 32), " cp_size=2 layout=thd table=computed position=starts style=", style)});
+  }
+}
+
 // Parts of a head of every size around an access.
 void odd_heads(std::vector<Case>& cases) {
   std::size_t i = 0;
@@ -159,6 +170,7 @@ std::vector<Case> rope_cases() {
   tables_and_positions(cases);
   computed(cases);
   packed(cases);
+  context_parallel(cases);
   odd_heads(cases);
   strided(cases);
   empty(cases);

@@ -47,6 +47,17 @@ TEST(RopeProblem, RefusesTablesThatAreTooShort) {
   EXPECT_EQ(refusal("seq=9 table_rows=9"), "");
 }
 
+TEST(RopeProblem, SharesSequencesAmongRanks) {
+  EXPECT_EQ(refusal("seq=8 cp_size=4 table_rows=32"), "");
+  EXPECT_TRUE(has(refusal("seq=8 cp_size=4 table_rows=31"), "table_rows=31 is below seq=8 times cp_size=4"));
+  EXPECT_TRUE(has(refusal("seq=7 cp_size=2"), "seq=7 is odd"));
+  EXPECT_EQ(refusal("seq=7 cp_size=2 layout=thd"), "") << "lengths are in cu_seqlens";
+  EXPECT_TRUE(has(refusal("seq=8 cp_size=2 position=ids"), "every token has its id"));
+  EXPECT_TRUE(has(refusal("seq=1073741824 cp_size=2 layout=thd heads=1 head_dim=2"), "2^31"));
+  EXPECT_EQ(span("rope seq=8 cp_size=4", "cos"), 8 * 4 * 64 * 4);
+  EXPECT_EQ(span("rope seq=8 cp_size=4", "q"), 8 * 32 * 128 * 2);
+}
+
 TEST(RopeProblem, RefusesWhatATableOrItsAbsenceHasNot) {
   EXPECT_EQ(refusal("table=computed theta=500000 scaling=llama factor=32"), "");
   EXPECT_EQ(refusal("table=computed scaling=linear factor=4"), "");
@@ -137,7 +148,8 @@ Rope problem_of(RopeStyle style, RopePass pass) {
   return p;
 }
 
-Values run(const Rope& p, const Values& x, const Angles& angles, const std::int32_t* cu_seqlens = nullptr) {
+Values run(const Rope& p, const Values& x, const Angles& angles, const std::int32_t* cu_seqlens = nullptr,
+           std::int64_t cp_rank = 0) {
   Values out(x.size());
   RopeArgs a;
   a.q = x.data();
@@ -145,6 +157,7 @@ Values run(const Rope& p, const Values& x, const Angles& angles, const std::int3
   a.cos = angles.cos.data();
   a.sin = angles.sin.data();
   a.cu_seqlens = cu_seqlens;
+  a.cp_rank = cp_rank;
   Rope::family().reference(&p, &a);
   return out;
 }
@@ -254,6 +267,30 @@ TEST(RopeFormula, SequencesOneAfterTheOtherAreABatch) {
   packed.layout = RopeLayout::thd;
   const std::int32_t cu_seqlens[] = {0, 2, 4, 6};
   EXPECT_EQ(run(packed, x, angles, cu_seqlens), run(batch, x, angles));
+}
+
+// The chunks of a rank are rotated as in the whole sequence: of 3 ranks, 1 has the chunks 1 and 4 of 6.
+TEST(RopeFormula, ARankHasItsChunksOfTheSequence) {
+  const Values x = random_values(11);
+  const Angles angles = table(1);
+  constexpr std::size_t kToken = kHeads * kDim;
+  Rope shared = problem_of(RopeStyle::half, RopePass::forward);
+  const Values whole = run(shared, x, angles);
+  shared.cp_size = 3;
+  shared.seq = 2;
+  for (const std::int64_t rank : {0, 1, 2}) {
+    Values here, expected;
+    for (const std::int64_t chunk : {rank, 5 - rank}) {
+      const auto at = static_cast<std::ptrdiff_t>(kToken) * chunk;
+      here.insert(here.end(), x.begin() + at, x.begin() + at + kToken);
+      expected.insert(expected.end(), whole.begin() + at, whole.begin() + at + kToken);
+    }
+    EXPECT_EQ(run(shared, here, angles, nullptr, rank), expected) << rank;
+    Rope packed = shared;
+    packed.layout = RopeLayout::thd;
+    const std::int32_t cu_seqlens[] = {0, kTokens};
+    EXPECT_EQ(run(packed, here, angles, cu_seqlens, rank), expected) << rank;
+  }
 }
 
 // ---- Angles without a table

@@ -94,6 +94,16 @@ std::string check_table(const Rope& p) {
   return {};
 }
 
+std::string check_angles(const Rope& p) {
+  if (!has_angles(p)) return {};
+  if (p.table_dtype != f32)
+    return "table=angles has f32, as fewer bits of an angle are no angle: leave out table_dtype";
+  if (p.pass == RopePass::inverse)
+    return "table=angles may have two angles for a pair, which is no rotation: pass=backward is its inverse where the "
+           "two are equal";
+  return {};
+}
+
 std::string check_computed(const Rope& p) {
   const Rope d{};
   const bool names_frequencies = p.theta != d.theta || p.scaling != d.scaling;
@@ -123,7 +133,7 @@ std::string check(const Rope& p) {
   if (is_too_large(p)) return "q and k, or the table, are too large: at most 2^46 elements";
   if (std::string text = check_all_strides(p); !text.empty()) return text;
   for (const std::string& text :
-       {check_packed(p), check_ranks(p), check_table(p), check_computed(p), check_scaling(p)}) {
+       {check_packed(p), check_ranks(p), check_table(p), check_angles(p), check_computed(p), check_scaling(p)}) {
     if (!text.empty()) return text;
   }
   return {};

@@ -62,9 +62,13 @@ struct Values {
   Access high;
 };
 
-QUERN_DEVICE void rotate_pair(float& x0, float& x1, float c, float s) {
-  const float out0 = fmaf(x0, c, -(x1 * s));
-  x1 = fmaf(x1, c, x0 * s);
+// The gradient is the transposed matrix: each sine changes sign and goes to the other element.
+QUERN_DEVICE void rotate_pair(float& x0, float& x1, const Angles& angles, int pair) {
+  const int first = first_angle(pair), second = second_angle(pair);
+  const float sin0 = spec::conjugate ? -angles.sin[second] : angles.sin[first];
+  const float sin1 = spec::conjugate ? -angles.sin[first] : angles.sin[second];
+  const float out0 = fmaf(x0, angles.cos[first], -(x1 * sin0));
+  x1 = fmaf(x1, angles.cos[second], x0 * sin1);
   x0 = out0;
 }
 
@@ -73,12 +77,11 @@ QUERN_DEVICE Values rotate(const Values& values, const Angles& angles) {
   unpack<Element, kElements>(values.low, low);
   unpack<Element, kElements>(values.high, high);
   QUERN_UNROLL for (int i = 0; i < kPairs; ++i) {
-    const float sin = spec::conjugate ? -angles.sin[i] : angles.sin[i];
     if constexpr (kAcross) {
-      rotate_pair(low[i], high[i], angles.cos[i], sin);
+      rotate_pair(low[i], high[i], angles, i);
     } else {
       float* const x = i < kPairs / 2 ? low + 2 * i : high + 2 * i - kElements;
-      rotate_pair(x[0], x[1], angles.cos[i], sin);
+      rotate_pair(x[0], x[1], angles, i);
     }
   }
   return {pack<Element, kElements>(low), pack<Element, kElements>(high)};

@@ -20,6 +20,7 @@ struct Params {
   Tensor k;
   const void* cos;
   const void* sin;
+  const void* angles;
   const void* positions;
   const int* cu_seqlens;
   unsigned long long* report;

@@ -12,7 +12,7 @@ struct Position {
   bool exists;   // the token is of a sequence
 };
 
-QUERN_DEVICE i64 begin_of(const Params& p, i64 sequence) {
+QUERN_DEVICE i32 begin_of(const Params& p, i64 sequence) {
   return bit_cast<i32>(load<4, LoadHint::keep>(p.cu_seqlens + sequence));
 }
 
@@ -30,6 +30,9 @@ QUERN_DEVICE i32 sequence_of(const Params& p, i64 token) {
   return low;
 }
 
+// Of as many tokens of whole sequences, those that this rank has.
+QUERN_DEVICE i32 here(const Params& p, i32 tokens) { return spec::has_chunks ? tokens / p.cp_size : tokens; }
+
 // Where token `token` of the `length` that this rank has of a sequence is in the whole sequence: in the chunk cp_rank
 // of 2 cp_size chunks, or in the one that is as far from the end.
 QUERN_DEVICE i64 place_in_chunks(const Params& p, i64 token, i64 length) {
@@ -41,13 +44,12 @@ QUERN_DEVICE i64 place_in_chunks(const Params& p, i64 token, i64 length) {
 QUERN_DEVICE Position position_of(const Params& p, i64 batch, i64 token) {
   i64 position = p.offset, in_sequence = token;
   if constexpr (spec::packed) {
-    // Sequences begin at numbers that cp_size divides, so that the last token of as many decides.
-    batch = sequence_of(p, spec::has_chunks ? (token + 1) * p.cp_size - 1 : token);
+    batch = sequence_of(p, spec::has_chunks ? token * p.cp_size : token);  // cp_size divides where one begins
     if (batch < 0 || batch == p.sequences) return {0, false, false};
-    const i64 begin = begin_of(p, batch);
-    in_sequence = token - (spec::has_chunks ? begin / p.cp_size : begin);
+    const i64 begin = here(p, begin_of(p, batch));
+    in_sequence = token - begin;
     if constexpr (spec::has_chunks)
-      in_sequence = place_in_chunks(p, in_sequence, (begin_of(p, batch + 1) - begin) / p.cp_size);
+      in_sequence = place_in_chunks(p, in_sequence, here(p, begin_of(p, batch + 1)) - begin);
   } else if constexpr (spec::has_chunks) {
     in_sequence = place_in_chunks(p, token, p.seq);
   }

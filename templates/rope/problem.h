@@ -21,6 +21,9 @@ inline std::int64_t table_stride(const Rope& p) {
   return p.table == RopeTable::separate ? rotary_dim(p) / 2 : rotary_dim(p);
 }
 inline bool has_table(const Rope& p) { return p.table != RopeTable::computed; }
+inline bool has_angles(const Rope& p) { return p.table == RopeTable::angles; }
+// Whether the table has cosines and sines, so that the kernel computes none.
+inline bool has_cosines(const Rope& p) { return has_table(p) && !has_angles(p); }
 // Whether sequences of different lengths lie one after the other, as one batch.
 inline bool is_packed(const Rope& p) { return p.layout == RopeLayout::thd; }
 inline std::int64_t batches(const Rope& p) { return is_packed(p) ? 1 : p.batch; }

@@ -1,6 +1,7 @@
 // The plain reference: the formula of rope.h, pair by pair.
 #include <cmath>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "base/parallel.h"
@@ -31,7 +32,7 @@ Entry entry_of(const Rope& p, const RopeArgs& a, std::int64_t batch, std::int64_
     const auto* const begins = static_cast<const std::int32_t*>(a.cu_seqlens.data);
     for (batch = p.batch; batch >= 0 && begins[batch] / p.cp_size > token;) --batch;
     if (batch < 0 || batch == p.batch) return {false, 0, false};
-    const std::int64_t begin = begins[batch] / p.cp_size, length = (begins[batch + 1] - begins[batch]) / p.cp_size;
+    const std::int64_t begin = begins[batch] / p.cp_size, length = begins[batch + 1] / p.cp_size - begin;
     position += place_in_chunks(p, a, token - begin, length);
   } else if (p.position != RopePosition::ids) {
     position += place_in_chunks(p, a, token, p.seq);
@@ -42,10 +43,14 @@ Entry entry_of(const Rope& p, const RopeArgs& a, std::int64_t batch, std::int64_
   return {!has_table(p) || (position >= 0 && position < table_rows(p)), position, true};
 }
 
-// cos and sin of pair j.
 struct Angle {
   float cos;
   float sin;
+};
+
+// Those of a pair's two elements, which are the same but for table=angles.
+struct Angles {
+  Angle first, second;
 };
 
 // Where angles come from.
@@ -61,7 +66,19 @@ Source source_of(const Rope& p, const RopeArgs& a) {
   return source;
 }
 
-Angle read_angle(const Source& source, std::int64_t position, std::int64_t j) {
+// Of a pair's elements, which have these numbers among the rotated ones.
+Angles read_angles(const Source& source, std::int64_t position, std::int64_t first, std::int64_t second) {
+  const auto read = [&](std::int64_t element) {
+    Angle angle{};
+    cosine_and_sine_of(static_cast<const float*>(source.a.angles.data)[position * table_stride(source.p) + element],
+                       angle.cos, angle.sin);
+    return angle;
+  };
+  return {read(first), read(second)};
+}
+
+// Of pair j.
+Angle angle_of(const Source& source, std::int64_t position, std::int64_t j) {
   const auto& [p, a, frequencies] = source;
   if (!has_table(p)) {
     Angle angle{};
@@ -77,9 +94,17 @@ Angle read_angle(const Source& source, std::int64_t position, std::int64_t j) {
   return {cos, sin};
 }
 
-Angle angle_of(const Source& source, std::int64_t position, std::int64_t j) {
-  const Angle angle = read_angle(source, position, j);
-  return {angle.cos, source.p.pass == RopePass::forward ? angle.sin : -angle.sin};
+// The matrix of a pair is cos0, -sin0; sin1, cos1. The gradient's is the transposed one.
+template <class T>
+void rotate_pair(const Rope& p, Angles angles, const T* from, T* to, std::int64_t first, std::int64_t second) {
+  if (p.pass != RopePass::forward) {
+    std::swap(angles.first.sin, angles.second.sin);
+    angles.first.sin = -angles.first.sin;
+    angles.second.sin = -angles.second.sin;
+  }
+  const float x0 = common::to_float(from[first]), x1 = common::to_float(from[second]);
+  to[first] = common::from_compute<T>(std::fma(x0, angles.first.cos, -(x1 * angles.first.sin)));
+  to[second] = common::from_compute<T>(std::fma(x1, angles.second.cos, x0 * angles.second.sin));
 }
 
 template <class T>
@@ -88,12 +113,10 @@ void rotate_head(const Source& source, const Entry& entry, const T* from, T* to)
   if (from != to) std::memcpy(to, from, static_cast<std::size_t>(p.head_dim) * sizeof(T));
   const std::int64_t half = rotary_dim(p) / 2;
   for (std::int64_t j = 0; j < half && entry.exists; ++j) {
-    const std::int64_t first = p.rotary_offset + (is_interleaved(p) ? 2 * j : j);
-    const std::int64_t second = first + (is_interleaved(p) ? 1 : half);
-    const Angle angle = angle_of(source, entry.position, j);
-    const float x0 = common::to_float(from[first]), x1 = common::to_float(from[second]);
-    to[first] = common::from_compute<T>(std::fma(x0, angle.cos, -(x1 * angle.sin)));
-    to[second] = common::from_compute<T>(std::fma(x1, angle.cos, x0 * angle.sin));
+    const std::int64_t first = is_interleaved(p) ? 2 * j : j, second = first + (is_interleaved(p) ? 1 : half);
+    const Angle one = has_angles(p) ? Angle{} : angle_of(source, entry.position, j);
+    const Angles angles = has_angles(p) ? read_angles(source, entry.position, first, second) : Angles{one, one};
+    rotate_pair(p, angles, from, to, p.rotary_offset + first, p.rotary_offset + second);
   }
 }
 

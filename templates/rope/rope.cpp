@@ -1,6 +1,9 @@
 #include "rope/rope.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
 
 #include "base/random.h"
 #include "common/host_types.h"
@@ -45,10 +48,14 @@ Layout k_layout(const Rope& p) {
   return is_in_place(p) || p.kv_heads == 0 ? Layout{} : tensor_layout(p, p.kv_heads, p.k_strides);
 }
 Layout cos_layout(const Rope& p) {
-  if (!has_table(p)) return {};
+  if (!has_cosines(p)) return {};
   return Layout::matrix(p.table_dtype, table_rows(p), table_stride(p), table_stride(p));
 }
 Layout sin_layout(const Rope& p) { return p.table == RopeTable::joined ? Layout{} : cos_layout(p); }
+Layout angles_layout(const Rope& p) {
+  if (!has_angles(p)) return {};
+  return Layout::matrix(f32, table_rows(p), table_stride(p), table_stride(p));
+}
 Layout positions_layout(const Rope& p) {
   if (p.position == RopePosition::sequence) return {};
   if (p.position == RopePosition::starts) return Layout::list(p.index, p.batch);
@@ -93,6 +100,17 @@ void fill_sequences(const Rope& p, std::uint64_t seed, std::int32_t* cu_seqlens)
   std::sort(cu_seqlens, cu_seqlens + p.batch + 1);
 }
 
+// Angles of any size, both signs and some that are no number.
+void fill_angles(const Rope& p, std::uint64_t seed, float* angles) {
+  for (std::int64_t i = 0; i < table_rows(p) * table_stride(p); ++i) {
+    const std::uint64_t random = random_at(seed, static_cast<std::uint64_t>(i));
+    const float part = static_cast<float>(static_cast<std::int32_t>(random >> 32)) * 0x1p-31f;
+    angles[i] = random % 1024 == 0   ? std::bit_cast<float>(static_cast<std::uint32_t>(random >> 32))
+                : random % 1024 == 1 ? std::numeric_limits<float>::infinity()
+                                     : std::ldexp(part, static_cast<int>(random / 1024 % 32) - 4);
+  }
+}
+
 struct RopeFamily {
   using Problem = Rope;
   using Args = RopeArgs;
@@ -115,7 +133,8 @@ struct RopeFamily {
       choice_field("pass", offsetof(Rope, pass), kPasses, "backward: the gradient; inverse: the input again"),
       choice_field(
           "table", offsetof(Rope, table), kTables,
-          "separate: cos and sin of rotary_dim / 2; doubled: of rotary_dim; joined: both in one; computed: none"),
+          "separate: cos and sin of rotary_dim / 2; doubled: of rotary_dim; joined: both in one; angles: in radians; "
+          "computed: none"),
       dtype_field("dtype", offsetof(Rope, dtype), kTypes, "element type of q and k"),
       dtype_field("table_dtype", offsetof(Rope, table_dtype), kTypes, "element type of the table"),
       extent_field("table_rows", offsetof(Rope, table_rows), false, "positions that the table has; 0: seq"),
@@ -150,6 +169,8 @@ struct RopeFamily {
       {"cos", Role::input, offsetof(RopeArgs, cos), true, layout<cos_layout>,
        "[table_rows, rotary_dim / 2]; doubled, joined: [table_rows, rotary_dim]", "cosines; joined: and sines"},
       {"sin", Role::input, offsetof(RopeArgs, sin), true, layout<sin_layout>, "as cos", "sines; joined: none"},
+      {"angles", Role::input, offsetof(RopeArgs, angles), true, layout<angles_layout>, "[table_rows, rotary_dim]",
+       "table=angles: in radians, of each rotated element"},
       {"positions", Role::input, offsetof(RopeArgs, positions), false, layout<positions_layout>,
        "starts: [batch]; ids: [batch, seq]", "where tokens are"},
       {"cu_seqlens", Role::input, offsetof(RopeArgs, cu_seqlens), false, layout<cu_seqlens_layout>, "[batch + 1]",
@@ -243,6 +264,7 @@ struct RopeFamily {
   static bool generate(const Rope& p, int operand, std::uint64_t seed, void* data) {
     if (operand == kReport) return common::write_integer(i64, data, 0, -1), true;
     if (operand == kCuSeqlens) return fill_sequences(p, seed, static_cast<std::int32_t*>(data)), true;
+    if (operand == kAngles) return fill_angles(p, seed, static_cast<float*>(data)), true;
     if (operand != kPositions) return false;
     const std::int64_t count = p.position == RopePosition::ids ? p.batch * p.seq : p.batch;
     for (std::int64_t i = 0; i < count; ++i)

@@ -18,8 +18,9 @@ struct RopeArgs {
   In k = {};       // the same with kv_heads heads; none where kv_heads is 0
   Out q_out = {};  // must not overlap other operands. place=in_place: holds q, and is rotated
   Out k_out = {};
-  In cos = {};  // the table, by field `table`: [positions, rotary_dim / 2] or [positions, rotary_dim] of table_dtype
-  In sin = {};  // of the same shape; none where table=joined
+  In cos = {};     // the table, by field `table`: [positions, rotary_dim / 2] or [positions, rotary_dim] of table_dtype
+  In sin = {};     // of the same shape; none where table=joined
+  In angles = {};  // table=angles, instead of cos and sin: [positions, rotary_dim] of f32, in radians
   In positions = {};  // of `index`, position=starts: [batch]; position=ids: [batch, seq]
   In cu_seqlens =
       {};           // layout=thd, [batch + 1] of i32: sequence b has the tokens from cu_seqlens[b] to cu_seqlens[b + 1]
@@ -40,6 +41,11 @@ struct RopeArgs {
 // table=computed: c and s are within 2^-23 of the exact ones at positions below 2^36: the angle is a product of
 // integers in units of 2^-64 turns, whose whole turns are lost without a rounding. Their bits are the same on every
 // device.
+//
+// table=angles: c and s are within 2^-23 of the exact ones of any fp32 angle, NaN of infinities and NaN; their bits are
+// the same on every device. The two elements of a pair have an angle each, c0 and s0, c1 and s1, which may differ:
+//   out0 = fma(x0, c0, -(x1 * s0))    out1 = fma(x1, c1, x0 * s1)      backward: fma(g0, c0, g1 * s1), fma(g1, c1, -(g0
+//   * s0))
 //
 // layout=thd: tokens of no sequence are not written. If cu_seqlens decreases, begins below 0 or passes the end, which
 // tokens are rotated by which angles is undefined, but no access is out of bounds.

@@ -28,6 +28,7 @@ enum class RopePass : unsigned char { QUERN_ROPE_PASSES(QUERN_VALUE) };
   VALUE(separate) /* cos[p, j] and sin[p, j], rows of rotary_dim / 2: flash-attention's */               \
   VALUE(doubled)  /* the same in rows of rotary_dim, whose second halves are not read: Hugging Face's */ \
   VALUE(joined)   /* cos[p, j] and cos[p, j + rotary_dim / 2]: vLLM's and FlashInfer's cos_sin_cache */  \
+  VALUE(angles)   /* angles[p, e] in radians, for each rotated element e: TransformerEngine's freqs */   \
   VALUE(computed) /* nowhere: the kernel computes cosine and sine of p * theta^(-2j / rotary_dim) */
 enum class RopeTable : unsigned char { QUERN_ROPE_TABLES(QUERN_VALUE) };
 

@@ -17,8 +17,8 @@ constexpr const char* kBeyondNames[] = {QUERN_ROPE_BEYONDS(QUERN_CHOICE_NAME) nu
 
 // Heads of a thread, for which it reads the table once: more of them cost registers, and so threads in flight. One
 // where a problem has few threads.
-std::int32_t many_heads(std::int64_t vector) {
-  return static_cast<std::int32_t>(std::clamp<std::int64_t>(32 / vector, 1, 4));
+std::int32_t many_heads(const Rope& p, std::int64_t vector) {
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(32 / vector, 1, has_angles(p) ? 2 : 4));
 }
 
 std::int64_t element_bytes(const Rope& p) { return bytes(p.dtype); }
@@ -57,13 +57,18 @@ Config config_of(std::int64_t vector, std::int32_t heads) {
   return c;
 }
 
+// Where a thread computes cosines and sines, many at once cost registers: of 8 pairs, or of 8 elements.
+std::int64_t widest_default(const Rope& p, const Target& target) {
+  return has_cosines(p) ? common::widest_access(target) : has_angles(p) ? 4 * element_bytes(p) : 16;
+}
+
 // Of problems whose size is known at the launch only.
 constexpr std::int64_t kFewElements = std::int64_t{1} << 21;
 bool has_few_elements(const Rope& p) { return batches(p) * p.seq * all_heads(p) * p.head_dim < kFewElements; }
 
 // Whether several heads a thread would leave a multiprocessor fewer than 512 threads.
 bool has_few_threads(const Rope& p, const DeviceModel& model, std::int64_t vector) {
-  return slots_of(p, config_of(vector, many_heads(vector))) < std::int64_t{512} * model.multiprocessors;
+  return slots_of(p, config_of(vector, many_heads(p, vector))) < std::int64_t{512} * model.multiprocessors;
 }
 
 // ---- The launch
@@ -93,6 +98,7 @@ void set_axes(const Rope& p, const Config& c, Params& params) {
 void set_table(const Rope& p, const RopeArgs& a, Params& params) {
   params.cos = a.cos.data;
   params.sin = a.sin.data;
+  params.angles = a.angles.data;
   if (p.table == RopeTable::joined && a.cos.data != nullptr)
     params.sin = static_cast<const std::byte*>(a.cos.data) + rotary_dim(p) / 2 * bytes(p.table_dtype);
   params.table_rows = table_rows(p);
@@ -106,9 +112,8 @@ bool vector_holds_elements(const Rope& p, const Target&, const Config& c) { retu
 bool registers_suffice(const Rope&, const Target&, const Config& c) { return c[kVector] * c[kUnroll] <= 64; }
 
 int rope_variants(const Rope& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
-  // Computing the angles of 16 pairs at once would cost registers.
-  const std::int64_t vector = natural_vector(p, has_table(p) ? common::widest_access(target) : 16);
-  const std::int32_t many = many_heads(vector);
+  const std::int64_t vector = natural_vector(p, widest_default(p, target));
+  const std::int32_t many = many_heads(p, vector);
   int count = 0;
   if (is_open(p)) {
     out[count++] = {"few", config_of(vector, 1), &is_so<Rope, has_few_elements>};
@@ -116,14 +121,15 @@ int rope_variants(const Rope& p, const Target& target, const DeviceModel& model,
   } else {
     out[count++] = {"vector", config_of(vector, has_few_threads(p, model, vector) ? 1 : many)};
   }
-  if (vector > element_bytes(p)) out[count++] = {"element", config_of(element_bytes(p), many_heads(element_bytes(p)))};
+  if (vector > element_bytes(p))
+    out[count++] = {"element", config_of(element_bytes(p), many_heads(p, element_bytes(p)))};
   return count;
 }
 
 // Of the table: as many entries as a thread reads at once.
 std::uint32_t operand_alignment(const Rope& p, int operand, const Config& c) {
-  if (operand != kCos && operand != kSin) return static_cast<std::uint32_t>(c[kVector]);
-  const std::int64_t entries = c[kVector] / element_bytes(p) / (is_across(p, c) ? 1 : 2);
+  if (operand != kCos && operand != kSin && operand != kAngles) return static_cast<std::uint32_t>(c[kVector]);
+  const std::int64_t entries = c[kVector] / element_bytes(p) / (is_across(p, c) || has_angles(p) ? 1 : 2);
   return static_cast<std::uint32_t>(std::min<std::int64_t>(16, entries * bytes(p.table_dtype)));
 }
 
@@ -151,10 +157,11 @@ void specialize_rope(const Rope& p, const Config& c, Spec& spec) {
   spec.integer("token_axis", order.number(kToken));
   spec.integer("head_axis", order.number(kHead));
   spec.flag("has_table", has_table(p));
+  spec.flag("has_angles", has_angles(p));
   if (has_table(p)) {
     spec.type("Table", common::spec_type(p.table_dtype));
     spec.integer("table_stride", table_stride(p));
-    spec.part("rope/table.cuh");
+    spec.part(has_angles(p) ? "rope/angles.cuh" : "rope/table.cuh");
   } else {
     spec.source("frequencies.cuh", frequencies_source(p));
     spec.part("rope/computed.cuh");

@@ -38,6 +38,27 @@ QUERN_DEVICE void cosine_and_sine(u64 turns, float& cosine, float& sine) {
   if (quarter >= 2) sine = -sine;
 }
 
+// An fp32 number is m 2^e with an integer m below 2^24, and so that many turns are m times the bits of 1 / (2 pi) from
+// 2^-e on, in units of 2^-64: those before are whole turns. 192 bits reach to the largest number.
+QUERN_DEVICE u64 turns_of(u32 mantissa, u32 shift) {
+  constexpr u64 kBits[] = {0x28be60db9391054a, 0x7f09d5f47d4d3770, 0x36d8a5664f10e410};
+  const u64 before = shift < 64 ? 0 : shift < 128 ? kBits[0] : kBits[1];
+  const u64 here = shift < 64 ? kBits[0] : shift < 128 ? kBits[1] : kBits[2];
+  const u32 inside = shift % 64;
+  const u64 factor = inside == 0 ? before : before << inside | here >> (64 - inside);
+  return mantissa * factor;
+}
+
+// Of an angle in radians. Within 2^-23 of the exact values, however large it is; NaN of infinities and NaN.
+QUERN_DEVICE void cosine_and_sine_of(float radians, float& cosine, float& sine) {
+  const u32 bits = common::bit_cast<u32>(radians), exponent = bits >> 23 & 255;
+  const u32 mantissa = exponent == 0 ? 0 : (bits & 0x7fffff) | 0x800000;
+  constexpr u32 kUnit = 86;  // of an exponent whose mantissa is in units of 2^-64
+  const u64 turns = exponent <= kUnit ? 0 : turns_of(mantissa, exponent - kUnit);
+  cosine_and_sine(bits >> 31 == 0 ? turns : 0 - turns, cosine, sine);
+  if (exponent == 255) cosine = sine = common::bit_cast<float>(u32{0x7fffffff});
+}
+
 }  // namespace quern::rope
 
 #endif  // QUERN_ROPE_TURNS_CUH_

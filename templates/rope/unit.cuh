@@ -22,12 +22,18 @@ constexpr u32 kCopies = spec::copies / kElements;      // accesses that are copi
 constexpr u32 kRotatedUnits = (kChunks + 1) / 2;
 constexpr u32 kUnits = kRotatedUnits + (kCopies + 1) / 2;
 
-// For each pair of a unit: those of `low` come first.
+// For each pair of a unit: those of `low` come first. has_angles: for each element, likewise.
 constexpr int kPairs = kElements;
+constexpr int kAngles = spec::has_angles ? 2 * kElements : kPairs;
 struct Angles {
-  float cos[kPairs];
-  float sin[kPairs];
+  float cos[kAngles];
+  float sin[kAngles];
 };
+// The number of the angle of a pair's first element, and of its second one.
+QUERN_DEVICE constexpr int first_angle(int pair) { return spec::has_angles && !kAcross ? 2 * pair : pair; }
+QUERN_DEVICE constexpr int second_angle(int pair) {
+  return !spec::has_angles ? pair : kAcross ? kElements + pair : 2 * pair + 1;
+}
 
 struct Unit {
   u32 low;  // element of the head

@@ -15,8 +15,9 @@ TEST_F(RopeCompile, EachStyleTypeAndTable) {
   std::vector<Job> jobs;
   for (const char* style : {"half", "interleaved"}) {
     for (const char* type : {"bf16", "f16", "f32"}) {
-      for (const char* table : {"separate", "doubled table_dtype=bf16", "joined table_dtype=f16", "computed"}) {
-        const std::string& arch = kArchitectures[(jobs.size() + jobs.size() / 4) % kArchitectures.size()];
+      for (const char* table :
+           {"separate", "doubled table_dtype=bf16", "joined table_dtype=f16", "angles", "computed"}) {
+        const std::string& arch = kArchitectures[(jobs.size() + jobs.size() / 5) % kArchitectures.size()];
         jobs.push_back({cat("rope style=", style, " dtype=", type, " table=", table), arch});
       }
     }
@@ -30,7 +31,8 @@ TEST_F(RopeCompile, EachPositionAndPartOfAHead) {
        {"position=starts beyond=report", "position=ids index=i32 beyond=identity layout=bhsd",
         "head_dim=256 rotary_dim=64 rotary_offset=128 layout=sbhd", "head_dim=256 rotary_dim=64 place=in_place",
         "head_dim=92 style=interleaved table=computed theta=500000 scaling=llama",
-        "head_dim=33 rotary_dim=30 pass=backward layout=thd"}) {
+        "head_dim=33 rotary_dim=30 pass=backward layout=thd",
+        "head_dim=34 table=angles pass=backward style=interleaved layout=thd cp_size=2"}) {
     for (const std::string& arch : kArchitectures) jobs.push_back({cat("rope ", fields), arch});
   }
   expect_each_good(jobs);

@@ -89,6 +89,23 @@ void computed(std::vector<Case>& cases) {
   }
 }
 
+// Angles in radians, one for each element of a pair; TransformerEngine's margin is a table that is longer.
+void angles(std::vector<Case>& cases) {
+  std::size_t i = 0;
+  for (const std::string& style : kStyles) {
+    for (const char* pass : {"forward", "backward"}) {
+      for (const char* parts : {"head_dim=128 table_rows=23", "head_dim=44 rotary_dim=34",
+                                "head_dim=128 rotary_dim=64 rotary_offset=64 beyond=identity position=ids table_rows=9",
+                                "head_dim=6 place=in_place", "head_dim=24 layout=thd cp_size=2"}) {
+        cases.push_back({cat("rope batch=2 seq=14 heads=3 kv_heads=2 table=angles ", parts, " style=", style,
+                             " pass=", pass, " dtype=", next(kTypes, i)),
+                         static_cast<int>(i % 2)});
+        ++i;
+      }
+    }
+  }
+}
+
 // Sequences of different lengths: TransformerEngine's 11, none, and more than there are tokens.
 void packed(std::vector<Case>& cases) {
   std::size_t i = 0;
@@ -169,6 +186,7 @@ std::vector<Case> rope_cases() {
   peers_shapes(cases);
   tables_and_positions(cases);
   computed(cases);
+  angles(cases);
   packed(cases);
   context_parallel(cases);
   odd_heads(cases);

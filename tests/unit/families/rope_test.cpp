@@ -70,6 +70,9 @@ TEST(RopeProblem, RefusesWhatATableOrItsAbsenceHasNot) {
   EXPECT_TRUE(has(refusal("table=computed scaling=linear low_factor=2"), "for scaling=llama"));
   EXPECT_TRUE(has(refusal("table=computed scaling=llama low_factor=4"), "high_factor must be above"));
   EXPECT_TRUE(has(refusal("table=computed head_dim=32768"), "at most 16384"));
+  EXPECT_EQ(refusal("table=angles pass=backward beyond=identity"), "");
+  EXPECT_TRUE(has(refusal("table=angles table_dtype=bf16"), "leave out table_dtype"));
+  EXPECT_TRUE(has(refusal("table=angles pass=inverse"), "pass=backward is its inverse"));
 }
 
 TEST(RopeProblem, RefusesOutputsThatShareMemory) {
@@ -101,6 +104,8 @@ TEST(RopeOperands, FollowLayoutAndPlace) {
   EXPECT_EQ(span(shape + "table=doubled table_rows=9 table_dtype=bf16", "sin"), 9 * 16 * 2);
   EXPECT_EQ(span(shape + "table=joined", "sin"), 0);
   EXPECT_EQ(span(shape + "table=computed", "cos"), 0);
+  EXPECT_EQ(span(shape + "table=angles table_rows=9", "angles"), 9 * 16 * 4);
+  EXPECT_EQ(span(shape + "table=angles", "cos") + span(shape + "table=angles", "sin") + span(shape, "angles"), 0);
   EXPECT_EQ(span(shape + "position=starts index=i32", "positions"), 2 * 4);
   EXPECT_EQ(span(shape + "position=ids", "positions"), 2 * 4 * 8);
 }
@@ -257,6 +262,32 @@ TEST(RopeFormula, RotationsAddUpAndTheInverseUndoesThem) {
   }
 }
 
+// Each element with an angle of its own: not a rotation, but linear.
+TEST(RopeFormula, BackwardIsTheAdjointWhereAPairHasTwoAngles) {
+  const Values x = random_values(12), y = random_values(13), radians = random_values(14, kTokens * 8);
+  for (const RopeStyle style : kStyles) {
+    const auto run_pass = [&](RopePass pass, const Values& values) {
+      Rope p = problem_of(style, pass);
+      p.table = RopeTable::angles;
+      Values out(kElements);
+      RopeArgs a;
+      a.q = values.data();
+      a.q_out = out.data();
+      a.angles = radians.data();
+      Rope::family().reference(&p, &a);
+      return out;
+    };
+    const Values forward = run_pass(RopePass::forward, x), backward = run_pass(RopePass::backward, y);
+    EXPECT_NEAR(dot(forward, y), dot(x, backward), 1e-3);
+    EXPECT_GT(std::abs(dot(x, y) - dot(forward, y)), 1.0);
+    EXPECT_GT(largest_difference(run_pass(RopePass::backward, forward), x), 0.1) << "not the inverse";
+    const std::size_t first = 2, second = style == RopeStyle::half ? 6 : 3;  // of token 0
+    const std::size_t other = style == RopeStyle::half ? 4 : 1;              // the second element's angle
+    EXPECT_NEAR(forward[first], x[first] * std::cos(radians[0]) - x[second] * std::sin(radians[0]), 1e-5);
+    EXPECT_NEAR(forward[second], x[second] * std::cos(radians[other]) + x[first] * std::sin(radians[other]), 1e-5);
+  }
+}
+
 // Three sequences of two tokens, one after the other, are a batch of three.
 TEST(RopeFormula, SequencesOneAfterTheOtherAreABatch) {
   const Values x = random_values(9);
@@ -348,6 +379,31 @@ TEST(RopeAngles, AreExactAtEveryPositionBelow2To36) {
       ASSERT_NEAR(cosine, static_cast<double>(std::cos(angle)), 0x1p-23) << position << " " << j;
       ASSERT_NEAR(sine, static_cast<double>(std::sin(angle)), 0x1p-23) << position << " " << j;
     }
+  }
+}
+
+// Every exponent. glibc's double precision reduces any angle by as many bits of pi as it takes.
+TEST(RopeAngles, OfRadiansAreExactHoweverLarge) {
+  Random random(15);
+  for (int i = 0; i < 100000; ++i) {
+    const auto bits = static_cast<std::uint32_t>(random.next());
+    const float radians = common::bit_cast<float>(bits);
+    float cosine = 0, sine = 0;
+    rope::cosine_and_sine_of(radians, cosine, sine);
+    if (!std::isfinite(radians)) {
+      ASSERT_TRUE(std::isnan(cosine) && std::isnan(sine)) << radians;
+      continue;
+    }
+    ASSERT_NEAR(cosine, std::cos(double{radians}), 0x1p-23) << radians;
+    ASSERT_NEAR(sine, std::sin(double{radians}), 0x1p-23) << radians;
+  }
+}
+
+TEST(RopeAngles, OfNoNumberAreNoNumber) {
+  for (const float radians : {INFINITY, -INFINITY, NAN}) {
+    float cosine = 0, sine = 0;
+    rope::cosine_and_sine_of(radians, cosine, sine);
+    EXPECT_TRUE(std::isnan(cosine) && std::isnan(sine)) << radians;
   }
 }
 

@@ -69,7 +69,7 @@ TEST_F(RopeOnDevice, EachRankOfASequence) {
 TEST_F(RopeOnDevice, CuSeqlensThatDecreaseOrPassTheEndReachNothingOutside) {
   constexpr int kCuSeqlens = 6;
   const std::vector<std::vector<std::int32_t>> all_bad = {
-      {0, 5, 2, 7, 9},     {9, 7, 5, 3, 0},     {-7, 20, 21, 22, 23},
+      {0, 5, 2, 7, 9},     {9, 7, 5, 3, 0},     {-70000000, 20, 21, 22, 23},
       {-7, -3, 0, 20, 40}, {0, 100, 3, 100, 9}, {-2147483648, 2147483647, 0, 1, 2},
   };
   for (std::size_t i = 0; i < 2 * all_bad.size(); ++i) {

@@ -8,11 +8,10 @@
 namespace quern::rope {
 
 // The angles of a position that the table has.
-QUERN_DEVICE Angles angles_at(const Params& p, i64 position, const Unit& unit) {
-  const float* const row = static_cast<const float*>(p.angles) + position * spec::table_stride;
+QUERN_DEVICE Angles angles_at(const Params& p, const Position& position, const Unit& unit) {
   float radians[kAngles] = {};
-  load_entries<kElements>(row, unit.low - spec::rotary_offset, radians);
-  if (unit.has_high) load_entries<kElements>(row, unit.high - spec::rotary_offset, radians + kElements);
+  load_entries<kElements>(p.angles, position, unit.low - spec::rotary_offset, radians);
+  if (unit.has_high) load_entries<kElements>(p.angles, position, unit.high - spec::rotary_offset, radians + kElements);
   Angles angles = {};
   QUERN_UNROLL for (int i = 0; i < kAngles; ++i) cosine_and_sine_of(radians[i], angles.cos[i], angles.sin[i]);
   return angles;

@@ -68,30 +68,58 @@ std::string check_all_strides(const Rope& p) {
   return {};
 }
 
+bool is_of_each_token(const Rope& p) { return p.position == RopePosition::ids || p.position == RopePosition::tokens; }
+
 std::string check_packed(const Rope& p) {
   constexpr std::int64_t kMost = std::int64_t{1} << 31;  // cu_seqlens has i32
   if (!is_packed(p)) return {};
-  if (p.position == RopePosition::ids)
-    return "position=ids needs no cu_seqlens: with layout=bshd batch=1 every token has its id";
+  if (is_of_each_token(p))
+    return "position=ids and tokens need no cu_seqlens: with layout=bshd batch=1 every token has its own";
   if (whole_seq(p) >= kMost || p.batch >= kMost) return "layout=thd takes fewer than 2^31 tokens and sequences";
   return {};
 }
 
 std::string check_ranks(const Rope& p) {
   if (!has_chunks(p)) return {};
-  if (p.position == RopePosition::ids) return "cp_size is not for position=ids, where every token has its id";
+  if (is_of_each_token(p)) return "cp_size is not for position=ids and tokens, where every token has its own";
   if (!is_packed(p) && p.seq != kOpen && p.seq % 2 != 0)
     return "seq=" + std::to_string(p.seq) + " is odd, and with cp_size a rank has two equal chunks of a sequence";
   return {};
 }
 
 std::string check_table(const Rope& p) {
-  const bool counts = p.position != RopePosition::ids && p.beyond == RopeBeyond::assume_valid;
+  const bool counts = !is_of_each_token(p) && p.beyond == RopeBeyond::assume_valid;
   if (counts && p.table_rows != 0 && p.seq != kOpen && p.table_rows < whole_seq(p))
     return "table_rows=" + std::to_string(p.table_rows) + " is below seq=" + std::to_string(p.seq) +
            (!has_chunks(p) ? "" : " times cp_size=" + std::to_string(p.cp_size)) +
            ": give a longer table, or beyond=identity to leave tokens without an entry as they are";
   return {};
+}
+
+std::string check_tokens(const Rope& p) {
+  if (p.position != RopePosition::tokens) return {};
+  if (!has_table(p)) return "position=tokens counts entries of a table, and table=computed has none: give position=ids";
+  if (p.table_rows != 0 || p.beyond != RopeBeyond::assume_valid)
+    return "position=tokens has a table with an entry for each token: leave out table_rows and beyond";
+  return {};
+}
+
+std::string check_sections(const Rope& p) {
+  const bool alternates = p.section_order == RopeSectionOrder::interleaved;
+  if (p.sections.count == 0) return alternates ? "section_order=interleaved needs sections" : "";
+  if (!is_of_each_token(p)) return "sections need position=ids or tokens, with which a token has several positions";
+  if (has_angles(p)) return "sections are not for table=angles, which has an angle for each element";
+  std::int64_t pairs = 0;
+  for (int i = 0; i < p.sections.count; ++i) {
+    if (p.sections[i] > rotary_dim(p)) return "a section has more pairs than a head";
+    pairs += p.sections[i];
+    const std::int64_t last = (p.sections[i] - 1) * p.sections.count + i;
+    if (alternates && i > 0 && p.sections[i] > 0 && last >= rotary_dim(p) / 2)
+      return "section_order=interleaved: only the first section may have more than its part of the pairs";
+  }
+  if (pairs == rotary_dim(p) / 2) return {};
+  return "sections have " + std::to_string(pairs) + " pairs together, and a head has " +
+         std::to_string(rotary_dim(p) / 2);
 }
 
 std::string check_angles(const Rope& p) {
@@ -132,8 +160,8 @@ std::string check(const Rope& p) {
   if (std::string text = check_dims(p); !text.empty()) return text;
   if (is_too_large(p)) return "q and k, or the table, are too large: at most 2^46 elements";
   if (std::string text = check_all_strides(p); !text.empty()) return text;
-  for (const std::string& text :
-       {check_packed(p), check_ranks(p), check_table(p), check_angles(p), check_computed(p), check_scaling(p)}) {
+  for (const std::string& text : {check_packed(p), check_ranks(p), check_table(p), check_tokens(p), check_sections(p),
+                                  check_angles(p), check_computed(p), check_scaling(p)}) {
     if (!text.empty()) return text;
   }
   return {};

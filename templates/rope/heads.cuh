@@ -99,7 +99,7 @@ QUERN_DEVICE void rotate_heads(const Params& p, const Slot& slot) {
   }
   const Position position = position_of(p, row.batch(), row.token());
   if (unit.rotates && position.rotates) {
-    const Angles angles = angles_at(p, position.number, unit);
+    const Angles angles = angles_at(p, position, unit);
     QUERN_UNROLL for (int i = 0; i < spec::unroll; ++i) values[i] = rotate(values[i], angles);
   }
   QUERN_UNROLL for (int i = 0; i < spec::unroll; ++i) {

@@ -27,6 +27,7 @@ struct Params {
   long long offset;
   long long table_rows;
   long long seq;
+  long long tokens;  // of all batches
   int cp_size;
   int cp_rank;
   common::Slots slots;

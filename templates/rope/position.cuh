@@ -6,9 +6,10 @@
 
 namespace quern::rope {
 
+// A token's positions, of which a pair has one.
 struct Position {
-  i64 number;
-  bool rotates;  // the table has it, or the problem says that it has all
+  i64 numbers[kAxes];
+  bool rotates;  // the table has them, or the problem says that it has all
   bool exists;   // the token is of a sequence
 };
 
@@ -40,12 +41,36 @@ QUERN_DEVICE i64 place_in_chunks(const Params& p, i64 token, i64 length) {
   return token < chunk ? token + p.cp_rank * chunk : token + (2 * (p.cp_size - 1) - p.cp_rank) * chunk;
 }
 
+// That of a pair.
+QUERN_DEVICE i64 number_of(const Position& position, u32 pair) {
+  i64 number = position.numbers[0];
+  if constexpr (kAxes > 1) {
+    const int axis = axis_of(pair);
+    QUERN_UNROLL for (int i = 1; i < kAxes; ++i) number = axis == i ? position.numbers[i] : number;
+  }
+  return number;
+}
+
+QUERN_DEVICE i64 read_position(const Params& p, i64 at) {
+  using Index = spec::Index;
+  return bit_cast<Index>(load<sizeof(Index), LoadHint::keep>(static_cast<const Index*>(p.positions) + at));
+}
+
+// Of a token whose number in its sequence is `in_sequence`, and in all batches `in_all`.
+QUERN_DEVICE i64 position_on_axis(const Params& p, int axis, i64 batch, i64 in_sequence, i64 in_all) {
+  if constexpr (spec::position == RopePosition::ids) return p.offset + read_position(p, axis * p.tokens + in_all);
+  if constexpr (spec::position == RopePosition::tokens) return p.offset + axis * p.tokens + in_all;
+  if constexpr (spec::position == RopePosition::starts) return p.offset + read_position(p, batch) + in_sequence;
+  return p.offset + in_sequence;
+}
+
 // Of a token.
 QUERN_DEVICE Position position_of(const Params& p, i64 batch, i64 token) {
-  i64 position = p.offset, in_sequence = token;
+  const i64 in_all = spec::packed ? token : batch * p.seq + token;
+  i64 in_sequence = token;
   if constexpr (spec::packed) {
     batch = sequence_of(p, spec::has_chunks ? token * p.cp_size : token);  // cp_size divides where one begins
-    if (batch < 0 || batch == p.sequences) return {0, false, false};
+    if (batch < 0 || batch == p.sequences) return {{}, false, false};
     const i64 begin = here(p, begin_of(p, batch));
     in_sequence = token - begin;
     if constexpr (spec::has_chunks)
@@ -53,19 +78,18 @@ QUERN_DEVICE Position position_of(const Params& p, i64 batch, i64 token) {
   } else if constexpr (spec::has_chunks) {
     in_sequence = place_in_chunks(p, token, p.seq);
   }
-  if constexpr (spec::position != RopePosition::ids) position += in_sequence;
-  if constexpr (spec::position != RopePosition::sequence) {
-    const i64 at = spec::position == RopePosition::ids ? batch * p.seq + token : batch;
-    using Index = spec::Index;
-    position += bit_cast<Index>(load<sizeof(Index), LoadHint::keep>(static_cast<const Index*>(p.positions) + at));
-  }
   // cu_seqlens with a number below 0 must not make it read outside of the table.
   constexpr bool kAll = spec::beyond == RopeBeyond::assume_valid && !(spec::packed && spec::has_table);
-  const bool rotates = kAll || (position >= 0 && position < p.table_rows);
-  if constexpr (spec::beyond == RopeBeyond::report) {
-    if (!rotates) atomicMin(p.report, static_cast<u64>(spec::packed ? token : batch * p.seq + token));
+  Position position = {{}, true, true};
+  QUERN_UNROLL for (int axis = 0; axis < kAxes; ++axis) {
+    const i64 number = position_on_axis(p, axis, batch, in_sequence, in_all);
+    position.numbers[axis] = number;
+    if (!kAll && (number < 0 || number >= p.table_rows)) position.rotates = false;
   }
-  return {position, rotates, true};
+  if constexpr (spec::beyond == RopeBeyond::report) {
+    if (!position.rotates) atomicMin(p.report, static_cast<u64>(in_all));
+  }
+  return position;
 }
 
 }  // namespace quern::rope

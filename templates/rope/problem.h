@@ -2,6 +2,7 @@
 #ifndef QUERN_ROPE_PROBLEM_H_
 #define QUERN_ROPE_PROBLEM_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -16,7 +17,12 @@ inline std::int64_t rotary_dim(const Rope& p) {
 inline bool has_chunks(const Rope& p) { return p.cp_size > 1; }
 // Tokens of a whole sequence, of which `seq` are here.
 inline std::int64_t whole_seq(const Rope& p) { return p.seq == kOpen ? kOpen : p.seq * p.cp_size; }
-inline std::int64_t table_rows(const Rope& p) { return p.table_rows == 0 ? whole_seq(p) : p.table_rows; }
+// Positions of a token.
+inline std::int64_t axes(const Rope& p) { return std::max<std::int64_t>(1, p.sections.count); }
+// The axis that pair j has.
+int axis_of(const Rope& p, std::int64_t j);
+// Adjacent pairs that have the same axis, from multiples of it on: a power of two.
+std::int64_t axis_run(const Rope& p);
 inline std::int64_t table_stride(const Rope& p) {
   return p.table == RopeTable::separate ? rotary_dim(p) / 2 : rotary_dim(p);
 }
@@ -27,6 +33,11 @@ inline bool has_cosines(const Rope& p) { return has_table(p) && !has_angles(p); 
 // Whether sequences of different lengths lie one after the other, as one batch.
 inline bool is_packed(const Rope& p) { return p.layout == RopeLayout::thd; }
 inline std::int64_t batches(const Rope& p) { return is_packed(p) ? 1 : p.batch; }
+inline bool is_open(const Rope& p) { return batches(p) == kOpen || p.seq == kOpen; }
+inline std::int64_t table_rows(const Rope& p) {
+  if (p.position == RopePosition::tokens) return is_open(p) ? kOpen : axes(p) * batches(p) * p.seq;
+  return p.table_rows == 0 ? whole_seq(p) : p.table_rows;
+}
 inline bool is_in_place(const Rope& p) { return p.place == RopePlace::in_place; }
 inline bool is_interleaved(const Rope& p) { return p.style == RopeStyle::interleaved; }
 inline std::int64_t all_heads(const Rope& p) { return p.heads + p.kv_heads; }

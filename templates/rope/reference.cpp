@@ -12,10 +12,10 @@
 namespace quern::rope {
 namespace {
 
-// A token's entry of the table.
+// A token's entries of the table, by axis.
 struct Entry {
   bool exists;
-  std::int64_t position;
+  std::int64_t positions[4];
   bool is_written;  // the token is of a sequence
 };
 
@@ -27,20 +27,29 @@ std::int64_t place_in_chunks(const Rope& p, const RopeArgs& a, std::int64_t toke
 }
 
 Entry entry_of(const Rope& p, const RopeArgs& a, std::int64_t batch, std::int64_t token) {
-  std::int64_t position = a.offset;
+  const std::int64_t in_all = batch * p.seq + token;
+  std::int64_t in_sequence = token;
   if (is_packed(p)) {
     const auto* const begins = static_cast<const std::int32_t*>(a.cu_seqlens.data);
     for (batch = p.batch; batch >= 0 && begins[batch] / p.cp_size > token;) --batch;
-    if (batch < 0 || batch == p.batch) return {false, 0, false};
+    if (batch < 0 || batch == p.batch) return {false, {}, false};
     const std::int64_t begin = begins[batch] / p.cp_size, length = begins[batch + 1] / p.cp_size - begin;
-    position += place_in_chunks(p, a, token - begin, length);
-  } else if (p.position != RopePosition::ids) {
-    position += place_in_chunks(p, a, token, p.seq);
+    in_sequence = place_in_chunks(p, a, token - begin, length);
+  } else {
+    in_sequence = place_in_chunks(p, a, token, p.seq);
   }
-  if (p.position == RopePosition::starts) position += common::read_integer(p.index, a.positions.data, batch);
-  if (p.position == RopePosition::ids)
-    position += common::read_integer(p.index, a.positions.data, batch * p.seq + token);
-  return {!has_table(p) || (position >= 0 && position < table_rows(p)), position, true};
+  const auto read = [&](std::int64_t at) { return common::read_integer(p.index, a.positions.data, at); };
+  Entry entry = {true, {}, true};
+  for (std::int64_t axis = 0; axis < axes(p); ++axis) {
+    const std::int64_t on_axis = axis * batches(p) * p.seq + in_all;
+    const std::int64_t position = a.offset + (p.position == RopePosition::sequence ? in_sequence
+                                              : p.position == RopePosition::starts ? in_sequence + read(batch)
+                                              : p.position == RopePosition::ids    ? read(on_axis)
+                                                                                   : on_axis);
+    entry.positions[axis] = position;
+    if (has_table(p) && (position < 0 || position >= table_rows(p))) entry.exists = false;
+  }
+  return entry;
 }
 
 struct Angle {
@@ -114,8 +123,9 @@ void rotate_head(const Source& source, const Entry& entry, const T* from, T* to)
   const std::int64_t half = rotary_dim(p) / 2;
   for (std::int64_t j = 0; j < half && entry.exists; ++j) {
     const std::int64_t first = is_interleaved(p) ? 2 * j : j, second = first + (is_interleaved(p) ? 1 : half);
-    const Angle one = has_angles(p) ? Angle{} : angle_of(source, entry.position, j);
-    const Angles angles = has_angles(p) ? read_angles(source, entry.position, first, second) : Angles{one, one};
+    const std::int64_t position = entry.positions[axis_of(p, j)];
+    const Angle one = has_angles(p) ? Angle{} : angle_of(source, position, j);
+    const Angles angles = has_angles(p) ? read_angles(source, position, first, second) : Angles{one, one};
     rotate_pair(p, angles, from, to, p.rotary_offset + first, p.rotary_offset + second);
   }
 }

@@ -24,6 +24,7 @@ constexpr const char* kPasses[] = {QUERN_ROPE_PASSES(QUERN_CHOICE_NAME) nullptr}
 constexpr const char* kTables[] = {QUERN_ROPE_TABLES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kScalings[] = {QUERN_ROPE_SCALINGS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kPositionChoices[] = {QUERN_ROPE_POSITIONS(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kSectionOrders[] = {QUERN_ROPE_SECTION_ORDERS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kBeyonds[] = {QUERN_ROPE_BEYONDS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kPlaces[] = {QUERN_ROPE_PLACES(QUERN_CHOICE_NAME) nullptr};
 
@@ -33,7 +34,7 @@ constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
 
 Layout tensor_layout(const Rope& p, std::int64_t heads, const List<3>& given) {
   const Strides strides = strides_of(p, heads, given);
-  const bool open = batches(p) == kOpen || p.seq == kOpen;  // some strides are not known then
+  const bool open = is_open(p);  // some strides are not known then
   return {p.dtype,
           4,
           {batches(p), p.seq, heads, p.head_dim},
@@ -57,9 +58,9 @@ Layout angles_layout(const Rope& p) {
   return Layout::matrix(f32, table_rows(p), table_stride(p), table_stride(p));
 }
 Layout positions_layout(const Rope& p) {
-  if (p.position == RopePosition::sequence) return {};
+  if (p.position == RopePosition::sequence || p.position == RopePosition::tokens) return {};
   if (p.position == RopePosition::starts) return Layout::list(p.index, p.batch);
-  return Layout::matrix(p.index, p.batch, p.seq, p.seq == kOpen ? 0 : p.seq);
+  return Layout::matrix(p.index, p.batch == kOpen ? kOpen : axes(p) * p.batch, p.seq, p.seq == kOpen ? 0 : p.seq);
 }
 Layout cu_seqlens_layout(const Rope& p) {
   return Layout::list(is_packed(p) ? i32 : DType::none, p.batch == kOpen ? kOpen : p.batch + 1);
@@ -146,8 +147,13 @@ struct RopeFamily {
                     "llama: fewer turns in old_context are divided by factor"),
       integer_field("high_factor", offsetof(Rope, high_factor), 1, 1 << 20, "llama: more turns are not"),
       integer_field("old_context", offsetof(Rope, old_context), 1, std::int64_t{1} << 40, "llama: positions"),
-      choice_field("position", offsetof(Rope, position), kPositionChoices,
-                   "of a token: its number; plus a start for each batch; or an id for each token"),
+      choice_field(
+          "position", offsetof(Rope, position), kPositionChoices,
+          "of a token: its number; plus a start for each batch; an id for each token; its number in all batches"),
+      list_field("sections", offsetof(Rope, sections), Rope{}.sections, 0, kMaxExtent,
+                 "pairs of each axis of positions; none: a token has one position"),
+      choice_field("section_order", offsetof(Rope, section_order), kSectionOrders,
+                   "of pairs: section after section, or axes in rotation"),
       integer_field("cp_size", offsetof(Rope, cp_size), 1, 1 << 16,
                     "ranks that share each sequence; seq is what one of them has"),
       dtype_field("index", offsetof(Rope, index), only(i32) | only(i64), "type of positions"),
@@ -172,7 +178,7 @@ struct RopeFamily {
       {"angles", Role::input, offsetof(RopeArgs, angles), true, layout<angles_layout>, "[table_rows, rotary_dim]",
        "table=angles: in radians, of each rotated element"},
       {"positions", Role::input, offsetof(RopeArgs, positions), false, layout<positions_layout>,
-       "starts: [batch]; ids: [batch, seq]", "where tokens are"},
+       "starts: [batch]; ids: [batch, seq], with sections [axes, batch, seq]", "where tokens are"},
       {"cu_seqlens", Role::input, offsetof(RopeArgs, cu_seqlens), false, layout<cu_seqlens_layout>, "[batch + 1]",
        "layout=thd: where sequences begin, and where the last one ends"},
       {"q_out", Role::update, offsetof(RopeArgs, q_out), true, layout<q_out_layout>, "[batch, seq, heads, head_dim]",
@@ -254,11 +260,12 @@ struct RopeFamily {
   // The formula is fixed to the last bit. Elements that are not rotated are moved as bits, those that are may be NaNs.
   static Tolerance tolerance(const Rope&, int) { return {}; }
 
-  // Each head, and the entries of as many positions as a sequence has.
+  // Each head, and the entries of as many positions as a sequence has; or those of each token.
   static std::int64_t bytes(const Rope& p) {
+    const std::int64_t entries = p.position == RopePosition::tokens ? batches(p) * p.seq : p.seq;
     const std::int64_t moved = is_in_place(p) ? rotary_dim(p) : p.head_dim;
     return 2 * batches(p) * p.seq * all_heads(p) * moved * quern::bytes(p.dtype) +
-           (has_table(p) ? p.seq * rotary_dim(p) * quern::bytes(p.table_dtype) : 0);
+           (has_table(p) ? entries * rotary_dim(p) * quern::bytes(p.table_dtype) : 0);
   }
 
   static bool generate(const Rope& p, int operand, std::uint64_t seed, void* data) {
@@ -266,7 +273,7 @@ struct RopeFamily {
     if (operand == kCuSeqlens) return fill_sequences(p, seed, static_cast<std::int32_t*>(data)), true;
     if (operand == kAngles) return fill_angles(p, seed, static_cast<float*>(data)), true;
     if (operand != kPositions) return false;
-    const std::int64_t count = p.position == RopePosition::ids ? p.batch * p.seq : p.batch;
+    const std::int64_t count = p.position == RopePosition::ids ? axes(p) * p.batch * p.seq : p.batch;
     for (std::int64_t i = 0; i < count; ++i)
       common::write_integer(p.index, data, i, random_position(p, random_at(seed, static_cast<std::uint64_t>(i))));
     return true;

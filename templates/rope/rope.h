@@ -21,7 +21,7 @@ struct RopeArgs {
   In cos = {};     // the table, by field `table`: [positions, rotary_dim / 2] or [positions, rotary_dim] of table_dtype
   In sin = {};     // of the same shape; none where table=joined
   In angles = {};  // table=angles, instead of cos and sin: [positions, rotary_dim] of f32, in radians
-  In positions = {};  // of `index`, position=starts: [batch]; position=ids: [batch, seq]
+  In positions = {};  // of `index`, position=starts: [batch]; position=ids: [batch, seq], [axes, batch, seq]
   In cu_seqlens =
       {};           // layout=thd, [batch + 1] of i32: sequence b has the tokens from cu_seqlens[b] to cu_seqlens[b + 1]
   Out report = {};  // one i64 for beyond=report; the caller sets it to -1, and it stays -1 if every position was good
@@ -49,6 +49,9 @@ struct RopeArgs {
 //
 // layout=thd: tokens of no sequence are not written. If cu_seqlens decreases, begins below 0 or passes the end, which
 // tokens are rotated by which angles is undefined, but no access is out of bounds.
+//
+// sections: a token has several positions, of time, height and width for instance, and each pair is rotated by one of
+// them. position=ids: positions[axis, b, s]; position=tokens: entry (axis * batch + b) * seq + s of the table.
 //
 // cp_size > 1, context parallelism: of the 2 cp_size equal chunks of a sequence a rank has the chunks cp_rank and
 // 2 cp_size - 1 - cp_rank, one after the other, which are `seq` tokens; positions are those in the whole sequence.
@@ -80,6 +83,8 @@ struct Rope {
   std::int64_t high_factor = 4;
   std::int64_t old_context = 8192;
   RopePosition position = RopePosition::sequence;
+  List<4> sections = {};  // pairs of each axis of positions, rotary_dim / 2 together; none: one axis
+  RopeSectionOrder section_order = RopeSectionOrder::adjacent;
   std::int64_t cp_size = 1;  // ranks that share each sequence, as below
   DType index = DType::i64;  // of positions: i32 or i64
   RopeBeyond beyond = RopeBeyond::assume_valid;

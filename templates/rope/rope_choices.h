@@ -45,8 +45,15 @@ enum class RopeScaling : unsigned char { QUERN_ROPE_SCALINGS(QUERN_VALUE) };
 #define QUERN_ROPE_POSITIONS(VALUE)      \
   VALUE(sequence) /* s */                \
   VALUE(starts)   /* positions[b] + s */ \
-  VALUE(ids)      /* positions[b, s] */
+  VALUE(ids)      /* positions[b, s] */  \
+  VALUE(tokens)   /* b * seq + s: the table has an entry for each token */
 enum class RopePosition : unsigned char { QUERN_ROPE_POSITIONS(QUERN_VALUE) };
+
+// Which axis of positions a pair has, where there are sections.
+#define QUERN_ROPE_SECTION_ORDERS(VALUE)                                              \
+  VALUE(adjacent)    /* the sections' pairs, one section after the other: Qwen2-VL */ \
+  VALUE(interleaved) /* axes in rotation, until a section has its pairs; the rest has the first one: Qwen3-VL */
+enum class RopeSectionOrder : unsigned char { QUERN_ROPE_SECTION_ORDERS(QUERN_VALUE) };
 
 // What a position outside of the table gives.
 #define QUERN_ROPE_BEYONDS(VALUE)                                                      \

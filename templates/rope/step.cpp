@@ -13,12 +13,16 @@ namespace {
 using common::divide_up;
 
 constexpr const char* kPositionNames[] = {QUERN_ROPE_POSITIONS(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kSectionNames[] = {"section_0", "section_1", "section_2", "section_3"};
 constexpr const char* kBeyondNames[] = {QUERN_ROPE_BEYONDS(QUERN_CHOICE_NAME) nullptr};
+
+// Whether a thread computes cosines and sines of each element, or at a position for each pair.
+bool computes_much(const Rope& p) { return has_angles(p) || (!has_table(p) && axis_run(p) == 1); }
 
 // Heads of a thread, for which it reads the table once: more of them cost registers, and so threads in flight. One
 // where a problem has few threads.
 std::int32_t many_heads(const Rope& p, std::int64_t vector) {
-  return static_cast<std::int32_t>(std::clamp<std::int64_t>(32 / vector, 1, has_angles(p) ? 2 : 4));
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(32 / vector, 1, computes_much(p) ? 2 : 4));
 }
 
 std::int64_t element_bytes(const Rope& p) { return bytes(p.dtype); }
@@ -45,8 +49,6 @@ std::int64_t units_of(const Rope& p, const Config& c) {
 
 std::int64_t groups_of(const Rope& p, const Config& c) { return divide_up(all_heads(p), c[kUnroll]); }
 
-bool is_open(const Rope& p) { return batches(p) == kOpen || p.seq == kOpen; }
-
 std::int64_t slots_of(const Rope& p, const Config& c) { return batches(p) * p.seq * groups_of(p, c) * units_of(p, c); }
 
 Config config_of(std::int64_t vector, std::int32_t heads) {
@@ -57,9 +59,9 @@ Config config_of(std::int64_t vector, std::int32_t heads) {
   return c;
 }
 
-// Where a thread computes cosines and sines, many at once cost registers: of 8 pairs, or of 8 elements.
+// Where a thread computes cosines and sines, many at once cost registers.
 std::int64_t widest_default(const Rope& p, const Target& target) {
-  return has_cosines(p) ? common::widest_access(target) : has_angles(p) ? 4 * element_bytes(p) : 16;
+  return has_cosines(p) ? common::widest_access(target) : computes_much(p) ? 4 * element_bytes(p) : 16;
 }
 
 // Of problems whose size is known at the launch only.
@@ -130,7 +132,7 @@ int rope_variants(const Rope& p, const Target& target, const DeviceModel& model,
 std::uint32_t operand_alignment(const Rope& p, int operand, const Config& c) {
   if (operand != kCos && operand != kSin && operand != kAngles) return static_cast<std::uint32_t>(c[kVector]);
   const std::int64_t entries = c[kVector] / element_bytes(p) / (is_across(p, c) || has_angles(p) ? 1 : 2);
-  return static_cast<std::uint32_t>(std::min<std::int64_t>(16, entries * bytes(p.table_dtype)));
+  return static_cast<std::uint32_t>(std::min<std::int64_t>(16, std::min(entries, axis_run(p)) * bytes(p.table_dtype)));
 }
 
 void specialize_rope(const Rope& p, const Config& c, Spec& spec) {
@@ -153,6 +155,10 @@ void specialize_rope(const Rope& p, const Config& c, Spec& spec) {
   spec.flag("has_chunks", has_chunks(p));
   spec.choice("RopePosition", "position", kPositionNames[static_cast<int>(p.position)]);
   spec.choice("RopeBeyond", "beyond", kBeyondNames[static_cast<int>(p.beyond)]);
+  spec.integer("axes", axes(p));
+  spec.integer("axis_run", axis_run(p));
+  spec.flag("alternating_axes", p.section_order == RopeSectionOrder::interleaved);
+  for (int i = 0; i < 4; ++i) spec.integer(kSectionNames[i], p.sections[i]);
   spec.integer("batch_axis", order.number(kBatch));
   spec.integer("token_axis", order.number(kToken));
   spec.integer("head_axis", order.number(kHead));
@@ -179,6 +185,7 @@ void launch_rope(const Rope& p, const RopeArgs& a, const DeviceModel& model, con
   params.report = static_cast<unsigned long long*>(a.report.data);
   params.offset = a.offset;
   params.seq = p.seq;
+  params.tokens = batches(p) * p.seq;
   params.cp_size = static_cast<int>(p.cp_size);
   params.cp_rank = static_cast<int>(a.cp_rank);
   params.cu_seqlens = static_cast<const int*>(a.cu_seqlens.data);

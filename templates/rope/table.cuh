@@ -6,21 +6,20 @@
 
 namespace quern::rope {
 
-QUERN_DEVICE void load_angles(const void* row, const Unit& unit, float (&out)[kPairs]) {
+QUERN_DEVICE void load_angles(const void* table, const Position& position, const Unit& unit, float (&out)[kPairs]) {
   if constexpr (kAcross) {
-    load_entries<kPairs>(row, unit.entry, out);
+    load_entries<kPairs>(table, position, unit.entry, out);
   } else {
-    load_entries<kPairs / 2>(row, unit.entry, out);
-    if (unit.has_high) load_entries<kPairs / 2>(row, high_entry(unit), out + kPairs / 2);
+    load_entries<kPairs / 2>(table, position, unit.entry, out);
+    if (unit.has_high) load_entries<kPairs / 2>(table, position, high_entry(unit), out + kPairs / 2);
   }
 }
 
 // The angles of a position that the table has.
-QUERN_DEVICE Angles angles_at(const Params& p, i64 position, const Unit& unit) {
-  const i64 first = position * spec::table_stride;
+QUERN_DEVICE Angles angles_at(const Params& p, const Position& position, const Unit& unit) {
   Angles angles = {};
-  load_angles(static_cast<const spec::Table*>(p.cos) + first, unit, angles.cos);
-  load_angles(static_cast<const spec::Table*>(p.sin) + first, unit, angles.sin);
+  load_angles(p.cos, position, unit, angles.cos);
+  load_angles(p.sin, position, unit, angles.sin);
   return angles;
 }
 

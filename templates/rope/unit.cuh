@@ -76,6 +76,23 @@ QUERN_DEVICE Unit unit_of(u32 i) {
   return rotating_unit(i);
 }
 
+// ---- Which of a token's positions a pair has
+
+constexpr int kAxes = spec::axes;
+
+// As axis_of in rope/sections.cpp.
+QUERN_DEVICE int axis_of(u32 pair) {
+  constexpr u32 kSections[] = {spec::section_0, spec::section_1, spec::section_2, spec::section_3};
+  int axis = 0;
+  u32 end = kSections[0];
+  QUERN_UNROLL for (int i = 1; i < kAxes; ++i) {
+    const bool is_here = spec::alternating_axes ? pair % kAxes == i && pair < kSections[i] * kAxes : pair >= end;
+    if (is_here) axis = i;
+    end += kSections[i];
+  }
+  return axis;
+}
+
 }  // namespace quern::rope
 
 #endif  // QUERN_ROPE_UNIT_CUH_

@@ -31,7 +31,9 @@ TEST_F(RopeCompile, EachPositionAndPartOfAHead) {
        {"position=starts beyond=report", "position=ids index=i32 beyond=identity layout=bhsd",
         "head_dim=256 rotary_dim=64 rotary_offset=128 layout=sbhd", "head_dim=256 rotary_dim=64 place=in_place",
         "head_dim=92 style=interleaved table=computed theta=500000 scaling=llama",
-        "head_dim=33 rotary_dim=30 pass=backward layout=thd",
+        "head_dim=33 rotary_dim=30 pass=backward layout=thd", "position=ids sections=16,24,24",
+        "position=ids sections=24,20,20 section_order=interleaved table=computed",
+        "position=tokens table=doubled style=interleaved dtype=f32 sections=16,16,32",
         "head_dim=34 table=angles pass=backward style=interleaved layout=thd cp_size=2"}) {
     for (const std::string& arch : kArchitectures) jobs.push_back({cat("rope ", fields), arch});
   }

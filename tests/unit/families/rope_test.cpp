@@ -52,10 +52,67 @@ TEST(RopeProblem, SharesSequencesAmongRanks) {
   EXPECT_TRUE(has(refusal("seq=8 cp_size=4 table_rows=31"), "table_rows=31 is below seq=8 times cp_size=4"));
   EXPECT_TRUE(has(refusal("seq=7 cp_size=2"), "seq=7 is odd"));
   EXPECT_EQ(refusal("seq=7 cp_size=2 layout=thd"), "") << "lengths are in cu_seqlens";
-  EXPECT_TRUE(has(refusal("seq=8 cp_size=2 position=ids"), "every token has its id"));
+  EXPECT_TRUE(has(refusal("seq=8 cp_size=2 position=ids"), "every token has its own"));
   EXPECT_TRUE(has(refusal("seq=1073741824 cp_size=2 layout=thd heads=1 head_dim=2"), "2^31"));
   EXPECT_EQ(span("rope seq=8 cp_size=4", "cos"), 8 * 4 * 64 * 4);
   EXPECT_EQ(span("rope seq=8 cp_size=4", "q"), 8 * 32 * 128 * 2);
+}
+
+TEST(RopeProblem, TakesSeveralPositionsOfAToken) {
+  EXPECT_EQ(refusal("position=ids sections=16,24,24"), "");
+  EXPECT_EQ(refusal("position=tokens sections=24,20,20 section_order=interleaved"), "");
+  EXPECT_EQ(refusal("position=ids table=computed sections=64"), "");
+  EXPECT_TRUE(has(refusal("position=ids sections=16,24,23"), "63 pairs together, and a head has 64"));
+  EXPECT_TRUE(has(refusal("position=ids sections=16,1000"), "more pairs than a head"));
+  EXPECT_TRUE(has(refusal("sections=16,24,24"), "need position=ids or tokens"));
+  EXPECT_TRUE(has(refusal("position=ids table=angles sections=16,24,24"), "not for table=angles"));
+  EXPECT_TRUE(has(refusal("section_order=interleaved"), "needs sections"));
+  EXPECT_TRUE(has(refusal("position=ids sections=20,22,22 section_order=interleaved"), "only the first section"));
+  EXPECT_EQ(refusal("position=ids sections=22,21,21 section_order=interleaved"), "");
+  EXPECT_EQ(span("rope batch=2 seq=5 position=ids sections=16,24,24", "positions"), 3 * 2 * 5 * 8);
+}
+
+TEST(RopeProblem, TakesATableWithAnEntryForEachToken) {
+  EXPECT_EQ(span("rope batch=2 seq=5 position=tokens", "cos"), 2 * 5 * 64 * 4);
+  EXPECT_EQ(span("rope batch=2 seq=5 position=tokens sections=16,24,24", "cos"), 3 * 2 * 5 * 64 * 4);
+  EXPECT_EQ(span("rope batch=2 seq=5 position=tokens", "positions"), 0);
+  EXPECT_TRUE(has(refusal("position=tokens table=computed"), "give position=ids"));
+  EXPECT_TRUE(has(refusal("position=tokens table_rows=9"), "leave out table_rows and beyond"));
+  EXPECT_TRUE(has(refusal("position=tokens beyond=identity"), "leave out table_rows and beyond"));
+  EXPECT_TRUE(has(refusal("position=tokens layout=thd batch=3 seq=100"), "every token has its own"));
+  EXPECT_TRUE(has(refusal("position=tokens cp_size=2"), "every token has its own"));
+}
+
+// As Qwen2-VL's and Qwen3-VL's models compute it: of the second, every third pair, as long as a section has some.
+TEST(RopeSections, GiveEachPairAnAxis) {
+  const auto axes = [](List<4> sections, RopeSectionOrder order, std::int64_t dim) {
+    Rope p;
+    p.head_dim = dim;
+    p.sections = sections;
+    p.section_order = order;
+    std::string text;
+    for (std::int64_t j = 0; j < dim / 2; ++j) text += std::to_string(rope::axis_of(p, j));
+    return text;
+  };
+  EXPECT_EQ(axes({2, 3, 3}, RopeSectionOrder::adjacent, 16), "00111222");
+  EXPECT_EQ(axes({0, 3, 0, 2}, RopeSectionOrder::adjacent, 10), "11133");
+  EXPECT_EQ(axes({4, 2, 2}, RopeSectionOrder::interleaved, 16), "01201200");
+  EXPECT_EQ(axes({5, 1, 2}, RopeSectionOrder::interleaved, 16), "01200200");
+  EXPECT_EQ(axes({}, RopeSectionOrder::adjacent, 8), "0000");
+}
+
+// So many entries of a row are read at once.
+TEST(RopeSections, LimitAccessesToTheTable) {
+  const auto run = [](const std::string& fields) {
+    const AnyProblem problem = test::problem("rope position=ids " + fields);
+    return rope::axis_run(*static_cast<const Rope*>(problem.data()));
+  };
+  EXPECT_EQ(run("sections=16,24,24"), 8);
+  EXPECT_EQ(run("sections=16,48"), 16);
+  EXPECT_EQ(run("head_dim=64 sections=8,12,12"), 4);
+  EXPECT_EQ(run("head_dim=24 sections=5,7"), 1);
+  EXPECT_EQ(run("sections=24,20,20 section_order=interleaved"), 1);
+  EXPECT_EQ(run(""), 64);
 }
 
 TEST(RopeProblem, RefusesWhatATableOrItsAbsenceHasNot) {

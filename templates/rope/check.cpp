@@ -1,8 +1,9 @@
 // Which problems rope refuses.
 #include <algorithm>
+#include <limits>
 #include <string>
 
-#include "rope/problem.h"
+#include "rope/tensors.h"
 
 namespace quern::rope {
 namespace {
@@ -25,16 +26,22 @@ bool is_too_large(const Rope& p) {
   for (const std::int64_t extent : {batches(p), p.seq, std::max<std::int64_t>(all_heads(p), 1)}) {
     if (__builtin_mul_overflow(all, std::max<std::int64_t>(extent, 1), &all) || all > kMaxExtent) return true;
   }
+  std::int64_t cache = p.head_dim;
+  for (const std::int64_t extent : output_extents(p, kTensorK).of) {
+    if (__builtin_mul_overflow(cache, std::max<std::int64_t>(extent, 1), &cache) || cache > kMaxExtent) return true;
+  }
+  if (__builtin_mul_overflow(std::max<std::int64_t>(p.batch, 1), p.max_pages, &all) || all > kMaxExtent) return true;
   return __builtin_mul_overflow(std::max<std::int64_t>(table_rows(p), 1), p.head_dim, &all) || all > kMaxExtent;
 }
 
 // Whether two elements of a tensor share memory. Sufficient, and necessary for all strides that views of memory have:
 // each axis steps over all that the axes with smaller strides reach.
-bool overlaps(const Rope& p, std::int64_t heads, const List<3>& strides) {
+bool overlaps(const Rope& p, const Extents& extents, const List<3>& strides) {
   struct Step {
     std::int64_t stride, extent;
   };
-  Step steps[] = {{strides[kBatch], batches(p)}, {strides[kToken], p.seq}, {strides[kHead], heads}};
+  Step steps[3];
+  for (const int axis : {kBatch, kToken, kHead}) steps[axis] = {strides[axis], extents.of[axis]};
   std::sort(std::begin(steps), std::end(steps), [](const Step& a, const Step& b) { return a.stride < b.stride; });
   std::int64_t reach = p.head_dim;
   for (const Step& step : steps) {
@@ -46,25 +53,24 @@ bool overlaps(const Rope& p, std::int64_t heads, const List<3>& strides) {
   return false;
 }
 
-std::string check_strides(const char* name, const Rope& p, std::int64_t heads, const List<3>& strides, bool is_output) {
+std::string check_list(const std::string& name, const List<3>& strides) {
   if (strides.count == 0) return {};
-  if (strides.count != 3) return std::string(name) + " takes three numbers, for batch, seq and heads, or none";
-  if (*std::max_element(strides.values, strides.values + 3) > kMaxExtent) return std::string(name) + " is above 2^46";
-  if (is_output && overlaps(p, heads, strides)) return std::string(name) + " makes elements of the output share memory";
+  if (strides.count != 3) return name + " takes three numbers, for batch, seq and heads, or none";
+  if (*std::max_element(strides.values, strides.values + 3) > kMaxExtent) return name + " is above 2^46";
   return {};
 }
 
-std::string check_all_strides(const Rope& p) {
-  if (is_in_place(p) && p.q_strides.count + p.k_strides.count != 0)
-    return "place=in_place has no q and no k: give q_out_strides and k_out_strides";
-  if (p.kv_heads == 0 && p.k_strides.count + p.k_out_strides.count != 0)
-    return "k_strides and k_out_strides need kv_heads above 0";
-  for (const std::string& text : {check_strides("q_strides", p, p.heads, p.q_strides, false),
-                                  check_strides("k_strides", p, p.kv_heads, p.k_strides, false),
-                                  check_strides("q_out_strides", p, p.heads, p.q_out_strides, true),
-                                  check_strides("k_out_strides", p, p.kv_heads, p.k_out_strides, true)}) {
-    if (!text.empty()) return text;
-  }
+std::string check_strides(const Rope& p, int tensor) {
+  const std::string names[] = {"q", "k", "v"}, in = names[tensor] + "_strides", out = names[tensor] + "_out_strides";
+  const List<3>&given = given_input_strides(p, tensor), &given_out = given_output_strides(p, tensor);
+  if (!has_tensor(p, tensor) && given.count + given_out.count != 0)
+    return in + " and " + out + " need " + (tensor == kTensorK ? "kv_heads above 0" : "values=copied");
+  if (is_in_place(p, tensor) && given.count != 0)
+    return "place=in_place has no " + names[tensor] + ": give " + out + " instead of " + in;
+  if (std::string text = check_list(in, given); !text.empty()) return text;
+  if (std::string text = check_list(out, given_out); !text.empty()) return text;
+  if (given_out.count != 0 && overlaps(p, output_extents(p, tensor), given_out))
+    return out + " makes elements of the output share memory";
   return {};
 }
 
@@ -88,7 +94,7 @@ std::string check_ranks(const Rope& p) {
 }
 
 std::string check_table(const Rope& p) {
-  const bool counts = !is_of_each_token(p) && p.beyond == RopeBeyond::assume_valid;
+  const bool counts = (!is_of_each_token(p) || is_placed_by_position(p)) && p.beyond == RopeBeyond::assume_valid;
   if (counts && p.table_rows != 0 && p.seq != kOpen && p.table_rows < whole_seq(p))
     return "table_rows=" + std::to_string(p.table_rows) + " is below seq=" + std::to_string(p.seq) +
            (!has_chunks(p) ? "" : " times cp_size=" + std::to_string(p.cp_size)) +
@@ -120,6 +126,24 @@ std::string check_sections(const Rope& p) {
   if (pairs == rotary_dim(p) / 2) return {};
   return "sections have " + std::to_string(pairs) + " pairs together, and a head has " +
          std::to_string(rotary_dim(p) / 2);
+}
+
+std::string check_cache(const Rope& p) {
+  if (has_values(p) && p.kv_heads == 0) return "values=copied needs kv_heads above 0, the heads of k and v";
+  if (!has_cache(p))
+    return p.cache_pages + p.page_size + p.max_pages == 0 ? "" : "cache_pages, page_size and max_pages need a cache";
+  if (p.kv_heads == 0) return "a cache needs kv_heads above 0, the heads of k and v";
+  if (p.pass != RopePass::forward) return "a cache is for pass=forward";
+  if (p.page_size == 0) return "page_size must say how many tokens a page of the cache has";
+  if (is_placed_by_position(p) && (p.position == RopePosition::tokens || axes(p) > 1))
+    return "cache=positions and pages need one position a token: give cache=slots";
+  if (p.cache == RopeCache::positions && p.cache_pages != 0)
+    return "cache=positions has a page for each batch: leave out cache_pages";
+  if (p.cache == RopeCache::pages && p.max_pages == 0) return "cache=pages needs max_pages, the columns of pages";
+  if (p.cache != RopeCache::pages && p.max_pages != 0) return "max_pages is for cache=pages";
+  if (p.cache == RopeCache::pages && p.cache_pages > std::numeric_limits<std::int32_t>::max())
+    return "cache=pages has pages of i32: at most 2^31 - 1";
+  return {};
 }
 
 std::string check_angles(const Rope& p) {
@@ -159,9 +183,11 @@ std::string check_scaling(const Rope& p) {
 std::string check(const Rope& p) {
   if (std::string text = check_dims(p); !text.empty()) return text;
   if (is_too_large(p)) return "q and k, or the table, are too large: at most 2^46 elements";
-  if (std::string text = check_all_strides(p); !text.empty()) return text;
+  for (const int tensor : {kTensorQ, kTensorK, kTensorV}) {
+    if (std::string text = check_strides(p, tensor); !text.empty()) return text;
+  }
   for (const std::string& text : {check_packed(p), check_ranks(p), check_table(p), check_tokens(p), check_sections(p),
-                                  check_angles(p), check_computed(p), check_scaling(p)}) {
+                                  check_cache(p), check_angles(p), check_computed(p), check_scaling(p)}) {
     if (!text.empty()) return text;
   }
   return {};

@@ -3,7 +3,7 @@
 #ifndef QUERN_ROPE_HEADS_CUH_
 #define QUERN_ROPE_HEADS_CUH_
 
-#include "rope/position.cuh"
+#include "rope/cache.cuh"
 
 namespace quern::rope {
 
@@ -25,29 +25,49 @@ QUERN_DEVICE Row row_at(const Params& p, u64 number) {
            static_cast<i64>(outer) - static_cast<i64>(last) * p.axis[1], static_cast<i64>(last)}};
 }
 
-// Where a head of a token begins.
+constexpr u32 kTensorQ = 0, kTensorK = 1, kTensorV = 2;  // of p.tensors
+
+// By comparing: an index that differs between threads would take registers for its address.
+QUERN_DEVICE const Tensor& tensor_of(const Params& p, u32 name) {
+  return name == kTensorQ ? p.tensors[kTensorQ] : name == kTensorV ? p.tensors[kTensorV] : p.tensors[kTensorK];
+}
+
+// A head of a token, and where it begins.
 struct Head {
+  u32 tensor;
+  u32 number;  // in the tensor
   u64 from;
   u64 to;
   bool exists;
 };
 
-QUERN_DEVICE i64 bytes_to(const Row& row, u32 head, const long long (&strides)[3]) {
-  return row.batch() * strides[spec::batch_axis] + row.token() * strides[spec::token_axis] +
-         static_cast<i64>(head) * strides[spec::head_axis];
+// As a number: there may be no tensor, where no such head exists.
+QUERN_DEVICE u64 address(const void* tensor, const Place& place, u32 head, const long long (&strides)[3]) {
+  return reinterpret_cast<u64>(tensor) +
+         static_cast<u64>(place.batch * strides[spec::batch_axis] + place.token * strides[spec::token_axis] +
+                          static_cast<i64>(head) * strides[spec::head_axis]);
 }
 
-// As numbers: there may be no tensor, where no such head exists.
-QUERN_DEVICE u64 address(const void* tensor, i64 bytes) {
-  return reinterpret_cast<u64>(tensor) + static_cast<u64>(bytes);
+QUERN_DEVICE Head head_at(const Params& p, const Place& place, u32 head) {
+  const bool is_q = head < p.heads, is_v = spec::has_values && head >= p.heads + p.kv_heads;
+  const u32 name = is_q ? kTensorQ : is_v ? kTensorV : kTensorK;
+  const u32 number = is_q ? head : head - p.heads - (is_v ? p.kv_heads : 0);
+  const Tensor& tensor = tensor_of(p, name);
+  return {name, number, address(tensor.from, place, number, tensor.from_strides),
+          address(tensor.to, place, number, tensor.to_strides), head < p.all_heads};
 }
 
-QUERN_DEVICE Head head_at(const Params& p, const Row& row, u32 head) {
-  const bool is_q = head < p.heads;
-  const Tensor& tensor = is_q ? p.q : p.k;
-  const u32 number = is_q ? head : head - p.heads;
-  return {address(tensor.from, bytes_to(row, number, tensor.from_strides)),
-          address(tensor.to, bytes_to(row, number, tensor.to_strides)), head < p.all_heads};
+QUERN_DEVICE void place_head(const Params& p, Head& head, const Place& in_cache) {
+  if (head.tensor == kTensorQ) return;
+  const Tensor& tensor = tensor_of(p, head.tensor);
+  head.to = address(tensor.to, in_cache, head.number, tensor.to_strides);
+  head.exists = head.exists && in_cache.exists;
+}
+
+// Whether a unit of a head is read and written: copied elements are not where a tensor is in place.
+QUERN_DEVICE bool moves(const Head& head, const Unit& unit) {
+  const bool in_place = spec::in_place && (head.tensor == kTensorQ || (head.tensor == kTensorK && !kHasCache));
+  return head.exists && (!in_place || unit.rotates);
 }
 
 QUERN_DEVICE const u8* read_at(const Head& head, u32 element) {
@@ -90,20 +110,28 @@ QUERN_DEVICE Values rotate(const Values& values, const Angles& angles) {
 QUERN_DEVICE void rotate_heads(const Params& p, const Slot& slot) {
   const Row row = row_at(p, slot.row);
   const Unit unit = unit_of(slot.column);
+  const Place here = {row.batch(), row.token(), true};
   Head heads[spec::unroll];
   Values values[spec::unroll];
   QUERN_UNROLL for (int i = 0; i < spec::unroll; ++i) {
-    heads[i] = head_at(p, row, row.group() + i * p.groups);
-    values[i].low = load_if<spec::vector, kLoad>(heads[i].exists, read_at(heads[i], unit.low));
-    values[i].high = load_if<spec::vector, kLoad>(heads[i].exists && unit.has_high, read_at(heads[i], unit.high));
+    heads[i] = head_at(p, here, row.group() + i * p.groups);
+    const bool read = moves(heads[i], unit);
+    values[i].low = load_if<spec::vector, kLoad>(read, read_at(heads[i], unit.low));
+    values[i].high = load_if<spec::vector, kLoad>(read && unit.has_high, read_at(heads[i], unit.high));
   }
   const Position position = position_of(p, row.batch(), row.token());
+  if constexpr (kHasCache) {
+    const Place in_cache = place_in_cache(p, position, here);
+    QUERN_UNROLL for (int i = 0; i < spec::unroll; ++i) place_head(p, heads[i], in_cache);
+  }
   if (unit.rotates && position.rotates) {
     const Angles angles = angles_at(p, position, unit);
-    QUERN_UNROLL for (int i = 0; i < spec::unroll; ++i) values[i] = rotate(values[i], angles);
+    QUERN_UNROLL for (int i = 0; i < spec::unroll; ++i) {
+      if (!spec::has_values || heads[i].tensor != kTensorV) values[i] = rotate(values[i], angles);
+    }
   }
   QUERN_UNROLL for (int i = 0; i < spec::unroll; ++i) {
-    if (!heads[i].exists || !position.exists) continue;
+    if (!position.exists || !moves(heads[i], unit)) continue;
     store<spec::vector, StoreHint::stream>(write_at(heads[i], unit.low), values[i].low);
     if (unit.has_high) store<spec::vector, StoreHint::stream>(write_at(heads[i], unit.high), values[i].high);
   }

@@ -16,8 +16,7 @@ struct Tensor {
 
 // Slots are numbered through rows: a row is a token's group of heads, and its slots are `spec::units` parts of a head.
 struct Params {
-  Tensor q;
-  Tensor k;
+  Tensor tensors[3];  // q, k, v
   const void* cos;
   const void* sin;
   const void* angles;
@@ -30,11 +29,18 @@ struct Params {
   long long tokens;  // of all batches
   int cp_size;
   int cp_rank;
+  const void* slots_of_tokens;  // cache=slots
+  const int* pages;             // cache=pages
+  long long cache_pages;
+  long long page_size;
+  long long max_pages;
+  common::Divisor by_page;
   common::Slots slots;
   common::Divisor by_axis[2];
   long long axis[2];   // rows along the two fastest axes
   unsigned heads;      // of q
-  unsigned all_heads;  // of q and k
+  unsigned kv_heads;   // of k, and of v
+  unsigned all_heads;  // of q, k and v
   unsigned groups;     // of heads
   int sequences;       // of cu_seqlens
 };

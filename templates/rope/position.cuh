@@ -9,6 +9,7 @@ namespace quern::rope {
 // A token's positions, of which a pair has one.
 struct Position {
   i64 numbers[kAxes];
+  i64 batch;     // or sequence
   bool rotates;  // the table has them, or the problem says that it has all
   bool exists;   // the token is of a sequence
 };
@@ -51,16 +52,18 @@ QUERN_DEVICE i64 number_of(const Position& position, u32 pair) {
   return number;
 }
 
-QUERN_DEVICE i64 read_position(const Params& p, i64 at) {
+QUERN_DEVICE i64 read_integer(const void* list, i64 at) {
   using Index = spec::Index;
-  return bit_cast<Index>(load<sizeof(Index), LoadHint::keep>(static_cast<const Index*>(p.positions) + at));
+  return bit_cast<Index>(load<sizeof(Index), LoadHint::keep>(static_cast<const Index*>(list) + at));
 }
 
 // Of a token whose number in its sequence is `in_sequence`, and in all batches `in_all`.
 QUERN_DEVICE i64 position_on_axis(const Params& p, int axis, i64 batch, i64 in_sequence, i64 in_all) {
-  if constexpr (spec::position == RopePosition::ids) return p.offset + read_position(p, axis * p.tokens + in_all);
+  if constexpr (spec::position == RopePosition::ids)
+    return p.offset + read_integer(p.positions, axis * p.tokens + in_all);
   if constexpr (spec::position == RopePosition::tokens) return p.offset + axis * p.tokens + in_all;
-  if constexpr (spec::position == RopePosition::starts) return p.offset + read_position(p, batch) + in_sequence;
+  if constexpr (spec::position == RopePosition::starts)
+    return p.offset + read_integer(p.positions, batch) + in_sequence;
   return p.offset + in_sequence;
 }
 
@@ -70,7 +73,7 @@ QUERN_DEVICE Position position_of(const Params& p, i64 batch, i64 token) {
   i64 in_sequence = token;
   if constexpr (spec::packed) {
     batch = sequence_of(p, spec::has_chunks ? token * p.cp_size : token);  // cp_size divides where one begins
-    if (batch < 0 || batch == p.sequences) return {{}, false, false};
+    if (batch < 0 || batch == p.sequences) return {{}, 0, false, false};
     const i64 begin = here(p, begin_of(p, batch));
     in_sequence = token - begin;
     if constexpr (spec::has_chunks)
@@ -80,7 +83,7 @@ QUERN_DEVICE Position position_of(const Params& p, i64 batch, i64 token) {
   }
   // cu_seqlens with a number below 0 must not make it read outside of the table.
   constexpr bool kAll = spec::beyond == RopeBeyond::assume_valid && !(spec::packed && spec::has_table);
-  Position position = {{}, true, true};
+  Position position = {{}, batch, true, true};
   QUERN_UNROLL for (int axis = 0; axis < kAxes; ++axis) {
     const i64 number = position_on_axis(p, axis, batch, in_sequence, in_all);
     position.numbers[axis] = number;

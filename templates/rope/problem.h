@@ -38,46 +38,24 @@ inline std::int64_t table_rows(const Rope& p) {
   if (p.position == RopePosition::tokens) return is_open(p) ? kOpen : axes(p) * batches(p) * p.seq;
   return p.table_rows == 0 ? whole_seq(p) : p.table_rows;
 }
-inline bool is_in_place(const Rope& p) { return p.place == RopePlace::in_place; }
 inline bool is_interleaved(const Rope& p) { return p.style == RopeStyle::interleaved; }
-inline std::int64_t all_heads(const Rope& p) { return p.heads + p.kv_heads; }
-// Elements of a head that are copied.
-inline std::int64_t copies(const Rope& p) { return is_in_place(p) ? 0 : p.head_dim - rotary_dim(p); }
-
-// The axes of a tensor in the order of its fields, which is that of `strides`.
-enum Axis { kBatch, kToken, kHead };
-// Which of the axes varies fastest in memory, and so on. Strides do not change it.
-struct AxisOrder {
-  Axis axis[3];
-  int number(Axis a) const { return axis[0] == a ? 0 : axis[1] == a ? 1 : 2; }
-};
-inline AxisOrder axis_order(const Rope& p) {
-  if (p.layout == RopeLayout::sbhd) return {{kHead, kBatch, kToken}};
-  if (p.layout == RopeLayout::bhsd) return {{kToken, kHead, kBatch}};
-  return {{kHead, kToken, kBatch}};
-}
-
-// Of q or k, in elements, by Axis.
-struct Strides {
-  std::int64_t of[3];
-};
-inline Strides strides_of(const Rope& p, std::int64_t heads, const List<3>& given) {
-  if (given.count != 0) return {{given[0], given[1], given[2]}};
-  const std::int64_t extents[] = {batches(p), p.seq, heads};
-  const AxisOrder order = axis_order(p);
-  Strides strides{};
-  std::int64_t next = p.head_dim;
-  for (const Axis a : order.axis) {
-    strides.of[a] = next;
-    next *= extents[a];
-  }
-  return strides;
+// Of q.
+inline bool is_in_place(const Rope& p) { return p.place == RopePlace::in_place; }
+inline bool has_values(const Rope& p) { return p.values == RopeValues::copied; }
+inline bool has_cache(const Rope& p) { return p.cache != RopeCache::none; }
+inline bool is_placed_by_position(const Rope& p) { return has_cache(p) && p.cache != RopeCache::slots; }
+inline std::int64_t all_heads(const Rope& p) { return p.heads + p.kv_heads * (has_values(p) ? 2 : 1); }
+// Elements of a head that are copied, where q and k are not all there is and both in place.
+inline std::int64_t copies(const Rope& p) {
+  return is_in_place(p) && !has_values(p) && !has_cache(p) ? 0 : p.head_dim - rotary_dim(p);
 }
 
 // Of pair j, table=computed: turns a position, in units of 2^-64. rope/frequency.cpp
 std::uint64_t frequency(const Rope& p, std::int64_t j);
 // All of them, as a source. rope/frequency.cpp
 std::string frequencies_source(const Rope& p);
+// Random positions, angles, sequences and places in a cache. rope/generate.cpp
+bool generate(const Rope& p, int operand, std::uint64_t seed, void* data);
 // rope/check.cpp
 std::string check(const Rope& p);
 // rope/reference.cpp

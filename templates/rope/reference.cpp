@@ -6,7 +6,7 @@
 
 #include "base/parallel.h"
 #include "common/host_types.h"
-#include "rope/problem.h"
+#include "rope/tensors.h"
 #include "rope/turns.cuh"
 
 namespace quern::rope {
@@ -16,7 +16,8 @@ namespace {
 struct Entry {
   bool exists;
   std::int64_t positions[4];
-  bool is_written;  // the token is of a sequence
+  std::int64_t batch;  // or sequence
+  bool is_written;     // the token is of a sequence
 };
 
 // The number in a whole sequence of token `token` of the `length` of it that a rank has.
@@ -32,14 +33,14 @@ Entry entry_of(const Rope& p, const RopeArgs& a, std::int64_t batch, std::int64_
   if (is_packed(p)) {
     const auto* const begins = static_cast<const std::int32_t*>(a.cu_seqlens.data);
     for (batch = p.batch; batch >= 0 && begins[batch] / p.cp_size > token;) --batch;
-    if (batch < 0 || batch == p.batch) return {false, {}, false};
+    if (batch < 0 || batch == p.batch) return {false, {}, 0, false};
     const std::int64_t begin = begins[batch] / p.cp_size, length = begins[batch + 1] / p.cp_size - begin;
     in_sequence = place_in_chunks(p, a, token - begin, length);
   } else {
     in_sequence = place_in_chunks(p, a, token, p.seq);
   }
   const auto read = [&](std::int64_t at) { return common::read_integer(p.index, a.positions.data, at); };
-  Entry entry = {true, {}, true};
+  Entry entry = {true, {}, batch, true};
   for (std::int64_t axis = 0; axis < axes(p); ++axis) {
     const std::int64_t on_axis = axis * batches(p) * p.seq + in_all;
     const std::int64_t position = a.offset + (p.position == RopePosition::sequence ? in_sequence
@@ -130,49 +131,65 @@ void rotate_head(const Source& source, const Entry& entry, const T* from, T* to)
   }
 }
 
-struct Side {
-  std::int64_t heads;
-  const void* from;
-  void* to;
-  Strides from_strides, to_strides;
+// Of a token in a tensor, in a cache by page.
+struct Place {
+  std::int64_t batch, token;
 };
+constexpr Place kNowhere = {-1, -1};
 
-void rotate_token(const Source& source, const Side& side, std::int64_t batch, std::int64_t token) {
+Place place_in_cache(const Rope& p, const RopeArgs& a, const Entry& entry, std::int64_t in_all) {
+  const std::int64_t pages = output_extents(p, kTensorK).of[kBatch], position = entry.positions[0];
+  if (p.cache == RopeCache::positions)
+    return position < 0 || position >= p.page_size ? kNowhere : Place{entry.batch, position};
+  const bool has_slots = p.cache == RopeCache::slots;
+  const std::int64_t slot = has_slots ? common::read_integer(p.index, a.slots.data, in_all) : position;
+  if (slot < 0) return kNowhere;
+  std::int64_t page = slot / p.page_size;
+  if (!has_slots) {
+    if (page >= p.max_pages) return kNowhere;
+    page = static_cast<const std::int32_t*>(a.pages.data)[entry.batch * p.max_pages + page];
+  }
+  return page < 0 || page >= pages ? kNowhere : Place{page, slot % p.page_size};
+}
+
+void move_token(const Source& source, const Entry& entry, int tensor, const Place& here, const Place& there) {
   const Rope& p = source.p;
-  const Entry entry = entry_of(p, source.a, batch, token);
-  if (!entry.is_written) return;
-  const auto place = [&](const Strides& s, std::int64_t head) {
-    return batch * s.of[kBatch] + token * s.of[kToken] + head * s.of[kHead];
+  const Strides in = input_strides(p, tensor), out = output_strides(p, tensor);
+  const auto element = [](const Strides& s, const Place& place, std::int64_t head) {
+    return place.batch * s.of[kBatch] + place.token * s.of[kToken] + head * s.of[kHead];
   };
+  Entry values = entry;
+  values.exists = entry.exists && tensor != kTensorV;
   common::with_float(p.dtype, [&](auto x) {
     using T = decltype(x);
     if constexpr (sizeof(T) == 8)
       return;  // check refuses f64
     else
-      for (std::int64_t head = 0; head < side.heads; ++head)
-        rotate_head(source, entry, static_cast<const T*>(side.from) + place(side.from_strides, head),
-                    static_cast<T*>(side.to) + place(side.to_strides, head));
+      for (std::int64_t head = 0; head < input_extents(p, tensor).of[kHead]; ++head)
+        rotate_head(source, values, static_cast<const T*>(input_of(p, source.a, tensor)) + element(in, here, head),
+                    static_cast<T*>(output_of(p, source.a, tensor)) + element(out, there, head));
   });
 }
 
-Side side_of(const Rope& p, std::int64_t heads, const void* from, const List<3>& from_strides, void* to,
-             const List<3>& to_strides) {
-  const Strides out = strides_of(p, heads, to_strides);
-  if (is_in_place(p)) return {heads, to, to, out, out};
-  return {heads, from, to, strides_of(p, heads, from_strides), out};
+void move_token(const Source& source, std::int64_t batch, std::int64_t token) {
+  const Rope& p = source.p;
+  const Entry entry = entry_of(p, source.a, batch, token);
+  if (!entry.is_written) return;
+  const Place here = {batch, token};
+  const Place in_cache = has_cache(p) ? place_in_cache(p, source.a, entry, batch * p.seq + token) : here;
+  for (int tensor = 0; tensor < kTensors; ++tensor) {
+    const Place there = tensor == kTensorQ ? here : in_cache;
+    if (has_tensor(p, tensor) && there.batch >= 0) move_token(source, entry, tensor, here, there);
+  }
 }
 
 }  // namespace
 
 void run_reference(const Rope& p, const RopeArgs& a) {
   const Source source = source_of(p, a);
-  const Side sides[] = {side_of(p, p.heads, a.q.data, p.q_strides, a.q_out.data, p.q_out_strides),
-                        side_of(p, p.kv_heads, a.k.data, p.k_strides, a.k_out.data, p.k_out_strides)};
   parallel_for(batches(p) * p.seq, 1 + (1 << 16) / (1 + all_heads(p) * p.head_dim),
                [&](std::int64_t i, std::int64_t end) {
-                 for (; i < end; ++i) {
-                   for (const Side& side : sides) rotate_token(source, side, i / p.seq, i % p.seq);
-                 }
+                 for (; i < end; ++i) move_token(source, i / p.seq, i % p.seq);
                });
   if (p.beyond != RopeBeyond::report || all_heads(p) == 0) return;
   auto& report = *static_cast<std::uint64_t*>(a.report.data);

@@ -1,16 +1,9 @@
 #include "rope/rope.h"
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <limits>
-
-#include "base/random.h"
-#include "common/host_types.h"
 #include "quern/choice.h"
 #include "quern_embedded/rope.h"
-#include "rope/problem.h"
 #include "rope/step.h"
+#include "rope/tensors.h"
 
 namespace quern {
 namespace {
@@ -26,27 +19,30 @@ constexpr const char* kScalings[] = {QUERN_ROPE_SCALINGS(QUERN_CHOICE_NAME) null
 constexpr const char* kPositionChoices[] = {QUERN_ROPE_POSITIONS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kSectionOrders[] = {QUERN_ROPE_SECTION_ORDERS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kBeyonds[] = {QUERN_ROPE_BEYONDS(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kValues[] = {QUERN_ROPE_VALUES(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kCaches[] = {QUERN_ROPE_CACHES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kPlaces[] = {QUERN_ROPE_PLACES(QUERN_CHOICE_NAME) nullptr};
 
 constexpr std::int32_t kVectors[] = {2, 4, 8, 16, 32, kNoMore};
 constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
 constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
 
-Layout tensor_layout(const Rope& p, std::int64_t heads, const List<3>& given) {
-  const Strides strides = strides_of(p, heads, given);
-  const bool open = is_open(p);  // some strides are not known then
+Layout tensor_layout(const Rope& p, const Extents& extents, const Strides& strides) {
+  const bool open = extents.of[kBatch] == kOpen || extents.of[kToken] == kOpen;  // some strides are not known then
   return {p.dtype,
           4,
-          {batches(p), p.seq, heads, p.head_dim},
+          {extents.of[kBatch], extents.of[kToken], extents.of[kHead], p.head_dim},
           {open ? 0 : strides.of[kBatch], open ? 0 : strides.of[kToken], open ? 0 : strides.of[kHead], 1}};
 }
-Layout q_out_layout(const Rope& p) { return tensor_layout(p, p.heads, p.q_out_strides); }
-Layout k_out_layout(const Rope& p) {
-  return p.kv_heads == 0 ? Layout{} : tensor_layout(p, p.kv_heads, p.k_out_strides);
+template <int T>
+Layout input_layout(const Rope& p) {
+  if (!has_tensor(p, T) || is_in_place(p, T)) return {};
+  return tensor_layout(p, input_extents(p, T), input_strides(p, T));
 }
-Layout q_layout(const Rope& p) { return is_in_place(p) ? Layout{} : tensor_layout(p, p.heads, p.q_strides); }
-Layout k_layout(const Rope& p) {
-  return is_in_place(p) || p.kv_heads == 0 ? Layout{} : tensor_layout(p, p.kv_heads, p.k_strides);
+template <int T>
+Layout output_layout(const Rope& p) {
+  if (!has_tensor(p, T)) return {};
+  return tensor_layout(p, output_extents(p, T), output_strides(p, T));
 }
 Layout cos_layout(const Rope& p) {
   if (!has_cosines(p)) return {};
@@ -65,52 +61,20 @@ Layout positions_layout(const Rope& p) {
 Layout cu_seqlens_layout(const Rope& p) {
   return Layout::list(is_packed(p) ? i32 : DType::none, p.batch == kOpen ? kOpen : p.batch + 1);
 }
+Layout slots_layout(const Rope& p) {
+  if (p.cache != RopeCache::slots) return {};
+  return Layout::matrix(p.index, batches(p), p.seq, p.seq == kOpen ? 0 : p.seq);
+}
+Layout pages_layout(const Rope& p) {
+  if (p.cache != RopeCache::pages) return {};
+  return Layout::matrix(i32, p.batch, p.max_pages, p.max_pages);
+}
 Layout report_layout(const Rope& p) { return Layout::list(p.beyond == RopeBeyond::report ? i64 : DType::none, 1); }
 
 template <Layout (*F)(const Rope&)>
 constexpr auto layout = &layout_of<Rope, F>;
 template <bool (*F)(const Rope&, const Target&, const Config&)>
 constexpr auto holds = &holds_for<Rope, F>;
-
-// Positions that the table has, up to 2^24 without one; with a rule for others some before it and some after it, mostly
-// adjacent to it.
-std::int64_t random_position(const Rope& p, std::uint64_t random) {
-  if (!has_table(p)) return static_cast<std::int64_t>(random % (1 << 24));
-  const std::int64_t last = p.position == RopePosition::starts ? table_rows(p) - whole_seq(p) : table_rows(p) - 1;
-  const std::int64_t good =
-      last <= 0 ? 0 : static_cast<std::int64_t>(random / 8 % static_cast<std::uint64_t>(last + 1));
-  if (p.beyond == RopeBeyond::assume_valid) return good;
-  return random % 8 == 0 ? -1 : random % 8 == 1 ? last + 1 : random % 8 == 2 ? -good : good;
-}
-
-// Lengths of any size that ranks can share, 0 too; up to a quarter of the tokens are of no sequence, before the first
-// and after the last.
-void fill_sequences(const Rope& p, std::uint64_t seed, std::int32_t* cu_seqlens) {
-  const std::int64_t step = !has_chunks(p) ? 1 : 2 * p.cp_size, steps = whole_seq(p) / step;
-  const auto most = static_cast<std::uint64_t>(steps / 8 + 1);
-  for (std::int64_t b = 0; b <= p.batch; ++b) {
-    const auto random = [&](std::uint64_t below) {
-      return static_cast<std::int64_t>(random_at(seed, static_cast<std::uint64_t>(b)) % below);
-    };
-    const bool inner = b > 0 && b < p.batch;
-    const std::int64_t at = inner    ? random(static_cast<std::uint64_t>(steps + 1))
-                            : b == 0 ? random(most) / 2
-                                     : steps - random(most);
-    cu_seqlens[b] = static_cast<std::int32_t>(std::clamp<std::int64_t>(at, 0, steps) * step);
-  }
-  std::sort(cu_seqlens, cu_seqlens + p.batch + 1);
-}
-
-// Angles of any size, both signs and some that are no number.
-void fill_angles(const Rope& p, std::uint64_t seed, float* angles) {
-  for (std::int64_t i = 0; i < table_rows(p) * table_stride(p); ++i) {
-    const std::uint64_t random = random_at(seed, static_cast<std::uint64_t>(i));
-    const float part = static_cast<float>(static_cast<std::int32_t>(random >> 32)) * 0x1p-31f;
-    angles[i] = random % 1024 == 0   ? std::bit_cast<float>(static_cast<std::uint32_t>(random >> 32))
-                : random % 1024 == 1 ? std::numeric_limits<float>::infinity()
-                                     : std::ldexp(part, static_cast<int>(random / 1024 % 32) - 4);
-  }
-}
 
 struct RopeFamily {
   using Problem = Rope;
@@ -159,19 +123,29 @@ struct RopeFamily {
       dtype_field("index", offsetof(Rope, index), only(i32) | only(i64), "type of positions"),
       choice_field("beyond", offsetof(Rope, beyond), kBeyonds, "what a position outside of the table gives"),
       choice_field("place", offsetof(Rope, place), kPlaces, "in_place: q_out and k_out hold the input"),
+      choice_field("values", offsetof(Rope, values), kValues, "copied: v goes to v_out as it is"),
+      choice_field("cache", offsetof(Rope, cache), kCaches, "where k_out and v_out have a token, if they are caches"),
+      extent_field("cache_pages", offsetof(Rope, cache_pages), false, "pages that the cache has; positions: batch"),
+      extent_field("page_size", offsetof(Rope, page_size), false, "tokens of a page of the cache"),
+      extent_field("max_pages", offsetof(Rope, max_pages), false, "cache=pages: pages that a batch can have"),
       list_field("q_strides", offsetof(Rope, q_strides), Rope{}.q_strides, 0, kMaxExtent,
                  "elements between batches, tokens and heads of q; none: as layout says"),
       list_field("k_strides", offsetof(Rope, k_strides), Rope{}.k_strides, 0, kMaxExtent, "the same of k"),
+      list_field("v_strides", offsetof(Rope, v_strides), Rope{}.v_strides, 0, kMaxExtent, "the same of v"),
       list_field("q_out_strides", offsetof(Rope, q_out_strides), Rope{}.q_out_strides, 0, kMaxExtent,
                  "the same of q_out"),
       list_field("k_out_strides", offsetof(Rope, k_out_strides), Rope{}.k_out_strides, 0, kMaxExtent,
-                 "the same of k_out"),
+                 "the same of k_out; of a cache between pages, tokens and heads"),
+      list_field("v_out_strides", offsetof(Rope, v_out_strides), Rope{}.v_out_strides, 0, kMaxExtent,
+                 "the same of v_out"),
   };
   static constexpr Operand kOperands[] = {
-      {"q", Role::input, offsetof(RopeArgs, q), true, layout<q_layout>, "[batch, seq, heads, head_dim]",
+      {"q", Role::input, offsetof(RopeArgs, q), true, layout<input_layout<kTensorQ>>, "[batch, seq, heads, head_dim]",
        "the queries; backward: the gradient of q_out"},
-      {"k", Role::input, offsetof(RopeArgs, k), true, layout<k_layout>, "[batch, seq, kv_heads, head_dim]",
-       "kv_heads > 0: the keys"},
+      {"k", Role::input, offsetof(RopeArgs, k), true, layout<input_layout<kTensorK>>,
+       "[batch, seq, kv_heads, head_dim]", "kv_heads > 0: the keys"},
+      {"v", Role::input, offsetof(RopeArgs, v), true, layout<input_layout<kTensorV>>,
+       "[batch, seq, kv_heads, head_dim]", "values=copied: the values"},
       {"cos", Role::input, offsetof(RopeArgs, cos), true, layout<cos_layout>,
        "[table_rows, rotary_dim / 2]; doubled, joined: [table_rows, rotary_dim]", "cosines; joined: and sines"},
       {"sin", Role::input, offsetof(RopeArgs, sin), true, layout<sin_layout>, "as cos", "sines; joined: none"},
@@ -181,10 +155,16 @@ struct RopeFamily {
        "starts: [batch]; ids: [batch, seq], with sections [axes, batch, seq]", "where tokens are"},
       {"cu_seqlens", Role::input, offsetof(RopeArgs, cu_seqlens), false, layout<cu_seqlens_layout>, "[batch + 1]",
        "layout=thd: where sequences begin, and where the last one ends"},
-      {"q_out", Role::update, offsetof(RopeArgs, q_out), true, layout<q_out_layout>, "[batch, seq, heads, head_dim]",
-       "the rotated queries"},
-      {"k_out", Role::update, offsetof(RopeArgs, k_out), true, layout<k_out_layout>, "[batch, seq, kv_heads, head_dim]",
-       "the rotated keys"},
+      {"slots", Role::input, offsetof(RopeArgs, slots), false, layout<slots_layout>, "[batch, seq]",
+       "cache=slots: where in the cache tokens are placed"},
+      {"pages", Role::input, offsetof(RopeArgs, pages), false, layout<pages_layout>, "[batch, max_pages]",
+       "cache=pages: the pages that a batch has in the cache"},
+      {"q_out", Role::update, offsetof(RopeArgs, q_out), true, layout<output_layout<kTensorQ>>,
+       "[batch, seq, heads, head_dim]", "the rotated queries"},
+      {"k_out", Role::update, offsetof(RopeArgs, k_out), true, layout<output_layout<kTensorK>>,
+       "[batch, seq, kv_heads, head_dim]", "the rotated keys; a cache: [cache_pages, page_size, kv_heads, head_dim]"},
+      {"v_out", Role::update, offsetof(RopeArgs, v_out), true, layout<output_layout<kTensorV>>, "as k_out",
+       "values=copied: the values"},
       {"report", Role::update, offsetof(RopeArgs, report), false, layout<report_layout>, "[1]",
        "beyond=report: -1, or the first token whose position the table has not"},
   };
@@ -263,20 +243,16 @@ struct RopeFamily {
   // Each head, and the entries of as many positions as a sequence has; or those of each token.
   static std::int64_t bytes(const Rope& p) {
     const std::int64_t entries = p.position == RopePosition::tokens ? batches(p) * p.seq : p.seq;
-    const std::int64_t moved = is_in_place(p) ? rotary_dim(p) : p.head_dim;
-    return 2 * batches(p) * p.seq * all_heads(p) * moved * quern::bytes(p.dtype) +
+    std::int64_t elements = 0;  // of a token
+    for (int t = 0; t < kTensors; ++t)
+      elements +=
+          has_tensor(p, t) ? input_extents(p, t).of[kHead] * (is_in_place(p, t) ? rotary_dim(p) : p.head_dim) : 0;
+    return 2 * batches(p) * p.seq * elements * quern::bytes(p.dtype) +
            (has_table(p) ? entries * rotary_dim(p) * quern::bytes(p.table_dtype) : 0);
   }
 
   static bool generate(const Rope& p, int operand, std::uint64_t seed, void* data) {
-    if (operand == kReport) return common::write_integer(i64, data, 0, -1), true;
-    if (operand == kCuSeqlens) return fill_sequences(p, seed, static_cast<std::int32_t*>(data)), true;
-    if (operand == kAngles) return fill_angles(p, seed, static_cast<float*>(data)), true;
-    if (operand != kPositions) return false;
-    const std::int64_t count = p.position == RopePosition::ids ? axes(p) * p.batch * p.seq : p.batch;
-    for (std::int64_t i = 0; i < count; ++i)
-      common::write_integer(p.index, data, i, random_position(p, random_at(seed, static_cast<std::uint64_t>(i))));
-    return true;
+    return rope::generate(p, operand, seed, data);
   }
 };
 

@@ -16,14 +16,18 @@ namespace quern {
 struct RopeArgs {
   In q = {};       // backward: the gradient of q_out. None where place=in_place
   In k = {};       // the same with kv_heads heads; none where kv_heads is 0
+  In v = {};       // values=copied: as k
   Out q_out = {};  // must not overlap other operands. place=in_place: holds q, and is rotated
-  Out k_out = {};
+  Out k_out = {};  // the same; a cache where there is one: [cache_pages, page_size, kv_heads, head_dim]
+  Out v_out = {};
   In cos = {};     // the table, by field `table`: [positions, rotary_dim / 2] or [positions, rotary_dim] of table_dtype
   In sin = {};     // of the same shape; none where table=joined
   In angles = {};  // table=angles, instead of cos and sin: [positions, rotary_dim] of f32, in radians
   In positions = {};  // of `index`, position=starts: [batch]; position=ids: [batch, seq], [axes, batch, seq]
   In cu_seqlens =
       {};           // layout=thd, [batch + 1] of i32: sequence b has the tokens from cu_seqlens[b] to cu_seqlens[b + 1]
+  In slots = {};    // cache=slots: [batch, seq] of `index`
+  In pages = {};    // cache=pages: [batch, max_pages] of i32
   Out report = {};  // one i64 for beyond=report; the caller sets it to -1, and it stays -1 if every position was good
   std::int64_t offset = 0;   // added to every position
   std::int64_t cp_rank = 0;  // cp_size > 1: from 0 to cp_size - 1
@@ -46,6 +50,10 @@ struct RopeArgs {
 // the same on every device. The two elements of a pair have an angle each, c0 and s0, c1 and s1, which may differ:
 //   out0 = fma(x0, c0, -(x1 * s0))    out1 = fma(x1, c1, x0 * s1)      backward: fma(g0, c0, g1 * s1), fma(g1, c1, -(g0
 //   * s0))
+//
+// cache: k_out and v_out are caches, into which tokens are placed; q_out is as without one, and with place=in_place
+// only q is in place. A token whose place the cache has not, as with a slot below 0, is not placed. If two tokens have
+// the same place, which of them it has is undefined. layout=bhsd: in a page, heads come before tokens.
 //
 // layout=thd: tokens of no sequence are not written. If cu_seqlens decreases, begins below 0 or passes the end, which
 // tokens are rotated by which angles is undefined, but no access is out of bounds.
@@ -89,10 +97,17 @@ struct Rope {
   DType index = DType::i64;  // of positions: i32 or i64
   RopeBeyond beyond = RopeBeyond::assume_valid;
   RopePlace place = RopePlace::separate;
-  List<3> q_strides = {};  // elements between batches, tokens and heads of q; none: as layout says, without gaps
+  RopeValues values = RopeValues::none;
+  RopeCache cache = RopeCache::none;
+  std::int64_t cache_pages = 0;  // that the cache has; cache=positions: batch
+  std::int64_t page_size = 0;    // tokens of a page
+  std::int64_t max_pages = 0;    // cache=pages: of a batch, the columns of `pages`
+  List<3> q_strides = {};        // elements between batches, tokens and heads of q; none: as layout says, without gaps
   List<3> k_strides = {};
+  List<3> v_strides = {};
   List<3> q_out_strides = {};
-  List<3> k_out_strides = {};
+  List<3> k_out_strides = {};  // of a cache: between pages, tokens and heads
+  List<3> v_out_strides = {};
 
   QUERN_API static const Family& family();
 };

@@ -67,6 +67,19 @@ enum class RopeBeyond : unsigned char { QUERN_ROPE_BEYONDS(QUERN_VALUE) };
   VALUE(in_place) /* in q_out and k_out */
 enum class RopePlace : unsigned char { QUERN_ROPE_PLACES(QUERN_VALUE) };
 
+#define QUERN_ROPE_VALUES(VALUE) \
+  VALUE(none)                    \
+  VALUE(copied) /* v, with the heads of k, goes to v_out as it is */
+enum class RopeValues : unsigned char { QUERN_ROPE_VALUES(QUERN_VALUE) };
+
+// Where k_out and v_out have a token. A cache is [pages, tokens of a page, kv_heads, head_dim].
+#define QUERN_ROPE_CACHES(VALUE)                                                                 \
+  VALUE(none)      /* where k and v have it */                                                   \
+  VALUE(positions) /* a page for each batch or sequence, and in it at the token's position */    \
+  VALUE(slots)     /* at slots[b, s]: page and token of it in one number. vLLM's slot_mapping */ \
+  VALUE(pages)     /* at its position, in pages[b, position / page_size]: block tables of vLLM and FlashInfer */
+enum class RopeCache : unsigned char { QUERN_ROPE_CACHES(QUERN_VALUE) };
+
 #undef QUERN_VALUE
 
 }  // namespace quern

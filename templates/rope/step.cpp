@@ -6,6 +6,7 @@
 #include "common/host_types.h"
 #include "quern/choice.h"
 #include "rope/params.h"
+#include "rope/tensors.h"
 
 namespace quern::rope {
 namespace {
@@ -13,16 +14,21 @@ namespace {
 using common::divide_up;
 
 constexpr const char* kPositionNames[] = {QUERN_ROPE_POSITIONS(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kCacheNames[] = {QUERN_ROPE_CACHES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kSectionNames[] = {"section_0", "section_1", "section_2", "section_3"};
 constexpr const char* kBeyondNames[] = {QUERN_ROPE_BEYONDS(QUERN_CHOICE_NAME) nullptr};
 
 // Whether a thread computes cosines and sines of each element, or at a position for each pair.
 bool computes_much(const Rope& p) { return has_angles(p) || (!has_table(p) && axis_run(p) == 1); }
 
+// Whether a head's address is one of three, or known late.
+bool has_three_tensors(const Rope& p) { return has_values(p) || has_cache(p); }
+
 // Heads of a thread, for which it reads the table once: more of them cost registers, and so threads in flight. One
 // where a problem has few threads.
 std::int32_t many_heads(const Rope& p, std::int64_t vector) {
-  return static_cast<std::int32_t>(std::clamp<std::int64_t>(32 / vector, 1, computes_much(p) ? 2 : 4));
+  return static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(32 / vector, 1, computes_much(p) || has_three_tensors(p) ? 2 : 4));
 }
 
 std::int64_t element_bytes(const Rope& p) { return bytes(p.dtype); }
@@ -33,8 +39,10 @@ std::int64_t natural_vector(const Rope& p, std::int64_t limit) {
   const std::int64_t after = p.head_dim - rotary_dim(p) - p.rotary_offset;
   std::int64_t vector =
       common::common_alignment({rotated * size, p.rotary_offset * size, after * size, p.head_dim * size}, limit);
-  for (const List<3>* strides : {&p.q_strides, &p.k_strides, &p.q_out_strides, &p.k_out_strides}) {
-    for (int i = 0; i < strides->count; ++i) vector = common::common_alignment({(*strides)[i] * size}, vector);
+  for (int tensor = 0; tensor < kTensors; ++tensor) {
+    for (const List<3>* strides : {&given_input_strides(p, tensor), &given_output_strides(p, tensor)}) {
+      for (int i = 0; i < strides->count; ++i) vector = common::common_alignment({(*strides)[i] * size}, vector);
+    }
   }
   return vector;
 }
@@ -75,17 +83,25 @@ bool has_few_threads(const Rope& p, const DeviceModel& model, std::int64_t vecto
 
 // ---- The launch
 
-void set_tensor(const Rope& p, std::int64_t heads, const void* from, const List<3>& from_strides, void* to,
-                const List<3>& to_strides, Tensor& tensor) {
-  const Strides out = strides_of(p, heads, to_strides);
-  const Strides in = is_in_place(p) ? out : strides_of(p, heads, from_strides);
+void set_tensor(const Rope& p, const RopeArgs& a, int number, Tensor& tensor) {
+  const Strides in = input_strides(p, number), out = output_strides(p, number);
   const AxisOrder order = axis_order(p);
-  tensor.from = is_in_place(p) ? to : from;
-  tensor.to = to;
+  tensor.from = input_of(p, a, number);
+  tensor.to = output_of(p, a, number);
   for (int i = 0; i < 3; ++i) {
     tensor.from_strides[i] = in.of[order.axis[i]] * element_bytes(p);
     tensor.to_strides[i] = out.of[order.axis[i]] * element_bytes(p);
   }
+}
+
+void set_cache(const Rope& p, const RopeArgs& a, Params& params) {
+  const Extents cache = output_extents(p, kTensorK);
+  params.slots_of_tokens = a.slots.data;
+  params.pages = static_cast<const int*>(a.pages.data);
+  params.cache_pages = cache.of[kBatch];
+  params.page_size = cache.of[kToken];
+  params.max_pages = p.max_pages;
+  params.by_page = common::make_divisor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, p.page_size)));
 }
 
 void set_axes(const Rope& p, const Config& c, Params& params) {
@@ -151,6 +167,8 @@ void specialize_rope(const Rope& p, const Config& c, Spec& spec) {
   spec.flag("interleaved", is_interleaved(p));
   spec.flag("conjugate", p.pass != RopePass::forward);
   spec.flag("in_place", is_in_place(p));
+  spec.flag("has_values", has_values(p));
+  spec.choice("RopeCache", "cache", kCacheNames[static_cast<int>(p.cache)]);
   spec.flag("packed", is_packed(p));
   spec.flag("has_chunks", has_chunks(p));
   spec.choice("RopePosition", "position", kPositionNames[static_cast<int>(p.position)]);
@@ -177,10 +195,10 @@ void specialize_rope(const Rope& p, const Config& c, Spec& spec) {
 
 void launch_rope(const Rope& p, const RopeArgs& a, const DeviceModel& model, const Config& c, Launch& launch) {
   Params params{};
-  set_tensor(p, p.heads, a.q.data, p.q_strides, a.q_out.data, p.q_out_strides, params.q);
-  set_tensor(p, p.kv_heads, a.k.data, p.k_strides, a.k_out.data, p.k_out_strides, params.k);
+  for (int tensor = 0; tensor < kTensors; ++tensor) set_tensor(p, a, tensor, params.tensors[tensor]);
   set_axes(p, c, params);
   set_table(p, a, params);
+  if (has_cache(p)) set_cache(p, a, params);
   params.positions = a.positions.data;
   params.report = static_cast<unsigned long long*>(a.report.data);
   params.offset = a.offset;
@@ -191,6 +209,7 @@ void launch_rope(const Rope& p, const RopeArgs& a, const DeviceModel& model, con
   params.cu_seqlens = static_cast<const int*>(a.cu_seqlens.data);
   params.sequences = static_cast<int>(is_packed(p) ? p.batch : 0);
   params.heads = static_cast<unsigned>(p.heads);
+  params.kv_heads = static_cast<unsigned>(p.kv_heads);
   params.all_heads = static_cast<unsigned>(all_heads(p));
   params.groups = static_cast<unsigned>(groups_of(p, c));
   const std::int64_t units = units_of(p, c), rows = batches(p) * p.seq * groups_of(p, c);

@@ -34,6 +34,9 @@ TEST_F(RopeCompile, EachPositionAndPartOfAHead) {
         "head_dim=33 rotary_dim=30 pass=backward layout=thd", "position=ids sections=16,24,24",
         "position=ids sections=24,20,20 section_order=interleaved table=computed",
         "position=tokens table=doubled style=interleaved dtype=f32 sections=16,16,32",
+        "kv_heads=8 values=copied rotary_dim=64 place=in_place", "kv_heads=8 cache=positions page_size=4096 layout=thd",
+        "kv_heads=8 cache=slots cache_pages=99 page_size=16 values=copied layout=bhsd",
+        "kv_heads=8 cache=pages cache_pages=99 page_size=16 max_pages=9 values=copied table=computed place=in_place",
         "head_dim=34 table=angles pass=backward style=interleaved layout=thd cp_size=2"}) {
     for (const std::string& arch : kArchitectures) jobs.push_back({cat("rope ", fields), arch});
   }

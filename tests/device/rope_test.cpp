@@ -28,6 +28,8 @@ TEST_F(RopeOnDevice, ReplaysWithOtherPositions) {
   expect_replays("rope batch=3 seq=7 heads=4 kv_heads=2 head_dim=32 position=ids table_rows=50");
   expect_replays("rope batch=3 seq=7 heads=4 kv_heads=2 head_dim=32 position=starts table_rows=50 place=in_place");
   expect_replays("rope batch=3 seq=20 heads=4 kv_heads=2 head_dim=32 layout=thd");
+  expect_replays("rope batch=3 seq=7 kv_heads=2 head_dim=32 cache=slots cache_pages=9 page_size=4 values=copied");
+  expect_replays("rope batch=3 seq=7 kv_heads=2 head_dim=32 cache=pages cache_pages=9 page_size=4 max_pages=3");
 }
 
 // A launch that adds to the positions of all tokens gives what a longer sequence has there.
@@ -67,7 +69,7 @@ TEST_F(RopeOnDevice, EachRankOfASequence) {
 
 // The operands are between guard bands, and the host driver knows where each ends.
 TEST_F(RopeOnDevice, CuSeqlensThatDecreaseOrPassTheEndReachNothingOutside) {
-  constexpr int kCuSeqlens = 6;
+  constexpr int kCuSeqlens = 7;
   const std::vector<std::vector<std::int32_t>> all_bad = {
       {0, 5, 2, 7, 9},     {9, 7, 5, 3, 0},     {-70000000, 20, 21, 22, 23},
       {-7, -3, 0, 20, 40}, {0, 100, 3, 100, 9}, {-2147483648, 2147483647, 0, 1, 2},

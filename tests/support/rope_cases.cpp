@@ -141,6 +141,34 @@ void sections(std::vector<Case>& cases) {
     cases.push_back({cat(shape(3, 5, 2, 1, 32), " position=tokens table=", table)});
 }
 
+// Values beside keys, and both placed into caches: xformers' by position, vLLM's by slots, FlashInfer's by pages.
+void caches(std::vector<Case>& cases) {
+  const std::string places[] = {"",
+                                "cache=positions page_size=9",  // too few for the last tokens
+                                "cache=positions page_size=30 position=starts table_rows=29",
+                                "cache=slots cache_pages=5 page_size=16",
+                                "cache=slots cache_pages=1 page_size=19 index=i32 position=ids table_rows=40",
+                                "cache=pages cache_pages=9 page_size=5 max_pages=4",
+                                "cache=pages cache_pages=12 page_size=8 max_pages=3 position=ids table_rows=20"};
+  std::size_t i = 0;
+  for (const std::string& place : places) {
+    const bool has_ids = place.find("ids") != std::string::npos;
+    for (const char* rest : {"head_dim=64", "head_dim=48 rotary_dim=24 rotary_offset=4 place=in_place",
+                             has_ids ? "head_dim=2" : "head_dim=32 layout=thd", "head_dim=16 beyond=identity",
+                             "head_dim=34 layout=bhsd place=in_place"}) {
+      cases.push_back({cat("rope batch=3 seq=13 heads=3 kv_heads=2 ", place, " ", rest, " style=", next(kStyles, i),
+                           " dtype=", next(kTypes, i / 2), place.empty() || i % 3 == 0 ? " values=copied" : ""),
+                       static_cast<int>(i % 2)});
+      ++i;
+    }
+  }
+  for (const char* fields : {"values=copied v_strides=900,60,30 v_out_strides=2000,150,50",
+                             "cache=pages cache_pages=7 page_size=4 max_pages=3 k_out_strides=300,64,32 values=copied",
+                             "heads=0 cache=slots cache_pages=3 page_size=8 values=copied",
+                             "cache=slots cache_pages=3 page_size=8 sections=7,8 position=ids table=computed"})
+    cases.push_back({cat("rope batch=2 seq=9 kv_heads=2 head_dim=30 ", fields)});
+}
+
 // The first rank of some that share sequences; tests/device/rope_test.cpp has the others.
 void context_parallel(std::vector<Case>& cases) {
   for (const std::string& style : kStyles) {
@@ -208,6 +236,7 @@ std::vector<Case> rope_cases() {
   angles(cases);
   packed(cases);
   sections(cases);
+  caches(cases);
   context_parallel(cases);
   odd_heads(cases);
   strided(cases);

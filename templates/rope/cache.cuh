@@ -1,0 +1,43 @@
+// Where a token's keys and values are placed in a cache.
+#ifndef QUERN_ROPE_CACHE_CUH_
+#define QUERN_ROPE_CACHE_CUH_
+
+#include "rope/position.cuh"
+
+namespace quern::rope {
+
+constexpr bool kHasCache = spec::cache != RopeCache::none;
+
+// Of a token in a tensor; in a cache its batch is a page.
+struct Place {
+  i64 batch;
+  i64 token;
+  bool exists;
+};
+
+QUERN_DEVICE Place place_of_slot(const Params& p, i64 slot) {
+  const i64 page = static_cast<i64>(divide(static_cast<u64>(slot), p.by_page));
+  return {page, slot - page * p.page_size, slot >= 0 && page < p.cache_pages};
+}
+
+QUERN_DEVICE Place place_in_pages(const Params& p, i64 batch, i64 position) {
+  const i64 number = static_cast<i64>(divide(static_cast<u64>(position), p.by_page));
+  if (position < 0 || number >= p.max_pages) return {0, 0, false};
+  const i64 page = bit_cast<i32>(load<4, LoadHint::keep>(p.pages + batch * p.max_pages + number));
+  return {page, position - number * p.page_size, page >= 0 && page < p.cache_pages};
+}
+
+// Of a token that is at `here` in q and k.
+QUERN_DEVICE Place place_in_cache(const Params& p, const Position& position, const Place& here) {
+  if constexpr (spec::cache == RopeCache::slots) {
+    if (!position.exists) return {0, 0, false};
+    return place_of_slot(p, read_integer(p.slots_of_tokens, here.batch * p.seq + here.token));
+  }
+  const i64 number = position.numbers[0];
+  if constexpr (spec::cache == RopeCache::pages) return place_in_pages(p, position.batch, number);
+  return {position.batch, number, number >= 0 && number < p.page_size};
+}
+
+}  // namespace quern::rope
+
+#endif  // QUERN_ROPE_CACHE_CUH_

@@ -1,0 +1,88 @@
+// The tensors of a problem of rope: their shapes and strides. Host code.
+#ifndef QUERN_ROPE_TENSORS_H_
+#define QUERN_ROPE_TENSORS_H_
+
+#include "rope/problem.h"
+
+namespace quern::rope {
+
+// In the order of a token's heads.
+enum { kTensorQ, kTensorK, kTensorV, kTensors };
+
+// Whether the problem has such a tensor.
+inline bool has_tensor(const Rope& p, int tensor) {
+  return tensor == kTensorQ || (tensor == kTensorK ? p.kv_heads > 0 : has_values(p));
+}
+inline bool is_in_place(const Rope& p, int tensor) {
+  return is_in_place(p) && (tensor == kTensorQ || (tensor == kTensorK && !has_cache(p)));
+}
+
+// The axes of a tensor in the order of its fields, which is that of its strides. A cache's batches are pages.
+enum Axis { kBatch, kToken, kHead };
+struct Extents {
+  std::int64_t of[3];
+};
+inline Extents input_extents(const Rope& p, int tensor) {
+  return {{batches(p), p.seq, tensor == kTensorQ ? p.heads : p.kv_heads}};
+}
+inline Extents output_extents(const Rope& p, int tensor) {
+  if (tensor == kTensorQ || !has_cache(p)) return input_extents(p, tensor);
+  return {{p.cache == RopeCache::positions ? p.batch : p.cache_pages, p.page_size, p.kv_heads}};
+}
+
+// Which of the axes varies fastest in memory, and so on. Strides do not change it.
+struct AxisOrder {
+  Axis axis[3];
+  int number(Axis a) const { return axis[0] == a ? 0 : axis[1] == a ? 1 : 2; }
+};
+inline AxisOrder axis_order(const Rope& p) {
+  if (p.layout == RopeLayout::sbhd) return {{kHead, kBatch, kToken}};
+  if (p.layout == RopeLayout::bhsd) return {{kToken, kHead, kBatch}};
+  return {{kHead, kToken, kBatch}};
+}
+
+// In elements, by Axis.
+struct Strides {
+  std::int64_t of[3];
+};
+inline Strides strides_of(const Rope& p, const Extents& extents, const List<3>& given) {
+  if (given.count != 0) return {{given[0], given[1], given[2]}};
+  const AxisOrder order = axis_order(p);
+  Strides strides{};
+  std::int64_t next = p.head_dim;
+  for (const Axis a : order.axis) {
+    strides.of[a] = next;
+    next *= extents.of[a];
+  }
+  return strides;
+}
+
+// The strides that a problem gives.
+inline const List<3>& given_input_strides(const Rope& p, int tensor) {
+  return tensor == kTensorQ ? p.q_strides : tensor == kTensorK ? p.k_strides : p.v_strides;
+}
+inline const List<3>& given_output_strides(const Rope& p, int tensor) {
+  return tensor == kTensorQ ? p.q_out_strides : tensor == kTensorK ? p.k_out_strides : p.v_out_strides;
+}
+inline Strides output_strides(const Rope& p, int tensor) {
+  return strides_of(p, output_extents(p, tensor), given_output_strides(p, tensor));
+}
+inline Strides input_strides(const Rope& p, int tensor) {
+  if (is_in_place(p, tensor)) return output_strides(p, tensor);
+  return strides_of(p, input_extents(p, tensor), given_input_strides(p, tensor));
+}
+
+// The operands of a launch.
+inline void* output_of(const Rope& p, const RopeArgs& a, int tensor) {
+  if (!has_tensor(p, tensor)) return nullptr;
+  return tensor == kTensorQ ? a.q_out.data : tensor == kTensorK ? a.k_out.data : a.v_out.data;
+}
+inline const void* input_of(const Rope& p, const RopeArgs& a, int tensor) {
+  if (is_in_place(p, tensor)) return output_of(p, a, tensor);
+  if (!has_tensor(p, tensor)) return nullptr;
+  return tensor == kTensorQ ? a.q.data : tensor == kTensorK ? a.k.data : a.v.data;
+}
+
+}  // namespace quern::rope
+
+#endif  // QUERN_ROPE_TENSORS_H_

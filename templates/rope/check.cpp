@@ -111,8 +111,9 @@ std::string check_tokens(const Rope& p) {
 }
 
 std::string check_sections(const Rope& p) {
-  const bool alternates = p.section_order == RopeSectionOrder::interleaved;
-  if (p.sections.count == 0) return alternates ? "section_order=interleaved needs sections" : "";
+  const bool alternates = p.section_style == RopeSectionStyle::interleaved;
+  if (p.sections.count == 0)
+    return p.section_style == RopeSectionStyle::adjacent ? "" : "section_style says what sections are: give sections";
   if (!is_of_each_token(p)) return "sections need position=ids or tokens, with which a token has several positions";
   if (has_angles(p)) return "sections are not for table=angles, which has an angle for each element";
   std::int64_t pairs = 0;
@@ -121,7 +122,7 @@ std::string check_sections(const Rope& p) {
     pairs += p.sections[i];
     const std::int64_t last = (p.sections[i] - 1) * p.sections.count + i;
     if (alternates && i > 0 && p.sections[i] > 0 && last >= rotary_dim(p) / 2)
-      return "section_order=interleaved: only the first section may have more than its part of the pairs";
+      return "section_style=interleaved: only the first section may have more than its part of the pairs";
   }
   if (pairs == rotary_dim(p) / 2) return {};
   return "sections have " + std::to_string(pairs) + " pairs together, and a head has " +

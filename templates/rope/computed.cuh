@@ -18,7 +18,7 @@ QUERN_DEVICE Angles angles_at(const Params&, const Position& position, const Uni
   QUERN_UNROLL for (int i = 0; i < kPairs; ++i) {
     const bool high = !kAcross && i >= kPairs / 2;
     if (high && !unit.has_high) continue;
-    const u32 pair = high ? high_entry(unit) + i - kPairs / 2 : unit.entry + i;
+    const u32 pair = high ? high_pair(unit) + i - kPairs / 2 : unit.pair + i;
     angle_of(number_of(position, pair), pair, angles.cos[i], angles.sin[i]);
   }
   return angles;

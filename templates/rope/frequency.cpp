@@ -23,7 +23,8 @@ long double scaled(const Rope& p, long double frequency) {
 }  // namespace
 
 std::uint64_t frequency(const Rope& p, std::int64_t j) {
-  const long double exponent = -2.0L * static_cast<long double>(j) / static_cast<long double>(rotary_dim(p));
+  const std::int64_t pairs = restarts(p) ? section_of(p, j).pairs : rotary_dim(p) / 2;
+  const long double exponent = -static_cast<long double>(entry_of(p, j)) / static_cast<long double>(pairs);
   const long double radians = scaled(p, std::pow(static_cast<long double>(p.theta), exponent));
   return static_cast<std::uint64_t>(std::round(radians / kTwoPi * 0x1p64L));
 }

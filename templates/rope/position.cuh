@@ -46,7 +46,7 @@ QUERN_DEVICE i64 place_in_chunks(const Params& p, i64 token, i64 length) {
 QUERN_DEVICE i64 number_of(const Position& position, u32 pair) {
   i64 number = position.numbers[0];
   if constexpr (kAxes > 1) {
-    const int axis = axis_of(pair);
+    const int axis = section_of(pair).axis;
     QUERN_UNROLL for (int i = 1; i < kAxes; ++i) number = axis == i ? position.numbers[i] : number;
   }
   return number;

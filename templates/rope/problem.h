@@ -13,19 +13,39 @@ namespace quern::rope {
 inline std::int64_t rotary_dim(const Rope& p) {
   return p.rotary_dim == 0 ? p.head_dim - p.rotary_offset : p.rotary_dim;
 }
+inline bool is_interleaved(const Rope& p) { return p.style == RopeStyle::interleaved; }
 // Whether a token's number here is not that in the whole sequence.
 inline bool has_chunks(const Rope& p) { return p.cp_size > 1; }
 // Tokens of a whole sequence, of which `seq` are here.
 inline std::int64_t whole_seq(const Rope& p) { return p.seq == kOpen ? kOpen : p.seq * p.cp_size; }
 // Positions of a token.
 inline std::int64_t axes(const Rope& p) { return std::max<std::int64_t>(1, p.sections.count); }
-// The axis that pair j has.
-int axis_of(const Rope& p, std::int64_t j);
-// Adjacent pairs that have the same axis, from multiples of it on: a power of two.
+// The pairs that have the same axis as pair j. rope/sections.cpp
+struct Section {
+  int axis;
+  std::int64_t begin;  // the first of them, where they are adjacent
+  std::int64_t pairs;
+};
+Section section_of(const Rope& p, std::int64_t j);
+// Adjacent pairs that have the same axis, from multiples of it on: a power of two. rope/sections.cpp
 std::int64_t axis_run(const Rope& p);
-inline std::int64_t table_stride(const Rope& p) {
-  return p.table == RopeTable::separate ? rotary_dim(p) / 2 : rotary_dim(p);
+// Whether each section has entries of the table from 0 on.
+inline bool restarts(const Rope& p) {
+  return p.section_style == RopeSectionStyle::restarted || p.section_style == RopeSectionStyle::apart;
 }
+inline bool is_apart(const Rope& p) { return p.section_style == RopeSectionStyle::apart; }
+// The entry of the table that pair j has.
+inline std::int64_t entry_of(const Rope& p, std::int64_t j) { return restarts(p) ? j - section_of(p, j).begin : j; }
+// Of pair j among the rotated elements. rope/sections.cpp
+struct Elements {
+  std::int64_t first, second;
+};
+Elements elements_of(const Rope& p, std::int64_t j);
+// Cosines of a position.
+inline std::int64_t entries(const Rope& p) {
+  return restarts(p) ? *std::max_element(p.sections.values, p.sections.values + 4) : rotary_dim(p) / 2;
+}
+inline std::int64_t table_stride(const Rope& p) { return entries(p) * (p.table == RopeTable::separate ? 1 : 2); }
 inline bool has_table(const Rope& p) { return p.table != RopeTable::computed; }
 inline bool has_angles(const Rope& p) { return p.table == RopeTable::angles; }
 // Whether the table has cosines and sines, so that the kernel computes none.
@@ -38,7 +58,6 @@ inline std::int64_t table_rows(const Rope& p) {
   if (p.position == RopePosition::tokens) return is_open(p) ? kOpen : axes(p) * batches(p) * p.seq;
   return p.table_rows == 0 ? whole_seq(p) : p.table_rows;
 }
-inline bool is_interleaved(const Rope& p) { return p.style == RopeStyle::interleaved; }
 // Of q.
 inline bool is_in_place(const Rope& p) { return p.place == RopePlace::in_place; }
 inline bool has_values(const Rope& p) { return p.values == RopeValues::copied; }

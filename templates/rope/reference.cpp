@@ -12,10 +12,10 @@
 namespace quern::rope {
 namespace {
 
-// A token's entries of the table, by axis.
-struct Entry {
-  bool exists;
-  std::int64_t positions[4];
+// A token's positions, by axis.
+struct Positions {
+  bool exist;  // in the table
+  std::int64_t numbers[4];
   std::int64_t batch;  // or sequence
   bool is_written;     // the token is of a sequence
 };
@@ -27,7 +27,7 @@ std::int64_t place_in_chunks(const Rope& p, const RopeArgs& a, std::int64_t toke
   return number * chunk + (token < chunk ? token : token - chunk);
 }
 
-Entry entry_of(const Rope& p, const RopeArgs& a, std::int64_t batch, std::int64_t token) {
+Positions positions_of(const Rope& p, const RopeArgs& a, std::int64_t batch, std::int64_t token) {
   const std::int64_t in_all = batch * p.seq + token;
   std::int64_t in_sequence = token;
   if (is_packed(p)) {
@@ -40,17 +40,17 @@ Entry entry_of(const Rope& p, const RopeArgs& a, std::int64_t batch, std::int64_
     in_sequence = place_in_chunks(p, a, token, p.seq);
   }
   const auto read = [&](std::int64_t at) { return common::read_integer(p.index, a.positions.data, at); };
-  Entry entry = {true, {}, batch, true};
+  Positions positions = {true, {}, batch, true};
   for (std::int64_t axis = 0; axis < axes(p); ++axis) {
     const std::int64_t on_axis = axis * batches(p) * p.seq + in_all;
     const std::int64_t position = a.offset + (p.position == RopePosition::sequence ? in_sequence
                                               : p.position == RopePosition::starts ? in_sequence + read(batch)
                                               : p.position == RopePosition::ids    ? read(on_axis)
                                                                                    : on_axis);
-    entry.positions[axis] = position;
-    if (has_table(p) && (position < 0 || position >= table_rows(p))) entry.exists = false;
+    positions.numbers[axis] = position;
+    if (has_table(p) && (position < 0 || position >= table_rows(p))) positions.exist = false;
   }
-  return entry;
+  return positions;
 }
 
 struct Angle {
@@ -97,10 +97,10 @@ Angle angle_of(const Source& source, std::int64_t position, std::int64_t j) {
     return angle;
   }
   const bool joined = p.table == RopeTable::joined;
-  const std::int64_t at = position * table_stride(p) + j;
+  const std::int64_t at = position * table_stride(p) + entry_of(p, j);
   const auto cos = static_cast<float>(common::read_float(p.table_dtype, a.cos.data, at));
   const auto sin = static_cast<float>(
-      common::read_float(p.table_dtype, joined ? a.cos.data : a.sin.data, at + (joined ? rotary_dim(p) / 2 : 0)));
+      common::read_float(p.table_dtype, joined ? a.cos.data : a.sin.data, at + (joined ? entries(p) : 0)));
   return {cos, sin};
 }
 
@@ -118,13 +118,12 @@ void rotate_pair(const Rope& p, Angles angles, const T* from, T* to, std::int64_
 }
 
 template <class T>
-void rotate_head(const Source& source, const Entry& entry, const T* from, T* to) {
+void rotate_head(const Source& source, const Positions& positions, const T* from, T* to) {
   const Rope& p = source.p;
   if (from != to) std::memcpy(to, from, static_cast<std::size_t>(p.head_dim) * sizeof(T));
-  const std::int64_t half = rotary_dim(p) / 2;
-  for (std::int64_t j = 0; j < half && entry.exists; ++j) {
-    const std::int64_t first = is_interleaved(p) ? 2 * j : j, second = first + (is_interleaved(p) ? 1 : half);
-    const std::int64_t position = entry.positions[axis_of(p, j)];
+  for (std::int64_t j = 0; j < rotary_dim(p) / 2 && positions.exist; ++j) {
+    const auto [first, second] = elements_of(p, j);
+    const std::int64_t position = positions.numbers[section_of(p, j).axis];
     const Angle one = has_angles(p) ? Angle{} : angle_of(source, position, j);
     const Angles angles = has_angles(p) ? read_angles(source, position, first, second) : Angles{one, one};
     rotate_pair(p, angles, from, to, p.rotary_offset + first, p.rotary_offset + second);
@@ -137,49 +136,49 @@ struct Place {
 };
 constexpr Place kNowhere = {-1, -1};
 
-Place place_in_cache(const Rope& p, const RopeArgs& a, const Entry& entry, std::int64_t in_all) {
-  const std::int64_t pages = output_extents(p, kTensorK).of[kBatch], position = entry.positions[0];
+Place place_in_cache(const Rope& p, const RopeArgs& a, const Positions& positions, std::int64_t in_all) {
+  const std::int64_t pages = output_extents(p, kTensorK).of[kBatch], position = positions.numbers[0];
   if (p.cache == RopeCache::positions)
-    return position < 0 || position >= p.page_size ? kNowhere : Place{entry.batch, position};
+    return position < 0 || position >= p.page_size ? kNowhere : Place{positions.batch, position};
   const bool has_slots = p.cache == RopeCache::slots;
   const std::int64_t slot = has_slots ? common::read_integer(p.index, a.slots.data, in_all) : position;
   if (slot < 0) return kNowhere;
   std::int64_t page = slot / p.page_size;
   if (!has_slots) {
     if (page >= p.max_pages) return kNowhere;
-    page = static_cast<const std::int32_t*>(a.pages.data)[entry.batch * p.max_pages + page];
+    page = static_cast<const std::int32_t*>(a.pages.data)[positions.batch * p.max_pages + page];
   }
   return page < 0 || page >= pages ? kNowhere : Place{page, slot % p.page_size};
 }
 
-void move_token(const Source& source, const Entry& entry, int tensor, const Place& here, const Place& there) {
+void move_token(const Source& source, const Positions& positions, int tensor, const Place& here, const Place& there) {
   const Rope& p = source.p;
   const Strides in = input_strides(p, tensor), out = output_strides(p, tensor);
   const auto element = [](const Strides& s, const Place& place, std::int64_t head) {
     return place.batch * s.of[kBatch] + place.token * s.of[kToken] + head * s.of[kHead];
   };
-  Entry values = entry;
-  values.exists = entry.exists && tensor != kTensorV;
+  Positions of_tensor = positions;  // values are not rotated
+  of_tensor.exist = positions.exist && tensor != kTensorV;
   common::with_float(p.dtype, [&](auto x) {
     using T = decltype(x);
     if constexpr (sizeof(T) == 8)
       return;  // check refuses f64
     else
       for (std::int64_t head = 0; head < input_extents(p, tensor).of[kHead]; ++head)
-        rotate_head(source, values, static_cast<const T*>(input_of(p, source.a, tensor)) + element(in, here, head),
+        rotate_head(source, of_tensor, static_cast<const T*>(input_of(p, source.a, tensor)) + element(in, here, head),
                     static_cast<T*>(output_of(p, source.a, tensor)) + element(out, there, head));
   });
 }
 
 void move_token(const Source& source, std::int64_t batch, std::int64_t token) {
   const Rope& p = source.p;
-  const Entry entry = entry_of(p, source.a, batch, token);
-  if (!entry.is_written) return;
+  const Positions positions = positions_of(p, source.a, batch, token);
+  if (!positions.is_written) return;
   const Place here = {batch, token};
-  const Place in_cache = has_cache(p) ? place_in_cache(p, source.a, entry, batch * p.seq + token) : here;
+  const Place in_cache = has_cache(p) ? place_in_cache(p, source.a, positions, batch * p.seq + token) : here;
   for (int tensor = 0; tensor < kTensors; ++tensor) {
     const Place there = tensor == kTensorQ ? here : in_cache;
-    if (has_tensor(p, tensor) && there.batch >= 0) move_token(source, entry, tensor, here, there);
+    if (has_tensor(p, tensor) && there.batch >= 0) move_token(source, positions, tensor, here, there);
   }
 }
 
@@ -194,8 +193,8 @@ void run_reference(const Rope& p, const RopeArgs& a) {
   if (p.beyond != RopeBeyond::report || all_heads(p) == 0) return;
   auto& report = *static_cast<std::uint64_t*>(a.report.data);
   for (std::int64_t i = 0; i < batches(p) * p.seq; ++i) {
-    const Entry entry = entry_of(p, a, i / p.seq, i % p.seq);
-    if (entry.is_written && !entry.exists) report = std::min(report, static_cast<std::uint64_t>(i));
+    const Positions positions = positions_of(p, a, i / p.seq, i % p.seq);
+    if (positions.is_written && !positions.exist) report = std::min(report, static_cast<std::uint64_t>(i));
   }
 }
 

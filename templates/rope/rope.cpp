@@ -17,7 +17,7 @@ constexpr const char* kPasses[] = {QUERN_ROPE_PASSES(QUERN_CHOICE_NAME) nullptr}
 constexpr const char* kTables[] = {QUERN_ROPE_TABLES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kScalings[] = {QUERN_ROPE_SCALINGS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kPositionChoices[] = {QUERN_ROPE_POSITIONS(QUERN_CHOICE_NAME) nullptr};
-constexpr const char* kSectionOrders[] = {QUERN_ROPE_SECTION_ORDERS(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kSectionStyles[] = {QUERN_ROPE_SECTION_STYLES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kBeyonds[] = {QUERN_ROPE_BEYONDS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kValues[] = {QUERN_ROPE_VALUES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kCaches[] = {QUERN_ROPE_CACHES(QUERN_CHOICE_NAME) nullptr};
@@ -116,8 +116,8 @@ struct RopeFamily {
           "of a token: its number; plus a start for each batch; an id for each token; its number in all batches"),
       list_field("sections", offsetof(Rope, sections), Rope{}.sections, 0, kMaxExtent,
                  "pairs of each axis of positions; none: a token has one position"),
-      choice_field("section_order", offsetof(Rope, section_order), kSectionOrders,
-                   "of pairs: section after section, or axes in rotation"),
+      choice_field("section_style", offsetof(Rope, section_style), kSectionStyles,
+                   "which pairs a section has, and which entries of the table"),
       integer_field("cp_size", offsetof(Rope, cp_size), 1, 1 << 16,
                     "ranks that share each sequence; seq is what one of them has"),
       dtype_field("index", offsetof(Rope, index), only(i32) | only(i64), "type of positions"),

@@ -92,7 +92,7 @@ struct Rope {
   std::int64_t old_context = 8192;
   RopePosition position = RopePosition::sequence;
   List<4> sections = {};  // pairs of each axis of positions, rotary_dim / 2 together; none: one axis
-  RopeSectionOrder section_order = RopeSectionOrder::adjacent;
+  RopeSectionStyle section_style = RopeSectionStyle::adjacent;
   std::int64_t cp_size = 1;  // ranks that share each sequence, as below
   DType index = DType::i64;  // of positions: i32 or i64
   RopeBeyond beyond = RopeBeyond::assume_valid;

@@ -49,11 +49,14 @@ enum class RopeScaling : unsigned char { QUERN_ROPE_SCALINGS(QUERN_VALUE) };
   VALUE(tokens)   /* b * seq + s: the table has an entry for each token */
 enum class RopePosition : unsigned char { QUERN_ROPE_POSITIONS(QUERN_VALUE) };
 
-// Which axis of positions a pair has, where there are sections.
-#define QUERN_ROPE_SECTION_ORDERS(VALUE)                                              \
-  VALUE(adjacent)    /* the sections' pairs, one section after the other: Qwen2-VL */ \
-  VALUE(interleaved) /* axes in rotation, until a section has its pairs; the rest has the first one: Qwen3-VL */
-enum class RopeSectionOrder : unsigned char { QUERN_ROPE_SECTION_ORDERS(QUERN_VALUE) };
+// Which axis of positions a pair has, where there are sections, and which entry of the table.
+#define QUERN_ROPE_SECTION_STYLES(VALUE)                                                                           \
+  VALUE(adjacent)    /* section after section, entries as without sections: Qwen2-VL's language model */           \
+  VALUE(interleaved) /* axes in rotation, until a section has its pairs; the rest has the first one: Qwen3-VL */   \
+  VALUE(restarted)   /* as adjacent, each section from entry 0 on: Qwen2-VL's vision model */                      \
+  VALUE(apart)       /* the same, and each section is rotated as a head of its own: its elements are adjacent, and \
+                        `style` says which of them are a pair. Apex's 2-D form, of images */
+enum class RopeSectionStyle : unsigned char { QUERN_ROPE_SECTION_STYLES(QUERN_VALUE) };
 
 // What a position outside of the table gives.
 #define QUERN_ROPE_BEYONDS(VALUE)                                                      \

@@ -15,6 +15,7 @@ using common::divide_up;
 
 constexpr const char* kPositionNames[] = {QUERN_ROPE_POSITIONS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kCacheNames[] = {QUERN_ROPE_CACHES(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kSectionStyleNames[] = {QUERN_ROPE_SECTION_STYLES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kSectionNames[] = {"section_0", "section_1", "section_2", "section_3"};
 constexpr const char* kBeyondNames[] = {QUERN_ROPE_BEYONDS(QUERN_CHOICE_NAME) nullptr};
 
@@ -39,6 +40,8 @@ std::int64_t natural_vector(const Rope& p, std::int64_t limit) {
   const std::int64_t after = p.head_dim - rotary_dim(p) - p.rotary_offset;
   std::int64_t vector =
       common::common_alignment({rotated * size, p.rotary_offset * size, after * size, p.head_dim * size}, limit);
+  for (int i = 0; i < p.sections.count && is_apart(p); ++i)
+    vector = common::common_alignment({p.sections[i] * size * (is_interleaved(p) ? 2 : 1)}, vector);
   for (int tensor = 0; tensor < kTensors; ++tensor) {
     for (const List<3>* strides : {&given_input_strides(p, tensor), &given_output_strides(p, tensor)}) {
       for (int i = 0; i < strides->count; ++i) vector = common::common_alignment({(*strides)[i] * size}, vector);
@@ -118,7 +121,7 @@ void set_table(const Rope& p, const RopeArgs& a, Params& params) {
   params.sin = a.sin.data;
   params.angles = a.angles.data;
   if (p.table == RopeTable::joined && a.cos.data != nullptr)
-    params.sin = static_cast<const std::byte*>(a.cos.data) + rotary_dim(p) / 2 * bytes(p.table_dtype);
+    params.sin = static_cast<const std::byte*>(a.cos.data) + entries(p) * bytes(p.table_dtype);
   params.table_rows = table_rows(p);
 }
 
@@ -175,7 +178,7 @@ void specialize_rope(const Rope& p, const Config& c, Spec& spec) {
   spec.choice("RopeBeyond", "beyond", kBeyondNames[static_cast<int>(p.beyond)]);
   spec.integer("axes", axes(p));
   spec.integer("axis_run", axis_run(p));
-  spec.flag("alternating_axes", p.section_order == RopeSectionOrder::interleaved);
+  spec.choice("RopeSectionStyle", "section_style", kSectionStyleNames[static_cast<int>(p.section_style)]);
   for (int i = 0; i < 4; ++i) spec.integer(kSectionNames[i], p.sections[i]);
   spec.integer("batch_axis", order.number(kBatch));
   spec.integer("token_axis", order.number(kToken));

@@ -8,10 +8,10 @@ namespace quern::rope {
 
 QUERN_DEVICE void load_angles(const void* table, const Position& position, const Unit& unit, float (&out)[kPairs]) {
   if constexpr (kAcross) {
-    load_entries<kPairs>(table, position, unit.entry, out);
+    load_entries<kPairs>(table, position, unit.pair, out);
   } else {
-    load_entries<kPairs / 2>(table, position, unit.entry, out);
-    if (unit.has_high) load_entries<kPairs / 2>(table, position, high_entry(unit), out + kPairs / 2);
+    load_entries<kPairs / 2>(table, position, unit.pair, out);
+    if (unit.has_high) load_entries<kPairs / 2>(table, position, high_pair(unit), out + kPairs / 2);
   }
 }
 

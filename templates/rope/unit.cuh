@@ -6,7 +6,7 @@
 #define QUERN_ROPE_UNIT_CUH_
 
 #include "common/numbers.cuh"
-#include "rope/params.h"
+#include "rope/sections.cuh"
 #include "spec.cuh"
 
 namespace quern::rope {
@@ -40,7 +40,7 @@ struct Unit {
   u32 high;
   bool has_high;
   bool rotates;
-  u32 entry;  // number of low's first pair, of which the table has an entry
+  u32 pair;  // the number of low's first one
 };
 
 // An access of those that are copied: before the rotated elements, or after them.
@@ -54,12 +54,15 @@ QUERN_DEVICE Unit copying_unit(u32 i) {
   return {copied_element(i), copied_element(i + kHalf), i + kHalf < kCopies, false, 0};
 }
 
-constexpr u32 kApart = spec::interleaved ? 1 : spec::rotary_dim / 2;  // a pair's elements
-
 QUERN_DEVICE Unit rotating_unit(u32 i) {
-  if constexpr (kAcross) {
-    const u32 low = spec::rotary_offset + i * kElements * (spec::interleaved ? 2 : 1);
-    return {low, low + kApart, true, true, i * kElements};
+  if constexpr (spec::interleaved && kAcross) {
+    const u32 low = spec::rotary_offset + i * 2;
+    return {low, low + 1, true, true, i};
+  } else if constexpr (kAcross) {
+    const u32 pair = i * kElements;
+    const PairSection section = kApart ? section_of(pair) : PairSection{0, 0, spec::rotary_dim / 2};
+    const u32 low = spec::rotary_offset + section.begin + pair;
+    return {low, low + section.pairs, true, true, pair};
   } else {
     const u32 low = spec::rotary_offset + i * kElements;
     return {low, low + kRotatedUnits * kElements, i + kRotatedUnits < kChunks, true, i * kElements / 2};
@@ -67,30 +70,13 @@ QUERN_DEVICE Unit rotating_unit(u32 i) {
 }
 
 // The number of the first pair of `high`, where pairs are within an access.
-QUERN_DEVICE u32 high_entry(const Unit& unit) { return unit.entry + kRotatedUnits * kElements / 2; }
+QUERN_DEVICE u32 high_pair(const Unit& unit) { return unit.pair + kRotatedUnits * kElements / 2; }
 
 QUERN_DEVICE Unit unit_of(u32 i) {
   if constexpr (kCopies != 0) {
     if (i >= kRotatedUnits) return copying_unit(i - kRotatedUnits);
   }
   return rotating_unit(i);
-}
-
-// ---- Which of a token's positions a pair has
-
-constexpr int kAxes = spec::axes;
-
-// As axis_of in rope/sections.cpp.
-QUERN_DEVICE int axis_of(u32 pair) {
-  constexpr u32 kSections[] = {spec::section_0, spec::section_1, spec::section_2, spec::section_3};
-  int axis = 0;
-  u32 end = kSections[0];
-  QUERN_UNROLL for (int i = 1; i < kAxes; ++i) {
-    const bool is_here = spec::alternating_axes ? pair % kAxes == i && pair < kSections[i] * kAxes : pair >= end;
-    if (is_here) axis = i;
-    end += kSections[i];
-  }
-  return axis;
 }
 
 }  // namespace quern::rope

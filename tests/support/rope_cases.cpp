@@ -122,13 +122,17 @@ void packed(std::vector<Case>& cases) {
   }
 }
 
-// Liger's sections of Qwen2-VL, which straddle accesses, those of Qwen3-VL, and a table with an entry for each token.
+// Liger's sections of Qwen2-VL, which straddle accesses, those of Qwen3-VL and of images, and a table with an entry for
+// each token.
 void sections(std::vector<Case>& cases) {
   std::size_t i = 0;
   for (const char* parts :
        {"head_dim=128 sections=16,24,24", "head_dim=96 sections=16,16,16", "head_dim=64 sections=8,12,12",
-        "head_dim=128 sections=24,20,20 section_order=interleaved",
-        "head_dim=48 rotary_dim=24 rotary_offset=8 sections=5,7", "head_dim=32 sections=0,3,0,13"}) {
+        "head_dim=128 sections=24,20,20 section_style=interleaved",
+        "head_dim=48 rotary_dim=24 rotary_offset=8 sections=5,7", "head_dim=80 sections=20,20 section_style=restarted",
+        "head_dim=64 sections=16,16 section_style=apart",
+        "head_dim=44 rotary_dim=40 rotary_offset=2 sections=7,13 section_style=apart",
+        "head_dim=32 sections=0,3,0,13"}) {
     for (const char* rest : {"position=ids table_rows=50", "position=tokens table=doubled table_dtype=bf16",
                              "position=ids table=computed", "position=ids beyond=report table=joined table_rows=9"}) {
       cases.push_back({cat("rope batch=2 seq=13 heads=3 kv_heads=1 ", parts, " ", rest, " style=", next(kStyles, i / 2),

@@ -56,15 +56,15 @@ TEST(RopeProblem, SharesSequencesAmongRanks) {
 
 TEST(RopeProblem, TakesSeveralPositionsOfAToken) {
   EXPECT_EQ(refusal("position=ids sections=16,24,24"), "");
-  EXPECT_EQ(refusal("position=tokens sections=24,20,20 section_order=interleaved"), "");
+  EXPECT_EQ(refusal("position=tokens sections=24,20,20 section_style=interleaved"), "");
   EXPECT_EQ(refusal("position=ids table=computed sections=64"), "");
   EXPECT_TRUE(has(refusal("position=ids sections=16,24,23"), "63 pairs together, and a head has 64"));
   EXPECT_TRUE(has(refusal("position=ids sections=16,1000"), "more pairs than a head"));
   EXPECT_TRUE(has(refusal("sections=16,24,24"), "need position=ids or tokens"));
   EXPECT_TRUE(has(refusal("position=ids table=angles sections=16,24,24"), "not for table=angles"));
-  EXPECT_TRUE(has(refusal("section_order=interleaved"), "needs sections"));
-  EXPECT_TRUE(has(refusal("position=ids sections=20,22,22 section_order=interleaved"), "only the first section"));
-  EXPECT_EQ(refusal("position=ids sections=22,21,21 section_order=interleaved"), "");
+  EXPECT_TRUE(has(refusal("section_style=interleaved"), "give sections"));
+  EXPECT_TRUE(has(refusal("position=ids sections=20,22,22 section_style=interleaved"), "only the first section"));
+  EXPECT_EQ(refusal("position=ids sections=22,21,21 section_style=interleaved"), "");
   EXPECT_EQ(span("rope batch=2 seq=5 position=ids sections=16,24,24", "positions"), 3 * 2 * 5 * 8);
 }
 
@@ -79,22 +79,64 @@ TEST(RopeProblem, TakesATableWithAnEntryForEachToken) {
   EXPECT_TRUE(has(refusal("position=tokens cp_size=2"), "every token has its own"));
 }
 
+Rope with_sections(List<4> sections, RopeSectionStyle section_style, RopeStyle style = RopeStyle::half) {
+  Rope p;
+  p.sections = sections;
+  p.section_style = section_style;
+  p.style = style;
+  for (const std::int64_t pairs : sections.values) p.rotary_dim += 2 * pairs;
+  p.head_dim = p.rotary_dim;
+  return p;
+}
+
 // As Qwen2-VL's and Qwen3-VL's models compute it: of the second, every third pair, as long as a section has some.
 TEST(RopeSections, GiveEachPairAnAxis) {
-  const auto axes = [](List<4> sections, RopeSectionOrder order, std::int64_t dim) {
-    Rope p;
-    p.head_dim = dim;
-    p.sections = sections;
-    p.section_order = order;
+  const auto axes = [](List<4> sections, RopeSectionStyle style) {
+    const Rope p = with_sections(sections, style);
     std::string text;
-    for (std::int64_t j = 0; j < dim / 2; ++j) text += std::to_string(rope::axis_of(p, j));
+    for (std::int64_t j = 0; j < p.rotary_dim / 2; ++j) text += std::to_string(rope::section_of(p, j).axis);
     return text;
   };
-  EXPECT_EQ(axes({2, 3, 3}, RopeSectionOrder::adjacent, 16), "00111222");
-  EXPECT_EQ(axes({0, 3, 0, 2}, RopeSectionOrder::adjacent, 10), "11133");
-  EXPECT_EQ(axes({4, 2, 2}, RopeSectionOrder::interleaved, 16), "01201200");
-  EXPECT_EQ(axes({5, 1, 2}, RopeSectionOrder::interleaved, 16), "01200200");
-  EXPECT_EQ(axes({}, RopeSectionOrder::adjacent, 8), "0000");
+  EXPECT_EQ(axes({2, 3, 3}, RopeSectionStyle::adjacent), "00111222");
+  EXPECT_EQ(axes({0, 3, 0, 2}, RopeSectionStyle::adjacent), "11133");
+  EXPECT_EQ(axes({4, 2, 2}, RopeSectionStyle::interleaved), "01201200");
+  EXPECT_EQ(axes({5, 1, 2}, RopeSectionStyle::interleaved), "01200200");
+  EXPECT_EQ(axes({2, 3}, RopeSectionStyle::restarted), "00111");
+}
+
+// "first element-second element:entry" of each pair.
+TEST(RopeSections, GiveEachPairElementsAndAnEntry) {
+  const auto pairs = [](RopeSectionStyle section_style, RopeStyle style) {
+    const Rope p = with_sections({2, 3}, section_style, style);
+    std::string text;
+    for (std::int64_t j = 0; j < 5; ++j) {
+      const auto [first, second] = rope::elements_of(p, j);
+      text += std::to_string(first) + "-" + std::to_string(second) + ":" + std::to_string(rope::entry_of(p, j)) + " ";
+    }
+    return text;
+  };
+  using S = RopeSectionStyle;
+  EXPECT_EQ(pairs(S::adjacent, RopeStyle::half), "0-5:0 1-6:1 2-7:2 3-8:3 4-9:4 ");
+  EXPECT_EQ(pairs(S::interleaved, RopeStyle::half), "0-5:0 1-6:1 2-7:2 3-8:3 4-9:4 ");
+  EXPECT_EQ(pairs(S::restarted, RopeStyle::half), "0-5:0 1-6:1 2-7:0 3-8:1 4-9:2 ");
+  EXPECT_EQ(pairs(S::apart, RopeStyle::half), "0-2:0 1-3:1 4-7:0 5-8:1 6-9:2 ");
+  EXPECT_EQ(pairs(S::apart, RopeStyle::interleaved), "0-1:0 2-3:1 4-5:0 6-7:1 8-9:2 ");
+}
+
+// A section that restarts has the frequencies of a head of its size.
+TEST(RopeSections, ThatRestartHaveFrequenciesOfTheirOwn) {
+  Rope p = with_sections({4, 8}, RopeSectionStyle::restarted), small = {}, large = {};
+  p.table = small.table = large.table = RopeTable::computed;
+  small.head_dim = 8;
+  large.head_dim = 16;
+  for (std::int64_t j = 0; j < 4; ++j) EXPECT_EQ(rope::frequency(p, j), rope::frequency(small, j));
+  for (std::int64_t j = 0; j < 8; ++j) EXPECT_EQ(rope::frequency(p, 4 + j), rope::frequency(large, j));
+}
+
+TEST(RopeSections, ThatRestartShareEntries) {
+  EXPECT_EQ(span("rope position=ids sections=24,40 section_style=restarted table_rows=10", "cos"), 10 * 40 * 4);
+  EXPECT_EQ(span("rope position=ids sections=24,40 section_style=apart table=joined table_rows=10", "cos"),
+            10 * 80 * 4);
 }
 
 // So many entries of a row are read at once.
@@ -107,7 +149,7 @@ TEST(RopeSections, LimitAccessesToTheTable) {
   EXPECT_EQ(run("sections=16,48"), 16);
   EXPECT_EQ(run("head_dim=64 sections=8,12,12"), 4);
   EXPECT_EQ(run("head_dim=24 sections=5,7"), 1);
-  EXPECT_EQ(run("sections=24,20,20 section_order=interleaved"), 1);
+  EXPECT_EQ(run("sections=24,20,20 section_style=interleaved"), 1);
   EXPECT_EQ(run(""), 64);
 }
 

@@ -1,0 +1,40 @@
+// The sections of a head, as in rope/sections.cpp: which of a token's positions a pair has, and which entry of a table.
+#ifndef QUERN_ROPE_SECTIONS_CUH_
+#define QUERN_ROPE_SECTIONS_CUH_
+
+#include "common/device.cuh"
+#include "rope/params.h"
+#include "spec.cuh"
+
+namespace quern::rope {
+
+using namespace common;
+
+constexpr int kAxes = spec::axes;
+constexpr bool kAlternates = spec::section_style == RopeSectionStyle::interleaved;
+constexpr bool kApart = spec::section_style == RopeSectionStyle::apart;
+constexpr bool kRestarts = kApart || spec::section_style == RopeSectionStyle::restarted;
+
+struct PairSection {
+  int axis;
+  u32 begin;  // its first pair, where its pairs are adjacent
+  u32 pairs;
+};
+
+QUERN_DEVICE PairSection section_of(u32 pair) {
+  constexpr u32 kSections[] = {spec::section_0, spec::section_1, spec::section_2, spec::section_3};
+  PairSection section = {0, 0, kSections[0]};
+  u32 end = kSections[0];
+  QUERN_UNROLL for (int i = 1; i < kAxes; ++i) {
+    const bool is_here = kAlternates ? pair % kAxes == i && pair < kSections[i] * kAxes : pair >= end;
+    if (is_here) section = {i, end, kSections[i]};
+    end += kSections[i];
+  }
+  return section;
+}
+
+QUERN_DEVICE u32 entry_of(u32 pair) { return kRestarts ? pair - section_of(pair).begin : pair; }
+
+}  // namespace quern::rope
+
+#endif  // QUERN_ROPE_SECTIONS_CUH_

@@ -36,12 +36,12 @@ bool is_too_large(const Rope& p) {
 
 // Whether two elements of a tensor share memory. Sufficient, and necessary for all strides that views of memory have:
 // each axis steps over all that the axes with smaller strides reach.
-bool overlaps(const Rope& p, const Extents& extents, const List<3>& strides) {
+bool overlaps(const Rope& p, const Extents& extents, const Strides& strides) {
   struct Step {
     std::int64_t stride, extent;
   };
-  Step steps[3];
-  for (const int axis : {kBatch, kToken, kHead}) steps[axis] = {strides[axis], extents.of[axis]};
+  Step steps[kAxisCount];
+  for (int axis = 0; axis < kAxisCount; ++axis) steps[axis] = {strides.of[axis], extents.of[axis]};
   std::sort(std::begin(steps), std::end(steps), [](const Step& a, const Step& b) { return a.stride < b.stride; });
   std::int64_t reach = p.head_dim;
   for (const Step& step : steps) {
@@ -53,23 +53,28 @@ bool overlaps(const Rope& p, const Extents& extents, const List<3>& strides) {
   return false;
 }
 
-std::string check_list(const std::string& name, const List<3>& strides) {
+std::string check_list(const Rope& p, const std::string& name, int tensor, const List<4>& strides) {
   if (strides.count == 0) return {};
-  if (strides.count != 3) return name + " takes three numbers, for batch, seq and heads, or none";
-  if (*std::max_element(strides.values, strides.values + 3) > kMaxExtent) return name + " is above 2^46";
+  if (strides.count != 3 && (strides.count != 4 || tensor != kTensorQ))
+    return name + " takes three numbers, for batch, seq and heads, or none" +
+           (tensor == kTensorQ ? "; a fourth is for groups of heads" : "");
+  if (*std::max_element(strides.values, strides.values + 4) > kMaxExtent) return name + " is above 2^46";
+  if (strides.count == 4 && (p.kv_heads == 0 || p.heads % p.kv_heads != 0))
+    return name + " has groups of heads / kv_heads heads, and kv_heads=" + std::to_string(p.kv_heads) +
+           " does not divide heads=" + std::to_string(p.heads);
   return {};
 }
 
 std::string check_strides(const Rope& p, int tensor) {
   const std::string names[] = {"q", "k", "v"}, in = names[tensor] + "_strides", out = names[tensor] + "_out_strides";
-  const List<3>&given = given_input_strides(p, tensor), &given_out = given_output_strides(p, tensor);
+  const List<4>&given = given_input_strides(p, tensor), &given_out = given_output_strides(p, tensor);
   if (!has_tensor(p, tensor) && given.count + given_out.count != 0)
     return in + " and " + out + " need " + (tensor == kTensorK ? "kv_heads above 0" : "values=copied");
   if (is_in_place(p, tensor) && given.count != 0)
     return "place=in_place has no " + names[tensor] + ": give " + out + " instead of " + in;
-  if (std::string text = check_list(in, given); !text.empty()) return text;
-  if (std::string text = check_list(out, given_out); !text.empty()) return text;
-  if (given_out.count != 0 && overlaps(p, output_extents(p, tensor), given_out))
+  if (std::string text = check_list(p, in, tensor, given); !text.empty()) return text;
+  if (std::string text = check_list(p, out, tensor, given_out); !text.empty()) return text;
+  if (given_out.count != 0 && overlaps(p, output_extents(p, tensor), output_strides(p, tensor)))
     return out + " makes elements of the output share memory";
   return {};
 }

@@ -41,11 +41,17 @@ struct Head {
   bool exists;
 };
 
+// Heads of q in groups are numbered through all groups.
+QUERN_DEVICE i64 bytes_to_head(const Params& p, u32 tensor, u32 number, i64 heads, i64 groups) {
+  if (!spec::grouped || tensor != kTensorQ) return static_cast<i64>(number) * heads;
+  const u32 group = divide32(number, p.by_key);
+  return static_cast<i64>(number - group * p.heads_of_key) * heads + static_cast<i64>(group) * groups;
+}
+
 // As a number: there may be no tensor, where no such head exists.
-QUERN_DEVICE u64 address(const void* tensor, const Place& place, u32 head, const long long (&strides)[3]) {
+QUERN_DEVICE u64 address(const void* tensor, const Place& place, i64 bytes, const long long (&strides)[3]) {
   return reinterpret_cast<u64>(tensor) +
-         static_cast<u64>(place.batch * strides[spec::batch_axis] + place.token * strides[spec::token_axis] +
-                          static_cast<i64>(head) * strides[spec::head_axis]);
+         static_cast<u64>(place.batch * strides[spec::batch_axis] + place.token * strides[spec::token_axis] + bytes);
 }
 
 QUERN_DEVICE Head head_at(const Params& p, const Place& place, u32 head) {
@@ -53,14 +59,17 @@ QUERN_DEVICE Head head_at(const Params& p, const Place& place, u32 head) {
   const u32 name = is_q ? kTensorQ : is_v ? kTensorV : kTensorK;
   const u32 number = is_q ? head : head - p.heads - (is_v ? p.kv_heads : 0);
   const Tensor& tensor = tensor_of(p, name);
-  return {name, number, address(tensor.from, place, number, tensor.from_strides),
-          address(tensor.to, place, number, tensor.to_strides), head < p.all_heads};
+  const i64 from = bytes_to_head(p, name, number, tensor.from_strides[spec::head_axis], tensor.from_groups);
+  const i64 to = bytes_to_head(p, name, number, tensor.to_strides[spec::head_axis], tensor.to_groups);
+  return {name, number, address(tensor.from, place, from, tensor.from_strides),
+          address(tensor.to, place, to, tensor.to_strides), head < p.all_heads};
 }
 
 QUERN_DEVICE void place_head(const Params& p, Head& head, const Place& in_cache) {
   if (head.tensor == kTensorQ) return;
   const Tensor& tensor = tensor_of(p, head.tensor);
-  head.to = address(tensor.to, in_cache, head.number, tensor.to_strides);
+  const i64 bytes = static_cast<i64>(head.number) * tensor.to_strides[spec::head_axis];
+  head.to = address(tensor.to, in_cache, bytes, tensor.to_strides);
   head.exists = head.exists && in_cache.exists;
 }
 

@@ -12,6 +12,8 @@ struct Tensor {
   void* to;
   long long from_strides[3];
   long long to_strides[3];
+  long long from_groups;  // of q, between groups of heads
+  long long to_groups;
 };
 
 // Slots are numbered through rows: a row is a token's group of heads, and its slots are `spec::units` parts of a head.
@@ -37,12 +39,14 @@ struct Params {
   common::Divisor by_page;
   common::Slots slots;
   common::Divisor by_axis[2];
-  long long axis[2];   // rows along the two fastest axes
-  unsigned heads;      // of q
-  unsigned kv_heads;   // of k, and of v
-  unsigned all_heads;  // of q, k and v
-  unsigned groups;     // of heads
-  int sequences;       // of cu_seqlens
+  long long axis[2];      // rows along the two fastest axes
+  unsigned heads;         // of q
+  unsigned kv_heads;      // of k, and of v
+  unsigned all_heads;     // of q, k and v
+  unsigned groups;        // of heads
+  unsigned heads_of_key;  // of q, that are a group
+  common::Divisor32 by_key;
+  int sequences;  // of cu_seqlens
 };
 
 }  // namespace quern::rope

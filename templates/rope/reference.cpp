@@ -154,8 +154,10 @@ Place place_in_cache(const Rope& p, const RopeArgs& a, const Positions& position
 void move_token(const Source& source, const Positions& positions, int tensor, const Place& here, const Place& there) {
   const Rope& p = source.p;
   const Strides in = input_strides(p, tensor), out = output_strides(p, tensor);
-  const auto element = [](const Strides& s, const Place& place, std::int64_t head) {
-    return place.batch * s.of[kBatch] + place.token * s.of[kToken] + head * s.of[kHead];
+  const std::int64_t in_group = std::max<std::int64_t>(1, input_extents(p, tensor).of[kHead]);
+  const auto element = [&](const Strides& s, const Place& place, std::int64_t head) {
+    return place.batch * s.of[kBatch] + place.token * s.of[kToken] + head % in_group * s.of[kHead] +
+           head / in_group * s.of[kGroup];
   };
   Positions of_tensor = positions;  // values are not rotated
   of_tensor.exist = positions.exist && tensor != kTensorV;
@@ -164,7 +166,7 @@ void move_token(const Source& source, const Positions& positions, int tensor, co
     if constexpr (sizeof(T) == 8)
       return;  // check refuses f64
     else
-      for (std::int64_t head = 0; head < input_extents(p, tensor).of[kHead]; ++head)
+      for (std::int64_t head = 0; head < heads_of(p, tensor); ++head)
         rotate_head(source, of_tensor, static_cast<const T*>(input_of(p, source.a, tensor)) + element(in, here, head),
                     static_cast<T*>(output_of(p, source.a, tensor)) + element(out, there, head));
   });

@@ -29,10 +29,19 @@ constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
 
 Layout tensor_layout(const Rope& p, const Extents& extents, const Strides& strides) {
   const bool open = extents.of[kBatch] == kOpen || extents.of[kToken] == kOpen;  // some strides are not known then
-  return {p.dtype,
-          4,
-          {extents.of[kBatch], extents.of[kToken], extents.of[kHead], p.head_dim},
-          {open ? 0 : strides.of[kBatch], open ? 0 : strides.of[kToken], open ? 0 : strides.of[kHead], 1}};
+  Layout layout;
+  layout.dtype = p.dtype;
+  const auto add = [&](Axis axis) {
+    layout.extents[layout.rank] = extents.of[axis];
+    layout.strides[layout.rank++] = open ? 0 : strides.of[axis];
+  };
+  add(kBatch);
+  add(kToken);
+  if (extents.of[kGroup] != 1) add(kGroup);
+  add(kHead);
+  layout.extents[layout.rank] = p.head_dim;
+  layout.strides[layout.rank++] = 1;
+  return layout;
 }
 template <int T>
 Layout input_layout(const Rope& p) {
@@ -129,7 +138,7 @@ struct RopeFamily {
       extent_field("page_size", offsetof(Rope, page_size), false, "tokens of a page of the cache"),
       extent_field("max_pages", offsetof(Rope, max_pages), false, "cache=pages: pages that a batch can have"),
       list_field("q_strides", offsetof(Rope, q_strides), Rope{}.q_strides, 0, kMaxExtent,
-                 "elements between batches, tokens and heads of q; none: as layout says"),
+                 "elements between batches, tokens and heads of q, and groups of them; none: as layout says"),
       list_field("k_strides", offsetof(Rope, k_strides), Rope{}.k_strides, 0, kMaxExtent, "the same of k"),
       list_field("v_strides", offsetof(Rope, v_strides), Rope{}.v_strides, 0, kMaxExtent, "the same of v"),
       list_field("q_out_strides", offsetof(Rope, q_out_strides), Rope{}.q_out_strides, 0, kMaxExtent,
@@ -245,8 +254,7 @@ struct RopeFamily {
     const std::int64_t entries = p.position == RopePosition::tokens ? batches(p) * p.seq : p.seq;
     std::int64_t elements = 0;  // of a token
     for (int t = 0; t < kTensors; ++t)
-      elements +=
-          has_tensor(p, t) ? input_extents(p, t).of[kHead] * (is_in_place(p, t) ? rotary_dim(p) : p.head_dim) : 0;
+      elements += has_tensor(p, t) ? heads_of(p, t) * (is_in_place(p, t) ? rotary_dim(p) : p.head_dim) : 0;
     return 2 * batches(p) * p.seq * elements * quern::bytes(p.dtype) +
            (has_table(p) ? entries * rotary_dim(p) * quern::bytes(p.table_dtype) : 0);
   }

@@ -102,12 +102,15 @@ struct Rope {
   std::int64_t cache_pages = 0;  // that the cache has; cache=positions: batch
   std::int64_t page_size = 0;    // tokens of a page
   std::int64_t max_pages = 0;    // cache=pages: of a batch, the columns of `pages`
-  List<3> q_strides = {};        // elements between batches, tokens and heads of q; none: as layout says, without gaps
-  List<3> k_strides = {};
-  List<3> v_strides = {};
-  List<3> q_out_strides = {};
-  List<3> k_out_strides = {};  // of a cache: between pages, tokens and heads
-  List<3> v_out_strides = {};
+  // Elements between batches, tokens and heads; none: as layout says, without gaps. Of a cache: between pages, tokens
+  // and heads. Of q and q_out a fourth number may follow, between groups of heads / kv_heads heads, which have the same
+  // key.
+  List<4> q_strides = {};
+  List<4> k_strides = {};
+  List<4> v_strides = {};
+  List<4> q_out_strides = {};
+  List<4> k_out_strides = {};
+  List<4> v_out_strides = {};
 
   QUERN_API static const Family& family();
 };

@@ -43,7 +43,7 @@ std::int64_t natural_vector(const Rope& p, std::int64_t limit) {
   for (int i = 0; i < p.sections.count && is_apart(p); ++i)
     vector = common::common_alignment({p.sections[i] * size * (is_interleaved(p) ? 2 : 1)}, vector);
   for (int tensor = 0; tensor < kTensors; ++tensor) {
-    for (const List<3>* strides : {&given_input_strides(p, tensor), &given_output_strides(p, tensor)}) {
+    for (const List<4>* strides : {&given_input_strides(p, tensor), &given_output_strides(p, tensor)}) {
       for (int i = 0; i < strides->count; ++i) vector = common::common_alignment({(*strides)[i] * size}, vector);
     }
   }
@@ -95,6 +95,8 @@ void set_tensor(const Rope& p, const RopeArgs& a, int number, Tensor& tensor) {
     tensor.from_strides[i] = in.of[order.axis[i]] * element_bytes(p);
     tensor.to_strides[i] = out.of[order.axis[i]] * element_bytes(p);
   }
+  tensor.from_groups = in.of[kGroup] * element_bytes(p);
+  tensor.to_groups = out.of[kGroup] * element_bytes(p);
 }
 
 void set_cache(const Rope& p, const RopeArgs& a, Params& params) {
@@ -170,6 +172,7 @@ void specialize_rope(const Rope& p, const Config& c, Spec& spec) {
   spec.flag("interleaved", is_interleaved(p));
   spec.flag("conjugate", p.pass != RopePass::forward);
   spec.flag("in_place", is_in_place(p));
+  spec.flag("grouped", is_grouped(p));
   spec.flag("has_values", has_values(p));
   spec.choice("RopeCache", "cache", kCacheNames[static_cast<int>(p.cache)]);
   spec.flag("packed", is_packed(p));
@@ -215,6 +218,10 @@ void launch_rope(const Rope& p, const RopeArgs& a, const DeviceModel& model, con
   params.kv_heads = static_cast<unsigned>(p.kv_heads);
   params.all_heads = static_cast<unsigned>(all_heads(p));
   params.groups = static_cast<unsigned>(groups_of(p, c));
+  if (is_grouped(p)) {
+    params.heads_of_key = static_cast<unsigned>(p.heads / p.kv_heads);
+    params.by_key = common::make_divisor32(std::max(1U, params.heads_of_key));
+  }
   const std::int64_t units = units_of(p, c), rows = batches(p) * p.seq * groups_of(p, c);
   params.slots = common::make_slots(static_cast<std::uint64_t>(units == 0 ? 0 : rows),
                                     static_cast<std::uint64_t>(std::max<std::int64_t>(1, units)));

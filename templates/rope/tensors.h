@@ -17,17 +17,24 @@ inline bool is_in_place(const Rope& p, int tensor) {
   return is_in_place(p) && (tensor == kTensorQ || (tensor == kTensorK && !has_cache(p)));
 }
 
-// The axes of a tensor in the order of its fields, which is that of its strides. A cache's batches are pages.
-enum Axis { kBatch, kToken, kHead };
+// Whether queries with the same key are a group, with a distance of its own between groups.
+inline bool is_grouped(const Rope& p) { return p.q_strides.count == 4 || p.q_out_strides.count == 4; }
+inline std::int64_t heads_of(const Rope& p, int tensor) { return tensor == kTensorQ ? p.heads : p.kv_heads; }
+
+// The axes of a tensor in the order of its fields, which is that of its strides. A cache's batches are pages. Without
+// groups there is one group.
+enum Axis { kBatch, kToken, kHead, kGroup, kAxisCount };
 struct Extents {
-  std::int64_t of[3];
+  std::int64_t of[kAxisCount];
 };
-inline Extents input_extents(const Rope& p, int tensor) {
-  return {{batches(p), p.seq, tensor == kTensorQ ? p.heads : p.kv_heads}};
+inline Extents extents_of(const Rope& p, int tensor, std::int64_t outer, std::int64_t tokens) {
+  if (tensor == kTensorQ && is_grouped(p)) return {{outer, tokens, p.heads / p.kv_heads, p.kv_heads}};
+  return {{outer, tokens, heads_of(p, tensor), 1}};
 }
+inline Extents input_extents(const Rope& p, int tensor) { return extents_of(p, tensor, batches(p), p.seq); }
 inline Extents output_extents(const Rope& p, int tensor) {
   if (tensor == kTensorQ || !has_cache(p)) return input_extents(p, tensor);
-  return {{p.cache == RopeCache::positions ? p.batch : p.cache_pages, p.page_size, p.kv_heads}};
+  return extents_of(p, tensor, p.cache == RopeCache::positions ? p.batch : p.cache_pages, p.page_size);
 }
 
 // Which of the axes varies fastest in memory, and so on. Strides do not change it.
@@ -43,25 +50,25 @@ inline AxisOrder axis_order(const Rope& p) {
 
 // In elements, by Axis.
 struct Strides {
-  std::int64_t of[3];
+  std::int64_t of[kAxisCount];
 };
-inline Strides strides_of(const Rope& p, const Extents& extents, const List<3>& given) {
-  if (given.count != 0) return {{given[0], given[1], given[2]}};
-  const AxisOrder order = axis_order(p);
+inline Strides strides_of(const Rope& p, const Extents& extents, const List<4>& given) {
   Strides strides{};
+  for (int i = 0; i < given.count; ++i) strides.of[i] = given[i];
   std::int64_t next = p.head_dim;
-  for (const Axis a : order.axis) {
-    strides.of[a] = next;
-    next *= extents.of[a];
+  for (const Axis a : axis_order(p).axis) {
+    if (given.count == 0) strides.of[a] = next;
+    next *= extents.of[a] * (a == kHead ? extents.of[kGroup] : 1);
   }
+  if (given.count < 4) strides.of[kGroup] = strides.of[kHead] * extents.of[kHead];
   return strides;
 }
 
 // The strides that a problem gives.
-inline const List<3>& given_input_strides(const Rope& p, int tensor) {
+inline const List<4>& given_input_strides(const Rope& p, int tensor) {
   return tensor == kTensorQ ? p.q_strides : tensor == kTensorK ? p.k_strides : p.v_strides;
 }
-inline const List<3>& given_output_strides(const Rope& p, int tensor) {
+inline const List<4>& given_output_strides(const Rope& p, int tensor) {
   return tensor == kTensorQ ? p.q_out_strides : tensor == kTensorK ? p.k_out_strides : p.v_out_strides;
 }
 inline Strides output_strides(const Rope& p, int tensor) {

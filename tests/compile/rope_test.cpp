@@ -36,6 +36,7 @@ TEST_F(RopeCompile, EachPositionAndPartOfAHead) {
         "position=ids sections=32,32 section_style=apart",
         "position=ids sections=32,32 section_style=restarted table=joined",
         "position=tokens table=doubled style=interleaved dtype=f32 sections=16,16,32",
+        "kv_heads=8 values=copied q_strides=24576,6144,128,768 k_strides=24576,6144,768 v_strides=24576,6144,768",
         "kv_heads=8 values=copied rotary_dim=64 place=in_place", "kv_heads=8 cache=positions page_size=4096 layout=thd",
         "kv_heads=8 cache=slots cache_pages=99 page_size=16 values=copied layout=bhsd",
         "kv_heads=8 cache=pages cache_pages=99 page_size=16 max_pages=9 values=copied table=computed place=in_place",

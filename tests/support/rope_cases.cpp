@@ -212,6 +212,15 @@ void strided(std::vector<Case>& cases) {
     cases.push_back({cat(base, " q_strides=32,64,1152 q_out_strides=1179,131,33")});
     cases.push_back({cat(base, " k_strides=0,0,0 k_out_strides=2000,200,100 layout=sbhd"), 1});
     cases.push_back({cat(base, " q_out_strides=5000,40,1000 layout=bhsd dtype=f32")});
+    // TransformerEngine's form for grouped queries, [s, b, 2 keys x (2 q + k + v)], forward and back.
+    cases.push_back({cat(base,
+                         " layout=sbhd values=copied q_strides=256,512,32,128 k_strides=256,512,128 v_strides=256,"
+                         "512,128")});
+    cases.push_back({cat(base,
+                         " layout=sbhd values=copied pass=backward q_out_strides=256,512,32,128 k_out_strides=256,"
+                         "512,128 v_out_strides=256,512,128"),
+                     1});
+    cases.push_back({cat(base, " place=in_place q_out_strides=1160,128,32,64 k_out_strides=3000,300,100")});
   }
 }
 

@@ -218,6 +218,18 @@ TEST(RopeProblem, RefusesOutputsThatShareMemory) {
   EXPECT_TRUE(has(refusal(shape + "k_strides=192,48,16"), "need kv_heads above 0"));
 }
 
+TEST(RopeProblem, HasQueriesInGroups) {
+  const std::string shape = "batch=2 seq=4 heads=4 kv_heads=2 head_dim=16 ";
+  EXPECT_EQ(refusal(shape + "q_strides=512,128,16,64"), "");
+  EXPECT_EQ(refusal(shape + "q_out_strides=512,128,16,64"), "");
+  EXPECT_TRUE(has(refusal(shape + "q_out_strides=512,128,16,31"), "share memory"));
+  EXPECT_TRUE(has(refusal(shape + "k_strides=512,128,16,64"), "k_strides takes three numbers"));
+  EXPECT_TRUE(has(refusal("batch=2 seq=4 heads=4 head_dim=16 q_strides=512,128,16,64"), "kv_heads=0 does not divide"));
+  EXPECT_TRUE(has(refusal("batch=2 seq=4 heads=4 kv_heads=3 head_dim=16 q_strides=512,128,16,64"), "does not divide"));
+  EXPECT_EQ(span("rope " + shape + "q_strides=512,128,16,64", "q"), (512 + 3 * 128 + 16 + 64 + 16) * 2);
+  EXPECT_EQ(span("rope " + shape + "q_strides=512,128,16,64", "q_out"), 2 * 4 * 4 * 16 * 2);
+}
+
 TEST(RopeOperands, FollowLayoutAndPlace) {
   const std::string shape = "rope batch=2 seq=4 heads=3 kv_heads=1 head_dim=16 ";
   for (const char* layout : {"bshd", "sbhd", "bhsd"}) {

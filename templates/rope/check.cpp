@@ -164,9 +164,9 @@ std::string check_angles(const Rope& p) {
 
 std::string check_computed(const Rope& p) {
   const Rope d{};
-  const bool names_frequencies = p.theta != d.theta || p.scaling != d.scaling;
+  const bool names_frequencies = p.theta != d.theta || p.rope_scaling != d.rope_scaling;
   if (has_table(p))
-    return names_frequencies ? "theta and scaling are for table=computed; other tables have the angles" : "";
+    return names_frequencies ? "theta and rope_scaling are for table=computed; other tables have the angles" : "";
   if (p.beyond != RopeBeyond::assume_valid || p.table_rows != 0 || p.table_dtype != f32)
     return "table=computed has every position and no memory: leave out beyond, table_rows and table_dtype";
   if (rotary_dim(p) > kMostComputed) return "table=computed takes a rotary_dim of at most 16384";
@@ -175,11 +175,11 @@ std::string check_computed(const Rope& p) {
 
 std::string check_scaling(const Rope& p) {
   const Rope d{};
-  if (p.scaling == RopeScaling::none && p.factor != d.factor) return "factor is for scaling=linear or llama";
+  if (p.rope_scaling == RopeScaling::none && p.factor != d.factor) return "factor is for rope_scaling=linear or llama3";
   const bool names_range =
       p.low_factor != d.low_factor || p.high_factor != d.high_factor || p.old_context != d.old_context;
-  if (p.scaling != RopeScaling::llama && names_range)
-    return "low_factor, high_factor and old_context are for scaling=llama";
+  if (p.rope_scaling != RopeScaling::llama3 && names_range)
+    return "low_factor, high_factor and old_context are for rope_scaling=llama3";
   if (p.low_factor >= p.high_factor) return "high_factor must be above low_factor";
   return {};
 }

@@ -11,8 +11,8 @@ constexpr long double kTwoPi = 6.283185307179586476925286766559005768L;
 long double scaled(const Rope& p, long double frequency) {
   const auto factor = static_cast<long double>(p.factor), low = static_cast<long double>(p.low_factor),
              high = static_cast<long double>(p.high_factor);
-  if (p.scaling == RopeScaling::none) return frequency;
-  if (p.scaling == RopeScaling::linear) return frequency / factor;
+  if (p.rope_scaling == RopeScaling::none) return frequency;
+  if (p.rope_scaling == RopeScaling::linear) return frequency / factor;
   const long double turns = static_cast<long double>(p.old_context) * frequency / kTwoPi;
   if (turns > high) return frequency;
   if (turns < low) return frequency / factor;

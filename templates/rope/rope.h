@@ -81,13 +81,13 @@ struct Rope {
   RopeStyle style = RopeStyle::half;
   RopePass pass = RopePass::forward;
   RopeTable table = RopeTable::separate;
-  DType dtype = DType::bf16;                // f32, f16 or bf16
-  DType table_dtype = DType::f32;           // the same
-  std::int64_t table_rows = 0;              // positions that the table has; 0: seq
-  std::int64_t theta = 10000;               // table=computed: the base of frequencies
-  RopeScaling scaling = RopeScaling::none;  // the same
-  std::int64_t factor = 8;                  // scaling other than none
-  std::int64_t low_factor = 1;              // scaling=llama
+  DType dtype = DType::bf16;                     // f32, f16 or bf16
+  DType table_dtype = DType::f32;                // the same
+  std::int64_t table_rows = 0;                   // positions that the table has; 0: seq
+  std::int64_t theta = 10000;                    // table=computed: the base of frequencies
+  RopeScaling rope_scaling = RopeScaling::none;  // the same
+  std::int64_t factor = 8;                       // rope_scaling other than none
+  std::int64_t low_factor = 1;                   // rope_scaling=llama3
   std::int64_t high_factor = 4;
   std::int64_t old_context = 8192;
   RopePosition position = RopePosition::sequence;

@@ -36,7 +36,7 @@ enum class RopeTable : unsigned char { QUERN_ROPE_TABLES(QUERN_VALUE) };
 #define QUERN_ROPE_SCALINGS(VALUE)                                                                         \
   VALUE(none)                                                                                              \
   VALUE(linear) /* f / factor: positions are divided */                                                    \
-  VALUE(llama)  /* Llama 3.1's: f where 2 pi / f < old_context / high_factor, f / factor where it is above \
+  VALUE(llama3) /* Llama 3.1's: f where 2 pi / f < old_context / high_factor, f / factor where it is above \
                    old_context / low_factor, between them w f + (1 - w) f / factor with                    \
                    w = (old_context f / (2 pi) - low_factor) / (high_factor - low_factor) */
 enum class RopeScaling : unsigned char { QUERN_ROPE_SCALINGS(QUERN_VALUE) };

@@ -30,7 +30,7 @@ TEST_F(RopeCompile, EachPositionAndPartOfAHead) {
   for (const char* fields :
        {"position=starts beyond=report", "position=ids index=i32 beyond=identity layout=bhsd",
         "head_dim=256 rotary_dim=64 rotary_offset=128 layout=sbhd", "head_dim=256 rotary_dim=64 place=in_place",
-        "head_dim=92 style=interleaved table=computed theta=500000 scaling=llama",
+        "head_dim=92 style=interleaved table=computed theta=500000 rope_scaling=llama3",
         "head_dim=33 rotary_dim=30 pass=backward layout=thd", "position=ids sections=16,24,24",
         "position=ids sections=24,20,20 section_style=interleaved table=computed",
         "position=ids sections=32,32 section_style=apart",

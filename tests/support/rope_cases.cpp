@@ -75,7 +75,7 @@ void tables_and_positions(std::vector<Case>& cases) {
 void computed(std::vector<Case>& cases) {
   std::size_t i = 0;
   for (const char* frequencies :
-       {"theta=10000", "theta=500000 scaling=llama", "theta=1000000 scaling=linear factor=4"}) {
+       {"theta=10000", "theta=500000 rope_scaling=llama3", "theta=1000000 rope_scaling=linear factor=4"}) {
     for (const char* parts :
          {"head_dim=64", "head_dim=44 rotary_dim=34", "head_dim=128 rotary_dim=64 rotary_offset=64"}) {
       cases.push_back({cat("rope batch=2 seq=9 heads=3 kv_heads=2 ", parts, " table=computed ", frequencies, " style=",

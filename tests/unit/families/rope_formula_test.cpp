@@ -247,7 +247,7 @@ Rope computed(std::int64_t theta, RopeScaling scaling) {
   Rope p;
   p.table = RopeTable::computed;
   p.theta = theta;
-  p.scaling = scaling;
+  p.rope_scaling = scaling;
   return p;
 }
 
@@ -266,7 +266,7 @@ TEST(RopeAngles, HaveTheFrequenciesOfTheFormula) {
 // 8192 positions are 1304, 4.01, 3.27, 1.43 and 0.18 turns of these pairs; from 4 on they stay, up to 1 they are
 // divided.
 TEST(RopeAngles, HaveTheScalingOfLlama) {
-  const Rope plain = computed(500000, RopeScaling::none), scaled = computed(500000, RopeScaling::llama);
+  const Rope plain = computed(500000, RopeScaling::none), scaled = computed(500000, RopeScaling::llama3);
   const auto ratio = [&](std::int64_t j) { return radians(scaled, j) / radians(plain, j); };
   const auto turns = [&](std::int64_t j) { return 8192 * radians(plain, j) / 6.283185307179586; };
   EXPECT_EQ(ratio(0), 1);

@@ -152,6 +152,18 @@ std::string check_cache(const Rope& p) {
   return {};
 }
 
+std::string check_element(const Rope& p) {
+  if (!is_quantized(p)) return p.quantized == RopeQuantized::kv ? "" : "quantized=all needs element=e4m3 or e5m2";
+  if (p.pass != RopePass::forward) return "element is for pass=forward";
+  if (p.quantized == RopeQuantized::kv && p.kv_heads == 0)
+    return "element is the type of k_out and v_out, and kv_heads=0 has none: give quantized=all for q_out";
+  for (const int tensor : {kTensorQ, kTensorK}) {
+    if (is_quantized(p, tensor) && is_in_place(p, tensor))
+      return "place=in_place holds dtype: a quantized output needs place=separate, or a cache for k and v";
+  }
+  return {};
+}
+
 std::string check_angles(const Rope& p) {
   if (!has_angles(p)) return {};
   if (p.table_dtype != f32)
@@ -192,8 +204,9 @@ std::string check(const Rope& p) {
   for (const int tensor : {kTensorQ, kTensorK, kTensorV}) {
     if (std::string text = check_strides(p, tensor); !text.empty()) return text;
   }
-  for (const std::string& text : {check_packed(p), check_ranks(p), check_table(p), check_tokens(p), check_sections(p),
-                                  check_cache(p), check_angles(p), check_computed(p), check_scaling(p)}) {
+  for (const std::string& text :
+       {check_packed(p), check_ranks(p), check_table(p), check_tokens(p), check_sections(p), check_cache(p),
+        check_element(p), check_angles(p), check_computed(p), check_scaling(p)}) {
     if (!text.empty()) return text;
   }
   return {};

@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "common/host_types.h"
+#include "mx/scales.h"
 #include "rope/step.h"
 
 namespace quern::rope {
@@ -87,6 +88,8 @@ bool generate(const Rope& p, int operand, std::uint64_t seed, void* data) {
   if (operand == kAngles) return fill_angles(p, seed, static_cast<float*>(data)), true;
   if (operand == kSlots) return fill_places(p.index, batches(p) * p.seq, p.cache_pages * p.page_size, seed, data), true;
   if (operand == kPages) return fill_places(i32, p.batch * p.max_pages, p.cache_pages, seed, data), true;
+  if (operand == kQScale || operand == kKScale || operand == kVScale)
+    return *static_cast<float*>(data) = mx::given_scale(seed), true;
   if (operand == kPositions) return fill_positions(p, seed, data), true;
   return false;
 }

@@ -4,12 +4,12 @@
 #define QUERN_ROPE_HEADS_CUH_
 
 #include "rope/cache.cuh"
+#include "rope/encode.cuh"
 
 namespace quern::rope {
 
 // In place other threads read while this one writes, though other bytes: the read-only path is not for that.
 constexpr LoadHint kLoad = spec::in_place ? LoadHint::stream : LoadHint::once;
-using Access = Vector<spec::vector>;
 
 // A group of heads of a token; the axes are numbered as in Params.
 struct Row {
@@ -24,8 +24,6 @@ QUERN_DEVICE Row row_at(const Params& p, u64 number) {
   return {{static_cast<i64>(number) - static_cast<i64>(outer) * p.axis[0],
            static_cast<i64>(outer) - static_cast<i64>(last) * p.axis[1], static_cast<i64>(last)}};
 }
-
-constexpr u32 kTensorQ = 0, kTensorK = 1, kTensorV = 2;  // of p.tensors
 
 // By comparing: an index that differs between threads would take registers for its address.
 QUERN_DEVICE const Tensor& tensor_of(const Params& p, u32 name) {
@@ -83,7 +81,7 @@ QUERN_DEVICE const u8* read_at(const Head& head, u32 element) {
   return reinterpret_cast<const u8*>(head.from + element * sizeof(Element));
 }
 QUERN_DEVICE u8* write_at(const Head& head, u32 element) {
-  return reinterpret_cast<u8*>(head.to + element * sizeof(Element));
+  return reinterpret_cast<u8*>(head.to + element * (is_quantized(head.tensor) ? 1 : sizeof(Element)));
 }
 
 struct Values {
@@ -101,10 +99,7 @@ QUERN_DEVICE void rotate_pair(float& x0, float& x1, const Angles& angles, int pa
   x0 = out0;
 }
 
-QUERN_DEVICE Values rotate(const Values& values, const Angles& angles) {
-  float low[kElements], high[kElements];
-  unpack<Element, kElements>(values.low, low);
-  unpack<Element, kElements>(values.high, high);
+QUERN_DEVICE void rotate_pairs(float (&low)[kElements], float (&high)[kElements], const Angles& angles) {
   QUERN_UNROLL for (int i = 0; i < kPairs; ++i) {
     if constexpr (kAcross) {
       rotate_pair(low[i], high[i], angles, i);
@@ -113,7 +108,16 @@ QUERN_DEVICE Values rotate(const Values& values, const Angles& angles) {
       rotate_pair(x[0], x[1], angles, i);
     }
   }
-  return {pack<Element, kElements>(low), pack<Element, kElements>(high)};
+}
+
+// Values of a head that are not rotated and not quantized stay as bits.
+QUERN_DEVICE Values transform(const Values& values, bool rotates, const Angles& angles, u32 tensor, float factor) {
+  if (!rotates && !is_quantized(tensor)) return values;
+  float low[kElements], high[kElements];
+  unpack<Element, kElements>(values.low, low);
+  unpack<Element, kElements>(values.high, high);
+  if (rotates) rotate_pairs(low, high, angles);
+  return {encode(low, tensor, factor), encode(high, tensor, factor)};
 }
 
 QUERN_DEVICE void rotate_heads(const Params& p, const Slot& slot) {
@@ -133,16 +137,19 @@ QUERN_DEVICE void rotate_heads(const Params& p, const Slot& slot) {
     const Place in_cache = place_in_cache(p, position, here);
     QUERN_UNROLL for (int i = 0; i < spec::unroll; ++i) place_head(p, heads[i], in_cache);
   }
-  if (unit.rotates && position.rotates) {
-    const Angles angles = angles_at(p, position, unit);
+  const bool rotates = unit.rotates && position.rotates;
+  if (spec::quantizes || rotates) {
+    const Angles angles = rotates ? angles_at(p, position, unit) : Angles{};
     QUERN_UNROLL for (int i = 0; i < spec::unroll; ++i) {
-      if (!spec::has_values || heads[i].tensor != kTensorV) values[i] = rotate(values[i], angles);
+      const u32 tensor = heads[i].tensor;
+      const float factor = heads[i].exists ? factor_of(tensor_of(p, tensor), tensor) : 1.0f;
+      values[i] = transform(values[i], rotates && (!spec::has_values || tensor != kTensorV), angles, tensor, factor);
     }
   }
   QUERN_UNROLL for (int i = 0; i < spec::unroll; ++i) {
     if (!position.exists || !moves(heads[i], unit)) continue;
-    store<spec::vector, StoreHint::stream>(write_at(heads[i], unit.low), values[i].low);
-    if (unit.has_high) store<spec::vector, StoreHint::stream>(write_at(heads[i], unit.high), values[i].high);
+    write(write_at(heads[i], unit.low), values[i].low, heads[i].tensor);
+    if (unit.has_high) write(write_at(heads[i], unit.high), values[i].high, heads[i].tensor);
   }
 }
 

@@ -14,11 +14,15 @@ struct Tensor {
   long long to_strides[3];
   long long from_groups;  // of q, between groups of heads
   long long to_groups;
+  const float* scale;  // of a quantized output
 };
+
+// Of p.tensors.
+enum { kTensorQ, kTensorK, kTensorV, kTensors };
 
 // Slots are numbered through rows: a row is a token's group of heads, and its slots are `spec::units` parts of a head.
 struct Params {
-  Tensor tensors[3];  // q, k, v
+  Tensor tensors[kTensors];
   const void* cos;
   const void* sin;
   const void* angles;

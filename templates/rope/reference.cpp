@@ -1,6 +1,6 @@
 // The plain reference: the formula of rope.h, pair by pair.
 #include <cmath>
-#include <cstring>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -105,28 +105,42 @@ Angle angle_of(const Source& source, std::int64_t position, std::int64_t j) {
 }
 
 // The matrix of a pair is cos0, -sin0; sin1, cos1. The gradient's is the transposed one.
-template <class T>
-void rotate_pair(const Rope& p, Angles angles, const T* from, T* to, std::int64_t first, std::int64_t second) {
+void rotate_pair(const Rope& p, Angles angles, float& x0, float& x1) {
   if (p.pass != RopePass::forward) {
     std::swap(angles.first.sin, angles.second.sin);
     angles.first.sin = -angles.first.sin;
     angles.second.sin = -angles.second.sin;
   }
-  const float x0 = common::to_float(from[first]), x1 = common::to_float(from[second]);
-  to[first] = common::from_compute<T>(std::fma(x0, angles.first.cos, -(x1 * angles.first.sin)));
-  to[second] = common::from_compute<T>(std::fma(x1, angles.second.cos, x0 * angles.second.sin));
+  const float out0 = std::fma(x0, angles.first.cos, -(x1 * angles.first.sin));
+  x1 = std::fma(x1, angles.second.cos, x0 * angles.second.sin);
+  x0 = out0;
 }
 
-template <class T>
-void rotate_head(const Source& source, const Positions& positions, const T* from, T* to) {
+// Elements that are neither rotated nor quantized are copied as bits.
+template <class T, class Out>
+void rotate_head(const Source& source, const Positions& positions, float factor, const T* from, Out* to) {
+  constexpr bool kQuantizes = !std::is_same_v<T, Out>;
   const Rope& p = source.p;
-  if (from != to) std::memcpy(to, from, static_cast<std::size_t>(p.head_dim) * sizeof(T));
+  const auto write = [&](std::int64_t at, float x) { to[at] = common::from_compute<Out>(kQuantizes ? x * factor : x); };
+  std::vector<bool> written(static_cast<std::size_t>(p.head_dim));
   for (std::int64_t j = 0; j < rotary_dim(p) / 2 && positions.exist; ++j) {
     const auto [first, second] = elements_of(p, j);
     const std::int64_t position = positions.numbers[section_of(p, j).axis];
     const Angle one = has_angles(p) ? Angle{} : angle_of(source, position, j);
     const Angles angles = has_angles(p) ? read_angles(source, position, first, second) : Angles{one, one};
-    rotate_pair(p, angles, from, to, p.rotary_offset + first, p.rotary_offset + second);
+    const std::int64_t at0 = p.rotary_offset + first, at1 = p.rotary_offset + second;
+    float x0 = common::to_float(from[at0]), x1 = common::to_float(from[at1]);
+    rotate_pair(p, angles, x0, x1);
+    write(at0, x0);
+    write(at1, x1);
+    written[static_cast<std::size_t>(at0)] = written[static_cast<std::size_t>(at1)] = true;
+  }
+  for (std::int64_t i = 0; i < p.head_dim; ++i) {
+    if (written[static_cast<std::size_t>(i)]) continue;
+    if constexpr (kQuantizes)
+      write(i, common::to_float(from[i]));
+    else if (from != to)
+      to[i] = from[i];
   }
 }
 
@@ -151,24 +165,39 @@ Place place_in_cache(const Rope& p, const RopeArgs& a, const Positions& position
   return page < 0 || page >= pages ? kNowhere : Place{page, slot % p.page_size};
 }
 
-void move_token(const Source& source, const Positions& positions, int tensor, const Place& here, const Place& there) {
+// A token's heads in a tensor.
+struct Move {
+  int tensor;
+  Place from, to;
+  float factor;  // of quantized elements
+};
+
+template <class T, class Out>
+void move_heads(const Source& source, Positions positions, const Move& move) {
   const Rope& p = source.p;
-  const Strides in = input_strides(p, tensor), out = output_strides(p, tensor);
+  const int tensor = move.tensor;
   const std::int64_t in_group = std::max<std::int64_t>(1, input_extents(p, tensor).of[kHead]);
   const auto element = [&](const Strides& s, const Place& place, std::int64_t head) {
     return place.batch * s.of[kBatch] + place.token * s.of[kToken] + head % in_group * s.of[kHead] +
            head / in_group * s.of[kGroup];
   };
-  Positions of_tensor = positions;  // values are not rotated
-  of_tensor.exist = positions.exist && tensor != kTensorV;
+  if (tensor == kTensorV) positions.exist = false;  // values are not rotated
+  for (std::int64_t head = 0; head < heads_of(p, tensor); ++head)
+    rotate_head(
+        source, positions, move.factor,
+        static_cast<const T*>(input_of(p, source.a, tensor)) + element(input_strides(p, tensor), move.from, head),
+        static_cast<Out*>(output_of(p, source.a, tensor)) + element(output_strides(p, tensor), move.to, head));
+}
+
+void move_heads(const Source& source, const Positions& positions, const Move& move) {
+  const Rope& p = source.p;
   common::with_float(p.dtype, [&](auto x) {
     using T = decltype(x);
-    if constexpr (sizeof(T) == 8)
-      return;  // check refuses f64
-    else
-      for (std::int64_t head = 0; head < heads_of(p, tensor); ++head)
-        rotate_head(source, of_tensor, static_cast<const T*>(input_of(p, source.a, tensor)) + element(in, here, head),
-                    static_cast<T*>(output_of(p, source.a, tensor)) + element(out, there, head));
+    if constexpr (sizeof(T) == 2 || std::is_same_v<T, float>) {  // check refuses others
+      if (!is_quantized(p, move.tensor)) return move_heads<T, T>(source, positions, move);
+      if (p.element == DType::e4m3) return move_heads<T, common::E4m3>(source, positions, move);
+      move_heads<T, common::E5m2>(source, positions, move);
+    }
   });
 }
 
@@ -180,7 +209,9 @@ void move_token(const Source& source, std::int64_t batch, std::int64_t token) {
   const Place in_cache = has_cache(p) ? place_in_cache(p, source.a, positions, batch * p.seq + token) : here;
   for (int tensor = 0; tensor < kTensors; ++tensor) {
     const Place there = tensor == kTensorQ ? here : in_cache;
-    if (has_tensor(p, tensor) && there.batch >= 0) move_token(source, positions, tensor, here, there);
+    if (!has_tensor(p, tensor) || there.batch < 0) continue;
+    const float factor = is_quantized(p, tensor) ? 1 / *static_cast<const float*>(scale_of(source.a, tensor)) : 1;
+    move_heads(source, positions, {tensor, here, there, factor});
   }
 }
 

@@ -20,6 +20,7 @@ constexpr const char* kPositionChoices[] = {QUERN_ROPE_POSITIONS(QUERN_CHOICE_NA
 constexpr const char* kSectionStyles[] = {QUERN_ROPE_SECTION_STYLES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kBeyonds[] = {QUERN_ROPE_BEYONDS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kValues[] = {QUERN_ROPE_VALUES(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kQuantized[] = {QUERN_ROPE_QUANTIZED(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kCaches[] = {QUERN_ROPE_CACHES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kPlaces[] = {QUERN_ROPE_PLACES(QUERN_CHOICE_NAME) nullptr};
 
@@ -27,10 +28,10 @@ constexpr std::int32_t kVectors[] = {2, 4, 8, 16, 32, kNoMore};
 constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
 constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
 
-Layout tensor_layout(const Rope& p, const Extents& extents, const Strides& strides) {
+Layout tensor_layout(const Rope& p, DType type, const Extents& extents, const Strides& strides) {
   const bool open = extents.of[kBatch] == kOpen || extents.of[kToken] == kOpen;  // some strides are not known then
   Layout layout;
-  layout.dtype = p.dtype;
+  layout.dtype = type;
   const auto add = [&](Axis axis) {
     layout.extents[layout.rank] = extents.of[axis];
     layout.strides[layout.rank++] = open ? 0 : strides.of[axis];
@@ -46,12 +47,12 @@ Layout tensor_layout(const Rope& p, const Extents& extents, const Strides& strid
 template <int T>
 Layout input_layout(const Rope& p) {
   if (!has_tensor(p, T) || is_in_place(p, T)) return {};
-  return tensor_layout(p, input_extents(p, T), input_strides(p, T));
+  return tensor_layout(p, p.dtype, input_extents(p, T), input_strides(p, T));
 }
 template <int T>
 Layout output_layout(const Rope& p) {
   if (!has_tensor(p, T)) return {};
-  return tensor_layout(p, output_extents(p, T), output_strides(p, T));
+  return tensor_layout(p, output_type(p, T), output_extents(p, T), output_strides(p, T));
 }
 Layout cos_layout(const Rope& p) {
   if (!has_cosines(p)) return {};
@@ -69,6 +70,10 @@ Layout positions_layout(const Rope& p) {
 }
 Layout cu_seqlens_layout(const Rope& p) {
   return Layout::list(is_packed(p) ? i32 : DType::none, p.batch == kOpen ? kOpen : p.batch + 1);
+}
+template <int T>
+Layout scale_layout(const Rope& p) {
+  return Layout::list(is_quantized(p, T) ? f32 : DType::none, 1);
 }
 Layout slots_layout(const Rope& p) {
   if (p.cache != RopeCache::slots) return {};
@@ -134,6 +139,9 @@ struct RopeFamily {
       choice_field("beyond", offsetof(Rope, beyond), kBeyonds, "what a position outside of the table gives"),
       choice_field("place", offsetof(Rope, place), kPlaces, "in_place: q_out and k_out hold the input"),
       choice_field("values", offsetof(Rope, values), kValues, "copied: v goes to v_out as it is"),
+      dtype_field("element", offsetof(Rope, element), only(DType::none) | only(e4m3) | only(e5m2),
+                  "type of quantized outputs"),
+      choice_field("quantized", offsetof(Rope, quantized), kQuantized, "the outputs that element is the type of"),
       choice_field("cache", offsetof(Rope, cache), kCaches, "where k_out and v_out have a token, if they are caches"),
       extent_field("cache_pages", offsetof(Rope, cache_pages), false, "pages that the cache has; positions: batch"),
       extent_field("page_size", offsetof(Rope, page_size), false, "tokens of a page of the cache"),
@@ -165,6 +173,12 @@ struct RopeFamily {
        "starts: [batch]; ids: [batch, seq], with sections [axes, batch, seq]", "where tokens are"},
       {"cu_seqlens", Role::input, offsetof(RopeArgs, cu_seqlens), false, layout<cu_seqlens_layout>, "[batch + 1]",
        "layout=thd: where sequences begin, and where the last one ends"},
+      {"q_scale", Role::input, offsetof(RopeArgs, q_scale), false, layout<scale_layout<kTensorQ>>, "[1]",
+       "quantized=all: by whose reciprocal queries are multiplied"},
+      {"k_scale", Role::input, offsetof(RopeArgs, k_scale), false, layout<scale_layout<kTensorK>>, "[1]",
+       "element: the same of keys"},
+      {"v_scale", Role::input, offsetof(RopeArgs, v_scale), false, layout<scale_layout<kTensorV>>, "[1]",
+       "element, values=copied: the same of values"},
       {"slots", Role::input, offsetof(RopeArgs, slots), false, layout<slots_layout>, "[batch, seq]",
        "cache=slots: where in the cache tokens are placed"},
       {"pages", Role::input, offsetof(RopeArgs, pages), false, layout<pages_layout>, "[batch, max_pages]",
@@ -253,11 +267,13 @@ struct RopeFamily {
   // Each head, and the entries of as many positions as a sequence has; or those of each token.
   static std::int64_t bytes(const Rope& p) {
     const std::int64_t entries = p.position == RopePosition::tokens ? batches(p) * p.seq : p.seq;
-    std::int64_t elements = 0;  // of a token
-    for (int t = 0; t < kTensors; ++t)
-      elements += has_tensor(p, t) ? heads_of(p, t) * (is_in_place(p, t) ? rotary_dim(p) : p.head_dim) : 0;
-    return 2 * batches(p) * p.seq * elements * quern::bytes(p.dtype) +
-           (has_table(p) ? entries * rotary_dim(p) * quern::bytes(p.table_dtype) : 0);
+    std::int64_t of_token = 0;
+    for (int t = 0; t < kTensors; ++t) {
+      const std::int64_t elements =
+          has_tensor(p, t) ? heads_of(p, t) * (is_in_place(p, t) ? rotary_dim(p) : p.head_dim) : 0;
+      of_token += elements * (quern::bytes(p.dtype) + quern::bytes(output_type(p, t)));
+    }
+    return batches(p) * p.seq * of_token + (has_table(p) ? entries * rotary_dim(p) * quern::bytes(p.table_dtype) : 0);
   }
 
   static bool generate(const Rope& p, int operand, std::uint64_t seed, void* data) {

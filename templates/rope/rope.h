@@ -26,6 +26,9 @@ struct RopeArgs {
   In positions = {};  // of `index`, position=starts: [batch]; position=ids: [batch, seq], [axes, batch, seq]
   In cu_seqlens =
       {};           // layout=thd, [batch + 1] of i32: sequence b has the tokens from cu_seqlens[b] to cu_seqlens[b + 1]
+  In q_scale = {};  // quantized outputs: each a float, by whose reciprocal everything of that tensor is multiplied
+  In k_scale = {};
+  In v_scale = {};
   In slots = {};    // cache=slots: [batch, seq] of `index`
   In pages = {};    // cache=pages: [batch, max_pages] of i32
   Out report = {};  // one i64 for beyond=report; the caller sets it to -1, and it stays -1 if every position was good
@@ -50,6 +53,9 @@ struct RopeArgs {
 // the same on every device. The two elements of a pair have an angle each, c0 and s0, c1 and s1, which may differ:
 //   out0 = fma(x0, c0, -(x1 * s0))    out1 = fma(x1, c1, x0 * s1)      backward: fma(g0, c0, g1 * s1), fma(g1, c1, -(g0
 //   * s0))
+//
+// element: x * (1 / scale) of the fp32 result, of copied elements and of values too, rounded once to fp8; above its
+// largest number it saturates.
 //
 // cache: k_out and v_out are caches, into which tokens are placed; q_out is as without one, and with place=in_place
 // only q is in place. A token whose place the cache has not, as with a slot below 0, is not placed. If two tokens have
@@ -98,6 +104,8 @@ struct Rope {
   RopeBeyond beyond = RopeBeyond::assume_valid;
   RopePlace place = RopePlace::separate;
   RopeValues values = RopeValues::none;
+  DType element = DType::none;  // e4m3 or e5m2: of quantized outputs
+  RopeQuantized quantized = RopeQuantized::kv;
   RopeCache cache = RopeCache::none;
   std::int64_t cache_pages = 0;  // that the cache has; cache=positions: batch
   std::int64_t page_size = 0;    // tokens of a page

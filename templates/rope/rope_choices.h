@@ -83,6 +83,12 @@ enum class RopeValues : unsigned char { QUERN_ROPE_VALUES(QUERN_VALUE) };
   VALUE(pages)     /* at its position, in pages[b, position / page_size]: block tables of vLLM and FlashInfer */
 enum class RopeCache : unsigned char { QUERN_ROPE_CACHES(QUERN_VALUE) };
 
+// The outputs that `element` is the type of.
+#define QUERN_ROPE_QUANTIZED(VALUE)                \
+  VALUE(kv)  /* k_out and v_out: a cache in fp8 */ \
+  VALUE(all) /* q_out too */
+enum class RopeQuantized : unsigned char { QUERN_ROPE_QUANTIZED(QUERN_VALUE) };
+
 #undef QUERN_VALUE
 
 }  // namespace quern

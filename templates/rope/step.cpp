@@ -22,14 +22,14 @@ constexpr const char* kBeyondNames[] = {QUERN_ROPE_BEYONDS(QUERN_CHOICE_NAME) nu
 // Whether a thread computes cosines and sines of each element, or at a position for each pair.
 bool computes_much(const Rope& p) { return has_angles(p) || (!has_table(p) && axis_run(p) == 1); }
 
-// Whether a head's address is one of three, or known late.
-bool has_three_tensors(const Rope& p) { return has_values(p) || has_cache(p); }
+// Whether a head's address is one of three or known late, or its elements have a factor.
+bool has_many_forms(const Rope& p) { return has_values(p) || has_cache(p) || is_quantized(p); }
 
 // Heads of a thread, for which it reads the table once: more of them cost registers, and so threads in flight. One
 // where a problem has few threads.
 std::int32_t many_heads(const Rope& p, std::int64_t vector) {
   return static_cast<std::int32_t>(
-      std::clamp<std::int64_t>(32 / vector, 1, computes_much(p) || has_three_tensors(p) ? 2 : 4));
+      std::clamp<std::int64_t>(32 / vector, 1, computes_much(p) || has_many_forms(p) ? 2 : 4));
 }
 
 std::int64_t element_bytes(const Rope& p) { return bytes(p.dtype); }
@@ -70,9 +70,10 @@ Config config_of(std::int64_t vector, std::int32_t heads) {
   return c;
 }
 
-// Where a thread computes cosines and sines, many at once cost registers.
+// Where a thread computes cosines and sines, or has both its elements and their codes, many at once cost registers.
 std::int64_t widest_default(const Rope& p, const Target& target) {
-  return has_cosines(p) ? common::widest_access(target) : computes_much(p) ? 4 * element_bytes(p) : 16;
+  if (computes_much(p)) return 4 * element_bytes(p);
+  return has_cosines(p) && !is_quantized(p) ? common::widest_access(target) : 16;
 }
 
 // Of problems whose size is known at the launch only.
@@ -93,10 +94,11 @@ void set_tensor(const Rope& p, const RopeArgs& a, int number, Tensor& tensor) {
   tensor.to = output_of(p, a, number);
   for (int i = 0; i < 3; ++i) {
     tensor.from_strides[i] = in.of[order.axis[i]] * element_bytes(p);
-    tensor.to_strides[i] = out.of[order.axis[i]] * element_bytes(p);
+    tensor.to_strides[i] = out.of[order.axis[i]] * bytes(output_type(p, number));
   }
   tensor.from_groups = in.of[kGroup] * element_bytes(p);
-  tensor.to_groups = out.of[kGroup] * element_bytes(p);
+  tensor.to_groups = out.of[kGroup] * bytes(output_type(p, number));
+  tensor.scale = static_cast<const float*>(scale_of(a, number));
 }
 
 void set_cache(const Rope& p, const RopeArgs& a, Params& params) {
@@ -149,8 +151,15 @@ int rope_variants(const Rope& p, const Target& target, const DeviceModel& model,
   return count;
 }
 
+// Of an operand that is a tensor: its number.
+int tensor_of_output(int operand) { return operand == kQOut ? kTensorQ : operand == kKOut ? kTensorK : kTensorV; }
+
 // Of the table: as many entries as a thread reads at once.
 std::uint32_t operand_alignment(const Rope& p, int operand, const Config& c) {
+  if (operand == kQOut || operand == kKOut || operand == kVOut) {
+    const std::int64_t size = bytes(output_type(p, tensor_of_output(operand)));
+    return static_cast<std::uint32_t>(c[kVector] / element_bytes(p) * size);
+  }
   if (operand != kCos && operand != kSin && operand != kAngles) return static_cast<std::uint32_t>(c[kVector]);
   const std::int64_t entries = c[kVector] / element_bytes(p) / (is_across(p, c) || has_angles(p) ? 1 : 2);
   return static_cast<std::uint32_t>(std::min<std::int64_t>(16, std::min(entries, axis_run(p)) * bytes(p.table_dtype)));
@@ -174,6 +183,9 @@ void specialize_rope(const Rope& p, const Config& c, Spec& spec) {
   spec.flag("in_place", is_in_place(p));
   spec.flag("grouped", is_grouped(p));
   spec.flag("has_values", has_values(p));
+  spec.flag("quantizes", is_quantized(p));
+  spec.flag("quantizes_q", is_quantized(p, kTensorQ));
+  spec.type("Quantized", common::spec_type(is_quantized(p) ? p.element : p.dtype));
   spec.choice("RopeCache", "cache", kCacheNames[static_cast<int>(p.cache)]);
   spec.flag("packed", is_packed(p));
   spec.flag("has_chunks", has_chunks(p));

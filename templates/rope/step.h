@@ -8,7 +8,25 @@
 namespace quern::rope {
 
 // In the order of kOperands and of kParameters in rope.cpp.
-enum Operands { kQ, kK, kV, kCos, kSin, kAngles, kPositions, kCuSeqlens, kSlots, kPages, kQOut, kKOut, kVOut, kReport };
+enum Operands {
+  kQ,
+  kK,
+  kV,
+  kCos,
+  kSin,
+  kAngles,
+  kPositions,
+  kCuSeqlens,
+  kQScale,
+  kKScale,
+  kVScale,
+  kSlots,
+  kPages,
+  kQOut,
+  kKOut,
+  kVOut,
+  kReport
+};
 enum Parameters { kVector, kUnroll, kThreads };
 
 bool vector_divides(const Rope& p, const Target&, const Config& c);

@@ -2,12 +2,10 @@
 #ifndef QUERN_ROPE_TENSORS_H_
 #define QUERN_ROPE_TENSORS_H_
 
+#include "rope/params.h"
 #include "rope/problem.h"
 
 namespace quern::rope {
-
-// In the order of a token's heads.
-enum { kTensorQ, kTensorK, kTensorV, kTensors };
 
 // Whether the problem has such a tensor.
 inline bool has_tensor(const Rope& p, int tensor) {
@@ -15,6 +13,14 @@ inline bool has_tensor(const Rope& p, int tensor) {
 }
 inline bool is_in_place(const Rope& p, int tensor) {
   return is_in_place(p) && (tensor == kTensorQ || (tensor == kTensorK && !has_cache(p)));
+}
+
+inline bool is_quantized(const Rope& p, int tensor) {
+  return is_quantized(p) && has_tensor(p, tensor) && (tensor != kTensorQ || p.quantized == RopeQuantized::all);
+}
+inline DType output_type(const Rope& p, int tensor) { return is_quantized(p, tensor) ? p.element : p.dtype; }
+inline const void* scale_of(const RopeArgs& a, int tensor) {
+  return tensor == kTensorQ ? a.q_scale.data : tensor == kTensorK ? a.k_scale.data : a.v_scale.data;
 }
 
 // Whether queries with the same key are a group, with a distance of its own between groups.

@@ -28,16 +28,23 @@ TEST_F(RopeCompile, EachStyleTypeAndTable) {
 TEST_F(RopeCompile, EachPositionAndPartOfAHead) {
   std::vector<Job> jobs;
   for (const char* fields :
-       {"position=starts beyond=report", "position=ids index=i32 beyond=identity layout=bhsd",
-        "head_dim=256 rotary_dim=64 rotary_offset=128 layout=sbhd", "head_dim=256 rotary_dim=64 place=in_place",
+       {"position=starts beyond=report",
+        "position=ids index=i32 beyond=identity layout=bhsd",
+        "head_dim=256 rotary_dim=64 rotary_offset=128 layout=sbhd",
+        "head_dim=256 rotary_dim=64 place=in_place",
         "head_dim=92 style=interleaved table=computed theta=500000 rope_scaling=llama3",
-        "head_dim=33 rotary_dim=30 pass=backward layout=thd", "position=ids sections=16,24,24",
+        "head_dim=33 rotary_dim=30 pass=backward layout=thd",
+        "position=ids sections=16,24,24",
         "position=ids sections=24,20,20 section_style=interleaved table=computed",
         "position=ids sections=32,32 section_style=apart",
         "position=ids sections=32,32 section_style=restarted table=joined",
         "position=tokens table=doubled style=interleaved dtype=f32 sections=16,16,32",
         "kv_heads=8 values=copied q_strides=24576,6144,128,768 k_strides=24576,6144,768 v_strides=24576,6144,768",
-        "kv_heads=8 values=copied rotary_dim=64 place=in_place", "kv_heads=8 cache=positions page_size=4096 layout=thd",
+        "kv_heads=8 quantized=all element=e4m3",
+        "kv_heads=8 values=copied element=e5m2 style=interleaved head_dim=80",
+        "kv_heads=8 cache=slots cache_pages=99 page_size=16 values=copied element=e4m3 place=in_place rotary_dim=64",
+        "kv_heads=8 values=copied rotary_dim=64 place=in_place",
+        "kv_heads=8 cache=positions page_size=4096 layout=thd",
         "kv_heads=8 cache=slots cache_pages=99 page_size=16 values=copied layout=bhsd",
         "kv_heads=8 cache=pages cache_pages=99 page_size=16 max_pages=9 values=copied table=computed place=in_place",
         "head_dim=34 table=angles pass=backward style=interleaved layout=thd cp_size=2"}) {

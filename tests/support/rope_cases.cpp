@@ -173,6 +173,23 @@ void caches(std::vector<Case>& cases) {
     cases.push_back({cat("rope batch=2 seq=9 kv_heads=2 head_dim=30 ", fields)});
 }
 
+// Outputs in fp8, all of them or only keys and values.
+void quantized(std::vector<Case>& cases) {
+  std::size_t i = 0;
+  for (const char* outputs : {"quantized=all element=e4m3", "values=copied element=e5m2",
+                              "cache=slots cache_pages=5 page_size=9 element=e4m3 values=copied place=in_place",
+                              "cache=positions page_size=13 element=e4m3 quantized=all values=copied"}) {
+    for (const char* parts : {"head_dim=128", "head_dim=48 rotary_dim=24 rotary_offset=8", "head_dim=34 table=computed",
+                              "head_dim=192 rotary_dim=64 rotary_offset=128 beyond=identity table_rows=9 layout=sbhd",
+                              "head_dim=64 k_strides=700,64,64 table=angles layout=bhsd"}) {
+      cases.push_back({cat("rope batch=3 seq=11 heads=3 kv_heads=1 ", outputs, " ", parts, " style=", next(kStyles, i),
+                           " dtype=", next(kTypes, i / 2)),
+                       static_cast<int>(i % 2)});
+      ++i;
+    }
+  }
+}
+
 // The first rank of some that share sequences; tests/device/rope_test.cpp has the others.
 void context_parallel(std::vector<Case>& cases) {
   for (const std::string& style : kStyles) {
@@ -250,6 +267,7 @@ std::vector<Case> rope_cases() {
   packed(cases);
   sections(cases);
   caches(cases);
+  quantized(cases);
   context_parallel(cases);
   odd_heads(cases);
   strided(cases);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "common/host_types.h"
 #include "rope/problem.h"
 #include "rope/turns.cuh"
 
@@ -203,6 +204,31 @@ TEST(RopeFormula, ACacheHasKeysAndValuesByPage) {
   Rope::family().reference(&p, &a);
   EXPECT_EQ(k_cache, expected_k);
   EXPECT_EQ(v_cache, expected_v);
+}
+
+// Copied elements, and elements that are rotated by no angle, are multiplied by the reciprocal of the scale.
+TEST(RopeFormula, QuantizesTheResultOnce) {
+  Values x = random_values(18);
+  x[0] = 1e6F;
+  x[1] = NAN;
+  Rope p = problem_of(RopeStyle::half, RopePass::forward);
+  p.element = DType::e4m3;
+  p.quantized = RopeQuantized::all;
+  const float scale = 0.125F;
+  const Angles angles = table(1);
+  const Values rotated = run(problem_of(RopeStyle::half, RopePass::forward), x, angles);
+  std::vector<common::E4m3> out(kElements);
+  RopeArgs a;
+  a.q = x.data();
+  a.q_out = out.data();
+  a.cos = angles.cos.data();
+  a.sin = angles.sin.data();
+  a.q_scale = &scale;
+  Rope::family().reference(&p, &a);
+  EXPECT_EQ(common::to_float(out[0]), 448.0F) << "the largest";
+  EXPECT_TRUE(std::isnan(common::to_float(out[1])));
+  for (std::size_t i = 2; i < kElements; ++i)
+    EXPECT_NEAR(common::to_float(out[i]), 8 * rotated[i], std::abs(8 * rotated[i]) / 16 + 0x1p-10) << i;
 }
 
 // Three sequences of two tokens, one after the other, are a batch of three.

@@ -186,6 +186,24 @@ TEST(RopeOperands, OfCachesHavePages) {
   EXPECT_EQ(span(k + "place=in_place values=copied", "v"), 2 * 5 * 2 * 16 * 4);
 }
 
+TEST(RopeProblem, QuantizesOutputs) {
+  const std::string k = "batch=2 seq=5 heads=4 kv_heads=2 head_dim=16 ";
+  EXPECT_EQ(refusal(k + "element=e4m3"), "");
+  EXPECT_EQ(refusal(k + "element=e5m2 quantized=all values=copied"), "");
+  EXPECT_TRUE(has(refusal(k + "quantized=all"), "needs element"));
+  EXPECT_TRUE(has(refusal(k + "element=e4m3 pass=backward"), "for pass=forward"));
+  EXPECT_TRUE(has(refusal("element=e4m3"), "give quantized=all"));
+  EXPECT_EQ(refusal("element=e4m3 quantized=all"), "");
+  EXPECT_TRUE(has(refusal(k + "element=e4m3 place=in_place"), "needs place=separate, or a cache"));
+  EXPECT_EQ(refusal(k + "element=e4m3 place=in_place cache=positions page_size=9"), "");
+  EXPECT_TRUE(has(refusal(k + "element=e4m3 quantized=all place=in_place cache=positions page_size=9"), "separate"));
+  EXPECT_EQ(span("rope " + k + "element=e4m3 values=copied", "q_out"), 2 * 5 * 4 * 16 * 2);
+  EXPECT_EQ(span("rope " + k + "element=e4m3 values=copied", "v_out"), 2 * 5 * 2 * 16);
+  EXPECT_EQ(span("rope " + k + "element=e4m3 quantized=all", "q_out"), 2 * 5 * 4 * 16);
+  EXPECT_EQ(span("rope " + k + "element=e4m3", "k_scale"), 4);
+  EXPECT_EQ(span("rope " + k + "element=e4m3", "q_scale") + span("rope " + k + "element=e4m3", "v_scale"), 0);
+}
+
 TEST(RopeProblem, RefusesWhatATableOrItsAbsenceHasNot) {
   EXPECT_EQ(refusal("table=computed theta=500000 rope_scaling=llama3 factor=32"), "");
   EXPECT_EQ(refusal("table=computed rope_scaling=linear factor=4"), "");

@@ -211,8 +211,11 @@ struct RopeFamily {
       "rope batch=4 seq=8192 heads=32 head_dim=128",
       "rope batch=4 seq=8192 heads=32 head_dim=128 style=interleaved",
       "rope batch=4 seq=8192 heads=32 head_dim=128 pass=backward",
+      "rope batch=4 seq=8192 heads=32 head_dim=128 style=interleaved pass=backward",
       "rope batch=2 seq=4096 heads=64 head_dim=128",
+      "rope batch=2 seq=4096 heads=64 head_dim=128 style=interleaved pass=backward",
       "rope batch=8 seq=2048 heads=64 head_dim=64",
+      "rope batch=8 seq=2048 heads=64 head_dim=64 style=interleaved pass=backward",
       "rope batch=1 seq=4096 heads=32 kv_heads=8 head_dim=128",
       "rope batch=1 seq=65536 heads=32 kv_heads=8 head_dim=128",
       "rope batch=64 seq=1 heads=32 head_dim=128",
@@ -221,8 +224,20 @@ struct RopeFamily {
       "rope batch=4 seq=8192 heads=32 head_dim=128 table=computed",
       "rope batch=16 seq=32768 heads=32 kv_heads=8 head_dim=128 layout=thd",
       "rope batch=2 seq=4096 heads=32 head_dim=80",
+      "rope batch=2 seq=4096 heads=32 head_dim=82",
       "rope batch=2 seq=4096 heads=32 head_dim=92",
+      "rope batch=2 seq=4096 heads=32 head_dim=96",
       "rope batch=2 seq=4096 heads=32 head_dim=256",
+      "rope batch=2 seq=4096 heads=32 head_dim=512",
+      "rope batch=2 seq=4096 heads=32 head_dim=128 q_strides=17301504,4224,132 q_out_strides=17301504,4224,132",
+      "rope batch=4 seq=8192 heads=32 head_dim=128 table=angles",
+      "rope batch=4 seq=8192 heads=32 kv_heads=8 head_dim=128 position=ids sections=16,24,24",
+      "rope batch=256 seq=1 heads=32 kv_heads=8 head_dim=128 position=starts table_rows=4096 cache=pages "
+      "cache_pages=65536 "
+      "page_size=16 max_pages=256 values=copied",
+      "rope batch=256 seq=1 heads=32 kv_heads=8 head_dim=128 position=starts table_rows=4096 cache=slots "
+      "cache_pages=65536 "
+      "page_size=16 values=copied element=e4m3 place=in_place",
   };
   // Prefills and decodes of models.
   static constexpr const char* kDraws[] = {

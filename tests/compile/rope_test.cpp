@@ -48,7 +48,8 @@ TEST_F(RopeCompile, EachPositionAndPartOfAHead) {
         "kv_heads=8 cache=slots cache_pages=99 page_size=16 values=copied layout=bhsd",
         "kv_heads=8 cache=pages cache_pages=99 page_size=16 max_pages=9 values=copied table=computed place=in_place",
         "head_dim=34 table=angles pass=backward style=interleaved layout=thd cp_size=2"}) {
-    for (const std::string& arch : kArchitectures) jobs.push_back({cat("rope ", fields), arch});
+    jobs.push_back({cat("rope ", fields), "sm_90a"});
+    jobs.push_back({cat("rope ", fields), kArchitectures[jobs.size() / 2 % kArchitectures.size()]});
   }
   expect_each_good(jobs);
 }

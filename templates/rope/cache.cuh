@@ -29,8 +29,8 @@ QUERN_DEVICE Place place_in_pages(const Params& p, i64 batch, i64 position) {
 
 // Of a token that is at `here` in q and k.
 QUERN_DEVICE Place place_in_cache(const Params& p, const Position& position, const Place& here) {
+  if (!position.exists) return {0, 0, false};  // of no sequence, which has no pages
   if constexpr (spec::cache == RopeCache::slots) {
-    if (!position.exists) return {0, 0, false};
     return place_of_slot(p, read_integer(p.slots_of_tokens, here.batch * p.seq + here.token));
   }
   const i64 number = position.numbers[0];

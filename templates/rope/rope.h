@@ -1,5 +1,6 @@
 // rope: rotary position embeddings. Pairs of elements of each head are rotated by angles that grow with the token's
-// position: of one tensor, or of queries and keys in one launch; forward, backward and inverse.
+// position: of one tensor, or of queries and keys in one launch, which may place keys and values into a cache; forward,
+// backward and inverse.
 #ifndef QUERN_ROPE_H_
 #define QUERN_ROPE_H_
 
@@ -23,10 +24,9 @@ struct RopeArgs {
   In cos = {};     // the table, by field `table`: [positions, rotary_dim / 2] or [positions, rotary_dim] of table_dtype
   In sin = {};     // of the same shape; none where table=joined
   In angles = {};  // table=angles, instead of cos and sin: [positions, rotary_dim] of f32, in radians
-  In positions = {};  // of `index`, position=starts: [batch]; position=ids: [batch, seq], [axes, batch, seq]
-  In cu_seqlens =
-      {};           // layout=thd, [batch + 1] of i32: sequence b has the tokens from cu_seqlens[b] to cu_seqlens[b + 1]
-  In q_scale = {};  // quantized outputs: each a float, by whose reciprocal everything of that tensor is multiplied
+  In positions = {};   // of `index`, position=starts: [batch]; position=ids: [batch, seq], [axes, batch, seq]
+  In cu_seqlens = {};  // layout=thd, [batch + 1] of i32: where sequences begin, and where the last one ends
+  In q_scale = {};     // quantized outputs: each a float, by whose reciprocal everything of that tensor is multiplied
   In k_scale = {};
   In v_scale = {};
   In slots = {};    // cache=slots: [batch, seq] of `index`
@@ -51,8 +51,8 @@ struct RopeArgs {
 //
 // table=angles: c and s are within 2^-23 of the exact ones of any fp32 angle, NaN of infinities and NaN; their bits are
 // the same on every device. The two elements of a pair have an angle each, c0 and s0, c1 and s1, which may differ:
-//   out0 = fma(x0, c0, -(x1 * s0))    out1 = fma(x1, c1, x0 * s1)      backward: fma(g0, c0, g1 * s1), fma(g1, c1, -(g0
-//   * s0))
+//   forward:   out0 = fma(x0, c0, -(x1 * s0))    out1 = fma(x1, c1, x0 * s1)
+//   backward:  out0 = fma(x0, c0, x1 * s1)       out1 = fma(x1, c1, -(x0 * s0))
 //
 // element: x * (1 / scale) of the fp32 result, of copied elements and of values too, rounded once to fp8; above its
 // largest number it saturates.

@@ -232,12 +232,8 @@ struct RopeFamily {
       "rope batch=2 seq=4096 heads=32 head_dim=128 q_strides=17301504,4224,132 q_out_strides=17301504,4224,132",
       "rope batch=4 seq=8192 heads=32 head_dim=128 table=angles",
       "rope batch=4 seq=8192 heads=32 kv_heads=8 head_dim=128 position=ids sections=16,24,24",
-      "rope batch=256 seq=1 heads=32 kv_heads=8 head_dim=128 position=starts table_rows=4096 cache=pages "
-      "cache_pages=65536 "
-      "page_size=16 max_pages=256 values=copied",
-      "rope batch=256 seq=1 heads=32 kv_heads=8 head_dim=128 position=starts table_rows=4096 cache=slots "
-      "cache_pages=65536 "
-      "page_size=16 values=copied element=e4m3 place=in_place",
+      "rope batch=256 seq=1 kv_heads=8 cache=pages cache_pages=65536 page_size=16 max_pages=256 values=copied",
+      "rope batch=256 seq=1 kv_heads=8 cache=slots cache_pages=65536 page_size=16 values=copied element=e4m3",
   };
   // Prefills and decodes of models.
   static constexpr const char* kDraws[] = {

@@ -279,8 +279,8 @@ std::vector<Case> rope_cases() {
   caches(cases);
   quantized(cases);
   odd_heads(cases);
-  halve(cases);
   peers_shapes(cases);
+  halve(cases);
   computed(cases);
   context_parallel(cases);
   strided(cases);

@@ -96,7 +96,9 @@ bool summed_in_four(const Mxfp8& p, const Target& target) {
 // x 5120 takes 48.3 us, 46.5 us with clusters, and 47.6 us with stacks; README.md has more.
 constexpr std::int64_t kTilesForClusters = 8;
 constexpr std::int64_t kTilesForStacks = 32;
-constexpr std::int64_t kTilesForNarrowStacks = 4;  // 1001 x 4096, with fewer, takes 8.0 us, with stacks 8.1
+// With two columns a thread: fewer threads a tile from here on (below, 1001 x 4096 takes 6.9 us), and from there stacks
+// (4001 x 2048 takes 11.1 us with, 10.7 without; 8001 x 2048 18.4 and 18.0; 36645 x 896 33.0 and 39.1).
+constexpr std::int64_t kTilesForNarrow = 4, kTilesForNarrowStacks = 20;
 
 // The number of blocks at which the kernel does not spill, or hardly: the barrier between the bands of blocks of 128
 // keeps more registers live, and partial blocks even more.
@@ -141,11 +143,11 @@ bool stacks_in_three(const Mxfp8& p, const Target& target) {
 // Lines that begin at any address: with two columns a thread the kernel needs few registers for its bounds checks, and
 // eight blocks hide them. On an H200, direction col: 36645 x 896 takes 32.8 us for 38.1, 20001 x 2048 39.4 for 41.0,
 // 16001 x 16000 212 for 219.
-bool narrows_stacks(const Mxfp8& p, const Target& target) {
+bool narrows_tiles(const Mxfp8& p, const Target& target) {
   return target.arch == 90 && has_cut_bands(p) && !matrix_of(p).along && p.groups == 0 && source_bytes(p) == 2 &&
          !has_wide_tile(p) && natural_vector(p, 4) == 4;
 }
-Config narrow_stack(Config config) {
+Config narrow_tile(Config config) {
   config[kVector] = 4;
   config[kRows] = 32;
   config[kResident] = 8;
@@ -165,11 +167,11 @@ Config preferred_tile(const Mxfp8& p, const Target& target, const DeviceModel& m
   if (target.arch < 90 || target.arch >= 120) return config;
   if (rows_have_scales(p) && p.cols != kOpen && has_tiles(p, model, config, kTilesForClusters))
     config[kCluster] = cluster_for(pieces(p.cols, tile_columns(p, config)));
-  const bool narrow = narrows_stacks(p, target);
-  const std::int64_t enough = narrow ? kTilesForNarrowStacks : kTilesForStacks;
+  const bool narrow = narrows_tiles(p, target);
+  const std::int64_t enough = narrow ? kTilesForNarrow : kTilesForStacks;
   if (is_stacked(p) && has_tiles(p, model, config, enough) && has_tall_matrices(p)) {
-    config[kStack] = 2;
-    if (narrow) return narrow_stack(config);
+    config[kStack] = !narrow || has_tiles(p, model, config, kTilesForNarrowStacks) ? 2 : 1;
+    if (narrow) return narrow_tile(config);
     if (stacks_in_three(p, target)) config[kResident] = 3;
   }
   return config;

@@ -104,13 +104,54 @@ QUERN_DEVICE void write_window(const KernelParams& p, const ThreadPosition& at, 
                                             load_shared<16>(line_unit(line, second)), w.first));
 }
 
-// The bytes of such a line before and after its windows, one by one: 16 of a warp's lanes have those before.
-QUERN_DEVICE void write_end(const KernelParams& p, const ThreadPosition& at, u32 line, int lane) {
+// A word of a line from byte `from` on, which may be up to 3 bytes before the line or its end: those bytes are any.
+QUERN_DEVICE u32 line_word(u32 line, int from) {
+  const auto word = [&](int i) {
+    const u32 in_line = static_cast<u32>(i < 0 ? 0 : i < kLineBytes / 4 ? i : kLineBytes / 4 - 1);
+    return load_shared<4>(line_unit(line, in_line / 4) + in_line % 4 * 4).w[0];
+  };
+  const int lo = from >> 2;
+  return funnel_right(word(lo), word(lo + 1), static_cast<u32>(from) * 8);
+}
+
+// Bytes `first` to `last` - 1 of an aligned word of memory, in as few stores as they allow.
+QUERN_DEVICE void store_bytes(u8* to, u32 word, int first, int last) {
+  if (first == 0 && last == 4) {
+    store<4>(to, Vector<4>{{word}});
+    return;
+  }
+#pragma unroll
+  for (int half = 0; half < 4; half += 2) {
+    const bool has_low = first <= half && half < last, has_high = first <= half + 1 && half + 1 < last;
+    const u32 bits = word >> half * 8;
+    if (has_low && has_high) {
+      store<2>(to + half, Vector<2>{{static_cast<u16>(bits)}});
+    } else if (has_low || has_high) {
+      store<1>(to + half + (has_high ? 1 : 0), Vector<1>{{static_cast<u8>(has_high ? bits >> 8 : bits)}});
+    }
+  }
+}
+
+// The bytes of such a line before its windows and after them, at most 15 each. By word is soonest done: each of 8
+// threads has an aligned word of memory, four before and four after. By byte, with 32 threads, writes fewer sectors
+// twice, which is better where memory is the limit, as it is where tiles are stacked: on an H200 228 x 768 takes 2.6 us
+// by word and 3.1 by byte, 16001 x 16000 takes 238 us by word and 216 by byte.
+constexpr bool kEndsByWord = kStack == 1;
+constexpr u32 kEndThreads = kEndsByWord ? 8 : 32;
+QUERN_DEVICE void write_end(const KernelParams& p, const ThreadPosition& at, u32 line, u32 lane) {
+  constexpr int kBytes = 16 * 2 / kEndThreads;  // of a thread
   const Windows w = windows_of(p, at, line);
   const int before = w.first < w.length ? w.first : w.length, behind = (w.length - before) % 16;
-  const int byte = lane < 16 ? lane : w.length - behind + lane - 16;
-  if (lane < 16 ? byte < before : byte < w.length)
-    store<1>(w.begin + byte, load_shared<1>(line_unit(line, static_cast<u32>(byte) / 16) + byte % 16));
+  const bool is_before = lane < kEndThreads / 2;
+  const int from = (is_before ? w.first - 16 : w.length - behind) + static_cast<int>(lane % (kEndThreads / 2)) * kBytes;
+  const int end = is_before ? before : w.length;
+  const int first = from < 0 ? -from : 0, last = end - from < kBytes ? end - from : kBytes;
+  if (first >= last) return;
+  if constexpr (kEndsByWord) {
+    store_bytes(w.begin + from, line_word(line, from), first, last);
+  } else {
+    store<1>(w.begin + from, load_shared<1>(line_unit(line, static_cast<u32>(from) / 16) + from % 16));
+  }
 }
 
 // Lines shorter than two sectors, byte by byte: adjacent threads have adjacent bytes of a line, and then of the next.
@@ -148,7 +189,7 @@ QUERN_DEVICE void write_lines(const KernelParams& p, const ThreadPosition& at) {
     write_short_lines(p, at);
   } else {
     for_lines<kUnits>(p, at, [&](u32 line, u32 window) { write_window(p, at, line, window); });
-    for_lines<32>(p, at, [&](u32 line, u32 lane) { write_end(p, at, line, static_cast<int>(lane)); });
+    for_lines<kEndThreads>(p, at, [&](u32 line, u32 lane) { write_end(p, at, line, lane); });
   }
 }
 

@@ -21,15 +21,27 @@ struct Tensor {
 enum { kTensorQ, kTensorK, kTensorV, kTensors };
 
 // Slots are numbered through rows: a row is a token's group of heads, and its slots are `spec::units` parts of a head.
+// What every launch reads comes first: a launch waits for each line of its parameters that it reads.
 struct Params {
-  Tensor tensors[kTensors];
+  common::Slots slots;
+  common::Divisor by_axis[2];
+  long long axis[2];   // rows along the two fastest axes
+  unsigned heads;      // of q
+  unsigned kv_heads;   // of k, and of v
+  unsigned all_heads;  // of q, k and v
+  unsigned groups;     // of heads
+  unsigned rounds;     // of a thread
   const void* cos;
   const void* sin;
+  long long offset;
+  Tensor tensors[kTensors];
+  unsigned heads_of_key;  // of q, that are a group
+  int sequences;          // of cu_seqlens
+  common::Divisor32 by_key;
   const void* angles;
   const void* positions;
   const int* cu_seqlens;
   unsigned long long* report;
-  long long offset;
   long long table_rows;
   long long seq;
   long long tokens;  // of all batches
@@ -41,16 +53,6 @@ struct Params {
   long long page_size;
   long long max_pages;
   common::Divisor by_page;
-  common::Slots slots;
-  common::Divisor by_axis[2];
-  long long axis[2];      // rows along the two fastest axes
-  unsigned heads;         // of q
-  unsigned kv_heads;      // of k, and of v
-  unsigned all_heads;     // of q, k and v
-  unsigned groups;        // of heads
-  unsigned heads_of_key;  // of q, that are a group
-  common::Divisor32 by_key;
-  int sequences;  // of cu_seqlens
 };
 
 }  // namespace quern::rope

@@ -26,6 +26,7 @@ constexpr const char* kPlaces[] = {QUERN_ROPE_PLACES(QUERN_CHOICE_NAME) nullptr}
 
 constexpr std::int32_t kVectors[] = {2, 4, 8, 16, 32, kNoMore};
 constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
+constexpr std::int32_t kRoundCounts[] = {1, 2, 4, 8, kNoMore};
 constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
 
 Layout tensor_layout(const Rope& p, DType type, const Extents& extents, const Strides& strides) {
@@ -198,7 +199,9 @@ struct RopeFamily {
   };
   static constexpr Parameter kParameters[] = {
       {"vector", kVectors, true, "bytes per access"},
-      {"unroll", kUnrolls, true, "heads of a thread, for which it reads the table once"},
+      {"unroll", kUnrolls, true, "heads of a thread at a time"},
+      {"rounds", kRoundCounts, false,
+       "times that a thread has so many heads, for all of which it reads the table once"},
       {"threads", kThreadCounts, false, "threads per block; fewer where a problem is small"},
   };
   static constexpr Constraint kConstraints[] = {

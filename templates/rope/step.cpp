@@ -25,11 +25,19 @@ bool computes_much(const Rope& p) { return has_angles(p) || (!has_table(p) && ax
 // Whether a head's address is one of three or known late, or its elements have a factor.
 bool has_many_forms(const Rope& p) { return has_values(p) || has_cache(p) || is_quantized(p); }
 
-// Heads of a thread, for which it reads the table once: more of them cost registers, and so threads in flight. One
-// where a problem has few threads.
+// Heads of a thread at a time: 16 bytes of each half, so that many threads are in flight. Where a thread waits for more
+// than cosines and sines, two heads share the wait.
 std::int32_t many_heads(const Rope& p, std::int64_t vector) {
-  return static_cast<std::int32_t>(
-      std::clamp<std::int64_t>(32 / vector, 1, computes_much(p) || has_many_forms(p) ? 2 : 4));
+  const bool waits = computes_much(p) || has_many_forms(p) || p.sections.count > 0;
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>((waits ? 32 : 16) / vector, 1, waits ? 2 : 4));
+}
+
+// How often a thread has so many heads. On an H200, 4 x 8192 x 32 x 128: with a table one time is fastest (131.5 us,
+// two times 133.3), cosines and sines that are computed take 130 us two times and 163 one time, those of angles 136
+// four times and 282 one time.
+std::int32_t many_rounds(const Rope& p) {
+  if (computes_much(p)) return 4;
+  return has_cosines(p) ? 1 : 2;
 }
 
 std::int64_t element_bytes(const Rope& p) { return bytes(p.dtype); }
@@ -58,7 +66,7 @@ std::int64_t units_of(const Rope& p, const Config& c) {
   return divide_up(rotary_dim(p) / elements, 2) + divide_up(copies(p) / elements, 2);
 }
 
-std::int64_t groups_of(const Rope& p, const Config& c) { return divide_up(all_heads(p), c[kUnroll]); }
+std::int64_t groups_of(const Rope& p, const Config& c) { return divide_up(all_heads(p), c[kUnroll] * c[kRounds]); }
 
 std::int64_t slots_of(const Rope& p, const Config& c) { return batches(p) * p.seq * groups_of(p, c) * units_of(p, c); }
 
@@ -66,7 +74,15 @@ Config config_of(std::int64_t vector, std::int32_t heads) {
   Config c;
   c[kVector] = static_cast<std::int32_t>(vector);
   c[kUnroll] = heads;
+  c[kRounds] = 1;
   c[kThreads] = 128;
+  return c;
+}
+
+// For a problem that fills the device.
+Config config_for_many(const Rope& p, std::int64_t vector) {
+  Config c = config_of(vector, many_heads(p, vector));
+  while (2 * c[kRounds] <= many_rounds(p) && 2 * c[kRounds] * c[kUnroll] <= all_heads(p)) c[kRounds] *= 2;
   return c;
 }
 
@@ -80,10 +96,13 @@ std::int64_t widest_default(const Rope& p, const Target& target) {
 constexpr std::int64_t kFewElements = std::int64_t{1} << 21;
 bool has_few_elements(const Rope& p) { return batches(p) * p.seq * all_heads(p) * p.head_dim < kFewElements; }
 
-// Whether several heads a thread would leave a multiprocessor fewer than 512 threads.
+// Whether that would leave a multiprocessor fewer than 512 threads.
 bool has_few_threads(const Rope& p, const DeviceModel& model, std::int64_t vector) {
-  return slots_of(p, config_of(vector, many_heads(p, vector))) < std::int64_t{512} * model.multiprocessors;
+  return slots_of(p, config_for_many(p, vector)) < std::int64_t{512} * model.multiprocessors;
 }
+
+// One head a thread, and accesses of at most 8 bytes: a thread has little to do before it is done.
+Config config_for_few(std::int64_t vector) { return config_of(std::min<std::int64_t>(vector, 8), 1); }
 
 // ---- The launch
 
@@ -137,17 +156,12 @@ bool vector_holds_elements(const Rope& p, const Target&, const Config& c) { retu
 bool registers_suffice(const Rope&, const Target&, const Config& c) { return c[kVector] * c[kUnroll] <= 64; }
 
 int rope_variants(const Rope& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
-  const std::int64_t vector = natural_vector(p, widest_default(p, target));
-  const std::int32_t many = many_heads(p, vector);
+  const std::int64_t vector = natural_vector(p, widest_default(p, target)), element = element_bytes(p);
+  const bool is_few = !is_open(p) && has_few_threads(p, model, vector);
   int count = 0;
-  if (is_open(p)) {
-    out[count++] = {"few", config_of(vector, 1), &is_so<Rope, has_few_elements>};
-    out[count++] = {"vector", config_of(vector, many)};
-  } else {
-    out[count++] = {"vector", config_of(vector, has_few_threads(p, model, vector) ? 1 : many)};
-  }
-  if (vector > element_bytes(p))
-    out[count++] = {"element", config_of(element_bytes(p), many_heads(p, element_bytes(p)))};
+  if (is_open(p)) out[count++] = {"few", config_for_few(vector), &is_so<Rope, has_few_elements>};
+  out[count++] = {"vector", is_few ? config_for_few(vector) : config_for_many(p, vector)};
+  if (vector > element) out[count++] = {"element", config_for_many(p, element)};
   return count;
 }
 
@@ -230,6 +244,7 @@ void launch_rope(const Rope& p, const RopeArgs& a, const DeviceModel& model, con
   params.kv_heads = static_cast<unsigned>(p.kv_heads);
   params.all_heads = static_cast<unsigned>(all_heads(p));
   params.groups = static_cast<unsigned>(groups_of(p, c));
+  params.rounds = static_cast<unsigned>(c[kRounds]);
   if (is_grouped(p)) {
     params.heads_of_key = static_cast<unsigned>(p.heads / p.kv_heads);
     params.by_key = common::make_divisor32(std::max(1U, params.heads_of_key));

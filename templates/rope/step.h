@@ -27,7 +27,7 @@ enum Operands {
   kVOut,
   kReport
 };
-enum Parameters { kVector, kUnroll, kThreads };
+enum Parameters { kVector, kUnroll, kRounds, kThreads };
 
 bool vector_divides(const Rope& p, const Target&, const Config& c);
 bool vector_exists(const Rope& p, const Target& t, const Config& c);

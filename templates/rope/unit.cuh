@@ -65,7 +65,8 @@ QUERN_DEVICE Unit rotating_unit(u32 i) {
     return {low, low + section.pairs, true, true, pair};
   } else {
     const u32 low = spec::rotary_offset + i * kElements;
-    return {low, low + kRotatedUnits * kElements, i + kRotatedUnits < kChunks, true, i * kElements / 2};
+    return {low, low + kRotatedUnits * kElements, kChunks % 2 == 0 || i + kRotatedUnits < kChunks, true,
+            i * kElements / 2};
   }
 }
 

@@ -256,7 +256,7 @@ void empty(std::vector<Case>& cases) {
 
 void configs(std::vector<Case>& cases) {
   for (const char* config : {"unroll=1", "unroll=2,threads=64", "unroll=4,threads=256", "vector=8,unroll=8", "vector=4",
-                             "vector=2,unroll=8,threads=512"}) {
+                             "vector=2,unroll=8,threads=512", "rounds=2", "unroll=2,rounds=4"}) {
     for (const std::string& style : kStyles)
       cases.push_back(with(config, cat(shape(2, 11, 7, 3, 64), " rotary_dim=48 style=", style)));
   }

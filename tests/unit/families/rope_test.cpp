@@ -276,7 +276,7 @@ TEST(RopeVariants, TakeTheWidestAccessThatDividesTheParts) {
   EXPECT_EQ(variant_summary("rope batch=4 seq=4096 q_strides=0,4100,128"), "vector:8:16 element:2:4 ");
   EXPECT_EQ(variant_summary("rope batch=4 seq=4096 head_dim=128 rotary_dim=64 rotary_offset=2"),
             "vector:4:8 element:2:4 ");
-  EXPECT_EQ(variant_summary("rope"), "few:16:16 vector:16:16 element:2:4 ") << "the launch chooses";
+  EXPECT_EQ(variant_summary("rope"), "few:8:16 vector:16:16 element:2:4 ") << "the launch chooses";
 }
 
 TEST(RopeProblem, PacksSequencesByCuSeqlens) {

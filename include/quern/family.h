@@ -241,8 +241,8 @@ struct Step {
   std::uint32_t (*alignment)(const void* problem, int operand, const Config&);
   // Writes the constants of the image.
   void (*specialize)(const void* problem, const Target&, const Config&, Spec&);
-  // Fills geometry and parameters of one launch; extents are closed. On the launch path: must not allocate. In a family
-  // of several steps it is called twice per launch, so that all steps are checked before the first is enqueued.
+  // Fills geometry and parameters; extents are closed. Must not allocate; may throw an Error that refuses the launch.
+  // In a family of several steps it is called twice, so that all steps are checked before the first is enqueued.
   void (*launch)(const void* problem, const void* args, const DeviceModel&, const Config&, Launch&);
 };
 inline constexpr int kMaxSteps = 16;

@@ -259,7 +259,13 @@ void prepare_step(const PlanState& state, const PlanState::PlannedStep& step, co
                   const CheckedArgs& checked, PreparedLaunch& out) {
   out.variant = select_variant(state, step, args, checked);
   if (out.variant == nullptr) refuse(state, checked.problem, "no image of this plan takes such addresses");
-  step.step->launch(checked.problem, args, state.model, out.variant->variant.config, out.launch);
+  try {
+    step.step->launch(checked.problem, args, state.model, out.variant->variant.config, out.launch);
+  } catch (Error& error) {
+    error.family = state.family->name;
+    error.problem = problem_text(*state.family, checked.problem);
+    throw;
+  }
   if (checked.open_and_null != nullptr && !out.launch.empty)
     refuse(state, checked.problem, cat(checked.open_and_null->name, " is null"));
   if (!has_blocks(out.launch) && !out.launch.empty) refuse_geometry(state, checked.problem, out.launch);

@@ -98,11 +98,14 @@ std::string check_ranks(const Rope& p) {
   return {};
 }
 
+std::string seq_text(const Rope& p) {
+  return "seq=" + std::to_string(p.seq) + (!has_chunks(p) ? "" : " times cp_size=" + std::to_string(p.cp_size));
+}
+
 std::string check_table(const Rope& p) {
   const bool counts = (!is_of_each_token(p) || is_placed_by_position(p)) && p.beyond == RopeBeyond::assume_valid;
   if (counts && p.table_rows != 0 && p.seq != kOpen && p.table_rows < whole_seq(p))
-    return "table_rows=" + std::to_string(p.table_rows) + " is below seq=" + std::to_string(p.seq) +
-           (!has_chunks(p) ? "" : " times cp_size=" + std::to_string(p.cp_size)) +
+    return "table_rows=" + std::to_string(p.table_rows) + " is below " + seq_text(p) +
            ": give a longer table, or beyond=identity to leave tokens without an entry as they are";
   return {};
 }
@@ -196,7 +199,32 @@ std::string check_scaling(const Rope& p) {
   return {};
 }
 
+// Where the host knows all positions, none may be outside the table.
+std::string check_offset(const Rope& p, std::int64_t offset) {
+  constexpr const char* kLeave = " or more, or beyond=identity to leave tokens outside the table as they are";
+  if (p.position == RopePosition::tokens && offset != 0)
+    return "position=tokens has an entry of the table for each token: leave out offset";
+  const bool knows_all = p.position == RopePosition::sequence && p.beyond == RopeBeyond::assume_valid;
+  if (!knows_all || !has_table(p) || p.seq == 0) return {};
+  if (offset < 0) return "offset=" + std::to_string(offset) + " is before the table: give 0" + kLeave;
+  if (offset <= table_rows(p) - whole_seq(p)) return {};
+  const std::uint64_t rows = static_cast<std::uint64_t>(offset) + static_cast<std::uint64_t>(whole_seq(p));
+  return "offset=" + std::to_string(offset) + " and " + seq_text(p) +
+         " pass the end of the table: give table_rows=" + std::to_string(rows) + kLeave;
+}
+
+std::string check_rank(const Rope& p, std::int64_t rank) {
+  if (!has_chunks(p) || (rank >= 0 && rank < p.cp_size)) return {};
+  return "cp_rank=" + std::to_string(rank) + " is out of range: with cp_size=" + std::to_string(p.cp_size) +
+         " it takes 0 to " + std::to_string(p.cp_size - 1);
+}
+
 }  // namespace
+
+std::string check_launch(const Rope& p, const RopeArgs& a) {
+  const std::string text = check_rank(p, a.cp_rank);
+  return text.empty() ? check_offset(p, a.offset) : text;
+}
 
 std::string check(const Rope& p) {
   if (std::string text = check_dims(p); !text.empty()) return text;

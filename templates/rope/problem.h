@@ -78,6 +78,8 @@ std::string frequencies_source(const Rope& p);
 bool generate(const Rope& p, int operand, std::uint64_t seed, void* data);
 // rope/check.cpp
 std::string check(const Rope& p);
+// Of the numbers of a launch, whose extents are closed: which it refuses. rope/check.cpp
+std::string check_launch(const Rope& p, const RopeArgs& a);
 // rope/reference.cpp
 void run_reference(const Rope& p, const RopeArgs& a);
 

@@ -5,6 +5,7 @@
 #include "common/geometry.h"
 #include "common/host_types.h"
 #include "quern/choice.h"
+#include "quern/error.h"
 #include "rope/params.h"
 #include "rope/tensors.h"
 
@@ -226,6 +227,8 @@ void specialize_rope(const Rope& p, const Config& c, Spec& spec) {
 }
 
 void launch_rope(const Rope& p, const RopeArgs& a, const DeviceModel& model, const Config& c, Launch& launch) {
+  if (const std::string refusal = check_launch(p, a); !refusal.empty())
+    throw Error(Code::bad_input, Stage::launch, refusal);
   Params params{};
   for (int tensor = 0; tensor < kTensors; ++tensor) set_tensor(p, a, tensor, params.tensors[tensor]);
   set_axes(p, c, params);

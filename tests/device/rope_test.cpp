@@ -1,8 +1,11 @@
 // rope beyond single cases: replays with other positions, the offset of a launch, and bad cu_seqlens.
 #include <algorithm>
+#include <limits>
+#include <string>
 #include <vector>
 
 #include "base/text.h"
+#include "driver/stream.h"
 #include "quern/quern.h"
 #include "support/replay.h"
 
@@ -50,6 +53,65 @@ TEST_F(RopeOnDevice, AnOffsetMovesTheWholeSequence) {
   }
 }
 
+// What a launch with such a number says.
+class RopeLaunch : public RopeOnDevice {
+ protected:
+  std::string refusal(const std::string& fields, const std::string& scalar, std::int64_t value) {
+    const AnyProblem problem = runtime().parse("rope batch=2 heads=2 head_dim=16 " + fields);
+    HostOperands host(problem.family(), problem.data());
+    host.generate(7, false);
+    AnyArgs scalars(problem.family());
+    scalars.parse_scalar(scalar, cat(value));
+    try {
+      launch(problem, host, scalars);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.problem, problem.text());
+      EXPECT_EQ(error.stage, Stage::launch);
+      return error.sentence;
+    }
+    return "";
+  }
+};
+
+TEST_F(RopeLaunch, RefusesARankThatThereIsNot) {
+  const std::string fields = "seq=8 cp_size=2";
+  EXPECT_EQ(refusal(fields, "cp_rank", 1), "");
+  for (const std::int64_t rank : {std::int64_t{2}, std::int64_t{5}, std::int64_t{-1}, std::int64_t{4294967297}})
+    EXPECT_EQ(refusal(fields, "cp_rank", rank),
+              cat("cp_rank=", rank, " is out of range: with cp_size=2 it takes 0 to 1"));
+}
+
+TEST_F(RopeLaunch, RefusesAnOffsetThatLeavesTheTable) {
+  const std::string or_more = " or more, or beyond=identity to leave tokens outside the table as they are";
+  const std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(refusal("seq=5 table_rows=30", "offset", 25), "");
+  EXPECT_EQ(refusal("seq=5 table_rows=30", "offset", 26),
+            "offset=26 and seq=5 pass the end of the table: give table_rows=31" + or_more);
+  EXPECT_EQ(refusal("seq=5 table_rows=30", "offset", -1), "offset=-1 is before the table: give 0" + or_more);
+  EXPECT_EQ(refusal("seq=4 cp_size=2", "offset", 1),
+            "offset=1 and seq=4 times cp_size=2 pass the end of the table: give table_rows=9" + or_more);
+  EXPECT_NE(refusal("seq=5 table_rows=30", "offset", largest), "");
+  EXPECT_EQ(refusal("position=tokens seq=5", "offset", 1),
+            "position=tokens has an entry of the table for each token: leave out offset");
+  for (const char* fields : {"seq=5 beyond=identity", "seq=5 table=computed"})
+    EXPECT_EQ(refusal(fields, "offset", largest - 9), "") << fields;
+}
+
+TEST_F(RopeLaunch, RefusesAnOffsetByTheExtentsOfTheLaunch) {
+  const auto plan = runtime().prepare(Rope{.heads = 2, .head_dim = 16, .table_rows = 30});
+  const DeviceMemory memory(driver(), 1 << 16);  // not read: all launches are refused
+  auto* const any = reinterpret_cast<void*>(memory.get());
+  RopeArgs args;
+  args.q = args.cos = args.sin = any;
+  args.q_out = any;
+  args.batch = 1;
+  args.offset = 26;
+  args.seq = 5;
+  const Result<bool> launched = plan.try_launch(nullptr, args);
+  ASSERT_FALSE(launched);
+  EXPECT_NE(launched.error().sentence.find("offset=26 and seq=5 pass the end"), std::string::npos);
+}
+
 // Each rank has the tokens of its chunks at the positions that they have in the whole.
 TEST_F(RopeOnDevice, EachRankOfASequence) {
   for (const char* fields : {"cp_size=2", "cp_size=3 position=starts table_rows=40", "cp_size=4 layout=thd"}) {
@@ -57,7 +119,7 @@ TEST_F(RopeOnDevice, EachRankOfASequence) {
     HostOperands host(problem.family(), problem.data());
     host.generate(7, false);
     const HostOperands first = host.reference(AnyArgs(problem.family()));
-    for (const int rank : {0, 1}) {
+    for (int rank = 0; rank < std::stoi(problem.get("cp_size")); ++rank) {
       AnyArgs scalars(problem.family());
       scalars.parse_scalar("cp_rank", cat(rank));
       const HostOperands got = launch(problem, host, scalars);

@@ -28,7 +28,7 @@ std::int64_t random_position(const Rope& p, std::uint64_t random) {
 }
 
 // Lengths of any size that ranks can share, 0 too; up to a quarter of the tokens are of no sequence, before the first
-// and after the last.
+// and after the last. The first one begins anywhere, where the ranks do not share evenly too.
 void fill_sequences(const Rope& p, std::uint64_t seed, std::int32_t* cu_seqlens) {
   const std::int64_t step = !has_chunks(p) ? 1 : 2 * p.cp_size, steps = whole_seq(p) / step;
   const auto most = static_cast<std::uint64_t>(steps / 8 + 1);
@@ -43,6 +43,9 @@ void fill_sequences(const Rope& p, std::uint64_t seed, std::int32_t* cu_seqlens)
     cu_seqlens[b] = static_cast<std::int32_t>(std::clamp<std::int64_t>(at, 0, steps) * step);
   }
   std::sort(cu_seqlens, cu_seqlens + p.batch + 1);
+  const std::int64_t room = std::min(step - 1, whole_seq(p) - cu_seqlens[p.batch]);
+  const auto shift = static_cast<std::int32_t>(random_at(~seed, 0) % static_cast<std::uint64_t>(room + 1));
+  for (std::int64_t b = 0; b <= p.batch; ++b) cu_seqlens[b] += shift;
 }
 
 // Angles of any size, both signs and some that are no number.

@@ -18,22 +18,22 @@ QUERN_DEVICE i32 begin_of(const Params& p, i64 sequence) {
   return bit_cast<i32>(load<4, LoadHint::keep>(p.cu_seqlens + sequence));
 }
 
-// The last sequence that begins at a token of the whole ones or before it: -1 for one before the first, p.sequences
-// for one after the last.
+// Of as many tokens of whole sequences, those that this rank has.
+QUERN_DEVICE i32 here(const Params& p, i32 tokens) { return spec::has_chunks ? tokens / p.cp_size : tokens; }
+
+// The last sequence that begins at a token of this rank or before it: -1 for one before the first, p.sequences for one
+// after the last.
 QUERN_DEVICE i32 sequence_of(const Params& p, i64 token) {
   i32 low = -1, high = p.sequences;
   while (low < high) {
     const i32 middle = low + (high - low + 1) / 2;
-    if (begin_of(p, middle) <= token)
+    if (here(p, begin_of(p, middle)) <= token)
       low = middle;
     else
       high = middle - 1;
   }
   return low;
 }
-
-// Of as many tokens of whole sequences, those that this rank has.
-QUERN_DEVICE i32 here(const Params& p, i32 tokens) { return spec::has_chunks ? tokens / p.cp_size : tokens; }
 
 // Where token `token` of the `length` that this rank has of a sequence is in the whole sequence: in the chunk cp_rank
 // of 2 cp_size chunks, or in the one that is as far from the end.
@@ -72,7 +72,7 @@ QUERN_DEVICE Position position_of(const Params& p, i64 batch, i64 token) {
   const i64 in_all = spec::packed ? token : batch * p.seq + token;
   i64 in_sequence = token;
   if constexpr (spec::packed) {
-    batch = sequence_of(p, spec::has_chunks ? token * p.cp_size : token);  // cp_size divides where one begins
+    batch = sequence_of(p, token);
     if (batch < 0 || batch == p.sequences) return {{}, 0, false, false};
     const i64 begin = here(p, begin_of(p, batch));
     in_sequence = token - begin;

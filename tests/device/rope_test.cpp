@@ -112,6 +112,22 @@ TEST_F(RopeLaunch, RefusesAnOffsetByTheExtentsOfTheLaunch) {
   EXPECT_NE(launched.error().sentence.find("offset=26 and seq=5 pass the end"), std::string::npos);
 }
 
+// A rank has so many tokens of what comes before a sequence as division gives, though ranks do not share it evenly.
+TEST_F(RopeOnDevice, SequencesThatBeginAtAnyTokenAreSharedByRanks) {
+  constexpr int kCuSeqlens = 7;
+  for (const std::vector<std::int32_t>& begins : {std::vector<std::int32_t>{1, 9, 9}, {3, 7, 15}, {2, 6, 14}}) {
+    const AnyProblem problem = runtime().parse("rope batch=2 seq=8 heads=2 head_dim=16 layout=thd cp_size=2");
+    HostOperands host(problem.family(), problem.data());
+    host.generate(7, false);
+    std::copy(begins.begin(), begins.end(), reinterpret_cast<std::int32_t*>(host.data(kCuSeqlens)));
+    for (const char* rank : {"0", "1"}) {
+      AnyArgs scalars(problem.family());
+      scalars.parse_scalar("cp_rank", rank);
+      EXPECT_EQ(compare(launch(problem, host, scalars), host.reference(scalars)).difference, "") << begins[0] << rank;
+    }
+  }
+}
+
 // Each rank has the tokens of its chunks at the positions that they have in the whole.
 TEST_F(RopeOnDevice, EachRankOfASequence) {
   for (const char* fields : {"cp_size=2", "cp_size=3 position=starts table_rows=40", "cp_size=4 layout=thd"}) {

@@ -30,10 +30,9 @@ constexpr Alias kDTypeAliases[] = {
     {"complex128", "c128"},
 };
 constexpr Alias kChoiceAliases[] = {
-    {"swish", "silu"},
-    {"quick_gelu", "qgelu"},
-    {"gelu_pytorch_tanh", "gelu_tanh"},
-    {"hard_swish", "hardswish"},
+    {"swish", "silu"},           {"quick_gelu", "qgelu"}, {"gelu_pytorch_tanh", "gelu_tanh"},
+    {"hard_swish", "hardswish"}, {"neox", "half"},        {"gpt_neox", "half"},
+    {"gptj", "interleaved"},
 };
 
 std::vector<std::string> names(const Field& field) {
@@ -55,9 +54,17 @@ std::string suggestion(const Field& field, std::string_view value) {
   return meant.empty() ? "" : cat(".", meant);
 }
 
+// An integer of other tools may have a decimal point: theta=10000.0.
+std::string_view without_zeros(const Field& field, std::string_view value) {
+  const std::size_t point = value.find('.');
+  if (field.kind != FieldKind::integer || point == std::string_view::npos || point + 1 == value.size()) return value;
+  return value.find_first_not_of('0', point + 1) == std::string_view::npos ? value.substr(0, point) : value;
+}
+
 Error field_error(const Family& family, const Field& field, std::string_view value) {
   Error error(Code::bad_input, Stage::problem,
               cat(field.name, "=", value, " is not accepted by ", family.name, "; it takes ", accepted_text(field),
+                  is_wide(field) && !parse_integer(without_zeros(field, value)) ? ", as an integer" : "",
                   suggestion(field, value)));
   error.family = family.name;
   return error;
@@ -134,7 +141,7 @@ std::optional<std::int64_t> parse_name(const Field& field, std::string_view valu
 std::optional<std::int64_t> parse_value(const Field& field, std::string_view value) {
   if (is_wide(field)) {
     if (field.may_be_open && value == "open") return kOpen;
-    const std::optional<std::int64_t> number = parse_integer(value);
+    const std::optional<std::int64_t> number = parse_integer(without_zeros(field, value));
     return number == kOpen && field.may_be_open ? std::nullopt : number;  // "open" is the only way to write it
   }
   return parse_name(field, value);

@@ -221,6 +221,15 @@ TEST(RopeProblem, RefusesWhatATableOrItsAbsenceHasNot) {
   EXPECT_TRUE(has(refusal("table=angles pass=inverse"), "pass=backward is its inverse"));
 }
 
+TEST(RopeProblem, TakesWhatOtherLibrariesWrite) {
+  const AnyProblem p = test::problem("rope table=computed theta=500000.0 style=neox");
+  EXPECT_EQ(p.text(), "rope table=computed theta=500000");
+  EXPECT_EQ(test::problem("rope style=GPTJ").text(), "rope style=interleaved");
+  EXPECT_TRUE(has(test::parse_error("rope theta=500000.5"), "it takes 1 to 1099511627776, as an integer"));
+  for (const char* theta : {"5.", ".0", "-1.0", "1.0.0", "0.0"})
+    EXPECT_TRUE(has(test::parse_error(std::string("rope theta=") + theta), "is not accepted")) << theta;
+}
+
 TEST(RopeProblem, RefusesOutputsThatShareMemory) {
   const std::string shape = "batch=2 seq=4 heads=3 head_dim=16 ";
   EXPECT_EQ(refusal(shape + "q_strides=0,0,0"), "") << "of inputs they may";

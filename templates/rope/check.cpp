@@ -190,12 +190,16 @@ std::string check_computed(const Rope& p) {
 
 std::string check_scaling(const Rope& p) {
   const Rope d{};
-  if (p.rope_scaling == RopeScaling::none && p.factor != d.factor) return "factor is for rope_scaling=linear or llama3";
+  if (p.rope_scaling == RopeScaling::none && p.factor != 0)
+    return "factor needs table=computed and rope_scaling=linear or llama3";
+  if (p.rope_scaling == RopeScaling::linear && p.factor == 0)
+    return "rope_scaling=linear needs factor, by which positions are divided";
   const bool names_range =
       p.low_factor != d.low_factor || p.high_factor != d.high_factor || p.old_context != d.old_context;
   if (p.rope_scaling != RopeScaling::llama3 && names_range)
-    return "low_factor, high_factor and old_context are for rope_scaling=llama3";
-  if (p.low_factor >= p.high_factor) return "high_factor must be above low_factor";
+    return "low_factor, high_factor and old_context need table=computed and rope_scaling=llama3";
+  if (p.low_factor >= p.high_factor)
+    return "high_factor=" + std::to_string(p.high_factor) + " must be above low_factor=" + std::to_string(p.low_factor);
   return {};
 }
 

@@ -1,32 +1,68 @@
-// The frequencies of table=computed.
-#include <cmath>
+// The frequencies of table=computed, in integers: floating point of hosts differs, and an image has the same numbers
+// wherever it is made. A frequency is in turns a position, in units of 2^-128.
+#include <bit>
 
+#include "common/divide.cuh"
 #include "rope/problem.h"
 
 namespace quern::rope {
 namespace {
 
-constexpr long double kTwoPi = 6.283185307179586476925286766559005768L;
+using common::u128;
 
-long double scaled(const Rope& p, long double frequency) {
-  const auto factor = static_cast<long double>(p.factor), low = static_cast<long double>(p.low_factor),
-             high = static_cast<long double>(p.high_factor);
+constexpr u128 constant(std::uint64_t high, std::uint64_t low) { return u128{high} << 64 | low; }
+constexpr u128 kLogOf2 = constant(0xb17217f7d1cf79ab, 0xc9e3b39803f2f6af);  // the natural one, in units of 2^-128
+constexpr u128 kRadian = constant(0x28be60db9391054a, 0x7f09d5f47d4d3770);  // 1 / (2 pi), in the same
+constexpr int kLogBits = 120;
+
+// a b / 2^128, rounded down.
+u128 multiply(u128 a, u128 b) {
+  const u128 a_low = static_cast<std::uint64_t>(a), b_low = static_cast<std::uint64_t>(b);
+  const u128 first = (a >> 64) * b_low + (a_low * b_low >> 64);
+  const u128 second = a_low * (b >> 64) + static_cast<std::uint64_t>(first);
+  return (a >> 64) * (b >> 64) + (first >> 64) + (second >> 64);
+}
+
+// To base 2, in units of 2^-120. The next digit of a number from 1 to 2 is whether its square is 2 or more.
+u128 log_of(std::uint64_t number) {
+  const int whole = static_cast<int>(std::bit_width(number)) - 1;
+  u128 log = static_cast<u128>(whole), rest = u128{number} << (127 - whole);  // in units of 2^-127
+  for (int i = 0; i < kLogBits; ++i) {
+    rest = multiply(rest, rest);  // in units of 2^-126
+    const bool digit = rest >> 127 != 0;
+    log = log << 1 | static_cast<unsigned>(digit);
+    if (!digit) rest <<= 1;
+  }
+  return log;
+}
+
+// 2^-x radians, x in units of 2^-120.
+u128 power_of(u128 x) {
+  const u128 y = multiply(x << (128 - kLogBits), kLogOf2);  // of the fraction
+  u128 power = 0;                                           // e^-y by Taylor's series, in units of 2^-127
+  for (unsigned i = 40; i > 0; --i) power = (u128{1} << 127) - multiply(y, power) / i;
+  return multiply(power, kRadian) << 1 >> static_cast<int>(x >> kLogBits);
+}
+
+u128 scaled(const Rope& p, u128 frequency) {
+  const auto low = static_cast<u128>(p.low_factor) << 64, high = static_cast<u128>(p.high_factor) << 64;
+  const u128 divided = frequency / static_cast<u128>(scaling_factor(p));
   if (p.rope_scaling == RopeScaling::none) return frequency;
-  if (p.rope_scaling == RopeScaling::linear) return frequency / factor;
-  const long double turns = static_cast<long double>(p.old_context) * frequency / kTwoPi;
-  if (turns > high) return frequency;
-  if (turns < low) return frequency / factor;
-  const long double weight = (turns - low) / (high - low);
-  return weight * frequency + (1 - weight) * frequency / factor;
+  if (p.rope_scaling == RopeScaling::linear) return divided;
+  const u128 turns = multiply(frequency, static_cast<u128>(p.old_context) << 64);  // in units of 2^-64, as low and high
+  if (turns >= high) return frequency;
+  if (turns < low) return divided;
+  const u128 weight = (turns - low) / static_cast<u128>(p.high_factor - p.low_factor);
+  return divided + multiply(frequency - divided, weight << 64);
 }
 
 }  // namespace
 
 std::uint64_t frequency(const Rope& p, std::int64_t j) {
-  const std::int64_t pairs = restarts(p) ? section_of(p, j).pairs : rotary_dim(p) / 2;
-  const long double exponent = -static_cast<long double>(entry_of(p, j)) / static_cast<long double>(pairs);
-  const long double radians = scaled(p, std::pow(static_cast<long double>(p.theta), exponent));
-  return static_cast<std::uint64_t>(std::round(radians / kTwoPi * 0x1p64L));
+  const auto pairs = static_cast<u128>(restarts(p) ? section_of(p, j).pairs : rotary_dim(p) / 2),
+             entry = static_cast<u128>(entry_of(p, j)), log = log_of(static_cast<std::uint64_t>(p.theta));
+  const u128 exponent = log / pairs * entry + log % pairs * entry / pairs;
+  return static_cast<std::uint64_t>((scaled(p, power_of(exponent)) + (u128{1} << 63)) >> 64);
 }
 
 std::string frequencies_source(const Rope& p) {

@@ -63,6 +63,8 @@ inline bool is_in_place(const Rope& p) { return p.place == RopePlace::in_place; 
 inline bool has_values(const Rope& p) { return p.values == RopeValues::copied; }
 inline bool has_cache(const Rope& p) { return p.cache != RopeCache::none; }
 inline bool is_placed_by_position(const Rope& p) { return has_cache(p) && p.cache != RopeCache::slots; }
+// What rope_scaling divides by.
+inline std::int64_t scaling_factor(const Rope& p) { return p.factor == 0 ? 8 : p.factor; }
 inline bool is_quantized(const Rope& p) { return p.element != DType::none; }
 inline std::int64_t all_heads(const Rope& p) { return p.heads + p.kv_heads * (has_values(p) ? 2 : 1); }
 // Elements of a head that are copied, where q and k are not all there is and both in place.

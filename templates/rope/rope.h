@@ -92,7 +92,7 @@ struct Rope {
   std::int64_t table_rows = 0;                   // positions that the table has; 0: seq
   std::int64_t theta = 10000;                    // table=computed: the base of frequencies
   RopeScaling rope_scaling = RopeScaling::none;  // the same
-  std::int64_t factor = 8;                       // rope_scaling other than none
+  std::int64_t factor = 0;                       // rope_scaling=linear: must be given; llama3: 0 is 8
   std::int64_t low_factor = 1;                   // rope_scaling=llama3
   std::int64_t high_factor = 4;
   std::int64_t old_context = 8192;

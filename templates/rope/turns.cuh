@@ -11,7 +11,8 @@ using common::i64;
 using common::u32;
 using common::u64;
 
-// Of an angle of at most an eighth of a turn, in radians: Taylor's series, whose next terms are below 2^-27.
+// Of an angle of at most an eighth of a turn, in radians: Taylor's series. The next term of the sine is
+// below 2^-29, that of the cosine below 2^-25.
 QUERN_DEVICE float small_sine(float x) {
   const float y = x * x;
   const float z = fmaf(fmaf(fmaf(2.7557319e-6f, y, -1.9841270e-4f), y, 8.3333333e-3f), y, -1.6666667e-1f);

@@ -305,6 +305,32 @@ TEST(RopeAngles, HaveTheScalingOfLlama) {
   EXPECT_NEAR(ratio(63), 0.125, 1e-12);
 }
 
+// Digits of exact arithmetic, rounded. Long double of the host is not in them: it is not the same on all hosts.
+TEST(RopeAngles, HaveFrequenciesThatAreRoundedOnce) {
+  struct Exact {
+    std::int64_t theta, j, head_dim;
+    std::uint64_t turns;
+  };
+  for (const Exact& e :
+       {Exact{10000, 0, 128, 2935890503282001226}, Exact{10000, 1, 128, 2542376433133839919},
+        Exact{10000, 63, 128, 339031346221092}, Exact{500000, 10, 128, 377812037553223154},
+        Exact{1, 5, 14, 2935890503282001226}, Exact{16, 1, 8, 1467945251641000613},
+        Exact{std::int64_t{1} << 40, 8191, 16384, 2679229}, Exact{1000000, 17, 82, 9548496122833753}}) {
+    Rope p = computed(e.theta, RopeScaling::none);
+    p.head_dim = e.head_dim;
+    EXPECT_EQ(rope::frequency(p, e.j), e.turns) << e.theta << " " << e.j << " of " << e.head_dim;
+  }
+  Rope p = computed(500000, RopeScaling::linear);
+  p.factor = 4;
+  EXPECT_EQ(rope::frequency(p, 10), 94453009388305788U);
+  p = computed(500000, RopeScaling::llama3);
+  EXPECT_EQ(rope::frequency(p, 29), 6360814529257945U);
+  EXPECT_EQ(rope::frequency(p, 31), 2515328336864184U);
+  EXPECT_EQ(rope::frequency(p, 34), 524079392267202U);
+  EXPECT_EQ(rope::frequency(p, 36), 228548954900624U);
+  EXPECT_EQ(rope::frequency(p, 63), 901003066613U);
+}
+
 // Also where an fp32 product of position and frequency has lost all of the angle.
 TEST(RopeAngles, AreExactAtEveryPositionBelow2To36) {
   const Rope p = computed(10000, RopeScaling::none);

@@ -207,14 +207,18 @@ TEST(RopeProblem, QuantizesOutputs) {
 TEST(RopeProblem, RefusesWhatATableOrItsAbsenceHasNot) {
   EXPECT_EQ(refusal("table=computed theta=500000 rope_scaling=llama3 factor=32"), "");
   EXPECT_EQ(refusal("table=computed rope_scaling=linear factor=4"), "");
-  EXPECT_TRUE(has(refusal("theta=500000"), "for table=computed"));
-  EXPECT_TRUE(has(refusal("rope_scaling=linear"), "for table=computed"));
+  EXPECT_TRUE(has(refusal("theta=500000"), "need table=computed"));
+  EXPECT_TRUE(has(refusal("rope_scaling=linear"), "need table=computed"));
+  EXPECT_TRUE(has(refusal("factor=4"), "needs table=computed and rope_scaling=linear or llama3"));
+  EXPECT_TRUE(has(refusal("table=computed rope_scaling=linear"), "needs factor"));
   EXPECT_TRUE(has(refusal("table=computed beyond=identity"), "leave out beyond"));
   EXPECT_TRUE(has(refusal("table=computed table_rows=9"), "leave out beyond"));
   EXPECT_TRUE(has(refusal("table=computed table_dtype=bf16"), "leave out beyond"));
-  EXPECT_TRUE(has(refusal("table=computed factor=4"), "factor is for rope_scaling"));
-  EXPECT_TRUE(has(refusal("table=computed rope_scaling=linear low_factor=2"), "for rope_scaling=llama3"));
-  EXPECT_TRUE(has(refusal("table=computed rope_scaling=llama3 low_factor=4"), "high_factor must be above"));
+  EXPECT_TRUE(has(refusal("table=computed factor=4"), "needs table=computed and rope_scaling"));
+  EXPECT_TRUE(has(refusal("table=computed rope_scaling=linear factor=4 low_factor=2"),
+                  "need table=computed and rope_scaling=llama3"));
+  EXPECT_TRUE(
+      has(refusal("table=computed rope_scaling=llama3 low_factor=4"), "high_factor=4 must be above low_factor=4"));
   EXPECT_TRUE(has(refusal("table=computed head_dim=32768"), "at most 16384"));
   EXPECT_EQ(refusal("table=angles pass=backward beyond=identity"), "");
   EXPECT_TRUE(has(refusal("table=angles table_dtype=bf16"), "leave out table_dtype"));

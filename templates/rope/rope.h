@@ -110,9 +110,9 @@ struct Rope {
   std::int64_t cache_pages = 0;  // that the cache has; cache=positions: batch
   std::int64_t page_size = 0;    // tokens of a page
   std::int64_t max_pages = 0;    // cache=pages: of a batch, the columns of `pages`
-  // Elements between batches, tokens and heads; none: as layout says, without gaps. Of a cache: between pages, tokens
-  // and heads. Of q and q_out a fourth number may follow, between groups of heads / kv_heads heads, which have the same
-  // key.
+  // Elements between batches, tokens and heads; none: as layout says, without gaps. That of an axis with one index, as
+  // of the batches of thd, is not used. Of a cache: between pages, tokens and heads. Of q and q_out a fourth number may
+  // follow, between groups of heads / kv_heads heads, which have the same key.
   List<4> q_strides = {};
   List<4> k_strides = {};
   List<4> v_strides = {};

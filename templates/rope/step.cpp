@@ -43,6 +43,16 @@ std::int32_t many_rounds(const Rope& p) {
 
 std::int64_t element_bytes(const Rope& p) { return bytes(p.dtype); }
 
+// What of `vector` divides strides. That of an axis with one index is never used, as that of the batches of thd.
+std::int64_t dividing(const List<4>& strides, const Extents& extents, std::int64_t size, std::int64_t vector) {
+  for (int i = 0; i < strides.count; ++i) {
+    const bool counts_groups = i == kHead && strides.count == 3;  // groups without a stride have that of heads
+    if (extents.of[i] * (counts_groups ? extents.of[kGroup] : 1) != 1)
+      vector = common::common_alignment({strides[i] * size}, vector);
+  }
+  return vector;
+}
+
 // The widest access that divides all parts of a head and all distances.
 std::int64_t natural_vector(const Rope& p, std::int64_t limit) {
   const std::int64_t size = element_bytes(p), rotated = is_interleaved(p) ? rotary_dim(p) : rotary_dim(p) / 2;
@@ -52,9 +62,8 @@ std::int64_t natural_vector(const Rope& p, std::int64_t limit) {
   for (int i = 0; i < p.sections.count && is_apart(p); ++i)
     vector = common::common_alignment({p.sections[i] * size * (is_interleaved(p) ? 2 : 1)}, vector);
   for (int tensor = 0; tensor < kTensors; ++tensor) {
-    for (const List<4>* strides : {&given_input_strides(p, tensor), &given_output_strides(p, tensor)}) {
-      for (int i = 0; i < strides->count; ++i) vector = common::common_alignment({(*strides)[i] * size}, vector);
-    }
+    vector = dividing(given_input_strides(p, tensor), input_extents(p, tensor), size, vector);
+    vector = dividing(given_output_strides(p, tensor), output_extents(p, tensor), size, vector);
   }
   return vector;
 }

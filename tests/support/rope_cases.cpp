@@ -239,6 +239,9 @@ void strided(std::vector<Case>& cases) {
                          " layout=sbhd values=copied pass=backward q_out_strides=256,512,32,128 k_out_strides=256,"
                          "512,128 v_out_strides=256,512,128"),
                      1});
+    // A batch and a head whose strides are no multiples of an access.
+    cases.push_back({cat(shape(1, 9, 4, 1, 32), " k_strides=77,32,55 q_strides=33,128,32 style=", style)});
+    cases.push_back({cat(base, " layout=thd q_strides=33,128,32 k_out_strides=1,64,32")});
     cases.push_back({cat(base, " place=in_place q_out_strides=1160,128,32,64 k_out_strides=3000,300,100")});
   }
 }

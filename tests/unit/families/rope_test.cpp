@@ -287,9 +287,24 @@ TEST(RopeVariants, TakeTheWidestAccessThatDividesTheParts) {
   EXPECT_EQ(variant_summary("rope batch=4 seq=4096 head_dim=92 style=interleaved"), "vector:8:8 element:2:4 ");
   EXPECT_EQ(variant_summary("rope batch=4 seq=4096 head_dim=82"), "vector:2:4 ") << "41 pairs";
   EXPECT_EQ(variant_summary("rope batch=4 seq=4096 q_strides=0,4100,128"), "vector:8:16 element:2:4 ");
+  EXPECT_EQ(variant_summary("rope batch=4 seq=4096 q_strides=99,4096,128"), "vector:2:4 ");
   EXPECT_EQ(variant_summary("rope batch=4 seq=4096 head_dim=128 rotary_dim=64 rotary_offset=2"),
             "vector:4:8 element:2:4 ");
   EXPECT_EQ(variant_summary("rope"), "few:8:16 vector:16:16 element:2:4 ") << "the launch chooses";
+}
+
+TEST(RopeVariants, AreNotNarrowedByStridesThatAreNeverUsed) {
+  const std::string wide = "vector:16:16 element:2:4 ";
+  EXPECT_EQ(variant_summary("rope batch=1 seq=4096 q_strides=99,4096,128"), wide);
+  EXPECT_EQ(variant_summary("rope batch=7 seq=4096 layout=thd q_strides=99,4096,128"), wide);
+  EXPECT_EQ(variant_summary("rope batch=4096 seq=1 q_strides=4096,99,128"), wide);
+  EXPECT_EQ(variant_summary("rope batch=4096 seq=4 kv_heads=1 k_strides=4096,1024,99"), wide);
+  const std::string groups = "rope batch=4 seq=4096 heads=4 kv_heads=4 ";
+  EXPECT_EQ(variant_summary(groups + "q_strides=4194304,1024,99,256"), wide) << "a head a group";
+  EXPECT_EQ(variant_summary(groups + "q_strides=4194304,1024,132 q_out_strides=4194304,1024,99,256"),
+            "vector:8:16 element:2:4 ")
+      << "groups of q have the stride of heads";
+  EXPECT_EQ(variant_summary("rope batch=open seq=4096 q_strides=99,4096,128"), "few:2:4 vector:2:4 ");
 }
 
 TEST(RopeProblem, PacksSequencesByCuSeqlens) {

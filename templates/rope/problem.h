@@ -71,6 +71,8 @@ inline std::int64_t all_heads(const Rope& p) { return p.heads + p.kv_heads * (ha
 inline std::int64_t copies(const Rope& p) {
   return is_in_place(p) && !has_values(p) && !has_cache(p) ? 0 : p.head_dim - rotary_dim(p);
 }
+// Whether no element is read or written, so that nothing is launched.
+inline bool is_idle(const Rope& p) { return all_heads(p) == 0 || rotary_dim(p) + copies(p) == 0; }
 
 // Of pair j, table=computed: turns a position, in units of 2^-64. rope/frequency.cpp
 std::uint64_t frequency(const Rope& p, std::int64_t j);

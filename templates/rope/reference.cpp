@@ -223,7 +223,7 @@ void run_reference(const Rope& p, const RopeArgs& a) {
                [&](std::int64_t i, std::int64_t end) {
                  for (; i < end; ++i) move_token(source, i / p.seq, i % p.seq);
                });
-  if (p.beyond != RopeBeyond::report || all_heads(p) == 0) return;
+  if (p.beyond != RopeBeyond::report || is_idle(p)) return;
   auto& report = *static_cast<std::uint64_t*>(a.report.data);
   for (std::int64_t i = 0; i < batches(p) * p.seq; ++i) {
     const Positions positions = positions_of(p, a, i / p.seq, i % p.seq);

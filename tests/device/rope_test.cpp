@@ -145,6 +145,17 @@ TEST_F(RopeOnDevice, EachRankOfASequence) {
   }
 }
 
+// Of heads in place without rotated elements nothing is launched, which leaves the report as it is.
+TEST_F(RopeOnDevice, NothingIsReportedWhereNothingMoves) {
+  const AnyProblem problem = runtime().parse(
+      "rope batch=2 seq=8 heads=1 head_dim=8 rotary_offset=8 place=in_place beyond=report position=ids table_rows=4");
+  HostOperands host(problem.family(), problem.data());
+  host.generate(7, false);
+  const AnyArgs none(problem.family());
+  EXPECT_EQ(compare(launch(problem, host, none), host).difference, "");
+  EXPECT_EQ(compare(host.reference(none), host).difference, "");
+}
+
 // The operands are between guard bands, and the host driver knows where each ends.
 TEST_F(RopeOnDevice, CuSeqlensThatDecreaseOrPassTheEndReachNothingOutside) {
   constexpr int kCuSeqlens = 7;

@@ -251,6 +251,8 @@ void empty(std::vector<Case>& cases) {
        {"batch=0 seq=3 heads=2", "batch=2 seq=0 heads=2", "batch=2 seq=3 heads=0", "batch=2 seq=3 heads=0 kv_heads=2"})
     cases.push_back({cat("rope ", extents, " head_dim=16")});
   cases.push_back({"rope batch=2 seq=3 heads=2 head_dim=4 rotary_offset=4 place=in_place"});
+  cases.push_back(
+      {"rope batch=2 seq=3 heads=2 head_dim=4 rotary_offset=4 place=in_place beyond=report position=ids table_rows=2"});
   // Tokens of no sequence, and a page table without rows.
   cases.push_back(
       {"rope batch=0 seq=7 kv_heads=2 head_dim=16 layout=thd cache=pages cache_pages=3 page_size=4 "

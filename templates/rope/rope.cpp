@@ -67,7 +67,9 @@ Layout angles_layout(const Rope& p) {
 Layout positions_layout(const Rope& p) {
   if (p.position == RopePosition::sequence || p.position == RopePosition::tokens) return {};
   if (p.position == RopePosition::starts) return Layout::list(p.index, p.batch);
-  return Layout::matrix(p.index, p.batch == kOpen ? kOpen : axes(p) * p.batch, p.seq, p.seq == kOpen ? 0 : p.seq);
+  const std::int64_t row = p.seq == kOpen ? 0 : p.seq;
+  if (p.sections.count == 0) return Layout::matrix(p.index, p.batch, p.seq, row);
+  return Layout::matrices(p.index, axes(p), p.batch, p.seq, is_open(p) ? 0 : p.batch * p.seq, row);
 }
 Layout cu_seqlens_layout(const Rope& p) {
   return Layout::list(is_packed(p) ? i32 : DType::none, p.batch == kOpen ? kOpen : p.batch + 1);

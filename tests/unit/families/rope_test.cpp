@@ -6,6 +6,7 @@
 #include <string>
 
 #include "rope/problem.h"
+#include "rope/step.h"
 #include "unit/families/support.h"
 
 namespace quern {
@@ -66,6 +67,20 @@ TEST(RopeProblem, TakesSeveralPositionsOfAToken) {
   EXPECT_TRUE(has(refusal("position=ids sections=20,22,22 section_style=interleaved"), "only the first section"));
   EXPECT_EQ(refusal("position=ids sections=22,21,21 section_style=interleaved"), "");
   EXPECT_EQ(span("rope batch=2 seq=5 position=ids sections=16,24,24", "positions"), 3 * 2 * 5 * 8);
+}
+
+TEST(RopeOperands, PositionsOfSectionsHaveAnAxisOfTheirOwn) {
+  for (const std::string& sections : {std::string("64"), std::string("16,24,24")}) {
+    const AnyProblem p = test::problem("rope batch=2 seq=5 position=ids sections=" + sections);
+    const Layout layout = p.family().operands[rope::kPositions].layout(p.data());
+    ASSERT_EQ(layout.rank, 3);
+    EXPECT_EQ(layout.extents[0], sections == "64" ? 1 : 3);
+    EXPECT_EQ(layout.extents[1], 2);
+    EXPECT_EQ(layout.extents[2], 5);
+    EXPECT_EQ(layout.strides[0], 10);
+    EXPECT_EQ(layout.strides[1], 5);
+  }
+  EXPECT_EQ(span("rope batch=open seq=5 position=ids sections=16,24,24", "positions"), 0);
 }
 
 TEST(RopeProblem, TakesATableWithAnEntryForEachToken) {

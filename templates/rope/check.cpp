@@ -1,5 +1,6 @@
 // Which problems rope refuses.
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
 #include <string>
 
@@ -13,25 +14,37 @@ constexpr std::int64_t kMostComputed = 1 << 14;  // whose frequencies are in the
 
 std::string check_dims(const Rope& p) {
   if (p.head_dim < 1 || p.head_dim > kMostDim) return "head_dim must be from 1 to 2^20";
-  if (p.rotary_offset > p.head_dim) return "rotary_offset is above head_dim";
-  if (rotary_dim(p) > p.head_dim - p.rotary_offset)
-    return "head_dim has no room for rotary_dim elements from rotary_offset on";
-  if (rotary_dim(p) % 2 != 0)
-    return "rotary_dim=" + std::to_string(rotary_dim(p)) + " is odd, and rotated elements are pairs";
-  return {};
+  const std::int64_t room = p.head_dim - p.rotary_offset;
+  if (room >= 0 && rotary_dim(p) <= room && rotary_dim(p) % 2 == 0) return {};  // launches come here: without a string
+  const std::string head = "head_dim=" + std::to_string(p.head_dim), dim = std::to_string(rotary_dim(p)),
+                    offset = "rotary_offset=" + std::to_string(p.rotary_offset);
+  if (p.rotary_offset > p.head_dim) return offset + " is above " + head;
+  if (rotary_dim(p) > room)
+    return head + " has no room for rotary_dim=" + dim + " elements from " + offset + " on: it has " +
+           std::to_string(room);
+  const std::string whole = p.rotary_offset == 0 ? " (all of the head)" : " (all from " + offset + " on)";
+  return "rotary_dim=" + dim + (p.rotary_dim == 0 ? whole : "") + " is odd, and rotated elements are pairs: give " +
+         (rotary_dim(p) == 1 ? "an even number" : "rotary_dim=" + std::to_string(rotary_dim(p) - 1));
 }
 
-bool is_too_large(const Rope& p) {
-  std::int64_t all = p.head_dim;
-  for (const std::int64_t extent : {batches(p), p.seq, std::max<std::int64_t>(all_heads(p), 1)}) {
+// Whether there are more elements than 2^46; extents of 0 and open ones count as 1.
+bool is_too_large(std::initializer_list<std::int64_t> extents) {
+  std::int64_t all = 1;
+  for (const std::int64_t extent : extents) {
     if (__builtin_mul_overflow(all, std::max<std::int64_t>(extent, 1), &all) || all > kMaxExtent) return true;
   }
-  std::int64_t cache = p.head_dim;
-  for (const std::int64_t extent : output_extents(p, kTensorK).of) {
-    if (__builtin_mul_overflow(cache, std::max<std::int64_t>(extent, 1), &cache) || cache > kMaxExtent) return true;
-  }
-  if (__builtin_mul_overflow(std::max<std::int64_t>(p.batch, 1), p.max_pages, &all) || all > kMaxExtent) return true;
-  return __builtin_mul_overflow(std::max<std::int64_t>(table_rows(p), 1), p.head_dim, &all) || all > kMaxExtent;
+  return false;
+}
+
+std::string check_sizes(const Rope& p) {
+  const Extents k_out = output_extents(p, kTensorK);
+  if (is_too_large({p.head_dim, batches(p), p.seq, all_heads(p)}))
+    return "q, k and v together are too large: batch * seq * heads * head_dim is at most 2^46";
+  if (has_cache(p) && is_too_large({k_out.of[kBatch], k_out.of[kToken], p.kv_heads, p.head_dim}))
+    return "the cache is too large: pages * page_size * kv_heads * head_dim is at most 2^46";
+  if (is_too_large({p.batch, p.max_pages})) return "pages is too large: batch * max_pages is at most 2^46";
+  if (is_too_large({table_rows(p), p.head_dim})) return "the table is too large: table_rows * head_dim is at most 2^46";
+  return {};
 }
 
 // Whether two elements of a tensor share memory. Sufficient, and necessary for all strides that views of memory have:
@@ -85,7 +98,9 @@ std::string check_packed(const Rope& p) {
   constexpr std::int64_t kMost = std::int64_t{1} << 31;  // cu_seqlens has i32
   if (!is_packed(p)) return {};
   if (is_of_each_token(p))
-    return "position=ids and tokens need no cu_seqlens: with layout=bshd batch=1 every token has its own";
+    return "position=ids and tokens need no cu_seqlens: with layout=bshd batch=1 every token has its own" +
+           std::string(p.cache == RopeCache::pages ? "; with it give cache=slots, as a batch has one row of pages"
+                                                   : "");
   if (whole_seq(p) >= kMost || p.batch >= kMost) return "layout=thd takes fewer than 2^31 tokens and sequences";
   return {};
 }
@@ -103,6 +118,10 @@ std::string seq_text(const Rope& p) {
 }
 
 std::string check_table(const Rope& p) {
+  const bool is_given = p.position == RopePosition::starts || p.position == RopePosition::ids;
+  if (is_given && has_table(p) && p.beyond != RopeBeyond::assume_valid && p.table_rows == 0)
+    return "give table_rows, the positions that the table has: without it they are seq, and most of the positions that "
+           "are given may be outside";
   const bool counts = (!is_of_each_token(p) || is_placed_by_position(p)) && p.beyond == RopeBeyond::assume_valid;
   if (counts && p.table_rows != 0 && p.seq != kOpen && p.table_rows < whole_seq(p))
     return "table_rows=" + std::to_string(p.table_rows) + " is below " + seq_text(p) +
@@ -126,7 +145,9 @@ std::string check_sections(const Rope& p) {
   if (has_angles(p)) return "sections are not for table=angles, which has an angle for each element";
   std::int64_t pairs = 0;
   for (int i = 0; i < p.sections.count; ++i) {
-    if (p.sections[i] > rotary_dim(p)) return "a section has more pairs than a head";
+    if (p.sections[i] > rotary_dim(p) / 2)
+      return "a section has " + std::to_string(p.sections[i]) + " pairs, and a head has " +
+             std::to_string(rotary_dim(p) / 2);
     pairs += p.sections[i];
     const std::int64_t last = (p.sections[i] - 1) * p.sections.count + i;
     if (alternates && i > 0 && p.sections[i] > 0 && last >= rotary_dim(p) / 2)
@@ -140,10 +161,13 @@ std::string check_sections(const Rope& p) {
 std::string check_cache(const Rope& p) {
   if (has_values(p) && p.kv_heads == 0) return "values=copied needs kv_heads above 0, the heads of k and v";
   if (!has_cache(p))
-    return p.cache_pages + p.page_size + p.max_pages == 0 ? "" : "cache_pages, page_size and max_pages need a cache";
+    return p.cache_pages + p.page_size + p.max_pages == 0
+               ? ""
+               : "cache_pages, page_size and max_pages need cache=slots, pages or positions";
   if (p.kv_heads == 0) return "a cache needs kv_heads above 0, the heads of k and v";
   if (p.pass != RopePass::forward) return "a cache is for pass=forward";
   if (p.page_size == 0) return "page_size must say how many tokens a page of the cache has";
+  if (p.cache != RopeCache::positions && p.cache_pages == 0) return "cache_pages must say how many pages the cache has";
   if (is_placed_by_position(p) && (p.position == RopePosition::tokens || axes(p) > 1))
     return "cache=positions and pages need one position a token: give cache=slots";
   if (p.cache == RopeCache::positions && p.cache_pages != 0)
@@ -181,7 +205,7 @@ std::string check_computed(const Rope& p) {
   const Rope d{};
   const bool names_frequencies = p.theta != d.theta || p.rope_scaling != d.rope_scaling;
   if (has_table(p))
-    return names_frequencies ? "theta and rope_scaling are for table=computed; other tables have the angles" : "";
+    return names_frequencies ? "theta and rope_scaling need table=computed; other tables have the angles" : "";
   if (p.beyond != RopeBeyond::assume_valid || p.table_rows != 0 || p.table_dtype != f32)
     return "table=computed has every position and no memory: leave out beyond, table_rows and table_dtype";
   if (rotary_dim(p) > kMostComputed) return "table=computed takes a rotary_dim of at most 16384";
@@ -232,7 +256,7 @@ std::string check_launch(const Rope& p, const RopeArgs& a) {
 
 std::string check(const Rope& p) {
   if (std::string text = check_dims(p); !text.empty()) return text;
-  if (is_too_large(p)) return "q and k, or the table, are too large: at most 2^46 elements";
+  if (std::string text = check_sizes(p); !text.empty()) return text;
   for (const int tensor : {kTensorQ, kTensorK, kTensorV}) {
     if (std::string text = check_strides(p, tensor); !text.empty()) return text;
   }

@@ -194,7 +194,7 @@ struct RopeFamily {
       {"v_out", Role::update, offsetof(RopeArgs, v_out), true, layout<output_layout<kTensorV>>, "as k_out",
        "values=copied: the values"},
       {"report", Role::update, offsetof(RopeArgs, report), false, layout<report_layout>, "[1]",
-       "beyond=report: -1, or the first token whose position the table has not"},
+       "beyond=report: -1, or the first token whose position is outside the table"},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {
       {"batch", offsetof(RopeArgs, batch), nullptr},
@@ -257,7 +257,7 @@ struct RopeFamily {
   static Table<Scalar> scalars() {
     static constexpr Scalar kScalars[] = {
         {"offset", offsetof(RopeArgs, offset), "added to every position", nullptr, i64},
-        {"cp_rank", offsetof(RopeArgs, cp_rank), "cp_size > 1: which chunks of each sequence are here",
+        {"cp_rank", offsetof(RopeArgs, cp_rank), "the rank whose chunks of each sequence are here, of cp_size above 1",
          &is_so<Rope, has_chunks>, i64},
     };
     return kScalars;

@@ -28,8 +28,8 @@ TEST_F(RopeCompile, EachStyleTypeAndTable) {
 TEST_F(RopeCompile, EachPositionAndPartOfAHead) {
   std::vector<Job> jobs;
   for (const char* fields :
-       {"position=starts beyond=report",
-        "position=ids index=i32 beyond=identity layout=bhsd",
+       {"position=starts beyond=report table_rows=4096",
+        "position=ids index=i32 beyond=identity layout=bhsd table_rows=4096",
         "head_dim=256 rotary_dim=64 rotary_offset=128 layout=sbhd",
         "head_dim=256 rotary_dim=64 place=in_place",
         "head_dim=92 style=interleaved table=computed theta=500000 rope_scaling=llama3",

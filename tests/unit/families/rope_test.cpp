@@ -27,13 +27,17 @@ TEST(RopeProblem, TakesAnyPartOfAHead) {
 }
 
 TEST(RopeProblem, RefusesPartsThatAHeadHasNot) {
-  EXPECT_TRUE(has(refusal("head_dim=80 rotary_dim=33"), "rotary_dim=33 is odd"));
-  EXPECT_TRUE(has(refusal("head_dim=79"), "rotary_dim=79 is odd"));
-  EXPECT_TRUE(has(refusal("head_dim=80 rotary_dim=64 rotary_offset=17"), "no room"));
-  EXPECT_TRUE(has(refusal("head_dim=80 rotary_offset=81"), "rotary_offset is above head_dim"));
+  EXPECT_TRUE(has(refusal("head_dim=80 rotary_dim=33"),
+                  "rotary_dim=33 is odd, and rotated elements are pairs: give rotary_dim=32"));
+  EXPECT_TRUE(has(refusal("head_dim=79"), "rotary_dim=79 (all of the head) is odd"));
+  EXPECT_TRUE(has(refusal("head_dim=79 rotary_offset=2"), "rotary_dim=77 (all from rotary_offset=2 on) is odd"));
+  EXPECT_TRUE(has(refusal("head_dim=1"), "give an even number"));
+  EXPECT_TRUE(has(refusal("head_dim=80 rotary_dim=64 rotary_offset=17"),
+                  "head_dim=80 has no room for rotary_dim=64 elements from rotary_offset=17 on: it has 63"));
+  EXPECT_TRUE(has(refusal("head_dim=80 rotary_offset=81"), "rotary_offset=81 is above head_dim=80"));
   EXPECT_TRUE(has(refusal("head_dim=0"), "head_dim must be"));
-  EXPECT_TRUE(has(refusal("batch=1048576 seq=1048576 heads=64"), "too large"));
-  EXPECT_TRUE(has(refusal("table_rows=70368744177664"), "too large"));
+  EXPECT_TRUE(has(refusal("batch=1048576 seq=1048576 heads=64"), "q, k and v together are too large"));
+  EXPECT_TRUE(has(refusal("table_rows=70368744177664"), "the table is too large"));
 }
 
 TEST(RopeProblem, RefusesTablesThatAreTooShort) {
@@ -42,6 +46,18 @@ TEST(RopeProblem, RefusesTablesThatAreTooShort) {
   EXPECT_EQ(refusal("seq=9 table_rows=8 position=ids"), "") << "ids may repeat";
   EXPECT_EQ(refusal("seq=9 table_rows=8 beyond=identity"), "");
   EXPECT_EQ(refusal("seq=9 table_rows=9"), "");
+}
+
+// A table of seq positions leaves the tokens of a decoding without a rotation.
+TEST(RopeProblem, RefusesATableOfUnknownLengthForPositionsThatAreGiven) {
+  for (const char* position : {"starts", "ids"}) {
+    for (const char* beyond : {"identity", "report"}) {
+      const std::string fields = std::string("position=") + position + " beyond=" + beyond;
+      EXPECT_TRUE(has(refusal(fields), "give table_rows, the positions that the table has")) << fields;
+      EXPECT_EQ(refusal(fields + " table_rows=4096"), "");
+    }
+  }
+  EXPECT_EQ(refusal("beyond=identity"), "") << "a sequence has seq positions";
 }
 
 TEST(RopeProblem, SharesSequencesAmongRanks) {
@@ -60,7 +76,7 @@ TEST(RopeProblem, TakesSeveralPositionsOfAToken) {
   EXPECT_EQ(refusal("position=tokens sections=24,20,20 section_style=interleaved"), "");
   EXPECT_EQ(refusal("position=ids table=computed sections=64"), "");
   EXPECT_TRUE(has(refusal("position=ids sections=16,24,23"), "63 pairs together, and a head has 64"));
-  EXPECT_TRUE(has(refusal("position=ids sections=16,1000"), "more pairs than a head"));
+  EXPECT_TRUE(has(refusal("position=ids sections=16,1000"), "a section has 1000 pairs, and a head has 64"));
   EXPECT_TRUE(has(refusal("sections=16,24,24"), "need position=ids or tokens"));
   EXPECT_TRUE(has(refusal("position=ids table=angles sections=16,24,24"), "not for table=angles"));
   EXPECT_TRUE(has(refusal("section_style=interleaved"), "give sections"));
@@ -173,7 +189,7 @@ TEST(RopeProblem, CopiesValuesAndPlacesInCaches) {
   EXPECT_EQ(refusal(k + "values=copied v_strides=9999,999,128"), "");
   EXPECT_TRUE(has(refusal("values=copied"), "needs kv_heads above 0"));
   EXPECT_TRUE(has(refusal(k + "v_strides=9999,999,128"), "need values=copied"));
-  EXPECT_TRUE(has(refusal(k + "page_size=16"), "need a cache"));
+  EXPECT_TRUE(has(refusal(k + "page_size=16"), "need cache=slots, pages or positions"));
   EXPECT_EQ(refusal(k + "cache=positions page_size=16"), "");
   EXPECT_TRUE(has(refusal("cache=positions page_size=16"), "needs kv_heads above 0"));
   EXPECT_TRUE(has(refusal(k + "cache=positions page_size=16 pass=backward"), "for pass=forward"));
@@ -183,9 +199,15 @@ TEST(RopeProblem, CopiesValuesAndPlacesInCaches) {
   EXPECT_TRUE(has(refusal(k + "cache=pages page_size=16 cache_pages=9"), "needs max_pages"));
   EXPECT_TRUE(has(refusal(k + "cache=slots page_size=16 cache_pages=9 max_pages=3"), "max_pages is for cache=pages"));
   EXPECT_TRUE(has(refusal(k + "cache=pages page_size=16 cache_pages=2147483648 max_pages=3 head_dim=2"), "2^31"));
-  EXPECT_TRUE(has(refusal(k + "cache=slots page_size=1099511627776 cache_pages=1048576"), "too large"));
+  EXPECT_TRUE(has(refusal(k + "cache=slots page_size=1099511627776 cache_pages=1048576"), "the cache is too large"));
   EXPECT_EQ(refusal(k + "cache=positions page_size=16 place=in_place k_strides=9999,999,128"), "") << "k is apart";
   EXPECT_TRUE(has(refusal(k + "cache=slots page_size=16 cache_pages=9 k_out_strides=256,128,128"), "share memory"));
+}
+
+TEST(RopeProblem, RefusesACacheWithoutPagesInWhichAllTokensWouldBeLost) {
+  const std::string k = "batch=2 seq=5 kv_heads=2 page_size=16 ";
+  EXPECT_TRUE(has(refusal(k + "cache=slots"), "cache_pages must say how many pages the cache has"));
+  EXPECT_TRUE(has(refusal(k + "cache=pages max_pages=3"), "cache_pages must say how many pages the cache has"));
 }
 
 TEST(RopeOperands, OfCachesHavePages) {
@@ -325,6 +347,9 @@ TEST(RopeVariants, AreNotNarrowedByStridesThatAreNeverUsed) {
 TEST(RopeProblem, PacksSequencesByCuSeqlens) {
   EXPECT_EQ(refusal("layout=thd batch=3 seq=100 position=starts"), "");
   EXPECT_TRUE(has(refusal("layout=thd batch=3 seq=100 position=ids"), "layout=bshd batch=1"));
+  EXPECT_TRUE(has(refusal("layout=thd batch=3 seq=100 position=ids kv_heads=2 cache=pages page_size=4 cache_pages=9 "
+                          "max_pages=3"),
+                  "give cache=slots"));
   EXPECT_TRUE(has(refusal("layout=thd seq=2147483648 heads=1 head_dim=2"), "2^31"));
   EXPECT_EQ(span("rope layout=thd batch=3 seq=10 heads=2 head_dim=4", "q"), 10 * 2 * 4 * 2);
   EXPECT_EQ(span("rope layout=thd batch=3 seq=10", "cu_seqlens"), 4 * 4);

@@ -163,15 +163,19 @@ TEST_F(RopeOnDevice, CuSeqlensThatDecreaseOrPassTheEndReachNothingOutside) {
       {0, 5, 2, 7, 9},     {9, 7, 5, 3, 0},     {-70000000, 20, 21, 22, 23},
       {-7, -3, 0, 20, 40}, {0, 100, 3, 100, 9}, {-2147483648, 2147483647, 0, 1, 2},
   };
-  for (std::size_t i = 0; i < 2 * all_bad.size(); ++i) {
-    const std::string fields = i % 2 == 0 ? "cp_size=1" : "cp_size=2";
-    const std::vector<std::int32_t>& bad = all_bad[i / 2];
-    const AnyProblem problem = runtime().parse("rope batch=4 seq=9 heads=2 head_dim=16 layout=thd " + fields);
-    HostOperands host(problem.family(), problem.data());
-    ASSERT_EQ(host.name(kCuSeqlens), "cu_seqlens");
-    host.generate(7, false);
-    std::copy(bad.begin(), bad.end(), reinterpret_cast<std::int32_t*>(host.data(kCuSeqlens)));
-    EXPECT_NO_THROW(launch(problem, host, AnyArgs(problem.family()))) << fields;
+  for (const char* fields :
+       {"cp_size=1", "cp_size=2", "position=starts", "table=angles", "table=computed position=starts cp_size=2",
+        "kv_heads=1 cache=pages cache_pages=7 page_size=4 max_pages=2 values=copied",
+        "kv_heads=1 cache=pages cache_pages=7 page_size=4 max_pages=2 position=starts cp_size=2 table=angles",
+        "kv_heads=1 cache=positions page_size=9", "kv_heads=1 cache=slots cache_pages=7 page_size=4 position=starts"}) {
+    const AnyProblem problem = runtime().parse(cat("rope batch=4 seq=9 heads=2 head_dim=16 layout=thd ", fields));
+    for (const std::vector<std::int32_t>& bad : all_bad) {
+      HostOperands host(problem.family(), problem.data());
+      ASSERT_EQ(host.name(kCuSeqlens), "cu_seqlens");
+      host.generate(7, false);
+      std::copy(bad.begin(), bad.end(), reinterpret_cast<std::int32_t*>(host.data(kCuSeqlens)));
+      EXPECT_NO_THROW(launch(problem, host, AnyArgs(problem.family()))) << fields;
+    }
   }
 }
 

@@ -38,8 +38,8 @@ struct RopeArgs {
   std::int64_t seq = kOpen;
 };
 
-// For pair j of the rotary_dim / 2, with c and s the table's entry j at the token's position, in fp32 with one rounding
-// at the end:
+// For pair j of the rotary_dim / 2, with c and s the table's entry j at the token's position, in fp32, rounded at the
+// end:
 //   out0 = fma(x0, c, -(x1 * s))    out1 = fma(x1, c, x0 * s)      backward and inverse: with -s in the place of s
 // style=half: x0 and x1 are elements j and j + rotary_dim / 2 of the rotated ones, style=interleaved: 2j and 2j + 1.
 // The other elements of a head are copied; in place they are not touched. NaN payloads of copied elements stay. There
@@ -54,23 +54,24 @@ struct RopeArgs {
 //   forward:   out0 = fma(x0, c0, -(x1 * s0))    out1 = fma(x1, c1, x0 * s1)
 //   backward:  out0 = fma(x0, c0, x1 * s1)       out1 = fma(x1, c1, -(x0 * s0))
 //
-// element: x * (1 / scale) of the fp32 result, of copied elements and of values too, rounded once to fp8; above its
-// largest number it saturates.
+// element: x * (1 / scale) of the fp32 result, of copied elements and of values too, then rounded to fp8; above its
+// largest number it saturates. 1 / scale is rounded to fp32, and so is the product.
 //
 // cache: k_out and v_out are caches, into which tokens are placed; q_out is as without one, and with place=in_place
-// only q is in place. A token whose place the cache has not, as with a slot below 0, is not placed. If two tokens have
-// the same place, which of them it has is undefined. layout=bhsd: in a page, heads come before tokens.
+// only q is in place, and k is an input. A token whose place is outside the cache, as with a slot below 0, is not
+// placed. If two tokens have the same place, it has parts of either. layout=bhsd: in a page, heads come before tokens.
 //
 // layout=thd: tokens of no sequence are not written. If cu_seqlens decreases, begins below 0 or passes the end, which
-// tokens are rotated by which angles is undefined, but no access is out of bounds.
+// tokens are rotated by which angles, and whether and where they are placed in a cache, is undefined, but no access is
+// out of bounds.
 //
 // sections: a token has several positions, of time, height and width for instance, and each pair is rotated by one of
 // them. position=ids: positions[axis, b, s]; position=tokens: entry (axis * batch + b) * seq + s of the table.
 //
 // cp_size > 1, context parallelism: of the 2 cp_size equal chunks of a sequence a rank has the chunks cp_rank and
 // 2 cp_size - 1 - cp_rank, one after the other, which are `seq` tokens; positions are those in the whole sequence.
-// layout=thd: so of each sequence; cu_seqlens is of the whole ones, with lengths that 2 cp_size divides, and tensors
-// have the tokens of this rank.
+// layout=thd: so of each sequence; cu_seqlens is of the whole ones, with lengths that 2 cp_size divides; tensors
+// have the tokens of this rank, of which those of sequence b begin at cu_seqlens[b] / cp_size, rounded down.
 //
 // COST: one launch. Each element is read once and written once; entries of the table are read from memory once.
 struct Rope {
@@ -89,7 +90,7 @@ struct Rope {
   RopeTable table = RopeTable::separate;
   DType dtype = DType::bf16;                     // f32, f16 or bf16
   DType table_dtype = DType::f32;                // the same
-  std::int64_t table_rows = 0;                   // positions that the table has; 0: seq
+  std::int64_t table_rows = 0;                   // positions that the table has; 0: seq, times cp_size
   std::int64_t theta = 10000;                    // table=computed: the base of frequencies
   RopeScaling rope_scaling = RopeScaling::none;  // the same
   std::int64_t factor = 0;                       // rope_scaling=linear: must be given; llama3: 0 is 8

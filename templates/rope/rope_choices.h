@@ -32,7 +32,8 @@ enum class RopePass : unsigned char { QUERN_ROPE_PASSES(QUERN_VALUE) };
   VALUE(computed) /* nowhere: the kernel computes cosine and sine of p * theta^(-2j / rotary_dim) */
 enum class RopeTable : unsigned char { QUERN_ROPE_TABLES(QUERN_VALUE) };
 
-// How table=computed changes a pair's frequency f = theta^(-2j / rotary_dim), in radians a position.
+// How table=computed changes a pair's frequency f = theta^(-2j / rotary_dim), in radians a position. Of sections that
+// restart, j and rotary_dim / 2 are the pair's number in its section and the section's number of pairs.
 #define QUERN_ROPE_SCALINGS(VALUE)                                                                         \
   VALUE(none)                                                                                              \
   VALUE(linear) /* f / factor: positions are divided */                                                    \
@@ -80,7 +81,7 @@ enum class RopeValues : unsigned char { QUERN_ROPE_VALUES(QUERN_VALUE) };
   VALUE(none)      /* where k and v have it */                                                   \
   VALUE(positions) /* a page for each batch or sequence, and in it at the token's position */    \
   VALUE(slots)     /* at slots[b, s]: page and token of it in one number. vLLM's slot_mapping */ \
-  VALUE(pages)     /* at its position, in pages[b, position / page_size]: block tables of vLLM and FlashInfer */
+  VALUE(pages)     /* at its position, in pages[b, position / page_size]: a dense block table, vLLM's */
 enum class RopeCache : unsigned char { QUERN_ROPE_CACHES(QUERN_VALUE) };
 
 // The outputs that `element` is the type of.

@@ -96,8 +96,8 @@ bool summed_in_four(const Mxfp8& p, const Target& target) {
 // x 5120 takes 48.3 us, 46.5 us with clusters, and 47.6 us with stacks; README.md has more.
 constexpr std::int64_t kTilesForClusters = 8;
 constexpr std::int64_t kTilesForStacks = 32;
-// With two columns a thread: fewer threads a tile from here on (below, 1001 x 4096 takes 6.9 us), and from there stacks
-// (4001 x 2048 takes 11.1 us with, 10.7 without; 8001 x 2048 18.4 and 18.0; 36645 x 896 33.0 and 39.1).
+// The same of tiles with two columns a thread, and of stacks of those: 4001 x 2048 takes 10.7 us, with stacks 11.1;
+// 8001 x 2048 18.0 and 18.4; 36645 x 896 39.1 and 33.0.
 constexpr std::int64_t kTilesForNarrow = 4, kTilesForNarrowStacks = 20;
 
 // The number of blocks at which the kernel does not spill, or hardly: the barrier between the bands of blocks of 128

@@ -76,7 +76,8 @@ std::int64_t units_of(const Rope& p, const Config& c) {
   return divide_up(rotary_dim(p) / elements, 2) + divide_up(copies(p) / elements, 2);
 }
 
-std::int64_t groups_of(const Rope& p, const Config& c) { return divide_up(all_heads(p), c[kUnroll] * c[kRounds]); }
+std::int64_t heads_of_thread(const Config& c) { return std::int64_t{c[kUnroll]} * c[kRounds]; }
+std::int64_t groups_of(const Rope& p, const Config& c) { return divide_up(all_heads(p), heads_of_thread(c)); }
 
 std::int64_t slots_of(const Rope& p, const Config& c) { return batches(p) * p.seq * groups_of(p, c) * units_of(p, c); }
 
@@ -92,7 +93,7 @@ Config config_of(std::int64_t vector, std::int32_t heads) {
 // For a problem that fills the device.
 Config config_for_many(const Rope& p, std::int64_t vector) {
   Config c = config_of(vector, many_heads(p, vector));
-  while (2 * c[kRounds] <= many_rounds(p) && 2 * c[kRounds] * c[kUnroll] <= all_heads(p)) c[kRounds] *= 2;
+  while (2 * c[kRounds] <= many_rounds(p) && 2 * heads_of_thread(c) <= all_heads(p)) c[kRounds] *= 2;
   return c;
 }
 

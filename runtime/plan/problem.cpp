@@ -30,10 +30,13 @@ constexpr Alias kDTypeAliases[] = {
     {"complex128", "c128"},
 };
 constexpr Alias kChoiceAliases[] = {
-    {"swish", "silu"},           {"quick_gelu", "qgelu"}, {"gelu_pytorch_tanh", "gelu_tanh"},
-    {"hard_swish", "hardswish"}, {"neox", "half"},        {"gpt_neox", "half"},
-    {"gptj", "interleaved"},
+    {"swish", "silu"},
+    {"quick_gelu", "qgelu"},
+    {"gelu_pytorch_tanh", "gelu_tanh"},
+    {"hard_swish", "hardswish"},
 };
+// Of a field called style: another one may have the same names for something else.
+constexpr Alias kStyleAliases[] = {{"neox", "half"}, {"gpt_neox", "half"}, {"gptj", "interleaved"}};
 
 std::vector<std::string> names(const Field& field) {
   std::vector<std::string> names;
@@ -130,7 +133,9 @@ std::optional<std::int64_t> parse_name(const Field& field, std::string_view valu
     return std::nullopt;
   }
   const std::vector<std::string> choices = names(field);
-  for (const std::string& text : {std::string(value), lower(value), meant_by(value, kChoiceAliases)}) {
+  const std::string meant =
+      std::string_view(field.name) == "style" ? meant_by(value, kStyleAliases) : meant_by(value, kChoiceAliases);
+  for (const std::string& text : {std::string(value), lower(value), meant}) {
     const auto found = std::find(choices.begin(), choices.end(), text);
     if (found != choices.end()) return found - choices.begin();
   }

@@ -122,7 +122,9 @@ std::string check_table(const Rope& p) {
   if (is_given && has_table(p) && p.beyond != RopeBeyond::assume_valid && p.table_rows == 0)
     return "give table_rows, the positions that the table has: without it they are seq, and most of the positions that "
            "are given may be outside";
-  const bool counts = (!is_of_each_token(p) || is_placed_by_position(p)) && p.beyond == RopeBeyond::assume_valid;
+  // Sequences of thd have lengths that the host does not know, and the kernel rotates nothing by what is not there.
+  const bool counts =
+      !is_packed(p) && (!is_of_each_token(p) || is_placed_by_position(p)) && p.beyond == RopeBeyond::assume_valid;
   if (counts && p.table_rows != 0 && p.seq != kOpen && p.table_rows < whole_seq(p))
     return "table_rows=" + std::to_string(p.table_rows) + " is below " + seq_text(p) +
            ": give a longer table, or beyond=identity to leave tokens without an entry as they are";
@@ -232,7 +234,7 @@ std::string check_offset(const Rope& p, std::int64_t offset) {
   constexpr const char* kLeave = " or more, or beyond=identity to leave tokens outside the table as they are";
   if (p.position == RopePosition::tokens && offset != 0)
     return "position=tokens has an entry of the table for each token: leave out offset";
-  const bool knows_all = p.position == RopePosition::sequence && p.beyond == RopeBeyond::assume_valid;
+  const bool knows_all = !is_packed(p) && p.position == RopePosition::sequence && p.beyond == RopeBeyond::assume_valid;
   if (!knows_all || !has_table(p) || p.seq == 0) return {};
   if (offset < 0) return "offset=" + std::to_string(offset) + " is before the table: give 0" + kLeave;
   if (offset <= table_rows(p) - whole_seq(p)) return {};

@@ -16,9 +16,9 @@ namespace quern {
 // the order of their memory.
 struct RopeArgs {
   In q = {};       // backward: the gradient of q_out. None where place=in_place
-  In k = {};       // the same with kv_heads heads; none where kv_heads is 0
+  In k = {};       // the same with kv_heads heads; none where kv_heads is 0. With a cache also where place=in_place
   In v = {};       // values=copied: as k
-  Out q_out = {};  // must not overlap other operands. place=in_place: holds q, and is rotated
+  Out q_out = {};  // no element may be one of another operand. place=in_place: holds q, and is rotated
   Out k_out = {};  // the same; a cache where there is one: [cache_pages, page_size, kv_heads, head_dim]
   Out v_out = {};
   In cos = {};     // the table, by field `table`: [positions, rotary_dim / 2] or [positions, rotary_dim] of table_dtype

@@ -35,10 +35,11 @@ std::int32_t many_heads(const Rope& p, std::int64_t vector) {
 
 // How often a thread has so many heads. On an H200, 4 x 8192 x 32 x 128: with a table one time is fastest (131.5 us,
 // two times 133.3), cosines and sines that are computed take 130 us two times and 163 one time, those of angles 136
-// four times and 282 one time.
-std::int32_t many_rounds(const Rope& p) {
+// four times and 282 one time. In accesses of 2 bytes the table costs more (head_dim=82 of 2 x 4096 x 32: 40.4 us, two
+// times 36.6).
+std::int32_t many_rounds(const Rope& p, std::int64_t vector) {
   if (computes_much(p)) return 4;
-  return has_cosines(p) ? 1 : 2;
+  return has_cosines(p) && vector > 2 ? 1 : 2;
 }
 
 std::int64_t element_bytes(const Rope& p) { return bytes(p.dtype); }
@@ -93,7 +94,7 @@ Config config_of(std::int64_t vector, std::int32_t heads) {
 // For a problem that fills the device.
 Config config_for_many(const Rope& p, std::int64_t vector) {
   Config c = config_of(vector, many_heads(p, vector));
-  while (2 * c[kRounds] <= many_rounds(p) && 2 * heads_of_thread(c) <= all_heads(p)) c[kRounds] *= 2;
+  while (2 * c[kRounds] <= many_rounds(p, vector) && 2 * heads_of_thread(c) <= all_heads(p)) c[kRounds] *= 2;
   return c;
 }
 

@@ -203,6 +203,15 @@ void context_parallel(std::vector<Case>& cases) {
   }
 }
 
+// A table as long as the longest sequence should be, of sequences of which some are longer.
+void short_tables(std::vector<Case>& cases) {
+  for (const std::string& style : kStyles) {
+    cases.push_back({cat(shape(5, 40, 2, 1, 32), " layout=thd table_rows=9 style=", style)});
+    cases.push_back(
+        {cat(shape(5, 40, 2, 0, 32), " layout=thd table=angles position=starts table_rows=9 style=", style)});
+  }
+}
+
 // Parts of a head of every size around an access.
 void odd_heads(std::vector<Case>& cases) {
   std::size_t i = 0;
@@ -288,6 +297,7 @@ std::vector<Case> rope_cases() {
   halve(cases);
   computed(cases);
   context_parallel(cases);
+  short_tables(cases);
   strided(cases);
   empty(cases);
   configs(cases);

@@ -266,6 +266,8 @@ TEST(RopeProblem, TakesWhatOtherLibrariesWrite) {
   const AnyProblem p = test::problem("rope table=computed theta=500000.0 style=neox");
   EXPECT_EQ(p.text(), "rope table=computed theta=500000");
   EXPECT_EQ(test::problem("rope style=GPTJ").text(), "rope style=interleaved");
+  EXPECT_TRUE(has(test::parse_error("rope section_style=gptj"), "is not accepted"))
+      << "alternating axes are another matter";
   EXPECT_TRUE(has(test::parse_error("rope theta=500000.5"), "it takes 1 to 1099511627776, as an integer"));
   for (const char* theta : {"5.", ".0", "-1.0", "1.0.0", "0.0"})
     EXPECT_TRUE(has(test::parse_error(std::string("rope theta=") + theta), "is not accepted")) << theta;
@@ -346,6 +348,7 @@ TEST(RopeVariants, AreNotNarrowedByStridesThatAreNeverUsed) {
 
 TEST(RopeProblem, PacksSequencesByCuSeqlens) {
   EXPECT_EQ(refusal("layout=thd batch=3 seq=100 position=starts"), "");
+  EXPECT_EQ(refusal("layout=thd batch=3 seq=100 table_rows=40"), "") << "as long as the longest sequence";
   EXPECT_TRUE(has(refusal("layout=thd batch=3 seq=100 position=ids"), "layout=bshd batch=1"));
   EXPECT_TRUE(has(refusal("layout=thd batch=3 seq=100 position=ids kv_heads=2 cache=pages page_size=4 cache_pages=9 "
                           "max_pages=3"),

@@ -89,9 +89,20 @@ Row widths_row(const std::string& ptx, bool stores) {
   return row;
 }
 
+// With large extents, of those that its family takes: a table may have fewer rows.
+AnyProblem closed_problem(const AnyProblem& open) {
+  AnyProblem closed = open;
+  const std::vector<const Field*> extents = open_extents(open);
+  std::int64_t extent = kLarge;
+  do {
+    for (const Field* field : extents) set_integer(*field, closed.data(), extent);
+    extent /= 2;
+  } while (extent > 0 && !extents.empty() && !open.family().check(closed.data()).empty());
+  return closed;
+}
+
 Block block_of(const Subject& subject, const Step& step, const DeviceModel& model, const Config& config) {
-  AnyProblem closed = subject.problem;
-  for (const Field* field : open_extents(closed)) set_integer(*field, closed.data(), kLarge);
+  AnyProblem closed = closed_problem(subject.problem);
   AnyArgs args = subject.scalars;
   args.set_extents(closed.data());
   Launch launch;

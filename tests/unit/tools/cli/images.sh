@@ -36,6 +36,7 @@ if grep -q '"nvrtc":{"path"' out; then
   expect 0 '"arch":"sm_120a"' prewarm gather width=8 --arch all --jobs 2 --json
   check 'all architectures are one item each' test "$(sort -u out | wc -l)" = 7
   expect 0 registers inspect gather width=8
+  expect 0 occupancy inspect rope table_rows=4096  # fewer than the large extents that stand for open ones
   expect 0 '.visible .entry' inspect gather width=8 --ptx
   expect 0 'namespace quern::spec' inspect gather width=8 --source
   expect 0 '"occupancy_percent"' inspect gather width=8 --json --variant 0

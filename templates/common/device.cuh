@@ -56,6 +56,15 @@ QUERN_DEVICE To bit_cast(const From& from) {
   return to;
 }
 
+// Compiler barrier: what was derived from the number in an earlier iteration is derived again, and not kept in
+// registers.
+QUERN_DEVICE u32 opaque(u32 x) {
+#ifdef __CUDA_ARCH__
+  asm volatile("" : "+r"(x));
+#endif
+  return x;
+}
+
 }  // namespace quern::common
 
 #endif  // QUERN_COMMON_DEVICE_CUH_

@@ -18,14 +18,6 @@ struct ThreadPosition {
   int rows;  // of the thread, inside the matrix; at most kRows
 };
 
-// Compiler barrier: values derived from the number for an earlier tile must not be kept in registers.
-QUERN_DEVICE u32 opaque(u32 x) {
-#ifdef __CUDA_ARCH__
-  asm volatile("" : "+r"(x));
-#endif
-  return x;
-}
-
 QUERN_DEVICE ThreadPosition thread_position(const KernelParams& p, u32 tile) {
   const StackPosition stack = stack_position(p, opaque(blockIdx.x));
   const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;

@@ -154,14 +154,28 @@ QUERN_DEVICE void write_heads(const Heads& done, const Unit& unit) {
   }
 }
 
-// All that a thread reads is on its way before the first use, and the loop keeps it so: without a branch between them
-// the compiler moves a read behind the work on what was read before, to save registers (on an H200 interleaved pairs of
-// 4 x 8192 x 32 x 128 took 142 us, and take 132). Reads of the read-only path would be moved behind writes too.
+QUERN_DEVICE Slot slot_of(const Params& p, u32 block) {
+  return Tile<1>(p.slots, static_cast<u64>(block) * blockDim.x)[0];
+}
+
+QUERN_DEVICE Heads read_round(const Params& p, const Slot& slot, u32 round) {
+  const Row row = row_at(p, slot.row);
+  const Place here = {row.batch(), row.token(), true};
+  return read_heads(p, here, unit_of(slot.column), row.group() + round * spec::unroll * p.groups);
+}
+
+// Where there is a table, a thread has one round in most configs, and with a cache it has the fewest registers left:
+// for another round it finds its slot again, which leaves up to 10 registers to the first.
+constexpr bool kFindsSlotAgain = kHasCache || (spec::has_table && !spec::has_angles);
+
+// A thread issues all its loads before it uses the first, and the loop keeps it so: in straight-line code ptxas sinks a
+// load below the arithmetic on earlier ones, to save registers (on an H200 interleaved pairs of 4 x 8192 x 32 x 128
+// took 142 us, and take 132), and loads of the read-only path below stores too.
 QUERN_DEVICE void rotate_heads(const Params& p, const Slot& slot) {
   const Row row = row_at(p, slot.row);
   const Unit unit = unit_of(slot.column);
   const Place here = {row.batch(), row.token(), true};
-  Heads heads = read_heads(p, here, unit, row.group());
+  Heads heads = read_round(p, slot, 0);
   const Position position = position_of(p, row.batch(), row.token());
   const bool rotates = unit.rotates && position.rotates;
   const Angles angles = rotates ? angles_at(p, position, unit) : Angles{};
@@ -174,7 +188,7 @@ QUERN_DEVICE void rotate_heads(const Params& p, const Slot& slot) {
     if (spec::quantizes || rotates) transform_heads(p, heads, rotates, angles);
     if (position.exists) write_heads(heads, unit);
     if (round >= p.rounds) return;
-    heads = read_heads(p, here, unit, row.group() + round * spec::unroll * p.groups);
+    heads = read_round(p, kFindsSlotAgain ? slot_of(p, opaque(blockIdx.x)) : slot, round);
   }
 }
 

@@ -7,7 +7,5 @@ static_assert(sizeof(quern::rope::Params) == quern::spec::params_bytes, "host an
 
 extern "C" __global__ void __launch_bounds__(quern::spec::max_threads)
     quern_rope(const __grid_constant__ quern::rope::Params params) {
-  using namespace quern::common;
-  const Tile<1> tile(params.slots, static_cast<u64>(blockIdx.x) * blockDim.x);
-  if (const Slot slot = tile[0]; slot.inside) quern::rope::rotate_heads(params, slot);
+  if (const auto slot = quern::rope::slot_of(params, blockIdx.x); slot.inside) quern::rope::rotate_heads(params, slot);
 }

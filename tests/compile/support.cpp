@@ -85,12 +85,8 @@ Kind kind_of(const Compiled& compiled, std::size_t i) {
   const auto has = [&](const char* words) { return problem.find(words) != std::string::npos; };
   const bool long_blocks = has("scaling=block128"), prologue = has("prologue=");
   const bool rows = has("moe_permute ") || has("moe_unpermute ");  // 8 of them, and their numbers and factors
-  // Two heads of a cache and their codes: 8 x 2048 x (32 + 8 + 8) take 100.6 us on an H200, one at a time, in 64
-  // registers, 109.7.
-  const bool codes = has("rope ") && has("cache=") && has("element=");
-  const bool of_32_bytes =
-      arch == "sm_100a" && (compiled.result.images[i].variant == "flat" || prologue || has("rope "));
-  const bool wide = rows || codes || has("order=given") || of_32_bytes;
+  const bool wide =
+      rows || has("order=given") || (arch == "sm_100a" && (compiled.result.images[i].variant == "flat" || prologue));
   const bool column_gradient = has("pass=backward") && has("scale=") && !has("scale_of=rows");
   return {parameter(compiled, static_cast<int>(i), "resident"),
           has("mxfp8 ") && parameter(compiled, static_cast<int>(i), "form") == 1,

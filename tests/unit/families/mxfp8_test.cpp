@@ -158,6 +158,9 @@ TEST(Mxfp8Variants, LargeProblemsHaveStacksAndClusters) {
   EXPECT_EQ(shape("rows=16384 cols=16384 direction=col"), "rows 16 stack 2 panel 4 cluster 1");
   EXPECT_EQ(shape("cols=4096 direction=col"), "rows 16 stack 2 panel 4 cluster 1") << "open counts as large";
   EXPECT_EQ(shape("rows=96 cols=416 experts=3 direction=col"), "rows 16 stack 1 panel 4 cluster 1");
+  EXPECT_EQ(shape("rows=1001 cols=4096 direction=col tail=pad"), "rows 16 stack 1 panel 4 cluster 1");
+  EXPECT_EQ(shape("rows=8001 cols=2048 direction=col tail=pad"), "rows 32 stack 1 panel 1 cluster 1") << "narrow";
+  EXPECT_EQ(shape("rows=36645 cols=896 direction=col tail=pad"), "rows 32 stack 2 panel 1 cluster 1");
   EXPECT_EQ(shape("rows=16384 cols=16384 direction=both"), "rows 16 stack 2 panel 0 cluster 8");
   EXPECT_EQ(shape("rows=16384 cols=16384 direction=both", {80, ""}), "rows 16 stack 1 panel 0 cluster 1");
   EXPECT_EQ(shape("rows=16384 cols=16384 direction=both scale_layout=blocked"), "rows 16 stack 2 panel 0 cluster 1");

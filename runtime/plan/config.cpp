@@ -1,5 +1,7 @@
 #include "plan/config.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "plan/variants.h"
 
@@ -60,14 +62,25 @@ std::string config_text(const Step& step, const void* problem, const Config& con
   return text;
 }
 
+std::vector<std::string_view> changes_in(std::string_view config) {
+  std::vector<std::string_view> changes;
+  for (const std::string_view part : split(config, ',')) {
+    const bool printed = std::count(part.begin(), part.end(), '=') > 1;
+    for (const std::string_view change : split(part, printed ? ' ' : ',')) {
+      if (!printed || !change.empty()) changes.push_back(trim(change));
+    }
+  }
+  return changes;
+}
+
 Config parse_config(const Step& step, std::string_view changes, const Config& base, const void* problem,
                     const Target& target) {
   Config config = base;
   if (!changes.empty() && changes.back() == ',')
     throw Error(Code::bad_input, Stage::problem, cat("the config \"", changes, "\" ends with a comma"));
   std::vector<int> changed;
-  for (std::string_view change : split(changes, ',')) {
-    if (is_of_step(step, trim(change))) changed.push_back(set_parameter(step, trim(change), config));
+  for (const std::string_view change : changes_in(changes)) {
+    if (is_of_step(step, change)) changed.push_back(set_parameter(step, change, config));
   }
   const Config wanted = config;
   config = normalized(step, problem, config);

@@ -11,12 +11,12 @@ namespace {
 
 // parse_config takes the changes of one step; this refuses changes that belong to no step.
 void require_known_steps(const Family& family, std::string_view config) {
-  for (const std::string_view change : split(config, ',')) {
+  for (const std::string_view change : changes_in(config)) {
     if (step_of_config(family, change) != nullptr) continue;
     std::vector<std::string> known;
     for (const Step& step : family.steps) known.emplace_back(step.name);
     throw Error(Code::bad_input, Stage::problem,
-                cat("\"", trim(change), "\" is of no step of ", family.name,
+                cat("\"", change, "\" is of no step of ", family.name,
                     "; write STEP.PARAMETER=VALUE with one of ", join(known, ", ")));
   }
 }

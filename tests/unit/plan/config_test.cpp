@@ -71,6 +71,15 @@ TEST(Config, ChangesAreAppliedToTheBase) {
   EXPECT_EQ(changed, expected);
 }
 
+TEST(Config, IsTakenAsItIsPrinted) {
+  const AnyProblem p = problem("gather width=4096 dtype=bf16");
+  const Config base = variants_of(p).front().config;
+  const Config changed = parse_config(step_of(p), "threads=512,unroll=8", base, p.data(), {90, "a"});
+  EXPECT_EQ(parse_config(step_of(p), config_text(step_of(p), p.data(), changed), base, p.data(), {90, "a"}), changed);
+  EXPECT_EQ(parse_config(step_of(p), "threads=512  unroll=8, form=0", base, p.data(), {90, "a"}), changed);
+  EXPECT_THROW(parse_config(step_of(p), "threads=512 unroll", base, p.data(), {90, "a"}), Error);
+}
+
 TEST(Config, WhatIsWrongIsNamedWithWhatWouldBeRight) {
   const AnyProblem p = problem("gather width=4096 dtype=bf16");
   EXPECT_TRUE(has(refusal(p, "thread=128"), "no parameter \"thread\"; the parameters are: form, vector, unroll"));

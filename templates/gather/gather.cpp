@@ -34,7 +34,8 @@ constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
 constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
 constexpr std::int32_t kSwitch[] = {0, 1, kNoMore};
 constexpr std::int32_t kBlockCounts[] = {0, 1, 2, 4, 8, kNoMore};
-constexpr std::int32_t kRowThreadCounts[] = {0, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, kNoMore};
+constexpr std::int32_t kMostRowThreads = 2048;
+constexpr std::int32_t kRowThreadCounts[] = {0, 8, 16, 32, 64, 128, 256, 512, 1024, kMostRowThreads, kNoMore};
 
 std::int64_t element_bytes(const Gather& p) { return bytes(p.dtype); }
 std::int64_t row_bytes(const Gather& p) { return p.width * element_bytes(p); }
@@ -285,19 +286,20 @@ struct GatherFamily {
 
   // By row wherever that was faster on an H200: rows of up to 512 accesses in the ragged form, whose ends a lane each
   // has (60351 rows of 846 bytes 19 us, through all rows 46; 65536 of 2046 bytes 71.6 and 72.1), and few rows of 8 to
-  // 2048 accesses (1491 of 2304 bytes 2.6 and 2.8 us; 30000 of 512 bytes 9.7 and 9.4). Four accesses in flight, fewer
-  // where that leaves less than 512 threads per multiprocessor.
+  // 4096 accesses (1491 of 2304 bytes 2.6 and 2.8 us; 30000 of 512 bytes 9.7 and 9.4; 172 of 64 KB 6.3 and 6.7). Four
+  // accesses in flight, fewer where that leaves less than 512 threads per multiprocessor.
   static void choose_row_threads(const Gather& p, const DeviceModel& model, Config& config) {
     const std::int64_t accesses = common::divide_up(row_bytes(p), config[kVector]);
     const bool few = few_slots(p, model, config[kVector], 6144), ragged = config[kForm] == kRagged;
-    if (is_packed(p, config) || accesses > (few ? 2048 : 512) || accesses < (ragged ? 4 : 8) || (!ragged && !few))
-      return;
+    const std::int64_t most = !few ? 512 : ragged ? kMostRowThreads : 2 * kMostRowThreads;
+    if (is_packed(p, config) || accesses > most || accesses < (ragged ? 4 : 8) || (!ragged && !few)) return;
     const std::int64_t lanes = common::power_of_two_from(accesses, 8),
                        enough = std::int64_t{512} * model.multiprocessors;
     const bool is_known = p.count != kOpen && p.outer != kOpen;
     std::int64_t unroll = std::min<std::int64_t>(4, lanes / 8);
     const auto wants_lanes = [&] {
-      return is_known && all_rows(p) * (lanes / unroll) < enough && !(ragged && lanes / unroll >= 128);
+      return is_known && all_rows(p) * (lanes / unroll) < enough && !(ragged && lanes / unroll >= 128) &&
+             2 * lanes / unroll <= kMostRowThreads;
     };
     while (unroll > 1 && wants_lanes()) unroll /= 2;
     config[kUnroll] = static_cast<std::int32_t>(unroll);
@@ -305,14 +307,16 @@ struct GatherFamily {
   }
 
   // A row length has few configs, so that a change of an extent is rarely a new image. The hints:
-  // - rows that are read again: evict-first stores leave room for them in L2, up to 19 % faster on an H200;
+  // - rows that are read again: evict-first stores leave room for them in L2, up to 19 % faster on an H200, but not
+  // where
+  //   they are few (172 of 31 KB 3.90 us, with both hints 3.74; 4000 of 2 KB 3.31 and 3.54);
   // - others: both hints, which gain 1 to 3 % up to 20 MB and up to 12 % in small problems. Not for short rows, where
   //   adjacent rows share fetched sectors, nor for windows and narrow elements, which share their reads through L1.
   static Config preferred(const Gather& p, const Target& target, const DeviceModel& model) {
     Config config = shape_for(p, natural_vector(p, widest_access(target)), model);
     const bool repeats = p.count != kOpen && p.rows != kOpen && p.count > p.rows + p.rows / 4;
     const bool long_rows = config[kForm] == kWhole && config[kVector] >= 8 && row_bytes(p) >= 256;
-    const bool once = long_rows && (!repeats || few_slots(p, model, config[kVector], 1024));
+    const bool once = long_rows && (!repeats || few_slots(p, model, config[kVector], 3072));
     config[kUnroll] = in_flight(p, config, model);
     config[kLoadOnce] = once ? 1 : 0;
     config[kStoreStream] = once || repeats ? 1 : 0;

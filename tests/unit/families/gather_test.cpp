@@ -104,8 +104,20 @@ TEST(GatherVariants, FewRowsOfVectorsHaveLanes) {
   EXPECT_EQ(first_config("gather rows=300 count=300 width=2048"), "0:16:1:256");
   EXPECT_EQ(first_config("gather rows=2000 count=1491 width=1152"), "0:16:4:64");
   EXPECT_EQ(first_config("gather rows=30000 count=30000 width=256"), "0:16:2:0") << "many";
-  EXPECT_EQ(first_config("gather rows=9 count=9 width=32768"), "0:16:1:0") << "long";
+  EXPECT_EQ(first_config("gather rows=9 count=9 width=32768"), "0:16:2:2048") << "as many as a row can have";
+  EXPECT_EQ(first_config("gather rows=9 count=9 width=32776"), "0:16:1:0") << "long";
   EXPECT_EQ(first_config("gather rows=9 count=9000 width=56"), "0:16:1:0") << "7 accesses";
+}
+
+TEST(GatherVariants, RowsThatAreReadAgainStayInL2UnlessTheyAreFew) {
+  const auto hints = [](const char* text) {
+    const Config config = variants_of(problem(text)).front().config;
+    return cat(config[4], ":", config[5]);
+  };
+  EXPECT_EQ(hints("gather rows=100 count=4000 width=1024"), "0:1") << "only stores are evict-first";
+  EXPECT_EQ(hints("gather rows=1000 count=3000 width=1024"), "1:1") << "few";
+  EXPECT_EQ(hints("gather rows=4000 count=4000 width=1024"), "1:1") << "read once";
+  EXPECT_EQ(hints("gather rows=4000 count=4000 width=64"), "0:0") << "short";
 }
 
 TEST(GatherVariants, ThirtyTwoBytesAreForBlackwellOnly) {

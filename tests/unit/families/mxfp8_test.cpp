@@ -117,6 +117,11 @@ TEST(Mxfp8Variants, SmallProblemsHaveNarrowTilesAndOneVectorAThread) {
   EXPECT_EQ(summary("rows=96 cols=416 dtype=f32 direction=col"), "tile:8:16 element:4:1") << "a tile has 32 columns";
   EXPECT_EQ(summary("rows=96 cols=416 scale_layout=blocked"), "tile:8:16 element:2:1") << "half an atom";
   EXPECT_EQ(summary("rows=128 cols=128 direction=both scaling=block128"), "tile:16:16 element:2:1") << "a tile has 128";
+  EXPECT_EQ(summary("rows=64 cols=2048 direction=both"), "tile:4:16 element:2:1") << "32 tiles of 64 columns are few";
+  EXPECT_EQ(summary("rows=64 cols=2176 direction=both"), "tile:8:16 element:2:1") << "34 are enough";
+  EXPECT_EQ(summary("rows=32 cols=512 experts=36 scale_layout=blocked"), "tile:8:16 element:2:1") << "few rows a tile";
+  EXPECT_EQ(summary("rows=128 cols=512 experts=36 scale_layout=blocked"), "tile:16:16 element:2:1");
+  EXPECT_EQ(summary("rows=32 cols=512 experts=36 direction=both"), "tile:16:16 element:2:1") << "along rows only";
   const auto unroll = [](const std::string& fields) { return test::variants_of(parsed(fields), {})[0].config[2]; };
   EXPECT_EQ(unroll("rows=160 cols=1408 experts=5"), 1);
   EXPECT_EQ(unroll("rows=8192 cols=5120"), 2);
@@ -159,6 +164,8 @@ TEST(Mxfp8Variants, LargeProblemsHaveStacksAndClusters) {
   EXPECT_EQ(shape("cols=4096 direction=col"), "rows 16 stack 2 panel 4 cluster 1") << "open counts as large";
   EXPECT_EQ(shape("rows=96 cols=416 experts=3 direction=col"), "rows 16 stack 1 panel 4 cluster 1");
   EXPECT_EQ(shape("rows=1001 cols=4096 direction=col tail=pad"), "rows 16 stack 1 panel 4 cluster 1");
+  EXPECT_EQ(shape("rows=450 cols=32 experts=42 direction=col"), "rows 16 stack 1 panel 1 cluster 1")
+      << "tiles of padding come last";
   EXPECT_EQ(shape("rows=8001 cols=2048 direction=col tail=pad"), "rows 32 stack 1 panel 1 cluster 1") << "narrow";
   EXPECT_EQ(shape("rows=36645 cols=896 direction=col tail=pad"), "rows 32 stack 2 panel 1 cluster 1");
   EXPECT_EQ(shape("rows=16384 cols=16384 direction=both"), "rows 16 stack 2 panel 0 cluster 8");

@@ -21,8 +21,8 @@ struct PrepareOptions {
   // Ordinal. kCurrentDevice: the device of the calling thread's current context. Any other device is refused, since a
   // plan belongs to a context.
   int device = kCurrentDevice;
-  // Changes to the default config of the preferred variant, "threads=128,unroll=2", or a config as it is printed. Empty:
-  // the default.
+  // Changes to the default config of the preferred variant, "threads=128,unroll=2", or a config as it is printed.
+  // Empty: the default.
   std::string config;
 };
 

@@ -16,8 +16,8 @@ void require_known_steps(const Family& family, std::string_view config) {
     std::vector<std::string> known;
     for (const Step& step : family.steps) known.emplace_back(step.name);
     throw Error(Code::bad_input, Stage::problem,
-                cat("\"", change, "\" is of no step of ", family.name,
-                    "; write STEP.PARAMETER=VALUE with one of ", join(known, ", ")));
+                cat("\"", change, "\" is of no step of ", family.name, "; write STEP.PARAMETER=VALUE with one of ",
+                    join(known, ", ")));
   }
 }
 

@@ -343,6 +343,8 @@ DeviceOperands::~DeviceOperands() {
   for (const CUdeviceptr base : allocations_) driver_->MemFree(base);
 }
 
+// Waits at the end: a copy from pageable memory returns before the device has it, and streams of kernels do not wait
+// for the default one. A late copy of a workspace's zeros let blocks of index_sort wait for each other for ever.
 void DeviceOperands::upload(const HostOperands& host) {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const Block& block = blocks_[i];
@@ -351,6 +353,7 @@ void DeviceOperands::upload(const HostOperands& host) {
                                       host.data(static_cast<int>(i)), static_cast<std::size_t>(block.bytes)),
                   Stage::tool, "cuMemcpyHtoD");
   }
+  driver_.check(driver_->StreamSynchronize(nullptr), Stage::tool, "cuStreamSynchronize");
 }
 
 void DeviceOperands::download(HostOperands& host) const {

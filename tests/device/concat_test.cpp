@@ -31,6 +31,7 @@ class Placed {
   std::int64_t size() const { return static_cast<std::int64_t>(bytes_); }
   void upload(const Bytes& from) const {
     if (!from.empty()) driver_.check(driver_->MemcpyHtoD(at(), from.data(), from.size()), Stage::tool, "cuMemcpyHtoD");
+    driver_.check(driver_->StreamSynchronize(nullptr), Stage::tool, "cuStreamSynchronize");  // see DeviceOperands
   }
   Bytes download() const {
     Bytes got(bytes_);

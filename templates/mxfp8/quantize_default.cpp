@@ -150,11 +150,9 @@ bool stacks_in_three(const Mxfp8& p, const Target& target) {
   return fits_four(p, target) ? along : target.arch == 90 && has_cut_bands(p) && !along;
 }
 
-// Lines that begin at any address: with two columns a thread the kernel needs few registers for its bounds checks, and
-// eight blocks hide them. On an H200, direction col: 36645 x 896 takes 32.8 us for 38.1, 20001 x 2048 39.4 for 41.0,
-// 16001 x 16000 212 for 219.
-bool narrows_tiles(const Mxfp8& p, const Target& target) {
-  return target.arch == 90 && has_cut_bands(p) && !matrix_of(p).along && p.groups == 0 && source_bytes(p) == 2 &&
+// Blocks across rows of 16-bit types, transposed, and nothing else made of them: a thread may have two columns.
+bool may_narrow(const Mxfp8& p, const Target& target) {
+  return target.arch == 90 && is_stacked(p) && !matrix_of(p).along && p.groups == 0 && source_bytes(p) == 2 &&
          !has_wide_tile(p) && natural_vector(p, 4) == 4;
 }
 Config narrow_tile(Config config) {
@@ -162,6 +160,27 @@ Config narrow_tile(Config config) {
   config[kRows] = 32;
   config[kResident] = 8;
   config[kPanel] = 1;
+  return config;
+}
+
+// With two columns a thread a tile is half as wide, needs few registers for bounds checks, and eight blocks hide them.
+// On an H200 lines that begin at any address: 36645 x 896 takes 32.8 us for 38.1, 20001 x 2048 39.4 for 41.0, 16001 x
+// 16000 212 for 219; where those would be few, half as many rows a thread: 377 x 8832 5.6 us for 6.4 and 6.2. Whole
+// lines, up to eight tiles a multiprocessor: 1024 x 4096 5.2 us for 5.6, 1984 x 2560 5.6 for 6.3, 45 of 96 x 896 5.0
+// for 5.9; 4096 x 4096 14.3 for 14.4; 8192 x 5120 33.0 for 32.6. Two columns of 16 rows without a limit of registers
+// have few loads in flight: 128 x 384 3.05 us, with it 2.15.
+Config column_tile(const Mxfp8& p, const DeviceModel& model, Config config) {
+  const bool cut = has_cut_bands(p), tall = has_tall_matrices(p);
+  const auto has = [&](std::int64_t each) { return has_tiles(p, model, config, each); };
+  const bool narrow =
+      cut ? tall && has(kTilesForNarrow) : tile_columns(p, config) == kTileRows && !has(kTilesForClusters);
+  if (narrow && (cut || !square(p))) {
+    config[kStack] = cut && has(kTilesForNarrowStacks) ? 2 : 1;
+    return narrow_tile(config);
+  }
+  if (cut && !square(p) && !has(kTilesForNarrow)) config[kVector] = 4;
+  if (config[kVector] == 4 && !square(p)) config[kResident] = 3;
+  if (!cut && tall && has(kTilesForStacks)) config[kStack] = 2;
   return config;
 }
 
@@ -180,11 +199,9 @@ Config preferred_tile(const Mxfp8& p, const Target& target, const DeviceModel& m
   if (target.arch < 90 || target.arch >= 120) return config;
   if (rows_have_scales(p) && p.cols != kOpen && has_tiles(p, model, config, kTilesForClusters))
     config[kCluster] = cluster_for(pieces(p.cols, tile_columns(p, config)));
-  const bool narrow = narrows_tiles(p, target);
-  const std::int64_t enough = narrow ? kTilesForNarrow : kTilesForStacks;
-  if (is_stacked(p) && has_tiles(p, model, config, enough) && has_tall_matrices(p)) {
-    config[kStack] = !narrow || has_tiles(p, model, config, kTilesForNarrowStacks) ? 2 : 1;
-    if (narrow) return narrow_tile(config);
+  if (may_narrow(p, target)) return column_tile(p, model, config);
+  if (is_stacked(p) && has_tiles(p, model, config, kTilesForStacks) && has_tall_matrices(p)) {
+    config[kStack] = 2;
     if (stacks_in_three(p, target)) config[kResident] = 3;
   }
   return config;

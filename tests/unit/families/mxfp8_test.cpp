@@ -97,7 +97,9 @@ TEST(Mxfp8Variants, FollowDirectionLineLengthAndElement) {
   EXPECT_EQ(summary("cols=4096 block=square"), "tile:16:16 element:2:1");
   EXPECT_EQ(summary("cols=4096 direction=col"), "tile:16:16 element:2:1");
   EXPECT_EQ(summary("cols=4096 direction=col out_order=cols"), "tile:16:16 element:2:1");
-  EXPECT_EQ(summary("cols=4096 direction=col rows=993 tail=pad"), "tile:8:8 element:2:1");
+  EXPECT_EQ(summary("cols=4096 direction=col rows=1100 tail=pad"), "tile:8:8 element:2:1");
+  EXPECT_EQ(summary("cols=4096 direction=col rows=993 tail=pad"), "tile:4:4 element:2:1")
+      << "fewer than four tiles a multiprocessor";
   EXPECT_EQ(summary("rows=20001 cols=2048 direction=col tail=pad"), "tile:4:4 element:2:1") << "narrow stacks";
   EXPECT_EQ(summary("rows=20001 cols=2049 direction=col tail=pad"), "tile:2:1") << "columns of any number";
   EXPECT_EQ(summary("cols=36 direction=col"), "tile:8:16 element:2:1") << "lines take 16, blocks of rows 8";
@@ -145,6 +147,12 @@ TEST(Mxfp8Variants, AsManyBlocksAreResidentAsWereFastest) {
   EXPECT_EQ(resident("rows=16001 cols=16000 direction=col tail=pad"), Pair(2, 8)) << "two columns a thread";
   EXPECT_EQ(resident("rows=16001 cols=16000 direction=col tail=pad dtype=f32"), Pair(2, 3));
   EXPECT_EQ(resident("rows=16384 cols=16384 direction=col"), Pair(2, 0));
+  EXPECT_EQ(resident("rows=128 cols=384 direction=col"), Pair(1, 3)) << "two columns of 16 rows a thread";
+  EXPECT_EQ(resident("rows=377 cols=8832 direction=col tail=pad"), Pair(1, 3));
+  EXPECT_EQ(resident("rows=2048 cols=2048 direction=col"), Pair(1, 8)) << "two columns of 32 rows";
+  EXPECT_EQ(resident("rows=2048 cols=2048 direction=col block=square"), Pair(1, 0));
+  EXPECT_EQ(resident("rows=2048 cols=2048 direction=col dtype=f32"), Pair(1, 0));
+  EXPECT_EQ(resident("rows=8192 cols=5120 direction=col"), Pair(1, 0)) << "more than eight tiles a multiprocessor";
   EXPECT_EQ(resident("rows=16384 cols=16384 scale_layout=blocked"), Pair(1, 3));
   EXPECT_EQ(resident("rows=16384 cols=16384 direction=col source_order=rows"), Pair(1, 3))
       << "columns lie along memory";
@@ -164,6 +172,7 @@ TEST(Mxfp8Variants, LargeProblemsHaveStacksAndClusters) {
   EXPECT_EQ(shape("cols=4096 direction=col"), "rows 16 stack 2 panel 4 cluster 1") << "open counts as large";
   EXPECT_EQ(shape("rows=96 cols=416 experts=3 direction=col"), "rows 16 stack 1 panel 4 cluster 1");
   EXPECT_EQ(shape("rows=1001 cols=4096 direction=col tail=pad"), "rows 16 stack 1 panel 4 cluster 1");
+  EXPECT_EQ(shape("rows=1984 cols=2560 direction=col"), "rows 32 stack 1 panel 1 cluster 1") << "narrow";
   EXPECT_EQ(shape("rows=450 cols=32 experts=42 direction=col"), "rows 16 stack 1 panel 1 cluster 1")
       << "tiles of padding come last";
   EXPECT_EQ(shape("rows=8001 cols=2048 direction=col tail=pad"), "rows 32 stack 1 panel 1 cluster 1") << "narrow";

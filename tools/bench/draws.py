@@ -36,6 +36,15 @@ def is_behind(ours, peer):
     return ours - peer > (0.02 * peer if peer >= 10 else max(0.1, 0.04 * peer))
 
 
+def copies(bench, peers):
+    """The driver's copy of the same bytes in the peers' process over that in quern's. A process can be slower as a whole."""
+    theirs = {row["problem"]: row["copy_us"] for row in peers if "copy_us" in row}
+    ratios = [theirs[row["problem"]] / row["copy_us"] for row in bench
+              if row["problem"] in theirs and row["copy_by"] == "driver" and row["us"] < 10]
+    quantiles = ", ".join(f"{quantile(ratios, part):.2f}" for part in (0, 0.5, 0.75)) if ratios else "-"
+    return f"The driver's copy below 10 us, theirs / ours: least, 1/2, 3/4: {quantiles}"
+
+
 def regrets(tuned):
     return {row["problem"]: 100 * (row["default_us"] / row["us"] - 1) for row in tuned if "default_us" in row}
 
@@ -62,11 +71,13 @@ def main():
     parser.add_argument("tune", nargs="?")
     parser.add_argument("--worst", type=int, default=10)
     arguments = parser.parse_args()
-    bench, best = [row for row in rows(arguments.bench) if "us" in row], best_peers(rows(arguments.peers))
+    bench, peers = [row for row in rows(arguments.bench) if "us" in row], rows(arguments.peers)
+    best = best_peers(peers)
     regret = regrets(rows(arguments.tune)) if arguments.tune else {}
     print("| % of copy: least, 1/4, 1/2, 3/4 | peer / ours: least, 1/10, 1/4, 1/2, 3/4 | behind | regret, %: mean, worst |")
     print("|---|---|---|---|")
     print(summary(bench, best, regret))
+    print("\n" + copies(bench, peers))
     print("\n| problem | µs | % of copy | best peer | µs | peer / ours | regret, % |")
     print("|---|---:|---:|---|---:|---:|---:|")
     ratio = {row["problem"]: best.get(row["problem"], (math.inf, "-"))[0] / row["us"] for row in bench}

@@ -24,7 +24,7 @@ import peers_pointwise
 import peers_rope
 import peers_scatter
 import peers_sort
-from peers_timing import cold_us
+from peers_timing import cold_us, sets_for
 
 # Each takes the fields of a problem's text and returns peers, sets of operands, and the bytes of a call.
 FAMILIES = {
@@ -89,6 +89,13 @@ def check(problem, tolerance):
             raise SystemExit(f"peers.py: the peer {peer} of {problem} gives another result than the first")
 
 
+def driver_copy_us(nbytes):
+    """Of as many bytes, half of them read: what `quern bench` measures as copy_us where copy_by is the driver."""
+    half = max(1, nbytes // 2)
+    pairs = [[torch.ones(half, dtype=torch.uint8, device="cuda") for _ in "ab"] for _ in range(sets_for(2 * half))]
+    return cold_us([lambda a=a, b=b: b.copy_(a) for a, b in pairs], 2 * half)
+
+
 def measure(problem):
     try:
         peers, operands, nbytes = made(problem)
@@ -97,6 +104,8 @@ def measure(problem):
         return
     for peer, call in peers.items():
         report(problem, peer, call, operands, nbytes)
+    del operands
+    print(json.dumps({"problem": problem, "copy_us": round(driver_copy_us(nbytes), 3)}), flush=True)
 
 
 def main():

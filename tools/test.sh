@@ -15,7 +15,7 @@ usage: tools/test.sh [STAGE…]     all of them when none is named
   format     clang-format
   unit       no GPU, no NVRTC
   store      the image store with many processes, kills and losses of power; all sizes: tools/store_full.sh
-  compile    every family through NVRTC, half of the long lists; QUERN_TEST_STRIDE=1 for all of them
+  compile    every family through NVRTC, a third of the long lists; QUERN_TEST_STRIDE=1 for all of them
   host       every kernel on the CPU, by the host driver
   docs       the commands, listings, examples, links and names of every page and help text
   consumer   host applications against the installed package, add_subdirectory, pkg-config and what cpack makes
@@ -63,7 +63,7 @@ stage_checks() {
   return $status
 }
 stage_format() { all_sources | xargs clang-format --dry-run --Werror; }
-stage_tiers() { QUERN_TEST_STRIDE=${QUERN_TEST_STRIDE:-2} tier "$(chosen_tiers '|')"; }
+stage_tiers() { QUERN_TEST_STRIDE=${QUERN_TEST_STRIDE:-3} tier "$(chosen_tiers '|')"; }
 stage_gpu() { tier gpu; }
 stage_compile12() {
   local nvrtc

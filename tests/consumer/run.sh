@@ -213,7 +213,8 @@ check "find_package: examples/row_softmax equals its reference, whatever the con
 
 # The same with the static library. Precompiled headers hide what a file forgot to include; clang-tidy has none of them.
 check "add_subdirectory: application builds as C++17 and C++20" \
-  build_app "$work/subdirectory" -DQUERN_SOURCE_DIR="$root" -DBUILD_SHARED_LIBS=OFF -DQUERN_PRECOMPILE=ON
+  build_app "$work/subdirectory" -DQUERN_SOURCE_DIR="$root" -DBUILD_SHARED_LIBS=OFF -DQUERN_PRECOMPILE=ON \
+  -DCMAKE_CXX_FLAGS_DEBUG=-O0  # a fifth of the build would be -g
 check "add_subdirectory: C++17 application runs" run_app "$work/subdirectory/app17"
 check "add_subdirectory: C++20 application runs" run_app "$work/subdirectory/app20"
 check "add_subdirectory: an application tunes on prepare" tunes "$work/subdirectory/tuned"

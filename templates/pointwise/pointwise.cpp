@@ -252,10 +252,16 @@ struct PointwiseFamily {
     return config;
   }
 
+  static bool has_columns(const Pointwise& p) {
+    return p.x_spread == Spread::column || (has_y(p) && p.y_spread == Spread::column) ||
+           p.bias_spread == Spread::column;
+  }
+
   // If slots divide a row, broadcasts stay in vectors; packed operands of other row lengths are processed as one long
   // row; the rest is ragged.
   static Config preferred(const Pointwise& p, const Target& target, const DeviceModel& model) {
     Config flat = config_for(p, target, kFlat);
+    if (has_columns(p)) flat[kVector] = 16;  // of 32 bytes in bf16 two broadcast columns take 112 registers
     if (packed(p) && !has_periodic(p)) return with_slots(p, model, flat);
     const bool fits = form_fits(p, target, flat) && row_has_few_slots(p, target, flat);
     if (fits) flat[kUnroll] = cycles_in_flight(p, slot_elements(p, flat), model);
@@ -312,9 +318,7 @@ struct PointwiseFamily {
   // less to share (on an H200, 100000 x 33 in fp32: 11.0 us, with two 11.4, with four 11.7), and beside an activation
   // of a few instructions nothing is gained (30000 x 2004 of relu in bf16: 58.2 us, with two 59.7, with four 60.7).
   static std::int32_t cycles_in_flight(const Pointwise& p, std::int64_t elements, const DeviceModel& model) {
-    const bool columns =
-        p.x_spread == Spread::column || (has_y(p) && p.y_spread == Spread::column) || p.bias_spread == Spread::column;
-    if (columns || elements != 8 || is_simple(p)) return 1;
+    if (has_columns(p) || elements != 8 || is_simple(p)) return 1;
     const std::int64_t threads = 1024 * std::int64_t{model.multiprocessors};
     const std::int64_t slots = p.rows == kOpen ? 2 * threads : p.rows * p.width / elements;
     return slots >= 4 * threads ? 4 : slots >= 2 * threads ? 2 : 1;

@@ -229,11 +229,14 @@ std::string check_scaling(const Rope& p) {
   return {};
 }
 
-// Where the host knows all positions, none may be outside the table.
+// Where the host knows all positions, none may be outside the table. Far outside a position would not fit 64 bits.
 std::string check_offset(const Rope& p, std::int64_t offset) {
   constexpr const char* kLeave = " or more, or beyond=identity to leave tokens outside the table as they are";
   if (p.position == RopePosition::tokens && offset != 0)
     return "position=tokens has an entry of the table for each token: leave out offset";
+  constexpr std::int64_t kFarthest = std::int64_t{1} << 62;
+  if (offset < -kFarthest || offset > kFarthest)
+    return "offset=" + std::to_string(offset) + " is out of range: it takes -2^62 to 2^62";
   const bool knows_all = !is_packed(p) && p.position == RopePosition::sequence && p.beyond == RopeBeyond::assume_valid;
   if (!knows_all || !has_table(p) || p.seq == 0) return {};
   if (offset < 0) return "offset=" + std::to_string(offset) + " is before the table: give 0" + kLeave;

@@ -32,7 +32,8 @@ struct RopeArgs {
   In slots = {};    // cache=slots: [batch, seq] of `index`
   In pages = {};    // cache=pages: [batch, max_pages] of i32
   Out report = {};  // one i64 for beyond=report; the caller sets it to -1, and it stays -1 if every position was good
-  std::int64_t offset = 0;   // added to every position; refused where the host knows that one leaves the table
+  // Added to every position, -2^62 to 2^62; refused where the host knows that one leaves the table.
+  std::int64_t offset = 0;
   std::int64_t cp_rank = 0;  // cp_size > 1: from 0 to cp_size - 1
   std::int64_t batch = kOpen;
   std::int64_t seq = kOpen;

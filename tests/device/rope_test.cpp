@@ -93,8 +93,13 @@ TEST_F(RopeLaunch, RefusesAnOffsetThatLeavesTheTable) {
   EXPECT_NE(refusal("seq=5 table_rows=30", "offset", largest), "");
   EXPECT_EQ(refusal("position=tokens seq=5", "offset", 1),
             "position=tokens has an entry of the table for each token: leave out offset");
-  for (const char* fields : {"seq=5 beyond=identity", "seq=5 table=computed"})
-    EXPECT_EQ(refusal(fields, "offset", largest - 9), "") << fields;
+  constexpr std::int64_t kFarthest = std::int64_t{1} << 62;
+  for (const char* fields : {"seq=5 beyond=identity", "seq=5 table=computed"}) {
+    EXPECT_EQ(refusal(fields, "offset", kFarthest), "") << fields;
+    EXPECT_EQ(refusal(fields, "offset", -kFarthest), "") << fields;
+    for (const std::int64_t offset : {kFarthest + 1, largest, -kFarthest - 1})
+      EXPECT_EQ(refusal(fields, "offset", offset), cat("offset=", offset, " is out of range: it takes -2^62 to 2^62"));
+  }
 }
 
 TEST_F(RopeLaunch, RefusesAnOffsetByTheExtentsOfTheLaunch) {

@@ -44,7 +44,7 @@ class Bench : public Command {
     arguments.words("[FAMILY...]", families_, "Families to measure; default all");
     arguments.option("--problem PROBLEM", problems_, "A problem instead of families, \"gather rows=64 count=64\"");
     arguments.option("--draw N", draw_, {1, 10000}, "N problems of each family, at random from its distribution");
-    arguments.option("--seed N", seed_, {0, kNoLimit}, "Of --draw; the same one gives the same problems; default 1");
+    arguments.option("--seed N", seed_, {0, kNoLimit}, "Of --draw; the same one gives the same problems");
     arguments.option("--device DEVICE", device_, "Where to run, cuda:0 (default), or host, for a functional run");
     arguments.option("--config CONFIG", kernel_.config, "Changes to each default config");
     arguments.option("--copy-config CONFIG", kernel_.copy_config, "Changes to the copy kernel's config");

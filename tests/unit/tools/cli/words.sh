@@ -15,6 +15,7 @@ check 'help lists the commands' grep -qx prewarm commands
 : >examples
 while read -r command; do
   check "help of $command" same_help "$command"
+  check "help of $command says no default twice" sh -c '! tr -s " \n" " " <direct | grep -q "default \([^ ]*\); default \1"'
   sed -n '/^Examples:/,/^$/s/^  \(quern .*\)/\1/p' direct >>examples
   sed -n '/^Actions:/,/^$/s/^  \([a-z]\+\) .*/\1/p' direct >actions
   while read -r action; do

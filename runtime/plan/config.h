@@ -18,9 +18,9 @@ std::string config_text(const Step& step, const void* problem, const Config& con
 // The changes of "threads=128,unroll=2", or of a config as config_text prints it.
 std::vector<std::string_view> changes_in(std::string_view config);
 
-// `base` with these changes, normalized. For a step with a name only the changes with its
-// prefix apply; the others belong to other steps. Throws Error (bad_input) for an unknown parameter, a value that is
-// not in its list, a parameter that does not apply, or a constraint that does not hold, with the constraint's sentence.
+// `base` with these changes, normalized. For a step with a name only the changes with its prefix apply; the others
+// belong to other steps. Throws Error (bad_input) for an unknown parameter, a value that is not in its list, a
+// parameter that does not apply, or a constraint that does not hold, with the constraint's sentence.
 Config parse_config(const Step& step, std::string_view changes, const Config& base, const void* problem,
                     const Target& target);
 

@@ -307,8 +307,7 @@ struct GatherFamily {
   }
 
   // A row length has few configs, so that a change of an extent is rarely a new image. The hints:
-  // - rows that are read again: evict-first stores leave room for them in L2, up to 19 % faster on an H200, but not
-  // where
+  // - rows that are read again: evict-first stores leave room for them in L2, up to 19 % faster on an H200. Not where
   //   they are few (172 of 31 KB 3.90 us, with both hints 3.74; 4000 of 2 KB 3.31 and 3.54);
   // - others: both hints, which gain 1 to 3 % up to 20 MB and up to 12 % in small problems. Not for short rows, where
   //   adjacent rows share fetched sectors, nor for windows and narrow elements, which share their reads through L1.

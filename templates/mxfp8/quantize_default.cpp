@@ -30,7 +30,7 @@ bool has_tiles(const Mxfp8& p, const DeviceModel& model, const Config& config, s
   return tiles_of(p, config) >= each * model.multiprocessors;
 }
 
-// The part of a tile's rows that a matrix has: a matrix of 32 rows leaves three of four threads idle.
+// Tiles by the rows that they have: one of a matrix of 32 rows counts as a quarter, as three of four threads are idle.
 std::int64_t filled_tiles(const Mxfp8& p, const Config& config) {
   const std::int64_t rows = matrix_of(p).rows;
   return rows != kOpen && rows < kTileRows && p.groups == 0 ? tiles_of(p, config) * rows / kTileRows

@@ -74,6 +74,8 @@ TEST(PointwiseVariants, RowsOfHalfASlotHaveNarrowSlotsForTwoOperandsAndWhereThey
 
 TEST(PointwiseVariants, ThirtyTwoBytesAreForBlackwellOnly) {
   EXPECT_EQ(summary("pointwise width=4096", {100, "a"}), "rows:32:32 ragged:16:1");
+  EXPECT_EQ(summary("pointwise width=43 x_spread=column", {100, "a"}), "flat:16:16 ragged:16:1")
+      << "elements of broadcast columns take registers";
   EXPECT_EQ(summary("pointwise width=4104", {100, "a"}), "rows:16:16 ragged:16:1");
   EXPECT_EQ(summary("pointwise width=4096", {120, "a"}), "rows:16:16 ragged:16:1");
 }

@@ -18,10 +18,10 @@ Config tile_config(std::int64_t vector, std::int32_t rows) {
   return config;
 }
 
-// An open extent counts as large.
+// An open extent counts as large: 2^40 tiles, which leaves room to multiply.
 std::int64_t tiles_of(const Mxfp8& p, const Config& config) {
   const Matrix m = matrix_of(p);
-  if (m.experts == kOpen || m.rows == kOpen || m.cols == kOpen) return std::int64_t{1} << 60;
+  if (m.experts == kOpen || m.rows == kOpen || m.cols == kOpen) return std::int64_t{1} << 40;
   if (has_matrices(p)) return most_elements(p) / (std::int64_t{kTileRows} * tile_columns(p, config));
   return m.experts * pieces(m.rows, kTileRows) * pieces(m.cols, tile_columns(p, config));
 }

@@ -6,14 +6,14 @@ namespace {
 
 using GatherCompile = CompileTest;
 
-const char* const kTypes[] = {"f64", "f32", "f16", "bf16", "e4m3", "e5m2", "e8m0",
-                              "i64", "i32", "i16", "i8",   "u8",   "c64",  "c128"};
+const char* const kElementTypes[] = {"f64", "f32", "f16", "bf16", "e4m3", "e5m2", "e8m0",
+                                     "i64", "i32", "i16", "i8",   "u8",   "c64",  "c128"};
 const char* const kModes[] = {"assume_valid", "minus_one_is_zero", "zero", "clamp", "wrap_negative", "trap", "report"};
 const char* const kIndices[] = {"i64", "i32", "i16", "i8", "u8"};
 
 TEST_F(GatherCompile, EveryTypeOnEveryArchitecture) {
   std::vector<Job> jobs;
-  for (const char* type : kTypes) {
+  for (const char* type : kElementTypes) {
     for (const std::string& arch : kArchitectures) jobs.push_back({cat("gather width=4096 dtype=", type), arch});
   }
   expect_each_good(jobs);

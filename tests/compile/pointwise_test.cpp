@@ -6,7 +6,7 @@ namespace {
 
 using PointwiseCompile = CompileTest;
 
-const char* const kTypes[] = {"f32", "f16", "bf16"};
+const char* const kFloatTypes[] = {"f32", "f16", "bf16"};
 #define QUERN_ACTIVATION_NAME(name, ...) #name,
 const char* const kActivations[] = {QUERN_ACTIVATIONS(QUERN_ACTIVATION_NAME)};
 #undef QUERN_ACTIVATION_NAME
@@ -15,7 +15,7 @@ const char* const kActivations[] = {QUERN_ACTIVATIONS(QUERN_ACTIVATION_NAME)};
 TEST_F(PointwiseCompile, EveryActivationOfEveryType) {
   std::vector<Job> jobs;
   for (const char* activation : kActivations) {
-    for (const char* type : kTypes) {
+    for (const char* type : kFloatTypes) {
       const char* rounding = jobs.size() % 2 == 0 ? "single" : "torch";
       jobs.push_back(
           {cat("pointwise width=4096 dtype=", type, " activation=", activation, " rounding=", rounding), "sm_90a"});
@@ -26,7 +26,7 @@ TEST_F(PointwiseCompile, EveryActivationOfEveryType) {
 
 TEST_F(PointwiseCompile, EveryTypeOnEveryArchitecture) {
   std::vector<Job> jobs;
-  for (const char* type : kTypes) {
+  for (const char* type : kFloatTypes) {
     for (const char* activation : {"identity", "relu", "gelu", "silu"}) {
       for (const std::string& arch : kArchitectures)
         jobs.push_back({cat("pointwise op=add_mul_act width=4096 dtype=", type, " activation=", activation), arch});
@@ -56,12 +56,12 @@ TEST_F(PointwiseCompile, EverySpread) {
 
 TEST_F(PointwiseCompile, EveryMixOfTypes) {
   std::vector<Job> jobs;
-  for (const char* x : kTypes) {
-    for (const char* y : kTypes) {
-      for (const char* out : kTypes) {
+  for (const char* x : kFloatTypes) {
+    for (const char* y : kFloatTypes) {
+      for (const char* out : kFloatTypes) {
         const std::size_t turn = jobs.size();
         jobs.push_back({cat("pointwise op=add_mul_act width=", turn % 2 == 0 ? 88 : 51, " dtype=", x, " y_dtype=", y,
-                            " bias_dtype=", kTypes[turn % 3], " out_dtype=", out,
+                            " bias_dtype=", kFloatTypes[turn % 3], " out_dtype=", out,
                             " rounding=", turn / 2 % 2 == 0 ? "torch" : "single"),
                         kArchitectures[turn % 4]});
       }

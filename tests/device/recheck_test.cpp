@@ -15,7 +15,7 @@ namespace {
 using test::Flaw;
 using namespace std::chrono_literals;
 
-std::string config(Flaw flaw) { return cat("flaw=", static_cast<int>(flaw), " threads=128"); }
+std::string config_of(Flaw flaw) { return cat("flaw=", static_cast<int>(flaw), " threads=128"); }
 
 class RecheckOnDevice : public test::DeviceTest {
  protected:
@@ -36,8 +36,8 @@ class RecheckOnDevice : public test::DeviceTest {
     const DevicePlace place = place_of(runtime(), pool.devices.front());
     const FamilySpace space(runtime().parse("flawed rows=33 width=100"), place.device.target);
     Record record;
-    record.config = config(recorded);
-    for (const Flaw rival : rivals) record.rivals.push_back({config(rival), 1});
+    record.config = config_of(recorded);
+    for (const Flaw rival : rivals) record.rivals.push_back({config_of(rival), 1});
     const int usual = space.find(
         variants_of(space.problem().family(), space.step(), space.problem().data(), space.target(), place.model, {})
             .front()
@@ -47,8 +47,9 @@ class RecheckOnDevice : public test::DeviceTest {
     return quern::recheck(*evaluator, space, points_of(record, space, usual));
   }
   static bool has_failed(const Rechecked& now, Flaw flaw, FailureKind kind) {
-    return std::any_of(now.failed.begin(), now.failed.end(),
-                       [&](const SweepTrial& trial) { return trial.config == config(flaw) && trial.failure == kind; });
+    return std::any_of(now.failed.begin(), now.failed.end(), [&](const SweepTrial& trial) {
+      return trial.config == config_of(flaw) && trial.failure == kind;
+    });
   }
 };
 

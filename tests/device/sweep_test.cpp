@@ -15,7 +15,7 @@ namespace {
 using test::Flaw;
 using namespace std::chrono_literals;
 
-constexpr const char* kProblem = "flawed rows=33 width=100";
+constexpr const char* kSweptProblem = "flawed rows=33 width=100";
 
 class SweepTest : public test::DeviceTest {
  protected:
@@ -190,11 +190,11 @@ TEST_F(SweepTest, ADeviceThatGoesAwayLeavesTheOthers) {
   settings.devices.push_back("cuda:999");
   settings.strategy = "exhaustive";
   settings.budget.evaluations = 3;
-  const Journal journal = sweep(kProblem, settings);
+  const Journal journal = sweep(kSweptProblem, settings);
   EXPECT_TRUE(journal.result);
   settings.devices = {settings.devices.front()};
   settings.worker.program = "/bin/false";
-  EXPECT_THROW(sweep(kProblem, settings), Error);
+  EXPECT_THROW(sweep(kSweptProblem, settings), Error);
 }
 
 TEST_F(SweepTest, EqualImagesWithEqualLaunchesAreMeasuredOnce) {

@@ -22,7 +22,7 @@ void check_description(std::string_view bytes, const cache::Entry* whole) {
 }
 
 // An entry has exactly one encoding.
-void check(std::string_view bytes) {
+void check_entry(std::string_view bytes) {
   std::string why;
   const auto entry = cache::parse(bytes, &why);
   require(why.empty() == entry.has_value(), "either an entry or a reason");
@@ -33,8 +33,8 @@ void check(std::string_view bytes) {
 }  // namespace
 
 void entry(std::string_view bytes) {
-  check(bytes);
-  check(sealed(bytes));
+  check_entry(bytes);
+  check_entry(sealed(bytes));
 }
 
 }  // namespace quern::fuzz

@@ -6,7 +6,7 @@
 namespace quern::fuzz {
 namespace {
 
-void check(std::string_view bytes) {
+void check_failure(std::string_view bytes) {
   std::string why;
   const auto failure = cache::parse_failure(bytes, &why);
   require(why.empty() == failure.has_value(), "either a failure or a reason");
@@ -16,8 +16,8 @@ void check(std::string_view bytes) {
 }  // namespace
 
 void failure(std::string_view bytes) {
-  check(bytes);
-  check(sealed(bytes));
+  check_failure(bytes);
+  check_failure(sealed(bytes));
 }
 
 }  // namespace quern::fuzz

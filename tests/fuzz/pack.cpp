@@ -13,7 +13,7 @@ using cache::Entry;
 using cache::PackIndex;
 using cache::PackRow;
 
-constexpr const char* kPath = "/images.pack";
+constexpr const char* kPackPath = "/images.pack";
 
 // Every row is found, and the entries fill the space between header and index.
 void check_index(const PackIndex& index, std::uint64_t file_bytes) {
@@ -100,10 +100,10 @@ std::string written(FileSystem& files, const std::vector<Entry>& entries, cache:
   return bytes;
 }
 
-void check_reading(std::string_view bytes) {
+void check_reading_pack(std::string_view bytes) {
   test::MemoryFiles files;
-  files.put(kPath, FileKind::regular, std::string(bytes));
-  const OpenFile file(files, kPath, O_RDONLY);
+  files.put(kPackPath, FileKind::regular, std::string(bytes));
+  const OpenFile file(files, kPackPath, O_RDONLY);
   std::string why;
   const auto index = cache::read_pack_index(files, file.get(), bytes.size(), &why);
   require(why.empty() == index.has_value(), "either an index or a reason");
@@ -117,16 +117,16 @@ void check_reading(std::string_view bytes) {
   if (index->form() == cache::PackForm::plain) require(again == bytes, "true rows are what the writer writes");
 }
 
-void check(std::string_view bytes) {
+void check_pack(std::string_view bytes) {
   check_splits(bytes);
-  check_reading(bytes);
+  check_reading_pack(bytes);
 }
 
 }  // namespace
 
 void pack(std::string_view bytes) {
-  check(bytes);
-  check(sealed_pack(bytes));
+  check_pack(bytes);
+  check_pack(sealed_pack(bytes));
 }
 
 }  // namespace quern::fuzz

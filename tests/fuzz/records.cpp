@@ -11,7 +11,7 @@
 namespace quern::fuzz {
 namespace {
 
-constexpr const char* kPath = "/data/records.jsonl";
+constexpr const char* kRecordsPath = "/data/records.jsonl";
 
 // An object with its check, in the position that it has in a line.
 std::string sealed_line(std::string_view line) {
@@ -65,23 +65,23 @@ Record own_record() {
 // A file with these bytes, appended to and merged: no readable line is lost.
 void check_file(std::string_view bytes, const ReadRecords& before) {
   test::MemoryFiles files;
-  files.put(kPath, FileKind::regular, std::string(bytes));
-  const RecordsFile file(files, kPath);
+  files.put(kRecordsPath, FileKind::regular, std::string(bytes));
+  const RecordsFile file(files, kRecordsPath);
   ReadRecords after;
   require(file.append(own_record()) == 0, "a record is appended to anything");
   require(file.read(after) == 0, "the file is read");
   require(after.records.size() == before.records.size() + 1, "appending loses nothing");
   require(after.records.back().record == own_record(), "what is appended comes last");
-  const Merged merged = merge_records(files, kPath, {});
+  const Merged merged = merge_records(files, kRecordsPath, {});
   require(file.read(after) == 0 && after.damaged.empty(), "a merged file has no damaged line");
   require(after.records.size() == merged.records, "and the reported records");
   require(after.newer_lines.size() == merged.newer_schema, "with lines of a newer schema");
-  const Merged again = merge_records(files, kPath, {});
+  const Merged again = merge_records(files, kRecordsPath, {});
   require(again.records == merged.records && again.older == 0 && again.damaged.empty(), "merging again does nothing");
 }
 
-void check(std::string_view bytes) {
-  const ReadRecords read = parse_records(bytes, kPath);
+void check_records(std::string_view bytes) {
+  const ReadRecords read = parse_records(bytes, kRecordsPath);
   check_lines(read.damaged);
   check_lines(read.newer);
   for (const ReadRecord& item : read.records) check_record(item);
@@ -91,8 +91,8 @@ void check(std::string_view bytes) {
 }  // namespace
 
 void records(std::string_view bytes) {
-  check(bytes);
-  check(sealed_lines(bytes));
+  check_records(bytes);
+  check_records(sealed_lines(bytes));
 }
 
 }  // namespace quern::fuzz

@@ -5,7 +5,7 @@
 namespace quern::fuzz {
 namespace {
 
-void check(std::string_view bytes) {
+void check_usage(std::string_view bytes) {
   const auto usage = cache::parse_usage(bytes);
   if (usage) require(cache::serialize(*usage) == bytes, "what is parsed serializes to the same bytes");
 }
@@ -13,8 +13,8 @@ void check(std::string_view bytes) {
 }  // namespace
 
 void usage(std::string_view bytes) {
-  check(bytes);
-  check(sealed_usage(bytes));
+  check_usage(bytes);
+  check_usage(sealed_usage(bytes));
 }
 
 }  // namespace quern::fuzz

@@ -63,7 +63,7 @@ TEST(Kill, InEveryWrite) { kill_each_scenario(Moment::in_a_write, "in every writ
 
 // ---- at random
 
-constexpr int kKeys = 6;
+constexpr int kKeysAtRandom = 6;
 
 StoreSettings crowded(const std::string& dir) {
   StoreSettings settings = in(dir);
@@ -74,7 +74,7 @@ StoreSettings crowded(const std::string& dir) {
 // A new store's result for one key.
 void do_something(const std::string& dir, Random& random) {
   Store store(crowded(dir), silent());
-  const int number = below(random, kKeys);
+  const int number = below(random, kKeysAtRandom);
   const Key key = key_of(number);
   switch (below(random, 12)) {
     case 0:
@@ -91,7 +91,7 @@ void do_something(const std::string& dir, Random& random) {
       break;
     case 4:
       try {
-        store.get_or_build(key_of(kKeys), &fail_for_good);
+        store.get_or_build(key_of(kKeysAtRandom), &fail_for_good);
       } catch (const Error&) {
       }
       break;
@@ -133,7 +133,7 @@ TEST(Kill, AtRandom) {
     kill_and_wait(process);
     left += left_behind(dir).size();
     EXPECT_EQ(why_account_short(dir), "");
-    expect_sound(dir, kKeys);
+    expect_sound(dir, kKeysAtRandom);
   }
   figures(cat("kill at random: ", cycles, " cycles, seed ", seed, ", ", left, " files left behind and swept; ",
               watch.text()));

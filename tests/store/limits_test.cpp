@@ -76,7 +76,7 @@ TEST(Limits, OfBytesHoldOverShortProcesses) { write_one_each({100'000, 100'000},
 
 // ---- readers of evicted entries
 
-constexpr int kKeys = 32;
+constexpr int kCrowdedKeys = 32;
 constexpr Limits kCrowded{kManyBytes, 8};  // a quarter of the keys
 
 struct Reads {
@@ -88,7 +88,7 @@ Reads read_victims(const std::string& dir, int rounds, std::uint64_t seed, const
   Reads reads;
   Random random(seed);
   for (int round = 0; round < rounds; ++round) {
-    const int number = below(random, kKeys);
+    const int number = below(random, kCrowdedKeys);
     Store store(limited(dir, kCrowded), silent());
     const auto found = store.find(key_of(number));
     ++(found ? reads.hits : reads.misses);

@@ -11,14 +11,14 @@ namespace {
 
 constexpr std::uint64_t kSeed = 5;
 
-struct Totals {
+struct PowerTotals {
   std::size_t calls = 0, points = 0, sampled_points = 0;
   std::set<DiskState> seen;  // of one scenario: most points have the same states
   std::size_t states = 0;
   std::size_t short_accounts = 0;  // until the next full scan: the account is not synced
 };
 
-void check(const DiskState& state, Totals* totals) {
+void check(const DiskState& state, PowerTotals* totals) {
   if (!totals->seen.insert(state).second) return;
   ++totals->states;
   const Scratch scratch;
@@ -28,7 +28,7 @@ void check(const DiskState& state, Totals* totals) {
 }
 
 // All states of one point if there are at most `most`, else that many random ones.
-void lose_power(const DiskModel& model, int most, Totals* totals) {
+void lose_power(const DiskModel& model, int most, PowerTotals* totals) {
   std::vector<DiskState> states;
   Choices choices;
   bool more = true;
@@ -54,7 +54,7 @@ std::vector<DiskCall> record(const Scenario& scenario, const std::string& dir, s
 TEST(PowerLoss, AfterEveryCall) {
   const int most = sized(5000, 50);
   const Stopwatch watch;
-  Totals totals;
+  PowerTotals totals;
   for (const Scenario& scenario : scenarios()) {
     if (!scenario.synced) continue;
     SCOPED_TRACE(scenario.name);

@@ -6,7 +6,7 @@
 namespace quern::cache {
 namespace {
 
-constexpr std::chrono::milliseconds kBuildTime{2};  // long enough for others to start waiting
+constexpr std::chrono::milliseconds kStormBuildTime{2};  // long enough for others to start waiting
 
 // DIR LOG TALLY KEYS SEED GATE
 int storm(const Arguments& arguments) {
@@ -17,7 +17,7 @@ int storm(const Arguments& arguments) {
   pass_barrier(arguments[5]);
   for (const int number : order) {
     const std::string wrong =
-        why_wrong(*store.get_or_build(key_of(number), log.build(number, kBuildTime)).entry, number);
+        why_wrong(*store.get_or_build(key_of(number), log.build(number, kStormBuildTime)).entry, number);
     if (!wrong.empty()) return std::fprintf(stderr, "%s\n", wrong.c_str()), 1;
   }
   Tally(arguments[2]).add(store.counters());
@@ -25,12 +25,12 @@ int storm(const Arguments& arguments) {
 }
 const WorkerRow kStorm("storm", storm);
 
-struct Totals {
+struct StormTotals {
   int builds = 0;
   std::uint64_t waits = 0, hits = 0;
 };
 
-void run_storm(int processes, int keys, int round, Totals* totals) {
+void run_storm(int processes, int keys, int round, StormTotals* totals) {
   const Scratch scratch;
   const BuildLog log(scratch / "builds");
   const Tally tally(scratch / "tally");
@@ -58,7 +58,7 @@ void run_storm(int processes, int keys, int round, Totals* totals) {
 TEST(Storm, EveryKeyIsBuiltOnce) {
   const int processes = 64, keys = 64, rounds = sized(10, 2);
   const Stopwatch watch;
-  Totals totals;
+  StormTotals totals;
   for (int round = 0; round < rounds; ++round) run_storm(processes, keys, round, &totals);
   figures(cat("storm: ", rounds, " rounds of ", processes, " processes and ", keys, " keys; ", totals.builds,
               " builds, ", totals.waits, " waits for another process, ", totals.hits, " hits; ", watch.text()));

@@ -11,7 +11,7 @@
 namespace quern::cache {
 namespace {
 
-constexpr std::chrono::milliseconds kBuildTime{1};
+constexpr std::chrono::milliseconds kViewBuildTime{1};
 
 enum class Mood {
   calm,
@@ -83,7 +83,7 @@ class Views {
     check.arrive_and_wait();
     for (const int number : order) {
       try {
-        const auto found = store.get_or_build(key_of(number), logs_[view].build(number, kBuildTime));
+        const auto found = store.get_or_build(key_of(number), logs_[view].build(number, kViewBuildTime));
         if (!why_wrong(*found.entry, number).empty()) ++wrong_;
       } catch (...) {
         ++wrong_;

@@ -17,8 +17,8 @@ std::string repeated(const std::string& width, int count) {
   return widths;
 }
 
-const std::vector<std::string> kTypes = {"dtype=u8", "dtype=bf16", "dtype=f32", "dtype=f64", "dtype=c128"};
-const std::vector<std::string> kPasses = {"pass=forward", "pass=backward"};
+const std::vector<std::string> kConcatTypes = {"dtype=u8", "dtype=bf16", "dtype=f32", "dtype=f64", "dtype=c128"};
+const std::vector<std::string> kConcatPasses = {"pass=forward", "pass=backward"};
 
 // As it is, and in the ragged form, which small problems take only where their rows are open.
 void add(std::vector<Case>& cases, const std::string& problem, int offset = 0) {
@@ -33,7 +33,7 @@ void add(std::vector<Case>& cases, const std::string& problem, int offset = 0) {
 
 // A DLRM's, torchrec's and xformers' shapes.
 void published_concats(std::vector<Case>& cases) {
-  for (const std::string& pass : kPasses) {
+  for (const std::string& pass : kConcatPasses) {
     for (const int rows : {1, 2, 64, 128, 513}) {
       cases.push_back({columns(rows, repeated("16", 27), cat("dtype=f32 ", pass))});
       cases.push_back({columns(rows, cat("13,", repeated("16", 26)), cat("dtype=f32 ", pass))});
@@ -43,7 +43,7 @@ void published_concats(std::vector<Case>& cases) {
     cases.push_back({flat("48,17", "1536,384", pass)});
   }
   // xformers' index_select_cat, and its gradient.
-  for (const std::string& pass : kPasses) {
+  for (const std::string& pass : kConcatPasses) {
     cases.push_back({flat("28,115", "38400,76800", cat("index=i64 source_rows=48,192 dtype=f16 ", pass))});
     for (const char* width : {"64", "128", "256", "512"})
       cases.push_back({flat("1024", width, cat("index=i64 source_rows=4096 dtype=f16 ", pass))});
@@ -53,8 +53,8 @@ void published_concats(std::vector<Case>& cases) {
 
 // Every width around a vector, with sources of no width at the start, between others and at the end.
 void odd_concats(std::vector<Case>& cases) {
-  for (const std::string& type : kTypes) {
-    for (const std::string& pass : kPasses) {
+  for (const std::string& type : kConcatTypes) {
+    for (const std::string& pass : kConcatPasses) {
       const std::string rest = cat(type, " ", pass);
       for (const int rows : {0, 1, 15, 33, 300}) {
         add(cases, columns(rows, "13,64,1,33", rest), rows % 3);
@@ -79,8 +79,8 @@ void odd_concats(std::vector<Case>& cases) {
 
 // Gaps in sources and in out, which stay as they were, and rows that are far apart.
 void strided_concats(std::vector<Case>& cases) {
-  for (const std::string& type : kTypes) {
-    for (const std::string& pass : kPasses) {
+  for (const std::string& type : kConcatTypes) {
+    for (const std::string& pass : kConcatPasses) {
       const std::string rest = cat(type, " ", pass);
       add(cases, columns(90, "13,64,1,33", cat(rest, " out_stride=112")));
       add(cases, columns(90, "13,64,1,33", cat(rest, " out_stride=115 strides=0,67,9,33")), 1);
@@ -96,8 +96,8 @@ void strided_concats(std::vector<Case>& cases) {
 }
 
 void flat_concats(std::vector<Case>& cases) {
-  for (const std::string& type : kTypes) {
-    for (const std::string& pass : kPasses) {
+  for (const std::string& type : kConcatTypes) {
+    for (const std::string& pass : kConcatPasses) {
       const std::string rest = cat(type, " ", pass);
       for (const char* counts : {"90,7,0,33", "1,0,0,1", "0,0,0,0", "513,2049,1,5"}) {
         add(cases, flat(counts, "13,64,1,33", rest));
@@ -111,7 +111,7 @@ void flat_concats(std::vector<Case>& cases) {
 }
 
 void picked_concats(std::vector<Case>& cases) {
-  for (const std::string& type : kTypes) {
+  for (const std::string& type : kConcatTypes) {
     for (const char* index : {"index=i32", "index=i64"}) {
       for (const char* mode : {"assume_valid", "minus_one_is_zero", "zero"}) {
         const std::string rest = cat(type, " ", index, " mode=", mode);
@@ -138,7 +138,7 @@ void picked_concats(std::vector<Case>& cases) {
 }
 
 void configured_concats(std::vector<Case>& cases) {
-  for (const std::string& pass : kPasses) {
+  for (const std::string& pass : kConcatPasses) {
     for (const char* config :
          {"form=0,unroll=1,threads=64", "form=0,unroll=8,threads=512", "form=1,unroll=1,threads=512",
           "form=1,unroll=16,threads=128", "form=1,unroll=2,threads=64,load_once=1,store_stream=1"}) {

@@ -10,17 +10,17 @@ namespace {
 
 const std::vector<std::string> kDtypes = {"dtype=f32", "dtype=f16", "dtype=bf16"};
 
-struct Shape {
+struct PeerShape {
   int tokens;
   int experts;
   int hidden;
   int topk;
 };
 
-std::string map(const Shape& s, const std::string& rest) {
+std::string map(const PeerShape& s, const std::string& rest) {
   return cat("moe_map tokens=", s.tokens, " experts=", s.experts, " topk=", s.topk, " ", rest);
 }
-std::string rows(const std::string& family, const Shape& s, const std::string& rest) {
+std::string rows(const std::string& family, const PeerShape& s, const std::string& rest) {
   return cat(family, " tokens=", s.tokens, " experts=", s.experts, " hidden=", s.hidden, " topk=", s.topk, " ", rest);
 }
 
@@ -32,15 +32,15 @@ Case full(const std::string& problem) {
 
 // ---- TransformerEngine: test_permutation
 
-const Shape kPermuted[] = {{4096, 7, 4096, 2}, {4096, 7, 4096, 5}, {4096, 16, 4096, 2}, {4096, 16, 4096, 5}};
-const Shape kPadded[] = {{4096, 8, 1280, 2}, {4096, 64, 4096, 6}, {4096, 256, 7168, 6}, {4096, 512, 9216, 8}};
-const Shape kSmall = {12, 4, 16, 2}, kEmpty = {0, 8, 4096, 2}, kOneRoute = {4096, 7, 4096, 1};
+const PeerShape kPermuted[] = {{4096, 7, 4096, 2}, {4096, 7, 4096, 5}, {4096, 16, 4096, 2}, {4096, 16, 4096, 5}};
+const PeerShape kPadded[] = {{4096, 8, 1280, 2}, {4096, 64, 4096, 6}, {4096, 256, 7168, 6}, {4096, 512, 9216, 8}};
+const PeerShape kSmall = {12, 4, 16, 2}, kEmpty = {0, 8, 4096, 2}, kOneRoute = {4096, 7, 4096, 1};
 // All routes, or 2039 rows.
 const std::vector<std::string> kCapacities = {"", "capacity=2039"};
 const std::vector<std::string> kMasks = {"map=mask", "map=mask index=i32", "map=mask row_id_map=write"};
 
 void transformer_engine_maps(std::vector<Case>& cases) {
-  for (const Shape& s : kPermuted) {
+  for (const PeerShape& s : kPermuted) {
     for (const std::string& capacity : kCapacities) {
       for (const std::string& mask : kMasks) {
         cases.push_back({map(s, cat(mask, " ", capacity))});
@@ -50,14 +50,14 @@ void transformer_engine_maps(std::vector<Case>& cases) {
       cases.push_back({map(s, cat("map=ids ", capacity))});
     }
   }
-  for (const Shape& s : kPadded) {
+  for (const PeerShape& s : kPadded) {
     for (const std::string& mask : kMasks) cases.push_back({map(s, cat(mask, " align=16"))});
   }
   for (const char* kind : {"map=ids", "map=mask row_id_map=write"}) {
     cases.push_back({map(kSmall, cat(kind, " capacity=23"))});
     cases.push_back({map(kEmpty, kind)});
     cases.push_back({map(kOneRoute, kind)});
-    for (const Shape& s : {Shape{4096, 256, 0, 8}, {16384, 128, 0, 6}, {16384, 4, 0, 1}})
+    for (const PeerShape& s : {PeerShape{4096, 256, 0, 8}, {16384, 128, 0, 6}, {16384, 4, 0, 1}})
       cases.push_back({map(s, cat(kind, " align=16"))});
   }
 }
@@ -68,11 +68,11 @@ void transformer_engine_rows(const std::string& family, const std::vector<std::s
   for (const std::string& kind : kinds) {
     for (const std::string& dtype : kDtypes) {
       const std::string rest = cat(kind, " ", dtype);
-      for (const Shape& s : kPermuted) {
+      for (const PeerShape& s : kPermuted) {
         for (const std::string& capacity : kCapacities)
           cases.push_back(full(rows(family, s, cat(rest, " ", capacity))));
       }
-      for (const Shape& s : kPadded) cases.push_back(full(rows(family, s, cat(rest, " align=16"))));
+      for (const PeerShape& s : kPadded) cases.push_back(full(rows(family, s, cat(rest, " align=16"))));
       cases.push_back(full(rows(family, kOneRoute, rest)));
       cases.push_back({rows(family, kSmall, cat(rest, " capacity=23"))});
       cases.push_back({rows(family, kEmpty, rest)});
@@ -81,11 +81,11 @@ void transformer_engine_rows(const std::string& family, const std::vector<std::s
   for (const char* dtype : {"dtype=e4m3", "dtype=e5m2"}) {
     for (const char* scaling : {"", " scaling=block128", " scaling=mx"}) {
       const std::string rest = cat(quantized, " ", dtype, scaling);
-      for (const Shape& s : kPermuted) {
+      for (const PeerShape& s : kPermuted) {
         for (const std::string& capacity : kCapacities)
           cases.push_back(full(rows(family, s, cat(rest, " ", capacity))));
       }
-      for (const Shape& s : kPadded) cases.push_back(full(rows(family, s, cat(rest, " align=16"))));
+      for (const PeerShape& s : kPadded) cases.push_back(full(rows(family, s, cat(rest, " align=16"))));
       cases.push_back({rows(family, kSmall, cat(rest, " capacity=23"))});
     }
   }
@@ -108,8 +108,8 @@ void transformer_engine_chunks(std::vector<Case>& cases) {
 
 // ---- vLLM: permute and unpermute, with expert parallelism
 
-std::vector<Shape> vllm_shapes() {
-  std::vector<Shape> shapes;
+std::vector<PeerShape> vllm_shapes() {
+  std::vector<PeerShape> shapes;
   for (const int tokens : {1, 33, 1024, 5000}) {
     for (const int hidden : {2048, 7168}) {
       for (const int experts : {16, 64, 256}) {
@@ -122,7 +122,7 @@ std::vector<Shape> vllm_shapes() {
 const std::vector<int> kDevices = {1, 4, 16};
 
 void vllm_maps(std::vector<Case>& cases) {
-  for (const Shape& s : vllm_shapes()) {
+  for (const PeerShape& s : vllm_shapes()) {
     if (s.hidden != 2048) continue;
     for (const int devices : kDevices) {
       const std::string global = devices == 1 ? "" : cat(" global=", s.experts);
@@ -133,7 +133,7 @@ void vllm_maps(std::vector<Case>& cases) {
 }
 
 void vllm_rows(const std::string& problem, std::vector<Case>& cases) {
-  for (const Shape& s : vllm_shapes()) {
+  for (const PeerShape& s : vllm_shapes()) {
     for (const int devices : kDevices)
       cases.push_back(full(rows(problem, {s.tokens, s.experts / devices, s.hidden, s.topk}, "")));
   }
@@ -141,11 +141,11 @@ void vllm_rows(const std::string& problem, std::vector<Case>& cases) {
 
 // ---- TileOPs, which has H200 figures, and torchtitan
 
-const Shape kTileOps[] = {{512, 8, 4096, 2},  {2048, 8, 4096, 2},  {4096, 8, 4096, 2},  {512, 256, 7168, 8},
-                          {32, 128, 7168, 8}, {128, 128, 7168, 8}, {512, 128, 7168, 8}, {4096, 128, 7168, 8}};
+const PeerShape kTileOps[] = {{512, 8, 4096, 2},  {2048, 8, 4096, 2},  {4096, 8, 4096, 2},  {512, 256, 7168, 8},
+                              {32, 128, 7168, 8}, {128, 128, 7168, 8}, {512, 128, 7168, 8}, {4096, 128, 7168, 8}};
 
 void tile_ops(const std::string& problem, std::vector<Case>& cases) {
-  for (const Shape& s : kTileOps) cases.push_back(full(rows(problem, s, "")));
+  for (const PeerShape& s : kTileOps) cases.push_back(full(rows(problem, s, "")));
 }
 
 void torchtitan_maps(std::vector<Case>& cases) {
@@ -165,7 +165,7 @@ void add_peer_maps(std::vector<Case>& cases) {
   transformer_engine_maps(cases);
   vllm_maps(cases);
   torchtitan_maps(cases);
-  for (const Shape& s : kTileOps) cases.push_back({map(s, "")});
+  for (const PeerShape& s : kTileOps) cases.push_back({map(s, "")});
 }
 
 void add_peer_permutes(std::vector<Case>& cases) {

@@ -7,7 +7,7 @@ namespace quern::test {
 namespace {
 
 const std::vector<std::string> kDirections = {"row", "col", "both"};
-const std::vector<std::string> kTypes = {"bf16", "f32", "f16"};
+const std::vector<std::string> kMxfp8Types = {"bf16", "f32", "f16"};
 
 std::string mxfp8(int rows, int cols, const std::string& rest, int experts = 1) {
   return cat("mxfp8 rows=", rows, " cols=", cols, experts == 1 ? "" : cat(" experts=", experts), " ", rest);
@@ -34,7 +34,7 @@ void published_shapes(std::vector<Case>& cases) {
 
 // Every legal combination of policy, mode, element and source type, in each direction.
 void numerics(std::vector<Case>& cases) {
-  for (const std::string& type : kTypes) {
+  for (const std::string& type : kMxfp8Types) {
     for (const char* element : {"e4m3", "e5m2"}) {
       for (const char* how : {"mode=floor", "mode=rceil", "mode=ceil", "mode=even", "mode=rceil policy=te"}) {
         for (const std::string& direction : kDirections)
@@ -65,7 +65,7 @@ void layouts(std::vector<Case>& cases) {
 
 // Dimensions that are not a multiple of 32, at every alignment; misaligned pointers.
 void tails(std::vector<Case>& cases) {
-  for (const std::string& type : kTypes) {
+  for (const std::string& type : kMxfp8Types) {
     for (const std::string& direction : kDirections) {
       const std::string rest = cat("direction=", direction, " dtype=", type);
       const int shapes[][2] = {{993, 512}, {16, 48}, {1, 16},     {1, 1},    {65, 80},
@@ -103,7 +103,7 @@ void crooked_lines(std::vector<Case>& cases) {
 void expert_strides(std::vector<Case>& cases) {
   for (const std::string& direction : kDirections) {
     const std::string made = cat("direction=", direction);
-    for (const std::string& type : kTypes) {
+    for (const std::string& type : kMxfp8Types) {
       for (const char* strides : {"source_expert_stride=15424", "source_expert_stride=15364",
                                   "source_expert_stride=15361", "source_stride=480 source_expert_stride=160"})
         cases.push_back({mxfp8(96, 160, cat(made, " dtype=", type, " ", strides), 3)});
@@ -123,7 +123,7 @@ void expert_strides(std::vector<Case>& cases) {
 
 // Outputs whose lines have gaps: pitches that divide a vector and that do not, in every direction, order and form.
 void out_strides(std::vector<Case>& cases) {
-  for (const std::string& type : kTypes) {
+  for (const std::string& type : kMxfp8Types) {
     for (const std::string& rest : {cat("dtype=", type), cat("tail=pad dtype=", type)}) {
       for (const char* stride : {"176", "168", "161"}) {
         cases.push_back({mxfp8(96, 160, cat(rest, " out_stride=", stride), 3)});
@@ -179,7 +179,7 @@ void padded_scales(std::vector<Case>& cases) {
 // end.
 void cut_bands(std::vector<Case>& cases) {
   for (const int lines : {1, 31, 33, 100, 129}) {
-    for (const std::string& type : kTypes) {
+    for (const std::string& type : kMxfp8Types) {
       cases.push_back({mxfp8(96, lines, cat("direction=col source_order=rows dtype=", type), 2)});
       cases.push_back(
           with("form=1,vector=8,unroll=1,threads=128", mxfp8(lines, 96, cat("direction=row dtype=", type), 2)));
@@ -301,7 +301,7 @@ void prologues(std::vector<Case>& cases) {
     }
     for (const std::string& direction : kDirections) {
       const std::string rest = cat(made, " direction=", direction, " activation=");
-      for (const std::string& type : kTypes) {
+      for (const std::string& type : kMxfp8Types) {
         for (const char* how : {"gelu mode=floor", "srelu policy=te", "relu block=square", "cos tail=pad"})
           cases.push_back({mxfp8(160, 288, cat(rest, how, " dtype=", type), 2)});
       }
@@ -330,7 +330,7 @@ void sums(std::vector<Case>& cases) {
     cases.push_back({mxfp8(0, 64, made)});
     cases.push_back({mxfp8(96, 96, cat(made, " dtype=f32 prologue=act activation=gelu"))});
     cases.push_back({mxfp8(96, 96, cat(made, " dtype=f32 prologue=dgated activation=silu"))});
-    for (const std::string& type : kTypes) {
+    for (const std::string& type : kMxfp8Types) {
       for (const char* rest : {"", " block=square", " scale_layout=blocked", " prologue=dgated activation=relu",
                                " prologue=gated activation=hardswish", " source_stride=1184", " noop=flag"})
         cases.push_back({mxfp8(160, 288, cat(made, rest, " experts=3 dtype=", type), 1)});
@@ -349,7 +349,7 @@ void sums(std::vector<Case>& cases) {
 void tensor_scales(std::vector<Case>& cases) {
   for (const std::string& direction : kDirections) {
     const std::string rest = cat("scaling=tensor direction=", direction);
-    for (const std::string& type : kTypes) {
+    for (const std::string& type : kMxfp8Types) {
       for (const char* element : {"e4m3", "e5m2"}) {
         for (const auto& [rows, cols] : {std::pair{256, 320}, {33, 31}, {1, 1}, {127, 400}, {65, 2050}})
           cases.push_back(
@@ -371,7 +371,7 @@ void tensor_scales(std::vector<Case>& cases) {
 }
 
 void row_scales(std::vector<Case>& cases) {
-  for (const std::string& type : kTypes) {
+  for (const std::string& type : kMxfp8Types) {
     for (const char* mode : {"exact", "rceil", "floor", "ceil", "even"}) {
       for (const char* element : {"e4m3", "e5m2"})
         cases.push_back({mxfp8(67, 1000, cat("scaling=row mode=", mode, " dtype=", type, " element=", element))});
@@ -396,7 +396,7 @@ void row_scales(std::vector<Case>& cases) {
 
 void block_scales(std::vector<Case>& cases) {
   for (const std::string& direction : kDirections) {
-    for (const std::string& type : kTypes) {
+    for (const std::string& type : kMxfp8Types) {
       const std::string rest = cat("scaling=block128 direction=", direction, " dtype=", type);
       for (const char* mode : {"exact", "rceil", "floor", "ceil", "even"}) {
         for (const char* element : {"e4m3", "e5m2"})

@@ -14,9 +14,9 @@ std::string shape(int batch, int seq, int heads, int kv_heads, int dim) {
 }
 
 const std::vector<std::string> kStyles = {"half", "interleaved"};
-const std::vector<std::string> kPasses = {"forward", "backward", "inverse"};
+const std::vector<std::string> kRopePasses = {"forward", "backward", "inverse"};
 const std::vector<std::string> kLayouts = {"bshd", "sbhd", "bhsd"};
-const std::vector<std::string> kTypes = {"bf16", "f16", "f32"};
+const std::vector<std::string> kRopeTypes = {"bf16", "f16", "f32"};
 
 // Takes one of `choices`, another one at each call.
 const std::string& next(const std::vector<std::string>& choices, std::size_t i) { return choices[i % choices.size()]; }
@@ -46,8 +46,8 @@ void peers_shapes(std::vector<Case>& cases) {
   std::size_t i = 0;
   for (const std::string& each : shapes) {
     for (const std::string& style : kStyles) {
-      cases.push_back({cat(each, " style=", style, " pass=", next(kPasses, i), " layout=", next(kLayouts, i / 2),
-                           " dtype=", next(kTypes, i / 3))});
+      cases.push_back({cat(each, " style=", style, " pass=", next(kRopePasses, i), " layout=", next(kLayouts, i / 2),
+                           " dtype=", next(kRopeTypes, i / 3))});
       ++i;
     }
   }
@@ -63,7 +63,7 @@ void tables_and_positions(std::vector<Case>& cases) {
           cases.push_back(
               {cat(shape(3, 13, 3, 2, 48), " rotary_dim=32 table_rows=", cat(beyond) == "assume_valid" ? 40 : 9,
                    " table=", table, " table_dtype=", table_dtype, " position=", position, " beyond=", beyond,
-                   " style=", next(kStyles, i), " dtype=", next(kTypes, i / 2),
+                   " style=", next(kStyles, i), " dtype=", next(kRopeTypes, i / 2),
                    " place=", i % 3 == 0 ? "in_place" : "separate", " layout=", next(kLayouts, i)),
                static_cast<int>(i % 2)});
           ++i;
@@ -80,8 +80,9 @@ void computed(std::vector<Case>& cases) {
        {"theta=10000", "theta=500000 rope_scaling=llama3", "theta=1000000 rope_scaling=linear factor=4"}) {
     for (const char* parts :
          {"head_dim=64", "head_dim=44 rotary_dim=34", "head_dim=128 rotary_dim=64 rotary_offset=64"}) {
-      cases.push_back({cat("rope batch=2 seq=9 heads=3 kv_heads=2 ", parts, " table=computed ", frequencies, " style=",
-                           next(kStyles, i), " pass=", next(kPasses, i), " dtype=", next(kTypes, i / 2), " position=",
+      cases.push_back({cat("rope batch=2 seq=9 heads=3 kv_heads=2 ", parts, " table=computed ", frequencies,
+                           " style=", next(kStyles, i), " pass=", next(kRopePasses, i),
+                           " dtype=", next(kRopeTypes, i / 2), " position=",
                            i % 3 == 0   ? "ids"
                            : i % 3 == 1 ? "starts"
                                         : "sequence"),
@@ -100,7 +101,7 @@ void angles(std::vector<Case>& cases) {
                                 "head_dim=128 rotary_dim=64 rotary_offset=64 beyond=identity position=ids table_rows=9",
                                 "head_dim=6 place=in_place", "head_dim=24 layout=thd cp_size=2"}) {
         cases.push_back({cat("rope batch=2 seq=14 heads=3 kv_heads=2 table=angles ", parts, " style=", style,
-                             " pass=", pass, " dtype=", next(kTypes, i)),
+                             " pass=", pass, " dtype=", next(kRopeTypes, i)),
                          static_cast<int>(i % 2)});
         ++i;
       }
@@ -116,9 +117,10 @@ void packed(std::vector<Case>& cases) {
         "batch=1 seq=1 heads=1", "batch=0 seq=7 heads=2", "batch=3 seq=0 heads=2"}) {
     for (const char* rest :
          {"", "position=starts index=i32", "table=joined beyond=report table_rows=5", "table=computed"}) {
-      cases.push_back({cat("rope ", extents, " head_dim=32 layout=thd place=", i % 2 == 0 ? "separate " : "in_place ",
-                           rest, rest[0] == 0 ? "" : " ", "style=", next(kStyles, i / 2), " dtype=", next(kTypes, i)),
-                       static_cast<int>(i % 2)});
+      cases.push_back(
+          {cat("rope ", extents, " head_dim=32 layout=thd place=", i % 2 == 0 ? "separate " : "in_place ", rest,
+               rest[0] == 0 ? "" : " ", "style=", next(kStyles, i / 2), " dtype=", next(kRopeTypes, i)),
+           static_cast<int>(i % 2)});
       ++i;
     }
   }
@@ -137,9 +139,10 @@ void sections(std::vector<Case>& cases) {
         "head_dim=32 sections=0,3,0,13"}) {
     for (const char* rest : {"position=ids table_rows=50", "position=tokens table=doubled table_dtype=bf16",
                              "position=ids table=computed", "position=ids beyond=report table=joined table_rows=9"}) {
-      cases.push_back({cat("rope batch=2 seq=13 heads=3 kv_heads=1 ", parts, " ", rest, " style=", next(kStyles, i / 2),
-                           " dtype=", next(kTypes, i), " pass=", next(kPasses, i), " layout=", next(kLayouts, i)),
-                       static_cast<int>(i % 2)});
+      cases.push_back(
+          {cat("rope batch=2 seq=13 heads=3 kv_heads=1 ", parts, " ", rest, " style=", next(kStyles, i / 2),
+               " dtype=", next(kRopeTypes, i), " pass=", next(kRopePasses, i), " layout=", next(kLayouts, i)),
+           static_cast<int>(i % 2)});
       ++i;
     }
   }
@@ -163,7 +166,7 @@ void caches(std::vector<Case>& cases) {
                              has_ids ? "head_dim=2" : "head_dim=32 layout=thd", "head_dim=16 beyond=identity",
                              "head_dim=34 layout=bhsd place=in_place"}) {
       cases.push_back({cat("rope batch=3 seq=13 heads=3 kv_heads=2 ", place, " ", rest, " style=", next(kStyles, i),
-                           " dtype=", next(kTypes, i / 2), place.empty() || i % 3 == 0 ? " values=copied" : ""),
+                           " dtype=", next(kRopeTypes, i / 2), place.empty() || i % 3 == 0 ? " values=copied" : ""),
                        static_cast<int>(i % 2)});
       ++i;
     }
@@ -185,7 +188,7 @@ void quantized(std::vector<Case>& cases) {
                               "head_dim=192 rotary_dim=64 rotary_offset=128 beyond=identity table_rows=9 layout=sbhd",
                               "head_dim=64 k_strides=700,64,64 table=angles layout=bhsd"}) {
       cases.push_back({cat("rope batch=3 seq=11 heads=3 kv_heads=1 ", outputs, " ", parts, " style=", next(kStyles, i),
-                           " dtype=", next(kTypes, i / 2)),
+                           " dtype=", next(kRopeTypes, i / 2)),
                        static_cast<int>(i % 2)});
       ++i;
     }
@@ -223,7 +226,7 @@ void odd_heads(std::vector<Case>& cases) {
             "head_dim=72 rotary_dim=64 rotary_offset=7", "head_dim=33 rotary_dim=30 rotary_offset=2", "head_dim=512"}) {
         cases.push_back(
             {cat("rope ", i % 3 == 0 ? "batch=1 seq=1 heads=1 kv_heads=7 " : "batch=2 seq=5 heads=3 ", parts,
-                 " style=", style, " place=", place, " dtype=", next(kTypes, i), " layout=", next(kLayouts, i / 2)),
+                 " style=", style, " place=", place, " dtype=", next(kRopeTypes, i), " layout=", next(kLayouts, i / 2)),
              static_cast<int>(i % 2)});
         ++i;
       }

@@ -18,8 +18,8 @@ Family copy(const char* name) {
 }
 
 // The family with its only step changed; `steps` owns the step and must outlive the Runtime.
-using Steps = std::deque<Step>;
-void change_step(Family& family, Steps& steps, void (*change)(Step&)) {
+using StepList = std::deque<Step>;
+void change_step(Family& family, StepList& steps, void (*change)(Step&)) {
   Step& step = steps.emplace_back(family.steps[0]);
   change(step);
   family.steps.rows = &step;
@@ -71,7 +71,7 @@ TEST_F(Families, ADescriptorThatIsNotWholeIsRefusedByName) {
   static const std::vector<Parameter> seventeen(17, {"a", kValues, true, ""});
   static constexpr Parameter kElsewhere[] = {
       {"a", kValues, true, "", [](const void*, const Config&) { return false; }, 7}};
-  static Steps steps;
+  static StepList steps;
   static const Field kBeyond[] = {extent_field("rows", sizeof(Gather), true, "")};
   static const LaunchExtent kExtent[] = {{"rows", sizeof(GatherArgs), nullptr}};
   static const Scalar kScalar[] = {{"alpha", sizeof(GatherArgs), "", nullptr}};
@@ -121,7 +121,7 @@ TEST_F(Families, ADescriptorThatIsNotWholeIsRefusedByName) {
 
 TEST_F(Families, OneWithoutAVariantIsRefusedWhereItIsAsked) {
   static Family mine = copy("mine");
-  static Steps steps;
+  static StepList steps;
   change_step(mine, steps, [](Step& step) {
     step.variants = [](const void*, const Target&, const DeviceModel&, Variant(&)[kMaxVariants]) { return 0; };
   });
@@ -144,7 +144,7 @@ TEST_F(Families, ATypedPlanTakesItsOwnFamilyOnly) {
 
 TEST_F(Families, PrewarmMakesWhatEachModelOfTheArchitectureWants) {
   static Family mine = copy("by_l2");
-  static Steps steps;
+  static StepList steps;
   change_step(mine, steps, [](Step& step) { step.variants = &by_l2; });
   Runtime runtime(options());
   const Gather problem;

@@ -29,19 +29,6 @@ class Fork : public ApiTest {
   }
 };
 
-// Returns the result of `f` in a forked child, 0 to 255; -1 if the child hung for ten seconds and was killed.
-template <class F>
-int in_child(F f) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(10);
-    _exit(f());
-  }
-  int status = 0;
-  if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
-  return WEXITSTATUS(status);
-}
-
 // 0 if `runtime` compiles something new.
 int compile(Runtime& runtime, std::int64_t width, DType dtype) {
   const Gather problem{.width = width, .dtype = dtype};

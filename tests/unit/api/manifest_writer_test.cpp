@@ -13,8 +13,8 @@
 namespace quern::test {
 namespace {
 
-constexpr const char* kWide = "{\"problem\":\"gather width=512\",\"arch\":\"sm_90a\"}\n";
-constexpr const char* kOpen = "{\"problem\":\"gather\",\"arch\":\"sm_90a\"}\n";
+constexpr const char* kWideLine = "{\"problem\":\"gather width=512\",\"arch\":\"sm_90a\"}\n";
+constexpr const char* kOpenLine = "{\"problem\":\"gather\",\"arch\":\"sm_90a\"}\n";
 
 class ManifestLines : public ::testing::Test {
  protected:
@@ -50,21 +50,21 @@ TEST_F(ManifestLines, OneThatWasCutShortIsEndedAndWrittenAgain) {
     const ShortFiles limit(10);
     manifest.add("gather", "sm_90a", "");
   }
-  EXPECT_EQ(*read_file(path_), std::string(kOpen).substr(0, 10));
+  EXPECT_EQ(*read_file(path_), std::string(kOpenLine).substr(0, 10));
   EXPECT_EQ(kept_.count(LogLevel::warning, "a line was cut short"), 1) << kept_.all();
   manifest.add("gather width=512", "sm_90a", "");
-  EXPECT_EQ(*read_file(path_), cat(std::string(kOpen).substr(0, 10), "\n", kOpen, kWide));
+  EXPECT_EQ(*read_file(path_), cat(std::string(kOpenLine).substr(0, 10), "\n", kOpenLine, kWideLine));
 }
 
 TEST_F(ManifestLines, AMomentWithoutDescriptorsDoesNotMakeThemTwo) {
-  cache::overwrite(path_, cat(kOpen, kWide));
+  cache::overwrite(path_, cat(kOpenLine, kWideLine));
   ManifestWriter manifest(path_, log_);
   {
     const NoDescriptors none;
     manifest.add("gather", "sm_90a", "");
   }
   manifest.add("gather width=512", "sm_90a", "");
-  EXPECT_EQ(*read_file(path_), cat(kOpen, kWide));
+  EXPECT_EQ(*read_file(path_), cat(kOpenLine, kWideLine));
 }
 
 }  // namespace

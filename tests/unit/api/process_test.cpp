@@ -16,16 +16,6 @@ namespace {
 
 using Process = ApiTest;
 
-// Returns the result of `f` in a forked child: 0 to 255.
-template <class F>
-int in_child(F f) {
-  const pid_t child = fork();
-  if (child == 0) _exit(f());
-  int status = 0;
-  if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
-  return WEXITSTATUS(status);
-}
-
 TEST_F(Process, AForkedChildMayNotPrepare) {
   Runtime runtime(options());
   runtime.prepare(Gather{});

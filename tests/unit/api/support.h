@@ -3,6 +3,8 @@
 #define QUERN_TESTS_UNIT_API_SUPPORT_H_
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -10,6 +12,7 @@
 
 #include "driver/driver.h"
 #include "quern/quern.h"
+#include "support/has.h"
 #include "testbench/null_driver.h"
 #include "unit/api/fake_nvrtc.h"
 #include "unit/cache/support.h"
@@ -46,7 +49,18 @@ Error refusal(F f) {
   return {Code::bad_input, Stage::tool, ""};
 }
 
-inline bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+// Returns the result of `f` in a forked child, 0 to 255; -1 if the child hung for ten seconds and was killed.
+template <class F>
+int in_child(F f) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    _exit(f());
+  }
+  int status = 0;
+  if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
+  return WEXITSTATUS(status);
+}
 
 // Reports the test as skipped if the fake compiler cannot be built.
 class ApiTest : public ::testing::Test {

@@ -7,7 +7,7 @@ namespace quern::cache {
 namespace {
 
 // A settable clock.
-class Clock : public ForwardingFileSystem {
+class ShiftedClock : public ForwardingFileSystem {
  public:
   std::int64_t now_unix_ns() override { return ForwardingFileSystem::now_unix_ns() + ahead * 1'000'000'000; }
   std::int64_t ahead = 0;  // seconds
@@ -81,7 +81,7 @@ TEST(Failure, OfAnotherCompilerOrForAnotherReasonIsNotKept) {
 
 TEST(Failure, IsForgottenAfterAWhileAndWhenTheClockIsSetBack) {
   const Scratch scratch;
-  Clock clock;
+  ShiftedClock clock;
   int runs = 0;
   {
     Store store(in(scratch / "cache"), silent(), clock);
@@ -118,7 +118,7 @@ TEST(Failure, ThatIsDamagedIsTriedAgain) {
 
 TEST(Failure, IsShownWhileItIsRememberedAndForgottenWhenAsked) {
   const Scratch scratch;
-  Clock clock;
+  ShiftedClock clock;
   int runs = 0;
   Store store(in(scratch / "cache"), silent(), clock);
   outcome(store, key_named("a"), &runs);

@@ -12,10 +12,6 @@
 namespace quern::cache {
 namespace {
 
-constexpr ::uid_t kNobody = 65534;
-
-bool root() { return ::geteuid() == 0; }
-
 StoreSettings with_layers(const std::string& dir, std::vector<std::string> layers,
                           CacheMode mode = CacheMode::read_write) {
   StoreSettings settings = in(dir, mode);

@@ -4,9 +4,6 @@
 namespace quern::cache {
 namespace {
 
-constexpr std::int64_t kDay = std::int64_t{86400} * 1'000'000'000;
-
-Key numbered(int i) { return key_named(cat("key ", i)); }
 std::string folder_of_first(const Scratch& scratch) {
   return parent_directory(scratch / "cache/" + numbered(0).path());
 }

@@ -9,10 +9,9 @@ namespace quern::cache {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr std::int64_t kDay = 86400 * kSecond;
 
 // A settable clock.
-class Clock : public ForwardingFileSystem {
+class SettableClock : public ForwardingFileSystem {
  public:
   std::int64_t now_unix_ns() override { return now += kSecond; }
   std::int64_t now = 1'700'000'000 * kSecond;
@@ -29,8 +28,6 @@ std::uint64_t disk_bytes_below(const std::string& dir) {
   for (const std::string& path : files_below(dir)) bytes += disk_bytes(std::filesystem::file_size(path));
   return bytes;
 }
-
-Key numbered(int i) { return key_named(cat("key ", i)); }
 
 // Finding A14: a name that looks like a hash does not make a file the store's own.
 TEST(Limits, EvictionSparesWhatTheStoreDidNotWrite) {
@@ -55,7 +52,7 @@ TEST(Limits, EvictionSparesWhatTheStoreDidNotWrite) {
 
 TEST(Limits, OfEntriesHoldAndTheOldestUseGoesFirst) {
   const Scratch scratch;
-  Clock clock;
+  SettableClock clock;
   const StoreSettings settings = limited(scratch / "cache", 10);
   for (int i = 0; i < 10; ++i) Store(settings, silent(), clock).put(numbered(i), image());
   clock.now += 2 * 3600 * kSecond;
@@ -74,7 +71,7 @@ TEST(Limits, OfEntriesHoldAndTheOldestUseGoesFirst) {
 // Otherwise an image that was only listed would outlive one that is used.
 TEST(Limits, OnlyTheImageThatServesCountsAsUsed) {
   const Scratch scratch;
-  Clock clock;
+  SettableClock clock;
   const Key old = key_named("a", "old"), other = key_named("a", "new");
   Store(in(scratch / "cache"), silent(), clock).put(old, image("on demand"));
   Store(in(scratch / "cache"), silent(), clock).put(other, prewarmed("for all"));
@@ -187,7 +184,7 @@ TEST(Limits, OneWriterDoesNotRemoveAllThatIsOver) {
 // On a full disk the least recently used entries are evicted.
 TEST(Limits, AFullDiskEvictsTheOldestOfOurs) {
   const Scratch scratch;
-  Clock clock;
+  SettableClock clock;
   for (int i = 0; i < 5; ++i) Store(in(scratch / "cache"), silent(), clock).put(numbered(i), image());
   bool full = true;
   test::InterceptedFiles files([&](const test::FileCall& call) {
@@ -269,7 +266,7 @@ TEST(Limits, BackupsAreToldToPassTheDirectoryOver) {
 
 TEST(Limits, AClockThatIsSetBackADayCausesNoEvictionStorm) {
   const Scratch scratch;
-  Clock clock;
+  SettableClock clock;
   const StoreSettings settings = limited(scratch / "cache", 10);
   for (int i = 0; i < 10; ++i) Store(settings, silent(), clock).put(numbered(i), image());
   clock.now -= kDay;
@@ -287,7 +284,7 @@ TEST(Limits, AClockThatIsSetBackADayCausesNoEvictionStorm) {
 // Finding A12: entries used every day were evicted, and unused ones stayed, for a year.
 TEST(Limits, AClockThatWasAYearAheadSpoilsNoOrder) {
   const Scratch scratch;
-  Clock clock;
+  SettableClock clock;
   const StoreSettings settings = limited(scratch / "cache", 6);
   clock.now += 365 * kDay;
   for (int i = 0; i < 6; ++i) Store(settings, silent(), clock).put(numbered(i), image());
@@ -301,7 +298,7 @@ TEST(Limits, AClockThatWasAYearAheadSpoilsNoOrder) {
 
 TEST(Usage, ForgetsAStampFromTheFuture) {
   const Scratch scratch;
-  Clock clock;
+  SettableClock clock;
   clock.now += 365 * kDay;
   Store(in(scratch / "cache"), silent(), clock).put(numbered(0), image());
   clock.now -= 365 * kDay;

@@ -8,8 +8,6 @@
 namespace quern::cache {
 namespace {
 
-std::string path_of(const Scratch& scratch, const Key& key) { return scratch / "cache/" + key.path(); }
-
 TEST(Store, ListsLoadsAndClears) {
   const Scratch scratch;
   Store store(in(scratch / "cache"), silent());

@@ -9,17 +9,17 @@
 namespace quern::cache {
 namespace {
 
-constexpr int kThreads = 8;
+constexpr int kReaders = 8;
 
 EntryPointer entry(const std::string& cubin) { return std::make_shared<const Entry>(image(cubin)); }
 
-// Calls `read` repeatedly on kThreads threads, while this one calls `write`.
+// Calls `read` repeatedly on kReaders threads, while this one calls `write`.
 template <class Read, class Write>
 void while_reading(const Read& read, const Write& write) {
   std::atomic<bool> done{false};
-  std::latch start(kThreads + 1);
+  std::latch start(kReaders + 1);
   std::vector<std::jthread> threads;
-  for (int i = 0; i < kThreads; ++i) {
+  for (int i = 0; i < kReaders; ++i) {
     threads.emplace_back([&] {
       start.arrive_and_wait();
       while (!done) read();
@@ -140,7 +140,7 @@ TEST(MemoryStore, WritersOfManyThreadsLoseNothing) {
   MemoryStore store;
   {
     std::vector<std::jthread> threads;
-    for (int thread = 0; thread < kThreads; ++thread) {
+    for (int thread = 0; thread < kReaders; ++thread) {
       threads.emplace_back([&, thread] {
         for (int i = 0; i < 100; ++i) store.add(key_named(cat(thread, " ", i)), entry("own"));
         for (int i = 0; i < 100; ++i) store.add(key_named(std::to_string(i)), entry("shared"));

@@ -11,8 +11,6 @@
 namespace quern::cache {
 namespace {
 
-std::string path_of(const Scratch& scratch, const Key& key) { return scratch / "cache/" + key.path(); }
-
 TEST(Store, BuildsOnceThenHitsMemoryThenDisk) {
   const Scratch scratch;
   const Key key = key_named("gather");

@@ -3,6 +3,7 @@
 #define QUERN_TESTS_UNIT_CACHE_SUPPORT_H_
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -21,6 +22,11 @@
 namespace quern::cache {
 
 using test::Scratch;
+
+inline constexpr std::int64_t kDay = std::int64_t{86400} * 1'000'000'000;
+inline constexpr ::uid_t kNobody = 65534;
+
+inline bool root() { return ::geteuid() == 0; }
 
 // Keeps the warnings.
 class Warnings {
@@ -46,6 +52,11 @@ inline Log silent() { return {LogLevel::off, {}}; }
 inline Key key_named(const std::string& what, const std::string& who = "nvrtc 13.0.88") {
   return make_key(KeyText().field("family", what).text(), who.empty() ? "" : KeyText().field("compiler", who).text());
 }
+
+inline Key numbered(int i) { return key_named(cat("key ", i)); }
+
+// Of a key's entry, where the store's directory is "cache".
+inline std::string path_of(const Scratch& scratch, const Key& key) { return scratch / "cache/" + key.path(); }
 
 inline Entry image(const std::string& cubin = "cubin", std::uint64_t order = 13000088) {
   Entry entry;

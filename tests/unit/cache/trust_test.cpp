@@ -16,10 +16,6 @@
 namespace quern::cache {
 namespace {
 
-constexpr ::uid_t kNobody = 65534;
-
-bool root() { return ::geteuid() == 0; }
-
 // Created in another place and renamed: the name of a socket is at most 107 bytes long.
 void make_socket(const std::string& path) {
   const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);

@@ -11,12 +11,10 @@
 
 #include "common/activation_reference.h"
 #include "support/stored_error.h"
+#include "unit/common/support.h"
 
 namespace quern::common {
 namespace {
-
-const float kInfinity = std::numeric_limits<float>::infinity();
-const float kNotANumber = std::numeric_limits<float>::quiet_NaN();
 
 double ulp(double x) {
   const float magnitude = std::fabs(static_cast<float>(x));

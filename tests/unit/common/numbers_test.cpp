@@ -8,11 +8,10 @@
 #include <random>
 #include <vector>
 
+#include "unit/common/support.h"
+
 namespace quern::common {
 namespace {
-
-const float kInfinity = std::numeric_limits<float>::infinity();
-const float kNotANumber = std::numeric_limits<float>::quiet_NaN();
 
 // A format from its definition, in doubles: shares no code with the code under test.
 template <class T>

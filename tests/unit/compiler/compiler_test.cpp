@@ -14,18 +14,19 @@ namespace {
 using cache::overwrite;
 using cache::Scratch;
 using cache::silent;
-using Options = std::vector<std::string>;
+using OptionList = std::vector<std::string>;
 
 TEST(CompilerOptions, TheCanonicalListIsFixed) {
   EXPECT_EQ(NvrtcCompiler::options({90, "a"}, false),
-            Options({"--gpu-architecture=sm_90a", "--std=c++17", "--fmad=false", "--ptxas-options=-v"}));
-  EXPECT_EQ(NvrtcCompiler::options({80, ""}, true), Options({"--gpu-architecture=sm_80", "--std=c++17", "--fmad=false",
-                                                             "--ptxas-options=-v", "--generate-line-info"}));
+            OptionList({"--gpu-architecture=sm_90a", "--std=c++17", "--fmad=false", "--ptxas-options=-v"}));
+  EXPECT_EQ(NvrtcCompiler::options({80, ""}, true),
+            OptionList({"--gpu-architecture=sm_80", "--std=c++17", "--fmad=false", "--ptxas-options=-v",
+                        "--generate-line-info"}));
 }
 
 TEST(CompilerOptions, AnOldNvrtcIsNotGivenWhatItDoesNotKnow) {
   const auto has_no_cache = [](int version) {
-    const Options options = NvrtcCompiler::options({90, "a"}, false, version);
+    const OptionList options = NvrtcCompiler::options({90, "a"}, false, version);
     return std::count(options.begin(), options.end(), "--no-cache") == 1;
   };
   EXPECT_FALSE(has_no_cache(12008));

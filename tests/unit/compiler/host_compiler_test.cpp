@@ -16,10 +16,10 @@ namespace {
 
 const Target kHost{90, "", true};
 // A minimal image: the back end needs QUERN_HOST_KERNEL of its prelude and nothing else.
-const Unit kUnit{{"made/made.cu", "#include \"made/part.cuh\"\n"},
-                 {{"made/part.cuh", "// one\nextern \"C\" int part() { return 1; }\n"},
-                  {"prelude.cuh", "#define QUERN_HOST_KERNEL(name)\n"}},
-                 {"prelude.cuh"}};
+const Unit kHostUnit{{"made/made.cu", "#include \"made/part.cuh\"\n"},
+                     {{"made/part.cuh", "// one\nextern \"C\" int part() { return 1; }\n"},
+                      {"prelude.cuh", "#define QUERN_HOST_KERNEL(name)\n"}},
+                     {"prelude.cuh"}};
 
 class HostCompilerTest : public ::testing::Test {
  protected:
@@ -34,7 +34,7 @@ class HostCompilerTest : public ::testing::Test {
   }
   std::string refusal(HostCompiler& compiler) {
     try {
-      compiler.compile(kUnit, "quern_made", kHost, false);
+      compiler.compile(kHostUnit, "quern_made", kHost, false);
     } catch (const Error& error) {
       return error.what();
     }
@@ -45,7 +45,7 @@ class HostCompilerTest : public ::testing::Test {
 TEST_F(HostCompilerTest, MakesASharedObjectAndLeavesNothingBehind) {
   environment_[Variable::tmpdir] = scratch_.path();
   HostCompiler compiler("", environment_);
-  const Image image = compiler.compile(kUnit, "quern_made", kHost, false);
+  const Image image = compiler.compile(kHostUnit, "quern_made", kHost, false);
   EXPECT_EQ(image.cubin.substr(1, 3), "ELF");
   EXPECT_EQ(image.kernel, "quern_made");
   EXPECT_EQ(image.compiler, compiler.version());
@@ -64,7 +64,7 @@ TEST_F(HostCompilerTest, WhatTheEnvironmentSaysOfIncludesDecidesNothing) {
 }
 
 TEST_F(HostCompilerTest, AnErrorNamesTheFileAndTheLine) {
-  Unit wrong = kUnit;
+  Unit wrong = kHostUnit;
   wrong.headers[0].text = "// one\nint x = nothing;\n";
   HostCompiler compiler("", environment_);
   try {
@@ -140,7 +140,7 @@ TEST_F(HostCompilerTest, AFullTmpdirIsNotTheCompilersVerdict) {
     HostCompiler compiler(script(name, cat("[ \"$1\" = --version ] && echo mine 1.0 && exit 0\n", words, "\nexit 1\n")),
                           environment_);
     try {
-      compiler.compile(kUnit, "made", kHost, false);
+      compiler.compile(kHostUnit, "made", kHost, false);
     } catch (const Error& error) {
       return error.lasting;
     }
@@ -160,7 +160,7 @@ TEST_F(HostCompilerTest, ACompilerThatWasReplacedIsAskedForItsVersionAgain) {
   HostCompiler compiler(path, environment_);
   const std::string before = compiler.identity();
   script("mine", "[ \"$1\" = --version ] && echo mine 2.0 && exit 0\nexec c++ \"$@\"\n");
-  const Image image = compiler.compile(kUnit, "made", kHost, false);
+  const Image image = compiler.compile(kHostUnit, "made", kHost, false);
   EXPECT_NE(image.identity, before);
   EXPECT_EQ(image.compiler, "mine 2.0");
   EXPECT_EQ(image.identity, compiler.identity());

@@ -78,7 +78,7 @@ TEST(ImageRejected, TellsImagesFromEverythingElse) {
     EXPECT_FALSE(image_rejected(result)) << result;
 }
 
-std::string refusal(const std::string& path) {
+std::string driver_refusal(const std::string& path) {
   try {
     Driver::open(path);
   } catch (const Error& error) {
@@ -91,16 +91,16 @@ std::string refusal(const std::string& path) {
 TEST(NoDriver, EachPlaceIsListed) {
   const cache::Scratch scratch;
   const std::string missing = scratch / "libcuda.so.1";
-  std::string sentence = refusal(missing);
+  std::string sentence = driver_refusal(missing);
   EXPECT_NE(sentence.find(missing + ": "), std::string::npos) << sentence;
   EXPECT_NE(sentence.find("QUERN_LIBCUDA"), std::string::npos) << sentence;
   cache::overwrite(missing, "no library");
-  sentence = refusal(missing);
+  sentence = driver_refusal(missing);
   EXPECT_NE(sentence.find(missing + ": "), std::string::npos) << sentence;
 }
 
 TEST(NoDriver, ALibraryThatIsNoDriverIsNamedWithWhatItLacks) {
-  const std::string sentence = refusal("libm.so.6");
+  const std::string sentence = driver_refusal("libm.so.6");
   EXPECT_NE(sentence.find("libm.so.6 has no cuInit"), std::string::npos) << sentence;
 }
 

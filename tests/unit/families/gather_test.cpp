@@ -10,13 +10,14 @@
 #include "gather/params.h"
 #include "plan/config.h"
 #include "testbench/operands.h"
-#include "unit/plan/support.h"
+#include "unit/families/support.h"
 
 namespace quern {
 namespace {
 
 using test::problem;
 using test::step_of;
+using test::summary;
 using test::variants_of;
 
 Spec spec_of(const std::string& text, std::size_t variant = 0) {
@@ -38,14 +39,6 @@ struct Row {
   const char* problem;
   const char* variants;  // "name:vector:alignment", in order of preference
 };
-
-std::string summary(const char* text, const Target& target) {
-  std::string all;
-  for (const Variant& v : variants_of(problem(text), target))
-    all += std::string(all.empty() ? "" : " ") + v.name + ":" + std::to_string(v.config[1]) + ":" +
-           std::to_string(test::alignment_of(problem(text), v.config));
-  return all;
-}
 
 TEST(GatherVariants, FollowRowLengthStridesAndElement) {
   const Row rows[] = {
@@ -77,36 +70,38 @@ TEST(GatherVariants, FollowRowLengthStridesAndElement) {
 }
 
 // "form:vector:unroll:row_threads" of the first choice.
-std::string first_config(const std::string& text) {
+std::string first_gather_config(const std::string& text) {
   const Config config = variants_of(problem(text)).front().config;
   return cat(config[0], ":", config[1], ":", config[2], ":", config[8]);
 }
 
 TEST(GatherVariants, FewOddRowsAreMovedInElements) {
-  EXPECT_EQ(first_config("gather rows=555 count=27 width=1286 dtype=u8"), "0:2:1:1024");
-  EXPECT_EQ(first_config("gather rows=300 count=300 width=1023"), "0:2:4:256");
-  EXPECT_EQ(first_config("gather rows=874 count=4756 width=406"), "1:16:4:16");
-  EXPECT_EQ(first_config("gather rows=162 count=45504 width=46 dtype=u8"), "0:2:4:0") << "short ones, up to more bytes";
-  EXPECT_EQ(first_config("gather rows=162 count=200000 width=46 dtype=u8"), "1:16:1:0");
+  EXPECT_EQ(first_gather_config("gather rows=555 count=27 width=1286 dtype=u8"), "0:2:1:1024");
+  EXPECT_EQ(first_gather_config("gather rows=300 count=300 width=1023"), "0:2:4:256");
+  EXPECT_EQ(first_gather_config("gather rows=874 count=4756 width=406"), "1:16:4:16");
+  EXPECT_EQ(first_gather_config("gather rows=162 count=45504 width=46 dtype=u8"), "0:2:4:0")
+      << "short ones, up to more bytes";
+  EXPECT_EQ(first_gather_config("gather rows=162 count=200000 width=46 dtype=u8"), "1:16:1:0");
 }
 
 TEST(GatherVariants, RaggedRowsHaveLanesUnlessManyAreLong) {
-  EXPECT_EQ(first_config("gather rows=65536 count=65536 width=1023"), "1:16:4:32");
-  EXPECT_EQ(first_config("gather width=1023"), "1:16:4:32") << "open extents count as large";
-  EXPECT_EQ(first_config("gather rows=313 count=313 width=1801"), "1:16:2:128") << "more lanes, for few rows";
-  EXPECT_EQ(first_config("gather rows=999 count=999 width=2727 dtype=f32"), "1:16:4:256");
-  EXPECT_EQ(first_config("gather rows=65536 count=65536 width=4097"), "1:16:2:0");
-  EXPECT_EQ(first_config("gather rows=65536 count=65536 width=6 dtype=u8 out_stride=7"), "0:1:2:0") << "two bytes";
+  EXPECT_EQ(first_gather_config("gather rows=65536 count=65536 width=1023"), "1:16:4:32");
+  EXPECT_EQ(first_gather_config("gather width=1023"), "1:16:4:32") << "open extents count as large";
+  EXPECT_EQ(first_gather_config("gather rows=313 count=313 width=1801"), "1:16:2:128") << "more lanes, for few rows";
+  EXPECT_EQ(first_gather_config("gather rows=999 count=999 width=2727 dtype=f32"), "1:16:4:256");
+  EXPECT_EQ(first_gather_config("gather rows=65536 count=65536 width=4097"), "1:16:2:0");
+  EXPECT_EQ(first_gather_config("gather rows=65536 count=65536 width=6 dtype=u8 out_stride=7"), "0:1:2:0")
+      << "two bytes";
 }
 
 TEST(GatherVariants, FewRowsOfVectorsHaveLanes) {
-  EXPECT_EQ(first_config("gather rows=64 count=64 width=7168"), "0:16:1:1024");
-  EXPECT_EQ(first_config("gather rows=300 count=300 width=2048"), "0:16:1:256");
-  EXPECT_EQ(first_config("gather rows=2000 count=1491 width=1152"), "0:16:4:64");
-  EXPECT_EQ(first_config("gather rows=30000 count=30000 width=256"), "0:16:2:0") << "many";
-  EXPECT_EQ(first_config("gather rows=9 count=9 width=32768"), "0:16:2:2048") << "as many as a row can have";
-  EXPECT_EQ(first_config("gather rows=9 count=9 width=32776"), "0:16:1:0") << "long";
-  EXPECT_EQ(first_config("gather rows=9 count=9000 width=56"), "0:16:1:0") << "7 accesses";
+  EXPECT_EQ(first_gather_config("gather rows=64 count=64 width=7168"), "0:16:1:1024");
+  EXPECT_EQ(first_gather_config("gather rows=300 count=300 width=2048"), "0:16:1:256");
+  EXPECT_EQ(first_gather_config("gather rows=2000 count=1491 width=1152"), "0:16:4:64");
+  EXPECT_EQ(first_gather_config("gather rows=30000 count=30000 width=256"), "0:16:2:0") << "many";
+  EXPECT_EQ(first_gather_config("gather rows=9 count=9 width=32768"), "0:16:2:2048") << "as many as a row can have";
+  EXPECT_EQ(first_gather_config("gather rows=9 count=9 width=32776"), "0:16:1:0") << "long";
+  EXPECT_EQ(first_gather_config("gather rows=9 count=9000 width=56"), "0:16:1:0") << "7 accesses";
 }
 
 TEST(GatherVariants, RowsThatAreReadAgainStayInL2UnlessTheyAreFew) {
@@ -194,7 +189,7 @@ TEST(GatherSpec, WithoutAScaleOnlyTheSizeOfAnElementCounts) {
   EXPECT_NE(values("gather width=64 dtype=bf16 scale=f32"), values("gather width=64 dtype=f16 scale=f32"));
 }
 
-std::vector<std::int64_t> indices(const std::string& text, std::uint64_t seed = 1) {
+std::vector<std::int64_t> gather_indices(const std::string& text, std::uint64_t seed = 1) {
   const AnyProblem p = problem(text);
   HostOperands host(p.family(), p.data());
   host.generate(seed, false);
@@ -205,14 +200,14 @@ std::vector<std::int64_t> indices(const std::string& text, std::uint64_t seed = 
 }
 
 TEST(GatherGenerate, IndicesAreAPermutation) {
-  const std::vector<std::int64_t> all = indices("gather rows=1000 count=1000 width=1");
+  const std::vector<std::int64_t> all = gather_indices("gather rows=1000 count=1000 width=1");
   EXPECT_EQ(std::set<std::int64_t>(all.begin(), all.end()).size(), 1000u);
   EXPECT_FALSE(std::is_sorted(all.begin(), all.end()));
   EXPECT_EQ(*std::min_element(all.begin(), all.end()), 0);
   EXPECT_EQ(*std::max_element(all.begin(), all.end()), 999);
-  const std::vector<std::int64_t> some = indices("gather rows=1000 count=300 width=1");
+  const std::vector<std::int64_t> some = gather_indices("gather rows=1000 count=300 width=1");
   EXPECT_EQ(std::set<std::int64_t>(some.begin(), some.end()).size(), 300u);
-  const std::vector<std::int64_t> again = indices("gather rows=10 count=30 width=1");
+  const std::vector<std::int64_t> again = gather_indices("gather rows=10 count=30 width=1");
   for (std::int64_t row = 0; row < 10; ++row) EXPECT_EQ(std::count(again.begin(), again.end(), row), 3);
   EXPECT_FALSE(std::equal(again.begin(), again.begin() + 10, again.begin() + 10)) << "no period";
 }
@@ -221,8 +216,8 @@ TEST(GatherGenerate, IndicesStayInTheRangeThatTheModeGivesAMeaning) {
   for (const char* index : {"i64", "i32", "i16", "i8", "u8"}) {
     for (const int rows : {1, 100, 1000}) {
       const auto values = [&](const char* mode) {
-        return indices(std::string("gather count=500 width=1 rows=") + std::to_string(rows) + " index=" + index +
-                       " mode=" + mode);
+        return gather_indices(std::string("gather count=500 width=1 rows=") + std::to_string(rows) + " index=" + index +
+                              " mode=" + mode);
       };
       for (const char* mode : {"assume_valid", "trap"}) {
         for (const std::int64_t i : values(mode)) ASSERT_TRUE(i >= 0 && i < rows) << mode << " " << index << " " << i;
@@ -242,7 +237,7 @@ TEST(GatherGenerate, TheModesThatCheckGetSomethingToCheck) {
   for (const char* mode : {"zero", "clamp", "report"}) {
     int below = 0;
     int above = 0;
-    for (const std::int64_t i : indices(std::string("gather rows=50 count=1000 width=1 mode=") + mode)) {
+    for (const std::int64_t i : gather_indices(std::string("gather rows=50 count=1000 width=1 mode=") + mode)) {
       below += i < 0;
       above += i >= 50;
     }

@@ -22,44 +22,45 @@ using test::has;
 using test::span;
 using Numbers = std::vector<std::int32_t>;
 
-std::string refusal(const std::string& fields) { return test::refusal("moe_map " + fields); }
+std::string moe_map_refusal(const std::string& fields) { return test::refusal("moe_map " + fields); }
 
 TEST(MoeMapProblem, TakesEachMapInItsTypes) {
   for (const char* fields : {"index=i32", "index=i64", "map=mask", "map=mask index=u8", "map=mask index=i32",
                              "map=bits", "map=bits index=u8", "global=64", "experts=1024 topk=1024 map=mask",
                              "map=counts topk=1", "map=counts topk=1 index=i64 ranks=512"})
-    EXPECT_EQ(refusal(fields), "") << fields;
+    EXPECT_EQ(moe_map_refusal(fields), "") << fields;
   for (const char* fields : {"index=u8", "map=mask index=i64", "map=bits index=i32", "map=counts topk=1 index=u8"})
-    EXPECT_TRUE(has(refusal(fields), "ids and counts have i32 or i64, mask has u8 or i32, bits has u8")) << fields;
+    EXPECT_TRUE(has(moe_map_refusal(fields), "ids and counts have i32 or i64, mask has u8 or i32, bits has u8"))
+        << fields;
 }
 
 TEST(MoeMapProblem, RefusesWhatNoRoutingCanBe) {
-  EXPECT_TRUE(has(refusal("experts=0"), "from 1 to 1024"));
-  EXPECT_TRUE(has(refusal("experts=1025"), "from 1 to 1024"));
-  EXPECT_TRUE(has(refusal("topk=0"), "give 1 or more"));
-  EXPECT_TRUE(has(refusal("map=mask topk=9"), "more than experts: a mask"));
-  EXPECT_EQ(refusal("topk=9"), "") << "ids may repeat";
-  EXPECT_TRUE(has(refusal("map=bits global=8"), "map=ids"));
-  EXPECT_TRUE(has(refusal("global=7"), "less than experts; it counts"));
-  EXPECT_TRUE(has(refusal("row_id_map=write"), "needs map=mask or bits"));
-  EXPECT_TRUE(has(refusal("map=counts topk=1 row_id_map=write"), "needs map=mask or bits"));
-  EXPECT_TRUE(has(refusal("map=counts topk=1 global=8"), "map=ids"));
-  EXPECT_TRUE(has(refusal("map=counts"), "give topk=1"));
-  EXPECT_TRUE(has(refusal("ranks=2"), "give map=counts"));
-  EXPECT_TRUE(has(refusal("map=counts topk=1 ranks=0"), "at most 4096"));
-  EXPECT_TRUE(has(refusal("map=counts topk=1 ranks=513"), "at most 4096"));
+  EXPECT_TRUE(has(moe_map_refusal("experts=0"), "from 1 to 1024"));
+  EXPECT_TRUE(has(moe_map_refusal("experts=1025"), "from 1 to 1024"));
+  EXPECT_TRUE(has(moe_map_refusal("topk=0"), "give 1 or more"));
+  EXPECT_TRUE(has(moe_map_refusal("map=mask topk=9"), "more than experts: a mask"));
+  EXPECT_EQ(moe_map_refusal("topk=9"), "") << "ids may repeat";
+  EXPECT_TRUE(has(moe_map_refusal("map=bits global=8"), "map=ids"));
+  EXPECT_TRUE(has(moe_map_refusal("global=7"), "less than experts; it counts"));
+  EXPECT_TRUE(has(moe_map_refusal("row_id_map=write"), "needs map=mask or bits"));
+  EXPECT_TRUE(has(moe_map_refusal("map=counts topk=1 row_id_map=write"), "needs map=mask or bits"));
+  EXPECT_TRUE(has(moe_map_refusal("map=counts topk=1 global=8"), "map=ids"));
+  EXPECT_TRUE(has(moe_map_refusal("map=counts"), "give topk=1"));
+  EXPECT_TRUE(has(moe_map_refusal("ranks=2"), "give map=counts"));
+  EXPECT_TRUE(has(moe_map_refusal("map=counts topk=1 ranks=0"), "at most 4096"));
+  EXPECT_TRUE(has(moe_map_refusal("map=counts topk=1 ranks=513"), "at most 4096"));
   EXPECT_TRUE(has(test::parse_error("moe_map align=0"), "align"));
   EXPECT_TRUE(has(test::parse_error("moe_map align=-16"), "align"));
 }
 
 TEST(MoeMapProblem, RefusesMoreRowsThanAnInt32Numbers) {
-  EXPECT_TRUE(has(refusal("capacity=2147483648"), "2^31"));
-  EXPECT_TRUE(has(refusal("tokens=1073741824 topk=2"), "2^31"));
-  EXPECT_TRUE(has(refusal("tokens=4 experts=8 align=1073741824"), "2^31"));
-  EXPECT_TRUE(has(refusal("tokens=70368744177664 topk=70368744177664"), "2^31"));
-  EXPECT_EQ(refusal("tokens=1073741823 topk=2"), "");
-  EXPECT_TRUE(has(refusal("tokens=0 topk=4294967296"), "topk and global")) << "the kernel takes 32 bits of it";
-  EXPECT_TRUE(has(refusal("global=4294967296"), "topk and global"));
+  EXPECT_TRUE(has(moe_map_refusal("capacity=2147483648"), "2^31"));
+  EXPECT_TRUE(has(moe_map_refusal("tokens=1073741824 topk=2"), "2^31"));
+  EXPECT_TRUE(has(moe_map_refusal("tokens=4 experts=8 align=1073741824"), "2^31"));
+  EXPECT_TRUE(has(moe_map_refusal("tokens=70368744177664 topk=70368744177664"), "2^31"));
+  EXPECT_EQ(moe_map_refusal("tokens=1073741823 topk=2"), "");
+  EXPECT_TRUE(has(moe_map_refusal("tokens=0 topk=4294967296"), "topk and global")) << "the kernel takes 32 bits of it";
+  EXPECT_TRUE(has(moe_map_refusal("global=4294967296"), "topk and global"));
 }
 
 TEST(MoeMapOperands, FollowFromTheMapAndTheCapacity) {

@@ -14,33 +14,35 @@ namespace {
 using test::has;
 using test::variant_summary;
 
-std::string refusal(const std::string& fields) { return test::refusal("multi_row_pad " + fields); }
+std::string multi_row_pad_refusal(const std::string& fields) { return test::refusal("multi_row_pad " + fields); }
 
 TEST(MultiRowPadProblem, TakesMatricesOfAnySizeAndType) {
-  EXPECT_EQ(refusal("rows=1,43,0 cols=1,43,768 dtype=e4m3"), "");
-  EXPECT_EQ(refusal("rows=5,6,7 cols=13 dtype=c128 direction=unpad align=1"), "");
-  EXPECT_EQ(refusal("rows=5,6 padded_rows=5,100"), "");
-  EXPECT_EQ(refusal("rows=5,6 align=32 padded_rows=5,100"), "") << "the default's value says nothing";
+  EXPECT_EQ(multi_row_pad_refusal("rows=1,43,0 cols=1,43,768 dtype=e4m3"), "");
+  EXPECT_EQ(multi_row_pad_refusal("rows=5,6,7 cols=13 dtype=c128 direction=unpad align=1"), "");
+  EXPECT_EQ(multi_row_pad_refusal("rows=5,6 padded_rows=5,100"), "");
+  EXPECT_EQ(multi_row_pad_refusal("rows=5,6 align=32 padded_rows=5,100"), "") << "the default's value says nothing";
 }
 
 TEST(MultiRowPadProblem, RefusesListsThatDoNotFitTogether) {
-  EXPECT_TRUE(has(refusal("rows=none"), "rows has no entry: give the rows of at least one matrix, as in rows=100,500"));
-  EXPECT_TRUE(has(refusal("rows=1,2,3 cols=4,5"), "one for each of the 3 of rows"));
-  EXPECT_TRUE(has(refusal("cols=none"), "cols needs one entry"));
-  EXPECT_TRUE(has(refusal("rows=1,2,3 padded_rows=4,5"), "padded_rows needs an entry for each of the 3 of rows"));
-  EXPECT_TRUE(has(refusal("rows=5,7 padded_rows=5,6"), "padded_rows[1]=6 is below rows[1]=7"));
-  EXPECT_TRUE(has(refusal("rows=5,7 padded_rows=5,9 align=16"), "give one of the two"));
+  EXPECT_TRUE(has(multi_row_pad_refusal("rows=none"),
+                  "rows has no entry: give the rows of at least one matrix, as in rows=100,500"));
+  EXPECT_TRUE(has(multi_row_pad_refusal("rows=1,2,3 cols=4,5"), "one for each of the 3 of rows"));
+  EXPECT_TRUE(has(multi_row_pad_refusal("cols=none"), "cols needs one entry"));
+  EXPECT_TRUE(
+      has(multi_row_pad_refusal("rows=1,2,3 padded_rows=4,5"), "padded_rows needs an entry for each of the 3 of rows"));
+  EXPECT_TRUE(has(multi_row_pad_refusal("rows=5,7 padded_rows=5,6"), "padded_rows[1]=6 is below rows[1]=7"));
+  EXPECT_TRUE(has(multi_row_pad_refusal("rows=5,7 padded_rows=5,9 align=16"), "give one of the two"));
   EXPECT_TRUE(has(test::parse_error("multi_row_pad align=0"), "align"));
 }
 
 TEST(MultiRowPadProblem, RefusesWhatNoMemoryHolds) {
-  EXPECT_EQ(refusal("rows=1073741824 cols=65536"), "") << "2^46";
-  EXPECT_TRUE(has(refusal("rows=1073741825 cols=65536"), "at most 2^46 elements"));
-  EXPECT_TRUE(has(refusal("rows=1073741824,1 cols=65536"), "at most 2^46 elements")) << "all together";
-  EXPECT_TRUE(has(refusal("rows=70368744177664 cols=70368744177664"), "at most 2^46 elements"));
+  EXPECT_EQ(multi_row_pad_refusal("rows=1073741824 cols=65536"), "") << "2^46";
+  EXPECT_TRUE(has(multi_row_pad_refusal("rows=1073741825 cols=65536"), "at most 2^46 elements"));
+  EXPECT_TRUE(has(multi_row_pad_refusal("rows=1073741824,1 cols=65536"), "at most 2^46 elements")) << "all together";
+  EXPECT_TRUE(has(multi_row_pad_refusal("rows=70368744177664 cols=70368744177664"), "at most 2^46 elements"));
 }
 
-std::int64_t span_of(const std::string& fields, int operand, int entry) {
+std::int64_t multi_row_pad_span(const std::string& fields, int operand, int entry) {
   const AnyProblem p = test::problem("multi_row_pad " + fields);
   const Operand& each = p.family().operands[operand];
   return entry < each.count(p.data()) ? each.layout(p.data(), entry).span_bytes() : -1;
@@ -48,15 +50,15 @@ std::int64_t span_of(const std::string& fields, int operand, int entry) {
 
 TEST(MultiRowPadOperands, HaveTheRowsOfTheirSide) {
   const std::string rows = "rows=100,33,0 cols=7,64,5 ";
-  EXPECT_EQ(span_of(rows, 0, 0), 100 * 7 * 2);
-  EXPECT_EQ(span_of(rows, 1, 0), 128 * 7 * 2);
-  EXPECT_EQ(span_of(rows, 1, 1), 64 * 64 * 2);
-  EXPECT_EQ(span_of(rows, 1, 2), 0);
-  EXPECT_EQ(span_of(rows, 1, 3), -1);
-  EXPECT_EQ(span_of(rows + "direction=unpad", 0, 0), 128 * 7 * 2);
-  EXPECT_EQ(span_of(rows + "direction=unpad", 1, 0), 100 * 7 * 2);
-  EXPECT_EQ(span_of(rows + "padded_rows=101,40,6", 1, 2), 6 * 5 * 2);
-  EXPECT_EQ(span_of("rows=3,4 cols=8", 0, 1), 4 * 8 * 2) << "one width for all";
+  EXPECT_EQ(multi_row_pad_span(rows, 0, 0), 100 * 7 * 2);
+  EXPECT_EQ(multi_row_pad_span(rows, 1, 0), 128 * 7 * 2);
+  EXPECT_EQ(multi_row_pad_span(rows, 1, 1), 64 * 64 * 2);
+  EXPECT_EQ(multi_row_pad_span(rows, 1, 2), 0);
+  EXPECT_EQ(multi_row_pad_span(rows, 1, 3), -1);
+  EXPECT_EQ(multi_row_pad_span(rows + "direction=unpad", 0, 0), 128 * 7 * 2);
+  EXPECT_EQ(multi_row_pad_span(rows + "direction=unpad", 1, 0), 100 * 7 * 2);
+  EXPECT_EQ(multi_row_pad_span(rows + "padded_rows=101,40,6", 1, 2), 6 * 5 * 2);
+  EXPECT_EQ(multi_row_pad_span("rows=3,4 cols=8", 0, 1), 4 * 8 * 2) << "one width for all";
 }
 
 TEST(MultiRowPadVariants, TakeTheWidestVectorWhateverTheSizes) {
@@ -66,7 +68,7 @@ TEST(MultiRowPadVariants, TakeTheWidestVectorWhateverTheSizes) {
   EXPECT_EQ(variant_summary("multi_row_pad dtype=c128"), "element:16:16 ");
 }
 
-Launch launch_of(const std::string& fields) {
+Launch multi_row_pad_launch(const std::string& fields) {
   const AnyProblem p = test::problem("multi_row_pad " + fields);
   std::array<In, 64> sources{};
   std::array<Out, 64> outs{};
@@ -79,7 +81,7 @@ Launch launch_of(const std::string& fields) {
 
 // A block has 256 threads with 4 vectors of 16 bytes: 16 KiB.
 TEST(MultiRowPadLaunch, HasBlocksForWhatIsWritten) {
-  const Launch launch = launch_of("rows=4000,0,1 cols=4096 align=32");
+  const Launch launch = multi_row_pad_launch("rows=4000,0,1 cols=4096 align=32");
   EXPECT_EQ(launch.block[0], 256U);
   EXPECT_EQ(launch.grid[0], 2000U + 16);
   const auto params = test::params_of<multi_row_pad::ParamsOf<8>>(launch);
@@ -89,19 +91,21 @@ TEST(MultiRowPadLaunch, HasBlocksForWhatIsWritten) {
   EXPECT_EQ(params.matrices[0].copied, 4000 * 8192);
   EXPECT_EQ(params.matrices[2].copied, 8192);
   EXPECT_EQ(params.matrices[2].written, 32 * 8192);
-  EXPECT_EQ(launch_of("rows=4000,0,1 cols=4096 direction=unpad").grid[0], 2000U + 1) << "padding is not read";
-  EXPECT_TRUE(launch_of("rows=0,5 cols=4,0").empty);
-  EXPECT_FALSE(launch_of("rows=0 padded_rows=1").empty);
+  EXPECT_EQ(multi_row_pad_launch("rows=4000,0,1 cols=4096 direction=unpad").grid[0], 2000U + 1)
+      << "padding is not read";
+  EXPECT_TRUE(multi_row_pad_launch("rows=0,5 cols=4,0").empty);
+  EXPECT_FALSE(multi_row_pad_launch("rows=0 padded_rows=1").empty);
 }
 
 TEST(MultiRowPadLaunch, ShrinksBlocksOfASmallProblem) {
-  const Launch launch = launch_of("rows=100,43 cols=256");
+  const Launch launch = multi_row_pad_launch("rows=100,43 cols=256");
   EXPECT_EQ(launch.block[0], 32U);
   EXPECT_EQ(launch.grid[0], 128U * 512 / 2048 + 64U * 512 / 2048);
 }
 
 TEST(MultiRowPadLaunch, AsksForMoreBlocksThanThereCanBe) {
-  EXPECT_EQ(launch_of("rows=4398046511104 cols=16 dtype=f64").grid[0], 0xffffffffU) << "the caller refuses that";
+  EXPECT_EQ(multi_row_pad_launch("rows=4398046511104 cols=16 dtype=f64").grid[0], 0xffffffffU)
+      << "the caller refuses that";
 }
 
 // What a launch copies follows from the number of matrices.

@@ -12,29 +12,29 @@ using test::has;
 using test::parse_error;
 using test::span;
 
-std::string refusal(const std::string& fields) { return test::refusal("mx_scales " + fields); }
+std::string mx_scales_refusal(const std::string& fields) { return test::refusal("mx_scales " + fields); }
 
 TEST(MxScalesProblem, WhatIsBlockedMustBeWholeBlocksUnlessATailIsAskedFor) {
-  EXPECT_EQ(refusal("rows=33 cols=64"), "");
-  EXPECT_EQ(refusal("rows=64 cols=33 direction=col"), "");
-  EXPECT_EQ(refusal("rows=33 cols=33 block=square tail=pad"), "");
-  EXPECT_TRUE(has(refusal("cols=33"), "tail=pad"));
-  EXPECT_TRUE(has(refusal("rows=33 cols=64 direction=col"), "rows=33 is not a multiple of 32"));
-  EXPECT_TRUE(has(refusal("rows=33 cols=64 block=square"), "rows=33"));
+  EXPECT_EQ(mx_scales_refusal("rows=33 cols=64"), "");
+  EXPECT_EQ(mx_scales_refusal("rows=64 cols=33 direction=col"), "");
+  EXPECT_EQ(mx_scales_refusal("rows=33 cols=33 block=square tail=pad"), "");
+  EXPECT_TRUE(has(mx_scales_refusal("cols=33"), "tail=pad"));
+  EXPECT_TRUE(has(mx_scales_refusal("rows=33 cols=64 direction=col"), "rows=33 is not a multiple of 32"));
+  EXPECT_TRUE(has(mx_scales_refusal("rows=33 cols=64 block=square"), "rows=33"));
 }
 
 TEST(MxScalesProblem, GroupsAreRowsOfOneMatrix) {
-  EXPECT_EQ(refusal("rows=256 cols=64 groups=3"), "");
-  EXPECT_TRUE(has(refusal("rows=256 cols=64 groups=3 experts=2"), "experts=1"));
-  EXPECT_TRUE(has(refusal("rows=256 cols=64 groups=2147483648"), "2^31"));
+  EXPECT_EQ(mx_scales_refusal("rows=256 cols=64 groups=3"), "");
+  EXPECT_TRUE(has(mx_scales_refusal("rows=256 cols=64 groups=3 experts=2"), "experts=1"));
+  EXPECT_TRUE(has(mx_scales_refusal("rows=256 cols=64 groups=2147483648"), "2^31"));
 }
 
 // A thread's index in a strip has 32 bits. Regression: longer columns were accepted, and their scales lost.
 TEST(MxScalesProblem, ALineWhoseUnitsOverflowIsRefused) {
-  EXPECT_TRUE(has(refusal("rows=34359738368 cols=32 direction=col"), "2^33"));
-  EXPECT_EQ(refusal("rows=34359738368 cols=32"), "") << "its lines are short";
-  EXPECT_TRUE(has(refusal("rows=1 cols=8589934592"), "2^33"));
-  EXPECT_TRUE(has(refusal("rows=8589934560 cols=8589934560 direction=col"), "2^46"));
+  EXPECT_TRUE(has(mx_scales_refusal("rows=34359738368 cols=32 direction=col"), "2^33"));
+  EXPECT_EQ(mx_scales_refusal("rows=34359738368 cols=32"), "") << "its lines are short";
+  EXPECT_TRUE(has(mx_scales_refusal("rows=1 cols=8589934592"), "2^33"));
+  EXPECT_TRUE(has(mx_scales_refusal("rows=8589934560 cols=8589934560 direction=col"), "2^46"));
 }
 
 TEST(MxScalesOperands, AreWhatMxfp8Writes) {
@@ -56,7 +56,7 @@ TEST(MxScalesOperands, PaddedAreWhatMxfp8Writes) {
     EXPECT_EQ(span("mx_scales" + fields, "source"), span("mxfp8" + fields, "scales")) << rest;
     EXPECT_EQ(span("mx_scales to=plain" + fields, "out"), span("mxfp8" + fields, "scales")) << rest;
   }
-  EXPECT_TRUE(has(refusal("scale_layout=padded block=square"), "block=square_spread"));
+  EXPECT_TRUE(has(mx_scales_refusal("scale_layout=padded block=square"), "block=square_spread"));
   EXPECT_TRUE(has(parse_error("mx_scales scale_layout=blocked"), "padded"));
 }
 

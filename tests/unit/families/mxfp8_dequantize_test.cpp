@@ -13,22 +13,23 @@ using test::parse_error;
 using test::span;
 using test::variant_summary;
 
-std::string refusal(const std::string& fields) { return test::refusal("mxfp8_dequantize " + fields); }
+std::string mxfp8_dequantize_refusal(const std::string& fields) { return test::refusal("mxfp8_dequantize " + fields); }
 
 TEST(Mxfp8DequantizeProblem, RefusesWhatMxfp8CannotHaveWritten) {
-  EXPECT_EQ(refusal("cols=128 rows=64 direction=col source_stride=64"), "") << "a line has 64 rows";
-  EXPECT_TRUE(has(refusal("cols=64 rows=64 direction=col source_stride=63"), "source_stride"));
-  EXPECT_TRUE(has(refusal("cols=33"), "tail=pad"));
-  EXPECT_TRUE(has(refusal("cols=64 rows=33 direction=col"), "rows=33 is not a multiple of 32"));
-  EXPECT_TRUE(has(refusal("cols=64 scaling=block128"), "cols=64 is not a multiple of 128"));
-  EXPECT_TRUE(has(refusal("rows=128 cols=64 experts=2 source_expert_stride=8000"), "overlap"));
-  EXPECT_TRUE(has(refusal("cols=64 scaling=row direction=col"), "direction=row"));
-  EXPECT_TRUE(has(refusal("cols=33 scaling=row tail=pad"), "any length"));
+  EXPECT_EQ(mxfp8_dequantize_refusal("cols=128 rows=64 direction=col source_stride=64"), "") << "a line has 64 rows";
+  EXPECT_TRUE(has(mxfp8_dequantize_refusal("cols=64 rows=64 direction=col source_stride=63"), "source_stride"));
+  EXPECT_TRUE(has(mxfp8_dequantize_refusal("cols=33"), "tail=pad"));
+  EXPECT_TRUE(has(mxfp8_dequantize_refusal("cols=64 rows=33 direction=col"), "rows=33 is not a multiple of 32"));
+  EXPECT_TRUE(has(mxfp8_dequantize_refusal("cols=64 scaling=block128"), "cols=64 is not a multiple of 128"));
+  EXPECT_TRUE(has(mxfp8_dequantize_refusal("rows=128 cols=64 experts=2 source_expert_stride=8000"), "overlap"));
+  EXPECT_TRUE(has(mxfp8_dequantize_refusal("cols=64 scaling=row direction=col"), "direction=row"));
+  EXPECT_TRUE(has(mxfp8_dequantize_refusal("cols=33 scaling=row tail=pad"), "any length"));
   for (const char* scaling : {"tensor", "row", "block128"}) {
     const std::string fields = std::string("rows=128 cols=128 scaling=") + scaling;
-    EXPECT_EQ(refusal(fields), "");
-    EXPECT_TRUE(has(refusal(fields + " scale_layout=blocked"), "scale_layout=blocked goes with scaling=mx"));
-    EXPECT_TRUE(has(refusal(fields + " block=square"), "squares"));
+    EXPECT_EQ(mxfp8_dequantize_refusal(fields), "");
+    EXPECT_TRUE(
+        has(mxfp8_dequantize_refusal(fields + " scale_layout=blocked"), "scale_layout=blocked goes with scaling=mx"));
+    EXPECT_TRUE(has(mxfp8_dequantize_refusal(fields + " block=square"), "squares"));
   }
 }
 

@@ -8,10 +8,14 @@
 #include "mxfp8/bias.h"
 #include "mxfp8/matrix.h"
 #include "plan/config.h"
-#include "unit/plan/support.h"
+#include "unit/families/support.h"
 
 namespace quern {
 namespace {
+
+using test::has;
+using test::mxfp8_refusal;
+using test::mxfp8_span;
 
 AnyProblem parsed(const std::string& fields) {
   AnyProblem problem(Mxfp8::family());
@@ -19,54 +23,51 @@ AnyProblem parsed(const std::string& fields) {
   return problem;
 }
 
-std::string refusal(const std::string& fields) { return Mxfp8::family().check(parsed(fields).data()); }
-
-bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
-
 TEST(Mxfp8Problem, WhatIsBlockedMustBeWholeBlocksUnlessATailIsAskedFor) {
-  EXPECT_EQ(refusal("rows=33 cols=64"), "");
-  EXPECT_EQ(refusal("rows=64 cols=33 direction=col"), "");
-  EXPECT_EQ(refusal("rows=open cols=64 direction=both"), "");
-  EXPECT_EQ(refusal("rows=33 cols=31 direction=both block=square tail=pad"), "");
-  EXPECT_TRUE(has(refusal("rows=64 cols=33"), "cols=33 is not a multiple of 32")) << refusal("rows=64 cols=33");
-  EXPECT_TRUE(has(refusal("rows=33 cols=64 direction=col"), "rows=33 is not a multiple of 32"));
-  EXPECT_TRUE(has(refusal("rows=33 cols=64 direction=both"), "tail=pad"));
-  EXPECT_TRUE(has(refusal("rows=33 cols=64 block=square"), "rows=33"));
-  EXPECT_TRUE(has(refusal("rows=64 cols=33 direction=col block=square_spread"), "cols=33"));
+  EXPECT_EQ(mxfp8_refusal("rows=33 cols=64"), "");
+  EXPECT_EQ(mxfp8_refusal("rows=64 cols=33 direction=col"), "");
+  EXPECT_EQ(mxfp8_refusal("rows=open cols=64 direction=both"), "");
+  EXPECT_EQ(mxfp8_refusal("rows=33 cols=31 direction=both block=square tail=pad"), "");
+  EXPECT_TRUE(has(mxfp8_refusal("rows=64 cols=33"), "cols=33 is not a multiple of 32"))
+      << mxfp8_refusal("rows=64 cols=33");
+  EXPECT_TRUE(has(mxfp8_refusal("rows=33 cols=64 direction=col"), "rows=33 is not a multiple of 32"));
+  EXPECT_TRUE(has(mxfp8_refusal("rows=33 cols=64 direction=both"), "tail=pad"));
+  EXPECT_TRUE(has(mxfp8_refusal("rows=33 cols=64 block=square"), "rows=33"));
+  EXPECT_TRUE(has(mxfp8_refusal("rows=64 cols=33 direction=col block=square_spread"), "cols=33"));
 }
 
 TEST(Mxfp8Problem, APolicyHasItsModesAndASourceItsOutput) {
   for (const char* mode : {"floor", "ceil", "even"}) {
-    EXPECT_EQ(refusal(std::string("mode=") + mode), "");
-    EXPECT_TRUE(
-        has(refusal(std::string("policy=te mode=") + mode), std::string("mode=") + mode + " goes with policy=ao"));
+    EXPECT_EQ(mxfp8_refusal(std::string("mode=") + mode), "");
+    EXPECT_TRUE(has(mxfp8_refusal(std::string("policy=te mode=") + mode),
+                    std::string("mode=") + mode + " goes with policy=ao"));
   }
-  EXPECT_EQ(refusal("policy=te mode=rceil"), "");
-  EXPECT_TRUE(has(refusal("source_order=rows out_order=cols"), "out_order=rows"));
-  EXPECT_TRUE(has(refusal("cols=64 source_stride=63"), "source_stride"));
-  EXPECT_EQ(refusal("cols=64 source_stride=64"), "");
-  EXPECT_TRUE(has(refusal("cols=64 experts=2 source_expert_stride=63"), "source_expert_stride"));
-  EXPECT_EQ(refusal("cols=64 experts=2 source_stride=128 source_expert_stride=64"), "") << "a row of each";
-  EXPECT_TRUE(has(refusal("cols=64 groups=2 source_expert_stride=64"), "groups are of one matrix"));
-  EXPECT_TRUE(has(refusal("cols=1073741824"), "2^30"));
+  EXPECT_EQ(mxfp8_refusal("policy=te mode=rceil"), "");
+  EXPECT_TRUE(has(mxfp8_refusal("source_order=rows out_order=cols"), "out_order=rows"));
+  EXPECT_TRUE(has(mxfp8_refusal("cols=64 source_stride=63"), "source_stride"));
+  EXPECT_EQ(mxfp8_refusal("cols=64 source_stride=64"), "");
+  EXPECT_TRUE(has(mxfp8_refusal("cols=64 experts=2 source_expert_stride=63"), "source_expert_stride"));
+  EXPECT_EQ(mxfp8_refusal("cols=64 experts=2 source_stride=128 source_expert_stride=64"), "") << "a row of each";
+  EXPECT_TRUE(has(mxfp8_refusal("cols=64 groups=2 source_expert_stride=64"), "groups are of one matrix"));
+  EXPECT_TRUE(has(mxfp8_refusal("cols=1073741824"), "2^30"));
 }
 
 // Regression: overlapping experts were accepted, and several threads wrote their data concurrently.
 TEST(Mxfp8Problem, ExpertsLieApartOrByTurns) {
   const std::string two = "rows=128 cols=64 experts=2 ";
-  EXPECT_TRUE(has(refusal(two + "source_expert_stride=64"), "overlap"));
-  EXPECT_TRUE(has(refusal(two + "source_expert_stride=8191"), "overlap"));
-  EXPECT_EQ(refusal(two + "source_expert_stride=8192"), "");
-  EXPECT_EQ(refusal(two + "source_stride=128 source_expert_stride=64"), "");
-  EXPECT_TRUE(has(refusal("rows=128 cols=64 experts=3 source_stride=128 source_expert_stride=64"), "overlap"));
-  EXPECT_EQ(refusal("cols=64 experts=2 source_expert_stride=64"), "") << "open rows are asked for at the launch";
-  EXPECT_EQ(refusal("rows=32 cols=1024 experts=65536 source_stride=67108864 source_expert_stride=1024"), "")
+  EXPECT_TRUE(has(mxfp8_refusal(two + "source_expert_stride=64"), "overlap"));
+  EXPECT_TRUE(has(mxfp8_refusal(two + "source_expert_stride=8191"), "overlap"));
+  EXPECT_EQ(mxfp8_refusal(two + "source_expert_stride=8192"), "");
+  EXPECT_EQ(mxfp8_refusal(two + "source_stride=128 source_expert_stride=64"), "");
+  EXPECT_TRUE(has(mxfp8_refusal("rows=128 cols=64 experts=3 source_stride=128 source_expert_stride=64"), "overlap"));
+  EXPECT_EQ(mxfp8_refusal("cols=64 experts=2 source_expert_stride=64"), "") << "open rows are asked for at the launch";
+  EXPECT_EQ(mxfp8_refusal("rows=32 cols=1024 experts=65536 source_stride=67108864 source_expert_stride=1024"), "")
       << "as many elements as 65536 dense experts have, counted 65536 times before";
 }
 
 // Regression: products that overflowed were taken for small problems.
 TEST(Mxfp8Problem, WhatNoMemoryHoldsIsRefused) {
-  EXPECT_EQ(refusal("rows=1073741824 cols=32"), "");
+  EXPECT_EQ(mxfp8_refusal("rows=1073741824 cols=32"), "");
   for (const char* fields :
        {"rows=1048576 cols=32 experts=17592186044417", "rows=262144 cols=32 experts=70368744177664",
         "rows=128 cols=128 experts=70368744177664 direction=col",
@@ -75,10 +76,10 @@ TEST(Mxfp8Problem, WhatNoMemoryHoldsIsRefused) {
         "rows=1048576 cols=64 source_stride=70368744177664", "rows=70368744177664 cols=32",
         "cols=64 experts=2 source_expert_stride=70368744177664",
         "rows=1048576 cols=64 source_stride=70368744177664 source_expert_stride=70368744177664"})
-    EXPECT_TRUE(has(refusal(fields), "too large")) << fields << ": " << refusal(fields);
+    EXPECT_TRUE(has(mxfp8_refusal(fields), "too large")) << fields << ": " << mxfp8_refusal(fields);
 }
 
-std::string summary(const std::string& fields, const Target& target = {90, "a"}) {
+std::string mxfp8_summary(const std::string& fields, const Target& target = {90, "a"}) {
   std::string all;
   for (const Variant& v : test::variants_of(parsed(fields), target))
     all += (all.empty() ? "" : " ") + std::string(v.name) + ":" + std::to_string(v.config[1]) + ":" +
@@ -87,43 +88,47 @@ std::string summary(const std::string& fields, const Target& target = {90, "a"})
 }
 
 TEST(Mxfp8Variants, FollowDirectionLineLengthAndElement) {
-  EXPECT_EQ(summary("cols=4096"), "stream:16:16 element:2:1");
-  EXPECT_EQ(summary("cols=4096", {100, "a"}), "stream:32:32 element:2:1");
-  EXPECT_EQ(summary("cols=4096 dtype=f32"), "stream:16:16 element:4:1");
-  EXPECT_EQ(summary("cols=44 tail=pad"), "stream:8:8 element:2:1");
-  EXPECT_EQ(summary("cols=33 tail=pad"), "stream:2:1");
-  EXPECT_EQ(summary("cols=64 source_stride=66"), "stream:4:4 element:2:1");
-  EXPECT_EQ(summary("cols=64 experts=2 source_expert_stride=1028"), "stream:8:8 element:2:1");
-  EXPECT_EQ(summary("cols=4096 block=square"), "tile:16:16 element:2:1");
-  EXPECT_EQ(summary("cols=4096 direction=col"), "tile:16:16 element:2:1");
-  EXPECT_EQ(summary("cols=4096 direction=col out_order=cols"), "tile:16:16 element:2:1");
-  EXPECT_EQ(summary("cols=4096 direction=col rows=1100 tail=pad"), "tile:8:8 element:2:1");
-  EXPECT_EQ(summary("cols=4096 direction=col rows=993 tail=pad"), "tile:4:4 element:2:1")
+  EXPECT_EQ(mxfp8_summary("cols=4096"), "stream:16:16 element:2:1");
+  EXPECT_EQ(mxfp8_summary("cols=4096", {100, "a"}), "stream:32:32 element:2:1");
+  EXPECT_EQ(mxfp8_summary("cols=4096 dtype=f32"), "stream:16:16 element:4:1");
+  EXPECT_EQ(mxfp8_summary("cols=44 tail=pad"), "stream:8:8 element:2:1");
+  EXPECT_EQ(mxfp8_summary("cols=33 tail=pad"), "stream:2:1");
+  EXPECT_EQ(mxfp8_summary("cols=64 source_stride=66"), "stream:4:4 element:2:1");
+  EXPECT_EQ(mxfp8_summary("cols=64 experts=2 source_expert_stride=1028"), "stream:8:8 element:2:1");
+  EXPECT_EQ(mxfp8_summary("cols=4096 block=square"), "tile:16:16 element:2:1");
+  EXPECT_EQ(mxfp8_summary("cols=4096 direction=col"), "tile:16:16 element:2:1");
+  EXPECT_EQ(mxfp8_summary("cols=4096 direction=col out_order=cols"), "tile:16:16 element:2:1");
+  EXPECT_EQ(mxfp8_summary("cols=4096 direction=col rows=1100 tail=pad"), "tile:8:8 element:2:1");
+  EXPECT_EQ(mxfp8_summary("cols=4096 direction=col rows=993 tail=pad"), "tile:4:4 element:2:1")
       << "fewer than four tiles a multiprocessor";
-  EXPECT_EQ(summary("rows=20001 cols=2048 direction=col tail=pad"), "tile:4:4 element:2:1") << "narrow stacks";
-  EXPECT_EQ(summary("rows=20001 cols=2049 direction=col tail=pad"), "tile:2:1") << "columns of any number";
-  EXPECT_EQ(summary("cols=36 direction=col"), "tile:8:16 element:2:1") << "lines take 16, blocks of rows 8";
-  EXPECT_EQ(summary("cols=36 direction=col out_order=cols"), "tile:8:8 element:2:1") << "nothing is transposed";
-  EXPECT_EQ(summary("cols=4096 direction=both dtype=f32"), "tile:16:16 element:4:1");
-  EXPECT_EQ(summary("cols=4096 source_order=rows"), "tile:2:1") << "any number of rows, which lie along memory";
-  EXPECT_EQ(summary("cols=4096 source_order=rows rows=64 experts=100"), "tile:8:16 element:2:1")
+  EXPECT_EQ(mxfp8_summary("rows=20001 cols=2048 direction=col tail=pad"), "tile:4:4 element:2:1") << "narrow stacks";
+  EXPECT_EQ(mxfp8_summary("rows=20001 cols=2049 direction=col tail=pad"), "tile:2:1") << "columns of any number";
+  EXPECT_EQ(mxfp8_summary("cols=36 direction=col"), "tile:8:16 element:2:1") << "lines take 16, blocks of rows 8";
+  EXPECT_EQ(mxfp8_summary("cols=36 direction=col out_order=cols"), "tile:8:8 element:2:1") << "nothing is transposed";
+  EXPECT_EQ(mxfp8_summary("cols=4096 direction=both dtype=f32"), "tile:16:16 element:4:1");
+  EXPECT_EQ(mxfp8_summary("cols=4096 source_order=rows"), "tile:2:1") << "any number of rows, which lie along memory";
+  EXPECT_EQ(mxfp8_summary("cols=4096 source_order=rows rows=64 experts=100"), "tile:8:16 element:2:1")
       << "no tile is twice as wide as the matrix";
-  EXPECT_EQ(summary("cols=4096 scale_layout=blocked"), "tile:16:16 element:2:1");
-  EXPECT_EQ(summary("cols=36 direction=col out_order=cols scale_layout=blocked"), "tile:8:16 element:2:1")
+  EXPECT_EQ(mxfp8_summary("cols=4096 scale_layout=blocked"), "tile:16:16 element:2:1");
+  EXPECT_EQ(mxfp8_summary("cols=36 direction=col out_order=cols scale_layout=blocked"), "tile:8:16 element:2:1")
       << "scales take 16";
 }
 
 TEST(Mxfp8Variants, SmallProblemsHaveNarrowTilesAndOneVectorAThread) {
-  EXPECT_EQ(summary("rows=96 cols=416 experts=3 direction=col"), "tile:4:16 element:2:1");
-  EXPECT_EQ(summary("rows=160 cols=1408 experts=5 direction=both"), "tile:8:16 element:2:1") << "enough";
-  EXPECT_EQ(summary("rows=96 cols=416 dtype=f32 direction=col"), "tile:8:16 element:4:1") << "a tile has 32 columns";
-  EXPECT_EQ(summary("rows=96 cols=416 scale_layout=blocked"), "tile:8:16 element:2:1") << "half an atom";
-  EXPECT_EQ(summary("rows=128 cols=128 direction=both scaling=block128"), "tile:16:16 element:2:1") << "a tile has 128";
-  EXPECT_EQ(summary("rows=64 cols=2048 direction=both"), "tile:4:16 element:2:1") << "32 tiles of 64 columns are few";
-  EXPECT_EQ(summary("rows=64 cols=2176 direction=both"), "tile:8:16 element:2:1") << "34 are enough";
-  EXPECT_EQ(summary("rows=32 cols=512 experts=36 scale_layout=blocked"), "tile:8:16 element:2:1") << "few rows a tile";
-  EXPECT_EQ(summary("rows=128 cols=512 experts=36 scale_layout=blocked"), "tile:16:16 element:2:1");
-  EXPECT_EQ(summary("rows=32 cols=512 experts=36 direction=both"), "tile:16:16 element:2:1") << "along rows only";
+  EXPECT_EQ(mxfp8_summary("rows=96 cols=416 experts=3 direction=col"), "tile:4:16 element:2:1");
+  EXPECT_EQ(mxfp8_summary("rows=160 cols=1408 experts=5 direction=both"), "tile:8:16 element:2:1") << "enough";
+  EXPECT_EQ(mxfp8_summary("rows=96 cols=416 dtype=f32 direction=col"), "tile:8:16 element:4:1")
+      << "a tile has 32 columns";
+  EXPECT_EQ(mxfp8_summary("rows=96 cols=416 scale_layout=blocked"), "tile:8:16 element:2:1") << "half an atom";
+  EXPECT_EQ(mxfp8_summary("rows=128 cols=128 direction=both scaling=block128"), "tile:16:16 element:2:1")
+      << "a tile has 128";
+  EXPECT_EQ(mxfp8_summary("rows=64 cols=2048 direction=both"), "tile:4:16 element:2:1")
+      << "32 tiles of 64 columns are few";
+  EXPECT_EQ(mxfp8_summary("rows=64 cols=2176 direction=both"), "tile:8:16 element:2:1") << "34 are enough";
+  EXPECT_EQ(mxfp8_summary("rows=32 cols=512 experts=36 scale_layout=blocked"), "tile:8:16 element:2:1")
+      << "few rows a tile";
+  EXPECT_EQ(mxfp8_summary("rows=128 cols=512 experts=36 scale_layout=blocked"), "tile:16:16 element:2:1");
+  EXPECT_EQ(mxfp8_summary("rows=32 cols=512 experts=36 direction=both"), "tile:16:16 element:2:1") << "along rows only";
   const auto unroll = [](const std::string& fields) { return test::variants_of(parsed(fields), {})[0].config[2]; };
   EXPECT_EQ(unroll("rows=160 cols=1408 experts=5"), 1);
   EXPECT_EQ(unroll("rows=8192 cols=5120"), 2);
@@ -191,32 +196,25 @@ TEST(Mxfp8Variants, LargeProblemsHaveStacksAndClusters) {
       << "code of one tile";
 }
 
-// Bytes of an operand.
-std::int64_t span(const std::string& fields, const std::string& name) {
-  for (const Operand& operand : Mxfp8::family().operands) {
-    if (operand.name == name) return operand.layout(parsed(fields).data()).span_bytes();
-  }
-  return -1;
-}
-
 TEST(Mxfp8Operands, HaveTheSizesOfTheirLayouts) {
   const std::string row = "rows=96 cols=416 experts=3";
-  EXPECT_EQ(span(row, "source"), 3 * 96 * 416 * 2);
-  EXPECT_EQ(span(row, "out"), 3 * 96 * 416);
-  EXPECT_EQ(span(row, "scales"), 3 * 96 * 13);
-  EXPECT_EQ(span(row, "out_col"), 0) << "of direction both";
-  EXPECT_EQ(span(row + " direction=col", "scales"), 3 * 3 * 416);
-  EXPECT_EQ(span(row + " direction=both", "scales"), 3 * 96 * 13);
-  EXPECT_EQ(span(row + " direction=both", "scales_col"), 3 * 3 * 416);
-  EXPECT_EQ(span(row + " block=square direction=both", "scales"), 3 * 3 * 13);
-  EXPECT_EQ(span(row + " block=square direction=both", "scales_col"), 3 * 3 * 13);
-  EXPECT_EQ(span(row + " block=square_spread", "scales"), 3 * 96 * 13);
-  EXPECT_EQ(span(row + " scale_layout=blocked", "scales"), 3 * 128 * 16);
-  EXPECT_EQ(span(row + " scale_layout=blocked direction=col", "scales"), 3 * 512 * 4);
-  EXPECT_EQ(span("rows=993 cols=512 direction=col tail=pad", "scales"), 32 * 512);
-  EXPECT_EQ(span("rows=96 cols=416 source_stride=424", "source"), (95 * 424 + 416) * 2);
-  EXPECT_EQ(span(row + " source_expert_stride=50000", "source"), (2 * 50000 + 96 * 416) * 2);
-  EXPECT_EQ(span(row + " source_stride=1248 source_expert_stride=416", "source"), 3 * 96 * 416 * 2) << "a row of each";
+  EXPECT_EQ(mxfp8_span(row, "source"), 3 * 96 * 416 * 2);
+  EXPECT_EQ(mxfp8_span(row, "out"), 3 * 96 * 416);
+  EXPECT_EQ(mxfp8_span(row, "scales"), 3 * 96 * 13);
+  EXPECT_EQ(mxfp8_span(row, "out_col"), 0) << "of direction both";
+  EXPECT_EQ(mxfp8_span(row + " direction=col", "scales"), 3 * 3 * 416);
+  EXPECT_EQ(mxfp8_span(row + " direction=both", "scales"), 3 * 96 * 13);
+  EXPECT_EQ(mxfp8_span(row + " direction=both", "scales_col"), 3 * 3 * 416);
+  EXPECT_EQ(mxfp8_span(row + " block=square direction=both", "scales"), 3 * 3 * 13);
+  EXPECT_EQ(mxfp8_span(row + " block=square direction=both", "scales_col"), 3 * 3 * 13);
+  EXPECT_EQ(mxfp8_span(row + " block=square_spread", "scales"), 3 * 96 * 13);
+  EXPECT_EQ(mxfp8_span(row + " scale_layout=blocked", "scales"), 3 * 128 * 16);
+  EXPECT_EQ(mxfp8_span(row + " scale_layout=blocked direction=col", "scales"), 3 * 512 * 4);
+  EXPECT_EQ(mxfp8_span("rows=993 cols=512 direction=col tail=pad", "scales"), 32 * 512);
+  EXPECT_EQ(mxfp8_span("rows=96 cols=416 source_stride=424", "source"), (95 * 424 + 416) * 2);
+  EXPECT_EQ(mxfp8_span(row + " source_expert_stride=50000", "source"), (2 * 50000 + 96 * 416) * 2);
+  EXPECT_EQ(mxfp8_span(row + " source_stride=1248 source_expert_stride=416", "source"), 3 * 96 * 416 * 2)
+      << "a row of each";
 }
 
 Tolerance tolerance(const std::string& fields, const std::string& name) {
@@ -246,59 +244,60 @@ TEST(Mxfp8Tolerance, IsOfBitsWhereNoActivationOfFp32MakesTheScale) {
 
 TEST(Mxfp8Operands, GroupsHaveRoomForWhatTheyMayCut) {
   const std::string three = "rows=256 cols=416 groups=3 ";
-  EXPECT_EQ(span("rows=256 cols=416", "offsets") + span("rows=256 cols=416", "status"), 0);
-  EXPECT_EQ(span(three, "offsets"), 3 * 4);
-  EXPECT_EQ(span(three + "offset=i64", "offsets"), 3 * 8);
-  EXPECT_EQ(span(three, "status"), 4);
-  EXPECT_EQ(span(three, "out"), 256 * 416);
-  EXPECT_EQ(span(three, "scales"), 256 * 13);
-  EXPECT_EQ(span(three + "scale_layout=blocked", "scales"), (256 + 3 * 128) * 16);
-  EXPECT_EQ(span(three + "direction=col", "scales"), 8 * 416);
-  EXPECT_EQ(span(three + "direction=col tail=pad", "scales"), (8 + 3) * 416);
-  EXPECT_EQ(span(three + "direction=col scale_layout=blocked", "scales"), 512 * (8 + 3 * 4));
-  EXPECT_EQ(span(three + "block=square tail=pad", "scales"), (8 + 3) * 13);
+  EXPECT_EQ(mxfp8_span("rows=256 cols=416", "offsets") + mxfp8_span("rows=256 cols=416", "status"), 0);
+  EXPECT_EQ(mxfp8_span(three, "offsets"), 3 * 4);
+  EXPECT_EQ(mxfp8_span(three + "offset=i64", "offsets"), 3 * 8);
+  EXPECT_EQ(mxfp8_span(three, "status"), 4);
+  EXPECT_EQ(mxfp8_span(three, "out"), 256 * 416);
+  EXPECT_EQ(mxfp8_span(three, "scales"), 256 * 13);
+  EXPECT_EQ(mxfp8_span(three + "scale_layout=blocked", "scales"), (256 + 3 * 128) * 16);
+  EXPECT_EQ(mxfp8_span(three + "direction=col", "scales"), 8 * 416);
+  EXPECT_EQ(mxfp8_span(three + "direction=col tail=pad", "scales"), (8 + 3) * 416);
+  EXPECT_EQ(mxfp8_span(three + "direction=col scale_layout=blocked", "scales"), 512 * (8 + 3 * 4));
+  EXPECT_EQ(mxfp8_span(three + "block=square tail=pad", "scales"), (8 + 3) * 13);
 }
 
 TEST(Mxfp8Problem, ProloguesHaveActivationsAndWholeHalves) {
   for (const char* prologue : {"act", "gated", "dact", "dgated"}) {
     const std::string made = std::string("cols=64 prologue=") + prologue;
-    EXPECT_EQ(refusal(made), "");
-    EXPECT_EQ(refusal(made + " activation=silu direction=both scale_layout=blocked groups=4"), "");
-    EXPECT_TRUE(has(refusal(made + " source_order=rows direction=col"), "source_order=cols"));
+    EXPECT_EQ(mxfp8_refusal(made), "");
+    EXPECT_EQ(mxfp8_refusal(made + " activation=silu direction=both scale_layout=blocked groups=4"), "");
+    EXPECT_TRUE(has(mxfp8_refusal(made + " source_order=rows direction=col"), "source_order=cols"));
   }
-  EXPECT_TRUE(has(refusal("activation=silu"), "for a prologue: act, gated, dact or dgated"));
-  EXPECT_TRUE(has(refusal("cols=33 tail=pad prologue=dgated"), "cols=33 is odd"));
-  EXPECT_EQ(refusal("cols=33 tail=pad prologue=gated"), "");
-  EXPECT_TRUE(has(refusal("cols=64 prologue=gated source_stride=127"), "source_stride"));
-  EXPECT_EQ(refusal("cols=64 prologue=gated source_stride=128"), "");
-  EXPECT_EQ(refusal("cols=64 prologue=dgated source_stride=32"), "");
-  EXPECT_TRUE(has(refusal("cols=536870912 prologue=gated"), "2^30"));
-  EXPECT_TRUE(has(refusal("cols=1073741824 prologue=dgated"), "2^30")) << "slots are counted in the quantized matrix";
+  EXPECT_TRUE(has(mxfp8_refusal("activation=silu"), "for a prologue: act, gated, dact or dgated"));
+  EXPECT_TRUE(has(mxfp8_refusal("cols=33 tail=pad prologue=dgated"), "cols=33 is odd"));
+  EXPECT_EQ(mxfp8_refusal("cols=33 tail=pad prologue=gated"), "");
+  EXPECT_TRUE(has(mxfp8_refusal("cols=64 prologue=gated source_stride=127"), "source_stride"));
+  EXPECT_EQ(mxfp8_refusal("cols=64 prologue=gated source_stride=128"), "");
+  EXPECT_EQ(mxfp8_refusal("cols=64 prologue=dgated source_stride=32"), "");
+  EXPECT_TRUE(has(mxfp8_refusal("cols=536870912 prologue=gated"), "2^30"));
+  EXPECT_TRUE(has(mxfp8_refusal("cols=1073741824 prologue=dgated"), "2^30"))
+      << "slots are counted in the quantized matrix";
 }
 
 TEST(Mxfp8Operands, OfProloguesAreWhatTheyRead) {
   const std::string size = "rows=96 cols=416 experts=3";
-  EXPECT_EQ(span(size, "input"), 0);
-  EXPECT_EQ(span(size + " prologue=act", "source"), 3 * 96 * 416 * 2);
-  EXPECT_EQ(span(size + " prologue=act", "input"), 0);
-  EXPECT_EQ(span(size + " prologue=gated", "source"), 3 * 96 * 832 * 2);
-  EXPECT_EQ(span(size + " prologue=gated", "out"), 3 * 96 * 416);
-  EXPECT_EQ(span(size + " prologue=dact dtype=f32", "input"), 3 * 96 * 416 * 4);
-  EXPECT_EQ(span(size + " prologue=dgated", "source"), 3 * 96 * 208 * 2);
-  EXPECT_EQ(span(size + " prologue=dgated", "input"), 3 * 96 * 416 * 2);
+  EXPECT_EQ(mxfp8_span(size, "input"), 0);
+  EXPECT_EQ(mxfp8_span(size + " prologue=act", "source"), 3 * 96 * 416 * 2);
+  EXPECT_EQ(mxfp8_span(size + " prologue=act", "input"), 0);
+  EXPECT_EQ(mxfp8_span(size + " prologue=gated", "source"), 3 * 96 * 832 * 2);
+  EXPECT_EQ(mxfp8_span(size + " prologue=gated", "out"), 3 * 96 * 416);
+  EXPECT_EQ(mxfp8_span(size + " prologue=dact dtype=f32", "input"), 3 * 96 * 416 * 4);
+  EXPECT_EQ(mxfp8_span(size + " prologue=dgated", "source"), 3 * 96 * 208 * 2);
+  EXPECT_EQ(mxfp8_span(size + " prologue=dgated", "input"), 3 * 96 * 416 * 2);
 }
 
 TEST(Mxfp8Problem, SumsAreOfWholeColumns) {
-  EXPECT_EQ(refusal("cols=64 bias_gradient=sums"), "");
-  EXPECT_TRUE(has(refusal("cols=64 bias_gradient=sums source_order=rows direction=col"), "source_order=cols"));
-  EXPECT_TRUE(has(refusal("cols=64 bias_gradient=sums groups=2"), "groups=0"));
+  EXPECT_EQ(mxfp8_refusal("cols=64 bias_gradient=sums"), "");
+  EXPECT_TRUE(has(mxfp8_refusal("cols=64 bias_gradient=sums source_order=rows direction=col"), "source_order=cols"));
+  EXPECT_TRUE(has(mxfp8_refusal("cols=64 bias_gradient=sums groups=2"), "groups=0"));
 }
 
 TEST(Mxfp8Operands, OfSumsHaveTilesAndChunksOfThem) {
-  EXPECT_EQ(span("rows=96 cols=416 experts=3", "workspace"), 0);
-  EXPECT_EQ(span("rows=96 cols=416 experts=3 bias_gradient=sums", "bias_gradient"), 3 * 416 * 4);
-  EXPECT_EQ(span("rows=96 cols=416 experts=3 bias_gradient=sums", "workspace"), 3 * (416 + 416 + 13 * 2) * 4);
-  EXPECT_EQ(span("rows=4097 cols=33 tail=pad bias_gradient=sums", "workspace"), (33 * 33 + 2 * 33 + 2 * 3) * 4);
+  EXPECT_EQ(mxfp8_span("rows=96 cols=416 experts=3", "workspace"), 0);
+  EXPECT_EQ(mxfp8_span("rows=96 cols=416 experts=3 bias_gradient=sums", "bias_gradient"), 3 * 416 * 4);
+  EXPECT_EQ(mxfp8_span("rows=96 cols=416 experts=3 bias_gradient=sums", "workspace"), 3 * (416 + 416 + 13 * 2) * 4);
+  EXPECT_EQ(mxfp8_span("rows=4097 cols=33 tail=pad bias_gradient=sums", "workspace"), (33 * 33 + 2 * 33 + 2 * 3) * 4);
 }
 
 // The order is one of many; a sum with a small error is required for every order.
@@ -313,42 +312,42 @@ TEST(Mxfp8Sums, AreNearTheSumInDouble) {
 }
 
 TEST(Mxfp8Problem, AScalingHasItsModesAndDirections) {
-  EXPECT_TRUE(has(refusal("cols=64 mode=exact"), "scaling=block128 or scaling=row"));
-  EXPECT_EQ(refusal("rows=33 cols=31 scaling=tensor direction=both source_order=rows tail=pad"), "");
-  EXPECT_EQ(refusal("rows=64 cols=31 scaling=tensor groups=2 direction=col"), "");
-  EXPECT_TRUE(has(refusal("cols=31 scaling=tensor"), "tail=pad"));
-  EXPECT_TRUE(has(refusal("cols=33 scaling=row tail=pad"), "any length"));
-  EXPECT_TRUE(has(refusal("cols=64 scaling=tensor mode=exact"), "given_scale"));
-  EXPECT_EQ(refusal("cols=33 scaling=row mode=exact groups=3"), "");
-  EXPECT_TRUE(has(refusal("cols=64 rows=64 scaling=row direction=both"), "direction=row"));
-  EXPECT_TRUE(has(refusal("cols=64 scaling=row source_order=rows"), "source_order=cols"));
-  EXPECT_TRUE(has(refusal("cols=64 scaling=row bias_gradient=sums"), "bias_gradient"));
-  EXPECT_EQ(refusal("rows=128 cols=256 scaling=block128 direction=both mode=exact"), "");
-  EXPECT_TRUE(has(refusal("cols=64 scaling=block128"), "cols=64 is not a multiple of 128"));
-  EXPECT_EQ(refusal("rows=33 cols=64 scaling=block128 tail=pad direction=both"), "");
-  EXPECT_TRUE(has(refusal("rows=128 cols=128 scaling=block128 groups=2 direction=col"), "direction=row"));
-  EXPECT_TRUE(has(refusal("cols=128 scaling=block128 source_order=rows"), "source_order=cols"));
+  EXPECT_TRUE(has(mxfp8_refusal("cols=64 mode=exact"), "scaling=block128 or scaling=row"));
+  EXPECT_EQ(mxfp8_refusal("rows=33 cols=31 scaling=tensor direction=both source_order=rows tail=pad"), "");
+  EXPECT_EQ(mxfp8_refusal("rows=64 cols=31 scaling=tensor groups=2 direction=col"), "");
+  EXPECT_TRUE(has(mxfp8_refusal("cols=31 scaling=tensor"), "tail=pad"));
+  EXPECT_TRUE(has(mxfp8_refusal("cols=33 scaling=row tail=pad"), "any length"));
+  EXPECT_TRUE(has(mxfp8_refusal("cols=64 scaling=tensor mode=exact"), "given_scale"));
+  EXPECT_EQ(mxfp8_refusal("cols=33 scaling=row mode=exact groups=3"), "");
+  EXPECT_TRUE(has(mxfp8_refusal("cols=64 rows=64 scaling=row direction=both"), "direction=row"));
+  EXPECT_TRUE(has(mxfp8_refusal("cols=64 scaling=row source_order=rows"), "source_order=cols"));
+  EXPECT_TRUE(has(mxfp8_refusal("cols=64 scaling=row bias_gradient=sums"), "bias_gradient"));
+  EXPECT_EQ(mxfp8_refusal("rows=128 cols=256 scaling=block128 direction=both mode=exact"), "");
+  EXPECT_TRUE(has(mxfp8_refusal("cols=64 scaling=block128"), "cols=64 is not a multiple of 128"));
+  EXPECT_EQ(mxfp8_refusal("rows=33 cols=64 scaling=block128 tail=pad direction=both"), "");
+  EXPECT_TRUE(has(mxfp8_refusal("rows=128 cols=128 scaling=block128 groups=2 direction=col"), "direction=row"));
+  EXPECT_TRUE(has(mxfp8_refusal("cols=128 scaling=block128 source_order=rows"), "source_order=cols"));
   for (const char* scaling : {"tensor", "row", "block128"}) {
     const std::string fields = std::string("rows=128 cols=128 scaling=") + scaling;
-    EXPECT_EQ(refusal(fields), "");
-    EXPECT_TRUE(has(refusal(fields + " policy=te"), "policy=te goes with scaling=mx"));
-    EXPECT_TRUE(has(refusal(fields + " scale_layout=blocked"), "scale_layout=blocked goes with scaling=mx"));
-    EXPECT_TRUE(has(refusal(fields + " block=square"), "squares"));
+    EXPECT_EQ(mxfp8_refusal(fields), "");
+    EXPECT_TRUE(has(mxfp8_refusal(fields + " policy=te"), "policy=te goes with scaling=mx"));
+    EXPECT_TRUE(has(mxfp8_refusal(fields + " scale_layout=blocked"), "scale_layout=blocked goes with scaling=mx"));
+    EXPECT_TRUE(has(mxfp8_refusal(fields + " block=square"), "squares"));
   }
 }
 
 TEST(Mxfp8Operands, OfFp32ScalesHaveOneForAllForARowOrFor128) {
   const std::string size = "rows=256 cols=384 experts=3 ";
-  EXPECT_EQ(span(size, "given_scale"), 0);
-  EXPECT_EQ(span(size + "scaling=tensor direction=both", "given_scale"), 4);
-  EXPECT_EQ(span(size + "scaling=tensor direction=both", "scales"), 0);
-  EXPECT_EQ(span(size + "scaling=tensor direction=both", "scales_col"), 0);
-  EXPECT_EQ(span(size + "scaling=row", "scales"), 3 * 256 * 4);
-  EXPECT_EQ(span(size + "scaling=block128", "scales"), 3 * 256 * 3 * 4);
-  EXPECT_EQ(span(size + "scaling=block128 direction=col", "scales"), 3 * 2 * 384 * 4);
-  EXPECT_EQ(span(size + "scaling=block128 direction=both", "scales_col"), 3 * 2 * 384 * 4);
-  EXPECT_EQ(span("rows=129 cols=385 scaling=block128 direction=both tail=pad", "scales"), 129 * 4 * 4);
-  EXPECT_EQ(span("rows=129 cols=385 scaling=block128 direction=both tail=pad", "scales_col"), 2 * 385 * 4);
+  EXPECT_EQ(mxfp8_span(size, "given_scale"), 0);
+  EXPECT_EQ(mxfp8_span(size + "scaling=tensor direction=both", "given_scale"), 4);
+  EXPECT_EQ(mxfp8_span(size + "scaling=tensor direction=both", "scales"), 0);
+  EXPECT_EQ(mxfp8_span(size + "scaling=tensor direction=both", "scales_col"), 0);
+  EXPECT_EQ(mxfp8_span(size + "scaling=row", "scales"), 3 * 256 * 4);
+  EXPECT_EQ(mxfp8_span(size + "scaling=block128", "scales"), 3 * 256 * 3 * 4);
+  EXPECT_EQ(mxfp8_span(size + "scaling=block128 direction=col", "scales"), 3 * 2 * 384 * 4);
+  EXPECT_EQ(mxfp8_span(size + "scaling=block128 direction=both", "scales_col"), 3 * 2 * 384 * 4);
+  EXPECT_EQ(mxfp8_span("rows=129 cols=385 scaling=block128 direction=both tail=pad", "scales"), 129 * 4 * 4);
+  EXPECT_EQ(mxfp8_span("rows=129 cols=385 scaling=block128 direction=both tail=pad", "scales_col"), 2 * 385 * 4);
 }
 
 // Regression: the default of fp32 with blocks of 128 was not in the space, so it could not be tuned or changed.
@@ -361,7 +360,7 @@ TEST(Mxfp8Variants, AreInTheSpace) {
         for (const int cols : {384, 416}) {
           const std::string fields =
               std::string("rows=4096 scaling=") + scaling + " dtype=" + type + " cols=" + std::to_string(cols) + rest;
-          if (!refusal(fields).empty()) continue;
+          if (!mxfp8_refusal(fields).empty()) continue;
           const AnyProblem problem = parsed(fields);
           for (const Target& target : {Target{80, ""}, Target{90, "a"}, Target{100, "a"}, Target{120, "a"}}) {
             for (const Variant& v : test::variants_of(problem, target))
@@ -390,10 +389,10 @@ TEST(Mxfp8Variants, LongRowsHaveMoreThreads) {
 }
 
 TEST(Mxfp8Problem, GroupsAreRowsOfOneMatrix) {
-  EXPECT_EQ(refusal("rows=256 cols=64 groups=3"), "");
-  EXPECT_TRUE(has(refusal("rows=256 cols=64 groups=3 experts=2"), "experts=1"));
-  EXPECT_TRUE(has(refusal("rows=256 cols=64 groups=3 direction=col source_order=rows"), "source_order=cols"));
-  EXPECT_TRUE(has(refusal("rows=256 cols=64 groups=2147483648"), "2^31"));
+  EXPECT_EQ(mxfp8_refusal("rows=256 cols=64 groups=3"), "");
+  EXPECT_TRUE(has(mxfp8_refusal("rows=256 cols=64 groups=3 experts=2"), "experts=1"));
+  EXPECT_TRUE(has(mxfp8_refusal("rows=256 cols=64 groups=3 direction=col source_order=rows"), "source_order=cols"));
+  EXPECT_TRUE(has(mxfp8_refusal("rows=256 cols=64 groups=2147483648"), "2^31"));
 }
 
 TEST(Mxfp8Operands, AreWhatMustMove) {

@@ -13,50 +13,48 @@ namespace quern {
 namespace {
 
 using test::has;
+using test::mxfp8_refusal;
+using test::mxfp8_span;
 using test::variant_summary;
-
-std::string refusal(const std::string& fields) { return test::refusal("mxfp8 " + fields); }
-std::int64_t span(const std::string& fields, std::string_view operand) {
-  return test::span("mxfp8 " + fields, operand);
-}
 
 TEST(Mxfp8Varying, IsOfGroupsWithoutGaps) {
   const std::string both = "rows=64 cols=64 groups=2 varying=both ";
-  EXPECT_EQ(refusal(both), "");
-  EXPECT_EQ(refusal(both + "capacity=1024 scale_layout=padded direction=both out_order=cols"), "");
-  EXPECT_TRUE(has(refusal("varying=cols"), "varying=cols is for groups"));
-  EXPECT_TRUE(has(refusal(both + "scaling=tensor"), "varying=both goes with scaling=mx"));
-  EXPECT_TRUE(has(refusal(both + "prologue=act activation=relu"), "prologue=none"));
-  EXPECT_TRUE(has(refusal(both + "source_stride=128"), "source_stride goes with varying=rows"));
-  EXPECT_TRUE(has(refusal(both + "out_stride=128"), "out_stride and out_col_stride go with varying=rows"));
-  EXPECT_TRUE(has(refusal(both + "source_order=rows"), "source_order=cols"));
-  EXPECT_TRUE(has(refusal(both + "experts=2"), "experts=1"));
-  EXPECT_TRUE(has(refusal("rows=64 cols=64 groups=2 varying=cols capacity=9"), "capacity is for varying=both"));
-  EXPECT_TRUE(has(refusal("rows=64 capacity=9"), "capacity is for varying=both"));
-  EXPECT_TRUE(has(refusal("rows=33 cols=64 groups=2 varying=cols"), "rows=33 is not a multiple of 32"));
-  EXPECT_TRUE(has(refusal("rows=64 cols=33 groups=2 varying=cols direction=col"), "cols=33 is not a multiple of 32"));
-  EXPECT_EQ(refusal("rows=33 cols=33 groups=2 varying=cols tail=pad"), "");
+  EXPECT_EQ(mxfp8_refusal(both), "");
+  EXPECT_EQ(mxfp8_refusal(both + "capacity=1024 scale_layout=padded direction=both out_order=cols"), "");
+  EXPECT_TRUE(has(mxfp8_refusal("varying=cols"), "varying=cols is for groups"));
+  EXPECT_TRUE(has(mxfp8_refusal(both + "scaling=tensor"), "varying=both goes with scaling=mx"));
+  EXPECT_TRUE(has(mxfp8_refusal(both + "prologue=act activation=relu"), "prologue=none"));
+  EXPECT_TRUE(has(mxfp8_refusal(both + "source_stride=128"), "source_stride goes with varying=rows"));
+  EXPECT_TRUE(has(mxfp8_refusal(both + "out_stride=128"), "out_stride and out_col_stride go with varying=rows"));
+  EXPECT_TRUE(has(mxfp8_refusal(both + "source_order=rows"), "source_order=cols"));
+  EXPECT_TRUE(has(mxfp8_refusal(both + "experts=2"), "experts=1"));
+  EXPECT_TRUE(has(mxfp8_refusal("rows=64 cols=64 groups=2 varying=cols capacity=9"), "capacity is for varying=both"));
+  EXPECT_TRUE(has(mxfp8_refusal("rows=64 capacity=9"), "capacity is for varying=both"));
+  EXPECT_TRUE(has(mxfp8_refusal("rows=33 cols=64 groups=2 varying=cols"), "rows=33 is not a multiple of 32"));
+  EXPECT_TRUE(
+      has(mxfp8_refusal("rows=64 cols=33 groups=2 varying=cols direction=col"), "cols=33 is not a multiple of 32"));
+  EXPECT_EQ(mxfp8_refusal("rows=33 cols=33 groups=2 varying=cols tail=pad"), "");
 }
 
 TEST(Mxfp8Varying, HasMemoryForAnyShapes) {
   const std::string cols = "rows=64 cols=256 groups=3 varying=cols ", both = "rows=64 cols=256 groups=3 varying=both ";
-  EXPECT_EQ(span(cols, "source"), 64 * 256 * 2);
-  EXPECT_EQ(span(cols, "out"), 64 * 256);
-  EXPECT_EQ(span(cols, "offsets"), 0) << "all groups have all rows";
-  EXPECT_EQ(span(cols, "col_offsets"), 3 * 4);
-  EXPECT_EQ(span(both, "offsets"), 3 * 4);
-  EXPECT_EQ(span(both, "status"), 4);
-  EXPECT_EQ(span(cols, "scales"), 64 * 256 / 32);
-  EXPECT_EQ(span(cols + "direction=both", "scales_col"), 64 * 256 / 32);
-  EXPECT_EQ(span(cols + "block=square", "scales"), 2 * 8);
-  EXPECT_EQ(span(cols + "scale_layout=blocked", "scales"), (2 + 3) * 512) << "each group may have a partial atom";
-  EXPECT_EQ(span(cols + "scale_layout=padded", "scales"), (2 + 3) * 512);
-  EXPECT_EQ(span(cols + "tail=pad", "scales"), 64 * (8 + 3));
-  EXPECT_EQ(span(both + "capacity=4096", "source"), 4096 * 2);
-  EXPECT_EQ(span(both + "capacity=4096", "out"), 4096);
-  EXPECT_EQ(span(both + "capacity=4096", "scales"), 128);
-  EXPECT_EQ(span(both + "capacity=4096 tail=pad", "scales"), 128 + 64 + 8 + 3);
-  EXPECT_EQ(span(both + "capacity=4096 scale_layout=blocked", "scales"), (1 + 1 + 2 + 3) * 512);
+  EXPECT_EQ(mxfp8_span(cols, "source"), 64 * 256 * 2);
+  EXPECT_EQ(mxfp8_span(cols, "out"), 64 * 256);
+  EXPECT_EQ(mxfp8_span(cols, "offsets"), 0) << "all groups have all rows";
+  EXPECT_EQ(mxfp8_span(cols, "col_offsets"), 3 * 4);
+  EXPECT_EQ(mxfp8_span(both, "offsets"), 3 * 4);
+  EXPECT_EQ(mxfp8_span(both, "status"), 4);
+  EXPECT_EQ(mxfp8_span(cols, "scales"), 64 * 256 / 32);
+  EXPECT_EQ(mxfp8_span(cols + "direction=both", "scales_col"), 64 * 256 / 32);
+  EXPECT_EQ(mxfp8_span(cols + "block=square", "scales"), 2 * 8);
+  EXPECT_EQ(mxfp8_span(cols + "scale_layout=blocked", "scales"), (2 + 3) * 512) << "each group may have a partial atom";
+  EXPECT_EQ(mxfp8_span(cols + "scale_layout=padded", "scales"), (2 + 3) * 512);
+  EXPECT_EQ(mxfp8_span(cols + "tail=pad", "scales"), 64 * (8 + 3));
+  EXPECT_EQ(mxfp8_span(both + "capacity=4096", "source"), 4096 * 2);
+  EXPECT_EQ(mxfp8_span(both + "capacity=4096", "out"), 4096);
+  EXPECT_EQ(mxfp8_span(both + "capacity=4096", "scales"), 128);
+  EXPECT_EQ(mxfp8_span(both + "capacity=4096 tail=pad", "scales"), 128 + 64 + 8 + 3);
+  EXPECT_EQ(mxfp8_span(both + "capacity=4096 scale_layout=blocked", "scales"), (1 + 1 + 2 + 3) * 512);
 }
 
 // No group has more tiles than room: every pair of cuts of 2 x 2 groups is counted.

@@ -5,22 +5,15 @@
 #include <map>
 
 #include "testbench/operands.h"
-#include "unit/plan/support.h"
+#include "unit/families/support.h"
 
 namespace quern {
 namespace {
 
 using test::problem;
 using test::step_of;
+using test::summary;
 using test::variants_of;
-
-std::string summary(const std::string& text, const Target& target = {90, "a"}) {
-  std::string all;
-  for (const Variant& v : variants_of(problem(text), target))
-    all += std::string(all.empty() ? "" : " ") + v.name + ":" + std::to_string(v.config[1]) + ":" +
-           std::to_string(test::alignment_of(problem(text), v.config));
-  return all;
-}
 
 TEST(PointwiseVariants, FollowWidthStridesAndBroadcasts) {
   const std::pair<const char*, const char*> rows[] = {
@@ -47,29 +40,30 @@ TEST(PointwiseVariants, FollowWidthStridesAndBroadcasts) {
 }
 
 // "form:vector:unroll" of the first choice.
-std::string first_config(const std::string& text) {
+std::string first_pointwise_config(const std::string& text) {
   const Config config = variants_of(problem("pointwise " + text)).front().config;
   return std::to_string(config[0]) + ":" + std::to_string(config[1]) + ":" + std::to_string(config[2]);
 }
 
 TEST(PointwiseVariants, LargeProblemsWhoseActivationTakesInstructionsHaveMoreSlotsAThread) {
-  EXPECT_EQ(first_config("rows=65536 width=2048 activation=silu"), "0:16:2");
-  EXPECT_EQ(first_config("rows=65536 width=2048 activation=silu bias_spread=none"), "1:16:2");
-  EXPECT_EQ(first_config("rows=65536 width=2048 activation=gelu"), "1:16:4");
-  EXPECT_EQ(first_config("rows=65536 width=2048 activation=gelu dtype=f32"), "0:16:2");
-  EXPECT_EQ(first_config("rows=65536 width=2048 activation=relu"), "0:16:1");
-  EXPECT_EQ(first_config("rows=65536 width=2048 activation=silu op=add_mul_act"), "0:16:1");
-  EXPECT_EQ(first_config("rows=1000 width=2048 activation=silu"), "0:16:1");
+  EXPECT_EQ(first_pointwise_config("rows=65536 width=2048 activation=silu"), "0:16:2");
+  EXPECT_EQ(first_pointwise_config("rows=65536 width=2048 activation=silu bias_spread=none"), "1:16:2");
+  EXPECT_EQ(first_pointwise_config("rows=65536 width=2048 activation=gelu"), "1:16:4");
+  EXPECT_EQ(first_pointwise_config("rows=65536 width=2048 activation=gelu dtype=f32"), "0:16:2");
+  EXPECT_EQ(first_pointwise_config("rows=65536 width=2048 activation=relu"), "0:16:1");
+  EXPECT_EQ(first_pointwise_config("rows=65536 width=2048 activation=silu op=add_mul_act"), "0:16:1");
+  EXPECT_EQ(first_pointwise_config("rows=1000 width=2048 activation=silu"), "0:16:1");
 }
 
 TEST(PointwiseVariants, RowsOfHalfASlotHaveNarrowSlotsForTwoOperandsAndWhereTheyAreFew) {
-  EXPECT_EQ(first_config("rows=12000 width=1036 op=add_mul_act"), "0:8:2");
-  EXPECT_EQ(first_config("rows=1000 width=1036 op=add_mul_act"), "0:8:1");
-  EXPECT_EQ(first_config("rows=1000 width=1036"), "0:8:1");
-  EXPECT_EQ(first_config("rows=12000 width=1036"), "1:16:1") << "of relu a slot a thread";
-  EXPECT_EQ(first_config("rows=12000 width=1036 activation=silu"), "1:16:4");
-  EXPECT_EQ(first_config("rows=1000 width=1034"), "1:16:1") << "8 bytes do not divide a row";
-  EXPECT_EQ(first_config("rows=1000 width=1034 dtype=f32"), "1:16:1") << "two elements are too few for a slot";
+  EXPECT_EQ(first_pointwise_config("rows=12000 width=1036 op=add_mul_act"), "0:8:2");
+  EXPECT_EQ(first_pointwise_config("rows=1000 width=1036 op=add_mul_act"), "0:8:1");
+  EXPECT_EQ(first_pointwise_config("rows=1000 width=1036"), "0:8:1");
+  EXPECT_EQ(first_pointwise_config("rows=12000 width=1036"), "1:16:1") << "of relu a slot a thread";
+  EXPECT_EQ(first_pointwise_config("rows=12000 width=1036 activation=silu"), "1:16:4");
+  EXPECT_EQ(first_pointwise_config("rows=1000 width=1034"), "1:16:1") << "8 bytes do not divide a row";
+  EXPECT_EQ(first_pointwise_config("rows=1000 width=1034 dtype=f32"), "1:16:1")
+      << "two elements are too few for a slot";
 }
 
 TEST(PointwiseVariants, ThirtyTwoBytesAreForBlackwellOnly) {

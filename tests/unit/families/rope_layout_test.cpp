@@ -11,14 +11,14 @@
 namespace quern {
 namespace {
 
-constexpr int kBatches = 2, kSeq = 3, kHeads = 4, kKeys = 2, kDim = 12, kRotated = 8, kOffset = 2;
+constexpr int kBatches = 2, kSeq = 3, kQueryHeads = 4, kKeys = 2, kHeadDim = 12, kRotated = 8, kOffset = 2;
 constexpr float kGap = 77;
 
 // Where an element is.
 using At = std::function<int(int batch, int token, int head, int element)>;
 
 float random_value(int batch, int token, int head, int element) {
-  Random random(static_cast<std::uint64_t>(((batch * kSeq + token) * kHeads + head) * kDim + element));
+  Random random(static_cast<std::uint64_t>(((batch * kSeq + token) * kQueryHeads + head) * kHeadDim + element));
   return static_cast<float>(8 * random.unit() - 4);
 }
 
@@ -39,7 +39,7 @@ void for_each(int heads, Visit visit) {
   for (int b = 0; b < kBatches; ++b) {
     for (int s = 0; s < kSeq; ++s) {
       for (int h = 0; h < heads; ++h) {
-        for (int e = 0; e < kDim; ++e) visit(b, s, h, e);
+        for (int e = 0; e < kHeadDim; ++e) visit(b, s, h, e);
       }
     }
   }
@@ -62,12 +62,12 @@ void expect_rotated(const std::vector<float>& out, int heads, const At& at) {
   EXPECT_EQ(out, expected);
 }
 
-Rope problem() {
+Rope rope_problem() {
   Rope p;
   p.batch = kBatches;
   p.seq = kSeq;
-  p.heads = kHeads;
-  p.head_dim = kDim;
+  p.heads = kQueryHeads;
+  p.head_dim = kHeadDim;
   p.rotary_dim = kRotated;
   p.rotary_offset = kOffset;
   p.dtype = f32;
@@ -75,12 +75,12 @@ Rope problem() {
 }
 
 // Operands, after the reference has run.
-struct Launched {
+struct RopeOperands {
   std::vector<float> q, k, cos, sin, q_out = std::vector<float>(4096, kGap), k_out = q_out;
   RopeArgs args;
 
-  Launched(const Rope& p, const At& q_at, const At& k_at, const std::int32_t* cu_seqlens, const std::int32_t* pages)
-      : q(laid_out(kHeads, q_at)), k(laid_out(kKeys, k_at)) {
+  RopeOperands(const Rope& p, const At& q_at, const At& k_at, const std::int32_t* cu_seqlens, const std::int32_t* pages)
+      : q(laid_out(kQueryHeads, q_at)), k(laid_out(kKeys, k_at)) {
     for (int token = 0; token < kSeq * kBatches; ++token) {
       for (int pair = 0; pair < kRotated / 2; ++pair) {
         cos.push_back(std::cos(angle(token, pair)));
@@ -100,29 +100,29 @@ struct Launched {
   }
 };
 
-int bshd(int b, int s, int h, int e) { return ((b * kSeq + s) * kKeys + h) * kDim + e; }
+int bshd(int b, int s, int h, int e) { return ((b * kSeq + s) * kKeys + h) * kHeadDim + e; }
 
 TEST(RopeLayouts, HaveTheirElementsWhereTheyShould) {
-  Rope p = problem();
+  Rope p = rope_problem();
   p.layout = RopeLayout::sbhd;
-  const At sbhd = [](int b, int s, int h, int e) { return ((s * kBatches + b) * kHeads + h) * kDim + e; };
-  expect_rotated(Launched(p, sbhd, bshd, nullptr, nullptr).q_out, kHeads, sbhd);
+  const At sbhd = [](int b, int s, int h, int e) { return ((s * kBatches + b) * kQueryHeads + h) * kHeadDim + e; };
+  expect_rotated(RopeOperands(p, sbhd, bshd, nullptr, nullptr).q_out, kQueryHeads, sbhd);
   p.layout = RopeLayout::bhsd;
-  const At bhsd = [](int b, int s, int h, int e) { return ((b * kHeads + h) * kSeq + s) * kDim + e; };
-  expect_rotated(Launched(p, bhsd, bshd, nullptr, nullptr).q_out, kHeads, bhsd);
+  const At bhsd = [](int b, int s, int h, int e) { return ((b * kQueryHeads + h) * kSeq + s) * kHeadDim + e; };
+  expect_rotated(RopeOperands(p, bhsd, bshd, nullptr, nullptr).q_out, kQueryHeads, bhsd);
 }
 
 TEST(RopeLayouts, HaveSequencesOneAfterTheOther) {
-  Rope p = problem();
+  Rope p = rope_problem();
   p.layout = RopeLayout::thd;
   p.seq = kBatches * kSeq;
   const std::int32_t cu_seqlens[] = {0, kSeq, 2 * kSeq};
-  const At thd = [](int b, int s, int h, int e) { return ((b * kSeq + s) * kHeads + h) * kDim + e; };
-  expect_rotated(Launched(p, thd, bshd, cu_seqlens, nullptr).q_out, kHeads, thd);
+  const At thd = [](int b, int s, int h, int e) { return ((b * kSeq + s) * kQueryHeads + h) * kHeadDim + e; };
+  expect_rotated(RopeOperands(p, thd, bshd, cu_seqlens, nullptr).q_out, kQueryHeads, thd);
 }
 
 TEST(RopeLayouts, HaveGroupsOfQueriesAtADistanceOfTheirOwn) {
-  Rope p = problem();
+  Rope p = rope_problem();
   p.kv_heads = kKeys;
   p.q_strides = {1000, 300, 20, 100};
   p.q_out_strides = {1100, 350, 15, 120};
@@ -130,15 +130,15 @@ TEST(RopeLayouts, HaveGroupsOfQueriesAtADistanceOfTheirOwn) {
   const At q = [](int b, int s, int h, int e) { return 1000 * b + 300 * s + 20 * (h % 2) + 100 * (h / 2) + e; };
   const At q_out = [](int b, int s, int h, int e) { return 1100 * b + 350 * s + 15 * (h % 2) + 120 * (h / 2) + e; };
   const At k = [](int b, int s, int h, int e) { return 500 * b + 60 * s + 30 * h + e; };
-  const Launched after(p, q, k, nullptr, nullptr);
-  expect_rotated(after.q_out, kHeads, q_out);
+  const RopeOperands after(p, q, k, nullptr, nullptr);
+  expect_rotated(after.q_out, kQueryHeads, q_out);
   expect_rotated(after.k_out, kKeys, bshd);
 }
 
 // The second batch has one page, so that its last token is placed nowhere.
 TEST(RopeLayouts, HaveHeadsBeforeTokensInPages) {
   constexpr int kPage = 2;
-  Rope p = problem();
+  Rope p = rope_problem();
   p.layout = RopeLayout::bhsd;
   p.kv_heads = kKeys;
   p.cache = RopeCache::pages;
@@ -146,14 +146,14 @@ TEST(RopeLayouts, HaveHeadsBeforeTokensInPages) {
   p.page_size = kPage;
   p.max_pages = 2;
   static constexpr std::int32_t kPages[] = {3, 0, 2, -1};
-  const At q = [](int b, int s, int h, int e) { return ((b * kHeads + h) * kSeq + s) * kDim + e; };
-  const At k = [](int b, int s, int h, int e) { return ((b * kKeys + h) * kSeq + s) * kDim + e; };
+  const At q = [](int b, int s, int h, int e) { return ((b * kQueryHeads + h) * kSeq + s) * kHeadDim + e; };
+  const At k = [](int b, int s, int h, int e) { return ((b * kKeys + h) * kSeq + s) * kHeadDim + e; };
   const At cache = [](int b, int s, int h, int e) {
     const int page = kPages[b * 2 + s / kPage];
-    return page < 0 ? -1 : ((page * kKeys + h) * kPage + s % kPage) * kDim + e;
+    return page < 0 ? -1 : ((page * kKeys + h) * kPage + s % kPage) * kHeadDim + e;
   };
-  const Launched after(p, q, k, nullptr, kPages);
-  expect_rotated(after.q_out, kHeads, q);
+  const RopeOperands after(p, q, k, nullptr, kPages);
+  expect_rotated(after.q_out, kQueryHeads, q);
   expect_rotated(after.k_out, kKeys, cache);
 }
 

@@ -16,36 +16,36 @@ using test::has;
 using test::span;
 using test::variant_summary;
 
-std::string refusal(const std::string& fields) { return test::refusal("rope " + fields); }
+std::string rope_refusal(const std::string& fields) { return test::refusal("rope " + fields); }
 
 TEST(RopeProblem, TakesAnyPartOfAHead) {
-  EXPECT_EQ(refusal("head_dim=80 rotary_dim=32"), "");
-  EXPECT_EQ(refusal("head_dim=80 rotary_dim=32 rotary_offset=48"), "");
-  EXPECT_EQ(refusal("head_dim=79 rotary_offset=1"), "");
-  EXPECT_EQ(refusal("head_dim=7 rotary_offset=7"), "") << "nothing is rotated";
-  EXPECT_EQ(refusal("heads=0 kv_heads=2"), "");
+  EXPECT_EQ(rope_refusal("head_dim=80 rotary_dim=32"), "");
+  EXPECT_EQ(rope_refusal("head_dim=80 rotary_dim=32 rotary_offset=48"), "");
+  EXPECT_EQ(rope_refusal("head_dim=79 rotary_offset=1"), "");
+  EXPECT_EQ(rope_refusal("head_dim=7 rotary_offset=7"), "") << "nothing is rotated";
+  EXPECT_EQ(rope_refusal("heads=0 kv_heads=2"), "");
 }
 
 TEST(RopeProblem, RefusesPartsThatAHeadHasNot) {
-  EXPECT_TRUE(has(refusal("head_dim=80 rotary_dim=33"),
+  EXPECT_TRUE(has(rope_refusal("head_dim=80 rotary_dim=33"),
                   "rotary_dim=33 is odd, and rotated elements are pairs: give rotary_dim=32"));
-  EXPECT_TRUE(has(refusal("head_dim=79"), "rotary_dim=79 (all of the head) is odd"));
-  EXPECT_TRUE(has(refusal("head_dim=79 rotary_offset=2"), "rotary_dim=77 (all from rotary_offset=2 on) is odd"));
-  EXPECT_TRUE(has(refusal("head_dim=1"), "give an even number"));
-  EXPECT_TRUE(has(refusal("head_dim=80 rotary_dim=64 rotary_offset=17"),
+  EXPECT_TRUE(has(rope_refusal("head_dim=79"), "rotary_dim=79 (all of the head) is odd"));
+  EXPECT_TRUE(has(rope_refusal("head_dim=79 rotary_offset=2"), "rotary_dim=77 (all from rotary_offset=2 on) is odd"));
+  EXPECT_TRUE(has(rope_refusal("head_dim=1"), "give an even number"));
+  EXPECT_TRUE(has(rope_refusal("head_dim=80 rotary_dim=64 rotary_offset=17"),
                   "head_dim=80 has no room for rotary_dim=64 elements from rotary_offset=17 on: it has 63"));
-  EXPECT_TRUE(has(refusal("head_dim=80 rotary_offset=81"), "rotary_offset=81 is above head_dim=80"));
-  EXPECT_TRUE(has(refusal("head_dim=0"), "head_dim must be"));
-  EXPECT_TRUE(has(refusal("batch=1048576 seq=1048576 heads=64"), "q, k and v together are too large"));
-  EXPECT_TRUE(has(refusal("table_rows=70368744177664"), "the table is too large"));
+  EXPECT_TRUE(has(rope_refusal("head_dim=80 rotary_offset=81"), "rotary_offset=81 is above head_dim=80"));
+  EXPECT_TRUE(has(rope_refusal("head_dim=0"), "head_dim must be"));
+  EXPECT_TRUE(has(rope_refusal("batch=1048576 seq=1048576 heads=64"), "q, k and v together are too large"));
+  EXPECT_TRUE(has(rope_refusal("table_rows=70368744177664"), "the table is too large"));
 }
 
 TEST(RopeProblem, RefusesTablesThatAreTooShort) {
-  EXPECT_TRUE(has(refusal("seq=9 table_rows=8"), "table_rows=8 is below seq=9"));
-  EXPECT_TRUE(has(refusal("seq=9 table_rows=8 position=starts"), "beyond=identity"));
-  EXPECT_EQ(refusal("seq=9 table_rows=8 position=ids"), "") << "ids may repeat";
-  EXPECT_EQ(refusal("seq=9 table_rows=8 beyond=identity"), "");
-  EXPECT_EQ(refusal("seq=9 table_rows=9"), "");
+  EXPECT_TRUE(has(rope_refusal("seq=9 table_rows=8"), "table_rows=8 is below seq=9"));
+  EXPECT_TRUE(has(rope_refusal("seq=9 table_rows=8 position=starts"), "beyond=identity"));
+  EXPECT_EQ(rope_refusal("seq=9 table_rows=8 position=ids"), "") << "ids may repeat";
+  EXPECT_EQ(rope_refusal("seq=9 table_rows=8 beyond=identity"), "");
+  EXPECT_EQ(rope_refusal("seq=9 table_rows=9"), "");
 }
 
 // A table of seq positions leaves the tokens of a decoding without a rotation.
@@ -53,35 +53,35 @@ TEST(RopeProblem, RefusesATableOfUnknownLengthForPositionsThatAreGiven) {
   for (const char* position : {"starts", "ids"}) {
     for (const char* beyond : {"identity", "report"}) {
       const std::string fields = std::string("position=") + position + " beyond=" + beyond;
-      EXPECT_TRUE(has(refusal(fields), "give table_rows, the positions that the table has")) << fields;
-      EXPECT_EQ(refusal(fields + " table_rows=4096"), "");
+      EXPECT_TRUE(has(rope_refusal(fields), "give table_rows, the positions that the table has")) << fields;
+      EXPECT_EQ(rope_refusal(fields + " table_rows=4096"), "");
     }
   }
-  EXPECT_EQ(refusal("beyond=identity"), "") << "a sequence has seq positions";
+  EXPECT_EQ(rope_refusal("beyond=identity"), "") << "a sequence has seq positions";
 }
 
 TEST(RopeProblem, SharesSequencesAmongRanks) {
-  EXPECT_EQ(refusal("seq=8 cp_size=4 table_rows=32"), "");
-  EXPECT_TRUE(has(refusal("seq=8 cp_size=4 table_rows=31"), "table_rows=31 is below seq=8 times cp_size=4"));
-  EXPECT_TRUE(has(refusal("seq=7 cp_size=2"), "seq=7 is odd"));
-  EXPECT_EQ(refusal("seq=7 cp_size=2 layout=thd"), "") << "lengths are in cu_seqlens";
-  EXPECT_TRUE(has(refusal("seq=8 cp_size=2 position=ids"), "every token has its own"));
-  EXPECT_TRUE(has(refusal("seq=1073741824 cp_size=2 layout=thd heads=1 head_dim=2"), "2^31"));
+  EXPECT_EQ(rope_refusal("seq=8 cp_size=4 table_rows=32"), "");
+  EXPECT_TRUE(has(rope_refusal("seq=8 cp_size=4 table_rows=31"), "table_rows=31 is below seq=8 times cp_size=4"));
+  EXPECT_TRUE(has(rope_refusal("seq=7 cp_size=2"), "seq=7 is odd"));
+  EXPECT_EQ(rope_refusal("seq=7 cp_size=2 layout=thd"), "") << "lengths are in cu_seqlens";
+  EXPECT_TRUE(has(rope_refusal("seq=8 cp_size=2 position=ids"), "every token has its own"));
+  EXPECT_TRUE(has(rope_refusal("seq=1073741824 cp_size=2 layout=thd heads=1 head_dim=2"), "2^31"));
   EXPECT_EQ(span("rope seq=8 cp_size=4", "cos"), 8 * 4 * 64 * 4);
   EXPECT_EQ(span("rope seq=8 cp_size=4", "q"), 8 * 32 * 128 * 2);
 }
 
 TEST(RopeProblem, TakesSeveralPositionsOfAToken) {
-  EXPECT_EQ(refusal("position=ids sections=16,24,24"), "");
-  EXPECT_EQ(refusal("position=tokens sections=24,20,20 section_style=interleaved"), "");
-  EXPECT_EQ(refusal("position=ids table=computed sections=64"), "");
-  EXPECT_TRUE(has(refusal("position=ids sections=16,24,23"), "63 pairs together, and a head has 64"));
-  EXPECT_TRUE(has(refusal("position=ids sections=16,1000"), "a section has 1000 pairs, and a head has 64"));
-  EXPECT_TRUE(has(refusal("sections=16,24,24"), "need position=ids or tokens"));
-  EXPECT_TRUE(has(refusal("position=ids table=angles sections=16,24,24"), "not for table=angles"));
-  EXPECT_TRUE(has(refusal("section_style=interleaved"), "give sections"));
-  EXPECT_TRUE(has(refusal("position=ids sections=20,22,22 section_style=interleaved"), "only the first section"));
-  EXPECT_EQ(refusal("position=ids sections=22,21,21 section_style=interleaved"), "");
+  EXPECT_EQ(rope_refusal("position=ids sections=16,24,24"), "");
+  EXPECT_EQ(rope_refusal("position=tokens sections=24,20,20 section_style=interleaved"), "");
+  EXPECT_EQ(rope_refusal("position=ids table=computed sections=64"), "");
+  EXPECT_TRUE(has(rope_refusal("position=ids sections=16,24,23"), "63 pairs together, and a head has 64"));
+  EXPECT_TRUE(has(rope_refusal("position=ids sections=16,1000"), "a section has 1000 pairs, and a head has 64"));
+  EXPECT_TRUE(has(rope_refusal("sections=16,24,24"), "need position=ids or tokens"));
+  EXPECT_TRUE(has(rope_refusal("position=ids table=angles sections=16,24,24"), "not for table=angles"));
+  EXPECT_TRUE(has(rope_refusal("section_style=interleaved"), "give sections"));
+  EXPECT_TRUE(has(rope_refusal("position=ids sections=20,22,22 section_style=interleaved"), "only the first section"));
+  EXPECT_EQ(rope_refusal("position=ids sections=22,21,21 section_style=interleaved"), "");
   EXPECT_EQ(span("rope batch=2 seq=5 position=ids sections=16,24,24", "positions"), 3 * 2 * 5 * 8);
 }
 
@@ -103,11 +103,11 @@ TEST(RopeProblem, TakesATableWithAnEntryForEachToken) {
   EXPECT_EQ(span("rope batch=2 seq=5 position=tokens", "cos"), 2 * 5 * 64 * 4);
   EXPECT_EQ(span("rope batch=2 seq=5 position=tokens sections=16,24,24", "cos"), 3 * 2 * 5 * 64 * 4);
   EXPECT_EQ(span("rope batch=2 seq=5 position=tokens", "positions"), 0);
-  EXPECT_TRUE(has(refusal("position=tokens table=computed"), "give position=ids"));
-  EXPECT_TRUE(has(refusal("position=tokens table_rows=9"), "leave out table_rows and beyond"));
-  EXPECT_TRUE(has(refusal("position=tokens beyond=identity"), "leave out table_rows and beyond"));
-  EXPECT_TRUE(has(refusal("position=tokens layout=thd batch=3 seq=100"), "every token has its own"));
-  EXPECT_TRUE(has(refusal("position=tokens cp_size=2"), "every token has its own"));
+  EXPECT_TRUE(has(rope_refusal("position=tokens table=computed"), "give position=ids"));
+  EXPECT_TRUE(has(rope_refusal("position=tokens table_rows=9"), "leave out table_rows and beyond"));
+  EXPECT_TRUE(has(rope_refusal("position=tokens beyond=identity"), "leave out table_rows and beyond"));
+  EXPECT_TRUE(has(rope_refusal("position=tokens layout=thd batch=3 seq=100"), "every token has its own"));
+  EXPECT_TRUE(has(rope_refusal("position=tokens cp_size=2"), "every token has its own"));
 }
 
 Rope with_sections(List<4> sections, RopeSectionStyle section_style, RopeStyle style = RopeStyle::half) {
@@ -186,28 +186,31 @@ TEST(RopeSections, LimitAccessesToTheTable) {
 
 TEST(RopeProblem, CopiesValuesAndPlacesInCaches) {
   const std::string k = "batch=2 seq=5 kv_heads=2 ";
-  EXPECT_EQ(refusal(k + "values=copied v_strides=9999,999,128"), "");
-  EXPECT_TRUE(has(refusal("values=copied"), "needs kv_heads above 0"));
-  EXPECT_TRUE(has(refusal(k + "v_strides=9999,999,128"), "need values=copied"));
-  EXPECT_TRUE(has(refusal(k + "page_size=16"), "need cache=slots, pages or positions"));
-  EXPECT_EQ(refusal(k + "cache=positions page_size=16"), "");
-  EXPECT_TRUE(has(refusal("cache=positions page_size=16"), "needs kv_heads above 0"));
-  EXPECT_TRUE(has(refusal(k + "cache=positions page_size=16 pass=backward"), "for pass=forward"));
-  EXPECT_TRUE(has(refusal(k + "cache=positions"), "page_size must say"));
-  EXPECT_TRUE(has(refusal(k + "cache=positions page_size=16 cache_pages=2"), "leave out cache_pages"));
-  EXPECT_TRUE(has(refusal(k + "cache=positions page_size=16 position=tokens"), "give cache=slots"));
-  EXPECT_TRUE(has(refusal(k + "cache=pages page_size=16 cache_pages=9"), "needs max_pages"));
-  EXPECT_TRUE(has(refusal(k + "cache=slots page_size=16 cache_pages=9 max_pages=3"), "max_pages is for cache=pages"));
-  EXPECT_TRUE(has(refusal(k + "cache=pages page_size=16 cache_pages=2147483648 max_pages=3 head_dim=2"), "2^31"));
-  EXPECT_TRUE(has(refusal(k + "cache=slots page_size=1099511627776 cache_pages=1048576"), "the cache is too large"));
-  EXPECT_EQ(refusal(k + "cache=positions page_size=16 place=in_place k_strides=9999,999,128"), "") << "k is apart";
-  EXPECT_TRUE(has(refusal(k + "cache=slots page_size=16 cache_pages=9 k_out_strides=256,128,128"), "share memory"));
+  EXPECT_EQ(rope_refusal(k + "values=copied v_strides=9999,999,128"), "");
+  EXPECT_TRUE(has(rope_refusal("values=copied"), "needs kv_heads above 0"));
+  EXPECT_TRUE(has(rope_refusal(k + "v_strides=9999,999,128"), "need values=copied"));
+  EXPECT_TRUE(has(rope_refusal(k + "page_size=16"), "need cache=slots, pages or positions"));
+  EXPECT_EQ(rope_refusal(k + "cache=positions page_size=16"), "");
+  EXPECT_TRUE(has(rope_refusal("cache=positions page_size=16"), "needs kv_heads above 0"));
+  EXPECT_TRUE(has(rope_refusal(k + "cache=positions page_size=16 pass=backward"), "for pass=forward"));
+  EXPECT_TRUE(has(rope_refusal(k + "cache=positions"), "page_size must say"));
+  EXPECT_TRUE(has(rope_refusal(k + "cache=positions page_size=16 cache_pages=2"), "leave out cache_pages"));
+  EXPECT_TRUE(has(rope_refusal(k + "cache=positions page_size=16 position=tokens"), "give cache=slots"));
+  EXPECT_TRUE(has(rope_refusal(k + "cache=pages page_size=16 cache_pages=9"), "needs max_pages"));
+  EXPECT_TRUE(
+      has(rope_refusal(k + "cache=slots page_size=16 cache_pages=9 max_pages=3"), "max_pages is for cache=pages"));
+  EXPECT_TRUE(has(rope_refusal(k + "cache=pages page_size=16 cache_pages=2147483648 max_pages=3 head_dim=2"), "2^31"));
+  EXPECT_TRUE(
+      has(rope_refusal(k + "cache=slots page_size=1099511627776 cache_pages=1048576"), "the cache is too large"));
+  EXPECT_EQ(rope_refusal(k + "cache=positions page_size=16 place=in_place k_strides=9999,999,128"), "") << "k is apart";
+  EXPECT_TRUE(
+      has(rope_refusal(k + "cache=slots page_size=16 cache_pages=9 k_out_strides=256,128,128"), "share memory"));
 }
 
 TEST(RopeProblem, RefusesACacheWithoutPagesInWhichAllTokensWouldBeLost) {
   const std::string k = "batch=2 seq=5 kv_heads=2 page_size=16 ";
-  EXPECT_TRUE(has(refusal(k + "cache=slots"), "cache_pages must say how many pages the cache has"));
-  EXPECT_TRUE(has(refusal(k + "cache=pages max_pages=3"), "cache_pages must say how many pages the cache has"));
+  EXPECT_TRUE(has(rope_refusal(k + "cache=slots"), "cache_pages must say how many pages the cache has"));
+  EXPECT_TRUE(has(rope_refusal(k + "cache=pages max_pages=3"), "cache_pages must say how many pages the cache has"));
 }
 
 TEST(RopeOperands, OfCachesHavePages) {
@@ -225,15 +228,16 @@ TEST(RopeOperands, OfCachesHavePages) {
 
 TEST(RopeProblem, QuantizesOutputs) {
   const std::string k = "batch=2 seq=5 heads=4 kv_heads=2 head_dim=16 ";
-  EXPECT_EQ(refusal(k + "element=e4m3"), "");
-  EXPECT_EQ(refusal(k + "element=e5m2 quantized=all values=copied"), "");
-  EXPECT_TRUE(has(refusal(k + "quantized=all"), "needs element"));
-  EXPECT_TRUE(has(refusal(k + "element=e4m3 pass=backward"), "for pass=forward"));
-  EXPECT_TRUE(has(refusal("element=e4m3"), "give quantized=all"));
-  EXPECT_EQ(refusal("element=e4m3 quantized=all"), "");
-  EXPECT_TRUE(has(refusal(k + "element=e4m3 place=in_place"), "needs place=separate, or a cache"));
-  EXPECT_EQ(refusal(k + "element=e4m3 place=in_place cache=positions page_size=9"), "");
-  EXPECT_TRUE(has(refusal(k + "element=e4m3 quantized=all place=in_place cache=positions page_size=9"), "separate"));
+  EXPECT_EQ(rope_refusal(k + "element=e4m3"), "");
+  EXPECT_EQ(rope_refusal(k + "element=e5m2 quantized=all values=copied"), "");
+  EXPECT_TRUE(has(rope_refusal(k + "quantized=all"), "needs element"));
+  EXPECT_TRUE(has(rope_refusal(k + "element=e4m3 pass=backward"), "for pass=forward"));
+  EXPECT_TRUE(has(rope_refusal("element=e4m3"), "give quantized=all"));
+  EXPECT_EQ(rope_refusal("element=e4m3 quantized=all"), "");
+  EXPECT_TRUE(has(rope_refusal(k + "element=e4m3 place=in_place"), "needs place=separate, or a cache"));
+  EXPECT_EQ(rope_refusal(k + "element=e4m3 place=in_place cache=positions page_size=9"), "");
+  EXPECT_TRUE(
+      has(rope_refusal(k + "element=e4m3 quantized=all place=in_place cache=positions page_size=9"), "separate"));
   EXPECT_EQ(span("rope " + k + "element=e4m3 values=copied", "q_out"), 2 * 5 * 4 * 16 * 2);
   EXPECT_EQ(span("rope " + k + "element=e4m3 values=copied", "v_out"), 2 * 5 * 2 * 16);
   EXPECT_EQ(span("rope " + k + "element=e4m3 quantized=all", "q_out"), 2 * 5 * 4 * 16);
@@ -242,24 +246,24 @@ TEST(RopeProblem, QuantizesOutputs) {
 }
 
 TEST(RopeProblem, RefusesWhatATableOrItsAbsenceHasNot) {
-  EXPECT_EQ(refusal("table=computed theta=500000 rope_scaling=llama3 factor=32"), "");
-  EXPECT_EQ(refusal("table=computed rope_scaling=linear factor=4"), "");
-  EXPECT_TRUE(has(refusal("theta=500000"), "need table=computed"));
-  EXPECT_TRUE(has(refusal("rope_scaling=linear"), "need table=computed"));
-  EXPECT_TRUE(has(refusal("factor=4"), "needs table=computed and rope_scaling=linear or llama3"));
-  EXPECT_TRUE(has(refusal("table=computed rope_scaling=linear"), "needs factor"));
-  EXPECT_TRUE(has(refusal("table=computed beyond=identity"), "leave out beyond"));
-  EXPECT_TRUE(has(refusal("table=computed table_rows=9"), "leave out beyond"));
-  EXPECT_TRUE(has(refusal("table=computed table_dtype=bf16"), "leave out beyond"));
-  EXPECT_TRUE(has(refusal("table=computed factor=4"), "needs table=computed and rope_scaling"));
-  EXPECT_TRUE(has(refusal("table=computed rope_scaling=linear factor=4 low_factor=2"),
+  EXPECT_EQ(rope_refusal("table=computed theta=500000 rope_scaling=llama3 factor=32"), "");
+  EXPECT_EQ(rope_refusal("table=computed rope_scaling=linear factor=4"), "");
+  EXPECT_TRUE(has(rope_refusal("theta=500000"), "need table=computed"));
+  EXPECT_TRUE(has(rope_refusal("rope_scaling=linear"), "need table=computed"));
+  EXPECT_TRUE(has(rope_refusal("factor=4"), "needs table=computed and rope_scaling=linear or llama3"));
+  EXPECT_TRUE(has(rope_refusal("table=computed rope_scaling=linear"), "needs factor"));
+  EXPECT_TRUE(has(rope_refusal("table=computed beyond=identity"), "leave out beyond"));
+  EXPECT_TRUE(has(rope_refusal("table=computed table_rows=9"), "leave out beyond"));
+  EXPECT_TRUE(has(rope_refusal("table=computed table_dtype=bf16"), "leave out beyond"));
+  EXPECT_TRUE(has(rope_refusal("table=computed factor=4"), "needs table=computed and rope_scaling"));
+  EXPECT_TRUE(has(rope_refusal("table=computed rope_scaling=linear factor=4 low_factor=2"),
                   "need table=computed and rope_scaling=llama3"));
   EXPECT_TRUE(
-      has(refusal("table=computed rope_scaling=llama3 low_factor=4"), "high_factor=4 must be above low_factor=4"));
-  EXPECT_TRUE(has(refusal("table=computed head_dim=32768"), "at most 16384"));
-  EXPECT_EQ(refusal("table=angles pass=backward beyond=identity"), "");
-  EXPECT_TRUE(has(refusal("table=angles table_dtype=bf16"), "leave out table_dtype"));
-  EXPECT_TRUE(has(refusal("table=angles pass=inverse"), "pass=backward is its inverse"));
+      has(rope_refusal("table=computed rope_scaling=llama3 low_factor=4"), "high_factor=4 must be above low_factor=4"));
+  EXPECT_TRUE(has(rope_refusal("table=computed head_dim=32768"), "at most 16384"));
+  EXPECT_EQ(rope_refusal("table=angles pass=backward beyond=identity"), "");
+  EXPECT_TRUE(has(rope_refusal("table=angles table_dtype=bf16"), "leave out table_dtype"));
+  EXPECT_TRUE(has(rope_refusal("table=angles pass=inverse"), "pass=backward is its inverse"));
 }
 
 TEST(RopeProblem, TakesWhatOtherLibrariesWrite) {
@@ -275,27 +279,29 @@ TEST(RopeProblem, TakesWhatOtherLibrariesWrite) {
 
 TEST(RopeProblem, RefusesOutputsThatShareMemory) {
   const std::string shape = "batch=2 seq=4 heads=3 head_dim=16 ";
-  EXPECT_EQ(refusal(shape + "q_strides=0,0,0"), "") << "of inputs they may";
-  EXPECT_EQ(refusal(shape + "q_out_strides=192,48,16"), "");
-  EXPECT_EQ(refusal(shape + "q_out_strides=16,32,128"), "") << "heads, then tokens, then batches";
-  EXPECT_TRUE(has(refusal(shape + "q_out_strides=192,48,15"), "q_out_strides makes elements of the output share"));
-  EXPECT_TRUE(has(refusal(shape + "q_out_strides=191,48,16"), "share memory"));
-  EXPECT_TRUE(has(refusal(shape + "q_out_strides=0,48,16"), "share memory"));
-  EXPECT_EQ(refusal("batch=1 seq=4 heads=3 head_dim=16 q_out_strides=0,48,16"), "") << "of one batch";
-  EXPECT_TRUE(has(refusal(shape + "kv_heads=1 k_out_strides=8,16,16"), "k_out_strides"));
-  EXPECT_TRUE(has(refusal(shape + "q_strides=1,2"), "q_strides takes three numbers"));
-  EXPECT_TRUE(has(refusal(shape + "q_strides=192,48,16 place=in_place"), "give q_out_strides"));
-  EXPECT_TRUE(has(refusal(shape + "k_strides=192,48,16"), "need kv_heads above 0"));
+  EXPECT_EQ(rope_refusal(shape + "q_strides=0,0,0"), "") << "of inputs they may";
+  EXPECT_EQ(rope_refusal(shape + "q_out_strides=192,48,16"), "");
+  EXPECT_EQ(rope_refusal(shape + "q_out_strides=16,32,128"), "") << "heads, then tokens, then batches";
+  EXPECT_TRUE(has(rope_refusal(shape + "q_out_strides=192,48,15"), "q_out_strides makes elements of the output share"));
+  EXPECT_TRUE(has(rope_refusal(shape + "q_out_strides=191,48,16"), "share memory"));
+  EXPECT_TRUE(has(rope_refusal(shape + "q_out_strides=0,48,16"), "share memory"));
+  EXPECT_EQ(rope_refusal("batch=1 seq=4 heads=3 head_dim=16 q_out_strides=0,48,16"), "") << "of one batch";
+  EXPECT_TRUE(has(rope_refusal(shape + "kv_heads=1 k_out_strides=8,16,16"), "k_out_strides"));
+  EXPECT_TRUE(has(rope_refusal(shape + "q_strides=1,2"), "q_strides takes three numbers"));
+  EXPECT_TRUE(has(rope_refusal(shape + "q_strides=192,48,16 place=in_place"), "give q_out_strides"));
+  EXPECT_TRUE(has(rope_refusal(shape + "k_strides=192,48,16"), "need kv_heads above 0"));
 }
 
 TEST(RopeProblem, HasQueriesInGroups) {
   const std::string shape = "batch=2 seq=4 heads=4 kv_heads=2 head_dim=16 ";
-  EXPECT_EQ(refusal(shape + "q_strides=512,128,16,64"), "");
-  EXPECT_EQ(refusal(shape + "q_out_strides=512,128,16,64"), "");
-  EXPECT_TRUE(has(refusal(shape + "q_out_strides=512,128,16,31"), "share memory"));
-  EXPECT_TRUE(has(refusal(shape + "k_strides=512,128,16,64"), "k_strides takes three numbers"));
-  EXPECT_TRUE(has(refusal("batch=2 seq=4 heads=4 head_dim=16 q_strides=512,128,16,64"), "kv_heads=0 does not divide"));
-  EXPECT_TRUE(has(refusal("batch=2 seq=4 heads=4 kv_heads=3 head_dim=16 q_strides=512,128,16,64"), "does not divide"));
+  EXPECT_EQ(rope_refusal(shape + "q_strides=512,128,16,64"), "");
+  EXPECT_EQ(rope_refusal(shape + "q_out_strides=512,128,16,64"), "");
+  EXPECT_TRUE(has(rope_refusal(shape + "q_out_strides=512,128,16,31"), "share memory"));
+  EXPECT_TRUE(has(rope_refusal(shape + "k_strides=512,128,16,64"), "k_strides takes three numbers"));
+  EXPECT_TRUE(
+      has(rope_refusal("batch=2 seq=4 heads=4 head_dim=16 q_strides=512,128,16,64"), "kv_heads=0 does not divide"));
+  EXPECT_TRUE(
+      has(rope_refusal("batch=2 seq=4 heads=4 kv_heads=3 head_dim=16 q_strides=512,128,16,64"), "does not divide"));
   EXPECT_EQ(span("rope " + shape + "q_strides=512,128,16,64", "q"), (512 + 3 * 128 + 16 + 64 + 16) * 2);
   EXPECT_EQ(span("rope " + shape + "q_strides=512,128,16,64", "q_out"), 2 * 4 * 4 * 16 * 2);
 }
@@ -347,13 +353,14 @@ TEST(RopeVariants, AreNotNarrowedByStridesThatAreNeverUsed) {
 }
 
 TEST(RopeProblem, PacksSequencesByCuSeqlens) {
-  EXPECT_EQ(refusal("layout=thd batch=3 seq=100 position=starts"), "");
-  EXPECT_EQ(refusal("layout=thd batch=3 seq=100 table_rows=40"), "") << "as long as the longest sequence";
-  EXPECT_TRUE(has(refusal("layout=thd batch=3 seq=100 position=ids"), "layout=bshd batch=1"));
-  EXPECT_TRUE(has(refusal("layout=thd batch=3 seq=100 position=ids kv_heads=2 cache=pages page_size=4 cache_pages=9 "
-                          "max_pages=3"),
-                  "give cache=slots"));
-  EXPECT_TRUE(has(refusal("layout=thd seq=2147483648 heads=1 head_dim=2"), "2^31"));
+  EXPECT_EQ(rope_refusal("layout=thd batch=3 seq=100 position=starts"), "");
+  EXPECT_EQ(rope_refusal("layout=thd batch=3 seq=100 table_rows=40"), "") << "as long as the longest sequence";
+  EXPECT_TRUE(has(rope_refusal("layout=thd batch=3 seq=100 position=ids"), "layout=bshd batch=1"));
+  EXPECT_TRUE(
+      has(rope_refusal("layout=thd batch=3 seq=100 position=ids kv_heads=2 cache=pages page_size=4 cache_pages=9 "
+                       "max_pages=3"),
+          "give cache=slots"));
+  EXPECT_TRUE(has(rope_refusal("layout=thd seq=2147483648 heads=1 head_dim=2"), "2^31"));
   EXPECT_EQ(span("rope layout=thd batch=3 seq=10 heads=2 head_dim=4", "q"), 10 * 2 * 4 * 2);
   EXPECT_EQ(span("rope layout=thd batch=3 seq=10", "cu_seqlens"), 4 * 4);
   EXPECT_EQ(span("rope batch=3 seq=10", "cu_seqlens"), 0);

@@ -13,21 +13,21 @@ using test::parse_error;
 using test::span;
 using test::variant_summary;
 
-std::string refusal(const std::string& fields) { return test::refusal("row_pad " + fields); }
+std::string row_pad_refusal(const std::string& fields) { return test::refusal("row_pad " + fields); }
 
 TEST(RowPadProblem, TakesRowsOfAnyTypeAndWidth) {
-  EXPECT_EQ(refusal("cols=43 groups=2 dtype=e4m3"), "");
-  EXPECT_EQ(refusal("cols=1 groups=2 dtype=f64 align=16 direction=unpad"), "");
-  EXPECT_EQ(refusal("cols=0 rows=0"), "");
+  EXPECT_EQ(row_pad_refusal("cols=43 groups=2 dtype=e4m3"), "");
+  EXPECT_EQ(row_pad_refusal("cols=1 groups=2 dtype=f64 align=16 direction=unpad"), "");
+  EXPECT_EQ(row_pad_refusal("cols=0 rows=0"), "");
 }
 
 TEST(RowPadProblem, RefusesWhatNoMemoryOrTypeHolds) {
-  EXPECT_TRUE(has(refusal("groups=0"), "give 1 or more"));
-  EXPECT_TRUE(has(refusal("groups=2147483648"), "2^31"));
-  EXPECT_TRUE(has(refusal("rows=64 cols=1 groups=4 align=1073741824"), "offset=i64"));
-  EXPECT_EQ(refusal("rows=64 cols=1 groups=4 align=1073741824 offset=i64"), "");
-  EXPECT_TRUE(has(refusal("rows=70368744177664 cols=70368744177664 offset=i64"), "too large"));
-  EXPECT_TRUE(has(refusal("groups=2147483647 align=1073741824 cols=70368744177664 offset=i64"), "too large"));
+  EXPECT_TRUE(has(row_pad_refusal("groups=0"), "give 1 or more"));
+  EXPECT_TRUE(has(row_pad_refusal("groups=2147483648"), "2^31"));
+  EXPECT_TRUE(has(row_pad_refusal("rows=64 cols=1 groups=4 align=1073741824"), "offset=i64"));
+  EXPECT_EQ(row_pad_refusal("rows=64 cols=1 groups=4 align=1073741824 offset=i64"), "");
+  EXPECT_TRUE(has(row_pad_refusal("rows=70368744177664 cols=70368744177664 offset=i64"), "too large"));
+  EXPECT_TRUE(has(row_pad_refusal("groups=2147483647 align=1073741824 cols=70368744177664 offset=i64"), "too large"));
 }
 
 TEST(RowPadOperands, HaveRoomForAllPadding) {

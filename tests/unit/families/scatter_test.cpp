@@ -15,54 +15,54 @@ using test::has;
 using test::span;
 using test::variant_summary;
 
-std::string refusal(const std::string& fields) { return test::refusal("scatter " + fields); }
+std::string scatter_refusal(const std::string& fields) { return test::refusal("scatter " + fields); }
 
 TEST(ScatterProblem, TakesRowsOfAnyTypeAndWidth) {
   for (const char* type : {"u8", "e4m3", "bf16", "i16", "f64", "c128"})
-    EXPECT_EQ(refusal(std::string("dtype=") + type), "");
-  EXPECT_EQ(refusal("rows=0 count=0 width=0"), "");
-  EXPECT_EQ(refusal("op=add dtype=f16 factor=alpha scale=bf16 scale_of=rows order=given rest=zero"), "");
-  EXPECT_EQ(refusal("rows=4 count=9 order=given"), "");
-  EXPECT_EQ(refusal("rows=4 count=9 mode=skip"), "") << "the others may be outside of out";
-  EXPECT_EQ(refusal("rows=0 count=9 mode=skip"), "");
+    EXPECT_EQ(scatter_refusal(std::string("dtype=") + type), "");
+  EXPECT_EQ(scatter_refusal("rows=0 count=0 width=0"), "");
+  EXPECT_EQ(scatter_refusal("op=add dtype=f16 factor=alpha scale=bf16 scale_of=rows order=given rest=zero"), "");
+  EXPECT_EQ(scatter_refusal("rows=4 count=9 order=given"), "");
+  EXPECT_EQ(scatter_refusal("rows=4 count=9 mode=skip"), "") << "the others may be outside of out";
+  EXPECT_EQ(scatter_refusal("rows=0 count=9 mode=skip"), "");
 }
 
 TEST(ScatterProblem, RefusesIndicesThatCannotBeDifferent) {
-  EXPECT_TRUE(has(refusal("rows=4 count=5"), "use order=given"));
-  EXPECT_TRUE(has(refusal("rows=0 count=5"), "count must be 0"));
-  EXPECT_TRUE(has(refusal("rows=0 count=5 order=given"), "mode=skip"));
+  EXPECT_TRUE(has(scatter_refusal("rows=4 count=5"), "use order=given"));
+  EXPECT_TRUE(has(scatter_refusal("rows=0 count=5"), "count must be 0"));
+  EXPECT_TRUE(has(scatter_refusal("rows=0 count=5 order=given"), "mode=skip"));
 }
 
 TEST(ScatterProblem, RefusesAnOrderThatItCannotHave) {
-  EXPECT_TRUE(has(refusal("rest=zero"), "needs order=given"));
-  EXPECT_TRUE(has(refusal("count=2147483648 width=1 order=given"), "below 2^31"));
-  EXPECT_EQ(refusal("count=2147483648 width=1"), "");
+  EXPECT_TRUE(has(scatter_refusal("rest=zero"), "needs order=given"));
+  EXPECT_TRUE(has(scatter_refusal("count=2147483648 width=1 order=given"), "below 2^31"));
+  EXPECT_EQ(scatter_refusal("count=2147483648 width=1"), "");
 }
 
 TEST(ScatterProblem, RefusesFactorsOfWhatIsNotAdded) {
-  EXPECT_TRUE(has(refusal("op=add dtype=f64"), "f32, f16 or bf16"));
-  EXPECT_TRUE(has(refusal("op=add dtype=u8"), "f32, f16 or bf16"));
-  EXPECT_TRUE(has(refusal("factor=alpha"), "op=add"));
-  EXPECT_TRUE(has(refusal("scale=f32"), "op=add"));
-  EXPECT_TRUE(has(refusal("op=add scale_of=rows"), "needs a scale"));
+  EXPECT_TRUE(has(scatter_refusal("op=add dtype=f64"), "f32, f16 or bf16"));
+  EXPECT_TRUE(has(scatter_refusal("op=add dtype=u8"), "f32, f16 or bf16"));
+  EXPECT_TRUE(has(scatter_refusal("factor=alpha"), "op=add"));
+  EXPECT_TRUE(has(scatter_refusal("scale=f32"), "op=add"));
+  EXPECT_TRUE(has(scatter_refusal("op=add scale_of=rows"), "needs a scale"));
 }
 
 TEST(ScatterProblem, HasGradientsOfWhatIsAdded) {
-  EXPECT_EQ(refusal("pass=backward op=add factor=alpha scale=f16 mode=skip rows=0 count=5"), "");
-  EXPECT_EQ(refusal("pass=backward op=add rows=4 count=9"), "") << "indices may repeat";
-  EXPECT_TRUE(has(refusal("pass=backward"), "gather"));
-  EXPECT_TRUE(has(refusal("pass=backward op=add order=given"), "leave out order"));
-  EXPECT_TRUE(has(refusal("pass=backward op=add width=1 count=1073741824 outer=2 scale=f32"), "below 2^31"));
-  EXPECT_TRUE(has(refusal("pass=backward op=add rows=0 count=5"), "no row to read"));
-  EXPECT_TRUE(has(refusal("pass=backward op=add width=8 source_stride=7"), "source_gradient would overlap"));
-  EXPECT_TRUE(has(refusal("pass=backward op=add width=1 count=2147483648 scale=f32"), "below 2^31"));
-  EXPECT_EQ(refusal("pass=backward op=add width=1 count=2147483648 scale=f32 scale_of=rows"), "");
+  EXPECT_EQ(scatter_refusal("pass=backward op=add factor=alpha scale=f16 mode=skip rows=0 count=5"), "");
+  EXPECT_EQ(scatter_refusal("pass=backward op=add rows=4 count=9"), "") << "indices may repeat";
+  EXPECT_TRUE(has(scatter_refusal("pass=backward"), "gather"));
+  EXPECT_TRUE(has(scatter_refusal("pass=backward op=add order=given"), "leave out order"));
+  EXPECT_TRUE(has(scatter_refusal("pass=backward op=add width=1 count=1073741824 outer=2 scale=f32"), "below 2^31"));
+  EXPECT_TRUE(has(scatter_refusal("pass=backward op=add rows=0 count=5"), "no row to read"));
+  EXPECT_TRUE(has(scatter_refusal("pass=backward op=add width=8 source_stride=7"), "source_gradient would overlap"));
+  EXPECT_TRUE(has(scatter_refusal("pass=backward op=add width=1 count=2147483648 scale=f32"), "below 2^31"));
+  EXPECT_EQ(scatter_refusal("pass=backward op=add width=1 count=2147483648 scale=f32 scale_of=rows"), "");
 }
 
 TEST(ScatterProblem, RefusesRowsThatOverlapOrAreTooLong) {
-  EXPECT_TRUE(has(refusal("width=8 out_stride=7"), "overlap"));
-  EXPECT_EQ(refusal("width=8 source_stride=7"), "");
-  EXPECT_TRUE(has(refusal("width=8589934592"), "too large"));
+  EXPECT_TRUE(has(scatter_refusal("width=8 out_stride=7"), "overlap"));
+  EXPECT_EQ(scatter_refusal("width=8 source_stride=7"), "");
+  EXPECT_TRUE(has(scatter_refusal("width=8589934592"), "too large"));
 }
 
 TEST(ScatterOperands, AreThereWhereTheProblemHasThem) {
@@ -164,7 +164,7 @@ TEST(ScatterVariants, GiveAWarpFewPositionsWhereThereAreFew) {
   EXPECT_EQ(parameter("scatter order=given width=2048", "unroll"), 4);
 }
 
-std::vector<std::int64_t> indices(const std::string& text, std::uint64_t seed) {
+std::vector<std::int64_t> scatter_indices(const std::string& text, std::uint64_t seed) {
   const AnyProblem p = test::problem(text);
   std::vector<std::int64_t> rows(static_cast<std::size_t>(test::as<Scatter>(p).count));
   p.family().generate(p.data(), 1, 0, seed * kSeedsOfProblem + 1, rows.data());
@@ -172,14 +172,14 @@ std::vector<std::int64_t> indices(const std::string& text, std::uint64_t seed) {
 }
 
 TEST(ScatterData, IndicesAreDifferentWithoutOrder) {
-  const std::vector<std::int64_t> rows = indices("scatter rows=100 count=90", 4);
+  const std::vector<std::int64_t> rows = scatter_indices("scatter rows=100 count=90", 4);
   EXPECT_EQ(std::set<std::int64_t>(rows.begin(), rows.end()).size(), rows.size());
   EXPECT_GE(*std::min_element(rows.begin(), rows.end()), 0);
   EXPECT_LT(*std::max_element(rows.begin(), rows.end()), 100);
 }
 
 TEST(ScatterData, SkippedIndicesAreOnBothSidesAndNextToValidOnes) {
-  const std::vector<std::int64_t> rows = indices("scatter rows=100 count=2000 mode=skip", 4);
+  const std::vector<std::int64_t> rows = scatter_indices("scatter rows=100 count=2000 mode=skip", 4);
   EXPECT_EQ(std::count(rows.begin(), rows.end(), 99), 1);
   EXPECT_GT(std::count(rows.begin(), rows.end(), -1), 0);
   EXPECT_GT(std::count(rows.begin(), rows.end(), 100), 0);
@@ -188,7 +188,7 @@ TEST(ScatterData, SkippedIndicesAreOnBothSidesAndNextToValidOnes) {
 TEST(ScatterData, TheOrderSortsTheIndices) {
   for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
     const std::string text = "scatter rows=100 count=2000 mode=skip order=given";
-    const std::vector<std::int64_t> rows = indices(text, seed);
+    const std::vector<std::int64_t> rows = scatter_indices(text, seed);
     const AnyProblem p = test::problem(text);
     std::vector<std::int32_t> order(rows.size());
     p.family().generate(p.data(), 2, 0, seed * kSeedsOfProblem + 2, order.data());

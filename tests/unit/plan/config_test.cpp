@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <set>
 
+#include "support/has.h"
 #include "unit/plan/support.h"
 
 namespace quern {
 namespace {
 
+using test::has;
 using test::problem;
 using test::step_of;
 using test::variants_of;
@@ -25,8 +27,6 @@ std::string refusal(const AnyProblem& p, std::string_view changes, const Target&
   }
   return "accepted";
 }
-
-bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
 
 TEST(Config, TextNamesEachParameterInOrder) {
   Config config;

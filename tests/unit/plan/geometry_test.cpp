@@ -9,6 +9,7 @@
 #include "gather/params.h"
 #include "plan/config.h"
 #include "pointwise/params.h"
+#include "support/has.h"
 #include "unit/plan/support.h"
 
 namespace quern {
@@ -16,12 +17,11 @@ namespace {
 
 using test::address;
 using test::BarePlan;
+using test::has;
 using test::params_of;
 using test::problem;
 using test::step_of;
 using test::variants_of;
-
-bool has(std::string_view text, std::string_view words) { return text.find(words) != std::string_view::npos; }
 
 constexpr std::uint64_t kGridLimit = 0x7fffffff;
 
@@ -71,13 +71,13 @@ Covered cover(const AnyProblem& p, Args args, std::uintptr_t off, const Target& 
   return {prepared.launch, prepared.variant->variant.config, params.slots};
 }
 
-GatherArgs gather_args() {
+GatherArgs gather_inputs() {
   GatherArgs args;
   args.source = address(0x10000);
   args.index = address(0x20000);
   return args;
 }
-PointwiseArgs pointwise_args() {
+PointwiseArgs pointwise_inputs() {
   PointwiseArgs args;
   args.x = address(0x10000);
   args.y = address(0x20000);
@@ -100,7 +100,7 @@ TEST(GatherGeometry, SlotsCoverEachRow) {
         const AnyProblem p = problem(text);
         const std::int64_t size = bytes(test::as<Gather>(p).dtype);
         for (const std::uintptr_t off : {std::uintptr_t{0}, static_cast<std::uintptr_t>(size)}) {
-          const Covered c = cover<gather::Params>(p, gather_args(), off);
+          const Covered c = cover<gather::Params>(p, gather_inputs(), off);
           const bool ragged = value_of(p, c.config, "form") == 1;
           const int lanes = value_of(p, c.config, "row_threads");
           expect_exact(c, lanes != 0 ? 1 : value_of(p, c.config, "unroll"), text);
@@ -120,7 +120,7 @@ TEST(GatherGeometry, SlotsCoverEachRow) {
 
 TEST(GatherGeometry, StridesAreBytes) {
   const AnyProblem p = problem("gather rows=9 count=3 width=6 dtype=f32 source_stride=7 out_stride=10");
-  GatherArgs args = gather_args();
+  GatherArgs args = gather_inputs();
   args.out = address(0x40000);
   PreparedLaunch prepared;
   const BarePlan plan(p);
@@ -141,7 +141,7 @@ TEST(GatherGeometry, MoreThanTwoToTheThirtyTwoSlotsAreCovered) {
         "gather rows=1 count=700000 width=65536 dtype=f32", "gather rows=1 count=9 width=17179868161 dtype=u8"}) {
     SCOPED_TRACE(text);
     const AnyProblem p = problem(text);
-    const Covered c = cover<gather::Params>(p, gather_args(), 0);
+    const Covered c = cover<gather::Params>(p, gather_inputs(), 0);
     EXPECT_GT(c.slots.count, std::uint64_t{1} << 32);
     expect_exact(c, value_of(p, c.config, "row_threads") != 0 ? 1 : value_of(p, c.config, "unroll"), text);
   }
@@ -168,12 +168,12 @@ TEST(PersistentGeometry, TheGridIsLimitedAndNeverWidened) {
   const char* const pointwise = "pointwise rows=100000 width=4096";
   for (const int limit : {1, 2, 4, 8}) {
     const std::string changes = cat("persistent=1,threads=128,blocks_per_sm=", limit);
-    EXPECT_EQ(blocks(gather, gather_args(), changes), 10u * static_cast<unsigned>(limit));
-    EXPECT_EQ(blocks(pointwise, pointwise_args(), changes), 10u * static_cast<unsigned>(limit));
-    EXPECT_EQ(blocks("gather count=1 width=16", gather_args(), changes), 1u);
+    EXPECT_EQ(blocks(gather, gather_inputs(), changes), 10u * static_cast<unsigned>(limit));
+    EXPECT_EQ(blocks(pointwise, pointwise_inputs(), changes), 10u * static_cast<unsigned>(limit));
+    EXPECT_EQ(blocks("gather count=1 width=16", gather_inputs(), changes), 1u);
   }
-  EXPECT_EQ(blocks(gather, gather_args(), "persistent=1"), blocks(gather, gather_args(), ""));
-  EXPECT_EQ(blocks(pointwise, pointwise_args(), "persistent=1"), blocks(pointwise, pointwise_args(), ""));
+  EXPECT_EQ(blocks(gather, gather_inputs(), "persistent=1"), blocks(gather, gather_inputs(), ""));
+  EXPECT_EQ(blocks(pointwise, pointwise_inputs(), "persistent=1"), blocks(pointwise, pointwise_inputs(), ""));
 }
 
 // Elements that a slot of this launch covers, from the spec.
@@ -206,7 +206,7 @@ TEST(PointwiseGeometry, SlotsCoverEachElement) {
         const std::string text = cat("pointwise rows=", rows, " width=", width, " ", rest);
         const AnyProblem p = problem(text);
         for (const std::uintptr_t off : {0, 4}) {
-          const Covered c = cover<pointwise::Params>(p, pointwise_args(), off);
+          const Covered c = cover<pointwise::Params>(p, pointwise_inputs(), off);
           const bool cycles = value_of(p, c.config, "form") == 1 && !has(rest, "bias_spread=none");
           const int unroll = value_of(p, c.config, "unroll");
           expect_exact(c, cycles ? 1 : unroll, text);
@@ -233,7 +233,7 @@ TEST(PointwiseGeometry, MoreThanTwoToTheThirtyTwoSlotsAreCovered) {
                            "pointwise rows=8589934593 width=8 bias_spread=none"}) {
     SCOPED_TRACE(text);
     const AnyProblem p = problem(text);
-    const Covered c = cover<pointwise::Params>(p, pointwise_args(), 0);
+    const Covered c = cover<pointwise::Params>(p, pointwise_inputs(), 0);
     EXPECT_GT(c.slots.count, std::uint64_t{1} << 32);
     expect_exact(c, has(text, "71") ? 1 : value_of(p, c.config, "unroll"), text);
   }
@@ -242,7 +242,7 @@ TEST(PointwiseGeometry, MoreThanTwoToTheThirtyTwoSlotsAreCovered) {
 TEST(Geometry, FewRowsGetNarrowBlocksAndManyWideOnes) {
   const auto threads = [](int count) {
     const AnyProblem few = problem(cat("gather rows=9 width=4096 dtype=bf16 count=", count));
-    return cover<gather::Params>(few, gather_args(), 0).launch.block[0];
+    return cover<gather::Params>(few, gather_inputs(), 0).launch.block[0];
   };
   const AnyProblem p = problem("gather width=4096 dtype=bf16");
   EXPECT_EQ(threads(1), 32u);

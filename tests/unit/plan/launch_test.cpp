@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "support/cases.h"
+#include "support/has.h"
 #include "unit/driver/support.h"
 #include "unit/plan/support.h"
 
@@ -13,6 +14,7 @@ namespace {
 
 using test::address;
 using test::BarePlan;
+using test::has;
 using test::problem;
 
 GatherArgs gather_args() {
@@ -53,8 +55,6 @@ std::string refusal(const std::string& text, const Args& args) {
   }
   return "accepted";
 }
-
-bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
 
 TEST(LaunchExtents, AnOpenExtentComesFromTheLaunch) {
   EXPECT_EQ(refusal("gather", gather_args()), "accepted");

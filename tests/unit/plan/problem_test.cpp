@@ -7,12 +7,14 @@
 #include <set>
 
 #include "base/text.h"
+#include "support/has.h"
 #include "support/joined/joined.h"
 #include "unit/plan/support.h"
 
 namespace quern {
 namespace {
 
+using test::has;
 using test::problem;
 
 std::vector<std::string> legal_values(const Field& field) {
@@ -52,8 +54,6 @@ std::string refusal(F f) {
   }
   return "accepted";
 }
-
-bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
 
 class EveryFamily : public ::testing::TestWithParam<const Family*> {};
 

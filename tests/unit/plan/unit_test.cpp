@@ -6,14 +6,14 @@
 #include <set>
 
 #include "base/text.h"
+#include "support/has.h"
 #include "unit/plan/support.h"
 
 namespace quern {
 namespace {
 
+using test::has;
 using test::problem;
-
-bool has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
 
 Spec small_spec() {
   Spec spec;

@@ -98,7 +98,7 @@ std::string whole_file() {
 std::string head_line() { return serialize(some_head()) + "\n"; }
 
 // The sentence with which it is refused; "" where it is not.
-std::string refusal(const std::string& text) {
+std::string journal_refusal(const std::string& text) {
   try {
     read_journal(text);
     return {};
@@ -160,7 +160,7 @@ TEST(Journal, MayEndAtAnyByte) {
     seen = journal.trials.size();
   }
   EXPECT_EQ(seen, 2U);
-  EXPECT_NE(refusal(text.substr(0, head - 1)), "");
+  EXPECT_NE(journal_refusal(text.substr(0, head - 1)), "");
 }
 
 TEST(Journal, TheLastResultHolds) {
@@ -175,7 +175,7 @@ TEST(Journal, TheLastResultHolds) {
 
 TEST(Journal, NamesADamagedLineOrSkipsIt) {
   const std::string text = head_line() + "{\"config\":\n" + serialize(measured()) + "\n";
-  EXPECT_TRUE(says(refusal(text), "line 2 is damaged"));
+  EXPECT_TRUE(says(journal_refusal(text), "line 2 is damaged"));
   const Journal journal = read_journal(text, Damaged::skip);
   EXPECT_EQ(journal.trials.size(), 1U);
   ASSERT_EQ(journal.skipped.size(), 1U);
@@ -191,7 +191,7 @@ TEST(Journal, ADamagedLineChangesNothing) {
 }
 
 TEST(Journal, SaysWhatIsWrongWithALine) {
-  const auto of = [](const std::string& line) { return refusal(head_line() + line + "\n"); };
+  const auto of = [](const std::string& line) { return journal_refusal(head_line() + line + "\n"); };
   EXPECT_TRUE(says(of("[1]"), "not a JSON object"));
   EXPECT_TRUE(says(of("{\"a\":1}"), "none of config, finalists and result"));
   EXPECT_TRUE(says(of(serialize(some_head())), "second head"));
@@ -214,12 +214,12 @@ TEST(Journal, SaysWhatIsWrongWithALine) {
 }
 
 TEST(Journal, RefusesWhatIsNoSweep) {
-  EXPECT_TRUE(says(refusal(""), "no sweep"));
-  EXPECT_TRUE(says(refusal("\n\n"), "no sweep"));
-  EXPECT_TRUE(says(refusal(serialize(measured()) + "\n"), "line 1 is no head"));
-  EXPECT_TRUE(says(refusal("{\"quern_sweep\":2,\"problem\":\"gather\"}\n"), "schema 2"));
-  EXPECT_TRUE(says(refusal("{\"quern_sweep\":0,\"problem\":\"gather\",\"axes\":[]}\n"), "no schema 0"));
-  EXPECT_TRUE(says(refusal("{\"quern_sweep\":1,\"axes\":[]}\n"), "problem is missing"));
+  EXPECT_TRUE(says(journal_refusal(""), "no sweep"));
+  EXPECT_TRUE(says(journal_refusal("\n\n"), "no sweep"));
+  EXPECT_TRUE(says(journal_refusal(serialize(measured()) + "\n"), "line 1 is no head"));
+  EXPECT_TRUE(says(journal_refusal("{\"quern_sweep\":2,\"problem\":\"gather\"}\n"), "schema 2"));
+  EXPECT_TRUE(says(journal_refusal("{\"quern_sweep\":0,\"problem\":\"gather\",\"axes\":[]}\n"), "no schema 0"));
+  EXPECT_TRUE(says(journal_refusal("{\"quern_sweep\":1,\"axes\":[]}\n"), "problem is missing"));
   EXPECT_THROW(read_journal("{\"quern_sweep\":2}\n", Damaged::skip), Error);
 }
 
@@ -233,7 +233,7 @@ TEST(Journal, BytesThatAreNoTextAreReplaced) {
 TEST(Journal, ANumberThatIsNotFiniteIsNoTime) {
   SweepTrial trial = measured();
   trial.us = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_TRUE(says(refusal(head_line() + serialize(trial) + "\n"), "us is not a number"));
+  EXPECT_TRUE(says(journal_refusal(head_line() + serialize(trial) + "\n"), "us is not a number"));
 }
 
 class JournalWriterTest : public ::testing::Test {

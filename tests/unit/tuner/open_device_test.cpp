@@ -5,7 +5,7 @@
 namespace quern {
 namespace {
 
-std::string refusal(const std::string& text) {
+std::string device_refusal(const std::string& text) {
   try {
     parse_device(text);
   } catch (const Error& error) {
@@ -24,9 +24,9 @@ TEST(DeviceNames, AreReadAndTheCanonicalNameIsPrinted) {
 
 TEST(DeviceNames, WhatMeansNothingIsRefusedWithTheClosest) {
   for (const char* text : {"", "cuda:", "cuda:-1", "cuda:x", "cuda:1024", "gpu0x", "vulkan"})
-    EXPECT_NE(refusal(text).find("is invalid; it takes cuda:N"), std::string::npos) << text;
-  EXPECT_NE(refusal("cuda0").find("Did you mean cuda:0?"), std::string::npos);
-  EXPECT_NE(refusal("hots").find("Did you mean host?"), std::string::npos);
+    EXPECT_NE(device_refusal(text).find("is invalid; it takes cuda:N"), std::string::npos) << text;
+  EXPECT_NE(device_refusal("cuda0").find("Did you mean cuda:0?"), std::string::npos);
+  EXPECT_NE(device_refusal("hots").find("Did you mean host?"), std::string::npos);
 }
 
 }  // namespace

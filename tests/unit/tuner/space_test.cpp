@@ -2,13 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include "support/has.h"
 #include "unit/tuner/synthetic.h"
 
 namespace quern {
 namespace {
 
+using test::has;
+
 // The constructor's error for axes and points.
-std::string refusal(std::vector<Axis> axes, std::vector<std::vector<int>> points) {
+std::string refusal_of_points(std::vector<Axis> axes, std::vector<std::vector<int>> points) {
   try {
     const Space space(std::move(axes), std::move(points));
   } catch (const Error& error) {
@@ -29,8 +32,6 @@ std::string refusal_of_text(const Space& space, std::string_view text) {
 }
 
 const std::vector<Axis> kAxes = {{"threads", {"64", "128", "256"}}, {"vector", {"4", "16"}}};
-
-bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 TEST(Space, NumbersPointsInCanonicalOrder) {
   const Space space(kAxes, {{2, 0}, {0, 1}, {0, 0}, {1, 1}});
@@ -55,11 +56,11 @@ TEST(Space, FindsEachPointAndNoIllegalOne) {
 TEST(Space, ReadsAText) {
   const Space space(kAxes, {{0, 1}, {2, 0}});
   EXPECT_EQ(space.find("vector=4  threads=256"), 1);
-  EXPECT_TRUE(contains(refusal_of_text(space, "threads=256 width=4"), "it has threads, vector"));
-  EXPECT_TRUE(contains(refusal_of_text(space, "threads=7 vector=4"), "it takes 64, 128, 256"));
-  EXPECT_TRUE(contains(refusal_of_text(space, "threads=64"), "vector is missing"));
-  EXPECT_TRUE(contains(refusal_of_text(space, "threads=64 threads=64 vector=4"), "given twice"));
-  EXPECT_TRUE(contains(refusal_of_text(space, "threads"), "NAME=VALUE"));
+  EXPECT_TRUE(has(refusal_of_text(space, "threads=256 width=4"), "it has threads, vector"));
+  EXPECT_TRUE(has(refusal_of_text(space, "threads=7 vector=4"), "it takes 64, 128, 256"));
+  EXPECT_TRUE(has(refusal_of_text(space, "threads=64"), "vector is missing"));
+  EXPECT_TRUE(has(refusal_of_text(space, "threads=64 threads=64 vector=4"), "given twice"));
+  EXPECT_TRUE(has(refusal_of_text(space, "threads"), "NAME=VALUE"));
 }
 
 TEST(Space, NeighboursDifferInOneAxisNearestFirst) {
@@ -82,15 +83,15 @@ TEST(Space, NeighboursDifferInOneAxisNearestFirst) {
 TEST(Space, APointAloneHasNoNeighbours) { EXPECT_TRUE(test::grid({1, 1}).neighbours(0).empty()); }
 
 TEST(Space, RefusesWhatContradictsItself) {
-  EXPECT_TRUE(contains(refusal(kAxes, {}), "no legal point"));
-  EXPECT_TRUE(contains(refusal(kAxes, {{0, 1}, {1, 0}, {0, 1}}), "the point threads=64 vector=16 twice"));
-  EXPECT_TRUE(contains(refusal(kAxes, {{0}}), "1 values for 2 axes"));
-  EXPECT_TRUE(contains(refusal(kAxes, {{0, 2}}), "place 2 of vector"));
-  EXPECT_TRUE(contains(refusal(kAxes, {{-1, 0}}), "place -1 of threads"));
-  EXPECT_TRUE(contains(refusal({{"a", {"1"}}, {"a", {"2"}}}, {{0, 0}}), "two axes named a"));
-  EXPECT_TRUE(contains(refusal({{"a", {"1", "1"}}}, {{0}}), "the value 1 twice"));
-  EXPECT_TRUE(contains(refusal({{"a", {}}}, {}), "no values"));
-  EXPECT_TRUE(contains(refusal({{"", {"1"}}}, {{0}}), "no name"));
+  EXPECT_TRUE(has(refusal_of_points(kAxes, {}), "no legal point"));
+  EXPECT_TRUE(has(refusal_of_points(kAxes, {{0, 1}, {1, 0}, {0, 1}}), "the point threads=64 vector=16 twice"));
+  EXPECT_TRUE(has(refusal_of_points(kAxes, {{0}}), "1 values for 2 axes"));
+  EXPECT_TRUE(has(refusal_of_points(kAxes, {{0, 2}}), "place 2 of vector"));
+  EXPECT_TRUE(has(refusal_of_points(kAxes, {{-1, 0}}), "place -1 of threads"));
+  EXPECT_TRUE(has(refusal_of_points({{"a", {"1"}}, {"a", {"2"}}}, {{0, 0}}), "two axes named a"));
+  EXPECT_TRUE(has(refusal_of_points({{"a", {"1", "1"}}}, {{0}}), "the value 1 twice"));
+  EXPECT_TRUE(has(refusal_of_points({{"a", {}}}, {}), "no values"));
+  EXPECT_TRUE(has(refusal_of_points({{"", {"1"}}}, {{0}}), "no name"));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace {
 
 Message sent(const Message& message) { return parse_message(serialize(message)); }
 
-std::string refusal(const std::string& line) {
+std::string message_refusal(const std::string& line) {
   try {
     parse_message(line);
   } catch (const Error& error) {
@@ -56,13 +56,14 @@ TEST(WorkerMessages, AnErrorKeepsWhatItSays) {
 }
 
 TEST(WorkerMessages, WhatIsNoneIsRefusedWithAReason) {
-  EXPECT_NE(refusal("").find("invalid JSON"), std::string::npos);
-  EXPECT_NE(refusal("[1]").find("not a JSON object"), std::string::npos);
-  EXPECT_NE(refusal("{}").find("0 known members"), std::string::npos);
-  EXPECT_NE(refusal(R"({"evaluate": {}})").find("config is missing"), std::string::npos);
-  EXPECT_NE(refusal(R"({"evaluate": {"config": 3}})").find("config is not a string"), std::string::npos);
-  EXPECT_NE(refusal(R"({"evaluate": {"config": ""}, "compare": {"a": "", "b": "", "count": 1}})").find("2 known"),
-            std::string::npos);
+  EXPECT_NE(message_refusal("").find("invalid JSON"), std::string::npos);
+  EXPECT_NE(message_refusal("[1]").find("not a JSON object"), std::string::npos);
+  EXPECT_NE(message_refusal("{}").find("0 known members"), std::string::npos);
+  EXPECT_NE(message_refusal(R"({"evaluate": {}})").find("config is missing"), std::string::npos);
+  EXPECT_NE(message_refusal(R"({"evaluate": {"config": 3}})").find("config is not a string"), std::string::npos);
+  EXPECT_NE(
+      message_refusal(R"({"evaluate": {"config": ""}, "compare": {"a": "", "b": "", "count": 1}})").find("2 known"),
+      std::string::npos);
 }
 
 }  // namespace

@@ -21,14 +21,22 @@ struct PairSection {
   u32 pairs;
 };
 
+// By comparing: the compiler indexes an array by `pair % kAxes` where that is known to be `i`, and then it is in
+// memory.
+QUERN_DEVICE constexpr u32 pairs_of(int section) {
+  return section == 0   ? spec::section_0
+         : section == 1 ? spec::section_1
+         : section == 2 ? spec::section_2
+                        : spec::section_3;
+}
+
 QUERN_DEVICE PairSection section_of(u32 pair) {
-  constexpr u32 kSections[] = {spec::section_0, spec::section_1, spec::section_2, spec::section_3};
-  PairSection section = {0, 0, kSections[0]};
-  u32 end = kSections[0];
+  PairSection section = {0, 0, pairs_of(0)};
+  u32 end = pairs_of(0);
   QUERN_UNROLL for (int i = 1; i < kAxes; ++i) {
-    const bool is_here = kAlternates ? pair % kAxes == i && pair < kSections[i] * kAxes : pair >= end;
-    if (is_here) section = {i, end, kSections[i]};
-    end += kSections[i];
+    const bool is_here = kAlternates ? pair % kAxes == i && pair < pairs_of(i) * kAxes : pair >= end;
+    if (is_here) section = {i, end, pairs_of(i)};
+    end += pairs_of(i);
   }
   return section;
 }

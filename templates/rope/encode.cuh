@@ -6,7 +6,6 @@
 
 namespace quern::rope {
 
-using Access = Vector<spec::vector>;
 using Quantized = spec::Quantized;
 constexpr int kQuantizedBytes = kElements * sizeof(Quantized);  // of an access
 

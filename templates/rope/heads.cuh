@@ -5,22 +5,10 @@
 
 #include "rope/cache.cuh"
 #include "rope/encode.cuh"
+#include "rope/pairs.cuh"
+#include "rope/rows.cuh"
 
 namespace quern::rope {
-
-// A group of heads of a token; the axes are numbered as in Params.
-struct Row {
-  i64 at[3];
-  QUERN_DEVICE i64 batch() const { return at[spec::batch_axis]; }
-  QUERN_DEVICE i64 token() const { return at[spec::token_axis]; }
-  QUERN_DEVICE u32 group() const { return static_cast<u32>(at[spec::head_axis]); }
-};
-
-QUERN_DEVICE Row row_at(const Params& p, u64 number) {
-  const u64 outer = divide(number, p.by_axis[0]), last = divide(outer, p.by_axis[1]);
-  return {{static_cast<i64>(number) - static_cast<i64>(outer) * p.axis[0],
-           static_cast<i64>(outer) - static_cast<i64>(last) * p.axis[1], static_cast<i64>(last)}};
-}
 
 // By comparing: an index that differs between threads would take registers for its address.
 QUERN_DEVICE const Tensor& tensor_of(const Params& p, u32 name) {
@@ -81,32 +69,6 @@ QUERN_DEVICE u8* write_at(const Head& head, u32 element) {
   return reinterpret_cast<u8*>(head.to + element * (is_quantized(head.tensor) ? 1 : sizeof(Element)));
 }
 
-struct Values {
-  Access low;
-  Access high;
-};
-
-// The gradient is the transposed matrix: each sine changes sign and goes to the other element.
-QUERN_DEVICE void rotate_pair(float& x0, float& x1, const Angles& angles, int pair) {
-  const int first = first_angle(pair), second = second_angle(pair);
-  const float sin0 = spec::conjugate ? -angles.sin[second] : angles.sin[first];
-  const float sin1 = spec::conjugate ? -angles.sin[first] : angles.sin[second];
-  const float out0 = fmaf(x0, angles.cos[first], -(x1 * sin0));
-  x1 = fmaf(x1, angles.cos[second], x0 * sin1);
-  x0 = out0;
-}
-
-QUERN_DEVICE void rotate_pairs(float (&low)[kElements], float (&high)[kElements], const Angles& angles) {
-  QUERN_UNROLL for (int i = 0; i < kPairs; ++i) {
-    if constexpr (kAcross) {
-      rotate_pair(low[i], high[i], angles, i);
-    } else {
-      float* const x = i < kPairs / 2 ? low + 2 * i : high + 2 * i - kElements;
-      rotate_pair(x[0], x[1], angles, i);
-    }
-  }
-}
-
 // Values of a head that are not rotated and not quantized stay as bits.
 QUERN_DEVICE Values transform(const Values& values, bool rotates, const Angles& angles, u32 tensor, float factor) {
   if (!rotates && !is_quantized(tensor)) return values;
@@ -159,7 +121,7 @@ QUERN_DEVICE Slot slot_of(const Params& p, u32 block) {
 }
 
 QUERN_DEVICE Heads read_round(const Params& p, const Slot& slot, u32 round) {
-  const Row row = row_at(p, slot.row);
+  const Row row = row_at(p.axes, slot.row);
   const Place here = {row.batch(), row.token(), true};
   return read_heads(p, here, unit_of(slot.column), row.group() + round * spec::unroll * p.groups);
 }
@@ -172,7 +134,7 @@ constexpr bool kFindsSlotAgain = kHasCache || (spec::has_table && !spec::has_ang
 // load below the arithmetic on earlier ones, to save registers (on an H200 interleaved pairs of 4 x 8192 x 32 x 128
 // took 142 us, and take 132), and loads of the read-only path below stores too.
 QUERN_DEVICE void rotate_heads(const Params& p, const Slot& slot) {
-  const Row row = row_at(p, slot.row);
+  const Row row = row_at(p.axes, slot.row);
   const Unit unit = unit_of(slot.column);
   const Place here = {row.batch(), row.token(), true};
   Heads heads = read_round(p, slot, 0);
@@ -190,6 +152,11 @@ QUERN_DEVICE void rotate_heads(const Params& p, const Slot& slot) {
     if (round >= p.rounds) return;
     heads = read_round(p, kFindsSlotAgain ? slot_of(p, opaque(blockIdx.x)) : slot, round);
   }
+}
+
+using KernelParams = Params;
+QUERN_DEVICE void rotate(const Params& p) {
+  if (const Slot slot = slot_of(p, blockIdx.x); slot.inside) rotate_heads(p, slot);
 }
 
 }  // namespace quern::rope

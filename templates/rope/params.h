@@ -20,12 +20,17 @@ struct Tensor {
 // Of p.tensors.
 enum { kTensorQ, kTensorK, kTensorV, kTensors };
 
+// Of rows, the two that vary fastest.
+struct Axes {
+  common::Divisor by[2];
+  long long extents[2];
+};
+
 // Slots are numbered through rows: a row is a token's group of heads, and its slots are `spec::units` parts of a head.
 // What every launch reads comes first: a launch waits for each line of its parameters that it reads.
 struct Params {
   common::Slots slots;
-  common::Divisor by_axis[2];
-  long long axis[2];   // rows along the two fastest axes
+  Axes axes;
   unsigned heads;      // of q
   unsigned kv_heads;   // of k, and of v
   unsigned all_heads;  // of q, k and v
@@ -53,6 +58,23 @@ struct Params {
   long long page_size;
   long long max_pages;
   common::Divisor by_page;
+};
+
+// Of a tensor of the staged form: runs are of heads that are adjacent in memory, and numbered through its lines.
+struct Runs {
+  Axes axes;       // of heads
+  long long line;  // heads one after the other without gaps
+  long long runs;  // of a line
+  common::Divisor by_line;
+};
+
+// Of the staged form, where a row is a head.
+struct StagedParams {
+  Params all;
+  Runs runs[2];  // by tensor
+  unsigned runs_of_q;
+  unsigned heads_of_run;
+  unsigned heads_of_thread;
 };
 
 }  // namespace quern::rope

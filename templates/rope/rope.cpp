@@ -2,6 +2,7 @@
 
 #include "quern/choice.h"
 #include "quern_embedded/rope.h"
+#include "rope/staged.h"
 #include "rope/step.h"
 #include "rope/tensors.h"
 
@@ -24,10 +25,12 @@ constexpr const char* kQuantized[] = {QUERN_ROPE_QUANTIZED(QUERN_CHOICE_NAME) nu
 constexpr const char* kCaches[] = {QUERN_ROPE_CACHES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kPlaces[] = {QUERN_ROPE_PLACES(QUERN_CHOICE_NAME) nullptr};
 
+constexpr std::int32_t kForms[] = {kHeadsForm, kStagedForm, kNoMore};
 constexpr std::int32_t kVectors[] = {2, 4, 8, 16, 32, kNoMore};
 constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
 constexpr std::int32_t kRoundCounts[] = {1, 2, 4, 8, kNoMore};
 constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
+constexpr std::int32_t kHeadsOfRuns[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, kNoMore};
 
 Layout tensor_layout(const Rope& p, DType type, const Extents& extents, const Strides& strides) {
   const bool open = extents.of[kBatch] == kOpen || extents.of[kToken] == kOpen;  // some strides are not known then
@@ -92,6 +95,10 @@ template <Layout (*F)(const Rope&)>
 constexpr auto layout = &layout_of<Rope, F>;
 template <bool (*F)(const Rope&, const Target&, const Config&)>
 constexpr auto holds = &holds_for<Rope, F>;
+template <bool (*F)(const Rope&, const Config&)>
+constexpr auto applies = &applies_to<Rope, F>;
+
+bool has_runs(const Rope&, const Config& c) { return is_staged(c); }
 
 struct RopeFamily {
   using Problem = Rope;
@@ -201,17 +208,26 @@ struct RopeFamily {
       {"seq", offsetof(RopeArgs, seq), nullptr},
   };
   static constexpr Parameter kParameters[] = {
-      {"vector", kVectors, true, "bytes per access"},
+      {"form", kForms, true,
+       "0: heads in registers; 1: runs of heads staged through shared memory, where runs move in wider accesses than "
+       "parts of a head",
+       applies<may_be_staged>},
+      {"vector", kVectors, true, "bytes per access to global memory"},
       {"unroll", kUnrolls, true, "heads of a thread at a time"},
       {"rounds", kRoundCounts, false,
        "times that a thread has so many heads, for all of which it reads the table once"},
-      {"threads", kThreadCounts, false, "threads per block; fewer where a problem is small"},
+      {"threads", kThreadCounts, false, "threads per block; heads form: fewer where a problem is small"},
+      {"run", kHeadsOfRuns, false, "staged form: heads of a block", applies<has_runs>, 32},
   };
   static constexpr Constraint kConstraints[] = {
-      {"the vector must divide the parts of a head and the strides", holds<vector_divides>},
+      {"heads form: the vector must divide the parts of a head and the strides", holds<vector_divides>},
+      {"staged form: the vector must divide the strides, but for that of adjacent heads", holds<vector_divides_runs>},
       {"32-byte accesses exist on sm_100 and sm_103 only", holds<vector_exists>},
       {"a vector must hold whole elements", holds<vector_holds_elements>},
-      {"vector times unroll must fit the registers: 64 bytes", holds<registers_suffice>},
+      {"a thread's accesses to heads must fit the registers: 64 bytes for all that unroll says",
+       holds<registers_suffice>},
+      {"staged form: a run must be a multiple of the vector; 32 heads always are", holds<run_is_whole_vectors>},
+      {"staged form: a run must fit 48 KiB of shared memory", holds<run_fits>},
   };
   static constexpr const char* kBenchCases[] = {
       "rope batch=4 seq=8192 heads=32 head_dim=128",

@@ -1,11 +1,11 @@
-// The kernel. The spec chooses its parts: one of rope/table.cuh and rope/computed.cuh, where angles come from, and
-// rope/heads.cuh.
+// The kernel. The spec chooses its parts: one of rope/table.cuh, rope/angles.cuh and rope/computed.cuh, where angles
+// come from, and one of rope/heads.cuh and rope/staged.cuh, the form.
 #include "rope/params.h"
 #include "spec.cuh"
 
-static_assert(sizeof(quern::rope::Params) == quern::spec::params_bytes, "host and device disagree about Params");
+static_assert(sizeof(quern::rope::KernelParams) == quern::spec::params_bytes, "host and device disagree about Params");
 
 extern "C" __global__ void __launch_bounds__(quern::spec::max_threads)
-    quern_rope(const __grid_constant__ quern::rope::Params params) {
-  if (const auto slot = quern::rope::slot_of(params, blockIdx.x); slot.inside) quern::rope::rotate_heads(params, slot);
+    quern_rope(const __grid_constant__ quern::rope::KernelParams params) {
+  quern::rope::rotate(params);
 }

@@ -7,7 +7,9 @@
 #include "quern/choice.h"
 #include "quern/error.h"
 #include "rope/params.h"
+#include "rope/staged.h"
 #include "rope/tensors.h"
+#include "rope/vectors.h"
 
 namespace quern::rope {
 namespace {
@@ -19,9 +21,6 @@ constexpr const char* kCacheNames[] = {QUERN_ROPE_CACHES(QUERN_CHOICE_NAME) null
 constexpr const char* kSectionStyleNames[] = {QUERN_ROPE_SECTION_STYLES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kSectionNames[] = {"section_0", "section_1", "section_2", "section_3"};
 constexpr const char* kBeyondNames[] = {QUERN_ROPE_BEYONDS(QUERN_CHOICE_NAME) nullptr};
-
-// Whether a thread computes cosines and sines of each element, or at a position for each pair.
-bool computes_much(const Rope& p) { return has_angles(p) || (!has_table(p) && axis_run(p) == 1); }
 
 // Whether a head's address is one of three or known late, or its elements have a factor.
 bool has_many_forms(const Rope& p) { return has_values(p) || has_cache(p) || is_quantized(p); }
@@ -42,34 +41,10 @@ std::int32_t many_rounds(const Rope& p, std::int64_t vector) {
   return has_cosines(p) && vector > 2 ? 1 : 2;
 }
 
-std::int64_t element_bytes(const Rope& p) { return bytes(p.dtype); }
+// Bytes of a thread's access to a head: in the staged form it is to shared memory.
+std::int64_t unit_bytes(const Rope& p, const Config& c) { return is_staged(c) ? staged_unit(p) : c[kVector]; }
 
-// What of `vector` divides strides. That of an axis with one index is never used, as that of the batches of thd.
-std::int64_t dividing(const List<4>& strides, const Extents& extents, std::int64_t size, std::int64_t vector) {
-  for (int i = 0; i < strides.count; ++i) {
-    const bool counts_groups = i == kHead && strides.count == 3;  // groups without a stride have that of heads
-    if (extents.of[i] * (counts_groups ? extents.of[kGroup] : 1) != 1)
-      vector = common::common_alignment({strides[i] * size}, vector);
-  }
-  return vector;
-}
-
-// The widest access that divides all parts of a head and all distances.
-std::int64_t natural_vector(const Rope& p, std::int64_t limit) {
-  const std::int64_t size = element_bytes(p), rotated = is_interleaved(p) ? rotary_dim(p) : rotary_dim(p) / 2;
-  const std::int64_t after = p.head_dim - rotary_dim(p) - p.rotary_offset;
-  std::int64_t vector =
-      common::common_alignment({rotated * size, p.rotary_offset * size, after * size, p.head_dim * size}, limit);
-  for (int i = 0; i < p.sections.count && is_apart(p); ++i)
-    vector = common::common_alignment({p.sections[i] * size * (is_interleaved(p) ? 2 : 1)}, vector);
-  for (int tensor = 0; tensor < kTensors; ++tensor) {
-    vector = dividing(given_input_strides(p, tensor), input_extents(p, tensor), size, vector);
-    vector = dividing(given_output_strides(p, tensor), output_extents(p, tensor), size, vector);
-  }
-  return vector;
-}
-
-bool is_across(const Rope& p, const Config& c) { return !is_interleaved(p) || c[kVector] == element_bytes(p); }
+bool is_across(const Rope& p, const Config& c) { return !is_interleaved(p) || unit_bytes(p, c) == element_bytes(p); }
 
 // Units of a head, as in rope/unit.cuh.
 std::int64_t units_of(const Rope& p, const Config& c) {
@@ -77,7 +52,6 @@ std::int64_t units_of(const Rope& p, const Config& c) {
   return divide_up(rotary_dim(p) / elements, 2) + divide_up(copies(p) / elements, 2);
 }
 
-std::int64_t heads_of_thread(const Config& c) { return std::int64_t{c[kUnroll]} * c[kRounds]; }
 std::int64_t groups_of(const Rope& p, const Config& c) { return divide_up(all_heads(p), heads_of_thread(c)); }
 
 std::int64_t slots_of(const Rope& p, const Config& c) { return batches(p) * p.seq * groups_of(p, c) * units_of(p, c); }
@@ -148,8 +122,8 @@ void set_axes(const Rope& p, const Config& c, Params& params) {
   const std::int64_t extents[] = {batches(p), p.seq, groups_of(p, c)};
   const AxisOrder order = axis_order(p);
   for (int i = 0; i < 2; ++i) {
-    params.axis[i] = std::max<std::int64_t>(1, extents[order.axis[i]]);
-    params.by_axis[i] = common::make_divisor(static_cast<std::uint64_t>(params.axis[i]));
+    params.axes.extents[i] = std::max<std::int64_t>(1, extents[order.axis[i]]);
+    params.axes.by[i] = common::make_divisor(static_cast<std::uint64_t>(params.axes.extents[i]));
   }
 }
 
@@ -162,18 +136,42 @@ void set_table(const Rope& p, const RopeArgs& a, Params& params) {
   params.table_rows = table_rows(p);
 }
 
+// What both forms have.
+Params params_of(const Rope& p, const RopeArgs& a) {
+  Params params{};
+  for (int tensor = 0; tensor < kTensors; ++tensor) set_tensor(p, a, tensor, params.tensors[tensor]);
+  set_table(p, a, params);
+  if (has_cache(p)) set_cache(p, a, params);
+  params.positions = a.positions.data;
+  params.report = static_cast<unsigned long long*>(a.report.data);
+  params.offset = a.offset;
+  params.seq = p.seq;
+  params.tokens = batches(p) * p.seq;
+  params.cp_size = static_cast<int>(p.cp_size);
+  params.cp_rank = static_cast<int>(a.cp_rank);
+  params.cu_seqlens = static_cast<const int*>(a.cu_seqlens.data);
+  params.sequences = static_cast<int>(is_packed(p) ? p.batch : 0);
+  params.heads = static_cast<unsigned>(p.heads);
+  params.kv_heads = static_cast<unsigned>(p.kv_heads);
+  params.all_heads = static_cast<unsigned>(all_heads(p));
+  return params;
+}
+
 }  // namespace
 
-bool vector_divides(const Rope& p, const Target&, const Config& c) { return natural_vector(p, 32) % c[kVector] == 0; }
+bool vector_divides(const Rope& p, const Target&, const Config& c) {
+  return is_staged(c) || natural_vector(p, 32) % c[kVector] == 0;
+}
 bool vector_exists(const Rope&, const Target& t, const Config& c) { return c[kVector] <= common::widest_access(t); }
 bool vector_holds_elements(const Rope& p, const Target&, const Config& c) { return c[kVector] >= element_bytes(p); }
-bool registers_suffice(const Rope&, const Target&, const Config& c) { return c[kVector] * c[kUnroll] <= 64; }
+bool registers_suffice(const Rope& p, const Target&, const Config& c) { return unit_bytes(p, c) * c[kUnroll] <= 64; }
 
 int rope_variants(const Rope& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
   const std::int64_t vector = natural_vector(p, widest_default(p, target)), element = element_bytes(p);
   const bool is_few = !is_open(p) && has_few_threads(p, model, vector);
   int count = 0;
   if (is_open(p)) out[count++] = {"few", config_for_few(vector), &is_so<Rope, has_few_elements>};
+  if (!is_few && is_staged_by_default(p)) out[count++] = {"staged", staged_config(p)};
   out[count++] = {"vector", is_few ? config_for_few(vector) : config_for_many(p, vector)};
   if (vector > element) out[count++] = {"element", config_for_many(p, element)};
   return count;
@@ -189,7 +187,7 @@ std::uint32_t operand_alignment(const Rope& p, int operand, const Config& c) {
     return static_cast<std::uint32_t>(c[kVector] / element_bytes(p) * size);
   }
   if (operand != kCos && operand != kSin && operand != kAngles) return static_cast<std::uint32_t>(c[kVector]);
-  const std::int64_t entries = c[kVector] / element_bytes(p) / (is_across(p, c) || has_angles(p) ? 1 : 2);
+  const std::int64_t entries = unit_bytes(p, c) / element_bytes(p) / (is_across(p, c) || has_angles(p) ? 1 : 2);
   return static_cast<std::uint32_t>(std::min<std::int64_t>(16, std::min(entries, axis_run(p)) * bytes(p.table_dtype)));
 }
 
@@ -197,9 +195,10 @@ void specialize_rope(const Rope& p, const Config& c, Spec& spec) {
   const AxisOrder order = axis_order(p);
   spec.header("common/numbers.cuh");
   spec.header("rope/rope_choices.h");
-  spec.integer("params_bytes", sizeof(Params));
+  spec.integer("params_bytes", is_staged(c) ? sizeof(StagedParams) : sizeof(Params));
   spec.integer("max_threads", common::kMaxThreads);
-  spec.integer("vector", c[kVector]);
+  spec.integer("vector", unit_bytes(p, c));
+  if (is_staged(c)) spec.integer("wide", c[kVector]);
   spec.integer("unroll", c[kUnroll]);
   spec.type("Element", common::spec_type(p.dtype));
   spec.type("Index", common::spec_type(p.index));
@@ -236,29 +235,15 @@ void specialize_rope(const Rope& p, const Config& c, Spec& spec) {
     spec.source("frequencies.cuh", frequencies_source(p));
     spec.part("rope/computed.cuh");
   }
-  spec.part("rope/heads.cuh");
+  spec.part(is_staged(c) ? "rope/staged.cuh" : "rope/heads.cuh");
 }
 
 void launch_rope(const Rope& p, const RopeArgs& a, const DeviceModel& model, const Config& c, Launch& launch) {
   if (const std::string refusal = check_launch(p, a); !refusal.empty())
     throw Error(Code::bad_input, Stage::launch, refusal);
-  Params params{};
-  for (int tensor = 0; tensor < kTensors; ++tensor) set_tensor(p, a, tensor, params.tensors[tensor]);
+  Params params = params_of(p, a);
+  if (is_staged(c)) return launch_staged(p, params, c, launch);
   set_axes(p, c, params);
-  set_table(p, a, params);
-  if (has_cache(p)) set_cache(p, a, params);
-  params.positions = a.positions.data;
-  params.report = static_cast<unsigned long long*>(a.report.data);
-  params.offset = a.offset;
-  params.seq = p.seq;
-  params.tokens = batches(p) * p.seq;
-  params.cp_size = static_cast<int>(p.cp_size);
-  params.cp_rank = static_cast<int>(a.cp_rank);
-  params.cu_seqlens = static_cast<const int*>(a.cu_seqlens.data);
-  params.sequences = static_cast<int>(is_packed(p) ? p.batch : 0);
-  params.heads = static_cast<unsigned>(p.heads);
-  params.kv_heads = static_cast<unsigned>(p.kv_heads);
-  params.all_heads = static_cast<unsigned>(all_heads(p));
   params.groups = static_cast<unsigned>(groups_of(p, c));
   params.rounds = static_cast<unsigned>(c[kRounds]);
   if (is_grouped(p)) {

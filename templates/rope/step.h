@@ -27,7 +27,14 @@ enum Operands {
   kVOut,
   kReport
 };
-enum Parameters { kVector, kUnroll, kRounds, kThreads };
+enum Parameters { kForm, kVector, kUnroll, kRounds, kThreads, kRun };
+enum Forms { kHeadsForm, kStagedForm };
+
+inline bool is_staged(const Config& c) { return c[kForm] == kStagedForm; }
+inline std::int64_t heads_of_thread(const Config& c) { return std::int64_t{c[kUnroll]} * c[kRounds]; }
+inline std::int64_t element_bytes(const Rope& p) { return bytes(p.dtype); }
+// Whether a thread computes cosines and sines of each element, or at a position for each pair.
+inline bool computes_much(const Rope& p) { return has_angles(p) || (!has_table(p) && axis_run(p) == 1); }
 
 bool vector_divides(const Rope& p, const Target&, const Config& c);
 bool vector_exists(const Rope& p, const Target& t, const Config& c);

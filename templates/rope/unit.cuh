@@ -1,7 +1,8 @@
 // Which elements of a head a thread has.
 //
 // A thread has two accesses of a head, `low` and `high`, and so both elements of each of its pairs: no other thread
-// reads what it writes, which makes it safe to rotate in place.
+// reads what it writes, which makes it safe to rotate in place. They are accesses to global memory, or, in the staged
+// form, to shared memory.
 #ifndef QUERN_ROPE_UNIT_CUH_
 #define QUERN_ROPE_UNIT_CUH_
 
@@ -14,6 +15,7 @@ namespace quern::rope {
 using namespace common;
 
 using Element = spec::Element;
+using Access = Vector<spec::vector>;
 constexpr int kElements = spec::vector / sizeof(Element);  // of an access
 // A pair is an element of `low` and one of `high`; otherwise two adjacent elements of one access.
 constexpr bool kAcross = !spec::interleaved || kElements == 1;

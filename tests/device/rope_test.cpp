@@ -15,11 +15,14 @@ namespace {
 class RopeOnDevice : public ReplayTest {
  protected:
   // What a launch makes of operands.
-  HostOperands launch(const AnyProblem& problem, const HostOperands& host, const AnyArgs& scalars) {
+  HostOperands launch(const AnyProblem& problem, const HostOperands& host, const AnyArgs& scalars,
+                      const std::string& config = {}) {
     DeviceOperands device(driver(), host);
     const AnyArgs args = device.args(scalars);
     device.upload(host);
-    runtime().prepare_any(problem.family(), problem.data(), {}).launch(nullptr, args.data());
+    PrepareOptions options;
+    options.config = config;
+    runtime().prepare_any(problem.family(), problem.data(), options).launch(nullptr, args.data());
     driver().check(driver()->CtxSynchronize(), Stage::launch, "cuCtxSynchronize");
     HostOperands got = host;
     device.download(got);
@@ -161,25 +164,46 @@ TEST_F(RopeOnDevice, NothingIsReportedWhereNothingMoves) {
   EXPECT_EQ(compare(host.reference(none), host).difference, "");
 }
 
+const std::vector<std::vector<std::int32_t>> kBadCuSeqlens = {
+    {0, 5, 2, 7, 9},     {9, 7, 5, 3, 0},     {-70000000, 20, 21, 22, 23},
+    {-7, -3, 0, 20, 40}, {0, 100, 3, 100, 9}, {-2147483648, 2147483647, 0, 1, 2},
+};
+
 // The operands are between guard bands, and the host driver knows where each ends.
 TEST_F(RopeOnDevice, CuSeqlensThatDecreaseOrPassTheEndReachNothingOutside) {
   constexpr int kCuSeqlens = 7;
-  const std::vector<std::vector<std::int32_t>> all_bad = {
-      {0, 5, 2, 7, 9},     {9, 7, 5, 3, 0},     {-70000000, 20, 21, 22, 23},
-      {-7, -3, 0, 20, 40}, {0, 100, 3, 100, 9}, {-2147483648, 2147483647, 0, 1, 2},
-  };
   for (const char* fields :
        {"cp_size=1", "cp_size=2", "position=starts", "table=angles", "table=computed position=starts cp_size=2",
         "kv_heads=1 cache=pages cache_pages=7 page_size=4 max_pages=2 values=copied",
         "kv_heads=1 cache=pages cache_pages=7 page_size=4 max_pages=2 position=starts cp_size=2 table=angles",
         "kv_heads=1 cache=positions page_size=9", "kv_heads=1 cache=slots cache_pages=7 page_size=4 position=starts"}) {
     const AnyProblem problem = runtime().parse(cat("rope batch=4 seq=9 heads=2 head_dim=16 layout=thd ", fields));
-    for (const std::vector<std::int32_t>& bad : all_bad) {
+    for (const std::vector<std::int32_t>& bad : kBadCuSeqlens) {
       HostOperands host(problem.family(), problem.data());
       ASSERT_EQ(host.name(kCuSeqlens), "cu_seqlens");
       host.generate(7, false);
       std::copy(bad.begin(), bad.end(), reinterpret_cast<std::int32_t*>(host.data(kCuSeqlens)));
       EXPECT_NO_THROW(launch(problem, host, AnyArgs(problem.family()))) << fields;
+    }
+  }
+}
+
+// A run of heads ends with the token that it has last, and tokens of no sequence stay as they are wherever it begins.
+TEST_F(RopeOnDevice, StagedRunsWithoutSequencesAreNotWritten) {
+  constexpr int kCuSeqlens = 7;
+  for (const char* fields : {"heads=2", "heads=3 kv_heads=1 table=computed", "heads=2 place=in_place cp_size=2"}) {
+    const AnyProblem problem = runtime().parse(cat("rope batch=4 seq=20 head_dim=18 layout=thd ", fields));
+    HostOperands host(problem.family(), problem.data());
+    host.generate(7, false);
+    const auto launched = [&](const std::vector<std::int32_t>& cu_seqlens) {
+      std::copy(cu_seqlens.begin(), cu_seqlens.end(), reinterpret_cast<std::int32_t*>(host.data(kCuSeqlens)));
+      return launch(problem, host, AnyArgs(problem.family()), "form=1,vector=16,run=8,threads=64");
+    };
+    for (const std::vector<std::int32_t>& bad : kBadCuSeqlens) EXPECT_NO_THROW(launched(bad)) << fields;
+    for (const std::vector<std::int32_t>& begins :
+         {std::vector<std::int32_t>{4, 4, 8, 8, 12}, {0, 0, 0, 0, 0}, {20, 20, 20, 20, 20}, {8, 12, 12, 16, 20}}) {
+      const HostOperands got = launched(begins);
+      EXPECT_EQ(compare(got, host.reference(AnyArgs(problem.family()))).difference, "") << fields << begins[0];
     }
   }
 }

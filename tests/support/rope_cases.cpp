@@ -279,6 +279,52 @@ void configs(std::vector<Case>& cases) {
   }
 }
 
+// Heads whose parts no wide access divides, in runs of several sizes: of part of a token, of several tokens and
+// batches, and with an end within an access. At an offset of one element the last variant is launched, which is not
+// staged, but for accesses of one element.
+void staged(std::vector<Case>& cases) {
+  const std::vector<std::string> configs = {"vector=16,run=8,unroll=2,threads=64", "vector=8,run=16,unroll=4,rounds=2",
+                                            "vector=4,run=32,unroll=1,rounds=8",
+                                            "vector=16,run=64,unroll=8,threads=256"};
+  const std::vector<std::string> shapes = {"batch=2 seq=9 heads=5 kv_heads=3", "batch=3 seq=1 heads=32",
+                                           "batch=1 seq=13 heads=3 kv_heads=8", "batch=5 seq=4 heads=1 kv_heads=2"};
+  std::size_t i = 0;
+  for (const char* fields :
+       {"head_dim=82", "head_dim=82 place=in_place pass=backward", "head_dim=92 table=doubled table_dtype=bf16",
+        "head_dim=34 layout=bhsd place=in_place", "head_dim=34 layout=sbhd table=joined position=starts table_rows=50",
+        "head_dim=6 position=tokens", "head_dim=33 rotary_dim=30 rotary_offset=1 pass=inverse",
+        "head_dim=130 rotary_dim=50 beyond=identity table_rows=7", "head_dim=2 place=in_place table=computed",
+        "head_dim=50 table=angles pass=backward", "head_dim=42 table=computed position=ids sections=10,11",
+        "head_dim=42 position=ids sections=5,16 section_style=apart table_rows=20",
+        "head_dim=106 position=ids index=i32 beyond=report table_rows=9", "head_dim=34 cp_size=2 layout=thd"}) {
+    for (const std::string& style : kStyles) {
+      if (cat(fields) == "head_dim=92 table=doubled table_dtype=bf16" && style == "interleaved") continue;
+      cases.push_back(
+          with(cat("form=1,", next(configs, i)),
+               cat("rope ", next(shapes, i + i / 4), " ", fields, " style=", style, " dtype=", next(kTypes, i / 2)),
+               static_cast<int>(i % 5 == 4)));
+      ++i;
+    }
+  }
+  const std::string config = "form=1,vector=16,run=16";
+  for (const char* extents : {"batch=11 seq=200 heads=2", "batch=5 seq=77 heads=3 kv_heads=2", "batch=40 seq=9 heads=2",
+                              "batch=0 seq=7 heads=9", "batch=3 seq=0 heads=2"}) {
+    cases.push_back(with(config, cat("rope ", extents, " head_dim=22 layout=thd place=in_place")));
+    cases.push_back(with(config, cat("rope ", extents, " head_dim=22 layout=thd position=starts")));
+  }
+  for (const char* extents : {"batch=0 seq=3 heads=2", "batch=2 seq=0 heads=2", "batch=2 seq=3 heads=0",
+                              "batch=2 seq=3 heads=0 kv_heads=2", "batch=1 seq=1 heads=1"})
+    cases.push_back(with(config, cat("rope ", extents, " head_dim=22")));
+  for (const char* strides :
+       {"place=in_place q_out_strides=6144,768,82 k_out_strides=6144,768,82", "q_strides=6144,768,82",
+        "k_out_strides=4096,512,82", "q_strides=656,5904,82 q_out_strides=6144,768,82 layout=sbhd"})
+    cases.push_back(with("form=1,vector=16,run=8", cat(shape(2, 8, 8, 4, 82), " ", strides)));
+  cases.push_back(with("form=1,vector=4", cat(shape(2, 8, 3, 0, 82), " q_out_strides=2048,256,82 layout=bshd")));
+  cases.push_back(with("form=1,vector=8,run=8",
+                       cat(shape(2, 8, 3, 2, 34), " layout=bhsd q_strides=0,34,384 q_out_strides=2048,34,384")));
+  cases.push_back(with("form=1,vector=2,run=8", cat(shape(2, 8, 3, 2, 82), " place=in_place"), 1));
+}
+
 // Marks half of the cases as `full`, by the parity of the bits of their numbers, so that none of the choices that take
 // turns is left out.
 void halve(std::vector<Case>& cases) {
@@ -304,6 +350,7 @@ std::vector<Case> rope_cases() {
   strided(cases);
   empty(cases);
   configs(cases);
+  staged(cases);
   return cases;
 }
 

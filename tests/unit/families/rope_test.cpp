@@ -328,12 +328,12 @@ TEST(RopeOperands, FollowLayoutAndPlace) {
 
 TEST(RopeVariants, TakeTheWidestAccessThatDividesTheParts) {
   EXPECT_EQ(variant_summary("rope batch=4 seq=4096"), "vector:16:16 element:2:4 ");
-  EXPECT_EQ(variant_summary("rope batch=4 seq=4096 head_dim=92"), "vector:4:8 element:2:4 ");
+  EXPECT_EQ(variant_summary("rope batch=4 seq=4096 head_dim=92 layout=bhsd"), "vector:4:8 element:2:4 ");
   EXPECT_EQ(variant_summary("rope batch=4 seq=4096 head_dim=92 style=interleaved"), "vector:8:8 element:2:4 ");
-  EXPECT_EQ(variant_summary("rope batch=4 seq=4096 head_dim=82"), "vector:2:4 ") << "41 pairs";
+  EXPECT_EQ(variant_summary("rope batch=4 seq=4096 head_dim=82 layout=bhsd"), "vector:2:4 ") << "41 pairs";
   EXPECT_EQ(variant_summary("rope batch=4 seq=4096 q_strides=0,4100,128"), "vector:8:16 element:2:4 ");
   EXPECT_EQ(variant_summary("rope batch=4 seq=4096 q_strides=99,4096,128"), "vector:2:4 ");
-  EXPECT_EQ(variant_summary("rope batch=4 seq=4096 head_dim=128 rotary_dim=64 rotary_offset=2"),
+  EXPECT_EQ(variant_summary("rope batch=4 seq=4096 rotary_dim=64 rotary_offset=2 place=in_place"),
             "vector:4:8 element:2:4 ");
   EXPECT_EQ(variant_summary("rope"), "few:8:16 vector:16:16 element:2:4 ") << "the launch chooses";
 }

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t kMostDim = 1 << 20;
 constexpr std::int64_t kMostComputed = 1 << 14;  // whose frequencies are in the source
+constexpr std::int64_t kMostScaledDim = 1024;
 
 std::string check_dims(const Rope& p) {
   if (p.head_dim < 1 || p.head_dim > kMostDim) return "head_dim must be from 1 to 2^20";
@@ -193,6 +194,23 @@ std::string check_element(const Rope& p) {
   return {};
 }
 
+std::string check_scales(const Rope& p) {
+  const Rope d{};
+  if (!makes_scales(p))
+    return p.mode == d.mode && p.policy == d.policy
+               ? ""
+               : "mode and policy are for scales that are made: give scaling=row, block128 or mx too";
+  if (!is_quantized(p)) return "scaling is of quantized outputs: give element=e4m3 or e5m2 too";
+  if (p.policy == ScalePolicy::te && (p.scaling != RopeScales::mx || p.mode != ScaleMode::rceil))
+    return "policy=te goes with scaling=mx and mode=rceil";
+  if (p.mode == ScaleMode::exact && !has_fp32_scales(p))
+    return "mode=exact is for fp32 scales: scaling=row or block128";
+  if (p.head_dim > kMostScaledDim)
+    return "head_dim=" + std::to_string(p.head_dim) +
+           " is above 1024: a thread block that makes scales has whole heads";
+  return {};
+}
+
 std::string check_angles(const Rope& p) {
   if (!has_angles(p)) return {};
   if (p.table_dtype != f32)
@@ -267,7 +285,7 @@ std::string check(const Rope& p) {
   }
   for (const std::string& text :
        {check_packed(p), check_ranks(p), check_table(p), check_tokens(p), check_sections(p), check_cache(p),
-        check_element(p), check_angles(p), check_computed(p), check_scaling(p)}) {
+        check_element(p), check_scales(p), check_angles(p), check_computed(p), check_scaling(p)}) {
     if (!text.empty()) return text;
   }
   return {};

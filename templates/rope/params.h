@@ -77,6 +77,19 @@ struct StagedParams {
   unsigned heads_of_thread;
 };
 
+// The scales of an output that are made. Strides in bytes, by axis.
+struct MadeScales {
+  void* to;
+  long long strides[3];
+};
+
+// Of the form that makes them, where a row is as many heads of a token as a thread has.
+struct ScaledParams {
+  Params all;
+  MadeScales scales[kTensors];
+  unsigned long long rows;
+};
+
 }  // namespace quern::rope
 
 #endif  // QUERN_ROPE_PARAMS_H_

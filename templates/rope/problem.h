@@ -66,6 +66,14 @@ inline bool is_placed_by_position(const Rope& p) { return has_cache(p) && p.cach
 // What rope_scaling divides by.
 inline std::int64_t scaling_factor(const Rope& p) { return p.factor == 0 ? 8 : p.factor; }
 inline bool is_quantized(const Rope& p) { return p.element != DType::none; }
+inline bool makes_scales(const Rope& p) { return p.scaling != RopeScales::tensor; }
+inline bool has_fp32_scales(const Rope& p) { return p.scaling != RopeScales::mx; }
+// Elements that share a scale.
+inline std::int64_t block_length(const Rope& p) {
+  return p.scaling == RopeScales::mx ? 32 : p.scaling == RopeScales::block128 ? 128 : p.head_dim;
+}
+// Of a head.
+inline std::int64_t scales_of_head(const Rope& p) { return (p.head_dim + block_length(p) - 1) / block_length(p); }
 inline std::int64_t all_heads(const Rope& p) { return p.heads + p.kv_heads * (has_values(p) ? 2 : 1); }
 // Elements of a head that are copied, where q and k are not all there is and both in place.
 inline std::int64_t copies(const Rope& p) {

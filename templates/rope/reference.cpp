@@ -6,6 +6,7 @@
 
 #include "base/parallel.h"
 #include "common/host_types.h"
+#include "mx/block_scale.h"
 #include "rope/tensors.h"
 #include "rope/turns.cuh"
 
@@ -116,31 +117,67 @@ void rotate_pair(const Rope& p, Angles angles, float& x0, float& x1) {
   x0 = out0;
 }
 
-// Elements that are neither rotated nor quantized are copied as bits.
-template <class T, class Out>
-void rotate_head(const Source& source, const Positions& positions, float factor, const T* from, Out* to) {
-  constexpr bool kQuantizes = !std::is_same_v<T, Out>;
+// What a head becomes, in fp32, and which of its elements were rotated.
+struct Rotated {
+  std::vector<float> values;
+  std::vector<bool> turned;
+};
+
+template <class T>
+Rotated rotated_head(const Source& source, const Positions& positions, const T* from) {
   const Rope& p = source.p;
-  const auto write = [&](std::int64_t at, float x) { to[at] = common::from_compute<Out>(kQuantizes ? x * factor : x); };
-  std::vector<bool> written(static_cast<std::size_t>(p.head_dim));
+  Rotated head = {{}, std::vector<bool>(static_cast<std::size_t>(p.head_dim))};
+  for (std::int64_t i = 0; i < p.head_dim; ++i) head.values.push_back(common::to_float(from[i]));
   for (std::int64_t j = 0; j < rotary_dim(p) / 2 && positions.exist; ++j) {
     const auto [first, second] = elements_of(p, j);
     const std::int64_t position = positions.numbers[section_of(p, j).axis];
     const Angle one = has_angles(p) ? Angle{} : angle_of(source, position, j);
     const Angles angles = has_angles(p) ? read_angles(source, position, first, second) : Angles{one, one};
-    const std::int64_t at0 = p.rotary_offset + first, at1 = p.rotary_offset + second;
-    float x0 = common::to_float(from[at0]), x1 = common::to_float(from[at1]);
-    rotate_pair(p, angles, x0, x1);
-    write(at0, x0);
-    write(at1, x1);
-    written[static_cast<std::size_t>(at0)] = written[static_cast<std::size_t>(at1)] = true;
+    const auto at0 = static_cast<std::size_t>(p.rotary_offset + first),
+               at1 = static_cast<std::size_t>(p.rotary_offset + second);
+    rotate_pair(p, angles, head.values[at0], head.values[at1]);
+    head.turned[at0] = head.turned[at1] = true;
   }
-  for (std::int64_t i = 0; i < p.head_dim; ++i) {
-    if (written[static_cast<std::size_t>(i)]) continue;
-    if constexpr (kQuantizes)
-      write(i, common::to_float(from[i]));
+  return head;
+}
+
+// Elements that are not rotated are copied as bits.
+template <class T>
+void write_head(const Rotated& head, const T* from, T* to) {
+  for (std::size_t i = 0; i < head.values.size(); ++i) {
+    if (head.turned[i])
+      to[i] = common::from_compute<T>(head.values[i]);
     else if (from != to)
       to[i] = from[i];
+  }
+}
+
+// Where a quantized head goes, and its scales; or the scale that is given.
+struct Codes {
+  std::uint8_t* to;
+  void* scales;
+  const float* given;
+};
+
+void quantize_head(const Rope& p, const Rotated& head, const Codes& codes) {
+  const std::int64_t length = block_length(p);
+  for (std::int64_t first = 0; first < p.head_dim; first += length) {
+    const std::int64_t end = std::min(first + length, p.head_dim);
+    mx::BlockScale scale{};
+    if (codes.given != nullptr) {
+      scale = mx::fp32_scale(*codes.given);
+    } else {
+      float amax = 0;
+      for (std::int64_t i = first; i < end; ++i)
+        amax = mx::larger_magnitude(p.policy, amax, head.values[static_cast<std::size_t>(i)]);
+      scale = mx::scale_of_block({p.element, p.mode, p.policy, has_fp32_scales(p)}, amax);
+      if (has_fp32_scales(p))
+        static_cast<std::uint32_t*>(codes.scales)[first / length] = scale.stored;
+      else
+        static_cast<std::uint8_t*>(codes.scales)[first / length] = static_cast<std::uint8_t>(scale.stored);
+    }
+    for (std::int64_t i = first; i < end; ++i)
+      codes.to[i] = mx::encode_element(p.element, head.values[static_cast<std::size_t>(i)] * scale.reciprocal);
   }
 }
 
@@ -169,35 +206,49 @@ Place place_in_cache(const Rope& p, const RopeArgs& a, const Positions& position
 struct Move {
   int tensor;
   Place from, to;
-  float factor;  // of quantized elements
 };
 
-template <class T, class Out>
+// Of a head in a tensor with such extents.
+std::int64_t element(const Extents& extents, const Strides& s, const Place& place, std::int64_t head) {
+  const std::int64_t in_group = std::max<std::int64_t>(1, extents.of[kHead]);
+  return place.batch * s.of[kBatch] + place.token * s.of[kToken] + head % in_group * s.of[kHead] +
+         head / in_group * s.of[kGroup];
+}
+
+Codes codes_of(const Source& source, const Move& move, std::int64_t head) {
+  const auto& [p, a, frequencies] = source;
+  const int tensor = move.tensor;
+  const Extents extents = output_extents(p, tensor);
+  auto* const to =
+      static_cast<std::uint8_t*>(output_of(p, a, tensor)) + element(extents, output_strides(p, tensor), move.to, head);
+  if (!makes_scales(p)) return {to, nullptr, static_cast<const float*>(scale_of(a, tensor))};
+  const std::int64_t scale = element(extents, scale_strides(p, tensor), move.to, head);
+  return {to, static_cast<std::byte*>(scales_of(a, tensor)) + scale * bytes(scale_type(p)), nullptr};
+}
+
+template <class T>
 void move_heads(const Source& source, Positions positions, const Move& move) {
   const Rope& p = source.p;
   const int tensor = move.tensor;
-  const std::int64_t in_group = std::max<std::int64_t>(1, input_extents(p, tensor).of[kHead]);
-  const auto element = [&](const Strides& s, const Place& place, std::int64_t head) {
-    return place.batch * s.of[kBatch] + place.token * s.of[kToken] + head % in_group * s.of[kHead] +
-           head / in_group * s.of[kGroup];
-  };
   if (tensor == kTensorV) positions.exist = false;  // values are not rotated
-  for (std::int64_t head = 0; head < heads_of(p, tensor); ++head)
-    rotate_head(
-        source, positions, move.factor,
-        static_cast<const T*>(input_of(p, source.a, tensor)) + element(input_strides(p, tensor), move.from, head),
-        static_cast<Out*>(output_of(p, source.a, tensor)) + element(output_strides(p, tensor), move.to, head));
+  for (std::int64_t head = 0; head < heads_of(p, tensor); ++head) {
+    const T* const from = static_cast<const T*>(input_of(p, source.a, tensor)) +
+                          element(input_extents(p, tensor), input_strides(p, tensor), move.from, head);
+    const Rotated made = rotated_head(source, positions, from);
+    if (is_quantized(p, tensor))
+      quantize_head(p, made, codes_of(source, move, head));
+    else
+      write_head(made, from,
+                 static_cast<T*>(output_of(p, source.a, tensor)) +
+                     element(output_extents(p, tensor), output_strides(p, tensor), move.to, head));
+  }
 }
 
 void move_heads(const Source& source, const Positions& positions, const Move& move) {
-  const Rope& p = source.p;
-  common::with_float(p.dtype, [&](auto x) {
+  common::with_float(source.p.dtype, [&](auto x) {
     using T = decltype(x);
-    if constexpr (sizeof(T) == 2 || std::is_same_v<T, float>) {  // check refuses others
-      if (!is_quantized(p, move.tensor)) return move_heads<T, T>(source, positions, move);
-      if (p.element == DType::e4m3) return move_heads<T, common::E4m3>(source, positions, move);
-      move_heads<T, common::E5m2>(source, positions, move);
-    }
+    if constexpr (sizeof(T) == 2 || std::is_same_v<T, float>)  // check refuses others
+      move_heads<T>(source, positions, move);
   });
 }
 
@@ -210,8 +261,7 @@ void move_token(const Source& source, std::int64_t batch, std::int64_t token) {
   for (int tensor = 0; tensor < kTensors; ++tensor) {
     const Place there = tensor == kTensorQ ? here : in_cache;
     if (!has_tensor(p, tensor) || there.batch < 0) continue;
-    const float factor = is_quantized(p, tensor) ? 1 / *static_cast<const float*>(scale_of(source.a, tensor)) : 1;
-    move_heads(source, positions, {tensor, here, there, factor});
+    move_heads(source, positions, {tensor, here, there});
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "quern/choice.h"
 #include "quern_embedded/rope.h"
+#include "rope/scaled.h"
 #include "rope/staged.h"
 #include "rope/step.h"
 #include "rope/tensors.h"
@@ -23,6 +24,9 @@ constexpr const char* kBeyonds[] = {QUERN_ROPE_BEYONDS(QUERN_CHOICE_NAME) nullpt
 constexpr const char* kValues[] = {QUERN_ROPE_VALUES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kQuantized[] = {QUERN_ROPE_QUANTIZED(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kCaches[] = {QUERN_ROPE_CACHES(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kScales[] = {QUERN_ROPE_SCALES(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kScaleModes[] = {QUERN_SCALE_MODES(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kScalePolicies[] = {QUERN_SCALE_POLICIES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kPlaces[] = {QUERN_ROPE_PLACES(QUERN_CHOICE_NAME) nullptr};
 
 constexpr std::int32_t kForms[] = {kHeadsForm, kStagedForm, kNoMore};
@@ -32,7 +36,8 @@ constexpr std::int32_t kRoundCounts[] = {1, 2, 4, 8, kNoMore};
 constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
 constexpr std::int32_t kHeadsOfRuns[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, kNoMore};
 
-Layout tensor_layout(const Rope& p, DType type, const Extents& extents, const Strides& strides) {
+// `width`: elements of a head.
+Layout tensor_layout(DType type, const Extents& extents, const Strides& strides, std::int64_t width) {
   const bool open = extents.of[kBatch] == kOpen || extents.of[kToken] == kOpen;  // some strides are not known then
   Layout layout;
   layout.dtype = type;
@@ -44,19 +49,19 @@ Layout tensor_layout(const Rope& p, DType type, const Extents& extents, const St
   add(kToken);
   if (extents.of[kGroup] != 1) add(kGroup);
   add(kHead);
-  layout.extents[layout.rank] = p.head_dim;
+  layout.extents[layout.rank] = width;
   layout.strides[layout.rank++] = 1;
   return layout;
 }
 template <int T>
 Layout input_layout(const Rope& p) {
   if (!has_tensor(p, T) || is_in_place(p, T)) return {};
-  return tensor_layout(p, p.dtype, input_extents(p, T), input_strides(p, T));
+  return tensor_layout(p.dtype, input_extents(p, T), input_strides(p, T), p.head_dim);
 }
 template <int T>
 Layout output_layout(const Rope& p) {
   if (!has_tensor(p, T)) return {};
-  return tensor_layout(p, output_type(p, T), output_extents(p, T), output_strides(p, T));
+  return tensor_layout(output_type(p, T), output_extents(p, T), output_strides(p, T), p.head_dim);
 }
 Layout cos_layout(const Rope& p) {
   if (!has_cosines(p)) return {};
@@ -79,7 +84,12 @@ Layout cu_seqlens_layout(const Rope& p) {
 }
 template <int T>
 Layout scale_layout(const Rope& p) {
-  return Layout::list(is_quantized(p, T) ? f32 : DType::none, 1);
+  return Layout::list(is_quantized(p, T) && !makes_scales(p) ? f32 : DType::none, 1);
+}
+template <int T>
+Layout made_scales_layout(const Rope& p) {
+  if (!is_quantized(p, T) || !makes_scales(p)) return {};
+  return tensor_layout(scale_type(p), output_extents(p, T), scale_strides(p, T), scales_of_head(p));
 }
 Layout slots_layout(const Rope& p) {
   if (p.cache != RopeCache::slots) return {};
@@ -99,6 +109,7 @@ template <bool (*F)(const Rope&, const Config&)>
 constexpr auto applies = &applies_to<Rope, F>;
 
 bool has_runs(const Rope&, const Config& c) { return is_staged(c); }
+bool has_rounds(const Rope& p, const Config&) { return !makes_scales(p); }
 
 struct RopeFamily {
   using Problem = Rope;
@@ -153,6 +164,11 @@ struct RopeFamily {
       dtype_field("element", offsetof(Rope, element), only(DType::none) | only(e4m3) | only(e5m2),
                   "type of quantized outputs"),
       choice_field("quantized", offsetof(Rope, quantized), kQuantized, "the outputs that element is the type of"),
+      choice_field("scaling", offsetof(Rope, scaling), kScales,
+                   "with element, what shares a scale: everything of a tensor, a head, 128 or 32 elements of it"),
+      choice_field("mode", offsetof(Rope, mode), kScaleModes, "scaling other than tensor: how scales are rounded"),
+      choice_field("policy", offsetof(Rope, policy), kScalePolicies,
+                   "scaling=mx: what NaNs and infinities do to a block"),
       choice_field("cache", offsetof(Rope, cache), kCaches, "where k_out and v_out have a token, if they are caches"),
       extent_field("cache_pages", offsetof(Rope, cache_pages), false, "pages that the cache has; positions: batch"),
       extent_field("page_size", offsetof(Rope, page_size), false, "tokens of a page of the cache"),
@@ -185,11 +201,11 @@ struct RopeFamily {
       {"cu_seqlens", Role::input, offsetof(RopeArgs, cu_seqlens), false, layout<cu_seqlens_layout>, "[batch + 1]",
        "layout=thd: where sequences begin, and where the last one ends"},
       {"q_scale", Role::input, offsetof(RopeArgs, q_scale), false, layout<scale_layout<kTensorQ>>, "[1]",
-       "quantized=all: by whose reciprocal queries are multiplied"},
+       "quantized=all, scaling=tensor: by whose reciprocal queries are multiplied"},
       {"k_scale", Role::input, offsetof(RopeArgs, k_scale), false, layout<scale_layout<kTensorK>>, "[1]",
-       "element: the same of keys"},
+       "element, scaling=tensor: the same of keys"},
       {"v_scale", Role::input, offsetof(RopeArgs, v_scale), false, layout<scale_layout<kTensorV>>, "[1]",
-       "element, values=copied: the same of values"},
+       "the same of values, with values=copied"},
       {"slots", Role::input, offsetof(RopeArgs, slots), false, layout<slots_layout>, "[batch, seq]",
        "cache=slots: where in the cache tokens are placed"},
       {"pages", Role::input, offsetof(RopeArgs, pages), false, layout<pages_layout>, "[batch, max_pages]",
@@ -200,6 +216,13 @@ struct RopeFamily {
        "[batch, seq, kv_heads, head_dim]", "the rotated keys; a cache: [cache_pages, page_size, kv_heads, head_dim]"},
       {"v_out", Role::update, offsetof(RopeArgs, v_out), true, layout<output_layout<kTensorV>>, "as k_out",
        "values=copied: the values"},
+      {"q_scales", Role::update, offsetof(RopeArgs, q_scales), false, layout<made_scales_layout<kTensorQ>>,
+       "[batch, seq, heads, scales of a head]", "quantized=all, scaling other than tensor: the scales of q_out"},
+      {"k_scales", Role::update, offsetof(RopeArgs, k_scales), false, layout<made_scales_layout<kTensorK>>,
+       "[batch, seq, kv_heads, scales of a head]; a cache: [cache_pages, page_size, kv_heads, scales of a head]",
+       "the same of k_out"},
+      {"v_scales", Role::update, offsetof(RopeArgs, v_scales), false, layout<made_scales_layout<kTensorV>>,
+       "as k_scales", "the same of v_out"},
       {"report", Role::update, offsetof(RopeArgs, report), false, layout<report_layout>, "[1]",
        "beyond=report: -1, or the first token whose position is outside the table"},
   };
@@ -214,8 +237,8 @@ struct RopeFamily {
        applies<may_be_staged>},
       {"vector", kVectors, true, "bytes per access to global memory"},
       {"unroll", kUnrolls, true, "heads of a thread at a time"},
-      {"rounds", kRoundCounts, false,
-       "times that a thread has so many heads, for all of which it reads the table once"},
+      {"rounds", kRoundCounts, false, "times that a thread has so many heads, for all of which it reads the table once",
+       applies<has_rounds>, 1},
       {"threads", kThreadCounts, false, "threads per block; heads form: fewer where a problem is small"},
       {"run", kHeadsOfRuns, false, "staged form: heads of a block", applies<has_runs>, 32},
   };
@@ -226,6 +249,8 @@ struct RopeFamily {
       {"a vector must hold whole elements", holds<vector_holds_elements>},
       {"a thread's accesses to heads must fit the registers: 64 bytes for all that unroll says",
        holds<registers_suffice>},
+      {"with scales that are made a thread block has whole heads: as many threads as accesses to a head, in pairs",
+       holds<block_has_whole_heads>},
       {"staged form: a run must be a multiple of the vector; 32 heads always are", holds<run_is_whole_vectors>},
       {"staged form: a run must fit 48 KiB of shared memory", holds<run_fits>},
   };
@@ -305,6 +330,8 @@ struct RopeFamily {
       const std::int64_t elements =
           has_tensor(p, t) ? heads_of(p, t) * (is_in_place(p, t) ? rotary_dim(p) : p.head_dim) : 0;
       of_token += elements * (quern::bytes(p.dtype) + quern::bytes(output_type(p, t)));
+      if (is_quantized(p, t) && makes_scales(p))
+        of_token += heads_of(p, t) * scales_of_head(p) * quern::bytes(scale_type(p));
     }
     return batches(p) * p.seq * of_token + (has_table(p) ? entries * rotary_dim(p) * quern::bytes(p.table_dtype) : 0);
   }

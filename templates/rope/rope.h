@@ -9,6 +9,7 @@
 #include "quern/export.h"
 #include "quern/family.h"
 #include "quern/rope_choices.h"
+#include "quern/scale_choices.h"
 
 namespace quern {
 
@@ -26,11 +27,16 @@ struct RopeArgs {
   In angles = {};  // table=angles, instead of cos and sin: [positions, rotary_dim] of f32, in radians
   In positions = {};   // of `index`, position=starts: [batch]; position=ids: [batch, seq], [axes, batch, seq]
   In cu_seqlens = {};  // layout=thd, [batch + 1] of i32: where sequences begin, and where the last one ends
-  In q_scale = {};     // quantized outputs: each a float, by whose reciprocal everything of that tensor is multiplied
+  In q_scale = {};     // scaling=tensor: each a float, by whose reciprocal everything of that tensor is multiplied
   In k_scale = {};
   In v_scale = {};
-  In slots = {};    // cache=slots: [batch, seq] of `index`
-  In pages = {};    // cache=pages: [batch, max_pages] of i32
+  In slots = {};  // cache=slots: [batch, seq] of `index`
+  In pages = {};  // cache=pages: [batch, max_pages] of i32
+  // Other scalings: the scales that are made, [batch, seq, heads, scales of a head], of a cache [cache_pages,
+  // page_size, kv_heads, scales of a head]; in the order of memory that layout says, without gaps.
+  Out q_scales = {};
+  Out k_scales = {};
+  Out v_scales = {};
   Out report = {};  // one i64 for beyond=report; the caller sets it to -1, and it stays -1 if every position was good
   // Added to every position, -2^62 to 2^62; refused where the host knows that one leaves the table.
   std::int64_t offset = 0;
@@ -56,7 +62,9 @@ struct RopeArgs {
 //   backward:  out0 = fma(x0, c0, x1 * s1)       out1 = fma(x1, c1, -(x0 * s0))
 //
 // element: x * (1 / scale) of the fp32 result, of copied elements and of values too, then rounded to fp8; above its
-// largest number it saturates. 1 / scale is rounded to fp32, and so is the product.
+// largest number it saturates. 1 / scale is rounded to fp32, and so is the product. scaling: what shares a scale, of
+// which row, block128 and mx are made from its largest magnitude by `mode` and `policy`, as quern/mxfp8.h says; the
+// last block of a head may be shorter.
 //
 // cache: k_out and v_out are caches, into which tokens are placed; q_out is as without one, and with place=in_place
 // only q is in place, and k is an input. A token whose place is outside the cache, as with a slot below 0, is not
@@ -108,6 +116,9 @@ struct Rope {
   RopeValues values = RopeValues::none;
   DType element = DType::none;  // e4m3 or e5m2: of quantized outputs
   RopeQuantized quantized = RopeQuantized::kv;
+  RopeScales scaling = RopeScales::tensor;
+  ScaleMode mode = ScaleMode::rceil;     // of scales that are made
+  ScalePolicy policy = ScalePolicy::ao;  // te: scaling=mx, mode=rceil
   RopeCache cache = RopeCache::none;
   std::int64_t cache_pages = 0;  // that the cache has; cache=positions: batch
   std::int64_t page_size = 0;    // tokens of a page

@@ -90,6 +90,14 @@ enum class RopeCache : unsigned char { QUERN_ROPE_CACHES(QUERN_VALUE) };
   VALUE(all) /* q_out too */
 enum class RopeQuantized : unsigned char { QUERN_ROPE_QUANTIZED(QUERN_VALUE) };
 
+// What shares a scale of a quantized output.
+#define QUERN_ROPE_SCALES(VALUE)                                                  \
+  VALUE(tensor)   /* everything: q_scale, k_scale and v_scale, which are given */ \
+  VALUE(row)      /* a head of a token: a made fp32 scale */                      \
+  VALUE(block128) /* 128 elements of a head: the same */                          \
+  VALUE(mx)       /* 32 elements of a head: a made power of two, as an E8M0 byte */
+enum class RopeScales : unsigned char { QUERN_ROPE_SCALES(QUERN_VALUE) };
+
 #undef QUERN_VALUE
 
 }  // namespace quern

@@ -7,6 +7,7 @@
 #include "quern/choice.h"
 #include "quern/error.h"
 #include "rope/params.h"
+#include "rope/scaled.h"
 #include "rope/staged.h"
 #include "rope/tensors.h"
 #include "rope/vectors.h"
@@ -45,14 +46,6 @@ std::int32_t many_rounds(const Rope& p, std::int64_t vector) {
 std::int64_t unit_bytes(const Rope& p, const Config& c) { return is_staged(c) ? staged_unit(p) : c[kVector]; }
 
 bool is_across(const Rope& p, const Config& c) { return !is_interleaved(p) || unit_bytes(p, c) == element_bytes(p); }
-
-// Units of a head, as in rope/unit.cuh.
-std::int64_t units_of(const Rope& p, const Config& c) {
-  const std::int64_t elements = c[kVector] / element_bytes(p);
-  return divide_up(rotary_dim(p) / elements, 2) + divide_up(copies(p) / elements, 2);
-}
-
-std::int64_t groups_of(const Rope& p, const Config& c) { return divide_up(all_heads(p), heads_of_thread(c)); }
 
 std::int64_t slots_of(const Rope& p, const Config& c) { return batches(p) * p.seq * groups_of(p, c) * units_of(p, c); }
 
@@ -159,6 +152,13 @@ Params params_of(const Rope& p, const RopeArgs& a) {
 
 }  // namespace
 
+std::int64_t units_of(const Rope& p, const Config& c) {
+  const std::int64_t elements = c[kVector] / element_bytes(p);
+  return divide_up(rotary_dim(p) / elements, 2) + divide_up(copies(p) / elements, 2);
+}
+
+std::int64_t groups_of(const Rope& p, const Config& c) { return divide_up(all_heads(p), heads_of_thread(c)); }
+
 bool vector_divides(const Rope& p, const Target&, const Config& c) {
   return is_staged(c) || natural_vector(p, 32) % c[kVector] == 0;
 }
@@ -174,6 +174,7 @@ int rope_variants(const Rope& p, const Target& target, const DeviceModel& model,
   if (!is_few && is_staged_by_default(p)) out[count++] = {"staged", staged_config(p)};
   out[count++] = {"vector", is_few ? config_for_few(vector) : config_for_many(p, vector)};
   if (vector > element) out[count++] = {"element", config_for_many(p, element)};
+  for (int i = 0; i < count && makes_scales(p); ++i) out[i].config = scaled_config(p, out[i].config);
   return count;
 }
 
@@ -195,7 +196,9 @@ void specialize_rope(const Rope& p, const Config& c, Spec& spec) {
   const AxisOrder order = axis_order(p);
   spec.header("common/numbers.cuh");
   spec.header("rope/rope_choices.h");
-  spec.integer("params_bytes", is_staged(c) ? sizeof(StagedParams) : sizeof(Params));
+  spec.integer("params_bytes", is_staged(c)      ? sizeof(StagedParams)
+                               : makes_scales(p) ? sizeof(ScaledParams)
+                                                 : sizeof(Params));
   spec.integer("max_threads", common::kMaxThreads);
   spec.integer("vector", unit_bytes(p, c));
   if (is_staged(c)) spec.integer("wide", c[kVector]);
@@ -235,6 +238,7 @@ void specialize_rope(const Rope& p, const Config& c, Spec& spec) {
     spec.source("frequencies.cuh", frequencies_source(p));
     spec.part("rope/computed.cuh");
   }
+  if (makes_scales(p)) return specialize_scaled(p, spec);
   spec.part(is_staged(c) ? "rope/staged.cuh" : "rope/heads.cuh");
 }
 
@@ -250,6 +254,7 @@ void launch_rope(const Rope& p, const RopeArgs& a, const DeviceModel& model, con
     params.heads_of_key = static_cast<unsigned>(p.heads / p.kv_heads);
     params.by_key = common::make_divisor32(std::max(1U, params.heads_of_key));
   }
+  if (makes_scales(p)) return launch_scaled(p, a, params, model, c, launch);
   const std::int64_t units = units_of(p, c), rows = batches(p) * p.seq * groups_of(p, c);
   params.slots = common::make_slots(static_cast<std::uint64_t>(units == 0 ? 0 : rows),
                                     static_cast<std::uint64_t>(std::max<std::int64_t>(1, units)));

@@ -25,6 +25,9 @@ enum Operands {
   kQOut,
   kKOut,
   kVOut,
+  kQScales,
+  kKScales,
+  kVScales,
   kReport
 };
 enum Parameters { kForm, kVector, kUnroll, kRounds, kThreads, kRun };
@@ -35,6 +38,11 @@ inline std::int64_t heads_of_thread(const Config& c) { return std::int64_t{c[kUn
 inline std::int64_t element_bytes(const Rope& p) { return bytes(p.dtype); }
 // Whether a thread computes cosines and sines of each element, or at a position for each pair.
 inline bool computes_much(const Rope& p) { return has_angles(p) || (!has_table(p) && axis_run(p) == 1); }
+
+// Units of a head, as in rope/unit.cuh.
+std::int64_t units_of(const Rope& p, const Config& c);
+// Of a token's heads, of which a thread has one.
+std::int64_t groups_of(const Rope& p, const Config& c);
 
 bool vector_divides(const Rope& p, const Target&, const Config& c);
 bool vector_exists(const Rope& p, const Target& t, const Config& c);

@@ -23,6 +23,11 @@ inline const void* scale_of(const RopeArgs& a, int tensor) {
   return tensor == kTensorQ ? a.q_scale.data : tensor == kTensorK ? a.k_scale.data : a.v_scale.data;
 }
 
+inline void* scales_of(const RopeArgs& a, int tensor) {
+  return tensor == kTensorQ ? a.q_scales.data : tensor == kTensorK ? a.k_scales.data : a.v_scales.data;
+}
+inline DType scale_type(const Rope& p) { return has_fp32_scales(p) ? f32 : e8m0; }
+
 // Whether queries with the same key are a group, with a distance of its own between groups.
 inline bool is_grouped(const Rope& p) { return p.q_strides.count == 4 || p.q_out_strides.count == 4; }
 inline std::int64_t heads_of(const Rope& p, int tensor) { return tensor == kTensorQ ? p.heads : p.kv_heads; }
@@ -58,10 +63,11 @@ inline AxisOrder axis_order(const Rope& p) {
 struct Strides {
   std::int64_t of[kAxisCount];
 };
-inline Strides strides_of(const Rope& p, const Extents& extents, const List<4>& given) {
+// `width`: elements of a head.
+inline Strides strides_of(const Rope& p, const Extents& extents, const List<4>& given, std::int64_t width) {
   Strides strides{};
   for (int i = 0; i < given.count; ++i) strides.of[i] = given[i];
-  std::int64_t next = p.head_dim;
+  std::int64_t next = width;
   for (const Axis a : axis_order(p).axis) {
     if (given.count == 0) strides.of[a] = next;
     next *= extents.of[a] * (a == kHead ? extents.of[kGroup] : 1);
@@ -78,11 +84,15 @@ inline const List<4>& given_output_strides(const Rope& p, int tensor) {
   return tensor == kTensorQ ? p.q_out_strides : tensor == kTensorK ? p.k_out_strides : p.v_out_strides;
 }
 inline Strides output_strides(const Rope& p, int tensor) {
-  return strides_of(p, output_extents(p, tensor), given_output_strides(p, tensor));
+  return strides_of(p, output_extents(p, tensor), given_output_strides(p, tensor), p.head_dim);
+}
+// Of scales that are made; those of heads in groups are numbered through all groups.
+inline Strides scale_strides(const Rope& p, int tensor) {
+  return strides_of(p, output_extents(p, tensor), {}, scales_of_head(p));
 }
 inline Strides input_strides(const Rope& p, int tensor) {
   if (is_in_place(p, tensor)) return output_strides(p, tensor);
-  return strides_of(p, input_extents(p, tensor), given_input_strides(p, tensor));
+  return strides_of(p, input_extents(p, tensor), given_input_strides(p, tensor), p.head_dim);
 }
 
 // The operands of a launch.

@@ -195,6 +195,34 @@ void quantized(std::vector<Case>& cases) {
   }
 }
 
+// Outputs in fp8 with scales that are made: whole blocks of a head and shorter ones, heads of a power of two of threads
+// and of other numbers, in caches too.
+void scaled(std::vector<Case>& cases) {
+  const std::vector<std::string> outputs = {
+      "quantized=all", "values=copied", "cache=slots cache_pages=5 page_size=9 values=copied place=in_place",
+      "cache=pages cache_pages=9 page_size=4 max_pages=3 quantized=all values=copied"};
+  std::size_t i = 0;
+  for (const char* scaling : {"scaling=mx", "scaling=mx policy=te", "scaling=mx mode=floor", "scaling=row mode=exact",
+                              "scaling=row", "scaling=block128"}) {
+    for (const char* parts : {"head_dim=128", "head_dim=256 rotary_dim=64 layout=sbhd", "head_dim=80 layout=bhsd",
+                              "head_dim=48 rotary_dim=24 rotary_offset=8", "head_dim=34 table=computed",
+                              "head_dim=192 rotary_dim=64 rotary_offset=128 beyond=report table_rows=9",
+                              "head_dim=64 k_strides=700,64,64 table=angles"}) {
+      cases.push_back(
+          {cat("rope batch=3 seq=11 heads=3 kv_heads=1 element=", i % 2 == 0 ? "e4m3" : "e5m2", " ", scaling, " ",
+               next(outputs, i / 2), " ", parts, " style=", next(kStyles, i / 3), " dtype=", next(kTypes, i / 2)),
+           static_cast<int>(i % 2)});
+      ++i;
+    }
+  }
+  cases.push_back({"rope seq=7 heads=5 kv_heads=2 head_dim=1024 element=e4m3 quantized=all scaling=row", 1});
+  cases.push_back(
+      {"rope batch=3 seq=29 heads=4 kv_heads=2 head_dim=64 layout=thd element=e4m3 quantized=all scaling=mx"});
+  cases.push_back(
+      {"rope batch=2 seq=9 heads=4 kv_heads=2 head_dim=64 element=e4m3 quantized=all scaling=mx "
+       "q_strides=3000,320,64,160 q_out_strides=2600,280,70,140"});
+}
+
 // The first rank of some that share sequences; tests/device/rope_test.cpp has the others.
 void context_parallel(std::vector<Case>& cases) {
   for (const std::string& style : kStyles) {
@@ -341,6 +369,7 @@ std::vector<Case> rope_cases() {
   sections(cases);
   caches(cases);
   quantized(cases);
+  scaled(cases);
   odd_heads(cases);
   peers_shapes(cases);
   halve(cases);

@@ -1,0 +1,73 @@
+#include "rope/scaled.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "common/geometry.h"
+#include "quern/choice.h"
+#include "rope/tensors.h"
+
+namespace quern::rope {
+namespace {
+
+constexpr const char* kScaleModes[] = {QUERN_SCALE_MODES(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kScalePolicies[] = {QUERN_SCALE_POLICIES(QUERN_CHOICE_NAME) nullptr};
+
+// Threads that share a row's heads.
+std::int64_t team(const Rope& p, const Config& c) { return std::max<std::int64_t>(1, units_of(p, c)); }
+
+// Fewer where a problem is small, but never fewer than have a head.
+std::int64_t threads_of(const Rope& p, const Config& c, const DeviceModel& model, std::int64_t rows) {
+  std::int64_t threads = c[kThreads];
+  while (threads > 32 && threads / 2 >= team(p, c) &&
+         common::divide_up(rows, threads / team(p, c)) < std::int64_t{2} * model.multiprocessors)
+    threads /= 2;
+  return threads;
+}
+
+void set_scales(const Rope& p, const RopeArgs& a, int tensor, MadeScales& scales) {
+  const Strides strides = scale_strides(p, tensor);
+  const AxisOrder order = axis_order(p);
+  scales.to = scales_of(a, tensor);
+  for (int i = 0; i < 3; ++i) scales.strides[i] = strides.of[order.axis[i]] * bytes(scale_type(p));
+}
+
+}  // namespace
+
+Config scaled_config(const Rope& p, Config c) {
+  c[kRounds] = 1;
+  c[kUnroll] = 1;
+  c[kThreads] = static_cast<std::int32_t>(common::power_of_two_from(team(p, c), 128));
+  return c;
+}
+
+bool block_has_whole_heads(const Rope& p, const Target&, const Config& c) {
+  return !makes_scales(p) || team(p, c) <= c[kThreads];
+}
+
+void specialize_scaled(const Rope& p, Spec& spec) {
+  spec.header("common/scaling.cuh");
+  spec.choice("common::ScaleMode", "mode", kScaleModes[static_cast<int>(p.mode)]);
+  spec.choice("common::ScalePolicy", "policy", kScalePolicies[static_cast<int>(p.policy)]);
+  spec.choice("common::ScaleFormat", "scale_format", has_fp32_scales(p) ? "fp32" : "e8m0");
+  spec.integer("block_length", block_length(p));
+  spec.part("rope/scaled.cuh");
+}
+
+void launch_scaled(const Rope& p, const RopeArgs& a, const Params& all, const DeviceModel& model, const Config& c,
+                   Launch& launch) {
+  const std::int64_t rows = batches(p) * p.seq * groups_of(p, c), threads = threads_of(p, c, model, rows);
+  const std::int64_t teams = threads / team(p, c);
+  ScaledParams params{};
+  params.all = all;
+  params.rows = static_cast<std::uint64_t>(rows);
+  for (int tensor = 0; tensor < kTensors; ++tensor) set_scales(p, a, tensor, params.scales[tensor]);
+  launch.set_params(params);
+  launch.empty = rows == 0 || is_idle(p);
+  launch.block[0] = static_cast<std::uint32_t>(threads);
+  launch.grid[0] = static_cast<std::uint32_t>(
+      std::min<std::int64_t>(common::divide_up(rows, teams), std::numeric_limits<std::uint32_t>::max()));
+  launch.shared_bytes = static_cast<std::uint32_t>(teams * c[kUnroll] * scales_of_head(p) * 4);
+}
+
+}  // namespace quern::rope

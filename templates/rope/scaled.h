@@ -1,0 +1,22 @@
+// The form that makes the scales of quantized outputs. Host code.
+#ifndef QUERN_ROPE_SCALED_H_
+#define QUERN_ROPE_SCALED_H_
+
+#include "rope/params.h"
+#include "rope/step.h"
+
+namespace quern::rope {
+
+// Fits a config to the form: a thread has its heads once, and a thread block has whole heads.
+Config scaled_config(const Rope& p, Config c);
+
+// Constraint.
+bool block_has_whole_heads(const Rope& p, const Target&, const Config& c);
+
+void specialize_scaled(const Rope& p, Spec& spec);
+void launch_scaled(const Rope& p, const RopeArgs& a, const Params& all, const DeviceModel& model, const Config& c,
+                   Launch& launch);
+
+}  // namespace quern::rope
+
+#endif  // QUERN_ROPE_SCALED_H_

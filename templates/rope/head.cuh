@@ -23,17 +23,23 @@ struct Head {
   bool exists;
 };
 
+// Products of two numbers, one of them a stride, of which all that are added stay below 2^31 where offsets are narrow.
+QUERN_DEVICE u64 offset(i64 count, i64 stride) {
+  if constexpr (spec::offsets == 32) return static_cast<u32>(count) * static_cast<u32>(stride);
+  return static_cast<u64>(count * stride);
+}
+
 // Heads of q in groups are numbered through all groups.
-QUERN_DEVICE i64 bytes_to_head(const Params& p, u32 tensor, u32 number, i64 heads, i64 groups) {
-  if (!spec::grouped || tensor != kTensorQ) return static_cast<i64>(number) * heads;
+QUERN_DEVICE u64 bytes_to_head(const Params& p, u32 tensor, u32 number, i64 heads, i64 groups) {
+  if (!spec::grouped || tensor != kTensorQ) return offset(number, heads);
   const u32 group = divide32(number, p.by_key);
-  return static_cast<i64>(number - group * p.heads_of_key) * heads + static_cast<i64>(group) * groups;
+  return offset(number - group * p.heads_of_key, heads) + offset(group, groups);
 }
 
 // As a number: there may be no tensor, where no such head exists.
-QUERN_DEVICE u64 address(const void* tensor, const Place& place, i64 bytes, const long long (&strides)[3]) {
-  return reinterpret_cast<u64>(tensor) +
-         static_cast<u64>(place.batch * strides[spec::batch_axis] + place.token * strides[spec::token_axis] + bytes);
+QUERN_DEVICE u64 address(const void* tensor, const Place& place, u64 bytes, const long long (&strides)[3]) {
+  const u64 token = offset(place.batch, strides[spec::batch_axis]) + offset(place.token, strides[spec::token_axis]);
+  return reinterpret_cast<u64>(tensor) + (spec::offsets == 32 ? static_cast<u32>(token + bytes) : token + bytes);
 }
 
 QUERN_DEVICE Head head_at(const Params& p, const Place& place, u32 head) {
@@ -41,8 +47,8 @@ QUERN_DEVICE Head head_at(const Params& p, const Place& place, u32 head) {
   const u32 name = is_q ? kTensorQ : is_v ? kTensorV : kTensorK;
   const u32 number = is_q ? head : head - p.heads - (is_v ? p.kv_heads : 0);
   const Tensor& tensor = tensor_of(p, name);
-  const i64 from = bytes_to_head(p, name, number, tensor.from_strides[spec::head_axis], tensor.from_groups);
-  const i64 to = bytes_to_head(p, name, number, tensor.to_strides[spec::head_axis], tensor.to_groups);
+  const u64 from = bytes_to_head(p, name, number, tensor.from_strides[spec::head_axis], tensor.from_groups);
+  const u64 to = bytes_to_head(p, name, number, tensor.to_strides[spec::head_axis], tensor.to_groups);
   return {name, number, address(tensor.from, place, from, tensor.from_strides),
           address(tensor.to, place, to, tensor.to_strides), head < p.all_heads};
 }
@@ -50,7 +56,7 @@ QUERN_DEVICE Head head_at(const Params& p, const Place& place, u32 head) {
 QUERN_DEVICE void place_head(const Params& p, Head& head, const Place& in_cache) {
   if (head.tensor == kTensorQ) return;
   const Tensor& tensor = tensor_of(p, head.tensor);
-  const i64 bytes = static_cast<i64>(head.number) * tensor.to_strides[spec::head_axis];
+  const u64 bytes = offset(head.number, tensor.to_strides[spec::head_axis]);
   head.to = address(tensor.to, in_cache, bytes, tensor.to_strides);
   head.exists = head.exists && in_cache.exists;
 }

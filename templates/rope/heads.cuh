@@ -26,6 +26,10 @@ QUERN_DEVICE void write_heads(const Heads& done, const Unit& unit) {
 }
 
 QUERN_DEVICE Slot slot_of(const Params& p, u32 block) {
+  if constexpr (spec::offsets == 32) {
+    const u32 number = block * blockDim.x + threadIdx.x, row = number / kUnits;
+    return {number, row, number - row * kUnits, number < static_cast<u32>(p.slots.count)};
+  }
   return Tile<1>(p.slots, static_cast<u64>(block) * blockDim.x)[0];
 }
 

@@ -33,6 +33,7 @@ constexpr std::int32_t kForms[] = {kHeadsForm, kStagedForm, kNoMore};
 constexpr std::int32_t kVectors[] = {2, 4, 8, 16, 32, kNoMore};
 constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
 constexpr std::int32_t kRoundCounts[] = {1, 2, 4, 8, kNoMore};
+constexpr std::int32_t kOffsetBits[] = {32, 64, kNoMore};
 constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
 constexpr std::int32_t kHeadsOfRuns[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, kNoMore};
 
@@ -109,6 +110,7 @@ template <bool (*F)(const Rope&, const Config&)>
 constexpr auto applies = &applies_to<Rope, F>;
 
 bool has_runs(const Rope&, const Config& c) { return is_staged(c); }
+bool has_offsets(const Rope&, const Config& c) { return !is_staged(c); }
 bool has_rounds(const Rope& p, const Config&) { return !makes_scales(p); }
 
 struct RopeFamily {
@@ -240,6 +242,8 @@ struct RopeFamily {
       {"rounds", kRoundCounts, false, "times that a thread has so many heads, for all of which it reads the table once",
        applies<has_rounds>, 1},
       {"threads", kThreadCounts, false, "threads per block; heads form: fewer where a problem is small"},
+      {"offsets", kOffsetBits, true, "bits of offsets within a tensor; 32: all tensors are below 2 GiB",
+       applies<has_offsets>, 64},
       {"run", kHeadsOfRuns, false, "staged form: heads of a block", applies<has_runs>, 32},
   };
   static constexpr Constraint kConstraints[] = {
@@ -249,6 +253,7 @@ struct RopeFamily {
       {"a vector must hold whole elements", holds<vector_holds_elements>},
       {"a thread's accesses to heads must fit the registers: 64 bytes for all that unroll says",
        holds<registers_suffice>},
+      {"with offsets of 32 bits all tensors, with the gaps in them, must be below 2 GiB", holds<offsets_suffice>},
       {"with scales that are made a thread block has whole heads: as many threads as accesses to a head, in pairs",
        holds<block_has_whole_heads>},
       {"staged form: a run must be a multiple of the vector; 32 heads always are", holds<run_is_whole_vectors>},

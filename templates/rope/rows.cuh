@@ -19,6 +19,10 @@ struct Row {
 };
 
 QUERN_DEVICE Row row_at(const Axes& axes, u64 number) {
+  if constexpr (spec::offsets == 32) {
+    const u32 n = static_cast<u32>(number), outer = divide32(n, axes.by[0]), last = divide32(outer, axes.by[1]);
+    return {{n - outer * static_cast<u32>(axes.extents[0]), outer - last * static_cast<u32>(axes.extents[1]), last}};
+  }
   const u64 outer = divide(number, axes.by[0]), last = divide(outer, axes.by[1]);
   return {{static_cast<i64>(number) - static_cast<i64>(outer) * axes.extents[0],
            static_cast<i64>(outer) - static_cast<i64>(last) * axes.extents[1], static_cast<i64>(last)}};

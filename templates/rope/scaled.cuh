@@ -20,13 +20,13 @@ constexpr u32 kBlocks = (kHeadElements + kBlockLength - 1) / kBlockLength;  // o
 static_assert(kBlocks == 1 || kBlockLength % kElements == 0, "an access lies in one block");
 
 // Units of `unroll` heads are a row's; a thread has one of them.
-struct Share {
+struct TeamPlace {
   Row row;
   u32 team;  // the row's number in the thread block
   bool is_inside;
 };
 
-QUERN_DEVICE Share share_of(const ScaledParams& p) {
+QUERN_DEVICE TeamPlace place_of(const ScaledParams& p) {
   const u32 teams = blockDim.x / kUnits, team = threadIdx.x / kUnits;
   const u64 number = static_cast<u64>(blockIdx.x) * teams + team;
   const bool is_inside = team < teams && number < p.rows;
@@ -80,25 +80,25 @@ QUERN_DEVICE u8* scales_of(const ScaledParams& p, const Head& head, const Place&
                            : head.tensor == kTensorV ? p.scales[kTensorV]
                                                      : p.scales[kTensorK];
   return reinterpret_cast<u8*>(
-      address(made.to, place, static_cast<i64>(head.number) * made.strides[spec::head_axis], made.strides));
+      address(made.to, place, offset(head.number, made.strides[spec::head_axis]), made.strides));
 }
 
-// What a thread has of heads that are not quantized is in `values` already.
-struct Shares {
+// What a thread has of its heads. Of those that are not quantized, `values` is what is written.
+struct Parts {
   Heads heads;
   Rotated made[spec::unroll];
 };
 
-QUERN_DEVICE void rotate_shares(Shares& shares, const Unit& unit, bool rotates, const Angles& angles, u32 team) {
+QUERN_DEVICE void rotate_parts(Parts& parts, const Unit& unit, bool rotates, const Angles& angles, u32 team) {
   QUERN_UNROLL for (int i = 0; i < spec::unroll; ++i) {
-    const Head& head = shares.heads.heads[i];
+    const Head& head = parts.heads.heads[i];
     const bool turns = rotates && (!spec::has_values || head.tensor != kTensorV);
-    Values& values = shares.heads.values[i];
+    Values& values = parts.heads.values[i];
     if (!is_quantized(head.tensor)) {
       values = transform(values, turns, angles, head.tensor, 1.0f);
       continue;
     }
-    Rotated& made = shares.made[i];
+    Rotated& made = parts.made[i];
     made = rotated(values, turns, angles);
     if (!moves(head, unit)) continue;
     raise(maximum_of(team, i, unit.low), made.low);
@@ -106,42 +106,42 @@ QUERN_DEVICE void rotate_shares(Shares& shares, const Unit& unit, bool rotates, 
   }
 }
 
-QUERN_DEVICE void write_share(const ScaledParams& p, Shares& shares, int i, const Unit& unit, const Place& place,
-                              u32 team) {
-  const Head& head = shares.heads.heads[i];
+QUERN_DEVICE void write_part(const ScaledParams& p, Parts& parts, int i, const Unit& unit, const Place& place,
+                             u32 team) {
+  const Head& head = parts.heads.heads[i];
   if (!is_quantized(head.tensor)) {
-    write(write_at(head, unit.low), shares.heads.values[i].low, head.tensor);
-    if (unit.has_high) write(write_at(head, unit.high), shares.heads.values[i].high, head.tensor);
+    write(write_at(head, unit.low), parts.heads.values[i].low, head.tensor);
+    if (unit.has_high) write(write_at(head, unit.high), parts.heads.values[i].high, head.tensor);
     return;
   }
   u8* const scales = scales_of(p, head, place);
-  write_scaled(head, scales, maximum_of(team, i, unit.low), unit.low, shares.made[i].low);
-  if (unit.has_high) write_scaled(head, scales, maximum_of(team, i, unit.high), unit.high, shares.made[i].high);
+  write_scaled(head, scales, maximum_of(team, i, unit.low), unit.low, parts.made[i].low);
+  if (unit.has_high) write_scaled(head, scales, maximum_of(team, i, unit.high), unit.high, parts.made[i].high);
 }
 
 QUERN_DEVICE void rotate(const ScaledParams& p) {
-  const Share share = share_of(p);
-  const Place here = {share.row.batch(), share.row.token(), true};
+  const TeamPlace own = place_of(p);
+  const Place here = {own.row.batch(), own.row.token(), true};
   const Unit unit = unit_of(threadIdx.x % kUnits);
-  Shares shares;
-  shares.heads = read_heads(p.all, here, unit, share.is_inside ? share.row.group() : p.all.all_heads);
-  const Position position = position_of(p.all, share.row.batch(), share.row.token());
+  Parts parts;
+  parts.heads = read_heads(p.all, here, unit, own.is_inside ? own.row.group() : p.all.all_heads);
+  const Position position = position_of(p.all, own.row.batch(), own.row.token());
   const bool rotates = unit.rotates && position.rotates;
   const Angles angles = rotates ? angles_at(p.all, position, unit) : Angles{};
   const Place in_cache = kHasCache ? place_in_cache(p.all, position, here) : here;
   if constexpr (kHasCache) {
-    QUERN_UNROLL for (int i = 0; i < spec::unroll; ++i) place_head(p.all, shares.heads.heads[i], in_cache);
+    QUERN_UNROLL for (int i = 0; i < spec::unroll; ++i) place_head(p.all, parts.heads.heads[i], in_cache);
   }
   clear_maxima();
   __syncthreads();
-  rotate_shares(shares, unit, rotates, angles, share.team);
+  rotate_parts(parts, unit, rotates, angles, own.team);
   __syncthreads();
   if (!position.exists) return;
   QUERN_UNROLL for (int i = 0; i < spec::unroll; ++i) {
-    const Head& head = shares.heads.heads[i];
+    const Head& head = parts.heads.heads[i];
     Place place = in_cache;  // not by ?: of references, which would put both in local memory
     if (head.tensor == kTensorQ) place = here;
-    if (moves(head, unit)) write_share(p, shares, i, unit, place, share.team);
+    if (moves(head, unit)) write_part(p, parts, i, unit, place, own.team);
   }
 }
 

@@ -92,6 +92,7 @@ Config staged_config(const Rope& p) {
   c[kUnroll] = 4;
   c[kRounds] = has_cosines(p) ? 1 : 2;
   c[kThreads] = 128;
+  c[kOffsets] = 64;
   std::int64_t heads = least_heads(p, c[kVector]);
   while (2 * heads <= kMostHeads && 2 * heads * head_bytes(p) <= kRunBytes) heads *= 2;
   c[kRun] = static_cast<std::int32_t>(heads);

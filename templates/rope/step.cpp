@@ -55,6 +55,7 @@ Config config_of(std::int64_t vector, std::int32_t heads) {
   c[kUnroll] = heads;
   c[kRounds] = 1;
   c[kThreads] = 128;
+  c[kOffsets] = 64;
   return c;
 }
 
@@ -82,8 +83,36 @@ bool has_few_threads(const Rope& p, const DeviceModel& model, std::int64_t vecto
   return slots_of(p, config_for_many(p, vector)) < std::int64_t{512} * model.multiprocessors;
 }
 
-// One head a thread, and accesses of at most 8 bytes: a thread has little to do before it is done.
-Config config_for_few(std::int64_t vector) { return config_of(std::min<std::int64_t>(vector, 8), 1); }
+constexpr std::int64_t kNarrow = std::int64_t{1} << 31;
+
+// Bytes from a tensor's first element to its last. Open extents count as 1.
+std::int64_t span(const Rope& p, const Extents& extents, const Strides& strides, DType type) {
+  std::int64_t elements = p.head_dim;
+  for (int i = 0; i < kAxisCount; ++i) {
+    if (extents.of[i] > 0) elements += (extents.of[i] - 1) * strides.of[i];
+  }
+  return elements * bytes(type);
+}
+
+// Whether 32 bits hold the offset of each element in each tensor, and the number of each thread.
+bool are_narrow(const Rope& p) {
+  for (int t = 0; t < kTensors; ++t) {
+    if (!has_tensor(p, t)) continue;
+    if (span(p, input_extents(p, t), input_strides(p, t), p.dtype) >= kNarrow ||
+        span(p, output_extents(p, t), output_strides(p, t), output_type(p, t)) >= kNarrow)
+      return false;
+  }
+  return is_open(p) || batches(p) * p.seq * all_heads(p) * p.head_dim < kNarrow;
+}
+bool are_few_and_narrow(const Rope& p) { return has_few_elements(p) && are_narrow(p); }
+
+// One head a thread, and accesses of at most 8 bytes: a thread has little to do before it is done. Its address is half
+// of that, which narrow offsets make shorter.
+Config config_for_few(const Rope& p, std::int64_t vector) {
+  Config c = config_of(std::min<std::int64_t>(vector, 8), 1);
+  if (are_narrow(p)) c[kOffsets] = 32;
+  return c;
+}
 
 // ---- The launch
 
@@ -164,15 +193,20 @@ bool vector_divides(const Rope& p, const Target&, const Config& c) {
 }
 bool vector_exists(const Rope&, const Target& t, const Config& c) { return c[kVector] <= common::widest_access(t); }
 bool vector_holds_elements(const Rope& p, const Target&, const Config& c) { return c[kVector] >= element_bytes(p); }
+bool offsets_suffice(const Rope& p, const Target&, const Config& c) { return c[kOffsets] == 64 || are_narrow(p); }
 bool registers_suffice(const Rope& p, const Target&, const Config& c) { return unit_bytes(p, c) * c[kUnroll] <= 64; }
 
 int rope_variants(const Rope& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
   const std::int64_t vector = natural_vector(p, widest_default(p, target)), element = element_bytes(p);
   const bool is_few = !is_open(p) && has_few_threads(p, model, vector);
   int count = 0;
-  if (is_open(p)) out[count++] = {"few", config_for_few(vector), &is_so<Rope, has_few_elements>};
+  if (is_open(p)) {
+    const bool narrow = are_narrow(p);
+    out[count++] = {"few", config_for_few(p, vector),
+                    narrow ? &is_so<Rope, are_few_and_narrow> : &is_so<Rope, has_few_elements>};
+  }
   if (!is_few && is_staged_by_default(p)) out[count++] = {"staged", staged_config(p)};
-  out[count++] = {"vector", is_few ? config_for_few(vector) : config_for_many(p, vector)};
+  out[count++] = {"vector", is_few ? config_for_few(p, vector) : config_for_many(p, vector)};
   if (vector > element) out[count++] = {"element", config_for_many(p, element)};
   for (int i = 0; i < count && makes_scales(p); ++i) out[i].config = scaled_config(p, out[i].config);
   return count;
@@ -203,6 +237,7 @@ void specialize_rope(const Rope& p, const Config& c, Spec& spec) {
   spec.integer("vector", unit_bytes(p, c));
   if (is_staged(c)) spec.integer("wide", c[kVector]);
   spec.integer("unroll", c[kUnroll]);
+  spec.integer("offsets", c[kOffsets]);
   spec.type("Element", common::spec_type(p.dtype));
   spec.type("Index", common::spec_type(p.index));
   spec.integer("rotary_dim", rotary_dim(p));

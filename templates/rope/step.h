@@ -30,7 +30,7 @@ enum Operands {
   kVScales,
   kReport
 };
-enum Parameters { kForm, kVector, kUnroll, kRounds, kThreads, kRun };
+enum Parameters { kForm, kVector, kUnroll, kRounds, kThreads, kOffsets, kRun };
 enum Forms { kHeadsForm, kStagedForm };
 
 inline bool is_staged(const Config& c) { return c[kForm] == kStagedForm; }
@@ -48,6 +48,7 @@ bool vector_divides(const Rope& p, const Target&, const Config& c);
 bool vector_exists(const Rope& p, const Target& t, const Config& c);
 bool vector_holds_elements(const Rope& p, const Target&, const Config& c);
 bool registers_suffice(const Rope& p, const Target&, const Config& c);
+bool offsets_suffice(const Rope& p, const Target&, const Config& c);
 
 int rope_variants(const Rope& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]);
 std::uint32_t operand_alignment(const Rope& p, int operand, const Config& c);

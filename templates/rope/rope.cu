@@ -1,5 +1,6 @@
 // The kernel. The spec chooses its parts: one of rope/table.cuh, rope/angles.cuh and rope/computed.cuh, where angles
-// come from, and one of rope/heads.cuh and rope/staged.cuh, the form.
+// come from, and one of rope/heads.cuh, rope/staged.cuh and
+// rope/scaled.cuh, the form.
 #include "rope/params.h"
 #include "spec.cuh"
 

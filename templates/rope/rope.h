@@ -32,8 +32,8 @@ struct RopeArgs {
   In v_scale = {};
   In slots = {};  // cache=slots: [batch, seq] of `index`
   In pages = {};  // cache=pages: [batch, max_pages] of i32
-  // Other scalings: the scales that are made, [batch, seq, heads, scales of a head], of a cache [cache_pages,
-  // page_size, kv_heads, scales of a head]; in the order of memory that layout says, without gaps.
+  // Other scalings: the scales that are made, [batch, seq, heads or kv_heads, scales of a head], of a cache
+  // [cache_pages, page_size, kv_heads, scales of a head]; in the order of memory that layout says, without gaps.
   Out q_scales = {};
   Out k_scales = {};
   Out v_scales = {};

@@ -23,7 +23,7 @@ struct Run {
   u64 to;
 };
 
-// By comparing, as tensor_of of rope/heads.cuh.
+// By comparing, as tensor_of of rope/head.cuh.
 QUERN_DEVICE const Runs& runs_of(const StagedParams& p, u32 tensor) {
   return tensor == kTensorQ ? p.runs[kTensorQ] : p.runs[kTensorK];
 }

@@ -22,7 +22,8 @@ constexpr bool kAcross = !spec::interleaved || kElements == 1;
 constexpr u32 kChunks = spec::rotary_dim / kElements;  // accesses that are rotated
 constexpr u32 kCopies = spec::copies / kElements;      // accesses that are copied
 constexpr u32 kRotatedUnits = (kChunks + 1) / 2;
-constexpr u32 kUnits = kRotatedUnits + (kCopies + 1) / 2;
+// Where nothing of a head is moved, nothing is launched.
+constexpr u32 kUnits = kChunks + kCopies == 0 ? 1 : kRotatedUnits + (kCopies + 1) / 2;
 
 // For each pair of a unit: those of `low` come first. has_angles: for each element, likewise.
 constexpr int kPairs = kElements;

@@ -210,10 +210,15 @@ void scaled(std::vector<Case>& cases) {
                               "head_dim=64 k_strides=700,64,64 table=angles"}) {
       cases.push_back(
           {cat("rope batch=3 seq=11 heads=3 kv_heads=1 element=", i % 2 == 0 ? "e4m3" : "e5m2", " ", scaling, " ",
-               next(outputs, i / 2), " ", parts, " style=", next(kStyles, i / 3), " dtype=", next(kTypes, i / 2)),
+               next(outputs, i / 2), " ", parts, " style=", next(kStyles, i / 3), " dtype=", next(kRopeTypes, i / 2)),
            static_cast<int>(i % 2)});
       ++i;
     }
+  }
+  for (const char* config : {"vector=16,unroll=4,offsets=64", "vector=4,unroll=2,threads=512", "offsets=64"}) {
+    for (const char* fields : {"scaling=mx quantized=all", "scaling=row cache=slots cache_pages=5 page_size=9"})
+      cases.push_back(
+          with(config, cat("rope batch=2 seq=9 heads=4 kv_heads=2 element=e4m3 values=copied head_dim=64 ", fields)));
   }
   cases.push_back({"rope seq=7 heads=5 kv_heads=2 head_dim=1024 element=e4m3 quantized=all scaling=row", 1});
   cases.push_back(
@@ -301,15 +306,22 @@ void empty(std::vector<Case>& cases) {
 
 void configs(std::vector<Case>& cases) {
   for (const char* config : {"unroll=1", "unroll=2,threads=64", "unroll=4,threads=256", "vector=8,unroll=8", "vector=4",
-                             "vector=2,unroll=8,threads=512", "rounds=2", "unroll=2,rounds=4"}) {
+                             "vector=2,unroll=8,threads=512", "rounds=2", "unroll=2,rounds=4", "offsets=64",
+                             "vector=16,unroll=4,offsets=64"}) {
     for (const std::string& style : kStyles)
       cases.push_back(with(config, cat(shape(2, 11, 7, 3, 64), " rotary_dim=48 style=", style)));
+  }
+  // What large problems have by default: wide offsets.
+  for (const char* fields :
+       {"q_strides=3000,320,64,160 q_out_strides=2600,280,70,140", "layout=bhsd place=in_place pass=backward",
+        "cache=slots cache_pages=5 page_size=9 values=copied layout=sbhd", "table=computed k_strides=700,64,32"}) {
+    for (const char* config : {"offsets=64", "unroll=2,offsets=64"})
+      cases.push_back(with(config, cat("rope batch=2 seq=9 heads=4 kv_heads=2 head_dim=32 ", fields)));
   }
 }
 
 // Heads whose parts no wide access divides, in runs of several sizes: of part of a token, of several tokens and
-// batches, and with an end within an access. At an offset of one element the last variant is launched, which is not
-// staged, but for accesses of one element.
+// batches, and with an end within an access.
 void staged(std::vector<Case>& cases) {
   const std::vector<std::string> configs = {"vector=16,run=8,unroll=2,threads=64", "vector=8,run=16,unroll=4,rounds=2",
                                             "vector=4,run=32,unroll=1,rounds=8",
@@ -329,7 +341,7 @@ void staged(std::vector<Case>& cases) {
       if (cat(fields) == "head_dim=92 table=doubled table_dtype=bf16" && style == "interleaved") continue;
       cases.push_back(
           with(cat("form=1,", next(configs, i)),
-               cat("rope ", next(shapes, i + i / 4), " ", fields, " style=", style, " dtype=", next(kTypes, i / 2)),
+               cat("rope ", next(shapes, i + i / 4), " ", fields, " style=", style, " dtype=", next(kRopeTypes, i / 2)),
                i % 5 == 4 ? 8 : 0));  // aligned: there may be no other image
       ++i;
     }

@@ -5,6 +5,7 @@
 #include "common/activation_reference.h"
 #include "common/geometry.h"
 #include "mxfp8/choice_names.h"
+#include "mxfp8/columns.h"
 #include "mxfp8/operands.h"
 #include "mxfp8/params.h"
 #include "mxfp8/parts.h"
@@ -18,7 +19,7 @@ namespace {
 constexpr DTypeSet kNumberTypes = only(f32) | only(f16) | only(bf16);
 constexpr DTypeSet kElementTypes = only(e4m3) | only(e5m2);
 
-constexpr std::int32_t kForms[] = {kStream, kTile, kNoMore};
+constexpr std::int32_t kForms[] = {kStream, kTile, kColumns, kNoMore};
 constexpr std::int32_t kVectors[] = {1, 2, 4, 8, 16, 32, kNoMore};
 constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
 constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
@@ -45,6 +46,10 @@ bool registers_are_shared(const Mxfp8&, const Target& t, const Config& c) {
 bool clusters_fill_panels(const Mxfp8&, const Target&, const Config& c) { return c[kPanel] % c[kCluster] == 0; }
 // Whether a parameter applies.
 bool is_stream(const Mxfp8&, const Config& c) { return c[kForm] == kStream; }
+bool has_threads(const Mxfp8&, const Config& c) { return c[kForm] != kTile; }
+bool columns_are_short(const Mxfp8& p, const Target&, const Config& c) {
+  return c[kForm] != kColumns || has_short_columns(p);
+}
 bool is_tile(const Mxfp8&, const Config& c) { return c[kForm] == kTile; }
 bool may_persist(const Mxfp8& p, const Config& c) { return c[kForm] == kStream && p.scaling != Mxfp8Scaling::row; }
 bool is_persistent(const Mxfp8&, const Config& c) { return c[kPersistent] == 1; }
@@ -141,11 +146,12 @@ struct Mxfp8Family {
       {"experts", offsetof(Mxfp8Args, experts), nullptr},
   };
   static constexpr Parameter kParameters[] = {
-      {"form", kForms, true, "0: streams of blocks along rows; 1: tiles of 128 rows, for all else"},
+      {"form", kForms, true,
+       "0: streams of blocks along rows; 1: tiles of 128 rows, for all else; 2: columns of up to 32 rows"},
       {"vector", kVectors, true, "bytes per load"},
       {"unroll", kUnrolls, true, "stream form: reads in flight per thread", applies<is_stream>, 1},
-      {"threads", kThreadCounts, false, "stream form: threads per block; fewer where a problem is small",
-       applies<is_stream>, kTileThreads},
+      {"threads", kThreadCounts, false, "stream and columns form: threads per block; fewer where a problem is small",
+       applies<has_threads>, kTileThreads},
       {"rows", kRowCounts, true, "tile form: rows of a thread", applies<is_tile>, 32},
       {"stack", kStacks, true, "tile form: tiles of a block, one below the other", applies<is_tile>, 1},
       {"resident", kResidentBlocks, true,
@@ -174,6 +180,12 @@ struct Mxfp8Family {
        "many",
        holds<vector_fits_columns>},
       {"a tile must fit 48 KB of shared memory", holds<tile_fits_shared>},
+      {"the columns form makes transposed blocks across at most 32 rows, in lines without gaps, and nothing else: no "
+       "groups, prologue, bias_gradient or padded scales",
+       holds<columns_are_short>},
+      {"a thread's columns must fit the registers: rows, rounded up to 8, 16 or 32, times vector is 256 at most",
+       holds<columns_fit_registers>},
+      {"a thread block's columns must fit 48 KB of shared memory", holds<columns_fit_shared>},
       {"vector times unroll must fit the registers: 128 bytes", holds<stream_fits_registers>},
       {"resident blocks must fit a multiprocessor's threads", holds<registers_are_shared>},
       {"clusters exist from sm_90 on and are for rows whose scales lie together: scaling=mx, a row direction, "
@@ -239,7 +251,8 @@ struct Mxfp8Family {
 
   static int variants(const Mxfp8& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
     const Config first = quantize_default(p, target, model);
-    out[0] = {first[kForm] == kTile ? "tile" : "stream", first};
+    static constexpr const char* kNames[] = {"stream", "tile", "columns"};
+    out[0] = {kNames[first[kForm]], first};
     if (mxfp8::alignment(p, first) == 1) return 1;
     Config any = first;
     any[kVector] = static_cast<std::int32_t>(source_bytes(p));

@@ -19,7 +19,7 @@ enum Parameters {
   kPersistent,
   kBlocksPerSm
 };
-enum Forms { kStream, kTile };
+enum Forms { kStream, kTile, kColumns };
 
 }  // namespace quern::mxfp8
 

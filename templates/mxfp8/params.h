@@ -47,6 +47,12 @@ struct RowParams : Params {
   long long all_rows;  // of all experts
 };
 
+// The thread blocks of a matrix, and their number as a divisor.
+struct ColumnParams : Params {
+  long long blocks;
+  common::Divisor by_blocks;
+};
+
 // A block of the tile form processes a stack of tiles, one below the other. Stacks are numbered so that those that run
 // at the same time cover a part of the matrix with good memory locality: `panel` side by side, then the next such row.
 // Concurrent writes should be adjacent along rows for the row direction and along columns for the other.

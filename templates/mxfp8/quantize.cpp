@@ -7,6 +7,7 @@
 #include "common/host_types.h"
 #include "mxfp8/bias.h"
 #include "mxfp8/choice_names.h"
+#include "mxfp8/columns.h"
 #include "mxfp8/matrix.h"
 #include "mxfp8/params.h"
 #include "mxfp8/quantize.h"
@@ -86,18 +87,18 @@ TileShared shared_of(const Mxfp8& p, const Config& c) {
 
 // ---- Constraints
 
-bool stream_is_along(const Mxfp8& p, const Target&, const Config& c) { return c[kForm] == kTile || can_stream(p); }
+bool stream_is_along(const Mxfp8& p, const Target&, const Config& c) { return c[kForm] != kStream || can_stream(p); }
 bool tile_fits_registers(const Mxfp8& p, const Target&, const Config& c) {
-  return c[kForm] == kStream || has_wide_tile(p) || c[kRows] * c[kVector] <= kMostPatch;
+  return c[kForm] != kTile || has_wide_tile(p) || c[kRows] * c[kVector] <= kMostPatch;
 }
 bool parts_hold_blocks(const Mxfp8& p, const Target&, const Config& c) {
-  return c[kForm] == kStream || tile_columns(p, c) >= kBlockElements;
+  return c[kForm] != kTile || tile_columns(p, c) >= kBlockElements;
 }
 bool tile_fits_shared(const Mxfp8& p, const Target&, const Config& c) {
-  return c[kForm] == kStream || shared_of(p, c).bytes <= kMostShared;
+  return c[kForm] != kTile || shared_of(p, c).bytes <= kMostShared;
 }
 bool vector_fits_columns(const Mxfp8& p, const Target&, const Config& c) {
-  return c[kForm] == kStream || !has_wide_tile(p) || c[kVector] <= thread_columns(p, c) * source_bytes(p);
+  return c[kForm] != kTile || !has_wide_tile(p) || c[kVector] <= thread_columns(p, c) * source_bytes(p);
 }
 bool cluster_has_scales(const Mxfp8& p, const Target& t, const Config& c) {
   return c[kCluster] == 1 || (t.arch >= 90 && rows_have_scales(p));
@@ -238,6 +239,7 @@ bool has_aligned_lines(const Mxfp8& p, const Config& config) {
 
 std::uint32_t alignment(const Mxfp8& p, const Config& config) {
   if (config[kVector] == source_bytes(p)) return 1;
+  if (config[kForm] == kColumns) return static_cast<std::uint32_t>(config[kVector]);
   return has_aligned_lines(p, config) || writes_atoms(p, config) ? 16 : static_cast<std::uint32_t>(config[kVector]);
 }
 
@@ -260,13 +262,13 @@ std::size_t bytes_with_pitches(const Mxfp8& p) {
 std::size_t params_bytes(const Mxfp8& p, const Config& config) {
   if (p.scaling == Mxfp8Scaling::row) return bytes_with_pitches<RowParams>(p);
   if (has_matrices(p)) return sizeof(WithMatrices<TileParams, true>);
+  if (config[kForm] == kColumns) return sizeof(ColumnParams);
   return config[kForm] == kTile ? bytes_with_pitches<TileParams>(p) : bytes_with_pitches<StreamParams>(p);
 }
 
 }  // namespace
 
 void specialize(const Mxfp8& p, const Config& config, Spec& spec) {
-  const bool tile = config[kForm] == kTile;
   const Matrix m = matrix_of(p);
   spec.header("common/scaling.cuh");
   spec.integer("params_bytes", params_bytes(p, config));
@@ -291,7 +293,8 @@ void specialize(const Mxfp8& p, const Config& config, Spec& spec) {
     spec.flag("warp_rows", has_warp_rows(p, config));
     return spec.part("mxfp8/row.cuh");
   }
-  if (!tile) return spec.part("mxfp8/stream.cuh");
+  if (config[kForm] == kColumns) return specialize_columns(p, spec);
+  if (config[kForm] == kStream) return spec.part("mxfp8/stream.cuh");
   spec.integer("rows", config[kRows]);
   spec.integer("tile_columns", tile_columns(p, config));
   spec.integer("stack", config[kStack]);
@@ -315,6 +318,7 @@ void specialize(const Mxfp8& p, const Config& config, Spec& spec) {
 void launch(const Mxfp8& p, const Mxfp8Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
   if (p.scaling == Mxfp8Scaling::row) return launch_rows(p, config, with_matrix<RowParams>(p, a), launch);
   if (config[kForm] == kStream) return launch_stream(p, model, config, with_matrix<StreamParams>(p, a), launch);
+  if (config[kForm] == kColumns) return launch_columns(p, model, config, with_matrix<ColumnParams>(p, a), launch);
   TileParams params = with_matrix<TileParams>(p, a);
   if (has_matrices(p)) return launch_matrices(p, a, config, params, launch);
   set_sums(p, a, params);

@@ -153,6 +153,7 @@ TEST_F(Conformance, Mxfp8LinesOfEveryLength) {
     }
   };
   add(1, 50, "");
+  add(1, 32, "form=1,threads=128,rows=16,vector=4");
   add(112, 160, "form=1,unroll=1,threads=128,rows=16,stack=2,panel=0,cluster=1,vector=4");
   add(240, 260, "form=1,unroll=1,threads=128,rows=16,stack=2,panel=0,cluster=1,vector=4");
   check_all(cases);

@@ -99,6 +99,27 @@ void crooked_lines(std::vector<Case>& cases) {
   }
 }
 
+// Matrices of at most 32 rows, whose columns a thread has whole: each number of rows that it has room for, all of it
+// and less, beside the tiles that can do the same.
+void short_columns(std::vector<Case>& cases) {
+  for (const std::string& type : kMxfp8Types) {
+    for (const int rows : {1, 3, 8, 16, 21, 32}) {
+      const std::string rest = cat("direction=col tail=pad dtype=", type);
+      for (const int cols : {1, 96, 520, 1037}) {
+        cases.push_back({mxfp8(rows, cols, rest, 3), rows % 2});
+        cases.push_back({mxfp8(rows, cols, cat(rest, " scale_layout=blocked"), 3), rows % 3 == 0 ? 1 : 0});
+      }
+      cases.push_back(with("form=1,threads=128,vector=4,rows=32", mxfp8(rows, 96, rest, 3)));
+      cases.push_back({mxfp8(rows, 160, cat(rest, " source_stride=176 source_expert_stride=9000"), 3), 1});
+      cases.push_back({mxfp8(96, rows, cat("tail=pad source_order=rows dtype=", type), 2)});
+    }
+  }
+  for (const char* rest : {"mode=floor", "policy=te", "element=e5m2", "noop=flag", "scale_layout=blocked"}) {
+    for (const int rows : {7, 12}) cases.push_back({mxfp8(rows, 1040, cat("direction=col tail=pad ", rest), 5)});
+    cases.push_back(with("form=2,vector=2", mxfp8(1040, 9, cat("tail=pad source_order=rows ", rest), 5)));
+  }
+}
+
 // Experts with gaps between them, at every alignment, and interleaved experts.
 void expert_strides(std::vector<Case>& cases) {
   for (const std::string& direction : kDirections) {
@@ -451,6 +472,7 @@ std::vector<Case> mxfp8_cases() {
   layouts(cases);
   tails(cases);
   crooked_lines(cases);
+  short_columns(cases);
   expert_strides(cases);
   out_strides(cases);
   padded_scales(cases);

@@ -165,6 +165,56 @@ TEST(Mxfp8Variants, AsManyBlocksAreResidentAsWereFastest) {
   EXPECT_EQ(resident("rows=16384 cols=16384 direction=both policy=te", {100, "a"}), Pair(2, 0));
 }
 
+TEST(Mxfp8Variants, MatricesOfAtMost32RowsHaveTheirColumnsWhole) {
+  const auto first = [](const std::string& fields) {
+    const Config config = test::variants_of(parsed("tail=pad " + fields), {})[0].config;
+    return std::pair(config[0], config[1]);
+  };
+  using Pair = std::pair<int, int>;  // form, vector
+  EXPECT_EQ(first("direction=col rows=3 cols=9344 experts=39"), Pair(2, 8));
+  EXPECT_EQ(first("direction=col rows=8 cols=9344"), Pair(2, 8));
+  EXPECT_EQ(first("direction=col rows=9 cols=9344 dtype=f32"), Pair(2, 8)) << "a thread has room for 16 rows";
+  EXPECT_EQ(first("direction=col rows=8 cols=9344 dtype=f32"), Pair(2, 16));
+  EXPECT_EQ(first("direction=col rows=31 cols=9344"), Pair(2, 4));
+  EXPECT_EQ(first("direction=col rows=31 cols=9344 dtype=f32"), Pair(2, 4));
+  EXPECT_EQ(first("direction=col rows=32 cols=9344").first, 1) << "whole units of 16 bytes";
+  EXPECT_EQ(first("direction=col rows=16 cols=9344").first, 1);
+  EXPECT_EQ(first("direction=col rows=3 cols=9343"), Pair(2, 2)) << "no more divides a row";
+  EXPECT_EQ(first("direction=col rows=3 cols=9344 scale_layout=blocked"), Pair(2, 8));
+  EXPECT_EQ(first("direction=col rows=33 cols=9344").first, 1);
+  for (const char* other :
+       {"both", "col out_order=cols", "col out_stride=64", "col scale_layout=padded", "col block=square",
+        "col prologue=act activation=relu", "col bias_gradient=sums", "col groups=2", "col scaling=block128"})
+    EXPECT_EQ(first(std::string("rows=3 cols=9344 direction=") + other).first, 1) << other;
+  EXPECT_EQ(first("direction=col rows=open cols=9344").first, 1);
+  EXPECT_EQ(first("source_order=rows rows=open cols=9").first, 2) << "the columns are of nine";
+}
+
+Launch default_launch(const std::string& fields) {
+  const AnyProblem problem = parsed(fields);
+  const Step& step = Mxfp8::family().steps[0];
+  const DeviceModel& model = generic_model(90);
+  const Config config = test::variants_of(problem, {})[0].config;
+  const Mxfp8Args args;
+  Launch launch;
+  step.launch(problem.data(), &args, model, config, launch);
+  return launch;
+}
+
+TEST(Mxfp8Launch, OfWholeColumnsHasBlocksAndSharedMemoryForTheirBytes) {
+  const Launch few = default_launch("rows=3 cols=9344 experts=39 direction=col tail=pad");
+  EXPECT_EQ(few.block[0], 128U);
+  EXPECT_EQ(few.grid[0], 39U * 19) << "512 columns a block";
+  EXPECT_EQ(few.shared_bytes, 3 * 512 + 16 + (3 * 512 + 16) / 128 * 4 + 4);
+  EXPECT_EQ(default_launch("rows=3 cols=9344 direction=col tail=pad").block[0], 32U) << "two blocks a multiprocessor";
+  EXPECT_EQ(default_launch("rows=3 cols=130 experts=900 direction=col tail=pad").grid[0], 900U);
+  EXPECT_EQ(default_launch("rows=3 cols=1030 experts=900 direction=col tail=pad scale_layout=blocked").grid[0],
+            900U * 5)
+      << "of two columns a thread, to the end of the last atom";
+  EXPECT_EQ(default_launch("rows=3 cols=16 experts=1000 direction=col tail=pad").block[0], 32U) << "four have columns";
+  EXPECT_TRUE(default_launch("rows=0 cols=9344 direction=col tail=pad").empty);
+}
+
 // The rows, stack, panel and cluster of a problem's first variant.
 std::string shape(const std::string& fields, const Target& target = {}) {
   const Config config = test::variants_of(parsed(fields), target)[0].config;

@@ -1,0 +1,93 @@
+// The columns form: which problems have it, its config, constants and launch.
+#include "mxfp8/columns.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "common/geometry.h"
+#include "mxfp8/params.h"
+
+namespace quern::mxfp8 {
+namespace {
+
+constexpr std::int64_t kMostRows = kBand;
+constexpr std::int64_t kMostData = 256;       // bytes of a thread: 64 registers
+constexpr std::int64_t kUsualData = 128;      // so that a multiprocessor has half of its threads
+constexpr std::int64_t kMostRun = 48 * 1024;  // shared memory that every kernel may use
+
+// What a thread has room for. Few classes, since each is an image.
+std::int32_t room_of_rows(const Mxfp8& p) {
+  return static_cast<std::int32_t>(common::power_of_two_from(matrix_of(p).rows, 8));
+}
+
+std::int64_t thread_columns(const Mxfp8& p, const Config& c) { return c[kVector] / source_bytes(p); }
+
+// Its bytes, those before it in its first unit, and the gaps between its words of 128 bytes.
+std::int64_t run_bytes(const Mxfp8& p, const Config& c, std::int64_t threads) {
+  const std::int64_t bytes = threads * thread_columns(p, c) * matrix_of(p).rows + 16;
+  return bytes + bytes / 128 * 4 + 4;
+}
+
+// Thread blocks of a matrix. Blocked scales have padding after the last column.
+std::int64_t blocks_of_matrix(const Mxfp8& p, const Config& c, std::int64_t threads) {
+  const std::int64_t cols = matrix_of(p).cols;
+  return pieces(blocked(p) ? round_up_to(cols, 128) : cols, threads * thread_columns(p, c));
+}
+
+// Those of the config, unless a matrix has columns for half of them only, or multiprocessors would have less than two
+// blocks each.
+std::int64_t threads_of(const Mxfp8& p, const Config& c, const DeviceModel& model) {
+  std::int64_t threads = c[kThreads];
+  const auto blocks = [&](std::int64_t count) { return blocks_of_matrix(p, c, count); };
+  while (threads > 32 &&
+         (blocks(threads / 2) == 1 || p.experts * blocks(threads) < std::int64_t{2} * model.multiprocessors))
+    threads /= 2;
+  return threads;
+}
+
+}  // namespace
+
+bool has_short_columns(const Mxfp8& p) {
+  const Matrix m = matrix_of(p);
+  const bool is_plain = p.scaling == Mxfp8Scaling::mx && !square(p) && !padded(p) && !has_out_strides(p);
+  const bool is_alone = p.groups == 0 && p.prologue == Mxfp8Prologue::none && !has_sums(p);
+  return transposed(p) && !m.along && is_plain && is_alone && m.rows != kOpen && m.rows <= kMostRows;
+}
+
+bool columns_fit_registers(const Mxfp8& p, const Target&, const Config& c) {
+  return c[kForm] != kColumns || !has_short_columns(p) || room_of_rows(p) * c[kVector] <= kMostData;
+}
+bool columns_fit_shared(const Mxfp8& p, const Target&, const Config& c) {
+  return c[kForm] != kColumns || !has_short_columns(p) || run_bytes(p, c, c[kThreads]) <= kMostRun;
+}
+
+// Not yet timed. Eight columns of f16 take 80 to 94 registers, of which a multiprocessor has fewer than half of its
+// threads.
+Config columns_default(const Mxfp8& p) {
+  std::int64_t vector = natural_vector(p, std::max<std::int64_t>(8, 4 * source_bytes(p)));
+  while (vector > source_bytes(p) && room_of_rows(p) * vector > kUsualData) vector /= 2;
+  Config config = stream_config(vector, 1);
+  config[kForm] = kColumns;
+  config[kThreads] = 128;
+  return config;
+}
+
+void specialize_columns(const Mxfp8& p, Spec& spec) {
+  spec.integer("rows", room_of_rows(p));
+  spec.part("mxfp8/columns.cuh");
+}
+
+void launch_columns(const Mxfp8& p, const DeviceModel& model, const Config& config, ColumnParams params,
+                    Launch& launch) {
+  const std::int64_t threads = threads_of(p, config, model), blocks = blocks_of_matrix(p, config, threads);
+  params.blocks = blocks;
+  params.by_blocks = common::make_divisor(static_cast<std::uint64_t>(blocks));
+  launch.set_params(params);
+  launch.empty = is_empty(p);
+  launch.block[0] = static_cast<std::uint32_t>(threads);
+  launch.grid[0] =
+      static_cast<std::uint32_t>(std::min<std::int64_t>(p.experts * blocks, std::numeric_limits<std::uint32_t>::max()));
+  launch.shared_bytes = static_cast<std::uint32_t>(run_bytes(p, config, threads));
+}
+
+}  // namespace quern::mxfp8

@@ -8,12 +8,13 @@
 
 namespace quern {
 
+inline constexpr std::int64_t kSecond = 1'000'000'000;  // in nanoseconds
 inline constexpr std::int64_t kFarFuture = std::numeric_limits<std::int64_t>::max();
 inline constexpr std::int64_t kFarPast = std::numeric_limits<std::int64_t>::min();
 
 inline std::int64_t nanoseconds(std::int64_t seconds, std::int64_t rest) {
   std::int64_t ns = 0;
-  const bool too_far = __builtin_mul_overflow(seconds, 1'000'000'000, &ns) || __builtin_add_overflow(ns, rest, &ns);
+  const bool too_far = __builtin_mul_overflow(seconds, kSecond, &ns) || __builtin_add_overflow(ns, rest, &ns);
   if (!too_far) return ns;
   return seconds < 0 ? kFarPast : kFarFuture;
 }
@@ -32,9 +33,7 @@ inline std::int64_t apart(std::int64_t one, std::int64_t other) {
 
 // Whether a timestamp comes from a wrong clock: it is more than an hour after `now`. Clocks of different machines
 // differ by less than that.
-inline bool is_ahead(std::int64_t stamp, std::int64_t now) {
-  return elapsed(now, stamp) > std::int64_t{3600} * 1'000'000'000;
-}
+inline bool is_ahead(std::int64_t stamp, std::int64_t now) { return elapsed(now, stamp) > 3600 * kSecond; }
 
 inline std::int64_t just_after(std::int64_t time) { return time == kFarFuture ? time : time + 1; }
 

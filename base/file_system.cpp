@@ -17,8 +17,6 @@
 namespace quern {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
-
 long or_error(long result) { return result < 0 ? -long{errno} : result; }
 
 FileKind kind_of(::mode_t mode) {

@@ -11,19 +11,18 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "cache/codec.h"
+#include "cache/modes.h"
 #include "cache/removal.h"
 
 namespace quern::cache {
 namespace {
 
-constexpr std::string_view kMagic = "\x89QUERNU\n";
-constexpr std::uint32_t kSchema = 2;
+constexpr std::string_view kUsageMagic = "\x89QUERNU\n";
+constexpr std::uint32_t kUsageSchema = 2;
 constexpr std::size_t kUsageBytes = 88;
-constexpr std::uint32_t kFileMode = 0600;
 constexpr std::chrono::seconds kLongestWait{2};
 constexpr std::uint64_t kAdmittedBetweenLooks = 4096;
-constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr std::int64_t kBetweenLooks = std::int64_t{24} * 3600 * kSecond;
+constexpr std::int64_t kBetweenLooks = 24 * 3600 * kSecond;
 
 // One eviction step scans and removes this much, so that another writer waits for it only briefly: a scan of 100,000
 // files takes seconds. Folders are named by hashes, so consecutive ones are a random sample.
@@ -69,8 +68,8 @@ bool is_failure(std::string_view name) {
 }
 
 std::string serialize(const Usage& usage) {
-  std::string out(kMagic);
-  put_number(out, kSchema);
+  std::string out(kUsageMagic);
+  put_number(out, kUsageSchema);
   put_number(out, std::uint32_t{0});
   put_number(out, usage.bytes);
   put_number(out, usage.entries);
@@ -84,10 +83,10 @@ std::string serialize(const Usage& usage) {
 }
 
 std::optional<Usage> parse_usage(std::string_view bytes) {
-  if (bytes.size() != kUsageBytes || bytes.substr(0, kMagic.size()) != kMagic || !checksum_holds(bytes))
+  if (bytes.size() != kUsageBytes || bytes.substr(0, kUsageMagic.size()) != kUsageMagic || !checksum_holds(bytes))
     return std::nullopt;
-  Reader reader(bytes.substr(kMagic.size()));
-  if (reader.number<std::uint32_t>() != kSchema || reader.number<std::uint32_t>() != 0) return std::nullopt;
+  Reader reader(bytes.substr(kUsageMagic.size()));
+  if (reader.number<std::uint32_t>() != kUsageSchema || reader.number<std::uint32_t>() != 0) return std::nullopt;
   Usage usage;
   usage.bytes = reader.number<std::uint64_t>();
   usage.entries = reader.number<std::uint64_t>();

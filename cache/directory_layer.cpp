@@ -9,15 +9,15 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "cache/modes.h"
 
 namespace quern::cache {
 namespace {
 
-constexpr std::uint32_t kDirectoryMode = 0700;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 28;  // more than any image; an upper bound for reads
 constexpr std::size_t kWhole = std::numeric_limits<std::size_t>::max();
 // A hit updates the stamp only if it is older than this: one more system call per hour and entry, not one per hit.
-constexpr std::int64_t kStampAge = std::int64_t{3600} * 1'000'000'000;
+constexpr std::int64_t kStampAge = 3600 * kSecond;
 
 // Absolute, so that the cache survives a chdir of the host; without a trailing "/" or "/.", which would follow a link.
 std::string clean(const std::string& dir) {

@@ -10,7 +10,7 @@
 namespace quern::cache {
 namespace {
 
-constexpr std::string_view kMagic = "\x89QUERN\r\n";
+constexpr std::string_view kEntryMagic = "\x89QUERN\r\n";
 constexpr std::size_t kHeaderBytes = 56;
 constexpr std::size_t kRowBytes = 16;
 constexpr std::uint64_t kPrewarmed = 1;
@@ -43,8 +43,8 @@ bool read_numbers(std::string_view bytes, std::map<std::string, std::int64_t>& t
 
 // Why the header is invalid; empty if it is valid.
 std::string header_fault(std::string_view bytes, std::uint64_t file_bytes) {
-  if (bytes.substr(0, kMagic.size()) != kMagic) return "not a quern entry: the first bytes differ";
-  Reader reader(bytes.substr(kMagic.size()));
+  if (bytes.substr(0, kEntryMagic.size()) != kEntryMagic) return "not a quern entry: the first bytes differ";
+  Reader reader(bytes.substr(kEntryMagic.size()));
   const auto schema = reader.number<std::uint32_t>();
   const auto sections = reader.number<std::uint32_t>();
   const auto size = reader.number<std::uint64_t>();
@@ -140,7 +140,7 @@ std::string serialize(const Entry& entry) {
                              entry.cubin, entry.ptx, entry.source,   entry.log};
   std::uint64_t size = kBodyStart + kChecksumBytes;
   for (const std::string_view section : sections) size += section.size();
-  std::string out(kMagic);
+  std::string out(kEntryMagic);
   out.reserve(static_cast<std::size_t>(size));
   put_number(out, kEntrySchema);
   put_number(out, static_cast<std::uint32_t>(kSections));
@@ -194,8 +194,8 @@ std::optional<Entry> parse_head(std::string_view head, std::uint64_t file_bytes,
 }
 
 bool begins_as_newer_schema(std::string_view beginning) {
-  if (beginning.size() < kHeaderBytes || beginning.substr(0, kMagic.size()) != kMagic) return false;
-  return Reader(beginning.substr(kMagic.size())).number<std::uint32_t>() > kEntrySchema;
+  if (beginning.size() < kHeaderBytes || beginning.substr(0, kEntryMagic.size()) != kEntryMagic) return false;
+  return Reader(beginning.substr(kEntryMagic.size())).number<std::uint32_t>() > kEntrySchema;
 }
 
 bool is_of_newer_schema(std::string_view bytes) { return begins_as_newer_schema(bytes) && checksum_holds(bytes); }

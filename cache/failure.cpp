@@ -8,20 +8,21 @@
 namespace quern::cache {
 namespace {
 
-constexpr std::string_view kMagic = "\x89QUERNF\n";
-constexpr std::uint32_t kSchema = 1;
-constexpr std::size_t kSections = 4;
-constexpr std::size_t kBodyStart = 8 + 4 + 4 + 8 + 8 + kSections * 8;
+constexpr std::string_view kFailureMagic = "\x89QUERNF\n";
+constexpr std::uint32_t kFailureSchema = 1;
+constexpr std::size_t kFailureSections = 4;
+constexpr std::size_t kFailureBodyStart = 8 + 4 + 4 + 8 + 8 + kFailureSections * 8;
 
 // Why the file as a whole is invalid; empty if it is valid.
 std::string whole_fault(std::string_view bytes) {
-  if (bytes.substr(0, kMagic.size()) != kMagic) return "not a quern failure: the first bytes differ";
-  Reader reader(bytes.substr(kMagic.size()));
+  if (bytes.substr(0, kFailureMagic.size()) != kFailureMagic) return "not a quern failure: the first bytes differ";
+  Reader reader(bytes.substr(kFailureMagic.size()));
   const auto schema = reader.number<std::uint32_t>();
   const auto zero = reader.number<std::uint32_t>();
   const auto size = reader.number<std::uint64_t>();
-  if (reader.failed() || bytes.size() < kBodyStart + kChecksumBytes) return cat("truncated: ", bytes.size(), " bytes");
-  if (schema != kSchema) return cat("schema ", schema, ", this reader knows ", kSchema);
+  if (reader.failed() || bytes.size() < kFailureBodyStart + kChecksumBytes)
+    return cat("truncated: ", bytes.size(), " bytes");
+  if (schema != kFailureSchema) return cat("schema ", schema, ", this reader knows ", kFailureSchema);
   if (zero != 0 || size != bytes.size()) return cat("size is ", bytes.size(), " bytes, ", size, " were written");
   return checksum_holds(bytes) ? "" : "the checksum differs";
 }
@@ -29,7 +30,7 @@ std::string whole_fault(std::string_view bytes) {
 bool read_failure(std::string_view bytes, Failure& failure) {
   Reader reader(bytes.substr(24, bytes.size() - 24 - kChecksumBytes));
   failure.created_unix_ns = reader.number<std::int64_t>();
-  std::array<std::uint64_t, kSections> sizes{};
+  std::array<std::uint64_t, kFailureSections> sizes{};
   for (std::uint64_t& size : sizes) size = reader.number<std::uint64_t>();
   failure.what = reader.take(sizes[0]);
   failure.who = reader.take(sizes[1]);
@@ -41,11 +42,12 @@ bool read_failure(std::string_view bytes, Failure& failure) {
 }  // namespace
 
 std::string serialize(const Failure& failure) {
-  const std::array<std::string_view, kSections> sections = {failure.what, failure.who, failure.sentence, failure.log};
-  std::uint64_t size = kBodyStart + kChecksumBytes;
+  const std::array<std::string_view, kFailureSections> sections = {failure.what, failure.who, failure.sentence,
+                                                                   failure.log};
+  std::uint64_t size = kFailureBodyStart + kChecksumBytes;
   for (const std::string_view section : sections) size += section.size();
-  std::string out(kMagic);
-  put_number(out, kSchema);
+  std::string out(kFailureMagic);
+  put_number(out, kFailureSchema);
   put_number(out, std::uint32_t{0});
   put_number(out, size);
   put_number(out, failure.created_unix_ns);

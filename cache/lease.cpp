@@ -9,14 +9,13 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "cache/modes.h"
 
 namespace quern::cache {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint32_t kDirectoryMode = 0700;
-constexpr std::uint32_t kFileMode = 0600;
 constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";  // one per kernel, shared by its containers
 constexpr std::uint64_t kMostBootId = 256;
 constexpr std::string_view kSuccessor = "+";  // suffix of the lease that follows an expired one

@@ -5,14 +5,14 @@
 
 #include "base/text.h"
 #include "cache/codec.h"
+#include "cache/modes.h"
 #include "quern/error.h"
 
 namespace quern::cache {
 namespace {
 
-constexpr std::string_view kMagic = "\x89QUERNP\n";
+constexpr std::string_view kPackMagic = "\x89QUERNP\n";
 constexpr std::uint32_t kSchemas[] = {1, 2};  // of the two forms
-constexpr std::uint32_t kFileMode = 0644;     // a pack is read by other users
 // Limits for sizes that are used before a checksum was verified: of the index, of an entry.
 constexpr std::uint64_t kFewestEntryBytes[] = {216, 20};  // of the two forms
 constexpr std::uint64_t kMostRows = 1 << 20;
@@ -23,7 +23,7 @@ auto place(const PackRow& row) { return std::tie(row.what_hash.bytes, row.who_ha
 constexpr std::size_t row_bytes(PackForm form) { return form == PackForm::plain ? kPackRowBytes : kCompressedRowBytes; }
 
 std::string header(PackForm form) {
-  std::string out(kMagic);
+  std::string out(kPackMagic);
   put_number(out, kSchemas[static_cast<int>(form)]);
   put_number(out, std::uint32_t{0});
   return out;
@@ -141,7 +141,7 @@ std::optional<std::uint64_t> pack_index_offset(std::string_view footer, std::uin
 
 std::optional<PackIndex> parse_pack_index(std::string_view header_bytes, std::string_view tail,
                                           std::uint64_t file_bytes, std::string* why_not) {
-  if (header_bytes.substr(0, kMagic.size()) != kMagic)
+  if (header_bytes.substr(0, kPackMagic.size()) != kPackMagic)
     return because(why_not, "not a quern pack: the first bytes differ");
   const auto form = form_of(header_bytes);
   if (!form) return because(why_not, "unknown schema; this reader knows 1 and 2");
@@ -170,7 +170,8 @@ std::optional<PackIndex> read_pack_index(FileSystem& files, int file, std::uint6
   if (form == PackForm::compressed && Zstd::open(why_not) == nullptr) return std::nullopt;
   const auto offset = pack_index_offset(tail, file_bytes, form, why_not);
   if (!offset) {
-    if (head.substr(0, kMagic.size()) != kMagic) return because(why_not, "not a quern pack: the first bytes differ");
+    if (head.substr(0, kPackMagic.size()) != kPackMagic)
+      return because(why_not, "not a quern pack: the first bytes differ");
     return std::nullopt;
   }
   tail.resize(static_cast<std::size_t>(file_bytes - *offset));
@@ -227,7 +228,7 @@ PackWriter::PackWriter(FileSystem& files, const std::string& path, std::chrono::
   } else {
     file_.emplace(files, path_, lock_.staging());
   }
-  check(file_->create(kFileMode));
+  check(file_->create(kPackMode));
 }
 
 void PackWriter::set_form(PackForm form) {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "cache/modes.h"
 #include "quern/error.h"
 
 namespace quern::cache {
@@ -14,7 +15,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint32_t kFileMode = 0644;  // a pack is read by other users
 constexpr std::chrono::milliseconds kLongestNap{20};
 
 std::string staging_of(const std::string& pack) {
@@ -49,7 +49,7 @@ PackLock::PackLock(FileSystem& files, const std::string& pack, std::chrono::mill
 // `seen` gets the status of the locked file. Its owner may have renamed it to the pack after we opened it and before we
 // locked it: then the staging name leads elsewhere by now.
 PackLock::Attempt PackLock::attempt(FileStatus* seen) {
-  file_ = std::make_unique<OpenFile>(files_, staging_, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, kFileMode);
+  file_ = std::make_unique<OpenFile>(files_, staging_, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, kPackMode);
   if (file_->error() != 0)
     throw Error(Code::io, Stage::store, cat("cannot create ", pack_, ": ", error_text(file_->error())));
   const int error = error_of(uninterrupted([&] { return files_.try_lock(file_->get()); }));

@@ -12,7 +12,7 @@
 namespace quern::cache {
 namespace {
 
-constexpr std::string_view kMagic = "\x89QUERN";  // of entries and failures
+constexpr std::string_view kAnyMagic = "\x89QUERN";  // of entries and failures
 constexpr std::size_t kBeginning = 8;
 
 Removal result_of(Services& services, const std::string& path, int error) {
@@ -25,7 +25,7 @@ Removal result_of(Services& services, const std::string& path, int error) {
 
 // After a power failure a file may have its size but only zeros as content.
 bool begins_as_ours(std::string_view bytes) {
-  return bytes.substr(0, kMagic.size()) == kMagic || bytes.find_first_not_of('\0') == std::string_view::npos;
+  return bytes.substr(0, kAnyMagic.size()) == kAnyMagic || bytes.find_first_not_of('\0') == std::string_view::npos;
 }
 
 // 0, an errno value, or EEXIST if the store did not write the content.

@@ -8,13 +8,11 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "cache/modes.h"
 
 namespace quern::cache {
 namespace {
 
-constexpr std::uint32_t kDirectoryMode = 0700;
-constexpr std::uint32_t kFileMode = 0600;
-constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr int kAttempts = 4;
 
 constexpr std::string_view kTag =

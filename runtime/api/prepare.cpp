@@ -64,9 +64,9 @@ class ImagesInMaking {
 
 // One deadline for all images of a prepare, starting now.
 cache::Patience patience_of(const RuntimeState& state) {
-  using Clock = std::chrono::steady_clock;
   const std::chrono::duration<double> wait(*state.options.cache.wait_seconds);
-  return {Clock::now() + std::chrono::duration_cast<Clock::duration>(wait), {}};
+  const auto now = std::chrono::steady_clock::now();
+  return {now + std::chrono::duration_cast<std::chrono::steady_clock::duration>(wait), {}};
 }
 
 std::shared_ptr<const Library> load_image(RuntimeState& state, const Context& context, const ObtainedImage& image) {

@@ -146,8 +146,8 @@ void by_name(Search& search) {
   }
 }
 
-using Step = void (*)(Search& search, const Environment& environment);
-constexpr Step kSteps[] = {
+using SearchStep = void (*)(Search& search, const Environment& environment);
+constexpr SearchStep kSteps[] = {
     [](Search& search, const Environment&) { already_loaded(search); },
     [](Search& search, const Environment& environment) {
       search.python_prefix(environment[Variable::virtual_env], "NVIDIA wheel in VIRTUAL_ENV");
@@ -199,7 +199,7 @@ std::vector<NvrtcCandidate> find_nvrtc(const std::string& explicit_path, const E
     search.file(explicit_path, "given by option or QUERN_NVRTC");
     return search.candidates;
   }
-  for (const Step step : kSteps) {
+  for (const SearchStep step : kSteps) {
     step(search, environment);
     if (search.done()) break;
   }

@@ -26,7 +26,7 @@ constexpr std::string_view kElf{"\x7f\x45\x4c\x46", 4};  // the magic at the sta
 
 // No -march: an image may be used on another machine. -O1 compiles twice as fast as -O2, and its code runs as fast
 // here.
-constexpr const char* kOptions[] = {
+constexpr const char* kHostOptions[] = {
     "-std=c++20",
     "-O1",
     "-w",                      // the template's pragmas are nvcc's
@@ -176,7 +176,7 @@ std::shared_ptr<const HostCompiler::Found> HostCompiler::found_unchanged() {
 }
 
 std::vector<std::string> HostCompiler::options(const Target& target, bool lineinfo) {
-  std::vector<std::string> options(std::begin(kOptions), std::end(kOptions));
+  std::vector<std::string> options(std::begin(kHostOptions), std::end(kHostOptions));
   options.push_back(cat("-DQUERN_HOST_ARCH=", target.arch));
   if (lineinfo) options.emplace_back("-g1");
   return options;

@@ -16,7 +16,7 @@ struct OptionRow {
   int since;
   bool key;
 };
-constexpr OptionRow kOptions[] = {
+constexpr OptionRow kNvrtcOptions[] = {
     {"--std=c++17", 0, true},
     {"--fmad=false", 0, true},        // templates write fma explicitly
     {"--ptxas-options=-v", 0, true},  // resources are parsed from the log
@@ -220,7 +220,7 @@ void NvrtcCompiler::check_identity() {
 
 std::vector<std::string> NvrtcCompiler::options(const Target& target, bool lineinfo, int version) {
   std::vector<std::string> options = {cat("--gpu-architecture=", target.text())};
-  for (const OptionRow& row : kOptions) {
+  for (const OptionRow& row : kNvrtcOptions) {
     const bool wanted = version == 0 ? row.key : version >= row.since;
     if (wanted) options.emplace_back(row.text);
   }

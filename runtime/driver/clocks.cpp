@@ -12,7 +12,7 @@ namespace quern {
 namespace {
 
 // From NVML's reference: argument values, the clock types that are read, and the bits of the throttle reasons.
-using Device = struct nvmlDevice_st*;
+using NvmlDevice = struct nvmlDevice_st*;
 constexpr int kSuccess = 0;
 constexpr int kSmClock = 1;
 constexpr int kMemoryClock = 2;
@@ -47,7 +47,7 @@ class Nvml {
 
   ClockRates read(const std::string& pci) const {
     ClockRates clocks;
-    Device device = nullptr;
+    NvmlDevice device = nullptr;
     unsigned number = 0;
     unsigned long long reasons = 0;
     if (!ready_ || by_pci_(pci.c_str(), &device) != kSuccess) return clocks;
@@ -70,10 +70,10 @@ class Nvml {
   bool ready_ = false;
   int (*init_)() = nullptr;
   int (*shutdown_)() = nullptr;
-  int (*by_pci_)(const char*, Device*) = nullptr;
-  int (*clock_)(Device, int, unsigned*) = nullptr;
-  int (*power_limit_)(Device, unsigned*) = nullptr;
-  int (*reasons_)(Device, unsigned long long*) = nullptr;
+  int (*by_pci_)(const char*, NvmlDevice*) = nullptr;
+  int (*clock_)(NvmlDevice, int, unsigned*) = nullptr;
+  int (*power_limit_)(NvmlDevice, unsigned*) = nullptr;
+  int (*reasons_)(NvmlDevice, unsigned long long*) = nullptr;
 };
 
 // "00000000:1B:00.0"; empty if the driver does not report it.

@@ -86,11 +86,11 @@ void fill_places(DType type, std::int64_t count, std::int64_t places, std::uint6
 }  // namespace
 
 bool generate(const Rope& p, int operand, std::uint64_t seed, void* data) {
-  if (operand == kReport) return common::write_integer(i64, data, 0, -1), true;
+  if (operand == kReport) return common::write_integer(DType::i64, data, 0, -1), true;
   if (operand == kCuSeqlens) return fill_sequences(p, seed, static_cast<std::int32_t*>(data)), true;
   if (operand == kAngles) return fill_angles(p, seed, static_cast<float*>(data)), true;
   if (operand == kSlots) return fill_places(p.index, batches(p) * p.seq, p.cache_pages * p.page_size, seed, data), true;
-  if (operand == kPages) return fill_places(i32, p.batch * p.max_pages, p.cache_pages, seed, data), true;
+  if (operand == kPages) return fill_places(DType::i32, p.batch * p.max_pages, p.cache_pages, seed, data), true;
   if (operand == kQScale || operand == kKScale || operand == kVScale)
     return *static_cast<float*>(data) = mx::given_scale(seed), true;
   if (operand == kPositions) return fill_positions(p, seed, data), true;

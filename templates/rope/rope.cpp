@@ -81,7 +81,7 @@ Layout positions_layout(const Rope& p) {
   return Layout::matrices(p.index, axes(p), p.batch, p.seq, is_open(p) ? 0 : p.batch * p.seq, row);
 }
 Layout cu_seqlens_layout(const Rope& p) {
-  return Layout::list(is_packed(p) ? i32 : DType::none, p.batch == kOpen ? kOpen : p.batch + 1);
+  return Layout::list(is_packed(p) ? DType::i32 : DType::none, p.batch == kOpen ? kOpen : p.batch + 1);
 }
 template <int T>
 Layout scale_layout(const Rope& p) {
@@ -98,9 +98,11 @@ Layout slots_layout(const Rope& p) {
 }
 Layout pages_layout(const Rope& p) {
   if (p.cache != RopeCache::pages) return {};
-  return Layout::matrix(i32, p.batch, p.max_pages, p.max_pages);
+  return Layout::matrix(DType::i32, p.batch, p.max_pages, p.max_pages);
 }
-Layout report_layout(const Rope& p) { return Layout::list(p.beyond == RopeBeyond::report ? i64 : DType::none, 1); }
+Layout report_layout(const Rope& p) {
+  return Layout::list(p.beyond == RopeBeyond::report ? DType::i64 : DType::none, 1);
+}
 
 template <Layout (*F)(const Rope&)>
 constexpr auto layout = &layout_of<Rope, F>;
@@ -159,7 +161,7 @@ struct RopeFamily {
                    "which pairs a section has, and which entries of the table"),
       integer_field("cp_size", offsetof(Rope, cp_size), 1, 1 << 16,
                     "ranks that share each sequence; seq is what one of them has"),
-      dtype_field("index", offsetof(Rope, index), only(i32) | only(i64), "type of positions"),
+      dtype_field("index", offsetof(Rope, index), only(DType::i32) | only(DType::i64), "type of positions"),
       choice_field("beyond", offsetof(Rope, beyond), kBeyonds, "what a position outside of the table gives"),
       choice_field("place", offsetof(Rope, place), kPlaces, "in_place: q_out and k_out hold the input"),
       choice_field("values", offsetof(Rope, values), kValues, "copied: v goes to v_out as it is"),
@@ -302,9 +304,9 @@ struct RopeFamily {
 
   static Table<Scalar> scalars() {
     static constexpr Scalar kScalars[] = {
-        {"offset", offsetof(RopeArgs, offset), "added to every position", nullptr, i64},
+        {"offset", offsetof(RopeArgs, offset), "added to every position", nullptr, DType::i64},
         {"cp_rank", offsetof(RopeArgs, cp_rank), "the rank whose chunks of each sequence are here, of cp_size above 1",
-         &is_so<Rope, has_chunks>, i64},
+         &is_so<Rope, has_chunks>, DType::i64},
     };
     return kScalars;
   }

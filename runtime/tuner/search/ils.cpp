@@ -74,7 +74,7 @@ constexpr int kSample = 20;
 constexpr int kStarts = 3;
 constexpr int kKickedAxes = 2;
 constexpr int kKicks = 8;  // candidates offered to the backend at a time
-constexpr int kTries = 200;
+constexpr int kKickTries = 200;
 
 class IteratedLocalSearch {
  public:
@@ -121,7 +121,7 @@ class IteratedLocalSearch {
   // Kicks to points that are not known; if there are none, a random one.
   std::vector<int> kicks() {
     std::vector<int> points;
-    for (int i = 0; i < kTries && points.size() < kKicks; ++i) {
+    for (int i = 0; i < kKickTries && points.size() < kKicks; ++i) {
       const int point = kick();
       if (point >= 0 && !history_.knows(point)) points.push_back(point);
     }

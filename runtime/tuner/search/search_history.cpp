@@ -8,7 +8,7 @@ namespace {
 
 // More than any backend compiles ahead.
 constexpr std::size_t kShown = 64;
-constexpr int kTries = 64;
+constexpr int kDrawTries = 64;
 
 }  // namespace
 
@@ -53,7 +53,7 @@ bool SearchHistory::all_of(const std::vector<int>& points) {
 }
 
 int SearchHistory::unknown(Random& random) const {
-  for (int i = 0; i < kTries; ++i) {
+  for (int i = 0; i < kDrawTries; ++i) {
     const int point = random.below(known_.size());
     if (!knows(point)) return point;
   }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "tuner/space/refuse.h"
 
 namespace quern {
 namespace {
@@ -15,8 +16,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr double kFailed = std::numeric_limits<double>::infinity();
-
-[[noreturn]] void refuse(std::string sentence) { throw Error(Code::bad_input, Stage::tool, std::move(sentence)); }
 
 // A parser's message without its own prefix.
 std::string reason(const Json::exception& error) {

@@ -4,11 +4,10 @@
 #include <set>
 
 #include "base/text.h"
+#include "tuner/space/refuse.h"
 
 namespace quern {
 namespace {
-
-[[noreturn]] void refuse(std::string sentence) { throw Error(Code::bad_input, Stage::tool, std::move(sentence)); }
 
 int place_of(const Axis& axis, std::string_view value) {
   const auto found = std::find(axis.values.begin(), axis.values.end(), value);

@@ -11,7 +11,6 @@ namespace quern {
 namespace {
 
 constexpr double kFailed = std::numeric_limits<double>::infinity();
-constexpr std::chrono::milliseconds kPollInterval{20};  // for stop requests
 
 }  // namespace
 

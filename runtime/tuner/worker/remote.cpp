@@ -9,7 +9,6 @@ namespace quern {
 namespace {
 
 constexpr std::chrono::milliseconds kExitTimeout{2000};  // from the end of a worker's output to its exit
-constexpr std::chrono::milliseconds kPollInterval{20};   // for stop requests
 
 double seconds(std::chrono::milliseconds limit) { return std::chrono::duration<double>(limit).count(); }
 

@@ -32,6 +32,8 @@ class Stopped : public Error {
  public:
   Stopped() : Error(Code::unsupported, Stage::tool, "the sweep was stopped") {}
 };
+// How soon a request to stop is noticed.
+inline constexpr std::chrono::milliseconds kPollInterval{20};
 
 // Where a worker finds the compilers; "": it searches for itself.
 struct WorkerLibraries {

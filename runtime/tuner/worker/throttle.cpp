@@ -12,8 +12,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kPollInterval{20};  // for a stop request, and whether to continue
-
 // Measures the time of a call in its scope, and sets the rest that must follow.
 class RestAfter {
  public:

@@ -210,7 +210,7 @@ class Bench : public Command {
   bool json_ = false;
 };
 
-const Registration<Bench> registration("bench", "Kernel, host and compile times, with their floors");
+const Registration<Bench> register_bench("bench", "Kernel, host and compile times, with their floors");
 
 }  // namespace
 }  // namespace quern::tool

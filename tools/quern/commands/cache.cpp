@@ -367,7 +367,7 @@ class Cache : public Command {
   CacheArguments given_;
 };
 
-const Registration<Cache> registration("cache", "The image cache on disk: contents, cache hits and misses, packs");
+const Registration<Cache> register_cache("cache", "The image cache on disk: contents, cache hits and misses, packs");
 
 }  // namespace
 

@@ -227,7 +227,8 @@ class Completion : public Command {
   bool names_variables() const override { return true; }
 };
 
-const Registration<Completion> registration("completion", "Completion of commands, options and problems for a shell");
+const Registration<Completion> register_completion("completion",
+                                                   "Completion of commands, options and problems for a shell");
 
 }  // namespace
 }  // namespace quern::tool

@@ -189,7 +189,7 @@ class Describe : public Command {
   bool json_ = false;
 };
 
-const Registration<Describe> registration("describe", "A family's fields, operands, tuning space and images");
+const Registration<Describe> register_describe("describe", "A family's fields, operands, tuning space and images");
 
 }  // namespace
 }  // namespace quern::tool

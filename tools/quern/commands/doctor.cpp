@@ -264,8 +264,8 @@ class Doctor : public Command {
   Value::Texts problems_;
 };
 
-const Registration<Doctor> registration("doctor",
-                                        "Driver, compiler, cache and environment: what was found, and what is wrong");
+const Registration<Doctor> register_doctor(
+    "doctor", "Driver, compiler, cache and environment: what was found, and what is wrong");
 
 }  // namespace
 }  // namespace quern::tool

@@ -172,7 +172,7 @@ class Inspect : public Command {
   bool json_ = false;
 };
 
-const Registration<Inspect> registration("inspect", "Source, PTX, resources, accesses and occupancy of each image");
+const Registration<Inspect> register_inspect("inspect", "Source, PTX, resources, accesses and occupancy of each image");
 
 }  // namespace
 }  // namespace quern::tool

@@ -25,7 +25,7 @@ class List : public Command {
   bool json_ = false;
 };
 
-const Registration<List> registration("list", "The families");
+const Registration<List> register_list("list", "The families");
 
 }  // namespace
 }  // namespace quern::tool

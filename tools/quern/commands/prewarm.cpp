@@ -250,7 +250,7 @@ class Prewarm : public Command {
   bool json_ = false;
 };
 
-const Registration<Prewarm> registration("prewarm", "Compiles problems ahead of time; needs no GPU");
+const Registration<Prewarm> register_prewarm("prewarm", "Compiles problems ahead of time; needs no GPU");
 
 }  // namespace
 }  // namespace quern::tool

@@ -308,7 +308,7 @@ class Run : public Command {
   bool json_ = false;
 };
 
-const Registration<Run> registration("run", "Specializes, compiles, launches and times a problem");
+const Registration<Run> register_run("run", "Specializes, compiles, launches and times a problem");
 
 }  // namespace
 }  // namespace quern::tool

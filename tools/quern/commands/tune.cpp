@@ -168,8 +168,8 @@ class Tune : public Command {
   ReplayRequest replay_;
 };
 
-const Registration<Tune> registration("tune",
-                                      "Search for the fastest config, on devices or in a saved space; report on it");
+const Registration<Tune> register_tune("tune",
+                                       "Search for the fastest config, on devices or in a saved space; report on it");
 
 }  // namespace
 }  // namespace quern::tool

@@ -11,7 +11,7 @@
 namespace quern::tool {
 namespace {
 
-struct Subject {
+struct SavedFile {
   std::string file;  // name without its folder
   SavedSpace saved;
 };
@@ -23,8 +23,8 @@ std::vector<const StrategyRow*> chosen(const std::vector<std::string>& names) {
   return rows;
 }
 
-std::vector<Subject> read_all(const std::vector<std::string>& files) {
-  std::vector<Subject> subjects;
+std::vector<SavedFile> read_all(const std::vector<std::string>& files) {
+  std::vector<SavedFile> subjects;
   for (const std::string& file : files)
     subjects.push_back({std::filesystem::path(file).filename().string(), read_saved_space(file, read_text_file(file))});
   return subjects;
@@ -42,7 +42,7 @@ Row row_of(const std::string& file, std::size_t points, int failed, const char* 
 }
 
 // The rows of one strategy.
-void add_rows(RowPrinter& printer, const std::vector<Subject>& subjects, const StrategyRow& strategy, int seeds) {
+void add_rows(RowPrinter& printer, const std::vector<SavedFile>& subjects, const StrategyRow& strategy, int seeds) {
   std::vector<ReplayScore> scores;
   std::size_t points = 0;
   int failed = 0;
@@ -60,7 +60,7 @@ void add_rows(RowPrinter& printer, const std::vector<Subject>& subjects, const S
 
 int run_replay(const ReplayRequest& request) {
   const std::vector<const StrategyRow*> strategies = chosen(request.strategies);
-  const std::vector<Subject> subjects = read_all(request.files);
+  const std::vector<SavedFile> subjects = read_all(request.files);
   RowPrinter printer("quern.tune.replay/1", request.json);
   for (const StrategyRow* strategy : strategies) add_rows(printer, subjects, *strategy, request.seeds);
   printer.finish();

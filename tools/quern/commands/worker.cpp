@@ -14,8 +14,8 @@ class Worker : public Command {
   bool names_variables() const override { return true; }  // its parent has reported them
 };
 
-const Registration<Worker> registration("worker",
-                                        "Compiles and runs the candidates of a sweep; `quern tune` starts it");
+const Registration<Worker> register_worker("worker",
+                                           "Compiles and runs the candidates of a sweep; `quern tune` starts it");
 
 }  // namespace
 }  // namespace quern::tool

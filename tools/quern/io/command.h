@@ -56,7 +56,7 @@ struct CommandRow {
 // Sorted by name.
 std::vector<CommandRow>& commands();
 
-// At namespace scope of the command's file: const Registration<Doctor> registration("doctor", "…");
+// At namespace scope of the command's file: const Registration<Doctor> register_doctor("doctor", "…");
 template <class C>
 struct Registration {
   Registration(const char* name, const char* sentence) {

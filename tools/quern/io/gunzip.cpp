@@ -13,7 +13,7 @@
 namespace quern::tool {
 namespace {
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+[[noreturn]] void cannot_read(const std::string& path, const std::string& why) {
   throw Error(Code::bad_input, Stage::tool, cat(text_file_name(path), ": ", why));
 }
 
@@ -35,10 +35,11 @@ std::string text_file_name(const std::string& path) { return path == "-" ? "stan
 std::string read_text_file(const std::string& path) {
   std::error_code error;
   const bool is_stdin = path == "-";
-  if (!is_stdin && !std::filesystem::exists(path, error)) refuse(path, "no such file");
-  if (!is_stdin && std::filesystem::is_directory(path, error)) refuse(path, "this is a directory; name a file in it");
+  if (!is_stdin && !std::filesystem::exists(path, error)) cannot_read(path, "no such file");
+  if (!is_stdin && std::filesystem::is_directory(path, error))
+    cannot_read(path, "this is a directory; name a file in it");
   const std::unique_ptr<gzFile_s, Close> file(is_stdin ? gzdopen(dup(STDIN_FILENO), "rb") : gzopen(path.c_str(), "rb"));
-  if (!file) refuse(path, std::strerror(errno));
+  if (!file) cannot_read(path, std::strerror(errno));
   std::string text;
   std::string buffer(1 << 20, '\0');
   int got = 0;
@@ -48,8 +49,8 @@ std::string read_text_file(const std::string& path) {
   gzerror(file.get(), &code);
   // Reads a truncated stream up to its end; zlib then reports Z_BUF_ERROR.
   if (got < 0 || code == Z_BUF_ERROR)
-    refuse(path,
-           cat("its gzipped data is truncated or damaged after ", text.size(), " bytes of text: ", reason(file.get())));
+    cannot_read(path, cat("its gzipped data is truncated or damaged after ", text.size(),
+                          " bytes of text: ", reason(file.get())));
   return text;
 }
 

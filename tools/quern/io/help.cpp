@@ -132,7 +132,7 @@ class Help : public Command {
   bool man_ = false;
 };
 
-const Registration<Help> registration("help", "Shows the arguments of a command");
+const Registration<Help> register_help("help", "Shows the arguments of a command");
 
 }  // namespace
 }  // namespace quern::tool

@@ -9,7 +9,7 @@
 namespace quern::tool {
 namespace {
 
-using Json = nlohmann::json;
+using Parsed = nlohmann::json;
 
 // Far more than a problem takes: what is wrong with a line is shown with it.
 constexpr std::size_t kMostLineBytes = 16384;
@@ -24,7 +24,7 @@ constexpr std::array<Member, 4> kMembers = {{{"problem", &ManifestItem::problem}
                                              {"config", &ManifestItem::config}}};
 
 // "" or the error.
-std::string set_member(const std::string& name, const Json& value, ManifestItem& item) {
+std::string set_member(const std::string& name, const Parsed& value, ManifestItem& item) {
   for (const Member& member : kMembers) {
     if (name != member.name) continue;
     if (!value.is_string()) return cat(name, " is not a string");
@@ -34,7 +34,7 @@ std::string set_member(const std::string& name, const Json& value, ManifestItem&
   return cat("\"", name, "\" is unknown; a line has problem, arch or device_model, and config");
 }
 
-std::string fill(const Json& object, ManifestItem& item) {
+std::string fill(const Parsed& object, ManifestItem& item) {
   if (!object.is_object()) return "it is not a JSON object";
   for (const auto& [name, value] : object.items()) {
     if (std::string reason = set_member(name, value, item); !reason.empty()) return reason;
@@ -50,17 +50,17 @@ std::string parse_line(std::string_view line, ManifestItem& item) {
     return cat("it has ", line.size(), " bytes, and ", kMostLineBytes, " are the most; give each problem a line");
   std::set<std::string> names;
   std::string twice;
-  const auto note_names = [&](int depth, Json::parse_event_t event, const Json& parsed) {
-    if (depth == 1 && event == Json::parse_event_t::key && !names.insert(parsed.get<std::string>()).second)
+  const auto note_names = [&](int depth, Parsed::parse_event_t event, const Parsed& parsed) {
+    if (depth == 1 && event == Parsed::parse_event_t::key && !names.insert(parsed.get<std::string>()).second)
       twice = parsed.get<std::string>();
     return true;
   };
   try {
-    const Json object = Json::parse(line, note_names);
+    const Parsed object = Parsed::parse(line, note_names);
     return twice.empty() ? fill(object, item) : cat("it has ", twice, " twice");
-  } catch (const Json::parse_error& error) {
+  } catch (const Parsed::parse_error& error) {
     return cat("invalid JSON at byte ", error.byte);
-  } catch (const Json::out_of_range&) {
+  } catch (const Parsed::out_of_range&) {
     return "it has a number that is too large";
   }
 }

@@ -14,7 +14,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, ".npy files are read and written in memory order");
 
-constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::string_view kNpyMagic = "\x93NUMPY";
 constexpr std::uint32_t kMaxHead = 1 << 20;  // real ones have a few hundred bytes
 constexpr std::size_t kMaxRank = 32;         // NumPy's own limit before version 2
 
@@ -191,7 +191,7 @@ std::uint32_t little_endian(std::string_view bytes) {
 // The dictionary's text. `header.data_offset` is its end.
 std::string read_head(std::ifstream& file, NpyHeader& header) {
   const std::string start = read_some(file, 8);
-  if (start.size() != 8 || start.compare(0, kMagic.size(), kMagic) != 0)
+  if (start.size() != 8 || start.compare(0, kNpyMagic.size(), kNpyMagic) != 0)
     refuse(header.path, "not a .npy file: it does not start with \\x93NUMPY; numpy.save writes one");
   const int version = static_cast<unsigned char>(start[6]);
   if (version < 1 || version > 3) refuse(header.path, cat(".npy version ", version, " is unknown; known are 1 to 3"));
@@ -238,7 +238,7 @@ std::string head_text(const Layout& layout) {
   std::string head = cat("{'descr': '", npy_types(layout.dtype).front(),
                          "', 'fortran_order': False, 'shape': ", shape_text(shape_of(layout)), ", }");
   // The data is aligned to 64 bytes, as in NumPy; the header ends with a newline.
-  const std::size_t before = kMagic.size() + 4;
+  const std::size_t before = kNpyMagic.size() + 4;
   head.append(63 - (before + head.size()) % 64, ' ');
   return head + "\n";
 }
@@ -311,7 +311,7 @@ void read_npy_data(const NpyHeader& header, const Layout& layout, std::byte* mem
 
 std::string npy_bytes(const Layout& layout, const std::byte* memory) {
   const std::string head = head_text(layout);
-  std::string out(kMagic);
+  std::string out(kNpyMagic);
   out += '\x01';
   out += '\0';
   out += static_cast<char>(head.size() & 0xff);

@@ -27,18 +27,18 @@ std::string against_first(const Difference& d) {
 // ---- Head to head
 
 // A config with its times in both sweeps, if measured.
-struct Row {
+struct ConfigTimes {
   const char* name;
   int first = -1;
   int second = -1;
 };
 
-Row row_of_first(const Comparison& c, const char* name, int index) {
+ConfigTimes row_of_first(const Comparison& c, const char* name, int index) {
   const Pair* const pair = index < 0 ? nullptr : c.of_first(index);
   return {name, index, pair == nullptr ? -1 : pair->second};
 }
 
-Row row_of_second(const Comparison& c, const char* name, int index) {
+ConfigTimes row_of_second(const Comparison& c, const char* name, int index) {
   const Pair* const pair = index < 0 ? nullptr : c.of_second(index);
   return {name, pair == nullptr ? -1 : pair->first, index};
 }
@@ -52,7 +52,7 @@ std::string behind_cell(const SweepView& view, int index) {
   return number_cell(index < 0 ? std::string(kDash) : number_text(100 * (view.us(index) / view.us(view.best) - 1), 1));
 }
 
-std::string row_html(const Comparison& c, const Row& row) {
+std::string row_html(const Comparison& c, const ConfigTimes& row) {
   if (row.first < 0 && row.second < 0) return "";
   const SweepView& holder = row.first >= 0 ? *c.first : *c.second;
   const std::string& config = holder.at(row.first >= 0 ? row.first : row.second).trial->config;
@@ -165,8 +165,6 @@ std::string environments(const Comparison& c) {
   rows += fact_row("Configs tried", count_text(c.first->evaluations), count_text(c.second->evaluations));
   return table(head_cell("", "") + head_cell("", "first") + head_cell("", "second"), rows);
 }
-
-std::string heading(std::string_view text) { return text_element("h3", "", text); }
 
 }  // namespace
 

@@ -89,16 +89,17 @@ std::string head_line(const std::vector<std::string>& axes) {
   return line_of(cells);
 }
 
-struct Row {
+struct Evaluated {
   const SweepTrial* trial;
   int evaluation;
 };
 
-std::vector<Row> rows_of(const SweepView& view) {
-  std::vector<Row> rows;
+std::vector<Evaluated> rows_of(const SweepView& view) {
+  std::vector<Evaluated> rows;
   for (const Timed& timed : view.timed) rows.push_back({timed.trial, timed.evaluation});
   for (std::size_t i = 0; i < view.failed.size(); ++i) rows.push_back({view.failed[i], view.failed_evaluations[i]});
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.evaluation < b.evaluation; });
+  std::sort(rows.begin(), rows.end(),
+            [](const Evaluated& a, const Evaluated& b) { return a.evaluation < b.evaluation; });
   return rows;
 }
 
@@ -109,7 +110,7 @@ std::string csv_of(const std::vector<Journal>& journals) {
   std::string text = head_line(axes);
   for (const Journal& journal : journals) {
     const SweepView view = view_of(journal, 0);
-    for (const Row& row : rows_of(view)) text += row_of(view, *row.trial, row.evaluation, axes);
+    for (const Evaluated& row : rows_of(view)) text += row_of(view, *row.trial, row.evaluation, axes);
   }
   return text;
 }

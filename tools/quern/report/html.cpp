@@ -72,6 +72,8 @@ std::string text_element(std::string_view name, std::string_view attributes, std
   return element(name, attributes, escape(text));
 }
 
+std::string heading(std::string_view text) { return text_element("h3", "", text); }
+
 std::string number_text(double value, int digits) {
   const std::string text = fixed(std::abs(value), digits);
   const bool zero = text.find_first_not_of("0.") == std::string::npos;

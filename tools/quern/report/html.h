@@ -16,6 +16,7 @@ std::string script_string(std::string_view text);
 // <name attributes>body</name>; `attributes` and `body` are already HTML.
 std::string element(std::string_view name, std::string_view attributes, std::string_view body);
 std::string text_element(std::string_view name, std::string_view attributes, std::string_view text);
+std::string heading(std::string_view text);  // of a part of a section
 
 // Numbers for people: with a real minus sign, and a no-break space before the unit.
 std::string number_text(double value, int digits);

@@ -133,8 +133,6 @@ std::string where_and_when(const SweepHead& head) {
   return join(parts, " · ");
 }
 
-std::string heading(std::string_view text) { return text_element("h3", "", text); }
-
 std::string charts_part(const SweepView& view) {
   const std::string effects = effect_charts(view);
   std::string out = heading("The search");

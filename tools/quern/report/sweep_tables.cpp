@@ -12,12 +12,12 @@ namespace {
 
 // ---- Failures
 
-struct Kind {
+struct Failures {
   int count = 0;
   const SweepTrial* example = nullptr;
 };
 
-std::string failure_rows(const std::array<Kind, kFailureKindCount>& kinds) {
+std::string failure_rows(const std::array<Failures, kFailureKindCount>& kinds) {
   std::vector<int> order;
   for (int i = 0; i < kFailureKindCount; ++i) {
     if (kinds[static_cast<std::size_t>(i)].count > 0) order.push_back(i);
@@ -27,7 +27,7 @@ std::string failure_rows(const std::array<Kind, kFailureKindCount>& kinds) {
   });
   std::string rows;
   for (const int i : order) {
-    const Kind& kind = kinds[static_cast<std::size_t>(i)];
+    const Failures& kind = kinds[static_cast<std::size_t>(i)];
     const std::string example = cat(escape(kind.example->why), "<br>", text_element("code", "", kind.example->config));
     rows += element("tr", "",
                     cat(cell("nowrap", kFailureKinds[i].name), number_cell(count_text(kind.count)),
@@ -99,9 +99,9 @@ std::string config_table(const SweepView& view) {
 
 std::string failures_part(const SweepView& view) {
   if (view.failed.empty()) return "<p>No config failed.</p>";
-  std::array<Kind, kFailureKindCount> kinds;
+  std::array<Failures, kFailureKindCount> kinds;
   for (const SweepTrial* trial : view.failed) {
-    Kind& kind = kinds[static_cast<std::size_t>(*trial->failure)];
+    Failures& kind = kinds[static_cast<std::size_t>(*trial->failure)];
     if (kind.count++ == 0) kind.example = trial;
   }
   const std::string head = cat(head_cell("", "kind"), head_cell("n", "configs"), head_cell("", "what it means"),

@@ -22,7 +22,7 @@ constexpr std::uint32_t kUsageSchema = 2;
 constexpr std::size_t kUsageBytes = 88;
 constexpr std::chrono::seconds kLongestWait{2};
 constexpr std::uint64_t kAdmittedBetweenLooks = 4096;
-constexpr std::int64_t kBetweenLooks = 24 * 3600 * kSecond;
+constexpr std::int64_t kBetweenLooks = kSecond * 3600 * 24;
 
 // One eviction step scans and removes this much, so that another writer waits for it only briefly: a scan of 100,000
 // files takes seconds. Folders are named by hashes, so consecutive ones are a random sample.

@@ -11,9 +11,9 @@ namespace quern::mxfp8 {
 namespace {
 
 constexpr std::int64_t kMostRows = kBand;
-constexpr std::int64_t kMostData = 256;       // bytes of a thread: 64 registers
-constexpr std::int64_t kUsualData = 128;      // so that a multiprocessor has half of its threads
-constexpr std::int64_t kMostRun = 48 * 1024;  // shared memory that every kernel may use
+constexpr std::int64_t kMostData = 256;                     // bytes of a thread: 64 registers
+constexpr std::int64_t kUsualData = 128;                    // so that a multiprocessor has half of its threads
+constexpr std::int64_t kMostRun = std::int64_t{48} * 1024;  // shared memory that every kernel may use
 
 // What a thread has room for. Few classes, since each is an image.
 std::int32_t room_of_rows(const Mxfp8& p) {
@@ -55,7 +55,7 @@ bool has_short_columns(const Mxfp8& p) {
 }
 
 bool columns_fit_registers(const Mxfp8& p, const Target&, const Config& c) {
-  return c[kForm] != kColumns || !has_short_columns(p) || room_of_rows(p) * c[kVector] <= kMostData;
+  return c[kForm] != kColumns || !has_short_columns(p) || std::int64_t{room_of_rows(p)} * c[kVector] <= kMostData;
 }
 bool columns_fit_shared(const Mxfp8& p, const Target&, const Config& c) {
   return c[kForm] != kColumns || !has_short_columns(p) || run_bytes(p, c, c[kThreads]) <= kMostRun;

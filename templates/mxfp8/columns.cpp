@@ -22,7 +22,7 @@ std::int32_t room_of_rows(const Mxfp8& p) {
 
 std::int64_t thread_columns(const Mxfp8& p, const Config& c) { return c[kVector] / source_bytes(p); }
 
-// Its bytes, those before it in its first unit, and the gaps between its words of 128 bytes.
+// Shared memory of a thread block: its run of lines, up to 15 bytes before it, and a gap of 4 after every 128.
 std::int64_t run_bytes(const Mxfp8& p, const Config& c, std::int64_t threads) {
   const std::int64_t bytes = threads * thread_columns(p, c) * matrix_of(p).rows + 16;
   return bytes + bytes / 128 * 4 + 4;
@@ -34,8 +34,8 @@ std::int64_t blocks_of_matrix(const Mxfp8& p, const Config& c, std::int64_t thre
   return pieces(blocked(p) ? round_up_to(cols, 128) : cols, threads * thread_columns(p, c));
 }
 
-// Those of the config, unless a matrix has columns for half of them only, or multiprocessors would have less than two
-// blocks each.
+// Those of the config, unless a matrix has columns for half of them only, or multiprocessors would have fewer than
+// two blocks each.
 std::int64_t threads_of(const Mxfp8& p, const Config& c, const DeviceModel& model) {
   std::int64_t threads = c[kThreads];
   const auto blocks = [&](std::int64_t count) { return blocks_of_matrix(p, c, count); };

@@ -59,7 +59,7 @@ struct Angle {
   float sin;
 };
 
-// Those of a pair's two elements, which are the same but for table=angles.
+// Those of a pair's two elements, which are the same except with table=angles.
 struct Angles {
   Angle first, second;
 };

@@ -25,8 +25,6 @@ constexpr const char* kValues[] = {QUERN_ROPE_VALUES(QUERN_CHOICE_NAME) nullptr}
 constexpr const char* kQuantized[] = {QUERN_ROPE_QUANTIZED(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kCaches[] = {QUERN_ROPE_CACHES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kScales[] = {QUERN_ROPE_SCALES(QUERN_CHOICE_NAME) nullptr};
-constexpr const char* kScaleModes[] = {QUERN_SCALE_MODES(QUERN_CHOICE_NAME) nullptr};
-constexpr const char* kScalePolicies[] = {QUERN_SCALE_POLICIES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kPlaces[] = {QUERN_ROPE_PLACES(QUERN_CHOICE_NAME) nullptr};
 
 constexpr std::int32_t kForms[] = {kHeadsForm, kStagedForm, kNoMore};
@@ -250,7 +248,7 @@ struct RopeFamily {
   };
   static constexpr Constraint kConstraints[] = {
       {"heads form: the vector must divide the parts of a head and the strides", holds<vector_divides>},
-      {"staged form: the vector must divide the strides, but for that of adjacent heads", holds<vector_divides_runs>},
+      {"staged form: the vector must divide the strides, except that of adjacent heads", holds<vector_divides_runs>},
       {"32-byte accesses exist on sm_100 and sm_103 only", holds<vector_exists>},
       {"a vector must hold whole elements", holds<vector_holds_elements>},
       {"a thread's accesses to heads must fit the registers: 64 bytes for all that unroll says",

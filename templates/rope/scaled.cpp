@@ -4,14 +4,10 @@
 #include <limits>
 
 #include "common/geometry.h"
-#include "quern/choice.h"
 #include "rope/tensors.h"
 
 namespace quern::rope {
 namespace {
-
-constexpr const char* kScaleModes[] = {QUERN_SCALE_MODES(QUERN_CHOICE_NAME) nullptr};
-constexpr const char* kScalePolicies[] = {QUERN_SCALE_POLICIES(QUERN_CHOICE_NAME) nullptr};
 
 // Threads that share a row's heads.
 std::int64_t team(const Rope& p, const Config& c) { return std::max<std::int64_t>(1, units_of(p, c)); }

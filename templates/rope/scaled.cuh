@@ -19,7 +19,7 @@ constexpr u32 kHeadElements = spec::rotary_dim + spec::copies;
 constexpr u32 kBlocks = (kHeadElements + kBlockLength - 1) / kBlockLength;  // of a head
 static_assert(kBlocks == 1 || kBlockLength % kElements == 0, "an access lies in one block");
 
-// Units of `unroll` heads are a row's; a thread has one of them.
+// A team is the threads of one row, `unroll` heads of a token: each has the same unit of all these heads.
 struct TeamPlace {
   Row row;
   u32 team;  // the row's number in the thread block

@@ -25,7 +25,7 @@ std::int64_t line_bytes(const Rope& p, int tensor) {
   return p.head_dim * bytes(p.dtype) * (axis_order(p).axis[0] == kHead ? heads_of(p, tensor) : 1);
 }
 
-// Of the strides of one tensor's input or output, but for that of the fastest axis.
+// Of the strides of one tensor's input or output, except that of the fastest axis.
 std::int64_t dividing_lines(const Rope& p, int tensor, const List<4>& strides, std::int64_t vector) {
   if (strides.count == 0) return common::common_alignment({line_bytes(p, tensor)}, vector);
   List<4> outer = strides;

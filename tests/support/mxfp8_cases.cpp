@@ -99,8 +99,8 @@ void crooked_lines(std::vector<Case>& cases) {
   }
 }
 
-// Matrices of at most 32 rows, whose columns a thread has whole: each number of rows that it has room for, all of it
-// and less, beside the tiles that can do the same.
+// The columns form: matrices of at most 32 rows, as many as a thread has registers for and fewer; and the tile form on
+// the same matrices.
 void short_columns(std::vector<Case>& cases) {
   for (const std::string& type : kMxfp8Types) {
     for (const int rows : {1, 3, 8, 16, 21, 32}) {

@@ -70,7 +70,7 @@ Journal read_lines(std::string_view text, Damaged damaged) {
         has_head = true;
       }
     } catch (const Damage& damage) {
-      if (!has_head) throw bad(cat("line ", number, " is no head of a sweep: ", damage.reason));
+      if (!has_head) throw bad(cat("line ", number, " is not the header of a sweep: ", damage.reason));
       if (damaged == Damaged::refuse) throw bad(cat("line ", number, " is damaged: ", damage.reason));
       journal.skipped.push_back({number, damage.reason});
     }

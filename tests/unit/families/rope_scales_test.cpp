@@ -107,6 +107,13 @@ struct Quantized {
     EXPECT_EQ(Rope::family().check(&p), "");
     Rope::family().reference(&p, &a);
   }
+
+  // The largest magnitude of plain elements.
+  float largest(int first, int end) const {
+    float largest = 0;
+    for (int i = first; i < end; ++i) largest = std::max(largest, std::abs(plain[static_cast<std::size_t>(i)]));
+    return largest;
+  }
 };
 
 TEST(RopeScales, ArePowersOfTwoAboveTheLargestOf32) {
@@ -117,11 +124,9 @@ TEST(RopeScales, ArePowersOfTwoAboveTheLargestOf32) {
   const Quantized run(p);
   for (int head = 0; head < kScaledKeys; ++head) {  // in the order of memory
     for (int block = 0; block < 3; ++block) {
-      float largest = 0;
       const int first = head * kScaledDim + block * 32,
                 end = head * kScaledDim + (block == 2 ? kScaledDim : block * 32 + 32);
-      for (int i = first; i < end; ++i) largest = std::max(largest, std::abs(run.plain[static_cast<std::size_t>(i)]));
-      const int exponent = static_cast<int>(std::ceil(std::log2(largest / 448)));
+      const int exponent = static_cast<int>(std::ceil(std::log2(run.largest(first, end) / 448)));
       EXPECT_EQ(int{run.scales[static_cast<std::size_t>(head * 3 + block)]}, 127 + exponent) << head << " " << block;
       for (int i = first; i < end; ++i) {
         const float x = std::ldexp(run.plain[static_cast<std::size_t>(i)], -exponent);
@@ -138,11 +143,9 @@ TEST(RopeScales, OfAHeadAreItsLargestByTheLargestCode) {
   p.mode = ScaleMode::exact;
   const Quantized run(p);
   for (int head = 0; head < kScaledKeys; ++head) {
-    float largest = 0, scale = 0;
-    for (int i = head * kScaledDim; i < (head + 1) * kScaledDim; ++i)
-      largest = std::max(largest, std::abs(run.plain[static_cast<std::size_t>(i)]));
+    float scale = 0;
     std::memcpy(&scale, run.scales.data() + head * 4, 4);
-    EXPECT_EQ(scale, largest / 57344) << head;
+    EXPECT_EQ(scale, run.largest(head * kScaledDim, (head + 1) * kScaledDim) / 57344) << head;
   }
 }
 

@@ -216,7 +216,7 @@ TEST(Journal, SaysWhatIsWrongWithALine) {
 TEST(Journal, RefusesWhatIsNoSweep) {
   EXPECT_TRUE(says(journal_refusal(""), "no sweep"));
   EXPECT_TRUE(says(journal_refusal("\n\n"), "no sweep"));
-  EXPECT_TRUE(says(journal_refusal(serialize(measured()) + "\n"), "line 1 is no head"));
+  EXPECT_TRUE(says(journal_refusal(serialize(measured()) + "\n"), "line 1 is not the header"));
   EXPECT_TRUE(says(journal_refusal("{\"quern_sweep\":2,\"problem\":\"gather\"}\n"), "schema 2"));
   EXPECT_TRUE(says(journal_refusal("{\"quern_sweep\":0,\"problem\":\"gather\",\"axes\":[]}\n"), "no schema 0"));
   EXPECT_TRUE(says(journal_refusal("{\"quern_sweep\":1,\"axes\":[]}\n"), "problem is missing"));

@@ -12,7 +12,7 @@ mkdir -p build
 
 preset=${1:-release}
 step "set-up" setup
-step "build (preset $preset)" build "$preset" quern quern_cli quern_hostdriver
+step "build (preset $preset)" build "$preset" quern quern_tuner quern_cli quern_hostdriver
 
 quern=build/$preset/bin/quern
 export QUERN_CACHE_DIR=$root/build/demo-cache

@@ -25,8 +25,8 @@ void DeviceCase::add_set() {
 
 void DeviceCase::reset() { sets_.front()->upload(host_); }
 
-// In the default stream. On an H200 with driver 580, once a process has launched kernels in 8 streams, destroyed or
-// not, every later kernel of a graph takes 0.35 us longer, whichever stream the graph is launched in.
+// In the default stream. On an H200 with driver 580, after eight launches outside of graphs in other streams, one or
+// several, each kernel of a graph takes 0.35 us longer for the rest of the process.
 bool DeviceCase::launch(const AnyPlan& plan) const {
   const bool launched = plan.try_launch(nullptr, args_.front().data()).value();
   driver_.check(driver_->StreamSynchronize(nullptr), Stage::tool, "cuStreamSynchronize");

@@ -14,7 +14,7 @@ using namespace common;
 
 using KernelParams = ColumnParams;
 
-constexpr int kRows = spec::rows;  // that a thread has room for
+constexpr int kRows = spec::rows;
 constexpr int kColumns = spec::vector / sizeof(Source);
 
 // The columns of a thread.
@@ -36,7 +36,7 @@ QUERN_DEVICE Place place_of(const KernelParams& p) {
 }
 
 struct Columns {
-  Word rows[kRows];  // zeros after the last one
+  Word rows[kRows];
 };
 
 QUERN_DEVICE Columns read_columns(const KernelParams& p, const Place& at) {
@@ -46,7 +46,6 @@ QUERN_DEVICE Columns read_columns(const KernelParams& p, const Place& at) {
   const Source* from = source_address(p, first, at.first + at.in_block);
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
-    if (i >= p.rows) break;
     columns.rows[i] = load<spec::vector>(from);
     from += p.source_stride;
   }
@@ -101,11 +100,17 @@ QUERN_DEVICE void write_scales(const KernelParams& p, const Place& at, const Lin
 
 // ---- The run of lines in shared memory
 
-// As many bytes after the begin of its first aligned unit as the run begins there.
+constexpr u32 kThreadBytes = kRows * kColumns;  // the lines of a thread, without gaps
+constexpr u32 kPiece = kThreadBytes % 4 == 0 ? 4 : kThreadBytes % 2 == 0 ? 2 : 1;  // that each thread's begin at
+
+// spec::gap bytes lie after the lines of each thread, such that the first words of the threads of a warp are in
+// different banks.
+QUERN_DEVICE u8* run_byte(u32 i) { return dynamic_shared() + i + i / kThreadBytes * spec::gap; }
+
 struct Run {
   u8* begin;
-  u32 skipped;
-  u32 end;  // from the begin of the unit
+  u32 skipped;  // bytes of the first aligned unit of 16 that are before the run
+  u32 end;      // from the begin of that unit
 };
 QUERN_DEVICE Run run_of(const KernelParams& p, const Place& at) {
   u8* const begin = static_cast<u8*>(p.col_out) + (at.expert * p.cols + at.first) * p.rows;
@@ -116,47 +121,47 @@ QUERN_DEVICE Run run_of(const KernelParams& p, const Place& at) {
   return {begin, skipped, skipped + bytes};
 }
 
-// A gap of a word after 128 bytes: where a thread has a multiple of 4 bytes, its first byte and those of the other
-// threads of the warp are in different banks.
-QUERN_DEVICE u8* run_byte(u32 i) { return dynamic_shared() + i + i / 128 * 4; }
-
-// Up to four elements that follow each other. `as_word`: all four, at an aligned address.
-QUERN_DEVICE void put_elements(u32 at, const Vector<4>& elements, int count, bool as_word) {
-  if (as_word) return store_shared<4>(run_byte(at), elements);
-#pragma unroll
-  for (int k = 0; k < 4; ++k) {
-    if (k < count) store_shared<1>(run_byte(at + k), piece_of<1>(elements, k));
-  }
+// Byte n of a thread's lines is of column n / kRows.
+QUERN_DEVICE float value_at(const Columns& columns, u32 n) {
+  float values[kColumns];
+  unpack<Source, kColumns>(columns.rows[n % kRows], values);
+  return values[n / kRows];
 }
 
-QUERN_DEVICE void put_columns(const KernelParams& p, const Place& at, const Columns& columns, u32 skipped,
-                              const LineScales& scales) {
-  if (!at.is_inside) return;
-  const u32 rows = static_cast<u32>(p.rows);
-  const bool as_words = ((rows | skipped) & 3) == 0;
+QUERN_DEVICE void put_columns(const Place& at, const Columns& columns, const LineScales& scales) {
   float reciprocal[kColumns];
 #pragma unroll
   for (int j = 0; j < kColumns; ++j) reciprocal[j] = Scaling::reciprocal(scales.scale[j]);
+  u8* const to = run_byte(at.in_block * kRows);
+  if (threadIdx.x == 0)
+    store_shared<4>(run_byte(blockDim.x * kThreadBytes), Vector<4>{});  // what a unit's last word may read
 #pragma unroll
-  for (u32 i = 0; i < kRows; i += 4) {
-    if (i >= rows) break;
-    float values[4][kColumns];
+  for (u32 word = 0; word < kThreadBytes; word += 4) {
+    float values[4] = {};
 #pragma unroll
-    for (u32 k = 0; k < 4; ++k) unpack<Source, kColumns>(columns.rows[i + k], values[k]);
+    for (u32 k = 0; k < 4; ++k) {
+      const u32 n = word + k;
+      if (n < kThreadBytes) values[k] = value_at(columns, n) * reciprocal[n / kRows];
+    }
+    const Vector<4> elements = pack<Element, 4>(values);
 #pragma unroll
-    for (u32 j = 0; j < kColumns; ++j) {
-      const float line[4] = {values[0][j] * reciprocal[j], values[1][j] * reciprocal[j], values[2][j] * reciprocal[j],
-                             values[3][j] * reciprocal[j]};
-      put_elements(skipped + (at.in_block + j) * rows + i, pack<Element, 4>(line), static_cast<int>(rows - i),
-                   as_words);
+    for (u32 k = 0; k < 4; k += kPiece) {
+      if (word + k < kThreadBytes) store_shared<kPiece>(to + word + k, piece_of<kPiece>(elements, k / kPiece));
     }
   }
 }
 
+// From any byte of the run on: of aligned words, five where it begins within one.
 QUERN_DEVICE Vector<16> run_unit(u32 from) {
+  const u32 first = from / 4 * 4, bits = from % 4 * 8;
+  u32 words[5] = {};
+#pragma unroll
+  for (u32 w = 0; w < 5; ++w) {
+    if (w < 4 || bits != 0) words[w] = load_shared<4>(run_byte(first + 4 * w)).w[0];
+  }
   Vector<16> unit;
 #pragma unroll
-  for (u32 w = 0; w < 4; ++w) unit.w[w] = load_shared<4>(run_byte(from + 4 * w)).w[0];
+  for (int w = 0; w < 4; ++w) unit.w[w] = static_cast<u32>((u64{words[w + 1]} << 32 | words[w]) >> bits);
   return unit;
 }
 
@@ -165,11 +170,12 @@ QUERN_DEVICE void write_run(const Run& run) {
   for (u32 from = threadIdx.x * 16; from < run.end; from += blockDim.x * 16) {
     u8* const to = run.begin + (static_cast<i64>(from) - run.skipped);
     if (from >= run.skipped && from + 16 <= run.end) {
-      store<16, kStore>(to, run_unit(from));
+      store<16, kStore>(to, run_unit(from - run.skipped));
       continue;
     }
     for (u32 k = 0; k < 16; ++k) {
-      if (from + k >= run.skipped && from + k < run.end) store<1>(to + k, load_shared<1>(run_byte(from + k)));
+      if (from + k >= run.skipped && from + k < run.end)
+        store<1>(to + k, load_shared<1>(run_byte(from + k - run.skipped)));
     }
   }
 }
@@ -178,11 +184,10 @@ QUERN_DEVICE void run(const KernelParams& p) {
   const Place at = place_of(p);
   const Columns columns = read_columns(p, at);
   const LineScales scales = column_scales(at, columns);
-  const Run made = run_of(p, at);
-  put_columns(p, at, columns, made.skipped, scales);
+  put_columns(at, columns, scales);
   write_scales(p, at, scales);
   __syncthreads();
-  write_run(made);
+  write_run(run_of(p, at));
 }
 
 }  // namespace quern::mxfp8

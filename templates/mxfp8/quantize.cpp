@@ -293,7 +293,7 @@ void specialize(const Mxfp8& p, const Config& config, Spec& spec) {
     spec.flag("warp_rows", has_warp_rows(p, config));
     return spec.part("mxfp8/row.cuh");
   }
-  if (config[kForm] == kColumns) return specialize_columns(p, spec);
+  if (config[kForm] == kColumns) return specialize_columns(p, config, spec);
   if (config[kForm] == kStream) return spec.part("mxfp8/stream.cuh");
   spec.integer("rows", config[kRows]);
   spec.integer("tile_columns", tile_columns(p, config));

@@ -238,8 +238,7 @@ Config preferred_stream(const Mxfp8& p, const Target& target, const DeviceModel&
 
 Config quantize_default(const Mxfp8& p, const Target& target, const DeviceModel& model) {
   if (p.scaling == Mxfp8Scaling::row) return preferred_rows(p, target);
-  // Not yet timed, so only for lines that are written byte by byte otherwise.
-  if (has_short_columns(p) && matrix_of(p).rows % 16 != 0) return columns_default(p);
+  if (has_short_columns(p)) return columns_default(p, model);
   if (!can_stream(p)) return preferred_tile(p, target, model);
   return preferred_stream(p, target, model);
 }

@@ -171,16 +171,15 @@ TEST(Mxfp8Variants, MatricesOfAtMost32RowsHaveTheirColumnsWhole) {
     return std::pair(config[0], config[1]);
   };
   using Pair = std::pair<int, int>;  // form, vector
-  EXPECT_EQ(first("direction=col rows=3 cols=9344 experts=39"), Pair(2, 8));
-  EXPECT_EQ(first("direction=col rows=8 cols=9344"), Pair(2, 8));
-  EXPECT_EQ(first("direction=col rows=9 cols=9344 dtype=f32"), Pair(2, 8)) << "a thread has room for 16 rows";
-  EXPECT_EQ(first("direction=col rows=8 cols=9344 dtype=f32"), Pair(2, 16));
-  EXPECT_EQ(first("direction=col rows=31 cols=9344"), Pair(2, 4));
-  EXPECT_EQ(first("direction=col rows=31 cols=9344 dtype=f32"), Pair(2, 4));
-  EXPECT_EQ(first("direction=col rows=32 cols=9344").first, 1) << "whole units of 16 bytes";
-  EXPECT_EQ(first("direction=col rows=16 cols=9344").first, 1);
-  EXPECT_EQ(first("direction=col rows=3 cols=9343"), Pair(2, 2)) << "no more divides a row";
-  EXPECT_EQ(first("direction=col rows=3 cols=9344 scale_layout=blocked"), Pair(2, 8));
+  EXPECT_EQ(first("direction=col rows=3 cols=9344 experts=39"), Pair(2, 4));
+  EXPECT_EQ(first("direction=col rows=8 cols=9344 experts=2"), Pair(2, 4));
+  EXPECT_EQ(first("direction=col rows=16 cols=9344 experts=2 dtype=f32"), Pair(2, 8));
+  EXPECT_EQ(first("direction=col rows=17 cols=9344 experts=2 dtype=f32"), Pair(2, 4)) << "128 bytes a thread";
+  EXPECT_EQ(first("direction=col rows=31 cols=9344 experts=2"), Pair(2, 4));
+  EXPECT_EQ(first("direction=col rows=31 cols=9344"), Pair(2, 2)) << "few columns";
+  EXPECT_EQ(first("direction=col rows=32 cols=9344 experts=2"), Pair(2, 4));
+  EXPECT_EQ(first("direction=col rows=3 cols=9343 experts=2"), Pair(2, 2)) << "no more divides a row";
+  EXPECT_EQ(first("direction=col rows=3 cols=9344 experts=2 scale_layout=blocked"), Pair(2, 4));
   EXPECT_EQ(first("direction=col rows=33 cols=9344").first, 1);
   for (const char* other :
        {"both", "col out_order=cols", "col out_stride=64", "col scale_layout=padded", "col block=square",
@@ -204,14 +203,16 @@ Launch default_launch(const std::string& fields) {
 TEST(Mxfp8Launch, OfWholeColumnsHasBlocksAndSharedMemoryForTheirBytes) {
   const Launch few = default_launch("rows=3 cols=9344 experts=39 direction=col tail=pad");
   EXPECT_EQ(few.block[0], 128U);
-  EXPECT_EQ(few.grid[0], 39U * 19) << "512 columns a block";
-  EXPECT_EQ(few.shared_bytes, 3 * 512 + 16 + (3 * 512 + 16) / 128 * 4 + 4);
+  EXPECT_EQ(few.grid[0], 39U * 37) << "256 columns a block";
+  EXPECT_EQ(few.shared_bytes, 3 * 256 + 4);
+  EXPECT_EQ(default_launch("rows=16 cols=9344 experts=39 direction=col tail=pad").shared_bytes, 128 * (32 + 4) + 4)
+      << "a gap after the lines of each thread";
   EXPECT_EQ(default_launch("rows=3 cols=9344 direction=col tail=pad").block[0], 32U) << "two blocks a multiprocessor";
   EXPECT_EQ(default_launch("rows=3 cols=130 experts=900 direction=col tail=pad").grid[0], 900U);
   EXPECT_EQ(default_launch("rows=3 cols=1030 experts=900 direction=col tail=pad scale_layout=blocked").grid[0],
             900U * 5)
-      << "of two columns a thread, to the end of the last atom";
-  EXPECT_EQ(default_launch("rows=3 cols=16 experts=1000 direction=col tail=pad").block[0], 32U) << "four have columns";
+      << "to the end of the last atom";
+  EXPECT_EQ(default_launch("rows=3 cols=16 experts=1000 direction=col tail=pad").block[0], 32U) << "eight have columns";
   EXPECT_TRUE(default_launch("rows=0 cols=9344 direction=col tail=pad").empty);
 }
 

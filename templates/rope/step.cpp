@@ -36,10 +36,10 @@ std::int32_t many_heads(const Rope& p, std::int64_t vector) {
 // How often a thread has so many heads. On an H200, 4 x 8192 x 32 x 128: with a table one time is fastest (131.5 us,
 // two times 133.3), cosines and sines that are computed take 130 us two times and 163 one time, those of angles 136
 // four times and 282 one time. In accesses of 2 bytes the table costs more (head_dim=82 of 2 x 4096 x 32: 40.4 us, two
-// times 36.6).
+// times 36.6), unless a token's heads are far from each other (layout=bhsd: 30.4 us, two times 34.6).
 std::int32_t many_rounds(const Rope& p, std::int64_t vector) {
   if (computes_much(p)) return 4;
-  return has_cosines(p) && vector > 2 ? 1 : 2;
+  return has_cosines(p) && (vector > 2 || axis_order(p).axis[0] != kHead) ? 1 : 2;
 }
 
 // Bytes of a thread's access to a head: in the staged form it is to shared memory.
@@ -59,13 +59,6 @@ Config config_of(std::int64_t vector, std::int32_t heads) {
   return c;
 }
 
-// For a problem that fills the device.
-Config config_for_many(const Rope& p, std::int64_t vector) {
-  Config c = config_of(vector, many_heads(p, vector));
-  while (2 * c[kRounds] <= many_rounds(p, vector) && 2 * heads_of_thread(c) <= all_heads(p)) c[kRounds] *= 2;
-  return c;
-}
-
 // Where a thread computes cosines and sines, or has both its elements and their codes, many at once cost registers: of
 // codes in a cache, 16 bytes take 64 on sm_90 and 72 on sm_100.
 std::int64_t widest_default(const Rope& p, const Target& target) {
@@ -77,11 +70,6 @@ std::int64_t widest_default(const Rope& p, const Target& target) {
 // Of problems whose size is known at the launch only.
 constexpr std::int64_t kFewElements = std::int64_t{1} << 21;
 bool has_few_elements(const Rope& p) { return batches(p) * p.seq * all_heads(p) * p.head_dim < kFewElements; }
-
-// Whether that would leave a multiprocessor fewer than 512 threads.
-bool has_few_threads(const Rope& p, const DeviceModel& model, std::int64_t vector) {
-  return slots_of(p, config_for_many(p, vector)) < std::int64_t{512} * model.multiprocessors;
-}
 
 // Whether 31 bits hold the offset of each byte. Open extents count as 1. `width`: elements of a head.
 bool is_narrow(const Extents& extents, const Strides& strides, std::int64_t width, DType type) {
@@ -111,8 +99,29 @@ bool are_narrow(const Rope& p) {
 }
 bool are_few_and_narrow(const Rope& p) { return has_few_elements(p) && are_narrow(p); }
 
+// Whether narrow offsets are faster also where the device is full: threads with few bytes, or whose block makes scales,
+// do little else. On an H200, 2 x 4096 x 32 x 82 of layout=bhsd: 34.6 us, with wide ones 40.0; heads in accesses of 16
+// bytes are as fast either way.
+bool counts_offsets(const Rope& p, std::int64_t vector) {
+  return !is_open(p) && (vector <= 4 || makes_scales(p)) && are_narrow(p);
+}
+
+// For a problem that fills the device.
+Config config_for_many(const Rope& p, std::int64_t vector) {
+  Config c = config_of(vector, many_heads(p, vector));
+  if (counts_offsets(p, vector)) c[kOffsets] = 32;
+  while (2 * c[kRounds] <= many_rounds(p, vector) && 2 * heads_of_thread(c) <= all_heads(p)) c[kRounds] *= 2;
+  return c;
+}
+
+// Whether that would leave a multiprocessor fewer than 512 threads.
+bool has_few_threads(const Rope& p, const DeviceModel& model, std::int64_t vector) {
+  return slots_of(p, config_for_many(p, vector)) < std::int64_t{512} * model.multiprocessors;
+}
+
 // One head a thread, and accesses of at most 8 bytes: a thread has little to do before it is done. Narrow offsets leave
-// 73 instructions before the first load of a decoding step, wide ones 129; not yet timed.
+// 73 instructions before the first load of a decoding step, wide ones 129: of 1 x 32 + 8 heads on an H200 1.50 us and
+// 1.63.
 Config config_for_few(const Rope& p, std::int64_t vector) {
   Config c = config_of(std::min<std::int64_t>(vector, 8), 1);
   if (are_narrow(p)) c[kOffsets] = 32;

@@ -57,12 +57,12 @@ TEST(RopeScales, AThreadBlockHasWholeHeads) {
     return launch;
   };
   const Launch many = launched("batch=64 seq=512 head_dim=80", 0);
-  EXPECT_EQ(many.block[0], 128U);
-  EXPECT_EQ(many.grid[0], (64U * 512 * 10 + 24) / 25) << "25 heads of five threads";
-  EXPECT_EQ(many.shared_bytes, 25U * 3 * 4);
+  EXPECT_EQ(many.block[0], 64U);
+  EXPECT_EQ(many.grid[0], (64U * 512 * 5 + 11) / 12) << "twelve times five threads, with two heads each";
+  EXPECT_EQ(many.shared_bytes, 12U * 2 * 3 * 4);
   const Launch element = launched("batch=64 seq=512 head_dim=1024", 1);
   EXPECT_EQ(element.block[0], 512U) << "a head in accesses of one element";
-  EXPECT_EQ(element.grid[0], 64U * 512 * 10);
+  EXPECT_EQ(element.grid[0], 64U * 512 * 5);
   EXPECT_EQ(launched("batch=1 seq=1 head_dim=128", 0).block[0], 32U) << "a few heads, in more blocks";
   EXPECT_TRUE(launched("batch=0 seq=512 head_dim=80", 0).empty);
 }

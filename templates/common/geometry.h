@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "common/slots.cuh"
 #include "quern/family.h"
 
 namespace quern::common {
@@ -13,18 +14,33 @@ namespace quern::common {
 // The widest block that such kernels are compiled for.
 inline constexpr int kMaxThreads = 512;
 
-// Blocks of `threads` threads; narrower blocks if a small problem would leave multiprocessors idle. Two blocks per
-// multiprocessor are enough to keep all of them loading.
+// Blocks of `threads` threads; narrower blocks, of a warp for each scheduler, if a small problem would leave
+// multiprocessors idle. Two blocks per multiprocessor are enough to keep all of them loading. A copy of 43 kB on an
+// H200 takes 1.42 us in blocks of 128 or 256, 1.44 of 64 and 1.48 of 32.
+inline constexpr int kLeastThreads = 128;
 inline void launch_slots(std::uint64_t slots, int unroll, int threads, const DeviceModel& model, Launch& launch) {
   const auto blocks = [&](int width) {
     const std::uint64_t tile = static_cast<std::uint64_t>(width) * static_cast<std::uint64_t>(unroll);
     return (slots + tile - 1) / tile;
   };
-  while (threads > 32 && blocks(threads) < 2 * static_cast<std::uint64_t>(model.multiprocessors)) threads /= 2;
+  while (threads > kLeastThreads && blocks(threads) < 2 * static_cast<std::uint64_t>(model.multiprocessors))
+    threads /= 2;
   launch.empty = slots == 0;
   launch.block[0] = static_cast<std::uint32_t>(threads);
   launch.grid[0] =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks(threads), std::numeric_limits<std::uint32_t>::max()));
+}
+
+// Of those slots, in their parts.
+inline void launch_slots(Slots& slots, int unroll, int threads, const DeviceModel& model, Launch& launch) {
+  constexpr std::uint64_t kMostParts = 65535;
+  const bool one = slots.count <= slots.of_part;
+  launch_slots(one ? slots.count : slots.of_part, unroll, threads, model, launch);
+  const std::uint64_t last = one ? 0 : (slots.count - 1) / slots.of_part;
+  slots.last_part = static_cast<std::uint32_t>(last);
+  slots.of_last = static_cast<std::uint32_t>(slots.count - last * slots.of_part);
+  slots.threads = launch.block[0];
+  launch.grid[1] = static_cast<std::uint32_t>(std::min(last, kMostParts)) + 1;  // more are refused
 }
 
 // The capacity of a multiprocessor of the architecture, for constraints: the device itself is not known yet.

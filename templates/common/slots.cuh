@@ -8,16 +8,29 @@ namespace quern::common {
 // Work on rows, divided into slots of one access each: `per_row` per row, numbered through all rows. A tile has
 // `unroll` slots for each thread of the block. So a few long rows fill the device as well as many short ones, and
 // accesses of a warp coalesce.
+//
+// They are launched in parts of at most 2^30 slots and whole rows, one for each blockIdx.y, so that a division of 32
+// bits is all that comes before a thread's first read, in images that know no extents: one of 64 bits is some 30
+// instructions.
 struct Slots {
   u64 count;    // in all rows
   u32 per_row;  // below 2^30
+  u32 of_part;
+  u32 rows_of_part;
   Divisor by_row;
+  // Of the launch, which launch_slots of common/geometry.h sets:
+  u32 last_part;
+  u32 of_last;
+  u32 threads;  // of a block; on an H200 with cold caches a parameter is there 0.04 us before blockDim
 };
+
+constexpr u32 kMostSlotsOfPart = u32{1} << 30;
 
 #ifndef __CUDA_ARCH__
 // Of `rows` rows; per_row >= 1.
 inline Slots make_slots(u64 rows, u64 per_row) {
-  return {rows * per_row, static_cast<u32>(per_row), make_divisor(per_row)};
+  const u32 row = static_cast<u32>(per_row), rows_of_part = kMostSlotsOfPart / row;
+  return {rows * per_row, row, rows_of_part * row, rows_of_part, make_divisor(per_row), 0, 0, 0};
 }
 #endif
 
@@ -30,43 +43,53 @@ struct Slot {
 
 #if defined(__CUDA_ARCH__) || defined(QUERN_HOST_IMAGE)
 
-// The slots of one thread in the tile that begins at slot `first`: every blockDim.x-th. One 64-bit division, by
-// multiplication; the rest is 32 bits wide, since a tile starts inside its first row.
+// Of the block's part.
+QUERN_DEVICE u32 slots_of_part(const Slots& slots) {
+  return blockIdx.y < slots.last_part ? slots.of_part : blockIdx.y == slots.last_part ? slots.of_last : 0;
+}
+
+// The slots of one thread in the tile that begins at slot `first` of the block's part: as many apart as the block has
+// threads.
 template <int Unroll>
 class Tile {
  public:
-  QUERN_DEVICE Tile(const Slots& slots, u64 first) : slots_(slots), first_(first) {
-    row_ = divide(first_, slots.by_row);
-    column_ = static_cast<u32>(first_ - row_ * slots.per_row);
-  }
+  QUERN_DEVICE Tile(const Slots& slots, u32 first) : slots_(slots), first_(first), count_(slots_of_part(slots)) {}
 
   // The tile's first slot, the same for all threads.
-  QUERN_DEVICE u64 first() const { return first_; }
+  QUERN_DEVICE u64 first() const { return before() + first_; }
 
   QUERN_DEVICE Slot operator[](int i) const {
-    const u32 offset = i * blockDim.x + threadIdx.x;
-    const u32 column = column_ + offset;
-    const u32 rows = divide32(column, slots_.by_row);
-    return {first_ + offset, row_ + rows, column - rows * slots_.per_row, first_ + offset < slots_.count};
+    const u32 number = first_ + i * slots_.threads + threadIdx.x, row = divide32(number, slots_.by_row);
+    return {before() + number, static_cast<u64>(blockIdx.y) * slots_.rows_of_part + row, number - row * slots_.per_row,
+            number < count_};
   }
 
  private:
+  QUERN_DEVICE u64 before() const { return static_cast<u64>(blockIdx.y) * slots_.of_part; }  // slots of earlier parts
+
   const Slots& slots_;
-  u64 first_;
-  u64 row_;
-  u32 column_;
+  u32 first_;
+  u32 count_;  // slots of the part
 };
+
+// Fewer than the launch has.
+QUERN_DEVICE void limit_slots(Slots& slots, u64 count) {
+  slots.last_part = 0;
+  for (; count > slots.of_part; count -= slots.of_part) ++slots.last_part;
+  slots.of_last = static_cast<u32>(count);
+}
 
 // Calls body(tile) for the block's tiles: one, or a grid-stride loop in a persistent kernel. Only a persistent kernel
 // may have fewer blocks than tiles.
 template <int Unroll, bool Persistent, class Body>
 QUERN_DEVICE void for_tiles(const Slots& slots, const Body& body) {
-  u64 first = static_cast<u64>(blockIdx.x) * (blockDim.x * Unroll);
+  const u32 tile = slots.threads * Unroll;
+  u32 first = blockIdx.x * tile;
 #pragma unroll 1
   do {
     body(Tile<Unroll>(slots, first));
-    first += static_cast<u64>(gridDim.x) * (blockDim.x * Unroll);
-  } while (Persistent && first < slots.count);
+    first += gridDim.x * tile;
+  } while (Persistent && first < slots_of_part(slots));
 }
 
 #endif

@@ -32,7 +32,7 @@ QUERN_DEVICE void move_row(const Params& p, const RowPlace& place);
 // slots.count is of lanes.
 template <class>
 QUERN_DEVICE void move_rows(const Params& p) {
-  const u64 thread = static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x, row = thread / kRowThreads;
+  const u64 thread = static_cast<u64>(blockIdx.x) * p.slots.threads + threadIdx.x, row = thread / kRowThreads;
   if (thread >= p.slots.count) return;
   move_row(p, {row, resolve(p, row), Rows::out(p, row), static_cast<u32>(thread) % kRowThreads});
 }

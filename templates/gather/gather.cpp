@@ -106,7 +106,10 @@ common::Slots make_slots(const Gather& p, const Config& c) {
     return common::make_slots(empty ? 0 : static_cast<std::uint64_t>(all_rows(p)),
                               static_cast<std::uint64_t>(std::max<std::int64_t>(1, slots_per_row(p, c))));
   const std::int64_t windows = (16 - element_bytes(p) + all_rows(p) * row_bytes(p) + 15) / 16;
-  return {static_cast<std::uint64_t>(windows), 0, common::make_divisor(static_cast<std::uint64_t>(row_bytes(p)))};
+  common::Slots slots = common::make_slots(static_cast<std::uint64_t>(windows), 1);
+  slots.per_row = 0;  // they have no columns
+  slots.by_row = common::make_divisor(static_cast<std::uint64_t>(row_bytes(p)));
+  return slots;
 }
 
 // One matrix, or several.
@@ -379,11 +382,15 @@ struct GatherFamily {
     params.row_bytes = row_bytes(p);
     params.slots = make_slots(p, config);
     if (is_packed(p, config)) set_packed(p, a, params);
-    if (is_by_row(config))
+    if (is_by_row(config)) {
       params.slots.count = static_cast<std::uint64_t>(p.width == 0 ? 0 : all_rows(p) * config[kRowThreads]);
-    launch.set_params(params);
-    common::launch_slots(params.slots.count, is_by_row(config) ? 1 : config[kUnroll], config[kThreads], model, launch);
+      common::launch_slots(params.slots.count, 1, config[kThreads], model, launch);
+      params.slots.threads = launch.block[0];
+    } else {
+      common::launch_slots(params.slots, config[kUnroll], config[kThreads], model, launch);
+    }
     common::limit_grid(config[kBlocksPerSm], model, launch);
+    launch.set_params(params);
   }
 
   static void set_packed(const Gather& p, const Args& a, gather::Params& params) {

@@ -169,8 +169,8 @@ void launch_stream(const Mxfp8& p, const DeviceModel& model, const Config& confi
   const std::int64_t lanes = std::min<std::int64_t>(32, block_length(p) * source_bytes(p) / config[kVector]);
   params.slots = common::make_slots(is_empty(p) ? 0 : static_cast<std::uint64_t>(p.experts * params.rows),
                                     static_cast<std::uint64_t>(std::max<std::int64_t>(1, params.row_blocks * lanes)));
+  common::launch_slots(params.slots, config[kUnroll], config[kThreads], model, launch);
   set_params(p, params, launch);
-  common::launch_slots(params.slots.count, config[kUnroll], config[kThreads], model, launch);
   common::limit_grid(config[kBlocksPerSm], model, launch);
 }
 

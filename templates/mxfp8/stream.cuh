@@ -103,7 +103,7 @@ QUERN_DEVICE void run_tile(const KernelParams& p, const Tile<spec::unroll>& tile
 
 QUERN_DEVICE void run(const KernelParams& p) {
   Slots slots = p.slots;
-  if constexpr (spec::groups) slots.count = static_cast<u64>(rows_in_groups(ends_of(p))) * slots.per_row;
+  if constexpr (spec::groups) limit_slots(slots, static_cast<u64>(rows_in_groups(ends_of(p))) * slots.per_row);
   for_tiles<spec::unroll, spec::persistent>(slots, [&](const Tile<spec::unroll>& tile) { run_tile(p, tile); });
 }
 

@@ -319,8 +319,8 @@ struct Mxfp8DequantizeFamily {
     params.slots = common::make_slots(is_empty(p) ? 0 : static_cast<std::uint64_t>(m.experts * m.rows),
                                       static_cast<std::uint64_t>(std::max<std::int64_t>(1, m.line / elements)));
     params.by_rows = common::make_divisor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, m.rows)));
+    common::launch_slots(params.slots, config[kUnroll], config[kThreads], model, launch);
     launch.set_params(params);
-    common::launch_slots(params.slots.count, config[kUnroll], config[kThreads], model, launch);
     common::limit_grid(config[kBlocksPerSm], model, launch);
   }
 

@@ -16,7 +16,8 @@ using common::ActivationRow;
 using common::kActivationRows;
 using namespace pointwise;
 
-constexpr std::int64_t kMaxWidth = std::int64_t{1} << 31;  // below 2^30 slots of any form
+constexpr std::int64_t kMaxWidth = std::int64_t{1} << 31;   // below 2^30 slots of any form
+constexpr std::int64_t kMostSlots = std::int64_t{1} << 30;  // of a row, not reached
 constexpr DTypeSet kData = only(f32) | only(f16) | only(bf16);
 constexpr DTypeSet kSame = kData | only(DType::none);
 constexpr const char* kOps[] = {QUERN_POINTWISE_OPS(QUERN_CHOICE_NAME) nullptr};
@@ -98,12 +99,18 @@ bool vector_exists(const Pointwise&, const Target& t, const Config& c) { return 
 bool has_vectors(const Pointwise&, const Config& c) { return c[kForm] != kRagged; }
 // The flat form numbers the elements of a cycle of rows in 32 bits.
 bool row_has_few_slots(const Pointwise& p, const Target&, const Config& c) {
-  if (has_cycles(p, c)) return p.width == 0 || cycle_rows(p, slot_elements(p, c)) * p.width < kMaxWidth;
-  return c[kForm] == kFlat || p.width / slot_elements(p, c) < (std::int64_t{1} << 30);
+  const std::int64_t elements = slot_elements(p, c);
+  if (!has_cycles(p, c)) return c[kForm] == kFlat || p.width / elements < kMostSlots;
+  if (p.width == 0) return true;
+  const std::int64_t cycle = cycle_rows(p, elements) * p.width;
+  return cycle < kMaxWidth && cycle / elements < kMostSlots;
 }
 bool registers_suffice(const Pointwise& p, const Target&, const Config& c) {
   return slot_elements(p, c) * c[kUnroll] <= 32;
 }
+
+// Whether the last slot of the flat form may be a part of one. Images know no number of rows.
+bool has_tail(const Pointwise& p, const Config& c) { return c[kForm] == kFlat && p.width % slot_elements(p, c) != 0; }
 
 bool is_persistent(const Pointwise&, const Config& c) { return c[kPersistent] == 1; }
 bool blocks_are_resident(const Pointwise&, const Target& t, const Config& c) {
@@ -358,6 +365,8 @@ struct PointwiseFamily {
     spec.flag("flat", config[kForm] == kFlat);
     spec.flag("ragged", config[kForm] == kRagged);
     spec.flag("has_period", periodic);
+    spec.flag("packed", config[kForm] == kRows && packed(p));
+    spec.flag("has_tail", has_tail(p, config));
     spec.integer("elements", elements);
     spec.flag("rows_hold_slots", periodic && p.width >= elements);
     spec.integer("unroll", config[kUnroll]);
@@ -384,11 +393,11 @@ struct PointwiseFamily {
     const std::int64_t elements = slot_elements(p, config);
     // Without broadcasts a packed ragged problem is one row, with one head and one tail.
     const bool one_row = flat || (config[kForm] == kRagged && packed(p) && !has_periodic(p) &&
-                                  p.rows * p.width / elements < (std::int64_t{1} << 30));
+                                  p.rows * p.width / elements + 2 < kMostSlots);
     const std::int64_t rows = one_row ? std::min<std::int64_t>(p.rows, 1) : p.rows;
     const std::int64_t width = one_row ? p.rows * p.width : p.width;
     const std::int64_t head = config[kForm] == kRagged ? elements - 1 : 0;
-    const std::int64_t slots = (width + head + elements - 1) / elements;
+    const std::int64_t slots = flat ? width / elements : (width + head + elements - 1) / elements;
     pointwise::Params params{};
     params.x = a.x.data;
     params.y = a.y.data;
@@ -409,10 +418,16 @@ struct PointwiseFamily {
       params.slots = flat ? common::make_slots(empty ? 0 : static_cast<std::uint64_t>(slots), 1)
                           : common::make_slots(empty ? 0 : static_cast<std::uint64_t>(rows),
                                                static_cast<std::uint64_t>(std::max<std::int64_t>(1, slots)));
-    common::launch_slots(params.slots.count, cycles ? 1 : config[kUnroll], config[kThreads], model, launch);
+    common::launch_slots(params.slots, cycles ? 1 : config[kUnroll], config[kThreads], model, launch);
     common::limit_grid(config[kBlocksPerSm], model, launch);
     params.tail_block = ~0u;
-    if (flat && width % elements != 0) params.tail_block = config[kPersistent] == 1 ? 0 : launch.grid[0]++;
+    if (has_tail(p, config) && width % elements != 0) {
+      launch.empty = false;
+      if (config[kPersistent] == 1 && launch.grid[0] != 0)
+        params.tail_block = 0;
+      else
+        params.tail_block = launch.grid[0]++;
+    }
     launch.set_params(params);
   }
 

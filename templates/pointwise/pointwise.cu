@@ -30,10 +30,16 @@ struct Place {
   i64 column;
   i64 true_row;
   i64 true_column;
+  i64 packed;  // in packed operands: of all elements
   int begin;
   int end;
   QUERN_DEVICE bool whole() const { return begin == 0 && end == kElements; }
 };
+
+// The address of packed operands does not wait for the slot's row.
+QUERN_DEVICE i64 offset_of(const Place& at, i64 stride) {
+  return spec::packed ? at.packed : static_cast<i64>(at.row) * stride + at.column;
+}
 
 template <class T>
 QUERN_DEVICE T element(const T* from) {
@@ -67,7 +73,7 @@ template <class T, Spread S>
 QUERN_DEVICE const T* element_at(const void* base, i64 stride, const Params& p, const Place& at, int i) {
   const T* const from = static_cast<const T*>(base);
   if constexpr (S == Spread::full) {
-    return from + at.row * stride + at.column + i;
+    return from + offset_of(at, stride) + i;
   } else if constexpr (S == Spread::scalar) {
     return from;
   } else {
@@ -135,7 +141,7 @@ template <class T, Spread S>
 struct Slice<T, S, Read::vector> {
   Vector<sizeof(T) * kElements> bits;
   QUERN_DEVICE bool read(const void* base, i64 stride, const Params&, const Place& at) {
-    const T* const from = static_cast<const T*>(base) + (S == Spread::full ? at.row * stride : 0) + at.column;
+    const T* const from = static_cast<const T*>(base) + (S == Spread::full ? offset_of(at, stride) : at.column);
     bits = load < sizeof(T) * kElements, S == Spread::full ? kLoad : LoadHint::plain > (from);
     return true;
   }
@@ -223,7 +229,7 @@ QUERN_DEVICE float compute(const Params& p, float x, float y, float bias) {
 }
 
 QUERN_DEVICE spec::Output* out_at(const Params& p, const Place& at) {
-  return static_cast<spec::Output*>(p.out) + at.row * p.out_stride + at.column;
+  return static_cast<spec::Output*>(p.out) + offset_of(at, p.out_stride);
 }
 
 // Reads a slice, or copies that of the thread's first slot. Where a slot is whole, so is the first.
@@ -266,6 +272,7 @@ using ThreadTile = Tile<kSlotsOfTile>;
 // Where slots are cycles apart, the first one of a thread: the rows of a tile are groups of cycles.
 QUERN_DEVICE Slot first_slot(const Params& p, const ThreadTile& tile) {
   Slot slot = tile[0];
+  if constexpr (spec::unroll == 1) return slot;
   slot.row *= spec::unroll;
   slot.index = slot.row * p.slots.per_row + slot.column;
   return slot;
@@ -279,8 +286,18 @@ QUERN_DEVICE Place place(const Params& p, const Slot& slot) {
     const u64 address = reinterpret_cast<u64>(static_cast<spec::Output*>(p.out) + row * p.out_stride);
     column -= static_cast<i64>(address % (sizeof(spec::Output) * kElements) / sizeof(spec::Output));
   }
+  Place at = {row,
+              column,
+              static_cast<i64>(row),
+              column,
+              static_cast<i64>(slot.index) * kElements,
+              column < 0 ? static_cast<int>(-column) : 0,
+              kElements};
+  if constexpr (!kCycles && !spec::ragged) {  // all slots are whole; a tail is not among them
+    if (!slot.inside) at.end = 0;
+    return at;
+  }
   const i64 left = slot.inside ? p.width - column : 0;
-  Place at = {row, column, static_cast<i64>(row), column, column < 0 ? static_cast<int>(-column) : 0, kElements};
   if (left < kElements) at.end = left < 0 ? 0 : static_cast<int>(left);
   if constexpr (kCycles) {
     const u32 first = slot.column * kElements;
@@ -354,18 +371,17 @@ QUERN_DEVICE void run_tail(const Params& p) {
     slot.column = static_cast<u32>(slot.index - slot.row * p.slots.per_row);
   }
   const Place at = place(p, slot);
-  if (static_cast<int>(threadIdx.x) < at.end) run_element(p, at, static_cast<int>(threadIdx.x));
+  if (static_cast<i64>(threadIdx.x) < p.width - at.column) run_element(p, at, static_cast<int>(threadIdx.x));
 }
 
+// The tail is last: no read waits for the branch. It has a block after the others, which has no other slots, or in a
+// persistent kernel the first one.
 QUERN_DEVICE void run(const Params& p) {
-  if constexpr (spec::flat) {
-    if (blockIdx.x == p.tail_block) {
-      run_tail(p);
-      if constexpr (!spec::persistent) return;
-    }
-  }
   for_tiles<kSlotsOfTile, spec::persistent>(
       p.slots, [&](const ThreadTile& tile) { kCycles ? run_cycles(p, tile) : run_slots(p, tile); });
+  if constexpr (spec::has_tail) {
+    if (blockIdx.x == p.tail_block && blockIdx.y == 0) run_tail(p);
+  }
 }
 
 }  // namespace quern::pointwise

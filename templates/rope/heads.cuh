@@ -3,6 +3,7 @@
 #ifndef QUERN_ROPE_HEADS_CUH_
 #define QUERN_ROPE_HEADS_CUH_
 
+#include "common/slots.cuh"
 #include "rope/head.cuh"
 
 namespace quern::rope {
@@ -28,9 +29,12 @@ QUERN_DEVICE void write_heads(const Heads& done, const Unit& unit) {
 QUERN_DEVICE Slot slot_of(const Params& p, u32 block) {
   if constexpr (spec::offsets == 32) {
     const u32 number = block * blockDim.x + threadIdx.x, row = number / kUnits;
-    return {number, row, number - row * kUnits, number < static_cast<u32>(p.slots.count)};
+    return {number, row, number - row * kUnits, number < static_cast<u32>(p.slots)};
   }
-  return Tile<1>(p.slots, static_cast<u64>(block) * blockDim.x)[0];
+  // A block begins inside its first row: the rest is 32 bits wide.
+  const u64 first = static_cast<u64>(block) * blockDim.x, row = first / kUnits;
+  const u32 column = static_cast<u32>(first - row * kUnits) + threadIdx.x, rows = column / kUnits;
+  return {first + threadIdx.x, row + rows, column - rows * kUnits, first + threadIdx.x < p.slots};
 }
 
 QUERN_DEVICE Heads read_round(const Params& p, const Slot& slot, u32 round) {

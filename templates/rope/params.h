@@ -2,7 +2,7 @@
 #ifndef QUERN_ROPE_PARAMS_H_
 #define QUERN_ROPE_PARAMS_H_
 
-#include "common/slots.cuh"
+#include "common/divide.cuh"
 
 namespace quern::rope {
 
@@ -29,7 +29,7 @@ struct Axes {
 // Slots are numbered through rows: a row is a token's group of heads, and its slots are `spec::units` parts of a head.
 // What every launch reads comes first: a launch waits for each line of its parameters that it reads.
 struct Params {
-  common::Slots slots;
+  unsigned long long slots;  // of all rows
   Axes axes;
   unsigned heads;      // of q
   unsigned kv_heads;   // of k, and of v

@@ -305,10 +305,9 @@ void launch_rope(const Rope& p, const RopeArgs& a, const DeviceModel& model, con
   }
   if (makes_scales(p)) return launch_scaled(p, a, params, model, c, launch);
   const std::int64_t units = units_of(p, c), rows = batches(p) * p.seq * groups_of(p, c);
-  params.slots = common::make_slots(static_cast<std::uint64_t>(units == 0 ? 0 : rows),
-                                    static_cast<std::uint64_t>(std::max<std::int64_t>(1, units)));
+  params.slots = static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(units);
   launch.set_params(params);
-  common::launch_slots(params.slots.count, 1, c[kThreads], model, launch);
+  common::launch_slots(params.slots, 1, c[kThreads], model, launch);
 }
 
 }  // namespace quern::rope

@@ -294,7 +294,7 @@ void launch_scatter(const Scatter& p, const ScatterArgs& a, const DeviceModel& m
   } else {
     const std::int64_t columns = std::max<std::int64_t>(1, columns_of(p, c));
     params.slots = common::make_slots(static_cast<std::uint64_t>(all_rows(p)), static_cast<std::uint64_t>(columns));
-    common::launch_slots(params.slots.count, c[kUnroll], c[kThreads], model, launch);
+    common::launch_slots(params.slots, c[kUnroll], c[kThreads], model, launch);
   }
   launch.set_params(params);
   launch.empty = launch.empty || (p.width == 0 && !has_dots(p));

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <utility>
 
 #include "base/text.h"
+#include "common/geometry.h"
 #include "support/device.h"
 #include "support/test_kernel.h"
 
@@ -261,6 +263,37 @@ TEST_F(Primitives, BarriersInSharedMemoryCountArrivalsAndBytes) {
                         "QUERN_SHARED(u64, state, 2);\n" + kFenceGlobal);
   const auto got = k.run({1, 64, 256}, 192);
   for (int t = 0; t < 64; ++t) EXPECT_EQ(got[static_cast<std::size_t>(128 + t)], 1000 + 2 * (63 - t));
+}
+
+// Parts of 2^30 slots would not fit a test: here one has four rows of five.
+TEST_F(Primitives, EachSlotOfSeveralPartsIsVisitedOnce) {
+  constexpr int kRows = 17, kPerRow = 5;
+  for (const bool persistent : {false, true}) {
+    common::Slots slots = common::make_slots(kRows, kPerRow);
+    slots.rows_of_part = 4;
+    slots.of_part = 4 * kPerRow;
+    Launch launch;
+    common::launch_slots(slots, 2, 4, DeviceModel{"made up", 90, 1, 2048, 0, 0}, launch);
+    EXPECT_EQ(launch.grid[0], 3U);
+    EXPECT_EQ(launch.grid[1], 5U);
+    const std::string fields = cat("{", slots.count, ", ", slots.per_row, ", ", slots.of_part, ", ", slots.rows_of_part,
+                                   ", {", slots.by_row.magic, "ull, ", slots.by_row.magic32, "u, ", slots.by_row.shift,
+                                   "}, ", slots.last_part, ", ", slots.of_last, ", ", slots.threads, "}");
+    const auto k = kernel(cat(R"(const Slots slots = )", fields, R"(;
+      for_tiles<2, )",
+                              persistent ? "true" : "false", R"(>(slots, [&](const Tile<2>& tile) {
+        if (threadIdx.x == 0) atomicAdd(out + 85, 1);
+        for (int i = 0; i < 2; ++i) {
+          const Slot slot = tile[i];
+          if (slot.inside) atomicAdd(out + slot.index, int(1 + 1000 * slot.row + slot.column));
+        }
+      });)"));
+    const Shape shape{.blocks = persistent ? 1 : launch.grid[0], .threads = launch.block[0], .parts = launch.grid[1]};
+    auto got = k.run(shape, kRows * kPerRow + 40, 0, 0);
+    EXPECT_EQ(std::exchange(got[85], 0), persistent ? 4 * 3 + 1 : 5 * 3) << "tiles of eight slots";
+    EXPECT_EQ(got, numbers(kRows * kPerRow + 40,
+                           [](int i) { return i < kRows * kPerRow ? 1 + 1000 * (i / kPerRow) + i % kPerRow : 0; }));
+  }
 }
 
 TEST_F(Primitives, AllBlocksOfACooperativeLaunchAreThereAtOnce) {

@@ -14,6 +14,7 @@ constexpr const char* kHead = R"(#include "common/bulk.cuh"
 #include "common/numbers.cuh"
 #include "common/reduce.cuh"
 #include "common/shared.cuh"
+#include "common/slots.cuh"
 #include "common/sync.cuh"
 using namespace quern::common;
 namespace quern::spec { constexpr int max_threads = 1024; }
@@ -66,7 +67,8 @@ CUresult TestKernel::launch(const Shape& shape, CUdeviceptr out, int n) const {
   CUlaunchAttribute attributes[2] = {};
   CUlaunchConfig config{};
   config.gridDimX = shape.blocks;
-  config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+  config.gridDimY = shape.parts;
+  config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
   config.blockDimX = shape.threads;
   config.sharedMemBytes = shape.shared_bytes;
   config.attrs = attributes;

@@ -16,11 +16,12 @@ namespace quern::test {
 
 // Grid, block and other launch parameters.
 struct Shape {
-  unsigned blocks = 1;
+  unsigned blocks = 1;  // of grid.x
   unsigned threads = 32;
   unsigned shared_bytes = 0;
   unsigned cluster = 1;
   bool cooperative = false;
+  unsigned parts = 1;  // grid.y
 };
 
 class TestKernel {

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "base/text.h"
+#include "driver/device.h"
 #include "gather/params.h"
 #include "plan/config.h"
 #include "pointwise/params.h"
@@ -31,14 +32,22 @@ struct Covered {
   common::Slots slots;
 };
 
-// The grid has exactly the number of blocks that is needed.
+// The grid has exactly the number of parts, and of blocks of a part, that are needed.
 void expect_exact(const Covered& c, int unroll, const std::string& what) {
   const std::uint64_t tile = std::uint64_t{c.launch.block[0]} * static_cast<std::uint64_t>(unroll);
-  const std::uint64_t blocks = c.launch.grid[0];
-  EXPECT_GE(blocks * tile, c.slots.count) << what;
-  EXPECT_LT((blocks - 1) * tile, c.slots.count) << what;
+  const std::uint64_t blocks = c.launch.grid[0], parts = c.launch.grid[1];
+  const std::uint64_t of_part = parts == 1 ? c.slots.count : c.slots.of_part;
+  EXPECT_GE(blocks * tile, of_part) << what;
+  EXPECT_LT(blocks * tile, of_part + tile) << what;
   EXPECT_LE(blocks, kGridLimit) << what;
-  EXPECT_EQ(c.launch.grid[1] * c.launch.grid[2] * c.launch.block[1] * c.launch.block[2], 1u) << what;
+  EXPECT_GE(parts * of_part, c.slots.count) << what;
+  EXPECT_LE((parts - 1) * of_part, c.slots.count) << what;
+  if (c.slots.threads != 0 && parts != 1) {
+    EXPECT_EQ(c.slots.last_part, parts - 1) << what;
+    EXPECT_EQ(c.slots.of_last, c.slots.count - (parts - 1) * of_part) << what;
+    EXPECT_EQ(c.slots.of_part, std::uint64_t{c.slots.rows_of_part} * std::max(1U, c.slots.per_row)) << what;
+  }
+  EXPECT_EQ(c.launch.grid[2] * c.launch.block[1] * c.launch.block[2], 1u) << what;
   EXPECT_EQ(c.launch.block[0] % 32, 0u) << what;
   EXPECT_LE(c.launch.block[0], static_cast<std::uint32_t>(common::kMaxThreads)) << what;
   EXPECT_LT(c.slots.per_row, 1u << 30) << what;
@@ -220,7 +229,8 @@ TEST(PointwiseGeometry, SlotsCoverEachElement) {
           const bool one_row = value_of(p, c.config, "form") == 1 || (ragged && has(rest, "bias_spread=none"));
           const std::int64_t head = ragged ? elements - 1 : 0;
           const std::int64_t row = one_row ? std::int64_t{rows} * width : width;
-          const std::int64_t per_row = (row + head + elements - 1) / elements;
+          const bool flat = value_of(p, c.config, "form") == 1;  // a slot that is not whole has a block of its own
+          const std::int64_t per_row = flat ? row / elements : (row + head + elements - 1) / elements;
           EXPECT_EQ(slots, one_row ? per_row : rows * per_row) << text;
         }
       }
@@ -239,15 +249,56 @@ TEST(PointwiseGeometry, MoreThanTwoToTheThirtyTwoSlotsAreCovered) {
   }
 }
 
+// With a head and a tail, one row of all elements would have 2^30 + 1 slots.
+TEST(PointwiseGeometry, ARowThatARaggedHeadMakesTooLongIsNotOne) {
+  for (const char* text : {"pointwise rows=3 width=1431655765 dtype=f32 bias_spread=none",
+                           "pointwise rows=7 width=1227133513 dtype=bf16 bias_spread=none"}) {
+    const Covered c = cover<pointwise::Params>(problem(text), pointwise_inputs(), 4);
+    EXPECT_LT(c.slots.per_row, 1U << 30) << text;
+    EXPECT_GT(c.launch.grid[1], 1U) << text;
+  }
+}
+
+TEST(PointwiseGeometry, CyclesHaveFewerThanTwoToTheThirtySlots) {
+  const AnyProblem p = problem("pointwise rows=1 width=1500000000 dtype=f32 bias_spread=row");
+  const Config first = variants_of(p).front().config;
+  EXPECT_THROW(parse_config(step_of(p), "form=1,vector=4", first, p.data(), {90, "a"}), Error);
+  EXPECT_NO_THROW(parse_config(step_of(p), "form=1,vector=8", first, p.data(), {90, "a"}));
+}
+
+TEST(PointwiseGeometry, APersistentKernelOfLessThanASlotHasABlock) {
+  for (const char* persistent : {"persistent=0", "persistent=1"}) {
+    const auto [launch, params] = launch_with<pointwise::Params>(
+        problem("pointwise rows=1 width=3 dtype=f32 bias_spread=none"), pointwise_inputs(),
+        std::string("form=1,vector=16,") + persistent, generic_model(90));
+    EXPECT_FALSE(launch.empty);
+    EXPECT_EQ(launch.grid[0], 1U);
+    EXPECT_EQ(params.tail_block, 0U);
+    EXPECT_EQ(params.slots.count, 0U);
+  }
+}
+
+TEST(PointwiseGeometry, TheDefaultOfNoRowsIsLegal) {
+  const AnyProblem p = problem("pointwise rows=0 width=2147483648 dtype=f32 bias_spread=row");
+  EXPECT_EQ(violated(step_of(p), variants_of(p).front().config, p.data(), {90, "a"}), "");
+}
+
+TEST(Geometry, MorePartsThanAGridHasAreRefused) {
+  common::Slots slots = common::make_slots(std::uint64_t{1} << 47, 1);
+  Launch launch;
+  common::launch_slots(slots, 1, 128, generic_model(90), launch);
+  EXPECT_GT(launch.grid[1], 65535U);
+}
+
 TEST(Geometry, FewRowsGetNarrowBlocksAndManyWideOnes) {
   const auto threads = [](int count) {
     const AnyProblem few = problem(cat("gather rows=9 width=4096 dtype=bf16 count=", count));
     return cover<gather::Params>(few, gather_inputs(), 0).launch.block[0];
   };
   const AnyProblem p = problem("gather width=4096 dtype=bf16");
-  EXPECT_EQ(threads(1), 32u);
+  EXPECT_EQ(threads(1), 128u);
   EXPECT_EQ(threads(100000), static_cast<std::uint32_t>(value_of(p, variants_of(p).front().config, "threads")));
-  std::uint32_t before = 32;
+  std::uint32_t before = 128;
   for (int count = 1; count <= 1024; count *= 2) {
     const std::uint32_t now = threads(count);
     EXPECT_GE(now, before) << count;
@@ -257,15 +308,16 @@ TEST(Geometry, FewRowsGetNarrowBlocksAndManyWideOnes) {
 
 TEST(Geometry, ABlockIsHalvedOnlyWhileMultiprocessorsWouldIdle) {
   const DeviceModel model{"made up", 90, 10, 2048, 0, 0};
-  const auto width = [&](std::uint64_t slots) {
+  const auto width = [&](std::uint64_t slots, int threads = 512) {
     Launch launch;
-    common::launch_slots(slots, 2, 256, model, launch);
+    common::launch_slots(slots, 2, threads, model, launch);
     return launch.block[0];
   };
-  EXPECT_EQ(width(20 * 512), 256u);
+  EXPECT_EQ(width(20 * 1024), 512u);
+  EXPECT_EQ(width(19 * 1024), 256u);
   EXPECT_EQ(width(19 * 512), 128u);
-  EXPECT_EQ(width(19 * 256), 64u);
-  EXPECT_EQ(width(1), 32u);
+  EXPECT_EQ(width(1), 128u) << "a warp for each scheduler";
+  EXPECT_EQ(width(1, 64), 64u) << "as the config says";
 }
 
 TEST(Geometry, CommonAlignmentIsThePowerOfTwoThatDividesAll) {

@@ -264,9 +264,20 @@ struct PointwiseFamily {
            p.bias_spread == Spread::column;
   }
 
+  // Where slots of 16 bytes would give a multiprocessor fewer than 512 threads, twice as many have half as much to do
+  // one after the other: on an H200 silu of 16 x 14336 in bf16 takes 1.91 us, for 1.97.
+  static Config preferred(const Pointwise& p, const Target& target, const DeviceModel& model) {
+    Config config = preferred_for_many(p, target, model);
+    const auto slots = [&] { return p.rows * p.width / slot_elements(p, config); };
+    while (p.rows > 0 && config[kForm] != kRagged && config[kVector] > 8 &&
+           slots() < std::int64_t{512} * model.multiprocessors)
+      config[kVector] /= 2;
+    return config;
+  }
+
   // If slots divide a row, broadcasts stay in vectors; packed operands of other row lengths are processed as one long
   // row; the rest is ragged.
-  static Config preferred(const Pointwise& p, const Target& target, const DeviceModel& model) {
+  static Config preferred_for_many(const Pointwise& p, const Target& target, const DeviceModel& model) {
     Config flat = config_for(p, target, kFlat);
     if (has_columns(p)) flat[kVector] = 16;  // of 32 bytes in bf16 two broadcast columns take 112 registers
     if (packed(p) && !has_periodic(p)) return with_slots(p, model, flat);

@@ -33,8 +33,8 @@ QUERN_DEVICE Slot slot_of(const Params& p, u32 block) {
   }
   // A block begins inside its first row: the rest is 32 bits wide.
   const u64 first = static_cast<u64>(block) * blockDim.x, row = first / kUnits;
-  const u32 column = static_cast<u32>(first - row * kUnits) + threadIdx.x, rows = column / kUnits;
-  return {first + threadIdx.x, row + rows, column - rows * kUnits, first + threadIdx.x < p.slots};
+  const u32 column = static_cast<u32>(first % kUnits) + threadIdx.x, rows = column / kUnits;
+  return {first + threadIdx.x, row + rows, column - rows * kUnits, p.slots > first && p.slots - first > threadIdx.x};
 }
 
 QUERN_DEVICE Heads read_round(const Params& p, const Slot& slot, u32 round) {

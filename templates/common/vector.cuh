@@ -78,22 +78,24 @@ constexpr int kMaxAccess = 16;
 #define QUERN_ALWAYS(CONDITION)
 #define QUERN_IF(CONDITION) "{\n .reg .pred p;\n setp.ne.u32 p, " CONDITION ", 0;\n @p "
 
-#define QUERN_STORE(Q, Q32)                                                                                            \
-  if constexpr (Bytes == 1) {                                                                                          \
-    asm volatile("st.global" Q ".u8 [%0], %1;" ::"l"(to), "r"(w[0]) : "memory");                                       \
-  } else if constexpr (Bytes == 2) {                                                                                   \
-    asm volatile("st.global" Q ".u16 [%0], %1;" ::"l"(to), "r"(w[0]) : "memory");                                      \
-  } else if constexpr (Bytes == 4) {                                                                                   \
-    asm volatile("st.global" Q ".u32 [%0], %1;" ::"l"(to), "r"(w[0]) : "memory");                                      \
-  } else if constexpr (Bytes == 8) {                                                                                   \
-    asm volatile("st.global" Q ".v2.u32 [%0], {%1, %2};" ::"l"(to), "r"(w[0]), "r"(w[1]) : "memory");                  \
-  } else if constexpr (Bytes == 16) {                                                                                  \
-    asm volatile("st.global" Q ".v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) \
-                 : "memory");                                                                                          \
-  } else {                                                                                                             \
-    asm volatile("st.global" Q32 ".v8.b32 [%0], {%1, %2, %3, %4, %5, %6, %7, %8};" ::"l"(to), "r"(w[0]), "r"(w[1]),    \
-                 "r"(w[2]), "r"(w[3]), "r"(w[4]), "r"(w[5]), "r"(w[6]), "r"(w[7])                                      \
-                 : "memory");                                                                                          \
+#define QUERN_STORE(IF, END, Q, Q32, ...)                                                                            \
+  if constexpr (Bytes == 1) {                                                                                        \
+    asm volatile(IF("%2") "st.global" Q ".u8 [%0], %1;" END ::"l"(to), "r"(w[0])__VA_ARGS__ : "memory");             \
+  } else if constexpr (Bytes == 2) {                                                                                 \
+    asm volatile(IF("%2") "st.global" Q ".u16 [%0], %1;" END ::"l"(to), "r"(w[0])__VA_ARGS__ : "memory");            \
+  } else if constexpr (Bytes == 4) {                                                                                 \
+    asm volatile(IF("%2") "st.global" Q ".u32 [%0], %1;" END ::"l"(to), "r"(w[0])__VA_ARGS__ : "memory");            \
+  } else if constexpr (Bytes == 8) {                                                                                 \
+    asm volatile(IF("%3") "st.global" Q ".v2.u32 [%0], {%1, %2};" END ::"l"(to), "r"(w[0]), "r"(w[1])__VA_ARGS__     \
+                 : "memory");                                                                                        \
+  } else if constexpr (Bytes == 16) {                                                                                \
+    asm volatile(IF("%5") "st.global" Q ".v4.u32 [%0], {%1, %2, %3, %4};" END ::"l"(to), "r"(w[0]), "r"(w[1]),       \
+                 "r"(w[2]), "r"(w[3])__VA_ARGS__                                                                     \
+                 : "memory");                                                                                        \
+  } else {                                                                                                           \
+    asm volatile(IF("%9") "st.global" Q32 ".v8.b32 [%0], {%1, %2, %3, %4, %5, %6, %7, %8};" END ::"l"(to),           \
+                 "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]), "r"(w[4]), "r"(w[5]), "r"(w[6]), "r"(w[7])__VA_ARGS__   \
+                 : "memory");                                                                                        \
   }
 
 template <int Bytes, LoadHint H>
@@ -125,9 +127,18 @@ QUERN_DEVICE void load_words_if(u32 condition, u32* words, const void* from) {
 template <int Bytes, StoreHint H>
 QUERN_DEVICE void store_words(void* to, const u32* w) {
   if constexpr (H == StoreHint::plain) {
-    QUERN_STORE("", "")
+    QUERN_STORE(QUERN_ALWAYS, , "", "")
   } else {
-    QUERN_STORE(".cs", ".L1::no_allocate.L2::evict_first")
+    QUERN_STORE(QUERN_ALWAYS, , ".cs", ".L1::no_allocate.L2::evict_first")
+  }
+}
+
+template <int Bytes, StoreHint H>
+QUERN_DEVICE void store_words_if(u32 condition, void* to, const u32* w) {
+  if constexpr (H == StoreHint::plain) {
+    QUERN_STORE(QUERN_IF, "\n}", "", "", , "r"(condition))
+  } else {
+    QUERN_STORE(QUERN_IF, "\n}", ".cs", ".L1::no_allocate.L2::evict_first", , "r"(condition))
   }
 }
 
@@ -180,6 +191,19 @@ QUERN_DEVICE void store(void* to, const Vector<Bytes>& vector) {
   }
 }
 
+// A predicated store. Where a thread's loads are predicated too, it has no branch, which a load might wait for.
+template <int Bytes, StoreHint H = StoreHint::plain>
+QUERN_DEVICE void store_if(bool condition, void* to, const Vector<Bytes>& vector) {
+  constexpr int kStep = Bytes < kMaxAccess ? Bytes : kMaxAccess;
+  if constexpr (Bytes < 4) {
+    const u32 word = vector.w[0];
+    store_words_if<Bytes, H>(condition, to, &word);
+  } else {
+    QUERN_UNROLL for (int i = 0; i < Bytes; i += kStep)
+        store_words_if<kStep, H>(condition, static_cast<u8*>(to) + i, vector.w + i / 4);
+  }
+}
+
 #else
 
 #ifdef QUERN_HOST_IMAGE
@@ -207,6 +231,11 @@ inline void store(void* to, const Vector<Bytes>& vector QUERN_SITE) {
   constexpr int kStep = Bytes < kMaxAccess ? Bytes : kMaxAccess;
   for (int i = 0; i < Bytes; i += kStep) QUERN_WATCH(global_store, static_cast<u8*>(to) + i, kStep);
   memcpy(to, &vector, Bytes);
+}
+
+template <int Bytes, StoreHint H = StoreHint::plain>
+inline void store_if(bool condition, void* to, const Vector<Bytes>& vector QUERN_SITE) {
+  if (condition) store<Bytes, H>(to, vector QUERN_PASS_SITE);
 }
 
 #endif

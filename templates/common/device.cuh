@@ -57,10 +57,16 @@ QUERN_DEVICE To bit_cast(const From& from) {
 }
 
 // Compiler barrier: what was derived from the number in an earlier iteration is derived again, and not kept in
-// registers.
+// registers; what is derived from it later does not repeat what it was derived from.
 QUERN_DEVICE u32 opaque(u32 x) {
 #ifdef __CUDA_ARCH__
   asm volatile("" : "+r"(x));
+#endif
+  return x;
+}
+QUERN_DEVICE u64 opaque(u64 x) {
+#ifdef __CUDA_ARCH__
+  asm volatile("" : "+l"(x));
 #endif
   return x;
 }

@@ -102,13 +102,17 @@ bool lanes_have_elements(const Gather& p, const Target&, const Config& c) {
 
 common::Slots make_slots(const Gather& p, const Config& c) {
   const bool empty = all_rows(p) == 0 || p.width == 0;
-  if (!is_packed(p, c) || empty)
-    return common::make_slots(empty ? 0 : static_cast<std::uint64_t>(all_rows(p)),
-                              static_cast<std::uint64_t>(std::max<std::int64_t>(1, slots_per_row(p, c))));
-  const std::int64_t windows = (16 - element_bytes(p) + all_rows(p) * row_bytes(p) + 15) / 16;
-  common::Slots slots = common::make_slots(static_cast<std::uint64_t>(windows), 1);
-  slots.per_row = 0;  // they have no columns
+  return common::make_slots(empty ? 0 : static_cast<std::uint64_t>(all_rows(p)),
+                            static_cast<std::uint64_t>(std::max<std::int64_t>(1, slots_per_row(p, c))));
+}
+
+// Of so many windows.
+common::Slots packed_slots(const Gather& p, std::uint64_t windows) {
+  common::Slots slots = common::make_slots(windows, 1);
+  slots.per_row = 0;  // so that a slot's column is its number in the part
   slots.by_row = common::make_divisor(static_cast<std::uint64_t>(row_bytes(p)));
+  slots.rows_of_part = gather::kPackedRowsOfPart;
+  slots.of_part = gather::kPackedRowsOfPart / 16 * static_cast<std::uint32_t>(row_bytes(p));
   return slots;
 }
 
@@ -289,8 +293,10 @@ struct GatherFamily {
 
   // By row wherever that was faster on an H200: rows of up to 512 accesses in the ragged form, whose ends a lane each
   // has (60351 rows of 846 bytes 19 us, through all rows 46; 65536 of 2046 bytes 71.6 and 72.1), and few rows of 8 to
-  // 4096 accesses (1491 of 2304 bytes 2.6 and 2.8 us; 30000 of 512 bytes 9.7 and 9.4; 172 of 64 KB 6.3 and 6.7). Four
-  // accesses in flight, fewer where that leaves less than 512 threads per multiprocessor.
+  // 4096 accesses (1491 of 2304 bytes 2.6 and 2.8 us; 30000 of 512 bytes 9.7 and 9.4; 172 of 64 KB 6.3 and 6.7), but
+  // not short ones where more than a quarter of the lanes has nothing to do (35542 of 144 bytes 5.14 and 4.55; 15000 of 528 bytes
+  // 6.26 and 5.78), unless there is next to nothing to do. Four accesses in flight, fewer where that leaves less than
+  // 512 threads per multiprocessor.
   static void choose_row_threads(const Gather& p, const DeviceModel& model, Config& config) {
     const std::int64_t accesses = common::divide_up(row_bytes(p), config[kVector]);
     const bool few = few_slots(p, model, config[kVector], 6144), ragged = config[kForm] == kRagged;
@@ -298,6 +304,8 @@ struct GatherFamily {
     if (is_packed(p, config) || accesses > most || accesses < (ragged ? 4 : 8) || (!ragged && !few)) return;
     const std::int64_t lanes = common::power_of_two_from(accesses, 8),
                        enough = std::int64_t{512} * model.multiprocessors;
+    const bool idles = 4 * accesses < 3 * lanes && lanes <= 128;
+    if (!ragged && idles && !few_slots(p, model, config[kVector], 256)) return;
     const bool is_known = p.count != kOpen && p.outer != kOpen;
     std::int64_t unroll = std::min<std::int64_t>(4, lanes / 8);
     const auto wants_lanes = [&] {
@@ -309,15 +317,25 @@ struct GatherFamily {
     config[kRowThreads] = static_cast<std::int32_t>(lanes / unroll);
   }
 
+  // Few short rows in accesses so narrow that each has 64 lanes: on an H200 203 of 264 bytes take 1.95 us in 4 bytes,
+  // 2.02 in 8; 135 of 1024 bytes 1.99 in 8, 2.04 in 16.
+  static std::int64_t few_rows_vector(const Gather& p, std::int64_t vector, const DeviceModel& model) {
+    const std::int64_t narrowest = std::max<std::int64_t>(4, p.scale == DType::none ? 1 : element_bytes(p));
+    if (vector < 8 || !few_slots(p, model, row_bytes(p), 4)) return vector;
+    while (vector > narrowest && row_bytes(p) / vector <= 64) vector /= 2;
+    return vector;
+  }
+
   // A row length has few configs, so that a change of an extent is rarely a new image. The hints:
   // - rows that are read again: evict-first stores leave room for them in L2, up to 19 % faster on an H200. Not where
   //   they are few (172 of 31 KB 3.90 us, with both hints 3.74; 4000 of 2 KB 3.31 and 3.54);
   // - others: both hints, which gain 1 to 3 % up to 20 MB and up to 12 % in small problems. Not for short rows, where
   //   adjacent rows share fetched sectors, nor for windows and narrow elements, which share their reads through L1.
   static Config preferred(const Gather& p, const Target& target, const DeviceModel& model) {
-    Config config = shape_for(p, natural_vector(p, widest_access(target)), model);
+    const std::int64_t widest = natural_vector(p, widest_access(target));
+    Config config = shape_for(p, few_rows_vector(p, widest, model), model);
     const bool repeats = p.count != kOpen && p.rows != kOpen && p.count > p.rows + p.rows / 4;
-    const bool long_rows = config[kForm] == kWhole && config[kVector] >= 8 && row_bytes(p) >= 256;
+    const bool long_rows = config[kForm] == kWhole && widest >= 8 && row_bytes(p) >= 256;
     const bool once = long_rows && (!repeats || few_slots(p, model, config[kVector], 3072));
     config[kUnroll] = in_flight(p, config, model);
     config[kLoadOnce] = once ? 1 : 0;
@@ -350,6 +368,7 @@ struct GatherFamily {
     spec.integer("unroll", config[kUnroll]);
     spec.flag("persistent", config[kPersistent] == 1);
     spec.flag("outer", p.outer != 1);
+    spec.flag("short_rows", std::max(source_stride(p), out_stride(p)) * element_bytes(p) < std::int64_t{1} << 32);
     spec.integer("element_bytes", element_bytes(p));
     spec.flag("load_once", config[kLoadOnce] == 1);
     spec.flag("store_stream", config[kStoreStream] == 1);
@@ -381,21 +400,40 @@ struct GatherFamily {
     params.out_stride = out_stride(p) * size;
     params.row_bytes = row_bytes(p);
     params.slots = make_slots(p, config);
-    if (is_packed(p, config)) set_packed(p, a, params);
-    if (is_by_row(config)) {
-      params.slots.count = static_cast<std::uint64_t>(p.width == 0 ? 0 : all_rows(p) * config[kRowThreads]);
-      common::launch_slots(params.slots.count, 1, config[kThreads], model, launch);
-      params.slots.threads = launch.block[0];
-    } else {
+    if (is_packed(p, config) && params.slots.count != 0) set_packed(p, a, params);
+    if (is_by_row(config))
+      launch_rows(p, config, params.slots, launch);
+    else
       common::launch_slots(params.slots, config[kUnroll], config[kThreads], model, launch);
-    }
     common::limit_grid(config[kBlocksPerSm], model, launch);
     launch.set_params(params);
   }
 
+  // No row is in more blocks than it must be: on an H200, 204 rows of 5632 bytes take 2.46 us in four blocks of 128
+  // threads a row, 2.35 in one of 512.
+  static void launch_rows(const Gather& p, const Config& config, common::Slots& slots, Launch& launch) {
+    const std::int64_t lanes = config[kRowThreads],
+                       threads =
+                           std::max<std::int64_t>(config[kThreads], std::min<std::int64_t>(lanes, common::kMaxThreads)),
+                       rows = p.width == 0 ? 0 : all_rows(p);
+    slots.count = static_cast<std::uint64_t>(rows);
+    slots.threads = static_cast<std::uint32_t>(threads);
+    launch.empty = rows == 0;
+    launch.block[0] = slots.threads;
+    launch.grid[0] = static_cast<std::uint32_t>(
+        std::min<std::int64_t>(common::divide_up(rows * lanes, threads), std::numeric_limits<std::uint32_t>::max()));
+  }
+
   static void set_packed(const Gather& p, const Args& a, gather::Params& params) {
-    params.out_bytes = all_rows(p) * params.row_bytes;
-    params.source_end = rows::end_of_source(shape_of(p), a.source.data, p.rows == kOpen ? kOpen : p.outer * p.rows);
+    const auto lead = reinterpret_cast<std::uintptr_t>(a.out.data) % 16;
+    const auto end = lead + static_cast<std::uint64_t>(all_rows(p) * params.row_bytes);
+    params.end_of_last = static_cast<int>((end + 15) % 16 + 1);
+    params.slots = packed_slots(p, (end + 15) / 16);
+    const std::byte* const source_end =
+        rows::end_of_source(shape_of(p), a.source.data, p.rows == kOpen ? kOpen : p.outer * p.rows);
+    params.source_end = source_end;
+    const std::int64_t bytes = source_end == nullptr ? 0 : source_end - static_cast<const std::byte*>(a.source.data);
+    params.inner_bytes = static_cast<unsigned long long>(std::max<std::int64_t>(0, bytes - params.row_bytes - 63));
   }
 
   static void reference(const Gather& p, const Args& a) {

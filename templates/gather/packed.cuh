@@ -13,35 +13,33 @@ namespace quern::gather {
 // first one may begin in row -1, before out.
 struct PackedWindow {
   i64 row;
-  i64 column;
+  int column;
   u8* to;
   int begin;
   int end;
 };
 
-// Positions are counted from a row before out on. The block's first one is divided in 64 bits, with the same result in
-// all threads; the offset of a thread is small.
-QUERN_DEVICE PackedWindow window(const Params& p, const Tile<spec::unroll>& tile, int i) {
-  const u64 index = tile[i].index;
+// Bytes are counted from a row before the part's first on: below 2^31, so that a division of 32 bits is enough.
+QUERN_DEVICE PackedWindow window(const Params& p, const Slot& slot) {
   const u32 lead = static_cast<u32>(reinterpret_cast<u64>(p.out)) & 15u, row_bytes = static_cast<u32>(p.row_bytes);
-  const u64 first = tile.first() * 16 + row_bytes - lead;
-  const u64 row = divide(first, p.slots.by_row);
-  const u32 column = static_cast<u32>(first - row * row_bytes) + static_cast<u32>(index - tile.first()) * 16;
-  const u32 later = divide32(column, p.slots.by_row);
-  const i64 at = static_cast<i64>(index * 16) - lead, left = p.out_bytes - at;
-  return {static_cast<i64>(row + later) - 1, column - later * row_bytes, static_cast<u8*>(p.out) + at,
-          at < 0 ? static_cast<int>(lead) : 0, left < 16 ? left < 0 ? 0 : static_cast<int>(left) : 16};
+  const u32 byte = slot.column * 16 + row_bytes - lead, later = divide32(byte, p.slots.by_row);
+  const i64 row = static_cast<i64>(blockIdx.y) * p.slots.rows_of_part + later - 1;
+  const bool is_first = blockIdx.y == 0 && slot.column == 0,
+             is_last = blockIdx.y == p.slots.last_part && slot.column + 1 == p.slots.of_last;
+  return {row, static_cast<int>(byte - later * row_bytes), static_cast<u8*>(p.out) + slot.index * 16 - lead,
+          is_first ? static_cast<int>(lead) : 0,
+          !slot.inside ? 0
+          : is_last    ? p.end_of_last
+                       : 16};
 }
 
 // The window's first byte that belongs to the next row. A row has at least 16 bytes less an element, so there is no
 // third one.
-QUERN_DEVICE i64 next_row_at(const Params& p, const PackedWindow& w) { return p.row_bytes - w.column; }
-QUERN_DEVICE bool has_next_row(const Params& p, const PackedWindow& w) { return next_row_at(p, w) < w.end; }
-
-// The 16 bytes from byte `column` of a row on.
-QUERN_DEVICE Bits read_at(const Params& p, const SourceRow& row, i64 column) {
-  return row.zero ? Bits{} : read_bits(p, row.data, column);
+QUERN_DEVICE int next_row_at(const Params& p, const PackedWindow& w) {
+  return static_cast<int>(p.row_bytes) - w.column;
 }
+QUERN_DEVICE bool has_row(const PackedWindow& w) { return w.end != 0 && w.row >= 0; }
+QUERN_DEVICE bool has_next_row(const Params& p, const PackedWindow& w) { return next_row_at(p, w) < w.end; }
 
 // The first `split` bytes of one vector and the others of the other.
 QUERN_DEVICE Vector<16> joined(const Vector<16>& first, const Vector<16>& second, int split) {
@@ -62,30 +60,62 @@ struct Both {
   T second;
 };
 
+// No index waits for a branch.
 QUERN_DEVICE Both<SourceRow> source_rows(const Params& p, const PackedWindow& w) {
-  Both<SourceRow> rows = {};
-  if (w.begin >= w.end) return rows;
-  rows.first.zero = true;
-  if (w.row >= 0) rows.first = resolve(p, static_cast<u64>(w.row));
-  if (has_next_row(p, w)) rows.second = resolve(p, static_cast<u64>(w.row + 1));
-  return rows;
+  return {resolve(p, static_cast<u64>(w.row), has_row(w)), resolve(p, static_cast<u64>(w.row + 1), has_next_row(p, w))};
+}
+
+// 16 bytes of a row, from any byte on, of which some are wanted: the aligned blocks of 16 bytes that hold these.
+struct Blocks {
+  const u8* low;
+  u32 offset;  // of the 16 bytes, in the low block
+  bool wants_low;
+  bool wants_high;
+  bool readable;  // all bytes of those blocks
+};
+
+// Of the 16 bytes from byte `column` of the row on, `first` .. `end` - 1 are wanted. One comparison is enough for a row
+// that has 32 readable bytes before and after it.
+QUERN_DEVICE Blocks blocks_of(const Params& p, const SourceRow& row, int column, int first, int end) {
+  const u64 at = reinterpret_cast<u64>(row.at(column));
+  const u32 offset = static_cast<u32>(at & 15);
+  Blocks blocks = {reinterpret_cast<const u8*>(at - offset), offset, !row.zero && first + offset < 16,
+                   !row.zero && end + offset > 16, true};
+  if (static_cast<u64>(row.data - static_cast<const u8*>(p.source)) - 32 < p.inner_bytes) return blocks;
+  const Readable bytes = readable(p, row.data);
+  blocks.readable = blocks.low + (blocks.wants_low ? 0 : 16) >= bytes.begin &&
+                    blocks.low + (blocks.wants_high ? 32 : 16) <= bytes.end;
+  return blocks;
+}
+
+QUERN_DEVICE Bits load_blocks(const Blocks& blocks) {
+  return {load_if<16, kLoad>(blocks.readable && blocks.wants_low, blocks.low),
+          load_if<16, kLoad>(blocks.readable && blocks.wants_high, blocks.low + 16), blocks.offset};
+}
+
+// At the ends of source, or of rows with gaps.
+QUERN_DEVICE void read_elements(const Params& p, const SourceRow& row, const Blocks& blocks, Bits& bits) {
+  if (blocks.readable || row.zero) return;
+  bits.low = read_block(blocks.low, readable(p, row.data));
+  bits.high = read_block(blocks.low + 16, readable(p, row.data));
 }
 
 QUERN_DEVICE Both<Bits> read(const Params& p, const PackedWindow& w, const Both<SourceRow>& rows) {
-  Both<Bits> bits = {};
-  if (w.begin >= w.end) return bits;
-  bits.first = read_at(p, rows.first, w.column);
-  if (has_next_row(p, w)) bits.second = read_at(p, rows.second, -next_row_at(p, w));
+  const int next = next_row_at(p, w);
+  const Blocks first = blocks_of(p, rows.first, w.column, w.begin, next < w.end ? next : w.end),
+               second = blocks_of(p, rows.second, -next, next, w.end);
+  Both<Bits> bits = {load_blocks(first), load_blocks(second)};
+  read_elements(p, rows.first, first, bits.first);
+  read_elements(p, rows.second, second, bits.second);
   return bits;
 }
 
 QUERN_DEVICE void write(const Params& p, const PackedWindow& w, const Both<Bits>& bits) {
-  if (w.begin >= w.end) return;
+  if (w.end == 0) return;
   Vector<16> value = {};
   if (w.row >= 0) value = scaled(p, static_cast<u64>(w.row), bits.first.value());
   if (has_next_row(p, w))
-    value =
-        joined(value, scaled(p, static_cast<u64>(w.row + 1), bits.second.value()), static_cast<int>(next_row_at(p, w)));
+    value = joined(value, scaled(p, static_cast<u64>(w.row + 1), bits.second.value()), next_row_at(p, w));
   if (w.begin == 0 && w.end == 16) return store<16, kStore>(w.to, value);
   constexpr int kBytes = spec::element_bytes;
 #pragma unroll
@@ -95,14 +125,18 @@ QUERN_DEVICE void write(const Params& p, const PackedWindow& w, const Both<Bits>
 }
 
 QUERN_DEVICE void gather_tile(const Params& p, const Tile<spec::unroll>& tile) {
+  PackedWindow windows[spec::unroll];
   Both<SourceRow> rows[spec::unroll];
   Both<Bits> bits[spec::unroll];
 #pragma unroll
-  for (int i = 0; i < spec::unroll; ++i) rows[i] = source_rows(p, window(p, tile, i));
+  for (int i = 0; i < spec::unroll; ++i) {
+    windows[i] = window(p, tile[i]);
+    rows[i] = source_rows(p, windows[i]);
+  }
 #pragma unroll
-  for (int i = 0; i < spec::unroll; ++i) bits[i] = read(p, window(p, tile, i), rows[i]);
+  for (int i = 0; i < spec::unroll; ++i) bits[i] = read(p, windows[i], rows[i]);
 #pragma unroll
-  for (int i = 0; i < spec::unroll; ++i) write(p, window(p, tile, i), bits[i]);
+  for (int i = 0; i < spec::unroll; ++i) write(p, windows[i], bits[i]);
 }
 
 template <class>

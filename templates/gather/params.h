@@ -9,6 +9,10 @@ namespace quern::gather {
 
 using Mode = GatherMode;
 
+// Of packed windows, which begin with out: 16 rows are as many windows as a row has bytes, below 256. So a part has
+// less than 2^30 bytes.
+constexpr common::u32 kPackedRowsOfPart = common::u32{1} << 22;
+
 struct Params {
   const void* source;
   const void* source_end;  // packed windows; null: not known, or rows have gaps
@@ -22,7 +26,9 @@ struct Params {
   long long source_stride;  // bytes
   long long out_stride;     // bytes
   long long row_bytes;
-  long long out_bytes;  // packed windows: of all rows
+  unsigned long long inner_bytes;  // packed windows: rows that begin 32 to 31 + inner_bytes bytes after source have 32
+                                   // bytes of it before and after them
+  int end_of_last;                 // packed windows: of the bytes of the last one
   // Vectors of a row; ragged form: 16-byte windows that a row can touch, or, of short rows without gaps, those that out
   // can touch, and by_row divides bytes by row_bytes. By row, count is of threads.
   common::Slots slots;

@@ -16,6 +16,13 @@ QUERN_DEVICE i64 load_index(const Params& p, u64 position, bool inside) {
   return bit_cast<Index>(raw);
 }
 
+// The bytes of so many rows: an index of 32 bits that names a row is not negative, and one multiplication is enough.
+template <class Row>
+QUERN_DEVICE u64 bytes_before(Row row, i64 stride) {
+  if constexpr (!spec::short_rows) return static_cast<u64>(row) * static_cast<u64>(stride);
+  return static_cast<u64>(row) * static_cast<u32>(stride);
+}
+
 // The row of source for a row of out. Not inside: a zero row.
 QUERN_DEVICE SourceRow resolve(const Params& p, u64 out_row, bool inside = true) {
   const auto [outer, position] = place_of(p, out_row);
@@ -37,14 +44,19 @@ QUERN_DEVICE SourceRow resolve(const Params& p, u64 out_row, bool inside = true)
     if (zero) atomicMin(p.report, position);
   }
   if constexpr (spec::outer) row += static_cast<i64>(outer) * p.rows;
-  return {static_cast<const u8*>(p.source) + (zero ? 0 : row) * p.source_stride, zero || !inside};
+  const i64 named = zero ? 0 : row;
+  const u64 before = sizeof(spec::Index) == 4 && !spec::outer ? bytes_before(static_cast<u32>(named), p.source_stride)
+                                                              : bytes_before(static_cast<u64>(named), p.source_stride);
+  return {static_cast<const u8*>(p.source) + before, zero || !inside};
 }
 
 // What rows/vectors.cuh and rows/windows.cuh move. `scaled` is of scale.cuh or no_scale.cuh.
 struct Rows {
   static constexpr bool kAdds = false, kOutByIndex = false, kSkips = false;
   static QUERN_DEVICE SourceRow source(const Params& p, u64 row, bool inside) { return resolve(p, row, inside); }
-  static QUERN_DEVICE u8* out(const Params& p, u64 row) { return static_cast<u8*>(p.out) + row * p.out_stride; }
+  static QUERN_DEVICE u8* out(const Params& p, u64 row) {
+    return static_cast<u8*>(p.out) + bytes_before(row, p.out_stride);
+  }
   template <int Bytes>
   static QUERN_DEVICE Vector<Bytes> result(const Params& p, u64 row, u64, const Vector<Bytes>& value,
                                            const Vector<Bytes>&) {

@@ -99,6 +99,11 @@ TEST(GatherVariants, FewRowsOfVectorsHaveLanes) {
   EXPECT_EQ(first_gather_config("gather rows=300 count=300 width=2048"), "0:16:1:256");
   EXPECT_EQ(first_gather_config("gather rows=2000 count=1491 width=1152"), "0:16:4:64");
   EXPECT_EQ(first_gather_config("gather rows=30000 count=30000 width=256"), "0:16:2:0") << "many";
+  EXPECT_EQ(first_gather_config("gather rows=7000 count=7000 width=520"), "0:16:2:0") << "65 accesses of 128";
+  EXPECT_EQ(first_gather_config("gather rows=7000 count=7000 width=800"), "0:16:4:32") << "100 of 128";
+  EXPECT_EQ(first_gather_config("gather rows=203 count=203 width=132"), "0:4:1:128") << "64 lanes or more";
+  EXPECT_EQ(first_gather_config("gather rows=135 count=135 width=512"), "0:8:1:128");
+  EXPECT_EQ(first_gather_config("gather rows=600 count=600 width=132"), "0:8:1:64") << "not so few";
   EXPECT_EQ(first_gather_config("gather rows=9 count=9 width=32768"), "0:16:2:2048") << "as many as a row can have";
   EXPECT_EQ(first_gather_config("gather rows=9 count=9 width=32776"), "0:16:1:0") << "long";
   EXPECT_EQ(first_gather_config("gather rows=9 count=9000 width=56"), "0:16:1:0") << "7 accesses";

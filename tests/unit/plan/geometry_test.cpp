@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <type_traits>
 
 #include "base/text.h"
@@ -109,14 +110,20 @@ TEST(GatherGeometry, SlotsCoverEachRow) {
         const AnyProblem p = problem(text);
         const std::int64_t size = bytes(test::as<Gather>(p).dtype);
         for (const std::uintptr_t off : {std::uintptr_t{0}, static_cast<std::uintptr_t>(size)}) {
-          const Covered c = cover<gather::Params>(p, gather_inputs(), off);
+          Covered c = cover<gather::Params>(p, gather_inputs(), off);
           const bool ragged = value_of(p, c.config, "form") == 1;
           const int lanes = value_of(p, c.config, "row_threads");
+          if (lanes != 0) {  // slots are rows
+            EXPECT_EQ(c.slots.count, static_cast<std::uint64_t>(count)) << text;
+            EXPECT_EQ(c.launch.block[0], static_cast<std::uint32_t>(std::clamp(lanes, 128, 512))) << text;
+            c.slots.count *= static_cast<std::uint64_t>(lanes);
+          }
           expect_exact(c, lanes != 0 ? 1 : value_of(p, c.config, "unroll"), text);
           const std::int64_t per_row =
               ragged ? windows(width * size, size) : width * size / value_of(p, c.config, "vector");
           if (ragged && c.slots.per_row == 0) {  // windows of out as a whole
-            EXPECT_EQ(c.slots.count, static_cast<std::uint64_t>((16 - size + count * width * size + 15) / 16)) << text;
+            const auto lead = static_cast<std::int64_t>(off % 16);
+            EXPECT_EQ(c.slots.count, static_cast<std::uint64_t>((lead + count * width * size + 15) / 16)) << text;
             continue;
           }
           EXPECT_EQ(c.slots.per_row, per_row) << text;
@@ -290,20 +297,32 @@ TEST(Geometry, MorePartsThanAGridHasAreRefused) {
   EXPECT_GT(launch.grid[1], 65535U);
 }
 
-TEST(Geometry, FewRowsGetNarrowBlocksAndManyWideOnes) {
-  const auto threads = [](int count) {
-    const AnyProblem few = problem(cat("gather rows=9 width=4096 dtype=bf16 count=", count));
-    return cover<gather::Params>(few, gather_inputs(), 0).launch.block[0];
+TEST(Geometry, FewSlotsGetNarrowBlocksAndManyWideOnes) {
+  const DeviceModel model = generic_model(90);
+  const auto threads = [&](std::uint64_t slots) {
+    Launch launch;
+    common::launch_slots(slots, 1, 512, model, launch);
+    return launch.block[0];
   };
-  const AnyProblem p = problem("gather width=4096 dtype=bf16");
   EXPECT_EQ(threads(1), 128u);
-  EXPECT_EQ(threads(100000), static_cast<std::uint32_t>(value_of(p, variants_of(p).front().config, "threads")));
+  EXPECT_EQ(threads(100'000'000), 512u);
   std::uint32_t before = 128;
-  for (int count = 1; count <= 1024; count *= 2) {
-    const std::uint32_t now = threads(count);
-    EXPECT_GE(now, before) << count;
+  for (std::uint64_t slots = 1; slots <= 1024 * 1024; slots *= 2) {
+    const std::uint32_t now = threads(slots);
+    EXPECT_GE(now, before) << slots;
     before = now;
   }
+}
+
+TEST(Geometry, ARowOfAGatherIsInAsFewBlocksAsItCanBe) {
+  const auto threads = [](const char* text) {
+    const Covered c = cover<gather::Params>(problem(text), gather_inputs(), 0);
+    return cat(c.launch.grid[0], " of ", c.launch.block[0]);
+  };
+  EXPECT_EQ(threads("gather rows=9 count=4 width=128"), "2 of 128") << "two rows a block";
+  EXPECT_EQ(threads("gather rows=9 count=5 width=2048"), "5 of 256");
+  EXPECT_EQ(threads("gather rows=9 count=5 width=4096"), "5 of 512");
+  EXPECT_EQ(threads("gather rows=9 count=5 width=16384"), "20 of 512") << "2048 lanes a row";
 }
 
 TEST(Geometry, ABlockIsHalvedOnlyWhileMultiprocessorsWouldIdle) {

@@ -62,7 +62,7 @@ TEST_F(Lookup, TheWholeConfigIsTakenAndWhatItDoesNotSayIsTheDefault) {
   auto found = find(asked.text());
   ASSERT_TRUE(found);
   EXPECT_EQ(config_text(Gather::family().steps[0], asked.data(), found->config),
-            "form=0 vector=8 unroll=4 threads=512 load_once=0 store_stream=0 persistent=0 row_threads=8");
+            "form=0 vector=8 unroll=4 threads=512 load_once=0 store_stream=0 persistent=0 row_threads=32");
   records_.front().config = "unroll=8,threads=64";
   found = find("gather rows=8 count=8 width=64");
   ASSERT_TRUE(found);

@@ -278,10 +278,10 @@ TEST_F(Primitives, EachSlotOfSeveralPartsIsVisitedOnce) {
       common::launch_slots(slots, 2, 4, DeviceModel{"made up", 90, 1, 2048, 0, 0}, launch);
       EXPECT_EQ(launch.grid[0], 3U);
       EXPECT_EQ(launch.grid[1], 5U);
-      const std::string fields = cat("{", slots.count, ", ", slots.per_row, ", ", slots.of_part, ", ",
-                                     slots.rows_of_part, ", {", slots.by_row.magic, "ull, ", slots.by_row.magic32,
-                                     "u, ", slots.by_row.shift, "}, ", slots.last_part, ", ", slots.of_last, ", ",
-                                     slots.threads, "}");
+      const std::string fields =
+          cat("{", slots.count, ", ", slots.per_row, ", ", slots.of_part, ", ", slots.rows_of_part, ", {",
+              slots.by_row.magic, "ull, ", slots.by_row.magic32, "u, ", slots.by_row.shift, "}, ", slots.last_part,
+              ", ", slots.of_last, ", ", slots.threads, "}");
       const auto k = kernel(cat("Slots slots = ", fields, ";\nlimit_slots(slots, ", limit, R"();
       for_tiles<2, )",
                                 persistent ? "true" : "false", R"(>(slots, [&](const Tile<2>& tile) {

@@ -1,11 +1,10 @@
 #include "gather/gather.h"
 
-#include <cstring>
 #include <limits>
 
-#include "base/parallel.h"
 #include "common/geometry.h"
 #include "common/host_types.h"
+#include "gather/operands.h"
 #include "gather/params.h"
 #include "quern/choice.h"
 #include "quern_embedded/gather.h"
@@ -15,6 +14,14 @@ namespace quern {
 namespace {
 
 using common::widest_access;
+using gather::all_rows;
+using gather::allows_no_rows;
+using gather::checks;
+using gather::element_bytes;
+using gather::needs_rows;
+using gather::out_stride;
+using gather::row_bytes;
+using gather::source_stride;
 using rows::kMaxRowBytes;
 using rows::kMaxSlots;
 
@@ -37,18 +44,6 @@ constexpr std::int32_t kBlockCounts[] = {0, 1, 2, 4, 8, kNoMore};
 constexpr std::int32_t kMostRowThreads = 2048;
 constexpr std::int32_t kRowThreadCounts[] = {0, 8, 16, 32, 64, 128, 256, 512, 1024, kMostRowThreads, kNoMore};
 
-std::int64_t element_bytes(const Gather& p) { return bytes(p.dtype); }
-std::int64_t row_bytes(const Gather& p) { return p.width * element_bytes(p); }
-std::int64_t source_stride(const Gather& p) { return p.source_stride == 0 ? p.width : p.source_stride; }
-std::int64_t out_stride(const Gather& p) { return p.out_stride == 0 ? p.width : p.out_stride; }
-// Whether the mode compares indices with the number of rows.
-bool checks(const Gather& p) { return p.mode != GatherMode::assume_valid && p.mode != GatherMode::minus_one_is_zero; }
-bool needs_rows(const Gather& p) { return p.outer != 1 || checks(p); }
-// Rows of out, of all matrices; the extents are known.
-std::int64_t all_rows(const Gather& p) { return p.outer * p.count; }
-bool allows_no_rows(const Gather& p) {
-  return p.mode == GatherMode::minus_one_is_zero || p.mode == GatherMode::zero || p.mode == GatherMode::report;
-}
 bool needs_rows_erased(const void* p) { return needs_rows(*static_cast<const Gather*>(p)); }
 
 rows::Shape shape_of(const Gather& p) {
@@ -133,32 +128,6 @@ template <bool (*F)(const Gather&, const Target&, const Config&)>
 constexpr auto holds = &holds_for<Gather, F>;
 template <bool (*F)(const Gather&, const Config&)>
 constexpr auto applies = &applies_to<Gather, F>;
-
-const std::byte* source_at(const Gather& p, const GatherArgs& a, std::int64_t row) {
-  return static_cast<const std::byte*>(a.source.data) + row * source_stride(p) * element_bytes(p);
-}
-
-// The source row of a row of out, resolved on the host: null for a zero row.
-const std::byte* resolve(const Gather& p, const GatherArgs& a, std::int64_t out_row) {
-  std::int64_t row = common::read_integer(p.index, a.index.data, out_row % p.count);
-  if (p.mode == GatherMode::wrap_negative && row < 0) row += p.rows;
-  if (p.mode == GatherMode::clamp) row = std::clamp<std::int64_t>(row, 0, p.rows - 1);
-  const bool inside = row >= 0 && (!checks(p) || row < p.rows);
-  if (!inside) return nullptr;
-  return source_at(p, a, p.outer == 1 ? row : out_row / p.count * p.rows + row);
-}
-
-template <class T>
-void scale_row(T* row, std::int64_t width, double scale) {
-  using Compute = common::ComputeOf<T>;
-  for (std::int64_t i = 0; i < width; ++i)
-    row[i] = common::from_compute<T>(common::to_compute(row[i]) * static_cast<Compute>(scale));
-}
-
-void report_bad(const GatherArgs& a, std::int64_t position) {
-  auto& report = *static_cast<std::uint64_t*>(a.report.data);
-  report = std::min(report, static_cast<std::uint64_t>(position));
-}
 
 struct GatherFamily {
   using Problem = Gather;
@@ -294,9 +263,9 @@ struct GatherFamily {
   // By row wherever that was faster on an H200: rows of up to 512 accesses in the ragged form, whose ends a lane each
   // has (60351 rows of 846 bytes 19 us, through all rows 46; 65536 of 2046 bytes 71.6 and 72.1), and few rows of 8 to
   // 4096 accesses (1491 of 2304 bytes 2.6 and 2.8 us; 30000 of 512 bytes 9.7 and 9.4; 172 of 64 KB 6.3 and 6.7), but
-  // not short ones where more than a quarter of the lanes has nothing to do (35542 of 144 bytes 5.14 and 4.55; 15000 of 528 bytes
-  // 6.26 and 5.78), unless there is next to nothing to do. Four accesses in flight, fewer where that leaves less than
-  // 512 threads per multiprocessor.
+  // not short ones where more than a quarter of the lanes has nothing to do (35542 of 144 bytes 5.14 and 4.55; 15000 of
+  // 528 bytes 6.26 and 5.78), unless there is next to nothing to do. Four accesses in flight, fewer where that leaves
+  // less than 512 threads per multiprocessor.
   static void choose_row_threads(const Gather& p, const DeviceModel& model, Config& config) {
     const std::int64_t accesses = common::divide_up(row_bytes(p), config[kVector]);
     const bool few = few_slots(p, model, config[kVector], 6144), ragged = config[kForm] == kRagged;
@@ -436,27 +405,7 @@ struct GatherFamily {
     params.inner_bytes = static_cast<unsigned long long>(std::max<std::int64_t>(0, bytes - params.row_bytes - 63));
   }
 
-  static void reference(const Gather& p, const Args& a) {
-    if (p.width == 0) return;  // no kernel is launched, so no index is checked either
-    const std::int64_t size = element_bytes(p);
-    const auto copy_rows = [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        std::byte* out = static_cast<std::byte*>(a.out.data) + i * out_stride(p) * size;
-        const std::byte* row = resolve(p, a, i);
-        const auto bytes = static_cast<std::size_t>(row_bytes(p));
-        if (row == nullptr) std::memset(out, 0, bytes);
-        if (row != nullptr) std::memcpy(out, row, bytes);
-        if (p.scale == DType::none) continue;
-        const double scale = common::read_float(p.scale, a.scale.data, i % p.count);
-        common::with_float(p.dtype, [&](auto x) { scale_row(reinterpret_cast<decltype(x)*>(out), p.width, scale); });
-      }
-    };
-    parallel_for(all_rows(p), 1 + (1 << 20) / row_bytes(p), copy_rows);
-    if (p.mode != GatherMode::report) return;
-    for (std::int64_t i = 0; i < p.count && p.outer > 0; ++i) {
-      if (resolve(p, a, i) == nullptr) report_bad(a, i);
-    }
-  }
+  static void reference(const Gather& p, const Args& a) { gather::reference(p, a); }
 
   static Tolerance tolerance(const Gather& p, int) { return {0, 0, p.scale == DType::none}; }
 
@@ -464,56 +413,11 @@ struct GatherFamily {
     return 2 * all_rows(p) * row_bytes(p) + p.count * (quern::bytes(p.index) + quern::bytes(p.scale));
   }
 
-  // Indices: a permutation if count <= rows, else one permutation after another, each of its own: a period would have
-  // an L2 of less than the source's size miss always. Some indices are outside of source if the mode gives them a
-  // meaning.
   static bool generate(const Gather& p, int operand, std::uint64_t seed, void* data) {
     if (operand == kReport) return common::write_integer(i64, data, 0, -1), true;
     if (operand != kIndex) return false;
-    fill_indices(p, seed, data);
+    gather::fill_indices(p, seed, data);
     return true;
-  }
-
- private:
-  static std::int64_t rows_or_one(const Gather& p) { return std::max<std::int64_t>(1, p.rows); }
-
-  // Half of them are adjacent to the valid ones, to detect an off-by-one comparison.
-  static std::int64_t bad_index(const Gather& p, std::uint64_t random) {
-    if (p.mode == GatherMode::minus_one_is_zero) return -1;
-    const bool below = random % 2 == 0 || p.mode == GatherMode::wrap_negative;
-    const std::int64_t most = p.mode == GatherMode::wrap_negative ? rows_or_one(p) - 1 : 99;
-    const std::int64_t beyond = random / 2 % 2 == 0 ? 0 : static_cast<std::int64_t>(random / 4 % (most + 1));
-    return below ? -1 - beyond : p.rows + beyond;
-  }
-
-  static std::uint64_t next(std::uint64_t& state) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return state >> 33;
-  }
-
-  static void shuffle(std::vector<std::int64_t>& order, std::uint64_t& state) {
-    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[next(state) * next(state) % i]);
-  }
-
-  static void fill_indices(const Gather& p, std::uint64_t seed, void* data) {
-    const std::int64_t limit = std::min(rows_or_one(p), index_limit(p.index));
-    std::vector<std::int64_t> order(static_cast<std::size_t>(limit));
-    for (std::int64_t i = 0; i < limit; ++i) order[static_cast<std::size_t>(i)] = i;
-    const bool some_bad = p.mode != GatherMode::assume_valid && p.mode != GatherMode::trap && p.index != u8;
-    for (std::int64_t i = 0; i < p.count; ++i) {
-      if (i % limit == 0) shuffle(order, seed);
-      const bool bad = (some_bad && next(seed) % 8 == 0) || p.rows == 0;
-      const std::int64_t row = bad ? bad_index(p, next(seed)) : order[static_cast<std::size_t>(i % limit)];
-      common::write_integer(p.index, data, i, row);
-    }
-  }
-
-  static std::int64_t index_limit(DType type) {
-    if (type == u8) return 256;
-    return bytes_limit(quern::bytes(type));
-  }
-  static std::int64_t bytes_limit(std::int32_t bytes) {
-    return bytes >= 8 ? std::numeric_limits<std::int64_t>::max() : std::int64_t{1} << (8 * bytes - 1);
   }
 };
 

@@ -45,8 +45,9 @@ QUERN_DEVICE SourceRow resolve(const Params& p, u64 out_row, bool inside = true)
   }
   if constexpr (spec::outer) row += static_cast<i64>(outer) * p.rows;
   const i64 named = zero ? 0 : row;
-  const u64 before = sizeof(spec::Index) == 4 && !spec::outer ? bytes_before(static_cast<u32>(named), p.source_stride)
-                                                              : bytes_before(static_cast<u64>(named), p.source_stride);
+  constexpr bool kFits32 = sizeof(spec::Index) == 4 && !spec::outer && spec::mode != Mode::wrap_negative;
+  const u64 before = kFits32 ? bytes_before(static_cast<u32>(named), p.source_stride)
+                             : bytes_before(static_cast<u64>(named), p.source_stride);
   return {static_cast<const u8*>(p.source) + before, zero || !inside};
 }
 

@@ -61,7 +61,7 @@ TEST_F(HostAccesses, ALoopIsARequestATurn) {
 // The bulk of each family's aligned form, where a problem is not small: 16 bytes a lane, 16 sectors a request.
 TEST_F(HostAccesses, AlignedFormsMoveWholeVectors) {
   const std::map<std::string, std::string> bulk = {
-      {"gather rows=64 count=64 width=256 dtype=bf16", "source out"},
+      {"gather rows=1056 count=1056 width=256 dtype=bf16", "source out"},
       {"pointwise rows=2112 width=256 dtype=bf16", "x bias out"},
       {"pointwise rows=1056 width=256 dtype=f32 op=add_mul_act", "x y bias out"},
       {"skeleton rows=64 width=2048 dtype=bf16", "x"}};

@@ -93,7 +93,7 @@ TEST_F(HostMutations, ALostTailIsAWrongResult) {
 TEST_F(HostMutations, AnOffByOneStoreIsNamedWithItsArgumentAndLine) {
   const Mutant mutant(Gather::family(), "rows/vectors.cuh", "store<kBytes, kStore>(to + at,",
                       "store<kBytes, kStore>(to + at + kBytes,");
-  const std::string said = verdict(mutant.family(), "rows=40 count=50 width=16");
+  const std::string said = verdict(mutant.family(), "rows=40 count=50 width=16", 0, "row_threads=0");
   EXPECT_NE(said.find("past the end of \"out\""), std::string::npos) << said;
   EXPECT_NE(said.find("rows/vectors.cuh:"), std::string::npos) << said;
 }
@@ -102,8 +102,8 @@ TEST_F(HostMutations, AnOffByOneStoreIsNamedWithItsArgumentAndLine) {
 TEST_F(HostMutations, AnUnvectorizedStoreIsSeenInTheAccesses) {
   const Mutant mutant(
       Pointwise::family(), "pointwise/pointwise.cu",
-      "store<sizeof(spec::Output) * kElements, kStore>(out_at(p, at), pack<spec::Output, kElements>(x));",
-      "for (int i = 0; i < kElements; ++i)\n"
+      "store_if<sizeof(spec::Output) * kElements, kStore>(wanted, out_at(p, at), pack<spec::Output, kElements>(x));",
+      "for (int i = 0; wanted && i < kElements; ++i)\n"
       "    store<sizeof(spec::Output), kStore>(out_at(p, at) + i,\n"
       "      bit_cast<Vector<sizeof(spec::Output)>>(from_compute<spec::Output>(x[i])));");
   const auto worst_store = [&](const Family& family) {

@@ -44,7 +44,7 @@ if [ -e "$host_driver" ] && command -v c++ >/dev/null; then
     printf '#!/bin/sh\n[ "$1" = --version ] || sed -i %s gather/rows.cuh\nexec c++ "$@"\n' "'$2'" >"$1"
     chmod +x "$1"
   }
-  wrong_compiler takes_row_0 's/(zero ? 0 : row) \* p.source_stride/0 * p.source_stride/'
+  wrong_compiler takes_row_0 's/named = zero ? 0 : row;/named = 0;/'
   wrong_compiler changes_index 's/^  return bit_cast<Index>(raw);/  if (inside) *(static_cast<Index*>(const_cast<void*>(p.index)) + position) = -9;\n&/'
   few='gather rows=5 count=4 width=4 --device host'
   # shellcheck disable=SC2086

@@ -51,10 +51,11 @@ inline std::int32_t resident_shared_bytes(const Target& target) {
   return (target.arch >= 90 && target.arch < 120 ? 227 : 99) * 1024;
 }
 
-// At most `blocks_per_sm` blocks per multiprocessor, for persistent (grid-stride) kernels; 0: no limit.
+// At most `blocks_per_sm` blocks per multiprocessor, for persistent (grid-stride) kernels, and one of each part; 0: no
+// limit.
 inline void limit_grid(int blocks_per_sm, const DeviceModel& model, Launch& launch) {
   const auto most = static_cast<std::uint32_t>(blocks_per_sm) * static_cast<std::uint32_t>(model.multiprocessors);
-  if (most != 0) launch.grid[0] = std::min(launch.grid[0], most);
+  if (most != 0) launch.grid[0] = std::min(launch.grid[0], std::max(1U, most / launch.grid[1]));
 }
 
 inline std::int64_t divide_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }

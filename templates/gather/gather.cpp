@@ -100,13 +100,15 @@ common::Slots make_slots(const Gather& p, const Config& c) {
                             static_cast<std::uint64_t>(std::max<std::int64_t>(1, slots_per_row(p, c))));
 }
 
-// Of so many windows.
+// Of so many windows, in parts of as many rows each; 16 rows more hold what the first window has before out.
 common::Slots packed_slots(const Gather& p, std::uint64_t windows) {
+  const std::int64_t rows = all_rows(p) + 16, parts = common::divide_up(rows, gather::kMostPackedRows),
+                     groups = common::divide_up(common::divide_up(rows, parts), 16);
   common::Slots slots = common::make_slots(windows, 1);
   slots.per_row = 0;  // so that a slot's column is its number in the part
   slots.by_row = common::make_divisor(static_cast<std::uint64_t>(row_bytes(p)));
-  slots.rows_of_part = gather::kPackedRowsOfPart;
-  slots.of_part = gather::kPackedRowsOfPart / 16 * static_cast<std::uint32_t>(row_bytes(p));
+  slots.rows_of_part = static_cast<std::uint32_t>(groups * 16);
+  slots.of_part = static_cast<std::uint32_t>(groups * row_bytes(p));
   return slots;
 }
 
@@ -289,7 +291,7 @@ struct GatherFamily {
   // 2.02 in 8; 135 of 1024 bytes 1.99 in 8, 2.04 in 16.
   static std::int64_t few_rows_vector(const Gather& p, std::int64_t vector, const DeviceModel& model) {
     const std::int64_t narrowest = std::max<std::int64_t>(4, p.scale == DType::none ? 1 : element_bytes(p));
-    if (vector < 8 || !few_slots(p, model, row_bytes(p), 4)) return vector;
+    if (vector < 8 || p.width == 0 || !few_slots(p, model, row_bytes(p), 4)) return vector;
     while (vector > narrowest && row_bytes(p) / vector <= 64) vector /= 2;
     return vector;
   }

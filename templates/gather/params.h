@@ -9,9 +9,9 @@ namespace quern::gather {
 
 using Mode = GatherMode;
 
-// Of packed windows, which begin with out: 16 rows are as many windows as a row has bytes, below 256. So a part has
-// less than 2^30 bytes.
-constexpr common::u32 kPackedRowsOfPart = common::u32{1} << 22;
+// Of a part of packed windows, which begin with out: 16 rows are as many windows as a row has bytes, below 256. So a
+// part has less than 2^30 bytes.
+constexpr int kMostPackedRows = 1 << 22;
 
 struct Params {
   const void* source;
@@ -30,7 +30,7 @@ struct Params {
                                    // bytes of it before and after them
   int end_of_last;                 // packed windows: of the bytes of the last one
   // Vectors of a row; ragged form: 16-byte windows that a row can touch, or, of short rows without gaps, those that out
-  // can touch, and by_row divides bytes by row_bytes. By row, count is of threads.
+  // can touch, and by_row divides bytes by row_bytes. By row, count is of rows.
   common::Slots slots;
 };
 

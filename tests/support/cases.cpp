@@ -132,6 +132,10 @@ void outer_gathers(std::vector<Case>& cases) {
     cases.push_back({gather(20, 40, 0, outer)});
     cases.push_back(with("persistent=1,threads=64,blocks_per_sm=1", gather(20, 40, 513, outer)));
     cases.push_back(with("form=1,unroll=4", gather(20, 29, 513, outer)));
+    Case packed =
+        with("form=1,unroll=1,row_threads=0", gather(200, 25, 50, cat("dtype=u8 mode=zero index=i32 ", outer)));
+    packed.offset = 3;  // the first window begins before out
+    cases.push_back(packed);
   }
 }
 
@@ -399,6 +403,7 @@ std::vector<Case> huge_cases() {
   return {{"gather rows=184320 count=184320 width=14336 dtype=bf16"},
           {"gather rows=184320 count=184320 width=14335 dtype=bf16", 1},
           {"gather rows=16 count=40 width=268435459 dtype=u8"},
+          with("form=1,unroll=1,row_threads=0", "gather rows=2000 count=9000001 width=15 dtype=u8 index=i32 mode=zero"),
           {"gather rows=23040 count=23040 width=14335 outer=8 dtype=bf16", 1},
           {"scatter rows=184320 count=184320 width=14336"},
           {"scatter op=add rows=184320 count=184320 width=14335", 1},

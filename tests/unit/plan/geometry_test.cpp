@@ -134,6 +134,23 @@ TEST(GatherGeometry, SlotsCoverEachRow) {
   }
 }
 
+TEST(GatherGeometry, PackedWindowsAreInPartsOfWholeRowsAsLongAsEachOther) {
+  for (const int count : {1000000, 4194288, 4194289, 4194320, 9000001, 100000000}) {
+    const std::string text = cat("gather rows=9 count=", count, " width=25 dtype=u8");
+    const Covered c = cover<gather::Params>(problem(text), gather_inputs(), 3);
+    ASSERT_EQ(c.slots.per_row, 0u) << text;
+    const std::uint64_t parts = c.launch.grid[1], rows = c.slots.rows_of_part;
+    EXPECT_EQ(parts, static_cast<std::uint64_t>(count + 16 + (1 << 22) - 1) >> 22) << text;
+    EXPECT_EQ(rows % 16, 0u) << text;
+    EXPECT_LE(rows, 1u << 22) << text;
+    EXPECT_LT(parts * rows, static_cast<std::uint64_t>(count) + 16 + 16 * parts) << text;
+    EXPECT_EQ(c.slots.of_part, rows / 16 * 25) << text;
+    EXPECT_EQ(c.slots.count, static_cast<std::uint64_t>((3 + std::int64_t{count} * 25 + 15) / 16)) << text;
+    EXPECT_EQ(c.slots.of_last, c.slots.count - (parts - 1) * c.slots.of_part) << text;
+    EXPECT_GT(2 * std::uint64_t{c.slots.of_last} + 100, c.slots.of_part) << text << ": no idle blocks";
+  }
+}
+
 TEST(GatherGeometry, StridesAreBytes) {
   const AnyProblem p = problem("gather rows=9 count=3 width=6 dtype=f32 source_stride=7 out_stride=10");
   GatherArgs args = gather_inputs();
@@ -175,6 +192,16 @@ std::pair<Launch, Params> launch_with(const AnyProblem& p, Args args, const std:
 }
 
 constexpr DeviceModel kTenMultiprocessors{"made up", 90, 10, 2048, 0, 0};
+
+TEST(PersistentGeometry, TheLimitIsOfAllParts) {
+  for (const auto& [parts, blocks] : {std::pair{1U, 40U}, {3U, 13U}, {100U, 1U}}) {
+    Launch launch;
+    launch.grid[0] = 5000;
+    launch.grid[1] = parts;
+    common::limit_grid(4, kTenMultiprocessors, launch);
+    EXPECT_EQ(launch.grid[0], blocks);
+  }
+}
 
 TEST(PersistentGeometry, TheGridIsLimitedAndNeverWidened) {
   const auto blocks = [](const char* text, auto args, const std::string& changes) {

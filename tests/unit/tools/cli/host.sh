@@ -46,14 +46,14 @@ if [ -e "$host_driver" ] && command -v c++ >/dev/null; then
   }
   wrong_compiler takes_row_0 's/named = zero ? 0 : row;/named = 0;/'
   wrong_compiler changes_index 's/^  return bit_cast<Index>(raw);/  if (inside) *(static_cast<Index*>(const_cast<void*>(p.index)) + position) = -9;\n&/'
-  few='gather rows=5 count=4 width=4 --device host'
+  few='gather rows=5 count=4 width=2 --device host'  # a thread a row, so that none reads a changed index
   # shellcheck disable=SC2086
   {
     QUERN_CXX=$work/takes_row_0 expect 1 'disagrees with the reference' run $few --verify
     QUERN_CXX=$work/takes_row_0 expect 1 '"verified":false' run $few --verify --json
     QUERN_CXX=$work/takes_row_0 expect 0 'not timed' run $few
     QUERN_CXX=$work/changes_index expect 1 'the kernel changed index' run $few --verify
-    QUERN_CXX=$work/takes_row_0 expect 1 '"verified":false' bench --problem 'gather rows=5 count=4 width=4' --device host --json
+    QUERN_CXX=$work/takes_row_0 expect 1 '"verified":false' bench --problem 'gather rows=5 count=4 width=2' --device host --json
   }
   # With a driver, which the host driver is, nothing is wrong; or one thing.
   export QUERN_LIBCUDA=$host_driver

@@ -78,24 +78,24 @@ constexpr int kMaxAccess = 16;
 #define QUERN_ALWAYS(CONDITION)
 #define QUERN_IF(CONDITION) "{\n .reg .pred p;\n setp.ne.u32 p, " CONDITION ", 0;\n @p "
 
-#define QUERN_STORE(IF, END, Q, Q32, ...)                                                                            \
-  if constexpr (Bytes == 1) {                                                                                        \
-    asm volatile(IF("%2") "st.global" Q ".u8 [%0], %1;" END ::"l"(to), "r"(w[0])__VA_ARGS__ : "memory");             \
-  } else if constexpr (Bytes == 2) {                                                                                 \
-    asm volatile(IF("%2") "st.global" Q ".u16 [%0], %1;" END ::"l"(to), "r"(w[0])__VA_ARGS__ : "memory");            \
-  } else if constexpr (Bytes == 4) {                                                                                 \
-    asm volatile(IF("%2") "st.global" Q ".u32 [%0], %1;" END ::"l"(to), "r"(w[0])__VA_ARGS__ : "memory");            \
-  } else if constexpr (Bytes == 8) {                                                                                 \
-    asm volatile(IF("%3") "st.global" Q ".v2.u32 [%0], {%1, %2};" END ::"l"(to), "r"(w[0]), "r"(w[1])__VA_ARGS__     \
-                 : "memory");                                                                                        \
-  } else if constexpr (Bytes == 16) {                                                                                \
-    asm volatile(IF("%5") "st.global" Q ".v4.u32 [%0], {%1, %2, %3, %4};" END ::"l"(to), "r"(w[0]), "r"(w[1]),       \
-                 "r"(w[2]), "r"(w[3])__VA_ARGS__                                                                     \
-                 : "memory");                                                                                        \
-  } else {                                                                                                           \
-    asm volatile(IF("%9") "st.global" Q32 ".v8.b32 [%0], {%1, %2, %3, %4, %5, %6, %7, %8};" END ::"l"(to),           \
-                 "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]), "r"(w[4]), "r"(w[5]), "r"(w[6]), "r"(w[7])__VA_ARGS__   \
-                 : "memory");                                                                                        \
+#define QUERN_STORE(IF, END, Q, Q32, ...)                                                                             \
+  if constexpr (Bytes == 1) {                                                                                         \
+    asm volatile(IF("%2") "st.global" Q ".u8 [%0], %1;" END ::"l"(to), "r"(w[0])__VA_ARGS__ : "memory");              \
+  } else if constexpr (Bytes == 2) {                                                                                  \
+    asm volatile(IF("%2") "st.global" Q ".u16 [%0], %1;" END ::"l"(to), "r"(w[0])__VA_ARGS__ : "memory");             \
+  } else if constexpr (Bytes == 4) {                                                                                  \
+    asm volatile(IF("%2") "st.global" Q ".u32 [%0], %1;" END ::"l"(to), "r"(w[0])__VA_ARGS__ : "memory");             \
+  } else if constexpr (Bytes == 8) {                                                                                  \
+    asm volatile(IF("%3") "st.global" Q ".v2.u32 [%0], {%1, %2};" END ::"l"(to), "r"(w[0]), "r"(w[1])__VA_ARGS__      \
+                 : "memory");                                                                                         \
+  } else if constexpr (Bytes == 16) {                                                                                 \
+    asm volatile(IF("%5") "st.global" Q ".v4.u32 [%0], {%1, %2, %3, %4};" END ::"l"(to), "r"(w[0]), "r"(w[1]),        \
+                 "r"(w[2]), "r"(w[3])__VA_ARGS__                                                                      \
+                 : "memory");                                                                                         \
+  } else {                                                                                                            \
+    asm volatile(IF("%9") "st.global" Q32 ".v8.b32 [%0], {%1, %2, %3, %4, %5, %6, %7, %8};" END ::"l"(to), "r"(w[0]), \
+                 "r"(w[1]), "r"(w[2]), "r"(w[3]), "r"(w[4]), "r"(w[5]), "r"(w[6]), "r"(w[7])__VA_ARGS__               \
+                 : "memory");                                                                                         \
   }
 
 template <int Bytes, LoadHint H>

@@ -62,7 +62,8 @@ struct Both {
 
 // No index waits for a branch.
 QUERN_DEVICE Both<SourceRow> source_rows(const Params& p, const PackedWindow& w) {
-  return {resolve(p, static_cast<u64>(w.row < 0 ? 0 : w.row), has_row(w)), resolve(p, static_cast<u64>(w.row + 1), has_next_row(p, w))};
+  return {resolve(p, static_cast<u64>(w.row < 0 ? 0 : w.row), has_row(w)),
+          resolve(p, static_cast<u64>(w.row + 1), has_next_row(p, w))};
 }
 
 // 16 bytes of a row, from any byte on, of which some are wanted: the aligned blocks of 16 bytes that hold these.

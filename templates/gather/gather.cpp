@@ -100,16 +100,19 @@ common::Slots make_slots(const Gather& p, const Config& c) {
                             static_cast<std::uint64_t>(std::max<std::int64_t>(1, slots_per_row(p, c))));
 }
 
-// Of so many windows, in parts of as many rows each; 16 rows more hold what the first window has before out.
+// Of so many windows, in parts of as many rows each; 16 rows more hold what the first window has before out. A slot's
+// column is its number in the part.
 common::Slots packed_slots(const Gather& p, std::uint64_t windows) {
   const std::int64_t rows = all_rows(p) + 16, parts = common::divide_up(rows, gather::kMostPackedRows),
-                     groups = common::divide_up(common::divide_up(rows, parts), 16);
-  common::Slots slots = common::make_slots(windows, 1);
-  slots.per_row = 0;  // so that a slot's column is its number in the part
-  slots.by_row = common::make_divisor(static_cast<std::uint64_t>(row_bytes(p)));
-  slots.rows_of_part = static_cast<std::uint32_t>(groups * 16);
-  slots.of_part = static_cast<std::uint32_t>(groups * row_bytes(p));
-  return slots;
+                     groups = common::divide_up(parts == 1 ? rows : common::divide_up(rows, parts), 16);
+  return {windows,
+          0,
+          static_cast<std::uint32_t>(groups * row_bytes(p)),
+          static_cast<std::uint32_t>(groups * 16),
+          common::make_divisor(static_cast<std::uint64_t>(row_bytes(p))),
+          0,
+          0,
+          0};
 }
 
 // One matrix, or several.
@@ -369,8 +372,10 @@ struct GatherFamily {
     params.source_stride = source_stride(p) * size;
     params.out_stride = out_stride(p) * size;
     params.row_bytes = row_bytes(p);
-    params.slots = make_slots(p, config);
-    if (is_packed(p, config) && params.slots.count != 0) set_packed(p, a, params);
+    if (is_packed(p, config))
+      set_packed(p, a, params);
+    else
+      params.slots = make_slots(p, config);
     if (is_by_row(config))
       launch_rows(p, config, model, params.slots, launch);
     else
@@ -379,13 +384,11 @@ struct GatherFamily {
     launch.set_params(params);
   }
 
-  // A row is in one block where that leaves each multiprocessor two: on an H200, 204 rows of 5632 bytes take 2.46 us in
-  // four blocks of 128 threads a row, 2.43 in one of 512; 64 of 14336 bytes 2.03 in eight of 128, 2.11 in two of 512.
   static void launch_rows(const Gather& p, const Config& config, const DeviceModel& model, common::Slots& slots,
                           Launch& launch) {
-    const int lanes = config[kRowThreads], threads = std::max(config[kThreads], std::min(lanes, common::kMaxThreads));
     slots.count = static_cast<std::uint64_t>(p.width == 0 ? 0 : all_rows(p));
-    common::launch_slots(slots.count * static_cast<std::uint64_t>(lanes), 1, threads, model, launch);
+    common::launch_slots(slots.count * static_cast<std::uint64_t>(config[kRowThreads]), 1, config[kThreads], model,
+                         launch);
     slots.threads = launch.block[0];
   }
 
@@ -393,7 +396,7 @@ struct GatherFamily {
     const auto lead = reinterpret_cast<std::uintptr_t>(a.out.data) % 16;
     const auto end = lead + static_cast<std::uint64_t>(all_rows(p) * params.row_bytes);
     params.end_of_last = static_cast<int>((end + 15) % 16 + 1);
-    params.slots = packed_slots(p, (end + 15) / 16);
+    params.slots = packed_slots(p, all_rows(p) == 0 ? 0 : (end + 15) / 16);
     const std::byte* const source_end =
         rows::end_of_source(shape_of(p), a.source.data, p.rows == kOpen ? kOpen : p.outer * p.rows);
     params.source_end = source_end;

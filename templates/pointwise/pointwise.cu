@@ -43,8 +43,8 @@ QUERN_DEVICE i64 offset_of(const Place& at, i64 stride) {
 
 // Whether reads and stores are predicated, so that none waits for a branch: on an H200 that is 0.06 us of a small
 // problem. Several slots a thread have branches: without them the compiler mixes the slots, and reads wait for
-// registers.
-constexpr bool kPredicated = spec::unroll == 1;
+// registers. So have ragged slots, whose reads need them.
+constexpr bool kPredicated = spec::unroll == 1 && !spec::ragged;
 
 // `wanted` is true if reads are not predicated.
 template <int Bytes, LoadHint H>
@@ -125,7 +125,7 @@ QUERN_DEVICE constexpr Read read_of() {
 }
 
 // The bits of a whole slot of an operand, as read; converted to numbers when they are used. `read` returns whether it
-// has read them: at the ends of rows it may fail. It reads nothing if the slot is not whole.
+// has read them: at the ends of rows it may fail. A predicated one reads nothing if the slot is not whole.
 template <class T, Spread S, Read R = read_of<T, S>()>
 struct Slice {
   QUERN_DEVICE bool read(const void*, i64, const Params&, const Place&) { return true; }
@@ -197,7 +197,7 @@ struct Slice<T, S, Read::shifted> {
   Window window;
   QUERN_DEVICE bool read(const void* base, i64 stride, const Params& p, const Place& at) {
     const T* const begin = static_cast<const T*>(base) + (S == Spread::full ? static_cast<i64>(at.row) * stride : 0);
-    return at.whole() && window.read(begin + at.column, begin, begin + p.width);
+    return window.read(begin + at.column, begin, begin + p.width);
   }
   QUERN_DEVICE void values(float (&out)[kElements]) const { unpack<T, kElements>(window.bits(), out); }
 };

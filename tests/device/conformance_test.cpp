@@ -127,6 +127,14 @@ class Conformance : public DeviceTest {
 };
 
 TEST_F(Conformance, Gather) { check_all(cases_here(gather_cases())); }
+#ifndef __SANITIZE_ADDRESS__
+// Parts of 2^22 rows: the second one's windows begin anew. Some seconds on the host.
+TEST_F(Conformance, PackedWindowsOfSeveralParts) {
+  Case c =
+      with("form=1,unroll=1,row_threads=0", "gather rows=2000 count=4300000 width=15 dtype=u8 index=i32 mode=zero", 3);
+  check_all({c});
+}
+#endif
 TEST_F(Conformance, Scatter) { check_all(cases_here(scatter_cases())); }
 TEST_F(Conformance, Pointwise) { check_all(cases_here(pointwise_cases())); }
 TEST_F(Conformance, Mxfp8Dequantize) { check_all(cases_here(mxfp8_dequantize_cases())); }

@@ -403,7 +403,6 @@ std::vector<Case> huge_cases() {
   return {{"gather rows=184320 count=184320 width=14336 dtype=bf16"},
           {"gather rows=184320 count=184320 width=14335 dtype=bf16", 1},
           {"gather rows=16 count=40 width=268435459 dtype=u8"},
-          with("form=1,unroll=1,row_threads=0", "gather rows=2000 count=9000001 width=15 dtype=u8 index=i32 mode=zero"),
           {"gather rows=23040 count=23040 width=14335 outer=8 dtype=bf16", 1},
           {"scatter rows=184320 count=184320 width=14336"},
           {"scatter op=add rows=184320 count=184320 width=14335", 1},

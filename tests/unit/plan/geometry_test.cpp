@@ -115,7 +115,6 @@ TEST(GatherGeometry, SlotsCoverEachRow) {
           const int lanes = value_of(p, c.config, "row_threads");
           if (lanes != 0) {  // slots are rows
             EXPECT_EQ(c.slots.count, static_cast<std::uint64_t>(count)) << text;
-            EXPECT_LE(c.launch.block[0], static_cast<std::uint32_t>(std::clamp(lanes, 128, 512))) << text;
             c.slots.count *= static_cast<std::uint64_t>(lanes);
           }
           expect_exact(c, lanes != 0 ? 1 : value_of(p, c.config, "unroll"), text);
@@ -339,18 +338,6 @@ TEST(Geometry, FewSlotsGetNarrowBlocksAndManyWideOnes) {
     EXPECT_GE(now, before) << slots;
     before = now;
   }
-}
-
-TEST(Geometry, ARowOfAGatherIsInOneBlockUnlessMultiprocessorsWouldIdle) {
-  const auto blocks = [](const char* text) {
-    const Covered c = cover<gather::Params>(problem(text), gather_inputs(), 0);
-    return cat(c.launch.grid[0], " of ", c.launch.block[0]);
-  };
-  EXPECT_EQ(blocks("gather rows=9 count=4 width=128"), "2 of 128") << "64 lanes a row";
-  EXPECT_EQ(blocks("gather rows=9 count=5 width=4096"), "20 of 128");
-  EXPECT_EQ(blocks("gather rows=999 count=999 width=4096"), "999 of 128") << "four accesses a lane";
-  EXPECT_EQ(blocks("gather rows=999 count=999 width=2727 dtype=f32"), "999 of 256");
-  EXPECT_EQ(blocks("gather rows=300 count=300 width=16384"), "300 of 512") << "512 lanes a row";
 }
 
 TEST(Geometry, ABlockIsHalvedOnlyWhileMultiprocessorsWouldIdle) {

@@ -9,6 +9,7 @@
 #include "quern/export.h"
 #include "quern/family.h"
 #include "quern/pointwise_choices.h"
+#include "quern/rounding_choices.h"
 
 namespace quern {
 
@@ -17,20 +18,13 @@ namespace quern {
   VALUE(add_mul_act) /* act(x + multiplier * y + bias) */
 enum class PointwiseOp : std::uint8_t { QUERN_POINTWISE_OPS(QUERN_CHOICE_VALUE) };
 
-// single: fp32 throughout, z = fma(multiplier, y, x) + bias, one rounding at the store. torch: as in PyTorch's eager
-// operators, every product, sum and activation is rounded to its operands' common type.
-#define QUERN_ROUNDINGS(VALUE) \
-  VALUE(single)                \
-  VALUE(torch)
-enum class Rounding : std::uint8_t { QUERN_ROUNDINGS(QUERN_CHOICE_VALUE) };
-
 struct PointwiseArgs {
   In x = {};
   In y = {};     // add_mul_act
   In bias = {};  // unless bias_spread is none
   Out out = {};  // may be x or y if that is full and has out's type and stride; must not overlap otherwise
   float multiplier = 1.0f;
-  float alpha = kDefaultAlpha;  // parameter of elu, leaky_relu, fatrelu and qgelu
+  float alpha = kDefaultAlpha;  // parameter of elu, leaky_relu, fatrelu, qgelu and situ
   std::int64_t rows = kOpen;
 };
 

@@ -18,6 +18,22 @@ QUERN_DEVICE float received(u32* from, u32 word) {
   return bit_cast<float>(~word);
 }
 
+// The sum of so many that were sent, in sequence, `pitch` words from one to the next.
+QUERN_DEVICE float sum_received(u32* sums, i64 count, i64 pitch) {
+  constexpr int kAtOnce = 16;
+  float sum = 0;
+  for (i64 first = 0; first < count; first += kAtOnce) {
+    u32 words[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) words[k] = first + k < count ? load_relaxed(sums + (first + k) * pitch) : 0;
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      if (first + k < count) sum += received(sums + (first + k) * pitch, words[k]);
+    }
+  }
+  return sum;
+}
+
 // Whether `own` more arrivals make `all`; then `arrived` is 0 again. `before`: what a group of `lanes` adjacent threads
 // found there, in its first one.
 QUERN_DEVICE bool is_last(u32* arrived, u32 before, u32 own, u32 all, u32 lanes = 32) {

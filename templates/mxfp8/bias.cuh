@@ -80,21 +80,6 @@ QUERN_DEVICE u32* arrived(const KernelParams& p, const Strip& s, i64 chunk) {
   return static_cast<u32*>(p.arrived) + (s.expert * strips + s.column / kStripColumns) * (s.chunks() + 1) + chunk;
 }
 
-QUERN_DEVICE float sum_of(u32* sums, i64 count, i64 pitch) {
-  constexpr int kAtOnce = 16;
-  float sum = 0;
-  for (i64 first = 0; first < count; first += kAtOnce) {
-    u32 words[kAtOnce];
-#pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) words[k] = first + k < count ? load_relaxed(sums + (first + k) * pitch) : 0;
-#pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) {
-      if (first + k < count) sum += received(sums + (first + k) * pitch, words[k]);
-    }
-  }
-  return sum;
-}
-
 // After the bands' sums are in shared memory. Returns, in the first lane, the number of tiles of the chunk sent before.
 QUERN_DEVICE u32 send_tile_sums(const KernelParams& p) {
   const Strip s = strip_of(p);
@@ -131,10 +116,10 @@ QUERN_DEVICE void add_sums(const KernelParams& p, u32 before) {
   const Strip s = strip_of(p);
   if (!has_strip(p, s) || !is_last(arrived(p, s, s.chunk()), before, s.tiles_of_stack(), s.tiles_of_chunk())) return;
   const bool mine = has_column(p, s);
-  float sum = mine ? sum_of(tile_sum(p, s, s.chunk() * kChunkTiles), s.tiles_of_chunk(), p.cols) : 0;
+  float sum = mine ? sum_received(tile_sum(p, s, s.chunk() * kChunkTiles), s.tiles_of_chunk(), p.cols) : 0;
   if (s.chunks() > 1) {
     if (!sends_last_chunk(p, s, sum)) return;
-    if (mine) sum = sum_of(chunk_sum(p, s, 0), s.chunks(), p.cols);
+    if (mine) sum = sum_received(chunk_sum(p, s, 0), s.chunks(), p.cols);
   }
   if (mine) write_bias_gradient(p, s, sum);
 }

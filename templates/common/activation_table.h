@@ -73,7 +73,9 @@
   ROW(sin, 0.0f, 4, 0, "sin(x)",                                                                                       \
       sinf(x), cosf(x), ::sin(x), v * g)                                                                               \
   ROW(cos, 0.0f, 4, 0, "cos(x)",                                                                                       \
-      cosf(x), -sinf(x), ::cos(x), v * g)
+      cosf(x), -sinf(x), ::cos(x), v * g)                                                                              \
+  ROW(situ, 4.0f, 10, 1e-37, "a tanh(x / a) / (1 + exp(-x))",                                                          \
+      situ_of(R, x, a), situ_slope(R, x, a), a * ::tanh(x / a) * reference_logistic(x), v * g)
 // clang-format on
 
 namespace quern {

@@ -208,6 +208,17 @@ QUERN_DEVICE float mish_slope(Round round, float x) {
   return t + x * (logistic(round, x) * (1.0f - t * t));
 }
 
+// a tanh(x / a) logistic(x), the gated SiLU with a limit of SiTU.
+template <class Round>
+QUERN_DEVICE float situ_of(Round round, float x, float a) {
+  return a * tanhf(x / a) * logistic(round, x);
+}
+template <class Round>
+QUERN_DEVICE float situ_slope(Round round, float x, float a) {
+  const float t = tanhf(x / a), s = logistic(round, x);
+  return (1.0f - t * t) * s + a * t * (s * (1.0f - s));
+}
+
 template <Activation A>
 struct ActivationOf;
 

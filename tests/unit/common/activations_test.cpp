@@ -129,13 +129,13 @@ TEST(Activations, NamesOrderAndDefaults) {
                                                            {"mish", 0},      {"softplus", 0},
                                                            {"hardswish", 0}, {"exp", 0},
                                                            {"abs", 0},       {"sin", 0},
-                                                           {"cos", 0}};
+                                                           {"cos", 0},       {"situ", 4}};
   ASSERT_EQ(std::size(kActivationRows), rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     EXPECT_EQ(kActivationRows[i].name, rows[i].first);
     EXPECT_EQ(kActivationRows[i].alpha, rows[i].second) << rows[i].first;
   }
-  EXPECT_EQ(static_cast<std::size_t>(Activation::cos), rows.size() - 1);
+  EXPECT_EQ(static_cast<std::size_t>(Activation::situ), rows.size() - 1);
 }
 
 // Values from PyTorch's documentation and arithmetic by hand, independent of the references.
@@ -144,7 +144,7 @@ TEST(Activations, WhoseFormulaHasTheParameterTakesIt) {
   for (std::size_t i = 0; i < std::size(kActivationRows); ++i) {
     if (takes_alpha(static_cast<int>(i))) takers += std::string(kActivationRows[i].name) + " ";
   }
-  EXPECT_EQ(takers, "qgelu fatrelu elu leaky_relu ");
+  EXPECT_EQ(takers, "qgelu fatrelu elu leaky_relu situ ");
 }
 
 TEST(Activations, KnownValues) {

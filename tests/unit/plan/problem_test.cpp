@@ -148,7 +148,7 @@ TEST(Aliases, AreRefusedWhereTheFieldDoesNotTakeWhatTheyMean) {
 }
 
 TEST(Suggestions, AreMadeForValuesToo) {
-  EXPECT_TRUE(has(refusal([] { problem("pointwise activation=geul"); }), ", cos. Did you mean gelu?"));
+  EXPECT_TRUE(has(refusal([] { problem("pointwise activation=geul"); }), ", situ. Did you mean gelu?"));
   EXPECT_TRUE(has(refusal([] { problem("gather mode=clip"); }), ". Did you mean clamp?"));
   EXPECT_TRUE(has(refusal([] { problem("gather dtype=bf61"); }), ". Did you mean bf16?"));
   EXPECT_FALSE(has(refusal([] { problem("gather width=4k"); }), "Did you mean"));

@@ -41,6 +41,12 @@ constexpr int kMostRegistersOfProbGradients = 128;
 // Sums of scatter have eight rows in flight, or four in two parts, and know where the segments of a window are. The
 // gradient of a scale of columns holds four rows of gradient, four of source and the scales in registers.
 constexpr int kMostRegistersOfSegments = 128;
+// A thread adds up the gradients of 8 pairs of columns, with two rows of three operands in flight: two blocks of 256
+// threads.
+constexpr int kMostRegistersOfGradientTiles = 128;
+constexpr int kMostSpillsOfGradientTiles = 16;  // of barriers
+// Eight elements of three operands, one by one, and the derivative of the longest activation.
+constexpr int kMostRegistersOfGated = 80;
 constexpr int kMostSpillsOfSegments = 256;    // around the code for long segments
 constexpr int kMostSpillsOfGivenScales = 16;  // the division of any number by another takes two registers more
 
@@ -77,7 +83,8 @@ namespace {
 // What the bounds of an image's resources depend on.
 struct Kind {
   int resident;  // blocks that the config asks for; 0: none
-  bool tile, prologue, sums, long_blocks, given_scale, tail, fp32, sm_80, wide_slots, map, prob_gradient, segments;
+  bool tile, prologue, sums, long_blocks, given_scale, tail, fp32, sm_80, wide_slots, map, prob_gradient, segments,
+      gated, gradient_tile;
 };
 
 Kind kind_of(const Compiled& compiled, std::size_t i) {
@@ -100,13 +107,16 @@ Kind kind_of(const Compiled& compiled, std::size_t i) {
           wide || (arch == "sm_80" && long_blocks),
           has("moe_map ") || has("index_sort "),
           has("moe_unpermute ") && has("probs=") && has("pass=backward"),
-          has("scatter ") && has("op=add") && (has("order=given") || column_gradient)};
+          has("scatter ") && has("op=add") && (has("order=given") || column_gradient),
+          has("glu ") && has("pass=backward"),
+          has("glu ") && has("pass=backward") && (has("bias_gradient=") || has(" scale="))};
 }
 
 int most_registers(const Kind& k) {
   if (k.map) return kMostRegistersOfMaps;
   if (k.prob_gradient) return kMostRegistersOfProbGradients;
   if (k.segments) return kMostRegistersOfSegments;
+  if (k.gated) return k.gradient_tile ? kMostRegistersOfGradientTiles : kMostRegistersOfGated;
   if (!k.tile) return k.wide_slots ? kMostRegistersOfWideSlots : kMostRegisters;
   if (k.resident > 0) return kRegisters / kTileThreads / k.resident / 8 * 8;  // handed out by eights
   if (k.long_blocks) return k.sm_80 || k.fp32 || k.tail ? 255 : kMostRegistersOfLongBlocks;
@@ -121,6 +131,7 @@ int most_spills(const Kind& k) {
   if (k.prologue) return kMostSpillsOfPrologues;
   if (k.sums) return kMostSpillsOfSums;
   if (k.segments) return kMostSpillsOfSegments;
+  if (k.gradient_tile) return kMostSpillsOfGradientTiles;
   return k.given_scale ? kMostSpillsOfGivenScales : 0;
 }
 

@@ -137,6 +137,7 @@ TEST_F(Conformance, PackedWindowsOfSeveralParts) {
 #endif
 TEST_F(Conformance, Scatter) { check_all(cases_here(scatter_cases())); }
 TEST_F(Conformance, Pointwise) { check_all(cases_here(pointwise_cases())); }
+TEST_F(Conformance, Glu) { check_all(cases_here(glu_cases())); }
 TEST_F(Conformance, Mxfp8Dequantize) { check_all(cases_here(mxfp8_dequantize_cases())); }
 TEST_F(Conformance, MxScales) { check_all(cases_here(mx_scales_cases())); }
 TEST_F(Conformance, MultiRowPad) { check_all(cases_here(multi_row_pad_cases())); }

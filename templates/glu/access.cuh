@@ -1,0 +1,198 @@
+// The elements of a row that a thread has at once, and how it reads and writes them: adjacent ones in one access, or
+// every 32nd one by one, so that adjacent lanes have adjacent ones at any address.
+#ifndef QUERN_GLU_ACCESS_CUH_
+#define QUERN_GLU_ACCESS_CUH_
+
+#include "common/numbers.cuh"
+#include "glu/params.h"
+#include "glu/places.cuh"
+#include "spec.cuh"
+
+namespace quern::glu {
+
+using namespace common;
+
+constexpr int kElements = spec::elements;
+constexpr int kStep = spec::vectors ? 1 : 32;
+constexpr LoadHint kLoad = spec::load_stream ? LoadHint::stream : LoadHint::plain;
+constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint::plain;
+
+using Numbers = float[kElements];
+
+// Elements of out: their row, the first one's column, and the end of their row; 0 if nothing is to be done.
+struct Place {
+  i64 row;
+  int column;
+  int end;
+  QUERN_DEVICE bool has(int i) const { return column + i * kStep < end; }
+};
+
+template <class T>
+QUERN_DEVICE const T* row_of(const void* base, i64 stride, const Place& at) {
+  return static_cast<const T*>(base) + at.row * stride;
+}
+template <class T>
+QUERN_DEVICE T* row_of(void* base, i64 stride, const Place& at) {
+  return static_cast<T*>(base) + at.row * stride;
+}
+
+// ---- Of a row of out or of its gradient
+
+// As read; converted to numbers when they are used.
+template <class T, bool Vectors = spec::vectors>
+struct Single {
+  Vector<kElements* static_cast<int>(sizeof(T))> bits;
+  QUERN_DEVICE void read(const T* row, const Place& at) {
+    bits = load_if<kElements * sizeof(T), kLoad>(at.has(0), row + at.column);
+  }
+  QUERN_DEVICE void values(Numbers& out) const { unpack<T, kElements>(bits, out); }
+};
+
+template <class T>
+struct Single<T, false> {
+  Vector<sizeof(T)> bits[kElements];
+  QUERN_DEVICE void read(const T* row, const Place& at) {
+#pragma unroll
+    for (int i = 0; i < kElements; ++i) bits[i] = load_if<sizeof(T), kLoad>(at.has(i), row + at.column + i * kStep);
+  }
+  QUERN_DEVICE void values(Numbers& out) const {
+#pragma unroll
+    for (int i = 0; i < kElements; ++i) out[i] = to_compute(bit_cast<T>(bits[i]));
+  }
+};
+
+template <class T>
+QUERN_DEVICE Vector<sizeof(T)> bits_of(float value) {
+  return bit_cast<Vector<sizeof(T)>>(from_compute<T>(value));
+}
+
+template <class T>
+QUERN_DEVICE void write(T* row, const Place& at, const Numbers& values) {
+  if constexpr (spec::vectors) {
+    store_if<kElements * sizeof(T), kStore>(at.has(0), row + at.column, pack<T, kElements>(values));
+  } else {
+#pragma unroll
+    for (int i = 0; i < kElements; ++i)
+      store_if<sizeof(T), kStore>(at.has(i), row + at.column + i * kStep, bits_of<T>(values[i]));
+  }
+}
+
+// ---- Of a row of x, of its gradient, or of the bias: two numbers an element
+
+// The rows of both; the same one unless the operand is split.
+template <class T>
+struct Rows {
+  T* a;
+  T* g;
+};
+
+template <GluLayout L>
+QUERN_DEVICE Columns columns_at(const Params& p, int column) {
+  return columns_of(L, spec::block, p.width, column);
+}
+
+// The numbers of element `i` of a place. But for blocks they are so far from the first one's, whatever the extents.
+template <GluLayout L, class T>
+QUERN_DEVICE Rows<T> pair_at(const Params& p, const Rows<T>& rows, const Place& at, int i) {
+  constexpr bool kLinear = L != GluLayout::blocks;
+  const Columns columns = columns_at<L>(p, kLinear ? at.column : at.column + i * kStep);
+  const int after = kLinear ? i * kStep * (L == GluLayout::interleaved ? 2 : 1) : 0;
+  T* const a = rows.a + columns.a + after;
+  return {a, kLinear ? rows.g + columns.g + after : a + spec::block};
+}
+
+enum class PairAccess { vectors, adjacent, elements };
+template <GluLayout L>
+QUERN_DEVICE constexpr PairAccess pair_access() {
+  if (!spec::vectors) return PairAccess::elements;
+  return L == GluLayout::interleaved ? PairAccess::adjacent : PairAccess::vectors;
+}
+
+template <class T, GluLayout L, PairAccess A = pair_access<L>()>
+struct Pairs {
+  static constexpr int kBytes = kElements * static_cast<int>(sizeof(T));
+  Vector<kBytes> a;
+  Vector<kBytes> g;
+  template <LoadHint H>
+  QUERN_DEVICE void read(const Params& p, const Rows<const T>& rows, const Place& at) {
+    const Columns columns = columns_at<L>(p, at.column);
+    a = load_if<kBytes, H>(at.has(0), rows.a + columns.a);
+    g = load_if<kBytes, H>(at.has(0), rows.g + columns.g);
+  }
+  QUERN_DEVICE void values(Numbers& of_a, Numbers& of_g) const {
+    unpack<T, kElements>(a, of_a);
+    unpack<T, kElements>(g, of_g);
+  }
+};
+
+template <class T, GluLayout L>
+struct Pairs<T, L, PairAccess::adjacent> {
+  static constexpr int kBytes = 2 * kElements * static_cast<int>(sizeof(T));
+  Vector<kBytes> both;
+  template <LoadHint H>
+  QUERN_DEVICE void read(const Params&, const Rows<const T>& rows, const Place& at) {
+    both = load_if<kBytes, H>(at.has(0), rows.a + 2 * at.column);
+  }
+  QUERN_DEVICE void values(Numbers& of_a, Numbers& of_g) const {
+    float all[2 * kElements];
+    unpack<T, 2 * kElements>(both, all);
+#pragma unroll
+    for (int i = 0; i < kElements; ++i) {
+      of_a[i] = all[2 * i];
+      of_g[i] = all[2 * i + 1];
+    }
+  }
+};
+
+template <class T, GluLayout L>
+struct Pairs<T, L, PairAccess::elements> {
+  Vector<sizeof(T)> a[kElements];
+  Vector<sizeof(T)> g[kElements];
+  template <LoadHint H>
+  QUERN_DEVICE void read(const Params& p, const Rows<const T>& rows, const Place& at) {
+#pragma unroll
+    for (int i = 0; i < kElements; ++i) {
+      const Rows<const T> from = pair_at<L>(p, rows, at, i);
+      a[i] = load_if<sizeof(T), H>(at.has(i), from.a);
+      g[i] = load_if<sizeof(T), H>(at.has(i), from.g);
+    }
+  }
+  QUERN_DEVICE void values(Numbers& of_a, Numbers& of_g) const {
+#pragma unroll
+    for (int i = 0; i < kElements; ++i) {
+      of_a[i] = to_compute(bit_cast<T>(a[i]));
+      of_g[i] = to_compute(bit_cast<T>(g[i]));
+    }
+  }
+};
+
+template <class T, GluLayout L>
+QUERN_DEVICE void write_pairs(const Params& p, const Rows<T>& rows, const Place& at, const Numbers& of_a,
+                              const Numbers& of_g) {
+  constexpr PairAccess kAccess = pair_access<L>();
+  constexpr int kBytes = kElements * static_cast<int>(sizeof(T));
+  if constexpr (kAccess == PairAccess::vectors) {
+    const Columns columns = columns_at<L>(p, at.column);
+    store_if<kBytes, kStore>(at.has(0), rows.a + columns.a, pack<T, kElements>(of_a));
+    store_if<kBytes, kStore>(at.has(0), rows.g + columns.g, pack<T, kElements>(of_g));
+  } else if constexpr (kAccess == PairAccess::adjacent) {
+    float all[2 * kElements];
+#pragma unroll
+    for (int i = 0; i < kElements; ++i) {
+      all[2 * i] = of_a[i];
+      all[2 * i + 1] = of_g[i];
+    }
+    store_if<2 * kBytes, kStore>(at.has(0), rows.a + 2 * at.column, pack<T, 2 * kElements>(all));
+  } else {
+#pragma unroll
+    for (int i = 0; i < kElements; ++i) {
+      const Rows<T> to = pair_at<L>(p, rows, at, i);
+      store_if<sizeof(T), kStore>(at.has(i), to.a, bits_of<T>(of_a[i]));
+      store_if<sizeof(T), kStore>(at.has(i), to.g, bits_of<T>(of_g[i]));
+    }
+  }
+}
+
+}  // namespace quern::glu
+
+#endif  // QUERN_GLU_ACCESS_CUH_

@@ -1,0 +1,466 @@
+#include "glu/glu.h"
+
+#include "common/activation_reference.h"
+#include "common/host_types.h"
+#include "glu/data.h"
+#include "glu/operands.h"
+#include "quern_embedded/glu.h"
+
+namespace quern {
+namespace {
+
+using common::ActivationRow;
+using namespace glu;
+
+constexpr std::int64_t kMaxWidth = (std::int64_t{1} << 30) - 1;
+constexpr std::int64_t kMostGroups = std::int64_t{1} << 16;
+constexpr std::int64_t kMostSlots = std::int64_t{1} << 30;  // of a row, not reached
+constexpr std::int64_t kOfLane = kTileColumns / 32;         // elements of a row that a thread has, where there are sums
+constexpr DTypeSet kData = only(f32) | only(f16) | only(bf16);
+constexpr DTypeSet kOptional = kData | only(DType::none);
+constexpr DTypeSet kCountTypes = only(DType::none) | only(i32) | only(i64);
+constexpr const char* kGatings[] = {QUERN_GLU_GATINGS(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kLayouts[] = {QUERN_GLU_LAYOUTS(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kPasses[] = {QUERN_GLU_PASSES(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kRoundings[] = {QUERN_ROUNDINGS(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kRecomputes[] = {QUERN_GLU_RECOMPUTES(QUERN_CHOICE_NAME) nullptr};
+
+// In the order of kOperands.
+enum Operands {
+  kX,
+  kGate,
+  kBias,
+  kScale,
+  kCounts,
+  kGradient,
+  kOut,
+  kXGradient,
+  kGateGradient,
+  kBiasGradient,
+  kScaleGradient
+};
+// In the order of kParameters.
+enum Parameters { kForm, kVector, kUnroll, kThreads, kLoadStream, kStoreStream };
+enum Forms { kVectorForm, kElementForm };
+constexpr std::int32_t kForms[] = {kVectorForm, kElementForm, kNoMore};
+constexpr std::int32_t kVectors[] = {4, 8, 16, 32, kNoMore};
+constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
+constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
+constexpr std::int32_t kSwitch[] = {0, 1, kNoMore};
+
+std::int64_t size_of(const Glu& p) { return quern::bytes(p.dtype); }
+
+// Elements of out that a thread has at once, as one access or one by one.
+std::int64_t slot_elements(const Glu& p, const Config& c) {
+  if (c[kForm] == kVectorForm) return c[kVector] / size_of(p);
+  return has_sums(p) ? kOfLane : c[kUnroll];
+}
+// How many of these are in flight.
+std::int64_t slots_in_flight(const Glu& p, const Config& c) {
+  return c[kForm] == kElementForm && !has_sums(p) ? 1 : c[kUnroll];
+}
+
+// Of a row: where slots are elements, whole warps of them.
+std::int64_t row_slots(const Glu& p, const Config& c) {
+  const std::int64_t elements = slot_elements(p, c);
+  if (c[kForm] == kVectorForm) return p.width / elements;
+  return 32 * common::divide_up(p.width, 32 * elements);
+}
+
+// Elements of a row of x or of the bias in one access.
+std::int64_t pair_elements(const Glu& p, std::int64_t elements) {
+  return p.layout == GluLayout::interleaved ? 2 * elements : elements;
+}
+
+bool vectors_divide(const Glu& p, std::int64_t elements) {
+  const std::int64_t of_x = pair_elements(p, elements);
+  return p.width % elements == 0 && out_stride(p) % elements == 0 && gradient_stride(p) % elements == 0 &&
+         x_stride(p) % of_x == 0 && x_gradient_stride(p) % of_x == 0 &&
+         (p.layout != GluLayout::blocks || p.block % elements == 0);
+}
+
+bool form_fits(const Glu& p, const Target&, const Config& c) {
+  if (c[kForm] == kElementForm) return true;
+  return c[kVector] >= size_of(p) && vectors_divide(p, slot_elements(p, c));
+}
+bool vector_exists(const Glu&, const Target& t, const Config& c) { return c[kVector] <= common::widest_access(t); }
+bool row_has_few_slots(const Glu& p, const Target&, const Config& c) { return row_slots(p, c) < kMostSlots; }
+bool registers_suffice(const Glu& p, const Target&, const Config& c) {
+  const std::int64_t elements = has_sums(p) ? kOfLane : slot_elements(p, c);
+  return elements * slots_in_flight(p, c) <= (is_backward(p) ? 16 : 32);
+}
+bool lane_has_slots(const Glu& p, const Target&, const Config& c) {
+  return !has_sums(p) || slot_elements(p, c) <= kOfLane;
+}
+
+bool has_vectors(const Glu&, const Config& c) { return c[kForm] == kVectorForm; }
+bool has_no_sums(const Glu& p, const Config&) { return !has_sums(p); }
+bool takes_alpha(const Glu& p) { return common::takes_alpha(static_cast<int>(p.activation)); }
+bool is_clamped(const Glu& p) { return p.gating == GluGating::clamped; }
+bool has_tanh(const Glu& p) { return p.gating == GluGating::tanh; }
+
+template <Layout (*F)(const Glu&)>
+constexpr auto layout = &layout_of<Glu, F>;
+template <bool (*F)(const Glu&, const Target&, const Config&)>
+constexpr auto holds = &holds_for<Glu, F>;
+template <bool (*F)(const Glu&, const Config&)>
+constexpr auto applies = &applies_to<Glu, F>;
+
+struct GluFamily {
+  using Problem = Glu;
+  using Args = GluArgs;
+  static constexpr const char* kName = "glu";
+  static constexpr const char* kSentence = "gated activations, out = act(a) g, and their gradients";
+
+  static constexpr Field kFields[] = {
+      extent_field("rows", offsetof(Glu, rows), true, "rows of a group"),
+      extent_field("width", offsetof(Glu, width), false, "elements in a row of out"),
+      integer_field("groups", offsetof(Glu, groups), 1, kMostGroups, "groups of so many rows, with counts"),
+      choice_field("activation", offsetof(Glu, activation), common::kActivationNames, "see quern/activation_table.h"),
+      choice_field("gating", offsetof(Glu, gating), kGatings,
+                   "product: act(a) g; clamped: both limited, as in gpt-oss; tanh: g is, as in SiTU"),
+      choice_field("layout", offsetof(Glu, layout), kLayouts,
+                   "of a row of x: halves [a, g], swapped [g, a], interleaved, blocks; split: a and g are operands"),
+      integer_field("block", offsetof(Glu, block), 1, kMaxWidth, "layout=blocks: so many a, then as many g"),
+      choice_field("pass", offsetof(Glu, pass), kPasses, "backward: the gradients"),
+      choice_field("rounding", offsetof(Glu, rounding), kRoundings,
+                   "single: once, at the store; torch: each result, as eager operators do"),
+      dtype_field("dtype", offsetof(Glu, dtype), kData, "type of x, out and their gradients"),
+      dtype_field("bias", offsetof(Glu, bias), kOptional, "type of a bias, added to x before; none: there is none"),
+      dtype_field("bias_gradient", offsetof(Glu, bias_gradient), kOptional,
+                  "backward: type of the sums of x_gradient's columns"),
+      dtype_field("scale", offsetof(Glu, scale), kOptional, "type of a factor for each row of out"),
+      dtype_field("counts", offsetof(Glu, counts), kCountTypes, "type of the number of rows that each group has"),
+      choice_field("recompute", offsetof(Glu, recompute), kRecomputes, "backward, out: writes out too"),
+      extent_field("x_stride", offsetof(Glu, x_stride), false, "elements between rows of x and gate; 0: packed"),
+      extent_field("out_stride", offsetof(Glu, out_stride), false, "elements between rows of out; 0: width"),
+      extent_field("gradient_stride", offsetof(Glu, gradient_stride), false,
+                   "elements between rows of gradient; 0: width"),
+      extent_field("x_gradient_stride", offsetof(Glu, x_gradient_stride), false,
+                   "elements between rows of x_gradient and gate_gradient; 0: packed"),
+  };
+  static constexpr Operand kOperands[] = {
+      {"x", Role::input, offsetof(GluArgs, x), true, layout<x_layout>, "[groups * rows, 2 * width]; split: width",
+       "a and g; split: a"},
+      {"gate", Role::input, offsetof(GluArgs, gate), true, layout<gate_layout>, "[groups * rows, width]", "split: g"},
+      {"bias", Role::input, offsetof(GluArgs, bias), true, layout<bias_layout>, "[2 * width]",
+       "added to a row of x; split: to that of x, then to that of gate"},
+      {"scale", Role::input, offsetof(GluArgs, scale), false, layout<scale_layout>, "[groups * rows]",
+       "a factor for each row of out"},
+      {"counts", Role::input, offsetof(GluArgs, counts), false, layout<counts_layout>, "[groups]",
+       "how many rows of a group there are"},
+      {"gradient", Role::input, offsetof(GluArgs, gradient), true, layout<gradient_layout>, "[groups * rows, width]",
+       "backward: the gradient of out"},
+      {"out", Role::output, offsetof(GluArgs, out), true, layout<out_layout>, "[groups * rows, width]",
+       "the results; backward: with recompute=out"},
+      {"x_gradient", Role::output, offsetof(GluArgs, x_gradient), true, layout<x_gradient_layout>, "as x",
+       "backward: the gradient of x"},
+      {"gate_gradient", Role::output, offsetof(GluArgs, gate_gradient), true, layout<gate_gradient_layout>, "as gate",
+       "backward, split: the gradient of gate"},
+      {"bias_gradient", Role::output, offsetof(GluArgs, bias_gradient), false, layout<bias_gradient_layout>,
+       "[2 * width]", "the sums of x_gradient's columns"},
+      {"scale_gradient", Role::output, offsetof(GluArgs, scale_gradient), false, layout<scale_gradient_layout>,
+       "[groups * rows]", "backward with scale: its gradient"},
+      {"workspace", Role::workspace, offsetof(GluArgs, workspace), false, layout<workspace_layout>, "[words]",
+       "sums on their way: zeros, which each launch restores"},
+  };
+  static constexpr Scalar kScalars[] = {
+      {"alpha", offsetof(GluArgs, alpha), "parameter of the activation", &is_so<Glu, takes_alpha>},
+      {"limit", offsetof(GluArgs, limit), "gating=clamped: of a and g", &is_so<Glu, is_clamped>},
+      {"offset", offsetof(GluArgs, offset), "gating=clamped: added to g", &is_so<Glu, is_clamped>},
+      {"beta", offsetof(GluArgs, beta), "gating=tanh: the largest g", &is_so<Glu, has_tanh>},
+  };
+  static constexpr LaunchExtent kLaunchExtents[] = {{"rows", offsetof(GluArgs, rows), nullptr}};
+  static constexpr Parameter kParameters[] = {
+      {"form", kForms, true, "0: vectors; 1: element by element, at any address"},
+      {"vector", kVectors, true, "bytes of out per access", applies<has_vectors>, 16},
+      {"unroll", kUnrolls, true, "vectors, or elements of form 1, in flight per thread; with sums: rows"},
+      {"threads", kThreadCounts, false, "threads per block; fewer where a problem is small", applies<has_no_sums>, 256},
+      {"load_stream", kSwitch, true, "1: loads are evict-first"},
+      {"store_stream", kSwitch, true, "1: stores are evict-first"},
+  };
+  static constexpr Constraint kConstraints[] = {
+      {"form 0 needs a width, strides and blocks that a vector divides", holds<form_fits>},
+      {"32-byte accesses exist on sm_100 and sm_103 only", holds<vector_exists>},
+      {"a row must have fewer than 2^30 slots", holds<row_has_few_slots>},
+      {"a vector of a problem with sums has at most 8 elements", holds<lane_has_slots>},
+      {"elements in flight must be at most 32, backward 16, to fit the registers", holds<registers_suffice>},
+  };
+  static constexpr const char* kBenchCases[] = {
+      "glu rows=4096 width=14336",
+      "glu rows=16384 width=2048",
+      "glu rows=32768 width=4096",
+      "glu rows=8192 width=11008",
+      "glu rows=4096 width=14336 activation=gelu_tanh",
+      "glu rows=8192 width=11008 layout=interleaved activation=qgelu gating=clamped",
+      "glu rows=4096 width=14336 pass=backward",
+      "glu rows=16384 width=2048 pass=backward",
+      "glu rows=32768 width=4096 pass=backward",
+      "glu rows=8192 width=11008 pass=backward",
+      "glu rows=8192 width=11008 pass=backward recompute=out",
+      "glu rows=8192 width=11008 activation=gelu_tanh pass=backward recompute=out",
+      "glu rows=8192 width=11008 pass=backward bias=bf16 bias_gradient=f32",
+      "glu rows=8192 width=11008 pass=backward scale=f32",
+      "glu rows=1 width=4096",
+      "glu rows=16 width=14336",
+      "glu rows=64 width=7168",
+      "glu rows=16384 width=4095",
+      "glu rows=16384 width=4097",
+      "glu rows=65536 width=1001",
+      "glu rows=65536 width=770",
+      "glu rows=16384 width=4097 pass=backward",
+  };
+  // Rows of tokens; widths of models, mostly of whole sectors, and of any length.
+  static constexpr const char* kDraws[] = {
+      "rows=1..65536",
+      "width=64..16384/64 | width=64..16384/64 | width=8..16384/8 | width=8..8192",
+      "dtype=bf16 | dtype=bf16 | dtype=f16 | dtype=f32",
+      "activation=silu | activation=silu | activation=gelu | activation=gelu_tanh",
+      "pass=forward | pass=forward | pass=backward | pass=backward recompute=out",
+  };
+
+  static Table<Scalar> scalars() { return kScalars; }
+  static Table<SourceFile> sources() { return embedded::glu_sources(); }
+
+  // ---- Rules between fields
+
+  static std::string check(const Glu& p) {
+    if (p.width > kMaxWidth) return "width is too large: a row of out has below 2^30 elements";
+    if (p.layout != GluLayout::blocks && p.block != Glu{}.block) return "block is for layout=blocks";
+    if (p.layout == GluLayout::blocks && p.width % p.block != 0)
+      return "block must divide width, the elements in a row of out";
+    if (p.groups != 1 && p.counts == DType::none)
+      return "groups is for counts: say counts=i32, or the rows of all groups";
+    if (std::string why = check_pass(p); !why.empty()) return why;
+    if (p.rounding == Rounding::torch && !(is_plain(p, p.bias) && is_plain(p, p.scale)))
+      return "rounding=torch needs a bias and a scale of dtype, as other types are computed in f32: use "
+             "rounding=single";
+    return check_strides(p);
+  }
+  static bool is_plain(const Glu& p, DType type) { return type == DType::none || type == p.dtype; }
+
+  static std::string check_pass(const Glu& p) {
+    if (is_backward(p)) {
+      if (!has_out(p) && p.out_stride != 0) return "out_stride is for pass=forward and recompute=out";
+      return {};
+    }
+    if (p.bias_gradient != DType::none) return "bias_gradient is for pass=backward";
+    if (p.recompute != GluRecompute::none) return "recompute is for pass=backward: pass=forward writes out";
+    if (p.gradient_stride != 0 || p.x_gradient_stride != 0)
+      return "gradient_stride and x_gradient_stride are for pass=backward";
+    return {};
+  }
+
+  static std::string check_strides(const Glu& p) {
+    if (p.out_stride != 0 && p.out_stride < p.width) return "out_stride is below width, so rows of out would overlap";
+    if (p.x_gradient_stride != 0 && p.x_gradient_stride < row_elements(p))
+      return "x_gradient_stride is below a row of x_gradient, so its rows would overlap";
+    return {};
+  }
+
+  // ---- Configs
+
+  static Config config_for(Forms form, std::int64_t vector, std::int64_t unroll) {
+    Config config;
+    config[kForm] = form;
+    config[kVector] = form == kVectorForm ? static_cast<std::int32_t>(vector) : 16;
+    config[kUnroll] = static_cast<std::int32_t>(unroll);
+    config[kThreads] = 128;
+    config[kStoreStream] = 1;
+    return config;
+  }
+
+  // The fewest threads of a multiprocessor that keep its memory busy with one access each.
+  static bool has_few(const Glu& p, const DeviceModel& model, std::int64_t elements) {
+    return p.rows != kOpen && all_rows(p) * p.width / elements < std::int64_t{512} * model.multiprocessors;
+  }
+
+  // The widest vectors that divide the rows; narrower ones where few rows would leave threads idle. Narrow ones have
+  // several in flight. 0: no vector of two elements does.
+  static Config vectors(const Glu& p, const Target& target, const DeviceModel& model, bool* found) {
+    const std::int64_t most = is_backward(p) ? kOfLane * size_of(p) : 32;  // more elements take too many registers
+    const std::int64_t widest = std::min(common::widest_access(target), most);
+    for (std::int64_t vector = widest; vector >= 4 && vector > size_of(p); vector /= 2) {
+      const std::int64_t elements = vector / size_of(p);
+      const bool narrower = !has_sums(p) && vector > 8 && has_few(p, model, elements);
+      if (narrower || !vectors_divide(p, elements)) continue;
+      const std::int64_t at_once = std::max<std::int64_t>(1, 8 / elements);
+      *found = true;
+      return config_for(kVectorForm, vector, has_sums(p) ? 2 : has_few(p, model, 8) ? 1 : at_once);
+    }
+    *found = false;
+    return {};
+  }
+
+  static Config elements(const Glu& p, const DeviceModel& model) {
+    std::int64_t unroll = has_sums(p) ? 1 : 8;
+    while (!has_sums(p) && unroll > 1 && (32 * unroll / 2 >= p.width || has_few(p, model, unroll))) unroll /= 2;
+    return config_for(kElementForm, 16, unroll);
+  }
+
+  static int variants(const Glu& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
+    int count = 0;
+    bool found = false;
+    const Config wide = vectors(p, target, model, &found);
+    if (found) out[count++] = {"vector", wide};
+    out[count++] = {"element", elements(p, model)};
+    if (has_sums(p)) {
+      for (int i = 0; i < count; ++i) out[i].config[kThreads] = kTileThreads;
+    }
+    return count;
+  }
+
+  static std::uint32_t alignment(const Glu& p, int operand, const Config& config) {
+    if (config[kForm] == kElementForm) return 1;
+    const std::int64_t elements = slot_elements(p, config);
+    std::int64_t bytes = elements * size_of(p);
+    if (operand == kX || operand == kXGradient) bytes = pair_elements(p, elements) * size_of(p);
+    if (operand == kBias) bytes = pair_elements(p, elements) * quern::bytes(p.bias);
+    return static_cast<std::uint32_t>(bytes);
+  }
+
+  static void specialize(const Glu& p, const Target&, const Config& config, Spec& spec) {
+    const auto type = [&](const char* name, DType dtype) {
+      spec.type(name, common::spec_type(dtype == DType::none ? f32 : dtype));
+    };
+    spec.header("glu/params.h");
+    spec.header("common/numbers.cuh");
+    spec.integer("params_bytes", sizeof(glu::Params));
+    spec.integer("max_threads", has_sums(p) ? kTileThreads : common::kMaxThreads);
+    spec.flag("vectors", config[kForm] == kVectorForm);
+    spec.integer("elements", slot_elements(p, config));
+    spec.integer("unroll", slots_in_flight(p, config));
+    spec.flag("load_stream", config[kLoadStream] == 1);
+    spec.flag("store_stream", config[kStoreStream] == 1);
+    spec.choice("common::Activation", "activation", common::kActivationNames[static_cast<int>(p.activation)]);
+    spec.choice("GluGating", "gating", kGatings[static_cast<int>(p.gating)]);
+    spec.choice("GluLayout", "layout", kLayouts[static_cast<int>(p.layout)]);
+    spec.integer("block", p.block);
+    spec.flag("backward", is_backward(p));
+    spec.flag("torch", p.rounding == Rounding::torch);
+    spec.flag("recompute", is_backward(p) && has_out(p));
+    type("T", p.dtype);
+    spec.flag("has_bias", p.bias != DType::none);
+    type("Bias", p.bias);
+    spec.flag("has_scale", p.scale != DType::none);
+    type("Scale", p.scale);
+    spec.flag("has_counts", p.counts != DType::none);
+    spec.type("Count", common::spec_type(p.counts == DType::none ? i32 : p.counts));
+    spec.flag("bias_gradient", p.bias_gradient != DType::none);
+    type("BiasGradient", p.bias_gradient);
+    spec.part(has_sums(p) ? "glu/tile.cuh" : "glu/slots.cuh");
+  }
+
+  // ---- A launch
+
+  static void launch(const Glu& p, const Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
+    glu::Params params{};
+    set_operands(p, a, params);
+    if (has_sums(p))
+      launch_tiles(p, a, params, launch);
+    else
+      launch_slots(p, config, model, params, launch);
+    launch.set_params(params);
+  }
+
+  static void set_operands(const Glu& p, const Args& a, glu::Params& params) {
+    params.x = a.x.data;
+    params.gate = a.gate.data;
+    params.bias = a.bias.data;
+    params.scale = a.scale.data;
+    params.counts = a.counts.data;
+    params.gradient = a.gradient.data;
+    params.out = a.out.data;
+    params.x_gradient = a.x_gradient.data;
+    params.gate_gradient = a.gate_gradient.data;
+    params.bias_gradient = a.bias_gradient.data;
+    params.scale_gradient = a.scale_gradient.data;
+    params.x_stride = x_stride(p);
+    params.out_stride = out_stride(p);
+    params.gradient_stride = gradient_stride(p);
+    params.x_gradient_stride = x_gradient_stride(p);
+    params.rows = all_rows(p);
+    params.group_rows = p.rows;
+    params.width = static_cast<int>(p.width);
+    params.numbers = {common::alpha_or_default(static_cast<int>(p.activation), a.alpha), a.limit, a.offset, a.beta};
+    if (p.counts != DType::none)
+      params.by_rows = common::make_divisor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, p.rows)));
+  }
+
+  static void launch_slots(const Glu& p, const Config& config, const DeviceModel& model, glu::Params& params,
+                           Launch& launch) {
+    const bool empty = all_rows(p) == 0 || p.width == 0;
+    params.slots = common::make_slots(empty ? 0 : static_cast<std::uint64_t>(all_rows(p)),
+                                      empty ? 1 : static_cast<std::uint64_t>(row_slots(p, config)));
+    common::launch_slots(params.slots, static_cast<int>(slots_in_flight(p, config)), config[kThreads], model, launch);
+  }
+
+  // Sums of nothing are zeros, which are written too.
+  static void launch_tiles(const Glu& p, const Args& a, glu::Params& params, Launch& launch) {
+    const Workspace w = workspace_of(p);
+    auto* const words = static_cast<unsigned*>(a.workspace.data);
+    params.sums = {words,
+                   words + w.chunk_sums,
+                   words + w.arrived,
+                   words + w.row_sums,
+                   words + w.arrived_rows,
+                   static_cast<unsigned>(w.segments),
+                   common::make_divisor32(static_cast<std::uint64_t>(w.segments))};
+    constexpr std::int64_t kMostBlocks = std::int64_t{1} << 31;
+    launch.empty = all_rows(p) == 0 && p.width == 0;
+    launch.block[0] = kTileThreads;
+    launch.shared_bytes = p.bias_gradient == DType::none ? 0 : kTileSharedBytes;
+    launch.grid[0] = w.tiles >= kMostBlocks / w.segments ? ~0U : static_cast<std::uint32_t>(w.tiles * w.segments);
+  }
+
+  // ---- Checks
+
+  static void reference(const Glu& p, const Args& a) { glu::reference(p, a); }
+
+  static Tolerance tolerance(const Glu& p, int operand) {
+    const ActivationRow& row = common::kActivationRows[static_cast<int>(p.activation)];
+    const bool narrow = p.dtype != f32;
+    if (operand == kBiasGradient) return {2, sum_slack(p, p.rows == kOpen ? 1 : all_rows(p))};
+    if (operand == kScaleGradient) return {2, sum_slack(p, p.width)};
+    if (rounds_steps(p) && narrow) return {2, p.dtype == bf16 ? 0x1p-4 : 0x1p-7};
+    // Slopes are within 2^-20, in fp32 within some units of 1; eager formulas cancel; denormal factors have few bits.
+    const double slope = operand == kOut ? 0x1p-120 : narrow ? 0x1p-20 : 0x1p-22;
+    const double most = kMostFactor * std::max(row.absolute, slope);
+    if (!narrow) return {row.ulps + (has_tanh(p) ? 6 : 2), most};
+    return p.rounding == Rounding::torch ? Tolerance{2, most} : Tolerance{1, kMostFactor * slope};
+  }
+
+  // A gate with a bias, times a scale: what generated numbers multiply an activation or its derivative with.
+  static constexpr double kMostFactor = 32;
+  static double sum_slack(const Glu& p, std::int64_t count) {
+    const double flips = p.rounding == Rounding::torch && p.dtype != f32 ? 0.5 : 0;
+    return flips + static_cast<double>(std::max<std::int64_t>(1, count)) * kMostFactor * 0x1p-20;
+  }
+
+  static std::int64_t bytes(const Glu& p) {
+    std::int64_t total = 0;
+    for (const Operand& o : kOperands) {
+      const Layout l = o.layout(&p);
+      if (l.dtype != DType::none && o.role != Role::workspace) total += l.elements() * quern::bytes(l.dtype);
+    }
+    return total;
+  }
+
+  static bool generate(const Glu& p, int operand, std::uint64_t seed, void* data) {
+    const Layout l = kOperands[operand].layout(&p);
+    if (operand == kCounts)
+      generate_counts(p, seed, data);
+    else
+      generate_numbers(p, operand == kX, l, seed, data);
+    return true;
+  }
+};
+
+}  // namespace
+
+const Family& Glu::family() {
+  static const Family family = make_family<GluFamily>();
+  return family;
+}
+
+}  // namespace quern

@@ -1,0 +1,10 @@
+// The kernel. The spec includes the part that has `run`: glu/slots.cuh, or glu/tile.cuh where there are sums.
+#include "glu/params.h"
+#include "spec.cuh"
+
+static_assert(sizeof(quern::glu::Params) == quern::spec::params_bytes, "host and device disagree about Params");
+
+extern "C" __global__ void __launch_bounds__(quern::spec::max_threads)
+    quern_glu(const __grid_constant__ quern::glu::Params params) {
+  quern::glu::run(params);
+}

@@ -1,0 +1,29 @@
+// The values of glu's fields that its kernel knows. Read by applications, by the host and by the kernel.
+#ifndef QUERN_GLU_CHOICES_H_
+#define QUERN_GLU_CHOICES_H_
+
+namespace quern {
+
+#define QUERN_VALUE(name) name,
+
+// Where the two numbers of an element lie: the activation's argument a, and the gate g.
+#define QUERN_GLU_LAYOUTS(VALUE)                                   \
+  VALUE(halves)      /* a row of x is all a, then all g */         \
+  VALUE(swapped)     /* all g, then all a */                       \
+  VALUE(interleaved) /* a, g, a, g, ... */                         \
+  VALUE(blocks)      /* `block` numbers a, as many g, and so on */ \
+  VALUE(split)       /* x has a, and another operand of its shape, gate, g */
+enum class GluLayout : unsigned char { QUERN_GLU_LAYOUTS(QUERN_VALUE) };
+
+// What becomes of a and g before they are multiplied.
+#define QUERN_GLU_GATINGS(VALUE)                                                                        \
+  VALUE(product) /* act(a) g */                                                                         \
+  VALUE(clamped) /* act(min(a, limit)) (clamp(g, -limit, limit) + offset), as in gpt-oss: with qgelu */ \
+  VALUE(tanh)    /* act(a) beta tanh(g / beta), as in SiTU: with situ */
+enum class GluGating : unsigned char { QUERN_GLU_GATINGS(QUERN_VALUE) };
+
+#undef QUERN_VALUE
+
+}  // namespace quern
+
+#endif  // QUERN_GLU_CHOICES_H_

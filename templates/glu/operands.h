@@ -1,0 +1,108 @@
+// The operands of a problem on the host: which there are, and their memory.
+#ifndef QUERN_GLU_OPERANDS_H_
+#define QUERN_GLU_OPERANDS_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "common/geometry.h"
+#include "glu/glu.h"
+#include "glu/params.h"
+#include "glu/places.cuh"
+
+namespace quern::glu {
+
+inline bool is_backward(const Glu& p) { return p.pass == GluPass::backward; }
+inline bool is_split(const Glu& p) { return p.layout == GluLayout::split; }
+inline bool has_scale_gradient(const Glu& p) { return is_backward(p) && p.scale != DType::none; }
+inline bool has_sums(const Glu& p) { return p.bias_gradient != DType::none || has_scale_gradient(p); }
+inline bool has_out(const Glu& p) { return !is_backward(p) || p.recompute == GluRecompute::out; }
+
+// Elements in a row of x.
+inline std::int64_t row_elements(const Glu& p) { return is_split(p) ? p.width : 2 * p.width; }
+inline std::int64_t all_rows(const Glu& p) { return p.rows == kOpen ? kOpen : p.groups * p.rows; }
+
+inline std::int64_t or_packed(std::int64_t stride, std::int64_t elements) { return stride == 0 ? elements : stride; }
+inline std::int64_t x_stride(const Glu& p) { return or_packed(p.x_stride, row_elements(p)); }
+inline std::int64_t out_stride(const Glu& p) { return or_packed(p.out_stride, p.width); }
+inline std::int64_t gradient_stride(const Glu& p) { return or_packed(p.gradient_stride, p.width); }
+inline std::int64_t x_gradient_stride(const Glu& p) { return or_packed(p.x_gradient_stride, row_elements(p)); }
+
+inline Columns columns_of(const Glu& p, std::int64_t column) {
+  return columns_of(p.layout, static_cast<int>(p.block), static_cast<int>(p.width), static_cast<int>(column));
+}
+inline Columns bias_columns(const Glu& p, std::int64_t column) {
+  return bias_columns(p.layout, static_cast<int>(p.block), static_cast<int>(p.width), static_cast<int>(column));
+}
+
+// Offsets of Sums in the workspace, in words.
+struct Workspace {
+  std::int64_t tiles;
+  std::int64_t segments;  // of a row: tiles side by side
+  std::int64_t chunk_sums;
+  std::int64_t arrived;
+  std::int64_t row_sums;
+  std::int64_t arrived_rows;
+  std::int64_t words;
+};
+
+// Rows that nobody has are one tile too, whose sums are zeros.
+inline Workspace workspace_of(const Glu& p) {
+  using common::divide_up;
+  const std::int64_t rows = all_rows(p);
+  const bool columns = p.bias_gradient != DType::none;
+  Workspace w{};
+  w.tiles = std::max<std::int64_t>(1, divide_up(rows, kTileRows));
+  w.segments = std::max<std::int64_t>(1, divide_up(p.width, kTileColumns));
+  const std::int64_t chunks = divide_up(w.tiles, kChunkTiles);
+  w.chunk_sums = columns ? w.tiles * 2 * p.width : 0;
+  w.arrived = w.chunk_sums + (columns ? chunks * 2 * p.width : 0);
+  w.row_sums = w.arrived + (columns ? divide_up(p.width, 32) * (chunks + 1) : 0);
+  const bool across = has_scale_gradient(p) && w.segments > 1;
+  w.arrived_rows = w.row_sums + (across ? w.segments * rows : 0);
+  w.words = w.arrived_rows + (across ? w.tiles * (kTileThreads / 32) : 0);
+  return w;
+}
+
+inline Layout x_matrix(const Glu& p, bool present, std::int64_t stride) {
+  return present ? Layout::matrix(p.dtype, all_rows(p), row_elements(p), stride) : Layout{};
+}
+inline Layout out_matrix(const Glu& p, bool present, std::int64_t stride) {
+  return present ? Layout::matrix(p.dtype, all_rows(p), p.width, stride) : Layout{};
+}
+inline Layout list_of(DType type, std::int64_t count) {
+  return type == DType::none ? Layout{} : Layout::list(type, count);
+}
+
+inline Layout x_layout(const Glu& p) { return x_matrix(p, true, x_stride(p)); }
+inline Layout gate_layout(const Glu& p) { return x_matrix(p, is_split(p), x_stride(p)); }
+inline Layout bias_layout(const Glu& p) { return list_of(p.bias, 2 * p.width); }
+inline Layout scale_layout(const Glu& p) { return list_of(p.scale, all_rows(p)); }
+inline Layout counts_layout(const Glu& p) { return list_of(p.counts, p.groups); }
+inline Layout gradient_layout(const Glu& p) { return out_matrix(p, is_backward(p), gradient_stride(p)); }
+inline Layout out_layout(const Glu& p) { return out_matrix(p, has_out(p), out_stride(p)); }
+inline Layout x_gradient_layout(const Glu& p) { return x_matrix(p, is_backward(p), x_gradient_stride(p)); }
+inline Layout gate_gradient_layout(const Glu& p) {
+  return x_matrix(p, is_backward(p) && is_split(p), x_gradient_stride(p));
+}
+inline Layout bias_gradient_layout(const Glu& p) { return list_of(p.bias_gradient, 2 * p.width); }
+inline Layout scale_gradient_layout(const Glu& p) {
+  return list_of(has_scale_gradient(p) ? p.scale : DType::none, all_rows(p));
+}
+inline Layout workspace_layout(const Glu& p) {
+  if (!has_sums(p)) return {};
+  return Layout::list(i32, p.rows == kOpen ? kOpen : workspace_of(p).words);
+}
+
+// The plain reference.
+void reference(const Glu& p, const GluArgs& a);
+
+// Frameworks that have these two activations round every step of them.
+inline bool rounds_steps(const Glu& p) {
+  return p.rounding == Rounding::torch &&
+         (p.activation == Activation::gelu_new || p.activation == Activation::gelu_fast);
+}
+
+}  // namespace quern::glu
+
+#endif  // QUERN_GLU_OPERANDS_H_

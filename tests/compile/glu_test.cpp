@@ -1,0 +1,90 @@
+// glu through NVRTC.
+#include <set>
+
+#include "base/text.h"
+#include "compile/support.h"
+
+namespace quern::test {
+namespace {
+
+using GluCompile = CompileTest;
+
+const char* const kPasses[] = {"forward", "backward", "backward recompute=out"};
+
+#define QUERN_ACTIVATION_NAME(name, ...) #name,
+const char* const kActivations[] = {QUERN_ACTIVATIONS(QUERN_ACTIVATION_NAME)};
+#undef QUERN_ACTIVATION_NAME
+
+// Types, roundings, gates and passes in turn.
+TEST_F(GluCompile, EveryActivation) {
+  const char* const types[] = {"bf16", "f16", "f32"};
+  const char* const gatings[] = {"product", "clamped", "tanh"};
+  std::vector<Job> jobs;
+  for (const char* activation : kActivations) {
+    for (int i = 0; i < 3; ++i) {
+      const std::size_t turn = jobs.size();
+      jobs.push_back({cat("glu activation=", activation, " dtype=", types[i], " pass=", kPasses[turn / 3 % 3],
+                          " gating=", gatings[turn / 2 % 3], turn % 2 == 0 ? "" : " rounding=torch"),
+                      kArchitectures[turn % 4]});
+    }
+  }
+  expect_each_good(jobs);
+}
+
+TEST_F(GluCompile, EveryLayoutOfEveryPass) {
+  std::vector<Job> jobs;
+  for (const char* layout : {"halves", "swapped", "interleaved", "blocks", "split"}) {
+    for (const char* pass : kPasses) {
+      for (const char* rest :
+           {"width=4096", "width=96 bias=f32", "width=96 scale=f32", "width=96 groups=3 counts=i64"}) {
+        const std::size_t turn = jobs.size();
+        jobs.push_back({cat("glu layout=", layout, " pass=", pass, " ", rest), kArchitectures[turn % 4]});
+      }
+    }
+  }
+  expect_each_good(jobs);
+}
+
+TEST_F(GluCompile, EveryKindOfSums) {
+  std::vector<Job> jobs;
+  for (const char* type : {"bf16", "f32"}) {
+    for (const char* sums : {"bias_gradient=f32", "scale=f32", "bias_gradient=bf16 scale=f32 bias=bf16"}) {
+      for (const char* layout : {"halves", "interleaved", "split"}) {
+        const std::size_t turn = jobs.size();
+        jobs.push_back({cat("glu pass=backward dtype=", type, " layout=", layout, " ", sums,
+                            turn % 2 == 0 ? "" : " activation=gelu"),
+                        kArchitectures[turn % 4]});
+      }
+    }
+  }
+  expect_each_good(jobs);
+}
+
+// An access of each operand has 16 bytes, and of an interleaved one two of them.
+TEST_F(GluCompile, RowsMoveInWideAccesses) {
+  const Compiled forward = compile("glu width=4096", "sm_90a");
+  EXPECT_EQ(accesses(forward, 0, false, 16), 2);
+  EXPECT_EQ(accesses(forward, 0, true, 16), 1);
+  EXPECT_EQ(widths(forward, 0, false), "16");
+  const Compiled backward = compile("glu width=4096 pass=backward recompute=out", "sm_90a");
+  EXPECT_EQ(accesses(backward, 0, false, 16), 3);
+  EXPECT_EQ(accesses(backward, 0, true, 16), 3);
+  const Compiled pairs = compile("glu width=4096 layout=interleaved", "sm_90a");
+  EXPECT_EQ(accesses(pairs, 0, false, 16), 2);
+  EXPECT_EQ(accesses(pairs, 0, true, 16), 1);
+  EXPECT_EQ(widths(compile("glu width=4096", "sm_100a"), 0, false), "32");
+}
+
+// No extent is compiled in: one image for all problems whose rows take the same accesses.
+TEST_F(GluCompile, AHundredShapesShareTwoImages) {
+  std::set<std::string> images;
+  for (int i = 0; i < 100; ++i) {
+    const int width = 8 * (1000 + i * 37);
+    const Compiled compiled = compile(cat("glu rows=", 5000 + 91 * i, " width=", width), "sm_90a");
+    for (const auto& image : compiled.result.images) images.insert(image.key);
+  }
+  EXPECT_EQ(images.size(), 2U);
+}
+
+}  // namespace
+}  // namespace quern::test

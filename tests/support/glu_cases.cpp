@@ -1,0 +1,163 @@
+// Gated activations: every activation, layout and gating, both passes, and the gradients' sums.
+#include "base/text.h"
+#include "quern/activation_table.h"
+#include "support/cases.h"
+
+namespace quern::test {
+namespace {
+
+std::string glu(int rows, int width, const std::string& rest) {
+  return cat("glu rows=", rows, " width=", width, " ", rest);
+}
+
+const std::vector<std::string> kGluTypes = {"dtype=f32", "dtype=f16", "dtype=bf16"};
+const std::vector<std::string> kGluLayouts = {"layout=halves", "layout=swapped", "layout=interleaved", "layout=blocks",
+                                              "layout=split"};
+const std::vector<std::string> kGluPasses = {"pass=forward", "pass=backward", "pass=backward recompute=out"};
+
+// FlashInfer's, vLLM's, TransformerEngine's and Liger's shapes.
+void published_glus(std::vector<Case>& cases) {
+  for (const int width : {128, 256, 512, 2048, 4096, 11008, 13824, 16384}) {
+    for (const char* activation : {"silu", "gelu_tanh", "gelu"})
+      cases.push_back({glu(width < 2000 ? 83 : 7, width, cat("dtype=f16 activation=", activation))});
+  }
+  for (const std::string& type : kGluTypes) {
+    for (const int rows : {7, 83, 2048}) {
+      for (const char* kind :
+           {"activation=silu", "activation=silu layout=swapped", "activation=gelu", "activation=gelu_tanh",
+            "activation=fatrelu", "activation=qgelu gating=clamped layout=interleaved"})
+        cases.push_back({glu(rows, 512, cat(type, " rounding=torch ", kind))});
+    }
+    for (const std::string& pass : kGluPasses) {
+      for (const char* activation : {"gelu_tanh", "silu", "relu", "qgelu", "srelu", "sigmoid"}) {
+        const std::string rest = cat(type, " ", pass, " activation=", activation);
+        cases.push_back({glu(257, 259, rest)});
+        cases.push_back({glu(128, 129, rest)});
+        cases.push_back({glu(256, 256, rest)});
+      }
+      cases.push_back({glu(768, 2816, cat(type, " ", pass))});
+      cases.push_back({glu(6 * 42, 431, cat(type, " layout=split ", pass))});
+      cases.push_back({glu(9 * 41, 341, cat(type, " layout=split activation=gelu_tanh ", pass))});
+      cases.push_back({glu(9, 4231, cat(type, " layout=split activation=gelu_tanh ", pass))});
+      cases.push_back({glu(4, 8, cat(type, " layout=split ", pass))});
+    }
+  }
+}
+
+// Each with a gate of each kind, in both roundings.
+void gated_activations(std::vector<Case>& cases) {
+#define QUERN_ACTIVATION_NAME(name, ...) #name,
+  for (const char* act : {QUERN_ACTIVATIONS(QUERN_ACTIVATION_NAME)}) {
+    for (const char* gating : {"product", "clamped", "tanh"}) {
+      for (const std::string& type : kGluTypes) {
+        for (const char* rounding : {"single", "torch"}) {
+          const std::string rest = cat(type, " activation=", act, " gating=", gating, " rounding=", rounding, " ");
+          cases.push_back({glu(31, 264, cat(rest, kGluPasses[cases.size() % 3]))});
+          cases.push_back({glu(31, 100, cat(rest, kGluPasses[cases.size() % 3]))});
+        }
+      }
+    }
+  }
+#undef QUERN_ACTIVATION_NAME
+}
+
+// Every width around a vector and around a warp's elements, misaligned, and with gaps.
+void odd_glus(std::vector<Case>& cases) {
+  for (const std::string& type : kGluTypes) {
+    for (const std::string& layout : kGluLayouts) {
+      for (const std::string& pass : kGluPasses) {
+        const std::string rest = cat(type, " ", layout, " ", pass);
+        for (const int width : {0, 1, 2, 3, 7, 8, 9, 31, 32, 33, 63, 100, 255, 257, 600, 1001, 4097}) {
+          const std::string block = layout != "layout=blocks" ? "" : width % 4 == 0 ? " block=4" : " block=1";
+          cases.push_back({glu(width < 600 ? 37 : 5, width, rest + block), width % 3});
+        }
+        for (const int rows : {0, 1, 2, 129}) cases.push_back({glu(rows, 96, rest)});
+        const bool split = layout == "layout=split", writes = pass != "pass=backward";
+        const std::string strides = cat(" x_stride=", split ? 72 : 136, writes ? " out_stride=80" : "",
+                                        pass == "pass=forward" ? "" : " gradient_stride=96 x_gradient_stride=144");
+        cases.push_back({glu(50, 64, rest + strides)});
+        cases.push_back({glu(50, 64, rest + strides), 1});
+        cases.push_back({glu(50, 64, cat(rest, " x_stride=", split ? 65 : 129))});
+      }
+    }
+  }
+}
+
+void biased_and_scaled_glus(std::vector<Case>& cases) {
+  for (const std::string& layout : kGluLayouts) {
+    for (const std::string& pass : kGluPasses) {
+      for (const char* type : {"f32", "f16", "bf16"}) {
+        for (const char* dtype : {"f32", "bf16"}) {
+          const std::string rest = cat("dtype=", dtype, " ", layout, " ", pass, " ");
+          cases.push_back({glu(37, 64, cat(rest, "bias=", type))});
+          cases.push_back({glu(37, 64, cat(rest, "scale=", type)), 1});
+          cases.push_back({glu(37, 96, cat(rest, "rounding=torch bias=", dtype, " scale=", dtype))});
+        }
+      }
+      for (const char* counts : {"counts=i32", "counts=i64"}) {
+        cases.push_back({glu(19, 64, cat(layout, " ", pass, " groups=5 ", counts))});
+        cases.push_back({glu(19, 96, cat(layout, " ", pass, " groups=70 scale=f32 ", counts)), 1});
+      }
+    }
+  }
+}
+
+// Rows in one tile and in several, in more than one chunk; columns in one tile and in several.
+void summed_glus(std::vector<Case>& cases) {
+  for (const std::string& layout : kGluLayouts) {
+    for (const char* sums : {"bias_gradient=f32", "scale=f32", "bias_gradient=f32 scale=f16 bias=bf16",
+                             "bias_gradient=bf16 recompute=out", "bias_gradient=f16 rounding=torch"}) {
+      const std::string rest = cat("pass=backward ", layout, " ", sums);
+      for (const int rows : {0, 1, 16, 17, 128, 129, 300}) {
+        for (const int width : {0, 32, 96, 256, 288, 320}) {
+          const std::string& type = kGluTypes[cases.size() % 3];
+          cases.push_back({glu(rows, width, cat(rest, " ", type)), static_cast<int>(cases.size() % 2)});
+        }
+      }
+      if (layout != "layout=blocks") cases.push_back({glu(150, 257, rest)});
+      cases.push_back({glu(50, 64, cat(rest, " groups=4 counts=i32"))});
+      cases.push_back({glu(40, 64, cat(rest, " gradient_stride=72"))});
+    }
+  }
+  for (const char* sums : {"bias_gradient=f32", "scale=f32"}) {
+    cases.push_back({glu(4225, 40, cat("pass=backward dtype=f32 ", sums))});
+    cases.push_back({glu(9000, 8, cat("pass=backward ", sums))});
+    cases.push_back({glu(20, 9000, cat("pass=backward ", sums))});
+  }
+}
+
+void configured_glus(std::vector<Case>& cases) {
+  for (const std::string& pass : kGluPasses) {
+    for (const std::string& layout : kGluLayouts) {
+      const std::string rest = cat(layout, " ", pass);
+      for (const char* config :
+           {"form=0,vector=4,unroll=4,threads=64", "form=0,vector=8,unroll=2,threads=512",
+            "form=0,vector=16,unroll=2,threads=64,load_stream=1,store_stream=0", "form=1,unroll=1,threads=64",
+            "form=1,unroll=2", "form=1,unroll=4", "form=1,unroll=8,threads=512,load_stream=1"}) {
+        cases.push_back(with(config, glu(50, 128, rest)));
+        cases.push_back(with(config, glu(77, 64, cat(rest, " bias=f32"))));
+      }
+    }
+  }
+  for (const char* config : {"form=0,vector=4,unroll=1", "form=0,vector=8,unroll=2", "form=0,vector=16,unroll=1",
+                             "form=1,unroll=2", "form=1,unroll=1,load_stream=1"}) {
+    cases.push_back(with(config, glu(150, 320, "pass=backward bias_gradient=f32")));
+    cases.push_back(with(config, glu(150, 320, "pass=backward scale=f32 layout=interleaved")));
+    cases.push_back(with(config, glu(150, 320, "pass=backward scale=f32 dtype=f32 bias_gradient=f32")));
+  }
+}
+
+}  // namespace
+
+std::vector<Case> glu_cases() {
+  std::vector<Case> cases;
+  published_glus(cases);
+  gated_activations(cases);
+  odd_glus(cases);
+  biased_and_scaled_glus(cases);
+  summed_glus(cases);
+  configured_glus(cases);
+  return cases;
+}
+
+}  // namespace quern::test

@@ -1,0 +1,149 @@
+// glu's refusals, the memory of its operands, its variants, and the geometry of its launches.
+#include "glu/glu.h"
+
+#include <gtest/gtest.h>
+
+#include "glu/operands.h"
+#include "unit/families/support.h"
+
+namespace quern {
+namespace {
+
+using test::has;
+using test::span;
+using test::summary;
+
+std::string glu_refusal(const std::string& fields) { return test::refusal("glu " + fields); }
+
+TEST(GluProblem, TakesEveryLayoutOfBothPasses) {
+  for (const char* layout : {"halves", "swapped", "interleaved", "blocks", "split"}) {
+    for (const char* pass : {"forward", "backward", "backward recompute=out bias_gradient=f32 scale=bf16"})
+      EXPECT_EQ(glu_refusal(cat("width=96 layout=", layout, " pass=", pass)), "");
+  }
+  EXPECT_EQ(glu_refusal("width=0 rows=0"), "");
+  EXPECT_EQ(glu_refusal("x_stride=1"), "") << "rows of an input may overlap";
+}
+
+TEST(GluProblem, RefusesABlockThatDoesNotDivideTheWidth) {
+  EXPECT_TRUE(has(glu_refusal("width=100 layout=blocks"), "block must divide width"));
+  EXPECT_TRUE(has(test::parse_error("glu layout=blocks block=0"), "block"));
+  EXPECT_EQ(glu_refusal("width=100 layout=blocks block=25"), "");
+  EXPECT_TRUE(has(glu_refusal("width=100 block=25"), "block is for layout=blocks"));
+}
+
+TEST(GluProblem, RefusesWhatAPassDoesNotHave) {
+  EXPECT_TRUE(has(glu_refusal("bias_gradient=f32"), "bias_gradient is for pass=backward"));
+  EXPECT_TRUE(has(glu_refusal("recompute=out"), "pass=forward writes out"));
+  EXPECT_TRUE(has(glu_refusal("gradient_stride=9000"), "are for pass=backward"));
+  EXPECT_TRUE(has(glu_refusal("x_gradient_stride=9000"), "are for pass=backward"));
+  EXPECT_TRUE(has(glu_refusal("pass=backward out_stride=9000"), "out_stride is for pass=forward and recompute=out"));
+  EXPECT_EQ(glu_refusal("pass=backward recompute=out out_stride=9000"), "");
+}
+
+TEST(GluProblem, RefusesRowsOfOutputsThatOverlap) {
+  EXPECT_TRUE(has(glu_refusal("width=64 out_stride=63"), "out_stride is below width"));
+  EXPECT_TRUE(has(glu_refusal("width=64 pass=backward x_gradient_stride=127"), "below a row of x_gradient"));
+  EXPECT_EQ(glu_refusal("width=64 pass=backward x_gradient_stride=127 layout=split"), "");
+}
+
+TEST(GluProblem, RefusesGroupsWithoutCountsAndOtherTypesInEagerRounding) {
+  EXPECT_TRUE(has(glu_refusal("groups=4"), "groups is for counts"));
+  EXPECT_EQ(glu_refusal("groups=4 counts=i32"), "");
+  EXPECT_TRUE(has(glu_refusal("rounding=torch bias=f32"), "needs a bias and a scale of dtype"));
+  EXPECT_TRUE(has(glu_refusal("rounding=torch scale=f32"), "needs a bias and a scale of dtype"));
+  EXPECT_EQ(glu_refusal("rounding=torch scale=bf16 bias=bf16"), "");
+  EXPECT_TRUE(has(glu_refusal("width=1073741824"), "width is too large"));
+}
+
+TEST(GluOperands, FollowFromTheLayoutAndThePass) {
+  const std::string forward = "glu rows=10 width=6 groups=2 counts=i64 bias=f32 scale=bf16 ";
+  EXPECT_EQ(span(forward, "x"), 20 * 12 * 2);
+  EXPECT_EQ(span(forward, "gate"), 0);
+  EXPECT_EQ(span(forward, "bias"), 12 * 4);
+  EXPECT_EQ(span(forward, "scale"), 20 * 2);
+  EXPECT_EQ(span(forward, "counts"), 2 * 8);
+  EXPECT_EQ(span(forward, "out"), 20 * 6 * 2);
+  for (const char* none : {"gradient", "x_gradient", "gate_gradient", "bias_gradient", "scale_gradient", "workspace"})
+    EXPECT_EQ(span(forward, none), 0) << none;
+  const std::string split = forward + "layout=split x_stride=7 ";
+  EXPECT_EQ(span(split, "x"), (19 * 7 + 6) * 2);
+  EXPECT_EQ(span(split, "gate"), (19 * 7 + 6) * 2);
+  const std::string backward = split + "pass=backward bias_gradient=f32 gradient_stride=8 x_gradient_stride=9 ";
+  EXPECT_EQ(span(backward, "gradient"), (19 * 8 + 6) * 2);
+  EXPECT_EQ(span(backward, "x_gradient"), (19 * 9 + 6) * 2);
+  EXPECT_EQ(span(backward, "gate_gradient"), (19 * 9 + 6) * 2);
+  EXPECT_EQ(span(backward, "bias_gradient"), 12 * 4);
+  EXPECT_EQ(span(backward, "scale_gradient"), 20 * 2);
+  EXPECT_EQ(span(backward, "out"), 0);
+  EXPECT_EQ(span(backward + "recompute=out", "out"), 20 * 6 * 2);
+}
+
+// Of columns: tiles, chunks, and a counter for each chunk and their sum; of rows: sums of segments, where there are
+// several, and a counter for every 16 rows of a tile.
+TEST(GluOperands, TheWorkspaceHasAWordForEachSumOnItsWay) {
+  const auto words = [](const std::string& fields) { return span("glu pass=backward " + fields, "workspace") / 4; };
+  EXPECT_EQ(words("rows=129 width=33 bias_gradient=f32"), 2 * 2 * 33 + 2 * 33 + 2 * 2);
+  EXPECT_EQ(words("rows=0 width=33 bias_gradient=f32"), 2 * 33 + 2 * 33 + 2 * 2);
+  EXPECT_EQ(words("rows=4097 width=32 bias_gradient=f32"), 33 * 2 * 32 + 2 * 2 * 32 + 3);
+  EXPECT_EQ(words("rows=129 width=256 scale=f32"), 0);
+  EXPECT_EQ(words("rows=129 width=257 scale=f32"), 2 * 129 + 2 * 8);
+  EXPECT_EQ(words("rows=129 width=257"), 0);
+}
+
+TEST(GluVariants, TakeVectorsThatDivideRowsAndThenAnyAddress) {
+  EXPECT_EQ(summary("glu width=4096"), "vector:16:16 element:16:1");
+  EXPECT_EQ(summary("glu width=4096 dtype=f32 pass=backward"), "vector:16:16 element:16:1");
+  EXPECT_EQ(summary("glu width=4096 layout=interleaved"), "vector:16:32 element:16:1") << "x has two numbers for one";
+  EXPECT_EQ(summary("glu width=4096 bias=f32"), "vector:16:32 element:16:1") << "eight numbers of the bias";
+  EXPECT_EQ(summary("glu width=1004"), "vector:8:8 element:16:1");
+  EXPECT_EQ(summary("glu width=770"), "vector:4:4 element:16:1");
+  EXPECT_EQ(summary("glu width=770 dtype=f32"), "vector:8:8 element:16:1");
+  EXPECT_EQ(summary("glu width=1001"), "element:16:1");
+  EXPECT_EQ(summary("glu width=1001 dtype=f32"), "element:16:1");
+  EXPECT_EQ(summary("glu width=96 layout=blocks block=12"), "vector:8:8 element:16:1");
+  EXPECT_EQ(summary("glu width=64 x_stride=132"), "vector:8:8 element:16:1");
+  EXPECT_EQ(summary("glu width=64 layout=interleaved x_stride=136"), "vector:8:16 element:16:1");
+  EXPECT_EQ(summary("glu width=64 out_stride=65"), "element:16:1");
+  EXPECT_EQ(summary("glu width=4096", {100, "a"}), "vector:32:32 element:16:1");
+  EXPECT_EQ(summary("glu width=4096 pass=backward bias_gradient=f32", {100, "a"}), "vector:16:16 element:16:1")
+      << "a lane has eight elements";
+}
+
+TEST(GluVariants, HaveNarrowAccessesWhereThereIsLittleToDo) {
+  EXPECT_EQ(summary("glu rows=16 width=4096"), "vector:8:8 element:16:1");
+  EXPECT_EQ(summary("glu rows=1600 width=4096"), "vector:16:16 element:16:1");
+}
+
+Launch glu_launch(const std::string& fields, std::size_t variant = 0) {
+  const AnyProblem p = test::problem("glu " + fields);
+  Launch launch;
+  const GluArgs args;
+  test::step_of(p).launch(p.data(), &args, generic_model(90), test::variants_of(p).at(variant).config, launch);
+  return launch;
+}
+
+TEST(GluLaunch, HasAThreadForEachSlot) {
+  const Launch wide = glu_launch("rows=4096 width=4096");
+  EXPECT_EQ(wide.block[0], 128U);
+  EXPECT_EQ(wide.grid[0], 4096U * 512 / 128);
+  const Launch odd = glu_launch("rows=4096 width=4097");
+  EXPECT_EQ(odd.grid[0], 4096U * 32 * 17 / 128) << "17 warps' 256 elements";
+  EXPECT_EQ(glu_launch("rows=4096 groups=3 counts=i32 width=4096").grid[0], 3U * 4096 * 512 / 128);
+  EXPECT_TRUE(glu_launch("rows=0 width=4096").empty);
+  EXPECT_TRUE(glu_launch("rows=4096 width=0").empty);
+}
+
+TEST(GluLaunch, HasABlockForEachTileOfSums) {
+  const Launch tiles = glu_launch("rows=300 width=600 pass=backward bias_gradient=f32");
+  EXPECT_EQ(tiles.block[0], 256U);
+  EXPECT_EQ(tiles.grid[0], 9U);
+  EXPECT_EQ(glu_launch("rows=0 width=600 pass=backward bias_gradient=f32").grid[0], 3U) << "zeros are written";
+  EXPECT_FALSE(glu_launch("rows=0 width=600 pass=backward bias_gradient=f32").empty);
+  EXPECT_FALSE(glu_launch("rows=9 width=0 pass=backward scale=f32").empty);
+  EXPECT_TRUE(glu_launch("rows=0 width=0 pass=backward bias_gradient=f32").empty);
+  EXPECT_EQ(glu_launch("rows=549755813888 width=4096 pass=backward bias_gradient=f32").grid[0], ~0U)
+      << "the caller refuses that";
+}
+
+}  // namespace
+}  // namespace quern

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What a PyTorch user would run instead of `gather`, `pointwise`, `mxfp8`, `scatter`, `concat`, `index_sort`, `chunk_sort`,
-`moe_map`, `moe_permute`, `moe_unpermute` and `rope`, timed as `quern bench` times its own kernels: CUDA-graph replays with
+`moe_map`, `moe_permute`, `moe_unpermute`, `rope` and `glu`, timed as `quern bench` times its own kernels: CUDA-graph replays with
 cold L2 (rotating operands of 256 MB or more; small calls between L2 flushes, minus the flush time), medians. One JSON line
 a row: problem, peer, us. Before that the peers of a family are compared with each other. Needs torch and triton.
 
@@ -17,6 +17,7 @@ import torch
 
 import peers_concat
 import peers_gather
+import peers_glu
 import peers_moe
 import peers_moe_map
 import peers_mxfp8
@@ -31,10 +32,10 @@ FAMILIES = {
     "gather": peers_gather.gather, "pointwise": peers_pointwise.pointwise, "mxfp8": peers_mxfp8.mxfp8,
     "scatter": peers_scatter.scatter, "concat": peers_concat.concat, "index_sort": peers_sort.index_sort,
     "chunk_sort": peers_sort.chunk_sort, "moe_map": peers_moe_map.moe_map, "moe_permute": peers_moe.moe_permute,
-    "moe_unpermute": peers_moe.moe_unpermute, "rope": peers_rope.rope
+    "moe_unpermute": peers_moe.moe_unpermute, "rope": peers_rope.rope, "glu": peers_glu.glu
 }
 PROBLEMS = peers_gather.PROBLEMS + peers_pointwise.PROBLEMS + peers_mxfp8.PROBLEMS
-TOPICS = (peers_scatter, peers_concat, peers_sort, peers_moe_map, peers_moe, peers_rope)
+TOPICS = (peers_scatter, peers_concat, peers_sort, peers_moe_map, peers_moe, peers_rope, peers_glu)
 CHECKS = [case for topic in TOPICS for case in topic.CHECKS]
 
 

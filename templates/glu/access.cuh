@@ -36,6 +36,26 @@ QUERN_DEVICE T* row_of(void* base, i64 stride, const Place& at) {
   return static_cast<T*>(base) + at.row * stride;
 }
 
+// An operand may have more bytes than an access for as many elements: pairs, and a wider bias.
+template <int Bytes>
+constexpr int kAccess = Bytes < spec::access ? Bytes : spec::access;
+
+template <int Bytes, LoadHint H>
+QUERN_DEVICE Vector<Bytes> read_bits(bool wanted, const void* from) {
+  Vector<Bytes> bits = {};
+#pragma unroll
+  for (int i = 0; i < Bytes / kAccess<Bytes>; ++i)
+    put_piece(bits, i, load_if<kAccess<Bytes>, H>(wanted, static_cast<const u8*>(from) + i * kAccess<Bytes>));
+  return bits;
+}
+template <int Bytes>
+QUERN_DEVICE void write_bits(bool wanted, void* to, const Vector<Bytes>& bits) {
+#pragma unroll
+  for (int i = 0; i < Bytes / kAccess<Bytes>; ++i)
+    store_if<kAccess<Bytes>, kStore>(wanted, static_cast<u8*>(to) + i * kAccess<Bytes>,
+                                     piece_of<kAccess<Bytes>>(bits, i));
+}
+
 // ---- Of a row of out or of its gradient
 
 // As read; converted to numbers when they are used.
@@ -116,8 +136,8 @@ struct Pairs {
   template <LoadHint H>
   QUERN_DEVICE void read(const Params& p, const Rows<const T>& rows, const Place& at) {
     const Columns columns = columns_at<L>(p, at.column);
-    a = load_if<kBytes, H>(at.has(0), rows.a + columns.a);
-    g = load_if<kBytes, H>(at.has(0), rows.g + columns.g);
+    a = read_bits<kBytes, H>(at.has(0), rows.a + columns.a);
+    g = read_bits<kBytes, H>(at.has(0), rows.g + columns.g);
   }
   QUERN_DEVICE void values(Numbers& of_a, Numbers& of_g) const {
     unpack<T, kElements>(a, of_a);
@@ -131,7 +151,7 @@ struct Pairs<T, L, PairAccess::adjacent> {
   Vector<kBytes> both;
   template <LoadHint H>
   QUERN_DEVICE void read(const Params&, const Rows<const T>& rows, const Place& at) {
-    both = load_if<kBytes, H>(at.has(0), rows.a + 2 * at.column);
+    both = read_bits<kBytes, H>(at.has(0), rows.a + 2 * at.column);
   }
   QUERN_DEVICE void values(Numbers& of_a, Numbers& of_g) const {
     float all[2 * kElements];
@@ -182,7 +202,7 @@ QUERN_DEVICE void write_pairs(const Params& p, const Rows<T>& rows, const Place&
       all[2 * i] = of_a[i];
       all[2 * i + 1] = of_g[i];
     }
-    store_if<2 * kBytes, kStore>(at.has(0), rows.a + 2 * at.column, pack<T, 2 * kElements>(all));
+    write_bits<2 * kBytes>(at.has(0), rows.a + 2 * at.column, pack<T, 2 * kElements>(all));
   } else {
 #pragma unroll
     for (int i = 0; i < kElements; ++i) {

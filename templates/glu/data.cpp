@@ -8,18 +8,49 @@
 #include "base/parallel.h"
 #include "base/random.h"
 #include "common/host_types.h"
-#include "glu/operands.h"
+#include "glu/checks.h"
+#include "glu/quantized.h"
 
 namespace quern::glu {
 namespace {
 
 constexpr double kSpecials[] = {0.0, -0.0, NAN, 1e-40, -6e-8, HUGE_VAL, -HUGE_VAL};
-constexpr std::uint64_t kFinite = 5;  // of these
 
-double number(std::uint64_t random, bool sums, bool infinite) {
-  const bool special = sums ? random >> 50 == 0 : random % 16 == 0;
-  if (special) return kSpecials[(random >> 8) % (infinite ? std::size(kSpecials) : kFinite)];
-  return static_cast<double>(random >> 40) * (8.0 / static_cast<double>(1 << 24)) - 4.0;
+// How many of these an operand has. Beside a denormal factor no argument has results without a doubt, which those of
+// generate_arguments need.
+std::uint64_t kinds_of_specials(const Glu& p, bool argument) {
+  if (argument) return std::size(kSpecials);
+  return is_quantized(p) && !is_exact(p) ? 3 : 5;
+}
+
+// One special number in so many: one makes all NaN that it is added to or shares a scale with.
+std::uint64_t numbers_for_a_special(const Glu& p) {
+  if (has_sums(p) || p.scaling == GluScaling::row) return 16384;
+  return is_quantized(p) ? 512 : 16;
+}
+
+double number(const Glu& p, std::uint64_t random, bool argument) {
+  if ((random >> 44) % numbers_for_a_special(p) == 0) return kSpecials[(random >> 8) % kinds_of_specials(p, argument)];
+  const double most = p.gating == GluGating::clamped ? 12 : 4;  // beyond the limit, too
+  return (static_cast<double>(random >> 40) / static_cast<double>(1 << 23) - 1) * most;
+}
+
+// Of other numbers than arguments, 32 each have another magnitude, so that scales differ. One that tanh limits has not:
+// the slope of its limit has few exact bits.
+double magnitude(const Glu& p, std::uint64_t seed, std::int64_t index, bool argument) {
+  if (argument || !is_quantized(p) || p.gating == GluGating::tanh) return 1;
+  return std::ldexp(1.0, static_cast<int>(random_at(seed + 7, static_cast<std::uint64_t>(index / 32)) % 17) - 8);
+}
+
+double number_at(const Glu& p, std::uint64_t seed, std::int64_t index, bool argument) {
+  return number(p, random_at(seed, static_cast<std::uint64_t>(index)), argument) * magnitude(p, seed, index, argument);
+}
+
+void write_number(DType type, void* data, std::int64_t at, double value) {
+  common::with_float(type, [&](auto x) {
+    using T = decltype(x);
+    static_cast<T*>(data)[at] = common::from_compute<T>(static_cast<common::ComputeOf<T>>(value));
+  });
 }
 
 // Which columns of a row of x are arguments of the activation.
@@ -32,20 +63,79 @@ std::vector<bool> arguments(const Glu& p) {
 }  // namespace
 
 void generate_numbers(const Glu& p, bool of_x, const Layout& layout, std::uint64_t seed, void* data) {
-  const std::vector<bool> infinite = of_x ? arguments(p) : std::vector<bool>(1);
-  const auto row = static_cast<std::int64_t>(infinite.size());
-  common::with_float(layout.dtype, [&](auto x) {
-    using T = decltype(x);
-    T* const out = static_cast<T*>(data);
-    parallel_for(layout.span_bytes() / bytes(layout.dtype), std::int64_t{1} << 20,
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t i = begin; i < end; ++i) {
-                     const std::uint64_t random = random_at(seed, static_cast<std::uint64_t>(i));
-                     const double value = number(random, has_sums(p), infinite[static_cast<std::size_t>(i % row)]);
-                     out[i] = common::from_compute<T>(static_cast<common::ComputeOf<T>>(value));
+  const std::vector<bool> is_argument = of_x ? arguments(p) : std::vector<bool>(1);
+  const auto row = static_cast<std::int64_t>(is_argument.size());
+  parallel_for(
+      layout.span_bytes() / bytes(layout.dtype), std::int64_t{1} << 16, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i)
+          write_number(layout.dtype, data, i, number_at(p, seed, i, is_argument[static_cast<std::size_t>(i % row)]));
+      });
+}
+
+namespace {
+
+// One element of a problem, with all that its results are made of.
+class OneElement {
+ public:
+  OneElement(const Glu& p, std::uint64_t seed, std::int64_t row, std::int64_t column) : p_(p), seed_(seed) {
+    one_.rows = one_.width = one_.groups = 1;
+    one_.activation = p.activation;
+    one_.gating = p.gating;
+    one_.layout = GluLayout::split;
+    one_.pass = p.pass;
+    one_.rounding = p.rounding;
+    one_.dtype = p.dtype;
+    one_.bias = p.bias;
+    one_.scale = p.scale;
+    one_.recompute = p.recompute;
+    const Columns at = columns_of(p, column), of_bias = bias_columns(p, column);
+    args_.x = &a_;
+    args_.gate = put(g_, p.dtype, is_split(p) ? kGateSeed : kXSeed, row * x_stride(p) + at.g);
+    args_.gradient = put(gradient_, p.dtype, kGradientSeed, row * gradient_stride(p) + column);
+    if (p.scale != DType::none) args_.scale = put(scale_, p.scale, kScaleSeed, row);
+    if (p.bias == DType::none) return;
+    args_.bias = put(bias_, p.bias, kBiasSeed, of_bias.a);
+    write_number(p.bias, &bias_, 1, number_at(p, seed_ + kBiasSeed, of_bias.g, false));
+  }
+
+  bool takes(double a) {
+    write_number(p_.dtype, &a_, 0, a);
+    return is_same_everywhere(one_, args_);
+  }
+
+ private:
+  // The places of operands in the family's table.
+  enum Seeds : std::uint64_t { kXSeed = 0, kGateSeed = 1, kBiasSeed = 2, kScaleSeed = 3, kGradientSeed = 5 };
+
+  const void* put(double& to, DType type, std::uint64_t operand, std::int64_t index) const {
+    write_number(type, &to, 0, number_at(p_, seed_ + operand, index, false));
+    return &to;
+  }
+
+  const Glu& p_;
+  std::uint64_t seed_;
+  Glu one_;
+  GluArgs args_;
+  double a_ = 0, g_ = 0, gradient_ = 0, scale_ = 0, bias_ = 0;  // room for numbers of any type; of the bias for two
+};
+
+}  // namespace
+
+void generate_arguments(const Glu& p, std::uint64_t seed, void* x) {
+  constexpr std::uint64_t kTurns = 64;
+  parallel_for(all_rows(p), 1 + (1 << 10) / std::max<std::int64_t>(1, p.width),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t row = begin; row < end; ++row) {
+                   for (std::int64_t c = 0; c < p.width; ++c) {
+                     const std::int64_t at = row * x_stride(p) + columns_of(p, c).a;
+                     OneElement element(p, seed, row, c);
+                     double a = number_at(p, seed, at, true);
+                     for (std::uint64_t turn = 1; !element.takes(a) && turn <= kTurns; ++turn)
+                       a = turn == kTurns ? 0 : number_at(p, seed + turn * 1000003, at, true);
+                     write_number(p.dtype, x, at, a);
                    }
-                 });
-  });
+                 }
+               });
 }
 
 void generate_counts(const Glu& p, std::uint64_t seed, void* data) {

@@ -78,48 +78,53 @@ QUERN_DEVICE float scaled(float value, float scale) {
     return value;
 }
 
-QUERN_DEVICE void write_out(const Params& p, const Place& at, const Numbers& out) {
-  write<T>(row_of<T>(p.out, p.out_stride, at), at, out);
-}
+// ---- What is made of them
 
-QUERN_DEVICE void write_forward(const Params& p, const Place& at, const Operands& o, const BiasBits& bias) {
+QUERN_DEVICE void make_out(const Params& p, const Operands& o, const BiasBits& bias, Numbers& out) {
   const Formula formula{p.numbers};
-  Numbers a, g, out;
+  Numbers a, g;
   arguments(o, bias, a, g);
 #pragma unroll
   for (int i = 0; i < kElements; ++i)
     out[i] = scaled(Round()(formula.activated(a[i]) * formula.gate(g[i])), scale_of(o));
-  write_out(p, at, out);
 }
 
-// The gradients of a and g, and the products whose sum is the gradient of the row's scale.
+// The gradients of a and g, the products whose sum is the gradient of the row's scale, and out.
 struct Gradients {
   Numbers a;
   Numbers g;
   Numbers products;
+  Numbers out;
 };
 
-QUERN_DEVICE void write_backward(const Params& p, const Place& at, const Operands& o, const BiasBits& bias,
-                                 Gradients& made) {
+QUERN_DEVICE void make_gradients(const Params& p, const Operands& o, const BiasBits& bias, Gradients& made) {
   const Formula formula{p.numbers};
-  Numbers a, g, gradient, out;
+  Numbers a, g, gradient;
   arguments(o, bias, a, g);
   o.gradient.values(gradient);
 #pragma unroll
   for (int i = 0; i < kElements; ++i) {
     const float activated = formula.activated(a[i]), gate = formula.gate(g[i]);
     const float product = Round()(activated * gate), of_product = Round()(scaled(gradient[i], scale_of(o)));
-    out[i] = scaled(product, scale_of(o));
+    made.out[i] = scaled(product, scale_of(o));
     made.products[i] = gradient[i] * product;
-    made.a[i] = Round()(Round()(of_product * gate) * formula.activated_slope(a[i]));
-    made.g[i] = Round()(of_product * activated);
-    if constexpr (spec::gating != GluGating::product) made.g[i] = Round()(made.g[i] * formula.gate_slope(g[i]));
+    made.a[i] = formula.gradient_of_a(a[i], Round()(of_product * gate));
+    made.g[i] = formula.gradient_of_g(g[i], Round()(of_product * activated));
   }
-  T* const x_gradient = row_of<T>(p.x_gradient, p.x_gradient_stride, at);
-  T* const gate_gradient =
-      kLayout == GluLayout::split ? row_of<T>(p.gate_gradient, p.x_gradient_stride, at) : x_gradient;
-  write_pairs<T, kLayout>(p, {x_gradient, gate_gradient}, at, made.a, made.g);
-  if constexpr (spec::recompute) write_out(p, at, out);
+}
+
+QUERN_DEVICE void write_out(const Params& p, const Place& at, const Numbers& out) {
+  write<T>(row_of<T>(p.out, p.out_stride, at), at, out);
+}
+
+// `To` is the type of x_gradient.
+template <class To>
+QUERN_DEVICE void write_gradients(const Params& p, const Place& at, const Gradients& made) {
+  To* const x_gradient = row_of<To>(p.x_gradient, p.x_gradient_stride, at);
+  To* const gate_gradient =
+      kLayout == GluLayout::split ? row_of<To>(p.gate_gradient, p.x_gradient_stride, at) : x_gradient;
+  write_pairs<To, kLayout>(p, {x_gradient, gate_gradient}, at, made.a, made.g);
+  if constexpr (spec::recompute) write_out(p, at, made.out);
 }
 
 // Whether a row is one that its group has.

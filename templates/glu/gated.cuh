@@ -25,26 +25,34 @@ QUERN_DEVICE float at_least(float x, float limit) { return x < limit ? limit : x
 // others round nothing.
 template <common::Activation A, GluGating G, class Round>
 struct Gated {
+  static constexpr bool kClamped = G == GluGating::clamped;
+  // Where eager operators select a gradient of 0 rather than multiply with 0, which would make NaN of infinity.
+  static constexpr bool kSelects = A == common::Activation::relu || A == common::Activation::fatrelu ||
+                                   A == common::Activation::srelu || A == common::Activation::hardswish;
+
   GateNumbers n;
 
   QUERN_DEVICE float limit() const { return Round()(n.limit); }
-  QUERN_DEVICE float argument(float a) const { return G == GluGating::clamped ? at_most(a, limit()) : a; }
+  QUERN_DEVICE float argument(float a) const { return kClamped ? at_most(a, limit()) : a; }
   QUERN_DEVICE float activated(float a) const { return Round()(common::activate<A>(argument(a), n.alpha, Round())); }
   QUERN_DEVICE float gate(float g) const {
-    if constexpr (G == GluGating::clamped) return Round()(at_least(at_most(g, limit()), -limit()) + n.offset);
+    if constexpr (kClamped) return Round()(at_most(at_least(g, -limit()), limit()) + n.offset);
     if constexpr (G == GluGating::tanh) return Round()(n.beta * tanhf(g / n.beta));
     return g;
   }
 
-  // The derivatives of both: 0 where a limit holds, not at it.
-  QUERN_DEVICE float activated_slope(float a) const {
+  // The gradients of a and g, from those of the factors. They are 0 beyond a limit, not at it, and of NaN, which is
+  // within none.
+  QUERN_DEVICE float gradient_of_a(float a, float of_factor) const {
+    if (kClamped && !(a <= limit())) return 0.0f;
     const float slope = common::activate_derivative<A>(argument(a), n.alpha, Round());
-    return G == GluGating::clamped && a > limit() ? 0.0f : slope;
+    return kSelects && slope == 0.0f ? 0.0f : Round()(of_factor * slope);
   }
-  QUERN_DEVICE float gate_slope(float g) const {
-    if constexpr (G == GluGating::clamped) return g > limit() || g < -limit() ? 0.0f : 1.0f;
-    const float t = G == GluGating::tanh ? tanhf(g / n.beta) : 0.0f;
-    return 1.0f - t * t;
+  QUERN_DEVICE float gradient_of_g(float g, float of_factor) const {
+    if constexpr (kClamped) return g >= -limit() && g <= limit() ? of_factor : 0.0f;
+    if constexpr (G == GluGating::product) return of_factor;
+    const float t = tanhf(g / n.beta);
+    return Round()(of_factor * (1.0f - t * t));
   }
 };
 

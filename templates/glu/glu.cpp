@@ -1,9 +1,13 @@
 #include "glu/glu.h"
 
+#include <limits>
+
 #include "common/activation_reference.h"
 #include "common/host_types.h"
+#include "glu/checks.h"
+#include "glu/choice_names.h"
 #include "glu/data.h"
-#include "glu/operands.h"
+#include "glu/quantized.h"
 #include "quern_embedded/glu.h"
 
 namespace quern {
@@ -12,7 +16,6 @@ namespace {
 using common::ActivationRow;
 using namespace glu;
 
-constexpr std::int64_t kMaxWidth = (std::int64_t{1} << 30) - 1;
 constexpr std::int64_t kMostGroups = std::int64_t{1} << 16;
 constexpr std::int64_t kMostSlots = std::int64_t{1} << 30;  // of a row, not reached
 constexpr std::int64_t kOfLane = kTileColumns / 32;         // elements of a row that a thread has, where there are sums
@@ -23,22 +26,9 @@ constexpr const char* kGatings[] = {QUERN_GLU_GATINGS(QUERN_CHOICE_NAME) nullptr
 constexpr const char* kLayouts[] = {QUERN_GLU_LAYOUTS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kPasses[] = {QUERN_GLU_PASSES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kRoundings[] = {QUERN_ROUNDINGS(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kScalings[] = {QUERN_GLU_SCALINGS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kRecomputes[] = {QUERN_GLU_RECOMPUTES(QUERN_CHOICE_NAME) nullptr};
 
-// In the order of kOperands.
-enum Operands {
-  kX,
-  kGate,
-  kBias,
-  kScale,
-  kCounts,
-  kGradient,
-  kOut,
-  kXGradient,
-  kGateGradient,
-  kBiasGradient,
-  kScaleGradient
-};
 // In the order of kParameters.
 enum Parameters { kForm, kVector, kUnroll, kThreads, kLoadStream, kStoreStream };
 enum Forms { kVectorForm, kElementForm };
@@ -50,30 +40,29 @@ constexpr std::int32_t kSwitch[] = {0, 1, kNoMore};
 
 std::int64_t size_of(const Glu& p) { return quern::bytes(p.dtype); }
 
+// Numbers of a row of x that an element's access has: of interleaved ones two, side by side.
+std::int64_t numbers_together(const Glu& p) { return p.layout == GluLayout::interleaved ? 2 : 1; }
+
 // Elements of out that a thread has at once, as one access or one by one.
 std::int64_t slot_elements(const Glu& p, const Config& c) {
-  if (c[kForm] == kVectorForm) return c[kVector] / size_of(p);
+  if (c[kForm] == kVectorForm) return c[kVector] / size_of(p) / numbers_together(p);
   return has_sums(p) ? kOfLane : c[kUnroll];
 }
 // How many of these are in flight.
 std::int64_t slots_in_flight(const Glu& p, const Config& c) {
+  if (p.scaling == GluScaling::row) return 1;
   return c[kForm] == kElementForm && !has_sums(p) ? 1 : c[kUnroll];
 }
 
 // Of a row: where slots are elements, whole warps of them.
 std::int64_t row_slots(const Glu& p, const Config& c) {
   const std::int64_t elements = slot_elements(p, c);
-  if (c[kForm] == kVectorForm) return p.width / elements;
-  return 32 * common::divide_up(p.width, 32 * elements);
-}
-
-// Elements of a row of x or of the bias in one access.
-std::int64_t pair_elements(const Glu& p, std::int64_t elements) {
-  return p.layout == GluLayout::interleaved ? 2 * elements : elements;
+  if (c[kForm] == kVectorForm) return columns_to_do(p) / elements;
+  return 32 * common::divide_up(columns_to_do(p), 32 * elements);
 }
 
 bool vectors_divide(const Glu& p, std::int64_t elements) {
-  const std::int64_t of_x = pair_elements(p, elements);
+  const std::int64_t of_x = elements * numbers_together(p);
   return p.width % elements == 0 && out_stride(p) % elements == 0 && gradient_stride(p) % elements == 0 &&
          x_stride(p) % of_x == 0 && x_gradient_stride(p) % of_x == 0 &&
          (p.layout != GluLayout::blocks || p.block % elements == 0);
@@ -81,7 +70,7 @@ bool vectors_divide(const Glu& p, std::int64_t elements) {
 
 bool form_fits(const Glu& p, const Target&, const Config& c) {
   if (c[kForm] == kElementForm) return true;
-  return c[kVector] >= size_of(p) && vectors_divide(p, slot_elements(p, c));
+  return slot_elements(p, c) > 0 && vectors_divide(p, slot_elements(p, c));
 }
 bool vector_exists(const Glu&, const Target& t, const Config& c) { return c[kVector] <= common::widest_access(t); }
 bool row_has_few_slots(const Glu& p, const Target&, const Config& c) { return row_slots(p, c) < kMostSlots; }
@@ -91,6 +80,17 @@ bool registers_suffice(const Glu& p, const Target&, const Config& c) {
 }
 bool lane_has_slots(const Glu& p, const Target&, const Config& c) {
   return !has_sums(p) || slot_elements(p, c) <= kOfLane;
+}
+
+// A block's lanes are of one warp, and a lane has all of its numbers or a part that all lanes have.
+bool warp_has_blocks(const Glu& p, const Target&, const Config& c) {
+  if (!has_blocks(p)) return true;
+  const std::int64_t block = elements_of_block(p), elements = slot_elements(p, c);
+  if (c[kForm] == kVectorForm) return block % elements == 0 && block / elements <= 32;
+  return block <= 32 || elements % (block / 32) == 0;
+}
+bool row_has_one_slot(const Glu& p, const Target&, const Config& c) {
+  return p.scaling != GluScaling::row || c[kForm] == kElementForm || c[kUnroll] == 1;
 }
 
 bool has_vectors(const Glu&, const Config& c) { return c[kForm] == kVectorForm; }
@@ -132,6 +132,14 @@ struct GluFamily {
       dtype_field("scale", offsetof(Glu, scale), kOptional, "type of a factor for each row of out"),
       dtype_field("counts", offsetof(Glu, counts), kCountTypes, "type of the number of rows that each group has"),
       choice_field("recompute", offsetof(Glu, recompute), kRecomputes, "backward, out: writes out too"),
+      choice_field("scaling", offsetof(Glu, scaling), kScalings,
+                   "out, backward x_gradient, in 8 bits: which numbers of a row share a scale; none: it has dtype"),
+      dtype_field("element", offsetof(Glu, element), only(e4m3) | only(e5m2), "scaling: type of its numbers"),
+      choice_field("mode", offsetof(Glu, mode), kModes, "scaling: how a scale is rounded to a power of two"),
+      choice_field("policy", offsetof(Glu, policy), kPolicies,
+                   "scaling: treatment of NaN and infinity; te: rceil only"),
+      choice_field("scale_layout", offsetof(Glu, scale_layout), mx::kScaleLayouts,
+                   "scaling=mx, blocked: atoms of 128 rows x 4 blocks, for block-scaled matrix products"),
       extent_field("x_stride", offsetof(Glu, x_stride), false, "elements between rows of x and gate; 0: packed"),
       extent_field("out_stride", offsetof(Glu, out_stride), false, "elements between rows of out; 0: width"),
       extent_field("gradient_stride", offsetof(Glu, gradient_stride), false,
@@ -163,17 +171,22 @@ struct GluFamily {
        "[groups * rows]", "backward with scale: its gradient"},
       {"workspace", Role::workspace, offsetof(GluArgs, workspace), false, layout<workspace_layout>, "[words]",
        "sums on their way: zeros, which each launch restores"},
+      {"given_scale", Role::input, offsetof(GluArgs, given_scale), false, layout<given_scale_layout>, "[1]",
+       "scaling=tensor: the scale of everything, f32"},
+      {"scales", Role::output, offsetof(GluArgs, scales), false, layout<scales_layout>,
+       "[groups * rows, scales of a row]", "scaling: of out, backward of x_gradient"},
   };
   static constexpr Scalar kScalars[] = {
-      {"alpha", offsetof(GluArgs, alpha), "parameter of the activation", &is_so<Glu, takes_alpha>},
-      {"limit", offsetof(GluArgs, limit), "gating=clamped: of a and g", &is_so<Glu, is_clamped>},
-      {"offset", offsetof(GluArgs, offset), "gating=clamped: added to g", &is_so<Glu, is_clamped>},
-      {"beta", offsetof(GluArgs, beta), "gating=tanh: the largest g", &is_so<Glu, has_tanh>},
+      {"alpha", offsetof(GluArgs, alpha), "the activation's parameter, where it has one; nan: its default",
+       &is_so<Glu, takes_alpha>},
+      {"limit", offsetof(GluArgs, limit), "the limit of a and g with gating=clamped", &is_so<Glu, is_clamped>},
+      {"offset", offsetof(GluArgs, offset), "what is added to g with gating=clamped", &is_so<Glu, is_clamped>},
+      {"beta", offsetof(GluArgs, beta), "what g is limited to with gating=tanh", &is_so<Glu, has_tanh>},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {{"rows", offsetof(GluArgs, rows), nullptr}};
   static constexpr Parameter kParameters[] = {
       {"form", kForms, true, "0: vectors; 1: element by element, at any address"},
-      {"vector", kVectors, true, "bytes of out per access", applies<has_vectors>, 16},
+      {"vector", kVectors, true, "bytes of x per access", applies<has_vectors>, 16},
       {"unroll", kUnrolls, true, "vectors, or elements of form 1, in flight per thread; with sums: rows"},
       {"threads", kThreadCounts, false, "threads per block; fewer where a problem is small", applies<has_no_sums>, 256},
       {"load_stream", kSwitch, true, "1: loads are evict-first"},
@@ -184,6 +197,9 @@ struct GluFamily {
       {"32-byte accesses exist on sm_100 and sm_103 only", holds<vector_exists>},
       {"a row must have fewer than 2^30 slots", holds<row_has_few_slots>},
       {"a vector of a problem with sums has at most 8 elements", holds<lane_has_slots>},
+      {"a block that shares a scale must be whole vectors of up to 32 lanes, or in form 1 have elements of every lane",
+       holds<warp_has_blocks>},
+      {"scaling=row has one vector in flight", holds<row_has_one_slot>},
       {"elements in flight must be at most 32, backward 16, to fit the registers", holds<registers_suffice>},
   };
   static constexpr const char* kBenchCases[] = {
@@ -222,41 +238,7 @@ struct GluFamily {
   static Table<Scalar> scalars() { return kScalars; }
   static Table<SourceFile> sources() { return embedded::glu_sources(); }
 
-  // ---- Rules between fields
-
-  static std::string check(const Glu& p) {
-    if (p.width > kMaxWidth) return "width is too large: a row of out has below 2^30 elements";
-    if (p.layout != GluLayout::blocks && p.block != Glu{}.block) return "block is for layout=blocks";
-    if (p.layout == GluLayout::blocks && p.width % p.block != 0)
-      return "block must divide width, the elements in a row of out";
-    if (p.groups != 1 && p.counts == DType::none)
-      return "groups is for counts: say counts=i32, or the rows of all groups";
-    if (std::string why = check_pass(p); !why.empty()) return why;
-    if (p.rounding == Rounding::torch && !(is_plain(p, p.bias) && is_plain(p, p.scale)))
-      return "rounding=torch needs a bias and a scale of dtype, as other types are computed in f32: use "
-             "rounding=single";
-    return check_strides(p);
-  }
-  static bool is_plain(const Glu& p, DType type) { return type == DType::none || type == p.dtype; }
-
-  static std::string check_pass(const Glu& p) {
-    if (is_backward(p)) {
-      if (!has_out(p) && p.out_stride != 0) return "out_stride is for pass=forward and recompute=out";
-      return {};
-    }
-    if (p.bias_gradient != DType::none) return "bias_gradient is for pass=backward";
-    if (p.recompute != GluRecompute::none) return "recompute is for pass=backward: pass=forward writes out";
-    if (p.gradient_stride != 0 || p.x_gradient_stride != 0)
-      return "gradient_stride and x_gradient_stride are for pass=backward";
-    return {};
-  }
-
-  static std::string check_strides(const Glu& p) {
-    if (p.out_stride != 0 && p.out_stride < p.width) return "out_stride is below width, so rows of out would overlap";
-    if (p.x_gradient_stride != 0 && p.x_gradient_stride < row_elements(p))
-      return "x_gradient_stride is below a row of x_gradient, so its rows would overlap";
-    return {};
-  }
+  static std::string check(const Glu& p) { return glu::check(p); }
 
   // ---- Configs
 
@@ -278,15 +260,21 @@ struct GluFamily {
   // The widest vectors that divide the rows; narrower ones where few rows would leave threads idle. Narrow ones have
   // several in flight. 0: no vector of two elements does.
   static Config vectors(const Glu& p, const Target& target, const DeviceModel& model, bool* found) {
-    const std::int64_t most = is_backward(p) ? kOfLane * size_of(p) : 32;  // more elements take too many registers
+    // More elements backward take too many registers.
+    const std::int64_t most = is_backward(p) ? kOfLane * size_of(p) * numbers_together(p) : 32;
     const std::int64_t widest = std::min(common::widest_access(target), most);
-    for (std::int64_t vector = widest; vector >= 4 && vector > size_of(p); vector /= 2) {
-      const std::int64_t elements = vector / size_of(p);
+    for (std::int64_t vector = widest; vector >= 4; vector /= 2) {
+      const std::int64_t elements = vector / size_of(p) / numbers_together(p);
+      if (elements < 2) break;
       const bool narrower = !has_sums(p) && vector > 8 && has_few(p, model, elements);
-      if (narrower || !vectors_divide(p, elements)) continue;
+      if (narrower || !vectors_divide(p, elements) || !warp_has_blocks(p, target, config_for(kVectorForm, vector, 1)))
+        continue;
       const std::int64_t at_once = std::max<std::int64_t>(1, 8 / elements);
       *found = true;
-      return config_for(kVectorForm, vector, has_sums(p) ? 2 : has_few(p, model, 8) ? 1 : at_once);
+      return config_for(kVectorForm, vector,
+                        has_sums(p)                                            ? 2
+                        : has_few(p, model, 8) || p.scaling == GluScaling::row ? 1
+                                                                               : at_once);
     }
     *found = false;
     return {};
@@ -294,7 +282,8 @@ struct GluFamily {
 
   static Config elements(const Glu& p, const DeviceModel& model) {
     std::int64_t unroll = has_sums(p) ? 1 : 8;
-    while (!has_sums(p) && unroll > 1 && (32 * unroll / 2 >= p.width || has_few(p, model, unroll))) unroll /= 2;
+    const std::int64_t least = has_blocks(p) ? std::max<std::int64_t>(1, elements_of_block(p) / 32) : 1;
+    while (!has_sums(p) && unroll > least && (32 * unroll / 2 >= p.width || has_few(p, model, unroll))) unroll /= 2;
     return config_for(kElementForm, 16, unroll);
   }
 
@@ -314,9 +303,11 @@ struct GluFamily {
     if (config[kForm] == kElementForm) return 1;
     const std::int64_t elements = slot_elements(p, config);
     std::int64_t bytes = elements * size_of(p);
-    if (operand == kX || operand == kXGradient) bytes = pair_elements(p, elements) * size_of(p);
-    if (operand == kBias) bytes = pair_elements(p, elements) * quern::bytes(p.bias);
-    return static_cast<std::uint32_t>(bytes);
+    if (operand == kX) bytes = elements * numbers_together(p) * size_of(p);
+    if (operand == kOut) bytes = elements * quern::bytes(out_dtype(p));
+    if (operand == kXGradient) bytes = elements * numbers_together(p) * quern::bytes(x_gradient_dtype(p));
+    if (operand == kBias) bytes = elements * numbers_together(p) * quern::bytes(p.bias);
+    return static_cast<std::uint32_t>(std::min<std::int64_t>(bytes, config[kVector]));
   }
 
   static void specialize(const Glu& p, const Target&, const Config& config, Spec& spec) {
@@ -329,6 +320,7 @@ struct GluFamily {
     spec.integer("max_threads", has_sums(p) ? kTileThreads : common::kMaxThreads);
     spec.flag("vectors", config[kForm] == kVectorForm);
     spec.integer("elements", slot_elements(p, config));
+    spec.integer("access", config[kVector]);
     spec.integer("unroll", slots_in_flight(p, config));
     spec.flag("load_stream", config[kLoadStream] == 1);
     spec.flag("store_stream", config[kStoreStream] == 1);
@@ -348,7 +340,9 @@ struct GluFamily {
     spec.type("Count", common::spec_type(p.counts == DType::none ? i32 : p.counts));
     spec.flag("bias_gradient", p.bias_gradient != DType::none);
     type("BiasGradient", p.bias_gradient);
-    spec.part(has_sums(p) ? "glu/tile.cuh" : "glu/slots.cuh");
+    spec.flag("blocked", has_atoms(p));
+    if (is_quantized(p)) return specialize_scaling(p, spec);
+    spec.part(has_sums(p) ? "glu/tile.cuh" : "glu/plain.cuh");
   }
 
   // ---- A launch
@@ -360,6 +354,7 @@ struct GluFamily {
       launch_tiles(p, a, params, launch);
     else
       launch_slots(p, config, model, params, launch);
+    if (p.scaling == GluScaling::row) launch_rows(p, config, launch);
     launch.set_params(params);
   }
 
@@ -375,6 +370,9 @@ struct GluFamily {
     params.gate_gradient = a.gate_gradient.data;
     params.bias_gradient = a.bias_gradient.data;
     params.scale_gradient = a.scale_gradient.data;
+    params.given_scale = a.given_scale.data;
+    params.scales = a.scales.data;
+    params.line = static_cast<int>(line_of(p));
     params.x_stride = x_stride(p);
     params.out_stride = out_stride(p);
     params.gradient_stride = gradient_stride(p);
@@ -390,9 +388,19 @@ struct GluFamily {
   static void launch_slots(const Glu& p, const Config& config, const DeviceModel& model, glu::Params& params,
                            Launch& launch) {
     const bool empty = all_rows(p) == 0 || p.width == 0;
-    params.slots = common::make_slots(empty ? 0 : static_cast<std::uint64_t>(all_rows(p)),
+    params.slots = common::make_slots(empty ? 0 : static_cast<std::uint64_t>(rows_to_do(p)),
                                       empty ? 1 : static_cast<std::uint64_t>(row_slots(p, config)));
     common::launch_slots(params.slots, static_cast<int>(slots_in_flight(p, config)), config[kThreads], model, launch);
+  }
+
+  // A block for each row.
+  static void launch_rows(const Glu& p, const Config& config, Launch& launch) {
+    launch.empty = all_rows(p) == 0;
+    launch.block[0] = static_cast<std::uint32_t>(config[kThreads]);
+    launch.grid[0] =
+        static_cast<std::uint32_t>(std::min<std::int64_t>(all_rows(p), std::numeric_limits<std::int32_t>::max()));
+    launch.grid[1] = 1;
+    launch.shared_bytes = static_cast<std::uint32_t>(config[kThreads] / 32 * 4);
   }
 
   // Sums of nothing are zeros, which are written too.
@@ -417,26 +425,7 @@ struct GluFamily {
 
   static void reference(const Glu& p, const Args& a) { glu::reference(p, a); }
 
-  static Tolerance tolerance(const Glu& p, int operand) {
-    const ActivationRow& row = common::kActivationRows[static_cast<int>(p.activation)];
-    const bool narrow = p.dtype != f32;
-    if (row.ulps == 0 && !has_tanh(p)) return {};  // products and sums alone, in one order
-    if (operand == kBiasGradient) return {2, sum_slack(p, p.rows == kOpen ? 1 : all_rows(p))};
-    if (operand == kScaleGradient) return {2, sum_slack(p, p.width)};
-    if (rounds_steps(p) && narrow) return {2, p.dtype == bf16 ? 0x1p-4 : 0x1p-7};
-    // Slopes are within 2^-20, in fp32 within some units of 1; eager formulas cancel; denormal factors have few bits.
-    const double slope = operand == kOut ? 0x1p-120 : narrow ? 0x1p-20 : 0x1p-22;
-    const double most = kMostFactor * std::max(row.absolute, slope);
-    if (!narrow) return {row.ulps + (has_tanh(p) ? 6 : 2), most};
-    return p.rounding == Rounding::torch ? Tolerance{2, most} : Tolerance{1, kMostFactor * slope};
-  }
-
-  // A gate with a bias, times a scale: what generated numbers multiply an activation or its derivative with.
-  static constexpr double kMostFactor = 32;
-  static double sum_slack(const Glu& p, std::int64_t count) {
-    const double flips = p.rounding == Rounding::torch && p.dtype != f32 ? 0.5 : 0;
-    return flips + static_cast<double>(std::max<std::int64_t>(1, count)) * kMostFactor * 0x1p-20;
-  }
+  static Tolerance tolerance(const Glu& p, int operand) { return glu::tolerance(p, operand); }
 
   static std::int64_t bytes(const Glu& p) {
     std::int64_t total = 0;
@@ -449,10 +438,13 @@ struct GluFamily {
 
   static bool generate(const Glu& p, int operand, std::uint64_t seed, void* data) {
     const Layout l = kOperands[operand].layout(&p);
-    if (operand == kCounts)
+    if (operand == kGivenScale)
+      *static_cast<float*>(data) = mx::given_scale(seed);
+    else if (operand == kCounts)
       generate_counts(p, seed, data);
     else
       generate_numbers(p, operand == kX, l, seed, data);
+    if (operand == kX && is_quantized(p) && !is_exact(p)) generate_arguments(p, seed, data);
     return true;
   }
 };

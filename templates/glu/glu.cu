@@ -1,4 +1,5 @@
-// The kernel. The spec includes the part that has `run`: glu/slots.cuh, or glu/tile.cuh where there are sums.
+// The kernel. The spec includes the part that has `run`: glu/plain.cuh, glu/tile.cuh where there are sums,
+// glu/blocks.cuh or glu/row.cuh where results are quantized.
 #include "glu/params.h"
 #include "spec.cuh"
 

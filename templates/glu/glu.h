@@ -9,7 +9,9 @@
 #include "quern/export.h"
 #include "quern/family.h"
 #include "quern/glu_choices.h"
+#include "quern/mx_choices.h"
 #include "quern/rounding_choices.h"
+#include "quern/scale_choices.h"
 
 namespace quern {
 
@@ -25,11 +27,12 @@ enum class GluRecompute : std::uint8_t { QUERN_GLU_RECOMPUTES(QUERN_CHOICE_VALUE
 
 // Operands must not overlap.
 struct GluArgs {
-  In x = {};                // [groups * rows, 2 * width]; layout=split: [groups * rows, width]
-  In gate = {};             // layout=split: as x
-  In bias = {};             // [2 * width], added to a row of x; layout=split: to that of x, then to that of gate
-  In scale = {};            // [groups * rows]: out = scale * act(a) g
-  In counts = {};           // [groups]: how many rows of a group there are; others are neither read nor written
+  In x = {};       // [groups * rows, 2 * width]; layout=split: [groups * rows, width]
+  In gate = {};    // layout=split: as x
+  In bias = {};    // [2 * width], added to a row of x; layout=split: to that of x, then to that of gate
+  In scale = {};   // [groups * rows]: out = scale * act(a) g
+  In counts = {};  // [groups]: of how many rows there are in each group; of others nothing is read, and nothing written
+                   // but zeros in scale_gradient
   In gradient = {};         // backward: of out, [groups * rows, width]
   Out out = {};             // [groups * rows, width]; backward: with recompute=out
   Out x_gradient = {};      // backward: as x
@@ -38,6 +41,8 @@ struct GluArgs {
   Out scale_gradient = {};  // backward with scale: [groups * rows]; zero in rows beyond a count
   Out workspace = {};       // with bias_gradient or scale_gradient: zeros, which each launch restores; one launch at a
                             // time; see Plan::workspace_bytes
+  In given_scale = {};      // scaling=tensor: a float
+  Out scales = {};          // with the other scalings: of out, backward of x_gradient; e8m0, or f32
   float alpha = kDefaultAlpha;  // parameter of elu, leaky_relu, fatrelu, qgelu and situ
   float limit = 7.0f;           // these two: gating=clamped
   float offset = 1.0f;
@@ -64,7 +69,12 @@ struct Glu {
   DType scale = DType::none;          // none: no scale
   DType counts = DType::none;         // none: all rows of a group
   GluRecompute recompute = GluRecompute::none;
-  std::int64_t x_stride = 0;  // elements between rows of x and gate; 0: packed
+  GluScaling scaling = GluScaling::none;  // of out, backward of x_gradient
+  DType element = DType::e4m3;            // its type with a scaling: e4m3 or e5m2
+  ScaleMode mode = ScaleMode::rceil;      // how a scale is made; see quern/scale_choices.h
+  ScalePolicy policy = ScalePolicy::ao;
+  MxScaleLayout scale_layout = MxScaleLayout::plain;  // plain: [groups * rows, scales of a row]
+  std::int64_t x_stride = 0;                          // elements between rows of x and gate; 0: packed
   std::int64_t out_stride = 0;
   std::int64_t gradient_stride = 0;
   std::int64_t x_gradient_stride = 0;  // of x_gradient and gate_gradient

@@ -22,6 +22,15 @@ enum class GluLayout : unsigned char { QUERN_GLU_LAYOUTS(QUERN_VALUE) };
   VALUE(tanh)    /* act(a) beta tanh(g / beta), as in SiTU: with situ */
 enum class GluGating : unsigned char { QUERN_GLU_GATINGS(QUERN_VALUE) };
 
+// Whether what a pass makes is stored in 8 bits, and which numbers of a row share a scale.
+#define QUERN_GLU_SCALINGS(VALUE)                                        \
+  VALUE(none)     /* it has the type of x */                             \
+  VALUE(mx)       /* 32 numbers, an E8M0 byte; 255 is NaN */             \
+  VALUE(tensor)   /* everything: `given_scale`, a float on the device */ \
+  VALUE(row)      /* a row: an fp32, made of its largest magnitude */    \
+  VALUE(block128) /* 128 numbers: an fp32 */
+enum class GluScaling : unsigned char { QUERN_GLU_SCALINGS(QUERN_VALUE) };
+
 #undef QUERN_VALUE
 
 }  // namespace quern

@@ -18,6 +18,10 @@ inline bool has_scale_gradient(const Glu& p) { return is_backward(p) && p.scale 
 inline bool has_sums(const Glu& p) { return p.bias_gradient != DType::none || has_scale_gradient(p); }
 inline bool has_out(const Glu& p) { return !is_backward(p) || p.recompute == GluRecompute::out; }
 
+inline bool is_quantized(const Glu& p) { return p.scaling != GluScaling::none; }
+inline DType out_dtype(const Glu& p) { return is_quantized(p) && !is_backward(p) ? p.element : p.dtype; }
+inline DType x_gradient_dtype(const Glu& p) { return is_quantized(p) ? p.element : p.dtype; }
+
 // Elements in a row of x.
 inline std::int64_t row_elements(const Glu& p) { return is_split(p) ? p.width : 2 * p.width; }
 inline std::int64_t all_rows(const Glu& p) { return p.rows == kOpen ? kOpen : p.groups * p.rows; }
@@ -64,26 +68,28 @@ inline Workspace workspace_of(const Glu& p) {
   return w;
 }
 
-inline Layout x_matrix(const Glu& p, bool present, std::int64_t stride) {
-  return present ? Layout::matrix(p.dtype, all_rows(p), row_elements(p), stride) : Layout{};
+inline Layout x_matrix(const Glu& p, bool present, DType type, std::int64_t stride) {
+  return present ? Layout::matrix(type, all_rows(p), row_elements(p), stride) : Layout{};
 }
-inline Layout out_matrix(const Glu& p, bool present, std::int64_t stride) {
-  return present ? Layout::matrix(p.dtype, all_rows(p), p.width, stride) : Layout{};
+inline Layout out_matrix(const Glu& p, bool present, DType type, std::int64_t stride) {
+  return present ? Layout::matrix(type, all_rows(p), p.width, stride) : Layout{};
 }
 inline Layout list_of(DType type, std::int64_t count) {
   return type == DType::none ? Layout{} : Layout::list(type, count);
 }
 
-inline Layout x_layout(const Glu& p) { return x_matrix(p, true, x_stride(p)); }
-inline Layout gate_layout(const Glu& p) { return x_matrix(p, is_split(p), x_stride(p)); }
+inline Layout x_layout(const Glu& p) { return x_matrix(p, true, p.dtype, x_stride(p)); }
+inline Layout gate_layout(const Glu& p) { return x_matrix(p, is_split(p), p.dtype, x_stride(p)); }
 inline Layout bias_layout(const Glu& p) { return list_of(p.bias, 2 * p.width); }
 inline Layout scale_layout(const Glu& p) { return list_of(p.scale, all_rows(p)); }
 inline Layout counts_layout(const Glu& p) { return list_of(p.counts, p.groups); }
-inline Layout gradient_layout(const Glu& p) { return out_matrix(p, is_backward(p), gradient_stride(p)); }
-inline Layout out_layout(const Glu& p) { return out_matrix(p, has_out(p), out_stride(p)); }
-inline Layout x_gradient_layout(const Glu& p) { return x_matrix(p, is_backward(p), x_gradient_stride(p)); }
+inline Layout gradient_layout(const Glu& p) { return out_matrix(p, is_backward(p), p.dtype, gradient_stride(p)); }
+inline Layout out_layout(const Glu& p) { return out_matrix(p, has_out(p), out_dtype(p), out_stride(p)); }
+inline Layout x_gradient_layout(const Glu& p) {
+  return x_matrix(p, is_backward(p), x_gradient_dtype(p), x_gradient_stride(p));
+}
 inline Layout gate_gradient_layout(const Glu& p) {
-  return x_matrix(p, is_backward(p) && is_split(p), x_gradient_stride(p));
+  return x_matrix(p, is_backward(p) && is_split(p), p.dtype, x_gradient_stride(p));
 }
 inline Layout bias_gradient_layout(const Glu& p) { return list_of(p.bias_gradient, 2 * p.width); }
 inline Layout scale_gradient_layout(const Glu& p) {
@@ -93,6 +99,10 @@ inline Layout workspace_layout(const Glu& p) {
   if (!has_sums(p)) return {};
   return Layout::list(i32, p.rows == kOpen ? kOpen : workspace_of(p).words);
 }
+
+// Whether a problem with one row of one element has the same results on every device, though activations differ in
+// their last bits. x, gradient, bias and scale are on the host.
+bool is_same_everywhere(const Glu& one, const GluArgs& a);
 
 // The plain reference.
 void reference(const Glu& p, const GluArgs& a);

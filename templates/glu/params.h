@@ -38,6 +38,8 @@ struct Params {
   void* gate_gradient;
   void* bias_gradient;
   void* scale_gradient;
+  const void* given_scale;
+  void* scales;
   long long x_stride;  // elements between rows
   long long out_stride;
   long long gradient_stride;
@@ -45,6 +47,7 @@ struct Params {
   long long rows;  // of all groups
   long long group_rows;
   int width;
+  int line;  // numbers of a row of what is quantized
   GateNumbers numbers;
   common::Divisor by_rows;  // of a group
   common::Slots slots;

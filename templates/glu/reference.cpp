@@ -1,13 +1,14 @@
 // The plain reference: element by element in the order that Rounding promises, with the activation in double, and the
 // sums of gradients in the kernel's order.
 #include <cmath>
+#include <cstring>
 #include <type_traits>
 #include <vector>
 
 #include "base/parallel.h"
 #include "common/activation_reference.h"
 #include "common/host_types.h"
-#include "glu/operands.h"
+#include "glu/quantized.h"
 
 namespace quern::glu {
 namespace {
@@ -53,10 +54,19 @@ class Reference {
         alpha_(common::alpha_or_default(static_cast<int>(problem.activation), args.alpha)),
         limit_(step(args.limit)) {}
 
+  // As a device would see it whose activations and derivatives are off by as much as they may be, in this direction.
+  Reference nudged(double direction) const {
+    Reference other = *this;
+    other.nudge_ = direction;
+    return other;
+  }
+
   bool counts(std::int64_t row) const {
     if (p_.counts == DType::none) return true;
     return row % p_.rows < common::read_integer(p_.counts, a_.counts.data, row / p_.rows);
   }
+
+  float out(std::int64_t row, std::int64_t column) const { return scaled(row, element(row, column).product); }
 
   void write_forward(std::int64_t row, std::int64_t column) const {
     write_out(row, column, element(row, column).product);
@@ -64,22 +74,33 @@ class Reference {
 
   Parts write_backward(std::int64_t row, std::int64_t column) const {
     const Element e = element(row, column);
-    const auto gradient =
-        static_cast<float>(common::read_float(p_.dtype, a_.gradient.data, row * gradient_stride(p_) + column));
-    const double of_product = step(static_cast<float>(gradient * scale(row)));
-    Parts made;
-    made.a = static_cast<float>(step(step(of_product * e.gate) * activated_slope(e.a)));
-    made.g = static_cast<float>(step(step(of_product * e.activated) * gate_slope(e.g)));
-    made.product = static_cast<float>(static_cast<double>(gradient) * e.product);
+    const Parts made = gradients(row, column, e);
     const Columns at = columns_of(p_, column);
     void* const gates = is_split(p_) ? a_.gate_gradient.data : a_.x_gradient.data;
     write_float(p_.dtype, a_.x_gradient.data, row * x_gradient_stride(p_) + at.a, made.a);
     write_float(p_.dtype, gates, row * x_gradient_stride(p_) + at.g, made.g);
     if (has_out(p_)) write_out(row, column, e.product);
-    return made;
+    return {rounded(p_.dtype, made.a), rounded(p_.dtype, made.g), made.product};
+  }
+
+  // The gradients as x_gradient would have them.
+  Parts gradients(std::int64_t row, std::int64_t column) const {
+    const Parts made = gradients(row, column, element(row, column));
+    return {rounded(p_.dtype, made.a), rounded(p_.dtype, made.g), made.product};
   }
 
  private:
+  Parts gradients(std::int64_t row, std::int64_t column, const Element& e) const {
+    const auto gradient =
+        static_cast<float>(common::read_float(p_.dtype, a_.gradient.data, row * gradient_stride(p_) + column));
+    const double of_product = step(static_cast<float>(gradient * scale(row)));
+    Parts made;
+    made.a = static_cast<float>(gradient_of_a(e.a, step(of_product * e.gate)));
+    made.g = static_cast<float>(gradient_of_g(e.g, step(of_product * e.activated)));
+    made.product = static_cast<float>(static_cast<double>(gradient) * e.product);
+    return made;
+  }
+
   // A result is of fp32, or rounded as eager operators do. So a product that becomes 0 is 0 where it meets infinity.
   double step(double value) const {
     const auto single = static_cast<float>(value);
@@ -89,8 +110,9 @@ class Reference {
   double scale(std::int64_t row) const {
     return p_.scale == DType::none ? 1.0 : common::read_float(p_.scale, a_.scale.data, row);
   }
+  float scaled(std::int64_t row, double product) const { return static_cast<float>(product * scale(row)); }
   void write_out(std::int64_t row, std::int64_t column, double product) const {
-    write_float(p_.dtype, a_.out.data, row * out_stride(p_) + column, product * scale(row));
+    write_float(p_.dtype, a_.out.data, row * out_stride(p_) + column, scaled(row, product));
   }
 
   float number(const In& in, std::int64_t row, std::int64_t column, std::int64_t bias_column) const {
@@ -115,37 +137,49 @@ class Reference {
     return p_.gating == GluGating::clamped && a > limit_ ? static_cast<float>(limit_) : a;
   }
 
+  double off(double value) const {
+    if (nudge_ == 0 || !std::isfinite(value)) return value;
+    return value + nudge_ * std::max(std::abs(value) * 0x1p-14, 0x1p-20);
+  }
+
   double activated(float a) const {
-    if (!rounds_steps(p_)) return step(row_.reference(static_cast<double>(a), static_cast<double>(alpha_)));
+    if (!rounds_steps(p_)) return step(off(row_.reference(static_cast<double>(a), static_cast<double>(alpha_))));
     return common::with_float(p_.dtype, [&](auto x) {
       using Round = common::RoundTo<std::conditional_t<std::is_same_v<decltype(x), double>, float, decltype(x)>>;
       const float value = p_.activation == Activation::gelu_new
                               ? common::activate<common::Activation::gelu_new>(a, alpha_, Round())
                               : common::activate<common::Activation::gelu_fast>(a, alpha_, Round());
-      return step(static_cast<double>(value));
+      return step(off(static_cast<double>(value)));
     });
   }
 
+  // As PyTorch's clamp: where limits cross, the upper one holds.
   double gate(float g) const {
     if (p_.gating == GluGating::clamped) {
-      const double clamped = g > limit_ ? limit_ : g < -limit_ ? -limit_ : static_cast<double>(g);
-      return step(static_cast<double>(static_cast<float>(clamped) + a_.offset));
+      const double above = g < -limit_ ? -limit_ : static_cast<double>(g);
+      return step(static_cast<double>(static_cast<float>(above > limit_ ? limit_ : above) + a_.offset));
     }
     if (p_.gating != GluGating::tanh) return g;
     const auto beta = static_cast<double>(a_.beta);
-    return step(beta * std::tanh(static_cast<double>(g) / beta));
+    return step(off(beta * std::tanh(static_cast<double>(g) / beta)));
   }
 
-  // The table's formula: a test compares it with differences of the reference.
-  double activated_slope(float a) const {
-    if (p_.gating == GluGating::clamped && a > limit_) return 0;
-    return row_.derivative(argument(a), alpha_);
+  bool selects_zero() const {
+    return p_.activation == Activation::relu || p_.activation == Activation::fatrelu ||
+           p_.activation == Activation::srelu || p_.activation == Activation::hardswish;
   }
-  double gate_slope(float g) const {
-    if (p_.gating == GluGating::clamped) return g > limit_ || g < -limit_ ? 0 : 1;
-    if (p_.gating != GluGating::tanh) return 1;
+
+  // The derivative is the table's formula: a test compares it with differences of the reference.
+  double gradient_of_a(float a, double of_factor) const {
+    if (p_.gating == GluGating::clamped && !(a <= limit_)) return 0;
+    const float slope = row_.derivative(argument(a), alpha_);
+    return selects_zero() && slope == 0 ? 0 : step(of_factor * off(static_cast<double>(slope)));
+  }
+  double gradient_of_g(float g, double of_factor) const {
+    if (p_.gating == GluGating::clamped) return g >= -limit_ && g <= limit_ ? of_factor : 0;
+    if (p_.gating != GluGating::tanh) return of_factor;
     const double t = std::tanh(static_cast<double>(g) / static_cast<double>(a_.beta));
-    return 1 - t * t;
+    return step(of_factor * off(1 - t * t));
   }
 
   const Glu& p_;
@@ -153,6 +187,7 @@ class Reference {
   const ActivationRow& row_;
   float alpha_;
   double limit_;
+  double nudge_ = 0;
 };
 
 float pairwise(const float (&x)[8]) { return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7])); }
@@ -245,10 +280,74 @@ class Summing {
   std::vector<float> columns_;
 };
 
+// A row of what is quantized, each number rounded to the type of x.
+std::vector<float> line_at(const Glu& p, const Reference& reference, std::int64_t row) {
+  std::vector<float> line(static_cast<std::size_t>(line_of(p)));
+  for (std::int64_t c = 0; c < p.width; ++c) {
+    if (!is_backward(p)) {
+      line[static_cast<std::size_t>(c)] = rounded(p.dtype, reference.out(row, c));
+      continue;
+    }
+    const Columns at = columns_of(p, c);
+    const Parts made = reference.gradients(row, c);
+    if (has_out(p)) reference.write_forward(row, c);
+    line[static_cast<std::size_t>(at.a)] = made.a;
+    line[static_cast<std::size_t>(at.g)] = made.g;
+  }
+  return line;
+}
+
+// Of blocked scales: rows after the last, and blocks after the last of a row that counts.
+void clear_padding(const Glu& p, const GluArgs& a, const Reference& reference) {
+  if (!has_atoms(p)) return;
+  const mx::ScaleGrid grid = scale_grid(p);
+  auto* const scales = static_cast<std::uint8_t*>(a.scales.data);
+  for (std::int64_t row = 0; row < rows_to_do(p); ++row) {
+    const bool is_there = row < all_rows(p);
+    if (is_there && !reference.counts(row)) continue;
+    for (std::int64_t block = is_there ? grid.blocks() : 0; block < mx::round_up_to(grid.blocks(), 4); ++block)
+      scales[mx::blocked_index(grid, 0, row, block)] = 0;
+  }
+}
+
+void quantize(const Glu& p, const GluArgs& a, const Reference& reference) {
+  clear_padding(p, a, reference);
+  parallel_for(all_rows(p), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      if (reference.counts(row)) quantize_row(p, a, row, line_at(p, reference, row).data());
+    }
+  });
+}
+
 }  // namespace
+
+// fp32 numbers are not rounded before their scale is made. That, and powers of two of it, have boundaries of few bits.
+static bool rounds_alike(const Glu& p, float x, float y) {
+  if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
+  const auto few_bits = [&](float value) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    return p.dtype == f32 ? bits >> 17 : bits;
+  };
+  return few_bits(x) == few_bits(y);
+}
+
+bool is_same_everywhere(const Glu& one, const GluArgs& a) {
+  const Reference exact(one, a), low = exact.nudged(-1), high = exact.nudged(1);
+  for (const Reference* other : {&low, &high}) {
+    if (!is_backward(one) || has_out(one)) {
+      if (!rounds_alike(one, rounded(one.dtype, exact.out(0, 0)), rounded(one.dtype, other->out(0, 0)))) return false;
+    }
+    if (!is_backward(one)) continue;
+    const Parts made = exact.gradients(0, 0), other_made = other->gradients(0, 0);
+    if (!rounds_alike(one, made.a, other_made.a) || !rounds_alike(one, made.g, other_made.g)) return false;
+  }
+  return true;
+}
 
 void reference(const Glu& p, const GluArgs& a) {
   const Reference reference(p, a);
+  if (is_quantized(p)) return quantize(p, a, reference);
   if (has_sums(p)) return Summing(p, a, reference).run();
   parallel_for(all_rows(p), 1 + (1 << 14) / std::max<std::int64_t>(1, p.width),
                [&](std::int64_t begin, std::int64_t end) {

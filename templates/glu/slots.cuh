@@ -1,26 +1,25 @@
-// Gradients without sums, and out: a thread has some slots of the rows, each of so many elements.
+// A thread has some slots of the rows, each of so many elements.
+#ifndef QUERN_GLU_SLOTS_CUH_
+#define QUERN_GLU_SLOTS_CUH_
+
 #include "glu/elements.cuh"
 
 namespace quern::glu {
 
+// A row after the last one: the padding of blocked scales.
+QUERN_DEVICE bool is_padding(const Params& p, const Place& at) { return spec::blocked && at.row >= p.rows; }
+
 // Where slots are elements, those of a warp are its 32 lanes' of adjacent ones.
 QUERN_DEVICE Place place_of(const Params& p, const Slot& slot) {
-  const i64 row = static_cast<i64>(slot.row);
   const u32 column = spec::vectors ? slot.column * kElements : slot.column / 32 * 32 * kElements + slot.column % 32;
-  return {row, static_cast<int>(column), slot.inside && is_counted(p, row) ? p.width : 0};
+  Place at = {static_cast<i64>(slot.row), static_cast<int>(column), 0};
+  if (slot.inside && !is_padding(p, at) && is_counted(p, at.row)) at.end = p.width;
+  return at;
 }
 
-QUERN_DEVICE void finish(const Params& p, const Place& at, const Operands& o, const BiasBits& bias) {
-  if constexpr (spec::backward) {
-    Gradients made;
-    write_backward(p, at, o, bias, made);
-  } else {
-    write_forward(p, at, o, bias);
-  }
-}
-
-// All reads of a thread are before its first write: it waits once.
-QUERN_DEVICE void run(const Params& p) {
+// All reads of a thread are before its first write: it waits once. `finish_slot`: makes and writes its results.
+template <class Finish>
+QUERN_DEVICE void run_slots(const Params& p, const Finish& finish_slot) {
   for_tiles<spec::unroll, false>(p.slots, [&](const Tile<spec::unroll>& tile) {
     Operands operands[spec::unroll];
     BiasBits bias[spec::unroll];
@@ -32,8 +31,10 @@ QUERN_DEVICE void run(const Params& p) {
       bias[i] = read_bias(p, places[i]);
     }
 #pragma unroll
-    for (int i = 0; i < spec::unroll; ++i) finish(p, places[i], operands[i], bias[i]);
+    for (int i = 0; i < spec::unroll; ++i) finish_slot(places[i], operands[i], bias[i]);
   });
 }
 
 }  // namespace quern::glu
+
+#endif  // QUERN_GLU_SLOTS_CUH_

@@ -1,7 +1,8 @@
-// Gradients of x, bias and scale in one launch. A thread block has a tile of 128 rows and 256 columns, a warp 16 rows
-// of it. The sums are in the same order for every config and every number of blocks: of a column 16 rows in sequence,
-// two such sums, four of these in pairs, up to 32 tiles in sequence, and all of these in sequence; of a row 256 columns
-// as a tree, those first whose numbers differ in bit 0, then in bit 1, and so on, and tiles in sequence.
+// Gradients of x, bias and scale in one launch. That of the bias has the sums of what x_gradient gets. A thread block
+// has a tile of 128 rows and 256 columns, a warp 16 rows of it. The sums are in the same order for every config and
+// every number of blocks: of a column 16 rows in sequence, two such sums, four of these in pairs, up to 32 tiles in
+// sequence, and all of these in sequence; of a row 256 columns as a tree, those first whose numbers differ in bit 0,
+// then in bit 1, and so on, and tiles in sequence.
 //
 // The last warp to arrive at a part of the sums continues with it. The others have sent theirs by then, but they may
 // not have arrived, so it waits for each; that needs no other block to run.
@@ -30,9 +31,10 @@ QUERN_DEVICE TilePlace tile_place(const Params& p) {
   return {tile, blockIdx.x - tile * p.sums.segments};
 }
 
+// The pieces of all lanes lie side by side. Where a piece is elements 32 apart, the lane has one.
 QUERN_DEVICE int piece_column(const TilePlace& tile, int piece) {
   const int lane = static_cast<int>(threadIdx.x % 32);
-  return tile.column() + (spec::vectors ? lane * kOfLane + piece * kElements : lane);
+  return tile.column() + (spec::vectors ? (piece * 32 + lane) * kElements : lane);
 }
 QUERN_DEVICE Place piece_place(const Params& p, const TilePlace& tile, i64 row, int piece) {
   return {row, piece_column(tile, piece), row < p.rows && is_counted(p, row) ? p.width : 0};
@@ -48,19 +50,32 @@ struct ColumnSums {
 QUERN_DEVICE float pairwise(const float (&x)[kOfLane]) {
   return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
 }
+// Sums of two whose numbers differ in that bit, at the lower one.
+QUERN_DEVICE void add_pairs(float (&x)[kOfLane], int bit) {
+#pragma unroll
+  for (int i = 0; i < kOfLane; i += 2 * bit) x[i] += x[i + bit];
+}
 QUERN_DEVICE float of_lanes(float x) {
 #pragma unroll
   for (int lanes = 1; lanes < 32; lanes *= 2) x += __shfl_xor_sync(0xffffffffu, x, lanes);
   return x;
 }
 
-// Of the 256 columns. A lane's elements differ in the lowest bits of their columns, or in the highest.
+// Adjacent columns of a lane.
+constexpr int kAdjacent = spec::vectors ? kElements : 1;
+
+// Of the 256 columns: a lane's adjacent ones, then those of all lanes, then what is left of a lane.
 QUERN_DEVICE float row_sum(const float (&products)[kOfLane]) {
-  if constexpr (spec::vectors) return of_lanes(pairwise(products));
   float sums[kOfLane];
 #pragma unroll
-  for (int i = 0; i < kOfLane; ++i) sums[i] = of_lanes(products[i]);
-  return pairwise(sums);
+  for (int i = 0; i < kOfLane; ++i) sums[i] = products[i];
+#pragma unroll
+  for (int bit = 1; bit < kAdjacent; bit *= 2) add_pairs(sums, bit);
+#pragma unroll
+  for (int i = 0; i < kOfLane; i += kAdjacent) sums[i] = of_lanes(sums[i]);
+#pragma unroll
+  for (int bit = kAdjacent; bit < kOfLane; bit *= 2) add_pairs(sums, bit);
+  return sums[0];
 }
 
 // Writes the gradients of a row, adds them to the columns' sums, and returns the row's.
@@ -70,13 +85,14 @@ QUERN_DEVICE float finish_row(const Params& p, const Place (&at)[kPieces], const
 #pragma unroll
   for (int k = 0; k < kPieces; ++k) {
     Gradients made;
-    write_backward(p, at[k], o[k], bias[k], made);
+    make_gradients(p, o[k], bias[k], made);
+    write_gradients<T>(p, at[k], made);
 #pragma unroll
     for (int i = 0; i < kElements; ++i) {
       const int n = k * kElements + i;
       products[n] = at[k].has(i) ? made.products[i] : 0.0f;
-      sums.a[n] += at[k].has(i) ? made.a[i] : 0.0f;
-      sums.g[n] += at[k].has(i) ? made.g[i] : 0.0f;
+      sums.a[n] += at[k].has(i) ? round_to<T>(made.a[i]) : 0.0f;
+      sums.g[n] += at[k].has(i) ? round_to<T>(made.g[i]) : 0.0f;
     }
   }
   if constexpr (!spec::has_scale) return 0;
@@ -146,7 +162,7 @@ QUERN_DEVICE void keep_sums(const ColumnSums& own) {
   const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 #pragma unroll
   for (int n = 0; n < kOfLane; ++n) {
-    const u32 column = spec::vectors ? lane * kOfLane + n : lane + 32 * n;
+    const u32 column = (n / kAdjacent * 32 + lane) * kAdjacent + n % kAdjacent;
     const u32 at = warp * 2 * kTileColumns + column;
     kept().set(at, bit_cast<u32>(own.a[n]));
     kept().set(at + kTileColumns, bit_cast<u32>(own.g[n]));

@@ -60,7 +60,21 @@ TEST_F(GluCompile, EveryKindOfSums) {
   expect_each_good(jobs);
 }
 
-// An access of each operand has 16 bytes, and of an interleaved one two of them.
+TEST_F(GluCompile, EveryKindOfScale) {
+  std::vector<Job> jobs;
+  for (const char* scaling : {"mx", "mx scale_layout=blocked mode=floor", "mx policy=te element=e5m2", "tensor", "row",
+                              "row mode=exact", "block128", "block128 mode=exact element=e5m2"}) {
+    for (const char* pass : {"forward", "backward", "forward layout=interleaved", "backward layout=interleaved"}) {
+      for (const char* type : {"bf16", "f32"}) {
+        const std::size_t turn = jobs.size();
+        jobs.push_back({cat("glu scaling=", scaling, " pass=", pass, " dtype=", type), kArchitectures[turn % 4]});
+      }
+    }
+  }
+  expect_each_good(jobs);
+}
+
+// An access of each operand has 16 bytes; of an interleaved one, half as many of out, twice.
 TEST_F(GluCompile, RowsMoveInWideAccesses) {
   const Compiled forward = compile("glu width=4096", "sm_90a");
   EXPECT_EQ(accesses(forward, 0, false, 16), 2);
@@ -71,8 +85,17 @@ TEST_F(GluCompile, RowsMoveInWideAccesses) {
   EXPECT_EQ(accesses(backward, 0, true, 16), 3);
   const Compiled pairs = compile("glu width=4096 layout=interleaved", "sm_90a");
   EXPECT_EQ(accesses(pairs, 0, false, 16), 2);
-  EXPECT_EQ(accesses(pairs, 0, true, 16), 1);
+  EXPECT_EQ(accesses(pairs, 0, true, 8), 2);
   EXPECT_EQ(widths(compile("glu width=4096", "sm_100a"), 0, false), "32");
+}
+
+// Found in review: lanes of a tile had eight adjacent elements each, in accesses that skipped every second sector.
+TEST_F(GluCompile, TilesOfSumsMoveWholeSectors) {
+  for (const char* type : {"bf16", "f32"}) {
+    const Compiled tile = compile(cat("glu width=4096 pass=backward bias_gradient=f32 dtype=", type), "sm_90a");
+    EXPECT_EQ(accesses(tile, 0, false, 16), type == std::string("f32") ? 12 : 6);
+    EXPECT_EQ(parameter(tile, 0, "vector"), 16);
+  }
 }
 
 // No extent is compiled in: one image for all problems whose rows take the same accesses.

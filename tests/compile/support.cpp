@@ -45,6 +45,7 @@ constexpr int kMostRegistersOfSegments = 128;
 // threads.
 constexpr int kMostRegistersOfGradientTiles = 128;
 constexpr int kMostSpillsOfGradientTiles = 16;  // of barriers
+constexpr int kMostSpillsOfGatedRows = 32;      // around the loops
 // Eight elements of three operands, one by one, and the derivative of the longest activation.
 constexpr int kMostRegistersOfGated = 80;
 constexpr int kMostSpillsOfSegments = 256;    // around the code for long segments
@@ -84,7 +85,7 @@ namespace {
 struct Kind {
   int resident;  // blocks that the config asks for; 0: none
   bool tile, prologue, sums, long_blocks, given_scale, tail, fp32, sm_80, wide_slots, map, prob_gradient, segments,
-      gated, gradient_tile;
+      gated, gradient_tile, gated_row;
 };
 
 Kind kind_of(const Compiled& compiled, std::size_t i) {
@@ -109,7 +110,8 @@ Kind kind_of(const Compiled& compiled, std::size_t i) {
           has("moe_unpermute ") && has("probs=") && has("pass=backward"),
           has("scatter ") && has("op=add") && (has("order=given") || column_gradient),
           has("glu ") && has("pass=backward"),
-          has("glu ") && has("pass=backward") && (has("bias_gradient=") || has(" scale="))};
+          has("glu ") && has("pass=backward") && (has("bias_gradient=") || has(" scale=")),
+          has("glu ") && has("scaling=row")};
 }
 
 int most_registers(const Kind& k) {
@@ -132,6 +134,7 @@ int most_spills(const Kind& k) {
   if (k.sums) return kMostSpillsOfSums;
   if (k.segments) return kMostSpillsOfSegments;
   if (k.gradient_tile) return kMostSpillsOfGradientTiles;
+  if (k.gated_row) return kMostSpillsOfGatedRows;
   return k.given_scale ? kMostSpillsOfGivenScales : 0;
 }
 

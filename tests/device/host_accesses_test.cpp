@@ -64,6 +64,10 @@ TEST_F(HostAccesses, AlignedFormsMoveWholeVectors) {
       {"gather rows=1056 count=1056 width=256 dtype=bf16", "source out"},
       {"pointwise rows=2112 width=256 dtype=bf16", "x bias out"},
       {"pointwise rows=1056 width=256 dtype=f32 op=add_mul_act", "x y bias out"},
+      {"glu rows=2112 width=256 pass=backward recompute=out", "x gradient out x_gradient"},
+      {"glu rows=2112 width=256 layout=interleaved", "x"},
+      {"glu rows=256 width=512 dtype=f32 pass=backward bias_gradient=f32", "x gradient x_gradient"},
+      {"glu rows=256 width=512 layout=interleaved pass=backward scale=f32", "x x_gradient"},
       {"skeleton rows=64 width=2048 dtype=bf16", "x"}};
   for (const auto& [problem, operands] : bulk) {
     const LoggedAccesses log(driver());

@@ -1,4 +1,6 @@
 // Gated activations: every activation, layout and gating, both passes, and the gradients' sums.
+#include <utility>
+
 #include "base/text.h"
 #include "quern/activation_table.h"
 #include "support/cases.h"
@@ -13,9 +15,14 @@ std::string glu(int rows, int width, const std::string& rest) {
 const std::vector<std::string> kGluTypes = {"dtype=f32", "dtype=f16", "dtype=bf16"};
 const std::vector<std::string> kGluLayouts = {"layout=halves", "layout=swapped", "layout=interleaved", "layout=blocks",
                                               "layout=split"};
+// The next of so many settings, so that those of several loops meet each other.
+std::size_t turn(const std::vector<Case>& cases, std::size_t count) {
+  return (cases.size() * 2654435761U >> 16) % count;
+}
+
 const std::vector<std::string> kGluPasses = {"pass=forward", "pass=backward", "pass=backward recompute=out"};
 
-// FlashInfer's, vLLM's, TransformerEngine's and Liger's shapes.
+// Shapes of FlashInfer's, vLLM's, TransformerEngine's and Liger's tests; the largest are `full`.
 void published_glus(std::vector<Case>& cases) {
   for (const int width : {128, 256, 512, 2048, 4096, 11008, 13824, 16384}) {
     for (const char* activation : {"silu", "gelu_tanh", "gelu"})
@@ -36,6 +43,10 @@ void published_glus(std::vector<Case>& cases) {
         cases.push_back({glu(256, 256, rest)});
       }
       cases.push_back({glu(768, 2816, cat(type, " ", pass))});
+      for (const auto& [rows, width] : {std::pair(2048, 12288), std::pair(256, 65536), std::pair(65536, 128)}) {
+        cases.push_back({glu(rows, width, cat(type, " ", pass))});
+        cases.back().full = true;
+      }
       cases.push_back({glu(6 * 42, 431, cat(type, " layout=split ", pass))});
       cases.push_back({glu(9 * 41, 341, cat(type, " layout=split activation=gelu_tanh ", pass))});
       cases.push_back({glu(9, 4231, cat(type, " layout=split activation=gelu_tanh ", pass))});
@@ -52,8 +63,8 @@ void gated_activations(std::vector<Case>& cases) {
       for (const std::string& type : kGluTypes) {
         for (const char* rounding : {"single", "torch"}) {
           const std::string rest = cat(type, " activation=", act, " gating=", gating, " rounding=", rounding, " ");
-          cases.push_back({glu(31, 264, cat(rest, kGluPasses[cases.size() % 3]))});
-          cases.push_back({glu(31, 100, cat(rest, kGluPasses[cases.size() % 3]))});
+          cases.push_back({glu(31, 264, cat(rest, kGluPasses[turn(cases, 3)]))});
+          cases.push_back({glu(31, 100, cat(rest, kGluPasses[turn(cases, 3)]))});
         }
       }
     }
@@ -92,6 +103,7 @@ void biased_and_scaled_glus(std::vector<Case>& cases) {
           cases.push_back({glu(37, 64, cat(rest, "bias=", type))});
           cases.push_back({glu(37, 64, cat(rest, "scale=", type)), 1});
           cases.push_back({glu(37, 96, cat(rest, "rounding=torch bias=", dtype, " scale=", dtype))});
+          cases.push_back({glu(37, 96, cat(rest, "activation=relu rounding=torch bias=", dtype, " scale=", dtype))});
         }
       }
       for (const char* counts : {"counts=i32", "counts=i64"}) {
@@ -110,9 +122,9 @@ void summed_glus(std::vector<Case>& cases) {
       const std::string rest = cat("pass=backward ", layout, " ", sums);
       for (const int rows : {0, 1, 16, 17, 128, 129, 300}) {
         for (const int width : {0, 32, 96, 256, 288, 320}) {
-          const std::string& type = kGluTypes[cases.size() % 3];
-          const char* const activation = cases.size() % 3 == 0 ? " activation=relu" : "";  // sums are exact
-          cases.push_back({glu(rows, width, cat(rest, " ", type, activation)), static_cast<int>(cases.size() % 2)});
+          const std::string& type = kGluTypes[turn(cases, 3)];
+          const char* const activation = turn(cases, 5) < 2 ? " activation=relu" : "";  // sums are exact
+          cases.push_back({glu(rows, width, cat(rest, " ", type, activation)), static_cast<int>(turn(cases, 2))});
         }
       }
       if (layout != "layout=blocks") cases.push_back({glu(150, 257, rest)});
@@ -124,6 +136,60 @@ void summed_glus(std::vector<Case>& cases) {
     cases.push_back({glu(4225, 40, cat("pass=backward activation=relu dtype=f32 ", sums))});
     cases.push_back({glu(9000, 8, cat("pass=backward activation=identity ", sums))});
     cases.push_back({glu(20, 9000, cat("pass=backward activation=relu ", sums))});
+  }
+}
+
+// With every kind of scale, of both passes; where gradients are quantized, blocks have whole parts.
+void quantized_glus(std::vector<Case>& cases) {
+  const char* const scalings[] = {"scaling=mx",
+                                  "scaling=mx scale_layout=blocked",
+                                  "scaling=mx element=e5m2 mode=floor",
+                                  "scaling=mx mode=ceil policy=ao",
+                                  "scaling=mx mode=even scale_layout=blocked",
+                                  "scaling=mx policy=te",
+                                  "scaling=tensor",
+                                  "scaling=tensor element=e5m2",
+                                  "scaling=row",
+                                  "scaling=row mode=exact element=e5m2",
+                                  "scaling=block128",
+                                  "scaling=block128 mode=exact element=e5m2"};
+  const char* const kinds[] = {"activation=relu",
+                               "activation=silu",
+                               "activation=gelu_tanh gating=clamped",
+                               "activation=gelu scale=f32",
+                               "activation=identity bias=f32",
+                               "activation=silu rounding=torch"};
+  for (const std::string& layout : kGluLayouts) {
+    for (const char* scaling : scalings) {
+      const std::string rest = cat(layout, " ", scaling, " ");
+      for (const char* kind : kinds) {
+        const std::string& type = kGluTypes[turn(cases, 3)];
+        const std::string block = layout == "layout=blocks" ? " block=4" : "";
+        const int width = turn(cases, 2) == 0 ? 260 : 128;
+        cases.push_back({glu(37, width, cat(rest, type, " ", kind, block)), turn(cases, 5) == 0 ? 1 : 0});
+        const std::string_view view = kind;
+        if (layout == "layout=split" || view.find("scale") != view.npos) continue;
+        const std::string whole = layout == "layout=blocks" ? " block=128" : "";
+        const char* const pass = turn(cases, 2) == 0 ? " pass=backward recompute=out" : " pass=backward";
+        cases.push_back({glu(21, 256, cat(rest, type, " ", kind, whole, pass)), turn(cases, 4) == 0 ? 1 : 0});
+      }
+      for (const int rows : {0, 1, 129}) cases.push_back({glu(rows, 32, cat(rest, "activation=relu"))});
+      cases.push_back({glu(9, 0, cat(rest, "activation=relu"))});
+      cases.push_back({glu(40, 64, cat(rest, "activation=relu groups=3 counts=i32"))});
+      cases.push_back({glu(40, 96, cat(rest, "activation=relu out_stride=112"))});
+      cases.push_back({glu(12, 33, cat(rest, "activation=relu", layout == "layout=blocks" ? " block=3" : ""))});
+    }
+  }
+  for (const int width : {16, 48, 80, 100, 176})
+    cases.push_back({glu(30, width, "layout=interleaved scaling=mx scale_layout=blocked pass=backward")});
+  for (const int width : {32, 64, 96, 160})
+    cases.push_back({glu(130, width, "scaling=mx scale_layout=blocked pass=backward")});
+  for (const char* scaling : {"scaling=mx", "scaling=block128", "scaling=row"}) {
+    for (const char* config : {"form=0,vector=8,unroll=1", "form=0,vector=16,unroll=1,threads=64", "form=1,unroll=4",
+                               "form=1,unroll=8,threads=512"}) {
+      cases.push_back(with(config, glu(50, 384, scaling)));
+      cases.push_back(with(config, glu(50, 384, cat(scaling, " pass=backward layout=interleaved"))));
+    }
   }
 }
 
@@ -157,6 +223,7 @@ std::vector<Case> glu_cases() {
   odd_glus(cases);
   biased_and_scaled_glus(cases);
   summed_glus(cases);
+  quantized_glus(cases);
   configured_glus(cases);
   return cases;
 }

@@ -156,15 +156,13 @@ TEST(GluGradients, AreThoseOfDualNumbers) {
 
 // ---- Numbers at the edge
 
-float forward_of(const Glu& problem, float a, float g, float scale = 1) {
+float forward_of(const Glu& problem, float a, float g, GluArgs args = {}) {
   Glu p = problem;
   p.rows = p.width = 1;
   p.dtype = f32;
   const float x[] = {a, g};
   float out = 0;
-  GluArgs args;
   args.x = x;
-  args.scale = &scale;
   args.out = &out;
   glu::reference(p, args);
   return out;
@@ -193,6 +191,41 @@ TEST(GluEdges, InfinitiesAreLimitedOrStay) {
   EXPECT_TRUE(std::signbit(forward_of(Glu{}, -0.0F, 1)));
 }
 
+TEST(GluEdges, BiasIsAddedBeforeAndTheScaleMultipliesTheResult) {
+  Glu p;
+  p.activation = Activation::srelu;
+  p.bias = p.scale = f32;
+  const float bias[] = {1, -0.5F}, scale = 3;
+  GluArgs args;
+  args.bias = bias;
+  args.scale = &scale;
+  EXPECT_EQ(forward_of(p, 2, 4, args), 9 * 3.5F * 3);
+  p.gating = GluGating::clamped;
+  args.limit = 2.5F;
+  args.offset = -1;
+  EXPECT_EQ(forward_of(p, 2, 4, args), 2.5F * 2.5F * 1.5F * 3);
+  args.limit = -1;
+  EXPECT_EQ(forward_of(p, 2, 4, args), 0) << "the limits cross: g is the upper one, -1, and a is not above it";
+  p.activation = Activation::identity;
+  EXPECT_EQ(forward_of(p, 2, 4, args), -1 * -2.0F * 3);
+}
+
+TEST(GluEdges, EagerRoundingRoundsEachResult) {
+  Glu p;
+  p.rows = p.width = 1;
+  p.dtype = p.scale = bf16;
+  p.activation = Activation::identity;
+  p.rounding = Rounding::torch;
+  const std::uint16_t x[] = {0x3f81, 0x3f81}, scale = 0x3f81;  // each 1 + 2^-7, whose square is 1 + 2^-6 + 2^-14
+  std::uint16_t out = 0;
+  GluArgs args;
+  args.x = x;
+  args.scale = &scale;
+  args.out = &out;
+  glu::reference(p, args);
+  EXPECT_EQ(out, 0x3f83) << "(1 + 2^-6)(1 + 2^-7), rounded";
+}
+
 // The slope is kept at a limit, and 0 beyond.
 TEST(GluEdges, AtALimitTheSlopeIsKept) {
   Glu p;
@@ -211,6 +244,42 @@ TEST(GluEdges, AtALimitTheSlopeIsKept) {
   args.x_gradient = made;
   glu::reference(p, args);
   EXPECT_EQ(std::vector<float>(made, made + 6), std::vector<float>({8, 0, -6, 7, 7, 0}));
+}
+
+struct GradientsOfOne {
+  float a, g;
+};
+GradientsOfOne gradients_of(const Glu& problem, float a, float g, float gradient) {
+  Glu p = problem;
+  p.rows = p.width = 1;
+  p.dtype = f32;
+  p.pass = GluPass::backward;
+  const float x[] = {a, g};
+  float made[2];
+  GluArgs args;
+  args.x = x;
+  args.gradient = &gradient;
+  args.x_gradient = made;
+  glu::reference(p, args);
+  return {made[0], made[1]};
+}
+
+// Found in review: 0 times infinity.
+TEST(GluEdges, BeyondALimitTheGradientIsZeroWhateverTheOtherFactors) {
+  Glu p;
+  p.gating = GluGating::clamped;
+  EXPECT_EQ(gradients_of(p, 8, 1, HUGE_VALF).a, 0);
+  EXPECT_EQ(gradients_of(p, 1, 8, HUGE_VALF).g, 0);
+  EXPECT_EQ(gradients_of(p, NAN, 1, 1).a, 0) << "NaN is within no limit";
+  EXPECT_EQ(gradients_of(p, 1, NAN, 1).g, 0);
+  EXPECT_TRUE(std::isnan(gradients_of(p, 1, NAN, 1).a));
+  p.gating = GluGating::product;
+  for (const Activation each : {Activation::relu, Activation::fatrelu, Activation::srelu}) {
+    p.activation = each;
+    EXPECT_EQ(gradients_of(p, -1, HUGE_VALF, 1).a, 0) << static_cast<int>(each);
+  }
+  p.activation = Activation::hardswish;
+  EXPECT_EQ(gradients_of(p, -4, HUGE_VALF, 1).a, 0);
 }
 
 }  // namespace

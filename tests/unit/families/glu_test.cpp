@@ -46,13 +46,72 @@ TEST(GluProblem, RefusesRowsOfOutputsThatOverlap) {
   EXPECT_EQ(glu_refusal("width=64 pass=backward x_gradient_stride=127 layout=split"), "");
 }
 
+TEST(GluProblem, RefusesWhatNoMemoryHolds) {
+  EXPECT_TRUE(has(glu_refusal("rows=70368744177664 width=64"), "an operand may have 2^46 elements"));
+  EXPECT_TRUE(has(glu_refusal("rows=1000000000 groups=65536 counts=i32 width=64"), "2^46 elements"));
+  EXPECT_TRUE(has(glu_refusal("rows=4096 x_stride=70368744177664"), "2^46 elements"));
+}
+
 TEST(GluProblem, RefusesGroupsWithoutCountsAndOtherTypesInEagerRounding) {
   EXPECT_TRUE(has(glu_refusal("groups=4"), "groups is for counts"));
   EXPECT_EQ(glu_refusal("groups=4 counts=i32"), "");
   EXPECT_TRUE(has(glu_refusal("rounding=torch bias=f32"), "needs a bias and a scale of dtype"));
   EXPECT_TRUE(has(glu_refusal("rounding=torch scale=f32"), "needs a bias and a scale of dtype"));
   EXPECT_EQ(glu_refusal("rounding=torch scale=bf16 bias=bf16"), "");
-  EXPECT_TRUE(has(glu_refusal("width=1073741824"), "width is too large"));
+  EXPECT_TRUE(has(glu_refusal("width=536870913"), "width is too large"));
+}
+
+// The kernel and the reference share the function, so no comparison of them notices a mistake in it.
+TEST(GluPlaces, AreWhereTheLayoutPutsThem) {
+  const auto places = [](const char* layout, std::int64_t column) {
+    const AnyProblem p = test::problem(cat("glu width=12 layout=", layout));
+    const glu::Columns at = glu::columns_of(*static_cast<const Glu*>(p.data()), column);
+    const glu::Columns bias = glu::bias_columns(*static_cast<const Glu*>(p.data()), column);
+    return cat(at.a, " ", at.g, " ", bias.a, " ", bias.g);
+  };
+  EXPECT_EQ(places("halves", 5), "5 17 5 17");
+  EXPECT_EQ(places("swapped", 5), "17 5 17 5");
+  EXPECT_EQ(places("interleaved", 5), "10 11 10 11");
+  EXPECT_EQ(places("split", 5), "5 5 5 17");
+  EXPECT_EQ(places("blocks block=4", 3), "3 7 3 7");
+  EXPECT_EQ(places("blocks block=4", 5), "9 13 9 13");
+  EXPECT_EQ(places("blocks block=3", 11), "20 23 20 23");
+}
+
+TEST(GluProblem, RefusesWhatAScalingDoesNotHave) {
+  EXPECT_TRUE(has(glu_refusal("element=e5m2"), "are for a scaling"));
+  EXPECT_TRUE(has(glu_refusal("scale_layout=blocked"), "are for a scaling"));
+  EXPECT_TRUE(has(glu_refusal("scaling=mx mode=exact"), "mode=exact is for fp32 scales"));
+  EXPECT_TRUE(has(glu_refusal("scaling=mx policy=te mode=floor"), "policy=te has mode=rceil only"));
+  EXPECT_TRUE(has(glu_refusal("scaling=row policy=te"), "policy=te goes with scaling=mx"));
+  EXPECT_TRUE(has(glu_refusal("scaling=block128 scale_layout=blocked"), "goes with scaling=mx"));
+  EXPECT_TRUE(has(glu_refusal("scaling=tensor mode=floor"), "takes given_scale"));
+  EXPECT_TRUE(has(glu_refusal("scaling=mx pass=backward layout=split"), "makes one output"));
+  EXPECT_TRUE(has(glu_refusal("scaling=mx pass=backward bias_gradient=f32"), "go with scaling=none"));
+  EXPECT_TRUE(has(glu_refusal("scaling=mx pass=backward scale=f32"), "go with scaling=none"));
+  EXPECT_TRUE(has(glu_refusal("width=48 scaling=mx pass=backward"), "width must be a multiple of 32"));
+  EXPECT_TRUE(has(glu_refusal("width=96 scaling=block128 pass=backward"), "width must be a multiple of 128"));
+  EXPECT_TRUE(has(glu_refusal("width=96 block=24 layout=blocks scaling=mx pass=backward"), "block must be a multiple"));
+  EXPECT_EQ(glu_refusal("width=48 scaling=mx pass=backward layout=interleaved"), "");
+  EXPECT_EQ(glu_refusal("width=48 scaling=row pass=backward"), "");
+  EXPECT_EQ(glu_refusal("width=33 scaling=mx"), "") << "the last block of a row may be cut";
+}
+
+TEST(GluOperands, OfAScalingHaveEightBits) {
+  const std::string mx = "glu rows=10 width=100 scaling=mx ";
+  EXPECT_EQ(span(mx, "out"), 10 * 100);
+  EXPECT_EQ(span(mx, "scales"), 10 * 4);
+  EXPECT_EQ(span(mx, "given_scale"), 0);
+  EXPECT_EQ(span(mx + "scale_layout=blocked", "scales"), 128 * 4);
+  EXPECT_EQ(span("glu rows=10 width=100 scaling=block128", "scales"), 10 * 4);
+  EXPECT_EQ(span("glu rows=10 width=100 scaling=row", "scales"), 10 * 4);
+  EXPECT_EQ(span("glu rows=10 width=100 scaling=tensor", "scales"), 0);
+  EXPECT_EQ(span("glu rows=10 width=100 scaling=tensor", "given_scale"), 4);
+  const std::string backward = "glu rows=10 width=96 scaling=mx pass=backward recompute=out";
+  EXPECT_EQ(span(backward, "x_gradient"), 10 * 192);
+  EXPECT_EQ(span(backward, "out"), 10 * 96 * 2) << "it has the type of x";
+  EXPECT_EQ(span(backward, "scales"), 10 * 6);
+  EXPECT_EQ(span(backward + " scale_layout=blocked", "scales"), 128 * 8);
 }
 
 TEST(GluOperands, FollowFromTheLayoutAndThePass) {
@@ -93,8 +152,9 @@ TEST(GluOperands, TheWorkspaceHasAWordForEachSumOnItsWay) {
 TEST(GluVariants, TakeVectorsThatDivideRowsAndThenAnyAddress) {
   EXPECT_EQ(summary("glu width=4096"), "vector:16:16 element:16:1");
   EXPECT_EQ(summary("glu width=4096 dtype=f32 pass=backward"), "vector:16:16 element:16:1");
-  EXPECT_EQ(summary("glu width=4096 layout=interleaved"), "vector:16:32 element:16:1") << "x has two numbers for one";
-  EXPECT_EQ(summary("glu width=4096 bias=f32"), "vector:16:32 element:16:1") << "eight numbers of the bias";
+  EXPECT_EQ(summary("glu width=4096 layout=interleaved"), "vector:16:16 element:16:1") << "of which out has 8";
+  EXPECT_EQ(summary("glu width=4096 bias=f32"), "vector:16:16 element:16:1") << "of the bias in two";
+  EXPECT_EQ(summary("glu width=4096 bias=bf16 dtype=f32"), "vector:16:16 element:16:1");
   EXPECT_EQ(summary("glu width=1004"), "vector:8:8 element:16:1");
   EXPECT_EQ(summary("glu width=770"), "vector:4:4 element:16:1");
   EXPECT_EQ(summary("glu width=770 dtype=f32"), "vector:8:8 element:16:1");
@@ -102,7 +162,7 @@ TEST(GluVariants, TakeVectorsThatDivideRowsAndThenAnyAddress) {
   EXPECT_EQ(summary("glu width=1001 dtype=f32"), "element:16:1");
   EXPECT_EQ(summary("glu width=96 layout=blocks block=12"), "vector:8:8 element:16:1");
   EXPECT_EQ(summary("glu width=64 x_stride=132"), "vector:8:8 element:16:1");
-  EXPECT_EQ(summary("glu width=64 layout=interleaved x_stride=136"), "vector:8:16 element:16:1");
+  EXPECT_EQ(summary("glu width=64 layout=interleaved x_stride=136"), "vector:16:16 element:16:1");
   EXPECT_EQ(summary("glu width=64 out_stride=65"), "element:16:1");
   EXPECT_EQ(summary("glu width=4096", {100, "a"}), "vector:32:32 element:16:1");
   EXPECT_EQ(summary("glu width=4096 pass=backward bias_gradient=f32", {100, "a"}), "vector:16:16 element:16:1")
@@ -133,6 +193,18 @@ TEST(GluLaunch, HasAThreadForEachSlot) {
   EXPECT_TRUE(glu_launch("rows=4096 width=0").empty);
 }
 
+TEST(GluLaunch, HasThreadsForThePaddingOfBlockedScales) {
+  EXPECT_EQ(glu_launch("rows=4000 width=4096 scaling=mx").grid[0], 4000U * 512 / 128);
+  EXPECT_EQ(glu_launch("rows=4000 width=4096 scaling=mx scale_layout=blocked").grid[0], 4096U * 512 / 128);
+  EXPECT_EQ(glu_launch("rows=4096 width=4000 scaling=mx scale_layout=blocked").grid[0], 4096U * 512 / 128)
+      << "125 blocks of 32, then 3";
+  EXPECT_EQ(glu_launch("rows=4096 width=2032 scaling=mx pass=backward layout=interleaved").grid[0], 4096U * 508 / 256)
+      << "of four elements, two a thread";
+  const Launch rows = glu_launch("rows=300 width=4096 scaling=row");
+  EXPECT_EQ(rows.grid[0], 300U);
+  EXPECT_EQ(rows.shared_bytes, rows.block[0] / 32 * 4);
+}
+
 TEST(GluLaunch, HasABlockForEachTileOfSums) {
   const Launch tiles = glu_launch("rows=300 width=600 pass=backward bias_gradient=f32");
   EXPECT_EQ(tiles.block[0], 256U);
@@ -141,7 +213,7 @@ TEST(GluLaunch, HasABlockForEachTileOfSums) {
   EXPECT_FALSE(glu_launch("rows=0 width=600 pass=backward bias_gradient=f32").empty);
   EXPECT_FALSE(glu_launch("rows=9 width=0 pass=backward scale=f32").empty);
   EXPECT_TRUE(glu_launch("rows=0 width=0 pass=backward bias_gradient=f32").empty);
-  EXPECT_EQ(glu_launch("rows=549755813888 width=4096 pass=backward bias_gradient=f32").grid[0], ~0U)
+  EXPECT_EQ(glu_launch("rows=549755813888 width=32 pass=backward bias_gradient=f32").grid[0], ~0U)
       << "the caller refuses that";
 }
 

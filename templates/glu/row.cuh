@@ -1,0 +1,81 @@
+// Quantized results with a scale for each row. A thread block makes a row twice: for its largest magnitude, then to
+// write it, from L2.
+#include "common/reduce.cuh"
+#include "common/shared.cuh"
+#include "glu/quantize.cuh"
+#include "glu/slots.cuh"
+
+namespace quern::glu {
+
+struct WarpMaxima {
+  QUERN_DEVICE void set(int warp, float m) { SharedWords(0).set(static_cast<u32>(warp), bit_cast<u32>(m)); }
+  QUERN_DEVICE float get(int warp) const { return bit_cast<float>(SharedWords(0).get(static_cast<u32>(warp))); }
+};
+
+struct Results {
+  Gradients made;  // forward: out alone
+};
+
+QUERN_DEVICE void make(const Params& p, const Place& at, Results& results) {
+  Operands operands;
+  read(p, at, operands);
+  const BiasBits bias = read_bias(p, at);
+  if constexpr (spec::backward) {
+    make_gradients(p, operands, bias, results.made);
+    round_numbers(at, results.made.a);
+    round_numbers(at, results.made.g);
+  } else {
+    make_out(p, operands, bias, results.made.out);
+    round_numbers(at, results.made.out);
+  }
+}
+
+QUERN_DEVICE u32 magnitude_of(const Results& results) {
+  if constexpr (!spec::backward) return magnitude_of<kElements>(results.made.out, 0);
+  return larger(magnitude_of<kElements>(results.made.a, 0), magnitude_of<kElements>(results.made.g, 0));
+}
+
+QUERN_DEVICE void write_scaled(const Params& p, const Place& at, Results& results, float factor) {
+  if constexpr (spec::backward) {
+    multiply<kElements>(results.made.a, 0, factor);
+    multiply<kElements>(results.made.g, 0, factor);
+    write_gradients<Element>(p, at, results.made);
+  } else {
+    multiply<kElements>(results.made.out, 0, factor);
+    write<Element>(row_of<Element>(p.out, p.out_stride, at), at, results.made.out);
+  }
+}
+
+// Calls body(place) for the thread's parts of a row.
+template <class Body>
+QUERN_DEVICE void for_places(const Params& p, i64 row, const Body& body) {
+#pragma unroll 1
+  for (u32 column = threadIdx.x; column < p.slots.per_row; column += blockDim.x)
+    body(place_of(p, Slot{0, static_cast<u64>(row), column, true}));
+}
+
+QUERN_DEVICE void run_row(const Params& p, i64 row) {
+  u32 m = 0;
+  for_places(p, row, [&](const Place& at) {
+    Results results;
+    make(p, at, results);
+    m = larger(m, magnitude_of(results));
+  });
+  WarpMaxima maxima;
+  const u32 scale = Scaling::stored(bit_cast<u32>(block_max<spec::max_threads / 32>(bit_cast<float>(m), maxima)));
+  for_places(p, row, [&](const Place& at) {
+    Results results;
+    make(p, at, results);
+    write_scaled(p, at, results, Scaling::reciprocal(scale));
+  });
+  if (threadIdx.x == 0) write_scale(p, row, scale);
+}
+
+QUERN_DEVICE void run(const Params& p) {
+#pragma unroll 1
+  for (i64 row = blockIdx.x; row < p.rows; row += gridDim.x) {
+    if (is_counted(p, row)) run_row(p, row);
+  }
+}
+
+}  // namespace quern::glu

@@ -1,0 +1,119 @@
+// glu on a device: the same bits from every config, the bits of two launches from one that quantizes, and counts that
+// change between replays of a graph.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/text.h"
+#include "quern/glu.h"
+#include "quern/mxfp8.h"
+#include "support/replay.h"
+
+namespace quern::test {
+namespace {
+
+class GluOnDevice : public ReplayTest {
+ protected:
+  // What a launch makes of `host`'s inputs.
+  HostOperands run(const HostOperands& host, const std::string& config = {}) {
+    PrepareOptions options;
+    options.config = config;
+    const AnyPlan plan = runtime().prepare_any(host.family(), host.problem(), options);
+    DeviceOperands device(driver(), host);
+    device.upload(host);
+    plan.launch(nullptr, device.args(AnyArgs(host.family())).data());
+    synchronize();
+    HostOperands got = host;
+    device.download(got);
+    return got;
+  }
+  HostOperands generated(const std::string& text) {
+    const AnyProblem problem = runtime().parse(text);
+    HostOperands host(problem.family(), problem.data());
+    host.generate(3, false);
+    return host;
+  }
+  static int operand(const HostOperands& of, std::string_view name) {
+    for (int i = 0; i < of.size(); ++i) {
+      if (of.operand(i).name == name) return i;
+    }
+    ADD_FAILURE() << "no operand " << name;
+    return 0;
+  }
+  static std::string text_of(const HostOperands& of, const char* name) {
+    const int i = operand(of, name);
+    return {reinterpret_cast<const char*>(of.data(i)), static_cast<std::size_t>(of.bytes(i))};
+  }
+};
+
+TEST_F(GluOnDevice, EveryConfigHasTheSameBits) {
+  for (const char* rest :
+       {"activation=gelu", "activation=mish pass=backward recompute=out layout=interleaved",
+        "pass=backward bias=f32 bias_gradient=f32 scale=f32", "scaling=mx mode=floor", "scaling=row pass=backward",
+        "pass=backward scale=f32 layout=interleaved dtype=f32", "scaling=block128 mode=exact dtype=f32"}) {
+    const HostOperands host = generated(cat("glu rows=150 width=640 ", rest));
+    const HostOperands first = run(host);
+    for (const char* config : {"form=0,vector=8,unroll=1", "form=0,vector=16,unroll=1", "form=1,unroll=1",
+                               "form=1,unroll=2", "form=1,unroll=4,load_stream=1"}) {
+      // Configs that a problem does not have are refused.
+      try {
+        const HostOperands other = run(host, config);
+        for (const char* name : {"out", "x_gradient", "bias_gradient", "scale_gradient", "scales", "workspace"})
+          EXPECT_EQ(text_of(other, name), text_of(first, name)) << rest << " " << config << " " << name;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code, Code::bad_input) << rest << " " << config << ": " << error.what();
+      }
+    }
+  }
+}
+
+// Of an activation whose last bits differ between devices, here between what is stored and what is quantized.
+TEST_F(GluOnDevice, QuantizedResultsAreThoseOfTwoLaunches) {
+  for (const char* rest : {"", "activation=gelu layout=interleaved", "activation=gelu_tanh dtype=f16 gating=clamped",
+                           "activation=silu dtype=f32"}) {
+    for (const char* scaling : {"scaling=mx", "scaling=mx scale_layout=blocked mode=even", "scaling=row mode=exact",
+                                "scaling=block128 element=e5m2"}) {
+      const bool tail = std::string_view(scaling).find("row") == std::string_view::npos;
+      const HostOperands plain = run(generated(cat("glu rows=70 width=200 ", rest)));
+      HostOperands in = generated(cat("glu rows=70 width=200 ", rest, " ", scaling));
+      std::memcpy(in.data(0), plain.data(0), static_cast<std::size_t>(in.bytes(0)));
+      const HostOperands one = run(in);
+      const auto type = static_cast<const Glu*>(plain.problem())->dtype;
+      HostOperands second = generated(cat("mxfp8 rows=70 cols=200 ", tail ? "tail=pad " : "", "dtype=",
+                                          type == f32   ? "f32 "
+                                          : type == f16 ? "f16 "
+                                                        : "bf16 ",
+                                          scaling));
+      std::memcpy(second.data(0), plain.data(operand(plain, "out")), static_cast<std::size_t>(second.bytes(0)));
+      const HostOperands two = run(second);
+      EXPECT_EQ(text_of(one, "out"), text_of(two, "out")) << rest << " " << scaling;
+      EXPECT_EQ(text_of(one, "scales"), text_of(two, "scales")) << rest << " " << scaling;
+    }
+  }
+}
+
+TEST_F(GluOnDevice, AReplayHasOtherCountsAndSums) {
+  expect_replays("glu rows=40 width=96 groups=7 counts=i32");
+  expect_replays("glu rows=40 width=96 groups=7 counts=i64 pass=backward bias_gradient=f32 scale=f32");
+  expect_replays("glu rows=5000 width=40 pass=backward bias_gradient=f32 dtype=f32 activation=relu");
+}
+
+// ptr + 4 bytes and the like; x, gradient and outputs apart.
+TEST_F(GluOnDevice, AnyElementAlignedAddressGivesTheSameBits) {
+  const HostOperands host = generated("glu rows=37 width=256 pass=backward recompute=out");
+  const HostOperands expected = run(host);
+  const AnyPlan plan = runtime().prepare_any(host.family(), host.problem(), {});
+  for (const int offset : {1, 2, 4, 7}) {
+    DeviceOperands device(driver(), host, offset);
+    device.upload(host);
+    plan.launch(nullptr, device.args(AnyArgs(host.family())).data());
+    synchronize();
+    HostOperands got = host;
+    device.download(got);
+    EXPECT_EQ(device.damage(host), "") << offset;
+    for (const char* name : {"out", "x_gradient"}) EXPECT_EQ(text_of(got, name), text_of(expected, name)) << offset;
+  }
+}
+
+}  // namespace
+}  // namespace quern::test

@@ -1,103 +1,15 @@
-// The elements of a row that a thread has at once, and how it reads and writes them: adjacent ones in one access, or
-// every 32nd one by one, so that adjacent lanes have adjacent ones at any address.
+// How a thread reads and writes its elements of a row of x, of its gradient, or of the bias: two numbers an element.
 #ifndef QUERN_GLU_ACCESS_CUH_
 #define QUERN_GLU_ACCESS_CUH_
 
-#include "common/numbers.cuh"
 #include "glu/params.h"
 #include "glu/places.cuh"
-#include "spec.cuh"
+#include "rows/elements.cuh"
 
 namespace quern::glu {
 
 using namespace common;
-
-constexpr int kElements = spec::elements;
-constexpr int kStep = spec::vectors ? 1 : 32;
-constexpr LoadHint kLoad = spec::load_stream ? LoadHint::stream : LoadHint::plain;
-constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint::plain;
-
-using Numbers = float[kElements];
-
-// Elements of out: their row, the first one's column, and the end of their row; 0 if nothing is to be done.
-struct Place {
-  i64 row;
-  int column;
-  int end;
-  QUERN_DEVICE bool has(int i) const { return column + i * kStep < end; }
-};
-
-template <class T>
-QUERN_DEVICE const T* row_of(const void* base, i64 stride, const Place& at) {
-  return static_cast<const T*>(base) + at.row * stride;
-}
-template <class T>
-QUERN_DEVICE T* row_of(void* base, i64 stride, const Place& at) {
-  return static_cast<T*>(base) + at.row * stride;
-}
-
-// An operand may have more bytes than an access for as many elements: pairs, and a wider bias.
-template <int Bytes>
-constexpr int kAccess = Bytes < spec::access ? Bytes : spec::access;
-
-template <int Bytes, LoadHint H>
-QUERN_DEVICE Vector<Bytes> read_bits(bool wanted, const void* from) {
-  Vector<Bytes> bits = {};
-#pragma unroll
-  for (int i = 0; i < Bytes / kAccess<Bytes>; ++i)
-    put_piece(bits, i, load_if<kAccess<Bytes>, H>(wanted, static_cast<const u8*>(from) + i * kAccess<Bytes>));
-  return bits;
-}
-template <int Bytes>
-QUERN_DEVICE void write_bits(bool wanted, void* to, const Vector<Bytes>& bits) {
-#pragma unroll
-  for (int i = 0; i < Bytes / kAccess<Bytes>; ++i)
-    store_if<kAccess<Bytes>, kStore>(wanted, static_cast<u8*>(to) + i * kAccess<Bytes>,
-                                     piece_of<kAccess<Bytes>>(bits, i));
-}
-
-// ---- Of a row of out or of its gradient
-
-// As read; converted to numbers when they are used.
-template <class T, bool Vectors = spec::vectors>
-struct Single {
-  Vector<kElements* static_cast<int>(sizeof(T))> bits;
-  QUERN_DEVICE void read(const T* row, const Place& at) {
-    bits = load_if<kElements * sizeof(T), kLoad>(at.has(0), row + at.column);
-  }
-  QUERN_DEVICE void values(Numbers& out) const { unpack<T, kElements>(bits, out); }
-};
-
-template <class T>
-struct Single<T, false> {
-  Vector<sizeof(T)> bits[kElements];
-  QUERN_DEVICE void read(const T* row, const Place& at) {
-#pragma unroll
-    for (int i = 0; i < kElements; ++i) bits[i] = load_if<sizeof(T), kLoad>(at.has(i), row + at.column + i * kStep);
-  }
-  QUERN_DEVICE void values(Numbers& out) const {
-#pragma unroll
-    for (int i = 0; i < kElements; ++i) out[i] = to_compute(bit_cast<T>(bits[i]));
-  }
-};
-
-template <class T>
-QUERN_DEVICE Vector<sizeof(T)> bits_of(float value) {
-  return bit_cast<Vector<sizeof(T)>>(from_compute<T>(value));
-}
-
-template <class T>
-QUERN_DEVICE void write(T* row, const Place& at, const Numbers& values) {
-  if constexpr (spec::vectors) {
-    store_if<kElements * sizeof(T), kStore>(at.has(0), row + at.column, pack<T, kElements>(values));
-  } else {
-#pragma unroll
-    for (int i = 0; i < kElements; ++i)
-      store_if<sizeof(T), kStore>(at.has(i), row + at.column + i * kStep, bits_of<T>(values[i]));
-  }
-}
-
-// ---- Of a row of x, of its gradient, or of the bias: two numbers an element
+using namespace rows;
 
 // The rows of both; the same one unless the operand is split.
 template <class T>
@@ -113,7 +25,7 @@ QUERN_DEVICE Columns columns_at(const Params& p, int column) {
 
 // The numbers of element `i` of a place. But for blocks they are so far from the first one's, whatever the extents.
 template <GluLayout L, class T>
-QUERN_DEVICE Rows<T> pair_at(const Params& p, const Rows<T>& rows, const Place& at, int i) {
+QUERN_DEVICE Rows<T> pair_at(const Params& p, const Rows<T>& rows, const Span& at, int i) {
   constexpr bool kLinear = L != GluLayout::blocks;
   const Columns columns = columns_at<L>(p, kLinear ? at.column : at.column + i * kStep);
   const int after = kLinear ? i * kStep * (L == GluLayout::interleaved ? 2 : 1) : 0;
@@ -134,7 +46,7 @@ struct Pairs {
   Vector<kBytes> a;
   Vector<kBytes> g;
   template <LoadHint H>
-  QUERN_DEVICE void read(const Params& p, const Rows<const T>& rows, const Place& at) {
+  QUERN_DEVICE void read(const Params& p, const Rows<const T>& rows, const Span& at) {
     const Columns columns = columns_at<L>(p, at.column);
     a = read_bits<kBytes, H>(at.has(0), rows.a + columns.a);
     g = read_bits<kBytes, H>(at.has(0), rows.g + columns.g);
@@ -150,7 +62,7 @@ struct Pairs<T, L, PairAccess::adjacent> {
   static constexpr int kBytes = 2 * kElements * static_cast<int>(sizeof(T));
   Vector<kBytes> both;
   template <LoadHint H>
-  QUERN_DEVICE void read(const Params&, const Rows<const T>& rows, const Place& at) {
+  QUERN_DEVICE void read(const Params&, const Rows<const T>& rows, const Span& at) {
     both = read_bits<kBytes, H>(at.has(0), rows.a + 2 * at.column);
   }
   QUERN_DEVICE void values(Numbers& of_a, Numbers& of_g) const {
@@ -169,7 +81,7 @@ struct Pairs<T, L, PairAccess::elements> {
   Vector<sizeof(T)> a[kElements];
   Vector<sizeof(T)> g[kElements];
   template <LoadHint H>
-  QUERN_DEVICE void read(const Params& p, const Rows<const T>& rows, const Place& at) {
+  QUERN_DEVICE void read(const Params& p, const Rows<const T>& rows, const Span& at) {
 #pragma unroll
     for (int i = 0; i < kElements; ++i) {
       const Rows<const T> from = pair_at<L>(p, rows, at, i);
@@ -187,7 +99,7 @@ struct Pairs<T, L, PairAccess::elements> {
 };
 
 template <class T, GluLayout L>
-QUERN_DEVICE void write_pairs(const Params& p, const Rows<T>& rows, const Place& at, const Numbers& of_a,
+QUERN_DEVICE void write_pairs(const Params& p, const Rows<T>& rows, const Span& at, const Numbers& of_a,
                               const Numbers& of_g) {
   constexpr PairAccess kAccess = pair_access<L>();
   constexpr int kBytes = kElements * static_cast<int>(sizeof(T));

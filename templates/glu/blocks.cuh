@@ -14,7 +14,7 @@ static_assert(kGiven || (kLanes >= 1 && kLanes <= 32 && kElements % kRun == 0), 
 
 // A slot's place, and where its scales are: the rows and columns of blocked ones have padding, whose scales are 0.
 struct BlockPlace {
-  Place at;
+  Span at;
   bool writes;  // scales
 };
 
@@ -79,7 +79,7 @@ QUERN_DEVICE void quantize_gradients(const Params& p, const BlockPlace& place, G
 }
 
 QUERN_DEVICE void run(const Params& p) {
-  run_slots(p, [&](const Place& at, const Operands& o, const BiasBits& bias) {
+  run_slots(p, [&](const Span& at, const Operands& o, const BiasBits& bias) {
     const bool padding = is_padding(p, at) && at.row < mx::round_up(static_cast<u64>(p.rows), 128);
     const BlockPlace place = {at, at.end != 0 || padding};
     if constexpr (spec::backward) {

@@ -25,7 +25,7 @@ using Formula = Gated<spec::activation, spec::gating, Round>;
 struct BiasBits {
   Pairs<spec::Bias, kBiasLayout> bits;
 };
-QUERN_DEVICE BiasBits read_bias(const Params& p, const Place& at) {
+QUERN_DEVICE BiasBits read_bias(const Params& p, const Span& at) {
   BiasBits bias;
   if constexpr (spec::has_bias) {
     const auto* const row = static_cast<const spec::Bias*>(p.bias);
@@ -41,7 +41,7 @@ struct Operands {
   Vector<sizeof(spec::Scale)> scale;
 };
 
-QUERN_DEVICE void read(const Params& p, const Place& at, Operands& o) {
+QUERN_DEVICE void read(const Params& p, const Span& at, Operands& o) {
   const T* const x = row_of<T>(p.x, p.x_stride, at);
   const T* const gate = kLayout == GluLayout::split ? row_of<T>(p.gate, p.x_stride, at) : x;
   o.x.template read<kLoad>(p, {x, gate}, at);
@@ -113,13 +113,13 @@ QUERN_DEVICE void make_gradients(const Params& p, const Operands& o, const BiasB
   }
 }
 
-QUERN_DEVICE void write_out(const Params& p, const Place& at, const Numbers& out) {
+QUERN_DEVICE void write_out(const Params& p, const Span& at, const Numbers& out) {
   write<T>(row_of<T>(p.out, p.out_stride, at), at, out);
 }
 
 // `To` is the type of x_gradient.
 template <class To>
-QUERN_DEVICE void write_gradients(const Params& p, const Place& at, const Gradients& made) {
+QUERN_DEVICE void write_gradients(const Params& p, const Span& at, const Gradients& made) {
   To* const x_gradient = row_of<To>(p.x_gradient, p.x_gradient_stride, at);
   To* const gate_gradient =
       kLayout == GluLayout::split ? row_of<To>(p.gate_gradient, p.x_gradient_stride, at) : x_gradient;

@@ -18,7 +18,7 @@ using namespace glu;
 
 constexpr std::int64_t kMostGroups = std::int64_t{1} << 16;
 constexpr std::int64_t kMostSlots = std::int64_t{1} << 30;  // of a row, not reached
-constexpr std::int64_t kOfLane = kTileColumns / 32;         // elements of a row that a thread has, where there are sums
+constexpr std::int64_t kOfLane = rows::kTileColumns / 32;   // elements of a row that a thread has, where there are sums
 constexpr DTypeSet kData = only(f32) | only(f16) | only(bf16);
 constexpr DTypeSet kOptional = kData | only(DType::none);
 constexpr DTypeSet kCountTypes = only(DType::none) | only(i32) | only(i64);
@@ -294,7 +294,7 @@ struct GluFamily {
     if (found) out[count++] = {"vector", wide};
     out[count++] = {"element", elements(p, model)};
     if (has_sums(p)) {
-      for (int i = 0; i < count; ++i) out[i].config[kThreads] = kTileThreads;
+      for (int i = 0; i < count; ++i) out[i].config[kThreads] = rows::kTileThreads;
     }
     return count;
   }
@@ -317,7 +317,7 @@ struct GluFamily {
     spec.header("glu/params.h");
     spec.header("common/numbers.cuh");
     spec.integer("params_bytes", sizeof(glu::Params));
-    spec.integer("max_threads", has_sums(p) ? kTileThreads : common::kMaxThreads);
+    spec.integer("max_threads", has_sums(p) ? rows::kTileThreads : common::kMaxThreads);
     spec.flag("vectors", config[kForm] == kVectorForm);
     spec.integer("elements", slot_elements(p, config));
     spec.integer("access", config[kVector]);
@@ -405,20 +405,9 @@ struct GluFamily {
 
   // Sums of nothing are zeros, which are written too.
   static void launch_tiles(const Glu& p, const Args& a, glu::Params& params, Launch& launch) {
-    const Workspace w = workspace_of(p);
-    auto* const words = static_cast<unsigned*>(a.workspace.data);
-    params.sums = {words,
-                   words + w.chunk_sums,
-                   words + w.arrived,
-                   words + w.row_sums,
-                   words + w.arrived_rows,
-                   static_cast<unsigned>(w.segments),
-                   common::make_divisor32(static_cast<std::uint64_t>(w.segments))};
-    constexpr std::int64_t kMostBlocks = std::int64_t{1} << 31;
+    params.sums = rows::tile_sums(sums_of(p), a.workspace.data);
+    rows::launch_tiles(sums_of(p), launch);
     launch.empty = all_rows(p) == 0 && p.width == 0;
-    launch.block[0] = kTileThreads;
-    launch.shared_bytes = p.bias_gradient == DType::none ? 0 : kTileSharedBytes;
-    launch.grid[0] = w.tiles >= kMostBlocks / w.segments ? ~0U : static_cast<std::uint32_t>(w.tiles * w.segments);
   }
 
   // ---- Checks

@@ -9,6 +9,7 @@
 #include "glu/glu.h"
 #include "glu/params.h"
 #include "glu/places.cuh"
+#include "rows/sums.h"
 
 namespace quern::glu {
 
@@ -39,33 +40,9 @@ inline Columns bias_columns(const Glu& p, std::int64_t column) {
   return bias_columns(p.layout, static_cast<int>(p.block), static_cast<int>(p.width), static_cast<int>(column));
 }
 
-// Offsets of Sums in the workspace, in words.
-struct Workspace {
-  std::int64_t tiles;
-  std::int64_t segments;  // of a row: tiles side by side
-  std::int64_t chunk_sums;
-  std::int64_t arrived;
-  std::int64_t row_sums;
-  std::int64_t arrived_rows;
-  std::int64_t words;
-};
-
-// Rows that nobody has are one tile too, whose sums are zeros.
-inline Workspace workspace_of(const Glu& p) {
-  using common::divide_up;
-  const std::int64_t rows = all_rows(p);
-  const bool columns = p.bias_gradient != DType::none;
-  Workspace w{};
-  w.tiles = std::max<std::int64_t>(1, divide_up(rows, kTileRows));
-  w.segments = std::max<std::int64_t>(1, divide_up(p.width, kTileColumns));
-  const std::int64_t chunks = divide_up(w.tiles, kChunkTiles);
-  w.chunk_sums = columns ? w.tiles * 2 * p.width : 0;
-  w.arrived = w.chunk_sums + (columns ? chunks * 2 * p.width : 0);
-  w.row_sums = w.arrived + (columns ? divide_up(p.width, 32) * (chunks + 1) : 0);
-  const bool across = has_scale_gradient(p) && w.segments > 1;
-  w.arrived_rows = w.row_sums + (across ? w.segments * rows : 0);
-  w.words = w.arrived_rows + (across ? w.tiles * (kTileThreads / 32) : 0);
-  return w;
+// Of columns of a and of g, and of rows.
+inline rows::SumsOf sums_of(const Glu& p) {
+  return {all_rows(p), p.width, p.bias_gradient != DType::none ? 2 : 0, has_scale_gradient(p), false};
 }
 
 inline Layout x_matrix(const Glu& p, bool present, DType type, std::int64_t stride) {
@@ -97,7 +74,7 @@ inline Layout scale_gradient_layout(const Glu& p) {
 }
 inline Layout workspace_layout(const Glu& p) {
   if (!has_sums(p)) return {};
-  return Layout::list(i32, p.rows == kOpen ? kOpen : workspace_of(p).words);
+  return Layout::list(i32, p.rows == kOpen ? kOpen : rows::sums_workspace(sums_of(p)).words);
 }
 
 // Whether a problem with one row of one element has the same results on every device, though activations differ in

@@ -4,27 +4,9 @@
 
 #include "common/slots.cuh"
 #include "glu/gated.cuh"
+#include "rows/sums.cuh"
 
 namespace quern::glu {
-
-// The sums of gradients are taken over tiles of so many rows and columns of out. A chunk is 32 tiles, one below the
-// other.
-constexpr int kTileRows = 128;
-constexpr int kTileColumns = 256;
-constexpr int kTileThreads = 256;
-constexpr int kChunkTiles = 32;
-constexpr int kTileSharedBytes = kTileThreads / 32 * 2 * kTileColumns * 4;  // the columns' sums of each warp
-
-// What blocks tell each other, as words that are 0 between launches.
-struct Sums {
-  unsigned* tiles;         // [tiles, 2, width]
-  unsigned* chunks;        // [chunks, 2, width]
-  unsigned* arrived;       // [strips of 32 columns, chunks + 1]
-  unsigned* rows;          // [segments, rows]
-  unsigned* arrived_rows;  // [16 rows each]
-  unsigned segments;       // of a row: tiles side by side
-  common::Divisor32 by_segments;
-};
 
 struct Params {
   const void* x;
@@ -51,7 +33,7 @@ struct Params {
   GateNumbers numbers;
   common::Divisor by_rows;  // of a group
   common::Slots slots;
-  Sums sums;
+  rows::TileSums sums;
 };
 
 }  // namespace quern::glu

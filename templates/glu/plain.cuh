@@ -3,7 +3,7 @@
 
 namespace quern::glu {
 
-QUERN_DEVICE void finish(const Params& p, const Place& at, const Operands& o, const BiasBits& bias) {
+QUERN_DEVICE void finish(const Params& p, const Span& at, const Operands& o, const BiasBits& bias) {
   if constexpr (spec::backward) {
     Gradients made;
     make_gradients(p, o, bias, made);
@@ -16,7 +16,7 @@ QUERN_DEVICE void finish(const Params& p, const Place& at, const Operands& o, co
 }
 
 QUERN_DEVICE void run(const Params& p) {
-  run_slots(p, [&](const Place& at, const Operands& o, const BiasBits& bias) { finish(p, at, o, bias); });
+  run_slots(p, [&](const Span& at, const Operands& o, const BiasBits& bias) { finish(p, at, o, bias); });
 }
 
 }  // namespace quern::glu

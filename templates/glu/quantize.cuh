@@ -21,7 +21,7 @@ QUERN_DEVICE float given_reciprocal(const Params& p) {
 }
 
 // As results are stored without a scale; zeros beyond the end of the row.
-QUERN_DEVICE void round_numbers(const Place& at, Numbers& x) {
+QUERN_DEVICE void round_numbers(const Span& at, Numbers& x) {
 #pragma unroll
   for (int i = 0; i < kElements; ++i) x[i] = at.has(i) ? round_to<T>(x[i]) : 0.0f;
 }

@@ -208,7 +208,7 @@ class Summing {
       : p_(problem),
         a_(args),
         reference_(reference),
-        tiles_(workspace_of(problem).tiles),
+        tiles_(rows::sums_workspace(sums_of(problem)).tiles),
         columns_(static_cast<std::size_t>(tiles_ * 2 * problem.width)) {}
 
   void run() {
@@ -234,9 +234,10 @@ class Summing {
     const auto at = [&](std::int64_t k, std::int64_t part, std::int64_t c) -> float& {
       return sums[static_cast<std::size_t>((k * 2 + part) * p_.width + c)];
     };
-    const std::int64_t first = tile * kTileRows, end = std::min(all_rows(p_), first + kTileRows);
+    const std::int64_t first = tile * rows::kTileRows, end = std::min(all_rows(p_), first + rows::kTileRows);
     for (std::int64_t row = first; row < end; ++row) {
-      std::vector<float> products(static_cast<std::size_t>(workspace_of(p_).segments * kTileColumns));
+      std::vector<float> products(
+          static_cast<std::size_t>(rows::sums_workspace(sums_of(p_)).segments * rows::kTileColumns));
       for (std::int64_t c = 0; reference_.counts(row) && c < p_.width; ++c) {
         const Parts made = reference_.write_backward(row, c);
         const std::int64_t part = (row - first) / 16;
@@ -257,16 +258,16 @@ class Summing {
 
   static float row_total(const std::vector<float>& products) {
     float sum = 0;
-    for (auto from = products.begin(); from != products.end(); from += kTileColumns)
-      sum += tree(std::vector<float>(from, from + kTileColumns));
+    for (auto from = products.begin(); from != products.end(); from += rows::kTileColumns)
+      sum += tree(std::vector<float>(from, from + rows::kTileColumns));
     return sum;
   }
 
   float total(std::int64_t part, std::int64_t column) {
     float sum = 0;
-    for (std::int64_t chunk = 0; chunk < tiles_; chunk += kChunkTiles) {
+    for (std::int64_t chunk = 0; chunk < tiles_; chunk += rows::kChunkTiles) {
       float of_chunk = 0;
-      for (std::int64_t t = chunk; t < std::min(tiles_, chunk + kChunkTiles); ++t)
+      for (std::int64_t t = chunk; t < std::min(tiles_, chunk + rows::kChunkTiles); ++t)
         of_chunk += column_sum(t, part, column);
       sum += of_chunk;
     }

@@ -16,7 +16,7 @@ struct Results {
   Gradients made;  // forward: out alone
 };
 
-QUERN_DEVICE void make(const Params& p, const Place& at, Results& results) {
+QUERN_DEVICE void make(const Params& p, const Span& at, Results& results) {
   Operands operands;
   read(p, at, operands);
   const BiasBits bias = read_bias(p, at);
@@ -35,7 +35,7 @@ QUERN_DEVICE u32 magnitude_of(const Results& results) {
   return larger(magnitude_of<kElements>(results.made.a, 0), magnitude_of<kElements>(results.made.g, 0));
 }
 
-QUERN_DEVICE void write_scaled(const Params& p, const Place& at, Results& results, float factor) {
+QUERN_DEVICE void write_scaled(const Params& p, const Span& at, Results& results, float factor) {
   if constexpr (spec::backward) {
     multiply<kElements>(results.made.a, 0, factor);
     multiply<kElements>(results.made.g, 0, factor);
@@ -56,14 +56,14 @@ QUERN_DEVICE void for_places(const Params& p, i64 row, const Body& body) {
 
 QUERN_DEVICE void run_row(const Params& p, i64 row) {
   u32 m = 0;
-  for_places(p, row, [&](const Place& at) {
+  for_places(p, row, [&](const Span& at) {
     Results results;
     make(p, at, results);
     m = larger(m, magnitude_of(results));
   });
   WarpMaxima maxima;
   const u32 scale = Scaling::stored(bit_cast<u32>(block_max<spec::max_threads / 32>(bit_cast<float>(m), maxima)));
-  for_places(p, row, [&](const Place& at) {
+  for_places(p, row, [&](const Span& at) {
     Results results;
     make(p, at, results);
     write_scaled(p, at, results, Scaling::reciprocal(scale));

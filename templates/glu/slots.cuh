@@ -7,12 +7,10 @@
 namespace quern::glu {
 
 // A row after the last one: the padding of blocked scales.
-QUERN_DEVICE bool is_padding(const Params& p, const Place& at) { return spec::blocked && at.row >= p.rows; }
+QUERN_DEVICE bool is_padding(const Params& p, const Span& at) { return spec::blocked && at.row >= p.rows; }
 
-// Where slots are elements, those of a warp are its 32 lanes' of adjacent ones.
-QUERN_DEVICE Place place_of(const Params& p, const Slot& slot) {
-  const u32 column = spec::vectors ? slot.column * kElements : slot.column / 32 * 32 * kElements + slot.column % 32;
-  Place at = {static_cast<i64>(slot.row), static_cast<int>(column), 0};
+QUERN_DEVICE Span place_of(const Params& p, const Slot& slot) {
+  Span at = {static_cast<i64>(slot.row), column_of(slot), 0};
   if (slot.inside && !is_padding(p, at) && is_counted(p, at.row)) at.end = p.width;
   return at;
 }
@@ -23,7 +21,7 @@ QUERN_DEVICE void run_slots(const Params& p, const Finish& finish_slot) {
   for_tiles<spec::unroll, false>(p.slots, [&](const Tile<spec::unroll>& tile) {
     Operands operands[spec::unroll];
     BiasBits bias[spec::unroll];
-    Place places[spec::unroll];
+    Span places[spec::unroll];
 #pragma unroll
     for (int i = 0; i < spec::unroll; ++i) {
       places[i] = place_of(p, tile[i]);

@@ -219,6 +219,12 @@ QUERN_DEVICE float situ_slope(Round round, float x, float a) {
   return (1.0f - t * t) * s + a * t * (s * (1.0f - s));
 }
 
+// Whether eager operators select a gradient of 0 where the derivative is 0, rather than multiply with it, which would
+// make NaN of an infinity.
+QUERN_DEVICE constexpr bool selects_zero(Activation a) {
+  return a == Activation::relu || a == Activation::fatrelu || a == Activation::srelu || a == Activation::hardswish;
+}
+
 template <Activation A>
 struct ActivationOf;
 
@@ -249,6 +255,13 @@ QUERN_DEVICE float activate(float x, float alpha, Round round) {
 template <Activation A, class Round>
 QUERN_DEVICE float activate_derivative(float x, float alpha, Round round) {
   return ActivationOf<A>::derivative(x, alpha, round);
+}
+
+// The gradient of x, from that of the value.
+template <Activation A, class Round>
+QUERN_DEVICE float activate_gradient(float x, float alpha, float of_value, Round round) {
+  const float slope = activate_derivative<A>(x, alpha, round);
+  return selects_zero(A) && slope == 0.0f ? 0.0f : round(of_value * slope);
 }
 
 // In the `torch` contract `v` is rounded before.

@@ -26,9 +26,6 @@ QUERN_DEVICE float at_least(float x, float limit) { return x < limit ? limit : x
 template <common::Activation A, GluGating G, class Round>
 struct Gated {
   static constexpr bool kClamped = G == GluGating::clamped;
-  // Where eager operators select a gradient of 0 rather than multiply with 0, which would make NaN of infinity.
-  static constexpr bool kSelects = A == common::Activation::relu || A == common::Activation::fatrelu ||
-                                   A == common::Activation::srelu || A == common::Activation::hardswish;
 
   GateNumbers n;
 
@@ -45,8 +42,7 @@ struct Gated {
   // within none.
   QUERN_DEVICE float gradient_of_a(float a, float of_factor) const {
     if (kClamped && !(a <= limit())) return 0.0f;
-    const float slope = common::activate_derivative<A>(argument(a), n.alpha, Round());
-    return kSelects && slope == 0.0f ? 0.0f : Round()(of_factor * slope);
+    return common::activate_gradient<A>(argument(a), n.alpha, of_factor, Round());
   }
   QUERN_DEVICE float gradient_of_g(float g, float of_factor) const {
     if constexpr (kClamped) return g >= -limit() && g <= limit() ? of_factor : 0.0f;

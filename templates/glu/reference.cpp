@@ -164,16 +164,13 @@ class Reference {
     return step(off(beta * std::tanh(static_cast<double>(g) / beta)));
   }
 
-  bool selects_zero() const {
-    return p_.activation == Activation::relu || p_.activation == Activation::fatrelu ||
-           p_.activation == Activation::srelu || p_.activation == Activation::hardswish;
-  }
-
   // The derivative is the table's formula: a test compares it with differences of the reference.
   double gradient_of_a(float a, double of_factor) const {
     if (p_.gating == GluGating::clamped && !(a <= limit_)) return 0;
     const float slope = row_.derivative(argument(a), alpha_);
-    return selects_zero() && slope == 0 ? 0 : step(of_factor * off(static_cast<double>(slope)));
+    return common::selects_zero(static_cast<common::Activation>(p_.activation)) && slope == 0
+               ? 0
+               : step(of_factor * off(static_cast<double>(slope)));
   }
   double gradient_of_g(float g, double of_factor) const {
     if (p_.gating == GluGating::clamped) return g >= -limit_ && g <= limit_ ? of_factor : 0;

@@ -8,6 +8,7 @@
 
 namespace quern::pointwise {
 
+inline bool is_backward(const Pointwise& p) { return p.pass == PointwisePass::backward; }
 inline bool has_y(const Pointwise& p) { return p.op == PointwiseOp::add_mul_act; }
 inline bool has_bias(const Pointwise& p) { return p.bias_spread != Spread::none; }
 inline DType or_dtype(const Pointwise& p, DType type) { return type == DType::none ? p.dtype : type; }
@@ -28,6 +29,17 @@ inline bool rounds_steps(const Pointwise& p) {
   return p.rounding == Rounding::torch &&
          (p.activation == Activation::gelu_new || p.activation == Activation::gelu_fast);
 }
+
+// The bytes of the widest element of a full operand.
+std::int64_t widest_element(const Pointwise& p);
+// Elements per slot: the access to the widest operand is `vector` bytes; a ragged slot is one aligned access of out.
+std::int64_t slot_elements(const Pointwise& p, const Config& c);
+
+// In the order of the family's parameters.
+enum Parameters { kForm, kVector, kUnroll, kThreads, kLoadStream, kStoreStream, kPersistent, kBlocksPerSm };
+enum Forms { kRows, kFlat, kRagged };
+
+inline constexpr const char* kBiasSpreads[] = {QUERN_SPREADS(QUERN_CHOICE_NAME) nullptr};
 
 // The plain reference.
 void reference(const Pointwise& p, const PointwiseArgs& a);

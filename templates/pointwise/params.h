@@ -4,6 +4,7 @@
 
 #include "common/slots.cuh"
 #include "pointwise/pointwise_choices.h"
+#include "rows/sums.cuh"
 
 namespace quern::pointwise {
 
@@ -27,6 +28,27 @@ struct Params {
   unsigned tail_block;  // flat form: the block that has the operands' last slot, if that is not whole
   common::Divisor32 by_period;
   common::Slots slots;
+};
+
+// Of pass=backward.
+struct BackwardParams {
+  const void* x;
+  const void* y;
+  const void* bias;
+  const void* gradient;
+  void* x_gradient;
+  void* y_gradient;
+  void* bias_gradient;
+  void* multiplier_gradient;
+  long long x_stride;  // elements between rows; of the gradients too
+  long long y_stride;
+  long long gradient_stride;
+  long long rows;
+  int width;
+  float multiplier;
+  float alpha;
+  common::Slots slots;
+  rows::TileSums sums;
 };
 
 }  // namespace quern::pointwise

@@ -1,12 +1,11 @@
 #include "pointwise/pointwise.h"
 
-#include <array>
-
 #include "common/activation_reference.h"
 #include "common/geometry.h"
 #include "common/host_types.h"
-#include "pointwise/operands.h"
+#include "pointwise/backward.h"
 #include "pointwise/params.h"
+#include "pointwise/space.h"
 #include "quern_embedded/pointwise.h"
 
 namespace quern {
@@ -16,18 +15,13 @@ using common::ActivationRow;
 using common::kActivationRows;
 using namespace pointwise;
 
-constexpr std::int64_t kMaxWidth = std::int64_t{1} << 31;   // below 2^30 slots of any form
-constexpr std::int64_t kMostSlots = std::int64_t{1} << 30;  // of a row, not reached
 constexpr DTypeSet kData = only(f32) | only(f16) | only(bf16);
 constexpr DTypeSet kSame = kData | only(DType::none);
 constexpr const char* kOps[] = {QUERN_POINTWISE_OPS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kSpreads[] = {QUERN_OPERAND_SPREADS(QUERN_CHOICE_NAME) nullptr};
-constexpr const char* kBiasSpreads[] = {QUERN_SPREADS(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kPasses[] = {QUERN_POINTWISE_PASSES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kRoundings[] = {QUERN_ROUNDINGS(QUERN_CHOICE_NAME) nullptr};
 
-// In the order of kParameters.
-enum Parameters { kForm, kVector, kUnroll, kThreads, kLoadStream, kStoreStream, kPersistent, kBlocksPerSm };
-enum Forms { kRows, kFlat, kRagged };
 constexpr std::int32_t kFormValues[] = {kRows, kFlat, kRagged, kNoMore};
 constexpr std::int32_t kVectors[] = {4, 8, 16, 32, kNoMore};
 constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
@@ -35,83 +29,12 @@ constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
 constexpr std::int32_t kSwitch[] = {0, 1, kNoMore};
 constexpr std::int32_t kBlockCounts[] = {0, 1, 2, 4, 8, kNoMore};
 
-// One of the operands that may cover all of [rows, width].
-struct FullOperand {
-  bool present;
-  DType dtype;
-  std::int64_t stride;
-};
-std::array<FullOperand, 3> full_operands(const Pointwise& p) {
-  return {{{p.x_spread == Spread::full, p.dtype, stride(p, p.x_stride)},
-           {has_y(p) && p.y_spread == Spread::full, y_dtype(p), stride(p, p.y_stride)},
-           {true, out_dtype(p), stride(p, p.out_stride)}}};
+bool vector_exists(const Pointwise&, const Target& t, const Config& c) {
+  return c[kVector] <= common::widest_access(t);
 }
-
-bool packed(const Pointwise& p) {
-  for (const FullOperand& o : full_operands(p)) {
-    if (o.present && o.stride != p.width) return false;
-  }
-  return true;
-}
-
-bool is_periodic(Spread spread) { return spread == Spread::row || spread == Spread::column; }
-// Whether the result depends on an element's row or on its place in the row.
-bool has_periodic(const Pointwise& p) {
-  return is_periodic(p.x_spread) || (has_y(p) && is_periodic(p.y_spread)) || is_periodic(p.bias_spread) ||
-         p.bias_spread == Spread::full;
-}
-
-std::int64_t widest_element(const Pointwise& p) {
-  std::int64_t widest = 1;
-  for (const FullOperand& o : full_operands(p)) {
-    if (o.present) widest = std::max<std::int64_t>(widest, bytes(o.dtype));
-  }
-  return widest;
-}
-
-// Elements per slot: the access to the widest operand is `vector` bytes; a ragged slot is one aligned access of out.
-std::int64_t slot_elements(const Pointwise& p, const Config& c) {
-  return c[kVector] / (c[kForm] == kRagged ? bytes(out_dtype(p)) : widest_element(p));
-}
-
-bool rows_divide(const Pointwise& p, std::int64_t elements) {
-  if (p.width % elements != 0) return false;
-  for (const FullOperand& o : full_operands(p)) {
-    if (o.present && o.stride % elements != 0) return false;
-  }
-  return true;
-}
-
-using common::widest_access;
-
-// The rows of the flat form after which slots meet the same columns: the width's largest power of two, which is its
-// last bit, divides as much of a slot. For a width above 0.
-std::int64_t cycle_rows(const Pointwise& p, std::int64_t elements) {
-  return elements / std::min(elements, p.width & -p.width);
-}
-bool has_cycles(const Pointwise& p, const Config& c) { return c[kForm] == kFlat && has_periodic(p); }
-
-bool form_fits(const Pointwise& p, const Target&, const Config& c) {
-  if (c[kForm] == kRows) return rows_divide(p, slot_elements(p, c));
-  return c[kForm] == kRagged || (packed(p) && p.bias_spread != Spread::full);
-}
-bool vector_exists(const Pointwise&, const Target& t, const Config& c) { return c[kVector] <= widest_access(t); }
 bool has_vectors(const Pointwise&, const Config& c) { return c[kForm] != kRagged; }
-// The flat form numbers the elements of a cycle of rows in 32 bits.
-bool row_has_few_slots(const Pointwise& p, const Target&, const Config& c) {
-  const std::int64_t elements = slot_elements(p, c);
-  if (!has_cycles(p, c)) return c[kForm] == kFlat || p.width / elements < kMostSlots;
-  if (p.width == 0) return true;
-  const std::int64_t cycle = cycle_rows(p, elements) * p.width;
-  return cycle < kMaxWidth && cycle / elements < kMostSlots;
-}
-bool registers_suffice(const Pointwise& p, const Target&, const Config& c) {
-  return slot_elements(p, c) * c[kUnroll] <= 32;
-}
-
-// Whether the last slot of the flat form may be a part of one. Images know no number of rows.
-bool has_tail(const Pointwise& p, const Config& c) { return c[kForm] == kFlat && p.width % slot_elements(p, c) != 0; }
-
+bool has_threads(const Pointwise& p, const Config&) { return !is_backward(p) || !backward::has_sums(p); }
+bool may_persist(const Pointwise& p, const Config&) { return !is_backward(p); }
 bool is_persistent(const Pointwise&, const Config& c) { return c[kPersistent] == 1; }
 bool blocks_are_resident(const Pointwise&, const Target& t, const Config& c) {
   return c[kBlocksPerSm] * c[kThreads] <= common::resident_threads(t);
@@ -137,7 +60,21 @@ Layout y_layout(const Pointwise& p) {
   return spread_layout(p, has_y(p) ? p.y_spread : Spread::none, y_dtype(p), p.y_stride);
 }
 Layout bias_layout(const Pointwise& p) { return spread_layout(p, p.bias_spread, bias_dtype(p), 0); }
-Layout out_layout(const Pointwise& p) { return spread_layout(p, Spread::full, out_dtype(p), p.out_stride); }
+Layout full_layout(const Pointwise& p, bool present, DType dtype, std::int64_t row_stride) {
+  return present ? spread_layout(p, Spread::full, dtype, row_stride) : Layout{};
+}
+Layout out_layout(const Pointwise& p) { return full_layout(p, !is_backward(p), out_dtype(p), p.out_stride); }
+Layout gradient_layout(const Pointwise& p) { return full_layout(p, is_backward(p), out_dtype(p), p.out_stride); }
+Layout x_gradient_layout(const Pointwise& p) { return full_layout(p, is_backward(p), p.dtype, p.x_stride); }
+Layout y_gradient_layout(const Pointwise& p) {
+  return full_layout(p, is_backward(p) && has_y(p), y_dtype(p), p.y_stride);
+}
+Layout bias_gradient_layout(const Pointwise& p) {
+  return p.bias_gradient == DType::none ? Layout{} : Layout::list(p.bias_gradient, p.width);
+}
+Layout multiplier_gradient_layout(const Pointwise& p) {
+  return p.multiplier_gradient == DType::none ? Layout{} : Layout::list(f32, 1);
+}
 
 template <Layout (*F)(const Pointwise&)>
 constexpr auto layout = &layout_of<Pointwise, F>;
@@ -169,6 +106,11 @@ struct PointwiseFamily {
       choice_field("bias_spread", offsetof(Pointwise, bias_spread), kBiasSpreads, "how bias covers it; none: no bias"),
       choice_field("rounding", offsetof(Pointwise, rounding), kRoundings,
                    "single: fp32 and one rounding; torch: rounded like eager operators"),
+      choice_field("pass", offsetof(Pointwise, pass), kPasses, "backward: the gradients, of full x and y"),
+      dtype_field("bias_gradient", offsetof(Pointwise, bias_gradient), kSame,
+                  "backward: type of the sums of x_gradient's columns"),
+      dtype_field("multiplier_gradient", offsetof(Pointwise, multiplier_gradient), only(f32) | only(DType::none),
+                  "backward with op=add_mul_act: type of the sum of x_gradient times y"),
       integer_field("x_stride", offsetof(Pointwise, x_stride), 0, kMaxExtent, "elements between rows of x; 0: width"),
       integer_field("y_stride", offsetof(Pointwise, y_stride), 0, kMaxExtent, "elements between rows of y; 0: width"),
       integer_field("out_stride", offsetof(Pointwise, out_stride), 0, kMaxExtent,
@@ -182,6 +124,18 @@ struct PointwiseFamily {
       {"bias", Role::input, offsetof(PointwiseArgs, bias), true, layout<bias_layout>, "as bias_spread says",
        "last addend"},
       {"out", Role::output, offsetof(PointwiseArgs, out), true, layout<out_layout>, "[rows, width]", "the result"},
+      {"gradient", Role::input, offsetof(PointwiseArgs, gradient), true, layout<gradient_layout>, "[rows, width]",
+       "backward: the gradient of out"},
+      {"x_gradient", Role::output, offsetof(PointwiseArgs, x_gradient), true, layout<x_gradient_layout>,
+       "[rows, width]", "backward: the gradient of x"},
+      {"y_gradient", Role::output, offsetof(PointwiseArgs, y_gradient), true, layout<y_gradient_layout>,
+       "[rows, width]", "backward: the gradient of y"},
+      {"bias_gradient", Role::output, offsetof(PointwiseArgs, bias_gradient), false, layout<bias_gradient_layout>,
+       "[width]", "the sums of x_gradient's columns"},
+      {"multiplier_gradient", Role::output, offsetof(PointwiseArgs, multiplier_gradient), false,
+       layout<multiplier_gradient_layout>, "[1]", "the sum of x_gradient times y"},
+      {"workspace", Role::workspace, offsetof(PointwiseArgs, workspace), false, layout<backward::workspace_layout>,
+       "[words]", "sums on their way: zeros, which each launch restores"},
   };
   static constexpr Scalar kScalars[] = {
       {"multiplier", offsetof(PointwiseArgs, multiplier), "of y; with op=add_mul_act",
@@ -197,10 +151,11 @@ struct PointwiseFamily {
       {"vector", kVectors, true, "bytes per access of the widest operand; the ragged form has 16", applies<has_vectors>,
        16},
       {"unroll", kUnrolls, true, "slots in flight per thread"},
-      {"threads", kThreadCounts, false, "threads per block; fewer where a problem is small"},
+      {"threads", kThreadCounts, false, "threads per block; fewer where a problem is small; 256 with sums",
+       applies<has_threads>, 256},
       {"load_stream", kSwitch, true, "1: loads of x and y are evict-first"},
       {"store_stream", kSwitch, true, "1: stores of out are evict-first"},
-      {"persistent", kSwitch, true, "1: persistent (grid-stride) kernel"},
+      {"persistent", kSwitch, true, "1: persistent (grid-stride) kernel; forward only", applies<may_persist>},
       {"blocks_per_sm", kBlockCounts, false, "blocks per SM, at most, of a persistent kernel; 0: no limit",
        applies<is_persistent>},
   };
@@ -227,6 +182,10 @@ struct PointwiseFamily {
       "pointwise rows=65536 width=4096 activation=silu dtype=bf16",
       "pointwise rows=65536 width=4097 activation=silu dtype=bf16",
       "pointwise rows=65536 width=4096 activation=identity bias_spread=none dtype=bf16",
+      "pointwise rows=65536 width=4096 activation=gelu pass=backward",
+      "pointwise rows=65536 width=4096 activation=gelu pass=backward bias_gradient=f32",
+      "pointwise rows=65536 width=4096 op=add_mul_act activation=silu pass=backward bias_gradient=f32 "
+      "multiplier_gradient=f32",
   };
   // Activations of models: widths mostly of whole sectors, and of any length.
   static constexpr const char* kDraws[] = {
@@ -244,106 +203,12 @@ struct PointwiseFamily {
   static std::string check(const Pointwise& p) {
     if (p.width > kMaxWidth) return "width is too large: a row may have 2^31 elements; say the same with more rows";
     if (p.out_stride != 0 && p.out_stride < p.width) return "out_stride is below width, so rows of out would overlap";
-    return {};
-  }
-
-  // Evict-first loads are slower where there are two operands: 1705 x 1024 takes 4.23 us on an H200, without 4.13.
-  static Config config_for(const Pointwise& p, const Target& target, Forms form) {
-    Config config;
-    config[kForm] = form;
-    config[kVector] = form == kRagged ? 16 : static_cast<std::int32_t>(widest_access(target));
-    config[kThreads] = 128;
-    config[kUnroll] = 1;  // two or three operands in flight per thread, at full occupancy, are enough
-    config[kLoadStream] = has_y(p) ? 0 : 1;
-    config[kStoreStream] = 1;
-    return config;
-  }
-
-  static bool has_columns(const Pointwise& p) {
-    return p.x_spread == Spread::column || (has_y(p) && p.y_spread == Spread::column) ||
-           p.bias_spread == Spread::column;
-  }
-
-  // Where slots of 16 bytes would give a multiprocessor fewer than 512 threads, twice as many have half as much to do
-  // one after the other: on an H200 silu of 16 x 14336 in bf16 takes 1.91 us, for 1.97.
-  static Config preferred(const Pointwise& p, const Target& target, const DeviceModel& model) {
-    Config config = preferred_for_many(p, target, model);
-    const auto slots = [&] { return p.rows * p.width / slot_elements(p, config); };
-    while (p.rows > 0 && config[kForm] != kRagged && config[kVector] > 8 &&
-           slots() < std::int64_t{512} * model.multiprocessors)
-      config[kVector] /= 2;
-    return config;
-  }
-
-  // If slots divide a row, broadcasts stay in vectors; packed operands of other row lengths are processed as one long
-  // row; the rest is ragged.
-  static Config preferred_for_many(const Pointwise& p, const Target& target, const DeviceModel& model) {
-    Config flat = config_for(p, target, kFlat);
-    if (has_columns(p)) flat[kVector] = 16;  // of 32 bytes in bf16 two broadcast columns take 112 registers
-    if (packed(p) && !has_periodic(p)) return with_slots(p, model, flat);
-    const bool fits = form_fits(p, target, flat) && row_has_few_slots(p, target, flat);
-    if (fits) flat[kUnroll] = cycles_in_flight(p, slot_elements(p, flat), model);
-    if (flat[kUnroll] == 4 && takes_long(p)) return flat;
-    Config rows = config_for(p, target, kRows);
-    for (std::int32_t vector = rows[kVector]; vector >= 16; vector /= 2) {
-      rows[kVector] = vector;
-      if (rows_divide(p, slot_elements(p, rows)) && row_has_few_slots(p, target, rows))
-        return with_slots(p, model, rows);
-    }
-    rows[kVector] = 8;
-    if (fits && takes_narrow_slots(p, model, slot_elements(p, rows)) && rows_divide(p, slot_elements(p, rows)) &&
-        row_has_few_slots(p, target, rows)) {
-      rows[kUnroll] = has_y(p) && is_large(p, model, slot_elements(p, rows)) ? 2 : 1;
-      return rows;
-    }
-    return fits ? flat : config_for(p, target, kRagged);
-  }
-
-  // Whether reading a broadcast row once for four slots is faster also where slots divide a row: gelu of 65536 x 4096
-  // in bf16 had 94.4 % of a copy's speed on an H200, slots of rows 90.2 %; silu 97.5 and 99.4 %.
-  static bool takes_long(const Pointwise& p) {
-    return p.activation == Activation::gelu && !has_y(p) && p.bias_spread == Spread::row;
-  }
-
-  static bool is_simple(const Pointwise& p) {
-    return p.activation == Activation::identity || p.activation == Activation::relu;
-  }
-
-  // Four slots for each resident thread, or more.
-  static bool is_large(const Pointwise& p, const DeviceModel& model, std::int64_t elements) {
-    constexpr std::int64_t kSlots = 4 * std::int64_t{2048};  // of a multiprocessor
-    return p.rows == kOpen || p.rows * p.width / elements >= kSlots * model.multiprocessors;
-  }
-
-  // Whether slots of rows are faster than twice as wide ones of the flat form, which no row is a multiple of: with a
-  // second operand (12000 x 1036 in f16 on an H200: 19.1 and 19.7 us), and where there are few (1000 x 1036: 2.79 and
-  // 3.06 us). One operand of many rows wants wide slots: 2500 x 1932 of silu takes 6.6 us, with these 7.3.
-  static bool takes_narrow_slots(const Pointwise& p, const DeviceModel& model, std::int64_t elements) {
-    return widest_element(p) == 2 && (has_y(p) || !is_large(p, model, elements));
-  }
-
-  // Two slots a thread share what comes before the first read, where an activation takes instructions and there are
-  // threads to spare: silu of 65536 x 2048 in bf16 99.4 % of a copy's speed for 97.1 %, gelu in fp32 98.1 for 92.8.
-  // With a second operand one slot was faster.
-  static Config with_slots(const Pointwise& p, const DeviceModel& model, Config config) {
-    if (!is_simple(p) && !has_y(p) && is_large(p, model, slot_elements(p, config)) && registers_suffice(p, {}, config))
-      config[kUnroll] = 2;
-    return config;
-  }
-
-  // A thread that reads a broadcast row once uses it for as many slots as leave each multiprocessor 1024 threads. Wider
-  // slots, and elements of broadcast columns, take the registers of more than one; with four elements a slot there is
-  // less to share (on an H200, 100000 x 33 in fp32: 11.0 us, with two 11.4, with four 11.7), and beside an activation
-  // of a few instructions nothing is gained (30000 x 2004 of relu in bf16: 58.2 us, with two 59.7, with four 60.7).
-  static std::int32_t cycles_in_flight(const Pointwise& p, std::int64_t elements, const DeviceModel& model) {
-    if (has_columns(p) || elements != 8 || is_simple(p)) return 1;
-    const std::int64_t threads = 1024 * std::int64_t{model.multiprocessors};
-    const std::int64_t slots = p.rows == kOpen ? 2 * threads : p.rows * p.width / elements;
-    return slots >= 4 * threads ? 4 : slots >= 2 * threads ? 2 : 1;
+    return backward::check(p);
   }
 
   static int variants(const Pointwise& p, const Target& target, const DeviceModel& model,
                       Variant (&out)[kMaxVariants]) {
+    if (is_backward(p)) return backward::variants(p, target, model, out);
     static constexpr const char* kNames[] = {"rows", "flat", "ragged"};
     const Config first = preferred(p, target, model);
     out[0] = {kNames[first[kForm]], first};
@@ -354,7 +219,8 @@ struct PointwiseFamily {
   }
 
   // The widest access to an operand that is read or written in vectors, broadcasts along rows included.
-  static std::uint32_t alignment(const Pointwise& p, int, const Config& config) {
+  static std::uint32_t alignment(const Pointwise& p, int operand, const Config& config) {
+    if (is_backward(p)) return backward::alignment(p, operand, config);
     if (config[kForm] == kRagged) return 1;
     std::int64_t widest = widest_element(p);
     if (config[kForm] == kRows && p.x_spread == Spread::row)
@@ -366,6 +232,7 @@ struct PointwiseFamily {
   }
 
   static void specialize(const Pointwise& p, const Target&, const Config& config, Spec& spec) {
+    if (is_backward(p)) return backward::specialize(p, config, spec);
     const auto spread = [&](const char* name, Spread value) {
       spec.choice("pointwise::Spread", name, kBiasSpreads[static_cast<int>(value)]);
     };
@@ -396,10 +263,14 @@ struct PointwiseFamily {
     spec.flag("torch", p.rounding == Rounding::torch);
     spec.type("Sum", common::spec_type(sum_dtype(p)));
     spec.type("Biased", common::spec_type(biased_dtype(p)));
+    spec.header("common/activations.cuh");
+    spec.header("pointwise/params.h");
+    spec.part("pointwise/forward.cuh");
   }
 
   static void launch(const Pointwise& p, const Args& a, const DeviceModel& model, const Config& config,
                      Launch& launch) {
+    if (is_backward(p)) return backward::launch(p, a, model, config, launch);
     const bool flat = config[kForm] == kFlat;
     const std::int64_t elements = slot_elements(p, config);
     // Without broadcasts a packed ragged problem is one row, with one head and one tail.
@@ -452,12 +323,15 @@ struct PointwiseFamily {
                                       static_cast<std::uint64_t>(rows * p.width / elements));
   }
 
-  static void reference(const Pointwise& p, const Args& a) { pointwise::reference(p, a); }
+  static void reference(const Pointwise& p, const Args& a) {
+    is_backward(p) ? backward::reference(p, a) : pointwise::reference(p, a);
+  }
 
   // The activation's fp32 bound, seen in the stored type: below fp32 an error of a few fp32 units can only flip a
   // rounding, except if eager operators, which are followed step by step, cancel. If steps are rounded, a flip of tanh
   // near -1 is an ulp of 1 in the stored type, times x / 2.
-  static Tolerance tolerance(const Pointwise& p, int) {
+  static Tolerance tolerance(const Pointwise& p, int operand) {
+    if (is_backward(p)) return backward::tolerance(p, kOperands[operand].name);
     const ActivationRow& row = kActivationRows[static_cast<int>(p.activation)];
     if (row.ulps == 0) return {};
     if (rounds_steps(p) && biased_dtype(p) != f32) return {1.0, biased_dtype(p) == bf16 ? 0x1p-6 : 0x1p-9};
@@ -467,13 +341,17 @@ struct PointwiseFamily {
 
   static std::int64_t bytes(const Pointwise& p) {
     std::int64_t total = 0;
-    for (const Layout& l : {x_layout(p), y_layout(p), bias_layout(p), out_layout(p)}) {
-      if (l.dtype != DType::none) total += l.elements() * quern::bytes(l.dtype);
+    for (const Operand& o : kOperands) {
+      const Layout l = o.layout(&p);
+      if (l.dtype != DType::none && o.role != Role::workspace) total += l.elements() * quern::bytes(l.dtype);
     }
     return total;
   }
 
-  static bool generate(const Pointwise&, int, std::uint64_t, void*) { return false; }
+  static bool generate(const Pointwise& p, int operand, std::uint64_t seed, void* data) {
+    if (is_backward(p)) backward::generate(p, kOperands[operand].layout(&p), seed, data);
+    return is_backward(p);
+  }
 };
 
 }  // namespace

@@ -18,17 +18,30 @@ namespace quern {
   VALUE(add_mul_act) /* act(x + multiplier * y + bias) */
 enum class PointwiseOp : std::uint8_t { QUERN_POINTWISE_OPS(QUERN_CHOICE_VALUE) };
 
+#define QUERN_POINTWISE_PASSES(VALUE) \
+  VALUE(forward)  /* out */           \
+  VALUE(backward) /* the gradients, from out's */
+enum class PointwisePass : std::uint8_t { QUERN_POINTWISE_PASSES(QUERN_CHOICE_VALUE) };
+
 struct PointwiseArgs {
   In x = {};
   In y = {};     // add_mul_act
   In bias = {};  // unless bias_spread is none
   Out out = {};  // may be x or y if that is full and has out's type and stride; must not overlap otherwise
+  // pass=backward, which has no out and overlaps nothing:
+  In gradient = {};              // of out, laid out as out
+  Out x_gradient = {};           // laid out as x
+  Out y_gradient = {};           // add_mul_act: laid out as y
+  Out bias_gradient = {};        // [width], with bias_gradient: the sums of x_gradient's columns
+  Out multiplier_gradient = {};  // [1] of f32, with multiplier_gradient: the sum of x_gradient times y
+  Out workspace = {};            // with the last two: zeros, which each launch restores; one launch at a time; see
+                                 // Plan::workspace_bytes
   float multiplier = 1.0f;
   float alpha = kDefaultAlpha;  // parameter of elu, leaky_relu, fatrelu, qgelu and situ
   std::int64_t rows = kOpen;
 };
 
-// COST: one read of each operand and one write of out. Spread is in quern/pointwise_choices.h.
+// COST: one read of each operand and one write of each output. Spread is in quern/pointwise_choices.h.
 struct Pointwise {
   using Args = PointwiseArgs;
 
@@ -44,7 +57,10 @@ struct Pointwise {
   Spread y_spread = Spread::full;
   Spread bias_spread = Spread::row;
   Rounding rounding = Rounding::single;
-  std::int64_t x_stride = 0;  // elements between rows; 0: width
+  PointwisePass pass = PointwisePass::forward;  // backward: x, and y, are full
+  DType bias_gradient = DType::none;            // backward: type of the sums; bias_spread is row or none
+  DType multiplier_gradient = DType::none;      // backward with add_mul_act: none or f32
+  std::int64_t x_stride = 0;                    // elements between rows; 0: width
   std::int64_t y_stride = 0;
   std::int64_t out_stride = 0;
 

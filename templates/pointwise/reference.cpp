@@ -1,11 +1,13 @@
 // The plain reference: element by element in the order that Rounding promises, with the activation in double.
 #include <algorithm>
 #include <type_traits>
+#include <vector>
 
 #include "base/parallel.h"
 #include "common/activation_reference.h"
 #include "common/host_types.h"
-#include "pointwise/operands.h"
+#include "pointwise/backward.h"
+#include "rows/sums_reference.h"
 
 namespace quern::pointwise {
 namespace {
@@ -33,6 +35,34 @@ class Reference {
         for (std::int64_t c = 0; c < p_.width; ++c)
           out[r * stride(p_, p_.out_stride) + c] = nearest<T>(activated(pre_activation(r, c)));
       }
+    });
+  }
+
+  // Of x, as it is stored; that of y is written too.
+  float write_gradients(std::int64_t r, std::int64_t c) const {
+    const ActivationRow& row = kActivationRows[static_cast<int>(p_.activation)];
+    const float z = pre_activation(r, c), slope = row.derivative(z, alpha_);
+    const float gradient = at(a_.gradient, out_dtype(p_), Spread::full, stride(p_, p_.out_stride), r, c);
+    const bool zero = slope == 0 && common::selects_zero(static_cast<common::Activation>(p_.activation));
+    const bool torch = p_.rounding == Rounding::torch;
+    const float product = zero ? 0 : gradient * slope;
+    const float of_z = torch ? rounded(biased_dtype(p_), product) : product;
+    write(p_.dtype, a_.x_gradient, r * stride(p_, p_.x_stride) + c, of_z);
+    if (has_y(p_)) {
+      const float of_y = a_.multiplier * (torch ? rounded(y_dtype(p_), of_z) : of_z);
+      write(y_dtype(p_), a_.y_gradient, r * stride(p_, p_.y_stride) + c, of_y);
+    }
+    return rounded(p_.dtype, of_z);
+  }
+
+  float y_at(std::int64_t r, std::int64_t c) const {
+    return at(a_.y, y_dtype(p_), Spread::full, stride(p_, p_.y_stride), r, c);
+  }
+
+  static void write(DType type, const Out& to, std::int64_t index, float value) {
+    common::with_float(type, [&](auto x) {
+      using T = decltype(x);
+      static_cast<T*>(to.data)[index] = nearest<T>(static_cast<double>(value));
     });
   }
 
@@ -85,7 +115,31 @@ class Reference {
   float alpha_;
 };
 
+// The gradients of x, row by row.
+std::vector<float> write_gradients(const Pointwise& p, const Reference& reference) {
+  std::vector<float> made(static_cast<std::size_t>(p.rows * p.width));
+  parallel_for(p.rows, 1 + (1 << 14) / std::max<std::int64_t>(1, p.width), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      for (std::int64_t c = 0; c < p.width; ++c)
+        made[static_cast<std::size_t>(r * p.width + c)] = reference.write_gradients(r, c);
+    }
+  });
+  return made;
+}
+
 }  // namespace
+
+void backward::reference(const Pointwise& p, const PointwiseArgs& a) {
+  const Reference reference(p, a);
+  const std::vector<float> made = write_gradients(p, reference);
+  const auto of_x = [&](std::int64_t r, std::int64_t c) { return made[static_cast<std::size_t>(r * p.width + c)]; };
+  for (std::int64_t c = 0; p.bias_gradient != DType::none && c < p.width; ++c)
+    Reference::write(p.bias_gradient, a.bias_gradient, c,
+                     rows::column_sum(p.rows, [&](std::int64_t r) { return of_x(r, c); }));
+  if (p.multiplier_gradient == DType::none) return;
+  const auto product = [&](std::int64_t r, std::int64_t c) { return of_x(r, c) * reference.y_at(r, c); };
+  *static_cast<float*>(a.multiplier_gradient.data) = rows::total_sum(p.rows, p.width, product);
+}
 
 void reference(const Pointwise& p, const PointwiseArgs& a) {
   const Reference reference(p, a);

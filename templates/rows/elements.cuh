@@ -61,7 +61,7 @@ template <class T, bool Vectors = spec::vectors>
 struct Single {
   Vector<kElements* static_cast<int>(sizeof(T))> bits;
   QUERN_DEVICE void read(const T* row, const Span& at) {
-    bits = load_if<kElements * sizeof(T), kLoad>(at.has(0), row + at.column);
+    bits = read_bits<kElements* static_cast<int>(sizeof(T)), kLoad>(at.has(0), row + at.column);
   }
   QUERN_DEVICE void values(Numbers& out) const { unpack<T, kElements>(bits, out); }
 };
@@ -87,7 +87,7 @@ QUERN_DEVICE Vector<sizeof(T)> bits_of(float value) {
 template <class T>
 QUERN_DEVICE void write(T* row, const Span& at, const Numbers& values) {
   if constexpr (spec::vectors) {
-    store_if<kElements * sizeof(T), kStore>(at.has(0), row + at.column, pack<T, kElements>(values));
+    write_bits<kElements* static_cast<int>(sizeof(T))>(at.has(0), row + at.column, pack<T, kElements>(values));
   } else {
 #pragma unroll
     for (int i = 0; i < kElements; ++i)

@@ -125,5 +125,22 @@ TEST_F(PointwiseCompile, TheRaggedFormStoresWholeVectorsToo) {
   }
 }
 
+// Types, roundings and sums in turn.
+TEST_F(PointwiseCompile, GradientsOfEveryActivation) {
+  const char* const sums[] = {"", " bias_gradient=f32", " op=add_mul_act multiplier_gradient=f32",
+                              " op=add_mul_act bias_gradient=f32 multiplier_gradient=f32"};
+  std::vector<Job> jobs;
+  for (const char* activation : kActivations) {
+    for (const char* type : kFloatTypes) {
+      const std::size_t turn = jobs.size();
+      const char* const bias = turn % 4 % 2 == 0 ? " bias_spread=column bias_dtype=f32" : "";  // it has no sums
+      jobs.push_back({cat("pointwise pass=backward dtype=", type, " activation=", activation, sums[turn % 4],
+                          turn / 2 % 2 == 0 ? "" : " rounding=torch", bias),
+                      kArchitectures[turn / 3 % 4]});
+    }
+  }
+  expect_each_good(jobs);
+}
+
 }  // namespace
 }  // namespace quern::test

@@ -44,7 +44,7 @@ constexpr int kMostRegistersOfSegments = 128;
 // A thread adds up the gradients of 8 pairs of columns, with two rows of three operands in flight: two blocks of 256
 // threads.
 constexpr int kMostRegistersOfGradientTiles = 128;
-constexpr int kMostSpillsOfGradientTiles = 16;  // of barriers
+constexpr int kMostSpillsOfGradientTiles = 32;  // of barriers, mostly
 constexpr int kMostSpillsOfGatedRows = 32;      // around the loops
 // Eight elements of three operands, one by one, and the derivative of the longest activation.
 constexpr int kMostRegistersOfGated = 80;
@@ -96,22 +96,23 @@ Kind kind_of(const Compiled& compiled, std::size_t i) {
   const bool wide =
       rows || has("order=given") || (arch == "sm_100a" && (compiled.result.images[i].variant == "flat" || prologue));
   const bool column_gradient = has("pass=backward") && has("scale=") && !has("scale_of=rows");
-  return {parameter(compiled, static_cast<int>(i), "resident"),
-          has("mxfp8 ") && parameter(compiled, static_cast<int>(i), "form") == 1,
-          prologue,
-          has("bias_gradient="),
-          long_blocks,
-          has("scaling=tensor"),
-          has("tail=pad"),
-          has("dtype=f32"),
-          arch == "sm_80",
-          wide || (arch == "sm_80" && long_blocks),
-          has("moe_map ") || has("index_sort "),
-          has("moe_unpermute ") && has("probs=") && has("pass=backward"),
-          has("scatter ") && has("op=add") && (has("order=given") || column_gradient),
-          has("glu ") && has("pass=backward"),
-          has("glu ") && has("pass=backward") && (has("bias_gradient=") || has(" scale=")),
-          has("glu ") && has("scaling=row")};
+  return {
+      parameter(compiled, static_cast<int>(i), "resident"),
+      has("mxfp8 ") && parameter(compiled, static_cast<int>(i), "form") == 1,
+      prologue,
+      has("bias_gradient="),
+      long_blocks,
+      has("scaling=tensor"),
+      has("tail=pad"),
+      has("dtype=f32"),
+      arch == "sm_80",
+      wide || (arch == "sm_80" && long_blocks),
+      has("moe_map ") || has("index_sort "),
+      has("moe_unpermute ") && has("probs=") && has("pass=backward"),
+      has("scatter ") && has("op=add") && (has("order=given") || column_gradient),
+      (has("glu ") || has("pointwise ")) && has("pass=backward"),
+      has("pass=backward") && (has("bias_gradient=") || has("multiplier_gradient=") || (has("glu ") && has(" scale="))),
+      has("glu ") && has("scaling=row")};
 }
 
 int most_registers(const Kind& k) {

@@ -101,7 +101,7 @@ TEST_F(HostMutations, AnOffByOneStoreIsNamedWithItsArgumentAndLine) {
 // The result is right; the access log is not.
 TEST_F(HostMutations, AnUnvectorizedStoreIsSeenInTheAccesses) {
   const Mutant mutant(
-      Pointwise::family(), "pointwise/pointwise.cu",
+      Pointwise::family(), "pointwise/forward.cuh",
       "store_if<sizeof(spec::Output) * kElements, kStore>(wanted, out_at(p, at), pack<spec::Output, kElements>(x));",
       "for (int i = 0; wanted && i < kElements; ++i)\n"
       "    store<sizeof(spec::Output), kStore>(out_at(p, at) + i,\n"
@@ -119,7 +119,7 @@ TEST_F(HostMutations, AnUnvectorizedStoreIsSeenInTheAccesses) {
   EXPECT_LE(worst_store(Pointwise::family()).first, 1.2);
   const auto [ratio, place] = worst_store(mutant.family());
   EXPECT_GE(ratio, 4.0) << "2-byte stores 16 bytes apart: 16 sectors where 2 would do";
-  EXPECT_EQ(place.rfind("pointwise/pointwise.cu:", 0), 0u) << place;
+  EXPECT_EQ(place.rfind("pointwise/forward.cuh:", 0), 0u) << place;
 }
 
 // A persistent kernel that forgets a tile.

@@ -266,6 +266,46 @@ std::vector<Case> gather_cases() {
   return cases;
 }
 
+// Gradients of every activation, of every width around a vector and around a warp's elements, with and without sums.
+void pointwise_gradients(std::vector<Case>& cases) {
+  const char* const types[] = {"f32", "f16", "bf16"};
+  const char* const sums[] = {"", " bias_gradient=f32", " op=add_mul_act multiplier_gradient=f32",
+                              " op=add_mul_act bias_gradient=bf16 multiplier_gradient=f32"};
+  const auto turn = [&](std::size_t count) { return (cases.size() * 2654435761U >> 16) % count; };
+#define QUERN_ACTIVATION_NAME(name, ...) #name,
+  for (const char* act : {QUERN_ACTIVATIONS(QUERN_ACTIVATION_NAME)}) {
+    for (const char* type : types) {
+      for (const char* rounding : {"single", "torch"}) {
+        const std::string rest = cat("pass=backward dtype=", type, " activation=", act, " rounding=", rounding);
+        cases.push_back({pointwise(61, 264, rest + sums[turn(4)])});
+        cases.push_back({pointwise(61, 101, cat(rest, " op=add_mul_act"))});
+      }
+    }
+  }
+#undef QUERN_ACTIVATION_NAME
+  for (const char* sum : sums) {
+    for (const int width : {0, 1, 2, 7, 8, 31, 32, 33, 100, 255, 256, 257, 600}) {
+      const char* const act = turn(2) == 0 ? "relu" : "silu";
+      const std::string rest = cat("pass=backward activation=", act, " dtype=", types[turn(3)], sum);
+      cases.push_back({pointwise(37, width, rest), static_cast<int>(turn(3))});
+      cases.push_back({pointwise(300, width, cat(rest, " y_dtype=f32 out_dtype=f16")), static_cast<int>(turn(2))});
+    }
+    for (const int rows : {0, 1, 16, 17, 128, 129, 4225})
+      cases.push_back({pointwise(rows, 40, cat("pass=backward activation=relu dtype=f32", sum))});
+    for (const char* rest : {"x_stride=80", "x_stride=72 out_stride=80", "out_stride=65", "bias_dtype=f32"})
+      cases.push_back({pointwise(50, 64, cat("pass=backward activation=tanh ", rest, sum))});
+    for (const char* config :
+         {"form=0,vector=4,unroll=1", "form=0,vector=8,unroll=2", "form=2,unroll=1", "form=2,unroll=2"})
+      cases.push_back(with(config, pointwise(150, 320, cat("pass=backward activation=relu", sum))));
+  }
+  for (const char* spread : {"none", "row", "column", "scalar", "full"}) {
+    for (const int width : {64, 67})
+      cases.push_back({pointwise(37, width, cat("pass=backward activation=gelu bias_dtype=f32 bias_spread=", spread))});
+  }
+  cases.push_back({pointwise(40, 3000, "pass=backward activation=relu op=add_mul_act multiplier_gradient=f32")});
+  cases.push_back({pointwise(9000, 300, "pass=backward activation=relu op=add_mul_act multiplier_gradient=f32")});
+}
+
 std::vector<Case> pointwise_cases() {
   std::vector<Case> cases;
   published_pointwise(cases);
@@ -273,6 +313,7 @@ std::vector<Case> pointwise_cases() {
   odd_pointwise(cases);
   pointwise_mixes(cases);
   persistent_pointwise(cases);
+  pointwise_gradients(cases);
   return cases;
 }
 

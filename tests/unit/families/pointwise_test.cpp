@@ -1,6 +1,8 @@
 // pointwise's choice of variants, its constants and its reference.
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include <cmath>
 #include <map>
 
@@ -242,6 +244,70 @@ TEST(PointwiseBytes, AreOneReadOfEachOperandAndOneWrite) {
   EXPECT_EQ(bytes("pointwise rows=10 width=64 dtype=f32 op=add_mul_act bias_spread=none"), 3 * 2560);
   EXPECT_EQ(bytes("pointwise rows=10 width=64 dtype=bf16 out_dtype=f32 bias_spread=column bias_dtype=f32"),
             1280 + 2560 + 40);
+}
+
+// ---- pass=backward
+
+TEST(PointwiseBackward, RefusesWhatItHasNoGradientOf) {
+  const auto refused = [](const std::string& rest) { return test::refusal("pointwise pass=backward " + rest); };
+  EXPECT_EQ(refused(""), "");
+  EXPECT_EQ(refused("op=add_mul_act bias_gradient=bf16 multiplier_gradient=f32"), "");
+  EXPECT_EQ(refused("bias_spread=none bias_gradient=f32"), "") << "the bias was added before";
+  EXPECT_TRUE(test::has(refused("x_spread=row"), "x_spread=full and y_spread=full"));
+  EXPECT_TRUE(test::has(refused("op=add_mul_act y_spread=scalar"), "x_spread=full and y_spread=full"));
+  EXPECT_TRUE(test::has(refused("bias_spread=column bias_gradient=f32"), "bias_gradient is for bias_spread=row"));
+  EXPECT_TRUE(test::has(refused("multiplier_gradient=f32"), "multiplier_gradient is for op=add_mul_act"));
+  EXPECT_TRUE(test::has(refused("width=64 x_stride=63"), "would overlap below width"));
+  EXPECT_TRUE(test::has(refused("width=1073741825"), "width is too large"));
+  EXPECT_TRUE(test::has(test::refusal("pointwise bias_gradient=f32"), "are for pass=backward"));
+}
+
+TEST(PointwiseBackward, OperandsFollowFromTheProblem) {
+  const std::string text =
+      "pointwise rows=10 width=6 pass=backward op=add_mul_act y_dtype=f32 x_stride=8 out_stride=7 ";
+  EXPECT_EQ(test::span(text, "gradient"), (9 * 7 + 6) * 2);
+  EXPECT_EQ(test::span(text, "x_gradient"), (9 * 8 + 6) * 2);
+  EXPECT_EQ(test::span(text, "y_gradient"), 60 * 4);
+  EXPECT_EQ(test::span(text, "out"), 0);
+  EXPECT_EQ(test::span(text, "workspace"), 0);
+  EXPECT_EQ(test::span(text + "bias_gradient=f32", "bias_gradient"), 6 * 4);
+  EXPECT_EQ(test::span(text + "bias_gradient=f32", "workspace"), (6 + 6 + 2) * 4) << "a tile, a chunk, two counters";
+  EXPECT_EQ(test::span(text + "multiplier_gradient=f32", "workspace"), (1 + 1 + 2) * 4);
+  EXPECT_EQ(test::span("pointwise rows=10 width=6", "x_gradient"), 0);
+}
+
+TEST(PointwiseBackward, TakesVectorsThatDivideRowsAndThenAnyAddress) {
+  EXPECT_EQ(test::summary("pointwise width=4096 pass=backward"), "rows:16:16 ragged:16:1");
+  EXPECT_EQ(test::summary("pointwise width=4096 pass=backward bias_dtype=f32"), "rows:16:16 ragged:16:1");
+  EXPECT_EQ(test::summary("pointwise width=4096 pass=backward out_dtype=f32"), "rows:16:16 ragged:16:1");
+  EXPECT_EQ(test::summary("pointwise width=770 pass=backward"), "rows:4:4 ragged:16:1");
+  EXPECT_EQ(test::summary("pointwise width=771 pass=backward"), "ragged:16:1");
+  EXPECT_EQ(test::summary("pointwise width=64 x_stride=68 pass=backward"), "rows:8:8 ragged:16:1");
+}
+
+// act'(z) of a bias and a multiplier by hand: srelu, whose slope is 2z.
+TEST(PointwiseBackward, GradientsAreThoseOfTheFormula) {
+  const AnyProblem p = test::problem(
+      "pointwise rows=2 width=2 dtype=f32 op=add_mul_act activation=srelu pass=backward bias_gradient=f32 "
+      "multiplier_gradient=f32");
+  const float x[] = {1, -5, 2, 0}, y[] = {2, 3, 4, 1}, bias[] = {0.5F, 0.25F}, gradient[] = {1, 7, 10, 2};
+  float of_x[4], of_y[4], of_bias[2], of_multiplier = 0;
+  PointwiseArgs args;
+  args.x = x;
+  args.y = y;
+  args.bias = bias;
+  args.gradient = gradient;
+  args.x_gradient = of_x;
+  args.y_gradient = of_y;
+  args.bias_gradient = of_bias;
+  args.multiplier_gradient = &of_multiplier;
+  args.multiplier = 0.5F;
+  p.family().reference(p.data(), &args);
+  // z is 2.5, -3.25, 4.5 and 0.75.
+  EXPECT_EQ(std::vector<float>(of_x, of_x + 4), std::vector<float>({5, 0, 90, 3}));
+  EXPECT_EQ(std::vector<float>(of_y, of_y + 4), std::vector<float>({2.5F, 0, 45, 1.5F}));
+  EXPECT_EQ(std::vector<float>(of_bias, of_bias + 2), std::vector<float>({95, 3}));
+  EXPECT_EQ(of_multiplier, 5 * 2 + 90 * 4 + 3);
 }
 
 }  // namespace

@@ -1,0 +1,213 @@
+#include "pointwise/backward.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "base/parallel.h"
+#include "base/random.h"
+#include "common/activation_reference.h"
+#include "common/geometry.h"
+#include "common/host_types.h"
+#include "pointwise/params.h"
+
+namespace quern::pointwise::backward {
+namespace {
+
+constexpr std::int64_t kMaxWidth = std::int64_t{1} << 30;
+constexpr std::int64_t kOfLane = rows::kTileColumns / 32;  // elements of a row that a thread has, where there are sums
+
+// Elements that a thread has at once, and how many of these are in flight. One by one, without sums, `unroll` of them.
+std::int64_t elements_at_once(const Pointwise& p, const Config& c) {
+  if (c[kForm] == kRows) return slot_elements(p, c);
+  return has_sums(p) ? kOfLane : c[kUnroll];
+}
+std::int64_t in_flight(const Pointwise& p, const Config& c) {
+  return c[kForm] == kRows || has_sums(p) ? c[kUnroll] : 1;
+}
+
+std::int64_t row_slots(const Pointwise& p, const Config& c) {
+  const std::int64_t elements = elements_at_once(p, c);
+  return c[kForm] == kRows ? p.width / elements : 32 * common::divide_up(p.width, 32 * elements);
+}
+
+bool vectors_divide(const Pointwise& p, std::int64_t elements) {
+  return p.width % elements == 0 && stride(p, p.x_stride) % elements == 0 && stride(p, p.out_stride) % elements == 0 &&
+         (!has_y(p) || stride(p, p.y_stride) % elements == 0);
+}
+
+Config config_for(Forms form, std::int64_t vector, std::int64_t unroll) {
+  Config config;
+  config[kForm] = form;
+  config[kVector] = static_cast<std::int32_t>(vector);
+  config[kUnroll] = static_cast<std::int32_t>(unroll);
+  config[kThreads] = 128;  // 256 with sums, see the parameter
+  config[kStoreStream] = 1;
+  return config;
+}
+
+// Less than keeps a multiprocessor's memory busy.
+bool has_few(const Pointwise& p, const DeviceModel& model, std::int64_t elements) {
+  return p.rows != kOpen && p.rows * p.width / elements < std::int64_t{512} * model.multiprocessors;
+}
+
+// Rows of a tile in flight. The products of a row that are added up take as many registers as a second one.
+std::int64_t rows_in_flight(const Pointwise& p) { return p.multiplier_gradient == DType::none ? 2 : 1; }
+
+bool find_vectors(const Pointwise& p, const DeviceModel& model, Config& found) {
+  for (std::int64_t vector = 16; vector >= 4; vector /= 2) {
+    const std::int64_t elements = vector / widest_element(p);
+    if (elements < 2) break;
+    if ((!has_sums(p) && vector > 8 && has_few(p, model, elements)) || !vectors_divide(p, elements)) continue;
+    found = config_for(kRows, vector,
+                       has_sums(p)            ? rows_in_flight(p)
+                       : has_few(p, model, 8) ? 1
+                                              : std::max<std::int64_t>(1, 8 / elements));
+    return true;
+  }
+  return false;
+}
+
+Config elements(const Pointwise& p, const DeviceModel& model) {
+  std::int64_t unroll = has_sums(p) ? 1 : 8;
+  while (!has_sums(p) && unroll > 1 && (32 * unroll / 2 >= p.width || has_few(p, model, unroll))) unroll /= 2;
+  return config_for(kRagged, 16, unroll);
+}
+
+}  // namespace
+
+Layout workspace_layout(const Pointwise& p) {
+  if (!is_backward(p) || !has_sums(p)) return {};
+  return Layout::list(i32, p.rows == kOpen ? kOpen : rows::sums_workspace(sums_of(p)).words);
+}
+
+std::string check(const Pointwise& p) {
+  if (!is_backward(p)) {
+    if (has_sums(p)) return "bias_gradient and multiplier_gradient are for pass=backward";
+    return {};
+  }
+  if (p.x_spread != Spread::full || (has_y(p) && p.y_spread != Spread::full))
+    return "pass=backward goes with x_spread=full and y_spread=full: the gradient of a broadcast operand is a sum";
+  if (p.bias_gradient != DType::none && p.bias_spread != Spread::row && p.bias_spread != Spread::none)
+    return "bias_gradient is for bias_spread=row, or none where the bias was added before";
+  if (p.multiplier_gradient != DType::none && !has_y(p)) return "multiplier_gradient is for op=add_mul_act";
+  if (p.width > kMaxWidth) return "width is too large: with pass=backward a row may have 2^30 elements";
+  for (const std::int64_t each : {p.x_stride, p.y_stride}) {
+    if (each != 0 && each < p.width)
+      return "x_stride and y_stride are of the gradients too, whose rows would overlap below width";
+  }
+  return {};
+}
+
+bool has_few_elements(const Pointwise& p, const Config& c) {
+  const std::int64_t at_once = has_sums(p) ? kOfLane : elements_at_once(p, c);
+  return at_once * in_flight(p, c) <= 16 && (!has_sums(p) || elements_at_once(p, c) <= kOfLane);
+}
+
+int variants(const Pointwise& p, const Target&, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
+  int count = 0;
+  if (Config wide; find_vectors(p, model, wide)) out[count++] = {"rows", wide};
+  out[count++] = {"ragged", elements(p, model)};
+  return count;
+}
+
+std::uint32_t alignment(const Pointwise& p, int operand, const Config& config) {
+  if (config[kForm] != kRows) return 1;
+  const Layout l = Pointwise::family().operands[operand].layout(&p);
+  return static_cast<std::uint32_t>(
+      std::min<std::int64_t>(config[kVector], elements_at_once(p, config) * bytes(l.dtype)));
+}
+
+void specialize(const Pointwise& p, const Config& config, Spec& spec) {
+  spec.header("common/activations.cuh");
+  spec.header("pointwise/params.h");
+  spec.integer("params_bytes", sizeof(BackwardParams));
+  spec.integer("max_threads", has_sums(p) ? rows::kTileThreads : common::kMaxThreads);
+  spec.flag("vectors", config[kForm] == kRows);
+  spec.integer("elements", elements_at_once(p, config));
+  spec.integer("access", config[kVector]);
+  spec.integer("unroll", in_flight(p, config));
+  spec.flag("load_stream", config[kLoadStream] == 1);
+  spec.flag("store_stream", config[kStoreStream] == 1);
+  spec.flag("persistent", false);
+  spec.type("X", common::spec_type(p.dtype));
+  spec.type("Y", common::spec_type(has_y(p) ? y_dtype(p) : f32));
+  spec.type("Bias", common::spec_type(has_bias(p) ? bias_dtype(p) : f32));
+  spec.type("Output", common::spec_type(out_dtype(p)));
+  spec.flag("has_y", has_y(p));
+  spec.choice("pointwise::Spread", "bias_spread", kBiasSpreads[static_cast<int>(p.bias_spread)]);
+  spec.choice("common::Activation", "activation", common::kActivationNames[static_cast<int>(p.activation)]);
+  spec.flag("torch", p.rounding == Rounding::torch);
+  spec.type("Sum", common::spec_type(sum_dtype(p)));
+  spec.type("Biased", common::spec_type(biased_dtype(p)));
+  spec.flag("bias_gradient", p.bias_gradient != DType::none);
+  spec.type("BiasGradient", common::spec_type(p.bias_gradient == DType::none ? f32 : p.bias_gradient));
+  spec.flag("multiplier_gradient", p.multiplier_gradient != DType::none);
+  spec.part(has_sums(p) ? "pointwise/gradient_sums.cuh" : "pointwise/gradients.cuh");
+}
+
+void launch(const Pointwise& p, const PointwiseArgs& a, const DeviceModel& model, const Config& config,
+            Launch& launch) {
+  const bool empty = p.rows == 0 || p.width == 0;
+  BackwardParams params{};
+  params.x = a.x.data;
+  params.y = a.y.data;
+  params.bias = a.bias.data;
+  params.gradient = a.gradient.data;
+  params.x_gradient = a.x_gradient.data;
+  params.y_gradient = a.y_gradient.data;
+  params.bias_gradient = a.bias_gradient.data;
+  params.multiplier_gradient = a.multiplier_gradient.data;
+  params.x_stride = stride(p, p.x_stride);
+  params.y_stride = stride(p, p.y_stride);
+  params.gradient_stride = stride(p, p.out_stride);
+  params.rows = p.rows;
+  params.width = static_cast<int>(p.width);
+  params.multiplier = a.multiplier;
+  params.alpha = common::alpha_or_default(static_cast<int>(p.activation), a.alpha);
+  if (has_sums(p)) {  // sums of nothing are zeros, which are written too
+    params.sums = rows::tile_sums(sums_of(p), a.workspace.data);
+    rows::launch_tiles(sums_of(p), launch);
+  } else {
+    params.slots = common::make_slots(empty ? 0 : static_cast<std::uint64_t>(p.rows),
+                                      empty ? 1 : static_cast<std::uint64_t>(row_slots(p, config)));
+    common::launch_slots(params.slots, static_cast<int>(in_flight(p, config)), config[kThreads], model, launch);
+  }
+  launch.set_params(params);
+}
+
+// An activation's derivative is within 2^-20, in fp32 within some units of 1; gradients and multipliers of tests are
+// below 4. Some numbers of two bytes in a sum are rounded the other way.
+Tolerance tolerance(const Pointwise& p, std::string_view operand) {
+  const common::ActivationRow& row = common::kActivationRows[static_cast<int>(p.activation)];
+  if (row.ulps == 0) return {};  // products and sums alone, in one order
+  const bool narrow = p.dtype != f32 || (p.rounding == Rounding::torch && biased_dtype(p) != f32);
+  const double unit = narrow ? 0x1p-6 : 0;
+  const auto of_sum = [&](std::int64_t count) {
+    return Tolerance{2, 64 * (unit * static_cast<double>(1 + count / 64) + static_cast<double>(1 + count) * 0x1p-20)};
+  };
+  if (operand == "bias_gradient") return of_sum(p.rows);
+  if (operand == "multiplier_gradient") return of_sum(p.rows * p.width);
+  return {narrow ? 2.0 : row.ulps + 4, 16 * (narrow ? 0x1p-20 : 0x1p-22)};
+}
+
+// Without large factors, whose product with the error of a derivative near 0 has no bound.
+void generate(const Pointwise& p, const Layout& layout, std::uint64_t seed, void* data) {
+  static constexpr double kSpecials[] = {0.0, -0.0, NAN, 1e-40, -6e-8};
+  const std::uint64_t rare = has_sums(p) ? 16384 : 16;
+  common::with_float(layout.dtype, [&](auto x) {
+    using T = decltype(x);
+    T* const out = static_cast<T*>(data);
+    parallel_for(
+        layout.span_bytes() / bytes(layout.dtype), std::int64_t{1} << 20, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) {
+            const std::uint64_t random = random_at(seed, static_cast<std::uint64_t>(i));
+            const double value = (random >> 44) % rare == 0 ? kSpecials[(random >> 8) % std::size(kSpecials)]
+                                                            : static_cast<double>(random >> 40) / (1 << 21) - 4;
+            out[i] = common::from_compute<T>(static_cast<common::ComputeOf<T>>(value));
+          }
+        });
+  });
+}
+
+}  // namespace quern::pointwise::backward

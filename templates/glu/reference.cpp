@@ -9,6 +9,7 @@
 #include "common/activation_reference.h"
 #include "common/host_types.h"
 #include "glu/quantized.h"
+#include "rows/sums_reference.h"
 
 namespace quern::glu {
 namespace {
@@ -187,96 +188,41 @@ class Reference {
   double nudge_ = 0;
 };
 
-float pairwise(const float (&x)[8]) { return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7])); }
+// ---- The sums of gradients
 
-// ---- The sums of gradients. A tile of rows is worked on by one thread of the host.
-
-// The sum of 256 numbers as a tree.
-float tree(std::vector<float> x) {
-  for (std::size_t n = x.size(); n > 1; n /= 2) {
-    for (std::size_t i = 0; i < n / 2; ++i) x[i] = x[2 * i] + x[2 * i + 1];
-  }
-  return x[0];
+// What each element gives to the sums; zeros in rows that do not count.
+std::vector<Parts> write_backward(const Glu& p, const Reference& reference) {
+  std::vector<Parts> made(static_cast<std::size_t>(all_rows(p) * p.width));
+  parallel_for(all_rows(p), 1 + (1 << 12) / std::max<std::int64_t>(1, p.width),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t row = begin; row < end; ++row) {
+                   for (std::int64_t c = 0; reference.counts(row) && c < p.width; ++c)
+                     made[static_cast<std::size_t>(row * p.width + c)] = reference.write_backward(row, c);
+                 }
+               });
+  return made;
 }
 
-class Summing {
- public:
-  Summing(const Glu& problem, const GluArgs& args, const Reference& reference)
-      : p_(problem),
-        a_(args),
-        reference_(reference),
-        tiles_(rows::sums_workspace(sums_of(problem)).tiles),
-        columns_(static_cast<std::size_t>(tiles_ * 2 * problem.width)) {}
-
-  void run() {
-    parallel_for(tiles_, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t tile = begin; tile < end; ++tile) run_tile(tile);
-    });
-    if (p_.bias_gradient == DType::none) return;
-    for (std::int64_t c = 0; c < p_.width; ++c) {
-      const Columns to = bias_columns(p_, c);
-      write_float(p_.bias_gradient, a_.bias_gradient.data, to.a, total(0, c));
-      write_float(p_.bias_gradient, a_.bias_gradient.data, to.g, total(1, c));
+void write_sums(const Glu& p, const GluArgs& a, const Reference& reference) {
+  const std::vector<Parts> made = write_backward(p, reference);
+  const auto at = [&](std::int64_t row, std::int64_t c) -> const Parts& {
+    return made[static_cast<std::size_t>(row * p.width + c)];
+  };
+  const auto write_columns = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t c = begin; c < end; ++c) {
+      const Columns to = bias_columns(p, c);
+      const auto of_a = [&](std::int64_t row) { return at(row, c).a; };
+      const auto of_g = [&](std::int64_t row) { return at(row, c).g; };
+      write_float(p.bias_gradient, a.bias_gradient.data, to.a, rows::column_sum(all_rows(p), of_a));
+      write_float(p.bias_gradient, a.bias_gradient.data, to.g, rows::column_sum(all_rows(p), of_g));
     }
+  };
+  if (p.bias_gradient != DType::none) parallel_for(p.width, 16, write_columns);
+  for (std::int64_t row = 0; has_scale_gradient(p) && row < all_rows(p); ++row) {
+    const auto product = [&](std::int64_t c) { return at(row, c).product; };
+    write_float(p.scale, a.scale_gradient.data, row, rows::row_sum(p.width, product));
   }
-
- private:
-  float& column_sum(std::int64_t tile, std::int64_t part, std::int64_t column) {
-    return columns_[static_cast<std::size_t>((tile * 2 + part) * p_.width + column)];
-  }
-
-  void run_tile(std::int64_t tile) {
-    constexpr int kParts = 8;  // of 16 rows
-    std::vector<float> sums(static_cast<std::size_t>(kParts * 2 * p_.width));
-    const auto at = [&](std::int64_t k, std::int64_t part, std::int64_t c) -> float& {
-      return sums[static_cast<std::size_t>((k * 2 + part) * p_.width + c)];
-    };
-    const std::int64_t first = tile * rows::kTileRows, end = std::min(all_rows(p_), first + rows::kTileRows);
-    for (std::int64_t row = first; row < end; ++row) {
-      std::vector<float> products(
-          static_cast<std::size_t>(rows::sums_workspace(sums_of(p_)).segments * rows::kTileColumns));
-      for (std::int64_t c = 0; reference_.counts(row) && c < p_.width; ++c) {
-        const Parts made = reference_.write_backward(row, c);
-        const std::int64_t part = (row - first) / 16;
-        at(part, 0, c) += made.a;
-        at(part, 1, c) += made.g;
-        products[static_cast<std::size_t>(c)] = made.product;
-      }
-      if (has_scale_gradient(p_)) write_float(p_.scale, a_.scale_gradient.data, row, row_total(products));
-    }
-    for (std::int64_t part = 0; part < 2; ++part) {
-      for (std::int64_t c = 0; c < p_.width; ++c) {
-        float parts[kParts];
-        for (std::int64_t k = 0; k < kParts; ++k) parts[k] = at(k, part, c);
-        column_sum(tile, part, c) = pairwise(parts);
-      }
-    }
-  }
-
-  static float row_total(const std::vector<float>& products) {
-    float sum = 0;
-    for (auto from = products.begin(); from != products.end(); from += rows::kTileColumns)
-      sum += tree(std::vector<float>(from, from + rows::kTileColumns));
-    return sum;
-  }
-
-  float total(std::int64_t part, std::int64_t column) {
-    float sum = 0;
-    for (std::int64_t chunk = 0; chunk < tiles_; chunk += rows::kChunkTiles) {
-      float of_chunk = 0;
-      for (std::int64_t t = chunk; t < std::min(tiles_, chunk + rows::kChunkTiles); ++t)
-        of_chunk += column_sum(t, part, column);
-      sum += of_chunk;
-    }
-    return sum;
-  }
-
-  const Glu& p_;
-  const GluArgs& a_;
-  const Reference& reference_;
-  std::int64_t tiles_;
-  std::vector<float> columns_;
-};
+}
 
 // A row of what is quantized, each number rounded to the type of x.
 std::vector<float> line_at(const Glu& p, const Reference& reference, std::int64_t row) {
@@ -346,7 +292,7 @@ bool is_same_everywhere(const Glu& one, const GluArgs& a) {
 void reference(const Glu& p, const GluArgs& a) {
   const Reference reference(p, a);
   if (is_quantized(p)) return quantize(p, a, reference);
-  if (has_sums(p)) return Summing(p, a, reference).run();
+  if (has_sums(p)) return write_sums(p, a, reference);
   parallel_for(all_rows(p), 1 + (1 << 14) / std::max<std::int64_t>(1, p.width),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t row = begin; row < end; ++row) {

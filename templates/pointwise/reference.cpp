@@ -133,9 +133,13 @@ void backward::reference(const Pointwise& p, const PointwiseArgs& a) {
   const Reference reference(p, a);
   const std::vector<float> made = write_gradients(p, reference);
   const auto of_x = [&](std::int64_t r, std::int64_t c) { return made[static_cast<std::size_t>(r * p.width + c)]; };
-  for (std::int64_t c = 0; p.bias_gradient != DType::none && c < p.width; ++c)
-    Reference::write(p.bias_gradient, a.bias_gradient, c,
-                     rows::column_sum(p.rows, [&](std::int64_t r) { return of_x(r, c); }));
+  const auto write_columns = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t c = begin; c < end; ++c) {
+      const float sum = rows::column_sum(p.rows, [&](std::int64_t r) { return of_x(r, c); });
+      Reference::write(p.bias_gradient, a.bias_gradient, c, sum);
+    }
+  };
+  if (p.bias_gradient != DType::none) parallel_for(p.width, 16, write_columns);
   if (p.multiplier_gradient == DType::none) return;
   const auto product = [&](std::int64_t r, std::int64_t c) { return of_x(r, c) * reference.y_at(r, c); };
   *static_cast<float*>(a.multiplier_gradient.data) = rows::total_sum(p.rows, p.width, product);

@@ -148,6 +148,24 @@ def triton_backward(activation, recompute):
 TRITON = ("silu", "gelu", "gelu_tanh")
 
 
+def quantized(activation, layout, clamped, scaling):
+    """To e4m3: with a given scale, one for each row, or for 128 numbers (fp32), or for 32 (a power of two)."""
+    forward = gated(activation, layout, clamped)
+    length = {"block128": 128, "mx": 32}.get(scaling)
+
+    def call(x, given):
+        out = forward(x).float()
+        if scaling == "tensor":
+            return [(out * (1 / given)).clamp(-448, 448).to(torch.float8_e4m3fn).view(torch.uint8)]
+        blocks = out if length is None else out.view(out.shape[0], -1, length)
+        scale = blocks.abs().amax(-1, keepdim=True).clamp(min=2**-126) / 448
+        if scaling == "mx":
+            scale = torch.exp2(torch.ceil(torch.log2(scale)))
+        return [(blocks / scale).to(torch.float8_e4m3fn).view(torch.uint8).view(out.shape), scale.squeeze(-1)]
+
+    return call
+
+
 def forward_peers(activation, layout, clamped):
     eager = gated(activation, layout, clamped)
     peers = {"torch eager": eager, "torch.compile": compiled(eager)}
@@ -167,12 +185,19 @@ def backward_peers(activation, layout, recompute, bias_gradient, scale):
 
 
 def glu(rows, width=4096, dtype="bf16", activation="silu", gating="product", layout="halves", recompute="none", bias="none",
-        bias_gradient="none", scale="none", **rest):
+        bias_gradient="none", scale="none", scaling="none", **rest):
     backward = only_pass(rest) == "backward"
     if layout not in ("halves", "swapped", "interleaved") or gating == "tanh":
         raise ValueError(f"layout={layout} gating={gating}")
     rows, width, kind = int(rows), int(width), TYPES[dtype]
     summed, scaled = bias_gradient != "none", scale != "none"
+    if scaling != "none":
+        if backward or bias != "none" or scaled:
+            raise ValueError(f"scaling={scaling} pass=backward, bias or scale")
+        nbytes = (2 * kind.itemsize + 1) * rows * width
+        operands = [(random(kind, rows, 2 * width), torch.full((), 0.01, device="cuda")) for _ in range(sets_for(nbytes))]
+        eager = quantized(activation, layout, gating == "clamped", scaling)
+        return {"torch eager": eager, "torch.compile": compiled(eager)}, operands, nbytes
     if not backward:
         if bias != "none" or scaled:
             raise ValueError("bias or scale")

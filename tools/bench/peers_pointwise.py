@@ -3,7 +3,7 @@ import torch
 import triton
 import triton.language as tl
 
-from peers_data import TYPES, compiled, random
+from peers_data import TYPES, compiled, only_pass, random
 from peers_timing import sets_for
 
 
@@ -50,10 +50,43 @@ def pointwise_peers(activation, multiply_add, bias):
     return peers
 
 
-def pointwise(rows, width=4096, dtype="bf16", op="bias_act", activation="relu", bias_spread="row"):
+def gradients(activation, multiply_add, bias, of_bias, of_multiplier):
+    """By autograd, as a training step has them; PyTorch's compiler fuses what it can."""
+    act = pointwise_eager(activation, multiply_add, bias)
+
+    def backward(x, y, b, gradient):
+        x = x.detach().requires_grad_()
+        y = y.detach().requires_grad_() if multiply_add else None
+        with torch.enable_grad():
+            out = act(x, y, b)
+        made = torch.autograd.grad(out, [x, y] if multiply_add else [x], gradient)
+        results = list(made)
+        if of_bias:
+            results.append(made[0].float().sum(0))
+        if of_multiplier:
+            results.append((made[0].float() * y.detach().float()).sum())
+        return results
+
+    return backward
+
+
+def pointwise_gradients(rows, width, kind, op, activation, bias, of_bias, of_multiplier):
+    multiply_add = op == "add_mul_act"
+    nbytes = (5 if multiply_add else 3) * rows * width * kind.itemsize
+    operands = [(random(kind, rows, width), random(kind, rows, width) if multiply_add else None, random(kind, width),
+                 random(kind, rows, width)) for _ in range(sets_for(nbytes))]
+    eager = gradients(activation, multiply_add, bias, of_bias, of_multiplier)
+    return {"torch eager": eager, "torch.compile": torch.compile(eager, dynamic=False)}, operands, nbytes
+
+
+def pointwise(rows, width=4096, dtype="bf16", op="bias_act", activation="relu", bias_spread="row", bias_gradient="none",
+              multiplier_gradient="none", **rest):
     rows, width, kind, multiply_add = int(rows), int(width), TYPES[dtype], op == "add_mul_act"
     if bias_spread not in ("row", "none"):
         raise ValueError(f"bias_spread={bias_spread}")
+    if only_pass(rest) == "backward":
+        return pointwise_gradients(rows, width, kind, op, activation, bias_spread == "row", bias_gradient != "none",
+                                   multiplier_gradient != "none")
     nbytes = (3 if multiply_add else 2) * rows * width * kind.itemsize
     operands = [(random(kind, rows, width), random(kind, rows, width) if multiply_add else None, random(kind, width))
                 for _ in range(sets_for(nbytes))]

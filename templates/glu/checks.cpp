@@ -49,7 +49,7 @@ constexpr double kMostFactor = 4 * 4 * 8;
 // Of a sum of `count` numbers. Some of those of two bytes are rounded the other way.
 double sum_slack(const Glu& p, std::int64_t count) {
   const double unit = p.dtype == f32 ? 0 : p.dtype == bf16 ? 0.5 : 0.0625;
-  return unit * static_cast<double>(1 + count / 64) +
+  return unit * (1 + static_cast<double>(count) / 64) +
          static_cast<double>(std::max<std::int64_t>(1, count)) * kMostFactor * 0x1p-20;
 }
 

@@ -13,7 +13,6 @@
 namespace quern {
 namespace {
 
-using common::ActivationRow;
 using namespace glu;
 
 constexpr std::int64_t kMostGroups = std::int64_t{1} << 16;

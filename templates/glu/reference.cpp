@@ -279,9 +279,8 @@ static bool rounds_alike(const Glu& p, float x, float y) {
 bool is_same_everywhere(const Glu& one, const GluArgs& a) {
   const Reference exact(one, a), low = exact.nudged(-1), high = exact.nudged(1);
   for (const Reference* other : {&low, &high}) {
-    if (!is_backward(one) || has_out(one)) {
-      if (!rounds_alike(one, rounded(one.dtype, exact.out(0, 0)), rounded(one.dtype, other->out(0, 0)))) return false;
-    }
+    const float out = rounded(one.dtype, exact.out(0, 0)), other_out = rounded(one.dtype, other->out(0, 0));
+    if (has_out(one) && !rounds_alike(one, out, other_out)) return false;
     if (!is_backward(one)) continue;
     const Parts made = exact.gradients(0, 0), other_made = other->gradients(0, 0);
     if (!rounds_alike(one, made.a, other_made.a) || !rounds_alike(one, made.g, other_made.g)) return false;

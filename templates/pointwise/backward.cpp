@@ -184,7 +184,7 @@ Tolerance tolerance(const Pointwise& p, std::string_view operand) {
   const bool narrow = p.dtype != f32 || (p.rounding == Rounding::torch && biased_dtype(p) != f32);
   const double unit = narrow ? 0x1p-6 : 0;
   const auto of_sum = [&](std::int64_t count) {
-    return Tolerance{2, 64 * (unit * static_cast<double>(1 + count / 64) + static_cast<double>(1 + count) * 0x1p-20)};
+    return Tolerance{2, 64 * (unit * (1 + static_cast<double>(count) / 64) + static_cast<double>(1 + count) * 0x1p-20)};
   };
   if (operand == "bias_gradient") return of_sum(p.rows);
   if (operand == "multiplier_gradient") return of_sum(p.rows * p.width);

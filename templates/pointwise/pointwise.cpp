@@ -184,8 +184,7 @@ struct PointwiseFamily {
       "pointwise rows=65536 width=4096 activation=identity bias_spread=none dtype=bf16",
       "pointwise rows=65536 width=4096 activation=gelu pass=backward",
       "pointwise rows=65536 width=4096 activation=gelu pass=backward bias_gradient=f32",
-      "pointwise rows=65536 width=4096 op=add_mul_act activation=silu pass=backward bias_gradient=f32 "
-      "multiplier_gradient=f32",
+      "pointwise rows=65536 op=add_mul_act activation=silu pass=backward bias_gradient=f32 multiplier_gradient=f32",
   };
   // Activations of models: widths mostly of whole sectors, and of any length.
   static constexpr const char* kDraws[] = {

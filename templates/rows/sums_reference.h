@@ -3,6 +3,7 @@
 #define QUERN_ROWS_SUMS_REFERENCE_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "rows/sums.cuh"
@@ -22,7 +23,7 @@ template <class Sum>
 float of_tile(std::int64_t first, std::int64_t end, const Sum& sixteen) {
   float sums[8] = {};
   for (int i = 0; i < 8; ++i) {
-    const std::int64_t begin = first + 16 * i;
+    const std::int64_t begin = first + std::int64_t{16} * i;
     if (begin < end) sums[i] = sixteen(begin, std::min(end, begin + 16));
   }
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
@@ -42,8 +43,8 @@ template <class Number>
 float tree_sum(std::int64_t first, std::int64_t columns, const Number& number) {
   float sums[kTileColumns] = {};
   for (std::int64_t c = first; c < std::min(columns, first + kTileColumns); ++c) sums[c - first] = number(c);
-  for (int n = kTileColumns; n > 1; n /= 2) {
-    for (int i = 0; i < n / 2; ++i) sums[i] = sums[2 * i] + sums[2 * i + 1];
+  for (std::size_t n = kTileColumns; n > 1; n /= 2) {
+    for (std::size_t i = 0; i < n / 2; ++i) sums[i] = sums[2 * i] + sums[2 * i + 1];
   }
   return sums[0];
 }

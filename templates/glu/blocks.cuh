@@ -46,10 +46,10 @@ QUERN_DEVICE float reciprocal_of(const Params& p, const BlockPlace& place, int f
 
 QUERN_DEVICE void quantize_out(const Params& p, const BlockPlace& place, Numbers& out) {
   round_numbers(place.at, out);
+  const float given = kGiven ? given_reciprocal(p) : 0.0f;
 #pragma unroll
   for (int i = 0; i < kElements; i += kRun) {
-    const float factor =
-        kGiven ? given_reciprocal(p) : reciprocal_of(p, place, i, place.at.column + i * kStep, out, nullptr);
+    const float factor = kGiven ? given : reciprocal_of(p, place, i, place.at.column + i * kStep, out, nullptr);
     multiply<kRun>(out, i, factor);
   }
   write<Element>(row_of<Element>(p.out, p.out_stride, place.at), place.at, out);
@@ -59,12 +59,13 @@ QUERN_DEVICE void quantize_out(const Params& p, const BlockPlace& place, Numbers
 QUERN_DEVICE void quantize_gradients(const Params& p, const BlockPlace& place, Gradients& made) {
   round_numbers(place.at, made.a);
   round_numbers(place.at, made.g);
+  const float given = kGiven ? given_reciprocal(p) : 0.0f;
 #pragma unroll
   for (int i = 0; i < kElements; i += kRun) {
     const Columns columns = columns_at<kLayout>(p, place.at.column + i * kStep);
     float of_a = 0, of_g = 0;
     if constexpr (kGiven) {
-      of_a = of_g = given_reciprocal(p);
+      of_a = of_g = given;
     } else if constexpr (kPairs) {
       of_a = of_g = reciprocal_of(p, place, i, columns.a, made.a, &made.g);
     } else {

@@ -75,7 +75,6 @@ std::string check(const Glu& p) {
     return "rounding=torch needs a bias and a scale of dtype, as other types are computed in f32: use "
            "rounding=single";
   if (std::string why = check_strides(p); !why.empty()) return why;
-  if (p.policy == ScalePolicy::te && p.mode != ScaleMode::rceil) return "policy=te has mode=rceil only";
   return check_scaling(p);
 }
 

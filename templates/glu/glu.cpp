@@ -267,22 +267,20 @@ struct GluFamily {
   static Config vectors(const Glu& p, const Target& target, const DeviceModel& model, bool* found) {
     // More elements backward take too many registers.
     const std::int64_t most = is_backward(p) ? kOfLane * size_of(p) * numbers_together(p) : 32;
-    const std::int64_t widest = std::min(common::widest_access(target), most);
-    for (std::int64_t vector = widest; vector >= 4; vector /= 2) {
+    Config best;
+    *found = false;
+    for (std::int64_t vector = std::min(common::widest_access(target), most); vector >= 4; vector /= 2) {
       const std::int64_t elements = vector / size_of(p) / numbers_together(p);
       if (elements < 2) break;
-      const bool narrower = !has_sums(p) && vector > 8 && has_few(p, model, elements);
-      if (narrower || !vectors_divide(p, elements) || !warp_has_blocks(p, target, config_for(kVectorForm, vector, 1)))
-        continue;
       const std::int64_t at_once = std::max<std::int64_t>(1, 8 / elements);
+      const bool one = has_few(p, model, 8) || p.scaling == GluScaling::row;
+      const Config config = config_for(kVectorForm, vector, has_sums(p) ? 2 : one ? 1 : at_once);
+      if (!vectors_divide(p, elements) || !warp_has_blocks(p, target, config)) continue;
+      best = config;
       *found = true;
-      return config_for(kVectorForm, vector,
-                        has_sums(p)                                            ? 2
-                        : has_few(p, model, 8) || p.scaling == GluScaling::row ? 1
-                                                                               : at_once);
+      if (has_sums(p) || vector <= 8 || !has_few(p, model, elements)) break;  // else narrower ones, if there are
     }
-    *found = false;
-    return {};
+    return best;
   }
 
   static Config elements(const Glu& p, const DeviceModel& model) {

@@ -54,6 +54,7 @@ std::string check_scaling(const Glu& p) {
     return {};
   }
   if (has_sums(p)) return "bias_gradient, and a scale in pass=backward, go with scaling=none";
+  if (p.policy == ScalePolicy::te && p.mode != ScaleMode::rceil) return "policy=te has mode=rceil only";
   if (std::string why = check_scales(p); !why.empty()) return why;
   return check_parts(p);
 }

@@ -14,7 +14,7 @@
 namespace quern::pointwise::backward {
 namespace {
 
-constexpr std::int64_t kMaxWidth = std::int64_t{1} << 30;
+constexpr std::int64_t kWidest = std::int64_t{1} << 29;
 constexpr std::int64_t kOfLane = rows::kTileColumns / 32;  // elements of a row that a thread has, where there are sums
 
 // Elements that a thread has at once, and how many of these are in flight. One by one, without sums, `unroll` of them.
@@ -41,7 +41,7 @@ Config config_for(Forms form, std::int64_t vector, std::int64_t unroll) {
   config[kForm] = form;
   config[kVector] = static_cast<std::int32_t>(vector);
   config[kUnroll] = static_cast<std::int32_t>(unroll);
-  config[kThreads] = 128;  // 256 with sums, see the parameter
+  config[kThreads] = 128;  // but rows::kTileThreads with sums, where the parameter does not apply
   config[kStoreStream] = 1;
   return config;
 }
@@ -74,6 +74,12 @@ Config elements(const Pointwise& p, const DeviceModel& model) {
   return config_for(kRagged, 16, unroll);
 }
 
+bool is_too_large(const Pointwise& p) {
+  const std::int64_t row = std::max({p.width, p.x_stride, p.y_stride, p.out_stride, std::int64_t{1}});
+  std::int64_t all = 0;
+  return __builtin_mul_overflow(row, std::max<std::int64_t>(1, p.rows), &all) || all > kMaxExtent;
+}
+
 }  // namespace
 
 Layout workspace_layout(const Pointwise& p) {
@@ -91,8 +97,9 @@ std::string check(const Pointwise& p) {
   if (p.bias_gradient != DType::none && p.bias_spread != Spread::row && p.bias_spread != Spread::none)
     return "bias_gradient is for bias_spread=row, or none where the bias was added before";
   if (p.multiplier_gradient != DType::none && !has_y(p)) return "multiplier_gradient is for op=add_mul_act";
-  if (p.width > kMaxWidth) return "width is too large: with pass=backward a row may have 2^30 elements";
-  for (const std::int64_t each : {p.x_stride, p.y_stride}) {
+  if (p.width > kWidest) return "width is too large: with pass=backward a row may have 2^29 elements";
+  if (is_too_large(p)) return "rows and width are too large: with pass=backward an operand may have 2^46 elements";
+  for (const std::int64_t each : {p.x_stride, has_y(p) ? p.y_stride : 0}) {
     if (each != 0 && each < p.width)
       return "x_stride and y_stride are of the gradients too, whose rows would overlap below width";
   }
@@ -181,7 +188,8 @@ void launch(const Pointwise& p, const PointwiseArgs& a, const DeviceModel& model
 Tolerance tolerance(const Pointwise& p, std::string_view operand) {
   const common::ActivationRow& row = common::kActivationRows[static_cast<int>(p.activation)];
   if (row.ulps == 0) return {};  // products and sums alone, in one order
-  const bool narrow = p.dtype != f32 || (p.rounding == Rounding::torch && biased_dtype(p) != f32);
+  const bool wide = p.dtype == f32 || (has_y(p) && y_dtype(p) == f32);
+  const bool narrow = !wide || (p.rounding == Rounding::torch && biased_dtype(p) != f32);
   const double unit = narrow ? 0x1p-6 : 0;
   const auto of_sum = [&](std::int64_t count) {
     return Tolerance{2, 64 * (unit * (1 + static_cast<double>(count) / 64) + static_cast<double>(1 + count) * 0x1p-20)};

@@ -15,8 +15,11 @@ using KernelParams = BackwardParams;
 using X = spec::X;
 using Y = spec::Y;
 using Bias = spec::Bias;
-constexpr bool kHasBias = spec::bias_spread != Spread::none;
-constexpr bool kBiasIsOne = spec::bias_spread == Spread::column || spec::bias_spread == Spread::scalar;
+// The derivative of identity has no argument.
+constexpr bool kHasArgument = spec::activation != Activation::identity;
+constexpr bool kReadsY = spec::has_y && (kHasArgument || spec::multiplier_gradient);
+constexpr bool kHasBias = kHasArgument && spec::bias_spread != Spread::none;
+constexpr bool kBiasIsOne = kHasBias && (spec::bias_spread == Spread::column || spec::bias_spread == Spread::scalar);
 
 // The bias of a thread's elements: a number each, or one for all of them.
 struct BiasBits {
@@ -29,7 +32,8 @@ QUERN_DEVICE BiasBits read_bias(const KernelParams& p, const Span& at) {
   if constexpr (kBiasIsOne)
     bits.one = load_if<sizeof(Bias)>(at.has(0), bias + (spec::bias_spread == Spread::column ? at.row : 0));
   else if constexpr (kHasBias)
-    bits.each.read(spec::bias_spread == Spread::full ? row_of<Bias>(p.bias, p.width, at) : bias, at);
+    bits.each.template read<LoadHint::plain>(
+        spec::bias_spread == Spread::full ? row_of<Bias>(p.bias, p.width, at) : bias, at);
   return bits;
 }
 
@@ -40,8 +44,8 @@ struct Inputs {
 };
 
 QUERN_DEVICE void read(const KernelParams& p, const Span& at, Inputs& o) {
-  o.x.read(row_of<X>(p.x, p.x_stride, at), at);
-  if constexpr (spec::has_y) o.y.read(row_of<Y>(p.y, p.y_stride, at), at);
+  if constexpr (kHasArgument) o.x.read(row_of<X>(p.x, p.x_stride, at), at);
+  if constexpr (kReadsY) o.y.read(row_of<Y>(p.y, p.y_stride, at), at);
   o.gradient.read(row_of<spec::Output>(p.gradient, p.gradient_stride, at), at);
 }
 
@@ -67,7 +71,8 @@ QUERN_DEVICE float argument(const KernelParams& p, float x, float y, float bias)
 
 template <bool Torch>
 struct RoundingHere {
-  using Type = RoundingOf<sizeof(X)>::Type;
+  // Exact enough for the wider of x and y.
+  using Type = RoundingOf<(spec::has_y && sizeof(Y) > sizeof(X) ? sizeof(Y) : sizeof(X))>::Type;
 };
 template <>
 struct RoundingHere<true> {
@@ -81,16 +86,17 @@ QUERN_DEVICE float gradient_of_y(const KernelParams& p, float of_sum) {
 }
 
 QUERN_DEVICE void make_gradients(const KernelParams& p, const Inputs& o, const BiasBits& bits, Gradients& made) {
-  Numbers x, y = {}, bias = {}, gradient;
-  o.x.values(x);
-  if constexpr (spec::has_y) o.y.values(y);
+  Numbers x = {}, y = {}, bias = {}, gradient;
+  if constexpr (kHasArgument) o.x.values(x);
+  if constexpr (kReadsY) o.y.values(y);
   if constexpr (kHasBias && !kBiasIsOne) bits.each.values(bias);
   o.gradient.values(gradient);
 #pragma unroll
   for (int i = 0; i < kElements; ++i) {
     if constexpr (kBiasIsOne) bias[i] = to_compute(bit_cast<Bias>(bits.one));
-    const float z = argument(p, x[i], y[i], bias[i]);
-    const float of_z = activate_gradient<spec::activation>(z, p.alpha, gradient[i], Round());
+    const float z = kHasArgument ? argument(p, x[i], y[i], bias[i]) : 0.0f;
+    const float of_out = spec::torch ? round_to<spec::Biased>(gradient[i]) : gradient[i];
+    const float of_z = activate_gradient<spec::activation>(z, p.alpha, of_out, Round());
     made.x[i] = round_to<X>(of_z);
     made.y[i] = gradient_of_y(p, of_z);
     made.products[i] = made.x[i] * y[i];

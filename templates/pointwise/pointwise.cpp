@@ -160,11 +160,13 @@ struct PointwiseFamily {
        applies<is_persistent>},
   };
   static constexpr Constraint kConstraints[] = {
-      {"form 0 needs a width and strides that a slot divides; form 1 packed operands and no full bias",
+      {"form 0 needs a width and strides that a slot divides; form 1 packed operands, no full bias and pass=forward",
        holds<form_fits>},
       {"32-byte accesses exist on sm_100 and sm_103 only", holds<vector_exists>},
       {"a row must have fewer than 2^30 slots", holds<row_has_few_slots>},
-      {"elements a slot times unroll must be at most 32, to fit the registers", holds<registers_suffice>},
+      {"elements a slot times unroll must be at most 32, to fit the registers; backward 16, and with sums unroll at "
+       "most 2",
+       holds<registers_suffice>},
       {"blocks_per_sm blocks must fit a multiprocessor's threads", holds<blocks_are_resident>},
   };
   static constexpr const char* kBenchCases[] = {
@@ -201,7 +203,8 @@ struct PointwiseFamily {
 
   static std::string check(const Pointwise& p) {
     if (p.width > kMaxWidth) return "width is too large: a row may have 2^31 elements; say the same with more rows";
-    if (p.out_stride != 0 && p.out_stride < p.width) return "out_stride is below width, so rows of out would overlap";
+    if (!is_backward(p) && p.out_stride != 0 && p.out_stride < p.width)
+      return "out_stride is below width, so rows of out would overlap";
     return backward::check(p);
   }
 

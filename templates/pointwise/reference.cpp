@@ -42,7 +42,8 @@ class Reference {
   float write_gradients(std::int64_t r, std::int64_t c) const {
     const ActivationRow& row = kActivationRows[static_cast<int>(p_.activation)];
     const float z = pre_activation(r, c), slope = row.derivative(z, alpha_);
-    const float gradient = at(a_.gradient, out_dtype(p_), Spread::full, stride(p_, p_.out_stride), r, c);
+    const float of_out = at(a_.gradient, out_dtype(p_), Spread::full, stride(p_, p_.out_stride), r, c);
+    const float gradient = p_.rounding == Rounding::torch ? rounded(biased_dtype(p_), of_out) : of_out;
     const bool zero = slope == 0 && common::selects_zero(static_cast<common::Activation>(p_.activation));
     const bool torch = p_.rounding == Rounding::torch;
     const float product = zero ? 0 : gradient * slope;

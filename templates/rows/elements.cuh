@@ -60,8 +60,9 @@ QUERN_DEVICE void write_bits(bool wanted, void* to, const Vector<Bytes>& bits) {
 template <class T, bool Vectors = spec::vectors>
 struct Single {
   Vector<kElements* static_cast<int>(sizeof(T))> bits;
+  template <LoadHint H = kLoad>
   QUERN_DEVICE void read(const T* row, const Span& at) {
-    bits = read_bits<kElements* static_cast<int>(sizeof(T)), kLoad>(at.has(0), row + at.column);
+    bits = read_bits<kElements* static_cast<int>(sizeof(T)), H>(at.has(0), row + at.column);
   }
   QUERN_DEVICE void values(Numbers& out) const { unpack<T, kElements>(bits, out); }
 };
@@ -69,9 +70,10 @@ struct Single {
 template <class T>
 struct Single<T, false> {
   Vector<sizeof(T)> bits[kElements];
+  template <LoadHint H = kLoad>
   QUERN_DEVICE void read(const T* row, const Span& at) {
 #pragma unroll
-    for (int i = 0; i < kElements; ++i) bits[i] = load_if<sizeof(T), kLoad>(at.has(i), row + at.column + i * kStep);
+    for (int i = 0; i < kElements; ++i) bits[i] = load_if<sizeof(T), H>(at.has(i), row + at.column + i * kStep);
   }
   QUERN_DEVICE void values(Numbers& out) const {
 #pragma unroll

@@ -67,6 +67,20 @@ TEST_F(GluOnDevice, EveryConfigHasTheSameBits) {
   }
 }
 
+TEST_F(GluOnDevice, SoHaveGradientsOfPointwise) {
+  for (const char* rest : {"activation=gelu op=add_mul_act", "activation=silu bias_gradient=f32",
+                           "op=add_mul_act activation=mish bias_gradient=f32 multiplier_gradient=f32"}) {
+    const HostOperands host = generated(cat("pointwise rows=300 width=640 pass=backward ", rest));
+    const HostOperands first = run(host);
+    for (const char* config :
+         {"form=0,vector=8,unroll=1", "form=0,vector=16,unroll=1", "form=2,unroll=1", "form=2,unroll=2"}) {
+      const HostOperands other = run(host, config);
+      for (const char* name : {"x_gradient", "y_gradient", "bias_gradient", "multiplier_gradient", "workspace"})
+        EXPECT_EQ(text_of(other, name), text_of(first, name)) << rest << " " << config << " " << name;
+    }
+  }
+}
+
 // Of an activation whose last bits differ between devices, here between what is stored and what is quantized.
 TEST_F(GluOnDevice, QuantizedResultsAreThoseOfTwoLaunches) {
   for (const char* rest : {"", "activation=gelu layout=interleaved", "activation=gelu_tanh dtype=f16 gating=clamped",

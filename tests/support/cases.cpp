@@ -304,6 +304,15 @@ void pointwise_gradients(std::vector<Case>& cases) {
   }
   cases.push_back({pointwise(40, 3000, "pass=backward activation=relu op=add_mul_act multiplier_gradient=f32")});
   cases.push_back({pointwise(9000, 300, "pass=backward activation=relu op=add_mul_act multiplier_gradient=f32")});
+  for (const char* mix :
+       {"dtype=f16 out_dtype=f32", "dtype=bf16 y_dtype=f32", "dtype=f32 out_dtype=bf16 y_dtype=f16"}) {
+    for (const char* act : {"leaky_relu", "gelu", "identity"})
+      cases.push_back(
+          {pointwise(37, 96, cat("pass=backward op=add_mul_act rounding=torch activation=", act, " ", mix))});
+  }
+  for (Case& c : cases) {  // one whose products are rounded
+    if (c.problem.find("pass=backward") != std::string::npos) c.multiplier = 0.7F;
+  }
 }
 
 std::vector<Case> pointwise_cases() {

@@ -176,6 +176,10 @@ void quantized_glus(std::vector<Case>& cases) {
       for (const int rows : {0, 1, 129}) cases.push_back({glu(rows, 32, cat(rest, "activation=relu"))});
       cases.push_back({glu(9, 0, cat(rest, "activation=relu"))});
       cases.push_back({glu(40, 64, cat(rest, "activation=relu groups=3 counts=i32"))});
+      if (layout != "layout=split")
+        cases.push_back({glu(40, 256,
+                             cat(rest, "activation=relu groups=3 counts=i64 pass=backward",
+                                 layout == "layout=blocks" ? " block=128" : ""))});
       cases.push_back({glu(40, 96, cat(rest, "activation=relu out_stride=112"))});
       cases.push_back({glu(12, 33, cat(rest, "activation=relu", layout == "layout=blocks" ? " block=3" : ""))});
     }

@@ -81,6 +81,7 @@ TEST(GluPlaces, AreWhereTheLayoutPutsThem) {
 TEST(GluProblem, RefusesWhatAScalingDoesNotHave) {
   EXPECT_TRUE(has(glu_refusal("element=e5m2"), "are for a scaling"));
   EXPECT_TRUE(has(glu_refusal("scale_layout=blocked"), "are for a scaling"));
+  EXPECT_TRUE(has(glu_refusal("policy=te mode=floor"), "are for a scaling"));
   EXPECT_TRUE(has(glu_refusal("scaling=mx mode=exact"), "mode=exact is for fp32 scales"));
   EXPECT_TRUE(has(glu_refusal("scaling=mx policy=te mode=floor"), "policy=te has mode=rceil only"));
   EXPECT_TRUE(has(glu_refusal("scaling=row policy=te"), "policy=te goes with scaling=mx"));
@@ -172,6 +173,10 @@ TEST(GluVariants, TakeVectorsThatDivideRowsAndThenAnyAddress) {
 TEST(GluVariants, HaveNarrowAccessesWhereThereIsLittleToDo) {
   EXPECT_EQ(summary("glu rows=16 width=4096"), "vector:8:8 element:16:1");
   EXPECT_EQ(summary("glu rows=1600 width=4096"), "vector:16:16 element:16:1");
+  EXPECT_EQ(summary("glu rows=16 width=4096 dtype=f32 scaling=block128"), "vector:16:16 element:16:1")
+      << "of 8 bytes a block would have 64 lanes";
+  EXPECT_EQ(summary("glu rows=16 width=4096 dtype=f32 layout=interleaved"), "vector:16:16 element:16:1")
+      << "of 8 bytes there would be one element";
 }
 
 Launch glu_launch(const std::string& fields, std::size_t variant = 0) {

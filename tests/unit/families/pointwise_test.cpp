@@ -258,8 +258,28 @@ TEST(PointwiseBackward, RefusesWhatItHasNoGradientOf) {
   EXPECT_TRUE(test::has(refused("bias_spread=column bias_gradient=f32"), "bias_gradient is for bias_spread=row"));
   EXPECT_TRUE(test::has(refused("multiplier_gradient=f32"), "multiplier_gradient is for op=add_mul_act"));
   EXPECT_TRUE(test::has(refused("width=64 x_stride=63"), "would overlap below width"));
-  EXPECT_TRUE(test::has(refused("width=1073741825"), "width is too large"));
+  EXPECT_TRUE(test::has(refused("width=536870913"), "width is too large"));
+  EXPECT_TRUE(test::has(refused("rows=70368744177664 width=64"), "2^46 elements"));
+  EXPECT_EQ(refused("width=64 out_stride=10"), "") << "of an input";
+  EXPECT_EQ(refused("width=64 y_stride=10"), "") << "there is no y";
   EXPECT_TRUE(test::has(test::refusal("pointwise bias_gradient=f32"), "are for pass=backward"));
+}
+
+// Found in review: the gradient of the conversion to out was left out.
+TEST(PointwiseBackward, RoundsTheGradientToTheTypeOfZInEagerMode) {
+  const AnyProblem p = test::problem(
+      "pointwise rows=1 width=1 dtype=f16 out_dtype=f32 bias_spread=none activation=leaky_relu rounding=torch "
+      "pass=backward");
+  const std::uint16_t x = 0xbc00;  // -1
+  const float gradient = 1 + 0x1p-11F;
+  std::uint16_t made = 0;
+  PointwiseArgs args;
+  args.x = &x;
+  args.gradient = &gradient;
+  args.x_gradient = &made;
+  args.alpha = 0.75F;
+  p.family().reference(p.data(), &args);
+  EXPECT_EQ(made, 0x3a00) << "0.75: out had the type of z before it was stored";
 }
 
 TEST(PointwiseBackward, OperandsFollowFromTheProblem) {

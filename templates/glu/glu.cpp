@@ -262,8 +262,8 @@ struct GluFamily {
     return p.rows != kOpen && all_rows(p) * p.width / elements < std::int64_t{512} * model.multiprocessors;
   }
 
-  // The widest vectors that divide the rows; narrower ones where few rows would leave threads idle. Narrow ones have
-  // several in flight. 0: no vector of two elements does.
+  // The widest vectors of two elements or more that divide the rows, several narrow ones in flight; where few rows
+  // would leave threads idle, narrower ones. `found`: whether there are any.
   static Config vectors(const Glu& p, const Target& target, const DeviceModel& model, bool* found) {
     // More elements backward take too many registers.
     const std::int64_t most = is_backward(p) ? kOfLane * size_of(p) * numbers_together(p) : 32;

@@ -97,8 +97,7 @@ TEST_F(RuntimeRecords, WhatIsShippedDecidesWithoutAnyFile) {
     // One of pointwise awaits a sweep of its own size, and its gradients do. The newest families were not swept yet.
     const bool never = std::string_view(family->name).starts_with("moe_") || family == &ChunkSort::family() ||
                        family == &IndexSort::family() || family == &Concat::family() || family == &Scatter::family() ||
-                       family == &MultiRowPad::family() || family == &Rope::family() ||
-                       family == &Glu::family();
+                       family == &MultiRowPad::family() || family == &Rope::family() || family == &Glu::family();
     const int without = family == &Pointwise::family() ? 4 : never ? family->bench_cases.count : 0;
     EXPECT_EQ(runtime.state().records.count(*family), static_cast<std::size_t>(family->bench_cases.count - without))
         << family->name;

@@ -182,7 +182,9 @@ TEST(GluVariants, HaveNarrowAccessesWhereThereIsLittleToDo) {
 Launch glu_launch(const std::string& fields, std::size_t variant = 0) {
   const AnyProblem p = test::problem("glu " + fields);
   Launch launch;
-  const GluArgs args;
+  unsigned workspace = 0;  // only its address is used
+  GluArgs args;
+  args.workspace = &workspace;
   test::step_of(p).launch(p.data(), &args, generic_model(90), test::variants_of(p).at(variant).config, launch);
   return launch;
 }

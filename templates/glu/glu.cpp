@@ -408,8 +408,7 @@ struct GluFamily {
 
   // Sums of nothing are zeros, which are written too.
   static void launch_tiles(const Glu& p, const Args& a, glu::Params& params, Launch& launch) {
-    params.sums = rows::tile_sums(sums_of(p), a.workspace.data);
-    rows::launch_tiles(sums_of(p), launch);
+    params.sums = rows::launch_tiles(sums_of(p), a.workspace.data, launch);
     launch.empty = all_rows(p) == 0 && p.width == 0;
   }
 

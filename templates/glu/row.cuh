@@ -12,37 +12,33 @@ struct WarpMaxima {
   QUERN_DEVICE float get(int warp) const { return bit_cast<float>(SharedWords(0).get(static_cast<u32>(warp))); }
 };
 
-struct Results {
-  Gradients made;  // forward: out alone
-};
-
-QUERN_DEVICE void make(const Params& p, const Span& at, Results& results) {
+QUERN_DEVICE void make(const Params& p, const Span& at, Gradients& made) {
   Operands operands;
   read(p, at, operands);
   const BiasBits bias = read_bias(p, at);
   if constexpr (spec::backward) {
-    make_gradients(p, operands, bias, results.made);
-    round_numbers(at, results.made.a);
-    round_numbers(at, results.made.g);
+    make_gradients(p, operands, bias, made);
+    round_numbers(at, made.a);
+    round_numbers(at, made.g);
   } else {
-    make_out(p, operands, bias, results.made.out);
-    round_numbers(at, results.made.out);
+    make_out(p, operands, bias, made.out);
+    round_numbers(at, made.out);
   }
 }
 
-QUERN_DEVICE u32 magnitude_of(const Results& results) {
-  if constexpr (!spec::backward) return magnitude_of<kElements>(results.made.out, 0);
-  return larger(magnitude_of<kElements>(results.made.a, 0), magnitude_of<kElements>(results.made.g, 0));
+QUERN_DEVICE u32 magnitude_of(const Gradients& made) {
+  if constexpr (!spec::backward) return magnitude_of<kElements>(made.out, 0);
+  return larger(magnitude_of<kElements>(made.a, 0), magnitude_of<kElements>(made.g, 0));
 }
 
-QUERN_DEVICE void write_scaled(const Params& p, const Span& at, Results& results, float factor) {
+QUERN_DEVICE void write_scaled(const Params& p, const Span& at, Gradients& made, float factor) {
   if constexpr (spec::backward) {
-    multiply<kElements>(results.made.a, 0, factor);
-    multiply<kElements>(results.made.g, 0, factor);
-    write_gradients<Element>(p, at, results.made);
+    multiply<kElements>(made.a, 0, factor);
+    multiply<kElements>(made.g, 0, factor);
+    write_gradients<Element>(p, at, made);
   } else {
-    multiply<kElements>(results.made.out, 0, factor);
-    write<Element>(row_of<Element>(p.out, p.out_stride, at), at, results.made.out);
+    multiply<kElements>(made.out, 0, factor);
+    write<Element>(row_of<Element>(p.out, p.out_stride, at), at, made.out);
   }
 }
 
@@ -57,16 +53,16 @@ QUERN_DEVICE void for_places(const Params& p, i64 row, const Body& body) {
 QUERN_DEVICE void run_row(const Params& p, i64 row) {
   u32 m = 0;
   for_places(p, row, [&](const Span& at) {
-    Results results;
-    make(p, at, results);
-    m = larger(m, magnitude_of(results));
+    Gradients made;  // forward: out alone
+    make(p, at, made);
+    m = larger(m, magnitude_of(made));
   });
   WarpMaxima maxima;
   const u32 scale = Scaling::stored(bit_cast<u32>(block_max<spec::max_threads / 32>(bit_cast<float>(m), maxima)));
   for_places(p, row, [&](const Span& at) {
-    Results results;
-    make(p, at, results);
-    write_scaled(p, at, results, Scaling::reciprocal(scale));
+    Gradients made;  // forward: out alone
+    make(p, at, made);
+    write_scaled(p, at, made, Scaling::reciprocal(scale));
   });
   if (threadIdx.x == 0) write_scale(p, row, scale);
 }

@@ -173,8 +173,7 @@ void launch(const Pointwise& p, const PointwiseArgs& a, const DeviceModel& model
   params.multiplier = a.multiplier;
   params.alpha = common::alpha_or_default(static_cast<int>(p.activation), a.alpha);
   if (has_sums(p)) {  // sums of nothing are zeros, which are written too
-    params.sums = rows::tile_sums(sums_of(p), a.workspace.data);
-    rows::launch_tiles(sums_of(p), launch);
+    params.sums = rows::launch_tiles(sums_of(p), a.workspace.data, launch);
   } else {
     params.slots = common::make_slots(empty ? 0 : static_cast<std::uint64_t>(p.rows),
                                       empty ? 1 : static_cast<std::uint64_t>(row_slots(p, config)));

@@ -19,7 +19,7 @@ struct SumsOf {
   bool total;
 };
 
-// Offsets of TileSums in the workspace, in words. Rows that nobody has are one tile too, whose sums are zeros.
+// Offsets of TileSums in the workspace, in words. A matrix of zero rows has one tile, whose sums are zeros.
 struct SumsWorkspace {
   std::int64_t tiles;
   std::int64_t segments;
@@ -55,8 +55,13 @@ inline std::uint32_t sums_shared_bytes(const SumsOf& s) {
   return static_cast<std::uint32_t>(kWarps * s.parts * kTileColumns * 4 + (s.total ? kWarps * 4 : 0));
 }
 
-inline TileSums tile_sums(const SumsOf& s, void* workspace) {
+// A block for each tile, and the kernel's parameter; more blocks than a grid has are refused by the caller.
+inline TileSums launch_tiles(const SumsOf& s, void* workspace, Launch& launch) {
+  constexpr std::int64_t kMostBlocks = std::int64_t{1} << 31;
   const SumsWorkspace w = sums_workspace(s);
+  launch.block[0] = kTileThreads;
+  launch.shared_bytes = sums_shared_bytes(s);
+  launch.grid[0] = w.tiles >= kMostBlocks / w.segments ? ~0U : static_cast<std::uint32_t>(w.tiles * w.segments);
   auto* const words = static_cast<unsigned*>(workspace);
   return {words,
           words + w.chunk_sums,
@@ -66,15 +71,6 @@ inline TileSums tile_sums(const SumsOf& s, void* workspace) {
           words + w.total,
           static_cast<unsigned>(w.segments),
           common::make_divisor32(static_cast<std::uint64_t>(w.segments))};
-}
-
-// A block for each tile; more than a grid has are refused by the caller.
-inline void launch_tiles(const SumsOf& s, Launch& launch) {
-  constexpr std::int64_t kMostBlocks = std::int64_t{1} << 31;
-  const SumsWorkspace w = sums_workspace(s);
-  launch.block[0] = kTileThreads;
-  launch.shared_bytes = sums_shared_bytes(s);
-  launch.grid[0] = w.tiles >= kMostBlocks / w.segments ? ~0U : static_cast<std::uint32_t>(w.tiles * w.segments);
 }
 
 }  // namespace quern::rows

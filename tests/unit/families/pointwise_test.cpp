@@ -261,7 +261,7 @@ TEST(PointwiseBackward, RefusesWhatItHasNoGradientOf) {
   EXPECT_TRUE(test::has(refused("width=536870913"), "width is too large"));
   EXPECT_TRUE(test::has(refused("rows=70368744177664 width=64"), "2^46 elements"));
   EXPECT_EQ(refused("width=64 out_stride=10"), "") << "of an input";
-  EXPECT_EQ(refused("width=64 y_stride=10"), "") << "there is no y";
+  EXPECT_EQ(refused("width=64 y_stride=10"), "") << "bias_act reads no y";
   EXPECT_TRUE(test::has(test::refusal("pointwise bias_gradient=f32"), "are for pass=backward"));
 }
 

@@ -104,6 +104,20 @@ inline double read_float(DType type, const void* data, std::int64_t at) {
                     [&](auto x) { return static_cast<double>(to_compute(static_cast<const decltype(x)*>(data)[at])); });
 }
 
+// Rounds to the nearest number of the type.
+inline void write_float(DType type, void* data, std::int64_t at, double value) {
+  with_float(type, [&](auto x) {
+    using T = decltype(x);
+    static_cast<T*>(data)[at] = from_compute<T>(static_cast<ComputeOf<T>>(value));
+  });
+}
+inline float round_float(DType type, double value) {
+  return with_float(type, [&](auto x) {
+    using T = decltype(x);
+    return static_cast<float>(to_compute(from_compute<T>(static_cast<ComputeOf<T>>(value))));
+  });
+}
+
 }  // namespace quern::common
 
 #endif  // QUERN_COMMON_HOST_TYPES_H_

@@ -14,6 +14,8 @@
 namespace quern::glu {
 namespace {
 
+using common::write_float;
+
 constexpr double kSpecials[] = {0.0, -0.0, NAN, 1e-40, -6e-8, HUGE_VAL, -HUGE_VAL};
 
 // How many of these an operand has. Beside a denormal factor no argument has results without a doubt, which those of
@@ -46,13 +48,6 @@ double number_at(const Glu& p, std::uint64_t seed, std::int64_t index, bool argu
   return number(p, random_at(seed, static_cast<std::uint64_t>(index)), argument) * magnitude(p, seed, index, argument);
 }
 
-void write_number(DType type, void* data, std::int64_t at, double value) {
-  common::with_float(type, [&](auto x) {
-    using T = decltype(x);
-    static_cast<T*>(data)[at] = common::from_compute<T>(static_cast<common::ComputeOf<T>>(value));
-  });
-}
-
 // Which columns of a row of x are arguments of the activation.
 std::vector<bool> arguments(const Glu& p) {
   std::vector<bool> columns(static_cast<std::size_t>(std::max(x_stride(p), row_elements(p))));
@@ -68,7 +63,7 @@ void generate_numbers(const Glu& p, bool of_x, const Layout& layout, std::uint64
   parallel_for(
       layout.span_bytes() / bytes(layout.dtype), std::int64_t{1} << 16, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i)
-          write_number(layout.dtype, data, i, number_at(p, seed, i, is_argument[static_cast<std::size_t>(i % row)]));
+          write_float(layout.dtype, data, i, number_at(p, seed, i, is_argument[static_cast<std::size_t>(i % row)]));
       });
 }
 
@@ -95,11 +90,11 @@ class OneElement {
     if (p.scale != DType::none) args_.scale = put(scale_, p.scale, kScaleSeed, row);
     if (p.bias == DType::none) return;
     args_.bias = put(bias_, p.bias, kBiasSeed, of_bias.a);
-    write_number(p.bias, &bias_, 1, number_at(p, seed_ + kBiasSeed, of_bias.g, false));
+    write_float(p.bias, &bias_, 1, number_at(p, seed_ + kBiasSeed, of_bias.g, false));
   }
 
   bool takes(double a) {
-    write_number(p_.dtype, &a_, 0, a);
+    write_float(p_.dtype, &a_, 0, a);
     return is_same_everywhere(one_, args_);
   }
 
@@ -108,7 +103,7 @@ class OneElement {
   enum Seeds : std::uint64_t { kXSeed = 0, kGateSeed = 1, kBiasSeed = 2, kScaleSeed = 3, kGradientSeed = 5 };
 
   const void* put(double& to, DType type, std::uint64_t operand, std::int64_t index) const {
-    write_number(type, &to, 0, number_at(p_, seed_ + operand, index, false));
+    write_float(type, &to, 0, number_at(p_, seed_ + operand, index, false));
     return &to;
   }
 
@@ -132,7 +127,7 @@ void generate_arguments(const Glu& p, std::uint64_t seed, void* x) {
                      double a = number_at(p, seed, at, true);
                      for (std::uint64_t turn = 1; !element.takes(a) && turn <= kTurns; ++turn)
                        a = turn == kTurns ? 0 : number_at(p, seed + turn * 1000003, at, true);
-                     write_number(p.dtype, x, at, a);
+                     write_float(p.dtype, x, at, a);
                    }
                  }
                });

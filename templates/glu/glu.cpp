@@ -9,6 +9,7 @@
 #include "glu/data.h"
 #include "glu/quantized.h"
 #include "quern_embedded/glu.h"
+#include "rows/elements.h"
 
 namespace quern {
 namespace {
@@ -53,11 +54,8 @@ std::int64_t slots_in_flight(const Glu& p, const Config& c) {
   return c[kForm] == kElementForm && !has_sums(p) ? 1 : c[kUnroll];
 }
 
-// Of a row: where slots are elements, whole warps of them.
 std::int64_t row_slots(const Glu& p, const Config& c) {
-  const std::int64_t elements = slot_elements(p, c);
-  if (c[kForm] == kVectorForm) return columns_to_do(p) / elements;
-  return 32 * common::divide_up(columns_to_do(p), 32 * elements);
+  return rows::slots_of_row(columns_to_do(p), slot_elements(p, c), c[kForm] == kVectorForm);
 }
 
 bool vectors_divide(const Glu& p, std::int64_t elements) {
@@ -257,10 +255,8 @@ struct GluFamily {
     return config;
   }
 
-  // The fewest threads of a multiprocessor that keep its memory busy with one access each.
-  static bool has_few(const Glu& p, const DeviceModel& model, std::int64_t elements) {
-    return p.rows != kOpen && all_rows(p) * p.width / elements < std::int64_t{512} * model.multiprocessors;
-  }
+  // Open rows are many.
+  static std::int64_t all_elements(const Glu& p) { return p.rows == kOpen ? kMaxExtent : all_rows(p) * p.width; }
 
   // The widest vectors of two elements or more that divide the rows, several narrow ones in flight; where few rows
   // would leave threads idle, narrower ones. `found`: whether there are any.
@@ -273,21 +269,21 @@ struct GluFamily {
       const std::int64_t elements = vector / size_of(p) / numbers_together(p);
       if (elements < 2) break;
       const std::int64_t at_once = std::max<std::int64_t>(1, 8 / elements);
-      const bool one = has_few(p, model, 8) || p.scaling == GluScaling::row;
+      const bool one = rows::is_small(all_elements(p) / 8, model) || p.scaling == GluScaling::row;
       const Config config = config_for(kVectorForm, vector, has_sums(p) ? 2 : one ? 1 : at_once);
       if (!vectors_divide(p, elements) || !warp_has_blocks(p, target, config)) continue;
       best = config;
       *found = true;
-      if (has_sums(p) || vector <= 8 || !has_few(p, model, elements)) break;  // else narrower ones, if there are
+      if (has_sums(p) || vector <= 8 || !rows::is_small(all_elements(p) / elements, model))
+        break;  // else narrower ones, if there are
     }
     return best;
   }
 
   static Config elements(const Glu& p, const DeviceModel& model) {
-    std::int64_t unroll = has_sums(p) ? 1 : 8;
+    if (has_sums(p)) return config_for(kElementForm, 16, 1);
     const std::int64_t least = has_blocks(p) ? std::max<std::int64_t>(1, elements_of_block(p) / 32) : 1;
-    while (!has_sums(p) && unroll > least && (32 * unroll / 2 >= p.width || has_few(p, model, unroll))) unroll /= 2;
-    return config_for(kElementForm, 16, unroll);
+    return config_for(kElementForm, 16, rows::elements_of_thread(p.width, all_elements(p), least, model));
   }
 
   static int variants(const Glu& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {

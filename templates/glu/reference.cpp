@@ -15,20 +15,8 @@ namespace quern::glu {
 namespace {
 
 using common::ActivationRow;
-
-float rounded(DType type, double value) {
-  return common::with_float(type, [&](auto x) {
-    using T = decltype(x);
-    return static_cast<float>(common::to_compute(common::from_compute<T>(static_cast<common::ComputeOf<T>>(value))));
-  });
-}
-
-void write_float(DType type, void* data, std::int64_t at, double value) {
-  common::with_float(type, [&](auto x) {
-    using T = decltype(x);
-    static_cast<T*>(data)[at] = common::from_compute<T>(static_cast<common::ComputeOf<T>>(value));
-  });
-}
+using common::round_float;
+using common::write_float;
 
 // What an element of out is made of.
 struct Element {
@@ -81,13 +69,13 @@ class Reference {
     write_float(p_.dtype, a_.x_gradient.data, row * x_gradient_stride(p_) + at.a, made.a);
     write_float(p_.dtype, gates, row * x_gradient_stride(p_) + at.g, made.g);
     if (has_out(p_)) write_out(row, column, e.product);
-    return {rounded(p_.dtype, made.a), rounded(p_.dtype, made.g), made.product};
+    return {round_float(p_.dtype, made.a), round_float(p_.dtype, made.g), made.product};
   }
 
   // The gradients as x_gradient would have them.
   Parts gradients(std::int64_t row, std::int64_t column) const {
     const Parts made = gradients(row, column, element(row, column));
-    return {rounded(p_.dtype, made.a), rounded(p_.dtype, made.g), made.product};
+    return {round_float(p_.dtype, made.a), round_float(p_.dtype, made.g), made.product};
   }
 
  private:
@@ -105,7 +93,7 @@ class Reference {
   // A result is of fp32, or rounded as eager operators do. So a product that becomes 0 is 0 where it meets infinity.
   double step(double value) const {
     const auto single = static_cast<float>(value);
-    return static_cast<double>(p_.rounding == Rounding::torch ? rounded(p_.dtype, single) : single);
+    return static_cast<double>(p_.rounding == Rounding::torch ? round_float(p_.dtype, single) : single);
   }
 
   double scale(std::int64_t row) const {
@@ -229,7 +217,7 @@ std::vector<float> line_at(const Glu& p, const Reference& reference, std::int64_
   std::vector<float> line(static_cast<std::size_t>(line_of(p)));
   for (std::int64_t c = 0; c < p.width; ++c) {
     if (!is_backward(p)) {
-      line[static_cast<std::size_t>(c)] = rounded(p.dtype, reference.out(row, c));
+      line[static_cast<std::size_t>(c)] = round_float(p.dtype, reference.out(row, c));
       continue;
     }
     const Columns at = columns_of(p, c);
@@ -279,7 +267,7 @@ static bool rounds_alike(const Glu& p, float x, float y) {
 bool is_same_everywhere(const Glu& one, const GluArgs& a) {
   const Reference exact(one, a), low = exact.nudged(-1), high = exact.nudged(1);
   for (const Reference* other : {&low, &high}) {
-    const float out = rounded(one.dtype, exact.out(0, 0)), other_out = rounded(one.dtype, other->out(0, 0));
+    const float out = round_float(one.dtype, exact.out(0, 0)), other_out = round_float(one.dtype, other->out(0, 0));
     if (has_out(one) && !rounds_alike(one, out, other_out)) return false;
     if (!is_backward(one)) continue;
     const Parts made = exact.gradients(0, 0), other_made = other->gradients(0, 0);

@@ -57,25 +57,12 @@ bool is_safe_argument(const Mxfp8& p, float x) {
   return (!derivative || is_safe(p, row.derivative(x, row.alpha))) && (!value || is_safe(p, row.value(x, row.alpha)));
 }
 
-float rounded(const Mxfp8& p, float x) {
-  return common::with_float(p.dtype, [&](auto type) {
-    using T = decltype(type);
-    return static_cast<float>(common::to_compute(common::from_compute<T>(static_cast<common::ComputeOf<T>>(x))));
-  });
-}
-
 // From -kLargestArgument to kLargestArgument, occasionally a special value.
 float argument(const Mxfp8& p, std::uint64_t random) {
   static constexpr float kSpecials[] = {0.0F, -0.0F, HUGE_VALF, NAN};
   if (random >> 50 == 0) return kSpecials[random % 4];
-  return rounded(p, (static_cast<float>(random >> 40 & 0xffffff) * 0x1p-24F - 0.5F) * (2 * kLargestArgument));
-}
-
-void write_number(const Mxfp8& p, void* data, std::int64_t index, float x) {
-  common::with_float(p.dtype, [&](auto type) {
-    using T = decltype(type);
-    static_cast<T*>(data)[index] = common::from_compute<T>(static_cast<common::ComputeOf<T>>(x));
-  });
+  return common::round_float(p.dtype,
+                             (static_cast<float>(random >> 40 & 0xffffff) * 0x1p-24F - 0.5F) * (2 * kLargestArgument));
 }
 
 float power_of_two(std::uint64_t random) {
@@ -176,7 +163,7 @@ void generate_arguments(const Mxfp8& p, bool input, std::uint64_t seed, void* da
                    float x = argument(p, random);
                    if (!is_exact(p))
                      x = is_argument(p, input, column) ? safe_argument(p, seed, index) : power_of_two(random);
-                   write_number(p, data, (input ? i / line * line : row_begin(m, i / line)) + column, x);
+                   common::write_float(p.dtype, data, (input ? i / line * line : row_begin(m, i / line)) + column, x);
                  }
                });
 }

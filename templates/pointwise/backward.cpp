@@ -10,6 +10,7 @@
 #include "common/geometry.h"
 #include "common/host_types.h"
 #include "pointwise/params.h"
+#include "rows/elements.h"
 
 namespace quern::pointwise::backward {
 namespace {
@@ -24,11 +25,6 @@ std::int64_t elements_at_once(const Pointwise& p, const Config& c) {
 }
 std::int64_t in_flight(const Pointwise& p, const Config& c) {
   return c[kForm] == kRows || has_sums(p) ? c[kUnroll] : 1;
-}
-
-std::int64_t row_slots(const Pointwise& p, const Config& c) {
-  const std::int64_t elements = elements_at_once(p, c);
-  return c[kForm] == kRows ? p.width / elements : 32 * common::divide_up(p.width, 32 * elements);
 }
 
 bool vectors_divide(const Pointwise& p, std::int64_t elements) {
@@ -46,10 +42,8 @@ Config config_for(Forms form, std::int64_t vector, std::int64_t unroll) {
   return config;
 }
 
-// Less than keeps a multiprocessor's memory busy.
-bool has_few(const Pointwise& p, const DeviceModel& model, std::int64_t elements) {
-  return p.rows != kOpen && p.rows * p.width / elements < std::int64_t{512} * model.multiprocessors;
-}
+// Open rows are many.
+std::int64_t all_elements(const Pointwise& p) { return p.rows == kOpen ? kMaxExtent : p.rows * p.width; }
 
 // Rows of a tile in flight. The products of a row that are added up take as many registers as a second one.
 std::int64_t rows_in_flight(const Pointwise& p) { return p.multiplier_gradient == DType::none ? 2 : 1; }
@@ -58,19 +52,19 @@ bool find_vectors(const Pointwise& p, const DeviceModel& model, Config& found) {
   for (std::int64_t vector = 16; vector >= 4; vector /= 2) {
     const std::int64_t elements = vector / widest_element(p);
     if (elements < 2) break;
-    if ((!has_sums(p) && vector > 8 && has_few(p, model, elements)) || !vectors_divide(p, elements)) continue;
+    const bool narrower = !has_sums(p) && vector > 8 && rows::is_small(all_elements(p) / elements, model);
+    if (narrower || !vectors_divide(p, elements)) continue;
     found = config_for(kRows, vector,
-                       has_sums(p)            ? rows_in_flight(p)
-                       : has_few(p, model, 8) ? 1
-                                              : std::max<std::int64_t>(1, 8 / elements));
+                       has_sums(p)                                  ? rows_in_flight(p)
+                       : rows::is_small(all_elements(p) / 8, model) ? 1
+                                                                    : std::max<std::int64_t>(1, 8 / elements));
     return true;
   }
   return false;
 }
 
 Config elements(const Pointwise& p, const DeviceModel& model) {
-  std::int64_t unroll = has_sums(p) ? 1 : 8;
-  while (!has_sums(p) && unroll > 1 && (32 * unroll / 2 >= p.width || has_few(p, model, unroll))) unroll /= 2;
+  const std::int64_t unroll = has_sums(p) ? 1 : rows::elements_of_thread(p.width, all_elements(p), 1, model);
   return config_for(kRagged, 16, unroll);
 }
 
@@ -175,8 +169,9 @@ void launch(const Pointwise& p, const PointwiseArgs& a, const DeviceModel& model
   if (has_sums(p)) {  // sums of nothing are zeros, which are written too
     params.sums = rows::launch_tiles(sums_of(p), a.workspace.data, launch);
   } else {
+    const std::int64_t slots = rows::slots_of_row(p.width, elements_at_once(p, config), config[kForm] == kRows);
     params.slots = common::make_slots(empty ? 0 : static_cast<std::uint64_t>(p.rows),
-                                      empty ? 1 : static_cast<std::uint64_t>(row_slots(p, config)));
+                                      empty ? 1 : static_cast<std::uint64_t>(slots));
     common::launch_slots(params.slots, static_cast<int>(in_flight(p, config)), config[kThreads], model, launch);
   }
   launch.set_params(params);

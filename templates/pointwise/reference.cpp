@@ -14,13 +14,8 @@ namespace {
 
 using common::ActivationRow;
 using common::kActivationRows;
-
-float rounded(DType type, float value) {
-  return common::with_float(type, [&](auto x) {
-    using T = decltype(x);
-    return static_cast<float>(common::to_compute(common::from_compute<T>(static_cast<common::ComputeOf<T>>(value))));
-  });
-}
+using common::round_float;
+using common::write_float;
 
 class Reference {
  public:
@@ -43,28 +38,21 @@ class Reference {
     const ActivationRow& row = kActivationRows[static_cast<int>(p_.activation)];
     const float z = pre_activation(r, c), slope = row.derivative(z, alpha_);
     const float of_out = at(a_.gradient, out_dtype(p_), Spread::full, stride(p_, p_.out_stride), r, c);
-    const float gradient = p_.rounding == Rounding::torch ? rounded(biased_dtype(p_), of_out) : of_out;
+    const float gradient = p_.rounding == Rounding::torch ? round_float(biased_dtype(p_), of_out) : of_out;
     const bool zero = slope == 0 && common::selects_zero(static_cast<common::Activation>(p_.activation));
     const bool torch = p_.rounding == Rounding::torch;
     const float product = zero ? 0 : gradient * slope;
-    const float of_z = torch ? rounded(biased_dtype(p_), product) : product;
-    write(p_.dtype, a_.x_gradient, r * stride(p_, p_.x_stride) + c, of_z);
+    const float of_z = torch ? round_float(biased_dtype(p_), product) : product;
+    write_float(p_.dtype, a_.x_gradient.data, r * stride(p_, p_.x_stride) + c, of_z);
     if (has_y(p_)) {
-      const float of_y = a_.multiplier * (torch ? rounded(y_dtype(p_), of_z) : of_z);
-      write(y_dtype(p_), a_.y_gradient, r * stride(p_, p_.y_stride) + c, of_y);
+      const float of_y = a_.multiplier * (torch ? round_float(y_dtype(p_), of_z) : of_z);
+      write_float(y_dtype(p_), a_.y_gradient.data, r * stride(p_, p_.y_stride) + c, of_y);
     }
-    return rounded(p_.dtype, of_z);
+    return round_float(p_.dtype, of_z);
   }
 
   float y_at(std::int64_t r, std::int64_t c) const {
     return at(a_.y, y_dtype(p_), Spread::full, stride(p_, p_.y_stride), r, c);
-  }
-
-  static void write(DType type, const Out& to, std::int64_t index, float value) {
-    common::with_float(type, [&](auto x) {
-      using T = decltype(x);
-      static_cast<T*>(to.data)[index] = nearest<T>(static_cast<double>(value));
-    });
   }
 
  private:
@@ -81,18 +69,19 @@ class Reference {
     float z = at(a_.x, p_.dtype, p_.x_spread, stride(p_, p_.x_stride), r, c);
     if (has_y(p_)) {
       const float y = at(a_.y, y_dtype(p_), p_.y_spread, stride(p_, p_.y_stride), r, c);
-      z = torch ? rounded(sum_dtype(p_), z + rounded(y_dtype(p_), a_.multiplier * y)) : std::fma(a_.multiplier, y, z);
+      z = torch ? round_float(sum_dtype(p_), z + round_float(y_dtype(p_), a_.multiplier * y))
+                : std::fma(a_.multiplier, y, z);
     }
     if (!has_bias(p_)) return z;
     z += at(a_.bias, bias_dtype(p_), p_.bias_spread, p_.width, r, c);
-    return torch ? rounded(biased_dtype(p_), z) : z;
+    return torch ? round_float(biased_dtype(p_), z) : z;
   }
 
   double activated(float z) const {
     const ActivationRow& row = kActivationRows[static_cast<int>(p_.activation)];
     if (rounds_steps(p_)) return rounded_steps(z);
     const double exact = row.reference(static_cast<double>(z), static_cast<double>(alpha_));
-    return p_.rounding == Rounding::torch ? rounded(biased_dtype(p_), static_cast<float>(exact)) : exact;
+    return p_.rounding == Rounding::torch ? round_float(biased_dtype(p_), static_cast<float>(exact)) : exact;
   }
 
   // The table's formula itself, since the rounding of its steps is the subject here.
@@ -102,7 +91,7 @@ class Reference {
       const float value = p_.activation == Activation::gelu_new
                               ? common::activate<common::Activation::gelu_new>(z, alpha_, Round())
                               : common::activate<common::Activation::gelu_fast>(z, alpha_, Round());
-      return static_cast<double>(rounded(biased_dtype(p_), value));
+      return static_cast<double>(round_float(biased_dtype(p_), value));
     });
   }
 
@@ -137,7 +126,7 @@ void backward::reference(const Pointwise& p, const PointwiseArgs& a) {
   const auto write_columns = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t c = begin; c < end; ++c) {
       const float sum = rows::column_sum(p.rows, [&](std::int64_t r) { return of_x(r, c); });
-      Reference::write(p.bias_gradient, a.bias_gradient, c, sum);
+      write_float(p.bias_gradient, a.bias_gradient.data, c, sum);
     }
   };
   if (p.bias_gradient != DType::none) parallel_for(p.width, 16, write_columns);

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "driver/stream.h"
+#include "testbench/l2_flush.h"
 
 namespace quern {
 namespace {
@@ -65,12 +66,11 @@ class Flushed : public Sampler {
   Flushed(const Driver& driver, const Calls& calls)
       : driver_(driver),
         calls_(calls),
-        flush_bytes_(static_cast<std::size_t>(std::max<std::int64_t>(128 << 20, 2 * calls.l2_bytes))),
-        flush_(driver, flush_bytes_),
+        flush_(driver, calls.l2_bytes),
         with_(driver, [&](CUstream stream) { record(stream, true); }),
         without_(driver, [&](CUstream stream) { record(stream, false); }),
         stream_(driver) {
-    require_nodes(with_, 2 * kFlushCalls);
+    require_nodes(with_, (flush_.nodes() + 1) * kFlushCalls);
     for (int i = 0; i < kWarmups; ++i) us();
   }
   double us() override {
@@ -83,14 +83,13 @@ class Flushed : public Sampler {
  private:
   void record(CUstream stream, bool with_calls) const {
     for (int i = 0; i < kFlushCalls; ++i) {
-      driver_.check(driver_->MemsetD8Async(flush_.get(), 0, flush_bytes_, stream), Stage::tool, "cuMemsetD8Async");
+      flush_.enqueue(stream);
       if (with_calls) calls_.enqueue(stream, i % calls_.cold.sets);
     }
   }
   const Driver& driver_;
   const Calls calls_;  // keeps the kernels of the graph alive
-  const std::size_t flush_bytes_;
-  const DeviceMemory flush_;
+  const L2Flush flush_;
   const Graph with_;
   const Graph without_;
   const StreamOwner stream_;

@@ -114,11 +114,6 @@ QUERN_DEVICE NormalBeyond normal_beyond(float size) {
   n.power = narrow_power_of_two(fmaf(size, size * -0.72134752f, 24.0f));
   return n;
 }
-QUERN_DEVICE float normal_below(NarrowStore, float x) {
-  const NormalBeyond n = normal_beyond(fminf(fabsf(x), 20.0f));
-  const float beyond = n.k * n.rest * n.power;
-  return x < 0.0f ? beyond : x >= 0.0f ? 1.0f - beyond : x;
-}
 // max(x, -0). NaN propagates.
 QUERN_DEVICE float positive_part(float x) {
 #ifdef __CUDA_ARCH__
@@ -134,6 +129,13 @@ QUERN_DEVICE float positive_part(float x) {
 QUERN_DEVICE float gelu_of(NarrowStore, float x) {
   const NormalBeyond n = normal_beyond(fabsf(fminf(x, 20.0f)));
   return fmaf(-(n.size_k * n.power), n.rest, positive_part(x));
+}
+// The share below x and x times the density. Both have the same power; for x above 0 it is 1 less what it is at -x. At
+// either infinity it is infinity times 0, NaN, as in the exact form.
+QUERN_DEVICE float gelu_slope(NarrowStore, float x) {
+  const NormalBeyond n = normal_beyond(fabsf(fminf(x, 20.0f)));
+  const float beyond = n.power * fmaf(-fabsf(x), 0.39894228f * 0x1p-24f, n.k * n.rest);
+  return x < 0.0f ? beyond : 1.0f - beyond;
 }
 
 QUERN_DEVICE float step_at(float edge, float x, float below, float above) {
@@ -200,6 +202,13 @@ QUERN_DEVICE float gelu_tanh_slope(Round round, float x) {
   const float square = fminf(x * x, 1e4f);  // 1 - t * t is zero there, and must not be multiplied by infinity
   const float t = coarse_tanh(round, 0.79788456f * x * (1.0f + 0.044715f * square));
   return 0.5f * x * ((1.0f - t * t) * (0.79788456f + 0.1070322243f * square)) + 0.5f * (1.0f + t);
+}
+
+// With the same logistic as the value.
+QUERN_DEVICE float gelu_tanh_slope(NarrowStore round, float x) {
+  const float s = logistic(round, x * fmaf(0.071354816f, x * x, 1.5957691f));
+  const float of_argument = fmaf(0.21406445f, fminf(x * x, 1e4f), 1.5957691f);  // s (1 - s) is zero beyond
+  return fmaf(x, of_argument * (s * (1.0f - s)), s);
 }
 
 template <class Round>

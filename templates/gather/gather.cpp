@@ -242,14 +242,15 @@ struct GatherFamily {
   }
 
   // Rows that a vector of 8 bytes or more divides are moved in vectors, others in the ragged form: unless they are so
-  // short that element by element is as fast, or so few that its longer code costs more than it saves (on an H200, 81
-  // rows of 2354 bytes take 2.4 us, in elements of two bytes 2.2; 1129 of 622 bytes 2.5 and 2.4).
+  // short that element by element is as fast, or so few that its longer code costs more than it saves (on an H200, 320
+  // rows of 6428 bytes take 2.38 us, in elements of four bytes 2.23; 480 of them 2.59 and 2.72; 218 rows of 5542 bytes
+  // 2.85 us, in elements of two bytes 2.31; 436 of them 2.99 and 3.24).
   static Config shape_for(const Gather& p, std::int64_t vector, const DeviceModel& model) {
     const std::int64_t whole = std::max(vector, element_bytes(p));
     const bool narrow = vector < 8 || row_bytes(p) / vector >= kMaxSlots;
     const Config ragged = config_for(p, kRagged, 16);
     const bool is_short = is_packed(p, ragged);
-    const bool few = few_slots(p, model, whole, !is_short ? 3072 : whole >= 4 ? 65536 : 12288);
+    const bool few = few_slots(p, model, whole, !is_short ? 5120 : whole >= 4 ? 65536 : 12288);
     const bool few_bytes = row_bytes(p) < 64 && !is_packed(p, ragged);
     return !narrow || element_bytes(p) >= 16 || few || few_bytes ? config_for(p, kWhole, whole) : ragged;
   }
@@ -261,20 +262,25 @@ struct GatherFamily {
     const auto few = [&](std::int64_t each) { return few_slots(p, model, config[kVector], each); };
     if (few(1024)) return 1;
     if (config[kForm] == kRagged) return few(16384) ? 1 : config[kUnroll];
-    return config[kVector] >= 8 || few(4096) ? 2 : 4;
+    return config[kVector] >= 8 || few(5120) ? 2 : 4;
+  }
+
+  static bool are_narrow_and_long(const Config& config, std::int64_t accesses) {
+    return config[kForm] == kWhole && config[kVector] < 8 && accesses > 512;
   }
 
   // By row wherever that was faster on an H200: rows of up to 512 accesses in the ragged form, whose ends a lane each
   // has (60351 rows of 846 bytes 19 us, through all rows 46; 65536 of 2046 bytes 71.6 and 72.1), and few rows of 8 to
   // 4096 accesses (1491 of 2304 bytes 2.6 and 2.8 us; 30000 of 512 bytes 9.7 and 9.4; 172 of 64 KB 6.3 and 6.7), but
   // not short ones where more than a quarter of the lanes has nothing to do (35542 of 144 bytes 5.14 and 4.55; 15000 of
-  // 528 bytes 6.26 and 5.78), unless there is next to nothing to do. Four accesses in flight, fewer where that leaves
-  // less than 512 threads per multiprocessor.
+  // 528 bytes 6.26 and 5.78), unless there is next to nothing to do, nor long ones in narrow accesses (200 of 6428
+  // bytes 2.27 and 2.02). Four accesses in flight, fewer where that leaves less than 512 threads per multiprocessor.
   static void choose_row_threads(const Gather& p, const DeviceModel& model, Config& config) {
     const std::int64_t accesses = common::divide_up(row_bytes(p), config[kVector]);
     const bool few = few_slots(p, model, config[kVector], 6144), ragged = config[kForm] == kRagged;
     const std::int64_t most = !few ? 512 : ragged ? kMostRowThreads : 2 * kMostRowThreads;
     if (is_packed(p, config) || accesses > most || accesses < (ragged ? 4 : 8) || (!ragged && !few)) return;
+    if (are_narrow_and_long(config, accesses)) return;
     const std::int64_t lanes = common::power_of_two_from(accesses, 8),
                        enough = std::int64_t{512} * model.multiprocessors;
     const bool idles = 4 * accesses < 3 * lanes && lanes <= 128;
@@ -303,13 +309,18 @@ struct GatherFamily {
   // - rows that are read again: evict-first stores leave room for them in L2, up to 19 % faster on an H200. Not where
   //   they are few (172 of 31 KB 3.90 us, with both hints 3.74; 4000 of 2 KB 3.31 and 3.54);
   // - others: both hints, which gain 1 to 3 % up to 20 MB and up to 12 % in small problems. Not for short rows, where
-  //   adjacent rows share fetched sectors, nor for windows and narrow elements, which share their reads through L1.
+  //   adjacent rows share fetched sectors, nor for windows and narrow elements, which share their reads through L1;
+  // - but few long rows in narrow elements have both, and larger blocks (320 of 6428 bytes 2.26 us; without the hint
+  // for
+  //   reads 2.38, in blocks of 128 threads 2.55).
   static Config preferred(const Gather& p, const Target& target, const DeviceModel& model) {
     const std::int64_t widest = natural_vector(p, widest_access(target));
     Config config = shape_for(p, few_rows_vector(p, widest, model), model);
     const bool repeats = p.count != kOpen && p.rows != kOpen && p.count > p.rows + p.rows / 4;
     const bool long_rows = config[kForm] == kWhole && widest >= 8 && row_bytes(p) >= 256;
-    const bool once = long_rows && (!repeats || few_slots(p, model, config[kVector], 3072));
+    const bool narrow = are_narrow_and_long(config, row_bytes(p) / config[kVector]);
+    const bool once = narrow || (long_rows && (!repeats || few_slots(p, model, config[kVector], 3072)));
+    if (narrow) config[kThreads] = 256;
     config[kUnroll] = in_flight(p, config, model);
     config[kLoadOnce] = once ? 1 : 0;
     config[kStoreStream] = once || repeats ? 1 : 0;

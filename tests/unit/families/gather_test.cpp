@@ -76,8 +76,10 @@ std::string first_gather_config(const std::string& text) {
 }
 
 TEST(GatherVariants, FewOddRowsAreMovedInElements) {
-  EXPECT_EQ(first_gather_config("gather rows=555 count=27 width=1286 dtype=u8"), "0:2:1:1024");
-  EXPECT_EQ(first_gather_config("gather rows=300 count=300 width=1023"), "0:2:4:256");
+  EXPECT_EQ(first_gather_config("gather rows=555 count=27 width=1286 dtype=u8"), "0:2:1:0");
+  EXPECT_EQ(first_gather_config("gather rows=300 count=300 width=1023"), "0:2:2:0");
+  EXPECT_EQ(first_gather_config("gather rows=313 count=313 width=1801"), "0:2:2:0");
+  EXPECT_EQ(first_gather_config("gather rows=300 count=300 width=511"), "0:2:2:256") << "by row where it is short";
   EXPECT_EQ(first_gather_config("gather rows=874 count=4756 width=406"), "1:16:4:16");
   EXPECT_EQ(first_gather_config("gather rows=162 count=45504 width=46 dtype=u8"), "0:2:4:0")
       << "short ones, up to more bytes";
@@ -87,7 +89,7 @@ TEST(GatherVariants, FewOddRowsAreMovedInElements) {
 TEST(GatherVariants, RaggedRowsHaveLanesUnlessManyAreLong) {
   EXPECT_EQ(first_gather_config("gather rows=65536 count=65536 width=1023"), "1:16:4:32");
   EXPECT_EQ(first_gather_config("gather width=1023"), "1:16:4:32") << "open extents count as large";
-  EXPECT_EQ(first_gather_config("gather rows=313 count=313 width=1801"), "1:16:2:128") << "more lanes, for few rows";
+  EXPECT_EQ(first_gather_config("gather rows=380 count=380 width=1801"), "1:16:2:128") << "more lanes, for few rows";
   EXPECT_EQ(first_gather_config("gather rows=999 count=999 width=2727 dtype=f32"), "1:16:4:256");
   EXPECT_EQ(first_gather_config("gather rows=65536 count=65536 width=4097"), "1:16:2:0");
   EXPECT_EQ(first_gather_config("gather rows=65536 count=65536 width=6 dtype=u8 out_stride=7"), "0:1:2:0")
@@ -118,6 +120,7 @@ TEST(GatherVariants, RowsThatAreReadAgainStayInL2UnlessTheyAreFew) {
   EXPECT_EQ(hints("gather rows=1000 count=3000 width=1024"), "1:1") << "few";
   EXPECT_EQ(hints("gather rows=4000 count=4000 width=1024"), "1:1") << "read once";
   EXPECT_EQ(hints("gather rows=4000 count=4000 width=64"), "0:0") << "short";
+  EXPECT_EQ(hints("gather rows=75 count=320 width=1607 dtype=f32"), "1:1") << "few long ones in narrow elements";
 }
 
 TEST(GatherVariants, ThirtyTwoBytesAreForBlackwellOnly) {

@@ -40,20 +40,29 @@ QUERN_DEVICE constexpr PairAccess pair_access() {
   return L == GluLayout::interleaved ? PairAccess::adjacent : PairAccess::vectors;
 }
 
+// As they are in memory, like rows::Single.
 template <class T, GluLayout L, PairAccess A = pair_access<L>()>
 struct Pairs {
   static constexpr int kBytes = kElements * static_cast<int>(sizeof(T));
   Vector<kBytes> a;
   Vector<kBytes> g;
+  static QUERN_DEVICE Pairs of(const Numbers& of_a, const Numbers& of_g) {
+    return {pack<T, kElements>(of_a), pack<T, kElements>(of_g)};
+  }
+  QUERN_DEVICE void values(Numbers& of_a, Numbers& of_g) const {
+    unpack<T, kElements>(a, of_a);
+    unpack<T, kElements>(g, of_g);
+  }
   template <LoadHint H>
   QUERN_DEVICE void read(const Params& p, const Rows<const T>& rows, const Span& at) {
     const Columns columns = columns_at<L>(p, at.column);
     a = read_bits<kBytes, H>(at.has(0), rows.a + columns.a);
     g = read_bits<kBytes, H>(at.has(0), rows.g + columns.g);
   }
-  QUERN_DEVICE void values(Numbers& of_a, Numbers& of_g) const {
-    unpack<T, kElements>(a, of_a);
-    unpack<T, kElements>(g, of_g);
+  QUERN_DEVICE void write(const Params& p, const Rows<T>& rows, const Span& at) const {
+    const Columns columns = columns_at<L>(p, at.column);
+    write_bits<kBytes>(at.has(0), rows.a + columns.a, a);
+    write_bits<kBytes>(at.has(0), rows.g + columns.g, g);
   }
 };
 
@@ -61,9 +70,14 @@ template <class T, GluLayout L>
 struct Pairs<T, L, PairAccess::adjacent> {
   static constexpr int kBytes = 2 * kElements * static_cast<int>(sizeof(T));
   Vector<kBytes> both;
-  template <LoadHint H>
-  QUERN_DEVICE void read(const Params&, const Rows<const T>& rows, const Span& at) {
-    both = read_bits<kBytes, H>(at.has(0), rows.a + 2 * at.column);
+  static QUERN_DEVICE Pairs of(const Numbers& of_a, const Numbers& of_g) {
+    float all[2 * kElements];
+#pragma unroll
+    for (int i = 0; i < kElements; ++i) {
+      all[2 * i] = of_a[i];
+      all[2 * i + 1] = of_g[i];
+    }
+    return {pack<T, 2 * kElements>(all)};
   }
   QUERN_DEVICE void values(Numbers& of_a, Numbers& of_g) const {
     float all[2 * kElements];
@@ -74,56 +88,44 @@ struct Pairs<T, L, PairAccess::adjacent> {
       of_g[i] = all[2 * i + 1];
     }
   }
+  template <LoadHint H>
+  QUERN_DEVICE void read(const Params&, const Rows<const T>& rows, const Span& at) {
+    both = read_bits<kBytes, H>(at.has(0), rows.a + 2 * at.column);
+  }
+  QUERN_DEVICE void write(const Params&, const Rows<T>& rows, const Span& at) const {
+    write_bits<kBytes>(at.has(0), rows.a + 2 * at.column, both);
+  }
 };
 
 template <class T, GluLayout L>
 struct Pairs<T, L, PairAccess::elements> {
-  Vector<sizeof(T)> a[kElements];
-  Vector<sizeof(T)> g[kElements];
+  Single<T> a;
+  Single<T> g;
+  static QUERN_DEVICE Pairs of(const Numbers& of_a, const Numbers& of_g) {
+    return {Single<T>::of(of_a), Single<T>::of(of_g)};
+  }
+  QUERN_DEVICE void values(Numbers& of_a, Numbers& of_g) const {
+    a.values(of_a);
+    g.values(of_g);
+  }
   template <LoadHint H>
   QUERN_DEVICE void read(const Params& p, const Rows<const T>& rows, const Span& at) {
 #pragma unroll
     for (int i = 0; i < kElements; ++i) {
       const Rows<const T> from = pair_at<L>(p, rows, at, i);
-      a[i] = load_if<sizeof(T), H>(at.has(i), from.a);
-      g[i] = load_if<sizeof(T), H>(at.has(i), from.g);
+      a.bits[i] = load_if<sizeof(T), H>(at.has(i), from.a);
+      g.bits[i] = load_if<sizeof(T), H>(at.has(i), from.g);
     }
   }
-  QUERN_DEVICE void values(Numbers& of_a, Numbers& of_g) const {
-#pragma unroll
-    for (int i = 0; i < kElements; ++i) {
-      of_a[i] = to_compute(bit_cast<T>(a[i]));
-      of_g[i] = to_compute(bit_cast<T>(g[i]));
-    }
-  }
-};
-
-template <class T, GluLayout L>
-QUERN_DEVICE void write_pairs(const Params& p, const Rows<T>& rows, const Span& at, const Numbers& of_a,
-                              const Numbers& of_g) {
-  constexpr PairAccess kAccess = pair_access<L>();
-  constexpr int kBytes = kElements * static_cast<int>(sizeof(T));
-  if constexpr (kAccess == PairAccess::vectors) {
-    const Columns columns = columns_at<L>(p, at.column);
-    store_if<kBytes, kStore>(at.has(0), rows.a + columns.a, pack<T, kElements>(of_a));
-    store_if<kBytes, kStore>(at.has(0), rows.g + columns.g, pack<T, kElements>(of_g));
-  } else if constexpr (kAccess == PairAccess::adjacent) {
-    float all[2 * kElements];
-#pragma unroll
-    for (int i = 0; i < kElements; ++i) {
-      all[2 * i] = of_a[i];
-      all[2 * i + 1] = of_g[i];
-    }
-    write_bits<2 * kBytes>(at.has(0), rows.a + 2 * at.column, pack<T, 2 * kElements>(all));
-  } else {
+  QUERN_DEVICE void write(const Params& p, const Rows<T>& rows, const Span& at) const {
 #pragma unroll
     for (int i = 0; i < kElements; ++i) {
       const Rows<T> to = pair_at<L>(p, rows, at, i);
-      store_if<sizeof(T), kStore>(at.has(i), to.a, bits_of<T>(of_a[i]));
-      store_if<sizeof(T), kStore>(at.has(i), to.g, bits_of<T>(of_g[i]));
+      store_if<sizeof(T), kStore>(at.has(i), to.a, a.bits[i]);
+      store_if<sizeof(T), kStore>(at.has(i), to.g, g.bits[i]);
     }
   }
-}
+};
 
 }  // namespace quern::glu
 

@@ -33,10 +33,10 @@ QUERN_DEVICE void put_scale(const Params& p, const BlockPlace& place, int block,
 
 // Of the block with the lane's `kRun` elements from `first` on. `number`: of the first one; `y`: the other numbers of
 // pairs. All lanes of a warp call it.
-QUERN_DEVICE float reciprocal_of(const Params& p, const BlockPlace& place, int first, int number, const Numbers& x,
-                                 const Numbers* y) {
-  u32 m = magnitude_of<kRun>(x, first);
-  if (y != nullptr) m = larger(m, magnitude_of<kRun>(*y, first));
+QUERN_DEVICE float reciprocal_of(const Params& p, const BlockPlace& place, int first, int number, const Rounded& x,
+                                 const Rounded* y) {
+  u32 m = magnitude_of<kRun>(place.at, x, first);
+  if (y != nullptr) m = larger(m, magnitude_of<kRun>(place.at, *y, first));
 #pragma unroll
   for (int mask = kLanes / 2; mask > 0; mask /= 2) m = larger(m, __shfl_xor_sync(0xffffffffu, m, mask));
   const u32 scale = Scaling::stored(m);
@@ -45,11 +45,12 @@ QUERN_DEVICE float reciprocal_of(const Params& p, const BlockPlace& place, int f
 }
 
 QUERN_DEVICE void quantize_out(const Params& p, const BlockPlace& place, Numbers& out) {
-  round_numbers(place.at, out);
+  const Rounded x = rounded(place.at, out);
+  x.values(out);
   const float given = kGiven ? given_reciprocal(p) : 0.0f;
 #pragma unroll
   for (int i = 0; i < kElements; i += kRun) {
-    const float factor = kGiven ? given : reciprocal_of(p, place, i, place.at.column + i * kStep, out, nullptr);
+    const float factor = kGiven ? given : reciprocal_of(p, place, i, place.at.column + i * kStep, x, nullptr);
     multiply<kRun>(out, i, factor);
   }
   write<Element>(row_of<Element>(p.out, p.out_stride, place.at), place.at, out);
@@ -57,8 +58,9 @@ QUERN_DEVICE void quantize_out(const Params& p, const BlockPlace& place, Numbers
 
 // The numbers of a and g are in blocks of their own, but for pairs.
 QUERN_DEVICE void quantize_gradients(const Params& p, const BlockPlace& place, Gradients& made) {
-  round_numbers(place.at, made.a);
-  round_numbers(place.at, made.g);
+  const Rounded a = rounded(place.at, made.a), g = rounded(place.at, made.g);
+  a.values(made.a);
+  g.values(made.g);
   const float given = kGiven ? given_reciprocal(p) : 0.0f;
 #pragma unroll
   for (int i = 0; i < kElements; i += kRun) {
@@ -67,11 +69,11 @@ QUERN_DEVICE void quantize_gradients(const Params& p, const BlockPlace& place, G
     if constexpr (kGiven) {
       of_a = of_g = given;
     } else if constexpr (kPairs) {
-      of_a = of_g = reciprocal_of(p, place, i, columns.a, made.a, &made.g);
+      of_a = of_g = reciprocal_of(p, place, i, columns.a, a, &g);
     } else {
-      of_a = reciprocal_of(p, place, i, columns.a, made.a, nullptr);
+      of_a = reciprocal_of(p, place, i, columns.a, a, nullptr);
       const bool padding = place.at.column + i * kStep >= p.width;  // of which one is enough
-      of_g = reciprocal_of(p, {place.at, place.writes && !padding}, i, columns.g, made.g, nullptr);
+      of_g = reciprocal_of(p, {place.at, place.writes && !padding}, i, columns.g, g, nullptr);
     }
     multiply<kRun>(made.a, i, of_a);
     multiply<kRun>(made.g, i, of_g);

@@ -119,11 +119,15 @@ QUERN_DEVICE void write_out(const Params& p, const Span& at, const Numbers& out)
 
 // `To` is the type of x_gradient.
 template <class To>
-QUERN_DEVICE void write_gradients(const Params& p, const Span& at, const Gradients& made) {
+QUERN_DEVICE void write_pairs(const Params& p, const Span& at, const Pairs<To, kLayout>& pairs) {
   To* const x_gradient = row_of<To>(p.x_gradient, p.x_gradient_stride, at);
   To* const gate_gradient =
       kLayout == GluLayout::split ? row_of<To>(p.gate_gradient, p.x_gradient_stride, at) : x_gradient;
-  write_pairs<To, kLayout>(p, {x_gradient, gate_gradient}, at, made.a, made.g);
+  pairs.write(p, {x_gradient, gate_gradient}, at);
+}
+template <class To>
+QUERN_DEVICE void write_gradients(const Params& p, const Span& at, const Gradients& made) {
+  write_pairs<To>(p, at, Pairs<To, kLayout>::of(made.a, made.g));
   if constexpr (spec::recompute) write_out(p, at, made.out);
 }
 

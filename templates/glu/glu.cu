@@ -5,7 +5,7 @@
 
 static_assert(sizeof(quern::glu::Params) == quern::spec::params_bytes, "host and device disagree about Params");
 
-extern "C" __global__ void __launch_bounds__(quern::spec::max_threads)
+extern "C" __global__ void __launch_bounds__(quern::spec::max_threads, quern::spec::resident_blocks)
     quern_glu(const __grid_constant__ quern::glu::Params params) {
   quern::glu::run(params);
 }

@@ -20,21 +20,41 @@ QUERN_DEVICE float given_reciprocal(const Params& p) {
   return 1.0f / bit_cast<float>(load<4, LoadHint::keep>(p.given_scale));
 }
 
-// As results are stored without a scale; zeros beyond the end of the row.
-QUERN_DEVICE void round_numbers(const Span& at, Numbers& x) {
+// Results as they are stored without a scale, in the type of x.
+using Rounded = Single<T>;
+
+// Zeros beyond the end of the row, element by element.
+QUERN_DEVICE Rounded rounded(const Span& at, const Numbers& x) {
+  Numbers within;
 #pragma unroll
-  for (int i = 0; i < kElements; ++i) x[i] = at.has(i) ? round_to<T>(x[i]) : 0.0f;
+  for (int i = 0; i < kElements; ++i) within[i] = spec::vectors || at.has(i) ? x[i] : 0.0f;
+  return Rounded::of(within);
 }
 
 QUERN_DEVICE u32 larger(u32 a, u32 b) { return a > b ? a : b; }
 
-// The largest magnitude among `Count` numbers from `first` on, as bits.
-template <int Count>
-QUERN_DEVICE u32 magnitude_of(const Numbers& x, int first) {
+// The largest magnitude of a vector, or of the `Count` elements from `first` on.
+template <int Count, int Bytes>
+QUERN_DEVICE u32 magnitude_in(const Vector<Bytes>& vector, int) {
   u32 m = 0;
 #pragma unroll
-  for (int k = 0; k < Count; ++k) m = larger(m, magnitudes<float, spec::policy>(bit_cast<u32>(x[first + k])));
+  for (int w = 0; w < Vector<Bytes>::kWords; ++w)
+    m = Magnitudes<T>::larger(m, magnitudes<T, spec::policy>(static_cast<u32>(vector.w[w])));
   return m;
+}
+template <int Count, int Bytes, int N>
+QUERN_DEVICE u32 magnitude_in(const Vector<Bytes> (&elements)[N], int first) {
+  u32 m = 0;
+#pragma unroll
+  for (int k = 0; k < Count; ++k) m = Magnitudes<T>::larger(m, magnitude_in<1>(elements[first + k], 0));
+  return m;
+}
+
+// As fp32's bits.
+template <int Count>
+QUERN_DEVICE u32 magnitude_of(const Span& at, const Rounded& x, int first) {
+  const u32 m = Magnitudes<T>::as_fp32(Magnitudes<T>::fold(magnitude_in<Count>(x.bits, first)));
+  return spec::vectors && !at.has(0) ? 0 : m;
 }
 
 template <int Count>

@@ -45,9 +45,6 @@ Config config_for(Forms form, std::int64_t vector, std::int64_t unroll) {
 // Open rows are many.
 std::int64_t all_elements(const Pointwise& p) { return p.rows == kOpen ? kMaxExtent : p.rows * p.width; }
 
-// Rows of a tile in flight. The products of a row that are added up take as many registers as a second one.
-std::int64_t rows_in_flight(const Pointwise& p) { return p.multiplier_gradient == DType::none ? 2 : 1; }
-
 bool find_vectors(const Pointwise& p, const DeviceModel& model, Config& found) {
   for (std::int64_t vector = 16; vector >= 4; vector /= 2) {
     const std::int64_t elements = vector / widest_element(p);
@@ -55,7 +52,7 @@ bool find_vectors(const Pointwise& p, const DeviceModel& model, Config& found) {
     const bool narrower = !has_sums(p) && vector > 8 && rows::is_small(all_elements(p) / elements, model);
     if (narrower || !vectors_divide(p, elements)) continue;
     found = config_for(kRows, vector,
-                       has_sums(p)                                  ? rows_in_flight(p)
+                       has_sums(p)                                  ? 2
                        : rows::is_small(all_elements(p) / 8, model) ? 1
                                                                     : std::max<std::int64_t>(1, 8 / elements));
     return true;
@@ -131,6 +128,7 @@ void specialize(const Pointwise& p, const Config& config, Spec& spec) {
   spec.flag("load_stream", config[kLoadStream] == 1);
   spec.flag("store_stream", config[kStoreStream] == 1);
   spec.flag("persistent", false);
+  spec.integer("resident_blocks", has_sums(p) ? rows::resident_blocks(sums_of(p), config[kUnroll]) : 0);
   spec.type("X", common::spec_type(p.dtype));
   spec.type("Y", common::spec_type(has_y(p) ? y_dtype(p) : f32));
   spec.type("Bias", common::spec_type(has_bias(p) ? bias_dtype(p) : f32));

@@ -49,10 +49,10 @@ QUERN_DEVICE void read(const KernelParams& p, const Span& at, Inputs& o) {
   o.gradient.read(row_of<spec::Output>(p.gradient, p.gradient_stride, at), at);
 }
 
-// The gradients of x, as it is stored, and of y; and the products whose sum is the multiplier's.
+// The gradients of x and y, as they are stored, and the products whose sum is the multiplier's.
 struct Gradients {
-  Numbers x;
-  Numbers y;
+  Single<X> x;
+  Single<Y> y;
   Numbers products;
 };
 
@@ -91,21 +91,25 @@ QUERN_DEVICE void make_gradients(const KernelParams& p, const Inputs& o, const B
   if constexpr (kReadsY) o.y.values(y);
   if constexpr (kHasBias && !kBiasIsOne) bits.each.values(bias);
   o.gradient.values(gradient);
+  Numbers of_x, of_y;
 #pragma unroll
   for (int i = 0; i < kElements; ++i) {
     if constexpr (kBiasIsOne) bias[i] = to_compute(bit_cast<Bias>(bits.one));
     const float z = kHasArgument ? argument(p, x[i], y[i], bias[i]) : 0.0f;
     const float of_out = spec::torch ? round_to<spec::Biased>(gradient[i]) : gradient[i];
-    const float of_z = activate_gradient<spec::activation>(z, p.alpha, of_out, Round());
-    made.x[i] = round_to<X>(of_z);
-    made.y[i] = gradient_of_y(p, of_z);
-    made.products[i] = made.x[i] * y[i];
+    of_x[i] = activate_gradient<spec::activation>(z, p.alpha, of_out, Round());
+    of_y[i] = gradient_of_y(p, of_x[i]);
   }
+  if constexpr (spec::has_y) made.y = Single<Y>::of(of_y);
+  made.x = Single<X>::of(of_x);
+  made.x.values(of_x);
+#pragma unroll
+  for (int i = 0; i < kElements; ++i) made.products[i] = of_x[i] * y[i];
 }
 
 QUERN_DEVICE void write_gradients(const KernelParams& p, const Span& at, const Gradients& made) {
-  write<X>(row_of<X>(p.x_gradient, p.x_stride, at), at, made.x);
-  if constexpr (spec::has_y) write<Y>(row_of<Y>(p.y_gradient, p.y_stride, at), at, made.y);
+  made.x.write(row_of<X>(p.x_gradient, p.x_stride, at), at);
+  if constexpr (spec::has_y) made.y.write(row_of<Y>(p.y_gradient, p.y_stride, at), at);
 }
 
 }  // namespace quern::pointwise

@@ -12,46 +12,61 @@ struct Sums {
   float total = 0;
 };
 
-QUERN_DEVICE void finish_row(const KernelParams& p, const Span (&at)[kPieces], const Inputs (&o)[kPieces],
-                             const BiasBits (&bias)[kPieces], Sums& sums) {
+constexpr bool kBiasOnce = spec::bias_spread == Spread::row;  // the bias is the same for all rows
+
+// What a lane has of a row.
+struct Row {
+  Span at[kPieces];
+  Inputs inputs[kPieces];
+  BiasBits bias[kBiasOnce ? 1 : kPieces];
+};
+
+QUERN_DEVICE void read_row(const KernelParams& p, const TilePlace& tile, int number, Row& row) {
+  const i64 at = tile.row() + number;
+  const int end = number < kWarpRows && at < p.rows ? p.width : 0;
+#pragma unroll
+  for (int k = 0; k < kPieces; ++k) {
+    row.at[k] = {at, piece_column(tile, k), end};
+    read(p, row.at[k], row.inputs[k]);
+    if constexpr (!kBiasOnce) row.bias[k] = read_bias(p, row.at[k]);
+  }
+}
+
+// What is written of it.
+struct Made {
+  Span at[kPieces];
+  Gradients of[kPieces];
+};
+
+QUERN_DEVICE void make_row(const KernelParams& p, const Row& row, const BiasBits (&bias)[kPieces], Made& made,
+                           Sums& sums) {
   float products[kOfLane];
 #pragma unroll
   for (int k = 0; k < kPieces; ++k) {
-    Gradients made;
-    make_gradients(p, o[k], bias[k], made);
-    write_gradients(p, at[k], made);
+    const Span& at = made.at[k] = row.at[k];
+    make_gradients(p, row.inputs[k], kBiasOnce ? bias[k] : row.bias[kBiasOnce ? 0 : k], made.of[k]);
+    Numbers x;
+    made.of[k].x.values(x);
 #pragma unroll
     for (int i = 0; i < kElements; ++i) {
       const int n = k * kElements + i;
-      products[n] = at[k].has(i) ? made.products[i] : 0.0f;
-      sums.columns.of[0][n] += at[k].has(i) ? made.x[i] : 0.0f;
+      products[n] = at.has(i) ? made.of[k].products[i] : 0.0f;
+      sums.columns.of[0][n] += at.has(i) ? x[i] : 0.0f;
     }
   }
   if constexpr (spec::multiplier_gradient) sums.total += row_sum(products);
 }
 
 QUERN_DEVICE void run_rows(const KernelParams& p, const TilePlace& tile, Sums& sums) {
-  constexpr bool kOnce = spec::bias_spread == Spread::row;  // the bias is the same for all rows
-  BiasBits bias[spec::unroll][kPieces];
+  BiasBits bias[kPieces];
 #pragma unroll
-  for (int k = 0; k < kPieces && kOnce; ++k) bias[0][k] = read_bias(p, {0, piece_column(tile, k), p.width});
-#pragma unroll 1
-  for (int first = 0; first < kWarpRows; first += spec::unroll) {
-    Inputs operands[spec::unroll][kPieces];
-    Span spans[spec::unroll][kPieces];
+  for (int k = 0; k < kPieces && kBiasOnce; ++k) bias[k] = read_bias(p, {0, piece_column(tile, k), p.width});
+  for_warp_rows<Row, Made>([&](int number, Row& row) { read_row(p, tile, number, row); },
+                           [&](int, const Row& row, Made& made) { make_row(p, row, bias, made, sums); },
+                           [&](const Made& made) {
 #pragma unroll
-    for (int u = 0; u < spec::unroll; ++u) {
-      const i64 row = tile.row() + first + u;
-#pragma unroll
-      for (int k = 0; k < kPieces; ++k) {
-        spans[u][k] = {row, piece_column(tile, k), row < p.rows ? p.width : 0};
-        read(p, spans[u][k], operands[u][k]);
-        if constexpr (!kOnce) bias[u][k] = read_bias(p, spans[u][k]);
-      }
-    }
-#pragma unroll
-    for (int u = 0; u < spec::unroll; ++u) finish_row(p, spans[u], operands[u], bias[kOnce ? 0 : u], sums);
-  }
+                             for (int k = 0; k < kPieces; ++k) write_gradients(p, made.at[k], made.of[k]);
+                           });
 }
 
 QUERN_DEVICE void run(const KernelParams& p) {

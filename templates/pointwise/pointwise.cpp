@@ -253,6 +253,8 @@ struct PointwiseFamily {
     spec.flag("load_stream", config[kLoadStream] == 1);
     spec.flag("store_stream", config[kStoreStream] == 1);
     spec.flag("persistent", config[kPersistent] == 1);
+    // Else CUDA 12.9 limits a persistent kernel to 40 registers on sm_120, for three blocks, and spills in the loop.
+    spec.integer("resident_blocks", config[kPersistent] == 1 ? 2 : 0);
     spec.type("X", common::spec_type(p.dtype));
     spec.type("Y", common::spec_type(has_y(p) ? y_dtype(p) : f32));
     spec.type("Bias", common::spec_type(has_bias(p) ? bias_dtype(p) : f32));

@@ -19,12 +19,13 @@ constexpr StoreHint kStore = spec::store_stream ? StoreHint::stream : StoreHint:
 
 using Numbers = float[kElements];
 
-// Elements of a row: its number, the first one's column, and the row's end; 0 if nothing is to be done.
+// Elements of a row: its number, the first one's column, and the row's end; 0 if nothing is to be done. A vector has
+// all of its elements or none.
 struct Span {
   i64 row;
   int column;
   int end;
-  QUERN_DEVICE bool has(int i) const { return column + i * kStep < end; }
+  QUERN_DEVICE bool has(int i) const { return column + (spec::vectors ? 0 : i * kStep) < end; }
 };
 
 template <class T>
@@ -56,45 +57,53 @@ QUERN_DEVICE void write_bits(bool wanted, void* to, const Vector<Bytes>& bits) {
                                      piece_of<kAccess<Bytes>>(bits, i));
 }
 
-// As read; converted to numbers when they are used.
-template <class T, bool Vectors = spec::vectors>
-struct Single {
-  Vector<kElements* static_cast<int>(sizeof(T))> bits;
-  template <LoadHint H = kLoad>
-  QUERN_DEVICE void read(const T* row, const Span& at) {
-    bits = read_bits<kElements* static_cast<int>(sizeof(T)), H>(at.has(0), row + at.column);
-  }
-  QUERN_DEVICE void values(Numbers& out) const { unpack<T, kElements>(bits, out); }
-};
-
-template <class T>
-struct Single<T, false> {
-  Vector<sizeof(T)> bits[kElements];
-  template <LoadHint H = kLoad>
-  QUERN_DEVICE void read(const T* row, const Span& at) {
-#pragma unroll
-    for (int i = 0; i < kElements; ++i) bits[i] = load_if<sizeof(T), H>(at.has(i), row + at.column + i * kStep);
-  }
-  QUERN_DEVICE void values(Numbers& out) const {
-#pragma unroll
-    for (int i = 0; i < kElements; ++i) out[i] = to_compute(bit_cast<T>(bits[i]));
-  }
-};
-
 template <class T>
 QUERN_DEVICE Vector<sizeof(T)> bits_of(float value) {
   return bit_cast<Vector<sizeof(T)>>(from_compute<T>(value));
 }
 
+// As they are in memory: numbers are converted when they are used, and rounded once.
+template <class T, bool Vectors = spec::vectors>
+struct Single {
+  static constexpr int kBytes = kElements * static_cast<int>(sizeof(T));
+  Vector<kBytes> bits;
+  static QUERN_DEVICE Single of(const Numbers& values) { return {pack<T, kElements>(values)}; }
+  QUERN_DEVICE void values(Numbers& out) const { unpack<T, kElements>(bits, out); }
+  template <LoadHint H = kLoad>
+  QUERN_DEVICE void read(const T* row, const Span& at) {
+    bits = read_bits<kBytes, H>(at.has(0), row + at.column);
+  }
+  QUERN_DEVICE void write(T* row, const Span& at) const { write_bits<kBytes>(at.has(0), row + at.column, bits); }
+};
+
+template <class T>
+struct Single<T, false> {
+  static constexpr int kBytes = sizeof(T);
+  Vector<kBytes> bits[kElements];
+  static QUERN_DEVICE Single of(const Numbers& values) {
+    Single single;
+#pragma unroll
+    for (int i = 0; i < kElements; ++i) single.bits[i] = bits_of<T>(values[i]);
+    return single;
+  }
+  QUERN_DEVICE void values(Numbers& out) const {
+#pragma unroll
+    for (int i = 0; i < kElements; ++i) out[i] = to_compute(bit_cast<T>(bits[i]));
+  }
+  template <LoadHint H = kLoad>
+  QUERN_DEVICE void read(const T* row, const Span& at) {
+#pragma unroll
+    for (int i = 0; i < kElements; ++i) bits[i] = load_if<kBytes, H>(at.has(i), row + at.column + i * kStep);
+  }
+  QUERN_DEVICE void write(T* row, const Span& at) const {
+#pragma unroll
+    for (int i = 0; i < kElements; ++i) store_if<kBytes, kStore>(at.has(i), row + at.column + i * kStep, bits[i]);
+  }
+};
+
 template <class T>
 QUERN_DEVICE void write(T* row, const Span& at, const Numbers& values) {
-  if constexpr (spec::vectors) {
-    write_bits<kElements* static_cast<int>(sizeof(T))>(at.has(0), row + at.column, pack<T, kElements>(values));
-  } else {
-#pragma unroll
-    for (int i = 0; i < kElements; ++i)
-      store_if<sizeof(T), kStore>(at.has(i), row + at.column + i * kStep, bits_of<T>(values[i]));
-  }
+  Single<T>::of(values).write(row, at);
 }
 
 // Where slots are elements, those of a warp are its 32 lanes' of adjacent ones.

@@ -49,6 +49,10 @@ inline SumsWorkspace sums_workspace(const SumsOf& s) {
   return w;
 }
 
+// Blocks of a multiprocessor that the compiler has to leave registers for, by the rows that are on their way to a
+// thread. One more would spill in the loop, which takes a third longer or more on an H200.
+inline int resident_blocks(const SumsOf& s, int rows) { return rows == 2 && s.parts == 1 && !s.total ? 3 : 2; }
+
 // Dynamic shared memory: the sums of each warp's columns, then its total.
 inline std::uint32_t sums_shared_bytes(const SumsOf& s) {
   constexpr int kWarps = kTileThreads / 32;

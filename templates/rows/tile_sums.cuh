@@ -43,6 +43,26 @@ QUERN_DEVICE int piece_column(const TilePlace& tile, int piece) {
   return tile.column() + (spec::vectors ? (piece * 32 + lane) * kElements : lane);
 }
 
+// The warp's rows in sequence, by their numbers in it; `spec::unroll` of them are on their way. read(number, row)
+// starts one, and reads nothing from number kWarpRows on; make(number, row, made) needs the row no more; write(made)
+// comes after the reads that it would delay.
+template <class Row, class Made, class Read, class Make, class Write>
+QUERN_DEVICE void for_warp_rows(const Read& read, const Make& make, const Write& write) {
+  Row rows[spec::unroll];
+#pragma unroll
+  for (int u = 0; u < spec::unroll; ++u) read(u, rows[u]);
+#pragma unroll 1
+  for (int first = 0; first < kWarpRows; first += spec::unroll) {
+#pragma unroll
+    for (int u = 0; u < spec::unroll; ++u) {
+      Made made;
+      make(first + u, rows[u], made);
+      read(first + u + spec::unroll, rows[u]);
+      write(made);
+    }
+  }
+}
+
 // ---- Sums of a thread, and of a warp
 
 template <int Parts>
@@ -109,6 +129,9 @@ QUERN_DEVICE void add_row_sums(const TileSums& s, const TilePlace& tile, i64 row
 // In dynamic shared memory: of each warp, parts of columns; then of each warp its total.
 QUERN_DEVICE SharedWords kept() { return SharedWords(0); }
 
+// Where a column lies among them: so neither lanes that have adjacent ones each nor lanes with one each meet in a bank.
+QUERN_DEVICE u32 kept_place(u32 column) { return column ^ (column / 32 % 8); }
+
 template <int Parts>
 QUERN_DEVICE void keep_sums(const ColumnSums<Parts>& own) {
   const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -117,7 +140,7 @@ QUERN_DEVICE void keep_sums(const ColumnSums<Parts>& own) {
     const u32 column = (n / kAdjacent * 32 + lane) * kAdjacent + n % kAdjacent;
 #pragma unroll
     for (int part = 0; part < Parts; ++part)
-      kept().set((warp * Parts + part) * kTileColumns + column, bit_cast<u32>(own.of[part][n]));
+      kept().set((warp * Parts + part) * kTileColumns + kept_place(column), bit_cast<u32>(own.of[part][n]));
   }
 }
 
@@ -139,7 +162,7 @@ QUERN_DEVICE Column<Parts> kept_column() {
   Column<Parts> column;
 #pragma unroll
   for (int part = 0; part < Parts; ++part)
-    column.of[part] = kept_sum(part * kTileColumns + threadIdx.x, Parts * kTileColumns);
+    column.of[part] = kept_sum(part * kTileColumns + kept_place(threadIdx.x), Parts * kTileColumns);
   return column;
 }
 

@@ -44,7 +44,7 @@ constexpr int kMostRegistersOfSegments = 128;
 // A thread adds up the gradients of 8 pairs of columns, with two rows of three operands in flight: two blocks of 256
 // threads.
 constexpr int kMostRegistersOfGradientTiles = 128;
-constexpr int kMostSpillsOfGradientTiles = 32;  // of barriers, mostly
+constexpr int kMostSpillsOfGradientTiles = 96;  // of barriers, mostly, and of reads element by element
 constexpr int kMostSpillsOfGatedRows = 32;      // around the loops
 // Eight elements of three operands, one by one, and the derivative of the longest activation.
 constexpr int kMostRegistersOfGated = 80;

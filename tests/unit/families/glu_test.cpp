@@ -207,9 +207,20 @@ TEST(GluLaunch, HasThreadsForThePaddingOfBlockedScales) {
       << "125 blocks of 32, then 3";
   EXPECT_EQ(glu_launch("rows=4096 width=2032 scaling=mx pass=backward layout=interleaved").grid[0], 4096U * 508 / 256)
       << "of four elements, two a thread";
-  const Launch rows = glu_launch("rows=300 width=4096 scaling=row");
-  EXPECT_EQ(rows.grid[0], 300U);
-  EXPECT_EQ(rows.shared_bytes, rows.block[0] / 32 * 4);
+}
+
+TEST(GluLaunch, KeepsARowWithAScaleInSharedMemoryWhereItFits) {
+  const Launch row = glu_launch("rows=300 width=4096 scaling=row");
+  EXPECT_EQ(row.grid[0], 300U);
+  EXPECT_EQ(row.block[0], 128U);
+  EXPECT_EQ(row.shared_bytes, 128U + 2 * 4096);
+  EXPECT_EQ(glu_launch("rows=30000 width=512 scaling=row").block[0], 64U) << "64 vectors";
+  EXPECT_EQ(glu_launch("rows=300 width=14336 scaling=row").block[0], 256U);
+  const Launch wide = glu_launch("rows=300 width=16384 scaling=row pass=backward");
+  EXPECT_EQ(wide.block[0], 512U);
+  EXPECT_EQ(wide.shared_bytes, 128U + 65536) << "of a and g";
+  EXPECT_EQ(glu_launch("rows=300 width=16392 scaling=row pass=backward").shared_bytes, 128U) << "made again";
+  EXPECT_EQ(glu_launch("rows=300 width=0 scaling=row").shared_bytes, 128U + 8) << "one slot that nothing is read for";
 }
 
 TEST(GluLaunch, HasABlockForEachTileOfSums) {

@@ -6,7 +6,7 @@
 #define QUERN_MXFP8_COLUMNS_CUH_
 
 #include "common/shared.cuh"
-#include "mxfp8/prologue.cuh"
+#include "mxfp8/source.cuh"
 
 namespace quern::mxfp8 {
 

@@ -179,7 +179,7 @@ struct Mxfp8Family {
       {"with blocks of 128 along rows a thread has 8 columns of a tile (rows=16) or 4 (rows=32), vector at most as "
        "many",
        holds<vector_fits_columns>},
-      {"a tile must fit 48 KB of shared memory", holds<tile_fits_shared>},
+      {"a tile must fit 48 KB of shared memory, with what a prologue makes 96 KB", holds<tile_fits_shared>},
       {"the columns form makes transposed blocks across at most 32 rows, in lines without gaps, and nothing else: no "
        "groups, prologue, bias_gradient or padded scales",
        holds<columns_are_short>},
@@ -272,12 +272,14 @@ struct Mxfp8Family {
     spec.integer("resident", config[kResident]);
     spec.integer("max_threads", config[kForm] == kTile ? kTileThreads : common::kMaxThreads);
     spec.flag("noop", p.noop == Mxfp8Noop::flag);
+    spec.integer("params_bytes", static_cast<std::int64_t>(params_bytes(p, config)));
     spec.integer("vector", config[kVector]);
     spec.flag("store_stream", config[kStoreStream] == 1);
     if (config[kForm] == kStream) {
       spec.integer("unroll", config[kUnroll]);
       spec.flag("persistent", config[kPersistent] == 1);
     }
+    spec.part("mxfp8/prologue.cuh");
     mxfp8::specialize(p, config, spec);
   }
 

@@ -104,7 +104,8 @@ constexpr unsigned kNan = 0x7fffffffu;  // the only NaN that is stored
 // Offsets in a block's shared memory, in bytes: transposed lines of the stack; reciprocals of a tile's blocks along
 // rows; scales of the stack's blocks along rows; scales received from the other blocks of the cluster, for a share of
 // the rows, and the barrier that counts them; scales of the stack's blocks along columns, in atoms; the part of the
-// rows that the block processes; sums of the stack's bands; largest magnitudes of the columns of the stack's bands.
+// rows that the block processes; sums of the stack's bands; largest magnitudes of the columns of the stack's bands;
+// what a prologue makes of a tile.
 struct TileShared {
   int reciprocals;
   int row_scales;
@@ -114,6 +115,7 @@ struct TileShared {
   int part;
   int sums;
   int maxima;
+  int made;
   int bytes;
 };
 struct TileUse {
@@ -129,6 +131,7 @@ struct TileUse {
   bool groups;
   bool sums;
   bool maxima;
+  int made_bytes;  // of a number that a prologue makes; 0: there is none
 };
 QUERN_HOST_DEVICE constexpr TileShared tile_shared(const TileUse& use) {
   const int blocks = use.columns / use.block * kTileRows, scales = use.stack * blocks * use.scale_bytes;
@@ -141,7 +144,8 @@ QUERN_HOST_DEVICE constexpr TileShared tile_shared(const TileUse& use) {
   at.part = at.column_scales + (use.column_atoms ? use.stack * kAtomBytes : 0);
   at.sums = at.part + (use.groups ? kPartBytes : 0);
   at.maxima = at.sums + (use.sums ? use.stack * 4 * use.columns * 4 : 0);
-  at.bytes = at.maxima + (use.maxima ? use.stack * 4 * use.columns * 4 : 0);
+  at.made = at.maxima + (use.maxima ? use.stack * 4 * use.columns * 4 : 0);
+  at.bytes = at.made + kTileRows * use.columns * use.made_bytes;
   return at;
 }
 

@@ -1,13 +1,12 @@
-// The values to quantize: source, or a prologue's result from it and from input, rounded to source's type.
+// The values to quantize: source, or a prologue's result from it and from input, rounded to source's type. Another file
+// with the same names may be included before the forms instead: glu/numbers.cuh.
 #ifndef QUERN_MXFP8_PROLOGUE_CUH_
 #define QUERN_MXFP8_PROLOGUE_CUH_
 
 #include "common/activations.cuh"
-#include "mxfp8/blocks.cuh"
+#include "mxfp8/source.cuh"
 
 namespace quern::mxfp8 {
-
-using Word = Vector<spec::vector>;
 
 using Rounding = RoundingOf<sizeof(Source)>::Type;
 
@@ -16,28 +15,6 @@ QUERN_DEVICE float derivative_of(const Params& p, float x) {
   return activate_derivative<spec::activation>(x, p.alpha, Rounding());
 }
 
-// A row: its number in the rows of all experts, and the difference in elements between its begin in source and that of
-// packed experts, if experts have their own stride.
-struct SourceRow {
-  i64 index;
-  i64 gap;
-};
-QUERN_DEVICE SourceRow operator+(const SourceRow& row, i64 rows) { return {row.index + rows, row.gap}; }
-
-QUERN_DEVICE i64 gap_before(const Params& p, u64 expert) {
-  return spec::expert_stride ? static_cast<i64>(expert) * p.expert_gap : 0;
-}
-QUERN_DEVICE SourceRow source_row(const Params& p, i64 index) {
-  return {index, spec::expert_stride ? gap_before(p, divide(static_cast<u64>(index), p.by_rows)) : 0};
-}
-
-// `column`: of the values to quantize.
-QUERN_DEVICE const Source* source_address(const Params& p, const SourceRow& row, i64 column) {
-  return static_cast<const Source*>(p.source) + row.index * p.source_stride + row.gap + column;
-}
-QUERN_DEVICE Word source_at(const Params& p, const SourceRow& row, i64 column) {
-  return load<spec::vector>(source_address(p, row, column));
-}
 QUERN_DEVICE Word input_at(const Params& p, const SourceRow& row, i64 column) {
   return load<spec::vector>(static_cast<const Source*>(p.input) + row.index * p.cols + column);
 }
@@ -98,13 +75,18 @@ struct PrologueOf<Prologue::dgated> {
   }
 };
 
+// A form's parameters, with those of what makes the values.
+template <class Form>
+using WithInputs = Form;
+
 using Made = PrologueOf<spec::prologue>;
+constexpr bool kMakes = spec::prologue != Prologue::none;  // else numbers are read
 constexpr int kInputs = Made::kInputs;
 using Inputs = InputsOf<kInputs>;
 
 // Rounded to source's type. `column`: of the vector's first.
 QUERN_DEVICE Word numbers_of(const Params& p, const Inputs& inputs, i64 column) {
-  if constexpr (spec::prologue == Prologue::none) return inputs.words[0];
+  if constexpr (!kMakes) return inputs.words[0];
   constexpr int kCount = spec::vector / sizeof(Source);
   float in[kInputs][kCount], out[kCount];
 #pragma unroll

@@ -67,6 +67,7 @@ namespace {
 
 constexpr std::int32_t kMostPatch = 256;         // bytes of a thread: 64 registers
 constexpr std::int32_t kMostShared = 48 * 1024;  // available to every kernel without opt-in
+constexpr std::int32_t kMostSharedOfPrologues = 96 * 1024;
 
 // Whether blocked scales are collected in shared memory and written at least 4 bytes at a time; with vectors of one
 // element, which take any address, they are written one by one.
@@ -80,7 +81,8 @@ TileShared shared_of(const Mxfp8& p, const Config& c) {
   const bool scales = m.along && !has_given_scale(p), tall = m.across && p.scaling == Mxfp8Scaling::block128;
   return tile_shared({tile_columns(p, c), static_cast<int>(block_length(p)), static_cast<int>(scale_size(p)), c[kStack],
                       transposed(p), scales && !square(p), scales, c[kCluster] > 1, m.across && writes_atoms(p, c),
-                      p.groups > 0, has_sums(p), tall});
+                      p.groups > 0, has_sums(p), tall,
+                      p.prologue == Mxfp8Prologue::none ? 0 : static_cast<int>(source_bytes(p))});
 }
 
 }  // namespace
@@ -95,7 +97,8 @@ bool parts_hold_blocks(const Mxfp8& p, const Target&, const Config& c) {
   return c[kForm] != kTile || tile_columns(p, c) >= kBlockElements;
 }
 bool tile_fits_shared(const Mxfp8& p, const Target&, const Config& c) {
-  return c[kForm] != kTile || shared_of(p, c).bytes <= kMostShared;
+  const std::int32_t most = p.prologue == Mxfp8Prologue::none ? kMostShared : kMostSharedOfPrologues;
+  return c[kForm] != kTile || shared_of(p, c).bytes <= most;
 }
 bool vector_fits_columns(const Mxfp8& p, const Target&, const Config& c) {
   return c[kForm] != kTile || !has_wide_tile(p) || c[kVector] <= thread_columns(p, c) * source_bytes(p);
@@ -205,7 +208,7 @@ void launch_matrices(const Mxfp8& p, const Mxfp8Args& a, const Config& config, T
 }
 
 // With blocked scales the padding of the atoms is also written. Each group may end with a partial stack.
-void launch_tiles(const Mxfp8& p, const Config& config, TileParams params, Launch& launch) {
+void place_tiles(const Mxfp8& p, const Config& config, TileParams& params, Launch& launch) {
   const std::int64_t cols = blocked(p) ? round_up_to(params.cols, 128) : params.cols;
   const std::int64_t across = round_up_to(pieces(cols, tile_columns(p, config)), config[kCluster]);
   const std::int64_t down = pieces(params.rows, std::int64_t{kTileRows} * config[kStack]) + p.groups;
@@ -218,7 +221,6 @@ void launch_tiles(const Mxfp8& p, const Config& config, TileParams params, Launc
   params.by_panel = common::make_divisor32(params.panel * static_cast<std::uint64_t>(down));
   params.by_width = common::make_divisor32(params.panel);
   params.by_last_width = common::make_divisor32(last == 0 ? params.panel : last);
-  set_params(p, params, launch);
   launch.empty = is_empty(p) && !sums_nothing(p);  // if the matrix is empty, ends of groups are not checked
   launch.block[0] = kTileThreads;
   launch.cluster = static_cast<std::uint32_t>(config[kCluster]);
@@ -259,6 +261,9 @@ template <class Form>
 std::size_t bytes_with_pitches(const Mxfp8& p) {
   return has_out_strides(p) ? sizeof(WithPitches<Form, true>) : sizeof(Form);
 }
+
+}  // namespace
+
 std::size_t params_bytes(const Mxfp8& p, const Config& config) {
   if (p.scaling == Mxfp8Scaling::row) return bytes_with_pitches<RowParams>(p);
   if (has_matrices(p)) return sizeof(WithMatrices<TileParams, true>);
@@ -266,12 +271,9 @@ std::size_t params_bytes(const Mxfp8& p, const Config& config) {
   return config[kForm] == kTile ? bytes_with_pitches<TileParams>(p) : bytes_with_pitches<StreamParams>(p);
 }
 
-}  // namespace
-
 void specialize(const Mxfp8& p, const Config& config, Spec& spec) {
   const Matrix m = matrix_of(p);
   spec.header("common/scaling.cuh");
-  spec.integer("params_bytes", params_bytes(p, config));
   spec.type("Source", common::spec_type(p.dtype));
   spec.type("Element", common::spec_type(p.element));
   spec.choice("common::ScaleMode", "mode", kModes[static_cast<int>(p.mode)]);
@@ -319,10 +321,15 @@ void launch(const Mxfp8& p, const Mxfp8Args& a, const DeviceModel& model, const 
   if (p.scaling == Mxfp8Scaling::row) return launch_rows(p, config, with_matrix<RowParams>(p, a), launch);
   if (config[kForm] == kStream) return launch_stream(p, model, config, with_matrix<StreamParams>(p, a), launch);
   if (config[kForm] == kColumns) return launch_columns(p, model, config, with_matrix<ColumnParams>(p, a), launch);
+  if (has_matrices(p)) return launch_matrices(p, a, config, with_matrix<TileParams>(p, a), launch);
+  set_params(p, launch_tiles(p, a, config, launch), launch);
+}
+
+TileParams launch_tiles(const Mxfp8& p, const Mxfp8Args& a, const Config& config, Launch& launch) {
   TileParams params = with_matrix<TileParams>(p, a);
-  if (has_matrices(p)) return launch_matrices(p, a, config, params, launch);
   set_sums(p, a, params);
-  launch_tiles(p, config, params, launch);
+  place_tiles(p, config, params, launch);
+  return params;
 }
 
 }  // namespace quern::mxfp8

@@ -7,6 +7,7 @@
 
 #include "mxfp8/matrix.h"
 #include "mxfp8/parameters.h"
+#include "mxfp8/params.h"
 
 namespace quern::mxfp8 {
 
@@ -58,6 +59,11 @@ std::string check(const Mxfp8& p);
 std::uint32_t alignment(const Mxfp8& p, const Config& config);
 void specialize(const Mxfp8& p, const Config& config, Spec& spec);
 void launch(const Mxfp8& p, const Mxfp8Args& a, const DeviceModel& model, const Config& config, Launch& launch);
+
+// Of the kernel's parameter.
+std::size_t params_bytes(const Mxfp8& p, const Config& config);
+// The launch of the tile form but for its parameter, which is returned: a kernel that makes the numbers has more.
+TileParams launch_tiles(const Mxfp8& p, const Mxfp8Args& a, const Config& config, Launch& launch);
 
 // Constraints of the quantizers' tile form, for the family's table.
 bool stream_is_along(const Mxfp8& p, const Target&, const Config& c);

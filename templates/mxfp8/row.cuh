@@ -5,7 +5,7 @@
 
 #include "common/reduce.cuh"
 #include "mxfp8/group_ends.cuh"
-#include "mxfp8/prologue.cuh"
+#include "mxfp8/source.cuh"
 
 namespace quern::mxfp8 {
 

@@ -4,7 +4,7 @@
 
 #include "mxfp8/blocks.cuh"
 #include "mxfp8/group_ends.cuh"
-#include "mxfp8/prologue.cuh"
+#include "mxfp8/source.cuh"
 
 namespace quern::mxfp8 {
 

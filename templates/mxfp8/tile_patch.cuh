@@ -112,11 +112,16 @@ QUERN_DEVICE RowWord row_of(const KernelParams& p, const RowInputs& inputs, i64 
 }
 
 // Rows of a prologue whose inputs are in flight together, and whose code is in the loop: unrolled code for all rows
-// would exceed the instruction cache and the registers.
-constexpr int kMadeRows = kRows / 4;
+// would exceed the instruction cache and the registers. On an H200 16384 x 4096, gated silu, direction both: 117 us,
+// with a quarter of the rows 121.
+constexpr int kMadeRows = kRows / 2;
 
-// From `row` on; zeros for rows beyond the end. Each iteration moves the rows up by as many as it adds, since registers
-// cannot be indexed at run time.
+// A thread's row in shared memory, which no other thread uses: registers cannot be indexed at run time.
+QUERN_DEVICE u8* made_row(int row) {
+  return dynamic_shared() + kShared.made + (row * kTileThreads + threadIdx.x) * sizeof(RowWord);
+}
+
+// From `row` on; zeros for rows beyond the end.
 template <class IsThere>
 QUERN_DEVICE Patch make_rows(const KernelParams& p, const SourceRow& row, i64 column, const IsThere& is_there) {
   Patch patch = {};
@@ -128,14 +133,14 @@ QUERN_DEVICE Patch make_rows(const KernelParams& p, const SourceRow& row, i64 co
       if (is_there(first + i)) read_inputs(p, row + (first + i), column, inputs[i]);
     }
 #pragma unroll
-    for (int i = 0; i < kRows - kMadeRows; ++i) patch.rows[i] = patch.rows[i + kMadeRows];
-#pragma unroll
     for (int i = 0; i < kMadeRows; ++i) {
-      RowWord& made = patch.rows[kRows - kMadeRows + i];
-      made = is_there(first + i) ? row_of(p, inputs[i], column) : RowWord{};
+      const RowWord made = is_there(first + i) ? row_of(p, inputs[i], column) : RowWord{};
+      store_shared<sizeof(RowWord)>(made_row(first + i), made);
       if constexpr (spec::bias_gradient) add_row(patch.sums, first + i, made);
     }
   }
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) patch.rows[i] = load_shared<sizeof(RowWord)>(made_row(i));
   return patch;
 }
 
@@ -151,7 +156,7 @@ QUERN_DEVICE RowWord read_row(const KernelParams& p, const Source* from, i64 col
 
 template <class IsThere>
 QUERN_DEVICE Patch read_rows(const KernelParams& p, const SourceRow& row, i64 column, const IsThere& is_there) {
-  if constexpr (spec::prologue != Prologue::none) return make_rows(p, row, column, is_there);
+  if constexpr (kMakes) return make_rows(p, row, column, is_there);
   Patch patch = {};
   const Source* from = source_address(p, row, column);
 #pragma unroll

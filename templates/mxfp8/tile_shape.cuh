@@ -4,11 +4,11 @@
 
 #include "common/shared.cuh"
 #include "common/sync.cuh"
-#include "mxfp8/prologue.cuh"
+#include "mxfp8/source.cuh"
 
 namespace quern::mxfp8 {
 
-using KernelParams = WithPitches<WithMatrices<TileParams, spec::varying>, spec::out_strides>;
+using KernelParams = WithPitches<WithMatrices<WithInputs<TileParams>, spec::varying>, spec::out_strides>;
 
 constexpr int kRows = spec::rows;        // of a thread
 constexpr int kParts = kBand / kRows;    // of a warp's rows, each of other lanes
@@ -40,7 +40,8 @@ constexpr bool kTallBlocks = spec::col && kBlock > kBand && !spec::given_scale;
 
 constexpr TileShared kShared =
     tile_shared({kTileColumns, kBlock, kScaleBytes, kStack, kTransposed, kMakesRowScales && !kSquare, kMakesRowScales,
-                 kCluster > 1, kColumnAtoms, spec::groups || spec::varying, spec::bias_gradient, kTallBlocks});
+                 kCluster > 1, kColumnAtoms, spec::groups || spec::varying, spec::bias_gradient, kTallBlocks,
+                 kMakes ? static_cast<int>(sizeof(Source)) : 0});
 
 }  // namespace quern::mxfp8
 

@@ -20,7 +20,7 @@ struct Rows {
 
 template <GluLayout L>
 QUERN_DEVICE Columns columns_at(const Params& p, int column) {
-  return columns_of(L, spec::block, p.width, column);
+  return columns_of(L, spec::interleave, p.width, column);
 }
 
 // The numbers of element `i` of a place. But for blocks they are so far from the first one's, whatever the extents.
@@ -30,7 +30,7 @@ QUERN_DEVICE Rows<T> pair_at(const Params& p, const Rows<T>& rows, const Span& a
   const Columns columns = columns_at<L>(p, kLinear ? at.column : at.column + i * kStep);
   const int after = kLinear ? i * kStep * (L == GluLayout::interleaved ? 2 : 1) : 0;
   T* const a = rows.a + columns.a + after;
-  return {a, kLinear ? rows.g + columns.g + after : a + spec::block};
+  return {a, kLinear ? rows.g + columns.g + after : a + spec::interleave};
 }
 
 enum class PairAccess { vectors, adjacent, elements };

@@ -5,6 +5,8 @@
 
 namespace quern::glu {
 
+using KernelParams = Params;
+
 constexpr int kBlock = spec::block_length;  // 0: the scale is given
 constexpr bool kGiven = kBlock == 0;
 constexpr int kElementsOfBlock = kGiven ? 1 : kBlock / kNumbersOfElement;
@@ -81,7 +83,7 @@ QUERN_DEVICE void quantize_gradients(const Params& p, const BlockPlace& place, G
   write_gradients<Element>(p, place.at, made);
 }
 
-QUERN_DEVICE void run(const Params& p) {
+QUERN_DEVICE void run(const KernelParams& p) {
   run_slots(p, [&](const Span& at, const Operands& o, const BiasBits& bias) {
     const bool padding = is_padding(p, at) && at.row < mx::round_up(static_cast<u64>(p.rows), 128);
     const BlockPlace place = {at, at.end != 0 || padding};

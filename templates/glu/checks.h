@@ -23,7 +23,10 @@ enum OperandNumber {
   kScaleGradient,
   kWorkspace,
   kGivenScale,
-  kScales
+  kScales,
+  kOutCol,
+  kXGradientCol,
+  kScalesCol
 };
 
 inline constexpr std::int64_t kMaxWidth = std::int64_t{1} << 29;  // a row of x has a number for each of 30 bits

@@ -18,10 +18,13 @@ using common::write_float;
 
 constexpr double kSpecials[] = {0.0, -0.0, NAN, 1e-40, -6e-8, HUGE_VAL, -HUGE_VAL};
 
+// What a number is to the activation: its argument, a bias that is added to that, or nothing.
+enum class Kind { argument, bias, factor };
+
 // How many of these an operand has. Beside a denormal factor no argument has results without a doubt, which those of
 // generate_arguments need.
-std::uint64_t kinds_of_specials(const Glu& p, bool argument) {
-  if (argument) return std::size(kSpecials);
+std::uint64_t kinds_of_specials(const Glu& p, Kind kind) {
+  if (kind == Kind::argument) return std::size(kSpecials);
   return is_quantized(p) && !is_exact(p) ? 3 : 5;
 }
 
@@ -31,39 +34,48 @@ std::uint64_t numbers_for_a_special(const Glu& p) {
   return is_quantized(p) ? 512 : 16;
 }
 
-double number(const Glu& p, std::uint64_t random, bool argument) {
-  if ((random >> 44) % numbers_for_a_special(p) == 0) return kSpecials[(random >> 8) % kinds_of_specials(p, argument)];
+double number(const Glu& p, std::uint64_t random, Kind kind) {
+  if ((random >> 44) % numbers_for_a_special(p) == 0) return kSpecials[(random >> 8) % kinds_of_specials(p, kind)];
   const double most = p.gating == GluGating::clamped ? 12 : 4;  // beyond the limit, too
   return (static_cast<double>(random >> 40) / static_cast<double>(1 << 23) - 1) * most;
 }
 
-// Of other numbers than arguments, 32 each have another magnitude, so that scales differ. One that tanh limits has not:
-// the slope of its limit has few exact bits.
-double magnitude(const Glu& p, std::uint64_t seed, std::int64_t index, bool argument) {
-  if (argument || !is_quantized(p) || p.gating == GluGating::tanh) return 1;
+// Of factors 32 each have another magnitude, so that scales differ. One that tanh limits has not: the slope of its
+// limit has few exact bits.
+double magnitude(const Glu& p, std::uint64_t seed, std::int64_t index, Kind kind) {
+  if (kind != Kind::factor || !is_quantized(p) || p.gating == GluGating::tanh) return 1;
   return std::ldexp(1.0, static_cast<int>(random_at(seed + 7, static_cast<std::uint64_t>(index / 32)) % 17) - 8);
 }
 
-double number_at(const Glu& p, std::uint64_t seed, std::int64_t index, bool argument) {
-  return number(p, random_at(seed, static_cast<std::uint64_t>(index)), argument) * magnitude(p, seed, index, argument);
+double number_at(const Glu& p, std::uint64_t seed, std::int64_t index, Kind kind) {
+  return number(p, random_at(seed, static_cast<std::uint64_t>(index)), kind) * magnitude(p, seed, index, kind);
 }
 
-// Which columns of a row of x are arguments of the activation.
-std::vector<bool> arguments(const Glu& p) {
-  std::vector<bool> columns(static_cast<std::size_t>(std::max(x_stride(p), row_elements(p))));
-  for (std::int64_t c = 0; c < p.width; ++c) columns[static_cast<std::size_t>(columns_of(p, c).a)] = true;
+// Of the columns of an operand's row.
+std::vector<Kind> kinds(const Glu& p, int operand) {
+  if (operand != kX && operand != kBias) return {Kind::factor};
+  const bool of_x = operand == kX;
+  std::vector<Kind> columns(static_cast<std::size_t>(of_x ? std::max(x_stride(p), row_elements(p)) : 2 * p.width),
+                            Kind::factor);
+  for (std::int64_t c = 0; c < p.width; ++c) {
+    if (of_x)
+      columns[static_cast<std::size_t>(columns_of(p, c).a)] = Kind::argument;
+    else
+      columns[static_cast<std::size_t>(bias_columns(p, c).a)] = Kind::bias;
+  }
   return columns;
 }
 
 }  // namespace
 
-void generate_numbers(const Glu& p, bool of_x, const Layout& layout, std::uint64_t seed, void* data) {
-  const std::vector<bool> is_argument = of_x ? arguments(p) : std::vector<bool>(1);
-  const auto row = static_cast<std::int64_t>(is_argument.size());
+void generate_numbers(const Glu& p, int operand, const Layout& layout, std::uint64_t seed, void* data) {
+  const std::vector<Kind> of_columns = kinds(p, operand);
+  const auto row = static_cast<std::int64_t>(of_columns.size());
+  if (row == 0) return;
   parallel_for(
       layout.span_bytes() / bytes(layout.dtype), std::int64_t{1} << 16, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i)
-          write_float(layout.dtype, data, i, number_at(p, seed, i, is_argument[static_cast<std::size_t>(i % row)]));
+          write_float(layout.dtype, data, i, number_at(p, seed, i, of_columns[static_cast<std::size_t>(i % row)]));
       });
 }
 
@@ -89,8 +101,8 @@ class OneElement {
     args_.gradient = put(gradient_, p.dtype, kGradientSeed, row * gradient_stride(p) + column);
     if (p.scale != DType::none) args_.scale = put(scale_, p.scale, kScaleSeed, row);
     if (p.bias == DType::none) return;
-    args_.bias = put(bias_, p.bias, kBiasSeed, of_bias.a);
-    write_float(p.bias, &bias_, 1, number_at(p, seed_ + kBiasSeed, of_bias.g, false));
+    args_.bias = put(bias_, p.bias, kBiasSeed, of_bias.a, Kind::bias);
+    write_float(p.bias, &bias_, 1, number_at(p, seed_ + kBiasSeed, of_bias.g, Kind::factor));
   }
 
   bool takes(double a) {
@@ -102,8 +114,8 @@ class OneElement {
   // The places of operands in the family's table.
   enum Seeds : std::uint64_t { kXSeed = 0, kGateSeed = 1, kBiasSeed = 2, kScaleSeed = 3, kGradientSeed = 5 };
 
-  const void* put(double& to, DType type, std::uint64_t operand, std::int64_t index) const {
-    write_float(type, &to, 0, number_at(p_, seed_ + operand, index, false));
+  const void* put(double& to, DType type, std::uint64_t operand, std::int64_t index, Kind kind = Kind::factor) const {
+    write_float(type, &to, 0, number_at(p_, seed_ + operand, index, kind));
     return &to;
   }
 
@@ -124,9 +136,9 @@ void generate_arguments(const Glu& p, std::uint64_t seed, void* x) {
                    for (std::int64_t c = 0; c < p.width; ++c) {
                      const std::int64_t at = row * x_stride(p) + columns_of(p, c).a;
                      OneElement element(p, seed, row, c);
-                     double a = number_at(p, seed, at, true);
+                     double a = number_at(p, seed, at, Kind::argument);
                      for (std::uint64_t turn = 1; !element.takes(a) && turn <= kTurns; ++turn)
-                       a = turn == kTurns ? 0 : number_at(p, seed + turn * 1000003, at, true);
+                       a = turn == kTurns ? 0 : number_at(p, seed + turn * 1000003, at, Kind::argument);
                      write_float(p.dtype, x, at, a);
                    }
                  }

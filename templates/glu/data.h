@@ -8,9 +8,10 @@
 
 namespace quern::glu {
 
-// Numbers from -4 to 4 with zeros, NaN and denormals between them, fewer where columns are added up. Arguments of the
-// activation are infinite too. Other factors are not, nor large: beside one, what an activation cancels has no bound.
-void generate_numbers(const Glu& p, bool of_x, const Layout& layout, std::uint64_t seed, void* data);
+// Of an operand, by its number in the family's table. Numbers from -4 to 4 with zeros, NaN and denormals between them,
+// fewer where columns are added up. Arguments of the activation are infinite too. Other factors are not, nor large:
+// beside one, what an activation cancels has no bound.
+void generate_numbers(const Glu& p, int operand, const Layout& layout, std::uint64_t seed, void* data);
 
 // Arguments of the activation such that results are the same on every device, though activations differ in their last
 // bits: the scale of a block hides no such difference. `seed`: of the problem's first operand; `x` has numbers already.

@@ -1,14 +1,18 @@
 #include "glu/glu.h"
 
 #include <limits>
+#include <vector>
 
 #include "common/activation_reference.h"
 #include "common/host_types.h"
 #include "glu/checks.h"
 #include "glu/choice_names.h"
 #include "glu/data.h"
+#include "glu/matrix.h"
 #include "glu/quantized.h"
+#include "glu/space.h"
 #include "quern_embedded/glu.h"
+#include "quern_embedded/mxfp8.h"
 #include "rows/elements.h"
 
 namespace quern {
@@ -17,90 +21,31 @@ namespace {
 using namespace glu;
 
 constexpr std::int64_t kMostGroups = std::int64_t{1} << 16;
-constexpr std::int64_t kMostSlots = std::int64_t{1} << 30;  // of a row, not reached
-constexpr std::int64_t kOfLane = rows::kTileColumns / 32;   // elements of a row that a thread has, where there are sums
-constexpr std::int64_t kMostKept = 64 << 10;                // bytes of a row with a scale in shared memory
-constexpr std::int64_t kKeptOfThread = 112;                 // so many bytes of each of 2048 threads fit
 constexpr DTypeSet kData = only(f32) | only(f16) | only(bf16);
 constexpr DTypeSet kOptional = kData | only(DType::none);
 constexpr DTypeSet kCountTypes = only(DType::none) | only(i32) | only(i64);
 constexpr const char* kGatings[] = {QUERN_GLU_GATINGS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kLayouts[] = {QUERN_GLU_LAYOUTS(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kDirections[] = {QUERN_GLU_DIRECTIONS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kPasses[] = {QUERN_GLU_PASSES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kRoundings[] = {QUERN_ROUNDINGS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kScalings[] = {QUERN_GLU_SCALINGS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kRecomputes[] = {QUERN_GLU_RECOMPUTES(QUERN_CHOICE_NAME) nullptr};
 
-// In the order of kParameters.
-enum Parameters { kForm, kVector, kUnroll, kThreads, kLoadStream, kStoreStream };
-enum Forms { kVectorForm, kElementForm };
-constexpr std::int32_t kForms[] = {kVectorForm, kElementForm, kNoMore};
-constexpr std::int32_t kVectors[] = {4, 8, 16, 32, kNoMore};
+constexpr std::int32_t kForms[] = {kVectorForm, kElementForm, kMatrixForm, kNoMore};
+constexpr std::int32_t kVectors[] = {2, 4, 8, 16, 32, kNoMore};
 constexpr std::int32_t kUnrolls[] = {1, 2, 4, 8, kNoMore};
 constexpr std::int32_t kThreadCounts[] = {64, 128, 256, 512, kNoMore};
 constexpr std::int32_t kSwitch[] = {0, 1, kNoMore};
+constexpr std::int32_t kRowCounts[] = {16, 32, kNoMore};
+constexpr std::int32_t kResidentBlocks[] = {0, 3, 4, 5, 6, 8, kNoMore};
+constexpr std::int32_t kPanels[] = {0, 1, 2, 4, 8, 16, 32, kNoMore};
+constexpr std::int32_t kClusters[] = {1, 2, 4, 8, kNoMore};
 
-std::int64_t size_of(const Glu& p) { return quern::bytes(p.dtype); }
-
-// Numbers of a row of x that an element's access has: of interleaved ones two, side by side.
-std::int64_t numbers_together(const Glu& p) { return p.layout == GluLayout::interleaved ? 2 : 1; }
-
-// Elements of out that a thread has at once, as one access or one by one.
-std::int64_t slot_elements(const Glu& p, const Config& c) {
-  if (c[kForm] == kVectorForm) return c[kVector] / size_of(p) / numbers_together(p);
-  return has_sums(p) ? kOfLane : c[kUnroll];
-}
-// How many of these are in flight.
-std::int64_t slots_in_flight(const Glu& p, const Config& c) {
-  if (p.scaling == GluScaling::row) return 1;
-  return c[kForm] == kElementForm && !has_sums(p) ? 1 : c[kUnroll];
-}
-
-std::int64_t row_slots(const Glu& p, const Config& c) {
-  return rows::slots_of_row(columns_to_do(p), slot_elements(p, c), c[kForm] == kVectorForm);
-}
-
-// scaling=row: of a row's numbers, as x has them, which are kept from one pass to the other if they are few. An empty
-// row has one slot, too.
-std::int64_t row_bytes(const Glu& p, const Config& c) {
-  return std::max<std::int64_t>(1, row_slots(p, c)) * slot_elements(p, c) * size_of(p) * (is_backward(p) ? 2 : 1);
-}
-bool keeps_row(const Glu& p, const Config& c) { return p.scaling == GluScaling::row && row_bytes(p, c) <= kMostKept; }
-
-bool vectors_divide(const Glu& p, std::int64_t elements) {
-  const std::int64_t of_x = elements * numbers_together(p);
-  return p.width % elements == 0 && out_stride(p) % elements == 0 && gradient_stride(p) % elements == 0 &&
-         x_stride(p) % of_x == 0 && x_gradient_stride(p) % of_x == 0 &&
-         (p.layout != GluLayout::blocks || p.block % elements == 0);
-}
-
-bool form_fits(const Glu& p, const Target&, const Config& c) {
-  if (c[kForm] == kElementForm) return true;
-  return slot_elements(p, c) > 0 && vectors_divide(p, slot_elements(p, c));
-}
-bool vector_exists(const Glu&, const Target& t, const Config& c) { return c[kVector] <= common::widest_access(t); }
-bool row_has_few_slots(const Glu& p, const Target&, const Config& c) { return row_slots(p, c) < kMostSlots; }
-bool registers_suffice(const Glu& p, const Target&, const Config& c) {
-  const std::int64_t elements = has_sums(p) ? kOfLane : slot_elements(p, c);
-  return elements * slots_in_flight(p, c) <= (is_backward(p) ? 16 : 32);
-}
-bool lane_has_slots(const Glu& p, const Target&, const Config& c) {
-  return !has_sums(p) || slot_elements(p, c) <= kOfLane;
-}
-
-// A block's lanes are of one warp, and a lane has all of its numbers or a part that all lanes have.
-bool warp_has_blocks(const Glu& p, const Target&, const Config& c) {
-  if (!has_blocks(p)) return true;
-  const std::int64_t block = elements_of_block(p), elements = slot_elements(p, c);
-  if (c[kForm] == kVectorForm) return block % elements == 0 && block / elements <= 32;
-  return block <= 32 || elements % (block / 32) == 0;
-}
-bool row_has_one_slot(const Glu& p, const Target&, const Config& c) {
-  return p.scaling != GluScaling::row || c[kForm] == kElementForm || c[kUnroll] == 1;
-}
-
-bool has_vectors(const Glu&, const Config& c) { return c[kForm] == kVectorForm; }
-bool has_no_sums(const Glu& p, const Config&) { return !has_sums(p); }
+bool has_vectors(const Glu&, const Config& c) { return c[kForm] != kElementForm; }
+bool has_unroll(const Glu&, const Config& c) { return c[kForm] != kMatrixForm; }
+bool has_threads(const Glu& p, const Config& c) { return !has_sums(p) && c[kForm] != kMatrixForm; }
+bool is_matrix(const Glu&, const Config& c) { return c[kForm] == kMatrixForm; }
 bool takes_alpha(const Glu& p) { return common::takes_alpha(static_cast<int>(p.activation)); }
 bool is_clamped(const Glu& p) { return p.gating == GluGating::clamped; }
 bool has_tanh(const Glu& p) { return p.gating == GluGating::tanh; }
@@ -146,6 +91,8 @@ struct GluFamily {
                    "scaling: treatment of NaN and infinity; te: rceil only"),
       choice_field("scale_layout", offsetof(Glu, scale_layout), mx::kScaleLayouts,
                    "scaling=mx, blocked: atoms of 128 rows x 4 blocks, for block-scaled matrix products"),
+      choice_field("direction", offsetof(Glu, direction), kDirections,
+                   "scaling: along what numbers that share a scale lie; col: results are transposed"),
       extent_field("x_stride", offsetof(Glu, x_stride), false, "elements between rows of x and gate; 0: packed"),
       extent_field("out_stride", offsetof(Glu, out_stride), false, "elements between rows of out; 0: width"),
       extent_field("gradient_stride", offsetof(Glu, gradient_stride), false,
@@ -165,22 +112,29 @@ struct GluFamily {
        "how many rows of a group there are"},
       {"gradient", Role::input, offsetof(GluArgs, gradient), true, layout<gradient_layout>, "[groups * rows, width]",
        "backward: the gradient of out"},
-      {"out", Role::output, offsetof(GluArgs, out), true, layout<out_layout>, "[groups * rows, width]",
-       "the results; backward: with recompute=out"},
-      {"x_gradient", Role::output, offsetof(GluArgs, x_gradient), true, layout<x_gradient_layout>, "as x",
-       "backward: the gradient of x"},
+      {"out", Role::output, offsetof(GluArgs, out), true, layout<stored_out_layout>,
+       "[groups * rows, width]; direction=col: [width, groups * rows]", "the results; backward: with recompute=out"},
+      {"x_gradient", Role::output, offsetof(GluArgs, x_gradient), true, layout<stored_x_gradient_layout>,
+       "as x; direction=col: [2 * width, groups * rows]", "backward: the gradient of x"},
       {"gate_gradient", Role::output, offsetof(GluArgs, gate_gradient), true, layout<gate_gradient_layout>, "as gate",
        "backward, split: the gradient of gate"},
       {"bias_gradient", Role::output, offsetof(GluArgs, bias_gradient), false, layout<bias_gradient_layout>,
        "[2 * width]", "the sums of x_gradient's columns"},
       {"scale_gradient", Role::output, offsetof(GluArgs, scale_gradient), false, layout<scale_gradient_layout>,
        "[groups * rows]", "backward with scale: its gradient"},
-      {"workspace", Role::workspace, offsetof(GluArgs, workspace), false, layout<workspace_layout>, "[words]",
+      {"workspace", Role::workspace, offsetof(GluArgs, workspace), false, layout<stored_workspace_layout>, "[words]",
        "sums on their way: zeros, which each launch restores"},
       {"given_scale", Role::input, offsetof(GluArgs, given_scale), false, layout<given_scale_layout>, "[1]",
        "scaling=tensor: the scale of everything, f32"},
-      {"scales", Role::output, offsetof(GluArgs, scales), false, layout<scales_layout>,
-       "[groups * rows, scales of a row]", "scaling: of out, backward of x_gradient"},
+      {"scales", Role::output, offsetof(GluArgs, scales), false, layout<stored_scales_layout>,
+       "[groups * rows, scales of a row]; direction=col: [scales of a column, columns]",
+       "scaling: of out, backward of x_gradient"},
+      {"out_col", Role::output, offsetof(GluArgs, out_col), true, layout<out_col_layout>, "[width, groups * rows]",
+       "direction=both: out along columns"},
+      {"x_gradient_col", Role::output, offsetof(GluArgs, x_gradient_col), true, layout<x_gradient_col_layout>,
+       "[2 * width, groups * rows]", "direction=both: x_gradient along columns"},
+      {"scales_col", Role::output, offsetof(GluArgs, scales_col), false, layout<scales_col_layout>,
+       "[scales of a column, columns]", "direction=both: the scales of these"},
   };
   static constexpr Scalar kScalars[] = {
       {"alpha", offsetof(GluArgs, alpha), "the activation's parameter, where it has one; nan: its default",
@@ -191,12 +145,20 @@ struct GluFamily {
   };
   static constexpr LaunchExtent kLaunchExtents[] = {{"rows", offsetof(GluArgs, rows), nullptr}};
   static constexpr Parameter kParameters[] = {
-      {"form", kForms, true, "0: vectors; 1: element by element, at any address"},
+      {"form", kForms, true,
+       "0: vectors; 1: element by element, at any address; 2: tiles of 128 rows, for direction=col and both"},
       {"vector", kVectors, true, "bytes of x per access", applies<has_vectors>, 16},
-      {"unroll", kUnrolls, true, "vectors, or elements of form 1, in flight per thread; with sums: rows"},
-      {"threads", kThreadCounts, false, "threads per block; fewer where a problem is small", applies<has_no_sums>, 256},
-      {"load_stream", kSwitch, true, "1: loads are evict-first"},
+      {"unroll", kUnrolls, true, "vectors, or elements of form 1, in flight per thread; with sums: rows",
+       applies<has_unroll>, 1},
+      {"threads", kThreadCounts, false, "threads per block; fewer where a problem is small", applies<has_threads>, 256},
+      {"load_stream", kSwitch, true, "1: loads are evict-first", applies<has_unroll>},
       {"store_stream", kSwitch, true, "1: stores are evict-first"},
+      {"rows", kRowCounts, true, "form 2: rows of a thread", applies<is_matrix>, 16},
+      {"resident", kResidentBlocks, true,
+       "form 2: blocks whose registers must fit a multiprocessor; 0: the compiler's choice", applies<is_matrix>, 0},
+      {"panel", kPanels, false, "form 2: blocks side by side before the next row of them; 0: all of a row",
+       applies<is_matrix>, 0},
+      {"cluster", kClusters, true, "form 2: neighbours that write their rows' scales together", applies<is_matrix>, 1},
   };
   static constexpr Constraint kConstraints[] = {
       {"form 0 needs a width, strides and blocks that a vector divides", holds<form_fits>},
@@ -205,6 +167,9 @@ struct GluFamily {
       {"a vector of a problem with sums has at most 8 elements", holds<lane_has_slots>},
       {"a block that shares a scale must be whole vectors of up to 32 lanes, or in form 1 have elements of every lane",
        holds<warp_has_blocks>},
+      {"form 2 is for direction=col and both, which have no other: vectors must divide rows, strides and blocks, and a "
+       "tile must fit registers and shared memory",
+       holds<matrix_fits>},
       {"scaling=row has one vector in flight", holds<row_has_one_slot>},
       {"elements in flight must be at most 32, backward 16, to fit the registers", holds<registers_suffice>},
   };
@@ -248,87 +213,30 @@ struct GluFamily {
   };
 
   static Table<Scalar> scalars() { return kScalars; }
-  static Table<SourceFile> sources() { return embedded::glu_sources(); }
+  // With mxfp8's tiles.
+  static Table<SourceFile> sources() {
+    static const std::vector<SourceFile> all = [] {
+      std::vector<SourceFile> files(embedded::glu_sources().begin(), embedded::glu_sources().end());
+      files.insert(files.end(), embedded::mxfp8_sources().begin(), embedded::mxfp8_sources().end());
+      return files;
+    }();
+    Table<SourceFile> table;
+    table.rows = all.data();
+    table.count = static_cast<int>(all.size());
+    return table;
+  }
 
   static std::string check(const Glu& p) { return glu::check(p); }
 
   // ---- Configs
 
-  static Config config_for(Forms form, std::int64_t vector, std::int64_t unroll) {
-    Config config;
-    config[kForm] = form;
-    config[kVector] = form == kVectorForm ? static_cast<std::int32_t>(vector) : 16;
-    config[kUnroll] = static_cast<std::int32_t>(unroll);
-    config[kThreads] = 128;
-    return config;
-  }
-
-  // Rows of a tile on their way to a thread: two of fp32 take too many registers.
-  static std::int64_t rows_ahead(const Glu& p) { return size_of(p) == 4 ? 1 : 2; }
-
-  // Open rows are many.
-  static std::int64_t all_elements(const Glu& p) { return p.rows == kOpen ? kMaxExtent : all_rows(p) * p.width; }
-
-  // The widest vectors of two elements or more that divide the rows, several narrow ones in flight; where few rows
-  // would leave threads idle, narrower ones (on an H200 64 rows of 7168 take 2.25 us in 16 bytes, 2.28 in 8). `found`:
-  // whether there are any.
-  static Config vectors(const Glu& p, const Target& target, const DeviceModel& model, bool* found) {
-    // More elements backward take too many registers.
-    const std::int64_t most = is_backward(p) ? kOfLane * size_of(p) * numbers_together(p) : 32;
-    Config best;
-    *found = false;
-    for (std::int64_t vector = std::min(common::widest_access(target), most); vector >= 4; vector /= 2) {
-      const std::int64_t elements = vector / size_of(p) / numbers_together(p);
-      if (elements < 2) break;
-      const std::int64_t at_once = std::max<std::int64_t>(1, 8 / elements);
-      const bool one = rows::is_small(all_elements(p) / 8, model) || p.scaling == GluScaling::row;
-      const Config config = config_for(kVectorForm, vector, has_sums(p) ? rows_ahead(p) : one ? 1 : at_once);
-      if (!vectors_divide(p, elements) || !warp_has_blocks(p, target, config)) continue;
-      best = config;
-      *found = true;
-      if (has_sums(p) || vector <= 8 || !rows::is_small(2 * (all_elements(p) / elements), model))
-        break;  // else narrower ones, if there are
-    }
-    return best;
-  }
-
-  // Of a small problem reads are evict-first and stores are not: 0.03 us of 2 on an H200.
-  static void choose_hints(const Glu& p, const DeviceModel& model, Config& config) {
-    const bool small = rows::is_small(all_elements(p) / 8, model);
-    config[kLoadStream] = small ? 1 : 0;
-    config[kStoreStream] = small ? 0 : 1;
-  }
-
-  static Config elements(const Glu& p, const DeviceModel& model) {
-    if (has_sums(p)) return config_for(kElementForm, 16, 1);
-    const std::int64_t least = has_blocks(p) ? std::max<std::int64_t>(1, elements_of_block(p) / 32) : 1;
-    return config_for(kElementForm, 16, rows::elements_of_thread(p.width, all_elements(p), least, model));
-  }
-
-  // Of a block that keeps a row, as many as let a multiprocessor hold most of its threads.
-  static std::int32_t threads(const Glu& p, const Config& config) {
-    if (has_sums(p)) return rows::kTileThreads;
-    if (p.scaling != GluScaling::row) return config[kThreads];
-    std::int32_t threads = row_slots(p, config) <= 64 ? 64 : 128;
-    while (threads < 512 && keeps_row(p, config) && row_bytes(p, config) > threads * kKeptOfThread) threads *= 2;
-    return threads;
-  }
-
   static int variants(const Glu& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
-    int count = 0;
-    bool found = false;
-    const Config wide = vectors(p, target, model, &found);
-    if (found) out[count++] = {"vector", wide};
-    out[count++] = {"element", elements(p, model)};
-    for (int i = 0; i < count; ++i) {
-      out[i].config[kThreads] = threads(p, out[i].config);
-      choose_hints(p, model, out[i].config);
-    }
-    return count;
+    return glu::variants(p, target, model, out);
   }
 
   static std::uint32_t alignment(const Glu& p, int operand, const Config& config) {
     if (config[kForm] == kElementForm) return 1;
+    if (has_columns(p)) return matrix_alignment(p, config);
     const std::int64_t elements = slot_elements(p, config);
     std::int64_t bytes = elements * size_of(p);
     if (operand == kX) bytes = elements * numbers_together(p) * size_of(p);
@@ -338,25 +246,30 @@ struct GluFamily {
     return static_cast<std::uint32_t>(std::min<std::int64_t>(bytes, config[kVector]));
   }
 
+  static void specialize_bounds(const Glu& p, const Config& config, Spec& spec) {
+    const int threads = has_columns(p) ? mxfp8::kTileThreads : has_sums(p) ? rows::kTileThreads : common::kMaxThreads;
+    spec.integer("max_threads", threads);
+    spec.integer("resident_blocks", has_columns(p) ? config[kResident]
+                                    : has_sums(p)  ? rows::resident_blocks(sums_of(p), config[kUnroll])
+                                                   : 0);
+  }
+
   static void specialize(const Glu& p, const Target&, const Config& config, Spec& spec) {
     const auto type = [&](const char* name, DType dtype) {
       spec.type(name, common::spec_type(dtype == DType::none ? f32 : dtype));
     };
     spec.header("glu/params.h");
     spec.header("common/numbers.cuh");
-    spec.integer("params_bytes", sizeof(glu::Params));
-    spec.integer("max_threads", has_sums(p) ? rows::kTileThreads : common::kMaxThreads);
-    spec.integer("resident_blocks", has_sums(p) ? rows::resident_blocks(sums_of(p), config[kUnroll]) : 0);
-    spec.flag("vectors", config[kForm] == kVectorForm);
-    spec.integer("elements", slot_elements(p, config));
+    specialize_bounds(p, config, spec);
+    spec.flag("vectors", config[kForm] != kElementForm);
+    spec.integer("elements", has_columns(p) ? vector_elements(p, config) : slot_elements(p, config));
     spec.integer("access", config[kVector]);
-    spec.integer("unroll", slots_in_flight(p, config));
+    spec.integer("unroll", has_columns(p) ? 1 : slots_in_flight(p, config));
     spec.flag("load_stream", config[kLoadStream] == 1);
     spec.flag("store_stream", config[kStoreStream] == 1);
-    spec.choice("common::Activation", "activation", common::kActivationNames[static_cast<int>(p.activation)]);
     spec.choice("GluGating", "gating", kGatings[static_cast<int>(p.gating)]);
     spec.choice("GluLayout", "layout", kLayouts[static_cast<int>(p.layout)]);
-    spec.integer("block", p.block);
+    spec.integer("interleave", p.block);
     spec.flag("backward", is_backward(p));
     spec.flag("torch", p.rounding == Rounding::torch);
     spec.flag("recompute", is_backward(p) && has_out(p));
@@ -367,8 +280,11 @@ struct GluFamily {
     type("Scale", p.scale);
     spec.flag("has_counts", p.counts != DType::none);
     spec.type("Count", common::spec_type(p.counts == DType::none ? i32 : p.counts));
-    spec.flag("bias_gradient", p.bias_gradient != DType::none);
     type("BiasGradient", p.bias_gradient);
+    if (has_columns(p)) return specialize_matrix(p, config, spec);
+    spec.integer("params_bytes", sizeof(glu::Params));
+    spec.choice("common::Activation", "activation", common::kActivationNames[static_cast<int>(p.activation)]);
+    spec.flag("bias_gradient", p.bias_gradient != DType::none);
     spec.flag("blocked", has_atoms(p));
     spec.flag("keeps_row", keeps_row(p, config));
     if (is_quantized(p)) return specialize_scaling(p, spec);
@@ -380,6 +296,7 @@ struct GluFamily {
   static void launch(const Glu& p, const Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
     glu::Params params{};
     set_operands(p, a, params);
+    if (has_columns(p)) return launch_matrix(p, a, config, params, launch);
     if (has_sums(p))
       launch_tiles(p, a, params, launch);
     else
@@ -462,7 +379,7 @@ struct GluFamily {
     else if (operand == kCounts)
       generate_counts(p, seed, data);
     else
-      generate_numbers(p, operand == kX, l, seed, data);
+      generate_numbers(p, operand, l, seed, data);
     if (operand == kX && is_quantized(p) && !is_exact(p)) generate_arguments(p, seed, data);
     return true;
   }

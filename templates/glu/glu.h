@@ -25,6 +25,12 @@ enum class GluPass : std::uint8_t { QUERN_GLU_PASSES(QUERN_CHOICE_VALUE) };
   VALUE(out) /* pass=backward writes out as well, so that it need not be kept since the forward pass */
 enum class GluRecompute : std::uint8_t { QUERN_GLU_RECOMPUTES(QUERN_CHOICE_VALUE) };
 
+// Along what numbers that share a scale lie: a row, a column, or each of both.
+#define QUERN_GLU_DIRECTIONS(VALUE) \
+  QUERN_MX_DIRECTIONS(VALUE)        \
+  VALUE(both)
+enum class GluDirection : std::uint8_t { QUERN_GLU_DIRECTIONS(QUERN_CHOICE_VALUE) };
+
 // Operands must not overlap.
 struct GluArgs {
   In x = {};       // [groups * rows, 2 * width]; layout=split: [groups * rows, width]
@@ -43,6 +49,10 @@ struct GluArgs {
                             // time; see Plan::workspace_bytes
   In given_scale = {};      // scaling=tensor: a float
   Out scales = {};          // with the other scalings: of out, backward of x_gradient; e8m0, or f32
+  Out out_col = {};         // direction=both: out along columns, transposed, as out is with direction=col: [width,
+                            // groups * rows]
+  Out x_gradient_col = {};  // the same of x_gradient: [2 * width, groups * rows]
+  Out scales_col = {};      // of out_col or x_gradient_col, as mxfp8 has them
   float alpha = kDefaultAlpha;  // parameter of elu, leaky_relu, fatrelu, qgelu and situ
   float limit = 7.0f;           // these two: gating=clamped
   float offset = 1.0f;
@@ -74,6 +84,7 @@ struct Glu {
   ScaleMode mode = ScaleMode::rceil;      // how a scale is made; see quern/scale_choices.h
   ScalePolicy policy = ScalePolicy::ao;
   MxScaleLayout scale_layout = MxScaleLayout::plain;  // plain: [groups * rows, scales of a row]
+  GluDirection direction = GluDirection::row;         // of a scaling; col and both as mxfp8 has them, without counts
   std::int64_t x_stride = 0;                          // elements between rows of x and gate; 0: packed
   std::int64_t out_stride = 0;
   std::int64_t gradient_stride = 0;

@@ -3,6 +3,8 @@
 
 namespace quern::glu {
 
+using KernelParams = Params;
+
 QUERN_DEVICE void finish(const Params& p, const Span& at, const Operands& o, const BiasBits& bias) {
   if constexpr (spec::backward) {
     Gradients made;
@@ -15,7 +17,7 @@ QUERN_DEVICE void finish(const Params& p, const Span& at, const Operands& o, con
   }
 }
 
-QUERN_DEVICE void run(const Params& p) {
+QUERN_DEVICE void run(const KernelParams& p) {
   run_slots(p, [&](const Span& at, const Operands& o, const BiasBits& bias) { finish(p, at, o, bias); });
 }
 

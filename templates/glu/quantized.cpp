@@ -4,6 +4,7 @@
 
 #include "common/host_types.h"
 #include "glu/choice_names.h"
+#include "glu/matrix.h"
 
 namespace quern::glu {
 namespace {
@@ -49,14 +50,19 @@ void put_scale(const Glu& p, const GluArgs& a, std::int64_t row, std::int64_t bl
 
 std::string check_scaling(const Glu& p) {
   if (!is_quantized(p)) {
-    if (p.element != Glu{}.element || p.mode != Glu{}.mode || p.policy != Glu{}.policy || has_atoms(p))
-      return "element, mode, policy and scale_layout are for a scaling: say scaling=mx, tensor, row or block128";
+    if (p.element != Glu{}.element || p.mode != Glu{}.mode || p.policy != Glu{}.policy || has_atoms(p) ||
+        has_columns(p))
+      return "element, mode, policy, scale_layout and direction are for a scaling: say scaling=mx, tensor, row or "
+             "block128";
     return {};
   }
-  if (has_sums(p)) return "bias_gradient, and a scale in pass=backward, go with scaling=none";
+  if (has_sums(p))
+    return "bias_gradient, and a scale in pass=backward, go with scaling=none; a bias_gradient also with direction=col "
+           "or both";
   if (p.policy == ScalePolicy::te && p.mode != ScaleMode::rceil) return "policy=te has mode=rceil only";
   if (std::string why = check_scales(p); !why.empty()) return why;
-  return check_parts(p);
+  if (std::string why = check_parts(p); !why.empty()) return why;
+  return has_columns(p) ? check_matrix(p) : std::string();
 }
 
 void specialize_scaling(const Glu& p, Spec& spec) {

@@ -1,5 +1,6 @@
 // The plain reference: element by element in the order that Rounding promises, with the activation in double, and the
 // sums of gradients in the kernel's order.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <type_traits>
@@ -8,6 +9,7 @@
 #include "base/parallel.h"
 #include "common/activation_reference.h"
 #include "common/host_types.h"
+#include "glu/matrix.h"
 #include "glu/quantized.h"
 #include "rows/sums_reference.h"
 
@@ -242,7 +244,20 @@ void clear_padding(const Glu& p, const GluArgs& a, const Reference& reference) {
   }
 }
 
+void quantize_columns(const Glu& p, const GluArgs& a, const Reference& reference) {
+  const std::int64_t line = line_of(p);
+  std::vector<float> numbers(static_cast<std::size_t>(all_rows(p) * line));
+  parallel_for(all_rows(p), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      const std::vector<float> made = line_at(p, reference, row);
+      std::copy(made.begin(), made.end(), numbers.begin() + row * line);
+    }
+  });
+  quantize_matrix(p, a, numbers);
+}
+
 void quantize(const Glu& p, const GluArgs& a, const Reference& reference) {
+  if (has_columns(p)) return quantize_columns(p, a, reference);
   clear_padding(p, a, reference);
   parallel_for(all_rows(p), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {

@@ -7,6 +7,8 @@
 
 namespace quern::glu {
 
+using KernelParams = Params;
+
 struct WarpMaxima {
   QUERN_DEVICE void set(int warp, float m) { SharedWords(0).set(static_cast<u32>(warp), bit_cast<u32>(m)); }
   QUERN_DEVICE float get(int warp) const { return bit_cast<float>(SharedWords(0).get(static_cast<u32>(warp))); }
@@ -99,7 +101,7 @@ QUERN_DEVICE void run_row(const Params& p, i64 row) {
   if (threadIdx.x == 0) write_scale(p, row, scale);
 }
 
-QUERN_DEVICE void run(const Params& p) {
+QUERN_DEVICE void run(const KernelParams& p) {
 #pragma unroll 1
   for (i64 row = blockIdx.x; row < p.rows; row += gridDim.x) {
     if (is_counted(p, row)) run_row(p, row);

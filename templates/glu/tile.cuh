@@ -4,6 +4,8 @@
 
 namespace quern::glu {
 
+using KernelParams = Params;
+
 // What a lane has of a row.
 struct Row {
   Span at[kPieces];
@@ -86,7 +88,7 @@ QUERN_DEVICE void write_bias_gradient(const Params& p, int number, const Column<
   write_number<spec::BiasGradient>(p.bias_gradient, to.g, column.of[1]);
 }
 
-QUERN_DEVICE void run(const Params& p) {
+QUERN_DEVICE void run(const KernelParams& p) {
   const TilePlace tile = tile_place(p.sums);
   Sums sums;
   run_rows(p, tile, sums);

@@ -31,7 +31,8 @@ constexpr int kMostSpillsOfSums = 96;
 // three blocks of 16 bits; as many as fit of fp32, whose patch is 128 registers, and where ends are cut. sm_80 has its
 // conversions beside it.
 constexpr int kMostRegistersOfLongBlocks = 168;
-constexpr int kMostSpillsOfLongBlocks = 128;  // with sums, or ends that are cut
+constexpr int kMostSpillsOfLongBlocks = 128;      // with sums, or ends that are cut
+constexpr int kMostSpillsOfLongBlocksMade = 384;  // of numbers that are made, element by element
 constexpr int kMostSpillsOfLongBlocksOfSm80 = 768;
 // moe_map and index_sort have up to 16 loads of counts in flight, with their addresses, and at most one block of 512
 // threads on a multiprocessor.
@@ -91,28 +92,30 @@ struct Kind {
 Kind kind_of(const Compiled& compiled, std::size_t i) {
   const std::string problem = compiled.job.problem + " ", arch = compiled.job.arch;
   const auto has = [&](const char* words) { return problem.find(words) != std::string::npos; };
-  const bool long_blocks = has("scaling=block128"), prologue = has("prologue=");
+  const int form = parameter(compiled, static_cast<int>(i), "form");
+  const bool columns = has("glu ") && form == 2;  // mxfp8's tiles, of any length
+  const bool long_blocks = has("scaling=block128"), prologue = has("prologue=") || columns;
   const bool rows = has("moe_permute ") || has("moe_unpermute ");  // 8 of them, and their numbers and factors
   const bool wide =
       rows || has("order=given") || (arch == "sm_100a" && (compiled.result.images[i].variant == "flat" || prologue));
   const bool column_gradient = has("pass=backward") && has("scale=") && !has("scale_of=rows");
-  return {
-      parameter(compiled, static_cast<int>(i), "resident"),
-      has("mxfp8 ") && parameter(compiled, static_cast<int>(i), "form") == 1,
-      prologue,
-      has("bias_gradient="),
-      long_blocks,
-      has("scaling=tensor"),
-      has("tail=pad"),
-      has("dtype=f32"),
-      arch == "sm_80",
-      wide || (arch == "sm_80" && long_blocks),
-      has("moe_map ") || has("index_sort "),
-      has("moe_unpermute ") && has("probs=") && has("pass=backward"),
-      has("scatter ") && has("op=add") && (has("order=given") || column_gradient),
-      (has("glu ") || has("pointwise ")) && has("pass=backward"),
-      has("pass=backward") && (has("bias_gradient=") || has("multiplier_gradient=") || (has("glu ") && has(" scale="))),
-      has("glu ") && has("scaling=row")};
+  return {parameter(compiled, static_cast<int>(i), "resident"),
+          (has("mxfp8 ") && form == 1) || columns,
+          prologue,
+          has("bias_gradient="),
+          long_blocks,
+          has("scaling=tensor"),
+          has("tail=pad") || columns,
+          has("dtype=f32"),
+          arch == "sm_80",
+          wide || (arch == "sm_80" && long_blocks),
+          has("moe_map ") || has("index_sort "),
+          has("moe_unpermute ") && has("probs=") && has("pass=backward"),
+          has("scatter ") && has("op=add") && (has("order=given") || column_gradient),
+          (has("glu ") || has("pointwise ")) && has("pass=backward") && !columns,
+          has("pass=backward") && !columns &&
+              (has("bias_gradient=") || has("multiplier_gradient=") || (has("glu ") && has(" scale="))),
+          has("glu ") && has("scaling=row")};
 }
 
 int most_registers(const Kind& k) {
@@ -130,6 +133,7 @@ int most_registers(const Kind& k) {
 // Bytes written and read back.
 int most_spills(const Kind& k) {
   if (k.long_blocks && k.sm_80) return kMostSpillsOfLongBlocksOfSm80;
+  if (k.long_blocks && k.prologue) return kMostSpillsOfLongBlocksMade;
   if (k.long_blocks && (k.sums || k.tail)) return kMostSpillsOfLongBlocks;
   if (k.prologue) return kMostSpillsOfPrologues;
   if (k.sums) return kMostSpillsOfSums;

@@ -106,6 +106,30 @@ TEST_F(GluOnDevice, QuantizedResultsAreThoseOfTwoLaunches) {
   }
 }
 
+TEST_F(GluOnDevice, BothWaysTheBitsAreThoseOfTwoLaunches) {
+  for (const char* pass : {"", "pass=backward layout=swapped activation=gelu"}) {
+    for (const char* scaling : {"scaling=mx", "scaling=mx scale_layout=blocked mode=even", "scaling=block128"}) {
+      const bool backward = *pass != 0;
+      const char* const made = backward ? "x_gradient" : "out";
+      HostOperands in = generated(cat("glu rows=70 width=256 ", pass, " direction=both ", scaling));
+      HostOperands plain_in = generated(cat("glu rows=70 width=256 ", pass));
+      for (const char* name : {"x", "gradient"}) {
+        const int i = operand(in, name);
+        std::memcpy(plain_in.data(i), in.data(i), static_cast<std::size_t>(in.bytes(i)));
+      }
+      const HostOperands one = run(in), plain = run(plain_in);
+      HostOperands second =
+          generated(cat("mxfp8 rows=70 cols=", backward ? 512 : 256, " tail=pad direction=both ", scaling));
+      std::memcpy(second.data(0), plain.data(operand(plain, made)), static_cast<std::size_t>(second.bytes(0)));
+      const HostOperands two = run(second);
+      EXPECT_EQ(text_of(one, made), text_of(two, "out")) << pass << " " << scaling;
+      EXPECT_EQ(text_of(one, backward ? "x_gradient_col" : "out_col"), text_of(two, "out_col"))
+          << pass << " " << scaling;
+      for (const char* scales : {"scales", "scales_col"}) EXPECT_EQ(text_of(one, scales), text_of(two, scales)) << pass;
+    }
+  }
+}
+
 TEST_F(GluOnDevice, AReplayHasOtherCountsAndSums) {
   expect_replays("glu rows=40 width=96 groups=7 counts=i32");
   expect_replays("glu rows=40 width=96 groups=7 counts=i64 pass=backward bias_gradient=f32 scale=f32");

@@ -197,6 +197,50 @@ void quantized_glus(std::vector<Case>& cases) {
   }
 }
 
+// Along columns, by mxfp8's tiles: every layout, scale and gating, with bands and blocks that are cut.
+void column_glus(std::vector<Case>& cases) {
+  const char* const scalings[] = {"scaling=mx",
+                                  "scaling=mx scale_layout=blocked mode=floor",
+                                  "scaling=mx policy=te element=e5m2",
+                                  "scaling=tensor",
+                                  "scaling=block128",
+                                  "scaling=block128 mode=exact element=e5m2"};
+  const char* const kinds[] = {"activation=relu", "activation=silu", "activation=gelu_tanh gating=clamped",
+                               "activation=identity bias=f32", "activation=silu rounding=torch"};
+  for (const std::string& layout : kGluLayouts) {
+    for (const char* direction : {"direction=col", "direction=both"}) {
+      for (const char* scaling : scalings) {
+        for (const char* kind : kinds) {
+          const std::string rest = cat(layout, " ", direction, " ", scaling, " ", kind, " ", kGluTypes[turn(cases, 3)]);
+          const std::string block = layout == "layout=blocks" ? " block=4" : "";
+          const int rows = turn(cases, 3) == 0 ? 128 : 37, width = turn(cases, 2) == 0 ? 260 : 128;
+          const char* const scale = turn(cases, 4) == 0 && kind[11] != 's' ? " scale=f32" : "";
+          cases.push_back({glu(rows, width, cat(rest, block, scale)), turn(cases, 5) == 0 ? 1 : 0});
+          if (layout == "layout=split") continue;
+          const std::string whole = layout == "layout=blocks" ? " block=128" : "";
+          const char* const sums = turn(cases, 2) == 0 ? " bias_gradient=f32" : "";
+          cases.push_back({glu(rows, 256, cat(rest, whole, " pass=backward", sums)), turn(cases, 4) == 0 ? 1 : 0});
+        }
+        const std::string rest = cat(layout, " ", direction, " ", scaling, " activation=relu ");
+        const std::string one = layout == "layout=blocks" ? "block=1 " : "";
+        for (const int rows : {0, 1, 129}) cases.push_back({glu(rows, 33, cat(rest, one))});
+        cases.push_back({glu(9, 0, rest)});
+        cases.push_back({glu(40, 96, cat(rest, "x_stride=", layout == "layout=split" ? 112 : 208))});
+      }
+    }
+  }
+  for (const char* sums : {"", " bias_gradient=f32"}) {
+    for (const int rows : {0, 128, 4225})
+      cases.push_back({glu(rows, 32, cat("direction=both scaling=mx pass=backward activation=relu dtype=f32", sums))});
+    cases.push_back({glu(70, 33, cat("direction=both scaling=mx pass=backward layout=interleaved", sums))});
+    cases.push_back({glu(70, 96, cat("direction=both scaling=mx pass=backward gradient_stride=104", sums))});
+  }
+  for (const char* config : {"vector=8", "vector=2,rows=32", "vector=8,rows=32", "cluster=2,panel=4", "resident=3"}) {
+    cases.push_back(with(config, glu(300, 256, "direction=both scaling=mx")));
+    cases.push_back(with(config, glu(300, 256, "direction=both scaling=mx pass=backward layout=interleaved")));
+  }
+}
+
 void configured_glus(std::vector<Case>& cases) {
   for (const std::string& pass : kGluPasses) {
     for (const std::string& layout : kGluLayouts) {
@@ -228,6 +272,7 @@ std::vector<Case> glu_cases() {
   biased_and_scaled_glus(cases);
   summed_glus(cases);
   quantized_glus(cases);
+  column_glus(cases);
   configured_glus(cases);
   return cases;
 }

@@ -98,6 +98,48 @@ TEST(GluProblem, RefusesWhatAScalingDoesNotHave) {
   EXPECT_EQ(glu_refusal("width=33 scaling=mx"), "") << "the last block of a row may be cut";
 }
 
+TEST(GluProblem, RefusesWhatColumnsDoNotHave) {
+  EXPECT_TRUE(has(glu_refusal("direction=col"), "are for a scaling"));
+  EXPECT_TRUE(has(glu_refusal("direction=both scaling=row"), "scaling=row goes with direction=row"));
+  EXPECT_TRUE(has(glu_refusal("direction=both scaling=mx counts=i32"), "counts go with direction=row"));
+  EXPECT_TRUE(has(glu_refusal("direction=col scaling=mx out_stride=5000"), "go with direction=row"));
+  const std::string backward = "direction=both scaling=mx pass=backward ";
+  EXPECT_TRUE(has(glu_refusal(backward + "recompute=out"), "recompute goes with direction=row"));
+  EXPECT_TRUE(has(glu_refusal(backward + "scale=f32"), "goes with scaling=none"));
+  EXPECT_TRUE(has(glu_refusal(backward + "bias_gradient=bf16"), "bias_gradient is f32"));
+  EXPECT_TRUE(has(glu_refusal(backward + "layout=split"), "makes one output"));
+  EXPECT_TRUE(has(glu_refusal(backward + "x_gradient_stride=9000"), "go with direction=row"));
+  EXPECT_EQ(glu_refusal(backward + "bias_gradient=f32 bias=bf16 x_stride=8200 gradient_stride=4104"), "");
+}
+
+TEST(GluOperands, OfColumnsAreTransposed) {
+  const std::string col = "glu rows=70 width=100 scaling=mx direction=col",
+                    both = "glu rows=70 width=100 scaling=mx direction=both";
+  EXPECT_EQ(span(col, "out"), 100 * 70);
+  EXPECT_EQ(span(col, "scales"), 3 * 100) << "the last block has 6 rows";
+  EXPECT_EQ(span(col, "out_col"), 0);
+  EXPECT_EQ(span(both, "out"), 70 * 100);
+  EXPECT_EQ(span(both, "scales"), 70 * 4);
+  EXPECT_EQ(span(both, "out_col"), 100 * 70);
+  EXPECT_EQ(span(both, "scales_col"), 3 * 100);
+  const std::string backward = "glu rows=70 width=96 scaling=mx direction=both pass=backward bias_gradient=f32";
+  EXPECT_EQ(span(backward, "out"), 0);
+  EXPECT_EQ(span(backward, "x_gradient"), 70 * 192);
+  EXPECT_EQ(span(backward, "x_gradient_col"), 192 * 70);
+  EXPECT_EQ(span(backward, "scales_col"), 3 * 192);
+  EXPECT_EQ(span(backward, "bias_gradient"), 192 * 4);
+  EXPECT_EQ(span("glu rows=70 width=100 scaling=tensor direction=both", "scales_col"), 0);
+}
+
+TEST(GluVariants, OfColumnsAreTilesWhoseVectorsDivideAllOperands) {
+  EXPECT_EQ(summary("glu rows=16384 width=4096 scaling=mx direction=both"), "tile:16:16 element:2:1");
+  EXPECT_EQ(summary("glu rows=16384 width=4098 scaling=mx direction=both"), "tile:4:16 element:2:1");
+  EXPECT_EQ(summary("glu rows=16384 width=4097 scaling=mx direction=both"), "tile:2:1");
+  EXPECT_EQ(summary("glu rows=16384 width=4096 x_stride=8196 scaling=mx direction=both"), "tile:8:16 element:2:1");
+  EXPECT_EQ(summary("glu rows=16384 width=4096 layout=blocks block=4 scaling=mx direction=both"),
+            "tile:8:16 element:2:1");
+}
+
 TEST(GluOperands, OfAScalingHaveEightBits) {
   const std::string mx = "glu rows=10 width=100 scaling=mx ";
   EXPECT_EQ(span(mx, "out"), 10 * 100);

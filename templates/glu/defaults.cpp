@@ -1,0 +1,98 @@
+// The default configs, with the measurements that support them.
+#include <algorithm>
+
+#include "glu/matrix.h"
+#include "glu/space.h"
+#include "rows/elements.h"
+
+namespace quern::glu {
+namespace {
+
+constexpr std::int64_t kKeptOfThread = 112;  // bytes of shared memory: so many of each of 2048 threads fit
+
+Config config_for(Forms form, std::int64_t vector, std::int64_t unroll) {
+  Config config;
+  config[kForm] = form;
+  config[kVector] = form == kVectorForm ? static_cast<std::int32_t>(vector) : 16;
+  config[kUnroll] = static_cast<std::int32_t>(unroll);
+  config[kThreads] = 128;
+  config[kRows] = 16;
+  config[kCluster] = 1;
+  return config;
+}
+
+// Rows of a tile on their way to a thread: two of fp32 take too many registers.
+std::int64_t rows_ahead(const Glu& p) { return size_of(p) == 4 ? 1 : 2; }
+
+// Open rows are many.
+std::int64_t all_elements(const Glu& p) { return p.rows == kOpen ? kMaxExtent : all_rows(p) * p.width; }
+
+// The widest vectors of two elements or more that divide the rows, several narrow ones in flight; where few rows
+// would leave threads idle, narrower ones (on an H200 64 rows of 7168 take 2.25 us in 16 bytes, 2.28 in 8). `found`:
+// whether there are any.
+Config vectors(const Glu& p, const Target& target, const DeviceModel& model, bool* found) {
+  // More elements backward take too many registers.
+  const std::int64_t most = is_backward(p) ? kOfLane * size_of(p) * numbers_together(p) : 32;
+  Config best;
+  *found = false;
+  for (std::int64_t vector = std::min(common::widest_access(target), most); vector >= 4; vector /= 2) {
+    const std::int64_t elements = vector / size_of(p) / numbers_together(p);
+    if (elements < 2) break;
+    const std::int64_t at_once = std::max<std::int64_t>(1, 8 / elements);
+    const bool one = rows::is_small(all_elements(p) / 8, model) || p.scaling == GluScaling::row;
+    const Config config = config_for(kVectorForm, vector, has_sums(p) ? rows_ahead(p) : one ? 1 : at_once);
+    if (!vectors_divide(p, elements) || !warp_has_blocks(p, target, config)) continue;
+    best = config;
+    *found = true;
+    if (has_sums(p) || vector <= 8 || !rows::is_small(2 * (all_elements(p) / elements), model))
+      break;  // else narrower ones, if there are
+  }
+  return best;
+}
+
+// Of a small problem reads are evict-first and stores are not: 0.03 us of 2 on an H200.
+void choose_hints(const Glu& p, const DeviceModel& model, Config& config) {
+  const bool small = rows::is_small(all_elements(p) / 8, model);
+  config[kLoadStream] = small ? 1 : 0;
+  config[kStoreStream] = small ? 0 : 1;
+}
+
+Config elements(const Glu& p, const DeviceModel& model) {
+  if (has_sums(p)) return config_for(kElementForm, 16, 1);
+  const std::int64_t least = has_blocks(p) ? std::max<std::int64_t>(1, elements_of_block(p) / 32) : 1;
+  return config_for(kElementForm, 16, rows::elements_of_thread(p.width, all_elements(p), least, model));
+}
+
+// Of a block that keeps a row, as many as let a multiprocessor hold most of its threads.
+std::int32_t threads(const Glu& p, const Config& config) {
+  if (has_sums(p)) return rows::kTileThreads;
+  if (p.scaling != GluScaling::row) return config[kThreads];
+  std::int32_t threads = row_slots(p, config) <= 64 ? 64 : 128;
+  while (threads < 512 && keeps_row(p, config) && row_bytes(p, config) > threads * kKeptOfThread) threads *= 2;
+  return threads;
+}
+
+int matrix_variants(const Glu& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
+  out[0] = {"tile", matrix_default(p, target, model)};
+  if (matrix_alignment(p, out[0].config) == 1) return 1;
+  out[1] = {"element", matrix_of_elements(p, out[0].config)};
+  return 2;
+}
+
+}  // namespace
+
+int variants(const Glu& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
+  if (has_columns(p)) return matrix_variants(p, target, model, out);
+  int count = 0;
+  bool found = false;
+  const Config wide = vectors(p, target, model, &found);
+  if (found) out[count++] = {"vector", wide};
+  out[count++] = {"element", elements(p, model)};
+  for (int i = 0; i < count; ++i) {
+    out[i].config[kThreads] = threads(p, out[i].config);
+    choose_hints(p, model, out[i].config);
+  }
+  return count;
+}
+
+}  // namespace quern::glu

@@ -1,0 +1,161 @@
+#include "glu/matrix.h"
+
+#include <algorithm>
+
+#include "common/host_types.h"
+#include "glu/matrix_params.cuh"
+#include "mxfp8/quantize.h"
+
+namespace quern::glu {
+namespace {
+
+Mxfp8Scaling scaling_of(const Glu& p) {
+  if (p.scaling == GluScaling::tensor) return Mxfp8Scaling::tensor;
+  return p.scaling == GluScaling::block128 ? Mxfp8Scaling::block128 : Mxfp8Scaling::mx;
+}
+Mxfp8Direction direction_of(const Glu& p) {
+  return p.direction == GluDirection::both ? Mxfp8Direction::both : Mxfp8Direction::col;
+}
+
+bool makes_pairs(const Glu& p) { return is_backward(p) && p.layout == GluLayout::interleaved; }
+
+// Whether vectors of so many numbers divide the rows of all operands and their strides.
+bool numbers_divide(const Glu& p, std::int64_t numbers) {
+  const std::int64_t elements = makes_pairs(p) ? std::max<std::int64_t>(1, numbers / 2) : numbers;
+  const std::int64_t of_x = p.layout == GluLayout::interleaved && numbers > 1 ? 2 * elements : elements;
+  return p.width % elements == 0 && x_stride(p) % of_x == 0 && gradient_stride(p) % elements == 0 &&
+         (p.layout != GluLayout::blocks || p.block % elements == 0);
+}
+
+Config as_mxfp8(const Config& c) {
+  Config config = mxfp8::stream_config(c[kVector], 1);
+  config[mxfp8::kForm] = mxfp8::kTile;
+  config[mxfp8::kThreads] = mxfp8::kTileThreads;
+  config[mxfp8::kRows] = c[kRows];
+  config[mxfp8::kResident] = c[kResident];
+  config[mxfp8::kPanel] = c[kPanel];
+  config[mxfp8::kCluster] = c[kCluster];
+  config[mxfp8::kStoreStream] = c[kStoreStream];
+  return config;
+}
+
+Mxfp8Args as_mxfp8(const Glu& p, const GluArgs& a) {
+  Mxfp8Args args;
+  args.given_scale = a.given_scale;
+  args.out = is_backward(p) ? a.x_gradient : a.out;
+  args.scales = a.scales;
+  args.out_col = is_backward(p) ? a.x_gradient_col : a.out_col;
+  args.scales_col = a.scales_col;
+  args.bias_gradient = a.bias_gradient;
+  args.workspace = a.workspace;
+  args.rows = all_rows(p);
+  args.experts = 1;
+  return args;
+}
+
+}  // namespace
+
+Mxfp8 as_mxfp8(const Glu& p) {
+  Mxfp8 m;
+  m.rows = all_rows(p);
+  m.cols = is_backward(p) ? 2 * p.width : p.width;
+  m.direction = direction_of(p);
+  m.dtype = p.dtype;
+  m.element = p.element;
+  m.scaling = scaling_of(p);
+  m.mode = p.mode;
+  m.policy = p.policy;
+  m.scale_layout = p.scale_layout == MxScaleLayout::blocked ? Mxfp8Scales::blocked : Mxfp8Scales::plain;
+  m.tail = Mxfp8Tail::pad;
+  m.prologue = is_backward(p) ? Mxfp8Prologue::dgated : Mxfp8Prologue::gated;
+  m.activation = p.activation;
+  m.bias_gradient = p.bias_gradient == DType::none ? Mxfp8BiasGradient::none : Mxfp8BiasGradient::sums;
+  return m;
+}
+
+std::string check_matrix(const Glu& p) {
+  if (p.scaling == GluScaling::row) return "scaling=row goes with direction=row";
+  if (p.counts != DType::none) return "counts go with direction=row: a column has all rows";
+  if (p.recompute != GluRecompute::none) return "recompute goes with direction=row";
+  if (has_scale_gradient(p)) return "a scale in pass=backward, which has a gradient, goes with scaling=none";
+  if (p.bias_gradient != DType::none && p.bias_gradient != f32)
+    return "bias_gradient is f32 with direction=col and both";
+  if (p.out_stride != 0 || p.x_gradient_stride != 0)
+    return "out_stride and x_gradient_stride go with direction=row: other results have no gaps";
+  return mxfp8::check(as_mxfp8(p));
+}
+
+std::int64_t vector_elements(const Glu& p, const Config& c) {
+  const std::int64_t numbers = c[kVector] / bytes(p.dtype);
+  return makes_pairs(p) ? std::max<std::int64_t>(1, numbers / 2) : numbers;
+}
+
+Config matrix_default(const Glu& p, const Target& target, const DeviceModel& model) {
+  const Config mxfp8 = mxfp8::quantize_default(as_mxfp8(p), target, model);
+  Config config;
+  config[kForm] = kMatrixForm;
+  config[kVector] = mxfp8[mxfp8::kVector];
+  config[kUnroll] = 1;
+  config[kThreads] = 256;
+  config[kStoreStream] = mxfp8[mxfp8::kStoreStream];
+  config[kRows] = mxfp8[mxfp8::kRows];
+  config[kResident] = mxfp8[mxfp8::kResident];
+  config[kPanel] = mxfp8[mxfp8::kPanel];
+  config[kCluster] = mxfp8[mxfp8::kCluster];
+  while (config[kVector] > bytes(p.dtype) && !numbers_divide(p, config[kVector] / bytes(p.dtype))) config[kVector] /= 2;
+  return config[kVector] > bytes(p.dtype) ? config : matrix_of_elements(p, config);
+}
+
+Config matrix_of_elements(const Glu& p, Config config) {
+  config[kVector] = static_cast<std::int32_t>(bytes(p.dtype));
+  config[kRows] = 32;
+  config[kResident] = 0;
+  config[kCluster] = 1;
+  return config;
+}
+
+bool matrix_fits(const Glu& p, const Target& target, const Config& c) {
+  if ((c[kForm] == kMatrixForm) != has_columns(p)) return false;
+  if (!has_columns(p)) return true;
+  const Mxfp8 m = as_mxfp8(p);
+  const Config config = as_mxfp8(c);
+  for (const auto holds : {mxfp8::tile_fits_registers, mxfp8::parts_hold_blocks, mxfp8::vector_fits_columns,
+                           mxfp8::tile_fits_shared, mxfp8::cluster_has_scales}) {
+    if (!holds(m, target, config)) return false;
+  }
+  return c[kVector] >= bytes(p.dtype) && mxfp8::natural_vector(m, 32) % c[kVector] == 0 &&
+         numbers_divide(p, c[kVector] / bytes(p.dtype)) &&
+         c[kResident] * mxfp8::kTileThreads <= common::resident_threads(target) && c[kPanel] % c[kCluster] == 0;
+}
+
+std::uint32_t matrix_alignment(const Glu& p, const Config& c) { return mxfp8::alignment(as_mxfp8(p), as_mxfp8(c)); }
+
+void specialize_matrix(const Glu& p, const Config& c, Spec& spec) {
+  spec.header("mxfp8/params.h");
+  spec.integer("params_bytes", sizeof(WithGlu<mxfp8::TileParams>));
+  spec.integer("vector", c[kVector]);
+  spec.part("glu/numbers.cuh");
+  mxfp8::specialize(as_mxfp8(p), as_mxfp8(c), spec);
+  spec.part("glu/matrix.cuh");
+}
+
+void launch_matrix(const Glu& p, const GluArgs& a, const Config& c, const Params& params, Launch& launch) {
+  WithGlu<mxfp8::TileParams> all{};
+  static_cast<mxfp8::TileParams&>(all) = mxfp8::launch_tiles(as_mxfp8(p), as_mxfp8(p, a), as_mxfp8(c), launch);
+  all.glu = params;
+  launch.set_params(all);
+}
+
+void quantize_matrix(const Glu& p, const GluArgs& a, const std::vector<float>& numbers) {
+  Mxfp8 m = as_mxfp8(p);
+  m.prologue = Mxfp8Prologue::none;
+  m.activation = Activation::identity;
+  std::vector<std::uint8_t> source(numbers.size() * static_cast<std::size_t>(bytes(p.dtype)));
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    common::write_float(p.dtype, source.data(), static_cast<std::int64_t>(i), numbers[i]);
+  Mxfp8Args args = as_mxfp8(p, a);
+  args.source = source.data();
+  mxfp8::quantize_reference(m, args);
+}
+
+}  // namespace quern::glu

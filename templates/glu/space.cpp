@@ -1,0 +1,69 @@
+#include "glu/space.h"
+
+#include <algorithm>
+
+#include "rows/elements.h"
+
+namespace quern::glu {
+namespace {
+
+constexpr std::int64_t kMostSlots = std::int64_t{1} << 30;  // of a row, not reached
+constexpr std::int64_t kMostKept = 64 << 10;                // bytes of a row with a scale in shared memory
+
+}  // namespace
+
+std::int64_t slot_elements(const Glu& p, const Config& c) {
+  if (c[kForm] == kVectorForm) return c[kVector] / size_of(p) / numbers_together(p);
+  return has_sums(p) ? kOfLane : c[kUnroll];
+}
+std::int64_t slots_in_flight(const Glu& p, const Config& c) {
+  if (p.scaling == GluScaling::row) return 1;
+  return c[kForm] == kElementForm && !has_sums(p) ? 1 : c[kUnroll];
+}
+
+std::int64_t row_slots(const Glu& p, const Config& c) {
+  return rows::slots_of_row(columns_to_do(p), slot_elements(p, c), c[kForm] == kVectorForm);
+}
+
+std::int64_t row_bytes(const Glu& p, const Config& c) {
+  return std::max<std::int64_t>(1, row_slots(p, c)) * slot_elements(p, c) * size_of(p) * (is_backward(p) ? 2 : 1);
+}
+bool keeps_row(const Glu& p, const Config& c) { return p.scaling == GluScaling::row && row_bytes(p, c) <= kMostKept; }
+
+bool vectors_divide(const Glu& p, std::int64_t elements) {
+  const std::int64_t of_x = elements * numbers_together(p);
+  return p.width % elements == 0 && out_stride(p) % elements == 0 && gradient_stride(p) % elements == 0 &&
+         x_stride(p) % of_x == 0 && x_gradient_stride(p) % of_x == 0 &&
+         (p.layout != GluLayout::blocks || p.block % elements == 0);
+}
+
+// ---- Constraints
+
+bool form_fits(const Glu& p, const Target&, const Config& c) {
+  if (c[kForm] != kVectorForm) return true;
+  return slot_elements(p, c) > 0 && vectors_divide(p, slot_elements(p, c));
+}
+bool vector_exists(const Glu&, const Target& t, const Config& c) { return c[kVector] <= common::widest_access(t); }
+bool row_has_few_slots(const Glu& p, const Target&, const Config& c) {
+  return has_columns(p) || row_slots(p, c) < kMostSlots;
+}
+bool registers_suffice(const Glu& p, const Target&, const Config& c) {
+  if (has_columns(p)) return true;
+  const std::int64_t elements = has_sums(p) ? kOfLane : slot_elements(p, c);
+  return elements * slots_in_flight(p, c) <= (is_backward(p) ? 16 : 32);
+}
+bool lane_has_slots(const Glu& p, const Target&, const Config& c) {
+  return !has_sums(p) || slot_elements(p, c) <= kOfLane;
+}
+
+bool warp_has_blocks(const Glu& p, const Target&, const Config& c) {
+  if (!has_blocks(p) || has_columns(p)) return true;
+  const std::int64_t block = elements_of_block(p), elements = slot_elements(p, c);
+  if (c[kForm] == kVectorForm) return block % elements == 0 && block / elements <= 32;
+  return block <= 32 || elements % (block / 32) == 0;
+}
+bool row_has_one_slot(const Glu& p, const Target&, const Config& c) {
+  return p.scaling != GluScaling::row || c[kForm] == kElementForm || c[kUnroll] == 1;
+}
+
+}  // namespace quern::glu

@@ -40,6 +40,9 @@ find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name 
     allowed["device"] = "shared_device common spec own"                # templates/<f>/*.cu, *.cuh, params.h, *_choices.h
     allowed["family"] = "host_common common base public own embedded families"  # templates/<f>/*.cpp, <f>.h
 
+    # A family that runs the kernels of another one on numbers of its own: FAMILY: the other.
+    built_on["glu"] = "mxfp8"
+
     # <header>: the only layers that may include it.
     only["cuda.h"] = "driver hostdriver/api hostdriver/exec testbench"
     only["boost/"] = "hostdriver/exec"
@@ -104,6 +107,7 @@ find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name 
     if (FILENAME ~ /include\/quern\/quern\.h$/ && to == "families") next
     if (to == "relative") complain("write the path from the tree, \"layer/file.h\"")
     else if (!(layer in allowed)) complain("the layer " layer " is not in tools/check/arrow.sh")
+    else if (own in built_on && to == "family " built_on[own]) next
     else if (!has(allowed[layer], to)) complain(layer " must not include " to)
   }
   match($0, /^[ \t]*#[ \t]*include[ \t]*<[^>]+>/) {

@@ -310,9 +310,8 @@ struct GatherFamily {
   //   they are few (172 of 31 KB 3.90 us, with both hints 3.74; 4000 of 2 KB 3.31 and 3.54);
   // - others: both hints, which gain 1 to 3 % up to 20 MB and up to 12 % in small problems. Not for short rows, where
   //   adjacent rows share fetched sectors, nor for windows and narrow elements, which share their reads through L1;
-  // - but few long rows in narrow elements have both, and larger blocks (320 of 6428 bytes 2.26 us; without the hint
-  // for
-  //   reads 2.38, in blocks of 128 threads 2.55).
+  // - but few long rows in narrow elements have both, and larger blocks (320 of 6428 bytes 2.26 us; reads without the
+  //   hint 2.38, blocks of 128 threads 2.55).
   static Config preferred(const Gather& p, const Target& target, const DeviceModel& model) {
     const std::int64_t widest = natural_vector(p, widest_access(target));
     Config config = shape_for(p, few_rows_vector(p, widest, model), model);

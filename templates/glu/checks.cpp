@@ -57,7 +57,7 @@ double sum_slack(const Glu& p, std::int64_t count) {
 // and an element may be off by one.
 Tolerance quantized_tolerance(const Glu& p, int operand) {
   if (operand == kBiasGradient && p.dtype == f32 && !is_exact(p))
-    return {2, sum_slack(p, p.rows == kOpen ? 1 : all_rows(p))};
+    return {2, 256 * sum_slack(p, p.rows == kOpen ? 1 : all_rows(p))};  // see generate_numbers
   const bool powers = p.scaling == GluScaling::mx || (p.scaling != GluScaling::tensor && p.mode != ScaleMode::exact);
   if (p.dtype != f32 || is_exact(p) || powers) return {0, 0, true};
   return {operand == kScales || operand == kScalesCol ? 512.0 : 1.0};

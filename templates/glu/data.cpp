@@ -105,6 +105,7 @@ class OneElement {
     write_float(p.bias, &bias_, 1, number_at(p, seed_ + kBiasSeed, of_bias.g, Kind::factor));
   }
 
+  void set_gate(double g) { write_float(p_.dtype, &g_, 0, g); }
   bool takes(double a) {
     write_float(p_.dtype, &a_, 0, a);
     return is_same_everywhere(one_, args_);
@@ -128,19 +129,30 @@ class OneElement {
 
 }  // namespace
 
-void generate_arguments(const Glu& p, std::uint64_t seed, void* x) {
+// A gate that tanh limits has last bits of its own, so it is drawn again too, where x has it.
+static void choose_numbers(const Glu& p, std::uint64_t seed, std::int64_t row, std::int64_t column, void* x) {
   constexpr std::uint64_t kTurns = 64;
+  const Columns at = columns_of(p, column);
+  const std::int64_t begin = row * x_stride(p);
+  const bool with_gate = p.gating == GluGating::tanh && !is_split(p);
+  OneElement element(p, seed, row, column);
+  double a = number_at(p, seed, begin + at.a, Kind::argument);
+  for (std::uint64_t turn = 1; !element.takes(a) && turn <= kTurns; ++turn) {
+    const std::uint64_t other = seed + turn * 1000003;
+    a = turn == kTurns ? 0 : number_at(p, other, begin + at.a, Kind::argument);
+    if (!with_gate) continue;
+    const double g = turn == kTurns ? 0 : number_at(p, other, begin + at.g, Kind::factor);
+    element.set_gate(g);
+    write_float(p.dtype, x, begin + at.g, g);
+  }
+  write_float(p.dtype, x, begin + at.a, a);
+}
+
+void generate_arguments(const Glu& p, std::uint64_t seed, void* x) {
   parallel_for(all_rows(p), 1 + (1 << 10) / std::max<std::int64_t>(1, p.width),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t row = begin; row < end; ++row) {
-                   for (std::int64_t c = 0; c < p.width; ++c) {
-                     const std::int64_t at = row * x_stride(p) + columns_of(p, c).a;
-                     OneElement element(p, seed, row, c);
-                     double a = number_at(p, seed, at, Kind::argument);
-                     for (std::uint64_t turn = 1; !element.takes(a) && turn <= kTurns; ++turn)
-                       a = turn == kTurns ? 0 : number_at(p, seed + turn * 1000003, at, Kind::argument);
-                     write_float(p.dtype, x, at, a);
-                   }
+                   for (std::int64_t c = 0; c < p.width; ++c) choose_numbers(p, seed, row, c, x);
                  }
                });
 }

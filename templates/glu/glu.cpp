@@ -126,14 +126,14 @@ struct GluFamily {
        "sums on their way: zeros, which each launch restores"},
       {"given_scale", Role::input, offsetof(GluArgs, given_scale), false, layout<given_scale_layout>, "[1]",
        "scaling=tensor: the scale of everything, f32"},
-      {"scales", Role::output, offsetof(GluArgs, scales), false, layout<stored_scales_layout>,
+      {"scales", Role::output, offsetof(GluArgs, scales), true, layout<stored_scales_layout>,
        "[groups * rows, scales of a row]; direction=col: [scales of a column, columns]",
        "scaling: of out, backward of x_gradient"},
       {"out_col", Role::output, offsetof(GluArgs, out_col), true, layout<out_col_layout>, "[width, groups * rows]",
        "direction=both: out along columns"},
       {"x_gradient_col", Role::output, offsetof(GluArgs, x_gradient_col), true, layout<x_gradient_col_layout>,
        "[2 * width, groups * rows]", "direction=both: x_gradient along columns"},
-      {"scales_col", Role::output, offsetof(GluArgs, scales_col), false, layout<scales_col_layout>,
+      {"scales_col", Role::output, offsetof(GluArgs, scales_col), true, layout<scales_col_layout>,
        "[scales of a column, columns]", "direction=both: the scales of these"},
   };
   static constexpr Scalar kScalars[] = {
@@ -147,7 +147,7 @@ struct GluFamily {
   static constexpr Parameter kParameters[] = {
       {"form", kForms, true,
        "0: vectors; 1: element by element, at any address; 2: tiles of 128 rows, for direction=col and both"},
-      {"vector", kVectors, true, "bytes of x per access", applies<has_vectors>, 16},
+      {"vector", kVectors, true, "bytes of x per access; form 2: of what is quantized", applies<has_vectors>, 16},
       {"unroll", kUnrolls, true, "vectors, or elements of form 1, in flight per thread; with sums: rows",
        applies<has_unroll>, 1},
       {"threads", kThreadCounts, false, "threads per block; fewer where a problem is small", applies<has_threads>, 256},
@@ -167,9 +167,12 @@ struct GluFamily {
       {"a vector of a problem with sums has at most 8 elements", holds<lane_has_slots>},
       {"a block that shares a scale must be whole vectors of up to 32 lanes, or in form 1 have elements of every lane",
        holds<warp_has_blocks>},
-      {"form 2 is for direction=col and both, which have no other: vectors must divide rows, strides and blocks, and a "
-       "tile must fit registers and shared memory",
-       holds<matrix_fits>},
+      {"form 2 is for direction=col and both, which have no other", holds<form_has_direction>},
+      {"form 2: a vector must divide the rows, strides and blocks of all operands", holds<tile_vector_divides>},
+      {"form 2: a thread's rows of a tile must fit the registers, and a tile 96 KB of shared memory", holds<tile_fits>},
+      {"form 2: a cluster needs sm_90, rows that have plain E8M0 scales, and a panel of whole clusters",
+       holds<cluster_fits>},
+      {"form 2: resident blocks must fit a multiprocessor's threads", holds<resident_blocks_fit>},
       {"scaling=row has one vector in flight", holds<row_has_one_slot>},
       {"elements in flight must be at most 32, backward 16, to fit the registers", holds<registers_suffice>},
   };
@@ -194,6 +197,9 @@ struct GluFamily {
       "glu rows=4096 width=14336 scaling=mx scale_layout=blocked",
       "glu rows=32768 width=4096 scaling=row",
       "glu rows=8192 width=11008 pass=backward scaling=mx",
+      "glu rows=16384 width=4096 scaling=mx direction=both",
+      "glu rows=16384 width=4096 scaling=mx direction=col",
+      "glu rows=16384 width=4096 pass=backward scaling=mx direction=both",
       "glu rows=1 width=4096",
       "glu rows=16 width=14336",
       "glu rows=64 width=7168",
@@ -237,6 +243,7 @@ struct GluFamily {
   static std::uint32_t alignment(const Glu& p, int operand, const Config& config) {
     if (config[kForm] == kElementForm) return 1;
     if (has_columns(p)) return matrix_alignment(p, config);
+    if (operand == kScales) return 1;  // one by one
     const std::int64_t elements = slot_elements(p, config);
     std::int64_t bytes = elements * size_of(p);
     if (operand == kX) bytes = elements * numbers_together(p) * size_of(p);

@@ -82,7 +82,11 @@ std::string check_matrix(const Glu& p) {
     return "bias_gradient is f32 with direction=col and both";
   if (p.out_stride != 0 || p.x_gradient_stride != 0)
     return "out_stride and x_gradient_stride go with direction=row: other results have no gaps";
-  return mxfp8::check(as_mxfp8(p));
+  const Mxfp8 m = as_mxfp8(p);
+  if (m.cols >= std::int64_t{1} << 30)
+    return "width is too large: with direction=col and both a row of what is quantized has fewer than 2^30 numbers";
+  std::string why = mxfp8::check(m);
+  return why.empty() ? why : "as the matrix that mxfp8 quantizes: " + why;
 }
 
 std::int64_t vector_elements(const Glu& p, const Config& c) {
@@ -114,18 +118,29 @@ Config matrix_of_elements(const Glu& p, Config config) {
   return config;
 }
 
-bool matrix_fits(const Glu& p, const Target& target, const Config& c) {
-  if ((c[kForm] == kMatrixForm) != has_columns(p)) return false;
+// ---- Constraints
+
+bool form_has_direction(const Glu& p, const Target&, const Config& c) {
+  return (c[kForm] == kMatrixForm) == has_columns(p);
+}
+bool tile_vector_divides(const Glu& p, const Target&, const Config& c) {
+  if (!has_columns(p)) return true;
+  return c[kVector] >= bytes(p.dtype) && mxfp8::natural_vector(as_mxfp8(p), 32) % c[kVector] == 0 &&
+         numbers_divide(p, c[kVector] / bytes(p.dtype));
+}
+bool tile_fits(const Glu& p, const Target& target, const Config& c) {
   if (!has_columns(p)) return true;
   const Mxfp8 m = as_mxfp8(p);
   const Config config = as_mxfp8(c);
-  for (const auto holds : {mxfp8::tile_fits_registers, mxfp8::parts_hold_blocks, mxfp8::vector_fits_columns,
-                           mxfp8::tile_fits_shared, mxfp8::cluster_has_scales}) {
-    if (!holds(m, target, config)) return false;
-  }
-  return c[kVector] >= bytes(p.dtype) && mxfp8::natural_vector(m, 32) % c[kVector] == 0 &&
-         numbers_divide(p, c[kVector] / bytes(p.dtype)) &&
-         c[kResident] * mxfp8::kTileThreads <= common::resident_threads(target) && c[kPanel] % c[kCluster] == 0;
+  return mxfp8::tile_fits_registers(m, target, config) && mxfp8::parts_hold_blocks(m, target, config) &&
+         mxfp8::vector_fits_columns(m, target, config) && mxfp8::tile_fits_shared(m, target, config);
+}
+bool cluster_fits(const Glu& p, const Target& target, const Config& c) {
+  if (!has_columns(p)) return true;
+  return mxfp8::cluster_has_scales(as_mxfp8(p), target, as_mxfp8(c)) && c[kPanel] % c[kCluster] == 0;
+}
+bool resident_blocks_fit(const Glu& p, const Target& target, const Config& c) {
+  return !has_columns(p) || c[kResident] * mxfp8::kTileThreads <= common::resident_threads(target);
 }
 
 std::uint32_t matrix_alignment(const Glu& p, const Config& c) { return mxfp8::alignment(as_mxfp8(p), as_mxfp8(c)); }

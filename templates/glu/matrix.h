@@ -19,7 +19,13 @@ std::string check_matrix(const Glu& p);
 Config matrix_default(const Glu& p, const Target& target, const DeviceModel& model);
 // The same for every address.
 Config matrix_of_elements(const Glu& p, Config config);
-bool matrix_fits(const Glu& p, const Target& target, const Config& c);
+// Constraints.
+bool form_has_direction(const Glu& p, const Target&, const Config& c);
+bool tile_vector_divides(const Glu& p, const Target& target, const Config& c);
+bool tile_fits(const Glu& p, const Target& target, const Config& c);
+bool cluster_fits(const Glu& p, const Target& target, const Config& c);
+bool resident_blocks_fit(const Glu& p, const Target& target, const Config& c);
+
 std::uint32_t matrix_alignment(const Glu& p, const Config& c);
 // Numbers of a vector, and the elements that they are made of.
 std::int64_t vector_elements(const Glu& p, const Config& c);

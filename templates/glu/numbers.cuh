@@ -13,51 +13,35 @@ constexpr int kNumbers = spec::vector / static_cast<int>(sizeof(T));  // of a ve
 constexpr bool kMakesPairs = spec::backward && kLayout == GluLayout::interleaved;
 static_assert(kElements == (kMakesPairs && kNumbers > 1 ? kNumbers / 2 : kNumbers), "the numbers of a vector");
 
-// The elements whose gradients a vector has, and whether these are a's; of pairs they are both, or the first one.
-struct Place {
-  int element;
-  bool of_a;
-};
-QUERN_DEVICE Place place_of(int column, int width) {
+// Of a vector that begins at that column: of out, backward of x_gradient.
+QUERN_DEVICE ElementPlace element_at(int column, int width) {
   if constexpr (!spec::backward) return {column, true};
-  if constexpr (kMakesPairs) return {column / 2, column % 2 == 0};
-  if constexpr (kLayout == GluLayout::blocks) {
-    const int pair = column / (2 * spec::interleave), in_pair = column - pair * (2 * spec::interleave);
-    const bool of_a = in_pair < spec::interleave;
-    return {pair * static_cast<int>(spec::interleave) + in_pair - (of_a ? 0 : static_cast<int>(spec::interleave)),
-            of_a};
-  }
-  const bool first = column < width;
-  return {first ? column : column - width, first == (kLayout == GluLayout::halves)};
+  return element_of(kLayout, static_cast<int>(spec::interleave), width, column);
 }
 
-struct VectorInputs {
+QUERN_DEVICE Operands read_vector(const Params& p, i64 row, int column) {
   Operands operands;
-  BiasBits bias;
-};
-
-QUERN_DEVICE VectorInputs read_vector(const Params& p, i64 row, int column) {
-  const Span at = {row, place_of(column, p.width).element, p.width};
-  VectorInputs inputs;
-  read(p, at, inputs.operands);
-  inputs.bias = read_bias(p, at);
-  return inputs;
+  read(p, {row, element_at(column, p.width).element, p.width}, operands);
+  return operands;
 }
 
-// `Number` is T: only what depends on it may be left out.
+// A template, with T for `Number`, since only there `if constexpr` leaves out what does not fit. The bias is read here,
+// from L1, as it is the same for all rows: those whose reads are on their way would each hold it in registers.
 template <class Number>
-QUERN_DEVICE Vector<spec::vector> make_vector(const Params& p, const VectorInputs& inputs, int column) {
+QUERN_DEVICE Vector<spec::vector> make_vector(const Params& p, const Operands& operands, int column) {
+  const ElementPlace place = element_at(column, p.width);
+  const BiasBits bias = read_bias(p, {0, place.element, p.width});
   if constexpr (!spec::backward) {
     Numbers out;
-    make_out(p, inputs.operands, inputs.bias, out);
+    make_out(p, operands, bias, out);
     return pack<Number, kElements>(out);
   } else {
     Gradients made;
-    make_gradients(p, inputs.operands, inputs.bias, made);
+    make_gradients(p, operands, bias, made);
     if constexpr (kMakesPairs && kNumbers > 1)
       return Pairs<Number, kLayout>::of(made.a, made.g).both;
     else
-      return place_of(column, p.width).of_a ? pack<Number, kElements>(made.a) : pack<Number, kElements>(made.g);
+      return place.of_a ? pack<Number, kElements>(made.a) : pack<Number, kElements>(made.g);
   }
 }
 
@@ -69,7 +53,7 @@ template <class Form>
 using WithInputs = glu::WithGlu<Form>;
 
 constexpr bool kMakes = true;
-using Inputs = glu::VectorInputs;
+using Inputs = glu::Operands;
 
 struct Made {
   template <class P>

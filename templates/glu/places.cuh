@@ -33,6 +33,26 @@ QUERN_DEVICE Columns columns_of(GluLayout layout, int block, int width, int colu
   return {column, column};
 }
 
+// The inverse: whose number a column of x has, and whether it is its a. Of another layout than split.
+struct ElementPlace {
+  int element;
+  bool of_a;
+};
+
+QUERN_DEVICE ElementPlace element_of(GluLayout layout, int block, int width, int column) {
+  const bool first = column < width;
+  switch (layout) {
+    case GluLayout::interleaved:
+      return {column / 2, column % 2 == 0};
+    case GluLayout::blocks: {
+      const int parts = column / block, of_g = parts % 2;
+      return {column - (parts + of_g) / 2 * block, of_g == 0};
+    }
+    default:
+      return {first ? column : column - width, first == (layout == GluLayout::halves)};
+  }
+}
+
 // In the bias and its gradient, which have both parts of `split` one after the other.
 QUERN_DEVICE Columns bias_columns(GluLayout layout, int block, int width, int column) {
   return columns_of(layout == GluLayout::split ? GluLayout::halves : layout, block, width, column);

@@ -24,7 +24,7 @@ std::string check_parts(const Glu& p) {
   if (!is_backward(p)) return {};
   if (is_split(p))
     return "pass=backward with a scaling makes one output: use another layout than split, or scaling=none";
-  if (!has_blocks(p) || p.layout == GluLayout::interleaved) return {};
+  if (!has_blocks(p) || p.layout == GluLayout::interleaved || p.direction == GluDirection::col) return {};
   const std::int64_t part = p.layout == GluLayout::blocks ? p.block : p.width;
   if (part % block_length(p) == 0) return {};
   return std::string(p.layout == GluLayout::blocks ? "block" : "width") + " must be a multiple of " +

@@ -45,10 +45,12 @@ class Reference {
         alpha_(common::alpha_or_default(static_cast<int>(problem.activation), args.alpha)),
         limit_(step(args.limit)) {}
 
-  // As a device would see it whose activations and derivatives are off by as much as they may be, in this direction.
-  Reference nudged(double direction) const {
+  // As a device would see it whose activations and their derivatives are off by as much as they may be, in this
+  // direction, and those of gates in that.
+  Reference nudged(double activations, double gates) const {
     Reference other = *this;
-    other.nudge_ = direction;
+    other.of_activations_ = activations;
+    other.of_gates_ = gates;
     return other;
   }
 
@@ -128,19 +130,20 @@ class Reference {
     return p_.gating == GluGating::clamped && a > limit_ ? static_cast<float>(limit_) : a;
   }
 
-  double off(double value) const {
-    if (nudge_ == 0 || !std::isfinite(value)) return value;
-    return value + nudge_ * std::max(std::abs(value) * 0x1p-14, 0x1p-20);
+  static double off(double value, double nudge) {
+    if (nudge == 0 || !std::isfinite(value)) return value;
+    return value + nudge * std::max(std::abs(value) * 0x1p-14, 0x1p-20);
   }
 
   double activated(float a) const {
-    if (!rounds_steps(p_)) return step(off(row_.reference(static_cast<double>(a), static_cast<double>(alpha_))));
+    if (!rounds_steps(p_))
+      return step(off(row_.reference(static_cast<double>(a), static_cast<double>(alpha_)), of_activations_));
     return common::with_float(p_.dtype, [&](auto x) {
       using Round = common::RoundTo<std::conditional_t<std::is_same_v<decltype(x), double>, float, decltype(x)>>;
       const float value = p_.activation == Activation::gelu_new
                               ? common::activate<common::Activation::gelu_new>(a, alpha_, Round())
                               : common::activate<common::Activation::gelu_fast>(a, alpha_, Round());
-      return step(off(static_cast<double>(value)));
+      return step(off(static_cast<double>(value), of_activations_));
     });
   }
 
@@ -152,7 +155,7 @@ class Reference {
     }
     if (p_.gating != GluGating::tanh) return g;
     const auto beta = static_cast<double>(a_.beta);
-    return step(off(beta * std::tanh(static_cast<double>(g) / beta)));
+    return step(off(beta * std::tanh(static_cast<double>(g) / beta), of_gates_));
   }
 
   // The derivative is the table's formula: a test compares it with differences of the reference.
@@ -161,13 +164,13 @@ class Reference {
     const float slope = row_.derivative(argument(a), alpha_);
     return common::selects_zero(static_cast<common::Activation>(p_.activation)) && slope == 0
                ? 0
-               : step(of_factor * off(static_cast<double>(slope)));
+               : step(of_factor * off(static_cast<double>(slope), of_activations_));
   }
   double gradient_of_g(float g, double of_factor) const {
     if (p_.gating == GluGating::clamped) return g >= -limit_ && g <= limit_ ? of_factor : 0;
     if (p_.gating != GluGating::tanh) return of_factor;
     const double t = std::tanh(static_cast<double>(g) / static_cast<double>(a_.beta));
-    return step(of_factor * off(1 - t * t));
+    return step(of_factor * off(1 - t * t, of_gates_));
   }
 
   const Glu& p_;
@@ -175,7 +178,8 @@ class Reference {
   const ActivationRow& row_;
   float alpha_;
   double limit_;
-  double nudge_ = 0;
+  double of_activations_ = 0;
+  double of_gates_ = 0;
 };
 
 // ---- The sums of gradients
@@ -280,12 +284,15 @@ static bool rounds_alike(const Glu& p, float x, float y) {
 }
 
 bool is_same_everywhere(const Glu& one, const GluArgs& a) {
-  const Reference exact(one, a), low = exact.nudged(-1), high = exact.nudged(1);
-  for (const Reference* other : {&low, &high}) {
-    const float out = round_float(one.dtype, exact.out(0, 0)), other_out = round_float(one.dtype, other->out(0, 0));
+  const Reference exact(one, a);
+  const bool gates = one.gating == GluGating::tanh;
+  for (const int way : {0, 1, 2, 3}) {
+    if (way >= 2 && !gates) break;
+    const Reference other = exact.nudged(way % 2 == 0 ? -1 : 1, !gates ? 0 : way < 2 ? -1 : 1);
+    const float out = round_float(one.dtype, exact.out(0, 0)), other_out = round_float(one.dtype, other.out(0, 0));
     if (has_out(one) && !rounds_alike(one, out, other_out)) return false;
     if (!is_backward(one)) continue;
-    const Parts made = exact.gradients(0, 0), other_made = other->gradients(0, 0);
+    const Parts made = exact.gradients(0, 0), other_made = other.gradients(0, 0);
     if (!rounds_alike(one, made.a, other_made.a) || !rounds_alike(one, made.g, other_made.g)) return false;
   }
   return true;

@@ -41,7 +41,7 @@ bool vectors_divide(const Glu& p, std::int64_t elements) {
 
 bool form_fits(const Glu& p, const Target&, const Config& c) {
   if (c[kForm] != kVectorForm) return true;
-  return slot_elements(p, c) > 0 && vectors_divide(p, slot_elements(p, c));
+  return c[kVector] >= 4 && slot_elements(p, c) > 0 && vectors_divide(p, slot_elements(p, c));
 }
 bool vector_exists(const Glu&, const Target& t, const Config& c) { return c[kVector] <= common::widest_access(t); }
 bool row_has_few_slots(const Glu& p, const Target&, const Config& c) {

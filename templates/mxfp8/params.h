@@ -105,7 +105,7 @@ constexpr unsigned kNan = 0x7fffffffu;  // the only NaN that is stored
 // rows; scales of the stack's blocks along rows; scales received from the other blocks of the cluster, for a share of
 // the rows, and the barrier that counts them; scales of the stack's blocks along columns, in atoms; the part of the
 // rows that the block processes; sums of the stack's bands; largest magnitudes of the columns of the stack's bands;
-// what a prologue makes of a tile.
+// what a prologue makes of a tile, which without a stack lies where the lines will be.
 struct TileShared {
   int reciprocals;
   int row_scales;
@@ -136,7 +136,9 @@ struct TileUse {
 QUERN_HOST_DEVICE constexpr TileShared tile_shared(const TileUse& use) {
   const int blocks = use.columns / use.block * kTileRows, scales = use.stack * blocks * use.scale_bytes;
   TileShared at = {};
-  at.reciprocals = use.lines ? use.stack * use.columns * kTileRows : 0;
+  const int lines = use.lines ? use.stack * use.columns * kTileRows : 0;
+  const int made = kTileRows * use.columns * use.made_bytes;
+  at.reciprocals = use.stack == 1 && made > lines ? made : lines;
   at.row_scales = at.reciprocals + (use.reciprocals ? 4 * blocks : 0);
   at.gathered = at.row_scales + (use.row_scales ? scales : 0);
   at.arrived = at.gathered + (use.cluster ? scales : 0);
@@ -144,8 +146,11 @@ QUERN_HOST_DEVICE constexpr TileShared tile_shared(const TileUse& use) {
   at.part = at.column_scales + (use.column_atoms ? use.stack * kAtomBytes : 0);
   at.sums = at.part + (use.groups ? kPartBytes : 0);
   at.maxima = at.sums + (use.sums ? use.stack * 4 * use.columns * 4 : 0);
-  at.made = at.maxima + (use.maxima ? use.stack * 4 * use.columns * 4 : 0);
-  at.bytes = at.made + kTileRows * use.columns * use.made_bytes;
+  at.bytes = at.maxima + (use.maxima ? use.stack * 4 * use.columns * 4 : 0);
+  if (use.stack > 1) {
+    at.made = at.bytes;
+    at.bytes += made;
+  }
   return at;
 }
 

@@ -242,7 +242,8 @@ bool has_aligned_lines(const Mxfp8& p, const Config& config) {
 std::uint32_t alignment(const Mxfp8& p, const Config& config) {
   if (config[kVector] == source_bytes(p)) return 1;
   if (config[kForm] == kColumns) return static_cast<std::uint32_t>(config[kVector]);
-  return has_aligned_lines(p, config) || writes_atoms(p, config) ? 16 : static_cast<std::uint32_t>(config[kVector]);
+  const std::int32_t least = has_aligned_lines(p, config) || writes_atoms(p, config) ? 16 : 0;
+  return static_cast<std::uint32_t>(std::max(least, config[kVector]));
 }
 
 namespace {

@@ -141,6 +141,7 @@ QUERN_DEVICE Patch make_rows(const KernelParams& p, const SourceRow& row, i64 co
   }
 #pragma unroll
   for (int i = 0; i < kRows; ++i) patch.rows[i] = load_shared<sizeof(RowWord)>(made_row(i));
+  if constexpr (kStack == 1 && kTransposed) __syncthreads();  // then other threads write lines there
   return patch;
 }
 

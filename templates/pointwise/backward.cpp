@@ -45,6 +45,9 @@ Config config_for(Forms form, std::int64_t vector, std::int64_t unroll) {
 // Open rows are many.
 std::int64_t all_elements(const Pointwise& p) { return p.rows == kOpen ? kMaxExtent : p.rows * p.width; }
 
+// Rows of a tile on their way to a thread: two of two fp32 operands take too many registers.
+std::int64_t rows_ahead(const Pointwise& p) { return has_y(p) && widest_element(p) == 4 ? 1 : 2; }
+
 bool find_vectors(const Pointwise& p, const DeviceModel& model, Config& found) {
   for (std::int64_t vector = 16; vector >= 4; vector /= 2) {
     const std::int64_t elements = vector / widest_element(p);
@@ -52,7 +55,7 @@ bool find_vectors(const Pointwise& p, const DeviceModel& model, Config& found) {
     const bool narrower = !has_sums(p) && vector > 8 && rows::is_small(all_elements(p) / elements, model);
     if (narrower || !vectors_divide(p, elements)) continue;
     found = config_for(kRows, vector,
-                       has_sums(p)                                  ? 2
+                       has_sums(p)                                  ? rows_ahead(p)
                        : rows::is_small(all_elements(p) / 8, model) ? 1
                                                                     : std::max<std::int64_t>(1, 8 / elements));
     return true;

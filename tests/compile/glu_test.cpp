@@ -74,14 +74,15 @@ TEST_F(GluCompile, EveryKindOfScale) {
   expect_each_good(jobs);
 }
 
-// An access of each operand has 16 bytes; of an interleaved one, half as many of out, twice.
 TEST_F(GluCompile, EveryKindOfColumns) {
   std::vector<Job> jobs;
   for (const char* direction : {"col", "both"}) {
     for (const char* rest : {"scaling=mx", "scaling=mx scale_layout=blocked layout=interleaved activation=gelu",
                              "scaling=block128 layout=split bias=f32", "scaling=tensor layout=blocks scale=f32",
                              "scaling=mx pass=backward", "scaling=mx pass=backward layout=interleaved dtype=f32",
-                             "scaling=mx pass=backward bias_gradient=f32 bias=bf16 activation=gelu_tanh"}) {
+                             "scaling=mx pass=backward bias_gradient=f32 bias=bf16 activation=gelu_tanh",
+                             "rows=4096 scaling=mx", "rows=4096 scaling=mx bias=f32 scale=f32 dtype=f16",
+                             "rows=4096 scaling=mx pass=backward layout=interleaved"}) {
       const std::size_t turn = jobs.size();
       jobs.push_back({cat("glu direction=", direction, " ", rest), kArchitectures[turn % 4]});
     }
@@ -89,6 +90,7 @@ TEST_F(GluCompile, EveryKindOfColumns) {
   expect_each_good(jobs);
 }
 
+// An access of each operand has 16 bytes; of an interleaved one, half as many of out, twice.
 TEST_F(GluCompile, RowsMoveInWideAccesses) {
   const Compiled forward = compile("glu width=4096", "sm_90a");
   EXPECT_EQ(accesses(forward, 0, false, 16), 2);

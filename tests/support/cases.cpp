@@ -474,6 +474,7 @@ std::vector<Case> huge_cases() {
           {"glu rows=262145 width=8193 pass=backward", 1},
           {"glu rows=131073 width=8200 pass=backward bias_gradient=f32 scale=f32 layout=interleaved"},
           {"glu rows=262145 width=8224 activation=relu scaling=mx scale_layout=blocked"},
+          {"glu rows=262144 width=8224 activation=relu scaling=mx direction=both"},
           {"mxfp8 rows=8192 cols=10240 experts=32 direction=both"},
           {"mxfp8 rows=1048608 cols=2080 groups=8 direction=col scale_layout=blocked"},
           {"mxfp8 rows=262151 cols=8200 tail=pad direction=both", 1},

@@ -211,10 +211,11 @@ void column_glus(std::vector<Case>& cases) {
     for (const char* direction : {"direction=col", "direction=both"}) {
       for (const char* scaling : scalings) {
         for (const char* kind : kinds) {
-          const std::string rest = cat(layout, " ", direction, " ", scaling, " ", kind, " ", kGluTypes[turn(cases, 3)]);
+          const std::size_t n = cases.size() / 2;  // two cases a turn; not split ones
+          const std::string rest = cat(layout, " ", direction, " ", scaling, " ", kind, " ", kGluTypes[n % 3]);
           const std::string block = layout == "layout=blocks" ? " block=4" : "";
-          const int rows = turn(cases, 3) == 0 ? 128 : 37, width = turn(cases, 2) == 0 ? 260 : 128;
-          const char* const scale = turn(cases, 4) == 0 && kind[11] != 's' ? " scale=f32" : "";
+          const int rows = n / 3 % 2 == 0 ? 128 : 37, width = n % 5 < 2 ? 260 : 128;
+          const char* const scale = n % 4 == 0 && kind[11] != 's' ? " scale=f32" : "";
           cases.push_back({glu(rows, width, cat(rest, block, scale)), turn(cases, 5) == 0 ? 1 : 0});
           if (layout == "layout=split") continue;
           const std::string whole = layout == "layout=blocks" ? " block=128" : "";
@@ -234,6 +235,8 @@ void column_glus(std::vector<Case>& cases) {
       cases.push_back({glu(rows, 32, cat("direction=both scaling=mx pass=backward activation=relu dtype=f32", sums))});
     cases.push_back({glu(70, 33, cat("direction=both scaling=mx pass=backward layout=interleaved", sums))});
     cases.push_back({glu(70, 96, cat("direction=both scaling=mx pass=backward gradient_stride=104", sums))});
+    cases.push_back({glu(70, 33, cat("direction=col scaling=mx pass=backward", sums))});
+    cases.push_back({glu(256, 64, cat("direction=col scaling=mx pass=backward layout=blocks block=4", sums))});
   }
   for (const char* config : {"vector=8", "vector=2,rows=32", "vector=8,rows=32", "cluster=2,panel=4", "resident=3"}) {
     cases.push_back(with(config, glu(300, 256, "direction=both scaling=mx")));

@@ -78,6 +78,20 @@ TEST(GluPlaces, AreWhereTheLayoutPutsThem) {
   EXPECT_EQ(places("blocks block=3", 11), "20 23 20 23");
 }
 
+// What is quantized along columns asks the other way.
+TEST(GluPlaces, OfColumnsAreTheInverse) {
+  for (const char* layout :
+       {"halves", "swapped", "interleaved", "blocks block=4", "blocks block=3", "blocks block=1"}) {
+    const AnyProblem problem = test::problem(cat("glu width=12 layout=", layout));
+    const auto& p = *static_cast<const Glu*>(problem.data());
+    for (int column = 0; column < 24; ++column) {
+      const glu::ElementPlace place = glu::element_of(p.layout, static_cast<int>(p.block), 12, column);
+      const glu::Columns at = glu::columns_of(p, place.element);
+      EXPECT_EQ(place.of_a ? at.a : at.g, column) << layout;
+    }
+  }
+}
+
 TEST(GluProblem, RefusesWhatAScalingDoesNotHave) {
   EXPECT_TRUE(has(glu_refusal("element=e5m2"), "are for a scaling"));
   EXPECT_TRUE(has(glu_refusal("scale_layout=blocked"), "are for a scaling"));
@@ -109,6 +123,8 @@ TEST(GluProblem, RefusesWhatColumnsDoNotHave) {
   EXPECT_TRUE(has(glu_refusal(backward + "bias_gradient=bf16"), "bias_gradient is f32"));
   EXPECT_TRUE(has(glu_refusal(backward + "layout=split"), "makes one output"));
   EXPECT_TRUE(has(glu_refusal(backward + "x_gradient_stride=9000"), "go with direction=row"));
+  EXPECT_TRUE(has(glu_refusal("direction=col scaling=tensor width=536870912 pass=backward"), "fewer than 2^30"));
+  EXPECT_EQ(glu_refusal("direction=col scaling=mx pass=backward width=33"), "") << "blocks lie across a and g";
   EXPECT_EQ(glu_refusal(backward + "bias_gradient=f32 bias=bf16 x_stride=8200 gradient_stride=4104"), "");
 }
 

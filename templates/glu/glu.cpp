@@ -219,11 +219,11 @@ struct GluFamily {
   };
 
   static Table<Scalar> scalars() { return kScalars; }
-  // With mxfp8's tiles.
+  // With mxfp8's tiles. Never destroyed: a Runtime of the application may be static and outlive it.
   static Table<SourceFile> sources() {
-    static const std::vector<SourceFile> all = [] {
-      std::vector<SourceFile> files(embedded::glu_sources().begin(), embedded::glu_sources().end());
-      files.insert(files.end(), embedded::mxfp8_sources().begin(), embedded::mxfp8_sources().end());
+    static const std::vector<SourceFile>& all = *[] {
+      auto* const files = new std::vector<SourceFile>(embedded::glu_sources().begin(), embedded::glu_sources().end());
+      files->insert(files->end(), embedded::mxfp8_sources().begin(), embedded::mxfp8_sources().end());
       return files;
     }();
     Table<SourceFile> table;

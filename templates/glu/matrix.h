@@ -19,6 +19,7 @@ std::string check_matrix(const Glu& p);
 Config matrix_default(const Glu& p, const Target& target, const DeviceModel& model);
 // The same for every address.
 Config matrix_of_elements(const Glu& p, Config config);
+
 // Constraints.
 bool form_has_direction(const Glu& p, const Target&, const Config& c);
 bool tile_vector_divides(const Glu& p, const Target& target, const Config& c);

@@ -46,18 +46,20 @@ QUERN_DEVICE int piece_column(const TilePlace& tile, int piece) {
 // The warp's rows in sequence, by their numbers in it; `spec::unroll` of them are on their way. read(number, row)
 // starts one, and reads nothing from number kWarpRows on; make(number, row, made) needs the row no more; write(made)
 // comes after the reads that it would delay.
+// Elements one by one take too many registers for a row ahead.
 template <class Row, class Made, class Read, class Make, class Write>
 QUERN_DEVICE void for_warp_rows(const Read& read, const Make& make, const Write& write) {
   Row rows[spec::unroll];
 #pragma unroll
-  for (int u = 0; u < spec::unroll; ++u) read(u, rows[u]);
+  for (int u = 0; spec::vectors && u < spec::unroll; ++u) read(u, rows[u]);
 #pragma unroll 1
   for (int first = 0; first < kWarpRows; first += spec::unroll) {
 #pragma unroll
     for (int u = 0; u < spec::unroll; ++u) {
       Made made;
+      if constexpr (!spec::vectors) read(first + u, rows[u]);
       make(first + u, rows[u], made);
-      read(first + u + spec::unroll, rows[u]);
+      if constexpr (spec::vectors) read(first + u + spec::unroll, rows[u]);
       write(made);
     }
   }

@@ -31,8 +31,8 @@ constexpr int kMostSpillsOfSums = 96;
 // three blocks of 16 bits; as many as fit of fp32, whose patch is 128 registers, and where ends are cut. sm_80 has its
 // conversions beside it.
 constexpr int kMostRegistersOfLongBlocks = 168;
-constexpr int kMostSpillsOfLongBlocks = 128;      // with sums, or ends that are cut
-constexpr int kMostSpillsOfLongBlocksMade = 384;  // of numbers that are made, element by element
+constexpr int kMostSpillsOfLongBlocks = 128;       // with sums, or ends that are cut
+constexpr int kMostSpillsOfLongBlocksOfGlu = 384;  // of numbers that are made, element by element
 constexpr int kMostSpillsOfLongBlocksOfSm80 = 768;
 // moe_map and index_sort have up to 16 loads of counts in flight, with their addresses, and at most one block of 512
 // threads on a multiprocessor.
@@ -45,7 +45,7 @@ constexpr int kMostRegistersOfSegments = 128;
 // A thread adds up the gradients of 8 pairs of columns, with two rows of three operands in flight: two blocks of 256
 // threads.
 constexpr int kMostRegistersOfGradientTiles = 128;
-constexpr int kMostSpillsOfGradientTiles = 96;  // of barriers, mostly, and of reads element by element
+constexpr int kMostSpillsOfGradientTiles = 32;  // of barriers, mostly
 constexpr int kMostSpillsOfGatedRows = 32;      // around the loops
 // Eight elements of three operands, one by one, and the derivative of the longest activation.
 constexpr int kMostRegistersOfGated = 80;
@@ -86,7 +86,7 @@ namespace {
 struct Kind {
   int resident;  // blocks that the config asks for; 0: none
   bool tile, prologue, sums, long_blocks, given_scale, tail, fp32, sm_80, wide_slots, map, prob_gradient, segments,
-      gated, gradient_tile, gated_row;
+      gated, gradient_tile, gated_row, columns;
 };
 
 Kind kind_of(const Compiled& compiled, std::size_t i) {
@@ -115,7 +115,8 @@ Kind kind_of(const Compiled& compiled, std::size_t i) {
           (has("glu ") || has("pointwise ")) && has("pass=backward") && !columns,
           has("pass=backward") && !columns &&
               (has("bias_gradient=") || has("multiplier_gradient=") || (has("glu ") && has(" scale="))),
-          has("glu ") && has("scaling=row")};
+          has("glu ") && has("scaling=row"),
+          columns};
 }
 
 int most_registers(const Kind& k) {
@@ -133,7 +134,7 @@ int most_registers(const Kind& k) {
 // Bytes written and read back.
 int most_spills(const Kind& k) {
   if (k.long_blocks && k.sm_80) return kMostSpillsOfLongBlocksOfSm80;
-  if (k.long_blocks && k.prologue) return kMostSpillsOfLongBlocksMade;
+  if (k.long_blocks && k.columns) return kMostSpillsOfLongBlocksOfGlu;
   if (k.long_blocks && (k.sums || k.tail)) return kMostSpillsOfLongBlocks;
   if (k.prologue) return kMostSpillsOfPrologues;
   if (k.sums) return kMostSpillsOfSums;

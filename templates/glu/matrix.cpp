@@ -17,6 +17,13 @@ Mxfp8Direction direction_of(const Glu& p) {
   return p.direction == GluDirection::both ? Mxfp8Direction::both : Mxfp8Direction::col;
 }
 
+// What makes as many numbers of as many inputs: only of dgated are both gradients in different halves of a row.
+Mxfp8Prologue prologue_of(const Glu& p) {
+  if (!is_backward(p)) return Mxfp8Prologue::gated;
+  const bool halves = p.layout == GluLayout::halves || p.layout == GluLayout::swapped;
+  return halves ? Mxfp8Prologue::dgated : Mxfp8Prologue::dact;
+}
+
 bool makes_pairs(const Glu& p) { return is_backward(p) && p.layout == GluLayout::interleaved; }
 
 // Whether vectors of so many numbers divide the rows of all operands and their strides.
@@ -67,7 +74,7 @@ Mxfp8 as_mxfp8(const Glu& p) {
   m.policy = p.policy;
   m.scale_layout = p.scale_layout == MxScaleLayout::blocked ? Mxfp8Scales::blocked : Mxfp8Scales::plain;
   m.tail = Mxfp8Tail::pad;
-  m.prologue = is_backward(p) ? Mxfp8Prologue::dgated : Mxfp8Prologue::gated;
+  m.prologue = prologue_of(p);
   m.activation = p.activation;
   m.bias_gradient = p.bias_gradient == DType::none ? Mxfp8BiasGradient::none : Mxfp8BiasGradient::sums;
   return m;

@@ -45,6 +45,17 @@ QUERN_DEVICE Vector<spec::vector> make_vector(const Params& p, const Operands& o
   }
 }
 
+// Both gradients of elements whose numbers are in different halves of a row, in the order of the halves.
+template <class Number>
+QUERN_DEVICE void make_halves(const Params& p, const Operands& operands, int element,
+                              Vector<spec::vector> (&halves)[2]) {
+  Gradients made;
+  make_gradients(p, operands, read_bias(p, {0, element, p.width}), made);
+  constexpr int kOfA = kLayout == GluLayout::swapped ? 1 : 0;
+  halves[kOfA] = pack<Number, kElements>(made.a);
+  halves[1 - kOfA] = pack<Number, kElements>(made.g);
+}
+
 }  // namespace quern::glu
 
 namespace quern::mxfp8 {
@@ -65,6 +76,11 @@ struct Made {
 template <class P>
 QUERN_DEVICE Word numbers_of(const P& p, const Inputs& inputs, i64 column) {
   return glu::make_vector<glu::T>(p.glu, inputs, static_cast<int>(column));
+}
+
+template <class P>
+QUERN_DEVICE void halves_of(const P& p, const Inputs& inputs, i64 column, Word (&halves)[2]) {
+  glu::make_halves<glu::T>(p.glu, inputs, static_cast<int>(column), halves);
 }
 
 }  // namespace quern::mxfp8

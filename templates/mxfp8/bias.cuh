@@ -57,7 +57,7 @@ struct Strip {
 
 QUERN_DEVICE Strip strip_of(const KernelParams& p) {
   const StackPosition stack = stack_position(p, opaque(blockIdx.x));
-  return {static_cast<i64>(stack.expert), static_cast<i64>(stack.column) * kTileColumns + threadIdx.x,
+  return {static_cast<i64>(stack.expert), column_of(p, static_cast<i64>(stack.column) * kStackColumns, threadIdx.x),
           static_cast<i64>(stack.row) * kStack, (p.rows + kTileRows - 1) / kTileRows};
 }
 
@@ -66,7 +66,8 @@ QUERN_DEVICE bool has_column(const KernelParams& p, const Strip& s) {
   return threadIdx.x < kTileColumns && s.column < p.cols;
 }
 QUERN_DEVICE bool has_strip(const KernelParams& p, const Strip& s) {
-  return threadIdx.x < kTileColumns && s.column - threadIdx.x % 32 < p.cols;
+  const i64 first = kHalves ? s.column : s.column - threadIdx.x % 32;  // strips of halves are whole
+  return threadIdx.x < kTileColumns && first < p.cols;
 }
 
 QUERN_DEVICE u32* tile_sum(const KernelParams& p, const Strip& s, i64 tile) {

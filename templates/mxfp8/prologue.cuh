@@ -70,8 +70,12 @@ struct PrologueOf<Prologue::dgated> {
     return {{source_at(p, row, argument), input_at(p, row, argument),
              input_at(p, row, column < half ? half + column : argument)}};
   }
+  static QUERN_DEVICE float of_argument(const Params& p, const float (&x)[3]) {
+    return x[0] * derivative_of(p, x[1]) * x[2];
+  }
+  static QUERN_DEVICE float of_gate(const Params& p, const float (&x)[3]) { return x[0] * value_of(p, x[1]); }
   static QUERN_DEVICE float number(const Params& p, const float (&x)[3], i64 column) {
-    return column < p.cols / 2 ? x[0] * derivative_of(p, x[1]) * x[2] : x[0] * value_of(p, x[1]);
+    return column < p.cols / 2 ? of_argument(p, x) : of_gate(p, x);
   }
 };
 
@@ -84,9 +88,8 @@ constexpr bool kMakes = spec::prologue != Prologue::none;  // else numbers are r
 constexpr int kInputs = Made::kInputs;
 using Inputs = InputsOf<kInputs>;
 
-// Rounded to source's type. `column`: of the vector's first.
-QUERN_DEVICE Word numbers_of(const Params& p, const Inputs& inputs, i64 column) {
-  if constexpr (!kMakes) return inputs.words[0];
+template <class Number>
+QUERN_DEVICE Word made_of(const Inputs& inputs, const Number& number) {
   constexpr int kCount = spec::vector / sizeof(Source);
   float in[kInputs][kCount], out[kCount];
 #pragma unroll
@@ -96,9 +99,22 @@ QUERN_DEVICE Word numbers_of(const Params& p, const Inputs& inputs, i64 column) 
     float x[kInputs];
 #pragma unroll
     for (int k = 0; k < kInputs; ++k) x[k] = in[k][i];
-    out[i] = Made::number(p, x, column);
+    out[i] = number(x);
   }
   return pack<Source, kCount>(out);
+}
+
+// Rounded to source's type. `column`: of the vector's first.
+QUERN_DEVICE Word numbers_of(const Params& p, const Inputs& inputs, i64 column) {
+  if constexpr (!kMakes) return inputs.words[0];
+  return made_of(inputs, [&](const float(&x)[kInputs]) { return Made::number(p, x, column); });
+}
+
+// Both gradients of dgated. `column`: of the first half.
+template <class M = Made>
+QUERN_DEVICE void halves_of(const Params& p, const Inputs& inputs, i64, Word (&halves)[2]) {
+  halves[0] = made_of(inputs, [&](const float(&x)[kInputs]) { return M::of_argument(p, x); });
+  halves[1] = made_of(inputs, [&](const float(&x)[kInputs]) { return M::of_gate(p, x); });
 }
 
 }  // namespace quern::mxfp8

@@ -63,6 +63,13 @@ std::int32_t tile_columns(const Mxfp8& p, const Config& c) {
   return has_wide_tile(p) ? 128 : c[kRows] * c[kVector] / static_cast<std::int32_t>(source_bytes(p));
 }
 
+// Halves have whole blocks, and whole strips of columns for sums; blocked scales no padding beyond them.
+bool has_halves(const Mxfp8& p, const Config& c) {
+  if (p.prologue != Mxfp8Prologue::dgated || c[kForm] != kTile || c[kCluster] != 1 || p.groups > 0) return false;
+  if (p.cols == kOpen || p.cols % (blocked(p) ? 128 : 64) != 0) return false;
+  return !square(p) && !padded(p) && p.scaling != Mxfp8Scaling::block128 && tile_columns(p, c) >= 2 * kBlockElements;
+}
+
 namespace {
 
 constexpr std::int32_t kMostPatch = 256;         // bytes of a thread: 64 registers
@@ -210,7 +217,8 @@ void launch_matrices(const Mxfp8& p, const Mxfp8Args& a, const Config& config, T
 // With blocked scales the padding of the atoms is also written. Each group may end with a partial stack.
 void place_tiles(const Mxfp8& p, const Config& config, TileParams& params, Launch& launch) {
   const std::int64_t cols = blocked(p) ? round_up_to(params.cols, 128) : params.cols;
-  const std::int64_t across = round_up_to(pieces(cols, tile_columns(p, config)), config[kCluster]);
+  const std::int64_t halves = has_halves(p, config) ? 2 : 1;
+  const std::int64_t across = round_up_to(pieces(cols / halves, tile_columns(p, config) / halves), config[kCluster]);
   const std::int64_t down = pieces(params.rows, std::int64_t{kTileRows} * config[kStack]) + p.groups;
   params.across = static_cast<std::uint32_t>(across);
   params.down = static_cast<std::uint32_t>(down);
@@ -253,7 +261,8 @@ std::int64_t scales_together(const Mxfp8& p, const Config& config) {
   const bool by_block = p.source_order == Mxfp8Order::rows && !blocked(p);
   if (by_block || config[kVector] == source_bytes(p) || has_fp32_scales(p)) return 1;
   if (has_matrices(p) && !blocked(p)) return 1;  // columns of groups have any number of blocks
-  const std::int64_t tile = tile_columns(p, config) / kBlockElements, blocks = tile * config[kCluster];
+  const std::int64_t halves = has_halves(p, config) ? 2 : 1;
+  const std::int64_t tile = tile_columns(p, config) / kBlockElements / halves, blocks = tile * config[kCluster];
   return common::common_alignment({blocks, blocked(p) ? blocks : blocks_of(p, p.cols)},
                                   config[kCluster] == 1 ? tile : alignment(p, config));
 }
@@ -300,6 +309,7 @@ void specialize(const Mxfp8& p, const Config& config, Spec& spec) {
   if (config[kForm] == kStream) return spec.part("mxfp8/stream.cuh");
   spec.integer("rows", config[kRows]);
   spec.integer("tile_columns", tile_columns(p, config));
+  spec.flag("halves", has_halves(p, config));
   spec.integer("stack", config[kStack]);
   spec.integer("cluster", config[kCluster]);
   spec.flag("atoms", writes_atoms(p, config));

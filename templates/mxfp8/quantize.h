@@ -32,6 +32,10 @@ bool can_stream(const Mxfp8& p);
 // together.
 bool rows_have_scales(const Mxfp8& p);
 
+// Whether a tile's columns are as many of both halves of the matrix, so that a thread makes both gradients of dgated
+// from one read.
+bool has_halves(const Mxfp8& p, const Config& c);
+
 // A block of 128 along rows lies in one tile, for every vector width.
 bool has_wide_tile(const Mxfp8& p);
 std::int32_t tile_columns(const Mxfp8& p, const Config& c);

@@ -9,6 +9,7 @@
 #include "mxfp8/bias.cuh"
 #include "mxfp8/tile_cluster.cuh"
 #include "mxfp8/tile_columns.cuh"
+#include "mxfp8/tile_read.cuh"
 #include "mxfp8/tile_rows.cuh"
 #include "mxfp8/varying.cuh"
 

@@ -70,7 +70,8 @@ QUERN_DEVICE void put_line(const ThreadPosition& at, const Patch& patch, int j, 
 
 // Where this stack's part of a column's line begins. `at`: its first tile.
 QUERN_DEVICE u8* line_begin(const KernelParams& p, const ThreadPosition& at, u32 line) {
-  return static_cast<u8*>(p.col_out) + at.part.lines + (at.first_column + line) * col_pitch(p, true) + at.first_row;
+  return static_cast<u8*>(p.col_out) + at.part.lines + column_of(p, at.first_column, line) * col_pitch(p, true) +
+         at.first_row;
 }
 
 constexpr int kUnits = kLineBytes / 16;
@@ -161,7 +162,7 @@ QUERN_DEVICE void write_short_lines(const KernelParams& p, const ThreadPosition&
   const u32 rows = static_cast<u32>(at.part.rows), lines = kTileThreads / rows, bytes = kTileThreads % rows;
   u32 line = threadIdx.x / rows, byte = threadIdx.x % rows;
 #pragma unroll 4
-  while (line < kTileColumns && at.first_column + line < p.cols) {
+  while (line < kTileColumns && column_of(p, at.first_column, line) < p.cols) {
     store<1>(line_begin(p, at, line) + byte, load_shared<1>(line_unit(line, byte / 16) + byte % 16));
     line += lines;
     byte += bytes;
@@ -178,7 +179,7 @@ QUERN_DEVICE void for_lines(const KernelParams& p, const ThreadPosition& at, con
 #pragma unroll 4
   for (u32 first = 0; first < kTileColumns * kEach; first += kTileThreads) {  // a number of iterations that is known
     const u32 i = first + threadIdx.x;
-    if (at.first_column + i / kEach < p.cols) write(i / kEach, i % kEach);
+    if (column_of(p, at.first_column, i / kEach) < p.cols) write(i / kEach, i % kEach);
   }
 }
 
@@ -243,13 +244,18 @@ QUERN_DEVICE void put_column_scales(const ThreadPosition& at, const ColumnScales
 
 // A warp for each tile of the stack, a lane for the columns that share a 16-byte unit. `at`: its first tile.
 QUERN_DEVICE void write_column_atoms(const KernelParams& p, const ThreadPosition& at) {
-  constexpr int kBytes = kTileColumns / 32 * 4;
-  const u32 tile = threadIdx.x / 32, line = threadIdx.x % 32;
+  constexpr int kBytes = kStackColumns / 32 * 4;
+  const u32 tile = threadIdx.x / 32, lane = threadIdx.x % 32;
   if (tile >= kStack) return;
-  const i64 column = at.first_column + line, block = at.first_row / kBlock + tile * 4;
-  if (column >= round_up(p.cols, 128) || block >= round_up(blocks_of_columns(p, at.part), 4)) return;
-  store<kBytes>(col_scales(p, at) + blocked_offset(column, block, blocks_of_columns(p, at.part)),
-                load_shared<kBytes>(column_scale(tile, line, 0)));
+  const i64 block = at.first_row / kBlock + tile * 4;
+  if (block >= round_up(blocks_of_columns(p, at.part), 4)) return;
+#pragma unroll
+  for (u32 line = lane; line < kTileColumns; line += kStackColumns) {
+    const i64 column = column_of(p, at.first_column, line);
+    if (column >= round_up(p.cols, 128)) continue;
+    store<kBytes>(col_scales(p, at) + blocked_offset(column, block, blocks_of_columns(p, at.part)),
+                  load_shared<kBytes>(column_scale(tile, line, 0)));
+  }
 }
 
 // fp32 ones, column by column in the widest aligned stores. By one warp.

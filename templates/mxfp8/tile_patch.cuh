@@ -10,7 +10,7 @@ namespace quern::mxfp8 {
 struct ThreadPosition {
   TilePart part;
   i64 first_row;     // of the tile
-  i64 first_column;  // of the tile
+  i64 first_column;  // of the tile, see column_of
   i64 row;           // of the thread
   i64 column;        // of the thread
   u32 column_in_tile;
@@ -18,18 +18,26 @@ struct ThreadPosition {
   int rows;  // of the thread, inside the matrix; at most kRows
 };
 
+// The matrix's column that a column of a tile is, beyond the end if there is none. `first`: the tile's first column,
+// with halves that of either half.
+QUERN_DEVICE i64 column_of(const KernelParams& p, i64 first, u32 in_tile) {
+  if constexpr (!kHalves) return first + in_tile;
+  const i64 half = p.cols / 2, in_half = first + in_tile % kStackColumns;
+  return in_half >= half ? p.cols : in_tile < kStackColumns ? in_half : half + in_half;
+}
+
 QUERN_DEVICE ThreadPosition thread_position(const KernelParams& p, u32 tile) {
   const StackPosition stack = stack_position(p, opaque(blockIdx.x));
   const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   ThreadPosition at;
   at.part = part_of(p, stack);
   at.first_row = (at.part.stack * kStack + tile) * kTileRows;
-  at.first_column = static_cast<i64>(stack.column) * kTileColumns;
+  at.first_column = static_cast<i64>(stack.column) * kStackColumns;
   const u32 row_in_tile = warp * kBand + lane / kPartLanes * kRows;
   at.row_in_stack = tile * kTileRows + row_in_tile;
   at.column_in_tile = lane % kPartLanes * kColumns;
   at.row = at.first_row + row_in_tile;
-  at.column = at.first_column + at.column_in_tile;
+  at.column = column_of(p, at.first_column, at.column_in_tile);
   const i64 left = at.column < p.cols ? at.part.rows - at.row : 0;
   at.rows = left < 0 ? 0 : left < kRows ? static_cast<int>(left) : kRows;
   return at;
@@ -88,99 +96,6 @@ QUERN_DEVICE void discard_derived(Vector<Bytes>& vector) {
 // may the number of columns be arbitrary.
 QUERN_DEVICE bool has_piece(const KernelParams& p, i64 column, int piece) {
   return kPieces == 1 || !spec::cut_bands || column + piece * kPieceColumns < p.cols;
-}
-
-struct RowInputs {
-  Inputs pieces[kPieces];
-};
-
-QUERN_DEVICE void read_inputs(const KernelParams& p, const SourceRow& row, i64 column, RowInputs& inputs) {
-#pragma unroll
-  for (int k = 0; k < kPieces; ++k) {
-    if (has_piece(p, column, k)) inputs.pieces[k] = Made::read(p, row, column + k * kPieceColumns);
-  }
-}
-
-QUERN_DEVICE RowWord row_of(const KernelParams& p, const RowInputs& inputs, i64 column) {
-  RowWord row = {};
-#pragma unroll
-  for (int k = 0; k < kPieces; ++k) {
-    const Word piece = numbers_of(p, inputs.pieces[k], column + k * kPieceColumns);
-    if (has_piece(p, column, k)) put_piece(row, k, piece);
-  }
-  return row;
-}
-
-// Rows of a prologue whose inputs are in flight together, and whose code is in the loop: unrolled code for all rows
-// would exceed the instruction cache and the registers. On an H200 16384 x 4096, gated silu, direction both: 117 us,
-// with a quarter of the rows 121.
-constexpr int kMadeRows = kRows / 2;
-
-// A thread's row in shared memory, which no other thread uses: registers cannot be indexed at run time.
-QUERN_DEVICE u8* made_row(int row) {
-  return dynamic_shared() + kShared.made + (row * kTileThreads + threadIdx.x) * sizeof(RowWord);
-}
-
-// From `row` on; zeros for rows beyond the end.
-template <class IsThere>
-QUERN_DEVICE Patch make_rows(const KernelParams& p, const SourceRow& row, i64 column, const IsThere& is_there) {
-  Patch patch = {};
-#pragma unroll 1
-  for (int first = 0; first < kRows; first += kMadeRows) {
-    RowInputs inputs[kMadeRows] = {};
-#pragma unroll
-    for (int i = 0; i < kMadeRows; ++i) {
-      if (is_there(first + i)) read_inputs(p, row + (first + i), column, inputs[i]);
-    }
-#pragma unroll
-    for (int i = 0; i < kMadeRows; ++i) {
-      const RowWord made = is_there(first + i) ? row_of(p, inputs[i], column) : RowWord{};
-      store_shared<sizeof(RowWord)>(made_row(first + i), made);
-      if constexpr (spec::bias_gradient) add_row(patch.sums, first + i, made);
-    }
-  }
-#pragma unroll
-  for (int i = 0; i < kRows; ++i) patch.rows[i] = load_shared<sizeof(RowWord)>(made_row(i));
-  if constexpr (kStack == 1 && kTransposed) __syncthreads();  // then other threads write lines there
-  return patch;
-}
-
-// Values without a prologue. `from`: the row's, at `column`.
-QUERN_DEVICE RowWord read_row(const KernelParams& p, const Source* from, i64 column) {
-  RowWord row = {};
-#pragma unroll
-  for (int k = 0; k < kPieces; ++k) {
-    if (has_piece(p, column, k)) put_piece(row, k, load<spec::vector>(from + k * kPieceColumns));
-  }
-  return row;
-}
-
-template <class IsThere>
-QUERN_DEVICE Patch read_rows(const KernelParams& p, const SourceRow& row, i64 column, const IsThere& is_there) {
-  if constexpr (kMakes) return make_rows(p, row, column, is_there);
-  Patch patch = {};
-  const Source* from = source_address(p, row, column);
-#pragma unroll
-  for (int i = 0; i < kRows; ++i, from += p.source_stride) {
-    if (is_there(i)) patch.rows[i] = read_row(p, from, column);
-  }
-  if constexpr (spec::bias_gradient) {
-#pragma unroll
-    for (int i = 0; i < kRows; ++i) add_row(patch.sums, i, patch.rows[i]);
-  }
-  return patch;
-}
-
-// Out-of-range threads load clamped addresses, which is cheaper than a check per read; the result is discarded.
-QUERN_DEVICE Patch read_whole(const KernelParams& p, const ThreadPosition& at) {
-  const i64 row = at.row < at.part.rows ? at.row : at.part.rows - kRows;
-  const i64 column = at.column < p.cols ? at.column : p.cols - kColumns;
-  return read_rows(p, {at.part.first_row + row, at.part.gap}, column, [](int) { return true; });
-}
-
-QUERN_DEVICE Patch read(const KernelParams& p, const ThreadPosition& at) {
-  if constexpr (!spec::cut_bands) return read_whole(p, at);
-  return read_rows(p, {at.part.first_row + at.row, at.part.gap}, at.column, [&](int i) { return i < at.rows; });
 }
 
 // All of it.

@@ -118,9 +118,9 @@ QUERN_DEVICE void write_row_scales(const KernelParams& p, const ThreadPosition& 
   for (u32 i = threadIdx.x % 32; i < kBand * kTileBlocks / kTogether; i += 32) {
     const u32 row = first + (kByBlock ? i % kBand : i * kTogether / kTileBlocks);
     const u32 block = kByBlock ? i / kBand : i * kTogether % kTileBlocks;
-    store_scales<spec::row_block_major>(row_scales(p, at), at.first_row + row, at.first_column / kBlock + block,
-                                        at.part.rows, p.row_blocks,
-                                        load_shared<kTogether * kScaleBytes>(row_scale(block, in_stack + row)));
+    store_scales<spec::row_block_major>(
+        row_scales(p, at), at.first_row + row, column_of(p, at.first_column, block * kBlock) / kBlock, at.part.rows,
+        p.row_blocks, load_shared<kTogether * kScaleBytes>(row_scale(block, in_stack + row)));
   }
 }
 

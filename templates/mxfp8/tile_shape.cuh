@@ -21,6 +21,10 @@ constexpr int kLanes = kBlock / kColumns;                                       
 constexpr int kTileBlocks = kTileColumns < kBlock ? 1 : kTileColumns / kBlock;  // along a row
 static_assert(!spec::row || kLanes <= kPartLanes, "a block along a row lies in one part");
 static_assert(kBlock <= kTileRows, "a block along a column lies in one tile");
+// Half of a tile's columns are of the matrix's first half, the others the same of its second half.
+constexpr bool kHalves = spec::halves;
+constexpr int kStackColumns = kHalves ? kTileColumns / 2 : kTileColumns;  // from a stack to the next
+static_assert(!kHalves || (kTileBlocks >= 2 && kPieces == 1), "a half has whole blocks, and a thread one access");
 constexpr int kStack = spec::stack;
 constexpr int kLineBytes = kStack * kTileRows;  // of a transposed line
 constexpr int kCluster = spec::cluster;
@@ -30,7 +34,7 @@ constexpr bool kTransposed = spec::col && spec::transposed;
 
 // Blocked scales of a tile that are a whole atom, or whole parts of its 16-byte units, are combined before they are
 // written.
-constexpr bool kRowAtoms = spec::row && spec::atoms && kTileBlocks == 4;
+constexpr bool kRowAtoms = spec::row && spec::atoms && kTileBlocks == 4 && !kHalves;
 constexpr bool kColumnAtoms = spec::col && spec::atoms;
 
 constexpr bool kMakesRowScales = spec::row && !spec::given_scale;

@@ -6,7 +6,7 @@
 namespace quern::twin {
 
 // Changed with any change of this file; an image of another version is refused.
-constexpr unsigned kAbiVersion = 4;
+constexpr unsigned kAbiVersion = 5;
 
 // Every CUDA thread runs on a stack of this size and alignment, with its Thread at the top, so that a thread finds its
 // Thread from any address on its stack.
@@ -84,6 +84,9 @@ struct Services {
   void (*bulk_copy)(Thread&, void* to, const void* from, unsigned bytes, void* barrier, Site);
   void (*bulk_commit)(Thread&);
   void (*bulk_wait)(Thread&, unsigned pending);
+  // Of 4, 8 or 16 bytes into shared memory, which the thread waits for; see common/copy_async.cuh.
+  void (*own_copy)(Thread&, void* to, const void* from, unsigned bytes, Site);
+  void (*wait_for_own_copies)(Thread&);
   // A thread that waits for memory to change.
   void (*yield)(Thread&, Site);
   void (*fail)(Thread&, const char* what, Site);

@@ -131,6 +131,23 @@ TEST_F(HostBulk, BarriersAreMadeFirstAndCountWhatTheyWereMadeFor) {
   EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, "mbarrier_init(came.at(0), 0);"), "needs a count of 1 or more");
 }
 
+TEST_F(HostBulk, ACopyIsOfItsThread) {
+  const std::string begin = "copy_async<16>(buffer, out); copy_async<8>(buffer + 24, out + 2); ";
+  words(CUDA_SUCCESS, cat(begin, "wait_for_copies(); store<4>(out + 64, load_shared<4>(buffer + 28));"));
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, cat(begin, "load_shared<4>(buffer + 28); wait_for_copies();")),
+              "a load of 4 bytes of shared memory that the copy at test.cu:10 has yet to write");
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, begin),
+              "the thread ends before this copy has arrived: call wait_for_copies before");
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, begin, "if (threadIdx.x == 1) wait_for_copies();"),
+              "the thread ends before");
+  EXPECT_SAYS(words(CUDA_ERROR_MISALIGNED_ADDRESS, "copy_async<8>(buffer + 4, out); wait_for_copies();"),
+              "a copy to an address that is 4 past a multiple of 8");
+  EXPECT_SAYS(words(CUDA_ERROR_MISALIGNED_ADDRESS, "copy_async<16>(buffer, out + 2); wait_for_copies();"),
+              "a copy from an address that is 8 past a multiple of 16");
+  EXPECT_SAYS(words(CUDA_ERROR_ILLEGAL_ADDRESS, "copy_async<16>(buffer + 1024, out); wait_for_copies();"),
+              "a copy of 16 bytes to an address that is not in the block's shared memory");
+}
+
 // Of blocks of a cluster, here of one.
 TEST_F(HostBulk, StoresToOtherBlocksAreAwaitedLikeCopies) {
   const std::string send = "mbarrier_expect(came.at(0), 16); store_cluster(map_shared(buffer, 0), {}, came.at(0));";

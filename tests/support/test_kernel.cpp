@@ -11,6 +11,7 @@ namespace quern::test {
 namespace {
 
 constexpr const char* kHead = R"(#include "common/bulk.cuh"
+#include "common/copy_async.cuh"
 #include "common/numbers.cuh"
 #include "common/reduce.cuh"
 #include "common/shared.cuh"

@@ -1,4 +1,4 @@
-// Bulk copies, and the mbarriers in shared memory that track them.
+// Bulk copies, the mbarriers in shared memory that track them, and copies of one thread.
 #include "hostdriver/exec/bulk.h"
 
 #include <algorithm>
@@ -24,11 +24,12 @@ void make(const BulkCopy& copy) {
 
 // The rule that the copy violates, or "".
 std::string broken_rule(const BulkCopy& copy) {
-  if (copy.bytes == 0 || copy.bytes % kUnit != 0)
-    return cat("a bulk copy of ", copy.bytes, " bytes; it moves a multiple of ", kUnit);
-  if (copy.to % kUnit != 0) return cat("a bulk copy to an address that is ", copy.to % kUnit, " past a multiple of 16");
-  if (copy.from % kUnit != 0)
-    return cat("a bulk copy from an address that is ", copy.from % kUnit, " past a multiple of 16");
+  const unsigned unit = copy.own ? copy.bytes : kUnit;
+  if (copy.bytes == 0 || copy.bytes % unit != 0)
+    return cat("a bulk copy of ", copy.bytes, " bytes; it moves a multiple of ", unit);
+  const std::string past = cat(" past a multiple of ", unit), name = cat("a ", copy.name());
+  if (copy.to % unit != 0) return cat(name, " to an address that is ", copy.to % unit, past);
+  if (copy.from % unit != 0) return cat(name, " from an address that is ", copy.from % unit, past);
   return {};
 }
 
@@ -123,22 +124,38 @@ void CoResidentSet::end_phase(Block& block, CountingBarrier& barrier) {
 
 void CoResidentSet::bulk_copy(CudaThread& thread, void* to, const void* from, unsigned bytes, void* barrier,
                               twin::Site site) {
-  const BulkCopy copy{number(to), number(from), bytes, number(barrier), thread.number, thread.groups, site, {}};
+  begin_copy(thread, {number(to), number(from), bytes, number(barrier), thread.number, thread.groups, site, {}});
+}
+
+void CoResidentSet::own_copy(CudaThread& thread, void* to, const void* from, unsigned bytes, twin::Site site) {
+  begin_copy(thread, {number(to), number(from), bytes, 0, thread.number, 0, site, {}, true});
+}
+
+void CoResidentSet::wait_for_own_copies(CudaThread& thread) {
+  std::erase_if(thread.block->bulk.copies, [&](const BulkCopy& copy) {
+    if (!copy.own || copy.thread != thread.number) return false;
+    make(copy);
+    return true;
+  });
+}
+
+void CoResidentSet::begin_copy(CudaThread& thread, const BulkCopy& copy) {
+  const twin::Site site = copy.site;
   if (const std::string rule = broken_rule(copy); !rule.empty())
     fail(thread, CUDA_ERROR_MISALIGNED_ADDRESS, rule, site);
-  if (copy.is_load()) counting_barrier(thread, *thread.block, copy.barrier, true, site);
-  if (!is_shared(*thread.block, copy.shared(), bytes))
+  if (copy.barrier != 0) counting_barrier(thread, *thread.block, copy.barrier, true, site);
+  if (!is_shared(*thread.block, copy.shared(), copy.bytes))
     fail(thread, CUDA_ERROR_ILLEGAL_ADDRESS,
-         cat("a bulk copy of ", bytes, " bytes ", copy.is_load() ? "to" : "from",
+         cat("a ", copy.name(), " of ", copy.bytes, " bytes ", copy.is_load() ? "to" : "from",
              " an address that is not in the block's shared memory"),
          site);
   shared_access(thread, *thread.block, copy.is_load() ? twin::Access::shared_store : twin::Access::shared_load,
-                copy.shared(), bytes, site);
+                copy.shared(), copy.bytes, site);
   global_access(thread, copy.is_load() ? twin::Access::global_load : twin::Access::global_store,
-                copy.is_load() ? copy.from : copy.to, bytes, site);
+                copy.is_load() ? copy.from : copy.to, copy.bytes, site);
   BulkState& bulk = thread.block->bulk;
   bulk.copies.push_back(copy);
-  if (copy.is_load() && !bulk.barriers[copy.barrier].waiting.empty()) bring(*thread.block, copy.barrier);
+  if (copy.barrier != 0 && !bulk.barriers[copy.barrier].waiting.empty()) bring(*thread.block, copy.barrier);
 }
 
 // Asynchronous like a bulk copy into that block, and ordered by that block's barriers.
@@ -173,6 +190,9 @@ void CoResidentSet::end_copies(CudaThread& thread) {
   Block& block = *thread.block;
   const bool last = ++block.ended == block_threads_;
   for (const BulkCopy& copy : block.bulk.copies) {
+    if (copy.own && copy.thread == thread.number)
+      fail(thread, CUDA_ERROR_LAUNCH_FAILED,
+           "the thread ends before this copy has arrived: call wait_for_copies before", copy.site);
     if (!copy.is_load() && copy.thread == thread.number)
       fail(thread, CUDA_ERROR_LAUNCH_FAILED,
            "the thread ends before this bulk copy has read shared memory: call bulk_commit and bulk_wait_read before",

@@ -1,7 +1,7 @@
-// A block's pending bulk copies, and the mbarriers in shared memory that track them.
+// A block's pending copies: bulk copies, with the mbarriers in shared memory that track them, and copies of one thread.
 //
-// A copy is performed as late as allowed: into shared memory when a thread waits for its barrier, out of it when its
-// thread waits for the group. So a missing wait becomes visible.
+// A copy is performed as late as allowed: into shared memory when a thread waits for its barrier, or its own thread for
+// it; out of it when its thread waits for the group. So a missing wait becomes visible.
 #ifndef QUERN_HOSTDRIVER_EXEC_BULK_H_
 #define QUERN_HOSTDRIVER_EXEC_BULK_H_
 
@@ -27,8 +27,10 @@ struct BulkCopy {
   twin::Site site{nullptr, 0};
   std::array<unsigned char, 16> value{};  // payload of a store to another block, instead of `from`
 
-  const char* name() const { return from == 0 ? "store to another block" : "bulk copy"; }
-  bool is_load() const { return barrier != 0; }
+  bool own = false;  // one of 4, 8 or 16 bytes into shared memory, which its thread waits for
+
+  const char* name() const { return own ? "copy" : from == 0 ? "store to another block" : "bulk copy"; }
+  bool is_load() const { return barrier != 0 || own; }
   std::uintptr_t shared() const { return is_load() ? to : from; }
   bool overlaps(std::uintptr_t address, unsigned count) const {
     return address < shared() + bytes && shared() < address + count;

@@ -115,6 +115,8 @@ class CoResidentSet {
   void cluster_store(CudaThread& thread, void* to, const void* value, void* barrier, twin::Site site);
   void mbarrier(CudaThread& thread, twin::Mbarrier what, void* address, unsigned value, twin::Site site);
   void bulk_copy(CudaThread& thread, void* to, const void* from, unsigned bytes, void* barrier, twin::Site site);
+  void own_copy(CudaThread& thread, void* to, const void* from, unsigned bytes, twin::Site site);
+  void wait_for_own_copies(CudaThread& thread);
   void bulk_wait(CudaThread& thread, unsigned pending);
   void yield(CudaThread& thread, twin::Site site);
   // Fails the launch; the thread never continues.
@@ -161,6 +163,7 @@ class CoResidentSet {
   void bring(Block& block, std::uintptr_t address);
   void end_phase(Block& block, CountingBarrier& barrier);
   void end_copies(CudaThread& thread);
+  void begin_copy(CudaThread& thread, const BulkCopy& copy);
 
   // ---- checks.cpp: accesses
   void refuse_under_way(CudaThread& thread, const Block& there, twin::Access access, std::uintptr_t address,

@@ -49,6 +49,14 @@ const twin::Services kServices = {
       CudaThread& thread = CudaThread::of(t);
       thread.set->bulk_wait(thread, pending);
     },
+    [](Thread& t, void* to, const void* from, unsigned bytes, twin::Site site) {
+      CudaThread& thread = CudaThread::of(t);
+      thread.set->own_copy(thread, to, from, bytes, site);
+    },
+    [](Thread& t) {
+      CudaThread& thread = CudaThread::of(t);
+      thread.set->wait_for_own_copies(thread);
+    },
     [](Thread& t, twin::Site site) {
       CudaThread& thread = CudaThread::of(t);
       thread.set->yield(thread, site);

@@ -59,6 +59,13 @@ struct Pairs {
     a = read_bits<kBytes, H>(at.has(0), rows.a + columns.a);
     g = read_bits<kBytes, H>(at.has(0), rows.g + columns.g);
   }
+  // Calls take(where a vector is, its place here) for each vector.
+  template <class Take>
+  QUERN_DEVICE void each(const Params& p, const Rows<const T>& rows, const Span& at, Take& take) {
+    const Columns columns = columns_at<L>(p, at.column);
+    take(rows.a + columns.a, a);
+    take(rows.g + columns.g, g);
+  }
   QUERN_DEVICE void write(const Params& p, const Rows<T>& rows, const Span& at) const {
     const Columns columns = columns_at<L>(p, at.column);
     write_bits<kBytes>(at.has(0), rows.a + columns.a, a);
@@ -91,6 +98,10 @@ struct Pairs<T, L, PairAccess::adjacent> {
   template <LoadHint H>
   QUERN_DEVICE void read(const Params&, const Rows<const T>& rows, const Span& at) {
     both = read_bits<kBytes, H>(at.has(0), rows.a + 2 * at.column);
+  }
+  template <class Take>
+  QUERN_DEVICE void each(const Params&, const Rows<const T>& rows, const Span& at, Take& take) {
+    take(rows.a + 2 * at.column, both);
   }
   QUERN_DEVICE void write(const Params&, const Rows<T>& rows, const Span& at) const {
     write_bits<kBytes>(at.has(0), rows.a + 2 * at.column, both);

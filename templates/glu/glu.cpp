@@ -159,6 +159,8 @@ struct GluFamily {
       {"panel", kPanels, false, "form 2: blocks side by side before the next row of them; 0: all of a row",
        applies<is_matrix>, 0},
       {"cluster", kClusters, true, "form 2: neighbours that write their rows' scales together", applies<is_matrix>, 1},
+      {"async_copies", kSwitch, true,
+       "form 2: 1: inputs go through shared memory, all of a tile at once; 0: through registers", applies<is_matrix>},
   };
   static constexpr Constraint kConstraints[] = {
       {"form 0 needs a width, strides and blocks that a vector divides", holds<form_fits>},
@@ -172,6 +174,9 @@ struct GluFamily {
       {"form 2: a thread's rows of a tile must fit the registers, and a tile 96 KB of shared memory", holds<tile_fits>},
       {"form 2: a cluster needs sm_90, rows that have plain E8M0 scales, and a panel of whole clusters",
        holds<cluster_fits>},
+      {"form 2: asynchronous copies move vectors of 4 bytes or more and two numbers or more, and backward with "
+       "layout=blocks a tile would take too much shared memory",
+       holds<copies_fit>},
       {"form 2: resident blocks must fit a multiprocessor's threads", holds<resident_blocks_fit>},
       {"scaling=row has one vector in flight", holds<row_has_one_slot>},
       {"elements in flight must be at most 32, backward 16, to fit the registers", holds<registers_suffice>},

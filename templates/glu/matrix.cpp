@@ -17,11 +17,10 @@ Mxfp8Direction direction_of(const Glu& p) {
   return p.direction == GluDirection::both ? Mxfp8Direction::both : Mxfp8Direction::col;
 }
 
-// What makes as many numbers of as many inputs: only of dgated are both gradients in different halves of a row.
+// What makes numbers of as many vectors: interleaved gradients are made of one of x and half of one of out's gradient.
 Mxfp8Prologue prologue_of(const Glu& p) {
   if (!is_backward(p)) return Mxfp8Prologue::gated;
-  const bool halves = p.layout == GluLayout::halves || p.layout == GluLayout::swapped;
-  return halves ? Mxfp8Prologue::dgated : Mxfp8Prologue::dact;
+  return p.layout == GluLayout::interleaved ? Mxfp8Prologue::dact : Mxfp8Prologue::dgated;
 }
 
 bool makes_pairs(const Glu& p) { return is_backward(p) && p.layout == GluLayout::interleaved; }
@@ -43,6 +42,7 @@ Config as_mxfp8(const Config& c) {
   config[mxfp8::kPanel] = c[kPanel];
   config[mxfp8::kCluster] = c[kCluster];
   config[mxfp8::kStoreStream] = c[kStoreStream];
+  config[mxfp8::kAsyncCopies] = c[kAsyncCopies];
   return config;
 }
 
@@ -113,8 +113,11 @@ Config matrix_default(const Glu& p, const Target& target, const DeviceModel& mod
   config[kResident] = mxfp8[mxfp8::kResident];
   config[kPanel] = mxfp8[mxfp8::kPanel];
   config[kCluster] = mxfp8[mxfp8::kCluster];
+  config[kAsyncCopies] = mxfp8[mxfp8::kAsyncCopies];
   while (config[kVector] > bytes(p.dtype) && !numbers_divide(p, config[kVector] / bytes(p.dtype))) config[kVector] /= 2;
-  return config[kVector] > bytes(p.dtype) ? config : matrix_of_elements(p, config);
+  if (config[kVector] == bytes(p.dtype)) return matrix_of_elements(p, config);
+  if (!copies_fit(p, target, config)) config[kAsyncCopies] = config[kResident] = 0;
+  return config;
 }
 
 Config matrix_of_elements(const Glu& p, Config config) {
@@ -122,6 +125,7 @@ Config matrix_of_elements(const Glu& p, Config config) {
   config[kRows] = 32;
   config[kResident] = 0;
   config[kCluster] = 1;
+  config[kAsyncCopies] = 0;
   return config;
 }
 
@@ -145,6 +149,12 @@ bool tile_fits(const Glu& p, const Target& target, const Config& c) {
 bool cluster_fits(const Glu& p, const Target& target, const Config& c) {
   if (!has_columns(p)) return true;
   return mxfp8::cluster_has_scales(as_mxfp8(p), target, as_mxfp8(c)) && c[kPanel] % c[kCluster] == 0;
+}
+// Gradients in alternating blocks would each be made of all inputs.
+bool copies_fit(const Glu& p, const Target& target, const Config& c) {
+  if (!has_columns(p) || c[kAsyncCopies] == 0) return true;
+  if (is_backward(p) && p.layout == GluLayout::blocks) return false;
+  return c[kVector] >= (makes_pairs(p) ? 8 : 4) && mxfp8::copies_move_vectors(as_mxfp8(p), target, as_mxfp8(c));
 }
 bool resident_blocks_fit(const Glu& p, const Target& target, const Config& c) {
   return !has_columns(p) || c[kResident] * mxfp8::kTileThreads <= common::resident_threads(target);

@@ -25,6 +25,7 @@ bool form_has_direction(const Glu& p, const Target&, const Config& c);
 bool tile_vector_divides(const Glu& p, const Target& target, const Config& c);
 bool tile_fits(const Glu& p, const Target& target, const Config& c);
 bool cluster_fits(const Glu& p, const Target& target, const Config& c);
+bool copies_fit(const Glu& p, const Target& target, const Config& c);
 bool resident_blocks_fit(const Glu& p, const Target& target, const Config& c);
 
 std::uint32_t matrix_alignment(const Glu& p, const Config& c);

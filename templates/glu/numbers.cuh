@@ -19,10 +19,16 @@ QUERN_DEVICE ElementPlace element_at(int column, int width) {
   return element_of(kLayout, static_cast<int>(spec::interleave), width, column);
 }
 
-QUERN_DEVICE Operands read_vector(const Params& p, i64 row, int column) {
-  Operands operands;
-  read(p, {row, element_at(column, p.width).element, p.width}, operands);
-  return operands;
+// Calls take(where a vector is, its place in `operands`) for each vector that the numbers are made of.
+template <class Take>
+QUERN_DEVICE void for_vectors(const Params& p, i64 row, int column, Operands& operands, Take& take) {
+  const Span at{row, element_at(column, p.width).element, p.width};
+  const T* const x = row_of<T>(p.x, p.x_stride, at);
+  const T* const gate = kLayout == GluLayout::split ? row_of<T>(p.gate, p.x_stride, at) : x;
+  operands.x.each(p, {x, gate}, at, take);
+  if constexpr (spec::backward) take(row_of<T>(p.gradient, p.gradient_stride, at) + at.column, operands.gradient.bits);
+  if constexpr (spec::has_scale)
+    operands.scale = load<sizeof(spec::Scale)>(static_cast<const spec::Scale*>(p.scale) + row);
 }
 
 // A template, with T for `Number`, since only there `if constexpr` leaves out what does not fit. The bias is read here,
@@ -66,12 +72,10 @@ using WithInputs = glu::WithGlu<Form>;
 constexpr bool kMakes = true;
 using Inputs = glu::Operands;
 
-struct Made {
-  template <class P>
-  static QUERN_DEVICE Inputs read(const P& p, const SourceRow& row, i64 column) {
-    return glu::read_vector(p.glu, row.index, static_cast<int>(column));
-  }
-};
+template <class P, class Take>
+QUERN_DEVICE void for_inputs(const P& p, const SourceRow& row, i64 column, Inputs& inputs, Take& take) {
+  glu::for_vectors(p.glu, row.index, static_cast<int>(column), inputs, take);
+}
 
 template <class P>
 QUERN_DEVICE Word numbers_of(const P& p, const Inputs& inputs, i64 column) {

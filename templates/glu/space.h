@@ -7,7 +7,19 @@
 namespace quern::glu {
 
 // In the order of the family's parameters.
-enum Parameters { kForm, kVector, kUnroll, kThreads, kLoadStream, kStoreStream, kRows, kResident, kPanel, kCluster };
+enum Parameters {
+  kForm,
+  kVector,
+  kUnroll,
+  kThreads,
+  kLoadStream,
+  kStoreStream,
+  kRows,
+  kResident,
+  kPanel,
+  kCluster,
+  kAsyncCopies
+};
 enum Forms { kVectorForm, kElementForm, kMatrixForm };
 
 inline constexpr std::int64_t kOfLane = rows::kTileColumns / 32;  // elements of a row of a thread, where there are sums

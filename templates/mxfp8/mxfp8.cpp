@@ -51,6 +51,7 @@ bool columns_are_short(const Mxfp8& p, const Target&, const Config& c) {
   return c[kForm] != kColumns || has_short_columns(p);
 }
 bool is_tile(const Mxfp8&, const Config& c) { return c[kForm] == kTile; }
+bool makes_tile(const Mxfp8& p, const Config& c) { return is_tile(p, c) && p.prologue != Mxfp8Prologue::none; }
 bool may_persist(const Mxfp8& p, const Config& c) { return c[kForm] == kStream && p.scaling != Mxfp8Scaling::row; }
 bool is_persistent(const Mxfp8&, const Config& c) { return c[kPersistent] == 1; }
 bool blocks_are_resident(const Mxfp8&, const Target& t, const Config& c) {
@@ -163,6 +164,9 @@ struct Mxfp8Family {
       {"persistent", kSwitch, true, "1: the stream form is a persistent (grid-stride) kernel", applies<may_persist>},
       {"blocks_per_sm", kBlockCounts, false, "blocks per SM, at most, of a persistent kernel; 0: no limit",
        applies<is_persistent>},
+      {"async_copies", kSwitch, true,
+       "tile form: 1: what a prologue reads goes through shared memory, all of it at once; 0: through registers",
+       applies<makes_tile>},
   };
   static constexpr Constraint kConstraints[] = {
       {"the vector must divide the length of a line of source, and its stride", holds<vector_divides>},
@@ -179,7 +183,9 @@ struct Mxfp8Family {
       {"with blocks of 128 along rows a thread has 8 columns of a tile (rows=16) or 4 (rows=32), vector at most as "
        "many",
        holds<vector_fits_columns>},
-      {"a tile must fit 48 KB of shared memory, with what a prologue makes 96 KB", holds<tile_fits_shared>},
+      {"a tile must fit 48 KB of shared memory, with what a prologue reads and makes 96 KB", holds<tile_fits_shared>},
+      {"asynchronous copies move vectors of 4 bytes or more and two elements or more, all columns of a thread",
+       holds<copies_move_vectors>},
       {"the columns form makes transposed blocks across at most 32 rows, in lines without gaps, and nothing else: no "
        "groups, prologue, bias_gradient or padded scales",
        holds<columns_are_short>},
@@ -258,6 +264,7 @@ struct Mxfp8Family {
     any[kVector] = static_cast<std::int32_t>(source_bytes(p));
     any[kRows] = 32;
     any[kStack] = any[kCluster] = 1;
+    any[kAsyncCopies] = 0;
     // Without a limit, ptxas uses 48 registers for some kernels and spills a few to fit more blocks.
     const bool has_registers =
         p.prologue == Mxfp8Prologue::none && !has_fp32_scales(p) && !(has_matrices(p) && both_made(p));

@@ -17,7 +17,8 @@ enum Parameters {
   kCluster,
   kStoreStream,
   kPersistent,
-  kBlocksPerSm
+  kBlocksPerSm,
+  kAsyncCopies
 };
 enum Forms { kStream, kTile, kColumns };
 

@@ -105,7 +105,8 @@ constexpr unsigned kNan = 0x7fffffffu;  // the only NaN that is stored
 // rows; scales of the stack's blocks along rows; scales received from the other blocks of the cluster, for a share of
 // the rows, and the barrier that counts them; scales of the stack's blocks along columns, in atoms; the part of the
 // rows that the block processes; sums of the stack's bands; largest magnitudes of the columns of the stack's bands;
-// what a prologue makes of a tile, which without a stack lies where the lines will be.
+// what a prologue makes of a tile, and the inputs that have no room there, which without a stack lie where the lines
+// will be.
 struct TileShared {
   int reciprocals;
   int row_scales;
@@ -116,6 +117,7 @@ struct TileShared {
   int sums;
   int maxima;
   int made;
+  int landing;
   int bytes;
 };
 struct TileUse {
@@ -131,14 +133,16 @@ struct TileUse {
   bool groups;
   bool sums;
   bool maxima;
-  int made_bytes;  // of a number that a prologue makes; 0: there is none
+  int made_bytes;      // of a number that a prologue makes; 0: there is none
+  int landing_halves;  // inputs of a prologue that land beside, each as many as half of a tile
 };
 QUERN_HOST_DEVICE constexpr TileShared tile_shared(const TileUse& use) {
   const int blocks = use.columns / use.block * kTileRows, scales = use.stack * blocks * use.scale_bytes;
   TileShared at = {};
   const int lines = use.lines ? use.stack * use.columns * kTileRows : 0;
   const int made = kTileRows * use.columns * use.made_bytes;
-  at.reciprocals = use.stack == 1 && made > lines ? made : lines;
+  const int first = made + use.landing_halves * (made / 2);
+  at.reciprocals = use.stack == 1 && first > lines ? first : lines;
   at.row_scales = at.reciprocals + (use.reciprocals ? 4 * blocks : 0);
   at.gathered = at.row_scales + (use.row_scales ? scales : 0);
   at.arrived = at.gathered + (use.cluster ? scales : 0);
@@ -149,8 +153,9 @@ QUERN_HOST_DEVICE constexpr TileShared tile_shared(const TileUse& use) {
   at.bytes = at.maxima + (use.maxima ? use.stack * 4 * use.columns * 4 : 0);
   if (use.stack > 1) {
     at.made = at.bytes;
-    at.bytes += made;
+    at.bytes += first;
   }
+  at.landing = at.made + made;
   return at;
 }
 

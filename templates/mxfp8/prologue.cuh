@@ -15,8 +15,8 @@ QUERN_DEVICE float derivative_of(const Params& p, float x) {
   return activate_derivative<spec::activation>(x, p.alpha, Rounding());
 }
 
-QUERN_DEVICE Word input_at(const Params& p, const SourceRow& row, i64 column) {
-  return load<spec::vector>(static_cast<const Source*>(p.input) + row.index * p.cols + column);
+QUERN_DEVICE const Source* input_address(const Params& p, const SourceRow& row, i64 column) {
+  return static_cast<const Source*>(p.input) + row.index * p.cols + column;
 }
 
 // The inputs of one vector of numbers.
@@ -25,12 +25,12 @@ struct InputsOf {
   Word words[Count];
 };
 
-// `read` fetches the inputs of a vector, `number` computes one number from them.
+// `find` says where the inputs of a vector are, `number` computes one number from them.
 template <Prologue>
 struct PrologueOf {
   static constexpr int kInputs = 1;
-  static QUERN_DEVICE InputsOf<1> read(const Params& p, const SourceRow& row, i64 column) {
-    return {{source_at(p, row, column)}};
+  static QUERN_DEVICE void find(const Params& p, const SourceRow& row, i64 column, const Source* (&at)[1]) {
+    at[0] = source_address(p, row, column);
   }
   static QUERN_DEVICE float number(const Params&, const float (&x)[1], i64) { return x[0]; }
 };
@@ -43,8 +43,9 @@ struct PrologueOf<Prologue::act> : PrologueOf<Prologue::none> {
 template <>
 struct PrologueOf<Prologue::gated> {
   static constexpr int kInputs = 2;
-  static QUERN_DEVICE InputsOf<2> read(const Params& p, const SourceRow& row, i64 column) {
-    return {{source_at(p, row, column), source_at(p, row, p.cols + column)}};
+  static QUERN_DEVICE void find(const Params& p, const SourceRow& row, i64 column, const Source* (&at)[2]) {
+    at[0] = source_address(p, row, column);
+    at[1] = source_address(p, row, p.cols + column);
   }
   static QUERN_DEVICE float number(const Params& p, const float (&x)[2], i64) {
     return gate<spec::activation>(value_of(p, x[0]), x[1]);
@@ -54,8 +55,9 @@ struct PrologueOf<Prologue::gated> {
 template <>
 struct PrologueOf<Prologue::dact> {
   static constexpr int kInputs = 2;
-  static QUERN_DEVICE InputsOf<2> read(const Params& p, const SourceRow& row, i64 column) {
-    return {{source_at(p, row, column), input_at(p, row, column)}};
+  static QUERN_DEVICE void find(const Params& p, const SourceRow& row, i64 column, const Source* (&at)[2]) {
+    at[0] = source_address(p, row, column);
+    at[1] = input_address(p, row, column);
   }
   static QUERN_DEVICE float number(const Params& p, const float (&x)[2], i64) { return x[0] * derivative_of(p, x[1]); }
 };
@@ -65,10 +67,11 @@ struct PrologueOf<Prologue::dact> {
 template <>
 struct PrologueOf<Prologue::dgated> {
   static constexpr int kInputs = 3;
-  static QUERN_DEVICE InputsOf<3> read(const Params& p, const SourceRow& row, i64 column) {
+  static QUERN_DEVICE void find(const Params& p, const SourceRow& row, i64 column, const Source* (&at)[3]) {
     const i64 half = p.cols / 2, argument = column < half ? column : column - half;
-    return {{source_at(p, row, argument), input_at(p, row, argument),
-             input_at(p, row, column < half ? half + column : argument)}};
+    at[0] = source_address(p, row, argument);
+    at[1] = input_address(p, row, argument);
+    at[2] = input_address(p, row, column < half ? half + column : argument);
   }
   static QUERN_DEVICE float of_argument(const Params& p, const float (&x)[3]) {
     return x[0] * derivative_of(p, x[1]) * x[2];
@@ -87,6 +90,22 @@ using Made = PrologueOf<spec::prologue>;
 constexpr bool kMakes = spec::prologue != Prologue::none;  // else numbers are read
 constexpr int kInputs = Made::kInputs;
 using Inputs = InputsOf<kInputs>;
+
+// Calls take(where an input is, its place in `inputs`) for each input of a vector.
+template <class Take>
+QUERN_DEVICE void for_inputs(const Params& p, const SourceRow& row, i64 column, Inputs& inputs, Take& take) {
+  const Source* at[kInputs];
+  Made::find(p, row, column, at);
+#pragma unroll
+  for (int k = 0; k < kInputs; ++k) take(at[k], inputs.words[k]);
+}
+
+QUERN_DEVICE Inputs inputs_at(const Params& p, const SourceRow& row, i64 column) {
+  Inputs inputs;
+  Read read;
+  for_inputs(p, row, column, inputs, read);
+  return inputs;
+}
 
 template <class Number>
 QUERN_DEVICE Word made_of(const Inputs& inputs, const Number& number) {

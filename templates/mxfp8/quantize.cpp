@@ -65,7 +65,8 @@ std::int32_t tile_columns(const Mxfp8& p, const Config& c) {
 
 // Halves have whole blocks, and whole strips of columns for sums; blocked scales no padding beyond them.
 bool has_halves(const Mxfp8& p, const Config& c) {
-  if (p.prologue != Mxfp8Prologue::dgated || c[kForm] != kTile || c[kCluster] != 1 || p.groups > 0) return false;
+  if (p.prologue != Mxfp8Prologue::dgated || c[kForm] != kTile || c[kAsyncCopies] != 1) return false;
+  if (c[kCluster] != 1 || p.groups > 0) return false;
   if (p.cols == kOpen || p.cols % (blocked(p) ? 128 : 64) != 0) return false;
   return !square(p) && !padded(p) && p.scaling != Mxfp8Scaling::block128 && tile_columns(p, c) >= 2 * kBlockElements;
 }
@@ -83,16 +84,42 @@ bool writes_atoms(const Mxfp8& p, const Config& c) {
 }
 
 std::int32_t thread_columns(const Mxfp8& p, const Config& c) { return tile_columns(p, c) * kBand / c[kRows] / 32; }
+// Vectors that asynchronous copies bring for each vector that a thread makes, or for both halves.
+int inputs_of(const Mxfp8& p) {
+  switch (p.prologue) {
+    case Mxfp8Prologue::none:
+      return 0;
+    case Mxfp8Prologue::act:
+      return 1;
+    case Mxfp8Prologue::dgated:
+      return 3;
+    default:
+      return 2;
+  }
+}
+
+// Those that need room beside what is made of them, in vectors of a whole tile, and of half a tile.
+int landing_halves(const Mxfp8& p, const Config& c) {
+  if (c[kAsyncCopies] == 0) return 0;
+  return has_halves(p, c) ? inputs_of(p) - 2 : 2 * (inputs_of(p) - 1);
+}
+
 TileShared shared_of(const Mxfp8& p, const Config& c) {
   const Matrix m = matrix_of(p);
   const bool scales = m.along && !has_given_scale(p), tall = m.across && p.scaling == Mxfp8Scaling::block128;
   return tile_shared({tile_columns(p, c), static_cast<int>(block_length(p)), static_cast<int>(scale_size(p)), c[kStack],
                       transposed(p), scales && !square(p), scales, c[kCluster] > 1, m.across && writes_atoms(p, c),
                       p.groups > 0, has_sums(p), tall,
-                      p.prologue == Mxfp8Prologue::none ? 0 : static_cast<int>(source_bytes(p))});
+                      p.prologue == Mxfp8Prologue::none ? 0 : static_cast<int>(source_bytes(p)), landing_halves(p, c)});
 }
 
 }  // namespace
+
+std::int32_t tile_bytes(const Mxfp8& p, const Config& c) { return shared_of(p, c).bytes; }
+std::int32_t tiles_in_shared(const Mxfp8& p, const Target& target, const Config& c) {
+  constexpr std::int32_t kOfSystem = 1024;  // of each block
+  return common::resident_shared_bytes(target) / (tile_bytes(p, c) + kOfSystem);
+}
 
 // ---- Constraints
 
@@ -105,10 +132,15 @@ bool parts_hold_blocks(const Mxfp8& p, const Target&, const Config& c) {
 }
 bool tile_fits_shared(const Mxfp8& p, const Target&, const Config& c) {
   const std::int32_t most = p.prologue == Mxfp8Prologue::none ? kMostShared : kMostSharedOfPrologues;
-  return c[kForm] != kTile || shared_of(p, c).bytes <= most;
+  return c[kForm] != kTile || tile_bytes(p, c) <= most;
 }
 bool vector_fits_columns(const Mxfp8& p, const Target&, const Config& c) {
   return c[kForm] != kTile || !has_wide_tile(p) || c[kVector] <= thread_columns(p, c) * source_bytes(p);
+}
+bool copies_move_vectors(const Mxfp8& p, const Target&, const Config& c) {
+  if (c[kAsyncCopies] == 0) return true;
+  if (has_wide_tile(p) && c[kVector] != thread_columns(p, c) * source_bytes(p)) return false;
+  return c[kVector] >= 4 && c[kVector] > source_bytes(p);
 }
 bool cluster_has_scales(const Mxfp8& p, const Target& t, const Config& c) {
   return c[kCluster] == 1 || (t.arch >= 90 && rows_have_scales(p));
@@ -310,6 +342,8 @@ void specialize(const Mxfp8& p, const Config& config, Spec& spec) {
   spec.integer("rows", config[kRows]);
   spec.integer("tile_columns", tile_columns(p, config));
   spec.flag("halves", has_halves(p, config));
+  spec.flag("async_copies", config[kAsyncCopies] == 1);
+  spec.integer("landing_halves", landing_halves(p, config));
   spec.integer("stack", config[kStack]);
   spec.integer("cluster", config[kCluster]);
   spec.flag("atoms", writes_atoms(p, config));

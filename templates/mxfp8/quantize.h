@@ -33,8 +33,12 @@ bool can_stream(const Mxfp8& p);
 bool rows_have_scales(const Mxfp8& p);
 
 // Whether a tile's columns are as many of both halves of the matrix, so that a thread makes both gradients of dgated
-// from one read.
+// from one read, which asynchronous copies do.
 bool has_halves(const Mxfp8& p, const Config& c);
+
+// Of the tile form, in shared memory; and blocks of it that a multiprocessor's shared memory holds.
+std::int32_t tile_bytes(const Mxfp8& p, const Config& c);
+std::int32_t tiles_in_shared(const Mxfp8& p, const Target& target, const Config& c);
 
 // A block of 128 along rows lies in one tile, for every vector width.
 bool has_wide_tile(const Mxfp8& p);
@@ -75,6 +79,7 @@ bool tile_fits_registers(const Mxfp8& p, const Target&, const Config& c);
 bool parts_hold_blocks(const Mxfp8& p, const Target&, const Config& c);
 bool vector_fits_columns(const Mxfp8& p, const Target&, const Config& c);
 bool tile_fits_shared(const Mxfp8& p, const Target&, const Config& c);
+bool copies_move_vectors(const Mxfp8& p, const Target&, const Config& c);
 bool cluster_has_scales(const Mxfp8& p, const Target& t, const Config& c);
 
 }  // namespace quern::mxfp8

@@ -88,6 +88,17 @@ bool fits_four(const Mxfp8& p, const Target& target) {
   return target.arch == 90 || (target.arch > 90 && target.arch < 120 && p.policy == Mxfp8Policy::ao && !padded(p));
 }
 
+// Asynchronous copies where at least three blocks fit a multiprocessor's shared memory, and registers for as many. With
+// sums a fourth block's kernel would spill.
+void choose_copies(const Mxfp8& p, const Target& target, Config& config) {
+  if (p.prologue == Mxfp8Prologue::none) return;
+  Config copies = config;
+  copies[kAsyncCopies] = 1;
+  if (!copies_move_vectors(p, target, copies) || tiles_in_shared(p, target, copies) < 3) return;
+  copies[kResident] = has_sums(p) ? 3 : std::min(4, tiles_in_shared(p, target, copies));
+  config = copies;
+}
+
 // With a prologue for which the compiler would use a few more registers, four blocks were faster although some kernels
 // spill (16384 x 16384, silu, direction both: 70 % against 64 %; silu's derivative 78 % against 72 %). Three inputs and
 // blocked scales spill more.
@@ -202,6 +213,7 @@ Config preferred_tile(const Mxfp8& p, const Target& target, const DeviceModel& m
   if (rows_have_scales(p) && p.prologue == Mxfp8Prologue::none && p.cols != kOpen &&
       has_tiles(p, model, config, kTilesForClusters))
     config[kCluster] = cluster_for(pieces(p.cols, tile_columns(p, config)));
+  choose_copies(p, target, config);
   if (may_narrow(p, target)) return column_tile(p, model, config);
   if (is_stacked(p) && has_tiles(p, model, config, kTilesForStacks) && has_tall_matrices(p)) {
     config[kStack] = 2;

@@ -42,7 +42,7 @@ QUERN_DEVICE u32 over_team(u32 m) {
 }
 
 QUERN_DEVICE Word numbers_at(const KernelParams& p, const SourceRow& row, i64 column) {
-  return numbers_of(p, Made::read(p, row, column), column);
+  return numbers_of(p, inputs_at(p, row, column), column);
 }
 
 QUERN_DEVICE void write_elements(const KernelParams& p, i64 row, i64 column, const Word& numbers, float reciprocal) {
@@ -56,7 +56,7 @@ QUERN_DEVICE void quantize_row(const KernelParams& p, i64 row) {
   Word kept[kKept] = {};
 #pragma unroll
   for (int i = 0; i < kKept; ++i) {
-    if (column_of(i) < p.cols) inputs[i] = Made::read(p, source, column_of(i));
+    if (column_of(i) < p.cols) inputs[i] = inputs_at(p, source, column_of(i));
   }
   u32 m = 0;
 #pragma unroll

@@ -27,9 +27,21 @@ QUERN_DEVICE SourceRow source_row(const Params& p, i64 index) {
 QUERN_DEVICE const Source* source_address(const Params& p, const SourceRow& row, i64 column) {
   return static_cast<const Source*>(p.source) + row.index * p.source_stride + row.gap + column;
 }
-QUERN_DEVICE Word source_at(const Params& p, const SourceRow& row, i64 column) {
-  return load<spec::vector>(source_address(p, row, column));
-}
+// Reads a vector, in accesses of the width that rows and addresses are multiples of.
+constexpr int kAccess = sizeof(Word);
+template <int Bytes>
+constexpr int kStep = Bytes < kAccess ? Bytes : kAccess;
+
+struct Read {
+  template <int Bytes>
+  QUERN_DEVICE void operator()(const void* from, Vector<Bytes>& vector) {
+    vector = {};
+#pragma unroll
+    for (int i = 0; i < Bytes / kStep<Bytes>; ++i)
+      put_piece(vector, i, load<kStep<Bytes>>(static_cast<const u8*>(from) + i * kStep<Bytes>));
+  }
+};
+
 }  // namespace quern::mxfp8
 
 #endif  // QUERN_MXFP8_SOURCE_CUH_

@@ -94,7 +94,7 @@ QUERN_DEVICE void run_tile(const KernelParams& p, const Tile<spec::unroll>& tile
 #pragma unroll
     for (int k = 0; k < kPieces; ++k) {
       if (is_there(p, tile[i], k))
-        inputs[i].pieces[k] = Made::read(p, source_row(p, static_cast<i64>(tile[i].row)), column_of(tile[i], k));
+        inputs[i].pieces[k] = inputs_at(p, source_row(p, static_cast<i64>(tile[i].row)), column_of(tile[i], k));
     }
   }
 #pragma unroll

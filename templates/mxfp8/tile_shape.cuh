@@ -45,7 +45,7 @@ constexpr bool kTallBlocks = spec::col && kBlock > kBand && !spec::given_scale;
 constexpr TileShared kShared =
     tile_shared({kTileColumns, kBlock, kScaleBytes, kStack, kTransposed, kMakesRowScales && !kSquare, kMakesRowScales,
                  kCluster > 1, kColumnAtoms, spec::groups || spec::varying, spec::bias_gradient, kTallBlocks,
-                 kMakes ? static_cast<int>(sizeof(Source)) : 0});
+                 kMakes ? static_cast<int>(sizeof(Source)) : 0, spec::landing_halves});
 
 }  // namespace quern::mxfp8
 

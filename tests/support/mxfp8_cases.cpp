@@ -332,8 +332,9 @@ void prologues(std::vector<Case>& cases) {
       cases.push_back({mxfp8(1024, 160, cat(rest, "silu groups=4"))});
       cases.push_back({mxfp8(0, 64, cat(rest, "silu"))});
     }
-    cases.push_back(with("form=1,unroll=1,threads=128,rows=16,panel=0,cluster=8,stack=2",
-                         mxfp8(416, 1184, cat(made, " direction=both activation=relu"), 2)));
+    for (const char* config : {"cluster=8,stack=2,async_copies=0", "cluster=8,async_copies=1"})
+      cases.push_back(with(cat("form=1,unroll=1,threads=128,rows=16,panel=0,", config),
+                           mxfp8(416, 1184, cat(made, " direction=both activation=relu"), 2)));
     cases.push_back(with("unroll=4", mxfp8(96, 416, cat(made, " activation=leaky_relu"))));
   }
 }

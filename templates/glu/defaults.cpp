@@ -8,6 +8,7 @@
 namespace quern::glu {
 namespace {
 
+constexpr std::int64_t kManyElements = std::int64_t{1} << 20;
 constexpr std::int64_t kKeptOfThread = 112;  // bytes of shared memory: so many of each of 2048 threads fit
 
 Config config_for(Forms form, std::int64_t vector, std::int64_t unroll) {
@@ -27,20 +28,35 @@ std::int64_t rows_ahead(const Glu& p) { return size_of(p) == 4 ? 1 : 2; }
 // Open rows are many.
 std::int64_t all_elements(const Glu& p) { return p.rows == kOpen ? kMaxExtent : all_rows(p) * p.width; }
 
+// Bytes of an access, and vectors in flight. On an H200, gelu: 1166 x 640 2.72 us with two of 8 bytes, 3.10 with one of
+// 16, 8192 x 11008 124.8 and 125.6; silu 3.14 and 3.08 (987 x 1024). Backward one of 8 bytes: 2000 x 2048 11.34 us, of
+// 16 11.52, with out 13.60 and 13.79; 8192 x 11008 with out 256.4 and 258.2; but 638 x 816 with out 3.18 and 3.12. Of
+// fp32 1986 x 366 takes 3.71 us with two of 8 bytes, with four 3.86.
+std::int64_t widest_useful(const Glu& p) {
+  if (has_sums(p) || p.scaling != GluScaling::none || p.layout == GluLayout::interleaved) return 32;
+  if (is_backward(p) ? all_elements(p) >= kManyElements : p.activation == Activation::gelu) return 8;
+  return 32;
+}
+std::int64_t vectors_at_once(const Glu& p, std::int64_t vector, std::int64_t elements, const DeviceModel& model) {
+  if (has_sums(p)) return rows_ahead(p);
+  if (rows::is_small(all_elements(p) / 8, model) || p.scaling == GluScaling::row) return 1;
+  if (widest_useful(p) == 8) return is_backward(p) ? 1 : 2;
+  return std::max<std::int64_t>(1, std::min<std::int64_t>(8 / elements, vector <= 4 ? 4 : 2));
+}
+
 // The widest vectors of two elements or more that divide the rows, several narrow ones in flight; where few rows
 // would leave threads idle, narrower ones (on an H200 64 rows of 7168 take 2.25 us in 16 bytes, 2.28 in 8). `found`:
 // whether there are any.
 Config vectors(const Glu& p, const Target& target, const DeviceModel& model, bool* found) {
   // More elements backward take too many registers.
-  const std::int64_t most = is_backward(p) ? kOfLane * size_of(p) * numbers_together(p) : 32;
+  const std::int64_t most =
+      std::min(widest_useful(p), is_backward(p) ? kOfLane * size_of(p) * numbers_together(p) : 32);
   Config best;
   *found = false;
   for (std::int64_t vector = std::min(common::widest_access(target), most); vector >= 4; vector /= 2) {
     const std::int64_t elements = vector / size_of(p) / numbers_together(p);
     if (elements < 2) break;
-    const std::int64_t at_once = std::max<std::int64_t>(1, 8 / elements);
-    const bool one = rows::is_small(all_elements(p) / 8, model) || p.scaling == GluScaling::row;
-    const Config config = config_for(kVectorForm, vector, has_sums(p) ? rows_ahead(p) : one ? 1 : at_once);
+    const Config config = config_for(kVectorForm, vector, vectors_at_once(p, vector, elements, model));
     if (!vectors_divide(p, elements) || !warp_has_blocks(p, target, config)) continue;
     best = config;
     *found = true;

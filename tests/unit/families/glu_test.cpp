@@ -210,7 +210,10 @@ TEST(GluOperands, TheWorkspaceHasAWordForEachSumOnItsWay) {
 
 TEST(GluVariants, TakeVectorsThatDivideRowsAndThenAnyAddress) {
   EXPECT_EQ(summary("glu width=4096"), "vector:16:16 element:16:1");
-  EXPECT_EQ(summary("glu width=4096 dtype=f32 pass=backward"), "vector:16:16 element:16:1");
+  EXPECT_EQ(summary("glu width=4096 dtype=f32 pass=backward"), "vector:8:8 element:16:1");
+  EXPECT_EQ(summary("glu rows=638 width=816 pass=backward"), "vector:16:16 element:16:1");
+  EXPECT_EQ(summary("glu width=4096 activation=gelu"), "vector:8:8 element:16:1") << "of code that is long";
+  EXPECT_EQ(summary("glu width=4096 pass=backward scaling=mx"), "vector:16:16 element:16:1");
   EXPECT_EQ(summary("glu width=4096 layout=interleaved"), "vector:16:16 element:16:1") << "of which out has 8";
   EXPECT_EQ(summary("glu width=4096 bias=f32"), "vector:16:16 element:16:1") << "of the bias in two";
   EXPECT_EQ(summary("glu width=4096 bias=bf16 dtype=f32"), "vector:16:16 element:16:1");

@@ -10,14 +10,13 @@
 namespace quern::common {
 
 // Starts to copy 4, 8 or 16 bytes; both addresses are multiples of as many. Until wait_for_copies no thread may access
-// that shared memory, and other threads not before a barrier after it. `Cached`: whether copies of 16 bytes go through
-// L1, as others do: for a sector that is read in two.
-template <int Bytes, bool Cached = false>
+// that shared memory, and other threads not before a barrier after it.
+template <int Bytes>
 QUERN_DEVICE void copy_async(void* to, const void* from QUERN_SITE) {
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16, "a copy moves 4, 8 or 16 bytes");
 #ifdef __CUDA_ARCH__
   const u32 shared = static_cast<u32>(__cvta_generic_to_shared(to));
-  if constexpr (Bytes == 16 && !Cached)
+  if constexpr (Bytes == 16)
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from) : "memory");
   else
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(Bytes) : "memory");

@@ -309,16 +309,19 @@ struct GatherFamily {
   // - rows that are read again: evict-first stores leave room for them in L2, up to 19 % faster on an H200. Not where
   //   they are few (172 of 31 KB 3.90 us, with both hints 3.74; 4000 of 2 KB 3.31 and 3.54);
   // - others: both hints, which gain 1 to 3 % up to 20 MB and up to 12 % in small problems. Not for short rows, where
-  //   adjacent rows share fetched sectors, nor for windows and narrow elements, which share their reads through L1;
+  //   adjacent rows share fetched sectors, unless they are few (2687 of 192 bytes 1.90 us, without hints 2.15; 4000 of
+  //   160 bytes 2.05 and 2.33; 10000 of 144 bytes 2.37 and 2.58), nor for windows and narrow elements, which share
+  //   their reads through L1;
   // - but few long rows in narrow elements have both, and larger blocks (320 of 6428 bytes 2.26 us; reads without the
   //   hint 2.38, blocks of 128 threads 2.55).
   static Config preferred(const Gather& p, const Target& target, const DeviceModel& model) {
     const std::int64_t widest = natural_vector(p, widest_access(target));
     Config config = shape_for(p, few_rows_vector(p, widest, model), model);
     const bool repeats = p.count != kOpen && p.rows != kOpen && p.count > p.rows + p.rows / 4;
-    const bool long_rows = config[kForm] == kWhole && widest >= 8 && row_bytes(p) >= 256;
+    const bool few = few_slots(p, model, config[kVector], 3072);
+    const bool long_rows = config[kForm] == kWhole && widest >= 8 && row_bytes(p) >= (few ? 128 : 256);
     const bool narrow = are_narrow_and_long(config, row_bytes(p) / config[kVector]);
-    const bool once = narrow || (long_rows && (!repeats || few_slots(p, model, config[kVector], 3072)));
+    const bool once = narrow || (long_rows && (!repeats || few));
     if (narrow) config[kThreads] = 256;
     config[kUnroll] = in_flight(p, config, model);
     config[kLoadOnce] = once ? 1 : 0;

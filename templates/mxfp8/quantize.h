@@ -60,7 +60,8 @@ inline Config stream_config(std::int64_t vector, std::int32_t unroll) {
 
 inline std::int64_t widest_access(const Target& target) { return target.arch >= 100 && target.arch < 120 ? 32 : 16; }
 
-Config quantize_default(const Mxfp8& p, const Target& target, const DeviceModel& model);
+// `may_copy`: whether asynchronous copies can bring what a prologue reads.
+Config quantize_default(const Mxfp8& p, const Target& target, const DeviceModel& model, bool may_copy = true);
 
 // The implementation of the family's functions with these names.
 std::string check(const Mxfp8& p);

@@ -198,7 +198,7 @@ Config column_tile(const Mxfp8& p, const DeviceModel& model, Config config) {
   return config;
 }
 
-Config preferred_tile(const Mxfp8& p, const Target& target, const DeviceModel& model) {
+Config preferred_tile(const Mxfp8& p, const Target& target, const DeviceModel& model, bool may_copy) {
   Config config = usual_tile(p);
   spread_tiles(p, model, config);
   if (has_matrices(p)) {  // their parameters are in registers
@@ -214,7 +214,7 @@ Config preferred_tile(const Mxfp8& p, const Target& target, const DeviceModel& m
   if (rows_have_scales(p) && p.prologue == Mxfp8Prologue::none && p.cols != kOpen &&
       has_tiles(p, model, config, kTilesForClusters))
     config[kCluster] = cluster_for(pieces(p.cols, tile_columns(p, config)));
-  choose_copies(p, target, config);
+  if (may_copy) choose_copies(p, target, config);
   if (may_narrow(p, target)) return column_tile(p, model, config);
   if (is_stacked(p) && has_tiles(p, model, config, kTilesForStacks) && has_tall_matrices(p)) {
     config[kStack] = 2;
@@ -251,10 +251,10 @@ Config preferred_stream(const Mxfp8& p, const Target& target, const DeviceModel&
 
 }  // namespace
 
-Config quantize_default(const Mxfp8& p, const Target& target, const DeviceModel& model) {
+Config quantize_default(const Mxfp8& p, const Target& target, const DeviceModel& model, bool may_copy) {
   if (p.scaling == Mxfp8Scaling::row) return preferred_rows(p, target);
   if (has_short_columns(p)) return columns_default(p, model);
-  if (!can_stream(p)) return preferred_tile(p, target, model);
+  if (!can_stream(p)) return preferred_tile(p, target, model, may_copy);
   return preferred_stream(p, target, model);
 }
 

@@ -100,7 +100,7 @@ struct Copy {
   QUERN_DEVICE void operator()(const void* from, Vector<Bytes>&) {
 #pragma unroll
     for (int i = 0; i < Bytes / kStep<Bytes>; ++i)
-      copy_async<kStep<Bytes>, (Bytes > kAccess)>(at.next(), static_cast<const u8*>(from) + i * kStep<Bytes>);
+      copy_async<kStep<Bytes>>(at.next(), static_cast<const u8*>(from) + i * kStep<Bytes>);
   }
 };
 struct Landed {

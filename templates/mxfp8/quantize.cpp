@@ -295,7 +295,7 @@ std::int64_t scales_together(const Mxfp8& p, const Config& config) {
   if (has_matrices(p) && !blocked(p)) return 1;  // columns of groups have any number of blocks
   const std::int64_t halves = has_halves(p, config) ? 2 : 1;
   const std::int64_t tile = tile_columns(p, config) / kBlockElements / halves, blocks = tile * config[kCluster];
-  return common::common_alignment({blocks, blocked(p) ? blocks : blocks_of(p, p.cols)},
+  return common::common_alignment({blocks, blocked(p) ? blocks : blocks_of(p, p.cols) / halves},
                                   config[kCluster] == 1 ? tile : alignment(p, config));
 }
 

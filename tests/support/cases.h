@@ -30,6 +30,7 @@ std::vector<Case> glu_cases();
 std::vector<Case> skeleton_cases();
 // The shapes that torchao and TransformerEngine test, and others.
 std::vector<Case> mxfp8_cases();
+std::vector<Case> mxfp8_prologue_cases();  // some of these
 std::vector<Case> mxfp8_dequantize_cases();
 std::vector<Case> mx_scales_cases();
 std::vector<Case> row_pad_cases();

@@ -238,6 +238,15 @@ void column_glus(std::vector<Case>& cases) {
     cases.push_back({glu(70, 33, cat("direction=col scaling=mx pass=backward", sums))});
     cases.push_back({glu(256, 64, cat("direction=col scaling=mx pass=backward layout=blocks block=4", sums))});
   }
+  // Both gradients of a tile from one read: halves of an odd number of blocks, too, whose scales lie at odd addresses.
+  for (const char* layout : {"layout=halves", "layout=swapped"}) {
+    for (const char* direction : {" direction=col", " direction=both"}) {
+      const std::string rest = cat(layout, direction, " pass=backward scaling=");
+      for (const char* how : {"mx", "tensor bias=f32 bias_gradient=f32", "mx dtype=f32 gradient_stride=296"})
+        cases.push_back(with("vector=16,rows=16,async_copies=1", glu(256, 288, cat(rest, how))));
+      cases.push_back(with("vector=16,rows=16,async_copies=1", glu(160, 128, cat(rest, "mx scale_layout=blocked"))));
+    }
+  }
   for (const char* config : {"vector=8", "vector=2,rows=32", "vector=8,rows=32", "cluster=2,panel=4", "resident=3"}) {
     cases.push_back(with(config, glu(300, 256, "direction=both scaling=mx")));
     cases.push_back(with(config, glu(300, 256, "direction=both scaling=mx pass=backward layout=interleaved")));

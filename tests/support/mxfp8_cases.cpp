@@ -1,6 +1,5 @@
 // Cases of mxfp8: the published shapes, every legal pair of options, every layout, tails, strides and configs.
 #include "base/text.h"
-#include "common/activation_reference.h"
 #include "support/cases.h"
 
 namespace quern::test {
@@ -305,40 +304,6 @@ void varying_groups(std::vector<Case>& cases) {
   }
 }
 
-// Every activation's value and derivative; every prologue with some, in each type, direction, layout and tail.
-void prologues(std::vector<Case>& cases) {
-  for (const common::ActivationRow& activation : common::kActivationRows) {
-    for (const char* rest : {"prologue=act", "prologue=act dtype=f32", "prologue=dact", "prologue=dact dtype=f32"})
-      cases.push_back({mxfp8(96, 192, cat(rest, " activation=", activation.name))});
-  }
-  for (const char* prologue : {"act", "gated", "dact", "dgated"}) {
-    const std::string made = cat("prologue=", prologue);
-    // TransformerEngine's shapes of gated quantization, and some of its others.
-    const int shapes[][2] = {{1, 32}, {16, 64}, {65, 96}, {128, 128}, {993, 512}, {577, 1632}, {33, 62}, {70, 36}};
-    for (const auto& [rows, cols] : shapes) {
-      for (const std::string& direction : kDirections)
-        cases.push_back(
-            {mxfp8(rows, cols, cat(made, " tail=pad activation=silu direction=", direction)), rows % 3 == 0 ? 1 : 0});
-    }
-    for (const std::string& direction : kDirections) {
-      const std::string rest = cat(made, " direction=", direction, " activation=");
-      for (const std::string& type : kMxfp8Types) {
-        for (const char* how : {"gelu mode=floor", "srelu policy=te", "relu block=square", "cos tail=pad"})
-          cases.push_back({mxfp8(160, 288, cat(rest, how, " dtype=", type), 2)});
-      }
-      cases.push_back({mxfp8(256, 416, cat(rest, "silu scale_layout=blocked element=e5m2"), 2)});
-      cases.push_back({mxfp8(96, 128, cat(rest, "relu source_stride=272"), 2)});
-      cases.push_back({mxfp8(96, 128, cat(rest, "relu source_stride=259"), 2)});
-      cases.push_back({mxfp8(1024, 160, cat(rest, "silu groups=4"))});
-      cases.push_back({mxfp8(0, 64, cat(rest, "silu"))});
-    }
-    for (const char* config : {"cluster=8,stack=2,async_copies=0", "cluster=8,async_copies=1"})
-      cases.push_back(with(cat("form=1,unroll=1,threads=128,rows=16,panel=0,", config),
-                           mxfp8(416, 1184, cat(made, " direction=both activation=relu"), 2)));
-    cases.push_back(with("unroll=4", mxfp8(96, 416, cat(made, " activation=leaky_relu"))));
-  }
-}
-
 // Sums of columns: from fewer rows than a band up to several chunks of tiles, with each shape of tile.
 void sums(std::vector<Case>& cases) {
   const std::string sums = "tail=pad bias_gradient=sums ";
@@ -483,7 +448,8 @@ std::vector<Case> mxfp8_cases() {
   clusters(cases);
   groups(cases);
   varying_groups(cases);
-  prologues(cases);
+  const std::vector<Case> made = mxfp8_prologue_cases();
+  cases.insert(cases.end(), made.begin(), made.end());
   sums(cases);
   tensor_scales(cases);
   row_scales(cases);

@@ -40,7 +40,7 @@ std::int64_t widest_useful(const Glu& p) {
 std::int64_t vectors_at_once(const Glu& p, std::int64_t vector, std::int64_t elements, const DeviceModel& model) {
   if (has_sums(p)) return rows_ahead(p);
   if (rows::is_small(all_elements(p) / 8, model) || p.scaling == GluScaling::row) return 1;
-  if (widest_useful(p) == 8) return is_backward(p) ? 1 : 2;
+  if (widest_useful(p) == 8 && vector == 8) return is_backward(p) ? 1 : 2;
   return std::max<std::int64_t>(1, std::min<std::int64_t>(8 / elements, vector <= 4 ? 4 : 2));
 }
 

@@ -174,8 +174,8 @@ struct GluFamily {
       {"form 2: a thread's rows of a tile must fit the registers, and a tile 96 KB of shared memory", holds<tile_fits>},
       {"form 2: a cluster needs sm_90, rows that have plain E8M0 scales, and a panel of whole clusters",
        holds<cluster_fits>},
-      {"form 2: asynchronous copies move vectors of 4 bytes or more and two numbers or more, and not with "
-       "layout=interleaved, backward not with layout=blocks",
+      {"form 2: asynchronous copies move vectors of 4 to 16 bytes, of interleaved gradients 8 or 16, all columns of a "
+       "thread; not layout=interleaved forward, nor layout=blocks backward",
        holds<copies_fit>},
       {"form 2: resident blocks must fit a multiprocessor's threads", holds<resident_blocks_fit>},
       {"scaling=row has one vector in flight", holds<row_has_one_slot>},

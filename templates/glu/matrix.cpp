@@ -108,7 +108,8 @@ std::int64_t vector_elements(const Glu& p, const Config& c) {
 }
 
 Config matrix_default(const Glu& p, const Target& target, const DeviceModel& model) {
-  const Config mxfp8 = mxfp8::quantize_default(as_mxfp8(p), target, model, layout_may_be_copied(p));
+  const bool may_copy = layout_may_be_copied(p) && numbers_divide(p, 16 / bytes(p.dtype));
+  const Config mxfp8 = mxfp8::quantize_default(as_mxfp8(p), target, model, may_copy);
   Config config;
   config[kForm] = kMatrixForm;
   config[kVector] = mxfp8[mxfp8::kVector];
@@ -121,9 +122,7 @@ Config matrix_default(const Glu& p, const Target& target, const DeviceModel& mod
   config[kCluster] = mxfp8[mxfp8::kCluster];
   config[kAsyncCopies] = mxfp8[mxfp8::kAsyncCopies];
   while (config[kVector] > bytes(p.dtype) && !numbers_divide(p, config[kVector] / bytes(p.dtype))) config[kVector] /= 2;
-  if (config[kVector] == bytes(p.dtype)) return matrix_of_elements(p, config);
-  if (!copies_fit(p, target, config)) config[kAsyncCopies] = config[kResident] = 0;
-  return config;
+  return config[kVector] > bytes(p.dtype) ? config : matrix_of_elements(p, config);
 }
 
 Config matrix_of_elements(const Glu& p, Config config) {

@@ -27,7 +27,7 @@ QUERN_DEVICE void for_vectors(const Params& p, i64 row, int column, Operands& op
   const T* const gate = kLayout == GluLayout::split ? row_of<T>(p.gate, p.x_stride, at) : x;
   operands.x.each(p, {x, gate}, at, take);
   if constexpr (spec::backward) take(row_of<T>(p.gradient, p.gradient_stride, at) + at.column, operands.gradient.bits);
-  if constexpr (spec::has_scale)
+  if constexpr (spec::has_scale && Take::kFetches)
     operands.scale = load<sizeof(spec::Scale)>(static_cast<const spec::Scale*>(p.scale) + row);
 }
 

@@ -184,7 +184,7 @@ struct Mxfp8Family {
        "many",
        holds<vector_fits_columns>},
       {"a tile must fit 48 KB of shared memory, with what a prologue reads and makes 96 KB", holds<tile_fits_shared>},
-      {"asynchronous copies move vectors of 4 bytes or more and two elements or more, all columns of a thread",
+      {"asynchronous copies move vectors of 4 to 16 bytes and two elements or more, all columns of a thread",
        holds<copies_move_vectors>},
       {"the columns form makes transposed blocks across at most 32 rows, in lines without gaps, and nothing else: no "
        "groups, prologue, bias_gradient or padded scales",

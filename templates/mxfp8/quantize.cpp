@@ -84,6 +84,7 @@ bool writes_atoms(const Mxfp8& p, const Config& c) {
 }
 
 std::int32_t thread_columns(const Mxfp8& p, const Config& c) { return tile_columns(p, c) * kBand / c[kRows] / 32; }
+
 // Vectors that asynchronous copies bring for each vector that a thread makes, or for both halves.
 int inputs_of(const Mxfp8& p) {
   switch (p.prologue) {
@@ -98,7 +99,8 @@ int inputs_of(const Mxfp8& p) {
   }
 }
 
-// Those that need room beside what is made of them, in vectors of a whole tile, and of half a tile.
+// Inputs that land beside what is made of them, each counted as two halves of a tile; where a tile has halves, a thread
+// has one for half of its rows.
 int landing_halves(const Mxfp8& p, const Config& c) {
   if (c[kAsyncCopies] == 0) return 0;
   return has_halves(p, c) ? inputs_of(p) - 2 : 2 * (inputs_of(p) - 1);
@@ -140,7 +142,7 @@ bool vector_fits_columns(const Mxfp8& p, const Target&, const Config& c) {
 bool copies_move_vectors(const Mxfp8& p, const Target&, const Config& c) {
   if (c[kAsyncCopies] == 0) return true;
   if (has_wide_tile(p) && c[kVector] != thread_columns(p, c) * source_bytes(p)) return false;
-  return c[kVector] >= 4 && c[kVector] > source_bytes(p);
+  return c[kVector] >= 4 && c[kVector] <= 16 && c[kVector] > source_bytes(p);
 }
 bool cluster_has_scales(const Mxfp8& p, const Target& t, const Config& c) {
   return c[kCluster] == 1 || (t.arch >= 90 && rows_have_scales(p));

@@ -27,12 +27,14 @@ QUERN_DEVICE SourceRow source_row(const Params& p, i64 index) {
 QUERN_DEVICE const Source* source_address(const Params& p, const SourceRow& row, i64 column) {
   return static_cast<const Source*>(p.source) + row.index * p.source_stride + row.gap + column;
 }
+
 // Reads a vector, in accesses of the width that rows and addresses are multiples of.
 constexpr int kAccess = sizeof(Word);
 template <int Bytes>
 constexpr int kStep = Bytes < kAccess ? Bytes : kAccess;
 
 struct Read {
+  static constexpr bool kFetches = true;  // operands that are no vectors, too
   template <int Bytes>
   QUERN_DEVICE void operator()(const void* from, Vector<Bytes>& vector) {
     vector = {};

@@ -1,8 +1,8 @@
-// The tile form: 128 rows by some columns, read once; then, depending on `stack`, another such tile below. A warp has
-// 32 of the rows; of those a thread has all 32 or 16, of a few adjacent columns. Blocks of 32 across rows lie in one
-// or two threads. Blocks along rows share their maxima by shuffles, each of which halves the number of maxima per lane.
-// Transposed output passes through shared memory, whose 16-byte units are permuted (swizzled) so that neither side has
-// a bank conflict if lines begin at multiples of 16.
+// The tile form: 128 rows by some columns, adjacent ones or as many of both halves of a row, read once; then, depending
+// on `stack`, another such tile below. A warp has 32 of the rows; of those a thread has all 32 or 16, of a few adjacent
+// columns. Blocks of 32 across rows lie in one or two threads. Blocks along rows share their maxima by shuffles, each
+// of which halves the number of maxima per lane. Transposed output passes through shared memory, whose 16-byte units
+// are permuted (swizzled) so that neither side has a bank conflict if lines begin at multiples of 16.
 #ifndef QUERN_MXFP8_TILE_CUH_
 #define QUERN_MXFP8_TILE_CUH_
 

@@ -162,8 +162,9 @@ QUERN_DEVICE void write_short_lines(const KernelParams& p, const ThreadPosition&
   const u32 rows = static_cast<u32>(at.part.rows), lines = kTileThreads / rows, bytes = kTileThreads % rows;
   u32 line = threadIdx.x / rows, byte = threadIdx.x % rows;
 #pragma unroll 4
-  while (line < kTileColumns && column_of(p, at.first_column, line) < p.cols) {
-    store<1>(line_begin(p, at, line) + byte, load_shared<1>(line_unit(line, byte / 16) + byte % 16));
+  while (line < kTileColumns) {  // of halves a line without a column may be before others that have one
+    if (column_of(p, at.first_column, line) < p.cols)
+      store<1>(line_begin(p, at, line) + byte, load_shared<1>(line_unit(line, byte / 16) + byte % 16));
     line += lines;
     byte += bytes;
     if (byte < rows) continue;

@@ -95,6 +95,7 @@ struct Landing {
   }
 };
 struct Copy {
+  static constexpr bool kFetches = false;  // what is not copied is read when numbers are made
   Landing at;
   template <int Bytes>
   QUERN_DEVICE void operator()(const void* from, Vector<Bytes>&) {
@@ -104,6 +105,7 @@ struct Copy {
   }
 };
 struct Landed {
+  static constexpr bool kFetches = true;
   Landing at;
   template <int Bytes>
   QUERN_DEVICE void operator()(const void*, Vector<Bytes>& vector) {
@@ -142,7 +144,7 @@ QUERN_DEVICE void make_from_copies(const KernelParams& p, const SourceRow& row, 
     for (u32 k = 0; k < kMadeVectors; ++k)
       store_shared<kAccess>(made_row(share.begin + i, share.thread + k * kHalfLanes), made[k]);
   }
-  __syncwarp();
+  __syncwarp();  // then a lane reads what the other one has made
 }
 
 // From `row` on.
@@ -161,7 +163,7 @@ QUERN_DEVICE Patch make_rows(const KernelParams& p, const SourceRow& row, i64 co
   if constexpr (kStack == 1 && kTransposed)
     __syncthreads();  // then other threads write lines there
   else if constexpr (kHalves)
-    __syncwarp();
+    __syncwarp();  // the next tile's copies land in rows that the other lane reads
   return patch;
 }
 

@@ -87,10 +87,15 @@ TEST_F(GluCompile, EveryKindOfColumns) {
       jobs.push_back({cat("glu direction=", direction, " ", rest), kArchitectures[turn % 4]});
     }
   }
+  for (const char* architecture : {"sm_90a", "sm_100a"}) {  // both gradients from one read
+    for (const char* rest : {"", " layout=swapped activation=gelu", " bias_gradient=f32 bias=bf16"})
+      jobs.push_back({cat("glu rows=4096 direction=both scaling=mx pass=backward", rest), architecture});
+  }
   expect_each_good(jobs);
 }
 
-// An access of each operand has 16 bytes, backward 8 if elements are many; of an interleaved one, half as many of out, twice.
+// An access of each operand has 16 bytes, backward 8 if elements are many; of an interleaved one, half as many of out,
+// twice.
 TEST_F(GluCompile, RowsMoveInWideAccesses) {
   const Compiled forward = compile("glu width=4096", "sm_90a");
   EXPECT_EQ(accesses(forward, 0, false, 16), 2);

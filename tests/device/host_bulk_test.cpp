@@ -138,6 +138,10 @@ TEST_F(HostBulk, ACopyIsOfItsThread) {
               "a load of 4 bytes of shared memory that the copy at test.cu:10 has yet to write");
   EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, begin),
               "the thread ends before this copy has arrived: call wait_for_copies before");
+  EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, "",
+                    "if (threadIdx.x == 0) copy_async<16>(buffer, out); __syncthreads(); wait_for_copies(); "
+                    "if (threadIdx.x == 32) load_shared<4>(buffer);"),
+              "no barrier");
   EXPECT_SAYS(words(CUDA_ERROR_LAUNCH_FAILED, begin, "if (threadIdx.x == 1) wait_for_copies();"),
               "the thread ends before");
   EXPECT_SAYS(words(CUDA_ERROR_MISALIGNED_ADDRESS, "copy_async<8>(buffer + 4, out); wait_for_copies();"),

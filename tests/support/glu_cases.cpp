@@ -238,6 +238,22 @@ void column_glus(std::vector<Case>& cases) {
     cases.push_back({glu(70, 33, cat("direction=col scaling=mx pass=backward", sums))});
     cases.push_back({glu(256, 64, cat("direction=col scaling=mx pass=backward layout=blocks block=4", sums))});
   }
+  // By asynchronous copies, where the default would read through registers.
+  const std::string copies = "vector=16,rows=16,async_copies=1";
+  for (const char* layout : {"layout=halves", "layout=swapped", "layout=split", "layout=blocks block=8"}) {
+    for (const char* how :
+         {"direction=col scaling=mx", "direction=both scaling=mx scale=f32 bias=f32",
+          "direction=both scaling=block128 rounding=torch", "direction=both scaling=tensor dtype=f32"})
+      cases.push_back(with(copies, glu(128, 288, cat(layout, " ", how))));
+  }
+  for (const char* how :
+       {"direction=both", "direction=col bias_gradient=f32 x_stride=592", "direction=both dtype=f32"}) {
+    const std::string pairs = cat("layout=interleaved pass=backward scaling=mx ", how);
+    cases.push_back(with(copies, glu(128, 288, pairs)));
+    cases.push_back(with("vector=8,rows=16,async_copies=1", glu(100, 288, pairs)));
+  }
+  for (const char* direction : {"direction=col", "direction=both"})
+    cases.push_back(with(copies, glu(20, 96, cat(direction, " pass=backward scaling=mx"))));
   // Both gradients of a tile from one read: halves of an odd number of blocks, too, whose scales lie at odd addresses.
   for (const char* layout : {"layout=halves", "layout=swapped"}) {
     for (const char* direction : {" direction=col", " direction=both"}) {

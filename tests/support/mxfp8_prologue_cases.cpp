@@ -46,6 +46,16 @@ void prologues(std::vector<Case>& cases) {
   }
 }
 
+// Inputs by asynchronous copies, of tiles that the default would read through registers.
+void copied_inputs(std::vector<Case>& cases) {
+  for (const char* prologue : {"act", "gated", "dact"}) {
+    for (const char* rest : {" direction=col", " direction=both scale_layout=blocked", " direction=both tail=pad",
+                             " direction=row bias_gradient=sums", " direction=both scaling=block128 tail=pad"})
+      cases.push_back(with("vector=16,rows=16,async_copies=1",
+                           mxfp8(160, 288, cat("prologue=", prologue, " activation=silu", rest))));
+  }
+}
+
 // Both gradients of a tile from one read, which asynchronous copies do; and three inputs of one gradient.
 void copied_halves(std::vector<Case>& cases) {
   const std::string made = "prologue=dgated activation=silu direction=";
@@ -56,6 +66,9 @@ void copied_halves(std::vector<Case>& cases) {
       cases.push_back(with("vector=16,rows=16,async_copies=1", mxfp8(256, 576, cat(rest, how))));
     cases.push_back(with("vector=16,rows=16,async_copies=1", mxfp8(160, 256, cat(rest, " scale_layout=blocked"))));
     cases.push_back(with("vector=16,rows=16,async_copies=1", mxfp8(100, 192, cat(rest, " tail=pad"))));
+    for (const char* how : {" tail=pad", " tail=pad experts=3 source_expert_stride=4000"})
+      cases.push_back(with("vector=16,rows=16,async_copies=1", mxfp8(20, 192, cat(rest, how))));
+    cases.push_back(with("vector=16,rows=16,async_copies=1,stack=2", mxfp8(384, 192, rest)));
     cases.push_back(with("vector=8,rows=32,async_copies=1,stack=2", mxfp8(384, 192, cat(rest, " dtype=f32"))));
     cases.push_back(with("vector=8,rows=16,async_copies=1", mxfp8(160, 288, cat(rest, " groups=2"))));
   }
@@ -66,6 +79,7 @@ void copied_halves(std::vector<Case>& cases) {
 std::vector<Case> mxfp8_prologue_cases() {
   std::vector<Case> cases;
   prologues(cases);
+  copied_inputs(cases);
   copied_halves(cases);
   return cases;
 }

@@ -131,12 +131,17 @@ void CoResidentSet::own_copy(CudaThread& thread, void* to, const void* from, uns
   begin_copy(thread, {number(to), number(from), bytes, 0, thread.number, 0, site, {}, true});
 }
 
+// Only then are the bytes written: other threads need a barrier after it.
 void CoResidentSet::wait_for_own_copies(CudaThread& thread) {
-  std::erase_if(thread.block->bulk.copies, [&](const BulkCopy& copy) {
-    if (!copy.own || copy.thread != thread.number) return false;
+  std::vector<BulkCopy>& copies = thread.block->bulk.copies;
+  const auto mine = std::stable_partition(
+      copies.begin(), copies.end(), [&](const BulkCopy& copy) { return !copy.own || copy.thread != thread.number; });
+  const std::vector<BulkCopy> arrived(mine, copies.end());
+  copies.erase(mine, copies.end());
+  for (const BulkCopy& copy : arrived) {
+    shared_access(thread, *thread.block, twin::Access::shared_store, copy.to, copy.bytes, copy.site);
     make(copy);
-    return true;
-  });
+  }
 }
 
 void CoResidentSet::begin_copy(CudaThread& thread, const BulkCopy& copy) {

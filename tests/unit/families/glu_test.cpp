@@ -156,6 +156,28 @@ TEST(GluVariants, OfColumnsAreTilesWhoseVectorsDivideAllOperands) {
             "tile:8:16 element:2:1");
 }
 
+// By asynchronous copies, and so many blocks to a multiprocessor.
+TEST(GluVariants, OfColumnsCopyWholeTilesWhereThreeFit) {
+  const std::string forward = "glu rows=16384 width=4096 scaling=mx direction=both ",
+                    backward = forward + "pass=backward ";
+  const auto copies = [](const std::string& text, const Target& target = {90, "a"}) {
+    const Config config = variants_of(problem(text), target).front().config;
+    return std::to_string(config[10]) + ":" + std::to_string(config[7]);
+  };
+  EXPECT_EQ(copies(forward), "1:3");
+  EXPECT_EQ(copies(backward), "1:4") << "both gradients from one read";
+  EXPECT_EQ(copies(backward + "bias_gradient=f32"), "1:3");
+  EXPECT_EQ(copies(backward + "layout=interleaved"), "1:3");
+  EXPECT_EQ(copies(forward, {100, "a"}), "1:3");
+  EXPECT_EQ(copies(forward, {80, ""}).substr(0, 1), "0");
+  EXPECT_EQ(copies(forward, {120, "a"}).substr(0, 1), "0");
+  EXPECT_EQ(copies(forward + "layout=interleaved"), "0:4") << "read in two";
+  EXPECT_EQ(copies(backward + "layout=blocks block=32").substr(0, 1), "0");
+  EXPECT_EQ(copies(forward + "x_stride=8196").substr(0, 1), "0") << "of 8 bytes";
+  EXPECT_EQ(copies("glu rows=16384 width=4104 scaling=tensor direction=both pass=backward").substr(0, 1), "0")
+      << "three inputs of one gradient";
+}
+
 TEST(GluOperands, OfAScalingHaveEightBits) {
   const std::string mx = "glu rows=10 width=100 scaling=mx ";
   EXPECT_EQ(span(mx, "out"), 10 * 100);

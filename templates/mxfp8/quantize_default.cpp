@@ -89,14 +89,14 @@ bool fits_four(const Mxfp8& p, const Target& target) {
 }
 
 // Asynchronous copies of 16 bytes where at least three blocks fit a multiprocessor's shared memory, and registers for
-// as many. With sums a fourth block's kernel would spill. Narrower ones were slower than reads (an H200, gated silu:
-// 16001 x 4096 133.8 us and 130.9, 1024 x 2048 7.6 and 7.2).
+// as many. With sums, and on sm_100 with gelu, a fourth block's kernel would spill. Narrower ones were slower than
+// reads (an H200, gated silu: 16001 x 4096 133.8 us and 130.9, 1024 x 2048 7.6 and 7.2).
 void choose_copies(const Mxfp8& p, const Target& target, Config& config) {
   if (p.prologue == Mxfp8Prologue::none || config[kVector] < 16) return;
   Config copies = config;
   copies[kAsyncCopies] = 1;
   if (!copies_move_vectors(p, target, copies) || tiles_in_shared(p, target, copies) < 3) return;
-  copies[kResident] = has_sums(p) ? 3 : std::min(4, tiles_in_shared(p, target, copies));
+  copies[kResident] = has_sums(p) || target.arch != 90 ? 3 : std::min(4, tiles_in_shared(p, target, copies));
   config = copies;
 }
 

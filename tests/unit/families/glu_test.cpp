@@ -169,6 +169,7 @@ TEST(GluVariants, OfColumnsCopyWholeTilesWhereThreeFit) {
   EXPECT_EQ(copies(backward + "bias_gradient=f32"), "1:3");
   EXPECT_EQ(copies(backward + "layout=interleaved"), "1:3");
   EXPECT_EQ(copies(forward, {100, "a"}), "1:3");
+  EXPECT_EQ(copies(backward, {100, "a"}), "1:3") << "gelu would spill";
   EXPECT_EQ(copies(forward, {80, ""}).substr(0, 1), "0");
   EXPECT_EQ(copies(forward, {120, "a"}).substr(0, 1), "0");
   EXPECT_EQ(copies(forward + "layout=interleaved"), "0:4") << "read in two";

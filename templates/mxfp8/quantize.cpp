@@ -67,7 +67,7 @@ std::int32_t tile_columns(const Mxfp8& p, const Config& c) {
 bool has_halves(const Mxfp8& p, const Config& c) {
   if (p.prologue != Mxfp8Prologue::dgated || c[kForm] != kTile || c[kAsyncCopies] != 1) return false;
   if (c[kCluster] != 1 || p.groups > 0) return false;
-  if (p.cols == kOpen || p.cols % (blocked(p) ? 128 : 64) != 0) return false;
+  if (p.cols % (blocked(p) ? 128 : 64) != 0) return false;
   return !square(p) && !padded(p) && p.scaling != Mxfp8Scaling::block128 && tile_columns(p, c) >= 2 * kBlockElements;
 }
 

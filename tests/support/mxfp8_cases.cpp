@@ -1,16 +1,11 @@
 // Cases of mxfp8: the published shapes, every legal pair of options, every layout, tails, strides and configs.
 #include "base/text.h"
-#include "support/cases.h"
+#include "support/mxfp8_text.h"
 
 namespace quern::test {
 namespace {
 
-const std::vector<std::string> kDirections = {"row", "col", "both"};
 const std::vector<std::string> kMxfp8Types = {"bf16", "f32", "f16"};
-
-std::string mxfp8(int rows, int cols, const std::string& rest, int experts = 1) {
-  return cat("mxfp8 rows=", rows, " cols=", cols, experts == 1 ? "" : cat(" experts=", experts), " ", rest);
-}
 
 // Shapes that torchao and TransformerEngine test, columns first where they say (experts, N, K).
 void published_shapes(std::vector<Case>& cases) {

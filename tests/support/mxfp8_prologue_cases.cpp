@@ -1,16 +1,10 @@
 // Cases of mxfp8's prologues.
 #include "base/text.h"
 #include "common/activation_reference.h"
-#include "support/cases.h"
+#include "support/mxfp8_text.h"
 
 namespace quern::test {
 namespace {
-
-const std::vector<std::string> kDirections = {"row", "col", "both"};
-
-std::string mxfp8(int rows, int cols, const std::string& rest, int experts = 1) {
-  return cat("mxfp8 rows=", rows, " cols=", cols, experts == 1 ? "" : cat(" experts=", experts), " ", rest);
-}
 
 // Every activation's value and derivative; every prologue with some, in each type, direction, layout and tail.
 void prologues(std::vector<Case>& cases) {

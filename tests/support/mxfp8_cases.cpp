@@ -83,7 +83,7 @@ void tails(std::vector<Case>& cases) {
 // Transposed lines at any alignment, with stacks of two tiles whose second tile is partial or absent.
 void crooked_lines(std::vector<Case>& cases) {
   for (const char* stack : {"stack=1", "stack=2"}) {
-    const std::string config = cat("form=1,unroll=1,threads=128,rows=16,panel=0,", stack);
+    const std::string config = cat("form=1,unroll=1,threads=128,rows=16,vector=4,panel=0,", stack);
     for (const int rows : {1, 129, 250, 401}) {
       cases.push_back(with(config, mxfp8(rows, 96, "direction=col tail=pad", 2)));
       cases.push_back(with(config, mxfp8(rows, 96, "direction=both tail=pad", 2), 3));

@@ -265,6 +265,9 @@ struct GatherFamily {
     return config[kVector] >= 8 || few(5120) ? 2 : 4;
   }
 
+  // Whether each row is read many times, so mostly from L2.
+  static bool are_read_often(const Gather& p) { return p.count != kOpen && p.rows != kOpen && p.count > 16 * p.rows; }
+
   static bool are_narrow_and_long(const Config& config, std::int64_t accesses) {
     return config[kForm] == kWhole && config[kVector] < 8 && accesses > 512;
   }
@@ -307,7 +310,9 @@ struct GatherFamily {
 
   // A row length has few configs, so that a change of an extent is rarely a new image. The hints:
   // - rows that are read again: evict-first stores leave room for them in L2, up to 19 % faster on an H200. Not where
-  //   they are few (172 of 31 KB 3.90 us, with both hints 3.74; 4000 of 2 KB 3.31 and 3.54);
+  //   they are few (172 of 31 KB 3.90 us, with both hints 3.74; 4000 of 2 KB 3.31 and 3.54). Where each is read many
+  //   times, few or not, in the same image: 10177 of 432 bytes from 63 rows take 2.48 us, by row with both hints 3.40;
+  //   1277 of 576 bytes from 21 rows 1.46 and 1.67;
   // - others: both hints, which gain 1 to 3 % up to 20 MB and up to 12 % in small problems. Not for short rows, where
   //   adjacent rows share fetched sectors, unless they are few (2687 of 192 bytes 1.90 us, without hints 2.15; 4000 of
   //   160 bytes 2.05 and 2.33; 10000 of 144 bytes 2.37 and 2.58), nor for windows and narrow elements, which share
@@ -320,13 +325,14 @@ struct GatherFamily {
     const bool repeats = p.count != kOpen && p.rows != kOpen && p.count > p.rows + p.rows / 4;
     const bool few = few_slots(p, model, config[kVector], 3072);
     const bool long_rows = config[kForm] == kWhole && widest >= 8 && row_bytes(p) >= (few ? 128 : 256);
+    const bool often = long_rows && are_read_often(p) && !few_slots(p, model, row_bytes(p), 4);
     const bool narrow = are_narrow_and_long(config, row_bytes(p) / config[kVector]);
-    const bool once = narrow || (long_rows && (!repeats || few));
+    const bool once = narrow || (long_rows && (!repeats || (few && !often)));
     if (narrow) config[kThreads] = 256;
-    config[kUnroll] = in_flight(p, config, model);
+    config[kUnroll] = often ? 2 : in_flight(p, config, model);
     config[kLoadOnce] = once ? 1 : 0;
     config[kStoreStream] = once || repeats ? 1 : 0;
-    choose_row_threads(p, model, config);
+    if (!often) choose_row_threads(p, model, config);
     return config;
   }
 

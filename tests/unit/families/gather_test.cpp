@@ -109,6 +109,8 @@ TEST(GatherVariants, FewRowsOfVectorsHaveLanes) {
   EXPECT_EQ(first_gather_config("gather rows=9 count=9 width=32768"), "0:16:2:2048") << "as many as a row can have";
   EXPECT_EQ(first_gather_config("gather rows=9 count=9 width=32776"), "0:16:1:0") << "long";
   EXPECT_EQ(first_gather_config("gather rows=9 count=9000 width=56"), "0:16:1:0") << "7 accesses";
+  EXPECT_EQ(first_gather_config("gather rows=5000 count=10177 width=216"), "0:16:4:8");
+  EXPECT_EQ(first_gather_config("gather rows=63 count=10177 width=216"), "0:16:2:0") << "from L2";
 }
 
 TEST(GatherVariants, RowsThatAreReadAgainStayInL2UnlessTheyAreFew) {
@@ -118,6 +120,7 @@ TEST(GatherVariants, RowsThatAreReadAgainStayInL2UnlessTheyAreFew) {
   };
   EXPECT_EQ(hints("gather rows=100 count=4000 width=1024"), "0:1") << "only stores are evict-first";
   EXPECT_EQ(hints("gather rows=1000 count=3000 width=1024"), "1:1") << "few";
+  EXPECT_EQ(hints("gather rows=21 count=1277 width=288"), "0:1") << "few, but each is read often";
   EXPECT_EQ(hints("gather rows=4000 count=4000 width=1024"), "1:1") << "read once";
   EXPECT_EQ(hints("gather rows=4000 count=4000 width=64"), "1:1") << "short, but few";
   EXPECT_EQ(hints("gather rows=400000 count=400000 width=64"), "0:0") << "short";

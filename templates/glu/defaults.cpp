@@ -8,7 +8,7 @@
 namespace quern::glu {
 namespace {
 
-constexpr std::int64_t kManyElements = std::int64_t{1} << 20;
+constexpr std::int64_t kManyBytes = std::int64_t{5} << 18;
 constexpr std::int64_t kKeptOfThread = 112;  // bytes of shared memory: so many of each of 2048 threads fit
 
 Config config_for(Forms form, std::int64_t vector, std::int64_t unroll) {
@@ -27,15 +27,21 @@ std::int64_t rows_ahead(const Glu& p) { return size_of(p) == 4 ? 1 : 2; }
 
 // Open rows are many.
 std::int64_t all_elements(const Glu& p) { return p.rows == kOpen ? kMaxExtent : all_rows(p) * p.width; }
+bool is_elementwise(const Glu& p) {
+  return !has_sums(p) && p.scaling == GluScaling::none && p.layout != GluLayout::interleaved;
+}
+bool has_many_gradients(const Glu& p) {
+  return is_elementwise(p) && is_backward(p) && (p.rows == kOpen || all_elements(p) * size_of(p) >= kManyBytes);
+}
 
 // Bytes of an access, and vectors in flight. On an H200, gelu: 1166 x 640 2.72 us with two of 8 bytes, 3.10 with one of
 // 16, 8192 x 11008 124.8 and 125.6; silu 3.14 and 3.08 (987 x 1024). Backward one of 8 bytes: 2000 x 2048 11.34 us, of
-// 16 11.52, with out 13.60 and 13.79; 8192 x 11008 with out 256.4 and 258.2; but 638 x 816 with out 3.18 and 3.12. Of
-// fp32 1986 x 366 takes 3.71 us with two of 8 bytes, with four 3.86.
+// 16 11.52, with out 13.60 and 13.79; 8192 x 11008 with out 256.4 and 258.2; gelu 3000 x 256 3.54 and 3.66, of fp32
+// 2947 x 128 3.59 and 3.74; but 638 x 816 with out 3.18 and 3.12. Of fp32 1986 x 366 takes 3.71 us with two of 8 bytes,
+// with four 3.86.
 std::int64_t widest_useful(const Glu& p) {
-  if (has_sums(p) || p.scaling != GluScaling::none || p.layout == GluLayout::interleaved) return 32;
-  if (is_backward(p) ? all_elements(p) >= kManyElements : p.activation == Activation::gelu) return 8;
-  return 32;
+  const bool computes_much = is_elementwise(p) && !is_backward(p) && p.activation == Activation::gelu;
+  return computes_much || has_many_gradients(p) ? 8 : 32;
 }
 std::int64_t vectors_at_once(const Glu& p, std::int64_t vector, std::int64_t elements, const DeviceModel& model) {
   if (has_sums(p)) return rows_ahead(p);
@@ -66,10 +72,11 @@ Config vectors(const Glu& p, const Target& target, const DeviceModel& model, boo
   return best;
 }
 
-// Of a small problem reads are evict-first and stores are not: 0.03 us of 2 on an H200.
+// Of a small problem reads are evict-first and stores are not: 0.03 us of 2 on an H200. Backward reads are so up to
+// where accesses get narrower: 2947 x 128 of fp32 takes 3.52 us without the hint, 3.59 with it.
 void choose_hints(const Glu& p, const DeviceModel& model, Config& config) {
   const bool small = rows::is_small(all_elements(p) / 8, model);
-  config[kLoadStream] = small ? 1 : 0;
+  config[kLoadStream] = small && !has_many_gradients(p) ? 1 : 0;
   config[kStoreStream] = small ? 0 : 1;
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "glu/operands.h"
+#include "glu/space.h"
 #include "unit/families/support.h"
 
 namespace quern {
@@ -231,10 +232,22 @@ TEST(GluOperands, TheWorkspaceHasAWordForEachSumOnItsWay) {
   EXPECT_EQ(words("rows=129 width=257"), 0);
 }
 
+TEST(GluVariants, ReadWithAHintWhereThereIsLittle) {
+  const auto load_stream = [](const char* text) {
+    return test::variants_of(test::problem(text)).front().config[glu::kLoadStream];
+  };
+  EXPECT_EQ(load_stream("glu rows=64 width=4096"), 1);
+  EXPECT_EQ(load_stream("glu rows=1024 width=128 dtype=f32 pass=backward"), 1);
+  EXPECT_EQ(load_stream("glu rows=2947 width=128 dtype=f32 pass=backward"), 0);
+  EXPECT_EQ(load_stream("glu rows=4096 width=4096"), 0);
+}
+
 TEST(GluVariants, TakeVectorsThatDivideRowsAndThenAnyAddress) {
   EXPECT_EQ(summary("glu width=4096"), "vector:16:16 element:16:1");
   EXPECT_EQ(summary("glu width=4096 dtype=f32 pass=backward"), "vector:8:8 element:16:1");
   EXPECT_EQ(summary("glu rows=638 width=816 pass=backward"), "vector:16:16 element:16:1");
+  EXPECT_EQ(summary("glu rows=3000 width=256 pass=backward"), "vector:8:8 element:16:1");
+  EXPECT_EQ(summary("glu rows=2947 width=128 dtype=f32 pass=backward"), "vector:8:8 element:16:1");
   EXPECT_EQ(summary("glu width=4096 activation=gelu"), "vector:8:8 element:16:1") << "of code that is long";
   EXPECT_EQ(summary("glu width=4096 pass=backward scaling=mx"), "vector:16:16 element:16:1");
   EXPECT_EQ(summary("glu width=4096 layout=interleaved"), "vector:16:16 element:16:1") << "of which out has 8";

@@ -26,6 +26,14 @@ constexpr const char* kBeyondNames[] = {QUERN_ROPE_BEYONDS(QUERN_CHOICE_NAME) nu
 // Whether a head's address is one of three or known late, or its elements have a factor.
 bool has_many_forms(const Rope& p) { return has_values(p) || has_cache(p) || is_quantized(p); }
 
+// Whether a thread computes the cosines and sines of its pairs from their frequencies, and does little else.
+bool computes_pairs(const Rope& p) {
+  return !has_cosines(p) && !computes_much(p) && !has_many_forms(p) && p.sections.count == 0;
+}
+
+constexpr std::int64_t kManyElements = std::int64_t{1} << 26;
+std::int64_t elements_of(const Rope& p) { return batches(p) * p.seq * all_heads(p) * p.head_dim; }
+
 // Heads of a thread at a time: 16 bytes of each half, so that many threads are in flight. Where a thread waits for more
 // than cosines and sines, two heads share the wait.
 std::int32_t many_heads(const Rope& p, std::int64_t vector) {
@@ -34,11 +42,13 @@ std::int32_t many_heads(const Rope& p, std::int64_t vector) {
 }
 
 // How often a thread has so many heads. On an H200, 4 x 8192 x 32 x 128: with a table one time is fastest (131.5 us,
-// two times 133.3), cosines and sines that are computed take 130 us two times and 163 one time, those of angles 136
-// four times and 282 one time. In accesses of 2 bytes the table costs more (head_dim=82 of 2 x 4096 x 32: 40.4 us, two
-// times 36.6), unless a token's heads are far from each other (layout=bhsd: 30.4 us, two times 34.6).
+// two times 133.3), cosines and sines that are computed, in accesses of 8 bytes, take 129.3 us two times and 132.4 one
+// time, but of 6 x 1842 x 72 x 80 66.4 and 64.8, those of angles 136 four times and 282 one time. In accesses of 2
+// bytes the table costs more (head_dim=82 of 2 x 4096 x 32: 40.4 us, two times 36.6), unless a token's heads are far
+// from each other (layout=bhsd: 30.4 us, two times 34.6).
 std::int32_t many_rounds(const Rope& p, std::int64_t vector) {
   if (computes_much(p)) return 4;
+  if (computes_pairs(p)) return is_open(p) || elements_of(p) >= kManyElements ? 2 : 1;
   return has_cosines(p) && (vector > 2 || axis_order(p).axis[0] != kHead) ? 1 : 2;
 }
 
@@ -60,16 +70,19 @@ Config config_of(std::int64_t vector, std::int32_t heads) {
 }
 
 // Where a thread computes cosines and sines, or has both its elements and their codes, many at once cost registers: of
-// codes in a cache, 16 bytes take 64 on sm_90 and 72 on sm_100.
+// codes in a cache, 16 bytes take 64 on sm_90 and 72 on sm_100. On an H200 512 x 40 x 128 with computed ones takes
+// 4.37 us in 8 bytes, two heads and narrow offsets, 5.23 in 16 bytes, 5.03 with one head; 4 x 1024 x 32 x 128 17.99,
+// 19.41 and 22.14; fp32 2 x 1024 x 32 x 128 17.72, 18.71 and 17.57.
 std::int64_t widest_default(const Rope& p, const Target& target) {
   if (computes_much(p)) return 4 * element_bytes(p);
+  if (computes_pairs(p)) return 8;
   if (has_cache(p) && is_quantized(p) && target.arch >= 100) return 8;
   return has_cosines(p) && !is_quantized(p) ? common::widest_access(target) : 16;
 }
 
 // Of problems whose size is known at the launch only.
 constexpr std::int64_t kFewElements = std::int64_t{1} << 21;
-bool has_few_elements(const Rope& p) { return batches(p) * p.seq * all_heads(p) * p.head_dim < kFewElements; }
+bool has_few_elements(const Rope& p) { return elements_of(p) < kFewElements; }
 
 // Whether 31 bits hold the offset of each byte. Open extents count as 1. `width`: elements of a head.
 bool is_narrow(const Extents& extents, const Strides& strides, std::int64_t width, DType type) {
@@ -95,15 +108,15 @@ bool are_narrow(const Rope& p) {
   for (const int tensor : {kTensorQ, kTensorK, kTensorV}) {
     if (has_tensor(p, tensor) && !is_narrow(p, tensor)) return false;
   }
-  return is_open(p) || batches(p) * p.seq * all_heads(p) * p.head_dim < std::int64_t{1} << 31;
+  return is_open(p) || elements_of(p) < std::int64_t{1} << 31;
 }
 bool are_few_and_narrow(const Rope& p) { return has_few_elements(p) && are_narrow(p); }
 
-// Whether narrow offsets are faster also where the device is full: threads with few bytes, or whose block makes scales,
-// do little else. On an H200, 2 x 4096 x 32 x 82 of layout=bhsd: 34.6 us, with wide ones 40.0; heads in accesses of 16
-// bytes are as fast either way.
+// Whether narrow offsets are faster also where the device is full: threads with few bytes, or whose block makes scales
+// or that compute cosines and sines, do little else. On an H200, 2 x 4096 x 32 x 82 of layout=bhsd: 34.6 us, with wide
+// ones 40.0; heads in accesses of 16 bytes are as fast either way.
 bool counts_offsets(const Rope& p, std::int64_t vector) {
-  return !is_open(p) && (vector <= 4 || makes_scales(p)) && are_narrow(p);
+  return !is_open(p) && (vector <= 4 || makes_scales(p) || computes_pairs(p)) && are_narrow(p);
 }
 
 // For a problem that fills the device.
@@ -121,9 +134,10 @@ bool has_few_threads(const Rope& p, const DeviceModel& model, std::int64_t vecto
 
 // One head a thread, and accesses of at most 8 bytes: a thread has little to do before it is done. Narrow offsets leave
 // 73 instructions before the first load of a decoding step, wide ones 129: of 1 x 32 + 8 heads on an H200 1.50 us and
-// 1.63.
+// 1.63. Two heads share what is computed (216 x 1 x 9 x 128 1.98 us and 2.09), unless few are left (8 x 71 x 3 x 128
+// 2.05 and 1.98).
 Config config_for_few(const Rope& p, std::int64_t vector) {
-  Config c = config_of(std::min<std::int64_t>(vector, 8), 1);
+  Config c = config_of(std::min<std::int64_t>(vector, 8), computes_pairs(p) && all_heads(p) >= 8 ? 2 : 1);
   if (are_narrow(p)) c[kOffsets] = 32;
   return c;
 }

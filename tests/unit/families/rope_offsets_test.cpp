@@ -26,6 +26,12 @@ TEST(RopeOffsets, AreNarrowWhereFewElementsLieWithin2GiB) {
   EXPECT_EQ(offset_bits("batch=open seq=1 kv_heads=8 cache=slots page_size=16 cache_pages=65536"), 64);
 }
 
+TEST(RopeOffsets, AreNarrowWhereCosinesAreComputed) {
+  EXPECT_EQ(offset_bits("batch=4 seq=8192 table=computed"), 32);
+  EXPECT_EQ(offset_bits("batch=4 seq=8192 table=computed q_strides=1073737728,4096,128"), 64);
+  EXPECT_EQ(offset_bits("batch=4 seq=8192 table=computed kv_heads=8 cache=slots page_size=16 cache_pages=64"), 64);
+}
+
 // Regression: scales of fp32 for each element were in more bytes than the elements.
 TEST(RopeOffsets, ReachAllScales) {
   const std::string cache =

@@ -338,6 +338,17 @@ TEST(RopeVariants, TakeTheWidestAccessThatDividesTheParts) {
   EXPECT_EQ(variant_summary("rope"), "few:8:16 vector:16:16 element:2:4 ") << "the launch chooses";
 }
 
+TEST(RopeVariants, ShareComputedCosinesAmongTwoHeads) {
+  const auto heads = [](const std::string& fields) {
+    const Config c = test::variants_of(test::problem("rope table=computed " + fields)).front().config;
+    return std::to_string(c[rope::kUnroll]) + " x " + std::to_string(c[rope::kRounds]);
+  };
+  EXPECT_EQ(heads("batch=4 seq=8192"), "2 x 2");
+  EXPECT_EQ(heads("batch=4 seq=1024"), "2 x 1") << "fewer than 2^26 elements";
+  EXPECT_EQ(heads("batch=216 seq=1 heads=8 kv_heads=1"), "2 x 1");
+  EXPECT_EQ(heads("batch=8 seq=71 heads=3"), "1 x 1") << "few";
+}
+
 TEST(RopeVariants, AreNotNarrowedByStridesThatAreNeverUsed) {
   const std::string wide = "vector:16:16 element:2:4 ";
   EXPECT_EQ(variant_summary("rope batch=1 seq=4096 q_strides=99,4096,128"), wide);

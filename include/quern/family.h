@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -173,10 +174,18 @@ struct Launch {
   bool cooperative = false;        // all blocks run at once, so they may wait for each other; else the launch fails
   bool programmatic = false;       // it may begin before the preceding kernel ends (programmatic dependent launch)
   bool empty = false;              // no work: legal, nothing is launched
-  // Uninitialized except for the bytes that set_params copies, so that a launch does not pay for the rest.
+  // Uninitialized except for the bytes that the two functions below write, so that a launch does not pay for the rest.
   alignas(16) unsigned char params[kMaxParamsBytes];
 
-  // Copies the kernel's single parameter.
+  // Makes the kernel's single parameter in place, all zeros, to be filled there: a copy of members that were just
+  // written waits until the processor has stored them.
+  template <class P>
+  P& make_params() {
+    static_assert(sizeof(P) <= kMaxParamsBytes, "a kernel takes at most kMaxParamsBytes bytes of parameters");
+    static_assert(std::is_trivially_copyable<P>::value, "parameters are copied as bytes");
+    return *new (params) P{};
+  }
+  // Copies it.
   template <class P>
   void set_params(const P& p) {
     static_assert(sizeof(P) <= kMaxParamsBytes, "a kernel takes at most kMaxParamsBytes bytes of parameters");
@@ -277,6 +286,9 @@ struct Family {
   // Checks the rules between fields. Returns "" if they hold, else a sentence that names the field and what would be
   // accepted.
   std::string (*check)(const void* problem);
+  // Those of them that an extent can break which was open when `check` accepted the problem: what a launch checks once
+  // it has closed that extent. make_family takes `check` where a family has no such function.
+  std::string (*check_extents)(const void* problem);
   // The plain reference: reads and writes host memory through the arguments' pointers.
   void (*reference)(const void* problem, const void* args);
   Tolerance (*tolerance)(const void* problem, int operand);
@@ -297,6 +309,7 @@ struct Erase {
   static const Problem& problem(const void* p) { return *static_cast<const Problem*>(p); }
 
   static std::string check(const void* p) { return F::check(problem(p)); }
+  static std::string check_extents(const void* p) { return F::check_extents(problem(p)); }
   static int variants(const void* p, const Target& t, const DeviceModel& m, Variant (&out)[kMaxVariants]) {
     return F::variants(problem(p), t, m, out);
   }
@@ -404,6 +417,11 @@ struct HasDraws : std::false_type {};
 template <class F>
 struct HasDraws<F, std::void_t<decltype(F::kDraws)>> : std::true_type {};
 
+template <class F, class = void>
+struct HasExtentRules : std::false_type {};
+template <class F>
+struct HasExtentRules<F, std::void_t<decltype(&F::check_extents)>> : std::true_type {};
+
 template <class F>
 Table<Step> steps_of() {
   if constexpr (HasSteps<F>::value) {
@@ -445,7 +463,8 @@ Family make_family() {
   f.args_bytes = sizeof(typename F::Args);
   f.default_problem = &default_problem;
   f.default_args = &default_args;
-  f.check = &E::check;
+  f.check = f.check_extents = &E::check;
+  if constexpr (detail::HasExtentRules<F>::value) f.check_extents = &E::check_extents;
   f.reference = &E::reference;
   f.tolerance = &E::tolerance;
   f.bytes = &E::bytes;

@@ -111,8 +111,8 @@ const T& member(const void* args, std::uint16_t offset) {
 std::int64_t given_extent(const PlanState& state, const PlanState::Extent& extent, const void* args,
                           const void* problem) {
   const Field& field = *extent.field;
-  const std::int64_t own = get_integer(field, problem);
-  const std::int64_t given = member<std::int64_t>(args, extent.offset);
+  const std::int64_t own = member<std::int64_t>(problem, field.offset),
+                     given = member<std::int64_t>(args, extent.offset);
   if (given == own && own != kOpen) return kOpen;
   if (given == kOpen && (own != kOpen || !extent.needed)) return kOpen;
   if (given < field.min || given > field.max || own != kOpen) refuse_extent(state, problem, field, given);
@@ -123,8 +123,8 @@ struct ClosedProblem {
   alignas(16) unsigned char bytes[kMaxProblemBytes];
 };
 
-// The problem with all extents closed, in `room` unless it is the plan's own. For a problem that was open, all rules
-// between fields are checked again.
+// The problem with all extents closed, in `room` unless it is the plan's own. For a problem that was open, the rules
+// that its extents can break are checked.
 const void* close_checked(const PlanState& state, const void* args, ClosedProblem& room) {
   const void* const own = state.problem.data();
   if (state.closed) {
@@ -133,10 +133,10 @@ const void* close_checked(const PlanState& state, const void* args, ClosedProble
   }
   std::memcpy(room.bytes, own, state.problem.size());
   for (const PlanState::Extent& extent : state.extents) {
-    const std::int64_t given = given_extent(state, extent, args, room.bytes);
+    const std::int64_t given = given_extent(state, extent, args, own);  // not the copy, which is still being stored
     if (given != kOpen) set_integer(*extent.field, room.bytes, given);
   }
-  if (std::string sentence = state.family->check(room.bytes); !sentence.empty())
+  if (std::string sentence = state.family->check_extents(room.bytes); !sentence.empty())
     refuse(state, room.bytes, std::move(sentence));
   return room.bytes;
 }

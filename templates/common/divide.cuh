@@ -33,11 +33,15 @@ constexpr Divisor32 make_divisor32(u64 d) {
 
 // For d >= 1.
 constexpr Divisor make_divisor(u64 d) {
-  // A power of two needs no 128-bit division, which would slow down launches.
-  if ((d & (d - 1)) == 0 && d < u64{1} << 31) return {u64{1} << 63, u32{1} << 31, static_cast<u32>(__builtin_ctzll(d))};
-  const u32 shift = d > u64{1} << 63 ? 63 : 64 - static_cast<u32>(__builtin_clzll(d - 1));
-  const u64 magic = d > u64{1} << 63 ? 0 : static_cast<u64>(((u128{1} << (63 + shift)) + d - 1) / d);
-  return {magic, make_divisor32(d).magic, shift};
+  const u32 shift = d > u64{1} << 63 ? 63 : d == 1 ? 0 : 64 - static_cast<u32>(__builtin_clzll(d - 1));
+  if (d >= u64{1} << 31) {
+    const u64 magic = d > u64{1} << 63 ? 0 : static_cast<u64>(((u128{1} << (63 + shift)) + d - 1) / d);
+    return {magic, 0, shift};
+  }
+  if ((d & (d - 1)) == 0) return {u64{1} << 63, u32{1} << 31, shift};
+  // By halves of 32 bits: two divisions of 64 bits cost a launch less than one of 128. The first one gives magic32 too.
+  const u64 power = u64{1} << (31 + shift), high = power / d, rest = power % d;
+  return {(high << 32) + ((rest << 32) + d - 1) / d, static_cast<u32>(high) + 1, shift};
 }
 #endif
 

@@ -379,7 +379,7 @@ struct GatherFamily {
 
   static void launch(const Gather& p, const Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
     const std::int64_t size = element_bytes(p);
-    gather::Params params{};
+    auto& params = launch.make_params<gather::Params>();
     params.source = a.source.data;
     params.index = a.index.data;
     params.scale = a.scale.data;
@@ -400,7 +400,6 @@ struct GatherFamily {
     else
       common::launch_slots(params.slots, config[kUnroll], config[kThreads], model, launch);
     common::limit_grid(config[kBlocksPerSm], model, launch);
-    launch.set_params(params);
   }
 
   static void launch_rows(const Gather& p, const Config& config, const DeviceModel& model, common::Slots& slots,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/activation_reference.h"
+#include "glu/matrix.h"
 #include "glu/quantized.h"
 
 namespace quern::glu {
@@ -35,8 +36,12 @@ bool is_too_large(const Glu& p) {
   return false;
 }
 
+std::string check_size(const Glu& p) {
+  return is_too_large(p) ? "groups, rows and width are too large: an operand may have 2^46 elements, with its gaps"
+                         : "";
+}
+
 std::string check_strides(const Glu& p) {
-  if (is_too_large(p)) return "groups, rows and width are too large: an operand may have 2^46 elements, with its gaps";
   if (p.out_stride != 0 && p.out_stride < p.width) return "out_stride is below width, so rows of out would overlap";
   if (p.x_gradient_stride != 0 && p.x_gradient_stride < row_elements(p))
     return "x_gradient_stride is below a row of x_gradient, so its rows would overlap";
@@ -76,8 +81,14 @@ std::string check(const Glu& p) {
   if (p.rounding == Rounding::torch && !(is_plain(p, p.bias) && is_plain(p, p.scale)))
     return "rounding=torch needs a bias and a scale of dtype, as other types are computed in f32: use "
            "rounding=single";
+  if (std::string why = check_size(p); !why.empty()) return why;
   if (std::string why = check_strides(p); !why.empty()) return why;
   return check_scaling(p);
+}
+
+std::string check_extents(const Glu& p) {
+  if (std::string why = check_size(p); !why.empty()) return why;
+  return has_columns(p) ? check_matrix_extents(p) : std::string();
 }
 
 bool is_exact(const Glu& p) {

@@ -32,6 +32,7 @@ enum OperandNumber {
 inline constexpr std::int64_t kMaxWidth = std::int64_t{1} << 29;  // a row of x has a number for each of 30 bits
 
 std::string check(const Glu& p);
+std::string check_extents(const Glu& p);
 
 // Whether results are products alone, the same on every device.
 bool is_exact(const Glu& p);

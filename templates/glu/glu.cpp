@@ -238,6 +238,7 @@ struct GluFamily {
   }
 
   static std::string check(const Glu& p) { return glu::check(p); }
+  static std::string check_extents(const Glu& p) { return glu::check_extents(p); }
 
   // ---- Configs
 
@@ -306,15 +307,14 @@ struct GluFamily {
   // ---- A launch
 
   static void launch(const Glu& p, const Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
-    glu::Params params{};
+    if (has_columns(p)) return set_operands(p, a, launch_matrix(p, a, config, launch));
+    auto& params = launch.make_params<glu::Params>();
     set_operands(p, a, params);
-    if (has_columns(p)) return launch_matrix(p, a, config, params, launch);
     if (has_sums(p))
       launch_tiles(p, a, params, launch);
     else
       launch_slots(p, config, model, params, launch);
     if (p.scaling == GluScaling::row) launch_rows(p, config, launch);
-    launch.set_params(params);
   }
 
   static void set_operands(const Glu& p, const Args& a, glu::Params& params) {

@@ -66,6 +66,10 @@ Mxfp8Args as_mxfp8(const Glu& p, const GluArgs& a) {
   return args;
 }
 
+std::string why_of_mxfp8(const std::string& why) {
+  return why.empty() ? why : "as the matrix that mxfp8 quantizes: " + why;
+}
+
 }  // namespace
 
 Mxfp8 as_mxfp8(const Glu& p) {
@@ -86,6 +90,8 @@ Mxfp8 as_mxfp8(const Glu& p) {
   return m;
 }
 
+std::string check_matrix_extents(const Glu& p) { return why_of_mxfp8(mxfp8::check_extents(as_mxfp8(p))); }
+
 std::string check_matrix(const Glu& p) {
   if (p.scaling == GluScaling::row) return "scaling=row goes with direction=row";
   if (p.counts != DType::none) return "counts go with direction=row: a column has all rows";
@@ -98,8 +104,7 @@ std::string check_matrix(const Glu& p) {
   const Mxfp8 m = as_mxfp8(p);
   if (m.cols >= std::int64_t{1} << 30)
     return "width is too large: with direction=col and both a row of what is quantized has fewer than 2^30 numbers";
-  std::string why = mxfp8::check(m);
-  return why.empty() ? why : "as the matrix that mxfp8 quantizes: " + why;
+  return why_of_mxfp8(mxfp8::check(m));
 }
 
 std::int64_t vector_elements(const Glu& p, const Config& c) {
@@ -175,11 +180,10 @@ void specialize_matrix(const Glu& p, const Config& c, Spec& spec) {
   spec.part("glu/matrix.cuh");
 }
 
-void launch_matrix(const Glu& p, const GluArgs& a, const Config& c, const Params& params, Launch& launch) {
-  WithGlu<mxfp8::TileParams> all{};
-  static_cast<mxfp8::TileParams&>(all) = mxfp8::launch_tiles(as_mxfp8(p), as_mxfp8(p, a), as_mxfp8(c), launch);
-  all.glu = params;
-  launch.set_params(all);
+Params& launch_matrix(const Glu& p, const GluArgs& a, const Config& c, Launch& launch) {
+  auto& all = launch.make_params<WithGlu<mxfp8::TileParams>>();
+  mxfp8::launch_tiles(as_mxfp8(p), as_mxfp8(p, a), as_mxfp8(c), all, launch);
+  return all.glu;
 }
 
 void quantize_matrix(const Glu& p, const GluArgs& a, const std::vector<float>& numbers) {

@@ -13,8 +13,9 @@ namespace quern::glu {
 
 Mxfp8 as_mxfp8(const Glu& p);
 
-// The rules of direction=col and both.
+// The rules of direction=col and both, and those of them that an extent can break.
 std::string check_matrix(const Glu& p);
+std::string check_matrix_extents(const Glu& p);
 
 Config matrix_default(const Glu& p, const Target& target, const DeviceModel& model);
 // The same for every address.
@@ -33,7 +34,8 @@ std::uint32_t matrix_alignment(const Glu& p, const Config& c);
 std::int64_t vector_elements(const Glu& p, const Config& c);
 
 void specialize_matrix(const Glu& p, const Config& c, Spec& spec);
-void launch_matrix(const Glu& p, const GluArgs& a, const Config& c, const Params& params, Launch& launch);
+// Returns the part of the kernel's parameter that is glu's own, which is not set.
+Params& launch_matrix(const Glu& p, const GluArgs& a, const Config& c, Launch& launch);
 
 // Quantizes `numbers`, the whole matrix in fp32, each rounded to dtype.
 void quantize_matrix(const Glu& p, const GluArgs& a, const std::vector<float>& numbers);

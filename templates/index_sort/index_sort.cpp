@@ -159,7 +159,7 @@ struct IndexSortFamily {
     const auto words = [&](std::int64_t first) {
       return a.workspace.data == nullptr ? nullptr : static_cast<unsigned*>(a.workspace.data) + first;
     };
-    index_sort::Params params{};
+    auto& params = launch.make_params<index_sort::Params>();
     params.index = a.index.data;
     params.out = {static_cast<unsigned*>(a.sorted.data), static_cast<unsigned*>(a.order.data)};
     params.table = words(0);
@@ -171,7 +171,6 @@ struct IndexSortFamily {
     params.count = static_cast<unsigned>(p.count);
     params.block_items = static_cast<unsigned>(each);
     params.passes = static_cast<unsigned>(passes_of(p, config[kBits]));
-    launch.set_params(params);
     launch.empty = p.count == 0;
     launch.block[0] = static_cast<std::uint32_t>(config[kThreads]);
     launch.grid[0] = static_cast<std::uint32_t>(std::max<std::int64_t>(1, blocks));

@@ -380,7 +380,7 @@ void launch_movement(const Movement& m, const Operands& o, const DeviceModel& mo
   const std::int64_t pad_blocks =
       m.blocked ? co_resident_blocks(m, c, model, all_groups, threads) : pad_blocks_of(m, c, model, threads);
   const std::int64_t group_parts = group_parts_of(m, c, model, groups, threads);
-  Params params{};
+  auto& params = launch.make_params<Params>();
   set_operands(o, params);
   set_ends(m, o, params);
   params.tokens = static_cast<std::uint64_t>(m.tokens);
@@ -400,7 +400,6 @@ void launch_movement(const Movement& m, const Operands& o, const DeviceModel& mo
   params.chunks = static_cast<unsigned>(m.chunks);
   params.group_parts = static_cast<unsigned>(group_parts);
   if (m.blocked) set_blocked_scales(m, o, params);
-  launch.set_params(params);
   launch.block[0] = static_cast<std::uint32_t>(threads);
   const std::int64_t blocks =
       pad_blocks + (m.blocked ? 0 : blocks_for(divide_up(groups, group_parts), threads, c[kLanes]));

@@ -270,7 +270,7 @@ struct MoeMapFamily {
   }
 
   static void launch(const MoeMap& p, const Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
-    Params params{};
+    auto& params = launch.make_params<Params>();
     set_operands(a, params);
     const Shape shape = shape_of(config);
     const Blocks blocks = blocks_of(p, shape, std::min<std::int64_t>(config[kBlocks], model.multiprocessors));
@@ -292,7 +292,6 @@ struct MoeMapFamily {
     params.places = shared.places;
     params.by_align = common::make_divisor32(static_cast<std::uint64_t>(p.align));
     params.by_topk = common::make_divisor32(static_cast<std::uint64_t>(p.topk));
-    launch.set_params(params);
     launch.block[0] = static_cast<std::uint32_t>(config[kThreads]);
     launch.grid[0] = static_cast<std::uint32_t>(has_counts(p) ? warps.blocks : blocks.count);
     launch.shared_bytes = static_cast<std::uint32_t>(shared.words) * 4;

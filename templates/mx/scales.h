@@ -2,6 +2,7 @@
 #ifndef QUERN_MX_SCALES_H_
 #define QUERN_MX_SCALES_H_
 
+#include <bit>
 #include <cstdint>
 
 #include "quern/layout.h"
@@ -12,19 +13,25 @@ inline constexpr std::int64_t kSquareLines = 32;
 
 inline std::int64_t round_up_to(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
+// The same for powers of two, and the quotient rounded up: without divisions, since launches ask for them.
+inline std::int64_t round_up_to_power(std::int64_t n, std::int64_t power) { return (n + power - 1) & -power; }
+inline std::int64_t divide_up_by_power(std::int64_t n, std::int64_t power) {
+  return (n + power - 1) >> std::countr_zero(static_cast<std::uint64_t>(power));
+}
+
 // The scales of one direction of a problem's matrices. A line, which is a row or a column, is cut into blocks.
 struct ScaleGrid {
   std::int64_t experts;
   std::int64_t rows;
   std::int64_t cols;
   bool col;             // lines are columns
-  std::int64_t block;   // elements of a line that share a scale
+  std::int64_t block;   // elements of a line that share a scale: a power of two
   bool square;          // plain: one scale for the blocks of 32 lines
   std::int64_t groups;  // of rows, each with its own contiguous scales; 0: none
   bool cut_groups;      // a group may end with a partial block
   DType type;           // of a scale
 
-  std::int64_t blocks_of(std::int64_t n) const { return (n + block - 1) / block; }
+  std::int64_t blocks_of(std::int64_t n) const { return divide_up_by_power(n, block); }
   std::int64_t lines() const { return col ? cols : rows; }
   std::int64_t blocks() const { return blocks_of(col ? rows : cols); }  // of a line
 };

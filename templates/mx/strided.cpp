@@ -21,9 +21,9 @@ bool is_beyond_memory(std::int64_t matrices, std::int64_t rows, std::int64_t col
 bool is_too_large(const Strided& m, std::int64_t cols) {
   const auto padded = [](std::int64_t n) { return round_up_to(std::max<std::int64_t>(n, 1), 128); };
   const std::int64_t rows = padded(m.rows), stride = padded(m.stride);
-  if (is_beyond_memory(m.experts, rows, padded(cols))) return true;
-  if (m.expert_stride == 0) return is_beyond_memory(m.experts, rows, stride);
-  return is_beyond_memory(1, rows, stride) || is_beyond_memory(m.experts, 1, m.expert_stride);
+  if (m.expert_stride == 0) return is_beyond_memory(m.experts, rows, std::max(stride, padded(cols)));
+  return is_beyond_memory(m.experts, rows, padded(cols)) || is_beyond_memory(1, rows, stride) ||
+         is_beyond_memory(m.experts, 1, m.expert_stride);
 }
 
 // Experts are either separate or interleaved: a line of each, then the next line of each. Open extents are checked at
@@ -47,8 +47,7 @@ std::string check_strided(const Strided& m, std::int64_t widest) {
   return {};
 }
 
-std::string check_whole_blocks(const char* field, std::int64_t extent, std::int64_t block, const char* what) {
-  if (extent == kOpen || extent % block == 0) return {};
+std::string cut_block_text(const char* field, std::int64_t extent, std::int64_t block, const char* what) {
   const std::string length = std::to_string(block);
   return std::string(field) + "=" + std::to_string(extent) + " is not a multiple of " + length + ", and " + what +
          " are cut into blocks of " + length + "; tail=pad makes the last block as if zeros followed";

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "quern/field.h"
 #include "quern/layout.h"
 
 namespace quern::mx {
@@ -35,8 +36,12 @@ inline Layout strided_layout(DType type, const Strided& m) {
 // the fields source_stride and source_expert_stride. If the matrix is accepted, no product of its extents overflows.
 std::string check_strided(const Strided& source, std::int64_t widest);
 
-// "" or the reason why a dimension is not a multiple of the block; an open dimension is checked at the launch.
-std::string check_whole_blocks(const char* field, std::int64_t extent, std::int64_t block, const char* what);
+// Whether a dimension is a multiple of the block, a power of two; an open dimension is checked at the launch.
+inline bool has_whole_blocks(std::int64_t extent, std::int64_t block) {
+  return extent == kOpen || (extent & (block - 1)) == 0;
+}
+// Why it is refused if it is not.
+std::string cut_block_text(const char* field, std::int64_t extent, std::int64_t block, const char* what);
 
 }  // namespace quern::mx
 

@@ -266,7 +266,7 @@ struct MxScalesFamily {
     const std::int64_t units = 32 * round_up_to(std::max<std::int64_t>(1, atoms_of_strip(p)), beside(p));
     const std::int64_t threads = std::min<std::int64_t>(config[kThreads], units),
                        pieces = (units + threads - 1) / threads;
-    mx_scales::Params params{};
+    auto& params = launch.make_params<mx_scales::Params>();
     params.noop = a.noop.data;
     params.source = a.source.data;
     params.out = a.out.data;
@@ -280,7 +280,6 @@ struct MxScalesFamily {
     params.offsets = a.offsets.data;
     params.status = static_cast<std::int32_t*>(a.status.data);
     params.groups = static_cast<std::uint32_t>(p.groups);
-    launch.set_params(params);
     launch.empty = p.experts == 0 || p.rows == 0 || p.cols == 0;
     launch.block[0] = static_cast<std::uint32_t>(threads);
     launch.grid[0] = static_cast<std::uint32_t>(

@@ -43,14 +43,10 @@ std::string check_varying(const Mxfp8& p) {
   if (p.prologue != Mxfp8Prologue::none) return varying + " goes with prologue=none";
   if (p.source_stride != 0) return "source_stride goes with varying=rows; other groups have no gaps";
   if (has_out_strides(p)) return "out_stride and out_col_stride go with varying=rows; other groups have no gaps";
-  if (!is_whole(p)) return {};
-  std::string why = mx::check_whole_blocks("cols", p.cols, kBlockElements, "groups");
-  return why.empty() ? mx::check_whole_blocks("rows", p.rows, kBlockElements, "groups") : why;
+  return {};
 }
 
 std::string check_groups(const Mxfp8& p) {
-  if (p.groups > 0 && p.experts != 1 && p.experts != kOpen)
-    return "groups are of one matrix, experts=1; experts are groups of one size";
   if (p.groups > 0 && p.source_order == Mxfp8Order::rows)
     return "groups go with source_order=cols: their rows must be contiguous";
   if (p.groups > 0 && has_expert_stride(p)) return "source_expert_stride is for experts; groups are of one matrix";
@@ -97,19 +93,21 @@ std::string check_scaling(const Mxfp8& p) {
 
 std::string check_blocks(const Mxfp8& p) {
   if (!is_whole(p)) return {};
-  std::string why;
-  if (row_made(p) || square(p)) why = mx::check_whole_blocks("cols", p.cols, block_length(p), "rows");
-  if (why.empty() && (col_made(p) || square(p)))
-    why = mx::check_whole_blocks("rows", p.rows, block_length(p), "columns");
-  return why;
+  const std::int64_t block = block_length(p);
+  const bool matrices = has_matrices(p), both = matrices || square(p);
+  if ((both || row_made(p)) && !mx::has_whole_blocks(p.cols, block))
+    return mx::cut_block_text("cols", p.cols, block, matrices ? "groups" : "rows");
+  if ((both || col_made(p)) && !mx::has_whole_blocks(p.rows, block))
+    return mx::cut_block_text("rows", p.rows, block, matrices ? "groups" : "columns");
+  return {};
 }
 
 // The lines of out, or of out_col, which do not overlap and fit a memory with their gaps.
 std::string check_out_stride(const Mxfp8& p, bool col) {
-  const bool second = col && both_made(p);
-  const std::string field = second ? "out_col_stride" : "out_stride", out = second ? "out_col" : "out";
   const std::int64_t stride = out_stride_of(p, col), line = line_of(p, col);
   if (stride == 0) return {};
+  const bool second = col && both_made(p);
+  const std::string field = second ? "out_col_stride" : "out_stride", out = second ? "out_col" : "out";
   if (stride < line)
     return field + " is below the length of a line of " + out + ", " + std::to_string(line) +
            ", so lines would overlap";
@@ -121,9 +119,10 @@ std::string check_out_stride(const Mxfp8& p, bool col) {
 }
 
 std::string check_memory(const Mxfp8& p) {
+  std::string why = mx::check_strided(source_of(p), matrix_of(p).cols);
+  if (!has_out_strides(p)) return why;
   if (p.out_col_stride != 0 && !both_made(p))
     return "out_col_stride is for direction=both, which has out_col; out has out_stride";
-  std::string why = mx::check_strided(source_of(p), matrix_of(p).cols);
   if (why.empty() && row_made(p)) why = check_out_stride(p, false);
   if (why.empty() && col_made(p)) why = check_out_stride(p, true);
   return why;
@@ -131,9 +130,16 @@ std::string check_memory(const Mxfp8& p) {
 
 }  // namespace
 
+std::string check_extents(const Mxfp8& p) {
+  if (p.groups > 0 && p.experts != 1 && p.experts != kOpen)
+    return "groups are of one matrix, experts=1; experts are groups of one size";
+  if (std::string why = check_memory(p); !why.empty()) return why;
+  return check_blocks(p);
+}
+
 std::string check(const Mxfp8& p) {
-  for (const auto rule : {check_modes, check_prologue, check_sums, check_groups, check_varying, check_scaling,
-                          check_memory, check_blocks}) {
+  for (const auto rule :
+       {check_modes, check_prologue, check_sums, check_groups, check_varying, check_scaling, check_extents}) {
     if (std::string why = rule(p); !why.empty()) return why;
   }
   return {};

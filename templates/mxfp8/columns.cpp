@@ -84,12 +84,11 @@ void specialize_columns(const Mxfp8& p, const Config& config, Spec& spec) {
   spec.part("mxfp8/columns.cuh");
 }
 
-void launch_columns(const Mxfp8& p, const DeviceModel& model, const Config& config, ColumnParams params,
+void launch_columns(const Mxfp8& p, const DeviceModel& model, const Config& config, ColumnParams& params,
                     Launch& launch) {
   const std::int64_t threads = threads_of(p, config, model), blocks = blocks_of_matrix(p, config, threads);
   params.blocks = blocks;
   params.by_blocks = common::make_divisor(static_cast<std::uint64_t>(blocks));
-  launch.set_params(params);
   launch.empty = is_empty(p);
   launch.block[0] = static_cast<std::uint32_t>(threads);
   launch.grid[0] =

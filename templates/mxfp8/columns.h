@@ -13,7 +13,7 @@ bool has_short_columns(const Mxfp8& p);
 
 Config columns_default(const Mxfp8& p, const DeviceModel& model);
 void specialize_columns(const Mxfp8& p, const Config& config, Spec& spec);  // an image for each number of rows
-void launch_columns(const Mxfp8& p, const DeviceModel& model, const Config& config, ColumnParams params,
+void launch_columns(const Mxfp8& p, const DeviceModel& model, const Config& config, ColumnParams& params,
                     Launch& launch);
 
 // Constraints, for the family's table.

@@ -68,12 +68,12 @@ inline bool is_whole(const Mxfp8& p) { return has_blocks(p) && p.tail == Mxfp8Ta
 
 inline constexpr std::int64_t kWholeLine = std::int64_t{1} << 30;  // more than any line has
 
-// Elements of a line that share a scale; with scaling=tensor the elements of a step.
+// Elements of a line that share a scale, a power of two; with scaling=tensor the elements of a step.
 inline std::int64_t block_length(const Mxfp8& p) {
   if (p.scaling == Mxfp8Scaling::row) return kWholeLine;
   return p.scaling == Mxfp8Scaling::block128 ? 128 : kBlockElements;
 }
-inline std::int64_t blocks_of(const Mxfp8& p, std::int64_t n) { return (n + block_length(p) - 1) / block_length(p); }
+inline std::int64_t blocks_of(const Mxfp8& p, std::int64_t n) { return mx::divide_up_by_power(n, block_length(p)); }
 
 inline DType scale_type(const Mxfp8& p) { return has_fp32_scales(p) ? f32 : e8m0; }
 inline std::int64_t scale_size(const Mxfp8& p) { return bytes(scale_type(p)); }

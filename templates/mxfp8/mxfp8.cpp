@@ -254,6 +254,7 @@ struct Mxfp8Family {
   static Table<SourceFile> sources() { return embedded::mxfp8_sources(); }
 
   static std::string check(const Mxfp8& p) { return mxfp8::check(p); }
+  static std::string check_extents(const Mxfp8& p) { return mxfp8::check_extents(p); }
 
   static int variants(const Mxfp8& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
     const Config first = quantize_default(p, target, model);

@@ -60,7 +60,8 @@ bool rows_have_scales(const Mxfp8& p) {
 bool has_wide_tile(const Mxfp8& p) { return matrix_of(p).along && p.scaling == Mxfp8Scaling::block128; }
 
 std::int32_t tile_columns(const Mxfp8& p, const Config& c) {
-  return has_wide_tile(p) ? 128 : c[kRows] * c[kVector] / static_cast<std::int32_t>(source_bytes(p));
+  if (has_wide_tile(p)) return 128;
+  return static_cast<std::int32_t>(mx::divide_up_by_power(std::int64_t{c[kRows]} * c[kVector], source_bytes(p)));
 }
 
 // Halves have whole blocks, and whole strips of columns for sums; blocked scales no padding beyond them.
@@ -162,7 +163,8 @@ void set_results(const Mxfp8& p, const Mxfp8Args& a, Params& params) {
   params.col_scales = swapped ? row[1] : col[1];
 }
 
-void set_matrix(const Mxfp8& p, const Mxfp8Args& a, Params& params) {
+// What all forms have.
+void set_params(const Mxfp8& p, const Mxfp8Args& a, Params& params) {
   const Matrix m = matrix_of(p);
   params.noop = a.noop.data;
   params.source = a.source.data;
@@ -180,22 +182,24 @@ void set_matrix(const Mxfp8& p, const Mxfp8Args& a, Params& params) {
   params.input = a.input.data;
   params.given_scale = a.given_scale.data;
   params.alpha = common::alpha_or_default(static_cast<int>(p.activation), a.alpha);
-}
-
-// Copies a form's parameters, with the pitches of the outputs if they have gaps.
-template <class Form>
-void set_params(const Mxfp8& p, const Form& params, Launch& launch) {
-  if (!has_out_strides(p)) return launch.set_params(params);
-  const bool swapped = p.source_order == Mxfp8Order::rows;
-  launch.set_params(WithPitches<Form, true>{params, pitch_of(p, swapped), pitch_of(p, !swapped)});
-}
-
-template <class AnyOfThem>
-AnyOfThem with_matrix(const Mxfp8& p, const Mxfp8Args& a) {
-  AnyOfThem params{};
-  set_matrix(p, a, params);
   set_results(p, a, params);
-  return params;
+}
+
+// The parameters of a form, with the pitches of the outputs if they have gaps. What only this form has is not set.
+template <class Form>
+Form& make_params(const Mxfp8& p, const Mxfp8Args& a, Launch& launch) {
+  Form* params = nullptr;
+  if (has_out_strides(p)) {
+    auto& all = launch.make_params<WithPitches<Form, true>>();
+    const bool swapped = p.source_order == Mxfp8Order::rows;
+    all.row_pitch = pitch_of(p, swapped);
+    all.col_pitch = pitch_of(p, !swapped);
+    params = &all;
+  } else {
+    params = &launch.make_params<Form>();
+  }
+  set_params(p, a, *params);
+  return *params;
 }
 
 void set_sums(const Mxfp8& p, const Mxfp8Args& a, TileParams& params) {
@@ -208,13 +212,13 @@ void set_sums(const Mxfp8& p, const Mxfp8Args& a, TileParams& params) {
   params.arrived = words + at.arrived;
 }
 
-void launch_stream(const Mxfp8& p, const DeviceModel& model, const Config& config, StreamParams params,
-                   Launch& launch) {
-  const std::int64_t lanes = std::min<std::int64_t>(32, block_length(p) * source_bytes(p) / config[kVector]);
+void launch_stream(const Mxfp8& p, const Mxfp8Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
+  auto& params = make_params<StreamParams>(p, a, launch);
+  const std::int64_t vectors = mx::divide_up_by_power(block_length(p) * source_bytes(p), config[kVector]);
+  const std::int64_t lanes = std::min<std::int64_t>(32, vectors);
   params.slots = common::make_slots(is_empty(p) ? 0 : static_cast<std::uint64_t>(p.experts * params.rows),
                                     static_cast<std::uint64_t>(std::max<std::int64_t>(1, params.row_blocks * lanes)));
   common::launch_slots(params.slots, config[kUnroll], config[kThreads], model, launch);
-  set_params(p, params, launch);
   common::limit_grid(config[kBlocksPerSm], model, launch);
 }
 
@@ -223,10 +227,10 @@ bool has_warp_rows(const Mxfp8& p, const Config& config) {
   return p.cols * source_bytes(p) <= std::int64_t{32} * config[kUnroll] * config[kVector];
 }
 
-void launch_rows(const Mxfp8& p, const Config& config, RowParams params, Launch& launch) {
+void launch_rows(const Mxfp8& p, const Mxfp8Args& a, const Config& config, Launch& launch) {
   const std::int64_t teams = has_warp_rows(p, config) ? config[kThreads] / 32 : 1;
+  auto& params = make_params<RowParams>(p, a, launch);
   params.all_rows = p.experts * p.rows;
-  set_params(p, params, launch);
   launch.empty = is_empty(p);
   launch.block[0] = static_cast<std::uint32_t>(config[kThreads]);
   launch.grid[0] = static_cast<std::uint32_t>(
@@ -235,12 +239,15 @@ void launch_rows(const Mxfp8& p, const Config& config, RowParams params, Launch&
 }
 
 // Thread blocks find their group and its stacks on the device. There are as many as groups of any shape can need.
-void launch_matrices(const Mxfp8& p, const Mxfp8Args& a, const Config& config, TileParams params, Launch& launch) {
+void launch_matrices(const Mxfp8& p, const Mxfp8Args& a, const Config& config, Launch& launch) {
+  auto& params = launch.make_params<WithMatrices<TileParams, true>>();
   const std::int64_t rows = std::int64_t{kTileRows} * config[kStack], cols = tile_columns(p, config);
   const std::int64_t stacks = blocked(p) ? most_tiles(p, rows, 128) * (128 / cols) : most_tiles(p, rows, cols);
   params.panel =
       config[kPanel] == 0 ? std::numeric_limits<std::uint32_t>::max() : static_cast<std::uint32_t>(config[kPanel]);
-  launch.set_params(WithMatrices<TileParams, true>{params, a.col_offsets.data, most_elements(p), 0});
+  set_params(p, a, params);
+  params.col_offsets = a.col_offsets.data;
+  params.elements = most_elements(p);
   launch.empty = is_empty(p);
   launch.block[0] = kTileThreads;
   launch.grid[0] =
@@ -248,18 +255,18 @@ void launch_matrices(const Mxfp8& p, const Mxfp8Args& a, const Config& config, T
   launch.shared_bytes = static_cast<std::uint32_t>(shared_of(p, config).bytes);
 }
 
-// With blocked scales the padding of the atoms is also written. Each group may end with a partial stack.
+// With blocked scales the padding of the atoms is also written. Each group may end with a partial stack. A divisor of 0
+// makes every quotient 0, without a division here: all stacks are those of the only expert.
 void place_tiles(const Mxfp8& p, const Config& config, TileParams& params, Launch& launch) {
   const std::int64_t cols = blocked(p) ? round_up_to(params.cols, 128) : params.cols;
-  const std::int64_t halves = has_halves(p, config) ? 2 : 1;
-  const std::int64_t across = round_up_to(pieces(cols / halves, tile_columns(p, config) / halves), config[kCluster]);
+  const std::int64_t across = mx::round_up_to_power(pieces(cols, tile_columns(p, config)), config[kCluster]);
   const std::int64_t down = pieces(params.rows, std::int64_t{kTileRows} * config[kStack]) + p.groups;
   params.across = static_cast<std::uint32_t>(across);
   params.down = static_cast<std::uint32_t>(down);
   params.panel =
       config[kPanel] == 0 ? params.across : std::min(static_cast<std::uint32_t>(config[kPanel]), params.across);
   const std::uint32_t last = params.across % params.panel;
-  params.by_stacks = common::make_divisor(static_cast<std::uint64_t>(across * down));
+  if (p.experts != 1) params.by_stacks = common::make_divisor(static_cast<std::uint64_t>(across * down));
   params.by_panel = common::make_divisor32(params.panel * static_cast<std::uint64_t>(down));
   params.by_width = common::make_divisor32(params.panel);
   params.by_last_width = common::make_divisor32(last == 0 ? params.panel : last);
@@ -365,18 +372,20 @@ void specialize(const Mxfp8& p, const Config& config, Spec& spec) {
 }
 
 void launch(const Mxfp8& p, const Mxfp8Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
-  if (p.scaling == Mxfp8Scaling::row) return launch_rows(p, config, with_matrix<RowParams>(p, a), launch);
-  if (config[kForm] == kStream) return launch_stream(p, model, config, with_matrix<StreamParams>(p, a), launch);
-  if (config[kForm] == kColumns) return launch_columns(p, model, config, with_matrix<ColumnParams>(p, a), launch);
-  if (has_matrices(p)) return launch_matrices(p, a, config, with_matrix<TileParams>(p, a), launch);
-  set_params(p, launch_tiles(p, a, config, launch), launch);
-}
-
-TileParams launch_tiles(const Mxfp8& p, const Mxfp8Args& a, const Config& config, Launch& launch) {
-  TileParams params = with_matrix<TileParams>(p, a);
+  if (p.scaling == Mxfp8Scaling::row) return launch_rows(p, a, config, launch);
+  if (config[kForm] == kStream) return launch_stream(p, a, model, config, launch);
+  if (config[kForm] == kColumns)
+    return launch_columns(p, model, config, make_params<ColumnParams>(p, a, launch), launch);
+  if (has_matrices(p)) return launch_matrices(p, a, config, launch);
+  auto& params = make_params<TileParams>(p, a, launch);
   set_sums(p, a, params);
   place_tiles(p, config, params, launch);
-  return params;
+}
+
+void launch_tiles(const Mxfp8& p, const Mxfp8Args& a, const Config& config, TileParams& params, Launch& launch) {
+  set_params(p, a, params);
+  set_sums(p, a, params);
+  place_tiles(p, config, params, launch);
 }
 
 }  // namespace quern::mxfp8

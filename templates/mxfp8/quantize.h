@@ -12,8 +12,9 @@
 namespace quern::mxfp8 {
 
 inline std::int64_t source_bytes(const Mxfp8& p) { return bytes(p.dtype); }
+// At least one; `each` is a power of two, as all values of parameters are.
 inline std::int64_t pieces(std::int64_t n, std::int64_t each) {
-  return std::max<std::int64_t>(1, (n + each - 1) / each);
+  return std::max<std::int64_t>(1, mx::divide_up_by_power(n, each));
 }
 
 bool transposed(const Mxfp8& p);
@@ -65,14 +66,15 @@ Config quantize_default(const Mxfp8& p, const Target& target, const DeviceModel&
 
 // The implementation of the family's functions with these names.
 std::string check(const Mxfp8& p);
+std::string check_extents(const Mxfp8& p);
 std::uint32_t alignment(const Mxfp8& p, const Config& config);
 void specialize(const Mxfp8& p, const Config& config, Spec& spec);
 void launch(const Mxfp8& p, const Mxfp8Args& a, const DeviceModel& model, const Config& config, Launch& launch);
 
 // Of the kernel's parameter.
 std::size_t params_bytes(const Mxfp8& p, const Config& config);
-// The launch of the tile form but for its parameter, which is returned: a kernel that makes the numbers has more.
-TileParams launch_tiles(const Mxfp8& p, const Mxfp8Args& a, const Config& config, Launch& launch);
+// The launch of the tile form for a kernel that makes the numbers: `params`, all zeros, is a part of its parameter.
+void launch_tiles(const Mxfp8& p, const Mxfp8Args& a, const Config& config, TileParams& params, Launch& launch);
 
 // Constraints of the quantizers' tile form, for the family's table.
 bool stream_is_along(const Mxfp8& p, const Target&, const Config& c);

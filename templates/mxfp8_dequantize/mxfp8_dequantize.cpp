@@ -135,10 +135,12 @@ std::string check_scales(const Problem& p) {
 
 std::string check_blocks(const Problem& p) {
   if (!is_whole(p)) return {};
-  std::string why;
-  if (!col(p) || square(p)) why = mx::check_whole_blocks("cols", p.cols, block_length(p), "rows");
-  if (why.empty() && (col(p) || square(p))) why = mx::check_whole_blocks("rows", p.rows, block_length(p), "columns");
-  return why;
+  const std::int64_t block = block_length(p);
+  if ((!col(p) || square(p)) && !mx::has_whole_blocks(p.cols, block))
+    return mx::cut_block_text("cols", p.cols, block, "rows");
+  if ((col(p) || square(p)) && !mx::has_whole_blocks(p.rows, block))
+    return mx::cut_block_text("rows", p.rows, block, "columns");
+  return {};
 }
 
 // ---- The reference
@@ -306,7 +308,7 @@ struct Mxfp8DequantizeFamily {
     const mx::Strided m = source_of(p);
     const mx::ScaleGrid grid = grid_of(p);
     const std::int64_t elements = config[kVector] / number_bytes(p);
-    mxfp8_dequantize::Params params{};
+    auto& params = launch.make_params<mxfp8_dequantize::Params>();
     params.noop = a.noop.data;
     params.source = a.source.data;
     params.scales = has_given_scale(p) ? a.given_scale.data : a.source_scales.data;
@@ -320,7 +322,6 @@ struct Mxfp8DequantizeFamily {
                                       static_cast<std::uint64_t>(std::max<std::int64_t>(1, m.line / elements)));
     params.by_rows = common::make_divisor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, m.rows)));
     common::launch_slots(params.slots, config[kUnroll], config[kThreads], model, launch);
-    launch.set_params(params);
     common::limit_grid(config[kBlocksPerSm], model, launch);
   }
 

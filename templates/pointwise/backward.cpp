@@ -151,7 +151,7 @@ void specialize(const Pointwise& p, const Config& config, Spec& spec) {
 void launch(const Pointwise& p, const PointwiseArgs& a, const DeviceModel& model, const Config& config,
             Launch& launch) {
   const bool empty = p.rows == 0 || p.width == 0;
-  BackwardParams params{};
+  auto& params = launch.make_params<BackwardParams>();
   params.x = a.x.data;
   params.y = a.y.data;
   params.bias = a.bias.data;
@@ -175,7 +175,6 @@ void launch(const Pointwise& p, const PointwiseArgs& a, const DeviceModel& model
                                       empty ? 1 : static_cast<std::uint64_t>(slots));
     common::launch_slots(params.slots, static_cast<int>(in_flight(p, config)), config[kThreads], model, launch);
   }
-  launch.set_params(params);
 }
 
 // An activation's derivative is within 2^-20, in fp32 within some units of 1; gradients and multipliers of tests are

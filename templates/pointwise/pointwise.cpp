@@ -284,7 +284,7 @@ struct PointwiseFamily {
     const std::int64_t width = one_row ? p.rows * p.width : p.width;
     const std::int64_t head = config[kForm] == kRagged ? elements - 1 : 0;
     const std::int64_t slots = flat ? width / elements : (width + head + elements - 1) / elements;
-    pointwise::Params params{};
+    auto& params = launch.make_params<pointwise::Params>();
     params.x = a.x.data;
     params.y = a.y.data;
     params.bias = a.bias.data;
@@ -314,7 +314,6 @@ struct PointwiseFamily {
       else
         params.tail_block = launch.grid[0]++;
     }
-    launch.set_params(params);
   }
 
   static void set_cycles(const Pointwise& p, const Config& config, pointwise::Params& params) {

@@ -16,7 +16,7 @@ constexpr std::int64_t kMostScaledDim = 1024;
 std::string check_dims(const Rope& p) {
   if (p.head_dim < 1 || p.head_dim > kMostDim) return "head_dim must be from 1 to 2^20";
   const std::int64_t room = p.head_dim - p.rotary_offset;
-  if (room >= 0 && rotary_dim(p) <= room && rotary_dim(p) % 2 == 0) return {};  // launches come here: without a string
+  if (room >= 0 && rotary_dim(p) <= room && rotary_dim(p) % 2 == 0) return {};
   const std::string head = "head_dim=" + std::to_string(p.head_dim), dim = std::to_string(rotary_dim(p)),
                     offset = "rotary_offset=" + std::to_string(p.rotary_offset);
   if (p.rotary_offset > p.head_dim) return offset + " is above " + head;
@@ -87,30 +87,31 @@ std::string check_strides(const Rope& p, int tensor) {
   if (is_in_place(p, tensor) && given.count != 0)
     return "place=in_place has no " + names[tensor] + ": give " + out + " instead of " + in;
   if (std::string text = check_list(p, in, tensor, given); !text.empty()) return text;
-  if (std::string text = check_list(p, out, tensor, given_out); !text.empty()) return text;
-  if (given_out.count != 0 && overlaps(p, output_extents(p, tensor), output_strides(p, tensor)))
-    return out + " makes elements of the output share memory";
+  return check_list(p, out, tensor, given_out);
+}
+
+std::string check_overlaps(const Rope& p) {
+  constexpr const char* kNames[] = {"q", "k", "v"};
+  for (const int tensor : {kTensorQ, kTensorK, kTensorV}) {
+    if (given_output_strides(p, tensor).count != 0 && overlaps(p, output_extents(p, tensor), output_strides(p, tensor)))
+      return std::string(kNames[tensor]) + "_out_strides makes elements of the output share memory";
+  }
   return {};
 }
 
 bool is_of_each_token(const Rope& p) { return p.position == RopePosition::ids || p.position == RopePosition::tokens; }
 
 std::string check_packed(const Rope& p) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 31;  // cu_seqlens has i32
-  if (!is_packed(p)) return {};
-  if (is_of_each_token(p))
+  if (is_packed(p) && is_of_each_token(p))
     return "position=ids and tokens need no cu_seqlens: with layout=bshd batch=1 every token has its own" +
            std::string(p.cache == RopeCache::pages ? "; with it give cache=slots, as a batch has one row of pages"
                                                    : "");
-  if (whole_seq(p) >= kMost || p.batch >= kMost) return "layout=thd takes fewer than 2^31 tokens and sequences";
   return {};
 }
 
 std::string check_ranks(const Rope& p) {
   if (!has_chunks(p)) return {};
   if (is_of_each_token(p)) return "cp_size is not for position=ids and tokens, where every token has its own";
-  if (!is_packed(p) && p.seq != kOpen && p.seq % 2 != 0)
-    return "seq=" + std::to_string(p.seq) + " is odd, and with cp_size a rank has two equal chunks of a sequence";
   return {};
 }
 
@@ -123,6 +124,16 @@ std::string check_table(const Rope& p) {
   if (is_given && has_table(p) && p.beyond != RopeBeyond::assume_valid && p.table_rows == 0)
     return "give table_rows, the positions that the table has: without it they are seq, and most of the positions that "
            "are given may be outside";
+  return {};
+}
+
+// Of tokens, whose number a launch may give.
+std::string check_seq(const Rope& p) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;  // cu_seqlens has i32
+  if (is_packed(p) && (whole_seq(p) >= kMost || p.batch >= kMost))
+    return "layout=thd takes fewer than 2^31 tokens and sequences";
+  if (has_chunks(p) && !is_packed(p) && p.seq != kOpen && p.seq % 2 != 0)
+    return "seq=" + std::to_string(p.seq) + " is odd, and with cp_size a rank has two equal chunks of a sequence";
   // Sequences of thd have lengths that the host does not know, and the kernel rotates nothing by what is not there.
   const bool counts =
       !is_packed(p) && (!is_of_each_token(p) || is_placed_by_position(p)) && p.beyond == RopeBeyond::assume_valid;
@@ -277,15 +288,20 @@ std::string check_launch(const Rope& p, const RopeArgs& a) {
   return text.empty() ? check_offset(p, a.offset) : text;
 }
 
+std::string check_extents(const Rope& p) {
+  if (std::string text = check_sizes(p); !text.empty()) return text;
+  if (std::string text = check_overlaps(p); !text.empty()) return text;
+  return check_seq(p);
+}
+
 std::string check(const Rope& p) {
   if (std::string text = check_dims(p); !text.empty()) return text;
-  if (std::string text = check_sizes(p); !text.empty()) return text;
   for (const int tensor : {kTensorQ, kTensorK, kTensorV}) {
     if (std::string text = check_strides(p, tensor); !text.empty()) return text;
   }
   for (const std::string& text :
-       {check_packed(p), check_ranks(p), check_table(p), check_tokens(p), check_sections(p), check_cache(p),
-        check_element(p), check_scales(p), check_angles(p), check_computed(p), check_scaling(p)}) {
+       {check_extents(p), check_packed(p), check_ranks(p), check_table(p), check_tokens(p), check_sections(p),
+        check_cache(p), check_element(p), check_scales(p), check_angles(p), check_computed(p), check_scaling(p)}) {
     if (!text.empty()) return text;
   }
   return {};

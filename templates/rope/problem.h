@@ -90,6 +90,7 @@ std::string frequencies_source(const Rope& p);
 bool generate(const Rope& p, int operand, std::uint64_t seed, void* data);
 // rope/check.cpp
 std::string check(const Rope& p);
+std::string check_extents(const Rope& p);
 // Of the numbers of a launch, whose extents are closed: which it refuses. rope/check.cpp
 std::string check_launch(const Rope& p, const RopeArgs& a);
 // rope/reference.cpp

@@ -310,6 +310,7 @@ struct RopeFamily {
   }
   static Table<SourceFile> sources() { return embedded::rope_sources(); }
   static std::string check(const Rope& p) { return rope::check(p); }
+  static std::string check_extents(const Rope& p) { return rope::check_extents(p); }
 
   static int variants(const Rope& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
     return rope_variants(p, target, model, out);

@@ -169,7 +169,7 @@ struct RowPadFamily {
   static void launch(const RowPad& p, const Args& a, const DeviceModel&, const Config& config, Launch& launch) {
     const std::int64_t at_once = std::int64_t{config[kThreads]} * config[kUnroll] * config[kVector];
     const std::int64_t pieces = std::max<std::int64_t>(1, (p.align * row_bytes(p) + at_once - 1) / at_once);
-    row_pad::Params params{};
+    auto& params = launch.make_params<row_pad::Params>();
     params.noop = a.noop.data;
     params.source = a.source.data;
     params.out = a.out.data;
@@ -184,7 +184,6 @@ struct RowPadFamily {
     params.offsets = a.offsets.data;
     params.status = static_cast<std::int32_t*>(a.status.data);
     params.groups = static_cast<std::uint32_t>(p.groups);
-    launch.set_params(params);
     launch.block[0] = static_cast<std::uint32_t>(config[kThreads]);
     launch.grid[0] = static_cast<std::uint32_t>(
         std::min<std::int64_t>(padded_rows(p) / p.align * pieces, std::numeric_limits<std::uint32_t>::max()));

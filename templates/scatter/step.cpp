@@ -270,7 +270,7 @@ void specialize_scatter(const Scatter& p, const Config& c, Spec& spec) {
 
 void launch_scatter(const Scatter& p, const ScatterArgs& a, const DeviceModel& model, const Config& c, Launch& launch) {
   const rows::Shape shape = shape_of(p);
-  Params params{};
+  auto& params = launch.make_params<Params>();
   params.source = a.source.data;
   params.source_end = rows::end_of_source(shape, a.source.data, all_rows(p));
   params.index = a.index.data;
@@ -296,7 +296,6 @@ void launch_scatter(const Scatter& p, const ScatterArgs& a, const DeviceModel& m
     params.slots = common::make_slots(static_cast<std::uint64_t>(all_rows(p)), static_cast<std::uint64_t>(columns));
     common::launch_slots(params.slots, c[kUnroll], c[kThreads], model, launch);
   }
-  launch.set_params(params);
   launch.empty = launch.empty || (p.width == 0 && !has_dots(p));
 }
 

@@ -95,11 +95,19 @@ std::int32_t threads(const Glu& p, const Config& config) {
   return threads;
 }
 
+// Open rows may end within a block of scales, which takes bounds checks, narrower accesses and reads through registers;
+// those that do not have an image of their own.
 int matrix_variants(const Glu& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
-  out[0] = {"tile", matrix_default(p, target, model)};
-  if (matrix_alignment(p, out[0].config) == 1) return 1;
-  out[1] = {"element", matrix_of_elements(p, out[0].config)};
-  return 2;
+  int count = 0;
+  if (has_open_rows(p)) {
+    const Config whole = matrix_default(p, target, model, true);
+    if (whole[kWholeBlocks] == 1 && blocks_are_whole(p, target, whole))
+      out[count++] = {"whole", whole, &is_so<Glu, rows_are_whole>};
+  }
+  const Config any = matrix_default(p, target, model, false);
+  out[count++] = {"tile", any};
+  if (matrix_alignment(p, any) != 1) out[count++] = {"element", matrix_of_elements(p, any)};
+  return count;
 }
 
 }  // namespace

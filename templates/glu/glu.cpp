@@ -46,6 +46,7 @@ bool has_vectors(const Glu&, const Config& c) { return c[kForm] != kElementForm;
 bool has_unroll(const Glu&, const Config& c) { return c[kForm] != kMatrixForm; }
 bool has_threads(const Glu& p, const Config& c) { return !has_sums(p) && c[kForm] != kMatrixForm; }
 bool is_matrix(const Glu&, const Config& c) { return c[kForm] == kMatrixForm; }
+bool may_cut_blocks(const Glu& p, const Config& c) { return is_matrix(p, c) && has_open_rows(p); }
 bool takes_alpha(const Glu& p) { return common::takes_alpha(static_cast<int>(p.activation)); }
 bool is_clamped(const Glu& p) { return p.gating == GluGating::clamped; }
 bool has_tanh(const Glu& p) { return p.gating == GluGating::tanh; }
@@ -161,6 +162,8 @@ struct GluFamily {
       {"cluster", kClusters, true, "form 2: neighbours that write their rows' scales together", applies<is_matrix>, 1},
       {"async_copies", kSwitch, true,
        "form 2: 1: inputs go through shared memory, all of a tile at once; 0: through registers", applies<is_matrix>},
+      {"whole_blocks", kSwitch, true,
+       "form 2, open rows: 1: for launches whose rows are whole blocks of scales; 0: for any", applies<may_cut_blocks>},
   };
   static constexpr Constraint kConstraints[] = {
       {"form 0 needs a width, strides and blocks that a vector divides", holds<form_fits>},
@@ -177,6 +180,7 @@ struct GluFamily {
       {"form 2: asynchronous copies move vectors of 4 to 16 bytes, of interleaved gradients 8 or 16, all columns of a "
        "thread; not layout=interleaved forward, nor layout=blocks backward",
        holds<copies_fit>},
+      {"form 2: rows of whole blocks need a width of whole blocks, except with direction=col", holds<blocks_are_whole>},
       {"form 2: resident blocks must fit a multiprocessor's threads", holds<resident_blocks_fit>},
       {"scaling=row has one vector in flight", holds<row_has_one_slot>},
       {"elements in flight must be at most 32, backward 16, to fit the registers", holds<registers_suffice>},

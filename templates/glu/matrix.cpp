@@ -90,6 +90,17 @@ Mxfp8 as_mxfp8(const Glu& p) {
   return m;
 }
 
+// Of an image. One for whole blocks is that of a problem with as many rows as it may have: images know no extents.
+static Mxfp8 as_mxfp8(const Glu& p, const Config& c) {
+  constexpr std::int64_t kManyWholeRows = std::int64_t{1} << 20;
+  Mxfp8 m = as_mxfp8(p);
+  if (c[kWholeBlocks] == 1) m.rows = kManyWholeRows;
+  return m;
+}
+
+bool has_open_rows(const Glu& p) { return p.rows == kOpen; }
+bool rows_are_whole(const Glu& p) { return all_rows(p) % (p.scaling == GluScaling::block128 ? 128 : 32) == 0; }
+
 std::string check_matrix_extents(const Glu& p) { return why_of_mxfp8(mxfp8::check_extents(as_mxfp8(p))); }
 
 std::string check_matrix(const Glu& p) {
@@ -112,10 +123,11 @@ std::int64_t vector_elements(const Glu& p, const Config& c) {
   return makes_pairs(p) ? std::max<std::int64_t>(1, numbers / 2) : numbers;
 }
 
-Config matrix_default(const Glu& p, const Target& target, const DeviceModel& model) {
+Config matrix_default(const Glu& p, const Target& target, const DeviceModel& model, bool whole) {
   const bool may_copy = layout_may_be_copied(p) && numbers_divide(p, 16 / bytes(p.dtype));
-  const Config mxfp8 = mxfp8::quantize_default(as_mxfp8(p), target, model, may_copy);
   Config config;
+  config[kWholeBlocks] = whole ? 1 : 0;
+  const Config mxfp8 = mxfp8::quantize_default(as_mxfp8(p, config), target, model, may_copy);
   config[kForm] = kMatrixForm;
   config[kVector] = mxfp8[mxfp8::kVector];
   config[kUnroll] = 1;
@@ -135,7 +147,7 @@ Config matrix_of_elements(const Glu& p, Config config) {
   config[kRows] = 32;
   config[kResident] = 0;
   config[kCluster] = 1;
-  config[kAsyncCopies] = 0;
+  config[kAsyncCopies] = config[kWholeBlocks] = 0;
   return config;
 }
 
@@ -146,37 +158,40 @@ bool form_has_direction(const Glu& p, const Target&, const Config& c) {
 }
 bool tile_vector_divides(const Glu& p, const Target&, const Config& c) {
   if (!has_columns(p)) return true;
-  return c[kVector] >= bytes(p.dtype) && mxfp8::natural_vector(as_mxfp8(p), 32) % c[kVector] == 0 &&
+  return c[kVector] >= bytes(p.dtype) && mxfp8::natural_vector(as_mxfp8(p, c), 32) % c[kVector] == 0 &&
          numbers_divide(p, c[kVector] / bytes(p.dtype));
 }
 bool tile_fits(const Glu& p, const Target& target, const Config& c) {
   if (!has_columns(p)) return true;
-  const Mxfp8 m = as_mxfp8(p);
+  const Mxfp8 m = as_mxfp8(p, c);
   const Config config = as_mxfp8(c);
   return mxfp8::tile_fits_registers(m, target, config) && mxfp8::parts_hold_blocks(m, target, config) &&
          mxfp8::vector_fits_columns(m, target, config) && mxfp8::tile_fits_shared(m, target, config);
 }
 bool cluster_fits(const Glu& p, const Target& target, const Config& c) {
   if (!has_columns(p)) return true;
-  return mxfp8::cluster_has_scales(as_mxfp8(p), target, as_mxfp8(c)) && c[kPanel] % c[kCluster] == 0;
+  return mxfp8::cluster_has_scales(as_mxfp8(p, c), target, as_mxfp8(c)) && c[kPanel] % c[kCluster] == 0;
 }
 bool copies_fit(const Glu& p, const Target& target, const Config& c) {
   if (!has_columns(p) || c[kAsyncCopies] == 0) return true;
   return layout_may_be_copied(p) && c[kVector] >= (makes_pairs(p) ? 8 : 4) &&
-         mxfp8::copies_move_vectors(as_mxfp8(p), target, as_mxfp8(c));
+         mxfp8::copies_move_vectors(as_mxfp8(p, c), target, as_mxfp8(c));
+}
+bool blocks_are_whole(const Glu& p, const Target&, const Config& c) {
+  return c[kWholeBlocks] == 0 || !mxfp8::has_cut_bands(as_mxfp8(p, c));
 }
 bool resident_blocks_fit(const Glu& p, const Target& target, const Config& c) {
   return !has_columns(p) || c[kResident] * mxfp8::kTileThreads <= common::resident_threads(target);
 }
 
-std::uint32_t matrix_alignment(const Glu& p, const Config& c) { return mxfp8::alignment(as_mxfp8(p), as_mxfp8(c)); }
+std::uint32_t matrix_alignment(const Glu& p, const Config& c) { return mxfp8::alignment(as_mxfp8(p, c), as_mxfp8(c)); }
 
 void specialize_matrix(const Glu& p, const Config& c, Spec& spec) {
   spec.header("mxfp8/params.h");
   spec.integer("params_bytes", sizeof(WithGlu<mxfp8::TileParams>));
   spec.integer("vector", c[kVector]);
   spec.part("glu/numbers.cuh");
-  mxfp8::specialize(as_mxfp8(p), as_mxfp8(c), spec);
+  mxfp8::specialize(as_mxfp8(p, c), as_mxfp8(c), spec);
   spec.part("glu/matrix.cuh");
 }
 

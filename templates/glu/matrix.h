@@ -13,11 +13,16 @@ namespace quern::glu {
 
 Mxfp8 as_mxfp8(const Glu& p);
 
+// Whether a launch says how many rows there are, and whether they are then whole blocks of scales.
+bool has_open_rows(const Glu& p);
+bool rows_are_whole(const Glu& p);
+
 // The rules of direction=col and both, and those of them that an extent can break.
 std::string check_matrix(const Glu& p);
 std::string check_matrix_extents(const Glu& p);
 
-Config matrix_default(const Glu& p, const Target& target, const DeviceModel& model);
+// `whole`: for launches whose rows are whole blocks.
+Config matrix_default(const Glu& p, const Target& target, const DeviceModel& model, bool whole);
 // The same for every address.
 Config matrix_of_elements(const Glu& p, Config config);
 
@@ -27,6 +32,7 @@ bool tile_vector_divides(const Glu& p, const Target& target, const Config& c);
 bool tile_fits(const Glu& p, const Target& target, const Config& c);
 bool cluster_fits(const Glu& p, const Target& target, const Config& c);
 bool copies_fit(const Glu& p, const Target& target, const Config& c);
+bool blocks_are_whole(const Glu& p, const Target&, const Config& c);
 bool resident_blocks_fit(const Glu& p, const Target& target, const Config& c);
 
 std::uint32_t matrix_alignment(const Glu& p, const Config& c);

@@ -18,7 +18,8 @@ enum Parameters {
   kResident,
   kPanel,
   kCluster,
-  kAsyncCopies
+  kAsyncCopies,
+  kWholeBlocks
 };
 enum Forms { kVectorForm, kElementForm, kMatrixForm };
 

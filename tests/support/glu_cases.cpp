@@ -263,9 +263,13 @@ void column_glus(std::vector<Case>& cases) {
       cases.push_back(with("vector=16,rows=16,async_copies=1", glu(160, 128, cat(rest, "mx scale_layout=blocked"))));
     }
   }
-  for (const char* config : {"vector=8", "vector=2,rows=32", "vector=8,rows=32", "cluster=2,panel=4", "resident=3"}) {
-    cases.push_back(with(config, glu(300, 256, "direction=both scaling=mx")));
-    cases.push_back(with(config, glu(300, 256, "direction=both scaling=mx pass=backward layout=interleaved")));
+  // Of open rows, whole blocks and cut ones have images of their own, and a config is of the first one.
+  for (const char* config :
+       {"vector=8", "vector=2,rows=32,async_copies=0", "vector=8,rows=32", "cluster=2,panel=4", "resident=3"}) {
+    for (const int rows : {300, 320}) {
+      cases.push_back(with(config, glu(rows, 256, "direction=both scaling=mx pass=backward layout=interleaved")));
+      cases.push_back(with(config, glu(620 - rows, 256, "direction=both scaling=mx")));
+    }
   }
 }
 

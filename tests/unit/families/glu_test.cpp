@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "glu/operands.h"
 #include "glu/space.h"
+#include "plan/unit.h"
 #include "unit/families/support.h"
 
 namespace quern {
@@ -230,6 +232,35 @@ TEST(GluOperands, TheWorkspaceHasAWordForEachSumOnItsWay) {
   EXPECT_EQ(words("rows=129 width=256 scale=f32"), 0);
   EXPECT_EQ(words("rows=129 width=257 scale=f32"), 2 * 129 + 2 * 8);
   EXPECT_EQ(words("rows=129 width=257"), 0);
+}
+
+TEST(GluVariants, OpenRowsOfWholeBlocksHaveTheImageOfClosedOnes) {
+  const auto first_spec = [](const std::string& fields) {
+    const AnyProblem p = test::problem("glu scaling=" + fields);
+    Spec spec;
+    test::step_of(p).specialize(p.data(), {90, "a"}, test::variants_of(p).front().config, spec);
+    return spec_header(spec);
+  };
+  for (const char* rest : {"mx direction=both width=4096 ", "mx direction=col width=100 ",
+                           "tensor direction=both width=4096 pass=backward ", "block128 direction=both width=256 ",
+                           "mx direction=both width=4096 scale_layout=blocked pass=backward layout=swapped "})
+    EXPECT_EQ(first_spec(cat(rest, "rows=open")), first_spec(cat(rest, "rows=1048576"))) << rest;
+  EXPECT_EQ(summary("glu width=4096 scaling=mx direction=both"), "whole:16:16 tile:8:8 element:2:1");
+  EXPECT_EQ(summary("glu width=100 scaling=mx direction=both"), "tile:8:8 element:2:1") << "no whole blocks";
+}
+
+TEST(GluVariants, ALaunchWithRowsOfWholeBlocksTakesTheirImage) {
+  const auto fits = [](const char* fields, const char* rows) {
+    const std::string text = std::string("glu width=256 direction=both ") + fields + " rows=";
+    return test::variants_of(test::problem(text + "open")).at(0).fits(test::problem(text + rows).data());
+  };
+  EXPECT_TRUE(fits("scaling=mx", "64") && fits("scaling=mx", "0"));
+  EXPECT_FALSE(fits("scaling=mx", "65"));
+  EXPECT_FALSE(fits("scaling=mx groups=3", "31"));
+  EXPECT_TRUE(fits("scaling=mx groups=4", "8")) << "of all groups";
+  EXPECT_TRUE(fits("scaling=tensor", "32"));
+  EXPECT_FALSE(fits("scaling=block128", "64"));
+  EXPECT_TRUE(fits("scaling=block128", "128"));
 }
 
 TEST(GluVariants, ReadWithAHintWhereThereIsLittle) {

@@ -217,6 +217,8 @@ struct GatherFamily {
 
   static std::string check(const Gather& p) {
     if (row_bytes(p) > kMaxRowBytes) return "width is too large: a row may have 32 bytes less than 16 GiB";
+    if (std::string why = rows::check_sizes(p.outer, p.rows, source_stride(p), p.count, out_stride(p)); !why.empty())
+      return why;
     if (p.out_stride != 0 && p.out_stride < p.width) return "out_stride is below width, so rows of out would overlap";
     if (p.scale != DType::none && !info(p.dtype).is_float)
       return "scale needs a floating dtype: f64, f32, f16, bf16, e4m3 or e5m2";

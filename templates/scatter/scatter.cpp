@@ -170,6 +170,8 @@ struct ScatterFamily : scatter::Step {
 
   static std::string check(const Scatter& p) {
     if (row_bytes(p) > rows::kMaxRowBytes) return "width is too large: a row may have 32 bytes less than 16 GiB";
+    if (std::string why = rows::check_sizes(p.outer, p.count, source_stride(p), p.rows, out_stride(p)); !why.empty())
+      return why;
     if (p.out_stride != 0 && p.out_stride < p.width) return "out_stride is below width, so rows of out would overlap";
     for (const auto rule : {check_pass, check_index, check_sums}) {
       if (std::string refusal = rule(p); !refusal.empty()) return refusal;

@@ -27,6 +27,19 @@ TEST(ScatterProblem, TakesRowsOfAnyTypeAndWidth) {
   EXPECT_EQ(scatter_refusal("rows=0 count=9 mode=skip"), "");
 }
 
+// Found by sanitizers: the product of outer and count overflowed in the rule for a scale's gradient.
+TEST(ScatterRefuses, ExtentsWhoseProductOverflows) {
+  const std::string large = "outer, rows, count and width are too large";
+  for (const char* pass : {"", " op=add pass=backward scale=f32 scale_of=columns"}) {
+    const std::string rest = std::string(" width=1") + pass;
+    EXPECT_TRUE(has(scatter_refusal("outer=1099511627776 count=70368744177664 rows=70368744177664" + rest), large));
+    EXPECT_TRUE(has(scatter_refusal("outer=1099511627776 count=1 rows=70368744177664" + rest), large));
+  }
+  EXPECT_TRUE(has(test::refusal("gather outer=4 count=70368744177664 rows=100 width=100000"), large));
+  EXPECT_TRUE(has(test::refusal("gather rows=100 count=1 width=1 source_stride=1099511627776"), large));
+  EXPECT_EQ(test::refusal("gather rows=64 count=1 width=1 source_stride=1099511627776"), "");
+}
+
 TEST(ScatterProblem, RefusesIndicesThatCannotBeDifferent) {
   EXPECT_TRUE(has(scatter_refusal("rows=4 count=5"), "use order=given"));
   EXPECT_TRUE(has(scatter_refusal("rows=0 count=5"), "count must be 0"));

@@ -183,6 +183,7 @@ struct Launch {
   P& make_params() {
     static_assert(sizeof(P) <= kMaxParamsBytes, "a kernel takes at most kMaxParamsBytes bytes of parameters");
     static_assert(std::is_trivially_copyable<P>::value, "parameters are copied as bytes");
+    static_assert(alignof(P) <= 16, "params is aligned to 16 bytes");
     return *new (params) P{};
   }
   // Copies it.

@@ -19,8 +19,8 @@ template <class... Parts>
 }
 
 void check_functions(const Family& family) {
-  const bool whole = family.check != nullptr && family.reference != nullptr && family.tolerance != nullptr &&
-                     family.bytes != nullptr && family.generate != nullptr;
+  const bool whole = family.check != nullptr && family.check_extents != nullptr && family.reference != nullptr &&
+                     family.tolerance != nullptr && family.bytes != nullptr && family.generate != nullptr;
   if (!whole) refuse(family, " lacks one of its functions; fill it with make_family");
   if (family.sources.count == 0) refuse(family, " has no sources; the first is its template");
   if (family.default_problem == nullptr || family.default_args == nullptr)

@@ -327,7 +327,8 @@ struct GatherFamily {
     const bool repeats = p.count != kOpen && p.rows != kOpen && p.count > p.rows + p.rows / 4;
     const bool few = few_slots(p, model, config[kVector], 3072);
     const bool long_rows = config[kForm] == kWhole && widest >= 8 && row_bytes(p) >= (few ? 128 : 256);
-    const bool often = long_rows && are_read_often(p) && !few_slots(p, model, row_bytes(p), 4);
+    const bool often = config[kForm] == kWhole && widest >= 8 && row_bytes(p) >= 128 && are_read_often(p) &&
+                       !few_slots(p, model, row_bytes(p), 4);
     const bool narrow = are_narrow_and_long(config, row_bytes(p) / config[kVector]);
     const bool once = narrow || (long_rows && (!repeats || (few && !often)));
     if (narrow) config[kThreads] = 256;

@@ -12,7 +12,7 @@
 namespace quern::mxfp8 {
 
 inline std::int64_t source_bytes(const Mxfp8& p) { return bytes(p.dtype); }
-// At least one; `each` is a power of two, as all values of parameters are.
+// At least one; `each` is a power of two.
 inline std::int64_t pieces(std::int64_t n, std::int64_t each) {
   return std::max<std::int64_t>(1, mx::divide_up_by_power(n, each));
 }

@@ -111,6 +111,8 @@ TEST(GatherVariants, FewRowsOfVectorsHaveLanes) {
   EXPECT_EQ(first_gather_config("gather rows=9 count=9000 width=56"), "0:16:1:0") << "7 accesses";
   EXPECT_EQ(first_gather_config("gather rows=5000 count=10177 width=216"), "0:16:4:8");
   EXPECT_EQ(first_gather_config("gather rows=63 count=10177 width=216"), "0:16:2:0") << "from L2";
+  for (const char* count : {"30000", "50000", "100000"})
+    EXPECT_EQ(first_gather_config(cat("gather rows=63 width=96 count=", count)), "0:16:2:0") << "few and many alike";
 }
 
 TEST(GatherVariants, RowsThatAreReadAgainStayInL2UnlessTheyAreFew) {

@@ -117,6 +117,9 @@ void check_arguments(const Family& family) {
     const Field* const field = find_field(family, extent.field);
     if (field == nullptr || field->kind != FieldKind::extent)
       refuse(family, " lets a launch give \"", extent.field, "\", which is not one of its extents");
+    const auto is_same = [&](const LaunchExtent& other) { return find_field(family, other.field) == field; };
+    if (std::count_if(family.launch_extents.begin(), family.launch_extents.end(), is_same) > 1)
+      refuse(family, " lets a launch give \"", extent.field, "\" twice");
   }
 }
 

@@ -106,8 +106,7 @@ const T& member(const void* args, std::uint16_t offset) {
   refuse(state, problem, cat(field.name, "=", given, " contradicts the problem, which says ", own));
 }
 
-// The value that the arguments give for an extent that the problem leaves open, else kOpen. An extent given twice must
-// have the same value.
+// The value that the arguments give for an extent that the problem leaves open, else kOpen.
 std::int64_t given_extent(const PlanState& state, const PlanState::Extent& extent, const void* args,
                           const void* problem) {
   const Field& field = *extent.field;

@@ -5,6 +5,7 @@
 #include "common/activation_reference.h"
 #include "glu/matrix.h"
 #include "glu/quantized.h"
+#include "rows/shape.h"
 
 namespace quern::glu {
 namespace {
@@ -27,18 +28,10 @@ std::string check_pass(const Glu& p) {
   return {};
 }
 
-// So that no offset overflows. Extents of 0 and open ones count as 1.
-bool is_too_large(const Glu& p) {
-  std::int64_t all = std::max({x_stride(p), out_stride(p), gradient_stride(p), x_gradient_stride(p), std::int64_t{1}});
-  for (const std::int64_t extent : {p.groups, p.rows}) {
-    if (__builtin_mul_overflow(all, std::max<std::int64_t>(1, extent), &all) || all > kMaxExtent) return true;
-  }
-  return false;
-}
-
 std::string check_size(const Glu& p) {
-  return is_too_large(p) ? "groups, rows and width are too large: an operand may have 2^46 elements, with its gaps"
-                         : "";
+  const std::int64_t stride = std::max({x_stride(p), out_stride(p), gradient_stride(p), x_gradient_stride(p)});
+  if (!rows::is_too_large({p.groups, p.rows}, stride)) return {};
+  return "groups, rows and width are too large: an operand may have 2^46 elements, with its gaps";
 }
 
 std::string check_strides(const Glu& p) {

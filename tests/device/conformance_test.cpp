@@ -1,7 +1,7 @@
 // Every case of every family against its reference, on the device at hand. On the host driver a part of each table that
 // has all its pairs of settings, under sanitizers as many as fit; QUERN_TEST_FULL=1 takes whole tables there too.
 // QUERN_TEST_COVER=1 takes that part on a GPU; QUERN_TEST_ONLY=TEXT takes all cases whose problem has the text in it.
-// QUERN_TEST_PART=I/N then takes only every Nth case, from the Ith on (0 to N - 1), for N processes side by side.
+// QUERN_TEST_SHARD=INDEX/COUNT then takes one of COUNT shards of the cases, for as many processes side by side.
 // Without QUERN_TEST_FULL=1 no device runs the cases that are `full`.
 #include <gtest/gtest.h>
 
@@ -40,19 +40,19 @@ std::vector<Case> cases_with(const std::vector<Case>& table, const std::string& 
   return cases;
 }
 
-// The cases of this process, where several share them.
-std::vector<Case> part_of(const std::vector<Case>& cases) {
-  const char* text = std::getenv("QUERN_TEST_PART");  // NOLINT(concurrency-mt-unsafe)
+// The cases of this process's shard.
+std::vector<Case> shard_of(const std::vector<Case>& cases) {
+  const char* text = std::getenv("QUERN_TEST_SHARD");  // NOLINT(concurrency-mt-unsafe)
   if (text == nullptr) return cases;
-  std::size_t first = 0;
-  std::size_t parts = 0;
-  if (std::sscanf(text, "%zu/%zu", &first, &parts) != 2 || first >= parts) {  // NOLINT(cert-err34-c)
-    ADD_FAILURE() << "QUERN_TEST_PART is " << text << ", which is no part such as 0/4";
+  std::size_t index = 0;
+  std::size_t count = 0;
+  if (std::sscanf(text, "%zu/%zu", &index, &count) != 2 || index >= count) {  // NOLINT(cert-err34-c)
+    ADD_FAILURE() << "QUERN_TEST_SHARD=" << text << " is not INDEX/COUNT with INDEX below COUNT, such as 0/4";
     return {};
   }
-  std::vector<Case> part;
-  for (std::size_t i = first; i < cases.size(); i += parts) part.push_back(cases[i]);
-  return part;
+  std::vector<Case> shard;
+  for (std::size_t i = index; i < cases.size(); i += count) shard.push_back(cases[i]);
+  return shard;
 }
 
 // Without the cases that are `full`, unless all are asked for.
@@ -92,7 +92,7 @@ std::vector<Case> whole_here(const std::vector<Case>& whole) {
   return on_host() ? all_scaled_down(cases) : cases;
 }
 
-std::vector<Case> cases_here(const std::vector<Case>& whole) { return part_of(whole_here(whole)); }
+std::vector<Case> cases_here(const std::vector<Case>& whole) { return shard_of(whole_here(whole)); }
 
 class Conformance : public DeviceTest {
  protected:

@@ -110,8 +110,12 @@ TEST_F(Families, ADescriptorThatIsNotWholeIsRefusedByName) {
   refused([](Family& f) { f.fields = kTwice; }, "has the field count twice");
   static const Field kOverlap[] = {extent_field("rows", 0, true, ""), extent_field("count", 4, true, "")};
   static const LaunchExtent kNoExtent[] = {{"mode", offsetof(GatherArgs, rows), nullptr}};
+  static const LaunchExtent kExtentTwice[] = {{"rows", offsetof(GatherArgs, rows), nullptr},
+                                              {"rows", offsetof(GatherArgs, count), nullptr}};
   refused([](Family& f) { f.fields = kOverlap; }, "the field count overlaps the one before it");
   refused([](Family& f) { f.launch_extents = kNoExtent; }, "\"mode\", which is not one of its extents");
+  refused([](Family& f) { f.launch_extents = kExtentTwice; }, "lets a launch give \"rows\" twice");
+  refused([](Family& f) { f.check_extents = nullptr; }, "lacks one of its functions");
   refused([](Family& f) { f.args_bytes = 8; }, "lies beyond the arguments' 8 bytes");
   refused([](Family& f) { f.launch_extents = kExtent; }, "the launch's rows lies beyond");
   refused([](Family& f) { f.scalars = kScalar; }, "the number alpha lies beyond");

@@ -123,8 +123,9 @@ expect 2 'width=abc' run gather width=abc
 expect 2 'given twice' run gather width=8 width=9
 expect 2 'FIELD=VALUE' run gather width
 expect 2 'quern run takes FAMILY [FIELD=VALUE...], as in `quern run gather' run
-expect 2 'memory' run gather width=4096 rows=70368744177664 count=1
-expect 2 'memory' run gather width=8 rows=1 count=70368744177664
+expect 2 'too large' run gather width=4096 rows=70368744177664 count=1
+expect 2 'memory' run gather width=4096 rows=17179869184 count=1
+expect 2 'memory' run gather width=8 rows=1 count=8796093022208
 expect 2 'out_stride' run gather width=64 out_stride=8
 expect 2 'no run-time number' run gather --set multiplier=2
 expect 2 'is not a number' run pointwise multiplier=two

@@ -33,6 +33,7 @@ enum class Variable {
   cxx,
   libcuda,
   hostdriver,
+  device,
   log,
   dump,
   manifest,

@@ -5,6 +5,10 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/quern)
 
 install(TARGETS quern quern_tuner EXPORT quern-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET quern_c)
+  install(TARGETS quern_c EXPORT quern-targets)
+  install(FILES ${QUERN_C_FAMILIES} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/quern)
+endif()
 if(TARGET quern_hostdriver)
   install(TARGETS quern_hostdriver LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()

@@ -1,5 +1,7 @@
 #include "driver/find_host_driver.h"
 
+#include <dlfcn.h>
+
 #include <filesystem>
 
 #include "base/text.h"
@@ -11,6 +13,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* kName = "libquern_hostdriver.so";
 
+// The folder of libquern, or of the program that it is linked into.
+fs::path own_folder() {
+  Dl_info info{};
+  return dladdr(kName, &info) != 0 && info.dli_fname != nullptr ? fs::path(info.dli_fname).parent_path() : fs::path();
+}
+
 }  // namespace
 
 std::vector<std::string> host_driver_places(const Environment& environment) {
@@ -18,7 +26,7 @@ std::vector<std::string> host_driver_places(const Environment& environment) {
   std::error_code error;
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
   std::vector<std::string> places;
-  for (const fs::path& place : {folder, folder.parent_path() / QUERN_LIBDIR})
+  for (const fs::path& place : {own_folder(), folder, folder.parent_path() / QUERN_LIBDIR})
     places.push_back((place / kName).string());
   places.emplace_back(kName);
   return places;

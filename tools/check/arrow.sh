@@ -5,7 +5,7 @@ cd "$(dirname "$0")/../.."
 
 families=$(find templates -mindepth 1 -maxdepth 1 -type d -not -name common -not -name mx -not -name moe -not -name rows -printf '%f ')
 
-find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \) -print0 | sort -z |
+find base include runtime cache templates tools/quern tools/c_header \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \) -print0 | sort -z |
   xargs -0 awk -v families="$families" '
   BEGIN {
     # Layer: the layers that it may include, including its own.
@@ -19,6 +19,9 @@ find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name 
     allowed["plan"] = "plan cache compiler driver base public families embedded host_common"
     allowed["records"] = "records plan base public"
     allowed["api"] = "api records plan cache compiler driver base public families embedded"
+    allowed["tensors"] = "tensors plan base public"
+    allowed["c"] = "c tensors api plan driver base public"
+    allowed["c_header"] = "public"
     # internal_family: compare, which is not visible to applications.
     allowed["testbench"] = "testbench internal_family api plan cache compiler driver base public families host_common common"
     # The folders of the tuner; each may include those before it.
@@ -55,7 +58,7 @@ find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name 
 
     count = split(families, list, " ")
     for (i = 1; i <= count; ++i) is_family[list[i]] = 1
-    split("base driver compiler plan records api testbench cache common commands io report", list, " ")
+    split("base driver compiler plan records api tensors c testbench cache common commands io report", list, " ")
     for (i in list) is_layer[list[i]] = 1
   }
 
@@ -66,6 +69,7 @@ find base include runtime cache templates tools/quern \( -name '*.cpp' -o -name 
     if (part[1] == "cache") layer = "cache"
     else if (part[1] == "base") layer = "base"
     else if (part[1] == "include") layer = "public"
+    else if (part[1] == "tools" && part[2] == "c_header") layer = "c_header"
     else if (part[1] == "tools") layer = part[4] == "" ? "main" : part[3]
     else if (FILENAME ~ /^templates\/(moe|rows)\/.*\.cuh$/) layer = "shared_device"
     else if (part[1] == "templates" && part[2] ~ /^(common|mx|moe|rows)$/) layer = FILENAME ~ /(\.cuh|_(table|choices)\.h)$/ ? "common" : "host_common"

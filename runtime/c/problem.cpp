@@ -1,0 +1,78 @@
+#include <algorithm>
+#include <cstring>
+
+#include "base/text.h"
+#include "c/error.h"
+#include "c/runtime.h"
+#include "plan/problem.h"
+
+using quern::Code;
+using quern::Error;
+using quern::Stage;
+using quern::c::guarded;
+using quern::c::require;
+
+namespace quern::c {
+
+AnyProblem read_problem(const Runtime& runtime, const quern_problem& problem) {
+  if (problem.text != nullptr) return runtime.parse(problem.text);
+  require(problem.family, "both the text and the family of the problem");
+  require(problem.values, "the struct of the problem");
+  const Family& family = runtime.family(problem.family);
+  if (problem.bytes == family.problem_bytes) return AnyProblem(family, problem.values);
+  throw Error(Code::bad_input, Stage::problem,
+              cat("a struct of ", problem.bytes, " bytes was given for ", family.name, ", which has ",
+                  family.problem_bytes, ": this program was compiled with another version's quern/c_families.h"));
+}
+
+}  // namespace quern::c
+
+extern "C" {
+
+quern_code quern_problem_text(quern_runtime* runtime, quern_problem problem, char* text, size_t bytes, size_t* length,
+                              quern_error** error) {
+  return guarded(Stage::problem, error, [&] {
+    require(runtime, "runtime");
+    const quern::AnyProblem read = quern::c::read_problem(runtime->runtime, problem);
+    quern::check_problem(read.family(), read.data());
+    const std::string written = read.text();
+    if (length != nullptr) *length = written.size();
+    if (text == nullptr || bytes == 0) return;
+    const size_t count = std::min(bytes - 1, written.size());
+    std::memcpy(text, written.data(), count);
+    text[count] = 0;
+  });
+}
+
+quern_code quern_problem_values(quern_runtime* runtime, quern_problem problem, void* values, size_t bytes,
+                                quern_error** error) {
+  return guarded(Stage::problem, error, [&] {
+    require(runtime, "runtime");
+    require(values, "values");
+    const quern::AnyProblem read = quern::c::read_problem(runtime->runtime, problem);
+    quern::c::read_problem(runtime->runtime, {nullptr, read.family().name, values, bytes});  // checks `bytes`
+    std::memcpy(values, read.data(), bytes);
+  });
+}
+
+quern_code quern_prewarm(quern_runtime* runtime, quern_problem problem, const char* arch, const char* device_model,
+                         const char* config, size_t* images, quern_error** error) {
+  return guarded(Stage::compile, error, [&] {
+    require(runtime, "runtime");
+    require(arch, "arch");
+    const quern::AnyProblem read = quern::c::read_problem(runtime->runtime, problem);
+    const quern::Prewarmed made = runtime->runtime.prewarm(
+        read.family(), read.data(), arch, device_model == nullptr ? "" : device_model, config == nullptr ? "" : config);
+    if (images != nullptr) *images = made.images.size();
+  });
+}
+
+quern_code quern_forget(quern_runtime* runtime, quern_problem problem, quern_error** error) {
+  return guarded(Stage::problem, error, [&] {
+    require(runtime, "runtime");
+    const quern::AnyProblem read = quern::c::read_problem(runtime->runtime, problem);
+    runtime->runtime.forget_any(read.family(), read.data());
+  });
+}
+
+}  // extern "C"

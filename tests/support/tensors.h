@@ -1,0 +1,63 @@
+// Tensors of a problem's operands, for tests.
+#ifndef QUERN_TESTS_SUPPORT_TENSORS_H_
+#define QUERN_TESTS_SUPPORT_TENSORS_H_
+
+#include <algorithm>
+#include <deque>
+#include <vector>
+
+#include "plan/problem.h"
+#include "quern/c.h"
+#include "quern/runtime.h"
+#include "tensors/arguments.h"
+#include "tensors/element.h"
+
+namespace quern::test {
+
+// A tensor with its own shape and strides.
+struct OwnTensor {
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> strides;
+  quern_tensor tensor{};
+
+  OwnTensor(const Layout& layout, void* data, int device_type = 1)
+      : shape(layout.extents, layout.extents + layout.rank), strides(layout.strides, layout.strides + layout.rank) {
+    tensor.data = data;
+    tensor.device_type = device_type;
+    set_element(tensor, layout.dtype);
+  }
+  // Of what `shape` and `strides` now say.
+  const quern_tensor* get() {
+    tensor.ndim = static_cast<std::int32_t>(shape.size());
+    tensor.shape = shape.data();
+    tensor.strides = strides.data();
+    return &tensor;
+  }
+};
+
+// One for each operand that a closed problem has, all at the same address.
+struct Tensors {
+  std::deque<OwnTensor> own;
+  std::vector<const quern_tensor*> pointers;
+
+  Tensors(const Family& family, const void* problem, int device_type = 1) {
+    static double memory[4];
+    for (const Operand& operand : family.operands) {
+      for (int entry = 0; entry < entries_of(operand, problem); ++entry) {
+        const Layout layout = operand.layout(problem, entry);
+        if (layout.dtype != DType::none) own.emplace_back(layout, memory, device_type);
+      }
+    }
+    for (OwnTensor& each : own) pointers.push_back(each.get());
+  }
+  Given given() {
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (pointers[i] != nullptr) pointers[i] = own[i].get();
+    }
+    return {pointers.data(), pointers.size(), nullptr, 0};
+  }
+};
+
+}  // namespace quern::test
+
+#endif  // QUERN_TESTS_SUPPORT_TENSORS_H_

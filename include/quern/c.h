@@ -195,6 +195,14 @@ typedef struct quern_place {
   int64_t strides[5];  // in elements; QUERN_OPEN likewise
 } quern_place;
 
+// Completes a problem from tensors: `settings` is a problem's text, "glu activation=gelu"; dtypes, extents, strides and
+// lists that it does not give become those of the tensors, which are given by operand ("x", "sources.1"). Extents that
+// may be open stay open. Writes the text as quern_problem_text does. Tensors that fit no problem are refused by the
+// launch. COST: about a millisecond.
+QUERN_C_API quern_code quern_problem_of(quern_runtime* runtime, const char* settings, const char* const* names,
+                                        const quern_tensor* const* tensors, size_t count, char* text, size_t bytes,
+                                        size_t* length, quern_error** error);
+
 // Enqueues the plan's kernels on `stream` (NULL: the context's legacy default stream). `tensors` are those of the
 // operands that the problem has, in the order of the operands; each entry of a list is one. Open extents are taken from
 // their shapes. Refused are: another dtype, shape, stride or device than the problem's, and a NULL entry whose operand

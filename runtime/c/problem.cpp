@@ -5,6 +5,7 @@
 #include "c/error.h"
 #include "c/runtime.h"
 #include "plan/problem.h"
+#include "tensors/infer.h"
 
 using quern::Code;
 using quern::Error;
@@ -27,6 +28,28 @@ AnyProblem read_problem(const Runtime& runtime, const quern_problem& problem) {
 
 }  // namespace quern::c
 
+namespace {
+
+// As snprintf does.
+void write_text(const std::string& written, char* text, size_t bytes, size_t* length) {
+  if (length != nullptr) *length = written.size();
+  if (text == nullptr || bytes == 0) return;
+  const size_t count = std::min(bytes - 1, written.size());
+  std::memcpy(text, written.data(), count);
+  text[count] = 0;
+}
+
+// The names of the fields that a problem's text sets.
+std::vector<std::string> fields_in(std::string_view text) {
+  std::vector<std::string> names;
+  for (const std::string& word : quern::split_words(text)) {
+    if (const std::size_t equals = word.find('='); equals != std::string::npos) names.push_back(word.substr(0, equals));
+  }
+  return names;
+}
+
+}  // namespace
+
 extern "C" {
 
 quern_code quern_problem_text(quern_runtime* runtime, quern_problem problem, char* text, size_t bytes, size_t* length,
@@ -35,12 +58,7 @@ quern_code quern_problem_text(quern_runtime* runtime, quern_problem problem, cha
     require(runtime, "runtime");
     const quern::AnyProblem read = quern::c::read_problem(runtime->runtime, problem);
     quern::check_problem(read.family(), read.data());
-    const std::string written = read.text();
-    if (length != nullptr) *length = written.size();
-    if (text == nullptr || bytes == 0) return;
-    const size_t count = std::min(bytes - 1, written.size());
-    std::memcpy(text, written.data(), count);
-    text[count] = 0;
+    write_text(read.text(), text, bytes, length);
   });
 }
 
@@ -52,6 +70,23 @@ quern_code quern_problem_values(quern_runtime* runtime, quern_problem problem, v
     const quern::AnyProblem read = quern::c::read_problem(runtime->runtime, problem);
     quern::c::read_problem(runtime->runtime, {nullptr, read.family().name, values, bytes});  // checks `bytes`
     std::memcpy(values, read.data(), bytes);
+  });
+}
+
+quern_code quern_problem_of(quern_runtime* runtime, const char* settings, const char* const* names,
+                            const quern_tensor* const* tensors, size_t count, char* text, size_t bytes, size_t* length,
+                            quern_error** error) {
+  return guarded(Stage::problem, error, [&] {
+    require(runtime, "runtime");
+    require(settings, "settings");
+    std::vector<quern::NamedTensor> named;
+    for (size_t i = 0; i < count; ++i) {
+      require(names[i], "the name of a tensor");
+      require(tensors[i], names[i]);
+      named.push_back({names[i], tensors[i]});
+    }
+    const quern::AnyProblem problem = quern::infer(runtime->runtime.parse(settings), fields_in(settings), named);
+    write_text(problem.text(), text, bytes, length);
   });
 }
 

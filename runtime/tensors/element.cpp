@@ -9,7 +9,7 @@ namespace quern {
 namespace {
 
 // DLDataTypeCode.
-enum Code : std::uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kOpaque = 3, kBfloat = 4, kComplex = 5, kBool = 6 };
+enum DlpackCode : std::uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kOpaque = 3, kBfloat = 4, kComplex = 5, kBool = 6 };
 constexpr std::uint8_t kE4m3 = 10, kE5m2 = 12, kE8m0 = 14;
 
 struct Row {

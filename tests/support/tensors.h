@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <string>
 #include <vector>
 
 #include "plan/problem.h"
@@ -13,6 +14,8 @@
 #include "tensors/element.h"
 
 namespace quern::test {
+
+inline AnyProblem parsed(const std::string& text) { return Runtime().parse(text); }
 
 // A tensor with its own shape and strides.
 struct OwnTensor {
@@ -57,6 +60,24 @@ struct Tensors {
     return {pointers.data(), pointers.size(), nullptr, 0};
   }
 };
+
+// A number for each extent that no tensor gives, as a caller would have to pass.
+inline std::vector<quern_number> missing_numbers(const Arguments& arguments, const AnyProblem& closed,
+                                                 Tensors& tensors) {
+  std::vector<quern_number> numbers;
+  FilledArguments filled;
+  for (int tries = 0; tries < 8; ++tries) {
+    Given given = tensors.given();
+    given.numbers = numbers.data();
+    given.number_count = numbers.size();
+    const Refusal refusal = arguments.fill(given, filled);
+    if (refusal.reason != Refusal::Reason::missing) break;
+    const std::string text = arguments.text(refusal, given);
+    const Field* const field = find_field(closed.family(), text.substr(0, text.find(' ')));
+    numbers.push_back({field->name, 0, get_integer(*field, closed.data())});
+  }
+  return numbers;
+}
 
 }  // namespace quern::test
 

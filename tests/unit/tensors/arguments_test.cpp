@@ -37,23 +37,6 @@ std::vector<Case> all_cases() {
   return all;
 }
 
-// A number for each extent that no tensor gives, as a caller would have to pass.
-std::vector<quern_number> missing_numbers(const Arguments& arguments, const AnyProblem& closed, Tensors& tensors) {
-  std::vector<quern_number> numbers;
-  FilledArguments filled;
-  for (int tries = 0; tries < 8; ++tries) {
-    Given given = tensors.given();
-    given.numbers = numbers.data();
-    given.number_count = numbers.size();
-    const Refusal refusal = arguments.fill(given, filled);
-    if (refusal.reason != Refusal::Reason::missing) break;
-    const std::string text = arguments.text(refusal, given);
-    const Field* const field = find_field(closed.family(), text.substr(0, text.find(' ')));
-    numbers.push_back({field->name, 0, get_integer(*field, closed.data())});
-  }
-  return numbers;
-}
-
 // The extents that the launch then has.
 void expect_extents(const AnyProblem& open, const AnyProblem& closed, const FilledArguments& filled) {
   for (const LaunchExtent& extent : open.family().launch_extents) {
@@ -66,8 +49,6 @@ void expect_extents(const AnyProblem& open, const AnyProblem& closed, const Fill
     EXPECT_EQ(got, get_integer(*field, closed.data())) << open.text() << " " << field->name;
   }
 }
-
-AnyProblem parsed(const std::string& text) { return Runtime().parse(text); }
 
 std::string refused(const std::string& open_problem, const std::string& closed_problem,
                     const std::function<void(Tensors&)>& change, int device = Arguments::kHost) {

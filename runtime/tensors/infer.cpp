@@ -1,0 +1,243 @@
+#include "tensors/infer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "base/text.h"
+#include "plan/problem.h"
+#include "tensors/arguments.h"
+#include "tensors/element.h"
+
+namespace quern {
+namespace {
+
+// What does not fit counts by how much else follows from it: an operand that the problem lacks, a type, a dimension.
+constexpr int kAbsent = 10000, kUnwanted = 1000, kOtherType = 100, kOtherDimension = 2, kOtherStride = 1;
+
+struct Wanted {
+  const Operand* operand;
+  int entry;
+  const quern_tensor* tensor;
+};
+
+Wanted find_operand(const Family& family, const NamedTensor& named) {
+  const std::size_t dot = std::min(named.name.find('.'), named.name.size());
+  std::vector<std::string> names;
+  for (const Operand& operand : family.operands) {
+    names.emplace_back(operand.name);
+    if (named.name.substr(0, dot) != operand.name || (operand.count == nullptr) != (dot == named.name.size())) continue;
+    const auto entry = dot == named.name.size() ? 0 : parse_integer(std::string_view(named.name).substr(dot + 1));
+    if (entry && *entry >= 0 && *entry < kMaxEntries) return {&operand, static_cast<int>(*entry), named.tensor};
+  }
+  throw Error(Code::bad_input, Stage::problem,
+              cat(family.name, " has no operand ", named.name, "; it has ", join(names, ", ")));
+}
+
+// Searches the fields that the caller left to it, one field at a time, for the value with which most fits.
+class Search {
+ public:
+  Search(AnyProblem problem, const std::vector<std::string>& given, const std::vector<NamedTensor>& tensors)
+      : problem_(std::move(problem)) {
+    for (const NamedTensor& named : tensors) wanted_.push_back(find_operand(family(), named));
+    for (const Field& field : family().fields) {
+      const bool kept = std::find(given.begin(), given.end(), field.name) != given.end();
+      if (!kept && field.kind != FieldKind::choice && field.kind != FieldKind::text) free_.push_back(&field);
+    }
+  }
+
+  AnyProblem run() {
+    misfit_ = misfit();
+    while (misfit_ > 0 && improve()) {
+    }
+    return std::move(problem_);
+  }
+
+ private:
+  const Family& family() const { return problem_.family(); }
+
+  // Tries every field, and keeps the best value of all; fields with an operand's own name come before others.
+  bool improve() {
+    std::string best;
+    const Field* best_field = nullptr;
+    for (const Field* field : free_) {
+      for (const std::string& value : candidates(*field)) {
+        const int now = misfit_with(*field, value);
+        const bool same_and_named =
+            now == misfit_ && best_field != nullptr && is_named(*field) && !is_named(*best_field);
+        if (now >= misfit_ && !same_and_named) continue;
+        misfit_ = now;
+        best = value;
+        best_field = field;
+      }
+    }
+    if (best_field == nullptr) return false;
+    problem_.set(best_field->name, best);
+    return true;
+  }
+
+  bool is_named(const Field& field) const {
+    return std::any_of(wanted_.begin(), wanted_.end(),
+                       [&](const Wanted& w) { return std::strcmp(w.operand->name, field.name) == 0; });
+  }
+
+  int misfit_with(const Field& field, const std::string& value) {
+    const std::string before = problem_.get(field.name);
+    try {
+      problem_.set(field.name, value);
+    } catch (const Error&) {  // out of the field's range
+      return kAbsent * kMaxEntries;
+    }
+    const int now = misfit();
+    problem_.set(field.name, before);
+    return now;
+  }
+
+  std::vector<std::string> candidates(const Field& field) const {
+    switch (field.kind) {
+      case FieldKind::dtype:
+        return types(field);
+      case FieldKind::list:
+        return lists();
+      default:
+        return get_integer(field, problem_.data()) == kOpen ? std::vector<std::string>{} : numbers(field);
+    }
+  }
+
+  std::vector<std::string> types(const Field& field) const {
+    std::vector<std::string> same, bits;
+    for (const Wanted& wanted : wanted_) {
+      for (int type = 1; type < kDTypeCount; ++type) {
+        const auto candidate = static_cast<DType>(type);
+        if (!contains(field.dtypes, candidate) || !serves(*wanted.tensor, candidate)) continue;
+        (element_of(*wanted.tensor) == candidate ? same : bits).emplace_back(name(candidate));
+      }
+    }
+    same.insert(same.end(), bits.begin(), bits.end());
+    return same;
+  }
+
+  // One dimension of each of a list's tensors; and the strides of a tensor without the innermost.
+  std::vector<std::string> lists() const {
+    std::vector<std::string> found;
+    for (const Operand& operand : family().operands) {
+      for (int d = 0; d < kMaxRank && operand.count != nullptr; ++d) found.push_back(dimensions_of(operand, d));
+    }
+    for (const Wanted& wanted : wanted_) {
+      std::vector<std::string> values;
+      for (int d = 0; wanted.tensor->strides != nullptr && d + 1 < wanted.tensor->ndim; ++d)
+        values.push_back(std::to_string(wanted.tensor->strides[d]));
+      found.push_back(join(values, ","));
+    }
+    found.erase(std::remove(found.begin(), found.end(), ""), found.end());
+    return found;
+  }
+
+  std::string dimensions_of(const Operand& list, int d) const {
+    std::vector<std::string> values;
+    for (const Wanted& wanted : wanted_) {
+      if (wanted.operand == &list && d < wanted.tensor->ndim) values.push_back(std::to_string(wanted.tensor->shape[d]));
+    }
+    return join(values, ",");
+  }
+
+  // Dimensions and strides themselves, and what makes a dimension right that grows with the field by a fixed amount.
+  std::vector<std::string> numbers(const Field& field) const {
+    std::set<std::int64_t> found;
+    const std::int64_t value = get_integer(field, problem_.data());
+    AnyProblem next = problem_;
+    set_integer(field, next.data(), value + 1);
+    for (const Wanted& wanted : wanted_) {
+      const Layout now = layout_of(problem_, wanted), then = layout_of(next, wanted);
+      for (int d = 0; d < now.rank && now.dtype != DType::none; ++d) {
+        const std::int64_t target = dimension_of(*wanted.tensor, now.rank, d);
+        const std::int64_t growth = then.extents[d] - now.extents[d];
+        found.insert(target);
+        found.insert(2 * target);  // of tables with a number for each pair
+        if (growth != 0 && (target - now.extents[d]) % growth == 0)
+          found.insert(value + (target - now.extents[d]) / growth);
+      }
+      for (int d = 0; wanted.tensor->strides != nullptr && d < wanted.tensor->ndim; ++d)
+        found.insert(wanted.tensor->strides[d]);
+    }
+    std::vector<std::string> texts;
+    for (const std::int64_t number : found) {
+      if (number >= field.min && number <= field.max) texts.push_back(std::to_string(number));
+    }
+    return texts;
+  }
+
+  // How much does not fit.
+  int misfit() const {
+    int sum = 0;
+    for (const Wanted& wanted : wanted_) {
+      const Layout layout = layout_of(problem_, wanted);
+      sum += layout.dtype == DType::none ? kAbsent : misfit_of(layout, *wanted.tensor);
+    }
+    return sum + kUnwanted * unwanted();
+  }
+
+  // The inputs that the problem has and the caller did not give.
+  int unwanted() const {
+    const AnyProblem closed = closed_by_tensors(problem_);
+    int count = 0;
+    for (const Operand& operand : family().operands) {
+      if (operand.role != Role::input || operand.count != nullptr) continue;
+      const bool given =
+          std::any_of(wanted_.begin(), wanted_.end(), [&](const Wanted& w) { return w.operand == &operand; });
+      if (!given && operand.layout(closed.data()).dtype != DType::none) ++count;
+    }
+    return count;
+  }
+
+  static int misfit_of(const Layout& layout, const quern_tensor& tensor) {
+    int sum = serves(tensor, layout.dtype) ? 0 : kOtherType;
+    for (int d = 0; d < layout.rank; ++d) {
+      if (dimension_of(tensor, layout.rank, d) != layout.extents[d]) sum += kOtherDimension;
+    }
+    const int extra = tensor.ndim - layout.rank;
+    for (int d = std::max(0, -extra); d < layout.rank && tensor.strides != nullptr; ++d) {
+      if (layout.extents[d] > 1 && tensor.strides[d + extra] != layout.strides[d]) sum += kOtherStride;
+    }
+    return sum;
+  }
+
+  // With open extents as these tensors give them.
+  Layout layout_of(const AnyProblem& problem, const Wanted& wanted) const {
+    const AnyProblem closed = closed_by_tensors(problem);
+    if (wanted.operand->count != nullptr && wanted.entry >= wanted.operand->count(closed.data())) return {};
+    return wanted.operand->layout(closed.data(), wanted.entry);
+  }
+
+  AnyProblem closed_by_tensors(const AnyProblem& problem) const {
+    AnyProblem closed = problem;
+    const Places places = places_of(family(), problem.data());
+    for (const OpenExtent& open : places.extents) set_integer(*open.field, closed.data(), value_of(open, places));
+    return closed;
+  }
+
+  // 1 where no tensor gives it.
+  std::int64_t value_of(const OpenExtent& open, const Places& places) const {
+    for (const Source& source : open.sources) {
+      const Place& place = places.places[source.place];
+      for (const Wanted& wanted : wanted_) {
+        if (wanted.operand == place.operand && wanted.entry == place.entry)
+          return dimension_of(*wanted.tensor, place.rank, source.dimension) / source.factor;
+      }
+    }
+    return 1;
+  }
+
+  AnyProblem problem_;
+  std::vector<Wanted> wanted_;
+  std::vector<const Field*> free_;
+  int misfit_ = 0;
+};
+
+}  // namespace
+
+AnyProblem infer(AnyProblem problem, const std::vector<std::string>& given, const std::vector<NamedTensor>& tensors) {
+  return Search(std::move(problem), given, tensors).run();
+}
+
+}  // namespace quern

@@ -1,0 +1,119 @@
+// Problems from the tensors of their operands.
+#include "tensors/infer.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "base/text.h"
+#include "support/cases.h"
+#include "support/check.h"
+#include "support/has.h"
+#include "support/tensors.h"
+
+namespace quern::test {
+namespace {
+
+// The tensors of a closed problem's operands but for workspaces, by name.
+struct NamedTensors {
+  Tensors tensors;
+  std::vector<NamedTensor> named;
+
+  explicit NamedTensors(const AnyProblem& closed, bool inputs_only = false) : tensors(closed.family(), closed.data()) {
+    const Places places = places_of(closed.family(), closed.data());
+    for (std::size_t i = 0; i < places.places.size(); ++i) {
+      const Role role = places.places[i].operand->role;
+      if (role == Role::workspace || (inputs_only && role == Role::output)) continue;
+      named.push_back({places.places[i].name, tensors.own[i].get()});
+    }
+  }
+};
+
+// The problem that the inputs of `closed` are of, given what is in `settings`.
+std::string inferred(const std::string& settings, const std::string& closed,
+                     const std::vector<std::string>& given = {}) {
+  const NamedTensors tensors(parsed(closed), true);
+  return infer(parsed(settings), given, tensors.named).text();
+}
+
+// Every choice of a problem as its text, and the numbers that no tensor shows: of groups, of blocks, of parts of a
+// head.
+std::string settings_of(const AnyProblem& problem, std::vector<std::string>* given) {
+  std::string text = problem.family().name;
+  for (const Field& field : problem.family().fields) {
+    const bool shown = field.kind == FieldKind::extent || field.kind == FieldKind::dtype;
+    if (shown && std::string_view(field.name) != "outer") continue;
+    text += cat(" ", field.name, "=", problem.get(field.name));
+    given->push_back(field.name);
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST(Infer, TheNumbersOfCommonProblems) {
+  EXPECT_EQ(inferred("gather", "gather rows=9 count=5 width=7168 index=i32 dtype=f16"),
+            "gather width=7168 dtype=f16 index=i32");
+  EXPECT_EQ(inferred("gather", "gather rows=9 count=5 width=64 scale=f32"), "gather width=64 scale=f32");
+  EXPECT_EQ(inferred("gather", "gather rows=9 count=5 width=64 source_stride=80"), "gather width=64 source_stride=80");
+  EXPECT_EQ(inferred("glu activation=gelu", "glu rows=6 width=11008"), "glu width=11008 activation=gelu");
+  EXPECT_EQ(inferred("glu layout=split", "glu rows=6 width=40 layout=split dtype=f32"),
+            "glu width=40 layout=split dtype=f32");
+  EXPECT_EQ(inferred("mxfp8 direction=col", "mxfp8 rows=64 cols=96 experts=3 direction=col dtype=f32"),
+            "mxfp8 cols=96 experts=3 direction=col dtype=f32");
+  EXPECT_EQ(inferred("concat", "concat rows=4 widths=16,8,24 dtype=f32"), "concat widths=16,8,24 dtype=f32");
+  EXPECT_EQ(inferred("multi_row_pad", "multi_row_pad rows=3,40 cols=16,8 dtype=f32 align=16", {}),
+            inferred("multi_row_pad rows=3,40", "multi_row_pad rows=3,40 cols=16,8 dtype=f32 align=16", {"rows"}));
+}
+
+// What is given stays, even if a tensor does not fit it: the launch says so.
+TEST(Infer, GivenFieldsAreKept) {
+  EXPECT_EQ(inferred("gather width=32", "gather rows=9 count=5 width=64", {"width"}),
+            "gather width=32 source_stride=64");
+}
+
+TEST(Infer, UnknownOperandsAreRefused) {
+  NamedTensors tensors(parsed("gather rows=2 count=2 width=4"));
+  tensors.named[0].name = "table";
+  try {
+    infer(parsed("gather"), {}, tensors.named);
+    FAIL() << "the name was accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.sentence, "gather has no operand table; it has source, index, scale, out, report");
+  }
+}
+
+// Each case from all its tensors and its choices: they then fit, whatever numbers were found.
+TEST(Infer, TensorsFitTheProblemThatIsFound) {
+  const Runtime runtime;
+  std::size_t checked = 0, fitted = 0;
+  for (const auto& table :
+       {gather_cases(), scatter_cases(), pointwise_cases(), glu_cases(), mxfp8_cases(), mxfp8_dequantize_cases(),
+        mx_scales_cases(), row_pad_cases(), moe_map_cases(), moe_permute_cases(), moe_unpermute_cases(),
+        chunk_sort_cases(), index_sort_cases(), concat_cases(), rope_cases()}) {
+    for (std::size_t c = 0; c < table.size(); c += 1 + table.size() / 12) {
+      const AnyProblem closed = runtime.parse(table[c].problem);
+      NamedTensors tensors(closed);
+      std::vector<std::string> given;
+      const std::string settings = settings_of(closed, &given);
+      const AnyProblem found = infer(runtime.parse(settings), given, tensors.named);
+      const Arguments arguments(found.family(), found.data(), Arguments::kHost);
+      FilledArguments filled;
+      ++checked;
+      const std::vector<quern_number> numbers = missing_numbers(arguments, closed, tensors.tensors);
+      Given all = tensors.tensors.given();
+      all.numbers = numbers.data();
+      all.number_count = numbers.size();
+      if (const Refusal refusal = arguments.fill(all, filled)) {
+        std::printf("%s -> %s: %s\n", table[c].problem.c_str(), found.text().c_str(),
+                    arguments.text(refusal, all).c_str());
+      } else {
+        ++fitted;
+      }
+    }
+  }
+  std::printf("%zu of %zu fit\n", fitted, checked);
+  EXPECT_GE(fitted * 100, checked * 95);
+}
+
+}  // namespace quern::test

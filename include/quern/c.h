@@ -2,11 +2,10 @@
 // exports it under versions of its own (QUERN_C_1), which later releases keep. No C++ type crosses it.
 //
 // ERRORS. A function that can fail returns a quern_code and fills `*error` with what happened, which the caller frees;
-// `error` may be NULL. After QUERN_OK `*error` is untouched. No exception leaves these functions.
-// THREADS. Every function may be called from any thread, also at the same time on the same object; an object is
-// destroyed after its last use.
-// STRINGS end with a zero and are UTF-8. Those that are returned are never NULL and live as long as what they are in.
-// The families' structs are in quern/c_families.h.
+// `error` may be NULL. After QUERN_OK `*error` is untouched; it is NULL if memory ran out. No exception leaves these
+// functions. THREADS. Every function may be called from any thread, also at the same time on the same object; an object
+// is destroyed after its last use. STRINGS end with a zero and are UTF-8. Those that are returned are never NULL and
+// live as long as what they are in. The families' structs are in quern/c_families.h.
 #ifndef QUERN_C_H_
 #define QUERN_C_H_
 
@@ -19,6 +18,9 @@
 #else
 #define QUERN_C_API __attribute__((visibility("default")))
 #endif
+
+// Of this interface. Structs and functions of a version do not change; what is new comes as further functions.
+#define QUERN_C_VERSION 1
 
 // A size, stride or number that is not given.
 #define QUERN_OPEN ((int64_t)-1)
@@ -151,7 +153,7 @@ QUERN_C_API quern_code quern_prewarm(quern_runtime* runtime, quern_problem probl
 // destroyed.
 typedef struct quern_plan quern_plan;
 
-// A plan for the device of the calling thread's current context; with the option device=host, for the CPU. May compile.
+// A plan for the device of the calling thread's current context; with QUERN_DEVICE=host, for the CPU. May compile.
 // `config`: changes to the default config, "threads=128", or NULL. COST: a known problem about 1 us as a struct; an
 // image on disk under 1 ms; else a compile.
 QUERN_C_API quern_code quern_prepare(quern_runtime* runtime, quern_problem problem, const char* config,
@@ -188,8 +190,10 @@ typedef struct quern_number {
 // What an operand of a plan must be.
 typedef struct quern_place {
   const char* name;    // "source", "outs.2"
-  const char* role;    // "input", "output", "update" or "workspace"
+  const char* role;    // "input", "output": written whole; "update": read too, or written in part; "workspace"
   const char* dtype;   // "bf16"
+  uint8_t dtype_code;  // of a quern_tensor; likewise dtype_bits
+  uint8_t dtype_bits;
   int32_t rank;        // up to 5
   int64_t shape[5];    // QUERN_OPEN: known at the launch
   int64_t strides[5];  // in elements; QUERN_OPEN likewise
@@ -209,8 +213,9 @@ QUERN_C_API quern_code quern_problem_of(quern_runtime* runtime, const char* sett
 // is not empty. A tensor with more dimensions than its operand has its leading ones taken as one; one with fewer has
 // leading dimensions of 1. Bits without a type (uint8, uint16, code 3) serve where the problem has 8- or 16-bit floats.
 //
-// Never compiles, allocates, locks or waits, and can be captured in a graph. With the option device=host tensors are in
-// CPU memory: they are copied, the kernels run, the results are copied back, and the call returns when that is done.
+// Never compiles, allocates, locks or waits, and can be captured in a graph. With QUERN_DEVICE=host tensors are in
+// CPU memory: they are copied, the kernels run, the results are copied back, and the call returns when that is done. As
+// on a GPU, after a kernel that failed none runs until all runtimes and plans of the process are destroyed.
 // COST: under 100 ns more than quern_launch_args.
 QUERN_C_API quern_code quern_launch(const quern_plan* plan, quern_stream stream, const quern_tensor* const* tensors,
                                     size_t tensor_count, const quern_number* numbers, size_t number_count,
@@ -222,7 +227,7 @@ QUERN_C_API quern_code quern_plan_shapes(const quern_plan* plan, const quern_ten
                                          const quern_number* numbers, size_t number_count, quern_place* places,
                                          quern_error** error);
 // The same as quern_launch with the family's arguments, a quern_gather_args; `bytes` is its size. Memory is the
-// device's, with device=host the host driver's. COST: under 100 ns more than cuLaunchKernelEx.
+// device's, with QUERN_DEVICE=host the host driver's. COST: under 100 ns more than cuLaunchKernelEx.
 QUERN_C_API quern_code quern_launch_args(const quern_plan* plan, quern_stream stream, const void* args, size_t bytes,
                                          quern_error** error);
 

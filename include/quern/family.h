@@ -76,6 +76,8 @@ struct Operand {
   const char* sentence;
   // For a list: the number of entries for a problem (its open extents still open), up to kMaxEntries. null: not a list.
   int (*count)(const void* problem) = nullptr;
+  // For an update: whether a problem writes all of it and reads none, as an output; null: never.
+  bool (*written_whole)(const void* problem) = nullptr;
 
   Layout layout(const void* problem, int entry = 0) const { return layout_of_entry(problem, entry); }
 };

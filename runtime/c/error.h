@@ -20,6 +20,7 @@ quern_code guarded(Stage stage, quern_error** out, const Work& work) noexcept {
   } catch (const Error& error) {
     return report(error, out);
   } catch (...) {
+    if (out != nullptr) *out = nullptr;
     return QUERN_RESOURCES;  // with_errors had no memory for an Error
   }
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api/builtin_families.h"
+#include "c/error.h"
 #include "c/runtime.h"
 #include "plan/problem.h"
 #include "tensors/places.h"
@@ -74,7 +75,11 @@ class Tables {
 }  // namespace quern::c
 
 const quern_family* quern_families(size_t* count) {
-  static const quern::c::Tables* const tables = new quern::c::Tables;
-  if (count != nullptr) *count = tables->rows().size();
-  return tables->rows().data();
+  const std::vector<quern_family>* rows = nullptr;
+  quern::c::guarded(quern::Stage::problem, nullptr, [&] {
+    static const quern::c::Tables* const tables = new quern::c::Tables;
+    rows = &tables->rows();
+  });
+  if (count != nullptr) *count = rows == nullptr ? 0 : rows->size();
+  return rows == nullptr ? nullptr : rows->data();
 }

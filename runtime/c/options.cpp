@@ -23,6 +23,7 @@ Variable variable_named(const quern_option& option) {
               cat("unknown option ", option.name, "; the options are ", join(names, ", ")));
 }
 
+// Of an option; of the environment, where a typing error costs a warning.
 bool parse_on_host(const std::string& device) {
   if (device.empty() || device == "cuda") return false;
   if (device == "host" || device == "cpu") return true;
@@ -48,7 +49,14 @@ Options read_options(const quern_options* given, bool* on_host) {
   std::vector<std::string> refused, misread;
   resolve({}, own, &refused);
   if (!refused.empty()) throw Error(Code::bad_input, Stage::problem, refused.front());
-  *on_host = parse_on_host(environment[Variable::device]);
+  *on_host = parse_on_host(own[Variable::device]);
+  if (own[Variable::device].empty()) {
+    try {
+      *on_host = parse_on_host(environment[Variable::device]);
+    } catch (const Error& error) {
+      misread.push_back(cat(error.sentence, "; the default is used"));
+    }
+  }
   Options options;
   if (given != nullptr) options.log.sink = sink_of(*given);
   options = resolve(std::move(options), environment, &misread);

@@ -5,6 +5,7 @@
 #include "c/runtime.h"
 #include "plan/plan_state.h"
 #include "plan/problem.h"
+#include "tensors/element.h"
 
 using quern::AnyPlan;
 using quern::Arguments;
@@ -22,8 +23,12 @@ namespace {
 quern_place described(const quern::Place& place) {
   quern_place out{};
   out.name = place.name.c_str();
-  out.role = quern::name(place.operand->role);
+  out.role = quern::name(place.role);
   out.dtype = quern::name(place.dtype);
+  quern_tensor element{};
+  quern::set_element(element, place.dtype);
+  out.dtype_code = element.dtype_code;
+  out.dtype_bits = element.dtype_bits;
   out.rank = place.rank;
   for (int d = 0; d < place.rank; ++d) {
     const auto known = [&](const quern::Term& term) {
@@ -57,12 +62,16 @@ quern_image described(const quern::ImageInfo& image) {
 }
 
 void fill(const quern_plan& plan, const Given& given, FilledArguments& filled) {
+  if (given.tensor_count > 0) require(given.tensors, "tensors");
+  if (given.number_count > 0) require(given.numbers, "numbers");
+  for (std::size_t n = 0; n < given.number_count; ++n) require(given.numbers[n].name, "the name of a number");
   if (const Refusal refusal = plan.arguments.fill(given, filled)) refuse(plan, refusal, given);
 }
 
 void launch_on_host(const quern_plan& plan, quern_stream stream, const Given& given, FilledArguments& filled) {
   plan.host->enter();
-  quern::c::HostCopies copies(*plan.host, plan.arguments, given, filled);
+  quern::c::HostCopies copies(*plan.host);
+  copies.make(plan.arguments, given, filled);
   plan.plan.launch(stream, filled.bytes);
   copies.finish(stream);
 }
@@ -98,7 +107,7 @@ quern_code quern_prepare(quern_runtime* runtime, quern_problem problem, const ch
 
 void quern_plan_destroy(quern_plan* plan) { const std::unique_ptr<quern_plan> owned(plan); }
 
-const quern_plan_info* quern_plan_describe(const quern_plan* plan) { return &plan->info; }
+const quern_plan_info* quern_plan_describe(const quern_plan* plan) { return plan == nullptr ? nullptr : &plan->info; }
 
 quern_code quern_launch(const quern_plan* plan, quern_stream stream, const quern_tensor* const* tensors,
                         size_t tensor_count, const quern_number* numbers, size_t number_count, quern_error** error) {

@@ -69,6 +69,7 @@ quern_code quern_problem_values(quern_runtime* runtime, quern_problem problem, v
     require(values, "values");
     const quern::AnyProblem read = quern::c::read_problem(runtime->runtime, problem);
     quern::c::read_problem(runtime->runtime, {nullptr, read.family().name, values, bytes});  // checks `bytes`
+    quern::check_problem(read.family(), read.data());
     std::memcpy(values, read.data(), bytes);
   });
 }

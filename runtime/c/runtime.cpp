@@ -7,7 +7,7 @@
 using quern::Stage;
 using quern::c::guarded;
 
-quern_runtime::quern_runtime(quern::Options options, bool on_host) : runtime(std::move(options)), on_host_(on_host) {}
+quern_runtime::quern_runtime(quern::Options options, bool on_host) : on_host_(on_host), runtime(std::move(options)) {}
 
 std::shared_ptr<quern::c::HostDevice> quern_runtime::enter_host() {
   if (!on_host_) return nullptr;

@@ -18,12 +18,13 @@ struct quern_runtime {
   // The CPU as its device, opened at the first call and made current for the calling thread; null for a GPU.
   std::shared_ptr<quern::c::HostDevice> enter_host();
 
-  quern::Runtime runtime;
-
  private:
   const bool on_host_;
   std::mutex mutex_;
   std::shared_ptr<quern::c::HostDevice> host_;
+
+ public:
+  quern::Runtime runtime;  // the last member: its kernels are unloaded before the device goes
 };
 
 struct quern_plan {

@@ -1,10 +1,10 @@
 // The counters of a Runtime by name.
 #include <iterator>
 
+#include "c/error.h"
 #include "c/runtime.h"
 
-size_t quern_runtime_statistics(quern_runtime* runtime, quern_counter* counters, size_t capacity) {
-  const quern::Statistics s = runtime->runtime.statistics();
+static size_t write_statistics(const quern::Statistics& s, quern_counter* counters, size_t capacity) {
   const auto number = [](std::uint64_t value) { return static_cast<double>(value); };
   const quern_counter all[] = {
       {"hits.plan", number(s.hits.plan)},
@@ -41,4 +41,13 @@ size_t quern_runtime_statistics(quern_runtime* runtime, quern_counter* counters,
   };
   for (size_t i = 0; i < std::size(all) && i < capacity; ++i) counters[i] = all[i];
   return std::size(all);
+}
+
+size_t quern_runtime_statistics(quern_runtime* runtime, quern_counter* counters, size_t capacity) {
+  size_t count = 0;
+  quern::c::guarded(quern::Stage::store, nullptr, [&] {
+    quern::c::require(runtime, "runtime");
+    count = write_statistics(runtime->runtime.statistics(), counters, capacity);
+  });
+  return count;
 }

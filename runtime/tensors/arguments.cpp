@@ -131,8 +131,11 @@ Refusal Arguments::read_numbers(const Given& given, FilledArguments& filled) con
       known = true;
     }
     for (std::size_t i = 0; i < places_.extents.size(); ++i) {
-      if (std::strcmp(places_.extents[i].field->name, number.name) != 0) continue;
-      filled.extents[i] = number.integer;
+      if (std::strcmp(places_.extents[i].field->name, number.name) == 0) filled.extents[i] = number.integer;
+    }
+    for (const LaunchExtent& extent : family_->launch_extents) {  // of a closed one the launch checks that it agrees
+      if (std::strcmp(extent.field, number.name) != 0) continue;
+      member<std::int64_t>(filled.bytes, extent.offset) = number.integer;
       known = true;
     }
     if (!known) return refusal(Refusal::Reason::number, n);
@@ -179,6 +182,9 @@ Refusal Arguments::check_dimensions(std::size_t index, const quern_tensor& tenso
 }
 
 Refusal Arguments::check(std::size_t index, const quern_tensor& tensor, const FilledArguments& filled) const {
+  for (int d = 0; d < tensor.ndim; ++d) {
+    if (tensor.shape[d] < 0) return refusal(Refusal::Reason::negative, index, d);
+  }
   if (!serves(tensor, places_.places[index].dtype)) return refusal(Refusal::Reason::element, index);
   if (!is_here(tensor, device_)) return refusal(Refusal::Reason::device, index);
   return check_dimensions(index, tensor, filled);

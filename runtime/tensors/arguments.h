@@ -19,9 +19,10 @@ inline constexpr std::size_t kMaxTensors = 256;
 struct Refusal {
   enum class Reason : std::uint8_t {
     none,
-    count,    // another number of tensors
-    number,   // a number that no place has the name of
-    missing,  // an extent that nothing gives
+    count,     // another number of tensors
+    number,    // a number that no place has the name of
+    missing,   // an extent that nothing gives
+    negative,  // a dimension
     element,
     device,
     extent,    // of `dimension`

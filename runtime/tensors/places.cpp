@@ -56,6 +56,8 @@ void add_place(Places& result, const Operand& operand, int entry, const std::vec
   Place place;
   place.operand = &operand;
   place.entry = entry;
+  place.role = operand.role;
+  if (operand.written_whole != nullptr && operand.written_whole(closings[0].data())) place.role = Role::output;
   place.dtype = layouts[0].dtype;
   place.rank = layouts[0].rank;
   place.name = entry_name(operand, entry);

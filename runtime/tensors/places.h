@@ -20,6 +20,7 @@ struct Term {
 struct Place {
   const Operand* operand = nullptr;
   int entry = 0;
+  Role role = Role::input;  // in this problem: an update that it writes whole is an output
   DType dtype = DType::none;
   int rank = 0;
   // Its layout is not made of Terms (a number of blocks, say), so the family is asked for it at each launch.

@@ -33,6 +33,13 @@ std::vector<std::string> names_of(const std::vector<Place>& places) {
   return names;
 }
 
+std::vector<std::string> numbers_of(const Family& family) {
+  std::vector<std::string> names;
+  for (const Scalar& scalar : family.scalars) names.emplace_back(scalar.name);
+  for (const LaunchExtent& extent : family.launch_extents) names.emplace_back(extent.field);
+  return names;
+}
+
 }  // namespace
 
 std::string Arguments::dimension_text(const Refusal& refusal, const Given& given) const {
@@ -40,6 +47,7 @@ std::string Arguments::dimension_text(const Refusal& refusal, const Given& given
   const Place& place = places()[index];
   const quern_tensor& tensor = *given.tensors[index];
   const std::string what = cat(place.name, " has shape ", numbers_text(tensor.shape, tensor.ndim));
+  if (refusal.reason == Refusal::Reason::negative) return cat(what, "; no dimension may be negative");
   if (refusal.reason == Refusal::Reason::multiple)
     return cat(what, "; dimension ", refusal.dimension, " of ", place.operand->shape, " is ", refusal.given,
                " and must be a multiple of ", refusal.expected);
@@ -64,7 +72,8 @@ std::string Arguments::text(const Refusal& refusal, const Given& given) const {
       return cat("this problem takes ", places().size(), " tensors (", join(names_of(places()), ", "), "), not ",
                  refusal.place);
     case Refusal::Reason::number:
-      return cat(family_->name, " has no number ", given.numbers[index].name, " in this problem");
+      return cat(family_->name, " has no number ", given.numbers[index].name, "; it has ",
+                 join(numbers_of(*family_), ", "));
     case Refusal::Reason::missing:
       return cat(places_.extents[index].field->name,
                  " is open in the problem and no tensor gives it; give it as a number");

@@ -53,6 +53,7 @@ Layout piece_layout(const Concat& p, int i, std::int64_t rows) {
 Layout entry_layout(const Concat& p, int i) {
   return piece_layout(p, i, is_indexed(p) ? p.source_rows[i] : rows_of(p, i));
 }
+bool takes_all_rows(const Concat& p) { return !is_indexed(p); }
 Layout index_layout(const Concat& p, int i) { return Layout::list(p.index, rows_of(p, i)); }
 Layout matrix_layout(const Concat& p, bool present) {
   const DType dtype = present ? p.dtype : DType::none;
@@ -176,7 +177,7 @@ struct ConcatFamily {
        "[rows, all widths]; flat: [all elements]", "backward: what is split"},
       {"outs", Role::update, offsetof(ConcatArgs, outs), true, &layout_of<Concat, entry_layout>,
        "[rows, widths[i]]; with an index [source_rows[i], widths[i]]",
-       "backward: its parts; rows that no index names stay as they are", &out_count},
+       "backward: its parts; rows that no index names stay as they are", &out_count, &is_so<Concat, takes_all_rows>},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {{"rows", offsetof(ConcatArgs, rows), &is_so<Concat, needs_rows>}};
   static constexpr Parameter kParameters[] = {

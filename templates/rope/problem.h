@@ -63,6 +63,9 @@ inline bool is_in_place(const Rope& p) { return p.place == RopePlace::in_place; 
 inline bool has_values(const Rope& p) { return p.values == RopeValues::copied; }
 inline bool has_cache(const Rope& p) { return p.cache != RopeCache::none; }
 inline bool is_placed_by_position(const Rope& p) { return has_cache(p) && p.cache != RopeCache::slots; }
+// Every element: not in place, where the other elements of a head stay, nor tokens outside all sequences or the cache.
+inline bool writes_queries_whole(const Rope& p) { return !is_in_place(p) && !is_packed(p); }
+inline bool writes_keys_whole(const Rope& p) { return writes_queries_whole(p) && !has_cache(p); }
 // What rope_scaling divides by.
 inline std::int64_t scaling_factor(const Rope& p) { return p.factor == 0 ? 8 : p.factor; }
 inline bool is_quantized(const Rope& p) { return p.element != DType::none; }

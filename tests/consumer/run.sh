@@ -35,13 +35,22 @@ install_package() {
     mv "$prefix.made" "$prefix"  # an installed tree may be moved
 }
 
-# Only quern's own symbols; prints the others.
+# Only quern's own symbols, the C functions under a version of their own; prints the others.
 only_quern_symbols() {
-  nm -D --defined-only "$library" | c++filt | cut -d' ' -f3- |
+  nm -D --defined-only --with-symbol-versions "$library" | c++filt | cut -d' ' -f3- |
     awk '
-      /^QUERN_[0-9.]+$/ { next }  # the version itself
+      /^QUERN_(C_1|[0-9.]+)$/ { next }  # the versions themselves
+      /^quern_[a-z_]+@@QUERN_C_1$/ { next }
       !/^(typeinfo for |typeinfo name for |vtable for )?quern::/ { print; bad = 1 }
       END { exit bad || NR == 0 }'
+}
+
+# The functions that quern/c.h declares, and no others, have the version that later releases keep.
+exports_the_c_interface() {
+  local declared
+  declared=$(sed -nE 's/^QUERN_C_API .*[ *](quern_[a-z_]+)\(.*/\1@@QUERN_C_1/p' "$prefix/include/quern/c.h" | sort)
+  [ -n "$declared" ] && diff <(printf '%s\n' "$declared") \
+    <(nm -D --defined-only --with-symbol-versions "$library" | awk '$3 ~ /^quern_/ { print $3 }' | sort)
 }
 
 # The command's libraries are the C and C++ runtime; the library's too.
@@ -116,6 +125,55 @@ exports_the_tuner_only() {
     awk '!/^quern::(make_tuner|serve_worker)\(/ { print; bad = 1 } END { exit bad || NR != 2 }'
 }
 
+build_c_app() { cmake -S "$here/c_app" -B "$1" -DCMAKE_BUILD_TYPE=Debug "${@:2}" && cmake --build "$1"; }
+# With a cache of its own, so that it compiles.
+run_c_app() {
+  local output
+  output=$("$1/c_app" "$1.cache") || { printf '%s\n' "$output"; return 1; }
+  grep -q '^compiled [1-9]' <<<"$output" && grep -q '^ok gather is compiled for sm_90a' <<<"$output" ||
+    { printf '%s\n' "$output"; return 1; }
+}
+links_c_only() { readelf -d "$1" | awk '/NEEDED/ && !/\[lib(quern|c)\.so/ { print; bad = 1 } END { exit bad }'; }
+
+# compile_c COMPILER STANDARD LANGUAGE
+compile_c() {
+  local program=$work/c_app.$1
+  # shellcheck disable=SC2046
+  "$1" -std="$2" -x "$3" -pedantic -Wall -Wextra -Wshadow -Werror "$here/c_app/main.c" -x none -o "$program" \
+    $(flags --cflags --libs) &&
+    LD_LIBRARY_PATH=$(flags --variable=libdir) "$program" "$work/package_c.cache"
+}
+
+# c_block N: the N-th block of C of docs/c.md.
+c_block() { awk -v n="$1" '/^```/ { in_block = /^```c$/; count += in_block; next } in_block && count == n' "$root/docs/c.md"; }
+# shellcheck disable=SC2046
+compile_page() { gcc -std=c11 -pedantic -Wall -Wextra -Werror "$@" $(flags --cflags --libs); }
+# The program of the page prints what the page says; the part of a program compiles.
+page_of_c() {
+  local program=$work/page output
+  c_block 1 >"$program.c" && compile_page "$program.c" -o "$program" || return
+  output=$(LD_LIBRARY_PATH=$(flags --variable=libdir) QUERN_CACHE_DIR=$work/package_c.cache "$program") || return
+  printf '%s\n' "$output"
+  [ -n "$output" ] && grep -Fqx "    $output" "$root/docs/c.md" || return
+  {
+    printf '%s\n' '#include <quern/c_families.h>' 'int failed(quern_error* error);' \
+      'int part(quern_runtime* runtime, quern_plan* plan, quern_error* error, quern_stream stream, const void* table,' \
+      '         const void* ids, void* out, int64_t count);' \
+      'int part(quern_runtime* runtime, quern_plan* plan, quern_error* error, quern_stream stream, const void* table,' \
+      '         const void* ids, void* out, int64_t count) {'
+    c_block 2
+    printf 'return 0;\n}\n'
+  } >"$program.2.c" && [ -n "$(c_block 2)" ] && compile_page -c "$program.2.c" -o "$program.o"
+}
+
+# The archive is C++, so the C++ compiler links it. The host driver is not next to the program.
+static_c() {
+  local program=$work/c_app.static
+  gcc -std=c11 -pedantic -Wall -Wextra -Werror -DQUERN_STATIC "-I$prefix/include" -c "$here/c_app/main.c" -o "$program.o" &&
+    g++ "$program.o" "$work/subdirectory/quern/libquern.a" -ldl -pthread -o "$program" &&
+    QUERN_HOSTDRIVER_LIBRARY=$(find "$prefix" -name libquern_hostdriver.so) "$program" "$work/package_c.cache"
+}
+
 flags() { PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name quern.pc)") pkg-config "$@" quern; }
 
 compile_whole() {
@@ -139,6 +197,16 @@ each_header_alone() {
     # shellcheck disable=SC2046
     g++ -std=c++17 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -x c++ $(flags --cflags) - \
       <<<"#include <quern/$(basename "$header")>" || return
+  done
+}
+each_c_header_alone() {
+  local header compiler
+  for header in c.h c_families.h; do
+    for compiler in gcc clang; do
+      # shellcheck disable=SC2046
+      "$compiler" -std=c11 -fsyntax-only -pedantic -Wall -Wextra -Wstrict-prototypes -Werror -x c $(flags --cflags) - \
+        <<<"#include <quern/$header>" || return
+    done
   done
 }
 
@@ -184,7 +252,8 @@ mkdir -p "$work"
 check "the target quern is the library" target_quern_is_the_library
 check "install" install_package
 library=$(find "$prefix" -name libquern.so)
-check "libquern.so exports quern:: only" only_quern_symbols
+check "libquern.so exports quern:: and the C interface only" only_quern_symbols
+check "libquern.so exports each function of quern/c.h under QUERN_C_1" exports_the_c_interface
 check "libquern.so needs the C and C++ runtime only" only_runtime_libraries "$library"
 tuner=$(find "$prefix" -name libquern_tuner.so)
 check "libquern_tuner.so exports make_tuner and serve_worker" exports_the_tuner_only "$tuner"
@@ -211,6 +280,11 @@ check "find_package: an application tunes on prepare" tunes "$work/package/tuned
 check "find_package: examples/row_softmax builds" build_example "$work/row_softmax" -DCMAKE_PREFIX_PATH="$prefix"
 check "find_package: examples/row_softmax equals its reference, whatever the config" run_example "$work/row_softmax/row_softmax"
 
+check "find_package: a C application builds without C++" build_c_app "$work/package_c" -DCMAKE_PREFIX_PATH="$prefix"
+check "find_package: the C application runs on the CPU" run_c_app "$work/package_c"
+check "find_package: the C application needs libquern and the C library only" links_c_only "$work/package_c/c_app"
+check "a C program that opens libquern.so runs on the CPU" "$work/package_c/c_opened" "$library" "$work/package_c.cache"
+
 # The same with the static library. Precompiled headers hide what a file forgot to include; clang-tidy has none of them.
 check "add_subdirectory: application builds as C++17 and C++20" \
   build_app "$work/subdirectory" -DQUERN_SOURCE_DIR="$root" -DBUILD_SHARED_LIBS=OFF -DQUERN_PRECOMPILE=ON \
@@ -220,6 +294,7 @@ check "add_subdirectory: C++20 application runs" run_app "$work/subdirectory/app
 check "add_subdirectory: an application tunes on prepare" tunes "$work/subdirectory/tuned"
 check "libquern.a has nothing of the tuner" nothing_of_the_tuner "$work/subdirectory/quern/libquern.a"
 check "libquern.a contains nothing of spdlog and fmt" no_log_library "$work/subdirectory/quern/libquern.a"
+check "libquern.a: a C application links and runs on the CPU" static_c
 
 "$here/isolation/run.sh" "$work/isolation" "$prefix" "$work/subdirectory/quern/libquern.a" ||
   failures=$((failures + 1))
@@ -230,9 +305,13 @@ for standard in 17 20; do
   done
   if command -v nvcc >/dev/null; then check "pkg-config: nvcc, C++$standard" compile_whole_nvcc $standard; fi
 done
+check "docs/c.md: its program runs on the CPU and prints what the page says" page_of_c
+for compiler in gcc clang; do check "pkg-config: the C application, $compiler" compile_c $compiler c11 c; done
+for compiler in g++ clang++; do check "pkg-config: the C application as C++17, $compiler" compile_c $compiler c++17 c++; done
 check "skeleton compiles outside the tree as C++17" skeleton_outside 17
 check "skeleton compiles outside the tree as C++20" skeleton_outside 20
 check "each header compiles alone" each_header_alone
+check "each header of the C interface compiles alone as C11" each_c_header_alone
 check "a launch takes its own arguments" arguments
 check "a family of one's own compiles" family
 check "a member of a problem without a field is refused" family_is_refused WRONG_MEMBER 'needs a row in kFields'

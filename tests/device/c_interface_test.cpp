@@ -146,6 +146,42 @@ TEST_F(CInterface, GapsBetweenRowsAreKept) {
   EXPECT_EQ(out, (std::vector<float>{3, 4, -1, 1, 2, -1}));
 }
 
+// Two halves of one matrix: neither's copy back may undo the other's.
+TEST_F(CInterface, ResultsOfOneMatrixAreAllKept) {
+  const CPlan plan = prepare("concat pass=backward widths=2,2 strides=4,4 dtype=f32");
+  std::vector<float> source = {1, 2, 3, 4, 5, 6, 7, 8}, out(8, -1);
+  OwnTensor a(Layout::matrix(f32, 2, 4, 4), source.data()), left(Layout::matrix(f32, 2, 2, 4), out.data()),
+      right(Layout::matrix(f32, 2, 2, 4), out.data() + 2);
+  const quern_tensor* tensors[] = {a.get(), left.get(), right.get()};
+  EXPECT_EQ(quern_launch(plan.get(), nullptr, tensors, 3, nullptr, 0, errors().out()), QUERN_OK) << errors().text();
+  EXPECT_EQ(out, source);
+}
+
+TEST_F(CInterface, MisalignedTensorsAreRefused) {
+  const CPlan plan = prepare("gather width=2 dtype=f32");
+  std::vector<float> source(4), out(4);
+  std::vector<unsigned char> index(17);
+  OwnTensor a(Layout::matrix(f32, 2, 2, 2), source.data()), i(Layout::list(i64, 2), index.data() + 1),
+      b(Layout::matrix(f32, 2, 2, 2), out.data());
+  const quern_tensor* tensors[] = {a.get(), i.get(), b.get()};
+  EXPECT_EQ(quern_launch(plan.get(), nullptr, tensors, 3, nullptr, 0, errors().out()), QUERN_BAD_INPUT);
+  EXPECT_TRUE(has(errors().text(), "index is not aligned to its element type"));
+}
+
+TEST_F(CInterface, NullArgumentsAreRefused) {
+  const CPlan plan = prepare("gather width=2 dtype=f32");
+  EXPECT_EQ(quern_launch(plan.get(), nullptr, nullptr, 3, nullptr, 0, errors().out()), QUERN_BAD_INPUT);
+  EXPECT_TRUE(has(errors().text(), "tensors is NULL"));
+  const quern_tensor* tensors[3] = {};
+  EXPECT_EQ(quern_launch(plan.get(), nullptr, tensors, 3, nullptr, 1, errors().out()), QUERN_BAD_INPUT);
+  EXPECT_TRUE(has(errors().text(), "numbers is NULL"));
+  const quern_number nameless = {nullptr, 0, 0};
+  EXPECT_EQ(quern_launch(plan.get(), nullptr, tensors, 3, &nameless, 1, errors().out()), QUERN_BAD_INPUT);
+  EXPECT_TRUE(has(errors().text(), "the name of a number is NULL"));
+  EXPECT_EQ(quern_plan_describe(nullptr), nullptr);
+  EXPECT_EQ(quern_runtime_statistics(nullptr, nullptr, 0), 0U);
+}
+
 TEST_F(CInterface, ShapesOfResultsThatDoNotExistYet) {
   const CPlan plan = prepare("mxfp8 cols=64 direction=row");
   OwnTensor x(Layout::matrix(bf16, 6, 64, 64), nullptr);

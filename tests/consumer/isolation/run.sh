@@ -32,6 +32,11 @@ hides_its_symbols() {
     -o "$work/plugin.so" || return
   ! nm -D --defined-only --demangle "$work/plugin.so" | grep -E '^[0-9a-f]* [A-Z] quern::'
 }
+# A plugin need not call them, so the archive itself is looked at. Prints those that are not hidden.
+hides_its_c_functions() {
+  readelf --syms --wide "$archive" 2>/dev/null |
+    awk '$4 == "FUNC" && $8 ~ /^quern_[a-z_]+$/ { ++count; if ($6 != "HIDDEN") { print; bad = 1 } } END { exit bad || count == 0 }'
+}
 has_a_version() { readelf --dyn-syms --wide "$libraries/libquern.so" | grep 'Runtime.*@@QUERN_[0-9]'; }
 statics_prepare() {
   g++ "${flags[@]}" -DQUERN_STATIC "$here/statics.cpp" "$archive" -ldl -pthread -o "$work/statics" &&
@@ -47,6 +52,7 @@ check "libquern.a: nothing of it runs before main" no_dynamic_initializers
 check "libquern.a: nothing of it is destroyed before a static Runtime of others" no_static_destructors
 check "libquern.a: prepare in static initializers and destructors" statics_prepare
 check "libquern.a: a program that links it exports no symbols of it" hides_its_symbols
+check "libquern.a: the functions of quern/c.h are hidden" hides_its_c_functions
 check "libquern.so: symbols have a version" has_a_version
 check "a plugin with libquern.a in a host with libquern.so: each its own, and closing unloads" \
   host_and_plugin "-L$libraries" -lquern

@@ -104,6 +104,9 @@ QUERN_C_API quern_code quern_runtime_create(const quern_options* options, quern_
 // Plans may outlive it; see the lifetime of plans below. NULL is ignored.
 QUERN_C_API void quern_runtime_destroy(quern_runtime* runtime);
 
+// 1 with QUERN_DEVICE=host.
+QUERN_C_API int quern_runtime_on_host(const quern_runtime* runtime);
+
 // See Runtime::flush and Runtime::trim in quern/runtime.h.
 QUERN_C_API quern_code quern_runtime_flush(quern_runtime* runtime, quern_error** error);
 QUERN_C_API quern_code quern_runtime_trim(quern_runtime* runtime, quern_error** error);
@@ -254,6 +257,7 @@ typedef struct quern_plan_info {
   size_t place_count;
   const quern_image* images;
   size_t image_count;
+  int on_host;  // 1: with QUERN_DEVICE=host, for tensors in CPU memory
 } quern_plan_info;
 QUERN_C_API const quern_plan_info* quern_plan_describe(const quern_plan* plan);
 

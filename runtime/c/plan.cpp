@@ -85,8 +85,8 @@ quern_plan::quern_plan(AnyPlan made, std::shared_ptr<quern::c::HostDevice> devic
       why_(plan.why()) {
   for (const quern::Place& place : arguments.places()) places_.push_back(described(place));
   for (const quern::ImageInfo& image : plan.images()) images_.push_back(described(image));
-  info = {plan.problem().c_str(), plan.family().name, why_.c_str(),  places_.data(),
-          places_.size(),         images_.data(),     images_.size()};
+  info = {plan.problem().c_str(), plan.family().name, why_.c_str(),   places_.data(),
+          places_.size(),         images_.data(),     images_.size(), host != nullptr ? 1 : 0};
 }
 
 extern "C" {
@@ -127,11 +127,17 @@ quern_code quern_launch(const quern_plan* plan, quern_stream stream, const quern
 quern_code quern_plan_shapes(const quern_plan* plan, const quern_tensor* const* tensors, size_t count,
                              const quern_number* numbers, size_t number_count, quern_place* places,
                              quern_error** error) {
-  return guarded(Stage::launch, error, [&] {
+  bool fits = true;
+  const quern_code code = guarded(Stage::launch, error, [&] {
     require(plan, "plan");
     require(places, "places");
     const Given given{tensors, count, numbers, number_count};
     FilledArguments filled;
+    // A caller that looks for the plan of some tensors wants no error, which would cost more than all else.
+    if (error == nullptr && plan->arguments.fill(given, filled)) {
+      fits = false;
+      return;
+    }
     fill(*plan, given, filled);
     for (std::size_t i = 0; i < count; ++i) {
       const quern::Layout layout = plan->arguments.layout(i, filled);
@@ -140,6 +146,7 @@ quern_code quern_plan_shapes(const quern_plan* plan, const quern_tensor* const* 
       std::copy_n(layout.strides, layout.rank, places[i].strides);
     }
   });
+  return fits ? code : QUERN_BAD_INPUT;
 }
 
 quern_code quern_launch_args(const quern_plan* plan, quern_stream stream, const void* args, size_t bytes,

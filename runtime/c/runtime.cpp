@@ -35,6 +35,8 @@ quern_code quern_runtime_create(const quern_options* options, quern_runtime** ru
 
 void quern_runtime_destroy(quern_runtime* runtime) { const std::unique_ptr<quern_runtime> owned(runtime); }
 
+int quern_runtime_on_host(const quern_runtime* runtime) { return runtime != nullptr && runtime->is_on_host() ? 1 : 0; }
+
 quern_code quern_runtime_flush(quern_runtime* runtime, quern_error** error) {
   return guarded(Stage::store, error, [&] {
     quern::c::require(runtime, "runtime");

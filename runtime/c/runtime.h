@@ -17,6 +17,7 @@ struct quern_runtime {
   quern_runtime(quern::Options options, bool on_host);
   // The CPU as its device, opened at the first call and made current for the calling thread; null for a GPU.
   std::shared_ptr<quern::c::HostDevice> enter_host();
+  bool is_on_host() const { return on_host_; }
 
  private:
   const bool on_host_;

@@ -66,6 +66,18 @@ TEST(Infer, TheNumbersOfCommonProblems) {
             inferred("multi_row_pad rows=3,40", "multi_row_pad rows=3,40 cols=16,8 dtype=f32 align=16", {"rows"}));
 }
 
+// Packed tensors may have no strides, as NumPy's.
+TEST(Infer, ListsOfTensorsWithoutStrides) {
+  NamedTensors tensors(parsed("concat rows=3 widths=4,2 dtype=f32"), true);
+  std::vector<quern_tensor> packed;
+  for (const NamedTensor& named : tensors.named) packed.push_back(*named.tensor);
+  for (std::size_t i = 0; i < packed.size(); ++i) {
+    packed[i].strides = nullptr;
+    tensors.named[i].tensor = &packed[i];
+  }
+  EXPECT_EQ(infer(parsed("concat"), {}, tensors.named).text(), "concat widths=4,2 dtype=f32");
+}
+
 // What is given stays, even if a tensor does not fit it: the launch says so.
 TEST(Infer, GivenFieldsAreKept) {
   EXPECT_EQ(inferred("gather width=32", "gather rows=9 count=5 width=64", {"width"}),

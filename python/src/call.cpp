@@ -1,0 +1,167 @@
+#include "call.h"
+
+#include <cstring>
+
+#include "setting.h"
+
+namespace quern::python {
+namespace {
+
+bool is_open_extent(const quern_field& field) {
+  return std::strcmp(field.kind, "extent") == 0 && std::strcmp(field.default_value, "open") == 0;
+}
+
+bool is_input(const quern_operand& operand) { return std::strcmp(operand.role, "input") == 0; }
+
+// A bound: views point into themselves, so they must not move.
+std::size_t most_tensors(PyObject* const* args, Py_ssize_t count) {
+  Py_ssize_t most = 0;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const bool is_list = PyList_Check(args[i]) != 0 || PyTuple_Check(args[i]) != 0;
+    most += is_list ? PySequence_Size(args[i]) : 1;
+  }
+  return static_cast<std::size_t>(most);
+}
+
+}  // namespace
+
+Keywords::Keywords(const quern_family& family) : family_(family), names_(owned(PyDict_New())) {
+  for (std::size_t i = 0; i < family.field_count; ++i)
+    add(family.fields[i].name, is_open_extent(family.fields[i]) ? number : setting);
+  for (std::size_t i = 0; i < family.number_count; ++i) add(family.numbers[i].name, number);
+  // An operand goes before the field that gives its type: scale=x.
+  for (std::size_t i = 0; i < family.operand_count; ++i)
+    if (std::strcmp(family.operands[i].role, "workspace") != 0) add(family.operands[i].name, operand, i);
+  add("stream", stream);
+  add("runtime", runtime);
+  add("config", config);
+}
+
+void Keywords::add(const char* name, Kind kind, std::size_t index) {
+  const Ref key = owned(PyUnicode_InternFromString(name));
+  check(PyDict_SetItem(names_.get(), key.get(), owned(PyLong_FromSize_t(kind + 16 * index)).get()));
+}
+
+Keywords::Meaning Keywords::find(PyObject* name) const {
+  PyObject* const code = PyDict_GetItemWithError(names_.get(), name);
+  if (code == nullptr)
+    raise(PyExc_TypeError, std::string(family_.name) + " has no field, operand or number " + text_of(name) +
+                               "; help(quern." + family_.name + ") lists them");
+  const long value = PyLong_AsLong(code);
+  return {static_cast<Kind>(value % 16), static_cast<int>(value / 16)};
+}
+
+Call::Call(const quern_family& family, const Keywords& keywords, PyObject* const* args, Py_ssize_t count,
+           PyObject* names)
+    : family_(family) {
+  const Py_ssize_t words = names == nullptr ? 0 : PyTuple_Size(names);
+  tensors_.reserve(most_tensors(args, count + words));
+  std::size_t next = 0;
+  for (Py_ssize_t i = 0; i < count; ++i, ++next) {
+    while (next < family.operand_count && !is_input(family.operands[next])) ++next;
+    if (next == family.operand_count)
+      raise(PyExc_TypeError, std::string(family.name) + " takes fewer tensors than " + std::to_string(count) +
+                                 " by position: its inputs; results are given by name");
+    add_operand(static_cast<int>(next), args[i]);
+  }
+  for (Py_ssize_t i = 0; i < words; ++i) {
+    PyObject* const name = PyTuple_GetItem(names, i);
+    add(name, keywords.find(name), args[count + i]);
+  }
+  if (runtime_ == nullptr) runtime_ = default_runtime();
+  if (tensors_.empty()) raise(PyExc_TypeError, std::string(family.name) + " takes at least one tensor");
+}
+
+void Call::add(PyObject* name, const Keywords::Meaning& meaning, PyObject* value) {
+  switch (meaning.kind) {
+    case Keywords::operand:
+      // A type or a word is for the field of that name.
+      if (PyUnicode_Check(value) != 0 || PyType_Check(value) != 0) {
+        settings_.push_back({name, value});
+      } else {
+        add_operand(meaning.index, value);
+      }
+      break;
+    case Keywords::number:
+      if (value != Py_None) add_number(name, value);
+      break;
+    case Keywords::setting:
+      settings_.push_back({name, value});
+      break;
+    case Keywords::stream:
+      stream_ = value;
+      break;
+    case Keywords::runtime:
+      runtime_ = as_runtime(value);
+      break;
+    case Keywords::config:
+      config_ = value == Py_None ? nullptr : text_of(value);
+      break;
+  }
+}
+
+void Call::add_operand(int operand, PyObject* value) {
+  if (value == Py_None) return;
+  const quern_operand& row = family_.operands[operand];
+  if (row.is_list == 0) {
+    add_tensor(operand, 0, value);
+    return;
+  }
+  if (PyList_Check(value) == 0 && PyTuple_Check(value) == 0)
+    raise(PyExc_TypeError, std::string(row.name) + " takes a list of tensors");
+  for (Py_ssize_t i = 0, size = PySequence_Size(value); i < size; ++i) {
+    PyObject* const entry = PyList_Check(value) != 0 ? PyList_GetItem(value, i) : PyTuple_GetItem(value, i);
+    if (entry == nullptr) throw Raised();
+    add_tensor(operand, static_cast<int>(i), entry);
+  }
+}
+
+void Call::add_tensor(int operand, int entry, PyObject* value) {
+  if (find(operand, entry) != nullptr)
+    raise(PyExc_TypeError, std::string(family_.operands[operand].name) + " is given twice");
+  GivenTensor& given = tensors_.emplace_back();
+  given.operand = operand;
+  given.entry = entry;
+  given.object = value;
+  view(value, family_.operands[operand].name, given.tensor);
+  if (given.tensor.read_only && !is_input(family_.operands[operand]))
+    raise(PyExc_ValueError, std::string(family_.operands[operand].name) + " is read-only");
+}
+
+void Call::add_number(PyObject* name, PyObject* value) {
+  quern_number number{text_of(name), PyFloat_AsDouble(value), 0};
+  if (PyErr_Occurred() != nullptr) throw Raised();
+  number.integer = PyLong_Check(value) != 0 ? PyLong_AsLongLong(value) : static_cast<std::int64_t>(number.real);
+  if (PyErr_Occurred() != nullptr) throw Raised();
+  numbers_.push_back(number);
+}
+
+const GivenTensor* Call::find(int operand, int entry) const {
+  for (const GivenTensor& given : tensors_) {
+    if (given.operand == operand && given.entry == entry) return &given;
+  }
+  return nullptr;
+}
+
+quern_stream Call::stream() const {
+  if (is_on_host(runtime_)) return nullptr;
+  for (const GivenTensor& given : tensors_) {
+    if (given.tensor.table != nullptr) return stream_of(stream_, &given.tensor, 1);
+  }
+  return stream_of(stream_, nullptr, 0);
+}
+
+std::string Call::text(bool whole) const {
+  std::string text = family_.name;
+  for (const GivenSetting& setting : settings_)
+    text += std::string(" ") + text_of(setting.name) + "=" + setting_text(setting.value);
+  for (const quern_number& number : numbers_) {
+    for (std::size_t i = 0; i < family_.field_count && whole; ++i) {
+      if (std::strcmp(family_.fields[i].name, number.name) == 0)
+        text += std::string(" ") + number.name + "=" + std::to_string(number.integer);
+    }
+  }
+  return text;
+}
+
+}  // namespace quern::python

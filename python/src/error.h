@@ -1,0 +1,17 @@
+// quern.Error.
+#ifndef QUERN_PYTHON_ERROR_H_
+#define QUERN_PYTHON_ERROR_H_
+
+#include "python.h"
+
+namespace quern::python {
+
+// Adds the type to the module.
+void add_error(PyObject* module);
+
+// Raises `error` as quern.Error and frees it, unless `code` is QUERN_OK. By reference: the call that gives `code` sets it.
+void check(quern_code code, quern_error* const& error);
+
+}  // namespace quern::python
+
+#endif  // QUERN_PYTHON_ERROR_H_

@@ -1,0 +1,105 @@
+// New tensors, made by the package that an existing one is of.
+#include <algorithm>
+#include <cstring>
+
+#include "tensor.h"
+
+namespace quern::python {
+namespace {
+
+// quern's types in NumPy's names; null: NumPy has none.
+struct Name {
+  const char* quern;
+  const char* numpy;
+  const char* ml_dtypes;  // its name in that package
+  std::uint8_t code;      // DLPack's
+  std::uint8_t bits;
+};
+constexpr Name kNames[] = {
+    {"f64", "float64", nullptr, 2, 64},
+    {"f32", "float32", nullptr, 2, 32},
+    {"f16", "float16", nullptr, 2, 16},
+    {"bf16", nullptr, "bfloat16", 4, 16},
+    {"e4m3", nullptr, "float8_e4m3fn", 10, 8},
+    {"e5m2", nullptr, "float8_e5m2", 12, 8},
+    {"e8m0", nullptr, "float8_e8m0fnu", 14, 8},
+    {"i64", "int64", nullptr, 0, 64},
+    {"i32", "int32", nullptr, 0, 32},
+    {"i16", "int16", nullptr, 0, 16},
+    {"i8", "int8", nullptr, 0, 8},
+    {"u8", "uint8", nullptr, 1, 8},
+    {"c64", "complex64", nullptr, 5, 64},
+    {"c128", "complex128", nullptr, 5, 128},
+};
+
+const Name& name_of(const char* dtype) {
+  for (const Name& name : kNames) {
+    if (std::strcmp(name.quern, dtype) == 0) return name;
+  }
+  raise(PyExc_TypeError, std::string("quern has no type ") + dtype);
+}
+
+void refuse(void* /*context*/, const char* /*kind*/, const char* message) {
+  PyErr_SetString(PyExc_RuntimeError, message);
+}
+
+Ref make_by_table(const Tensor& like, const Shape& shape) {
+  const Name& name = name_of(shape.dtype);
+  std::int64_t extents[kMaxDimensions];
+  std::copy_n(shape.extents, shape.rank, extents);
+  quern_tensor prototype{};
+  prototype.device_type = like.view.device_type;
+  prototype.device_id = like.view.device_id;
+  prototype.ndim = shape.rank;
+  prototype.dtype_code = name.code;
+  prototype.dtype_bits = name.bits;
+  prototype.dtype_lanes = 1;
+  prototype.shape = extents;
+  DlpackVersioned* managed = nullptr;
+  check(like.table->allocate(&prototype, &managed, nullptr, &refuse));
+  void* object = nullptr;
+  check(like.table->to_object(managed, &object));
+  return Ref(static_cast<PyObject*>(object));
+}
+
+// NumPy's or CuPy's: the package that the type is of.
+Ref package_of(PyObject* like) {
+  const Ref name = owned(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(like)), "__module__"));
+  const std::string whole = text_of(name.get());
+  return owned(PyImport_ImportModule(whole.substr(0, whole.find('.')).c_str()));
+}
+
+// For types that NumPy lacks: that of `like` where it holds such elements, else ml_dtypes' where the program has
+// imported it, else bits.
+Ref numpy_type(PyObject* like, const char* like_dtype, const Name& name) {
+  if (name.numpy != nullptr) return owned(PyUnicode_FromString(name.numpy));
+  if (like_dtype != nullptr && std::strcmp(like_dtype, name.quern) == 0)
+    return owned(PyObject_GetAttrString(like, "dtype"));
+  PyObject* const ml_dtypes = PyDict_GetItemString(PyImport_GetModuleDict(), "ml_dtypes");
+  if (ml_dtypes != nullptr) return owned(PyObject_GetAttrString(ml_dtypes, name.ml_dtypes));
+  return owned(PyUnicode_FromString(name.bits == 8 ? "uint8" : "uint16"));
+}
+
+Ref extents_of(const Shape& shape) {
+  Ref extents = owned(PyTuple_New(shape.rank));
+  for (int d = 0; d < shape.rank; ++d)
+    check(PyTuple_SetItem(extents.get(), d, owned(PyLong_FromLongLong(shape.extents[d])).release()));
+  return extents;
+}
+
+}  // namespace
+
+Ref make(PyObject* like, const Tensor& like_view, const char* like_dtype, const Shape& shape, bool zeros) {
+  if (like_view.table != nullptr) {
+    Ref made = make_by_table(like_view, shape);
+    if (zeros) owned(PyObject_CallMethod(made.get(), "zero_", nullptr));
+    return made;
+  }
+  const Ref package = package_of(like);
+  const Ref function = owned(PyObject_GetAttrString(package.get(), zeros ? "zeros" : "empty"));
+  const Ref extents = extents_of(shape);
+  const Ref type = numpy_type(like, like_dtype, name_of(shape.dtype));
+  return owned(PyObject_CallFunctionObjArgs(function.get(), extents.get(), type.get(), nullptr));
+}
+
+}  // namespace quern::python

@@ -1,0 +1,14 @@
+// Values of fields, as problem texts write them.
+#ifndef QUERN_PYTHON_SETTING_H_
+#define QUERN_PYTHON_SETTING_H_
+
+#include "python.h"
+
+namespace quern::python {
+
+// 4096, "gelu", None ("none"), [16, 8] ("16,8"), numpy.float32, torch.bfloat16 ("bfloat16"); in quotes where needed.
+std::string setting_text(PyObject* value);
+
+}  // namespace quern::python
+
+#endif  // QUERN_PYTHON_SETTING_H_

@@ -1,0 +1,227 @@
+#include "tensor.h"
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+
+namespace quern::python {
+namespace {
+
+constexpr std::int32_t kCpu = 1, kCuda = 2;
+
+// ---- The exchange table of a type ----
+
+// The tables of the types seen last; the types are held, so that no other type gets their address.
+struct KnownType {
+  PyTypeObject* type;
+  const ExchangeTable* table;
+};
+std::array<KnownType, 8> known_types;
+std::size_t next_known = 0;
+
+const ExchangeTable* find_table(PyTypeObject* type) {
+  Ref capsule(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__"));
+  if (capsule == nullptr) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  const auto* table = static_cast<const ExchangeTable*>(PyCapsule_GetPointer(capsule.get(), "dlpack_exchange_api"));
+  if (table == nullptr) PyErr_Clear();
+  while (table != nullptr && table->version.major > 1) table = table->older;
+  return table;
+}
+
+const ExchangeTable* table_of(PyTypeObject* type) {
+  for (const KnownType& known : known_types) {
+    if (known.type == type) return known.table;
+  }
+  const ExchangeTable* const table = find_table(type);
+  KnownType& slot = known_types[next_known++ % known_types.size()];
+  Py_IncRef(reinterpret_cast<PyObject*>(type));
+  Py_DecRef(reinterpret_cast<PyObject*>(slot.type));
+  slot = {type, table};
+  return table;
+}
+
+// Views borrow, so the managed tensor may go at once: the object lives on, and its memory and its shape with it. The
+// shape is copied, in case it is the managed tensor's.
+template <class Managed>
+void take(Managed* managed, Tensor& tensor) {
+  tensor.view = managed->tensor;
+  const int rank = tensor.view.ndim;
+  if (rank <= kMaxDimensions) {
+    std::memcpy(tensor.numbers, tensor.view.shape, sizeof(std::int64_t) * static_cast<std::size_t>(rank));
+    tensor.view.shape = tensor.numbers;
+    if (tensor.view.strides != nullptr) {
+      std::memcpy(tensor.numbers + kMaxDimensions, tensor.view.strides,
+                  sizeof(std::int64_t) * static_cast<std::size_t>(rank));
+      tensor.view.strides = tensor.numbers + kMaxDimensions;
+    }
+  }
+  if (managed->deleter != nullptr) managed->deleter(managed);
+  if (rank > kMaxDimensions) raise(PyExc_ValueError, "a tensor has at most 16 dimensions here");
+}
+
+// ---- NumPy's and CUDA's array interfaces ----
+
+Ref item(PyObject* dictionary, const char* key) {
+  PyObject* const value = PyDict_GetItemString(dictionary, key);
+  return value == nullptr ? none() : copy(value);
+}
+
+std::int64_t integer(PyObject* object) {
+  const long long value = PyLong_AsLongLong(object);
+  if (value == -1 && PyErr_Occurred() != nullptr) throw Raised();
+  return value;
+}
+
+int read_numbers(PyObject* tuple, std::int64_t* numbers, std::int64_t divisor, const char* name) {
+  const Py_ssize_t size = PyTuple_Size(tuple);
+  if (size < 0) throw Raised();
+  if (size > kMaxDimensions) raise(PyExc_ValueError, std::string(name) + " has more than 16 dimensions");
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    const std::int64_t value = integer(PyTuple_GetItem(tuple, i));
+    if (value % divisor != 0) raise(PyExc_ValueError, std::string(name) + " has a stride that is no whole element");
+    numbers[i] = value / divisor;
+  }
+  return static_cast<int>(size);
+}
+
+// "<f4" as DLPack's code and bits; types that NumPy does not know are bits without a type.
+void read_element(const char* typestr, const char* name, quern_tensor& view) {
+  static constexpr char kKinds[] = "iufVcb";
+  static constexpr std::uint8_t kCodes[] = {0, 1, 2, 3, 5, 6};
+  const char* const kind = std::strlen(typestr) < 3 ? nullptr : std::strchr(kKinds, typestr[1]);
+  if (kind == nullptr || typestr[0] == '>')
+    raise(PyExc_TypeError, std::string(name) + " has elements of type " + typestr + ", which quern does not read");
+  view.dtype_code = kCodes[kind - kKinds];
+  view.dtype_bits = static_cast<std::uint8_t>(8 * std::atoi(typestr + 2));
+  view.dtype_lanes = 1;
+}
+
+void read_interface(PyObject* interface, std::int32_t device, const char* name, Tensor& tensor) {
+  quern_tensor& view = tensor.view;
+  view.device_type = device;
+  view.device_id = 0;
+  view.byte_offset = 0;
+  read_element(text_of(item(interface, "typestr").get()), name, view);
+  view.ndim = read_numbers(item(interface, "shape").get(), tensor.numbers, 1, name);
+  view.shape = tensor.numbers;
+  view.strides = nullptr;
+  if (const Ref strides = item(interface, "strides"); strides.get() != Py_None) {
+    view.strides = tensor.numbers + kMaxDimensions;
+    read_numbers(strides.get(), view.strides, view.dtype_bits / 8, name);
+  }
+  const Ref data = item(interface, "data");
+  view.data = PyLong_AsVoidPtr(PyTuple_GetItem(data.get(), 0));
+  if (PyErr_Occurred() != nullptr) throw Raised();
+  tensor.read_only = PyObject_IsTrue(PyTuple_GetItem(data.get(), 1)) != 0;
+}
+
+// Reads the attribute if the object has it.
+bool read_attribute(PyObject* object, const char* attribute, std::int32_t device, const char* name, Tensor& tensor) {
+  const Ref interface(PyObject_GetAttrString(object, attribute));
+  if (interface == nullptr) {
+    PyErr_Clear();
+    return false;
+  }
+  read_interface(interface.get(), device, name, tensor);
+  return true;
+}
+
+// ---- __dlpack__ ----
+
+// Without a copy and without waiting for a stream: work is enqueued on the caller's own.
+Ref capsule_of(PyObject* method, bool versioned, std::int32_t device) {
+  const Ref words = owned(PyDict_New());
+  const Ref version = owned(Py_BuildValue("(ii)", 1, 0));
+  const Ref no_wait = device == kCpu ? none() : owned(PyLong_FromLong(-1));
+  if (versioned) check(PyDict_SetItemString(words.get(), "max_version", version.get()));
+  check(PyDict_SetItemString(words.get(), "stream", no_wait.get()));
+  const Ref empty = owned(PyTuple_New(0));
+  return Ref(PyObject_Call(method, empty.get(), words.get()));
+}
+
+bool read_dlpack(PyObject* object, Tensor& tensor) {
+  const Ref method(PyObject_GetAttrString(object, "__dlpack__"));
+  if (method == nullptr) {
+    PyErr_Clear();
+    return false;
+  }
+  const Ref device = owned(PyObject_CallMethod(object, "__dlpack_device__", nullptr));
+  const auto type = static_cast<std::int32_t>(integer(PyTuple_GetItem(device.get(), 0)));
+  Ref capsule = capsule_of(method.get(), true, type);
+  if (capsule == nullptr && PyErr_ExceptionMatches(PyExc_TypeError) != 0) {  // of before DLPack 1
+    PyErr_Clear();
+    capsule = capsule_of(method.get(), false, type);
+  }
+  if (capsule == nullptr) throw Raised();
+  if (PyCapsule_IsValid(capsule.get(), "dltensor_versioned") != 0) {
+    auto* const managed = static_cast<DlpackVersioned*>(PyCapsule_GetPointer(capsule.get(), "dltensor_versioned"));
+    check(PyCapsule_SetName(capsule.get(), "used_dltensor_versioned"));
+    tensor.read_only = (managed->flags & kDlpackReadOnly) != 0;
+    take(managed, tensor);
+    return true;
+  }
+  auto* const managed = static_cast<DlpackManaged*>(PyCapsule_GetPointer(capsule.get(), "dltensor"));
+  if (managed == nullptr) throw Raised();
+  check(PyCapsule_SetName(capsule.get(), "used_dltensor"));
+  take(managed, tensor);
+  return true;
+}
+
+void read_table(PyObject* object, const ExchangeTable& table, Tensor& tensor) {
+  if (table.view_object != nullptr) {
+    check(table.view_object(object, &tensor.view));
+    return;
+  }
+  DlpackVersioned* managed = nullptr;
+  check(table.from_object(object, &managed));
+  tensor.read_only = (managed->flags & kDlpackReadOnly) != 0;
+  take(managed, tensor);
+}
+
+std::string type_name(PyObject* object) {
+  const Ref name(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__name__"));
+  if (name == nullptr) throw Raised();
+  return text_of(name.get());
+}
+
+}  // namespace
+
+void view(PyObject* object, const char* name, Tensor& tensor) {
+  tensor.table = table_of(Py_TYPE(object));
+  tensor.read_only = false;
+  if (tensor.table != nullptr) {
+    read_table(object, *tensor.table, tensor);
+    return;
+  }
+  if (read_attribute(object, "__array_interface__", kCpu, name, tensor) || read_dlpack(object, tensor) ||
+      read_attribute(object, "__cuda_array_interface__", kCuda, name, tensor))
+    return;
+  raise(PyExc_TypeError, std::string(name) + " is a " + type_name(object) +
+                             "; it takes a tensor: an object with __dlpack__, __cuda_array_interface__ or "
+                             "__array_interface__, such as those of PyTorch, CuPy, JAX and NumPy");
+}
+
+quern_stream stream_of(PyObject* given, const Tensor* tensors, std::size_t count) {
+  if (given != nullptr && given != Py_None) {
+    Ref number = copy(given);
+    if (PyLong_Check(given) == 0) {
+      const Ref pair = owned(PyObject_CallMethod(given, "__cuda_stream__", nullptr));
+      number = owned(PySequence_GetItem(pair.get(), 1));
+    }
+    void* const stream = PyLong_AsVoidPtr(number.get());
+    if (PyErr_Occurred() != nullptr) throw Raised();
+    return static_cast<quern_stream>(stream);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (tensors[i].table == nullptr) continue;
+    void* stream = nullptr;
+    check(tensors[i].table->current_stream(tensors[i].view.device_type, tensors[i].view.device_id, &stream));
+    return static_cast<quern_stream>(stream);
+  }
+  return nullptr;
+}
+
+}  // namespace quern::python

@@ -1,0 +1,39 @@
+// Tensors of any package as quern_tensor.
+#ifndef QUERN_PYTHON_TENSOR_H_
+#define QUERN_PYTHON_TENSOR_H_
+
+#include "dlpack.h"
+#include "python.h"
+
+namespace quern::python {
+
+inline constexpr int kMaxDimensions = 16;
+
+// A view of an object's memory, valid as long as the object. Not initialized: a launch has several on its stack.
+struct Tensor {
+  quern_tensor view;
+  const ExchangeTable* table;  // of the object's type; null: it has none
+  bool read_only;
+  std::int64_t numbers[2 * kMaxDimensions];  // shape and strides, where the object has none in memory
+};
+
+// Fills `tensor` from an object with DLPack's exchange table, NumPy's __array_interface__, __dlpack__ or
+// __cuda_array_interface__. `name` is the operand's, for messages. Throws Raised. Views borrow: nothing is held.
+void view(PyObject* object, const char* name, Tensor& tensor);
+
+// The stream of a launch: `given` (null: not given) may be an int, or have __cuda_stream__; otherwise the current
+// stream of the package of the first tensor with an exchange table, else the legacy default stream.
+quern_stream stream_of(PyObject* given, const Tensor* tensors, std::size_t count);
+
+struct Shape {
+  const char* dtype;  // quern's name of it
+  int rank;
+  const std::int64_t* extents;
+};
+// A new tensor of the package that `like` is of, with packed rows. `like_dtype`: what the elements of `like` are.
+// `zeros`: filled with zeros.
+Ref make(PyObject* like, const Tensor& like_view, const char* like_dtype, const Shape& shape, bool zeros);
+
+}  // namespace quern::python
+
+#endif  // QUERN_PYTHON_TENSOR_H_

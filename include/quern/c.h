@@ -192,14 +192,16 @@ typedef struct quern_number {
 
 // What an operand of a plan must be.
 typedef struct quern_place {
-  const char* name;    // "source", "outs.2"
+  char name[40];       // "source", "outs.2"
   const char* role;    // "input", "output": written whole; "update": read too, or written in part; "workspace"
   const char* dtype;   // "bf16"
   uint8_t dtype_code;  // of a quern_tensor; likewise dtype_bits
   uint8_t dtype_bits;
-  int32_t rank;        // up to 5
-  int64_t shape[5];    // QUERN_OPEN: known at the launch
-  int64_t strides[5];  // in elements; QUERN_OPEN likewise
+  int32_t rank;            // up to 5
+  int64_t shape[5];        // QUERN_OPEN: known at the launch
+  int64_t strides[5];      // in elements; QUERN_OPEN likewise
+  const char* extents[5];  // of an open dimension: the extent of which it is `factors` times; NULL: more than that
+  int64_t factors[5];
 } quern_place;
 
 // Completes a problem from tensors: `settings` is a problem's text, "glu activation=gelu"; dtypes, extents, strides and
@@ -209,6 +211,10 @@ typedef struct quern_place {
 QUERN_C_API quern_code quern_problem_of(quern_runtime* runtime, const char* settings, const char* const* names,
                                         const quern_tensor* const* tensors, size_t count, char* text, size_t bytes,
                                         size_t* length, quern_error** error);
+
+// Writes up to `capacity` places of a problem, as a plan has them; `*count` is their number. Needs no device.
+QUERN_C_API quern_code quern_problem_places(quern_runtime* runtime, quern_problem problem, quern_place* places,
+                                            size_t capacity, size_t* count, quern_error** error);
 
 // Enqueues the plan's kernels on `stream` (NULL: the context's legacy default stream). `tensors` are those of the
 // operands that the problem has, in the order of the operands; each entry of a list is one. Open extents are taken from

@@ -9,7 +9,8 @@ namespace quern::python {
 // Adds the type to the module.
 void add_error(PyObject* module);
 
-// Raises `error` as quern.Error and frees it, unless `code` is QUERN_OK. By reference: the call that gives `code` sets it.
+// Raises `error` as quern.Error and frees it, unless `code` is QUERN_OK. By reference: the call that gives `code` sets
+// it.
 void check(quern_code code, quern_error* const& error);
 
 }  // namespace quern::python

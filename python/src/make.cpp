@@ -44,16 +44,13 @@ void refuse(void* /*context*/, const char* /*kind*/, const char* message) {
 }
 
 Ref make_by_table(const Tensor& like, const Shape& shape) {
-  const Name& name = name_of(shape.dtype);
   std::int64_t extents[kMaxDimensions];
   std::copy_n(shape.extents, shape.rank, extents);
   quern_tensor prototype{};
   prototype.device_type = like.view.device_type;
   prototype.device_id = like.view.device_id;
   prototype.ndim = shape.rank;
-  prototype.dtype_code = name.code;
-  prototype.dtype_bits = name.bits;
-  prototype.dtype_lanes = 1;
+  set_dtype(prototype, shape.dtype);
   prototype.shape = extents;
   DlpackVersioned* managed = nullptr;
   check(like.table->allocate(&prototype, &managed, nullptr, &refuse));
@@ -88,6 +85,13 @@ Ref extents_of(const Shape& shape) {
 }
 
 }  // namespace
+
+void set_dtype(quern_tensor& view, const char* dtype) {
+  const Name& name = name_of(dtype);
+  view.dtype_code = name.code;
+  view.dtype_bits = name.bits;
+  view.dtype_lanes = 1;
+}
 
 Ref make(PyObject* like, const Tensor& like_view, const char* like_dtype, const Shape& shape, bool zeros) {
   if (like_view.table != nullptr) {

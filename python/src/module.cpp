@@ -1,6 +1,7 @@
 // The module quern._quern.
 #include "error.h"
 #include "objects.h"
+#include "problem.h"
 #include "setting.h"
 
 namespace quern::python {
@@ -77,6 +78,7 @@ int execute(PyObject* module) {
     add_runtime(module);
     add_plan(module);
     add_functions(module);
+    add_problem(module);
     check(PyModule_AddStringConstant(module, "__version__", quern_version()));
     return 0;
   } catch (const Raised&) {

@@ -4,6 +4,7 @@
 
 #include "error.h"
 #include "objects.h"
+#include "problem.h"
 #include "tensor.h"
 
 namespace quern::python {
@@ -107,22 +108,7 @@ PyObject* plan_launch(PyObject* self, PyObject* const* args, Py_ssize_t count, P
 
 const quern_plan_info& info_of(PyObject* self) { return *reinterpret_cast<PlanObject*>(self)->info; }
 
-Ref numbers_of(const std::int64_t* numbers, int count) {
-  Ref tuple = owned(PyTuple_New(count));
-  for (int i = 0; i < count; ++i) {
-    Ref value = numbers[i] == QUERN_OPEN ? none() : owned(PyLong_FromLongLong(numbers[i]));
-    check(PyTuple_SetItem(tuple.get(), i, value.release()));
-  }
-  return tuple;
-}
-
-Ref description_of(const quern_place& place) {
-  const Ref shape = numbers_of(place.shape, place.rank), strides = numbers_of(place.strides, place.rank);
-  return owned(Py_BuildValue("{s:s,s:s,s:s,s:O,s:O}", "name", place.name, "role", place.role, "dtype", place.dtype,
-                             "shape", shape.get(), "strides", strides.get()));
-}
-
-Ref description_of(const quern_image& image) {
+Ref image_row(const quern_image& image) {
   return owned(Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:d,s:i,s:i,s:i,s:I}", "step", image.step, "variant", image.variant,
                              "config", image.config, "key", image.key, "origin", image.origin, "compile_ms",
                              image.compile_ms, "registers", image.registers, "shared_bytes", image.shared_bytes,
@@ -130,11 +116,11 @@ Ref description_of(const quern_image& image) {
 }
 
 template <class T>
-PyObject* descriptions_of(const T* rows, std::size_t count) {
+PyObject* rows_of(const T* rows, std::size_t count, Ref (*row)(const T&)) {
   return guarded([&] {
     Ref tuple = owned(PyTuple_New(static_cast<Py_ssize_t>(count)));
     for (std::size_t i = 0; i < count; ++i)
-      check(PyTuple_SetItem(tuple.get(), static_cast<Py_ssize_t>(i), description_of(rows[i]).release()));
+      check(PyTuple_SetItem(tuple.get(), static_cast<Py_ssize_t>(i), row(rows[i]).release()));
     return tuple;
   });
 }
@@ -143,9 +129,11 @@ PyObject* get_problem(PyObject* self, void*) { return PyUnicode_FromString(info_
 PyObject* get_family(PyObject* self, void*) { return PyUnicode_FromString(info_of(self).family); }
 PyObject* get_why(PyObject* self, void*) { return PyUnicode_FromString(info_of(self).why); }
 PyObject* get_operands(PyObject* self, void*) {
-  return descriptions_of(info_of(self).places, info_of(self).place_count);
+  return rows_of(info_of(self).places, info_of(self).place_count, &description_of);
 }
-PyObject* get_images(PyObject* self, void*) { return descriptions_of(info_of(self).images, info_of(self).image_count); }
+PyObject* get_images(PyObject* self, void*) {
+  return rows_of(info_of(self).images, info_of(self).image_count, &image_row);
+}
 PyObject* plan_repr(PyObject* self) { return PyUnicode_FromFormat("<quern.Plan '%s'>", info_of(self).problem); }
 
 void plan_dealloc(PyObject* object) {

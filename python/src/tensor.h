@@ -25,6 +25,9 @@ void view(PyObject* object, const char* name, Tensor& tensor);
 // stream of the package of the first tensor with an exchange table, else the legacy default stream.
 quern_stream stream_of(PyObject* given, const Tensor* tensors, std::size_t count);
 
+// Sets code, bits and lanes from quern's name of a type.
+void set_dtype(quern_tensor& view, const char* dtype);
+
 struct Shape {
   const char* dtype;  // quern's name of it
   int rank;

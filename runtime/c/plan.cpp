@@ -5,7 +5,6 @@
 #include "c/runtime.h"
 #include "plan/plan_state.h"
 #include "plan/problem.h"
-#include "tensors/element.h"
 
 using quern::AnyPlan;
 using quern::Arguments;
@@ -19,26 +18,6 @@ using quern::c::guarded;
 using quern::c::require;
 
 namespace {
-
-quern_place described(const quern::Place& place) {
-  quern_place out{};
-  out.name = place.name.c_str();
-  out.role = quern::name(place.role);
-  out.dtype = quern::name(place.dtype);
-  quern_tensor element{};
-  quern::set_element(element, place.dtype);
-  out.dtype_code = element.dtype_code;
-  out.dtype_bits = element.dtype_bits;
-  out.rank = place.rank;
-  for (int d = 0; d < place.rank; ++d) {
-    const auto known = [&](const quern::Term& term) {
-      return place.computed || term.extent >= 0 ? QUERN_OPEN : term.factor;
-    };
-    out.shape[d] = known(place.extents[d]);
-    out.strides[d] = known(place.strides[d]);
-  }
-  return out;
-}
 
 quern_image described(const quern::ImageInfo& image) {
   return {image.step.c_str(),
@@ -83,7 +62,7 @@ quern_plan::quern_plan(AnyPlan made, std::shared_ptr<quern::c::HostDevice> devic
       plan(std::move(made)),
       arguments(plan.family(), plan.state()->problem.data(), host == nullptr ? plan.state()->device : Arguments::kHost),
       why_(plan.why()) {
-  for (const quern::Place& place : arguments.places()) places_.push_back(described(place));
+  places_ = quern::c::describe(arguments.all_places());
   for (const quern::ImageInfo& image : plan.images()) images_.push_back(described(image));
   info = {plan.problem().c_str(), plan.family().name, why_.c_str(),   places_.data(),
           places_.size(),         images_.data(),     images_.size(), host != nullptr ? 1 : 0};

@@ -49,6 +49,9 @@ namespace quern::c {
 // A problem with its storage. Throws Error (bad_input).
 AnyProblem read_problem(const Runtime& runtime, const quern_problem& problem);
 
+// The places as C structs.
+std::vector<quern_place> describe(const Places& places);
+
 // The options that a caller sets by the names of environment variables, over the environment. `on_host`: QUERN_DEVICE.
 // Throws Error (bad_input).
 Options read_options(const quern_options* given, bool* on_host);

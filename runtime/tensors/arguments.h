@@ -63,6 +63,7 @@ class Arguments {
   Arguments(const Family& family, const void* problem, int device);
 
   const std::vector<Place>& places() const { return places_.places; }
+  const Places& all_places() const { return places_; }
   const Family& family() const { return *family_; }
   const void* problem() const { return problem_.data(); }
 

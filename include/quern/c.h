@@ -202,6 +202,7 @@ typedef struct quern_place {
   int64_t strides[5];      // in elements; QUERN_OPEN likewise
   const char* extents[5];  // of an open dimension: the extent of which it is `factors` times; NULL: more than that
   int64_t factors[5];
+  int32_t initial;  // of an update: what its elements are before the first launch, where the caller has nothing else
 } quern_place;
 
 // Completes a problem from tensors: `settings` is a problem's text, "glu activation=gelu"; dtypes, extents, strides and

@@ -78,6 +78,8 @@ struct Operand {
   int (*count)(const void* problem) = nullptr;
   // For an update: whether a problem writes all of it and reads none, as an output; null: never.
   bool (*written_whole)(const void* problem) = nullptr;
+  // Of an update: what its elements are before the first launch, where the caller has nothing else.
+  std::int32_t initial = 0;
 
   Layout layout(const void* problem, int entry = 0) const { return layout_of_entry(problem, entry); }
 };

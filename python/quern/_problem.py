@@ -9,6 +9,7 @@ class Problem:
 
     def __init__(self, **fields):
         known = {field["name"] for field in _quern.families()[self.family]["fields"]}
+        fields = {name.removesuffix("_"): value for name, value in fields.items()}  # pass is a word of Python: pass_
         for name in fields:
             if name not in known:
                 raise TypeError(f"{self.family} has no field {name}; it has {', '.join(sorted(known))}")
@@ -18,7 +19,7 @@ class Problem:
         return " ".join([self.family] + [f"{n}={_quern.setting_text(v)}" for n, v in self.fields.items()])
 
     def __repr__(self):
-        inner = ", ".join(f"{name}={value!r}" for name, value in self.fields.items())
+        inner = ", ".join(f"{n}{'_' if n == 'pass' else ''}={v!r}" for n, v in self.fields.items())
         return f"quern.{type(self).__name__}({inner})"
 
     def __eq__(self, other):

@@ -13,6 +13,11 @@ bool is_open_extent(const quern_field& field) {
 
 bool is_input(const quern_operand& operand) { return std::strcmp(operand.role, "input") == 0; }
 
+std::string without_underscore(std::string name) {
+  if (!name.empty() && name.back() == '_') name.pop_back();
+  return name;
+}
+
 // A bound: views point into themselves, so they must not move.
 std::size_t most_tensors(PyObject* const* args, Py_ssize_t count) {
   Py_ssize_t most = 0;
@@ -26,8 +31,12 @@ std::size_t most_tensors(PyObject* const* args, Py_ssize_t count) {
 }  // namespace
 
 Keywords::Keywords(const quern_family& family) : family_(family), names_(owned(PyDict_New())) {
-  for (std::size_t i = 0; i < family.field_count; ++i)
-    add(family.fields[i].name, is_open_extent(family.fields[i]) ? number : setting);
+  for (std::size_t i = 0; i < family.field_count; ++i) {
+    const quern_field& field = family.fields[i];
+    add(field.name, is_open_extent(field) ? number : setting);
+    // pass is a word of Python, and a field may have an operand's name: pass_="backward", map_="mask".
+    if (!is_open_extent(field)) add((std::string(field.name) + "_").c_str(), setting);
+  }
   for (std::size_t i = 0; i < family.number_count; ++i) add(family.numbers[i].name, number);
   // An operand goes before the field that gives its type: scale=x.
   for (std::size_t i = 0; i < family.operand_count; ++i)
@@ -154,7 +163,7 @@ quern_stream Call::stream() const {
 std::string Call::text(bool whole) const {
   std::string text = family_.name;
   for (const GivenSetting& setting : settings_)
-    text += std::string(" ") + text_of(setting.name) + "=" + setting_text(setting.value);
+    text += " " + without_underscore(text_of(setting.name)) + "=" + setting_text(setting.value);
   for (const quern_number& number : numbers_) {
     for (std::size_t i = 0; i < family_.field_count && whole; ++i) {
       if (std::strcmp(family_.fields[i].name, number.name) == 0)

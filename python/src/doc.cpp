@@ -40,7 +40,7 @@ std::string rows_of_operands(const quern_family& family) {
 }
 
 std::string rows_of_fields(const quern_family& family) {
-  std::string text = "\nFields; what the tensors say need not be given:\n";
+  std::string text = "\nFields; what the tensors say need not be given; `pass` is given as pass_:\n";
   for (std::size_t i = 0; i < family.field_count; ++i) {
     const quern_field& field = family.fields[i];
     text += "  " + padded(field.name, 17) + padded(field.default_value, 12) + " " + field.sentence + "\n";

@@ -219,7 +219,8 @@ class Results {
  private:
   bool is_result(std::size_t i) const {
     const quern_place& place = placed_.places[i];
-    return is_role(place, "output") || (is_role(place, "update") && placed_.given[i] == nullptr);
+    const bool number = place.rank == 1 && place.shape[0] == 1;  // that says how a launch went: for who gives it
+    return is_role(place, "output") || (is_role(place, "update") && placed_.given[i] == nullptr && !number);
   }
 
   Ref object_of(std::size_t i) {
@@ -246,22 +247,22 @@ class Results {
 
   void make_at(std::size_t i, quern_stream stream) {
     const quern_place& place = placed_.places[i];
-    const bool update = is_role(place, "update"), workspace = is_role(place, "workspace");
-    if (update && place.rank == 1 && place.shape[0] == 1)
-      raise(PyExc_TypeError, std::string(place.name) + " is updated and not made here; give it by name");
+    const bool workspace = is_role(place, "workspace");
     if (!is_packed(place))
       raise(PyExc_TypeError, std::string(place.name) + " has gaps between its rows; give it by name");
-    made_[i] = workspace ? workspace_of(place, stream) : new_tensor(place, update);
+    made_[i] = workspace ? workspace_of(place, stream) : new_tensor(place);
     view(made_[i].get(), place.name, tensors_[i]);
     placed_.tensors[i] = &tensors_[i].view;
   }
 
-  Ref new_tensor(const quern_place& place, bool zeros) const {
+  // A result is not initialized, a workspace is zeros.
+  Ref new_tensor(const quern_place& place) const {
     const char* dtype = nullptr;
     const GivenTensor& model = like(place, &dtype);
     std::int64_t extents[kMaxDimensions + 5];
     const int rank = with_leading_dimensions(place, extents);
-    return make(model.object, model.tensor, dtype, {place.dtype, rank, extents}, zeros);
+    return make(model.object, model.tensor, dtype, {place.dtype, rank, extents},
+                is_role(place, "output") ? nullptr : &place.initial);
   }
 
   // A result's dimensions as the first tensor has its own: split in the same way where it has more than its operand,
@@ -286,15 +287,15 @@ class Results {
 
   // The host's launches run without the interpreter lock, side by side: each has its own.
   Ref workspace_of(const quern_place& place, quern_stream stream) {
-    if (entry_.object()->on_host) return new_tensor(place, true);
+    if (entry_.object()->on_host) return new_tensor(place);
     for (Entry::Workspace& workspace : entry_.workspaces) {
       if (workspace.stream != stream) continue;
       Tensor tensor;
       view(workspace.memory.get(), place.name, tensor);
-      if (tensor.view.shape[0] < place.shape[0]) workspace.memory = new_tensor(place, true);
+      if (tensor.view.shape[0] < place.shape[0]) workspace.memory = new_tensor(place);
       return copy(workspace.memory.get());
     }
-    entry_.workspaces.push_back({stream, new_tensor(place, true)});
+    entry_.workspaces.push_back({stream, new_tensor(place)});
     return copy(entry_.workspaces.back().memory.get());
   }
 

@@ -93,17 +93,18 @@ void set_dtype(quern_tensor& view, const char* dtype) {
   view.dtype_lanes = 1;
 }
 
-Ref make(PyObject* like, const Tensor& like_view, const char* like_dtype, const Shape& shape, bool zeros) {
+Ref make(PyObject* like, const Tensor& like_view, const char* like_dtype, const Shape& shape, const int* fill) {
   if (like_view.table != nullptr) {
     Ref made = make_by_table(like_view, shape);
-    if (zeros) owned(PyObject_CallMethod(made.get(), "zero_", nullptr));
+    if (fill != nullptr) owned(PyObject_CallMethod(made.get(), "fill_", "i", *fill));
     return made;
   }
   const Ref package = package_of(like);
-  const Ref function = owned(PyObject_GetAttrString(package.get(), zeros ? "zeros" : "empty"));
   const Ref extents = extents_of(shape);
   const Ref type = numpy_type(like, like_dtype, name_of(shape.dtype));
-  return owned(PyObject_CallFunctionObjArgs(function.get(), extents.get(), type.get(), nullptr));
+  Ref made = owned(PyObject_CallMethod(package.get(), "empty", "OO", extents.get(), type.get()));
+  if (fill != nullptr) owned(PyObject_CallMethod(made.get(), "fill", "i", *fill));
+  return made;
 }
 
 }  // namespace quern::python

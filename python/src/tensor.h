@@ -34,8 +34,8 @@ struct Shape {
   const std::int64_t* extents;
 };
 // A new tensor of the package that `like` is of, with packed rows. `like_dtype`: what the elements of `like` are.
-// `zeros`: filled with zeros.
-Ref make(PyObject* like, const Tensor& like_view, const char* like_dtype, const Shape& shape, bool zeros);
+// `fill`: what each element is; null: not initialized.
+Ref make(PyObject* like, const Tensor& like_view, const char* like_dtype, const Shape& shape, const int* fill);
 
 }  // namespace quern::python
 

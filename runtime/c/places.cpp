@@ -19,6 +19,7 @@ quern_place describe(const Places& places, const Place& place) {
   out.dtype_code = element.dtype_code;
   out.dtype_bits = element.dtype_bits;
   out.rank = place.rank;
+  out.initial = place.operand->initial;
   for (int d = 0; d < place.rank; ++d) {
     const Term &extent = place.extents[d], &stride = place.strides[d];
     const bool known = !place.computed && extent.extent < 0;

@@ -164,7 +164,7 @@ struct GatherFamily {
       {"out", Role::output, offsetof(GatherArgs, out), true, layout<out_layout>, "[outer, count, width]",
        "the picked rows"},
       {"report", Role::update, offsetof(GatherArgs, report), false, layout<report_layout>, "[1]",
-       "mode report: -1, or the first position with a bad index"},
+       "mode report: -1, or the first position with a bad index", nullptr, nullptr, -1},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {
       {"rows", offsetof(GatherArgs, rows), &needs_rows_erased},

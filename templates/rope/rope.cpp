@@ -228,7 +228,7 @@ struct RopeFamily {
       {"v_scales", Role::update, offsetof(RopeArgs, v_scales), false, layout<made_scales_layout<kTensorV>>,
        "as k_scales", "the same of v_out", nullptr, &is_so<Rope, writes_keys_whole>},
       {"report", Role::update, offsetof(RopeArgs, report), false, layout<report_layout>, "[1]",
-       "beyond=report: -1, or the first token whose position is outside the table"},
+       "beyond=report: -1, or the first token whose position is outside the table", nullptr, nullptr, -1},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {
       {"batch", offsetof(RopeArgs, batch), nullptr},

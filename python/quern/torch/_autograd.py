@@ -1,0 +1,239 @@
+"""Gradients of torch.ops.quern.*: each is an operator of this library again."""
+import torch
+
+from quern.torch._ops import library
+from quern.torch._schema import FAMILIES
+
+_ops = torch.ops.quern
+
+
+class _Call:
+    """A forward's arguments: its inputs by name, a list where the operand is one, and the settings that were given."""
+
+    def __init__(self, family, op, keyset, inputs, settings):
+        self.op, self.keyset, self.settings = op, keyset, {n: v for n, v in settings.items() if v is not None}
+        self.names = [o["name"] for o in family.inputs]
+        self.inputs = dict(zip(self.names, inputs))
+        for name in self.names:
+            self.inputs.setdefault(name, None)
+
+    def tensors(self):
+        return [t for n in self.names for t in (self[n] if isinstance(self[n], list) else [self[n]]) if t is not None]
+
+    def with_tensors(self, tensors):
+        """The same call of other tensors."""
+        rest, made = iter(tensors), {}
+        for name, value in self.inputs.items():
+            made[name] = [next(rest) for _ in value] if isinstance(value, list) else None if value is None else next(rest)
+        copy = object.__new__(_Call)
+        copy.__dict__.update(self.__dict__, inputs=made)
+        return copy
+
+    def run(self):
+        """Below autograd."""
+        with torch._C._AutoDispatchBelowAutograd():
+            return self.op.redispatch(
+                self.keyset & torch._C._after_autograd_keyset, *self.inputs.values(), **self.settings
+            )
+
+    def __getitem__(self, name):
+        return self.inputs[name]
+
+    def others(self, *names):
+        """The inputs but for these, for a backward that takes them as the forward did."""
+        return {n: v for n, v in self.inputs.items() if n not in names and v is not None}
+
+
+class _Differentiated(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, call, backward, *tensors):
+        ctx.backward, ctx.needs = backward, ctx.needs_input_grad[2:]
+        ctx.save_for_backward(*tensors)
+        ctx.set_materialize_grads(False)
+        call = call.with_tensors(tensors)
+        result = call.run()
+        # Not the tensors: a cycle would keep them.
+        ctx.call = call.with_tensors([t.new_empty(0) for t in tensors])
+        results = [result] if isinstance(result, torch.Tensor) else result
+        ctx.mark_non_differentiable(*[r for r in results if not r.is_floating_point()])
+        return tuple(results)
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        call = ctx.call.with_tensors(ctx.saved_tensors)
+        if call.settings.get("pass_", "forward") != "forward":
+            raise RuntimeError(f"{call.op} with pass_={call.settings['pass_']!r} has no gradient of its own")
+        call.needs = _needs(call, ctx.needs)
+        made = ctx.backward(call, *gradients)
+        flat = []
+        for name, value in call.inputs.items():
+            if isinstance(value, list):
+                flat += made.get(name, [None] * len(value))
+            elif value is not None:
+                flat.append(made.get(name))
+        return (None, None, *[g if n else None for g, n in zip(flat, ctx.needs)])
+
+
+def _needs(call, flags):
+    """By name, whether an input needs its gradient."""
+    flags, needs = iter(flags), {}
+    for name, value in call.inputs.items():
+        if value is not None:
+            needs[name] = any([next(flags) for _ in value]) if isinstance(value, list) else next(flags)
+    return needs
+
+
+def _register(name):
+    """Registers a function of (call, *gradients of the results) that returns gradients by the inputs' names."""
+    family = FAMILIES[name]
+    op = getattr(_ops, name).default
+
+    def decorate(backward):
+        def run(keyset, *inputs, **settings):
+            call = _Call(family, op, keyset, inputs, settings)
+            tensors = call.tensors()
+            if not torch.is_grad_enabled() or not any(t.requires_grad for t in tensors):
+                return call.run()
+            results = _Differentiated.apply(call, backward, *tensors)
+            return results[0] if family.returns_one else list(results)
+
+        library.impl(name, run, "Autograd", with_keyset=True)
+        return backward
+
+    return decorate
+
+
+def _packed(gradient):
+    return None if gradient is None else gradient.contiguous()
+
+
+def _as_index(saved, rows):
+    """The rows that a gather read, as a scatter takes them."""
+    mode, index = saved.settings.get("mode", "assume_valid"), saved["index"]
+    if mode == "clamp":
+        return index.clamp(0, rows - 1), "assume_valid"
+    if mode == "wrap_negative":
+        return torch.where(index < 0, index + rows, index), "assume_valid"
+    return index, "assume_valid" if mode == "assume_valid" else "skip"
+
+
+@_register("gather")
+def _gather(saved, gradient):
+    if gradient is None:
+        return {}
+    source, scale = saved["source"], saved["scale"]
+    rows = source.numel() // source.shape[-1] if source.shape[-1] != 0 else source.shape[0]
+    index, mode = _as_index(saved, rows)
+    gradient = _packed(gradient)
+    made = {}
+    if scale is not None and saved.needs["scale"]:
+        picked = _ops.gather(source, saved["index"], mode=saved.settings.get("mode"))
+        made["scale"] = (gradient.float() * picked.float()).sum(-1).to(scale.dtype)
+    if saved.needs["source"]:
+        scaled = gradient if scale is None else (gradient.float() * scale.float()[:, None]).to(gradient.dtype)
+        order = _ops.index_sort(index, rows=rows)[0]
+        made["source"] = _ops.scatter(
+            scaled, index, order=order, op="add", order_="given", rest="zero", mode=mode, rows=rows
+        )[0].reshape(source.shape)
+    return made
+
+
+@_register("scatter")
+def _scatter(saved, gradient, *_):
+    if gradient is None or not saved.needs["source"]:
+        return {}
+    if saved["scale"] is not None:
+        raise RuntimeError("quern.scatter with a scale has its gradient by pass_='backward' only")
+    picked = _ops.gather(_packed(gradient), saved["index"], mode="zero" if saved.settings.get("mode") == "skip" else None)
+    alpha = saved.settings.get("alpha", 1.0) if saved.settings.get("factor") == "alpha" else 1.0
+    return {"source": picked if alpha == 1.0 else picked * alpha}
+
+
+def _refuse_quantized(name, saved):
+    if saved.settings.get("scaling", "none") != "none" or saved.settings.get("element") is not None:
+        raise RuntimeError(f"quern.{name} with quantized results has no gradient; differentiate the formula instead")
+
+
+@_register("glu")
+def _glu(saved, gradient, *_):
+    _refuse_quantized("glu", saved)
+    wanted = [n for n in ("x", "gate", "bias", "scale") if saved[n] is not None]
+    settings = dict(saved.settings, pass_="backward")
+    if saved["bias"] is not None:
+        settings["bias_gradient"] = str(saved["bias"].dtype).split(".")[-1]
+    made = _ops.glu(**saved.others(), gradient=_packed(gradient), **settings)
+    return dict(zip(wanted, made))
+
+
+@_register("pointwise")
+def _pointwise(saved, gradient, *_):
+    settings = dict(saved.settings, pass_="backward")
+    wanted = ["x"] + (["y"] if saved["y"] is not None else [])
+    if saved["bias"] is not None:
+        settings["bias_gradient"] = str(saved["bias"].dtype).split(".")[-1]
+        wanted.append("bias")
+    made = _ops.pointwise(**saved.others(), gradient=_packed(gradient), **settings)
+    return dict(zip(wanted, made))
+
+
+@_register("rope")
+def _rope(saved, *gradients):
+    _refuse_quantized("rope", saved)
+    wanted = [n for n in ("q", "k") if saved[n] is not None]
+    given = {n: torch.zeros_like(saved[n]) if g is None else _packed(g) for n, g in zip(wanted, gradients)}
+    made = _ops.rope(**given, **saved.others("q", "k", "v"), **dict(saved.settings, pass_="backward"))
+    return dict(zip(wanted, made))
+
+
+@_register("concat")
+def _concat(saved, gradient, *_):
+    if saved["index"]:
+        raise RuntimeError("quern.concat with an index has its gradient by pass_='backward' only")
+    widths = [source.shape[-1] for source in saved["sources"]]
+    return {"sources": _ops.concat([], source=_packed(gradient), pass_="backward", **dict(saved.settings, widths=widths))}
+
+
+@_register("chunk_sort")
+def _chunk_sort(saved, gradient, gradient_of_probs=None, *_):
+    return _moved("chunk_sort", saved, gradient, gradient_of_probs)
+
+
+@_register("moe_permute")
+def _moe_permute(saved, gradient, gradient_of_probs=None, *_):
+    _refuse_quantized("moe_permute", saved)
+    return _moved("moe_permute", saved, gradient, gradient_of_probs)
+
+
+def _moved(name, saved, gradient, gradient_of_probs):
+    """Of an operator that moves rows, and a probability with each: both go back the same way."""
+    given = {"source": _packed(gradient)}
+    if saved["probs"] is not None:
+        empty = gradient.new_zeros(gradient.shape[0], dtype=saved["probs"].dtype)
+        given["probs"] = empty if gradient_of_probs is None else _packed(gradient_of_probs)
+    made = getattr(_ops, name)(**given, **saved.others("source", "probs"), **dict(saved.settings, pass_="backward"))
+    return dict(zip(("source", "probs"), made))
+
+
+@_register("moe_unpermute")
+def _moe_unpermute(saved, gradient, *_):
+    given = {} if saved["probs"] is None else {"rows": saved["source"]}
+    settings = {n: v for n, v in saved.settings.items() if n != "residual_"}
+    made = _ops.moe_unpermute(
+        source=_packed(gradient), **given, **saved.others("source", "residual"), **dict(settings, pass_="backward")
+    )
+    found = dict(zip(("source", "probs"), made))
+    if saved["residual"] is not None:
+        found["residual"] = gradient
+    return found
+
+
+@_register("row_pad")
+def _row_pad(saved, gradient, *_):
+    other = {"pad": "unpad", "unpad": "pad"}[saved.settings.get("direction", "pad")]
+    settings = dict(saved.settings, direction=other, rows=_rows(saved["source"]) if other == "unpad" else gradient.shape[0])
+    return {"source": _ops.row_pad(_packed(gradient), **saved.others("source"), **settings)[0]}
+
+
+def _rows(tensor):
+    return tensor.shape[0]
+

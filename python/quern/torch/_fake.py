@@ -1,0 +1,126 @@
+"""Results of an operator without running it: shapes and types for torch.compile, from the families' own layouts."""
+import torch
+
+import quern
+
+DTYPES = {
+    "f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16,
+    "e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2, "e8m0": torch.float8_e8m0fnu,
+    "i64": torch.int64, "i32": torch.int32, "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8,
+    "c64": torch.complex64, "c128": torch.complex128,
+}  # fmt: skip
+_NAMES = {dtype: name for name, dtype in DTYPES.items()} | {torch.bool: "u8"}
+
+
+def _hint(number):
+    """The value that a symbolic size has now, without making it a constant of what is compiled."""
+    node = getattr(number, "node", None)
+    return number if node is None or node.hint is None else int(node.hint)
+
+
+def _hints(numbers):
+    return tuple(_hint(n) for n in numbers)
+
+
+def _strides(tensor):
+    """In elements; of dimensions of 1 as if packed, since any number may stand there."""
+    packed, strides = 1, []
+    for size, stride in zip(reversed(tensor.shape), reversed(tensor.stride())):
+        strides.append(packed if _hint(size) == 1 else _hint(stride))
+        packed *= _hint(size)
+    return tuple(reversed(strides))
+
+
+def _named(family, tensors):
+    """(name of its place, tensor) of each tensor that is given."""
+    for operand, value in zip(family.inputs, tensors):
+        if operand["is_list"]:
+            yield from ((f"{operand['name']}.{i}", tensor) for i, tensor in enumerate(value or []))
+        elif value is not None:
+            yield operand["name"], value
+
+
+def _dimension(tensor, rank, d):
+    """As quern sees it: leading dimensions are taken as one, missing ones are 1."""
+    extra = tensor.dim() - rank
+    if extra <= 0:
+        return 1 if d + extra < 0 else tensor.shape[d + extra]
+    if d > 0:
+        return tensor.shape[d + extra]
+    product = 1
+    for size in tensor.shape[: extra + 1]:
+        product = product * size
+    return product
+
+
+class _Problem:
+    """The problem of a call, with its open extents as the tensors have them, symbols included."""
+
+    def __init__(self, family, tensors, settings):
+        self.given = dict(_named(family, tensors))
+        open_names = {f["name"] for f in quern.families()[family.name]["fields"] if f["default"] == "open"}
+        numbers = {n["name"] for n in quern.families()[family.name]["numbers"]}
+        fields = {n.removesuffix("_"): v for n, v in settings.items() if n not in numbers}
+        words = [f"{n}={quern._quern.setting_text(_hint_of(v))}" for n, v in fields.items()]
+        described = {n: (_NAMES[t.dtype], _hints(t.shape), _strides(t)) for n, t in self.given.items()}
+        text = quern.problem_of(" ".join([family.name] + words), described)
+        closed = {n: _hint(settings[n]) for n in open_names if n in settings}
+        self.text = " ".join(w for w in text.split(" ") if w.split("=")[0] not in closed)
+        self.places = quern.places(self.text)
+        self.extents = {n: settings[n] for n in closed}
+        self._find_extents()
+
+    def _find_extents(self):
+        for place in self.places:
+            tensor = self.given.get(place["name"])
+            if tensor is None:
+                continue
+            for d, multiple in enumerate(place["multiples"]):
+                if multiple is not None and multiple[0] not in self.extents:
+                    size = _dimension(tensor, len(place["shape"]), d)
+                    self.extents[multiple[0]] = size if multiple[1] == 1 else size // multiple[1]
+
+    def closed_places(self):
+        """With every extent a number: what is not a multiple of one extent is then known."""
+        words = [f"{name}={_hint(value)}" for name, value in self.extents.items()]
+        return {place["name"]: place for place in quern.places(" ".join([self.text] + words))}
+
+    def shape(self, place):
+        shape = []
+        for d, size in enumerate(place["shape"]):
+            multiple = place["multiples"][d]
+            if size is None and multiple is not None:
+                size = self.extents[multiple[0]] * multiple[1]
+            if size is None:
+                size = self.closed_places()[place["name"]]["shape"][d]
+            shape.append(size)
+        return shape
+
+
+def _hint_of(value):
+    return [_hint(v) for v in value] if isinstance(value, (list, tuple)) else _hint(value)
+
+
+def _with_leading(shape, first, first_place):
+    """A result's dimensions as the first tensor has its own: split alike, and without those of 1 that it lacks."""
+    extra = first.dim() - len(first_place["shape"])
+    if extra > 0 and shape and _hint(shape[0]) == _hint(_dimension(first, len(first_place["shape"]), 0)):
+        return list(first.shape[: extra + 1]) + shape[1:]
+    while extra < 0 and len(shape) > 1 and isinstance(shape[0], int) and shape[0] == 1:
+        shape, extra = shape[1:], extra + 1
+    return shape
+
+
+def results(family, tensors, settings):
+    """Empty tensors of the shapes and types that the operator returns."""
+    problem = _Problem(family, tensors, settings)
+    first_place = next(p for p in problem.places if p["name"] in problem.given)
+    first = problem.given[first_place["name"]]
+    names = {r["name"] for r in family.results}
+    made = []
+    for place in problem.places:
+        if place["name"].split(".")[0] not in names or place["role"] == "workspace":
+            continue
+        shape = _with_leading(problem.shape(place), first, first_place)
+        made.append(first.new_empty(shape, dtype=DTYPES[place["dtype"]]))
+    return made

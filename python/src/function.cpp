@@ -179,9 +179,16 @@ void require_served(const quern_family& family, const Entry& entry, const Call& 
 
 // ---- Results ----
 
-bool is_packed(const quern_place& place) {
+// A place's dimensions in the order of memory, outermost first. Returns false if there are gaps between the elements.
+bool find_order(const quern_place& place, int* order) {
+  for (int d = 0; d < place.rank; ++d) order[d] = d;
+  const auto is_outer = [&](int a, int b) {
+    return place.shape[a] != 1 && place.shape[b] != 1 && place.strides[a] > place.strides[b];
+  };
+  std::stable_sort(order, order + place.rank, is_outer);
   std::int64_t stride = 1;
-  for (int d = place.rank - 1; d >= 0; --d) {
+  for (int i = place.rank - 1; i >= 0; --i) {
+    const int d = order[i];
     if (place.shape[d] != 1 && place.strides[d] != stride) return false;
     stride *= place.shape[d];
   }
@@ -248,21 +255,40 @@ class Results {
   void make_at(std::size_t i, quern_stream stream) {
     const quern_place& place = placed_.places[i];
     const bool workspace = is_role(place, "workspace");
-    if (!is_packed(place))
-      raise(PyExc_TypeError, std::string(place.name) + " has gaps between its rows; give it by name");
     made_[i] = workspace ? workspace_of(place, stream) : new_tensor(place);
     view(made_[i].get(), place.name, tensors_[i]);
     placed_.tensors[i] = &tensors_[i].view;
   }
 
-  // A result is not initialized, a workspace is zeros.
+  // A result is not initialized, a workspace is zeros. Where the dimensions lie in another order in memory, it is a
+  // view.
   Ref new_tensor(const quern_place& place) const {
+    int order[5];
+    if (!find_order(place, order))
+      raise(PyExc_TypeError, std::string(place.name) + " has gaps between its rows; give it by name");
+    if (std::is_sorted(order, order + place.rank)) {
+      std::int64_t extents[kMaxDimensions + 5];
+      const int rank = with_leading_dimensions(place, extents);
+      return new_packed(place, rank, extents);
+    }
+    std::int64_t extents[5];
+    for (int i = 0; i < place.rank; ++i) extents[i] = place.shape[order[i]];
+    return permuted(new_packed(place, place.rank, extents), order, place.rank);
+  }
+
+  Ref new_packed(const quern_place& place, int rank, const std::int64_t* extents) const {
     const char* dtype = nullptr;
     const GivenTensor& model = like(place, &dtype);
-    std::int64_t extents[kMaxDimensions + 5];
-    const int rank = with_leading_dimensions(place, extents);
     return make(model.object, model.tensor, dtype, {place.dtype, rank, extents},
                 is_role(place, "output") ? nullptr : &place.initial);
+  }
+
+  // The view whose dimension order[i] is the tensor's i.
+  Ref permuted(Ref tensor, const int* order, int rank) const {
+    Ref axes = owned(PyTuple_New(rank));
+    for (int i = 0; i < rank; ++i) check(PyTuple_SetItem(axes.get(), order[i], owned(PyLong_FromLong(i)).release()));
+    const char* const method = call_.tensors().front().tensor.table != nullptr ? "permute" : "transpose";
+    return owned(PyObject_CallMethod(tensor.get(), method, "O", axes.get()));
   }
 
   // A result's dimensions as the first tensor has its own: split in the same way where it has more than its operand,

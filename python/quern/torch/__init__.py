@@ -1,2 +1,26 @@
-"""PyTorch operators: torch.ops.quern.*, and functions with the names and semantics that models already use."""
+"""PyTorch operators: torch.ops.quern.*, and functions with the names and semantics that models already use.
+
+    import quern.torch
+
+    y = torch.ops.quern.gather(x, index)                       # an operator for each family, with its gradient
+    permuted, routing = quern.torch.moe_permute(x, mask)       # TransformerEngine's names
+    q = quern.torch.apply_rotary_emb(q, cos, sin)              # flash-attention's
+    out, _, scales, _ = quern.torch.mxfp8_quantize(x)          # torchao's
+
+The operators work in eager mode, under torch.compile and in CUDA graphs. `settings` of a family are keywords: the fields
+that help(quern.gather) lists; `pass` is pass_.
+"""
 from quern.torch import _ops, _autograd  # noqa: F401: register the operators and their gradients
+from quern.torch.activations import gated, geglu, reglu, swiglu
+from quern.torch.index import index_select
+from quern.torch.moe import (
+    Routing,
+    moe_permute,
+    moe_permute_and_pad_with_probs,
+    moe_permute_with_probs,
+    moe_sort_chunks_by_index,
+    moe_sort_chunks_by_index_with_probs,
+    moe_unpermute,
+)
+from quern.torch.mx import mxfp8_dequantize, mxfp8_quantize, mxfp8_quantize_3d
+from quern.torch.rotary import apply_rotary_emb, apply_rotary_pos_emb

@@ -107,6 +107,13 @@ def _packed(gradient):
     return None if gradient is None else gradient.contiguous()
 
 
+def _as(gradient, result):
+    """The gradient with its dimensions in the same order of memory as those of the result that it is of."""
+    if gradient is None:
+        return torch.zeros_like(result)
+    return gradient if gradient.stride() == result.stride() else torch.empty_like(result).copy_(gradient)
+
+
 def _as_index(saved, rows):
     """The rows that a gather read, as a scatter takes them."""
     mode, index = saved.settings.get("mode", "assume_valid"), saved["index"]
@@ -122,7 +129,8 @@ def _gather(saved, gradient):
     if gradient is None:
         return {}
     source, scale = saved["source"], saved["scale"]
-    rows = source.numel() // source.shape[-1] if source.shape[-1] != 0 else source.shape[0]
+    outer = saved.settings.get("outer", 1)
+    rows = source.shape[:-1].numel() if outer == 1 else source.shape[-2]
     index, mode = _as_index(saved, rows)
     gradient = _packed(gradient)
     made = {}
@@ -131,11 +139,22 @@ def _gather(saved, gradient):
         made["scale"] = (gradient.float() * picked.float()).sum(-1).to(scale.dtype)
     if saved.needs["source"]:
         scaled = gradient if scale is None else (gradient.float() * scale.float()[:, None]).to(gradient.dtype)
-        order = _ops.index_sort(index, rows=rows)[0]
-        made["source"] = _ops.scatter(
-            scaled, index, order=order, op="add", order_="given", rest="zero", mode=mode, rows=rows
-        )[0].reshape(source.shape)
+        made["source"] = _added_up(scaled, index, mode, rows, outer).reshape(source.shape)
     return made
+
+
+def _added_up(gradient, index, mode, rows, outer):
+    """The sums of the rows that an index repeats."""
+    if gradient.dtype not in (torch.float32, torch.float16, torch.bfloat16):  # what scatter adds
+        shape = (outer, rows) if outer != 1 else (rows,)
+        kept = (index >= 0) & (index < rows)
+        inside = torch.where(kept, index, 0)
+        masked = gradient * kept[:, None]
+        return gradient.new_zeros(*shape, gradient.shape[-1]).index_add(-2, inside, masked)
+    order = _ops.index_sort(index, rows=rows)[0]
+    return _ops.scatter(
+        gradient, index, order=order, op="add", order_="given", rest="zero", mode=mode, rows=rows, outer=outer
+    )[0]
 
 
 @_register("scatter")
@@ -180,7 +199,7 @@ def _pointwise(saved, gradient, *_):
 def _rope(saved, *gradients):
     _refuse_quantized("rope", saved)
     wanted = [n for n in ("q", "k") if saved[n] is not None]
-    given = {n: torch.zeros_like(saved[n]) if g is None else _packed(g) for n, g in zip(wanted, gradients)}
+    given = {n: _as(g, saved[n]) for n, g in zip(wanted, gradients)}
     made = _ops.rope(**given, **saved.others("q", "k", "v"), **dict(saved.settings, pass_="backward"))
     return dict(zip(wanted, made))
 
@@ -210,7 +229,7 @@ def _moved(name, saved, gradient, gradient_of_probs):
     if saved["probs"] is not None:
         empty = gradient.new_zeros(gradient.shape[0], dtype=saved["probs"].dtype)
         given["probs"] = empty if gradient_of_probs is None else _packed(gradient_of_probs)
-    made = getattr(_ops, name)(**given, **saved.others("source", "probs"), **dict(saved.settings, pass_="backward"))
+    made = getattr(_ops, name)(**given, **saved.others("source", "probs", "pads"), **dict(saved.settings, pass_="backward"))
     return dict(zip(("source", "probs"), made))
 
 

@@ -31,13 +31,13 @@ def _strides(tensor):
     return tuple(reversed(strides))
 
 
-def _named(family, tensors):
+def _places(given):
     """(name of its place, tensor) of each tensor that is given."""
-    for operand, value in zip(family.inputs, tensors):
-        if operand["is_list"]:
-            yield from ((f"{operand['name']}.{i}", tensor) for i, tensor in enumerate(value or []))
-        elif value is not None:
-            yield operand["name"], value
+    for name, value in given.items():
+        if isinstance(value, (list, tuple)):
+            yield from ((f"{name}.{i}", tensor) for i, tensor in enumerate(value))
+        else:
+            yield name, value
 
 
 def _dimension(tensor, rank, d):
@@ -56,8 +56,8 @@ def _dimension(tensor, rank, d):
 class _Problem:
     """The problem of a call, with its open extents as the tensors have them, symbols included."""
 
-    def __init__(self, family, tensors, settings):
-        self.given = dict(_named(family, tensors))
+    def __init__(self, family, given, settings):
+        self.given = dict(_places(given))
         open_names = {f["name"] for f in quern.families()[family.name]["fields"] if f["default"] == "open"}
         numbers = {n["name"] for n in quern.families()[family.name]["numbers"]}
         fields = {n.removesuffix("_"): v for n, v in settings.items() if n not in numbers}
@@ -111,16 +111,27 @@ def _with_leading(shape, first, first_place):
     return shape
 
 
-def results(family, tensors, settings):
-    """Empty tensors of the shapes and types that the operator returns."""
-    problem = _Problem(family, tensors, settings)
+def _new(first, place, strides, shape, leading):
+    """An empty tensor; a view where the dimensions lie in another order in memory."""
+    order = sorted(range(len(shape)), key=lambda d: -strides[d] if _hint(shape[d]) != 1 else 0)
+    long = [d for d in order if _hint(shape[d]) != 1]
+    dtype = DTYPES[place["dtype"]]
+    if long == sorted(long):
+        return first.new_empty(leading(shape), dtype=dtype)
+    return first.new_empty([shape[d] for d in order], dtype=dtype).permute([order.index(d) for d in range(len(shape))])
+
+
+def results(family, given, settings):
+    """Empty tensors of the shapes and types that the operator returns. given: the inputs by name."""
+    problem = _Problem(family, given, settings)
     first_place = next(p for p in problem.places if p["name"] in problem.given)
     first = problem.given[first_place["name"]]
     names = {r["name"] for r in family.results}
+    closed = problem.closed_places()
     made = []
     for place in problem.places:
         if place["name"].split(".")[0] not in names or place["role"] == "workspace":
             continue
-        shape = _with_leading(problem.shape(place), first, first_place)
-        made.append(first.new_empty(shape, dtype=DTYPES[place["dtype"]]))
+        strides = place["strides"] if None not in place["strides"] else closed[place["name"]]["strides"]
+        made.append(_new(first, place, strides, problem.shape(place), lambda s: _with_leading(s, first, first_place)))
     return made

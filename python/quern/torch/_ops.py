@@ -19,27 +19,48 @@ def _given(values):
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _named(family, tensors):
+# Inputs that a forward does not read and its gradient does: an operator takes and saves them.
+_FOR_GRADIENTS = {"moe_unpermute": "pads"}
+
+
+def named(family, tensors, settings):
     """Those that are given, by the operands' names. A list that is not given is empty."""
     named = zip([o["name"] for o in family.inputs], tensors)
+    if settings.get("pass_", "forward") in (None, "forward"):
+        named = [(name, value) for name, value in named if name != _FOR_GRADIENTS.get(family.name)]
     return {name: value for name, value in named if value is not None and not (isinstance(value, list) and not value)}
+
+
+def _contiguous(value):
+    return [v.contiguous() for v in value] if isinstance(value, list) else value.contiguous()
+
+
+def _call(function, given, settings):
+    """Strides that no field of the family describes, such as a transposed matrix's, cost a copy."""
+    try:
+        return function(**given, **settings)
+    except quern.Error as error:
+        packed = {name: _contiguous(value) for name, value in given.items()}
+        if error.code != "bad_input" or all(packed[name] is given[name] for name in given):
+            raise
+    return function(**packed, **settings)
 
 
 def _make(family):
     function = getattr(quern, family.name)
 
     def run(*tensors, **settings):
-        given = _named(family, tensors)
-        result = function(**given, **_given(settings))
+        given = named(family, tensors, settings)
+        result = _call(function, given, _given(settings))
         return result if family.returns_one else _flat(result)
 
     def fake(*tensors, **settings):
-        made = _fake.results(family, tensors, _given(settings))
+        made = _fake.results(family, named(family, tensors, settings), _given(settings))
         return made[0] if family.returns_one else made
 
     def run_out(*tensors, **settings):
-        given = _named(family, tensors)
-        function(**given, **_given(settings))
+        given = named(family, tensors, settings)
+        _call(function, given, _given(settings))
 
     _define(family.name, family.schema(), run, fake)
     _define(f"{family.name}_out", family.out_schema(), run_out, lambda *tensors, **settings: None)

@@ -1,0 +1,124 @@
+"""Data movement of mixtures of experts, with the names and semantics of TransformerEngine's functions.
+
+Where TransformerEngine returns a tensor `row_id_map`, these return a Routing, which the counterparts take. No function
+copies from the device to the host. Numbers of rows are exact where the caller gives them: num_out_tokens, or
+tokens_per_expert on the host; otherwise results have the most rows that the routing can need, and `counts` and `totals`
+on the device say how many are used. Rows beyond those are not written.
+"""
+from typing import NamedTuple, Optional
+
+import torch
+
+_ops = torch.ops.quern
+
+
+class Routing(NamedTuple):
+    """Where the rows of each token are: what moe_permute found and moe_unpermute takes."""
+
+    token_rows: torch.Tensor  # [tokens, topk] of int32: the row of each route, -1: none
+    token_experts: Optional[torch.Tensor]  # [tokens, topk], of a mask: the expert of each route
+    pads: Optional[torch.Tensor]  # [rows], with an alignment: the padding rows, then -1
+    counts: torch.Tensor  # [experts] of int32: routes of each expert
+    totals: torch.Tensor  # [3]: rows that the routing needs, padding rows, dropped routes
+    experts: int
+    align: int
+    capacity: int
+
+
+def _route(routing_map, map_type, capacity, topk, experts, align=1):
+    """The Routing of a mask [tokens, experts] or of ids [tokens, topk]."""
+    if map_type == "mask":
+        experts, topk = routing_map.shape[1], topk or routing_map.shape[1]
+        form = "mask"
+    elif map_type == "index":
+        topk, form = routing_map.shape[1], "ids"
+    else:
+        raise ValueError(f"map_type={map_type!r} is not 'mask' or 'index'")
+    capacity = _capacity(routing_map.shape[0], topk, experts, align, capacity)
+    settings = dict(map_=form, experts=experts, topk=topk, align=align, capacity=capacity, tokens=routing_map.shape[0])
+    made = list(_ops.moe_map(routing_map, **settings))
+    counts, _offsets, token_rows = made[0], made[1], made[2]
+    token_experts = made[3] if form == "mask" else None
+    rest = made[4 if form == "mask" else 3 :]
+    pads = rest[1] if align > 1 else None
+    return Routing(token_rows, token_experts, pads, counts, rest[-1], experts, align, capacity)
+
+
+def _capacity(tokens, topk, experts, align, given):
+    if given is not None and given >= 0:
+        return int(given)
+    return tokens * topk + (experts * (align - 1) if align > 1 else 0)
+
+
+def _common(routing):
+    return dict(
+        token_rows=routing.token_rows, pads=routing.pads, experts=routing.experts, topk=routing.token_rows.shape[1],
+        align=routing.align, capacity=routing.capacity,
+    )  # fmt: skip
+
+
+def moe_permute(
+    inp, routing_map, num_out_tokens=-1, max_token_num=-1, map_type="mask", *, topk=None, num_experts=1024
+):
+    """Copies the rows of tokens to the rows of their experts. Returns (permuted, routing).
+
+    inp: [tokens, hidden]. routing_map: a mask [tokens, experts], or with map_type="index" ids [tokens, topk].
+    num_out_tokens: rows of the result; routes beyond it are dropped. topk: the most routes of a token in a mask, all
+    experts unless it is given: a smaller one makes smaller maps. num_experts: of ids. max_token_num is not needed.
+    """
+    routing = _route(routing_map, map_type, num_out_tokens, topk, num_experts)
+    return _ops.moe_permute(inp, **_common(routing))[0], routing
+
+
+def moe_permute_with_probs(inp, probs, routing_map, num_out_tokens=-1, *, topk=None):
+    """moe_permute of a mask with a probability for each route. Returns (permuted, permuted_probs, routing).
+
+    probs: [tokens, experts].
+    """
+    routing = _route(routing_map, "mask", num_out_tokens, topk, None)
+    out, out_probs = _ops.moe_permute(
+        inp, probs=probs, token_experts=routing.token_experts, prob_layout="experts", **_common(routing)
+    )
+    return out, out_probs, routing
+
+
+def moe_permute_and_pad_with_probs(inp, probs, routing_map, tokens_per_expert, align_size, *, topk=None):
+    """The same with each expert's rows padded to a multiple of align_size, by rows of zeros.
+
+    Returns (permuted, permuted_probs, routing, pad_offsets, target_tokens_per_expert); the routing has what
+    pad_offsets is for, so it is None. tokens_per_expert: a list or a tensor; on the host the result has exactly the
+    padded rows, on the device the most that can be: tokens * topk + experts * (align_size - 1).
+    """
+    counts = torch.as_tensor(tokens_per_expert)
+    target = torch.div(counts + (align_size - 1), align_size, rounding_mode="floor") * align_size
+    rows = int(target.sum()) if target.device.type == "cpu" else -1
+    routing = _route(routing_map, "mask", rows, topk, None, align_size)
+    out, out_probs = _ops.moe_permute(
+        inp, probs=probs, token_experts=routing.token_experts, prob_layout="experts", **_common(routing)
+    )
+    return out, out_probs, routing, None, target
+
+
+def moe_unpermute(inp, row_id_map, merging_probs=None, restore_shape=None, map_type="mask", pad_offsets=None):
+    """Adds up the rows of each token. Returns [tokens, hidden].
+
+    row_id_map: the Routing of the permute, which knows the tokens, so that restore_shape and pad_offsets are not needed.
+    merging_probs: factors of the rows, [tokens, experts] of a mask, [tokens, topk] of ids.
+    """
+    given = {}
+    if merging_probs is not None:
+        given["probs"] = merging_probs
+        if row_id_map.token_experts is not None:
+            given.update(token_experts=row_id_map.token_experts, prob_layout="experts")
+    return _ops.moe_unpermute(inp, **given, **_common(row_id_map))[0]
+
+
+def moe_sort_chunks_by_index(inp, split_sizes, sorted_index):
+    """Chunks of rows in another order: chunk k of the result is chunk sorted_index[k] of inp."""
+    return _ops.chunk_sort(inp, split_sizes, sorted_index)[0]
+
+
+def moe_sort_chunks_by_index_with_probs(inp, probs, split_sizes, sorted_index):
+    """The same with a number for each row. Returns (sorted, sorted_probs)."""
+    out, out_probs = _ops.chunk_sort(inp, split_sizes, sorted_index, probs)
+    return out, out_probs

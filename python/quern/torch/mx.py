@@ -1,0 +1,38 @@
+"""MXFP8 quantization with torchao's names and layouts."""
+import torch
+
+_ops = torch.ops.quern
+
+
+def mxfp8_quantize(x, rowwise=True, colwise=False, scaling_mode="rceil", fp8_format="e4m3"):
+    """Quantizes [rows, cols] with a power-of-two scale for each 32 elements.
+
+    Returns (out_rowwise, out_colwise, scales_rowwise, scales_colwise), None where not asked for. rowwise: blocks lie
+    along rows; scales [rows, cols / 32]. colwise: along columns; the result is column-major, [rows, cols] with strides
+    (1, rows), and its scales are [cols, rows / 32] with strides (1, cols).
+    """
+    settings = dict(mode=scaling_mode, element=fp8_format)
+    if rowwise and colwise:
+        out, scales, out_col, scales_col = _ops.mxfp8(x, direction="both", **settings)
+        return out, out_col.t(), scales, scales_col.t()
+    if colwise:
+        out, scales = _ops.mxfp8(x, direction="col", **settings)
+        return None, out.t(), None, scales.t()
+    out, scales = _ops.mxfp8(x, direction="row", **settings)
+    return out, None, scales, None
+
+
+def mxfp8_quantize_3d(x, scaling_mode="rceil", fp8_format="e4m3", square_blocks=False):
+    """Quantizes [experts, N, K] along N: (out, scales).
+
+    out: [experts, N, K] with strides (N * K, 1, N). scales: [experts, N / 32, K], or with square_blocks, of 32 x 32
+    elements, [experts, N / 32, K / 32].
+    """
+    settings = dict(block="square") if square_blocks else {}
+    out, scales = _ops.mxfp8(x, direction="col", mode=scaling_mode, element=fp8_format, **settings)
+    return out.transpose(-1, -2), scales
+
+
+def mxfp8_dequantize(data, scales, dtype=torch.bfloat16):
+    """The numbers of a rowwise result of mxfp8_quantize."""
+    return _ops.mxfp8_dequantize(data, scales, dtype=str(dtype).split(".")[-1])

@@ -1,0 +1,190 @@
+"""quern.torch's functions beside the eager formula, with their gradients, compiled and not."""
+import torch
+from support import DEVICE, TorchTest, ints, main, rand, routing_mask
+
+import quern.torch as qt
+
+TOKENS, EXPERTS, HIDDEN, TOPK = 12, 4, 16, 2
+
+
+class Mixture(TorchTest):
+    def setUp(self):
+        super().setUp()
+        self.mask = routing_mask(TOKENS, EXPERTS, TOPK)
+        self.x = rand(TOKENS, HIDDEN, grad=True)
+        self.probs = rand(TOKENS, EXPERTS).abs().requires_grad_()
+        self.order = torch.cat([self.mask[:, e].nonzero()[:, 0] for e in range(EXPERTS)])
+
+    def by_expert(self, probs):
+        return torch.cat([probs[self.mask[:, e], e] for e in range(EXPERTS)])
+
+    def test_permute(self):
+        permuted, _ = qt.moe_permute(self.x, self.mask, TOKENS * TOPK)
+        self.assertSameGradients(permuted, self.x[self.order], (self.x,))
+
+    def test_permute_with_probs(self):
+        out, out_probs, _ = qt.moe_permute_with_probs(self.x, self.probs, self.mask, TOKENS * TOPK)
+        expected = (self.x[self.order], self.by_expert(self.probs))
+        self.assertSameGradients((out, out_probs), expected, (self.x, self.probs))
+
+    def test_permute_and_pad(self):
+        counts = self.mask.sum(0).cpu()
+        out, _, routing, offsets, target = qt.moe_permute_and_pad_with_probs(self.x, self.probs, self.mask, counts, 8)
+        rows = []
+        for e in range(EXPERTS):
+            of_expert = self.x[self.mask[:, e]]
+            padding = torch.zeros(int(target[e]) - len(of_expert), HIDDEN, device=DEVICE)
+            rows.append(torch.cat([of_expert, padding]))
+        self.assertSameGradients(out, torch.cat(rows), (self.x,))
+        self.assertIsNone(offsets)
+        self.assertEqual(target.tolist(), [-(-int(c) // 8) * 8 for c in counts])
+        self.assertClose(qt.moe_unpermute(out.detach(), routing), self.x * TOPK)
+
+    def test_counts_on_the_device_give_an_upper_bound(self):
+        counts = self.mask.sum(0)
+        out, _, routing, _, _ = qt.moe_permute_and_pad_with_probs(self.x, self.probs, self.mask, counts, 8, topk=TOPK)
+        if DEVICE == "cuda":
+            self.assertEqual(out.shape[0], TOKENS * TOPK + EXPERTS * 7)
+        self.assertEqual(routing.counts.tolist(), counts.tolist())
+
+    def test_unpermute_with_probs(self):
+        _, routing = qt.moe_permute(self.x, self.mask, TOKENS * TOPK)
+        rows = rand(TOKENS * TOPK, HIDDEN, grad=True)
+        got = qt.moe_unpermute(rows, routing, self.probs)
+        weighted = rows * self.by_expert(self.probs)[:, None]
+        expected = torch.zeros(TOKENS, HIDDEN, device=DEVICE).index_add(0, self.order, weighted)
+        self.assertSameGradients(got, expected, (rows, self.probs), atol=1e-4)
+
+    def test_permute_by_ids(self):
+        ids = torch.stack([row.nonzero()[:, 0] for row in self.mask]).to(torch.int32)
+        permuted, _ = qt.moe_permute(self.x, ids, map_type="index", num_experts=EXPERTS)
+        self.assertClose(permuted, self.x[self.order])
+
+    def test_sort_chunks(self):
+        sizes, index = ints([3, 5, 4]), ints([2, 0, 1])
+        numbers = rand(TOKENS, grad=True)
+        got = qt.moe_sort_chunks_by_index_with_probs(self.x, numbers, sizes, index)
+        expected = [torch.cat([t[8:], t[:3], t[3:8]]) for t in (self.x, numbers)]
+        self.assertSameGradients(got, expected, (self.x, numbers))
+
+
+def rotated(x, cos, sin, interleaved):
+    rotary = 2 * cos.shape[-1]
+    part, rest = x[..., :rotary], x[..., rotary:]
+    cos, sin = cos[None, : x.shape[1], None], sin[None, : x.shape[1], None]
+    if interleaved:
+        a, b = part[..., ::2], part[..., 1::2]
+        return torch.cat([torch.stack([a * cos - b * sin, b * cos + a * sin], -1).flatten(-2), rest], -1)
+    a, b = part.chunk(2, -1)
+    return torch.cat([a * cos - b * sin, b * cos + a * sin, rest], -1)
+
+
+class Rotary(TorchTest):
+    def setUp(self):
+        super().setUp()
+        self.q, self.cos, self.sin = rand(2, 6, 3, 16, grad=True), rand(10, 4), rand(10, 4)
+
+    def test_both_styles(self):
+        for interleaved in (False, True):
+            got = qt.apply_rotary_emb(self.q, self.cos, self.sin, interleaved=interleaved)
+            self.assertSameGradients(got, rotated(self.q, self.cos, self.sin, interleaved), (self.q,))
+
+    def test_offsets(self):
+        expected = rotated(self.q, self.cos[3:], self.sin[3:], False)
+        for offset in (3, ints([3, 3])):
+            self.assertClose(qt.apply_rotary_emb(self.q, self.cos, self.sin, seqlen_offsets=offset), expected)
+
+    def test_in_place(self):
+        q = self.q.detach().clone()
+        self.assertIs(qt.apply_rotary_emb(q, self.cos, self.sin, inplace=True), q)
+        self.assertClose(q, rotated(self.q, self.cos, self.sin, False))
+
+    def test_sequences_of_different_lengths(self):
+        q = rand(6, 3, 16)
+        got = qt.apply_rotary_emb(q, self.cos, self.sin, cu_seqlens=ints([0, 2, 6]))
+        parts = [rotated(part[None], self.cos, self.sin, False)[0] for part in (q[:2], q[2:])]
+        self.assertClose(got, torch.cat(parts))
+
+    def test_transformer_engines_form(self):
+        t, freqs = rand(6, 2, 3, 16, grad=True), rand(6, 1, 1, 8)
+        x = t.transpose(0, 1)
+        cos, sin = freqs[:, 0, 0].cos()[None, :, None], freqs[:, 0, 0].sin()[None, :, None]
+        turned = torch.cat([-x[..., 4:8], x[..., :4]], -1)
+        expected = torch.cat([x[..., :8] * cos + turned * sin, x[..., 8:]], -1).transpose(0, 1)
+        self.assertSameGradients(qt.apply_rotary_pos_emb(t, freqs), expected, (t,))
+
+
+class Quantization(TorchTest):
+    def test_both_directions_have_torchaos_layouts(self):
+        x = rand(64, 96)
+        rowwise, colwise, scales, scales_col = qt.mxfp8_quantize(x, True, True)
+        self.assertEqual((colwise.shape, colwise.stride()), ((64, 96), (1, 64)))
+        self.assertEqual((scales.shape, scales_col.shape, scales_col.stride()), ((64, 3), (96, 2), (1, 96)))
+        self.assertClose(qt.mxfp8_dequantize(rowwise, scales, torch.float32), x, atol=0.3)
+
+    def test_three_dimensions(self):
+        out, scales = qt.mxfp8_quantize_3d(rand(3, 64, 96))
+        self.assertEqual((out.shape, out.stride(), scales.shape), ((3, 64, 96), (6144, 1, 64), (3, 2, 96)))
+        square = qt.mxfp8_quantize_3d(rand(3, 64, 96), square_blocks=True)
+        self.assertEqual(square[1].shape, (3, 2, 3))
+
+
+class Activations(TorchTest):
+    def test_gated(self):
+        x, gate, silu, gelu = rand(4, 16, grad=True), rand(4, 16, grad=True), torch.nn.functional.silu, torch.nn.functional.gelu
+        self.assertSameGradients(qt.swiglu(x), silu(x[:, :8]) * x[:, 8:], (x,))
+        self.assertSameGradients(qt.geglu(x, gate), gelu(x) * gate, (x, gate))
+        self.assertSameGradients(qt.geglu(x, approximate="tanh"), gelu(x[:, :8], approximate="tanh") * x[:, 8:], (x,))
+
+    def test_leading_dimensions_and_strides(self):
+        silu = torch.nn.functional.silu
+        for x in (rand(2, 3, 16), rand(8, 16)[::2], rand(16, 8).t(), rand(0, 16)):
+            half = x.shape[-1] // 2
+            self.assertClose(qt.swiglu(x), silu(x[..., :half]) * x[..., half:])
+
+    def test_inference_mode_and_autocast(self):
+        with torch.inference_mode(), torch.autocast(DEVICE, dtype=torch.bfloat16):
+            self.assertEqual(qt.swiglu(rand(4, 16)).dtype, torch.float32)
+
+
+class Select(TorchTest):
+    def test_every_dimension(self):
+        x = rand(3, 7, 5, grad=True)
+        for dim in (0, 1, 2, -2):
+            index = ints([2, 0, 0], torch.int64)
+            self.assertSameGradients(qt.index_select(x, dim, index), torch.index_select(x, dim, index), (x,))
+
+    def test_gradcheck(self):
+        x = rand(3, 4, dtype=torch.float64, grad=True)
+        self.assertTrue(torch.autograd.gradcheck(lambda t: qt.index_select(t, 0, ints([1, 1, 0], torch.int64)), (x,)))
+
+
+class Compiled(TorchTest):
+    """fullgraph, with symbolic sizes, forward and backward, bit for bit as eager."""
+
+    def check(self, function, *arguments):
+        torch._dynamo.reset()
+        compiled = torch.compile(function, fullgraph=True, backend="aot_eager", dynamic=True)
+        inputs = [a for a in arguments if a.requires_grad]
+        got, expected = compiled(*arguments), function(*arguments)
+        self.assertTrue(torch.equal(got, expected))
+        gradient = torch.randn_like(expected)
+        for a, b in zip(torch.autograd.grad(got, inputs, gradient), torch.autograd.grad(expected, inputs, gradient)):
+            self.assertTrue(torch.equal(a, b))
+
+    def test_mixture(self):
+        def layer(x, probs, mask):
+            permuted, _, routing = qt.moe_permute_with_probs(x, probs, mask, topk=TOPK)
+            return qt.moe_unpermute(permuted * 2, routing, probs)
+
+        self.check(layer, rand(TOKENS, 16, grad=True), rand(TOKENS, EXPERTS, grad=True), routing_mask(TOKENS, EXPERTS, TOPK))
+
+    def test_block(self):
+        self.check(qt.swiglu, rand(4, 16, grad=True))
+        self.check(lambda q, c, s: qt.apply_rotary_emb(q, c, s), rand(2, 6, 3, 16, grad=True), rand(10, 4), rand(10, 4))
+        self.check(lambda t, f: qt.apply_rotary_pos_emb(t, f), rand(6, 2, 3, 16, grad=True), rand(6, 1, 1, 8))
+        self.check(lambda x, i: qt.index_select(x, 0, i), rand(7, 5, grad=True), ints([6, 0, 0], torch.int64))
+
+
+if __name__ == "__main__":
+    main()

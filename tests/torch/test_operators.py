@@ -1,0 +1,87 @@
+"""torch.ops.quern.*: schemas, fakes, autograd and torch.compile of each family, by torch's own opcheck."""
+import torch
+from support import DEVICE, TorchTest, ints, main, rand, routing_mask
+from torch.library import opcheck
+
+import quern
+import quern.torch
+from quern.torch._schema import FAMILIES
+
+_ops = torch.ops.quern
+
+
+def _routing(tokens=12, experts=4, topk=2):
+    made = _ops.moe_map(routing_mask(tokens, experts, topk), map_="mask", experts=experts, topk=topk)
+    return dict(token_rows=made[2], experts=experts, topk=topk, capacity=tokens * topk), made[3]
+
+
+def _cases():
+    index = ints([3, 1, 7, 3], torch.int64)
+    routing, token_experts = _routing()
+    angles = rand(5, 16)
+    table = dict(cos=angles.cos(), sin=angles.sin())
+    sizes, order = ints([2, 5, 3]), ints([2, 0, 1])
+    # As bits: torch's own check computes with its inputs, and not with these types.
+    quantized = [t.view(torch.uint8) for t in _ops.mxfp8(rand(64, 64))]
+    return [
+        ("gather", [rand(10, 6, grad=True), index], {}),
+        ("gather", [rand(10, 6), index], dict(mode="zero")),
+        ("scatter", [rand(3, 6, grad=True), ints([4, 1, 2], torch.int64)], dict(rows=10)),
+        ("pointwise", [rand(4, 16, grad=True), None, rand(16, grad=True)], dict(activation="silu")),
+        ("glu", [rand(4, 16, grad=True)], dict(activation="gelu")),
+        ("glu", [rand(4, 16, grad=True), None, rand(16, grad=True)], {}),
+        ("glu", [rand(4, 16), rand(4, 16)], dict(layout="split")),
+        ("glu", [rand(32, 128)], dict(scaling="mx")),
+        ("rope", [rand(2, 5, 4, 32, grad=True), rand(2, 5, 2, 32, grad=True)], table),
+        ("concat", [[rand(3, 4, grad=True), rand(3, 2, grad=True)]], {}),
+        ("chunk_sort", [rand(10, 6, grad=True), sizes, order], {}),
+        ("chunk_sort", [rand(10, 6, grad=True), sizes, order, rand(10, grad=True)], {}),
+        ("index_sort", [index], dict(rows=10)),
+        ("row_pad", [rand(10, 6, grad=True), ints([4, 10])], dict(align=4)),
+        ("multi_row_pad", [[rand(3, 4), rand(5, 8)]], dict(align=4)),
+        ("moe_map", [routing_mask(12, 4, 2)], dict(map_="mask", experts=4, topk=2)),
+        ("moe_permute", [rand(12, 16, grad=True)], routing),
+        ("moe_permute", [rand(12, 16, grad=True)], dict(routing, probs=rand(12, 4, grad=True), token_experts=token_experts, prob_layout="experts")),
+        ("moe_unpermute", [rand(24, 16, grad=True)], routing),
+        ("moe_unpermute", [rand(24, 16, grad=True)], dict(routing, probs=rand(12, 2, grad=True))),
+        ("mxfp8", [rand(64, 64)], dict(direction="both")),
+        ("mxfp8_dequantize", [quantized[0], quantized[1]], dict(dtype="f32", element="e4m3")),
+        ("mx_scales", [quantized[1]], dict(rows=64, cols=64)),
+    ]  # fmt: skip
+
+
+class Operators(TorchTest):
+    def test_each_family_passes_opcheck(self):
+        seen = set()
+        for name, inputs, settings in _cases():
+            with self.subTest(name, settings=sorted(settings)):
+                opcheck(getattr(_ops, name).default, inputs, settings)
+                seen.add(name)
+        self.assertEqual(seen, set(FAMILIES), "a family without a case")
+
+    def test_out_variants_write_given_results(self):
+        x, index = rand(10, 6), ints([3, 1], torch.int64)
+        out = torch.zeros(2, 6, device=DEVICE)
+        _ops.gather_out(x, index, out=out)
+        self.assertClose(out, x[index])
+        opcheck(_ops.gather_out.default, (x, index), dict(out=out))
+
+    def test_shapes_stay_symbolic(self):
+        compiled = torch.compile(lambda x, i: _ops.gather(x, i) * 2, fullgraph=True, backend="aot_eager", dynamic=True)
+        x = rand(10, 6)
+        for count in (3, 5, 8):
+            index = ints(list(range(count)), torch.int64)
+            self.assertClose(compiled(x, index), x[index] * 2)
+        self.assertLessEqual(torch._dynamo.utils.counters["stats"]["unique_graphs"], 1)
+
+    def test_meta_tensors(self):
+        made = _ops.gather(torch.empty(10, 6, device="meta"), torch.empty(3, dtype=torch.int64, device="meta"))
+        self.assertEqual((made.shape, made.device.type), ((3, 6), "meta"))
+
+    def test_refusals_are_quern_errors(self):
+        with self.assertRaisesRegex(quern.Error, r"source has shape \[10, 6\]; this problem takes \[10, 7\]"):
+            _ops.gather(rand(10, 6), ints([1], torch.int64), width=7)
+
+
+if __name__ == "__main__":
+    main()

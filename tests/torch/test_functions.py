@@ -159,6 +159,41 @@ class Select(TorchTest):
         self.assertTrue(torch.autograd.gradcheck(lambda t: qt.index_select(t, 0, ints([1, 1, 0], torch.int64)), (x,)))
 
 
+class Patches(TorchTest):
+    def test_index_select_of_pytorch(self):
+        x, index = rand(7, 5), ints([6, 0], torch.int64)
+        with qt.patched_index_select(DEVICE):
+            self.assertClose(torch.index_select(x, 0, index), x[index])
+            with torch.profiler.profile() as profile:
+                torch.index_select(x, 0, index)
+            self.assertIn("quern::gather", {event.name for event in profile.events()})
+        with torch.profiler.profile() as profile:
+            torch.index_select(x, 0, index)
+        self.assertNotIn("quern::gather", {event.name for event in profile.events()})
+
+    def test_ligers_functions(self):
+        from quern.torch.liger import LigerGELUMulFunction, LigerRopeFunction, LigerSiLUMulFunction
+
+        a, b, silu, gelu = rand(3, 8, grad=True), rand(3, 8, grad=True), torch.nn.functional.silu, torch.nn.functional.gelu
+        self.assertSameGradients(LigerSiLUMulFunction.apply(a, b, 0.5, 2.0), 2 * silu(0.5 * a) * b, (a, b))
+        self.assertSameGradients(LigerGELUMulFunction.apply(a, b), gelu(a, approximate="tanh") * b, (a, b))
+        for contiguous in (False, True):
+            for batch in (1, 2):
+                self.check_rope(LigerRopeFunction, contiguous, batch)
+
+    def check_rope(self, function, contiguous, batch):
+        q, k = rand(2, 6, 4, 16, grad=True), rand(2, 6, 2, 16, grad=True)
+        heads = [t.transpose(1, 2).contiguous() if contiguous else t.transpose(1, 2) for t in (q, k)]
+        half = rand(batch, 6, 8)
+        cos, sin = torch.cat([half.cos()] * 2, -1), torch.cat([half.sin()] * 2, -1)
+
+        def expected(x):
+            turned = torch.cat([-x[..., 8:], x[..., :8]], -1)
+            return x * cos[:, None] + turned * sin[:, None]
+
+        self.assertSameGradients(function.apply(*heads, cos, sin), [expected(t) for t in heads], (q, k))
+
+
 class Compiled(TorchTest):
     """fullgraph, with symbolic sizes, forward and backward, bit for bit as eager."""
 

@@ -15,12 +15,17 @@ from quern._quern import *  # noqa: F403: a function for each family, Runtime, P
 from quern._quern import __version__
 
 __all__ = [name for name in dir(_quern) if not name.startswith("_") and name != "setting_text"]
-__all__ += ["Problem", "__version__"]
+__all__ += ["Problem", "__version__", "bench", "records", "sweep"]
 
 
 def __getattr__(name):
-    """quern.Gather: the problem class of a family, made when it is first asked for."""
-    made = problem_class(name)
+    """What costs an import, made when it is first asked for: quern.Gather, the problem class of a family; quern.bench."""
+    if name in ("bench", "records", "sweep"):
+        from quern import _data
+
+        made = getattr(_data, name)
+    else:
+        made = problem_class(name)
     if made is None:
         raise AttributeError(f"module 'quern' has no attribute {name!r}")
     globals()[name] = made

@@ -2,10 +2,15 @@
 import os
 import sys
 
+from quern._data import program
+
 
 def main():
-    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "quern")
-    os.execv(program, [program] + sys.argv[1:])
+    try:
+        path = program()
+    except FileNotFoundError as error:
+        sys.exit(f"quern: {error}")
+    os.execv(path, [path] + sys.argv[1:])
 
 
 if __name__ == "__main__":

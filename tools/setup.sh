@@ -28,6 +28,11 @@ have_header() {
   have_command c++ && printf '#if !__has_include(<%s>)\n#error\n#endif\n' "$1" | c++ -E -x c++ - >/dev/null 2>&1
 }
 
+# Of the Python that python3 is, which is not always Debian's.
+have_python_header() {
+  [ -e "$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)/$1" ]
+}
+
 # PACKAGE:KIND:NAME; KIND NAME tells how to detect the package.
 build_packages=(
   g++:command:g++ cmake:command:cmake make:command:make pkg-config:command:pkg-config
@@ -37,10 +42,12 @@ build_packages=(
 # Optional: installed if possible.
 optional_packages=(
   ninja-build:command:ninja libgtest-dev:header:gtest/gtest.h libbenchmark-dev:header:benchmark/benchmark.h)
+# What the Python package needs, which all presets but release build.
+python_packages=(python3:command:python3 python3-dev:python_header:Python.h)
 test_packages=(
   libgtest-dev:header:gtest/gtest.h clang:command:clang++ clang-format:command:clang-format binutils:command:nm
-  dpkg-dev:command:dpkg-shlibdeps file:command:file python3:command:python3
-  libbenchmark-dev:header:benchmark/benchmark.h)
+  dpkg-dev:command:dpkg-shlibdeps file:command:file "${python_packages[@]}"
+  libbenchmark-dev:header:benchmark/benchmark.h valgrind:command:valgrind)
 sanitizer_packages=(clang:command:clang++ libclang-rt-dev:fuzzer:clang++)
 wheel_packages=(python3:command:python3 python3-pip:pip:pip)
 
@@ -101,8 +108,8 @@ install_wheels() {
   local folder=$1
   shift
   [ -e "$folder/complete" ] && return
-  need "${wheel_packages[@]}"
-  say "getting the wheels $*" >&2  # callers print a path
+  need "${wheel_packages[@]}" >&2  # callers print a path
+  say "getting the wheels $*" >&2
   rm -rf "$folder"
   mkdir -p "$folder"
   python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --no-deps --only-binary :all: \
@@ -123,6 +130,24 @@ clang_tidy() {
   local folder=$root/build/clang-tidy-wheel
   install_wheels "$folder" 'clang-tidy==23.1.4' || return
   wheel_file "$folder/clang_tidy" clang-tidy
+}
+
+# python_wheels NAME REQUIREMENT…: the folder to put in PYTHONPATH, for the Python that python3 is.
+python_wheels() {
+  local name=$1 version
+  shift
+  need "${wheel_packages[@]}" >&2
+  version=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])') || return
+  local folder=$root/build/$name-python$version
+  install_wheels "$folder" "$@" || return
+  printf '%s\n' "$folder"
+}
+# The packages whose arrays the tests of the Python package use.
+python_test_wheels() { python_wheels test-wheels 'numpy==2.*' 'ml_dtypes==0.*'; }
+# What builds quern's wheel and looks into it. The last three are for Python 3.10.
+python_build_wheels() {
+  python_wheels build-wheels 'scikit-build-core==1.1.*' packaging pathspec 'auditwheel==6.*' pyelftools abi3info \
+    exceptiongroup tomli typing_extensions
 }
 
 # ---- CUDA: headers and NVRTC ---------------------------------------------------------------------------------------
@@ -184,6 +209,7 @@ setup() {
 build() {
   local preset=$1
   shift
+  [ "$preset" = release ] || need "${python_packages[@]}"
   cmake --preset "$preset" -S "$root" "-DQUERN_CUDA_INCLUDE=$QUERN_CUDA_INCLUDE" >"$root/build/$preset.configure.log" || {
     cat "$root/build/$preset.configure.log"
     return 1

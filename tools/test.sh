@@ -63,7 +63,12 @@ stage_checks() {
   return $status
 }
 stage_format() { all_sources | xargs clang-format --dry-run --Werror; }
-stage_tiers() { QUERN_TEST_STRIDE=${QUERN_TEST_STRIDE:-3} tier "$(chosen_tiers '|')"; }
+stage_tiers() {
+  local arrays
+  arrays=$(python_test_wheels) || fail "could not get the wheels of NumPy and ml_dtypes"
+  export PYTHONPATH=$arrays
+  QUERN_TEST_STRIDE=${QUERN_TEST_STRIDE:-3} tier "$(chosen_tiers '|')"
+}
 stage_gpu() { tier gpu; }
 stage_compile12() {
   local nvrtc

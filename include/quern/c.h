@@ -187,7 +187,7 @@ typedef struct quern_tensor {
 typedef struct quern_number {
   const char* name;
   double real;      // of f32 and f64
-  int64_t integer;  // of extents and i64
+  int64_t integer;  // of extents and i64; INT64_MIN: it is no integer
 } quern_number;
 
 // What an operand of a plan must be.
@@ -221,7 +221,8 @@ QUERN_C_API quern_code quern_problem_places(quern_runtime* runtime, quern_proble
 // operands that the problem has, in the order of the operands; each entry of a list is one. Open extents are taken from
 // their shapes. Refused are: another dtype, shape, stride or device than the problem's, and a NULL entry whose operand
 // is not empty. A tensor with more dimensions than its operand has its leading ones taken as one; one with fewer has
-// leading dimensions of 1. Bits without a type (uint8, uint16, code 3) serve where the problem has 8- or 16-bit floats.
+// leading dimensions of 1. Bits without a type (uint8, uint16, code 3) serve where the problem has 8-bit floats or
+// bf16.
 //
 // Never compiles, allocates, locks or waits, and can be captured in a graph. With QUERN_DEVICE=host tensors are in
 // CPU memory: they are copied, the kernels run, the results are copied back, and the call returns when that is done. As

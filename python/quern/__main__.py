@@ -10,6 +10,7 @@ def main():
         path = program()
     except FileNotFoundError as error:
         sys.exit(f"quern: {error}")
+    os.environ.setdefault("VIRTUAL_ENV", sys.prefix)  # where pip puts NVRTC
     os.execv(path, [path] + sys.argv[1:])
 
 

@@ -1,5 +1,6 @@
 #include "call.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "setting.h"
@@ -104,7 +105,7 @@ void Call::add(PyObject* name, const Keywords::Meaning& meaning, PyObject* value
       runtime_ = as_runtime(value);
       break;
     case Keywords::config:
-      config_ = value == Py_None ? nullptr : text_of(value);
+      config_ = value == Py_None ? nullptr : text_of(value, "config");
       break;
   }
 }
@@ -119,9 +120,8 @@ void Call::add_operand(int operand, PyObject* value) {
   if (PyList_Check(value) == 0 && PyTuple_Check(value) == 0)
     raise(PyExc_TypeError, std::string(row.name) + " takes a list of tensors");
   for (Py_ssize_t i = 0, size = PySequence_Size(value); i < size; ++i) {
-    PyObject* const entry = PyList_Check(value) != 0 ? PyList_GetItem(value, i) : PyTuple_GetItem(value, i);
-    if (entry == nullptr) throw Raised();
-    add_tensor(operand, static_cast<int>(i), entry);
+    const Ref entry = owned(PySequence_GetItem(value, i));
+    add_tensor(operand, static_cast<int>(i), entry.get());
   }
 }
 
@@ -131,19 +131,26 @@ void Call::add_tensor(int operand, int entry, PyObject* value) {
   GivenTensor& given = tensors_.emplace_back();
   given.operand = operand;
   given.entry = entry;
-  given.object = value;
+  given.object = copy(value);
   view(value, family_.operands[operand].name, given.tensor);
   if (given.tensor.read_only && !is_input(family_.operands[operand]))
     raise(PyExc_ValueError, std::string(family_.operands[operand].name) + " is read-only");
 }
 
-void Call::add_number(PyObject* name, PyObject* value) {
-  quern_number number{text_of(name), PyFloat_AsDouble(value), 0};
+quern_number number_of(PyObject* name, PyObject* value) {
+  constexpr double kExact = 9007199254740992.0;  // 2^53
+  quern_number number{text_of(name), PyFloat_AsDouble(value), INT64_MIN};
   if (PyErr_Occurred() != nullptr) throw Raised();
-  number.integer = PyLong_Check(value) != 0 ? PyLong_AsLongLong(value) : static_cast<std::int64_t>(number.real);
+  if (PyLong_Check(value) != 0) {
+    number.integer = PyLong_AsLongLong(value);
+  } else if (number.real >= -kExact && number.real <= kExact && std::trunc(number.real) == number.real) {
+    number.integer = static_cast<std::int64_t>(number.real);
+  }
   if (PyErr_Occurred() != nullptr) throw Raised();
-  numbers_.push_back(number);
+  return number;
 }
+
+void Call::add_number(PyObject* name, PyObject* value) { numbers_.push_back(number_of(name, value)); }
 
 const GivenTensor* Call::find(int operand, int entry) const {
   for (const GivenTensor& given : tensors_) {

@@ -30,14 +30,17 @@ class Keywords {
 struct GivenTensor {
   int operand;
   int entry;
-  PyObject* object;  // borrowed
+  Ref object;
   Tensor tensor;
 };
 
 struct GivenSetting {
-  PyObject* name;  // borrowed
+  PyObject* name;  // borrowed, as long as the call
   PyObject* value;
 };
+
+// A number by name. What is no integer is none.
+quern_number number_of(PyObject* name, PyObject* value);
 
 class Call {
  public:

@@ -60,11 +60,6 @@ struct Free {
 
 }  // namespace
 
-void raise(PyObject* type, const std::string& message) {
-  PyErr_SetString(type, message.c_str());
-  throw Raised();
-}
-
 void add_error(PyObject* module) {
   if (error_type == nullptr)
     error_type = owned(PyErr_NewExceptionWithDoc("quern.Error", kDoc, nullptr, nullptr)).release();

@@ -8,6 +8,7 @@
 #include "call.h"
 #include "error.h"
 #include "objects.h"
+#include "setting.h"
 
 namespace quern::python {
 namespace {
@@ -19,6 +20,8 @@ struct Entry {
   struct Setting {
     Ref name;
     Ref value;
+    std::string text;
+    bool immutable;  // the same object is then the same value
   };
   // The operand of a place, for a look-up in a call.
   struct Where {
@@ -39,11 +42,17 @@ struct Entry {
   const PlanObject* object() const { return reinterpret_cast<const PlanObject*>(plan.get()); }
 };
 
-bool is_equal(PyObject* a, PyObject* b) {
-  if (a == b) return true;
-  const int equal = PyObject_RichCompareBool(a, b, Py_EQ);
-  if (equal < 0) throw Raised();
-  return equal != 0;
+bool is_immutable(PyObject* value) {
+  return value == Py_None || PyUnicode_Check(value) != 0 || PyLong_Check(value) != 0 || PyType_Check(value) != 0;
+}
+
+bool is_same_name(PyObject* a, PyObject* b) {
+  return a == b || std::strcmp(text_of(a), text_of(b)) == 0;  // mostly interned
+}
+
+bool is_same(const Entry::Setting& known, const GivenSetting& given) {
+  if (!is_same_name(known.name.get(), given.name)) return false;
+  return (known.immutable && known.value.get() == given.value) || known.text == setting_text(given.value);
 }
 
 bool has_settings_of(const Entry& entry, const Call& call) {
@@ -51,9 +60,7 @@ bool has_settings_of(const Entry& entry, const Call& call) {
   if (entry.config != (call.config() == nullptr ? "" : call.config())) return false;
   if (entry.settings.size() != call.settings().size()) return false;
   for (std::size_t i = 0; i < entry.settings.size(); ++i) {
-    const GivenSetting& given = call.settings()[i];
-    if (!is_equal(entry.settings[i].name.get(), given.name) || !is_equal(entry.settings[i].value.get(), given.value))
-      return false;
+    if (!is_same(entry.settings[i], call.settings()[i])) return false;
   }
   return true;
 }
@@ -91,11 +98,42 @@ const char* missing_input(const Entry& entry, const Placed& placed) {
   return nullptr;
 }
 
+// A place's dimensions in the order of memory, outermost first. Returns false if there are gaps between the elements.
+bool find_order(const quern_place& place, int* order) {
+  bool empty = false;
+  for (int d = 0; d < place.rank; ++d) {
+    order[d] = d;
+    empty = empty || place.shape[d] == 0;
+  }
+  if (empty) return true;
+  const auto is_outer = [&](int a, int b) {
+    return place.shape[a] != 1 && place.shape[b] != 1 && place.strides[a] > place.strides[b];
+  };
+  std::stable_sort(order, order + place.rank, is_outer);
+  std::int64_t stride = 1;
+  for (int i = place.rank - 1; i >= 0; --i) {
+    const int d = order[i];
+    if (place.shape[d] != 1 && place.strides[d] != stride) return false;
+    stride *= place.shape[d];
+  }
+  return true;
+}
+
+// A plan of an earlier call may be for given results with gaps between their rows, which are not made.
+bool can_make_results(const Placed& placed) {
+  int order[5];
+  for (std::size_t i = 0; i < placed.places.size(); ++i) {
+    if (placed.given[i] == nullptr && !find_order(placed.places[i], order)) return false;
+  }
+  return true;
+}
+
 bool serves(const Entry& entry, const Call& call, Placed& placed) {
   if (!has_settings_of(entry, call) || !place_tensors(entry, call, placed) || missing_input(entry, placed) != nullptr)
     return false;
   return quern_plan_shapes(entry.object()->plan, placed.tensors.data(), placed.tensors.size(), call.numbers().data(),
-                           call.numbers().size(), placed.places.data(), nullptr) == QUERN_OK;
+                           call.numbers().size(), placed.places.data(), nullptr) == QUERN_OK &&
+         can_make_results(placed);
 }
 
 // ---- A new plan ----
@@ -153,7 +191,8 @@ std::shared_ptr<Entry> make_entry(const quern_family& family, const Call& call) 
   entry->runtime = reinterpret_cast<PyObject*>(call.runtime());
   if (call.config() != nullptr) entry->config = call.config();
   for (const GivenSetting& setting : call.settings())
-    entry->settings.push_back({copy(setting.name), copy(setting.value)});
+    entry->settings.push_back(
+        {copy(setting.name), copy(setting.value), setting_text(setting.value), is_immutable(setting.value)});
   const quern_plan_info& info = *entry->object()->info;
   for (std::size_t i = 0; i < info.place_count; ++i) entry->places.push_back(where_is(family, info.places[i].name));
   return entry;
@@ -178,22 +217,6 @@ void require_served(const quern_family& family, const Entry& entry, const Call& 
 }
 
 // ---- Results ----
-
-// A place's dimensions in the order of memory, outermost first. Returns false if there are gaps between the elements.
-bool find_order(const quern_place& place, int* order) {
-  for (int d = 0; d < place.rank; ++d) order[d] = d;
-  const auto is_outer = [&](int a, int b) {
-    return place.shape[a] != 1 && place.shape[b] != 1 && place.strides[a] > place.strides[b];
-  };
-  std::stable_sort(order, order + place.rank, is_outer);
-  std::int64_t stride = 1;
-  for (int i = place.rank - 1; i >= 0; --i) {
-    const int d = order[i];
-    if (place.shape[d] != 1 && place.strides[d] != stride) return false;
-    stride *= place.shape[d];
-  }
-  return true;
-}
 
 // Makes what the call did not give.
 class Results {
@@ -231,7 +254,7 @@ class Results {
   }
 
   Ref object_of(std::size_t i) {
-    return placed_.given[i] != nullptr ? copy(placed_.given[i]->object) : std::move(made_[i]);
+    return placed_.given[i] != nullptr ? copy(placed_.given[i]->object.get()) : std::move(made_[i]);
   }
 
   Ref operand_of(std::size_t begin, std::size_t end) {
@@ -279,7 +302,7 @@ class Results {
   Ref new_packed(const quern_place& place, int rank, const std::int64_t* extents) const {
     const char* dtype = nullptr;
     const GivenTensor& model = like(place, &dtype);
-    return make(model.object, model.tensor, dtype, {place.dtype, rank, extents},
+    return make(model.object.get(), model.tensor, dtype, {place.dtype, rank, extents},
                 is_role(place, "output") ? nullptr : &place.initial);
   }
 

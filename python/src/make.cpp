@@ -66,12 +66,12 @@ Ref package_of(PyObject* like) {
   return owned(PyImport_ImportModule(whole.substr(0, whole.find('.')).c_str()));
 }
 
-// For types that NumPy lacks: that of `like` where it holds such elements, else ml_dtypes' where the program has
-// imported it, else bits.
+// That of `like` where it holds such elements; else NumPy's own; for types that NumPy lacks ml_dtypes', where the
+// program has imported it, else bits.
 Ref numpy_type(PyObject* like, const char* like_dtype, const Name& name) {
-  if (name.numpy != nullptr) return owned(PyUnicode_FromString(name.numpy));
   if (like_dtype != nullptr && std::strcmp(like_dtype, name.quern) == 0)
     return owned(PyObject_GetAttrString(like, "dtype"));
+  if (name.numpy != nullptr) return owned(PyUnicode_FromString(name.numpy));
   PyObject* const ml_dtypes = PyDict_GetItemString(PyImport_GetModuleDict(), "ml_dtypes");
   if (ml_dtypes != nullptr) return owned(PyObject_GetAttrString(ml_dtypes, name.ml_dtypes));
   return owned(PyUnicode_FromString(name.bits == 8 ? "uint8" : "uint16"));
@@ -100,9 +100,10 @@ Ref make(PyObject* like, const Tensor& like_view, const char* like_dtype, const 
     return made;
   }
   const Ref package = package_of(like);
+  const Ref empty = owned(PyObject_GetAttrString(package.get(), "empty"));
   const Ref extents = extents_of(shape);
   const Ref type = numpy_type(like, like_dtype, name_of(shape.dtype));
-  Ref made = owned(PyObject_CallMethod(package.get(), "empty", "OO", extents.get(), type.get()));
+  Ref made = owned(PyObject_CallFunctionObjArgs(empty.get(), extents.get(), type.get(), nullptr));
   if (fill != nullptr) owned(PyObject_CallMethod(made.get(), "fill", "i", *fill));
   return made;
 }

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <vector>
 
+#include "call.h"
 #include "error.h"
 #include "objects.h"
 #include "problem.h"
@@ -32,6 +33,7 @@ class Launch {
     if (place >= count_) refuse_count(place + 1);
     if (object == Py_None) return;
     const quern_place& wanted = plan_->info->places[place];
+    if (pointers()[place] != nullptr) raise(PyExc_TypeError, std::string(wanted.name) + " is given twice");
     Tensor& tensor = tensors()[place];
     view(object, wanted.name, tensor);
     if (tensor.read_only && std::strcmp(wanted.role, "input") != 0)
@@ -52,7 +54,8 @@ class Launch {
         return;
       }
     }
-    add_number(text, value);
+    if (number_count_ == kMaxNumbers) raise(PyExc_TypeError, "too many numbers");
+    numbers_[number_count_++] = number_of(name, value);
   }
 
   void run() {
@@ -63,16 +66,6 @@ class Launch {
  private:
   Tensor* tensors() { return count_ > kInline ? more_tensors_.data() : tensors_; }
   const quern_tensor** pointers() { return count_ > kInline ? more_pointers_.data() : pointers_; }
-
-  void add_number(const char* name, PyObject* value) {
-    if (number_count_ == kMaxNumbers) raise(PyExc_TypeError, "too many numbers");
-    quern_number& number = numbers_[number_count_++];
-    number.name = name;
-    number.real = PyFloat_AsDouble(value);
-    if (PyErr_Occurred() != nullptr) throw Raised();
-    number.integer = PyLong_Check(value) != 0 ? PyLong_AsLongLong(value) : static_cast<std::int64_t>(number.real);
-    if (PyErr_Occurred() != nullptr) throw Raised();
-  }
 
   [[noreturn]] void refuse_count(std::size_t given) const {
     std::string names;

@@ -40,17 +40,13 @@ inline void check(int status) {
 // Raises a built-in exception.
 [[noreturn]] void raise(PyObject* type, const std::string& message);
 
-// The UTF-8 of a str; valid as long as the object. Throws Raised for another type.
-inline const char* text_of(PyObject* object) {
-  Py_ssize_t size = 0;
-  const char* const text = PyUnicode_AsUTF8AndSize(object, &size);
-  if (text == nullptr) throw Raised();
-  return text;
-}
+// The UTF-8 of a str; valid as long as the object. Throws Raised for another type, and for a zero in it, which C's
+// texts end with. `what`: for the message.
+const char* text_of(PyObject* object, const char* what = "a text");
 
 // Runs `work`, which returns a new reference, behind Python's boundary.
 template <class Work>
-PyObject* guarded(const Work& work) noexcept {
+PyObject* guarded(const Work& work) {
   try {
     return work().release();
   } catch (const Raised&) {
@@ -65,12 +61,16 @@ PyObject* guarded(const Work& work) noexcept {
 
 inline Ref none() { return copy(Py_None); }
 
+// Takes the interpreter lock again. While the interpreter ends it is not given to other threads, which Python up
+// to 3.13 then unwinds, through frames that must not be: such a thread stays here until the process ends.
+void lock_again(PyThreadState* state);
+
 // Runs `work` without the global interpreter lock. It must not touch Python.
 template <class Work>
 auto unlocked(const Work& work) {
   PyThreadState* const state = PyEval_SaveThread();
   auto result = work();
-  PyEval_RestoreThread(state);
+  lock_again(state);
   return result;
 }
 

@@ -1,4 +1,5 @@
 // quern.Runtime, and the module's default one.
+#include <cstdlib>
 #include <vector>
 
 #include "error.h"
@@ -53,6 +54,9 @@ class Settings {
   }
   quern_runtime* create(PyObject* log) const {
     std::vector<quern_option> options;
+    // Where pip puts NVRTC, also if the environment is used without being activated.
+    const char* const prefix = text_of(PySys_GetObject("prefix"));
+    if (std::getenv("VIRTUAL_ENV") == nullptr) options.push_back({"VIRTUAL_ENV", prefix});
     for (std::size_t i = 0; i < names_.size(); ++i) options.push_back({names_[i].c_str(), values_[i].c_str()});
     const quern_options all = {options.data(), options.size(), log == nullptr ? nullptr : &log_to, log};
     quern_runtime* made = nullptr;
@@ -74,6 +78,7 @@ Settings read_options(PyObject* words, PyObject** log) {
   while (words != nullptr && PyDict_Next(words, &position, &key, &value) != 0) {
     const std::string name = text_of(key);
     if (name == "on_log") {
+      if (value != Py_None && PyCallable_Check(value) == 0) raise(PyExc_TypeError, "on_log is not callable");
       if (value != Py_None) *log = value;
     } else if (value != Py_None) {
       settings.add(name.c_str(), option_text(value));
@@ -119,8 +124,8 @@ void runtime_dealloc(PyObject* object) {
 // ---- Methods; those of the module take the default runtime ----
 
 // A keyword or positional argument of a function with few of them.
-const char* text_or_null(PyObject* object) {
-  return object == nullptr || object == Py_None ? nullptr : text_of(object);
+const char* text_or_null(PyObject* object, const char* what) {
+  return object == nullptr || object == Py_None ? nullptr : text_of(object, what);
 }
 
 Ref prepare_with(RuntimeObject* runtime, PyObject* args, PyObject* words) {
@@ -128,7 +133,7 @@ Ref prepare_with(RuntimeObject* runtime, PyObject* args, PyObject* words) {
   PyObject *problem = nullptr, *config = nullptr;
   if (PyArg_ParseTupleAndKeywords(args, words, "O|O:prepare", const_cast<char**>(kNames), &problem, &config) == 0)
     throw Raised();
-  return prepare(runtime, problem_text(problem), text_or_null(config));
+  return prepare(runtime, problem_text(problem), text_or_null(config, "config"));
 }
 
 Ref prewarm_with(RuntimeObject* runtime, PyObject* args, PyObject* words) {
@@ -138,8 +143,8 @@ Ref prewarm_with(RuntimeObject* runtime, PyObject* args, PyObject* words) {
                                   &config) == 0)
     throw Raised();
   const std::string text = problem_text(problem);
-  const char *const arch_text = text_of(arch), *const model_text = text_or_null(model),
-                    *const config_text = text_or_null(config);
+  const char *const arch_text = text_of(arch, "arch"), *const model_text = text_or_null(model, "device_model"),
+                    *const config_text = text_or_null(config, "config");
   size_t images = 0;
   quern_error* error = nullptr;
   check(unlocked([&] {
@@ -214,7 +219,7 @@ PyMethodDef runtime_methods[] = {
 
 PyObject* set_device(PyObject*, PyObject* device) {
   return guarded([&] {
-    default_device = text_of(device);
+    default_device = text_of(device, "device");
     Settings settings;
     settings.add("device", default_device);
     Ref made = new_runtime(settings, nullptr);  // refuses an unknown device

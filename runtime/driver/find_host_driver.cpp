@@ -26,7 +26,7 @@ std::vector<std::string> host_driver_places(const Environment& environment) {
   std::error_code error;
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
   std::vector<std::string> places;
-  for (const fs::path& place : {own_folder(), folder, folder.parent_path() / QUERN_LIBDIR})
+  for (const fs::path& place : {own_folder(), folder, folder.parent_path(), folder.parent_path() / QUERN_LIBDIR})
     places.push_back((place / kName).string());
   places.emplace_back(kName);
   return places;

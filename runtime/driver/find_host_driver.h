@@ -12,7 +12,7 @@
 namespace quern {
 
 // The places to search: QUERN_HOSTDRIVER_LIBRARY only, if it is set; else next to libquern, next to the program, in the
-// library folder next to the program's folder, and by the loader.
+// folder above (of a wheel) and its library folder, and by the loader.
 std::vector<std::string> host_driver_places(const Environment& environment);
 
 // Opens it. Throws Error (no_driver) that lists each place.

@@ -17,14 +17,6 @@ bool is_here(const quern_tensor& tensor, int device) {
   return tensor.device_type == kCudaHost || tensor.device_type == kCudaManaged;
 }
 
-// Of dimension `d`, in elements.
-std::int64_t stride_of(const quern_tensor& tensor, int d) {
-  if (tensor.strides != nullptr) return tensor.strides[d];
-  std::int64_t stride = 1;
-  for (int i = tensor.ndim - 1; i > d; --i) stride *= tensor.shape[i];
-  return stride;
-}
-
 // The leading dimensions 0 to `last` as one: its stride, that of the last one that is longer than 1. Returns false if
 // their elements are not that far apart throughout.
 bool merge(const quern_tensor& tensor, int last, std::int64_t& stride) {
@@ -67,6 +59,13 @@ Refusal refusal(Refusal::Reason reason, std::size_t place, int dimension = 0, st
 }
 
 }  // namespace
+
+std::int64_t stride_of(const quern_tensor& tensor, int d) {
+  if (tensor.strides != nullptr) return tensor.strides[d];
+  std::int64_t stride = 1;
+  for (int i = tensor.ndim - 1; i > d; --i) stride *= tensor.shape[i];
+  return stride;
+}
 
 std::int64_t dimension_of(const quern_tensor& tensor, int rank, int dimension) {
   const int extra = tensor.ndim - rank;
@@ -124,11 +123,12 @@ Refusal Arguments::find_extents(const Given& given, FilledArguments& filled) con
 Refusal Arguments::read_numbers(const Given& given, FilledArguments& filled) const {
   for (std::size_t n = 0; n < given.number_count; ++n) {
     const quern_number& number = given.numbers[n];
-    bool known = false;
+    bool known = false, integer = false;
     for (const Scalar& scalar : family_->scalars) {
       if (std::strcmp(scalar.name, number.name) != 0) continue;
       set_number(filled.bytes, scalar, number);
       known = true;
+      integer = scalar.dtype == DType::i64;
     }
     for (std::size_t i = 0; i < places_.extents.size(); ++i) {
       if (std::strcmp(places_.extents[i].field->name, number.name) == 0) filled.extents[i] = number.integer;
@@ -136,8 +136,9 @@ Refusal Arguments::read_numbers(const Given& given, FilledArguments& filled) con
     for (const LaunchExtent& extent : family_->launch_extents) {  // of a closed one the launch checks that it agrees
       if (std::strcmp(extent.field, number.name) != 0) continue;
       member<std::int64_t>(filled.bytes, extent.offset) = number.integer;
-      known = true;
+      known = integer = true;
     }
+    if (integer && number.integer == INT64_MIN) return refusal(Refusal::Reason::fraction, n);
     if (!known) return refusal(Refusal::Reason::number, n);
   }
   return {};

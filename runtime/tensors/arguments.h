@@ -21,6 +21,7 @@ struct Refusal {
     none,
     count,     // another number of tensors
     number,    // a number that no place has the name of
+    fraction,  // a number that must be an integer
     missing,   // an extent that nothing gives
     negative,  // a dimension
     element,
@@ -107,6 +108,8 @@ class Arguments {
 
 // A tensor's dimensions as an operand of `rank` has them: leading ones are taken as one, missing ones are 1.
 std::int64_t dimension_of(const quern_tensor& tensor, int rank, int dimension);
+// Of a dimension, in elements.
+std::int64_t stride_of(const quern_tensor& tensor, int dimension);
 
 }  // namespace quern
 

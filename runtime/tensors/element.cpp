@@ -29,7 +29,7 @@ bool is_bits(const quern_tensor& tensor, std::int32_t bits) {
 }
 
 bool is_small_float(DType type) {
-  return type == DType::bf16 || type == DType::f16 || type == DType::e4m3 || type == DType::e5m2 || type == DType::e8m0;
+  return type == DType::bf16 || type == DType::e4m3 || type == DType::e5m2 || type == DType::e8m0;
 }
 
 const char* code_text(std::uint8_t code) {

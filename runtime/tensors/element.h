@@ -10,7 +10,7 @@
 namespace quern {
 
 // Whether memory of the tensor's type can be an operand of type `type`: it is the same, or has the same bits without a
-// type: uint8, uint16 or DLPack's opaque ones for 8- and 16-bit floats, bool for u8.
+// type: uint8, uint16 or DLPack's opaque ones for bf16 and 8-bit floats, bool for u8.
 bool serves(const quern_tensor& tensor, DType type);
 
 // The type of which the tensor is; none if quern has no such type.

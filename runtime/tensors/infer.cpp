@@ -117,11 +117,14 @@ class Search {
     return same;
   }
 
-  // One dimension of each of a list's tensors; and the strides of a tensor without the innermost.
+  // One dimension, or one stride, of each of a list's tensors; and the strides of a tensor without the innermost.
   std::vector<std::string> lists() const {
     std::vector<std::string> found;
     for (const Operand& operand : family().operands) {
-      for (int d = 0; d < kMaxRank && operand.count != nullptr; ++d) found.push_back(dimensions_of(operand, d));
+      for (int d = 0; d < kMaxRank && operand.count != nullptr; ++d) {
+        found.push_back(numbers_of(operand, [d](const quern_tensor& t) { return d < t.ndim ? t.shape[d] : -1; }));
+        found.push_back(numbers_of(operand, [d](const quern_tensor& t) { return d < t.ndim ? stride_of(t, d) : -1; }));
+      }
     }
     for (const Wanted& wanted : wanted_) {
       std::vector<std::string> values;
@@ -133,10 +136,13 @@ class Search {
     return found;
   }
 
-  std::string dimensions_of(const Operand& list, int d) const {
+  // Of each tensor of a list, unless it is negative.
+  template <class Number>
+  std::string numbers_of(const Operand& list, const Number& number) const {
     std::vector<std::string> values;
     for (const Wanted& wanted : wanted_) {
-      if (wanted.operand == &list && d < wanted.tensor->ndim) values.push_back(std::to_string(wanted.tensor->shape[d]));
+      if (wanted.operand == &list && number(*wanted.tensor) >= 0)
+        values.push_back(std::to_string(number(*wanted.tensor)));
     }
     return join(values, ",");
   }

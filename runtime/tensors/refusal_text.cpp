@@ -74,6 +74,8 @@ std::string Arguments::text(const Refusal& refusal, const Given& given) const {
     case Refusal::Reason::number:
       return cat(family_->name, " has no number ", given.numbers[index].name, "; it has ",
                  join(numbers_of(*family_), ", "));
+    case Refusal::Reason::fraction:
+      return cat(given.numbers[index].name, " takes an integer");
     case Refusal::Reason::missing:
       return cat(places_.extents[index].field->name,
                  " is open in the problem and no tensor gives it; give it as a number");

@@ -49,8 +49,8 @@ chosen_tiers() {
 # ---- Stages --------------------------------------------------------------------------------------------------------
 
 # The files to format and check.
-host_sources() { find base include runtime cache templates tools tests examples \( -name '*.cpp' -o -name '*.h' \) "$@" | sort; }
-all_sources() { find base include runtime cache templates tools tests examples -regex '.*\.\(cpp\|h\|cu\|cuh\)' | sort; }
+host_sources() { find base include runtime cache templates tools tests examples python \( -name '*.cpp' -o -name '*.h' \) "$@" | sort; }
+all_sources() { find base include runtime cache templates tools tests examples python -regex '.*\.\(cpp\|h\|cu\|cuh\)' | sort; }
 
 # tier LABELS: one, or several as a regular expression.
 tier() { ctest --test-dir build/dev --label-regex "^($1)\$" --no-tests=error --verbose --parallel "$(nproc)"; }

@@ -132,7 +132,7 @@ typedef struct quern_problem {
 } quern_problem;
 
 static inline quern_problem quern_text(const char* text) {
-  quern_problem problem = {text, NULL, NULL, 0};
+  quern_problem problem = {text, NULL, NULL, 0};  // NOLINT(modernize-use-nullptr): of C
   return problem;
 }
 

@@ -47,7 +47,7 @@ std::string rows_of_fields(const quern_family& family) {
     if (field.choices == nullptr) continue;
     text += std::string(32, ' ');
     for (int c = 0; field.choices[c] != nullptr; ++c) text += std::string(c == 0 ? "" : ", ") + field.choices[c];
-    text += "\n";
+    text += '\n';
   }
   return text;
 }

@@ -180,7 +180,8 @@ Entry::Where where_is(const quern_family& family, const char* place) {
   const std::size_t dot = name.find('.');
   for (std::size_t i = 0; i < family.operand_count; ++i) {
     if (name.substr(0, dot) == family.operands[i].name)
-      return {static_cast<int>(i), dot == std::string::npos ? 0 : std::atoi(name.c_str() + dot + 1)};
+      return {static_cast<int>(i),
+              dot == std::string::npos ? 0 : static_cast<int>(std::strtol(name.c_str() + dot + 1, nullptr, 10))};
   }
   return {-1, 0};
 }
@@ -415,7 +416,7 @@ void add_functions(PyObject* module) {
   const Ref name = owned(PyUnicode_FromString("quern"));
   for (size_t i = 0; i < count; ++i) {
     Function& function = functions->emplace_back(families[i]);
-    function.definition.ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&call_function));
+    function.definition.ml_meth = reinterpret_cast<PyCFunction>(&call_function);
     const Ref self = owned(PyCapsule_New(&function, nullptr, nullptr));
     const Ref object = owned(PyCFunction_NewEx(&function.definition, self.get(), name.get()));
     check(PyModule_AddObject(module, families[i].name, copy(object.get()).release()));

@@ -143,7 +143,7 @@ void plan_dealloc(PyObject* object) {
 }
 
 PyMethodDef methods[] = {
-    {"launch", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&plan_launch)), METH_FASTCALL | METH_KEYWORDS,
+    {"launch", reinterpret_cast<PyCFunction>(&plan_launch), METH_FASTCALL | METH_KEYWORDS,
      "launch($self, /, *tensors, stream=None, **numbers)\n--\n\n"
      "Enqueues the plan's kernels. tensors are those of `operands`, in that order or by name; None is an absent "
      "one.\n\n"

@@ -191,7 +191,7 @@ PyObject* of_default(PyObject*, PyObject*) {
 
 template <class F>
 PyCFunction as_method(F function) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function));
+  return reinterpret_cast<PyCFunction>(function);
 }
 
 constexpr const char* kPrepareDoc =

@@ -111,7 +111,7 @@ void read_element(const char* typestr, const char* name, quern_tensor& view) {
   static constexpr char kKinds[] = "iufVcb";
   static constexpr std::uint8_t kCodes[] = {0, 1, 2, 3, 5, 6};
   const char* const kind = std::strlen(typestr) < 3 ? nullptr : std::strchr(kKinds, typestr[1]);
-  const int bytes = kind == nullptr ? 0 : std::atoi(typestr + 2);
+  const int bytes = kind == nullptr ? 0 : static_cast<int>(std::strtol(typestr + 2, nullptr, 10));
   if (kind == nullptr || typestr[0] == '>' || bytes < 1 || bytes > 16)
     raise(PyExc_TypeError, std::string(name) + " has elements of type " + typestr + ", which quern does not read");
   view.dtype_code = kCodes[kind - kKinds];

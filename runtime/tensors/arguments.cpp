@@ -210,16 +210,16 @@ Refusal Arguments::fill(const Given& given, FilledArguments& filled) const {
       if (const Refusal found = check(i, *tensor, filled)) return found;
     }
     const Slot& slot = slots_[i];
-    In& in = slot.list ? filled.entries[slot.entry] : member<In>(filled.bytes, slot.offset);
+    In& in = slot.list ? filled.entry(slot.entry) : member<In>(filled.bytes, slot.offset);
     in = memory_of(tensor);
   }
-  for (const List& list : lists_) member<InList>(filled.bytes, list.offset) = {filled.entries + list.begin, list.count};
+  for (const List& list : lists_) member<InList>(filled.bytes, list.offset) = {&filled.entry(list.begin), list.count};
   return {};
 }
 
 void Arguments::redirect(std::size_t place, void* data, std::int64_t bytes, FilledArguments& filled) const {
   const Slot& slot = slots_[place];
-  In& in = slot.list ? filled.entries[slot.entry] : member<In>(filled.bytes, slot.offset);
+  In& in = slot.list ? filled.entry(slot.entry) : member<In>(filled.bytes, slot.offset);
   in = {data, bytes};
 }
 

@@ -52,7 +52,9 @@ struct FilledArguments {
   alignas(16) unsigned char bytes[kMaxArgsBytes];
   alignas(16) unsigned char problem[kMaxProblemBytes];  // with its extents closed, where a place is computed
   std::int64_t extents[8];
-  In entries[kMaxTensors];
+  alignas(16) unsigned char entries[kMaxTensors * sizeof(In)];  // of lists; an array of In would be cleared
+
+  In& entry(std::size_t i) { return reinterpret_cast<In*>(entries)[i]; }
 };
 
 // What fills a plan's arguments: immutable, usable from any thread.

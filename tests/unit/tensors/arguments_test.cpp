@@ -150,7 +150,8 @@ TEST(Arguments, ANumberGivesWhatNoTensorDoes) {
   EXPECT_FALSE(arguments.fill(given, filled));
   EXPECT_EQ(arguments.layout(2, filled).extents[0], 5);
   given.number_count = 2;
-  EXPECT_EQ(arguments.text(arguments.fill(given, filled), given), "gather has no number nothing; it has rows, count, outer");
+  EXPECT_EQ(arguments.text(arguments.fill(given, filled), given),
+            "gather has no number nothing; it has rows, count, outer");
 }
 
 TEST(Arguments, RunTimeNumbersKeepTheirTypes) {

@@ -160,7 +160,7 @@ const GivenTensor* Call::find(int operand, int entry) const {
 }
 
 quern_stream Call::stream() const {
-  if (is_on_host(runtime_)) return nullptr;
+  if (is_on_host(runtime())) return nullptr;
   for (const GivenTensor& given : tensors_) {
     if (given.tensor.table != nullptr) return stream_of(stream_, &given.tensor, 1);
   }

@@ -49,7 +49,7 @@ class Call {
   const std::vector<GivenTensor>& tensors() const { return tensors_; }
   const std::vector<GivenSetting>& settings() const { return settings_; }
   const std::vector<quern_number>& numbers() const { return numbers_; }
-  RuntimeObject* runtime() const { return runtime_; }
+  RuntimeObject* runtime() const { return runtime_.get(); }
   const char* config() const { return config_; }
   // Null: not given.
   const GivenTensor* find(int operand, int entry) const;
@@ -67,7 +67,7 @@ class Call {
   std::vector<GivenTensor> tensors_;
   std::vector<GivenSetting> settings_;
   std::vector<quern_number> numbers_;
-  RuntimeObject* runtime_ = nullptr;
+  RuntimeRef runtime_;
   PyObject* stream_ = nullptr;
   const char* config_ = nullptr;
 };

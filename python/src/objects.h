@@ -24,10 +24,16 @@ void add_runtime(PyObject* module);
 void add_plan(PyObject* module);
 void add_functions(PyObject* module);
 
-// The runtime of the module's own functions, made at the first use. A borrowed reference.
-RuntimeObject* default_runtime();
+struct DecrementRuntime {
+  void operator()(RuntimeObject* runtime) const { Py_DecRef(reinterpret_cast<PyObject*>(runtime)); }
+};
+// Held: set_device replaces the default one while other threads use it.
+using RuntimeRef = std::unique_ptr<RuntimeObject, DecrementRuntime>;
+
+// The runtime of the module's own functions, made at the first use.
+RuntimeRef default_runtime();
 // Throws Raised for an object that is none.
-RuntimeObject* as_runtime(PyObject* object);
+RuntimeRef as_runtime(PyObject* object);
 bool is_on_host(const RuntimeObject* runtime);
 
 // A problem's text, of a str or of an object whose str() it is.

@@ -76,22 +76,23 @@ Ref problem_of(PyObject* args) {
     names.push_back(next.name.c_str());
     tensors.push_back(&next.tensor.view);
   }
+  const RuntimeRef runtime = default_runtime();
   std::string text(8192, '\0');
   size_t length = 0;
   quern_error* error = nullptr;
-  check(quern_problem_of(default_runtime()->runtime, settings, names.data(), tensors.data(), tensors.size(),
-                         text.data(), text.size(), &length, &error),
+  check(quern_problem_of(runtime->runtime, settings, names.data(), tensors.data(), tensors.size(), text.data(),
+                         text.size(), &length, &error),
         error);
   return owned(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(std::min(length, text.size() - 1))));
 }
 
 Ref places_of(PyObject* problem) {
   const std::string text = problem_text(problem);
+  const RuntimeRef runtime = default_runtime();
   std::vector<quern_place> places(256);
   size_t count = 0;
   quern_error* error = nullptr;
-  check(quern_problem_places(default_runtime()->runtime, quern_text(text.c_str()), places.data(), places.size(), &count,
-                             &error),
+  check(quern_problem_places(runtime->runtime, quern_text(text.c_str()), places.data(), places.size(), &count, &error),
         error);
   Ref list = owned(PyList_New(0));
   for (size_t i = 0; i < count && i < places.size(); ++i)

@@ -12,6 +12,11 @@ PyTypeObject* runtime_type = nullptr;
 RuntimeObject* the_default = nullptr;
 std::string default_device;  // what set_device said; "": QUERN_DEVICE
 
+RuntimeRef hold(RuntimeObject* runtime) {
+  Py_IncRef(reinterpret_cast<PyObject*>(runtime));
+  return RuntimeRef(runtime);
+}
+
 // ---- Options ----
 
 const char* level_text(quern_log_level level) {
@@ -178,7 +183,7 @@ PyObject* of_runtime(PyObject* self, PyObject* args, PyObject* words) {
 }
 template <Ref (*F)(RuntimeObject*, PyObject*, PyObject*)>
 PyObject* of_default(PyObject*, PyObject* args, PyObject* words) {
-  return guarded([&] { return F(default_runtime(), args, words); });
+  return guarded([&] { return F(default_runtime().get(), args, words); });
 }
 template <Ref (*F)(RuntimeObject*)>
 PyObject* of_runtime(PyObject* self, PyObject*) {
@@ -186,7 +191,7 @@ PyObject* of_runtime(PyObject* self, PyObject*) {
 }
 template <Ref (*F)(RuntimeObject*)>
 PyObject* of_default(PyObject*, PyObject*) {
-  return guarded([&] { return F(default_runtime()); });
+  return guarded([&] { return F(default_runtime().get()); });
 }
 
 template <class F>
@@ -223,14 +228,14 @@ PyObject* set_device(PyObject*, PyObject* device) {
     Settings settings;
     settings.add("device", default_device);
     Ref made = new_runtime(settings, nullptr);  // refuses an unknown device
-    Py_XDECREF(reinterpret_cast<PyObject*>(the_default));
+    const RuntimeRef before(the_default);       // goes last: other threads run while it ends
     the_default = reinterpret_cast<RuntimeObject*>(made.release());
     return none();
   });
 }
 
 PyObject* flush_default(PyObject*, PyObject*) {
-  return guarded([&] { return the_default == nullptr ? none() : call<&quern_runtime_flush>(the_default); });
+  return guarded([&] { return the_default == nullptr ? none() : call<&quern_runtime_flush>(default_runtime().get()); });
 }
 
 PyMethodDef module_methods[] = {
@@ -264,19 +269,20 @@ PyType_Spec spec = {"quern.Runtime", sizeof(RuntimeObject), 0, Py_TPFLAGS_DEFAUL
 
 }  // namespace
 
-RuntimeObject* default_runtime() {
+RuntimeRef default_runtime() {
   if (the_default == nullptr) {
     Settings settings;
-    the_default = reinterpret_cast<RuntimeObject*>(new_runtime(settings, nullptr).release());
+    Ref made = new_runtime(settings, nullptr);  // other threads run meanwhile, and may have made one too
+    if (the_default == nullptr) the_default = reinterpret_cast<RuntimeObject*>(made.release());
   }
-  return the_default;
+  return hold(the_default);
 }
 
-RuntimeObject* as_runtime(PyObject* object) {
+RuntimeRef as_runtime(PyObject* object) {
   if (object == Py_None) return default_runtime();
   if (PyObject_IsInstance(object, reinterpret_cast<PyObject*>(runtime_type)) != 1)
     raise(PyExc_TypeError, "runtime takes a quern.Runtime");
-  return reinterpret_cast<RuntimeObject*>(object);
+  return hold(reinterpret_cast<RuntimeObject*>(object));
 }
 
 bool is_on_host(const RuntimeObject* runtime) { return quern_runtime_on_host(runtime->runtime) != 0; }

@@ -1,6 +1,8 @@
-"""docs/python.md: every example that needs no PyTorch runs, and prints what the page says; the others compile."""
+"""docs/python.md: every example that needs no PyTorch runs, and prints what the page says; the others compile. And the
+notebook in examples, but for what draws."""
 import contextlib
 import io
+import json
 import pathlib
 import re
 import unittest
@@ -38,6 +40,17 @@ class Page(unittest.TestCase):
         with contextlib.redirect_stdout(said):
             exec(compile(code, str(PAGE), "exec"), {})
         self.assertIn(f"`{said.getvalue().strip()}`", text)
+
+    def test_the_notebook(self):
+        file = PAGE.parents[1] / "examples" / "python" / "measurements.ipynb"
+        cells = ["".join(cell["source"]) for cell in json.loads(file.read_text())["cells"] if cell["cell_type"] == "code"]
+        names, said = {}, io.StringIO()
+        with contextlib.redirect_stdout(said):
+            for code in cells:
+                compiled = compile(code, str(file), "exec")
+                if "matplotlib" not in code:
+                    exec(compiled, names)
+        self.assertIn("% of a copy  gather ", said.getvalue())
 
 
 if __name__ == "__main__":

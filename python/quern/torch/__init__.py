@@ -22,6 +22,6 @@ from quern.torch.moe import (
     moe_sort_chunks_by_index_with_probs,
     moe_unpermute,
 )
-from quern.torch.mx import mxfp8_dequantize, mxfp8_quantize, mxfp8_quantize_3d
+from quern.torch.mx import mxfp8_dequantize, mxfp8_fake_quantize, mxfp8_quantize, mxfp8_quantize_3d
 from quern.torch.patch import patched_index_select
 from quern.torch.rotary import apply_rotary_emb, apply_rotary_pos_emb

@@ -36,3 +36,29 @@ def mxfp8_quantize_3d(x, scaling_mode="rceil", fp8_format="e4m3", square_blocks=
 def mxfp8_dequantize(data, scales, dtype=torch.bfloat16):
     """The numbers of a rowwise result of mxfp8_quantize."""
     return _ops.mxfp8_dequantize(data, scales, dtype=str(dtype).split(".")[-1])
+
+
+class _FakeQuantized(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scaling_mode, fp8_format, masked):
+        rows = x.reshape(-1, x.shape[-1])
+        data, scales = _ops.mxfp8(rows, mode=scaling_mode, element=fp8_format)
+        dtype = str(x.dtype).split(".")[-1]
+        result = _ops.mxfp8_dequantize(data, scales, dtype=dtype).reshape(x.shape)
+        if masked:  # a number beyond the largest element became that element
+            largest = torch.finfo(data.dtype).max
+            ctx.save_for_backward((data.to(torch.float32).abs() < largest).reshape(x.shape))
+        ctx.masked = masked
+        return result
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return (gradient * ctx.saved_tensors[0] if ctx.masked else gradient), None, None, None
+
+
+def mxfp8_fake_quantize(x, scaling_mode="rceil", fp8_format="e4m3", masked=False):
+    """x as MXFP8 along its last dimension holds it, in x's own type, for training with quantized values.
+
+    The gradient passes straight through; with masked, not to numbers that are the largest that an element holds.
+    """
+    return _FakeQuantized.apply(x, scaling_mode, fp8_format, masked)

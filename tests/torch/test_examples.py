@@ -1,0 +1,21 @@
+"""The examples in examples/python, whose main functions compare with eager PyTorch."""
+import pathlib
+import sys
+
+from support import TorchTest, main
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "examples" / "python"))
+import llama_block  # noqa: E402
+import moe_layer  # noqa: E402
+
+
+class Examples(TorchTest):
+    def test_moe_layer(self):
+        moe_layer.main()
+
+    def test_llama_block(self):
+        llama_block.main()
+
+
+if __name__ == "__main__":
+    main()

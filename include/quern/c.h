@@ -106,6 +106,9 @@ QUERN_C_API void quern_runtime_destroy(quern_runtime* runtime);
 
 // 1 with QUERN_DEVICE=host.
 QUERN_C_API int quern_runtime_on_host(const quern_runtime* runtime);
+// 1 while the stream is captured into a graph. A workspace that a capture uses must be the graph's own, since graphs
+// may run at the same time.
+QUERN_C_API int quern_is_capturing(quern_runtime* runtime, quern_stream stream);
 
 // See Runtime::flush and Runtime::trim in quern/runtime.h.
 QUERN_C_API quern_code quern_runtime_flush(quern_runtime* runtime, quern_error** error);

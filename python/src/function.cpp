@@ -335,9 +335,9 @@ class Results {
     return place.rank - missing;
   }
 
-  // The host's launches run without the interpreter lock, side by side: each has its own.
+  // The host's launches run without the interpreter lock, side by side, and so may graphs: each has its own.
   Ref workspace_of(const quern_place& place, quern_stream stream) {
-    if (entry_.object()->on_host) return new_tensor(place);
+    if (entry_.object()->on_host || quern_is_capturing(call_.runtime()->runtime, stream) != 0) return new_tensor(place);
     for (Entry::Workspace& workspace : entry_.workspaces) {
       if (workspace.stream != stream) continue;
       Tensor tensor;

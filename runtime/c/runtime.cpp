@@ -37,6 +37,13 @@ void quern_runtime_destroy(quern_runtime* runtime) { const std::unique_ptr<quern
 
 int quern_runtime_on_host(const quern_runtime* runtime) { return runtime != nullptr && runtime->is_on_host() ? 1 : 0; }
 
+int quern_is_capturing(quern_runtime* runtime, quern_stream stream) {
+  const quern::Driver* const driver = runtime == nullptr ? nullptr : runtime->runtime.state().driver_if_open();
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  if (driver == nullptr || (*driver)->StreamIsCapturing(stream, &status) != CUDA_SUCCESS) return 0;
+  return status == CU_STREAM_CAPTURE_STATUS_NONE ? 0 : 1;
+}
+
 quern_code quern_runtime_flush(quern_runtime* runtime, quern_error** error) {
   return guarded(Stage::store, error, [&] {
     quern::c::require(runtime, "runtime");

@@ -199,6 +199,22 @@ TEST_F(CInterface, ShapesOfResultsThatDoNotExistYet) {
   }
 }
 
+TEST_F(CInterface, ACaptureIsSeen) {
+  CUstream stream = nullptr;
+  EXPECT_EQ(quern_is_capturing(c(), stream), 0);  // nothing was opened yet
+  const CPlan plan = prepare("gather width=4 dtype=f32");
+  ASSERT_EQ(driver()->StreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  EXPECT_EQ(quern_is_capturing(c(), stream), 0);
+  ASSERT_EQ(driver()->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), CUDA_SUCCESS);
+  EXPECT_EQ(quern_is_capturing(c(), stream), 1);
+  CUgraph graph = nullptr;
+  ASSERT_EQ(driver()->StreamEndCapture(stream, &graph), CUDA_SUCCESS);
+  EXPECT_EQ(quern_is_capturing(c(), stream), 0);
+  driver()->GraphDestroy(graph);
+  driver()->StreamDestroy(stream);
+  EXPECT_EQ(quern_is_capturing(nullptr, stream), 0);
+}
+
 TEST_F(CInterface, ErrorsHaveTheirFields) {
   quern_plan* plan = nullptr;
   quern_error* error = nullptr;

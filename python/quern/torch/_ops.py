@@ -46,6 +46,19 @@ def _call(function, given, settings):
     return function(**packed, **settings)
 
 
+def _on_device(function):
+    """Runs an operator with its tensors' device current, since a plan belongs to the current context."""
+
+    def run(*tensors, **settings):
+        device = next((t[0] if isinstance(t, list) else t).device for t in tensors if isinstance(t, torch.Tensor) or t)
+        if device.type != "cuda" or device.index == torch.cuda.current_device():
+            return function(*tensors, **settings)
+        with torch.cuda.device(device):
+            return function(*tensors, **settings)
+
+    return run
+
+
 def _make(family):
     function = getattr(quern, family.name)
 
@@ -69,7 +82,7 @@ def _make(family):
 def _define(name, schema, run, fake):
     library.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
     for key in ("CUDA", "CPU"):  # CPU: after quern.set_device("host")
-        library.impl(name, run, key)
+        library.impl(name, _on_device(run), key)
     torch.library.register_fake(f"quern::{name}", fake, lib=library)
 
 

@@ -1,0 +1,182 @@
+#include "known_plan.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "error.h"
+#include "setting.h"
+
+namespace quern::python {
+
+bool is_role(const quern_place& place, const char* role) { return std::strcmp(place.role, role) == 0; }
+
+bool find_order(const quern_place& place, int* order) {
+  bool empty = false;
+  for (int d = 0; d < place.rank; ++d) {
+    order[d] = d;
+    empty = empty || place.shape[d] == 0;
+  }
+  if (empty) return true;
+  const auto is_outer = [&](int a, int b) {
+    return place.shape[a] != 1 && place.shape[b] != 1 && place.strides[a] > place.strides[b];
+  };
+  std::stable_sort(order, order + place.rank, is_outer);
+  std::int64_t stride = 1;
+  for (int i = place.rank - 1; i >= 0; --i) {
+    const int d = order[i];
+    if (place.shape[d] != 1 && place.strides[d] != stride) return false;
+    stride *= place.shape[d];
+  }
+  return true;
+}
+
+namespace {
+
+bool is_immutable(PyObject* value) {
+  return value == Py_None || PyUnicode_Check(value) != 0 || PyLong_Check(value) != 0 || PyType_Check(value) != 0;
+}
+
+bool is_same_name(PyObject* a, PyObject* b) {
+  return a == b || std::strcmp(text_of(a), text_of(b)) == 0;  // mostly interned
+}
+
+bool is_same(const KnownPlan::Setting& known, const GivenSetting& given) {
+  if (!is_same_name(known.name.get(), given.name)) return false;
+  return (known.immutable && known.value.get() == given.value) || known.text == setting_text(given.value);
+}
+
+bool has_settings_of(const KnownPlan& entry, const Call& call) {
+  if (entry.runtime != reinterpret_cast<PyObject*>(call.runtime())) return false;
+  if (entry.config != (call.config() == nullptr ? "" : call.config())) return false;
+  if (entry.settings.size() != call.settings().size()) return false;
+  for (std::size_t i = 0; i < entry.settings.size(); ++i) {
+    if (!is_same(entry.settings[i], call.settings()[i])) return false;
+  }
+  return true;
+}
+
+// Returns false if the call has a tensor that the plan has no place for.
+bool place_tensors(const KnownPlan& entry, const Call& call, Placed& placed) {
+  const std::size_t count = entry.places.size();
+  placed.given.resize(count);
+  placed.tensors.resize(count);
+  placed.places.resize(count);
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    placed.given[i] = call.find(entry.places[i].operand, entry.places[i].entry);
+    placed.tensors[i] = placed.given[i] == nullptr ? nullptr : &placed.given[i]->tensor.view;
+    used += placed.given[i] == nullptr ? 0 : 1;
+  }
+  return used == call.tensors().size();
+}
+
+// An input that the plan needs and the call lacks.
+const char* missing_input(const KnownPlan& entry, const Placed& placed) {
+  const quern_plan_info& info = *entry.object()->info;
+  for (std::size_t i = 0; i < info.place_count; ++i) {
+    if (placed.given[i] == nullptr && is_role(info.places[i], "input")) return info.places[i].name;
+  }
+  return nullptr;
+}
+
+// A plan of an earlier call may be for given results with gaps between their rows, which are not made.
+bool can_make_results(const Placed& placed) {
+  int order[5];
+  for (std::size_t i = 0; i < placed.places.size(); ++i) {
+    if (placed.given[i] == nullptr && !find_order(placed.places[i], order)) return false;
+  }
+  return true;
+}
+
+// ---- A new plan ----
+
+std::string name_of(const quern_family& family, const GivenTensor& given) {
+  const quern_operand& operand = family.operands[given.operand];
+  return operand.is_list == 0 ? operand.name : std::string(operand.name) + "." + std::to_string(given.entry);
+}
+
+// Extents that a call gives as numbers stay open in the problem.
+std::string without_extents(const std::string& text, const Call& call) {
+  std::string result = text + " ";
+  for (const quern_number& number : call.numbers()) {
+    const std::string word = std::string(" ") + number.name + "=";
+    const std::size_t begin = result.find(word);
+    if (begin != std::string::npos) result.erase(begin, result.find(' ', begin + 1) - begin);
+  }
+  result.pop_back();
+  return result;
+}
+
+std::string infer(const quern_family& family, const Call& call) {
+  std::vector<std::string> names;
+  std::vector<const char*> pointers;
+  std::vector<const quern_tensor*> tensors;
+  for (const GivenTensor& given : call.tensors()) names.push_back(name_of(family, given));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    pointers.push_back(names[i].c_str());
+    tensors.push_back(&call.tensors()[i].tensor.view);
+  }
+  const std::string settings = call.text(true);
+  std::string text(8192, '\0');
+  size_t length = 0;
+  quern_error* error = nullptr;
+  check(quern_problem_of(call.runtime()->runtime, settings.c_str(), pointers.data(), tensors.data(), tensors.size(),
+                         text.data(), text.size(), &length, &error),
+        error);
+  text.resize(std::min(length, text.size() - 1));
+  return without_extents(text, call);
+}
+
+KnownPlan::Where where_is(const quern_family& family, const char* place) {
+  const std::string name = place;
+  const std::size_t dot = name.find('.');
+  for (std::size_t i = 0; i < family.operand_count; ++i) {
+    if (name.substr(0, dot) == family.operands[i].name)
+      return {static_cast<int>(i),
+              dot == std::string::npos ? 0 : static_cast<int>(std::strtol(name.c_str() + dot + 1, nullptr, 10))};
+  }
+  return {-1, 0};
+}
+
+}  // namespace
+
+bool serves(const KnownPlan& entry, const Call& call, Placed& placed) {
+  if (!has_settings_of(entry, call) || !place_tensors(entry, call, placed) || missing_input(entry, placed) != nullptr)
+    return false;
+  return quern_plan_shapes(entry.object()->plan, placed.tensors.data(), placed.tensors.size(), call.numbers().data(),
+                           call.numbers().size(), placed.places.data(), nullptr) == QUERN_OK &&
+         can_make_results(placed);
+}
+
+std::shared_ptr<KnownPlan> make_plan(const quern_family& family, const Call& call) {
+  auto entry = std::make_shared<KnownPlan>();
+  entry->plan = prepare(call.runtime(), infer(family, call), call.config());
+  entry->runtime = reinterpret_cast<PyObject*>(call.runtime());
+  if (call.config() != nullptr) entry->config = call.config();
+  for (const GivenSetting& setting : call.settings())
+    entry->settings.push_back(
+        {copy(setting.name), copy(setting.value), setting_text(setting.value), is_immutable(setting.value)});
+  const quern_plan_info& info = *entry->object()->info;
+  for (std::size_t i = 0; i < info.place_count; ++i) entry->places.push_back(where_is(family, info.places[i].name));
+  return entry;
+}
+
+void require_served(const quern_family& family, const KnownPlan& entry, const Call& call, Placed& placed) {
+  if (!place_tensors(entry, call, placed)) {
+    for (const GivenTensor& given : call.tensors()) {
+      const bool used = std::find(placed.given.begin(), placed.given.end(), &given) != placed.given.end();
+      if (!used)
+        raise(PyExc_TypeError,
+              std::string("this problem has no ") + name_of(family, given) + ": " + entry.object()->info->problem);
+    }
+  }
+  if (const char* const missing = missing_input(entry, placed))
+    raise(PyExc_TypeError, std::string("this problem needs ") + missing + ": " + entry.object()->info->problem);
+  quern_error* error = nullptr;
+  check(quern_plan_shapes(entry.object()->plan, placed.tensors.data(), placed.tensors.size(), call.numbers().data(),
+                          call.numbers().size(), placed.places.data(), &error),
+        error);
+}
+
+}  // namespace quern::python

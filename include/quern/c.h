@@ -211,7 +211,7 @@ typedef struct quern_place {
 // Completes a problem from tensors: `settings` is a problem's text, "glu activation=gelu"; dtypes, extents, strides and
 // lists that it does not give become those of the tensors, which are given by operand ("x", "sources.1"). Extents that
 // may be open stay open. Writes the text as quern_problem_text does. Tensors that fit no problem are refused by the
-// launch. COST: about a millisecond.
+// launch. COST: up to some milliseconds.
 QUERN_C_API quern_code quern_problem_of(quern_runtime* runtime, const char* settings, const char* const* names,
                                         const quern_tensor* const* tensors, size_t count, char* text, size_t bytes,
                                         size_t* length, quern_error** error);

@@ -6,7 +6,7 @@
     plan = quern.prepare("gather width=7168")     # or a plan, which launches into given tensors
     plan.launch(x, index, y)
 
-Tensors are those of any package with DLPack: PyTorch, CuPy, JAX. NumPy's run on the CPU, for tests, after
+Tensors are those of any package with DLPack, such as PyTorch and CuPy. NumPy's run on the CPU, for tests, after
 quern.set_device("host"). quern.families() has the tables of all families; help(quern.gather) reads one.
 """
 from quern import _quern

@@ -80,6 +80,13 @@ const char* missing_input(const KnownPlan& entry, const Placed& placed) {
   return nullptr;
 }
 
+bool has_same_places(const KnownPlan& entry, const Placed& placed) {
+  for (std::size_t i = 0; i < placed.given.size(); ++i) {
+    if (entry.given[i] != (placed.given[i] != nullptr)) return false;
+  }
+  return true;
+}
+
 // A plan of an earlier call may be for given results with gaps between their rows, which are not made.
 bool can_make_results(const Placed& placed) {
   int order[5];
@@ -142,7 +149,7 @@ KnownPlan::Where where_is(const quern_family& family, const char* place) {
 }  // namespace
 
 bool serves(const KnownPlan& entry, const Call& call, Placed& placed) {
-  if (!has_settings_of(entry, call) || !place_tensors(entry, call, placed) || missing_input(entry, placed) != nullptr)
+  if (!has_settings_of(entry, call) || !place_tensors(entry, call, placed) || !has_same_places(entry, placed))
     return false;
   return quern_plan_shapes(entry.object()->plan, placed.tensors.data(), placed.tensors.size(), call.numbers().data(),
                            call.numbers().size(), placed.places.data(), nullptr) == QUERN_OK &&
@@ -159,6 +166,8 @@ std::shared_ptr<KnownPlan> make_plan(const quern_family& family, const Call& cal
         {copy(setting.name), copy(setting.value), setting_text(setting.value), is_immutable(setting.value)});
   const quern_plan_info& info = *entry->object()->info;
   for (std::size_t i = 0; i < info.place_count; ++i) entry->places.push_back(where_is(family, info.places[i].name));
+  for (const KnownPlan::Where& where : entry->places)
+    entry->given.push_back(call.find(where.operand, where.entry) != nullptr);
   return entry;
 }
 

@@ -29,6 +29,7 @@ struct KnownPlan {
   std::string config;
   std::vector<Setting> settings;
   std::vector<Where> places;
+  std::vector<bool> given;  // of each place, whether the first call gave it: results say of which problem they are
   struct Workspace {
     quern_stream stream;
     Ref memory;

@@ -5,6 +5,12 @@
 
 namespace quern::python {
 
+// Whether the first dimensions are the same number of the same open extent, not only equal by chance.
+static bool is_same_extent(const quern_place& a, const quern_place& b) {
+  if (a.rank == 0 || b.rank == 0 || a.extents[0] == nullptr || b.extents[0] == nullptr) return false;
+  return std::strcmp(a.extents[0], b.extents[0]) == 0 && a.factors[0] == b.factors[0];
+}
+
 Results::Results(const quern_family& family, KnownPlan& plan, const Call& call, Placed& placed, quern_stream stream)
     : family_(family), plan_(plan), call_(call), placed_(placed), made_(placed.places.size()) {
   tensors_.resize(placed.places.size());
@@ -105,7 +111,7 @@ int Results::with_leading_dimensions(const quern_place& place, std::int64_t* ext
   if (placed_.given[first] == nullptr) return place.rank;
   const quern_tensor& given = placed_.given[first]->tensor.view;
   const int extra = given.ndim - placed_.places[first].rank;
-  if (extra > 0 && place.rank > 0 && place.shape[0] == placed_.places[first].shape[0] && extra < kMaxDimensions) {
+  if (extra > 0 && extra < kMaxDimensions && is_same_extent(place, placed_.places[first])) {
     std::copy_n(given.shape, extra + 1, extents);
     std::copy_n(place.shape + 1, place.rank - 1, extents + extra + 1);
     return place.rank + extra;
@@ -119,15 +125,22 @@ int Results::with_leading_dimensions(const quern_place& place, std::int64_t* ext
 // The host's launches run without the interpreter lock, side by side, and so may graphs: each has its own.
 Ref Results::workspace_of(const quern_place& place, quern_stream stream) {
   if (plan_.object()->on_host || quern_is_capturing(call_.runtime()->runtime, stream) != 0) return new_tensor(place);
+  for (const KnownPlan::Workspace& workspace : plan_.workspaces) {
+    if (workspace.stream != stream) continue;
+    Ref memory = copy(workspace.memory.get());
+    Tensor tensor;
+    view(memory.get(), place.name, tensor);
+    if (tensor.view.shape[0] >= place.shape[0]) return memory;
+    break;
+  }
+  Ref made = new_tensor(place);  // other threads may run meanwhile, and add theirs
   for (KnownPlan::Workspace& workspace : plan_.workspaces) {
     if (workspace.stream != stream) continue;
-    Tensor tensor;
-    view(workspace.memory.get(), place.name, tensor);
-    if (tensor.view.shape[0] < place.shape[0]) workspace.memory = new_tensor(place);
-    return copy(workspace.memory.get());
+    workspace.memory = copy(made.get());
+    return made;
   }
-  plan_.workspaces.push_back({stream, new_tensor(place)});
-  return copy(plan_.workspaces.back().memory.get());
+  plan_.workspaces.push_back({stream, copy(made.get())});
+  return made;
 }
 
 }  // namespace quern::python

@@ -10,7 +10,6 @@ namespace {
 
 PyTypeObject* runtime_type = nullptr;
 RuntimeObject* the_default = nullptr;
-std::string default_device;  // what set_device said; "": QUERN_DEVICE
 
 RuntimeRef hold(RuntimeObject* runtime) {
   Py_IncRef(reinterpret_cast<PyObject*>(runtime));
@@ -224,9 +223,8 @@ PyMethodDef runtime_methods[] = {
 
 PyObject* set_device(PyObject*, PyObject* device) {
   return guarded([&] {
-    default_device = text_of(device, "device");
     Settings settings;
-    settings.add("device", default_device);
+    settings.add("device", text_of(device, "device"));
     Ref made = new_runtime(settings, nullptr);  // refuses an unknown device
     const RuntimeRef before(the_default);       // goes last: other threads run while it ends
     the_default = reinterpret_cast<RuntimeObject*>(made.release());

@@ -49,27 +49,19 @@ const ExchangeTable* table_of(PyTypeObject* type) {
   return table;
 }
 
-// Views borrow, so the managed tensor may go at once: the object lives on, and its memory and its shape with it. The
-// shape is copied, in case it is the managed tensor's.
 void require_version(const DlpackVersioned& managed) {
   if (managed.version.major > 1) raise(PyExc_BufferError, "the tensor is of a version of DLPack after 1");
 }
 
+// Kept as long as the view: an object may have made a copy for it, which is then nobody else's.
 template <class Managed>
 void take(Managed* managed, Tensor& tensor) {
   tensor.view = managed->tensor;
-  const int rank = tensor.view.ndim;
-  if (rank <= kMaxDimensions) {
-    std::memcpy(tensor.numbers, tensor.view.shape, sizeof(std::int64_t) * static_cast<std::size_t>(rank));
-    tensor.view.shape = tensor.numbers;
-    if (tensor.view.strides != nullptr) {
-      std::memcpy(tensor.numbers + kMaxDimensions, tensor.view.strides,
-                  sizeof(std::int64_t) * static_cast<std::size_t>(rank));
-      tensor.view.strides = tensor.numbers + kMaxDimensions;
-    }
-  }
-  if (managed->deleter != nullptr) managed->deleter(managed);
-  if (rank > kMaxDimensions) raise(PyExc_ValueError, "a tensor has at most 16 dimensions here");
+  tensor.kept = Kept(managed, [](void* kept) {
+    auto* const own = static_cast<Managed*>(kept);
+    if (own->deleter != nullptr) own->deleter(own);
+  });
+  if (tensor.view.ndim > kMaxDimensions) raise(PyExc_ValueError, "a tensor has at most 16 dimensions here");
 }
 
 // ---- NumPy's and CUDA's array interfaces ----
@@ -173,6 +165,7 @@ Ref capsule_of(PyObject* method, bool versioned, std::int32_t device) {
   const Ref version = owned(Py_BuildValue("(ii)", 1, 0));
   const Ref no_wait = device == kCpu ? none() : owned(PyLong_FromLong(-1));
   if (versioned) check(PyDict_SetItemString(words.get(), "max_version", version.get()));
+  if (versioned) check(PyDict_SetItemString(words.get(), "copy", Py_False));  // the object must own the memory
   check(PyDict_SetItemString(words.get(), "stream", no_wait.get()));
   const Ref empty = owned(PyTuple_New(0));
   return Ref(PyObject_Call(method, empty.get(), words.get()));

@@ -2,6 +2,8 @@
 #ifndef QUERN_PYTHON_TENSOR_H_
 #define QUERN_PYTHON_TENSOR_H_
 
+#include <utility>
+
 #include "dlpack.h"
 #include "python.h"
 
@@ -9,8 +11,30 @@ namespace quern::python {
 
 inline constexpr int kMaxDimensions = 16;
 
-// A view of an object's memory, valid as long as the object. Not initialized: a launch has several on its stack.
+// What a producer gave and takes back.
+class Kept {
+ public:
+  Kept() = default;
+  Kept(void* managed, void (*release)(void*)) : managed_(managed), release_(release) {}
+  Kept(Kept&& other) noexcept : managed_(std::exchange(other.managed_, nullptr)), release_(other.release_) {}
+  Kept& operator=(Kept&& other) noexcept {
+    std::swap(managed_, other.managed_);
+    std::swap(release_, other.release_);
+    return *this;
+  }
+  ~Kept() {
+    if (managed_ != nullptr) release_(managed_);
+  }
+
+ private:
+  void* managed_ = nullptr;
+  void (*release_)(void*) = nullptr;
+};
+
+// A view of an object's memory, valid as long as the object and itself. Not initialized but for `kept`: a launch has
+// several on its stack.
 struct Tensor {
+  Kept kept;
   quern_tensor view;
   const ExchangeTable* table;  // of the object's type; null: it has none
   bool read_only;
@@ -18,7 +42,7 @@ struct Tensor {
 };
 
 // Fills `tensor` from an object with DLPack's exchange table, NumPy's __array_interface__, __dlpack__ or
-// __cuda_array_interface__. `name` is the operand's, for messages. Throws Raised. Views borrow: nothing is held.
+// __cuda_array_interface__. `name` is the operand's, for messages. Throws Raised.
 void view(PyObject* object, const char* name, Tensor& tensor);
 
 // The stream of a launch: `given` (null: not given) may be an int, or have __cuda_stream__; otherwise the current

@@ -50,6 +50,7 @@ extern "C" quern_code quern_problem_places(quern_runtime* runtime, quern_problem
     quern::check_problem(read.family(), read.data());
     const auto all = quern::c::describe(quern::places_of(read.family(), read.data()));
     if (count != nullptr) *count = all.size();
+    if (capacity > 0) quern::c::require(places, "places");
     std::copy_n(all.begin(), std::min(capacity, all.size()), places);
   });
 }

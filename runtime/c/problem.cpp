@@ -80,6 +80,8 @@ quern_code quern_problem_of(quern_runtime* runtime, const char* settings, const 
   return guarded(Stage::problem, error, [&] {
     require(runtime, "runtime");
     require(settings, "settings");
+    if (count > 0) require(names, "names");
+    if (count > 0) require(tensors, "tensors");
     std::vector<quern::NamedTensor> named;
     for (size_t i = 0; i < count; ++i) {
       require(names[i], "the name of a tensor");

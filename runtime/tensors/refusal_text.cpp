@@ -13,6 +13,12 @@ std::string numbers_text(const std::int64_t* numbers, int count) {
   return cat("[", join(texts, ", "), "]");
 }
 
+std::string strides_text(const quern_tensor& tensor) {
+  std::vector<std::int64_t> strides;
+  for (int d = 0; d < tensor.ndim; ++d) strides.push_back(stride_of(tensor, d));  // it may have none
+  return numbers_text(strides.data(), tensor.ndim);
+}
+
 std::string device_text(const quern_tensor& tensor) {
   switch (tensor.device_type) {
     case 1:
@@ -52,14 +58,14 @@ std::string Arguments::dimension_text(const Refusal& refusal, const Given& given
     return cat(what, "; dimension ", refusal.dimension, " of ", place.operand->shape, " is ", refusal.given,
                " and must be a multiple of ", refusal.expected);
   if (refusal.reason == Refusal::Reason::merged)
-    return cat(what, " and strides ", numbers_text(tensor.strides, tensor.ndim),
+    return cat(what, " and strides ", strides_text(tensor),
                "; its leading dimensions are not one after the other in memory; pass a packed copy");
   FilledArguments filled;
   fill(given, filled);  // again, up to the refusal: the extents are known then
   const Layout expected = layout(index, filled);
   if (refusal.reason == Refusal::Reason::extent)
     return cat(what, "; this problem takes ", numbers_text(expected.extents, expected.rank));
-  return cat(what, " and strides ", numbers_text(tensor.strides, tensor.ndim), "; this problem takes strides ",
+  return cat(what, " and strides ", strides_text(tensor), "; this problem takes strides ",
              numbers_text(expected.strides, expected.rank), "; pass a packed copy, or set the stride in the problem");
 }
 

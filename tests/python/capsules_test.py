@@ -55,7 +55,7 @@ class Capsules(Case):
 
     def test_versioned(self):
         for given in self.check():
-            self.assertEqual(given.words, [{"max_version": (1, 0), "stream": None}])
+            self.assertEqual(given.words, [{"max_version": (1, 0), "copy": False, "stream": None}])
 
     def test_old(self):
         for given in self.check(old=True):

@@ -7,6 +7,16 @@ from quern.torch._schema import FAMILIES
 _ops = torch.ops.quern
 
 
+class _Unread:
+    """An input that a backward does not read, of which it may ask the shape and the type."""
+
+    def __init__(self, tensor):
+        self.shape, self.dtype, self._stride = tensor.shape, tensor.dtype, tensor.stride()
+
+    def stride(self):
+        return self._stride
+
+
 class _Call:
     """A forward's arguments: its inputs by name, a list where the operand is one, and the settings that were given."""
 
@@ -29,6 +39,10 @@ class _Call:
         copy.__dict__.update(self.__dict__, inputs=made)
         return copy
 
+    def flags(self, names):
+        """For each tensor, whether it is an input of one of these names."""
+        return [n in names for n in self.names for t in (self[n] if isinstance(self[n], list) else [self[n]]) if t is not None]
+
     def run(self):
         """Below autograd."""
         with torch._C._AutoDispatchBelowAutograd():
@@ -48,19 +62,23 @@ class _Differentiated(torch.autograd.Function):
     @staticmethod
     def forward(ctx, call, backward, *tensors):
         ctx.backward, ctx.needs = backward, ctx.needs_input_grad[2:]
-        ctx.save_for_backward(*tensors)
         ctx.set_materialize_grads(False)
         call = call.with_tensors(tensors)
         result = call.run()
-        # Not the tensors: a cycle would keep them.
-        ctx.call = call.with_tensors([t.new_empty(0) for t in tensors])
+        read = call.flags(backward.reads(call))
+        ctx.save_for_backward(*[t for t, r in zip(tensors, read) if r])
+        ctx.kept = [None if r else _Unread(t) for t, r in zip(tensors, read)]
+        ctx.call = call.with_tensors([_Unread(t) for t in tensors])  # not the tensors, which a cycle would keep
         results = [result] if isinstance(result, torch.Tensor) else result
-        ctx.mark_non_differentiable(*[r for r in results if not r.is_floating_point()])
+        ctx.results = [_Unread(r) for r in results]
+        ctx.mark_non_differentiable(*[r for r in results if not (r.is_floating_point() or r.is_complex())])
         return tuple(results)
 
     @staticmethod
     def backward(ctx, *gradients):
-        call = ctx.call.with_tensors(ctx.saved_tensors)
+        saved = iter(ctx.saved_tensors)
+        call = ctx.call.with_tensors([next(saved) if k is None else k for k in ctx.kept])
+        call.results = ctx.results
         if call.settings.get("pass_", "forward") != "forward":
             raise RuntimeError(f"{call.op} with pass_={call.settings['pass_']!r} has no gradient of its own")
         call.needs = _needs(call, ctx.needs)
@@ -68,7 +86,7 @@ class _Differentiated(torch.autograd.Function):
         flat = []
         for name, value in call.inputs.items():
             if isinstance(value, list):
-                flat += made.get(name, [None] * len(value))
+                flat += made.get(name) or [None] * len(value)
             elif value is not None:
                 flat.append(made.get(name))
         return (None, None, *[g if n else None for g, n in zip(flat, ctx.needs)])
@@ -83,12 +101,21 @@ def _needs(call, flags):
     return needs
 
 
-def _register(name):
-    """Registers a function of (call, *gradients of the results) that returns gradients by the inputs' names."""
+def _register(name, *reads, unless=None):
+    """Registers a function of (call, *gradients of the results) that returns gradients by the inputs' names.
+
+    reads: the inputs that it reads; of others it has shape and type. unless: (input, others): with that input others are
+    read too.
+    """
     family = FAMILIES[name]
     op = getattr(_ops, name).default
 
     def decorate(backward):
+        def names(call):
+            return set(reads) | (set(unless[1]) if unless is not None and call[unless[0]] is not None else set())
+
+        backward.reads = names
+
         def run(keyset, *inputs, **settings):
             call = _Call(family, op, keyset, inputs, settings)
             tensors = call.tensors()
@@ -107,11 +134,17 @@ def _packed(gradient):
     return None if gradient is None else gradient.contiguous()
 
 
-def _as(gradient, result):
-    """The gradient with its dimensions in the same order of memory as those of the result that it is of."""
-    if gradient is None:
-        return torch.zeros_like(result)
-    return gradient if gradient.stride() == result.stride() else torch.empty_like(result).copy_(gradient)
+def _as(gradient, result, like):
+    """The gradient with its dimensions in the same order of memory as those of the result that it is of; zeros if there
+    is none. like: of the device."""
+    if gradient is not None and gradient.stride() == result.stride():
+        return gradient
+    made = torch.empty_strided(result.shape, result.stride(), dtype=result.dtype, device=like.device)
+    return made.zero_() if gradient is None else made.copy_(gradient)
+
+
+def _present(gradients):
+    return next(g for g in gradients if g is not None)
 
 
 def _as_index(saved, rows):
@@ -124,7 +157,7 @@ def _as_index(saved, rows):
     return index, "assume_valid" if mode == "assume_valid" else "skip"
 
 
-@_register("gather")
+@_register("gather", "index", "scale", unless=("scale", ("source",)))
 def _gather(saved, gradient):
     if gradient is None:
         return {}
@@ -135,8 +168,10 @@ def _gather(saved, gradient):
     gradient = _packed(gradient)
     made = {}
     if scale is not None and saved.needs["scale"]:
-        picked = _ops.gather(source, saved["index"], mode=saved.settings.get("mode"))
-        made["scale"] = (gradient.float() * picked.float()).sum(-1).to(scale.dtype)
+        where = dict(outer=outer, rows=rows) if outer != 1 else {}
+        picked = _ops.gather(source, saved["index"], mode=saved.settings.get("mode"), **where)
+        products = (gradient.float() * picked.float()).sum(-1)
+        made["scale"] = products.reshape(-1, scale.shape[0]).sum(0).to(scale.dtype)
     if saved.needs["source"]:
         scaled = gradient if scale is None else (gradient.float() * scale.float()[:, None]).to(gradient.dtype)
         made["source"] = _added_up(scaled, index, mode, rows, outer).reshape(source.shape)
@@ -157,7 +192,7 @@ def _added_up(gradient, index, mode, rows, outer):
     )[0]
 
 
-@_register("scatter")
+@_register("scatter", "index", "scale")
 def _scatter(saved, gradient, *_):
     if gradient is None or not saved.needs["source"]:
         return {}
@@ -173,38 +208,39 @@ def _refuse_quantized(name, saved):
         raise RuntimeError(f"quern.{name} with quantized results has no gradient; differentiate the formula instead")
 
 
-@_register("glu")
+@_register("glu", "x", "gate", "bias", "scale", "counts")
 def _glu(saved, gradient, *_):
     _refuse_quantized("glu", saved)
     wanted = [n for n in ("x", "gate", "bias", "scale") if saved[n] is not None]
     settings = dict(saved.settings, pass_="backward")
     if saved["bias"] is not None:
         settings["bias_gradient"] = str(saved["bias"].dtype).split(".")[-1]
-    made = _ops.glu(**saved.others(), gradient=_packed(gradient), **settings)
+    made = _ops.glu(**saved.others(), gradient=_as(gradient, saved.results[0], saved["x"]), **settings)
     return dict(zip(wanted, made))
 
 
-@_register("pointwise")
+@_register("pointwise", "x", "y", "bias")
 def _pointwise(saved, gradient, *_):
     settings = dict(saved.settings, pass_="backward")
     wanted = ["x"] + (["y"] if saved["y"] is not None else [])
     if saved["bias"] is not None:
         settings["bias_gradient"] = str(saved["bias"].dtype).split(".")[-1]
         wanted.append("bias")
-    made = _ops.pointwise(**saved.others(), gradient=_packed(gradient), **settings)
+    made = _ops.pointwise(**saved.others(), gradient=_as(gradient, saved.results[0], saved["x"]), **settings)
     return dict(zip(wanted, made))
 
 
-@_register("rope")
+@_register("rope", *[o["name"] for o in FAMILIES["rope"].inputs if o["name"] not in ("q", "k", "v")])
 def _rope(saved, *gradients):
     _refuse_quantized("rope", saved)
     wanted = [n for n in ("q", "k") if saved[n] is not None]
-    given = {n: _as(g, saved[n]) for n, g in zip(wanted, gradients)}
+    like = _present(gradients)
+    given = {n: _as(g, r, like) for n, g, r in zip(wanted, gradients, saved.results)}
     made = _ops.rope(**given, **saved.others("q", "k", "v"), **dict(saved.settings, pass_="backward"))
     return dict(zip(wanted, made))
 
 
-@_register("concat")
+@_register("concat", "index")
 def _concat(saved, gradient, *_):
     if saved["index"]:
         raise RuntimeError("quern.concat with an index has its gradient by pass_='backward' only")
@@ -212,12 +248,12 @@ def _concat(saved, gradient, *_):
     return {"sources": _ops.concat([], source=_packed(gradient), pass_="backward", **dict(saved.settings, widths=widths))}
 
 
-@_register("chunk_sort")
+@_register("chunk_sort", "sizes", "order")
 def _chunk_sort(saved, gradient, gradient_of_probs=None, *_):
     return _moved("chunk_sort", saved, gradient, gradient_of_probs)
 
 
-@_register("moe_permute")
+@_register("moe_permute", "token_rows", "token_experts", "pads")
 def _moe_permute(saved, gradient, gradient_of_probs=None, *_):
     _refuse_quantized("moe_permute", saved)
     return _moved("moe_permute", saved, gradient, gradient_of_probs)
@@ -225,15 +261,15 @@ def _moe_permute(saved, gradient, gradient_of_probs=None, *_):
 
 def _moved(name, saved, gradient, gradient_of_probs):
     """Of an operator that moves rows, and a probability with each: both go back the same way."""
-    given = {"source": _packed(gradient)}
+    like = _present((gradient, gradient_of_probs))
+    given = {"source": _as(gradient, saved.results[0], like)}
     if saved["probs"] is not None:
-        empty = gradient.new_zeros(gradient.shape[0], dtype=saved["probs"].dtype)
-        given["probs"] = empty if gradient_of_probs is None else _packed(gradient_of_probs)
+        given["probs"] = _as(gradient_of_probs, saved.results[1], like)
     made = getattr(_ops, name)(**given, **saved.others("source", "probs", "pads"), **dict(saved.settings, pass_="backward"))
     return dict(zip(("source", "probs"), made))
 
 
-@_register("moe_unpermute")
+@_register("moe_unpermute", "token_rows", "token_experts", "pads", "probs", unless=("probs", ("source",)))
 def _moe_unpermute(saved, gradient, *_):
     given = {} if saved["probs"] is None else {"rows": saved["source"]}
     settings = {n: v for n, v in saved.settings.items() if n != "residual_"}
@@ -246,13 +282,39 @@ def _moe_unpermute(saved, gradient, *_):
     return found
 
 
-@_register("row_pad")
+@_register("row_pad", "offsets")
 def _row_pad(saved, gradient, *_):
     other = {"pad": "unpad", "unpad": "pad"}[saved.settings.get("direction", "pad")]
-    settings = dict(saved.settings, direction=other, rows=_rows(saved["source"]) if other == "unpad" else gradient.shape[0])
+    settings = dict(saved.settings, direction=other, rows=saved["source"].shape[0] if other == "unpad" else gradient.shape[0])
     return {"source": _ops.row_pad(_packed(gradient), **saved.others("source"), **settings)[0]}
 
 
-def _rows(tensor):
-    return tensor.shape[0]
+def _refuse(name):
+    @_register(name)
+    def backward(saved, *gradients):
+        raise RuntimeError(f"quern.{name} has no gradient")
 
+
+for _name in set(FAMILIES) - {
+    "gather", "scatter", "glu", "pointwise", "rope", "concat", "chunk_sort", "moe_permute", "moe_unpermute", "row_pad"
+}:  # fmt: skip
+    _refuse(_name)
+
+
+def _refuse_given(name):
+    """Written results are outside of the graph, so an operand that needs a gradient would lose it in silence."""
+    op = getattr(_ops, f"{name}_out").default
+
+    def run(keyset, *inputs, **settings):
+        values = [v for v in (*inputs, *settings.values())]
+        tensors = [t for v in values for t in (v if isinstance(v, list) else [v]) if isinstance(t, torch.Tensor)]
+        if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
+            raise RuntimeError(f"quern.{name}_out has no gradient; use quern.{name}, or torch.no_grad()")
+        with torch._C._AutoDispatchBelowAutograd():
+            return op.redispatch(keyset & torch._C._after_autograd_keyset, *inputs, **settings)
+
+    library.impl(f"{name}_out", run, "Autograd", with_keyset=True)
+
+
+for _name in FAMILIES:
+    _refuse_given(_name)

@@ -69,6 +69,7 @@ class _Problem:
         self.places = quern.places(self.text)
         self.extents = {n: settings[n] for n in closed}
         self._find_extents()
+        self._guard()
 
     def _find_extents(self):
         for place in self.places:
@@ -80,9 +81,24 @@ class _Problem:
                     size = _dimension(tensor, len(place["shape"]), d)
                     self.extents[multiple[0]] = size if multiple[1] == 1 else size // multiple[1]
 
-    def closed_places(self):
+    def _guard(self):
+        """Sizes and strides that the problem holds as numbers become constants of what is compiled: int() says so to
+        torch.compile, which compiles again for others. Those of open extents stay symbols."""
+        for place in self.places:
+            tensor = self.given.get(place["name"])
+            if tensor is None:
+                continue
+            rank = len(place["shape"])
+            for d, (size, stride, multiple) in enumerate(zip(place["shape"], place["strides"], place["multiples"])):
+                if size is not None and multiple is None:
+                    int(_dimension(tensor, rank, d))
+                own = d + tensor.dim() - rank
+                if stride is not None and own >= 0 and _hint(tensor.shape[own]) != 1:
+                    int(tensor.stride(own))
+
+    def closed_places(self, number=int):
         """With every extent a number: what is not a multiple of one extent is then known."""
-        words = [f"{name}={_hint(value)}" for name, value in self.extents.items()]
+        words = [f"{name}={number(value)}" for name, value in self.extents.items()]
         return {place["name"]: place for place in quern.places(" ".join([self.text] + words))}
 
     def shape(self, place):
@@ -101,10 +117,10 @@ def _hint_of(value):
     return [_hint(v) for v in value] if isinstance(value, (list, tuple)) else _hint(value)
 
 
-def _with_leading(shape, first, first_place):
+def _with_leading(shape, multiple, first, first_place):
     """A result's dimensions as the first tensor has its own: split alike, and without those of 1 that it lacks."""
     extra = first.dim() - len(first_place["shape"])
-    if extra > 0 and shape and _hint(shape[0]) == _hint(_dimension(first, len(first_place["shape"]), 0)):
+    if extra > 0 and shape and multiple is not None and multiple == first_place["multiples"][0]:
         return list(first.shape[: extra + 1]) + shape[1:]
     while extra < 0 and len(shape) > 1 and isinstance(shape[0], int) and shape[0] == 1:
         shape, extra = shape[1:], extra + 1
@@ -127,11 +143,14 @@ def results(family, given, settings):
     first_place = next(p for p in problem.places if p["name"] in problem.given)
     first = problem.given[first_place["name"]]
     names = {r["name"] for r in family.results}
-    closed = problem.closed_places()
+    closed = problem.closed_places(_hint)  # only for the order of dimensions in memory
     made = []
     for place in problem.places:
         if place["name"].split(".")[0] not in names or place["role"] == "workspace":
             continue
         strides = place["strides"] if None not in place["strides"] else closed[place["name"]]["strides"]
-        made.append(_new(first, place, strides, problem.shape(place), lambda s: _with_leading(s, first, first_place)))
+        multiple = place["multiples"][0]
+        made.append(
+            _new(first, place, strides, problem.shape(place), lambda s, m=multiple: _with_leading(s, m, first, first_place))
+        )
     return made

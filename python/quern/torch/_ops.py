@@ -35,11 +35,18 @@ def _contiguous(value):
     return [v.contiguous() for v in value] if isinstance(value, list) else value.contiguous()
 
 
+_NO_CONTEXT = 201  # CUDA_ERROR_INVALID_CONTEXT
+
+
 def _call(function, given, settings):
     """Strides that no field of the family describes, such as a transposed matrix's, cost a copy."""
     try:
         return function(**given, **settings)
     except quern.Error as error:
+        if error.code == "no_device" or error.driver_code == _NO_CONTEXT:  # a thread's first use of CUDA
+            first = next(iter(given.values()))
+            torch.cuda.set_device((first[0] if isinstance(first, list) else first).device)
+            return function(**given, **settings)
         packed = {name: _contiguous(value) for name, value in given.items()}
         if error.code != "bad_input" or all(packed[name] is given[name] for name in given):
             raise
@@ -74,6 +81,10 @@ def _make(family):
     def run_out(*tensors, **settings):
         given = named(family, tensors, settings)
         _call(function, given, _given(settings))
+        for result in family.results:
+            written = settings.get(result["name"])
+            for tensor in written if isinstance(written, list) else [written] if written is not None else []:
+                torch.autograd.graph.increment_version(tensor)
 
     _define(family.name, family.schema(), run, fake)
     _define(f"{family.name}_out", family.out_schema(), run_out, lambda *tensors, **settings: None)

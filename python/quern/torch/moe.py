@@ -3,7 +3,7 @@
 Where TransformerEngine returns a tensor `row_id_map`, these return a Routing, which the counterparts take. No function
 copies from the device to the host. Numbers of rows are exact where the caller gives them: num_out_tokens, or
 tokens_per_expert on the host; otherwise results have the most rows that the routing can need, and `counts` and `totals`
-on the device say how many are used. Rows beyond those are not written.
+on the device say how many are used. Rows beyond those are zeros.
 """
 from typing import NamedTuple, Optional
 
@@ -23,6 +23,7 @@ class Routing(NamedTuple):
     experts: int
     align: int
     capacity: int
+    tail: str  # "list": unused rows are among the pads
 
 
 def _route(routing_map, map_type, capacity, topk, experts, align=1):
@@ -34,14 +35,19 @@ def _route(routing_map, map_type, capacity, topk, experts, align=1):
         topk, form = routing_map.shape[1], "ids"
     else:
         raise ValueError(f"map_type={map_type!r} is not 'mask' or 'index'")
+    exact = capacity is not None and capacity >= 0
     capacity = _capacity(routing_map.shape[0], topk, experts, align, capacity)
-    settings = dict(map_=form, experts=experts, topk=topk, align=align, capacity=capacity, tokens=routing_map.shape[0])
+    # Where the routing may need fewer rows, the map lists the others, so that they and their gradients are zeros.
+    tail = "leave" if exact else "list"
+    settings = dict(
+        map_=form, experts=experts, topk=topk, align=align, capacity=capacity, tokens=routing_map.shape[0], tail=tail
+    )
     made = list(_ops.moe_map(routing_map, **settings))
     counts, _offsets, token_rows = made[0], made[1], made[2]
     token_experts = made[3] if form == "mask" else None
     rest = made[4 if form == "mask" else 3 :]
-    pads = rest[1] if align > 1 else None
-    return Routing(token_rows, token_experts, pads, counts, rest[-1], experts, align, capacity)
+    pads = rest[1] if align > 1 or not exact else None
+    return Routing(token_rows, token_experts, pads, counts, rest[-1], experts, align, capacity, tail)
 
 
 def _capacity(tokens, topk, experts, align, given):
@@ -53,7 +59,7 @@ def _capacity(tokens, topk, experts, align, given):
 def _common(routing):
     return dict(
         token_rows=routing.token_rows, pads=routing.pads, experts=routing.experts, topk=routing.token_rows.shape[1],
-        align=routing.align, capacity=routing.capacity,
+        align=routing.align, capacity=routing.capacity, tail=routing.tail,
     )  # fmt: skip
 
 

@@ -22,6 +22,8 @@ def apply_rotary_emb(
         given["positions"] = seqlen_offsets
     elif seqlen_offsets != 0:
         settings["offset"] = seqlen_offsets
+    if inplace and torch.is_grad_enabled() and x.requires_grad:  # what autograd keeps of x must not change
+        return x.copy_(_ops.rope(x, **given, **settings)[0])
     if inplace:
         _ops.rope_out(**given, q_out=x, place="in_place", **settings)
         return x

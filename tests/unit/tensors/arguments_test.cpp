@@ -134,6 +134,20 @@ TEST(Arguments, RefusalsNameTheTensorAndWhatIsTaken) {
   EXPECT_EQ(refuse([](Tensors& t) { t.pointers[1] = nullptr; }), "");  // count is then out's
 }
 
+// Packed rows may come without strides: found as a crash of the message.
+TEST(Arguments, RefusalsOfTensorsWithoutStrides) {
+  const AnyProblem problem = parsed("gather width=3 dtype=f32 source_stride=4 rows=4 count=1");
+  const Arguments arguments(problem.family(), problem.data(), Arguments::kHost);
+  Tensors tensors(problem.family(), problem.data());
+  quern_tensor packed = *tensors.own[0].get();
+  packed.strides = nullptr;
+  Given given = tensors.given();
+  tensors.pointers[0] = &packed;
+  FilledArguments filled;
+  EXPECT_TRUE(has(arguments.text(arguments.fill(given, filled), given),
+                  "source has shape [4, 3] and strides [3, 1]; this problem takes strides [4, 1]"));
+}
+
 TEST(Arguments, ANumberGivesWhatNoTensorDoes) {
   const AnyProblem open = parsed(kOpenGather);
   const Arguments arguments(open.family(), open.data(), Arguments::kHost);

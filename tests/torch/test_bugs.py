@@ -1,0 +1,86 @@
+"""Bugs that were found by reading and by use, one test each."""
+import torch
+from support import DEVICE, TorchTest, ints, main, rand, routing_mask
+
+import quern.torch as qt
+
+_ops = torch.ops.quern
+
+
+class Bugs(TorchTest):
+    def test_rotation_in_place_has_its_gradient(self):
+        q, cos, sin = rand(1, 4, 2, 8, grad=True), rand(4, 4), rand(4, 4)
+        gradient = torch.randn_like(q)
+        apart, = torch.autograd.grad(qt.apply_rotary_emb(q, cos, sin), q, gradient)
+        x = q * 1
+        in_place, = torch.autograd.grad(qt.apply_rotary_emb(x, cos, sin, inplace=True), q, gradient)
+        self.assertClose(in_place, apart)
+
+    def test_written_results_are_seen_by_autograd(self):
+        x, cos, sin = rand(1, 4, 2, 8, grad=True), rand(4, 4), rand(4, 4)
+        kept = x * 1
+        y = kept * kept
+        qt.apply_rotary_emb(kept.detach(), cos, sin, inplace=True)
+        with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+            y.sum().backward()
+        with self.assertRaisesRegex(RuntimeError, "has no gradient"):
+            _ops.gather_out(rand(3, 4, grad=True), ints([1], torch.int64), out=torch.empty(1, 4, device=DEVICE))
+
+    def test_sizes_that_problems_hold_are_guarded(self):
+        for dynamic in (None, True):
+            torch._dynamo.reset()
+            compiled = torch.compile(lambda x, i: _ops.gather(x, i).sum() * _ops.gather(x, i).shape[-1], backend="aot_eager", dynamic=dynamic)
+            for width in (64, 96, 128):
+                got = compiled(torch.ones(5, width, device=DEVICE), ints([1, 2], torch.int64))
+                self.assertEqual(got.item(), 2 * width * width)
+            torch._dynamo.reset()
+            quantized = torch.compile(lambda x: qt.mxfp8_quantize(x)[2].shape[1] * x.new_ones(1), backend="aot_eager", dynamic=dynamic)
+            for cols in (64, 128, 256):
+                self.assertEqual(quantized(rand(64, cols)).item(), cols // 32)
+
+    def test_unused_rows_have_gradients_of_zero(self):
+        mask, weight = routing_mask(16, 4, 2), rand(8, 8, grad=True)
+        x = rand(16, 8, grad=True)
+        rows, routing = qt.moe_permute(x, mask)
+        out = qt.moe_unpermute(rows @ weight, routing)
+        out.backward(torch.ones_like(out))
+        expected = torch.zeros_like(weight)
+        for t in range(16):
+            expected += 2 * torch.outer(x[t].detach(), torch.ones(8, device=DEVICE))
+        self.assertClose(weight.grad, expected, atol=1e-4)
+
+    def test_complex_numbers_have_gradients(self):
+        x = rand(5, 4, dtype=torch.complex64, grad=True)
+        index = ints([1, 1, 3], torch.int64)
+        self.assertSameGradients(_ops.gather(x, index), torch.index_select(x, 0, index), (x,))
+
+    def test_only_the_probabilities_have_a_gradient(self):
+        mask, probs = routing_mask(12, 4, 2), rand(12, 4, grad=True)
+        _, out_probs, _ = qt.moe_permute_with_probs(rand(12, 8, grad=True), probs, mask, topk=2)
+        gradient, = torch.autograd.grad(out_probs.sum(), probs)
+        self.assertClose(gradient, mask.float())
+
+    def test_what_a_backward_does_not_read_may_change(self):
+        weight = rand(5, 4, grad=True)
+        y = qt.index_select(weight, 0, ints([1, 1], torch.int64))
+        with torch.no_grad():
+            weight.add_(1)
+        y.sum().backward()
+        self.assertEqual(weight.grad[1, 0].item(), 2)
+
+    def test_families_without_a_gradient_say_so(self):
+        made = _ops.mxfp8_dequantize(*[t.detach() for t in _ops.mxfp8(rand(32, 32))], dtype="f32")
+        self.assertFalse(made.requires_grad)
+        with self.assertRaisesRegex(RuntimeError, "quern.multi_row_pad has no gradient"):
+            _ops.multi_row_pad([rand(3, 4, grad=True)], align=4)[0].sum().backward()
+
+    def test_index_select_takes_what_pytorchs_does(self):
+        x = rand(3, 4)
+        with self.assertRaises(IndexError):
+            qt.index_select(x, 5, ints([1], torch.int64))
+        self.assertEqual(qt.index_select(x > 0, 0, ints([1], torch.int64)).dtype, torch.bool)
+        self.assertClose(qt.index_select(x, 0, ints(2, torch.int64)), torch.index_select(x, 0, ints(2, torch.int64)))
+
+
+if __name__ == "__main__":
+    main()

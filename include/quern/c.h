@@ -190,7 +190,7 @@ typedef struct quern_tensor {
 typedef struct quern_number {
   const char* name;
   double real;      // of f32 and f64
-  int64_t integer;  // of extents and i64; INT64_MIN: it is no integer
+  int64_t integer;  // of extents and i64; INT64_MIN: not an integer
 } quern_number;
 
 // What an operand of a plan must be.

@@ -128,6 +128,8 @@ void Call::add_operand(int operand, PyObject* value) {
 void Call::add_tensor(int operand, int entry, PyObject* value) {
   if (find(operand, entry) != nullptr)
     raise(PyExc_TypeError, std::string(family_.operands[operand].name) + " is given twice");
+  if (tensors_.size() == tensors_.capacity())
+    raise(PyExc_RuntimeError, std::string(family_.operands[operand].name) + " grew during the call");
   GivenTensor& given = tensors_.emplace_back();
   given.operand = operand;
   given.entry = entry;

@@ -39,7 +39,7 @@ struct GivenSetting {
   PyObject* value;
 };
 
-// A number by name. What is no integer is none.
+// A number by name; `integer` is INT64_MIN if the value is not an integer.
 quern_number number_of(PyObject* name, PyObject* value);
 
 class Call {

@@ -53,7 +53,7 @@ void require_version(const DlpackVersioned& managed) {
   if (managed.version.major > 1) raise(PyExc_BufferError, "the tensor is of a version of DLPack after 1");
 }
 
-// Kept as long as the view: an object may have made a copy for it, which is then nobody else's.
+// The view owns the managed tensor: the producer may have copied the data, and then only this holds the copy.
 template <class Managed>
 void take(Managed* managed, Tensor& tensor) {
   tensor.view = managed->tensor;
@@ -92,7 +92,8 @@ int read_numbers(PyObject* tuple, std::int64_t* numbers, std::int64_t divisor, c
   if (size > kMaxDimensions) raise(PyExc_ValueError, std::string(name) + " has more than 16 dimensions");
   for (Py_ssize_t i = 0; i < size; ++i) {
     const std::int64_t value = integer(PyTuple_GetItem(tuple, i));
-    if (value % divisor != 0) raise(PyExc_ValueError, std::string(name) + " has a stride that is no whole element");
+    if (value % divisor != 0)
+      raise(PyExc_ValueError, std::string(name) + " has a stride that is not a multiple of its element size");
     numbers[i] = value / divisor;
   }
   return static_cast<int>(size);

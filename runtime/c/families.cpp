@@ -9,15 +9,9 @@
 #include "c/error.h"
 #include "c/runtime.h"
 #include "plan/problem.h"
-#include "tensors/places.h"
 
 namespace quern::c {
 namespace {
-
-const char* kind_text(FieldKind kind) {
-  static constexpr const char* kNames[] = {"extent", "integer", "dtype", "choice", "list", "text"};
-  return kNames[static_cast<int>(kind)];
-}
 
 class Tables {
  public:
@@ -34,7 +28,7 @@ class Tables {
 
   quern_field field_of(const Family& family, const Field& field) {
     return {field.name,
-            kind_text(field.kind),
+            quern::name(field.kind),
             keep(field_text(field, family.default_problem)),
             keep(accepted_text(field)),
             field.kind == FieldKind::choice ? field.choices : nullptr,
@@ -54,7 +48,7 @@ class Tables {
     for (const Field& field : family.fields) fields.push_back(field_of(family, field));
     auto& operands = operands_.emplace_back();
     for (const Operand& operand : family.operands)
-      operands.push_back({operand.name, name(operand.role), operand.shape, operand.sentence,
+      operands.push_back({operand.name, quern::name(operand.role), operand.shape, operand.sentence,
                           operand.count != nullptr ? 1 : 0, operand.offset});
     auto& numbers = numbers_.emplace_back();
     for (const Scalar& scalar : family.scalars)

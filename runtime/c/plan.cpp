@@ -40,10 +40,14 @@ quern_image described(const quern::ImageInfo& image) {
   throw error;
 }
 
-void fill(const quern_plan& plan, const Given& given, FilledArguments& filled) {
+void require_arrays(const Given& given) {
   if (given.tensor_count > 0) require(given.tensors, "tensors");
   if (given.number_count > 0) require(given.numbers, "numbers");
   for (std::size_t n = 0; n < given.number_count; ++n) require(given.numbers[n].name, "the name of a number");
+}
+
+void fill(const quern_plan& plan, const Given& given, FilledArguments& filled) {
+  require_arrays(given);
   if (const Refusal refusal = plan.arguments.fill(given, filled)) refuse(plan, refusal, given);
 }
 
@@ -113,6 +117,7 @@ quern_code quern_plan_shapes(const quern_plan* plan, const quern_tensor* const* 
     const Given given{tensors, count, numbers, number_count};
     FilledArguments filled;
     // A caller that looks for the plan of some tensors wants no error, which would cost more than all else.
+    require_arrays(given);
     if (error == nullptr && plan->arguments.fill(given, filled)) {
       fits = false;
       return;

@@ -232,6 +232,16 @@ bool is_default(const Family& family, const Field& field, const void* problem) {
 
 }  // namespace
 
+const char* name(FieldKind kind) {
+  static constexpr const char* kNames[] = {"extent", "integer", "dtype", "choice", "list", "text"};
+  return kNames[static_cast<int>(kind)];
+}
+
+const char* name(Role role) {
+  static constexpr const char* kNames[] = {"input", "output", "update", "workspace"};
+  return kNames[static_cast<int>(role)];
+}
+
 std::size_t bytes_of(const Field& field) {
   const auto capacity = static_cast<std::size_t>(field.capacity);
   if (field.kind == FieldKind::list) return sizeof(std::int64_t) * (1 + capacity);

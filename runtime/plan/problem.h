@@ -13,6 +13,10 @@
 
 namespace quern {
 
+// For display: "extent"; "input".
+const char* name(FieldKind kind);
+const char* name(Role role);
+
 // ---- Single fields ----
 // The bytes that a field takes in the problem.
 std::size_t bytes_of(const Field& field);

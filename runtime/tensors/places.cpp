@@ -94,11 +94,6 @@ void find_sources(Places& result, std::size_t extent) {
 
 }  // namespace
 
-const char* name(Role role) {
-  static constexpr const char* kNames[] = {"input", "output", "update", "workspace"};
-  return kNames[static_cast<int>(role)];
-}
-
 Places places_of(const Family& family, const void* problem) {
   Places result;
   for (const LaunchExtent& extent : family.launch_extents) {

@@ -53,9 +53,6 @@ struct Places {
 // Finds them by asking the family for the layouts of the problem with its extents closed in several ways.
 Places places_of(const Family& family, const void* problem);
 
-// Operands in the words of texts: "input".
-const char* name(Role role);
-
 }  // namespace quern
 
 #endif  // QUERN_TENSORS_PLACES_H_

@@ -178,6 +178,8 @@ TEST_F(CInterface, NullArgumentsAreRefused) {
   const quern_number nameless = {nullptr, 0, 0};
   EXPECT_EQ(quern_launch(plan.get(), nullptr, tensors, 3, &nameless, 1, errors().out()), QUERN_BAD_INPUT);
   EXPECT_TRUE(has(errors().text(), "the name of a number is NULL"));
+  quern_place places[3];
+  EXPECT_EQ(quern_plan_shapes(plan.get(), nullptr, 3, nullptr, 0, places, nullptr), QUERN_BAD_INPUT);
   EXPECT_EQ(quern_plan_describe(nullptr), nullptr);
   EXPECT_EQ(quern_runtime_statistics(nullptr, nullptr, 0), 0U);
 }

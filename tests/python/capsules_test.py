@@ -207,6 +207,16 @@ except TypeError:
             pass
         self.assertEqual(alive, [True] * len(alive))
 
+    def test_list_that_grows_during_the_call(self):
+        """Views point into themselves, so room for them is made once, before the first is taken."""
+        later = []
+
+        class Growing(Exported):
+            def export(self, **words):
+                later.extend([np.zeros(3, np.int64)] * 8)
+                return super().export(**words)
+        self.refused(RuntimeError, "index grew during the call", quern.concat, [Growing(self.x)], index=later)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -151,7 +151,7 @@ class OfFunctions(Case):
         self.no(TypeError, "source is a list", self.x.tolist(), self.index)
         self.no(TypeError, "index is a list", self.x, [1, 2])
         uneven = np.zeros((9, 4), [("a", f32), ("b", np.uint8)])["a"]
-        self.no(ValueError, "source has a stride that is no whole element", uneven, self.index)
+        self.no(ValueError, "source has a stride that is not a multiple of its element size", uneven, self.index)
         self.no(ValueError, "more than 16 dimensions", self.x.reshape((1,) * 16 + (9, 4)), self.index)
 
     def test_words(self):

@@ -12,22 +12,12 @@
 namespace quern::tool {
 namespace {
 
-const char* kind_text(FieldKind kind) {
-  static constexpr const char* kNames[] = {"extent", "integer", "dtype", "choice", "list", "text"};
-  return kNames[static_cast<int>(kind)];
-}
-
-const char* role_text(Role role) {
-  static constexpr const char* kNames[] = {"input", "output", "update", "workspace"};
-  return kNames[static_cast<int>(role)];
-}
-
 Value::Rows fields_of(const Family& family) {
   Value::Rows rows;
   for (const Field& field : family.fields)
     rows.push_back(Row()
                        .add("field", field.name)
-                       .add("kind", kind_text(field.kind))
+                       .add("kind", name(field.kind))
                        .add("default", field_text(field, family.default_problem))
                        .add("accepted", accepted_text(field))
                        .add("meaning", field.sentence));
@@ -46,7 +36,7 @@ Value::Rows operands_of(const AnyProblem& problem) {
   for (const Operand& operand : problem.family().operands)
     rows.push_back(Row()
                        .add("operand", cat(operand.name, operand.count == nullptr ? "" : ".N"))
-                       .add("role", role_text(operand.role))
+                       .add("role", name(operand.role))
                        .add("shape", operand.shape)
                        .add("dtype", dtype_of(operand, problem))
                        .add("meaning", operand.sentence));

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 
-# Measured 3298, 10382 and 11102 on 2026-11-28 with gcc 12 -O1 and CPython 3.11; the limits have some room.
+# Measured 3306, 10429 and 11148 on 2026-11-28 with gcc 12 -O1 and CPython 3.11; the limits have some room.
 LIMITS = {"plan.launch": 3500, "function, out given": 11000, "function, out made": 11800}
 FEW, MANY = 500, 10500
 

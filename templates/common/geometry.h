@@ -33,14 +33,9 @@ inline void launch_slots(std::uint64_t slots, int unroll, int threads, const Dev
 
 // Of those slots, in their parts.
 inline void launch_slots(Slots& slots, int unroll, int threads, const DeviceModel& model, Launch& launch) {
-  constexpr std::uint64_t kMostParts = 65535;
-  const bool one = slots.count <= slots.of_part;
-  launch_slots(one ? slots.count : slots.of_part, unroll, threads, model, launch);
-  const std::uint64_t last = one ? 0 : (slots.count - 1) / slots.of_part;
-  slots.last_part = static_cast<std::uint32_t>(last);
-  slots.of_last = static_cast<std::uint32_t>(slots.count - last * slots.of_part);
+  launch_slots(slots.last_part == 0 ? slots.of_last : slots.of_part, unroll, threads, model, launch);
   slots.threads = launch.block[0];
-  launch.grid[1] = static_cast<std::uint32_t>(std::min(last, kMostParts)) + 1;  // more are refused
+  launch.grid[1] = slots.last_part + 1;
 }
 
 // The capacity of a multiprocessor of the architecture, for constraints: the device itself is not known yet.

@@ -12,27 +12,40 @@ namespace quern::common {
 // They are launched in parts of at most 2^30 slots and whole rows, one for each blockIdx.y, so that a division of 32
 // bits is all that comes before a thread's first read, in images that know no extents: one of 64 bits is some 30
 // instructions.
+//
+// A launch waits for each line of 64 bytes of its parameters that it reads, the first of which has 48 of them: structs
+// of parameters begin with what comes before a thread's first read.
 struct Slots {
-  u64 count;    // in all rows
   u32 per_row;  // below 2^30
   u32 of_part;
   u32 rows_of_part;
-  Divisor by_row;
-  // Of the launch, which launch_slots of common/geometry.h sets:
+  Divisor32 by_row;
   u32 last_part;
   u32 of_last;
-  u32 threads;  // of a block: on an H200 with cold caches blockDim costs 0.04 us, another parameter nothing
+  u32 threads;  // of a block, set by the launch: on an H200 with cold caches blockDim costs 0.04 us, a parameter
+                // nothing
 };
 
 constexpr u32 kMostSlotsOfPart = u32{1} << 30;
 
 #ifndef __CUDA_ARCH__
+// A launch with more is refused.
+constexpr u64 kMostParts = 65535;
+
+// `count` slots in parts of so many.
+inline Slots slots_in_parts(u64 count, u64 per_row, u32 of_part, u32 rows_of_part) {
+  const u64 last = count <= of_part ? 0 : (count - 1) / of_part;
+  const u32 of_last = static_cast<u32>(count - last * of_part),
+            part = static_cast<u32>(last < kMostParts ? last : kMostParts);
+  return {static_cast<u32>(per_row), of_part, rows_of_part, make_divisor32(per_row), part, of_last, 0};
+}
+
 // Of `rows` rows; per_row >= 1. One part needs no division, as in almost every launch.
 inline Slots make_slots(u64 rows, u64 per_row) {
   const u64 count = rows * per_row;
   const u32 row = static_cast<u32>(per_row);
   const u32 rows_of_part = count <= kMostSlotsOfPart ? static_cast<u32>(rows) : kMostSlotsOfPart / row;
-  return {count, row, rows_of_part * row, rows_of_part, make_divisor(per_row), 0, 0, 0};
+  return slots_in_parts(count, per_row, rows_of_part * row, rows_of_part);
 }
 #endif
 

@@ -105,14 +105,11 @@ common::Slots make_slots(const Gather& p, const Config& c) {
 common::Slots packed_slots(const Gather& p, std::uint64_t windows) {
   const std::int64_t rows = all_rows(p) + 16, parts = common::divide_up(rows, gather::kMostPackedRows),
                      groups = common::divide_up(parts == 1 ? rows : common::divide_up(rows, parts), 16);
-  return {windows,
-          0,
-          static_cast<std::uint32_t>(groups * row_bytes(p)),
-          static_cast<std::uint32_t>(groups * 16),
-          common::make_divisor(static_cast<std::uint64_t>(row_bytes(p))),
-          0,
-          0,
-          0};
+  common::Slots slots = common::slots_in_parts(windows, static_cast<std::uint64_t>(row_bytes(p)),
+                                               static_cast<std::uint32_t>(groups * row_bytes(p)),
+                                               static_cast<std::uint32_t>(groups * 16));
+  slots.per_row = 0;
+  return slots;
 }
 
 // One matrix, or several.
@@ -399,18 +396,18 @@ struct GatherFamily {
     else
       params.slots = make_slots(p, config);
     if (is_by_row(config))
-      launch_rows(p, config, model, params.slots, launch);
+      launch_rows(p, config, model, params, launch);
     else
       common::launch_slots(params.slots, config[kUnroll], config[kThreads], model, launch);
     common::limit_grid(config[kBlocksPerSm], model, launch);
   }
 
-  static void launch_rows(const Gather& p, const Config& config, const DeviceModel& model, common::Slots& slots,
+  static void launch_rows(const Gather& p, const Config& config, const DeviceModel& model, gather::Params& params,
                           Launch& launch) {
-    slots.count = static_cast<std::uint64_t>(p.width == 0 ? 0 : all_rows(p));
-    common::launch_slots(slots.count * static_cast<std::uint64_t>(config[kRowThreads]), 1, config[kThreads], model,
+    params.out_rows = static_cast<std::uint64_t>(p.width == 0 ? 0 : all_rows(p));
+    common::launch_slots(params.out_rows * static_cast<std::uint64_t>(config[kRowThreads]), 1, config[kThreads], model,
                          launch);
-    slots.threads = launch.block[0];
+    params.slots.threads = launch.block[0];
   }
 
   static void set_packed(const Gather& p, const Args& a, gather::Params& params) {

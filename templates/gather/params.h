@@ -13,25 +13,27 @@ using Mode = GatherMode;
 // part has less than 2^30 bytes.
 constexpr int kMostPackedRows = 1 << 22;
 
+// What a lane reads before its first element comes first, see common::Slots.
 struct Params {
   const void* source;
-  const void* source_end;  // packed windows; null: not known, or rows have gaps
   const void* index;
-  const void* scale;
+  long long source_stride;      // bytes
+  unsigned long long out_rows;  // by row: of all matrices
+  // Vectors of a row; ragged form: 16-byte windows that a row can touch, or, of short rows without gaps, those that out
+  // can touch, and by_row divides bytes by row_bytes.
+  common::Slots slots;
   void* out;
+  long long out_stride;    // bytes
+  const void* source_end;  // packed windows; null: not known, or rows have gaps
+  const void* scale;
   unsigned long long* report;
   long long rows;
   long long count;
   common::Divisor by_count;
-  long long source_stride;  // bytes
-  long long out_stride;     // bytes
   long long row_bytes;
   unsigned long long inner_bytes;  // packed windows: rows that begin 32 to 31 + inner_bytes bytes after source have 32
                                    // bytes of it before and after them
   int end_of_last;                 // packed windows: of the bytes of the last one
-  // Vectors of a row; ragged form: 16-byte windows that a row can touch, or, of short rows without gaps, those that out
-  // can touch, and by_row divides bytes by row_bytes. By row, count is of rows.
-  common::Slots slots;
 };
 
 }  // namespace quern::gather

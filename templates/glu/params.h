@@ -11,25 +11,25 @@ namespace quern::glu {
 // scaling=row: of the shared memory for the maxima of warps, before what is kept of a row.
 constexpr unsigned kMaximaBytes = 128;
 
-// First what a thread needs before its first read: each cache line of parameters costs a small launch a wait.
+// What a plain call reads is in the first two lines, see common::Slots.
 struct Params {
-  common::Slots slots;
   const void* x;
   long long x_stride;  // elements between rows
+  common::Slots slots;
   int width;
   int line;  // numbers of a row of what is quantized
   const void* gradient;
   long long gradient_stride;
+  void* out;
+  long long out_stride;
+  void* x_gradient;
+  long long x_gradient_stride;
   const void* gate;
+  void* gate_gradient;
   const void* bias;
   const void* scale;
   const void* counts;
-  void* out;
-  long long out_stride;
   GateNumbers numbers;
-  void* x_gradient;
-  void* gate_gradient;
-  long long x_gradient_stride;
   void* bias_gradient;
   void* scale_gradient;
   const void* given_scale;

@@ -16,19 +16,21 @@ using mx::kAtomBytes;
 
 // The problem from the quantizers' point of view: for each expert a matrix of `rows` rows of `cols` contiguous
 // elements. Blocks lie along the rows (row direction), across them (col direction), or both.
+//
+// What a plain call reads is in the first two lines, see common::Slots.
 struct Params {
-  const void* noop;  // a float; 1: nothing is done
   const void* source;
-  void* row_out;  // [experts, rows, cols]
+  long long cols;
+  long long source_stride;  // elements from a row to the next
+  long long rows;
+  const void* noop;      // a float; 1: nothing is done
+  long long row_blocks;  // blocks of a row, rounded up
+  void* row_out;         // [experts, rows, cols]
   void* row_scales;
   void* col_out;  // [experts, cols, rows], or [experts, rows, cols] where it is not transposed
   void* col_scales;
-  long long rows;
-  long long cols;
-  long long source_stride;  // elements from a row to the next
-  long long expert_gap;  // expert_stride: how much further, or nearer, an expert is than the one before it and its rows
-  long long row_blocks;  // blocks of a row, rounded up
   long long col_blocks;  // blocks of a column
+  long long expert_gap;  // expert_stride: how much further, or nearer, an expert is than the one before it and its rows
   const void* offsets;   // ends of groups of rows
   int* status;           // error status of these ends
   unsigned groups;
@@ -39,9 +41,10 @@ struct Params {
 };
 
 // A slot is a lane's share of a block, one vector of source or more; the rows of all experts count as one sequence.
-struct StreamParams : Params {
+struct StreamSlots {
   common::Slots slots;
 };
+struct StreamParams : StreamSlots, Params {};
 
 struct RowParams : Params {
   long long all_rows;  // of all experts
@@ -56,16 +59,18 @@ struct ColumnParams : Params {
 // A block of the tile form processes a stack of tiles, one below the other. Stacks are numbered so that those that run
 // at the same time cover a part of the matrix with good memory locality: `panel` side by side, then the next such row.
 // Concurrent writes should be adjacent along rows for the row direction and along columns for the other.
-struct TileParams : Params {
+struct Stacks {
   unsigned across;  // stacks side by side
   unsigned down;
   unsigned panel;
-  common::Divisor by_stacks;        // of an expert
   common::Divisor32 by_panel;       // panel * down: its stacks
   common::Divisor32 by_width;       // panel
   common::Divisor32 by_last_width;  // of the last panel, which may be narrower
-  void* bias_gradient;              // [experts, cols]
-  void* tile_sums;                  // see BiasWorkspace
+  common::Divisor by_stacks;        // of an expert
+};
+struct TileParams : Stacks, Params {
+  void* bias_gradient;  // [experts, cols]
+  void* tile_sums;      // see BiasWorkspace
   void* chunk_sums;
   void* arrived;
 };

@@ -378,7 +378,7 @@ QUERN_DEVICE void run_slots(const Params& p, const ThreadTile& tile) {
 QUERN_DEVICE void run_tail(const Params& p) {
   Slot slot = {static_cast<u64>(p.width) / kElements, 0, 0, true};
   if constexpr (kCycles) {
-    slot.row = divide(slot.index, p.slots.by_row);
+    slot.row = divide(slot.index, p.by_cycle);
     slot.column = static_cast<u32>(slot.index - slot.row * p.slots.per_row);
   }
   const Place at = place(p, slot);

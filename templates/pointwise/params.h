@@ -13,41 +13,41 @@ using quern::Spread;
 struct Params {
   const void* x;
   const void* y;
+  // Flat form with broadcasts: a row is a cycle, of which there is one in each group of as many as a thread has slots.
+  common::Slots slots;
   const void* bias;
   void* out;
   long long x_stride;  // elements between rows
   long long y_stride;
   long long out_stride;
-  long long width;   // of a row; of all rows together if the kernel processes them as one row
-  long long period;  // the problem's width of a row, after which broadcasts repeat
+  long long width;  // of a row; of all rows together if the kernel processes them as one row
+  common::Divisor32 by_period;
   float multiplier;
   float alpha;
-  // Flat form with broadcasts: the fewest rows that are whole slots together. slots.per_row is of a cycle, slots.count
-  // of one cycle in each group of as many as a thread has slots.
-  unsigned cycle_rows;
-  unsigned tail_block;  // flat form: the block that has the operands' last slot, if that is not whole
-  common::Divisor32 by_period;
-  common::Slots slots;
+  long long period;          // the problem's width of a row, after which broadcasts repeat
+  unsigned cycle_rows;       // flat form with broadcasts: the fewest rows that are whole slots together
+  unsigned tail_block;       // flat form: the block that has the operands' last slot, if that is not whole
+  common::Divisor by_cycle;  // of slots
 };
 
 // Of pass=backward.
 struct BackwardParams {
   const void* x;
-  const void* y;
-  const void* bias;
-  const void* gradient;
-  void* x_gradient;
-  void* y_gradient;
-  void* bias_gradient;
-  void* multiplier_gradient;
   long long x_stride;  // elements between rows; of the gradients too
-  long long y_stride;
+  common::Slots slots;
+  const void* gradient;
   long long gradient_stride;
-  long long rows;
+  void* x_gradient;
   int width;
   float multiplier;
   float alpha;
-  common::Slots slots;
+  const void* y;
+  long long y_stride;
+  const void* bias;
+  void* y_gradient;
+  void* bias_gradient;
+  void* multiplier_gradient;
+  long long rows;
   rows::TileSums sums;
 };
 

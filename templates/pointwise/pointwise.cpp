@@ -322,8 +322,9 @@ struct PointwiseFamily {
     const std::int64_t group = rows * config[kUnroll];
     params.cycle_rows = static_cast<unsigned>(rows);
     params.by_period = common::make_divisor32(static_cast<std::uint64_t>(p.width));
-    params.slots = common::make_slots(static_cast<std::uint64_t>((p.rows + group - 1) / group),
-                                      static_cast<std::uint64_t>(rows * p.width / elements));
+    const auto slots = static_cast<std::uint64_t>(rows * p.width / elements);
+    params.slots = common::make_slots(static_cast<std::uint64_t>((p.rows + group - 1) / group), slots);
+    if (has_tail(p, config)) params.by_cycle = common::make_divisor(slots);
   }
 
   static void reference(const Pointwise& p, const Args& a) {

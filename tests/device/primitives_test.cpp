@@ -271,17 +271,14 @@ TEST_F(Primitives, EachSlotOfSeveralPartsIsVisitedOnce) {
   constexpr int kRows = 17, kPerRow = 5;
   for (const bool persistent : {false, true}) {
     for (const int limit : {kRows * kPerRow, 33, 20, 0}) {
-      common::Slots slots = common::make_slots(kRows, kPerRow);
-      slots.rows_of_part = 4;
-      slots.of_part = 4 * kPerRow;
+      common::Slots slots = common::slots_in_parts(kRows * kPerRow, kPerRow, 4 * kPerRow, 4);
       Launch launch;
       common::launch_slots(slots, 2, 4, DeviceModel{"made up", 90, 1, 2048, 0, 0}, launch);
       EXPECT_EQ(launch.grid[0], 3U);
       EXPECT_EQ(launch.grid[1], 5U);
       const std::string fields =
-          cat("{", slots.count, ", ", slots.per_row, ", ", slots.of_part, ", ", slots.rows_of_part, ", {",
-              slots.by_row.magic, "ull, ", slots.by_row.magic32, "u, ", slots.by_row.shift, "}, ", slots.last_part,
-              ", ", slots.of_last, ", ", slots.threads, "}");
+          cat("{", slots.per_row, ", ", slots.of_part, ", ", slots.rows_of_part, ", {", slots.by_row.magic, "u, ",
+              slots.by_row.shift, "}, ", slots.last_part, ", ", slots.of_last, ", ", slots.threads, "}");
       const auto k = kernel(cat("Slots slots = ", fields, ";\nlimit_slots(slots, ", limit, R"();
       for_tiles<2, )",
                                 persistent ? "true" : "false", R"(>(slots, [&](const Tile<2>& tile) {

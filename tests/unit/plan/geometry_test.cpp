@@ -31,21 +31,26 @@ struct Covered {
   Launch launch;
   Config config;
   common::Slots slots;
+  std::uint64_t count;  // of slots; of gather's form by row, of rows
 };
+
+std::uint64_t count_of(const common::Slots& slots) {
+  return std::uint64_t{slots.last_part} * slots.of_part + slots.of_last;
+}
 
 // The grid has exactly the number of parts, and of blocks of a part, that are needed.
 void expect_exact(const Covered& c, int unroll, const std::string& what) {
   const std::uint64_t tile = std::uint64_t{c.launch.block[0]} * static_cast<std::uint64_t>(unroll);
   const std::uint64_t blocks = c.launch.grid[0], parts = c.launch.grid[1];
-  const std::uint64_t of_part = parts == 1 ? c.slots.count : c.slots.of_part;
+  const std::uint64_t of_part = parts == 1 ? c.count : c.slots.of_part;
   EXPECT_GE(blocks * tile, of_part) << what;
   EXPECT_LT(blocks * tile, of_part + tile) << what;
   EXPECT_LE(blocks, kGridLimit) << what;
-  EXPECT_GE(parts * of_part, c.slots.count) << what;
-  EXPECT_LE((parts - 1) * of_part, c.slots.count) << what;
+  EXPECT_GE(parts * of_part, c.count) << what;
+  EXPECT_LE((parts - 1) * of_part, c.count) << what;
   if (c.slots.threads != 0 && parts != 1) {
     EXPECT_EQ(c.slots.last_part, parts - 1) << what;
-    EXPECT_EQ(c.slots.of_last, c.slots.count - (parts - 1) * of_part) << what;
+    EXPECT_EQ(c.slots.of_last, c.count - (parts - 1) * of_part) << what;
     EXPECT_EQ(c.slots.of_part, std::uint64_t{c.slots.rows_of_part} * std::max(1U, c.slots.per_row)) << what;
   }
   EXPECT_EQ(c.launch.grid[2] * c.launch.block[1] * c.launch.block[2], 1u) << what;
@@ -78,7 +83,11 @@ Covered cover(const AnyProblem& p, Args args, std::uintptr_t off, const Target& 
       EXPECT_EQ(params.tail_block, --prepared.launch.grid[0]);
     }
   }
-  return {prepared.launch, prepared.variant->variant.config, params.slots};
+  const Config& config = prepared.variant->variant.config;
+  if constexpr (std::is_same_v<Params, gather::Params>) {
+    if (value_of(p, config, "row_threads") != 0) return {prepared.launch, config, params.slots, params.out_rows};
+  }
+  return {prepared.launch, config, params.slots, count_of(params.slots)};
 }
 
 GatherArgs gather_inputs() {
@@ -114,19 +123,19 @@ TEST(GatherGeometry, SlotsCoverEachRow) {
           const bool ragged = value_of(p, c.config, "form") == 1;
           const int lanes = value_of(p, c.config, "row_threads");
           if (lanes != 0) {  // slots are rows
-            EXPECT_EQ(c.slots.count, static_cast<std::uint64_t>(count)) << text;
-            c.slots.count *= static_cast<std::uint64_t>(lanes);
+            EXPECT_EQ(c.count, static_cast<std::uint64_t>(count)) << text;
+            c.count *= static_cast<std::uint64_t>(lanes);
           }
           expect_exact(c, lanes != 0 ? 1 : value_of(p, c.config, "unroll"), text);
           const std::int64_t per_row =
               ragged ? windows(width * size, size) : width * size / value_of(p, c.config, "vector");
           if (ragged && c.slots.per_row == 0) {  // windows of out as a whole
             const auto lead = static_cast<std::int64_t>(off % 16);
-            EXPECT_EQ(c.slots.count, static_cast<std::uint64_t>((lead + count * width * size + 15) / 16)) << text;
+            EXPECT_EQ(c.count, static_cast<std::uint64_t>((lead + count * width * size + 15) / 16)) << text;
             continue;
           }
           EXPECT_EQ(c.slots.per_row, per_row) << text;
-          EXPECT_EQ(c.slots.count, static_cast<std::uint64_t>(count * (lanes != 0 ? lanes : per_row))) << text;
+          EXPECT_EQ(c.count, static_cast<std::uint64_t>(count * (lanes != 0 ? lanes : per_row))) << text;
         }
       }
     }
@@ -144,8 +153,8 @@ TEST(GatherGeometry, PackedWindowsAreInPartsOfWholeRowsAsLongAsEachOther) {
     EXPECT_LE(rows, 1u << 22) << text;
     EXPECT_LT(parts * rows, static_cast<std::uint64_t>(count) + 16 + 16 * parts) << text;
     EXPECT_EQ(c.slots.of_part, rows / 16 * 25) << text;
-    EXPECT_EQ(c.slots.count, static_cast<std::uint64_t>((3 + std::int64_t{count} * 25 + 15) / 16)) << text;
-    EXPECT_EQ(c.slots.of_last, c.slots.count - (parts - 1) * c.slots.of_part) << text;
+    EXPECT_EQ(c.count, static_cast<std::uint64_t>((3 + std::int64_t{count} * 25 + 15) / 16)) << text;
+    EXPECT_EQ(c.slots.of_last, c.count - (parts - 1) * c.slots.of_part) << text;
     EXPECT_GT(2 * std::uint64_t{c.slots.of_last} + 100, c.slots.of_part) << text << ": no idle blocks";
   }
 }
@@ -174,7 +183,7 @@ TEST(GatherGeometry, MoreThanTwoToTheThirtyTwoSlotsAreCovered) {
     SCOPED_TRACE(text);
     const AnyProblem p = problem(text);
     const Covered c = cover<gather::Params>(p, gather_inputs(), 0);
-    EXPECT_GT(c.slots.count, std::uint64_t{1} << 32);
+    EXPECT_GT(c.count, std::uint64_t{1} << 32);
     expect_exact(c, value_of(p, c.config, "row_threads") != 0 ? 1 : value_of(p, c.config, "unroll"), text);
   }
 }
@@ -234,7 +243,7 @@ void expect_cycles(const Covered& c, std::int64_t rows, std::int64_t width, std:
   EXPECT_EQ(c.slots.per_row * elements % width, 0) << text << ": a cycle is whole rows";
   const std::int64_t cycle = c.slots.per_row * elements / width;
   EXPECT_LE(cycle, elements) << text;
-  const auto covered = static_cast<std::int64_t>(c.slots.count) * a_thread;
+  const auto covered = static_cast<std::int64_t>(c.count) * a_thread;
   EXPECT_GE(covered, rows * width) << text;
   EXPECT_LT(covered - rows * width, cycle * width * a_thread / elements) << text;
 }
@@ -257,7 +266,7 @@ TEST(PointwiseGeometry, SlotsCoverEachElement) {
             expect_cycles(c, rows, width, elements * unroll, elements, text);
             continue;
           }
-          const std::int64_t slots = static_cast<std::int64_t>(c.slots.count);
+          const std::int64_t slots = static_cast<std::int64_t>(c.count);
           const bool ragged = value_of(p, c.config, "form") == 2;
           const bool one_row = value_of(p, c.config, "form") == 1 || (ragged && has(rest, "bias_spread=none"));
           const std::int64_t head = ragged ? elements - 1 : 0;
@@ -277,7 +286,7 @@ TEST(PointwiseGeometry, MoreThanTwoToTheThirtyTwoSlotsAreCovered) {
     SCOPED_TRACE(text);
     const AnyProblem p = problem(text);
     const Covered c = cover<pointwise::Params>(p, pointwise_inputs(), 0);
-    EXPECT_GT(c.slots.count, std::uint64_t{1} << 32);
+    EXPECT_GT(c.count, std::uint64_t{1} << 32);
     expect_exact(c, has(text, "71") ? 1 : value_of(p, c.config, "unroll"), text);
   }
 }
@@ -307,7 +316,7 @@ TEST(PointwiseGeometry, APersistentKernelOfLessThanASlotHasABlock) {
     EXPECT_FALSE(launch.empty);
     EXPECT_EQ(launch.grid[0], 1U);
     EXPECT_EQ(params.tail_block, 0U);
-    EXPECT_EQ(params.slots.count, 0U);
+    EXPECT_EQ(count_of(params.slots), 0U);
   }
 }
 

@@ -7,7 +7,7 @@
 namespace quern::python {
 namespace {
 
-// quern's types in NumPy's names; null: NumPy has none.
+// quern's types in NumPy's names; null: NumPy has none. PyTorch's are these names, and ml_dtypes' for the others.
 struct Name {
   const char* quern;
   const char* numpy;
@@ -39,6 +39,8 @@ const Name& name_of(const char* dtype) {
   raise(PyExc_TypeError, std::string("quern has no type ") + dtype);
 }
 
+constexpr std::int32_t kCuda = 2;  // DLPack's type of device
+
 void refuse(void* /*context*/, const char* /*kind*/, const char* message) {
   PyErr_SetString(PyExc_RuntimeError, message);
 }
@@ -59,6 +61,54 @@ Ref make_by_table(const Tensor& like, const Shape& shape) {
   return Ref(static_cast<PyObject*>(object));
 }
 
+Ref numbers_of(const std::int64_t* numbers, int count) {
+  Ref tuple = owned(PyTuple_New(count));
+  for (int i = 0; i < count; ++i)
+    check(PyTuple_SetItem(tuple.get(), i, owned(PyLong_FromLongLong(numbers[i])).release()));
+  return tuple;
+}
+
+// ---- PyTorch's tensors on a GPU ----
+
+// What the code that torch.compile generates calls for an empty tensor of the current device: it takes half as long as
+// torch.empty and as the exchange table.
+struct TorchEmpty {
+  const ExchangeTable* table = nullptr;  // of PyTorch's tensors; null: not seen yet
+  PyObject* package = nullptr;
+  PyObject* function = nullptr;  // null: this PyTorch has none
+};
+
+// Null for a table of another package.
+const TorchEmpty* torch_of(const ExchangeTable* table) {
+  static TorchEmpty known;
+  static const ExchangeTable* other = nullptr;
+  if (known.table == table) return &known;
+  if (other == table) return nullptr;
+  PyObject* const package = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
+  const Ref type(package == nullptr ? nullptr : PyObject_GetAttrString(package, "Tensor"));
+  const bool is_torch = type != nullptr && exchange_table_of(reinterpret_cast<PyTypeObject*>(type.get())) == table;
+  const Ref part(is_torch ? PyImport_ImportModule("torch._C._dynamo.guards") : nullptr);
+  Ref function(part == nullptr ? nullptr : PyObject_GetAttrString(part.get(), "_empty_strided_cuda"));
+  PyErr_Clear();
+  if (is_torch)
+    known = {table, copy(package).release(), function.release()};
+  else
+    other = table;
+  return is_torch ? &known : nullptr;
+}
+
+Ref make_by_torch(const TorchEmpty& torch, const Shape& shape) {
+  std::int64_t strides[kMaxDimensions];
+  std::int64_t stride = 1;
+  for (int d = shape.rank - 1; d >= 0; stride *= std::max<std::int64_t>(1, shape.extents[d--])) strides[d] = stride;
+  const Name& name = name_of(shape.dtype);
+  const Ref dtype = owned(PyObject_GetAttrString(torch.package, name.numpy != nullptr ? name.numpy : name.ml_dtypes));
+  const Ref extents = numbers_of(shape.extents, shape.rank), packed = numbers_of(strides, shape.rank);
+  return owned(PyObject_CallFunctionObjArgs(torch.function, extents.get(), packed.get(), dtype.get(), nullptr));
+}
+
+// ---- Arrays without an exchange table ----
+
 // NumPy's or CuPy's: the package that the type is of.
 Ref package_of(PyObject* like) {
   const Ref name = owned(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(like)), "__module__"));
@@ -77,13 +127,6 @@ Ref numpy_type(PyObject* like, const char* like_dtype, const Name& name) {
   return owned(PyUnicode_FromString(name.bits == 8 ? "uint8" : "uint16"));
 }
 
-Ref extents_of(const Shape& shape) {
-  Ref extents = owned(PyTuple_New(shape.rank));
-  for (int d = 0; d < shape.rank; ++d)
-    check(PyTuple_SetItem(extents.get(), d, owned(PyLong_FromLongLong(shape.extents[d])).release()));
-  return extents;
-}
-
 }  // namespace
 
 void set_dtype(quern_tensor& view, const char* dtype) {
@@ -95,13 +138,15 @@ void set_dtype(quern_tensor& view, const char* dtype) {
 
 Ref make(PyObject* like, const Tensor& like_view, const char* like_dtype, const Shape& shape, const int* fill) {
   if (like_view.table != nullptr) {
-    Ref made = make_by_table(like_view, shape);
+    const TorchEmpty* const torch = torch_of(like_view.table);
+    const bool by_torch = torch != nullptr && torch->function != nullptr && like_view.view.device_type == kCuda;
+    Ref made = by_torch ? make_by_torch(*torch, shape) : make_by_table(like_view, shape);
     if (fill != nullptr) owned(PyObject_CallMethod(made.get(), "fill_", "i", *fill));
     return made;
   }
   const Ref package = package_of(like);
   const Ref empty = owned(PyObject_GetAttrString(package.get(), "empty"));
-  const Ref extents = extents_of(shape);
+  const Ref extents = numbers_of(shape.extents, shape.rank);
   const Ref type = numpy_type(like, like_dtype, name_of(shape.dtype));
   Ref made = owned(PyObject_CallFunctionObjArgs(empty.get(), extents.get(), type.get(), nullptr));
   if (fill != nullptr) owned(PyObject_CallMethod(made.get(), "fill", "i", *fill));

@@ -37,18 +37,6 @@ const ExchangeTable* find_table(PyTypeObject* type) {
   return table;
 }
 
-const ExchangeTable* table_of(PyTypeObject* type) {
-  for (const KnownType& known : known_types) {
-    if (known.type == type) return known.table;
-  }
-  const ExchangeTable* const table = find_table(type);
-  KnownType& slot = known_types[next_known++ % known_types.size()];
-  Py_IncRef(reinterpret_cast<PyObject*>(type));
-  Py_DecRef(reinterpret_cast<PyObject*>(slot.type));
-  slot = {type, table};
-  return table;
-}
-
 void require_version(const DlpackVersioned& managed) {
   if (managed.version.major > 1) raise(PyExc_BufferError, "the tensor is of a version of DLPack after 1");
 }
@@ -231,8 +219,20 @@ std::string type_name(PyObject* object) {
 
 }  // namespace
 
+const ExchangeTable* exchange_table_of(PyTypeObject* type) {
+  for (const KnownType& known : known_types) {
+    if (known.type == type) return known.table;
+  }
+  const ExchangeTable* const table = find_table(type);
+  KnownType& slot = known_types[next_known++ % known_types.size()];
+  Py_IncRef(reinterpret_cast<PyObject*>(type));
+  Py_DecRef(reinterpret_cast<PyObject*>(slot.type));
+  slot = {type, table};
+  return table;
+}
+
 void view(PyObject* object, const char* name, Tensor& tensor) {
-  tensor.table = table_of(Py_TYPE(object));
+  tensor.table = exchange_table_of(Py_TYPE(object));
   tensor.read_only = false;
   if (tensor.table != nullptr) {
     read_table(object, *tensor.table, tensor);

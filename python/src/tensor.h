@@ -45,6 +45,9 @@ struct Tensor {
 // __cuda_array_interface__. `name` is the operand's, for messages. Throws Raised.
 void view(PyObject* object, const char* name, Tensor& tensor);
 
+// That of a type of tensors, which is remembered; null: it has none.
+const ExchangeTable* exchange_table_of(PyTypeObject* type);
+
 // The stream of a launch: `given` (null: not given) may be an int, or have __cuda_stream__; otherwise the current
 // stream of the package of the first tensor with an exchange table, else the legacy default stream.
 quern_stream stream_of(PyObject* given, const Tensor* tensors, std::size_t count);

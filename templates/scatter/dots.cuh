@@ -39,7 +39,7 @@ struct RowsOfDot {
   const u8* gradient;
   const u8* source;
   u8* source_gradient;
-  float factor;
+  float scale;
 };
 
 // kUnroll accesses of each thread, from a byte on.
@@ -63,7 +63,7 @@ QUERN_DEVICE void put_accesses(const Params& p, const RowsOfDot& rows, i64 first
     for (int e = 0; e < kElements; ++e) {
       float& sum = sums[u % kAccesses * kElements + e];
       sum = fmaf(of_gradient[e], of_source[e], sum);
-      values[e] = rows.factor * of_gradient[e];
+      values[e] = rows.scale * (spec::alpha ? p.alpha * of_gradient[e] : of_gradient[e]);
     }
     store<kVector, kStore>(rows.source_gradient + byte, pack<Element, kElements>(values));
   }
@@ -79,8 +79,7 @@ QUERN_DEVICE void clear_row(const Params& p, u8* row, i64 first) {
 QUERN_DEVICE void put_row(const Params& p, u64 number, float scale, float (&sums)[kSums]) {
   const i64 row = named_row(p, number), first = static_cast<i64>(lane()) * kVector;
   if (row == kNoRow) return clear_row(p, source_gradient_row(p, number), first);
-  const RowsOfDot rows = {gradient_row(p, row), source_row(p, number), source_gradient_row(p, number),
-                          spec::alpha ? p.alpha * scale : scale};
+  const RowsOfDot rows = {gradient_row(p, row), source_row(p, number), source_gradient_row(p, number), scale};
 #pragma unroll 1
   for (i64 byte = first; byte < p.row_bytes; byte += static_cast<i64>(kUnroll) * 32 * kVector)
     put_accesses(p, rows, byte, sums);

@@ -43,14 +43,13 @@ class Gradients {
       std::memcpy(out, gradient, size);
     } else {
       for (std::int64_t c = 0; c < p_.width; ++c)
-        out[c] = common::from_compute<T>(factor(row % p_.count, c) * common::to_float(gradient[c]));
+        out[c] = common::from_compute<T>(times_factors(common::to_float(gradient[c]), row % p_.count, c));
     }
   }
 
-  float factor(std::int64_t row, std::int64_t column) const {
-    const float alpha = has_alpha(p_) ? a_.alpha : 1;
-    if (!has_scale(p_)) return alpha;
-    return alpha * scale_at(has_row_scale(p_) ? row : column);
+  float times_factors(float value, std::int64_t row, std::int64_t column) const {
+    if (has_alpha(p_)) value *= a_.alpha;
+    return has_scale(p_) ? value * scale_at(has_row_scale(p_) ? row : column) : value;
   }
 
   // 256 sums of every 256th product, of one matrix after the other, added up in a tree.

@@ -10,6 +10,7 @@
 namespace quern::scatter {
 
 constexpr u32 kBatch = spec::batch;
+constexpr bool kBoth = spec::alpha && spec::column_scale;
 
 using Columns = Vector<kVector>[kUnroll];
 
@@ -21,7 +22,7 @@ QUERN_DEVICE void load_columns(const Params& p, const u8* row, const Part& part,
   }
 }
 
-// Alpha, the scales of columns, or their products.
+// Scales of columns; without them alpha.
 struct Factors {
   float of[kUnroll][kElements];
 };
@@ -37,7 +38,7 @@ QUERN_DEVICE Factors load_factors(const Params& p, const Part& part) {
 #pragma unroll
     for (int e = 0; e < kElements; ++e) {
       float& factor = factors.of[u][e];
-      factor = !spec::column_scale ? p.alpha : spec::alpha ? p.alpha * factor : factor;
+      factor = spec::column_scale ? factor : p.alpha;
     }
   }
   return factors;
@@ -55,7 +56,7 @@ QUERN_DEVICE void store_columns(const Params& p, u64 number, const Part& part, c
       float values[kElements];
       unpack<Element, kElements>(columns[u], values);
 #pragma unroll
-      for (int e = 0; e < kElements; ++e) values[e] *= factors.of[u][e];
+      for (int e = 0; e < kElements; ++e) values[e] = (kBoth ? p.alpha * values[e] : values[e]) * factors.of[u][e];
       result = pack<Element, kElements>(values);
     }
     store<kVector, kStore>(to + byte, named ? result : Vector<kVector>{});

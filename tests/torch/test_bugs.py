@@ -3,6 +3,7 @@ import torch
 from support import DEVICE, TorchTest, ints, main, rand, routing_mask
 
 import quern.torch as qt
+from quern.torch import liger
 
 _ops = torch.ops.quern
 
@@ -15,6 +16,31 @@ class Bugs(TorchTest):
         x = q * 1
         in_place, = torch.autograd.grad(qt.apply_rotary_emb(x, cos, sin, inplace=True), q, gradient)
         self.assertClose(in_place, apart)
+
+    def test_a_leaf_is_rotated_in_place(self):
+        q, cos, sin = rand(1, 4, 2, 8, grad=True), rand(4, 4), rand(4, 4)
+        gradient = torch.randn_like(q)
+        apart = qt.apply_rotary_emb(q, cos, sin)
+        expected, = torch.autograd.grad(apart, q, gradient)
+        in_place = qt.apply_rotary_emb(q, cos, sin, inplace=True)
+        self.assertClose(q, apart)
+        self.assertClose(torch.autograd.grad(in_place, q, gradient)[0], expected)
+
+    def test_liger_with_an_odd_head_dim_keeps_the_last_element(self):
+        q, k, table = rand(1, 2, 3, 41, grad=True), rand(1, 1, 3, 41), rand(1, 3, 42)
+        got, _ = liger.LigerRopeFunction.apply(q, k, table.cos(), table.sin())
+        angles = table[..., :20]
+        even = torch.cat([angles, angles], -1)
+        expected, _ = liger.LigerRopeFunction.apply(q[..., :40], k[..., :40], even.cos(), even.sin())
+        self.assertClose(got[..., :40], expected)
+        self.assertClose(got[..., 40], q[..., 40])
+
+    def test_factors_of_a_scatters_gradient_are_multiplied_from_left_to_right(self):
+        gradient, source, scale = rand(9, 64), rand(5, 64), rand(64)
+        index = ints([7, 0, 3, 8, 1], torch.int64)
+        given = dict(gradient=gradient, scale=scale, op="add", factor="alpha", alpha=0.3, pass_="backward")
+        made = _ops.scatter(source, index, **given)[0]
+        self.assertTrue(torch.equal(made, gradient[index] * 0.3 * scale))
 
     def test_written_results_are_seen_by_autograd(self):
         x, cos, sin = rand(1, 4, 2, 8, grad=True), rand(4, 4), rand(4, 4)

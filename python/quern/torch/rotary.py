@@ -23,7 +23,11 @@ def apply_rotary_emb(
     elif seqlen_offsets != 0:
         settings["offset"] = seqlen_offsets
     if inplace and torch.is_grad_enabled() and x.requires_grad:  # what autograd keeps of x must not change
-        return x.copy_(_ops.rope(x, **given, **settings)[0])
+        rotated = _ops.rope(x, **given, **settings)[0]
+        if not x.is_leaf:
+            return x.copy_(rotated)
+        x.detach().copy_(rotated)  # the gradient is of the leaf as it was
+        return rotated
     if inplace:
         _ops.rope_out(**given, q_out=x, place="in_place", **settings)
         return x

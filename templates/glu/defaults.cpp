@@ -80,10 +80,13 @@ void choose_hints(const Glu& p, const DeviceModel& model, Config& config) {
   config[kStoreStream] = small ? 0 : 1;
 }
 
+// At most four elements a thread: on an H200 112 rows of 6413 of fp32 take 3.71 us with four, 4.61 with eight, of bf16
+// 2.71 and 2.83; 4000 x 1001 of fp32 12.88 and 14.03, backward 300 x 1001 of bf16 2.40 and 3.93.
 Config elements(const Glu& p, const DeviceModel& model) {
+  constexpr std::int64_t kMost = 4;
   if (has_sums(p)) return config_for(kElementForm, 16, 1);
   const std::int64_t least = has_blocks(p) ? std::max<std::int64_t>(1, elements_of_block(p) / 32) : 1;
-  return config_for(kElementForm, 16, rows::elements_of_thread(p.width, all_elements(p), least, model));
+  return config_for(kElementForm, 16, rows::elements_of_thread(p.width, all_elements(p), least, kMost, model));
 }
 
 // Of a block that keeps a row, as many as let a multiprocessor hold most of its threads.

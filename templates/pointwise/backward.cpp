@@ -64,7 +64,7 @@ bool find_vectors(const Pointwise& p, const DeviceModel& model, Config& found) {
 }
 
 Config elements(const Pointwise& p, const DeviceModel& model) {
-  const std::int64_t unroll = has_sums(p) ? 1 : rows::elements_of_thread(p.width, all_elements(p), 1, model);
+  const std::int64_t unroll = has_sums(p) ? 1 : rows::elements_of_thread(p.width, all_elements(p), 1, 8, model);
   return config_for(kRagged, 16, unroll);
 }
 

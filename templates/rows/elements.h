@@ -18,11 +18,11 @@ inline bool is_small(std::int64_t accesses, const DeviceModel& model) {
   return accesses < std::int64_t{512} * model.multiprocessors;
 }
 
-// Elements of a thread, one by one: up to eight, but no more than a row has for a warp, and fewer where a problem of so
-// many elements in all is small; `least` or more.
-inline std::int64_t elements_of_thread(std::int64_t width, std::int64_t all, std::int64_t least,
+// Elements of a thread, one by one: up to `most`, but no more than a row has for a warp, and fewer where a problem of
+// so many elements in all is small; `least` or more.
+inline std::int64_t elements_of_thread(std::int64_t width, std::int64_t all, std::int64_t least, std::int64_t most,
                                        const DeviceModel& model) {
-  std::int64_t elements = 8;
+  std::int64_t elements = std::max(least, most);
   while (elements > least && (32 * elements / 2 >= width || is_small(all / elements, model))) elements /= 2;
   return elements;
 }

@@ -322,7 +322,7 @@ TEST(GluLaunch, HasAThreadForEachSlot) {
   EXPECT_EQ(wide.block[0], 128U);
   EXPECT_EQ(wide.grid[0], 4096U * 512 / 128);
   const Launch odd = glu_launch("rows=4096 width=4097");
-  EXPECT_EQ(odd.grid[0], 4096U * 32 * 17 / 128) << "17 warps' 256 elements";
+  EXPECT_EQ(odd.grid[0], 4096U * 32 * 33 / 128) << "33 warps' 128 elements";
   EXPECT_EQ(glu_launch("rows=4096 groups=3 counts=i32 width=4096").grid[0], 3U * 4096 * 512 / 128);
   EXPECT_TRUE(glu_launch("rows=0 width=4096").empty);
   EXPECT_TRUE(glu_launch("rows=4096 width=0").empty);

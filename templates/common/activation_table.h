@@ -34,7 +34,7 @@
       gelu_slope(R, x),                                                                                                \
       0.5 * x * erfc(x * -0.70710678118654752), v * g)                                                                 \
   ROW(gelu_tanh, 0.0f, 8, 5e-7, "x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))",                                       \
-      gelu_tanh_of(R, x), gelu_tanh_slope(R, x),                                                                       \
+      gelu_tanh_of(R, x), gelu_tanh_derivative(R, x),                                                                  \
       reference_gelu_tanh(x), v * g)                                                                                   \
   ROW(silu, 0.0f, 6, 2e-36, "x / (1 + exp(-x))",                                                                       \
       swish(R, x, x), swish_slope(R, x, 1.0f), x * reference_logistic(x), v * g)                                       \

@@ -8,10 +8,6 @@
 namespace quern::python {
 namespace {
 
-bool is_open_extent(const quern_field& field) {
-  return std::strcmp(field.kind, "extent") == 0 && std::strcmp(field.default_value, "open") == 0;
-}
-
 bool is_input(const quern_operand& operand) { return std::strcmp(operand.role, "input") == 0; }
 
 std::string without_underscore(std::string name) {

@@ -6,6 +6,8 @@ namespace quern::python {
 namespace {
 
 PyObject* error_type = nullptr;
+constexpr int kInvalidContext = 201;        // CUDA_ERROR_INVALID_CONTEXT
+thread_local bool without_context = false;  // of the last error
 
 constexpr const char* kDoc =
     "What quern refuses or cannot do. str() is the whole message; the attributes are its parts:\n"
@@ -37,6 +39,7 @@ Ref string(const char* text) {
 }
 
 [[noreturn]] void raise(const quern_error& from) {
+  without_context = from.code == QUERN_NO_DEVICE || from.driver_code == kInvalidContext;
   const Ref message = string(from.message);
   if (message == nullptr) throw Raised();
   const Ref error = owned(PyObject_CallFunctionObjArgs(error_type, message.get(), nullptr));
@@ -76,5 +79,7 @@ void check(quern_code code, quern_error* const& error) {
   }
   raise(*error);
 }
+
+bool is_without_context() { return without_context && PyErr_ExceptionMatches(error_type) != 0; }
 
 }  // namespace quern::python

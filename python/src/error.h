@@ -13,6 +13,9 @@ void add_error(PyObject* module);
 // it.
 void check(quern_code code, quern_error* const& error);
 
+// Whether the error that is set says that no context is current in this thread.
+bool is_without_context();
+
 }  // namespace quern::python
 
 #endif  // QUERN_PYTHON_ERROR_H_

@@ -4,6 +4,7 @@
 #include <deque>
 #include <vector>
 
+#include "context.h"
 #include "known_plan.h"
 #include "results.h"
 
@@ -37,6 +38,10 @@ struct Function {
 
   Ref run(PyObject* const* args, Py_ssize_t count, PyObject* names) {
     const Call call(family, keywords, args, count, names);
+    return in_context(call.tensors().front().object.get(), [&] { return run(call); });
+  }
+
+  Ref run(const Call& call) {
     Placed placed;
     const std::shared_ptr<KnownPlan> plan = find(call, placed);
     const quern_stream stream = call.stream();

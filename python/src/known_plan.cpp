@@ -1,35 +1,12 @@
 #include "known_plan.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "error.h"
 #include "setting.h"
 
 namespace quern::python {
-
-bool is_role(const quern_place& place, const char* role) { return std::strcmp(place.role, role) == 0; }
-
-bool find_order(const quern_place& place, int* order) {
-  bool empty = false;
-  for (int d = 0; d < place.rank; ++d) {
-    order[d] = d;
-    empty = empty || place.shape[d] == 0;
-  }
-  if (empty) return true;
-  const auto is_outer = [&](int a, int b) {
-    return place.shape[a] != 1 && place.shape[b] != 1 && place.strides[a] > place.strides[b];
-  };
-  std::stable_sort(order, order + place.rank, is_outer);
-  std::int64_t stride = 1;
-  for (int i = place.rank - 1; i >= 0; --i) {
-    const int d = order[i];
-    if (place.shape[d] != 1 && place.strides[d] != stride) return false;
-    stride *= place.shape[d];
-  }
-  return true;
-}
 
 namespace {
 
@@ -99,51 +76,22 @@ bool can_make_results(const Placed& placed) {
 // ---- A new plan ----
 
 std::string name_of(const quern_family& family, const GivenTensor& given) {
-  const quern_operand& operand = family.operands[given.operand];
-  return operand.is_list == 0 ? operand.name : std::string(operand.name) + "." + std::to_string(given.entry);
-}
-
-// Extents that a call gives as numbers stay open in the problem.
-std::string without_extents(const std::string& text, const Call& call) {
-  std::string result = text + " ";
-  for (const quern_number& number : call.numbers()) {
-    const std::string word = std::string(" ") + number.name + "=";
-    const std::size_t begin = result.find(word);
-    if (begin != std::string::npos) result.erase(begin, result.find(' ', begin + 1) - begin);
-  }
-  result.pop_back();
-  return result;
+  return place_name(family, {given.operand, given.entry});
 }
 
 std::string infer(const quern_family& family, const Call& call) {
   std::vector<std::string> names;
-  std::vector<const char*> pointers;
   std::vector<const quern_tensor*> tensors;
-  for (const GivenTensor& given : call.tensors()) names.push_back(name_of(family, given));
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    pointers.push_back(names[i].c_str());
-    tensors.push_back(&call.tensors()[i].tensor.view);
+  for (const GivenTensor& given : call.tensors()) {
+    names.push_back(name_of(family, given));
+    tensors.push_back(&given.tensor.view);
   }
-  const std::string settings = call.text(true);
-  std::string text(8192, '\0');
-  size_t length = 0;
+  std::string problem;
   quern_error* error = nullptr;
-  check(quern_problem_of(call.runtime()->runtime, settings.c_str(), pointers.data(), tensors.data(), tensors.size(),
-                         text.data(), text.size(), &length, &error),
+  check(infer_problem(call.runtime()->runtime, call.text(true), names, tensors, call.numbers().data(),
+                      call.numbers().size(), problem, &error),
         error);
-  text.resize(std::min(length, text.size() - 1));
-  return without_extents(text, call);
-}
-
-KnownPlan::Where where_is(const quern_family& family, const char* place) {
-  const std::string name = place;
-  const std::size_t dot = name.find('.');
-  for (std::size_t i = 0; i < family.operand_count; ++i) {
-    if (name.substr(0, dot) == family.operands[i].name)
-      return {static_cast<int>(i),
-              dot == std::string::npos ? 0 : static_cast<int>(std::strtol(name.c_str() + dot + 1, nullptr, 10))};
-  }
-  return {-1, 0};
+  return problem;
 }
 
 }  // namespace
@@ -166,8 +114,7 @@ std::shared_ptr<KnownPlan> make_plan(const quern_family& family, const Call& cal
         {copy(setting.name), copy(setting.value), setting_text(setting.value), is_immutable(setting.value)});
   const quern_plan_info& info = *entry->object()->info;
   for (std::size_t i = 0; i < info.place_count; ++i) entry->places.push_back(where_is(family, info.places[i].name));
-  for (const KnownPlan::Where& where : entry->places)
-    entry->given.push_back(call.find(where.operand, where.entry) != nullptr);
+  for (const Where& where : entry->places) entry->given.push_back(call.find(where.operand, where.entry) != nullptr);
   return entry;
 }
 

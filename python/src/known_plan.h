@@ -8,6 +8,7 @@
 
 #include "call.h"
 #include "objects.h"
+#include "place.h"
 
 namespace quern::python {
 
@@ -18,11 +19,6 @@ struct KnownPlan {
     Ref value;
     std::string text;
     bool immutable;  // the same object is then the same value
-  };
-  // The operand of a place, for a look-up in a call.
-  struct Where {
-    int operand;
-    int entry;
   };
   Ref plan;
   PyObject* runtime;  // compared only
@@ -52,10 +48,6 @@ bool serves(const KnownPlan& plan, const Call& call, Placed& placed);
 std::shared_ptr<KnownPlan> make_plan(const quern_family& family, const Call& call);
 // Raises what does not fit where a call's own plan does not serve it.
 void require_served(const quern_family& family, const KnownPlan& plan, const Call& call, Placed& placed);
-
-bool is_role(const quern_place& place, const char* role);
-// A place's dimensions in the order of memory, outermost first. Returns false if there are gaps between the elements.
-bool find_order(const quern_place& place, int* order);
 
 }  // namespace quern::python
 

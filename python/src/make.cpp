@@ -39,8 +39,6 @@ const Name& name_of(const char* dtype) {
   raise(PyExc_TypeError, std::string("quern has no type ") + dtype);
 }
 
-constexpr std::int32_t kCuda = 2;  // DLPack's type of device
-
 void refuse(void* /*context*/, const char* /*kind*/, const char* message) {
   PyErr_SetString(PyExc_RuntimeError, message);
 }

@@ -9,6 +9,7 @@ namespace quern::python {
 struct RuntimeObject {
   PyObject_HEAD  // NOLINT
       quern_runtime* runtime;
+  std::shared_ptr<quern_runtime>* owner;
   PyObject* log;  // a callable, or null
 };
 
@@ -23,6 +24,7 @@ struct PlanObject {
 void add_runtime(PyObject* module);
 void add_plan(PyObject* module);
 void add_functions(PyObject* module);
+void add_torch(PyObject* module);
 
 struct DecrementRuntime {
   void operator()(RuntimeObject* runtime) const { Py_DecRef(reinterpret_cast<PyObject*>(runtime)); }
@@ -32,6 +34,10 @@ using RuntimeRef = std::unique_ptr<RuntimeObject, DecrementRuntime>;
 
 // The runtime of the module's own functions, made at the first use.
 RuntimeRef default_runtime();
+// The same without the interpreter lock, which is taken only where there is none yet.
+std::shared_ptr<quern_runtime> shared_default_runtime();
+// Its address, to compare; null where there is none yet.
+const quern_runtime* current_default_runtime();
 // Throws Raised for an object that is none.
 RuntimeRef as_runtime(PyObject* object);
 bool is_on_host(const RuntimeObject* runtime);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "call.h"
+#include "context.h"
 #include "error.h"
 #include "objects.h"
 #include "problem.h"
@@ -39,7 +40,10 @@ class Launch {
     if (tensor.read_only && std::strcmp(wanted.role, "input") != 0)
       raise(PyExc_ValueError, std::string(wanted.name) + " is read-only");
     pointers()[place] = &tensor.view;
-    if (first_ == nullptr && tensor.table != nullptr) first_ = &tensor;
+    if (first_ == nullptr && tensor.table != nullptr) {
+      first_ = &tensor;
+      first_object_ = object;
+    }
   }
 
   void add(PyObject* name, PyObject* value) {
@@ -57,6 +61,9 @@ class Launch {
     if (number_count_ == kMaxNumbers) raise(PyExc_TypeError, "too many numbers");
     numbers_[number_count_++] = number_of(name, value);
   }
+
+  // The first tensor with an exchange table, or null.
+  PyObject* first() const { return first_object_; }
 
   void run() {
     const quern_stream stream = plan_->on_host ? nullptr : stream_of(stream_, first_, first_ == nullptr ? 0 : 1);
@@ -78,6 +85,7 @@ class Launch {
   const std::size_t count_;
   PyObject* stream_ = nullptr;
   const Tensor* first_ = nullptr;  // with an exchange table
+  PyObject* first_object_ = nullptr;
   std::size_t number_count_ = 0;
   quern_number numbers_[kMaxNumbers];
   Tensor tensors_[kInline];
@@ -92,7 +100,10 @@ PyObject* plan_launch(PyObject* self, PyObject* const* args, Py_ssize_t count, P
     for (Py_ssize_t i = 0; i < count; ++i) launch.add(static_cast<std::size_t>(i), args[i]);
     const Py_ssize_t words = names == nullptr ? 0 : PyTuple_Size(names);
     for (Py_ssize_t i = 0; i < words; ++i) launch.add(PyTuple_GetItem(names, i), args[count + i]);
-    launch.run();
+    in_context(launch.first(), [&] {
+      launch.run();
+      return 0;
+    });
     return none();
   });
 }

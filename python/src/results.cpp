@@ -5,12 +5,6 @@
 
 namespace quern::python {
 
-// Whether the first dimensions are the same number of the same open extent, not only equal by chance.
-static bool is_same_extent(const quern_place& a, const quern_place& b) {
-  if (a.rank == 0 || b.rank == 0 || a.extents[0] == nullptr || b.extents[0] == nullptr) return false;
-  return std::strcmp(a.extents[0], b.extents[0]) == 0 && a.factors[0] == b.factors[0];
-}
-
 Results::Results(const quern_family& family, KnownPlan& plan, const Call& call, Placed& placed, quern_stream stream)
     : family_(family), plan_(plan), call_(call), placed_(placed), made_(placed.places.size()) {
   tensors_.resize(placed.places.size());
@@ -25,7 +19,7 @@ Ref Results::take() {
     const int operand = plan_.places[i].operand;
     std::size_t end = i + 1;
     while (end < placed_.places.size() && plan_.places[end].operand == operand) ++end;
-    if (is_result(i)) all.push_back(operand_of(i, end));
+    if (is_result(placed_.places[i], placed_.given[i] != nullptr)) all.push_back(operand_of(i, end));
     i = end;
   }
   if (all.size() == 1) return std::move(all.front());
@@ -33,12 +27,6 @@ Ref Results::take() {
   for (std::size_t i = 0; i < all.size(); ++i)
     check(PyTuple_SetItem(tuple.get(), static_cast<Py_ssize_t>(i), all[i].release()));
   return tuple;
-}
-
-bool Results::is_result(std::size_t i) const {
-  const quern_place& place = placed_.places[i];
-  const bool number = place.rank == 1 && place.shape[0] == 1;  // that says how a launch went: for who gives it
-  return is_role(place, "output") || (is_role(place, "update") && placed_.given[i] == nullptr && !number);
 }
 
 Ref Results::object_of(std::size_t i) {
@@ -79,7 +67,7 @@ Ref Results::new_tensor(const quern_place& place) const {
     raise(PyExc_TypeError, std::string(place.name) + " has gaps between its rows; give it by name");
   if (std::is_sorted(order, order + place.rank)) {
     std::int64_t extents[kMaxDimensions + 5];
-    const int rank = with_leading_dimensions(place, extents);
+    const int rank = extents_of(place, extents);
     return new_packed(place, rank, extents);
   }
   std::int64_t extents[5];
@@ -102,24 +90,10 @@ Ref Results::permuted(Ref tensor, const int* order, int rank) const {
   return owned(PyObject_CallMethod(tensor.get(), method, "O", axes.get()));
 }
 
-// A result's dimensions as the first tensor has its own: split in the same way where it has more than its operand,
-// and without those of 1 that it lacks. Returns their number.
-int Results::with_leading_dimensions(const quern_place& place, std::int64_t* extents) const {
-  std::copy_n(place.shape, place.rank, extents);
+int Results::extents_of(const quern_place& place, std::int64_t* extents) const {
   std::size_t first = 0;
-  while (first + 1 < placed_.given.size() && placed_.given[first] == nullptr) ++first;
-  if (placed_.given[first] == nullptr) return place.rank;
-  const quern_tensor& given = placed_.given[first]->tensor.view;
-  const int extra = given.ndim - placed_.places[first].rank;
-  if (extra > 0 && extra < kMaxDimensions && is_same_extent(place, placed_.places[first])) {
-    std::copy_n(given.shape, extra + 1, extents);
-    std::copy_n(place.shape + 1, place.rank - 1, extents + extra + 1);
-    return place.rank + extra;
-  }
-  int missing = 0;
-  while (missing < -extra && missing + 1 < place.rank && place.shape[missing] == 1) ++missing;
-  std::copy_n(place.shape + missing, place.rank - missing, extents);
-  return place.rank - missing;
+  while (placed_.given[first] == nullptr) ++first;
+  return with_leading_dimensions(place, placed_.given[first]->tensor.view, placed_.places[first], extents);
 }
 
 // The host's launches run without the interpreter lock, side by side, and so may graphs: each has its own.

@@ -16,7 +16,6 @@ class Results {
   Ref take();
 
  private:
-  bool is_result(std::size_t i) const;
   Ref object_of(std::size_t i);
   Ref operand_of(std::size_t begin, std::size_t end);
   const GivenTensor& like(const quern_place& place, const char** dtype) const;
@@ -24,7 +23,7 @@ class Results {
   Ref new_tensor(const quern_place& place) const;
   Ref new_packed(const quern_place& place, int rank, const std::int64_t* extents) const;
   Ref permuted(Ref tensor, const int* order, int rank) const;
-  int with_leading_dimensions(const quern_place& place, std::int64_t* extents) const;
+  int extents_of(const quern_place& place, std::int64_t* extents) const;
   Ref workspace_of(const quern_place& place, quern_stream stream);
 
   const quern_family& family_;

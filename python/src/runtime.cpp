@@ -1,5 +1,8 @@
 // quern.Runtime, and the module's default one.
+#include <atomic>
 #include <cstdlib>
+#include <mutex>
+#include <stdexcept>
 #include <vector>
 
 #include "error.h"
@@ -9,7 +12,27 @@ namespace quern::python {
 namespace {
 
 PyTypeObject* runtime_type = nullptr;
-RuntimeObject* the_default = nullptr;
+RuntimeObject* the_default = nullptr;  // guarded by the interpreter lock
+
+// The default runtime for threads without that lock. It lives as long as the process: threads may use it at the end.
+struct SharedDefault {
+  std::mutex mutex;
+  std::shared_ptr<quern_runtime> runtime;
+  std::atomic<const quern_runtime*> current{nullptr};
+};
+SharedDefault& shared_default() {
+  static auto* const made = new SharedDefault;
+  return *made;
+}
+
+void set_default(RuntimeObject* runtime) {
+  the_default = runtime;
+  SharedDefault& shared = shared_default();
+  std::shared_ptr<quern_runtime> before = *runtime->owner;  // goes last, without the mutex
+  const std::lock_guard<std::mutex> lock(shared.mutex);
+  shared.runtime.swap(before);
+  shared.current.store(shared.runtime.get(), std::memory_order_release);
+}
 
 RuntimeRef hold(RuntimeObject* runtime) {
   Py_IncRef(reinterpret_cast<PyObject*>(runtime));
@@ -97,6 +120,7 @@ Ref new_runtime(const Settings& settings, PyObject* log) {
   Ref object = owned(allocate(runtime_type, 0));
   auto* const self = reinterpret_cast<RuntimeObject*>(object.get());
   self->runtime = settings.create(log);
+  self->owner = new std::shared_ptr<quern_runtime>(self->runtime, &quern_runtime_destroy);
   self->log = log;
   Py_XINCREF(log);
   return object;
@@ -115,7 +139,7 @@ PyObject* runtime_new(PyTypeObject*, PyObject* args, PyObject* words) {
 void runtime_dealloc(PyObject* object) {
   auto* const self = reinterpret_cast<RuntimeObject*>(object);
   unlocked([&] {
-    quern_runtime_destroy(self->runtime);
+    delete self->owner;
     return 0;
   });
   Py_XDECREF(self->log);
@@ -227,7 +251,7 @@ PyObject* set_device(PyObject*, PyObject* device) {
     settings.add("device", text_of(device, "device"));
     Ref made = new_runtime(settings, nullptr);  // refuses an unknown device
     const RuntimeRef before(the_default);       // goes last: other threads run while it ends
-    the_default = reinterpret_cast<RuntimeObject*>(made.release());
+    set_default(reinterpret_cast<RuntimeObject*>(made.release()));
     return none();
   });
 }
@@ -271,9 +295,34 @@ RuntimeRef default_runtime() {
   if (the_default == nullptr) {
     Settings settings;
     Ref made = new_runtime(settings, nullptr);  // other threads run meanwhile, and may have made one too
-    if (the_default == nullptr) the_default = reinterpret_cast<RuntimeObject*>(made.release());
+    if (the_default == nullptr) set_default(reinterpret_cast<RuntimeObject*>(made.release()));
   }
   return hold(the_default);
+}
+
+const quern_runtime* current_default_runtime() { return shared_default().current.load(std::memory_order_acquire); }
+
+// By a thread that may lack the interpreter lock.
+static void make_default() {
+  std::string refusal;
+  const PyGILState_STATE state = PyGILState_Ensure();
+  try {
+    default_runtime();
+  } catch (const Raised&) {
+    PyErr_WriteUnraisable(nullptr);
+    refusal = "quern could not make its runtime";
+  } catch (const std::exception& error) {
+    refusal = error.what();
+  }
+  PyGILState_Release(state);
+  if (!refusal.empty()) throw std::runtime_error(refusal);
+}
+
+std::shared_ptr<quern_runtime> shared_default_runtime() {
+  SharedDefault& shared = shared_default();
+  if (current_default_runtime() == nullptr) make_default();
+  const std::lock_guard<std::mutex> lock(shared.mutex);
+  return shared.runtime;
 }
 
 RuntimeRef as_runtime(PyObject* object) {

@@ -5,16 +5,6 @@ namespace {
 
 std::string string_of(PyObject* value) { return text_of(owned(PyObject_Str(value)).get()); }
 
-std::string quoted(const std::string& text) {
-  if (!text.empty() && text.find_first_of(" \t\n\"\\") == std::string::npos) return text;
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + "\"";
-}
-
 // Of a type of a package, torch.bfloat16: without the package.
 std::string type_text(PyObject* value) {
   const std::string whole = string_of(value);
@@ -41,6 +31,16 @@ std::string list_text(PyObject* value) {
 }
 
 }  // namespace
+
+std::string quoted(const std::string& text) {
+  if (!text.empty() && text.find_first_of(" \t\n\"\\") == std::string::npos) return text;
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + "\"";
+}
 
 std::string setting_text(PyObject* value) {
   if (value == Py_None) return "none";

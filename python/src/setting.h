@@ -8,6 +8,8 @@ namespace quern::python {
 
 // 4096, "gelu", None ("none"), [16, 8] ("16,8"), numpy.float32, torch.bfloat16 ("bfloat16"); in quotes where needed.
 std::string setting_text(PyObject* value);
+// The text itself, or in quotes where needed.
+std::string quoted(const std::string& text);
 
 }  // namespace quern::python
 

@@ -7,8 +7,6 @@
 namespace quern::python {
 namespace {
 
-constexpr std::int32_t kCpu = 1, kCuda = 2;
-
 // ---- The exchange table of a type ----
 
 // The tables of the types seen last; the types are held, so that no other type gets their address.

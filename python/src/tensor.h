@@ -5,11 +5,10 @@
 #include <utility>
 
 #include "dlpack.h"
+#include "place.h"
 #include "python.h"
 
 namespace quern::python {
-
-inline constexpr int kMaxDimensions = 16;
 
 // What a producer gave and takes back.
 class Kept {

@@ -300,6 +300,14 @@ class Malformed(Case):
     def test_complex_of_32_bytes(self):
         self.check("quern.gather(np.zeros((9, 8), np.clongdouble)[:, :4], index)")
 
+    def test_operators_without_pytorch(self):
+        import sys
+
+        if "torch" in sys.modules:
+            self.skipTest("PyTorch is loaded")
+        with self.assertRaisesRegex(ImportError, "needs PyTorch 2.10 or newer"):
+            quern._quern._register_torch("gather", [], False, [])
+
 
 if __name__ == "__main__":
     unittest.main()

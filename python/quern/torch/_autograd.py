@@ -117,17 +117,24 @@ def _register(name, *reads, unless=None):
         backward.reads = names
 
         def run(keyset, *inputs, **settings):
+            if not _needs_gradient(inputs):
+                with torch._C._AutoDispatchBelowAutograd():
+                    return op.redispatch(keyset & torch._C._after_autograd_keyset, *inputs, **settings)
             call = _Call(family, op, keyset, inputs, settings)
-            tensors = call.tensors()
-            if not torch.is_grad_enabled() or not any(t.requires_grad for t in tensors):
-                return call.run()
-            results = _Differentiated.apply(call, backward, *tensors)
+            results = _Differentiated.apply(call, backward, *call.tensors())
             return results[0] if family.returns_one else list(results)
 
         library.impl(name, run, "Autograd", with_keyset=True)
         return backward
 
     return decorate
+
+
+def _needs_gradient(values):
+    """Whether autograd records a call of these arguments."""
+    if not torch.is_grad_enabled():
+        return False
+    return any(t.requires_grad for v in values for t in (v if isinstance(v, list) else (v,)) if isinstance(t, torch.Tensor))
 
 
 def _packed(gradient):
@@ -301,20 +308,23 @@ for _name in set(FAMILIES) - {
     _refuse(_name)
 
 
-def _refuse_given(name):
+def _write_given(name):
     """Written results are outside of the graph, so an operand that needs a gradient would lose it in silence."""
     op = getattr(_ops, f"{name}_out").default
+    written = [r["name"] for r in FAMILIES[name].results]
 
     def run(keyset, *inputs, **settings):
-        values = [v for v in (*inputs, *settings.values())]
-        tensors = [t for v in values for t in (v if isinstance(v, list) else [v]) if isinstance(t, torch.Tensor)]
-        if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
+        if _needs_gradient((*inputs, *settings.values())):
             raise RuntimeError(f"quern.{name}_out has no gradient; use quern.{name}, or torch.no_grad()")
-        with torch._C._AutoDispatchBelowAutograd():
-            return op.redispatch(keyset & torch._C._after_autograd_keyset, *inputs, **settings)
+        with torch._C._AutoDispatchBelowADInplaceOrView():
+            op.redispatch(keyset & torch._C._after_ADInplaceOrView_keyset, *inputs, **settings)
+        for value in (settings.get(n) for n in written):
+            for tensor in value if isinstance(value, list) else [value] if value is not None else []:
+                torch.autograd.graph.increment_version(tensor)
 
-    library.impl(f"{name}_out", run, "Autograd", with_keyset=True)
+    for key in ("Autograd", "ADInplaceOrView"):  # in inference mode only the latter, for tensors with a version
+        library.impl(f"{name}_out", run, key, with_keyset=True)
 
 
 for _name in FAMILIES:
-    _refuse_given(_name)
+    _write_given(_name)

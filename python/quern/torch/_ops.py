@@ -1,29 +1,22 @@
-"""torch.ops.quern.*: an operator for each family, and one that writes given results."""
-import torch
+"""torch.ops.quern.*: an operator for each family, and one that writes given results.
 
-import quern
+Their kernels are in C++ (python/src/torch_*.cpp), and _autograd.py's gradients above them in Python. A call where
+gradients are not recorded runs _NAME instead, the same kernel with no Python above it.
+"""
+import torch
+from torch._C import _is_tracing, is_grad_enabled
+
+from quern import _quern
 from quern.torch import _fake
 from quern.torch._schema import FAMILIES
 
 library = torch.library.Library("quern", "DEF")
 
-
-def _flat(result):
-    """The tensors of a family's function, one after the other."""
-    if isinstance(result, torch.Tensor):
-        return [result]
-    return [tensor for part in result for tensor in _flat(part)]
-
-
-def _given(values):
-    return {name: value for name, value in values.items() if value is not None}
-
-
 # Inputs that a forward does not read and its gradient does: an operator takes and saves them.
 _FOR_GRADIENTS = {"moe_unpermute": "pads"}
 
 
-def named(family, tensors, settings):
+def _named(family, tensors, settings):
     """Those that are given, by the operands' names. A list that is not given is empty."""
     named = zip([o["name"] for o in family.inputs], tensors)
     if settings.get("pass_", "forward") in (None, "forward"):
@@ -31,70 +24,39 @@ def named(family, tensors, settings):
     return {name: value for name, value in named if value is not None and not (isinstance(value, list) and not value)}
 
 
-def _contiguous(value):
-    return [v.contiguous() for v in value] if isinstance(value, list) else value.contiguous()
+def _define(schema, fake):
+    name = schema.split("(")[0]
+    library.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
+    torch.library.register_fake(f"quern::{name}", fake, lib=library)
 
 
-_NO_CONTEXT = 201  # CUDA_ERROR_INVALID_CONTEXT
+class _Packet(torch._ops.OpOverloadPacket):
+    """torch.ops.quern.NAME. With PyTorch's own packet every call would go through autograd's kernel, which is Python."""
 
-
-def _call(function, given, settings):
-    """Strides that no field of the family describes, such as a transposed matrix's, cost a copy."""
-    try:
-        return function(**given, **settings)
-    except quern.Error as error:
-        if error.code == "no_device" or error.driver_code == _NO_CONTEXT:  # a thread's first use of CUDA
-            first = next(iter(given.values()))
-            torch.cuda.set_device((first[0] if isinstance(first, list) else first).device)
-            return function(**given, **settings)
-        packed = {name: _contiguous(value) for name, value in given.items()}
-        if error.code != "bad_input" or all(packed[name] is given[name] for name in given):
-            raise
-    return function(**packed, **settings)
-
-
-def _on_device(function):
-    """Runs an operator with its tensors' device current, since a plan belongs to the current context."""
-
-    def run(*tensors, **settings):
-        device = next((t[0] if isinstance(t, list) else t).device for t in tensors if isinstance(t, torch.Tensor) or t)
-        if device.type != "cuda" or device.index == torch.cuda.current_device():
-            return function(*tensors, **settings)
-        with torch.cuda.device(device):
-            return function(*tensors, **settings)
-
-    return run
+    def __call__(self, /, *args, **kwargs):
+        return (self._op if is_grad_enabled() or _is_tracing() else self.without_gradients)(*args, **kwargs)
 
 
 def _make(family):
-    function = getattr(quern, family.name)
-
-    def run(*tensors, **settings):
-        given = named(family, tensors, settings)
-        result = _call(function, given, _given(settings))
-        return result if family.returns_one else _flat(result)
+    name, plain = family.name, f"_{family.name}"
 
     def fake(*tensors, **settings):
-        made = _fake.results(family, named(family, tensors, settings), _given(settings))
+        given = {name: value for name, value in settings.items() if value is not None}
+        made = _fake.results(family, _named(family, tensors, settings), given)
         return made[0] if family.returns_one else made
 
-    def run_out(*tensors, **settings):
-        given = named(family, tensors, settings)
-        _call(function, given, _given(settings))
-        for result in family.results:
-            written = settings.get(result["name"])
-            for tensor in written if isinstance(written, list) else [written] if written is not None else []:
-                torch.autograd.graph.increment_version(tensor)
-
-    _define(family.name, family.schema(), run, fake)
-    _define(f"{family.name}_out", family.out_schema(), run_out, lambda *tensors, **settings: None)
-
-
-def _define(name, schema, run, fake):
-    library.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
-    for key in ("CUDA", "CPU"):  # CPU: after quern.set_device("host")
-        library.impl(name, _on_device(run), key)
-    torch.library.register_fake(f"quern::{name}", fake, lib=library)
+    _define(family.schema(), fake)
+    _define(family.schema(plain), fake)
+    _define(family.out_schema(), lambda *tensors, **settings: None)
+    library.impl(plain, torch.library.fallthrough_kernel, "Autograd")
+    for_gradients = _FOR_GRADIENTS.get(name, "")
+    _quern._register_torch(name, family.arguments(), not family.returns_one, [name, plain], for_gradients)
+    _quern._register_torch(name, family.out_arguments(), False, [f"{name}_out"], for_gradients)
+    packet = getattr(torch.ops.quern, name)
+    for key in ("PythonTLSSnapshot", "FuncTorchDynamicLayerFrontMode"):  # who sees operators in Python sees NAME
+        library.impl(plain, packet.default, key)
+    packet.without_gradients = getattr(torch.ops.quern, plain).op
+    packet.__class__ = _Packet
 
 
 for _each in FAMILIES.values():

@@ -28,28 +28,38 @@ class Family:
     def returns_one(self):
         return len(self.results) == 1 and not self.results[0]["is_list"]
 
-    def schema(self):
+    def schema(self, name=None):
+        """Of its operator, or of one with another name that takes the same."""
         returns = "Tensor" if self.returns_one else "Tensor[]"
-        return f"{self.name}({', '.join(self._inputs() + ['*'] + self._settings())}) -> {returns}"
+        return f"{name or self.name}({self._text(self.arguments())}) -> {returns}"
 
     def out_schema(self):
-        results = [
-            f"Tensor({chr(ord('a') + i)}!){'[]' if r['is_list'] else ''}? {r['name']}=None"
-            for i, r in enumerate(self.results)
-        ]
+        marked = {r["name"]: f"({chr(ord('a') + i)}!)" for i, r in enumerate(self.results)}
+        rows = [(n, t.replace("Tensor", "Tensor" + marked[n]) if n in marked else t) for n, t in self.out_arguments()]
+        return f"{self.name}_out({self._text(rows)}) -> ()"
+
+    def arguments(self):
+        """(name, type) of each."""
+        return self._inputs() + [(name, kind + "?") for name, kind in self.settings]
+
+    def out_arguments(self):
+        """Those of the operator that writes given results."""
+        results = [(r["name"], "Tensor[]?" if r["is_list"] else "Tensor?") for r in self.results]
         named = {r["name"] for r in self.results}
-        settings = [s for s in self._settings() if s.split("=")[0].split()[-1] not in named]
-        settings = [s.replace(" mode=", " mode_=") for s in settings]  # torch.compile passes a mode of its own
-        return f"{self.name}_out({', '.join(self._inputs() + ['*'] + settings + results)}) -> ()"
+        settings = [(name, kind + "?") for name, kind in self.settings if name not in named]
+        settings = [("mode_" if name == "mode" else name, kind) for name, kind in settings]  # torch.compile passes a mode
+        return self._inputs() + settings + results
 
     def _inputs(self):
-        rows = [f"Tensor{'[]' if i['is_list'] else ''}? {i['name']}=None" for i in self.inputs]
+        rows = [(i["name"], "Tensor[]?" if i["is_list"] else "Tensor?") for i in self.inputs]
         if self.inputs[0]["is_list"]:  # an optional list would not be looked into for the device of the call
-            rows[0] = f"Tensor[] {self.inputs[0]['name']}"
+            rows[0] = (rows[0][0], "Tensor[]")
         return rows
 
-    def _settings(self):
-        return [f"{kind}? {name}=None" for name, kind in self.settings]
+    def _text(self, rows):
+        words = [f"{kind} {name}" + ("=None" if kind.endswith("?") else "") for name, kind in rows]
+        words.insert(len(self.inputs), "*")
+        return ", ".join(words)
 
 
 def _is_flag(operand):

@@ -1,0 +1,9 @@
+"""Names that the helpers of xformers' tests import."""
+
+
+class BlockDiagonalCausalWithOffsetPaddedKeysMask:
+    pass
+
+
+class PagedBlockDiagonalCausalWithOffsetPaddedKeysMask:
+    pass

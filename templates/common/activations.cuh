@@ -214,8 +214,8 @@ QUERN_DEVICE float gelu_tanh_slope(NarrowStore round, float x) {
 // The steps of PyTorch's operator, with the products that its compiler fuses: its bits, also where they are less exact.
 template <class Round>
 QUERN_DEVICE float gelu_tanh_derivative(Round, float x) {
-  const float square = fminf(x * x, 1e4f);
-  const float t = tanhf(0.79788456f * fmaf(0.044715f, x * x * x, x));
+  const float square = fminf(x * x, 1e4f), cube = x * x * x;
+  const float t = tanhf(0.79788456f * fmaf(0.044715f, cube, x));
   const float of_argument = 0.79788456f * fmaf(3.0f * 0.044715f, square, 1.0f);
   return 0.5f * (1.0f + t) + 0.5f * x * fmaf(-t, t, 1.0f) * of_argument;
 }

@@ -35,7 +35,7 @@ def with_quern(x, qkv, out, up, down, heads):
 def in_eager(x, qkv, out, up, down, heads):
     batch, seq, hidden = x.shape
     q, k, v = (x @ qkv).view(batch, seq, 3, heads, -1).unbind(2)
-    cos, sin = (t[:, None] for t in tables(seq, q.shape[-1]))
+    cos, sin = (t[:, None].to(x.dtype) for t in tables(seq, q.shape[-1]))
 
     def rotated(t):
         a, b = t.chunk(2, -1)

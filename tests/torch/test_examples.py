@@ -6,6 +6,7 @@ from support import TorchTest, main
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "examples" / "python"))
 import llama_block  # noqa: E402
+import measure  # noqa: E402
 import moe_layer  # noqa: E402
 
 
@@ -15,6 +16,9 @@ class Examples(TorchTest):
 
     def test_llama_block(self):
         llama_block.main()
+
+    def test_measure(self):
+        measure.main(small=True)
 
 
 if __name__ == "__main__":

@@ -134,10 +134,12 @@ void set_dtype(quern_tensor& view, const char* dtype) {
   view.dtype_lanes = 1;
 }
 
-Ref make(PyObject* like, const Tensor& like_view, const char* like_dtype, const Shape& shape, const int* fill) {
+Ref make(PyObject* like, const Tensor& like_view, const char* like_dtype, const Shape& shape, const int* fill,
+         bool short_way) {
   if (like_view.table != nullptr) {
     const TorchEmpty* const torch = torch_of(like_view.table);
-    const bool by_torch = torch != nullptr && torch->function != nullptr && like_view.view.device_type == kCuda;
+    const bool by_torch =
+        short_way && torch != nullptr && torch->function != nullptr && like_view.view.device_type == kCuda;
     Ref made = by_torch ? make_by_torch(*torch, shape) : make_by_table(like_view, shape);
     if (fill != nullptr) owned(PyObject_CallMethod(made.get(), "fill_", "i", *fill));
     return made;

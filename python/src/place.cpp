@@ -92,12 +92,15 @@ quern_code infer_problem(quern_runtime* runtime, const std::string& settings, co
                          std::size_t number_count, std::string& problem, quern_error** error) {
   std::vector<const char*> pointers;
   for (const std::string& name : names) pointers.push_back(name.c_str());
-  problem.assign(8192, '\0');
   size_t length = 0;
-  const quern_code code = quern_problem_of(runtime, settings.c_str(), pointers.data(), tensors.data(), tensors.size(),
-                                           problem.data(), problem.size(), &length, error);
-  if (code != QUERN_OK) return code;
-  problem.resize(std::min(length, problem.size() - 1));
+  for (size_t bytes = 8192;; bytes = length + 1) {
+    problem.assign(bytes, '\0');
+    const quern_code code = quern_problem_of(runtime, settings.c_str(), pointers.data(), tensors.data(), tensors.size(),
+                                             problem.data(), bytes, &length, error);
+    if (code != QUERN_OK) return code;
+    if (length < bytes) break;
+  }
+  problem.resize(length);
   problem += ' ';
   for (std::size_t i = 0; i < number_count; ++i) erase_word(problem, numbers[i].name);
   problem.pop_back();

@@ -56,6 +56,11 @@ void Results::make_at(std::size_t i, quern_stream stream) {
   const bool workspace = is_role(place, "workspace");
   made_[i] = workspace ? workspace_of(place, stream) : new_tensor(place);
   view(made_[i].get(), place.name, tensors_[i]);
+  // The short way makes it on the current device.
+  if (short_way_ && tensors_[i].view.device_id != call_.tensors().front().tensor.view.device_id) {
+    short_way_ = false;
+    return make_at(i, stream);
+  }
   placed_.tensors[i] = &tensors_[i].view;
 }
 
@@ -79,7 +84,7 @@ Ref Results::new_packed(const quern_place& place, int rank, const std::int64_t* 
   const char* dtype = nullptr;
   const GivenTensor& model = like(place, &dtype);
   return make(model.object.get(), model.tensor, dtype, {place.dtype, rank, extents},
-              is_role(place, "output") ? nullptr : &place.initial);
+              is_role(place, "output") ? nullptr : &place.initial, short_way_);
 }
 
 // The view whose dimension order[i] is the tensor's i.

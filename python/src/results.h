@@ -32,6 +32,7 @@ class Results {
   Placed& placed_;
   std::vector<Ref> made_;
   std::vector<Tensor> tensors_;
+  bool short_way_ = true;
 };
 
 }  // namespace quern::python

@@ -29,7 +29,7 @@ class Small {
   }
   // Entries that were there are lost.
   void resize(std::size_t size) {
-    if (size > N) more_.resize(size);
+    more_.resize(size > N ? size : 0);
     size_ = size;
   }
   std::size_t size() const { return size_; }

@@ -60,8 +60,9 @@ struct Shape {
   const std::int64_t* extents;
 };
 // A new tensor of the package that `like` is of, with packed rows. `like_dtype`: what the elements of `like` are.
-// `fill`: what each element is; null: not initialized.
-Ref make(PyObject* like, const Tensor& like_view, const char* like_dtype, const Shape& shape, const int* fill);
+// `fill`: what each element is; null: not initialized. `short_way`: PyTorch's of the current device.
+Ref make(PyObject* like, const Tensor& like_view, const char* like_dtype, const Shape& shape, const int* fill,
+         bool short_way);
 
 }  // namespace quern::python
 

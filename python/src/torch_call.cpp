@@ -114,6 +114,7 @@ void TorchCall::read_setting(const Argument& argument, const StableValue* value)
     auto* const string = handle_of<TorchString>(*value);
     require(torch_abi().string_data(string, &setting.text), "read a string");
     require(torch_abi().string_length(string, &setting.length), "read a string");
+    if (std::strlen(setting.text) != setting.length) throw std::runtime_error(argument.name + " holds a zero");
   } else if (value != nullptr && argument.type == TorchSignature::integers) {
     setting.list = handle_of<TorchList>(*value);
   } else if (value != nullptr) {

@@ -1,5 +1,7 @@
 #include "torch_operator.h"
 
+#include <exception>
+
 #include "torch_results.h"
 
 namespace quern::python {
@@ -60,12 +62,19 @@ void TorchOperator::run(StableValue* stack, std::uint64_t outputs) {
 // Strides that no field of the family describes, such as a transposed matrix's, cost a copy.
 StableValue TorchOperator::run(TorchCall& call, std::uint64_t outputs) {
   const TorchOwner<TorchGuard> guard = guard_of(call.first());
+  std::exception_ptr first;
   try {
     return run_in_context(call, outputs);
   } catch (const Refused& refused) {
     if (refused.code != QUERN_BAD_INPUT || !call.pack()) throw;
+    first = std::current_exception();
   }
-  return run_in_context(call, outputs);
+  try {
+    return run_in_context(call, outputs);
+  } catch (const Refused& refused) {
+    if (refused.code == QUERN_BAD_INPUT) std::rethrow_exception(first);  // of the tensors that were given
+    throw;
+  }
 }
 
 StableValue TorchOperator::run_in_context(const TorchCall& call, std::uint64_t outputs) {

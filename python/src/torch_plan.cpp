@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <string_view>
 
 #include "objects.h"
 
@@ -21,7 +23,7 @@ std::string infer(quern_runtime* runtime, const TorchCall& call) {
   quern_error* error = nullptr;
   const quern_code code = infer_problem(runtime, call.text(), names, tensors, call.numbers().data(),
                                         call.numbers().size(), problem, &error);
-  check(code, error);
+  require_ok(code, error);
   return problem;
 }
 
@@ -48,7 +50,7 @@ bool is_same_list(const std::vector<std::int64_t>& known, TorchList* list) {
 
 }  // namespace
 
-void check(quern_code code, quern_error* error) {
+void require_ok(quern_code code, quern_error* error) {
   if (code == QUERN_OK) return;
   if (error == nullptr) throw std::bad_alloc();
   const std::unique_ptr<quern_error, void (*)(quern_error*)> owned_error(error, &quern_error_free);
@@ -63,7 +65,7 @@ TorchPlan::TorchPlan(std::shared_ptr<quern_runtime> runtime, const TorchCall& ca
   remember(call);
   quern_error* error = nullptr;
   const quern_code code = quern_prepare(runtime_.get(), quern_text(problem.c_str()), nullptr, &plan_, &error);
-  check(code, error);
+  require_ok(code, error);
   info_ = quern_plan_describe(plan_);
   places_.reserve(info_->place_count);
   for (std::size_t i = 0; i < info_->place_count; ++i) {
@@ -75,8 +77,9 @@ TorchPlan::TorchPlan(std::shared_ptr<quern_runtime> runtime, const TorchCall& ca
 void TorchPlan::remember(const TorchCall& call) {
   for (const TorchSetting& setting : call.settings()) {
     const bool is_list = setting.list != nullptr;
-    settings_.push_back({setting.is_given, setting.integer, std::string(setting.text == nullptr ? "" : setting.text),
-                         is_list, is_list ? numbers_of(setting.list) : std::vector<std::int64_t>()});
+    settings_.push_back({setting.is_given, setting.integer,
+                         setting.text == nullptr ? "" : std::string(setting.text, setting.length), is_list,
+                         is_list ? numbers_of(setting.list) : std::vector<std::int64_t>()});
   }
 }
 
@@ -87,7 +90,7 @@ bool TorchPlan::has_settings_of(const TorchCall& call) const {
     if (known.is_given != setting.is_given) return false;
     if (!known.is_given) continue;
     if (known.integer != setting.integer) return false;
-    if (setting.text != nullptr && known.text != setting.text) return false;
+    if (setting.text != nullptr && known.text != std::string_view(setting.text, setting.length)) return false;
     if (setting.list != nullptr && !is_same_list(known.list, setting.list)) return false;
   }
   return true;
@@ -137,14 +140,14 @@ void TorchPlan::require_served(const TorchCall& call, TorchPlaced& placed) const
   }
   quern_error* error = nullptr;
   const quern_code code = find_shapes(call, placed, &error);
-  check(code, error);
+  require_ok(code, error);
 }
 
 void TorchPlan::launch(const TorchCall& call, const TorchPlaced& placed, quern_stream stream) const {
   quern_error* error = nullptr;
   const quern_code code = quern_launch(plan_, stream, placed.tensors.data(), placed.tensors.size(),
                                        call.numbers().data(), call.numbers().size(), &error);
-  check(code, error);
+  require_ok(code, error);
 }
 
 // ---- Workspaces ----
@@ -195,11 +198,16 @@ std::shared_ptr<TorchPlan> TorchPlans::find(const TorchCall& call, TorchPlaced& 
   }
   auto made = std::make_shared<TorchPlan>(shared_default_runtime(), call);
   made->require_served(call, placed);
-  std::shared_ptr<TorchPlan> dropped;  // goes without the mutex
+  std::vector<std::shared_ptr<TorchPlan>> dropped;  // they go without the mutex
   const std::lock_guard<std::mutex> lock(mutex_);
+  // Those of a runtime that is no longer the default one serve no call.
+  const auto old =
+      std::stable_partition(plans_.begin(), plans_.end(), [&](const auto& p) { return made->has_runtime_of(*p); });
+  dropped.assign(std::make_move_iterator(old), std::make_move_iterator(plans_.end()));
+  plans_.erase(old, plans_.end());
   plans_.insert(plans_.begin(), made);
   if (plans_.size() > kMostPlans) {
-    dropped = std::move(plans_.back());
+    dropped.push_back(std::move(plans_.back()));
     plans_.pop_back();
   }
   return made;

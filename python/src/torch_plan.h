@@ -21,7 +21,7 @@ class Refused : public std::runtime_error {
   int driver_code;
 };
 // Throws `error` as Refused and frees it, unless `code` is QUERN_OK.
-void check(quern_code code, quern_error* error);
+void require_ok(quern_code code, quern_error* error);
 
 // The tensors of a call at the places of a plan, with the shapes of those to be made.
 struct TorchPlaced {
@@ -44,6 +44,7 @@ class TorchPlan {
   void require_served(const TorchCall& call, TorchPlaced& placed) const;
   void launch(const TorchCall& call, const TorchPlaced& placed, quern_stream stream) const;
 
+  bool has_runtime_of(const TorchPlan& other) const { return runtime_ == other.runtime_; }
   bool is_on_host() const { return info_->on_host != 0; }
   bool is_capturing(quern_stream stream) const { return quern_is_capturing(runtime_.get(), stream) != 0; }
   const std::vector<Where>& places() const { return places_; }

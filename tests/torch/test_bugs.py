@@ -35,6 +35,13 @@ class Bugs(TorchTest):
         self.assertClose(got[..., :40], expected)
         self.assertClose(got[..., 40], q[..., 40])
 
+    def test_liger_with_another_table_than_the_heads_is_refused(self):
+        q, k = rand(1, 2, 6, 8), rand(1, 2, 6, 8)
+        for settings in ({}, dict(rotary_dim=4)):
+            table = rand(1, 6, 8 if settings else 12)
+            with self.assertRaises(RuntimeError):
+                liger.LigerRopeFunction.apply(q, k, table.cos(), table.sin(), **settings)
+
     def test_factors_of_a_scatters_gradient_are_multiplied_from_left_to_right(self):
         gradient, source, scale = rand(9, 64), rand(5, 64), rand(64)
         index = ints([7, 0, 3, 8, 1], torch.int64)

@@ -5,6 +5,7 @@ import unittest
 import torch
 from support import DEVICE, ON_HOST, TorchTest, ints, main, rand
 from torch._subclasses import FakeTensorMode
+from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -171,6 +172,52 @@ class Modes(TorchTest):
             with mode():
                 graph = make_fx(lambda x, i: _ops.gather(x, i))(self.x, self.index).graph
             self.assertIn(_ops.gather.default, [node.target for node in graph.nodes])
+
+    def test_who_records_a_call_without_gradients_records_the_named_operator(self):
+        class Program(torch.nn.Module):
+            def forward(self, x, index):
+                return _ops.gather(x, index)
+
+        class Functions(torch.overrides.TorchFunctionMode):
+            def __torch_function__(self, function, types, args=(), kwargs=None):
+                seen.append(function)
+                return function(*args, **(kwargs or {}))
+
+        x = self.x.detach()
+        with torch.no_grad():
+            exported = torch.export.export(Program(), (x, self.index))
+            traced = torch.fx.symbolic_trace(Program())
+            seen = []
+            with Functions():
+                _ops.gather(x, self.index)
+        self.assertEqual(seen, [_ops.gather])
+        for program in (exported.module(), traced):
+            self.assertNotIn("_gather", [str(node.target).split(".")[-2] for node in program.graph.nodes if "gather" in str(node.target)])
+            self.assertTrue(program(self.x, self.index).requires_grad)
+
+    def test_derivatives_forward_are_refused_rather_than_zeros(self):
+        x = self.x.detach()
+        with self.assertRaisesRegex(RuntimeError, "no forward-mode derivative"):
+            torch.func.jvp(lambda a: _ops.gather(a, self.index), (x,), (torch.ones_like(x),))
+        for mode in (torch.no_grad, torch.enable_grad):
+            with mode(), forward_ad.dual_level():
+                dual = forward_ad.make_dual(x, torch.ones_like(x))
+                with self.assertRaisesRegex(RuntimeError, "no forward-mode derivative"):
+                    _ops.gather(dual, self.index)
+
+    def test_a_conjugates_imaginary_part_is_not_written(self):
+        out = torch.zeros(2, 6, dtype=torch.complex64, device=DEVICE).conj().imag
+        with self.assertRaisesRegex(RuntimeError, "conjugate or negative"):
+            _ops.gather_out(rand(10, 6), ints([3, 1], torch.int64), out=out)
+
+    def test_settings_are_compared_whole(self):
+        _ops.gather(self.x.detach(), self.index, mode="clamp")
+        with self.assertRaises(RuntimeError):
+            _ops.gather(self.x.detach(), self.index, mode="clamp\0x")
+
+    def test_a_second_refusal_names_the_tensors_that_were_given(self):
+        with self.assertRaisesRegex(RuntimeError, "mode"):
+            _ops.gather(rand(6, 10).t(), self.index, mode="none of these")
 
     def test_torch_func_is_refused_rather_than_wrong(self):
         with self.assertRaisesRegex(RuntimeError, "setup_context"):

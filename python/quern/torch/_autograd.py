@@ -1,5 +1,6 @@
 """Gradients of torch.ops.quern.*: each is an operator of this library again."""
 import torch
+from torch.autograd import forward_ad
 
 from quern.torch._ops import library
 from quern.torch._schema import FAMILIES
@@ -130,11 +131,15 @@ def _register(name, *reads, unless=None):
     return decorate
 
 
+def _tensors(values):
+    return [t for v in values for t in (v if isinstance(v, list) else (v,)) if isinstance(t, torch.Tensor)]
+
+
 def _needs_gradient(values):
-    """Whether autograd records a call of these arguments."""
-    if not torch.is_grad_enabled():
-        return False
-    return any(t.requires_grad for v in values for t in (v if isinstance(v, list) else (v,)) if isinstance(t, torch.Tensor))
+    """Whether autograd records a call of these arguments. Derivatives forward are refused, which would be zeros."""
+    if forward_ad._current_level >= 0 and any(forward_ad.unpack_dual(t).tangent is not None for t in _tensors(values)):
+        raise RuntimeError("quern's operators have no forward-mode derivative (torch.func.jvp, jacfwd): use gradients")
+    return torch.is_grad_enabled() and any(t.requires_grad for t in _tensors(values))
 
 
 def _packed(gradient):
@@ -314,6 +319,8 @@ def _write_given(name):
     written = [r["name"] for r in FAMILIES[name].results]
 
     def run(keyset, *inputs, **settings):
+        if any(t.is_conj() or t.is_neg() for t in _tensors(settings.get(n) for n in written)):
+            raise RuntimeError(f"quern.{name}_out writes memory, and a result given to it is a conjugate or negative view")
         if _needs_gradient((*inputs, *settings.values())):
             raise RuntimeError(f"quern.{name}_out has no gradient; use quern.{name}, or torch.no_grad()")
         with torch._C._AutoDispatchBelowADInplaceOrView():

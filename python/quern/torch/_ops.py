@@ -4,7 +4,8 @@ Their kernels are in C++ (python/src/torch_*.cpp), and _autograd.py's gradients 
 gradients are not recorded runs _NAME instead, the same kernel with no Python above it.
 """
 import torch
-from torch._C import _is_tracing, is_grad_enabled
+from torch._C import _has_torch_function, _is_tracing, _len_torch_function_stack, is_grad_enabled
+from torch.autograd import forward_ad
 
 from quern import _quern
 from quern.torch import _fake
@@ -30,11 +31,20 @@ def _define(schema, fake):
     torch.library.register_fake(f"quern::{name}", fake, lib=library)
 
 
+def _is_plain(values):
+    """Whether a call is one of tensors now: nobody records it under the operator's name, to run it later."""
+    if is_grad_enabled() or _is_tracing() or torch.compiler.is_compiling() or _len_torch_function_stack():
+        return False
+    if forward_ad._current_level >= 0 or _has_torch_function(values):
+        return False
+    return not any(isinstance(v, (list, tuple)) and _has_torch_function(v) for v in values)
+
+
 class _Packet(torch._ops.OpOverloadPacket):
     """torch.ops.quern.NAME. With PyTorch's own packet every call would go through autograd's kernel, which is Python."""
 
     def __call__(self, /, *args, **kwargs):
-        return (self._op if is_grad_enabled() or _is_tracing() else self.without_gradients)(*args, **kwargs)
+        return (self.without_gradients if _is_plain((*args, *kwargs.values())) else self._op)(*args, **kwargs)
 
 
 def _make(family):

@@ -39,14 +39,16 @@ class LigerGELUMulFunction:
 
 class LigerRopeFunction:
     """q and k of [batch, heads, seq, head_dim] rotated as Hugging Face's Llama does; cos and sin of [1 or batch, seq, d],
-    each number twice, or once where rotary_dim says so. An odd head_dim keeps its last element, whatever the table has."""
+    each number twice, or once where rotary_dim says so. An odd head_dim keeps its last element;
+    its table is one wider."""
 
     @staticmethod
     def apply(q, k, cos, sin, position_ids=None, unsqueeze_dim=1, rotary_dim=None):
         width = cos.shape[-1]
-        rotary = min(width, q.shape[-1] // 2 * 2) if rotary_dim is None else rotary_dim
-        if width not in (rotary, rotary // 2):
-            cos, sin, width = cos[..., : rotary // 2], sin[..., : rotary // 2], rotary // 2
+        rotary = width if rotary_dim is None else rotary_dim
+        if rotary_dim is None and width == q.shape[-1] + 1 and width % 2 == 0:
+            rotary, width = width - 2, width // 2 - 1
+            cos, sin = cos[..., :width], sin[..., :width]
         # An operand's dimensions are batch, seq, heads, head_dim in any order of memory.
         q, k = q.transpose(1, 2), k.transpose(1, 2)
         settings = dict(rotary_dim=rotary, table="separate" if 2 * width == rotary else "doubled")

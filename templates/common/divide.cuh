@@ -23,9 +23,9 @@ struct Divisor32 {
 #ifndef __CUDA_ARCH__
 __extension__ using u128 = unsigned __int128;
 
-// For d >= 1.
+// For d >= 1; with 0 quotients are 0.
 constexpr Divisor32 make_divisor32(u64 d) {
-  if (d >= u64{1} << 31) return {0, 31};
+  if (d == 0 || d >= u64{1} << 31) return {0, 31};
   if ((d & (d - 1)) == 0) return {u32{1} << 31, static_cast<u32>(__builtin_ctzll(d))};
   const u32 shift = 63 - static_cast<u32>(__builtin_clzll(2 * d - 1));
   return {static_cast<u32>(((u64{1} << (31 + shift)) + d - 1) / d), shift};

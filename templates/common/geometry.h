@@ -35,7 +35,7 @@ inline void launch_slots(std::uint64_t slots, int unroll, int threads, const Dev
 inline void launch_slots(Slots& slots, int unroll, int threads, const DeviceModel& model, Launch& launch) {
   launch_slots(slots.last_part == 0 ? slots.of_last : slots.of_part, unroll, threads, model, launch);
   slots.threads = launch.block[0];
-  launch.grid[1] = slots.last_part + 1;
+  launch.grid[1] = slots.last_part + 1;  // one more than the driver takes is refused before the launch
 }
 
 // The capacity of a multiprocessor of the architecture, for constraints: the device itself is not known yet.

@@ -13,8 +13,8 @@ namespace quern::common {
 // bits is all that comes before a thread's first read, in images that know no extents: one of 64 bits is some 30
 // instructions.
 //
-// A launch waits for each line of 64 bytes of its parameters that it reads, the first of which has 48 of them: structs
-// of parameters begin with what comes before a thread's first read.
+// A launch waits for each line of 64 bytes of its parameters that it reads. Parameters begin 16 bytes into a line: the
+// first 48 are in one, the next 64 in another. So structs of parameters begin with what comes before the first read.
 struct Slots {
   u32 per_row;  // below 2^30
   u32 of_part;

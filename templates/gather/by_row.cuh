@@ -31,8 +31,8 @@ QUERN_DEVICE void for_columns(u32 first, u32 columns, const Body& body) {
 QUERN_DEVICE bool has_part(const Params& p, u32 lane);
 QUERN_DEVICE void move_row(const Params& p, const RowPlace& place);
 
-// A lane without a part leaves before it reads: in a small problem each instruction of each
-// thread is time (on an H200, 2.41 us for 2.31 where all lanes went on, without a branch).
+// A lane without a part leaves before it reads: in a small problem each instruction of each thread is time (on an H200,
+// 2.41 us for 2.31 where all lanes went on, without a branch).
 template <class>
 QUERN_DEVICE void move_rows(const Params& p) {
   const u64 thread = static_cast<u64>(blockIdx.x) * p.slots.threads + threadIdx.x, row = opaque(thread / kRowThreads);

@@ -40,21 +40,25 @@ KERNEL = b""".version 7.0
 
 def bare_launches():
     """A function that makes CALLS bare launches in this process."""
-    folder = tempfile.mkdtemp()
-    source = pathlib.Path(folder, "bare.c")
-    source.write_text(BARE)
-    library = source.with_suffix(".so")
-    subprocess.run(["cc", "-O2", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
-    loop, cuda = ctypes.CDLL(str(library)).loop, ctypes.CDLL("libcuda.so.1")
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder, "bare.c")
+        source.write_text(BARE)
+        library = source.with_suffix(".so")
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+        loop, cuda = ctypes.CDLL(str(library)).loop, ctypes.CDLL("libcuda.so.1")
     module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
     torch.zeros(1, device="cuda")
-    assert cuda.cuModuleLoadData(ctypes.byref(module), KERNEL) == 0
-    assert cuda.cuModuleGetFunction(ctypes.byref(kernel), module, b"nothing") == 0
+    failed = cuda.cuModuleLoadData(ctypes.byref(module), KERNEL)
+    failed = failed or cuda.cuModuleGetFunction(ctypes.byref(kernel), module, b"nothing")
+    if failed:
+        raise RuntimeError(f"the driver refused the empty kernel: {failed}")
     launch = ctypes.cast(cuda.cuLaunchKernel, ctypes.c_void_p)
     stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
 
     def run():
-        assert loop(launch, kernel, stream, CALLS) == 0
+        failed = loop(launch, kernel, stream, CALLS)
+        if failed:
+            raise RuntimeError(f"the driver refused a launch: {failed}")
 
     return run
 

@@ -48,6 +48,24 @@ std::string check_sizes(const Rope& p) {
   return {};
 }
 
+// What `extent` steps of `stride` add to the elements that are spanned, or INT64_MAX.
+std::int64_t further(std::int64_t reach, std::int64_t extent, std::int64_t stride) {
+  std::int64_t steps = 0;
+  if (__builtin_mul_overflow(extent - 1, stride, &steps) || __builtin_add_overflow(reach, steps, &reach))
+    return std::numeric_limits<std::int64_t>::max();
+  return reach;
+}
+
+// Elements from a tensor's first one to its last, gaps too; open extents count as 1.
+std::int64_t span(const Rope& p, const Extents& extents, const Strides& strides) {
+  std::int64_t reach = p.head_dim;
+  for (int axis = 0; axis < kAxisCount; ++axis) {
+    if (extents.of[axis] == 0) return 0;
+    if (extents.of[axis] != kOpen) reach = further(reach, extents.of[axis], strides.of[axis]);
+  }
+  return reach;
+}
+
 // Whether two elements of a tensor share memory. Sufficient, and necessary for all strides that views of memory have:
 // each axis steps over all that the axes with smaller strides reach.
 bool overlaps(const Rope& p, const Extents& extents, const Strides& strides) {
@@ -62,7 +80,7 @@ bool overlaps(const Rope& p, const Extents& extents, const Strides& strides) {
     if (step.extent == 0) return false;
     if (step.extent == 1) continue;  // an open extent may be more
     if (step.stride < reach) return true;
-    if (step.extent != kOpen) reach += (step.extent - 1) * step.stride;
+    if (step.extent != kOpen) reach = further(reach, step.extent, step.stride);
   }
   return false;
 }
@@ -95,6 +113,21 @@ std::string check_overlaps(const Rope& p) {
   for (const int tensor : {kTensorQ, kTensorK, kTensorV}) {
     if (given_output_strides(p, tensor).count != 0 && overlaps(p, output_extents(p, tensor), output_strides(p, tensor)))
       return std::string(kNames[tensor]) + "_out_strides makes elements of the output share memory";
+  }
+  return {};
+}
+
+std::string check_spans(const Rope& p) {
+  constexpr const char* kNames[] = {"q", "k", "v"};
+  for (const int tensor : {kTensorQ, kTensorK, kTensorV}) {
+    if (!has_tensor(p, tensor)) continue;
+    const std::string name = kNames[tensor];
+    if (span(p, input_extents(p, tensor), input_strides(p, tensor)) > kMaxExtent)
+      return name + "_strides is too large: " + name +
+             " would span more than 2^46 elements, with the gaps between heads";
+    if (span(p, output_extents(p, tensor), output_strides(p, tensor)) > kMaxExtent)
+      return name + "_out_strides is too large: " + name +
+             "_out would span more than 2^46 elements, with the gaps between heads";
   }
   return {};
 }
@@ -290,6 +323,7 @@ std::string check_launch(const Rope& p, const RopeArgs& a) {
 
 std::string check_extents(const Rope& p) {
   if (std::string text = check_sizes(p); !text.empty()) return text;
+  if (std::string text = check_spans(p); !text.empty()) return text;
   if (std::string text = check_overlaps(p); !text.empty()) return text;
   return check_seq(p);
 }

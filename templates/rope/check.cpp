@@ -117,17 +117,20 @@ std::string check_overlaps(const Rope& p) {
   return {};
 }
 
+std::string check_span(const Rope& p, const char* name, const Extents& extents, const Strides& strides) {
+  if (span(p, extents, strides) <= kMaxExtent) return {};
+  return std::string(name) +
+         " is too large: its tensor would span more than 2^46 elements, with the gaps between heads";
+}
+
 std::string check_spans(const Rope& p) {
-  constexpr const char* kNames[] = {"q", "k", "v"};
+  constexpr const char *kIn[] = {"q_strides", "k_strides", "v_strides"},
+                       *kOut[] = {"q_out_strides", "k_out_strides", "v_out_strides"};
   for (const int tensor : {kTensorQ, kTensorK, kTensorV}) {
     if (!has_tensor(p, tensor)) continue;
-    const std::string name = kNames[tensor];
-    if (span(p, input_extents(p, tensor), input_strides(p, tensor)) > kMaxExtent)
-      return name + "_strides is too large: " + name +
-             " would span more than 2^46 elements, with the gaps between heads";
-    if (span(p, output_extents(p, tensor), output_strides(p, tensor)) > kMaxExtent)
-      return name + "_out_strides is too large: " + name +
-             "_out would span more than 2^46 elements, with the gaps between heads";
+    std::string text = check_span(p, kIn[tensor], input_extents(p, tensor), input_strides(p, tensor));
+    if (text.empty()) text = check_span(p, kOut[tensor], output_extents(p, tensor), output_strides(p, tensor));
+    if (!text.empty()) return text;
   }
   return {};
 }

@@ -287,7 +287,7 @@ TEST(RopeProblem, RefusesOutputsThatShareMemory) {
   EXPECT_TRUE(has(rope_refusal(shape + "q_out_strides=0,48,16"), "share memory"));
   // Products that would not fit 64 bits.
   const std::string large = "batch=1000000 seq=1000000 heads=1 head_dim=2 ", strides = "70368744177664,2,2";
-  EXPECT_TRUE(has(rope_refusal(large + "q_strides=" + strides), "q_strides is too large: q would span"));
+  EXPECT_TRUE(has(rope_refusal(large + "q_strides=" + strides), "q_strides is too large: its tensor would span"));
   EXPECT_TRUE(has(rope_refusal(large + "q_out_strides=" + strides), "q_out_strides is too large"));
   EXPECT_EQ(rope_refusal("batch=1 seq=4 heads=3 head_dim=16 q_out_strides=0,48,16"), "") << "of one batch";
   EXPECT_TRUE(has(rope_refusal(shape + "kv_heads=1 k_out_strides=8,16,16"), "k_out_strides"));

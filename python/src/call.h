@@ -2,6 +2,8 @@
 #ifndef QUERN_PYTHON_CALL_H_
 #define QUERN_PYTHON_CALL_H_
 
+#include <cstddef>
+#include <memory_resource>
 #include <vector>
 
 #include "objects.h"
@@ -46,7 +48,7 @@ class Call {
  public:
   Call(const quern_family& family, const Keywords& keywords, PyObject* const* args, Py_ssize_t count, PyObject* names);
 
-  const std::vector<GivenTensor>& tensors() const { return tensors_; }
+  const std::pmr::vector<GivenTensor>& tensors() const { return tensors_; }
   const std::vector<GivenSetting>& settings() const { return settings_; }
   const std::vector<quern_number>& numbers() const { return numbers_; }
   RuntimeObject* runtime() const { return runtime_.get(); }
@@ -64,7 +66,10 @@ class Call {
   void add(PyObject* name, const Keywords::Meaning& meaning, PyObject* value);
 
   const quern_family& family_;
-  std::vector<GivenTensor> tensors_;
+  // A few tensors are in the call itself: memory for three from the heap costs up to 600 instructions.
+  alignas(GivenTensor) std::byte memory_[4 * sizeof(GivenTensor)];
+  std::pmr::monotonic_buffer_resource resource_{memory_, sizeof memory_};
+  std::pmr::vector<GivenTensor> tensors_{&resource_};
   std::vector<GivenSetting> settings_;
   std::vector<quern_number> numbers_;
   RuntimeRef runtime_;

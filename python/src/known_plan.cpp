@@ -64,15 +64,6 @@ bool has_same_places(const KnownPlan& entry, const Placed& placed) {
   return true;
 }
 
-// A plan of an earlier call may be for given results with gaps between their rows, which are not made.
-bool can_make_results(const Placed& placed) {
-  int order[5];
-  for (std::size_t i = 0; i < placed.places.size(); ++i) {
-    if (placed.given[i] == nullptr && !find_order(placed.places[i], order)) return false;
-  }
-  return true;
-}
-
 // ---- A new plan ----
 
 std::string name_of(const quern_family& family, const GivenTensor& given) {
@@ -101,7 +92,7 @@ bool serves(const KnownPlan& entry, const Call& call, Placed& placed) {
     return false;
   return quern_plan_shapes(entry.object()->plan, placed.tensors.data(), placed.tensors.size(), call.numbers().data(),
                            call.numbers().size(), placed.places.data(), nullptr) == QUERN_OK &&
-         can_make_results(placed);
+         can_make_results(placed.given, placed.places);
 }
 
 std::shared_ptr<KnownPlan> make_plan(const quern_family& family, const Call& call) {

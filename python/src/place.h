@@ -32,6 +32,17 @@ bool is_open_extent(const quern_field& field);
 
 // A place's dimensions in the order of memory, outermost first. Returns false if there are gaps between the elements.
 bool find_order(const quern_place& place, int* order);
+// Whether the results that a call does not give can be made: a plan of an earlier call may be for given ones with gaps
+// between their rows.
+template <class Given, class Places>
+bool can_make_results(const Given& given, const Places& places) {
+  int order[5];
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (given[i] == nullptr && !find_order(places[i], order)) return false;
+  }
+  return true;
+}
+
 // A result's dimensions as the first tensor has its own: split in the same way where it has more than its operand,
 // and without those of 1 that it lacks. Returns their number.
 int with_leading_dimensions(const quern_place& place, const quern_tensor& first, const quern_place& first_place,

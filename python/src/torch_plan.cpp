@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <string_view>
 
 #include "objects.h"
@@ -25,15 +24,6 @@ std::string infer(quern_runtime* runtime, const TorchCall& call) {
                                         call.numbers().size(), problem, &error);
   require_ok(code, error);
   return problem;
-}
-
-// A plan of an earlier call may be for given results with gaps between their rows, which are not made.
-bool can_make_results(const TorchPlaced& placed) {
-  int order[5];
-  for (std::size_t i = 0; i < placed.places.size(); ++i) {
-    if (placed.given[i] == nullptr && !find_order(placed.places[i], order)) return false;
-  }
-  return true;
 }
 
 bool is_same_list(const std::vector<std::int64_t>& known, TorchList* list) {
@@ -123,7 +113,7 @@ bool TorchPlan::serves(const quern_runtime* runtime, const TorchCall& call, Torc
   for (std::size_t i = 0; i < given_.size(); ++i) {
     if ((given_[i] != 0) != (placed.given[i] != nullptr)) return false;
   }
-  return find_shapes(call, placed, nullptr) == QUERN_OK && can_make_results(placed);
+  return find_shapes(call, placed, nullptr) == QUERN_OK && can_make_results(placed.given, placed.places);
 }
 
 void TorchPlan::require_served(const TorchCall& call, TorchPlaced& placed) const {
@@ -198,16 +188,12 @@ std::shared_ptr<TorchPlan> TorchPlans::find(const TorchCall& call, TorchPlaced& 
   }
   auto made = std::make_shared<TorchPlan>(shared_default_runtime(), call);
   made->require_served(call, placed);
-  std::vector<std::shared_ptr<TorchPlan>> dropped;  // they go without the mutex
+  // Plans of a replaced runtime stay: their kernels may be running, or be in a graph.
+  std::shared_ptr<TorchPlan> dropped;  // goes without the mutex
   const std::lock_guard<std::mutex> lock(mutex_);
-  // Those of a runtime that is no longer the default one serve no call.
-  const auto old =
-      std::stable_partition(plans_.begin(), plans_.end(), [&](const auto& p) { return made->has_runtime_of(*p); });
-  dropped.assign(std::make_move_iterator(old), std::make_move_iterator(plans_.end()));
-  plans_.erase(old, plans_.end());
   plans_.insert(plans_.begin(), made);
   if (plans_.size() > kMostPlans) {
-    dropped.push_back(std::move(plans_.back()));
+    dropped = std::move(plans_.back());
     plans_.pop_back();
   }
   return made;

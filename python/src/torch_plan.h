@@ -44,7 +44,6 @@ class TorchPlan {
   void require_served(const TorchCall& call, TorchPlaced& placed) const;
   void launch(const TorchCall& call, const TorchPlaced& placed, quern_stream stream) const;
 
-  bool has_runtime_of(const TorchPlan& other) const { return runtime_ == other.runtime_; }
   bool is_on_host() const { return info_->on_host != 0; }
   bool is_capturing(quern_stream stream) const { return quern_is_capturing(runtime_.get(), stream) != 0; }
   const std::vector<Where>& places() const { return places_; }

@@ -48,9 +48,13 @@ def report(problem, peer, call, operands, nbytes):
     print(json.dumps(row), flush=True)
 
 
-def made(problem):
+ROUTED = ("moe_map", "moe_permute", "moe_unpermute")  # whose time depends on the data
+
+
+def made(problem, data_seed=1):
     family, *settings = problem.split()
-    return FAMILIES[family](**dict(setting.split("=", 1) for setting in settings))
+    data = {"data_seed": data_seed} if family in ROUTED else {}
+    return FAMILIES[family](**dict(setting.split("=", 1) for setting in settings), **data)
 
 
 def copied(operand):
@@ -100,9 +104,9 @@ def driver_copy_us(nbytes):
     return cold_us([lambda a=a, b=b: b.copy_(a) for a, b in pairs], 2 * half)
 
 
-def measure(problem):
+def measure(problem, data_seed):
     try:
-        peers, operands, nbytes = made(problem)
+        peers, operands, nbytes = made(problem, data_seed)
     except (KeyError, TypeError, ValueError, torch.OutOfMemoryError) as error:
         print(json.dumps({"problem": problem, "peer": None, "error": f"no peer for {error}"[:200]}), flush=True)
         return
@@ -118,19 +122,19 @@ def main():
     parser.add_argument("file", nargs="?")
     parser.add_argument("--only", default="")
     arguments = parser.parse_args()
-    problems = PROBLEMS
+    problems = [(problem, 1) for problem in PROBLEMS]
     if arguments.file:
         with open(arguments.file, encoding="utf-8") as lines:
-            problems = [row["problem"] for row in map(json.loads, lines) if row.get("problem")]
-    problems = [problem for problem in problems if arguments.only in problem]
-    families = {problem.split()[0] for problem in problems}
+            problems = [(row["problem"], row.get("data_seed", 1)) for row in map(json.loads, lines) if row.get("problem")]
+    problems = [(problem, data_seed) for problem, data_seed in problems if arguments.only in problem]
+    families = {problem.split()[0] for problem, _ in problems}
     if "mxfp8" in families:
         peers_mxfp8.check_mxfp8()
     for problem, tolerance in CHECKS:
         if problem.split()[0] in families:
             check(problem, tolerance)
-    for problem in problems:
-        measure(problem)
+    for problem, data_seed in problems:
+        measure(problem, data_seed)
         torch.cuda.empty_cache()
 
 

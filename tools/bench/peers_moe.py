@@ -52,9 +52,9 @@ class Routing:
         return dataclasses.replace(self, **copies)
 
 
-def random_routing(tokens, experts, topk, align, fill):
+def random_routing(tokens, experts, topk, align, fill, data_seed):
     capacity = most_rows(tokens * topk, experts, align, fill)
-    routes = random_routes(tokens, experts, topk)
+    routes = random_routes(tokens, experts, topk, data_seed)
     _, _, token_rows, row_tokens, totals, pads = map_of_ids(experts, align, fill, capacity)(routes)
     row_routes = torch.full((capacity + 1,), -1, dtype=torch.int32, device="cuda")
     flat = token_rows.flatten().long()
@@ -119,9 +119,9 @@ def gradient(routing, hidden, dtype, probs):
 
 
 def moe_permute(tokens, hidden=4096, experts=8, topk=2, align=1, empty="none", dtype="bf16", probs="none", scaling="none",
-                element="none", mode="rceil", scale_layout="plain", **others):
+                element="none", mode="rceil", scale_layout="plain", data_seed=1, **others):
     backward, hidden, topk = only_pass(others) == "backward", int(hidden), int(topk)
-    routing = random_routing(int(tokens), int(experts), topk, int(align), empty == "fill")
+    routing = random_routing(int(tokens), int(experts), topk, int(align), empty == "fill", data_seed)
     if backward:
         return combine(routing, hidden, dtype, probs, False, False)
     if element == "none":
@@ -132,9 +132,9 @@ def moe_permute(tokens, hidden=4096, experts=8, topk=2, align=1, empty="none", d
 
 
 def moe_unpermute(tokens, hidden=4096, experts=8, topk=2, align=1, empty="none", dtype="bf16", probs="none",
-                  residual="none", scaling="none", **others):
+                  residual="none", scaling="none", data_seed=1, **others):
     backward, hidden, topk = only_pass(others) == "backward", int(hidden), int(topk)
-    routing = random_routing(int(tokens), int(experts), topk, int(align), empty == "fill")
+    routing = random_routing(int(tokens), int(experts), topk, int(align), empty == "fill", data_seed)
     if not backward:
         return combine(routing, hidden, dtype, probs, True, residual == "add")
     if probs == "none":

@@ -35,7 +35,7 @@ struct OptionUse {
 constexpr OptionUse kOptionUses[] = {
     {"--problem", true, false, false}, {"--device", true, true, false},       {"--config", true, false, false},
     {"--draw", true, false, false},    {"--copy-config", true, false, false}, {"--arch", false, false, true},
-    {"--seed", true, false, false},    {"--samples", false, false, true},
+    {"--seed", true, false, false},    {"--data-seed", true, false, false},   {"--samples", false, false, true},
 };
 
 class Bench : public Command {
@@ -45,6 +45,9 @@ class Bench : public Command {
     arguments.option("--problem PROBLEM", problems_, "A problem instead of families, \"gather rows=64 count=64\"");
     arguments.option("--draw N", draw_, {1, 10000}, "N problems of each family, at random from its distribution");
     arguments.option("--seed N", seed_, {0, kNoLimit}, "Of --draw; the same one gives the same problems");
+    arguments.option(
+        "--data-seed N", kernel_.data_seed, {0, kNoLimit},
+        "Of the generated data, as --seed of quern run; routings to experts are even with 1, uneven with 2");
     arguments.option("--device DEVICE", device_, "Where to run, cuda:0 (default), or host, for a functional run");
     arguments.option("--config CONFIG", kernel_.config, "Changes to each default config");
     arguments.option("--copy-config CONFIG", kernel_.copy_config, "Changes to the copy kernel's config");

@@ -22,6 +22,7 @@ using Emit = std::function<void(std::string_view schema, const Row&)>;
 struct KernelBench {
   std::string config;       // changes to each default config
   std::string copy_config;  // the same for the copy kernel
+  int data_seed = 1;        // of the generated data, as of `quern run`
   bool drawn = false;       // a row for the draws of each family follows
 };
 // Kernel time of each problem, with a copy of the same bytes. Their extents are closed.

@@ -68,7 +68,7 @@ void bench_kernels(Runtime& runtime, const OpenDevice& device, const Options& op
   std::map<std::string, std::vector<double>> copy_percents;
   for (const AnyProblem& problem : problems) {
     HostOperands host(problem.family(), problem.data());
-    host.generate(1, false);
+    host.generate(static_cast<std::uint64_t>(bench.data_seed), false);
     DeviceCase data(*device.driver, device.device, host, AnyArgs(problem.family()), 0);
     const AnyPlan plan = runtime.prepare_any(problem.family(), problem.data(), prepare);
     if (!data.launch(plan)) continue;  // an empty problem has no launch
@@ -76,7 +76,7 @@ void bench_kernels(Runtime& runtime, const OpenDevice& device, const Options& op
     const CopyFloor& copy = floors.of(data.bytes());
     copy_percents[problem.family().name].push_back(100.0 * copy.us / timing.us);
     Row row = row_of(problem, timing, data.bytes(), copy);
-    row.add("host_ns", Value(launch_ns(*null, problem, bench.config), 1));
+    row.add("host_ns", Value(launch_ns(*null, problem, bench.config), 1)).add("data_seed", bench.data_seed);
     emit("quern.bench/1", row);
   }
   if (!bench.drawn) return;
@@ -96,7 +96,7 @@ bool bench_on_host(Runtime& runtime, const OpenDevice& device, const std::vector
       continue;
     }
     HostOperands host(problem.family(), problem.data());
-    host.generate(1, false);
+    host.generate(static_cast<std::uint64_t>(bench.data_seed), false);
     const AnyArgs scalars(problem.family());
     const DeviceCase data(*device.driver, device.device, host, scalars, 0);
     const AnyPlan plan = runtime.prepare_any(problem.family(), problem.data(), prepare);

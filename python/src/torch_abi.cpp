@@ -80,6 +80,8 @@ void find_rest(TorchAbi& abi) {
   need(abi.new_guard, "aoti_torch_create_device_guard");
   need(abi.delete_guard, "aoti_torch_delete_device_guard");
   find(abi.current_stream, "aoti_torch_get_current_cuda_stream");
+  find(abi.new_stream_guard, "aoti_torch_create_cuda_stream_guard");
+  find(abi.delete_stream_guard, "aoti_torch_delete_cuda_stream_guard");
   abi.cpu = number_of("aoti_torch_device_type_cpu");
   abi.cuda = number_of("aoti_torch_device_type_cuda");
 }

@@ -21,6 +21,7 @@ struct TorchList;
 struct TorchString;
 struct TorchLibrary;
 struct TorchGuard;
+struct TorchStreamGuard;
 
 // Functions return 0, or an error that PyTorch has written to stderr. Null are those of newer versions and of CUDA,
 // where they are missing.
@@ -55,11 +56,13 @@ struct TorchAbi {
   std::int32_t (*new_library)(const char* name, const char* key, const char* file, std::uint32_t line, TorchLibrary**);
   std::int32_t (*add_kernel)(TorchLibrary*, const char* name, TorchKernel, std::uint64_t version);
   std::int32_t (*call)(const char* name, const char* overload, StableValue* stack, std::uint64_t version);
-  // Devices; `current_stream` is null without CUDA.
+  // Devices; what streams need is null without CUDA.
   std::int32_t (*current_device)(std::int32_t*);
   std::int32_t (*new_guard)(std::int32_t device_index, TorchGuard**);
   std::int32_t (*delete_guard)(TorchGuard*);
   std::int32_t (*current_stream)(std::int32_t device_index, void**);
+  std::int32_t (*new_stream_guard)(void* stream, std::int32_t device_index, TorchStreamGuard**);  // of this thread
+  std::int32_t (*delete_stream_guard)(TorchStreamGuard*);
 
   std::int32_t cpu;  // types of devices
   std::int32_t cuda;
@@ -84,6 +87,7 @@ std::int32_t torch_dtype_of(const quern_place& place);
 struct DeleteTorch {
   void operator()(TorchTensor* tensor) const { torch_abi().delete_tensor(tensor); }
   void operator()(TorchGuard* guard) const { torch_abi().delete_guard(guard); }
+  void operator()(TorchStreamGuard* guard) const { torch_abi().delete_stream_guard(guard); }
   void operator()(TorchList* list) const { torch_abi().delete_list(list); }
 };
 template <class T>

@@ -1,6 +1,8 @@
 #include "torch_results.h"
 
 #include <algorithm>
+#include <exception>
+#include <thread>
 
 namespace quern::python {
 
@@ -83,12 +85,33 @@ TorchOwner<TorchTensor> TorchResults::new_tensor(const quern_place& place) const
   return made;
 }
 
+// One that outlives the call. PyTorch can have a thread take all its memory from the pool of a graph that is to be
+// recorded, which must get it back before that: so it comes from another thread, in the same stream.
+TorchOwner<TorchTensor> TorchResults::lasting_tensor(const quern_place& place, quern_stream stream) const {
+  const TorchAbi& abi = torch_abi();
+  if (abi.new_stream_guard == nullptr) return new_tensor(place);
+  TorchOwner<TorchTensor> made;
+  std::exception_ptr failure;
+  std::thread([&] {
+    try {
+      TorchStreamGuard* guard = nullptr;
+      require(abi.new_stream_guard(stream, call_.first().device_id, &guard), "change the stream");
+      const TorchOwner<TorchStreamGuard> held(guard);
+      made = new_tensor(place);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }).join();
+  if (failure != nullptr) std::rethrow_exception(failure);
+  return made;
+}
+
 // The host's launches run side by side, and so may graphs: each has its own.
 TorchOwner<TorchTensor> TorchResults::workspace_of(std::size_t i, quern_stream stream) {
   const quern_place& place = placed_.places[i];
   if (plan_.is_on_host() || plan_.is_capturing(stream)) return new_tensor(place);
   if (TorchOwner<TorchTensor> known = plan_.find_workspace(i, stream, place.shape[0])) return known;
-  TorchOwner<TorchTensor> made = new_tensor(place);
+  TorchOwner<TorchTensor> made = lasting_tensor(place, stream);
   plan_.keep_workspace(i, stream, place.shape[0], made.get());
   return made;
 }

@@ -21,6 +21,7 @@ class TorchResults {
   void release();
   void make_at(std::size_t i, quern_stream stream);
   TorchOwner<TorchTensor> new_tensor(const quern_place& place) const;
+  TorchOwner<TorchTensor> lasting_tensor(const quern_place& place, quern_stream stream) const;
   TorchOwner<TorchTensor> workspace_of(std::size_t i, quern_stream stream);
 
   TorchPlan& plan_;

@@ -80,6 +80,26 @@ class Cuda(TorchTest):
                 graph.replay()
                 self.assertClose(back, x * topk)
 
+    def test_a_compiled_function_records_graphs(self):
+        tokens, experts = 2048, 16
+        x = rand(tokens, 64, dtype=torch.float32).requires_grad_()
+
+        def step(x, ids, index):
+            rows, _ = qt.moe_permute(x, ids, map_type="index", num_experts=experts)
+            return rows.square().mean() + qt.index_select(x, 0, index).square().mean()
+
+        compiled = torch.compile(step, mode="reduce-overhead")
+        for _ in range(5):  # the first ones run as they are and record
+            ids = torch.randint(0, experts, (tokens, 4), device="cuda", dtype=torch.int32)
+            index = torch.randint(0, tokens, (9000,), device="cuda", dtype=torch.int32)
+            gradients = []
+            for function in (step, compiled):
+                torch.compiler.cudagraph_mark_step_begin()
+                x.grad = None
+                function(x, ids, index).backward()
+                gradients.append(x.grad.clone())
+            self.assertClose(gradients[1], gradients[0])
+
     def test_workspaces_of_streams_are_their_own(self):
         keys = [torch.randint(0, 1 << 12, (100_000,), device="cuda") for _ in range(4)]
         expected = [k.sort(stable=True).indices for k in keys]

@@ -187,9 +187,10 @@ void set_table(const Rope& p, const RopeArgs& a, Params& params) {
 }
 
 // What all forms have.
-Params params_of(const Rope& p, const RopeArgs& a) {
-  Params params{};
-  for (int tensor = 0; tensor < kTensors; ++tensor) set_tensor(p, a, tensor, params.tensors[tensor]);
+void set_common(const Rope& p, const RopeArgs& a, Params& params) {
+  for (int tensor = 0; tensor < kTensors; ++tensor) {
+    if (has_tensor(p, tensor)) set_tensor(p, a, tensor, params.tensors[tensor]);
+  }
   set_table(p, a, params);
   if (has_cache(p)) set_cache(p, a, params);
   params.positions = a.positions.data;
@@ -204,7 +205,16 @@ Params params_of(const Rope& p, const RopeArgs& a) {
   params.heads = static_cast<unsigned>(p.heads);
   params.kv_heads = static_cast<unsigned>(p.kv_heads);
   params.all_heads = static_cast<unsigned>(all_heads(p));
-  return params;
+}
+
+// Of the forms in which a thread has parts of heads.
+void set_groups(const Rope& p, const Config& c, Params& params) {
+  set_axes(p, c, params);
+  params.groups = static_cast<unsigned>(groups_of(p, c));
+  params.rounds = static_cast<unsigned>(c[kRounds]);
+  if (!is_grouped(p)) return;
+  params.heads_of_key = static_cast<unsigned>(p.heads / p.kv_heads);
+  params.by_key = common::make_divisor32(std::max(1U, params.heads_of_key));
 }
 
 }  // namespace
@@ -308,19 +318,18 @@ void specialize_rope(const Rope& p, const Config& c, Spec& spec) {
 void launch_rope(const Rope& p, const RopeArgs& a, const DeviceModel& model, const Config& c, Launch& launch) {
   if (const std::string refusal = check_launch(p, a); !refusal.empty())
     throw Error(Code::bad_input, Stage::launch, refusal);
-  Params params = params_of(p, a);
-  if (is_staged(c)) return launch_staged(p, params, c, launch);
-  set_axes(p, c, params);
-  params.groups = static_cast<unsigned>(groups_of(p, c));
-  params.rounds = static_cast<unsigned>(c[kRounds]);
-  if (is_grouped(p)) {
-    params.heads_of_key = static_cast<unsigned>(p.heads / p.kv_heads);
-    params.by_key = common::make_divisor32(std::max(1U, params.heads_of_key));
+  if (is_staged(c) || makes_scales(p)) {
+    Params params{};
+    set_common(p, a, params);
+    if (is_staged(c)) return launch_staged(p, params, c, launch);
+    set_groups(p, c, params);
+    return launch_scaled(p, a, params, model, c, launch);
   }
-  if (makes_scales(p)) return launch_scaled(p, a, params, model, c, launch);
+  auto& params = launch.make_params<Params>();
+  set_common(p, a, params);
+  set_groups(p, c, params);
   const std::int64_t units = units_of(p, c), rows = batches(p) * p.seq * groups_of(p, c);
   params.slots = static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(units);
-  launch.set_params(params);
   common::launch_slots(params.slots, 1, c[kThreads], model, launch);
 }
 

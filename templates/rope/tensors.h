@@ -66,12 +66,14 @@ struct Strides {
 // `width`: elements of a head.
 inline Strides strides_of(const Rope& p, const Extents& extents, const List<4>& given, std::int64_t width) {
   Strides strides{};
-  for (int i = 0; i < given.count; ++i) strides.of[i] = given[i];
-  std::int64_t next = width;
-  for (const Axis a : axis_order(p).axis) {
-    if (given.count == 0) strides.of[a] = next;
-    next *= extents.of[a] * (a == kHead ? extents.of[kGroup] : 1);
+  if (given.count == 0) {
+    const AxisOrder order = axis_order(p);
+    const auto length = [&](Axis a) { return a == kHead ? extents.of[kHead] * extents.of[kGroup] : extents.of[a]; };
+    strides.of[order.axis[0]] = width;
+    strides.of[order.axis[1]] = width * length(order.axis[0]);
+    strides.of[order.axis[2]] = strides.of[order.axis[1]] * length(order.axis[1]);
   }
+  for (int i = 0; i < given.count; ++i) strides.of[i] = given[i];
   if (given.count < 4) strides.of[kGroup] = strides.of[kHead] * extents.of[kHead];
   return strides;
 }

@@ -11,8 +11,12 @@ constexpr int kQuantizedBytes = kElements * sizeof(Quantized);  // of an access
 
 QUERN_DEVICE bool is_quantized(u32 tensor) { return spec::quantizes && (spec::quantizes_q || tensor != kTensorQ); }
 
-QUERN_DEVICE float factor_of(const Tensor& tensor, u32 name) {
-  return is_quantized(name) ? 1.0f / bit_cast<float>(load<4, LoadHint::keep>(tensor.scale)) : 1.0f;
+QUERN_DEVICE float factor_of(const Params& p, u32 tensor) {
+  if (!is_quantized(tensor)) return 1.0f;
+  const float* const scale = tensor == kTensorQ   ? p.scales[kTensorQ]
+                             : tensor == kTensorV ? p.scales[kTensorV]
+                                                  : p.scales[kTensorK];
+  return 1.0f / bit_cast<float>(load<4, LoadHint::keep>(scale));
 }
 
 // Quantized elements are the first bytes of an access.

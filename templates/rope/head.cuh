@@ -37,7 +37,8 @@ QUERN_DEVICE u64 bytes_to_head(const Params& p, u32 tensor, u32 number, i64 head
 }
 
 // As a number: there may be no tensor, where no such head exists.
-QUERN_DEVICE u64 address(const void* tensor, const Place& place, u64 bytes, const long long (&strides)[3]) {
+template <class Stride>
+QUERN_DEVICE u64 address(const void* tensor, const Place& place, u64 bytes, const Stride (&strides)[3]) {
   const u64 token = offset(place.batch, strides[spec::batch_axis]) + offset(place.token, strides[spec::token_axis]);
   return reinterpret_cast<u64>(tensor) + (spec::offsets == 32 ? static_cast<u32>(token + bytes) : token + bytes);
 }
@@ -47,8 +48,8 @@ QUERN_DEVICE Head head_at(const Params& p, const Place& place, u32 head) {
   const u32 name = is_q ? kTensorQ : is_v ? kTensorV : kTensorK;
   const u32 number = is_q ? head : head - p.heads - (is_v ? p.kv_heads : 0);
   const Tensor& tensor = tensor_of(p, name);
-  const u64 from = bytes_to_head(p, name, number, tensor.from_strides[spec::head_axis], tensor.from_groups);
-  const u64 to = bytes_to_head(p, name, number, tensor.to_strides[spec::head_axis], tensor.to_groups);
+  const u64 from = bytes_to_head(p, name, number, tensor.from_strides[spec::head_axis], p.from_groups);
+  const u64 to = bytes_to_head(p, name, number, tensor.to_strides[spec::head_axis], p.to_groups);
   return {name, number, address(tensor.from, place, from, tensor.from_strides),
           address(tensor.to, place, to, tensor.to_strides), head < p.all_heads};
 }

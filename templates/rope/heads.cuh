@@ -11,7 +11,7 @@ namespace quern::rope {
 QUERN_DEVICE void transform_heads(const Params& p, Heads& read, bool rotates, const Angles& angles) {
   QUERN_UNROLL for (int i = 0; i < spec::unroll; ++i) {
     const Head& head = read.heads[i];
-    const float factor = head.exists ? factor_of(tensor_of(p, head.tensor), head.tensor) : 1.0f;
+    const float factor = head.exists ? factor_of(p, head.tensor) : 1.0f;
     const bool turned = rotates && (!spec::has_values || head.tensor != kTensorV);
     read.values[i] = transform(read.values[i], turned, angles, head.tensor, factor);
   }

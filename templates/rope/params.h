@@ -6,31 +6,48 @@
 
 namespace quern::rope {
 
+// What counts rows and bytes, with offsets of so many bits.
+template <int kBits>
+struct Sizes;
+template <>
+struct Sizes<64> {
+  using Count = unsigned long long;
+  using Stride = long long;
+  using Divisor = common::Divisor;
+};
+template <>
+struct Sizes<32> {
+  using Count = unsigned;
+  using Stride = unsigned;
+  using Divisor = common::Divisor32;
+};
+
 // Strides in bytes, by axis. Axes are numbered from the one that varies fastest in memory, as the layout says.
-struct Tensor {
+template <int kBits>
+struct TensorOf {
   const void* from;
   void* to;
-  long long from_strides[3];
-  long long to_strides[3];
-  long long from_groups;  // of q, between groups of heads
-  long long to_groups;
-  const float* scale;  // of a quantized output
+  typename Sizes<kBits>::Stride from_strides[3];
+  typename Sizes<kBits>::Stride to_strides[3];
 };
 
 // Of p.tensors.
 enum { kTensorQ, kTensorK, kTensorV, kTensors };
 
 // Of rows, the two that vary fastest.
-struct Axes {
-  common::Divisor by[2];
-  long long extents[2];
+template <int kBits>
+struct AxesOf {
+  typename Sizes<kBits>::Divisor by[2];
+  typename Sizes<kBits>::Stride extents[2];
 };
 
 // Slots are numbered through rows: a row is a token's group of heads, and its slots are `spec::units` parts of a head.
-// What every launch reads comes first: a launch waits for each line of its parameters that it reads.
-struct Params {
-  unsigned long long slots;  // of all rows
-  Axes axes;
+// What every launch reads comes first: a launch waits for each line of its parameters that it reads. With offsets of 32
+// bits two lines have all that one tensor and a table need, and each further tensor has most of one.
+template <int kBits>
+struct ParamsOf {
+  typename Sizes<kBits>::Count slots;  // of all rows
+  AxesOf<kBits> axes;
   unsigned heads;      // of q
   unsigned kv_heads;   // of k, and of v
   unsigned all_heads;  // of q, k and v
@@ -39,7 +56,10 @@ struct Params {
   const void* cos;
   const void* sin;
   long long offset;
-  Tensor tensors[kTensors];
+  TensorOf<kBits> tensors[kTensors];
+  const float* scales[kTensors];              // of quantized outputs
+  typename Sizes<kBits>::Stride from_groups;  // of q, between groups of heads
+  typename Sizes<kBits>::Stride to_groups;
   unsigned heads_of_key;  // of q, that are a group
   int sequences;          // of cu_seqlens
   common::Divisor32 by_key;
@@ -62,15 +82,15 @@ struct Params {
 
 // Of a tensor of the staged form: runs are of heads that are adjacent in memory, and numbered through its lines.
 struct Runs {
-  Axes axes;       // of heads
-  long long line;  // heads one after the other without gaps
-  long long runs;  // of a line
+  AxesOf<64> axes;  // of heads
+  long long line;   // heads one after the other without gaps
+  long long runs;   // of a line
   common::Divisor by_line;
 };
 
 // Of the staged form, where a row is a head.
 struct StagedParams {
-  Params all;
+  ParamsOf<64> all;
   Runs runs[2];  // by tensor
   unsigned runs_of_q;
   unsigned heads_of_run;
@@ -84,8 +104,9 @@ struct MadeScales {
 };
 
 // Of the form that makes them, where a row is as many heads of a token as a thread has.
-struct ScaledParams {
-  Params all;
+template <int kBits>
+struct ScaledParamsOf {
+  ParamsOf<kBits> all;
   MadeScales scales[kTensors];
   unsigned long long rows;
 };

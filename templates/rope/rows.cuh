@@ -2,9 +2,7 @@
 #ifndef QUERN_ROPE_ROWS_CUH_
 #define QUERN_ROPE_ROWS_CUH_
 
-#include "common/device.cuh"
-#include "rope/params.h"
-#include "spec.cuh"
+#include "rope/kernel_params.cuh"
 
 namespace quern::rope {
 
@@ -18,11 +16,11 @@ struct Row {
   QUERN_DEVICE u32 group() const { return static_cast<u32>(at[spec::head_axis]); }
 };
 
-QUERN_DEVICE Row row_at(const Axes& axes, u64 number) {
-  if constexpr (spec::offsets == 32) {
-    const u32 n = static_cast<u32>(number), outer = divide32(n, axes.by[0]), last = divide32(outer, axes.by[1]);
-    return {{n - outer * static_cast<u32>(axes.extents[0]), outer - last * static_cast<u32>(axes.extents[1]), last}};
-  }
+QUERN_DEVICE Row row_at(const AxesOf<32>& axes, u64 number) {
+  const u32 n = static_cast<u32>(number), outer = divide32(n, axes.by[0]), last = divide32(outer, axes.by[1]);
+  return {{n - outer * axes.extents[0], outer - last * axes.extents[1], last}};
+}
+QUERN_DEVICE Row row_at(const AxesOf<64>& axes, u64 number) {
   const u64 outer = divide(number, axes.by[0]), last = divide(outer, axes.by[1]);
   return {{static_cast<i64>(number) - static_cast<i64>(outer) * axes.extents[0],
            static_cast<i64>(outer) - static_cast<i64>(last) * axes.extents[1], static_cast<i64>(last)}};
@@ -30,7 +28,7 @@ QUERN_DEVICE Row row_at(const Axes& axes, u64 number) {
 
 // The row that is `count` rows after another one: few, so that it is mostly on the same last axis. A token has fewer
 // than 2^31 heads.
-QUERN_DEVICE Row row_after(const Axes& axes, const Row& first, u32 count) {
+QUERN_DEVICE Row row_after(const AxesOf<64>& axes, const Row& first, u32 count) {
   const u64 at = static_cast<u64>(first.at[0]) + count;
   const u64 whole = spec::head_axis == 0 ? divide32(static_cast<u32>(at), axes.by[0]) : divide(at, axes.by[0]);
   const i64 middle = first.at[1] + static_cast<i64>(whole);

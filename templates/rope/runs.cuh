@@ -125,7 +125,7 @@ QUERN_DEVICE bool has_sequence(const Params& p, i64 token) {
   return token >= here(p, begin_of(p, 0)) && token < here(p, begin_of(p, p.sequences));
 }
 QUERN_DEVICE void write_sequences(const StagedParams& p, const Run& run) {
-  const Axes& axes = runs_of(p, run.tensor).axes;
+  const AxesOf<64>& axes = runs_of(p, run.tensor).axes;
 #pragma unroll 1
   for (u32 head = 0; head < run.heads; ++head) {
     if (has_sequence(p.all, row_after(axes, run.first, head).token()))

@@ -53,20 +53,23 @@ void specialize_scaled(const Rope& p, Spec& spec) {
   spec.part("rope/scaled.cuh");
 }
 
-void launch_scaled(const Rope& p, const RopeArgs& a, const Params& all, const DeviceModel& model, const Config& c,
-                   Launch& launch) {
+template <int kBits>
+void launch_scaled(const Rope& p, const RopeArgs& a, const DeviceModel& model, const Config& c,
+                   ScaledParamsOf<kBits>& params, Launch& launch) {
   const std::int64_t rows = batches(p) * p.seq * groups_of(p, c), threads = threads_of(p, c, model, rows);
   const std::int64_t teams = threads / team(p, c);
-  ScaledParams params{};
-  params.all = all;
   params.rows = static_cast<std::uint64_t>(rows);
   for (int tensor = 0; tensor < kTensors; ++tensor) set_scales(p, a, tensor, params.scales[tensor]);
-  launch.set_params(params);
   launch.empty = rows == 0 || is_idle(p);
   launch.block[0] = static_cast<std::uint32_t>(threads);
   launch.grid[0] = static_cast<std::uint32_t>(
       std::min<std::int64_t>(common::divide_up(rows, teams), std::numeric_limits<std::uint32_t>::max()));
   launch.shared_bytes = static_cast<std::uint32_t>(teams * c[kUnroll] * scales_of_head(p) * 4);
 }
+
+template void launch_scaled(const Rope&, const RopeArgs&, const DeviceModel&, const Config&, ScaledParamsOf<32>&,
+                            Launch&);
+template void launch_scaled(const Rope&, const RopeArgs&, const DeviceModel&, const Config&, ScaledParamsOf<64>&,
+                            Launch&);
 
 }  // namespace quern::rope

@@ -19,8 +19,10 @@ Config scaled_config(const Rope& p, Config c);
 bool block_has_whole_heads(const Rope& p, const Target&, const Config& c);
 
 void specialize_scaled(const Rope& p, Spec& spec);
-void launch_scaled(const Rope& p, const RopeArgs& a, const Params& all, const DeviceModel& model, const Config& c,
-                   Launch& launch);
+// `params.all` is set.
+template <int kBits>
+void launch_scaled(const Rope& p, const RopeArgs& a, const DeviceModel& model, const Config& c,
+                   ScaledParamsOf<kBits>& params, Launch& launch);
 
 }  // namespace quern::rope
 

@@ -3,7 +3,7 @@
 #define QUERN_ROPE_SECTIONS_CUH_
 
 #include "common/device.cuh"
-#include "rope/params.h"
+#include "rope/kernel_params.cuh"
 #include "spec.cuh"
 
 namespace quern::rope {

@@ -53,7 +53,7 @@ std::int64_t line_of(const Rope& p, int tensor) {
   return rows;
 }
 
-void set_axes(const Rope& p, int tensor, Axes& axes) {
+void set_axes(const Rope& p, int tensor, AxesOf<64>& axes) {
   const Extents extents = input_extents(p, tensor);
   const AxisOrder order = axis_order(p);
   for (int i = 0; i < 2; ++i) {
@@ -113,9 +113,7 @@ bool run_fits(const Rope& p, const Target&, const Config& c) {
   return !is_staged(c) || c[kRun] * head_bytes(p) <= kSharedBytes;
 }
 
-void launch_staged(const Rope& p, const Params& all, const Config& c, Launch& launch) {
-  StagedParams params{};
-  params.all = all;
+void launch_staged(const Rope& p, const Config& c, StagedParams& params, Launch& launch) {
   const std::int64_t heads = c[kRun];
   const std::int64_t of_q = set_runs(p, kTensorQ, heads, params.runs[kTensorQ]);
   const std::int64_t count = of_q + set_runs(p, kTensorK, heads, params.runs[kTensorK]);
@@ -124,7 +122,6 @@ void launch_staged(const Rope& p, const Params& all, const Config& c, Launch& la
   params.runs_of_q = static_cast<unsigned>(std::min(of_q, most));
   params.heads_of_run = static_cast<unsigned>(heads);
   params.heads_of_thread = static_cast<unsigned>(heads_of_thread(c));
-  launch.set_params(params);
   launch.empty = count == 0;
   launch.grid[0] = static_cast<std::uint32_t>(std::clamp<std::int64_t>(count, 1, most));
   launch.block[0] = static_cast<std::uint32_t>(c[kThreads]);

@@ -24,7 +24,7 @@ struct Share {
 QUERN_DEVICE u32 first_head(const StagedParams& p, u32 number) { return number / kRotatedUnits * p.heads_of_thread; }
 
 QUERN_DEVICE Share share_at(const StagedParams& p, const Run& run, u32 number, u32 begin) {
-  const Axes& axes = runs_of(p, run.tensor).axes;
+  const AxesOf<64>& axes = runs_of(p, run.tensor).axes;
   Share share = {number, begin, 1, begin < run.heads, row_after(axes, run.first, begin)};
   if constexpr (spec::head_axis == 0) {
     const u32 end = first_head(p, number) + p.heads_of_thread, left = (end < run.heads ? end : run.heads) - begin;

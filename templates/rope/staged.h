@@ -20,7 +20,8 @@ bool vector_divides_runs(const Rope& p, const Target&, const Config& c);
 bool run_is_whole_vectors(const Rope& p, const Target&, const Config& c);
 bool run_fits(const Rope& p, const Target&, const Config& c);
 
-void launch_staged(const Rope& p, const Params& all, const Config& c, Launch& launch);
+// `params.all` is set.
+void launch_staged(const Rope& p, const Config& c, StagedParams& params, Launch& launch);
 
 }  // namespace quern::rope
 

@@ -144,21 +144,27 @@ Config config_for_few(const Rope& p, std::int64_t vector) {
 
 // ---- The launch
 
-void set_tensor(const Rope& p, const RopeArgs& a, int number, Tensor& tensor) {
+template <int kBits>
+void set_tensor(const Rope& p, const RopeArgs& a, int number, ParamsOf<kBits>& params) {
+  using Stride = typename Sizes<kBits>::Stride;
   const Strides in = input_strides(p, number), out = output_strides(p, number);
   const AxisOrder order = axis_order(p);
+  const std::int64_t in_bytes = element_bytes(p), out_bytes = bytes(output_type(p, number));
+  TensorOf<kBits>& tensor = params.tensors[number];
   tensor.from = input_of(p, a, number);
   tensor.to = output_of(p, a, number);
   for (int i = 0; i < 3; ++i) {
-    tensor.from_strides[i] = in.of[order.axis[i]] * element_bytes(p);
-    tensor.to_strides[i] = out.of[order.axis[i]] * bytes(output_type(p, number));
+    tensor.from_strides[i] = static_cast<Stride>(in.of[order.axis[i]] * in_bytes);
+    tensor.to_strides[i] = static_cast<Stride>(out.of[order.axis[i]] * out_bytes);
   }
-  tensor.from_groups = in.of[kGroup] * element_bytes(p);
-  tensor.to_groups = out.of[kGroup] * bytes(output_type(p, number));
-  tensor.scale = static_cast<const float*>(scale_of(a, number));
+  params.scales[number] = static_cast<const float*>(scale_of(a, number));
+  if (number != kTensorQ) return;
+  params.from_groups = static_cast<Stride>(in.of[kGroup] * in_bytes);
+  params.to_groups = static_cast<Stride>(out.of[kGroup] * out_bytes);
 }
 
-void set_cache(const Rope& p, const RopeArgs& a, Params& params) {
+template <int kBits>
+void set_cache(const Rope& p, const RopeArgs& a, ParamsOf<kBits>& params) {
   const Extents cache = output_extents(p, kTensorK);
   params.slots_of_tokens = a.slots.data;
   params.pages = static_cast<const int*>(a.pages.data);
@@ -168,16 +174,26 @@ void set_cache(const Rope& p, const RopeArgs& a, Params& params) {
   params.by_page = common::make_divisor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, p.page_size)));
 }
 
-void set_axes(const Rope& p, const Config& c, Params& params) {
+common::Divisor divisor_of(std::int64_t extent, common::Divisor) {
+  return common::make_divisor(static_cast<std::uint64_t>(extent));
+}
+common::Divisor32 divisor_of(std::int64_t extent, common::Divisor32) {
+  return common::make_divisor32(static_cast<std::uint64_t>(extent));
+}
+
+template <int kBits>
+void set_axes(const Rope& p, const Config& c, ParamsOf<kBits>& params) {
   const std::int64_t extents[] = {batches(p), p.seq, groups_of(p, c)};
   const AxisOrder order = axis_order(p);
   for (int i = 0; i < 2; ++i) {
-    params.axes.extents[i] = std::max<std::int64_t>(1, extents[order.axis[i]]);
-    params.axes.by[i] = common::make_divisor(static_cast<std::uint64_t>(params.axes.extents[i]));
+    const std::int64_t extent = std::max<std::int64_t>(1, extents[order.axis[i]]);
+    params.axes.extents[i] = static_cast<typename Sizes<kBits>::Stride>(extent);
+    params.axes.by[i] = divisor_of(extent, params.axes.by[i]);
   }
 }
 
-void set_table(const Rope& p, const RopeArgs& a, Params& params) {
+template <int kBits>
+void set_table(const Rope& p, const RopeArgs& a, ParamsOf<kBits>& params) {
   params.cos = a.cos.data;
   params.sin = a.sin.data;
   params.angles = a.angles.data;
@@ -187,9 +203,10 @@ void set_table(const Rope& p, const RopeArgs& a, Params& params) {
 }
 
 // What all forms have.
-void set_common(const Rope& p, const RopeArgs& a, Params& params) {
+template <int kBits>
+void set_common(const Rope& p, const RopeArgs& a, ParamsOf<kBits>& params) {
   for (int tensor = 0; tensor < kTensors; ++tensor) {
-    if (has_tensor(p, tensor)) set_tensor(p, a, tensor, params.tensors[tensor]);
+    if (has_tensor(p, tensor)) set_tensor(p, a, tensor, params);
   }
   set_table(p, a, params);
   if (has_cache(p)) set_cache(p, a, params);
@@ -208,13 +225,41 @@ void set_common(const Rope& p, const RopeArgs& a, Params& params) {
 }
 
 // Of the forms in which a thread has parts of heads.
-void set_groups(const Rope& p, const Config& c, Params& params) {
+template <int kBits>
+void set_groups(const Rope& p, const Config& c, ParamsOf<kBits>& params) {
   set_axes(p, c, params);
   params.groups = static_cast<unsigned>(groups_of(p, c));
   params.rounds = static_cast<unsigned>(c[kRounds]);
   if (!is_grouped(p)) return;
   params.heads_of_key = static_cast<unsigned>(p.heads / p.kv_heads);
   params.by_key = common::make_divisor32(std::max(1U, params.heads_of_key));
+}
+
+template <int kBits>
+void launch_heads(const Rope& p, const RopeArgs& a, const DeviceModel& model, const Config& c, Launch& launch) {
+  auto& params = launch.make_params<ParamsOf<kBits>>();
+  set_common(p, a, params);
+  set_groups(p, c, params);
+  const std::int64_t units = units_of(p, c), rows = batches(p) * p.seq * groups_of(p, c);
+  const auto slots = static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(units);
+  params.slots = static_cast<typename Sizes<kBits>::Count>(slots);
+  common::launch_slots(slots, 1, c[kThreads], model, launch);
+}
+
+template <int kBits>
+void launch_with_scales(const Rope& p, const RopeArgs& a, const DeviceModel& model, const Config& c, Launch& launch) {
+  auto& params = launch.make_params<ScaledParamsOf<kBits>>();
+  set_common(p, a, params.all);
+  set_groups(p, c, params.all);
+  launch_scaled(p, a, model, c, params, launch);
+}
+
+// Bytes of its parameters.
+std::size_t params_bytes(const Rope& p, const Config& c) {
+  const bool narrow = c[kOffsets] == 32;
+  if (is_staged(c)) return sizeof(StagedParams);
+  if (makes_scales(p)) return narrow ? sizeof(ScaledParamsOf<32>) : sizeof(ScaledParamsOf<64>);
+  return narrow ? sizeof(ParamsOf<32>) : sizeof(ParamsOf<64>);
 }
 
 }  // namespace
@@ -268,9 +313,7 @@ void specialize_rope(const Rope& p, const Config& c, Spec& spec) {
   const AxisOrder order = axis_order(p);
   spec.header("common/numbers.cuh");
   spec.header("rope/rope_choices.h");
-  spec.integer("params_bytes", is_staged(c)      ? sizeof(StagedParams)
-                               : makes_scales(p) ? sizeof(ScaledParams)
-                                                 : sizeof(Params));
+  spec.integer("params_bytes", params_bytes(p, c));
   spec.integer("max_threads", common::kMaxThreads);
   spec.integer("vector", unit_bytes(p, c));
   if (is_staged(c)) spec.integer("wide", c[kVector]);
@@ -318,19 +361,15 @@ void specialize_rope(const Rope& p, const Config& c, Spec& spec) {
 void launch_rope(const Rope& p, const RopeArgs& a, const DeviceModel& model, const Config& c, Launch& launch) {
   if (const std::string refusal = check_launch(p, a); !refusal.empty())
     throw Error(Code::bad_input, Stage::launch, refusal);
-  if (is_staged(c) || makes_scales(p)) {
-    Params params{};
-    set_common(p, a, params);
-    if (is_staged(c)) return launch_staged(p, params, c, launch);
-    set_groups(p, c, params);
-    return launch_scaled(p, a, params, model, c, launch);
+  const bool narrow = c[kOffsets] == 32;
+  if (is_staged(c)) {
+    auto& params = launch.make_params<StagedParams>();
+    set_common(p, a, params.all);
+    return launch_staged(p, c, params, launch);
   }
-  auto& params = launch.make_params<Params>();
-  set_common(p, a, params);
-  set_groups(p, c, params);
-  const std::int64_t units = units_of(p, c), rows = batches(p) * p.seq * groups_of(p, c);
-  params.slots = static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(units);
-  common::launch_slots(params.slots, 1, c[kThreads], model, launch);
+  if (makes_scales(p))
+    return narrow ? launch_with_scales<32>(p, a, model, c, launch) : launch_with_scales<64>(p, a, model, c, launch);
+  return narrow ? launch_heads<32>(p, a, model, c, launch) : launch_heads<64>(p, a, model, c, launch);
 }
 
 }  // namespace quern::rope

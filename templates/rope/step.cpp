@@ -114,15 +114,16 @@ bool are_few_and_narrow(const Rope& p) { return has_few_elements(p) && are_narro
 
 // Whether narrow offsets are faster also where the device is full: threads with few bytes, or whose block makes scales
 // or that compute cosines and sines, do little else. On an H200, 2 x 4096 x 32 x 82 of layout=bhsd: 34.6 us, with wide
-// ones 40.0; heads in accesses of 16 bytes are as fast either way.
-bool counts_offsets(const Rope& p, std::int64_t vector) {
-  return !is_open(p) && (vector <= 4 || makes_scales(p) || computes_pairs(p)) && are_narrow(p);
+// ones 40.0; heads in accesses of 16 bytes are as fast either way. The size of a cache gives small problems two images,
+// and with those of large ones there would be five.
+bool gains_by_offsets(const Rope& p, std::int64_t vector) {
+  return !has_cache(p) && (vector <= 4 || makes_scales(p) || computes_pairs(p));
 }
 
 // For a problem that fills the device.
 Config config_for_many(const Rope& p, std::int64_t vector) {
   Config c = config_of(vector, many_heads(p, vector));
-  if (counts_offsets(p, vector)) c[kOffsets] = 32;
+  if (!is_open(p) && gains_by_offsets(p, vector) && are_narrow(p)) c[kOffsets] = 32;
   while (2 * c[kRounds] <= many_rounds(p, vector) && 2 * heads_of_thread(c) <= all_heads(p)) c[kRounds] *= 2;
   return c;
 }
@@ -135,10 +136,20 @@ bool has_few_threads(const Rope& p, const DeviceModel& model, std::int64_t vecto
 // One head a thread, and accesses of at most 8 bytes: a thread has little to do before it is done. Narrow offsets leave
 // 73 instructions before the first load of a decoding step, wide ones 129: of 1 x 32 + 8 heads on an H200 1.50 us and
 // 1.63. Two heads share what is computed (216 x 1 x 9 x 128 1.98 us and 2.09), unless few are left (8 x 71 x 3 x 128
-// 2.05 and 1.98).
+// 2.05 and 1.98); in narrower accesses that would be one image more. Wide offsets, which large strides need, have the
+// image of large problems where these have two already.
 Config config_for_few(const Rope& p, std::int64_t vector) {
-  Config c = config_of(std::min<std::int64_t>(vector, 8), computes_pairs(p) && all_heads(p) >= 8 ? 2 : 1);
-  if (are_narrow(p)) c[kOffsets] = 32;
+  const bool narrow = are_narrow(p), two = computes_pairs(p) && vector == 8 && all_heads(p) >= 8;
+  if (!narrow && gains_by_offsets(p, vector)) return config_of(vector, many_heads(p, vector));
+  Config c = config_of(std::min<std::int64_t>(vector, 8), two ? 2 : 1);
+  if (narrow) c[kOffsets] = 32;
+  return c;
+}
+
+// Where another variant is better for all but addresses that it does not take: one image for all sizes.
+Config config_behind_others(const Rope& p, std::int64_t vector) {
+  Config c = config_for_many(p, vector);
+  c[kOffsets] = 64;
   return c;
 }
 
@@ -288,9 +299,12 @@ int rope_variants(const Rope& p, const Target& target, const DeviceModel& model,
     out[count++] = {"few", config_for_few(p, vector),
                     narrow ? &is_so<Rope, are_few_and_narrow> : &is_so<Rope, has_few_elements>};
   }
-  if (!is_few && is_staged_by_default(p)) out[count++] = {"staged", staged_config(p)};
-  out[count++] = {"vector", is_few ? config_for_few(p, vector) : config_for_many(p, vector)};
-  if (vector > element) out[count++] = {"element", config_for_many(p, element)};
+  const bool staged = !is_few && is_staged_by_default(p);
+  if (staged) out[count++] = {"staged", staged_config(p)};
+  out[count++] = {"vector", is_few   ? config_for_few(p, vector)
+                            : staged ? config_behind_others(p, vector)
+                                     : config_for_many(p, vector)};
+  if (vector > element) out[count++] = {"element", config_behind_others(p, element)};
   for (int i = 0; i < count && makes_scales(p); ++i) out[i].config = scaled_config(p, out[i].config);
   return count;
 }

@@ -220,6 +220,9 @@ void scaled(std::vector<Case>& cases) {
       cases.push_back(
           with(config, cat("rope batch=2 seq=9 heads=4 kv_heads=2 element=e4m3 values=copied head_dim=64 ", fields)));
   }
+  // One head in all, for two of a thread.
+  for (const char* scaling : {"mx", "row"})
+    cases.push_back({cat("rope batch=3 seq=11 heads=1 head_dim=80 element=e4m3 quantized=all scaling=", scaling), 1});
   cases.push_back({"rope seq=7 heads=5 kv_heads=2 head_dim=1024 element=e4m3 quantized=all scaling=row", 1});
   cases.push_back(
       {"rope batch=3 seq=29 heads=4 kv_heads=2 head_dim=64 layout=thd element=e4m3 quantized=all scaling=mx"});

@@ -386,8 +386,8 @@ std::vector<Case> rope_cases() {
   quantized(cases);
   scaled(cases);
   odd_heads(cases);
-  peers_shapes(cases);
   halve(cases);
+  peers_shapes(cases);
   computed(cases);
   context_parallel(cases);
   short_tables(cases);

@@ -138,7 +138,10 @@ TEST_F(RopeOnDevice, SequencesThatBeginAtAnyTokenAreSharedByRanks) {
 
 // Each rank has the tokens of its chunks at the positions that they have in the whole.
 TEST_F(RopeOnDevice, EachRankOfASequence) {
-  for (const char* fields : {"cp_size=2", "cp_size=3 position=starts table_rows=40", "cp_size=4 layout=thd"}) {
+  for (const char* fields :
+       {"cp_size=2", "cp_size=3 position=starts table_rows=40", "cp_size=4 layout=thd", "cp_size=2 pass=backward",
+        "cp_size=2 style=interleaved table=angles", "cp_size=2 style=interleaved pass=backward table=angles",
+        "cp_size=2 layout=thd style=interleaved", "cp_size=2 layout=thd pass=backward table=angles"}) {
     const AnyProblem problem = runtime().parse(cat("rope batch=2 seq=12 heads=3 head_dim=24 ", fields));
     HostOperands host(problem.family(), problem.data());
     host.generate(7, false);

@@ -250,7 +250,7 @@ std::string describe(const Case& c) {
              c.indices == Indices::generated   ? ""
              : c.indices == Indices::all_equal ? " all equal"
                                                : " reversed",
-             c.config.empty() ? "" : cat(" with ", c.config));
+             c.config.empty() ? "" : cat(" with ", c.config), c.scalars.empty() ? "" : cat(" and ", c.scalars));
 }
 
 std::vector<Case> gather_cases() {

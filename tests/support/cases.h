@@ -14,9 +14,11 @@ struct Case {
   int offset = 0;         // elements past an aligned address, for every operand
   bool in_place = false;  // out takes the memory of the first operand
   Indices indices = Indices::generated;
-  float multiplier = 0.5f;  // if the family has one; scatter's alpha
-  std::string config = {};  // changes to the default, "unroll=2"
-  bool full = false;        // one of many large ones: only with QUERN_TEST_FULL=1
+  float multiplier = 0.5f;           // if the family has one; scatter's alpha
+  std::string config = {};           // changes to the default, "unroll=2"
+  bool full = false;                 // one of many large ones: only with QUERN_TEST_FULL=1
+  std::string scalars = {};          // numbers of the launch, "offset=15"
+  std::vector<int> cu_seqlens = {};  // instead of generated ones
 };
 
 std::string describe(const Case& c);

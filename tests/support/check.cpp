@@ -19,6 +19,28 @@ void set_indices(HostOperands& host, Indices pattern) {
     common::write_integer(layout.dtype, host.data(1), i, pattern == Indices::all_equal ? count / 2 : count - 1 - i);
 }
 
+// What a case has in place of generated data.
+void set_sequences(HostOperands& host, const std::vector<int>& cu_seqlens) {
+  for (int i = 0; i < host.size() && !cu_seqlens.empty(); ++i) {
+    if (host.name(i) != "cu_seqlens") continue;
+    for (std::size_t b = 0; b < cu_seqlens.size(); ++b)
+      common::write_integer(host.layout(i).dtype, host.data(i), static_cast<std::int64_t>(b), cu_seqlens[b]);
+  }
+}
+
+AnyArgs scalars_of(const Family& family, const Case& c) {
+  AnyArgs scalars(family);
+  for (const Scalar& scalar : family.scalars) {
+    const std::string_view name = scalar.name;
+    if (name == "multiplier" || name == "alpha") scalars.set_scalar(scalar.name, c.multiplier);
+  }
+  for (const std::string_view word : split(c.scalars, ' ')) {
+    const std::size_t equals = word.find('=');
+    if (equals != std::string_view::npos) scalars.parse_scalar(word.substr(0, equals), word.substr(equals + 1));
+  }
+  return scalars;
+}
+
 int output_of(const Family& family) {
   for (int i = 0; i < family.operands.count; ++i) {
     if (family.operands[i].role == Role::output) return i;
@@ -98,11 +120,8 @@ CheckResult check_problem_case(Runtime& runtime, const Driver& driver, const Any
   HostOperands host(problem.family(), problem.data());
   host.generate(options.seed, true);
   set_indices(host, c.indices);
-  AnyArgs scalars(problem.family());
-  for (const Scalar& scalar : problem.family().scalars) {
-    const std::string_view name = scalar.name;
-    if (name == "multiplier" || name == "alpha") scalars.set_scalar(scalar.name, c.multiplier);
-  }
+  set_sequences(host, c.cu_seqlens);
+  const AnyArgs scalars = scalars_of(problem.family(), c);
   Run run(driver, host, c, scalars, options.guards);
   shuffle(driver, 0);
   const HostOperands got = run.launch(plan);

@@ -48,6 +48,7 @@ std::vector<std::string> settings_of(const Case& c) {
                                               : std::string(word));
   }
   for (const std::string_view change : split(c.config, ',')) settings.emplace_back(change);
+  for (const std::string_view number : split(c.scalars, ' ')) settings.emplace_back(number);
   // Kernels of one scaling differ by direction and tail together.
   if (const std::string joint = joint_setting(c.problem, {"scaling", "direction", "tail"}); !joint.empty())
     settings.push_back(joint);

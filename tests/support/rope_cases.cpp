@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "support/cases.h"
+#include "support/rope_peer_cases.h"
 
 namespace quern::test {
 namespace {
@@ -388,6 +389,8 @@ std::vector<Case> rope_cases() {
   odd_heads(cases);
   halve(cases);
   peers_shapes(cases);
+  const std::vector<Case> grids = peer_grids();
+  cases.insert(cases.end(), grids.begin(), grids.end());
   computed(cases);
   context_parallel(cases);
   short_tables(cases);

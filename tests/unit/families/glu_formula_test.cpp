@@ -154,6 +154,31 @@ TEST(GluGradients, AreThoseOfDualNumbers) {
   }
 }
 
+// Found by the case table: an fp32 scale was off by 839 units, as its block's largest gradient had a slope that nearly
+// cancels.
+TEST(GluData, NoScaleIsMadeOfASlopeThatCancels) {
+  Glu p;
+  p.rows = p.width = 1;
+  p.layout = GluLayout::split;
+  p.dtype = f32;
+  p.activation = Activation::gelu_tanh;
+  p.pass = GluPass::backward;
+  const float gate = 2, gradient = 500;
+  GluArgs args;
+  args.gate = &gate;
+  args.gradient = &gradient;
+  int taken = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const float a = -0.8F + static_cast<float>(i) * 0x1p-12F;
+    args.x = &a;
+    const double slope = common::kActivationRows[static_cast<int>(p.activation)].derivative(a, 0);
+    const bool takes = glu::is_same_everywhere(p, args);
+    taken += takes ? 1 : 0;
+    EXPECT_FALSE(takes && std::abs(slope) < 0x1p-7) << a << ", where the slope is " << slope;
+  }
+  EXPECT_GT(taken, 2000) << "most arguments have results without a doubt";
+}
+
 // ---- Numbers at the edge
 
 float forward_of(const Glu& problem, float a, float g, GluArgs args = {}) {

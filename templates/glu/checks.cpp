@@ -81,7 +81,7 @@ std::string check(const Glu& p) {
 
 std::string check_extents(const Glu& p) {
   if (std::string why = check_size(p); !why.empty()) return why;
-  return has_columns(p) ? check_matrix_extents(p) : std::string();
+  return has_matrix(p) ? check_matrix_extents(p) : std::string();
 }
 
 bool is_exact(const Glu& p) {

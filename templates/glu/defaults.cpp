@@ -116,7 +116,7 @@ int matrix_variants(const Glu& p, const Target& target, const DeviceModel& model
 }  // namespace
 
 int variants(const Glu& p, const Target& target, const DeviceModel& model, Variant (&out)[kMaxVariants]) {
-  if (has_columns(p)) return matrix_variants(p, target, model, out);
+  if (has_matrix(p)) return matrix_variants(p, target, model, out);
   int count = 0;
   bool found = false;
   const Config wide = vectors(p, target, model, &found);

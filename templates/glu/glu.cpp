@@ -147,7 +147,8 @@ struct GluFamily {
   static constexpr LaunchExtent kLaunchExtents[] = {{"rows", offsetof(GluArgs, rows), nullptr}};
   static constexpr Parameter kParameters[] = {
       {"form", kForms, true,
-       "0: vectors; 1: element by element, at any address; 2: tiles of 128 rows, for direction=col and both"},
+       "0: vectors; 1: element by element, at any address; 2: tiles of 128 rows, for direction=col and both, and for "
+       "bias_gradient beside a scaling"},
       {"vector", kVectors, true, "bytes of x per access; form 2: of what is quantized", applies<has_vectors>, 16},
       {"unroll", kUnrolls, true, "vectors, or elements of form 1, in flight per thread; with sums: rows",
        applies<has_unroll>, 1},
@@ -172,7 +173,8 @@ struct GluFamily {
       {"a vector of a problem with sums has at most 8 elements", holds<lane_has_slots>},
       {"a block that shares a scale must be whole vectors of up to 32 lanes, or in form 1 have elements of every lane",
        holds<warp_has_blocks>},
-      {"form 2 is for direction=col and both, which have no other", holds<form_has_direction>},
+      {"form 2 is for direction=col and both, and bias_gradient beside a scaling, which have no other",
+       holds<form_has_direction>},
       {"form 2: a vector must divide the rows, strides and blocks of all operands", holds<tile_vector_divides>},
       {"form 2: a thread's rows of a tile must fit the registers, and a tile 96 KB of shared memory", holds<tile_fits>},
       {"form 2: a cluster needs sm_90, rows that have plain E8M0 scales, and a panel of whole clusters",
@@ -252,7 +254,7 @@ struct GluFamily {
 
   static std::uint32_t alignment(const Glu& p, int operand, const Config& config) {
     if (config[kForm] == kElementForm) return 1;
-    if (has_columns(p)) return matrix_alignment(p, config);
+    if (has_matrix(p)) return matrix_alignment(p, config);
     if (operand == kScales) return 1;  // one by one
     const std::int64_t elements = slot_elements(p, config);
     std::int64_t bytes = elements * size_of(p);
@@ -264,11 +266,11 @@ struct GluFamily {
   }
 
   static void specialize_bounds(const Glu& p, const Config& config, Spec& spec) {
-    const int threads = has_columns(p) ? mxfp8::kTileThreads : has_sums(p) ? rows::kTileThreads : common::kMaxThreads;
+    const int threads = has_matrix(p) ? mxfp8::kTileThreads : has_sums(p) ? rows::kTileThreads : common::kMaxThreads;
     spec.integer("max_threads", threads);
-    spec.integer("resident_blocks", has_columns(p) ? config[kResident]
-                                    : has_sums(p)  ? rows::resident_blocks(sums_of(p), config[kUnroll])
-                                                   : 0);
+    spec.integer("resident_blocks", has_matrix(p) ? config[kResident]
+                                    : has_sums(p) ? rows::resident_blocks(sums_of(p), config[kUnroll])
+                                                  : 0);
   }
 
   static void specialize(const Glu& p, const Target&, const Config& config, Spec& spec) {
@@ -279,9 +281,9 @@ struct GluFamily {
     spec.header("common/numbers.cuh");
     specialize_bounds(p, config, spec);
     spec.flag("vectors", config[kForm] != kElementForm);
-    spec.integer("elements", has_columns(p) ? vector_elements(p, config) : slot_elements(p, config));
+    spec.integer("elements", has_matrix(p) ? vector_elements(p, config) : slot_elements(p, config));
     spec.integer("access", config[kVector]);
-    spec.integer("unroll", has_columns(p) ? 1 : slots_in_flight(p, config));
+    spec.integer("unroll", has_matrix(p) ? 1 : slots_in_flight(p, config));
     spec.flag("load_stream", config[kLoadStream] == 1);
     spec.flag("store_stream", config[kStoreStream] == 1);
     spec.choice("GluGating", "gating", kGatings[static_cast<int>(p.gating)]);
@@ -298,7 +300,7 @@ struct GluFamily {
     spec.flag("has_counts", p.counts != DType::none);
     spec.type("Count", common::spec_type(p.counts == DType::none ? i32 : p.counts));
     type("BiasGradient", p.bias_gradient);
-    if (has_columns(p)) return specialize_matrix(p, config, spec);
+    if (has_matrix(p)) return specialize_matrix(p, config, spec);
     spec.integer("params_bytes", sizeof(glu::Params));
     spec.choice("common::Activation", "activation", common::kActivationNames[static_cast<int>(p.activation)]);
     spec.flag("bias_gradient", p.bias_gradient != DType::none);
@@ -311,7 +313,7 @@ struct GluFamily {
   // ---- A launch
 
   static void launch(const Glu& p, const Args& a, const DeviceModel& model, const Config& config, Launch& launch) {
-    if (has_columns(p)) return set_operands(p, a, launch_matrix(p, a, config, launch));
+    if (has_matrix(p)) return set_operands(p, a, launch_matrix(p, a, config, launch));
     auto& params = launch.make_params<glu::Params>();
     set_operands(p, a, params);
     if (has_sums(p))

@@ -14,7 +14,8 @@ Mxfp8Scaling scaling_of(const Glu& p) {
   return p.scaling == GluScaling::block128 ? Mxfp8Scaling::block128 : Mxfp8Scaling::mx;
 }
 Mxfp8Direction direction_of(const Glu& p) {
-  return p.direction == GluDirection::both ? Mxfp8Direction::both : Mxfp8Direction::col;
+  if (p.direction == GluDirection::both) return Mxfp8Direction::both;
+  return p.direction == GluDirection::col ? Mxfp8Direction::col : Mxfp8Direction::row;
 }
 
 // What makes numbers of as many vectors: interleaved gradients are made of one of x and half of one of out's gradient.
@@ -104,17 +105,19 @@ bool rows_are_whole(const Glu& p) { return all_rows(p) % (p.scaling == GluScalin
 std::string check_matrix_extents(const Glu& p) { return why_of_mxfp8(mxfp8::check_extents(as_mxfp8(p))); }
 
 std::string check_matrix(const Glu& p) {
-  if (p.scaling == GluScaling::row) return "scaling=row goes with direction=row";
-  if (p.counts != DType::none) return "counts go with direction=row: a column has all rows";
-  if (p.recompute != GluRecompute::none) return "recompute goes with direction=row";
-  if (has_scale_gradient(p)) return "a scale in pass=backward, which has a gradient, goes with scaling=none";
-  if (p.bias_gradient != DType::none && p.bias_gradient != f32)
-    return "bias_gradient is f32 with direction=col and both";
+  if (p.scaling == GluScaling::row)
+    return has_columns(p) ? "scaling=row goes with direction=row"
+                          : "scaling=row has no bias_gradient: use another scaling, or scaling=none";
+  const std::string what_has_it = has_columns(p) ? "direction=row" : "scaling=none where there is a bias_gradient";
+  if (p.counts != DType::none) return "counts go with " + what_has_it + ": a column has all rows";
+  if (p.recompute != GluRecompute::none) return "recompute goes with " + what_has_it;
+  if (p.bias_gradient != DType::none && p.bias_gradient != f32) return "bias_gradient is f32 beside a scaling";
   if (p.out_stride != 0 || p.x_gradient_stride != 0)
-    return "out_stride and x_gradient_stride go with direction=row: other results have no gaps";
+    return "out_stride and x_gradient_stride go with " + what_has_it + ": other results have no gaps";
   const Mxfp8 m = as_mxfp8(p);
   if (m.cols >= std::int64_t{1} << 30)
-    return "width is too large: with direction=col and both a row of what is quantized has fewer than 2^30 numbers";
+    return "width is too large: with direction=col and both, or bias_gradient beside a scaling, a row of what is "
+           "quantized has fewer than 2^30 numbers";
   return why_of_mxfp8(mxfp8::check(m));
 }
 
@@ -154,26 +157,26 @@ Config matrix_of_elements(const Glu& p, Config config) {
 // ---- Constraints
 
 bool form_has_direction(const Glu& p, const Target&, const Config& c) {
-  return (c[kForm] == kMatrixForm) == has_columns(p);
+  return (c[kForm] == kMatrixForm) == has_matrix(p);
 }
 bool tile_vector_divides(const Glu& p, const Target&, const Config& c) {
-  if (!has_columns(p)) return true;
+  if (!has_matrix(p)) return true;
   return c[kVector] >= bytes(p.dtype) && mxfp8::natural_vector(as_mxfp8(p, c), 32) % c[kVector] == 0 &&
          numbers_divide(p, c[kVector] / bytes(p.dtype));
 }
 bool tile_fits(const Glu& p, const Target& target, const Config& c) {
-  if (!has_columns(p)) return true;
+  if (!has_matrix(p)) return true;
   const Mxfp8 m = as_mxfp8(p, c);
   const Config config = as_mxfp8(c);
   return mxfp8::tile_fits_registers(m, target, config) && mxfp8::parts_hold_blocks(m, target, config) &&
          mxfp8::vector_fits_columns(m, target, config) && mxfp8::tile_fits_shared(m, target, config);
 }
 bool cluster_fits(const Glu& p, const Target& target, const Config& c) {
-  if (!has_columns(p)) return true;
+  if (!has_matrix(p)) return true;
   return mxfp8::cluster_has_scales(as_mxfp8(p, c), target, as_mxfp8(c)) && c[kPanel] % c[kCluster] == 0;
 }
 bool copies_fit(const Glu& p, const Target& target, const Config& c) {
-  if (!has_columns(p) || c[kAsyncCopies] == 0) return true;
+  if (!has_matrix(p) || c[kAsyncCopies] == 0) return true;
   return layout_may_be_copied(p) && c[kVector] >= (makes_pairs(p) ? 8 : 4) &&
          mxfp8::copies_move_vectors(as_mxfp8(p, c), target, as_mxfp8(c));
 }
@@ -181,7 +184,7 @@ bool blocks_are_whole(const Glu& p, const Target&, const Config& c) {
   return c[kWholeBlocks] == 0 || !mxfp8::has_cut_bands(as_mxfp8(p, c));
 }
 bool resident_blocks_fit(const Glu& p, const Target& target, const Config& c) {
-  return !has_columns(p) || c[kResident] * mxfp8::kTileThreads <= common::resident_threads(target);
+  return !has_matrix(p) || c[kResident] * mxfp8::kTileThreads <= common::resident_threads(target);
 }
 
 std::uint32_t matrix_alignment(const Glu& p, const Config& c) { return mxfp8::alignment(as_mxfp8(p, c), as_mxfp8(c)); }

@@ -1,5 +1,5 @@
-// Results quantized along columns, or along rows and columns, by mxfp8's tiles: the same problem for mxfp8, whose
-// matrix is out, backward x_gradient. Host code.
+// Results quantized along columns, along rows and columns, or along rows beside a bias gradient, by mxfp8's tiles: the
+// same problem for mxfp8, whose matrix is out, backward x_gradient. Host code.
 #ifndef QUERN_GLU_MATRIX_H_
 #define QUERN_GLU_MATRIX_H_
 
@@ -17,7 +17,8 @@ Mxfp8 as_mxfp8(const Glu& p);
 bool has_open_rows(const Glu& p);
 bool rows_are_whole(const Glu& p);
 
-// The rules of direction=col and both, and those of them that an extent can break.
+// The rules of direction=col and both, and of a scaling beside a bias gradient, and those of them that an extent can
+// break.
 std::string check_matrix(const Glu& p);
 std::string check_matrix_extents(const Glu& p);
 
@@ -61,7 +62,7 @@ inline Layout stored_scales_layout(const Glu& p) {
   return has_columns(p) ? mxfp8::own_scales_layout(as_mxfp8(p)) : scales_layout(p);
 }
 inline Layout stored_workspace_layout(const Glu& p) {
-  return has_columns(p) ? mxfp8::workspace_layout(as_mxfp8(p)) : workspace_layout(p);
+  return has_matrix(p) ? mxfp8::workspace_layout(as_mxfp8(p)) : workspace_layout(p);
 }
 inline Layout out_col_layout(const Glu& p) { return columns_layout(p, !is_backward(p), mxfp8::out_col_layout); }
 inline Layout x_gradient_col_layout(const Glu& p) { return columns_layout(p, is_backward(p), mxfp8::out_col_layout); }

@@ -16,14 +16,16 @@ namespace quern::glu {
 inline bool is_backward(const Glu& p) { return p.pass == GluPass::backward; }
 inline bool is_split(const Glu& p) { return p.layout == GluLayout::split; }
 inline bool has_scale_gradient(const Glu& p) { return is_backward(p) && p.scale != DType::none; }
-// Whether results are quantized along columns, too, or alone: by mxfp8's tiles, which make the bias gradient as well.
+inline bool is_quantized(const Glu& p) { return p.scaling != GluScaling::none; }
 inline bool has_columns(const Glu& p) { return p.direction != GluDirection::row; }
+// Whether mxfp8's tiles quantize results: along columns, too or alone, or beside the bias gradient, which they make as
+// well.
+inline bool has_matrix(const Glu& p) { return has_columns(p) || (is_quantized(p) && p.bias_gradient != DType::none); }
 inline bool has_sums(const Glu& p) {
-  return !has_columns(p) && (p.bias_gradient != DType::none || has_scale_gradient(p));
+  return !has_matrix(p) && (p.bias_gradient != DType::none || has_scale_gradient(p));
 }
 inline bool has_out(const Glu& p) { return !is_backward(p) || p.recompute == GluRecompute::out; }
 
-inline bool is_quantized(const Glu& p) { return p.scaling != GluScaling::none; }
 inline DType out_dtype(const Glu& p) { return is_quantized(p) && !is_backward(p) ? p.element : p.dtype; }
 inline DType x_gradient_dtype(const Glu& p) { return is_quantized(p) ? p.element : p.dtype; }
 

@@ -56,13 +56,11 @@ std::string check_scaling(const Glu& p) {
              "block128";
     return {};
   }
-  if (has_sums(p))
-    return "bias_gradient, and a scale in pass=backward, go with scaling=none; a bias_gradient also with direction=col "
-           "or both";
+  if (has_scale_gradient(p)) return "a scale in pass=backward, which has a gradient, goes with scaling=none";
   if (p.policy == ScalePolicy::te && p.mode != ScaleMode::rceil) return "policy=te has mode=rceil only";
   if (std::string why = check_scales(p); !why.empty()) return why;
   if (std::string why = check_parts(p); !why.empty()) return why;
-  return has_columns(p) ? check_matrix(p) : std::string();
+  return has_matrix(p) ? check_matrix(p) : std::string();
 }
 
 void specialize_scaling(const Glu& p, Spec& spec) {

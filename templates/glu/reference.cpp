@@ -261,7 +261,7 @@ void quantize_columns(const Glu& p, const GluArgs& a, const Reference& reference
 }
 
 void quantize(const Glu& p, const GluArgs& a, const Reference& reference) {
-  if (has_columns(p)) return quantize_columns(p, a, reference);
+  if (has_matrix(p)) return quantize_columns(p, a, reference);
   clear_padding(p, a, reference);
   parallel_for(all_rows(p), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {

@@ -45,10 +45,10 @@ bool form_fits(const Glu& p, const Target&, const Config& c) {
 }
 bool vector_exists(const Glu&, const Target& t, const Config& c) { return c[kVector] <= common::widest_access(t); }
 bool row_has_few_slots(const Glu& p, const Target&, const Config& c) {
-  return has_columns(p) || row_slots(p, c) < kMostSlots;
+  return has_matrix(p) || row_slots(p, c) < kMostSlots;
 }
 bool registers_suffice(const Glu& p, const Target&, const Config& c) {
-  if (has_columns(p)) return true;
+  if (has_matrix(p)) return true;
   const std::int64_t elements = has_sums(p) ? kOfLane : slot_elements(p, c);
   return elements * slots_in_flight(p, c) <= (is_backward(p) ? 16 : 32);
 }
@@ -57,7 +57,7 @@ bool lane_has_slots(const Glu& p, const Target&, const Config& c) {
 }
 
 bool warp_has_blocks(const Glu& p, const Target&, const Config& c) {
-  if (!has_blocks(p) || has_columns(p)) return true;
+  if (!has_blocks(p) || has_matrix(p)) return true;
   const std::int64_t block = elements_of_block(p), elements = slot_elements(p, c);
   if (c[kForm] == kVectorForm) return block % elements == 0 && block / elements <= 32;
   return block <= 32 || elements % (block / 32) == 0;

@@ -87,6 +87,11 @@ TEST_F(GluCompile, EveryKindOfColumns) {
       jobs.push_back({cat("glu direction=", direction, " ", rest), kArchitectures[turn % 4]});
     }
   }
+  for (const char* rest : {"mx", "mx scale_layout=blocked layout=interleaved", "tensor layout=blocks bias=f32",
+                           "block128 mode=exact dtype=f32", "mx rows=4096 layout=swapped activation=gelu"}) {
+    const std::size_t turn = jobs.size();
+    jobs.push_back({cat("glu pass=backward bias_gradient=f32 scaling=", rest), kArchitectures[turn % 4]});
+  }
   for (const char* architecture : {"sm_90a", "sm_100a"}) {  // both gradients from one read
     for (const char* rest : {"", " layout=swapped activation=gelu", " bias_gradient=f32 bias=bf16"})
       jobs.push_back({cat("glu rows=4096 direction=both scaling=mx pass=backward", rest), architecture});

@@ -2,7 +2,9 @@
 // change between replays of a graph.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "base/text.h"
 #include "quern/glu.h"
@@ -39,6 +41,14 @@ class GluOnDevice : public ReplayTest {
     }
     ADD_FAILURE() << "no operand " << name;
     return 0;
+  }
+  // Of a bias gradient of f32, with one number for NaN, which has many bits.
+  static std::vector<float> sums_of(const HostOperands& of) {
+    const int i = operand(of, "bias_gradient");
+    std::vector<float> sums(static_cast<std::size_t>(of.bytes(i)) / sizeof(float));
+    std::memcpy(sums.data(), of.data(i), sums.size() * sizeof(float));
+    for (float& sum : sums) sum = std::isnan(sum) ? 0x1p120F : sum;
+    return sums;
   }
   static std::string text_of(const HostOperands& of, const char* name) {
     const int i = operand(of, name);
@@ -158,10 +168,38 @@ TEST_F(GluOnDevice, BothWaysTheBitsAreThoseOfTwoLaunches) {
   }
 }
 
+// The tiles that make the sums quantize as what quantizes rows alone, and add up as what adds up alone.
+TEST_F(GluOnDevice, ABiasGradientBesideAScalingChangesNoBitOfEither) {
+  struct Kind {
+    const char* scaling;
+    const char* rest;
+  };
+  for (const Kind& kind : {Kind{"mx", ""}, Kind{"mx scale_layout=blocked", "layout=swapped activation=gelu"},
+                           Kind{"mx policy=te element=e5m2", "layout=interleaved"}, Kind{"tensor", "dtype=f16"},
+                           Kind{"block128 mode=exact", "layout=blocks block=128"}, Kind{"block128", "dtype=f32"}}) {
+    const std::string plain = cat("glu rows=300 width=256 pass=backward ", kind.rest);
+    const std::string scaling = cat(" scaling=", kind.scaling), sums = " bias_gradient=f32";
+    const HostOperands in = generated(cat(plain, scaling, sums));
+    const auto made_alone = [&](const std::string& which) {
+      HostOperands other = generated(cat(plain, which));
+      for (const char* name : {"x", "gradient", "given_scale"}) {
+        const int i = operand(in, name);
+        if (other.bytes(i) > 0) std::memcpy(other.data(i), in.data(i), static_cast<std::size_t>(in.bytes(i)));
+      }
+      return run(other);
+    };
+    const HostOperands both = run(in), quantized = made_alone(scaling), summed = made_alone(sums);
+    for (const char* name : {"x_gradient", "scales"})
+      EXPECT_EQ(text_of(both, name), text_of(quantized, name)) << plain << scaling << " " << name;
+    EXPECT_EQ(sums_of(both), sums_of(summed)) << plain << scaling;
+  }
+}
+
 TEST_F(GluOnDevice, AReplayHasOtherCountsAndSums) {
   expect_replays("glu rows=40 width=96 groups=7 counts=i32");
   expect_replays("glu rows=40 width=96 groups=7 counts=i64 pass=backward bias_gradient=f32 scale=f32");
   expect_replays("glu rows=5000 width=40 pass=backward bias_gradient=f32 dtype=f32 activation=relu");
+  expect_replays("glu rows=5000 width=32 pass=backward bias_gradient=f32 scaling=mx");
 }
 
 // ptr + 4 bytes and the like; x, gradient and outputs apart.

@@ -273,6 +273,36 @@ void column_glus(std::vector<Case>& cases) {
   }
 }
 
+// Along rows beside the sums, by mxfp8's tiles, too.
+void summed_rows(std::vector<Case>& cases) {
+  for (const char* layout : {"layout=halves", "layout=swapped", "layout=interleaved", "layout=blocks block=128"}) {
+    for (const char* scaling : {"mx", "mx scale_layout=blocked mode=floor", "mx policy=te element=e5m2", "tensor",
+                                "block128", "block128 mode=exact element=e5m2"}) {
+      const std::string rest = cat(layout, " pass=backward bias_gradient=f32 scaling=", scaling, " ");
+      for (const char* kind : {"activation=relu", "activation=silu", "activation=gelu_tanh gating=clamped",
+                               "activation=identity bias=f32", "activation=silu rounding=torch"})
+        cases.push_back({glu(turn(cases, 2) == 0 ? 128 : 37, 256, cat(rest, kind, " ", kGluTypes[turn(cases, 3)])),
+                         turn(cases, 4) == 0 ? 1 : 0});
+      for (const int rows : {0, 1, 129, 160}) cases.push_back({glu(rows, 128, cat(rest, "activation=relu"))});
+      cases.push_back({glu(70, 128, cat(rest, "activation=relu x_stride=264 gradient_stride=136"))});
+    }
+  }
+  const std::string sums = "pass=backward bias_gradient=f32 scaling=";
+  cases.push_back({glu(4225, 32, cat(sums, "mx activation=relu dtype=f32"))});
+  cases.push_back({glu(70, 33, cat(sums, "mx layout=interleaved"))});
+  cases.push_back({glu(70, 33, cat(sums, "tensor"))});
+  cases.push_back({glu(9, 0, cat(sums, "mx"))});
+  for (const char* layout : {" layout=halves", " layout=swapped", " layout=interleaved"}) {
+    for (const char* how : {"mx", "tensor bias=f32", "mx dtype=f32", "mx scale_layout=blocked"}) {
+      const std::string rest = cat(sums, how, layout);
+      for (const char* config :
+           {"vector=16,rows=16,async_copies=1", "vector=8,rows=16,async_copies=0", "vector=4,rows=32,async_copies=0"})
+        cases.push_back(with(config, glu(160, 128, rest)));
+      cases.push_back(with("vector=16,rows=16,async_copies=0", glu(300, 128, rest)));
+    }
+  }
+}
+
 void configured_glus(std::vector<Case>& cases) {
   for (const std::string& pass : kGluPasses) {
     for (const std::string& layout : kGluLayouts) {
@@ -306,6 +336,7 @@ std::vector<Case> glu_cases() {
   quantized_glus(cases);
   column_glus(cases);
   configured_glus(cases);
+  summed_rows(cases);
   return cases;
 }
 

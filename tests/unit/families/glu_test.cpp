@@ -105,8 +105,7 @@ TEST(GluProblem, RefusesWhatAScalingDoesNotHave) {
   EXPECT_TRUE(has(glu_refusal("scaling=block128 scale_layout=blocked"), "goes with scaling=mx"));
   EXPECT_TRUE(has(glu_refusal("scaling=tensor mode=floor"), "takes given_scale"));
   EXPECT_TRUE(has(glu_refusal("scaling=mx pass=backward layout=split"), "makes one output"));
-  EXPECT_TRUE(has(glu_refusal("scaling=mx pass=backward bias_gradient=f32"), "go with scaling=none"));
-  EXPECT_TRUE(has(glu_refusal("scaling=mx pass=backward scale=f32"), "go with scaling=none"));
+  EXPECT_TRUE(has(glu_refusal("scaling=mx pass=backward scale=f32"), "goes with scaling=none"));
   EXPECT_TRUE(has(glu_refusal("width=48 scaling=mx pass=backward"), "width must be a multiple of 32"));
   EXPECT_TRUE(has(glu_refusal("width=96 scaling=block128 pass=backward"), "width must be a multiple of 128"));
   EXPECT_TRUE(has(glu_refusal("width=96 block=24 layout=blocks scaling=mx pass=backward"), "block must be a multiple"));
@@ -129,6 +128,47 @@ TEST(GluProblem, RefusesWhatColumnsDoNotHave) {
   EXPECT_TRUE(has(glu_refusal("direction=col scaling=tensor width=536870912 pass=backward"), "fewer than 2^30"));
   EXPECT_EQ(glu_refusal("direction=col scaling=mx pass=backward width=33"), "") << "blocks lie across a and g";
   EXPECT_EQ(glu_refusal(backward + "bias_gradient=f32 bias=bf16 x_stride=8200 gradient_stride=4104"), "");
+}
+
+// Found in review: only direction=col and both had it.
+TEST(GluProblem, QuantizesAlongRowsBesideABiasGradient) {
+  for (const char* scaling : {"mx", "mx scale_layout=blocked", "tensor", "block128 mode=exact"}) {
+    const std::string rows = cat("pass=backward bias_gradient=f32 scaling=", scaling);
+    EXPECT_EQ(glu_refusal(rows), "");
+    EXPECT_EQ(glu_refusal(rows + " layout=interleaved bias=bf16 x_stride=8200 gradient_stride=4104"), "");
+    EXPECT_TRUE(has(glu_refusal(rows + " scale=f32"), "goes with scaling=none"));
+    EXPECT_TRUE(has(glu_refusal(rows + " counts=i32"), "counts go with scaling=none where there is a bias_gradient"));
+    EXPECT_TRUE(has(glu_refusal(rows + " recompute=out"), "recompute goes with scaling=none where there is"));
+    EXPECT_TRUE(has(glu_refusal(rows + " x_gradient_stride=9000"), "go with scaling=none where there is"));
+  }
+  EXPECT_TRUE(has(glu_refusal("pass=backward bias_gradient=f32 scaling=row"), "scaling=row has no bias_gradient"));
+  EXPECT_TRUE(has(glu_refusal("pass=backward bias_gradient=bf16 scaling=mx"), "bias_gradient is f32"));
+  EXPECT_TRUE(has(glu_refusal("pass=backward bias_gradient=f32 scaling=mx layout=split"), "makes one output"));
+  EXPECT_TRUE(
+      has(glu_refusal("pass=backward bias_gradient=f32 scaling=mx width=48"), "width must be a multiple of 32"));
+  EXPECT_TRUE(has(glu_refusal("pass=backward bias_gradient=f32 scaling=tensor width=536870912"), "fewer than 2^30"));
+}
+
+// The same as without it, and the workspace of the same sums with direction=both.
+TEST(GluOperands, OfRowsBesideABiasGradient) {
+  for (const char* scaling : {"mx", "mx scale_layout=blocked", "tensor", "block128"}) {
+    const std::string rest = cat("rows=70 width=128 pass=backward scaling=", scaling), rows = "glu " + rest;
+    const std::string sums = rows + " bias_gradient=f32", both = sums + " direction=both";
+    for (const char* operand : {"x", "gradient", "x_gradient", "scales", "given_scale"})
+      EXPECT_EQ(span(sums, operand), span(rows, operand)) << scaling << " " << operand;
+    for (const char* none : {"out", "out_col", "x_gradient_col", "scales_col"})
+      EXPECT_EQ(span(sums, none), 0) << scaling << " " << none;
+    EXPECT_EQ(span(sums, "bias_gradient"), 256 * 4);
+    EXPECT_EQ(span(sums, "workspace"), span(both, "workspace"));
+    EXPECT_GT(span(sums, "workspace"), 0);
+  }
+}
+
+TEST(GluVariants, OfRowsBesideABiasGradientAreTiles) {
+  const std::string rest = "pass=backward scaling=mx bias_gradient=f32";
+  EXPECT_EQ(summary("glu rows=16384 width=4096 " + rest), "tile:16:16 element:2:1");
+  EXPECT_EQ(summary("glu width=4096 " + rest).substr(0, 6), "whole:");
+  EXPECT_EQ(summary("glu rows=16384 width=4096 pass=backward scaling=mx").substr(0, 7), "vector:");
 }
 
 TEST(GluOperands, OfColumnsAreTransposed) {

@@ -133,6 +133,94 @@ Dual gelu(Dual x) { return 0.5 * (x * (Dual{1, 0} + erf_of(0.70710678118654752 *
 Dual gelu_tanh(Dual x) { return 0.5 * (x * (Dual{1, 0} + tanh_of(0.7978845608028654 * (x + 0.044715 * (x * x * x))))); }
 Dual situ(Dual x) { return 4 * (tanh_of(0.25 * x) * logistic(x)); }
 
+Dual operator/(Dual x, double k) { return {x.value / k, x.slope / k}; }
+Dual exp_of(Dual x) { return {std::exp(x.value), std::exp(x.value) * x.slope}; }
+Dual log1p_of(Dual x) { return {std::log1p(x.value), x.slope / (1 + x.value)}; }
+Dual constant(double value) { return {value, 0}; }
+Dual positive(Dual x) { return x.value > 0 ? x : constant(0); }
+Dual at_most(Dual x, double limit) { return x.value > limit ? constant(limit) : x; }
+Dual at_least(Dual x, double limit) { return x.value < limit ? constant(limit) : x; }
+
+// Every activation, with the default of its parameter.
+Dual dual_activation(Activation activation, Dual x) {
+  const auto alpha = double{common::kActivationRows[static_cast<int>(activation)].alpha};
+  const Dual one = constant(1);
+  switch (activation) {
+    case Activation::identity:
+      return x;
+    case Activation::relu:
+      return positive(x);
+    case Activation::gelu:
+      return gelu(x);
+    case Activation::gelu_tanh:
+    case Activation::gelu_new:
+    case Activation::gelu_fast:
+      return gelu_tanh(x);
+    case Activation::silu:
+      return silu(x);
+    case Activation::sigmoid:
+      return logistic(x);
+    case Activation::tanh:
+      return tanh_of(x);
+    case Activation::qgelu:
+      return qgelu(x);
+    case Activation::srelu:
+      return positive(x) * positive(x);
+    case Activation::fatrelu:
+      return x.value > alpha ? x : constant(0);
+    case Activation::elu:
+      return x.value > 0 ? x : alpha * (exp_of(x) + constant(-1));
+    case Activation::leaky_relu:
+      return x.value > 0 ? x : alpha * x;
+    case Activation::mish:
+      return x * tanh_of(log1p_of(exp_of(x)));
+    case Activation::softplus:
+      return log1p_of(exp_of(x));
+    case Activation::hardswish:
+      return x * at_most(positive(x + constant(3)), 6) / 6;
+    case Activation::exp:
+      return exp_of(x);
+    case Activation::abs:
+      return x.value < 0 ? -1 * x : x;
+    case Activation::sin:
+      return {std::sin(x.value), std::cos(x.value) * x.slope};
+    case Activation::cos:
+      return {std::cos(x.value), -std::sin(x.value) * x.slope};
+    case Activation::situ:
+      return alpha * (tanh_of(x / alpha) * logistic(x));
+  }
+  ADD_FAILURE() << "an activation without a formula here: " << static_cast<int>(activation);
+  return one;
+}
+
+// A limit ends the slope of what is beyond it, and tanh bends that of g.
+TEST_P(GluFormulas, OfEveryGateHaveTheSlopesOfDualNumbers) {
+  for (const GluGating gating : {GluGating::product, GluGating::clamped, GluGating::tanh}) {
+    const bool clamped = gating == GluGating::clamped;
+    Glu p;
+    p.activation = static_cast<Activation>(GetParam());
+    p.gating = gating;
+    p.pass = GluPass::backward;
+    p.recompute = GluRecompute::out;
+    GluRow made(p);
+    made.run();
+    const auto out = [&](Dual a, Dual g) {
+      const double limit{kLimit}, beta{kBeta};
+      const Dual u = clamped ? at_most(a, limit) : a;
+      const Dual v = clamped                     ? at_most(at_least(g, -limit), limit) + constant(1)
+                     : gating == GluGating::tanh ? beta * tanh_of(g / beta)
+                                                 : g;
+      return dual_activation(p.activation, u) * v;
+    };
+    for (std::int64_t c = 0; c < kWidth; ++c) {
+      const double a = argument(c), g = gate_number(c), d = gradient_number(c);
+      expect_near(made.out_at(c), out({a, 0}, {g, 0}).value, "out by dual numbers ", c);
+      expect_near(made.of_a(c), d * out({a, 1}, {g, 0}).slope, "slope of a ", c);
+      expect_near(made.of_g(c), d * out({a, 0}, {g, 1}).slope, "slope of g ", c);
+    }
+  }
+}
+
 TEST(GluGradients, AreThoseOfDualNumbers) {
   struct Kind {
     Activation activation;

@@ -315,6 +315,39 @@ void pointwise_gradients(std::vector<Case>& cases) {
   }
 }
 
+// Plain activations of the peers' tests: vLLM's exact ones, Liger's squared relu, TransformerEngine's test_act grid.
+// fp8 outputs are mxfp8's. Of all these the host takes a cover, with smaller extents, and the largest are `full`.
+void peer_activations(std::vector<Case>& cases) {
+  constexpr int kMostElements = 1 << 22;
+  const auto add = [&](int rows, int width, const std::string& rest) {
+    cases.push_back({pointwise(rows, width, cat("bias_spread=none ", rest))});
+    cases.back().full = rows * width > kMostElements;
+  };
+  for (const char* type : {"f32", "f16", "bf16"}) {
+    for (const char* act : {"gelu_new", "gelu_fast", "qgelu"}) {
+      for (const int rows : {7, 83, 2048}) {
+        for (const int width : {512, 13824}) add(rows, width, cat("rounding=torch dtype=", type, " activation=", act));
+      }
+    }
+  }
+  for (const char* pass : {"forward", "backward"}) {
+    for (const char* type : {"f32", "bf16"}) {
+      for (const auto& [rows, width] : {std::pair(2 * 8, 4096), std::pair(4 * 16, 2048), std::pair(1, 1023),
+                                        std::pair(3 * 7, 256), std::pair(2, 8), std::pair(1, 4096)})
+        add(rows, width, cat("dtype=", type, " activation=srelu pass=", pass));
+    }
+    for (const char* act : {"gelu_tanh", "silu", "relu", "qgelu", "srelu"}) {
+      const std::string rest = cat("activation=", act, " pass=", pass, " dtype=");
+      for (const auto& [rows, width] :
+           {std::pair(2048, 12288), std::pair(768, 2816), std::pair(256, 65536), std::pair(65536, 128),
+            std::pair(256, 256), std::pair(257, 259), std::pair(128, 129)}) {
+        for (const char* out : {"bf16", "f16", "f32"}) add(rows, width, cat(rest, "bf16 out_dtype=", out));
+      }
+      for (const char* type : {"f32", "f16"}) add(768, 2816, cat(rest, type));
+    }
+  }
+}
+
 std::vector<Case> pointwise_cases() {
   std::vector<Case> cases;
   published_pointwise(cases);
@@ -323,6 +356,7 @@ std::vector<Case> pointwise_cases() {
   pointwise_mixes(cases);
   persistent_pointwise(cases);
   pointwise_gradients(cases);
+  peer_activations(cases);
   return cases;
 }
 

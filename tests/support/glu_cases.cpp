@@ -324,6 +324,40 @@ void configured_glus(std::vector<Case>& cases) {
   }
 }
 
+// The rest of the peers' lists. Of them the host takes a cover, with smaller extents: widths of models and rows of
+// tokens only repeat the same work there.
+void peer_glus(std::vector<Case>& cases) {
+  const auto large = [&](int rows, int width, const std::string& rest) {
+    cases.push_back({glu(rows, width, rest)});
+    cases.back().full = true;
+  };
+  for (const std::string& type : kGluTypes) {
+    for (const char* kind :
+         {"activation=silu", "activation=silu layout=swapped", "activation=gelu", "activation=gelu_tanh",
+          "activation=fatrelu", "activation=qgelu gating=clamped layout=interleaved"}) {  // vLLM's exact ones
+      const std::string rest = cat(type, " rounding=torch ", kind);
+      for (const int rows : {7, 83}) cases.push_back({glu(rows, 13824, rest)});
+      large(2048, 13824, rest);
+    }
+    for (const int width : {128, 256, 512, 2048, 4096, 11008, 13824, 16384}) {
+      for (const char* activation : {"silu", "gelu_tanh", "gelu"}) {
+        const std::string rest = cat(type, " activation=", activation, " ");
+        for (const int rows : {1, 7, 83}) cases.push_back({glu(rows, width, rest + kGluPasses[turn(cases, 3)])});
+        large(8192, width, rest + kGluPasses[turn(cases, 3)]);
+      }
+    }
+    for (const std::string& pass : kGluPasses) {
+      const std::string liger = cat(type, " layout=split rounding=torch ", pass);
+      cases.push_back({glu(2 * 256, 512, liger)});
+      for (const auto& [rows, width] : {std::pair(2 * 2, 8), std::pair(9 * 7, 41)}) {
+        cases.push_back({glu(rows, width, liger)});
+        cases.push_back({glu(rows, width, cat(liger, " activation=gelu_tanh"))});
+      }
+      large(2 * 2048, 4096, cat(liger, " activation=gelu_tanh"));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Case> glu_cases() {
@@ -337,6 +371,7 @@ std::vector<Case> glu_cases() {
   column_glus(cases);
   configured_glus(cases);
   summed_rows(cases);
+  peer_glus(cases);
   return cases;
 }
 

@@ -49,11 +49,11 @@ RowMap map_rows(const Routes& routes, const RowRules& rules) {
     if (routes.experts[route] < 0) continue;
     const auto expert = static_cast<std::size_t>(routes.experts[route]);
     const std::int64_t row = next[expert]++;
-    map.unpadded[route] = static_cast<std::int32_t>(row - shift[expert]);
     if (row >= rules.capacity) {
       ++map.dropped;
       continue;
     }
+    map.unpadded[route] = static_cast<std::int32_t>(row - shift[expert]);
     map.rows[route] = static_cast<std::int32_t>(row);
     map.tokens[static_cast<std::size_t>(row)] =
         static_cast<std::int32_t>(static_cast<std::int64_t>(route) / routes.topk);

@@ -34,7 +34,7 @@ struct RowMap {
   std::vector<std::int64_t> counts;    // [experts]: routes
   std::vector<std::int64_t> offsets;   // [experts + 1]: the first row of each expert, then the end of the last
   std::vector<std::int32_t> rows;      // [tokens, topk]: -1 without a route, or if the row exceeds the capacity
-  std::vector<std::int32_t> unpadded;  // [tokens, topk]: the row for align=1; -1 without a route
+  std::vector<std::int32_t> unpadded;  // [tokens, topk]: the row for align=1; -1 as in `rows`
   std::vector<std::int32_t> tokens;    // [capacity]: -1 in padding and unused rows
   std::vector<std::int32_t> pads;      // padding rows, ascending
   std::int64_t dropped = 0;            // routes whose row exceeds the capacity

@@ -76,12 +76,14 @@ void write_row_ids(const MoeMap& p, const moe::Routes& routes, const moe::RowMap
   const std::int64_t width = 2 * p.experts + 1;
   std::fill(out, out + p.tokens * width, -1);
   for (std::int64_t t = 0; t < p.tokens; ++t, out += width) {
-    std::int64_t k = 0;
-    for (; k < p.topk && routes(t, k) >= 0; ++k) {
-      out[k] = map.unpadded[static_cast<std::size_t>(t * p.topk + k)];
-      out[p.experts + k] = routes(t, k);
+    std::int32_t count = 0;
+    for (std::int64_t k = 0; k < p.topk; ++k) {
+      const std::int32_t row = map.unpadded[static_cast<std::size_t>(t * p.topk + k)];
+      if (row < 0) continue;  // no route, or dropped
+      out[count] = row;
+      out[p.experts + count++] = routes(t, k);
     }
-    out[2 * p.experts] = static_cast<std::int32_t>(k);
+    out[2 * p.experts] = count;
   }
 }
 

@@ -39,6 +39,7 @@ QUERN_DEVICE void map_tokens(const Params& p) {
   const Rows rows = place_experts(p, expert, counted(p, expert, own));
   const u32 ended = end_reading(p);
   write_routes(p, tokens, slice, rows, routes);
+  close_row_ids(p, tokens, slice, rows);
   if (blockIdx.x == 0) write_counts(p, expert, rows, kListsRoutes && warp() == 0 ? dropped_of_all(p) : 0);
   write_pads(p, expert, rows.expert);
   write_tail(p, rows.all);

@@ -2,6 +2,7 @@
 #ifndef QUERN_MOE_MAP_WRITE_CUH_
 #define QUERN_MOE_MAP_WRITE_CUH_
 
+#include "common/sync.cuh"
 #include "moe_map/rows.cuh"
 #include "moe_map/stage.cuh"
 
@@ -18,13 +19,42 @@ QUERN_DEVICE void clear_row_ids(const Params& p, const Tokens& tokens, const Sli
   }
 }
 
-// All lanes call. `row`: without the padding of the expert's warp.
+// All lanes call. A dropped route stays -1: close_row_ids leaves it out.
 QUERN_DEVICE void put_row_id(const Params& p, const Rows& rows, u64 token, u32 k, u32 expert, u32 row) {
   if constexpr (spec::row_id_map) {
     const u32 padding = rows.padding_before_warp_of(expert);
-    if (expert == kNone) return;
+    if (expert == kNone || row >= p.capacity) return;
     put(row_ids(p, token) + k, row - padding - padding_before(p).get(expert));
     put(row_ids(p, token) + p.experts + k, expert);
+  }
+}
+
+// Of one token. Its rows descend, so that the dropped routes are the first ones: -1. Moves the others to their place.
+QUERN_DEVICE void close_row_ids_of(const Params& p, u32* rows) {
+  const u32 count = load_relaxed(rows + 2 * p.experts);
+  u32 dropped = 0;
+#pragma unroll 1
+  while (dropped < count && load_relaxed(rows + dropped) == ~0u) ++dropped;
+  if (dropped == 0) return;
+#pragma unroll 1
+  for (u32 k = 0; k < count; ++k) {
+    const bool kept = k + dropped < count;
+    store_relaxed(rows + k, kept ? load_relaxed(rows + k + dropped) : ~0u);
+    store_relaxed(rows + p.experts + k, kept ? load_relaxed(rows + p.experts + k + dropped) : ~0u);
+  }
+  store_relaxed(rows + 2 * p.experts, count - dropped);
+}
+
+// Leaves dropped routes out of the warp's tokens, a token a lane: whoever reads the map takes as many rows as its last
+// column says.
+QUERN_DEVICE void close_row_ids(const Params& p, const Tokens& tokens, const Slice& slice, const Rows& rows) {
+  if constexpr (spec::row_id_map) {
+    if (rows.all.rows <= p.capacity) return;
+    __syncwarp();
+    const u32 end = divide32(slice.end, p.by_topk);
+#pragma unroll 1
+    for (u32 token = divide32(slice.begin, p.by_topk) + lane(); token < end; token += 32)
+      close_row_ids_of(p, reinterpret_cast<u32*>(row_ids(p, tokens.first + token)));
   }
 }
 

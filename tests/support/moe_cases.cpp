@@ -68,6 +68,21 @@ void odd_maps(std::vector<Case>& cases) {
   }
 }
 
+// Dropped routes are left out of row_id_map: none, some or all of a token's, and more than a warp has lanes; routes
+// that stay in registers, and those that are read twice.
+void dropped_row_ids(std::vector<Case>& cases) {
+  for (const char* kind :
+       {"map=mask row_id_map=write", "map=mask index=i32 row_id_map=write", "map=bits row_id_map=write"}) {
+    for (const int capacity : {1, 50, 333, 800, 1400, 2800})
+      cases.push_back({map(700, 8, 4, cat(kind, " capacity=", capacity)), capacity % 2});
+    for (const char* config : {"blocks=64,threads=128,routes=1", "blocks=1,threads=128,routes=2"}) {
+      cases.push_back(with(config, map(300, 100, 7, cat(kind, " align=8 capacity=900"))));
+      cases.push_back(with(config, map(77, 128, 100, cat(kind, " align=4 capacity=3000"))));
+    }
+    cases.push_back({map(90, 600, 9, cat(kind, " align=2 empty=fill capacity=700"))});
+  }
+}
+
 // Runs of no token, of a few, and of more than a warp has; those that all lanes of an expert share the ranks of, and
 // those that have one lane. Capacities that drop almost all tokens, some, padding rows alone, and none.
 void odd_counts(std::vector<Case>& cases) {
@@ -245,6 +260,7 @@ std::vector<Case> moe_map_cases() {
   common_maps(cases);
   add_peer_maps(cases);
   odd_maps(cases);
+  dropped_row_ids(cases);
   odd_counts(cases);
   return cases;
 }

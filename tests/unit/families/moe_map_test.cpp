@@ -226,6 +226,7 @@ TEST(MoeRouting, DropsWhatExceedsTheCapacityAndNothingElse) {
   const moe::Routes routes{4, 2, {2, 0, 0, -1, 2, 1, -1, -1}};
   const moe::RowMap map = moe::map_rows(routes, {4, 3, false, 7, false});
   EXPECT_EQ(map.rows, (Numbers{6, 0, 1, -1, -1, 3, -1, -1}));
+  EXPECT_EQ(map.unpadded, (Numbers{3, 0, 1, -1, -1, 2, -1, -1}));
   EXPECT_EQ(map.tokens, (Numbers{0, 1, -1, 2, -1, -1, 0}));
   EXPECT_EQ(map.pads, (Numbers{2, 4, 5}));
   EXPECT_EQ(map.dropped, 1);
@@ -235,6 +236,71 @@ TEST(MoeRouting, AnEmptyExpertIsFilledIfAsked) {
   const moe::RowMap map = moe::map_rows({1, 1, {1}}, {3, 4, true, 12, false});
   EXPECT_EQ(map.offsets, (std::vector<std::int64_t>{0, 4, 8, 12}));
   EXPECT_EQ(map.pads, (Numbers{0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11}));
+}
+
+// ---- TransformerEngine's row_id_map
+
+// The rows of row_id_map that its readers take: as many as its last column says. Where they are -1 nothing is read.
+// Each is the row without padding of a route that has a row.
+void expect_row_ids_are_of_rows(const MoeMap& p, const std::vector<std::uint8_t>& mask) {
+  const auto routes = static_cast<std::size_t>(p.tokens * p.topk), width = static_cast<std::size_t>(2 * p.experts + 1);
+  const auto experts = static_cast<std::size_t>(p.experts), topk = static_cast<std::size_t>(p.topk);
+  const auto rows = static_cast<std::size_t>(moe_map::capacity_of(p));
+  Numbers counts(experts), offsets(experts + 1), token_rows(routes), token_experts(routes), row_tokens(rows),
+      pads(rows), totals(3), row_ids(static_cast<std::size_t>(p.tokens) * width, 7);
+  MoeMapArgs args;
+  args.map = mask.data(), args.counts = counts.data(), args.offsets = offsets.data();
+  args.token_rows = token_rows.data(), args.token_experts = token_experts.data(), args.row_tokens = row_tokens.data();
+  args.pads = pads.data(), args.totals = totals.data(), args.row_id_map = row_ids.data();
+  moe_map::write_map(p, args);
+  for (std::size_t t = 0; t < static_cast<std::size_t>(p.tokens); ++t) {
+    const auto own = row_ids.begin() + static_cast<std::ptrdiff_t>(t * width);
+    Numbers of_rows, of_experts;
+    for (std::size_t k = 0; k < topk; ++k) {
+      const std::int32_t row = token_rows[t * topk + k];
+      if (row < 0) continue;
+      const auto expert = static_cast<std::size_t>(token_experts[t * topk + k]);
+      const std::int32_t before = std::accumulate(counts.begin(), counts.begin() + token_experts[t * topk + k], 0);
+      of_rows.push_back(row - offsets[expert] + before);
+      of_experts.push_back(token_experts[t * topk + k]);
+    }
+    EXPECT_EQ(own[static_cast<std::ptrdiff_t>(width) - 1], static_cast<std::int32_t>(of_rows.size())) << t;
+    of_rows.resize(experts, -1), of_experts.resize(experts, -1);
+    EXPECT_EQ(Numbers(own, own + p.experts), of_rows) << t;
+    EXPECT_EQ(Numbers(own + p.experts, own + 2 * p.experts), of_experts) << t;
+  }
+  const auto unrouted = std::count(token_experts.begin(), token_experts.end(), -1);
+  EXPECT_EQ(std::count(token_rows.begin(), token_rows.end(), -1), unrouted + totals[2]);
+}
+
+// Regression: routes that the capacity drops were in row_id_map, with rows beyond the last.
+TEST(MoeMapRowIds, NameNoRowThatTheCapacityDrops) {
+  MoeMap p;
+  p.tokens = 40, p.experts = 8, p.topk = 3, p.map = MoeMapKind::mask, p.row_id_map = MoeRowIdMap::write;
+  std::vector<std::uint8_t> mask(static_cast<std::size_t>(p.tokens * p.experts));
+  for (std::size_t t = 0; t < 40; ++t) {
+    for (std::size_t k = 0; k < t % 4; ++k) mask[t * 8 + (t * 3 + k * 2) % 8] = 1;
+  }
+  for (const std::int64_t align : {1, 16}) {
+    for (const std::int64_t capacity : {0, 1, 20, 50, 59, 60, 100}) {
+      p.align = align, p.capacity = capacity;
+      expect_row_ids_are_of_rows(p, mask);
+    }
+  }
+}
+
+TEST(MoeMapRowIds, CountNoMoreRoutesOfATokenThanTopk) {
+  MoeMap p;
+  p.tokens = 2, p.experts = 4, p.topk = 2, p.map = MoeMapKind::mask, p.row_id_map = MoeRowIdMap::write;
+  const std::vector<std::uint8_t> mask = {1, 1, 1, 0, 0, 0, 0, 1};
+  Numbers counts(4), offsets(5), token_rows(4), token_experts(4), row_tokens(4), totals(3), row_ids(18);
+  MoeMapArgs args;
+  args.map = mask.data(), args.counts = counts.data(), args.offsets = offsets.data();
+  args.token_rows = token_rows.data(), args.token_experts = token_experts.data(), args.row_tokens = row_tokens.data();
+  args.totals = totals.data(), args.row_id_map = row_ids.data();
+  moe_map::write_map(p, args);
+  EXPECT_EQ(row_ids, (Numbers{1, 0, -1, -1, 2, 1, -1, -1, 2, 2, -1, -1, -1, 3, -1, -1, -1, 1}));
+  EXPECT_EQ(totals[2], 1) << "the third route of token 0";
 }
 
 // ---- Counts, against torchtitan's generate_permute_indices, step by step as that is defined

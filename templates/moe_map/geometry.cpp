@@ -56,6 +56,16 @@ Blocks blocks_of(const MoeMap& p, const Shape& s, std::int64_t most) {
   return {std::max<std::int64_t>(1, divide_up(p.tokens, tokens)), tokens};
 }
 
+std::int64_t most_blocks(const MoeMap& p) {
+  const Shape least = {power_of_two_from(p.experts, kLeastThreads), 1, false};
+  const std::int64_t wanted = divide_up(p.tokens, kept_tokens(p, least));
+  const std::int64_t words = (16 * p.tokens * p.topk + 64 * 1024) / 4 - 1;
+  return std::clamp<std::int64_t>(std::min(wanted, words / (table_stride(p) + 1)), 1, kMostBlocks);
+}
+
+// Of each block a line of counts and the dropped routes; and how many blocks have ended.
+std::int64_t table_words(const MoeMap& p) { return most_blocks(p) * (table_stride(p) + 1) + 1; }
+
 Warps warps_of(const MoeMap& p, const Shape& s, std::int64_t most) {
   constexpr std::int64_t kTokens = 256;  // two accesses of each lane to an array
   const std::int64_t blocks = std::clamp<std::int64_t>(divide_up(p.tokens, kTokens * s.warps()), 1, most);

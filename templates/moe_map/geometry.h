@@ -22,6 +22,9 @@ struct Shape {
 // The most thread blocks of a launch. Each reads the counts of all.
 inline constexpr std::int64_t kMostBlocks = 128;
 
+// The smallest thread block, unless there are more experts.
+inline constexpr std::int64_t kLeastThreads = 128;
+
 // Consecutive experts of a warp, a power of two: 8 or more, so that a warp reads whole sectors of the table.
 std::int64_t warp_experts(const MoeMap& p, const Shape& s);
 
@@ -43,6 +46,13 @@ struct Blocks {
 };
 // As many as keep their routes in registers, at most `most`.
 Blocks blocks_of(const MoeMap& p, const Shape& s, std::int64_t most);
+
+// The most of a launch in any config: those that keep their routes in registers where a block has fewest. Fewer, where
+// their table would be more than 16 bytes a route and 64 KB.
+std::int64_t most_blocks(const MoeMap& p);
+
+// The workspace, in words.
+std::int64_t table_words(const MoeMap& p);
 
 // Of counts: as many as give each warp some hundred tokens, at most `most`.
 struct Warps {

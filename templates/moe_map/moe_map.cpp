@@ -22,7 +22,7 @@ constexpr DTypeSet kIndexTypes = only(DType::none) | only(u8) | only(i32) | only
 // In the order of kParameters.
 enum Parameters { kBlocks, kThreads, kRoutes, kVector };
 constexpr std::int32_t kBlockCounts[] = {1, 8, 16, 32, 64, kMostBlocks, kNoMore};
-constexpr std::int32_t kThreadCounts[] = {128, 256, 512, 1024, kNoMore};
+constexpr std::int32_t kThreadCounts[] = {kLeastThreads, 256, 512, 1024, kNoMore};
 constexpr std::int32_t kRouteCounts[] = {1, 2, 4, 8, kNoMore};
 constexpr std::int32_t kVectors[] = {1, 2, 4, 8, 16, kNoMore};
 
@@ -46,8 +46,7 @@ Layout row_id_map_layout(const MoeMap& p) {
 }
 Layout workspace_layout(const MoeMap& p) {
   if (has_counts(p)) return Layout::list(DType::none, 0);
-  return Layout::list(
-      i32, p.tokens == kOpen ? kOpen : std::clamp<std::int64_t>(p.tokens, 1, kMostBlocks) * (table_stride(p) + 1) + 1);
+  return Layout::list(i32, p.tokens == kOpen ? kOpen : table_words(p));
 }
 
 template <Layout (*F)(const MoeMap&)>
@@ -273,7 +272,8 @@ struct MoeMapFamily {
     auto& params = launch.make_params<Params>();
     set_operands(a, params);
     const Shape shape = shape_of(config);
-    const Blocks blocks = blocks_of(p, shape, std::min<std::int64_t>(config[kBlocks], model.multiprocessors));
+    const std::int64_t most = std::min<std::int64_t>(config[kBlocks], model.multiprocessors);
+    const Blocks blocks = blocks_of(p, shape, std::min(most, most_blocks(p)));
     const Warps warps = warps_of(p, shape, config[kBlocks]);
     const Shared shared = shared_of(p, shape);
     params.tokens = p.tokens;

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "common/geometry.h"
 #include "moe/routing.h"
+#include "moe_map/geometry.h"
 #include "moe_map/params.h"
 #include "moe_map/rules.h"
 #include "unit/families/support.h"
@@ -148,6 +149,65 @@ TEST(MoeMapLaunch, HasNoMoreBlocksThanMultiprocessors) {
     test::step_of(p).launch(p.data(), &args, model, config, launch);
     EXPECT_EQ(launch.grid[0], static_cast<std::uint32_t>(std::min(multiprocessors, 98)));
     EXPECT_TRUE(launch.cooperative);
+  }
+}
+
+// Each config of a closed problem that has enough threads.
+template <class Body>
+void for_configs(const AnyProblem& p, const Body& body) {
+  Config config = test::variants_of(p)[0].config;
+  for (const int blocks : {1, 8, 16, 32, 64, 128}) {
+    for (const int threads : {128, 256, 512, 1024}) {
+      for (const int routes : {1, 2, 4, 8}) {
+        config[0] = blocks, config[1] = threads, config[2] = routes;
+        if (const auto* map = static_cast<const MoeMap*>(p.data()); threads >= map->experts) body(config);
+      }
+    }
+  }
+}
+
+TEST(MoeMapWorkspace, HoldsTheTableOfALaunchInEachConfig) {
+  const MoeMapArgs args;
+  for (const char* shape : {"tokens=0 experts=8 topk=2", "tokens=1 experts=1 topk=1", "tokens=200 experts=128 topk=100",
+                            "tokens=1000 experts=33 topk=3", "tokens=500 experts=1024 topk=33",
+                            "tokens=4096 experts=600 topk=8", "tokens=65536 experts=8 topk=1"}) {
+    for (const char* map : {"map=ids", "map=mask", "map=bits"}) {
+      if (has(shape, "experts=1 ") && !has(map, "ids")) continue;
+      const AnyProblem p = test::problem(cat("moe_map ", shape, " ", map));
+      const std::int64_t words = span(p.text(), "workspace") / 4;
+      for_configs(p, [&](const Config& config) {
+        Launch launch;
+        test::step_of(p).launch(p.data(), &args, generic_model(90), config, launch);
+        const auto& params = test::params_of<moe_map::Params>(launch);
+        const std::int64_t stride = common::divide_up(params.experts, 32) * 32;
+        EXPECT_LE(std::int64_t{launch.grid[0]} * (stride + 1) + 1, words) << p.text() << " " << config[0];
+        EXPECT_GE(std::int64_t{launch.grid[0]} * params.block_tokens, params.tokens) << p.text();
+      });
+    }
+  }
+}
+
+// Some sizes up to the most, and this one.
+std::int64_t next(std::int64_t size, std::int64_t most) {
+  return size == most ? most + 1 : std::min(most, size + std::max<std::int64_t>(1, size / 6));
+}
+
+// Regression: 128 tokens of one route and 512 experts took 262,660 bytes.
+TEST(MoeMapWorkspace, HasAtMost16BytesARouteAnd64KB) {
+  EXPECT_LE(span("moe_map tokens=128 experts=512 topk=1", "workspace"), 67584);
+  EXPECT_LE(span("moe_map tokens=128 experts=1024 topk=33 map=mask", "workspace"), 16 * 128 * 33 + (64 << 10))
+      << "a block has one token in registers";
+  MoeMap p;
+  for (p.tokens = 1; p.tokens <= 65536; p.tokens = next(p.tokens, 65536)) {
+    for (p.experts = 1; p.experts <= 1024; p.experts = next(p.experts, 1024)) {
+      for (p.topk = 1; p.topk <= 16; ++p.topk) {
+        for (const MoeMapKind kind : {MoeMapKind::ids, MoeMapKind::mask}) {
+          p.map = kind;
+          EXPECT_LE(moe_map::table_words(p) * 4, 16 * p.tokens * p.topk + (64 << 10))
+              << p.tokens << " " << p.experts << " " << p.topk;
+        }
+      }
+    }
   }
 }
 

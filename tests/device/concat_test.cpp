@@ -12,6 +12,7 @@
 #include "quern/concat.h"
 #include "support/check.h"
 #include "support/device.h"
+#include "support/replay.h"
 
 namespace quern::test {
 namespace {
@@ -134,6 +135,15 @@ TEST_F(ConcatOnDevice, TheSplitOfAConcatGivesItsSourcesBack) {
           "layout=flat counts=700,0,33 widths=13,5,64 strides=17,0,64", "layout=flat counts=900,70 widths=16,33"}) {
       for (const int shift : {0, 1, 3}) expect_back(cat(shape, " dtype=", type), shift, shift == 1);
     }
+  }
+}
+
+class ConcatReplay : public ReplayTest {};
+
+TEST_F(ConcatReplay, ReadsOtherIndices) {
+  for (const char* shape : {"counts=700,0,33 widths=13,5,64 source_rows=900,3,40 index=i32",
+                            "counts=300,90 widths=64,32 source_rows=300,400 index=i64"}) {
+    for (const char* pass : {"", " pass=backward"}) expect_replays(cat("concat layout=flat ", shape, pass));
   }
 }
 

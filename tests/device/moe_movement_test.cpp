@@ -32,10 +32,31 @@ TEST_F(MoeMovementOnDevice, AReplayMovesTheRowsOfANewRouting) {
        {"moe_permute probs=f32", "moe_permute pass=backward probs=f32", "moe_unpermute probs=f32",
         "moe_unpermute pass=backward", "moe_unpermute pass=backward probs=f32", "moe_permute element=e4m3 scaling=mx",
         "moe_permute probs=f32 prob_layout=experts", "moe_permute pass=backward probs=f32 prob_layout=experts",
-        "moe_unpermute pass=backward probs=f32 prob_layout=experts"}) {
+        "moe_unpermute pass=backward probs=f32 prob_layout=experts", "moe_permute dtype=e4m3 scaling=row probs=f32",
+        "moe_permute dtype=e4m3 scaling=block128", "moe_permute dtype=e4m3 scaling=mx",
+        "moe_permute element=e4m3 scaling=row probs=f32", "moe_permute element=e4m3 scaling=block128",
+        "moe_unpermute pass=backward dtype=e4m3 scaling=mx"}) {
     expect_replays(cat(form, " tokens=150 experts=20 hidden=264 topk=4 align=8"));
     expect_replays(cat(form, " tokens=150 experts=20 hidden=264 topk=4 align=8 tail=list capacity=500"));
   }
+}
+
+// Rows at any address, of other routings.
+TEST_F(MoeMovementOnDevice, AReplayMovesTheRaggedRowsOfANewRouting) {
+  for (const char* form :
+       {"moe_permute probs=f32", "moe_permute pass=backward probs=f32", "moe_unpermute probs=f32 residual=add",
+        "moe_unpermute pass=backward", "moe_unpermute pass=backward probs=f32"})
+    expect_replays(cat(form, " tokens=150 experts=20 hidden=1283 topk=4 align=8 tail=list capacity=500"));
+}
+
+// A row is zeros where its probability is 0, which the data of another seed have elsewhere.
+TEST_F(MoeMovementOnDevice, AReplayReadsOtherProbabilitiesOfZero) {
+  for (const char* form :
+       {"moe_permute probs=f32", "moe_permute probs=bf16 prob_layout=experts", "moe_permute pass=backward probs=f32",
+        "moe_unpermute probs=f16", "moe_unpermute pass=backward probs=f32 prob_layout=experts",
+        "moe_permute probs=f32 element=e4m3 scaling=row", "moe_permute probs=f32 dtype=e4m3 scaling=mx",
+        "moe_permute probs=f32 element=e4m3 scaling=mx scale_layout=blocked"})
+    expect_replays(cat(form, " tokens=150 experts=20 hidden=264 topk=4 align=128"), true);
 }
 
 // In a used workspace: the launch before has left zeros. Blocks of the grid wait for each other.

@@ -14,12 +14,13 @@ namespace quern::test {
 
 class ReplayTest : public DeviceTest {
  protected:
-  // For each seed the graph is launched twice: the second time a workspace is as the launch before has left it.
-  void expect_replays(const std::string& text) {
+  // For each seed the graph is launched twice: the second time a workspace is as the launch before has left it. `wild`:
+  // floats that the family does not choose are zeros of both signs, infinities and NaNs too.
+  void expect_replays(const std::string& text, bool wild = false) {
     const AnyProblem problem = runtime().parse(text);
     HostOperands host(problem.family(), problem.data());
     const AnyArgs scalars(problem.family());
-    host.generate(1, false);
+    host.generate(1, wild);
     DeviceOperands device(driver(), host);
     const AnyArgs args = device.args(scalars);
     const AnyPlan plan = runtime().prepare_any(problem.family(), problem.data(), {});
@@ -27,7 +28,7 @@ class ReplayTest : public DeviceTest {
     const StreamOwner stream(driver());
     HostOperands before = host;
     for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
-      host.generate(seed, false);
+      host.generate(seed, wild);
       device.upload(host);
       graph.launch(stream.get());
       graph.launch(stream.get());

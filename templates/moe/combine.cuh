@@ -52,10 +52,10 @@ QUERN_DEVICE void add_ragged(const Params& p, const Part& part, const Rows& rows
   ColumnBits bits[kBatch][kUnroll];
 #pragma unroll
   for (u32 i = 0; i < kBatch; ++i)
-    read_columns(p, source_bytes(p), rows.of[i] != kNoRow, rows.of[i], part.column, bits[i]);
+    read_columns(p, source_bytes(p), has_row(p, rows.of[i]), rows.of[i], part.column, bits[i]);
 #pragma unroll
   for (u32 i = 0; i < kBatch; ++i) {
-    if (rows.of[i] == kNoRow) continue;
+    if (!has_row(p, rows.of[i])) continue;
     Values values;
     values_of(p, source_bytes(p), rows.of[i], part.column, bits[i], values);
     add(values, weights.of[i], sums);
@@ -70,11 +70,11 @@ QUERN_DEVICE void add_routes(const Params& p, const Part& part, u32 first, Sums&
   Values values[kBatch] = {};
 #pragma unroll
   for (u32 i = 0; i < kBatch; ++i) {
-    if (rows.of[i] != kNoRow) load_part(p, p.source, rows.of[i], part, values[i]);
+    if (has_row(p, rows.of[i])) load_part(p, p.source, rows.of[i], part, values[i]);
   }
 #pragma unroll
   for (u32 i = 0; i < kBatch; ++i) {
-    if (rows.of[i] != kNoRow) add(values[i], weights.of[i], sums);
+    if (has_row(p, rows.of[i])) add(values[i], weights.of[i], sums);
   }
 }
 

@@ -188,17 +188,18 @@ QUERN_DEVICE void routes_of_segment(const Params& p, const Token& token, const S
 #pragma unroll
     for (u32 i = 0; i < kBatch; ++i) {
       float sum = 0;
-      if (rows.of[i] != kNoRow) ragged_route(p, gradient, number, rows.of[i], to_float(bit_cast<Prob>(probs[i])), sum);
+      if (has_row(p, rows.of[i]))
+        ragged_route(p, gradient, number, rows.of[i], to_float(bit_cast<Prob>(probs[i])), sum);
       put_sum(p, token, number, first + i, group_sum(sum));
     }
     return;
   }
   Segment forward[kBatch];
 #pragma unroll
-  for (u32 i = 0; i < kBatch; ++i) forward[i] = load_segment(p, p.rows, rows.of[i], rows.of[i] != kNoRow, number);
+  for (u32 i = 0; i < kBatch; ++i) forward[i] = load_segment(p, p.rows, rows.of[i], has_row(p, rows.of[i]), number);
 #pragma unroll
   for (u32 i = 0; i < kBatch; ++i) {
-    const bool exists = rows.of[i] != kNoRow;
+    const bool exists = has_row(p, rows.of[i]);
     const float sum = group_sum(exists ? lane_dot(forward[i], gradient) : 0.0f);
     if (exists) store_scaled(p, rows.of[i], to_float(bit_cast<Prob>(probs[i])), gradient, number);
     put_sum(p, token, number, first + i, sum);

@@ -13,7 +13,7 @@ namespace quern::moe {
 
 QUERN_DEVICE void set_sources(const Params& p, u64 token) {
   for_routes(p, token, [&](u64 route, u32 row) {
-    if (row == kNoRow) return;
+    if (!has_row(p, row)) return;
     const bool zero = kProbs && is_zero(load<kProb, LoadHint::keep>(prob_at(p.probs, place_of_prob(p, token, route))));
     set_source(p, row, zero ? kZeros : static_cast<u32>(token) + 1);
   });
@@ -35,7 +35,7 @@ QUERN_DEVICE void set_pad_sources(const Params& p) {
 #pragma unroll 1
   for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < p.tiles * kAtomRows; i += step) {
     const u32 row = load<4>(p.pads + i).w[0];
-    if (row == kNoRow) return;
+    if (!has_row(p, row)) return;
     set_source(p, row, kZeros);
   }
 }

@@ -12,8 +12,11 @@
 namespace quern::moe {
 namespace {
 
+// A row, or -1 for one that the matrix does not have.
+std::int32_t inside(const Movement& m, std::int32_t row) { return row < capacity_of(m) ? std::max(row, -1) : -1; }
+
 std::int32_t row_of(const Movement& m, const Operands& o, std::int64_t token, std::int64_t k) {
-  return static_cast<const std::int32_t*>(o.token_rows)[token * m.topk + k];
+  return inside(m, static_cast<const std::int32_t*>(o.token_rows)[token * m.topk + k]);
 }
 
 const std::byte* row_at(const Movement& m, const void* rows, std::int64_t row) {
@@ -125,7 +128,7 @@ void put_token_scales(const Movement& m, const Operands& o, std::int64_t token, 
 void clear_rows(const Movement& m, const Operands& o) {
   if (!clears_pads(m)) return;
   const auto* const pads = static_cast<const std::int32_t*>(o.pads);
-  for (std::int64_t i = 0; i < capacity_of(m) && pads[i] >= 0; ++i) {
+  for (std::int64_t i = 0; i < capacity_of(m) && inside(m, pads[i]) >= 0; ++i) {
     put_zeros(m, o, pads[i]);
     if (has_probs(m) && !m.weighted) copy_prob(m, o, pads[i], -1);
     copy_scales(m, o, pads[i], -1);

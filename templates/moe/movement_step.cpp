@@ -417,6 +417,7 @@ void launch_movement(const Movement& m, const Operands& o, const DeviceModel& mo
   if (moves_scales(m))
     params.scale_vectors = static_cast<unsigned>(scales_of_row(m) * bytes(scale_type(m)) / scale_access(m, c));
   params.all_parts = static_cast<std::uint64_t>(groups);
+  params.capacity = static_cast<unsigned>(capacity_of(m));
   params.experts = static_cast<unsigned>(m.rules.experts);
   params.chunks = static_cast<unsigned>(m.chunks);
   params.group_parts = static_cast<unsigned>(group_parts);

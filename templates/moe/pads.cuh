@@ -17,14 +17,14 @@ QUERN_DEVICE void clear_beside(const Params& p, u32 row) {
   clear_made_scales(p, row);
 }
 
-// Only the device knows how many padding rows there are: `pads` ends with the first -1.
+// Only the device knows how many padding rows there are: `pads` ends with the first -1, or other row that there is not.
 QUERN_DEVICE void clear_pads(const Params& p) {
   const u64 step = static_cast<u64>(p.pad_blocks) * (blockDim.x / kLanes);
 #pragma unroll 1
   for (u64 number = group_from(0); number < p.pad_parts; number += step) {
     const Part part = part_at(p, number);
     const u32 row = load<4>(p.pads + part.row).w[0];
-    if (row == kNoRow) return;
+    if (!has_row(p, row)) return;
     if constexpr (kRagged) {
       const Vector<16> zeros[kUnroll] = {};
       put_columns(p, row, part.column, zeros);

@@ -33,10 +33,11 @@ struct Params {
   unsigned scale_vectors;            // of the scales of a row
   unsigned blocks;                   // quantized rows: of a row
   unsigned pad_blocks;               // the first blocks of the grid, which clear padding rows
+  unsigned capacity;                 // rows of experts; a row beyond them is none. In a line that is read anyway
   unsigned experts;
   unsigned chunks;
-  unsigned group_parts;  // reorder: that a group of lanes moves
   common::Divisor by_parts;
+  unsigned group_parts;  // reorder: that a group of lanes moves
   // Dispatch with blocked scales:
   void* token_scales;     // of the rows of tokens, plain
   unsigned* row_sources;  // workspace: see moe/quantize.cuh

@@ -18,7 +18,7 @@ QUERN_DEVICE void load_probs(const Params& p, u64 token, u32 first, const Rows& 
     const Experts experts = load_experts(p, token, first);
 #pragma unroll
     for (u32 i = 0; i < kBatch; ++i) {
-      if (rows.of[i] != kNoRow)
+      if (has_row(p, rows.of[i]))
         probs[i] = load<kProb, LoadHint::keep>(prob_at(p.probs, token * p.experts + experts.of[i]));
     }
   } else {
@@ -40,7 +40,7 @@ QUERN_DEVICE void store_dense_probs(const Params& p, u64 token, u32 number, cons
     const Experts experts = load_experts(p, token, first);
 #pragma unroll
     for (u32 i = 0; i < kBatch; ++i) {
-      if (rows.of[i] != kNoRow && experts.of[i] % kThreads == number)
+      if (has_row(p, rows.of[i]) && experts.of[i] % kThreads == number)
         store<kProb>(prob_at(p.out_probs, place + experts.of[i]), value(first + i, rows.of[i]));
     }
   }
@@ -68,7 +68,7 @@ QUERN_DEVICE u64 place_of_prob(const Params& p, u64 token, u64 route) {
 // out_probs[row] = the probability of the route
 QUERN_DEVICE void dispatch_probs(const Params& p, u64 token) {
   for_routes(p, token, [&](u64 route, u32 row) {
-    if (row == kNoRow) return;
+    if (!has_row(p, row)) return;
     const u64 place = place_of_prob(p, token, route);
     store<kProb>(prob_at(p.out_probs, row), load<kProb, LoadHint::keep>(prob_at(p.probs, place)));
   });
@@ -82,7 +82,7 @@ QUERN_DEVICE void collect_probs(const Params& p, u64 token) {
   }
   for_routes(p, token, [&](u64 route, u32 row) {
     ProbBits prob = {};
-    if (row != kNoRow) prob = load<kProb>(prob_at(p.probs, row));
+    if (has_row(p, row)) prob = load<kProb>(prob_at(p.probs, row));
     store<kProb>(prob_at(p.out_probs, route), prob);
   });
 }

@@ -83,7 +83,10 @@ QUERN_DEVICE void load_entries(const void* entries, u64 token, u32 first, Vector
   }
 }
 
-// The row of each route; kNoRow where it has none.
+// The map may be of another matrix: a row that this one does not have, such as kNoRow, is none.
+QUERN_DEVICE bool has_row(const Params& p, u32 row) { return row < p.capacity; }
+
+// The row of each route; kNoRow or any other that has_row denies where it has none.
 struct Rows {
   u32 of[kBatch];
 };

@@ -52,7 +52,7 @@ QUERN_DEVICE void for_rows(const Params& p, u64 token, const Put& put) {
     const Zeros zeros = load_zeros(p, token, first, rows);
 #pragma unroll
     for (u32 i = 0; i < kBatch; ++i) {
-      if (rows.of[i] != kNoRow) put(rows.of[i], zeros.of[i]);
+      if (has_row(p, rows.of[i])) put(rows.of[i], zeros.of[i]);
     }
   }
 }
@@ -68,6 +68,7 @@ QUERN_DEVICE void for_rows_in_turn(const Params& p, u64 token, const Put& put) {
     const u64 route = token * kTopk + first + lane();
     u32 row = kNoRow;  // the highest bit: its probability is 0
     if (first + lane() < kTopk) row = load<4, LoadHint::keep>(p.token_rows + route).w[0];
+    if (!has_row(p, row)) row = kNoRow;
     if constexpr (kProbs) {
       if (row != kNoRow && is_zero(load<kProb, LoadHint::keep>(prob_at(p.probs, place_of_prob(p, token, route)))))
         row |= kZeroRow;

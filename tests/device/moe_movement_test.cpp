@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <limits>
 
 #include "base/random.h"
 #include "base/text.h"
@@ -166,6 +167,39 @@ TEST_F(MoeMovementOnDevice, ChunkSortStaysInsideOfItsRowsWhateverTheSizes) {
     }
   }
   if (on_host()) driver().host().Configure("check_races=1");
+}
+
+// A map that was made for a larger capacity, or that holds anything: a row that the matrix does not have is none, so
+// nothing is written or read outside.
+TEST_F(MoeMovementOnDevice, RowsBeyondTheCapacityAreNone) {
+  constexpr std::int32_t kLeast = std::numeric_limits<std::int32_t>::min();
+  constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int32_t kCapacity = 128, kBad[] = {kCapacity, kMost, kLeast, kCapacity + 1, -2, kLeast + 3};
+  for (const char* form :
+       {"moe_permute", "moe_permute probs=f32", "moe_permute probs=bf16 prob_layout=experts", "moe_permute tail=list",
+        "moe_permute dtype=u8 scaling=mx", "moe_permute element=e4m3 scaling=mx", "moe_permute element=e5m2 tail=list",
+        "moe_permute element=e4m3 scaling=row probs=f32", "moe_permute element=e4m3 scaling=block128",
+        "moe_permute element=e4m3 scaling=mx scale_layout=blocked align=128 probs=f32",
+        "moe_permute pass=backward probs=f32", "moe_permute pass=backward probs=f32 prob_layout=experts",
+        "moe_unpermute probs=f32", "moe_unpermute residual=add", "moe_unpermute pass=backward tail=list",
+        "moe_unpermute pass=backward probs=f32", "moe_unpermute pass=backward probs=f16 prob_layout=experts"}) {
+    for (const char* hidden : {"hidden=136", "hidden=45"}) {
+      const AnyProblem problem =
+          runtime().parse(cat(form, " tokens=30 experts=3 topk=2 capacity=", kCapacity, " ", hidden));
+      HostOperands host(problem.family(), problem.data());
+      host.generate(1, false);
+      for (int i = 0; i < host.size(); ++i) {
+        auto* const rows = reinterpret_cast<std::int32_t*>(host.data(i));
+        const auto set = [&](std::int64_t at, std::int64_t n) { rows[at] = kBad[static_cast<std::size_t>(n) % 6]; };
+        for (std::int64_t r = 0; host.name(i) == "token_rows" && r < host.bytes(i) / 4; r += 3) set(r, r / 3);
+        for (std::int64_t r = 40; host.name(i) == "pads" && r < host.bytes(i) / 4; ++r) set(r, r);
+      }
+      const HostOperands expected = host.reference(AnyArgs(problem.family()));
+      HostOperands got = host;
+      run(problem, got);
+      EXPECT_EQ(compare(got, expected).difference, "") << form << " " << hidden;
+    }
+  }
 }
 
 // In a used workspace: the launch before has left zeros.

@@ -28,8 +28,8 @@ QUERN_DEVICE float plus(float sum, float value, float scale) {
   return spec::row_scale ? fmaf(scale, value, sum) : sum + value;
 }
 
-// The scales of the columns from a byte of a row on. With order a window may begin before the row and end after it:
-// there they are 0.
+// The scales of the columns from a byte of a row on. With order or unique indices a window may begin before the row and
+// end after it: there they are 0.
 template <int N>
 QUERN_DEVICE void load_scales(const Params& p, i64 byte, float (&scales)[N]) {
   using Scale = spec::Scale;

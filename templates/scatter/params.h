@@ -16,6 +16,17 @@ struct Sums {
   unsigned long long stride;
 };
 
+// With unique indices: what blocks tell each other, as words that are 0 between launches.
+struct Named {
+  unsigned* barrier;
+  unsigned* ended;            // a number of blocks
+  unsigned* positions;        // [rows, groups]: the position whose index names the row, plus 1
+  unsigned long long pieces;  // of a row: its parts in all matrices, which its groups take in turn
+  unsigned long long all;     // groups of all rows
+  common::Divisor by_groups;
+  unsigned groups;  // of lanes, that share a row
+};
+
 struct Params {
   const void* source;
   const void* source_end;  // null: not known, or rows have gaps
@@ -45,6 +56,7 @@ struct Params {
   float alpha;
   Sums sums;  // of the first matrix; those of the next are `words` further
   unsigned long long words;
+  Named named;  // with unique indices
 };
 
 }  // namespace quern::scatter

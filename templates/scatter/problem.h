@@ -2,6 +2,8 @@
 #ifndef QUERN_SCATTER_PROBLEM_H_
 #define QUERN_SCATTER_PROBLEM_H_
 
+#include <algorithm>
+
 #include "rows/shape.h"
 #include "scatter/scatter.h"
 
@@ -10,6 +12,7 @@ namespace quern::scatter {
 inline bool adds(const Scatter& p) { return p.op == ScatterOp::add; }
 inline bool skips(const Scatter& p) { return p.mode == ScatterMode::skip; }
 inline bool is_ordered(const Scatter& p) { return p.order == ScatterOrder::given; }
+inline bool is_unique(const Scatter& p) { return p.indices == ScatterIndices::unique; }
 inline bool zeroes(const Scatter& p) { return p.rest == ScatterRest::zero; }
 inline bool has_scale(const Scatter& p) { return p.scale != DType::none; }
 inline bool has_column_scale(const Scatter& p) { return has_scale(p) && p.scale_of == ScatterScaleOf::columns; }
@@ -55,7 +58,19 @@ inline Workspace workspace_of(const Scatter& p) {
   return {groups, chunks, p.width + 32, p.width / 32 + 2};
 }
 
+// Unique indices: the groups of threads that may share a row, of which there are several where rows are few, and the
+// words of the workspace: what blocks count, and one for each of those groups.
+inline constexpr std::int64_t kFewGroups = 8192, kCountWords = 32;
+inline std::int64_t most_groups_of_row(const Scatter& p) {
+  const std::int64_t pieces = std::min(p.outer, kFewGroups) * (row_bytes(p) / 32 + 2);
+  const std::int64_t wanted = (kFewGroups - 1) / std::max<std::int64_t>(1, p.rows) + 1;
+  return std::max<std::int64_t>(1, std::min(wanted, pieces));
+}
+
+inline bool has_workspace(const Scatter& p) { return has_sums(p) || is_unique(p); }
 inline std::int64_t workspace_words(const Scatter& p) {
+  if (is_unique(p)) return p.rows == kOpen || p.outer == kOpen ? kOpen : kCountWords + p.rows * most_groups_of_row(p);
+  if (all_rows(p) == kOpen) return kOpen;
   return workspace_of(p).words() * (is_backward(p) ? 1 : p.outer);
 }
 

@@ -16,17 +16,35 @@ class Reference {
 
   void run() const {
     if (is_ordered(p_)) return run_ordered();
+    if (is_unique(p_)) return run_unique();
     parallel_for(p_.count, 1 + (1 << 20) / row_bytes(p_), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) put({i});
     });
   }
 
  private:
-  void run_ordered() const {
-    if (zeroes(p_)) {
-      for (std::int64_t row = 0; row < p_.rows; ++row)
-        std::memset(out_at(row), 0, static_cast<std::size_t>(row_bytes(p_)));
+  void clear_rows() const {
+    for (std::int64_t row = 0; row < p_.rows; ++row)
+      std::memset(out_at(row), 0, static_cast<std::size_t>(row_bytes(p_)));
+  }
+
+  // Of equal indices the last one.
+  void run_unique() const {
+    clear_rows();
+    std::vector<std::int64_t> positions(static_cast<std::size_t>(p_.rows), -1);
+    for (std::int64_t i = 0; i < p_.count; ++i) {
+      const std::int64_t row = row_of(i);
+      if (row >= 0 && row < p_.rows) positions[static_cast<std::size_t>(row)] = i;
     }
+    parallel_for(p_.rows, 1 + (1 << 20) / row_bytes(p_), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        if (const std::int64_t i = positions[static_cast<std::size_t>(row)]; i >= 0) put({i});
+      }
+    });
+  }
+
+  void run_ordered() const {
+    if (zeroes(p_)) clear_rows();
     std::vector<std::int64_t> segment;
     for (std::int64_t place = 0; place < p_.count; ++place) {
       segment.push_back(static_cast<const std::int32_t*>(a_.order.data)[place]);

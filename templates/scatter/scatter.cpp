@@ -14,6 +14,7 @@ constexpr const char* kOps[] = {QUERN_SCATTER_OPS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kModes[] = {QUERN_SCATTER_MODES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kOrders[] = {QUERN_SCATTER_ORDERS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kRests[] = {QUERN_SCATTER_RESTS(QUERN_CHOICE_NAME) nullptr};
+constexpr const char* kIndices[] = {QUERN_SCATTER_INDICES(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kFactors[] = {QUERN_SCATTER_FACTORS(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kScalesOf[] = {QUERN_SCATTER_SCALES_OF(QUERN_CHOICE_NAME) nullptr};
 constexpr const char* kPasses[] = {QUERN_SCATTER_PASSES(QUERN_CHOICE_NAME) nullptr};
@@ -37,16 +38,21 @@ Layout gradient_layout(const Scatter& p) { return rows_of_out(p, is_backward(p))
 Layout source_gradient_layout(const Scatter& p) { return rows_of_source(p, is_backward(p)); }
 Layout scale_gradient_layout(const Scatter& p) { return is_backward(p) ? scale_layout(p) : Layout{}; }
 Layout workspace_layout(const Scatter& p) {
-  if (!has_sums(p)) return {};
-  return Layout::list(i32, all_rows(p) == kOpen ? kOpen : workspace_words(p));
+  if (!has_workspace(p)) return {};
+  return Layout::list(i32, workspace_words(p));
 }
 
 template <Layout (*F)(const Scatter&)>
 constexpr auto layout = &layout_of<Scatter, F>;
 
 std::string check_index(const Scatter& p) {
-  if (zeroes(p) && !is_ordered(p)) return "rest=zero needs order=given, which tells the rows without an index";
-  if (is_ordered(p) && p.count >= std::int64_t{1} << 31) return "count must be below 2^31 with order=given";
+  if (is_unique(p) && is_ordered(p)) return "indices=unique needs no order: leave out one of indices and order";
+  if (is_unique(p) && !zeroes(p))
+    return "indices=unique is for rest=zero; with rest=leave and without an order they are so anyway: leave it out";
+  if (zeroes(p) && !is_ordered(p) && !is_unique(p))
+    return "rest=zero needs order=given, which tells the rows without an index, or indices=unique if none occurs twice";
+  if ((is_ordered(p) || is_unique(p)) && p.count >= std::int64_t{1} << 31)
+    return "count must be below 2^31 with order=given or indices=unique";
   if (skips(p) || p.count <= 0) return {};
   if (is_backward(p))
     return p.rows == 0 ? "rows=0 has no row to read, so count must be 0; with mode=skip it may be more" : "";
@@ -70,6 +76,7 @@ std::string check_pass(const Scatter& p) {
     return "pass=backward is of op=add; the gradient of op=copy is a gather of the gradient of out, by index";
   if (is_ordered(p))
     return "pass=backward needs no order: each row of source has a gradient of its own; leave out order and rest";
+  if (is_unique(p)) return "pass=backward is the same whether indices repeat or not: leave out indices and rest";
   if (p.source_stride != 0 && p.source_stride < p.width)
     return "source_stride is below width, so rows of source_gradient would overlap";
   if (has_column_scale(p) && all_rows(p) >= std::int64_t{1} << 31)
@@ -108,6 +115,8 @@ struct ScatterFamily : scatter::Step {
       integer_field("out_stride", offsetof(Scatter, out_stride), 0, kMaxExtent,
                     "elements between rows of out; 0: width"),
       extent_field("outer", offsetof(Scatter, outer), true, "matrices that the same index is for"),
+      choice_field("indices", offsetof(Scatter, indices), kIndices,
+                   "unique: none occurs twice, so rest=zero needs no order"),
   };
   static constexpr Operand kOperands[] = {
       {"source", Role::input, offsetof(ScatterArgs, source), true, layout<source_layout>, "[outer, count, width]",
@@ -142,6 +151,7 @@ struct ScatterFamily : scatter::Step {
       "scatter op=add rows=16384 count=16384 width=5120",
       "scatter op=add rows=65536 count=16384 width=1536 dtype=f16 factor=alpha scale=f16",
       "scatter rows=65536 count=32768 width=4096 order=given rest=zero",
+      "scatter rows=65536 count=32768 width=4096 rest=zero indices=unique",
       "scatter op=add rows=8192 count=65536 width=2048 order=given rest=zero",
       "scatter op=add rows=8192 count=65536 width=2049 order=given rest=zero",
       "scatter op=add rows=131072 count=16384 width=4096 order=given rest=zero",

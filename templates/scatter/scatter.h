@@ -29,8 +29,14 @@ enum class ScatterOrder : std::uint8_t { QUERN_SCATTER_ORDERS(QUERN_CHOICE_VALUE
 // The rows of out that no index names.
 #define QUERN_SCATTER_RESTS(VALUE)         \
   VALUE(leave) /* they stay as they are */ \
-  VALUE(zero)  /* they become zeros, and op=add does not add what out had; needs order=given */
+  VALUE(zero)  /* they become zeros, and op=add does not add what out had; needs order=given or indices=unique */
 enum class ScatterRest : std::uint8_t { QUERN_SCATTER_RESTS(QUERN_CHOICE_VALUE) };
+
+// Of rest=zero; with rest=leave `order` says it.
+#define QUERN_SCATTER_INDICES(VALUE)                       \
+  VALUE(any)    /* indices may repeat: `order` is given */ \
+  VALUE(unique) /* no index repeats, except for those that are skipped; if one does, its last row is used */
+enum class ScatterIndices : std::uint8_t { QUERN_SCATTER_INDICES(QUERN_CHOICE_VALUE) };
 
 #define QUERN_SCATTER_FACTORS(VALUE) \
   VALUE(none)                        \
@@ -56,8 +62,9 @@ struct ScatterArgs {
                    // with any other the launch is undefined and may not end
   In scale = {};   // where the problem has it
   Out out = {};    // forward: [outer, rows, width] of dtype, rows out_stride elements apart; must not overlap an input
-  Out workspace = {};  // order=given with op=add, and backward with a scale of columns: scratch, zeros before the first
-                       // launch; each launch restores them; one launch at a time; see Plan::workspace_bytes
+  Out workspace = {};  // order=given with op=add, indices=unique, and backward with a scale of columns: scratch, zeros
+                       // before the first launch; each launch restores them; one launch at a time; see
+                       // Plan::workspace_bytes
   In gradient = {};    // backward: [rows, width] of dtype, rows out_stride elements apart, the gradient of out
   Out source_gradient = {};  // backward: [count, width] of dtype, rows source_stride elements apart
   Out scale_gradient = {};   // backward with a scale: as scale
@@ -67,9 +74,9 @@ struct ScatterArgs {
   std::int64_t outer = kOpen;
 };
 
-// COST: one launch. One read of source; one write, and with op=add rest=leave one read, of the rows of out that indices
-// name; with rest=zero one write of all. Backward: one read of a row of gradient for each index, and of source if there
-// is a scale; one write of source_gradient.
+// COST: one launch, with indices=unique a cooperative one. One read of source; one write, and with op=add rest=leave
+// one read, of the rows of out that indices name; with rest=zero one write of all. Backward: one read of a row of
+// gradient for each index, and of source if there is a scale; one write of source_gradient.
 struct Scatter {
   using Args = ScatterArgs;
 
@@ -89,6 +96,7 @@ struct Scatter {
   std::int64_t source_stride = 0;  // elements; 0: width
   std::int64_t out_stride = 0;
   std::int64_t outer = 1;  // matrices by the same index: out[o, index[i], :]
+  ScatterIndices indices = ScatterIndices::any;
 
   QUERN_API static const Family& family();
 };

@@ -15,6 +15,10 @@ using common::power_of_two_from;
 // A thread that adds rows up has half of them in flight, and what it knows of two segments: over 64 registers.
 constexpr int kMaxThreadsOfSums = 256;
 int max_threads(const Scatter& p) { return has_sums(p) || is_backward(p) ? kMaxThreadsOfSums : common::kMaxThreads; }
+// With unique indices, of common::kMaxThreads on a multiprocessor: 64 registers of a thread, and 64 KB in flight.
+constexpr std::int64_t kResidentBlocks = 2;
+// Blocks that a multiprocessor of any architecture has room for.
+constexpr std::int64_t kMostResidentBlocks = 16;
 constexpr const char* kFormNames[] = {"vector", "ragged"};
 
 bool is_ragged(const Config& c) { return c[kForm] == kRagged; }
@@ -84,6 +88,13 @@ void set_order(const Scatter& p, const DeviceModel& model, Config& c) {
   c[kPositions] = positions_of(p, model, c);
 }
 
+void set_unique(const Scatter& p, Config& c) {
+  c[kLanes] = static_cast<std::int32_t>(std::clamp<std::int64_t>(power_of_two_from(columns_of(p, c)), 4, 32));
+  const std::int64_t of_lane = divide_up(columns_of(p, c), c[kLanes]);
+  const std::int64_t most = (is_ragged(c) ? 2 : 4) / (adds(p) ? 2 : 1);
+  c[kUnroll] = static_cast<std::int32_t>(std::clamp<std::int64_t>(power_of_two_from(of_lane), 1, most));
+}
+
 // Two or three operands of a row are in flight at once, of four rows; of dot products, of one.
 void set_backward(const Scatter& p, std::int64_t vector, Config& c) {
   const std::int64_t elements = vector / element_bytes(p);
@@ -111,12 +122,13 @@ Config config_for(const Scatter& p, const DeviceModel& model, Forms form, std::i
   c[kStoreStream] = once;
   c[kUnroll] = unroll_without_order(p, model, c);
   if (is_ordered(p)) set_order(p, model, c);
+  if (is_unique(p)) set_unique(p, c);
   if (is_backward(p)) set_backward(p, vector, c);
   return c;
 }
 
 std::int64_t widest_vector(const Scatter& p, const Target& target) {
-  return is_ordered(p) || is_backward(p) ? 16 : common::widest_access(target);
+  return is_ordered(p) || is_unique(p) || is_backward(p) ? 16 : common::widest_access(target);
 }
 
 Config preferred(const Scatter& p, const Target& target, const DeviceModel& model) {
@@ -159,6 +171,23 @@ void set_gradients(const Scatter& p, const ScatterArgs& a, const Config& c, Para
   params.columns = static_cast<std::uint32_t>(columns_of(p, c));
 }
 
+// Groups of lanes for each row, so many where rows are few that all multiprocessors have work.
+void set_named(const Scatter& p, const ScatterArgs& a, const Config& c, Params& params) {
+  const std::int64_t parts = parts_of(p, c), pieces = p.outer * parts;
+  const std::int64_t groups = std::clamp<std::int64_t>(most_groups_of_row(p), 1, std::max<std::int64_t>(1, pieces));
+  params.parts = static_cast<std::uint32_t>(parts);
+  params.by_parts = common::make_divisor(static_cast<std::uint64_t>(parts));
+  params.named.pieces = static_cast<std::uint64_t>(pieces);
+  params.named.all = static_cast<std::uint64_t>(p.rows * groups);
+  params.named.by_groups = common::make_divisor(static_cast<std::uint64_t>(groups));
+  params.named.groups = static_cast<std::uint32_t>(groups);
+  if (a.workspace.data == nullptr) return;  // of a launch without work
+  auto* const words = static_cast<unsigned*>(a.workspace.data);
+  params.named.barrier = words;
+  params.named.ended = words + 1;
+  params.named.positions = words + kCountWords;
+}
+
 void set_workspace(const Scatter& p, const ScatterArgs& a, Params& params) {
   if (!has_sums(p) || a.workspace.data == nullptr) return;  // null: of a launch without work
   const Workspace w = workspace_of(p);
@@ -172,6 +201,16 @@ void set_workspace(const Scatter& p, const ScatterArgs& a, Params& params) {
 // `lanes` threads for each item; smaller blocks where a problem would leave multiprocessors idle.
 void launch_items(std::uint64_t items, int lanes, std::int32_t threads, const DeviceModel& model, Launch& launch) {
   common::launch_slots(items * static_cast<std::uint64_t>(lanes), 1, threads, model, launch);
+}
+
+// All blocks are co-resident, and each goes through rows.
+void launch_unique(const Scatter& p, const Params& params, const Config& c, const DeviceModel& model, Launch& launch) {
+  launch_items(params.named.all, c[kLanes], c[kThreads], model, launch);
+  const std::int64_t threads = launch.block[0];
+  const std::int64_t resident = std::min(kMostResidentBlocks, kResidentBlocks * common::kMaxThreads / threads);
+  common::limit_grid(static_cast<int>(resident), model, launch);
+  launch.cooperative = launch.grid[0] > 1;
+  launch.empty = launch.empty || p.outer == 0;
 }
 
 }  // namespace
@@ -191,7 +230,7 @@ bool row_has_few_slots(const Scatter& p, const Target&, const Config& c) {
 }
 bool registers_suffice(const Scatter& p, const Target&, const Config& c) {
   const int bytes = c[kVector] * c[kUnroll] * c[kBatch];
-  const int most = 128 / (is_ragged(c) ? 2 : 1) / (adds(p) && !is_ordered(p) ? 2 : 1);
+  const int most = 128 / (is_ragged(c) ? 2 : 1) / (is_unique(p) || (adds(p) && !is_ordered(p)) ? 2 : 1);
   return bytes <= most && (!has_sums(p) || c[kVector] * c[kUnroll] <= 32);
 }
 bool threads_have_registers(const Scatter& p, const Target&, const Config& c) {
@@ -238,7 +277,7 @@ void specialize_scatter(const Scatter& p, const Config& c, Spec& spec) {
   spec.flag("skips", skips(p));
   spec.flag("zeroes", zeroes(p));
   spec.flag("outer", p.outer != 1);
-  spec.flag("ordered", is_ordered(p));
+  spec.flag("ordered", is_ordered(p) || is_unique(p));
   if (adds(p)) {
     spec.header("common/numbers.cuh");
     spec.type("Element", common::spec_type(p.dtype));
@@ -260,6 +299,13 @@ void specialize_scatter(const Scatter& p, const Config& c, Spec& spec) {
     spec.integer("rows_of_block", rows_of_block(c));
     spec.part(adds(p) ? "scatter/sums.cuh" : "scatter/copies.cuh");
     spec.part("scatter/ordered.cuh");
+    return;
+  }
+  if (is_unique(p)) {
+    spec.integer("lanes", c[kLanes]);
+    spec.integer("resident_blocks", kResidentBlocks);
+    spec.part(adds(p) ? "scatter/added.cuh" : "scatter/placed.cuh");
+    spec.part("scatter/unique.cuh");
     return;
   }
   spec.flag("persistent", false);
@@ -288,6 +334,9 @@ void launch_scatter(const Scatter& p, const ScatterArgs& a, const DeviceModel& m
   if (is_ordered(p)) {
     set_order(p, c, params);
     launch_items(params.items, 32, c[kThreads], model, launch);
+  } else if (is_unique(p)) {
+    set_named(p, a, c, params);
+    launch_unique(p, params, c, model, launch);
   } else if (is_backward(p)) {
     set_gradients(p, a, c, params);
     launch_items(params.items, c[kLanes], c[kThreads], model, launch);

@@ -40,8 +40,10 @@ struct Step {
   static bool is_forward(const Scatter& p, const Config&) { return !is_backward(p); }
   static bool is_whole(const Scatter&, const Config& c) { return c[kForm] == kWhole; }
   static bool has_order(const Scatter& p, const Config&) { return is_ordered(p); }
-  static bool has_lanes(const Scatter& p, const Config&) { return is_ordered(p) || (is_backward(p) && !has_dots(p)); }
-  static bool has_batch(const Scatter& p, const Config& c) { return adds(p) && has_lanes(p, c); }
+  static bool has_lanes(const Scatter& p, const Config&) {
+    return is_ordered(p) || is_unique(p) || (is_backward(p) && !has_dots(p));
+  }
+  static bool has_batch(const Scatter& p, const Config& c) { return adds(p) && !is_unique(p) && has_lanes(p, c); }
   template <bool (*F)(const Scatter&, const Config&)>
   static constexpr auto applies = &applies_to<Scatter, F>;
   template <bool (*F)(const Scatter&, const Target&, const Config&)>
@@ -60,12 +62,14 @@ struct Step {
   };
   static constexpr Constraint kConstraints[] = {
       {"the vector must divide the row length and both strides", holds<vector_divides>},
-      {"32-byte accesses exist on sm_100 and sm_103 only, and here forward without order", holds<vector_exists>},
+      {"32-byte accesses exist on sm_100 and sm_103 only, and here forward without order or unique indices",
+       holds<vector_exists>},
       {"rows that are added need vectors of whole elements", holds<vector_holds_elements>},
       {"the ragged form works on elements below 16 bytes", holds<ragged_has_small_elements>},
       {"a row must have fewer than 2^30 vectors", holds<row_has_few_slots>},
       {"vector times unroll times batch must fit the registers: 128 bytes, and half of it in the ragged form and again "
-       "where rows are added without order, or backward; in sums vector times unroll must be at most 32",
+       "where rows are added without order, or backward, or indices are unique; in sums vector times unroll must be at "
+       "most 32",
        holds<registers_suffice>},
       {"sums and the backward pass have at most 256 threads in a block", holds<threads_have_registers>},
       {"fewer than 32 lanes need rows of at most lanes times unroll accesses", holds<lanes_have_a_row>},

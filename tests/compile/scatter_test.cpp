@@ -14,6 +14,8 @@ const std::vector<std::string> kKernels = {"",
                                            "order=given rest=zero",
                                            "op=add order=given",
                                            "op=add order=given rest=zero",
+                                           "rest=zero indices=unique",
+                                           "op=add rest=zero indices=unique scale=f16",
                                            "op=add pass=backward factor=alpha scale=f16",
                                            "op=add pass=backward scale=f32 scale_of=rows"};
 
@@ -36,10 +38,10 @@ TEST_F(ScatterCompile, EachKernelOfShortAndOddRowsAndOtherTypes) {
   }
   for (const char* rest :
        {"outer=open width=4096", "op=add outer=open width=4097", "op=add order=given outer=open",
-        "op=add pass=backward scale=f32 outer=open", "op=add pass=backward scale=f32 scale_of=rows outer=open",
-        "dtype=u8 width=77", "dtype=c128 width=3", "dtype=i64 order=given width=5",
-        "op=add order=given scale=f32 width=1000", "op=add order=given scale=bf16 scale_of=rows",
-        "op=add scale=bf16 scale_of=rows factor=alpha width=515"})
+        "rest=zero indices=unique outer=open width=4096", "op=add pass=backward scale=f32 outer=open",
+        "op=add pass=backward scale=f32 scale_of=rows outer=open", "dtype=u8 width=77", "dtype=c128 width=3",
+        "dtype=i64 order=given width=5", "op=add order=given scale=f32 width=1000",
+        "op=add order=given scale=bf16 scale_of=rows", "op=add scale=bf16 scale_of=rows factor=alpha width=515"})
     jobs.push_back({cat("scatter ", rest), kArchitectures[jobs.size() % kArchitectures.size()]});
   expect_each_good(jobs);
 }
@@ -51,6 +53,9 @@ TEST_F(ScatterCompile, RowsAreReadInWideAccesses) {
   EXPECT_EQ(accesses(copy, 0, true, 16), 2);
   const Compiled sums = compile("scatter op=add order=given rest=zero width=2048", "sm_90a");
   EXPECT_EQ(accesses(sums, 0, false, 16), 4);
+  const Compiled unique = compile("scatter width=7168 rest=zero indices=unique", "sm_90a");
+  EXPECT_EQ(accesses(unique, 0, false, 16), 4);
+  EXPECT_EQ(accesses(unique, 0, true, 16), 4);
   const Compiled add = compile("scatter op=add width=5120", "sm_90a");
   EXPECT_EQ(accesses(add, 0, false, 16), 2 + 2) << "rows, and what out has";
   const Compiled gradients = compile("scatter op=add width=5120 pass=backward factor=alpha", "sm_90a");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "base/random.h"
@@ -99,13 +100,39 @@ TEST_F(ScatterOnDevice, RowsWithoutAnIndexAreZeros) {
 TEST_F(ScatterOnDevice, AReplayReadsNewIndicesInAUsedWorkspace) {
   expect_replays("scatter op=add rows=60 count=2500 width=100 order=given");
   expect_replays("scatter op=add rows=60 count=2500 width=100 scale=f16 mode=skip pass=backward");
+  expect_replays("scatter rows=900 count=700 width=100 rest=zero indices=unique");
+  expect_replays("scatter op=add rows=90 count=70 width=1001 outer=2 scale=f16 rest=zero indices=unique mode=skip");
+}
+
+// Not as the user says: an index twice gives the last of its rows, and one outside of out no row, in each mode.
+TEST_F(ScatterOnDevice, OfUniqueIndicesThatRepeatTheLastIsUsed) {
+  for (const char* fields : {"width=40", "width=41 mode=skip", "width=3000 outer=2", "op=add width=41 scale=f32"}) {
+    const AnyProblem problem = runtime().parse(cat("scatter rows=50 count=49 rest=zero indices=unique ", fields));
+    HostOperands host(problem.family(), problem.data());
+    const AnyArgs scalars(problem.family());
+    host.generate(1, false);
+    auto* const index = reinterpret_cast<std::int64_t*>(host.data(kIndex));
+    for (std::int64_t i = 0; i < 49; ++i) index[i] = i * i % 7 * 5;
+    const std::int64_t outside[] = {-1, 50, std::int64_t{1} << 32, std::numeric_limits<std::int64_t>::min()};
+    std::copy(std::begin(outside), std::end(outside), index + 20);
+    DeviceOperands device(driver(), host);
+    const AnyArgs args = device.args(scalars);
+    const AnyPlan plan = runtime().prepare_any(problem.family(), problem.data(), {});
+    device.upload(host);
+    plan.launch(nullptr, args.data());
+    synchronize();
+    HostOperands got = host;
+    device.download(got);
+    EXPECT_EQ(compare(got, host.reference(scalars)).difference, "") << fields;
+  }
 }
 
 // One workspace for problems of several sizes, cleared once: what a launch leaves in it is where the next one, of
 // another size, has other words.
 TEST_F(ScatterOnDevice, AWorkspaceServesOtherCounts) {
   for (const char* fields : {"op=add rows=60 width=100 order=given", "op=add rows=60 width=100 scale=f32 pass=backward",
-                             "op=add rows=60 width=33 order=given rest=zero outer=2"}) {
+                             "op=add rows=60 width=33 order=given rest=zero outer=2",
+                             "rows=60 width=33 rest=zero indices=unique mode=skip outer=2"}) {
     constexpr int kCounts[] = {2500, 40, 1100, 33, 2500};
     const AnyProblem largest = runtime().parse(cat("scatter count=2500 ", fields));
     const auto bytes =

@@ -10,7 +10,13 @@ std::string scatter(int rows, int count, int width, const std::string& rest) {
 }
 
 // The rows of every kind of problem: what is written, in which order, and what becomes of the others.
-const std::vector<std::string> kUnordered = {"", "mode=skip index=i32", "op=add", "op=add mode=skip"};
+const std::vector<std::string> kUnordered = {"",
+                                             "mode=skip index=i32",
+                                             "op=add",
+                                             "op=add mode=skip",
+                                             "rest=zero indices=unique",
+                                             "rest=zero indices=unique mode=skip index=i32",
+                                             "op=add rest=zero indices=unique mode=skip"};
 const std::vector<std::string> kOrdered = {
     "order=given",
     "order=given rest=zero mode=skip",
@@ -54,9 +60,14 @@ void odd_scatters(std::vector<Case>& cases) {
     }
     for (const int count : {0, 1, 2, 33}) cases.push_back({scatter(50, count, 72, kind)});
   }
+  for (const char* kind : {"rest=zero indices=unique", "op=add rest=zero indices=unique mode=skip"}) {
+    for (const int width : {8, 100, 101}) cases.push_back({scatter(9000, 700, width, kind)});  // several of a group
+    for (const int width : {1000, 20001}) cases.push_back({scatter(3, 2, width, kind)});  // several groups of a row
+  }
   for (const char* type : {"u8", "e4m3", "f64", "i64", "c64", "c128"}) {
     for (const int width : {1, 5, 33, 256}) {
-      for (const char* kind : {"mode=skip", "order=given rest=zero", "order=given mode=skip"})
+      for (const char* kind :
+           {"mode=skip", "order=given rest=zero", "order=given mode=skip", "rest=zero indices=unique"})
         cases.push_back({scatter(200, 77, width, cat(kind, " dtype=", type)), width % 2});
     }
   }
@@ -78,16 +89,16 @@ void ordered_scatters(std::vector<Case>& cases) {
     cases.push_back({scatter(2113, 3, 41, kind)});
     cases.push_back({scatter(3, 0, 0, kind)});
   }
-  for (const char* kind :
-       {"mode=skip", "op=add mode=skip", "order=given mode=skip rest=zero", "op=add order=given mode=skip"})
+  for (const char* kind : {"mode=skip", "op=add mode=skip", "order=given mode=skip rest=zero",
+                           "op=add order=given mode=skip", "rest=zero indices=unique mode=skip"})
     cases.push_back({scatter(0, 65, 40, kind)});
 }
 
 void scatter_strides(std::vector<Case>& cases) {
   for (const char* strides :
        {"source_stride=40", "out_stride=64", "source_stride=41 out_stride=47", "source_stride=3"}) {
-    for (const char* kind :
-         {"", "op=add", "op=add order=given", "op=add order=given rest=zero", "order=given rest=zero"}) {
+    for (const char* kind : {"", "op=add", "op=add order=given", "op=add order=given rest=zero",
+                             "order=given rest=zero", "rest=zero indices=unique", "op=add rest=zero indices=unique"}) {
       for (const char* type : {"bf16", "f32"})
         cases.push_back({scatter(130, 90, 33, cat(kind, " dtype=", type, " ", strides))});
       cases.push_back({scatter(130, 90, 32, cat(kind, " ", strides)), 3});
@@ -97,7 +108,8 @@ void scatter_strides(std::vector<Case>& cases) {
 }
 
 void scatter_factors(std::vector<Case>& cases) {
-  for (const char* kind : {"op=add", "op=add order=given", "op=add order=given rest=zero mode=skip"}) {
+  for (const char* kind :
+       {"op=add", "op=add order=given", "op=add order=given rest=zero mode=skip", "op=add rest=zero indices=unique"}) {
     for (const char* type : {"f32", "f16", "bf16"}) {
       for (const char* factor : {"factor=alpha", "scale=f32", "scale=f16 factor=alpha", "scale=bf16",
                                  "scale=f32 scale_of=rows", "scale=bf16 scale_of=rows factor=alpha"}) {
@@ -166,7 +178,12 @@ void outer_scatters(std::vector<Case>& cases) {
 void scatter_configs(std::vector<Case>& cases) {
   for (const char* config :
        {"vector=4", "unroll=1", "unroll=4", "threads=64", "load_once=0,store_stream=0", "form=1,unroll=1"}) {
-    for (const char* kind : {"", "mode=skip", "op=add"}) cases.push_back(with(config, scatter(300, 200, 264, kind)));
+    for (const char* kind : {"", "mode=skip", "op=add", "rest=zero indices=unique", "op=add rest=zero indices=unique"})
+      cases.push_back(with(config, scatter(300, 200, 264, kind)));
+  }
+  for (const char* lanes : {"lanes=4", "lanes=8", "lanes=16", "lanes=32"}) {
+    for (const char* kind : {"rest=zero indices=unique", "op=add rest=zero indices=unique mode=skip"})
+      cases.push_back(with(lanes, scatter(300, 200, 32, kind)));
   }
   for (const char* positions : {"1", "2", "4", "8", "16", "32"}) {
     for (const char* rest : {"lanes=32", "lanes=32,batch=1", "lanes=32,vector=4,unroll=4", "form=1,batch=2,unroll=1"}) {

@@ -48,8 +48,19 @@ TEST(ScatterProblem, RefusesIndicesThatCannotBeDifferent) {
 
 TEST(ScatterProblem, RefusesAnOrderThatItCannotHave) {
   EXPECT_TRUE(has(scatter_refusal("rest=zero"), "needs order=given"));
+  EXPECT_TRUE(has(scatter_refusal("rest=zero"), "indices=unique if none occurs twice"));
   EXPECT_TRUE(has(scatter_refusal("count=2147483648 width=1 order=given"), "below 2^31"));
   EXPECT_EQ(scatter_refusal("count=2147483648 width=1"), "");
+}
+
+TEST(ScatterProblem, TakesUniqueIndicesForTheRowsWithoutOne) {
+  EXPECT_EQ(scatter_refusal("rest=zero indices=unique"), "");
+  EXPECT_EQ(scatter_refusal("rest=zero indices=unique op=add scale=f32 scale_of=rows mode=skip rows=4 count=9"), "");
+  EXPECT_TRUE(has(scatter_refusal("indices=unique"), "leave it out"));
+  EXPECT_TRUE(has(scatter_refusal("indices=unique rest=zero order=given"), "leave out one of indices and order"));
+  EXPECT_TRUE(has(scatter_refusal("indices=unique rest=zero rows=4 count=5"), "use order=given"));
+  EXPECT_TRUE(has(scatter_refusal("indices=unique rest=zero op=add pass=backward"), "leave out indices and rest"));
+  EXPECT_TRUE(has(scatter_refusal("indices=unique rest=zero count=2147483648 width=1"), "below 2^31"));
 }
 
 TEST(ScatterProblem, RefusesFactorsOfWhatIsNotAdded) {
@@ -124,6 +135,14 @@ TEST(ScatterOperands, AWorkspaceHasSumsOfLongSegments) {
   EXPECT_EQ(span("scatter op=add rows=10 count=11 outer=3 width=8 pass=backward scale=f32", "workspace"),
             4 * (8 + 32 + 2 * 2) * 4)
       << "of the rows of all matrices";
+}
+
+// A word for each row, and for each part of few long ones.
+TEST(ScatterOperands, AWorkspaceHasThePositionsOfUniqueIndices) {
+  EXPECT_EQ(span("scatter rows=9000 count=6 width=8 rest=zero indices=unique", "workspace"), (32 + 9000) * 4);
+  EXPECT_EQ(span("scatter rows=10 count=6 width=8 rest=zero indices=unique", "workspace"), (32 + 10 * 2) * 4);
+  EXPECT_EQ(span("scatter rows=10 count=6 width=99999 rest=zero indices=unique", "workspace"), (32 + 10 * 820) * 4);
+  EXPECT_EQ(span("scatter rows=0 count=0 width=8 rest=zero indices=unique outer=2", "workspace"), 32 * 4);
 }
 
 TEST(ScatterVariants, TakeTheWidestVectorAndThenAnyAddress) {

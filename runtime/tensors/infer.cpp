@@ -50,6 +50,7 @@ class Search {
     misfit_ = misfit();
     while (misfit_ > 0 && improve()) {
     }
+    if (misfit_ > 0) refuse_cut_dimensions();
     return std::move(problem_);
   }
 
@@ -171,6 +172,40 @@ class Search {
       if (number >= field.min && number <= field.max) texts.push_back(std::to_string(number));
     }
     return texts;
+  }
+
+  // Dimensions of inputs that are so many times a field, where a tensor's is not a multiple: no value fits, and that of
+  // the field, which nobody gave, would say nothing.
+  void refuse_cut_dimensions() const {
+    for (const Field* field : free_) {
+      if (field->kind != FieldKind::extent || get_integer(*field, problem_.data()) == kOpen) continue;
+      const std::int64_t value = get_integer(*field, problem_.data());
+      AnyProblem next = problem_;
+      set_integer(*field, next.data(), value + 1);
+      for (const Wanted& wanted : wanted_) {
+        if (wanted.operand->role != Role::input) continue;
+        const Layout now = layout_of(problem_, wanted), then = layout_of(next, wanted);
+        for (int d = 0; d < now.rank && now.dtype != DType::none; ++d) {
+          const std::int64_t factor = then.extents[d] - now.extents[d];
+          if (factor < 2 || now.extents[d] != factor * value) continue;
+          if (dimension_of(*wanted.tensor, now.rank, d) % factor != 0) refuse_cut(wanted, now.rank, d, *field, factor);
+        }
+      }
+    }
+  }
+
+  [[noreturn]] void refuse_cut(const Wanted& wanted, int rank, int d, const Field& field, std::int64_t factor) const {
+    std::vector<std::string> shape;
+    for (int i = 0; i < wanted.tensor->ndim; ++i) shape.push_back(std::to_string(wanted.tensor->shape[i]));
+    const std::string which = d == rank - 1 ? "last dimension" : cat("dimension ", d);
+    const std::string must = factor == 2 ? std::string("even") : cat("a multiple of ", factor);
+    const std::string entry = wanted.operand->count == nullptr ? std::string() : cat(".", wanted.entry);
+    Error error(Code::bad_input, Stage::launch,
+                cat(wanted.operand->name, entry, " has shape [", join(shape, ", "), "]; its ", which, " must be ", must,
+                    ": it is ", factor, " times ", field.name));
+    error.family = family().name;
+    error.problem = problem_.text();
+    throw error;
   }
 
   // How much does not fit.

@@ -154,6 +154,15 @@ class OfFunctions(Case):
         self.no(ValueError, "source has a stride that is not a multiple of its element size", uneven, self.index)
         self.no(ValueError, "more than 16 dimensions", self.x.reshape((1,) * 16 + (9, 4)), self.index)
 
+    def test_odd_rows_of_two_halves(self):
+        sentence = "x has shape [6, 17]; its last dimension must be even: it is 2 times width"
+        for layout in ("halves", "swapped", "interleaved"):
+            error = self.refused(quern.Error, sentence, quern.glu, numbers(6, 17), layout=layout)
+            self.assertEqual((error.code, error.stage, error.family), ("bad_input", "launch", "glu"))
+        self.refused(quern.Error, sentence, quern.glu, numbers(6, 17), gradient=numbers(6, 8), pass_="backward")
+        self.refused(quern.Error, "takes [6, 16]", quern.glu, numbers(6, 17), width=8)
+        self.assertEqual(quern.glu(numbers(6, 17), numbers(6, 17), layout="split").shape, (6, 17))
+
     def test_words(self):
         self.no(TypeError, "gather has no field, operand or number nothing; help(quern.gather)", self.x, self.index,
                 nothing=3)

@@ -95,6 +95,29 @@ TEST(Infer, UnknownOperandsAreRefused) {
   }
 }
 
+// Found in review: quern.glu of 17 columns answered that it takes 8192, twice the default of a width that nobody gave.
+TEST(Infer, OddRowsOfTwoHalvesAreRefusedAsSuch) {
+  const auto refused = [](const std::string& settings, std::int64_t rows, std::int64_t columns,
+                          const std::vector<std::string>& given = {}) {
+    NamedTensors tensors(parsed("gather rows=2 count=2 width=4"), true);
+    std::int64_t shape[] = {rows, columns};
+    quern_tensor x = *tensors.named[0].tensor;
+    x.shape = shape;
+    x.strides = nullptr;
+    try {
+      return infer(parsed(settings), given, {{"x", &x}}).text();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code, Code::bad_input);
+      return error.sentence;
+    }
+  };
+  for (const char* layout : {"halves", "swapped", "interleaved", "blocks block=1"})
+    EXPECT_EQ(refused(cat("glu layout=", layout), 6, 17),
+              "x has shape [6, 17]; its last dimension must be even: it is 2 times width");
+  EXPECT_EQ(refused("glu", 6, 18), "glu width=9");
+  EXPECT_EQ(refused("glu width=8", 6, 17, {"width"}).substr(0, 11), "glu width=8") << "a launch says what it takes";
+}
+
 // Each case from all its tensors and its choices: they then fit, whatever numbers were found.
 TEST(Infer, TensorsFitTheProblemThatIsFound) {
   const Runtime runtime;

@@ -1,6 +1,8 @@
 // glu through NVRTC.
 #include <set>
+#include <utility>
 
+#include "base/random.h"
 #include "base/text.h"
 #include "compile/support.h"
 
@@ -137,6 +139,29 @@ TEST_F(GluCompile, AHundredShapesShareTwoImages) {
     for (const auto& image : compiled.result.images) images.insert(image.key);
   }
   EXPECT_EQ(images.size(), 2U);
+}
+
+// Between 1 and 2^17, every magnitude as often.
+int drawn_extent(std::uint64_t number) {
+  const std::uint64_t random = random_at(22, number);
+  return 1 + static_cast<int>(random % (std::uint64_t{1} << (random >> 32) % 18));
+}
+
+// Any rows and widths. Vectors have 16, 8 or 4 bytes, and a thread without vectors 1, 2 or 4 elements, each for small
+// problems and for large ones, whose hints and vectors in flight differ: 12 images. Backward vectors of 8 bytes of
+// large problems are one or two in flight.
+TEST_F(GluCompile, AHundredDrawnShapesShareFewImages) {
+  const std::pair<const char*, std::size_t> most[] = {{"forward", 12}, {"backward", 13}};
+  for (const auto& [pass, bound] : most) {
+    std::set<std::string> images;
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      const int rows = drawn_extent(2 * i), width = drawn_extent(2 * i + 1);
+      const Compiled compiled = compile(cat("glu rows=", rows, " width=", width, " pass=", pass), "sm_90a");
+      for (const auto& image : compiled.result.images) images.insert(image.key);
+    }
+    EXPECT_LE(images.size(), bound) << pass;
+    EXPECT_GT(images.size(), bound / 2) << pass << ": the shapes are of many kinds";
+  }
 }
 
 }  // namespace

@@ -91,7 +91,8 @@ struct Runs {
 // Of the staged form, where a row is a head.
 struct StagedParams {
   ParamsOf<64> all;
-  Runs runs[2];  // by tensor
+  long long unused[4];  // so that the axes of the first runs are in one line
+  Runs runs[2];         // by tensor
   unsigned runs_of_q;
   unsigned heads_of_run;
   unsigned heads_of_thread;
@@ -110,6 +111,11 @@ struct ScaledParamsOf {
   MadeScales scales[kTensors];
   unsigned long long rows;
 };
+
+// A kernel's parameters begin 16 bytes after a line of 64. With the axes in two lines 2 x 4096 x 32 x 82 took 26.4 us
+// on an H200, with them in one 25.7.
+static_assert((16 + sizeof(ParamsOf<64>) + 4 * sizeof(long long)) % 64 + sizeof(AxesOf<64>) <= 64,
+              "the axes of the first runs are in one line");
 
 }  // namespace quern::rope
 

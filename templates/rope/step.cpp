@@ -112,16 +112,21 @@ bool are_narrow(const Rope& p) {
 }
 bool are_few_and_narrow(const Rope& p) { return has_few_elements(p) && are_narrow(p); }
 
-// Whether narrow offsets are used also where the device is full. They are faster where threads have few bytes or
-// compute cosines (on an H200, 2 x 4096 x 32 x 82 of layout=bhsd 34.6 us, with wide ones 40.0), and take two lines of
-// parameters for four. The size of a cache gives small problems two images, and with those of large ones there would be
-// five.
-bool gains_by_offsets(const Rope& p) { return !has_cache(p); }
+// Whether narrow offsets are used also where the device is full: of some 16 us, where what comes before the first load
+// counts, and of threads that have few bytes, or whose block makes scales, or that compute cosines and sines. On an
+// H200, 2 x 4096 x 32 x 82 of layout=bhsd: 34.6 us, with wide ones 40.0; 4 x 8192 of table=angles 134.7 and 140.3;
+// heads of 256 bytes 264 bytes apart 53.2 and 50.7; others in accesses of 16 bytes are as fast either way. The size of
+// a cache gives small problems two images, and with those of large ones there would be five.
+bool gains_by_offsets(const Rope& p, std::int64_t vector) {
+  if (has_cache(p)) return false;
+  const bool computes = computes_pairs(p) || has_angles(p);
+  return vector <= 4 || makes_scales(p) || computes || elements_of(p) < std::int64_t{1} << 24;
+}
 
 // For a problem that fills the device.
 Config config_for_many(const Rope& p, std::int64_t vector) {
   Config c = config_of(vector, many_heads(p, vector));
-  if (!is_open(p) && gains_by_offsets(p) && are_narrow(p)) c[kOffsets] = 32;
+  if (!is_open(p) && gains_by_offsets(p, vector) && are_narrow(p)) c[kOffsets] = 32;
   while (2 * c[kRounds] <= many_rounds(p, vector) && 2 * heads_of_thread(c) <= all_heads(p)) c[kRounds] *= 2;
   return c;
 }
@@ -138,7 +143,7 @@ bool has_few_threads(const Rope& p, const DeviceModel& model, std::int64_t vecto
 // image of large problems where these have two already.
 Config config_for_few(const Rope& p, std::int64_t vector) {
   const bool narrow = are_narrow(p), two = computes_pairs(p) && vector == 8 && all_heads(p) >= 8;
-  if (!narrow && gains_by_offsets(p)) return config_of(vector, many_heads(p, vector));
+  if (!narrow && gains_by_offsets(p, vector)) return config_of(vector, many_heads(p, vector));
   Config c = config_of(std::min<std::int64_t>(vector, 8), two ? 2 : 1);
   if (narrow) c[kOffsets] = 32;
   return c;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/parallel.h"
 #include "common/host_types.h"
 #include "glu/matrix_params.cuh"
 #include "mxfp8/quantize.h"
@@ -209,8 +210,10 @@ void quantize_matrix(const Glu& p, const GluArgs& a, const std::vector<float>& n
   m.prologue = Mxfp8Prologue::none;
   m.activation = Activation::identity;
   std::vector<std::uint8_t> source(numbers.size() * static_cast<std::size_t>(bytes(p.dtype)));
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    common::write_float(p.dtype, source.data(), static_cast<std::int64_t>(i), numbers[i]);
+  parallel_for(static_cast<std::int64_t>(numbers.size()), 1 << 20, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      common::write_float(p.dtype, source.data(), i, numbers[static_cast<std::size_t>(i)]);
+  });
   Mxfp8Args args = as_mxfp8(p, a);
   args.source = source.data();
   mxfp8::quantize_reference(m, args);

@@ -212,10 +212,13 @@ void write_sums(const Glu& p, const GluArgs& a, const Reference& reference) {
     }
   };
   if (p.bias_gradient != DType::none) parallel_for(p.width, 16, write_columns);
-  for (std::int64_t row = 0; has_scale_gradient(p) && row < all_rows(p); ++row) {
-    const auto product = [&](std::int64_t c) { return at(row, c).product; };
-    write_float(p.scale, a.scale_gradient.data, row, rows::row_sum(p.width, product));
-  }
+  const auto write_rows = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      const auto product = [&](std::int64_t c) { return at(row, c).product; };
+      write_float(p.scale, a.scale_gradient.data, row, rows::row_sum(p.width, product));
+    }
+  };
+  if (has_scale_gradient(p)) parallel_for(all_rows(p), 1 + (1 << 16) / std::max<std::int64_t>(1, p.width), write_rows);
 }
 
 // A row of what is quantized, each number rounded to the type of x.

@@ -1,9 +1,10 @@
 #include "index_sort/index_sort.h"
 
 #include <algorithm>
-#include <numeric>
+#include <limits>
 #include <vector>
 
+#include "base/parallel.h"
 #include "base/random.h"
 #include "common/geometry.h"
 #include "common/host_types.h"
@@ -184,14 +185,39 @@ struct IndexSortFamily {
   }
 
   static void reference(const IndexSort& p, const Args& a) {
-    std::vector<std::int32_t> order(static_cast<std::size_t>(p.count));
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::int32_t x, std::int32_t y) { return key_at(p, a, x) < key_at(p, a, y); });
-    for (std::int64_t i = 0; i < p.count; ++i) {
-      static_cast<std::int32_t*>(a.order.data)[i] = order[static_cast<std::size_t>(i)];
-      static_cast<std::int32_t*>(a.sorted.data)[i] =
-          static_cast<std::int32_t>(key_at(p, a, order[static_cast<std::size_t>(i)]));
+    // Key and position, so that no two are equal.
+    std::vector<std::uint64_t> keys(static_cast<std::size_t>(p.count));
+    parallel_for(p.count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        keys[static_cast<std::size_t>(i)] =
+            static_cast<std::uint64_t>(key_at(p, a, i)) << 32 | static_cast<std::uint64_t>(i);
+    });
+    sort_in_parts(keys);
+    parallel_for(p.count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::uint64_t key = keys[static_cast<std::size_t>(i)];
+        static_cast<std::int32_t*>(a.order.data)[i] = static_cast<std::int32_t>(key & 0xffffffffU);
+        static_cast<std::int32_t*>(a.sorted.data)[i] = static_cast<std::int32_t>(key >> 32);
+      }
+    });
+  }
+
+  static constexpr std::int64_t kGrain = 1 << 16;
+
+  // Parts on threads of their own, and then pairs of neighbours.
+  static void sort_in_parts(std::vector<std::uint64_t>& keys) {
+    constexpr std::int64_t kParts = 16;
+    const auto size = static_cast<std::int64_t>(keys.size());
+    const auto at = [&](std::int64_t part) { return keys.begin() + size * part / kParts; };
+    const std::int64_t grain = size < kGrain ? kParts : 1;
+    parallel_for(kParts, grain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t part = begin; part < end; ++part) std::sort(at(part), at(part + 1));
+    });
+    for (std::int64_t n = 1; n < kParts; n *= 2) {
+      parallel_for(kParts / n / 2, grain, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t pair = begin; pair < end; ++pair)
+          std::inplace_merge(at(2 * pair * n), at((2 * pair + 1) * n), at((2 * pair + 2) * n));
+      });
     }
   }
 
@@ -204,15 +230,18 @@ struct IndexSortFamily {
     if (operand != kIndex) return false;
     const std::uint64_t problem = seed / kSeedsOfProblem;
     const auto rows = static_cast<std::uint64_t>(std::max<std::int64_t>(1, p.rows));
-    for (std::int64_t i = 0; i < p.count; ++i) {
+    const auto index_at = [&](std::int64_t i) {
       const std::uint64_t random = random_at(seed, static_cast<std::uint64_t>(i));
       const bool few = problem % 2 == 0 && random % 8 != 0;
-      auto index = static_cast<std::int64_t>((random >> 8) % (few ? std::min<std::uint64_t>(rows, 3) : rows));
-      if (problem != 1 && random % 16 == 1) index = p.rows + static_cast<std::int64_t>(random >> 8 & 1);
-      if (problem != 1 && random % 16 == 2) index = -1 - static_cast<std::int64_t>(random >> 8 & 1);
-      if (p.index == i32) index = std::min<std::int64_t>(index, (std::int64_t{1} << 31) - 1);
-      common::write_integer(p.index, data, i, index);
-    }
+      const auto index = static_cast<std::int64_t>((random >> 8) % (few ? std::min<std::uint64_t>(rows, 3) : rows));
+      if (problem != 1 && random % 16 == 1) return p.rows + static_cast<std::int64_t>(random >> 8 & 1);
+      if (problem != 1 && random % 16 == 2) return -1 - static_cast<std::int64_t>(random >> 8 & 1);
+      return index;
+    };
+    const std::int64_t most = p.index == i32 ? (std::int64_t{1} << 31) - 1 : std::numeric_limits<std::int64_t>::max();
+    parallel_for(p.count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) common::write_integer(p.index, data, i, std::min(most, index_at(i)));
+    });
     return true;
   }
 };

@@ -302,41 +302,4 @@ std::vector<Case> skeleton_cases() {
           with("persistent=1", "skeleton rows=17 width=4100 dtype=f32")};
 }
 
-std::vector<Case> huge_cases() {
-  return {{"gather rows=184320 count=184320 width=14336 dtype=bf16"},
-          {"gather rows=184320 count=184320 width=14335 dtype=bf16", 1},
-          {"gather rows=16 count=40 width=268435459 dtype=u8"},
-          {"gather rows=23040 count=23040 width=14335 outer=8 dtype=bf16", 1},
-          {"scatter rows=184320 count=184320 width=14336"},
-          {"scatter op=add rows=184320 count=184320 width=14335", 1},
-          {"scatter rows=184320 count=180000 width=14336 order=given rest=zero"},
-          {"scatter op=add rows=23040 count=184320 width=14336 order=given rest=zero"},
-          {"scatter op=add rows=184320 count=23040 width=14335 order=given rest=zero", 1},
-          {"scatter op=add rows=184320 count=180000 width=14336 scale=f16 pass=backward"},
-          {"scatter op=add rows=184320 count=180000 width=14335 scale=f32 scale_of=rows pass=backward", 1},
-          {"index_sort rows=2147483647 count=536870981 index=i32"},  // more than 2^31 words of workspace
-          {"rope batch=8 seq=32768 heads=64 kv_heads=8 head_dim=128"},
-          {"rope batch=8 seq=32768 heads=64 kv_heads=8 head_dim=127 rotary_dim=126 style=interleaved layout=bhsd", 1},
-          {"concat rows=262144 widths=8192,13,4096"},
-          {"concat rows=262144 widths=8192,13,4096 pass=backward", 1},
-          {"pointwise rows=524289 width=4097 dtype=bf16"},
-          {"pointwise rows=524289 width=4104 dtype=bf16 bias_spread=none", 0, true},
-          {"pointwise rows=524289 width=4097 dtype=bf16", 1},
-          {"pointwise rows=524289 width=4104 op=add_mul_act pass=backward bias_gradient=f32 multiplier_gradient=f32"},
-          {"glu rows=262145 width=8200"},
-          {"glu rows=262145 width=8193 pass=backward", 1},
-          {"glu rows=131073 width=8200 pass=backward bias_gradient=f32 scale=f32 layout=interleaved"},
-          {"glu rows=262145 width=8224 activation=relu scaling=mx scale_layout=blocked"},
-          {"glu rows=262144 width=8224 activation=relu scaling=mx direction=both"},
-          {"mxfp8 rows=8192 cols=10240 experts=32 direction=both"},
-          {"mxfp8 rows=1048608 cols=2080 groups=8 direction=col scale_layout=blocked"},
-          {"mxfp8 rows=262151 cols=8200 tail=pad direction=both", 1},
-          {"mxfp8 rows=262151 cols=8200 scaling=row mode=exact", 1},
-          {"mxfp8_dequantize rows=8192 cols=10240 experts=32 direction=col"},
-          {"moe_permute tokens=40960 experts=64 hidden=7168 topk=8 align=16 probs=f32"},
-          {"moe_permute tokens=40960 experts=64 hidden=7168 topk=8 align=16 pass=backward"},
-          {"moe_unpermute tokens=40960 experts=64 hidden=7168 topk=8 probs=f32"},
-          {"moe_unpermute tokens=40960 experts=64 hidden=7168 topk=8 align=16 probs=f32 pass=backward"}};
-}
-
 }  // namespace quern::test

@@ -134,6 +134,128 @@ TEST_F(MoeMovementOnDevice, AMaskOfRoutesAnywhereGoesThroughAllPasses) {
   }
 }
 
+// The floats of an operand.
+std::vector<float> floats_of(const HostOperands& host, std::string_view name) {
+  const std::vector<std::byte> bytes = operand_of(host, name);
+  std::vector<float> floats(bytes.size() / sizeof(float));
+  if (!floats.empty()) std::memcpy(floats.data(), bytes.data(), bytes.size());
+  return floats;
+}
+
+template <class T>
+void set_numbers(HostOperands& host, std::string_view name, const std::vector<T>& numbers) {
+  const auto* const bytes = reinterpret_cast<const std::byte*>(numbers.data());
+  set_operand(host, name, {bytes, bytes + numbers.size() * sizeof(T)});
+}
+
+// vLLM's expert parallelism: each of 16 devices maps all tokens by global ids, permutes those of its experts, and
+// brings them back. The results of all devices add up to what one device with all experts gives. Products of small
+// integers and powers of two are exact in any order.
+TEST_F(MoeMovementOnDevice, TheDevicesOfExpertParallelismAddUpToOne) {
+  constexpr int kDevices = 16, kExperts = 64, kTopk = 6, kOwn = kExperts / kDevices;
+  const int tokens = on_host() ? 33 : 1024, hidden = on_host() ? 40 : 2048;
+  Random random(5);
+  std::vector<std::int32_t> ids;
+  std::vector<float> source, factors;
+  for (int i = 0; i < tokens * kTopk; ++i) {
+    const auto id = static_cast<std::int32_t>(random.next() % (kExperts + 2));  // two of them are of no expert
+    ids.push_back(id < kExperts ? id : id == kExperts ? -1 : 1000);
+    factors.push_back(0.25F * static_cast<float>(random.next() % 5));
+  }
+  for (int i = 0; i < tokens * hidden; ++i) source.push_back(static_cast<float>(random.next() % 64) - 32);
+  std::vector<float> expected(source.size()), sum(source.size());
+  for (std::size_t route = 0; route < ids.size(); ++route) {
+    if (ids[route] < 0 || ids[route] >= kExperts) continue;
+    const std::size_t first = route / kTopk * static_cast<std::size_t>(hidden);
+    for (std::size_t h = first; h < first + static_cast<std::size_t>(hidden); ++h)
+      expected[h] += factors[route] * source[h];
+  }
+  const std::string shape = cat(" tokens=", tokens, " experts=", kOwn, " topk=", kTopk, " align=16"),
+                    wide = cat(shape, " dtype=f32 hidden=", hidden);
+  const AnyProblem map = runtime().parse(cat("moe_map offset=i64 global=", kExperts, shape));
+  const AnyProblem permute = runtime().parse(cat("moe_permute", wide));
+  const AnyProblem unpermute = runtime().parse(cat("moe_unpermute probs=f32", wide));
+  for (int rank = 0; rank < kDevices; ++rank) {
+    HostOperands routes(map.family(), map.data()), rows(permute.family(), permute.data()),
+        back(unpermute.family(), unpermute.data());
+    std::vector<std::int32_t> local(kExperts, -1);
+    for (int e = 0; e < kOwn; ++e) local[static_cast<std::size_t>(rank * kOwn + e)] = e;
+    routes.generate(1, false), rows.generate(1, false), back.generate(1, false);
+    set_numbers(routes, "map", ids), set_numbers(routes, "expert_map", local);
+    run(map, routes);
+    for (const char* name : {"token_rows", "pads"}) set_operand(rows, name, operand_of(routes, name));
+    set_numbers(rows, "source", source);
+    run(permute, rows);
+    set_operand(back, "token_rows", operand_of(routes, "token_rows"));
+    set_operand(back, "source", operand_of(rows, "out"));
+    set_numbers(back, "probs", factors);
+    run(unpermute, back);
+    const std::vector<float> own = floats_of(back, "out");
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += own[i];
+  }
+  EXPECT_EQ(sum, expected);
+}
+
+// TransformerEngine's chain of probabilities alongside rows, of experts on tp devices: rows that are grouped by device
+// and then by expert are sorted by expert, and back. All comes back bit for bit.
+TEST_F(MoeMovementOnDevice, ProbabilitiesGoAlongsideRowsThroughASortOfChunksAndBack) {
+  constexpr int kExperts = 8, kTopk = 2;
+  const int tokens = on_host() ? 60 : 4096, hidden = on_host() ? 24 : 1280;
+  const std::string shape = cat(" tokens=", tokens, " experts=", kExperts, " topk=", kTopk),
+                    wide = cat(shape, " dtype=f32 hidden=", hidden);
+  const AnyProblem map = runtime().parse(cat("moe_map map=mask", shape));
+  HostOperands routes(map.family(), map.data());
+  routes.generate(1, false);  // each token has topk routes
+  run(map, routes);
+  const AnyProblem permute = runtime().parse(cat("moe_permute probs=f32", wide));
+  HostOperands rows(permute.family(), permute.data());
+  rows.generate(1, false);
+  set_operand(rows, "token_rows", operand_of(routes, "token_rows"));
+  run(permute, rows);
+  std::vector<std::int32_t> counts(kExperts);
+  std::memcpy(counts.data(), operand_of(routes, "counts").data(), kExperts * sizeof(counts[0]));
+  for (const int tp : {1, 2}) {
+    // A device's chunk of an expert; the first ones are larger.
+    std::vector<std::int32_t> sizes, order;
+    for (int d = 0; d < tp; ++d) {
+      for (const std::int32_t count : counts) sizes.push_back(d == 0 ? count - (tp - 1) * (count / 3) : count / 3);
+    }
+    for (int e = 0; e < kExperts; ++e) {
+      for (int d = 0; d < tp; ++d) order.push_back(d * kExperts + e);
+    }
+    const std::string chunks =
+        cat("chunk_sort probs=f32 dtype=f32 rows=", tokens * kTopk, " hidden=", hidden, " chunks=", kExperts * tp);
+    HostOperands moved = rows;
+    for (const char* pass : {" pass=forward", " pass=backward"}) {
+      const AnyProblem sort = runtime().parse(cat(chunks, pass));
+      HostOperands sorted(sort.family(), sort.data());
+      sorted.generate(1, false);
+      set_numbers(sorted, "sizes", sizes), set_numbers(sorted, "order", order);
+      set_operand(sorted, "source", operand_of(moved, "out"));
+      set_operand(sorted, "probs", operand_of(moved, "out_probs"));
+      const HostOperands before = sorted;
+      run(sort, sorted);
+      EXPECT_EQ(compare(sorted, before.reference(AnyArgs(sort.family()))).difference, "") << tp << pass;
+      EXPECT_EQ(operand_of(sorted, "out") == operand_of(moved, "out"), tp == 1) << tp << pass;
+      moved = sorted;
+    }
+    EXPECT_EQ(operand_of(moved, "out"), operand_of(rows, "out")) << tp;
+    EXPECT_EQ(operand_of(moved, "out_probs"), operand_of(rows, "out_probs")) << tp;
+    // The gradient of a permute takes the probabilities back to their routes.
+    const AnyProblem back = runtime().parse(cat("moe_permute pass=backward probs=f32", wide));
+    HostOperands tokens_again(back.family(), back.data());
+    tokens_again.generate(1, false);
+    set_operand(tokens_again, "token_rows", operand_of(routes, "token_rows"));
+    set_operand(tokens_again, "source", operand_of(moved, "out"));
+    set_operand(tokens_again, "probs", operand_of(moved, "out_probs"));
+    run(back, tokens_again);
+    EXPECT_EQ(floats_of(tokens_again, "out_probs"), floats_of(rows, "probs")) << tp;
+    std::vector<float> twice = floats_of(rows, "source");
+    for (float& x : twice) x += x;
+    EXPECT_EQ(floats_of(tokens_again, "out"), twice) << tp;
+  }
+}
+
 // With one expert and a route for each token, rows stay where they are.
 TEST_F(MoeMovementOnDevice, RowsAreQuantizedAsMxfp8DoesIt) {
   for (const char* fields :

@@ -229,7 +229,8 @@ std::vector<Case> row_pad_cases() {
       for (const int cols : {0, 1, 43, 256, 768})
         cases.push_back({row_pad(rows, cols, cat(direction, " groups=", 1 + rows % 9)), cols % 2});
     }
-    for (const char* type : {"f32", "f16", "bf16", "e4m3", "e5m2", "e8m0", "u8", "i8", "f64", "i64", "i16"}) {
+    for (const char* type :
+         {"f32", "f16", "bf16", "e4m3", "e5m2", "e8m0", "u8", "i8", "f64", "i64", "i16", "i32", "c64", "c128"}) {
       for (const int align : {1, 16, 100, 128})
         cases.push_back({row_pad(300, 448, cat(direction, " groups=8 align=", align, " dtype=", type))});
     }
@@ -254,7 +255,8 @@ std::vector<Case> multi_row_pad_cases() {
     many += cat(",", i * 7 % 40), many_cols += cat(",", i % 11 == 0 ? 0 : i % 5 * 30 + i % 3);
   std::vector<Case> cases;
   for (const char* direction : {"direction=pad", "direction=unpad"}) {
-    for (const char* type : {"f32", "f16", "bf16", "e4m3", "e5m2", "e8m0", "u8", "i8", "f64", "i64", "i16", "c128"}) {
+    for (const char* type :
+         {"f32", "f16", "bf16", "e4m3", "e5m2", "e8m0", "u8", "i8", "f64", "i64", "i16", "i32", "c64", "c128"}) {
       for (const int align : {1, 16, 32, 100}) {
         const std::string rest = cat(direction, " align=", align, " dtype=", type);
         for (const int offset : {0, 1, 2})

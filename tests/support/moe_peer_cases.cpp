@@ -139,6 +139,45 @@ void vllm_rows(const std::string& problem, std::vector<Case>& cases) {
   }
 }
 
+// ---- FBGEMM's MoE grid: a token has one expert
+
+std::vector<PeerShape> fbgemm_shapes() {
+  std::vector<PeerShape> shapes;
+  for (const int experts : {2, 4, 8}) {
+    for (const int tokens : {0, 1, 128, 2048, 4096, 16384}) {
+      for (const int hidden : {5120, 7168}) shapes.push_back({tokens, experts, hidden, 1});
+    }
+  }
+  return shapes;
+}
+
+void fbgemm_maps(std::vector<Case>& cases) {
+  for (const PeerShape& s : fbgemm_shapes()) {
+    if (s.hidden == 5120) cases.push_back({map(s, "")});
+  }
+}
+
+// The largest are many bytes and nothing new.
+void fbgemm_rows(const std::string& problem, std::vector<Case>& cases) {
+  for (const PeerShape& s : fbgemm_shapes()) {
+    Case c{rows(problem, s, "")};
+    c.full = s.tokens > 2048;
+    cases.push_back(c);
+  }
+}
+
+// ---- torchao's permute of MXFP8 rows, those that it moves and those that we make of bf16
+
+void torchao_rows(std::vector<Case>& cases) {
+  for (const int experts : {2, 4, 8}) {
+    for (const char* kind :
+         {"dtype=e4m3 scaling=mx", "element=e4m3 scaling=mx", "element=e4m3 scaling=mx mode=floor"}) {
+      for (const char* rest : {" align=32", " align=32 empty=fill"})
+        cases.push_back({rows("moe_permute", {64, experts, 128, 1}, cat(kind, rest))});
+    }
+  }
+}
+
 // ---- TileOPs, which has H200 figures, and torchtitan
 
 const PeerShape kTileOps[] = {{512, 8, 4096, 2},  {2048, 8, 4096, 2},  {4096, 8, 4096, 2},  {512, 256, 7168, 8},
@@ -165,6 +204,7 @@ void add_peer_maps(std::vector<Case>& cases) {
   transformer_engine_maps(cases);
   vllm_maps(cases);
   torchtitan_maps(cases);
+  fbgemm_maps(cases);
   for (const PeerShape& s : kTileOps) cases.push_back({map(s, "")});
 }
 
@@ -174,6 +214,8 @@ void add_peer_permutes(std::vector<Case>& cases) {
                           {"pass=forward", "pass=backward", "pass=forward" + dense, "pass=backward" + dense},
                           "pass=forward", cases);
   vllm_rows("moe_permute", cases);
+  fbgemm_rows("moe_permute", cases);
+  torchao_rows(cases);
   tile_ops("moe_permute", cases);
 }
 
@@ -183,6 +225,7 @@ void add_peer_unpermutes(std::vector<Case>& cases) {
                           {"pass=forward", "pass=backward", "pass=forward" + dense, "pass=backward" + dense},
                           "pass=backward", cases);
   vllm_rows("moe_unpermute probs=f32", cases);
+  fbgemm_rows("moe_unpermute probs=bf16", cases);
   tile_ops("moe_unpermute", cases);
 }
 

@@ -105,6 +105,19 @@ TEST_F(Npy, MatricesAreThreeDimensionsOrAllRowsInOne) {
   EXPECT_NE(refused("(1, 6, 1)"), "");
 }
 
+// Regression: a mask of moe_map that NumPy compared into being was refused.
+TEST_F(Npy, BoolsAreBytesOf0And1) {
+  write(with_head("{'descr': '|b1', 'fortran_order': False, 'shape': (2, 3), }", std::string("\0\1\1\0\0\1", 6)));
+  const NpyHeader header = read_npy_header(path_);
+  const Layout layout = dense(u8, 2, 3);
+  EXPECT_NO_THROW(require_layout(header, layout, "map"));
+  std::vector<std::byte> memory(6);
+  read_npy_data(header, layout, memory.data());
+  EXPECT_EQ(std::memcmp(memory.data(), "\0\1\1\0\0\1", 6), 0);
+  EXPECT_THROW(require_layout(header, dense(i8, 2, 3), "map"), Error);
+  EXPECT_EQ(npy_types(u8).front(), "|u1") << "what is written";
+}
+
 TEST_F(Npy, OneDimensionAndEmpty) {
   const Layout one = Layout::list(i64, 2);
   const std::int64_t values[] = {1, -1};

@@ -64,6 +64,7 @@ class Run : public Command {
     arguments.flag("--wild", wild_, "Generated data with infinities, NaNs, denormals and zeros");
     arguments.flag("--json", json_, "Print one JSON object");
     arguments.note("Dtypes and extents that are not given are taken from the --in files; other extents are 1024.");
+    arguments.note("A file of bools is taken for u8.");
     arguments.note("A file for [experts, rows, cols] has three dimensions, or two with the rows of all experts.");
     arguments.example("quern run gather width=4096 rows=8192 count=8192 dtype=bf16 --verify",
                       "Compile, launch and time it, and compare the result with the reference");

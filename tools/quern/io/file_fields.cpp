@@ -42,6 +42,7 @@ Misfit misfit_of(const AnyProblem& problem, const AnyProblem& before, const std:
                  const std::vector<const Field*>& fields) {
   Misfit misfit;
   for (const InFile& file : files) {
+    if (file.header.type == "|b1") continue;  // a mask, and no numbers: an index is not made u8 for it
     const DType type = dtype_of(problem, file.operand);
     misfit.misfits += holds(file, type) ? 0 : 1;
     misfit.foreign += type == numpy_dtype(file.header.type) ? 0 : 1;

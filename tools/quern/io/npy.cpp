@@ -42,7 +42,7 @@ const std::vector<TypeRow>& type_rows() {
       {DType::i32, {"<i4"}, "'<i4'"},
       {DType::i16, {"<i2"}, "'<i2'"},
       {DType::i8, {"|i1"}, "'i1'"},
-      {DType::u8, {"|u1"}, "'u1'"},
+      {DType::u8, {"|u1", "|b1"}, "'u1'"},  // a bool is a byte, 0 or 1
       {DType::c64, {"<c8"}, "'<c8'"},
       {DType::c128, {"<c16"}, "'<c16'"},
   };

@@ -19,6 +19,8 @@ expect 2 "; with index=i32 the file's type fits" run gather width=8 index=i64 --
 expect 2 "array.astype('<f4') converts it" run pointwise width=8 dtype=f32 --in x=big.npy
 expect 2 "takes bf16 (<u2 or <V2 or |V2) of shape (4, 8) in C order; array.astype" run pointwise width=8 --in x=f8.npy
 expect 2 'with dtype=e4m3 or dtype=e5m2 or dtype=e8m0 the' run gather width=8 --in source=v1.npy
+npy bools.npy '|b1' '(3,)' 3
+expect 2 "it holds |b1 of shape (3,); index takes i64 (<i8) of shape (3,) in C order; with index=u8 the file's type fits" run gather width=8 --in index=bools.npy
 expect 2 '(4, 16)' run gather width=16 --in source=u2.npy
 expect 2 'in Fortran order; source takes bf16 (<u2 or <V2 or |V2) of shape (4, 8) in C order; numpy.ascontiguousarray(array) puts' run gather width=8 --in source=fortran.npy
 expect 2 'bytes of data' run gather width=8 --in source=short.npy

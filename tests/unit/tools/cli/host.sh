@@ -18,6 +18,8 @@ if [ -e "$host_driver" ] && command -v c++ >/dev/null; then
   npy experts.npy '<u2' '(2, 4, 64)' 1024
   expect 0 'mxfp8 rows=4 cols=64 experts=2' run mxfp8 --in source=experts.npy --out out=made.npy
   check 'an output with three dimensions is written with three' grep -qa '(2, 4, 64)' made.npy
+  npy mask.npy '|b1' '(8, 4)' 32
+  expect 0 'verified    yes' run moe_map tokens=8 map=mask --in map=mask.npy --verify
   expect 0 'written     status.npy' run mxfp8 rows=64 cols=64 groups=2 --out status=status.npy
   check 'a status without its input begins as 0' test "$(tail -c 4 status.npy | od -An -tx1)" = ' 00 00 00 00'
   expect 0 'written     /dev/null' run mxfp8 rows=4 cols=64 --out out=/dev/null --out scales=/dev/null

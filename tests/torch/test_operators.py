@@ -49,7 +49,51 @@ def _cases():
     ]  # fmt: skip
 
 
+class _Stopped(torch.autograd.Function):
+    """Results that are used, and whose gradients are not defined."""
+
+    @staticmethod
+    def forward(ctx, *results):
+        return tuple(r.clone() for r in results)
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        return (None,) * len(gradients)
+
+
+def _needing(inputs, settings):
+    """The tensors of a case that need a gradient."""
+    flat = [t for v in (*inputs, *settings.values()) for t in (v if isinstance(v, list) else [v])]
+    return [t for t in flat if isinstance(t, torch.Tensor) and t.requires_grad]
+
+
 class Operators(TorchTest):
+    def test_gradients_that_are_not_defined_give_none(self):
+        for name, inputs, settings in _cases():
+            needing = _needing(inputs, settings)
+            if not needing:
+                continue
+            with self.subTest(name, settings=sorted(settings)):
+                made = getattr(_ops, name)(*inputs, **settings)
+                made = [made] if isinstance(made, torch.Tensor) else made
+                made = [m for m in made if m.requires_grad]
+                total = sum(m.sum() for m in _Stopped.apply(*made)) + sum(t.sum() for t in needing)
+                for gradient, tensor in zip(torch.autograd.grad(total, needing), needing):
+                    self.assertClose(gradient, torch.ones_like(tensor))
+
+    def test_a_gradient_of_one_result_takes_zeros_for_the_others(self):
+        for name, inputs, settings in _cases():
+            needing = _needing(inputs, settings)
+            made = getattr(_ops, name)(*inputs, **settings) if needing else []
+            made = [m for m in made if m.requires_grad] if isinstance(made, list) else []
+            for i in range(len(made) if len(made) > 1 else 0):
+                with self.subTest(name, settings=sorted(settings), result=i):
+                    gradients = [torch.ones_like(m) if k == i else torch.zeros_like(m) for k, m in enumerate(made)]
+                    expected = torch.autograd.grad(made, needing, gradients, retain_graph=True, allow_unused=True)
+                    got = torch.autograd.grad(made[i].sum(), needing, retain_graph=True, allow_unused=True)
+                    for a, b in zip(got, expected):
+                        self.assertClose(a, b)
+
     def test_each_family_passes_opcheck(self):
         seen = set()
         for name, inputs, settings in _cases():

@@ -77,6 +77,8 @@ class _Differentiated(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *gradients):
+        if all(g is None for g in gradients):  # nothing arrives, so nothing goes on
+            return (None, None, *[None] * len(ctx.needs))
         saved = iter(ctx.saved_tensors)
         call = ctx.call.with_tensors([next(saved) if k is None else k for k in ctx.kept])
         call.results = ctx.results

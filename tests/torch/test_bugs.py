@@ -82,6 +82,22 @@ class Bugs(TorchTest):
             expected += 2 * torch.outer(x[t].detach(), torch.ones(8, device=DEVICE))
         self.assertClose(weight.grad, expected, atol=1e-4)
 
+    def test_rows_beyond_the_routes_are_zeros_with_a_number_of_rows(self):
+        mask, rows = routing_mask(16, 4, 2), 48
+        ids = torch.stack([row.nonzero()[:, 0] for row in mask]).to(torch.int32)
+        for routing_map, settings in ((mask, {}), (ids, dict(map_type="index", num_experts=4))):
+            x, weight = rand(16, 8, grad=True), rand(8, 8, grad=True)
+            freed = [torch.full((rows, 8), float("nan"), device=DEVICE) for _ in range(20)]
+            del freed
+            out, routing = qt.moe_permute(x, routing_map, rows, **settings)
+            self.assertEqual(out[32:].abs().sum().item(), 0)
+            made = qt.moe_unpermute(out @ weight, routing)
+            freed = [torch.full((rows, 8), float("nan"), device=DEVICE) for _ in range(20)]
+            del freed
+            made.backward(torch.ones_like(made))
+            expected = 2 * x.detach().sum(0)[:, None].expand(8, 8)
+            self.assertClose(weight.grad, expected.contiguous(), atol=1e-4)
+
     def test_complex_numbers_have_gradients(self):
         x = rand(5, 4, dtype=torch.complex64, grad=True)
         index = ints([1, 1, 3], torch.int64)

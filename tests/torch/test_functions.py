@@ -214,6 +214,32 @@ class Compiled(TorchTest):
 
         self.check(layer, rand(TOKENS, 16, grad=True), rand(TOKENS, EXPERTS, grad=True), routing_mask(TOKENS, EXPERTS, TOPK))
 
+    def test_counts_of_every_kind(self):
+        mask = routing_mask(TOKENS, EXPERTS, TOPK)
+        x, probs = rand(TOKENS, 16, grad=True), rand(TOKENS, EXPERTS, grad=True)
+        counts = mask.sum(0)
+        for given in (counts.tolist(), counts.cpu(), counts):
+            with self.subTest(type=type(given), device=getattr(given, "device", None)):
+
+                def layer(x, probs, mask):
+                    rows, _, routing, _, _ = qt.moe_permute_and_pad_with_probs(x, probs, mask, given, 8, topk=TOPK)
+                    return qt.moe_unpermute(rows * 2, routing, probs)
+
+                self.check(layer, x, probs, mask)
+
+    def test_rows_of_a_routing_follow_the_tokens(self):
+        torch._dynamo.reset()
+
+        def count(x, mask):
+            rows, _ = qt.moe_permute(x, mask, topk=TOPK)
+            return (rows * rows.shape[0]).sum()
+
+        compiled = torch.compile(count, fullgraph=True, backend="aot_eager", dynamic=True)
+        for tokens in (12, 14, 9):
+            x, mask = rand(tokens, 16, grad=True), routing_mask(tokens, EXPERTS, TOPK)
+            gradient, = torch.autograd.grad(compiled(x, mask), x)
+            self.assertClose(gradient, torch.full_like(x, TOPK * TOPK * tokens))
+
     def test_block(self):
         self.check(qt.swiglu, rand(4, 16, grad=True))
         self.check(lambda q, c, s: qt.apply_rotary_emb(q, c, s), rand(2, 6, 3, 16, grad=True), rand(10, 4), rand(10, 4))

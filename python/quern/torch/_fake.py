@@ -12,10 +12,14 @@ DTYPES = {
 _NAMES = {dtype: name for name, dtype in DTYPES.items()} | {torch.bool: "u8"}
 
 
+_UNKNOWN = 1 << 16
+
+
 def _hint(number):
-    """The value that a symbolic size has now, without making it a constant of what is compiled."""
+    """The value that a symbolic size has now, without making it a constant of what is compiled. A size that data say,
+    as a sum of counts, has none yet: a value that any problem takes stands for it."""
     node = getattr(number, "node", None)
-    return number if node is None or node.hint is None else int(node.hint)
+    return number if node is None else int(node.require_hint(_UNKNOWN))
 
 
 def _hints(numbers):
@@ -69,6 +73,9 @@ class _Problem:
         self.places = quern.places(self.text)
         self.extents = {n: settings[n] for n in closed}
         self._find_extents()
+        self.kept = [f for f in quern.families()[family.name]["fields"] if f["name"] in fields and f["name"] not in closed]
+        self.kept = {f["name"]: (f["kind"], fields[f["name"]]) for f in self.kept}
+        self._keep_symbols()
         self._guard()
 
     def _find_extents(self):
@@ -81,6 +88,30 @@ class _Problem:
                     size = _dimension(tensor, len(place["shape"]), d)
                     self.extents[multiple[0]] = size if multiple[1] == 1 else size // multiple[1]
 
+    def _keep_symbols(self):
+        """An extent that the problem holds as a number, such as a capacity, may be a symbol: so are then the sizes that
+        are multiples of it, which other values of the extent show. What else depends on it becomes a constant."""
+        for name, (kind, value) in self.kept.items():
+            word = f" {name}={_hint_of(value)} "
+            if kind != "extent":
+                _fix(value)
+            elif not isinstance(value, int) and word in self.text + " ":
+                now = _hint(value)
+                others = {n: _places_or_none((self.text + " ").replace(word, f" {name}={n} ")) for n in (2 * now, now + 1)}
+                self._keep_symbol(value, now, {n: p for n, p in others.items() if p is not None})
+
+    def _keep_symbol(self, value, now, others):
+        for i, place in enumerate(self.places):
+            for d, size in enumerate(place["shape"]):
+                moved = {n: places[i]["shape"][d] for n, places in others.items()}
+                if not others:
+                    _fix(value)
+                elif any(m != size for m in moved.values()):
+                    if size % now == 0 and all(m == size // now * n for n, m in moved.items()):
+                        place.setdefault("symbols", {})[d] = value * (size // now)
+                    else:
+                        _fix(value)
+
     def _guard(self):
         """Sizes and strides that the problem holds as numbers become constants of what is compiled: int() says so to
         torch.compile, which compiles again for others. Those of open extents stay symbols."""
@@ -90,7 +121,7 @@ class _Problem:
                 continue
             rank = len(place["shape"])
             for d, (size, stride, multiple) in enumerate(zip(place["shape"], place["strides"], place["multiples"])):
-                if size is not None and multiple is None:
+                if size is not None and multiple is None and d not in place.get("symbols", {}):
                     int(_dimension(tensor, rank, d))
                 own = d + tensor.dim() - rank
                 if stride is not None and own >= 0 and _hint(tensor.shape[own]) != 1:
@@ -105,12 +136,27 @@ class _Problem:
         shape = []
         for d, size in enumerate(place["shape"]):
             multiple = place["multiples"][d]
+            size = place.get("symbols", {}).get(d, size)
             if size is None and multiple is not None:
                 size = self.extents[multiple[0]] * multiple[1]
             if size is None:
                 size = self.closed_places()[place["name"]]["shape"][d]
             shape.append(size)
         return shape
+
+
+def _places_or_none(text):
+    try:
+        return quern.places(text.strip())
+    except quern.Error:
+        return None
+
+
+def _fix(value):
+    """Makes symbolic numbers constants of what is compiled."""
+    for number in value if isinstance(value, (list, tuple)) else [value]:
+        if isinstance(number, torch.SymInt):
+            int(number)
 
 
 def _hint_of(value):

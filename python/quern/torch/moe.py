@@ -26,8 +26,11 @@ class Routing(NamedTuple):
     tail: str  # "list": unused rows are among the pads
 
 
-def _route(routing_map, map_type, capacity, topk, experts, align=1):
-    """The Routing of a mask [tokens, experts] or of ids [tokens, topk]."""
+def _route(routing_map, map_type, capacity, topk, experts, align=1, exact=False):
+    """The Routing of a mask [tokens, experts] or of ids [tokens, topk].
+
+    exact: the routing needs just as many rows as the capacity, as counts on the host say.
+    """
     if map_type == "mask":
         experts, topk = routing_map.shape[1], topk or routing_map.shape[1]
         form = "mask"
@@ -35,8 +38,8 @@ def _route(routing_map, map_type, capacity, topk, experts, align=1):
         topk, form = routing_map.shape[1], "ids"
     else:
         raise ValueError(f"map_type={map_type!r} is not 'mask' or 'index'")
-    exact = capacity is not None and capacity >= 0
-    capacity = _capacity(routing_map.shape[0], topk, experts, align, capacity)
+    if not exact:
+        capacity = _capacity(routing_map.shape[0], topk, experts, align, capacity)
     # Where the routing may need fewer rows, the map lists the others, so that they and their gradients are zeros.
     tail = "leave" if exact else "list"
     settings = dict(
@@ -52,7 +55,7 @@ def _route(routing_map, map_type, capacity, topk, experts, align=1):
 
 def _capacity(tokens, topk, experts, align, given):
     if given is not None and given >= 0:
-        return int(given)
+        return given
     return tokens * topk + (experts * (align - 1) if align > 1 else 0)
 
 
@@ -95,14 +98,26 @@ def moe_permute_and_pad_with_probs(inp, probs, routing_map, tokens_per_expert, a
     pad_offsets is for, so it is None. tokens_per_expert: a list or a tensor; on the host the result has exactly the
     padded rows, on the device the most that can be: tokens * topk + experts * (align_size - 1).
     """
-    counts = torch.as_tensor(tokens_per_expert)
-    target = torch.div(counts + (align_size - 1), align_size, rounding_mode="floor") * align_size
-    rows = int(target.sum()) if target.device.type == "cpu" else -1
-    routing = _route(routing_map, "mask", rows, topk, None, align_size)
+    target, rows = _padded(tokens_per_expert, align_size)
+    routing = _route(routing_map, "mask", rows, topk, None, align_size, exact=rows is not None)
     out, out_probs = _ops.moe_permute(
         inp, probs=probs, token_experts=routing.token_experts, prob_layout="experts", **_common(routing)
     )
     return out, out_probs, routing, None, target
+
+
+def _padded(counts, align):
+    """The padded counts, and their sum where it is known without a copy from the device."""
+    if isinstance(counts, (list, tuple)):
+        padded = [-(-int(c) // align) * align for c in counts]
+        return torch.tensor(padded), sum(padded)
+    counts = torch.as_tensor(counts)
+    target = torch.div(counts + (align - 1), align, rounding_mode="floor") * align
+    if target.device.type != "cpu":
+        return target, None
+    rows = target.sum().item()
+    torch._check(rows >= 0)  # torch.compile knows no more of it
+    return target, rows
 
 
 def moe_unpermute(inp, row_id_map, merging_probs=None, restore_shape=None, map_type="mask", pad_offsets=None):

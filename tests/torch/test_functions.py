@@ -129,6 +129,40 @@ class Quantization(TorchTest):
         self.assertEqual(square[1].shape, (3, 2, 3))
 
 
+    def test_the_straight_through_gradient_of_each_mode(self):
+        for mode, largest, clipped in (("rceil", 440, 0), ("rceil", 448, 0), ("rceil", 460, 0), ("floor", 440, 0),
+                                       ("floor", 448, 0), ("floor", 460, 1), ("ceil", 460, 0)):  # fmt: skip
+            x = torch.full((2, 64), 3.0, device=DEVICE)
+            x[0, 5] = -largest
+            x.requires_grad_()
+            gradient = rand(2, 64)
+            for masked in (False, True):
+                with self.subTest(mode, largest=largest, masked=masked):
+                    made = qt.mxfp8_fake_quantize(x, scaling_mode=mode, masked=masked)
+                    expected = gradient.clone()
+                    expected[0, 5] *= not (masked and clipped)
+                    self.assertClose(torch.autograd.grad(made, x, gradient)[0], expected)
+
+    def test_the_straight_through_gradient_of_numbers_that_are_not_finite(self):
+        x, gradient = rand(2, 64), rand(2, 64)
+        x[0, 5], x[1, 40], gradient[1, 40] = float("nan"), float("inf"), float("inf")
+        x.requires_grad_()
+        for mode in ("rceil", "floor"):
+            made = qt.mxfp8_fake_quantize(x, scaling_mode=mode, masked=True)
+            got, = torch.autograd.grad(made, x, gradient)
+            self.assertFalse(got.isnan().any().item())
+            self.assertClose(got[0], gradient[0])
+            self.assertClose(got[1, :32], gradient[1, :32])
+
+    def test_a_gradient_of_the_elements_is_refused_with_what_there_is(self):
+        x = rand(32, 32, grad=True)
+        out, _, scales, _ = qt.mxfp8_quantize(x)
+        with self.assertRaisesRegex(RuntimeError, "quern.mxfp8 has no gradient.*mxfp8_fake_quantize"):
+            out.float().sum().backward()
+        with self.assertRaisesRegex(RuntimeError, "mxfp8_fake_quantize"):
+            qt.mxfp8_dequantize(out, scales).sum().backward()
+
+
 class Activations(TorchTest):
     def test_gated(self):
         x, gate, silu, gelu = rand(4, 16, grad=True), rand(4, 16, grad=True), torch.nn.functional.silu, torch.nn.functional.gelu
@@ -242,6 +276,7 @@ class Compiled(TorchTest):
 
     def test_block(self):
         self.check(qt.swiglu, rand(4, 16, grad=True))
+        self.check(lambda x: qt.mxfp8_fake_quantize(x, masked=True), rand(4, 64, grad=True))
         self.check(lambda q, c, s: qt.apply_rotary_emb(q, c, s), rand(2, 6, 3, 16, grad=True), rand(10, 4), rand(10, 4))
         self.check(lambda t, f: qt.apply_rotary_pos_emb(t, f), rand(6, 2, 3, 16, grad=True), rand(6, 1, 1, 8))
         self.check(lambda x, i: qt.index_select(x, 0, i), rand(7, 5, grad=True), ints([6, 0, 0], torch.int64))

@@ -303,10 +303,18 @@ def _row_pad(saved, gradient, *_):
     return {"source": _ops.row_pad(_packed(gradient), **saved.others("source"), **settings)[0]}
 
 
+# Of families without a gradient, what there is instead.
+_INSTEAD = {
+    "mxfp8": ", as PyTorch would round that of an 8-bit result to 8 bits; quern.torch.mxfp8_fake_quantize has the "
+    "straight-through gradient",
+    "mxfp8_dequantize": " of its 8-bit source; quern.torch.mxfp8_fake_quantize has the straight-through gradient",
+}
+
+
 def _refuse(name):
     @_register(name)
     def backward(saved, *gradients):
-        raise RuntimeError(f"quern.{name} has no gradient")
+        raise RuntimeError(f"quern.{name} has no gradient{_INSTEAD.get(name, '')}")
 
 
 for _name in set(FAMILIES) - {

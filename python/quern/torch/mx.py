@@ -10,6 +10,9 @@ def mxfp8_quantize(x, rowwise=True, colwise=False, scaling_mode="rceil", fp8_for
     Returns (out_rowwise, out_colwise, scales_rowwise, scales_colwise), None where not asked for. rowwise: blocks lie
     along rows; scales [rows, cols / 32]. colwise: along columns; the result is column-major, [rows, cols] with strides
     (1, rows), and its scales are [cols, rows / 32] with strides (1, cols).
+
+    It has no gradient: PyTorch would round the gradient of an 8-bit result to 8 bits. For training there is
+    mxfp8_fake_quantize, or a torch.autograd.Function around the quantization and the product that reads it.
     """
     settings = dict(mode=scaling_mode, element=fp8_format)
     if rowwise and colwise:
@@ -45,20 +48,26 @@ class _FakeQuantized(torch.autograd.Function):
         data, scales = _ops.mxfp8(rows, mode=scaling_mode, element=fp8_format)
         dtype = str(x.dtype).split(".")[-1]
         result = _ops.mxfp8_dequantize(data, scales, dtype=dtype).reshape(x.shape)
-        if masked:  # a number beyond the largest element became that element
-            largest = torch.finfo(data.dtype).max
-            ctx.save_for_backward((data.to(torch.float32).abs() < largest).reshape(x.shape))
+        if masked:
+            ctx.save_for_backward(_clipped(rows, scales, torch.finfo(data.dtype).max).reshape(x.shape))
         ctx.masked = masked
         return result
 
     @staticmethod
     def backward(ctx, gradient):
-        return (gradient * ctx.saved_tensors[0] if ctx.masked else gradient), None, None, None
+        return (torch.where(ctx.saved_tensors[0], 0, gradient) if ctx.masked else gradient), None, None, None
+
+
+def _clipped(rows, scales, largest):
+    """Where a number is beyond the largest that its block holds. Of a block with a NaN none is."""
+    blocks = rows.float().abs().unflatten(-1, (-1, 32))
+    return (blocks > (scales.float() * largest)[..., None]).flatten(-2)
 
 
 def mxfp8_fake_quantize(x, scaling_mode="rceil", fp8_format="e4m3", masked=False):
     """x as MXFP8 along its last dimension holds it, in x's own type, for training with quantized values.
 
-    The gradient passes straight through; with masked, not to numbers that are the largest that an element holds.
+    The gradient passes straight through; with masked, zeros go to numbers that were clipped, which are beyond the largest
+    that their block holds. Blocks of scaling_mode="floor" have such numbers, those of "rceil" and "ceil" have none.
     """
     return _FakeQuantized.apply(x, scaling_mode, fp8_format, masked)

@@ -2,6 +2,8 @@
 
 #include <iterator>
 
+#include "host_hint.h"
+
 namespace quern::python {
 namespace {
 
@@ -38,14 +40,15 @@ Ref string(const char* text) {
   return Ref(PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(std::char_traits<char>::length(text)), "replace"));
 }
 
-[[noreturn]] void raise(const quern_error& from) {
+[[noreturn]] void raise(const quern_error& from, bool of_cpu_tensors) {
   without_context = from.code == QUERN_NO_DEVICE || from.driver_code == kInvalidContext;
-  const Ref message = string(from.message);
+  const bool hint = refuses_cpu_memory(from) || (of_cpu_tensors && is_without_gpu(from.code));
+  const Ref message = string(hint ? with_host_hint(from.message, from.sentence).c_str() : from.message);
   if (message == nullptr) throw Raised();
   const Ref error = owned(PyObject_CallFunctionObjArgs(error_type, message.get(), nullptr));
   set(error.get(), "code", string(code_text(from.code)));
   set(error.get(), "stage", string(from.stage));
-  set(error.get(), "sentence", string(from.sentence));
+  set(error.get(), "sentence", string(hint ? (std::string(from.sentence) + kHostHint).c_str() : from.sentence));
   set(error.get(), "family", string(from.family));
   set(error.get(), "problem", string(from.problem));
   set(error.get(), "key", string(from.key));
@@ -61,6 +64,15 @@ struct Free {
   void operator()(quern_error* error) const { quern_error_free(error); }
 };
 
+[[noreturn]] void raise_owned(quern_error* error, bool of_cpu_tensors) {
+  const std::unique_ptr<quern_error, Free> owned_error(error);
+  if (error == nullptr) {
+    PyErr_NoMemory();
+    throw Raised();
+  }
+  raise(*error, of_cpu_tensors);
+}
+
 }  // namespace
 
 void add_error(PyObject* module) {
@@ -71,13 +83,11 @@ void add_error(PyObject* module) {
 }
 
 void check(quern_code code, quern_error* const& error) {
-  if (code == QUERN_OK) return;
-  const std::unique_ptr<quern_error, Free> owned_error(error);
-  if (error == nullptr) {
-    PyErr_NoMemory();
-    throw Raised();
-  }
-  raise(*error);
+  if (code != QUERN_OK) raise_owned(error, false);
+}
+
+void check_of_cpu(quern_code code, quern_error* const& error) {
+  if (code != QUERN_OK) raise_owned(error, true);
 }
 
 bool is_without_context() { return without_context && PyErr_ExceptionMatches(error_type) != 0; }

@@ -85,6 +85,11 @@ std::string infer(const quern_family& family, const Call& call) {
   return problem;
 }
 
+bool has_cpu_tensors(const Call& call) {
+  return std::any_of(call.tensors().begin(), call.tensors().end(),
+                     [](const GivenTensor& given) { return given.tensor.view.device_type == kCpu; });
+}
+
 }  // namespace
 
 bool serves(const KnownPlan& entry, const Call& call, Placed& placed) {
@@ -97,7 +102,7 @@ bool serves(const KnownPlan& entry, const Call& call, Placed& placed) {
 
 std::shared_ptr<KnownPlan> make_plan(const quern_family& family, const Call& call) {
   auto entry = std::make_shared<KnownPlan>();
-  entry->plan = prepare(call.runtime(), infer(family, call), call.config());
+  entry->plan = prepare(call.runtime(), infer(family, call), call.config(), has_cpu_tensors(call));
   entry->runtime = reinterpret_cast<PyObject*>(call.runtime());
   if (call.config() != nullptr) entry->config = call.config();
   for (const GivenSetting& setting : call.settings())

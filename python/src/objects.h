@@ -46,7 +46,8 @@ bool is_on_host(const RuntimeObject* runtime);
 std::string problem_text(PyObject* problem);
 
 // A new quern.Plan.
-Ref prepare(RuntimeObject* runtime, const std::string& problem, const char* config);
+// of_cpu_tensors: for a call with tensors in CPU memory, which a refusal for want of a GPU tells how to run.
+Ref prepare(RuntimeObject* runtime, const std::string& problem, const char* config, bool of_cpu_tensors = false);
 
 // Launches with an argument for each place, of the places' tensors; null entries are absent. Without the interpreter
 // lock on the host, whose kernels take long.

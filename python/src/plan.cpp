@@ -188,13 +188,13 @@ PyType_Spec spec = {"quern.Plan", sizeof(PlanObject), 0, Py_TPFLAGS_DEFAULT | Py
 
 }  // namespace
 
-Ref prepare(RuntimeObject* runtime, const std::string& problem, const char* config) {
+Ref prepare(RuntimeObject* runtime, const std::string& problem, const char* config, bool of_cpu_tensors) {
   quern_plan* plan = nullptr;
   quern_error* error = nullptr;
   const Ref held = copy(reinterpret_cast<PyObject*>(runtime));  // set_device may drop it meanwhile
   const quern_code code =
       unlocked([&] { return quern_prepare(runtime->runtime, quern_text(problem.c_str()), config, &plan, &error); });
-  check(code, error);
+  of_cpu_tensors ? check_of_cpu(code, error) : check(code, error);
   using New = PyObject* (*)(PyTypeObject*, Py_ssize_t);
   PyObject* const object = reinterpret_cast<New>(PyType_GetSlot(plan_type, Py_tp_alloc))(plan_type, 0);
   if (object == nullptr) quern_plan_destroy(plan);

@@ -44,7 +44,7 @@ void require_ok(quern_code code, quern_error* error) {
   if (code == QUERN_OK) return;
   if (error == nullptr) throw std::bad_alloc();
   const std::unique_ptr<quern_error, void (*)(quern_error*)> owned_error(error, &quern_error_free);
-  throw Refused(*error);
+  throw Refused(*error, refuses_cpu_memory(*error));
 }
 
 // ---- A plan ----
@@ -55,6 +55,10 @@ TorchPlan::TorchPlan(std::shared_ptr<quern_runtime> runtime, const TorchCall& ca
   remember(call);
   quern_error* error = nullptr;
   const quern_code code = quern_prepare(runtime_.get(), quern_text(problem.c_str()), nullptr, &plan_, &error);
+  if (device_type_ == kCpu && is_without_gpu(code) && error != nullptr) {
+    const std::unique_ptr<quern_error, void (*)(quern_error*)> owned_error(error, &quern_error_free);
+    throw Refused(*error, true);
+  }
   require_ok(code, error);
   info_ = quern_plan_describe(plan_);
   places_.reserve(info_->place_count);

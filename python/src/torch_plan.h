@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "host_hint.h"
 #include "torch_call.h"
 
 namespace quern::python {
@@ -15,8 +16,10 @@ namespace quern::python {
 // What quern refused, with its message; PyTorch makes a RuntimeError of it.
 class Refused : public std::runtime_error {
  public:
-  explicit Refused(const quern_error& error)
-      : std::runtime_error(error.message), code(error.code), driver_code(error.driver_code) {}
+  explicit Refused(const quern_error& error, bool hint = false)
+      : std::runtime_error(hint ? with_host_hint(error.message, error.sentence) : std::string(error.message)),
+        code(error.code),
+        driver_code(error.driver_code) {}
   quern_code code;
   int driver_code;
 };

@@ -160,6 +160,9 @@ class Device(Case):
     def test_memory_of_the_cpu(self):
         error = self.refused(quern.Error, "CPU", self.plan.launch, self.x, self.index, np.zeros((3, 4), f32))
         self.assertEqual((error.code, error.stage), ("bad_input", "launch"))
+        self.assertEqual(error.sentence, "source is in CPU memory; this plan is for cuda:0; for the CPU: "
+                         'quern.set_device("host"), Runtime(device="host") or QUERN_DEVICE=host')
+        self.assertIn(error.sentence, str(error))
 
     def test_no_context(self):
         """A new thread has none."""

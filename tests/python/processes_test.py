@@ -167,9 +167,10 @@ for call in (lambda: quern.gather(x, np.array([1])), lambda: quern.prepare("gath
     try:
         call()
     except quern.Error as error:
-        print(error.code)
+        hint = '; for the CPU: quern.set_device("host"), Runtime(device="host") or QUERN_DEVICE=host'
+        print(error.code, error.sentence.endswith(hint), hint in str(error))
 """, QUERN_LIBCUDA="/nowhere/libcuda.so.1", QUERN_DEVICE="cuda")
-        self.assertEqual((code, out), (0, "no_driver\nno_driver\n"), err)
+        self.assertEqual((code, out), (0, "no_driver True True\nno_driver False False\n"), err)
 
     def test_device_of_the_environment(self):
         code, out, err = run_program("""

@@ -1,4 +1,6 @@
 """quern.torch's functions beside the eager formula, with their gradients, compiled and not."""
+import contextlib
+
 import torch
 from support import DEVICE, TorchTest, ints, main, rand, routing_mask
 
@@ -204,6 +206,28 @@ class Patches(TorchTest):
         with torch.profiler.profile() as profile:
             torch.index_select(x, 0, index)
         self.assertNotIn("quern::gather", {event.name for event in profile.events()})
+
+    def test_index_select_of_every_type(self):
+        index = ints([2, 0, 2], torch.int64)
+        for name in ("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "bfloat16",
+                     "float32", "float64", "complex32", "complex64", "complex128", "float8_e4m3fn", "float8_e5m2",
+                     "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu"):  # fmt: skip
+            dtype = getattr(torch, name)
+            bits = torch.randint(0, 2, (3, 4 * dtype.itemsize), dtype=torch.uint8).to(DEVICE)
+            x = bits.view(dtype)
+            for dim in (0, 1):
+                with self.subTest(name, dim=dim), qt.patched_index_select(DEVICE):
+                    made = torch.index_select(x, dim, index)
+                    expected = bits.view(3, 4, -1)[index] if dim == 0 else bits.view(3, 4, -1)[:, index]
+                    self.assertEqual((made.dtype, made.shape[dim]), (dtype, 3))
+                    self.assertTrue(torch.equal(made.contiguous().view(torch.uint8).flatten(), expected.flatten()))
+
+    def test_what_index_select_of_pytorch_refuses(self):
+        x = rand(3, 4)
+        for given in ((x, 0, ints([[1, 2]], torch.int64)), (x, 2, ints([1])), (x, 0, rand(2)), (rand(1)[0], 0, ints([0, 0]))):
+            for patch in (contextlib.nullcontext(), qt.patched_index_select(DEVICE)):
+                with patch, self.assertRaises((IndexError, RuntimeError)):
+                    torch.index_select(*given)
 
     def test_ligers_functions(self):
         from quern.torch.liger import LigerGELUMulFunction, LigerRopeFunction, LigerSiLUMulFunction

@@ -183,6 +183,67 @@ class Activations(TorchTest):
             self.assertEqual(qt.swiglu(rand(4, 16)).dtype, torch.float32)
 
 
+class Autocast(TorchTest):
+    """Operands of the types that products of bf16 and parameters of fp32 have, as eager promotes them."""
+
+    def check(self, function, *inputs):
+        for mode in (torch.enable_grad, torch.no_grad):
+            with mode(), torch.autocast(DEVICE, dtype=torch.bfloat16):
+                made = function(*inputs)
+            self.assertEqual(made.dtype, torch.float32)
+        with torch.autocast(DEVICE, dtype=torch.bfloat16):
+            made = function(*inputs)
+        for tensor, gradient in zip(inputs, torch.autograd.grad(made.sum(), inputs)):
+            self.assertEqual(gradient.dtype, tensor.dtype)
+
+    def setUp(self):
+        super().setUp()
+        self.linear = torch.nn.Linear(16, 16, device=DEVICE)
+
+    def test_linear_and_glu(self):
+        def function(x, gate):
+            rows = self.linear(x)
+            self.assertEqual(rows.dtype, torch.bfloat16)
+            made = qt.swiglu(rows, gate)
+            self.assertClose(made, torch.nn.functional.silu(rows.float()) * gate)
+            return made
+
+        self.check(function, rand(4, 16, grad=True), rand(4, 16, grad=True))
+
+    def test_linear_and_rope(self):
+        cos, sin = rand(5, 8), rand(5, 8)
+        self.check(
+            lambda x, k: torch.ops.quern.rope(self.linear(x).view(1, 5, 1, 16), k, cos=cos, sin=sin)[0],
+            rand(5, 16, grad=True), rand(1, 5, 1, 16, grad=True),
+        )  # fmt: skip
+
+    def test_linear_and_unpermute(self):
+        _, routing = qt.moe_permute(rand(TOKENS, 16), routing_mask(TOKENS, EXPERTS, TOPK), topk=TOPK)
+        common = dict(token_rows=routing.token_rows, experts=EXPERTS, topk=TOPK, capacity=routing.capacity)
+        self.check(
+            lambda x, residual: torch.ops.quern.moe_unpermute(self.linear(x), residual=residual, residual_="add", **common)[0],
+            rand(TOKENS * TOPK, 16, grad=True), rand(TOKENS, 16, grad=True),
+        )  # fmt: skip
+        with torch.autocast(DEVICE, dtype=torch.bfloat16):
+            rows = self.linear(rand(routing.capacity, 16))
+            made = qt.moe_unpermute(rows, routing, rand(TOKENS, EXPERTS))
+        self.assertEqual(made.dtype, torch.bfloat16)
+
+    def test_lists(self):
+        self.check(lambda x, y: torch.ops.quern.concat([self.linear(x), y])[0], rand(4, 16, grad=True), rand(4, 8, grad=True))
+
+    def test_compiled(self):
+        torch._dynamo.reset()
+        x, gate = rand(4, 16, grad=True), rand(4, 16, grad=True)
+        compiled = torch.compile(lambda x, gate: qt.swiglu(self.linear(x), gate), fullgraph=True, backend="aot_eager")
+        with torch.autocast(DEVICE, dtype=torch.bfloat16):
+            self.assertSameGradients(compiled(x, gate), qt.swiglu(self.linear(x), gate), (x, gate), atol=1e-2)
+
+    def test_outside_of_autocast_they_are_refused(self):
+        with self.assertRaisesRegex(RuntimeError, "gate is of f32; this problem takes bf16"):
+            qt.swiglu(rand(4, 16, dtype=torch.bfloat16), rand(4, 16))
+
+
 class Select(TorchTest):
     def test_every_dimension(self):
         x = rand(3, 7, 5, grad=True)

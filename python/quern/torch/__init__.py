@@ -10,7 +10,7 @@
 The operators work in eager mode, under torch.compile and in CUDA graphs. `settings` of a family are keywords: the fields
 that help(quern.gather) lists; `pass` is pass_.
 """
-from quern.torch import _ops, _autograd  # noqa: F401: register the operators and their gradients
+from quern.torch import _ops, _autograd, _autocast  # noqa: F401: register the operators, gradients and casts
 from quern.torch.activations import gated, geglu, reglu, swiglu
 from quern.torch.index import index_select
 from quern.torch.moe import (

@@ -100,6 +100,41 @@ class Capsules(Case):
             quern.gather(Exported(self.x), self.index, out=np.zeros((3, 4), f32))
         self.assertEqual(tensors.take_counts(), {"from_object": 1, "deleted": 1})
 
+    def test_memory_that_its_deleter_overwrites(self):
+        """A tensor that only its capsule holds is read before it goes, also by a launch that is still queued then."""
+        gone = []
+
+        class Poison:
+            def __init__(self, array):
+                self.array = array
+
+            def __del__(self):
+                self.array[...] = 77
+                gone.append(self.array)
+
+        class Fleeting(Exported):
+            """Each capsule has its own copy, of which nothing else is left."""
+
+            def __init__(self, array):
+                self.array = array
+
+            def __dlpack_device__(self):
+                return (1, 0)
+
+            def export(self, **words):
+                copy = self.array.copy()
+                inner = tensors.Tensor(copy.ctypes.data, CODES[copy.dtype.kind], 8 * copy.itemsize, copy.shape,
+                                       tuple(x // copy.itemsize for x in copy.strides), Poison(copy), 1)
+                return tensors.capsule(inner, True)
+
+        plan = quern.prepare("gather width=4 dtype=f32")
+        for call in (lambda x, i, y: plan.launch(x, i, y), lambda x, i, y: quern.gather(x, i, out=y)):
+            gone.clear()
+            out = np.zeros((3, 4), f32)
+            call(Fleeting(self.x), self.index, out)
+            self.same(out, self.x[self.index])
+            self.assertEqual([bool((a == 77).all()) for a in gone], [True])
+
     def test_device(self):
         given = Exported(self.x, device=2)
         error = self.refused(quern.Error, "source is on cuda:0", quern.gather, given, self.index)

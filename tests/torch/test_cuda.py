@@ -100,6 +100,28 @@ class Cuda(TorchTest):
                 gradients.append(x.grad.clone())
             self.assertClose(gradients[1], gradients[0])
 
+    def test_a_source_that_is_freed_while_its_launch_is_queued(self):
+        x, index = rand(1024, 1024), torch.arange(1024, device="cuda").flip(0)
+        plan = quern.prepare("gather width=1024 dtype=f32")
+        out = torch.empty_like(x)
+
+        def launch(source, index):
+            plan.launch(source, index, out)
+            return out
+
+        for function in (_ops.gather, quern.gather, launch):
+            for mode in (torch.no_grad, torch.enable_grad):
+                with mode():
+                    function(x, index)  # compiled
+                    source = x.clone()
+                    torch.cuda.synchronize()
+                    torch.cuda._sleep(50_000_000)
+                    made = function(source, index)
+                    del source
+                    later = [torch.full_like(x, float("nan")) for _ in range(4)]  # one of them in its memory
+                    self.assertTrue(torch.equal(made, x.flip(0)))
+                    del later
+
     def test_workspaces_of_streams_are_their_own(self):
         keys = [torch.randint(0, 1 << 12, (100_000,), device="cuda") for _ in range(4)]
         expected = [k.sort(stable=True).indices for k in keys]

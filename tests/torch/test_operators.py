@@ -1,9 +1,12 @@
 """torch.ops.quern.*: schemas, fakes, autograd and torch.compile of each family, by torch's own opcheck."""
+import warnings
+
 import torch
 from support import DEVICE, TorchTest, ints, main, rand, routing_mask
 from torch.library import opcheck
 
 import quern.torch
+from quern.torch import _fake
 from quern.torch._schema import FAMILIES
 
 _ops = torch.ops.quern
@@ -67,6 +70,45 @@ def _needing(inputs, settings):
     return [t for t in flat if isinstance(t, torch.Tensor) and t.requires_grad]
 
 
+def _replaced(values, tensors):
+    """Values with the next tensors in the places of those that need a gradient."""
+    return [
+        _replaced(v, tensors) if isinstance(v, list) else next(tensors) if isinstance(v, torch.Tensor) and v.requires_grad else v
+        for v in values
+    ]
+
+
+def _detached(value):
+    return [_detached(v) for v in value] if isinstance(value, list) else value.detach() if isinstance(value, torch.Tensor) else value
+
+
+def _bits(tensor):
+    return tensor.contiguous().view(torch.uint8)
+
+
+def _results_of(name, inputs, settings, made):
+    """The tensors that were made, by the names of the results; a list where the operand is one."""
+    family = FAMILIES[name]
+    names = [o["name"] for o in family.inputs]
+    given = {**dict(zip(names, inputs)), **{n: v for n, v in settings.items() if n in names}}
+    given = {n: v for n, v in given.items() if v is not None}
+    problem = _fake._Problem(family, given, {n: v for n, v in settings.items() if n not in names})
+    lists = {o["name"]: o["is_list"] for o in family.results}
+    places = [p["name"].split(".")[0] for p in problem.places if p["role"] != "workspace"]
+    results, rest = {}, iter(made)
+    for place in places:
+        if place in lists:
+            results.setdefault(place, []).append(next(rest))
+    return {n: v if lists[n] else v[0] for n, v in results.items()}
+
+
+def _zeros(value):
+    if isinstance(value, list):
+        return [_zeros(v) for v in value]
+    made = torch.zeros_like(value)
+    return made.view(torch.uint8) if made.element_size() == 1 else made  # as bits, as the inputs of _cases
+
+
 class Operators(TorchTest):
     def test_gradients_that_are_not_defined_give_none(self):
         for name, inputs, settings in _cases():
@@ -102,12 +144,65 @@ class Operators(TorchTest):
                 seen.add(name)
         self.assertEqual(seen, set(FAMILIES), "a family without a case")
 
+    def test_gradcheck_of_each_family_with_a_gradient(self):
+        """In fp32, so with wide tolerances; what moves rows is linear, and is compared in fp64 below."""
+        seen = set()
+        for name, inputs, settings in _cases():
+            needing = _needing(inputs, settings)
+            if not needing:
+                continue
+
+            def function(*tensors):
+                rest = iter(tensors)
+                made = getattr(_ops, name)(*_replaced(inputs, rest), **dict(zip(settings, _replaced(list(settings.values()), rest))))
+                return [m for m in ([made] if isinstance(made, torch.Tensor) else made) if m.requires_grad]
+
+            with self.subTest(name, settings=sorted(settings)), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of inputs that are not fp64
+                self.assertTrue(torch.autograd.gradcheck(function, needing, eps=1e-2, atol=2e-2, rtol=2e-2, fast_mode=True))
+                seen.add(name)
+        differentiable = "gather scatter pointwise glu rope concat chunk_sort row_pad moe_permute moe_unpermute".split()
+        self.assertEqual(seen, set(differentiable))
+
+    def test_gradcheck_in_fp64(self):
+        def double(*shape):
+            return rand(*shape, dtype=torch.float64, grad=True)
+
+        index, ends = ints([4, 1, 2], torch.int64), ints([4, 10])
+        for function, inputs in (
+            (lambda x: _ops.scatter(x, index, rows=10)[0], [double(3, 6)]),
+            (lambda x, y: _ops.concat([x, y])[0], [double(3, 4), double(3, 2)]),
+            (lambda x: _ops.row_pad(x, ends, align=4)[0], [double(10, 6)]),
+            (lambda x: _ops.gather(x, index), [double(5, 6)]),
+        ):
+            self.assertTrue(torch.autograd.gradcheck(function, inputs))
+
     def test_out_variants_write_given_results(self):
         x, index = rand(10, 6), ints([3, 1], torch.int64)
         out = torch.zeros(2, 6, device=DEVICE)
         _ops.gather_out(x, index, out=out)
         self.assertClose(out, x[index])
         opcheck(_ops.gather_out.default, (x, index), dict(out=out))
+
+    def test_each_out_variant_passes_opcheck_and_writes_the_same(self):
+        seen = set()
+        for name, inputs, settings in _cases():
+            with self.subTest(name, settings=sorted(settings)), torch.no_grad():
+                inputs = [_detached(v) for v in inputs]
+                settings = {n: _detached(v) for n, v in settings.items()}
+                made = getattr(_ops, name)(*inputs, **settings)
+                made = [made] if isinstance(made, torch.Tensor) else made
+                given = {"mode_" if n == "mode" else n: v for n, v in settings.items()}
+                expected = _results_of(name, inputs, settings, made)
+                named = {n: _zeros(v) for n, v in expected.items()}
+                op = getattr(_ops, f"{name}_out").default
+                op(*inputs, **given, **named)
+                for result, value in named.items():
+                    for got, wanted in zip(*(v if isinstance(v, list) else [v] for v in (value, expected[result]))):
+                        self.assertTrue(torch.equal(_bits(got), _bits(wanted)), result)
+                opcheck(op, inputs, dict(given, **named))
+                seen.add(name)
+        self.assertEqual(seen, set(FAMILIES), "a family without a case")
 
     def test_shapes_stay_symbolic(self):
         compiled = torch.compile(lambda x, i: _ops.gather(x, i) * 2, fullgraph=True, backend="aot_eager", dynamic=True)

@@ -205,6 +205,8 @@ class Operators(TorchTest):
         self.assertEqual(seen, set(FAMILIES), "a family without a case")
 
     def test_shapes_stay_symbolic(self):
+        torch._dynamo.reset()
+        torch._dynamo.utils.counters.clear()  # other files of tests compile too
         compiled = torch.compile(lambda x, i: _ops.gather(x, i) * 2, fullgraph=True, backend="aot_eager", dynamic=True)
         x = rand(10, 6)
         for count in (3, 5, 8):

@@ -43,11 +43,12 @@ def _number(text):
     return None if text == "" else text
 
 
-def table(rows):
+def table(rows, names=()):
     """Rows, dicts with the same or different names, as columns: a pandas.DataFrame where pandas is installed, else a
-    dict of NumPy arrays. What a row lacks is None, or NaN in a column of numbers."""
+    dict of NumPy arrays. What a row lacks is None, or NaN in a column of numbers.
+    names: of columns that are there without rows too."""
     rows = [dict(_flat(row)) for row in rows]
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    names = list(dict.fromkeys([*names, *(name for row in rows for name in row)]))
     columns = {name: [row.get(name) for row in rows] for name in names}
     if importlib.util.find_spec("pandas") is not None:
         import pandas
@@ -70,14 +71,19 @@ def _array(numpy, values):
 def sweep(path):
     """Every measurement of a sweep, a file that `quern tune` wrote, as columns: config by config, times in us."""
     text = _run("tune", "report", path, "--csv")
-    return table([{k: _number(v) for k, v in row.items()} for row in csv.DictReader(io.StringIO(text))])
+    reader = csv.DictReader(io.StringIO(text))
+    return table([{k: _number(v) for k, v in row.items()} for row in reader], reader.fieldnames)
 
 
 def records(*words, path=None):
     """The tuning records that prepare would find, as columns. words: only those of a family and fields, as in
     records("gather", "dtype=bf16"). path: of that file alone."""
     options = [] if path is None else ["--records", path]
-    return table(_lines(_run("tune", "show", *words, *options, "--json")))
+    found = _lines(_run("tune", "show", *words, *options, "--json"))
+    if found:
+        return table(found)
+    others = _lines(_run("tune", "show", "--json"))  # which columns there are, the records that ship say
+    return table([], dict.fromkeys(name for row in others for name, _ in _flat(row)))
 
 
 def bench(*problems, device=None, config=None):

@@ -51,6 +51,7 @@ class Page(unittest.TestCase):
                 if "matplotlib" not in code:
                     exec(compiled, names)
         self.assertIn("% of a copy  gather ", said.getvalue())
+        self.assertIn("gather rows=64 count=64 width=64 16896 bytes", said.getvalue())
 
 
 if __name__ == "__main__":

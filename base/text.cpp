@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <numeric>
 
 namespace quern {
@@ -72,6 +73,14 @@ std::string to_hex(const void* data, std::size_t bytes) {
     out += kDigits[byte & 15];
   }
   return out;
+}
+
+std::string shortest(double value) {
+  constexpr double kExact = 0x1p53;
+  if (std::abs(value) < kExact && std::trunc(value) == value) return std::to_string(static_cast<std::int64_t>(value));
+  std::array<char, 64> buffer{};
+  const auto [end, status] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  return status == std::errc() ? std::string(buffer.data(), end) : std::string("?");
 }
 
 std::string fixed(double value, int digits) {

@@ -41,6 +41,8 @@ std::string to_hex(const void* data, std::size_t bytes);
 // "1.50 MiB", "512 B".
 std::string human_bytes(double bytes);
 // A fixed number of digits after the decimal point.
+// With the fewest digits that give this number again; whole numbers as integers are written.
+std::string shortest(double value);
 std::string fixed(double value, int digits);
 
 // The name closest to `word`, for "did you mean"; empty if none is close.

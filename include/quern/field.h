@@ -17,6 +17,7 @@ inline constexpr std::int64_t kOpen = -1;
 enum class FieldKind : std::uint8_t {
   extent,   // std::int64_t; kOpen where `may_be_open`
   integer,  // std::int64_t
+  real,     // double
   dtype,    // DType
   choice,   // an enum of one byte; `choices` names its values from 0 on
   list,     // List<N>: up to N integers, "64,32,16"; "none" has no entry
@@ -60,7 +61,7 @@ struct Field {
   FieldKind kind;
   std::uint16_t offset;  // offsetof in the problem
   bool may_be_open;      // extent: kOpen is legal
-  std::int64_t min;      // extent, integer
+  std::int64_t min;      // extent, integer, real
   std::int64_t max;
   DTypeSet dtypes;             // dtype: the accepted types
   const char* const* choices;  // choice: null-terminated; see quern/choice.h
@@ -79,6 +80,11 @@ constexpr Field extent_field(const char* name, std::size_t offset, bool may_be_o
 constexpr Field integer_field(const char* name, std::size_t offset, std::int64_t min, std::int64_t max,
                               const char* sentence) {
   return {name, FieldKind::integer, static_cast<std::uint16_t>(offset), false, min, max, 0, nullptr, sentence};
+}
+// Any number from `min` to `max`.
+constexpr Field real_field(const char* name, std::size_t offset, std::int64_t min, std::int64_t max,
+                           const char* sentence) {
+  return {name, FieldKind::real, static_cast<std::uint16_t>(offset), false, min, max, 0, nullptr, sentence};
 }
 constexpr Field dtype_field(const char* name, std::size_t offset, DTypeSet accepted, const char* sentence) {
   return {name, FieldKind::dtype, static_cast<std::uint16_t>(offset), false, 0, 0, accepted, nullptr, sentence};

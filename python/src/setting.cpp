@@ -12,7 +12,7 @@ std::string type_text(PyObject* value) {
   return dot == std::string::npos ? whole : whole.substr(dot + 1);
 }
 
-// A whole number without a point, since fields are integers.
+// A whole number without a point, since most fields are integers.
 std::string float_text(PyObject* value) {
   if (owned(PyObject_CallMethod(value, "is_integer", nullptr)).get() == Py_True)
     return string_of(owned(PyNumber_Long(value)).get());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <stdexcept>
 
@@ -55,9 +56,17 @@ void free_argument(const Argument& argument, StableValue value) {
   }
 }
 
+// In digits that give the number again; a problem's text has it as the library writes it.
+std::string real_text(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.17g", value);
+  return text;
+}
+
 std::string setting_text(TorchSignature::Type type, const TorchSetting& setting) {
   if (type == TorchSignature::text) return quoted(std::string(setting.text, setting.length));
   if (type == TorchSignature::integer) return std::to_string(setting.integer);
+  if (type == TorchSignature::real) return real_text(setting.real());
   std::string all;
   for (const std::int64_t number : numbers_of(setting.list)) all += (all.empty() ? "" : ",") + std::to_string(number);
   return all.empty() ? "none" : all;

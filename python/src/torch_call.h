@@ -2,6 +2,7 @@
 #ifndef QUERN_PYTHON_TORCH_CALL_H_
 #define QUERN_PYTHON_TORCH_CALL_H_
 
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,10 +42,15 @@ class TorchSignature {
 // The value of a setting, borrowed from the call.
 struct TorchSetting {
   bool is_given;
-  std::int64_t integer;
+  std::int64_t integer;  // of a real one its bytes
   const char* text;
   std::size_t length;
   TorchList* list;
+  double real() const {
+    double value = 0;
+    std::memcpy(&value, &integer, sizeof(value));
+    return value;
+  }
 };
 
 struct TorchGiven {

@@ -1,6 +1,7 @@
 #include "plan/problem.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -17,7 +18,9 @@ const unsigned char* at(const Field& field, const void* problem) {
 }
 unsigned char* at(const Field& field, void* problem) { return static_cast<unsigned char*>(problem) + field.offset; }
 
-bool is_wide(const Field& field) { return field.kind == FieldKind::extent || field.kind == FieldKind::integer; }
+bool is_whole(const Field& field) { return field.kind == FieldKind::extent || field.kind == FieldKind::integer; }
+// Of 8 bytes.
+bool is_wide(const Field& field) { return is_whole(field) || field.kind == FieldKind::real; }
 
 // Other libraries' names for the same types.
 constexpr Alias kDTypeAliases[] = {
@@ -67,7 +70,7 @@ std::string_view without_zeros(const Field& field, std::string_view value) {
 Error field_error(const Family& family, const Field& field, std::string_view value) {
   Error error(Code::bad_input, Stage::problem,
               cat(field.name, "=", value, " is not accepted by ", family.name, "; it takes ", accepted_text(field),
-                  is_wide(field) && !parse_integer(without_zeros(field, value)) ? ", as an integer" : "",
+                  is_whole(field) && !parse_integer(without_zeros(field, value)) ? ", as an integer" : "",
                   suggestion(field, value)));
   error.family = family.name;
   return error;
@@ -117,7 +120,12 @@ void set_bytes(const Field& field, void* problem, std::int64_t count, const void
   if (size != 0) std::memcpy(at(field, problem) + sizeof(count), bytes, size);
 }
 
+// Of a real field, whose value in 8 bytes this is.
+double as_real(std::int64_t value) { return std::bit_cast<double>(value); }
+
 bool legal(const Field& field, std::int64_t value) {
+  if (field.kind == FieldKind::real)
+    return as_real(value) >= static_cast<double>(field.min) && as_real(value) <= static_cast<double>(field.max);
   if (is_wide(field)) return in_range(field, value);
   if (field.kind == FieldKind::dtype) return value < kDTypeCount && contains(field.dtypes, static_cast<DType>(value));
   return value < static_cast<std::int64_t>(names(field).size());
@@ -144,6 +152,11 @@ std::optional<std::int64_t> parse_name(const Field& field, std::string_view valu
 
 // The number that a text stands for, or nothing if the text is invalid for the field.
 std::optional<std::int64_t> parse_value(const Field& field, std::string_view value) {
+  if (field.kind == FieldKind::real) {
+    const std::optional<double> number = parse_number(value);
+    if (!number || value.ends_with('.')) return std::nullopt;
+    return std::bit_cast<std::int64_t>(*number + 0.0);  // -0 and 0 are one problem
+  }
   if (is_wide(field)) {
     if (field.may_be_open && value == "open") return kOpen;
     const std::optional<std::int64_t> number = parse_integer(without_zeros(field, value));
@@ -233,7 +246,7 @@ bool is_default(const Family& family, const Field& field, const void* problem) {
 }  // namespace
 
 const char* name(FieldKind kind) {
-  static constexpr const char* kNames[] = {"extent", "integer", "dtype", "choice", "list", "text"};
+  static constexpr const char* kNames[] = {"extent", "integer", "real", "dtype", "choice", "list", "text"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -287,6 +300,7 @@ std::string field_text(const Field& field, const void* problem) {
   const std::int64_t value = get_integer(field, problem);
   if (field.kind == FieldKind::dtype) return value < kDTypeCount ? kDTypes[value].name : cat("dtype ", value);
   if (field.kind == FieldKind::choice) return legal(field, value) ? field.choices[value] : cat("value ", value);
+  if (field.kind == FieldKind::real) return shortest(as_real(value));
   return field.may_be_open && value == kOpen ? "open" : std::to_string(value);
 }
 
@@ -295,7 +309,8 @@ std::string accepted_text(const Field& field) {
   if (field.kind == FieldKind::text) return cat("up to ", field.capacity, " printable ASCII characters");
   if (field.kind == FieldKind::list)
     return cat("up to ", field.capacity, " integers from ", field.min, " to ", field.max, ", 64,32; or none");
-  return cat(field.min, " to ", field.max, field.may_be_open ? ", or open" : "");
+  return cat(field.min, " to ", field.max, field.kind == FieldKind::real ? ", with decimals or without" : "",
+             field.may_be_open ? ", or open" : "");
 }
 
 void set_field(const Family& family, void* problem, std::string_view name, std::string_view value) {

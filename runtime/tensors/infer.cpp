@@ -42,7 +42,10 @@ class Search {
     for (const NamedTensor& named : tensors) wanted_.push_back(find_operand(family(), named));
     for (const Field& field : family().fields) {
       const bool kept = std::find(given.begin(), given.end(), field.name) != given.end();
-      if (!kept && field.kind != FieldKind::choice && field.kind != FieldKind::text) free_.push_back(&field);
+      // Tensors say none of these.
+      const bool unknown =
+          field.kind == FieldKind::choice || field.kind == FieldKind::text || field.kind == FieldKind::real;
+      if (!kept && !unknown) free_.push_back(&field);
     }
   }
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "base/text.h"
 #include "rope/tensors.h"
 
 namespace quern::rope {
@@ -173,7 +174,7 @@ std::string check_seq(const Rope& p) {
   // Sequences of thd have lengths that the host does not know, and the kernel rotates nothing by what is not there.
   const bool counts =
       !is_packed(p) && (!is_of_each_token(p) || is_placed_by_position(p)) && p.beyond == RopeBeyond::assume_valid;
-  if (counts && p.table_rows != 0 && p.seq != kOpen && p.table_rows < whole_seq(p))
+  if (counts && has_table(p) && p.table_rows != 0 && p.seq != kOpen && p.table_rows < whole_seq(p))
     return "table_rows=" + std::to_string(p.table_rows) + " is below " + seq_text(p) +
            ": give a longer table, or beyond=identity to leave tokens without an entry as they are";
   return {};
@@ -289,8 +290,10 @@ std::string check_scaling(const Rope& p) {
       p.low_factor != d.low_factor || p.high_factor != d.high_factor || p.old_context != d.old_context;
   if (p.rope_scaling != RopeScaling::llama3 && names_range)
     return "low_factor, high_factor and old_context need table=computed and rope_scaling=llama3";
+  if (p.factor != 0 && p.factor < 1)
+    return "factor=" + shortest(p.factor) + " is below 1: frequencies are divided by it, and are not to grow";
   if (p.low_factor >= p.high_factor)
-    return "high_factor=" + std::to_string(p.high_factor) + " must be above low_factor=" + std::to_string(p.low_factor);
+    return "high_factor=" + shortest(p.high_factor) + " must be above low_factor=" + shortest(p.low_factor);
   return {};
 }
 

@@ -1,6 +1,7 @@
 // The frequencies of table=computed, in integers: floating point of hosts differs, and an image has the same numbers
 // wherever it is made. A frequency is in turns a position, in units of 2^-128.
 #include <bit>
+#include <cmath>
 
 #include "common/divide.cuh"
 #include "rope/problem.h"
@@ -23,10 +24,24 @@ u128 multiply(u128 a, u128 b) {
   return (a >> 64) * (b >> 64) + (first >> 64) + (second >> 64);
 }
 
-// To base 2, in units of 2^-120. The next digit of a number from 1 to 2 is whether its square is 2 or more.
-u128 log_of(std::uint64_t number) {
-  const int whole = static_cast<int>(std::bit_width(number)) - 1;
-  u128 log = static_cast<u128>(whole), rest = u128{number} << (127 - whole);  // in units of 2^-127
+// A number as it is: digits * 2^exponent, the digits odd.
+struct Exact {
+  std::uint64_t digits;
+  int exponent;
+};
+Exact exact(double number) {
+  int exponent = 0;
+  const auto digits = static_cast<std::uint64_t>(std::ldexp(std::frexp(number, &exponent), 53));
+  const int zeros = digits == 0 ? 0 : std::countr_zero(digits);
+  return {digits >> zeros, exponent - 53 + zeros};
+}
+
+// To base 2, in units of 2^-120, of 1 or more. The next digit of a number from 1 to 2 is whether its square is 2 or
+// more.
+u128 log_of(double number) {
+  const Exact n = exact(number);
+  const int top = static_cast<int>(std::bit_width(n.digits)) - 1;
+  u128 log = static_cast<u128>(top + n.exponent), rest = u128{n.digits} << (127 - top);  // in units of 2^-127
   for (int i = 0; i < kLogBits; ++i) {
     rest = multiply(rest, rest);  // in units of 2^-126
     const bool digit = rest >> 127 != 0;
@@ -44,23 +59,46 @@ u128 power_of(u128 x) {
   return multiply(power, kRadian) << 1 >> static_cast<int>(x >> kLogBits);
 }
 
+// a / number, rounded down. The number is 1 or more.
+u128 divide(u128 a, double number) {
+  const Exact n = exact(number);
+  if (n.exponent >= 0) return a / (u128{n.digits} << n.exponent);
+  return (a / n.digits << -n.exponent) + (a % n.digits << -n.exponent) / n.digits;
+}
+
+// In units of 2^-64, rounded down. The number is at most 2^20.
+u128 fixed(double number) {
+  const Exact n = exact(number);
+  if (n.exponent < -127) return 0;
+  return n.exponent >= -64 ? u128{n.digits} << (64 + n.exponent) : u128{n.digits} >> (-64 - n.exponent);
+}
+
+// a / b in units of 2^-64, rounded down; a < b < 2^127.
+u128 part_of(u128 a, u128 b) {
+  u128 part = 0;
+  for (int i = 0; i < 64; ++i) {
+    a <<= 1;
+    part = part << 1 | static_cast<unsigned>(a >= b);
+    if (a >= b) a -= b;
+  }
+  return part;
+}
+
 u128 scaled(const Rope& p, u128 frequency) {
-  const auto low = static_cast<u128>(p.low_factor) << 64, high = static_cast<u128>(p.high_factor) << 64;
-  const u128 divided = frequency / static_cast<u128>(scaling_factor(p));
+  const u128 low = fixed(p.low_factor), high = fixed(p.high_factor), divided = divide(frequency, scaling_factor(p));
   if (p.rope_scaling == RopeScaling::none) return frequency;
   if (p.rope_scaling == RopeScaling::linear) return divided;
   const u128 turns = multiply(frequency, static_cast<u128>(p.old_context) << 64);  // in units of 2^-64, as low and high
   if (turns >= high) return frequency;
   if (turns < low) return divided;
-  const u128 weight = (turns - low) / static_cast<u128>(p.high_factor - p.low_factor);
-  return divided + multiply(frequency - divided, weight << 64);
+  return divided + multiply(frequency - divided, part_of(turns - low, high - low) << 64);
 }
 
 }  // namespace
 
 std::uint64_t frequency(const Rope& p, std::int64_t j) {
   const auto pairs = static_cast<u128>(restarts(p) ? section_of(p, j).pairs : rotary_dim(p) / 2),
-             entry = static_cast<u128>(entry_of(p, j)), log = log_of(static_cast<std::uint64_t>(p.theta));
+             entry = static_cast<u128>(entry_of(p, j)), log = log_of(p.theta);
   const u128 exponent = log / pairs * entry + log % pairs * entry / pairs;
   return static_cast<std::uint64_t>((scaled(p, power_of(exponent)) + (u128{1} << 63)) >> 64);
 }

@@ -67,7 +67,7 @@ inline bool is_placed_by_position(const Rope& p) { return has_cache(p) && p.cach
 inline bool writes_queries_whole(const Rope& p) { return !is_in_place(p) && !is_packed(p); }
 inline bool writes_keys_whole(const Rope& p) { return writes_queries_whole(p) && !has_cache(p); }
 // What rope_scaling divides by.
-inline std::int64_t scaling_factor(const Rope& p) { return p.factor == 0 ? 8 : p.factor; }
+inline double scaling_factor(const Rope& p) { return p.factor == 0 ? 8 : p.factor; }
 inline bool is_quantized(const Rope& p) { return p.element != DType::none; }
 inline bool makes_scales(const Rope& p) { return p.scaling != RopeScales::tensor; }
 inline bool has_fp32_scales(const Rope& p) { return p.scaling != RopeScales::mx; }

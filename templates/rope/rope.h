@@ -100,11 +100,11 @@ struct Rope {
   DType dtype = DType::bf16;                     // f32, f16 or bf16
   DType table_dtype = DType::f32;                // the same
   std::int64_t table_rows = 0;                   // positions that the table has; 0: seq, times cp_size
-  std::int64_t theta = 10000;                    // table=computed: the base of frequencies
+  double theta = 10000;                          // table=computed: the base of frequencies
   RopeScaling rope_scaling = RopeScaling::none;  // the same
-  std::int64_t factor = 0;                       // rope_scaling=linear: must be given; llama3: 0 is 8
-  std::int64_t low_factor = 1;                   // rope_scaling=llama3
-  std::int64_t high_factor = 4;
+  double factor = 0;                             // rope_scaling=linear: must be given; llama3: 0 is 8
+  double low_factor = 1;                         // rope_scaling=llama3
+  double high_factor = 4;
   std::int64_t old_context = 8192;
   RopePosition position = RopePosition::sequence;
   List<4> sections = {};  // pairs of each axis of positions, rotary_dim / 2 together; none: one axis

@@ -245,8 +245,8 @@ class OfSettings(Case):
             self.assertIn("500000", error.sentence)
         else:
             self.same(got, want)
-        error = self.refused(quern.Error, "factor=1.5", quern.rope, q, table="computed", rope_scaling="linear",
-                             factor=1.5)
+        error = self.refused(quern.Error, "old_context=1.5", quern.rope, q, table="computed", rope_scaling="llama3",
+                             old_context=1.5)
         self.assertEqual(error.code, "bad_input")
 
     def test_list_that_changes_between_calls(self):

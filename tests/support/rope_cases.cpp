@@ -93,6 +93,14 @@ void computed(std::vector<Case>& cases) {
   }
 }
 
+// Numbers with decimals.
+void computed_by_decimals(std::vector<Case>& cases) {
+  cases.push_back({"rope batch=2 seq=9 heads=3 kv_heads=2 head_dim=64 table=computed rope_scaling=linear factor=2.5"});
+  cases.push_back(
+      {"rope batch=2 seq=9 heads=3 kv_heads=2 head_dim=64 table=computed rope_scaling=llama3 theta=10000.5 factor=2.5 "
+       "low_factor=1.5 high_factor=3.25 position=ids style=interleaved"});
+}
+
 // Angles in radians, one for each element of a pair; TransformerEngine's margin is a table that is longer.
 void angles(std::vector<Case>& cases) {
   std::size_t i = 0;
@@ -392,6 +400,7 @@ std::vector<Case> rope_cases() {
   const std::vector<Case> grids = peer_grids();
   cases.insert(cases.end(), grids.begin(), grids.end());
   computed(cases);
+  computed_by_decimals(cases);
   context_parallel(cases);
   short_tables(cases);
   strided(cases);

@@ -41,6 +41,14 @@ std::string list_initial(const void* defaults, const Field& field) {
   return text + "}}";
 }
 
+std::string real_text(double value, const char* suffix) {
+  if (std::isnan(value)) return *suffix == 0 ? "__builtin_nan(\"\")" : "__builtin_nanf(\"\")";
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.9g", value);
+  const bool whole = std::strpbrk(text, ".en") == nullptr;
+  return std::string(text) + (whole ? ".0" : "") + suffix;
+}
+
 Member member_of(const Family& family, const Field& field) {
   const std::string name = field.name;
   const std::string capacity = std::to_string(field.capacity);
@@ -50,6 +58,8 @@ Member member_of(const Family& family, const Field& field) {
     case FieldKind::integer:
       return {field.offset, "int64_t " + name, name, std::to_string(at<std::int64_t>(defaults, field.offset)),
               field.sentence};
+    case FieldKind::real:
+      return {field.offset, "double " + name, name, real_text(at<double>(defaults, field.offset), ""), field.sentence};
     case FieldKind::dtype:
       return {field.offset, "uint8_t " + name, name, "QUERN_" + upper(quern::name(at<DType>(defaults, field.offset))),
               field.sentence};
@@ -72,14 +82,6 @@ Member member_of(const Operand& operand) {
   const std::string type = std::string(reads ? "quern_in" : "quern_out") + (list ? "_list" : "");
   return {operand.offset, type + " " + operand.name, operand.name, list ? "{NULL, 0}" : "{NULL, QUERN_OPEN}",
           std::string(operand.shape) + ": " + operand.sentence};
-}
-
-std::string real_text(double value, const char* suffix) {
-  if (std::isnan(value)) return *suffix == 0 ? "__builtin_nan(\"\")" : "__builtin_nanf(\"\")";
-  char text[64];
-  std::snprintf(text, sizeof(text), "%.9g", value);
-  const bool whole = std::strpbrk(text, ".en") == nullptr;
-  return std::string(text) + (whole ? ".0" : "") + suffix;
 }
 
 Member member_of(const Family& family, const Scalar& scalar) {

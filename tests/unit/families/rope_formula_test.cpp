@@ -269,7 +269,7 @@ TEST(RopeFormula, ARankHasItsChunksOfTheSequence) {
 
 // ---- Angles without a table
 
-Rope computed(std::int64_t theta, RopeScaling scaling) {
+Rope computed(double theta, RopeScaling scaling) {
   Rope p;
   p.table = RopeTable::computed;
   p.theta = theta;
@@ -305,17 +305,47 @@ TEST(RopeAngles, HaveTheScalingOfLlama) {
   EXPECT_NEAR(ratio(63), 0.125, 1e-12);
 }
 
+// Linear and Llama's, in double precision: FlashInfer's rope_scale, low_freq_factor and high_freq_factor are such numbers.
+TEST(RopeAngles, HaveScalingsByAnyNumber) {
+  Rope linear = computed(500000.25, RopeScaling::linear);
+  for (const double factor : {2.5, 1.0, 1.1, 1.0000000000000002, 3.75e5}) {
+    linear.factor = factor;
+    for (const int j : {0, 1, 10, 63}) {
+      // A frequency is rounded to 2^-64 turns.
+      const double exact = std::pow(500000.25, -j / 64.0) / factor;
+      EXPECT_NEAR(radians(linear, j) / exact, 1.0, 4e-15 + 0x1p-61 / exact) << factor << " " << j;
+    }
+  }
+  Rope llama = computed(10000.5, RopeScaling::llama3);
+  llama.factor = 2.5;
+  int between = 0;
+  for (const double low : {1.5, 0.25, 0.1}) {
+    for (const double high : {1.75, 32.125}) {
+      llama.low_factor = low;
+      llama.high_factor = high;
+      for (int j = 0; j < 64; ++j) {
+        const double plain = std::pow(10000.5, -j / 64.0), turns = 8192 * plain / 6.283185307179586;
+        const double weight = std::clamp((turns - low) / (high - low), 0.0, 1.0);
+        EXPECT_NEAR(radians(llama, j) / (plain * (weight + (1 - weight) / 2.5)), 1.0, 1e-12) << low << " " << j;
+        between += weight > 0 && weight < 1 ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(between, 40);
+}
+
 // Digits of exact arithmetic, rounded. Long double of the host is not in them: it is not the same on all hosts.
 TEST(RopeAngles, HaveFrequenciesThatAreRoundedOnce) {
   struct Exact {
-    std::int64_t theta, j, head_dim;
+    double theta;
+    std::int64_t j, head_dim;
     std::uint64_t turns;
   };
   for (const Exact& e :
        {Exact{10000, 0, 128, 2935890503282001226}, Exact{10000, 1, 128, 2542376433133839919},
         Exact{10000, 63, 128, 339031346221092}, Exact{500000, 10, 128, 377812037553223154},
         Exact{1, 5, 14, 2935890503282001226}, Exact{16, 1, 8, 1467945251641000613},
-        Exact{std::int64_t{1} << 40, 8191, 16384, 2679229}, Exact{1000000, 17, 82, 9548496122833753}}) {
+        Exact{0x1p40, 8191, 16384, 2679229}, Exact{1000000, 17, 82, 9548496122833753}}) {
     Rope p = computed(e.theta, RopeScaling::none);
     p.head_dim = e.head_dim;
     EXPECT_EQ(rope::frequency(p, e.j), e.turns) << e.theta << " " << e.j << " of " << e.head_dim;

@@ -254,12 +254,18 @@ TEST(RopeProblem, RefusesWhatATableOrItsAbsenceHasNot) {
   EXPECT_TRUE(has(rope_refusal("table=computed rope_scaling=linear"), "needs factor"));
   EXPECT_TRUE(has(rope_refusal("table=computed beyond=identity"), "leave out beyond"));
   EXPECT_TRUE(has(rope_refusal("table=computed table_rows=9"), "leave out beyond"));
+  // Regression: asked for a longer table.
+  EXPECT_TRUE(has(rope_refusal("table=computed table_rows=4 seq=9"), "leave out beyond, table_rows"));
   EXPECT_TRUE(has(rope_refusal("table=computed table_dtype=bf16"), "leave out beyond"));
   EXPECT_TRUE(has(rope_refusal("table=computed factor=4"), "needs table=computed and rope_scaling"));
   EXPECT_TRUE(has(rope_refusal("table=computed rope_scaling=linear factor=4 low_factor=2"),
                   "need table=computed and rope_scaling=llama3"));
   EXPECT_TRUE(
       has(rope_refusal("table=computed rope_scaling=llama3 low_factor=4"), "high_factor=4 must be above low_factor=4"));
+  EXPECT_EQ(rope_refusal("table=computed rope_scaling=llama3 low_factor=0.25 high_factor=0.5"), "");
+  EXPECT_TRUE(has(rope_refusal("table=computed rope_scaling=llama3 low_factor=4.5"),
+                  "high_factor=4 must be above low_factor=4.5"));
+  EXPECT_TRUE(has(rope_refusal("table=computed rope_scaling=linear factor=0.5"), "factor=0.5 is below 1"));
   EXPECT_TRUE(has(rope_refusal("table=computed head_dim=32768"), "at most 16384"));
   EXPECT_EQ(rope_refusal("table=angles pass=backward beyond=identity"), "");
   EXPECT_TRUE(has(rope_refusal("table=angles table_dtype=bf16"), "leave out table_dtype"));
@@ -269,10 +275,13 @@ TEST(RopeProblem, RefusesWhatATableOrItsAbsenceHasNot) {
 TEST(RopeProblem, TakesWhatOtherLibrariesWrite) {
   const AnyProblem p = test::problem("rope table=computed theta=500000.0 style=neox");
   EXPECT_EQ(p.text(), "rope table=computed theta=500000");
+  EXPECT_EQ(test::problem("rope table=computed theta=5e5 rope_scaling=linear factor=2.50").text(),
+            "rope table=computed theta=500000 rope_scaling=linear factor=2.5");
   EXPECT_EQ(test::problem("rope style=GPTJ").text(), "rope style=interleaved");
   EXPECT_TRUE(has(test::parse_error("rope section_style=gptj"), "is not accepted"))
       << "alternating axes are another matter";
-  EXPECT_TRUE(has(test::parse_error("rope theta=500000.5"), "it takes 1 to 1099511627776, as an integer"));
+  EXPECT_TRUE(has(test::parse_error("rope old_context=500000.5"), "it takes 1 to 1099511627776, as an integer"));
+  EXPECT_TRUE(has(test::parse_error("rope theta=0.5"), "it takes 1 to 1099511627776, with decimals or without"));
   for (const char* theta : {"5.", ".0", "-1.0", "1.0.0", "0.0"})
     EXPECT_TRUE(has(test::parse_error(std::string("rope theta=") + theta), "is not accepted")) << theta;
 }

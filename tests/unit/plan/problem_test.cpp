@@ -29,6 +29,7 @@ std::vector<std::string> legal_values(const Field& field) {
     values = {std::to_string(field.min), "12", std::to_string(field.max)};
     if (field.may_be_open) values.emplace_back("open");
     if (field.kind == FieldKind::list) values.emplace_back("none");
+    if (field.kind == FieldKind::real) values.insert(values.end(), {"12.5", "1.0000000000000002"});
   }
   return values;
 }
@@ -36,8 +37,11 @@ std::vector<std::string> legal_values(const Field& field) {
 std::vector<std::string> illegal_values(const Field& field) {
   if (field.kind == FieldKind::choice) return {"", "nonsense", "0", "no ne"};
   if (field.kind == FieldKind::dtype) return {"", "nonsense", "f7", "BF 16", "3"};
-  std::vector<std::string> values = {
-      "", "x", "1.5", "-2", "99999999999999999999", "0x10", std::to_string(field.max + 1)};
+  std::vector<std::string> values = {"", "x", "-2", "99999999999999999999", "0x10", std::to_string(field.max + 1)};
+  if (field.kind == FieldKind::real)
+    values.insert(values.end(), {"nan", "inf", "1e400", "1,5"});
+  else
+    values.emplace_back("1.5");
   values.emplace_back(field.kind == FieldKind::list ? "12,-2" : "12 ");
   if (!field.may_be_open) values.insert(values.end(), {"open", "-1"});
   return values;
@@ -90,7 +94,7 @@ TEST_P(EveryFamily, EachIllegalValueIsRefusedWithFieldValueAndWhatItTakes) {
 TEST_P(EveryFamily, WhatAFieldAcceptsNamesEveryValue) {
   for (const Field& field : GetParam()->fields) {
     for (const std::string& value : legal_values(field)) {
-      if (value == "12") continue;  // between the smallest and the largest
+      if (value.substr(0, 2) == "12" || has(value, ".")) continue;  // between the smallest and the largest
       EXPECT_TRUE(has(accepted_text(field), value)) << field.name << ": " << accepted_text(field);
     }
   }

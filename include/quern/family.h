@@ -301,8 +301,9 @@ struct Family {
   std::int64_t (*bytes)(const void* problem);
   // Generates an input's data if random numbers of its type are not suitable; returns false if they are. `entry`: index
   // in a list, else 0. All operands of a problem have seeds with the same quotient seed / kSeedsOfProblem, so that what
-  // they share (a routing of tokens, say) can be drawn from it. It is 1 in benchmarks.
-  bool (*generate)(const void* problem, int operand, int entry, std::uint64_t seed, void* data);
+  // they share (a routing of tokens, say) can be drawn from it. It is 1 in benchmarks. `args`: the launch's numbers, of
+  // which data can depend; extents and operands are not set.
+  bool (*generate)(const void* problem, const void* args, int operand, int entry, std::uint64_t seed, void* data);
 };
 
 // Type erasure: turns the typed functions of a family F, or of one of its steps, into the descriptor's. A family names
@@ -328,9 +329,13 @@ struct Erase {
   static void reference(const void* p, const void* a) { F::reference(problem(p), *static_cast<const Args*>(a)); }
   static Tolerance tolerance(const void* p, int o) { return F::tolerance(problem(p), o); }
   static std::int64_t bytes(const void* p) { return F::bytes(problem(p)); }
-  // A family without lists omits `entry`.
-  static bool generate(const void* p, int o, int e, std::uint64_t seed, void* d) {
-    if constexpr (std::is_invocable<decltype(F::generate), const Problem&, int, int, std::uint64_t, void*>::value) {
+  // A family without lists omits `entry`; one whose data depend on no number of the launch omits `args`.
+  static bool generate(const void* p, const void* a, int o, int e, std::uint64_t seed, void* d) {
+    if constexpr (std::is_invocable<decltype(F::generate), const Problem&, const Args&, int, std::uint64_t,
+                                    void*>::value) {
+      return F::generate(problem(p), *static_cast<const Args*>(a), o, seed, d);
+    } else if constexpr (std::is_invocable<decltype(F::generate), const Problem&, int, int, std::uint64_t,
+                                           void*>::value) {
       return F::generate(problem(p), o, e, seed, d);
     } else {
       return F::generate(problem(p), o, seed, d);

@@ -266,7 +266,9 @@ int HostOperands::place(const OperandEntry& which) const {
   return static_cast<int>(found - entries_.begin());
 }
 
-void HostOperands::generate(std::uint64_t seed, bool wild) {
+void HostOperands::generate(std::uint64_t seed, bool wild) { generate(seed, wild, AnyArgs(*family_)); }
+
+void HostOperands::generate(std::uint64_t seed, bool wild, const AnyArgs& scalars) {
   for (int i = 0; i < size(); ++i) {
     if (!present(i)) continue;
     const OperandEntry& which = entries_[static_cast<std::size_t>(i)];
@@ -276,7 +278,7 @@ void HostOperands::generate(std::uint64_t seed, bool wild) {
       std::fill_n(data(i), bytes(i), std::byte{0});
     } else if (!is_input(operand(i))) {
       std::fill_n(data(i), bytes(i), std::byte{kPoison});
-    } else if (family_->generate(problem(), which.operand, which.entry, own_seed, data(i))) {
+    } else if (family_->generate(problem(), scalars.data(), which.operand, which.entry, own_seed, data(i))) {
       continue;
     } else if (info(type).is_float) {
       fill_floats(type, data(i), bytes(i) / quern::bytes(type), own_seed, wild);

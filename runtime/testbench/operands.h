@@ -59,6 +59,8 @@ class HostOperands {
   // an occasional zero, infinity, NaN, denormal or largest value; any byte for integers. Outputs are filled with 0xA5,
   // a workspace with 0.
   void generate(std::uint64_t seed, bool wild);
+  // The same for a launch with these numbers, of which a family's data may depend.
+  void generate(std::uint64_t seed, bool wild, const AnyArgs& scalars);
   // Runs the reference on the inputs and returns its outputs; this object is not changed.
   HostOperands reference(const AnyArgs& scalars) const;
 

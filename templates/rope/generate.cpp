@@ -16,15 +16,17 @@ namespace quern::rope {
 namespace {
 
 // Positions that the table has, up to 2^24 without one; with a rule for others some before it and some after it, mostly
-// adjacent to it.
-std::int64_t random_position(const Rope& p, std::uint64_t random) {
+// adjacent to it. The launch adds `offset`; they are not negative unless it needs that.
+std::int64_t random_position(const Rope& p, std::int64_t offset, std::uint64_t random) {
   if (!has_table(p)) return static_cast<std::int64_t>(random % (1 << 24));
   const std::int64_t last =
       p.position == RopePosition::starts || is_placed_by_position(p) ? table_rows(p) - whole_seq(p) : table_rows(p) - 1;
+  const std::int64_t first = std::max<std::int64_t>(0, -offset), most = last - offset;
   const std::int64_t good =
-      last <= 0 ? 0 : static_cast<std::int64_t>(random / 8 % static_cast<std::uint64_t>(last + 1));
+      most <= first ? std::max<std::int64_t>(last, 0) - offset
+                    : first + static_cast<std::int64_t>(random / 8 % static_cast<std::uint64_t>(most - first + 1));
   if (p.beyond == RopeBeyond::assume_valid) return good;
-  return random % 8 == 0 ? -1 : random % 8 == 1 ? last + 1 : random % 8 == 2 ? -good : good;
+  return random % 8 == 0 ? -1 - offset : random % 8 == 1 ? most + 1 : random % 8 == 2 ? -good : good;
 }
 
 // Lengths of any size that ranks can share, 0 too; up to a quarter of the tokens are of no sequence, before the first
@@ -60,13 +62,14 @@ void fill_angles(const Rope& p, std::uint64_t seed, float* angles) {
 }
 
 // Tokens of a batch are at positions of their own where a cache has them by position.
-void fill_positions(const Rope& p, std::uint64_t seed, void* positions) {
+void fill_positions(const Rope& p, std::int64_t offset, std::uint64_t seed, void* positions) {
   const bool has_ids = p.position == RopePosition::ids;
   const std::int64_t count = has_ids ? axes(p) * p.batch * p.seq : p.batch;
   for (std::int64_t i = 0; i < count; ++i) {
     const bool continues = has_ids && is_placed_by_position(p) && i % p.seq != 0;
-    const std::int64_t position = continues ? common::read_integer(p.index, positions, i - 1) + 1
-                                            : random_position(p, random_at(seed, static_cast<std::uint64_t>(i)));
+    const std::int64_t position = continues
+                                      ? common::read_integer(p.index, positions, i - 1) + 1
+                                      : random_position(p, offset, random_at(seed, static_cast<std::uint64_t>(i)));
     common::write_integer(p.index, positions, i, position);
   }
 }
@@ -85,7 +88,7 @@ void fill_places(DType type, std::int64_t count, std::int64_t places, std::uint6
 
 }  // namespace
 
-bool generate(const Rope& p, int operand, std::uint64_t seed, void* data) {
+bool generate(const Rope& p, const RopeArgs& a, int operand, std::uint64_t seed, void* data) {
   if (operand == kReport) return common::write_integer(DType::i64, data, 0, -1), true;
   if (operand == kCuSeqlens) return fill_sequences(p, seed, static_cast<std::int32_t*>(data)), true;
   if (operand == kAngles) return fill_angles(p, seed, static_cast<float*>(data)), true;
@@ -93,7 +96,7 @@ bool generate(const Rope& p, int operand, std::uint64_t seed, void* data) {
   if (operand == kPages) return fill_places(DType::i32, p.batch * p.max_pages, p.cache_pages, seed, data), true;
   if (operand == kQScale || operand == kKScale || operand == kVScale)
     return *static_cast<float*>(data) = mx::given_scale(seed), true;
-  if (operand == kPositions) return fill_positions(p, seed, data), true;
+  if (operand == kPositions) return fill_positions(p, a.offset, seed, data), true;
   return false;
 }
 

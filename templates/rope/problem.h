@@ -90,7 +90,7 @@ std::uint64_t frequency(const Rope& p, std::int64_t j);
 // All of them, as a source. rope/frequency.cpp
 std::string frequencies_source(const Rope& p);
 // Random positions, angles, sequences and places in a cache. rope/generate.cpp
-bool generate(const Rope& p, int operand, std::uint64_t seed, void* data);
+bool generate(const Rope& p, const RopeArgs& a, int operand, std::uint64_t seed, void* data);
 // rope/check.cpp
 std::string check(const Rope& p);
 std::string check_extents(const Rope& p);

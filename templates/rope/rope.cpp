@@ -343,8 +343,8 @@ struct RopeFamily {
     return batches(p) * p.seq * of_token + (has_table(p) ? entries * rotary_dim(p) * quern::bytes(p.table_dtype) : 0);
   }
 
-  static bool generate(const Rope& p, int operand, std::uint64_t seed, void* data) {
-    return rope::generate(p, operand, seed, data);
+  static bool generate(const Rope& p, const Args& a, int operand, std::uint64_t seed, void* data) {
+    return rope::generate(p, a, operand, seed, data);
   }
 };
 

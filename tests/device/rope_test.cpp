@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "common/host_types.h"
 #include "driver/stream.h"
 #include "quern/quern.h"
 #include "support/replay.h"
@@ -52,6 +53,28 @@ TEST_F(RopeOnDevice, AnOffsetMovesTheWholeSequence) {
       const HostOperands got = launch(problem, host, scalars);
       EXPECT_EQ(compare(got, host.reference(scalars)).difference, "") << fields << " offset=" << offset;
       EXPECT_EQ(offset == 0, compare(got, host.reference(none)).difference.empty()) << fields << " offset=" << offset;
+    }
+  }
+}
+
+// Regression: generated positions took no notice of the offset, and a good one passed the end of the table with it.
+TEST_F(RopeOnDevice, GeneratedPositionsAreInTheTableWithTheOffset) {
+  constexpr int kPositions = 6;
+  for (const char* position : {"starts", "ids", "ids index=i32"}) {
+    const AnyProblem problem =
+        runtime().parse(cat("rope batch=9 seq=6 heads=1 head_dim=8 table_rows=40 position=", position));
+    HostOperands host(problem.family(), problem.data());
+    ASSERT_EQ(host.name(kPositions), "positions");
+    const std::int64_t most = cat(position) == "starts" ? 34 : 39;
+    for (const std::int64_t offset : {0, 3, 34, 38, -3, -100}) {
+      AnyArgs scalars(problem.family());
+      scalars.parse_scalar("offset", cat(offset));
+      host.generate(7, false, scalars);
+      for (std::int64_t i = 0; i < host.layout(kPositions).extents[0]; ++i) {
+        const std::int64_t at = common::read_integer(host.layout(kPositions).dtype, host.data(kPositions), i) + offset;
+        EXPECT_TRUE(at >= 0 && at <= most) << position << " offset=" << offset << ": " << at;
+      }
+      EXPECT_EQ(compare(launch(problem, host, scalars), host.reference(scalars)).difference, "") << position << offset;
     }
   }
 }

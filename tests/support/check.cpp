@@ -118,10 +118,10 @@ CheckResult check_problem_case(Runtime& runtime, const Driver& driver, const Any
   changed.config = c.config;
   const AnyPlan plan = runtime.prepare_any(asked.family(), asked.data(), changed);
   HostOperands host(problem.family(), problem.data());
-  host.generate(options.seed, true);
+  const AnyArgs scalars = scalars_of(problem.family(), c);
+  host.generate(options.seed, true, scalars);
   set_indices(host, c.indices);
   set_sequences(host, c.cu_seqlens);
-  const AnyArgs scalars = scalars_of(problem.family(), c);
   Run run(driver, host, c, scalars, options.guards);
   shuffle(driver, 0);
   const HostOperands got = run.launch(plan);

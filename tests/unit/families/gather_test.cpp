@@ -365,7 +365,7 @@ TEST(GatherData, MeetsTheIndicesNextToTheGoodOnesOften) {
   for (const GatherMode mode : {GatherMode::zero, GatherMode::clamp, GatherMode::report, GatherMode::wrap_negative}) {
     const Gather p{.rows = 7, .count = 200, .mode = mode};
     std::vector<std::int64_t> index(200);
-    Gather::family().generate(&p, 1, 0, 1, index.data());
+    Gather::family().generate(&p, Gather::family().default_args, 1, 0, 1, index.data());
     EXPECT_GE(std::count(index.begin(), index.end(), -1), 3);
     EXPECT_GE(std::count(index.begin(), index.end(), 7), mode == GatherMode::wrap_negative ? 0 : 3);
     EXPECT_GE(std::count_if(index.begin(), index.end(), [](std::int64_t i) { return i < -1 || i > 7; }), 3);

@@ -199,7 +199,7 @@ TEST(ScatterVariants, GiveAWarpFewPositionsWhereThereAreFew) {
 std::vector<std::int64_t> scatter_indices(const std::string& text, std::uint64_t seed) {
   const AnyProblem p = test::problem(text);
   std::vector<std::int64_t> rows(static_cast<std::size_t>(test::as<Scatter>(p).count));
-  p.family().generate(p.data(), 1, 0, seed * kSeedsOfProblem + 1, rows.data());
+  p.family().generate(p.data(), p.family().default_args, 1, 0, seed * kSeedsOfProblem + 1, rows.data());
   return rows;
 }
 
@@ -223,7 +223,7 @@ TEST(ScatterData, TheOrderSortsTheIndices) {
     const std::vector<std::int64_t> rows = scatter_indices(text, seed);
     const AnyProblem p = test::problem(text);
     std::vector<std::int32_t> order(rows.size());
-    p.family().generate(p.data(), 2, 0, seed * kSeedsOfProblem + 2, order.data());
+    p.family().generate(p.data(), p.family().default_args, 2, 0, seed * kSeedsOfProblem + 2, order.data());
     for (std::size_t i = 1; i < order.size(); ++i) {
       const std::int64_t a = rows[static_cast<std::size_t>(order[i - 1])], b = rows[static_cast<std::size_t>(order[i])];
       const auto key = [](std::int64_t row) { return row < 0 || row >= 100 ? 100 : row; };

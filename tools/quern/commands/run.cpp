@@ -93,7 +93,7 @@ class Run : public Command {
     if (!device) require_no_device_needed(files, why_not);
     HostOperands host(closed.family(), closed.data());
     const Stopwatch generating;
-    host.generate(static_cast<std::uint64_t>(seed_), wild_);
+    host.generate(static_cast<std::uint64_t>(seed_), wild_, subject.scalars);
     files.load(host);
     if (!json_) print_item("problem", closed.text());
     if (!json_)

@@ -74,7 +74,7 @@ def records(*words: str, path: Optional[str] = None) -> Any: ...
 def bench(*problems: Union[str, Problem], device: Optional[str] = None, config: Optional[str] = None) -> Any: ...
 '''
 
-TYPES = {"extent": "int", "integer": "int", "dtype": "Any", "choice": "str", "list": "_Integers", "text": "str"}
+TYPES = {"extent": "int", "integer": "int", "real": "float", "dtype": "Any", "choice": "str", "list": "_Integers", "text": "str"}
 
 
 def field_type(field):

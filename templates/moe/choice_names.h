@@ -17,6 +17,7 @@ inline constexpr const char* kPasses[] = {QUERN_MOE_PASSES(QUERN_CHOICE_NAME) nu
 inline constexpr const char* kScaleModes[] = {QUERN_SCALE_MODES(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kScalePolicies[] = {QUERN_SCALE_POLICIES(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kProbLayouts[] = {QUERN_MOE_PROB_LAYOUTS(QUERN_CHOICE_NAME) nullptr};
+inline constexpr const char* kScalesOf[] = {QUERN_MOE_SCALES_OF(QUERN_CHOICE_NAME) nullptr};
 inline constexpr const char* kRowIdMaps[] = {QUERN_MOE_ROW_ID_MAPS(QUERN_CHOICE_NAME) nullptr};
 
 }  // namespace quern::moe

@@ -50,21 +50,25 @@ QUERN_DEVICE u32 largest_of_team(u32 m) {
 
 QUERN_DEVICE void dispatch_row(const Params& p, const TeamPart& first) {
   Values kept, others;
+  const float factor = token_factor(p, first.row);
   load_part(p, first, kept);
+  multiply(factor, kept);
   u32 m = largest_of<kUnroll>(0, kept);
 #pragma unroll 1
   for (TeamPart part = first.next(); part.column < p.vectors; part = part.next()) {
     load_part(p, part, others);
+    multiply(factor, others);
     m = largest_of<kUnroll>(m, others);
   }
   const u32 scale = Scaling::stored(largest_of_team(m));
   const ScaledPart made = make(kept, scale);
-  for_rows(p, first.row, [&](u32 row, bool zero) { store_part(p, first, row, zero, made); });
+  for_rows(p, first.row, [&](u32 row, bool zero, float) { store_part(p, first, row, zero, made); });
 #pragma unroll 1
   for (TeamPart part = first.next(); part.column < p.vectors; part = part.next()) {
     load_part(p, part, others);
+    multiply(factor, others);
     const ScaledPart other = make(others, scale);
-    for_rows(p, part.row, [&](u32 row, bool zero) { store_part(p, part, row, zero, other); });
+    for_rows(p, part.row, [&](u32 row, bool zero, float) { store_part(p, part, row, zero, other); });
   }
 }
 

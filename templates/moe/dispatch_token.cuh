@@ -1,5 +1,5 @@
 // A part of a token's row is read once and written to the row of each of its routes, as it is (keep.cuh) or quantized
-// (quantize.cuh).
+// (quantize.cuh), and before that as it is (no_factors.cuh) or multiplied (factors.cuh).
 #ifndef QUERN_MOE_DISPATCH_TOKEN_CUH_
 #define QUERN_MOE_DISPATCH_TOKEN_CUH_
 
@@ -7,6 +7,29 @@
 
 namespace quern::moe {
 
+struct Products {
+  Vector<kVector> values[kUnroll];
+};
+
+QUERN_DEVICE Products multiplied(const Vector<kVector> (&values)[kUnroll], float factor) {
+  Products products;
+#pragma unroll
+  for (u32 i = 0; i < kUnroll; ++i) products.values[i] = values[i];
+  multiply(factor, products.values);
+  return products;
+}
+
+// Calls put(row, zero, factor) for each row of a token.
+template <class Put>
+QUERN_DEVICE void put_rows(const Params& p, u64 token, const Put& put) {
+  if constexpr (kRagged) {
+    for_rows_in_turn(p, token, put);
+  } else {
+    for_rows(p, token, put);
+  }
+}
+
+// With a factor for each route, what is written differs from row to row.
 QUERN_DEVICE void dispatch_part(const Params& p, const Part& part) {
   Vector<kVector> values[kUnroll] = {};
   if constexpr (kRagged) load_columns(p, source_bytes(p), part.row, part.column, values);
@@ -15,21 +38,22 @@ QUERN_DEVICE void dispatch_part(const Params& p, const Part& part) {
     const u32 column = part.column_of(i);
     if (column < p.vectors) values[i] = load<kVector, kLoad>(vector_at(p, p.source, part.row, column));
   }
+  if constexpr (kRouteFactors) {
+    return put_rows(p, part.row, [&](u32 row, bool zero, float factor) {
+      store_part(p, part, row, zero, make(p, multiplied(values, factor).values));
+    });
+  }
+  multiply(token_factor(p, part.row), values);
   const auto made = make(p, values);
   if constexpr (kBlocked) store_made_scales(p, part, static_cast<u32>(part.row), false, made);
-  const auto put = [&](u32 row, bool zero) { store_part(p, part, row, zero, made); };
-  if constexpr (kRagged) {
-    for_rows_in_turn(p, part.row, put);
-  } else {
-    for_rows(p, part.row, put);
-  }
+  put_rows(p, part.row, [&](u32 row, bool zero, float) { store_part(p, part, row, zero, made); });
 }
 
 QUERN_DEVICE void dispatch_scales(const Params& p, u64 token) {
 #pragma unroll 1
   for (u32 column = lane(); column < p.scale_vectors; column += kLanes) {
     const Vector<kScaleVector> scales = load_scales(p, token, column);
-    for_rows(p, token, [&](u32 row, bool zero) {
+    for_rows(p, token, [&](u32 row, bool zero, float) {
       store_scales(p, row, column, kProbs && zero ? Vector<kScaleVector>{} : scales);
     });
   }

@@ -47,6 +47,12 @@ enum class MoeScaling : unsigned char { QUERN_MOE_SCALINGS(QUERN_VALUE) };
   VALUE(experts) /* one for each expert; without a route it is not read, and its gradient is 0 */
 enum class MoeProbLayout : unsigned char { QUERN_MOE_PROB_LAYOUTS(QUERN_VALUE) };
 
+// The factors of rows that move to experts.
+#define QUERN_MOE_SCALES_OF(VALUE) \
+  VALUE(tokens) /* one for each */ \
+  VALUE(routes) /* one for each route of a token */
+enum class MoeScaleOf : unsigned char { QUERN_MOE_SCALES_OF(QUERN_VALUE) };
+
 // What the sum of a token's rows is added to.
 #define QUERN_MOE_RESIDUALS(VALUE) \
   VALUE(none)                      \

@@ -44,6 +44,21 @@ std::string check_quantization(const Movement& m) {
   return {};
 }
 
+// Of factors of rows that move to experts.
+std::string check_factors(const Movement& m) {
+  if (m.route_factors && !has_factors(m)) return "scale_of=routes needs a scale: f32, f16 or bf16";
+  if (!has_factors(m)) return {};
+  if (m.form != Form::dispatch)
+    return "scale is for pass=forward. The gradient of source is moe_unpermute with the scale of each route as probs, "
+           "and that of scale is out_probs of moe_unpermute pass=backward, whose rows are the gradient of out";
+  if (m.dtype != f32 && m.dtype != f16 && m.dtype != bf16)
+    return cat("scale multiplies rows of f32, f16 or bf16, not of dtype=", name(m.dtype));
+  if (m.route_factors && (m.blocked || scales_rows(m)))
+    return "scale_of=routes gives each row scales of its own: with element it needs plain scales of blocks, so give "
+           "scaling=mx without scale_layout, scaling=block128, or scale_of=tokens";
+  return {};
+}
+
 std::string check_rows(const Movement& m) {
   if (m.rules.capacity > kMostRows) return "capacity must be fewer than 2^31 rows";
   if (m.tokens == kOpen) return {};
@@ -212,6 +227,7 @@ std::string check_movement(const Movement& m) {
     const std::string refusal = check_quantization(m);
     if (!refusal.empty()) return refusal;
   }
+  if (const std::string refusal = check_factors(m); !refusal.empty()) return refusal;
   if (m.scaling != MoeScaling::none && !quantizes(m) && (!moves_bits(m) || bytes(m.dtype) != 1))
     return "scaling moves the scales of quantized rows: it needs dtype=e4m3, e5m2 or u8, and the pass that moves rows "
            "to experts, or chunk_sort. To quantize rows as moe_permute moves them, give element=e4m3 or e5m2 too";
@@ -253,7 +269,8 @@ std::int64_t moved_bytes(const Movement& m) {
   const std::int64_t scales = m.scaling == MoeScaling::none ? 0 : scales_of_row(m) * bytes(scale_type(m));
   const std::int64_t read = row_bytes(m) + (quantizes(m) ? 0 : scales), written = out_row_bytes(m) + scales;
   const std::int64_t of_map = m.form == Form::reorder ? 2 * m.chunks * bytes(m.index) : (m.tokens * m.topk + pads) * 4;
-  return of_tokens * read + (of_routes + pads) * written + probs + of_map;
+  const std::int64_t factors = m.tokens * (m.route_factors ? m.topk : 1) * bytes(m.factors);
+  return factors + of_tokens * read + (of_routes + pads) * written + probs + of_map;
 }
 
 }  // namespace quern::moe

@@ -37,6 +37,9 @@ struct Movement {
   ScaleMode mode = ScaleMode::rceil;
   ScalePolicy policy;
   bool blocked;  // the layout of the scales; with it token_scales are written too, and there is a workspace
+  // Of dispatch: rows are multiplied before they move. none: they are not.
+  DType factors;
+  bool route_factors;  // a factor for each route; else for each token
   // Of reorder:
   bool backward;
   DType index;  // of the sizes of chunks and their order
@@ -56,6 +59,7 @@ inline constexpr std::int64_t kCountWords = 32;
 // Whether rows are moved as bits.
 inline bool moves_bits(const Movement& m) { return m.form == Form::dispatch || m.form == Form::reorder; }
 inline bool quantizes(const Movement& m) { return m.element != DType::none; }
+inline bool has_factors(const Movement& m) { return m.factors != DType::none; }
 inline bool has_probs(const Movement& m) { return m.probs != DType::none; }
 // Whether out_probs is of tokens, not of rows.
 inline bool collects_probs(const Movement& m) {
@@ -129,6 +133,7 @@ struct Operands {
   const void* sizes = nullptr;        // reorder
   const void* order = nullptr;
   const void* token_experts = nullptr;  // if each expert has a probability
+  const void* factors = nullptr;        // dispatch
 };
 
 // "" or the reason why a problem is refused.

@@ -64,11 +64,28 @@ mx::BlockScale scale_of(const Movement& m, const Operands& o, const float* value
   return mx::scale_of_block({m.element, m.mode, m.policy, m.scaling != MoeScaling::mx}, amax);
 }
 
-Made quantized_row(const Movement& m, const Operands& o, std::int64_t token) {
+// A token's row, times the factor of this number.
+std::vector<std::byte> multiplied_row(const Movement& m, const Operands& o, std::int64_t token, std::int64_t number) {
+  const std::byte* const row = row_at(m, o.source, token);
+  std::vector<std::byte> products(row, row + row_bytes(m));
+  if (!has_factors(m)) return products;
+  const auto factor = static_cast<float>(common::read_float(m.factors, o.factors, number));
+  common::with_float(m.dtype, [&](auto x) {
+    using T = decltype(x);
+    if constexpr (!std::is_same_v<T, double>) {
+      T* const values = reinterpret_cast<T*>(products.data());
+      for (std::int64_t i = 0; i < m.hidden; ++i)
+        values[i] = common::from_compute<T>(common::to_float(values[i]) * factor);
+    }
+  });
+  return products;
+}
+
+Made quantized_row(const Movement& m, const Operands& o, const std::vector<std::byte>& row) {
   Made made;
   std::vector<float> values;
   for (std::int64_t i = 0; i < m.hidden; ++i)
-    values.push_back(static_cast<float>(common::read_float(m.dtype, row_at(m, o.source, token), i)));
+    values.push_back(static_cast<float>(common::read_float(m.dtype, row.data(), i)));
   const std::int64_t length = block_length(m) == 0 ? std::max<std::int64_t>(1, m.hidden) : block_length(m);
   // A row without elements has a scale too, if each row has one.
   for (std::int64_t first = 0; first < std::max<std::int64_t>(m.hidden, scales_rows(m)); first += length) {
@@ -82,10 +99,9 @@ Made quantized_row(const Movement& m, const Operands& o, std::int64_t token) {
   return made;
 }
 
-Made made_row(const Movement& m, const Operands& o, std::int64_t token) {
-  if (quantizes(m)) return quantized_row(m, o, token);
-  const std::byte* const row = row_at(m, o.source, token);
-  return {{row, row + row_bytes(m)}, {}};
+Made made_row(const Movement& m, const Operands& o, std::int64_t token, std::int64_t factor) {
+  const std::vector<std::byte> row = multiplied_row(m, o, token, factor);
+  return quantizes(m) ? quantized_row(m, o, row) : Made{row, {}};
 }
 
 void put_made(const Movement& m, const Operands& o, std::int64_t row, const Made& made) {
@@ -136,13 +152,14 @@ void clear_rows(const Movement& m, const Operands& o) {
 }
 
 void dispatch_token(const Movement& m, const Operands& o, std::int64_t token) {
-  const Made made = made_row(m, o, token);
+  Made made = made_row(m, o, token, m.route_factors ? token * m.topk : token);
   if (m.blocked) put_token_scales(m, o, token, made);
   for (std::int64_t k = 0; k < m.topk; ++k) {
     const std::int32_t row = row_of(m, o, token, k);
     if (row < 0) continue;
     const std::int64_t place = has_probs(m) ? place_of_prob(m, o, token, k) : 0;
     const bool zero = has_probs(m) && prob_at(m, o, place) == 0;
+    if (m.route_factors) made = made_row(m, o, token, token * m.topk + k);
     if (zero) put_zeros(m, o, row);
     if (!zero) put_made(m, o, row, made);
     if (has_probs(m)) copy_prob(m, o, row, place);

@@ -267,6 +267,7 @@ void set_operands(const Operands& o, Params& params) {
   params.out_scales = o.out_scales;
   params.sizes = o.sizes;
   params.order = o.order;
+  params.factors = o.factors;
 }
 
 // What a null pointer would begin is not read.
@@ -383,12 +384,17 @@ void specialize_movement(const Movement& m, const Config& c, Spec& spec) {
     spec.flag("backward", m.backward);
     spec.type("Index", common::spec_type(m.index));
   }
-  if (!moves_bits(m) || quantizes(m)) {
+  if (!moves_bits(m) || quantizes(m) || has_factors(m)) {
     spec.header(quantizes(m) ? "common/scaling.cuh" : "common/numbers.cuh");
     spec.type("Element", common::spec_type(m.dtype));
     spec.type("Prob", common::spec_type(has_probs(m) ? m.probs : f32));
   }
   if (quantizes(m)) specialize_quantization(m, c, spec);
+  if (has_factors(m)) {
+    spec.type("Factor", common::spec_type(m.factors));
+    spec.flag("route_factors", m.route_factors);
+  }
+  if (m.form == Form::dispatch) spec.part(has_factors(m) ? "moe/factors.cuh" : "moe/no_factors.cuh");
   if (m.form == Form::dispatch || has_gradient(m))
     spec.part(scales_rows(m) ? "moe/quantize_row.cuh" : quantizes(m) ? "moe/quantize.cuh" : "moe/keep.cuh");
   spec.part(part_of(m));

@@ -119,8 +119,11 @@ struct MovementStep {
   static void reference(const P& p, const A& a) { move_on_host(movement_of(p), operands_of(a)); }
   static std::string check(const P& p) { return check_movement(movement_of(p)); }
   static std::int64_t bytes(const P& p) { return moved_bytes(movement_of(p)); }
-  // Rows are moved as bits; sums are added in the reference's order.
-  static Tolerance tolerance(const P& p, int) { return {0, 0, moves_bits(movement_of(p))}; }
+  // Rows are moved as bits; products are rounded once, and sums are added in the reference's order.
+  static Tolerance tolerance(const P& p, int) {
+    const Movement m = movement_of(p);
+    return {0, 0, moves_bits(m) && !has_factors(m)};
+  }
   static Table<Scalar> scalars() { return {}; }
 };
 

@@ -47,6 +47,7 @@ struct Params {
   // Rows at any address: where operands end.
   const void* source_end;
   const void* rows_end;
+  const void* factors;  // dispatch: of tokens or routes
 };
 
 }  // namespace quern::moe

@@ -102,6 +102,11 @@ QUERN_DEVICE Rows load_rows(const Params& p, u64 token, u32 first) {
   return rows;
 }
 
+// What the row of each route is multiplied by.
+struct Factors {
+  float of[kBatch] = {};
+};
+
 // The expert of each route.
 struct Experts {
   u32 of[kBatch];

@@ -43,16 +43,17 @@ QUERN_DEVICE void store_part(const Params& p, const Place& part, u32 row, bool z
   if constexpr (!kBlocked) store_made_scales(p, part, row, kProbs && zero, made);
 }
 
-// Calls put(row, zero) for each row of a token.
+// Calls put(row, zero, factor) for each row of a token.
 template <class Put>
 QUERN_DEVICE void for_rows(const Params& p, u64 token, const Put& put) {
 #pragma unroll 1
   for (u32 first = 0; first < kTopk; first += kBatch) {
     const Rows rows = load_rows(p, token, first);
     const Zeros zeros = load_zeros(p, token, first, rows);
+    const Factors factors = load_factors(p, token, first);
 #pragma unroll
     for (u32 i = 0; i < kBatch; ++i) {
-      if (has_row(p, rows.of[i])) put(rows.of[i], zeros.of[i]);
+      if (has_row(p, rows.of[i])) put(rows.of[i], zeros.of[i], factors.of[i]);
     }
   }
 }
@@ -69,6 +70,7 @@ QUERN_DEVICE void for_rows_in_turn(const Params& p, u64 token, const Put& put) {
     u32 row = kNoRow;  // the highest bit: its probability is 0
     if (first + lane() < kTopk) row = load<4, LoadHint::keep>(p.token_rows + route).w[0];
     if (!has_row(p, row)) row = kNoRow;
+    const float factor = row != kNoRow ? route_factor(p, route) : 1;
     if constexpr (kProbs) {
       if (row != kNoRow && is_zero(load<kProb, LoadHint::keep>(prob_at(p.probs, place_of_prob(p, token, route)))))
         row |= kZeroRow;
@@ -76,7 +78,10 @@ QUERN_DEVICE void for_rows_in_turn(const Params& p, u64 token, const Put& put) {
 #pragma unroll 1
     for (u32 i = 0; i < kLanes && first + i < kTopk; ++i) {
       const u32 to = __shfl_sync(group_mask(), row, static_cast<int>(i), static_cast<int>(kLanes));
-      if (to != kNoRow) put(to & ~kZeroRow, (to & kZeroRow) != 0);
+      float times = 1;
+      if constexpr (kRouteFactors)
+        times = __shfl_sync(group_mask(), factor, static_cast<int>(i), static_cast<int>(kLanes));
+      if (to != kNoRow) put(to & ~kZeroRow, (to & kZeroRow) != 0, times);
     }
   }
 }

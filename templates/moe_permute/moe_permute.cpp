@@ -23,6 +23,8 @@ Movement movement_of(const MoePermute& p) {
   m.mode = p.mode;
   m.policy = p.policy;
   m.blocked = p.scale_layout == MxScaleLayout::blocked;
+  m.factors = p.scale;
+  m.route_factors = p.scale_of == MoeScaleOf::routes;
   m.tokens = p.tokens;
   m.hidden = p.hidden;
   m.topk = p.topk;
@@ -44,6 +46,7 @@ Operands operands_of(const MoePermuteArgs& a) {
   o.given_scale = a.given_scale.data;
   o.token_scales = a.token_scales.data;
   o.workspace = a.workspace.data;
+  o.factors = a.scale.data;
   return o;
 }
 
@@ -83,6 +86,11 @@ Layout out_scales_layout(const MoePermute& p) {
   return quantizes(m) ? made_scales(m) : scales_matrix(m, capacity_of(m));
 }
 
+Layout scale_layout(const MoePermute& p) {
+  const Movement m = movement_of(p);
+  return m.route_factors ? of_routes(m, p.scale) : Layout::list(p.scale, p.tokens);
+}
+
 Layout of_token_scales(const MoePermute& p) { return token_scales_layout(movement_of(p)); }
 Layout of_workspace(const MoePermute& p) { return workspace_layout(movement_of(p)); }
 
@@ -101,7 +109,9 @@ enum OperandNumber {
   kOutScales,
   kGivenScale,
   kTokenExperts,
-  kTokenScales
+  kTokenScales,
+  kWorkspace,
+  kScale
 };
 
 struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, operands_of> {
@@ -134,6 +144,9 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
                    "with element: what becomes of a NaN or an infinity"),
       choice_field("scale_layout", offsetof(MoePermute, scale_layout), mx::kScaleLayouts,
                    "with element and scaling=mx: blocked, as block-scaled matrix products read scales"),
+      dtype_field("scale", offsetof(MoePermute, scale), kProbTypes,
+                  "forward, of f32, f16 and bf16: type of a factor for each row; none: there are none"),
+      choice_field("scale_of", offsetof(MoePermute, scale_of), kScalesOf, "a factor for each token, or each route"),
   };
   static constexpr Operand kOperands[] = {
       {"source", Role::input, offsetof(MoePermuteArgs, source), true, layout<source_layout>,
@@ -163,6 +176,8 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
        "[tokens, scales]", "scale_layout=blocked: the scales of tokens, plain; scales is a multiple of 4"},
       {"workspace", Role::workspace, offsetof(MoePermuteArgs, workspace), false, layout<of_workspace>,
        "[32 + capacity]", "scale_layout=blocked: scratch memory, zeros before the first launch"},
+      {"scale", Role::input, offsetof(MoePermuteArgs, scale), true, layout<scale_layout>, "[tokens] or [tokens, topk]",
+       "a factor for each row, of its token or route"},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {{"tokens", offsetof(MoePermuteArgs, tokens), nullptr}};
   static constexpr const char* kBenchCases[] = {
@@ -173,6 +188,7 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
       "moe_permute tokens=4096 experts=8 hidden=1280 topk=2 align=16",
       "moe_permute tokens=512 experts=8 hidden=4096 topk=2 align=16",
       "moe_permute tokens=4096 experts=256 hidden=7168 topk=8 align=16 probs=f32",
+      "moe_permute tokens=4096 experts=256 hidden=7168 topk=8 align=16 scale=f32",
       "moe_permute tokens=4096 experts=256 hidden=7168 topk=8 align=16 dtype=e4m3 scaling=block128",
       "moe_permute tokens=4096 experts=256 hidden=7168 topk=8 align=128 element=e4m3 scaling=mx scale_layout=blocked",
       "moe_permute tokens=16384 experts=128 hidden=4096 topk=6 align=16 element=e4m3 scaling=mx",
@@ -200,6 +216,7 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
     const Movement m = movement_of(p);
     if (operand == kTokenRows || operand == kTokenExperts) return routes_alignment(m, config, 4);
     if (operand == kProbs) return is_forward(p) ? probs_alignment(m, config) : 1;
+    if (operand == kScale) return m.route_factors ? routes_alignment(m, config, quern::bytes(p.scale)) : 1;
     if (operand == kScales || operand == kOutScales) return scales_alignment(m, config);
     if (operand == kTokenScales) return token_scales_alignment(m, config);
     if (operand == kOut && quantizes(m))

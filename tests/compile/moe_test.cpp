@@ -40,7 +40,8 @@ TEST_F(MoeCompile, AMapIsReadInWideAccessesAndItsRangesWritten) {
 }
 
 // The forms of the kernel that moves rows, with and without probabilities.
-const std::vector<std::string> kForms = {"moe_permute probs=f32",       "moe_permute pass=backward probs=f32",
+const std::vector<std::string> kForms = {"moe_permute scale=f32",       "moe_permute scale=f32 scale_of=routes",
+                                         "moe_permute probs=f32",       "moe_permute pass=backward probs=f32",
                                          "moe_unpermute probs=f32",     "moe_unpermute probs=bf16 residual=add",
                                          "moe_unpermute pass=backward", "moe_unpermute pass=backward probs=f32"};
 const std::vector<std::string> kReorders = {"chunk_sort probs=f32", "chunk_sort pass=backward index=i64"};

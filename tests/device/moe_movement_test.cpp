@@ -32,7 +32,8 @@ TEST_F(MoeMovementOnDevice, AReplayMovesTheRowsOfANewRouting) {
   for (const char* form :
        {"moe_permute probs=f32", "moe_permute pass=backward probs=f32", "moe_unpermute probs=f32",
         "moe_unpermute pass=backward", "moe_unpermute pass=backward probs=f32", "moe_permute element=e4m3 scaling=mx",
-        "moe_permute probs=f32 prob_layout=experts", "moe_permute pass=backward probs=f32 prob_layout=experts",
+        "moe_permute scale=f32 scale_of=routes", "moe_permute probs=f32 prob_layout=experts",
+        "moe_permute pass=backward probs=f32 prob_layout=experts",
         "moe_unpermute pass=backward probs=f32 prob_layout=experts", "moe_permute dtype=e4m3 scaling=row probs=f32",
         "moe_permute dtype=e4m3 scaling=block128", "moe_permute dtype=e4m3 scaling=mx",
         "moe_permute element=e4m3 scaling=row probs=f32", "moe_permute element=e4m3 scaling=block128",

@@ -244,6 +244,31 @@ void rows_with_a_scale(std::vector<Case>& cases) {
     cases.push_back({rows("moe_permute", 64, 4, 288, 2, cat("scaling=row element=e5m2 empty=fill mode=", mode))});
 }
 
+// Rows times a factor of their token or route: each form of rows, each type, and short, odd and long rows.
+void rows_with_factors(std::vector<Case>& cases) {
+  const std::vector<std::string> kinds = {"scale=f32", "scale=f16 scale_of=routes", "scale=bf16 probs=f32 empty=fill",
+                                          "scale=f32 scale_of=routes probs=f32 prob_layout=experts empty=fill"};
+  for (const std::string& kind : kinds) {
+    for (const char* dtype : {"f32", "f16", "bf16"}) {
+      for (const int hidden : {1, 3, 8, 40, 264, 300, 1283})
+        cases.push_back({rows("moe_permute", 60, 9, hidden, 3, cat(kind, " dtype=", dtype)), hidden % 2});
+    }
+    for (const int topk : {1, 2, 8, 9}) cases.push_back({rows("moe_permute", 60, 9, 1024, topk, kind)});
+    cases.push_back({rows("moe_permute", 0, 9, 64, 2, kind)});
+    cases.push_back({rows("moe_permute", 60, 9, 0, 2, kind)});
+    for (const char* config : {"lanes=8", "unroll=1", "vector=4", "load_once=1,store_stream=0"})
+      cases.push_back(with(config, rows("moe_permute", 60, 9, 264, 4, kind)));
+    ragged_rows("moe_permute", {kind}, {"lanes=4,unroll=4", "lanes=16,unroll=1"}, cases);
+    for (const char* made : {"", " scaling=mx", " scaling=block128"})
+      for (const int hidden : {45, 512, 1056})
+        cases.push_back({rows("moe_permute", 60, 9, hidden, 3, cat(kind, " element=e4m3", made)), hidden % 2});
+  }
+  for (const char* rest :
+       {"scaling=row", "scaling=row mode=exact probs=f32", "scaling=mx scale_layout=blocked align=128"})
+    for (const int hidden : {45, 512, 7168})
+      cases.push_back({rows("moe_permute", 60, 9, hidden, 3, cat("scale=f32 element=e5m2 ", rest)), hidden % 2});
+}
+
 // Each value of each parameter, for rows that all of them may have.
 void configured_rows(const std::string& family, const std::vector<std::string>& kinds,
                      const std::vector<std::string>& configs, std::vector<Case>& cases) {
@@ -291,6 +316,7 @@ std::vector<Case> moe_permute_cases() {
     for (const int hidden : {65, 1283})
       cases.push_back({rows("moe_permute", 60, 9, hidden, 3, cat("align=16 dtype=", dtype)), 1});
   quantized_rows(cases);
+  rows_with_factors(cases);
   rows_with_a_scale(cases);
   configured_rows("moe_permute", {kinds[0], kinds[1]},
                   {"vector=8,unroll=8", "vector=4,unroll=1,lanes=8", "vector=2,unroll=8,lanes=4",

@@ -92,6 +92,37 @@ TEST(MoePermuteProblem, QuantizesNumbersThatMoveToExperts) {
   EXPECT_TRUE(has(test::parse_error("moe_permute element=bf16"), "element"));
 }
 
+TEST(MoePermuteProblem, MultipliesNumbersThatMoveToExperts) {
+  const std::string family = "moe_permute ";
+  EXPECT_EQ(refusal(family + "scale=f32 element=e4m3 scaling=row"), "");
+  EXPECT_EQ(refusal(family + "scale=f16 scale_of=routes probs=f32 element=e4m3 scaling=mx"), "");
+  EXPECT_TRUE(has(refusal(family + "scale_of=routes"), "needs a scale"));
+  EXPECT_TRUE(has(refusal(family + "scale=f32 dtype=u8"), "not of dtype=u8"));
+  EXPECT_TRUE(has(refusal(family + "scale=f32 scale_of=routes element=e4m3 scaling=row"), "scale_of=tokens"));
+  EXPECT_TRUE(has(refusal(family + "scale=f32 scale_of=routes element=e4m3 scaling=mx scale_layout=blocked align=128"),
+                  "scale_of=tokens"));
+  EXPECT_TRUE(has(refusal(family + "scale=f32 pass=backward"), "moe_unpermute pass=backward"));
+  EXPECT_EQ(span(family + "tokens=5 topk=3 scale=f16", "scale"), 5 * 2);
+  EXPECT_EQ(span(family + "tokens=5 topk=3 scale=f32 scale_of=routes", "scale"), 5 * 3 * 4);
+}
+
+// Each row times its factor, rounded once.
+TEST(MoePermuteReference, RoundsAProductOnce) {
+  const float source[] = {1, 2, 3, 4}, of_tokens[] = {2, -1}, of_routes[] = {2, 3, 5, 7};
+  const std::int32_t rows[] = {1, 0, 2, -1};
+  float out[6] = {};
+  MoePermuteArgs args;
+  args.source = source, args.token_rows = rows, args.out = out;
+  const std::string text = "moe_permute tokens=2 experts=2 topk=2 hidden=2 dtype=f32 capacity=3 scale=f32";
+  args.scale = of_tokens;
+  const AnyProblem tokens = test::problem(text), routes = test::problem(text + " scale_of=routes");
+  tokens.family().reference(tokens.data(), &args);
+  EXPECT_EQ(std::vector<float>(out, out + 6), std::vector<float>({2, 4, 2, 4, -3, -4}));
+  args.scale = of_routes;
+  routes.family().reference(routes.data(), &args);
+  EXPECT_EQ(std::vector<float>(out, out + 6), std::vector<float>({3, 6, 2, 4, 15, 20}));
+}
+
 TEST(MoePermuteOperands, OfAQuantizationAreOfOut) {
   const std::string text = "moe_permute tokens=10 topk=2 experts=3 hidden=300 align=128 capacity=512 element=e4m3 ";
   EXPECT_EQ(span(text, "source"), 10 * 300 * 2);

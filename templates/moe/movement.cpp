@@ -48,9 +48,6 @@ std::string check_quantization(const Movement& m) {
 std::string check_factors(const Movement& m) {
   if (m.route_factors && !has_factors(m)) return "scale_of=routes needs a scale: f32, f16 or bf16";
   if (!has_factors(m)) return {};
-  if (m.form != Form::dispatch)
-    return "scale is for pass=forward. The gradient of source is moe_unpermute with the scale of each route as probs, "
-           "and that of scale is out_probs of moe_unpermute pass=backward, whose rows are the gradient of out";
   if (m.dtype != f32 && m.dtype != f16 && m.dtype != bf16)
     return cat("scale multiplies rows of f32, f16 or bf16, not of dtype=", name(m.dtype));
   if (m.route_factors && (m.blocked || scales_rows(m)))
@@ -219,8 +216,8 @@ std::string check_movement(const Movement& m) {
         " can only be moved, not added up: give f32, f16 or bf16, or the pass that moves rows to experts without "
         "factors");
   if (m.dense && !has_probs(m)) return "prob_layout is of probabilities: give probs=f32, f16 or bf16 too";
-  if (m.form == Form::combine_gradient && !sums_fit(m))
-    return "hidden times topk is too large for the gradient of probs: at most 24 MB of rows of a token";
+  if (has_dots(m) && !sums_fit(m))
+    return "hidden times topk is too large for the gradient of probs or scale: at most 24 MB of rows of a token";
   if (!quantizes(m) && (m.blocked || m.mode != ScaleMode::rceil || m.policy != ScalePolicy::ao))
     return "mode, policy and scale_layout are of rows that are quantized: give element=e4m3 or e5m2 too";
   if (quantizes(m)) {
@@ -250,8 +247,9 @@ bool generate_movement(const Movement& m, std::string_view operand, std::uint64_
     std::memcpy(data, &scale, sizeof(scale));
     return true;
   }
-  if (m.form != Form::combine_gradient || (operand != "source" && operand != "rows")) return false;
-  return fill_rows(m, operand == "rows" ? capacity_of(m) : m.tokens, seed, data), true;
+  if (!has_dots(m) || (operand != "source" && operand != "rows")) return false;
+  const bool of_tokens = (operand == "rows") == (m.form == Form::factor_gradient);
+  return fill_rows(m, of_tokens ? m.tokens : capacity_of(m), seed, data), true;
 }
 
 std::int64_t moved_bytes(const Movement& m) {
@@ -259,7 +257,7 @@ std::int64_t moved_bytes(const Movement& m) {
   const std::int64_t routes =
       std::count_if(map.rows.begin(), map.rows.end(), [](std::int32_t row) { return row >= 0; });
   const std::int64_t pads = clears_pads(m) ? static_cast<std::int64_t>(map.pads.size()) : 0;
-  const std::int64_t of_tokens = m.tokens * (m.residual ? 2 : 1);
+  const std::int64_t of_tokens = m.tokens * (m.residual || m.form == Form::factor_gradient ? 2 : 1);
   const std::int64_t of_routes = routes * (m.form == Form::combine_gradient ? 2 : 1);
   // Probabilities are read of routes; where they move they are written as well, as gradients are.
   const bool twice = has_probs(m) && (!m.weighted || m.form == Form::combine_gradient);

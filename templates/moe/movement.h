@@ -18,6 +18,7 @@ enum class Form : std::uint8_t {
   combine,           // the sum of a token's rows
   combine_gradient,  // of a weighted combine: of the rows, and of the weights
   reorder,           // each row to one row, in chunks; a token is a row and has one route
+  factor_gradient,   // of a dispatch with factors: of the rows of tokens, and of the factors
 };
 
 struct Movement {
@@ -37,7 +38,7 @@ struct Movement {
   ScaleMode mode = ScaleMode::rceil;
   ScalePolicy policy;
   bool blocked;  // the layout of the scales; with it token_scales are written too, and there is a workspace
-  // Of dispatch: rows are multiplied before they move. none: they are not.
+  // Of dispatch and its gradient: rows are multiplied before they move. none: they are not.
   DType factors;
   bool route_factors;  // a factor for each route; else for each token
   // Of reorder:
@@ -46,7 +47,7 @@ struct Movement {
   std::int64_t chunks;
 };
 
-// The order in which the gradient of probs is added up, see moe/combine_gradient.cuh, and the sums of a token that a
+// The order in which the gradient of probs is added up, see moe/segments.cuh, and the sums of a token that a
 // block may keep: what any launch has without asking.
 inline constexpr std::int64_t kChunkBytes = 16;
 inline constexpr std::int64_t kChunksOfSegment = 128;
@@ -63,10 +64,13 @@ inline bool has_factors(const Movement& m) { return m.factors != DType::none; }
 inline bool has_probs(const Movement& m) { return m.probs != DType::none; }
 // Whether out_probs is of tokens, not of rows.
 inline bool collects_probs(const Movement& m) {
-  return has_probs(m) && (m.form == Form::combine_gradient || (m.form == Form::combine && !m.weighted));
+  return has_probs(m) && (m.form == Form::combine_gradient || m.form == Form::factor_gradient ||
+                          (m.form == Form::combine && !m.weighted));
 }
 // Whether padding rows are written.
-inline bool clears_pads(const Movement& m) { return m.form != Form::combine && lists_pads(m.rules); }
+inline bool clears_pads(const Movement& m) {
+  return m.form != Form::combine && m.form != Form::factor_gradient && lists_pads(m.rules);
+}
 inline std::int64_t row_bytes(const Movement& m) { return m.hidden * bytes(m.dtype); }
 inline DType out_type(const Movement& m) { return quantizes(m) ? m.element : m.dtype; }
 inline std::int64_t out_row_bytes(const Movement& m) { return m.hidden * bytes(out_type(m)); }
@@ -98,7 +102,9 @@ inline std::int64_t block_length(const Movement& m) {
 inline bool has_given_scale(const Movement& m) { return quantizes(m) && m.scaling == MoeScaling::none; }
 inline bool scales_rows(const Movement& m) { return quantizes(m) && m.scaling == MoeScaling::row; }
 // Whether all threads of a row make one number: warps of a block may share the row.
-inline bool has_teams(const Movement& m) { return m.form == Form::combine_gradient || scales_rows(m); }
+// Whether rows are multiplied by others, in segments.
+inline bool has_dots(const Movement& m) { return m.form == Form::combine_gradient || m.form == Form::factor_gradient; }
+inline bool has_teams(const Movement& m) { return has_dots(m) || scales_rows(m); }
 inline Layout scales_matrix(const Movement& m, std::int64_t rows) {
   return Layout::matrix(scale_type(m), rows, scales_of_row(m), scales_of_row(m));
 }
@@ -123,7 +129,7 @@ struct Operands {
   const void* probs = nullptr;
   void* out = nullptr;
   void* out_probs = nullptr;
-  const void* rows = nullptr;      // combine_gradient: what was combined
+  const void* rows = nullptr;      // combine_gradient, factor_gradient: what was combined or moved
   const void* residual = nullptr;  // combine
   const void* scales = nullptr;    // dispatch and reorder: those that move
   void* out_scales = nullptr;
@@ -133,7 +139,8 @@ struct Operands {
   const void* sizes = nullptr;        // reorder
   const void* order = nullptr;
   const void* token_experts = nullptr;  // if each expert has a probability
-  const void* factors = nullptr;        // dispatch
+  const void* factors = nullptr;        // dispatch, factor_gradient
+  void* out_factors = nullptr;          // factor_gradient
 };
 
 // "" or the reason why a problem is refused.

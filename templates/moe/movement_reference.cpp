@@ -186,7 +186,7 @@ void combine_token(const Movement& m, const Operands& o, std::int64_t token) {
     out[i] = common::from_compute<T>(residual == nullptr ? sums[i] : sums[i] + common::to_float(residual[i]));
 }
 
-// In segments of 128 chunks of 16 bytes, in the order that moe/combine_gradient.cuh describes.
+// In segments of 128 chunks of 16 bytes, in the order that moe/segments.cuh describes.
 template <class T>
 float dot(const T* a, const T* b, std::int64_t count) {
   constexpr std::int64_t kChunk = 16 / sizeof(T), kSegment = 128 * kChunk;
@@ -223,6 +223,36 @@ void gradient_of_token(const Movement& m, const Operands& o, std::int64_t token)
       static_cast<P*>(o.out_probs)[place] = common::from_compute<P>(of_weight);
     });
   }
+}
+
+template <class T>
+void factor_gradient_of_token(const Movement& m, const Operands& o, std::int64_t token) {
+  const T* const moved = reinterpret_cast<const T*>(row_at(m, o.rows, token));
+  std::vector<float> sums(static_cast<std::size_t>(m.hidden));
+  float of_token = 0;
+  const auto put_factor = [&](std::int64_t at, float gradient) {
+    common::with_float(m.factors, [&](auto x) {
+      using F = decltype(x);
+      static_cast<F*>(o.out_factors)[at] = common::from_compute<F>(gradient);
+    });
+  };
+  clear_probs(m, o, token);
+  for (std::int64_t k = 0; k < m.topk; ++k) {
+    const std::int64_t route = token * m.topk + k, at = m.route_factors ? route : token;
+    const std::int32_t row = row_of(m, o, token, k);
+    if (m.route_factors && row < 0) put_factor(route, 0);
+    if (row < 0) continue;
+    if (has_probs(m)) copy_prob(m, o, place_of_prob(m, o, token, k), row);
+    const T* const gradient = reinterpret_cast<const T*>(row_at(m, o.source, row));
+    const auto factor = static_cast<float>(common::read_float(m.factors, o.factors, at));
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = std::fmaf(factor, common::to_float(gradient[i]), sums[i]);
+    const float of_route = dot(gradient, moved, m.hidden);
+    of_token += of_route;
+    if (m.route_factors) put_factor(route, of_route);
+  }
+  if (!m.route_factors) put_factor(token, of_token);
+  T* const out = reinterpret_cast<T*>(row_at(m, o.out, token));
+  for (std::size_t i = 0; i < sums.size(); ++i) out[i] = common::from_compute<T>(sums[i]);
 }
 
 // Of each row of a matrix in chunks, where it goes. Sizes and orders that are undefined name no row outside of it.
@@ -262,6 +292,7 @@ void move_token(const Movement& m, const Operands& o, std::int64_t token) {
     if constexpr (!std::is_same_v<T, double>) {
       if (m.form == Form::combine) combine_token<T>(m, o, token);
       if (m.form == Form::combine_gradient) gradient_of_token<T>(m, o, token);
+      if (m.form == Form::factor_gradient) factor_gradient_of_token<T>(m, o, token);
     }
   });
 }
@@ -271,7 +302,7 @@ void move_token(const Movement& m, const Operands& o, std::int64_t token) {
 void move_on_host(const Movement& m, const Operands& operands) {
   if (m.form == Form::reorder) return reorder_on_host(m, operands);
   clear_rows(m, operands);
-  if (m.hidden == 0 && !has_probs(m) && m.scaling == MoeScaling::none) return;
+  if (m.hidden == 0 && !has_probs(m) && m.scaling == MoeScaling::none && m.form != Form::factor_gradient) return;
   parallel_for(m.tokens, 1 + (1 << 18) / (m.topk * std::max<std::int64_t>(1, row_bytes(m))),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t token = begin; token < end; ++token) move_token(m, operands, token);

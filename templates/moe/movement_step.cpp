@@ -23,7 +23,7 @@ constexpr std::int64_t kBusyThreads = 1024;
 // Blocks that a multiprocessor of any architecture has room for.
 constexpr std::int64_t kMostResidentBlocks = 16;
 
-bool has_gradient(const Movement& m) { return m.form == Form::combine_gradient; }
+bool has_gradient(const Movement& m) { return has_dots(m); }
 
 std::int64_t element_bytes(const Movement& m) { return bytes(m.dtype); }
 std::int64_t natural_vector(const Movement& m) { return common::common_alignment({row_bytes(m)}, 16); }
@@ -108,7 +108,8 @@ std::int64_t warps_of_row(std::int64_t vectors) {
 // Rows of a token at once. The gradient of probs takes 64 registers for one, which is enough where 32 warps wait for
 // theirs; with half of them the second row no longer waits for the first.
 std::int64_t rows_at_once(const Movement& m, const DeviceModel& model, std::int64_t vector, std::int64_t warps) {
-  if (m.form != Form::combine_gradient)
+  if (m.form == Form::factor_gradient) return 1;
+  if (!has_gradient(m))
     return m.form == Form::combine ? power_of_two_from(std::min<std::int64_t>(most_routes(m), 8)) : 8;
   const bool few = m.tokens != kOpen && m.tokens * warps <= std::int64_t{16} * model.multiprocessors;
   return few && m.topk > 1 && vector == 16 ? 2 : 1;
@@ -116,7 +117,7 @@ std::int64_t rows_at_once(const Movement& m, const DeviceModel& model, std::int6
 
 // Each is two accesses.
 std::int64_t ragged_rows_at_once(const Movement& m) {
-  if (m.form == Form::combine_gradient) return 1;
+  if (has_gradient(m)) return 1;
   return m.form == Form::combine ? power_of_two_from(std::min<std::int64_t>(most_routes(m), 4)) : 8;
 }
 
@@ -268,6 +269,7 @@ void set_operands(const Operands& o, Params& params) {
   params.sizes = o.sizes;
   params.order = o.order;
   params.factors = o.factors;
+  params.out_factors = o.out_factors;
 }
 
 // What a null pointer would begin is not read.
@@ -276,9 +278,10 @@ const void* end_of(const void* begin, std::int64_t bytes) {
 }
 
 void set_ends(const Movement& m, const Operands& o, Params& params) {
-  const std::int64_t rows = m.form == Form::combine ? capacity_of(m) : m.tokens;
+  const bool of_gradient = m.form == Form::factor_gradient;
+  const std::int64_t rows = m.form == Form::combine || of_gradient ? capacity_of(m) : m.tokens;
   params.source_end = end_of(o.source, rows * row_bytes(m));
-  params.rows_end = end_of(o.rows, capacity_of(m) * row_bytes(m));
+  params.rows_end = end_of(o.rows, (of_gradient ? m.tokens : capacity_of(m)) * row_bytes(m));
 }
 
 void specialize_quantization(const Movement& m, const Config& c, Spec& spec) {
@@ -298,7 +301,7 @@ void specialize_quantization(const Movement& m, const Config& c, Spec& spec) {
 
 const char* part_of(const Movement& m) {
   static constexpr const char* kParts[] = {"moe/dispatch.cuh", "moe/combine.cuh", "moe/combine_gradient.cuh",
-                                           "moe/reorder.cuh"};
+                                           "moe/reorder.cuh", "moe/factor_gradient.cuh"};
   if (scales_rows(m)) return "moe/dispatch_row.cuh";
   return m.blocked ? "moe/dispatch_blocked.cuh" : kParts[static_cast<int>(m.form)];
 }
@@ -311,6 +314,7 @@ bool vector_divides(const Movement& m, const Config& c) {
 }
 bool vector_holds_elements(const Movement& m, const Config& c) { return c[kVector] >= element_bytes(m); }
 bool registers_suffice(const Movement& m, const Config& c) {
+  if (m.form == Form::factor_gradient) return c[kBatch] == 1;
   if (has_gradient(m)) return c[kBatch] <= (c[kVector] >= 8 && c[kRagged] == 0 ? 2 : 1);
   return std::int64_t{c[kVector]} * c[kUnroll] * (m.form == Form::combine ? batch_of(m, c) : 1) <=
          (c[kRagged] == 1 ? 64 : 128);
@@ -394,8 +398,9 @@ void specialize_movement(const Movement& m, const Config& c, Spec& spec) {
     spec.type("Factor", common::spec_type(m.factors));
     spec.flag("route_factors", m.route_factors);
   }
-  if (m.form == Form::dispatch) spec.part(has_factors(m) ? "moe/factors.cuh" : "moe/no_factors.cuh");
-  if (m.form == Form::dispatch || has_gradient(m))
+  if (m.form == Form::dispatch || m.form == Form::factor_gradient)
+    spec.part(has_factors(m) ? "moe/factors.cuh" : "moe/no_factors.cuh");
+  if (m.form == Form::dispatch || m.form == Form::combine_gradient)
     spec.part(scales_rows(m) ? "moe/quantize_row.cuh" : quantizes(m) ? "moe/quantize.cuh" : "moe/keep.cuh");
   spec.part(part_of(m));
 }
@@ -435,7 +440,8 @@ void launch_movement(const Movement& m, const Operands& o, const DeviceModel& mo
       static_cast<std::uint32_t>(std::min<std::int64_t>(blocks, std::numeric_limits<std::uint32_t>::max()));
   launch.shared_bytes = static_cast<std::uint32_t>(shared_bytes_of(m, c, threads));
   launch.cooperative = m.blocked && blocks > 1;
-  launch.empty = blocks == 0 || (m.hidden == 0 && !has_probs(m) && m.scaling == MoeScaling::none);
+  launch.empty = blocks == 0 ||
+                 (m.hidden == 0 && !has_probs(m) && m.scaling == MoeScaling::none && m.form != Form::factor_gradient);
 }
 
 }  // namespace quern::moe

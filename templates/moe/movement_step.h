@@ -73,7 +73,7 @@ struct MovementStep {
   }
   static bool adds(const Movement& m, const Config&) { return !moves_bits(m); }
   static bool has_warps(const Movement& m, const Config&) { return has_teams(m); }
-  static bool has_unroll(const Movement& m, const Config&) { return m.form != Form::combine_gradient; }
+  static bool has_unroll(const Movement& m, const Config&) { return !has_dots(m); }
   static bool waits(const Movement& m, const Config&) { return m.blocked; }
   static bool has_ragged(const Movement& m, const Config&) { return may_be_ragged(m); }
   static bool has_threads(const Movement&, const Config& c) { return c[kWarps] == 1; }
@@ -97,7 +97,8 @@ struct MovementStep {
       {"the vector must divide the row length; ragged rows have vectors of 16 bytes", holds<vector_divides>},
       {"a vector must hold whole elements", holds<vector_holds_elements>},
       {"vector times unroll, times batch where rows are added up, must fit the registers: 128 bytes, ragged "
-       "64; the gradient of probs has a batch of at most 2, of 1 for accesses below 8 bytes and for ragged rows",
+       "64; the gradient of scale has a batch of 1, that of probs of at most 2, of 1 for accesses below 8 bytes and "
+       "for ragged rows",
        holds<registers_suffice>},
       {"lanes times unroll must hold the vectors of a block that shares a scale", holds<part_has_blocks>},
       {"half of batch must be fewer than topk", holds<batch_has_routes>},

@@ -11,7 +11,7 @@ constexpr unsigned kFewChunks = 64;
 
 struct Params {
   const void* source;
-  const void* rows;      // combine_gradient: what the forward pass combined
+  const void* rows;      // combine_gradient, factor_gradient: what the forward pass combined or moved
   const void* residual;  // combine: added to the sum
   const void* probs;
   const void* scales;
@@ -48,6 +48,7 @@ struct Params {
   const void* source_end;
   const void* rows_end;
   const void* factors;  // dispatch: of tokens or routes
+  void* out_factors;    // factor_gradient
 };
 
 }  // namespace quern::moe

@@ -14,7 +14,7 @@ bool is_forward(const MoePermute& p) { return p.pass == MoePass::forward; }
 
 Movement movement_of(const MoePermute& p) {
   Movement m{};
-  m.form = is_forward(p) ? Form::dispatch : Form::combine;
+  m.form = is_forward(p) ? Form::dispatch : p.scale == DType::none ? Form::combine : Form::factor_gradient;
   m.dtype = p.dtype;
   m.probs = p.probs;
   m.dense = p.prob_layout == MoeProbLayout::experts;
@@ -47,6 +47,8 @@ Operands operands_of(const MoePermuteArgs& a) {
   o.token_scales = a.token_scales.data;
   o.workspace = a.workspace.data;
   o.factors = a.scale.data;
+  o.rows = a.rows.data;
+  o.out_factors = a.scale_gradient.data;
   return o;
 }
 
@@ -90,6 +92,10 @@ Layout scale_layout(const MoePermute& p) {
   const Movement m = movement_of(p);
   return m.route_factors ? of_routes(m, p.scale) : Layout::list(p.scale, p.tokens);
 }
+
+bool has_factor_gradient(const MoePermute& p) { return !is_forward(p) && p.scale != DType::none; }
+Layout rows_layout(const MoePermute& p) { return has_factor_gradient(p) ? token_matrix(movement_of(p)) : absent(); }
+Layout scale_gradient_layout(const MoePermute& p) { return has_factor_gradient(p) ? scale_layout(p) : absent(); }
 
 Layout of_token_scales(const MoePermute& p) { return token_scales_layout(movement_of(p)); }
 Layout of_workspace(const MoePermute& p) { return workspace_layout(movement_of(p)); }
@@ -145,7 +151,7 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
       choice_field("scale_layout", offsetof(MoePermute, scale_layout), mx::kScaleLayouts,
                    "with element and scaling=mx: blocked, as block-scaled matrix products read scales"),
       dtype_field("scale", offsetof(MoePermute, scale), kProbTypes,
-                  "forward, of f32, f16 and bf16: type of a factor for each row; none: there are none"),
+                  "of f32, f16 and bf16: type of a factor for each row; none: there are none"),
       choice_field("scale_of", offsetof(MoePermute, scale_of), kScalesOf, "a factor for each token, or each route"),
   };
   static constexpr Operand kOperands[] = {
@@ -178,6 +184,10 @@ struct MoePermuteFamily : MovementStep<MoePermute, MoePermuteArgs, movement_of, 
        "[32 + capacity]", "scale_layout=blocked: scratch memory, zeros before the first launch"},
       {"scale", Role::input, offsetof(MoePermuteArgs, scale), true, layout<scale_layout>, "[tokens] or [tokens, topk]",
        "a factor for each row, of its token or route"},
+      {"rows", Role::input, offsetof(MoePermuteArgs, rows), true, layout<rows_layout>, "[tokens, hidden]",
+       "backward with scale: the forward's source"},
+      {"scale_gradient", Role::output, offsetof(MoePermuteArgs, scale_gradient), false, layout<scale_gradient_layout>,
+       "[tokens] or [tokens, topk]", "backward with scale: its gradient"},
   };
   static constexpr LaunchExtent kLaunchExtents[] = {{"tokens", offsetof(MoePermuteArgs, tokens), nullptr}};
   static constexpr const char* kBenchCases[] = {

@@ -1,5 +1,5 @@
-// The kernel. The spec includes one of moe/dispatch.cuh, moe/dispatch_blocked.cuh and moe/combine.cuh, the forms of
-// move_rows.
+// The kernel. The spec includes one of moe/dispatch.cuh, moe/dispatch_row.cuh, moe/dispatch_blocked.cuh,
+// moe/combine.cuh and moe/factor_gradient.cuh, the forms of move_rows.
 #include "moe_permute/params.h"
 #include "spec.cuh"
 

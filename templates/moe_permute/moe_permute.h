@@ -34,6 +34,8 @@ struct MoePermuteArgs {
   Out workspace = {};  // scale_layout=blocked: scratch, zeros before the first launch; each launch restores them; one
                        // launch at a time; see Plan::workspace_bytes
   In scale = {};       // scale other than none: factors of rows, [tokens], or with scale_of=routes [tokens, topk]
+  In rows = {};        // backward with scale: [tokens, hidden], the forward's source
+  Out scale_gradient = {};  // backward with scale: the same shape
   std::int64_t tokens = kOpen;
 };
 
@@ -62,7 +64,7 @@ struct MoePermute {
   ScaleMode mode = ScaleMode::rceil;
   ScalePolicy policy = ScalePolicy::ao;
   MxScaleLayout scale_layout = MxScaleLayout::plain;  // blocked: scaling=mx, align and capacity multiples of 128
-  // Forward of f32, f16 and bf16: a row is multiplied by a factor of its token or route in fp32, and rounded to dtype
+  // Of f32, f16 and bf16: a row is multiplied by a factor of its token or route in fp32, and rounded to dtype
   // before it moves or is quantized. f32, f16 or bf16.
   DType scale = DType::none;
   MoeScaleOf scale_of = MoeScaleOf::tokens;

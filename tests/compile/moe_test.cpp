@@ -40,15 +40,20 @@ TEST_F(MoeCompile, AMapIsReadInWideAccessesAndItsRangesWritten) {
 }
 
 // The forms of the kernel that moves rows, with and without probabilities.
-const std::vector<std::string> kForms = {"moe_permute scale=f32",       "moe_permute scale=f32 scale_of=routes",
-                                         "moe_permute probs=f32",       "moe_permute pass=backward probs=f32",
+const std::vector<std::string> kForms = {"moe_permute probs=f32",       "moe_permute pass=backward probs=f32",
                                          "moe_unpermute probs=f32",     "moe_unpermute probs=bf16 residual=add",
                                          "moe_unpermute pass=backward", "moe_unpermute pass=backward probs=f32"};
+const std::vector<std::string> kFactorForms = {"moe_permute scale=f32", "moe_permute scale=f32 scale_of=routes",
+                                               "moe_permute scale=f32 pass=backward"};
 const std::vector<std::string> kReorders = {"chunk_sort probs=f32", "chunk_sort pass=backward index=i64"};
 
 TEST_F(MoeCompile, EachFormThatMovesRowsOnEveryArchitecture) {
   std::vector<Job> jobs;
   for (const std::string& form : kForms) {
+    for (const std::string& arch : kArchitectures)
+      jobs.push_back({cat(form, " experts=256 hidden=7168 topk=8 align=16"), arch});
+  }
+  for (const std::string& form : kFactorForms) {
     for (const std::string& arch : kArchitectures)
       jobs.push_back({cat(form, " experts=256 hidden=7168 topk=8 align=16"), arch});
   }
@@ -89,6 +94,13 @@ TEST_F(MoeCompile, EachFormWithFewAndManyRoutesInShortAndOddRows) {
     for (const std::string& form : kReorders)
       jobs.push_back({cat(form, " ", rest), kArchitectures[jobs.size() % kArchitectures.size()]});
   }
+  for (const std::string& form : kFactorForms) {
+    for (const char* rest : {" hidden=4097", " hidden=32 topk=1 dtype=f32", " hidden=2052 topk=9 probs=f32 dtype=f16"})
+      jobs.push_back({cat(form, rest), kArchitectures[jobs.size() % kArchitectures.size()]});
+  }
+  for (const char* rest : {"scaling=mx scale_of=routes", "scaling=row", "scaling=mx scale_layout=blocked align=128"})
+    jobs.push_back({cat("moe_permute hidden=7168 topk=8 scale=f32 element=e4m3 ", rest),
+                    kArchitectures[jobs.size() % kArchitectures.size()]});
   expect_each_good(jobs);
 }
 

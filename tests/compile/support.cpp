@@ -37,7 +37,8 @@ constexpr int kMostSpillsOfLongBlocksOfSm80 = 768;
 // moe_map and index_sort have up to 16 loads of counts in flight, with their addresses, and at most one block of 512
 // threads on a multiprocessor.
 constexpr int kMostRegistersOfMaps = 128;
-// The gradient of probs keeps 64 bytes of a token beside as many of a row, which narrow reads put together.
+// The gradient of probs keeps 64 bytes of a token beside as many of a row, which narrow reads put together; that of
+// factors also the sums.
 constexpr int kMostRegistersOfProbGradients = 128;
 // Sums of scatter have eight rows in flight, or four in two parts, and know where the segments of a window are. The
 // gradient of a scale of columns holds four rows of gradient, four of source and the scales in registers.
@@ -110,7 +111,7 @@ Kind kind_of(const Compiled& compiled, std::size_t i) {
           arch == "sm_80",
           wide || (arch == "sm_80" && long_blocks),
           has("moe_map ") || has("index_sort "),
-          has("moe_unpermute ") && has("probs=") && has("pass=backward"),
+          has("pass=backward") && ((has("moe_unpermute ") && has("probs=")) || (has("moe_permute ") && has("scale="))),
           has("scatter ") && has("op=add") && (has("order=given") || column_gradient),
           (has("glu ") || has("pointwise ")) && has("pass=backward") && !columns,
           has("pass=backward") && !columns &&

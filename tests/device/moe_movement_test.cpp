@@ -32,8 +32,8 @@ TEST_F(MoeMovementOnDevice, AReplayMovesTheRowsOfANewRouting) {
   for (const char* form :
        {"moe_permute probs=f32", "moe_permute pass=backward probs=f32", "moe_unpermute probs=f32",
         "moe_unpermute pass=backward", "moe_unpermute pass=backward probs=f32", "moe_permute element=e4m3 scaling=mx",
-        "moe_permute scale=f32 scale_of=routes", "moe_permute probs=f32 prob_layout=experts",
-        "moe_permute pass=backward probs=f32 prob_layout=experts",
+        "moe_permute scale=f32 pass=backward", "moe_permute scale=f32 scale_of=routes",
+        "moe_permute probs=f32 prob_layout=experts", "moe_permute pass=backward probs=f32 prob_layout=experts",
         "moe_unpermute pass=backward probs=f32 prob_layout=experts", "moe_permute dtype=e4m3 scaling=row probs=f32",
         "moe_permute dtype=e4m3 scaling=block128", "moe_permute dtype=e4m3 scaling=mx",
         "moe_permute element=e4m3 scaling=row probs=f32", "moe_permute element=e4m3 scaling=block128",
@@ -298,14 +298,26 @@ TEST_F(MoeMovementOnDevice, RowsBeyondTheCapacityAreNone) {
   constexpr std::int32_t kLeast = std::numeric_limits<std::int32_t>::min();
   constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
   constexpr std::int32_t kCapacity = 128, kBad[] = {kCapacity, kMost, kLeast, kCapacity + 1, -2, kLeast + 3};
-  for (const char* form :
-       {"moe_permute", "moe_permute probs=f32", "moe_permute probs=bf16 prob_layout=experts", "moe_permute tail=list",
-        "moe_permute dtype=u8 scaling=mx", "moe_permute element=e4m3 scaling=mx", "moe_permute element=e5m2 tail=list",
-        "moe_permute element=e4m3 scaling=row probs=f32", "moe_permute element=e4m3 scaling=block128",
-        "moe_permute element=e4m3 scaling=mx scale_layout=blocked align=128 probs=f32",
-        "moe_permute pass=backward probs=f32", "moe_permute pass=backward probs=f32 prob_layout=experts",
-        "moe_unpermute probs=f32", "moe_unpermute residual=add", "moe_unpermute pass=backward tail=list",
-        "moe_unpermute pass=backward probs=f32", "moe_unpermute pass=backward probs=f16 prob_layout=experts"}) {
+  for (const char* form : {"moe_permute",
+                           "moe_permute probs=f32",
+                           "moe_permute probs=bf16 prob_layout=experts",
+                           "moe_permute tail=list",
+                           "moe_permute dtype=u8 scaling=mx",
+                           "moe_permute element=e4m3 scaling=mx",
+                           "moe_permute element=e5m2 tail=list",
+                           "moe_permute element=e4m3 scaling=row probs=f32",
+                           "moe_permute element=e4m3 scaling=block128",
+                           "moe_permute element=e4m3 scaling=mx scale_layout=blocked align=128 probs=f32",
+                           "moe_permute pass=backward probs=f32",
+                           "moe_permute pass=backward probs=f32 prob_layout=experts",
+                           "moe_permute scale=f32 scale_of=routes probs=f32",
+                           "moe_permute scale=f32 element=e4m3 scaling=mx",
+                           "moe_permute scale=f16 scale_of=routes pass=backward probs=f32",
+                           "moe_unpermute probs=f32",
+                           "moe_unpermute residual=add",
+                           "moe_unpermute pass=backward tail=list",
+                           "moe_unpermute pass=backward probs=f32",
+                           "moe_unpermute pass=backward probs=f16 prob_layout=experts"}) {
     for (const char* hidden : {"hidden=136", "hidden=45"}) {
       const AnyProblem problem =
           runtime().parse(cat(form, " tokens=30 experts=3 topk=2 capacity=", kCapacity, " ", hidden));
@@ -321,6 +333,63 @@ TEST_F(MoeMovementOnDevice, RowsBeyondTheCapacityAreNone) {
       HostOperands got = host;
       run(problem, got);
       EXPECT_EQ(compare(got, expected).difference, "") << form << " " << hidden;
+    }
+  }
+}
+
+// The loss of moe_permute's result y is the sum of u * y * y, with y = scale * source: a polynomial of degree 2 of each
+// number, so that differences in double give its gradients exactly. All numbers are multiples of powers of 2.
+TEST_F(MoeMovementOnDevice, GradientsOfScaledRowsAreTheirDifferences) {
+  for (const char* scale_of : {"tokens", "routes"}) {
+    const std::string text = cat(
+        "moe_permute tokens=7 experts=4 topk=3 hidden=5 dtype=f32 tail=list capacity=16 scale=f32 scale_of=", scale_of);
+    const AnyProblem forward = runtime().parse(text), backward = runtime().parse(cat(text, " pass=backward"));
+    HostOperands host(forward.family(), forward.data()), gradient(backward.family(), backward.data());
+    host.generate(3, false);
+    gradient.generate(3, false);
+    const auto number_of = [](const HostOperands& of, std::string_view name) {
+      int number = 0;
+      while (of.name(number) != name) ++number;
+      return number;
+    };
+    const auto numbers = [&](HostOperands& of, std::string_view name) {
+      return reinterpret_cast<float*>(of.data(number_of(of, name)));
+    };
+    const auto size = [&](const HostOperands& of, std::string_view name) { return of.bytes(number_of(of, name)) / 4; };
+    for (const char* name : {"source", "scale"}) {
+      for (std::int64_t i = 0; i < size(host, name); ++i)
+        numbers(host, name)[i] = static_cast<float>((i * 7 + name[1]) % 11 - 5) / 4;
+    }
+    const AnyArgs none(forward.family());
+    const auto u = [](std::int64_t i) { return static_cast<double>(i % 5 - 2) / 2; };
+    const auto loss = [&] {
+      HostOperands y = host.reference(none);
+      double sum = 0;
+      for (std::int64_t i = 0; i < size(y, "out"); ++i) {
+        const double value = numbers(y, "out")[i];
+        sum += u(i) * value * value;
+      }
+      return sum;
+    };
+    HostOperands y = host.reference(none);
+    for (std::int64_t i = 0; i < size(y, "out"); ++i)
+      numbers(gradient, "source")[i] = static_cast<float>(2 * u(i)) * numbers(y, "out")[i];
+    std::copy_n(numbers(host, "source"), size(host, "source"), numbers(gradient, "rows"));
+    std::copy_n(numbers(host, "scale"), size(host, "scale"), numbers(gradient, "scale"));
+    run(backward, gradient);
+    constexpr double kStep = 0.25;
+    for (const auto& [of, result] : {std::pair{"source", "out"}, {"scale", "scale_gradient"}}) {
+      ASSERT_EQ(size(host, of), size(gradient, result));
+      for (std::int64_t i = 0; i < size(host, of); ++i) {
+        float& x = numbers(host, of)[i];
+        const float at = x;
+        x = at + static_cast<float>(kStep);
+        const double above = loss();
+        x = at - static_cast<float>(kStep);
+        const double below = loss();
+        x = at;
+        EXPECT_EQ(numbers(gradient, result)[i], (above - below) / (2 * kStep)) << text << " " << of << " " << i;
+      }
     }
   }
 }

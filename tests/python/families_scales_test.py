@@ -122,6 +122,20 @@ class Experts(Case):
         out = quern.moe_permute(gradient, maps["token_rows"], pass_="backward", **self.words)
         self.same(out, np.stack([gradient[4] + gradient[0], gradient[1], gradient[5] + gradient[2]]))
 
+    def test_permute_with_factors(self):
+        x, scale, maps = numbers(3, 4), numbers(3, 2, seed=2), self.maps()
+        out = quern.moe_permute(x, maps["token_rows"], maps["pads"], scale=scale, scale_of="routes", **self.words)
+        for token, rows in enumerate(maps["token_rows"]):
+            for k, row in enumerate(rows):
+                if row >= 0:
+                    self.same(out[row], scale[token, k] * x[token])
+        gradient, of_scale = quern.moe_permute(
+            out, maps["token_rows"], scale=scale[:, 0].copy(), rows=x, pass_="backward", **self.words
+        )
+        sums = np.stack([out[4] + out[0], out[1], out[5] + out[2]])
+        self.close(gradient, scale[:, :1] * sums)
+        self.close(of_scale, (x * sums).sum(1))
+
     def test_permute_with_probabilities(self):
         x, probs, maps = numbers(3, 4), numbers(3, 2, seed=2), self.maps()
         out, out_probs = quern.moe_permute(x, maps["token_rows"], maps["pads"], probs, **self.words)

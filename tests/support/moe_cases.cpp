@@ -263,6 +263,21 @@ void rows_with_factors(std::vector<Case>& cases) {
       for (const int hidden : {45, 512, 1056})
         cases.push_back({rows("moe_permute", 60, 9, hidden, 3, cat(kind, " element=e4m3", made)), hidden % 2});
   }
+  // The gradients: rows of less than a segment, of several, and of one for each of several warps.
+  for (const char* kind : {"scale=f32 pass=backward", "scale=f16 scale_of=routes pass=backward probs=bf16",
+                           "scale=f32 scale_of=routes probs=f32 prob_layout=experts pass=backward"}) {
+    for (const char* dtype : {"f32", "f16", "bf16"}) {
+      for (const int hidden : {0, 1, 8, 40, 300, 1283, 4104, 9000})
+        cases.push_back({rows("moe_permute", 37, 9, hidden, 3, cat(kind, " dtype=", dtype)), hidden % 2});
+    }
+    for (const int topk : {1, 2, 9, 33}) cases.push_back({rows("moe_permute", 60, 40, 1024, topk, kind)});
+    for (const int capacity : {1, 100})
+      cases.push_back({rows("moe_permute", 70, 8, 264, 4, cat(kind, " align=16 capacity=", capacity))});
+    cases.push_back({rows("moe_permute", 0, 9, 64, 2, kind)});
+    for (const char* config : {"warps=2", "threads=64,warps=1,vector=8", "load_once=1,store_stream=1"})
+      cases.push_back(with(config, rows("moe_permute", 60, 9, 2056, 4, kind)));
+    ragged_rows("moe_permute", {kind}, {"warps=1", "warps=4"}, cases);
+  }
   for (const char* rest :
        {"scaling=row", "scaling=row mode=exact probs=f32", "scaling=mx scale_layout=blocked align=128"})
     for (const int hidden : {45, 512, 7168})

@@ -44,6 +44,8 @@ def _cases():
         ("moe_map", [routing_mask(12, 4, 2)], dict(map_="mask", experts=4, topk=2)),
         ("moe_permute", [rand(12, 16, grad=True)], routing),
         ("moe_permute", [rand(12, 16, grad=True)], dict(routing, probs=rand(12, 4, grad=True), token_experts=token_experts, prob_layout="experts")),
+        ("moe_permute", [rand(12, 16, grad=True)], dict(routing, scale=rand(12, grad=True))),
+        ("moe_permute", [rand(12, 16, grad=True)], dict(routing, scale=rand(12, 2, grad=True), scale_of="routes", probs=rand(12, 2, grad=True))),
         ("moe_unpermute", [rand(24, 16, grad=True)], routing),
         ("moe_unpermute", [rand(24, 16, grad=True)], dict(routing, probs=rand(12, 2, grad=True))),
         ("mxfp8", [rand(64, 64)], dict(direction="both")),

@@ -267,20 +267,23 @@ def _chunk_sort(saved, gradient, gradient_of_probs=None, *_):
     return _moved("chunk_sort", saved, gradient, gradient_of_probs)
 
 
-@_register("moe_permute", "token_rows", "token_experts", "pads")
+@_register("moe_permute", "token_rows", "token_experts", "pads", "scale", unless=("scale", ("source",)))
 def _moe_permute(saved, gradient, gradient_of_probs=None, *_):
     _refuse_quantized("moe_permute", saved)
     return _moved("moe_permute", saved, gradient, gradient_of_probs)
 
 
 def _moved(name, saved, gradient, gradient_of_probs):
-    """Of an operator that moves rows, and a probability with each: both go back the same way."""
+    """Of an operator that moves rows, times a factor or not, and a probability with each: both go back the same way."""
     like = _present((gradient, gradient_of_probs))
     given = {"source": _as(gradient, saved.results[0], like)}
     if saved["probs"] is not None:
         given["probs"] = _as(gradient_of_probs, saved.results[1], like)
+    wanted = [n for n in ("source", "probs", "scale") if saved.inputs.get(n) is not None]
+    if "scale" in wanted:
+        given["rows"] = saved["source"]
     made = getattr(_ops, name)(**given, **saved.others("source", "probs", "pads"), **dict(saved.settings, pass_="backward"))
-    return dict(zip(("source", "probs"), made))
+    return dict(zip(wanted, made))
 
 
 @_register("moe_unpermute", "token_rows", "token_experts", "pads", "probs", unless=("probs", ("source",)))

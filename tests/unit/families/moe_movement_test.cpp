@@ -101,9 +101,16 @@ TEST(MoePermuteProblem, MultipliesNumbersThatMoveToExperts) {
   EXPECT_TRUE(has(refusal(family + "scale=f32 scale_of=routes element=e4m3 scaling=row"), "scale_of=tokens"));
   EXPECT_TRUE(has(refusal(family + "scale=f32 scale_of=routes element=e4m3 scaling=mx scale_layout=blocked align=128"),
                   "scale_of=tokens"));
-  EXPECT_TRUE(has(refusal(family + "scale=f32 pass=backward"), "moe_unpermute pass=backward"));
+  EXPECT_EQ(refusal(family + "scale=f32 pass=backward probs=f32"), "");
+  EXPECT_TRUE(has(refusal(family + "scale=f32 pass=backward element=e4m3"), "needs pass=forward"));
+  EXPECT_TRUE(has(refusal(family + "scale=f32 pass=backward hidden=1000000 topk=1024"), "of probs or scale"));
   EXPECT_EQ(span(family + "tokens=5 topk=3 scale=f16", "scale"), 5 * 2);
   EXPECT_EQ(span(family + "tokens=5 topk=3 scale=f32 scale_of=routes", "scale"), 5 * 3 * 4);
+  const std::string backward = family + "tokens=5 topk=3 hidden=8 pass=backward ";
+  EXPECT_EQ(span(backward + "scale=f32", "scale_gradient"), 5 * 4);
+  EXPECT_EQ(span(backward + "scale=f32 scale_of=routes", "scale_gradient"), 5 * 3 * 4);
+  EXPECT_EQ(span(backward + "scale=f32", "rows"), 5 * 8 * 2);
+  EXPECT_EQ(span(backward, "rows"), 0);
 }
 
 // Each row times its factor, rounded once.

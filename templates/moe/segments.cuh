@@ -1,0 +1,152 @@
+// Dot products of a token's row and the rows of its routes. They are added in an order that only the row's length and
+// type decide. A row is cut into segments of 128 chunks of 16 bytes. Of a segment, lane l of 32 takes chunks l, l + 32,
+// l + 64 and l + 96 in this order; the 32 sums are added in a tree, and the segments' sums in sequence. A short row
+// leaves lanes of the tree at zero, so fewer lanes do as well: a sum that starts at +0 is never -0 at the end.
+#ifndef QUERN_MOE_SEGMENTS_CUH_
+#define QUERN_MOE_SEGMENTS_CUH_
+
+#include "common/numbers.cuh"
+#include "common/shared.cuh"
+#include "moe/columns.cuh"
+
+namespace quern::moe {
+
+using Element = spec::Element;
+constexpr int kChunk = 16 / static_cast<int>(sizeof(Element));  // elements
+constexpr u32 kWarps = spec::warps;                             // of a token
+constexpr u32 kVectorsOfChunk = 16 / kVector;
+constexpr u32 kSteps = 4;  // chunks of a lane in a segment
+static_assert(kUnroll == kSteps * kVectorsOfChunk, "a part of a row is a segment");
+static_assert(kWarps == 1 || kLanes == 32, "the warps of a token are whole");
+
+// Narrow reads of a chunk use one sector, so it must stay in the cache.
+constexpr LoadHint kChunkLoad = kVector == 16 ? kLoad : LoadHint::plain;
+
+struct Token {
+  u64 number;
+  bool inside;
+  u32 of_block;
+  u32 warp;  // of the token's
+
+  // The threads of a token take its routes in turn.
+  QUERN_DEVICE u32 thread() const { return warp * kLanes + lane(); }
+};
+
+QUERN_DEVICE Token token_of_thread(const Params& p) {
+  const u64 group = group_from(p.pad_blocks);
+  const u64 number = group / kWarps;
+  return {number, number < p.tokens, threadIdx.x / (kLanes * kWarps), static_cast<u32>(group % kWarps)};
+}
+
+// The sum of each segment and route of the block's tokens.
+QUERN_DEVICE u8* segment_sum(const Params& p, const Token& token, u32 segment, u32 route) {
+  return dynamic_shared() + ((token.of_block * p.parts + segment) * kTopk + route) * 4;
+}
+
+struct Segment {
+  Vector<16> chunks[kSteps];
+};
+
+// Of the vectors of a chunk, the `i`th.
+QUERN_DEVICE u32 column_of(u32 segment, u32 step, u32 i) {
+  return ((segment * kSteps + step) * kLanes + lane()) * kVectorsOfChunk + i;
+}
+
+// What is after the end of a row counts as zeros.
+QUERN_DEVICE void clear_after_row(const Params& p, u32 column, Vector<16>& chunk) {
+  if (column + 1 != p.vectors) return;
+  const i64 inside = static_cast<i64>(p.row_bytes) - static_cast<i64>(column) * 16;
+#pragma unroll
+  for (int w = 0; w < 4; ++w) {
+    const i64 bytes = inside - 4 * w;
+    if (bytes < 4) chunk.w[w] &= bytes <= 0 ? 0 : (1u << (8 * bytes)) - 1;
+  }
+}
+
+QUERN_DEVICE Readable all_bytes(const Params& p, const void* rows) {
+  const void* const end = rows == p.source ? p.source_end : p.rows_end;
+  return {static_cast<const u8*>(rows), static_cast<const u8*>(end)};
+}
+
+// Calls use(step, chunk) for the chunks of a lane.
+template <class Use>
+QUERN_DEVICE void for_ragged_chunks(const Params& p, const void* rows, u64 row, bool exists, u32 number,
+                                    const Use& use) {
+  const Readable bytes = all_bytes(p, rows);
+  ColumnBits bits[kSteps];
+  Vector<16> chunks[kSteps];
+  const u32 first = column_of(number, 0, 0);
+  read_columns(p, bytes, exists, row, first, bits);
+  values_of(p, bytes, row, first, bits, chunks);
+#pragma unroll
+  for (u32 s = 0; s < kSteps; ++s) {
+    clear_after_row(p, first + s * kLanes, chunks[s]);
+    use(s, chunks[s]);
+  }
+}
+
+// Beyond the row, and without a row, zeros.
+QUERN_DEVICE Segment load_segment(const Params& p, const void* rows, u64 row, bool exists, u32 number) {
+  Segment segment = {};
+  if constexpr (kRagged) {
+    for_ragged_chunks(p, rows, row, exists, number, [&](u32 s, const Vector<16>& chunk) { segment.chunks[s] = chunk; });
+    return segment;
+  }
+#pragma unroll
+  for (u32 s = 0; s < kSteps; ++s) {
+#pragma unroll
+    for (u32 i = 0; i < kVectorsOfChunk; ++i) {
+      const u32 column = column_of(number, s, i);
+      if (exists && column < p.vectors)
+        put_piece(segment.chunks[s], static_cast<int>(i), load<kVector, kChunkLoad>(vector_at(p, rows, row, column)));
+    }
+  }
+  return segment;
+}
+
+QUERN_DEVICE float chunk_dot(const Vector<16>& a, const Vector<16>& b, float sum) {
+  float of_a[kChunk], of_b[kChunk];
+  unpack<Element, kChunk>(a, of_a);
+  unpack<Element, kChunk>(b, of_b);
+#pragma unroll
+  for (int e = 0; e < kChunk; ++e) sum = fmaf(of_a[e], of_b[e], sum);
+  return sum;
+}
+
+QUERN_DEVICE float lane_dot(const Segment& a, const Segment& b) {
+  float sum = 0;
+#pragma unroll
+  for (u32 s = 0; s < kSteps; ++s) sum = chunk_dot(a.chunks[s], b.chunks[s], sum);
+  return sum;
+}
+
+QUERN_DEVICE float group_sum(float sum) {
+#pragma unroll
+  for (u32 mask = kLanes / 2; mask > 0; mask /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, static_cast<int>(mask));
+  return sum;
+}
+
+// Lane 0's is stored where the gradient of the route's probability is made.
+QUERN_DEVICE void put_sum(const Params& p, const Token& token, u32 number, u32 route, float sum) {
+  if (lane() == 0 && route < kTopk) store_shared<4>(segment_sum(p, token, number, route), bit_cast<Vector<4>>(sum));
+}
+
+QUERN_DEVICE Rows rows_of(const Params& p, const Token& token, u32 first) {
+  if (token.inside) return load_rows(p, token.number, first);
+  Rows none;
+#pragma unroll
+  for (u32 i = 0; i < kBatch; ++i) none.of[i] = kNoRow;
+  return none;
+}
+
+// Of all segments, once their sums are stored.
+QUERN_DEVICE float dot_of_route(const Params& p, const Token& token, u32 k) {
+  float sum = 0;
+  for (u32 segment = 0; segment < p.parts; ++segment)
+    sum += bit_cast<float>(load_shared<4>(segment_sum(p, token, segment, k)));
+  return sum;
+}
+
+}  // namespace quern::moe
+
+#endif  // QUERN_MOE_SEGMENTS_CUH_

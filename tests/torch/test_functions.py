@@ -131,6 +131,26 @@ class Quantization(TorchTest):
         self.assertEqual(square[1].shape, (3, 2, 3))
 
 
+    def test_values_by_columns_and_of_three_dimensions(self):
+        def numbers(data, scales, dim):
+            return data.float() * scales.float().repeat_interleave(32, dim)
+
+        x = rand(64, 96)
+        _, colwise, _, scales = qt.mxfp8_quantize(x, False, True)
+        rows, _, scales_of_rows, _ = qt.mxfp8_quantize(x.t().contiguous())
+        self.assertTrue(torch.equal(colwise.float(), rows.float().t()))
+        self.assertTrue(torch.equal(scales.float(), scales_of_rows.float()))
+        self.assertClose(numbers(colwise, scales.t(), 0), x, atol=0.3)
+        both = qt.mxfp8_quantize(x, True, True)
+        self.assertTrue(torch.equal(both[1].float(), colwise.float()) and torch.equal(both[3].float(), scales.float()))
+        cube = rand(3, 64, 96)
+        out, scales = qt.mxfp8_quantize_3d(cube)
+        for e in range(3):
+            _, expected, _, expected_scales = qt.mxfp8_quantize(cube[e].contiguous(), False, True)
+            self.assertTrue(torch.equal(out[e].float(), expected.float()))
+            self.assertTrue(torch.equal(scales[e].float(), expected_scales.float().t()))
+        self.assertClose(numbers(out, scales, 1), cube, atol=0.3)
+
     def test_the_straight_through_gradient_of_each_mode(self):
         for mode, largest, clipped in (("rceil", 440, 0), ("rceil", 448, 0), ("rceil", 460, 0), ("floor", 440, 0),
                                        ("floor", 448, 0), ("floor", 460, 1), ("ceil", 460, 0)):  # fmt: skip

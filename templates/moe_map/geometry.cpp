@@ -57,9 +57,13 @@ Blocks blocks_of(const MoeMap& p, const Shape& s, std::int64_t most) {
 }
 
 std::int64_t most_blocks(const MoeMap& p) {
+  // A problem that is refused has a layout too.
+  if (p.topk < 1 || p.experts < 1 || p.experts > kMaxExperts) return 1;
   const Shape least = {power_of_two_from(p.experts, kLeastThreads), 1, false};
   const std::int64_t wanted = divide_up(p.tokens, kept_tokens(p, least));
-  const std::int64_t words = (16 * p.tokens * p.topk + 64 * 1024) / 4 - 1;
+  // More routes have room for all blocks.
+  const std::int64_t routes = std::min<std::int64_t>(p.tokens, 1 << 16) * std::min<std::int64_t>(p.topk, 1 << 16);
+  const std::int64_t words = (16 * routes + 64 * 1024) / 4 - 1;
   return std::clamp<std::int64_t>(std::min(wanted, words / (table_stride(p) + 1)), 1, kMostBlocks);
 }
 

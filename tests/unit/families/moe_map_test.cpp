@@ -187,6 +187,16 @@ TEST(MoeMapWorkspace, HoldsTheTableOfALaunchInEachConfig) {
   }
 }
 
+// Fields are inferred from tensors before they are checked.
+TEST(MoeMapWorkspace, HasALayoutForProblemsThatAreRefused) {
+  for (const char* fields : {"topk=0 experts=8", "topk=2 experts=0", "topk=2 experts=70368744177664",
+                             "topk=70368744177664 experts=8", "topk=0 experts=0 map=mask"})
+    EXPECT_GT(moe_map::table_words(
+                  *static_cast<const MoeMap*>(test::problem(cat("moe_map tokens=70368744177664 ", fields)).data())),
+              0)
+        << fields;
+}
+
 // Some sizes up to the most, and this one.
 std::int64_t next(std::int64_t size, std::int64_t most) {
   return size == most ? most + 1 : std::min(most, size + std::max<std::int64_t>(1, size / 6));

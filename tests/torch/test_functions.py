@@ -57,6 +57,13 @@ class Mixture(TorchTest):
         expected = torch.zeros(TOKENS, HIDDEN, device=DEVICE).index_add(0, self.order, weighted)
         self.assertSameGradients(got, expected, (rows, self.probs), atol=1e-4)
 
+    def test_unpermute_restores_a_shape(self):
+        permuted, routing = qt.moe_permute(self.x, self.mask, TOKENS * TOPK)
+        made = qt.moe_unpermute(permuted, routing, restore_shape=torch.Size([3, TOKENS // 3, HIDDEN]))
+        self.assertClose(made, (self.x * TOPK).view(3, TOKENS // 3, HIDDEN))
+        with self.assertRaises(RuntimeError):
+            qt.moe_unpermute(permuted, routing, restore_shape=[TOKENS, HIDDEN + 1])
+
     def test_permute_by_ids(self):
         ids = torch.stack([row.nonzero()[:, 0] for row in self.mask]).to(torch.int32)
         permuted, _ = qt.moe_permute(self.x, ids, map_type="index", num_experts=EXPERTS)

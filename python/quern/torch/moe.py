@@ -123,7 +123,8 @@ def _padded(counts, align):
 def moe_unpermute(inp, row_id_map, merging_probs=None, restore_shape=None, map_type="mask", pad_offsets=None):
     """Adds up the rows of each token. Returns [tokens, hidden].
 
-    row_id_map: the Routing of the permute, which knows the tokens, so that restore_shape and pad_offsets are not needed.
+    row_id_map: the Routing of the permute, which knows the tokens and the padding, so that pad_offsets is not needed.
+    restore_shape: the shape of the result, as the tokens had it: [seq, batch, hidden].
     merging_probs: factors of the rows, [tokens, experts] of a mask, [tokens, topk] of ids.
     """
     given = {}
@@ -131,7 +132,8 @@ def moe_unpermute(inp, row_id_map, merging_probs=None, restore_shape=None, map_t
         given["probs"] = merging_probs
         if row_id_map.token_experts is not None:
             given.update(token_experts=row_id_map.token_experts, prob_layout="experts")
-    return _ops.moe_unpermute(inp, **given, **_common(row_id_map))[0]
+    made = _ops.moe_unpermute(inp, **given, **_common(row_id_map))[0]
+    return made if restore_shape is None else made.reshape(restore_shape)
 
 
 def moe_sort_chunks_by_index(inp, split_sizes, sorted_index):

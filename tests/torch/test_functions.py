@@ -98,6 +98,9 @@ class Rotary(TorchTest):
             got = qt.apply_rotary_emb(self.q, self.cos, self.sin, interleaved=interleaved)
             self.assertSameGradients(got, rotated(self.q, self.cos, self.sin, interleaved), (self.q,))
 
+    def test_another_name(self):
+        self.assertIs(qt.apply_rotary, qt.apply_rotary_emb)
+
     def test_offsets(self):
         expected = rotated(self.q, self.cos[3:], self.sin[3:], False)
         for offset in (3, ints([3, 3])):

@@ -24,4 +24,4 @@ from quern.torch.moe import (
 )
 from quern.torch.mx import mxfp8_dequantize, mxfp8_fake_quantize, mxfp8_quantize, mxfp8_quantize_3d
 from quern.torch.patch import patched_index_select
-from quern.torch.rotary import apply_rotary_emb, apply_rotary_pos_emb
+from quern.torch.rotary import apply_rotary, apply_rotary_emb, apply_rotary_pos_emb

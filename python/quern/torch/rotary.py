@@ -34,6 +34,9 @@ def apply_rotary_emb(
     return _ops.rope(x, **given, **settings)[0]
 
 
+apply_rotary = apply_rotary_emb
+
+
 def apply_rotary_pos_emb(
     t, freqs, tensor_format="sbhd", start_positions=None, interleaved=False, fused=True, cu_seqlens=None, cp_size=1, cp_rank=0
 ):

@@ -1,4 +1,5 @@
 """torch.ops.quern.*: schemas, fakes, autograd and torch.compile of each family, by torch's own opcheck."""
+import pydoc
 import warnings
 
 import torch
@@ -215,6 +216,15 @@ class Operators(TorchTest):
             index = ints(list(range(count)), torch.int64)
             self.assertClose(compiled(x, index), x[index] * 2)
         self.assertLessEqual(torch._dynamo.utils.counters["stats"]["unique_graphs"], 1)
+
+    def test_help_is_of_the_familys_table(self):
+        for name, family in FAMILIES.items():
+            for operator in (getattr(_ops, name), getattr(_ops, f"{name}_out")):
+                text = pydoc.render_doc(operator)
+                self.assertIn(quern.families()[name]["sentence"], text)
+                for operand in (*family.inputs, *family.results):
+                    self.assertIn(operand["sentence"], text)
+                self.assertNotIn("packet", operator.__doc__)
 
     def test_meta_tensors(self):
         made = _ops.gather(torch.empty(10, 6, device="meta"), torch.empty(3, dtype=torch.int64, device="meta"))

@@ -41,7 +41,7 @@ def _is_plain(values):
 
 
 class _Packet(torch._ops.OpOverloadPacket):
-    """torch.ops.quern.NAME. With PyTorch's own packet every call would go through autograd's kernel, which is Python."""
+    # torch.ops.quern.NAME. With PyTorch's own packet every call would go through autograd's kernel, which is Python.
 
     def __call__(self, /, *args, **kwargs):
         return (self.without_gradients if _is_plain((*args, *kwargs.values())) else self._op)(*args, **kwargs)
@@ -67,6 +67,8 @@ def _make(family):
         library.impl(plain, packet.default, key)
     packet.without_gradients = getattr(torch.ops.quern, plain).op
     packet.__class__ = _Packet
+    packet.__doc__ = family.doc()
+    getattr(torch.ops.quern, f"{name}_out").__doc__ = family.doc(out=True)
 
 
 for _each in FAMILIES.values():

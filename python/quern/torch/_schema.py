@@ -38,6 +38,19 @@ class Family:
         rows = [(n, t.replace("Tensor", "Tensor" + marked[n]) if n in marked else t) for n, t in self.out_arguments()]
         return f"{self.name}_out({self._text(rows)}) -> ()"
 
+    def doc(self, out=False):
+        """What help() shows of its operator, or of the one that writes given results."""
+        tables = quern.families()[self.name]
+        lines = [f"torch.ops.quern.{self.out_schema() if out else self.schema()}", "", self.sentence, ""]
+        rows = [(o["name"], f"{o['shape']}: {o['sentence']}") for o in tables["operands"] if o["role"] == "input"]
+        settings = {row["name"]: row["sentence"] for row in (*tables["fields"], *tables["numbers"])}
+        rows += [(name, settings[name.removesuffix("_")]) for name, _ in self.settings]
+        results = [(r["name"], f"{r['shape']}: {r['sentence']}") for r in self.results]
+        width = max(len(name) for name, _ in rows + results)
+        lines += [f"{name:{width}}  {text}" for name, text in rows]
+        lines += ["", "Writes those that are given of:" if out else "Returns those that the problem has of:"]
+        return "\n".join(lines + [f"{name:{width}}  {text}" for name, text in results])
+
     def arguments(self):
         """(name, type) of each."""
         return self._inputs() + [(name, kind + "?") for name, kind in self.settings]

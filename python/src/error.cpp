@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "host_hint.h"
+#include "hints.h"
 
 namespace quern::python {
 namespace {
@@ -42,13 +42,13 @@ Ref string(const char* text) {
 
 [[noreturn]] void raise(const quern_error& from, bool of_cpu_tensors) {
   without_context = from.code == QUERN_NO_DEVICE || from.driver_code == kInvalidContext;
-  const bool hint = refuses_cpu_memory(from) || (of_cpu_tensors && is_without_gpu(from.code));
-  const Ref message = string(hint ? with_host_hint(from.message, from.sentence).c_str() : from.message);
+  const std::string hint = hint_of(from, of_cpu_tensors);
+  const Ref message = string(message_with(from, hint).c_str());
   if (message == nullptr) throw Raised();
   const Ref error = owned(PyObject_CallFunctionObjArgs(error_type, message.get(), nullptr));
   set(error.get(), "code", string(code_text(from.code)));
   set(error.get(), "stage", string(from.stage));
-  set(error.get(), "sentence", string(hint ? (std::string(from.sentence) + kHostHint).c_str() : from.sentence));
+  set(error.get(), "sentence", string((from.sentence + hint).c_str()));
   set(error.get(), "family", string(from.family));
   set(error.get(), "problem", string(from.problem));
   set(error.get(), "key", string(from.key));

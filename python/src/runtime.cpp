@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "error.h"
+#include "hints.h"
 #include "objects.h"
 
 namespace quern::python {
@@ -89,6 +90,7 @@ class Settings {
     quern_runtime* made = nullptr;
     quern_error* error = nullptr;
     check(unlocked([&] { return quern_runtime_create(&all, &made, &error); }), error);
+    note_first_use();
     return made;
   }
 

@@ -44,7 +44,7 @@ void require_ok(quern_code code, quern_error* error) {
   if (code == QUERN_OK) return;
   if (error == nullptr) throw std::bad_alloc();
   const std::unique_ptr<quern_error, void (*)(quern_error*)> owned_error(error, &quern_error_free);
-  throw Refused(*error, refuses_cpu_memory(*error));
+  throw Refused(*error);
 }
 
 // ---- A plan ----

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "host_hint.h"
+#include "hints.h"
 #include "torch_call.h"
 
 namespace quern::python {
@@ -16,8 +16,8 @@ namespace quern::python {
 // What quern refused, with its message; PyTorch makes a RuntimeError of it.
 class Refused : public std::runtime_error {
  public:
-  explicit Refused(const quern_error& error, bool hint = false)
-      : std::runtime_error(hint ? with_host_hint(error.message, error.sentence) : std::string(error.message)),
+  explicit Refused(const quern_error& error, bool of_cpu_tensors = false)
+      : std::runtime_error(message_with(error, hint_of(error, of_cpu_tensors))),
         code(error.code),
         driver_code(error.driver_code) {}
   quern_code code;

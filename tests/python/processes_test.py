@@ -108,6 +108,14 @@ print(status, (out == x[index]).all())
     def test_prepare(self):
         self.check('quern.Runtime(device="host").prepare("gather width=16").launch(x, index, out)', "^Error [a-z_]+\n")
 
+    def test_the_error_says_that_the_process_was_forked(self):
+        for call in ("plan.launch(x, index, out)", "quern.gather(x, index)"):
+            self.check(f"""try:
+            {call}
+        except quern.Error as error:
+            print(error.code, "forked after quern was used" in error.sentence, error.sentence in str(error), "spawn" in str(error))
+            raise""", "^driver True True True\nError driver\n")
+
     def test_what_needs_no_device(self):
         self.check('print(plan.problem, len(quern.families()), len(quern.places("gather")))', "^gather width=4")
 

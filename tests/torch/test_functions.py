@@ -1,5 +1,7 @@
 """quern.torch's functions beside the eager formula, with their gradients, compiled and not."""
 import contextlib
+import inspect
+import typing
 
 import torch
 from support import DEVICE, TorchTest, ints, main, rand, routing_mask
@@ -341,6 +343,19 @@ class Patches(TorchTest):
             return x * cos[:, None] + turned * sin[:, None]
 
         self.assertSameGradients(function.apply(*heads, cos, sin), [expected(t) for t in heads], (q, k))
+
+
+class Types(TorchTest):
+    def test_public_functions_have_annotations(self):
+        functions = [f for name, f in vars(qt).items() if not name.startswith("_") and inspect.isfunction(f)]
+        self.assertGreaterEqual(len(functions), 17)
+        for function in functions:
+            signature = inspect.signature(function)
+            with self.subTest(function.__name__):
+                self.assertIsNot(signature.return_annotation, signature.empty)
+                for parameter in signature.parameters.values():
+                    self.assertIsNot(parameter.annotation, parameter.empty, parameter.name)
+                typing.get_type_hints(function)
 
 
 class Compiled(TorchTest):

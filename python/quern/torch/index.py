@@ -1,5 +1,6 @@
 """Rows picked by an index, in the form of torch.index_select."""
 import torch
+from torch import Tensor
 
 _ops = torch.ops.quern
 
@@ -10,7 +11,7 @@ _AS_INTEGERS = {
 }  # fmt: skip
 
 
-def index_select(input, dim, index, mode="trap"):
+def index_select(input: Tensor, dim: int, index: Tensor, mode: str = "trap") -> Tensor:
     """torch.index_select, with its gradient: deterministic, and accumulated in fp32.
 
     mode: what an index outside does, of quern.gather: trap ends the kernel with an error, as PyTorch's does.

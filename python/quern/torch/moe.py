@@ -5,9 +5,11 @@ copies from the device to the host. Numbers of rows are exact where the caller g
 tokens_per_expert on the host; otherwise results have the most rows that the routing can need, and `counts` and `totals`
 on the device say how many are used. Rows beyond those are zeros.
 """
-from typing import NamedTuple, Optional
+from collections.abc import Sequence
+from typing import NamedTuple, Optional, Union
 
 import torch
+from torch import Tensor
 
 _ops = torch.ops.quern
 
@@ -15,11 +17,11 @@ _ops = torch.ops.quern
 class Routing(NamedTuple):
     """Where the rows of each token are: what moe_permute found and moe_unpermute takes."""
 
-    token_rows: torch.Tensor  # [tokens, topk] of int32: the row of each route, -1: none
-    token_experts: Optional[torch.Tensor]  # [tokens, topk], of a mask: the expert of each route
-    pads: Optional[torch.Tensor]  # [rows], with an alignment: the padding rows, then -1
-    counts: torch.Tensor  # [experts] of int32: routes of each expert
-    totals: torch.Tensor  # [3]: rows that the routing needs, padding rows, dropped routes
+    token_rows: Tensor  # [tokens, topk] of int32: the row of each route, -1: none
+    token_experts: Optional[Tensor]  # [tokens, topk], of a mask: the expert of each route
+    pads: Optional[Tensor]  # [rows], with an alignment: the padding rows, then -1
+    counts: Tensor  # [experts] of int32: routes of each expert
+    totals: Tensor  # [3]: rows that the routing needs, padding rows, dropped routes
     experts: int
     align: int
     capacity: int
@@ -67,8 +69,15 @@ def _common(routing):
 
 
 def moe_permute(
-    inp, routing_map, num_out_tokens=-1, max_token_num=-1, map_type="mask", *, topk=None, num_experts=1024
-):
+    inp: Tensor,
+    routing_map: Tensor,
+    num_out_tokens: int = -1,
+    max_token_num: int = -1,
+    map_type: str = "mask",
+    *,
+    topk: Optional[int] = None,
+    num_experts: int = 1024,
+) -> tuple[Tensor, Routing]:
     """Copies the rows of tokens to the rows of their experts. Returns (permuted, routing).
 
     inp: [tokens, hidden]. routing_map: a mask [tokens, experts], or with map_type="index" ids [tokens, topk].
@@ -79,7 +88,9 @@ def moe_permute(
     return _ops.moe_permute(inp, **_common(routing))[0], routing
 
 
-def moe_permute_with_probs(inp, probs, routing_map, num_out_tokens=-1, *, topk=None):
+def moe_permute_with_probs(
+    inp: Tensor, probs: Tensor, routing_map: Tensor, num_out_tokens: int = -1, *, topk: Optional[int] = None
+) -> tuple[Tensor, Tensor, Routing]:
     """moe_permute of a mask with a probability for each route. Returns (permuted, permuted_probs, routing).
 
     probs: [tokens, experts].
@@ -91,7 +102,15 @@ def moe_permute_with_probs(inp, probs, routing_map, num_out_tokens=-1, *, topk=N
     return out, out_probs, routing
 
 
-def moe_permute_and_pad_with_probs(inp, probs, routing_map, tokens_per_expert, align_size, *, topk=None):
+def moe_permute_and_pad_with_probs(
+    inp: Tensor,
+    probs: Tensor,
+    routing_map: Tensor,
+    tokens_per_expert: Union[Sequence[int], Tensor],
+    align_size: int,
+    *,
+    topk: Optional[int] = None,
+) -> tuple[Tensor, Tensor, Routing, None, Tensor]:
     """The same with each expert's rows padded to a multiple of align_size, by rows of zeros.
 
     Returns (permuted, permuted_probs, routing, pad_offsets, target_tokens_per_expert); the routing has what
@@ -120,7 +139,14 @@ def _padded(counts, align):
     return target, rows
 
 
-def moe_unpermute(inp, row_id_map, merging_probs=None, restore_shape=None, map_type="mask", pad_offsets=None):
+def moe_unpermute(
+    inp: Tensor,
+    row_id_map: Routing,
+    merging_probs: Optional[Tensor] = None,
+    restore_shape: Optional[Sequence[int]] = None,
+    map_type: str = "mask",
+    pad_offsets: Optional[Tensor] = None,
+) -> Tensor:
     """Adds up the rows of each token. Returns [tokens, hidden].
 
     row_id_map: the Routing of the permute, which knows the tokens and the padding, so that pad_offsets is not needed.
@@ -136,12 +162,14 @@ def moe_unpermute(inp, row_id_map, merging_probs=None, restore_shape=None, map_t
     return made if restore_shape is None else made.reshape(restore_shape)
 
 
-def moe_sort_chunks_by_index(inp, split_sizes, sorted_index):
+def moe_sort_chunks_by_index(inp: Tensor, split_sizes: Tensor, sorted_index: Tensor) -> Tensor:
     """Chunks of rows in another order: chunk k of the result is chunk sorted_index[k] of inp."""
     return _ops.chunk_sort(inp, split_sizes, sorted_index)[0]
 
 
-def moe_sort_chunks_by_index_with_probs(inp, probs, split_sizes, sorted_index):
+def moe_sort_chunks_by_index_with_probs(
+    inp: Tensor, probs: Tensor, split_sizes: Tensor, sorted_index: Tensor
+) -> tuple[Tensor, Tensor]:
     """The same with a number for each row. Returns (sorted, sorted_probs)."""
     out, out_probs = _ops.chunk_sort(inp, split_sizes, sorted_index, probs)
     return out, out_probs

@@ -1,10 +1,15 @@
 """MXFP8 quantization with torchao's names and layouts."""
+from typing import Optional
+
 import torch
+from torch import Tensor
 
 _ops = torch.ops.quern
 
 
-def mxfp8_quantize(x, rowwise=True, colwise=False, scaling_mode="rceil", fp8_format="e4m3"):
+def mxfp8_quantize(
+    x: Tensor, rowwise: bool = True, colwise: bool = False, scaling_mode: str = "rceil", fp8_format: str = "e4m3"
+) -> tuple[Optional[Tensor], Optional[Tensor], Optional[Tensor], Optional[Tensor]]:
     """Quantizes [rows, cols] with a power-of-two scale for each 32 elements.
 
     Returns (out_rowwise, out_colwise, scales_rowwise, scales_colwise), None where not asked for. rowwise: blocks lie
@@ -25,7 +30,9 @@ def mxfp8_quantize(x, rowwise=True, colwise=False, scaling_mode="rceil", fp8_for
     return out, None, scales, None
 
 
-def mxfp8_quantize_3d(x, scaling_mode="rceil", fp8_format="e4m3", square_blocks=False):
+def mxfp8_quantize_3d(
+    x: Tensor, scaling_mode: str = "rceil", fp8_format: str = "e4m3", square_blocks: bool = False
+) -> tuple[Tensor, Tensor]:
     """Quantizes [experts, N, K] along N: (out, scales).
 
     out: [experts, N, K] with strides (N * K, 1, N). scales: [experts, N / 32, K], or with square_blocks, of 32 x 32
@@ -36,7 +43,7 @@ def mxfp8_quantize_3d(x, scaling_mode="rceil", fp8_format="e4m3", square_blocks=
     return out.transpose(-1, -2), scales
 
 
-def mxfp8_dequantize(data, scales, dtype=torch.bfloat16):
+def mxfp8_dequantize(data: Tensor, scales: Tensor, dtype: torch.dtype = torch.bfloat16) -> Tensor:
     """The numbers of a rowwise result of mxfp8_quantize."""
     return _ops.mxfp8_dequantize(data, scales, dtype=str(dtype).split(".")[-1])
 
@@ -64,7 +71,9 @@ def _clipped(rows, scales, largest):
     return (blocks > (scales.float() * largest)[..., None]).flatten(-2)
 
 
-def mxfp8_fake_quantize(x, scaling_mode="rceil", fp8_format="e4m3", masked=False):
+def mxfp8_fake_quantize(
+    x: Tensor, scaling_mode: str = "rceil", fp8_format: str = "e4m3", masked: bool = False
+) -> Tensor:
     """x as MXFP8 along its last dimension holds it, in x's own type, for training with quantized values.
 
     The gradient passes straight through; with masked, zeros go to numbers that were clipped, which are beyond the largest

@@ -1,5 +1,6 @@
 """quern's kernels under PyTorch's own names, for code that cannot be changed."""
 import contextlib
+from collections.abc import Iterator
 
 import torch
 
@@ -7,7 +8,7 @@ from quern.torch.index import index_select
 
 
 @contextlib.contextmanager
-def patched_index_select(device="cuda"):
+def patched_index_select(device: str = "cuda") -> Iterator[None]:
     """torch.index_select on a device runs quern's gather within this scope, in this whole process.
 
     Its gradient stays PyTorch's. What is compiled within the scope keeps what it was compiled with.

@@ -1,12 +1,22 @@
 """Rotary position embeddings, in the forms of flash-attention and of TransformerEngine."""
+from typing import Optional, Union
+
 import torch
+from torch import Tensor
 
 _ops = torch.ops.quern
 
 
 def apply_rotary_emb(
-    x, cos, sin, interleaved=False, inplace=False, seqlen_offsets=0, cu_seqlens=None, max_seqlen=None
-):
+    x: Tensor,
+    cos: Tensor,
+    sin: Tensor,
+    interleaved: bool = False,
+    inplace: bool = False,
+    seqlen_offsets: Union[int, Tensor] = 0,
+    cu_seqlens: Optional[Tensor] = None,
+    max_seqlen: Optional[int] = None,
+) -> Tensor:
     """flash-attention's function.
 
     x: [batch, seq, heads, head_dim], or with cu_seqlens [tokens, heads, head_dim]. cos, sin: [positions, rotary_dim / 2];
@@ -38,8 +48,16 @@ apply_rotary = apply_rotary_emb
 
 
 def apply_rotary_pos_emb(
-    t, freqs, tensor_format="sbhd", start_positions=None, interleaved=False, fused=True, cu_seqlens=None, cp_size=1, cp_rank=0
-):
+    t: Tensor,
+    freqs: Tensor,
+    tensor_format: str = "sbhd",
+    start_positions: Optional[Tensor] = None,
+    interleaved: bool = False,
+    fused: bool = True,
+    cu_seqlens: Optional[Tensor] = None,
+    cp_size: int = 1,
+    cp_rank: int = 0,
+) -> Tensor:
     """TransformerEngine's function.
 
     t: [seq, batch, heads, head_dim], "bshd" or "thd" otherwise. freqs: angles, [positions, 1, 1, rotary_dim] of float32.
